@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+# jbpf: BPF objects, two programs, their tests. `make help` lists the targets.
+
+# ---- knobs ----------------------------------------------------------------------------------
+# V=1 shows commands. DEV=1 adds -Werror, ASan and UBSan and builds into build-dev/.
+V       ?= 0
+DEV     ?= 0
+ARCH    ?= $(shell uname -m)
+prefix  ?= /usr/local
+bindir  ?= $(prefix)/bin
+mandir  ?= $(prefix)/share/man
+unitdir ?= /usr/lib/systemd/system
+DESTDIR ?=
+
+# ---- toolchain ------------------------------------------------------------------------------
+CC      ?= cc
+CLANG   ?= clang
+BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+ifeq ($(DEV),1)
+BUILD := build-dev
+else
+BUILD := build
+endif
+
+# ---- flags ----------------------------------------------------------------------------------
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla \
+	    -Wundef -Wimplicit-fallthrough -Wpointer-arith -Wwrite-strings
+CFLAGS   ?= -O2 -g
+LDFLAGS  ?=
+override CFLAGS += -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
+	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)
+LDLIBS   := -lbpf -lelf -lz -lzstd -lxxhash -llzma -l:libiberty.a
+ifeq ($(DEV),1)
+override CFLAGS  += -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
+override LDFLAGS += -fsanitize=address,undefined
+endif
+
+BPF_ARCH_x86_64  := x86
+BPF_ARCH_aarch64 := arm64
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(BPF_ARCH_$(ARCH)) -I. -Ivmlinux/$(ARCH) \
+	      -Wall -Wextra -Wno-unused-parameter -Werror -fno-stack-protector
+
+# ---- quiet output ---------------------------------------------------------------------------
+ifeq ($(V),1)
+Q   :=
+msg  =
+else
+Q   := @
+msg  = @printf '  %-8s %s\n' "$(1)" "$(2)";
+endif
+
+# ---- files ----------------------------------------------------------------------------------
+LIB_DIRS := user/util user/model user/store user/output user/collect user/cmd symbols
+LIB_SRC  := $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/*.c)))
+LIB_ASM  := $(sort $(wildcard user/output/*.S))
+LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_ASM:%.S=$(BUILD)/%.o)
+LIB      := $(BUILD)/libjbpf.a
+
+PROGRAMS := $(BUILD)/bin/jbpfd $(BUILD)/bin/jbpf
+LINKS    := dump record status
+LINK_BINS := $(LINKS:%=$(BUILD)/bin/jbpf-%)
+
+SKEL       := $(BUILD)/bpf/jbpf.skel.h
+TEST_SRC   := $(sort $(wildcard tests/unit/test_*.c))
+TEST_BIN   := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
+BENCH_BPF  := $(sort $(wildcard tests/bench/*.bpf.c))
+BENCH_SKEL := $(BENCH_BPF:tests/bench/%.bpf.c=$(BUILD)/tests/bench/%.skel.h)
+BENCH_SRC  := $(sort $(wildcard tests/bench/bench_*.c))
+BENCH_BIN  := $(BENCH_SRC:tests/bench/%.c=$(BUILD)/tests/bench/%)
+# Small programs that e2e and BPF tests profile or use.
+AID_SRC    := $(sort $(wildcard tests/bpf/*.c tests/e2e/*.c))
+AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+MAKEFLAGS += -r
+
+.PHONY: all
+all: $(PROGRAMS) $(LINK_BINS)
+
+# ---- BPF ------------------------------------------------------------------------------------
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(call msg,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@.full
+	$(Q)$(BPFTOOL) gen object $@ $@.full
+
+# bpftool writes to stdout even when it fails, hence the temporary name.
+$(SKEL): $(BUILD)/bpf/jbpf.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name jbpf_bpf > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/tests/bench/%.bpf.o: tests/bench/%.bpf.c
+	@mkdir -p $(@D)
+	$(call msg,BPF,$<)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+$(BUILD)/tests/bench/%.skel.h: $(BUILD)/tests/bench/%.bpf.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/user/collect/probe.o: $(SKEL)
+
+# ---- user space -----------------------------------------------------------------------------
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CC) $(CFLAGS) -DJBPF_VERSION='"$(VERSION)"' -MMD -MP -c $< -o $@
+
+$(BUILD)/%.o: %.S
+	@mkdir -p $(@D)
+	$(call msg,AS,$<)
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/user/output/flamegraph_page.o: user/output/flamegraph.html
+
+$(LIB): $(LIB_OBJ)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/bin/%: $(BUILD)/user/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+
+$(BUILD)/bin/jbpf-%: $(BUILD)/bin/jbpf
+	$(Q)ln -sf jbpf $@
+
+# ---- tests ----------------------------------------------------------------------------------
+$(BUILD)/tests/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -lcmocka -o $@
+
+$(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+
+$(BENCH_BIN:%=%.o): $(BENCH_SKEL)
+
+# Programs under test keep their frame pointers and their recursion.
+$(BUILD)/tests/bpf/%: tests/bpf/%.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
+
+$(BUILD)/tests/e2e/%: tests/e2e/%.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
+
+.PHONY: test-programs
+test-programs: $(TEST_BIN) $(AID_BIN) $(BENCH_BIN)
+
+.PHONY: check
+check: $(TEST_BIN)
+	$(Q)scripts/run-unit-tests $(TEST_BIN)
+
+.PHONY: check-e2e
+check-e2e: all test-programs
+	$(Q)scripts/run-e2e-tests
+
+.PHONY: bench
+bench: all test-programs
+	$(Q)tests/bench/run
+
+.PHONY: check-style
+check-style:
+	$(Q)scripts/check-style
+
+# ---- install, clean, help -------------------------------------------------------------------
+.PHONY: install
+install: all
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir)
+	install -m 0755 $(BUILD)/bin/jbpf $(BUILD)/bin/jbpfd $(DESTDIR)$(bindir)
+	for link in $(LINKS); do ln -sf jbpf $(DESTDIR)$(bindir)/jbpf-$$link; done
+	install -m 0644 user/man/*.1 $(DESTDIR)$(mandir)/man1
+	install -m 0644 user/man/*.8 $(DESTDIR)$(mandir)/man8
+	install -m 0644 scripts/systemd/jbpfd.service $(DESTDIR)$(unitdir)
+
+.PHONY: clean
+clean:
+	$(Q)rm -rf build build-dev
+
+.PHONY: help
+help:
+	@echo 'make              build/bin/jbpfd, build/bin/jbpf and its links'
+	@echo 'make check        unit tests: no root, no network'
+	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
+	@echo 'make check-style  format, include rules, sizes'
+	@echo 'make bench        figures, side by side with peers (root)'
+	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir are honoured'
+	@echo 'make clean'
+	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
+
+-include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
+-include $(BUILD)/bpf/jbpf.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
+-include $(BUILD)/user/jbpf.d $(BUILD)/user/jbpfd.d

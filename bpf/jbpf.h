@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The contract between the BPF programs and user space. Fixed-width types, no holes: every pad is
+ * named and zeroed, because keys are compared as bytes. Includes nothing; the includer supplies
+ * __u32 and __u64 (vmlinux.h in BPF, linux/types.h in user space).
+ *
+ * How a sample travels:
+ *   oncpu program -> walks the user stack, takes the kernel stack
+ *                 -> a stack whose content hash is not in `seen` goes out once over `stacks`
+ *                 -> counts[key]++ in the active one of two hash maps (`counts` is an outer map)
+ *   user space    -> swaps `counts`, drains the idle map by batch, joins it with the stacks it has.
+ */
+#ifndef JBPF_H
+#define JBPF_H
+
+#define JBPF_MAX_DEPTH	      1024 /* frames of a user stack; power of two */
+#define JBPF_MAX_KERNEL_DEPTH 127  /* kernel.perf_event_max_stack default */
+#define JBPF_COMM_LEN	      16
+#define JBPF_CGROUP_FILTER_MAX 16
+
+/* What one count belongs to. 48 bytes, no padding. */
+struct jbpf_key {
+	__u64 start_ns;	   /* group leader's start_boottime, CLOCK_BOOTTIME ns; with pid the process's life */
+	__u64 cgroup_id;   /* cgroup v2 id; 1 (the root) where only v1 is used */
+	__u64 user_hash;   /* content hash of the user stack; 0 = none (kernel thread) */
+	__u64 kernel_hash; /* content hash of the kernel stack; 0 = interrupted in user mode */
+	__u32 pid;	   /* host tgid */
+	__u32 exec_id;	   /* low half of task->self_exec_id: an exec makes another program of it */
+	__u64 pad0;	   /* 0 */
+};
+
+#define JBPF_VALUE_KERNEL_THREAD (1u << 0)
+#define JBPF_VALUE_COMPAT	 (1u << 1) /* 32-bit program: only the leaf was taken */
+
+struct jbpf_value {
+	__u64 count;		   /* samples */
+	char comm[JBPF_COMM_LEN]; /* of the group leader when the key was made; NUL-terminated */
+	__u32 ns_pid;		   /* tgid in the innermost pid namespace */
+	__u32 flags;		   /* JBPF_VALUE_* */
+};
+
+/* Why the walk of a stack ended. Part of the stack's content, hence of its hash. */
+enum jbpf_stack_end {
+	JBPF_END_ROOT = 0,	/* frame pointer or return address 0: the thread's first frame */
+	JBPF_END_MAX_DEPTH = 1, /* more frames than max_depth: the root is missing */
+	JBPF_END_FAULT = 2,	/* memory at the frame pointer not readable */
+	JBPF_END_BAD_FP = 3,	/* frame pointer does not rise */
+	JBPF_END_LEAF_ONLY = 4, /* no walk was possible (32-bit program, no registers) */
+};
+
+#define JBPF_STACK_USER	  1
+#define JBPF_STACK_KERNEL 2
+
+/*
+ * One distinct stack, on the `stacks` ring buffer, `frame_cnt` addresses long. Leaf first. The
+ * first address is the interrupted instruction, the others are return addresses.
+ */
+struct jbpf_stack {
+	__u64 hash;
+	__u32 frame_cnt;
+	__u16 kind; /* JBPF_STACK_* */
+	__u16 end;  /* enum jbpf_stack_end */
+	__u64 ips[];
+};
+
+/* What happened to a process, on the `notices` ring buffer. Only processes that were sampled. */
+enum jbpf_notice_kind {
+	JBPF_NOTICE_NONE = 0,
+	JBPF_NOTICE_SEEN = 1,	/* first sample of this (pid, start_ns, exec_id): look at it now */
+	JBPF_NOTICE_EXEC = 2,	/* it runs another program from here on */
+	JBPF_NOTICE_EXIT = 3,	/* its last thread ended */
+	JBPF_NOTICE_RENAME = 4, /* the group leader has another comm */
+};
+
+struct jbpf_notice {
+	__u32 kind; /* enum jbpf_notice_kind */
+	__u32 pid;
+	__u32 exec_id;
+	__u32 ns_pid;
+	__u64 start_ns;
+	__u64 cgroup_id;
+	char comm[JBPF_COMM_LEN];
+};
+
+/*
+ * Index into the per-CPU array `counters`, never cleared: user space takes differences. Samples
+ * and each reason why one, or a part of one, was lost. Append only.
+ */
+enum jbpf_counter {
+	JBPF_CNT_SAMPLES = 0,		/* counted */
+	JBPF_CNT_SAMPLES_KERNEL = 1,	/* of these, interrupted in kernel mode */
+	JBPF_CNT_FILTERED = 2,		/* not a target; not lost */
+	JBPF_CNT_LOST_COUNTS_FULL = 3,	/* count map full: sample lost */
+	JBPF_CNT_LOST_NO_MAP = 4,	/* scratch or inner map missing: sample lost */
+	JBPF_CNT_STACK_BUFFER_FULL = 5, /* counted, but its new stack did not fit into `stacks` */
+	JBPF_CNT_SEEN_FULL = 6,		/* `seen` full: the stack crossed once more than needed */
+	JBPF_CNT_NOTICE_LOST = 7,	/* `notices` full */
+	JBPF_CNT_END_MAX_DEPTH = 8,	/* samples by how their user walk ended */
+	JBPF_CNT_END_FAULT = 9,
+	JBPF_CNT_END_BAD_FP = 10,
+	JBPF_CNT_END_LEAF_ONLY = 11,
+	JBPF_CNT_KERNEL_STACK_ERROR = 12, /* bpf_get_stack failed: counted without kernel frames */
+	JBPF_CNT_MAX = 13,
+};
+
+#define JBPF_COUNTER_SLOTS 16 /* size of the array: JBPF_CNT_MAX and room */
+
+_Static_assert(sizeof(struct jbpf_key) == 48, "jbpf_key has no padding");
+_Static_assert(sizeof(struct jbpf_value) == 32, "jbpf_value has no padding");
+_Static_assert(sizeof(struct jbpf_stack) == 16, "jbpf_stack header");
+_Static_assert(sizeof(struct jbpf_notice) == 48, "jbpf_notice has no padding");
+
+#endif

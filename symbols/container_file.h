@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening files inside a container's file system, which is hostile (DESIGN.md section 8): openat2
+ * with RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS for the directories, the last part O_NOFOLLOW |
+ * O_NONBLOCK, then fstat: regular file, owner, size.
+ */
+#ifndef JBPF_SYMBOLS_CONTAINER_FILE_H
+#define JBPF_SYMBOLS_CONTAINER_FILE_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#define CONTAINER_FILE_ANY_OWNER ((uid_t)-1)
+
+struct container_file_rules {
+	uid_t owner;	    /* must own it (root is accepted too), or CONTAINER_FILE_ANY_OWNER */
+	uint64_t max_bytes; /* larger: -EFBIG; 0 = no cap */
+};
+
+/* O_PATH directory of /proc/<pid>/root. fd or -errno (-ENOENT/-ESRCH: gone, -EACCES: may not). */
+int container_root_open(int proc_fd, uint32_t pid);
+
+/* O_PATH directory `path` ("/tmp") inside the root; symlinks stay inside the root. fd or -errno. */
+int container_dir_open(int root_fd, const char *path);
+
+/*
+ * Regular file `path` (absolute as the container sees it), opened O_RDONLY. fd or -errno: -ELOOP
+ * the last part is a symlink, -EINVAL not a regular file (FIFO, device, directory), -EPERM wrong
+ * owner, -EFBIG too large. `st_out` may be NULL.
+ */
+int container_file_open(int root_fd, const char *path, const struct container_file_rules *rules,
+			struct stat *st_out);
+
+/* As container_file_open, but symlinks in the last part are followed, inside the root: for
+ * libraries, which are commonly symlinked, never for files in world-writable directories. */
+int container_library_open(int root_fd, const char *path, const struct container_file_rules *rules,
+			   struct stat *st_out);
+
+#endif

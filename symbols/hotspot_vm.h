@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts about a HotSpot JVM read from outside, through the tables that libjvm.so exports
+ * (gHotSpotVMStructs and friends; hotspot.md 6.1, 6.2; attach-spike.md 5.3) with
+ * process_vm_readv. Touches nothing in the JVM. Decides by which fields exist, never by version.
+ */
+#ifndef JBPF_SYMBOLS_HOTSPOT_VM_H
+#define JBPF_SYMBOLS_HOTSPOT_VM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hotspot_vm;
+
+/*
+ * Looks for libjvm.so in the process's maps and reads its tables. 0; -ENOENT: no HotSpot in this
+ * process; -EAGAIN: the tables are not filled yet (JVM starting); -ENOTSUP: tables of a layout
+ * that is not understood; else -errno of reading (-EPERM, -ESRCH).
+ */
+int hotspot_vm__open(int proc_fd, uint32_t pid, struct hotspot_vm **out);
+void hotspot_vm__free(struct hotspot_vm *vm); /* NULL is fine */
+
+/* "17.0.15+6-Debian-1" as far as it can be read, "" when not. Lives as long as `vm`. */
+const char *hotspot_vm__version(const struct hotspot_vm *vm);
+/* Feature release (8, 11, 17, ...) or 0 when not known. */
+int hotspot_vm__feature_version(const struct hotspot_vm *vm);
+
+/* Where a flag's value came from: JVMFlag::_flags & 15 (hotspot.md 7.6). */
+enum hotspot_flag_origin {
+	HOTSPOT_FLAG_DEFAULT = 0,
+	HOTSPOT_FLAG_COMMAND_LINE = 1,
+	HOTSPOT_FLAG_ENVIRONMENT = 2,
+	HOTSPOT_FLAG_ERGONOMIC = 5,
+};
+
+/* Value of a bool flag such as "PreserveFramePointer", read now. 0, -ENOENT no such flag, -errno. */
+int hotspot_vm__bool_flag(struct hotspot_vm *vm, const char *name, bool *value_out,
+			  enum hotspot_flag_origin *origin_out);
+
+#endif

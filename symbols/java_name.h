@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One spelling for every JIT name, stable from run to run (DESIGN.md section 4, hotspot.md 8.3). Pure. */
+#ifndef JBPF_SYMBOLS_JAVA_NAME_H
+#define JBPF_SYMBOLS_JAVA_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "user/util/frame_kind.h"
+#include "user/util/strbuf.h"
+
+/*
+ * Appends the canonical form of a perf map name to `out` and tells its kind: a compiled method
+ * (FRAME_KIND_JIT: "pkg.Class.method") or VM code such as "Interpreter", "vtable chunks",
+ * "StubRoutines (initialstubs)" (FRAME_KIND_NATIVE). `is_hotspot` says that the map is HotSpot's;
+ * other runtimes' names ("LazyCompile:*foo /p.js:1:2", "py::f:/x.py") are kept as they are, with
+ * FRAME_KIND_JIT. 0 or -ENOMEM.
+ */
+int java_name_canonical(const char *raw, size_t raw_len, bool is_hotspot, bool keep_parameters,
+			struct strbuf *out, enum frame_kind *kind_out);
+
+/* Native file name with run-specific digits removed: "libzstd-jni-1.5.5-41239938.so" (hotspot.md 8.3 rule 8). */
+int java_name_canonical_library(const char *base_name, struct strbuf *out);
+
+#endif

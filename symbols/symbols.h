@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses -> frames, as a library. "What is at this address of this process at this time."
+ *
+ * A symbols_process is what is known about one process's address space: its mappings, the symbol
+ * tables behind them (shared between processes that map the same file) and its JIT code. It is
+ * made at the first sample and keeps answering after the process is gone.
+ *
+ * One thread. Errors are -errno; an address without a name is not an error but a visible frame
+ * ("[unknown]", "[libfoo.so]", "[unknown jit]"). A wrong name is worse than an unknown one.
+ */
+#ifndef JBPF_SYMBOLS_H
+#define JBPF_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/util/frame_kind.h"
+
+struct symbolizer;
+struct symbols_process;
+
+/* --jit */
+enum jit_mode {
+	JIT_MODE_AUTO = 0,
+	JIT_MODE_VMSTRUCTS = 1,
+	JIT_MODE_PERFMAP = 2, /* read maps that are there, never ask for one */
+	JIT_MODE_ATTACH = 3,
+	JIT_MODE_OFF = 4,
+};
+
+/* Where the names of JIT frames came from. Values reach disk: append only. */
+enum jit_source {
+	JIT_SOURCE_NONE = 0,
+	JIT_SOURCE_PERFMAP = 1, /* a perf map that was there */
+	JIT_SOURCE_ATTACH = 2,	/* a perf map written because we asked for it */
+	JIT_SOURCE_VMSTRUCTS = 3,
+};
+
+struct symbolizer_options {
+	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
+	enum jit_mode jit;
+	bool keep_parameters; /* Java and C++ names with their parameter lists */
+};
+
+struct frame {
+	const char *name; /* canonical, not yet escaped for folded text; lives as long as the symbolizer */
+	enum frame_kind kind;
+	bool is_unknown; /* no name was found: name is one of the bracketed placeholders */
+};
+
+/* Zero-initialise; end with frame_list_release(). Keeps its memory between uses. */
+struct frame_list {
+	struct frame *items;
+	size_t cnt;
+	size_t cap;
+};
+
+void frame_list_release(struct frame_list *list);
+
+int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out);
+void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */
+
+/* One run of one program: an exec makes another one of the same pid and start time. */
+struct symbols_process_id {
+	uint64_t start_ns; /* CLOCK_BOOTTIME ns of the process's start */
+	uint32_t pid;	   /* host pid */
+	uint32_t exec_id;
+};
+
+/*
+ * The process of this id, made and looked at when it is new: call it at the first sample, while
+ * the process lives. A process that is gone already gives an object without mappings. Borrowed
+ * until symbolizer__forget(). 0 or -ENOMEM.
+ */
+int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
+			struct symbols_process **out);
+/* Frees what is known about it. Unknown ids are ignored. */
+void symbolizer__forget(struct symbolizer *symbolizer, const struct symbols_process_id *id);
+
+/*
+ * Once per window before resolving: re-reads the mappings and, when it changed, the perf map.
+ * Answers of earlier windows that may have changed are forgotten. -ESRCH when the process is gone
+ * (or the pid is another process by now): what was known stays known. 0 or -errno.
+ */
+int symbols_process__refresh(struct symbols_process *process);
+
+/* As _refresh, but reads the perf map even when it looks unchanged; `source` is what it counts as. */
+int symbols_process__reload_jit(struct symbols_process *process, enum jit_source source);
+
+/*
+ * Appends the frames of a user stack to `out`, leaf first; one address may give several frames
+ * (inlined code). ips[0] is an instruction address, all others are return addresses (looked up
+ * at ip - 1). `since_boot_ns`: begin of the window the samples are from; JIT names that changed
+ * between it and now are ambiguous and come out as "[unknown jit]". 0 or -ENOMEM.
+ */
+int symbols_process__resolve(struct symbols_process *process, const uint64_t *ips, size_t ip_cnt,
+			     uint64_t since_boot_ns, struct frame_list *out);
+
+/* The same for a kernel stack. */
+int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips, size_t ip_cnt,
+			       struct frame_list *out);
+
+/* True for frames that begin a thread or process ("_start", "start_thread", "clone3", ...): a
+ * stack that ends there is whole even when its frame pointer chain ended in an odd way. */
+bool symbols_is_thread_root(const char *name);
+
+struct symbols_jit_status {
+	bool is_hotspot;	  /* maps a libjvm.so that exports gHotSpotVMStructs */
+	bool has_jit_code;	  /* an anonymous executable mapping exists */
+	enum jit_source source;
+	uint64_t loaded_boot_ns;  /* when the map was read; 0 = never */
+	uint64_t map_mtime_ns;	  /* Unix ns of the map file's last change as seen; 0 = none */
+	size_t entry_cnt;	  /* ranges known */
+	uint64_t unknown_cnt;	  /* JIT addresses resolved without a name since the map was read */
+	uint64_t ambiguous_cnt;	  /* addresses whose name changed within a window, since the start */
+	uint64_t rejected_cnt;	  /* map lines or files that were refused, since the start */
+	const char *problem;	  /* why there is no map, for people; NULL = none. Static string */
+};
+
+void symbols_process__jit_status(const struct symbols_process *process,
+				 struct symbols_jit_status *out);
+
+/* Memory held by names and tables, in bytes. */
+size_t symbolizer__bytes(const struct symbolizer *symbolizer);
+
+#endif

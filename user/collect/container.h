@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a process or a cgroup id to the container, pod and names that people know. Parsing is pure
+ * and table-tested; everything read comes from a directory fd, so that tests use fake trees.
+ */
+#ifndef JBPF_COLLECT_CONTAINER_H
+#define JBPF_COLLECT_CONTAINER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONTAINER_ID_LEN 64
+
+/* What a cgroup path says by itself. Strings are "" when the path does not tell. */
+struct container_path {
+	char id[CONTAINER_ID_LEN + 1]; /* hex; innermost container of a nest */
+	char pod_uid[64];	       /* with dashes, as Kubernetes writes it */
+	char runtime[24];	       /* docker, containerd, crio, podman, lxc, nspawn, systemd, kubernetes */
+	char unit[128];		       /* systemd unit ("nginx.service") when it is no container */
+};
+
+/* Parses one cgroup path ("/kubepods.slice/.../cri-containerd-<id>.scope"). Never fails: an
+ * unknown form gives empty strings. */
+void container_path_parse(const char *cgroup_path, struct container_path *out);
+
+/*
+ * Picks, out of the text of /proc/PID/cgroup, the path that tells most: cgroup v2 ("0::"), else the
+ * v1 hierarchies (name=systemd, memory, pids, ...; hybrid hosts have both). Copies it to `path`.
+ * 0, -ENOENT when there is none, -ENAMETOOLONG.
+ */
+int container_cgroup_choose(const char *proc_cgroup_text, char *path, size_t path_len);
+
+/* Everything known about the container of a process. Owned strings, "" never NULL. */
+struct container_info {
+	char *cgroup_path;
+	char *id;
+	char *name; /* Docker/Podman name, Kubernetes container name; short id when unknown; "" when no container */
+	char *image;
+	char *runtime;
+	char *pod;
+	char *pod_uid;
+	char *namespace;
+	char *service; /* compose service, k8s app label, unit, or the name without run-specific parts */
+};
+
+void container_info_release(struct container_info *info);
+
+/* Looks names up and caches them by container id. */
+struct container_resolver;
+
+struct container_resolver_options {
+	int proc_fd;		 /* /proc */
+	int root_fd;		 /* / : data roots of Docker, Podman, CRI are looked for below it */
+	const char *cgroup_root; /* "/sys/fs/cgroup", where cgroup v2 is looked for (also .../unified) */
+};
+
+int container_resolver__new(const struct container_resolver_options *options,
+			    struct container_resolver **out);
+void container_resolver__free(struct container_resolver *resolver);
+
+/*
+ * Fills `out` for a process, from /proc/PID/cgroup or, when it is gone already, from its cgroup v2
+ * id (open_by_handle_at). Names without asking any API: Docker's config.v2.json, Podman's and
+ * CRI-O's config files, the Kubernetes labels in containerd's/CRI's state where they are files, and the
+ * host name file. 0, or -ENOENT when neither could be read (fields are then ""), or -ENOMEM.
+ */
+int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid,
+			       uint64_t cgroup_id, struct container_info *out);
+
+/* Path of a cgroup v2 id below the hierarchy's root ("/docker/<id>"). 0, -ESTALE gone, -errno. */
+int container_cgroup_path(struct container_resolver *resolver, uint64_t cgroup_id, char *path,
+			  size_t path_len);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ask a HotSpot JVM (17+) to write its perf map, by dynamic attach, without ever harming it: every
+ * gate of attach-spike.md 3.4 and 7 must be open before anything is created or signalled. The
+ * conversation happens in a forked child that has the JVM's ids; the caller waits, with a deadline.
+ */
+#ifndef JBPF_COLLECT_JVM_ATTACH_H
+#define JBPF_COLLECT_JVM_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Values reach the store and `jbpf status`: append only. */
+enum jvm_attach_outcome {
+	JVM_ATTACH_NONE = 0,	      /* never tried */
+	JVM_ATTACH_OK = 1,	      /* a fresh, complete map lies there */
+	JVM_ATTACH_NOT_HOTSPOT = 2,
+	JVM_ATTACH_TOO_YOUNG = 3,     /* starting: try again later */
+	JVM_ATTACH_NOT_RUNNING = 4,   /* stopped, frozen, zombie */
+	JVM_ATTACH_DISABLED = 5,      /* -XX:+DisableAttachMechanism */
+	JVM_ATTACH_NO_SIGNAL = 6,     /* SIGQUIT not caught (-Xrs) and no socket there */
+	JVM_ATTACH_NO_THREAD_ROOM = 7, /* pids.max, RLIMIT_NPROC, threads-max too near: an attach could kill it */
+	JVM_ATTACH_TMP_NOT_WRITABLE = 8,
+	JVM_ATTACH_TMP_HOSTILE = 9,   /* FIFO, symlink, foreign owner, hard link where socket or map belong */
+	JVM_ATTACH_WRONG_PEER = 10,   /* another JVM answered on the socket */
+	JVM_ATTACH_TIMEOUT = 11,
+	JVM_ATTACH_UNSUPPORTED = 12,  /* JDK without Compiler.perfmap: never ask again */
+	JVM_ATTACH_REFUSED = 13,      /* connection closed without an answer */
+	JVM_ATTACH_NO_MAP = 14,	      /* it said yes, but there is no usable file */
+	JVM_ATTACH_GONE = 15,	      /* the process ended meanwhile */
+	JVM_ATTACH_ERROR = 16,	      /* ours: fork, memory, permission */
+	JVM_ATTACH_OUTCOME_CNT = 17,
+};
+
+struct jvm_attach_request {
+	int proc_fd;	    /* /proc */
+	uint32_t pid;	    /* host pid */
+	uint64_t start_ns;  /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
+	uint32_t timeout_ms; /* for the whole conversation */
+};
+
+struct jvm_attach_result {
+	enum jvm_attach_outcome outcome;
+	uint32_t wall_ms;     /* from the first gate to the end */
+	uint32_t command_ms;  /* while the JVM worked on the command: what it cost the target at most */
+	bool map_existed;     /* a map was there before: leave it there. Else jvm_attach_remove_map() */
+	bool listener_started; /* we made the JVM create its attach listener */
+};
+
+/* Blocks up to timeout_ms. Always fills `result`; 0 when the outcome is JVM_ATTACH_OK, else -errno. */
+int jvm_attach_request_map(const struct jvm_attach_request *request,
+			   struct jvm_attach_result *result);
+
+/* Unlinks the perf map that a request of ours produced, with the JVM's own rights. 0 or -errno. */
+int jvm_attach_remove_map(int proc_fd, uint32_t pid);
+
+/* One line for people: what it means and what to do. Never NULL. */
+const char *jvm_attach_outcome_text(enum jvm_attach_outcome outcome);
+/* Short stable word for metrics and JSON: "ok", "too-young", ... */
+const char *jvm_attach_outcome_name(enum jvm_attach_outcome outcome);
+
+/* When may this JVM be asked next? Pure; one per JVM. Zero-initialised = never asked. */
+struct jvm_attach_limiter {
+	uint64_t last_boot_ns;
+	uint32_t failure_cnt; /* in a row */
+	uint32_t request_cnt;
+	uint64_t total_command_ms;
+	bool never_again;
+};
+
+/* `min_interval_ns`: for a JVM that answers quickly; widened by cost (the JVM may be held up at
+ * most 0.1 % of the time) and doubled per failure up to an hour. */
+bool jvm_attach_limiter_may(const struct jvm_attach_limiter *limiter, uint64_t now_boot_ns,
+			    uint64_t min_interval_ns);
+void jvm_attach_limiter_note(struct jvm_attach_limiter *limiter, uint64_t now_boot_ns,
+			     const struct jvm_attach_result *result);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BPF side of jbpf as an object: load, sample, drain. The only module that knows the skeleton.
+ *
+ *     probe__open -> probe__start -> { poll probe__fd, probe__consume; every window probe__drain }
+ *     -> probe__free
+ *
+ * One thread drives it. Nothing is printed except pr_debug and warnings that are survived.
+ */
+#ifndef JBPF_COLLECT_PROBE_H
+#define JBPF_COLLECT_PROBE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/jbpf.h"
+
+struct probe;
+
+struct probe_options {
+	uint32_t frequency_hz; /* samples per second and CPU */
+	uint32_t max_depth;    /* user frames, 1..JBPF_MAX_DEPTH */
+	uint64_t window_ns;    /* expected time between drains: sizes the count maps */
+	const uint32_t *pids;  /* only these host pids; NULL = all. Borrowed during open */
+	size_t pid_cnt;
+	const char *const *cgroup_paths; /* only below these cgroup v2 directories; NULL = all */
+	size_t cgroup_cnt;		 /* <= JBPF_CGROUP_FILTER_MAX */
+};
+
+/* Called from probe__consume() and probe__drain(). The notice is borrowed for the call. */
+typedef void (*probe_notice_fn)(void *ctx, const struct jbpf_notice *notice);
+
+/*
+ * Loads programs and maps and opens one event per CPU, disabled. On failure returns -errno and
+ * fills `why` (one line for the user: what failed, why, what to do; no newline).
+ */
+int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len);
+void probe__free(struct probe *probe); /* NULL is fine */
+
+/* Sampling begins. 0 or -errno. */
+int probe__start(struct probe *probe);
+/* Sampling ends; what was counted can still be drained. */
+void probe__stop(struct probe *probe);
+
+/* Readable when probe__consume() has something to do. */
+int probe__fd(const struct probe *probe);
+/* Takes stacks and notices out of the ring buffers. 0 or -errno. */
+int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx);
+
+struct probe_count {
+	struct jbpf_key key;
+	struct jbpf_value value;
+};
+
+struct probe_batch {
+	const struct probe_count *counts; /* sorted by start_ns, pid, exec_id, cgroup_id */
+	size_t count_cnt;
+	uint64_t start_boot_ns; /* from when ... */
+	uint64_t end_boot_ns;	/* ... to when these were counted, CLOCK_BOOTTIME */
+	uint64_t counters[JBPF_CNT_MAX]; /* what was added since the last drain */
+};
+
+/*
+ * Swaps the count maps, empties the idle one and consumes the ring buffers. The batch is borrowed
+ * until the next drain or free. Also picks up CPUs that came online. 0 or -errno.
+ */
+int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out);
+
+struct probe_stack {
+	const uint64_t *ips; /* leaf first */
+	uint32_t frame_cnt;
+	enum jbpf_stack_end end;
+};
+
+/*
+ * The stack of a hash found in the present batch. -ENOENT when its record was lost (counted in
+ * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the next drain.
+ */
+int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
+
+/* Memory of all maps and ring buffers as the kernel charges it (fdinfo memlock), in bytes. */
+uint64_t probe__map_bytes(const struct probe *probe);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pivot type: distinct stacks and how often each was seen. Filled by the recorder and by the
+ * store's reader, turned into bytes by output/. Stacks are text (stack_text.h), opaque here, so
+ * that merging an hour of windows is hashing lines and nothing else. No I/O.
+ */
+#ifndef JBPF_MODEL_PROFILE_H
+#define JBPF_MODEL_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/util/strbuf.h"
+
+struct profile;
+
+/* NULL only when memory is short. */
+struct profile *profile__new(void);
+void profile__free(struct profile *profile); /* NULL is fine */
+
+/* Adds `count` samples to a stack. 0 or -ENOMEM; counts saturate. */
+int profile__add(struct profile *profile, const char *stack, size_t len, uint64_t count);
+
+/*
+ * Adds folded text: "stack count\n" lines. Lines that are not that are skipped and counted in
+ * *bad_line_cnt (may be NULL). 0 or -ENOMEM.
+ */
+int profile__add_folded(struct profile *profile, const char *text, size_t len,
+			size_t *bad_line_cnt);
+
+struct profile_stack {
+	const char *text; /* NUL-terminated; lives as long as the profile */
+	size_t len;
+	uint64_t count;
+};
+
+size_t profile__stack_count(const struct profile *profile);
+uint64_t profile__sample_count(const struct profile *profile);
+
+/* Stack `index` in order of insertion, or after profile__sort() in byte order of the text. */
+struct profile_stack profile__stack(const struct profile *profile, size_t index);
+void profile__sort(struct profile *profile);
+
+/* Sorts, then appends the folded text. 0 or -ENOMEM. */
+int profile__to_folded(struct profile *profile, struct strbuf *out);
+
+#endif

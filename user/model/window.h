@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known about one stream (one process's life) in one window besides its stacks: time,
+ * identity, labels, and the truth about losses. The recorder fills it, the store keeps it, the
+ * selectors and `--list` read it. No I/O.
+ */
+#ifndef JBPF_MODEL_WINDOW_H
+#define JBPF_MODEL_WINDOW_H
+
+#include <stdint.h>
+
+/* Labels by which people select. Their names on disk are window_label_name(). */
+enum window_label {
+	WINDOW_LABEL_COMM = 0,
+	WINDOW_LABEL_SERVICE,	   /* pod's or container's name without run-specific parts */
+	WINDOW_LABEL_NAMESPACE,	   /* Kubernetes */
+	WINDOW_LABEL_POD,
+	WINDOW_LABEL_POD_UID,
+	WINDOW_LABEL_CONTAINER,	   /* name; the short id where no name is known */
+	WINDOW_LABEL_CONTAINER_ID, /* 64 hex digits, as the runtime writes it */
+	WINDOW_LABEL_RUNTIME,	   /* docker, containerd, crio, podman, systemd-nspawn, ... */
+	WINDOW_LABEL_IMAGE,
+	WINDOW_LABEL_CGROUP,	   /* path as the host sees it */
+	WINDOW_LABEL_EXE,	   /* path of the program inside its container */
+	WINDOW_LABEL_JVM_VERSION,
+	WINDOW_LABEL_JIT_PROBLEM,  /* one line: why JIT frames have no names */
+	WINDOW_LABEL_CNT,
+};
+
+/* Reasons a sample or a part of it was lost; per host and window. Values reach disk: append only. */
+enum window_loss {
+	WINDOW_LOSS_COUNTS_FULL = 0,	/* samples */
+	WINDOW_LOSS_NO_MAP = 1,		/* samples */
+	WINDOW_LOSS_STACK_BUFFER = 2,	/* stacks whose addresses did not reach user space */
+	WINDOW_LOSS_NOTICES = 3,	/* process notices */
+	WINDOW_LOSS_KERNEL_STACK = 4,	/* kernel stacks */
+	WINDOW_LOSS_STORE = 5,		/* samples that could not be written (disk full) */
+	WINDOW_LOSS_MEMORY = 6,		/* samples dropped because jbpfd ran out of memory */
+	WINDOW_LOSS_CNT,
+};
+
+/* State of a JVM flag. Values reach disk. */
+enum window_flag {
+	WINDOW_FLAG_UNKNOWN = 0,
+	WINDOW_FLAG_OFF = 1,
+	WINDOW_FLAG_ON = 2,
+};
+
+struct window {
+	/* Time. */
+	uint64_t start_unix_ns;
+	uint64_t duration_ns;
+	uint64_t start_boot_ns; /* CLOCK_BOOTTIME: tells a stepped clock from lost time */
+	uint8_t boot_id[16];	/* /proc/sys/kernel/random/boot_id */
+	uint32_t frequency_hz;
+	uint32_t cpu_cnt; /* CPUs sampled */
+
+	/* The stream: pid + process_start_ns + exec_id + cgroup_id. All 0 in a host record. */
+	uint32_t pid;
+	uint32_t ns_pid;
+	uint64_t process_start_ns; /* CLOCK_BOOTTIME */
+	uint64_t cgroup_id;
+	uint32_t exec_id;
+
+	/* Counts. */
+	uint64_t samples;
+	uint64_t unknown_frames;    /* frames without a name, times samples */
+	uint64_t frames;	    /* all frames, times samples */
+	uint64_t truncated_samples; /* stacks that do not reach a thread's first frame */
+	uint64_t jit_frames;	    /* frames in JIT code, times samples */
+	uint64_t unknown_jit_frames;
+	uint64_t ambiguous_frames;  /* JIT names that changed within the window */
+	uint64_t lost[WINDOW_LOSS_CNT]; /* only in a host record */
+
+	/* Where JIT names come from. */
+	uint32_t jit_source;	    /* enum jit_source of symbols/symbols.h */
+	uint32_t jit_age_ms;	    /* age of the map at the window's end; UINT32_MAX = none */
+	uint32_t jit_entries;
+	uint32_t attach_outcome;    /* enum jvm_attach_outcome of collect/jvm_attach.h: the last one */
+	uint32_t attach_cnt;	    /* requests so far */
+	uint32_t attach_command_ms; /* time the JVM spent on them so far */
+	uint32_t preserve_frame_pointer; /* enum window_flag */
+	uint32_t is_jvm;	    /* 0 or 1 */
+
+	const char *labels[WINDOW_LABEL_CNT]; /* NULL = not known; owner: whoever filled the window */
+};
+
+/* "comm", "service", ... */
+const char *window_label_name(enum window_label label);
+/* WINDOW_LABEL_CNT when there is no such label. */
+enum window_label window_label_by_name(const char *name, unsigned long len);
+const char *window_loss_name(enum window_loss loss);
+
+/* Label text or "". */
+static inline const char *window_label(const struct window *window, enum window_label label)
+{
+	return window->labels[label] ? window->labels[label] : "";
+}
+
+#endif

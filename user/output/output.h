@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile as bytes. Every writer sorts the profile itself, writes the whole text to a strbuf and
+ * escapes what it takes from names. 0 or -ENOMEM.
+ */
+#ifndef JBPF_OUTPUT_OUTPUT_H
+#define JBPF_OUTPUT_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/profile.h"
+#include "user/util/strbuf.h"
+
+/* What the reader of a picture or a JSON needs to know besides the stacks. */
+struct output_info {
+	const char *title;	  /* "java in shop-1" ; borrowed */
+	const char *subtitle;	  /* selectors and host, or "" */
+	uint64_t since_unix_ns;
+	uint64_t until_unix_ns;
+	uint32_t frequency_hz;	  /* 0 = mixed: then counts are not shown as CPU seconds */
+	uint64_t lost_samples;
+	uint64_t unknown_frames;  /* times samples, with `frames` */
+	uint64_t frames;
+	uint64_t truncated_samples;
+	size_t stream_cnt;
+};
+
+int output_folded(struct profile *profile, struct strbuf *out);
+
+/*
+ * Table of methods: self and total samples and percent, by self descending; a method that occurs
+ * several times in a stack counts once for total. At most `limit` rows (0 = all), then a line that
+ * says how many were left out. Control bytes never reach a terminal.
+ */
+int output_top(struct profile *profile, const struct output_info *info, size_t limit,
+	       struct strbuf *out);
+
+/* One JSON object: info, then stacks as arrays of {name, kind} root first with count; the schema is
+ * in docs of the command (man page jbpf-dump). */
+int output_json(struct profile *profile, const struct output_info *info, struct strbuf *out);
+
+/* One self-contained interactive page. */
+int output_html(struct profile *profile, const struct output_info *info, struct strbuf *out);
+
+/* A static picture for tickets, with title, totals and tooltips (<title>), no script. */
+int output_svg(struct profile *profile, const struct output_info *info, struct strbuf *out);
+
+#endif

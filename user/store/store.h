@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles on disk: DIR/v1/cpu/YYYY/MM/DD/HH.zst (UTC), append-only files of independent zstd
+ * frames; the bytes are described in FORMAT.md. One writer (it holds a lock), any number of
+ * readers without a lock.
+ */
+#ifndef JBPF_STORE_STORE_H
+#define JBPF_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/window.h"
+
+#define STORE_DEFAULT_DIR "/var/lib/jbpf"
+
+/* ---- writing ---- */
+
+struct store_writer;
+
+struct store_writer_options {
+	uint64_t keep_age_ns; /* hours older than this are deleted; 0 = keep */
+	uint64_t keep_bytes;  /* oldest hours are deleted past this; 0 = no limit */
+	int compression_level; /* zstd; 0 = 6 */
+};
+
+/*
+ * Makes the directory when it is missing, takes the lock and finds a safe place to append: a file
+ * that does not end at a record boundary is left as it is and a new one is begun beside it.
+ * -EWOULDBLOCK: another jbpfd writes here. -EROFS, -EACCES, -ENOSPC, ... as the system says.
+ */
+int store_writer__open(const char *dir, const struct store_writer_options *options,
+		       struct store_writer **out);
+/* Closes the current file and gives the lock back. NULL is fine. */
+void store_writer__free(struct store_writer *writer);
+
+/*
+ * Adds one stream's window: `text` is sorted folded text (may be empty for a host record, where
+ * window->pid is 0). Buffered until store_writer__commit(). 0, -EINVAL, -ENOMEM.
+ */
+int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
+		      size_t len);
+
+/*
+ * Writes what was added since the last commit in one go and fdatasyncs it. The hour is that of the
+ * windows' start. On error (-ENOSPC) nothing of it is in the file afterwards, or the file is
+ * abandoned at its last good record; the added windows are dropped and their samples are returned
+ * in *lost_samples. On -ENOSPC the oldest hour is deleted and the write tried once more first.
+ */
+int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples);
+
+/* Deletes what is too old or too much; called once per hour and at open. 0 or -errno. */
+int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
+
+/* ---- reading ---- */
+
+struct store_reader;
+
+/* 0, or -ENOENT when there is no store in `dir`, or -errno (-EACCES). */
+int store_reader__open(const char *dir, struct store_reader **out);
+void store_reader__free(struct store_reader *reader); /* NULL is fine */
+
+struct store_damage {
+	const char *path; /* relative to the store's directory */
+	uint64_t offset;  /* where the damage begins */
+	uint64_t bytes;	  /* how much was skipped */
+	const char *what; /* "torn tail", "bad checksum", ... static */
+};
+
+struct store_visitor {
+	void *ctx;
+	/* Is this window wanted? Labels are borrowed for the call. Its text is decoded only when
+	 * true. NULL = all. */
+	bool (*want)(void *ctx, const struct window *window);
+	/* One window and its folded text, borrowed for the call. Non-zero ends the walk with it. */
+	int (*window)(void *ctx, const struct window *window, const char *text, size_t len);
+	/* A damaged stretch was skipped. NULL = ignore. */
+	void (*damage)(void *ctx, const struct store_damage *damage);
+};
+
+/*
+ * Visits every window that overlaps [since, until), files in order of time. Damage is reported and
+ * skipped: it never hides an intact record behind it. 0, what the visitor returned, or -errno.
+ */
+int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,
+			const struct store_visitor *visitor);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/* File helpers; see fs.h. */
+#include "user/util/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/util/cleanup.h"
+
+#define FS_READ_STEP_BYTES 16384
+
+int fs_read_fd(int fd, size_t max_bytes, struct strbuf *out)
+{
+	size_t room = max_bytes;
+
+	for (;;) {
+		/* One byte past the cap tells "exactly full" from "more to come". */
+		size_t want = room < FS_READ_STEP_BYTES ? room + 1 : FS_READ_STEP_BYTES;
+		ssize_t got;
+		int err = strbuf_reserve(out, want);
+
+		if (err)
+			return err;
+		got = read(fd, out->data + out->len, want);
+		if (got < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if ((size_t)got > room) {
+			out->len += room;
+			out->data[out->len] = '\0';
+			return -EFBIG;
+		}
+		out->len += (size_t)got;
+		out->data[out->len] = '\0';
+		room -= (size_t)got;
+		if (got == 0)
+			return 0;
+	}
+}
+
+int fs_read_file(int dir_fd, const char *path, size_t max_bytes, struct strbuf *out)
+{
+	__cleanup_fd int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	return fs_read_fd(fd, max_bytes, out);
+}
+
+int fs_read_filef(int dir_fd, size_t max_bytes, struct strbuf *out, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	if (len < 0 || (size_t)len >= sizeof(path))
+		return -ENAMETOOLONG;
+	return fs_read_file(dir_fd, path, max_bytes, out);
+}
+
+int fs_write_all(int fd, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len) {
+		ssize_t written = write(fd, at, len);
+
+		if (written < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		at += written;
+		len -= (size_t)written;
+	}
+	return 0;
+}
+
+static int fs_sync_parent(int dir_fd, const char *path)
+{
+	char parent[PATH_MAX];
+	char *slash;
+
+	if (strlen(path) >= sizeof(parent))
+		return -ENAMETOOLONG;
+	strcpy(parent, path); /* fits: checked above */
+	slash = strrchr(parent, '/');
+	if (!slash)
+		strcpy(parent, ".");
+	else if (slash == parent)
+		parent[1] = '\0';
+	else
+		*slash = '\0';
+
+	__cleanup_fd int fd = openat(dir_fd, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return fsync(fd) ? -errno : 0;
+}
+
+int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len)
+{
+	char temp[PATH_MAX];
+	int err;
+
+	if ((size_t)snprintf(temp, sizeof(temp), "%s.tmp%d", path, (int)getpid()) >= sizeof(temp))
+		return -ENAMETOOLONG;
+
+	__cleanup_fd int fd =
+		openat(dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+
+	if (fd < 0)
+		return -errno;
+	err = fs_write_all(fd, bytes, len);
+	if (!err && fsync(fd))
+		err = -errno;
+	if (!err && renameat(dir_fd, temp, dir_fd, path))
+		err = -errno;
+	if (err) {
+		(void)unlinkat(dir_fd, temp, 0);
+		return err;
+	}
+	return fs_sync_parent(dir_fd, path);
+}
+
+int fs_mkdir_all(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	size_t len = strlen(path);
+
+	if (len == 0)
+		return -ENOENT;
+	if (len >= sizeof(part))
+		return -ENAMETOOLONG;
+	for (size_t i = 1; i <= len; i++) {
+		struct stat st;
+
+		if (i < len && path[i] != '/')
+			continue;
+		memcpy(part, path, i);
+		part[i] = '\0';
+		if (mkdir(part, mode) == 0)
+			continue;
+		/* EROFS or EACCES on a directory that exists is no obstacle. */
+		if (errno != EEXIST && (stat(part, &st) || !S_ISDIR(st.st_mode)))
+			return -errno;
+	}
+	return 0;
+}

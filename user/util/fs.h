@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole-file reads with caps, and writes that either happen completely or not at all. Every path
+ * is relative to a directory fd, so that tests can hand in a fake /proc and life hands in the real
+ * one. Nothing here may be used below /proc/PID/root: see symbols/container_file.h for that.
+ */
+#ifndef JBPF_UTIL_FS_H
+#define JBPF_UTIL_FS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "user/util/strbuf.h"
+
+/*
+ * Appends the rest of `fd` to `out`, which grows by at most `max_bytes`. 0, -EFBIG when there is
+ * more than that (what fitted is appended), -ENOMEM, or the error of read().
+ */
+int fs_read_fd(int fd, size_t max_bytes, struct strbuf *out);
+
+/* The same for a file; opened O_RDONLY|O_CLOEXEC|O_NOCTTY relative to `dir_fd`. */
+int fs_read_file(int dir_fd, const char *path, size_t max_bytes, struct strbuf *out);
+
+/* fs_read_file with printf-style path, for /proc/<pid>/... */
+int fs_read_filef(int dir_fd, size_t max_bytes, struct strbuf *out, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* All bytes or an error; retries short writes and EINTR. 0 or -errno. */
+int fs_write_all(int fd, const void *bytes, size_t len);
+
+/*
+ * Writes a temporary file beside `path` with `mode`, syncs it, renames it over `path` and syncs
+ * the directory. On error nothing is left behind and `path` is as it was.
+ */
+int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len);
+
+/* mkdir -p with `mode`; 0 when it is there already. */
+int fs_mkdir_all(const char *path, mode_t mode);
+
+#endif

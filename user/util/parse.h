@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Strict number parsing: the whole string, in range, or -EINVAL (-ERANGE when it overflows).
+ * Outputs are untouched on error.
+ */
+#ifndef JBPF_UTIL_PARSE_H
+#define JBPF_UTIL_PARSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Digits only, no sign, no blanks; base 10 or 16 ("0x" accepted for 16). `len` bytes of text. */
+int parse_u64_n(const char *text, size_t len, int base, uint64_t *out);
+int parse_u64(const char *text, uint64_t *out);
+/* Decimal within [min, max]. */
+int parse_u32_range(const char *text, uint32_t min, uint32_t max, uint32_t *out);
+
+/* "90s", "15m", "1h", "2d", "250ms"; a bare number is refused. Result in nanoseconds. */
+int parse_duration_ns(const char *text, uint64_t *ns_out);
+
+/* "5G", "512M", "64K", "1000": powers of 1024. Result in bytes. */
+int parse_size_bytes(const char *text, uint64_t *bytes_out);
+
+/*
+ * A point in time as DESIGN.md section 3 has it: a duration back from now ("1h"), RFC 3339
+ * ("2026-11-21T13:00:00Z", local time when it has no zone; a blank may stand for the T and the
+ * seconds may be left out), "now", or "@EPOCH" (seconds, fraction allowed). Unix nanoseconds.
+ */
+int parse_time_ns(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns_out);
+
+#endif

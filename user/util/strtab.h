@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Interning: byte strings (names, whole stacks, keys of any struct without padding) become dense
+ * ids 0, 1, 2, ... in order of first sight. Equal bytes get the same id. The table copies what it
+ * is given; returned bytes stay valid until strtab__free().
+ */
+#ifndef JBPF_UTIL_STRTAB_H
+#define JBPF_UTIL_STRTAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct strtab;
+
+#define STRTAB_NONE UINT32_MAX
+
+/* NULL only when memory is short. */
+struct strtab *strtab__new(void);
+void strtab__free(struct strtab *tab); /* NULL is fine */
+
+/* Id of these bytes, made when new. -ENOMEM, or -E2BIG past 4 G strings or 4 GiB in one string. */
+int strtab__intern(struct strtab *tab, const void *bytes, size_t len, uint32_t *id_out);
+/* Id of these bytes or STRTAB_NONE. */
+uint32_t strtab__find(const struct strtab *tab, const void *bytes, size_t len);
+/* Bytes of an id that was handed out, NUL-terminated behind `len` bytes. `len_out` may be NULL. */
+const char *strtab__get(const struct strtab *tab, uint32_t id, size_t *len_out);
+uint32_t strtab__count(const struct strtab *tab);
+/* Memory held, in bytes: for caps and statistics. */
+size_t strtab__bytes(const struct strtab *tab);
+
+#endif
