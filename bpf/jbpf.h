@@ -13,14 +13,14 @@
 #ifndef JBPF_H
 #define JBPF_H
 
-#define JBPF_MAX_DEPTH	      1024 /* frames of a user stack; power of two */
-#define JBPF_MAX_KERNEL_DEPTH 127  /* kernel.perf_event_max_stack default */
-#define JBPF_COMM_LEN	      16
+#define JBPF_MAX_DEPTH	       1024 /* frames of a user stack; power of two */
+#define JBPF_MAX_KERNEL_DEPTH  127  /* kernel.perf_event_max_stack default */
+#define JBPF_COMM_LEN	       16
 #define JBPF_CGROUP_FILTER_MAX 16
 
 /* What one count belongs to. 48 bytes, no padding. */
 struct jbpf_key {
-	__u64 start_ns;	   /* group leader's start_boottime, CLOCK_BOOTTIME ns; with pid the process's life */
+	__u64 start_ns; /* group leader's start_boottime, CLOCK_BOOTTIME ns; with pid the process's life */
 	__u64 cgroup_id;   /* cgroup v2 id; 1 (the root) where only v1 is used */
 	__u64 user_hash;   /* content hash of the user stack; 0 = none (kernel thread) */
 	__u64 kernel_hash; /* content hash of the kernel stack; 0 = interrupted in user mode */
@@ -33,10 +33,10 @@ struct jbpf_key {
 #define JBPF_VALUE_COMPAT	 (1u << 1) /* 32-bit program: only the leaf was taken */
 
 struct jbpf_value {
-	__u64 count;		   /* samples */
+	__u64 count;		  /* samples */
 	char comm[JBPF_COMM_LEN]; /* of the group leader when the key was made; NUL-terminated */
-	__u32 ns_pid;		   /* tgid in the innermost pid namespace */
-	__u32 flags;		   /* JBPF_VALUE_* */
+	__u32 ns_pid;		  /* tgid in the innermost pid namespace */
+	__u32 flags;		  /* JBPF_VALUE_* */
 };
 
 /* Why the walk of a stack ended. Part of the stack's content, hence of its hash. */

@@ -45,7 +45,8 @@ struct symbolizer_options {
 };
 
 struct frame {
-	const char *name; /* canonical, not yet escaped for folded text; lives as long as the symbolizer */
+	const char *
+		name; /* canonical, not yet escaped for folded text; lives as long as the symbolizer */
 	enum frame_kind kind;
 	bool is_unknown; /* no name was found: name is one of the bracketed placeholders */
 };
@@ -107,16 +108,16 @@ int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ip
 bool symbols_is_thread_root(const char *name);
 
 struct symbols_jit_status {
-	bool is_hotspot;	  /* maps a libjvm.so that exports gHotSpotVMStructs */
-	bool has_jit_code;	  /* an anonymous executable mapping exists */
+	bool is_hotspot;   /* maps a libjvm.so that exports gHotSpotVMStructs */
+	bool has_jit_code; /* an anonymous executable mapping exists */
 	enum jit_source source;
-	uint64_t loaded_boot_ns;  /* when the map was read; 0 = never */
-	uint64_t map_mtime_ns;	  /* Unix ns of the map file's last change as seen; 0 = none */
-	size_t entry_cnt;	  /* ranges known */
-	uint64_t unknown_cnt;	  /* JIT addresses resolved without a name since the map was read */
-	uint64_t ambiguous_cnt;	  /* addresses whose name changed within a window, since the start */
-	uint64_t rejected_cnt;	  /* map lines or files that were refused, since the start */
-	const char *problem;	  /* why there is no map, for people; NULL = none. Static string */
+	uint64_t loaded_boot_ns; /* when the map was read; 0 = never */
+	uint64_t map_mtime_ns;	 /* Unix ns of the map file's last change as seen; 0 = none */
+	size_t entry_cnt;	 /* ranges known */
+	uint64_t unknown_cnt;	 /* JIT addresses resolved without a name since the map was read */
+	uint64_t ambiguous_cnt;	 /* addresses whose name changed within a window, since the start */
+	uint64_t rejected_cnt;	 /* map lines or files that were refused, since the start */
+	const char *problem;	 /* why there is no map, for people; NULL = none. Static string */
 };
 
 void symbols_process__jit_status(const struct symbols_process *process,

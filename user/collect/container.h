@@ -15,8 +15,8 @@
 struct container_path {
 	char id[CONTAINER_ID_LEN + 1]; /* hex; innermost container of a nest */
 	char pod_uid[64];	       /* with dashes, as Kubernetes writes it */
-	char runtime[24];	       /* docker, containerd, crio, podman, lxc, nspawn, systemd, kubernetes */
-	char unit[128];		       /* systemd unit ("nginx.service") when it is no container */
+	char runtime[24]; /* docker, containerd, crio, podman, lxc, nspawn, systemd, kubernetes */
+	char unit[128];	  /* systemd unit ("nginx.service") when it is no container */
 };
 
 /* Parses one cgroup path ("/kubepods.slice/.../cri-containerd-<id>.scope"). Never fails: an
@@ -49,9 +49,10 @@ void container_info_release(struct container_info *info);
 struct container_resolver;
 
 struct container_resolver_options {
-	int proc_fd;		 /* /proc */
-	int root_fd;		 /* / : data roots of Docker, Podman, CRI are looked for below it */
-	const char *cgroup_root; /* "/sys/fs/cgroup", where cgroup v2 is looked for (also .../unified) */
+	int proc_fd; /* /proc */
+	int root_fd; /* / : data roots of Docker, Podman, CRI are looked for below it */
+	const char *
+		cgroup_root; /* "/sys/fs/cgroup", where cgroup v2 is looked for (also .../unified) */
 };
 
 int container_resolver__new(const struct container_resolver_options *options,

@@ -12,38 +12,41 @@
 
 /* Values reach the store and `jbpf status`: append only. */
 enum jvm_attach_outcome {
-	JVM_ATTACH_NONE = 0,	      /* never tried */
-	JVM_ATTACH_OK = 1,	      /* a fresh, complete map lies there */
+	JVM_ATTACH_NONE = 0, /* never tried */
+	JVM_ATTACH_OK = 1,   /* a fresh, complete map lies there */
 	JVM_ATTACH_NOT_HOTSPOT = 2,
-	JVM_ATTACH_TOO_YOUNG = 3,     /* starting: try again later */
-	JVM_ATTACH_NOT_RUNNING = 4,   /* stopped, frozen, zombie */
-	JVM_ATTACH_DISABLED = 5,      /* -XX:+DisableAttachMechanism */
-	JVM_ATTACH_NO_SIGNAL = 6,     /* SIGQUIT not caught (-Xrs) and no socket there */
-	JVM_ATTACH_NO_THREAD_ROOM = 7, /* pids.max, RLIMIT_NPROC, threads-max too near: an attach could kill it */
+	JVM_ATTACH_TOO_YOUNG = 3,   /* starting: try again later */
+	JVM_ATTACH_NOT_RUNNING = 4, /* stopped, frozen, zombie */
+	JVM_ATTACH_DISABLED = 5,    /* -XX:+DisableAttachMechanism */
+	JVM_ATTACH_NO_SIGNAL = 6,   /* SIGQUIT not caught (-Xrs) and no socket there */
+	JVM_ATTACH_NO_THREAD_ROOM =
+		7, /* pids.max, RLIMIT_NPROC, threads-max too near: an attach could kill it */
 	JVM_ATTACH_TMP_NOT_WRITABLE = 8,
-	JVM_ATTACH_TMP_HOSTILE = 9,   /* FIFO, symlink, foreign owner, hard link where socket or map belong */
-	JVM_ATTACH_WRONG_PEER = 10,   /* another JVM answered on the socket */
+	JVM_ATTACH_TMP_HOSTILE =
+		9, /* FIFO, symlink, foreign owner, hard link where socket or map belong */
+	JVM_ATTACH_WRONG_PEER = 10, /* another JVM answered on the socket */
 	JVM_ATTACH_TIMEOUT = 11,
-	JVM_ATTACH_UNSUPPORTED = 12,  /* JDK without Compiler.perfmap: never ask again */
-	JVM_ATTACH_REFUSED = 13,      /* connection closed without an answer */
-	JVM_ATTACH_NO_MAP = 14,	      /* it said yes, but there is no usable file */
-	JVM_ATTACH_GONE = 15,	      /* the process ended meanwhile */
-	JVM_ATTACH_ERROR = 16,	      /* ours: fork, memory, permission */
+	JVM_ATTACH_UNSUPPORTED = 12, /* JDK without Compiler.perfmap: never ask again */
+	JVM_ATTACH_REFUSED = 13,     /* connection closed without an answer */
+	JVM_ATTACH_NO_MAP = 14,	     /* it said yes, but there is no usable file */
+	JVM_ATTACH_GONE = 15,	     /* the process ended meanwhile */
+	JVM_ATTACH_ERROR = 16,	     /* ours: fork, memory, permission */
 	JVM_ATTACH_OUTCOME_CNT = 17,
 };
 
 struct jvm_attach_request {
-	int proc_fd;	    /* /proc */
-	uint32_t pid;	    /* host pid */
-	uint64_t start_ns;  /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
+	int proc_fd;	   /* /proc */
+	uint32_t pid;	   /* host pid */
+	uint64_t start_ns; /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
 	uint32_t timeout_ms; /* for the whole conversation */
 };
 
 struct jvm_attach_result {
 	enum jvm_attach_outcome outcome;
-	uint32_t wall_ms;     /* from the first gate to the end */
-	uint32_t command_ms;  /* while the JVM worked on the command: what it cost the target at most */
-	bool map_existed;     /* a map was there before: leave it there. Else jvm_attach_remove_map() */
+	uint32_t wall_ms; /* from the first gate to the end */
+	uint32_t
+		command_ms; /* while the JVM worked on the command: what it cost the target at most */
+	bool map_existed; /* a map was there before: leave it there. Else jvm_attach_remove_map() */
 	bool listener_started; /* we made the JVM create its attach listener */
 };
 

@@ -57,8 +57,8 @@ struct probe_count {
 struct probe_batch {
 	const struct probe_count *counts; /* sorted by start_ns, pid, exec_id, cgroup_id */
 	size_t count_cnt;
-	uint64_t start_boot_ns; /* from when ... */
-	uint64_t end_boot_ns;	/* ... to when these were counted, CLOCK_BOOTTIME */
+	uint64_t start_boot_ns;		 /* from when ... */
+	uint64_t end_boot_ns;		 /* ... to when these were counted, CLOCK_BOOTTIME */
 	uint64_t counters[JBPF_CNT_MAX]; /* what was added since the last drain */
 };
 

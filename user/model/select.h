@@ -18,7 +18,7 @@
 
 enum select_kind {
 	SELECT_KIND_ANY = 0,
-	SELECT_KIND_JAVA = 1,	/* stacks whose leaf, where the CPU was, is Java */
+	SELECT_KIND_JAVA = 1, /* stacks whose leaf, where the CPU was, is Java */
 	SELECT_KIND_KERNEL = 2,
 	SELECT_KIND_NATIVE = 3,
 };

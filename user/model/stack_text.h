@@ -13,7 +13,7 @@
 #include "user/util/strbuf.h"
 
 #define STACK_TEXT_MAX_BYTES  (60 * 1024) /* Pyroscope stops reading at a line over 64 KiB */
-#define STACK_TEXT_NAME_BYTES 4096	  /* of one frame; longer names are cut, with "..." behind */
+#define STACK_TEXT_NAME_BYTES 4096 /* of one frame; longer names are cut, with "..." behind */
 
 /*
  * Appends ";name_[k]" (without the ";" when `stack` is empty). `;` becomes `:`, control bytes,

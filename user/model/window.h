@@ -12,30 +12,30 @@
 /* Labels by which people select. Their names on disk are window_label_name(). */
 enum window_label {
 	WINDOW_LABEL_COMM = 0,
-	WINDOW_LABEL_SERVICE,	   /* pod's or container's name without run-specific parts */
-	WINDOW_LABEL_NAMESPACE,	   /* Kubernetes */
+	WINDOW_LABEL_SERVICE,	/* pod's or container's name without run-specific parts */
+	WINDOW_LABEL_NAMESPACE, /* Kubernetes */
 	WINDOW_LABEL_POD,
 	WINDOW_LABEL_POD_UID,
 	WINDOW_LABEL_CONTAINER,	   /* name; the short id where no name is known */
 	WINDOW_LABEL_CONTAINER_ID, /* 64 hex digits, as the runtime writes it */
 	WINDOW_LABEL_RUNTIME,	   /* docker, containerd, crio, podman, systemd-nspawn, ... */
 	WINDOW_LABEL_IMAGE,
-	WINDOW_LABEL_CGROUP,	   /* path as the host sees it */
-	WINDOW_LABEL_EXE,	   /* path of the program inside its container */
+	WINDOW_LABEL_CGROUP, /* path as the host sees it */
+	WINDOW_LABEL_EXE,    /* path of the program inside its container */
 	WINDOW_LABEL_JVM_VERSION,
-	WINDOW_LABEL_JIT_PROBLEM,  /* one line: why JIT frames have no names */
+	WINDOW_LABEL_JIT_PROBLEM, /* one line: why JIT frames have no names */
 	WINDOW_LABEL_CNT,
 };
 
 /* Reasons a sample or a part of it was lost; per host and window. Values reach disk: append only. */
 enum window_loss {
-	WINDOW_LOSS_COUNTS_FULL = 0,	/* samples */
-	WINDOW_LOSS_NO_MAP = 1,		/* samples */
-	WINDOW_LOSS_STACK_BUFFER = 2,	/* stacks whose addresses did not reach user space */
-	WINDOW_LOSS_NOTICES = 3,	/* process notices */
-	WINDOW_LOSS_KERNEL_STACK = 4,	/* kernel stacks */
-	WINDOW_LOSS_STORE = 5,		/* samples that could not be written (disk full) */
-	WINDOW_LOSS_MEMORY = 6,		/* samples dropped because jbpfd ran out of memory */
+	WINDOW_LOSS_COUNTS_FULL = 0,  /* samples */
+	WINDOW_LOSS_NO_MAP = 1,	      /* samples */
+	WINDOW_LOSS_STACK_BUFFER = 2, /* stacks whose addresses did not reach user space */
+	WINDOW_LOSS_NOTICES = 3,      /* process notices */
+	WINDOW_LOSS_KERNEL_STACK = 4, /* kernel stacks */
+	WINDOW_LOSS_STORE = 5,	      /* samples that could not be written (disk full) */
+	WINDOW_LOSS_MEMORY = 6,	      /* samples dropped because jbpfd ran out of memory */
 	WINDOW_LOSS_CNT,
 };
 
@@ -69,20 +69,21 @@ struct window {
 	uint64_t truncated_samples; /* stacks that do not reach a thread's first frame */
 	uint64_t jit_frames;	    /* frames in JIT code, times samples */
 	uint64_t unknown_jit_frames;
-	uint64_t ambiguous_frames;  /* JIT names that changed within the window */
+	uint64_t ambiguous_frames;	/* JIT names that changed within the window */
 	uint64_t lost[WINDOW_LOSS_CNT]; /* only in a host record */
 
 	/* Where JIT names come from. */
-	uint32_t jit_source;	    /* enum jit_source of symbols/symbols.h */
-	uint32_t jit_age_ms;	    /* age of the map at the window's end; UINT32_MAX = none */
+	uint32_t jit_source; /* enum jit_source of symbols/symbols.h */
+	uint32_t jit_age_ms; /* age of the map at the window's end; UINT32_MAX = none */
 	uint32_t jit_entries;
-	uint32_t attach_outcome;    /* enum jvm_attach_outcome of collect/jvm_attach.h: the last one */
-	uint32_t attach_cnt;	    /* requests so far */
-	uint32_t attach_command_ms; /* time the JVM spent on them so far */
+	uint32_t attach_outcome; /* enum jvm_attach_outcome of collect/jvm_attach.h: the last one */
+	uint32_t attach_cnt;	 /* requests so far */
+	uint32_t attach_command_ms;	 /* time the JVM spent on them so far */
 	uint32_t preserve_frame_pointer; /* enum window_flag */
-	uint32_t is_jvm;	    /* 0 or 1 */
+	uint32_t is_jvm;		 /* 0 or 1 */
 
-	const char *labels[WINDOW_LABEL_CNT]; /* NULL = not known; owner: whoever filled the window */
+	const char
+		*labels[WINDOW_LABEL_CNT]; /* NULL = not known; owner: whoever filled the window */
 };
 
 /* "comm", "service", ... */

@@ -14,13 +14,13 @@
 
 /* What the reader of a picture or a JSON needs to know besides the stacks. */
 struct output_info {
-	const char *title;	  /* "java in shop-1" ; borrowed */
-	const char *subtitle;	  /* selectors and host, or "" */
+	const char *title;    /* "java in shop-1" ; borrowed */
+	const char *subtitle; /* selectors and host, or "" */
 	uint64_t since_unix_ns;
 	uint64_t until_unix_ns;
-	uint32_t frequency_hz;	  /* 0 = mixed: then counts are not shown as CPU seconds */
+	uint32_t frequency_hz; /* 0 = mixed: then counts are not shown as CPU seconds */
 	uint64_t lost_samples;
-	uint64_t unknown_frames;  /* times samples, with `frames` */
+	uint64_t unknown_frames; /* times samples, with `frames` */
 	uint64_t frames;
 	uint64_t truncated_samples;
 	size_t stream_cnt;

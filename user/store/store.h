@@ -20,8 +20,8 @@
 struct store_writer;
 
 struct store_writer_options {
-	uint64_t keep_age_ns; /* hours older than this are deleted; 0 = keep */
-	uint64_t keep_bytes;  /* oldest hours are deleted past this; 0 = no limit */
+	uint64_t keep_age_ns;  /* hours older than this are deleted; 0 = keep */
+	uint64_t keep_bytes;   /* oldest hours are deleted past this; 0 = no limit */
 	int compression_level; /* zstd; 0 = 6 */
 };
 

@@ -8,19 +8,19 @@
 
 /* Append only: the values are used in JSON and in the HTML page. */
 enum frame_kind {
-	FRAME_KIND_NATIVE = 0,	   /* no suffix; also stubs, unknown and marker frames */
-	FRAME_KIND_KERNEL = 1,	   /* _[k] */
-	FRAME_KIND_JIT = 2,	   /* _[j] compiled Java (C2, or compiled with unknown tier) */
-	FRAME_KIND_C1 = 3,	   /* _[1] */
+	FRAME_KIND_NATIVE = 0,	    /* no suffix; also stubs, unknown and marker frames */
+	FRAME_KIND_KERNEL = 1,	    /* _[k] */
+	FRAME_KIND_JIT = 2,	    /* _[j] compiled Java (C2, or compiled with unknown tier) */
+	FRAME_KIND_C1 = 3,	    /* _[1] */
 	FRAME_KIND_INTERPRETED = 4, /* _[0] */
-	FRAME_KIND_INLINED = 5,	   /* _[i] */
+	FRAME_KIND_INLINED = 5,	    /* _[i] */
 	FRAME_KIND_CNT = 6,
 };
 
 /* "" or "_[x]"; never NULL. */
 static inline const char *frame_kind_suffix(enum frame_kind kind)
 {
-	static const char *const suffixes[FRAME_KIND_CNT] = { "",      "_[k]", "_[j]",
+	static const char *const suffixes[FRAME_KIND_CNT] = { "",     "_[k]", "_[j]",
 							      "_[1]", "_[0]", "_[i]" };
 
 	return kind < FRAME_KIND_CNT ? suffixes[kind] : "";

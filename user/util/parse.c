@@ -95,8 +95,9 @@ int parse_duration_ns(const char *text, uint64_t *ns_out)
 int parse_size_bytes(const char *text, uint64_t *bytes_out)
 {
 	static const char *const units[] = { "", "K", "M", "G", "T", "KiB", "MiB", "GiB", "TiB" };
-	static const uint64_t factors[] = { 1,	       1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40,
-					    1ull << 10, 1ull << 20, 1ull << 30, 1ull << 40 };
+	static const uint64_t factors[] = { 1,		1ull << 10, 1ull << 20,
+					    1ull << 30, 1ull << 40, 1ull << 10,
+					    1ull << 20, 1ull << 30, 1ull << 40 };
 
 	return parse_with_unit(text, units, factors, 9, bytes_out);
 }

@@ -15,7 +15,10 @@ struct strbuf {
 	size_t cap; /* bytes allocated */
 };
 
-#define STRBUF_INIT      { NULL, 0, 0 }
+#define STRBUF_INIT        \
+	{                  \
+		NULL, 0, 0 \
+	}
 #define __cleanup_strbuf __attribute__((cleanup(strbuf_release)))
 
 void strbuf_release(struct strbuf *buf);
@@ -26,7 +29,8 @@ int strbuf_reserve(struct strbuf *buf, size_t extra);
 int strbuf_append(struct strbuf *buf, const void *bytes, size_t len);
 int strbuf_puts(struct strbuf *buf, const char *text);
 int strbuf_putc(struct strbuf *buf, char c);
-int strbuf_printf(struct strbuf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int strbuf_printf(struct strbuf *buf, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Shortens to `len`, which must not exceed the present length. */
 void strbuf_truncate(struct strbuf *buf, size_t len);
 /* The content, never NULL ("" when empty). Valid until the next append. */
