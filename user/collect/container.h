@@ -15,8 +15,9 @@
 struct container_path {
 	char id[CONTAINER_ID_LEN + 1]; /* hex; innermost container of a nest */
 	char pod_uid[64];	       /* with dashes, as Kubernetes writes it */
+	char name[256];	  /* of a container that has no id: LXC, Incus, systemd-nspawn */
 	char runtime[24]; /* docker, containerd, crio, podman, lxc, nspawn, systemd, kubernetes */
-	char unit[128];	  /* systemd unit ("nginx.service") when it is no container */
+	char unit[256];	  /* systemd unit ("nginx.service") when it is no container */
 };
 
 /* Parses one cgroup path ("/kubepods.slice/.../cri-containerd-<id>.scope"). Never fails: an
