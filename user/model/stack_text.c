@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Frame names into folded text and back. Names come from symbol tables, perf maps and JVMs inside
+ * containers, so each byte is looked at; what folded tools would misread is replaced, see
+ * DESIGN.md section 4.
+ */
+#include "user/model/stack_text.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SUFFIX_LEN   4 /* "_[k]" */
+#define CUT_MARK     "..."
+#define CUT_MARK_LEN 3
+#define NAME_UNKNOWN "[unknown]"
+
+/* Bytes of the well-formed UTF-8 sequence at `text`, 0 when there is none (Unicode table 3-7). */
+static size_t utf8_sequence_len(const uint8_t *text, size_t len)
+{
+	uint8_t low = 0x80, high = 0xbf;
+	size_t need;
+
+	if (text[0] < 0x80)
+		return 1;
+	if (text[0] >= 0xc2 && text[0] <= 0xdf)
+		need = 2;
+	else if (text[0] >= 0xe0 && text[0] <= 0xef)
+		need = 3;
+	else if (text[0] >= 0xf0 && text[0] <= 0xf4)
+		need = 4;
+	else
+		return 0;
+	if (text[0] == 0xe0)
+		low = 0xa0; /* overlong */
+	else if (text[0] == 0xed)
+		high = 0x9f; /* surrogates */
+	else if (text[0] == 0xf0)
+		low = 0x90; /* overlong */
+	else if (text[0] == 0xf4)
+		high = 0x8f; /* above U+10FFFF */
+	if (len < need || text[1] < low || text[1] > high)
+		return 0;
+	for (size_t i = 2; i < need; i++) {
+		if (text[i] < 0x80 || text[i] > 0xbf)
+			return 0;
+	}
+	return need;
+}
+
+/*
+ * One character of a name, escaped, into `out` (4 bytes of room). Returns the bytes taken; the
+ * bytes written are in *written.
+ */
+static size_t escape_char(const uint8_t *name, size_t len, char *out, size_t *written)
+{
+	size_t taken = utf8_sequence_len(name, len);
+
+	*written = 1;
+	if (taken == 0) {
+		*out = '?';
+		return 1;
+	}
+	/* U+0080..U+009F are control characters too: 0x9b starts a sequence in some terminals. */
+	if (name[0] < 0x20 || name[0] == 0x7f || (name[0] == 0xc2 && name[1] < 0xa0)) {
+		*out = '_';
+		return taken;
+	}
+	if (name[0] == ';') {
+		*out = ':';
+		return taken;
+	}
+	memcpy(out, name, taken);
+	*written = taken;
+	return taken;
+}
+
+/*
+ * Writes the escaped name to `out`, which has room for STACK_TEXT_NAME_BYTES. A name that does not
+ * fit ends in CUT_MARK, never in half a character.
+ */
+static size_t escape_name(const char *name, char *out)
+{
+	const uint8_t *at = (const uint8_t *)name;
+	size_t left = strlen(name);
+	size_t len = 0;
+	size_t cut_len = 0; /* where the mark would go */
+
+	while (left) {
+		char bytes[4];
+		size_t written;
+		size_t taken = escape_char(at, left, bytes, &written);
+
+		if (len + written > STACK_TEXT_NAME_BYTES) {
+			memcpy(out + cut_len, CUT_MARK, CUT_MARK_LEN);
+			return cut_len + CUT_MARK_LEN;
+		}
+		memcpy(out + len, bytes, written);
+		len += written;
+		if (len <= STACK_TEXT_NAME_BYTES - CUT_MARK_LEN)
+			cut_len = len;
+		at += taken;
+		left -= taken;
+	}
+	return len;
+}
+
+/*
+ * flamegraph.pl and difffolded.pl take a line whose stack ends in blank + number for two columns.
+ * Their number is digits, optionally a point and more digits.
+ */
+static void break_trailing_number(char *name, size_t len)
+{
+	size_t at = len;
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	if (at && name[at - 1] == '.') {
+		at--;
+		while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+			at--;
+	}
+	if (at && at < len && name[at - 1] == ' ' && name[at] != '.')
+		name[at - 1] = '_';
+}
+
+static enum frame_kind suffix_kind(const char *text, size_t len)
+{
+	if (len <= SUFFIX_LEN || text[len - 1] != ']')
+		return FRAME_KIND_NATIVE;
+	for (int kind = FRAME_KIND_KERNEL; kind < FRAME_KIND_CNT; kind++) {
+		if (memcmp(text + len - SUFFIX_LEN, frame_kind_suffix((enum frame_kind)kind),
+			   SUFFIX_LEN) == 0)
+			return (enum frame_kind)kind;
+	}
+	return FRAME_KIND_NATIVE;
+}
+
+int stack_text_append(struct strbuf *stack, const char *name, enum frame_kind kind)
+{
+	const char *suffix = frame_kind_suffix(kind);
+	size_t suffix_len = strlen(suffix);
+	size_t start = stack->len;
+	size_t separator = start ? 1 : 0;
+	size_t name_len;
+	char *out;
+	int err;
+
+	err = strbuf_reserve(stack, separator + STACK_TEXT_NAME_BYTES + SUFFIX_LEN);
+	if (err)
+		return err;
+	if (*name == '\0')
+		name = NAME_UNKNOWN;
+	/* Behind `len` until it is known to fit. */
+	out = stack->data + start + separator;
+	name_len = escape_name(name, out);
+	break_trailing_number(out, name_len);
+	/* A native function may be called "evil_[k]". */
+	if (suffix_len == 0 && suffix_kind(out, name_len) != FRAME_KIND_NATIVE) {
+		out[name_len - 3] = '(';
+		out[name_len - 1] = ')';
+	}
+	if (start + separator + name_len + suffix_len > STACK_TEXT_MAX_BYTES) {
+		stack->data[start] = '\0';
+		return -E2BIG;
+	}
+	if (separator)
+		stack->data[start] = ';';
+	memcpy(out + name_len, suffix, suffix_len);
+	stack->len = start + separator + name_len + suffix_len;
+	stack->data[stack->len] = '\0';
+	return 0;
+}
+
+static void stack_frame_fill(const char *text, size_t len, struct stack_frame *out)
+{
+	enum frame_kind kind = suffix_kind(text, len);
+
+	*out = (struct stack_frame){
+		.name = text,
+		.name_len = kind == FRAME_KIND_NATIVE ? len : len - SUFFIX_LEN,
+		.text = text,
+		.text_len = len,
+		.kind = kind,
+	};
+}
+
+bool stack_text_next(const char **text, size_t *len, struct stack_frame *out)
+{
+	const char *separator;
+	size_t frame_len;
+
+	if (*len == 0)
+		return false;
+	separator = memchr(*text, ';', *len);
+	frame_len = separator ? (size_t)(separator - *text) : *len;
+	stack_frame_fill(*text, frame_len, out);
+	frame_len += separator ? 1 : 0;
+	*text += frame_len;
+	*len -= frame_len;
+	return true;
+}
+
+bool stack_text_leaf(const char *text, size_t len, struct stack_frame *out)
+{
+	const char *separator;
+
+	if (len == 0)
+		return false;
+	/* As stack_text_next() sees it: nothing follows a separator at the very end. */
+	if (text[len - 1] == ';')
+		len--;
+	separator = memrchr(text, ';', len);
+	if (separator) {
+		len -= (size_t)(separator + 1 - text);
+		text = separator + 1;
+	}
+	stack_frame_fill(text, len, out);
+	return true;
+}
