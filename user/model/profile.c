@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Distinct stacks and their counts. The table is written out here instead of resting on strtab:
+ * merging an hour is one lookup per line, and a slot that holds the whole hash and an entry that
+ * holds text, length and count cost one cache miss each, with nothing rehashed when it grows.
+ */
+#include "user/model/profile.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "user/util/parse.h"
+
+#define PROFILE_FIRST_SLOTS 256
+#define PROFILE_CHUNK_BYTES (256 * 1024)
+#define PROFILE_SLOT_FREE   UINT32_MAX
+#define COUNT_MAX_DIGITS    20 /* of UINT64_MAX */
+
+struct profile_slot {
+	uint64_t hash;
+	uint32_t entry; /* PROFILE_SLOT_FREE = free */
+};
+
+struct profile_chunk {
+	struct profile_chunk *next;
+	size_t used;
+	size_t size;
+	char bytes[];
+};
+
+struct profile {
+	struct profile_slot *slots;
+	size_t slot_cnt; /* power of two, or 0 */
+	struct profile_stack *entries;
+	uint32_t *order; /* entry numbers as profile__stack() shows them */
+	uint32_t entry_cnt;
+	uint32_t entry_cap;	      /* of entries and order */
+	struct profile_chunk *chunks; /* the one being filled comes first */
+	uint64_t sample_cnt;
+	bool is_sorted;
+};
+
+struct profile *profile__new(void)
+{
+	return calloc(1, sizeof(struct profile));
+}
+
+void profile__free(struct profile *profile)
+{
+	if (!profile)
+		return;
+	while (profile->chunks) {
+		struct profile_chunk *next = profile->chunks->next;
+
+		free(profile->chunks);
+		profile->chunks = next;
+	}
+	free(profile->slots);
+	free(profile->entries);
+	free(profile->order);
+	free(profile);
+}
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* The stack's slot, or the free one where it belongs. There is always a free one. */
+static struct profile_slot *profile_probe(const struct profile *profile, uint64_t hash,
+					  const char *stack, size_t len)
+{
+	size_t mask = profile->slot_cnt - 1;
+
+	for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
+		struct profile_slot *slot = &profile->slots[i];
+		const struct profile_stack *entry;
+
+		if (slot->entry == PROFILE_SLOT_FREE)
+			return slot;
+		if (slot->hash != hash)
+			continue;
+		/* Hostile programs choose their symbols' names: equal hashes prove nothing. */
+		entry = &profile->entries[slot->entry];
+		if (entry->len == len && memcmp(entry->text, stack, len) == 0)
+			return slot;
+	}
+}
+
+static int profile_grow_slots(struct profile *profile)
+{
+	size_t slot_cnt = profile->slot_cnt ? profile->slot_cnt * 2 : PROFILE_FIRST_SLOTS;
+	struct profile_slot *slots = reallocarray(NULL, slot_cnt, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < slot_cnt; i++)
+		slots[i].entry = PROFILE_SLOT_FREE;
+	for (size_t i = 0; i < profile->slot_cnt; i++) {
+		const struct profile_slot *old = &profile->slots[i];
+		size_t at = (size_t)old->hash & (slot_cnt - 1);
+
+		if (old->entry == PROFILE_SLOT_FREE)
+			continue;
+		while (slots[at].entry != PROFILE_SLOT_FREE)
+			at = (at + 1) & (slot_cnt - 1);
+		slots[at] = *old;
+	}
+	free(profile->slots);
+	profile->slots = slots;
+	profile->slot_cnt = slot_cnt;
+	return 0;
+}
+
+static int profile_grow_entries(struct profile *profile)
+{
+	uint32_t cap = profile->entry_cap ? profile->entry_cap * 2 : PROFILE_FIRST_SLOTS;
+	struct profile_stack *entries;
+	uint32_t *order;
+
+	if (cap < profile->entry_cap)
+		return -ENOMEM;
+	entries = reallocarray(profile->entries, cap, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	profile->entries = entries;
+	order = reallocarray(profile->order, cap, sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	profile->order = order;
+	profile->entry_cap = cap;
+	return 0;
+}
+
+/* A NUL-terminated copy that never moves. */
+static char *profile_copy_text(struct profile *profile, const char *text, size_t len)
+{
+	struct profile_chunk *chunk = profile->chunks;
+	char *copy;
+
+	if (!chunk || chunk->size - chunk->used <= len) {
+		size_t size = len < PROFILE_CHUNK_BYTES ? PROFILE_CHUNK_BYTES : len + 1;
+
+		chunk = malloc(sizeof(*chunk) + size);
+		if (!chunk)
+			return NULL;
+		chunk->used = 0;
+		chunk->size = size;
+		chunk->next = profile->chunks;
+		profile->chunks = chunk;
+	}
+	copy = chunk->bytes + chunk->used;
+	chunk->used += len + 1;
+	if (len)
+		memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
+}
+
+static int profile_insert(struct profile *profile, uint64_t hash, const char *stack, size_t len,
+			  uint64_t count)
+{
+	uint32_t id = profile->entry_cnt;
+	char *copy;
+	int err = 0;
+
+	/* Kept at most half full: a probe that ends at once is worth 16 bytes per stack. */
+	if ((size_t)profile->entry_cnt * 2 >= profile->slot_cnt)
+		err = profile_grow_slots(profile);
+	if (!err && profile->entry_cnt == profile->entry_cap)
+		err = profile_grow_entries(profile);
+	if (err)
+		return err;
+	copy = profile_copy_text(profile, stack, len);
+	if (!copy)
+		return -ENOMEM;
+	*profile_probe(profile, hash, stack, len) = (struct profile_slot){ hash, id };
+	profile->entries[id] = (struct profile_stack){ .text = copy, .len = len, .count = count };
+	profile->order[id] = id;
+	profile->entry_cnt++;
+	profile->is_sorted = false;
+	profile->sample_cnt = add_saturated(profile->sample_cnt, count);
+	return 0;
+}
+
+/* true when the stack was there and is now counted. */
+static bool profile_count_known(struct profile *profile, uint64_t hash, const char *stack,
+				size_t len, uint64_t count)
+{
+	const struct profile_slot *slot;
+	struct profile_stack *entry;
+
+	if (!profile->slot_cnt)
+		return false;
+	slot = profile_probe(profile, hash, stack, len);
+	if (slot->entry == PROFILE_SLOT_FREE)
+		return false;
+	entry = &profile->entries[slot->entry];
+	entry->count = add_saturated(entry->count, count);
+	profile->sample_cnt = add_saturated(profile->sample_cnt, count);
+	return true;
+}
+
+int profile__add(struct profile *profile, const char *stack, size_t len, uint64_t count)
+{
+	uint64_t hash = XXH3_64bits(stack, len);
+
+	if (count == 0 || profile_count_known(profile, hash, stack, len, count))
+		return 0;
+	return profile_insert(profile, hash, stack, len, count);
+}
+
+/* Splits "stack count" at its last blank. false when the line is not of that form. */
+static bool folded_line_split(const char *line, size_t len, size_t *stack_len, uint64_t *count)
+{
+	size_t at = len;
+
+	while (at && line[at - 1] >= '0' && line[at - 1] <= '9')
+		at--;
+	if (at < 2 || at == len || line[at - 1] != ' ' || len - at > COUNT_MAX_DIGITS)
+		return false;
+	if (parse_u64_n(line + at, len - at, 10, count))
+		return false;
+	*stack_len = at - 1;
+	return true;
+}
+
+int profile__add_folded(struct profile *profile, const char *text, size_t len, size_t *bad_line_cnt)
+{
+	const char *end = text + len;
+	size_t bad = 0;
+	int err = 0;
+
+	while (text < end && !err) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *line = text;
+		size_t stack_len;
+		uint64_t count, hash;
+
+		text = newline ? newline + 1 : end;
+		/* A line without its end may be a cut one, with digits missing. */
+		if (!newline ||
+		    !folded_line_split(line, (size_t)(newline - line), &stack_len, &count)) {
+			bad++;
+			continue;
+		}
+		hash = XXH3_64bits(line, stack_len);
+		if (count == 0 || profile_count_known(profile, hash, line, stack_len, count))
+			continue;
+		/* Looked at once per distinct stack: names are C strings to those who draw them. */
+		if (memchr(line, '\0', stack_len))
+			bad++;
+		else
+			err = profile_insert(profile, hash, line, stack_len, count);
+	}
+	if (bad_line_cnt)
+		*bad_line_cnt = bad;
+	return err;
+}
+
+size_t profile__stack_count(const struct profile *profile)
+{
+	return profile->entry_cnt;
+}
+
+uint64_t profile__sample_count(const struct profile *profile)
+{
+	return profile->sample_cnt;
+}
+
+struct profile_stack profile__stack(const struct profile *profile, size_t index)
+{
+	if (index >= profile->entry_cnt)
+		return (struct profile_stack){ .text = "", .len = 0, .count = 0 };
+	return profile->entries[profile->order[index]];
+}
+
+static int compare_stacks(const void *a, const void *b, void *ctx)
+{
+	const struct profile_stack *entries = ctx;
+	const struct profile_stack *left = &entries[*(const uint32_t *)a];
+	const struct profile_stack *right = &entries[*(const uint32_t *)b];
+	int order =
+		memcmp(left->text, right->text, left->len < right->len ? left->len : right->len);
+
+	return order ? order : (left->len > right->len) - (left->len < right->len);
+}
+
+void profile__sort(struct profile *profile)
+{
+	if (profile->is_sorted || profile->entry_cnt == 0)
+		return;
+	qsort_r(profile->order, profile->entry_cnt, sizeof(*profile->order), compare_stacks,
+		profile->entries);
+	profile->is_sorted = true;
+}
+
+int profile__to_folded(struct profile *profile, struct strbuf *out)
+{
+	size_t start = out->len;
+	size_t bytes = 0;
+	int err;
+
+	if (profile->entry_cnt == 0)
+		return 0;
+	profile__sort(profile);
+	for (uint32_t i = 0; i < profile->entry_cnt; i++)
+		bytes += profile->entries[i].len + COUNT_MAX_DIGITS + 2;
+	err = strbuf_reserve(out, bytes);
+	for (uint32_t i = 0; i < profile->entry_cnt && !err; i++) {
+		const struct profile_stack *stack = &profile->entries[profile->order[i]];
+
+		err = strbuf_append(out, stack->text, stack->len);
+		if (!err)
+			err = strbuf_printf(out, " %llu\n", (unsigned long long)stack->count);
+	}
+	if (err)
+		strbuf_truncate(out, start);
+	return err;
+}
