@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Selectors: what matches which stream, and which windows a time range covers. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "user/model/select.h"
+#include "user/util/cleanup.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct window shop = {
+	.pid = 4711,
+	.ns_pid = 1,
+	.labels = {
+		[WINDOW_LABEL_COMM] = "java",
+		[WINDOW_LABEL_SERVICE] = "shop",
+		[WINDOW_LABEL_NAMESPACE] = "prod",
+		[WINDOW_LABEL_POD] = "shop-7d9f-x2x4k",
+		[WINDOW_LABEL_POD_UID] = "11111111-2222-3333-4444-555555555555",
+		[WINDOW_LABEL_CONTAINER] = "app",
+		[WINDOW_LABEL_CONTAINER_ID] = ID,
+		[WINDOW_LABEL_CGROUP] = "/kubepods.slice/pod1/cri-1.scope",
+	},
+};
+
+static const struct window host_process = {
+	.pid = 1,
+	.ns_pid = 1,
+	.labels = { [WINDOW_LABEL_COMM] = "[systemd]", [WINDOW_LABEL_CGROUP] = "/init.scope" },
+};
+
+static void selectors_match_streams(void **state)
+{
+	static const struct {
+		struct selection selection;
+		bool shop;
+		bool host;
+	} rows[] = {
+		{ { .pid = 0 }, true, true },
+		{ { .pid = 4711 }, true, false },
+		{ { .pid = 1 }, false, true }, /* the host's pid, not the container's */
+		{ { .comm = "java" }, true, false },
+		{ { .comm = "jav" }, false, false },
+		{ { .comm = "JAVA" }, false, false },
+		{ { .comm = "j*" }, true, false },
+		{ { .comm = "[systemd]" }, false, true }, /* equal before glob */
+		{ { .comm = "*" }, true, true },
+		{ { .service = "shop" }, true, false },
+		{ { .service = "sh?p" }, true, false },
+		{ { .service = "[a-r]hop" }, false, false },
+		{ { .namespace = "prod" }, true, false },
+		{ { .namespace = "*" }, true, false }, /* unknown is not anything */
+		{ { .namespace = "" }, false, true },
+		{ { .pod = "shop-7d9f-x2x4k" }, true, false },
+		{ { .pod = "shop-*" }, true, false },
+		{ { .pod = "11111111-2222-3333-4444-555555555555" }, true, false },
+		{ { .pod = "" }, false, true },
+		{ { .pod = "22222222-*" }, false, false },
+		{ { .container = "app" }, true, false },
+		{ { .container = "a*" }, true, false },
+		{ { .container = "ap" }, false, false },
+		{ { .container = ID }, true, false },
+		{ { .container = ID "0" }, false, false },
+		{ { .container = "012345" }, true, false },
+		{ { .container = "0123456789ab" }, true, false },
+		{ { .container = "01234" }, false, false },  /* too short */
+		{ { .container = "123456" }, false, false }, /* not a prefix */
+		{ { .container = "01234567g" }, false, false },
+		{ { .container = "" }, false, true },
+		{ { .cgroup = "/kubepods.slice/pod1/cri-1.scope" }, true, false },
+		{ { .cgroup = "/kubepods.slice" }, true, false },
+		{ { .cgroup = "/kubepods.slice/" }, true, false },
+		{ { .cgroup = "/sys/fs/cgroup/kubepods.slice" }, true, false },
+		{ { .cgroup = "/sys/fs/cgroup" }, true, true },
+		{ { .cgroup = "/kubepods" }, false, false },
+		{ { .cgroup = "/kubepods.slice/pod" }, false, false },
+		{ { .cgroup = "/kube*" }, true, false },
+		{ { .cgroup = "/" }, true, true },
+		{ { .cgroup = "" }, false, false },
+		{ { .comm = "java", .pod = "shop-*", .pid = 4711 }, true, false },
+		{ { .comm = "java", .pod = "other" }, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (selection_matches(&rows[i].selection, &shop) != rows[i].shop ||
+		    selection_matches(&rows[i].selection, &host_process) != rows[i].host)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void host_record_matches_only_the_empty_selection(void **state)
+{
+	const struct window host_record = { 0 };
+
+	(void)state;
+	assert_true(selection_matches(&(struct selection){ 0 }, &host_record));
+	assert_false(selection_matches(&(struct selection){ .comm = "*" }, &host_record));
+	assert_false(selection_matches(&(struct selection){ .cgroup = "/" }, &host_record));
+}
+
+static void ranges_are_half_open(void **state)
+{
+	static const struct {
+		uint64_t since, until, start, duration;
+		bool covers;
+	} rows[] = {
+		{ 100, 200, 100, 10, true },
+		{ 100, 200, 190, 10, true },
+		{ 100, 200, 199, 10, true },
+		{ 100, 200, 200, 10, false },
+		{ 100, 200, 90, 10, false },
+		{ 100, 200, 91, 10, true },
+		{ 100, 200, 50, 500, true },
+		{ 100, 200, 100, 0, true },
+		{ 100, 200, 99, 0, false },
+		{ 100, 100, 100, 10, false },
+		{ 0, UINT64_MAX, UINT64_MAX - 1, 100, true },
+		{ 200, 100, 150, 10, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct selection selection = { .since_unix_ns = rows[i].since,
+						     .until_unix_ns = rows[i].until };
+		const struct window window = { .start_unix_ns = rows[i].start,
+					       .duration_ns = rows[i].duration };
+
+		if (selection_covers(&selection, &window) != rows[i].covers)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void kinds_are_parsed_strictly(void **state)
+{
+	enum select_kind kind = SELECT_KIND_ANY;
+
+	(void)state;
+	assert_int_equal(select_kind_parse("java", &kind), 0);
+	assert_int_equal(kind, SELECT_KIND_JAVA);
+	assert_int_equal(select_kind_parse("kernel", &kind), 0);
+	assert_int_equal(kind, SELECT_KIND_KERNEL);
+	assert_int_equal(select_kind_parse("native", &kind), 0);
+	assert_int_equal(kind, SELECT_KIND_NATIVE);
+	assert_int_equal(select_kind_parse("Java", &kind), -EINVAL);
+	assert_int_equal(select_kind_parse("", &kind), -EINVAL);
+	assert_int_equal(kind, SELECT_KIND_NATIVE);
+}
+
+static void every_leaf_is_of_exactly_one_kind(void **state)
+{
+	(void)state;
+	for (int leaf = 0; leaf < FRAME_KIND_CNT; leaf++) {
+		int matches = 0;
+
+		for (int kind = SELECT_KIND_JAVA; kind <= SELECT_KIND_NATIVE; kind++)
+			matches +=
+				select_kind_matches((enum select_kind)kind, (enum frame_kind)leaf);
+		assert_int_equal(matches, 1);
+		assert_true(select_kind_matches(SELECT_KIND_ANY, (enum frame_kind)leaf));
+	}
+	assert_true(select_kind_matches(SELECT_KIND_JAVA, FRAME_KIND_INTERPRETED));
+	assert_true(select_kind_matches(SELECT_KIND_JAVA, FRAME_KIND_INLINED));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(selectors_match_streams),
+		cmocka_unit_test(host_record_matches_only_the_empty_selection),
+		cmocka_unit_test(ranges_are_half_open),
+		cmocka_unit_test(kinds_are_parsed_strictly),
+		cmocka_unit_test(every_leaf_is_of_exactly_one_kind),
+	};
+
+	return cmocka_run_group_tests_name("select", tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names of labels and losses: complete, distinct, and stable because they are on disk. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/model/window.h"
+#include "user/util/cleanup.h"
+
+static void label_names_are_those_on_disk(void **state)
+{
+	static const char *const names[] = { "comm",	     "service", "namespace",
+					     "pod",	     "pod_uid", "container",
+					     "container_id", "runtime", "image",
+					     "cgroup",	     "exe",	"jvm_version",
+					     "jit_problem" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_string_equal(window_label_name((enum window_label)i), names[i]);
+		assert_int_equal(window_label_by_name(names[i], strlen(names[i])), i);
+	}
+}
+
+static void every_label_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		const char *name = window_label_name((enum window_label)i);
+
+		assert_non_null(name);
+		assert_int_equal(window_label_by_name(name, strlen(name)), i);
+	}
+}
+
+static void every_loss_has_a_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int i = 0; i < WINDOW_LOSS_CNT; i++) {
+		assert_non_null(window_loss_name((enum window_loss)i));
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(window_loss_name((enum window_loss)i),
+						window_loss_name((enum window_loss)k));
+	}
+}
+
+static void unknown_names_are_no_label(void **state)
+{
+	(void)state;
+	assert_int_equal(window_label_by_name("", 0), WINDOW_LABEL_CNT);
+	assert_int_equal(window_label_by_name("pods", 4), WINDOW_LABEL_CNT);
+	assert_int_equal(window_label_by_name("po", 2), WINDOW_LABEL_CNT);
+	assert_int_equal(window_label_by_name("pod\0x", 5), WINDOW_LABEL_CNT);
+	assert_int_equal(window_label_by_name("podx", 3), WINDOW_LABEL_POD);
+	assert_string_equal(window_label_name((enum window_label)1000), "unknown");
+	assert_string_equal(window_loss_name((enum window_loss)1000), "unknown");
+}
+
+static void missing_label_reads_as_empty(void **state)
+{
+	const struct window window = { .labels = { [WINDOW_LABEL_POD] = "p" } };
+
+	(void)state;
+	assert_string_equal(window_label(&window, WINDOW_LABEL_POD), "p");
+	assert_string_equal(window_label(&window, WINDOW_LABEL_EXE), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(label_names_are_those_on_disk),
+		cmocka_unit_test(every_label_has_a_name_of_its_own),
+		cmocka_unit_test(every_loss_has_a_name_of_its_own),
+		cmocka_unit_test(unknown_names_are_no_label),
+		cmocka_unit_test(missing_label_reads_as_empty),
+	};
+
+	return cmocka_run_group_tests_name("window", tests, NULL, NULL);
+}
