@@ -141,15 +141,16 @@ static void container_found(struct container_path *out, struct piece id, const c
 		set_runtime(out, "");
 }
 
-static void named_container_found(struct container_path *out, struct piece name,
+static bool named_container_found(struct container_path *out, struct piece name,
 				  const char *runtime)
 {
 	if (name.len == 0 || !piece_copy(name, out->name, sizeof(out->name)))
-		return;
+		return false;
 	out->id[0] = '\0';
 	out->unit[0] = '\0';
 	out->pod_uid[0] = '\0';
 	set_runtime(out, runtime);
+	return true;
 }
 
 /*
@@ -275,8 +276,7 @@ static bool parse_nspawn(struct piece component, struct container_path *out)
 	if (!unit_unescape(escaped, name, sizeof(name)) || strncmp(name, "qemu-", 5) == 0 ||
 	    strncmp(name, "lxc-", 4) == 0)
 		return false;
-	named_container_found(out, (struct piece){ name, strlen(name) }, "nspawn");
-	return true;
+	return named_container_found(out, (struct piece){ name, strlen(name) }, "nspawn");
 }
 
 /* LXC and Incus: "lxc.payload.<name>", "lxc.payload/<name>", "lxc/<name>". */
@@ -288,8 +288,7 @@ static bool parse_lxc(struct piece component, struct piece parent, struct contai
 		name = piece_skip(component, strlen("lxc.payload."));
 	else if (!piece_is(parent, "lxc") && !piece_is(parent, "lxc.payload"))
 		return false;
-	named_container_found(out, name, "lxc");
-	return true;
+	return named_container_found(out, name, "lxc");
 }
 
 /* The innermost unit, as long as no container was found: what runs in one has units of its own. */
