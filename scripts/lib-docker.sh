@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A Docker engine and JVM images for the tests. Source it after lib.sh.
+# A running engine is used as it is and never stopped or configured; when none answers, an engine
+# of our own is started with its own data, sockets and no network, and stopped at the end.
+# No registry is needed: images are made from Debian packages.
+
+JBPF_TEST_CACHE=${JBPF_TEST_CACHE:-/var/cache/jbpf-tests}
+JBPF_TEST_JDK=${JBPF_TEST_JDK:-17}
+JBPF_TEST_IMAGE=jbpf-test-jre$JBPF_TEST_JDK
+
+docker_answers()
+{
+	command_found docker && timeout 20 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
+}
+
+# dockerd_start NAME [OPTION...]: a private engine; sets dockerd_socket and dockerd_pid
+dockerd_start()
+{
+	local name=$1 run=/run/jbpf-tests/$1 data=$JBPF_TEST_CACHE/$1
+	shift
+	mkdir -p "$run" "$data"
+	dockerd_socket=unix://$run/docker.sock
+	PATH=$PATH:/usr/sbin:/sbin dockerd --host "$dockerd_socket" --iptables=false --bridge=none \
+		--data-root "$data" --exec-root "$run/exec" --pidfile "$run/dockerd.pid" "$@" \
+		>"$run/dockerd.log" 2>&1 &
+	dockerd_pid=$!
+	local tries
+	for tries in $(seq 120); do
+		DOCKER_HOST=$dockerd_socket docker_answers && return 0
+		kill -0 "$dockerd_pid" 2>/dev/null || break
+		sleep 0.5
+	done
+	say "a Docker engine of our own ($name) does not start after $tries tries: $(grep -m1 -iE 'fail|error|fatal' "$run/dockerd.log" || tail -n 1 "$run/dockerd.log")"
+	dockerd_stop "$dockerd_pid"
+	return 1
+}
+
+# dockerd_stop PID: ends the engine with this pid and waits for it
+dockerd_stop()
+{
+	local tries
+	kill "$1" 2>/dev/null || return 0
+	for tries in $(seq 60); do
+		kill -0 "$1" 2>/dev/null || return 0
+		[ "$tries" = 40 ] && kill -9 "$1" 2>/dev/null
+		sleep 0.25
+	done
+}
+
+# Where this host gets its own Debian packages from: "URI SUITE"
+debian_source()
+{
+	# shellcheck disable=SC2016 # apt expands these
+	apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN) $(COMPONENT)' \
+		'Created-By: Packages' 2>/dev/null |
+		awk '$3 == "Debian" && $4 == "main" && $2 !~ /-/ { print $1, $2; exit }'
+}
+
+# jre_image_tar OUT: a small root file system with a headless JRE. mmdebstrap's "extract" variant
+# runs no maintainer script: half the time and size, no /etc/passwd, which is what we want.
+jre_image_tar()
+{
+	local out=$1 uri suite
+	read -r uri suite < <(debian_source) || die "apt knows no Debian source; cannot build $JBPF_TEST_IMAGE"
+	mkdir -p "$(dirname "$out")"
+	if ! mmdebstrap --variant=extract --quiet \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+		--format=tar --include="openjdk-$JBPF_TEST_JDK-jre-headless,dash,libc-bin,base-files,base-passwd,coreutils" \
+		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/i18n/*' \
+		--extract-hook="ln -s ../lib/jvm/java-$JBPF_TEST_JDK-openjdk-$(dpkg --print-architecture)/bin/java \"\$1/usr/bin/java\"" \
+		"$suite" "$out.part" "deb $uri $suite main" >"$out.log" 2>&1; then
+		say "mmdebstrap failed for openjdk-$JBPF_TEST_JDK on $suite: $(tail -n 1 "$out.log") (whole output: $out.log)"
+		return 1
+	fi
+	mv "$out.part" "$out"
+}
+
+# jre_image_ensure: the image is in the engine, from the cache or newly made
+jre_image_ensure()
+{
+	local tar=$JBPF_TEST_CACHE/$JBPF_TEST_IMAGE.tar
+	docker image inspect "$JBPF_TEST_IMAGE" >/dev/null 2>&1 && return 0
+	if [ ! -f "$tar" ]; then
+		say "building the image $JBPF_TEST_IMAGE from Debian packages (once, about a minute)"
+		jre_image_tar "$tar" || return 1
+	fi
+	docker import "$tar" "$JBPF_TEST_IMAGE" >/dev/null
+}
