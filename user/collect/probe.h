@@ -10,12 +10,11 @@
 #ifndef JBPF_COLLECT_PROBE_H
 #define JBPF_COLLECT_PROBE_H
 
-#include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/jbpf.h"
+#include "bpf/jbpf_user.h"
 
 struct probe;
 

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The daemon's life: options, store, recorder, one window after the other. Windows end at whole
+ * multiples of their length in wall time, so that hours hold whole windows and streams line up.
+ */
+#include "user/cmd/daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/cmd/daemon_options.h"
+#include "user/cmd/host_check.h"
+#include "user/cmd/sampling.h"
+#include "user/collect/recorder.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define DAEMON_WHY_BYTES	  1024
+#define DAEMON_RETAIN_INTERVAL_NS (3600 * CLOCK_NS_PER_S)
+/* A window shorter than this is not worth a record of its own: the first one is joined to the next. */
+#define DAEMON_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)
+
+struct daemon {
+	int argc;
+	char **argv;
+	struct daemon_options options;
+	struct store_writer *writer;
+	struct recorder *recorder;
+	int signal_fd;
+	uint64_t lost_samples;	 /* of the last window, for the next host record */
+	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
+	bool store_failed;	 /* the last commit failed: said once */
+};
+
+static int recorder_from_options(const struct daemon_options *options, struct recorder **out,
+				 char *why, size_t why_len)
+{
+	struct recorder_options recorder_options = {
+		.probe = {
+			.frequency_hz = options->frequency_hz,
+			.max_depth = options->max_depth,
+			.window_ns = options->window_ns,
+			.pids = options->pid_cnt ? options->pids : NULL,
+			.pid_cnt = options->pid_cnt,
+			.cgroup_paths = options->cgroup_cnt ?
+						(const char *const *)options->cgroups :
+						NULL,
+			.cgroup_cnt = options->cgroup_cnt,
+		},
+		.jit = options->jit,
+	};
+	struct recorder *recorder;
+	int err = recorder__open(&recorder_options, &recorder, why, why_len);
+
+	if (err)
+		return err;
+	err = recorder__start(recorder);
+	if (err) {
+		snprintf(why, why_len, "sampling does not start: %s", errstr(err));
+		recorder__free(recorder);
+		return err;
+	}
+	*out = recorder;
+	return 0;
+}
+
+static int sink_to_store(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct daemon *daemon = ctx;
+
+	return store_writer__add(daemon->writer, window, text, len);
+}
+
+static void report_commit(struct daemon *daemon, int err)
+{
+	if (err && !daemon->store_failed)
+		pr_err("store '%s': window not written: %s; sampling goes on, free space or fix the directory\n",
+		       daemon->options.store, errstr(err));
+	if (!err && daemon->store_failed)
+		pr_info("store '%s': windows are written again\n", daemon->options.store);
+	daemon->store_failed = err != 0;
+}
+
+static int end_window(struct daemon *daemon)
+{
+	uint64_t lost_samples = 0;
+	int err;
+
+	err = recorder__window(daemon->recorder, daemon->lost_samples, sink_to_store, daemon);
+	if (err) {
+		pr_err("window not recorded: %s\n", errstr(err));
+		return err;
+	}
+	err = store_writer__commit(daemon->writer, &lost_samples);
+	report_commit(daemon, err);
+	daemon->lost_samples = err ? daemon->lost_samples + lost_samples : lost_samples;
+
+	if (clock_boot_ns() >= daemon->next_retain_ns) {
+		daemon->next_retain_ns = clock_boot_ns() + DAEMON_RETAIN_INTERVAL_NS;
+		err = store_writer__retain(daemon->writer, clock_unix_ns());
+		if (err)
+			pr_warn("store '%s': old hours not deleted: %s\n", daemon->options.store,
+				errstr(err));
+	}
+	return 0;
+}
+
+/* The next whole multiple of the window in wall time, as CLOCK_BOOTTIME. */
+static uint64_t next_deadline_ns(uint64_t window_ns)
+{
+	uint64_t left_ns = window_ns - clock_unix_ns() % window_ns;
+
+	if (left_ns < DAEMON_MIN_SLICE_NS)
+		left_ns += window_ns;
+	return clock_boot_ns() + left_ns;
+}
+
+static void adopt_options(struct daemon *daemon, struct daemon_options *options)
+{
+	daemon_options_release(&daemon->options);
+	daemon->options = *options;
+	log_set_level(options->log_level);
+}
+
+static int reopen_store(struct daemon *daemon, const struct daemon_options *options)
+{
+	struct store_writer_options writer_options = {
+		.keep_age_ns = options->keep_age_ns,
+		.keep_bytes = options->keep_bytes,
+	};
+	struct store_writer *writer;
+	int err;
+
+	/* The lock is per open file: the old writer must go first. */
+	store_writer__free(take_ptr(daemon->writer));
+	err = store_writer__open(options->store, &writer_options, &writer);
+	if (err)
+		return err;
+	daemon->writer = writer;
+	daemon->next_retain_ns = 0;
+	return 0;
+}
+
+/* SIGHUP: all or nothing; a faulty file leaves everything as it was. */
+static int reload(struct daemon *daemon)
+{
+	struct daemon_options options;
+	char why[DAEMON_WHY_BYTES];
+	struct recorder *recorder = NULL;
+	int err;
+
+	if (!daemon->options.config) {
+		pr_info("SIGHUP: there is no config file to reread\n");
+		return 0;
+	}
+	err = daemon_options_parse(daemon->argc, daemon->argv, &options, why, sizeof(why));
+	if (!err && daemon_options_sampling_differs(&daemon->options, &options))
+		err = recorder_from_options(&options, &recorder, why, sizeof(why));
+	if (err) {
+		pr_err("SIGHUP: %s; going on as before\n", why);
+		daemon_options_release(&options);
+		return 0;
+	}
+	if (strcmp(options.store, daemon->options.store) != 0)
+		pr_warn("SIGHUP: another store needs a restart; still writing to '%s'\n",
+			daemon->options.store);
+	/* What the old recorder holds belongs to the old options. */
+	err = end_window(daemon);
+	if (recorder) {
+		recorder__free(daemon->recorder);
+		daemon->recorder = recorder;
+	}
+	free(options.store);
+	options.store = take_ptr(daemon->options.store);
+	adopt_options(daemon, &options);
+	if (!err)
+		err = reopen_store(daemon, &daemon->options);
+	if (err)
+		pr_err("SIGHUP: store '%s': %s\n", daemon->options.store, errstr(err));
+	else
+		pr_info("SIGHUP: config file '%s' taken over\n", daemon->options.config);
+	return err;
+}
+
+static int run(struct daemon *daemon)
+{
+	for (;;) {
+		int event = sampling_wait(daemon->recorder, daemon->signal_fd,
+					  next_deadline_ns(daemon->options.window_ns));
+		int err = 0;
+
+		if (event < 0) {
+			pr_err("waiting for samples: %s\n", errstr(event));
+			return event;
+		}
+		if (event == SIGHUP) {
+			err = reload(daemon);
+		} else {
+			if (event)
+				recorder__stop(daemon->recorder);
+			err = end_window(daemon);
+		}
+		if (err)
+			return err;
+		if (event == SIGTERM || event == SIGINT) {
+			pr_info("stopped by %s; the last window is %s\n", strsignal(event),
+				daemon->store_failed ? "lost" : "written");
+			return daemon->store_failed ? -EIO : 0;
+		}
+	}
+}
+
+static void explain_store_error(const char *dir, int err)
+{
+	if (err == -EWOULDBLOCK)
+		pr_err("store '%s' is in use by another jbpfd; stop it or give --store another directory\n",
+		       dir);
+	else if (err == -EACCES || err == -EPERM || err == -EROFS)
+		pr_err("store '%s' cannot be written: %s; run as root or give --store a writable directory\n",
+		       dir, errstr(err));
+	else
+		pr_err("store '%s' cannot be opened: %s; give --store a directory that can be made or written\n",
+		       dir, errstr(err));
+}
+
+static int open_all(struct daemon *daemon)
+{
+	char why[DAEMON_WHY_BYTES];
+	struct recorder_stats stats;
+	int err;
+
+	/* Before threads of the BPF side could take them. */
+	daemon->signal_fd = sampling_signals_open();
+	if (daemon->signal_fd < 0) {
+		pr_err("signals: %s\n", errstr(daemon->signal_fd));
+		return daemon->signal_fd;
+	}
+	err = reopen_store(daemon, &daemon->options);
+	if (err) {
+		explain_store_error(daemon->options.store, err);
+		return err;
+	}
+	err = recorder_from_options(&daemon->options, &daemon->recorder, why, sizeof(why));
+	if (err) {
+		pr_err("%s\n", why);
+		return err;
+	}
+	recorder__stats(daemon->recorder, &stats);
+	pr_info("version " JBPF_VERSION " samples at %u Hz into '%s', %.1f MiB of BPF maps\n",
+		daemon->options.frequency_hz, daemon->options.store,
+		(double)stats.map_bytes / (1 << 20));
+	return 0;
+}
+
+static void close_all(struct daemon *daemon)
+{
+	recorder__free(daemon->recorder);
+	store_writer__free(daemon->writer);
+	daemon_options_release(&daemon->options);
+	if (daemon->signal_fd >= 0)
+		close(daemon->signal_fd);
+}
+
+int daemon_main(int argc, char **argv)
+{
+	struct daemon daemon = { .argc = argc, .argv = argv, .signal_fd = -1 };
+	char why[DAEMON_WHY_BYTES];
+	int err;
+
+	log_set_program("jbpfd");
+	err = daemon_options_parse(argc, argv, &daemon.options, why, sizeof(why));
+	if (err) {
+		pr_err("%s\n", why);
+		daemon_options_release(&daemon.options);
+		return err == -EINVAL ? 2 : 1;
+	}
+	log_set_level(daemon.options.log_level);
+	if (daemon.options.help || daemon.options.version) {
+		fputs(daemon.options.help ? daemon_options_usage : "jbpfd " JBPF_VERSION "\n",
+		      stdout);
+		err = fflush(stdout) ? -errno : 0;
+	} else if (daemon.options.check) {
+		err = host_check(daemon.options.store, stdout);
+	} else {
+		err = open_all(&daemon);
+		if (!err)
+			err = run(&daemon);
+	}
+	close_all(&daemon);
+	return err ? 1 : 0;
+}

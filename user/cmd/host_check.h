@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `jbpfd --check`: what this host allows, and what is lost without it. */
+#ifndef JBPF_CMD_HOST_CHECK_H
+#define JBPF_CMD_HOST_CHECK_H
+
+#include <stdio.h>
+
+/*
+ * Prints one line per capability and feature. 0 when the host can be profiled (some names may
+ * still be missing), -EPERM or another -errno when it cannot.
+ */
+int host_check(const char *store_dir, FILE *out);
+
+#endif

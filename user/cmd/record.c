@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * jbpf record: samples for a while and makes one flame graph, without daemon and store. Windows of
+ * 10 s as in the daemon, merged in memory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/cmd/cmd.h"
+#include "user/cmd/jit_option.h"
+#include "user/cmd/sampling.h"
+#include "user/collect/recorder.h"
+#include "user/model/profile.h"
+#include "user/model/select.h"
+#include "user/output/output.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+#include "user/util/parse.h"
+
+#define RECORD_WINDOW_NS    (10 * CLOCK_NS_PER_S)
+#define RECORD_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)
+#define RECORD_TOP_ROWS	    50
+#define RECORD_DEFAULT_FILE "flame.html"
+
+enum record_format {
+	RECORD_FORMAT_NONE,
+	RECORD_FORMAT_HTML,
+	RECORD_FORMAT_SVG,
+	RECORD_FORMAT_FOLDED,
+	RECORD_FORMAT_JSON,
+	RECORD_FORMAT_TOP,
+};
+
+struct record_options {
+	struct selection selection;
+	uint64_t duration_ns;
+	uint32_t frequency_hz;
+	enum jit_mode jit;
+	enum record_format format;
+	const char *output; /* NULL = RECORD_DEFAULT_FILE, "-" = stdout */
+	bool help;
+};
+
+static const char record_usage[] =
+	"usage: jbpf record [-p PID | --container S] [-d DUR] [-o FILE]\n"
+	"Samples this host for a while and makes one flame graph; needs no daemon, no store.\n"
+	"\n"
+	"  -p, --pid PID        only this process\n"
+	"      --container S    only this container: name, glob or id\n"
+	"      --comm S         only processes of this name\n"
+	"  -d, --duration DUR   how long (30s)\n"
+	"  -o, --output FILE    where to (" RECORD_DEFAULT_FILE "); - is standard output\n"
+	"      --format F       html, svg, folded, json, top; default: by FILE's ending, else html\n"
+	"      --frequency HZ   samples per second and CPU (99)\n"
+	"      --jit MODE       auto, perfmap, attach, off (auto)\n"
+	"      --help\n"
+	"\n"
+	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing was sampled.\n";
+
+static int parse_format(const char *text, enum record_format *out)
+{
+	static const struct {
+		const char *name;
+		enum record_format format;
+	} names[] = {
+		{ "html", RECORD_FORMAT_HTML },	       { "htm", RECORD_FORMAT_HTML },
+		{ "svg", RECORD_FORMAT_SVG },	       { "folded", RECORD_FORMAT_FOLDED },
+		{ "collapsed", RECORD_FORMAT_FOLDED }, { "json", RECORD_FORMAT_JSON },
+		{ "top", RECORD_FORMAT_TOP },	       { "txt", RECORD_FORMAT_TOP },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(text, names[i].name) == 0) {
+			*out = names[i].format;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+enum { OPT_CONTAINER = 256, OPT_COMM, OPT_FORMAT, OPT_FREQUENCY, OPT_JIT, OPT_HELP };
+
+static const struct option record_long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "container", required_argument, NULL, OPT_CONTAINER },
+	{ "comm", required_argument, NULL, OPT_COMM },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "format", required_argument, NULL, OPT_FORMAT },
+	{ "frequency", required_argument, NULL, OPT_FREQUENCY },
+	{ "jit", required_argument, NULL, OPT_JIT },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int record_option(struct record_options *options, int id, const char *value)
+{
+	switch (id) {
+	case 'p':
+		return parse_u32_range(value, 1, INT32_MAX, &options->selection.pid);
+	case OPT_CONTAINER:
+		options->selection.container = value;
+		return 0;
+	case OPT_COMM:
+		options->selection.comm = value;
+		return 0;
+	case 'd':
+		if (parse_duration_ns(value, &options->duration_ns))
+			return -EINVAL;
+		return options->duration_ns ? 0 : -EINVAL;
+	case 'o':
+		options->output = value;
+		return 0;
+	case OPT_FORMAT:
+		return parse_format(value, &options->format);
+	case OPT_FREQUENCY:
+		return parse_u32_range(value, 1, 10000, &options->frequency_hz);
+	case OPT_JIT:
+		return jit_option_parse(value, &options->jit);
+	default:
+		options->help = true;
+		return 0;
+	}
+}
+
+static int record_parse(int argc, char **argv, struct record_options *options)
+{
+	bool seen[OPT_HELP + 1] = { false };
+	int id;
+
+	optind = 0;
+	opterr = 0;
+	while ((id = getopt_long(argc, argv, ":p:d:o:", record_long_options, NULL)) != -1) {
+		if (id == '?' || id == ':') {
+			pr_err(id == ':' ? "%s wants a value; see jbpf record --help\n" :
+					   "unknown option '%s'; see jbpf record --help\n",
+			       argv[optind - 1]);
+			return -EINVAL;
+		}
+		if (seen[id]) {
+			pr_err("an option is given twice ('%s'); give it once\n",
+			       optarg ? optarg : "");
+			return -EINVAL;
+		}
+		seen[id] = true;
+		if (record_option(options, id, optarg)) {
+			pr_err("'%s' is not a valid value here; see jbpf record --help\n", optarg);
+			return -EINVAL;
+		}
+	}
+	if (optind < argc) {
+		pr_err("'%s' is not an option; see jbpf record --help\n", argv[optind]);
+		return -EINVAL;
+	}
+	if (!options->output)
+		options->output = RECORD_DEFAULT_FILE;
+	if (options->format == RECORD_FORMAT_NONE) {
+		const char *ending = strrchr(options->output, '.');
+
+		options->format = RECORD_FORMAT_HTML;
+		if (ending)
+			(void)parse_format(ending + 1, &options->format);
+	}
+	return 0;
+}
+
+/* What was recorded so far. */
+struct recording {
+	const struct record_options *options;
+	struct profile *profile;
+	struct output_info info;
+	uint64_t host_samples;
+	size_t stream_cnt; /* of the fullest window */
+	size_t window_stream_cnt;
+	const char *problem; /* of a selected JVM; static text or a copy in problem_text */
+	char problem_text[256];
+};
+
+static int record_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct recording *recording = ctx;
+	struct output_info *info = &recording->info;
+
+	if (window->pid == 0) {
+		recording->host_samples += window->samples;
+		info->lost_samples += window->lost[WINDOW_LOSS_COUNTS_FULL] +
+				      window->lost[WINDOW_LOSS_NO_MAP] +
+				      window->lost[WINDOW_LOSS_MEMORY];
+		return 0;
+	}
+	if (!selection_matches(&recording->options->selection, window))
+		return 0;
+	recording->window_stream_cnt++;
+	info->frames += window->frames;
+	info->unknown_frames += window->unknown_frames;
+	info->truncated_samples += window->truncated_samples;
+	if (window->labels[WINDOW_LABEL_JIT_PROBLEM]) {
+		snprintf(recording->problem_text, sizeof(recording->problem_text), "pid %u: %s",
+			 window->pid, window->labels[WINDOW_LABEL_JIT_PROBLEM]);
+		recording->problem = recording->problem_text;
+	} else if (window->is_jvm) {
+		recording->problem = NULL;
+	}
+	return profile__add_folded(recording->profile, text, len, NULL);
+}
+
+static int record_run(struct recording *recording, struct recorder *recorder, int signal_fd)
+{
+	uint64_t end_ns = clock_boot_ns() + recording->options->duration_ns;
+	int err = recorder__start(recorder);
+
+	if (err)
+		return err;
+	for (int event = 0; !event;) {
+		uint64_t deadline_ns = clock_boot_ns() + RECORD_WINDOW_NS;
+
+		if (deadline_ns + RECORD_MIN_SLICE_NS > end_ns)
+			deadline_ns = end_ns;
+		event = sampling_wait(recorder, signal_fd, deadline_ns);
+		if (event < 0)
+			return event;
+		/* An impatient Ctrl-C still gives the picture of what there is. */
+		if (event || deadline_ns >= end_ns) {
+			recorder__stop(recorder);
+			event = SIGTERM;
+		}
+		recording->window_stream_cnt = 0;
+		err = recorder__window(recorder, 0, record_window, recording);
+		if (err)
+			return err;
+		if (recording->window_stream_cnt > recording->stream_cnt)
+			recording->stream_cnt = recording->window_stream_cnt;
+	}
+	return 0;
+}
+
+static int record_render(struct recording *recording, struct strbuf *out)
+{
+	switch (recording->options->format) {
+	case RECORD_FORMAT_SVG:
+		return output_svg(recording->profile, &recording->info, out);
+	case RECORD_FORMAT_FOLDED:
+		return output_folded(recording->profile, out);
+	case RECORD_FORMAT_JSON:
+		return output_json(recording->profile, &recording->info, out);
+	case RECORD_FORMAT_TOP:
+		return output_top(recording->profile, &recording->info, RECORD_TOP_ROWS, out);
+	default:
+		return output_html(recording->profile, &recording->info, out);
+	}
+}
+
+static int record_write(struct recording *recording)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *path = recording->options->output;
+	int err = record_render(recording, &text);
+
+	if (err) {
+		pr_err("out of memory while drawing\n");
+		return err;
+	}
+	if (strcmp(path, "-") == 0)
+		err = fs_write_all(STDOUT_FILENO, text.data, text.len);
+	else
+		err = fs_write_atomic(AT_FDCWD, path, 0644, text.data, text.len);
+	if (err && err != -EPIPE)
+		pr_err("'%s' cannot be written: %s; give -o another file\n", path, errstr(err));
+	return err;
+}
+
+static void describe(const struct record_options *options, char *title, size_t title_len)
+{
+	const struct selection *selection = &options->selection;
+
+	if (selection->pid)
+		snprintf(title, title_len, "CPU of process %u", selection->pid);
+	else if (selection->container)
+		snprintf(title, title_len, "CPU of container %s", selection->container);
+	else if (selection->comm)
+		snprintf(title, title_len, "CPU of %s", selection->comm);
+	else
+		snprintf(title, title_len, "CPU of this host");
+}
+
+static int record_finish(struct recording *recording)
+{
+	const struct output_info *info = &recording->info;
+	uint64_t samples = profile__sample_count(recording->profile);
+	int err;
+
+	if (samples == 0) {
+		pr_err("nothing was sampled: %s (the host had %llu samples); is it running, and busy?\n",
+		       info->title, (unsigned long long)recording->host_samples);
+		return 3;
+	}
+	err = record_write(recording);
+	if (err)
+		return 1;
+	if (recording->problem)
+		pr_warn("%s\n", recording->problem);
+	if (info->lost_samples)
+		pr_warn("%llu samples were lost\n", (unsigned long long)info->lost_samples);
+	if (strcmp(recording->options->output, "-") != 0)
+		pr_info("%llu samples of %zu processes in '%s'\n", (unsigned long long)samples,
+			recording->stream_cnt, recording->options->output);
+	return 0;
+}
+
+static int record_with(const struct record_options *options, struct recorder *recorder)
+{
+	struct recording recording = { .options = options, .profile = profile__new() };
+	char title[160];
+	__cleanup_fd int signal_fd = sampling_signals_open();
+	int code = 1;
+	int err;
+
+	describe(options, title, sizeof(title));
+	recording.info.title = title;
+	recording.info.subtitle = "";
+	recording.info.frequency_hz = options->frequency_hz;
+	recording.info.since_unix_ns = clock_unix_ns();
+	err = !recording.profile ? -ENOMEM : signal_fd < 0 ? signal_fd : 0;
+	if (!err)
+		err = record_run(&recording, recorder, signal_fd);
+	if (err) {
+		pr_err("recording failed: %s\n", errstr(err));
+	} else {
+		recording.info.until_unix_ns = clock_unix_ns();
+		recording.info.stream_cnt = recording.stream_cnt;
+		code = record_finish(&recording);
+	}
+	profile__free(recording.profile);
+	return code;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_options options = {
+		.duration_ns = 30 * CLOCK_NS_PER_S,
+		.frequency_hz = 99,
+		.jit = JIT_MODE_AUTO,
+	};
+	struct recorder_options recorder_options = { 0 };
+	struct recorder *recorder;
+	char why[1024];
+	int code;
+
+	if (record_parse(argc, argv, &options))
+		return 2;
+	if (options.help) {
+		fputs(record_usage, stdout);
+		return 0;
+	}
+	recorder_options.probe = (struct probe_options){
+		.frequency_hz = options.frequency_hz,
+		.max_depth = JBPF_MAX_DEPTH,
+		.window_ns = RECORD_WINDOW_NS,
+		.pids = options.selection.pid ? &options.selection.pid : NULL,
+		.pid_cnt = options.selection.pid ? 1 : 0,
+	};
+	recorder_options.jit = options.jit;
+	if (recorder__open(&recorder_options, &recorder, why, sizeof(why))) {
+		pr_err("%s\n", why);
+		return 1;
+	}
+	code = record_with(&options, recorder);
+	recorder__free(recorder);
+	return code;
+}

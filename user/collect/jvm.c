@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One JVM's facts and the decision to ask it for a map. Asking is rare on purpose: a dump holds
+ * CodeCache_lock for 4-5 us per entry (hotspot.md 2.4), so it happens only while sampled JIT
+ * addresses have no name, soon after start and then at most once a minute.
+ */
+#include "user/collect/jvm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symbols/hotspot_vm.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define JVM_LOOK_MAX_TRIES	6
+#define JVM_FIRST_INTERVAL_NS	(10 * CLOCK_NS_PER_S)
+#define JVM_SETTLED_INTERVAL_NS (60 * CLOCK_NS_PER_S)
+
+static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
+{
+	enum hotspot_flag_origin origin;
+	bool is_on;
+
+	snprintf(jvm->version, sizeof(jvm->version), "%s", hotspot_vm__version(vm));
+	if (hotspot_vm__bool_flag(vm, "PreserveFramePointer", &is_on, &origin) == 0)
+		jvm->preserve_frame_pointer = is_on ? WINDOW_FLAG_ON : WINDOW_FLAG_OFF;
+}
+
+void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot)
+{
+	struct hotspot_vm *vm;
+	int err;
+
+	if (jvm->is_known || !is_hotspot)
+		return;
+	jvm->is_hotspot = true;
+	err = hotspot_vm__open(proc_fd, pid, &vm);
+	if (err) {
+		/* -EAGAIN: the JVM has not filled its tables yet. */
+		jvm->is_known = err != -EAGAIN || ++jvm->try_cnt >= JVM_LOOK_MAX_TRIES;
+		pr_debug("jvm: pid %u: tables not read: %s\n", pid, errstr(err));
+		return;
+	}
+	jvm_read_facts(jvm, vm);
+	jvm->is_known = true;
+	hotspot_vm__free(vm);
+}
+
+static uint64_t jvm_map_interval_ns(const struct jvm *jvm)
+{
+	uint64_t interval_ns = JVM_FIRST_INTERVAL_NS;
+
+	for (uint32_t i = 1; i < jvm->limiter.request_cnt && interval_ns < JVM_SETTLED_INTERVAL_NS;
+	     i++)
+		interval_ns *= 2;
+	return interval_ns < JVM_SETTLED_INTERVAL_NS ? interval_ns : JVM_SETTLED_INTERVAL_NS;
+}
+
+bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_id *id,
+		     struct symbols_process *symbols, uint32_t timeout_ms)
+{
+	struct jvm_attach_request request = {
+		.proc_fd = proc_fd,
+		.pid = id->pid,
+		.start_ns = id->start_ns,
+		.timeout_ms = timeout_ms,
+	};
+	struct jvm_attach_result result = { 0 };
+	uint64_t now_ns = clock_boot_ns();
+	int err;
+
+	if (!jvm->is_hotspot ||
+	    !jvm_attach_limiter_may(&jvm->limiter, now_ns, jvm_map_interval_ns(jvm)))
+		return false;
+	err = jvm_attach_request_map(&request, &result);
+	jvm_attach_limiter_note(&jvm->limiter, now_ns, &result);
+	jvm->outcome = result.outcome;
+	pr_debug("jvm: pid %u: perf map asked for: %s, %u ms, of these %u ms in the JVM\n", id->pid,
+		 jvm_attach_outcome_name(result.outcome), result.wall_ms, result.command_ms);
+	if (err)
+		return false;
+	err = symbols_process__reload_jit(symbols, JIT_SOURCE_ATTACH);
+	if (!result.map_existed) {
+		int remove_err = jvm_attach_remove_map(proc_fd, id->pid);
+
+		if (remove_err)
+			pr_warn("jvm: pid %u: perf map stays in the container's /tmp: %s\n",
+				id->pid, errstr(remove_err));
+	}
+	return err == 0;
+}
+
+const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status)
+{
+	if (jvm->is_hotspot && jvm->preserve_frame_pointer == WINDOW_FLAG_OFF)
+		return "stacks are cut: start this JVM with -XX:+PreserveFramePointer";
+	if (status->source != JIT_SOURCE_NONE)
+		return NULL;
+	if (!jvm->is_hotspot)
+		return status->has_jit_code ? status->problem : NULL;
+	if (jvm->outcome != JVM_ATTACH_NONE && jvm->outcome != JVM_ATTACH_OK)
+		return jvm_attach_outcome_text(jvm->outcome);
+	return status->problem;
+}

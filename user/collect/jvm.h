@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What jbpf knows about one JVM beside its symbols: version, frame pointer flag, and the history of
+ * asking it for a perf map.
+ */
+#ifndef JBPF_COLLECT_JVM_H
+#define JBPF_COLLECT_JVM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols/symbols.h"
+#include "user/collect/jvm_attach.h"
+#include "user/model/window.h"
+
+struct jvm {
+	bool is_known; /* tables were read: the fields below are final */
+	bool is_hotspot;
+	uint32_t try_cnt; /* reads that found the tables empty */
+	char version[64]; /* "" = not known */
+	enum window_flag preserve_frame_pointer;
+	enum jvm_attach_outcome outcome;
+	struct jvm_attach_limiter limiter;
+};
+
+/*
+ * Reads version and flags once; cheap when done already. `is_hotspot` comes from the mappings.
+ * A JVM that is still starting is read again in the next window, a few times.
+ */
+void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot);
+
+/*
+ * Asks the JVM for a fresh perf map when the limiter allows it, loads it and removes the file when
+ * it was made for us. Blocks up to `timeout_ms`. True when the JIT names are newer afterwards.
+ */
+bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_id *id,
+		     struct symbols_process *symbols, uint32_t timeout_ms);
+
+/* One line for people: why this JVM's frames have no names; NULL when they have. */
+const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Process table over tsearch(3): at most a few thousand entries, looked up a few thousand times per
+ * window.
+ */
+#include "user/collect/process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/util/fs.h"
+#include "user/util/log.h"
+#include "user/util/proc_stat.h"
+
+/* A silent process is looked at afresh when it comes back: a minute at 10 s windows. */
+#define PROCESS_IDLE_WINDOWS_MAX 6
+
+struct process_table {
+	struct process_table_options options;
+	void *tree; /* of struct process, by id */
+	size_t cnt;
+};
+
+static int process_compare(const void *a, const void *b)
+{
+	const struct symbols_process_id *x = &((const struct process *)a)->id;
+	const struct symbols_process_id *y = &((const struct process *)b)->id;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->exec_id > y->exec_id) - (x->exec_id < y->exec_id);
+}
+
+static void process_free(void *pointer)
+{
+	struct process *process = pointer;
+
+	if (!process)
+		return;
+	container_info_release(&process->container);
+	free(process->exe);
+	free(process);
+}
+
+int process_table__new(const struct process_table_options *options, struct process_table **out)
+{
+	struct process_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	table->options = *options;
+	*out = table;
+	return 0;
+}
+
+void process_table__free(struct process_table *table)
+{
+	if (!table)
+		return;
+	tdestroy(table->tree, process_free);
+	free(table);
+}
+
+/* Path of the running program, as the kernel shows it for that process's own root. */
+static char *process_read_exe(int proc_fd, uint32_t pid)
+{
+	char link[32];
+	char path[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "%u/exe", pid);
+	len = readlinkat(proc_fd, link, path, sizeof(path) - 1);
+	if (len <= 0)
+		return NULL;
+	path[len] = '\0';
+	return strdup(path);
+}
+
+static int process_label(struct process_table *table, struct process *process, uint64_t cgroup_id)
+{
+	struct container_info info = { 0 };
+	int err;
+
+	if (!table->options.containers)
+		return 0;
+	err = container_resolver__lookup(table->options.containers, process->id.pid, cgroup_id,
+					 &info);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		pr_debug("process %u: no cgroup: %s\n", process->id.pid, errstr(err));
+	container_info_release(&process->container);
+	process->container = info;
+	return 0;
+}
+
+static int process_make(struct process_table *table, const struct symbols_process_id *id,
+			uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out)
+{
+	struct process *process = calloc(1, sizeof(*process));
+	int err;
+
+	if (!process)
+		return -ENOMEM;
+	process->id = *id;
+	process->cgroup_id = cgroup_id;
+	process->ns_pid = ns_pid;
+	snprintf(process->comm, sizeof(process->comm), "%s", comm);
+
+	/* Of another process that has the number by now nothing may be learnt. */
+	if (proc_stat_check_start(table->options.proc_fd, id->pid, id->start_ns) == 0)
+		process->exe = process_read_exe(table->options.proc_fd, id->pid);
+	else
+		process->exited = true;
+	err = process_label(table, process, cgroup_id);
+	if (!err)
+		err = symbolizer__process(table->options.symbolizer, id, &process->symbols);
+	if (!err && !tsearch(process, &table->tree, process_compare))
+		err = -ENOMEM;
+	if (err) {
+		process_free(process);
+		return err;
+	}
+	table->cnt++;
+	*out = process;
+	return 0;
+}
+
+struct process *process_table__find(struct process_table *table,
+				    const struct symbols_process_id *id)
+{
+	struct process wanted = { .id = *id };
+	struct process **node = tfind(&wanted, &table->tree, process_compare);
+
+	return node ? *node : NULL;
+}
+
+int process_table__get(struct process_table *table, const struct symbols_process_id *id,
+		       uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out)
+{
+	struct process *process = process_table__find(table, id);
+	int err;
+
+	if (!process)
+		return process_make(table, id, cgroup_id, comm, ns_pid, out);
+	if (process->cgroup_id != cgroup_id) {
+		err = process_label(table, process, cgroup_id);
+		if (err)
+			return err;
+		process->cgroup_id = cgroup_id;
+	}
+	*out = process;
+	return 0;
+}
+
+struct process_sweep {
+	struct process **dead;
+	size_t cnt;
+	size_t cap;
+};
+
+static void process_collect_dead(const void *node, VISIT visit, void *closure)
+{
+	struct process *process = *(struct process *const *)node;
+	struct process_sweep *sweep = closure;
+
+	if (visit != postorder && visit != leaf)
+		return;
+	process->idle_windows++;
+	/* The window in which it ended is written by the time it has been idle for one. */
+	if ((process->exited && process->idle_windows > 1) ||
+	    process->idle_windows > PROCESS_IDLE_WINDOWS_MAX) {
+		if (sweep->cnt < sweep->cap)
+			sweep->dead[sweep->cnt++] = process;
+	}
+}
+
+void process_table__expire(struct process_table *table)
+{
+	struct process_sweep sweep = { .cap = table->cnt };
+
+	/* Short of memory: the sweep only ages them, the next one frees. */
+	sweep.dead = calloc(table->cnt ? table->cnt : 1, sizeof(*sweep.dead));
+	if (!sweep.dead)
+		sweep.cap = 0;
+	twalk_r(table->tree, process_collect_dead, &sweep);
+	for (size_t i = 0; i < sweep.cnt; i++) {
+		tdelete(sweep.dead[i], &table->tree, process_compare);
+		symbolizer__forget(table->options.symbolizer, &sweep.dead[i]->id);
+		process_free(sweep.dead[i]);
+		table->cnt--;
+	}
+	free(sweep.dead);
+}
+
+size_t process_table__count(const struct process_table *table)
+{
+	return table->cnt;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampled processes: identity, labels and JVM state of each, captured at first sight and kept
+ * until its last window is written, so that names and labels survive the process and its container.
+ */
+#ifndef JBPF_COLLECT_PROCESS_H
+#define JBPF_COLLECT_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/jbpf_user.h"
+#include "symbols/symbols.h"
+#include "user/collect/container.h"
+#include "user/collect/jvm.h"
+
+struct process {
+	struct symbols_process_id id;
+	uint64_t cgroup_id; /* of `container` */
+	uint32_t ns_pid;
+	char comm[JBPF_COMM_LEN];
+	char *exe; /* path of the program as its container sees it; NULL = not known */
+	struct container_info container; /* "" strings when it is in none */
+	struct symbols_process *symbols; /* borrowed from the symbolizer */
+	struct jvm jvm;
+	bool exited;
+	uint32_t idle_windows; /* windows in a row without a sample */
+};
+
+struct process_table;
+
+struct process_table_options {
+	int proc_fd;
+	struct symbolizer *symbolizer;	       /* borrowed for the table's life */
+	struct container_resolver *containers; /* borrowed; NULL = no labels */
+};
+
+int process_table__new(const struct process_table_options *options, struct process_table **out);
+void process_table__free(struct process_table *table); /* NULL is fine */
+
+/*
+ * The process, made and looked at (mappings, labels) when it is new. `comm` and `ns_pid` come from
+ * the kernel and serve when /proc has no such process any more. Borrowed until
+ * process_table__expire(). 0 or -ENOMEM.
+ */
+int process_table__get(struct process_table *table, const struct symbols_process_id *id,
+		       uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out);
+
+/* NULL when it was never seen. */
+struct process *process_table__find(struct process_table *table,
+				    const struct symbols_process_id *id);
+
+/* Marks every process as one window older and drops those that ended or were silent for long. */
+void process_table__expire(struct process_table *table);
+
+size_t process_table__count(const struct process_table *table);
+
+#endif

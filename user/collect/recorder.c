@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One window: drain the kernel's counts, name them process by process, hand each profile out. A JVM
+ * whose JIT code stays unknown is asked for its map between a first and a second naming, within a
+ * budget of time per window.
+ */
+#include "user/collect/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/collect/cpus.h"
+#include "user/collect/process.h"
+#include "user/collect/stack_namer.h"
+#include "user/model/profile.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+
+/* For asking JVMs, all together, per window; and for one of them. */
+#define RECORDER_ATTACH_BUDGET_MS  4000
+#define RECORDER_ATTACH_TIMEOUT_MS 2000
+/* Asking is worth it when more than 1 in this many JIT frames has no name. */
+#define RECORDER_UNKNOWN_JIT_SHARE 200
+
+struct recorder {
+	struct recorder_options options;
+	int proc_fd;
+	int root_fd;
+	struct symbolizer *symbolizer;
+	struct container_resolver *containers;
+	struct process_table *processes;
+	struct probe *probe;
+	uint8_t boot_id[16];
+	struct stack_namer namer;
+	struct strbuf folded;
+};
+
+void recorder__free(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	probe__free(recorder->probe);
+	process_table__free(recorder->processes);
+	container_resolver__free(recorder->containers);
+	symbolizer__free(recorder->symbolizer);
+	stack_namer_release(&recorder->namer);
+	strbuf_release(&recorder->folded);
+	if (recorder->proc_fd >= 0)
+		close(recorder->proc_fd);
+	if (recorder->root_fd >= 0)
+		close(recorder->root_fd);
+	free(recorder);
+}
+
+/* 36 hex digits and dashes -> 16 bytes; left zero when the file is odd. */
+static void read_boot_id(int proc_fd, uint8_t out[16])
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	unsigned int byte;
+	size_t cnt = 0;
+
+	if (fs_read_file(proc_fd, "sys/kernel/random/boot_id", 64, &text))
+		return;
+	for (const char *at = strbuf_str(&text); *at && cnt < 16; at++) {
+		if (*at == '-')
+			continue;
+		if (sscanf(at, "%2x", &byte) != 1)
+			return;
+		out[cnt++] = (uint8_t)byte;
+		at++;
+	}
+}
+
+static int open_parts(struct recorder *recorder, char *why, size_t why_len)
+{
+	struct symbolizer_options symbolizer_options = { .jit = recorder->options.jit };
+	struct container_resolver_options container_options = { .cgroup_root = "/sys/fs/cgroup" };
+	struct process_table_options process_options;
+	int err;
+
+	recorder->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	recorder->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (recorder->proc_fd < 0 || recorder->root_fd < 0) {
+		err = -errno;
+		snprintf(why, why_len, "cannot open /proc: %s; mount it", errstr(err));
+		return err;
+	}
+	read_boot_id(recorder->proc_fd, recorder->boot_id);
+
+	symbolizer_options.proc_fd = recorder->proc_fd;
+	err = symbolizer__open(&symbolizer_options, &recorder->symbolizer);
+	if (err) {
+		snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
+		return err;
+	}
+	container_options.proc_fd = recorder->proc_fd;
+	container_options.root_fd = recorder->root_fd;
+	err = container_resolver__new(&container_options, &recorder->containers);
+	if (!err) {
+		process_options = (struct process_table_options){
+			.proc_fd = recorder->proc_fd,
+			.symbolizer = recorder->symbolizer,
+			.containers = recorder->containers,
+		};
+		err = process_table__new(&process_options, &recorder->processes);
+	}
+	if (err) {
+		snprintf(why, why_len, "cannot set up process tables: %s", errstr(err));
+		return err;
+	}
+	return probe__open(&recorder->options.probe, &recorder->probe, why, why_len);
+}
+
+int recorder__open(const struct recorder_options *options, struct recorder **out, char *why,
+		   size_t why_len)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int err;
+
+	if (!recorder) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
+	recorder->options = *options;
+	recorder->proc_fd = -1;
+	recorder->root_fd = -1;
+	err = open_parts(recorder, why, why_len);
+	if (err) {
+		recorder__free(recorder);
+		return err;
+	}
+	recorder->namer.probe = recorder->probe;
+	recorder->namer.symbolizer = recorder->symbolizer;
+	*out = recorder;
+	return 0;
+}
+
+int recorder__start(struct recorder *recorder)
+{
+	return probe__start(recorder->probe);
+}
+
+void recorder__stop(struct recorder *recorder)
+{
+	probe__stop(recorder->probe);
+}
+
+int recorder__fd(const struct recorder *recorder)
+{
+	return probe__fd(recorder->probe);
+}
+
+static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
+{
+	return (struct symbols_process_id){
+		.start_ns = notice->start_ns,
+		.pid = notice->pid,
+		.exec_id = notice->exec_id,
+	};
+}
+
+static void handle_notice(void *ctx, const struct jbpf_notice *notice)
+{
+	struct recorder *recorder = ctx;
+	struct symbols_process_id id = notice_id(notice);
+	struct process *process;
+
+	switch (notice->kind) {
+	case JBPF_NOTICE_SEEN:
+		/* Short of memory: the window's naming tries again and counts what it loses. */
+		(void)process_table__get(recorder->processes, &id, notice->cgroup_id, notice->comm,
+					 notice->ns_pid, &process);
+		break;
+	case JBPF_NOTICE_EXIT:
+		process = process_table__find(recorder->processes, &id);
+		if (process)
+			process->exited = true;
+		break;
+	case JBPF_NOTICE_RENAME:
+		process = process_table__find(recorder->processes, &id);
+		if (process)
+			snprintf(process->comm, sizeof(process->comm), "%s", notice->comm);
+		break;
+	default:
+		/* After an exec the next sample comes with another exec_id, as SEEN. */
+		break;
+	}
+}
+
+int recorder__consume(struct recorder *recorder)
+{
+	return probe__consume(recorder->probe, handle_notice, recorder);
+}
+
+/* One stream: a run of counts with the same process and cgroup. */
+struct stream {
+	const struct probe_count *counts;
+	size_t cnt;
+};
+
+static bool same_stream(const struct jbpf_key *a, const struct jbpf_key *b)
+{
+	return a->start_ns == b->start_ns && a->pid == b->pid && a->exec_id == b->exec_id &&
+	       a->cgroup_id == b->cgroup_id;
+}
+
+static struct stream next_stream(const struct probe_batch *batch, size_t from)
+{
+	size_t end = from + 1;
+
+	while (end < batch->count_cnt &&
+	       same_stream(&batch->counts[from].key, &batch->counts[end].key))
+		end++;
+	return (struct stream){ .counts = &batch->counts[from], .cnt = end - from };
+}
+
+static uint64_t stream_samples(const struct stream *stream)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < stream->cnt; i++)
+		samples += stream->counts[i].value.count;
+	return samples;
+}
+
+/* Names the whole stream into a new profile; the window's counters begin at zero. */
+static int name_stream(struct recorder *recorder, const struct stream *stream,
+		       struct process *process, struct window *window, struct profile **out)
+{
+	struct profile *profile = profile__new();
+	struct window counted = *window;
+
+	if (!profile)
+		return -ENOMEM;
+	for (size_t i = 0; i < stream->cnt; i++) {
+		int err = stack_namer_add(&recorder->namer, process, &stream->counts[i], profile,
+					  &counted);
+
+		if (err) {
+			profile__free(profile);
+			return err;
+		}
+	}
+	*window = counted;
+	*out = profile;
+	return 0;
+}
+
+static bool wants_map(const struct recorder *recorder, const struct window *window)
+{
+	if (recorder->options.jit != JIT_MODE_AUTO && recorder->options.jit != JIT_MODE_ATTACH)
+		return false;
+	return window->unknown_jit_frames * RECORDER_UNKNOWN_JIT_SHARE > window->jit_frames;
+}
+
+static void fill_labels(const struct process *process, struct window *window)
+{
+	const struct container_info *container = &process->container;
+
+	window->labels[WINDOW_LABEL_COMM] = process->comm;
+	window->labels[WINDOW_LABEL_SERVICE] = container->service;
+	window->labels[WINDOW_LABEL_NAMESPACE] = container->namespace;
+	window->labels[WINDOW_LABEL_POD] = container->pod;
+	window->labels[WINDOW_LABEL_POD_UID] = container->pod_uid;
+	window->labels[WINDOW_LABEL_CONTAINER] = container->name;
+	window->labels[WINDOW_LABEL_CONTAINER_ID] = container->id;
+	window->labels[WINDOW_LABEL_RUNTIME] = container->runtime;
+	window->labels[WINDOW_LABEL_IMAGE] = container->image;
+	window->labels[WINDOW_LABEL_CGROUP] = container->cgroup_path;
+	window->labels[WINDOW_LABEL_EXE] = process->exe;
+	window->labels[WINDOW_LABEL_JVM_VERSION] = process->jvm.version;
+}
+
+static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct window *window)
+{
+	struct symbols_jit_status status;
+
+	symbols_process__jit_status(process->symbols, &status);
+	window->is_jvm = process->jvm.is_hotspot;
+	window->jit_source = status.source;
+	window->jit_entries = (uint32_t)status.entry_cnt;
+	window->jit_age_ms = UINT32_MAX;
+	if (status.loaded_boot_ns)
+		window->jit_age_ms = end_boot_ns > status.loaded_boot_ns ?
+					     (uint32_t)((end_boot_ns - status.loaded_boot_ns) /
+							CLOCK_NS_PER_MS) :
+					     0;
+	window->attach_outcome = process->jvm.outcome;
+	window->attach_cnt = process->jvm.limiter.request_cnt;
+	window->attach_command_ms = (uint32_t)process->jvm.limiter.total_command_ms;
+	window->preserve_frame_pointer = process->jvm.preserve_frame_pointer;
+	window->labels[WINDOW_LABEL_JIT_PROBLEM] = jvm_problem(&process->jvm, &status);
+}
+
+/* What one window's streams share. */
+struct window_run {
+	struct recorder *recorder;
+	const struct probe_batch *batch;
+	struct window base;
+	recorder_sink_fn sink;
+	void *sink_ctx;
+	uint64_t attach_deadline_ns; /* CLOCK_BOOTTIME */
+	uint64_t lost_memory;
+};
+
+static bool ask_for_map(struct window_run *run, struct process *process)
+{
+	uint64_t now_ns = clock_boot_ns();
+	uint64_t left_ms;
+
+	if (now_ns >= run->attach_deadline_ns || process->exited)
+		return false;
+	left_ms = (run->attach_deadline_ns - now_ns) / CLOCK_NS_PER_MS;
+	if (left_ms > RECORDER_ATTACH_TIMEOUT_MS)
+		left_ms = RECORDER_ATTACH_TIMEOUT_MS;
+	return jvm_refresh_map(&process->jvm, run->recorder->proc_fd, &process->id,
+			       process->symbols, (uint32_t)left_ms);
+}
+
+static int record_stream(struct window_run *run, const struct stream *stream)
+{
+	struct recorder *recorder = run->recorder;
+	const struct jbpf_key *key = &stream->counts[0].key;
+	const struct jbpf_value *value = &stream->counts[0].value;
+	struct symbols_process_id id = {
+		.start_ns = key->start_ns,
+		.pid = key->pid,
+		.exec_id = key->exec_id,
+	};
+	struct symbols_jit_status jit;
+	uint64_t ambiguous_before;
+	struct window window = run->base;
+	struct profile *profile = NULL;
+	struct process *process;
+	int err;
+
+	err = process_table__get(recorder->processes, &id, key->cgroup_id, value->comm,
+				 value->ns_pid, &process);
+	if (err)
+		return err;
+	process->idle_windows = 0;
+	if (symbols_process__refresh(process->symbols) == -ESRCH)
+		process->exited = true;
+	symbols_process__jit_status(process->symbols, &jit);
+	jvm_look(&process->jvm, recorder->proc_fd, id.pid, jit.is_hotspot);
+	ambiguous_before = jit.ambiguous_cnt;
+
+	window.pid = id.pid;
+	window.ns_pid = process->ns_pid;
+	window.process_start_ns = id.start_ns;
+	window.exec_id = id.exec_id;
+	window.cgroup_id = key->cgroup_id;
+	err = name_stream(recorder, stream, process, &window, &profile);
+	if (!err && jit.is_hotspot && wants_map(recorder, &window) && ask_for_map(run, process)) {
+		profile__free(profile);
+		profile = NULL;
+		window.samples = window.truncated_samples = 0;
+		window.frames = window.unknown_frames = 0;
+		window.jit_frames = window.unknown_jit_frames = 0;
+		err = name_stream(recorder, stream, process, &window, &profile);
+	}
+	if (err)
+		return err;
+	fill_labels(process, &window);
+	fill_jit(process, run->batch->end_boot_ns, &window);
+	symbols_process__jit_status(process->symbols, &jit);
+	window.ambiguous_frames = jit.ambiguous_cnt - ambiguous_before;
+
+	strbuf_clear(&recorder->folded);
+	err = profile__to_folded(profile, &recorder->folded);
+	profile__free(profile);
+	if (err)
+		return err;
+	return run->sink(run->sink_ctx, &window, strbuf_str(&recorder->folded),
+			 recorder->folded.len);
+}
+
+static int record_host(struct window_run *run, uint64_t lost_samples)
+{
+	const uint64_t *counters = run->batch->counters;
+	struct window window = run->base;
+
+	window.samples = counters[JBPF_CNT_SAMPLES];
+	window.lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
+	window.lost[WINDOW_LOSS_NO_MAP] = counters[JBPF_CNT_LOST_NO_MAP];
+	window.lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];
+	window.lost[WINDOW_LOSS_NOTICES] = counters[JBPF_CNT_NOTICE_LOST];
+	window.lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];
+	window.lost[WINDOW_LOSS_STORE] = lost_samples;
+	window.lost[WINDOW_LOSS_MEMORY] = run->lost_memory;
+	return run->sink(run->sink_ctx, &window, "", 0);
+}
+
+static void fill_base(const struct recorder *recorder, const struct probe_batch *batch,
+		      struct window *window)
+{
+	uint64_t age_ns = clock_boot_ns() - batch->start_boot_ns;
+
+	memset(window, 0, sizeof(*window));
+	window->start_unix_ns = clock_unix_ns() - age_ns;
+	window->duration_ns = batch->end_boot_ns - batch->start_boot_ns;
+	window->start_boot_ns = batch->start_boot_ns;
+	memcpy(window->boot_id, recorder->boot_id, sizeof(window->boot_id));
+	window->frequency_hz = recorder->options.probe.frequency_hz;
+	window->cpu_cnt = cpus_online_count();
+}
+
+int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_sink_fn sink,
+		     void *ctx)
+{
+	struct probe_batch batch;
+	struct window_run run = {
+		.recorder = recorder, .batch = &batch, .sink = sink, .sink_ctx = ctx
+	};
+	int err;
+
+	err = probe__drain(recorder->probe, handle_notice, recorder, &batch);
+	if (err)
+		return err;
+	fill_base(recorder, &batch, &run.base);
+	run.attach_deadline_ns = clock_boot_ns() + RECORDER_ATTACH_BUDGET_MS * CLOCK_NS_PER_MS;
+	recorder->namer.since_boot_ns = batch.start_boot_ns;
+	for (size_t at = 0; at < batch.count_cnt;) {
+		struct stream stream = next_stream(&batch, at);
+
+		at += stream.cnt;
+		err = record_stream(&run, &stream);
+		if (err == -ENOMEM)
+			run.lost_memory += stream_samples(&stream);
+		else if (err)
+			return err;
+	}
+	process_table__expire(recorder->processes);
+	return record_host(&run, lost_samples);
+}
+
+void recorder__stats(const struct recorder *recorder, struct recorder_stats *out)
+{
+	*out = (struct recorder_stats){
+		.process_cnt = process_table__count(recorder->processes),
+		.symbol_bytes = symbolizer__bytes(recorder->symbolizer),
+		.map_bytes = probe__map_bytes(recorder->probe),
+	};
+}

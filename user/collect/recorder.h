@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Joins samples and names: owns probe, symbolizer and process table, and hands out one named
+ * profile per process and window. Where the profiles go is the sink's business.
+ *
+ *     recorder__open -> recorder__start -> { poll recorder__fd, recorder__consume;
+ *     every window recorder__window } -> recorder__free
+ */
+#ifndef JBPF_COLLECT_RECORDER_H
+#define JBPF_COLLECT_RECORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/symbols.h"
+#include "user/collect/probe.h"
+#include "user/model/window.h"
+
+struct recorder;
+
+struct recorder_options {
+	struct probe_options probe;
+	enum jit_mode jit;
+};
+
+/* -errno and a line for the user in `why` (see probe__open). */
+int recorder__open(const struct recorder_options *options, struct recorder **out, char *why,
+		   size_t why_len);
+void recorder__free(struct recorder *recorder); /* NULL is fine */
+
+int recorder__start(struct recorder *recorder);
+void recorder__stop(struct recorder *recorder);
+int recorder__fd(const struct recorder *recorder);
+/* Looks at processes that were sampled for the first time, while they live. 0 or -errno. */
+int recorder__consume(struct recorder *recorder);
+
+/*
+ * Takes one stream's window; everything is borrowed for the call. A host record (pid 0, no text)
+ * comes last. A negative return ends the window with it.
+ */
+typedef int (*recorder_sink_fn)(void *ctx, const struct window *window, const char *text,
+				size_t len);
+
+/*
+ * Ends the window that began at the last call (or at the start): drains, names, hands out.
+ * `lost_samples`: samples of the window before that the sink could not keep; they go into the host
+ * record. May take a few seconds while a JVM is asked for its map; sampling goes on meanwhile.
+ * 0 or -errno.
+ */
+int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_sink_fn sink,
+		     void *ctx);
+
+struct recorder_stats {
+	size_t process_cnt;
+	size_t symbol_bytes;
+	uint64_t map_bytes;
+};
+
+void recorder__stats(const struct recorder *recorder, struct recorder_stats *out);
+
+#endif

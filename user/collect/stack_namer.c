@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names one stack. A line has room for STACK_TEXT_MAX_BYTES: when a deep stack with long names does
+ * not fit, root frames are left out and "[truncated]" stands for them, since the leaf end tells
+ * where the CPU was.
+ */
+#include "user/collect/stack_namer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/model/stack_text.h"
+
+#define FRAME_TRUNCATED	  "[truncated]"
+#define FRAME_STACK_LOST  "[stack lost]"
+#define FRAME_JIT_UNKNOWN "[unknown jit]"
+
+void stack_namer_release(struct stack_namer *namer)
+{
+	frame_list_release(&namer->user);
+	frame_list_release(&namer->kernel);
+	strbuf_release(&namer->text);
+}
+
+static bool frame_is_jit(const struct frame *frame)
+{
+	return frame->kind >= FRAME_KIND_JIT || strcmp(frame->name, FRAME_JIT_UNKNOWN) == 0;
+}
+
+static void count_frames(const struct frame_list *frames, uint64_t samples, struct window *window)
+{
+	for (size_t i = 0; i < frames->cnt; i++) {
+		const struct frame *frame = &frames->items[i];
+
+		window->frames += samples;
+		if (frame->is_unknown)
+			window->unknown_frames += samples;
+		if (frame_is_jit(frame)) {
+			window->jit_frames += samples;
+			if (frame->is_unknown)
+				window->unknown_jit_frames += samples;
+		}
+	}
+}
+
+/*
+ * Does the user stack reach the thread's first frame? A chain that ends with a zero frame pointer
+ * after a single frame does not prove it: code without frame pointers often has 0 in the register.
+ */
+static bool stack_is_whole(const struct probe_stack *stack, const struct frame_list *frames)
+{
+	if (frames->cnt == 0)
+		return false;
+	if (symbols_is_thread_root(frames->items[frames->cnt - 1].name))
+		return true;
+	return stack->end == JBPF_END_ROOT && frames->cnt > 1;
+}
+
+/* How many frames, from the leaf, fit into `room` bytes of text; takes them off *room. */
+static size_t frames_fitting(const struct frame_list *frames, size_t *room)
+{
+	size_t cnt = 0;
+
+	for (; cnt < frames->cnt; cnt++) {
+		size_t need = strnlen(frames->items[cnt].name, STACK_TEXT_NAME_BYTES) +
+			      sizeof(";_[k]");
+
+		if (need > *room)
+			break;
+		*room -= need;
+	}
+	return cnt;
+}
+
+/* Appends frames root first; returns 0 or -errno. */
+static int append_frames(struct strbuf *text, const struct frame_list *frames, size_t cnt)
+{
+	for (size_t i = cnt; i > 0; i--) {
+		const struct frame *frame = &frames->items[i - 1];
+		int err = stack_text_append(text, frame->name, frame->kind);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int build_text(struct stack_namer *namer, const char *comm, bool is_truncated)
+{
+	size_t room = STACK_TEXT_MAX_BYTES - JBPF_COMM_LEN - sizeof(";" FRAME_TRUNCATED);
+	size_t kernel_cnt = frames_fitting(&namer->kernel, &room);
+	size_t user_cnt = frames_fitting(&namer->user, &room);
+	int err;
+
+	is_truncated |= user_cnt < namer->user.cnt || kernel_cnt < namer->kernel.cnt;
+	strbuf_clear(&namer->text);
+	err = stack_text_append(&namer->text, comm, FRAME_KIND_NATIVE);
+	if (!err && is_truncated)
+		err = stack_text_append(&namer->text, FRAME_TRUNCATED, FRAME_KIND_NATIVE);
+	if (!err)
+		err = append_frames(&namer->text, &namer->user, user_cnt);
+	if (!err)
+		err = append_frames(&namer->text, &namer->kernel, kernel_cnt);
+	return err;
+}
+
+static int push_marker(struct frame_list *list, const char *name)
+{
+	if (list->cnt == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 16;
+		struct frame *items = reallocarray(list->items, cap, sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		list->items = items;
+		list->cap = cap;
+	}
+	list->items[list->cnt++] =
+		(struct frame){ .name = name, .kind = FRAME_KIND_NATIVE, .is_unknown = true };
+	return 0;
+}
+
+/* Fills namer->user and tells whether the root is missing. */
+static int name_user(struct stack_namer *namer, struct process *process, uint64_t hash,
+		     bool *is_truncated)
+{
+	struct probe_stack stack;
+	int err;
+
+	namer->user.cnt = 0;
+	*is_truncated = false;
+	if (!hash)
+		return 0;
+	if (probe__stack(namer->probe, hash, &stack))
+		return push_marker(&namer->user, FRAME_STACK_LOST);
+	err = symbols_process__resolve(process->symbols, stack.ips, stack.frame_cnt,
+				       namer->since_boot_ns, &namer->user);
+	if (err)
+		return err;
+	*is_truncated = !stack_is_whole(&stack, &namer->user);
+	return 0;
+}
+
+static int name_kernel(struct stack_namer *namer, uint64_t hash)
+{
+	struct probe_stack stack;
+
+	namer->kernel.cnt = 0;
+	if (!hash)
+		return 0;
+	if (probe__stack(namer->probe, hash, &stack))
+		return push_marker(&namer->kernel, FRAME_STACK_LOST);
+	return symbolizer__resolve_kernel(namer->symbolizer, stack.ips, stack.frame_cnt,
+					  &namer->kernel);
+}
+
+int stack_namer_add(struct stack_namer *namer, struct process *process,
+		    const struct probe_count *count, struct profile *profile, struct window *window)
+{
+	uint64_t samples = count->value.count;
+	bool is_truncated;
+	int err;
+
+	err = name_user(namer, process, count->key.user_hash, &is_truncated);
+	if (!err)
+		err = name_kernel(namer, count->key.kernel_hash);
+	if (!err)
+		err = build_text(namer, process->comm, is_truncated);
+	if (!err)
+		err = profile__add(profile, namer->text.data, namer->text.len, samples);
+	if (err)
+		return err;
+	window->samples += samples;
+	if (is_truncated)
+		window->truncated_samples += samples;
+	count_frames(&namer->user, samples, window);
+	count_frames(&namer->kernel, samples, window);
+	return 0;
+}

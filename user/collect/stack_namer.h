@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One counted sample -> one line of folded text: comm, user frames, kernel frames, root first, with
+ * the markers DESIGN.md section 4 names; and the counts of what could not be named.
+ */
+#ifndef JBPF_COLLECT_STACK_NAMER_H
+#define JBPF_COLLECT_STACK_NAMER_H
+
+#include "symbols/symbols.h"
+#include "user/collect/probe.h"
+#include "user/collect/process.h"
+#include "user/model/profile.h"
+#include "user/model/window.h"
+#include "user/util/strbuf.h"
+
+/* Scratch that keeps its memory from stack to stack; zero-initialise. */
+struct stack_namer {
+	const struct probe *probe;
+	struct symbolizer *symbolizer;
+	uint64_t since_boot_ns; /* begin of the window the samples are from */
+	struct frame_list user;
+	struct frame_list kernel;
+	struct strbuf text;
+};
+
+void stack_namer_release(struct stack_namer *namer);
+
+/*
+ * Adds `count` to the profile and its samples, frames and unknowns to the window's counters.
+ * 0 or -ENOMEM.
+ */
+int stack_namer_add(struct stack_namer *namer, struct process *process,
+		    const struct probe_count *count, struct profile *profile,
+		    struct window *window);
+
+#endif
