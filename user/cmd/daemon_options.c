@@ -213,8 +213,10 @@ static void option_forget(struct daemon_options *options, int id)
 	if (id == OPTION_PID)
 		options->pid_cnt = 0;
 	if (id == OPTION_CGROUP) {
-		while (options->cgroup_cnt)
-			free(take_ptr(options->cgroups[--options->cgroup_cnt]));
+		while (options->cgroup_cnt) {
+			options->cgroup_cnt--;
+			free(take_ptr(options->cgroups[options->cgroup_cnt]));
+		}
 	}
 }
 

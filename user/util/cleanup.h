@@ -44,11 +44,12 @@ static inline void cleanup_dir_(DIR **dir)
 }
 
 /* Value of `ptr`, which becomes NULL: the caller owns what it pointed to. */
-#define take_ptr(ptr)                           \
-	({                                      \
-		__typeof__(ptr) taken_ = (ptr); \
-		(ptr) = NULL;                   \
-		taken_;                         \
+#define take_ptr(ptr)                                  \
+	({                                             \
+		__typeof__(ptr) *taken_from_ = &(ptr); \
+		__typeof__(ptr) taken_ = *taken_from_; \
+		*taken_from_ = NULL;                   \
+		taken_;                                \
 	})
 
 /* Value of `fd`, which becomes -1: the caller owns the descriptor. */

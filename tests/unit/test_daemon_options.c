@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Options of jbpfd from literal argument lists and config files in a temporary directory. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/cmd/daemon_options.h"
+#include "user/util/cleanup.h"
+
+#define ARGS_MAX 16
+
+static int parse(const char *const *args, struct daemon_options *out, char *why, size_t why_len)
+{
+	char *argv[ARGS_MAX + 1] = { (char *)"jbpfd" };
+	int argc = 1;
+
+	for (; args[argc - 1]; argc++)
+		argv[argc] = (char *)args[argc - 1];
+	argv[argc] = NULL;
+	return daemon_options_parse(argc, argv, out, why, why_len);
+}
+
+static char config_path[64];
+
+static void write_config(const char *text)
+{
+	int fd;
+
+	strcpy(config_path, "/tmp/jbpf-config-XXXXXX");
+	fd = mkstemp(config_path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void defaults_are_those_of_the_manual(void **state)
+{
+	static const char *const args[] = { NULL };
+	struct daemon_options options;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_string_equal(options.store, "/var/lib/jbpf");
+	assert_int_equal(options.frequency_hz, 99);
+	assert_int_equal(options.window_ns, 10000000000ull);
+	assert_int_equal(options.max_depth, 1024);
+	assert_int_equal(options.jit, JIT_MODE_AUTO);
+	assert_int_equal(options.keep_age_ns, 30 * 86400 * 1000000000ull);
+	assert_int_equal(options.keep_bytes, 5ull << 30);
+	assert_int_equal(options.pid_cnt, 0);
+	assert_int_equal(options.cgroup_cnt, 0);
+	assert_false(options.check);
+	daemon_options_release(&options);
+}
+
+static void every_option_is_taken(void **state)
+{
+	static const char *const args[] = { "--store=/s",      "--frequency=49",
+					    "--window=5s",     "--max-depth=64",
+					    "--jit=off",       "--keep-age=1d",
+					    "--keep-bytes=1M", "--pid=7",
+					    "--pid=8",	       "--cgroup=/a",
+					    "--cgroup=/b",     "--log-level=debug",
+					    "--check",	       NULL };
+	struct daemon_options options;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_string_equal(options.store, "/s");
+	assert_int_equal(options.frequency_hz, 49);
+	assert_int_equal(options.window_ns, 5000000000ull);
+	assert_int_equal(options.max_depth, 64);
+	assert_int_equal(options.jit, JIT_MODE_OFF);
+	assert_int_equal(options.keep_age_ns, 86400000000000ull);
+	assert_int_equal(options.keep_bytes, 1 << 20);
+	assert_int_equal(options.pid_cnt, 2);
+	assert_int_equal(options.pids[1], 8);
+	assert_int_equal(options.cgroup_cnt, 2);
+	assert_string_equal(options.cgroups[1], "/b");
+	assert_int_equal(options.log_level, LOG_LEVEL_DEBUG);
+	assert_true(options.check);
+	daemon_options_release(&options);
+}
+
+static void wrong_usage_is_told_in_one_line(void **state)
+{
+	static const struct {
+		const char *args[3];
+		const char *why;
+	} cases[] = {
+		{ { "--nonsense" }, "unknown option '--nonsense'; see jbpfd --help" },
+		{ { "--store" }, "--store wants a value; see jbpfd --help" },
+		{ { "rest" }, "'rest' is not an option; see jbpfd --help" },
+		{ { "--window=5s", "--window=6s" }, "--window is given twice; give it once" },
+		{ { "--frequency=0" },
+		  "--frequency '0' is not valid; it wants a number from 1 to 10000" },
+		{ { "--frequency=99x" },
+		  "--frequency '99x' is not valid; it wants a number from 1 to 10000" },
+		{ { "--frequency=99999999999999999999" },
+		  "--frequency '99999999999999999999' is not valid; it wants a number from 1 to 10000" },
+		{ { "--window=10" },
+		  "--window '10' is not valid; it wants a duration from 1s to 10m, such as 10s" },
+		{ { "--window=1d" },
+		  "--window '1d' is not valid; it wants a duration from 1s to 10m, such as 10s" },
+		{ { "--max-depth=1025" },
+		  "--max-depth '1025' is not valid; it wants a number from 1 to 1024" },
+		{ { "--jit=magic" },
+		  "--jit 'magic' is not valid; it wants auto, vmstructs, perfmap, attach or off" },
+		{ { "--pid=-1" },
+		  "--pid '-1' is not valid; it wants a process id, at most 64 of them" },
+		{ { "--store=" }, "--store '' is not valid; it wants a path" },
+		{ { "--keep-bytes=5 G" },
+		  "--keep-bytes '5 G' is not valid; it wants a size, such as 5G" },
+	};
+	struct daemon_options options;
+	char why[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(parse(cases[i].args, &options, why, sizeof(why)), -EINVAL);
+		assert_string_equal(why, cases[i].why);
+		daemon_options_release(&options);
+	}
+}
+
+static void command_line_wins_over_config(void **state)
+{
+	const char *args[] = { "--frequency=19", "--config", config_path, "--pid=5", NULL };
+	struct daemon_options options;
+	char why[256];
+
+	(void)state;
+	write_config("# jbpf\nfrequency = 49\nwindow=20s # longer\n\n pid = 1\npid = 2\n"
+		     "jit = perfmap");
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.frequency_hz, 19);
+	assert_int_equal(options.window_ns, 20000000000ull);
+	assert_int_equal(options.jit, JIT_MODE_PERFMAP);
+	assert_int_equal(options.pid_cnt, 1);
+	assert_int_equal(options.pids[0], 5);
+	daemon_options_release(&options);
+	unlink(config_path);
+}
+
+static void config_errors_name_file_and_line(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why; /* behind "config file 'PATH', " */
+	} cases[] = {
+		{ "frequency 49\n", "line 1: 'frequency 49' is not of the form option = value" },
+		{ "\n\nfreq = 49\n", "line 3: there is no option 'freq'; see jbpfd --help" },
+		{ "config = /x\n", "line 1: there is no option 'config'; see jbpfd --help" },
+		{ "window = 1\n", "line 1: window '1' is not valid; it wants a duration from 1s to "
+				  "10m, such as 10s" },
+		{ "window=1s\nwindow=2s\n", "line 2: window is given twice; give it once" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *args[] = { "--config", config_path, NULL };
+		struct daemon_options options;
+		char why[512], want[512];
+
+		write_config(cases[i].text);
+		assert_int_equal(parse(args, &options, why, sizeof(why)), -EINVAL);
+		snprintf(want, sizeof(want), "config file '%s', %s", config_path, cases[i].why);
+		assert_string_equal(why, want);
+		daemon_options_release(&options);
+		unlink(config_path);
+	}
+}
+
+static void missing_config_is_an_error_of_the_system(void **state)
+{
+	static const char *const args[] = { "--config=/nonexistent/jbpf.conf", NULL };
+	struct daemon_options options;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), -ENOENT);
+	assert_string_equal(why, "config file '/nonexistent/jbpf.conf' cannot be read: "
+				 "No such file or directory");
+	daemon_options_release(&options);
+}
+
+static void sampling_differs_only_by_what_the_probe_needs(void **state)
+{
+	static const char *const base[] = { "--pid=1", "--cgroup=/a", NULL };
+	static const struct {
+		const char *args[4];
+		bool differs;
+	} cases[] = {
+		{ { "--pid=1", "--cgroup=/a" }, false },
+		{ { "--pid=1", "--cgroup=/a", "--keep-age=1d" }, false },
+		{ { "--pid=2", "--cgroup=/a" }, true },
+		{ { "--pid=1", "--cgroup=/b" }, true },
+		{ { "--pid=1" }, true },
+		{ { "--pid=1", "--cgroup=/a", "--frequency=1" }, true },
+		{ { "--pid=1", "--cgroup=/a", "--jit=off" }, true },
+	};
+	struct daemon_options a, b;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(parse(base, &a, why, sizeof(why)), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(parse(cases[i].args, &b, why, sizeof(why)), 0);
+		assert_int_equal(daemon_options_sampling_differs(&a, &b), cases[i].differs);
+		daemon_options_release(&b);
+	}
+	daemon_options_release(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_those_of_the_manual),
+		cmocka_unit_test(every_option_is_taken),
+		cmocka_unit_test(wrong_usage_is_told_in_one_line),
+		cmocka_unit_test(command_line_wins_over_config),
+		cmocka_unit_test(config_errors_name_file_and_line),
+		cmocka_unit_test(missing_config_is_an_error_of_the_system),
+		cmocka_unit_test(sampling_differs_only_by_what_the_probe_needs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
