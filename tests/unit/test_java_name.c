@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Canonical names: the spellings of JDK 8 to 25 and of the frameworks that generate classes, as
+ * seen in perf maps (hotspot.md 8.1), and that a canonical name is its own canonical form.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symbols/java_name.h"
+#include "user/util/cleanup.h"
+
+#define KEEP_PARAMETERS true
+#define DROP_PARAMETERS false
+#define HOTSPOT		true
+#define OTHER_RUNTIME	false
+
+struct row {
+	const char *raw;
+	const char *expected;
+};
+
+/* A copy of exactly that length, so that ASan sees a read past the end. */
+static void canonical(const char *raw, size_t len, bool keep_parameters, struct strbuf *out,
+		      enum frame_kind *kind)
+{
+	__cleanup_free char *copy = malloc(len ? len : 1);
+
+	assert_non_null(copy);
+	memcpy(copy, raw, len);
+	assert_int_equal(java_name_canonical(copy, len, HOTSPOT, keep_parameters, out, kind), 0);
+}
+
+static void assert_canonical(const struct row *row, bool keep_parameters, enum frame_kind expected)
+{
+	__cleanup_strbuf struct strbuf once = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf twice = STRBUF_INIT;
+	enum frame_kind kind = FRAME_KIND_CNT;
+
+	canonical(row->raw, strlen(row->raw), keep_parameters, &once, &kind);
+	assert_string_equal(strbuf_str(&once), row->expected);
+	assert_int_equal(kind, expected);
+
+	kind = FRAME_KIND_CNT;
+	canonical(once.data, once.len, keep_parameters, &twice, &kind);
+	assert_string_equal(strbuf_str(&twice), row->expected);
+	assert_int_equal(kind, expected);
+}
+
+static const struct row method_rows[] = {
+	/* return type and parameters */
+	{ "int Work.mix(int, int)", "Work.mix" },
+	{ "void Work.<init>()", "Work.<init>" },
+	{ "void Work.<clinit>()", "Work.<clinit>" },
+	{ "java.lang.Object jdk.internal.misc.Unsafe.getReferenceVolatile(java.lang.Object, long)",
+	  "jdk.internal.misc.Unsafe.getReferenceVolatile" },
+	{ "java.lang.String[][] com.foo.Bar.split(char[], int)", "com.foo.Bar.split" },
+	{ "com.foo.Bar.baz", "com.foo.Bar.baz" },
+	{ "com.foo.Bar.baz(int)", "com.foo.Bar.baz" },
+	{ "int com.foo.Bar$1.run()", "com.foo.Bar$1.run" },
+	{ "int com.foo.Bar$Inner$2.run()", "com.foo.Bar$Inner$2.run" },
+	{ "int com.foo.Bar.lambda$main$0(int)", "com.foo.Bar.lambda$main$0" },
+	{ "int com.foo.Bar.access$000(com.foo.Bar)", "com.foo.Bar.access$000" },
+	{ "void com.foo.BarTest.adds two numbers()", "com.foo.BarTest.adds two numbers" },
+	{ "void com.foo.B\xc3\xa4r.\xc3\xbc(int)", "com.foo.B\xc3\xa4r.\xc3\xbc" },
+	{ "long com.foo.Bar.sum(long) jvmci_name=com.foo.Bar.sum#1", "com.foo.Bar.sum" },
+	{ "long com.foo.Bar.sum(long) jvmci_name=", "com.foo.Bar.sum" },
+
+	/* perf-map-agent, perf's JVMTI agent, vmStructs symbols */
+	{ "Lcom/foo/Bar;::baz", "com.foo.Bar.baz" },
+	{ "Lcom/foo/Bar;::baz(ILjava/lang/String;)J", "com.foo.Bar.baz" },
+	{ "Lcom/foo/Bar;baz(I)V", "com.foo.Bar.baz" },
+	{ "com.foo.Bar::baz", "com.foo.Bar.baz" },
+	{ "com.foo.Bar::baz(Bar.java:12)", "com.foo.Bar.baz" },
+	{ "LWork;::<init>", "Work.<init>" },
+	{ "com/foo/Bar.baz(ILjava/lang/String;)J", "com.foo.Bar.baz" },
+	{ "java/lang/Object.<init>()V", "java.lang.Object.<init>" },
+
+	/* lambdas and hidden classes: 8, 11, 17, 21, 25, class data sharing, JFR */
+	{ "int Work$$Lambda$1.applyAsInt(int)", "Work$$Lambda.applyAsInt" },
+	{ "LWork$$Lambda$1/250421012;::applyAsInt", "Work$$Lambda.applyAsInt" },
+	{ "int Work$$Lambda$7/935419099.applyAsInt(int)", "Work$$Lambda.applyAsInt" },
+	{ "int Work$$Lambda$1/0x00007f9750001450.applyAsInt(int)", "Work$$Lambda.applyAsInt" },
+	{ "int Work$$Lambda$1+0x00007f9750001450.applyAsInt(int)", "Work$$Lambda.applyAsInt" },
+	{ "LWork$$Lambda$1.0x00007f9750001450;::applyAsInt", "Work$$Lambda.applyAsInt" },
+	{ "int Work$$Lambda.0x00007f9750001450.applyAsInt(int)", "Work$$Lambda.applyAsInt" },
+	{ "int Work$$Lambda/0x00007f2b3c001450.applyAsInt(int)", "Work$$Lambda.applyAsInt" },
+	{ "int Work$$Lambda/0x00000000a0040ca8.applyAsInt(int)", "Work$$Lambda.applyAsInt" },
+	{ "void a.B$$Lambda/0x80000002b.accept(java.lang.Object)", "a.B$$Lambda.accept" },
+	{ "void a.B$$Lambda$14+0x00007fd/543846639.accept()", "a.B$$Lambda.accept" },
+	{ "void a.Context$$Lambda$lambda$wrap$2$2630016632.0x00007f12.run()",
+	  "a.Context$$Lambda$lambda$wrap$2.run" },
+	{ "void a.B$$Lambda$1abc.run()", "a.B$$Lambda$1abc.run" },
+	{ "void a.B$Hidden/0x000000080009ac00.m()", "a.B$Hidden.m" },
+	{ "java.lang.Object java.lang.invoke.LambdaForm$MH/0x00007f5f88003000.invoke("
+	  "java.lang.Object)",
+	  "java.lang.invoke.LambdaForm$MH.invoke" },
+	{ "int java.lang.invoke.LambdaForm$DMH/0x000000080003c400.invokeStatic(int)",
+	  "java.lang.invoke.LambdaForm$DMH.invokeStatic" },
+	{ "int java.lang.invoke.LambdaForm$MH/12345.linkToTargetMethod(java.lang.Object)",
+	  "java.lang.invoke.LambdaForm$MH.linkToTargetMethod" },
+	{ "int java.lang.invoke.DirectMethodHandle$Holder.invokeStatic(java.lang.Object)",
+	  "java.lang.invoke.DirectMethodHandle$Holder.invokeStatic" },
+
+	/* reflection */
+	{ "java.lang.Object sun.reflect.GeneratedMethodAccessor17.invoke(java.lang.Object)",
+	  "sun.reflect.GeneratedMethodAccessor.invoke" },
+	{ "java.lang.Object jdk.internal.reflect.GeneratedConstructorAccessor2.newInstance()",
+	  "jdk.internal.reflect.GeneratedConstructorAccessor.newInstance" },
+	{ "java.lang.Object jdk.internal.reflect.GeneratedSerializationConstructorAccessor1."
+	  "newInstance()",
+	  "jdk.internal.reflect.GeneratedSerializationConstructorAccessor.newInstance" },
+	{ "java.lang.Object jdk.internal.reflect.DirectMethodHandleAccessor.invoke()",
+	  "jdk.internal.reflect.DirectMethodHandleAccessor.invoke" },
+	{ "void a.GeneratedMethodAccessor2Test.run()", "a.GeneratedMethodAccessor2Test.run" },
+
+	/* proxies */
+	{ "void com.sun.proxy.$Proxy12.close()", "com.sun.proxy.$Proxy.close" },
+	{ "void jdk.proxy2.$Proxy33.close()", "jdk.proxy.$Proxy.close" },
+	{ "Ljdk/proxy2/$Proxy33;::close", "jdk.proxy.$Proxy.close" },
+	{ "void com.foo.$Proxy3.close()", "com.foo.$Proxy.close" },
+	{ "void com.foo.My$Proxy2Handler.close()", "com.foo.My$Proxy2Handler.close" },
+	{ "void com.notjdk.proxy2.Foo.close()", "com.notjdk.proxy2.Foo.close" },
+	{ "void com.xjdk.proxy2.Foo.close()", "com.xjdk.proxy2.Foo.close" },
+
+	/* Spring, CGLIB, Guice, ByteBuddy, Mockito, Hibernate */
+	{ "int a.X$$EnhancerBySpringCGLIB$$1a2b3c4d.get()", "a.X$$EnhancerBySpringCGLIB.get" },
+	{ "int a.X$$EnhancerBySpringCGLIB$$1a2b3c4d_2.get()", "a.X$$EnhancerBySpringCGLIB.get" },
+	{ "int a.X$$FastClassBySpringCGLIB$$9f8e7d6c.invoke()",
+	  "a.X$$FastClassBySpringCGLIB.invoke" },
+	{ "int a.X$$EnhancerBySpringCGLIB$$1a2b$$FastClassBySpringCGLIB$$77.invoke()",
+	  "a.X$$EnhancerBySpringCGLIB$$FastClassBySpringCGLIB.invoke" },
+	{ "int a.X$$KeyFactoryByCGLIB$$552be97a.hashCode()", "a.X$$KeyFactoryByCGLIB.hashCode" },
+	{ "int a.X$$EnhancerByGuice$$67890.get()", "a.X$$EnhancerByGuice.get" },
+	{ "int a.X$$SpringCGLIB$$0.get()", "a.X$$SpringCGLIB.get" },
+	{ "int a.X$$SpringCGLIB$$FastClass$$1.invoke()", "a.X$$SpringCGLIB$$FastClass.invoke" },
+	{ "int a.X$ByteBuddy$x7Yp2QaB.get()", "a.X$ByteBuddy.get" },
+	{ "int a.X$ByteBuddy$auxiliary$x7Yp2QaB.call()", "a.X$ByteBuddy.call" },
+	{ "int a.X$MockitoMock$1234567.get()", "a.X$MockitoMock.get" },
+	{ "int a.X$HibernateProxy$x7Yp2QaB.get()", "a.X$HibernateProxy.get" },
+	{ "int a.X.handle$accessor$x7Yp2QaB()", "a.X.handle$accessor" },
+	{ "int a.X.handle$original$x7Yp2QaB()", "a.X.handle$original" },
+	{ "int a.X.handle$original$short()", "a.X.handle$original$short" },
+
+	/* hostile or odd, but still a class, a dot and a method */
+	{ "(((a.b(((", "(((a.b(((" },
+	{ "a.b(unclosed", "a.b" },
+	{ "x.y z", "x.y z" },
+};
+
+static void java_name_of_methods_is_stable_from_run_to_run(void **state)
+{
+	(void)state;
+	/* The first of the odd rows has nothing before its "(" and is VM code. */
+	for (size_t i = 0; i < ARRAY_SIZE(method_rows); i++) {
+		bool is_method = method_rows[i].raw[0] != '(';
+
+		assert_canonical(&method_rows[i], DROP_PARAMETERS,
+				 is_method ? FRAME_KIND_JIT : FRAME_KIND_NATIVE);
+	}
+}
+
+static void java_name_keeps_parameters_when_asked(void **state)
+{
+	static const struct row rows[] = {
+		{ "int Work.mix(int, int)", "Work.mix(int, int)" },
+		{ "int Work.mix(int,int)", "Work.mix(int, int)" },
+		{ "void Work.run()", "Work.run()" },
+		{ "Work.run", "Work.run" },
+		{ "void a.B.c(a.B$$Lambda$3/0x00007f00aa, jdk.proxy2.$Proxy4[])",
+		  "a.B.c(a.B$$Lambda, jdk.proxy.$Proxy[])" },
+		{ "Lcom/foo/Bar;::baz(ILjava/lang/String;[[J)V",
+		  "com.foo.Bar.baz(int, java.lang.String, long[][])" },
+		{ "com/foo/Bar.baz()V", "com.foo.Bar.baz()" },
+		{ "Lcom/foo/Bar;::baz(Ltruncated)V", "com.foo.Bar.baz(Ltruncated)" },
+		{ "int a.B.c(int) jvmci_name=x(y)", "a.B.c(int)" },
+		{ "void a.B.my test(int)", "a.B.my test(int)" },
+		{ "a.b(unclosed", "a.b(unclosed)" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_canonical(&rows[i], KEEP_PARAMETERS, FRAME_KIND_JIT);
+}
+
+static void java_name_tells_vm_code_from_methods(void **state)
+{
+	static const struct row rows[] = {
+		{ "", "" },
+		{ "Interpreter", "Interpreter" },
+		{ "vtable chunks", "vtable chunks" },
+		{ "StubRoutines (1)", "StubRoutines (1)" },
+		{ "StubRoutines (initial stubs)", "StubRoutines (initialstubs)" },
+		{ "StubRoutines (continuation stubs)", "StubRoutines (continuationstubs)" },
+		{ "StubRoutines (initialstubs)", "StubRoutines (initialstubs)" },
+		{ "StubRoutines (Final Stubs)", "StubRoutines (finalstubs)" },
+		{ "I2C/C2I adapters(0xbbb)", "I2C/C2I adapters" },
+		{ "I2C/C2I adapters", "I2C/C2I adapters" },
+		{ "SafepointBlob", "SafepointBlob" },
+		{ "DeoptimizationBlob", "DeoptimizationBlob" },
+		{ "UncommonTrapBlob", "UncommonTrapBlob" },
+		{ "ExceptionBlob", "ExceptionBlob" },
+		{ "RuntimeStub - _new_instance_Java", "RuntimeStub - _new_instance_Java" },
+		{ "RuntimeStub - Stub<Math.sin(double)double>",
+		  "RuntimeStub - Stub<Math.sin(double)double>" },
+		{ "C1 Runtime new_instance_blob", "C1 Runtime new_instance_blob" },
+		{ "new_instance Runtime1 stub", "new_instance Runtime1 stub" },
+		{ "native signature handlers", "native signature handlers" },
+		{ "MethodHandles adapters", "MethodHandles adapters" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_canonical(&rows[i], DROP_PARAMETERS, FRAME_KIND_NATIVE);
+		assert_canonical(&rows[i], KEEP_PARAMETERS, FRAME_KIND_NATIVE);
+	}
+}
+
+static void java_name_of_other_runtimes_is_kept(void **state)
+{
+	static const char *const names[] = {
+		"LazyCompile:*foo /p.js:1:2",
+		"py::f:/x.py",
+		"void [App] App.Worker::Run(int32)[Tier0]",
+		"a.$Proxy12.b",
+		"",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		enum frame_kind kind = FRAME_KIND_CNT;
+
+		assert_int_equal(java_name_canonical(names[i], strlen(names[i]), OTHER_RUNTIME,
+						     DROP_PARAMETERS, &out, &kind),
+				 0);
+		assert_string_equal(strbuf_str(&out), names[i]);
+		assert_int_equal(kind, FRAME_KIND_JIT);
+	}
+}
+
+static void java_name_appends_behind_what_is_there(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	enum frame_kind kind;
+
+	(void)state;
+	strbuf_puts(&out, "java;");
+	canonical("int a.B$$Lambda$1/0x12.c()", 26, DROP_PARAMETERS, &out, &kind);
+	assert_string_equal(out.data, "java;a.B$$Lambda.c");
+	strbuf_puts(&out, ";");
+	assert_int_equal(java_name_canonical_library("libx-12345678901.so", &out), 0);
+	assert_string_equal(out.data, "java;a.B$$Lambda.c;libx.so");
+}
+
+/* Pieces that rules begin or end with, put together at random: bytes no producer ever writes. */
+static void java_name_is_its_own_canonical_form_for_any_text(void **state)
+{
+	static const char *const pieces[] = {
+		"$$Lambda",    "$",	  "1",	    "/0x1f",	  "+0x",
+		".",	       "/12",	  "L",	    ";",	  "::",
+		"(",	       ")",	  ",",	    "I",	  " ",
+		"a",	       "$Proxy7", "$$",	    "jdk.proxy1", "StubRoutines (",
+		"$ByteBuddy$", "abcdef",  "123456", "\xff",
+	};
+	uint64_t seed = 42;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		bool keep_parameters = round & 1;
+		__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf once = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf twice = STRBUF_INIT;
+		enum frame_kind kind, kind_again;
+
+		for (int i = 0; i < 9; i++) {
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			strbuf_puts(&raw, pieces[(seed >> 33) % ARRAY_SIZE(pieces)]);
+		}
+		canonical(raw.data, raw.len, keep_parameters, &once, &kind);
+		canonical(strbuf_str(&once), once.len, keep_parameters, &twice, &kind_again);
+		assert_string_equal(strbuf_str(&twice), strbuf_str(&once));
+		assert_int_equal(kind_again, kind);
+	}
+}
+
+static void java_name_of_unpacked_libraries_loses_random_digits(void **state)
+{
+	static const struct row rows[] = {
+		{ "libjvm.so", "libjvm.so" },
+		{ "libc.so.6", "libc.so.6" },
+		{ "", "" },
+		{ "libzstd-jni-1.5.5-41239938.so", "libzstd-jni-1.5.5.so" },
+		{ "libzstd-jni-1.5.5-4123993812345678901.so", "libzstd-jni-1.5.5.so" },
+		{ "libnetty_transport_native_epoll_x86_641234567890123.so",
+		  "libnetty_transport_native_epoll_x86_64.so" },
+		{ "libnetty_transport_native_epoll_aarch_641234567890123.so",
+		  "libnetty_transport_native_epoll_aarch_64.so" },
+		{ "libnetty_transport_native_epoll_x86_64.so",
+		  "libnetty_transport_native_epoll_x86_64.so" },
+		{ "snappy-1.1.8-dd8d8c2c-1f5b-4b5c-9a39-123456789abc-libsnappyjava.so",
+		  "snappy-1.1.8-libsnappyjava.so" },
+		{ "jna1234567890123456789.tmp", "jna.tmp" },
+		{ "libfoo-0123456789abcdef0123.so", "libfoo.so" },
+		{ "amazonCorrettoCryptoProvider0123456789abcdef", "amazonCorrettoCryptoProvider" },
+		{ "libfoo-2.31.so", "libfoo-2.31.so" },
+		{ "libfoo1234567.so", "libfoo1234567.so" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf once = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf twice = STRBUF_INIT;
+
+		assert_int_equal(java_name_canonical_library(rows[i].raw, &once), 0);
+		assert_string_equal(strbuf_str(&once), rows[i].expected);
+		assert_int_equal(java_name_canonical_library(strbuf_str(&once), &twice), 0);
+		assert_string_equal(strbuf_str(&twice), rows[i].expected);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(java_name_of_methods_is_stable_from_run_to_run),
+		cmocka_unit_test(java_name_keeps_parameters_when_asked),
+		cmocka_unit_test(java_name_tells_vm_code_from_methods),
+		cmocka_unit_test(java_name_of_other_runtimes_is_kept),
+		cmocka_unit_test(java_name_appends_behind_what_is_there),
+		cmocka_unit_test(java_name_is_its_own_canonical_form_for_any_text),
+		cmocka_unit_test(java_name_of_unpacked_libraries_loses_random_digits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
