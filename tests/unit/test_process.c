@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Process table and the JVM's verdict line, on this test's own process and on one that is gone. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/collect/jvm.h"
+#include "user/collect/process.h"
+#include "user/util/proc_stat.h"
+
+struct fixture {
+	int proc_fd;
+	struct symbolizer *symbolizer;
+	struct process_table *table;
+	struct symbols_process_id self;
+};
+
+static int setup(void **state)
+{
+	static struct fixture fixture;
+	struct symbolizer_options symbolizer_options = { .jit = JIT_MODE_PERFMAP };
+	struct process_table_options options;
+
+	fixture.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	symbolizer_options.proc_fd = fixture.proc_fd;
+	assert_int_equal(symbolizer__open(&symbolizer_options, &fixture.symbolizer), 0);
+	options = (struct process_table_options){ .proc_fd = fixture.proc_fd,
+						  .symbolizer = fixture.symbolizer };
+	assert_int_equal(process_table__new(&options, &fixture.table), 0);
+	fixture.self = (struct symbols_process_id){ .pid = (uint32_t)getpid(), .exec_id = 1 };
+	assert_int_equal(
+		proc_stat_start_ns(fixture.proc_fd, fixture.self.pid, &fixture.self.start_ns), 0);
+	*state = &fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	process_table__free(fixture->table);
+	symbolizer__free(fixture->symbolizer);
+	close(fixture->proc_fd);
+	return 0;
+}
+
+static void a_living_process_is_made_once_and_has_its_program(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *first, *second;
+
+	assert_int_equal(process_table__get(fixture->table, &fixture->self, 1, "me", 7, &first), 0);
+	assert_int_equal(process_table__get(fixture->table, &fixture->self, 1, "you", 8, &second),
+			 0);
+	assert_ptr_equal(first, second);
+	assert_string_equal(first->comm, "me");
+	assert_int_equal(first->ns_pid, 7);
+	assert_non_null(strstr(first->exe, "test_process"));
+	assert_false(first->exited);
+	assert_int_equal(process_table__count(fixture->table), 1);
+}
+
+static void another_process_with_the_same_pid_is_not_looked_at(void **state)
+{
+	struct fixture *fixture = *state;
+	struct symbols_process_id id = fixture->self;
+	struct process *process;
+
+	id.start_ns += 1000000000ull;
+	assert_int_equal(process_table__get(fixture->table, &id, 1, "late", 7, &process), 0);
+	assert_true(process->exited);
+	assert_null(process->exe);
+	assert_ptr_equal(process_table__find(fixture->table, &id), process);
+}
+
+static void ended_processes_go_after_a_window_and_silent_ones_later(void **state)
+{
+	struct fixture *fixture = *state;
+	struct symbols_process_id gone = fixture->self;
+	struct process *process;
+
+	gone.start_ns += 1000000000ull;
+	assert_int_equal(process_table__get(fixture->table, &gone, 1, "gone", 7, &process), 0);
+	assert_int_equal(process_table__get(fixture->table, &fixture->self, 1, "me", 7, &process),
+			 0);
+	process_table__expire(fixture->table);
+	assert_non_null(process_table__find(fixture->table, &gone));
+	process_table__expire(fixture->table);
+	assert_null(process_table__find(fixture->table, &gone));
+	assert_non_null(process_table__find(fixture->table, &fixture->self));
+	for (int i = 0; i < 10; i++)
+		process_table__expire(fixture->table);
+	assert_null(process_table__find(fixture->table, &fixture->self));
+	assert_int_equal(process_table__count(fixture->table), 0);
+}
+
+static void jvm_verdict_names_what_to_change(void **state)
+{
+	struct symbols_jit_status none = { .problem = "no perf map" };
+	struct symbols_jit_status mapped = { .source = JIT_SOURCE_ATTACH };
+	struct jvm jvm = { .is_hotspot = true, .preserve_frame_pointer = WINDOW_FLAG_ON };
+
+	(void)state;
+	assert_null(jvm_problem(&jvm, &mapped));
+	assert_string_equal(jvm_problem(&jvm, &none), "no perf map");
+	jvm.outcome = JVM_ATTACH_UNSUPPORTED;
+	assert_string_equal(jvm_problem(&jvm, &none),
+			    jvm_attach_outcome_text(JVM_ATTACH_UNSUPPORTED));
+	jvm.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	assert_non_null(strstr(jvm_problem(&jvm, &mapped), "-XX:+PreserveFramePointer"));
+}
+
+static void a_program_without_jit_code_has_no_problem(void **state)
+{
+	struct symbols_jit_status status = { .problem = "no perf map" };
+	struct jvm jvm = { 0 };
+
+	(void)state;
+	assert_null(jvm_problem(&jvm, &status));
+	status.has_jit_code = true;
+	assert_string_equal(jvm_problem(&jvm, &status), "no perf map");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_living_process_is_made_once_and_has_its_program,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(another_process_with_the_same_pid_is_not_looked_at,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			ended_processes_go_after_a_window_and_silent_ones_later, setup, teardown),
+		cmocka_unit_test(jvm_verdict_names_what_to_change),
+		cmocka_unit_test(a_program_without_jit_code_has_no_problem),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
