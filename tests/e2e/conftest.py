@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the end-to-end tests. They need root, a Docker engine and the test image; the
+runner (scripts/run-e2e-tests) provides both. What is missing fails a test, it skips none."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from harness.containers import Engine  # noqa: E402
+from harness.daemon import Daemon  # noqa: E402
+from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def app():
+    """What containers see as /app: the Java programs, compiled for JDK 8 and up, and the C ones.
+    Every user may read it, remapped ones too, which rules pytest's own folders out."""
+    folder = Path(tempfile.mkdtemp(prefix="jbpf-e2e-"))
+    folder.chmod(0o755)
+    try:
+        result = run("javac", "-nowarn", "-Xlint:-options", "--release", "8", "-d", folder,
+                     *sorted(JAVA_SOURCES.glob("*.java")), timeout=120)
+        assert result.returncode == 0, result.stderr
+        for program in AIDS.glob("*_spinner"):
+            shutil.copy(program, folder)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def engine(app):
+    engine = Engine(app)
+    yield engine
+    engine.remove_all()
+
+
+@pytest.fixture(scope="module")
+def remapped_engine(app):
+    """A second Docker engine whose containers' root is user 100000 of the host."""
+    had_user = run("getent", "passwd", "dockremap").returncode == 0
+    shell = ["bash", "-c", '. scripts/lib.sh && . scripts/lib-docker.sh && "$@"', "run-e2e-tests"]
+    started = subprocess.run([*shell[:2], '. scripts/lib.sh && . scripts/lib-docker.sh && '
+                              'dockerd_start userns --userns-remap=default >&2 && '
+                              'echo "$dockerd_socket $dockerd_pid"'],
+                             cwd=TOP, text=True, stdout=subprocess.PIPE, timeout=120)
+    assert started.returncode == 0, "the second Docker engine did not start"
+    host, pid = started.stdout.split()
+    engine = Engine(app, host)
+    try:
+        if engine.docker("image", "inspect", IMAGE).returncode != 0:
+            copy = subprocess.run(["bash", "-o", "pipefail", "-c",
+                                   f"docker save {IMAGE} | docker --host {host} load"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+            assert copy.returncode == 0, copy.stdout
+        yield engine
+    finally:
+        engine.remove_all()
+        subprocess.run([*shell, "dockerd_stop", pid], cwd=TOP, timeout=60)
+        if not had_user:
+            run("userdel", "dockremap")
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    """Makes daemons that end with the test."""
+    daemons = []
+
+    def make(*options, **settings):
+        daemons.append(Daemon(tmp_path, *options, **settings))
+        return daemons[-1]
+    yield make
+    for one in daemons:
+        one.stop()
+
+
+@pytest.fixture
+def spinner():
+    """Starts build/tests/e2e programs on the host; ends them with the test."""
+    processes = []
+
+    def start(name, *arguments, **options):
+        processes.append(subprocess.Popen([str(AIDS / name), *map(str, arguments)], text=True,
+                                          stdout=subprocess.PIPE, **options))
+        return processes[-1]
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def pytest_configure(config):
+    if os.geteuid() != 0:
+        raise pytest.UsageError("end-to-end tests need root: sudo scripts/run-e2e-tests")

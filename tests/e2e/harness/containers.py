@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Docker containers without network, removed at the end whatever happens."""
+import os
+import shlex
+
+from harness.programs import IMAGE, run, wait_until
+
+USER = "12345:12345"  # no passwd entry anywhere
+JAVA = ["java", "-XX:+PreserveFramePointer", "-Xmx96m", "-XX:CompileCommand=quiet"]
+
+
+def java(main, *arguments, frame_pointer=True, flags=()):
+    """The command of a test program; its own methods are not inlined into each other."""
+    command = [flag for flag in JAVA if frame_pointer or "FramePointer" not in flag]
+    return [*command, *flags, f"-XX:CompileCommand=dontinline,{main}.*", "-cp", "/app", main,
+            *(str(argument) for argument in arguments)]
+
+
+class Container:
+    def __init__(self, engine, name, container_id):
+        self.engine, self.name, self.id = engine, name, container_id
+
+    def inspect(self, template):
+        return self.engine.docker("inspect", "--format", template, self.id).stdout.strip()
+
+    @property
+    def pid(self):
+        """Host pid of the container's first process."""
+        return int(self.inspect("{{.State.Pid}}"))
+
+    def running(self):
+        return self.inspect("{{.State.Running}}") == "true"
+
+    def logs(self):
+        result = self.engine.docker("logs", self.id)
+        return result.stdout + result.stderr
+
+    def pids(self, word):
+        """Host pids of processes in the container whose command line has `word` as an argument."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cgroup") as cgroup, open(f"/proc/{pid}/cmdline") as cmdline:
+                    if self.id in cgroup.read() and word in cmdline.read().split("\0"):
+                        found.append(int(pid))
+            except OSError:
+                continue  # gone meanwhile
+        return sorted(found)
+
+    def remove(self):
+        self.engine.docker("rm", "-f", self.id)
+
+
+class Engine:
+    """One Docker engine and the containers that a test made in it."""
+
+    def __init__(self, app, host=None, image=IMAGE):
+        self.app, self.image = app, image
+        self.environment = dict(os.environ, **({"DOCKER_HOST": host} if host else {}))
+        self.containers = []
+
+    def docker(self, *arguments, timeout=120):
+        return run("docker", *arguments, timeout=timeout, env=self.environment)
+
+    def start(self, name, command, options=(), user=USER):
+        name = f"jbpf-e2e-{os.getpid()}-{name}"
+        result = self.docker("run", "-d", "--pull=never", "--name", name, "--network=none", "--user", user,
+                             "-v", f"{self.app}:/app:ro", *options, self.image, *command)
+        assert result.returncode == 0, f"docker run {shlex.join(map(str, command))}: {result.stderr}"
+        container = Container(self, name, result.stdout.strip())
+        self.containers.append(container)
+        return container
+
+    def start_ready(self, name, command, word, options=(), user=USER, seconds=30):
+        """start(), then waits until `word` is in its output."""
+        container = self.start(name, command, options, user)
+        wait_until(lambda: word in container.logs() or not container.running(), seconds,
+                   f"{name} prints {word}")
+        assert word in container.logs(), f"{name} ended: {container.logs()[-500:]}"
+        return container
+
+    def remove_all(self):
+        for container in self.containers:
+            container.remove()
+        self.containers.clear()

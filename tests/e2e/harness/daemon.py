@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpfd on a store of its own, and reading that store with jbpf-dump."""
+import json
+import signal
+import subprocess
+import time
+
+from harness.folded import Folded
+from harness.programs import BIN, jbpf, wait_until
+
+
+class Daemon:
+    def __init__(self, folder, *options, window="3s", wrapper=(), name="store", keep_store_option=True):
+        self.store = folder / name
+        self.log_path = folder / f"{name}.log"
+        store = ["--store", str(self.store)] if keep_store_option else []
+        self.command = [*map(str, wrapper), str(BIN / "jbpfd"), *store, "--window", window,
+                        *map(str, options)]
+        self.process = None
+        self.started = None
+
+    def start(self):
+        self.started = time.time()
+        with open(self.log_path, "a") as log:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=subprocess.STDOUT)
+        return self
+
+    def wait_ready(self, seconds=20):
+        """It is sampling once it holds its store: that happens after the probe was loaded."""
+        def ready():
+            assert self.process.poll() is None, f"jbpfd ended: {self.log()}"
+            return self.store.is_dir() and any(self.store.iterdir()) and " samples at " in self.log()
+        wait_until(ready, seconds, f"jbpfd samples; log: {self.log()}")
+        return self
+
+    def log(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def stop(self, number=signal.SIGTERM, seconds=30):
+        """Its exit code; a daemon that does not end is killed and that is a failure."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"jbpfd did not end within {seconds} s of signal {number}: {self.log()}")
+
+    def since(self):
+        """--since that covers its whole life."""
+        return f"@{int(self.started) - 1}"
+
+    def dump_raw(self, *selectors, **options):
+        return jbpf("dump", "--store", self.store, "--since", self.since(), *selectors, **options)
+
+    def dump(self, *selectors):
+        result = self.dump_raw(*selectors)
+        assert result.returncode == 0, f"jbpf-dump {selectors}: {result.returncode} {result.stderr}"
+        return Folded(result.stdout)
+
+    def list_text(self, *selectors):
+        result = self.dump_raw("--list", *selectors)
+        assert result.returncode == 0, f"jbpf-dump --list: {result.returncode} {result.stderr}"
+        return result.stdout
+
+    def json(self, *selectors):
+        result = self.dump_raw("--format", "json", *selectors)
+        assert result.returncode == 0, f"jbpf-dump --format json: {result.stderr}"
+        return json.loads(result.stdout)
+
+    def has(self, *selectors):
+        return self.dump_raw(*selectors).returncode == 0

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folded text as the tests look at it."""
+import math
+import re
+
+KIND = re.compile(r"_\[([kj10i])\]$")
+
+
+class Folded:
+    """Stacks as lists of frames, root first, with counts. Refuses text that breaks the format."""
+
+    def __init__(self, text):
+        self.stacks = []
+        previous = None
+        for line in text.splitlines():
+            stack, blank, count = line.rpartition(" ")
+            assert blank and count.isdigit() and int(count) > 0, f"not a folded line: {line[:200]!r}"
+            assert len(line.encode()) <= 60 << 10, f"longer than 60 KiB: {line[:100]!r}"
+            assert previous is None or stack.encode() > previous, f"not sorted or not merged: {line[:200]!r}"
+            previous = stack.encode()
+            self.stacks.append((stack.split(";"), int(count)))
+
+    @property
+    def total(self):
+        return sum(count for _, count in self.stacks)
+
+    def samples(self, want):
+        """Samples of stacks for which want(frames) is true."""
+        return sum(count for frames, count in self.stacks if want(frames))
+
+    def with_frame(self, name):
+        """Samples of stacks with this frame, of whatever kind."""
+        return self.samples(lambda frames: any(plain(frame) == name for frame in frames))
+
+    def names(self):
+        return {plain(frame) for frames, _ in self.stacks for frame in frames}
+
+    def __repr__(self):
+        top = sorted(self.stacks, key=lambda stack: -stack[1])[:8]
+        return f"{self.total} samples: " + " | ".join(f"{';'.join(f[-6:])} {c}" for f, c in top)
+
+
+def plain(frame):
+    return KIND.sub("", frame)
+
+
+def kind(frame):
+    """'k', 'j', '1', '0', 'i', or 'n' for native."""
+    match = KIND.search(frame)
+    return match.group(1) if match else "n"
+
+
+def kinds(frames):
+    """The stack below the process's name as a word: "nnjjjnk", Java of any sort as "j"."""
+    return "".join("j" if kind(frame) in "j10i" else kind(frame) for frame in frames[1:])
+
+
+def assert_share(part, whole, expected, sigmas=4, slack=0.005):
+    """part/whole is `expected` within what sampling allows: binomial, plus a little slack for the
+    time a program spends between its two methods."""
+    assert whole >= 200, f"only {whole} samples: too few to judge a share"
+    allowed = sigmas * math.sqrt(expected * (1 - expected) / whole) + slack
+    found = part / whole
+    assert abs(found - expected) <= allowed, \
+        f"share {found:.4f} ({part} of {whole}), expected {expected:.4f} +- {allowed:.4f}"

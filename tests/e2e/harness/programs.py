@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where things are, and running them: every call has a time limit, so that no test can hang."""
+import os
+import subprocess
+import time
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+BUILD = TOP / os.environ.get("JBPF_BUILD", "build")
+BIN = BUILD / "bin"
+AIDS = BUILD / "tests" / "e2e"
+JAVA_SOURCES = TOP / "tests" / "e2e" / "java"
+IMAGE = os.environ.get("JBPF_TEST_IMAGE", "jbpf-test-jre17")
+CACHE = Path(os.environ.get("JBPF_TEST_CACHE", "/var/cache/jbpf-tests"))
+
+
+def run(*command, timeout=60, check=False, **options):
+    """Runs to the end, text in and out, no shell."""
+    return subprocess.run([str(part) for part in command], timeout=timeout, check=check, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, **options)
+
+
+def jbpf(name, *arguments, **options):
+    """Runs a client: jbpf("dump", "--since", "1h")."""
+    return run(BIN / f"jbpf-{name}", *arguments, **options)
+
+
+def wait_until(check, seconds, what):
+    """Polls until check() is true and returns what it returned; fails with `what` at the end."""
+    end = time.monotonic() + seconds
+    while True:
+        result = check()
+        if result:
+            return result
+        if time.monotonic() >= end:
+            raise AssertionError(f"after {seconds} s still not: {what}")
+        time.sleep(0.1)
+
+
+def lines_of(text):
+    return [line for line in text.splitlines() if line.strip()]

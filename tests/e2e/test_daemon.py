@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpfd over a host full of containers of every kind, and its own life: start, stop, lock."""
+import json
+import re
+import signal
+import time
+
+import pytest
+
+from harness.containers import java
+from harness.daemon import Daemon
+from harness.programs import BIN, lines_of, run, wait_until
+
+SECONDS = 40
+SHARE = 12  # percent of a CPU for each JVM: nine of them share two cores
+
+
+@pytest.fixture(scope="module")
+def fleet(engine, tmp_path_factory):
+    """One daemon and many containers at once; the tests below read the store they leave."""
+    containers = {"before": engine.start_ready("before", java("Shares", 600, SHARE), "TRUTH")}
+    daemon = Daemon(tmp_path_factory.mktemp("fleet"), window="4s").start().wait_ready()
+    containers["dies"] = engine.start("dies", ["/app/native_spinner", "600", "60"])
+    containers["after"] = engine.start("after", java("Shares", 600, SHARE))
+    containers["wrapped"] = engine.start(
+        "wrapped", ["sh", "-c", " ".join(java("Shares", 600, SHARE)) + "; echo ended"])
+    containers["root"] = engine.start("root", java("Shares", 600, SHARE), user="0:0")
+    containers["tmpfs"] = engine.start("tmpfs", java("Shares", 600, SHARE),
+                                       options=["--read-only", "--tmpfs", "/tmp"])
+    containers["sealed"] = engine.start("sealed", java("Shares", 600, SHARE), options=["--read-only"])
+    containers["pair"] = engine.start(
+        "pair", ["sh", "-c", " ".join(java("Shares", 600, SHARE)) + " & exec " +
+                 " ".join(java("Syscalls", 600, SHARE))])
+    containers["flat"] = engine.start("flat", java("Shares", 600, SHARE, frame_pointer=False))
+    time.sleep(2)  # long enough to be sampled, shorter than a window
+    containers["dies"].remove()
+    containers["renamed"] = engine.start("renamed", java("Shares", 600, SHARE))
+    wait_until(lambda: daemon.has("--container", containers["renamed"].name), 30,
+               "the container is seen under its first name")
+    engine.docker("rename", containers["renamed"].name, containers["renamed"].name + "-anew")
+    time.sleep(SECONDS - 10)
+    daemon.pair_pids = {main: containers["pair"].pids(main) for main in ("Shares", "Syscalls")}
+    daemon.wrapped_pids = containers["wrapped"].pids("java")
+    daemon.running = {name for name, container in containers.items()
+                      if name != "dies" and container.running()}
+    daemon.exit_code = daemon.stop()
+    daemon.containers = containers
+    yield daemon
+    engine.remove_all()
+
+
+def named(daemon, name):
+    """Samples of a container's stacks that show a named method of the program."""
+    folded = daemon.dump("--container", daemon.containers[name].name)
+    return folded.with_frame("Shares.seventy") + folded.with_frame("Shares.thirty"), folded
+
+
+@pytest.mark.parametrize("name", ["before", "after", "wrapped", "root", "tmpfs"])
+def test_java_methods_are_named(fleet, name):
+    samples, folded = named(fleet, name)
+    assert samples >= 40, folded
+    assert samples >= 0.5 * folded.total, folded  # the rest is the JVM starting up
+
+
+def test_no_jvm_was_harmed(fleet):
+    assert fleet.running == set(fleet.containers) - {"dies"}
+    for name, container in fleet.containers.items():
+        if name != "dies":
+            assert "Full thread dump" not in container.logs(), name
+
+
+def test_pid_1_of_the_wrapped_container_is_a_shell(fleet):
+    """Otherwise the test above would prove nothing about JVMs that are not pid 1."""
+    assert len(fleet.wrapped_pids) == 1
+    folded = fleet.dump("--pid", fleet.wrapped_pids[0])
+    assert folded.with_frame("Shares.seventy") > 0, folded
+
+
+def test_read_only_container_without_tmp_says_why_names_are_missing(fleet):
+    folded = fleet.dump("--container", fleet.containers["sealed"].name)
+    unknown = folded.with_frame("[unknown jit]")
+    named_samples = folded.with_frame("Shares.seventy") + folded.with_frame("Shares.thirty")
+    assert unknown + named_samples >= 0.5 * folded.total, folded
+    if named_samples > unknown:
+        return  # a source that needs no file named them
+    # Unknown, but not flat: the frames are there, each of them visible.
+    several = folded.samples(lambda frames: frames.count("[unknown jit]") >= 2)
+    assert several >= 0.5 * unknown, folded
+    listed = fleet.list_text("--container", fleet.containers["sealed"].name)
+    assert re.search(r"read-only|not writable|/tmp|writ", listed, re.I), listed
+
+
+def test_two_jvms_of_one_container_keep_their_own_names(fleet):
+    assert all(len(pids) == 1 for pids in fleet.pair_pids.values()), fleet.pair_pids
+    shares = fleet.dump("--pid", fleet.pair_pids["Shares"][0])
+    syscalls = fleet.dump("--pid", fleet.pair_pids["Syscalls"][0])
+    assert shares.with_frame("Shares.seventy") >= 20, shares
+    assert syscalls.with_frame("Syscalls.readPieces") >= 20, syscalls
+    assert not any(name.startswith("Syscalls.") for name in shares.names()), shares
+    assert not any(name.startswith("Shares.") for name in syscalls.names()), syscalls
+    both = fleet.dump("--container", fleet.containers["pair"].name)
+    assert both.total >= shares.total + syscalls.total
+
+
+def test_container_that_dies_within_a_window_keeps_its_name_and_its_frames(fleet):
+    folded = fleet.dump("--container", fleet.containers["dies"].name)
+    assert folded.with_frame("burn_seventy") >= 20, folded
+    assert folded.with_frame("burn_seventy") + folded.with_frame("burn_thirty") >= 0.9 * folded.total
+
+
+def test_docker_rename_is_followed(fleet):
+    old = fleet.containers["renamed"]
+    assert fleet.dump("--container", old.name).total > 0
+    assert fleet.dump("--container", old.name + "-anew").total > 0
+    whole = fleet.dump("--container", old.id[:12])
+    assert whole.total == fleet.dump("--container", old.name).total + \
+        fleet.dump("--container", old.name + "-anew").total
+
+
+def test_jvm_without_frame_pointers_is_told_apart_and_told_what_to_do(fleet):
+    folded = fleet.dump("--container", fleet.containers["flat"].name)
+    assert folded.total > 20
+    listed = fleet.list_text("--container", fleet.containers["flat"].name)
+    assert "PreserveFramePointer" in listed, listed
+
+
+def test_list_names_container_pid_and_samples(fleet):
+    listed = fleet.list_text("--container", fleet.containers["after"].name)
+    assert fleet.containers["after"].name in listed
+    assert re.search(r"\d", listed)
+
+
+def test_selectors_keep_what_they_say_and_add_up(fleet):
+    name = fleet.containers["before"].name
+    everything = fleet.dump()
+    assert everything.total > fleet.dump("--container", name).total > 0
+    by_kind = [fleet.dump_raw("--container", name, "--kind", kind) for kind in
+               ("java", "kernel", "native")]
+    from harness.folded import Folded
+    total = sum(Folded(result.stdout).total for result in by_kind)
+    assert total == fleet.dump("--container", name).total
+    assert fleet.dump("--comm", "java").total > fleet.dump("--comm", "java", "--container", name).total
+
+
+def test_by_puts_the_container_in_front(fleet):
+    folded = fleet.dump("--comm", "java", "--by", "container")
+    roots = {frames[0] for frames, _ in folded.stacks}
+    assert {fleet.containers["before"].name, fleet.containers["after"].name} <= roots, roots
+
+
+def test_every_format_is_what_it_says(fleet):
+    select = ["--container", fleet.containers["after"].name]
+    folded = fleet.dump(*select)
+    data = json.loads(fleet.dump_raw("--format", "json", *select).stdout)
+    assert "Shares.seventy" in json.dumps(data)
+    top = fleet.dump_raw("--format", "top", *select).stdout
+    assert "Shares.seventy" in top
+    html = fleet.dump_raw("--format", "html", *select).stdout
+    assert html.lstrip().lower().startswith("<!doctype html>") and html.rstrip().endswith("</html>")
+    assert not re.search(r'(src|href)\s*=\s*"https?:', html), "the page loads something from outside"
+    svg = fleet.dump_raw("--format", "svg", *select).stdout
+    assert "<svg" in svg and "Shares.seventy" in svg
+    assert str(folded.total) in top + svg
+
+
+def test_zstdcat_of_the_store_is_folded_text(fleet):
+    files = sorted(fleet.store.rglob("*.zst"))
+    assert files
+    result = run("zstdcat", *files)
+    assert result.returncode == 0, result.stderr
+    lines = lines_of(result.stdout)
+    assert lines and all(re.fullmatch(r".+ [1-9]\d*", line) for line in lines)
+    assert sum(int(line.rpartition(" ")[2]) for line in lines) == fleet.dump().total
+
+
+def test_sigterm_ends_the_daemon_with_0(fleet):
+    assert fleet.exit_code == 0, fleet.log()
+
+
+def test_sigterm_writes_the_last_window(daemon, spinner):
+    profiler = daemon(window="10m").start().wait_ready()
+    process = spinner("native_spinner", 600)
+    time.sleep(4)
+    assert profiler.stop(signal.SIGTERM) == 0, profiler.log()
+    assert profiler.dump("--pid", process.pid).with_frame("burn_seventy") >= 100
+
+
+def test_second_daemon_on_the_same_store_is_refused(daemon, tmp_path):
+    first = daemon().start().wait_ready()
+    second = run(BIN / "jbpfd", "--store", first.store)
+    assert second.returncode == 1
+    lines = lines_of(second.stderr)
+    assert len(lines) == 1, second.stderr
+    assert "another jbpfd" in lines[0] and str(first.store) in lines[0]
+    assert first.process.poll() is None
+
+
+def test_killed_daemon_leaves_a_readable_store_that_the_next_one_continues(daemon, spinner):
+    profiler = daemon(window="1s").start().wait_ready()
+    process = spinner("native_spinner", 600)
+    wait_until(lambda: profiler.has("--pid", process.pid), 15, "a window with the process is stored")
+    profiler.stop(signal.SIGKILL)
+    before = profiler.dump("--pid", process.pid).total
+    begun = profiler.started
+    profiler.start().wait_ready()
+    profiler.started = begun
+    time.sleep(3)
+    assert profiler.stop() == 0, profiler.log()
+    assert profiler.dump("--pid", process.pid).total >= before + 100
+
+
+@pytest.mark.parametrize("wrapper", [
+    pytest.param(["setpriv", "--bounding-set=-sys_resource"], id="without-CAP_SYS_RESOURCE"),
+    pytest.param(["unshare", "-m", "sh", "-c",
+                  "mount -t tmpfs none /sys/kernel/tracing; mount -t tmpfs none /sys/kernel/debug;"
+                  'exec "$0" "$@"'], id="without-tracefs"),
+])
+def test_daemon_works(daemon, spinner, wrapper):
+    profiler = daemon(window="2s", wrapper=wrapper).start().wait_ready()
+    process = spinner("native_spinner", 600)
+    time.sleep(4)
+    assert profiler.stop() == 0, profiler.log()
+    assert profiler.dump("--pid", process.pid).with_frame("burn_seventy") >= 50
+
+
+def test_pid_filter_leaves_others_out(daemon, spinner):
+    wanted, other = spinner("native_spinner", 600, 40), spinner("native_spinner", 600, 40)
+    profiler = daemon("--pid", wanted.pid, window="2s").start().wait_ready()
+    time.sleep(4)
+    assert profiler.stop() == 0, profiler.log()
+    assert profiler.dump("--pid", wanted.pid).total >= 50
+    assert profiler.dump_raw("--pid", other.pid).returncode == 3
+
+
+def test_check_says_what_this_host_allows():
+    result = run(BIN / "jbpfd", "--check")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"btf", result.stdout, re.I) and len(lines_of(result.stdout)) >= 5

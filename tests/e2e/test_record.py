@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpf record: one shot, no daemon, no store."""
+import pytest
+
+from harness.containers import java
+from harness.folded import Folded
+from harness.programs import BIN, jbpf, lines_of, run
+
+
+@pytest.fixture(scope="module")
+def container(engine):
+    """A JVM old enough to be asked for its symbols."""
+    container = engine.start_ready("record", java("Shares", 600, 60), "TRUTH")
+    return container
+
+
+def selector_of(container, kind):
+    return ["-p", container.pid] if kind == "pid" else ["--container", container.name]
+
+
+@pytest.mark.parametrize("kind", ["pid", "container"])
+def test_record_names_java_of_what_was_selected_and_nothing_else(container, tmp_path, spinner, kind):
+    spinner("native_spinner", 600, 30)
+    out = tmp_path / "out.folded"
+    result = jbpf("record", *selector_of(container, kind), "-d", "8s", "-o", out, timeout=60)
+    assert result.returncode == 0, result.stderr
+    folded = Folded(out.read_text())
+    assert folded.with_frame("Shares.seventy") >= 100, folded
+    assert folded.with_frame("burn_seventy") == 0, folded
+
+
+def test_record_makes_one_page_that_needs_nothing_else(container, tmp_path):
+    out = tmp_path / "flame.html"
+    result = jbpf("record", "-p", container.pid, "-d", "5s", "-o", out, timeout=60)
+    assert result.returncode == 0, result.stderr
+    page = out.read_text()
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert "seventy" in page
+    assert list(tmp_path.iterdir()) == [out], "something else was left behind"
+
+
+def test_record_works_as_a_command_of_jbpf_and_writes_to_stdout(container):
+    result = run(BIN / "jbpf", "record", "-p", container.pid, "-d", "3s", "--format", "folded", "-o", "-")
+    assert result.returncode == 0, result.stderr
+    assert Folded(result.stdout).total >= 50
+
+
+def test_record_of_an_idle_process_says_that_nothing_was_sampled(spinner, tmp_path):
+    import subprocess
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        result = jbpf("record", "-p", sleeper.pid, "-d", "2s", "-o", tmp_path / "x.html")
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    assert result.returncode == 3
+    assert len(lines_of(result.stderr)) == 1 and "nothing was sampled" in result.stderr
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_record_refuses_wrong_usage_with_one_line(tmp_path):
+    for arguments in (["-d", "soon"], ["--pid", "0"], ["--format", "gif"], ["--no-such-option"], ["stray"]):
+        result = jbpf("record", *arguments, cwd=tmp_path)
+        assert result.returncode == 2, (arguments, result.stderr)
+        assert len(lines_of(result.stderr)) == 1 and "--help" in result.stderr, arguments
+    assert list(tmp_path.iterdir()) == []
