@@ -31,6 +31,7 @@ struct jbpf_key {
 
 #define JBPF_VALUE_KERNEL_THREAD (1u << 0)
 #define JBPF_VALUE_COMPAT	 (1u << 1) /* 32-bit program: only the leaf was taken */
+#define JBPF_VALUE_STACK_UNSENT	 (1u << 2) /* `stacks` was full: the next sample sends it again */
 
 struct jbpf_value {
 	__u64 count;		  /* samples */
@@ -63,13 +64,17 @@ struct jbpf_stack {
 	__u64 ips[];
 };
 
-/* What happened to a process, on the `notices` ring buffer. Only processes that were sampled. */
+/*
+ * What happened to a process, on the `notices` ring buffer. Only processes that were sampled; no
+ * kernel threads. SEEN may come twice where thousands of processes are sampled; a process that is
+ * first sampled while it exits gives none.
+ */
 enum jbpf_notice_kind {
 	JBPF_NOTICE_NONE = 0,
 	JBPF_NOTICE_SEEN = 1,	/* first sample of this (pid, start_ns, exec_id): look at it now */
-	JBPF_NOTICE_EXEC = 2,	/* it runs another program from here on */
+	JBPF_NOTICE_EXEC = 2,	/* it runs another program from here on; exec_id, comm are the new ones */
 	JBPF_NOTICE_EXIT = 3,	/* its last thread ended */
-	JBPF_NOTICE_RENAME = 4, /* the group leader has another comm */
+	JBPF_NOTICE_RENAME = 4, /* the group leader has another comm (execve only says EXEC) */
 };
 
 struct jbpf_notice {
@@ -83,8 +88,8 @@ struct jbpf_notice {
 };
 
 /*
- * Index into the per-CPU array `counters`, never cleared: user space takes differences. Samples
- * and each reason why one, or a part of one, was lost. Append only.
+ * Index into the per-CPU array `cnt` of `counters`, never cleared: user space takes differences.
+ * Samples and each reason why one, or a part of one, was lost. Append only.
  */
 enum jbpf_counter {
 	JBPF_CNT_SAMPLES = 0,		/* counted */
@@ -100,10 +105,11 @@ enum jbpf_counter {
 	JBPF_CNT_END_BAD_FP = 10,
 	JBPF_CNT_END_LEAF_ONLY = 11,
 	JBPF_CNT_KERNEL_STACK_ERROR = 12, /* bpf_get_stack failed: counted without kernel frames */
-	JBPF_CNT_MAX = 13,
+	JBPF_CNT_LOST_UPDATE = 13,	  /* count map refused the key (busy lock): sample lost */
+	JBPF_CNT_MAX = 14,
 };
 
-#define JBPF_COUNTER_SLOTS 16 /* size of the array: JBPF_CNT_MAX and room */
+#define JBPF_COUNTER_SLOTS 32 /* size of the array: JBPF_CNT_MAX and room */
 
 _Static_assert(sizeof(struct jbpf_key) == 48, "jbpf_key has no padding");
 _Static_assert(sizeof(struct jbpf_value) == 32, "jbpf_value has no padding");

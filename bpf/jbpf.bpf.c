@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs. oncpu runs at every tick of a CPU's clock event and counts one sample:
+ *
+ *     filter -> who (key) -> user stack -> kernel stack -> count, and what is new goes out
+ *
+ * oncpu_compat is the same for kernels below 5.15, which lack two helpers; user space loads one of
+ * them. The raw tracepoints tell of exec, exit and rename; classic ones would need tracefs.
+ */
+#include "vmlinux.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/core_compat.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/jbpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/notice.bpf.h"
+#include "bpf/stack.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static __always_inline void key_fill(struct jbpf_key *key, const struct task_view *view, __u32 pid)
+{
+	key->start_ns = view->start_ns;
+	key->cgroup_id = bpf_get_current_cgroup_id();
+	key->user_hash = 0;
+	key->kernel_hash = 0;
+	key->pid = pid;
+	key->exec_id = view->exec_id;
+	key->pad0 = 0;
+}
+
+static __always_inline void value_fill(struct jbpf_value *value, const struct task_view *view,
+				       __u32 flags)
+{
+	struct task_struct *leader = view->leader;
+
+	value->count = 1;
+	value->flags = flags;
+	value->ns_pid = task_ns_pid(leader);
+	BPF_CORE_READ_STR_INTO(&value->comm, leader, comm);
+}
+
+static __always_inline bool stacks_offer(struct scratch *state)
+{
+	bool user_sent = stack_offer(state->key.user_hash, &state->user, state->user.frame_cnt,
+				     JBPF_MAX_DEPTH);
+	bool kernel_sent = stack_offer(state->key.kernel_hash, &state->kernel,
+				       state->kernel.frame_cnt, JBPF_MAX_KERNEL_DEPTH);
+
+	return user_sent && kernel_sent;
+}
+
+/* Adds 1 to state->key, whose stacks are in state->user and state->kernel. */
+static __always_inline void sample_count(struct scratch *state, const struct task_view *view,
+					 __u32 flags)
+{
+	__u32 zero = 0;
+	void *active = bpf_map_lookup_elem(&counts, &zero);
+	struct jbpf_value *value;
+	int err;
+
+	if (!active) {
+		count(JBPF_CNT_LOST_NO_MAP);
+		return;
+	}
+	value = bpf_map_lookup_elem(active, &state->key);
+	if (value) {
+		__sync_fetch_and_add(&value->count, 1);
+		if (value->flags & JBPF_VALUE_STACK_UNSENT && stacks_offer(state))
+			value->flags &= ~JBPF_VALUE_STACK_UNSENT;
+		count(JBPF_CNT_SAMPLES);
+		return;
+	}
+	if (!stacks_offer(state))
+		flags |= JBPF_VALUE_STACK_UNSENT;
+	value_fill(&state->value, view, flags);
+	notice_seen(view, &state->key, &state->value);
+	err = bpf_map_update_elem(active, &state->key, &state->value, BPF_NOEXIST);
+	if (err == -EEXIST) {
+		/* Another CPU was first. */
+		value = bpf_map_lookup_elem(active, &state->key);
+		if (value) {
+			__sync_fetch_and_add(&value->count, 1);
+			err = 0;
+		}
+	}
+	if (!err)
+		count(JBPF_CNT_SAMPLES);
+	else if (err == -E2BIG)
+		count(JBPF_CNT_LOST_COUNTS_FULL);
+	else
+		count(JBPF_CNT_LOST_UPDATE);
+}
+
+/* What both variants share; `kernel_regs` is where user registers lie when in the kernel. */
+static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct scratch *state,
+					const struct task_view *view, struct user_regs *regs,
+					const void *saved_regs, __u32 pid)
+{
+	bool in_kernel = !regs->is_user;
+	__u32 flags = 0;
+
+	key_fill(&state->key, view, pid);
+	if (view->flags & PF_KTHREAD)
+		flags = JBPF_VALUE_KERNEL_THREAD;
+	if (in_kernel && view->has_mm) {
+		bpf_user_pt_regs_t saved;
+
+		if (!bpf_probe_read_kernel(&saved, sizeof(saved), saved_regs))
+			regs_read(&saved, regs);
+	}
+	/* Exiting tasks and kernel-made ones have no user memory or no registers: no user stack. */
+	if (!flags && view->has_mm && regs->is_user) {
+		if (regs->is_compat)
+			flags |= JBPF_VALUE_COMPAT;
+		state->key.user_hash = stack_take_user(ctx, state, regs);
+	}
+	if (in_kernel) {
+		count(JBPF_CNT_SAMPLES_KERNEL);
+		state->key.kernel_hash = stack_take_kernel(ctx, state);
+	}
+	sample_count(state, view, flags);
+}
+
+/* Process to be sampled, or 0. The idle task is no process; exclude_idle spares most of it. */
+static __always_inline __u32 sample_pid(void)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (pid && filter_pid_passes(pid) && filter_cgroup_passes())
+		return pid;
+	count(JBPF_CNT_FILTERED);
+	return 0;
+}
+
+SEC("perf_event")
+int oncpu(struct bpf_perf_event_data *ctx)
+{
+	__u32 pid = sample_pid();
+	struct scratch *state;
+	struct task_struct *task;
+	struct task_view view;
+	struct user_regs regs;
+	const void *saved = NULL;
+
+	if (!pid)
+		return 0;
+	state = scratch_get();
+	if (!state) {
+		count(JBPF_CNT_LOST_NO_MAP);
+		return 0;
+	}
+	task = bpf_get_current_task_btf();
+	task_view_btf(task, &view);
+	regs_read(&ctx->regs, &regs);
+	if (!regs.is_user)
+		saved = (void *)bpf_task_pt_regs(task);
+	sample_take(ctx, state, &view, &regs, saved, pid);
+	return 0;
+}
+
+SEC("?perf_event")
+int oncpu_compat(struct bpf_perf_event_data *ctx)
+{
+	__u32 pid = sample_pid();
+	struct scratch *state;
+	struct task_struct *task;
+	struct task_view view;
+	struct user_regs regs;
+	const void *saved = NULL;
+
+	if (!pid)
+		return 0;
+	state = scratch_get();
+	if (!state) {
+		count(JBPF_CNT_LOST_NO_MAP);
+		return 0;
+	}
+	task = (struct task_struct *)bpf_get_current_task();
+	task_view_probe(task, &view);
+	regs_read(&ctx->regs, &regs);
+	if (!regs.is_user)
+		saved = task_regs_by_hand(task);
+	sample_take(ctx, state, &view, &regs, saved, pid);
+	return 0;
+}
+
+/* args: task, old pid, struct linux_binprm. The task runs the new program from here on. */
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct jbpf_notice notice = { .kind = JBPF_NOTICE_EXEC };
+
+	if (notice_of_known((struct task_struct *)ctx->args[0], &notice))
+		notice_send(&notice, 0);
+	return 0;
+}
+
+/* args: task, and on newer kernels whether it was the last of its group; `live` says so on all. */
+SEC("raw_tp/sched_process_exit")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	struct jbpf_notice notice = { .kind = JBPF_NOTICE_EXIT };
+
+	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+		return 0;
+	/* Two threads that end together both see 0: who removes the entry tells. */
+	if (notice_of_known(task, &notice) && !bpf_map_delete_elem(&known, &notice.pid))
+		notice_send(&notice, 0);
+	return 0;
+}
+
+/* args: task, new comm. Only the group leader names a process. */
+SEC("raw_tp/task_rename")
+int on_rename(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	struct jbpf_notice notice = { .kind = JBPF_NOTICE_RENAME };
+
+	if (BPF_CORE_READ(task, pid) != BPF_CORE_READ(task, tgid) || task_in_execve(task))
+		return 0;
+	if (!notice_of_known(task, &notice))
+		return 0;
+	bpf_probe_read_kernel_str(notice.comm, sizeof(notice.comm), (void *)ctx->args[1]);
+	notice_send(&notice, 0);
+	return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every map and knob. Sizes that depend on the host are set by user space before loading; all maps
+ * are preallocated, which perf_event programs need on 5.10.
+ */
+#ifndef JBPF_MAPS_BPF_H
+#define JBPF_MAPS_BPF_H
+
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/jbpf.h"
+
+/* Knobs, constant once loaded. */
+const volatile __u32 max_depth = JBPF_MAX_DEPTH; /* user frames, 1..JBPF_MAX_DEPTH */
+const volatile __u32 filter_pid_cnt = 0;	 /* > 0: only the processes in filter_pids */
+const volatile __u32 filter_cgroup_cnt = 0;	 /* > 0: only below filter_cgroups[0..cnt) */
+const volatile __u64 hash_seed =
+	0xcbf29ce484222325; /* FNV's basis; random in life, see stack.bpf.h */
+const volatile __u64 stacks_wakeup_bytes = 1 << 18; /* wake the reader of `stacks` from here on */
+
+/*
+ * Bytes of user memory taken in one read. A read costs 40 ns whatever its size up to 1 KiB, so a
+ * window with many frames in it beats a read per frame by far.
+ */
+#define WINDOW_BYTES 1024
+#define WINDOW_SLACK 16
+
+struct scratch {
+	struct jbpf_key key;
+	struct jbpf_value value;
+
+	/* State of the user walk between two windows. */
+	__u64 fp;
+	__u64 hash;
+	__u32 depth;
+	__u32 end;
+
+	/* Two records as they go out over `stacks`: the head, its addresses right behind. */
+	struct {
+		__u64 hash;
+		__u32 frame_cnt;
+		__u16 kind;
+		__u16 end;
+		__u64 ips[JBPF_MAX_DEPTH];
+	} user;
+	struct {
+		__u64 hash;
+		__u32 frame_cnt;
+		__u16 kind;
+		__u16 end;
+		__u64 ips[JBPF_MAX_KERNEL_DEPTH + 1];
+	} kernel;
+
+	__u8 window[WINDOW_BYTES + WINDOW_SLACK] __attribute__((aligned(8)));
+};
+
+/* The sample being taken. A perf_event program is not interrupted by another on its CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratch SEC(".maps");
+
+struct counters {
+	__u64 cnt[JBPF_COUNTER_SLOTS];
+};
+
+/* enum jbpf_counter. Programs add, user space reads; never cleared. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct counters);
+} counters SEC(".maps");
+
+struct counts_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct jbpf_key);
+	__type(value, struct jbpf_value);
+};
+
+/*
+ * Slot 0 holds the count map in use. User space owns two, puts the empty one here and drains the
+ * other: once the update returns, no program holds the old one (the kernel waits for that).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct counts_map);
+} counts SEC(".maps");
+
+/* Hashes of the stacks user space has. Programs insert, user space deletes what it forgets. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u8);
+} seen SEC(".maps");
+
+/* struct jbpf_stack, each once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} stacks SEC(".maps");
+
+/* struct jbpf_notice. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} notices SEC(".maps");
+
+struct known_process {
+	__u64 start_ns;
+	__u64 cgroup_id;
+	__u32 exec_id;
+	__u32 ns_pid;
+};
+
+/* Sampled processes that have not ended, by pid. Forgetting one costs a second SEEN. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, struct known_process);
+} known SEC(".maps");
+
+/* Targets; written by user space before sampling begins. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} filter_pids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, JBPF_CGROUP_FILTER_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} filter_cgroups SEC(".maps");
+
+static __always_inline struct scratch *scratch_get(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratch, &zero);
+}
+
+#endif

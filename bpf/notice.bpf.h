@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tells user space of processes while they can still be looked at: first sample, exec, exit, name. */
+#ifndef JBPF_NOTICE_BPF_H
+#define JBPF_NOTICE_BPF_H
+
+#include "bpf/core_compat.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/maps.bpf.h"
+
+static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
+{
+	if (bpf_ringbuf_output(&notices, notice, sizeof(*notice), flags))
+		count(JBPF_CNT_NOTICE_LOST);
+}
+
+/*
+ * First sample of a process since it began or since its execve? The reader is woken at once: a
+ * short-lived process is gone in milliseconds. An exiting task would be entered after its exit
+ * has been told, and would stay; it has nothing to look at anyway.
+ */
+static __always_inline void notice_seen(const struct task_view *view, const struct jbpf_key *key,
+					const struct jbpf_value *value)
+{
+	struct known_process process = {
+		.start_ns = key->start_ns,
+		.cgroup_id = key->cgroup_id,
+		.exec_id = key->exec_id,
+		.ns_pid = value->ns_pid,
+	};
+	struct jbpf_notice notice = {
+		.kind = JBPF_NOTICE_SEEN,
+		.pid = key->pid,
+		.exec_id = key->exec_id,
+		.ns_pid = value->ns_pid,
+		.start_ns = key->start_ns,
+		.cgroup_id = key->cgroup_id,
+	};
+	struct known_process *old;
+	__u64 flags = BPF_ANY;
+
+	if (view->flags & (PF_KTHREAD | PF_EXITING))
+		return;
+	old = bpf_map_lookup_elem(&known, &key->pid);
+	if (old && old->start_ns == key->start_ns && old->exec_id == key->exec_id)
+		return;
+	if (!old)
+		flags = BPF_NOEXIST; /* of two CPUs one tells */
+	/* (int): 6.1 does not extend the sign of an LRU map's error. */
+	if ((int)bpf_map_update_elem(&known, &key->pid, &process, flags) == -EEXIST)
+		return;
+	__builtin_memcpy(notice.comm, value->comm, sizeof(notice.comm));
+	notice_send(&notice, BPF_RB_FORCE_WAKEUP);
+}
+
+/* Fills a notice about the running process, when it is a sampled one. */
+static __always_inline bool notice_of_known(struct task_struct *task, struct jbpf_notice *out)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct known_process *process = bpf_map_lookup_elem(&known, &pid);
+	struct task_struct *leader;
+
+	if (!process)
+		return false;
+	leader = BPF_CORE_READ(task, group_leader);
+	out->pid = pid;
+	out->start_ns = BPF_CORE_READ(leader, start_boottime);
+	/* An older life of the pid, whose exit was missed. */
+	if (out->start_ns != process->start_ns)
+		return false;
+	out->exec_id = (__u32)BPF_CORE_READ(leader, self_exec_id);
+	out->cgroup_id = process->cgroup_id;
+	out->ns_pid = process->ns_pid;
+	BPF_CORE_READ_STR_INTO(&out->comm, leader, comm);
+	return true;
+}
+
+#endif

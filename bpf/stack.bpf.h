@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Takes the user stack by frame pointers and the kernel stack by helper, names each by a hash of
+ * its content, and hands a stack that user space does not have to the `stacks` buffer.
+ *
+ * The user walk is our own: bpf_get_stackid and bpf_get_stack stop at 127 frames and read every
+ * frame singly. We read windows of user memory that end at a page border (a read that faults costs
+ * 1-2 us) and follow the chain inside them. Loop bodies with branches live in global functions that
+ * take only ctx: 5.10 knows no other argument, and newer verifiers refuse the same loop inlined.
+ */
+#ifndef JBPF_STACK_BPF_H
+#define JBPF_STACK_BPF_H
+
+#include "bpf/core_compat.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/maps.bpf.h"
+
+#define USER_PAGE_BYTES 4096 /* larger pages only make windows shorter than they could be */
+#define FRAME_BYTES	16   /* saved frame pointer, return address */
+
+#define FNV_PRIME 0x100000001b3ull
+
+enum walk_result {
+	WALK_MORE = 0,
+	WALK_DONE = 1,
+};
+
+/*
+ * FNV-1a by 64-bit word. It starts from a random seed: processes choose their frames, and one that
+ * could find two stacks with one hash could put its frames into a neighbour's profile.
+ */
+static __always_inline __u64 hash_add(__u64 hash, __u64 word)
+{
+	return (hash ^ word) * FNV_PRIME;
+}
+
+/* The final mix of murmur3; 0 means "no stack" and is never returned. */
+static __always_inline __u64 hash_finish(__u64 hash, __u32 frame_cnt, __u16 kind, __u16 end)
+{
+	hash = hash_add(hash, (__u64)frame_cnt << 32 | (__u32)kind << 16 | end);
+	hash ^= hash >> 33;
+	hash *= 0xff51afd7ed558ccdull;
+	hash ^= hash >> 33;
+	hash *= 0xc4ceb9fe1a85ec53ull;
+	hash ^= hash >> 33;
+	return hash ? hash : 1;
+}
+
+/*
+ * One window: reads from scratch->fp up to the end of the page, at most WINDOW_BYTES, and follows
+ * the frames in it. WALK_MORE when the chain leaves the window.
+ */
+__noinline int walk_window(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+	__u64 base, fp, hash, len;
+	__u32 depth;
+	int end = -1;
+
+	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return WALK_DONE;
+	base = fp = state->fp;
+	hash = state->hash;
+	depth = state->depth;
+
+	len = USER_PAGE_BYTES - (fp & (USER_PAGE_BYTES - 1));
+	if (len > WINDOW_BYTES)
+		len = WINDOW_BYTES;
+	if (len < FRAME_BYTES)
+		len = FRAME_BYTES;
+	if (bpf_probe_read_user(state->window, len, (void *)fp)) {
+		state->end = JBPF_END_FAULT;
+		return WALK_DONE;
+	}
+
+	for (int i = 0; i < WINDOW_BYTES / FRAME_BYTES; i++) {
+		__u64 off = fp - base;
+		__u64 next, ret, slot;
+
+		if (off > len - FRAME_BYTES)
+			break; /* the next frame is in another window */
+		/* In asm, or clang drops the masks that it finds needless and the verifier needs. */
+		asm volatile("%0 &= %1" : "+r"(off) : "i"(WINDOW_BYTES - 8));
+		next = *(volatile __u64 *)(state->window + off);
+		ret = return_address(*(volatile __u64 *)(state->window + off + 8));
+		if (ret - 1 >= USER_ADDRESS_END - 1) {
+			end = ret ? JBPF_END_BAD_FP : JBPF_END_ROOT;
+			break;
+		}
+		if (depth >= max_depth) {
+			end = JBPF_END_MAX_DEPTH;
+			break;
+		}
+		hash = hash_add(hash, ret);
+		slot = depth++;
+		asm volatile("%0 &= %1" : "+r"(slot) : "i"(JBPF_MAX_DEPTH - 1));
+		state->user.ips[slot] = ret;
+		if (next <= fp || next & 7) {
+			end = next ? JBPF_END_BAD_FP : JBPF_END_ROOT;
+			break;
+		}
+		fp = next;
+	}
+	state->fp = fp;
+	state->hash = hash;
+	state->depth = depth;
+	if (end < 0)
+		return WALK_MORE;
+	state->end = end;
+	return WALK_DONE;
+}
+
+/* The frame pointer of code that keeps one lies above the stack pointer, at a multiple of 8. */
+static __always_inline enum jbpf_stack_end
+walk_user(struct bpf_perf_event_data *ctx, struct scratch *state, const struct user_regs *regs)
+{
+	if (!regs->fp)
+		return JBPF_END_ROOT;
+	if (regs->fp < regs->sp || regs->fp & 7)
+		return JBPF_END_BAD_FP;
+	state->fp = regs->fp;
+	state->end = JBPF_END_MAX_DEPTH;
+	/* A window that is not the last holds one frame at least. */
+	for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
+		if (walk_window(ctx))
+			break;
+	}
+	return state->end;
+}
+
+static __always_inline void count_user_end(enum jbpf_stack_end end)
+{
+	if (end == JBPF_END_MAX_DEPTH)
+		count(JBPF_CNT_END_MAX_DEPTH);
+	else if (end == JBPF_END_FAULT)
+		count(JBPF_CNT_END_FAULT);
+	else if (end == JBPF_END_BAD_FP)
+		count(JBPF_CNT_END_BAD_FP);
+	else if (end == JBPF_END_LEAF_ONLY)
+		count(JBPF_CNT_END_LEAF_ONLY);
+}
+
+/* Fills state->user; returns its hash. `regs` are those of user mode. */
+static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, struct scratch *state,
+					     const struct user_regs *regs)
+{
+	enum jbpf_stack_end end = JBPF_END_LEAF_ONLY;
+
+	state->user.ips[0] = regs->ip;
+	state->hash = hash_add(hash_seed, regs->ip);
+	state->depth = 1;
+	if (!regs->is_compat)
+		end = walk_user(ctx, state, regs);
+	count_user_end(end);
+	state->user.frame_cnt = state->depth;
+	state->user.kind = JBPF_STACK_USER;
+	state->user.end = end;
+	state->user.hash = hash_finish(state->hash, state->depth, JBPF_STACK_USER, end);
+	return state->user.hash;
+}
+
+/* Hashes the frame_cnt addresses of state->kernel into state->hash. */
+__noinline int hash_kernel(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+	__u64 hash = hash_seed;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return 0;
+	for (__u32 i = 0; i < JBPF_MAX_KERNEL_DEPTH; i++) {
+		if (i >= state->kernel.frame_cnt)
+			break;
+		hash = hash_add(hash, state->kernel.ips[i]);
+	}
+	state->hash = hash;
+	return 0;
+}
+
+/* Fills state->kernel; returns its hash, 0 when there is no stack to be had. */
+static __always_inline __u64 stack_take_kernel(struct bpf_perf_event_data *ctx,
+					       struct scratch *state)
+{
+	long len = bpf_get_stack(ctx, state->kernel.ips, JBPF_MAX_KERNEL_DEPTH * sizeof(__u64), 0);
+	__u16 end = JBPF_END_ROOT;
+	__u32 frame_cnt;
+
+	if (len <= 0) {
+		count(JBPF_CNT_KERNEL_STACK_ERROR);
+		return 0;
+	}
+	frame_cnt = (__u32)len / sizeof(__u64);
+	if (frame_cnt >= JBPF_MAX_KERNEL_DEPTH)
+		end = JBPF_END_MAX_DEPTH;
+	state->kernel.frame_cnt = frame_cnt;
+	state->kernel.kind = JBPF_STACK_KERNEL;
+	state->kernel.end = end;
+	hash_kernel(ctx);
+	state->kernel.hash = hash_finish(state->hash, frame_cnt, JBPF_STACK_KERNEL, end);
+	return state->kernel.hash;
+}
+
+/*
+ * Sends a record unless user space has it. False: there was no room, the next sample tries again.
+ * The reader is woken only when the buffer fills; it comes by every window anyway.
+ */
+static __always_inline bool stack_offer(__u64 hash, void *record, __u32 frame_cnt,
+					__u32 frame_cnt_max)
+{
+	__u64 len = sizeof(struct jbpf_stack) + (__u64)frame_cnt * sizeof(__u64);
+	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u8 one = 1;
+	int err;
+
+	if (!hash || bpf_map_lookup_elem(&seen, &hash))
+		return true;
+	/* Inserted before it is sent, so that of two CPUs with the same new stack one sends it. */
+	err = bpf_map_update_elem(&seen, &hash, &one, BPF_NOEXIST);
+	if (err == -EEXIST)
+		return true;
+	if (err)
+		count(JBPF_CNT_SEEN_FULL);
+	if (bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) >= stacks_wakeup_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (frame_cnt > frame_cnt_max)
+		return true; /* never; says so to the verifier */
+	if (!bpf_ringbuf_output(&stacks, record, len, flags))
+		return true;
+	count(JBPF_CNT_STACK_BUFFER_FULL);
+	bpf_map_delete_elem(&seen, &hash);
+	return false;
+}
+
+#endif
