@@ -22,10 +22,12 @@ struct probe_options {
 	uint32_t frequency_hz; /* samples per second and CPU */
 	uint32_t max_depth;    /* user frames, 1..JBPF_MAX_DEPTH */
 	uint64_t window_ns;    /* expected time between drains: sizes the count maps */
-	const uint32_t *pids;  /* only these host pids; NULL = all. Borrowed during open */
+	const uint32_t *pids;  /* only these host pids; NULL = all. Borrowed during open.
+				* With cgroup_paths, too: a process must pass both. */
 	size_t pid_cnt;
 	const char *const *cgroup_paths; /* only below these cgroup v2 directories; NULL = all */
 	size_t cgroup_cnt;		 /* <= JBPF_CGROUP_FILTER_MAX */
+	bool force_compat; /* the program for kernels below 5.15 even here: for tests */
 };
 
 /* Called from probe__consume() and probe__drain(). The notice is borrowed for the call. */
@@ -59,6 +61,8 @@ struct probe_batch {
 	uint64_t start_boot_ns;		 /* from when ... */
 	uint64_t end_boot_ns;		 /* ... to when these were counted, CLOCK_BOOTTIME */
 	uint64_t counters[JBPF_CNT_MAX]; /* what was added since the last drain */
+	uint64_t stack_records; /* stacks that crossed from the kernel since the last drain */
+	uint64_t stack_bytes;	/* memory of the stacks kept in user space */
 };
 
 /*

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See probe.h. Life: open the skeleton -> knobs and map sizes -> load -> count maps -> filters ->
+ * tracepoints -> an event per CPU. Each result is checked; what fails is explained by probe_why().
+ */
+#include "user/collect/probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "bpf/jbpf.skel.h"
+
+#include "user/collect/count_map.h"
+#include "user/collect/cpus.h"
+#include "user/collect/probe_why.h"
+#include "user/collect/stack_table.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+#include "user/util/parse.h"
+
+#define PROBE_SEEN_PER_COUNT   4	    /* windows of stacks that stay known */
+#define PROBE_IDLE_WINDOWS     3	    /* then a stack is forgotten */
+#define PROBE_STACKS_MIN_BYTES (1u << 20)   /* `stacks` buffer, */
+#define PROBE_STACKS_CPU_BYTES (128u << 10) /* per CPU, */
+#define PROBE_STACKS_MAX_BYTES (16u << 20)  /* and at most */
+#define PROBE_TABLE_SOFT_BYTES (8u << 20)   /* our copies of stacks, per 4096 counts */
+#define PROBE_TABLE_MAX_BYTES  (36u << 20)  /* 4096 stacks of 1024 frames fit */
+#define PROBE_PROC_FILE_BYTES  65536
+#define PROBE_LOG_BYTES	       256
+
+struct probe {
+	struct jbpf_bpf *skel;
+	struct bpf_program *oncpu; /* the variant in use */
+	struct cpu_events *events;
+	struct ring_buffer *ring; /* stacks and notices */
+	struct stack_table *stacks;
+
+	int count_fds[2];
+	int active; /* which of them programs write to */
+	uint32_t count_entries;
+	struct jbpf_key *keys;
+	struct jbpf_value *values;
+	struct probe_count *counts;
+
+	uint64_t swap_boot_ns; /* when the present window began */
+	uint64_t previous[JBPF_CNT_MAX];
+	uint64_t stack_records;	 /* this window */
+	uint64_t refused_stacks; /* records that did not fit into `stacks` table, this window */
+
+	/* During a call of probe__consume() or probe__drain(). */
+	probe_notice_fn notice;
+	void *notice_ctx;
+};
+
+/*
+ * libbpf's print function gets no context, so its last complaint has to be kept here; written and
+ * read by the thread that opens a probe.
+ */
+static __thread char libbpf_log[PROBE_LOG_BYTES];
+
+static int libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char *message = NULL;
+	int len;
+
+	if (level == LIBBPF_DEBUG && log_level() < LOG_LEVEL_DEBUG)
+		return 0;
+	len = vasprintf(&message, format, args);
+	if (len < 0)
+		return 0;
+	if (level == LIBBPF_WARN)
+		probe_why_keep_log(message, libbpf_log, sizeof(libbpf_log));
+	if (len && message[len - 1] == '\n')
+		message[len - 1] = '\0';
+	pr_debug("%s", message);
+	free(message);
+	return len;
+}
+
+static int read_proc_number(const char *path, int fallback)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *at;
+	uint64_t number;
+	bool is_negative;
+
+	if (fs_read_file(AT_FDCWD, path, PROBE_PROC_FILE_BYTES, &text))
+		return fallback;
+	at = strbuf_str(&text);
+	is_negative = *at == '-';
+	at += is_negative;
+	if (parse_u64_n(at, strcspn(at, "\n"), 10, &number) || number > INT_MAX)
+		return fallback;
+	return is_negative ? -(int)number : (int)number;
+}
+
+static void host_read(struct probe_host *host)
+{
+	__cleanup_strbuf struct strbuf status = STRBUF_INIT;
+
+	*host = (struct probe_host){ 0 };
+	if (!fs_read_file(AT_FDCWD, "/proc/self/status", PROBE_PROC_FILE_BYTES, &status))
+		(void)probe_why_capabilities(strbuf_str(&status), &host->capabilities);
+	host->perf_event_paranoid =
+		read_proc_number("/proc/sys/kernel/perf_event_paranoid", INT_MAX);
+	host->max_sample_rate =
+		(uint32_t)read_proc_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+	host->has_btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+}
+
+/* Rounds up to a power of two, as the size of a ring buffer must be. */
+static uint32_t stacks_buffer_bytes(size_t cpu_cnt)
+{
+	uint32_t bytes = PROBE_STACKS_MIN_BYTES;
+
+	while (bytes < PROBE_STACKS_MAX_BYTES && bytes < cpu_cnt * PROBE_STACKS_CPU_BYTES)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Which variant this kernel takes; asked of the kernel, not of its version. */
+static void choose_oncpu(struct probe *probe, const struct probe_options *options)
+{
+	bool is_compat =
+		options->force_compat ||
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 0;
+
+	bpf_program__set_autoload(probe->skel->progs.oncpu, !is_compat);
+	bpf_program__set_autoload(probe->skel->progs.oncpu_compat, is_compat);
+	probe->oncpu = is_compat ? probe->skel->progs.oncpu_compat : probe->skel->progs.oncpu;
+}
+
+static int set_sizes(struct probe *probe, const struct probe_options *options, size_t cpu_cnt)
+{
+	uint32_t stacks_bytes = stacks_buffer_bytes(cpu_cnt);
+	uint32_t pid_cnt = options->pid_cnt ? (uint32_t)options->pid_cnt : 1;
+	int err = bpf_map__set_max_entries(probe->skel->maps.seen,
+					   probe->count_entries * PROBE_SEEN_PER_COUNT);
+
+	if (!err)
+		err = bpf_map__set_max_entries(probe->skel->maps.stacks, stacks_bytes);
+	if (!err)
+		err = bpf_map__set_max_entries(probe->skel->maps.filter_pids, pid_cnt);
+	probe->skel->rodata->stacks_wakeup_bytes = stacks_bytes / 4;
+	return err;
+}
+
+static int set_knobs(struct probe *probe, const struct probe_options *options)
+{
+	struct jbpf_bpf__rodata *knobs = probe->skel->rodata;
+	uint64_t seed;
+
+	if (!options->max_depth || options->max_depth > JBPF_MAX_DEPTH || !options->frequency_hz ||
+	    options->cgroup_cnt > JBPF_CGROUP_FILTER_MAX || options->pid_cnt > UINT32_MAX)
+		return -EINVAL;
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return -EIO;
+	knobs->max_depth = options->max_depth;
+	knobs->filter_pid_cnt = (uint32_t)options->pid_cnt;
+	knobs->filter_cgroup_cnt = (uint32_t)options->cgroup_cnt;
+	knobs->hash_seed = seed;
+	return 0;
+}
+
+static int alloc_counts(struct probe *probe)
+{
+	uint32_t entries = probe->count_entries;
+	uint32_t per_4096 = entries / 4096;
+	struct stack_table_options options = {
+		.soft_bytes = (size_t)PROBE_TABLE_SOFT_BYTES * per_4096,
+		.max_bytes = (size_t)PROBE_TABLE_MAX_BYTES * per_4096,
+		.idle_windows = PROBE_IDLE_WINDOWS,
+	};
+
+	probe->keys = calloc(entries, sizeof(*probe->keys));
+	probe->values = calloc(entries, sizeof(*probe->values));
+	probe->counts = calloc(entries, sizeof(*probe->counts));
+	probe->stacks = stack_table__new(&options);
+	return probe->keys && probe->values && probe->counts && probe->stacks ? 0 : -ENOMEM;
+}
+
+static int create_count_maps(struct probe *probe)
+{
+	__u32 zero = 0;
+
+	for (int i = 0; i < 2; i++) {
+		probe->count_fds[i] =
+			count_map_create(i ? "jbpf_counts1" : "jbpf_counts0", probe->count_entries);
+		if (probe->count_fds[i] < 0)
+			return probe->count_fds[i];
+	}
+	return bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &zero,
+				   &probe->count_fds[0], BPF_ANY);
+}
+
+static int set_filters(struct probe *probe, const struct probe_options *options,
+		       const char **subject)
+{
+	int pids_fd = bpf_map__fd(probe->skel->maps.filter_pids);
+	int cgroups_fd = bpf_map__fd(probe->skel->maps.filter_cgroups);
+	__u8 one = 1;
+
+	for (size_t i = 0; i < options->pid_cnt; i++) {
+		int err = bpf_map_update_elem(pids_fd, &options->pids[i], &one, BPF_ANY);
+
+		if (err)
+			return err;
+	}
+	for (__u32 i = 0; i < options->cgroup_cnt; i++) {
+		__cleanup_fd int fd =
+			open(options->cgroup_paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int err;
+
+		*subject = options->cgroup_paths[i];
+		if (fd < 0)
+			return -errno;
+		err = bpf_map_update_elem(cgroups_fd, &i, &fd, BPF_ANY);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int attach_tracepoints(struct probe *probe, const char **subject)
+{
+	struct {
+		struct bpf_program *program;
+		struct bpf_link **link;
+	} const tracepoints[] = {
+		{ probe->skel->progs.on_exec, &probe->skel->links.on_exec },
+		{ probe->skel->progs.on_exit, &probe->skel->links.on_exit },
+		{ probe->skel->progs.on_rename, &probe->skel->links.on_rename },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tracepoints); i++) {
+		*subject = bpf_program__section_name(tracepoints[i].program);
+		*tracepoints[i].link = bpf_program__attach(tracepoints[i].program);
+		if (!*tracepoints[i].link)
+			return -errno;
+	}
+	return 0;
+}
+
+static int on_stack(void *ctx, void *data, size_t len)
+{
+	struct probe *probe = ctx;
+	int err = stack_table__add(probe->stacks, data, len);
+
+	probe->stack_records++;
+	/* Without its addresses here it must not be known there: the next sample sends it again. */
+	if (err && len >= sizeof(struct jbpf_stack)) {
+		(void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.seen),
+					  &((const struct jbpf_stack *)data)->hash);
+		probe->refused_stacks++;
+	}
+	return 0;
+}
+
+static int on_notice(void *ctx, void *data, size_t len)
+{
+	struct probe *probe = ctx;
+
+	if (len >= sizeof(struct jbpf_notice) && probe->notice)
+		probe->notice(probe->notice_ctx, data);
+	return 0;
+}
+
+static int open_rings(struct probe *probe)
+{
+	probe->ring =
+		ring_buffer__new(bpf_map__fd(probe->skel->maps.stacks), on_stack, probe, NULL);
+	if (!probe->ring)
+		return -errno;
+	return ring_buffer__add(probe->ring, bpf_map__fd(probe->skel->maps.notices), on_notice,
+				probe);
+}
+
+static int open_events(struct probe *probe, const struct probe_options *options,
+		       const uint32_t *cpus, size_t cpu_cnt, uint32_t *cpu_out)
+{
+	const struct cpu_events_options events_options = {
+		.frequency_hz = options->frequency_hz,
+		.program_fd = bpf_program__fd(probe->oncpu),
+	};
+
+	probe->events = cpu_events__new(&events_options);
+	if (!probe->events)
+		return -ENOMEM;
+	return cpu_events__follow(probe->events, cpus, cpu_cnt, cpu_out);
+}
+
+/* All steps in turn; on failure `failure` says which one and about what. */
+static int open_steps(struct probe *probe, const struct probe_options *options,
+		      struct probe_failure *failure, char *cpu_text, size_t cpu_text_len)
+{
+	__cleanup_free uint32_t *cpus = NULL;
+	size_t cpu_cnt = 0;
+	uint32_t cpu = 0;
+	int err;
+
+	failure->step = PROBE_STEP_NO_CPU;
+	err = cpus_online(&cpus, &cpu_cnt);
+	if (err)
+		return err;
+
+	failure->step = PROBE_STEP_OPEN;
+	probe->count_entries =
+		count_map_entries(options->frequency_hz, cpu_cnt, options->window_ns);
+	probe->skel = jbpf_bpf__open();
+	if (!probe->skel)
+		return -errno;
+	err = set_knobs(probe, options);
+	if (!err)
+		err = set_sizes(probe, options, cpu_cnt);
+	if (!err)
+		err = alloc_counts(probe);
+	if (err)
+		return err;
+
+	failure->step = PROBE_STEP_LOAD;
+	choose_oncpu(probe, options);
+	libbpf_log[0] = '\0'; /* asking for helpers complains, too */
+	err = jbpf_bpf__load(probe->skel);
+	if (!err)
+		err = create_count_maps(probe);
+	if (!err)
+		err = open_rings(probe);
+	if (err) {
+		failure->log = libbpf_log[0] ? libbpf_log : NULL;
+		return err;
+	}
+
+	failure->step = PROBE_STEP_FILTER;
+	err = set_filters(probe, options, &failure->subject);
+	if (err)
+		return err;
+
+	failure->step = PROBE_STEP_ATTACH;
+	err = attach_tracepoints(probe, &failure->subject);
+	if (err)
+		return err;
+
+	failure->step = PROBE_STEP_EVENT;
+	err = open_events(probe, options, cpus, cpu_cnt, &cpu);
+	snprintf(cpu_text, cpu_text_len, "%u", cpu);
+	failure->subject = cpu_text;
+	return err;
+}
+
+int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len)
+{
+	struct probe_failure failure = { .frequency_hz = options->frequency_hz };
+	struct probe *probe = calloc(1, sizeof(*probe));
+	char cpu_text[16] = "";
+
+	if (!probe) {
+		snprintf(why, why_len, "cannot prepare BPF programs: %s", errstr(-ENOMEM));
+		return -ENOMEM;
+	}
+	probe->count_fds[0] = probe->count_fds[1] = -1;
+	libbpf_set_print(libbpf_print);
+	failure.err = open_steps(probe, options, &failure, cpu_text, sizeof(cpu_text));
+	if (failure.err) {
+		struct probe_host host;
+
+		host_read(&host);
+		probe_why(&failure, &host, why, why_len);
+		probe__free(probe);
+		return failure.err;
+	}
+	*out = probe;
+	return 0;
+}
+
+void probe__free(struct probe *probe)
+{
+	if (!probe)
+		return;
+	cpu_events__free(probe->events);
+	ring_buffer__free(probe->ring);
+	jbpf_bpf__destroy(probe->skel);
+	for (int i = 0; i < 2; i++) {
+		if (probe->count_fds[i] >= 0)
+			close(probe->count_fds[i]);
+	}
+	stack_table__free(probe->stacks);
+	free(probe->keys);
+	free(probe->values);
+	free(probe->counts);
+	free(probe);
+}
+
+int probe__start(struct probe *probe)
+{
+	probe->swap_boot_ns = clock_boot_ns();
+	return cpu_events__enable(probe->events);
+}
+
+void probe__stop(struct probe *probe)
+{
+	cpu_events__disable(probe->events);
+}
+
+int probe__fd(const struct probe *probe)
+{
+	return ring_buffer__epoll_fd(probe->ring);
+}
+
+int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx)
+{
+	int taken;
+
+	probe->notice = notice;
+	probe->notice_ctx = ctx;
+	taken = ring_buffer__consume(probe->ring);
+	probe->notice = NULL;
+	return taken < 0 ? taken : 0;
+}
+
+/* Compares what must group together first; the hashes only make the order repeatable. */
+static int count_compare(const void *left, const void *right)
+{
+	const struct jbpf_key *a = &((const struct probe_count *)left)->key;
+	const struct jbpf_key *b = &((const struct probe_count *)right)->key;
+
+#define BY(field)                 \
+	if (a->field != b->field) \
+	return a->field > b->field ? 1 : -1
+	BY(start_ns);
+	BY(pid);
+	BY(exec_id);
+	BY(cgroup_id);
+	BY(user_hash);
+	BY(kernel_hash);
+#undef BY
+	return 0;
+}
+
+/* What the counters gained since the last time. */
+static int read_counters(struct probe *probe, uint64_t *gained)
+{
+	size_t cpu_cnt = (size_t)libbpf_num_possible_cpus();
+	uint64_t(*per_cpu)[JBPF_COUNTER_SLOTS] = calloc(cpu_cnt, sizeof(*per_cpu));
+	__u32 zero = 0;
+	int err;
+
+	if (!per_cpu)
+		return -ENOMEM;
+	err = bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.counters), &zero, per_cpu);
+	for (int i = 0; !err && i < JBPF_CNT_MAX; i++) {
+		uint64_t total = 0;
+
+		for (size_t cpu = 0; cpu < cpu_cnt; cpu++)
+			total += per_cpu[cpu][i];
+		gained[i] = total - probe->previous[i];
+		probe->previous[i] = total;
+	}
+	free(per_cpu);
+	return err;
+}
+
+/* Deletes what the table is about to forget; see stack_table.h for the two phases. */
+static void forget_stacks(struct probe *probe)
+{
+	int seen_fd = bpf_map__fd(probe->skel->maps.seen);
+	const uint64_t *hashes;
+	size_t cnt;
+	int err = stack_table__end_window(probe->stacks, &hashes, &cnt);
+
+	if (err)
+		pr_warn("probe: %s, old stacks stay in memory\n", errstr(err));
+	/* One by one: a batch stops at the first key that is gone already, which is normal here. */
+	for (size_t i = 0; i < cnt; i++)
+		(void)bpf_map_delete_elem(seen_fd, &hashes[i]);
+}
+
+static void follow_cpus(struct probe *probe)
+{
+	__cleanup_free uint32_t *cpus = NULL;
+	size_t cpu_cnt;
+	uint32_t cpu = 0;
+	int err = cpus_online(&cpus, &cpu_cnt);
+
+	if (!err)
+		err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
+	if (err)
+		pr_warn("probe: CPU %u: %s, it is not sampled\n", cpu, errstr(err));
+}
+
+/* Makes programs write to the other map. When it returns, none of them holds the old one. */
+static int swap_counts(struct probe *probe)
+{
+	int next = !probe->active;
+	__u32 zero = 0;
+	int err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &zero,
+				      &probe->count_fds[next], BPF_ANY);
+
+	if (!err)
+		probe->active = next;
+	return err;
+}
+
+int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out)
+{
+	uint64_t start_ns = probe->swap_boot_ns;
+	uint64_t end_ns = clock_boot_ns();
+	uint32_t cnt = 0;
+	int err = swap_counts(probe);
+
+	if (err)
+		return err;
+	probe->swap_boot_ns = end_ns;
+	/* After the swap: every stack that the idle map names was sent by now. */
+	err = probe__consume(probe, notice, ctx);
+	if (err)
+		return err;
+	err = count_map_drain(probe->count_fds[!probe->active], probe->keys, probe->values,
+			      probe->count_entries, &cnt);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < cnt; i++) {
+		probe->counts[i].key = probe->keys[i];
+		probe->counts[i].value = probe->values[i];
+		(void)stack_table__use(probe->stacks, probe->keys[i].user_hash);
+		(void)stack_table__use(probe->stacks, probe->keys[i].kernel_hash);
+	}
+	qsort(probe->counts, cnt, sizeof(*probe->counts), count_compare);
+	forget_stacks(probe);
+	follow_cpus(probe);
+
+	*out = (struct probe_batch){
+		.counts = probe->counts,
+		.count_cnt = cnt,
+		.start_boot_ns = start_ns,
+		.end_boot_ns = end_ns,
+		.stack_records = probe->stack_records,
+		.stack_bytes = stack_table__bytes(probe->stacks),
+	};
+	err = read_counters(probe, out->counters);
+	out->counters[JBPF_CNT_STACK_BUFFER_FULL] += probe->refused_stacks;
+	probe->stack_records = 0;
+	probe->refused_stacks = 0;
+	return err;
+}
+
+int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
+{
+	const struct stack_table_entry *entry = stack_table__find(probe->stacks, hash);
+
+	if (!entry)
+		return -ENOENT;
+	*out = (struct probe_stack){
+		.ips = entry->ips,
+		.frame_cnt = entry->frame_cnt,
+		.end = (enum jbpf_stack_end)entry->end,
+	};
+	return 0;
+}
+
+/* "memlock:" of a map's fdinfo; 0 when it cannot be read. */
+static uint64_t map_fd_bytes(int fd)
+{
+	static const char label[] = "\nmemlock:\t";
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *at;
+	uint64_t bytes = 0;
+
+	if (fs_read_filef(AT_FDCWD, PROBE_PROC_FILE_BYTES, &text, "/proc/self/fdinfo/%d", fd))
+		return 0;
+	at = strstr(strbuf_str(&text), label);
+	if (!at)
+		return 0;
+	at += sizeof(label) - 1;
+	if (parse_u64_n(at, strcspn(at, "\n"), 10, &bytes))
+		return 0;
+	return bytes;
+}
+
+uint64_t probe__map_bytes(const struct probe *probe)
+{
+	uint64_t bytes = map_fd_bytes(probe->count_fds[0]) + map_fd_bytes(probe->count_fds[1]);
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, probe->skel->obj) bytes += map_fd_bytes(bpf_map__fd(map));
+	return bytes;
+}
