@@ -70,7 +70,9 @@ BENCH_SKEL := $(BENCH_BPF:tests/bench/%.bpf.c=$(BUILD)/tests/bench/%.skel.h)
 BENCH_SRC  := $(sort $(wildcard tests/bench/bench_*.c))
 BENCH_BIN  := $(BENCH_SRC:tests/bench/%.c=$(BUILD)/tests/bench/%)
 # Small programs that e2e and BPF tests profile or use.
-AID_SRC    := $(sort $(wildcard tests/bpf/*.c tests/e2e/*.c))
+LIVE_SRC   := $(sort $(wildcard tests/bpf/live_*.c))
+LIVE_BIN   := $(LIVE_SRC:tests/%.c=$(BUILD)/tests/%)
+AID_SRC    := $(filter-out $(LIVE_SRC),$(sort $(wildcard tests/bpf/*.c tests/e2e/*.c)))
 AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
 
 .DELETE_ON_ERROR:
@@ -140,6 +142,11 @@ $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(LIB)
 
 $(BENCH_BIN:%=%.o): $(BENCH_SKEL)
 
+# Drivers of the real BPF side: as root, with the library.
+$(LIVE_BIN): $(BUILD)/tests/bpf/live_%: $(BUILD)/tests/bpf/live_%.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+
 # Programs under test keep their frame pointers and their recursion.
 $(BUILD)/tests/bpf/%: tests/bpf/%.c
 	@mkdir -p $(@D)
@@ -152,7 +159,7 @@ $(BUILD)/tests/e2e/%: tests/e2e/%.c
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
 
 .PHONY: test-programs
-test-programs: $(TEST_BIN) $(AID_BIN) $(BENCH_BIN)
+test-programs: $(TEST_BIN) $(AID_BIN) $(LIVE_BIN) $(BENCH_BIN)
 
 .PHONY: check
 check: $(TEST_BIN)
@@ -195,6 +202,7 @@ help:
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
+-include $(LIVE_SRC:%.c=$(BUILD)/%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(BUILD)/bpf/jbpf.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(BUILD)/user/jbpf.d $(BUILD)/user/jbpfd.d

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Work with a known profile, for the tests and benches of the BPF side. Usage: load MODE SECONDS [N]
+ *
+ *   recurse S N   burns CPU below N frames of one function, all with frame pointers
+ *   syscalls S    spends most of its time inside system calls
+ *   rename S      burns, and renames itself to "renamed" half-way
+ *   exec S        burns, then executes itself in mode "recurse S 1"
+ *   many S N      burns below N frames whose return addresses differ from round to round
+ *
+ * Prints "ready" when the work begins.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BURN_ROUNDS 20000
+#define MANY_BITS   10
+
+static volatile uint64_t sink;
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static __attribute__((noinline)) void burn(void)
+{
+	for (int i = 0; i < BURN_ROUNDS; i++)
+		sink += (uint64_t)i * sink + 1;
+}
+
+static __attribute__((noinline)) void burn_until(double end)
+{
+	while (now() < end)
+		burn();
+	sink++;
+}
+
+static __attribute__((noinline)) void recurse(long depth, double end)
+{
+	if (depth > 1)
+		recurse(depth - 1, end);
+	else
+		burn_until(end);
+	sink++;
+}
+
+static __attribute__((noinline)) void syscalls_until(double end)
+{
+	char bytes[65536];
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	while (now() < end) {
+		for (int i = 0; i < 100; i++)
+			sink += (uint64_t)read(fd, bytes, sizeof(bytes));
+	}
+	close(fd);
+}
+
+/* The bits of `path` choose one of two call sites at each frame. */
+static __attribute__((noinline)) void many(long depth, unsigned int path)
+{
+	if (depth <= 1)
+		burn();
+	else if (path & 1)
+		many(depth - 1, path >> 1 | (path & 1) << (MANY_BITS - 1));
+	else
+		many(depth - 1, path >> 1);
+	sink++;
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 2 ? atof(argv[2]) : 0;
+	long depth = argc > 3 ? atol(argv[3]) : 1;
+	double end = now() + seconds;
+
+	if (argc < 3 || seconds <= 0) {
+		fprintf(stderr, "usage: load MODE SECONDS [N]\n");
+		return 2;
+	}
+	puts("ready");
+	fflush(stdout);
+	if (strcmp(argv[1], "recurse") == 0) {
+		recurse(depth, end);
+	} else if (strcmp(argv[1], "syscalls") == 0) {
+		syscalls_until(end);
+	} else if (strcmp(argv[1], "rename") == 0) {
+		burn_until(end - seconds / 2);
+		prctl(PR_SET_NAME, "renamed");
+		burn_until(end);
+	} else if (strcmp(argv[1], "exec") == 0) {
+		burn_until(end);
+		execl("/proc/self/exe", "load", "recurse", argv[2], "1", (char *)NULL);
+		return 1;
+	} else if (strcmp(argv[1], "many") == 0) {
+		for (unsigned int path = 0; now() < end; path++)
+			many(depth, path & ((1u << MANY_BITS) - 1));
+	} else {
+		return 2;
+	}
+	return 0;
+}
