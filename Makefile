@@ -185,7 +185,7 @@ install: all
 	for link in $(LINKS); do ln -sf jbpf $(DESTDIR)$(bindir)/jbpf-$$link; done
 	install -m 0644 user/man/*.1 $(DESTDIR)$(mandir)/man1
 	install -m 0644 user/man/*.8 $(DESTDIR)$(mandir)/man8
-	install -m 0644 scripts/systemd/jbpfd.service $(DESTDIR)$(unitdir)
+	sed "s|/usr/local/bin/|$(bindir)/|" scripts/systemd/jbpfd.service > $(DESTDIR)$(unitdir)/jbpfd.service
 
 .PHONY: clean
 clean:

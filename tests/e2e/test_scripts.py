@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts that a newcomer runs: what they do, what they leave, and what they say when they
+cannot. The style rules must be able to fail."""
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.programs import TOP, lines_of, run
+
+SCRIPTS = TOP / "scripts"
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of the files that git knows or would add, as a repository of its own."""
+    copy = tmp_path / "checkout"
+    names = run("git", "-C", TOP, "-c", f"safe.directory={TOP}", "ls-files", "--cached", "--others",
+                "--exclude-standard", check=True).stdout.splitlines()
+    for name in names:
+        if (TOP / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(TOP / name, copy / name)
+    run("git", "init", "-q", copy, check=True)
+    run("git", "-C", copy, "add", "-A", check=True)
+    return copy
+
+
+def fake_programs(tmp_path, **programs):
+    """A PATH that has these shell scripts in front of the real programs."""
+    folder = tmp_path / "fakes"
+    folder.mkdir()
+    for name, body in programs.items():
+        path = folder / name.replace("_", "-")
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+    return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+# ---- quickstart ---------------------------------------------------------------------------------
+
+def leftovers():
+    found = set(Path("/tmp").glob("jbpf-quickstart.*")) | set(Path("/tmp").glob("jbpf-container.*"))
+    found |= set(Path("/sys/fs/cgroup").glob("jbpf-demo-*"))
+    found |= set(Path("/sys/fs/cgroup/unified").glob("jbpf-demo-*"))
+    docker = run("docker", "ps", "-a", "--filter", "name=jbpf-demo", "--format", "{{.Names}}")
+    found |= set(lines_of(docker.stdout))
+    images = run("docker", "images", "--format", "{{.Repository}}")
+    return found | {name for name in lines_of(images.stdout) if name.startswith("jbpf-demo-image")}
+
+
+@pytest.mark.parametrize("engine", ["docker", "namespaces"])
+def test_quickstart_profiles_a_jvm_in_a_container_and_cleans_up(tmp_path, engine):
+    environment = dict(os.environ)
+    if engine == "namespaces":
+        environment["DOCKER_HOST"] = f"unix://{tmp_path}/no-engine.sock"
+    before = leftovers()
+    page = tmp_path / "flame.html"
+    result = run(SCRIPTS / "quickstart", "--no-install", "--seconds", "14", "-o", page, timeout=240,
+                 env=environment)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"Docker container" if engine == "docker" else r"namespaces of its own", result.stderr)
+    assert "Shop$PriceEngine" in result.stdout, result.stdout
+    assert str(page) in result.stdout
+    assert page.read_text().lstrip().lower().startswith("<!doctype html>")
+    assert leftovers() == before
+
+
+def test_quickstart_without_root_says_so():
+    result = run(*NOBODY, "bash", SCRIPTS / "quickstart")
+    assert result.returncode == 1
+    assert len(lines_of(result.stderr)) == 1 and "root" in result.stderr, result.stderr
+
+
+def test_quickstart_without_btf_says_so():
+    result = run("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$0"',
+                 SCRIPTS / "quickstart")
+    assert result.returncode == 1
+    assert len(lines_of(result.stderr)) == 1 and "BTF" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--seconds"], ["--seconds", "9"], ["--seconds", "x"], ["--fast"]])
+def test_quickstart_refuses_wrong_usage(arguments):
+    result = run(SCRIPTS / "quickstart", *arguments)
+    assert result.returncode == 2 and len(lines_of(result.stderr)) == 1, result.stderr
+
+
+# ---- install-deps -------------------------------------------------------------------------------
+
+def test_install_deps_has_nothing_to_do_here():
+    result = run(SCRIPTS / "install-deps", "--list", "build", "test", "demo")
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_install_deps_without_root_names_what_is_missing(tmp_path):
+    tmp_path.chmod(0o755)
+    environment = fake_programs(tmp_path, dpkg_query="exit 1")
+    for parent in [tmp_path, *tmp_path.parents]:
+        if str(parent).startswith("/tmp/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    script = tmp_path / "scripts"
+    shutil.copytree(SCRIPTS, script)
+    result = run(*NOBODY, "bash", script / "install-deps", "build", env=environment)
+    assert result.returncode == 1
+    assert len(lines_of(result.stderr)) == 1, result.stderr
+    assert "clang" in result.stderr and "sudo" in result.stderr
+
+
+def test_install_deps_says_why_apt_failed(tmp_path):
+    environment = fake_programs(
+        tmp_path, dpkg_query="exit 1",
+        apt_get='[ "$1" = update ] && exit 0; echo "E: Unable to locate package clang" >&2; exit 100')
+    environment["TMPDIR"] = str(tmp_path)
+    result = run(SCRIPTS / "install-deps", "build", env=environment)
+    assert result.returncode == 1
+    assert "Unable to locate package clang" in lines_of(result.stderr)[-1], result.stderr
+
+
+def test_install_deps_off_debian_names_the_packages(tmp_path):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("bash", "dirname", "sort", "id"):
+        (folder / name).symlink_to(shutil.which(name))
+    result = run("bash", SCRIPTS / "install-deps", env={"PATH": str(folder)})
+    assert result.returncode == 1
+    assert len(lines_of(result.stderr)) == 1 and "libbpf-dev" in result.stderr, result.stderr
+
+
+# ---- check-style --------------------------------------------------------------------------------
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+
+
+@pytest.mark.parametrize("rule, path, text", [
+    ("format", "user/util/bad.c", SPDX + "int  x ;\n"),
+    ("includes", "user/util/bad.c", SPDX + '#include "user/model/profile.h"\n'),
+    ("includes", "symbols/bad.c", SPDX + "#include <bpf/libbpf.h>\n"),
+    ("includes", "user/model/bad.c", SPDX + '#include "user/store/store.h"\n'),
+    ("includes", "user/collect/bad.c", SPDX + '#include "bpf/jbpf.skel.h"\n'),
+    ("includes", "user/output/bad.c", SPDX + '#include "user/collect/probe.h"\n'),
+    ("headers", "user/util/bad.h", "/* SPDX-License-Identifier: Apache-2.0 */\nsize_t x(FILE *f);\n"),
+    ("licence", "user/util/bad.c", "int x;\n"),
+    ("licence", "bpf/bad.bpf.c", SPDX),
+    ("size: no file", "user/util/bad.c", SPDX + "int x;\n" * 801),
+    ("size: no function", "user/util/bad.c", SPDX + "int f(void)\n{\n" + "\tg();\n" * 101 + "}\n"),
+    ("paths", "scripts/bad.md", "see /wo" + "rk/shared\n"),
+    ("scripts", "scripts/bad", "#!/bin/bash\n# SPDX-License-Identifier: Apache-2.0\nrm $1\n"),
+], ids=lambda value: value if "\n" not in value else "text")
+def test_style_rule_can_fail(checkout, rule, path, text):
+    (checkout / path).write_text(text)
+    result = run(checkout / "scripts" / "check-style", cwd=checkout)
+    assert result.returncode == 1
+    failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+    assert any(line.startswith(f"FAILED {rule}") for line in failed), result.stdout
+    assert Path(path).name in result.stdout
+    assert re.fullmatch(r"\d+ passed, [1-9]\d* failed", result.stdout.splitlines()[-1])
+
