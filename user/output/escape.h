@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names come from hostile processes. Each function here appends them in a form that is inert where
+ * it goes: nothing in a name can end a string, open an element or move a cursor. Bytes that are
+ * not UTF-8 become '?'; control bytes (C0, DEL, C1) become '_'. 0 or -ENOMEM.
+ */
+#ifndef JBPF_OUTPUT_ESCAPE_H
+#define JBPF_OUTPUT_ESCAPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/util/strbuf.h"
+
+#define ESCAPE_BAD_BYTE UINT32_MAX
+
+/*
+ * Code point at `text` and the bytes it takes (1 to 4; `len` is at least 1). Overlong forms,
+ * surrogates and what is past U+10FFFF are ESCAPE_BAD_BYTE, 1 byte.
+ */
+size_t escape_utf8_next(const char *text, size_t len, uint32_t *code_out);
+
+/* Text and attribute values of HTML and XML. */
+int escape_html(struct strbuf *out, const char *text, size_t len);
+
+/*
+ * What goes between the quotes of a JSON string. <, >, & and the line separators of JavaScript
+ * are \u-escaped too, so the text may stand inside a <script> element.
+ */
+int escape_json(struct strbuf *out, const char *text, size_t len);
+
+/* A terminal's line: also no characters that reorder or break it (bidi controls, U+2028). */
+int escape_terminal(struct strbuf *out, const char *text, size_t len);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/* JSON into a strbuf, see json_writer.h. */
+#include "user/output/json_writer.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "user/output/escape.h"
+
+static void json_raw(struct json_writer *json, const char *text, size_t len)
+{
+	if (!json->err)
+		json->err = strbuf_append(json->out, text, len);
+}
+
+static void json_break(struct json_writer *json)
+{
+	if (json->needs_newline)
+		json_raw(json, "\n", 1);
+	json->needs_newline = false;
+}
+
+static void json_comma(struct json_writer *json)
+{
+	if (json->needs_comma)
+		json_raw(json, ",", 1);
+	json->needs_comma = true;
+	json_break(json);
+}
+
+void json_begin(struct json_writer *json, char bracket)
+{
+	json_comma(json);
+	json_raw(json, &bracket, 1);
+	json->needs_comma = false;
+}
+
+void json_end(struct json_writer *json, char bracket)
+{
+	json_break(json);
+	json_raw(json, &bracket, 1);
+	json->needs_comma = true;
+}
+
+void json_key(struct json_writer *json, const char *key)
+{
+	json_comma(json);
+	json_raw(json, "\"", 1);
+	json_raw(json, key, strlen(key));
+	json_raw(json, "\":", 2);
+	json->needs_comma = false;
+}
+
+void json_string_n(struct json_writer *json, const char *text, size_t len)
+{
+	json_comma(json);
+	json_raw(json, "\"", 1);
+	if (!json->err)
+		json->err = escape_json(json->out, text, len);
+	json_raw(json, "\"", 1);
+}
+
+void json_string(struct json_writer *json, const char *text)
+{
+	json_string_n(json, text, strlen(text));
+}
+
+void json_u64(struct json_writer *json, uint64_t value)
+{
+	json_comma(json);
+	if (!json->err)
+		json->err = strbuf_printf(json->out, "%" PRIu64, value);
+}
+
+void json_decimal(struct json_writer *json, double value)
+{
+	json_comma(json);
+	if (!json->err)
+		json->err = strbuf_printf(json->out, "%.3f", value);
+}
+
+void json_null(struct json_writer *json)
+{
+	json_comma(json);
+	json_raw(json, "null", 4);
+}
+
+void json_newline(struct json_writer *json)
+{
+	json->needs_newline = true;
+}
