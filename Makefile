@@ -74,6 +74,8 @@ LIVE_SRC   := $(sort $(wildcard tests/bpf/live_*.c))
 LIVE_BIN   := $(LIVE_SRC:tests/%.c=$(BUILD)/tests/%)
 AID_SRC    := $(filter-out $(LIVE_SRC),$(sort $(wildcard tests/bpf/*.c tests/e2e/*.c)))
 AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
+TOOL_SRC   := $(sort $(wildcard tests/tools/*.c))
+TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -117,7 +119,7 @@ $(BUILD)/%.o: %.S
 	$(call msg,AS,$<)
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
 
-$(BUILD)/user/output/flamegraph_page.o: user/output/flamegraph.html
+$(BUILD)/user/output/flamegraph_page.o: $(wildcard user/output/page/*)
 
 $(LIB): $(LIB_OBJ)
 	$(call msg,AR,$@)
@@ -158,8 +160,13 @@ $(BUILD)/tests/e2e/%: tests/e2e/%.c
 	$(call msg,CC,$<)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
 
+# Tools for tests and people, linked with everything.
+$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+
 .PHONY: test-programs
-test-programs: $(TEST_BIN) $(AID_BIN) $(LIVE_BIN) $(BENCH_BIN)
+test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(BENCH_BIN)
 
 .PHONY: check
 check: $(TEST_BIN)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of the page, as they are in page/, in the read-only data of the program: html.c puts
+ * them together. The scripts follow each other and are one module in the page.
+ */
+	.section .rodata
+
+	.macro page_part symbol
+	.global	\symbol\()_start
+	.type	\symbol\()_start, %object
+\symbol\()_start:
+	.endm
+
+	.macro page_part_end symbol
+	.global	\symbol\()_end
+	.type	\symbol\()_end, %object
+\symbol\()_end:
+	.byte	0
+	.endm
+
+	page_part flamegraph_page
+	.incbin	"user/output/page/flamegraph.html"
+	page_part_end flamegraph_page
+
+	page_part flamegraph_style
+	.incbin	"user/output/page/flamegraph.css"
+	page_part_end flamegraph_style
+
+	page_part flamegraph_script
+	.incbin	"user/output/page/tree.js"
+	.incbin	"user/output/page/view.js"
+	.incbin	"user/output/page/search.js"
+	.incbin	"user/output/page/sheets.js"
+	.incbin	"user/output/page/page.js"
+	page_part_end flamegraph_script
+
+	.section .note.GNU-stack, "", %progbits

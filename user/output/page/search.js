@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Search: which frames match, how many samples they cover, walking from match to match.
+
+// ---- search -------------------------------------------------------------------------------
+
+function makeMatcher(text, isRegex) {
+  if (isRegex) {
+    const expression = new RegExp(text, /[A-Z]/.test(text) ? 'u' : 'iu');
+    return (name) => expression.test(name);
+  }
+  // Capitals in the search make them count.
+  if (/[A-Z]/.test(text)) return (name) => name.includes(text);
+  return (name) => name.toLowerCase().includes(text);
+}
+
+function runSearch() {
+  search.frames = search.before = null;
+  search.list = [];
+  search.at = -1;
+  $('query').removeAttribute('aria-invalid');
+  if (search.text) {
+    try {
+      const matches = makeMatcher(search.text, search.isRegex);
+      search.frames = Uint8Array.from(names, (name, i) => (kindOf[i] !== KIND_HIDDEN && i !== rootFrame && matches(name) ? 1 : 0));
+    } catch (error) {
+      $('query').setAttribute('aria-invalid', 'true');
+    }
+  }
+  if (search.frames) {
+    const { frame, count } = graph;
+    search.before = new Uint32Array(count + 1);
+    for (let node = 0; node < count; node++) search.before[node + 1] = search.before[node] + search.frames[frame[node]];
+  }
+  updateMatches();
+  requestDraw();
+}
+
+// Samples whose stack has a match, within the zoomed frame and at all: only the outermost match
+// of a stack counts.
+function matchedSamples(node) {
+  const { parent, total, frame } = graph;
+  const covered = new Uint8Array(graph.count);
+  let sum = 0;
+  // Above the zoomed frame, a match covers all of it.
+  for (let at = node; at !== 0; at = parent[at])
+    if (search.frames[frame[at]]) return total[node];
+  for (const [start, end] of graph.rangesBelow(node)) {
+    for (let i = start; i < end; i++) {
+      if (i !== node && covered[parent[i]]) covered[i] = 1;
+      else if (search.frames[frame[i]]) { covered[i] = 1; sum += total[i]; }
+    }
+  }
+  return sum;
+}
+
+function updateMatches() {
+  const text = [];
+  search.list = [];
+  if (search.frames) {
+    for (const [start, end] of ranges)
+      if (search.before[end] > search.before[start])
+        for (let i = start; i < end; i++) if (search.frames[graph.frame[i]]) search.list.push(i);
+    search.list.sort((a, b) => graph.total[b] - graph.total[a] || a - b);
+    if (search.at >= search.list.length) search.at = -1;
+    text.push(`${formatPercent(matchedSamples(0), totalSamples)} of samples`);
+    if (zoom !== 0) text.push(`${formatPercent(matchedSamples(zoom), graph.total[zoom])} of view`);
+    text.push(search.at >= 0 ? `${search.at + 1} of ${formatCount(search.list.length)}` : `${formatCount(search.list.length)} frames`);
+  } else if (search.text) {
+    text.push('not a regular expression');
+  }
+  $('matches').textContent = text.join(' \u00b7 ');
+  $('next').disabled = $('previous').disabled = search.list.length === 0;
+}
+
+// Heaviest first. A match too narrow to see is zoomed to.
+function nextMatch(step) {
+  const { list } = search;
+  if (!list.length) return;
+  search.at = search.at < 0 ? (step > 0 ? 0 : list.length - 1) : (search.at + step + list.length) % list.length;
+  const at = search.at;
+  const node = list[at];
+  const box = nodeBox(node);
+  if (view !== 'graph') setView('graph');
+  if (!box || box.right - box.left < 3) {
+    let target = node;
+    while (target !== 0 && graph.total[node] * width / graph.total[graph.parent[target]] > 40) target = graph.parent[target];
+    zoomTo(target);
+    search.at = search.list.indexOf(node);
+  }
+  setFocus(node);
+  updateMatches();
+}
+
+let searchTimer = 0;
+function changeSearch(text, isRegex, record = true) {
+  search.text = text;
+  search.isRegex = isRegex;
+  if ($('query').value !== text) $('query').value = text;
+  $('regex').setAttribute('aria-pressed', isRegex);
+  runSearch();
+  renderSheets();
+  if (record) saveState(false);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of methods and the tree: the same data as text, for reading, sorting, screen readers.
+
+// ---- table and tree -----------------------------------------------------------------------
+
+const ROWS_STEP = 200;
+let rowsShown = ROWS_STEP;
+const COLUMNS = [
+  { key: 'selfPercent', label: 'Self %', by: 'self' }, { key: 'self', label: 'Self', by: 'self' },
+  { key: 'totalPercent', label: 'Total %', by: 'total' }, { key: 'total', label: 'Total', by: 'total' },
+  { key: 'kind', label: 'Kind', by: 'kind', isText: true }, { key: 'name', label: 'Method', by: 'name', isText: true },
+];
+
+// Self and total per frame below the zoomed node; recursion counts once. Self is where the CPU
+// was, whichever way the graph is read, so a callers view is counted on the forward tree.
+function methodRows() {
+  const source = graph.isReversed ? forward : graph;
+  const top = graph.isReversed ? 0 : zoom;
+  const self = new Float64Array(names.length);
+  const total = new Float64Array(names.length);
+  const onPath = new Uint32Array(names.length);
+  const stack = [top];
+  while (stack.length) {
+    const node = stack.pop();
+    if (node < 0) { onPath[source.frame[~node]]--; continue; }
+    const frame = source.frame[node];
+    if (node !== 0) {
+      self[frame] += source.self[node];
+      if (onPath[frame]++ === 0) total[frame] += source.total[node];
+      stack.push(~node);
+    }
+    for (let i = source.childStart[node]; i < source.childEnd(node); i++) stack.push(i);
+  }
+  const rows = [];
+  for (let frame = 0; frame < names.length; frame++) {
+    if (total[frame] === 0) continue;
+    if (picked.size && !picked.has(kindOf[frame])) continue;
+    if (search.frames && !search.frames[frame]) continue;
+    rows.push({ frame, self: self[frame], total: total[frame], name: names[frame], kind: data.kinds[kindOf[frame]].label });
+  }
+  return { rows, whole: source.total[top], top };
+}
+
+function compareRows(a, b) {
+  const key = sort.column;
+  const order = typeof a[key] === 'string' ? (a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0) : a[key] - b[key];
+  return (sort.down ? -order : order) || b.self - a.self || b.total - a.total || frameRank[a.frame] - frameRank[b.frame];
+}
+
+function cell(text, className, part) {
+  const td = document.createElement('td');
+  td.textContent = text;
+  if (className) td.className = className;
+  if (part !== undefined) td.style.setProperty('--part', (100 * part).toFixed(1) + '%');
+  return td;
+}
+
+function renderTable() {
+  const { rows, whole, top } = methodRows();
+  rows.sort(compareRows);
+  const what = top === 0 ? 'the whole profile' : names[forward.frame[top]];
+  $('tableCaption').textContent = `${formatCount(rows.length)} methods of ${what}, ${formatCount(whole)} samples` +
+    (search.frames ? ', those that match the search' : '') + (picked.size ? ', of the kinds picked in the legend' : '');
+  $('tableHead').replaceChildren(...COLUMNS.map((column) => {
+    const th = document.createElement('th');
+    const button = document.createElement('button');
+    th.scope = 'col';
+    if (column.isText) th.className = 'text';
+    if (column.by === sort.column) th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
+    button.textContent = column.label;
+    button.addEventListener('click', () => {
+      sort = { column: column.by, down: sort.column === column.by ? !sort.down : !column.isText };
+      renderTable();
+      saveState(false);
+      $('tableHead').children[COLUMNS.indexOf(column)].firstChild.focus();
+    });
+    th.append(button);
+    return th;
+  }));
+  $('tableBody').replaceChildren(...rows.slice(0, rowsShown).map((row) => {
+    const tr = document.createElement('tr');
+    const kind = cell('', 'text');
+    const name = cell('', 'text wide');
+    const button = document.createElement('button');
+    kind.append(swatch(kindOf[row.frame]), row.kind);
+    button.className = 'name';
+    button.textContent = kindOf[row.frame] === KIND_HIDDEN ? '(hidden)' : row.name;
+    button.title = 'Show in the graph';
+    button.addEventListener('click', () => { changeSearch(row.name, false); setView('graph'); nextMatch(1); canvas.focus(); });
+    button.addEventListener('contextmenu', (event) => openMenu(event, row.name));
+    name.append(button);
+    tr.append(
+      cell(formatPercent(row.self, whole), 'bar', row.self / whole), cell(formatCount(row.self)),
+      cell(formatPercent(row.total, whole), 'bar', row.total / whole), cell(formatCount(row.total)), kind, name);
+    return tr;
+  }));
+  $('moreRows').hidden = rows.length <= rowsShown;
+  $('moreRows').textContent = `Show ${formatCount(Math.min(ROWS_STEP, rows.length - rowsShown))} more of ${formatCount(rows.length)}`;
+}
+
+const TREE_STEP = 100;
+
+function childrenByWeight(node) {
+  const children = [];
+  for (let i = graph.childStart[node]; i < graph.childEnd(node); i++) children.push(i);
+  return children.sort((a, b) => graph.total[b] - graph.total[a] || a - b);
+}
+
+function treeRow(node, position, size) {
+  const tr = document.createElement('tr');
+  const level = graph.depth[node] - graph.depth[zoom] + 1;
+  const hasChildren = graph.childEnd(node) > graph.childStart[node];
+  const name = cell('', 'text wide');
+  const twist = document.createElement('span');
+  const label = document.createElement('span');
+  tr.setAttribute('role', 'row');
+  tr.setAttribute('aria-level', level);
+  tr.setAttribute('aria-posinset', position);
+  tr.setAttribute('aria-setsize', size);
+  if (hasChildren) tr.setAttribute('aria-expanded', 'false');
+  tr.tabIndex = -1;
+  tr.node = node;
+  if (search.frames && search.frames[graph.frame[node]]) tr.className = 'match';
+  twist.className = 'twist';
+  twist.setAttribute('aria-hidden', 'true');
+  twist.textContent = hasChildren ? '\u25b8' : '';
+  label.className = 'name';
+  label.textContent = nodeName(node);
+  name.style.setProperty('--level', level - 1);
+  name.append(twist, swatch(kindOf[graph.frame[node]]), label);
+  const kind = document.createElement('span');
+  kind.className = 'muted';
+  kind.textContent = '  ' + (node === 0 ? '' : kindLabel(node));
+  name.append(kind);
+  tr.append(cell(formatPercent(graph.total[node], graph.total[zoom]), 'bar', graph.total[node] / graph.total[zoom]),
+    cell(formatCount(graph.total[node])), cell(formatCount(graph.self[node])), name);
+  for (const td of tr.cells) td.setAttribute('role', 'gridcell');
+  return tr;
+}
+
+// Rows for children[from...], at most TREE_STEP, and one that brings the rest.
+function childRows(children, from) {
+  const rows = children.slice(from, from + TREE_STEP).map((child, i) => treeRow(child, from + i + 1, children.length));
+  const rest = children.length - from - TREE_STEP;
+  if (rest > 0) {
+    const more = treeRow(children[from + TREE_STEP], from + TREE_STEP + 1, children.length);
+    more.removeAttribute('aria-expanded');
+    more.querySelector('.name').textContent = `${formatCount(rest)} more`;
+    more.more = () => { const fresh = childRows(children, from + TREE_STEP); more.replaceWith(...fresh); focusRow(fresh[0]); };
+    rows.push(more);
+  }
+  return rows;
+}
+
+function expandRow(row) {
+  if (row.more) { row.more(); return; }
+  if (row.getAttribute('aria-expanded') !== 'false') return;
+  row.setAttribute('aria-expanded', 'true');
+  row.querySelector('.twist').textContent = '\u25be';
+  row.after(...childRows(childrenByWeight(row.node), 0));
+}
+
+function collapseRow(row) {
+  const level = Number(row.ariaLevel || row.getAttribute('aria-level'));
+  row.setAttribute('aria-expanded', 'false');
+  row.querySelector('.twist').textContent = '\u25b8';
+  while (row.nextSibling && Number(row.nextSibling.getAttribute('aria-level')) > level) row.nextSibling.remove();
+}
+
+function focusRow(row) {
+  if (!row) return;
+  for (const other of $('treeBody').querySelectorAll('tr[tabindex="0"]')) other.tabIndex = -1;
+  row.tabIndex = 0;
+  row.focus();
+}
+
+function renderTree() {
+  const top = treeRow(zoom, 1, 1);
+  $('treeBody').replaceChildren(top);
+  top.tabIndex = 0;
+  // Open along the hot path to where it forks.
+  let row = top;
+  for (let steps = 0; row && steps < 200; steps++) {
+    expandRow(row);
+    const next = row.nextSibling;
+    row = next && graph.total[next.node] >= 0.6 * graph.total[row.node] ? next : null;
+  }
+}
+
+function renderSheets() {
+  if (view === 'table') { rowsShown = ROWS_STEP; renderTable(); }
+  if (view === 'tree') renderTree();
+}
+
+$('moreRows').addEventListener('click', () => { rowsShown += ROWS_STEP; renderTable(); });
+$('treeBody').addEventListener('click', (event) => {
+  const row = event.target.closest('tr');
+  if (!row) return;
+  if (row.getAttribute('aria-expanded') === 'true') collapseRow(row);
+  else expandRow(row);
+  focusRow(row.isConnected ? row : null);
+});
+$('treeBody').addEventListener('contextmenu', (event) => {
+  const row = event.target.closest('tr');
+  if (row && !row.more) openMenu(event, nodeName(row.node), row.node);
+});
+
+function treeKey(event, row) {
+  const isOpen = row.getAttribute('aria-expanded');
+  const level = Number(row.getAttribute('aria-level'));
+  switch (event.key) {
+    case 'ArrowDown': focusRow(row.nextSibling); break;
+    case 'ArrowUp': focusRow(row.previousSibling); break;
+    case 'Home': focusRow($('treeBody').firstChild); break;
+    case 'End': focusRow($('treeBody').lastChild); break;
+    case 'ArrowRight':
+      if (isOpen === 'true') focusRow(row.nextSibling);
+      else expandRow(row);
+      break;
+    case 'ArrowLeft':
+      if (isOpen === 'true') { collapseRow(row); break; }
+      for (let at = row.previousSibling; at; at = at.previousSibling)
+        if (Number(at.getAttribute('aria-level')) < level) { focusRow(at); break; }
+      break;
+    case 'Enter':
+      if (row.more) row.more();
+      else { const { node } = row; zoomTo(node); setView('graph'); canvas.focus(); }
+      break;
+    default: return false;
+  }
+  return true;
+}

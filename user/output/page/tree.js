@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The call tree: decoding the profile, and turning it round for the view of callers.
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const $ = (id) => document.getElementById(id);
+
+// ---- the call tree ------------------------------------------------------------------------
+
+const KIND_HIDDEN = 8;
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const digitOf = new Uint8Array(128);
+for (let i = 0; i < DIGITS.length; i++) digitOf[DIGITS.charCodeAt(i)] = i;
+
+const names = data.names;
+const kindOf = Uint8Array.from(data.frameKinds, (c) => digitOf[c.charCodeAt(0)]);
+const shadeOf = Uint8Array.from(data.frameShades, (c) => digitOf[c.charCodeAt(0)]);
+const { rootFrame } = data;
+
+// Numbers of html.c: 5-bit groups, least first, 32 added to all but the last.
+function makeReader(text) {
+  let at = 0;
+  return {
+    more: () => at < text.length,
+    number() {
+      let value = 0;
+      for (let unit = 1; ; unit *= 32) {
+        const digit = digitOf[text.charCodeAt(at++)];
+        value += (digit & 31) * unit;
+        if (digit < 32) return value;
+      }
+    },
+  };
+}
+
+// Nodes by level: those of one depth are neighbours and sorted by x, and so are the children of
+// one node. Node 0 is the root. x, total and self are in samples.
+class Graph {
+  constructor(levels, isReversed) {
+    const count = levels.reduce((sum, level) => sum + level.frame.length, 0);
+    this.isReversed = isReversed;
+    this.count = count;
+    this.frame = new Uint32Array(count);
+    this.parent = new Uint32Array(count);
+    this.depth = new Uint16Array(count);
+    this.x = new Float64Array(count);
+    this.total = new Float64Array(count);
+    this.self = new Float64Array(count);
+    this.hidden = new Uint32Array(count);
+    this.childStart = new Uint32Array(count + 1);
+    this.rowStart = [0];
+    let start = 0;
+    let before = 0;
+    for (let depth = 0; depth < levels.length; depth++) {
+      const level = levels[depth];
+      this.frame.set(level.frame, start);
+      this.total.set(level.total, start);
+      this.self.set(level.self, start);
+      if (level.hidden) this.hidden.set(level.hidden, start);
+      for (let i = 0; i < level.frame.length; i++) {
+        this.depth[start + i] = depth;
+        this.parent[start + i] = before + (level.parent[i] || 0);
+      }
+      before = start;
+      start += level.frame.length;
+      this.rowStart.push(start);
+    }
+    this.linkChildren();
+  }
+
+  linkChildren() {
+    let child = 1;
+    for (let node = 0; node < this.count; node++) {
+      let x = this.x[node];
+      this.childStart[node] = child;
+      while (child < this.count && this.parent[child] === node) {
+        this.x[child] = x;
+        x += this.total[child++];
+      }
+    }
+    this.childStart[this.count] = child;
+  }
+
+  childEnd(node) { return this.childStart[node + 1]; }
+
+  // First node of [start, end) whose right edge lies right of x.
+  firstEndingAfter(start, end, x) {
+    while (start < end) {
+      const middle = (start + end) >>> 1;
+      if (this.x[middle] + this.total[middle] > x) end = middle;
+      else start = middle + 1;
+    }
+    return start;
+  }
+
+  firstStartingAt(start, end, x) {
+    while (start < end) {
+      const middle = (start + end) >>> 1;
+      if (this.x[middle] >= x) end = middle;
+      else start = middle + 1;
+    }
+    return start;
+  }
+
+  // Per depth below `node` the range of its nodes: ranges[i] = [start, end) at depth(node) + i.
+  rangesBelow(node) {
+    const ranges = [];
+    let start = node;
+    let end = node + 1;
+    while (start < end) {
+      ranges.push([start, end]);
+      const next = this.childStart[start];
+      end = this.childStart[end];
+      start = next;
+    }
+    return ranges;
+  }
+
+  path(node) {
+    const path = [];
+    for (; node !== 0; node = this.parent[node]) path.push(node);
+    return path.reverse();
+  }
+
+  findChild(node, hash) {
+    for (let i = this.childStart[node]; i < this.childEnd(node); i++)
+      if (frameHash(this.frame[i]) === hash) return i;
+    return -1;
+  }
+}
+
+function decodeGraph() {
+  const levels = [{ frame: [rootFrame], parent: [0], total: [data.samples], self: [data.rootSelf], hidden: [0] }];
+  const open = [0]; // index within its level of the node last seen at each depth
+  const reader = makeReader(data.tree);
+  let depth = 0;
+  while (reader.more()) {
+    const frame = reader.number();
+    depth += 1 - reader.number();
+    const self = reader.number();
+    const level = levels[depth] ||= { frame: [], parent: [], total: [], self: [], hidden: [] };
+    open[depth] = level.frame.length;
+    level.frame.push(frame);
+    level.parent.push(open[depth - 1]);
+    level.self.push(self);
+    level.total.push(self);
+    level.hidden.push(kindOf[frame] === KIND_HIDDEN ? reader.number() : 0);
+  }
+  for (let d = levels.length - 1; d > 0; d--) {
+    const above = levels[d - 1].total;
+    const { parent, total } = levels[d];
+    if (d > 1) for (let i = 0; i < parent.length; i++) above[parent[i]] += total[i];
+  }
+  return new Graph(levels, false);
+}
+
+// Callers: stacks from the leaf up. Each level groups the places of the level before by the frame
+// that called them. What weighs less than a pixel of a large screen is left out of big profiles.
+function reverseGraph(forward) {
+  let work = 0;
+  let places = [];
+  for (let node = 1; node < forward.count; node++) {
+    if (forward.self[node] === 0) continue;
+    places.push({ node, weight: forward.self[node], group: 0 });
+    work += forward.depth[node];
+  }
+  const cut = work > 1500000 ? forward.total[0] / 10000 : 0;
+  const levels = [{ frame: [rootFrame], parent: [0], total: [forward.total[0]], self: [forward.self[0]] }];
+  while (places.length) {
+    const frameOf = (place) => forward.frame[place.node];
+    places.sort((a, b) => a.group - b.group || frameRank[frameOf(a)] - frameRank[frameOf(b)]);
+    const level = { frame: [], parent: [], total: [], self: [] };
+    const next = [];
+    for (let i = 0; i < places.length;) {
+      let end = i;
+      let total = 0;
+      let self = 0;
+      const { group } = places[i];
+      const frame = frameOf(places[i]);
+      while (end < places.length && places[end].group === group && frameOf(places[end]) === frame) {
+        total += places[end].weight;
+        if (forward.depth[places[end].node] === 1) self += places[end].weight;
+        end++;
+      }
+      if (total >= cut) {
+        for (let k = i; k < end; k++) {
+          const place = places[k];
+          if (forward.depth[place.node] === 1) continue;
+          next.push({ node: forward.parent[place.node], weight: place.weight, group: level.frame.length });
+        }
+        level.frame.push(frame);
+        level.parent.push(group);
+        level.total.push(total);
+        level.self.push(self);
+      }
+      i = end;
+    }
+    if (level.frame.length) levels.push(level);
+    places = next;
+  }
+  return new Graph(levels, true);
+}
+
+const frameRank = new Uint32Array(names.length);
+Array.from(names.keys())
+  .sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : kindOf[a] - kindOf[b]))
+  .forEach((frame, rank) => { frameRank[frame] = rank; });
+
+// Steps of the zoom path in the address: short, and the same when the page is made again.
+const hashes = new Map();
+function frameHash(frame) {
+  let hash = hashes.get(frame);
+  if (hash !== undefined) return hash;
+  hash = 2166136261 ^ kindOf[frame];
+  for (let i = 0; i < names[frame].length; i++) hash = Math.imul(hash ^ names[frame].charCodeAt(i), 16777619);
+  hash = (hash >>> 0).toString(36);
+  hashes.set(frame, hash);
+  return hash;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is in view and how it is drawn. The canvas is as large as what is visible of it, each row is
+// searched for its first visible frame, and runs of frames below half a pixel become one bar, so
+// the cost of a redraw follows the pixels and not the profile.
+
+// ---- state --------------------------------------------------------------------------------
+
+const forward = decodeGraph();
+let reversed = null;
+let graph = forward;
+const totalSamples = forward.total[0];
+let zoom = 0;          // node that fills the width
+let span = [0, totalSamples]; // samples in view; within the zoomed node
+let ranges = [];       // of the zoomed node, per depth
+let ancestors = [];
+let focus = 0;         // node the keyboard is on
+let hover = -1;
+let view = 'graph';
+let isIcicle = false;
+const picked = new Set(); // kinds to highlight; empty = all
+let sort = { column: 'self', down: true };
+const search = { text: '', isRegex: false, frames: null, before: null, list: [], at: -1 };
+
+const formatCount = (value) => value.toLocaleString('en-US');
+const formatPercent = (part, whole) => (whole ? (100 * part / whole).toFixed(2) : '0.00') + ' %';
+const formatSeconds = (samples) => {
+  const seconds = samples / data.hz;
+  return (seconds >= 100 ? seconds.toFixed(0) : seconds.toFixed(2)) + ' s';
+};
+const kindLabel = (node) => data.kinds[kindOf[graph.frame[node]]].label;
+
+function nodeName(node) {
+  if (node === 0) return graph.isReversed ? 'all (callers)' : 'all';
+  const frame = graph.frame[node];
+  if (kindOf[frame] === KIND_HIDDEN) return `+ ${formatCount(graph.hidden[node])} hidden`;
+  return names[frame];
+}
+
+function setZoom(node, newSpan) {
+  zoom = node;
+  span = newSpan || [graph.x[node], graph.x[node] + graph.total[node]];
+  ranges = graph.rangesBelow(node);
+  ancestors = [];
+  for (let at = node; at !== 0;) ancestors.unshift(at = graph.parent[at]);
+  $('reset').disabled = node === 0 && span[1] - span[0] >= totalSamples;
+}
+
+// ---- colours ------------------------------------------------------------------------------
+
+const wantsDark = matchMedia('(prefers-color-scheme: dark)');
+let isDark = false;
+let isPrinting = false;
+let palette = [];
+let ink = {};
+
+function mix(hex, other, part) {
+  let out = '#';
+  for (let i = 0; i < 6; i += 2) {
+    const a = parseInt(hex.slice(i, i + 2), 16);
+    const b = parseInt(other.slice(i, i + 2), 16);
+    out += Math.round(a + (b - a) * part).toString(16).padStart(2, '0');
+  }
+  return out;
+}
+
+function applyTheme() {
+  const forced = document.documentElement.dataset.theme;
+  isDark = !isPrinting && (forced ? forced === 'dark' : wantsDark.matches);
+  const background = isDark ? '131316' : 'fbfbfc';
+  palette = data.kinds.map((kind) => {
+    const hexes = (isDark ? kind.dark : kind.light).match(/.{6}/g);
+    return { full: hexes.map((hex) => '#' + hex), dim: hexes.map((hex) => mix(hex, background, 0.72)) };
+  });
+  const style = getComputedStyle(document.documentElement);
+  const pick = (light, dark) => (isDark ? dark : light);
+  ink = {
+    text: pick('#1c1c1f', '#f4f4f5'),
+    match: pick('#a21caf', '#f0abfc'),
+    matchText: pick('#ffffff', '#1c1c1f'),
+    tiny: pick('#c9c9d1', '#3f3f47'),
+    outline: pick('#1c1c1f', '#ffffff'),
+    font: '12px ' + (style.getPropertyValue('font-family') || 'system-ui'),
+  };
+  ink.font = '12px ' + getComputedStyle(document.body).fontFamily;
+  $('theme').textContent = isDark ? 'Light' : 'Dark';
+  renderLegend();
+  requestDraw();
+}
+
+function toggleTheme() {
+  const theme = isDark ? 'light' : 'dark';
+  document.documentElement.dataset.theme = theme;
+  try { localStorage.setItem('jbpf-theme', theme); } catch { /* file:// may have no storage */ }
+  applyTheme();
+  renderSheets();
+}
+
+function swatch(kind) {
+  const box = document.createElement('span');
+  box.className = 'swatch';
+  box.style.background = palette[kind].full[5];
+  return box;
+}
+
+// ---- drawing ------------------------------------------------------------------------------
+
+const ROW = 19;
+const MIN_PX = 0.5;
+const TEXT_MIN_PX = 28;
+const canvas = $('canvas');
+const scroll = $('scroll');
+const context = canvas.getContext('2d', { alpha: true });
+const textWidths = new Map();
+let width = 0;
+let height = 0;
+let drawRequested = false;
+
+function requestDraw() {
+  if (drawRequested) return;
+  drawRequested = true;
+  requestAnimationFrame(() => { drawRequested = false; draw(); });
+}
+
+const rowCount = () => ancestors.length + ranges.length;
+
+// The canvas is never larger than what is visible of it.
+function layOut() {
+  const content = rowCount() * ROW;
+  $('spacer').style.height = content + 'px';
+  width = scroll.clientWidth;
+  height = isPrinting ? Math.min(content, 4000) : Math.min(content, scroll.clientHeight || content);
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.max(1, Math.round(width * ratio));
+  canvas.height = Math.max(1, Math.round(height * ratio));
+  canvas.style.height = height + 'px';
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  requestDraw();
+}
+
+const rowTop = (depth) => (isIcicle ? depth : rowCount() - 1 - depth) * ROW - scroll.scrollTop;
+
+function rowAt(y) {
+  const row = Math.floor((y + scroll.scrollTop) / ROW);
+  return isIcicle ? row : rowCount() - 1 - row;
+}
+
+function textWidth(text) {
+  let known = textWidths.get(text);
+  if (known === undefined) {
+    known = context.measureText(text).width;
+    textWidths.set(text, known);
+  }
+  return known;
+}
+
+// "com.example.shop.Cart.add" -> "Cart.add" when the whole does not fit.
+function shortName(name) {
+  const end = name.search(/[(<]/);
+  const head = end < 0 ? name : name.slice(0, end);
+  const last = head.lastIndexOf('.');
+  const before = last > 0 ? head.lastIndexOf('.', last - 1) : -1;
+  return before < 0 ? name : name.slice(before + 1);
+}
+
+function drawText(node, left, room, y, color) {
+  let text = nodeName(node);
+  if (textWidth(text) > room) {
+    const kind = kindOf[graph.frame[node]];
+    if (kind >= 2 && kind <= 5) text = shortName(text);
+  }
+  const whole = textWidth(text);
+  if (whole > room) {
+    const fit = Math.floor(text.length * (room - 10) / whole);
+    if (fit < 3) return;
+    // Never half of a surrogate pair.
+    const code = text.charCodeAt(fit - 1);
+    text = text.slice(0, code >= 0xd800 && code < 0xdc00 ? fit - 1 : fit) + '\u2026';
+  }
+  context.fillStyle = color;
+  context.fillText(text, left, y + ROW / 2 + 0.5, room);
+}
+
+function drawFrame(node, left, right, y, isAncestor) {
+  const frame = graph.frame[node];
+  const kind = kindOf[frame];
+  const isMatch = search.frames !== null && search.frames[frame] === 1;
+  const isDim = isAncestor || (picked.size > 0 && !picked.has(kind));
+  const wide = right - left;
+  context.fillStyle = isMatch && !isAncestor ? ink.match : palette[kind][isDim ? 'dim' : 'full'][shadeOf[frame]];
+  context.fillRect(left, y, wide > 2.5 ? wide - 1 : wide, ROW - 1);
+  const textLeft = Math.max(left, 0) + 5;
+  const room = Math.min(right, width) - textLeft - 4;
+  if (room >= TEXT_MIN_PX - 9) drawText(node, textLeft, room, y, isMatch && !isAncestor ? ink.matchText : ink.text);
+}
+
+function drawRow(depth, scale) {
+  const y = rowTop(depth);
+  const [start, end] = ranges[depth - ancestors.length];
+  let bar = null; // run of frames too narrow to tell apart
+  const flush = () => {
+    if (!bar) return;
+    context.fillStyle = bar.isMatch ? ink.match : ink.tiny;
+    context.fillRect(bar.left, y, Math.max(bar.right - bar.left, MIN_PX), ROW - 1);
+    bar = null;
+  };
+  for (let node = graph.firstEndingAfter(start, end, span[0]); node < end && graph.x[node] < span[1];) {
+    const left = (graph.x[node] - span[0]) * scale;
+    const right = left + graph.total[node] * scale;
+    if (right - left >= MIN_PX) {
+      flush();
+      drawFrame(node, left, right, y, false);
+      node++;
+      continue;
+    }
+    // Jump half a pixel on; only the last frame that starts within it can be wider than that.
+    let next = Math.max(node + 1, graph.firstStartingAt(node + 1, end, graph.x[node] + MIN_PX / scale));
+    if (next - 1 > node && graph.total[next - 1] * scale >= MIN_PX) next--;
+    const last = (graph.x[next - 1] + graph.total[next - 1] - span[0]) * scale;
+    const isMatch = search.before !== null && search.before[next] > search.before[node];
+    if (bar && (left > bar.right + 1 || isMatch !== bar.isMatch)) flush();
+    if (bar) bar.right = last;
+    else bar = { left, right: last, isMatch };
+    node = next;
+  }
+  flush();
+}
+
+function drawOutline(node, isFocus) {
+  if (node < 0) return;
+  const place = nodeBox(node);
+  if (!place) return;
+  context.strokeStyle = ink.outline;
+  context.lineWidth = isFocus ? 2 : 1;
+  const inset = context.lineWidth / 2;
+  context.strokeRect(place.left + inset, place.top + inset, Math.max(place.right - place.left - 1 - 2 * inset, 1), ROW - 1 - 2 * inset);
+}
+
+// Where a node is drawn, or null when the view does not hold it.
+function nodeBox(node) {
+  const depth = graph.depth[node];
+  const top = rowTop(depth);
+  if (depth < ancestors.length) return ancestors[depth] === node ? { left: 0, right: width, top } : null;
+  const range = ranges[depth - ancestors.length];
+  if (!range || node < range[0] || node >= range[1]) return null;
+  const scale = width / (span[1] - span[0]);
+  const left = (graph.x[node] - span[0]) * scale;
+  const right = left + graph.total[node] * scale;
+  return right < 0 || left > width ? null : { left: Math.max(left, 0), right: Math.min(right, width), top };
+}
+
+function draw() {
+  const begin = performance.now();
+  context.clearRect(0, 0, width, height);
+  if (view !== 'graph' && !isPrinting) return;
+  context.font = ink.font;
+  context.textBaseline = 'middle';
+  const scale = width / Math.max(span[1] - span[0], Number.MIN_VALUE);
+  const a = rowAt(0);
+  const b = rowAt(height - 1);
+  const first = Math.max(0, Math.min(a, b));
+  const last = Math.min(rowCount() - 1, Math.max(a, b));
+  for (let depth = first; depth <= last; depth++) {
+    if (depth < ancestors.length) drawFrame(ancestors[depth], 0, width, rowTop(depth), true);
+    else drawRow(depth, scale);
+  }
+  if (hover !== focus) drawOutline(hover, false);
+  if (document.activeElement === canvas || focus !== zoom) drawOutline(focus, true);
+  canvas.dataset.drawMs = (performance.now() - begin).toFixed(2);
+  if (!canvas.dataset.firstPaintMs) canvas.dataset.firstPaintMs = performance.now().toFixed(0);
+}
+
+function hitTest(x, y) {
+  const depth = rowAt(y);
+  if (depth < 0 || depth >= rowCount()) return -1;
+  if (depth < ancestors.length) return ancestors[depth];
+  const [start, end] = ranges[depth - ancestors.length];
+  const sample = span[0] + x / width * (span[1] - span[0]);
+  const node = graph.firstEndingAfter(start, end, sample);
+  return node < end && graph.x[node] <= sample ? node : -1;
+}
+
+// ---- what the page says about a frame -------------------------------------------------------
+
+function factsOf(node) {
+  const facts = [
+    ['Kind', node === 0 ? 'whole profile' : kindLabel(node)],
+    ['Samples', formatCount(graph.total[node])],
+    ['Of all', formatPercent(graph.total[node], totalSamples)],
+  ];
+  if (zoom !== 0) facts.push(['Of view', formatPercent(graph.total[node], graph.total[zoom])]);
+  if (!graph.isReversed) facts.push(['Self', `${formatCount(graph.self[node])} (${formatPercent(graph.self[node], totalSamples)})`]);
+  if (data.hz) facts.push(['CPU time', formatSeconds(graph.total[node])]);
+  return facts;
+}
+
+function addFacts(list, facts) {
+  for (const [key, value] of facts) {
+    const dt = document.createElement('dt');
+    const dd = document.createElement('dd');
+    dt.textContent = key;
+    dd.textContent = value;
+    list.append(dt, dd);
+  }
+}
+
+function showTip(node, x, y) {
+  const tip = $('tip');
+  if (node < 0) { tip.hidden = true; return; }
+  const name = document.createElement('div');
+  name.className = 'name';
+  name.textContent = nodeName(node);
+  const list = document.createElement('dl');
+  addFacts(list, factsOf(node));
+  tip.replaceChildren(name, list);
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + 'px';
+  tip.style.top = (y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18) + 'px';
+}
+
+function describe(node) {
+  const name = document.createElement('span');
+  name.className = 'name';
+  name.textContent = nodeName(node);
+  const facts = document.createElement('span');
+  facts.className = 'muted';
+  facts.textContent = '  ' + factsOf(node).map(([key, value]) => (key === 'Kind' ? value : `${key.toLowerCase()} ${value}`)).join(', ');
+  $('detailsText').replaceChildren(name, facts);
+}
+
+// ---- moving around ------------------------------------------------------------------------
+
+function setFocus(node) {
+  focus = node;
+  describe(node);
+  const box = nodeBox(node);
+  if (box && height > 0) {
+    if (box.top < 0) scroll.scrollTop += box.top - ROW;
+    else if (box.top + ROW > height) scroll.scrollTop += box.top + ROW - height + ROW;
+  }
+  requestDraw();
+}
+
+// Rows around the zoomed frame come into view: its callers at the root's side.
+function scrollToZoom() {
+  const rows = Math.max(0, ancestors.length - 3) * ROW;
+  scroll.scrollTop = isIcicle ? rows : rowCount() * ROW - height - rows;
+}
+
+function zoomTo(node, record = true) {
+  setZoom(node);
+  focus = node;
+  layOut();
+  scrollToZoom();
+  describe(node);
+  updateMatches();
+  renderSheets();
+  if (record) saveState(true);
+}
+
+function zoomSpan(center, factor) {
+  const from = graph.x[zoom];
+  const whole = graph.total[zoom];
+  const size = Math.min(whole, Math.max((span[1] - span[0]) * factor, Math.min(1, whole)));
+  if (size >= whole && factor > 1 && zoom !== 0 && span[1] - span[0] >= whole) { zoomTo(graph.parent[zoom]); return; }
+  const part = (center - span[0]) / (span[1] - span[0]);
+  const start = Math.max(from, Math.min(center - part * size, from + whole - size));
+  setZoom(zoom, [start, start + size]);
+  requestDraw();
+  saveState(false);
+}
+
+function pan(samples) {
+  const from = graph.x[zoom];
+  const size = span[1] - span[0];
+  const start = Math.max(from, Math.min(span[0] + samples, from + graph.total[zoom] - size));
+  setZoom(zoom, [start, start + size]);
+  requestDraw();
+  saveState(false);
+}
+
+function heaviestChild(node) {
+  let best = -1;
+  for (let i = graph.childStart[node]; i < graph.childEnd(node); i++)
+    if (best < 0 || graph.total[i] > graph.total[best]) best = i;
+  return best;
+}
+
+function walk(direction) {
+  const depth = graph.depth[focus];
+  if (direction === 'parent') {
+    if (focus !== 0) setFocus(graph.parent[focus]);
+  } else if (direction === 'child') {
+    // Along the zoomed path while above it.
+    const child = depth + 1 < ancestors.length ? ancestors[depth + 1] : depth + 1 === ancestors.length ? zoom : heaviestChild(focus);
+    if (child >= 0) setFocus(child);
+  } else {
+    const range = ranges[depth - ancestors.length];
+    const node = focus + (direction === 'next' ? 1 : -1);
+    if (range && node >= range[0] && node < range[1]) setFocus(node);
+  }
+}
+
+function setView(name, record = true) {
+  view = name;
+  for (const [id, tab] of [['graph', 'viewGraph'], ['table', 'viewTable'], ['tree', 'viewTree']]) {
+    $(id).hidden = id !== name;
+    $(tab).setAttribute('aria-selected', id === name);
+    $(tab).tabIndex = id === name ? 0 : -1;
+  }
+  if (name === 'graph') { layOut(); scrollToZoom(); }
+  renderSheets();
+  showTip(-1);
+  if (record) saveState(true);
+}
+
+function setReverse(on, record = true) {
+  if (on && !reversed) reversed = reverseGraph(forward);
+  graph = on ? reversed : forward;
+  $('reverse').setAttribute('aria-pressed', on);
+  hover = -1;
+  runSearch();
+  if (record) zoomTo(0);
+}
+
+function setIcicle(on) {
+  isIcicle = on;
+  $('icicle').setAttribute('aria-pressed', on);
+  scrollToZoom();
+  requestDraw();
+}
