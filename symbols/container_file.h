@@ -37,4 +37,15 @@ int container_file_open(int root_fd, const char *path, const struct container_fi
 int container_library_open(int root_fd, const char *path, const struct container_file_rules *rules,
 			   struct stat *st_out);
 
+/*
+ * Opens for reading what an O_PATH descriptor stands for, after checking the rules. A device node
+ * is never opened: a container may create any (CAP_MKNOD), and opening some of them acts on the
+ * host. `path_fd` stays the caller's. fd or -errno as above.
+ */
+int container_file_reopen(int path_fd, const struct container_file_rules *rules,
+			  struct stat *st_out);
+
+/* O_PATH descriptor of `path` inside the root, symlinks followed; nothing is checked. fd or -errno. */
+int container_path_open(int root_fd, const char *path);
+
 #endif
