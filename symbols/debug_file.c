@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where the symbols of stripped programs are; see debug_file.h. */
+#include "symbols/debug_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/container_file.h"
+#include "user/util/cleanup.h"
+
+#define DEBUG_FILE_PACKED_MAX_BYTES (16u << 20)
+#define DEBUG_FILE_UNPACK_STEP	    (256u * 1024)
+#define DEBUG_FILE_XZ_MEMORY_BYTES  (80u << 20) /* what "xz -9" needs to unpack, and some */
+#define DEBUG_FILE_LINK_MAX_BYTES   4096u
+
+static int unpack_grow(uint8_t **bytes, size_t *cap, size_t max_bytes)
+{
+	size_t want = *cap + DEBUG_FILE_UNPACK_STEP + *cap / 2;
+	uint8_t *grown;
+
+	if (*cap >= max_bytes)
+		return -E2BIG;
+	want = want < max_bytes ? want : max_bytes;
+	grown = realloc(*bytes, want);
+	if (!grown)
+		return -ENOMEM;
+	*bytes = grown;
+	*cap = want;
+	return 0;
+}
+
+int debug_file_unpack(const void *packed, size_t packed_len, size_t max_bytes, uint8_t **out,
+		      size_t *len_out)
+{
+	__cleanup_free uint8_t *bytes = NULL;
+	lzma_stream stream = LZMA_STREAM_INIT;
+	lzma_ret ret = LZMA_OK;
+	size_t cap = 0;
+	int err = 0;
+
+	if (lzma_stream_decoder(&stream, DEBUG_FILE_XZ_MEMORY_BYTES, 0) != LZMA_OK)
+		return -ENOMEM;
+	stream.next_in = packed;
+	stream.avail_in = packed_len;
+	while (ret == LZMA_OK) {
+		if (stream.avail_out == 0) {
+			err = unpack_grow(&bytes, &cap, max_bytes);
+			if (err)
+				break;
+			stream.next_out = bytes + stream.total_out;
+			stream.avail_out = cap - (size_t)stream.total_out;
+		}
+		ret = lzma_code(&stream, LZMA_FINISH);
+	}
+	if (!err && ret != LZMA_STREAM_END)
+		err = ret == LZMA_MEM_ERROR ? -ENOMEM : -EBADMSG;
+	if (!err) {
+		*out = take_ptr(bytes);
+		*len_out = (size_t)stream.total_out;
+	}
+	lzma_end(&stream);
+	return err;
+}
+
+const char *debug_file_link_name(const char *bytes, size_t len)
+{
+	size_t name_len = strnlen(bytes, len);
+
+	if (name_len == 0 || name_len == len || name_len > NAME_MAX || strchr(bytes, '/') ||
+	    strcmp(bytes, ".") == 0 || strcmp(bytes, "..") == 0)
+		return NULL;
+	return bytes;
+}
+
+static int debug_file_add_mini(const struct elf_file *file, struct elf_symtab_builder *builder)
+{
+	const struct elf_section *section = elf_file_section(file, ".gnu_debugdata");
+	__cleanup_free char *packed = NULL;
+	__cleanup_free uint8_t *bytes = NULL;
+	struct elf_file mini;
+	size_t packed_len, len;
+	int err;
+
+	if (!section || section->size > DEBUG_FILE_PACKED_MAX_BYTES)
+		return -ENOENT;
+	err = elf_file_section_bytes(file, section, DEBUG_FILE_PACKED_MAX_BYTES, &packed,
+				     &packed_len);
+	if (!err)
+		err = debug_file_unpack(packed, packed_len, DEBUG_FILE_MINI_MAX_BYTES, &bytes,
+					&len);
+	if (err)
+		return err;
+	err = elf_file_open_bytes(bytes, len, &mini);
+	if (!err)
+		err = elf_symtab_builder__add(builder, &mini);
+	elf_file_release(&mini);
+	return err;
+}
+
+/* One candidate path in one root. 0 when it was the right file and has been added. */
+static int debug_file_try(int root_fd, const char *path, const struct build_id *id,
+			  struct elf_symtab_builder *builder)
+{
+	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
+	struct build_id found = { .len = 0 };
+	struct elf_file file;
+	int err;
+
+	if (root_fd < 0)
+		return -ENOENT;
+
+	__cleanup_fd int fd = container_library_open(root_fd, path, &rules, NULL);
+
+	if (fd < 0)
+		return fd;
+	err = elf_file_open_fd(fd, &file);
+	if (!err)
+		err = build_id_read(&file, &found);
+	if (!err && !build_id_equal(&found, id))
+		err = -ENOENT;
+	if (!err)
+		err = elf_symtab_builder__add(builder, &file);
+	elf_file_release(&file);
+	return err;
+}
+
+static int debug_file_try_roots(const struct debug_file_roots *roots, const char *path,
+				const struct build_id *id, struct elf_symtab_builder *builder)
+{
+	int err = debug_file_try(roots->container_fd, path, id, builder);
+
+	if (err && err != -ENOMEM)
+		err = debug_file_try(roots->host_fd, path, id, builder);
+	return err;
+}
+
+/* gdb's places: beside the program, in .debug beside it, and below /usr/lib/debug. */
+static int debug_file_try_link(const struct elf_file *file, const char *path,
+			       const struct build_id *id, const struct debug_file_roots *roots,
+			       struct elf_symtab_builder *builder)
+{
+	static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s" };
+	const struct elf_section *section = elf_file_section(file, ".gnu_debuglink");
+	const char *slash = strrchr(path, '/');
+	__cleanup_free char *bytes = NULL;
+	const char *name;
+	size_t len;
+	int err = -ENOENT;
+
+	if (!section || !slash || path[0] != '/')
+		return -ENOENT;
+	err = elf_file_section_bytes(file, section, DEBUG_FILE_LINK_MAX_BYTES, &bytes, &len);
+	if (err)
+		return err;
+	name = debug_file_link_name(bytes, len);
+	if (!name)
+		return -ENOENT;
+	err = -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(forms) && err && err != -ENOMEM; i++) {
+		char candidate[PATH_MAX];
+		int dir_len = (int)(slash - path);
+		int written;
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		written = snprintf(candidate, sizeof(candidate), forms[i], dir_len, path, name);
+#pragma GCC diagnostic pop
+		if (written > 0 && (size_t)written < sizeof(candidate))
+			err = debug_file_try_roots(roots, candidate, id, builder);
+	}
+	return err;
+}
+
+int debug_file_add(const struct elf_file *file, const char *path, const struct build_id *id,
+		   const struct debug_file_roots *roots, struct elf_symtab_builder *builder)
+{
+	const struct elf_section *symtab = elf_file_section_of_type(file, SHT_SYMTAB);
+	char id_path[PATH_MAX];
+	int err;
+
+	if (symtab && symtab->size > 0)
+		return 0;
+	err = debug_file_add_mini(file, builder);
+	if (err == 0 || err == -ENOMEM)
+		return err;
+	if (id->len == 0)
+		return 0;
+	err = build_id_debug_path(id, id_path, sizeof(id_path));
+	if (!err)
+		err = debug_file_try_roots(roots, id_path, id, builder);
+	if (err && err != -ENOMEM)
+		err = debug_file_try_link(file, path, id, roots, builder);
+	return err == -ENOMEM ? err : 0;
+}
