@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Interned canonical names; see names.h. */
+#include "symbols/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/demangle.h"
+#include "symbols/java_name.h"
+#include "symbols/procmaps.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+#include "user/util/strtab.h"
+
+struct names {
+	struct strtab *texts;
+	struct strtab *mangled; /* raw names; id -> demangled[id] */
+	uint32_t *demangled;
+	size_t demangled_cap;
+	struct strbuf scratch;
+	bool keep_parameters;
+	bool is_full; /* and said so */
+};
+
+static int names_make_tables(struct names *names)
+{
+	names->texts = strtab__new();
+	names->mangled = strtab__new();
+	return names->texts && names->mangled ? 0 : -ENOMEM;
+}
+
+static void names_free_tables(struct names *names)
+{
+	strtab__free(names->texts);
+	strtab__free(names->mangled);
+}
+
+int names__new(bool keep_parameters, struct names **out)
+{
+	struct names *names = calloc(1, sizeof(*names));
+
+	if (!names || names_make_tables(names)) {
+		names__free(names);
+		return -ENOMEM;
+	}
+	names->keep_parameters = keep_parameters;
+	*out = names;
+	return 0;
+}
+
+void names__free(struct names *names)
+{
+	if (!names)
+		return;
+	names_free_tables(names);
+	free(names->demangled);
+	strbuf_release(&names->scratch);
+	free(names);
+}
+
+int names__reset(struct names *names)
+{
+	struct names old = *names;
+
+	if (names_make_tables(names)) {
+		names_free_tables(names);
+		names->texts = old.texts;
+		names->mangled = old.mangled;
+		return -ENOMEM;
+	}
+	names_free_tables(&old);
+	names->is_full = false;
+	return 0;
+}
+
+static size_t names_table_bytes(const struct names *names)
+{
+	return strtab__bytes(names->texts) + strtab__bytes(names->mangled);
+}
+
+int names__plain(struct names *names, const char *text, size_t len, uint32_t *id_out)
+{
+	static const char full[] = "[too many names]";
+
+	if (names_table_bytes(names) >= NAMES_MAX_BYTES) {
+		*id_out = strtab__find(names->texts, text, len);
+		if (*id_out != STRTAB_NONE)
+			return 0;
+		if (!names->is_full)
+			pr_warn("symbols: more than %u MiB of names, new ones are not kept\n",
+				NAMES_MAX_BYTES >> 20);
+		names->is_full = true;
+		text = full;
+		len = sizeof(full) - 1;
+	}
+	return strtab__intern(names->texts, text, len, id_out);
+}
+
+/* demangled[raw_id] = id */
+static int names_remember(struct names *names, uint32_t raw_id, uint32_t id)
+{
+	if (raw_id >= names->demangled_cap) {
+		size_t cap = raw_id < 512 ? 1024 : (size_t)raw_id * 2;
+		uint32_t *grown = reallocarray(names->demangled, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		names->demangled = grown;
+		names->demangled_cap = cap;
+	}
+	names->demangled[raw_id] = id;
+	return 0;
+}
+
+int names__native(struct names *names, const char *raw, size_t len, uint32_t *id_out)
+{
+	bool is_mangled = len > 2 && raw[0] == '_' && (raw[1] == 'Z' || raw[1] == 'R');
+	uint32_t raw_id = STRTAB_NONE;
+	int err;
+
+	if (is_mangled)
+		raw_id = strtab__find(names->mangled, raw, len);
+	if (raw_id != STRTAB_NONE) {
+		*id_out = names->demangled[raw_id];
+		return 0;
+	}
+	strbuf_clear(&names->scratch);
+	err = demangle_native(raw, len, names->keep_parameters, &names->scratch);
+	if (!err)
+		err = names__plain(names, strbuf_str(&names->scratch), names->scratch.len, id_out);
+	if (err || !is_mangled || names->is_full)
+		return err;
+	/* Room first: an id of `mangled` without its answer must never exist. */
+	err = names_remember(names, strtab__count(names->mangled), *id_out);
+	return err ? err : strtab__intern(names->mangled, raw, len, &raw_id);
+}
+
+int names__jit(struct names *names, const char *raw, size_t len, bool is_hotspot, uint32_t *id_out,
+	       enum frame_kind *kind_out)
+{
+	enum frame_kind kind = FRAME_KIND_JIT;
+	int err;
+
+	strbuf_clear(&names->scratch);
+	err = java_name_canonical(raw, len, is_hotspot, names->keep_parameters, &names->scratch,
+				  &kind);
+	if (!err)
+		err = names__plain(names, strbuf_str(&names->scratch), names->scratch.len, id_out);
+	if (!err)
+		*kind_out = kind;
+	return err;
+}
+
+int names__library(struct names *names, const char *path, uint32_t *id_out)
+{
+	const char *base = procmaps_base_name(path);
+	int err;
+
+	if (base[0] == '\0')
+		return names__plain(names, "[unknown]", strlen("[unknown]"), id_out);
+	strbuf_clear(&names->scratch);
+	err = strbuf_putc(&names->scratch, '[');
+	if (!err)
+		err = java_name_canonical_library(base, &names->scratch);
+	if (!err)
+		err = strbuf_putc(&names->scratch, ']');
+	if (err)
+		return err;
+	return names__plain(names, strbuf_str(&names->scratch), names->scratch.len, id_out);
+}
+
+const char *names__text(const struct names *names, uint32_t id)
+{
+	return strtab__get(names->texts, id, NULL);
+}
+
+bool names__is_large(const struct names *names)
+{
+	return names_table_bytes(names) >= NAMES_LARGE_BYTES;
+}
+
+size_t names__bytes(const struct names *names)
+{
+	return sizeof(*names) + names_table_bytes(names) +
+	       names->demangled_cap * sizeof(*names->demangled) + names->scratch.cap;
+}
