@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Shared symbol tables; see object_cache.h. */
+#include "symbols/object_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "symbols/build_id.h"
+#include "symbols/procmaps.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+
+#define OBJECT_CACHE_BUCKETS 1024u
+
+struct object_key {
+	uint64_t device;
+	uint64_t inode;
+	uint64_t size;
+	struct timespec modified;
+	struct timespec changed; /* what the owner cannot set back */
+};
+
+struct object_table {
+	struct object_table *next;
+	struct elf_symtab *symtab;
+	uint64_t hash[2];
+	uint64_t last_use;
+	size_t user_cnt; /* objects */
+};
+
+enum object_state {
+	OBJECT_STATE_NEW = 0,
+	OBJECT_STATE_ELF = 1, /* `table` may have been dropped */
+	OBJECT_STATE_NOT_ELF = 2,
+};
+
+struct object {
+	struct object *next; /* in its bucket */
+	struct object_key key;
+	struct object_table *table;
+	enum object_state state;
+	bool is_hotspot;
+	size_t user_cnt; /* mappings */
+	uint64_t last_use;
+};
+
+struct object_cache {
+	struct object *buckets[OBJECT_CACHE_BUCKETS];
+	struct object_table *tables;
+	size_t object_cnt;
+	size_t table_bytes;
+	size_t max_bytes;
+	uint64_t clock; /* counts uses */
+	uint64_t seed;
+};
+
+struct object_cache *object_cache__new(size_t max_bytes)
+{
+	struct object_cache *cache = calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return NULL;
+	cache->max_bytes = max_bytes ? max_bytes : OBJECT_CACHE_MAX_BYTES;
+	/* Nobody outside shall be able to construct two tables of one hash. */
+	if (getrandom(&cache->seed, sizeof(cache->seed), 0) != sizeof(cache->seed))
+		cache->seed = (uintptr_t)cache;
+	return cache;
+}
+
+static void object_table_put(struct object_cache *cache, struct object_table *table)
+{
+	struct object_table **at = &cache->tables;
+
+	if (!table || --table->user_cnt)
+		return;
+	while (*at != table)
+		at = &(*at)->next;
+	*at = table->next;
+	cache->table_bytes -= elf_symtab__bytes(table->symtab);
+	elf_symtab__free(table->symtab);
+	free(table);
+}
+
+static void object_free(struct object_cache *cache, struct object *object)
+{
+	object_table_put(cache, object->table);
+	free(object);
+	cache->object_cnt--;
+}
+
+void object_cache__free(struct object_cache *cache)
+{
+	if (!cache)
+		return;
+	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS; i++)
+		while (cache->buckets[i]) {
+			struct object *next = cache->buckets[i]->next;
+
+			object_free(cache, cache->buckets[i]);
+			cache->buckets[i] = next;
+		}
+	free(cache);
+}
+
+static struct object **object_bucket(struct object_cache *cache, const struct object_key *key)
+{
+	uint64_t hash = (key->inode ^ key->device << 20) * 0x9e3779b97f4a7c15ull;
+
+	return &cache->buckets[(hash >> 32) % OBJECT_CACHE_BUCKETS];
+}
+
+static bool object_key_equal(const struct object_key *a, const struct object_key *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->modified.tv_sec == b->modified.tv_sec &&
+	       a->modified.tv_nsec == b->modified.tv_nsec &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+/* Forgets the unused object that was used longest ago. */
+static void object_cache_shrink(struct object_cache *cache)
+{
+	struct object **oldest = NULL;
+	struct object *object;
+
+	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS; i++)
+		for (struct object **at = &cache->buckets[i]; *at; at = &(*at)->next)
+			if ((*at)->user_cnt == 0 &&
+			    (!oldest || (*at)->last_use < (*oldest)->last_use))
+				oldest = at;
+	if (!oldest)
+		return;
+	object = *oldest;
+	*oldest = object->next;
+	object_free(cache, object);
+}
+
+struct object *object_cache__get(struct object_cache *cache, const struct stat *st)
+{
+	struct object_key key = {
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.modified = st->st_mtim,
+		.changed = st->st_ctim,
+	};
+	struct object **bucket = object_bucket(cache, &key);
+	struct object *object = *bucket;
+
+	while (object && !object_key_equal(&object->key, &key))
+		object = object->next;
+	if (!object) {
+		if (cache->object_cnt >= OBJECT_CACHE_MAX_OBJECTS)
+			object_cache_shrink(cache);
+		object = calloc(1, sizeof(*object));
+		if (!object)
+			return NULL;
+		object->key = key;
+		object->next = *bucket;
+		*bucket = object;
+		cache->object_cnt++;
+	}
+	object->user_cnt++;
+	object->last_use = ++cache->clock;
+	return object;
+}
+
+void object_cache__put(struct object_cache *cache, struct object *object)
+{
+	if (!object)
+		return;
+	object->user_cnt--;
+	if (object->user_cnt == 0 && cache->object_cnt > OBJECT_CACHE_MAX_OBJECTS)
+		object_cache_shrink(cache);
+}
+
+bool object_needs_load(const struct object *object)
+{
+	return object->state == OBJECT_STATE_NEW ||
+	       (object->state == OBJECT_STATE_ELF && !object->table);
+}
+
+bool object_is_elf(const struct object *object)
+{
+	return object->state == OBJECT_STATE_ELF;
+}
+
+bool object_is_hotspot(const struct object *object)
+{
+	return object->is_hotspot;
+}
+
+static void object_cache_drop_table(struct object_cache *cache, struct object_table *table)
+{
+	size_t left = table->user_cnt;
+
+	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS && left; i++)
+		for (struct object *object = cache->buckets[i]; object && left;
+		     object = object->next)
+			if (object->table == table) {
+				object->table = NULL;
+				object_table_put(cache, table);
+				left--;
+			}
+}
+
+static void object_cache_evict(struct object_cache *cache, const struct object_table *keep)
+{
+	while (cache->table_bytes > cache->max_bytes) {
+		struct object_table *oldest = NULL;
+
+		for (struct object_table *table = cache->tables; table; table = table->next)
+			if (table != keep && (!oldest || table->last_use < oldest->last_use))
+				oldest = table;
+		if (!oldest)
+			return;
+		object_cache_drop_table(cache, oldest);
+	}
+}
+
+/* Takes the symtab over: shares an equal one that is there, or keeps it. NULL: out of memory. */
+static struct object_table *object_cache_share(struct object_cache *cache,
+					       struct elf_symtab *symtab)
+{
+	struct object_table *table = cache->tables;
+	uint64_t hash[2];
+
+	elf_symtab__hash(symtab, cache->seed, hash);
+	while (table && (table->hash[0] != hash[0] || table->hash[1] != hash[1]))
+		table = table->next;
+	if (table) {
+		elf_symtab__free(symtab);
+	} else {
+		table = calloc(1, sizeof(*table));
+		if (!table) {
+			elf_symtab__free(symtab);
+			return NULL;
+		}
+		table->symtab = symtab;
+		table->hash[0] = hash[0];
+		table->hash[1] = hash[1];
+		table->next = cache->tables;
+		cache->tables = table;
+		cache->table_bytes += elf_symtab__bytes(symtab);
+	}
+	table->user_cnt++;
+	table->last_use = ++cache->clock;
+	return table;
+}
+
+static int object_read_symbols(const struct elf_file *file, const char *path,
+			       const struct debug_file_roots *roots, struct elf_symtab **out)
+{
+	struct elf_symtab_builder *builder = NULL;
+	struct build_id id = { .len = 0 };
+	int err = build_id_read(file, &id);
+
+	if (err == -ENOMEM)
+		return err;
+	err = elf_symtab_builder__start(file, &builder);
+	if (!err)
+		err = elf_symtab_builder__add(builder, file);
+	if (!err)
+		err = debug_file_add(file, path, &id, roots, builder);
+	if (!err)
+		err = elf_symtab_builder__finish(builder, out);
+	elf_symtab_builder__free(builder);
+	return err;
+}
+
+static bool object_looks_like_jvm(const char *path)
+{
+	return strncmp(procmaps_base_name(path), "libjvm", strlen("libjvm")) == 0;
+}
+
+int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
+		       const struct debug_file_roots *roots)
+{
+	struct elf_symtab *symtab = NULL;
+	struct elf_file file;
+	int err = elf_file_open_fd(fd, &file);
+
+	if (!err)
+		err = object_read_symbols(&file, path, roots, &symtab);
+	if (!err && object_looks_like_jvm(path))
+		object->is_hotspot = elf_symtab_exports(&file, "gHotSpotVMStructs");
+	elf_file_release(&file);
+	if (err == -ENOEXEC) {
+		object->state = OBJECT_STATE_NOT_ELF;
+		return 0;
+	}
+	if (err)
+		return err;
+	if (elf_symtab__dropped(symtab))
+		pr_debug("symbols: '%s': %zu symbols too many\n", path,
+			 elf_symtab__dropped(symtab));
+	object->table = object_cache_share(cache, symtab);
+	if (!object->table)
+		return -ENOMEM;
+	object->state = OBJECT_STATE_ELF;
+	object_cache_evict(cache, object->table);
+	return 0;
+}
+
+int object_cache__lookup(struct object_cache *cache, struct object *object, uint64_t file_offset,
+			 struct elf_symbol *out)
+{
+	uint64_t address;
+	int err;
+
+	if (object_needs_load(object))
+		return -EAGAIN;
+	if (!object->table)
+		return -ENOENT;
+	object->table->last_use = ++cache->clock;
+	err = elf_symtab__address_of_offset(object->table->symtab, file_offset, &address);
+	return err ? err : elf_symtab__lookup(object->table->symtab, address, out);
+}
+
+size_t object_cache__bytes(const struct object_cache *cache)
+{
+	return sizeof(*cache) + cache->table_bytes + cache->object_cnt * sizeof(struct object);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbol tables of the files that processes map, shared between processes and containers.
+ *
+ * An object is one file (device, inode, size, times). Its table is shared with every object whose
+ * table has the same content, which is how the same library in many images costs memory once. The
+ * content decides, not the build id alone: a container can put any build id on any symbols, and
+ * must not be able to name the frames of another container.
+ *
+ * Objects are kept while processes use them and some time longer; tables are dropped least
+ * recently used first when all together grow past a cap, and read again when they are needed.
+ */
+#ifndef JBPF_SYMBOLS_OBJECT_CACHE_H
+#define JBPF_SYMBOLS_OBJECT_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "symbols/debug_file.h"
+#include "symbols/elf_symtab.h"
+
+#define OBJECT_CACHE_MAX_BYTES	 (24u << 20) /* of tables */
+#define OBJECT_CACHE_MAX_OBJECTS 4096u	     /* unused ones beyond that are forgotten */
+
+struct object_cache;
+struct object;
+
+/* NULL only when memory is short. `max_bytes` 0 = OBJECT_CACHE_MAX_BYTES. */
+struct object_cache *object_cache__new(size_t max_bytes);
+void object_cache__free(struct object_cache *cache); /* NULL is fine */
+
+/* The object of a file, made when new, with one more user. NULL when memory is short. */
+struct object *object_cache__get(struct object_cache *cache, const struct stat *st);
+/* One user less. NULL is fine. */
+void object_cache__put(struct object_cache *cache, struct object *object);
+
+/* Must object_cache__load() be called before the next lookup? */
+bool object_needs_load(const struct object *object);
+/*
+ * Reads the symbols from `fd`. `path` is where the container has it, for debug files. A file that
+ * is no ELF file is remembered as such. 0, -ENOMEM, or an error of reading.
+ */
+int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
+		       const struct debug_file_roots *roots);
+
+/* The function at a byte of the file. 0; -ENOENT; -EAGAIN when it must be loaded (again). */
+int object_cache__lookup(struct object_cache *cache, struct object *object, uint64_t file_offset,
+			 struct elf_symbol *out);
+
+bool object_is_elf(const struct object *object);
+/* A libjvm.so with the tables of HotSpot's Serviceability Agent. */
+bool object_is_hotspot(const struct object *object);
+
+size_t object_cache__bytes(const struct object_cache *cache);
+
+#endif
