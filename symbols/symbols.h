@@ -123,6 +123,12 @@ struct symbols_jit_status {
 void symbols_process__jit_status(const struct symbols_process *process,
 				 struct symbols_jit_status *out);
 
+/*
+ * Call between windows, when no frame is held: once names have grown past a cap it forgets them
+ * with all cached answers, and every frame.name handed out before is void. 0 or -ENOMEM.
+ */
+int symbolizer__trim(struct symbolizer *symbolizer);
+
 /* Memory held by names and tables, in bytes. */
 size_t symbolizer__bytes(const struct symbolizer *symbolizer);
 

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The symbolizer: all processes, the kernel, and the names they share; see symbols.h. */
+#include "symbols/symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/symbols_internal.h"
+#include "symbols/vdso.h"
+#include "user/util/clock.h"
+
+void frame_list_release(struct frame_list *list)
+{
+	free(list->items);
+	*list = (struct frame_list){ 0 };
+}
+
+int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer)
+{
+	if (list->cnt == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 128;
+		struct frame *items = reallocarray(list->items, cap, sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		list->items = items;
+		list->cap = cap;
+	}
+	list->items[list->cnt++] = (struct frame){
+		.name = names__text(names, answer->name),
+		.kind = (enum frame_kind)answer->frame_kind,
+		.is_unknown = answer->is_unknown,
+	};
+	return 0;
+}
+
+int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out)
+{
+	struct symbolizer *symbolizer;
+	int err;
+
+	/* Naming through HotSpot's own tables is not there yet. */
+	if (options->jit == JIT_MODE_VMSTRUCTS)
+		return -ENOTSUP;
+	symbolizer = calloc(1, sizeof(*symbolizer));
+	if (!symbolizer)
+		return -ENOMEM;
+	symbolizer->options = *options;
+	err = names__new(options->keep_parameters, &symbolizer->names);
+	if (!err)
+		err = kallsyms__open(options->proc_fd, &symbolizer->kallsyms);
+	if (!err) {
+		symbolizer->objects = object_cache__new(0);
+		err = symbolizer->objects ? 0 : -ENOMEM;
+	}
+	if (err) {
+		symbolizer__free(symbolizer);
+		return err;
+	}
+	*out = symbolizer;
+	return 0;
+}
+
+void symbolizer__free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
+		while (symbolizer->buckets[i]) {
+			struct symbols_process *process = symbolizer->buckets[i];
+
+			symbolizer->buckets[i] = process->next;
+			symbols_process__free(process);
+		}
+	addr_cache_release(&symbolizer->kernel_answers);
+	object_cache__free(symbolizer->objects);
+	kallsyms__free(symbolizer->kallsyms);
+	elf_symtab__free(symbolizer->vdso);
+	names__free(symbolizer->names);
+	free(symbolizer);
+}
+
+/* Not by exec_id: the runs of one process are in one bucket. */
+static size_t symbolizer_bucket(const struct symbols_process_id *id)
+{
+	uint64_t hash = (id->start_ns ^ (uint64_t)id->pid << 32) * 0x9e3779b97f4a7c15ull;
+
+	return (size_t)(hash >> 40) % SYMBOLIZER_BUCKETS;
+}
+
+static bool symbols_process_id_equal(const struct symbols_process_id *a,
+				     const struct symbols_process_id *b)
+{
+	return a->start_ns == b->start_ns && a->pid == b->pid && a->exec_id == b->exec_id;
+}
+
+bool symbolizer_is_superseded(const struct symbolizer *symbolizer,
+			      const struct symbols_process_id *id)
+{
+	const struct symbols_process *process = symbolizer->buckets[symbolizer_bucket(id)];
+
+	for (; process; process = process->next)
+		if (process->id.start_ns == id->start_ns && process->id.pid == id->pid &&
+		    (int32_t)(process->id.exec_id - id->exec_id) > 0)
+			return true;
+	return false;
+}
+
+const struct elf_symtab *symbolizer_vdso(struct symbolizer *symbolizer)
+{
+	if (!symbolizer->vdso_tried)
+		(void)vdso_load(&symbolizer->vdso); /* without it: "[vdso]" */
+	symbolizer->vdso_tried = true;
+	return symbolizer->vdso;
+}
+
+int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
+			struct symbols_process **out)
+{
+	struct symbols_process **bucket = &symbolizer->buckets[symbolizer_bucket(id)];
+	struct symbols_process *process = *bucket;
+	int err;
+
+	while (process && !symbols_process_id_equal(&process->id, id))
+		process = process->next;
+	if (!process) {
+		err = symbols_process__new(symbolizer, id, &process);
+		if (err)
+			return err;
+		process->next = *bucket;
+		*bucket = process;
+	}
+	*out = process;
+	return 0;
+}
+
+void symbolizer__forget(struct symbolizer *symbolizer, const struct symbols_process_id *id)
+{
+	struct symbols_process **at = &symbolizer->buckets[symbolizer_bucket(id)];
+	struct symbols_process *process;
+
+	while (*at && !symbols_process_id_equal(&(*at)->id, id))
+		at = &(*at)->next;
+	process = *at;
+	if (!process)
+		return;
+	*at = process->next;
+	symbols_process__free(process);
+}
+
+int symbolizer__trim(struct symbolizer *symbolizer)
+{
+	int err;
+
+	if (!names__is_large(symbolizer->names))
+		return 0;
+	err = names__reset(symbolizer->names);
+	if (err)
+		return err;
+	addr_cache_clear(&symbolizer->kernel_answers);
+	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
+		for (struct symbols_process *process = symbolizer->buckets[i]; process;
+		     process = process->next)
+			addr_cache_clear(&process->answers);
+	return 0;
+}
+
+static int symbolizer_kernel_answer(struct symbolizer *symbolizer, uint64_t address,
+				    struct answer *out)
+{
+	static const char unknown[] = "[unknown kernel]";
+	uint64_t now_ns = clock_boot_ns();
+	struct kallsym symbol;
+	uint32_t id;
+	int err = kallsyms__lookup(symbolizer->kallsyms, address, now_ns, &symbol);
+
+	if (err == -ENOMEM)
+		return err;
+	*out = (struct answer){
+		.kind = err ? ANSWER_KIND_MISSING : ANSWER_KIND_FIXED,
+		.frame_kind = FRAME_KIND_KERNEL,
+		.is_unknown = err != 0,
+	};
+	err = err ? names__plain(symbolizer->names, unknown, sizeof(unknown) - 1, &id) :
+		    names__native(symbolizer->names, symbol.name, strlen(symbol.name), &id);
+	out->name = id;
+	return err;
+}
+
+int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips, size_t ip_cnt,
+			       struct frame_list *out)
+{
+	struct addr_cache *answers = &symbolizer->kernel_answers;
+
+	for (size_t i = 0; i < ip_cnt; i++) {
+		uint64_t address = ips[i] - (i > 0 && ips[i] > 0);
+		const struct answer *known = addr_cache_find(answers, address);
+		struct answer answer;
+		int err = 0;
+
+		/* Asked again when it had no name: kallsyms limits what that costs. */
+		if (known && known->kind == ANSWER_KIND_FIXED) {
+			answer = *known;
+		} else {
+			err = symbolizer_kernel_answer(symbolizer, address, &answer);
+			if (!err)
+				addr_cache_put(answers, address, answer);
+		}
+		if (!err)
+			err = frame_list_add(out, symbolizer->names, &answer);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+bool symbols_is_thread_root(const char *name)
+{
+	static const char *const roots[] = { "_start",
+					     "start_thread",
+					     "clone",
+					     "clone3",
+					     "__clone",
+					     "__clone3",
+					     "__clone_internal",
+					     "thread_start",
+					     "thread_start_C",
+					     "_start_c",
+					     "__libc_start_call_main",
+					     "__libc_start_main",
+					     "__libc_start_main_impl",
+					     "libc_start_main_stage2",
+					     "__pthread_start" };
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		if (strcmp(name, roots[i]) == 0)
+			return true;
+	return strncmp(name, "__libc_start_main", strlen("__libc_start_main")) == 0;
+}
+
+size_t symbolizer__bytes(const struct symbolizer *symbolizer)
+{
+	size_t bytes = sizeof(*symbolizer) + names__bytes(symbolizer->names) +
+		       object_cache__bytes(symbolizer->objects) +
+		       kallsyms__bytes(symbolizer->kallsyms) +
+		       addr_cache_bytes(&symbolizer->kernel_answers);
+
+	if (symbolizer->vdso)
+		bytes += elf_symtab__bytes(symbolizer->vdso);
+	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
+		for (const struct symbols_process *process = symbolizer->buckets[i]; process;
+		     process = process->next)
+			bytes += symbols_process_bytes(process);
+	return bytes;
+}

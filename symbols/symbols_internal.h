@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What symbolizer.c and symbols_process.c share; nobody else includes this. */
+#ifndef JBPF_SYMBOLS_INTERNAL_H
+#define JBPF_SYMBOLS_INTERNAL_H
+
+#include "symbols/addr_cache.h"
+#include "symbols/elf_symtab.h"
+#include "symbols/jit_names.h"
+#include "symbols/kallsyms.h"
+#include "symbols/names.h"
+#include "symbols/object_cache.h"
+#include "symbols/procmaps.h"
+#include "symbols/symbols.h"
+
+#define SYMBOLIZER_BUCKETS 4096u
+
+struct symbolizer {
+	struct symbolizer_options options;
+	struct names *names;
+	struct object_cache *objects;
+	struct kallsyms *kallsyms;
+	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
+	bool vdso_tried;
+	struct addr_cache kernel_answers;
+	struct symbols_process *buckets[SYMBOLIZER_BUCKETS]; /* all runs of a process in one */
+};
+
+/* What is behind a mapping; beside maps.items[i]. */
+struct process_file {
+	struct object *object; /* NULL = no file, or it could not be opened */
+};
+
+struct symbols_process {
+	struct symbols_process *next; /* in its bucket */
+	struct symbolizer *symbolizer;
+	struct symbols_process_id id;
+	struct procmaps maps;
+	struct process_file *files; /* maps.cnt of them */
+	struct addr_cache answers;
+	struct jit_names jit;
+	uint64_t
+		vm_pages; /* size of the address space when the mappings were read; 0 = not known */
+	uint64_t load_ns; /* spent on reading its files so far */
+	uint32_t refresh_cnt;
+	uint32_t maps_age;	  /* refreshes since the mappings were read */
+	uint64_t unknown_jit_cnt; /* of the present generation of JIT names */
+	uint64_t ambiguous_jit_cnt;
+	bool maps_are_fresh; /* read since the last refresh */
+	bool is_hotspot;
+	bool has_jit_code;
+};
+
+/* 0 or -ENOMEM; a process that is gone gives an object without mappings. */
+int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_process_id *id,
+			 struct symbols_process **out);
+void symbols_process__free(struct symbols_process *process); /* NULL is fine */
+
+/* Did another program take over this process since? */
+bool symbolizer_is_superseded(const struct symbolizer *symbolizer,
+			      const struct symbols_process_id *id);
+/* The vdso's symbols or NULL. */
+const struct elf_symtab *symbolizer_vdso(struct symbolizer *symbolizer);
+
+size_t symbols_process_bytes(const struct symbols_process *process);
+
+/* Appends one frame. 0 or -ENOMEM. */
+int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer);
+
+#endif

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One process's address space: mappings, files behind them, JIT names; see symbols.h.
+ *
+ * Files are opened and their symbols read when a mapping is first seen, not when an address is
+ * first asked for: by then the process, and with it the way to its files, may be gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/container_file.h"
+#include "symbols/mapped_file.h"
+#include "symbols/symbols_internal.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+#include "user/util/parse.h"
+#include "user/util/proc_stat.h"
+#include "user/util/strbuf.h"
+
+/* An unchanged size of the address space hardly ever hides a change, but now and then it may. */
+#define PROCESS_MAPS_MAX_AGE	6u
+#define PROCESS_STATM_MAX_BYTES 256u
+/* A process may map as many huge files as it likes; reading them stops here. */
+#define PROCESS_LOAD_MAX_NS (5 * CLOCK_NS_PER_S)
+
+/* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
+static int process_check(const struct symbols_process *process)
+{
+	const struct symbolizer *symbolizer = process->symbolizer;
+	int err = proc_stat_check_start(symbolizer->options.proc_fd, process->id.pid,
+					process->id.start_ns);
+
+	if (err)
+		return err;
+	return symbolizer_is_superseded(symbolizer, &process->id) ? -ESRCH : 0;
+}
+
+/* Pages of the address space; 0 when that cannot be told. */
+static uint64_t process_vm_pages(const struct symbols_process *process)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *pages;
+	uint64_t page_cnt;
+
+	if (fs_read_filef(process->symbolizer->options.proc_fd, PROCESS_STATM_MAX_BYTES, &text,
+			  "%" PRIu32 "/statm", process->id.pid))
+		return 0;
+	pages = strbuf_str(&text);
+	return parse_u64_n(pages, strspn(pages, "0123456789"), 10, &page_cnt) ? 0 : page_cnt;
+}
+
+static void process_release_files(struct object_cache *objects, struct process_file *files,
+				  size_t cnt)
+{
+	for (size_t i = 0; files && i < cnt; i++)
+		object_cache__put(objects, files[i].object);
+	free(files);
+}
+
+void symbols_process__free(struct symbols_process *process)
+{
+	if (!process)
+		return;
+	process_release_files(process->symbolizer->objects, process->files, process->maps.cnt);
+	procmaps_release(&process->maps);
+	addr_cache_release(&process->answers);
+	jit_names_release(&process->jit);
+	free(process);
+}
+
+/* Reads the symbols of an object, from the file that `path_fd` stands for. */
+static int process_load_object(struct symbols_process *process, struct object *object, int path_fd,
+			       const char *path)
+{
+	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
+	struct symbolizer *symbolizer = process->symbolizer;
+	int proc_fd = symbolizer->options.proc_fd;
+	uint64_t begin_ns = clock_monotonic_ns();
+	int err;
+
+	if (process->load_ns > PROCESS_LOAD_MAX_NS)
+		return -EBUSY;
+
+	__cleanup_fd int fd = container_file_reopen(path_fd, &rules, NULL);
+
+	if (fd < 0)
+		return fd;
+
+	__cleanup_fd int container_fd = container_root_open(proc_fd, process->id.pid);
+	__cleanup_fd int host_fd = container_root_open(proc_fd, 1);
+	struct debug_file_roots roots = { .container_fd = container_fd, .host_fd = host_fd };
+
+	err = object_cache__load(symbolizer->objects, object, fd, path, &roots);
+	process->load_ns += clock_monotonic_ns() - begin_ns;
+	return err;
+}
+
+static int process_open_map(const struct symbols_process *process, const struct procmap *map)
+{
+	struct mapped_file_request request = {
+		.proc_fd = process->symbolizer->options.proc_fd,
+		.pid = process->id.pid,
+		.start_unix_ns = clock_unix_ns() - clock_boot_ns() + process->id.start_ns,
+		.map = map,
+		.path = procmaps_path(&process->maps, map),
+	};
+
+	return mapped_file_open(&request);
+}
+
+/* The object of a mapping, ready for lookups if its file can be had. 0 or -ENOMEM. */
+static int process_identify(struct symbols_process *process, size_t index)
+{
+	const struct procmap *map = &process->maps.items[index];
+	const char *path = procmaps_path(&process->maps, map);
+	struct process_file *file = &process->files[index];
+	struct stat st;
+	int err;
+
+	if (map->kind != PROCMAP_KIND_FILE && map->kind != PROCMAP_KIND_MEMFD)
+		return 0;
+
+	__cleanup_fd int path_fd = process_open_map(process, map);
+
+	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISREG(st.st_mode)) {
+		pr_debug("symbols: pid %u: '%s': %s\n", process->id.pid, path,
+			 path_fd < 0 ? errstr(path_fd) : "no regular file");
+		return 0;
+	}
+	if (!file->object)
+		file->object = object_cache__get(process->symbolizer->objects, &st);
+	if (!file->object)
+		return -ENOMEM;
+	if (!object_needs_load(file->object))
+		return 0;
+	err = process_load_object(process, file->object, path_fd, path);
+	if (err && err != -ENOMEM)
+		pr_debug("symbols: pid %u: '%s': %s\n", process->id.pid, path, errstr(err));
+	return err == -ENOMEM ? err : 0;
+}
+
+static bool process_map_equal(const struct procmaps *a_maps, const struct procmap *a,
+			      const struct procmaps *b_maps, const struct procmap *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor && a->kind == b->kind &&
+	       strcmp(procmaps_path(a_maps, a), procmaps_path(b_maps, b)) == 0;
+}
+
+/* Same file at the same place, whatever its length: what was opened for it stays right. */
+static bool process_maps_equal(const struct procmaps *a, const struct procmaps *b)
+{
+	if (a->cnt != b->cnt)
+		return false;
+	for (size_t i = 0; i < a->cnt; i++)
+		if (!process_map_equal(a, &a->items[i], b, &b->items[i]))
+			return false;
+	return true;
+}
+
+/* Moves the objects of mappings that are still there to the new list. */
+static void process_carry_over(struct procmaps *old_maps, struct process_file *old_files,
+			       const struct symbols_process *process)
+{
+	for (size_t i = 0; i < process->maps.cnt; i++) {
+		const struct procmap *map = &process->maps.items[i];
+		const struct procmap *old = procmaps_find(old_maps, map->start);
+
+		if (old && process_map_equal(old_maps, old, &process->maps, map))
+			process->files[i].object =
+				take_ptr(old_files[old - old_maps->items].object);
+	}
+}
+
+static void process_describe(struct symbols_process *process)
+{
+	process->is_hotspot = false;
+	process->has_jit_code = false;
+	for (size_t i = 0; i < process->maps.cnt; i++) {
+		const struct object *object = process->files[i].object;
+		enum procmap_kind kind = process->maps.items[i].kind;
+
+		process->is_hotspot |= object && object_is_hotspot(object);
+		process->has_jit_code |=
+			kind == PROCMAP_KIND_ANONYMOUS ||
+			(kind == PROCMAP_KIND_MEMFD && !(object && object_is_elf(object)));
+	}
+}
+
+/* Takes new mappings over. 0 or -ENOMEM (the old ones stay). */
+static int process_set_maps(struct symbols_process *process, struct procmaps *maps)
+{
+	struct process_file *files = calloc(maps->cnt + 1, sizeof(*files));
+	struct process_file *old_files = process->files;
+	struct procmaps old_maps = process->maps;
+	int err = 0;
+
+	if (!files)
+		return -ENOMEM;
+	process->maps = *maps;
+	process->files = files;
+	*maps = (struct procmaps){ 0 };
+	process_carry_over(&old_maps, old_files, process);
+	for (size_t i = 0; i < process->maps.cnt && !err; i++)
+		if (!process->files[i].object)
+			err = process_identify(process, i);
+	process_release_files(process->symbolizer->objects, old_files, old_maps.cnt);
+	procmaps_release(&old_maps);
+	addr_cache_clear(&process->answers);
+	process_describe(process);
+	return err;
+}
+
+/* Reads the mappings; what was known stays when the process is not there any more. */
+static int process_read_maps(struct symbols_process *process)
+{
+	struct procmaps maps = { 0 };
+	uint64_t vm_pages;
+	char path[32];
+	int err;
+
+	snprintf(path, sizeof(path), "%" PRIu32 "/maps", process->id.pid);
+	process->maps_are_fresh = true;
+	vm_pages = process_vm_pages(process);
+
+	__cleanup_fd int fd =
+		openat(process->symbolizer->options.proc_fd, path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	err = procmaps_read(fd, &maps);
+	/* The pid may have gone to another process meanwhile; a dying one has no mappings left. */
+	if (!err)
+		err = process_check(process);
+	if (!err && maps.cnt == 0 && process->maps.cnt)
+		err = -ESRCH;
+	if (!err) {
+		process->vm_pages = vm_pages;
+		process->maps_age = 0;
+		if (!process_maps_equal(&process->maps, &maps))
+			err = process_set_maps(process, &maps);
+	}
+	procmaps_release(&maps);
+	return err;
+}
+
+static int process_refresh_jit(struct symbols_process *process, enum jit_source source,
+			       enum jit_names_force force)
+{
+	enum jit_mode mode = process->symbolizer->options.jit;
+	uint32_t generation = process->jit.generation;
+	uint64_t loaded_ns = process->jit.loaded_boot_ns;
+	int err;
+
+	if (mode == JIT_MODE_OFF || mode == JIT_MODE_VMSTRUCTS || !process->has_jit_code)
+		return 0;
+	err = jit_names_refresh(&process->jit, process->symbolizer->options.proc_fd,
+				process->id.pid, source, force);
+	if (process->jit.generation != generation && process->jit.loaded_boot_ns != loaded_ns)
+		process->unknown_jit_cnt = 0;
+	return err;
+}
+
+int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_process_id *id,
+			 struct symbols_process **out)
+{
+	struct symbols_process *process = calloc(1, sizeof(*process));
+	int err;
+
+	if (!process)
+		return -ENOMEM;
+	process->symbolizer = symbolizer;
+	process->id = *id;
+	err = process_check(process);
+	if (!err)
+		err = process_read_maps(process);
+	/* A short-lived process may be gone at the first refresh: its perf map is read now. */
+	if (!err)
+		err = process_refresh_jit(process, JIT_SOURCE_PERFMAP, JIT_NAMES_WHEN_CHANGED);
+	if (err == -ENOMEM) {
+		symbols_process__free(process);
+		return err;
+	}
+	if (err && err != -ESRCH)
+		pr_debug("symbols: pid %u: %s\n", id->pid, errstr(err));
+	*out = process;
+	return 0;
+}
+
+int symbols_process__refresh(struct symbols_process *process)
+{
+	uint64_t vm_pages;
+	int err;
+
+	process->refresh_cnt++;
+	process->maps_are_fresh = false;
+	err = process_check(process);
+	if (err)
+		return err;
+	vm_pages = process_vm_pages(process);
+	if (vm_pages == 0 || vm_pages != process->vm_pages || process->maps.cnt == 0 ||
+	    ++process->maps_age >= PROCESS_MAPS_MAX_AGE)
+		err = process_read_maps(process);
+	if (!err)
+		err = process_refresh_jit(process, JIT_SOURCE_PERFMAP, JIT_NAMES_WHEN_CHANGED);
+	return err;
+}
+
+int symbols_process__reload_jit(struct symbols_process *process, enum jit_source source)
+{
+	int err = process_check(process);
+
+	return err ? err : process_refresh_jit(process, source, JIT_NAMES_ALWAYS);
+}
+
+static int process_placeholder(const struct symbols_process *process, const char *text,
+			       struct answer *out)
+{
+	uint32_t id;
+	int err = names__plain(process->symbolizer->names, text, strlen(text), &id);
+
+	if (err)
+		return err;
+	out->name = id;
+	out->frame_kind = FRAME_KIND_NATIVE;
+	out->is_unknown = true;
+	return 0;
+}
+
+/* Name of an address in one perf map. 0, -ENOENT, -ENOMEM. */
+static int process_name_in_map(const struct symbols_process *process, const struct perfmap *map,
+			       uint64_t address, struct answer *out)
+{
+	struct perfmap_symbol symbol;
+	enum frame_kind kind;
+	uint32_t id;
+	int err;
+
+	if (!map || perfmap__lookup(map, address, &symbol))
+		return -ENOENT;
+	err = names__jit(process->symbolizer->names, symbol.name, symbol.name_len,
+			 process->is_hotspot, &id, &kind);
+	if (err)
+		return err;
+	out->name = id;
+	out->frame_kind = kind;
+	return 0;
+}
+
+/*
+ * Name in the maps that held while the sample may have been taken. -ENOENT: none has one; -EXDEV:
+ * they disagree; -ENOMEM.
+ */
+static int process_name_jit(const struct symbols_process *process, uint64_t address,
+			    uint64_t since_boot_ns, struct answer *out)
+{
+	const struct jit_names *jit = &process->jit;
+	int found = process_name_in_map(process, jit->current, address, out);
+
+	for (size_t i = 0; i < JIT_NAMES_PREVIOUS && found != -ENOMEM; i++) {
+		struct answer other = *out;
+		int err;
+
+		if (!jit_old_map_holds(&jit->previous[i], since_boot_ns))
+			continue;
+		err = process_name_in_map(process, jit->previous[i].map, address, &other);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
+			continue;
+		if (found == 0 && other.name != out->name)
+			return -EXDEV;
+		*out = other;
+		found = 0;
+	}
+	return found;
+}
+
+static uint32_t process_jit_epoch(const struct symbols_process *process, uint64_t since_boot_ns)
+{
+	return (process->jit.generation << 1 |
+		(jit_names_is_between(&process->jit, since_boot_ns) ? 1 : 0)) &
+	       0xffffff;
+}
+
+static int process_answer_jit(struct symbols_process *process, uint64_t address,
+			      uint64_t since_boot_ns, struct answer *out)
+{
+	int err;
+
+	out->kind = ANSWER_KIND_JIT;
+	out->epoch = process_jit_epoch(process, since_boot_ns);
+	if (process->symbolizer->options.jit == JIT_MODE_OFF)
+		return process_placeholder(process, "[jit]", out);
+	err = process_name_jit(process, address, since_boot_ns, out);
+	if (err != -ENOENT && err != -EXDEV)
+		return err;
+	if (err == -EXDEV)
+		process->ambiguous_jit_cnt++;
+	else
+		process->unknown_jit_cnt++;
+	return process_placeholder(process, "[unknown jit]", out);
+}
+
+static int process_answer_missing(struct symbols_process *process, uint64_t address,
+				  uint64_t since_boot_ns, struct answer *out)
+{
+	int err = -ENOENT;
+
+	/* Code cache that grew before the process died is in no mapping we know, but in its map. */
+	if (process->symbolizer->options.jit != JIT_MODE_OFF)
+		err = process_name_jit(process, address, since_boot_ns, out);
+	if (err == -ENOMEM)
+		return err;
+	out->kind = ANSWER_KIND_MISSING;
+	out->epoch = process->refresh_cnt & 0xffffff;
+	return err ? process_placeholder(process, "[unknown]", out) : 0;
+}
+
+static int process_answer_symbol(struct symbols_process *process, const struct elf_symbol *symbol,
+				 struct answer *out)
+{
+	uint32_t id;
+	int err =
+		names__native(process->symbolizer->names, symbol->name, strlen(symbol->name), &id);
+
+	if (err)
+		return err;
+	out->name = id;
+	out->frame_kind = FRAME_KIND_NATIVE;
+	return 0;
+}
+
+static int process_answer_library(struct symbols_process *process, const struct procmap *map,
+				  struct answer *out)
+{
+	uint32_t id;
+	int err =
+		names__library(process->symbolizer->names, procmaps_path(&process->maps, map), &id);
+
+	if (err)
+		return err;
+	out->name = id;
+	out->frame_kind = FRAME_KIND_NATIVE;
+	out->is_unknown = true;
+	return 0;
+}
+
+/* Tables are dropped when memory is short; this one is wanted again. */
+static int process_reload(struct symbols_process *process, size_t index)
+{
+	if (process_check(process))
+		return 0;
+	return process_identify(process, index);
+}
+
+static int process_answer_file(struct symbols_process *process, const struct procmap *map,
+			       uint64_t address, struct answer *out)
+{
+	struct object_cache *objects = process->symbolizer->objects;
+	size_t index = (size_t)(map - process->maps.items);
+	struct object *object = process->files[index].object;
+	uint64_t offset = address - map->start + map->offset;
+	struct elf_symbol symbol;
+	int err = -ENOENT;
+
+	if (object) {
+		err = object_cache__lookup(objects, object, offset, &symbol);
+		if (err == -EAGAIN) {
+			err = process_reload(process, index);
+			if (!err)
+				err = object_cache__lookup(objects, object, offset, &symbol);
+		}
+	}
+	if (err == -ENOMEM)
+		return err;
+	return err ? process_answer_library(process, map, out) :
+		     process_answer_symbol(process, &symbol, out);
+}
+
+static int process_answer_vdso(struct symbols_process *process, const struct procmap *map,
+			       uint64_t address, struct answer *out)
+{
+	const struct elf_symtab *vdso = symbolizer_vdso(process->symbolizer);
+	uint64_t offset = address - map->start + map->offset;
+	struct elf_symbol symbol;
+
+	/* That of a 32-bit process is another one. */
+	if (vdso && map->start > UINT32_MAX &&
+	    elf_symtab__address_of_offset(vdso, offset, &offset) == 0 &&
+	    elf_symtab__lookup(vdso, offset, &symbol) == 0)
+		return process_answer_symbol(process, &symbol, out);
+	return process_placeholder(process, "[vdso]", out);
+}
+
+static int process_answer(struct symbols_process *process, uint64_t address, uint64_t since_boot_ns,
+			  struct answer *out)
+{
+	const struct procmap *map = procmaps_find(&process->maps, address);
+	const struct object *object;
+
+	if (!map && !process->maps_are_fresh) {
+		if (process_read_maps(process) == -ENOMEM)
+			return -ENOMEM;
+		map = procmaps_find(&process->maps, address);
+	}
+	*out = (struct answer){ .kind = ANSWER_KIND_FIXED };
+	if (!map)
+		return process_answer_missing(process, address, since_boot_ns, out);
+	switch (map->kind) {
+	case PROCMAP_KIND_ANONYMOUS:
+		return process_answer_jit(process, address, since_boot_ns, out);
+	case PROCMAP_KIND_MEMFD:
+		object = process->files[map - process->maps.items].object;
+		if (!object || !object_is_elf(object))
+			return process_answer_jit(process, address, since_boot_ns, out);
+		return process_answer_file(process, map, address, out);
+	case PROCMAP_KIND_FILE:
+		return process_answer_file(process, map, address, out);
+	case PROCMAP_KIND_VDSO:
+		return process_answer_vdso(process, map, address, out);
+	case PROCMAP_KIND_OTHER:
+		break;
+	}
+	return process_placeholder(process, "[unknown]", out);
+}
+
+static bool process_answer_holds(const struct symbols_process *process, const struct answer *answer,
+				 uint64_t since_boot_ns)
+{
+	if (answer->kind == ANSWER_KIND_JIT)
+		return answer->epoch == process_jit_epoch(process, since_boot_ns);
+	if (answer->kind == ANSWER_KIND_MISSING)
+		return answer->epoch == (process->refresh_cnt & 0xffffff);
+	return true;
+}
+
+int symbols_process__resolve(struct symbols_process *process, const uint64_t *ips, size_t ip_cnt,
+			     uint64_t since_boot_ns, struct frame_list *out)
+{
+	const struct names *names = process->symbolizer->names;
+
+	for (size_t i = 0; i < ip_cnt; i++) {
+		/* A call may be the last instruction of a function that never returns. */
+		uint64_t address = ips[i] - (i > 0 && ips[i] > 0);
+		const struct answer *known = addr_cache_find(&process->answers, address);
+		struct answer answer;
+		int err = 0;
+
+		if (known && process_answer_holds(process, known, since_boot_ns)) {
+			answer = *known;
+		} else {
+			err = process_answer(process, address, since_boot_ns, &answer);
+			if (!err)
+				addr_cache_put(&process->answers, address, answer);
+		}
+		if (!err)
+			err = frame_list_add(out, names, &answer);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+void symbols_process__jit_status(const struct symbols_process *process,
+				 struct symbols_jit_status *out)
+{
+	const struct jit_names *jit = &process->jit;
+
+	*out = (struct symbols_jit_status){
+		.is_hotspot = process->is_hotspot,
+		.has_jit_code = process->has_jit_code,
+		.source = jit->source,
+		.loaded_boot_ns = jit->loaded_boot_ns,
+		.map_mtime_ns = jit->current ? jit->file_mtime_ns : 0,
+		.entry_cnt = jit->entry_cnt,
+		.unknown_cnt = process->unknown_jit_cnt,
+		.ambiguous_cnt = process->ambiguous_jit_cnt,
+		.rejected_cnt = jit->rejected_cnt,
+		.problem = jit->problem,
+	};
+}
+
+size_t symbols_process_bytes(const struct symbols_process *process)
+{
+	return sizeof(*process) + process->maps.cap * sizeof(*process->maps.items) +
+	       process->maps.paths_cap + process->maps.cnt * sizeof(*process->files) +
+	       addr_cache_bytes(&process->answers) + jit_names_bytes(&process->jit);
+}
