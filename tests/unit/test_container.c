@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The resolver against a tree like a host's (tests/fixtures/containers: root/ and proc/), and
+ * against trees that change or are hostile, made in a temporary directory.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/collect/container.h"
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+
+#define FIXTURES "tests/fixtures/containers"
+#define UID	 "cd3dbd0e-9a5a-4bd0-a0a7-54d1a1b2c3d4"
+#define X16(c)	 c c c c c c c c c c c c c c c c
+#define X32(c)	 X16(c) X16(c)
+#define X64(c)	 X16(c) X16(c) X16(c) X16(c)
+
+static struct container_resolver *resolver_for(int root_fd, int proc_fd)
+{
+	const struct container_resolver_options options = {
+		.proc_fd = proc_fd,
+		.root_fd = root_fd,
+		.cgroup_root = FIXTURES "/no-cgroup",
+	};
+	struct container_resolver *resolver = NULL;
+
+	assert_true(root_fd >= 0 && proc_fd >= 0);
+	assert_int_equal(container_resolver__new(&options, &resolver), 0);
+	return resolver;
+}
+
+struct lookup_case {
+	uint32_t pid;
+	const char *name, *image, *runtime, *pod, *pod_uid, *namespace, *service, *id;
+};
+
+static const struct lookup_case lookups[] = {
+	/* Docker: data root by default, by daemon.json, with userns-remap, by dockerd's arguments */
+	{ 10, "shop-1", "registry.example/team/shop:1.2", "docker", "", "", "", "shop", X64("a") },
+	{ 11, "proj-cart-1", "cart", "docker", "", "", "", "cart", X64("b") },
+	{ 12, "moved", "img", "docker", "", "", "", "moved", X64("c") },
+	{ 13, "remapped", "img", "docker", "", "", "", "remapped", X64("d") },
+	{ 14, "app", "shop:2", "docker", "shop-5d8f7b9c4-x2x4z", UID, "prod", "shop", X64("e") },
+	{ 15, "by-cmdline", "img", "docker", "", "", "", "by-cmdline", X64("f") },
+	/* containerd: CRI, nerdctl */
+	{ 21, "app", "registry.example/shop:3", "containerd", "shop-5d8f7b9c4-x2x4z", UID, "prod",
+	  "shop", X64("1") },
+	{ 22, "web-1", "", "containerd", "", "", "", "web", X64("3") },
+	/* CRI-O: the pod's app label comes from the sandbox */
+	{ 23, "app", "quay.example/cart:1", "crio", "cart-0", UID, "stage", "cart-service",
+	  X64("4") },
+	/* Podman, also with metadata that is no JSON */
+	{ 24, "pod_man", "docker.io/library/redis:7", "podman", "", "", "", "pod_man", X64("6") },
+	{ 25, "brief", "", "podman", "", "", "", "brief", X64("8") },
+	/* no file knows it, though a false dockerd's would; a pod's name from its host name */
+	{ 30, "999999999999", "", "docker", "", "", "", "", X64("9") },
+	{ 31, "9a9a9a9a9a9a", "", "kubernetes", "shop-5d8f7b9c4-x2x4z", UID, "", "shop",
+	  X32("9a") },
+	{ 32, "000000000000", "", "kubernetes", "", UID, "", "", X64("0") },
+	/* no container, or one without an id */
+	{ 40, "", "", "systemd", "", "", "", "nginx", "" },
+	{ 41, "web01", "", "lxc", "", "", "", "web01", "" },
+	{ 42, "", "", "", "", "", "", "", "" },
+};
+
+static void check_lookup(struct container_resolver *resolver, const struct lookup_case *want)
+{
+	struct container_info got = { 0 };
+	int err = container_resolver__lookup(resolver, want->pid, 0, &got);
+
+	if (err || strcmp(got.name, want->name) != 0 || strcmp(got.image, want->image) != 0 ||
+	    strcmp(got.runtime, want->runtime) != 0 || strcmp(got.pod, want->pod) != 0 ||
+	    strcmp(got.pod_uid, want->pod_uid) != 0 ||
+	    strcmp(got.namespace, want->namespace) != 0 ||
+	    strcmp(got.service, want->service) != 0 || strcmp(got.id, want->id) != 0)
+		fail_msg("pid %u: %d name '%s' image '%s' runtime '%s' pod '%s' uid '%s' "
+			 "namespace '%s' service '%s' id '%s'",
+			 want->pid, err, got.name, got.image, got.runtime, got.pod, got.pod_uid,
+			 got.namespace, got.service, got.id);
+	container_info_release(&got);
+}
+
+static void container_resolver_names_containers_of_every_runtime(void **state)
+{
+	__cleanup_fd int root_fd = open(FIXTURES "/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__cleanup_fd int proc_fd = open(FIXTURES "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct container_resolver *resolver = resolver_for(root_fd, proc_fd);
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < ARRAY_SIZE(lookups); i++)
+			check_lookup(resolver, &lookups[i]);
+	}
+	container_resolver__free(resolver);
+}
+
+static void container_resolver_takes_a_pods_name_from_its_host_name(void **state)
+{
+	__cleanup_fd int root_fd = open(FIXTURES "/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__cleanup_fd int proc_fd = open(FIXTURES "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct container_resolver *resolver = resolver_for(root_fd, proc_fd);
+	struct container_info got = { 0 };
+
+	(void)state;
+	assert_int_equal(container_resolver__lookup(resolver, 31, 0, &got), 0);
+	assert_string_equal(got.pod, "shop-5d8f7b9c4-x2x4z");
+	assert_string_equal(got.service, "shop");
+	container_info_release(&got);
+	/* the host's own name is the node's, not the pod's */
+	assert_int_equal(container_resolver__lookup(resolver, 32, 0, &got), 0);
+	assert_string_equal(got.pod, "");
+	container_info_release(&got);
+	container_resolver__free(resolver);
+}
+
+static void container_resolver_says_when_the_process_is_gone(void **state)
+{
+	__cleanup_fd int root_fd = open(FIXTURES "/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__cleanup_fd int proc_fd = open(FIXTURES "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct container_resolver *resolver = resolver_for(root_fd, proc_fd);
+	struct container_info got = { 0 };
+	char path[16] = "untouched";
+
+	(void)state;
+	assert_int_equal(container_resolver__lookup(resolver, 77777, 12345, &got), -ENOENT);
+	assert_string_equal(got.cgroup_path, "");
+	assert_string_equal(got.id, "");
+	assert_string_equal(got.service, "");
+	container_info_release(&got);
+	assert_int_equal(container_cgroup_path(resolver, 12345, path, sizeof(path)), -ENOENT);
+	assert_string_equal(path, "untouched");
+	container_resolver__free(resolver);
+}
+
+/* ---- trees that change ---- */
+
+struct tree {
+	char path[64];
+	int root_fd;
+	int proc_fd;
+	struct container_resolver *resolver;
+};
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void put(const struct tree *tree, const char *path, const char *text)
+{
+	char full[PATH_MAX];
+	char *slash;
+
+	(void)snprintf(full, sizeof(full), "%s/%s", tree->path, path);
+	slash = strrchr(full, '/');
+	*slash = '\0';
+	assert_int_equal(fs_mkdir_all(full, 0700), 0);
+	*slash = '/';
+	assert_int_equal(fs_write_atomic(AT_FDCWD, full, 0600, text, strlen(text)), 0);
+}
+
+static int open_below(const struct tree *tree, const char *name)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", tree->path, name);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int tree_make(void **state)
+{
+	struct tree *tree = calloc(1, sizeof(*tree));
+
+	assert_non_null(tree);
+	strcpy(tree->path, "/tmp/jbpf-test-XXXXXX");
+	assert_non_null(mkdtemp(tree->path));
+	put(tree, "root/etc/passwd", "ann:x:1000:1000:Ann:/home/ann:/bin/bash\n");
+	put(tree, "proc/1/cgroup", "0::/docker/" X64("a") "\n");
+	tree->root_fd = open_below(tree, "root");
+	tree->proc_fd = open_below(tree, "proc");
+	tree->resolver = resolver_for(tree->root_fd, tree->proc_fd);
+	*state = tree;
+	return 0;
+}
+
+static int tree_remove(void **state)
+{
+	struct tree *tree = *state;
+
+	container_resolver__free(tree->resolver);
+	close(tree->root_fd);
+	close(tree->proc_fd);
+	(void)nftw(tree->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	free(tree);
+	return 0;
+}
+
+#define CONFIG_A "root/var/lib/docker/containers/" X64("a") "/config.v2.json"
+
+static void assert_name(const struct tree *tree, const char *name)
+{
+	struct container_info got = { 0 };
+
+	assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+	assert_string_equal(got.name, name);
+	container_info_release(&got);
+}
+
+static void container_resolver_notices_a_rename_and_keeps_names_of_the_dead(void **state)
+{
+	struct tree *tree = *state;
+	char path[PATH_MAX];
+
+	put(tree, CONFIG_A, "{\"Name\":\"/before\",\"Config\":{\"Image\":\"i\"}}");
+	assert_name(tree, "before");
+	assert_name(tree, "before");
+	put(tree, CONFIG_A, "{\"Name\":\"/later\",\"Config\":{\"Image\":\"i\"}}");
+	assert_name(tree, "later");
+	/* half-written: what was known stays */
+	put(tree, CONFIG_A, "{\"Name\":\"/torn");
+	assert_name(tree, "later");
+	(void)snprintf(path, sizeof(path), "%s/%s", tree->path, CONFIG_A);
+	assert_int_equal(unlink(path), 0);
+	assert_name(tree, "later");
+}
+
+static void container_resolver_survives_files_that_are_garbage(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"{",
+		"[]",
+		"null",
+		"{}",
+		"{\"Name\":7,\"Config\":[]}",
+		"{\"Name\":\"\",\"Config\":{\"Image\":{},\"Labels\":[1]}}",
+		"{\"Name\":\"/\",\"Config\":null}",
+		"{\"Name\":\"/a\\u0000b\"}",
+		"\xff\xfe",
+	};
+	struct tree *tree = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		put(tree, CONFIG_A, texts[i]);
+		assert_name(tree, "aaaaaaaaaaaa");
+		container_resolver__free(tree->resolver);
+		tree->resolver = resolver_for(tree->root_fd, tree->proc_fd);
+	}
+}
+
+static void container_resolver_follows_no_symlink_and_reads_no_fifo(void **state)
+{
+	struct tree *tree = *state;
+	char path[PATH_MAX], target[PATH_MAX];
+
+	put(tree, CONFIG_A, "{\"Name\":\"/x\"}");
+	put(tree, "elsewhere", "{\"Name\":\"/stolen\"}");
+	(void)snprintf(path, sizeof(path), "%s/%s", tree->path, CONFIG_A);
+	(void)snprintf(target, sizeof(target), "%s/elsewhere", tree->path);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink(target, path), 0);
+	assert_name(tree, "aaaaaaaaaaaa");
+	container_resolver__free(tree->resolver);
+	tree->resolver = resolver_for(tree->root_fd, tree->proc_fd);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_name(tree, "aaaaaaaaaaaa");
+}
+
+static void container_resolver_finds_rootless_containers_in_the_users_home(void **state)
+{
+	struct tree *tree = *state;
+	struct container_info got = { 0 };
+	uid_t uid = getuid();
+	char passwd[256], cgroup[512];
+
+	(void)snprintf(passwd, sizeof(passwd), "ann:x:%u:1000:Ann:/home/ann:/bin/bash\n",
+		       uid ? uid : 1000);
+	put(tree, "root/etc/passwd", passwd);
+	(void)snprintf(cgroup, sizeof(cgroup),
+		       "0::/user.slice/user-%u.slice/user@%u.service/user.slice/libpod-" X64(
+			       "b") ".scope/container\n",
+		       uid ? uid : 1000, uid ? uid : 1000);
+	put(tree, "proc/2/cgroup", cgroup);
+	put(tree,
+	    "root/home/ann/.local/share/containers/storage/overlay-containers/containers.json",
+	    "[{\"id\":\"" X64("b") "\",\"names\":[\"anns\"],\"metadata\":\"{}\"}]");
+	assert_int_equal(container_resolver__lookup(tree->resolver, 2, 0, &got), 0);
+	assert_string_equal(got.name, "anns");
+	assert_string_equal(got.runtime, "podman");
+	container_info_release(&got);
+}
+
+static void container_resolver_cache_stays_bounded(void **state)
+{
+	struct tree *tree = *state;
+
+	for (int i = 0; i < 4200; i++) {
+		struct container_info got = { 0 };
+		char cgroup[128], want[13];
+
+		(void)snprintf(cgroup, sizeof(cgroup), "0::/docker/%08x%056d\n", i * 2654435761u,
+			       0);
+		(void)snprintf(want, sizeof(want), "%08x%04d", i * 2654435761u, 0);
+		put(tree, "proc/1/cgroup", cgroup);
+		assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+		assert_string_equal(got.name, want);
+		container_info_release(&got);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(container_resolver_names_containers_of_every_runtime),
+		cmocka_unit_test(container_resolver_takes_a_pods_name_from_its_host_name),
+		cmocka_unit_test(container_resolver_says_when_the_process_is_gone),
+		cmocka_unit_test_setup_teardown(
+			container_resolver_notices_a_rename_and_keeps_names_of_the_dead, tree_make,
+			tree_remove),
+		cmocka_unit_test_setup_teardown(container_resolver_survives_files_that_are_garbage,
+						tree_make, tree_remove),
+		cmocka_unit_test_setup_teardown(
+			container_resolver_follows_no_symlink_and_reads_no_fifo, tree_make,
+			tree_remove),
+		cmocka_unit_test_setup_teardown(
+			container_resolver_finds_rootless_containers_in_the_users_home, tree_make,
+			tree_remove),
+		cmocka_unit_test_setup_teardown(container_resolver_cache_stays_bounded, tree_make,
+						tree_remove),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
