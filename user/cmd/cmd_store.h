@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store as the commands meet it: what to say when it cannot be opened or is damaged. */
+#ifndef JBPF_CMD_CMD_STORE_H
+#define JBPF_CMD_CMD_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/store/store.h"
+
+/* Opens it or says why not. 0 or -errno. */
+int cmd_store_open(const char *dir, struct store_reader **out);
+
+/*
+ * From when to when the store has samples: Unix ns, both 0 when it has none. Reads the first window
+ * and the newest hours, not what lies between. 0 or -errno.
+ */
+int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns, uint64_t *last_unix_ns);
+
+/* Counts damaged stretches and names the first few. Zero-initialise. */
+struct cmd_store_damage {
+	size_t cnt;
+};
+
+void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch);
+/* Says how many were not named. */
+void cmd_store_damage_end(const struct cmd_store_damage *damage);
+
+#endif

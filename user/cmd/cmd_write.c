@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Output of the commands; see cmd_write.h. */
+#include "user/cmd/cmd_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "user/cmd/cmd.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+
+int cmd_write(const char *path, const struct strbuf *text)
+{
+	int err;
+
+	if (path)
+		err = fs_write_atomic(AT_FDCWD, path, 0644, text->data, text->len);
+	else
+		err = fs_write_all(STDOUT_FILENO, text->data, text->len);
+	if (!err || (!path && err == -EPIPE))
+		return CMD_EXIT_DONE;
+	if (path)
+		pr_err("'%s' cannot be written: %s; give --output another file\n", path,
+		       errstr(err));
+	else
+		pr_err("standard output: %s\n", errstr(err));
+	return CMD_EXIT_FAILED;
+}

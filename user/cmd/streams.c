@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Windows added up per stream; see streams.h. */
+#include "user/cmd/streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/util/strtab.h"
+
+/* A pid and its start time come again after a reboot, hence the boot id. No padding: compared as bytes. */
+struct stream_key {
+	uint64_t process_start_ns;
+	uint64_t cgroup_id;
+	uint32_t pid;
+	uint32_t exec_id;
+	uint8_t boot_id[16];
+};
+
+_Static_assert(sizeof(struct stream_key) == 40, "stream_key has no padding");
+
+uint64_t streams_window_end(const struct window *window)
+{
+	uint64_t end;
+
+	if (__builtin_add_overflow(window->start_unix_ns, window->duration_ns, &end))
+		return UINT64_MAX;
+	return end;
+}
+
+static int keep_labels(struct streams *streams, struct window *window)
+{
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		const char *text = window->labels[i];
+		uint32_t id;
+		int err;
+
+		if (!text)
+			continue;
+		err = strtab__intern(streams->labels, text, strlen(text), &id);
+		if (err)
+			return err;
+		window->labels[i] = strtab__get(streams->labels, id, NULL);
+	}
+	return 0;
+}
+
+static int add_item(struct streams *streams, size_t index)
+{
+	size_t cap = streams->cap ? streams->cap * 2 : 64;
+	struct stream *items;
+
+	if (index < streams->cnt)
+		return 0;
+	if (streams->cnt == streams->cap) {
+		items = reallocarray(streams->items, cap, sizeof(*items));
+		if (!items)
+			return -ENOMEM;
+		streams->items = items;
+		streams->cap = cap;
+	}
+	memset(&streams->items[streams->cnt], 0, sizeof(*streams->items));
+	streams->items[streams->cnt++].first_unix_ns = UINT64_MAX;
+	return 0;
+}
+
+static int prepare(struct streams *streams)
+{
+	if (!streams->keys)
+		streams->keys = strtab__new();
+	if (!streams->labels)
+		streams->labels = strtab__new();
+	return streams->keys && streams->labels ? 0 : -ENOMEM;
+}
+
+static void add_host_record(struct streams *streams, const struct window *window)
+{
+	streams->host_samples += window->samples;
+	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
+		streams->lost[i] += window->lost[i];
+}
+
+static void add_counts(struct stream *stream, const struct window *window)
+{
+	if (window->start_unix_ns < stream->first_unix_ns)
+		stream->first_unix_ns = window->start_unix_ns;
+	stream->samples += window->samples;
+	stream->frames += window->frames;
+	stream->unknown_frames += window->unknown_frames;
+	stream->truncated_samples += window->truncated_samples;
+	stream->jit_frames += window->jit_frames;
+	stream->unknown_jit_frames += window->unknown_jit_frames;
+	stream->ambiguous_frames += window->ambiguous_frames;
+}
+
+int streams_add(struct streams *streams, const struct window *window)
+{
+	struct stream_key key = {
+		.process_start_ns = window->process_start_ns,
+		.cgroup_id = window->cgroup_id,
+		.pid = window->pid,
+		.exec_id = window->exec_id,
+	};
+	struct window latest = *window;
+	struct stream *stream;
+	uint32_t index;
+	int err;
+
+	if (window->pid == 0) {
+		add_host_record(streams, window);
+		return 0;
+	}
+	memcpy(key.boot_id, window->boot_id, sizeof(key.boot_id));
+	err = prepare(streams);
+	if (!err)
+		err = strtab__intern(streams->keys, &key, sizeof(key), &index);
+	if (!err)
+		err = add_item(streams, index);
+	if (!err)
+		err = keep_labels(streams, &latest);
+	if (err)
+		return err;
+	stream = &streams->items[index];
+	add_counts(stream, window);
+	if (streams_window_end(window) >= stream->last_unix_ns) {
+		stream->last_unix_ns = streams_window_end(window);
+		stream->latest = latest;
+	}
+	return 0;
+}
+
+void streams_release(struct streams *streams)
+{
+	free(streams->items);
+	strtab__free(streams->keys);
+	strtab__free(streams->labels);
+	memset(streams, 0, sizeof(*streams));
+}
+
+static int compare(const void *left, const void *right)
+{
+	static const enum window_label order[] = { WINDOW_LABEL_CONTAINER, WINDOW_LABEL_POD,
+						   WINDOW_LABEL_COMM };
+	const struct stream *a = left;
+	const struct stream *b = right;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		int by_label = strcmp(window_label(&a->latest, order[i]),
+				      window_label(&b->latest, order[i]));
+
+		if (by_label)
+			return by_label;
+	}
+	if (a->latest.pid != b->latest.pid)
+		return (a->latest.pid > b->latest.pid) - (a->latest.pid < b->latest.pid);
+	return (a->first_unix_ns > b->first_unix_ns) - (a->first_unix_ns < b->first_unix_ns);
+}
+
+void streams_sort(struct streams *streams)
+{
+	if (streams->cnt)
+		qsort(streams->items, streams->cnt, sizeof(*streams->items), compare);
+}
