@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * jbpf dump: reads the windows that were asked for, merges their stacks and writes them. Only the
+ * hours of the time range are opened and only matching windows are decompressed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/cmd/cmd.h"
+#include "user/cmd/cmd_store.h"
+#include "user/cmd/cmd_write.h"
+#include "user/cmd/dump_hint.h"
+#include "user/cmd/dump_list.h"
+#include "user/cmd/dump_options.h"
+#include "user/cmd/dump_stacks.h"
+#include "user/cmd/dump_title.h"
+#include "user/cmd/streams.h"
+#include "user/model/profile.h"
+#include "user/output/escape.h"
+#include "user/output/output.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+#define DUMP_TOP_ROWS 50
+
+/* What was read so far. */
+struct dump {
+	const struct dump_options *options;
+	struct profile *profile; /* NULL with --list */
+	struct streams streams;
+	struct cmd_store_damage damage;
+	size_t bad_line_cnt;
+	uint32_t frequency_hz;
+	bool is_mixed_frequency;
+	int err; /* first failure where a callback cannot return one */
+};
+
+static bool dump_want(void *ctx, const struct window *window)
+{
+	struct dump *dump = ctx;
+	const struct selection *selection = &dump->options->selection;
+
+	if (!selection_covers(selection, window))
+		return false;
+	if (window->pid && !selection_matches(selection, window))
+		return false;
+	if (!dump->err)
+		dump->err = streams_add(&dump->streams, window);
+	if (window->pid == 0 || window->samples == 0)
+		return false;
+	if (!dump->frequency_hz)
+		dump->frequency_hz = window->frequency_hz;
+	else if (dump->frequency_hz != window->frequency_hz)
+		dump->is_mixed_frequency = true;
+	return dump->profile != NULL && !dump->err;
+}
+
+static int dump_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct dump *dump = ctx;
+
+	if (dump->err)
+		return dump->err;
+	return dump_stacks_add(dump->options, window, text, len, dump->profile,
+			       &dump->bad_line_cnt);
+}
+
+static void dump_damage(void *ctx, const struct store_damage *stretch)
+{
+	struct dump *dump = ctx;
+
+	cmd_store_damage_note(&dump->damage, stretch);
+}
+
+static int dump_read(struct dump *dump, struct store_reader *reader)
+{
+	const struct selection *selection = &dump->options->selection;
+	const struct store_visitor visitor = {
+		.ctx = dump,
+		.want = dump_want,
+		.window = dump_window,
+		.damage = dump_damage,
+	};
+	int err = store_reader__visit(reader, selection->since_unix_ns, selection->until_unix_ns,
+				      &visitor);
+
+	cmd_store_damage_end(&dump->damage);
+	if (dump->bad_line_cnt)
+		pr_warn("damage in the store: %zu lines are no stacks, skipped\n",
+			dump->bad_line_cnt);
+	return err ? err : dump->err;
+}
+
+static void dump_fill_info(const struct dump *dump, struct output_info *info)
+{
+	const struct streams *streams = &dump->streams;
+
+	info->since_unix_ns = dump->options->selection.since_unix_ns;
+	info->until_unix_ns = dump->options->selection.until_unix_ns;
+	info->frequency_hz = dump->is_mixed_frequency ? 0 : dump->frequency_hz;
+	info->lost_samples = streams->lost[WINDOW_LOSS_COUNTS_FULL] +
+			     streams->lost[WINDOW_LOSS_NO_MAP] + streams->lost[WINDOW_LOSS_STORE] +
+			     streams->lost[WINDOW_LOSS_MEMORY];
+	info->stream_cnt = streams->cnt;
+	for (size_t i = 0; i < streams->cnt; i++) {
+		info->frames += streams->items[i].frames;
+		info->unknown_frames += streams->items[i].unknown_frames;
+		info->truncated_samples += streams->items[i].truncated_samples;
+	}
+}
+
+/* Names were made inert when they were recorded; the store may still be anybody's. */
+static int dump_folded_for_terminal(struct profile *profile, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
+	int err = output_folded(profile, &raw);
+
+	for (const char *line = strbuf_str(&raw); !err && *line;) {
+		size_t len = strcspn(line, "\n");
+
+		err = escape_terminal(out, line, len);
+		if (!err)
+			err = strbuf_putc(out, '\n');
+		line += len;
+		line += *line == '\n';
+	}
+	return err;
+}
+
+static int dump_render_stacks(struct dump *dump, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
+	struct output_info info = { 0 };
+	int err = dump_title(dump->options, &title);
+
+	if (!err)
+		err = dump_subtitle(dump->options, &subtitle);
+	if (err)
+		return err;
+	info.title = strbuf_str(&title);
+	info.subtitle = strbuf_str(&subtitle);
+	dump_fill_info(dump, &info);
+	switch (dump->options->format) {
+	case DUMP_FORMAT_HTML:
+		return output_html(dump->profile, &info, out);
+	case DUMP_FORMAT_SVG:
+		return output_svg(dump->profile, &info, out);
+	case DUMP_FORMAT_TOP:
+		return output_top(dump->profile, &info, DUMP_TOP_ROWS, out);
+	case DUMP_FORMAT_JSON:
+		return output_json(dump->profile, &info, out);
+	case DUMP_FORMAT_FOLDED:
+		break;
+	}
+	if (!dump->options->output && isatty(STDOUT_FILENO))
+		return dump_folded_for_terminal(dump->profile, out);
+	return output_folded(dump->profile, out);
+}
+
+static int dump_render(struct dump *dump, struct strbuf *out)
+{
+	if (dump->profile)
+		return dump_render_stacks(dump, out);
+	if (dump->options->format == DUMP_FORMAT_JSON)
+		return dump_list_json(&dump->streams, dump->options, out);
+	return dump_list_table(&dump->streams, out);
+}
+
+static int dump_fail(const struct dump_options *options, int err)
+{
+	if (err == -ENOMEM)
+		pr_err("out of memory; take a shorter time or fewer processes\n");
+	else
+		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+	return CMD_EXIT_FAILED;
+}
+
+static int dump_run(struct dump *dump, struct store_reader *reader)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	bool is_empty;
+	int err;
+
+	if (!dump->options->list) {
+		dump->profile = profile__new();
+		if (!dump->profile)
+			return dump_fail(dump->options, -ENOMEM);
+	}
+	err = dump_read(dump, reader);
+	if (err)
+		return dump_fail(dump->options, err);
+	is_empty = dump->profile ? profile__sample_count(dump->profile) == 0 :
+				   dump->streams.cnt == 0;
+	if (is_empty) {
+		pr_err("no samples match\n");
+		dump_hint(reader, dump->options);
+		return CMD_EXIT_NO_SAMPLES;
+	}
+	err = dump_render(dump, &out);
+	if (err)
+		return dump_fail(dump->options, err);
+	return cmd_write(dump->options->output, &out);
+}
+
+static bool is_for_browser(enum dump_format format)
+{
+	return format == DUMP_FORMAT_HTML || format == DUMP_FORMAT_SVG;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	struct dump_options options;
+	struct dump dump = { .options = &options };
+	struct store_reader *reader;
+	char why[512];
+	int code;
+
+	if (dump_options_parse(argc, argv, clock_unix_ns(), &options, why, sizeof(why))) {
+		pr_err("%s\n", why);
+		return CMD_EXIT_USAGE;
+	}
+	if (options.help || options.version) {
+		fputs(options.help ? dump_options_usage : "jbpf-dump " JBPF_VERSION "\n", stdout);
+		return CMD_EXIT_DONE;
+	}
+	if (is_for_browser(options.format) && !options.output && isatty(STDOUT_FILENO)) {
+		pr_err("that is a picture, not for a terminal; give -o FILE\n");
+		return CMD_EXIT_USAGE;
+	}
+	if (options.is_default_since)
+		pr_info("no --since: taking one hour\n");
+	if (cmd_store_open(options.store, &reader))
+		return CMD_EXIT_FAILED;
+	code = dump_run(&dump, reader);
+	profile__free(dump.profile);
+	streams_release(&dump.streams);
+	store_reader__free(reader);
+	return code;
+}

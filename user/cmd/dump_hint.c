@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * After "no samples match": which processes the asked time has, nearest names first; or, when the
+ * time is empty, from when to when there is something.
+ */
+#include "user/cmd/dump_hint.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/cmd/cmd_store.h"
+#include "user/cmd/streams.h"
+#include "user/output/escape.h"
+#include "user/output/info.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+#define HINT_STREAMS_MAX   5	 /* named */
+#define HINT_COLLECTED_MAX 20000 /* looked at */
+
+/* ---- other processes of the same time ---- */
+
+struct hint_streams {
+	const struct selection *selection;
+	struct streams streams;
+};
+
+/* Called for each window of the time; refuses them all, so that no text is decoded. */
+static bool collect(void *ctx, const struct window *window)
+{
+	struct hint_streams *hint = ctx;
+
+	if (window->pid && window->samples && hint->streams.cnt < HINT_COLLECTED_MAX &&
+	    selection_covers(hint->selection, window))
+		(void)streams_add(&hint->streams, window); /* less to say, no more */
+	return false;
+}
+
+static bool contains(const char *label, const char *wanted)
+{
+	return wanted && *wanted && strcasestr(label, wanted);
+}
+
+/* Does a label hold what was asked for, as when a name was cut or belongs to another label? */
+static bool is_near(const struct selection *selection, const struct window *window)
+{
+	const char *const wanted[] = { selection->container, selection->pod,  selection->namespace,
+				       selection->service,   selection->comm, selection->cgroup };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		for (int label = 0; label < WINDOW_LABEL_CNT; label++) {
+			if (contains(window_label(window, (enum window_label)label), wanted[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Nearest first, then busiest. */
+static const struct stream *best_of(const struct hint_streams *hint, const bool *taken)
+{
+	const struct stream *best = NULL;
+	bool best_near = false;
+
+	for (size_t i = 0; i < hint->streams.cnt; i++) {
+		const struct stream *stream = &hint->streams.items[i];
+		bool near = is_near(hint->selection, &stream->latest);
+
+		if (taken[i])
+			continue;
+		if (!best || near > best_near ||
+		    (near == best_near && stream->samples > best->samples)) {
+			best = stream;
+			best_near = near;
+		}
+	}
+	return best;
+}
+
+static int append_stream(struct strbuf *out, const struct stream *stream)
+{
+	const char *container = window_label(&stream->latest, WINDOW_LABEL_CONTAINER);
+	const char *pod = window_label(&stream->latest, WINDOW_LABEL_POD);
+	const char *comm = window_label(&stream->latest, WINDOW_LABEL_COMM);
+	int err = escape_terminal(out, comm, strlen(comm));
+
+	if (!err)
+		err = strbuf_printf(out, " (pid %" PRIu32, stream->latest.pid);
+	if (!err && *container) {
+		err = strbuf_puts(out, ", container ");
+		if (!err)
+			err = escape_terminal(out, container, strlen(container));
+	}
+	if (!err && *pod) {
+		err = strbuf_puts(out, ", pod ");
+		if (!err)
+			err = escape_terminal(out, pod, strlen(pod));
+	}
+	return err ? err : strbuf_putc(out, ')');
+}
+
+static void print_streams(const struct hint_streams *hint)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	__cleanup_free bool *taken = calloc(hint->streams.cnt, sizeof(*taken));
+	size_t named = 0;
+
+	if (!taken)
+		return;
+	for (; named < HINT_STREAMS_MAX && named < hint->streams.cnt; named++) {
+		const struct stream *stream = best_of(hint, taken);
+
+		taken[stream - hint->streams.items] = true;
+		if ((named && strbuf_puts(&text, ", ")) || append_stream(&text, stream))
+			return;
+	}
+	if (hint->streams.cnt > named)
+		pr_info("that time has %s and %zu more; see --list\n", strbuf_str(&text),
+			hint->streams.cnt - named);
+	else
+		pr_info("that time has %s; see --list\n", strbuf_str(&text));
+}
+
+/* ---- other times ---- */
+
+static void print_range(uint64_t first_unix_ns, uint64_t last_unix_ns)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	if (last_unix_ns == 0) {
+		pr_info("the store has no samples at all; is jbpfd running?\n");
+		return;
+	}
+	if (info_append_time(&text, first_unix_ns) || strbuf_puts(&text, " to ") ||
+	    info_append_time(&text, last_unix_ns))
+		return;
+	pr_info("that time is empty; the store has samples from %s\n", strbuf_str(&text));
+}
+
+void dump_hint(struct store_reader *reader, const struct dump_options *options)
+{
+	struct hint_streams hint = { .selection = &options->selection };
+	uint64_t first, last;
+	const struct store_visitor visitor = { .ctx = &hint, .want = collect };
+
+	if (store_reader__visit(reader, options->selection.since_unix_ns,
+				options->selection.until_unix_ns, &visitor) == 0) {
+		if (hint.streams.cnt)
+			print_streams(&hint);
+		else if (cmd_store_range(reader, &first, &last) == 0)
+			print_range(first, last);
+	}
+	streams_release(&hint.streams);
+}

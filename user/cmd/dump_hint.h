@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the store has instead, when no samples match. */
+#ifndef JBPF_CMD_DUMP_HINT_H
+#define JBPF_CMD_DUMP_HINT_H
+
+#include "user/cmd/dump_options.h"
+#include "user/store/store.h"
+
+/* Prints one or two lines on stderr. Reads labels, never stacks, and only as far as needed. */
+void dump_hint(struct store_reader *reader, const struct dump_options *options);
+
+#endif

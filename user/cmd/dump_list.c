@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Streams as a table and as JSON; the fields are described in jbpf-dump(1). */
+#include "user/cmd/dump_list.h"
+
+#include <inttypes.h>
+
+#include "symbols/symbols.h"
+#include "user/cmd/text_table.h"
+#include "user/output/info.h"
+#include "user/output/json_writer.h"
+#include "user/util/cleanup.h"
+
+const char *dump_list_source_name(uint32_t jit_source)
+{
+	switch (jit_source) {
+	case JIT_SOURCE_PERFMAP:
+		return "perfmap";
+	case JIT_SOURCE_ATTACH:
+		return "attach";
+	case JIT_SOURCE_VMSTRUCTS:
+		return "vmstructs";
+	default:
+		return "";
+	}
+}
+
+static void cell_time(struct text_table *table, uint64_t unix_ns)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = info_append_time(&text, unix_ns);
+
+	text_table_cell(table, strbuf_str(&text));
+	if (err)
+		table->err = err;
+}
+
+static void add_row(struct text_table *table, const struct stream *stream)
+{
+	const struct window *latest = &stream->latest;
+
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_CONTAINER));
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_POD));
+	text_table_cellf(table, "%" PRIu32, latest->pid);
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_COMM));
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_JVM_VERSION));
+	text_table_cellf(table, "%" PRIu64, stream->samples);
+	cell_time(table, stream->first_unix_ns);
+	cell_time(table, stream->last_unix_ns);
+	text_table_cellf(table, "%.1f", info_percent(stream->unknown_frames, stream->frames));
+	text_table_cell(table, dump_list_source_name(latest->jit_source));
+}
+
+int dump_list_table(struct streams *streams, struct strbuf *out)
+{
+	static const struct text_table_column columns[] = {
+		{ "CONTAINER", false }, { "POD", false },     { "PID", true },	  { "COMM", false },
+		{ "JVM", false },	{ "SAMPLES", true },  { "FIRST", false }, { "LAST", false },
+		{ "UNKNOWN%", true },	{ "SYMBOLS", false },
+	};
+	struct text_table table = { .columns = columns, .column_cnt = ARRAY_SIZE(columns) };
+	int err;
+
+	streams_sort(streams);
+	for (size_t i = 0; i < streams->cnt; i++)
+		add_row(&table, &streams->items[i]);
+	err = text_table_render(&table, out);
+	text_table_release(&table);
+	return err;
+}
+
+static void json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = info_append_time(&text, unix_ns);
+
+	json_key(json, key);
+	json_string(json, strbuf_str(&text));
+	if (!json->err)
+		json->err = err;
+}
+
+static void json_count(struct json_writer *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+static void json_stream(struct json_writer *json, const struct stream *stream)
+{
+	const struct window *latest = &stream->latest;
+
+	json_newline(json);
+	json_begin(json, '{');
+	json_count(json, "pid", latest->pid);
+	json_count(json, "ns_pid", latest->ns_pid);
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		if (!latest->labels[i])
+			continue;
+		json_key(json, window_label_name((enum window_label)i));
+		json_string(json, latest->labels[i]);
+	}
+	json_time(json, "first", stream->first_unix_ns);
+	json_time(json, "last", stream->last_unix_ns);
+	json_count(json, "samples", stream->samples);
+	json_count(json, "frames", stream->frames);
+	json_count(json, "unknown_frames", stream->unknown_frames);
+	json_count(json, "truncated_samples", stream->truncated_samples);
+	json_key(json, "jit_source");
+	json_string(json, dump_list_source_name(latest->jit_source));
+	json_end(json, '}');
+}
+
+int dump_list_json(struct streams *streams, const struct dump_options *options, struct strbuf *out)
+{
+	struct json_writer json = { .out = out };
+
+	streams_sort(streams);
+	json_begin(&json, '{');
+	json_key(&json, "format");
+	json_string(&json, "jbpf-list");
+	json_count(&json, "version", 1);
+	json_time(&json, "since", options->selection.since_unix_ns);
+	json_time(&json, "until", options->selection.until_unix_ns);
+	json_key(&json, "streams");
+	json_begin(&json, '[');
+	for (size_t i = 0; i < streams->cnt; i++)
+		json_stream(&json, &streams->items[i]);
+	json_newline(&json);
+	json_end(&json, ']');
+	json_end(&json, '}');
+	return json.err ? json.err : strbuf_putc(out, '\n');
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of jbpf dump as a value. Pure. */
+#ifndef JBPF_CMD_DUMP_OPTIONS_H
+#define JBPF_CMD_DUMP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/select.h"
+
+enum dump_format {
+	DUMP_FORMAT_FOLDED = 0,
+	DUMP_FORMAT_HTML,
+	DUMP_FORMAT_SVG,
+	DUMP_FORMAT_TOP,
+	DUMP_FORMAT_JSON,
+};
+
+/* Labels that can be put in front of a stack. */
+enum dump_by {
+	DUMP_BY_CONTAINER = 0,
+	DUMP_BY_POD,
+	DUMP_BY_SERVICE,
+	DUMP_BY_PID,
+	DUMP_BY_CNT,
+};
+
+/* Texts are borrowed from argv. */
+struct dump_options {
+	struct selection selection;
+	const char *store;
+	enum dump_by by[DUMP_BY_CNT]; /* in the order given; each at most once */
+	size_t by_cnt;
+	enum dump_format format;
+	const char *output; /* file; NULL = stdout */
+	bool list;
+	bool is_default_since; /* no --since: the last hour */
+	bool help;
+	bool version;
+};
+
+extern const char dump_options_usage[];
+
+/*
+ * 0, or -EINVAL with one line for the user in `why`. Times are taken relative to `now_unix_ns`.
+ */
+int dump_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct dump_options *out,
+		       char *why, size_t why_len);
+
+#endif
