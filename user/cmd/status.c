@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * jbpf status: the last minute of the store, one row per JVM and container. When jbpfd has stopped
+ * writing, the last minute there is, and a word about it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "user/cmd/cmd.h"
+#include "user/cmd/cmd_store.h"
+#include "user/cmd/cmd_write.h"
+#include "user/cmd/status_report.h"
+#include "user/cmd/streams.h"
+#include "user/output/info.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+#define STATUS_SPAN_NS (60 * CLOCK_NS_PER_S)
+#define SEE_HELP       "see jbpf-status --help"
+
+static const char status_usage[] =
+	"usage: jbpf-status [OPTION]...\n"
+	"Every JVM and container of the last minute: are its stacks whole, where do its names come\n"
+	"from, and if not, why and what to change.\n"
+	"\n"
+	"  --store DIR   where the profiles are (" STORE_DEFAULT_DIR ")\n"
+	"  --all         also processes that are neither JVMs nor in containers\n"
+	"  --format F    table or json (table)\n"
+	"  --json        the same as --format json\n"
+	"  --help, --version\n"
+	"\n"
+	"FP: is PreserveFramePointer on? SYMBOLS, AGE: where names of compiled code come from, and\n"
+	"how old they are. CUT%: stacks that do not reach their thread's first frame.\n"
+	"\n"
+	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples.\n";
+
+enum option_id {
+	OPTION_STORE = 1,
+	OPTION_ALL,
+	OPTION_FORMAT,
+	OPTION_JSON,
+	OPTION_HELP,
+	OPTION_VERSION,
+	OPTION_END,
+};
+
+static const struct option long_options[] = {
+	{ "store", required_argument, NULL, OPTION_STORE },
+	{ "all", no_argument, NULL, OPTION_ALL },
+	{ "format", required_argument, NULL, OPTION_FORMAT },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, OPTION_HELP },
+	{ "version", no_argument, NULL, OPTION_VERSION },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct status_options {
+	const char *store;
+	bool all;
+	bool json;
+	bool help;
+	bool version;
+};
+
+static int status_format(const char *value, struct status_options *out)
+{
+	out->json = strcmp(value, "json") == 0;
+	if (out->json || strcmp(value, "table") == 0)
+		return 0;
+	pr_err("--format: '%s' is none of table, json\n", value);
+	return -EINVAL;
+}
+
+static int status_option(int id, const char *value, struct status_options *out)
+{
+	switch (id) {
+	case OPTION_STORE:
+		out->store = value;
+		return 0;
+	case OPTION_ALL:
+		out->all = true;
+		return 0;
+	case OPTION_FORMAT:
+		return status_format(value, out);
+	case OPTION_JSON:
+		out->json = true;
+		return 0;
+	case OPTION_HELP:
+		out->help = true;
+		return 0;
+	default:
+		out->version = true;
+		return 0;
+	}
+}
+
+static int status_parse(int argc, char **argv, struct status_options *out)
+{
+	bool seen[OPTION_END] = { false };
+	int id, index;
+
+	optind = 0; /* glibc: begin anew */
+	opterr = 0;
+	while ((id = getopt_long(argc, argv, "+:", long_options, &index)) != -1) {
+		if (id == '?' || id == ':') {
+			pr_err(id == ':' ? "%s wants a value; " SEE_HELP "\n" :
+					   "there is no option %s; " SEE_HELP "\n",
+			       argv[optind - 1]);
+			return -EINVAL;
+		}
+		if (seen[id]) {
+			pr_err("--%s is given twice; " SEE_HELP "\n", long_options[index].name);
+			return -EINVAL;
+		}
+		seen[id] = true;
+		if (status_option(id, optarg, out))
+			return -EINVAL;
+	}
+	if (optind < argc) {
+		pr_err("'%s' is no option; " SEE_HELP "\n", argv[optind]);
+		return -EINVAL;
+	}
+	if (seen[OPTION_FORMAT] && seen[OPTION_JSON]) {
+		pr_err("--json and --format say the same; give one of them\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+struct status {
+	struct streams streams;
+	struct cmd_store_damage damage;
+	int err;
+};
+
+/* Adds the window up and refuses it: no text is needed. */
+static bool status_want(void *ctx, const struct window *window)
+{
+	struct status *status = ctx;
+
+	if (!status->err)
+		status->err = streams_add(&status->streams, window);
+	return false;
+}
+
+static void status_damage(void *ctx, const struct store_damage *stretch)
+{
+	struct status *status = ctx;
+
+	cmd_store_damage_note(&status->damage, stretch);
+}
+
+static int status_read(struct status *status, struct store_reader *reader, uint64_t since_unix_ns,
+		       uint64_t until_unix_ns)
+{
+	const struct store_visitor visitor = {
+		.ctx = status,
+		.want = status_want,
+		.damage = status_damage,
+	};
+	int err = store_reader__visit(reader, since_unix_ns, until_unix_ns, &visitor);
+
+	return err ? err : status->err;
+}
+
+/* Nothing in the last minute: what was before? Moves the range there. 0, -ENOENT, -errno. */
+static int status_read_older(struct status *status, struct store_reader *reader,
+			     struct status_report *report)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	uint64_t first, last;
+	int err = cmd_store_range(reader, &first, &last);
+
+	if (err)
+		return err;
+	if (!last)
+		return -ENOENT;
+	report->until_unix_ns = last;
+	report->since_unix_ns = last > STATUS_SPAN_NS ? last - STATUS_SPAN_NS : 0;
+	if (info_append_time(&text, last) == 0)
+		pr_warn("nothing was written since %s: is jbpfd running?\n", strbuf_str(&text));
+	return status_read(status, reader, report->since_unix_ns, report->until_unix_ns);
+}
+
+static int status_run(const struct status_options *options, struct status *status,
+		      struct store_reader *reader)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	uint64_t now = clock_unix_ns();
+	struct status_report report = {
+		.since_unix_ns = now - STATUS_SPAN_NS,
+		.until_unix_ns = now,
+		.all = options->all,
+	};
+	int err = status_read(status, reader, report.since_unix_ns, report.until_unix_ns);
+
+	if (!err && status->streams.cnt == 0 && status->streams.host_samples == 0)
+		err = status_read_older(status, reader, &report);
+	if (err == -ENOENT) {
+		pr_err("the store in '%s' has no samples; is jbpfd running?\n", options->store);
+		return CMD_EXIT_NO_SAMPLES;
+	}
+	cmd_store_damage_end(&status->damage);
+	if (!err && options->json)
+		err = status_report_json(&report, &status->streams, &out);
+	else if (!err)
+		err = status_report_table(&report, &status->streams, &out);
+	if (err) {
+		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+		return CMD_EXIT_FAILED;
+	}
+	return cmd_write(NULL, &out);
+}
+
+int cmd_status(int argc, char **argv)
+{
+	struct status_options options = { .store = STORE_DEFAULT_DIR };
+	struct status status = { 0 };
+	struct store_reader *reader;
+	int code;
+
+	if (status_parse(argc, argv, &options))
+		return CMD_EXIT_USAGE;
+	if (options.help || options.version) {
+		fputs(options.help ? status_usage : "jbpf-status " JBPF_VERSION "\n", stdout);
+		return CMD_EXIT_DONE;
+	}
+	if (cmd_store_open(options.store, &reader))
+		return CMD_EXIT_FAILED;
+	code = status_run(&options, &status, reader);
+	streams_release(&status.streams);
+	store_reader__free(reader);
+	return code;
+}

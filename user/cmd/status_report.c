@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Is what the profiles show whole and named? Each row answers for one process; what is not well
+ * has a line below it that says what to change, because "unknown 12 %" alone helps nobody.
+ */
+#include "user/cmd/status_report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "symbols/symbols.h"
+#include "user/cmd/dump_list.h"
+#include "user/cmd/text_table.h"
+#include "user/collect/jvm_attach.h"
+#include "user/output/info.h"
+#include "user/output/json_writer.h"
+#include "user/util/cleanup.h"
+
+#define WORTH_A_LINE_PERCENT 5.0
+#define MS_PER_S	     1000
+
+/* ---- advice ---- */
+
+static void add_problem(struct status_problems *problems, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_problem(struct status_problems *problems, const char *format, ...)
+{
+	va_list args;
+
+	if (problems->cnt == STATUS_PROBLEMS_MAX)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(problems->lines[problems->cnt], sizeof(problems->lines[0]), format, args);
+	va_end(args);
+	problems->cnt++;
+}
+
+static bool is_attach_failure(uint32_t outcome)
+{
+	return outcome != JVM_ATTACH_NONE && outcome != JVM_ATTACH_OK;
+}
+
+/* Why JIT code has no names at all. */
+static void find_missing_names(const struct stream *stream, struct status_problems *out)
+{
+	const struct window *latest = &stream->latest;
+	const char *why = window_label(latest, WINDOW_LABEL_JIT_PROBLEM);
+
+	if (latest->jit_source != JIT_SOURCE_NONE)
+		return;
+	if (is_attach_failure(latest->attach_outcome))
+		add_problem(
+			out, "no names of compiled code: %s",
+			jvm_attach_outcome_text((enum jvm_attach_outcome)latest->attach_outcome));
+	else if (*why && latest->preserve_frame_pointer != WINDOW_FLAG_OFF)
+		add_problem(out, "no names of compiled code: %s", why);
+	else if (latest->is_jvm && stream->jit_frames)
+		add_problem(out, "no names of compiled code yet: jbpfd has not asked this JVM");
+}
+
+void status_problems_find(const struct stream *stream, struct status_problems *out)
+{
+	const struct window *latest = &stream->latest;
+	bool is_cut_by_flag = latest->is_jvm && latest->preserve_frame_pointer == WINDOW_FLAG_OFF;
+	double unnamed = info_percent(stream->unknown_jit_frames, stream->jit_frames);
+	double cut = info_percent(stream->truncated_samples, stream->samples);
+
+	out->cnt = 0;
+	if (is_cut_by_flag)
+		add_problem(out, "stacks are cut: add -XX:+PreserveFramePointer to this JVM's "
+				 "options and restart it");
+	find_missing_names(stream, out);
+	if (latest->jit_source != JIT_SOURCE_NONE && unnamed > WORTH_A_LINE_PERCENT)
+		add_problem(out,
+			    "%.1f %% of its compiled frames have no name: they were compiled after "
+			    "the map was read; it clears when the JVM has warmed up",
+			    unnamed);
+	if (!is_cut_by_flag && cut > WORTH_A_LINE_PERCENT)
+		add_problem(out,
+			    "%.1f %% of its stacks are cut: code without frame pointers; build "
+			    "native libraries with -fno-omit-frame-pointer",
+			    cut);
+}
+
+static const char *loss_advice(enum window_loss loss)
+{
+	switch (loss) {
+	case WINDOW_LOSS_COUNTS_FULL:
+		return "samples: too many distinct stacks in a window; give jbpfd a shorter --window";
+	case WINDOW_LOSS_NO_MAP:
+		return "samples: a map was missing; restart jbpfd, and report it";
+	case WINDOW_LOSS_STACK_BUFFER:
+		return "stacks came too fast: shown as unknown; give jbpfd more CPU";
+	case WINDOW_LOSS_NOTICES:
+		return "process notices came too fast: short processes may be unnamed";
+	case WINDOW_LOSS_KERNEL_STACK:
+		return "kernel stacks could not be read: shown without kernel frames";
+	case WINDOW_LOSS_STORE:
+		return "samples could not be written: is the disk full?";
+	case WINDOW_LOSS_MEMORY:
+		return "samples: jbpfd ran out of memory; raise its limit";
+	case WINDOW_LOSS_CNT:
+		break;
+	}
+	return "lost";
+}
+
+/* ---- table ---- */
+
+static const char *flag_name(const struct window *window)
+{
+	static const char *const names[] = { "?", "off", "on" };
+
+	if (!window->is_jvm)
+		return "";
+	return window->preserve_frame_pointer < ARRAY_SIZE(names) ?
+		       names[window->preserve_frame_pointer] :
+		       "?";
+}
+
+static const char *attach_name(const struct window *window)
+{
+	if (window->attach_outcome == JVM_ATTACH_NONE)
+		return "";
+	return jvm_attach_outcome_name((enum jvm_attach_outcome)window->attach_outcome);
+}
+
+static void cell_age(struct text_table *table, const struct window *window)
+{
+	if (window->jit_source == JIT_SOURCE_NONE || window->jit_age_ms == UINT32_MAX)
+		text_table_cell(table, "");
+	else
+		text_table_cellf(table, "%" PRIu32 "s", window->jit_age_ms / MS_PER_S);
+}
+
+static void add_row(struct text_table *table, const struct stream *stream)
+{
+	const struct window *latest = &stream->latest;
+	struct status_problems problems;
+
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_CONTAINER));
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_POD));
+	text_table_cellf(table, "%" PRIu32, latest->pid);
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_COMM));
+	text_table_cell(table, window_label(latest, WINDOW_LABEL_JVM_VERSION));
+	text_table_cell(table, flag_name(latest));
+	text_table_cell(table, dump_list_source_name(latest->jit_source));
+	cell_age(table, latest);
+	text_table_cell(table, attach_name(latest));
+	text_table_cellf(table, "%.1f", info_percent(stream->unknown_frames, stream->frames));
+	text_table_cellf(table, "%.1f", info_percent(stream->truncated_samples, stream->samples));
+	text_table_cellf(table, "%" PRIu64, stream->samples);
+	status_problems_find(stream, &problems);
+	for (size_t i = 0; i < problems.cnt; i++)
+		text_table_note(table, problems.lines[i]);
+}
+
+static bool is_shown(const struct status_report *report, const struct stream *stream)
+{
+	return report->all || stream->latest.is_jvm ||
+	       *window_label(&stream->latest, WINDOW_LABEL_CONTAINER);
+}
+
+static int append_host(const struct streams *streams, size_t hidden_cnt, uint64_t hidden_samples,
+		       struct strbuf *out)
+{
+	bool is_lossless = true;
+	int err = 0;
+
+	if (hidden_cnt)
+		err = strbuf_printf(out,
+				    "and %zu processes outside of containers with %" PRIu64
+				    " samples; see --all\n",
+				    hidden_cnt, hidden_samples);
+	for (int i = 0; !err && i < WINDOW_LOSS_CNT; i++) {
+		if (!streams->lost[i])
+			continue;
+		is_lossless = false;
+		err = strbuf_printf(out, "lost on this host: %" PRIu64 " %s\n", streams->lost[i],
+				    loss_advice((enum window_loss)i));
+	}
+	if (!err && is_lossless)
+		err = strbuf_puts(out, "lost on this host: nothing\n");
+	return err;
+}
+
+int status_report_table(const struct status_report *report, struct streams *streams,
+			struct strbuf *out)
+{
+	static const struct text_table_column columns[] = {
+		{ "CONTAINER", false }, { "POD", false }, { "PID", true },
+		{ "COMM", false },	{ "JVM", false }, { "FP", false },
+		{ "SYMBOLS", false },	{ "AGE", true },  { "ATTACH", false },
+		{ "UNKNOWN%", true },	{ "CUT%", true }, { "SAMPLES", true },
+	};
+	struct text_table table = { .columns = columns, .column_cnt = ARRAY_SIZE(columns) };
+	uint64_t hidden_samples = 0;
+	size_t hidden_cnt = 0;
+	int err;
+
+	streams_sort(streams);
+	for (size_t i = 0; i < streams->cnt; i++) {
+		if (is_shown(report, &streams->items[i])) {
+			add_row(&table, &streams->items[i]);
+			continue;
+		}
+		hidden_cnt++;
+		hidden_samples += streams->items[i].samples;
+	}
+	err = text_table_render(&table, out);
+	text_table_release(&table);
+	return err ? err : append_host(streams, hidden_cnt, hidden_samples, out);
+}
+
+/* ---- JSON ---- */
+
+static void json_count(struct json_writer *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+static void json_text(struct json_writer *json, const char *key, const char *text)
+{
+	json_key(json, key);
+	json_string(json, text);
+}
+
+static void json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = info_append_time(&text, unix_ns);
+
+	json_text(json, key, strbuf_str(&text));
+	if (!json->err)
+		json->err = err;
+}
+
+static void json_stream(struct json_writer *json, const struct stream *stream)
+{
+	const struct window *latest = &stream->latest;
+	struct status_problems problems;
+
+	json_newline(json);
+	json_begin(json, '{');
+	json_count(json, "pid", latest->pid);
+	json_count(json, "ns_pid", latest->ns_pid);
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		if (latest->labels[i])
+			json_text(json, window_label_name((enum window_label)i), latest->labels[i]);
+	}
+	json_count(json, "is_jvm", latest->is_jvm);
+	json_text(json, "preserve_frame_pointer", flag_name(latest));
+	json_text(json, "jit_source", dump_list_source_name(latest->jit_source));
+	json_key(json, "jit_age_ms");
+	if (latest->jit_source == JIT_SOURCE_NONE || latest->jit_age_ms == UINT32_MAX)
+		json_null(json);
+	else
+		json_u64(json, latest->jit_age_ms);
+	json_count(json, "jit_entries", latest->jit_entries);
+	json_text(json, "attach", attach_name(latest));
+	json_count(json, "attach_requests", latest->attach_cnt);
+	json_count(json, "attach_command_ms", latest->attach_command_ms);
+	json_count(json, "samples", stream->samples);
+	json_count(json, "frames", stream->frames);
+	json_count(json, "unknown_frames", stream->unknown_frames);
+	json_count(json, "jit_frames", stream->jit_frames);
+	json_count(json, "unknown_jit_frames", stream->unknown_jit_frames);
+	json_count(json, "ambiguous_frames", stream->ambiguous_frames);
+	json_count(json, "truncated_samples", stream->truncated_samples);
+	json_key(json, "problems");
+	json_begin(json, '[');
+	status_problems_find(stream, &problems);
+	for (size_t i = 0; i < problems.cnt; i++)
+		json_string(json, problems.lines[i]);
+	json_end(json, ']');
+	json_end(json, '}');
+}
+
+int status_report_json(const struct status_report *report, struct streams *streams,
+		       struct strbuf *out)
+{
+	struct json_writer json = { .out = out };
+
+	streams_sort(streams);
+	json_begin(&json, '{');
+	json_text(&json, "format", "jbpf-status");
+	json_count(&json, "version", 1);
+	json_time(&json, "since", report->since_unix_ns);
+	json_time(&json, "until", report->until_unix_ns);
+	json_count(&json, "samples", streams->host_samples);
+	json_key(&json, "lost");
+	json_begin(&json, '{');
+	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
+		json_count(&json, window_loss_name((enum window_loss)i), streams->lost[i]);
+	json_end(&json, '}');
+	json_key(&json, "streams");
+	json_begin(&json, '[');
+	for (size_t i = 0; i < streams->cnt; i++) {
+		if (is_shown(report, &streams->items[i]))
+			json_stream(&json, &streams->items[i]);
+	}
+	json_newline(&json);
+	json_end(&json, ']');
+	json_end(&json, '}');
+	return json.err ? json.err : strbuf_putc(out, '\n');
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What jbpf status says about streams: a table with advice below the rows, or JSON. Pure. */
+#ifndef JBPF_CMD_STATUS_REPORT_H
+#define JBPF_CMD_STATUS_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/cmd/streams.h"
+#include "user/util/strbuf.h"
+
+#define STATUS_PROBLEMS_MAX 4
+
+/* One line each: what is wrong with a stream's stacks or names, and what to change. */
+struct status_problems {
+	char lines[STATUS_PROBLEMS_MAX][256];
+	size_t cnt;
+};
+
+void status_problems_find(const struct stream *stream, struct status_problems *out);
+
+struct status_report {
+	uint64_t since_unix_ns;
+	uint64_t until_unix_ns;
+	bool all; /* also processes that are neither JVMs nor in containers */
+};
+
+/* Both sort the streams. 0 or -ENOMEM. */
+int status_report_table(const struct status_report *report, struct streams *streams,
+			struct strbuf *out);
+int status_report_json(const struct status_report *report, struct streams *streams,
+		       struct strbuf *out);
+
+#endif
