@@ -13,7 +13,8 @@
 
 #include "user/model/window.h"
 
-#define STORE_DEFAULT_DIR "/var/lib/jbpf"
+#define STORE_DEFAULT_DIR   "/var/lib/jbpf"
+#define STORE_WINDOW_MAX_NS (3600ull * 1000000000ull) /* readers look that far back, not further */
 
 /* ---- writing ---- */
 
@@ -37,7 +38,8 @@ void store_writer__free(struct store_writer *writer);
 
 /*
  * Adds one stream's window: `text` is sorted folded text (may be empty for a host record, where
- * window->pid is 0). Buffered until store_writer__commit(). 0, -EINVAL, -ENOMEM.
+ * window->pid is 0). Buffered until store_writer__commit(). 0, -ENOMEM, or -EINVAL: the window is
+ * longer than STORE_WINDOW_MAX_NS, the text larger than 256 MiB or without a newline at its end.
  */
 int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
 		      size_t len);

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Encoding and decoding of records. All numbers are little-endian and are moved byte-wise; no
+ * struct is ever laid over file bytes. What is decoded may be hostile: every length is checked
+ * against what is there.
+ */
+#include "user/store/format.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "user/store/crc32c.h"
+#include "user/util/byte_reader.h"
+#include "user/util/cleanup.h"
+
+/* Within a commit record's payload. */
+#define COMMIT_OFFSET_SEGMENT_ID 0
+#define COMMIT_OFFSET_SEQUENCE	 16
+#define COMMIT_FIXED_BYTES	 168 /* of the window's fixed fields in version 1 */
+
+#define OFFSET_PAYLOAD	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
+#define OFFSET_FRAME_SIZE  4
+#define OFFSET_PAYLOAD_LEN 24
+
+uint32_t format_get_u32(const uint8_t *bytes)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return le32toh(value);
+}
+
+static void put_u32(uint8_t *bytes, uint32_t value)
+{
+	value = htole32(value);
+	memcpy(bytes, &value, sizeof(value));
+}
+
+/* ---- encoding ---- */
+
+/* Little-endian appender: the first error sticks, so that a record is checked once at its end. */
+struct record_writer {
+	struct strbuf *out;
+	size_t start; /* of the record in `out` */
+	int err;
+};
+
+static void write_bytes(struct record_writer *writer, const void *bytes, size_t len)
+{
+	if (!writer->err)
+		writer->err = strbuf_append(writer->out, bytes, len);
+}
+
+static void write_uint(struct record_writer *writer, uint64_t value, size_t size)
+{
+	value = htole64(value);
+	write_bytes(writer, &value, size);
+}
+
+/* u16 length and bytes; what is too long is cut at a character's start. */
+static void write_string(struct record_writer *writer, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	if (len > FORMAT_LABEL_MAX_BYTES) {
+		len = FORMAT_LABEL_MAX_BYTES;
+		while (len && ((uint8_t)text[len] & 0xc0) == 0x80)
+			len--;
+	}
+	write_uint(writer, len, 2);
+	if (len)
+		write_bytes(writer, text, len);
+}
+
+static struct record_writer record_begin(struct strbuf *out, enum format_type type)
+{
+	struct record_writer writer = { .out = out, .start = out->len, .err = 0 };
+
+	write_uint(&writer, FORMAT_MAGIC_RECORD, 4);
+	write_uint(&writer, 0, 4); /* frame size: record_end() */
+	write_bytes(&writer, FORMAT_TAG, strlen(FORMAT_TAG));
+	write_uint(&writer, type, 2);
+	write_uint(&writer, FORMAT_VERSION, 2);
+	write_uint(&writer, 0, 4); /* compatible flags */
+	write_uint(&writer, 0, 4); /* incompatible flags */
+	write_uint(&writer, 0, 4); /* payload length: record_end() */
+	return writer;
+}
+
+static int record_end(struct record_writer *writer)
+{
+	size_t len;
+	uint8_t *record;
+
+	write_uint(writer, 0, FORMAT_CHECKSUM_BYTES);
+	if (writer->err) {
+		strbuf_truncate(writer->out, writer->start);
+		return writer->err;
+	}
+	record = (uint8_t *)writer->out->data + writer->start;
+	len = writer->out->len - writer->start;
+	put_u32(record + OFFSET_FRAME_SIZE, (uint32_t)(len - FORMAT_FRAME_HEADER_BYTES));
+	put_u32(record + OFFSET_PAYLOAD_LEN, (uint32_t)(len - FORMAT_RECORD_MIN_BYTES));
+	put_u32(record + len - FORMAT_CHECKSUM_BYTES, crc32c(record, len - FORMAT_CHECKSUM_BYTES));
+	return 0;
+}
+
+int format_encode_header(const struct format_header *header, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, FORMAT_TYPE_HEADER);
+
+	write_uint(&writer, header->format_version, 4);
+	write_bytes(&writer, header->segment_id, sizeof(header->segment_id));
+	write_bytes(&writer, header->boot_id, sizeof(header->boot_id));
+	write_uint(&writer, header->created_unix_ns, 8);
+	write_string(&writer, header->host);
+	write_string(&writer, header->software);
+	return record_end(&writer);
+}
+
+static void write_window_fields(struct record_writer *writer, const struct window *window)
+{
+	write_uint(writer, window->start_unix_ns, 8);
+	write_uint(writer, window->duration_ns, 8);
+	write_uint(writer, window->start_boot_ns, 8);
+	write_bytes(writer, window->boot_id, sizeof(window->boot_id));
+	write_uint(writer, window->frequency_hz, 4);
+	write_uint(writer, window->cpu_cnt, 4);
+	write_uint(writer, window->pid, 4);
+	write_uint(writer, window->ns_pid, 4);
+	write_uint(writer, window->process_start_ns, 8);
+	write_uint(writer, window->cgroup_id, 8);
+	write_uint(writer, window->exec_id, 4);
+	write_uint(writer, window->is_jvm, 4);
+	write_uint(writer, window->samples, 8);
+	write_uint(writer, window->unknown_frames, 8);
+	write_uint(writer, window->frames, 8);
+	write_uint(writer, window->truncated_samples, 8);
+	write_uint(writer, window->jit_frames, 8);
+	write_uint(writer, window->unknown_jit_frames, 8);
+	write_uint(writer, window->ambiguous_frames, 8);
+	write_uint(writer, window->jit_source, 4);
+	write_uint(writer, window->jit_age_ms, 4);
+	write_uint(writer, window->jit_entries, 4);
+	write_uint(writer, window->attach_outcome, 4);
+	write_uint(writer, window->attach_cnt, 4);
+	write_uint(writer, window->attach_command_ms, 4);
+	write_uint(writer, window->preserve_frame_pointer, 4);
+	write_uint(writer, 0, 4); /* reserved */
+}
+
+static void write_losses(struct record_writer *writer, const struct window *window)
+{
+	size_t cnt = WINDOW_LOSS_CNT;
+
+	while (cnt && window->lost[cnt - 1] == 0)
+		cnt--;
+	write_uint(writer, cnt, 2);
+	for (size_t i = 0; i < cnt; i++)
+		write_uint(writer, window->lost[i], 8);
+}
+
+static void write_labels(struct record_writer *writer, const struct window *window)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++)
+		cnt += window->labels[i] != NULL;
+	write_uint(writer, cnt, 2);
+	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++) {
+		const char *name = window_label_name((enum window_label)i);
+
+		if (!window->labels[i])
+			continue;
+		write_uint(writer, strlen(name), 1);
+		write_bytes(writer, name, strlen(name));
+		write_string(writer, window->labels[i]);
+	}
+}
+
+int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, FORMAT_TYPE_COMMIT);
+
+	write_bytes(&writer, commit->segment_id, sizeof(commit->segment_id));
+	write_uint(&writer, commit->sequence, 8);
+	write_uint(&writer, commit->data_len, 4);
+	write_uint(&writer, commit->data_crc, 4);
+	write_uint(&writer, commit->text_len, 8);
+	write_uint(&writer, COMMIT_FIXED_BYTES, 4);
+	write_window_fields(&writer, &commit->window);
+	write_losses(&writer, &commit->window);
+	write_labels(&writer, &commit->window);
+	return record_end(&writer);
+}
+
+void format_seal_commit(uint8_t *record, size_t len, const uint8_t *segment_id, uint64_t sequence)
+{
+	uint8_t *payload = record + OFFSET_PAYLOAD;
+
+	sequence = htole64(sequence);
+	memcpy(payload + COMMIT_OFFSET_SEGMENT_ID, segment_id, FORMAT_ID_BYTES);
+	memcpy(payload + COMMIT_OFFSET_SEQUENCE, &sequence, sizeof(sequence));
+	put_u32(record + len - FORMAT_CHECKSUM_BYTES, crc32c(record, len - FORMAT_CHECKSUM_BYTES));
+}
+
+/* ---- decoding ---- */
+
+bool format_is_record(const uint8_t *bytes, size_t len)
+{
+	if (len < 4)
+		return false;
+	/* The tag counts under any of the 16 magics, and our magic without the tag as well: one
+	 * flipped bit must not turn a record into a foreign frame that is skipped silently. */
+	if (format_get_u32(bytes) == FORMAT_MAGIC_RECORD)
+		return true;
+	return (format_get_u32(bytes) & FORMAT_MAGIC_RECORD_MASK) == FORMAT_MAGIC_RECORD_FIRST &&
+	       len >= FORMAT_FRAME_HEADER_BYTES + strlen(FORMAT_TAG) &&
+	       memcmp(bytes + FORMAT_FRAME_HEADER_BYTES, FORMAT_TAG, strlen(FORMAT_TAG)) == 0;
+}
+
+int format_decode_record(const uint8_t *bytes, size_t len, struct format_record *out)
+{
+	struct byte_reader reader = byte_reader_init(bytes, len);
+	struct format_record record = { 0 };
+	uint32_t magic = byte_reader_u32(&reader);
+	uint32_t frame_size = byte_reader_u32(&reader);
+	const void *tag = byte_reader_take(&reader, strlen(FORMAT_TAG));
+
+	record.type = byte_reader_u16(&reader);
+	record.version = byte_reader_u16(&reader);
+	record.compat = byte_reader_u32(&reader);
+	record.incompat = byte_reader_u32(&reader);
+	record.payload_len = byte_reader_u32(&reader);
+	record.payload = byte_reader_take(&reader, record.payload_len);
+
+	size_t summed = FORMAT_RECORD_MIN_BYTES - FORMAT_CHECKSUM_BYTES + record.payload_len;
+	uint32_t checksum = byte_reader_u32(&reader);
+
+	if (reader.failed || magic != FORMAT_MAGIC_RECORD ||
+	    memcmp(tag, FORMAT_TAG, strlen(FORMAT_TAG)) != 0)
+		return -EINVAL;
+	record.frame_len = summed + FORMAT_CHECKSUM_BYTES;
+	if (frame_size != record.frame_len - FORMAT_FRAME_HEADER_BYTES)
+		return -EINVAL;
+	if (crc32c(bytes, summed) != checksum)
+		return -EINVAL;
+	*out = record;
+	return 0;
+}
+
+static void read_window_fields(struct byte_reader *reader, struct window *out)
+{
+	const void *boot_id;
+
+	out->start_unix_ns = byte_reader_u64(reader);
+	out->duration_ns = byte_reader_u64(reader);
+	out->start_boot_ns = byte_reader_u64(reader);
+	boot_id = byte_reader_take(reader, sizeof(out->boot_id));
+	if (boot_id)
+		memcpy(out->boot_id, boot_id, sizeof(out->boot_id));
+	out->frequency_hz = byte_reader_u32(reader);
+	out->cpu_cnt = byte_reader_u32(reader);
+	out->pid = byte_reader_u32(reader);
+	out->ns_pid = byte_reader_u32(reader);
+	out->process_start_ns = byte_reader_u64(reader);
+	out->cgroup_id = byte_reader_u64(reader);
+	out->exec_id = byte_reader_u32(reader);
+	out->is_jvm = byte_reader_u32(reader);
+	out->samples = byte_reader_u64(reader);
+	out->unknown_frames = byte_reader_u64(reader);
+	out->frames = byte_reader_u64(reader);
+	out->truncated_samples = byte_reader_u64(reader);
+	out->jit_frames = byte_reader_u64(reader);
+	out->unknown_jit_frames = byte_reader_u64(reader);
+	out->ambiguous_frames = byte_reader_u64(reader);
+	out->jit_source = byte_reader_u32(reader);
+	out->jit_age_ms = byte_reader_u32(reader);
+	out->jit_entries = byte_reader_u32(reader);
+	out->attach_outcome = byte_reader_u32(reader);
+	out->attach_cnt = byte_reader_u32(reader);
+	out->attach_command_ms = byte_reader_u32(reader);
+	out->preserve_frame_pointer = byte_reader_u32(reader);
+	(void)byte_reader_u32(reader); /* reserved */
+}
+
+static void read_losses(struct byte_reader *reader, struct window *out)
+{
+	size_t cnt = byte_reader_u16(reader);
+
+	for (size_t i = 0; i < cnt && !reader->failed; i++) {
+		uint64_t lost = byte_reader_u64(reader);
+
+		if (i < WINDOW_LOSS_CNT)
+			out->lost[i] = lost;
+	}
+}
+
+/* A copy with a NUL behind, as an offset into `strings` because that may move. */
+static int copy_string(struct byte_reader *reader, struct strbuf *strings, size_t *offset_out)
+{
+	size_t len = byte_reader_u16(reader);
+	const char *text = byte_reader_take(reader, len);
+	int err;
+
+	*offset_out = strings->len;
+	err = text ? strbuf_append(strings, text, len) : 0;
+	return err ? err : strbuf_putc(strings, '\0');
+}
+
+static int read_labels(struct byte_reader *reader, struct strbuf *labels, struct window *out)
+{
+	size_t offsets[WINDOW_LABEL_CNT];
+	bool is_known[WINDOW_LABEL_CNT] = { false };
+	size_t cnt = byte_reader_u16(reader);
+
+	strbuf_clear(labels);
+	for (size_t i = 0; i < cnt && !reader->failed; i++) {
+		size_t name_len = byte_reader_u8(reader);
+		const char *name = byte_reader_take(reader, name_len);
+		enum window_label label = name ? window_label_by_name(name, name_len) :
+						 WINDOW_LABEL_CNT;
+		int err;
+
+		if (label == WINDOW_LABEL_CNT) {
+			(void)byte_reader_take(reader, byte_reader_u16(reader));
+			continue;
+		}
+		err = copy_string(reader, labels, &offsets[label]);
+		if (err)
+			return err;
+		is_known[label] = true;
+	}
+	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++)
+		out->labels[i] = is_known[i] ? labels->data + offsets[i] : NULL;
+	return 0;
+}
+
+int format_decode_commit(const struct format_record *record, struct strbuf *labels,
+			 struct format_commit *out)
+{
+	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
+	struct format_commit commit = { 0 };
+	const void *id = byte_reader_take(&reader, FORMAT_ID_BYTES);
+	struct byte_reader fixed;
+	uint32_t fixed_len;
+	int err;
+
+	commit.sequence = byte_reader_u64(&reader);
+	commit.data_len = byte_reader_u32(&reader);
+	commit.data_crc = byte_reader_u32(&reader);
+	commit.text_len = byte_reader_u64(&reader);
+	fixed_len = byte_reader_u32(&reader);
+	fixed = byte_reader_init(byte_reader_take(&reader, fixed_len), fixed_len);
+	if (reader.failed || fixed_len < COMMIT_FIXED_BYTES)
+		return -EINVAL;
+	memcpy(commit.segment_id, id, FORMAT_ID_BYTES);
+	read_window_fields(&fixed, &commit.window);
+	read_losses(&reader, &commit.window);
+	err = read_labels(&reader, labels, &commit.window);
+	if (err)
+		return err;
+	if (reader.failed || fixed.failed)
+		return -EINVAL;
+	*out = commit;
+	return 0;
+}
+
+int format_decode_header(const struct format_record *record, struct strbuf *strings,
+			 struct format_header *out)
+{
+	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
+	struct format_header header = { 0 };
+	size_t host_offset, software_offset;
+	const void *segment_id, *boot_id;
+	int err;
+
+	header.format_version = byte_reader_u32(&reader);
+	segment_id = byte_reader_take(&reader, sizeof(header.segment_id));
+	boot_id = byte_reader_take(&reader, sizeof(header.boot_id));
+	header.created_unix_ns = byte_reader_u64(&reader);
+	strbuf_clear(strings);
+	err = copy_string(&reader, strings, &host_offset);
+	if (!err)
+		err = copy_string(&reader, strings, &software_offset);
+	if (err)
+		return err;
+	if (reader.failed)
+		return -EINVAL;
+	memcpy(header.segment_id, segment_id, sizeof(header.segment_id));
+	memcpy(header.boot_id, boot_id, sizeof(header.boot_id));
+	header.host = strings->data + host_offset;
+	header.software = strings->data + software_offset;
+	*out = header;
+	return 0;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Appending to an hour file. The size the file must have is known at all times; whatever else is
+ * found there is somebody else's doing or a failed disk, and then a new file is begun beside it.
+ */
+#include "user/store/segment_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/store/format.h"
+#include "user/store/segment_reader.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+
+#ifndef JBPF_VERSION
+#define JBPF_VERSION "unknown"
+#endif
+
+#define HOST_NAME_BYTES	  256
+#define BOOT_ID_PATH	  "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_MAX_BYTES 64
+
+struct segment_writer {
+	int tree_fd; /* borrowed */
+	int fd;
+	struct segment_file file;
+	uint64_t size; /* of the file: the last record boundary */
+	uint8_t segment_id[FORMAT_ID_BYTES];
+	uint64_t sequence; /* of the last record */
+	bool is_created;   /* by us: may be removed while nothing is in it */
+	bool is_usable;
+};
+
+void segment_writer__free(struct segment_writer *writer)
+{
+	char path[SEGMENT_PATH_BYTES];
+
+	if (!writer)
+		return;
+	if (writer->is_created && writer->size == 0) {
+		segment_path(&writer->file, path);
+		(void)unlinkat(writer->tree_fd, path, 0);
+	}
+	if (writer->fd >= 0)
+		close(writer->fd);
+	free(writer);
+}
+
+const uint8_t *segment_writer__id(const struct segment_writer *writer)
+{
+	return writer->segment_id;
+}
+
+uint64_t segment_writer__next_sequence(const struct segment_writer *writer)
+{
+	return writer->sequence + 1;
+}
+
+const struct segment_file *segment_writer__file(const struct segment_writer *writer)
+{
+	return &writer->file;
+}
+
+bool segment_writer__is_usable(const struct segment_writer *writer)
+{
+	struct stat st;
+
+	return writer->is_usable && fstat(writer->fd, &st) == 0 && st.st_nlink > 0 &&
+	       (uint64_t)st.st_size == writer->size;
+}
+
+/*
+ * Tells readers that an incomplete tail is work in progress. A lock of the open file description:
+ * it ends with this process and does not mind the reads of others. File systems without locks make
+ * readers a little too suspicious, nothing else.
+ */
+static int segment_lock(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	return errno == EAGAIN || errno == EACCES ? -EWOULDBLOCK : 0;
+}
+
+/* ---- a new file ---- */
+
+/* "01234567-89ab-..." -> 16 bytes; zeros when it cannot be read. */
+static void boot_id_read(uint8_t out[static 16])
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	size_t digits = 0;
+
+	memset(out, 0, 16);
+	if (fs_read_file(AT_FDCWD, BOOT_ID_PATH, BOOT_ID_MAX_BYTES, &text))
+		return;
+	for (size_t i = 0; i < text.len && digits < 32; i++) {
+		static const char hex[] = "0123456789abcdef";
+		const char *digit = text.data[i] ? strchr(hex, text.data[i]) : NULL;
+
+		if (!digit)
+			continue;
+		out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | (digit - hex));
+		digits++;
+	}
+}
+
+static int header_encode(const struct segment_writer *writer, struct strbuf *out)
+{
+	char host[HOST_NAME_BYTES] = "";
+	struct format_header header = {
+		.format_version = FORMAT_VERSION,
+		.created_unix_ns = clock_unix_ns(),
+		.host = host,
+		.software = "jbpf " JBPF_VERSION,
+	};
+
+	/* May be cut without a NUL. */
+	if (gethostname(host, sizeof(host) - 1))
+		host[0] = '\0';
+	memcpy(header.segment_id, writer->segment_id, FORMAT_ID_BYTES);
+	boot_id_read(header.boot_id);
+	return format_encode_header(&header, out);
+}
+
+static int segment_create(struct segment_writer *writer)
+{
+	char path[SEGMENT_PATH_BYTES];
+	int err;
+
+	if (writer->file.index > SEGMENT_INDEX_MAX)
+		return -EOVERFLOW;
+	segment_path(&writer->file, path);
+	writer->fd = openat(writer->tree_fd, path,
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			    SEGMENT_TREE_FILE_MODE);
+	if (writer->fd < 0)
+		return -errno;
+	writer->is_created = true;
+	err = segment_lock(writer->fd);
+	if (!err)
+		err = segment_tree_sync_day(writer->tree_fd, writer->file.hour_unix_s);
+	if (!err && getrandom(writer->segment_id, FORMAT_ID_BYTES, 0) != FORMAT_ID_BYTES)
+		err = -EIO;
+	return err;
+}
+
+/* ---- the file that is there ---- */
+
+/* The newest file of the hour; false when there is none. */
+static int segment_find_newest(int tree_fd, uint64_t hour_unix_s, struct segment_file *out,
+			       bool *found)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	int err = segment_tree_list(tree_fd, hour_unix_s, hour_unix_s + 1, &list);
+
+	if (err)
+		return err;
+	*found = list.cnt > 0;
+	if (list.cnt)
+		*out = list.files[list.cnt - 1];
+	return 0;
+}
+
+/*
+ * Opens writer->file for appending when all of it is intact. -EUCLEAN when it is not, which is no
+ * failure: it is left alone then.
+ */
+static int segment_continue(struct segment_writer *writer)
+{
+	char path[SEGMENT_PATH_BYTES];
+	struct segment_reader *reader;
+	struct segment_end end = { 0 };
+	struct stat st;
+	int fd, err;
+
+	segment_path(&writer->file, path);
+	fd = openat(writer->tree_fd, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -EUCLEAN;
+	writer->fd = fd;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || segment_lock(fd))
+		return -EUCLEAN;
+	reader = segment_reader__new();
+	if (!reader)
+		return -ENOMEM;
+	err = segment_reader__verify(reader, fd, &end);
+	segment_reader__free(reader);
+	if (err == -ENOMEM)
+		return err;
+	if (err || !end.is_clean || end.bytes != (uint64_t)st.st_size)
+		return -EUCLEAN;
+	writer->size = end.bytes;
+	writer->sequence = end.sequence;
+	memcpy(writer->segment_id, end.segment_id, FORMAT_ID_BYTES);
+	return 0;
+}
+
+static int segment_open(struct segment_writer *writer, uint32_t min_index)
+{
+	char path[SEGMENT_PATH_BYTES];
+	struct segment_file newest;
+	bool found = false;
+	int err = segment_tree_make_day(writer->tree_fd, writer->file.hour_unix_s);
+
+	if (!err)
+		err = segment_find_newest(writer->tree_fd, writer->file.hour_unix_s, &newest,
+					  &found);
+	if (err)
+		return err;
+	writer->file.index = min_index;
+	if (found && newest.index >= min_index) {
+		writer->file.index = newest.index;
+		err = segment_continue(writer);
+		if (err != -EUCLEAN)
+			return err;
+		if (writer->fd >= 0)
+			close(writer->fd);
+		writer->fd = -1;
+		writer->file.index = newest.index + 1;
+		segment_path(&newest, path);
+		pr_info("store: '%s' cannot be continued: another file is begun beside it\n", path);
+	}
+	return segment_create(writer);
+}
+
+int segment_writer__open(int tree_fd, uint64_t hour_unix_s, uint32_t min_index,
+			 struct segment_writer **out)
+{
+	struct segment_writer *writer = calloc(1, sizeof(*writer));
+	int err;
+
+	if (!writer)
+		return -ENOMEM;
+	writer->tree_fd = tree_fd;
+	writer->fd = -1;
+	writer->file.hour_unix_s = hour_unix_s;
+	err = segment_open(writer, min_index);
+	if (err) {
+		segment_writer__free(writer);
+		return err;
+	}
+	writer->is_usable = true;
+	*out = writer;
+	return 0;
+}
+
+/* ---- appending ---- */
+
+static int write_at(int fd, const void *bytes, size_t len, uint64_t offset)
+{
+	const char *at = bytes;
+
+	while (len) {
+		ssize_t written = pwrite(fd, at, len, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written < 0 ? -errno : -EIO;
+		at += written;
+		offset += (uint64_t)written;
+		len -= (size_t)written;
+	}
+	return 0;
+}
+
+int segment_writer__append(struct segment_writer *writer, const void *bytes, size_t len,
+			   uint64_t record_cnt)
+{
+	__cleanup_strbuf struct strbuf header = STRBUF_INIT;
+	bool is_synced = true;
+	int err = 0;
+
+	if (!segment_writer__is_usable(writer))
+		return -ESTALE;
+	if (writer->size == 0)
+		err = header_encode(writer, &header);
+	if (!err && header.len)
+		err = write_at(writer->fd, header.data, header.len, 0);
+	if (!err)
+		err = write_at(writer->fd, bytes, len, writer->size + header.len);
+	if (!err && fdatasync(writer->fd)) {
+		err = -errno;
+		is_synced = false;
+	}
+	if (!err) {
+		writer->size += header.len + len;
+		writer->sequence += record_cnt;
+		return 0;
+	}
+	/*
+	 * Only bytes of this call are cut off. After a failed sync the kernel has dropped the dirty
+	 * pages' error: what is on disk is not known any more, so nothing is added here again.
+	 */
+	if (ftruncate(writer->fd, (off_t)writer->size) || !is_synced)
+		writer->is_usable = false;
+	return err;
+}

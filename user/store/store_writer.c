@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The writing side of the store: windows are compressed and encoded as they come, kept in memory
+ * until the commit, and go to the hour file they belong to in one write. The hour is that of the
+ * window's start, so a clock that steps back opens an earlier file again, or one beside it.
+ */
+#include "user/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "user/store/crc32c.h"
+#include "user/store/format.h"
+#include "user/store/retention.h"
+#include "user/store/segment_tree.h"
+#include "user/store/segment_writer.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+#define STORE_LEVEL_DEFAULT 6
+#define STORE_LOCK_PATH	    "../.lock" /* v1/.lock, from the tree v1/cpu */
+
+/* One window in the buffer. */
+struct pending {
+	uint64_t hour_unix_s;
+	uint64_t samples;
+	size_t record_offset;
+	size_t end;
+};
+
+struct store_writer {
+	struct store_writer_options options;
+	int tree_fd;
+	int lock_fd;
+	ZSTD_CCtx *encoder;
+	struct segment_writer *segment; /* NULL until the first commit */
+	/* A file whose state on disk is not known: the hour goes on behind this index. */
+	uint64_t abandoned_hour_unix_s;
+	uint32_t abandoned_index;
+	struct strbuf buf;
+	struct pending *pending;
+	size_t pending_cnt;
+	size_t pending_cap;
+};
+
+/* ---- opening ---- */
+
+static int tree_open(const char *dir, int *fd_out)
+{
+	char path[PATH_MAX];
+	int fd, err;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR) >= sizeof(path))
+		return -ENAMETOOLONG;
+	err = fs_mkdir_all(path, SEGMENT_TREE_DIR_MODE);
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*fd_out = fd;
+	return 0;
+}
+
+static int lock_take(struct store_writer *writer)
+{
+	writer->lock_fd = openat(writer->tree_fd, STORE_LOCK_PATH,
+				 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, SEGMENT_TREE_FILE_MODE);
+	if (writer->lock_fd < 0)
+		return -errno;
+	return flock(writer->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+}
+
+static int encoder_make(struct store_writer *writer)
+{
+	int level = writer->options.compression_level;
+	size_t result;
+
+	writer->encoder = ZSTD_createCCtx();
+	if (!writer->encoder)
+		return -ENOMEM;
+	if (level == 0)
+		level = STORE_LEVEL_DEFAULT;
+	result = ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_compressionLevel, level);
+	if (!ZSTD_isError(result))
+		result = ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_checksumFlag, 1);
+	if (!ZSTD_isError(result))
+		result = ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_contentSizeFlag, 1);
+	return ZSTD_isError(result) ? -EINVAL : 0;
+}
+
+int store_writer__open(const char *dir, const struct store_writer_options *options,
+		       struct store_writer **out)
+{
+	struct store_writer *writer = calloc(1, sizeof(*writer));
+	int err;
+
+	if (!writer)
+		return -ENOMEM;
+	writer->options = *options;
+	writer->tree_fd = -1;
+	writer->lock_fd = -1;
+	err = tree_open(dir, &writer->tree_fd);
+	if (!err)
+		err = lock_take(writer);
+	if (!err)
+		err = encoder_make(writer);
+	if (err) {
+		store_writer__free(writer);
+		return err;
+	}
+	err = store_writer__retain(writer, clock_unix_ns());
+	if (err)
+		pr_warn("store: delete old hours in '%s': %s, the disk may fill up\n", dir,
+			errstr(err));
+	*out = writer;
+	return 0;
+}
+
+void store_writer__free(struct store_writer *writer)
+{
+	if (!writer)
+		return;
+	segment_writer__free(writer->segment);
+	ZSTD_freeCCtx(writer->encoder);
+	if (writer->tree_fd >= 0)
+		close(writer->tree_fd);
+	if (writer->lock_fd >= 0)
+		close(writer->lock_fd); /* gives the lock back */
+	strbuf_release(&writer->buf);
+	free(writer->pending);
+	free(writer);
+}
+
+int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns)
+{
+	const struct retention_limits limits = {
+		.keep_age_ns = writer->options.keep_age_ns,
+		.keep_bytes = writer->options.keep_bytes,
+	};
+
+	if (!limits.keep_age_ns && !limits.keep_bytes)
+		return 0;
+	return retention_apply(writer->tree_fd, &limits, now_unix_ns,
+			       writer->segment ? segment_writer__file(writer->segment) : NULL);
+}
+
+/* ---- adding ---- */
+
+static int add_data_frame(struct store_writer *writer, const char *text, size_t len,
+			  struct format_commit *commit)
+{
+	size_t bound = ZSTD_compressBound(len);
+	size_t start = writer->buf.len;
+	size_t result;
+	int err = strbuf_reserve(&writer->buf, bound);
+
+	if (err)
+		return err;
+	result = ZSTD_compress2(writer->encoder, writer->buf.data + start, bound, text, len);
+	if (ZSTD_isError(result) || result > UINT32_MAX)
+		return -ENOMEM; /* it has room enough: only memory can be missing */
+	writer->buf.len += result;
+	writer->buf.data[writer->buf.len] = '\0';
+	commit->data_len = (uint32_t)result;
+	commit->data_crc = crc32c(writer->buf.data + start, result);
+	commit->text_len = len;
+	return 0;
+}
+
+static int pending_reserve(struct store_writer *writer)
+{
+	size_t cap = writer->pending_cap ? writer->pending_cap * 2 : 16;
+	struct pending *pending;
+
+	if (writer->pending_cnt < writer->pending_cap)
+		return 0;
+	pending = reallocarray(writer->pending, cap, sizeof(*pending));
+	if (!pending)
+		return -ENOMEM;
+	writer->pending = pending;
+	writer->pending_cap = cap;
+	return 0;
+}
+
+/* One line too many or too few would change counts of others: the texts are concatenated. */
+static bool is_acceptable(const struct window *window, const char *text, size_t len)
+{
+	return window->duration_ns <= STORE_WINDOW_MAX_NS && len <= FORMAT_TEXT_MAX_BYTES &&
+	       (len == 0 || text[len - 1] == '\n');
+}
+
+int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
+		      size_t len)
+{
+	struct format_commit commit = { .window = *window };
+	size_t start = writer->buf.len;
+	size_t record_offset;
+	int err;
+
+	if (!is_acceptable(window, text, len))
+		return -EINVAL;
+	err = pending_reserve(writer);
+	if (!err && len)
+		err = add_data_frame(writer, text, len, &commit);
+	record_offset = writer->buf.len;
+	if (!err)
+		err = format_encode_commit(&commit, &writer->buf);
+	if (err) {
+		strbuf_truncate(&writer->buf, start);
+		return err;
+	}
+	writer->pending[writer->pending_cnt++] = (struct pending){
+		.hour_unix_s = segment_hour(window->start_unix_ns),
+		.samples = window->samples,
+		.record_offset = record_offset,
+		.end = writer->buf.len,
+	};
+	return 0;
+}
+
+/* ---- committing ---- */
+
+static void segment_abandon(struct store_writer *writer)
+{
+	const struct segment_file *file;
+
+	if (!writer->segment)
+		return;
+	if (!segment_writer__is_usable(writer->segment)) {
+		file = segment_writer__file(writer->segment);
+		writer->abandoned_hour_unix_s = file->hour_unix_s;
+		writer->abandoned_index = file->index + 1;
+	}
+	segment_writer__free(writer->segment);
+	writer->segment = NULL;
+}
+
+/* The file for the hour: the present one, or another. Old hours go when a new one begins. */
+static int segment_for_hour(struct store_writer *writer, uint64_t hour_unix_s)
+{
+	uint32_t min_index = 0;
+	int err;
+
+	if (writer->segment && segment_writer__is_usable(writer->segment) &&
+	    segment_writer__file(writer->segment)->hour_unix_s == hour_unix_s)
+		return 0;
+	segment_abandon(writer);
+	if (writer->abandoned_hour_unix_s == hour_unix_s)
+		min_index = writer->abandoned_index;
+	err = segment_writer__open(writer->tree_fd, hour_unix_s, min_index, &writer->segment);
+	if (err)
+		return err;
+	err = store_writer__retain(writer, hour_unix_s * CLOCK_NS_PER_S);
+	if (err)
+		pr_warn("store: delete old hours: %s, the disk may fill up\n", errstr(err));
+	return 0;
+}
+
+/* Windows [first, last) of one hour. */
+static int write_run(struct store_writer *writer, size_t first, size_t last)
+{
+	size_t start = first ? writer->pending[first - 1].end : 0;
+	uint8_t *bytes = (uint8_t *)writer->buf.data;
+	uint64_t sequence;
+	int err = segment_for_hour(writer, writer->pending[first].hour_unix_s);
+
+	if (err)
+		return err;
+	sequence = segment_writer__next_sequence(writer->segment);
+	for (size_t i = first; i < last; i++) {
+		const struct pending *pending = &writer->pending[i];
+
+		format_seal_commit(bytes + pending->record_offset,
+				   pending->end - pending->record_offset,
+				   segment_writer__id(writer->segment), sequence++);
+	}
+	return segment_writer__append(writer->segment, bytes + start,
+				      writer->pending[last - 1].end - start, last - first);
+}
+
+static bool is_disk_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
+static int write_run_or_make_room(struct store_writer *writer, size_t first, size_t last)
+{
+	int err = write_run(writer, first, last);
+	int room_err;
+
+	if (!is_disk_full(err))
+		return err;
+	room_err = retention_delete_oldest_hour(
+		writer->tree_fd, writer->segment ? segment_writer__file(writer->segment) : NULL);
+	if (room_err)
+		return err;
+	pr_warn("store: disk full: the oldest hour was deleted\n");
+	return write_run(writer, first, last);
+}
+
+int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples)
+{
+	uint64_t lost = 0;
+	int err = 0;
+
+	for (size_t first = 0, last; first < writer->pending_cnt; first = last) {
+		uint64_t samples = 0;
+		int run_err;
+
+		for (last = first; last < writer->pending_cnt; last++) {
+			if (writer->pending[last].hour_unix_s != writer->pending[first].hour_unix_s)
+				break;
+			samples += writer->pending[last].samples;
+		}
+		run_err = write_run_or_make_room(writer, first, last);
+		if (!run_err)
+			continue;
+		lost += samples;
+		if (!err)
+			err = run_err;
+	}
+	writer->pending_cnt = 0;
+	strbuf_clear(&writer->buf);
+	if (lost_samples)
+		*lost_samples = lost;
+	return err;
+}
