@@ -6,12 +6,14 @@
  *   syscalls S    spends most of its time inside system calls
  *   rename S      burns, and renames itself to "renamed" half-way
  *   exec S        burns, then executes itself in mode "recurse S 1"
+ *   threads S N   N threads named "worker" burn and end together, while the first one waits
  *   many S N      burns below N frames whose return addresses differ from round to round
  *
  * Prints "ready" when the work begins.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +81,26 @@ static __attribute__((noinline)) void many(long depth, unsigned int path)
 	sink++;
 }
 
+static void *worker(void *end)
+{
+	prctl(PR_SET_NAME, "worker");
+	burn_until(*(double *)end);
+	return NULL;
+}
+
+static int threads_until(double end, long cnt)
+{
+	pthread_t thread;
+
+	for (long i = 0; i < cnt; i++) {
+		if (pthread_create(&thread, NULL, worker, &end))
+			return 1;
+	}
+	while (now() < end + 0.2)
+		usleep(20000);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = argc > 2 ? atof(argv[2]) : 0;
@@ -103,6 +125,8 @@ int main(int argc, char **argv)
 		burn_until(end);
 		execl("/proc/self/exe", "load", "recurse", argv[2], "1", (char *)NULL);
 		return 1;
+	} else if (strcmp(argv[1], "threads") == 0) {
+		return threads_until(end, depth);
 	} else if (strcmp(argv[1], "many") == 0) {
 		for (unsigned int path = 0; now() < end; path++)
 			many(depth, path & ((1u << MANY_BITS) - 1));

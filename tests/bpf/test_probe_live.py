@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The BPF programs and probe.c in the running kernel: as root, on loads with a known profile.
+
+live_probe samples and prints all it got as JSON; load makes the load. Both variants of the program
+(the present one and that for kernels below 5.15) must give the same wherever both are tried."""
+import bisect
+import collections
+import json
+import os
+import re
+import struct
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
+CPUS = sorted(os.sched_getaffinity(0))
+HZ = 99
+END_MAX_DEPTH, END_LEAF_ONLY = 1, 4
+SEEN, EXEC, EXIT, RENAME = 1, 2, 3, 4
+FLAG_COMPAT = 2
+VARIANTS = pytest.mark.parametrize("variant", [[], ["--compat"]], ids=["oncpu", "oncpu_compat"])
+
+
+@contextmanager
+def load(*args, prefix=(), cpu=None):
+    """A running load that has begun its work; .pid is its own pid even below a wrapper."""
+    command = [*prefix, AIDS / "load", *args]
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True,
+                               preexec_fn=(lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+class Sampling:
+    """live_probe, sampling from construction to result()."""
+
+    def __init__(self, *args):
+        self.process = subprocess.Popen([str(AIDS / "live_probe"), *[str(arg) for arg in args]],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        assert line == "sampling\n", line
+
+    def result(self):
+        out, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, err
+        data = json.loads(out)
+        data["counts"] = [item for item in data["items"] if "count" in item]
+        data["notices"] = [item for item in data["items"] if "notice" in item]
+        return data
+
+
+def sample(*args):
+    return Sampling(*args).result()
+
+
+def total(counts):
+    return sum(item["count"] for item in counts)
+
+
+def of_pid(data, pid):
+    return [item for item in data["counts"] if item["pid"] == pid]
+
+
+def assert_nothing_lost(data):
+    lost = {name: number for name, number in data["counters"].items()
+            if number and (name.startswith("lost_") or name in
+                           ("stack_buffer_full", "seen_full", "notice_lost", "kernel_stack_error"))}
+    assert lost == {}
+    assert data["missing_stacks"] == 0
+    assert total(data["counts"]) == data["counters"]["samples"]
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def repeats(item):
+    """How often the commonest return address of a user stack is in it."""
+    return max(collections.Counter(item["user"]["ips"][1:]).values())
+
+
+@VARIANTS
+def test_each_busy_cpu_gives_99_samples_a_second(variant):
+    with load("recurse", 9, 3, cpu=CPUS[0]) as first, load("recurse", 9, 3, cpu=CPUS[-1]) as second:
+        processes = (first, second)
+        sampling = Sampling("--seconds", 4, *variant, "--pid", first.pid, "--pid", second.pid)
+        before = [cpu_seconds(process.pid) for process in processes]
+        data = sampling.result()
+        used = [cpu_seconds(process.pid) - start for process, start in zip(processes, before)]
+    assert_nothing_lost(data)
+    for process, seconds in zip(processes, used):
+        # By the CPU time each one got: the machine may be shared.
+        assert seconds > 0.5
+        assert total(of_pid(data, process.pid)) == pytest.approx(HZ * seconds, rel=0.1, abs=6)
+
+
+@VARIANTS
+def test_a_600_deep_recursion_is_whole(variant):
+    with load("recurse", 5, 600) as process:
+        data = sample("--seconds", 1.5, *variant, "--pid", process.pid)
+    assert total(data["counts"]) > 30
+    assert_nothing_lost(data)
+    # 600 calls: the innermost has another return address, as has the outermost (main).
+    assert {repeats(item) for item in data["counts"]} == {599}
+    roots = {tuple(item["user"]["ips"][-2:]) for item in data["counts"]}
+    assert len(roots) == 1, "not all stacks reach the same root"
+
+
+@VARIANTS
+def test_a_1500_deep_recursion_ends_at_the_limit_and_says_so(variant):
+    with load("recurse", 5, 1500) as process:
+        data = sample("--seconds", 1, *variant, "--pid", process.pid)
+    assert total(data["counts"]) > 20
+    assert {(len(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]} == \
+        {(1024, END_MAX_DEPTH)}
+    assert data["counters"]["end_max_depth"] == data["counters"]["samples"]
+
+
+@pytest.mark.parametrize("depth", [1, 2, 64, 127, 128, 600])
+def test_the_depth_limit_is_kept_exactly(depth):
+    with load("recurse", 5, 700) as process:
+        data = sample("--seconds", 0.5, "--max-depth", depth, "--pid", process.pid)
+    assert total(data["counts"]) > 5
+    assert {(len(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]} == \
+        {(depth, END_MAX_DEPTH)}
+
+
+def kernel_symbols():
+    symbols = []
+    for line in Path("/proc/kallsyms").read_text().splitlines():
+        address, kind, name = line.split()[:3]
+        if kind in "tT":
+            symbols.append((int(address, 16), name))
+    return sorted(symbols)
+
+
+@VARIANTS
+def test_system_calls_have_their_kernel_stack_on_top_of_the_users(variant):
+    with load("syscalls", 5) as process:
+        data = sample("--seconds", 1.5, *variant, "--pid", process.pid)
+    assert_nothing_lost(data)
+    inside = [item for item in data["counts"] if "kernel" in item]
+    assert total(inside) == data["counters"]["samples_kernel"] > 0.5 * total(data["counts"])
+
+    symbols = kernel_symbols()
+    starts = [address for address, _ in symbols]
+    reading = [item for item in inside
+               if any(re.search("vfs_read|ksys_read", symbols[bisect.bisect(starts, ip) - 1][1])
+                      for ip in item["kernel"]["ips"])]
+    assert total(reading) > 0.5 * total(inside)
+    for item in inside:
+        assert all(ip >= 1 << 63 for ip in item["kernel"]["ips"])
+        assert all(0 < ip < 1 << 63 for ip in item["user"]["ips"])
+    # read() in libc, syscalls_until(), main(): the user's registers were the right ones.
+    depths = collections.Counter()
+    for item in reading:
+        depths[len(item["user"]["ips"])] += item["count"]
+    assert depths.most_common(1)[0][0] in (3, 4), depths
+
+
+def test_both_variants_see_the_same_stacks():
+    with load("recurse", 12, 50) as first, load("syscalls", 12) as second:
+        seen = []
+        for variant in ([], ["--compat"]):
+            data = sample("--seconds", 2, *variant, "--pid", first.pid, "--pid", second.pid)
+            callers = collections.Counter()
+            for item in data["counts"]:
+                # All but the leaf, which may be any instruction, and what lies between it and main.
+                callers[(item["pid"], item["ns_pid"], item["exec_id"], item["start_ns"], item["comm"],
+                         item["cgroup_id"], tuple(item["user"]["ips"][-2:]))] += item["count"]
+            seen.append({key for key, count in callers.items() if count > 5})
+    assert seen[0] == seen[1]
+    assert {key[0] for key in seen[0]} == {first.pid, second.pid}
+
+
+def test_counts_of_many_windows_add_up():
+    with load("many", 9, 12) as first, load("syscalls", 9) as second:
+        data = sample("--seconds", 4, "--windows", 40, "--frequency", 999)
+        assert {first.pid, second.pid} <= {item["pid"] for item in data["counts"]}
+    assert_nothing_lost(data)
+    assert data["counters"]["filtered"] == 0
+
+
+def test_a_stack_crosses_once():
+    with load("many", 5, 12) as process:
+        data = sample("--seconds", 2, "--windows", 2, "--frequency", 999, "--pid", process.pid)
+    assert_nothing_lost(data)
+    hashes = {item[kind]["hash"] for item in data["counts"] for kind in ("user", "kernel")
+              if kind in item}
+    assert len(hashes) > 50
+    assert data["stack_records"] == len(hashes)
+    addresses = {(tuple(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]}
+    assert len({item["user"]["hash"] for item in data["counts"]}) == len(addresses)
+
+
+def test_forgotten_stacks_come_again_and_none_is_missed():
+    """Windows of 20 ms: stacks fall idle, leave `seen`, are dropped and return, all the time."""
+    with load("many", 9, 12) as process:
+        data = sample("--seconds", 4, "--windows", 200, "--frequency", 999, "--pid", process.pid)
+    assert_nothing_lost(data)
+    hashes = {item["user"]["hash"] for item in data["counts"]}
+    assert data["stack_records"] > 1.2 * len(hashes)
+
+
+def test_only_wanted_processes_are_sampled():
+    with load("recurse", 5, 2) as wanted, load("recurse", 5, 2):
+        data = sample("--seconds", 1, "--pid", wanted.pid)
+    assert {item["pid"] for item in data["counts"]} == {wanted.pid}
+    assert {notice["pid"] for notice in data["notices"]} == {wanted.pid}
+    assert data["counters"]["filtered"] > 10
+
+
+@pytest.fixture
+def cgroup():
+    """A new cgroup with one below it, in the v2 hierarchy, wherever it is mounted."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    top = next(Path(mount[1]) for mount in mounts if mount[2] == "cgroup2")
+    group = top / f"jbpf-test-{os.getpid()}"
+    (group / "inner").mkdir(parents=True)
+    yield group
+    deadline = time.monotonic() + 5
+    while True:
+        try:
+            (group / "inner").rmdir()
+            group.rmdir()
+            return
+        except OSError:
+            assert time.monotonic() < deadline, "cgroup stays busy"
+            time.sleep(0.05)
+
+
+def test_only_processes_below_a_cgroup_are_sampled(cgroup):
+    inner = cgroup / "inner"
+    with load("recurse", 5, 2) as wanted, load("recurse", 5, 2):
+        (inner / "cgroup.procs").write_text(str(wanted.pid))
+        data = sample("--seconds", 1, "--cgroup", cgroup)
+    assert {item["pid"] for item in data["counts"]} == {wanted.pid}
+    assert {item["cgroup_id"] for item in data["counts"]} == {inner.stat().st_ino}
+    assert data["counters"]["filtered"] > 10
+
+
+def test_with_both_filters_a_process_must_pass_both(cgroup):
+    with load("recurse", 5, 2) as both, load("recurse", 5, 2) as group_only, \
+            load("recurse", 5, 2) as pid_only:
+        for process in (both, group_only):
+            (cgroup / "inner" / "cgroup.procs").write_text(str(process.pid))
+        data = sample("--seconds", 1, "--cgroup", cgroup, "--pid", both.pid, "--pid", pid_only.pid)
+    assert {item["pid"] for item in data["counts"]} == {both.pid}
+
+
+def test_first_sample_exec_and_exit_are_told_in_time():
+    sampling = Sampling("--seconds", 3)
+    with load("exec", 0.6) as process:
+        process.wait(timeout=10)
+        data = sampling.result()
+    notices = [notice for notice in data["notices"] if notice["pid"] == process.pid]
+    assert [notice["notice"] for notice in notices] == [SEEN, EXEC, SEEN, EXIT]
+    first, execve, second, last = notices
+    assert execve["exec_id"] == second["exec_id"] == last["exec_id"] == first["exec_id"] + 1
+    assert [notice["comm"] for notice in notices] == ["load", "exe", "exe", "exe"]
+    assert len({notice["start_ns"] for notice in notices}) == 1
+    # Told while it ran: 0.6 s of work on each side of the exec.
+    assert execve["at_ns"] - first["at_ns"] > 0.3e9
+    assert last["at_ns"] - second["at_ns"] > 0.3e9
+    streams = {(item["exec_id"], item["comm"]) for item in of_pid(data, process.pid)}
+    assert streams == {(first["exec_id"], "load"), (second["exec_id"], "exe")}
+
+
+def test_a_new_name_is_told_once():
+    with load("rename", 1.2) as process:
+        data = sample("--seconds", 2, "--pid", process.pid)
+    names = [notice["comm"] for notice in data["notices"] if notice["notice"] == RENAME]
+    assert names == ["renamed"]
+    assert {item["comm"] for item in data["counts"]} == {"load", "renamed"}
+
+
+def test_threads_belong_to_their_process_and_end_it_once():
+    with load("threads", 1, 8) as process:
+        data = sample("--seconds", 2, "--pid", process.pid)
+    assert {item["comm"] for item in data["counts"]} == {"load"}
+    assert [notice["notice"] for notice in data["notices"]] == [SEEN, EXIT]
+    assert_nothing_lost(data)
+
+
+def test_no_notice_of_processes_that_were_not_sampled():
+    sampling = Sampling("--seconds", 1.5, "--pid", os.getpid())
+    for _ in range(50):
+        subprocess.run(["/bin/true"], check=True)
+    data = sampling.result()
+    assert {notice["pid"] for notice in data["notices"]} <= {os.getpid()}
+
+
+def test_the_pid_inside_the_container_is_known():
+    with load("recurse", 5, 2, prefix=["unshare", "--pid", "--fork", "--kill-child"]) as wrapper:
+        children = Path(f"/proc/{wrapper.pid}/task/{wrapper.pid}/children").read_text().split()
+        data = sample("--seconds", 1, "--pid", children[0])
+    assert {item["ns_pid"] for item in data["counts"]} == {1}
+    assert {notice["ns_pid"] for notice in data["notices"]} == {1}
+
+
+def test_of_a_32_bit_program_only_the_leaf_is_taken(tmp_path):
+    """The program is an ELF header, a program header and a jump to itself."""
+    base = 0x08048000
+    header = struct.pack("<4s5B7xHHIIIIIHHHHHH", b"\x7fELF", 1, 1, 1, 0, 0, 2, 3, 1, base + 84, 52, 0,
+                         0, 52, 32, 1, 0, 0, 0)
+    segment = struct.pack("<IIIIIIII", 1, 0, base, base, 86, 86, 5, 4096)
+    program = tmp_path / "spin32"
+    program.write_bytes(header + segment + b"\xeb\xfe")
+    program.chmod(0o755)
+    try:
+        process = subprocess.Popen([program])
+    except OSError as err:
+        pytest.skip(f"this kernel runs no 32-bit programs: {err}")
+    try:
+        data = sample("--seconds", 1, "--pid", process.pid)
+    finally:
+        process.kill()
+        process.wait()
+    in_user = [item for item in data["counts"] if "kernel" not in item]
+    assert total(in_user) > 20
+    for item in data["counts"]:
+        assert item["flags"] & FLAG_COMPAT
+        assert item["user"] == {"hash": item["user"]["hash"], "end": END_LEAF_ONLY, "ips": [base + 84]}
+
+
+def test_maps_stay_small():
+    data = sample("--seconds", 0.2)
+    assert 1 << 20 < data["map_bytes"] < max(8, 2 * len(CPUS)) << 20
+
+
+def test_both_ways_to_empty_a_map_give_all_of_it_once():
+    done = subprocess.run([AIDS / "live_count_map"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def why(*command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_a_start_without_privileges_says_what_to_grant(tmp_path):
+    message = why("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--reuid=65534", "--clear-groups",
+                  AIDS / "live_probe")
+    assert "CAP_BPF" in message and "root" in message
+
+
+def test_a_cgroup_that_is_none_is_named():
+    assert "/nowhere/at/all" in why(AIDS / "live_probe", "--cgroup", "/nowhere/at/all")
+    assert "cgroup v2" in why(AIDS / "live_probe", "--cgroup", "/tmp")
+
+
+def test_too_high_a_frequency_names_the_limit():
+    assert "perf_event_max_sample_rate" in why(AIDS / "live_probe", "--frequency", 200000000)
+
+
+def test_a_depth_out_of_range_is_refused():
+    assert "Invalid argument" in why(AIDS / "live_probe", "--max-depth", 0)
+    assert "Invalid argument" in why(AIDS / "live_probe", "--max-depth", 1025)
