@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The command line of jbpf dump: what is understood, and the exact line for what is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "user/cmd/dump_options.h"
+#include "user/util/cleanup.h"
+
+#define NOW_NS	 1700000000000000000ull
+#define HOUR_NS	 3600000000000ull
+#define ARGS_MAX 12
+#define ARGS(...)                              \
+	{                                      \
+		"jbpf-dump", __VA_ARGS__, NULL \
+	}
+
+static int parse(const char *const *args, struct dump_options *out, char *why, size_t why_len)
+{
+	char *argv[ARGS_MAX + 1];
+	int argc = 0;
+
+	for (; args[argc]; argc++) {
+		assert_true(argc < ARGS_MAX);
+		argv[argc] = (char *)(uintptr_t)args[argc]; /* getopt does not write to them */
+	}
+	argv[argc] = NULL;
+	return dump_options_parse(argc, argv, NOW_NS, out, why, why_len);
+}
+
+struct refusal {
+	const char *args[ARGS_MAX];
+	const char *why;
+};
+
+static const struct refusal refusals[] = {
+	{ ARGS("--frob"), "there is no option --frob; see jbpf-dump --help" },
+	{ ARGS("-x"), "there is no option -x; see jbpf-dump --help" },
+	{ ARGS("shop-1"), "'shop-1' is no option; see jbpf-dump --help" },
+	{ ARGS("--list", "shop-1"), "'shop-1' is no option; see jbpf-dump --help" },
+	{ ARGS("--since"), "--since wants a value; see jbpf-dump --help" },
+	{ ARGS("-o"), "--output wants a value; see jbpf-dump --help" },
+	{ ARGS("--list=yes"), "--list takes no value; see jbpf-dump --help" },
+	{ ARGS("--since", "1h", "--since", "2h"), "--since is given twice; see jbpf-dump --help" },
+	{ ARGS("-o", "a", "--output", "b"), "--output is given twice; see jbpf-dump --help" },
+	{ ARGS("--list", "--list"), "--list is given twice; see jbpf-dump --help" },
+	{ ARGS("--by", "pod", "--by", "pod"), "--by pod is given twice; see jbpf-dump --help" },
+	{ ARGS("--by", "none", "--by", "none"), "--by none is given twice; see jbpf-dump --help" },
+	{ ARGS("--by", "none", "--by", "pod"), "--by none does not go with another --by" },
+	{ ARGS("--by", "host"), "--by: 'host' is none of container, pod, service, pid, none" },
+	{ ARGS("--since", "yesterday"),
+	  "--since: 'yesterday' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or "
+	  "@EPOCH" },
+	{ ARGS("--until", "90"),
+	  "--until: '90' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH" },
+	{ ARGS("--since", "1h", "--until", "2h"), "--since must lie before --until" },
+	{ ARGS("--since", "@100", "--until", "@100"), "--since must lie before --until" },
+	{ ARGS("--since", "now"), "--since must lie before --until" },
+	{ ARGS("--pid", "0"), "--pid: '0' is no process id" },
+	{ ARGS("--pid", "-1"), "--pid: '-1' is no process id" },
+	{ ARGS("--pid", "12x"), "--pid: '12x' is no process id" },
+	{ ARGS("--pid", "4294967296"), "--pid: '4294967296' is no process id" },
+	{ ARGS("--kind", "any"), "--kind: 'any' is none of java, kernel, native" },
+	{ ARGS("--format", "pdf"), "--format: 'pdf' is none of folded, html, svg, top, json" },
+	{ ARGS("--format", "pprof"), "this version has no --format pprof" },
+	{ ARGS("--format", "speedscope"), "this version has no --format speedscope" },
+	{ ARGS("--format", ""), "--format: '' is none of folded, html, svg, top, json" },
+	{ ARGS("--list", "--format", "html"), "--list is a table, or --format json" },
+	{ ARGS("--list", "--by", "pod"), "--by does not go with --list" },
+	{ ARGS("--list", "--kind", "java"), "--kind does not go with --list" },
+};
+
+static void dump_options_refuse_wrong_usage_with_one_clear_line(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+		struct dump_options options = { .store = "untouched" };
+		char why[512] = "";
+		int err = parse(refusals[i].args, &options, why, sizeof(why));
+
+		if (err != -EINVAL || strcmp(why, refusals[i].why) != 0)
+			fail_msg("case %zu: %d '%s', not '%s'", i, err, why, refusals[i].why);
+		assert_string_equal(options.store, "untouched");
+	}
+}
+
+static void dump_options_have_defaults(void **state)
+{
+	static const char *const args[] = { "jbpf-dump", NULL };
+	struct dump_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_true(options.selection.until_unix_ns == NOW_NS);
+	assert_true(options.selection.since_unix_ns == NOW_NS - HOUR_NS);
+	assert_true(options.is_default_since);
+	assert_string_equal(options.store, "/var/lib/jbpf");
+	assert_int_equal(options.format, DUMP_FORMAT_FOLDED);
+	assert_int_equal(options.by_cnt, 0);
+	assert_null(options.output);
+	assert_null(options.selection.container);
+	assert_false(options.list);
+}
+
+static void dump_options_without_since_take_the_hour_before_until(void **state)
+{
+	static const char *const args[] = ARGS("--until", "@7200");
+	struct dump_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_true(options.selection.since_unix_ns == HOUR_NS);
+	assert_true(options.selection.until_unix_ns == 2 * HOUR_NS);
+}
+
+static void dump_options_take_every_selector(void **state)
+{
+	static const char *const selectors[] = ARGS("--container=c", "--pod=p", "--namespace=n",
+						    "--service=s", "--comm=j", "--cgroup=/g",
+						    "--pid=42", "--kind=java");
+	static const char *const rest[] = ARGS("--since=2h", "--until=1h", "--store=d", "--format",
+					       "svg", "-of", "--by", "pod", "--by=pid");
+	struct dump_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(parse(selectors, &options, why, sizeof(why)), 0);
+	assert_string_equal(options.selection.container, "c");
+	assert_string_equal(options.selection.pod, "p");
+	assert_string_equal(options.selection.namespace, "n");
+	assert_string_equal(options.selection.service, "s");
+	assert_string_equal(options.selection.comm, "j");
+	assert_string_equal(options.selection.cgroup, "/g");
+	assert_int_equal(options.selection.pid, 42);
+	assert_int_equal(options.selection.kind, SELECT_KIND_JAVA);
+
+	assert_int_equal(parse(rest, &options, why, sizeof(why)), 0);
+	assert_true(options.selection.since_unix_ns == NOW_NS - 2 * HOUR_NS);
+	assert_true(options.selection.until_unix_ns == NOW_NS - HOUR_NS);
+	assert_false(options.is_default_since);
+	assert_string_equal(options.store, "d");
+	assert_int_equal(options.format, DUMP_FORMAT_SVG);
+	assert_string_equal(options.output, "f");
+	assert_int_equal(options.by_cnt, 2);
+	assert_int_equal(options.by[0], DUMP_BY_POD);
+	assert_int_equal(options.by[1], DUMP_BY_PID);
+}
+
+static void dump_options_help_needs_nothing_else_to_be_right(void **state)
+{
+	static const char *const args[] = ARGS("--help", "--list", "--by", "pod");
+	struct dump_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_true(options.help);
+}
+
+static void dump_options_dash_is_standard_output(void **state)
+{
+	static const char *const args[] = ARGS("-o", "-");
+	struct dump_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_null(options.output);
+}
+
+static void dump_options_accept_by_none(void **state)
+{
+	static const char *const args[] = ARGS("--by", "none");
+	struct dump_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.by_cnt, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dump_options_refuse_wrong_usage_with_one_clear_line),
+		cmocka_unit_test(dump_options_have_defaults),
+		cmocka_unit_test(dump_options_without_since_take_the_hour_before_until),
+		cmocka_unit_test(dump_options_take_every_selector),
+		cmocka_unit_test(dump_options_help_needs_nothing_else_to_be_right),
+		cmocka_unit_test(dump_options_dash_is_standard_output),
+		cmocka_unit_test(dump_options_accept_by_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Windows added up per stream, and the table and JSON that --list makes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "symbols/symbols.h"
+#include "user/cmd/dump_list.h"
+#include "user/cmd/streams.h"
+#include "user/cmd/text_table.h"
+#include "user/util/cleanup.h"
+#include "user/util/strbuf.h"
+
+#define S 1000000000ull
+
+static const struct window java = {
+	.start_unix_ns = 1700000000 * S,
+	.duration_ns = 10 * S,
+	.pid = 42,
+	.ns_pid = 1,
+	.process_start_ns = 5,
+	.cgroup_id = 6,
+	.samples = 100,
+	.frames = 1000,
+	.unknown_frames = 125,
+	.truncated_samples = 7,
+	.jit_source = JIT_SOURCE_ATTACH,
+	.labels = { [WINDOW_LABEL_COMM] = "java",
+		    [WINDOW_LABEL_CONTAINER] = "shop-1",
+		    [WINDOW_LABEL_POD] = "shop-5d8f7b9c4-x2x4z",
+		    [WINDOW_LABEL_JVM_VERSION] = "17.0.15" },
+};
+
+static void streams_add_up_one_life_and_keep_its_last_state(void **state)
+{
+	struct streams streams = { 0 };
+	struct window window = java;
+	char comm[] = "java";
+
+	(void)state;
+	window.labels[WINDOW_LABEL_COMM] = comm;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.start_unix_ns += 10 * S;
+	window.jit_source = JIT_SOURCE_PERFMAP;
+	strcpy(comm, "jvm"); /* labels are the store's: they must have been copied */
+	assert_int_equal(streams_add(&streams, &window), 0);
+	strcpy(comm, "xxx");
+	/* an older one changes the counts, not the state */
+	window.start_unix_ns -= 60 * S;
+	window.jit_source = JIT_SOURCE_NONE;
+	assert_int_equal(streams_add(&streams, &window), 0);
+
+	assert_int_equal(streams.cnt, 1);
+	assert_int_equal(streams.items[0].samples, 300);
+	assert_int_equal(streams.items[0].frames, 3000);
+	assert_int_equal(streams.items[0].unknown_frames, 375);
+	assert_int_equal(streams.items[0].truncated_samples, 21);
+	assert_true(streams.items[0].first_unix_ns == java.start_unix_ns - 50 * S);
+	assert_true(streams.items[0].last_unix_ns == java.start_unix_ns + 20 * S);
+	assert_int_equal(streams.items[0].latest.jit_source, JIT_SOURCE_PERFMAP);
+	assert_string_equal(streams.items[0].latest.labels[WINDOW_LABEL_COMM], "jvm");
+	streams_release(&streams);
+}
+
+static void streams_tell_lives_apart(void **state)
+{
+	struct streams streams = { 0 };
+	struct window window = java;
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.process_start_ns++; /* the pid was given to another process */
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.exec_id++; /* another program */
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.cgroup_id++; /* moved */
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.boot_id[15] = 1; /* rebooted */
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.pid++;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	assert_int_equal(streams.cnt, 6);
+	streams_release(&streams);
+}
+
+static void streams_keep_host_records_apart(void **state)
+{
+	struct streams streams = { 0 };
+	struct window host = { .samples = 9, .lost = { [WINDOW_LOSS_STORE] = 3 } };
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &host), 0);
+	assert_int_equal(streams_add(&streams, &host), 0);
+	assert_int_equal(streams.cnt, 0);
+	assert_int_equal(streams.host_samples, 18);
+	assert_int_equal(streams.lost[WINDOW_LOSS_STORE], 6);
+	streams_release(&streams);
+}
+
+static void streams_grow_and_sort(void **state)
+{
+	struct streams streams = { 0 };
+
+	(void)state;
+	for (uint32_t pid = 1000; pid > 0; pid--) {
+		char name[16];
+		struct window window = java;
+
+		(void)snprintf(name, sizeof(name), "c-%u", pid % 10);
+		window.pid = pid;
+		window.labels[WINDOW_LABEL_CONTAINER] = name;
+		assert_int_equal(streams_add(&streams, &window), 0);
+	}
+	streams_sort(&streams);
+	assert_int_equal(streams.cnt, 1000);
+	assert_int_equal(streams.items[0].latest.pid, 10);
+	assert_int_equal(streams.items[1].latest.pid, 20);
+	assert_int_equal(streams.items[999].latest.pid, 999);
+	streams_release(&streams);
+}
+
+static void streams_window_end_does_not_wrap(void **state)
+{
+	struct window window = { .start_unix_ns = UINT64_MAX - 5, .duration_ns = 10 };
+
+	(void)state;
+	assert_true(streams_window_end(&window) == UINT64_MAX);
+}
+
+static void fill(struct streams *streams)
+{
+	struct window plain = {
+		.start_unix_ns = 1700000010 * S,
+		.duration_ns = 10 * S,
+		.pid = 7,
+		.samples = 3,
+		.labels = { [WINDOW_LABEL_COMM] = "evil\033[2J" },
+	};
+
+	assert_int_equal(streams_add(streams, &java), 0);
+	assert_int_equal(streams_add(streams, &plain), 0);
+}
+
+static void dump_list_is_a_table_with_inert_cells(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	fill(&streams);
+	assert_int_equal(dump_list_table(&streams, &out), 0);
+	assert_string_equal(
+		strbuf_str(&out),
+		"CONTAINER  POD                   PID  COMM      JVM      SAMPLES  FIRST             "
+		"    LAST                  UNKNOWN%  SYMBOLS\n"
+		"-          -                       7  evil_[2J  -              3  "
+		"2023-11-14T22:13:30Z  2023-11-14T22:13:40Z       0.0  -\n"
+		"shop-1     shop-5d8f7b9c4-x2x4z   42  java      17.0.15      100  "
+		"2023-11-14T22:13:20Z  2023-11-14T22:13:30Z      12.5  attach\n");
+	streams_release(&streams);
+}
+
+static void dump_list_is_json(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	const struct dump_options options = {
+		.selection = { .since_unix_ns = 1700000000 * S, .until_unix_ns = 1700003600 * S },
+	};
+	struct streams streams = { 0 };
+
+	(void)state;
+	fill(&streams);
+	assert_int_equal(dump_list_json(&streams, &options, &out), 0);
+	assert_string_equal(
+		strbuf_str(&out),
+		"{\"format\":\"jbpf-list\",\"version\":1,\"since\":\"2023-11-14T22:13:20Z\","
+		"\"until\":\"2023-11-14T23:13:20Z\",\"streams\":[\n"
+		"{\"pid\":7,\"ns_pid\":0,\"comm\":\"evil_[2J\",\"first\":\"2023-11-14T22:13:30Z\","
+		"\"last\":\"2023-11-14T22:13:40Z\",\"samples\":3,\"frames\":0,\"unknown_frames\":0,"
+		"\"truncated_samples\":0,\"jit_source\":\"\"},\n"
+		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"pod\":\"shop-5d8f7b9c4-x2x4z\","
+		"\"container\":\"shop-1\",\"jvm_version\":\"17.0.15\","
+		"\"first\":\"2023-11-14T22:13:20Z\",\"last\":\"2023-11-14T22:13:30Z\","
+		"\"samples\":100,\"frames\":1000,\"unknown_frames\":125,\"truncated_samples\":7,"
+		"\"jit_source\":\"attach\"}\n"
+		"]}\n");
+	streams_release(&streams);
+}
+
+static void dump_list_of_nothing_is_a_heading(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	assert_int_equal(dump_list_table(&streams, &out), 0);
+	assert_string_equal(strbuf_str(&out), "CONTAINER  POD  PID  COMM  JVM  SAMPLES  FIRST  "
+					      "LAST  UNKNOWN%  SYMBOLS\n");
+	streams_release(&streams);
+}
+
+static void text_table_counts_characters_and_keeps_notes_with_their_row(void **state)
+{
+	static const struct text_table_column columns[] = { { "A", false }, { "B", true } };
+	struct text_table table = { .columns = columns, .column_cnt = 2 };
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+	(void)state;
+	text_table_cell(&table, "häß");
+	text_table_cellf(&table, "%d", 7);
+	text_table_note(&table, "one\n");
+	text_table_note(&table, "two");
+	text_table_cell(&table, "");
+	text_table_cell(&table, "long");
+	assert_int_equal(text_table_render(&table, &out), 0);
+	assert_string_equal(strbuf_str(&out), "A       B\n"
+					      "häß     7\n"
+					      "    one_\n"
+					      "    two\n"
+					      "-    long\n");
+	text_table_release(&table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(streams_add_up_one_life_and_keep_its_last_state),
+		cmocka_unit_test(streams_tell_lives_apart),
+		cmocka_unit_test(streams_keep_host_records_apart),
+		cmocka_unit_test(streams_grow_and_sort),
+		cmocka_unit_test(streams_window_end_does_not_wrap),
+		cmocka_unit_test(dump_list_is_a_table_with_inert_cells),
+		cmocka_unit_test(dump_list_is_json),
+		cmocka_unit_test(dump_list_of_nothing_is_a_heading),
+		cmocka_unit_test(text_table_counts_characters_and_keeps_notes_with_their_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
