@@ -146,6 +146,7 @@ int fs_mkdir_all(const char *path, mode_t mode)
 		return -ENAMETOOLONG;
 	for (size_t i = 1; i <= len; i++) {
 		struct stat st;
+		int err;
 
 		if (i < len && path[i] != '/')
 			continue;
@@ -154,8 +155,9 @@ int fs_mkdir_all(const char *path, mode_t mode)
 		if (mkdir(part, mode) == 0)
 			continue;
 		/* EROFS or EACCES on a directory that exists is no obstacle. */
-		if (errno != EEXIST && (stat(part, &st) || !S_ISDIR(st.st_mode)))
-			return -errno;
+		err = errno;
+		if (err != EEXIST && (stat(part, &st) || !S_ISDIR(st.st_mode)))
+			return -err;
 	}
 	return 0;
 }
