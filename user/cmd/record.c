@@ -47,6 +47,7 @@ struct record_options {
 	enum record_format format;
 	const char *output; /* NULL = RECORD_DEFAULT_FILE, "-" = stdout */
 	bool help;
+	bool version;
 };
 
 static const char record_usage[] =
@@ -61,7 +62,7 @@ static const char record_usage[] =
 	"      --format F       html, svg, folded, json, top; default: by FILE's ending, else html\n"
 	"      --frequency HZ   samples per second and CPU (99)\n"
 	"      --jit MODE       auto, perfmap, attach, off (auto)\n"
-	"      --help\n"
+	"      --help, --version\n"
 	"\n"
 	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing was sampled.\n";
 
@@ -86,7 +87,7 @@ static int parse_format(const char *text, enum record_format *out)
 	return -EINVAL;
 }
 
-enum { OPT_CONTAINER = 256, OPT_COMM, OPT_FORMAT, OPT_FREQUENCY, OPT_JIT, OPT_HELP };
+enum { OPT_CONTAINER = 256, OPT_COMM, OPT_FORMAT, OPT_FREQUENCY, OPT_JIT, OPT_HELP, OPT_VERSION };
 
 static const struct option record_long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -98,6 +99,7 @@ static const struct option record_long_options[] = {
 	{ "frequency", required_argument, NULL, OPT_FREQUENCY },
 	{ "jit", required_argument, NULL, OPT_JIT },
 	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -125,6 +127,9 @@ static int record_option(struct record_options *options, int id, const char *val
 		return parse_u32_range(value, 1, 10000, &options->frequency_hz);
 	case OPT_JIT:
 		return jit_option_parse(value, &options->jit);
+	case OPT_VERSION:
+		options->version = true;
+		return 0;
 	default:
 		options->help = true;
 		return 0;
@@ -133,7 +138,7 @@ static int record_option(struct record_options *options, int id, const char *val
 
 static int record_parse(int argc, char **argv, struct record_options *options)
 {
-	bool seen[OPT_HELP + 1] = { false };
+	bool seen[OPT_VERSION + 1] = { false };
 	int id;
 
 	optind = 0;
@@ -356,9 +361,9 @@ int cmd_record(int argc, char **argv)
 
 	if (record_parse(argc, argv, &options))
 		return 2;
-	if (options.help) {
-		fputs(record_usage, stdout);
-		return 0;
+	if (options.help || options.version) {
+		fputs(options.help ? record_usage : "jbpf-record " JBPF_VERSION "\n", stdout);
+		return fflush(stdout) ? 1 : 0;
 	}
 	recorder_options.probe = (struct probe_options){
 		.frequency_hz = options.frequency_hz,
