@@ -49,7 +49,8 @@ int debug_file_unpack(const void *packed, size_t packed_len, size_t max_bytes, u
 	stream.avail_in = packed_len;
 	while (ret == LZMA_OK) {
 		if (stream.avail_out == 0) {
-			err = unpack_grow(&bytes, &cap, max_bytes);
+			/* One more than allowed tells "exactly full" from "more to come". */
+			err = unpack_grow(&bytes, &cap, max_bytes + 1);
 			if (err)
 				break;
 			stream.next_out = bytes + stream.total_out;
@@ -57,6 +58,8 @@ int debug_file_unpack(const void *packed, size_t packed_len, size_t max_bytes, u
 		}
 		ret = lzma_code(&stream, LZMA_FINISH);
 	}
+	if (!err && stream.total_out > max_bytes)
+		err = -E2BIG;
 	if (!err && ret != LZMA_STREAM_END)
 		err = ret == LZMA_MEM_ERROR ? -ENOMEM : -EBADMSG;
 	if (!err) {

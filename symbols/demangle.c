@@ -57,7 +57,7 @@ static size_t demangle_suffix_len(const char *raw, size_t len)
 
 size_t demangle_trim(const char *raw, size_t len)
 {
-	const char *version = len > 1 ? memchr(raw + 1, '@', len - 1) : NULL;
+	const char *version = len > 1 && raw[0] != '@' ? memchr(raw, '@', len) : NULL;
 	size_t suffix_len;
 
 	/* "memcpy@@GLIBC_2.14", but "memcpy@plt" says something. */
