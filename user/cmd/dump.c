@@ -197,8 +197,9 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 	is_empty = dump->profile ? profile__sample_count(dump->profile) == 0 :
 				   dump->streams.cnt == 0;
 	if (is_empty) {
-		pr_err("no samples match\n");
-		dump_hint(reader, dump->options);
+		if (dump_hint(reader, dump->options, &out))
+			strbuf_clear(&out);
+		pr_err("no samples match%s%s\n", out.len ? "; " : "", strbuf_str(&out));
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	err = dump_render(dump, &out);

@@ -5,6 +5,7 @@
  */
 #include "user/cmd/dump_hint.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
-#include "user/util/log.h"
 #include "user/util/strbuf.h"
 
 #define HINT_STREAMS_MAX   5	 /* named */
@@ -101,56 +101,57 @@ static int append_stream(struct strbuf *out, const struct stream *stream)
 	return err ? err : strbuf_putc(out, ')');
 }
 
-static void print_streams(const struct hint_streams *hint)
+static int append_streams(const struct hint_streams *hint, struct strbuf *out)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	__cleanup_free bool *taken = calloc(hint->streams.cnt, sizeof(*taken));
 	size_t named = 0;
+	int err = taken ? strbuf_puts(out, "that time has ") : -ENOMEM;
 
-	if (!taken)
-		return;
-	for (; named < HINT_STREAMS_MAX && named < hint->streams.cnt; named++) {
+	for (; !err && named < HINT_STREAMS_MAX && named < hint->streams.cnt; named++) {
 		const struct stream *stream = best_of(hint, taken);
 
 		taken[stream - hint->streams.items] = true;
-		if ((named && strbuf_puts(&text, ", ")) || append_stream(&text, stream))
-			return;
+		if (named)
+			err = strbuf_puts(out, ", ");
+		if (!err)
+			err = append_stream(out, stream);
 	}
-	if (hint->streams.cnt > named)
-		pr_info("that time has %s and %zu more; see --list\n", strbuf_str(&text),
-			hint->streams.cnt - named);
-	else
-		pr_info("that time has %s; see --list\n", strbuf_str(&text));
+	if (!err && hint->streams.cnt > named)
+		err = strbuf_printf(out, " and %zu more", hint->streams.cnt - named);
+	return err ? err : strbuf_puts(out, "; see --list");
 }
 
 /* ---- other times ---- */
 
-static void print_range(uint64_t first_unix_ns, uint64_t last_unix_ns)
+static int append_range(uint64_t first_unix_ns, uint64_t last_unix_ns, struct strbuf *out)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err;
 
-	if (last_unix_ns == 0) {
-		pr_info("the store has no samples at all; is jbpfd running?\n");
-		return;
-	}
-	if (info_append_time(&text, first_unix_ns) || strbuf_puts(&text, " to ") ||
-	    info_append_time(&text, last_unix_ns))
-		return;
-	pr_info("that time is empty; the store has samples from %s\n", strbuf_str(&text));
+	if (last_unix_ns == 0)
+		return strbuf_puts(out, "the store has none at all; is jbpfd running?");
+	err = strbuf_puts(out, "that time is empty; the store has samples from ");
+	if (!err)
+		err = info_append_time(out, first_unix_ns);
+	if (!err)
+		err = strbuf_puts(out, " to ");
+	return err ? err : info_append_time(out, last_unix_ns);
 }
 
-void dump_hint(struct store_reader *reader, const struct dump_options *options)
+int dump_hint(struct store_reader *reader, const struct dump_options *options, struct strbuf *out)
 {
 	struct hint_streams hint = { .selection = &options->selection };
-	uint64_t first, last;
 	const struct store_visitor visitor = { .ctx = &hint, .want = collect };
+	uint64_t first, last;
+	int err = store_reader__visit(reader, options->selection.since_unix_ns,
+				      options->selection.until_unix_ns, &visitor);
 
-	if (store_reader__visit(reader, options->selection.since_unix_ns,
-				options->selection.until_unix_ns, &visitor) == 0) {
-		if (hint.streams.cnt)
-			print_streams(&hint);
-		else if (cmd_store_range(reader, &first, &last) == 0)
-			print_range(first, last);
+	if (!err && hint.streams.cnt) {
+		err = append_streams(&hint, out);
+	} else if (!err) {
+		err = cmd_store_range(reader, &first, &last);
+		if (!err)
+			err = append_range(first, last, out);
 	}
 	streams_release(&hint.streams);
+	return err;
 }

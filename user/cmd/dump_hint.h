@@ -5,8 +5,12 @@
 
 #include "user/cmd/dump_options.h"
 #include "user/store/store.h"
+#include "user/util/strbuf.h"
 
-/* Prints one or two lines on stderr. Reads labels, never stacks, and only as far as needed. */
-void dump_hint(struct store_reader *reader, const struct dump_options *options);
+/*
+ * Appends one clause, without newline. Reads labels, never stacks, and only as far as needed. 0 or
+ * -errno.
+ */
+int dump_hint(struct store_reader *reader, const struct dump_options *options, struct strbuf *out);
 
 #endif

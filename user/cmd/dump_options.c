@@ -126,9 +126,10 @@ static int take_time(struct parsing *parsing, const char *option, const char *va
 {
 	if (parse_time_ns(value, parsing->now_unix_ns, unix_ns_out) == 0)
 		return 0;
-	return refuse(parsing,
-		      "%s: '%s' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH",
-		      option, value);
+	return refuse(
+		parsing,
+		"%s: '%s' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH; " SEE_HELP,
+		option, value);
 }
 
 static int take_by(struct parsing *parsing, const char *value)
@@ -146,7 +147,8 @@ static int take_by(struct parsing *parsing, const char *value)
 	while (by < DUMP_BY_CNT && strcmp(names[by], value) != 0)
 		by++;
 	if (by == DUMP_BY_CNT)
-		return refuse(parsing, "--by: '%s' is none of container, pod, service, pid, none",
+		return refuse(parsing,
+			      "--by: '%s' is none of container, pod, service, pid, none; " SEE_HELP,
 			      value);
 	for (size_t i = 0; i < options->by_cnt; i++) {
 		if (options->by[i] == by)
@@ -169,9 +171,10 @@ static int take_format(struct parsing *parsing, const char *value)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
 		if (strcmp(later[i], value) == 0)
-			return refuse(parsing, "this version has no --format %s", value);
+			return refuse(parsing, "this version has no --format %s; " SEE_HELP, value);
 	}
-	return refuse(parsing, "--format: '%s' is none of folded, html, svg, top, json", value);
+	return refuse(parsing, "--format: '%s' is none of folded, html, svg, top, json; " SEE_HELP,
+		      value);
 }
 
 /* Where an option's text goes, NULL when it is more than text. */
@@ -215,11 +218,12 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 		return take_time(parsing, "--until", value, &options->selection.until_unix_ns);
 	case OPTION_PID:
 		if (parse_u32_range(value, 1, INT32_MAX, &options->selection.pid))
-			return refuse(parsing, "--pid: '%s' is no process id", value);
+			return refuse(parsing, "--pid: '%s' is no process id; " SEE_HELP, value);
 		return 0;
 	case OPTION_KIND:
 		if (select_kind_parse(value, &options->selection.kind))
-			return refuse(parsing, "--kind: '%s' is none of java, kernel, native",
+			return refuse(parsing,
+				      "--kind: '%s' is none of java, kernel, native; " SEE_HELP,
 				      value);
 		return 0;
 	case OPTION_BY:
