@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Says which container a process of this host is in, as jbpfd finds it; for tests and for people
+ * who wonder about a label. Reads "PID [CGROUP_ID]" lines on stdin, so that one resolver with its
+ * cache answers all of them, and prints one line of KEY=VALUE words each.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "user/collect/container.h"
+#include "user/util/cleanup.h"
+
+static void answer(struct container_resolver *resolver, uint32_t pid, uint64_t cgroup_id)
+{
+	struct container_info info = { 0 };
+	int err = container_resolver__lookup(resolver, pid, cgroup_id, &info);
+
+	printf("err=%d id=%s name=%s image=%s runtime=%s pod=%s service=%s cgroup=%s\n", err,
+	       info.id, info.name, info.image, info.runtime, info.pod, info.service,
+	       info.cgroup_path);
+	fflush(stdout);
+	container_info_release(&info);
+}
+
+int main(void)
+{
+	struct container_resolver_options options = { .cgroup_root = "/sys/fs/cgroup" };
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct container_resolver *resolver;
+	char line[128];
+	int err;
+
+	options.proc_fd = proc_fd;
+	options.root_fd = root_fd;
+	err = container_resolver__new(&options, &resolver);
+	if (err) {
+		fprintf(stderr, "container_of: %s\n", strerror(-err));
+		return 1;
+	}
+	while (fgets(line, sizeof(line), stdin)) {
+		uint32_t pid = 0;
+		uint64_t cgroup_id = 0;
+
+		if (sscanf(line, "%" SCNu32 " %" SCNu64, &pid, &cgroup_id) < 1)
+			continue;
+		answer(resolver, pid, cgroup_id);
+	}
+	container_resolver__free(resolver);
+	return 0;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Makes a store with known content, so that tests can compare what the commands print byte by
+ * byte. Reads a script on stdin:
+ *
+ *     window start=1700000000 pid=42 samples=7 comm=java container=shop-1
+ *     	java;a.B.c_[j] 7
+ *     commit
+ *
+ * Numbers are those of struct window, times in seconds; any other key is a label or a loss. Text
+ * lines begin with a tab. %XX stands for a byte. Usage: mkstore DIR
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/parse.h"
+#include "user/util/strbuf.h"
+
+struct script {
+	struct store_writer *writer;
+	struct window window;
+	char *labels[WINDOW_LABEL_CNT]; /* owned; window.labels points to them */
+	struct strbuf text;
+	bool has_window;
+};
+
+/* %XX to bytes, in place. */
+static void decode(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; at++) {
+		uint64_t byte;
+
+		if (*at == '%' && at[1] && at[2] && parse_u64_n(at + 1, 2, 16, &byte) == 0) {
+			*to++ = (char)byte;
+			at += 2;
+		} else {
+			*to++ = *at;
+		}
+	}
+	*to = '\0';
+}
+
+static int set_label(struct script *script, const char *key, const char *value)
+{
+	enum window_label label = window_label_by_name(key, strlen(key));
+
+	if (label == WINDOW_LABEL_CNT)
+		return -EINVAL;
+	free(script->labels[label]);
+	script->labels[label] = strdup(value);
+	script->window.labels[label] = script->labels[label];
+	return script->labels[label] ? 0 : -ENOMEM;
+}
+
+static int set_number32(struct window *window, const char *key, uint32_t value)
+{
+	const struct {
+		const char *key;
+		uint32_t *field;
+	} fields[] = {
+		{ "pid", &window->pid },
+		{ "ns_pid", &window->ns_pid },
+		{ "exec_id", &window->exec_id },
+		{ "frequency_hz", &window->frequency_hz },
+		{ "jit_source", &window->jit_source },
+		{ "jit_age_ms", &window->jit_age_ms },
+		{ "jit_entries", &window->jit_entries },
+		{ "attach_outcome", &window->attach_outcome },
+		{ "preserve_frame_pointer", &window->preserve_frame_pointer },
+		{ "is_jvm", &window->is_jvm },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (strcmp(fields[i].key, key) == 0) {
+			*fields[i].field = value;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int set_number64(struct window *window, const char *key, uint64_t value)
+{
+	const struct {
+		const char *key;
+		uint64_t *field;
+		uint64_t factor;
+	} fields[] = {
+		{ "start", &window->start_unix_ns, CLOCK_NS_PER_S },
+		{ "duration", &window->duration_ns, CLOCK_NS_PER_S },
+		{ "process_start", &window->process_start_ns, 1 },
+		{ "cgroup_id", &window->cgroup_id, 1 },
+		{ "samples", &window->samples, 1 },
+		{ "frames", &window->frames, 1 },
+		{ "unknown_frames", &window->unknown_frames, 1 },
+		{ "truncated_samples", &window->truncated_samples, 1 },
+		{ "jit_frames", &window->jit_frames, 1 },
+		{ "unknown_jit_frames", &window->unknown_jit_frames, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (strcmp(fields[i].key, key) == 0) {
+			*fields[i].field = value * fields[i].factor;
+			return 0;
+		}
+	}
+	for (int i = 0; i < WINDOW_LOSS_CNT; i++) {
+		if (strcmp(window_loss_name((enum window_loss)i), key) == 0) {
+			window->lost[i] = value;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int set_field(struct script *script, char *pair)
+{
+	char *value = strchr(pair, '=');
+	uint64_t number;
+
+	if (!value)
+		return -EINVAL;
+	*value++ = '\0';
+	decode(value);
+	if (parse_u64(value, &number) == 0) {
+		if (set_number64(&script->window, pair, number) == 0)
+			return 0;
+		if (number <= UINT32_MAX &&
+		    set_number32(&script->window, pair, (uint32_t)number) == 0)
+			return 0;
+	}
+	return set_label(script, pair, value);
+}
+
+static int end_window(struct script *script)
+{
+	int err = 0;
+
+	if (script->has_window)
+		err = store_writer__add(script->writer, &script->window, strbuf_str(&script->text),
+					script->text.len);
+	script->has_window = false;
+	strbuf_clear(&script->text);
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		free(script->labels[i]);
+		script->labels[i] = NULL;
+	}
+	return err;
+}
+
+static int begin_window(struct script *script, char *pairs)
+{
+	char *save = NULL;
+	int err = end_window(script);
+
+	script->window = (struct window){
+		.duration_ns = 10 * CLOCK_NS_PER_S,
+		.frequency_hz = 99,
+		.cpu_cnt = 2,
+		.jit_age_ms = UINT32_MAX,
+	};
+	script->has_window = true;
+	for (char *pair = strtok_r(pairs, " ", &save); !err && pair;
+	     pair = strtok_r(NULL, " ", &save))
+		err = set_field(script, pair);
+	return err;
+}
+
+static int run_line(struct script *script, char *line)
+{
+	uint64_t lost = 0;
+	int err;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (*line == '\0' || *line == '#')
+		return 0;
+	if (*line == '\t') {
+		decode(line + 1);
+		err = strbuf_puts(&script->text, line + 1);
+		return err ? err : strbuf_putc(&script->text, '\n');
+	}
+	if (strncmp(line, "window ", strlen("window ")) == 0)
+		return begin_window(script, line + strlen("window "));
+	if (strcmp(line, "commit") != 0)
+		return -EINVAL;
+	err = end_window(script);
+	return err ? err : store_writer__commit(script->writer, &lost);
+}
+
+int main(int argc, char **argv)
+{
+	const struct store_writer_options options = { 0 };
+	struct script script = { .text = STRBUF_INIT };
+	char *line = NULL;
+	size_t cap = 0;
+	int err;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: mkstore DIR < SCRIPT\n");
+		return 2;
+	}
+	err = store_writer__open(argv[1], &options, &script.writer);
+	while (!err && getline(&line, &cap, stdin) >= 0) {
+		err = run_line(&script, line);
+		if (err)
+			fprintf(stderr, "mkstore: '%s': %s\n", line, strerror(-err));
+	}
+	free(line);
+	(void)end_window(&script);
+	strbuf_release(&script.text);
+	store_writer__free(script.writer);
+	return err ? 1 : 0;
+}
