@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A disk that is really full: a small tmpfs in a mount namespace of the test's own. Skipped where
+ * the system gives no user namespaces.
+ */
+#include "tests/unit/store_testing.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/mount.h>
+
+#include "user/util/cleanup.h"
+
+#define DISK_BYTES "size=131072"
+
+static bool can_mount;
+
+static bool disk_mount(struct test_store *store)
+{
+	test_store_make(store);
+	return can_mount && mount("none", store->dir, "tmpfs", 0, DISK_BYTES) == 0;
+}
+
+static void disk_unmount(struct test_store *store)
+{
+	(void)umount2(store->dir, MNT_DETACH);
+	(void)rmdir(store->dir);
+}
+
+/* Text that does not shrink. */
+static void add_incompressible(struct store_writer *writer, uint32_t number, size_t bytes)
+{
+	struct window window = number_to_window(number);
+	struct strbuf text = STRBUF_INIT;
+
+	while (text.len < bytes) {
+		for (int i = 0; i < 60; i++)
+			assert_int_equal(strbuf_putc(&text, (char)('0' + rand() % 70)), 0);
+		assert_int_equal(strbuf_puts(&text, " 1\n"), 0);
+	}
+	assert_int_equal(store_writer__add(writer, &window, text.data, text.len), 0);
+	strbuf_release(&text);
+}
+
+static int count_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct got *got = ctx;
+
+	(void)text;
+	(void)len;
+	got->numbers[got->cnt++] = window->pid - 1000;
+	return 0;
+}
+
+static void visit_count(const struct test_store *store, struct got *got)
+{
+	const struct store_visitor visitor = {
+		.ctx = got,
+		.window = count_window,
+		.damage = got_damage,
+	};
+	struct store_reader *reader;
+
+	memset(got, 0, sizeof(*got));
+	assert_int_equal(store_reader__open(store->dir, &reader), 0);
+	assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
+	store_reader__free(reader);
+}
+
+static void oldest_hour_makes_room_for_the_newest_window(void **state)
+{
+	struct store_writer *writer;
+	struct test_store store;
+	struct got got;
+
+	(void)state;
+	if (!disk_mount(&store)) {
+		(void)rmdir(store.dir);
+		skip();
+	}
+	writer = test_writer(&store);
+	for (uint32_t hour = 0; hour < 8; hour++) {
+		add_incompressible(writer, hour * 360, 40000);
+		test_commit(writer);
+	}
+	store_writer__free(writer);
+	visit_count(&store, &got);
+	assert_int_equal(got.damage_cnt, 0);
+	assert_true(got.cnt >= 2);
+	/* The newest are there without a gap. */
+	for (size_t i = 0; i < got.cnt; i++)
+		assert_int_equal(got.numbers[i], (8 - got.cnt + i) * 360);
+	disk_unmount(&store);
+}
+
+static void without_an_older_hour_the_window_is_lost_and_counted(void **state)
+{
+	struct store_writer *writer;
+	struct test_store store;
+	uint32_t written = 0;
+	uint64_t lost = 0;
+	struct got got;
+
+	(void)state;
+	if (!disk_mount(&store)) {
+		(void)rmdir(store.dir);
+		skip();
+	}
+	writer = test_writer(&store);
+	for (;; written++) {
+		int err;
+
+		assert_true(written < 20);
+		add_incompressible(writer, written, 20000);
+		err = store_writer__commit(writer, &lost);
+		if (err) {
+			assert_int_equal(err, -ENOSPC);
+			assert_int_equal(lost, number_to_window(written).samples);
+			break;
+		}
+	}
+	/* Smaller ones still fit behind the last record. */
+	add_incompressible(writer, written, 100);
+	test_commit(writer);
+	store_writer__free(writer);
+	assert_false(test_exists(&store, TEST_HOUR "-1.zst"));
+	visit_count(&store, &got);
+	assert_got_range(&got, 0, written + 1);
+	assert_int_equal(got.damage_cnt, 0);
+	disk_unmount(&store);
+}
+
+static void read_only_store_is_told_at_open(void **state)
+{
+	const struct store_writer_options options = { 0 };
+	struct store_writer *writer = NULL;
+	struct test_store store;
+	struct got got;
+
+	(void)state;
+	if (!disk_mount(&store)) {
+		(void)rmdir(store.dir);
+		skip();
+	}
+	test_fill(&store, 0, 2);
+	assert_int_equal(mount(NULL, store.dir, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+	assert_int_equal(store_writer__open(store.dir, &options, &writer), -EROFS);
+	assert_null(writer);
+	test_visit_all(&store, &got);
+	assert_got_range(&got, 0, 2);
+	disk_unmount(&store);
+}
+
+static bool write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+	bool is_written = fd >= 0 && fs_write_all(fd, text, strlen(text)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_written;
+}
+
+/* A mount namespace of our own: as root, or as root of a user namespace. */
+static bool namespace_enter(void)
+{
+	char uid_map[64], gid_map[64];
+
+	snprintf(uid_map, sizeof(uid_map), "0 %d 1", (int)getuid());
+	snprintf(gid_map, sizeof(gid_map), "0 %d 1", (int)getgid());
+	if (unshare(CLONE_NEWNS) &&
+	    (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !write_text("/proc/self/setgroups", "deny") ||
+	     !write_text("/proc/self/uid_map", uid_map) ||
+	     !write_text("/proc/self/gid_map", gid_map)))
+		return false;
+	return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(oldest_hour_makes_room_for_the_newest_window),
+		cmocka_unit_test(without_an_older_hour_the_window_is_lost_and_counted),
+		cmocka_unit_test(read_only_store_is_told_at_open),
+	};
+
+	can_mount = namespace_enter();
+	return cmocka_run_group_tests_name("store_full", tests, NULL, NULL);
+}
