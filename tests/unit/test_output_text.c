@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The writers whose output is text: folded, top, JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/output_profiles.h"
+#include "user/output/escape.h"
+
+static void check_folded(const char *in, const char *expected)
+{
+	struct profile *profile = profile_of(in);
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	assert_int_equal(output_folded(profile, &out), 0);
+	assert_string_equal(strbuf_str(&out), expected);
+	profile__free(profile);
+}
+
+static void folded_is_sorted_and_merged(void **state)
+{
+	(void)state;
+	check_folded("", "");
+	check_folded("b;c 1\na;b_[j] 2\nb;c 3\n", "a;b_[j] 2\nb;c 4\n");
+}
+
+/* What flamegraph.pl, speedscope or Pyroscope would take for something else. */
+static void folded_repairs_what_tools_misread(void **state)
+{
+	(void)state;
+	check_folded("java;worker 12 5\n", "java;worker_12 5\n");
+	check_folded("worker 12;x 5\n", "worker_12;x 5\n");
+	check_folded("# hz;x 49\n", "_ hz;x 49\n");
+	check_folded("java;#x 49\n", "java;#x 49\n");
+	check_folded("java;a\x1b[31m 1\n", "java;a_[31m 1\n");
+	check_folded("java;;a 1\n", "java;[unknown];a 1\n");
+	check_folded("java;\xff 1\n", "java;? 1\n");
+	check_folded("java;\xc3\xa9 1\n", "java;\xc3\xa9 1\n");
+	/* Equal once repaired: one line. */
+	check_folded("a;x\x01 1\na;x\x02 2\na;x_ 4\n", "a;x_ 7\n");
+}
+
+static void folded_cuts_lines_that_readers_refuse(void **state)
+{
+	struct profile *profile = profile__new();
+	struct strbuf stack __cleanup_strbuf = STRBUF_INIT;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+	static const char end[] = ";[truncated] 9\n";
+
+	(void)state;
+	for (int i = 0; i < 70 * 1024 / 8; i++)
+		assert_int_equal(strbuf_puts(&stack, i ? ";f234567" : "a"), 0);
+	assert_int_equal(profile__add(profile, stack.data, stack.len, 9), 0);
+	assert_int_equal(output_folded(profile, &out), 0);
+	assert_true(out.len < 61 * 1024 && out.len > 59 * 1024);
+	assert_string_equal(out.data + out.len - strlen(end), end);
+	profile__free(profile);
+}
+
+/* `stack count` and nothing else, whatever the names are. */
+static void folded_lines_have_one_shape(void **state)
+{
+	struct profile *profile = profile_hostile();
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+	size_t line_cnt = 0;
+
+	(void)state;
+	assert_int_equal(output_folded(profile, &out), 0);
+	for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n")) {
+		char *blank = strrchr(line, ' ');
+
+		assert_non_null(blank);
+		assert_true(blank > line && line[0] != '#');
+		assert_true(strspn(blank + 1, "0123456789") == strlen(blank + 1));
+		line_cnt++;
+	}
+	assert_int_equal(line_cnt, profile__stack_count(profile));
+	profile__free(profile);
+}
+
+static void top_is_a_table_with_its_circumstances(void **state)
+{
+	struct profile *profile = profile_of("java;r_[j];r_[j];x_[k] 3\njava;r_[j] 5\njava;y 2\n");
+	struct output_info info = output_profiles_info;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	info.title = "java in shop";
+	info.subtitle = "";
+	assert_int_equal(output_top(profile, &info, 3, &out), 0);
+	assert_string_equal(strbuf_str(&out),
+			    "java in shop\n"
+			    "2026-11-21T13:20:00Z to 2026-11-21T13:30:00Z (10m)\n"
+			    "10 samples, 0.10 CPU seconds at 100 Hz, 2 streams\n"
+			    "unknown frames 2.00 %, truncated stacks 10.00 %, lost samples 7\n"
+			    "\n"
+			    " SELF%   SELF  TOTAL%  TOTAL  METHOD\n"
+			    " 50.00      5   80.00      8  r_[j]\n"
+			    " 30.00      3   30.00      3  x_[k]\n"
+			    " 20.00      2   20.00      2  y\n"
+			    "1 more method not shown\n");
+	profile__free(profile);
+}
+
+static void top_of_nothing_is_a_header(void **state)
+{
+	struct profile *profile = profile__new();
+	struct output_info info = { .title = "", .subtitle = NULL };
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(output_top(profile, &info, 0, &out), 0);
+	assert_string_equal(strbuf_str(&out),
+			    "0 samples\n"
+			    "unknown frames 0.00 %, truncated stacks 0.00 %, lost samples 0\n\n"
+			    " SELF%   SELF  TOTAL%  TOTAL  METHOD\n");
+	profile__free(profile);
+}
+
+static void assert_no_control_but_newline(const struct strbuf *text)
+{
+	for (size_t at = 0; at < text->len;) {
+		uint32_t code;
+
+		at += escape_utf8_next(text->data + at, text->len - at, &code);
+		assert_true(code != ESCAPE_BAD_BYTE);
+		assert_true(code == '\n' || (code >= 0x20 && code != 0x7f && code != 0x202e &&
+					     (code < 0x80 || code > 0x9f)));
+	}
+}
+
+static void top_never_speaks_to_the_terminal(void **state)
+{
+	struct profile *profile = profile_hostile();
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(output_top(profile, &output_profiles_info, 0, &out), 0);
+	assert_no_control_but_newline(&out);
+	assert_non_null(strstr(out.data, "pod=a_[2Jb\n"));
+	profile__free(profile);
+}
+
+static void json_says_everything_once(void **state)
+{
+	struct profile *profile = profile_of("java;r_[j];x_[k] 3\njava;[unknown] 2\n");
+	struct output_info info = output_profiles_info;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	info.subtitle = NULL;
+	assert_int_equal(output_json(profile, &info, &out), 0);
+	assert_string_equal(
+		strbuf_str(&out),
+		"{\"format\":\"jbpf-profile\",\"version\":1,"
+		"\"title\":\"java in \\u003cshop\\u003e \\u0026 \\\"co\\\"\",\"subtitle\":\"\","
+		"\"since\":\"2026-11-21T13:20:00Z\",\"until\":\"2026-11-21T13:30:00Z\","
+		"\"samples\":5,\"frequency_hz\":100,\"cpu_seconds\":0.050,\"streams\":2,"
+		"\"frames\":50,\"unknown_frames\":1,\"truncated_samples\":1,\"lost_samples\":7,"
+		"\"stacks\":[\n"
+		"{\"count\":2,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
+		"{\"name\":\"[unknown]\",\"kind\":\"native\"}]},\n"
+		"{\"count\":3,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
+		"{\"name\":\"r\",\"kind\":\"jit\"},{\"name\":\"x\",\"kind\":\"kernel\"}]}\n"
+		"]}\n");
+	profile__free(profile);
+}
+
+static void json_of_mixed_rates_has_no_seconds(void **state)
+{
+	struct profile *profile = profile__new();
+	struct output_info info = output_profiles_info;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	info.frequency_hz = 0;
+	assert_int_equal(output_json(profile, &info, &out), 0);
+	assert_non_null(strstr(out.data, "\"frequency_hz\":null,\"cpu_seconds\":null,"));
+	assert_non_null(strstr(out.data, "\"stacks\":[\n]}\n"));
+	profile__free(profile);
+}
+
+static void json_is_inert_inside_markup(void **state)
+{
+	struct profile *profile = profile_hostile();
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(output_json(profile, &output_profiles_info, &out), 0);
+	assert_null(strpbrk(out.data, "<>&"));
+	assert_null(strstr(out.data, "\xe2\x80\xa8"));
+	profile__free(profile);
+}
+
+static void deep_and_wide_profiles_are_written(void **state)
+{
+	struct profile *deep = profile_deep(1024);
+	struct profile *wide = profile_wide(100000);
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(output_json(deep, &output_profiles_info, &out), 0);
+	assert_non_null(strstr(out.data, "{\"name\":\"f1023\",\"kind\":\"native\"}]}\n]}"));
+	strbuf_clear(&out);
+	assert_int_equal(output_top(wide, &output_profiles_info, 1, &out), 0);
+	/* java, run, 7 A, 1000 B, 100,000 leaves; one is shown. */
+	assert_non_null(strstr(out.data, "\n101008 more methods not shown\n"));
+	profile__free(deep);
+	profile__free(wide);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folded_is_sorted_and_merged),
+		cmocka_unit_test(folded_repairs_what_tools_misread),
+		cmocka_unit_test(folded_cuts_lines_that_readers_refuse),
+		cmocka_unit_test(folded_lines_have_one_shape),
+		cmocka_unit_test(top_is_a_table_with_its_circumstances),
+		cmocka_unit_test(top_of_nothing_is_a_header),
+		cmocka_unit_test(top_never_speaks_to_the_terminal),
+		cmocka_unit_test(json_says_everything_once),
+		cmocka_unit_test(json_of_mixed_rates_has_no_seconds),
+		cmocka_unit_test(json_is_inert_inside_markup),
+		cmocka_unit_test(deep_and_wide_profiles_are_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
