@@ -14,7 +14,7 @@ function stateText() {
   if (search.text) state.set('search', search.text);
   if (search.text && search.isRegex) state.set('regex', '1');
   if (picked.size) state.set('kinds', [...picked].sort().map((kind) => data.kinds[kind].key).join('.'));
-  if (sort.column !== 'self' || !sort.down) state.set('sort', (sort.down ? '-' : '') + sort.column);
+  if (sort.column !== 'selfPercent' || !sort.down) state.set('sort', (sort.down ? '-' : '') + sort.column);
   return '#' + state;
 }
 
@@ -32,8 +32,8 @@ function saveState(record) {
 
 function loadState() {
   const state = new URLSearchParams(location.hash.slice(1));
-  const column = (state.get('sort') || '-self').replace(/^-/, '');
-  if (COLUMNS.some(({ by }) => by === column)) sort = { column, down: (state.get('sort') || '-self').startsWith('-') };
+  const column = (state.get('sort') || '-selfPercent').replace(/^-/, '');
+  if (COLUMNS.some(({ key }) => key === column)) sort = { column, down: (state.get('sort') || '-selfPercent').startsWith('-') };
   picked.clear();
   for (const key of (state.get('kinds') || '').split('.')) {
     const kind = data.kinds.findIndex((entry) => entry.key === key);
@@ -92,29 +92,35 @@ function renderHeader() {
 }
 
 const selfByKind = new Float64Array(data.kinds.length);
-for (let node = 1; node < forward.count; node++) selfByKind[kindOf[forward.frame[node]]] += forward.self[node];
+const kindsPresent = new Set([kindOf[rootFrame]]);
+for (let node = 1; node < forward.count; node++) {
+  const kind = kindOf[forward.frame[node]];
+  selfByKind[kind] += forward.self[node];
+  kindsPresent.add(kind);
+}
+
+function pickKind(kind) {
+  if (!picked.delete(kind)) picked.add(kind);
+  renderLegend();
+  $('legend').querySelector(`[data-kind="${kind}"]`).focus();
+  renderSheets();
+  requestDraw();
+  saveState(false);
+}
 
 function renderLegend() {
-  const present = new Set(kindOf);
-  $('legend').replaceChildren(...data.kinds.map((kind, index) => {
-    if (!present.has(index)) return '';
+  $('legend').replaceChildren(...[...kindsPresent].sort().map((kind) => {
     const button = document.createElement('button');
     const percent = document.createElement('span');
     percent.className = 'percent';
-    percent.textContent = selfByKind[index] ? (100 * selfByKind[index] / totalSamples).toFixed(1) + ' %' : '';
-    button.append(swatch(index), kind.label, percent);
-    button.title = `Highlight ${kind.label}; the figure is its self time`;
-    button.setAttribute('aria-pressed', picked.has(index));
-    button.addEventListener('click', () => {
-      if (!picked.delete(index)) picked.add(index);
-      renderLegend();
-      $('legend').querySelectorAll('button')[[...present].sort().indexOf(index)].focus();
-      renderSheets();
-      requestDraw();
-      saveState(false);
-    });
+    percent.textContent = selfByKind[kind] ? (100 * selfByKind[kind] / totalSamples).toFixed(1) + ' %' : '';
+    button.append(swatch(kind), data.kinds[kind].label, percent);
+    button.title = `Highlight: ${data.kinds[kind].label}. The figure is its self time.`;
+    button.dataset.kind = kind;
+    button.setAttribute('aria-pressed', picked.has(kind));
+    button.addEventListener('click', () => pickKind(kind));
     return button;
-  }).filter(Boolean));
+  }));
 }
 
 let toastTimer = 0;

@@ -6,9 +6,12 @@
 const ROWS_STEP = 200;
 let rowsShown = ROWS_STEP;
 const COLUMNS = [
-  { key: 'selfPercent', label: 'Self %', by: 'self' }, { key: 'self', label: 'Self', by: 'self' },
-  { key: 'totalPercent', label: 'Total %', by: 'total' }, { key: 'total', label: 'Total', by: 'total' },
-  { key: 'kind', label: 'Kind', by: 'kind', isText: true }, { key: 'name', label: 'Method', by: 'name', isText: true },
+  { key: 'selfPercent', label: 'Self %', value: (row) => row.self },
+  { key: 'self', label: 'Self', value: (row) => row.self },
+  { key: 'totalPercent', label: 'Total %', value: (row) => row.total },
+  { key: 'total', label: 'Total', value: (row) => row.total },
+  { key: 'kind', label: 'Kind', value: (row) => row.kind, isText: true },
+  { key: 'name', label: 'Method', value: (row) => row.name, isText: true },
 ];
 
 // Self and total per frame below the zoomed node; recursion counts once. Self is where the CPU
@@ -42,8 +45,8 @@ function methodRows() {
 }
 
 function compareRows(a, b) {
-  const key = sort.column;
-  const order = typeof a[key] === 'string' ? (a[key] < b[key] ? -1 : a[key] > b[key] ? 1 : 0) : a[key] - b[key];
+  const { value } = COLUMNS.find((column) => column.key === sort.column);
+  const order = value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0;
   return (sort.down ? -order : order) || b.self - a.self || b.total - a.total || frameRank[a.frame] - frameRank[b.frame];
 }
 
@@ -66,10 +69,10 @@ function renderTable() {
     const button = document.createElement('button');
     th.scope = 'col';
     if (column.isText) th.className = 'text';
-    if (column.by === sort.column) th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
+    if (column.key === sort.column) th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
     button.textContent = column.label;
     button.addEventListener('click', () => {
-      sort = { column: column.by, down: sort.column === column.by ? !sort.down : !column.isText };
+      sort = { column: column.key, down: sort.column === column.key ? !sort.down : !column.isText };
       renderTable();
       saveState(false);
       $('tableHead').children[COLUMNS.indexOf(column)].firstChild.focus();
@@ -129,8 +132,8 @@ function treeRow(node, position, size) {
   name.style.setProperty('--level', level - 1);
   name.append(twist, swatch(kindOf[graph.frame[node]]), label);
   const kind = document.createElement('span');
-  kind.className = 'muted';
-  kind.textContent = '  ' + (node === 0 ? '' : kindLabel(node));
+  kind.className = 'muted kind';
+  kind.textContent = (node === 0 ? '' : kindLabel(node));
   name.append(kind);
   tr.append(cell(formatPercent(graph.total[node], graph.total[zoom]), 'bar', graph.total[node] / graph.total[zoom]),
     cell(formatCount(graph.total[node])), cell(formatCount(graph.self[node])), name);

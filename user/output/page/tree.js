@@ -6,14 +6,19 @@ const $ = (id) => document.getElementById(id);
 
 // ---- the call tree ------------------------------------------------------------------------
 
+// enum tree_kind
+const KIND_JIT = 2;
+const KIND_INLINED = 5;
 const KIND_HIDDEN = 8;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const digitOf = new Uint8Array(128);
 for (let i = 0; i < DIGITS.length; i++) digitOf[DIGITS.charCodeAt(i)] = i;
 
-const names = data.names;
-const kindOf = Uint8Array.from(data.frameKinds, (c) => digitOf[c.charCodeAt(0)]);
-const shadeOf = Uint8Array.from(data.frameShades, (c) => digitOf[c.charCodeAt(0)]);
+// One frame of our own behind those of the profile: what stands for nodes left out.
+const hiddenFrame = data.names.length;
+const names = [...data.names, 'hidden'];
+const kindOf = Uint8Array.from(data.frameKinds + DIGITS[KIND_HIDDEN], (c) => digitOf[c.charCodeAt(0)]);
+const shadeOf = Uint8Array.from(data.frameShades + DIGITS[0], (c) => digitOf[c.charCodeAt(0)]);
 const { rootFrame } = data;
 
 // Numbers of html.c: 5-bit groups, least first, 32 added to all but the last.
@@ -55,7 +60,7 @@ class Graph {
       this.frame.set(level.frame, start);
       this.total.set(level.total, start);
       this.self.set(level.self, start);
-      if (level.hidden) this.hidden.set(level.hidden, start);
+      this.hidden.set(level.hidden, start);
       for (let i = 0; i < level.frame.length; i++) {
         this.depth[start + i] = depth;
         this.parent[start + i] = before + (level.parent[i] || 0);
@@ -153,48 +158,66 @@ function decodeGraph() {
   return new Graph(levels, false);
 }
 
-// Callers: stacks from the leaf up. Each level groups the places of the level before by the frame
-// that called them. What weighs less than a pixel of a large screen is left out of big profiles.
-function reverseGraph(forward) {
-  let work = 0;
-  let places = [];
-  for (let node = 1; node < forward.count; node++) {
-    if (forward.self[node] === 0) continue;
-    places.push({ node, weight: forward.self[node], group: 0 });
-    work += forward.depth[node];
-  }
-  const cut = work > 1500000 ? forward.total[0] / 10000 : 0;
-  const levels = [{ frame: [rootFrame], parent: [0], total: [forward.total[0]], self: [forward.self[0]] }];
-  while (places.length) {
-    const frameOf = (place) => forward.frame[place.node];
-    places.sort((a, b) => a.group - b.group || frameRank[frameOf(a)] - frameRank[frameOf(b)]);
-    const level = { frame: [], parent: [], total: [], self: [] };
-    const next = [];
-    for (let i = 0; i < places.length;) {
-      let end = i;
-      let total = 0;
-      let self = 0;
-      const { group } = places[i];
-      const frame = frameOf(places[i]);
-      while (end < places.length && places[end].group === group && frameOf(places[end]) === frame) {
-        total += places[end].weight;
-        if (forward.depth[places[end].node] === 1) self += places[end].weight;
-        end++;
-      }
-      if (total >= cut) {
-        for (let k = i; k < end; k++) {
-          const place = places[k];
-          if (forward.depth[place.node] === 1) continue;
-          next.push({ node: forward.parent[place.node], weight: place.weight, group: level.frame.length });
-        }
-        level.frame.push(frame);
-        level.parent.push(group);
-        level.total.push(total);
-        level.self.push(self);
-      }
-      i = end;
+// Where a stack is on its way from the leaf to the root: a node of the forward tree, the samples of
+// the leaf, and the node of the level before that they were counted in.
+function leafPlaces(forward) {
+  const places = [];
+  for (let node = 1; node < forward.count; node++)
+    if (forward.self[node] > 0) places.push({ node, weight: forward.self[node], group: 0 });
+  return places;
+}
+
+// One level of the callers' tree out of the places sorted by group and frame. Nodes below `cut`
+// samples are summed up in one hidden node behind their siblings.
+function callersLevel(forward, places, cut) {
+  const level = { frame: [], parent: [], total: [], self: [], hidden: [] };
+  const next = [];
+  const add = (frame, parent, total, self, hidden) => {
+    level.frame.push(frame);
+    level.parent.push(parent);
+    level.total.push(total);
+    level.self.push(self);
+    level.hidden.push(hidden);
+  };
+  let hidden = { cnt: 0, total: 0 };
+  for (let i = 0; i < places.length;) {
+    const { group } = places[i];
+    const frame = forward.frame[places[i].node];
+    let total = 0;
+    let self = 0; // of stacks that start here
+    let end = i;
+    for (; end < places.length && places[end].group === group && forward.frame[places[end].node] === frame; end++) {
+      total += places[end].weight;
+      if (forward.depth[places[end].node] === 1) self += places[end].weight;
     }
-    if (level.frame.length) levels.push(level);
+    if (total >= cut) {
+      for (const { node, weight } of places.slice(i, end))
+        if (forward.depth[node] > 1) next.push({ node: forward.parent[node], weight, group: level.frame.length });
+      add(frame, group, total, self, 0);
+    } else {
+      hidden.cnt++;
+      hidden.total += total;
+    }
+    if (hidden.cnt && (end === places.length || places[end].group !== group)) {
+      add(hiddenFrame, group, hidden.total, hidden.total, hidden.cnt);
+      hidden = { cnt: 0, total: 0 };
+    }
+    i = end;
+  }
+  return { level, next };
+}
+
+// Callers: each level groups the places of the level before by the frame that called them. In big
+// profiles, what weighs less than a pixel of a very large screen is left out.
+function reverseGraph(forward) {
+  let places = leafPlaces(forward);
+  const work = places.reduce((sum, { node }) => sum + forward.depth[node], 0);
+  const cut = work > 1500000 ? forward.total[0] / 10000 : 0;
+  const levels = [{ frame: [rootFrame], parent: [0], total: [forward.total[0]], self: [forward.self[0]], hidden: [0] }];
+  while (places.length) {
+    places.sort((a, b) => a.group - b.group || frameRank[forward.frame[a.node]] - frameRank[forward.frame[b.node]]);
+    const { level, next } = callersLevel(forward, places, cut);
+    levels.push(level);
     places = next;
   }
   return new Graph(levels, true);

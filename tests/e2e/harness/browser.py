@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A headless Chromium that remembers what a page asked of the network and said on the console."""
+import json
+import re
+import tempfile
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+SWITCHES = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--disable-dev-shm-usage", "--window-size=1300,900"]
+ROW = 19  # height of a row of frames in view.js
+
+# Before any script of the page: an alert is counted, never shown.
+COUNT_ALERTS = "window.alertCount = 0; window.alert = () => { window.alertCount++; };"
+
+
+class Browser:
+    def __init__(self, scripts=True):
+        self.profile = tempfile.TemporaryDirectory(prefix="jbpf-chromium-")
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        for switch in [*SWITCHES, f"--user-data-dir={self.profile.name}"]:
+            options.add_argument(switch)
+        if not scripts:
+            options.add_experimental_option(
+                "prefs", {"profile.managed_default_content_settings.javascript": 2})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument",
+                                    {"source": COUNT_ALERTS})
+
+    def close(self):
+        self.driver.quit()
+        self.profile.cleanup()
+
+    def open(self, path: Path, fragment=""):
+        """A fresh document, also when only the fragment differs from the one shown."""
+        self.driver.get("about:blank")
+        for kind in ("browser", "performance"):
+            self.driver.get_log(kind)
+        self.driver.get(f"file://{path}{fragment}")
+
+    def js(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def settle(self):
+        """Until what was asked for is drawn."""
+        self.driver.execute_async_script(
+            "const done = arguments[0];"
+            "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0)));")
+
+    def keys(self, *keys):
+        ActionChains(self.driver).send_keys(*keys).perform()
+        self.settle()
+
+    def press(self, element_id):
+        self.driver.find_element(By.ID, element_id).click()
+        self.settle()
+
+    def text(self, element_id):
+        return self.driver.find_element(By.ID, element_id).text
+
+    def wait(self, condition, seconds=10):
+        return WebDriverWait(self.driver, seconds).until(lambda _: condition())
+
+    def search(self, text):
+        self.js("document.getElementById('query').focus()")
+        self.js("document.getElementById('query').select()")
+        self.keys(text)
+        self.wait(lambda: self.js("return new URLSearchParams(location.hash.slice(1)).get('search')")
+                  == text)
+
+    def at_frame(self, part, depth, act="click"):
+        """Click, hover or right-click at `part` (0 to 1) of the width in the row of a depth."""
+        top, height, width = self.js(
+            "const box = document.getElementById('canvas').getBoundingClientRect();"
+            "return [document.getElementById('scroll').scrollTop,"
+            " parseFloat(document.getElementById('spacer').style.height), box.width];")
+        down = self.js("return document.getElementById('icicle').ariaPressed === 'true'")
+        row = depth if down else round(height / ROW) - 1 - depth
+        canvas = self.driver.find_element(By.ID, "canvas")
+        # selenium counts from the middle of the element.
+        x = round(part * width - canvas.size["width"] / 2)
+        y = round((row + 0.5) * ROW - top - canvas.size["height"] / 2)
+        chain = ActionChains(self.driver).move_to_element_with_offset(canvas, x, y)
+        {"click": chain.click, "menu": chain.context_click, "hover": lambda: chain}[act]()
+        chain.perform()
+        self.settle()
+
+    def focused(self):
+        """Name of the focused frame, as the details line has it."""
+        return self.js("return document.querySelector('#detailsText .name').textContent")
+
+    def details(self):
+        return self.js("return document.getElementById('detailsText').textContent")
+
+    def colours(self):
+        """Colour -> pixels of the canvas."""
+        return dict(self.js(
+            "const c = document.getElementById('canvas');"
+            "const copy = new OffscreenCanvas(c.width, c.height).getContext('2d');"
+            "copy.drawImage(c, 0, 0);"
+            "const pixels = new Uint32Array(copy.getImageData(0, 0, c.width, c.height).data.buffer);"
+            "const counts = new Map();"
+            "for (const p of pixels) counts.set(p, (counts.get(p) || 0) + 1);"
+            "return [...counts];"))
+
+    def console(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self):
+        """Addresses asked for, but for the document's own and data: ones."""
+        asked = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                asked.append(message["params"]["request"]["url"])
+        return [url for url in asked if not re.match(r"(file|data|about):", url)]
