@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The file comes out of a container: it may be anything, and may shrink while we look. Hence
+ * ELF_C_READ and not mmap (no SIGBUS), caps on the file and its sections, and nothing is opened
+ * for reading before it is known to be a regular file.
+ */
+#include "symbols/libjvm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/container_file.h"
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+#include "user/util/parse.h"
+
+#define MAPS_MAX_BYTES	  (32u << 20)
+#define LIBJVM_MAX_BYTES  (2ull << 30) /* debug builds with everything in one file */
+#define SECTION_MAX_BYTES (64u << 20)
+#define PAGE_MASK_4K	  (~0xfffull)
+
+/* ---- /proc/PID/maps ---- */
+
+/* Number up to `stop`; moves *at behind it. */
+static bool maps_number(const char **at, const char *end, char stop, int base, uint64_t *out)
+{
+	const char *found = memchr(*at, stop, (size_t)(end - *at));
+
+	if (!found || parse_u64_n(*at, (size_t)(found - *at), base, out))
+		return false;
+	*at = found + 1;
+	return true;
+}
+
+static bool maps_skip_field(const char **at, const char *end)
+{
+	const char *found = memchr(*at, ' ', (size_t)(end - *at));
+
+	if (!found)
+		return false;
+	*at = found + 1;
+	return true;
+}
+
+static bool path_is_libjvm(const char *path, size_t len)
+{
+	static const char name[] = "/libjvm.so";
+	size_t name_len = sizeof(name) - 1;
+
+	return len >= name_len && memcmp(path + len - name_len, name, name_len) == 0;
+}
+
+/* "START-END PERMS OFFSET DEV INODE    PATH" */
+static bool maps_line_is_libjvm(const char *at, const char *end, struct libjvm_mapping *out)
+{
+	static const char deleted[] = " (deleted)";
+	size_t deleted_len = sizeof(deleted) - 1;
+	size_t len;
+
+	if (!maps_number(&at, end, '-', 16, &out->start) ||
+	    !maps_number(&at, end, ' ', 16, &out->end) || !maps_skip_field(&at, end) ||
+	    !maps_number(&at, end, ' ', 16, &out->file_offset) || !maps_skip_field(&at, end) ||
+	    !maps_number(&at, end, ' ', 10, &out->inode))
+		return false;
+	while (at < end && *at == ' ')
+		at++;
+	len = (size_t)(end - at);
+	if (len > deleted_len && memcmp(end - deleted_len, deleted, deleted_len) == 0)
+		len -= deleted_len;
+	if (!path_is_libjvm(at, len) || len >= sizeof(out->path))
+		return false;
+	memcpy(out->path, at, len);
+	out->path[len] = '\0';
+	return true;
+}
+
+int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out)
+{
+	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
+	const char *at, *end;
+	int err;
+
+	err = fs_read_filef(proc_fd, MAPS_MAX_BYTES, &maps, "%u/maps", pid);
+	if (err && err != -EFBIG)
+		return err == -ENOENT ? -ESRCH : err;
+	at = strbuf_str(&maps);
+	end = at + maps.len;
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+		if (!newline)
+			break;
+		if (maps_line_is_libjvm(at, newline, out))
+			return 0;
+		at = newline + 1;
+	}
+	return -ENOENT;
+}
+
+/* ---- the file ---- */
+
+/* Follows the kernel's link to the mapped file. Devices are not opened: that may have effects. */
+static int mapped_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping)
+{
+	char path[128];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+	__cleanup_fd int path_fd = openat(proc_fd, path, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return -errno;
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path will do when it is the same file. */
+static int path_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping)
+{
+	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
+						    .max_bytes = LIBJVM_MAX_BYTES };
+	__cleanup_fd int root_fd = container_root_open(proc_fd, pid);
+	struct stat st;
+
+	if (root_fd < 0)
+		return root_fd;
+	__cleanup_fd int fd = container_library_open(root_fd, mapping->path, &rules, &st);
+	if (fd < 0)
+		return fd;
+	if (st.st_ino != mapping->inode)
+		return -ESTALE;
+	return take_fd(&fd);
+}
+
+/* ---- ELF ---- */
+
+/* What to add to a symbol's value. */
+static int elf_bias(Elf *elf, const struct libjvm_mapping *mapping, uint64_t *out)
+{
+	size_t header_cnt;
+
+	if (elf_getphdrnum(elf, &header_cnt))
+		return -ENOTSUP;
+	for (size_t i = 0; i < header_cnt; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header))
+			return -ENOTSUP;
+		if (header.p_type != PT_LOAD ||
+		    (header.p_offset & PAGE_MASK_4K) != mapping->file_offset)
+			continue;
+		*out = mapping->start - (header.p_vaddr & PAGE_MASK_4K);
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+static bool section_is_small(Elf_Scn *section)
+{
+	GElf_Shdr header;
+
+	return section && gelf_getshdr(section, &header) && header.sh_size <= SECTION_MAX_BYTES;
+}
+
+static void symbol_note(const char *name, uint64_t address, struct vm_symbols *out)
+{
+	for (int i = 0; i < VM_SYMBOL_CNT; i++) {
+		if (strcmp(name, vm_symbol_name((enum vm_symbol)i)) == 0)
+			out->addresses[i] = address;
+	}
+}
+
+static int dynsym_read(Elf *elf, Elf_Scn *section, size_t strings_idx, uint64_t bias,
+		       struct vm_symbols *out)
+{
+	Elf_Data *data;
+	GElf_Sym symbol;
+
+	if (!section_is_small(section) || !section_is_small(elf_getscn(elf, strings_idx)))
+		return -ENOTSUP;
+	data = elf_getdata(section, NULL);
+	if (!data)
+		return -ENOTSUP;
+	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
+		const char *name = elf_strptr(elf, strings_idx, symbol.st_name);
+
+		if (symbol.st_shndx == SHN_UNDEF || !name || strncmp(name, "gHotSpotVM", 10) != 0)
+			continue;
+		symbol_note(name, bias + symbol.st_value, out);
+	}
+	return out->addresses[VM_SYMBOL_STRUCTS] ? 0 : -ENOENT;
+}
+
+static int elf_symbols(Elf *elf, const struct libjvm_mapping *mapping, struct vm_symbols *out)
+{
+	Elf_Scn *section = NULL;
+	GElf_Ehdr header;
+	uint64_t bias;
+	int err;
+
+	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOTSUP;
+	err = elf_bias(elf, mapping, &bias);
+	if (err)
+		return err;
+	while ((section = elf_nextscn(elf, section))) {
+		GElf_Shdr section_header;
+
+		if (!gelf_getshdr(section, &section_header))
+			return -ENOTSUP;
+		if (section_header.sh_type == SHT_DYNSYM)
+			return dynsym_read(elf, section, section_header.sh_link, bias, out);
+	}
+	return -ENOENT;
+}
+
+int libjvm_symbols_fd(int fd, const struct libjvm_mapping *mapping, struct vm_symbols *out)
+{
+	struct vm_symbols symbols = { { 0 } };
+	struct stat st;
+	Elf *elf;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > LIBJVM_MAX_BYTES)
+		return -ENOTSUP;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOTSUP;
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf)
+		return -ENOTSUP;
+	err = elf_symbols(elf, mapping, &symbols);
+	elf_end(elf);
+	if (!err)
+		*out = symbols;
+	return err;
+}
+
+int libjvm_symbols(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping,
+		   struct vm_symbols *out)
+{
+	__cleanup_fd int fd = mapped_file_open(proc_fd, pid, mapping);
+
+	if (fd == -EPERM || fd == -EACCES)
+		fd = path_file_open(proc_fd, pid, mapping);
+	if (fd < 0)
+		return fd;
+	return libjvm_symbols_fd(fd, mapping, out);
+}

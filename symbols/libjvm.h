@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a process has its libjvm.so, and where in memory the symbols lie that lead to HotSpot's
+ * tables. The file is the mapped one itself, whatever has become of its path since.
+ */
+#ifndef JBPF_SYMBOLS_LIBJVM_H
+#define JBPF_SYMBOLS_LIBJVM_H
+
+#include <stdint.h>
+
+#include "symbols/vm_structs.h"
+
+/* Of the first mapping of a file called libjvm.so: its begin. */
+struct libjvm_mapping {
+	uint64_t start;
+	uint64_t end;
+	uint64_t file_offset;
+	uint64_t inode;
+	char path[4096]; /* as the process sees it, without " (deleted)" */
+};
+
+/* Reads /proc/PID/maps. 0; -ENOENT: none; -ESRCH and the like: the process is gone. */
+int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out);
+
+/*
+ * Addresses of HotSpot's tables in the process. 0; -ENOENT: not HotSpot's libjvm (OpenJ9 has a
+ * file of that name too); -ENOTSUP: not a 64-bit little-endian ELF file; else -errno of opening.
+ */
+int libjvm_symbols(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping,
+		   struct vm_symbols *out);
+
+/* The same for an open file that is mapped at `mapping`. */
+int libjvm_symbols_fd(int fd, const struct libjvm_mapping *mapping, struct vm_symbols *out);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * process_vm_readv, and a direct-mapped page cache in front of it. /proc/PID/mem would do the same
+ * with one more open file per process.
+ */
+#include "symbols/remote_mem.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define CACHE_PAGE_BYTES 4096u
+#define CACHE_PAGE_CNT	 64u
+
+static int process_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
+{
+	struct iovec local = { .iov_base = out, .iov_len = len };
+	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = len };
+	ssize_t got = process_vm_readv((pid_t)mem->pid, &local, 1, &remote, 1, 0);
+
+	if (got < 0)
+		return -errno;
+	return (size_t)got == len ? 0 : -EFAULT;
+}
+
+struct remote_mem remote_mem_of_process(uint32_t pid)
+{
+	return (struct remote_mem){ .read = process_read, .pid = pid };
+}
+
+int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
+{
+	uint64_t end;
+
+	if (len == 0)
+		return 0;
+	if (__builtin_add_overflow(address, len, &end))
+		return -EFAULT;
+	return mem->read(mem, address, out, len);
+}
+
+int remote_mem_read_uint(const struct remote_mem *mem, uint64_t address, size_t size, uint64_t *out)
+{
+	uint64_t value = 0;
+	int err;
+
+	if (size == 0 || size > sizeof(value))
+		return -EINVAL;
+	err = remote_mem_read(mem, address, &value, size);
+	if (err)
+		return err;
+	*out = le64toh(value);
+	return 0;
+}
+
+struct cache_page {
+	uint64_t address;
+	bool is_filled;
+	uint8_t bytes[CACHE_PAGE_BYTES];
+};
+
+struct remote_cache {
+	const struct remote_mem *mem;
+	struct cache_page pages[CACHE_PAGE_CNT];
+};
+
+struct remote_cache *remote_cache__new(const struct remote_mem *mem)
+{
+	struct remote_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache)
+		cache->mem = mem;
+	return cache;
+}
+
+void remote_cache__free(struct remote_cache *cache)
+{
+	free(cache);
+}
+
+/* Bytes from `address` to the end of its page; *left_out says how many. */
+static int cache_view(struct remote_cache *cache, uint64_t address, const uint8_t **bytes_out,
+		      size_t *left_out)
+{
+	uint64_t page_address = address & ~(uint64_t)(CACHE_PAGE_BYTES - 1);
+	size_t offset = (size_t)(address - page_address);
+	struct cache_page *page = &cache->pages[page_address / CACHE_PAGE_BYTES % CACHE_PAGE_CNT];
+
+	if (!page->is_filled || page->address != page_address) {
+		int err;
+
+		page->is_filled = false;
+		err = cache->mem->read(cache->mem, page_address, page->bytes, CACHE_PAGE_BYTES);
+		if (err)
+			return err;
+		page->address = page_address;
+		page->is_filled = true;
+	}
+	*bytes_out = page->bytes + offset;
+	*left_out = CACHE_PAGE_BYTES - offset;
+	return 0;
+}
+
+int remote_cache__read(struct remote_cache *cache, uint64_t address, void *out, size_t len)
+{
+	uint8_t *to = out;
+
+	while (len) {
+		const uint8_t *bytes;
+		size_t left;
+		int err = cache_view(cache, address, &bytes, &left);
+
+		if (err)
+			return err;
+		if (left > len)
+			left = len;
+		memcpy(to, bytes, left);
+		to += left;
+		len -= left;
+		if (len && __builtin_add_overflow(address, left, &address))
+			return -EFAULT;
+	}
+	return 0;
+}
+
+int remote_cache__string(struct remote_cache *cache, uint64_t address, char *out, size_t out_size)
+{
+	size_t used = 0;
+
+	while (used < out_size) {
+		const uint8_t *bytes;
+		const uint8_t *nul;
+		size_t left;
+		int err = cache_view(cache, address, &bytes, &left);
+
+		if (err)
+			return err;
+		if (left > out_size - used)
+			left = out_size - used;
+		nul = memchr(bytes, '\0', left);
+		if (nul) {
+			memcpy(out + used, bytes, (size_t)(nul - bytes) + 1);
+			return 0;
+		}
+		memcpy(out + used, bytes, left);
+		used += left;
+		if (__builtin_add_overflow(address, left, &address))
+			return -EFAULT;
+	}
+	return -ENAMETOOLONG;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of another process. What is read may be garbage and an address may lead nowhere: a read
+ * either gives all bytes or an error, and says nothing about whether they still are as they were.
+ */
+#ifndef JBPF_SYMBOLS_REMOTE_MEM_H
+#define JBPF_SYMBOLS_REMOTE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Caller-owned, copied freely. Tests put a function of their own into `read`. */
+struct remote_mem {
+	/* All `len` bytes or -EFAULT (not mapped), -EPERM, -ESRCH, ... */
+	int (*read)(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
+	const void *ctx; /* for `read` */
+	uint32_t pid;	 /* host pid */
+};
+
+/* process_vm_readv: needs CAP_SYS_PTRACE or the same uid; the process does not notice. */
+struct remote_mem remote_mem_of_process(uint32_t pid);
+
+int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
+/* Little-endian unsigned of 1 to 8 bytes; -EINVAL for other sizes. */
+int remote_mem_read_uint(const struct remote_mem *mem, uint64_t address, size_t size,
+			 uint64_t *out);
+
+/*
+ * Pages read once and kept: for tables and strings that do not change and are read in small
+ * pieces. NULL only when memory is short.
+ */
+struct remote_cache;
+
+struct remote_cache *remote_cache__new(const struct remote_mem *mem); /* borrows `mem` */
+void remote_cache__free(struct remote_cache *cache);		      /* NULL is fine */
+int remote_cache__read(struct remote_cache *cache, uint64_t address, void *out, size_t len);
+/* A NUL-terminated string; -ENAMETOOLONG when it does not fit into `out_size`. */
+int remote_cache__string(struct remote_cache *cache, uint64_t address, char *out, size_t out_size);
+
+#endif

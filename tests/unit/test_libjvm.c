@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Finding libjvm.so in a fake /proc, and HotSpot's symbols in an ELF file made here: whole, cut
+ * off at every length, and with every byte of its headers changed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "symbols/libjvm.h"
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+
+#define LOAD_START 0x7f1000000000ull
+
+struct elf_image {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[2];
+	Elf64_Shdr sections[3];
+	Elf64_Sym symbols[VM_SYMBOL_CNT + 2];
+	char strings[1024];
+};
+
+/* Like libjvm.so: first PT_LOAD at file offset 0, .dynsym with the symbols, all defined. */
+static void image_make(struct elf_image *image)
+{
+	size_t strings_len = 1;
+
+	memset(image, 0, sizeof(*image));
+	memcpy(image->header.e_ident, ELFMAG, SELFMAG);
+	image->header.e_ident[EI_CLASS] = ELFCLASS64;
+	image->header.e_ident[EI_DATA] = ELFDATA2LSB;
+	image->header.e_ident[EI_VERSION] = EV_CURRENT;
+	image->header.e_type = ET_DYN;
+	image->header.e_machine = EM_X86_64;
+	image->header.e_version = EV_CURRENT;
+	image->header.e_ehsize = sizeof(image->header);
+	image->header.e_phoff = offsetof(struct elf_image, segments);
+	image->header.e_phentsize = sizeof(Elf64_Phdr);
+	image->header.e_phnum = 2;
+	image->header.e_shoff = offsetof(struct elf_image, sections);
+	image->header.e_shentsize = sizeof(Elf64_Shdr);
+	image->header.e_shnum = 3;
+	image->segments[0] = (Elf64_Phdr){ .p_type = PT_DYNAMIC };
+	image->segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD,
+					   .p_offset = 0,
+					   .p_vaddr = 0x10000,
+					   .p_filesz = sizeof(*image),
+					   .p_memsz = sizeof(*image),
+					   .p_align = 4096 };
+	image->sections[1] = (Elf64_Shdr){ .sh_type = SHT_DYNSYM,
+					   .sh_offset = offsetof(struct elf_image, symbols),
+					   .sh_size = sizeof(image->symbols),
+					   .sh_link = 2,
+					   .sh_entsize = sizeof(Elf64_Sym) };
+	image->sections[2] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+					   .sh_offset = offsetof(struct elf_image, strings),
+					   .sh_size = sizeof(image->strings) };
+	for (int i = 0; i < VM_SYMBOL_CNT; i++) {
+		const char *name = vm_symbol_name((enum vm_symbol)i);
+
+		image->symbols[i + 1] = (Elf64_Sym){ .st_name = (Elf64_Word)strings_len,
+						     .st_shndx = 1,
+						     .st_value = 0x10000 + 0x100 * (Elf64_Addr)i };
+		strcpy(image->strings + strings_len, name);
+		strings_len += strlen(name) + 1;
+	}
+	/* An undefined symbol of the same name does not count. */
+	image->symbols[VM_SYMBOL_CNT + 1] = (Elf64_Sym){ .st_name = 1, .st_value = 0x666 };
+}
+
+static int image_symbols(const void *bytes, size_t len, struct vm_symbols *out)
+{
+	static const struct libjvm_mapping mapping = { .start = LOAD_START };
+	__cleanup_fd int fd = memfd_create("libjvm", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fs_write_all(fd, bytes, len), 0);
+	return libjvm_symbols_fd(fd, &mapping, out);
+}
+
+static void libjvm_symbols_are_moved_to_where_the_file_is_mapped(void **state)
+{
+	struct vm_symbols symbols;
+	struct elf_image image;
+
+	(void)state;
+	image_make(&image);
+	assert_int_equal(image_symbols(&image, sizeof(image), &symbols), 0);
+	for (int i = 0; i < VM_SYMBOL_CNT; i++)
+		assert_int_equal(symbols.addresses[i], LOAD_START + 0x100 * (uint64_t)i);
+}
+
+static void libjvm_without_hotspot_symbols_is_not_hotspot(void **state)
+{
+	struct vm_symbols symbols;
+	struct elf_image image;
+
+	(void)state;
+	image_make(&image);
+	memset(image.strings, 'x', sizeof(image.strings) - 1);
+	assert_int_equal(image_symbols(&image, sizeof(image), &symbols), -ENOENT);
+	image_make(&image);
+	image.sections[1].sh_type = SHT_PROGBITS;
+	assert_int_equal(image_symbols(&image, sizeof(image), &symbols), -ENOENT);
+}
+
+static void libjvm_of_another_kind_is_not_supported(void **state)
+{
+	struct vm_symbols symbols;
+	struct elf_image image;
+
+	(void)state;
+	assert_int_equal(image_symbols("", 0, &symbols), -ENOTSUP);
+	assert_int_equal(image_symbols("#!/bin/sh\n", 10, &symbols), -ENOTSUP);
+	image_make(&image);
+	image.header.e_ident[EI_CLASS] = ELFCLASS32;
+	assert_int_equal(image_symbols(&image, sizeof(image), &symbols), -ENOTSUP);
+	image_make(&image);
+	image.header.e_ident[EI_DATA] = ELFDATA2MSB;
+	assert_int_equal(image_symbols(&image, sizeof(image), &symbols), -ENOTSUP);
+	image_make(&image);
+	image.segments[1].p_type = PT_NOTE;
+	assert_int_equal(image_symbols(&image, sizeof(image), &symbols), -ENOTSUP);
+	image_make(&image);
+	image.sections[1].sh_size = 1ull << 40;
+	assert_int_equal(image_symbols(&image, sizeof(image), &symbols), -ENOTSUP);
+}
+
+static void libjvm_survives_truncation_and_changed_bytes(void **state)
+{
+	static const uint8_t values[] = { 0x00, 0x01, 0x7f, 0xff };
+	struct vm_symbols symbols;
+	struct elf_image image;
+	size_t ok_cnt = 0;
+
+	(void)state;
+	image_make(&image);
+	/* Shorter by a byte or by nearly everything: the string table always suffers. */
+	for (size_t len = 0; len < sizeof(image); len += 7)
+		ok_cnt += image_symbols(&image, len, &symbols) == 0;
+	assert_int_equal(ok_cnt, 0);
+	for (size_t at = 0; at < offsetof(struct elf_image, strings); at++) {
+		for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+			image_make(&image);
+			((uint8_t *)&image)[at] = values[i];
+			ok_cnt += image_symbols(&image, sizeof(image), &symbols) == 0;
+		}
+	}
+	assert_true(ok_cnt > 0);
+}
+
+/* ---- /proc/PID/maps ---- */
+
+struct fake_proc {
+	char path[64];
+	int fd;
+};
+
+static void proc_make(struct fake_proc *proc, const char *maps)
+{
+	char path[128];
+
+	strcpy(proc->path, "/tmp/jbpf-test-libjvm-XXXXXX");
+	assert_non_null(mkdtemp(proc->path));
+	proc->fd = open(proc->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(proc->fd >= 0);
+	assert_int_equal(mkdirat(proc->fd, "42", 0755), 0);
+	assert_int_equal(mkdirat(proc->fd, "42/map_files", 0755), 0);
+	snprintf(path, sizeof(path), "%s/42/maps", proc->path);
+	__cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(fs_write_all(fd, maps, strlen(maps)), 0);
+}
+
+static void proc_remove(struct fake_proc *proc)
+{
+	(void)unlinkat(proc->fd, "42/map_files/7f1000000000-7f1000250000", 0);
+	assert_int_equal(unlinkat(proc->fd, "42/map_files", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(proc->fd, "42/maps", 0), 0);
+	assert_int_equal(unlinkat(proc->fd, "42", AT_REMOVEDIR), 0);
+	close(proc->fd);
+	assert_int_equal(rmdir(proc->path), 0);
+}
+
+#define MAPS_LINE "7f1000000000-7f1000250000 r--p 00000000 fe:01 1234                       "
+
+static void libjvm_is_found_by_the_name_of_its_file(void **state)
+{
+	static const struct {
+		const char *maps;
+		int err;
+		const char *path;
+	} rows[] = {
+		{ MAPS_LINE "/usr/lib/jvm/java-17/lib/server/libjvm.so\n", 0,
+		  "/usr/lib/jvm/java-17/lib/server/libjvm.so" },
+		{ MAPS_LINE "/opt/my jdk/libjvm.so (deleted)\n", 0, "/opt/my jdk/libjvm.so" },
+		{ "00400000-00401000 r-xp 00000000 fe:01 7 /usr/bin/java\n" MAPS_LINE
+		  "/x/libjvm.so\n7f1000250000-7f1000260000 r-xp 00250000 fe:01 1234 /x/libjvm.so\n",
+		  0, "/x/libjvm.so" },
+		{ "", -ENOENT, NULL },
+		{ MAPS_LINE "/usr/lib/libjvm.so.bak\n", -ENOENT, NULL },
+		{ MAPS_LINE "/usr/lib/notlibjvm.so\n", -ENOENT, NULL },
+		{ MAPS_LINE "/usr/lib/libjvm.so", -ENOENT, NULL }, /* line cut off */
+		{ "garbage libjvm.so\n7f10-zz r--p 0 0 0 /libjvm.so\n\n", -ENOENT, NULL },
+		{ "7f1000000000-7f1000001000 rw-p 00000000 00:00 0 \n", -ENOENT, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct libjvm_mapping mapping;
+		struct fake_proc proc;
+
+		proc_make(&proc, rows[i].maps);
+		assert_int_equal(libjvm_find(proc.fd, 42, &mapping), rows[i].err);
+		if (!rows[i].err) {
+			assert_string_equal(mapping.path, rows[i].path);
+			assert_int_equal(mapping.start, 0x7f1000000000);
+			assert_int_equal(mapping.end, 0x7f1000250000);
+			assert_int_equal(mapping.file_offset, 0);
+			assert_int_equal(mapping.inode, 1234);
+		}
+		assert_int_equal(libjvm_find(proc.fd, 43, &mapping), -ESRCH);
+		proc_remove(&proc);
+	}
+}
+
+static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
+{
+	struct libjvm_mapping mapping;
+	struct vm_symbols symbols;
+	struct elf_image image;
+	struct fake_proc proc;
+	char path[128];
+
+	(void)state;
+	image_make(&image);
+	proc_make(&proc, MAPS_LINE "/x/libjvm.so\n");
+	assert_int_equal(libjvm_find(proc.fd, 42, &mapping), 0);
+	assert_int_equal(libjvm_symbols(proc.fd, 42, &mapping, &symbols), -ENOENT);
+
+	snprintf(path, sizeof(path), "%s/42/map_files/7f1000000000-7f1000250000", proc.path);
+	__cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
+	assert_int_equal(libjvm_symbols(proc.fd, 42, &mapping, &symbols), 0);
+	assert_int_equal(symbols.addresses[VM_SYMBOL_STRUCTS], LOAD_START);
+
+	/* Opening a FIFO would wait for a writer. */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	assert_int_equal(libjvm_symbols(proc.fd, 42, &mapping, &symbols), -EINVAL);
+	proc_remove(&proc);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(libjvm_symbols_are_moved_to_where_the_file_is_mapped),
+		cmocka_unit_test(libjvm_without_hotspot_symbols_is_not_hotspot),
+		cmocka_unit_test(libjvm_of_another_kind_is_not_supported),
+		cmocka_unit_test(libjvm_survives_truncation_and_changed_bytes),
+		cmocka_unit_test(libjvm_is_found_by_the_name_of_its_file),
+		cmocka_unit_test(libjvm_is_read_through_map_files_and_only_when_regular),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
