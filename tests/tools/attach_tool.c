@@ -3,17 +3,23 @@
  * Drives the HotSpot pieces from the shell, for end-to-end tests: what is known about a JVM from
  * outside, and attaching to it.
  *
- *     attach_tool vm PID               version, flags
+ *     attach_tool vm PID        version, flags
+ *     attach_tool attach PID    asks for a perf map; exits 0 when one was written
+ *     attach_tool remove PID    removes it again
+ *
+ * Prints KEY=VALUE lines on stdout.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "symbols/hotspot_vm.h"
+#include "user/collect/jvm_attach.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
+#include "user/util/proc_stat.h"
 
 static int run_vm(int proc_fd, uint32_t pid)
 {
@@ -44,16 +50,49 @@ static int run_vm(int proc_fd, uint32_t pid)
 	return 0;
 }
 
+static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms)
+{
+	struct jvm_attach_request request = { .proc_fd = proc_fd,
+					      .pid = pid,
+					      .timeout_ms = timeout_ms };
+	struct jvm_attach_result result;
+	int err = proc_stat_start_ns(proc_fd, pid, &request.start_ns);
+
+	if (err) {
+		printf("error=%s\n", errstr(err));
+		return 1;
+	}
+	err = jvm_attach_request_map(&request, &result);
+	printf("outcome=%s\nwall_ms=%u\ncommand_ms=%u\nmap_existed=%d\nlistener_started=%d\n",
+	       jvm_attach_outcome_name(result.outcome), result.wall_ms, result.command_ms,
+	       result.map_existed, result.listener_started);
+	return err ? 1 : 0;
+}
+
+static int run_remove(int proc_fd, uint32_t pid)
+{
+	int err = jvm_attach_remove_map(proc_fd, pid);
+
+	printf("error=%s\n", err ? errstr(err) : "none");
+	return err ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint32_t timeout_ms = 5000;
 	uint32_t pid;
 
-	if (proc_fd < 0 || argc < 3 || parse_u32_range(argv[2], 1, UINT32_MAX, &pid)) {
-		fprintf(stderr, "usage: attach_tool vm PID\n");
+	if (proc_fd < 0 || argc < 3 || parse_u32_range(argv[2], 1, UINT32_MAX, &pid) ||
+	    (argc > 3 && parse_u32_range(argv[3], 1, UINT32_MAX, &timeout_ms))) {
+		fprintf(stderr, "usage: attach_tool vm|attach|remove PID [TIMEOUT_MS]\n");
 		return 2;
 	}
 	if (strcmp(argv[1], "vm") == 0)
 		return run_vm(proc_fd, pid);
+	if (strcmp(argv[1], "attach") == 0)
+		return run_attach(proc_fd, pid, timeout_ms);
+	if (strcmp(argv[1], "remove") == 0)
+		return run_remove(proc_fd, pid);
 	return 2;
 }

@@ -66,8 +66,9 @@ const char *jvm_attach_outcome_name(enum jvm_attach_outcome outcome);
 struct jvm_attach_limiter {
 	uint64_t last_boot_ns;
 	uint32_t failure_cnt; /* in a row */
-	uint32_t request_cnt;
+	uint32_t request_cnt; /* that reached the JVM or its gates; not those that came too early */
 	uint64_t total_command_ms;
+	uint32_t last_command_ms;
 	bool never_again;
 };
 
