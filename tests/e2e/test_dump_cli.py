@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpf dump and jbpf status on stores whose content is known: output byte by byte, exit codes,
+selectors, labels in front, and what is said when something is wrong. No BPF, no containers."""
+import json
+import os
+import pty
+import shutil
+import subprocess
+import xml.etree.ElementTree as xml
+
+import pytest
+
+from harness.programs import BIN, BUILD, jbpf, lines_of, run
+
+MKSTORE = BUILD / "tests" / "tools" / "mkstore"
+
+# 2023-11-14T22:13:20Z; the second hour begins at 1700002800.
+START = 1700000000
+
+SCRIPT = f"""
+window start={START} pid=42 ns_pid=1 cgroup_id=9 samples=10 frames=40 unknown_frames=1 is_jvm=1 \
+preserve_frame_pointer=2 jit_source=2 jit_age_ms=3000 attach_outcome=1 comm=java container=shop-1 \
+container_id=fc533062de76175f5adbb7ddff2b408d9906cf4355b69e158992fb91287957c9 service=shop \
+namespace=prod pod=shop-5d8f7b9c4-x2x4z cgroup=/docker/fc53 jvm_version=17.0.15
+	java;a.B.run_[j];a.B.work_[j] 6
+	java;a.B.run_[j];sys_read_[k] 3
+	java;libc.so 1
+window start={START} pid=43 samples=4 frames=8 comm=java container=cart-1 service=cart namespace=prod
+	java;a.B.run_[j];a.B.work_[j] 4
+window start={START} pid=7 samples=2 frames=2 comm=cron
+	cron;do_sys_poll_[k] 2
+window start={START} samples=16 counts_full=5
+commit
+window start={START + 10} pid=42 ns_pid=1 cgroup_id=9 samples=5 frames=10 comm=java container=shop-1 \
+container_id=fc533062de76175f5adbb7ddff2b408d9906cf4355b69e158992fb91287957c9 service=shop \
+namespace=prod pod=shop-5d8f7b9c4-x2x4z cgroup=/docker/fc53 jvm_version=17.0.15 is_jvm=1
+	java;a.B.run_[j];a.B.work_[j] 5
+window start={START + 10} samples=5
+commit
+window start={START + 3600} pid=42 ns_pid=1 cgroup_id=9 samples=100 frames=100 comm=java container=shop-1
+	java;a.B.later_[0] 100
+commit
+"""
+
+ALL = """cron;do_sys_poll_[k] 2
+java;a.B.run_[j];a.B.work_[j] 15
+java;a.B.run_[j];sys_read_[k] 3
+java;libc.so 1
+"""
+
+
+def make_store(folder, script):
+    made = subprocess.run([MKSTORE, folder], input=script, text=True, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert made.returncode == 0, made.stdout
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_store(tmp_path_factory.mktemp("known") / "store", SCRIPT)
+
+
+def dump(store, *arguments, since=START, until=START + 100):
+    return jbpf("dump", "--store", store, "--since", f"@{since}", "--until", f"@{until}", *arguments)
+
+
+def folded(store, *arguments, **times):
+    result = dump(store, *arguments, **times)
+    assert (result.returncode, result.stderr) == (0, ""), result
+    return result.stdout
+
+
+# ---- what comes out -----------------------------------------------------------------------------
+
+def test_equal_stacks_of_windows_and_processes_are_merged_and_sorted(store):
+    assert folded(store) == ALL
+
+
+def test_time_range_takes_windows_that_overlap_it(store):
+    assert folded(store, since=START + 10) == "java;a.B.run_[j];a.B.work_[j] 5\n"
+    # A window that only begins before it counts too, one that ends where it begins does not.
+    assert folded(store, since=START + 19, until=START + 20) == "java;a.B.run_[j];a.B.work_[j] 5\n"
+    assert folded(store, until=START + 1).startswith("cron;do_sys_poll_[k] 2\n")
+    assert folded(store, since=START + 3600, until=START + 3601) == "java;a.B.later_[0] 100\n"
+
+
+def test_times_may_be_written_in_several_ways(store):
+    for since, until in [("2023-11-14T22:13:30Z", "2023-11-14T22:14:00Z"),
+                         ("2023-11-14T23:13:30+01:00", f"@{START + 40}.5"),
+                         (f"@{START + 10}", "2023-11-14 22:14Z")]:
+        result = jbpf("dump", "--store", store, "--since", since, "--until", until)
+        assert (result.returncode, result.stdout) == (0, "java;a.B.run_[j];a.B.work_[j] 5\n"), result
+
+
+SHOP = """java;a.B.run_[j];a.B.work_[j] 11
+java;a.B.run_[j];sys_read_[k] 3
+java;libc.so 1
+"""
+
+
+@pytest.mark.parametrize("arguments,expected", [
+    (["--container", "shop-1"], SHOP),
+    (["--container", "shop-*"], SHOP),
+    (["--container", "fc533062de76175f5adbb7ddff2b408d9906cf4355b69e158992fb91287957c9"], SHOP),
+    (["--container", "fc5330"], SHOP),
+    (["--pod", "shop-5d8f7b9c4-x2x4z"], SHOP),
+    (["--pid", "42"], SHOP),
+    (["--service", "shop"], SHOP),
+    (["--cgroup", "/docker"], SHOP),
+    (["--cgroup", "/sys/fs/cgroup/docker/fc53"], SHOP),
+    (["--namespace", "prod", "--service", "cart"], "java;a.B.run_[j];a.B.work_[j] 4\n"),
+    (["--comm", "cron"], "cron;do_sys_poll_[k] 2\n"),
+    (["--comm", "?ron"], "cron;do_sys_poll_[k] 2\n"),
+    (["--container", ""], "cron;do_sys_poll_[k] 2\n"),
+    (["--kind", "kernel"], "cron;do_sys_poll_[k] 2\njava;a.B.run_[j];sys_read_[k] 3\n"),
+    (["--kind", "java"], "java;a.B.run_[j];a.B.work_[j] 15\n"),
+    (["--kind", "native"], "java;libc.so 1\n"),
+    (["--kind", "kernel", "--comm", "java"], "java;a.B.run_[j];sys_read_[k] 3\n"),
+], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
+def test_selectors_narrow_what_comes_out(store, arguments, expected):
+    assert folded(store, *arguments) == expected
+
+
+def test_labels_are_put_in_front_in_the_order_given(store):
+    assert folded(store, "--by", "container", "--by", "pid") == (
+        "(none);7;cron;do_sys_poll_[k] 2\n"
+        "cart-1;43;java;a.B.run_[j];a.B.work_[j] 4\n"
+        "shop-1;42;java;a.B.run_[j];a.B.work_[j] 11\n"
+        "shop-1;42;java;a.B.run_[j];sys_read_[k] 3\n"
+        "shop-1;42;java;libc.so 1\n")
+    assert folded(store, "--by", "service", "--kind", "native") == "shop;java;libc.so 1\n"
+    assert folded(store, "--by", "pod", "--comm", "cron") == "(none);cron;do_sys_poll_[k] 2\n"
+    assert folded(store, "--by", "none") == ALL
+
+
+def test_labels_cannot_break_the_text_or_the_terminal(tmp_path):
+    hostile = make_store(tmp_path / "hostile", f"""
+window start={START} pid=1 samples=1 frames=1 comm=a%1b[2J container=a;b%0ac%20%31 service=%ff%fe
+	x 1
+commit
+""")
+    assert folded(hostile, "--by", "container", "--by", "service") == "a:b_c_1;??;x 1\n"
+    table = dump(hostile, "--list").stdout
+    assert "\x1b" not in table and len(lines_of(table)) == 2, table
+    [stream] = json.loads(dump(hostile, "--list", "--format", "json").stdout)["streams"]
+    assert "\x1b" not in stream["comm"] and stream["pid"] == 1
+
+
+def test_folded_on_a_terminal_has_no_control_bytes(tmp_path):
+    """Only a store that was not written by jbpfd has them, but stores can be anybody's."""
+    hostile = make_store(tmp_path / "hostile", f"""
+window start={START} pid=1 samples=1 frames=1 comm=x
+	x;%1b[31mred 1
+commit
+""")
+    parent, child = pty.openpty()
+    result = subprocess.run([BIN / "jbpf-dump", "--store", hostile, "--since", f"@{START}"],
+                            stdin=subprocess.DEVNULL, stdout=child, stderr=subprocess.PIPE, timeout=60)
+    os.close(child)
+    shown = os.read(parent, 65536)
+    os.close(parent)
+    assert result.returncode == 0, result.stderr
+    assert b"red 1" in shown and b"\x1b" not in shown
+
+
+def test_top_is_a_table_of_methods(store):
+    assert folded(store, "--format", "top", "--container", "shop-1") == (
+        "CPU of container shop-1\n"
+        "2023-11-14T22:13:20Z to 2023-11-14T22:15:00Z (1m 40s)\n"
+        "15 samples, 0.15 CPU seconds at 99 Hz, 1 stream\n"
+        "unknown frames 2.00 %, truncated stacks 0.00 %, lost samples 5\n"
+        "\n"
+        " SELF%   SELF  TOTAL%  TOTAL  METHOD\n"
+        " 73.33     11   73.33     11  a.B.work_[j]\n"
+        " 20.00      3   20.00      3  sys_read_[k]\n"
+        "  6.67      1    6.67      1  libc.so\n"
+        "  0.00      0  100.00     15  java\n"
+        "  0.00      0   93.33     14  a.B.run_[j]\n")
+
+
+def test_json_has_the_numbers_and_the_stacks(store):
+    data = json.loads(folded(store, "--format", "json", "--pid", "42", "--namespace", "prod"))
+    assert data["title"] == "CPU of process 42 in namespace prod"
+    assert (data["samples"], data["streams"], data["lost_samples"]) == (15, 1, 5)
+    assert (data["frames"], data["unknown_frames"]) == (50, 1)
+    assert [stack["count"] for stack in data["stacks"]] == [11, 3, 1]
+    assert data["stacks"][0]["frames"][2] == {"name": "a.B.work", "kind": "jit"}
+
+
+def test_svg_and_html_are_whole_documents(store, tmp_path):
+    svg = folded(store, "--format", "svg", "--container", "shop-1")
+    assert xml.fromstring(svg).tag.endswith("svg") and "container shop-1" in svg
+    out = tmp_path / "flame.html"
+    assert folded(store, "--format", "html", "-o", out) == ""
+    assert out.read_text().lower().startswith("<!doctype html")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["flame.html"]
+
+
+def test_output_file_is_replaced_as_a_whole(store, tmp_path):
+    out = tmp_path / "out.txt"
+    out.write_text("old")
+    assert folded(store, "-o", out) == ""
+    assert out.read_text() == ALL
+    assert folded(store, "-o", "-") == ALL
+
+
+def test_list_is_a_table_of_streams(store):
+    assert folded(store, "--list") == (
+        "CONTAINER  POD                   PID  COMM  JVM      SAMPLES  FIRST                 "
+        "LAST                  UNKNOWN%  SYMBOLS\n"
+        "-          -                       7  cron  -              2  2023-11-14T22:13:20Z  "
+        "2023-11-14T22:13:30Z       0.0  -\n"
+        "cart-1     -                      43  java  -              4  2023-11-14T22:13:20Z  "
+        "2023-11-14T22:13:30Z       0.0  -\n"
+        "shop-1     shop-5d8f7b9c4-x2x4z   42  java  17.0.15       15  2023-11-14T22:13:20Z  "
+        "2023-11-14T22:13:40Z       2.0  -\n")
+
+
+def test_list_is_json_too_and_takes_selectors(store):
+    data = json.loads(folded(store, "--list", "--format", "json", "--container", "cart-1"))
+    assert data["format"] == "jbpf-list"
+    assert data["since"] == "2023-11-14T22:13:20Z"
+    assert data["streams"] == [{
+        "pid": 43, "ns_pid": 0, "comm": "java", "service": "cart", "namespace": "prod",
+        "container": "cart-1", "first": "2023-11-14T22:13:20Z", "last": "2023-11-14T22:13:30Z",
+        "samples": 4, "frames": 8, "unknown_frames": 0, "truncated_samples": 0, "jit_source": ""}]
+
+
+def test_both_names_of_the_command_do_the_same(store):
+    long_way = run(BIN / "jbpf", "dump", "--store", store, "--since", f"@{START}", "--pid", "7")
+    assert (long_way.returncode, long_way.stdout) == (0, "cron;do_sys_poll_[k] 2\n")
+
+
+def test_reader_that_goes_away_is_no_failure(store):
+    command = f"{BIN}/jbpf-dump --store {store} --since @{START}; echo $? >&2"
+    result = run("bash", "-c", f"set -o pipefail; {{ sleep 0.3; {command}; }} | true")
+    assert result.stderr == "0\n", result.stderr
+
+
+# ---- what is said -------------------------------------------------------------------------------
+
+def refused(result, code):
+    assert (result.returncode, result.stdout) == (code, ""), result
+    return result.stderr
+
+
+def test_nothing_in_that_time_says_what_there_is(store):
+    assert refused(dump(store, since=1, until=2), 3) == (
+        "jbpf-dump: no samples match; that time is empty; the store has samples from "
+        "2023-11-14T22:13:20Z to 2023-11-14T23:13:30Z\n")
+    assert refused(dump(store, "--list", since=1, until=2), 3).startswith("jbpf-dump: no samples match")
+
+
+def test_nothing_of_that_name_says_what_is_near(store):
+    assert refused(dump(store, "--container", "cart"), 3) == (
+        "jbpf-dump: no samples match; that time has java (pid 43, container cart-1), "
+        "java (pid 42, container shop-1, pod shop-5d8f7b9c4-x2x4z), cron (pid 7); see --list\n")
+
+
+def test_no_since_takes_one_hour_and_says_so(store):
+    result = jbpf("dump", "--store", store, "--until", f"@{START + 100}", "--pid", "7")
+    assert (result.returncode, result.stdout) == (0, "cron;do_sys_poll_[k] 2\n")
+    assert result.stderr == "jbpf-dump: no --since: taking one hour\n"
+
+
+def test_no_store_is_one_line(tmp_path):
+    assert refused(jbpf("dump", "--since", "1h", "--store", tmp_path / "none"), 1) == (
+        f"jbpf-dump: there is no store in '{tmp_path}/none'; is jbpfd running, or is it another --store?\n")
+
+
+def test_store_that_may_not_be_read(store, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(store, copy)
+    copy.chmod(0o700)
+    program = tmp_path / "jbpf-dump"
+    shutil.copy(BIN / "jbpf", program)
+    for parent in [tmp_path, *tmp_path.parents]:
+        if str(parent).startswith("/tmp/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    result = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
+                 "--since", f"@{START}", "--store", copy)
+    assert refused(result, 1) == (
+        f"jbpf-dump: the store in '{copy}' cannot be read: Permission denied; try as root\n")
+
+
+def test_picture_is_not_written_to_a_terminal(store):
+    for form in ("html", "svg"):
+        parent, child = pty.openpty()
+        result = subprocess.run([BIN / "jbpf-dump", "--store", store, "--since", f"@{START}",
+                                 "--format", form], stdin=subprocess.DEVNULL, stdout=child,
+                                stderr=subprocess.PIPE, text=True, timeout=60)
+        os.close(child)
+        os.close(parent)
+        assert (result.returncode, result.stderr) == (
+            2, "jbpf-dump: that is a picture, not for a terminal; give -o FILE\n")
+
+
+@pytest.mark.parametrize("arguments,line", [
+    (["--frob"], "there is no option --frob; see jbpf-dump --help"),
+    (["--pid", "1", "--pid", "2"], "--pid is given twice; see jbpf-dump --help"),
+    (["--since", "1h", "--until", "2h"], "--since must lie before --until"),
+    (["--format", "pprof"], "this version has no --format pprof; see jbpf-dump --help"),
+    (["--by", "color"], "--by: 'color' is none of container, pod, service, pid, none; see jbpf-dump --help"),
+    (["--list", "--format", "svg"], "--list is a table, or --format json"),
+], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
+def test_wrong_usage_is_one_line_and_exit_2(store, arguments, line):
+    assert refused(jbpf("dump", "--store", store, *arguments), 2) == f"jbpf-dump: {line}\n"
+
+
+def test_later_commands_say_that_they_are_not_here():
+    for name in ("diff", "top", "maps"):
+        assert refused(run(BIN / "jbpf", name), 2) == f"jbpf: this version has no '{name}' command\n"
+    assert refused(run(BIN / "jbpf"), 2) == "jbpf: which command? see jbpf --help\n"
+    assert refused(run(BIN / "jbpf", "frob"), 2) == "jbpf: there is no command 'frob'; see jbpf --help\n"
+
+
+def test_help_names_every_option():
+    for name, words in [("dump", ["--since", "--by", "--list", "--kind"]), ("status", ["--all", "--json"])]:
+        for result in (jbpf(name, "--help"), run(BIN / "jbpf", "help", name)):
+            assert result.returncode == 0 and not result.stderr
+            assert all(word in result.stdout for word in words), result.stdout
+
+
+# ---- damage -------------------------------------------------------------------------------------
+
+def test_damage_is_named_and_the_rest_is_dumped(store, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(store, copy)
+    first = sorted(copy.rglob("*.zst"))[0]
+    data = first.read_bytes()
+    first.write_bytes(data[:-30])
+    result = dump(copy, until=START + 4000)
+    assert result.returncode == 0
+    assert "java;a.B.later_[0] 100\n" in result.stdout and "cron;do_sys_poll_[k] 2\n" in result.stdout
+    [line] = lines_of(result.stderr)
+    assert line.startswith("jbpf-dump: damage in the store, skipped: ") and first.name in line, line
+
+
+def test_many_damaged_places_are_counted_not_all_named(tmp_path):
+    script = "".join(f"window start={START + 3600 * hour} pid=1 samples=1 frames=1 comm=a\n\ta 1\ncommit\n"
+                     for hour in range(20))
+    store = make_store(tmp_path / "store", script)
+    for file in sorted(store.rglob("*.zst"))[:15]:
+        file.write_bytes(file.read_bytes()[:-5])
+    result = dump(store, until=START + 3600 * 30)
+    assert (result.returncode, result.stdout) == (0, "a 5\n"), result
+    lines = lines_of(result.stderr)
+    assert len(lines) == 11 and lines[-1] == "jbpf-dump: damage in the store: and 5 more places", lines
+
+
+def test_lines_that_are_no_stacks_are_skipped_and_counted(tmp_path):
+    store = make_store(tmp_path / "store", f"window start={START} pid=1 samples=3 frames=3 comm=a\n"
+                       "\ta 1\n\tnonsense\n\tb x\ncommit\n")
+    result = dump(store)
+    assert (result.returncode, result.stdout) == (0, "a 1\n")
+    assert result.stderr == "jbpf-dump: damage in the store: 2 lines are no stacks, skipped\n"
+
+
+def test_a_narrow_time_does_not_touch_other_hours(store, tmp_path):
+    """Another hour's file that cannot even be opened does not matter to this one."""
+    copy = tmp_path / "copy"
+    shutil.copytree(store, copy)
+    hours = sorted(copy.rglob("*.zst"))
+    assert len(hours) == 2
+    hours[1].write_bytes(b"rubbish" * 1000)
+    assert folded(copy) == ALL
+
+
+# ---- status -------------------------------------------------------------------------------------
+
+def test_status_of_a_store_that_nobody_writes_any_more(store):
+    result = jbpf("status", "--store", store)
+    assert result.returncode == 0
+    assert result.stderr == ("jbpf-status: nothing was written since 2023-11-14T23:13:30Z: "
+                             "is jbpfd running?\n")
+    assert result.stdout == (
+        "CONTAINER  POD  PID  COMM  JVM  FP  SYMBOLS  AGE  ATTACH  UNKNOWN%  CUT%  SAMPLES\n"
+        "shop-1     -     42  java  -    -   -          -  -            0.0   0.0      100\n"
+        "lost on this host: nothing\n")
+
+
+@pytest.fixture(scope="module")
+def fresh_store(tmp_path_factory):
+    import time
+    now = int(time.time())
+    return make_store(tmp_path_factory.mktemp("fresh") / "store", f"""
+window start={now - 15} pid=42 samples=10 frames=40 is_jvm=1 preserve_frame_pointer=1 comm=java container=shop-1
+	java;x 10
+window start={now - 15} pid=7 samples=2 frames=2 comm=cron
+	cron;y 2
+window start={now - 15} samples=12 store=9
+commit
+""")
+
+
+def test_status_says_what_to_change(fresh_store):
+    result = jbpf("status", "--store", fresh_store)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == (
+        "CONTAINER  POD  PID  COMM  JVM  FP   SYMBOLS  AGE  ATTACH  UNKNOWN%  CUT%  SAMPLES\n"
+        "shop-1     -     42  java  -    off  -          -  -            0.0   0.0       10\n"
+        "    stacks are cut: add -XX:+PreserveFramePointer to this JVM's options and restart it\n"
+        "and 1 processes outside of containers with 2 samples; see --all\n"
+        "lost on this host: 9 samples could not be written: is the disk full?\n")
+
+
+def test_status_is_json(fresh_store):
+    for option in (["--json"], ["--format", "json"]):
+        data = json.loads(jbpf("status", "--store", fresh_store, "--all", *option).stdout)
+        assert data["lost"]["store"] == 9 and data["samples"] == 12
+        assert [stream["pid"] for stream in data["streams"]] == [7, 42]
+        assert data["streams"][1]["preserve_frame_pointer"] == "off"
+        assert "PreserveFramePointer" in data["streams"][1]["problems"][0]
+
+
+@pytest.mark.parametrize("arguments,line", [
+    (["--frob"], "there is no option --frob; see jbpf-status --help"),
+    (["--store"], "--store wants a value; see jbpf-status --help"),
+    (["--all", "--all"], "--all is given twice; see jbpf-status --help"),
+    (["--format", "xml"], "--format: 'xml' is none of table, json"),
+    (["--json", "--format", "json"], "--json and --format say the same; give one of them"),
+    (["now"], "'now' is no option; see jbpf-status --help"),
+], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
+def test_wrong_usage_of_status_is_one_line_and_exit_2(arguments, line):
+    assert refused(jbpf("status", *arguments), 2) == f"jbpf-status: {line}\n"
