@@ -20,6 +20,7 @@
  * waiting this many times as long keeps that below 1 % of one CPU.
  */
 #define JIT_NAMES_COST_FACTOR 100u
+#define JIT_NAMES_CHEAP_NS    (5 * CLOCK_NS_PER_MS) /* not worth waiting for */
 /*
  * A window is named after the refresh at its end, and the one after it began a little before that
  * refresh. So a map that was replaced in one refresh still counts until the next one.
@@ -90,7 +91,8 @@ static bool jit_names_is_due(const struct jit_names *names, const struct stat *s
 	if (names->file_inode == st->st_ino && names->file_bytes == (uint64_t)st->st_size &&
 	    names->file_mtime_ns == stat_mtime_ns(st))
 		return false;
-	return now_ns - names->read_boot_ns >= names->read_cost_ns * JIT_NAMES_COST_FACTOR;
+	return names->read_cost_ns < JIT_NAMES_CHEAP_NS ||
+	       now_ns - names->read_boot_ns >= names->read_cost_ns * JIT_NAMES_COST_FACTOR;
 }
 
 static int jit_names_parse(int fd, const struct stat *st, struct perfmap **out,

@@ -58,6 +58,7 @@ static void build_id_broken_notes_give_none(void **state)
 {
 	uint8_t notes[256];
 	size_t len = put_note(notes, "GNU", NT_GNU_BUILD_ID, right_id, 20, 4);
+	static const uint8_t zeros[BUILD_ID_MAX_BYTES + 1];
 	uint32_t huge = UINT32_MAX;
 	struct build_id id;
 
@@ -71,7 +72,7 @@ static void build_id_broken_notes_give_none(void **state)
 	assert_int_equal(build_id_parse(notes, len, 4, &id), -ENOENT);
 	len = put_note(notes, "GNU", NT_GNU_BUILD_ID, right_id, 0, 4);
 	assert_int_equal(build_id_parse(notes, len, 4, &id), -ENOENT);
-	len = put_note(notes, "GNU", NT_GNU_BUILD_ID, notes, BUILD_ID_MAX_BYTES + 1, 4);
+	len = put_note(notes, "GNU", NT_GNU_BUILD_ID, zeros, sizeof(zeros), 4);
 	assert_int_equal(build_id_parse(notes, len, 4, &id), -ENOENT);
 }
 
