@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers of a real Docker engine as jbpf names them: id, name and image without asking the
+engine; renames are noticed, restarts and ends survived."""
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.programs import BUILD, IMAGE, wait_until
+
+CONTAINER_OF = BUILD / "tests" / "tools" / "container_of"
+SLEEP = ["sleep", "600"]
+
+
+class Resolver:
+    """One resolver process, so that its cache is part of the test."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([CONTAINER_OF], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+
+    def __call__(self, pid, cgroup_id=0):
+        self.process.stdin.write(f"{pid} {cgroup_id}\n")
+        self.process.stdin.flush()
+        words = self.process.stdout.readline().split(" ")
+        return dict(word.rstrip("\n").split("=", 1) for word in words)
+
+    def stop(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=10) == 0
+
+
+@pytest.fixture
+def resolver():
+    resolver = Resolver()
+    yield resolver
+    if resolver.process.poll() is None:
+        resolver.stop()
+
+
+def cgroup2_of(pid):
+    """Directory of the process in the cgroup v2 tree, where there is one."""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        if line.startswith("0::"):
+            for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+                if (Path(root) / "cgroup.controllers").exists():
+                    return Path(root + line[3:])
+    return None
+
+
+def test_container_has_its_name_and_image(engine, resolver):
+    container = engine.start("named-1", SLEEP)
+    found = resolver(container.pid)
+    assert found["err"] == "0"
+    assert found["id"] == container.id
+    assert found["name"] == container.name
+    assert found["image"] == IMAGE
+    assert found["runtime"] == "docker"
+    assert found["service"] == container.name.removesuffix("-1")
+    assert container.id in found["cgroup"]
+
+
+def test_compose_service_is_the_service(engine, resolver):
+    container = engine.start("labelled", SLEEP, options=["--label", "com.docker.compose.service=cart"])
+    assert resolver(container.pid)["service"] == "cart"
+
+
+def test_rename_is_noticed(engine, resolver):
+    container = engine.start("before", SLEEP)
+    assert resolver(container.pid)["name"] == container.name
+    new_name = container.name.replace("before", "after")
+    assert engine.docker("rename", container.id, new_name).returncode == 0
+    assert resolver(container.pid)["name"] == new_name
+    assert resolver(container.pid)["id"] == container.id
+
+
+def test_restart_keeps_the_id_in_another_cgroup(engine, resolver):
+    container = engine.start("again", SLEEP, options=["--stop-timeout", "0"])
+    first_pid, cgroup = container.pid, cgroup2_of(container.pid)
+    first_cgroup = os.stat(cgroup).st_ino if cgroup else 0
+    before = resolver(first_pid, first_cgroup)
+    assert engine.docker("restart", "-t", "0", container.id).returncode == 0
+    wait_until(lambda: container.pid not in (0, first_pid), 20, "the container runs again")
+    cgroup = cgroup2_of(container.pid)
+    second_cgroup = os.stat(cgroup).st_ino if cgroup else 0
+    after = resolver(container.pid, second_cgroup)
+    assert (after["id"], after["name"]) == (before["id"], before["name"]) == (container.id, container.name)
+    if cgroup:
+        assert second_cgroup != first_cgroup
+
+
+def test_removed_container_leaves_nothing_to_look_at(engine, resolver):
+    container = engine.start("short", SLEEP)
+    pid = container.pid
+    assert resolver(pid)["name"] == container.name
+    container.remove()
+    gone = resolver(pid)
+    assert (gone["err"], gone["id"], gone["name"], gone["cgroup"]) == ("-2", "", "", "")
+
+
+def test_cgroup_id_finds_the_container_when_the_process_is_gone(engine, resolver):
+    container = engine.start("by-cgroup", SLEEP)
+    cgroup = cgroup2_of(container.pid)
+    assert cgroup, "this host has no cgroup v2 tree: the test needs one"
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    found = resolver(gone.pid, os.stat(cgroup).st_ino)
+    assert (found["err"], found["id"], found["name"]) == ("0", container.id, container.name)
+    # The cgroup outranks a pid that another process has by now.
+    assert resolver(os.getpid(), os.stat(cgroup).st_ino)["id"] == container.id
+    # An id that is nobody's.
+    assert resolver(gone.pid, 0x7fffffffff)["err"] == "-2"
+
+
+def test_cgroup_of_its_own_inside_a_container_is_still_that_container(engine, resolver):
+    container = engine.start("nested", SLEEP)
+    cgroup = cgroup2_of(container.pid)
+    assert cgroup, "this host has no cgroup v2 tree: the test needs one"
+    inner = cgroup / "worker"
+    inner.mkdir()
+    try:
+        found = resolver(1 << 22, os.stat(inner).st_ino)
+        assert (found["id"], found["name"]) == (container.id, container.name)
+        assert found["cgroup"].endswith("/worker")
+    finally:
+        inner.rmdir()
+
+
+def test_process_outside_of_containers_has_no_container(resolver):
+    found = resolver(os.getpid())
+    assert (found["err"], found["id"], found["name"]) == ("0", "", "")
+
+
+def test_pids_that_never_were(resolver):
+    assert resolver(0)["err"] == "-2"
+    assert resolver((1 << 32) - 1)["err"] == "-2"
+
+
+def test_remapped_engine_keeps_its_files_elsewhere(remapped_engine, resolver):
+    container = remapped_engine.start("remapped", SLEEP, user="0:0")
+    found = resolver(container.pid)
+    assert (found["id"], found["name"], found["image"]) == (container.id, container.name, IMAGE)
+
+
+def test_nothing_but_names_is_taken_from_the_configuration(engine, resolver):
+    container = engine.start("secrets", SLEEP, options=["-e", "PASSWORD=hunter2", "--label", "x=" + "y" * 5000])
+    found = resolver(container.pid)
+    assert found["name"] == container.name
+    assert "hunter2" not in str(found) and "yyyy" not in str(found)
