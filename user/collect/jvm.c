@@ -2,7 +2,8 @@
 /*
  * One JVM's facts and the decision to ask it for a map. Asking is rare on purpose: a dump holds
  * CodeCache_lock for 4-5 us per entry (hotspot.md 2.4), so it happens only while sampled JIT
- * addresses have no name, soon after start and then at most once a minute.
+ * addresses have no name: while many, as often as the limiter's budget of held-up time allows;
+ * while few, at most once a minute.
  */
 #include "user/collect/jvm.h"
 
@@ -14,9 +15,12 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-#define JVM_LOOK_MAX_TRIES	6
-#define JVM_FIRST_INTERVAL_NS	(10 * CLOCK_NS_PER_S)
-#define JVM_SETTLED_INTERVAL_NS (60 * CLOCK_NS_PER_S)
+#define JVM_LOOK_MAX_TRIES 6
+/* Asking is worth it when more than 1 in this many compiled frames has no name, and how often. */
+#define JVM_MANY_UNKNOWN_SHARE 20
+#define JVM_MANY_INTERVAL_NS   (10 * CLOCK_NS_PER_S)
+#define JVM_SOME_UNKNOWN_SHARE 200
+#define JVM_SOME_INTERVAL_NS   (60 * CLOCK_NS_PER_S)
 
 static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
 {
@@ -48,18 +52,21 @@ void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot)
 	hotspot_vm__free(vm);
 }
 
-static uint64_t jvm_map_interval_ns(const struct jvm *jvm)
+/* 0: the names are good enough, do not ask. */
+static uint64_t jvm_map_interval_ns(const struct window *window)
 {
-	uint64_t interval_ns = JVM_FIRST_INTERVAL_NS;
+	uint64_t unknown = window->unknown_jit_frames;
 
-	for (uint32_t i = 1; i < jvm->limiter.request_cnt && interval_ns < JVM_SETTLED_INTERVAL_NS;
-	     i++)
-		interval_ns *= 2;
-	return interval_ns < JVM_SETTLED_INTERVAL_NS ? interval_ns : JVM_SETTLED_INTERVAL_NS;
+	if (unknown * JVM_MANY_UNKNOWN_SHARE > window->jit_frames)
+		return JVM_MANY_INTERVAL_NS;
+	if (unknown * JVM_SOME_UNKNOWN_SHARE > window->jit_frames)
+		return JVM_SOME_INTERVAL_NS;
+	return 0;
 }
 
 bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_id *id,
-		     struct symbols_process *symbols, uint32_t timeout_ms)
+		     const struct window *window, struct symbols_process *symbols,
+		     uint32_t timeout_ms)
 {
 	struct jvm_attach_request request = {
 		.proc_fd = proc_fd,
@@ -68,11 +75,12 @@ bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_
 		.timeout_ms = timeout_ms,
 	};
 	struct jvm_attach_result result = { 0 };
+	uint64_t interval_ns = jvm_map_interval_ns(window);
 	uint64_t now_ns = clock_boot_ns();
 	int err;
 
-	if (!jvm->is_hotspot ||
-	    !jvm_attach_limiter_may(&jvm->limiter, now_ns, jvm_map_interval_ns(jvm)))
+	if (!jvm->is_hotspot || !interval_ns ||
+	    !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
 		return false;
 	err = jvm_attach_request_map(&request, &result);
 	jvm_attach_limiter_note(&jvm->limiter, now_ns, &result);

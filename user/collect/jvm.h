@@ -30,11 +30,13 @@ struct jvm {
 void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot);
 
 /*
- * Asks the JVM for a fresh perf map when the limiter allows it, loads it and removes the file when
- * it was made for us. Blocks up to `timeout_ms`. True when the JIT names are newer afterwards.
+ * Asks the JVM for a fresh perf map when enough of its compiled frames had no name in this window
+ * and the limiter allows it, loads the map and removes the file when it was made for us. Blocks up
+ * to `timeout_ms`. True when the JIT names are newer afterwards.
  */
 bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_id *id,
-		     struct symbols_process *symbols, uint32_t timeout_ms);
+		     const struct window *window, struct symbols_process *symbols,
+		     uint32_t timeout_ms);
 
 /* One line for people: why this JVM's frames have no names; NULL when they have. */
 const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status);

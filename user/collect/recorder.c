@@ -25,8 +25,6 @@
 /* For asking JVMs, all together, per window; and for one of them. */
 #define RECORDER_ATTACH_BUDGET_MS  4000
 #define RECORDER_ATTACH_TIMEOUT_MS 2000
-/* Asking is worth it when more than 1 in this many JIT frames has no name. */
-#define RECORDER_UNKNOWN_JIT_SHARE 200
 
 struct recorder {
 	struct recorder_options options;
@@ -252,11 +250,9 @@ static int name_stream(struct recorder *recorder, const struct stream *stream,
 	return 0;
 }
 
-static bool wants_map(const struct recorder *recorder, const struct window *window)
+static bool may_ask(const struct recorder *recorder)
 {
-	if (recorder->options.jit != JIT_MODE_AUTO && recorder->options.jit != JIT_MODE_ATTACH)
-		return false;
-	return window->unknown_jit_frames * RECORDER_UNKNOWN_JIT_SHARE > window->jit_frames;
+	return recorder->options.jit == JIT_MODE_AUTO || recorder->options.jit == JIT_MODE_ATTACH;
 }
 
 static void fill_labels(const struct process *process, struct window *window)
@@ -309,17 +305,18 @@ struct window_run {
 	uint64_t lost_memory;
 };
 
-static bool ask_for_map(struct window_run *run, struct process *process)
+static bool ask_for_map(struct window_run *run, struct process *process,
+			const struct window *window)
 {
 	uint64_t now_ns = clock_boot_ns();
 	uint64_t left_ms;
 
-	if (now_ns >= run->attach_deadline_ns || process->exited)
+	if (!may_ask(run->recorder) || now_ns >= run->attach_deadline_ns || process->exited)
 		return false;
 	left_ms = (run->attach_deadline_ns - now_ns) / CLOCK_NS_PER_MS;
 	if (left_ms > RECORDER_ATTACH_TIMEOUT_MS)
 		left_ms = RECORDER_ATTACH_TIMEOUT_MS;
-	return jvm_refresh_map(&process->jvm, run->recorder->proc_fd, &process->id,
+	return jvm_refresh_map(&process->jvm, run->recorder->proc_fd, &process->id, window,
 			       process->symbols, (uint32_t)left_ms);
 }
 
@@ -357,7 +354,7 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 	window.exec_id = id.exec_id;
 	window.cgroup_id = key->cgroup_id;
 	err = name_stream(recorder, stream, process, &window, &profile);
-	if (!err && jit.is_hotspot && wants_map(recorder, &window) && ask_for_map(run, process)) {
+	if (!err && ask_for_map(run, process, &window)) {
 		profile__free(profile);
 		profile = NULL;
 		window.samples = window.truncated_samples = 0;
