@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whole-file reads with caps, and writes that happen completely or not at all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+
+struct fixture {
+	char dir[64];
+	int fd;
+};
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	strcpy(fixture->dir, "/tmp/jbpf-fs-test.XXXXXX");
+	if (!mkdtemp(fixture->dir))
+		return -1;
+	fixture->fd = open(fixture->dir, O_RDONLY | O_DIRECTORY);
+	*state = fixture;
+	return fixture->fd < 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	close(fixture->fd);
+	(void)nftw(fixture->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(fixture);
+	return 0;
+}
+
+static void write_bytes(const struct fixture *fixture, const char *name, size_t len)
+{
+	int fd = openat(fixture->fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	__cleanup_free char *bytes = malloc(len + 1);
+
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (char)(i * 31);
+	assert_int_equal(fs_write_all(fd, bytes, len), 0);
+	close(fd);
+}
+
+static void files_are_read_whole_up_to_the_cap(void **state)
+{
+	static const struct {
+		size_t len, max;
+		int err;
+	} rows[] = {
+		{ 0, 0, 0 },
+		{ 0, 10, 0 },
+		{ 1, 0, -EFBIG },
+		{ 10, 10, 0 },
+		{ 11, 10, -EFBIG },
+		{ 100000, 100000, 0 },
+		{ 100000, 99999, -EFBIG },
+		{ 100000, SIZE_MAX, 0 },
+		{ 16384, 16384, 0 },
+		{ 16384, 16383, -EFBIG },
+		{ 16385, 16384, -EFBIG },
+		{ 50000, 5, -EFBIG },
+	};
+	const struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		size_t expected = rows[i].len < rows[i].max ? rows[i].len : rows[i].max;
+
+		write_bytes(fixture, "f", rows[i].len);
+		assert_int_equal(strbuf_puts(&out, "head"), 0);
+		assert_int_equal(fs_read_file(fixture->fd, "f", rows[i].max, &out), rows[i].err);
+		assert_int_equal(out.len, 4 + expected);
+		assert_memory_equal(out.data, "head", 4);
+		for (size_t k = 0; k < expected; k++)
+			assert_int_equal(out.data[4 + k], (char)(k * 31));
+		assert_int_equal(out.data[out.len], '\0');
+	}
+}
+
+static void reading_what_is_not_there_says_so(void **state)
+{
+	const struct fixture *fixture = *state;
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	char name[PATH_MAX + 10];
+
+	assert_int_equal(fs_read_file(fixture->fd, "missing", 10, &out), -ENOENT);
+	assert_int_equal(fs_read_file(fixture->fd, ".", 10, &out), -EISDIR);
+	assert_int_equal(fs_read_fd(-1, 10, &out), -EBADF);
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(fs_read_filef(fixture->fd, 10, &out, "%s", name), -ENAMETOOLONG);
+	write_bytes(fixture, "12", 3);
+	assert_int_equal(fs_read_filef(fixture->fd, 10, &out, "%d", 12), 0);
+	assert_int_equal(out.len, 3);
+}
+
+static size_t entry_count(const struct fixture *fixture)
+{
+	__cleanup_dir DIR *dir = opendir(fixture->dir);
+	size_t cnt = 0;
+
+	while (readdir(dir))
+		cnt++;
+	return cnt - 2;
+}
+
+static void atomic_write_replaces_and_leaves_nothing_else(void **state)
+{
+	const struct fixture *fixture = *state;
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct stat st;
+
+	umask(0);
+	assert_int_equal(fs_write_atomic(fixture->fd, "a", 0640, "one", 3), 0);
+	assert_int_equal(fs_write_atomic(fixture->fd, "a", 0600, "second", 6), 0);
+	assert_int_equal(fs_read_file(fixture->fd, "a", 100, &out), 0);
+	assert_string_equal(out.data, "second");
+	assert_int_equal(fstatat(fixture->fd, "a", &st, 0), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(entry_count(fixture), 1);
+	assert_int_equal(fs_write_atomic(fixture->fd, "empty", 0600, "", 0), 0);
+	assert_int_equal(entry_count(fixture), 2);
+}
+
+static void failed_atomic_write_keeps_the_old_file(void **state)
+{
+	const struct fixture *fixture = *state;
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct rlimit limit = { .rlim_cur = 5, .rlim_max = RLIM_INFINITY };
+	int err;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(fs_write_atomic(fixture->fd, "a", 0640, "old", 3), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	err = fs_write_atomic(fixture->fd, "a", 0640, "0123456789", 10);
+	limit.rlim_cur = RLIM_INFINITY;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(err, -EFBIG);
+	assert_int_equal(fs_read_file(fixture->fd, "a", 100, &out), 0);
+	assert_string_equal(out.data, "old");
+	assert_int_equal(entry_count(fixture), 1);
+	assert_int_equal(fs_write_atomic(fixture->fd, "no/dir", 0640, "x", 1), -ENOENT);
+	/* Over a directory. */
+	assert_int_equal(mkdirat(fixture->fd, "d", 0700), 0);
+	assert_int_equal(fs_write_atomic(fixture->fd, "d", 0640, "x", 1), -EISDIR);
+	assert_int_equal(entry_count(fixture), 2);
+}
+
+static void directories_are_made_as_deep_as_needed(void **state)
+{
+	const struct fixture *fixture = *state;
+	char path[128];
+	struct stat st;
+
+	umask(0);
+	snprintf(path, sizeof(path), "%s/a/b//c/", fixture->dir);
+	assert_int_equal(fs_mkdir_all(path, 0750), 0);
+	assert_int_equal(fs_mkdir_all(path, 0750), 0);
+	assert_int_equal(fstatat(fixture->fd, "a/b/c", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
+	assert_int_equal(fs_mkdir_all("", 0750), -ENOENT);
+	write_bytes(fixture, "file", 1);
+	snprintf(path, sizeof(path), "%s/file/x", fixture->dir);
+	assert_int_equal(fs_mkdir_all(path, 0750), -ENOTDIR);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(files_are_read_whole_up_to_the_cap, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(reading_what_is_not_there_says_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(atomic_write_replaces_and_leaves_nothing_else,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(failed_atomic_write_keeps_the_old_file, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(directories_are_made_as_deep_as_needed, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests_name("util_fs", tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Messages: one line each, filtered by level, prefixed for people or for journald. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "user/util/fs.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+struct capture {
+	int saved_fd;
+	int read_fd;
+};
+
+/* What is printed from here on goes into a pipe (64 KiB: enough). */
+static struct capture capture_begin(void)
+{
+	struct capture capture;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	capture.saved_fd = dup(STDERR_FILENO);
+	capture.read_fd = fds[0];
+	dup2(fds[1], STDERR_FILENO);
+	close(fds[1]);
+	return capture;
+}
+
+static void capture_end(struct capture capture, struct strbuf *out)
+{
+	dup2(capture.saved_fd, STDERR_FILENO);
+	close(capture.saved_fd);
+	strbuf_clear(out);
+	assert_int_equal(fs_read_fd(capture.read_fd, 1 << 20, out), 0);
+	close(capture.read_fd);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	unsetenv("JOURNAL_STREAM");
+	log_set_program("prog");
+	log_set_level(LOG_LEVEL_INFO);
+	return 0;
+}
+
+static void lines_begin_with_the_program_and_end_once(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct capture capture = capture_begin();
+
+	(void)state;
+	pr_err("one %d", 1);
+	pr_warn("two\n");
+	pr_info("%s", "");
+	capture_end(capture, &out);
+	assert_string_equal(strbuf_str(&out), "prog: one 1\nprog: two\nprog: \n");
+}
+
+static void levels_above_the_limit_are_dropped(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct capture capture = capture_begin();
+
+	(void)state;
+	pr_debug("no\n");
+	log_set_level(LOG_LEVEL_DEBUG);
+	pr_debug("yes\n");
+	log_set_level(LOG_LEVEL_ERR);
+	pr_warn("no\n");
+	pr_err("always\n");
+	capture_end(capture, &out);
+	assert_string_equal(strbuf_str(&out), "prog: yes\nprog: always\n");
+	assert_int_equal(log_level(), LOG_LEVEL_ERR);
+}
+
+static void journald_gets_priorities(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct capture capture;
+
+	(void)state;
+	setenv("JOURNAL_STREAM", "8:1", 1);
+	log_set_level(LOG_LEVEL_DEBUG);
+	capture = capture_begin();
+	pr_err("a\n");
+	pr_warn("b\n");
+	pr_info("c\n");
+	pr_debug("d\n");
+	capture_end(capture, &out);
+	unsetenv("JOURNAL_STREAM");
+	assert_string_equal(strbuf_str(&out), "<3>a\n<4>b\n<6>c\n<7>d\n");
+}
+
+static void long_messages_are_cut_to_one_line(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	char message[5000];
+	struct capture capture;
+
+	(void)state;
+	memset(message, 'm', sizeof(message) - 1);
+	message[sizeof(message) - 1] = '\0';
+	/* Around the limit, where one byte too many would show. */
+	for (size_t len = 2030; len < 2060; len++) {
+		capture = capture_begin();
+		pr_err("%.*s", (int)len, message);
+		capture_end(capture, &out);
+		assert_true(out.len <= 2048);
+		assert_true(out.len >= 2030);
+		assert_ptr_equal(strchr(out.data, '\n'), out.data + out.len - 1);
+	}
+	capture = capture_begin();
+	pr_err("%s", message);
+	capture_end(capture, &out);
+	assert_int_equal(out.data[out.len - 1], '\n');
+}
+
+static void level_names_are_parsed_strictly(void **state)
+{
+	enum log_level level = LOG_LEVEL_INFO;
+
+	(void)state;
+	assert_int_equal(log_level_parse("err", &level), 0);
+	assert_int_equal(level, LOG_LEVEL_ERR);
+	assert_int_equal(log_level_parse("warn", &level), 0);
+	assert_int_equal(level, LOG_LEVEL_WARN);
+	assert_int_equal(log_level_parse("info", &level), 0);
+	assert_int_equal(level, LOG_LEVEL_INFO);
+	assert_int_equal(log_level_parse("debug", &level), 0);
+	assert_int_equal(level, LOG_LEVEL_DEBUG);
+	assert_int_equal(log_level_parse("Debug", &level), -EINVAL);
+	assert_int_equal(log_level_parse("", &level), -EINVAL);
+	assert_int_equal(level, LOG_LEVEL_DEBUG);
+}
+
+static void errors_have_a_text_with_either_sign(void **state)
+{
+	(void)state;
+	assert_string_equal(errstr(ENOENT), "No such file or directory");
+	assert_string_equal(errstr(-ENOENT), "No such file or directory");
+	assert_non_null(strstr(errstr(99999), "99999"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(lines_begin_with_the_program_and_end_once, setup),
+		cmocka_unit_test_setup(levels_above_the_limit_are_dropped, setup),
+		cmocka_unit_test_setup(journald_gets_priorities, setup),
+		cmocka_unit_test_setup(long_messages_are_cut_to_one_line, setup),
+		cmocka_unit_test_setup(level_names_are_parsed_strictly, setup),
+		cmocka_unit_test_setup(errors_have_a_text_with_either_sign, setup),
+	};
+
+	return cmocka_run_group_tests_name("util_log", tests, NULL, NULL);
+}
