@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The interactive page: page/flamegraph.html with its {{slots}} filled. The data are one JSON object in
- * a <script type="application/json">; the tree in it is a string of numbers in base 32, so that a
- * node takes about five bytes:
+ * The interactive page: page/flamegraph.html with its {{slots}} filled. The data are one JSON
+ * object in a <script type="application/json">; the tree in it is a string of numbers in base 32,
+ * so that a node takes about five bytes:
  *
  *   per node but the root, in preorder: frame, levels to go up from the node before (0 = its
  *   child), self; behind a node of kind "hidden" the number of nodes it stands for.

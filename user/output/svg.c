@@ -25,7 +25,7 @@
 #define SVG_MIN_WIDTH	0.5  /* narrower frames are counted, not drawn */
 #define SVG_CHAR_WIDTH	6.65 /* of 11 px monospace */
 #define SVG_TEXT_MARGIN 4.0
-#define SVG_FRAMES_MAX	100000 /* drawn; a picture beyond that opens nowhere */
+#define SVG_NODES_MAX	50000 /* beyond that a picture opens nowhere; the rest is a sum */
 
 struct svg {
 	const struct tree *tree;
@@ -33,7 +33,6 @@ struct svg {
 	double scale; /* pixels per sample */
 	size_t row_cnt;
 	size_t skipped_cnt;
-	size_t drawn_cnt;
 	bool kinds[TREE_KIND_CNT]; /* drawn */
 	int err;
 };
@@ -139,7 +138,6 @@ static void svg_frame(struct svg *svg, const struct tree_node *node, double x)
 	size_t y = SVG_HEADER + (svg->row_cnt - 1 - node->depth) * SVG_ROW;
 	double width = svg_width_of(svg, node);
 
-	svg->drawn_cnt++;
 	svg->kinds[frame->kind] = true;
 	svg_puts(svg, "<g><title>");
 	svg_escape(svg, frame->name, frame->name_len);
@@ -171,8 +169,8 @@ static int svg_frames(struct svg *svg)
 		const struct tree_node *node = &tree->nodes[i];
 		double x;
 
-		if (svg_width_of(svg, node) < SVG_MIN_WIDTH || svg->drawn_cnt >= SVG_FRAMES_MAX) {
-			svg->skipped_cnt++;
+		if (svg_width_of(svg, node) < SVG_MIN_WIDTH) {
+			svg->skipped_cnt += node->hidden_cnt ? node->hidden_cnt : 1;
 			if (node->depth < svg->row_cnt)
 				levels[node->depth].next_x += svg_width_of(svg, node);
 			continue;
@@ -274,8 +272,12 @@ int output_svg(struct profile *profile, const struct output_info *info, struct s
 	struct svg svg = { .tree = &tree, .out = out };
 	int err = tree_build(profile, &tree);
 
-	if (err)
+	if (!err)
+		err = tree_prune(&tree, SVG_NODES_MAX);
+	if (err) {
+		tree_release(&tree);
 		return err;
+	}
 	if (tree.nodes[0].total)
 		svg.scale = (SVG_WIDTH - SVG_MARGIN * 2) / (double)tree.nodes[0].total;
 	svg.row_cnt = svg_row_cnt(&svg);

@@ -73,8 +73,8 @@ class Browser:
         self.js("document.getElementById('query').focus()")
         self.js("document.getElementById('query').select()")
         self.keys(text)
-        self.wait(lambda: self.js("return new URLSearchParams(location.hash.slice(1)).get('search')")
-                  == text)
+        script = "return new URLSearchParams(location.hash.slice(1)).get('search')"
+        self.wait(lambda: self.js(script) == text)
 
     def at_frame(self, part, depth, act="click"):
         """Click, hover or right-click at `part` (0 to 1) of the width in the row of a depth."""
@@ -106,7 +106,8 @@ class Browser:
             "const c = document.getElementById('canvas');"
             "const copy = new OffscreenCanvas(c.width, c.height).getContext('2d');"
             "copy.drawImage(c, 0, 0);"
-            "const pixels = new Uint32Array(copy.getImageData(0, 0, c.width, c.height).data.buffer);"
+            "const image = copy.getImageData(0, 0, c.width, c.height);"
+            "const pixels = new Uint32Array(image.data.buffer);"
             "const counts = new Map();"
             "for (const p of pixels) counts.set(p, (counts.get(p) || 0) + 1);"
             "return [...counts];"))

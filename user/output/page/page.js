@@ -3,18 +3,23 @@
 
 // ---- state in the address -----------------------------------------------------------------
 
+const partOfZoom = (x) => (x - graph.x[zoom]) / graph.total[zoom];
+
 function stateText() {
   const state = new URLSearchParams();
   if (view !== 'graph') state.set('view', view);
   if (graph.isReversed) state.set('callers', '1');
   if (isIcicle) state.set('icicle', '1');
-  if (zoom !== 0) state.set('zoom', graph.path(zoom).map((node) => frameHash(graph.frame[node])).join('.'));
+  if (zoom !== 0)
+    state.set('zoom', graph.path(zoom).map((node) => frameHash(graph.frame[node])).join('.'));
   if (span[1] - span[0] < graph.total[zoom])
-    state.set('span', span.map((x) => ((x - graph.x[zoom]) / graph.total[zoom]).toFixed(6)).join('-'));
+    state.set('span', span.map(partOfZoom).map((part) => part.toFixed(6)).join('-'));
   if (search.text) state.set('search', search.text);
   if (search.text && search.isRegex) state.set('regex', '1');
-  if (picked.size) state.set('kinds', [...picked].sort().map((kind) => data.kinds[kind].key).join('.'));
-  if (sort.column !== 'selfPercent' || !sort.down) state.set('sort', (sort.down ? '-' : '') + sort.column);
+  if (picked.size)
+    state.set('kinds', [...picked].sort().map((kind) => data.kinds[kind].key).join('.'));
+  if (sort.column !== 'selfPercent' || !sort.down)
+    state.set('sort', (sort.down ? '-' : '') + sort.column);
   return '#' + state;
 }
 
@@ -32,8 +37,9 @@ function saveState(record) {
 
 function loadState() {
   const state = new URLSearchParams(location.hash.slice(1));
-  const column = (state.get('sort') || '-selfPercent').replace(/^-/, '');
-  if (COLUMNS.some(({ key }) => key === column)) sort = { column, down: (state.get('sort') || '-selfPercent').startsWith('-') };
+  const order = state.get('sort') || '-selfPercent';
+  const column = order.replace(/^-/, '');
+  if (COLUMNS.some(({ key }) => key === column)) sort = { column, down: order.startsWith('-') };
   picked.clear();
   for (const key of (state.get('kinds') || '').split('.')) {
     const kind = data.kinds.findIndex((entry) => entry.key === key);
@@ -72,6 +78,7 @@ addEventListener('hashchange', () => { if (stateText() !== (location.hash || '#'
 
 function renderHeader() {
   document.title = data.title;
+  $('nothing').hidden = totalSamples > 0;
   $('title').textContent = data.title;
   $('subtitle').textContent = data.subtitle;
   const facts = [
@@ -113,7 +120,8 @@ function renderLegend() {
     const button = document.createElement('button');
     const percent = document.createElement('span');
     percent.className = 'percent';
-    percent.textContent = selfByKind[kind] ? (100 * selfByKind[kind] / totalSamples).toFixed(1) + ' %' : '';
+    if (selfByKind[kind] > 0)
+      percent.textContent = (100 * selfByKind[kind] / totalSamples).toFixed(1) + ' %';
     button.append(swatch(kind), data.kinds[kind].label, percent);
     button.title = `Highlight: ${data.kinds[kind].label}. The figure is its self time.`;
     button.dataset.kind = kind;
@@ -146,16 +154,22 @@ async function copyText(text) {
   toast('Copied');
 }
 
-const stackOf = (node) => graph.path(node).map(nodeName);
+// Root first, whichever way the graph is read.
+function stackOf(node) {
+  const stack = graph.path(node).map(nodeName);
+  return (graph.isReversed ? stack.reverse() : stack).join(';');
+}
 
-function openMenu(event, name, node = -1) {
-  event.preventDefault();
+function openMenu(x, y, name, node = -1) {
   showTip(-1);
   const back = document.activeElement;
   const items = [['Copy name', () => copyText(name)]];
   if (node >= 0) {
-    items.push(['Copy stack', () => copyText((graph.isReversed ? stackOf(node).reverse() : stackOf(node)).join(';'))]);
-    items.push(['Zoom to this frame', () => { zoomTo(node); if (view === 'tree') setView('graph'); }]);
+    items.push(['Copy stack', () => copyText(stackOf(node))]);
+    items.push(['Zoom to this frame', () => {
+      zoomTo(node);
+      if (view === 'tree') setView('graph');
+    }]);
   }
   items.push(['Search this name', () => changeSearch(name, false)]);
   const close = () => { $('menu').hidden = true; if (back) back.focus(); };
@@ -168,8 +182,8 @@ function openMenu(event, name, node = -1) {
   }));
   $('menu').hidden = false;
   const box = $('menu').getBoundingClientRect();
-  $('menu').style.left = Math.min(event.clientX, innerWidth - box.width - 8) + 'px';
-  $('menu').style.top = Math.min(event.clientY, innerHeight - box.height - 8) + 'px';
+  $('menu').style.left = Math.min(x, innerWidth - box.width - 8) + 'px';
+  $('menu').style.top = Math.min(y, innerHeight - box.height - 8) + 'px';
   $('menu').firstChild.focus();
   $('menu').onkeydown = (key) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[key.key];
@@ -180,16 +194,29 @@ function openMenu(event, name, node = -1) {
     key.stopPropagation();
   };
 }
-addEventListener('pointerdown', (event) => { if (!$('menu').contains(event.target)) $('menu').hidden = true; });
+addEventListener('pointerdown', (event) => {
+  if (!$('menu').contains(event.target)) $('menu').hidden = true;
+});
 
 function showHelp() {
   const keys = [
-    ['\u2190 \u2192', 'neighbour frame'], ['\u2191 \u2193', 'caller or heaviest callee, as they are drawn'],
-    ['Enter', 'zoom to the frame'], ['Backspace', 'zoom out one frame'], ['Escape', 'whole profile'],
-    ['+ -', 'zoom in and out around the frame; also Ctrl and wheel'], ['Shift wheel', 'move sideways'],
-    ['/  Ctrl F', 'search'], ['n  N', 'next and previous match, heaviest first'],
-    ['I', 'root at the top or at the bottom'], ['R', 'callers: from the leaf up'],
-    ['T', 'table of methods'], ['L', 'tree'], ['G', 'flame graph'], ['C', 'copy name'], ['D', 'dark or light'], ['?', 'this help'],
+    ['\u2190 \u2192', 'neighbour frame'],
+    ['\u2191 \u2193', 'caller or heaviest callee, as they are drawn'],
+    ['Enter', 'zoom to the frame'],
+    ['Backspace', 'zoom out one frame'],
+    ['Escape', 'whole profile'],
+    ['+ -', 'zoom in and out around the frame; also Ctrl and wheel'],
+    ['Shift wheel', 'move sideways'],
+    ['/  Ctrl F', 'search'],
+    ['n  N', 'next and previous match, heaviest first'],
+    ['I', 'root at the top or at the bottom'],
+    ['R', 'callers: from the leaf up'],
+    ['T', 'table of methods'],
+    ['L', 'tree'],
+    ['G', 'flame graph'],
+    ['C', 'copy name'],
+    ['D', 'dark or light'],
+    ['?', 'this help'],
   ];
   $('helpKeys').replaceChildren();
   for (const [key, text] of keys) {
@@ -201,7 +228,8 @@ function showHelp() {
     dd.textContent = text;
     $('helpKeys').append(dt, dd);
   }
-  $('helpDraw').textContent = `${formatCount(forward.count)} frames; last drawn in ${canvas.dataset.drawMs} ms.`;
+  $('helpDraw').textContent =
+    `${formatCount(forward.count)} frames; last drawn in ${canvas.dataset.drawMs} ms.`;
   $('help').showModal();
 }
 
@@ -221,16 +249,19 @@ canvas.addEventListener('contextmenu', (event) => {
   const isKey = event.button !== 2;
   const node = isKey ? focus : hitTest(event.offsetX, event.offsetY);
   if (node < 0) return;
-  const box = nodeBox(node);
-  const edge = canvas.getBoundingClientRect();
-  const at = isKey && box ? { clientX: edge.left + box.left, clientY: edge.top + box.top, preventDefault: () => event.preventDefault() } : event;
+  event.preventDefault();
   setFocus(node);
-  openMenu(at, nodeName(node), node);
+  const box = isKey && nodeBox(node);
+  const edge = canvas.getBoundingClientRect();
+  if (box) openMenu(edge.left + box.left, edge.top + box.top, nodeName(node), node);
+  else openMenu(event.clientX, event.clientY, nodeName(node), node);
 });
 canvas.addEventListener('wheel', (event) => {
   const sideways = event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX;
   if (event.ctrlKey || event.metaKey || event.altKey) {
-    zoomSpan(span[0] + event.offsetX / width * (span[1] - span[0]), Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.004));
+    // A notch of a wheel is 100 or more, a move on a touchpad 1 to 10.
+    const step = Math.max(-60, Math.min(60, event.deltaY));
+    zoomSpan(span[0] + event.offsetX / width * (span[1] - span[0]), Math.exp(step * 0.004));
   } else if (sideways) {
     pan(sideways / width * (span[1] - span[0]));
   } else {
@@ -246,14 +277,16 @@ $('viewGraph').addEventListener('click', () => setView('graph'));
 $('viewTable').addEventListener('click', () => setView('table'));
 $('viewTree').addEventListener('click', () => setView('tree'));
 $('reverse').addEventListener('click', () => setReverse(!graph.isReversed));
-$('icicle').addEventListener('click', () => { setIcicle(!isIcicle); saveState(true); });
+$('icicle').addEventListener('click', turnOver);
 $('reset').addEventListener('click', () => zoomTo(0));
 $('theme').addEventListener('click', toggleTheme);
 $('helpButton').addEventListener('click', showHelp);
 $('copy').addEventListener('click', () => copyText(nodeName(focus)));
 $('query').addEventListener('input', () => {
   clearTimeout(searchTimer);
-  searchTimer = setTimeout(() => changeSearch($('query').value, search.isRegex), forward.count > 50000 ? 120 : 0);
+  // While typing, big profiles wait for a pause.
+  const delay_ms = forward.count > 50000 ? 120 : 0;
+  searchTimer = setTimeout(() => changeSearch($('query').value, search.isRegex), delay_ms);
 });
 $('regex').addEventListener('click', () => changeSearch($('query').value, !search.isRegex));
 $('next').addEventListener('click', () => nextMatch(1));
@@ -280,7 +313,8 @@ document.querySelector('[role="tablist"]').addEventListener('keydown', (event) =
 function graphKey(event) {
   const up = isIcicle ? 'parent' : 'child';
   const down = isIcicle ? 'child' : 'parent';
-  const middle = () => Math.max(span[0], Math.min(span[1], graph.x[focus] + graph.total[focus] / 2));
+  const middle = () =>
+    Math.max(span[0], Math.min(span[1], graph.x[focus] + graph.total[focus] / 2));
   switch (event.key) {
     case 'ArrowUp': walk(up); break;
     case 'ArrowDown': walk(down); break;
@@ -296,21 +330,47 @@ function graphKey(event) {
   return true;
 }
 
-const openSearch = () => { $('query').focus(); $('query').select(); };
+function openSearch() {
+  $('query').focus();
+  $('query').select();
+}
+
+function turnOver() {
+  setIcicle(!isIcicle);
+  saveState(true);
+}
+
+// Letters work in both cases, but for n and N.
+function shortcutOf(key) {
+  return shortcuts[key] || (key.length === 1 ? shortcuts[key.toLowerCase()] : undefined);
+}
+
 const shortcuts = {
-  '/': openSearch, n: () => nextMatch(1), N: () => nextMatch(-1),
-  i: () => { setIcicle(!isIcicle); saveState(true); }, r: () => setReverse(!graph.isReversed),
-  t: () => setView(view === 'table' ? 'graph' : 'table'), l: () => setView(view === 'tree' ? 'graph' : 'tree'),
-  g: () => setView('graph'), c: () => copyText(nodeName(focus)), d: toggleTheme, '?': showHelp, Escape: () => zoomTo(0),
+  '/': openSearch,
+  n: () => nextMatch(1),
+  N: () => nextMatch(-1),
+  i: turnOver,
+  r: () => setReverse(!graph.isReversed),
+  t: () => setView(view === 'table' ? 'graph' : 'table'),
+  l: () => setView(view === 'tree' ? 'graph' : 'tree'),
+  g: () => setView('graph'),
+  c: () => copyText(nodeName(focus)),
+  d: toggleTheme,
+  '?': showHelp,
+  Escape: () => zoomTo(0),
 };
 
 addEventListener('keydown', (event) => {
-  if ((event.ctrlKey || event.metaKey) && event.key === 'f') { event.preventDefault(); openSearch(); return; }
+  if ((event.ctrlKey || event.metaKey) && event.key === 'f') {
+    event.preventDefault();
+    openSearch();
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || $('help').open) return;
   if (event.target.closest('input, textarea')) return;
   const onButton = event.target.closest('button');
   const row = event.target.closest('#treeBody tr');
-  const action = shortcuts[event.key] || (event.key.length === 1 && event.key !== 'N' ? shortcuts[event.key.toLowerCase()] : undefined);
+  const action = shortcutOf(event.key);
   if (action) action();
   else if (row ? !treeKey(event, row) : onButton || view !== 'graph' || !graphKey(event)) return;
   event.preventDefault();
@@ -318,8 +378,17 @@ addEventListener('keydown', (event) => {
 
 new ResizeObserver(() => { if (view === 'graph') layOut(); }).observe($('graph'));
 wantsDark.addEventListener('change', applyTheme);
-addEventListener('beforeprint', () => { isPrinting = true; applyTheme(); layOut(); draw(); });
-addEventListener('afterprint', () => { isPrinting = false; applyTheme(); layOut(); });
+addEventListener('beforeprint', () => {
+  isPrinting = true;
+  applyTheme();
+  layOut();
+  draw();
+});
+addEventListener('afterprint', () => {
+  isPrinting = false;
+  applyTheme();
+  layOut();
+});
 
 try {
   const theme = localStorage.getItem('jbpf-theme');

@@ -5,7 +5,7 @@
 
 function makeMatcher(text, isRegex) {
   if (isRegex) {
-    const expression = new RegExp(text, /[A-Z]/.test(text) ? 'u' : 'iu');
+    const expression = new RegExp(text, /[A-Z]/.test(text) ? '' : 'i');
     return (name) => expression.test(name);
   }
   // Capitals in the search make them count.
@@ -21,7 +21,8 @@ function runSearch() {
   if (search.text) {
     try {
       const matches = makeMatcher(search.text, search.isRegex);
-      search.frames = Uint8Array.from(names, (name, i) => (kindOf[i] !== KIND_HIDDEN && i !== rootFrame && matches(name) ? 1 : 0));
+      const isFrame = (i) => kindOf[i] !== KIND_HIDDEN && i !== rootFrame;
+      search.frames = Uint8Array.from(names, (name, i) => (isFrame(i) && matches(name) ? 1 : 0));
     } catch (error) {
       $('query').setAttribute('aria-invalid', 'true');
     }
@@ -29,7 +30,8 @@ function runSearch() {
   if (search.frames) {
     const { frame, count } = graph;
     search.before = new Uint32Array(count + 1);
-    for (let node = 0; node < count; node++) search.before[node + 1] = search.before[node] + search.frames[frame[node]];
+    for (let node = 0; node < count; node++)
+      search.before[node + 1] = search.before[node] + search.frames[frame[node]];
   }
   updateMatches();
   requestDraw();
@@ -64,7 +66,8 @@ function updateMatches() {
     if (search.at >= search.list.length) search.at = -1;
     text.push(`${formatPercent(matchedSamples(0), totalSamples)} of samples`);
     if (zoom !== 0) text.push(`${formatPercent(matchedSamples(zoom), graph.total[zoom])} of view`);
-    text.push(search.at >= 0 ? `${search.at + 1} of ${formatCount(search.list.length)}` : `${formatCount(search.list.length)} frames`);
+    const count = formatCount(search.list.length);
+    text.push(search.at >= 0 ? `${search.at + 1} of ${count}` : `${count} frames`);
   } else if (search.text) {
     text.push('not a regular expression');
   }
@@ -76,14 +79,16 @@ function updateMatches() {
 function nextMatch(step) {
   const { list } = search;
   if (!list.length) return;
-  search.at = search.at < 0 ? (step > 0 ? 0 : list.length - 1) : (search.at + step + list.length) % list.length;
+  if (search.at < 0) search.at = step > 0 ? 0 : list.length - 1;
+  else search.at = (search.at + step + list.length) % list.length;
   const at = search.at;
   const node = list[at];
   const box = nodeBox(node);
   if (view !== 'graph') setView('graph');
   if (!box || box.right - box.left < 3) {
     let target = node;
-    while (target !== 0 && graph.total[node] * width / graph.total[graph.parent[target]] > 40) target = graph.parent[target];
+    const widthWithin = (other) => graph.total[node] * width / graph.total[other];
+    while (target !== 0 && widthWithin(graph.parent[target]) > 40) target = graph.parent[target];
     zoomTo(target);
     search.at = search.list.indexOf(node);
   }

@@ -39,7 +39,8 @@ function methodRows() {
     if (total[frame] === 0) continue;
     if (picked.size && !picked.has(kindOf[frame])) continue;
     if (search.frames && !search.frames[frame]) continue;
-    rows.push({ frame, self: self[frame], total: total[frame], name: names[frame], kind: data.kinds[kindOf[frame]].label });
+    const kind = data.kinds[kindOf[frame]].label;
+    rows.push({ frame, self: self[frame], total: total[frame], name: names[frame], kind });
   }
   return { rows, whole: source.total[top], top };
 }
@@ -47,7 +48,8 @@ function methodRows() {
 function compareRows(a, b) {
   const { value } = COLUMNS.find((column) => column.key === sort.column);
   const order = value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0;
-  return (sort.down ? -order : order) || b.self - a.self || b.total - a.total || frameRank[a.frame] - frameRank[b.frame];
+  return (sort.down ? -order : order) || b.self - a.self || b.total - a.total ||
+    frameRank[a.frame] - frameRank[b.frame];
 }
 
 function cell(text, className, part) {
@@ -62,14 +64,17 @@ function renderTable() {
   const { rows, whole, top } = methodRows();
   rows.sort(compareRows);
   const what = top === 0 ? 'the whole profile' : names[forward.frame[top]];
-  $('tableCaption').textContent = `${formatCount(rows.length)} methods of ${what}, ${formatCount(whole)} samples` +
-    (search.frames ? ', those that match the search' : '') + (picked.size ? ', of the kinds picked in the legend' : '');
+  $('tableCaption').textContent =
+    `${formatCount(rows.length)} methods of ${what}, ${formatCount(whole)} samples` +
+    (search.frames ? ', those that match the search' : '') +
+    (picked.size ? ', of the kinds picked in the legend' : '');
   $('tableHead').replaceChildren(...COLUMNS.map((column) => {
     const th = document.createElement('th');
     const button = document.createElement('button');
     th.scope = 'col';
     if (column.isText) th.className = 'text';
-    if (column.key === sort.column) th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
+    if (column.key === sort.column)
+      th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
     button.textContent = column.label;
     button.addEventListener('click', () => {
       sort = { column: column.key, down: sort.column === column.key ? !sort.down : !column.isText };
@@ -89,16 +94,27 @@ function renderTable() {
     button.className = 'name';
     button.textContent = kindOf[row.frame] === KIND_HIDDEN ? '(hidden)' : row.name;
     button.title = 'Show in the graph';
-    button.addEventListener('click', () => { changeSearch(row.name, false); setView('graph'); nextMatch(1); canvas.focus(); });
-    button.addEventListener('contextmenu', (event) => openMenu(event, row.name));
+    button.addEventListener('click', () => {
+      changeSearch(row.name, false);
+      setView('graph');
+      nextMatch(1);
+      canvas.focus();
+    });
+    button.addEventListener('contextmenu', (event) => {
+      event.preventDefault();
+      openMenu(event.clientX, event.clientY, row.name);
+    });
     name.append(button);
     tr.append(
-      cell(formatPercent(row.self, whole), 'bar', row.self / whole), cell(formatCount(row.self)),
-      cell(formatPercent(row.total, whole), 'bar', row.total / whole), cell(formatCount(row.total)), kind, name);
+      cell(formatPercent(row.self, whole), 'bar', row.self / whole),
+      cell(formatCount(row.self)),
+      cell(formatPercent(row.total, whole), 'bar', row.total / whole),
+      cell(formatCount(row.total)), kind, name);
     return tr;
   }));
   $('moreRows').hidden = rows.length <= rowsShown;
-  $('moreRows').textContent = `Show ${formatCount(Math.min(ROWS_STEP, rows.length - rowsShown))} more of ${formatCount(rows.length)}`;
+  const more = formatCount(Math.min(ROWS_STEP, rows.length - rowsShown));
+  $('moreRows').textContent = `Show ${more} more of ${formatCount(rows.length)}`;
 }
 
 const TREE_STEP = 100;
@@ -135,25 +151,33 @@ function treeRow(node, position, size) {
   kind.className = 'muted kind';
   kind.textContent = (node === 0 ? '' : kindLabel(node));
   name.append(kind);
-  tr.append(cell(formatPercent(graph.total[node], graph.total[zoom]), 'bar', graph.total[node] / graph.total[zoom]),
-    cell(formatCount(graph.total[node])), cell(formatCount(graph.self[node])), name);
+  const total = graph.total[node];
+  tr.append(cell(formatPercent(total, graph.total[zoom]), 'bar', total / graph.total[zoom]),
+    cell(formatCount(total)), cell(formatCount(graph.self[node])), name);
   for (const td of tr.cells) td.setAttribute('role', 'gridcell');
   return tr;
 }
 
 // Rows for children[from...], at most TREE_STEP, and one that brings the rest.
 function childRows(children, from) {
-  const rows = children.slice(from, from + TREE_STEP).map((child, i) => treeRow(child, from + i + 1, children.length));
+  const rows = children.slice(from, from + TREE_STEP)
+    .map((child, i) => treeRow(child, from + i + 1, children.length));
   const rest = children.length - from - TREE_STEP;
   if (rest > 0) {
     const more = treeRow(children[from + TREE_STEP], from + TREE_STEP + 1, children.length);
     more.removeAttribute('aria-expanded');
     more.querySelector('.name').textContent = `${formatCount(rest)} more`;
-    more.more = () => { const fresh = childRows(children, from + TREE_STEP); more.replaceWith(...fresh); focusRow(fresh[0]); };
+    more.more = () => {
+      const fresh = childRows(children, from + TREE_STEP);
+      more.replaceWith(...fresh);
+      focusRow(fresh[0]);
+    };
     rows.push(more);
   }
   return rows;
 }
+
+const levelOf = (row) => Number(row.getAttribute('aria-level'));
 
 function expandRow(row) {
   if (row.more) { row.more(); return; }
@@ -164,10 +188,10 @@ function expandRow(row) {
 }
 
 function collapseRow(row) {
-  const level = Number(row.ariaLevel || row.getAttribute('aria-level'));
+  const level = levelOf(row);
   row.setAttribute('aria-expanded', 'false');
   row.querySelector('.twist').textContent = '\u25b8';
-  while (row.nextSibling && Number(row.nextSibling.getAttribute('aria-level')) > level) row.nextSibling.remove();
+  while (row.nextSibling && levelOf(row.nextSibling) > level) row.nextSibling.remove();
 }
 
 function focusRow(row) {
@@ -205,12 +229,13 @@ $('treeBody').addEventListener('click', (event) => {
 });
 $('treeBody').addEventListener('contextmenu', (event) => {
   const row = event.target.closest('tr');
-  if (row && !row.more) openMenu(event, nodeName(row.node), row.node);
+  if (!row || row.more) return;
+  event.preventDefault();
+  openMenu(event.clientX, event.clientY, nodeName(row.node), row.node);
 });
 
 function treeKey(event, row) {
   const isOpen = row.getAttribute('aria-expanded');
-  const level = Number(row.getAttribute('aria-level'));
   switch (event.key) {
     case 'ArrowDown': focusRow(row.nextSibling); break;
     case 'ArrowUp': focusRow(row.previousSibling); break;
@@ -223,7 +248,7 @@ function treeKey(event, row) {
     case 'ArrowLeft':
       if (isOpen === 'true') { collapseRow(row); break; }
       for (let at = row.previousSibling; at; at = at.previousSibling)
-        if (Number(at.getAttribute('aria-level')) < level) { focusRow(at); break; }
+        if (levelOf(at) < levelOf(row)) { focusRow(at); break; }
       break;
     case 'Enter':
       if (row.more) row.more();

@@ -17,8 +17,9 @@ for (let i = 0; i < DIGITS.length; i++) digitOf[DIGITS.charCodeAt(i)] = i;
 // One frame of our own behind those of the profile: what stands for nodes left out.
 const hiddenFrame = data.names.length;
 const names = [...data.names, 'hidden'];
-const kindOf = Uint8Array.from(data.frameKinds + DIGITS[KIND_HIDDEN], (c) => digitOf[c.charCodeAt(0)]);
-const shadeOf = Uint8Array.from(data.frameShades + DIGITS[0], (c) => digitOf[c.charCodeAt(0)]);
+const decodeDigits = (text) => Uint8Array.from(text, (c) => digitOf[c.charCodeAt(0)]);
+const kindOf = decodeDigits(data.frameKinds + DIGITS[KIND_HIDDEN]);
+const shadeOf = decodeDigits(data.frameShades + DIGITS[0]);
 const { rootFrame } = data;
 
 // Numbers of html.c: 5-bit groups, least first, 32 added to all but the last.
@@ -133,8 +134,13 @@ class Graph {
   }
 }
 
+// Nodes of one depth; `parent` counts within the level above.
+function rootLevel(total, self) {
+  return { frame: [rootFrame], parent: [0], total: [total], self: [self], hidden: [0] };
+}
+
 function decodeGraph() {
-  const levels = [{ frame: [rootFrame], parent: [0], total: [data.samples], self: [data.rootSelf], hidden: [0] }];
+  const levels = [rootLevel(data.samples, data.rootSelf)];
   const open = [0]; // index within its level of the node last seen at each depth
   const reader = makeReader(data.tree);
   let depth = 0;
@@ -186,13 +192,16 @@ function callersLevel(forward, places, cut) {
     let total = 0;
     let self = 0; // of stacks that start here
     let end = i;
-    for (; end < places.length && places[end].group === group && forward.frame[places[end].node] === frame; end++) {
+    const isSame = ({ node, group: other }) => other === group && forward.frame[node] === frame;
+    for (; end < places.length && isSame(places[end]); end++) {
       total += places[end].weight;
       if (forward.depth[places[end].node] === 1) self += places[end].weight;
     }
     if (total >= cut) {
-      for (const { node, weight } of places.slice(i, end))
-        if (forward.depth[node] > 1) next.push({ node: forward.parent[node], weight, group: level.frame.length });
+      for (const { node, weight } of places.slice(i, end)) {
+        if (forward.depth[node] > 1)
+          next.push({ node: forward.parent[node], weight, group: level.frame.length });
+      }
       add(frame, group, total, self, 0);
     } else {
       hidden.cnt++;
@@ -213,9 +222,10 @@ function reverseGraph(forward) {
   let places = leafPlaces(forward);
   const work = places.reduce((sum, { node }) => sum + forward.depth[node], 0);
   const cut = work > 1500000 ? forward.total[0] / 10000 : 0;
-  const levels = [{ frame: [rootFrame], parent: [0], total: [forward.total[0]], self: [forward.self[0]], hidden: [0] }];
+  const levels = [rootLevel(forward.total[0], forward.self[0])];
+  const rank = ({ node }) => frameRank[forward.frame[node]];
   while (places.length) {
-    places.sort((a, b) => a.group - b.group || frameRank[forward.frame[a.node]] - frameRank[forward.frame[b.node]]);
+    places.sort((a, b) => a.group - b.group || rank(a) - rank(b));
     const { level, next } = callersLevel(forward, places, cut);
     levels.push(level);
     places = next;
@@ -234,7 +244,8 @@ function frameHash(frame) {
   let hash = hashes.get(frame);
   if (hash !== undefined) return hash;
   hash = 2166136261 ^ kindOf[frame];
-  for (let i = 0; i < names[frame].length; i++) hash = Math.imul(hash ^ names[frame].charCodeAt(i), 16777619);
+  for (let i = 0; i < names[frame].length; i++)
+    hash = Math.imul(hash ^ names[frame].charCodeAt(i), 16777619);
   hash = (hash >>> 0).toString(36);
   hashes.set(frame, hash);
   return hash;

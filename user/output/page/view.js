@@ -69,7 +69,10 @@ function applyTheme() {
   const background = isDark ? '131316' : 'fbfbfc';
   palette = data.kinds.map((kind) => {
     const hexes = (isDark ? kind.dark : kind.light).match(/.{6}/g);
-    return { full: hexes.map((hex) => '#' + hex), dim: hexes.map((hex) => mix(hex, background, 0.72)) };
+    return {
+      full: hexes.map((hex) => '#' + hex),
+      dim: hexes.map((hex) => mix(hex, background, 0.65)),
+    };
   });
   const pick = (light, dark) => (isDark ? dark : light);
   ink = {
@@ -77,6 +80,7 @@ function applyTheme() {
     match: pick('#a21caf', '#f0abfc'),
     matchText: pick('#ffffff', '#1c1c1f'),
     tiny: pick('#c9c9d1', '#3f3f47'),
+    tinyDim: pick('#ececf0', '#222227'),
     outline: pick('#1c1c1f', '#ffffff'),
     font: '12px ' + getComputedStyle(document.body).fontFamily,
   };
@@ -145,7 +149,10 @@ function rowAt(y) {
 // Widths by character: exact enough without kerning, and far cheaper than measureText() per label.
 function charWidth(code) {
   let known = charWidths[code];
-  if (known === undefined) known = charWidths[code] = context.measureText(String.fromCharCode(code)).width;
+  if (known === undefined) {
+    known = context.measureText(String.fromCharCode(code)).width;
+    charWidths[code] = known;
+  }
   return known;
 }
 
@@ -189,14 +196,15 @@ function drawText(node, left, room, y, color) {
 function drawFrame(node, left, right, y, isAncestor) {
   const frame = graph.frame[node];
   const kind = kindOf[frame];
-  const isMatch = search.frames !== null && search.frames[frame] === 1;
+  const isMatch = !isAncestor && search.frames !== null && search.frames[frame] === 1;
   const isDim = isAncestor || (picked.size > 0 && !picked.has(kind));
   const wide = right - left;
-  context.fillStyle = isMatch && !isAncestor ? ink.match : palette[kind][isDim ? 'dim' : 'full'][shadeOf[frame]];
+  const { full, dim } = palette[kind];
+  context.fillStyle = isMatch ? ink.match : (isDim ? dim : full)[shadeOf[frame]];
   context.fillRect(left, y, wide > 2.5 ? wide - 1 : wide, ROW - 1);
   const textLeft = Math.max(left, 0) + 5;
   const room = Math.min(right, width) - textLeft - 4;
-  if (room >= TEXT_MIN_PX) drawText(node, textLeft, room, y, isMatch && !isAncestor ? ink.matchText : ink.text);
+  if (room >= TEXT_MIN_PX) drawText(node, textLeft, room, y, isMatch ? ink.matchText : ink.text);
 }
 
 function drawRow(depth, scale) {
@@ -205,11 +213,12 @@ function drawRow(depth, scale) {
   let bar = null; // run of frames too narrow to tell apart
   const flush = () => {
     if (!bar) return;
-    context.fillStyle = bar.isMatch ? ink.match : ink.tiny;
+    context.fillStyle = bar.isMatch ? ink.match : picked.size ? ink.tinyDim : ink.tiny;
     context.fillRect(bar.left, y, Math.max(bar.right - bar.left, MIN_PX), ROW - 1);
     bar = null;
   };
-  for (let node = graph.firstEndingAfter(start, end, span[0]); node < end && graph.x[node] < span[1];) {
+  let node = graph.firstEndingAfter(start, end, span[0]);
+  while (node < end && graph.x[node] < span[1]) {
     const left = (graph.x[node] - span[0]) * scale;
     const right = left + graph.total[node] * scale;
     if (right - left >= MIN_PX) {
@@ -219,7 +228,7 @@ function drawRow(depth, scale) {
       continue;
     }
     // Jump half a pixel on; only the last frame that starts within it can be wider than that.
-    let next = Math.max(node + 1, graph.firstStartingAt(node + 1, end, graph.x[node] + MIN_PX / scale));
+    let next = graph.firstStartingAt(node + 1, end, graph.x[node] + MIN_PX / scale);
     if (next - 1 > node && graph.total[next - 1] * scale >= MIN_PX) next--;
     const last = (graph.x[next - 1] + graph.total[next - 1] - span[0]) * scale;
     const isMatch = search.before !== null && search.before[next] > search.before[node];
@@ -237,21 +246,24 @@ function drawOutline(node, isFocus) {
   if (!place) return;
   context.strokeStyle = ink.outline;
   context.lineWidth = isFocus ? 2 : 1;
-  const inset = context.lineWidth / 2;
-  context.strokeRect(place.left + inset, place.top + inset, Math.max(place.right - place.left - 1 - 2 * inset, 1), ROW - 1 - 2 * inset);
+  const line = context.lineWidth;
+  const wide = Math.max(place.right - place.left - 1 - line, 1);
+  context.strokeRect(place.left + line / 2, place.top + line / 2, wide, ROW - 1 - line);
 }
 
 // Where a node is drawn, or null when the view does not hold it.
 function nodeBox(node) {
   const depth = graph.depth[node];
   const top = rowTop(depth);
-  if (depth < ancestors.length) return ancestors[depth] === node ? { left: 0, right: width, top } : null;
+  if (depth < ancestors.length)
+    return ancestors[depth] === node ? { left: 0, right: width, top } : null;
   const range = ranges[depth - ancestors.length];
   if (!range || node < range[0] || node >= range[1]) return null;
   const scale = width / (span[1] - span[0]);
   const left = (graph.x[node] - span[0]) * scale;
   const right = left + graph.total[node] * scale;
-  return right < 0 || left > width ? null : { left: Math.max(left, 0), right: Math.min(right, width), top };
+  if (right < 0 || left > width) return null;
+  return { left: Math.max(left, 0), right: Math.min(right, width), top };
 }
 
 function draw() {
@@ -288,13 +300,15 @@ function hitTest(x, y) {
 // ---- what the page says about a frame -------------------------------------------------------
 
 function factsOf(node) {
+  const self = graph.self[node];
   const facts = [
     ['Kind', node === 0 ? 'whole profile' : kindLabel(node)],
     ['Samples', formatCount(graph.total[node])],
     ['Of all', formatPercent(graph.total[node], totalSamples)],
   ];
   if (zoom !== 0) facts.push(['Of view', formatPercent(graph.total[node], graph.total[zoom])]);
-  if (!graph.isReversed) facts.push(['Self', `${formatCount(graph.self[node])} (${formatPercent(graph.self[node], totalSamples)})`]);
+  if (!graph.isReversed)
+    facts.push(['Self', `${formatCount(self)} (${formatPercent(self, totalSamples)})`]);
   if (data.hz) facts.push(['CPU time', formatSeconds(graph.total[node])]);
   return facts;
 }
@@ -320,8 +334,9 @@ function showTip(node, x, y) {
   tip.replaceChildren(name, list);
   tip.hidden = false;
   const box = tip.getBoundingClientRect();
+  const fitsBelow = y + 18 + box.height <= innerHeight;
   tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + 'px';
-  tip.style.top = (y + 18 + box.height > innerHeight ? Math.max(4, y - box.height - 12) : y + 18) + 'px';
+  tip.style.top = (fitsBelow ? y + 18 : Math.max(4, y - box.height - 12)) + 'px';
 }
 
 function describe(node) {
@@ -330,7 +345,10 @@ function describe(node) {
   name.textContent = nodeName(node);
   const facts = document.createElement('span');
   facts.className = 'muted';
-  facts.textContent = ' \u2014 ' + factsOf(node).map(([key, value]) => (key === 'Kind' ? value : `${key.replace(/^[A-Z](?=[a-z])/, (c) => c.toLowerCase())} ${value}`)).join(', ');
+  // As a sentence: "Java inlined, samples 12, of all 1.00 %", but "CPU time".
+  const lower = (key) => key.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+  facts.textContent = ' \u2014 ' + factsOf(node)
+    .map(([key, value]) => (key === 'Kind' ? value : `${lower(key)} ${value}`)).join(', ');
   $('detailsText').replaceChildren(name, facts);
 }
 
@@ -368,7 +386,10 @@ function zoomSpan(center, factor) {
   const from = graph.x[zoom];
   const whole = graph.total[zoom];
   const size = Math.min(whole, Math.max((span[1] - span[0]) * factor, Math.min(1, whole)));
-  if (size >= whole && factor > 1 && zoom !== 0 && span[1] - span[0] >= whole) { zoomTo(graph.parent[zoom]); return; }
+  if (factor > 1 && zoom !== 0 && span[1] - span[0] >= whole) {
+    zoomTo(graph.parent[zoom]);
+    return;
+  }
   const part = (center - span[0]) / (span[1] - span[0]);
   const start = Math.max(from, Math.min(center - part * size, from + whole - size));
   setZoom(zoom, [start, start + size]);
@@ -398,7 +419,8 @@ function walk(direction) {
     if (focus !== 0) setFocus(graph.parent[focus]);
   } else if (direction === 'child') {
     // Along the zoomed path while above it.
-    const child = depth + 1 < ancestors.length ? ancestors[depth + 1] : depth + 1 === ancestors.length ? zoom : heaviestChild(focus);
+    const path = [...ancestors, zoom];
+    const child = depth + 1 < path.length ? path[depth + 1] : heaviestChild(focus);
     if (child >= 0) setFocus(child);
   } else {
     const range = ranges[depth - ancestors.length];
