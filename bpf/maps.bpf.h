@@ -76,11 +76,15 @@ struct {
 	__type(value, struct counters);
 } counters SEC(".maps");
 
+/*
+ * By sizes, not types: user space makes its maps without BTF, and 5.15 to 6.1 take only maps into
+ * `counts` whose BTF says the same as this one's, down to the error for "no timer in it".
+ */
 struct counts_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct jbpf_key);
-	__type(value, struct jbpf_value);
+	__uint(key_size, sizeof(struct jbpf_key));
+	__uint(value_size, sizeof(struct jbpf_value));
 };
 
 /*

@@ -52,6 +52,7 @@ struct probe {
 	struct jbpf_value *values;
 	struct probe_count *counts;
 
+	int follow_err;	       /* of the last look for new CPUs */
 	uint64_t swap_boot_ns; /* when the present window began */
 	uint64_t previous[JBPF_CNT_MAX];
 	uint64_t stack_records;	 /* this window */
@@ -331,14 +332,17 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 	choose_oncpu(probe, options);
 	libbpf_log[0] = '\0'; /* asking for helpers complains, too */
 	err = jbpf_bpf__load(probe->skel);
-	if (!err)
-		err = create_count_maps(probe);
-	if (!err)
-		err = open_rings(probe);
 	if (err) {
 		failure->log = libbpf_log[0] ? libbpf_log : NULL;
 		return err;
 	}
+
+	failure->step = PROBE_STEP_MAPS;
+	err = create_count_maps(probe);
+	if (!err)
+		err = open_rings(probe);
+	if (err)
+		return err;
 
 	failure->step = PROBE_STEP_FILTER;
 	err = set_filters(probe, options, &failure->subject);
@@ -484,6 +488,7 @@ static void forget_stacks(struct probe *probe)
 		(void)bpf_map_delete_elem(seen_fd, &hashes[i]);
 }
 
+/* A CPU that cannot be opened (privileges were dropped) is told of once, and tried every window. */
 static void follow_cpus(struct probe *probe)
 {
 	__cleanup_free uint32_t *cpus = NULL;
@@ -493,8 +498,9 @@ static void follow_cpus(struct probe *probe)
 
 	if (!err)
 		err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
-	if (err)
+	if (err && err != probe->follow_err)
 		pr_warn("probe: CPU %u: %s, it is not sampled\n", cpu, errstr(err));
+	probe->follow_err = err;
 }
 
 /* Makes programs write to the other map. When it returns, none of them holds the old one. */
@@ -510,11 +516,32 @@ static int swap_counts(struct probe *probe)
 	return err;
 }
 
+/*
+ * Moves the idle map into probe->counts, sorted. What cannot be read now stays in the map and comes
+ * with a later window.
+ */
+static uint32_t take_counts(struct probe *probe)
+{
+	uint32_t cnt = 0;
+	int err = count_map_drain(probe->count_fds[!probe->active], probe->keys, probe->values,
+				  probe->count_entries, &cnt);
+
+	if (err)
+		pr_warn("probe: counts: %s, some come with a later window\n", errstr(err));
+	for (uint32_t i = 0; i < cnt; i++) {
+		probe->counts[i].key = probe->keys[i];
+		probe->counts[i].value = probe->values[i];
+		(void)stack_table__use(probe->stacks, probe->keys[i].user_hash);
+		(void)stack_table__use(probe->stacks, probe->keys[i].kernel_hash);
+	}
+	qsort(probe->counts, cnt, sizeof(*probe->counts), count_compare);
+	return cnt;
+}
+
 int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out)
 {
 	uint64_t start_ns = probe->swap_boot_ns;
 	uint64_t end_ns = clock_boot_ns();
-	uint32_t cnt = 0;
 	int err = swap_counts(probe);
 
 	if (err)
@@ -523,34 +550,24 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	/* After the swap: every stack that the idle map names was sent by now. */
 	err = probe__consume(probe, notice, ctx);
 	if (err)
-		return err;
-	err = count_map_drain(probe->count_fds[!probe->active], probe->keys, probe->values,
-			      probe->count_entries, &cnt);
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < cnt; i++) {
-		probe->counts[i].key = probe->keys[i];
-		probe->counts[i].value = probe->values[i];
-		(void)stack_table__use(probe->stacks, probe->keys[i].user_hash);
-		(void)stack_table__use(probe->stacks, probe->keys[i].kernel_hash);
-	}
-	qsort(probe->counts, cnt, sizeof(*probe->counts), count_compare);
-	forget_stacks(probe);
-	follow_cpus(probe);
-
+		pr_warn("probe: ring buffers: %s\n", errstr(err));
 	*out = (struct probe_batch){
 		.counts = probe->counts,
-		.count_cnt = cnt,
+		.count_cnt = take_counts(probe),
 		.start_boot_ns = start_ns,
 		.end_boot_ns = end_ns,
 		.stack_records = probe->stack_records,
 		.stack_bytes = stack_table__bytes(probe->stacks),
 	};
 	err = read_counters(probe, out->counters);
+	if (err)
+		pr_warn("probe: counters: %s, they come with a later window\n", errstr(err));
 	out->counters[JBPF_CNT_STACK_BUFFER_FULL] += probe->refused_stacks;
 	probe->stack_records = 0;
 	probe->refused_stacks = 0;
-	return err;
+	forget_stacks(probe);
+	follow_cpus(probe);
+	return 0;
 }
 
 int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)

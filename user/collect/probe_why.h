@@ -13,6 +13,7 @@
 enum probe_step {
 	PROBE_STEP_OPEN = 0, /* skeleton, knobs, memory */
 	PROBE_STEP_LOAD,     /* maps and programs into the kernel */
+	PROBE_STEP_MAPS,     /* count maps and ring buffers */
 	PROBE_STEP_FILTER,   /* cgroup and pid filters */
 	PROBE_STEP_ATTACH,   /* raw tracepoints */
 	PROBE_STEP_EVENT,    /* perf_event_open */
