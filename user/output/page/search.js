@@ -85,7 +85,7 @@ function nextMatch(step) {
   const node = list[at];
   const box = nodeBox(node);
   if (view !== 'graph') setView('graph');
-  if (!box || box.right - box.left < 3) {
+  if (!box || box.right - box.left < 8) {
     let target = node;
     const widthWithin = (other) => graph.total[node] * width / graph.total[other];
     while (target !== 0 && widthWithin(graph.parent[target]) > 40) target = graph.parent[target];
