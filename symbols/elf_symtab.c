@@ -16,6 +16,7 @@
 
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
+#include "user/util/strtab.h"
 
 #define ELF_SYMTAB_STEP_SYMBOLS 4096u
 #define ELF_SYMTAB_MAX_STRINGS \
@@ -62,6 +63,7 @@ struct elf_symtab_builder {
 	size_t cap;
 	char *strings[ELF_SYMTAB_MAX_STRINGS];
 	size_t string_cnt;
+	struct strtab *copies; /* names given one by one; NULL = none */
 };
 
 void elf_symtab__free(struct elf_symtab *tab)
@@ -82,6 +84,7 @@ void elf_symtab_builder__free(struct elf_symtab_builder *builder)
 	free(builder->items);
 	for (size_t i = 0; i < builder->string_cnt; i++)
 		free(builder->strings[i]);
+	strtab__free(builder->copies);
 	free(builder);
 }
 
@@ -336,6 +339,35 @@ int elf_symtab_builder__add(struct elf_symtab_builder *builder, const struct elf
 			return err;
 	}
 	return 0;
+}
+
+int elf_symtab_builder__add_symbol(struct elf_symtab_builder *builder, uint64_t address,
+				   uint64_t size, const char *name)
+{
+	uint64_t limit = elf_code_limit(builder->tab, address);
+	uint64_t start = address - builder->tab->base;
+	struct elf_candidate candidate;
+	uint32_t id;
+	int err;
+
+	if (limit > builder->span)
+		limit = builder->span;
+	if (limit == 0 || start >= limit)
+		return 0;
+	if (!builder->copies)
+		builder->copies = strtab__new();
+	if (!builder->copies)
+		return -ENOMEM;
+	err = strtab__intern(builder->copies, name, strlen(name), &id);
+	if (err)
+		return err;
+	candidate = (struct elf_candidate){
+		.start = (uint32_t)start,
+		.end = (uint32_t)(size < limit - start ? start + size : limit),
+		.limit = (uint32_t)limit,
+		.name = strtab__get(builder->copies, id, NULL),
+	};
+	return elf_add_candidate(builder, &candidate);
 }
 
 /* By address; of one address the best first, the longer of equals. */

@@ -36,6 +36,9 @@ void elf_symtab_builder__free(struct elf_symtab_builder *builder); /* NULL is fi
  * symbols, not an error. 0, -ENOMEM, or an error of reading.
  */
 int elf_symtab_builder__add(struct elf_symtab_builder *builder, const struct elf_file *file);
+/* Adds one range of code under a name, which is copied. 0 or -ENOMEM. */
+int elf_symtab_builder__add_symbol(struct elf_symtab_builder *builder, uint64_t address,
+				   uint64_t size, const char *name);
 /* Makes the table; the builder is spent, but still to be freed. 0 or -ENOMEM. */
 int elf_symtab_builder__finish(struct elf_symtab_builder *builder, struct elf_symtab **out);
 

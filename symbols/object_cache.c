@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "symbols/build_id.h"
+#include "symbols/elf_plt.h"
 #include "symbols/procmaps.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
@@ -262,6 +263,8 @@ static int object_read_symbols(const struct elf_file *file, const char *path,
 	err = elf_symtab_builder__start(file, &builder);
 	if (!err)
 		err = elf_symtab_builder__add(builder, file);
+	if (!err)
+		err = elf_plt_add(file, builder);
 	if (!err)
 		err = debug_file_add(file, path, &id, roots, builder);
 	if (!err)

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Shared tables, their eviction and return; the caches of addresses and of names. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "symbols/addr_cache.h"
+#include "symbols/names.h"
+#include "symbols/object_cache.h"
+#include "tests/unit/fake_proc.h"
+#include "tests/unit/tiny_elf.h"
+#include "user/util/log.h"
+
+static struct fake_proc tree;
+
+static int tree_make(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_ERR);
+	return fake_proc_make(&tree);
+}
+
+static int tree_remove(void **state)
+{
+	(void)state;
+	return fake_proc_remove(&tree);
+}
+
+/* The object of a file with one function, loaded. */
+static struct object *put_object(struct object_cache *cache, const char *path, const char *function)
+{
+	struct debug_file_roots nowhere = { .container_fd = -1, .host_fd = -1 };
+	struct tiny_symbol symbol = { .name = function, .size = 16 };
+	struct tiny_elf elf = { .symbols = &symbol, .symbol_cnt = 1 };
+	static uint8_t bytes[TINY_ELF_MAX];
+	struct object *object;
+	struct stat st;
+	int fd;
+
+	if (function)
+		fake_proc_put(&tree, path, bytes, tiny_elf_write(&elf, bytes));
+	fd = openat(tree.fd, path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	object = object_cache__get(cache, &st);
+	assert_non_null(object);
+	if (object_needs_load(object))
+		assert_int_equal(object_cache__load(cache, object, fd, path, &nowhere), 0);
+	close(fd);
+	return object;
+}
+
+static void check(struct object_cache *cache, struct object *object, const char *name, int err)
+{
+	struct elf_symbol symbol = { .name = NULL };
+
+	assert_int_equal(object_cache__lookup(cache, object, TINY_TEXT_OFFSET, &symbol), err);
+	if (name)
+		assert_string_equal(symbol.name, name);
+}
+
+static void object_of_one_file_is_one_object(void **state)
+{
+	struct object_cache *cache = object_cache__new(0);
+	struct object *a = put_object(cache, "a", "f");
+	struct object *again = put_object(cache, "a", NULL);
+
+	(void)state;
+	assert_ptr_equal(a, again);
+	check(cache, a, "f", 0);
+	object_cache__put(cache, a);
+	object_cache__put(cache, again);
+	object_cache__put(cache, NULL);
+	/* Unused ones are kept: the next process of this program costs nothing. */
+	assert_ptr_equal(put_object(cache, "a", NULL), a);
+	assert_false(object_needs_load(a));
+	object_cache__free(cache);
+}
+
+static void object_of_a_rewritten_file_is_another_object(void **state)
+{
+	struct object_cache *cache = object_cache__new(0);
+	struct object *before = put_object(cache, "a", "f");
+	struct object *after = put_object(cache, "a", "g");
+
+	(void)state;
+	assert_ptr_not_equal(before, after);
+	check(cache, before, "f", 0);
+	check(cache, after, "g", 0);
+	object_cache__free(cache);
+}
+
+static void object_tables_of_equal_content_are_kept_once(void **state)
+{
+	struct object_cache *cache = object_cache__new(0);
+	struct object *a = put_object(cache, "a", "same");
+	size_t one = object_cache__bytes(cache);
+	struct object *b = put_object(cache, "b", "same");
+	size_t two = object_cache__bytes(cache);
+	size_t three;
+
+	(void)state;
+	put_object(cache, "c", "other");
+	three = object_cache__bytes(cache);
+	assert_ptr_not_equal(a, b);
+	assert_true(three - two > two - one);
+	check(cache, a, "same", 0);
+	check(cache, b, "same", 0);
+	object_cache__free(cache);
+}
+
+static void object_tables_used_longest_ago_are_dropped_and_come_back(void **state)
+{
+	struct object_cache *cache = object_cache__new(1);
+	struct object *a = put_object(cache, "a", "f");
+	struct object *also_a, *b;
+
+	(void)state;
+	/* Larger than the cap all by itself, but wanted right now. */
+	check(cache, a, "f", 0);
+	also_a = put_object(cache, "copy", "f");
+	check(cache, a, "f", 0);
+	b = put_object(cache, "b", "g");
+	check(cache, b, "g", 0);
+	check(cache, a, NULL, -EAGAIN);
+	check(cache, also_a, NULL, -EAGAIN);
+	assert_true(object_is_elf(a));
+	assert_true(object_needs_load(a));
+	object_cache__put(cache, put_object(cache, "a", NULL));
+	check(cache, a, "f", 0);
+	check(cache, b, NULL, -EAGAIN);
+	object_cache__free(cache);
+}
+
+static void object_that_is_no_elf_file_is_asked_once(void **state)
+{
+	struct object_cache *cache = object_cache__new(0);
+	struct object *object;
+
+	(void)state;
+	fake_proc_text(&tree, "script", "#!/bin/sh\n");
+	object = put_object(cache, "script", NULL);
+	assert_false(object_is_elf(object));
+	assert_false(object_needs_load(object));
+	check(cache, object, NULL, -ENOENT);
+	object_cache__free(cache);
+	object_cache__free(NULL);
+}
+
+static void object_cache_forgets_unused_files_past_its_cap(void **state)
+{
+	struct object_cache *cache = object_cache__new(0);
+	struct stat st = { .st_size = 1 };
+	struct object *used;
+	size_t bytes;
+
+	(void)state;
+	st.st_ino = 1;
+	used = object_cache__get(cache, &st);
+	for (ino_t i = 2; i < OBJECT_CACHE_MAX_OBJECTS + 1; i++) {
+		st.st_ino = i;
+		object_cache__put(cache, object_cache__get(cache, &st));
+	}
+	bytes = object_cache__bytes(cache);
+	for (ino_t i = 10000; i < 10100; i++) {
+		st.st_ino = i;
+		object_cache__put(cache, object_cache__get(cache, &st));
+	}
+	assert_int_equal(object_cache__bytes(cache), bytes);
+	st.st_ino = 1;
+	assert_ptr_equal(object_cache__get(cache, &st), used);
+	object_cache__free(cache);
+}
+
+static void addr_cache_finds_what_was_put(void **state)
+{
+	struct addr_cache cache = { 0 };
+
+	(void)state;
+	assert_null(addr_cache_find(&cache, 0));
+	for (uint32_t i = 0; i < 10000; i++)
+		addr_cache_put(&cache, i * 16ull,
+			       (struct answer){ .kind = ANSWER_KIND_FIXED, .name = i });
+	for (uint32_t i = 0; i < 10000; i++) {
+		const struct answer *answer = addr_cache_find(&cache, i * 16ull);
+
+		assert_non_null(answer);
+		assert_int_equal(answer->name, i);
+		assert_null(addr_cache_find(&cache, i * 16ull + 1));
+	}
+	addr_cache_put(&cache, 16, (struct answer){ .kind = ANSWER_KIND_JIT, .name = 7 });
+	assert_int_equal(addr_cache_find(&cache, 16)->name, 7);
+	addr_cache_clear(&cache);
+	assert_null(addr_cache_find(&cache, 16));
+	addr_cache_release(&cache);
+}
+
+static void addr_cache_starts_anew_at_its_cap(void **state)
+{
+	struct addr_cache cache = { 0 };
+	size_t most = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3 * ADDR_CACHE_MAX_ENTRIES; i++) {
+		addr_cache_put(&cache, i * 8, (struct answer){ .kind = ANSWER_KIND_FIXED });
+		most = addr_cache_bytes(&cache) > most ? addr_cache_bytes(&cache) : most;
+		assert_non_null(addr_cache_find(&cache, i * 8));
+	}
+	assert_int_equal(most, 65536 * 16);
+	addr_cache_release(&cache);
+}
+
+static void names_past_the_cap_are_not_kept(void **state)
+{
+	static char text[65536];
+	struct names *names;
+	uint32_t first, id = 0;
+
+	(void)state;
+	assert_int_equal(names__new(false, &names), 0);
+	assert_int_equal(names__native(names, "_Z3foov", 7, &first), 0);
+	assert_string_equal(names__text(names, first), "foo");
+	assert_false(names__is_large(names));
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < NAMES_MAX_BYTES / sizeof(text) + 10; i++) {
+		memcpy(text, &i, sizeof(i));
+		assert_int_equal(names__plain(names, text, sizeof(text), &id), 0);
+	}
+	assert_true(names__is_large(names));
+	assert_string_equal(names__text(names, id), "[too many names]");
+	assert_true(names__bytes(names) < NAMES_MAX_BYTES + (1u << 20));
+	/* What is known stays known; what is new has no name. */
+	assert_int_equal(names__native(names, "_Z3foov", 7, &id), 0);
+	assert_int_equal(id, first);
+	assert_int_equal(names__native(names, "_Z3barv", 7, &id), 0);
+	assert_string_equal(names__text(names, id), "[too many names]");
+	assert_int_equal(names__reset(names), 0);
+	assert_false(names__is_large(names));
+	assert_int_equal(names__native(names, "_Z3barv", 7, &id), 0);
+	assert_string_equal(names__text(names, id), "bar");
+	assert_int_equal(names__native(names, "_Z3foov", 7, &id), 0);
+	assert_string_equal(names__text(names, id), "foo");
+	names__free(names);
+	names__free(NULL);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
+	const struct CMUnitTest tests[] = {
+		TEST(object_of_one_file_is_one_object),
+		TEST(object_of_a_rewritten_file_is_another_object),
+		TEST(object_tables_of_equal_content_are_kept_once),
+		TEST(object_tables_used_longest_ago_are_dropped_and_come_back),
+		TEST(object_that_is_no_elf_file_is_asked_once),
+		TEST(object_cache_forgets_unused_files_past_its_cap),
+		cmocka_unit_test(addr_cache_finds_what_was_put),
+		cmocka_unit_test(addr_cache_starts_anew_at_its_cap),
+		TEST(names_past_the_cap_are_not_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
