@@ -109,7 +109,7 @@ static void svg_names_what_it_shows(void **state)
 	draw(output_svg, profile_of("java;a.b.Cart.add_[j] 30\njava;write_[k] 70\n"), &out);
 	assert_non_null(strstr(out.data, ">java in &lt;shop&gt; &amp; &quot;co&quot;</text>"));
 	assert_non_null(strstr(out.data, "100 samples, 1.00 CPU seconds at 100 Hz"));
-	assert_non_null(strstr(out.data, "<title>a.b.Cart.add\nJava compiled (C2)\n30 samples, "
+	assert_non_null(strstr(out.data, "<title>a.b.Cart.add\nJava compiled\n30 samples, "
 					 "30.00 %</title>"));
 	assert_non_null(strstr(out.data, ">kernel</text>"));
 	assert_null(strstr(out.data, ">Java interpreted</text>"));

@@ -27,7 +27,7 @@ static const struct color_kind color_kinds[TREE_KIND_CNT] = {
 	},
 	[TREE_KIND_JIT] = {
 		.key = "jit",
-		.label = "Java compiled (C2)",
+		.label = "Java compiled",
 		.light = "93c76b98cd709ed376a4d97c80cb7a86d17f8cd78591dd8a"
 			 "6cce8972d38f78d9947edf9a57cf995ed59e64dba46ae1aa",
 		.dark = "2f4a16334f1b3753203b5824234c202851242c5529305a2d"

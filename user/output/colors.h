@@ -19,7 +19,7 @@
 
 struct color_kind {
 	const char *key;   /* for machines: "jit" */
-	const char *label; /* for people: "Java compiled (C2)" */
+	const char *label; /* for people: "Java compiled" */
 	const char *light; /* COLOR_SHADES colours as "rrggbb", one after the other */
 	const char *dark;
 };
