@@ -264,6 +264,82 @@ static void stale_records_never_count_twice(void **state)
 	layout_release(&second, &foreign);
 }
 
+/* A commit record as the file's own writer would make it. */
+static void append_commit(const struct layout *layout, uint64_t sequence, const void *data,
+			  size_t data_len, uint64_t text_len, struct strbuf *out)
+{
+	struct format_commit commit = {
+		.sequence = sequence,
+		.data_len = (uint32_t)data_len,
+		.data_crc = crc32c(data, data_len),
+		.text_len = text_len,
+		.window = number_to_window(WINDOW_CNT - 1),
+	};
+
+	memcpy(commit.segment_id, layout->bytes.data + 32, FORMAT_ID_BYTES);
+	assert_int_equal(format_encode_commit(&commit, out), 0);
+}
+
+static int count_visit(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct got *got = ctx;
+
+	(void)text;
+	assert_int_equal(window->pid, 1000 + WINDOW_CNT - 1);
+	assert_int_equal(len, 0);
+	got->cnt++;
+	return 0;
+}
+
+static void data_in_front_of_a_record_without_data_is_told(void **state)
+{
+	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
+	struct got got = { 0 };
+	const struct store_visitor visitor = {
+		.ctx = &got,
+		.window = count_visit,
+		.damage = got_damage,
+	};
+	struct store_reader *reader;
+	struct test_store store;
+	struct layout layout;
+
+	(void)state;
+	layout_make(&store, &layout);
+	assert_int_equal(strbuf_append(&bytes, layout.bytes.data, layout.record[0]), 0);
+	append_commit(&layout, 1, "", 0, 0, &bytes);
+	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	assert_int_equal(store_reader__open(store.dir, &reader), 0);
+	assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
+	store_reader__free(reader);
+	assert_int_equal(got.cnt, 1);
+	assert_one_damage(&got, layout.header_end, layout.record[0] - layout.header_end,
+			  "record without its data frame");
+	layout_release(&store, &layout);
+}
+
+static void record_that_claims_data_of_another_is_refused(void **state)
+{
+	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT, text = STRBUF_INIT;
+	struct test_store store;
+	struct layout layout;
+	struct got got;
+	size_t last;
+
+	(void)state;
+	layout_make(&store, &layout);
+	last = layout.data[WINDOW_CNT - 1];
+	number_to_text(WINDOW_CNT - 1, &text);
+	assert_int_equal(strbuf_append(&bytes, layout.bytes.data, layout.bytes.len), 0);
+	/* Everything about it is right, but window 3 would count twice. */
+	append_commit(&layout, WINDOW_CNT + 1, layout.bytes.data + last, layout.bytes.len - last,
+		      text.len, &bytes);
+	visit_bytes(&store, bytes.data, bytes.len, &got);
+	assert_got_range(&got, 0, WINDOW_CNT);
+	assert_int_equal(got.damage_cnt, 1);
+	layout_release(&store, &layout);
+}
+
 static void foreign_skippable_frames_are_passed_over(void **state)
 {
 	static const char foreign[] = "\x5e\x2a\x4d\x18\x05\0\0\0hello";
@@ -577,6 +653,8 @@ int main(void)
 		cmocka_unit_test(lost_block_hides_only_what_was_in_it),
 		cmocka_unit_test(missing_records_are_noticed),
 		cmocka_unit_test(stale_records_never_count_twice),
+		cmocka_unit_test(data_in_front_of_a_record_without_data_is_told),
+		cmocka_unit_test(record_that_claims_data_of_another_is_refused),
 		cmocka_unit_test(foreign_skippable_frames_are_passed_over),
 		cmocka_unit_test(file_without_header_is_read),
 		cmocka_unit_test(what_a_newer_version_wrote_is_refused_or_skipped),
