@@ -9,6 +9,7 @@
 
 #include "symbols/build_id.h"
 #include "symbols/elf_plt.h"
+#include "symbols/libc_thread.h"
 #include "symbols/procmaps.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
@@ -265,6 +266,8 @@ static int object_read_symbols(const struct elf_file *file, const char *path,
 		err = elf_symtab_builder__add(builder, file);
 	if (!err)
 		err = elf_plt_add(file, builder);
+	if (!err)
+		err = libc_thread_add(file, path, builder);
 	if (!err)
 		err = debug_file_add(file, path, &id, roots, builder);
 	if (!err)

@@ -76,6 +76,14 @@ void symbols_process__free(struct symbols_process *process)
 	free(process);
 }
 
+/* Our own root is the host's too, unless jbpf itself runs in a container. */
+static int process_open_host_root(int proc_fd)
+{
+	int fd = container_root_open(proc_fd, 1);
+
+	return fd >= 0 ? fd : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 /* Reads the symbols of an object, from the file that `path_fd` stands for. */
 static int process_load_object(struct symbols_process *process, struct object *object, int path_fd,
 			       const char *path)
@@ -95,7 +103,7 @@ static int process_load_object(struct symbols_process *process, struct object *o
 		return fd;
 
 	__cleanup_fd int container_fd = container_root_open(proc_fd, process->id.pid);
-	__cleanup_fd int host_fd = container_root_open(proc_fd, 1);
+	__cleanup_fd int host_fd = process_open_host_root(proc_fd);
 	struct debug_file_roots roots = { .container_fd = container_fd, .host_fd = host_fd };
 
 	err = object_cache__load(symbolizer->objects, object, fd, path, &roots);
