@@ -71,6 +71,17 @@ static void names_are_escaped_for_every_folded_tool(void **state)
 	}
 }
 
+/* flamegraph.pl drops lines that begin with "#", Pyroscope refuses the whole body. */
+static void a_line_never_begins_like_a_comment(void **state)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(stack_text_append(&text, "# hz", FRAME_KIND_NATIVE), 0);
+	assert_int_equal(stack_text_append(&text, "#main", FRAME_KIND_NATIVE), 0);
+	assert_string_equal(strbuf_str(&text), "_ hz;#main");
+}
+
 static void frames_are_joined_by_semicolons(void **state)
 {
 	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
@@ -248,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_escaped_for_every_folded_tool),
+		cmocka_unit_test(a_line_never_begins_like_a_comment),
 		cmocka_unit_test(frames_are_joined_by_semicolons),
 		cmocka_unit_test(long_names_are_cut_at_a_character),
 		cmocka_unit_test(cut_never_splits_a_character),

@@ -155,6 +155,9 @@ int stack_text_append(struct strbuf *stack, const char *name, enum frame_kind ki
 	out = stack->data + start + separator;
 	name_len = escape_name(name, out);
 	break_trailing_number(out, name_len);
+	/* As first frame it would make a comment of the line. */
+	if (start == 0 && *out == '#')
+		*out = '_';
 	/* A native function may be called "evil_[k]". */
 	if (suffix_len == 0 && suffix_kind(out, name_len) != FRAME_KIND_NATIVE) {
 		out[name_len - 3] = '(';
