@@ -40,7 +40,7 @@ struct symbols_process {
 	struct jit_names jit;
 	uint64_t
 		vm_pages; /* size of the address space when the mappings were read; 0 = not known */
-	uint64_t load_ns; /* spent on reading its files so far */
+	uint64_t load_ns; /* CPU time spent on reading its files so far */
 	uint32_t refresh_cnt;
 	uint32_t maps_age;	  /* refreshes since the mappings were read */
 	uint64_t unknown_jit_cnt; /* of the present generation of JIT names */

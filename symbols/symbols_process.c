@@ -91,7 +91,7 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
 	struct symbolizer *symbolizer = process->symbolizer;
 	int proc_fd = symbolizer->options.proc_fd;
-	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err;
 
 	if (process->load_ns > PROCESS_LOAD_MAX_NS)
@@ -107,7 +107,7 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	struct debug_file_roots roots = { .container_fd = container_fd, .host_fd = host_fd };
 
 	err = object_cache__load(symbolizer->objects, object, fd, path, &roots);
-	process->load_ns += clock_monotonic_ns() - begin_ns;
+	process->load_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	return err;
 }
 
