@@ -7,7 +7,10 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "user/collect/jvm.h"
@@ -100,6 +103,78 @@ static void ended_processes_go_after_a_window_and_silent_ones_later(void **state
 	assert_int_equal(process_table__count(fixture->table), 0);
 }
 
+/* ---- a container, as Docker's files describe it ---- */
+
+#define CONTAINER_HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define CONTAINER_DIR "var/lib/docker/containers/" CONTAINER_HEX
+
+static void write_text(int dir_fd, const char *path, const char *text)
+{
+	char part[256];
+	int fd;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		(void)mkdirat(dir_fd, part, 0755);
+	}
+	fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* As Docker does it: a new file renamed over the old one. */
+static void name_container(int root_fd, const char *name)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"ID\":\"" CONTAINER_HEX "\",\"Name\":\"/%s\"}", name);
+	write_text(root_fd, CONTAINER_DIR "/new", text);
+	assert_int_equal(renameat(root_fd, CONTAINER_DIR "/new", root_fd,
+				  CONTAINER_DIR "/config.v2.json"),
+			 0);
+}
+
+static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void **state)
+{
+	struct fixture *fixture = *state;
+	char folder[] = "/tmp/jbpf-test-XXXXXX";
+	char cgroup[64], command[64];
+	struct container_resolver_options options = { .cgroup_root = "/nowhere" };
+	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
+						       .symbolizer = fixture->symbolizer };
+	struct container_resolver *containers;
+	struct process_table *table;
+	struct process *process;
+
+	assert_non_null(mkdtemp(folder));
+	options.root_fd = options.proc_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(cgroup, sizeof(cgroup), "%u/cgroup", fixture->self.pid);
+	write_text(options.proc_fd, cgroup, "0::/docker/" CONTAINER_HEX "\n");
+	name_container(options.root_fd, "first");
+	assert_int_equal(container_resolver__new(&options, &containers), 0);
+	table_options.containers = containers;
+	assert_int_equal(process_table__new(&table_options, &table), 0);
+
+	assert_int_equal(process_table__get(table, &fixture->self, 1, "me", 7, &process), 0);
+	assert_string_equal(process->container.name, "first");
+	name_container(options.root_fd, "second-name");
+	assert_int_equal(process_table__relabel(table, process), 0);
+	assert_string_equal(process->container.name, "second-name");
+
+	assert_int_equal(unlinkat(options.root_fd, CONTAINER_DIR "/config.v2.json", 0), 0);
+	assert_int_equal(unlinkat(options.proc_fd, cgroup, 0), 0);
+	assert_int_equal(process_table__relabel(table, process), 0);
+	assert_string_equal(process->container.name, "second-name");
+	assert_string_equal(process->container.id, CONTAINER_HEX);
+
+	process_table__free(table);
+	container_resolver__free(containers);
+	close(options.root_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
 static void jvm_verdict_names_what_to_change(void **state)
 {
 	struct symbols_jit_status none = { .problem = "no perf map" };
@@ -136,6 +211,9 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			ended_processes_go_after_a_window_and_silent_ones_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it, setup,
+			teardown),
 		cmocka_unit_test(jvm_verdict_names_what_to_change),
 		cmocka_unit_test(a_program_without_jit_code_has_no_problem),
 	};

@@ -101,6 +101,26 @@ static int process_label(struct process_table *table, struct process *process, u
 	return 0;
 }
 
+int process_table__relabel(struct process_table *table, struct process *process)
+{
+	struct container_info info = { 0 };
+	int err;
+
+	if (!table->options.containers || process->exited || !process->container.id ||
+	    !*process->container.id)
+		return 0;
+	err = container_resolver__lookup(table->options.containers, process->id.pid,
+					 process->cgroup_id, &info);
+	/* Gone in this moment: what was known stays. */
+	if (err || strcmp(info.id, process->container.id) != 0) {
+		container_info_release(&info);
+		return err == -ENOMEM ? err : 0;
+	}
+	container_info_release(&process->container);
+	process->container = info;
+	return 0;
+}
+
 static int process_make(struct process_table *table, const struct symbols_process_id *id,
 			uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out)
 {

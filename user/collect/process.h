@@ -47,6 +47,12 @@ void process_table__free(struct process_table *table); /* NULL is fine */
 int process_table__get(struct process_table *table, const struct symbols_process_id *id,
 		       uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out);
 
+/*
+ * Looks at the names of its container again, once per window: containers are renamed. Cheap when
+ * nothing changed; a container that is gone keeps what was known. 0 or -ENOMEM.
+ */
+int process_table__relabel(struct process_table *table, struct process *process);
+
 /* NULL when it was never seen. */
 struct process *process_table__find(struct process_table *table,
 				    const struct symbols_process_id *id);

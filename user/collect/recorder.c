@@ -344,6 +344,9 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 	process->idle_windows = 0;
 	if (symbols_process__refresh(process->symbols) == -ESRCH)
 		process->exited = true;
+	err = process_table__relabel(recorder->processes, process);
+	if (err)
+		return err;
 	symbols_process__jit_status(process->symbols, &jit);
 	jvm_look(&process->jvm, recorder->proc_fd, id.pid, jit.is_hotspot);
 	ambiguous_before = jit.ambiguous_cnt;
