@@ -86,8 +86,8 @@ def test_read_only_container_without_tmp_says_why_names_are_missing(fleet):
     # Unknown, but not flat: the frames are there, each of them visible.
     several = folded.samples(lambda frames: frames.count("[unknown jit]") >= 2)
     assert several >= 0.5 * unknown, folded
-    listed = fleet.list_text("--container", fleet.containers["sealed"].name)
-    assert re.search(r"read-only|not writable|/tmp|writ", listed, re.I), listed
+    said = [line for line in fleet.status().splitlines() if fleet.containers["sealed"].name in line]
+    assert re.search(r"/tmp|read-only|writ", " ".join(said), re.I), fleet.status()
 
 
 def test_two_jvms_of_one_container_keep_their_own_names(fleet):
@@ -120,8 +120,17 @@ def test_docker_rename_is_followed(fleet):
 def test_jvm_without_frame_pointers_is_told_apart_and_told_what_to_do(fleet):
     folded = fleet.dump("--container", fleet.containers["flat"].name)
     assert folded.total > 20
-    listed = fleet.list_text("--container", fleet.containers["flat"].name)
-    assert "PreserveFramePointer" in listed, listed
+    said = [line for line in fleet.status().splitlines() if fleet.containers["flat"].name in line]
+    assert "-XX:+PreserveFramePointer" in " ".join(said), fleet.status()
+
+
+def test_status_knows_every_jvm_and_finds_nothing_wrong_with_the_good_ones(fleet):
+    jvms = json.loads(fleet.status("--json"))
+    text = json.dumps(jvms)
+    for name in ("before", "after", "wrapped", "root", "tmpfs", "pair", "flat", "sealed"):
+        assert fleet.containers[name].name in text, name
+    assert "PreserveFramePointer" not in " ".join(
+        line for line in fleet.status().splitlines() if fleet.containers["after"].name in line)
 
 
 def test_list_names_container_pid_and_samples(fleet):
@@ -206,7 +215,7 @@ def test_killed_daemon_leaves_a_readable_store_that_the_next_one_continues(daemo
     profiler.started = begun
     time.sleep(3)
     assert profiler.stop() == 0, profiler.log()
-    assert profiler.dump("--pid", process.pid).total >= before + 100
+    assert profiler.dump("--pid", process.pid).total >= before + 40
 
 
 @pytest.mark.parametrize("wrapper", [

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """jbpfd on a store of its own, and reading that store with jbpf-dump."""
-import json
 import signal
 import subprocess
 import time
@@ -67,10 +66,10 @@ class Daemon:
         assert result.returncode == 0, f"jbpf-dump --list: {result.returncode} {result.stderr}"
         return result.stdout
 
-    def json(self, *selectors):
-        result = self.dump_raw("--format", "json", *selectors)
-        assert result.returncode == 0, f"jbpf-dump --format json: {result.stderr}"
-        return json.loads(result.stdout)
+    def status(self, *options):
+        result = jbpf("status", "--store", self.store, *options)
+        assert result.returncode == 0, f"jbpf-status: {result.returncode} {result.stderr}"
+        return result.stdout
 
     def has(self, *selectors):
         return self.dump_raw(*selectors).returncode == 0
