@@ -83,7 +83,9 @@ bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_
 	    !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
 		return false;
 	err = jvm_attach_request_map(&request, &result);
-	jvm_attach_limiter_note(&jvm->limiter, now_ns, &result);
+	/* One that is still starting was not asked for anything: the next window tries again. */
+	if (result.outcome != JVM_ATTACH_TOO_YOUNG)
+		jvm_attach_limiter_note(&jvm->limiter, now_ns, &result);
 	jvm->outcome = result.outcome;
 	pr_debug("jvm: pid %u: perf map asked for: %s, %u ms, of these %u ms in the JVM\n", id->pid,
 		 jvm_attach_outcome_name(result.outcome), result.wall_ms, result.command_ms);
