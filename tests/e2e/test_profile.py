@@ -6,10 +6,11 @@ import re
 import pytest
 
 from harness.containers import java
-from harness.folded import assert_share, kind, kinds, plain
+from harness.daemon import Daemon
+from harness.folded import Folded, assert_share, kind, kinds, plain
 from harness.programs import jbpf, wait_until
 
-SECONDS = 36
+ENOUGH = 1500  # samples of named methods: four sigmas are then 5 points of 100
 
 
 def truth(container):
@@ -20,20 +21,32 @@ def truth(container):
 
 @pytest.fixture(scope="module")
 def profiled(engine, tmp_path_factory):
-    """Three JVMs, started after the daemon; they end by themselves before the daemon does."""
-    from harness.daemon import Daemon
+    """Three JVMs, started after the daemon and profiled until there is enough to judge, however
+    busy the machine is."""
     daemon = Daemon(tmp_path_factory.mktemp("profile"), window="5s").start().wait_ready()
     containers = {
-        "shares": engine.start("shares", java("Shares", SECONDS)),
-        "syscalls": engine.start("syscalls", java("Syscalls", SECONDS, 50)),
-        "deep": engine.start("deep", java("DeepRecursion", SECONDS, 50)),
+        "shares": engine.start("shares", java("Shares", 600)),
+        "syscalls": engine.start("syscalls", java("Syscalls", 600, 40)),
+        "deep": engine.start("deep", java("DeepRecursion", 600, 40)),
     }
-    for name, container in containers.items():
-        wait_until(lambda c=container: not c.running(), SECONDS + 40, f"{name} ends")
-        assert container.inspect("{{.State.ExitCode}}") == "0", container.logs()
-    assert daemon.stop() == 0, daemon.log()
+
+    def enough():
+        assert daemon.process.poll() is None, daemon.log()
+        def samples(name, method):
+            result = daemon.dump_raw("--container", containers[name].name)
+            return Folded(result.stdout).with_frame(method) if result.returncode == 0 else 0
+        return samples("shares", "Shares.seventy") >= 0.7 * ENOUGH and \
+            samples("syscalls", "Syscalls.readPieces") >= 400 and \
+            samples("deep", "DeepRecursion.grind") >= 300
+    try:
+        wait_until(enough, 150, "enough samples with names in all three containers")
+    finally:
+        code = daemon.stop()
+    assert code == 0, daemon.log()
+    assert all(container.running() for container in containers.values())
     daemon.containers = containers
-    return daemon
+    yield daemon
+    engine.remove_all()
 
 
 def test_shares_of_two_java_methods_come_out_within_sampling_error(profiled):
@@ -43,21 +56,26 @@ def test_shares_of_two_java_methods_come_out_within_sampling_error(profiled):
     thirty = folded.with_frame("Shares.thirty")
     assert_share(seventy, seventy + thirty, truth(container))
     # A JVM that starts, loads and compiles does other things too, but not for long.
-    assert seventy + thirty >= 0.85 * folded.total, folded
+    assert seventy + thirty >= 0.7 * folded.total, folded
 
 
 def test_java_stacks_are_whole_from_the_thread_to_the_method(profiled):
     folded = profiled.dump("--container", profiled.containers["shares"].name)
-    stacks = [frames for frames, _ in folded.stacks if "Shares.seventy" in map(plain, frames)]
-    for frames in stacks:
-        assert frames[0] == "java", frames
+    in_seventy = folded.with_frame("Shares.seventy")
+
+    def is_whole(frames):
         names = [plain(frame) for frame in frames]
-        assert names.index("Shares.seventy") > 3, f"flat: {frames}"
-    whole = folded.samples(lambda frames: {"Shares.work", "Shares.seventy"} <= set(map(plain, frames)))
-    assert whole >= 0.9 * folded.with_frame("Shares.seventy"), folded
-    rooted = folded.samples(lambda frames: "Shares.seventy" in map(plain, frames) and
-                            any("start_thread" in f or "clone" in f for f in frames[1:4]))
-    assert rooted >= 0.95 * folded.with_frame("Shares.seventy"), folded
+        if "Shares.seventy" not in names or "[truncated]" in names or names[0] != "java":
+            return False
+        below = names[1:names.index("Shares.seventy")]
+        # From the launcher's thread over the JVM's entry into Java: main and work, by their names
+        # or as frames of the interpreter, which is all a perf map knows of them.
+        if "JavaMain" not in below or "JavaCalls::call_helper" not in below:
+            return False
+        java = below[below.index("JavaCalls::call_helper") + 1:]
+        return sum(name in ("Interpreter", "Shares.work", "Shares.main") for name in java) == 2
+    whole = folded.samples(is_whole)
+    assert whole >= 0.95 * in_seventy > 0, folded
 
 
 def test_system_calls_show_kernel_over_native_over_java(profiled):
@@ -90,23 +108,23 @@ def test_recursion_600_deep_is_whole(profiled):
 
 
 def test_warmed_up_jvm_has_almost_no_unknown_frames(profiled):
-    """At most 1 % of the frames of the last windows; the first ones see the JVM start."""
+    """At most 1 % of the frames of the last three windows; the first ones see the JVM start."""
     container = profiled.containers["shares"]
-    result = jbpf("dump", "--store", profiled.store, "--since",
-                  f"@{int(profiled.started) + 15}", "--container", container.name)
+    result = jbpf("dump", "--store", profiled.store, "--since", f"@{profiled.stopped - 15}",
+                  "--container", container.name)
     assert result.returncode == 0, result.stderr
-    from harness.folded import Folded
     folded = Folded(result.stdout)
     frames = sum(count * (len(stack) - 1) for stack, count in folded.stacks)
     unknown = sum(count * sum(frame.startswith("[") and "unknown" in frame for frame in stack)
                   for stack, count in folded.stacks)
-    assert unknown <= 0.01 * frames, f"{unknown} of {frames} frames: {folded}"
+    assert folded.total >= 100 and unknown <= 0.01 * frames, f"{unknown} of {frames} frames: {folded}"
 
 
 def test_c_program_on_the_host_is_named_without_any_jvm(daemon, spinner):
     profiler = daemon(window="2s").start().wait_ready()
-    process = spinner("native_spinner", 9)
-    assert process.wait(30) == 0
+    process = spinner("native_spinner", 600)
+    wait_until(lambda: profiler.has("--pid", process.pid) and
+               profiler.dump("--pid", process.pid).total >= 600, 60, "600 samples")
     assert profiler.stop() == 0, profiler.log()
     folded = profiler.dump("--pid", process.pid)
     seventy = folded.with_frame("burn_seventy")

@@ -46,6 +46,12 @@ def leftovers():
     found = set(Path("/tmp").glob("jbpf-quickstart.*")) | set(Path("/tmp").glob("jbpf-container.*"))
     found |= set(Path("/sys/fs/cgroup").glob("jbpf-demo-*"))
     found |= set(Path("/sys/fs/cgroup/unified").glob("jbpf-demo-*"))
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if "Shop" in Path(f"/proc/{pid}/cmdline").read_text().split("\0"):
+                found.add(f"process {pid}")
+        except OSError:
+            continue  # gone meanwhile
     docker = run("docker", "ps", "-a", "--filter", "name=jbpf-demo", "--format", "{{.Names}}")
     found |= set(lines_of(docker.stdout))
     images = run("docker", "images", "--format", "{{.Repository}}")

@@ -16,7 +16,7 @@ class Daemon:
         self.command = [*map(str, wrapper), str(BIN / "jbpfd"), *store, "--window", window,
                         *map(str, options)]
         self.process = None
-        self.started = None
+        self.started = self.stopped = None  # seconds since 1970
 
     def start(self):
         self.started = time.time()
@@ -42,6 +42,7 @@ class Daemon:
             return None
         if self.process.poll() is None:
             self.process.send_signal(number)
+        self.stopped = int(time.time())
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
