@@ -72,7 +72,7 @@ struct jbpf_stack {
 enum jbpf_notice_kind {
 	JBPF_NOTICE_NONE = 0,
 	JBPF_NOTICE_SEEN = 1,	/* first sample of this (pid, start_ns, exec_id): look at it now */
-	JBPF_NOTICE_EXEC = 2,	/* it runs another program from here on; exec_id, comm are the new ones */
+	JBPF_NOTICE_EXEC = 2,	/* runs another program from here on: exec_id, comm are its */
 	JBPF_NOTICE_EXIT = 3,	/* its last thread ended */
 	JBPF_NOTICE_RENAME = 4, /* the group leader has another comm (execve only says EXEC) */
 };

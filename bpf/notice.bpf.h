@@ -16,7 +16,8 @@ static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
 /*
  * First sample of a process since it began or since its execve? The reader is woken at once: a
  * short-lived process is gone in milliseconds. An exiting task would be entered after its exit
- * has been told, and would stay; it has nothing to look at anyway.
+ * has been told, and would stay; it has nothing to look at anyway. In the middle of execve() the
+ * old program is gone and the new one not mapped: its first sample after EXEC tells.
  */
 static __always_inline void notice_seen(const struct task_view *view, const struct jbpf_key *key,
 					const struct jbpf_value *value)
@@ -35,10 +36,11 @@ static __always_inline void notice_seen(const struct task_view *view, const stru
 		.start_ns = key->start_ns,
 		.cgroup_id = key->cgroup_id,
 	};
+	struct task_struct *task = view->task;
 	struct known_process *old;
 	__u64 flags = BPF_ANY;
 
-	if (view->flags & (PF_KTHREAD | PF_EXITING))
+	if (view->flags & (PF_KTHREAD | PF_EXITING) || task_in_execve(task))
 		return;
 	old = bpf_map_lookup_elem(&known, &key->pid);
 	if (old && old->start_ns == key->start_ns && old->exec_id == key->exec_id)

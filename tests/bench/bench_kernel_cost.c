@@ -38,6 +38,8 @@
 #define BENCH_ROUND_HOT_MS   80
 #define BENCH_ROUND_COLD_MS  250
 #define BENCH_ROUNDS_MAX     101
+#define BENCH_ROUND_MIN_RUNS 50 /* a round lasts longer where the child has to wait for the CPU */
+#define BENCH_ROUND_STEPS    20
 #define BENCH_COUNT_ENTRIES  4096
 #define BENCH_COLD_BYTES     (64u << 20)
 #define BENCH_FRAME_PAD	     40 /* with it, frames are 96 bytes apart on x86_64, about as in Java */
@@ -191,7 +193,7 @@ static int run_round(struct bench *bench, int variant, pid_t pid, bool is_cold, 
 	const long ms = is_cold ? BENCH_ROUND_COLD_MS : BENCH_ROUND_HOT_MS;
 	const struct timespec round = { .tv_nsec = ms * 1000000 };
 	__cleanup_fd int fd = open_event(pid, bench->program_fds[variant], is_cold);
-	uint64_t ns, runs, ns_before, runs_before;
+	uint64_t ns = 0, runs = 0, ns_before, runs_before;
 	int err;
 
 	if (fd < 0)
@@ -199,12 +201,15 @@ static int run_round(struct bench *bench, int variant, pid_t pid, bool is_cold, 
 	err = program_time(bench->program_fds[variant], &ns_before, &runs_before);
 	if (err)
 		return err;
-	nanosleep(&round, NULL);
-	err = program_time(bench->program_fds[variant], &ns, &runs);
-	if (err)
-		return err;
-	if (runs - runs_before < 20)
-		return -ETIME; /* the child did not get the CPU */
+	runs = runs_before;
+	for (int i = 0; i < BENCH_ROUND_STEPS && runs - runs_before < BENCH_ROUND_MIN_RUNS; i++) {
+		nanosleep(&round, NULL);
+		err = program_time(bench->program_fds[variant], &ns, &runs);
+		if (err)
+			return err;
+	}
+	if (runs - runs_before < BENCH_ROUND_MIN_RUNS)
+		return -ETIME;
 	*out = (double)(ns - ns_before) / (double)(runs - runs_before);
 	err = ring_buffer__consume(bench->stacks);
 	return err < 0 ? err : 0;

@@ -19,7 +19,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
 CPUS = sorted(os.sched_getaffinity(0))
-HZ = 99
+HZ = 99  # live_probe's default; loads live long enough for a slow start of it on a busy machine
 END_MAX_DEPTH, END_LEAF_ONLY = 1, 4
 SEEN, EXEC, EXIT, RENAME = 1, 2, 3, 4
 FLAG_COMPAT = 2
@@ -214,7 +214,7 @@ def test_forgotten_stacks_come_again_and_none_is_missed():
 
 
 def test_only_wanted_processes_are_sampled():
-    with load("recurse", 5, 2) as wanted, load("recurse", 5, 2):
+    with load("recurse", 9, 2) as wanted, load("recurse", 9, 2):
         data = sample("--seconds", 1, "--pid", wanted.pid)
     assert {item["pid"] for item in data["counts"]} == {wanted.pid}
     assert {notice["pid"] for notice in data["notices"]} == {wanted.pid}
@@ -242,7 +242,7 @@ def cgroup():
 
 def test_only_processes_below_a_cgroup_are_sampled(cgroup):
     inner = cgroup / "inner"
-    with load("recurse", 5, 2) as wanted, load("recurse", 5, 2):
+    with load("recurse", 9, 2) as wanted, load("recurse", 9, 2):
         (inner / "cgroup.procs").write_text(str(wanted.pid))
         data = sample("--seconds", 1, "--cgroup", cgroup)
     assert {item["pid"] for item in data["counts"]} == {wanted.pid}
@@ -251,8 +251,8 @@ def test_only_processes_below_a_cgroup_are_sampled(cgroup):
 
 
 def test_with_both_filters_a_process_must_pass_both(cgroup):
-    with load("recurse", 5, 2) as both, load("recurse", 5, 2) as group_only, \
-            load("recurse", 5, 2) as pid_only:
+    with load("recurse", 9, 2) as both, load("recurse", 9, 2) as group_only, \
+            load("recurse", 9, 2) as pid_only:
         for process in (both, group_only):
             (cgroup / "inner" / "cgroup.procs").write_text(str(process.pid))
         data = sample("--seconds", 1, "--cgroup", cgroup, "--pid", both.pid, "--pid", pid_only.pid)
@@ -278,16 +278,16 @@ def test_first_sample_exec_and_exit_are_told_in_time():
 
 
 def test_a_new_name_is_told_once():
-    with load("rename", 1.2) as process:
-        data = sample("--seconds", 2, "--pid", process.pid)
+    with load("rename", 4) as process:
+        data = sample("--seconds", 4, "--pid", process.pid)
     names = [notice["comm"] for notice in data["notices"] if notice["notice"] == RENAME]
     assert names == ["renamed"]
     assert {item["comm"] for item in data["counts"]} == {"load", "renamed"}
 
 
 def test_threads_belong_to_their_process_and_end_it_once():
-    with load("threads", 1, 8) as process:
-        data = sample("--seconds", 2, "--pid", process.pid)
+    with load("threads", 3, 8) as process:
+        data = sample("--seconds", 4, "--pid", process.pid)
     assert {item["comm"] for item in data["counts"]} == {"load"}
     assert [notice["notice"] for notice in data["notices"]] == [SEEN, EXIT]
     assert_nothing_lost(data)
