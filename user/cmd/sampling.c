@@ -36,6 +36,16 @@ static int read_signal(int signal_fd)
 	return len < 0 && errno != EAGAIN ? -errno : 0;
 }
 
+static struct timespec timeout_until(uint64_t until_ns, uint64_t now_ns)
+{
+	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+
+	return (struct timespec){
+		.tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S),
+		.tv_nsec = (long)(left_ns % CLOCK_NS_PER_S),
+	};
+}
+
 int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_boot_ns)
 {
 	struct pollfd fds[] = {
@@ -45,20 +55,20 @@ int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_bo
 
 	for (;;) {
 		uint64_t now_ns = clock_boot_ns();
+		uint64_t due_ns = recorder__due_boot_ns(recorder);
 		struct timespec timeout;
 		int ready;
 		int result;
 
 		if (now_ns >= deadline_boot_ns)
 			return 0;
-		timeout.tv_sec = (time_t)((deadline_boot_ns - now_ns) / CLOCK_NS_PER_S);
-		timeout.tv_nsec = (long)((deadline_boot_ns - now_ns) % CLOCK_NS_PER_S);
+		timeout = timeout_until(due_ns < deadline_boot_ns ? due_ns : deadline_boot_ns,
+					now_ns);
+		fds[0].revents = fds[1].revents = 0;
 		ready = ppoll(fds, 2, &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
 			return -errno;
-		if (ready <= 0)
-			continue;
-		if (fds[0].revents) {
+		if (fds[0].revents || clock_boot_ns() >= due_ns) {
 			result = recorder__consume(recorder);
 			if (result < 0)
 				return result;

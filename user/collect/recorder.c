@@ -26,6 +26,21 @@
 #define RECORDER_ATTACH_BUDGET_MS  4000
 #define RECORDER_ATTACH_TIMEOUT_MS 2000
 
+/*
+ * A process is often sampled first while the dynamic linker still maps its libraries. One that ends
+ * within the window is looked at no more, so it is looked at twice, at first sight and this later.
+ */
+#define RECORDER_SECOND_LOOK_NS	 (100 * CLOCK_NS_PER_MS)
+#define RECORDER_SECOND_LOOK_MAX 256
+
+/* Second looks that are due, oldest first. */
+struct look_queue {
+	struct symbols_process_id ids[RECORDER_SECOND_LOOK_MAX];
+	uint64_t due_ns[RECORDER_SECOND_LOOK_MAX];
+	uint32_t head; /* running numbers; index = number % RECORDER_SECOND_LOOK_MAX */
+	uint32_t tail;
+};
+
 struct recorder {
 	struct recorder_options options;
 	int proc_fd;
@@ -37,6 +52,7 @@ struct recorder {
 	uint8_t boot_id[16];
 	struct stack_namer namer;
 	struct strbuf folded;
+	struct look_queue looks;
 };
 
 void recorder__free(struct recorder *recorder)
@@ -163,6 +179,42 @@ static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
 	};
 }
 
+/* A full queue drops the look: the end of the window is then the second one. */
+static void look_later(struct look_queue *looks, const struct symbols_process_id *id)
+{
+	uint32_t index = looks->tail % RECORDER_SECOND_LOOK_MAX;
+
+	if (looks->tail - looks->head == RECORDER_SECOND_LOOK_MAX)
+		return;
+	looks->ids[index] = *id;
+	looks->due_ns[index] = clock_boot_ns() + RECORDER_SECOND_LOOK_NS;
+	looks->tail++;
+}
+
+static void look_again(struct recorder *recorder)
+{
+	struct look_queue *looks = &recorder->looks;
+
+	while (recorder__due_boot_ns(recorder) <= clock_boot_ns()) {
+		const struct symbols_process_id *id =
+			&looks->ids[looks->head % RECORDER_SECOND_LOOK_MAX];
+		struct process *process = process_table__find(recorder->processes, id);
+
+		looks->head++;
+		if (process && !process->exited)
+			(void)symbols_process__refresh(process->symbols);
+	}
+}
+
+uint64_t recorder__due_boot_ns(const struct recorder *recorder)
+{
+	const struct look_queue *looks = &recorder->looks;
+
+	if (looks->head == looks->tail)
+		return UINT64_MAX;
+	return looks->due_ns[looks->head % RECORDER_SECOND_LOOK_MAX];
+}
+
 static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 {
 	struct recorder *recorder = ctx;
@@ -172,8 +224,9 @@ static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 	switch (notice->kind) {
 	case JBPF_NOTICE_SEEN:
 		/* Short of memory: the window's naming tries again and counts what it loses. */
-		(void)process_table__get(recorder->processes, &id, notice->cgroup_id, notice->comm,
-					 notice->ns_pid, &process);
+		if (process_table__get(recorder->processes, &id, notice->cgroup_id, notice->comm,
+				       notice->ns_pid, &process) == 0)
+			look_later(&recorder->looks, &id);
 		break;
 	case JBPF_NOTICE_EXIT:
 		process = process_table__find(recorder->processes, &id);
@@ -193,6 +246,7 @@ static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 
 int recorder__consume(struct recorder *recorder)
 {
+	look_again(recorder);
 	return probe__consume(recorder->probe, handle_notice, recorder);
 }
 
@@ -437,6 +491,7 @@ int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_
 			return err;
 	}
 	process_table__expire(recorder->processes);
+	symbolizer__trim(recorder->symbolizer);
 	return record_host(&run, lost_samples);
 }
 

@@ -31,8 +31,14 @@ void recorder__free(struct recorder *recorder); /* NULL is fine */
 int recorder__start(struct recorder *recorder);
 void recorder__stop(struct recorder *recorder);
 int recorder__fd(const struct recorder *recorder);
-/* Looks at processes that were sampled for the first time, while they live. 0 or -errno. */
+/*
+ * Looks at processes that were sampled for the first time, while they live, and once more at those
+ * whose second look is due. 0 or -errno.
+ */
 int recorder__consume(struct recorder *recorder);
+/* When recorder__consume() is to be called even if nothing is readable; CLOCK_BOOTTIME ns, or
+ * UINT64_MAX. */
+uint64_t recorder__due_boot_ns(const struct recorder *recorder);
 
 /*
  * Takes one stream's window; everything is borrowed for the call. A host record (pid 0, no text)

@@ -63,8 +63,8 @@ static size_t frames_fitting(const struct frame_list *frames, size_t *room)
 	size_t cnt = 0;
 
 	for (; cnt < frames->cnt; cnt++) {
-		size_t need = strnlen(frames->items[cnt].name, STACK_TEXT_NAME_BYTES) +
-			      sizeof(";_[k]");
+		size_t need =
+			strnlen(frames->items[cnt].name, STACK_TEXT_NAME_BYTES) + sizeof(";_[k]");
 
 		if (need > *room)
 			break;
