@@ -26,7 +26,8 @@
 #define CACHE_BUCKETS	      256
 #define CACHE_MAX_ENTRIES     4096 /* then the one not used for longest goes */
 #define CGROUP_TEXT_MAX_BYTES 65536
-#define HOSTNAME_MAX_BYTES    253		    /* of a pod: an RFC 1123 name */
+#define HOSTNAME_MAX_BYTES    253 /* of a pod: an RFC 1123 name */
+#define HOSTNAME_MAX_TRIES    8
 #define RETRY_NS	      (15 * CLOCK_NS_PER_S) /* for containers nothing is known of */
 #define PLACES_RETRY_NS	      (60 * CLOCK_NS_PER_S)
 #define SHORT_ID_LEN	      12
@@ -35,10 +36,10 @@ struct cached {
 	struct cached *next;
 	char id[CONTAINER_ID_LEN + 1];
 	struct container_names names;
-	bool is_known;	   /* names were found */
-	bool has_hostname; /* looked for; the pod's name may come from it */
-	uint64_t tried_ns; /* CLOCK_MONOTONIC */
-	uint64_t used;	   /* by resolver's tick */
+	bool is_known;		/* names were found */
+	uint8_t hostname_tries; /* the pod's name may come from it; a process may be gone already */
+	uint64_t tried_ns;	/* CLOCK_MONOTONIC */
+	uint64_t used;		/* by resolver's tick */
 };
 
 struct container_resolver {
@@ -374,11 +375,11 @@ static int look_up_names(struct container_resolver *resolver, uint32_t pid, cons
 	err = refresh(resolver, cgroup_path, entry);
 	if (err)
 		return err;
-	if (path->pod_uid[0] && !entry->names.pod && !entry->has_hostname) {
+	if (path->pod_uid[0] && !entry->names.pod && entry->hostname_tries < HOSTNAME_MAX_TRIES) {
 		err = hostname_as_pod(resolver, pid, &entry->names.pod);
 		if (err)
 			return err;
-		entry->has_hostname = true;
+		entry->hostname_tries++;
 	}
 	*names_out = &entry->names;
 	return 0;
