@@ -209,12 +209,12 @@ def test_list_is_a_table_of_streams(store):
     assert folded(store, "--list") == (
         "CONTAINER  POD                   PID  COMM  JVM      SAMPLES  FIRST                 "
         "LAST                  UNKNOWN%  SYMBOLS\n"
-        "-          -                       7  cron  -              2  2023-11-14T22:13:20Z  "
-        "2023-11-14T22:13:30Z       0.0  -\n"
         "cart-1     -                      43  java  -              4  2023-11-14T22:13:20Z  "
         "2023-11-14T22:13:30Z       0.0  -\n"
         "shop-1     shop-5d8f7b9c4-x2x4z   42  java  17.0.15       15  2023-11-14T22:13:20Z  "
-        "2023-11-14T22:13:40Z       2.0  -\n")
+        "2023-11-14T22:13:40Z       2.0  -\n"
+        "-          -                       7  cron  -              2  2023-11-14T22:13:20Z  "
+        "2023-11-14T22:13:30Z       0.0  -\n")
 
 
 def test_list_is_json_too_and_takes_selectors(store):
@@ -401,7 +401,7 @@ def test_status_says_what_to_change(fresh_store):
         "CONTAINER  POD  PID  COMM  JVM  FP   SYMBOLS  AGE  ATTACH  UNKNOWN%  CUT%  SAMPLES\n"
         "shop-1     -     42  java  -    off  -          -  -            0.0   0.0       10\n"
         "    stacks are cut: add -XX:+PreserveFramePointer to this JVM's options and restart it\n"
-        "and 1 processes outside of containers with 2 samples; see --all\n"
+        "and 1 more outside of containers with 2 samples; see --all\n"
         "lost on this host: 9 samples could not be written: is the disk full?\n")
 
 
@@ -409,9 +409,9 @@ def test_status_is_json(fresh_store):
     for option in (["--json"], ["--format", "json"]):
         data = json.loads(jbpf("status", "--store", fresh_store, "--all", *option).stdout)
         assert data["lost"]["store"] == 9 and data["samples"] == 12
-        assert [stream["pid"] for stream in data["streams"]] == [7, 42]
-        assert data["streams"][1]["preserve_frame_pointer"] == "off"
-        assert "PreserveFramePointer" in data["streams"][1]["problems"][0]
+        assert [stream["pid"] for stream in data["streams"]] == [42, 7]
+        assert data["streams"][0]["preserve_frame_pointer"] == "off"
+        assert "PreserveFramePointer" in data["streams"][0]["problems"][0]
 
 
 @pytest.mark.parametrize("arguments,line", [

@@ -167,7 +167,7 @@ static void status_report_is_a_table_with_advice_below_its_row(void **state)
 		"    100\n"
 		"    stacks are cut: add -XX:+PreserveFramePointer to this JVM's options and "
 		"restart it\n"
-		"and 1 processes outside of containers with 100 samples; see --all\n"
+		"and 1 more outside of containers with 100 samples; see --all\n"
 		"lost on this host: 4 samples: too many distinct stacks in a window; give jbpfd a "
 		"shorter --window\n");
 	streams_release(&streams);

@@ -158,10 +158,10 @@ static void dump_list_is_a_table_with_inert_cells(void **state)
 		strbuf_str(&out),
 		"CONTAINER  POD                   PID  COMM      JVM      SAMPLES  FIRST             "
 		"    LAST                  UNKNOWN%  SYMBOLS\n"
-		"-          -                       7  evil_[2J  -              3  "
-		"2023-11-14T22:13:30Z  2023-11-14T22:13:40Z       0.0  -\n"
 		"shop-1     shop-5d8f7b9c4-x2x4z   42  java      17.0.15      100  "
-		"2023-11-14T22:13:20Z  2023-11-14T22:13:30Z      12.5  attach\n");
+		"2023-11-14T22:13:20Z  2023-11-14T22:13:30Z      12.5  attach\n"
+		"-          -                       7  evil_[2J  -              3  "
+		"2023-11-14T22:13:30Z  2023-11-14T22:13:40Z       0.0  -\n");
 	streams_release(&streams);
 }
 
@@ -180,14 +180,14 @@ static void dump_list_is_json(void **state)
 		strbuf_str(&out),
 		"{\"format\":\"jbpf-list\",\"version\":1,\"since\":\"2023-11-14T22:13:20Z\","
 		"\"until\":\"2023-11-14T23:13:20Z\",\"streams\":[\n"
-		"{\"pid\":7,\"ns_pid\":0,\"comm\":\"evil_[2J\",\"first\":\"2023-11-14T22:13:30Z\","
-		"\"last\":\"2023-11-14T22:13:40Z\",\"samples\":3,\"frames\":0,\"unknown_frames\":0,"
-		"\"truncated_samples\":0,\"jit_source\":\"\"},\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"pod\":\"shop-5d8f7b9c4-x2x4z\","
 		"\"container\":\"shop-1\",\"jvm_version\":\"17.0.15\","
 		"\"first\":\"2023-11-14T22:13:20Z\",\"last\":\"2023-11-14T22:13:30Z\","
 		"\"samples\":100,\"frames\":1000,\"unknown_frames\":125,\"truncated_samples\":7,"
-		"\"jit_source\":\"attach\"}\n"
+		"\"jit_source\":\"attach\"},\n"
+		"{\"pid\":7,\"ns_pid\":0,\"comm\":\"evil_[2J\",\"first\":\"2023-11-14T22:13:30Z\","
+		"\"last\":\"2023-11-14T22:13:40Z\",\"samples\":3,\"frames\":0,\"unknown_frames\":0,"
+		"\"truncated_samples\":0,\"jit_source\":\"\"}\n"
 		"]}\n");
 	streams_release(&streams);
 }

@@ -171,7 +171,7 @@ static int append_host(const struct streams *streams, size_t hidden_cnt, uint64_
 
 	if (hidden_cnt)
 		err = strbuf_printf(out,
-				    "and %zu processes outside of containers with %" PRIu64
+				    "and %zu more outside of containers with %" PRIu64
 				    " samples; see --all\n",
 				    hidden_cnt, hidden_samples);
 	for (int i = 0; !err && i < WINDOW_LOSS_CNT; i++) {

@@ -137,23 +137,35 @@ void streams_release(struct streams *streams)
 	memset(streams, 0, sizeof(*streams));
 }
 
+/* Processes outside of containers come last: a busy host has many, and few of them matter. */
+static int compare_label(const struct stream *a, const struct stream *b, enum window_label label)
+{
+	const char *text_a = window_label(&a->latest, label);
+	const char *text_b = window_label(&b->latest, label);
+
+	if (!*text_a != !*text_b)
+		return *text_a ? -1 : 1;
+	return strcmp(text_a, text_b);
+}
+
 static int compare(const void *left, const void *right)
 {
-	static const enum window_label order[] = { WINDOW_LABEL_CONTAINER, WINDOW_LABEL_POD,
-						   WINDOW_LABEL_COMM };
 	const struct stream *a = left;
 	const struct stream *b = right;
+	int order = compare_label(a, b, WINDOW_LABEL_CONTAINER);
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		int by_label = strcmp(window_label(&a->latest, order[i]),
-				      window_label(&b->latest, order[i]));
-
-		if (by_label)
-			return by_label;
-	}
-	if (a->latest.pid != b->latest.pid)
-		return (a->latest.pid > b->latest.pid) - (a->latest.pid < b->latest.pid);
-	return (a->first_unix_ns > b->first_unix_ns) - (a->first_unix_ns < b->first_unix_ns);
+	if (!order)
+		order = compare_label(a, b, WINDOW_LABEL_POD);
+	if (!order)
+		order = (a->samples < b->samples) - (a->samples > b->samples);
+	if (!order)
+		order = compare_label(a, b, WINDOW_LABEL_COMM);
+	if (!order)
+		order = (a->latest.pid > b->latest.pid) - (a->latest.pid < b->latest.pid);
+	if (!order)
+		order = (a->first_unix_ns > b->first_unix_ns) -
+			(a->first_unix_ns < b->first_unix_ns);
+	return order;
 }
 
 void streams_sort(struct streams *streams)

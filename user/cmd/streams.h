@@ -41,7 +41,7 @@ struct streams {
 int streams_add(struct streams *streams, const struct window *window);
 void streams_release(struct streams *streams);
 
-/* By container, pod, comm, pid and begin. Nothing may be added after it. */
+/* By container and pod, busiest first, those without a container last. Nothing may be added after it. */
 void streams_sort(struct streams *streams);
 
 /* When the window ends, as Unix ns; UINT64_MAX when that would overflow. */
