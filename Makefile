@@ -109,10 +109,21 @@ $(BUILD)/tests/bench/%.skel.h: $(BUILD)/tests/bench/%.bpf.o
 $(BUILD)/user/collect/probe.o: $(SKEL)
 
 # ---- user space -----------------------------------------------------------------------------
+# Rewritten only when the version differs, so that a commit does not rebuild everything.
+$(BUILD)/version.txt: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+
+$(BUILD)/user/util/version.o: $(BUILD)/version.txt
+$(BUILD)/user/util/version.o: override CFLAGS += -DJBPF_VERSION='"$(VERSION)"'
+
+.PHONY: FORCE
+FORCE:
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
-	$(Q)$(CC) $(CFLAGS) -DJBPF_VERSION='"$(VERSION)"' -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)

@@ -13,6 +13,7 @@
 
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
+#include "user/util/version.h"
 
 #define PROGRAM	    "jbpf"
 #define LINK_PREFIX "jbpf-"
@@ -92,6 +93,15 @@ static int run_help(int argc, char **argv)
 	return run_command(argv[2], 2, help_argv);
 }
 
+int cmd_print_info(const char *program, const char *usage)
+{
+	if (usage)
+		fputs(usage, stdout);
+	else
+		printf("%s %s\n", program, jbpf_version);
+	return fflush(stdout) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
+}
+
 int cmd_main(int argc, char **argv)
 {
 	const char *called = argc > 0 ? argv[0] : PROGRAM;
@@ -112,8 +122,7 @@ int cmd_main(int argc, char **argv)
 		return CMD_EXIT_DONE;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
-		printf("jbpf " JBPF_VERSION "\n");
-		return CMD_EXIT_DONE;
+		return cmd_print_info("jbpf", NULL);
 	}
 	if (strcmp(argv[1], "help") == 0)
 		return run_help(argc, argv);

@@ -24,6 +24,9 @@ int cmd_dump(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 
+/* Prints `usage`, or without one "PROGRAM VERSION". The exit code. */
+int cmd_print_info(const char *program, const char *usage);
+
 /* `jbpf CMD ...` and, by the name it was called with, `jbpf-CMD ...`. The exit code. */
 int cmd_main(int argc, char **argv);
 

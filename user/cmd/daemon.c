@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/cmd/cmd.h"
 #include "user/cmd/daemon_options.h"
 #include "user/cmd/host_check.h"
 #include "user/cmd/sampling.h"
@@ -20,6 +21,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/version.h"
 
 #define DAEMON_WHY_BYTES	  1024
 #define DAEMON_RETAIN_INTERVAL_NS (3600 * CLOCK_NS_PER_S)
@@ -252,7 +254,7 @@ static int open_all(struct daemon *daemon)
 		return err;
 	}
 	recorder__stats(daemon->recorder, &stats);
-	pr_info("version " JBPF_VERSION " samples at %u Hz into '%s', %.1f MiB of BPF maps\n",
+	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps\n", jbpf_version,
 		daemon->options.frequency_hz, daemon->options.store,
 		(double)stats.map_bytes / (1 << 20));
 	return 0;
@@ -282,9 +284,7 @@ int daemon_main(int argc, char **argv)
 	}
 	log_set_level(daemon.options.log_level);
 	if (daemon.options.help || daemon.options.version) {
-		fputs(daemon.options.help ? daemon_options_usage : "jbpfd " JBPF_VERSION "\n",
-		      stdout);
-		err = fflush(stdout) ? -errno : 0;
+		err = cmd_print_info("jbpfd", daemon.options.help ? daemon_options_usage : NULL);
 	} else if (daemon.options.check) {
 		err = host_check(daemon.options.store, stdout);
 	} else {

@@ -225,10 +225,8 @@ int cmd_dump(int argc, char **argv)
 		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
 	}
-	if (options.help || options.version) {
-		fputs(options.help ? dump_options_usage : "jbpf-dump " JBPF_VERSION "\n", stdout);
-		return CMD_EXIT_DONE;
-	}
+	if (options.help || options.version)
+		return cmd_print_info("jbpf-dump", options.help ? dump_options_usage : NULL);
 	if (is_for_browser(options.format) && !options.output && isatty(STDOUT_FILENO)) {
 		pr_err("that is a picture, not for a terminal; give -o FILE\n");
 		return CMD_EXIT_USAGE;

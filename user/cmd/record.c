@@ -361,10 +361,8 @@ int cmd_record(int argc, char **argv)
 
 	if (record_parse(argc, argv, &options))
 		return 2;
-	if (options.help || options.version) {
-		fputs(options.help ? record_usage : "jbpf-record " JBPF_VERSION "\n", stdout);
-		return fflush(stdout) ? 1 : 0;
-	}
+	if (options.help || options.version)
+		return cmd_print_info("jbpf-record", options.help ? record_usage : NULL);
 	recorder_options.probe = (struct probe_options){
 		.frequency_hz = options.frequency_hz,
 		.max_depth = JBPF_MAX_DEPTH,

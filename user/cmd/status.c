@@ -227,10 +227,8 @@ int cmd_status(int argc, char **argv)
 
 	if (status_parse(argc, argv, &options))
 		return CMD_EXIT_USAGE;
-	if (options.help || options.version) {
-		fputs(options.help ? status_usage : "jbpf-status " JBPF_VERSION "\n", stdout);
-		return CMD_EXIT_DONE;
-	}
+	if (options.help || options.version)
+		return cmd_print_info("jbpf-status", options.help ? status_usage : NULL);
 	if (cmd_store_open(options.store, &reader))
 		return CMD_EXIT_FAILED;
 	code = status_run(&options, &status, reader);

@@ -17,9 +17,8 @@
 #include "user/collect/process.h"
 #include "user/collect/stack_namer.h"
 #include "user/model/profile.h"
-#include "user/util/cleanup.h"
+#include "user/util/boot_id.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
 
 /* For asking JVMs, all together, per window; and for one of them. */
@@ -49,7 +48,7 @@ struct recorder {
 	struct container_resolver *containers;
 	struct process_table *processes;
 	struct probe *probe;
-	uint8_t boot_id[16];
+	uint8_t boot_id[BOOT_ID_BYTES];
 	struct stack_namer namer;
 	struct strbuf folded;
 	struct look_queue looks;
@@ -72,25 +71,6 @@ void recorder__free(struct recorder *recorder)
 	free(recorder);
 }
 
-/* 36 hex digits and dashes -> 16 bytes; left zero when the file is odd. */
-static void read_boot_id(int proc_fd, uint8_t out[16])
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	unsigned int byte;
-	size_t cnt = 0;
-
-	if (fs_read_file(proc_fd, "sys/kernel/random/boot_id", 64, &text))
-		return;
-	for (const char *at = strbuf_str(&text); *at && cnt < 16; at++) {
-		if (*at == '-')
-			continue;
-		if (sscanf(at, "%2x", &byte) != 1)
-			return;
-		out[cnt++] = (uint8_t)byte;
-		at++;
-	}
-}
-
 static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 {
 	struct symbolizer_options symbolizer_options = { .jit = recorder->options.jit };
@@ -105,7 +85,7 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 		snprintf(why, why_len, "cannot open /proc: %s; mount it", errstr(err));
 		return err;
 	}
-	read_boot_id(recorder->proc_fd, recorder->boot_id);
+	boot_id_read(recorder->boot_id);
 
 	symbolizer_options.proc_fd = recorder->proc_fd;
 	err = symbolizer__open(&symbolizer_options, &recorder->symbolizer);

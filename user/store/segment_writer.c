@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,18 +16,14 @@
 
 #include "user/store/format.h"
 #include "user/store/segment_reader.h"
+#include "user/util/boot_id.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
+#include "user/util/version.h"
 
-#ifndef JBPF_VERSION
-#define JBPF_VERSION "unknown"
-#endif
-
-#define HOST_NAME_BYTES	  256
-#define BOOT_ID_PATH	  "/proc/sys/kernel/random/boot_id"
-#define BOOT_ID_MAX_BYTES 64
+#define HOST_NAME_BYTES 256
 
 struct segment_writer {
 	int tree_fd; /* borrowed */
@@ -93,36 +90,18 @@ static int segment_lock(int fd)
 
 /* ---- a new file ---- */
 
-/* "01234567-89ab-..." -> 16 bytes; zeros when it cannot be read. */
-static void boot_id_read(uint8_t out[static 16])
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	size_t digits = 0;
-
-	memset(out, 0, 16);
-	if (fs_read_file(AT_FDCWD, BOOT_ID_PATH, BOOT_ID_MAX_BYTES, &text))
-		return;
-	for (size_t i = 0; i < text.len && digits < 32; i++) {
-		static const char hex[] = "0123456789abcdef";
-		const char *digit = text.data[i] ? strchr(hex, text.data[i]) : NULL;
-
-		if (!digit)
-			continue;
-		out[digits / 2] = (uint8_t)(out[digits / 2] << 4 | (digit - hex));
-		digits++;
-	}
-}
-
 static int header_encode(const struct segment_writer *writer, struct strbuf *out)
 {
 	char host[HOST_NAME_BYTES] = "";
+	char software[HOST_NAME_BYTES];
 	struct format_header header = {
 		.format_version = FORMAT_VERSION,
 		.created_unix_ns = clock_unix_ns(),
 		.host = host,
-		.software = "jbpf " JBPF_VERSION,
+		.software = software,
 	};
 
+	snprintf(software, sizeof(software), "jbpf %s", jbpf_version);
 	/* May be cut without a NUL. */
 	if (gethostname(host, sizeof(host) - 1))
 		host[0] = '\0';
