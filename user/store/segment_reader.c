@@ -18,6 +18,7 @@
 
 #include "user/store/crc32c.h"
 #include "user/store/segment_source.h"
+#include "user/store/text_decoder.h"
 #include "user/util/cleanup.h"
 
 #define GROWTH_RETRIES_MAX 8
@@ -26,10 +27,8 @@
 
 struct segment_reader {
 	struct segment_source source;
-	ZSTD_DCtx *decoder;
-	char *text;
-	size_t text_cap;
-	struct strbuf labels;
+	struct text_decoder *decoder;
+	struct strbuf labels; /* of the record looked at last */
 };
 
 struct walk {
@@ -46,6 +45,7 @@ struct walk {
 	uint64_t damage_start;	 /* with damage_what */
 	const char *damage_what; /* NULL = no damage is open */
 	int growth_retries;
+	size_t queued_cnt; /* windows that the visitor has not seen yet */
 };
 
 /* One unit in the file. `what` says what is wrong with it; then nothing else is valid. */
@@ -66,17 +66,11 @@ struct segment_reader *segment_reader__new(void)
 	if (!reader)
 		return NULL;
 	reader->source.fd = -1;
-	reader->decoder = ZSTD_createDCtx();
+	reader->decoder = text_decoder__new();
 	if (!reader->decoder) {
 		free(reader);
 		return NULL;
 	}
-	/*
-	 * ZSTD_d_forceIgnoreChecksum under the name that needs no static linking. The CRC-32C of the
-	 * compressed frame has been checked by then, and XXH64 over the text costs as much as half
-	 * of the decoding. A libzstd that does not know the parameter checks, which is right, too.
-	 */
-	(void)ZSTD_DCtx_setParameter(reader->decoder, ZSTD_d_experimentalParam3, 1);
 	return reader;
 }
 
@@ -84,10 +78,9 @@ void segment_reader__free(struct segment_reader *reader)
 {
 	if (!reader)
 		return;
-	ZSTD_freeDCtx(reader->decoder);
+	text_decoder__free(reader->decoder);
 	segment_source_release(&reader->source);
 	strbuf_release(&reader->labels);
-	free(reader->text);
 	free(reader);
 }
 
@@ -236,41 +229,81 @@ static bool segment_is_ours(const struct walk *walk, const struct format_commit 
 
 /* ---- one intact unit ---- */
 
-static int reserve_text(struct segment_reader *reader, size_t len)
+/* Hands the oldest decoded window to the visitor. Its result, 0 when there is none, or -ENOMEM. */
+static int deliver_oldest(struct walk *walk)
 {
-	char *text;
+	const struct segment_visitor *visitor = walk->visitor;
+	const struct text_job *job = text_decoder__take(walk->reader->decoder);
+	int result = 0;
 
-	if (len <= reader->text_cap)
+	if (!job)
 		return 0;
-	text = malloc(len);
-	if (!text)
-		return -ENOMEM;
-	free(reader->text);
-	reader->text = text;
-	reader->text_cap = len;
+	if (job->err == -EINVAL) {
+		walk->is_clean = false;
+		if (visitor->damage)
+			visitor->damage(visitor->ctx, job->offset, job->end - job->offset,
+					"data frame is not what its record says");
+	} else if (job->err) {
+		result = job->err;
+	} else {
+		result = visitor->window(visitor->ctx, &job->window, job->text_len ? job->text : "",
+					 (size_t)job->text_len);
+	}
+	text_decoder__drop(walk->reader->decoder);
+	walk->queued_cnt--;
+	return result;
+}
+
+/* Queues an intact unit. Windows that come out of the queue meanwhile go to the visitor. */
+static int enqueue(struct walk *walk, uint64_t data_offset, uint64_t end,
+		   const struct format_commit *commit)
+{
+	struct segment_reader *reader = walk->reader;
+	struct text_job *job;
+	struct strbuf labels;
+	const uint8_t *bytes;
+	size_t available;
+
+	while (!(job = text_decoder__claim(reader->decoder))) {
+		int result = deliver_oldest(walk);
+
+		if (result)
+			return result;
+	}
+	if (commit->data_len) {
+		bytes = segment_source_view(&reader->source, data_offset, commit->data_len,
+					    &available);
+		if (!bytes)
+			return reader->source.err; /* the file has become shorter: gone */
+		if (strbuf_append(&job->frame, bytes, commit->data_len))
+			return -ENOMEM;
+	}
+	/* The window's labels point into the bytes, which go with it. */
+	labels = job->labels;
+	job->labels = reader->labels;
+	reader->labels = labels;
+	job->window = commit->window;
+	job->text_len = commit->text_len;
+	job->offset = data_offset;
+	job->end = end;
+	text_decoder__submit(reader->decoder);
+	walk->queued_cnt++;
 	return 0;
 }
 
-/* 0, -EINVAL when the frame does not hold the text its record promises, -ENOMEM. */
-static int decode_text(struct segment_reader *reader, uint64_t offset,
-		       const struct format_commit *commit)
+/* The rest of the queue: to the visitor, or away when the walk has ended early. */
+static int queue_drain(struct walk *walk, int result)
 {
-	size_t available, len;
-	const uint8_t *bytes =
-		segment_source_view(&reader->source, offset, commit->data_len, &available);
-	int err;
-
-	if (!bytes)
-		return reader->source.err ? reader->source.err : -EINVAL;
-	if (commit->text_len > FORMAT_TEXT_MAX_BYTES ||
-	    ZSTD_getFrameContentSize(bytes, commit->data_len) != commit->text_len)
-		return -EINVAL;
-	err = reserve_text(reader, commit->text_len ? (size_t)commit->text_len : 1);
-	if (err)
-		return err;
-	len = ZSTD_decompressDCtx(reader->decoder, reader->text, (size_t)commit->text_len, bytes,
-				  commit->data_len);
-	return len == commit->text_len ? 0 : -EINVAL;
+	while (walk->queued_cnt) {
+		if (!result) {
+			result = deliver_oldest(walk);
+			continue;
+		}
+		(void)text_decoder__take(walk->reader->decoder);
+		text_decoder__drop(walk->reader->decoder);
+		walk->queued_cnt--;
+	}
+	return result;
 }
 
 /* A unit in its right place: hands it to the visitor if it wants it. Result of the walk's step. */
@@ -280,21 +313,18 @@ static int commit_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
 	const struct segment_visitor *visitor = walk->visitor;
 	struct segment_reader *reader = walk->reader;
 	bool is_wanted = visitor->want && visitor->want(visitor->ctx, &commit->window);
-	int err = 0;
 
 	if ((is_wanted || walk->is_verifying) &&
-	    !data_is_intact(&reader->source, data_offset, commit))
-		err = reader->source.err ? reader->source.err : -EINVAL;
-	if (!err && is_wanted && commit->data_len)
-		err = decode_text(reader, data_offset, commit);
-	if (err && err != -EINVAL)
-		return err;
-	walk->offset = end;
-	if (err) {
+	    (commit->text_len > FORMAT_TEXT_MAX_BYTES ||
+	     !data_is_intact(&reader->source, data_offset, commit))) {
+		if (reader->source.err)
+			return 0; /* walk_file() looks at it */
+		walk->offset = end;
 		damage_open(walk, data_offset, "bad data checksum");
 		walk->sequence = commit->sequence;
 		return 0;
 	}
+	walk->offset = end;
 	if (!walk->damage_what && walk->has_segment && !walk->has_refused &&
 	    commit->sequence != walk->sequence + 1)
 		damage_open(walk, data_offset, "records are missing");
@@ -305,8 +335,7 @@ static int commit_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
 	walk->sequence = commit->sequence;
 	if (!is_wanted || !visitor->window)
 		return 0;
-	return visitor->window(visitor->ctx, &commit->window, commit->data_len ? reader->text : "",
-			       commit->data_len ? (size_t)commit->text_len : 0);
+	return enqueue(walk, data_offset, end, commit);
 }
 
 /* Header of the file: only the first record may be one. */
@@ -557,7 +586,7 @@ static int walk_file(struct walk *walk)
 	}
 	if (!source->err)
 		damage_close(walk, walk->offset);
-	return result ? result : source->err;
+	return queue_drain(walk, result ? result : source->err);
 }
 
 static int walk_start(struct walk *walk, int fd)

@@ -75,14 +75,18 @@ struct store_visitor {
 	/* Is this window wanted? Labels are borrowed for the call. Its text is decoded only when
 	 * true. NULL = all. */
 	bool (*want)(void *ctx, const struct window *window);
-	/* One window and its folded text, borrowed for the call. Non-zero ends the walk with it. */
+	/*
+	 * One window and its folded text, borrowed for the call. Non-zero ends the walk with it.
+	 * want() may have been asked about the next few windows by then: texts are decoded ahead.
+	 */
 	int (*window)(void *ctx, const struct window *window, const char *text, size_t len);
 	/* A damaged stretch was skipped. NULL = ignore. */
 	void (*damage)(void *ctx, const struct store_damage *damage);
 };
 
 /*
- * Visits every window that overlaps [since, until), files in order of time. Damage is reported and
+ * Visits every window that overlaps [since, until), files in order of time. All callbacks come from
+ * the calling thread. Damage is reported and
  * skipped: it never hides an intact record behind it. 0, what the visitor returned, or -errno.
  */
 int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,

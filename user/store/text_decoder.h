@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decodes texts of windows one or two ahead of the one being looked at, in a thread of its own:
+ * decoding costs about twice as much as merging what was decoded, so that reading takes two thirds
+ * of the time. A queue: what goes in first comes out first. Everything but the decoding itself,
+ * visitors above all, stays in the caller's thread.
+ */
+#ifndef JBPF_STORE_TEXT_DECODER_H
+#define JBPF_STORE_TEXT_DECODER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/window.h"
+#include "user/util/strbuf.h"
+
+struct text_decoder;
+
+struct text_job {
+	/* Filled by the caller before the submission. */
+	struct window window; /* its labels borrow from `labels` */
+	struct strbuf labels;
+	struct strbuf frame; /* compressed; empty = there is no text */
+	uint64_t text_len;   /* that the frame must have */
+	uint64_t offset;     /* of the unit in the file */
+	uint64_t end;
+	/* Valid when the job was taken. */
+	int err;    /* -EINVAL: the frame does not hold that text; -ENOMEM */
+	char *text; /* text_len bytes */
+	size_t text_cap;
+};
+
+/* Starts no thread yet. NULL only when memory is short. */
+struct text_decoder *text_decoder__new(void);
+void text_decoder__free(struct text_decoder *decoder); /* NULL is fine */
+
+/* A job to fill and submit, or NULL: the queue is full, take one first. */
+struct text_job *text_decoder__claim(struct text_decoder *decoder);
+/* The job that was claimed last. Small texts are decoded at once, by the caller. */
+void text_decoder__submit(struct text_decoder *decoder);
+
+/* The oldest submitted job, decoded, valid until it is dropped; NULL when the queue is empty. */
+struct text_job *text_decoder__take(struct text_decoder *decoder);
+/* Done with the oldest job. */
+void text_decoder__drop(struct text_decoder *decoder);
+
+#endif
