@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking real JVMs in containers for their perf map: it works where it can, and whatever the JVM or
+its container is like, the JVM runs on and no thread dump lands in its log."""
+import glob
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness.containers import java
+from harness.programs import BUILD, run, wait_until
+
+TOOL = BUILD / "tests" / "tools" / "attach_tool"
+OLD_ENOUGH = 3.3  # seconds; younger JVMs are left alone
+LEFT_BY_THE_JVM = {".java_pid1", "hsperfdata_root"}
+
+
+def tool(command, pid, *arguments):
+    """What attach_tool prints, as a dictionary."""
+    result = run(TOOL, command, pid, *arguments, timeout=60)
+    assert result.returncode in (0, 1), result.stderr
+    return dict(line.split("=", 1) for line in result.stdout.splitlines())
+
+
+def attach(pid, *arguments):
+    return tool("attach", pid, *arguments)
+
+
+def tmp_of(pid):
+    return f"/proc/{pid}/root/tmp"
+
+
+def names_in(path):
+    with open(path, errors="replace") as text:
+        return [line.rstrip("\n").split(" ", 2)[2] for line in text]
+
+
+def assert_map(pid, inner_pid=1):
+    """The map has the program's methods and the JVM's stubs."""
+    names = names_in(f"{tmp_of(pid)}/perf-{inner_pid}.map")
+    assert "void Shares.seventy(long)" in names and "void Shares.thirty(long)" in names, names[-5:]
+    assert "Interpreter" in names and "vtable chunks" in names
+
+
+def assert_unharmed(container):
+    """It still works, and nobody made it talk."""
+    assert container.running(), container.logs()[-800:]
+    before = container.logs().count("TRUTH")
+    wait_until(lambda: container.logs().count("TRUTH") > before, 10, "the JVM works on")
+    assert "Full thread dump" not in container.logs()
+
+
+def cgroup_file(container, controller, name):
+    """Path of a file of the container's cgroup: v1 where that controller is mounted, else v2."""
+    found = glob.glob(f"/sys/fs/cgroup/{controller}/**/{container.id}/{name}", recursive=True)
+    found += glob.glob(f"/sys/fs/cgroup/**/*{container.id}*/{name}", recursive=True)
+    assert found, f"no {name} for {container.name}"
+    return found[0]
+
+
+@pytest.fixture
+def jvm(engine):
+    """Makes a JVM that burns little and is old enough to be asked."""
+    made = []
+
+    def make(name, flags=(), options=(), user="12345:12345", command=None, settle=OLD_ENOUGH):
+        container = engine.start_ready(f"attach-{name}",
+                                       command or java("Shares", 600, 20, flags=flags), "TRUTH",
+                                       options=options, user=user)
+        made.append(container)
+        if settle:
+            time.sleep(settle)
+        return container
+    yield make
+    for container in made:
+        container.remove()
+
+
+@pytest.mark.parametrize("user", ["12345:12345", "0:0"])
+def test_map_is_written_and_taken_away_again(jvm, user):
+    container = jvm(f"plain-{user.partition(':')[0]}", user=user)
+    pid = container.pid
+    had_socket = os.path.exists(f"{tmp_of(pid)}/.java_pid1")  # another profiler on this host
+    first = attach(pid)
+    assert first["outcome"] == "ok" and first["map_existed"] == "0", first
+    assert first["listener_started"] == str(int(not had_socket)), first
+    assert_map(pid)
+    again = attach(pid)
+    assert again["outcome"] == "ok" and again["listener_started"] == "0", again
+    assert again["map_existed"] == "1"
+    assert tool("remove", pid) == {"error": "none"}
+    assert set(os.listdir(tmp_of(pid))) <= LEFT_BY_THE_JVM
+    assert tool("remove", pid) == {"error": "none"}
+    assert_unharmed(container)
+
+
+def test_jvm_with_a_user_namespace_is_asked_with_the_ids_of_the_host(remapped_engine):
+    for user in ("12345:12345", "0:0"):
+        name = f"attach-userns-{user.partition(':')[0]}"
+        container = remapped_engine.start_ready(name, java("Shares", 600, 20), "TRUTH", user=user)
+        time.sleep(OLD_ENOUGH)
+        answer = attach(container.pid)
+        assert answer["outcome"] == "ok", answer
+        assert_map(container.pid)
+        assert tool("remove", container.pid) == {"error": "none"}
+        assert_unharmed(container)
+
+
+def test_jvm_without_signals_is_asked_through_its_socket_only(jvm):
+    container = jvm("xrs", flags=["-Xrs"])
+    pid = container.pid
+    answer = attach(pid)
+    assert answer["outcome"] == "ok" and answer["listener_started"] == "0", answer
+    assert_map(pid)
+    # Without the socket a SIGQUIT would be the only way in, and the end of a JVM that is not pid 1.
+    os.unlink(f"{tmp_of(pid)}/.java_pid1")
+    assert attach(pid)["outcome"] == "no-signal"
+    assert_unharmed(container)
+
+
+def test_jvm_that_is_not_pid_1_survives_xrs_without_socket(jvm):
+    command = " ".join(java("Shares", 600, 20, flags=["-Xrs"]))
+    container = jvm("xrs-child", command=["sh", "-c", f"{command}; echo ended $?"])
+    [pid] = [pid for pid in container.pids("Shares")]
+    for socket in glob.glob(f"{tmp_of(pid)}/.java_pid*"):
+        os.unlink(socket)
+    assert attach(pid)["outcome"] == "no-signal"
+    assert_unharmed(container)
+    assert "ended" not in container.logs()
+
+
+def test_disabled_attach_is_seen_before_anything_is_signalled(jvm):
+    container = jvm("disabled", flags=["-XX:+DisableAttachMechanism"])
+    answer = attach(container.pid)
+    assert answer["outcome"] == "disabled", answer
+    assert tool("vm", container.pid)["DisableAttachMechanism"] == "1 origin=1"
+    assert set(os.listdir(tmp_of(container.pid))) <= LEFT_BY_THE_JVM
+    assert_unharmed(container)
+
+
+def test_jvm_near_its_limit_of_threads_is_left_alone(jvm):
+    """An attach here ends the JVM: it exits when it cannot create the listener's thread."""
+    container = jvm("pids", flags=["-XX:-UseDynamicNumberOfCompilerThreads"])
+    with open(cgroup_file(container, "pids", "pids.current")) as file:
+        current = int(file.read())
+    for room, outcome in ((0, "no-thread-room"), (15, "no-thread-room"), (40, "ok")):
+        updated = container.engine.docker("update", "--pids-limit", current + room, container.id)
+        assert updated.returncode == 0, updated.stderr
+        answer = attach(container.pid)
+        assert answer["outcome"] == outcome, (room, answer)
+        assert_unharmed(container)
+    # The listener runs by now: asking again needs no thread.
+    container.engine.docker("update", "--pids-limit", current + 1, container.id)
+    assert attach(container.pid)["outcome"] == "ok"
+    assert_unharmed(container)
+
+
+def test_jvm_near_its_limit_of_processes_is_left_alone(jvm):
+    """The limit counts a user's threads on the whole host: a user of its own for each JVM."""
+    threads = len(os.listdir(f"/proc/{jvm('nproc', user='23450:23450').pid}/task"))
+    for uid, room, outcome in ((23451, 10, "no-thread-room"), (23452, 60, "ok")):
+        limit = threads + room
+        container = jvm(f"nproc-{room}", user=f"{uid}:{uid}",
+                        options=["--ulimit", f"nproc={limit}:{limit}"])
+        assert attach(container.pid)["outcome"] == outcome
+        assert_unharmed(container)
+
+
+def test_stopped_jvm_is_left_alone(jvm):
+    container = jvm("stopped")
+    pid = container.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_until(lambda: re.search(r"^State:\tT", open(f"/proc/{pid}/status").read(), re.M), 5,
+                   "the JVM is stopped")
+        assert attach(pid)["outcome"] == "not-running"
+        assert set(os.listdir(tmp_of(pid))) <= LEFT_BY_THE_JVM
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert_unharmed(container)
+    assert attach(pid)["outcome"] == "ok"
+
+
+def test_paused_container_is_left_alone(jvm):
+    container = jvm("paused")
+    pid = container.pid
+    assert container.engine.docker("pause", container.id).returncode == 0
+    try:
+        assert attach(pid)["outcome"] == "not-running"
+        assert set(os.listdir(tmp_of(pid))) <= LEFT_BY_THE_JVM
+    finally:
+        container.engine.docker("unpause", container.id)
+    assert_unharmed(container)
+    assert attach(pid)["outcome"] == "ok"
+
+
+def test_read_only_container_is_left_alone(jvm):
+    container = jvm("read-only", options=["--read-only"])
+    assert attach(container.pid)["outcome"] == "tmp-not-writable"
+    assert_unharmed(container)
+
+
+def test_read_only_container_with_a_tmpfs_works(jvm):
+    container = jvm("tmpfs", options=["--read-only", "--tmpfs", "/tmp"])
+    assert attach(container.pid)["outcome"] == "ok"
+    assert_map(container.pid)
+    assert_unharmed(container)
+
+
+def plant_fifo(path):
+    os.mkfifo(path, 0o666)
+
+
+def plant_symlink(path):
+    os.symlink("/tmp/victim", path)
+
+
+def plant_link_to_host(path):
+    os.symlink("/etc/passwd", path)
+
+
+def plant_hard_link(path):
+    os.link(os.path.join(os.path.dirname(path), "victim"), path)
+
+
+def plant_directory(path):
+    os.mkdir(path)
+
+
+@pytest.mark.parametrize("name", ["perf-1.map", ".java_pid1"])
+def test_nothing_is_started_when_something_is_planted(jvm, name):
+    container = jvm(f"planted-{name.strip('.').partition('-')[0]}")
+    tmp = tmp_of(container.pid)
+    for plant in (plant_fifo, plant_symlink, plant_link_to_host, plant_hard_link, plant_directory):
+        with open(f"{tmp}/victim", "w") as victim:
+            victim.write("precious\n")
+        os.chown(f"{tmp}/victim", 12345, 12345)
+        plant(f"{tmp}/{name}")
+        os.chown(f"{tmp}/{name}", 12345, 12345, follow_symlinks=False)
+        answer = attach(container.pid)
+        assert answer["outcome"] == "tmp-hostile", (plant.__name__, answer)
+        assert tool("remove", container.pid)["error"] in ("none", "Operation not permitted")
+        with open(f"{tmp}/victim") as victim:
+            assert victim.read() == "precious\n"
+        assert os.path.lexists(f"{tmp}/{name}"), plant.__name__
+        (os.rmdir if plant is plant_directory else os.unlink)(f"{tmp}/{name}")
+        os.unlink(f"{tmp}/victim")
+    assert_unharmed(container)
+    assert attach(container.pid)["outcome"] == "ok"
+
+
+def test_map_of_another_owner_is_not_asked_for(jvm):
+    container = jvm("foreign")
+    path = f"{tmp_of(container.pid)}/perf-1.map"
+    with open(path, "w") as file:
+        file.write("1000 10 old\n")
+    os.chmod(path, 0o666)
+    os.chown(path, 4242, 4242)
+    assert attach(container.pid)["outcome"] == "tmp-hostile"
+    assert names_in(path) == ["old"]
+    assert_unharmed(container)
+
+
+def test_two_jvms_in_one_container_have_a_map_each(jvm):
+    one = " ".join(java("Shares", 600, 10))
+    container = jvm("two", command=["sh", "-c", f"{one} & {one} & wait"], settle=5)
+    pids = container.pids("Shares")
+    assert len(pids) == 2
+    for pid in pids:
+        with open(f"/proc/{pid}/status") as status:
+            inner = re.search(r"^NSpid:.*\t(\d+)$", status.read(), re.M).group(1)
+        assert inner != "1"
+        assert attach(pid)["outcome"] == "ok"
+        assert_map(pid, inner)
+        assert tool("remove", pid) == {"error": "none"}
+    assert glob.glob(f"{tmp_of(container.pid)}/perf-*.map") == []
+    assert_unharmed(container)
+
+
+def test_containers_that_share_a_tmp_are_not_mixed_up(jvm, tmp_path):
+    """Both JVMs are pid 1 inside: whoever made the socket answers whoever connects to it."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    for parent in list(shared.parents)[:-2]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    first, second = (jvm(f"shared-{i}", options=["-v", f"{shared}:/tmp"]) for i in (1, 2))
+    outcomes = []
+    for container in (second, first):
+        outcomes.append(attach(container.pid)["outcome"])
+        assert (shared / "perf-1.map").exists() == (outcomes[-1] == "ok")
+        tool("remove", container.pid)
+    assert sorted(outcomes) == ["ok", "wrong-peer"]
+    for container in (first, second):
+        assert_unharmed(container)
+
+
+def test_starting_jvm_is_left_alone(engine):
+    container = engine.start("attach-starting", java("Shares", 600, 20))
+    start = time.monotonic()
+    outcomes = []
+    while time.monotonic() - start < OLD_ENOUGH + 2:
+        outcomes.append(attach(container.pid)["outcome"])
+        if outcomes[-1] == "ok":
+            break
+        time.sleep(0.02)
+    assert len(outcomes) > 20 and set(outcomes[:-1]) == {"too-young"}, set(outcomes)
+    assert outcomes[-1] == "ok"
+    assert_unharmed(container)
+    container.remove()
+
+
+def test_jvm_that_exits_is_not_disturbed(engine):
+    container = engine.start_ready("attach-exiting", java("Shares", 5, 20), "TRUTH")
+    pid = container.pid
+    outcomes = set()
+    end = time.monotonic() + 30
+    while container.running() and time.monotonic() < end:
+        result = run(TOOL, "attach", pid)
+        outcomes.update(re.findall(r"outcome=(\S+)", result.stdout))
+    assert "ok" in outcomes and outcomes <= {
+        "ok", "too-young", "gone", "refused", "not-running", "not-hotspot", "no-signal", "error",
+        "no-map"}, outcomes
+    assert container.inspect("{{.State.ExitCode}}") == "0", container.logs()[-800:]
+    assert "Full thread dump" not in container.logs()
+    container.remove()
+
+
+def test_two_profilers_at_once_do_not_get_in_each_others_way(jvm):
+    container = jvm("twice")
+    for _ in range(5):
+        both = [subprocess.Popen([TOOL, "attach", str(container.pid)], text=True,
+                                 stdout=subprocess.PIPE) for _ in range(2)]
+        outcomes = [re.search(r"outcome=(\S+)", one.communicate(timeout=30)[0]).group(1)
+                    for one in both]
+        assert "ok" in outcomes and set(outcomes) <= {"ok", "error"}, outcomes
+    assert_unharmed(container)
+
+
+def test_socket_that_was_cleaned_away_is_made_again(jvm):
+    container = jvm("cleaned")
+    pid = container.pid
+    assert attach(pid)["outcome"] == "ok"
+    os.unlink(f"{tmp_of(pid)}/.java_pid1")
+    answer = attach(pid)
+    assert answer["outcome"] == "ok" and answer["listener_started"] == "1", answer
+    assert_unharmed(container)
+
+
+def test_process_that_is_no_jvm_is_left_alone(engine):
+    container = engine.start("attach-sleep", ["sleep", "600"])
+    time.sleep(OLD_ENOUGH)
+    assert attach(container.pid)["outcome"] == "not-hotspot"
+    assert container.running()
+    container.remove()
+
+
+# ---- reading a JVM's tables, no container needed ----
+
+def host_jdks():
+    """Every JDK of the host, by its own java: whichever releases there are."""
+    return sorted({os.path.realpath(path) for path in glob.glob("/usr/lib/jvm/*/bin/java")})
+
+
+@pytest.mark.parametrize("flags,environment,expected", [
+    ([], {}, "0 origin=0"),
+    (["-XX:+PreserveFramePointer"], {}, "1 origin=1"),
+    ([], {"JAVA_TOOL_OPTIONS": "-XX:+PreserveFramePointer"}, "1 origin=2"),
+])
+def test_version_and_flags_of_every_jdk_are_read_from_outside(app, flags, environment, expected):
+    assert host_jdks(), "no JDK on this host"
+    for program in host_jdks():
+        process = subprocess.Popen([program, *flags, "-Xmx64m", "-cp", app, "Shares", "60", "20"],
+                                   env={**os.environ, **environment}, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            assert process.stdout.readline().startswith("TRUTH")
+            facts = tool("vm", process.pid)
+            said = run(program, "-version").stderr
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        # (build 17.0.15+6-Debian-1, mixed mode, sharing); JDK 8: (build 25.504-b08, mixed mode)
+        assert f"build {facts['version']}" in said, (facts, said)
+        major = re.search(r'version "(?:1\.)?(\d+)', said).group(1)
+        assert facts["feature"] == major
+        assert facts["PreserveFramePointer"] == expected, facts
+        assert facts["DisableAttachMechanism"] == "0 origin=0"
