@@ -101,23 +101,23 @@ static void json_places_commas_and_line_breaks(void **state)
 	struct json_writer json = { .out = &out };
 
 	(void)state;
-	json_begin(&json, '{');
-	json_key(&json, "empty");
-	json_begin(&json, '[');
-	json_end(&json, ']');
-	json_key(&json, "list");
-	json_begin(&json, '[');
-	json_newline(&json);
-	json_u64(&json, UINT64_MAX);
-	json_newline(&json);
-	json_null(&json);
-	json_newline(&json);
-	json_end(&json, ']');
-	json_key(&json, "half");
-	json_decimal(&json, 0.5);
-	json_key(&json, "text");
-	json_string(&json, "a\"b");
-	json_end(&json, '}');
+	json_writer_begin(&json, '{');
+	json_writer_key(&json, "empty");
+	json_writer_begin(&json, '[');
+	json_writer_end(&json, ']');
+	json_writer_key(&json, "list");
+	json_writer_begin(&json, '[');
+	json_writer_newline(&json);
+	json_writer_u64(&json, UINT64_MAX);
+	json_writer_newline(&json);
+	json_writer_null(&json);
+	json_writer_newline(&json);
+	json_writer_end(&json, ']');
+	json_writer_key(&json, "half");
+	json_writer_decimal(&json, 0.5);
+	json_writer_key(&json, "text");
+	json_writer_string(&json, "a\"b");
+	json_writer_end(&json, '}');
 	assert_int_equal(json.err, 0);
 	assert_string_equal(strbuf_str(&out), "{\"empty\":[],\"list\":[\n18446744073709551615,\n"
 					      "null\n],\"half\":0.500,\"text\":\"a\\\"b\"}");
@@ -129,10 +129,10 @@ static void json_keeps_its_first_error(void **state)
 	struct json_writer json = { .out = &out, .err = -12 };
 
 	(void)state;
-	json_begin(&json, '{');
-	json_key(&json, "a");
-	json_string(&json, "b");
-	json_end(&json, '}');
+	json_writer_begin(&json, '{');
+	json_writer_key(&json, "a");
+	json_writer_string(&json, "b");
+	json_writer_end(&json, '}');
 	assert_int_equal(json.err, -12);
 	assert_int_equal(out.len, 0);
 }

@@ -73,31 +73,31 @@ static void json_time(struct json_writer *json, const char *key, uint64_t unix_n
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	int err = info_append_time(&text, unix_ns);
 
-	json_key(json, key);
-	json_string(json, strbuf_str(&text));
+	json_writer_key(json, key);
+	json_writer_string(json, strbuf_str(&text));
 	if (!json->err)
 		json->err = err;
 }
 
 static void json_count(struct json_writer *json, const char *key, uint64_t value)
 {
-	json_key(json, key);
-	json_u64(json, value);
+	json_writer_key(json, key);
+	json_writer_u64(json, value);
 }
 
 static void json_stream(struct json_writer *json, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
 
-	json_newline(json);
-	json_begin(json, '{');
+	json_writer_newline(json);
+	json_writer_begin(json, '{');
 	json_count(json, "pid", latest->pid);
 	json_count(json, "ns_pid", latest->ns_pid);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
 		if (!latest->labels[i])
 			continue;
-		json_key(json, window_label_name((enum window_label)i));
-		json_string(json, latest->labels[i]);
+		json_writer_key(json, window_label_name((enum window_label)i));
+		json_writer_string(json, latest->labels[i]);
 	}
 	json_time(json, "first", stream->first_unix_ns);
 	json_time(json, "last", stream->last_unix_ns);
@@ -105,9 +105,9 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_count(json, "frames", stream->frames);
 	json_count(json, "unknown_frames", stream->unknown_frames);
 	json_count(json, "truncated_samples", stream->truncated_samples);
-	json_key(json, "jit_source");
-	json_string(json, dump_list_source_name(latest->jit_source));
-	json_end(json, '}');
+	json_writer_key(json, "jit_source");
+	json_writer_string(json, dump_list_source_name(latest->jit_source));
+	json_writer_end(json, '}');
 }
 
 int dump_list_json(struct streams *streams, const struct dump_options *options, struct strbuf *out)
@@ -115,18 +115,18 @@ int dump_list_json(struct streams *streams, const struct dump_options *options, 
 	struct json_writer json = { .out = out };
 
 	streams_sort(streams);
-	json_begin(&json, '{');
-	json_key(&json, "format");
-	json_string(&json, "jbpf-list");
+	json_writer_begin(&json, '{');
+	json_writer_key(&json, "format");
+	json_writer_string(&json, "jbpf-list");
 	json_count(&json, "version", 1);
 	json_time(&json, "since", options->selection.since_unix_ns);
 	json_time(&json, "until", options->selection.until_unix_ns);
-	json_key(&json, "streams");
-	json_begin(&json, '[');
+	json_writer_key(&json, "streams");
+	json_writer_begin(&json, '[');
 	for (size_t i = 0; i < streams->cnt; i++)
 		json_stream(&json, &streams->items[i]);
-	json_newline(&json);
-	json_end(&json, ']');
-	json_end(&json, '}');
+	json_writer_newline(&json);
+	json_writer_end(&json, ']');
+	json_writer_end(&json, '}');
 	return json.err ? json.err : strbuf_putc(out, '\n');
 }

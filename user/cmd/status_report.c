@@ -218,14 +218,14 @@ int status_report_table(const struct status_report *report, struct streams *stre
 
 static void json_count(struct json_writer *json, const char *key, uint64_t value)
 {
-	json_key(json, key);
-	json_u64(json, value);
+	json_writer_key(json, key);
+	json_writer_u64(json, value);
 }
 
 static void json_text(struct json_writer *json, const char *key, const char *text)
 {
-	json_key(json, key);
-	json_string(json, text);
+	json_writer_key(json, key);
+	json_writer_string(json, text);
 }
 
 static void json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
@@ -243,8 +243,8 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	const struct window *latest = &stream->latest;
 	struct status_problems problems;
 
-	json_newline(json);
-	json_begin(json, '{');
+	json_writer_newline(json);
+	json_writer_begin(json, '{');
 	json_count(json, "pid", latest->pid);
 	json_count(json, "ns_pid", latest->ns_pid);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
@@ -254,11 +254,11 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_count(json, "is_jvm", latest->is_jvm);
 	json_text(json, "preserve_frame_pointer", flag_name(latest));
 	json_text(json, "jit_source", dump_list_source_name(latest->jit_source));
-	json_key(json, "jit_age_ms");
+	json_writer_key(json, "jit_age_ms");
 	if (latest->jit_source == JIT_SOURCE_NONE || latest->jit_age_ms == UINT32_MAX)
-		json_null(json);
+		json_writer_null(json);
 	else
-		json_u64(json, latest->jit_age_ms);
+		json_writer_u64(json, latest->jit_age_ms);
 	json_count(json, "jit_entries", latest->jit_entries);
 	json_text(json, "attach", attach_name(latest));
 	json_count(json, "attach_requests", latest->attach_cnt);
@@ -270,13 +270,13 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_count(json, "unknown_jit_frames", stream->unknown_jit_frames);
 	json_count(json, "ambiguous_frames", stream->ambiguous_frames);
 	json_count(json, "truncated_samples", stream->truncated_samples);
-	json_key(json, "problems");
-	json_begin(json, '[');
+	json_writer_key(json, "problems");
+	json_writer_begin(json, '[');
 	status_problems_find(stream, &problems);
 	for (size_t i = 0; i < problems.cnt; i++)
-		json_string(json, problems.lines[i]);
-	json_end(json, ']');
-	json_end(json, '}');
+		json_writer_string(json, problems.lines[i]);
+	json_writer_end(json, ']');
+	json_writer_end(json, '}');
 }
 
 int status_report_json(const struct status_report *report, struct streams *streams,
@@ -285,25 +285,25 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	struct json_writer json = { .out = out };
 
 	streams_sort(streams);
-	json_begin(&json, '{');
+	json_writer_begin(&json, '{');
 	json_text(&json, "format", "jbpf-status");
 	json_count(&json, "version", 1);
 	json_time(&json, "since", report->since_unix_ns);
 	json_time(&json, "until", report->until_unix_ns);
 	json_count(&json, "samples", streams->host_samples);
-	json_key(&json, "lost");
-	json_begin(&json, '{');
+	json_writer_key(&json, "lost");
+	json_writer_begin(&json, '{');
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
 		json_count(&json, window_loss_name((enum window_loss)i), streams->lost[i]);
-	json_end(&json, '}');
-	json_key(&json, "streams");
-	json_begin(&json, '[');
+	json_writer_end(&json, '}');
+	json_writer_key(&json, "streams");
+	json_writer_begin(&json, '[');
 	for (size_t i = 0; i < streams->cnt; i++) {
 		if (is_shown(report, &streams->items[i]))
 			json_stream(&json, &streams->items[i]);
 	}
-	json_newline(&json);
-	json_end(&json, ']');
-	json_end(&json, '}');
+	json_writer_newline(&json);
+	json_writer_end(&json, ']');
+	json_writer_end(&json, '}');
 	return json.err ? json.err : strbuf_putc(out, '\n');
 }

@@ -71,6 +71,14 @@ void recorder__free(struct recorder *recorder)
 	free(recorder);
 }
 
+/* The host's root, also when jbpfd itself runs in a container that shares the host's pids. */
+static int open_host_root(void)
+{
+	int fd = open("/proc/1/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 {
 	struct symbolizer_options symbolizer_options = { .jit = recorder->options.jit };
@@ -79,7 +87,7 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	int err;
 
 	recorder->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	recorder->root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	recorder->root_fd = open_host_root();
 	if (recorder->proc_fd < 0 || recorder->root_fd < 0) {
 		err = -errno;
 		snprintf(why, why_len, "cannot open /proc: %s; mount it", errstr(err));
@@ -90,7 +98,12 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	symbolizer_options.proc_fd = recorder->proc_fd;
 	err = symbolizer__open(&symbolizer_options, &recorder->symbolizer);
 	if (err) {
-		snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
+		if (err == -ENOTSUP)
+			snprintf(
+				why, why_len,
+				"--jit vmstructs is not in this version; give auto, perfmap, attach or off");
+		else
+			snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
 		return err;
 	}
 	container_options.proc_fd = recorder->proc_fd;

@@ -114,24 +114,24 @@ static int html_tree(const struct tree *tree, const struct html_frames *frames, 
 
 static void html_palette(struct json_writer *json)
 {
-	json_key(json, "kinds");
-	json_begin(json, '[');
+	json_writer_key(json, "kinds");
+	json_writer_begin(json, '[');
 	for (int kind = 0; kind < TREE_KIND_CNT; kind++) {
 		const struct color_kind *color = color_kind((enum tree_kind)kind);
 
-		json_newline(json);
-		json_begin(json, '{');
-		json_key(json, "key");
-		json_string(json, color->key);
-		json_key(json, "label");
-		json_string(json, color->label);
-		json_key(json, "light");
-		json_string(json, color->light);
-		json_key(json, "dark");
-		json_string(json, color->dark);
-		json_end(json, '}');
+		json_writer_newline(json);
+		json_writer_begin(json, '{');
+		json_writer_key(json, "key");
+		json_writer_string(json, color->key);
+		json_writer_key(json, "label");
+		json_writer_string(json, color->label);
+		json_writer_key(json, "light");
+		json_writer_string(json, color->light);
+		json_writer_key(json, "dark");
+		json_writer_string(json, color->dark);
+		json_writer_end(json, '}');
 	}
-	json_end(json, ']');
+	json_writer_end(json, ']');
 }
 
 /* names[i], kinds and shades: a character per frame. */
@@ -142,26 +142,26 @@ static int html_frame_table(const struct tree *tree, const struct html_frames *f
 	struct strbuf shades __cleanup_strbuf = STRBUF_INIT;
 	int err = 0;
 
-	json_newline(json);
-	json_key(json, "names");
-	json_begin(json, '[');
+	json_writer_newline(json);
+	json_writer_key(json, "names");
+	json_writer_begin(json, '[');
 	for (size_t i = 0; i < tree->frame_cnt && !err; i++) {
 		const struct tree_frame *frame = &tree->frames[frames->order[i]];
 
-		json_newline(json);
-		json_string_n(json, frame->name, frame->name_len);
+		json_writer_newline(json);
+		json_writer_string_n(json, frame->name, frame->name_len);
 		err = strbuf_putc(&kinds, HTML_DIGITS[frame->kind]);
 		if (!err)
 			err = strbuf_putc(&shades,
 					  HTML_DIGITS[color_shade(frame->name, frame->name_len)]);
 	}
-	json_end(json, ']');
-	json_newline(json);
-	json_key(json, "frameKinds");
-	json_string(json, strbuf_str(&kinds));
-	json_newline(json);
-	json_key(json, "frameShades");
-	json_string(json, strbuf_str(&shades));
+	json_writer_end(json, ']');
+	json_writer_newline(json);
+	json_writer_key(json, "frameKinds");
+	json_writer_string(json, strbuf_str(&kinds));
+	json_writer_newline(json);
+	json_writer_key(json, "frameShades");
+	json_writer_string(json, strbuf_str(&shades));
 	return err;
 }
 
@@ -171,24 +171,24 @@ static int html_info(const struct output_info *info, uint64_t samples, struct js
 	struct strbuf range __cleanup_strbuf = STRBUF_INIT;
 	int err = info_append_range(&range, info);
 
-	json_key(json, "title");
-	json_string(json, info->title ? info->title : "");
-	json_key(json, "subtitle");
-	json_string(json, info->subtitle ? info->subtitle : "");
-	json_key(json, "range");
-	json_string(json, strbuf_str(&range));
-	json_key(json, "samples");
-	json_u64(json, samples);
-	json_key(json, "hz");
-	json_u64(json, info->frequency_hz);
-	json_key(json, "streams");
-	json_u64(json, info->stream_cnt);
-	json_key(json, "unknownPercent");
-	json_decimal(json, info_percent(info->unknown_frames, info->frames));
-	json_key(json, "truncatedPercent");
-	json_decimal(json, info_percent(info->truncated_samples, samples));
-	json_key(json, "lost");
-	json_u64(json, info->lost_samples);
+	json_writer_key(json, "title");
+	json_writer_string(json, info->title ? info->title : "");
+	json_writer_key(json, "subtitle");
+	json_writer_string(json, info->subtitle ? info->subtitle : "");
+	json_writer_key(json, "range");
+	json_writer_string(json, strbuf_str(&range));
+	json_writer_key(json, "samples");
+	json_writer_u64(json, samples);
+	json_writer_key(json, "hz");
+	json_writer_u64(json, info->frequency_hz);
+	json_writer_key(json, "streams");
+	json_writer_u64(json, info->stream_cnt);
+	json_writer_key(json, "unknownPercent");
+	json_writer_decimal(json, info_percent(info->unknown_frames, info->frames));
+	json_writer_key(json, "truncatedPercent");
+	json_writer_decimal(json, info_percent(info->truncated_samples, samples));
+	json_writer_key(json, "lost");
+	json_writer_u64(json, info->lost_samples);
 	return err;
 }
 
@@ -199,24 +199,24 @@ static int html_data(const struct tree *tree, const struct output_info *info, st
 	struct html_frames frames = { 0 };
 	int err = html_frames_number(tree, &frames);
 
-	json_begin(&json, '{');
+	json_writer_begin(&json, '{');
 	if (!err)
 		err = html_info(info, tree->nodes[0].total, &json);
-	json_newline(&json);
+	json_writer_newline(&json);
 	html_palette(&json);
 	if (!err)
 		err = html_frame_table(tree, &frames, &json);
 	if (!err)
 		err = html_tree(tree, &frames, &text);
-	json_newline(&json);
-	json_key(&json, "rootFrame");
-	json_u64(&json, err ? 0 : frames.number[0]);
-	json_key(&json, "rootSelf");
-	json_u64(&json, tree->nodes[0].self);
-	json_newline(&json);
-	json_key(&json, "tree");
-	json_string(&json, strbuf_str(&text));
-	json_end(&json, '}');
+	json_writer_newline(&json);
+	json_writer_key(&json, "rootFrame");
+	json_writer_u64(&json, err ? 0 : frames.number[0]);
+	json_writer_key(&json, "rootSelf");
+	json_writer_u64(&json, tree->nodes[0].self);
+	json_writer_newline(&json);
+	json_writer_key(&json, "tree");
+	json_writer_string(&json, strbuf_str(&text));
+	json_writer_end(&json, '}');
 	html_frames_release(&frames);
 	return err ? err : json.err;
 }

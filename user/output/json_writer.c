@@ -28,21 +28,21 @@ static void json_comma(struct json_writer *json)
 	json_break(json);
 }
 
-void json_begin(struct json_writer *json, char bracket)
+void json_writer_begin(struct json_writer *json, char bracket)
 {
 	json_comma(json);
 	json_raw(json, &bracket, 1);
 	json->needs_comma = false;
 }
 
-void json_end(struct json_writer *json, char bracket)
+void json_writer_end(struct json_writer *json, char bracket)
 {
 	json_break(json);
 	json_raw(json, &bracket, 1);
 	json->needs_comma = true;
 }
 
-void json_key(struct json_writer *json, const char *key)
+void json_writer_key(struct json_writer *json, const char *key)
 {
 	json_comma(json);
 	json_raw(json, "\"", 1);
@@ -51,7 +51,7 @@ void json_key(struct json_writer *json, const char *key)
 	json->needs_comma = false;
 }
 
-void json_string_n(struct json_writer *json, const char *text, size_t len)
+void json_writer_string_n(struct json_writer *json, const char *text, size_t len)
 {
 	json_comma(json);
 	json_raw(json, "\"", 1);
@@ -60,32 +60,32 @@ void json_string_n(struct json_writer *json, const char *text, size_t len)
 	json_raw(json, "\"", 1);
 }
 
-void json_string(struct json_writer *json, const char *text)
+void json_writer_string(struct json_writer *json, const char *text)
 {
-	json_string_n(json, text, strlen(text));
+	json_writer_string_n(json, text, strlen(text));
 }
 
-void json_u64(struct json_writer *json, uint64_t value)
+void json_writer_u64(struct json_writer *json, uint64_t value)
 {
 	json_comma(json);
 	if (!json->err)
 		json->err = strbuf_printf(json->out, "%" PRIu64, value);
 }
 
-void json_decimal(struct json_writer *json, double value)
+void json_writer_decimal(struct json_writer *json, double value)
 {
 	json_comma(json);
 	if (!json->err)
 		json->err = strbuf_printf(json->out, "%.3f", value);
 }
 
-void json_null(struct json_writer *json)
+void json_writer_null(struct json_writer *json)
 {
 	json_comma(json);
 	json_raw(json, "null", 4);
 }
 
-void json_newline(struct json_writer *json)
+void json_writer_newline(struct json_writer *json)
 {
 	json->needs_newline = true;
 }

@@ -4,10 +4,10 @@
  * first error sticks and every later call does nothing, so callers check once, at the end.
  *
  *     struct json_writer json = { .out = out };
- *     json_begin(&json, '{');
- *     json_key(&json, "samples");
- *     json_u64(&json, 12);
- *     json_end(&json, '}');
+ *     json_writer_begin(&json, '{');
+ *     json_writer_key(&json, "samples");
+ *     json_writer_u64(&json, 12);
+ *     json_writer_end(&json, '}');
  *     return json.err;
  */
 #ifndef JBPF_OUTPUT_JSON_WRITER_H
@@ -27,18 +27,18 @@ struct json_writer {
 };
 
 /* '{' or '['. */
-void json_begin(struct json_writer *json, char bracket);
+void json_writer_begin(struct json_writer *json, char bracket);
 /* '}' or ']'. */
-void json_end(struct json_writer *json, char bracket);
+void json_writer_end(struct json_writer *json, char bracket);
 /* `key` is a plain literal of ours, not escaped. */
-void json_key(struct json_writer *json, const char *key);
-void json_string(struct json_writer *json, const char *text);
-void json_string_n(struct json_writer *json, const char *text, size_t len);
-void json_u64(struct json_writer *json, uint64_t value);
+void json_writer_key(struct json_writer *json, const char *key);
+void json_writer_string(struct json_writer *json, const char *text);
+void json_writer_string_n(struct json_writer *json, const char *text, size_t len);
+void json_writer_u64(struct json_writer *json, uint64_t value);
 /* Three decimals. */
-void json_decimal(struct json_writer *json, double value);
-void json_null(struct json_writer *json);
+void json_writer_decimal(struct json_writer *json, double value);
+void json_writer_null(struct json_writer *json);
 /* The next element or bracket starts a line, so that the text can be read and compared. */
-void json_newline(struct json_writer *json);
+void json_writer_newline(struct json_writer *json);
 
 #endif
