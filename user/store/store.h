@@ -85,9 +85,9 @@ struct store_visitor {
 };
 
 /*
- * Visits every window that overlaps [since, until), files in order of time. All callbacks come from
- * the calling thread. Damage is reported and
- * skipped: it never hides an intact record behind it. 0, what the visitor returned, or -errno.
+ * Visits every window that overlaps [since, until), files in order of time. Damage is reported and
+ * skipped: it never hides an intact record behind it. All callbacks come in the calling thread.
+ * 0, what the visitor returned, or -errno.
  */
 int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,
 			const struct store_visitor *visitor);
