@@ -435,7 +435,8 @@ static int record_host(struct window_run *run, uint64_t lost_samples)
 
 	window.samples = counters[JBPF_CNT_SAMPLES];
 	window.lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
-	window.lost[WINDOW_LOSS_NO_MAP] = counters[JBPF_CNT_LOST_NO_MAP];
+	window.lost[WINDOW_LOSS_NO_MAP] =
+		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];
 	window.lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];
 	window.lost[WINDOW_LOSS_NOTICES] = counters[JBPF_CNT_NOTICE_LOST];
 	window.lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];

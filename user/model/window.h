@@ -30,7 +30,7 @@ enum window_label {
 /* Reasons a sample or a part of it was lost; per host and window. Values reach disk: append only. */
 enum window_loss {
 	WINDOW_LOSS_COUNTS_FULL = 0,  /* samples */
-	WINDOW_LOSS_NO_MAP = 1,	      /* samples */
+	WINDOW_LOSS_NO_MAP = 1,	      /* samples: a BPF map was missing or refused the entry */
 	WINDOW_LOSS_STACK_BUFFER = 2, /* stacks whose addresses did not reach user space */
 	WINDOW_LOSS_NOTICES = 3,      /* process notices */
 	WINDOW_LOSS_KERNEL_STACK = 4, /* kernel stacks */
