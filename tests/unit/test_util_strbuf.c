@@ -102,6 +102,8 @@ static void reserved_room_is_used_without_moving(void **state)
 	const char *data;
 
 	(void)state;
+	assert_int_equal(strbuf_reserve(&buf, 10), 0);
+	assert_string_equal(strbuf_str(&buf), "");
 	assert_int_equal(strbuf_puts(&buf, "x"), 0);
 	assert_int_equal(strbuf_reserve(&buf, 10000), 0);
 	assert_string_equal(buf.data, "x");

@@ -136,8 +136,9 @@ static int parse_epoch_ns(const char *text, uint64_t *unix_ns_out)
 	if (err)
 		return err;
 	if (*rest || __builtin_mul_overflow(seconds, NS_PER_S, &seconds) ||
-	    __builtin_add_overflow(seconds, fraction_ns, unix_ns_out))
+	    __builtin_add_overflow(seconds, fraction_ns, &seconds))
 		return -EINVAL;
+	*unix_ns_out = seconds;
 	return 0;
 }
 
@@ -155,7 +156,7 @@ static int parse_zone(const char *text, bool *has_zone, long *offset_s)
 	if ((*text != '+' && *text != '-') || len < 3 || parse_u64_n(text + 1, 2, 10, &hours))
 		return -EINVAL;
 	text += 3;
-	if (*text == ':')
+	if (*text == ':' && text[1])
 		text++;
 	if (*text && (strlen(text) != 2 || parse_u64_n(text, 2, 10, &minutes)))
 		return -EINVAL;
@@ -169,7 +170,7 @@ static int parse_rfc3339_ns(const char *text, uint64_t *unix_ns_out)
 {
 	struct tm tm = { .tm_isdst = -1 };
 	struct tm want;
-	uint64_t fraction_ns = 0;
+	uint64_t fraction_ns = 0, ns;
 	const char *rest;
 	bool has_zone;
 	long offset_s;
@@ -202,9 +203,10 @@ static int parse_rfc3339_ns(const char *text, uint64_t *unix_ns_out)
 	seconds -= offset_s;
 	if (seconds < 0)
 		return -EINVAL;
-	if (__builtin_mul_overflow((uint64_t)seconds, NS_PER_S, unix_ns_out) ||
-	    __builtin_add_overflow(*unix_ns_out, fraction_ns, unix_ns_out))
+	if (__builtin_mul_overflow((uint64_t)seconds, NS_PER_S, &ns) ||
+	    __builtin_add_overflow(ns, fraction_ns, &ns))
 		return -EINVAL;
+	*unix_ns_out = ns;
 	return 0;
 }
 

@@ -39,6 +39,7 @@ int strbuf_reserve(struct strbuf *buf, size_t extra)
 	data = realloc(buf->data, cap);
 	if (!data)
 		return -ENOMEM;
+	data[buf->len] = '\0';
 	buf->data = data;
 	buf->cap = cap;
 	return 0;
