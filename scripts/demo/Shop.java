@@ -10,9 +10,11 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * A small shop that is busy all the time, made to be profiled: arithmetic (PriceEngine), sorting
- * (Catalog), allocation and garbage collection (Invoice), hashing in the JDK (Signer), and system
- * calls (Journal). Ends after the number of seconds given, default 600.
+ * A small shop that is busy all the time, made to be profiled: sorting (PickItems), arithmetic
+ * (QuotePrice and its rules), allocation and garbage collection (RenderInvoice), hashing in the JDK
+ * (SignInvoice), and system calls (AppendJournal). Steps and rules are called through interfaces
+ * with many implementations, so that the compiler leaves them as methods of their own. Ends after
+ * the number of seconds given, default 600.
  */
 public class Shop {
 	static final class Item {
@@ -25,98 +27,139 @@ public class Shop {
 		}
 	}
 
-	static final class PriceEngine {
-		double quote(List<Item> items) {
-			double sum = 0;
-			for (Item item : items)
-				sum += discount(item);
-			return sum;
-		}
+	static final class Order {
+		List<Item> items;
+		double total;
+		String invoice;
+		byte[] signature;
+	}
 
-		double discount(Item item) {
-			double price = item.price;
-			for (int step = 1; step <= 400; step++)
-				price = price * 0.999 + Math.sqrt(price + step) * 0.0001 + (item.id % (step + 1)) * 1e-9;
+	interface Step {
+		void run(Order order) throws Exception;
+	}
+
+	static final class PickItems implements Step {
+		private final Random random = new Random(7);
+
+		public void run(Order order) {
+			List<Item> items = new ArrayList<>(300);
+			for (int i = 0; i < 300; i++)
+				items.add(new Item(random.nextLong() >>> 1, random.nextDouble() * 100));
+			items.sort(Comparator.comparingDouble(item -> item.price));
+			order.items = items;
+		}
+	}
+
+	interface Rule {
+		double apply(Item item, double price);
+	}
+
+	static final class DiscountRule implements Rule {
+		public double apply(Item item, double price) {
+			for (int step = 1; step <= 60; step++)
+				price = price * 0.999 + (item.id % (step + 1)) * 1e-9;
 			return price;
 		}
 	}
 
-	static final class Catalog {
-		private final Random random = new Random(7);
-
-		List<Item> pick(int count) {
-			List<Item> items = new ArrayList<>(count);
-			for (int i = 0; i < count; i++)
-				items.add(new Item(random.nextLong() >>> 1, random.nextDouble() * 100));
-			items.sort(Comparator.comparingDouble(item -> item.price));
-			return items;
+	static final class LoyaltyRule implements Rule {
+		public double apply(Item item, double price) {
+			for (int step = 1; step <= 25; step++)
+				price += Math.sqrt(price + step) * 1e-4;
+			return price;
 		}
 	}
 
-	static final class Invoice {
-		String render(List<Item> items, double total) {
+	static final class ShippingRule implements Rule {
+		public double apply(Item item, double price) {
+			long weight = item.id;
+			for (int step = 0; step < 20; step++)
+				weight = weight * 31 + step;
+			return price + (weight & 7);
+		}
+	}
+
+	static final class TaxRule implements Rule {
+		public double apply(Item item, double price) {
+			double tax = 0;
+			for (int step = 1; step <= 30; step++)
+				tax += price / (step + 5);
+			return price + tax * 0.01;
+		}
+	}
+
+	static final class QuotePrice implements Step {
+		private final Rule[] rules = {
+			new DiscountRule(), new LoyaltyRule(), new ShippingRule(), new TaxRule()
+		};
+
+		public void run(Order order) {
+			double total = 0;
+			for (Item item : order.items) {
+				double price = item.price;
+				for (Rule rule : rules)
+					price = rule.apply(item, price);
+				total += price;
+			}
+			order.total = total;
+		}
+	}
+
+	static final class RenderInvoice implements Step {
+		public void run(Order order) {
 			StringBuilder text = new StringBuilder();
-			for (Item item : items)
+			for (Item item : order.items)
 				text.append(item.id).append(';').append(Math.round(item.price * 100)).append('\n');
-			return text.append("total ").append(Math.round(total * 100)).append('\n').toString();
+			text.append("total ").append(Math.round(order.total * 100)).append('\n');
+			order.invoice = text.toString();
 		}
 	}
 
-	static final class Signer {
-		byte[] sign(String text) throws Exception {
+	static final class SignInvoice implements Step {
+		public void run(Order order) throws Exception {
 			MessageDigest digest = MessageDigest.getInstance("SHA-256");
-			return digest.digest(text.getBytes(StandardCharsets.UTF_8));
+			order.signature = digest.digest(order.invoice.getBytes(StandardCharsets.UTF_8));
 		}
 	}
 
-	static final class Journal implements AutoCloseable {
+	static final class AppendJournal implements Step {
 		private final FileOutputStream file;
 
-		Journal(String path) throws IOException {
+		AppendJournal(String path) throws IOException {
 			file = new FileOutputStream(path);
 		}
 
-		void append(byte[] signature) throws IOException {
-			for (int i = 0; i < 40; i++)
-				file.write(signature);
+		public void run(Order order) throws IOException {
+			for (int i = 0; i < 25; i++)
+				file.write(order.signature);
 			if (file.getChannel().position() > (4 << 20))
 				file.getChannel().truncate(0);
 		}
-
-		@Override
-		public void close() throws IOException {
-			file.close();
-		}
 	}
 
-	static void serve(int number, long endNanos) throws Exception {
-		PriceEngine engine = new PriceEngine();
-		Catalog catalog = new Catalog();
-		Invoice invoice = new Invoice();
-		Signer signer = new Signer();
-		try (Journal journal = new Journal("/tmp/journal-" + number)) {
+	static void handleOrder(Step[] steps) throws Exception {
+		Order order = new Order();
+		for (Step step : steps)
+			step.run(order);
+	}
+
+	static void serve(int number, long endNanos) {
+		try {
+			Step[] steps = {
+				new PickItems(), new QuotePrice(), new RenderInvoice(), new SignInvoice(),
+				new AppendJournal("/tmp/journal-" + number)
+			};
 			while (System.nanoTime() < endNanos)
-				handleOrder(catalog, engine, invoice, signer, journal);
+				handleOrder(steps);
+		} catch (Exception e) {
+			e.printStackTrace();
 		}
 	}
 
-	static void handleOrder(Catalog catalog, PriceEngine engine, Invoice invoice, Signer signer,
-			Journal journal) throws Exception {
-		List<Item> items = catalog.pick(200);
-		double total = engine.quote(items);
-		journal.append(signer.sign(invoice.render(items, total)));
-	}
-
-	public static void main(String[] args) throws Exception {
+	public static void main(String[] args) {
 		long seconds = args.length > 0 ? Long.parseLong(args[0]) : 600;
 		long endNanos = System.nanoTime() + seconds * 1_000_000_000L;
-		Thread second = new Thread(() -> {
-			try {
-				serve(2, endNanos);
-			} catch (Exception e) {
-				e.printStackTrace();
-			}
-		}, "shop-2");
+		Thread second = new Thread(() -> serve(2, endNanos), "shop-2");
 		second.setDaemon(true);
 		second.start();
 		serve(1, endNanos);
