@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbols/perfmap.h"
 #include "user/util/clock.h"
@@ -131,7 +132,7 @@ static uint64_t lookup_median_ns(const struct strbuf *text, uint64_t *found_out)
 	return times_ns[ROUND_CNT / 2];
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct strbuf text = STRBUF_INIT;
 	struct strbuf nested = STRBUF_INIT;
@@ -144,11 +145,16 @@ int main(void)
 	lookup_ns = lookup_median_ns(&text, &found);
 	nested_ns = parse_median_ns(&nested, &nested_bytes);
 
-	printf("| perf map, %u lines, %.1f MB | %.0f MB/s parsed | %.1f M lookups/s (%.0f %% hit) | "
-	       "%.1f MB held | %u nested ranges: %.0f ms |\n",
-	       LINE_CNT, (double)text.len / 1e6, (double)text.len * 1e3 / (double)parse_ns,
-	       LOOKUP_CNT * 1e3 / (double)lookup_ns, (double)found * 100 / LOOKUP_CNT,
-	       (double)bytes / 1e6, NESTED_CNT, (double)nested_ns / 1e6);
+	if (argc > 1 && strcmp(argv[1], "--json") == 0)
+		printf("{\"parse_mb_per_s\":%.0f,\"lookups_per_s\":%.0f}\n",
+		       (double)text.len * 1e3 / (double)parse_ns,
+		       LOOKUP_CNT * 1e9 / (double)lookup_ns);
+	else
+		printf("| perf map, %u lines, %.1f MB | %.0f MB/s parsed | %.1f M lookups/s (%.0f %% hit) | "
+		       "%.1f MB held | %u nested ranges: %.0f ms |\n",
+		       LINE_CNT, (double)text.len / 1e6, (double)text.len * 1e3 / (double)parse_ns,
+		       LOOKUP_CNT * 1e3 / (double)lookup_ns, (double)found * 100 / LOOKUP_CNT,
+		       (double)bytes / 1e6, NESTED_CNT, (double)nested_ns / 1e6);
 	strbuf_release(&text);
 	strbuf_release(&nested);
 	return 0;
