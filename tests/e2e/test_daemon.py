@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import subprocess
 import time
 
 import pytest
@@ -256,3 +257,17 @@ def test_check_says_what_this_host_allows():
     result = run(BIN / "jbpfd", "--check")
     assert result.returncode == 0, result.stdout + result.stderr
     assert re.search(r"btf", result.stdout, re.I) and len(lines_of(result.stdout)) >= 5
+
+
+def test_check_looks_at_processes_of_other_users(tmp_path):
+    command = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "sleep", "60"]
+    with subprocess.Popen(command) as foreign:
+        try:
+            allowed = run(BIN / "jbpfd", "--check").stdout
+            refused = run("setpriv", "--bounding-set=-sys_ptrace", BIN / "jbpfd", "--check").stdout
+        finally:
+            foreign.kill()
+    assert re.search(r"^ok +other users' mappings", allowed, re.M), allowed
+    assert re.search(r"^ok +container roots", allowed, re.M), allowed
+    # The mappings themselves: newer kernels show them to CAP_PERFMON too.
+    assert re.search(r"^less +container roots", refused, re.M), refused
