@@ -6,6 +6,7 @@
 #include "user/cmd/daemon.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "user/util/log.h"
 #include "user/util/version.h"
 
+#define DAEMON_MMAP_THRESHOLD	  (128 * 1024)
 #define DAEMON_WHY_BYTES	  1024
 #define DAEMON_RETAIN_INTERVAL_NS (3600 * CLOCK_NS_PER_S)
 /* A window shorter than this is not worth a record of its own: the first one is joined to the next. */
@@ -276,6 +278,12 @@ int daemon_main(int argc, char **argv)
 	int err;
 
 	log_set_program("jbpfd");
+	/*
+	 * Symbol tables and perf maps are read through large buffers that live for a moment. glibc
+	 * would raise its mmap threshold at the first free of one and keep the next on the heap.
+	 */
+	(void)mallopt(M_MMAP_THRESHOLD, DAEMON_MMAP_THRESHOLD);
+	(void)mallopt(M_TRIM_THRESHOLD, DAEMON_MMAP_THRESHOLD);
 	err = daemon_options_parse(argc, argv, &daemon.options, why, sizeof(why));
 	if (err) {
 		pr_err("%s\n", why);
