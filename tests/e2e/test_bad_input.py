@@ -4,6 +4,7 @@ DESIGN section 3 (1 failed, 2 wrong usage, 3 no samples). Never a crash, never a
 import os
 import re
 import shutil
+import stat
 import time
 
 import pytest
@@ -197,6 +198,16 @@ def test_output_that_cannot_be_written(stored, tmp_path):
         result = subprocess.run([BIN / "jbpf-dump", "--store", stored.store, "--since", stored.since()],
                                 stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert result.returncode == 1 and re.search("space|write", result.stderr, re.I), result.stderr
+
+
+def test_output_to_a_device_leaves_the_device(stored, tmp_path):
+    """-o /dev/null: a new file renamed over it would take it away from the whole host."""
+    device = tmp_path / "null"
+    os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    assert stored.dump_raw("-o", device).returncode == 0
+    assert jbpf("record", "-d", "1s", "-o", device).returncode == 0
+    assert stat.S_ISCHR(device.lstat().st_mode)
+    assert list(tmp_path.iterdir()) == [device]
 
 
 # ---- damage -------------------------------------------------------------------------------------

@@ -190,6 +190,51 @@ static void directories_are_made_as_deep_as_needed(void **state)
 	assert_int_equal(fs_mkdir_all(path, 0750), -ENOTDIR);
 }
 
+static void fs_write_output_leaves_what_is_no_regular_file_as_it_is(void **state)
+{
+	struct fixture *fixture = *state;
+	struct strbuf text = STRBUF_INIT;
+	struct stat st;
+	char bytes[8];
+	int fifo;
+
+	/* Renamed over, a device such as /dev/null would be gone for everybody. */
+	assert_int_equal(mkfifoat(fixture->fd, "fifo", 0600), 0);
+	fifo = openat(fixture->fd, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_int_equal(fs_write_output(fixture->fd, "fifo", 0640, "out", 3), 0);
+	assert_int_equal(read(fifo, bytes, sizeof(bytes)), 3);
+	assert_memory_equal(bytes, "out", 3);
+	assert_int_equal(fstatat(fixture->fd, "fifo", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_true(S_ISFIFO(st.st_mode));
+	close(fifo);
+
+	/* /dev/stdout is a link. */
+	assert_int_equal(fs_write_atomic(fixture->fd, "target", 0640, "old text", 8), 0);
+	assert_int_equal(symlinkat("target", fixture->fd, "link"), 0);
+	assert_int_equal(fs_write_output(fixture->fd, "link", 0640, "new", 3), 0);
+	assert_int_equal(fstatat(fixture->fd, "link", &st, AT_SYMLINK_NOFOLLOW), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(fs_read_file(fixture->fd, "target", 64, &text), 0);
+	assert_string_equal(strbuf_str(&text), "new");
+	strbuf_release(&text);
+
+	assert_int_equal(mkdirat(fixture->fd, "folder", 0700), 0);
+	assert_int_equal(fs_write_output(fixture->fd, "folder", 0640, "x", 1), -EISDIR);
+}
+
+static void fs_write_output_writes_a_regular_file_whole_or_not_at_all(void **state)
+{
+	struct fixture *fixture = *state;
+	struct stat before, after;
+
+	assert_int_equal(fs_write_output(fixture->fd, "file", 0640, "one", 3), 0);
+	assert_int_equal(fstatat(fixture->fd, "file", &before, 0), 0);
+	assert_int_equal(fs_write_output(fixture->fd, "file", 0640, "second", 6), 0);
+	assert_int_equal(fstatat(fixture->fd, "file", &after, 0), 0);
+	assert_int_equal(after.st_size, 6);
+	assert_int_not_equal(before.st_ino, after.st_ino); /* another file, renamed over */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +247,10 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(directories_are_made_as_deep_as_needed, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			fs_write_output_leaves_what_is_no_regular_file_as_it_is, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			fs_write_output_writes_a_regular_file_whole_or_not_at_all, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("util_fs", tests, NULL, NULL);

@@ -15,7 +15,7 @@ int cmd_write(const char *path, const struct strbuf *text)
 	int err;
 
 	if (path)
-		err = fs_write_atomic(AT_FDCWD, path, 0644, text->data, text->len);
+		err = fs_write_output(AT_FDCWD, path, 0644, text->data, text->len);
 	else
 		err = fs_write_all(STDOUT_FILENO, text->data, text->len);
 	if (!err || (!path && err == -EPIPE))

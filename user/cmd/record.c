@@ -4,15 +4,14 @@
  * 10 s as in the daemon, merged in memory.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "user/cmd/cmd.h"
+#include "user/cmd/cmd_write.h"
 #include "user/cmd/jit_option.h"
 #include "user/cmd/sampling.h"
 #include "user/collect/recorder.h"
@@ -21,7 +20,6 @@
 #include "user/output/output.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
 
@@ -267,19 +265,12 @@ static int record_write(struct recording *recording)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	const char *path = recording->options->output;
-	int err = record_render(recording, &text);
 
-	if (err) {
+	if (record_render(recording, &text)) {
 		pr_err("out of memory while drawing\n");
-		return err;
+		return CMD_EXIT_FAILED;
 	}
-	if (strcmp(path, "-") == 0)
-		err = fs_write_all(STDOUT_FILENO, text.data, text.len);
-	else
-		err = fs_write_atomic(AT_FDCWD, path, 0644, text.data, text.len);
-	if (err && err != -EPIPE)
-		pr_err("'%s' cannot be written: %s; give -o another file\n", path, errstr(err));
-	return err;
+	return cmd_write(strcmp(path, "-") == 0 ? NULL : path, &text);
 }
 
 static void describe(const struct record_options *options, char *title, size_t title_len)
@@ -300,16 +291,16 @@ static int record_finish(struct recording *recording)
 {
 	const struct output_info *info = &recording->info;
 	uint64_t samples = profile__sample_count(recording->profile);
-	int err;
+	int code;
 
 	if (samples == 0) {
 		pr_err("nothing was sampled: %s (the host had %llu samples); is it running, and busy?\n",
 		       info->title, (unsigned long long)recording->host_samples);
-		return 3;
+		return CMD_EXIT_NO_SAMPLES;
 	}
-	err = record_write(recording);
-	if (err)
-		return 1;
+	code = record_write(recording);
+	if (code != CMD_EXIT_DONE)
+		return code;
 	if (recording->problem)
 		pr_warn("%s\n", recording->problem);
 	if (info->lost_samples)
@@ -317,7 +308,7 @@ static int record_finish(struct recording *recording)
 	if (strcmp(recording->options->output, "-") != 0)
 		pr_info("%llu samples of %zu processes in '%s'\n", (unsigned long long)samples,
 			recording->stream_cnt, recording->options->output);
-	return 0;
+	return CMD_EXIT_DONE;
 }
 
 static int record_with(const struct record_options *options, struct recorder *recorder)

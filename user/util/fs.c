@@ -135,6 +135,26 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
 	return fs_sync_parent(dir_fd, path);
 }
 
+int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len)
+{
+	struct stat st;
+	int err;
+
+	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode))
+		return fs_write_atomic(dir_fd, path, mode, bytes, len);
+
+	__cleanup_fd int fd =
+		openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, mode);
+
+	if (fd < 0)
+		return -errno;
+	err = fs_write_all(fd, bytes, len);
+	/* A full disk may show at the end only. */
+	if (close(take_fd(&fd)) && !err)
+		err = -errno;
+	return err;
+}
+
 int fs_mkdir_all(const char *path, mode_t mode)
 {
 	char part[PATH_MAX];

@@ -34,6 +34,13 @@ int fs_write_all(int fd, const void *bytes, size_t len);
  */
 int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len);
 
+/*
+ * For a path that a person typed. A regular file, or one that is not there yet, is written
+ * atomically as above; what is there and is something else (/dev/null, /dev/stdout, a FIFO, a
+ * link) is written to and stays what it is. 0 or -errno.
+ */
+int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len);
+
 /* mkdir -p with `mode`; 0 when it is there already. */
 int fs_mkdir_all(const char *path, mode_t mode);
 
