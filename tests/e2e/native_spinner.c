@@ -41,10 +41,13 @@ int main(int argc, char **argv)
 	if (percent < 1 || percent > 100)
 		return 1;
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
-		burn_seventy(now_ns(CLOCK_THREAD_CPUTIME_ID) + 7000000);
-		burn_thirty(now_ns(CLOCK_THREAD_CPUTIME_ID) + 3000000);
+		/* Slices of ever other length: equal ones fall into step with the sampling. */
+		uint64_t unit_ns = 500000 + (uint64_t)(random() % 1000000);
+
+		burn_seventy(now_ns(CLOCK_THREAD_CPUTIME_ID) + 7 * unit_ns);
+		burn_thirty(now_ns(CLOCK_THREAD_CPUTIME_ID) + 3 * unit_ns);
 		if (percent < 100)
-			usleep((useconds_t)(10000 * (100 - percent) / percent));
+			usleep((useconds_t)(unit_ns / 100 * (100 - percent) / percent));
 	}
 	return 0;
 }
