@@ -16,7 +16,7 @@ void frame_list_release(struct frame_list *list)
 	*list = (struct frame_list){ 0 };
 }
 
-int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer)
+int frame_list_push(struct frame_list *list, const struct frame *frame)
 {
 	if (list->cnt == list->cap) {
 		size_t cap = list->cap ? list->cap * 2 : 128;
@@ -27,12 +27,19 @@ int frame_list_add(struct frame_list *list, const struct names *names, const str
 		list->items = items;
 		list->cap = cap;
 	}
-	list->items[list->cnt++] = (struct frame){
+	list->items[list->cnt++] = *frame;
+	return 0;
+}
+
+int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer)
+{
+	struct frame frame = {
 		.name = names__text(names, answer->name),
 		.kind = (enum frame_kind)answer->frame_kind,
 		.is_unknown = answer->is_unknown,
 	};
-	return 0;
+
+	return frame_list_push(list, &frame);
 }
 
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out)

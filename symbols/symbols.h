@@ -59,6 +59,8 @@ struct frame_list {
 };
 
 void frame_list_release(struct frame_list *list);
+/* Appends a copy of a frame, whose name is borrowed for as long as the list uses it. 0 or -ENOMEM. */
+int frame_list_push(struct frame_list *list, const struct frame *frame);
 
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out);
 void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */

@@ -6,8 +6,6 @@
  */
 #include "user/collect/stack_namer.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "user/model/stack_text.h"
@@ -107,18 +105,9 @@ static int build_text(struct stack_namer *namer, const char *comm, bool is_trunc
 
 static int push_marker(struct frame_list *list, const char *name)
 {
-	if (list->cnt == list->cap) {
-		size_t cap = list->cap ? list->cap * 2 : 16;
-		struct frame *items = reallocarray(list->items, cap, sizeof(*items));
+	struct frame frame = { .name = name, .kind = FRAME_KIND_NATIVE, .is_unknown = true };
 
-		if (!items)
-			return -ENOMEM;
-		list->items = items;
-		list->cap = cap;
-	}
-	list->items[list->cnt++] =
-		(struct frame){ .name = name, .kind = FRAME_KIND_NATIVE, .is_unknown = true };
-	return 0;
+	return frame_list_push(list, &frame);
 }
 
 /* Fills namer->user and tells whether the root is missing. */
