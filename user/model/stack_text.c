@@ -75,6 +75,18 @@ static size_t escape_char(const uint8_t *name, size_t len, char *out, size_t *wr
 	return taken;
 }
 
+/* Length of a name that is to stay as it is, or SIZE_MAX: nearly all are, so they are only copied. */
+static size_t plain_len(const char *name)
+{
+	size_t len = 0;
+
+	for (; name[len]; len++) {
+		if (name[len] < 0x20 || name[len] == 0x7f || name[len] == ';')
+			return SIZE_MAX;
+	}
+	return len;
+}
+
 /*
  * Writes the escaped name to `out`, which has room for STACK_TEXT_NAME_BYTES. A name that does not
  * fit ends in CUT_MARK, never in half a character.
@@ -85,7 +97,12 @@ static size_t escape_name(const char *name, char *out)
 	size_t left = strlen(name);
 	size_t len = 0;
 	size_t cut_len = 0; /* where the mark would go */
+	size_t plain = plain_len(name);
 
+	if (plain <= STACK_TEXT_NAME_BYTES) {
+		memcpy(out, name, plain);
+		return plain;
+	}
 	while (left) {
 		char bytes[4];
 		size_t written;
