@@ -41,7 +41,7 @@ def names_in(path):
 def assert_map(pid, inner_pid=1):
     """The map has the program's methods and the JVM's stubs. Another profiler on this host may be
     having it written anew at this moment: then it is asked for once more."""
-    wanted = {"void Shares.seventy(long)", "void Shares.thirty(long)", "Interpreter", "vtable chunks"}
+    wanted = {"void Shares.seventy(long)", "void Shares.thirty(long)", "Interpreter", "StubRoutines (1)"}
     for _ in range(3):
         try:
             missing = wanted - set(names_in(f"{tmp_of(pid)}/perf-{inner_pid}.map"))

@@ -200,12 +200,13 @@ def test_output_that_cannot_be_written(stored, tmp_path):
     assert result.returncode == 1 and re.search("space|write", result.stderr, re.I), result.stderr
 
 
-def test_output_to_a_device_leaves_the_device(stored, tmp_path):
+def test_output_to_a_device_leaves_the_device(stored, tmp_path, spinner):
     """-o /dev/null: a new file renamed over it would take it away from the whole host."""
     device = tmp_path / "null"
     os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     assert stored.dump_raw("-o", device).returncode == 0
-    assert jbpf("record", "-d", "1s", "-o", device).returncode == 0
+    busy = spinner("native_spinner", 600)
+    assert jbpf("record", "-p", busy.pid, "-d", "1s", "-o", device).returncode == 0
     assert stat.S_ISCHR(device.lstat().st_mode)
     assert list(tmp_path.iterdir()) == [device]
 
