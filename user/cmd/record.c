@@ -306,8 +306,9 @@ static int record_finish(struct recording *recording)
 	if (info->lost_samples)
 		pr_warn("%llu samples were lost\n", (unsigned long long)info->lost_samples);
 	if (strcmp(recording->options->output, "-") != 0)
-		pr_info("%llu samples of %zu processes in '%s'\n", (unsigned long long)samples,
-			recording->stream_cnt, recording->options->output);
+		pr_info("%llu samples of %zu process%s in '%s'\n", (unsigned long long)samples,
+			recording->stream_cnt, recording->stream_cnt == 1 ? "" : "es",
+			recording->options->output);
 	return CMD_EXIT_DONE;
 }
 
