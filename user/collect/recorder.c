@@ -18,6 +18,7 @@
 #include "user/collect/stack_namer.h"
 #include "user/model/profile.h"
 #include "user/util/boot_id.h"
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
@@ -184,6 +185,15 @@ static void look_later(struct look_queue *looks, const struct symbols_process_id
 	looks->tail++;
 }
 
+/* Version and flags, while the JVM lives. */
+static void look_at_jvm(struct recorder *recorder, struct process *process)
+{
+	struct symbols_jit_status jit;
+
+	symbols_process__jit_status(process->symbols, &jit);
+	jvm_look(&process->jvm, recorder->proc_fd, process->id.pid, jit.is_hotspot);
+}
+
 static void look_again(struct recorder *recorder)
 {
 	struct look_queue *looks = &recorder->looks;
@@ -194,8 +204,8 @@ static void look_again(struct recorder *recorder)
 		struct process *process = process_table__find(recorder->processes, id);
 
 		looks->head++;
-		if (process && !process->exited)
-			(void)symbols_process__refresh(process->symbols);
+		if (process && !process->exited && symbols_process__refresh(process->symbols) == 0)
+			look_at_jvm(recorder, process);
 	}
 }
 
@@ -274,7 +284,7 @@ static uint64_t stream_samples(const struct stream *stream)
 	return samples;
 }
 
-/* Names the whole stream into a new profile; the window's counters begin at zero. */
+/* Names the whole stream into a new profile; the window's counters are those of this naming. */
 static int name_stream(struct recorder *recorder, const struct stream *stream,
 		       struct process *process, struct window *window, struct profile **out)
 {
@@ -283,6 +293,9 @@ static int name_stream(struct recorder *recorder, const struct stream *stream,
 
 	if (!profile)
 		return -ENOMEM;
+	counted.samples = counted.truncated_samples = 0;
+	counted.frames = counted.unknown_frames = 0;
+	counted.jit_frames = counted.unknown_jit_frames = 0;
 	for (size_t i = 0; i < stream->cnt; i++) {
 		int err = stack_namer_add(&recorder->namer, process, &stream->counts[i], profile,
 					  &counted);
@@ -367,9 +380,10 @@ static bool ask_for_map(struct window_run *run, struct process *process,
 			       process->symbols, (uint32_t)left_ms);
 }
 
-static int record_stream(struct window_run *run, const struct stream *stream)
+/* The stream's process as it is now, and its identity in the window. 0 or -ENOMEM. */
+static int meet_process(struct recorder *recorder, const struct stream *stream,
+			struct window *window, struct process **out)
 {
-	struct recorder *recorder = run->recorder;
 	const struct jbpf_key *key = &stream->counts[0].key;
 	const struct jbpf_value *value = &stream->counts[0].value;
 	struct symbols_process_id id = {
@@ -377,15 +391,10 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 		.pid = key->pid,
 		.exec_id = key->exec_id,
 	};
-	struct symbols_jit_status jit;
-	uint64_t ambiguous_before;
-	struct window window = run->base;
-	struct profile *profile = NULL;
 	struct process *process;
-	int err;
+	int err = process_table__get(recorder->processes, &id, key->cgroup_id, value->comm,
+				     value->ns_pid, &process);
 
-	err = process_table__get(recorder->processes, &id, key->cgroup_id, value->comm,
-				 value->ns_pid, &process);
 	if (err)
 		return err;
 	process->idle_windows = 0;
@@ -394,30 +403,47 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 	err = process_table__relabel(recorder->processes, process);
 	if (err)
 		return err;
-	symbols_process__jit_status(process->symbols, &jit);
-	jvm_look(&process->jvm, recorder->proc_fd, id.pid, jit.is_hotspot);
-	ambiguous_before = jit.ambiguous_cnt;
+	look_at_jvm(recorder, process);
 
-	window.pid = id.pid;
-	window.ns_pid = process->ns_pid;
-	window.process_start_ns = id.start_ns;
-	window.exec_id = id.exec_id;
-	window.cgroup_id = key->cgroup_id;
+	window->pid = id.pid;
+	window->ns_pid = process->ns_pid;
+	window->process_start_ns = id.start_ns;
+	window->exec_id = id.exec_id;
+	window->cgroup_id = key->cgroup_id;
+	*out = process;
+	return 0;
+}
+
+static uint64_t ambiguous_frames(const struct process *process)
+{
+	struct symbols_jit_status jit;
+
+	symbols_process__jit_status(process->symbols, &jit);
+	return jit.ambiguous_cnt;
+}
+
+static int record_stream(struct window_run *run, const struct stream *stream)
+{
+	struct recorder *recorder = run->recorder;
+	struct window window = run->base;
+	struct profile *profile = NULL;
+	struct process *process;
+	uint64_t ambiguous_before;
+	int err = meet_process(recorder, stream, &window, &process);
+
+	if (err)
+		return err;
+	ambiguous_before = ambiguous_frames(process);
 	err = name_stream(recorder, stream, process, &window, &profile);
 	if (!err && ask_for_map(run, process, &window)) {
-		profile__free(profile);
-		profile = NULL;
-		window.samples = window.truncated_samples = 0;
-		window.frames = window.unknown_frames = 0;
-		window.jit_frames = window.unknown_jit_frames = 0;
+		profile__free(take_ptr(profile));
 		err = name_stream(recorder, stream, process, &window, &profile);
 	}
 	if (err)
 		return err;
+	window.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
 	fill_labels(process, &window);
 	fill_jit(process, run->batch->end_boot_ns, &window);
-	symbols_process__jit_status(process->symbols, &jit);
-	window.ambiguous_frames = jit.ambiguous_cnt - ambiguous_before;
 
 	strbuf_clear(&recorder->folded);
 	err = profile__to_folded(profile, &recorder->folded);
