@@ -246,6 +246,24 @@ bool symbols_is_thread_root(const char *name)
 	return strncmp(name, "__libc_start_main", strlen("__libc_start_main")) == 0;
 }
 
+bool symbols_reaches_root(const struct frame *frames, size_t cnt)
+{
+	static const char *const c_libraries[] = { "[libc.so.6]", "[libc-2.", "[ld-musl-" };
+	const char *outermost;
+
+	if (cnt == 0)
+		return false;
+	outermost = frames[cnt - 1].name;
+	if (symbols_is_thread_root(outermost))
+		return true;
+	if (cnt < 2 || strcmp(frames[cnt - 2].name, "main") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(c_libraries) / sizeof(c_libraries[0]); i++)
+		if (strncmp(outermost, c_libraries[i], strlen(c_libraries[i])) == 0)
+			return true;
+	return false;
+}
+
 size_t symbolizer__bytes(const struct symbolizer *symbolizer)
 {
 	size_t bytes = sizeof(*symbolizer) + names__bytes(symbolizer->names) +

@@ -108,6 +108,11 @@ int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ip
 /* True for frames that begin a thread or process ("_start", "start_thread", "clone3", ...): a
  * stack that ends there is whole even when its frame pointer chain ended in an odd way. */
 bool symbols_is_thread_root(const char *name);
+/*
+ * Does a stack (leaf first) end in such a frame, or in main() called from a C library that has no
+ * symbol for the caller and keeps no frame pointer there, as in most images?
+ */
+bool symbols_reaches_root(const struct frame *frames, size_t cnt);
 
 struct symbols_jit_status {
 	bool is_hotspot;   /* maps a libjvm.so that exports gHotSpotVMStructs */

@@ -45,6 +45,16 @@ def test_record_works_as_a_command_of_jbpf_and_writes_to_stdout(container):
     assert Folded(result.stdout).total >= 50
 
 
+def test_c_program_below_a_stripped_libc_is_whole_from_main_on(engine, tmp_path):
+    """The image's libc has no symbol for what calls main, and keeps no frame pointer there."""
+    container = engine.start("spinner", ["/app/native_spinner", "600", "60"])
+    result = jbpf("record", "--container", container.name, "-d", "5s", "--format", "folded", "-o", "-", timeout=60)
+    assert result.returncode == 0, result.stderr
+    folded = Folded(result.stdout)
+    whole = folded.samples(lambda frames: frames[0] == "native_spinner" and frames[2:3] == ["main"])
+    assert folded.total >= 100 and whole >= 0.9 * folded.total, folded
+
+
 def test_record_of_an_idle_process_says_that_nothing_was_sampled(spinner, tmp_path):
     import subprocess
     sleeper = subprocess.Popen(["sleep", "60"])

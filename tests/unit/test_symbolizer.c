@@ -717,6 +717,33 @@ static void native_replaced_file_never_gives_the_new_files_name(void **state)
 	close(options.proc_fd);
 }
 
+static void main_called_from_a_stripped_libc_is_a_root(void **state)
+{
+	static const struct {
+		const char *names[3]; /* leaf first */
+		bool is_root;
+	} cases[] = {
+		{ { "burn", "main", "[libc.so.6]" }, true },
+		{ { "burn", "main", "[libc-2.31.so]" }, true },
+		{ { "burn", "main", "[ld-musl-x86_64.so.1]" }, true },
+		{ { "burn", "main", "__libc_start_call_main" }, true },
+		{ { "burn", "main", "[libfoo.so]" }, false },
+		{ { "burn", "work", "[libc.so.6]" }, false },
+		{ { "main", "[libc.so.6]", "burn" }, false },
+	};
+
+	(void)state;
+	assert_false(symbols_reaches_root(NULL, 0));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct frame frames[3];
+
+		for (size_t k = 0; k < 3; k++)
+			frames[k] = (struct frame){ .name = cases[i].names[k] };
+		assert_int_equal(symbols_reaches_root(frames, 3), cases[i].is_root);
+		assert_false(symbols_reaches_root(frames, 1));
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
@@ -751,6 +778,7 @@ int main(void)
 		TEST(symbolizer_trim_below_the_cap_keeps_names),
 		TEST(symbolizer_without_the_hotspot_reader_says_so),
 		TEST(thread_roots_are_known),
+		TEST(main_called_from_a_stripped_libc_is_a_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

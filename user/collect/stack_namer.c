@@ -48,9 +48,7 @@ static void count_frames(const struct frame_list *frames, uint64_t samples, stru
  */
 static bool stack_is_whole(const struct probe_stack *stack, const struct frame_list *frames)
 {
-	if (frames->cnt == 0)
-		return false;
-	if (symbols_is_thread_root(frames->items[frames->cnt - 1].name))
+	if (symbols_reaches_root(frames->items, frames->cnt))
 		return true;
 	return stack->end == JBPF_END_ROOT && frames->cnt > 1;
 }
