@@ -563,11 +563,6 @@ int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_of
 	return 0;
 }
 
-size_t elf_symtab__count(const struct elf_symtab *tab)
-{
-	return tab->range_cnt;
-}
-
 size_t elf_symtab__bytes(const struct elf_symtab *tab)
 {
 	return sizeof(*tab) + tab->range_cnt * sizeof(*tab->ranges) + tab->names_len +

@@ -50,7 +50,6 @@ int elf_symtab__lookup(const struct elf_symtab *tab, uint64_t address, struct el
 int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_offset,
 				  uint64_t *address_out);
 
-size_t elf_symtab__count(const struct elf_symtab *tab);
 size_t elf_symtab__bytes(const struct elf_symtab *tab);
 /* Symbols that were dropped at a cap. */
 size_t elf_symtab__dropped(const struct elf_symtab *tab);

@@ -330,18 +330,23 @@ int symbols_process__reload_jit(struct symbols_process *process, enum jit_source
 	return err ? err : process_refresh_jit(process, source, JIT_NAMES_ALWAYS);
 }
 
+/* No name was found: `name` says so. */
+static void answer_unknown(uint32_t name, struct answer *out)
+{
+	out->name = name;
+	out->frame_kind = FRAME_KIND_NATIVE;
+	out->is_unknown = true;
+}
+
 static int process_placeholder(const struct symbols_process *process, const char *text,
 			       struct answer *out)
 {
 	uint32_t id;
 	int err = names__plain(process->symbolizer->names, text, strlen(text), &id);
 
-	if (err)
-		return err;
-	out->name = id;
-	out->frame_kind = FRAME_KIND_NATIVE;
-	out->is_unknown = true;
-	return 0;
+	if (!err)
+		answer_unknown(id, out);
+	return err;
 }
 
 /* Name of an address in one perf map. 0, -ENOENT, -ENOMEM. */
@@ -455,12 +460,9 @@ static int process_answer_library(struct symbols_process *process, const struct 
 	int err =
 		names__library(process->symbolizer->names, procmaps_path(&process->maps, map), &id);
 
-	if (err)
-		return err;
-	out->name = id;
-	out->frame_kind = FRAME_KIND_NATIVE;
-	out->is_unknown = true;
-	return 0;
+	if (!err)
+		answer_unknown(id, out);
+	return err;
 }
 
 /* Tables are dropped when memory is short; this one is wanted again. */

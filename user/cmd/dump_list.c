@@ -68,45 +68,27 @@ int dump_list_table(struct streams *streams, struct strbuf *out)
 	return err;
 }
 
-static void json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = info_append_time(&text, unix_ns);
-
-	json_writer_key(json, key);
-	json_writer_string(json, strbuf_str(&text));
-	if (!json->err)
-		json->err = err;
-}
-
-static void json_count(struct json_writer *json, const char *key, uint64_t value)
-{
-	json_writer_key(json, key);
-	json_writer_u64(json, value);
-}
-
 static void json_stream(struct json_writer *json, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
 
 	json_writer_newline(json);
 	json_writer_begin(json, '{');
-	json_count(json, "pid", latest->pid);
-	json_count(json, "ns_pid", latest->ns_pid);
+	json_writer_member_u64(json, "pid", latest->pid);
+	json_writer_member_u64(json, "ns_pid", latest->ns_pid);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
 		if (!latest->labels[i])
 			continue;
-		json_writer_key(json, window_label_name((enum window_label)i));
-		json_writer_string(json, latest->labels[i]);
+		json_writer_member_string(json, window_label_name((enum window_label)i),
+					  latest->labels[i]);
 	}
-	json_time(json, "first", stream->first_unix_ns);
-	json_time(json, "last", stream->last_unix_ns);
-	json_count(json, "samples", stream->samples);
-	json_count(json, "frames", stream->frames);
-	json_count(json, "unknown_frames", stream->unknown_frames);
-	json_count(json, "truncated_samples", stream->truncated_samples);
-	json_writer_key(json, "jit_source");
-	json_writer_string(json, dump_list_source_name(latest->jit_source));
+	info_json_time(json, "first", stream->first_unix_ns);
+	info_json_time(json, "last", stream->last_unix_ns);
+	json_writer_member_u64(json, "samples", stream->samples);
+	json_writer_member_u64(json, "frames", stream->frames);
+	json_writer_member_u64(json, "unknown_frames", stream->unknown_frames);
+	json_writer_member_u64(json, "truncated_samples", stream->truncated_samples);
+	json_writer_member_string(json, "jit_source", dump_list_source_name(latest->jit_source));
 	json_writer_end(json, '}');
 }
 
@@ -116,11 +98,10 @@ int dump_list_json(struct streams *streams, const struct dump_options *options, 
 
 	streams_sort(streams);
 	json_writer_begin(&json, '{');
-	json_writer_key(&json, "format");
-	json_writer_string(&json, "jbpf-list");
-	json_count(&json, "version", 1);
-	json_time(&json, "since", options->selection.since_unix_ns);
-	json_time(&json, "until", options->selection.until_unix_ns);
+	json_writer_member_string(&json, "format", "jbpf-list");
+	json_writer_member_u64(&json, "version", 1);
+	info_json_time(&json, "since", options->selection.since_unix_ns);
+	info_json_time(&json, "until", options->selection.until_unix_ns);
 	json_writer_key(&json, "streams");
 	json_writer_begin(&json, '[');
 	for (size_t i = 0; i < streams->cnt; i++)

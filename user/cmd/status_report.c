@@ -216,28 +216,6 @@ int status_report_table(const struct status_report *report, struct streams *stre
 
 /* ---- JSON ---- */
 
-static void json_count(struct json_writer *json, const char *key, uint64_t value)
-{
-	json_writer_key(json, key);
-	json_writer_u64(json, value);
-}
-
-static void json_text(struct json_writer *json, const char *key, const char *text)
-{
-	json_writer_key(json, key);
-	json_writer_string(json, text);
-}
-
-static void json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = info_append_time(&text, unix_ns);
-
-	json_text(json, key, strbuf_str(&text));
-	if (!json->err)
-		json->err = err;
-}
-
 static void json_stream(struct json_writer *json, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
@@ -245,31 +223,32 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 
 	json_writer_newline(json);
 	json_writer_begin(json, '{');
-	json_count(json, "pid", latest->pid);
-	json_count(json, "ns_pid", latest->ns_pid);
+	json_writer_member_u64(json, "pid", latest->pid);
+	json_writer_member_u64(json, "ns_pid", latest->ns_pid);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
 		if (latest->labels[i])
-			json_text(json, window_label_name((enum window_label)i), latest->labels[i]);
+			json_writer_member_string(json, window_label_name((enum window_label)i),
+						  latest->labels[i]);
 	}
-	json_count(json, "is_jvm", latest->is_jvm);
-	json_text(json, "preserve_frame_pointer", flag_name(latest));
-	json_text(json, "jit_source", dump_list_source_name(latest->jit_source));
+	json_writer_member_u64(json, "is_jvm", latest->is_jvm);
+	json_writer_member_string(json, "preserve_frame_pointer", flag_name(latest));
+	json_writer_member_string(json, "jit_source", dump_list_source_name(latest->jit_source));
 	json_writer_key(json, "jit_age_ms");
 	if (latest->jit_source == JIT_SOURCE_NONE || latest->jit_age_ms == UINT32_MAX)
 		json_writer_null(json);
 	else
 		json_writer_u64(json, latest->jit_age_ms);
-	json_count(json, "jit_entries", latest->jit_entries);
-	json_text(json, "attach", attach_name(latest));
-	json_count(json, "attach_requests", latest->attach_cnt);
-	json_count(json, "attach_command_ms", latest->attach_command_ms);
-	json_count(json, "samples", stream->samples);
-	json_count(json, "frames", stream->frames);
-	json_count(json, "unknown_frames", stream->unknown_frames);
-	json_count(json, "jit_frames", stream->jit_frames);
-	json_count(json, "unknown_jit_frames", stream->unknown_jit_frames);
-	json_count(json, "ambiguous_frames", stream->ambiguous_frames);
-	json_count(json, "truncated_samples", stream->truncated_samples);
+	json_writer_member_u64(json, "jit_entries", latest->jit_entries);
+	json_writer_member_string(json, "attach", attach_name(latest));
+	json_writer_member_u64(json, "attach_requests", latest->attach_cnt);
+	json_writer_member_u64(json, "attach_command_ms", latest->attach_command_ms);
+	json_writer_member_u64(json, "samples", stream->samples);
+	json_writer_member_u64(json, "frames", stream->frames);
+	json_writer_member_u64(json, "unknown_frames", stream->unknown_frames);
+	json_writer_member_u64(json, "jit_frames", stream->jit_frames);
+	json_writer_member_u64(json, "unknown_jit_frames", stream->unknown_jit_frames);
+	json_writer_member_u64(json, "ambiguous_frames", stream->ambiguous_frames);
+	json_writer_member_u64(json, "truncated_samples", stream->truncated_samples);
 	json_writer_key(json, "problems");
 	json_writer_begin(json, '[');
 	status_problems_find(stream, &problems);
@@ -286,15 +265,16 @@ int status_report_json(const struct status_report *report, struct streams *strea
 
 	streams_sort(streams);
 	json_writer_begin(&json, '{');
-	json_text(&json, "format", "jbpf-status");
-	json_count(&json, "version", 1);
-	json_time(&json, "since", report->since_unix_ns);
-	json_time(&json, "until", report->until_unix_ns);
-	json_count(&json, "samples", streams->host_samples);
+	json_writer_member_string(&json, "format", "jbpf-status");
+	json_writer_member_u64(&json, "version", 1);
+	info_json_time(&json, "since", report->since_unix_ns);
+	info_json_time(&json, "until", report->until_unix_ns);
+	json_writer_member_u64(&json, "samples", streams->host_samples);
 	json_writer_key(&json, "lost");
 	json_writer_begin(&json, '{');
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
-		json_count(&json, window_loss_name((enum window_loss)i), streams->lost[i]);
+		json_writer_member_u64(&json, window_loss_name((enum window_loss)i),
+				       streams->lost[i]);
 	json_writer_end(&json, '}');
 	json_writer_key(&json, "streams");
 	json_writer_begin(&json, '[');

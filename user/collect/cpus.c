@@ -221,8 +221,3 @@ void cpu_events__disable(struct cpu_events *events)
 	for (size_t i = 0; i < events->cnt; i++)
 		(void)ioctl(events->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
-
-size_t cpu_events__count(const struct cpu_events *events)
-{
-	return events->cnt;
-}

@@ -40,6 +40,5 @@ int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t c
 
 int cpu_events__enable(struct cpu_events *events);
 void cpu_events__disable(struct cpu_events *events);
-size_t cpu_events__count(const struct cpu_events *events);
 
 #endif

@@ -121,14 +121,10 @@ static void html_palette(struct json_writer *json)
 
 		json_writer_newline(json);
 		json_writer_begin(json, '{');
-		json_writer_key(json, "key");
-		json_writer_string(json, color->key);
-		json_writer_key(json, "label");
-		json_writer_string(json, color->label);
-		json_writer_key(json, "light");
-		json_writer_string(json, color->light);
-		json_writer_key(json, "dark");
-		json_writer_string(json, color->dark);
+		json_writer_member_string(json, "key", color->key);
+		json_writer_member_string(json, "label", color->label);
+		json_writer_member_string(json, "light", color->light);
+		json_writer_member_string(json, "dark", color->dark);
 		json_writer_end(json, '}');
 	}
 	json_writer_end(json, ']');
@@ -157,11 +153,9 @@ static int html_frame_table(const struct tree *tree, const struct html_frames *f
 	}
 	json_writer_end(json, ']');
 	json_writer_newline(json);
-	json_writer_key(json, "frameKinds");
-	json_writer_string(json, strbuf_str(&kinds));
+	json_writer_member_string(json, "frameKinds", strbuf_str(&kinds));
 	json_writer_newline(json);
-	json_writer_key(json, "frameShades");
-	json_writer_string(json, strbuf_str(&shades));
+	json_writer_member_string(json, "frameShades", strbuf_str(&shades));
 	return err;
 }
 
@@ -171,24 +165,17 @@ static int html_info(const struct output_info *info, uint64_t samples, struct js
 	struct strbuf range __cleanup_strbuf = STRBUF_INIT;
 	int err = info_append_range(&range, info);
 
-	json_writer_key(json, "title");
-	json_writer_string(json, info->title ? info->title : "");
-	json_writer_key(json, "subtitle");
-	json_writer_string(json, info->subtitle ? info->subtitle : "");
-	json_writer_key(json, "range");
-	json_writer_string(json, strbuf_str(&range));
-	json_writer_key(json, "samples");
-	json_writer_u64(json, samples);
-	json_writer_key(json, "hz");
-	json_writer_u64(json, info->frequency_hz);
-	json_writer_key(json, "streams");
-	json_writer_u64(json, info->stream_cnt);
+	json_writer_member_string(json, "title", info->title ? info->title : "");
+	json_writer_member_string(json, "subtitle", info->subtitle ? info->subtitle : "");
+	json_writer_member_string(json, "range", strbuf_str(&range));
+	json_writer_member_u64(json, "samples", samples);
+	json_writer_member_u64(json, "hz", info->frequency_hz);
+	json_writer_member_u64(json, "streams", info->stream_cnt);
 	json_writer_key(json, "unknownPercent");
 	json_writer_decimal(json, info_percent(info->unknown_frames, info->frames));
 	json_writer_key(json, "truncatedPercent");
 	json_writer_decimal(json, info_percent(info->truncated_samples, samples));
-	json_writer_key(json, "lost");
-	json_writer_u64(json, info->lost_samples);
+	json_writer_member_u64(json, "lost", info->lost_samples);
 	return err;
 }
 
@@ -209,13 +196,10 @@ static int html_data(const struct tree *tree, const struct output_info *info, st
 	if (!err)
 		err = html_tree(tree, &frames, &text);
 	json_writer_newline(&json);
-	json_writer_key(&json, "rootFrame");
-	json_writer_u64(&json, err ? 0 : frames.number[0]);
-	json_writer_key(&json, "rootSelf");
-	json_writer_u64(&json, tree->nodes[0].self);
+	json_writer_member_u64(&json, "rootFrame", err ? 0 : frames.number[0]);
+	json_writer_member_u64(&json, "rootSelf", tree->nodes[0].self);
 	json_writer_newline(&json);
-	json_writer_key(&json, "tree");
-	json_writer_string(&json, strbuf_str(&text));
+	json_writer_member_string(&json, "tree", strbuf_str(&text));
 	json_writer_end(&json, '}');
 	html_frames_release(&frames);
 	return err ? err : json.err;

@@ -19,6 +19,16 @@ int info_append_time(struct strbuf *out, uint64_t unix_ns)
 	return strbuf_puts(out, text);
 }
 
+void info_json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = info_append_time(&text, unix_ns);
+
+	json_writer_member_string(json, key, strbuf_str(&text));
+	if (!json->err)
+		json->err = err;
+}
+
 /* "90s", "10m", "1h 5m", "2d 3h": the two largest units. */
 static int info_append_duration(struct strbuf *out, uint64_t ns)
 {

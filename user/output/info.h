@@ -5,10 +5,13 @@
 
 #include <stdint.h>
 
+#include "user/output/json_writer.h"
 #include "user/output/output.h"
 
 /* "2026-11-21T13:00:00Z". 0 or -ENOMEM. */
 int info_append_time(struct strbuf *out, uint64_t unix_ns);
+/* The same as a member of a JSON object. */
+void info_json_time(struct json_writer *json, const char *key, uint64_t unix_ns);
 /* "2026-11-21T13:00:00Z to 2026-11-21T13:10:00Z (10m)"; "" when no time is known. */
 int info_append_range(struct strbuf *out, const struct output_info *info);
 /* "12345 samples, 124.70 CPU seconds at 99 Hz, 3 streams" */

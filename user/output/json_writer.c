@@ -72,6 +72,18 @@ void json_writer_u64(struct json_writer *json, uint64_t value)
 		json->err = strbuf_printf(json->out, "%" PRIu64, value);
 }
 
+void json_writer_member_string(struct json_writer *json, const char *key, const char *text)
+{
+	json_writer_key(json, key);
+	json_writer_string(json, text);
+}
+
+void json_writer_member_u64(struct json_writer *json, const char *key, uint64_t value)
+{
+	json_writer_key(json, key);
+	json_writer_u64(json, value);
+}
+
 void json_writer_decimal(struct json_writer *json, double value)
 {
 	json_comma(json);

@@ -38,6 +38,9 @@ void json_writer_u64(struct json_writer *json, uint64_t value);
 /* Three decimals. */
 void json_writer_decimal(struct json_writer *json, double value);
 void json_writer_null(struct json_writer *json);
+/* A key and its value in one. */
+void json_writer_member_string(struct json_writer *json, const char *key, const char *text);
+void json_writer_member_u64(struct json_writer *json, const char *key, uint64_t value);
 /* The next element or bracket starts a line, so that the text can be read and compared. */
 void json_writer_newline(struct json_writer *json);
 
