@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong is said in one line on stderr: what, why, what to do; with the exit code of
 DESIGN section 3 (1 failed, 2 wrong usage, 3 no samples). Never a crash, never a hang."""
+import contextlib
 import os
 import re
 import shutil
@@ -102,6 +103,14 @@ def test_full_store_is_said_once_and_sampling_goes_on(daemon, tmp_path, spinner)
         said = [line for line in profiler.log().splitlines() if "not written" in line]
         assert len(said) == 1, profiler.log()
         assert re.search(r"no space", said[0], re.I) and str(store) in said[0]
+        # A window or two that fit in between are no recovery, and the next failure is no news.
+        (store / "ballast").unlink()
+        time.sleep(1.5)
+        assert "written again" not in profiler.log(), profiler.log()
+        with contextlib.suppress(OSError):
+            (store / "ballast").write_bytes(b"x" * (64 << 10))
+        time.sleep(3)
+        assert profiler.log().count("not written") == 1, profiler.log()
         # Room again: it goes on by itself.
         (store / "ballast").unlink()
         wait_until(lambda: "written again" in profiler.log(), 20, "it writes again")

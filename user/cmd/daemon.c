@@ -29,6 +29,8 @@
 #define DAEMON_RETAIN_INTERVAL_NS (3600 * CLOCK_NS_PER_S)
 /* A window shorter than this is not worth a record of its own: the first one is joined to the next. */
 #define DAEMON_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)
+/* On a full disk a small window may still fit: so many in a row, and the store is well again. */
+#define DAEMON_STORE_WELL_WINDOWS 3
 
 struct daemon {
 	int argc;
@@ -39,7 +41,9 @@ struct daemon {
 	int signal_fd;
 	uint64_t lost_samples;	 /* of the last window, for the next host record */
 	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
-	bool store_failed;	 /* the last commit failed: said once */
+	bool store_failed;	 /* said once, until DAEMON_STORE_WELL_WINDOWS were written */
+	uint32_t good_windows;	 /* written in a row since */
+	uint64_t failed_windows; /* not written since it was said */
 };
 
 static int recorder_from_options(const struct daemon_options *options, struct recorder **out,
@@ -83,12 +87,19 @@ static int sink_to_store(void *ctx, const struct window *window, const char *tex
 
 static void report_commit(struct daemon *daemon, int err)
 {
-	if (err && !daemon->store_failed)
-		pr_err("store '%s': window not written: %s; sampling goes on, free space or fix the directory\n",
-		       daemon->options.store, errstr(err));
-	if (!err && daemon->store_failed)
-		pr_info("store '%s': windows are written again\n", daemon->options.store);
-	daemon->store_failed = err != 0;
+	if (err) {
+		if (!daemon->store_failed)
+			pr_err("store '%s': window not written: %s; sampling goes on, free space or fix the directory\n",
+			       daemon->options.store, errstr(err));
+		daemon->store_failed = true;
+		daemon->good_windows = 0;
+		daemon->failed_windows++;
+	} else if (daemon->store_failed && ++daemon->good_windows >= DAEMON_STORE_WELL_WINDOWS) {
+		pr_info("store '%s': windows are written again; %llu could not be\n",
+			daemon->options.store, (unsigned long long)daemon->failed_windows);
+		daemon->store_failed = false;
+		daemon->failed_windows = 0;
+	}
 }
 
 static int end_window(struct daemon *daemon)
