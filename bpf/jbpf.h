@@ -53,6 +53,32 @@ enum jbpf_stack_end {
 #define JBPF_STACK_KERNEL 2
 
 /*
+ * Where one HotSpot JVM keeps its JIT code: value of the map `code_ranges`, key is the host tgid.
+ * User space writes it, programs use it only for the very run of the program it was written for.
+ * All ranges are [low, high); both 0: not known.
+ */
+struct jbpf_code_range {
+	__u64 start_ns;
+	__u64 code_low; /* leaf words and leaf code are taken when ip lies here */
+	__u64 code_high;
+	__u64 interpreter_low; /* within the code; of frames in here the Method* is taken, too */
+	__u64 interpreter_high;
+	__u32 exec_id;
+	__u32 pad0; /* 0 */
+};
+
+#define JBPF_CODE_RANGES_MAX 4096
+
+/*
+ * This bit marks a word of a stack that is no address but the Method* of the frame before it,
+ * whose address lies in the interpreter: the word at [fp - 24] of that frame (x86_64 and aarch64,
+ * JDK 8 to 25; hotspot.md 6.5). A word that is no user address is not taken.
+ */
+#define JBPF_WORD_METHOD (1ull << 63)
+
+#define JBPF_LEAF_CODE_BYTES 16
+
+/*
  * One distinct stack, on the `stacks` ring buffer, `frame_cnt` addresses long. Leaf first. The
  * first address is the interrupted instruction, the others are return addresses.
  */

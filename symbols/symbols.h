@@ -47,8 +47,19 @@ struct symbolizer_options {
 struct frame {
 	const char *
 		name; /* canonical, not yet escaped for folded text; lives as long as the symbolizer */
+	const char *
+		file; /* source file without directories ("Work.java"); NULL = not known. As name */
+	uint32_t line; /* 0 = not known */
 	enum frame_kind kind;
 	bool is_unknown; /* no name was found: name is one of the bracketed placeholders */
+};
+
+/* Did a stack's leaf, in JIT code, have its caller in the frame-pointer chain? */
+enum leaf_repair {
+	LEAF_REPAIR_NONE = 0,	  /* leaf not in JIT code, or nothing is known about it */
+	LEAF_REPAIR_NOT_NEEDED,	  /* its frame was set up */
+	LEAF_REPAIR_DONE,	  /* the caller was missing, and the code proved where it is */
+	LEAF_REPAIR_NOT_POSSIBLE, /* the caller is missing, or may be, and nothing proves it */
 };
 
 /* Zero-initialise; end with frame_list_release(). Keeps its memory between uses. */
@@ -56,6 +67,7 @@ struct frame_list {
 	struct frame *items;
 	size_t cnt;
 	size_t cap;
+	enum leaf_repair leaf_repair; /* of the last user stack resolved into the list */
 };
 
 void frame_list_release(struct frame_list *list);
@@ -92,14 +104,56 @@ int symbols_process__refresh(struct symbols_process *process);
 /* As _refresh, but reads the perf map even when it looks unchanged; `source` is what it counts as. */
 int symbols_process__reload_jit(struct symbols_process *process, enum jit_source source);
 
+/* This bit marks a word that is no address but the Method* of the interpreted frame before it. */
+#define SYMBOLS_WORD_METHOD (1ull << 63)
+
+/*
+ * A user stack as the kernel took it, leaf first. words[0] is an instruction address, all others
+ * are return addresses (looked up at address - 1) or marked by SYMBOLS_WORD_METHOD. Borrowed.
+ */
+struct symbols_stack {
+	const uint64_t *words;
+	size_t word_cnt;
+	/* Where the leaf lies in the process's code ranges, else NULL: */
+	const uint64_t *leaf_words; /* [sp], [sp + 8]; 0 for one that is not in these ranges */
+	const uint8_t *leaf_code;   /* LEAF_CODE_BYTES bytes at words[0] */
+};
+
 /*
  * Appends the frames of a user stack to `out`, leaf first; one address may give several frames
- * (inlined code). ips[0] is an instruction address, all others are return addresses (looked up
- * at ip - 1). `since_boot_ns`: begin of the window the samples are from; JIT names that changed
+ * (inlined code). `since_boot_ns`: begin of the window the samples are from; JIT names that changed
  * between it and now are ambiguous and come out as "[unknown jit]". 0 or -ENOMEM.
  */
-int symbols_process__resolve(struct symbols_process *process, const uint64_t *ips, size_t ip_cnt,
+int symbols_process__resolve(struct symbols_process *process, const struct symbols_stack *stack,
 			     uint64_t since_boot_ns, struct frame_list *out);
+
+/*
+ * Soon after a stack was first seen: reads what names its JIT frames, so that the names are those
+ * of the time of the sample. `sampled_boot_ns`: it is not older than this. 0 or -ENOMEM.
+ */
+int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
+			  uint64_t sampled_boot_ns);
+
+/* Where the JIT code of a HotSpot lies; see struct jbpf_code_range. */
+struct symbols_code_range {
+	uint64_t code_low; /* [low, high) */
+	uint64_t code_high;
+	uint64_t interpreter_low; /* both 0: not known */
+	uint64_t interpreter_high;
+};
+
+/* False: not a HotSpot whose tables can be read (yet). Ask again after each refresh: it may change. */
+bool symbols_process__code_range(const struct symbols_process *process,
+				 struct symbols_code_range *out);
+
+/* What `jbpf maps` writes: called for every range of JIT code that has a name, in any order. */
+typedef int (*symbols_jit_fn)(void *ctx, uint64_t start, uint64_t len, const char *name);
+
+/*
+ * Names all JIT code of the process as it is now, from the best source there is. 0; -ENOENT: no
+ * JIT code or no names (symbols_process__jit_status() says why); what `fn` returned if not 0; -errno.
+ */
+int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn, void *ctx);
 
 /* The same for a kernel stack. */
 int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips, size_t ip_cnt,
@@ -124,7 +178,11 @@ struct symbols_jit_status {
 	uint64_t unknown_cnt;	 /* JIT addresses resolved without a name since the map was read */
 	uint64_t ambiguous_cnt;	 /* addresses whose name changed within a window, since the start */
 	uint64_t rejected_cnt;	 /* map lines or files that were refused, since the start */
-	const char *problem;	 /* why there is no map, for people; NULL = none. Static string */
+	bool has_inlined;	 /* the source tells inlined frames */
+	bool has_interpreted;	 /* and the methods of interpreted frames */
+	const char
+		*fallback; /* why it is not a better source; NULL = it is the best. Static string */
+	const char *problem; /* why there is no map, for people; NULL = none. Static string */
 };
 
 void symbols_process__jit_status(const struct symbols_process *process,

@@ -554,18 +554,21 @@ static bool process_answer_holds(const struct symbols_process *process, const st
 	return true;
 }
 
-int symbols_process__resolve(struct symbols_process *process, const uint64_t *ips, size_t ip_cnt,
+int symbols_process__resolve(struct symbols_process *process, const struct symbols_stack *stack,
 			     uint64_t since_boot_ns, struct frame_list *out)
 {
 	const struct names *names = process->symbolizer->names;
 
-	for (size_t i = 0; i < ip_cnt; i++) {
+	out->leaf_repair = LEAF_REPAIR_NONE;
+	for (size_t i = 0; i < stack->word_cnt; i++) {
 		/* A call may be the last instruction of a function that never returns. */
-		uint64_t address = ips[i] - (i > 0 && ips[i] > 0);
+		uint64_t address = stack->words[i] - (i > 0 && stack->words[i] > 0);
 		const struct answer *known = addr_cache_find(&process->answers, address);
 		struct answer answer;
 		int err = 0;
 
+		if (stack->words[i] & SYMBOLS_WORD_METHOD)
+			continue;
 		if (known && process_answer_holds(process, known, since_boot_ns)) {
 			answer = *known;
 		} else {

@@ -64,8 +64,10 @@ static double resolve_all(struct symbols_process *process, const uint64_t *ips, 
 	for (size_t at = 0; at < cnt; at += BENCH_DEPTH) {
 		size_t depth = cnt - at < BENCH_DEPTH ? cnt - at : BENCH_DEPTH;
 
+		struct symbols_stack stack = { .words = ips + at, .word_cnt = depth };
+
 		frames->cnt = 0;
-		if (symbols_process__resolve(process, ips + at, depth, UINT64_MAX, frames))
+		if (symbols_process__resolve(process, &stack, UINT64_MAX, frames))
 			return -1;
 	}
 	return (double)(clock_monotonic_ns() - begin_ns) / (double)(cnt ? cnt : 1);

@@ -76,13 +76,20 @@ static void look_at(uint32_t pid)
 	assert_int_equal(symbolizer__process(symbolizer, &id, &process), 0);
 }
 
+static int resolve(const uint64_t *ips, size_t cnt, uint64_t since, struct frame_list *frames)
+{
+	struct symbols_stack stack = { .words = ips, .word_cnt = cnt };
+
+	return symbols_process__resolve(process, &stack, since, frames);
+}
+
 /* The one frame of a leaf address. The text lives as long as the symbolizer. */
 static struct frame frame_at(uint64_t ip, uint64_t since)
 {
 	struct frame_list frames = { 0 };
 	struct frame frame;
 
-	assert_int_equal(symbols_process__resolve(process, &ip, 1, since, &frames), 0);
+	assert_int_equal(resolve(&ip, 1, since, &frames), 0);
 	assert_int_equal(frames.cnt, 1);
 	frame = frames.items[0];
 	frame_list_release(&frames);
@@ -153,7 +160,7 @@ static void native_leaf_and_return_addresses_get_their_functions(void **state)
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
 	look_at(100);
 	/* A return address may lie one past a function that ends in a call. */
-	assert_int_equal(symbols_process__resolve(process, ips, 4, AFTER, &frames), 0);
+	assert_int_equal(resolve(ips, 4, AFTER, &frames), 0);
 	assert_int_equal(frames.cnt, 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_string_equal(frames.items[i].name, names[i]);
@@ -162,7 +169,7 @@ static void native_leaf_and_return_addresses_get_their_functions(void **state)
 	check_name(0x7e0000001000, "[unknown]");
 	check_name(0, "[unknown]");
 	check_name(UINT64_MAX, "[unknown]");
-	assert_int_equal(symbols_process__resolve(process, NULL, 0, AFTER, &frames), 0);
+	assert_int_equal(resolve(NULL, 0, AFTER, &frames), 0);
 	assert_int_equal(frames.cnt, 0);
 }
 

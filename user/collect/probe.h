@@ -72,9 +72,11 @@ struct probe_batch {
 int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out);
 
 struct probe_stack {
-	const uint64_t *ips; /* leaf first */
-	uint32_t frame_cnt;
+	const uint64_t *ips; /* leaf first; words marked by JBPF_WORD_METHOD among them */
+	uint32_t frame_cnt;  /* words */
 	enum jbpf_stack_end end;
+	const uint64_t *leaf_words; /* 2 words as struct jbpf_stack has them; NULL = not taken */
+	const uint8_t *leaf_code;   /* JBPF_LEAF_CODE_BYTES; NULL = not taken */
 };
 
 /*
@@ -82,6 +84,28 @@ struct probe_stack {
  * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the next drain.
  */
 int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
+
+/* A user stack that user space did not have before, and the process that had it first. */
+struct probe_new_stack {
+	uint64_t start_ns;
+	uint32_t pid;
+	uint32_t exec_id;
+	uint64_t since_boot_ns; /* it was sampled after this (when the buffer was emptied before) */
+	struct probe_stack stack;
+};
+
+/*
+ * Takes the next user stack that arrived by probe__consume() or probe__drain(). False: no more.
+ * Meant to be called until then after each of them; some thousands are kept, then the oldest are
+ * left out. Borrowed until the next call into the probe.
+ */
+bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out);
+
+/*
+ * From now on samples of this run of a program carry what lies in these ranges (see struct
+ * jbpf_code_range). Ends by itself when the process execs or exits. 0; -ENOSPC: too many; -errno.
+ */
+int probe__set_code_range(struct probe *probe, uint32_t pid, const struct jbpf_code_range *range);
 
 /* Memory of all maps and ring buffers as the kernel charges it (fdinfo memlock), in bytes. */
 uint64_t probe__map_bytes(const struct probe *probe);

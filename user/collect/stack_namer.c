@@ -112,6 +112,7 @@ static int push_marker(struct frame_list *list, const char *name)
 static int name_user(struct stack_namer *namer, struct process *process, uint64_t hash,
 		     bool *is_truncated)
 {
+	struct symbols_stack words;
 	struct probe_stack stack;
 	int err;
 
@@ -121,8 +122,9 @@ static int name_user(struct stack_namer *namer, struct process *process, uint64_
 		return 0;
 	if (probe__stack(namer->probe, hash, &stack))
 		return push_marker(&namer->user, FRAME_STACK_LOST);
-	err = symbols_process__resolve(process->symbols, stack.ips, stack.frame_cnt,
-				       namer->since_boot_ns, &namer->user);
+	words = (struct symbols_stack){ .words = stack.ips, .word_cnt = stack.frame_cnt };
+	err = symbols_process__resolve(process->symbols, &words, namer->since_boot_ns,
+				       &namer->user);
 	if (err)
 		return err;
 	*is_truncated = !stack_is_whole(&stack, &namer->user);

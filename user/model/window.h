@@ -69,7 +69,12 @@ struct window {
 	uint64_t truncated_samples; /* stacks that do not reach a thread's first frame */
 	uint64_t jit_frames;	    /* frames in JIT code, times samples */
 	uint64_t unknown_jit_frames;
-	uint64_t ambiguous_frames;	/* JIT names that changed within the window */
+	uint64_t ambiguous_frames; /* JIT names that changed within the window: stale, not named */
+	uint64_t inlined_frames;   /* of `frames`: inlined Java methods, times samples */
+	uint64_t interpreted_frames;	/* of `frames`: interpreted Java methods, times samples */
+	uint64_t jit_leaf_samples;	/* leaf in JIT code, and it could be told whether ... */
+	uint64_t repaired_samples;	/* ... its caller was missing, and was put back, ... */
+	uint64_t unrepaired_samples;	/* ... or was or may be missing and could not be put back */
 	uint64_t lost[WINDOW_LOSS_CNT]; /* only in a host record */
 
 	/* Where JIT names come from. */
