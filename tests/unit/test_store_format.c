@@ -16,7 +16,8 @@
 
 #define OFFSET_PAYLOAD	 28
 #define OFFSET_FIXED_LEN (OFFSET_PAYLOAD + 40)
-#define FIXED_BYTES	 168
+#define FIXED_BYTES	 216
+#define FIXED_MIN_BYTES	 168
 
 static const struct format_commit sample = {
 	.segment_id = "0123456789abcde",
@@ -29,6 +30,9 @@ static const struct format_commit sample = {
 		.samples = 99,
 		.lost = { [WINDOW_LOSS_NOTICES] = 3 },
 		.preserve_frame_pointer = WINDOW_FLAG_ON,
+		.inlined_frames = 11,
+		.unrepaired_samples = 12,
+		.preserve_frame_pointer_origin = 2,
 		.labels = { [WINDOW_LABEL_COMM] = "java", [WINDOW_LABEL_POD] = "p" },
 	},
 };
@@ -75,6 +79,9 @@ static void assert_is_sample(const struct format_commit *got)
 	assert_int_equal(got->window.lost[WINDOW_LOSS_NOTICES], 3);
 	assert_int_equal(got->window.lost[WINDOW_LOSS_STORE], 0);
 	assert_int_equal(got->window.preserve_frame_pointer, WINDOW_FLAG_ON);
+	assert_int_equal(got->window.inlined_frames, 11);
+	assert_int_equal(got->window.unrepaired_samples, 12);
+	assert_int_equal(got->window.preserve_frame_pointer_origin, 2);
 	assert_string_equal(got->window.labels[WINDOW_LABEL_COMM], "java");
 	assert_string_equal(got->window.labels[WINDOW_LABEL_POD], "p");
 	assert_null(got->window.labels[WINDOW_LABEL_SERVICE]);
@@ -203,7 +210,7 @@ static void additions_of_later_versions_are_ignored(void **state)
 
 static void shortened_fixed_fields_are_refused(void **state)
 {
-	const uint32_t less = FIXED_BYTES - 1;
+	const uint32_t less = FIXED_MIN_BYTES - 1;
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT, labels = STRBUF_INIT;
 	struct format_commit got;
 
@@ -212,6 +219,37 @@ static void shortened_fixed_fields_are_refused(void **state)
 	memcpy(bytes.data + OFFSET_FIXED_LEN, &less, 4);
 	reseal(&bytes);
 	assert_int_equal(decode(&bytes, &labels, &got), -EINVAL);
+}
+
+/* Cuts the fixed fields of the sample down to `fixed_len` bytes, as an older jbpf would write. */
+static void encode_shorter(uint32_t fixed_len, struct strbuf *out)
+{
+	size_t end = OFFSET_FIXED_LEN + 4 + FIXED_BYTES, gone = FIXED_BYTES - fixed_len;
+
+	assert_int_equal(format_encode_commit(&sample, out), 0);
+	memmove(out->data + end - gone, out->data + end, out->len - end);
+	out->len -= gone;
+	memcpy(out->data + OFFSET_FIXED_LEN, &fixed_len, 4);
+	reseal(out);
+}
+
+static void groups_that_an_older_writer_did_not_know_are_zero(void **state)
+{
+	(void)state;
+	for (uint32_t len = FIXED_MIN_BYTES; len < FIXED_BYTES; len++) {
+		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT, labels = STRBUF_INIT;
+		struct format_commit got;
+
+		encode_shorter(len, &bytes);
+		assert_int_equal(decode(&bytes, &labels, &got), 0);
+		assert_int_equal(got.window.inlined_frames, 0);
+		assert_int_equal(got.window.unrepaired_samples, 0);
+		assert_int_equal(got.window.preserve_frame_pointer_origin, 0);
+		got.window.inlined_frames = sample.window.inlined_frames;
+		got.window.unrepaired_samples = sample.window.unrepaired_samples;
+		got.window.preserve_frame_pointer_origin = 2;
+		assert_is_sample(&got);
+	}
 }
 
 static void garbage_payloads_never_read_too_far(void **state)
@@ -269,6 +307,7 @@ int main(void)
 		cmocka_unit_test(cut_payloads_are_refused),
 		cmocka_unit_test(additions_of_later_versions_are_ignored),
 		cmocka_unit_test(shortened_fixed_fields_are_refused),
+		cmocka_unit_test(groups_that_an_older_writer_did_not_know_are_zero),
 		cmocka_unit_test(garbage_payloads_never_read_too_far),
 		cmocka_unit_test(tags_and_magics_are_recognised),
 	};

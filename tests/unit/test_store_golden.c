@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * tests/fixtures/store/format-1.zst was written by the first version of format 1 and is never
- * changed: what it says must be read from it for ever, and its records must be written the same
- * way as long as the format stays. Run with JBPF_WRITE_GOLDEN=FILE to write such a file.
+ * The files in tests/fixtures/store were written by released versions of format 1, one for each
+ * length of the fixed fields, and are never changed: what they say must be read from them for ever,
+ * and the newest one's records must be written the same way until fields are added. Run with
+ * JBPF_WRITE_GOLDEN=FILE to write such a file.
  */
 #include "tests/unit/store_testing.h"
 
@@ -12,10 +13,23 @@
 #include "user/store/format.h"
 #include "user/util/cleanup.h"
 
-#define GOLDEN_PATH "tests/fixtures/store/format-1.zst"
-#define SEGMENT_ID  "golden segment 1"
-#define BOOT_ID	    "boot id 16 bytes"
-#define UNIT_CNT    3
+#define SEGMENT_ID "golden segment 1"
+#define BOOT_ID	   "boot id 16 bytes"
+#define UNIT_CNT   3
+
+/* What a version knew: the length of its fixed fields. */
+enum golden_fields {
+	GOLDEN_FIELDS_168,
+	GOLDEN_FIELDS_216,
+	GOLDEN_FIELDS_CNT,
+};
+
+#define GOLDEN_NEWEST (GOLDEN_FIELDS_CNT - 1)
+
+static const char *const golden_paths[GOLDEN_FIELDS_CNT] = {
+	[GOLDEN_FIELDS_168] = "tests/fixtures/store/format-1.zst",
+	[GOLDEN_FIELDS_216] = "tests/fixtures/store/format-1-216.zst",
+};
 
 static const char *const texts[UNIT_CNT] = {
 	"java;java.lang.Thread.run_[0];shop.Cart.add_[j] 17\n"
@@ -25,7 +39,18 @@ static const char *const texts[UNIT_CNT] = {
 	"",
 };
 
-static struct window golden_window(size_t unit)
+static void fill_216(struct window *window)
+{
+	window->inlined_frames = 8;
+	window->interpreted_frames = 9;
+	window->jit_leaf_samples = 19;
+	window->repaired_samples = 10;
+	window->unrepaired_samples = 11;
+	window->preserve_frame_pointer_origin = 2;
+	window->labels[WINDOW_LABEL_JIT_FALLBACK] = "its tables could not be read";
+}
+
+static struct window golden_window(enum golden_fields fields, size_t unit)
 {
 	struct window window = {
 		.start_unix_ns = TEST_NS + 123456789,
@@ -78,6 +103,8 @@ static struct window golden_window(size_t unit)
 	window.labels[WINDOW_LABEL_EXE] = "/usr/bin/java";
 	window.labels[WINDOW_LABEL_JVM_VERSION] = "17.0.13+11";
 	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "caf\xc3\xa9";
+	if (fields >= GOLDEN_FIELDS_216)
+		fill_216(&window);
 	return window;
 }
 
@@ -99,7 +126,7 @@ static void encode_unit_record(size_t unit, const void *data, size_t data_len, s
 		.data_len = (uint32_t)data_len,
 		.data_crc = crc32c(data, data_len),
 		.text_len = strlen(texts[unit]),
-		.window = golden_window(unit),
+		.window = golden_window(GOLDEN_NEWEST, unit),
 	};
 
 	assert_int_equal(format_encode_commit(&commit, out), 0);
@@ -130,15 +157,20 @@ static void golden_write(const char *path)
 	ZSTD_freeCCtx(encoder);
 }
 
-static void golden_read(struct strbuf *out)
+static void golden_read(enum golden_fields fields, struct strbuf *out)
 {
-	assert_int_equal(fs_read_file(AT_FDCWD, GOLDEN_PATH, 1 << 20, out), 0);
+	assert_int_equal(fs_read_file(AT_FDCWD, golden_paths[fields], 1 << 20, out), 0);
 }
+
+struct check {
+	enum golden_fields fields;
+	size_t unit;
+};
 
 static int check_unit(void *ctx, const struct window *got, const char *text, size_t len)
 {
-	size_t *unit = ctx;
-	struct window expected = golden_window(*unit);
+	struct check *check = ctx;
+	struct window expected = golden_window(check->fields, check->unit);
 	struct window flat = *got;
 
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
@@ -149,62 +181,73 @@ static int check_unit(void *ctx, const struct window *got, const char *text, siz
 			assert_null(got->labels[i]);
 		flat.labels[i] = expected.labels[i];
 	}
-	/* The hole behind exec_id is not copied by assignment for sure. */
+	/* Holes are not copied by assignment for sure. */
 	assert_memory_equal(&flat, &expected, offsetof(struct window, exec_id));
 	assert_int_equal(flat.exec_id, expected.exec_id);
 	assert_memory_equal(&flat.samples, &expected.samples,
-			    sizeof(flat) - offsetof(struct window, samples));
-	assert_int_equal(len, strlen(texts[*unit]));
-	assert_memory_equal(text, texts[*unit], len);
-	(*unit)++;
+			    offsetof(struct window, preserve_frame_pointer_origin) -
+				    offsetof(struct window, samples));
+	assert_int_equal(flat.preserve_frame_pointer_origin,
+			 expected.preserve_frame_pointer_origin);
+	assert_int_equal(len, strlen(texts[check->unit]));
+	assert_memory_equal(text, texts[check->unit], len);
+	check->unit++;
 	return 0;
 }
 
-static void golden_file_reads_as_ever(void **state)
+static void read_golden(enum golden_fields fields)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct got got = { 0 };
 	struct test_store store;
 	struct store_reader *reader;
-	size_t unit = 0;
-	const struct store_visitor visitor = { .ctx = &unit, .window = check_unit };
+	struct check check = { .fields = fields };
+	const struct store_visitor visitor = { .ctx = &check, .window = check_unit };
 	const struct store_visitor damages = { .ctx = &got, .damage = got_damage };
 
-	(void)state;
-	golden_read(&bytes);
+	golden_read(fields, &bytes);
 	test_store_make(&store);
 	test_write(&store, TEST_FILE, bytes.data, bytes.len);
 	assert_int_equal(store_reader__open(store.dir, &reader), 0);
 	assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
-	assert_int_equal(unit, UNIT_CNT);
+	assert_int_equal(check.unit, UNIT_CNT);
 	assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &damages), 0);
 	assert_int_equal(got.damage_cnt, 0);
 	store_reader__free(reader);
 	test_store_remove(&store);
 }
 
-static void golden_file_can_be_continued(void **state)
+static void golden_files_read_as_ever(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
-	struct test_store store;
-
 	(void)state;
-	golden_read(&bytes);
-	test_store_make(&store);
-	test_write(&store, TEST_FILE, bytes.data, bytes.len);
-	test_fill(&store, 0, 1);
-	assert_false(test_exists(&store, TEST_HOUR "-1.zst"));
-	test_store_remove(&store);
+	for (int fields = 0; fields < GOLDEN_FIELDS_CNT; fields++)
+		read_golden((enum golden_fields)fields);
+}
+
+static void golden_files_can_be_continued(void **state)
+{
+	(void)state;
+	for (int fields = 0; fields < GOLDEN_FIELDS_CNT; fields++) {
+		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
+		struct test_store store;
+
+		golden_read((enum golden_fields)fields, &bytes);
+		test_store_make(&store);
+		test_write(&store, TEST_FILE, bytes.data, bytes.len);
+		test_fill(&store, 0, 1);
+		assert_false(test_exists(&store, TEST_HOUR "-1.zst"));
+		test_store_remove(&store);
+	}
 }
 
 /* Data frames may differ from one libzstd to the next; records may not. */
-static void records_are_written_as_in_the_golden_file(void **state)
+static void records_are_written_as_in_the_newest_golden_file(void **state)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT, record = STRBUF_INIT;
 	size_t at = 0;
 
 	(void)state;
-	golden_read(&bytes);
+	golden_read(GOLDEN_NEWEST, &bytes);
 	assert_int_equal(format_encode_header(&golden_header, &record), 0);
 	assert_true(record.len <= bytes.len);
 	assert_memory_equal(bytes.data, record.data, record.len);
@@ -228,9 +271,9 @@ static void records_are_written_as_in_the_golden_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_file_reads_as_ever),
-		cmocka_unit_test(golden_file_can_be_continued),
-		cmocka_unit_test(records_are_written_as_in_the_golden_file),
+		cmocka_unit_test(golden_files_read_as_ever),
+		cmocka_unit_test(golden_files_can_be_continued),
+		cmocka_unit_test(records_are_written_as_in_the_newest_golden_file),
 	};
 
 	if (getenv("JBPF_WRITE_GOLDEN")) {

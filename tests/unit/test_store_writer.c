@@ -100,6 +100,10 @@ static void every_field_of_a_window_survives(void **state)
 	/* The hole behind exec_id. */
 	memset(&window.exec_id + 1, 0,
 	       offsetof(struct window, samples) - offsetof(struct window, exec_id) - 4);
+	/* And the one in front of the labels. */
+	memset(&window.preserve_frame_pointer_origin + 1, 0,
+	       offsetof(struct window, labels) -
+		       offsetof(struct window, preserve_frame_pointer_origin) - 4);
 	window.start_unix_ns = TEST_NS;
 	window.duration_ns = WINDOW_NS;
 	for (int i = 0; i < WINDOW_LABEL_CNT; i += 2)

@@ -23,6 +23,7 @@ static const char *const label_names[WINDOW_LABEL_CNT] = {
 	[WINDOW_LABEL_EXE] = "exe",
 	[WINDOW_LABEL_JVM_VERSION] = "jvm_version",
 	[WINDOW_LABEL_JIT_PROBLEM] = "jit_problem",
+	[WINDOW_LABEL_JIT_FALLBACK] = "jit_fallback",
 };
 
 static const char *const loss_names[WINDOW_LOSS_CNT] = {

@@ -23,7 +23,8 @@ enum window_label {
 	WINDOW_LABEL_CGROUP, /* path as the host sees it */
 	WINDOW_LABEL_EXE,    /* path of the program inside its container */
 	WINDOW_LABEL_JVM_VERSION,
-	WINDOW_LABEL_JIT_PROBLEM, /* one line: why JIT frames have no names */
+	WINDOW_LABEL_JIT_PROBLEM,  /* one line: why JIT frames have no names */
+	WINDOW_LABEL_JIT_FALLBACK, /* one line: why not the best source of names is in use */
 	WINDOW_LABEL_CNT,
 };
 
@@ -86,6 +87,8 @@ struct window {
 	uint32_t attach_command_ms;	 /* time the JVM spent on them so far */
 	uint32_t preserve_frame_pointer; /* enum window_flag */
 	uint32_t is_jvm;		 /* 0 or 1 */
+	/* Who set the flag: enum hotspot_flag_origin of symbols/hotspot_vm.h; 0 also when unknown. */
+	uint32_t preserve_frame_pointer_origin;
 
 	const char
 		*labels[WINDOW_LABEL_CNT]; /* NULL = not known; owner: whoever filled the window */

@@ -17,7 +17,9 @@
 /* Within a commit record's payload. */
 #define COMMIT_OFFSET_SEGMENT_ID 0
 #define COMMIT_OFFSET_SEQUENCE	 16
-#define COMMIT_FIXED_BYTES	 168 /* of the window's fixed fields in version 1 */
+#define COMMIT_FIXED_MIN_BYTES	 168 /* of the window's fixed fields, as the first jbpf wrote them */
+#define COMMIT_JVM_BYTES	 48  /* of the group behind them */
+#define COMMIT_FIXED_BYTES	 (COMMIT_FIXED_MIN_BYTES + COMMIT_JVM_BYTES)
 
 #define OFFSET_PAYLOAD	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
 #define OFFSET_FRAME_SIZE  4
@@ -147,6 +149,13 @@ static void write_window_fields(struct record_writer *writer, const struct windo
 	write_uint(writer, window->attach_cnt, 4);
 	write_uint(writer, window->attach_command_ms, 4);
 	write_uint(writer, window->preserve_frame_pointer, 4);
+	write_uint(writer, 0, 4); /* reserved */
+	write_uint(writer, window->inlined_frames, 8);
+	write_uint(writer, window->interpreted_frames, 8);
+	write_uint(writer, window->jit_leaf_samples, 8);
+	write_uint(writer, window->repaired_samples, 8);
+	write_uint(writer, window->unrepaired_samples, 8);
+	write_uint(writer, window->preserve_frame_pointer_origin, 4);
 	write_uint(writer, 0, 4); /* reserved */
 }
 
@@ -283,6 +292,15 @@ static void read_window_fields(struct byte_reader *reader, struct window *out)
 	out->attach_command_ms = byte_reader_u32(reader);
 	out->preserve_frame_pointer = byte_reader_u32(reader);
 	(void)byte_reader_u32(reader); /* reserved */
+	if (reader->left < COMMIT_JVM_BYTES)
+		return; /* of a time before this group: all 0 */
+	out->inlined_frames = byte_reader_u64(reader);
+	out->interpreted_frames = byte_reader_u64(reader);
+	out->jit_leaf_samples = byte_reader_u64(reader);
+	out->repaired_samples = byte_reader_u64(reader);
+	out->unrepaired_samples = byte_reader_u64(reader);
+	out->preserve_frame_pointer_origin = byte_reader_u32(reader);
+	(void)byte_reader_u32(reader); /* reserved */
 }
 
 static void read_losses(struct byte_reader *reader, struct window *out)
@@ -353,7 +371,7 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	commit.text_len = byte_reader_u64(&reader);
 	fixed_len = byte_reader_u32(&reader);
 	fixed = byte_reader_init(byte_reader_take(&reader, fixed_len), fixed_len);
-	if (reader.failed || fixed_len < COMMIT_FIXED_BYTES)
+	if (reader.failed || fixed_len < COMMIT_FIXED_MIN_BYTES)
 		return -EINVAL;
 	memcpy(commit.segment_id, id, FORMAT_ID_BYTES);
 	read_window_fields(&fixed, &commit.window);
