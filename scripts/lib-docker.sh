@@ -7,7 +7,7 @@
 
 JBPF_TEST_CACHE=${JBPF_TEST_CACHE:-/var/cache/jbpf-tests}
 JBPF_TEST_JDK=${JBPF_TEST_JDK:-17}
-JBPF_TEST_IMAGE=jbpf-test-jre$JBPF_TEST_JDK
+export JBPF_TEST_IMAGE=jbpf-test-jre$JBPF_TEST_JDK
 
 docker_answers()
 {
@@ -48,44 +48,76 @@ dockerd_stop()
 	done
 }
 
-# Where this host gets its own Debian packages from: "URI SUITE"
-debian_source()
+# Where this host gets its own Debian packages from: the URI of the archive
+debian_archive()
 {
 	# shellcheck disable=SC2016 # apt expands these
 	apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN) $(COMPONENT)' \
 		'Created-By: Packages' 2>/dev/null |
-		awk '$3 == "Debian" && $4 == "main" && $2 !~ /-/ { print $1, $2; exit }'
+		awk '$3 == "Debian" && $4 == "main" && $2 !~ /-/ { print $1; exit }'
 }
 
-# jre_image_tar OUT: a small root file system with a headless JRE. mmdebstrap's "extract" variant
+# jdk_suite N: the Debian release that has openjdk-N
+jdk_suite()
+{
+	case $1 in
+	17) echo bookworm ;;
+	21 | 25) echo trixie ;;
+	*) echo sid ;;
+	esac
+}
+
+# jre_image_tar N OUT: a small root file system with a headless JRE. mmdebstrap's "extract" variant
 # runs no maintainer script: half the time and size, no /etc/passwd, which is what we want.
 jre_image_tar()
 {
-	local out=$1 uri suite
-	read -r uri suite < <(debian_source) || die "apt knows no Debian source; cannot build $JBPF_TEST_IMAGE"
+	local jdk=$1 out=$2 uri suite
+	uri=$(debian_archive)
+	if [ -z "$uri" ]; then
+		say "apt knows no Debian archive: cannot build the image of JDK $jdk"
+		return 1
+	fi
+	suite=$(jdk_suite "$jdk")
 	mkdir -p "$(dirname "$out")"
+	# sid's lists expire within days: a clock that is ahead must not stop us; signatures are checked.
 	if ! mmdebstrap --variant=extract --quiet \
 		--aptopt='Acquire::Check-Valid-Until "false"' \
 		--keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
-		--format=tar --include="openjdk-$JBPF_TEST_JDK-jre-headless,dash,libc-bin,base-files,base-passwd,coreutils" \
+		--format=tar --include="openjdk-$jdk-jre-headless,dash,libc-bin,base-files,base-passwd,coreutils" \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/i18n/*' \
-		--extract-hook="ln -s ../lib/jvm/java-$JBPF_TEST_JDK-openjdk-$(dpkg --print-architecture)/bin/java \"\$1/usr/bin/java\"" \
+		--extract-hook="ln -s ../lib/jvm/java-$jdk-openjdk-$(dpkg --print-architecture)/bin/java \"\$1/usr/bin/java\"" \
 		"$suite" "$out.part" "deb $uri $suite main" >"$out.log" 2>&1; then
-		say "mmdebstrap failed for openjdk-$JBPF_TEST_JDK on $suite: $(tail -n 1 "$out.log") (whole output: $out.log)"
+		say "mmdebstrap failed for openjdk-$jdk on $suite: $(tail -n 1 "$out.log") (whole output: $out.log)"
+		rm -f "$out.part"
 		return 1
 	fi
 	mv "$out.part" "$out"
 }
 
-# jre_image_ensure: the image is in the engine, from the cache or newly made
+# jre_image_ensure N: the image is in the engine, from the cache or newly made
 jre_image_ensure()
 {
-	local tar=$JBPF_TEST_CACHE/$JBPF_TEST_IMAGE.tar
-	docker image inspect "$JBPF_TEST_IMAGE" >/dev/null 2>&1 && return 0
-	if [ ! -f "$tar" ]; then
-		say "building the image $JBPF_TEST_IMAGE from Debian packages (once, about a minute)"
-		jre_image_tar "$tar" || return 1
+	local image=jbpf-test-jre$1 tar=$JBPF_TEST_CACHE/jbpf-test-jre$1.tar
+	docker image inspect "$image" >/dev/null 2>&1 && return 0
+	if [ ! -s "$tar" ]; then
+		say "building the image $image from Debian packages (once, about 20 s)"
+		jre_image_tar "$1" "$tar" || return 1
 	fi
-	docker import "$tar" "$JBPF_TEST_IMAGE" >/dev/null
+	docker import "$tar" "$image" >/dev/null
+}
+
+# jre_images_note FOLDER N...: makes these images one after the other; the tests wait for what it
+# leaves in FOLDER: N.ready, or N.failed with the reason
+jre_images_note()
+{
+	local folder=$1 jdk
+	shift
+	for jdk in "$@"; do
+		if jre_image_ensure "$jdk" >"$folder/$jdk.log" 2>&1; then
+			: >"$folder/$jdk.ready"
+		else
+			mv "$folder/$jdk.log" "$folder/$jdk.failed"
+		fi
+	done
 }

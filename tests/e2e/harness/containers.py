@@ -2,10 +2,15 @@
 """Docker containers without network, removed at the end whatever happens."""
 import os
 import shlex
+from pathlib import Path
 
-from harness.programs import IMAGE, run, wait_until
+import pytest
+
+from harness.programs import IMAGE, IMAGES, run, wait_until
 
 USER = "12345:12345"  # no passwd entry anywhere
+JDKS = (8, 11, 17, 21, 25)
+JDKS_THAT_MUST_BE = (8, 17, 25)  # the others are left out, with the reason, where they cannot be had
 JAVA = ["java", "-XX:+PreserveFramePointer", "-Xmx96m", "-XX:CompileCommand=quiet"]
 
 
@@ -14,6 +19,20 @@ def java(main, *arguments, frame_pointer=True, flags=()):
     command = [flag for flag in JAVA if frame_pointer or "FramePointer" not in flag]
     return [*command, *flags, f"-XX:CompileCommand=dontinline,{main}.*", "-cp", "/app", main,
             *(str(argument) for argument in arguments)]
+
+
+def image_of(jdk):
+    """The image with this JDK, as soon as the runner has it."""
+    image = f"jbpf-test-jre{jdk}"
+    if IMAGES is None:
+        return image
+    ready, failed = Path(IMAGES, f"{jdk}.ready"), Path(IMAGES, f"{jdk}.failed")
+    wait_until(lambda: ready.exists() or failed.exists(), 300, f"the image with JDK {jdk} is made")
+    if failed.exists():
+        reason = f"no image with JDK {jdk}: {failed.read_text().strip()}"
+        assert jdk not in JDKS_THAT_MUST_BE, reason
+        pytest.skip(reason)
+    return image
 
 
 class Container:
@@ -62,18 +81,19 @@ class Engine:
     def docker(self, *arguments, timeout=120):
         return run("docker", *arguments, timeout=timeout, env=self.environment)
 
-    def start(self, name, command, options=(), user=USER):
+    def start(self, name, command, options=(), user=USER, jdk=None):
+        image = image_of(jdk) if jdk else self.image
         name = f"jbpf-e2e-{os.getpid()}-{name}"
         result = self.docker("run", "-d", "--pull=never", "--name", name, "--network=none", "--user", user,
-                             "-v", f"{self.app}:/app:ro", *options, self.image, *command)
+                             "-v", f"{self.app}:/app:ro", *options, image, *command)
         assert result.returncode == 0, f"docker run {shlex.join(map(str, command))}: {result.stderr}"
         container = Container(self, name, result.stdout.strip())
         self.containers.append(container)
         return container
 
-    def start_ready(self, name, command, word, options=(), user=USER, seconds=30):
+    def start_ready(self, name, command, word, options=(), user=USER, seconds=30, jdk=None):
         """start(), then waits until `word` is in its output."""
-        container = self.start(name, command, options, user)
+        container = self.start(name, command, options, user, jdk)
         wait_until(lambda: word in container.logs() or not container.running(), seconds,
                    f"{name} prints {word}")
         assert word in container.logs(), f"{name} ended: {container.logs()[-500:]}"

@@ -11,6 +11,7 @@ BIN = BUILD / "bin"
 AIDS = BUILD / "tests" / "e2e"
 JAVA_SOURCES = TOP / "tests" / "e2e" / "java"
 IMAGE = os.environ.get("JBPF_TEST_IMAGE", "jbpf-test-jre17")
+IMAGES = os.environ.get("JBPF_TEST_IMAGES")  # where the runner notes which images are made
 CACHE = Path(os.environ.get("JBPF_TEST_CACHE", "/var/cache/jbpf-tests"))
 
 
