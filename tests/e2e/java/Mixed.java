@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * A load like a service's: two threads answer requests of five kinds through an interface, with
+ * collections, strings, regular expressions, lambdas, some I/O, and garbage. Prints "WARM" after
+ * the seconds of warm-up, then once a second "ALIVE" and the requests answered.
+ * Arguments: seconds, percent of a CPU for each thread (100), seconds of warm-up (5).
+ */
+public class Mixed {
+	interface Handler {
+		long handle(Random random) throws IOException;
+	}
+
+	static class Collecting implements Handler {
+		private final Map<Integer, List<Integer>> table = new HashMap<>();
+
+		@Override
+		public long handle(Random random) {
+			for (int i = 0; i < 200; i++)
+				table.computeIfAbsent(random.nextInt(500), key -> new ArrayList<>()).add(i);
+			Map<Integer, Integer> sorted = new TreeMap<>();
+			for (Map.Entry<Integer, List<Integer>> entry : table.entrySet())
+				sorted.put(entry.getKey(), entry.getValue().size());
+			if (table.size() > 400)
+				table.clear();
+			return sorted.size();
+		}
+	}
+
+	static class Writing implements Handler {
+		@Override
+		public long handle(Random random) {
+			StringBuilder text = new StringBuilder();
+			for (int i = 0; i < 100; i++)
+				text.append("user=").append(random.nextInt(1000)).append(';');
+			long total = 0;
+			for (String part : text.toString().split(";"))
+				total += part.toUpperCase().hashCode();
+			return total;
+		}
+	}
+
+	static class Matching implements Handler {
+		private static final Pattern PATTERN = Pattern.compile("(\\w+)=(\\d+)(?:,|$)");
+
+		@Override
+		public long handle(Random random) {
+			String text = "alpha=" + random.nextInt(99) + ",beta=" + random.nextInt() + ",gamma=7";
+			Matcher matcher = PATTERN.matcher(text);
+			long total = 0;
+			while (matcher.find())
+				total += matcher.group(1).length() + matcher.group(2).length();
+			return total;
+		}
+	}
+
+	static class Streaming implements Handler {
+		@Override
+		public long handle(Random random) {
+			List<Integer> numbers = new ArrayList<>();
+			for (int i = 0; i < 300; i++)
+				numbers.add(random.nextInt(1000));
+			List<String> names = numbers.stream().filter(n -> n % 3 == 0).map(n -> "n" + n)
+				.sorted().collect(Collectors.toList());
+			Collections.shuffle(numbers, random);
+			return names.size() + numbers.stream().mapToLong(Integer::longValue).sum();
+		}
+	}
+
+	static class Copying implements Handler {
+		private final ByteBuffer piece = ByteBuffer.allocateDirect(16 << 10);
+
+		@Override
+		public long handle(Random random) throws IOException {
+			ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+			try (DataOutputStream out = new DataOutputStream(bytes)) {
+				for (int i = 0; i < 100; i++)
+					out.writeLong(random.nextLong());
+			}
+			try (FileChannel zero = FileChannel.open(Paths.get("/dev/zero"), StandardOpenOption.READ)) {
+				piece.clear();
+				return bytes.size() + zero.read(piece);
+			}
+		}
+	}
+
+	static final AtomicLong answered = new AtomicLong();
+	static volatile long sink;
+
+	static void serve(long endNanos, int percent, long seed) {
+		Handler[] handlers = { new Collecting(), new Writing(), new Matching(), new Streaming(),
+			new Copying() };
+		Random random = new Random(seed);
+		try {
+			while (System.nanoTime() < endNanos) {
+				long start = System.nanoTime();
+				for (int i = 0; i < 100; i++)
+					sink += handlers[random.nextInt(handlers.length)].handle(random);
+				answered.addAndGet(100);
+				long busy = System.nanoTime() - start;
+				if (percent < 100)
+					Thread.sleep(Math.max(1, busy * (100 - percent) / percent / 1_000_000));
+			}
+		} catch (IOException | InterruptedException e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
+	public static void main(String[] args) throws InterruptedException {
+		long start = System.nanoTime();
+		long endNanos = start + Long.parseLong(args[0]) * 1_000_000_000L;
+		int percent = args.length > 1 ? Integer.parseInt(args[1]) : 100;
+		long warmNanos = (args.length > 2 ? Long.parseLong(args[2]) : 5) * 1_000_000_000L;
+		for (int i = 0; i < 2; i++) {
+			long seed = i;
+			new Thread(() -> serve(endNanos, percent, seed), "server-" + i).start();
+		}
+		boolean warm = false;
+		while (System.nanoTime() < endNanos) {
+			Thread.sleep(1000);
+			if (!warm && System.nanoTime() - start >= warmNanos) {
+				System.out.println("WARM");
+				warm = true;
+			}
+			System.out.println("ALIVE " + answered.get());
+		}
+	}
+}
