@@ -191,6 +191,20 @@ check-e2e: all test-programs
 bench: all test-programs
 	$(Q)tests/bench/run
 
+# Compiles everything, kernel and user side, for aarch64 with the host's clang. Only libc's headers
+# are foreign ones (libc6-dev-arm64-cross): the libraries' own are the same, and nothing is linked.
+AARCH64_CC := $(CLANG) --target=aarch64-linux-gnu -isystem /usr/aarch64-linux-gnu/include \
+	      -idirafter /usr/include/$(shell uname -m)-linux-gnu
+
+.PHONY: check-aarch64
+check-aarch64:
+	$(Q)$(MAKE) --no-print-directory ARCH=aarch64 BUILD=build-aarch64 CC='$(AARCH64_CC)' \
+		CFLAGS='-O2 -g -Werror -Wno-error=format-nonliteral -Wno-gnu-variable-sized-type-not-at-end' objects
+
+.PHONY: objects
+objects: $(LIB_OBJ) $(PROGRAMS:$(BUILD)/bin/%=$(BUILD)/user/%.o) $(TEST_SRC:%.c=$(BUILD)/%.o) \
+	 $(TOOL_SRC:%.c=$(BUILD)/%.o) $(LIVE_SRC:%.c=$(BUILD)/%.o)
+
 .PHONY: check-style
 check-style:
 	$(Q)scripts/check-style
@@ -207,13 +221,14 @@ install: all
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build build-dev
+	$(Q)rm -rf build build-dev build-aarch64
 
 .PHONY: help
 help:
 	@echo 'make              build/bin/jbpfd, build/bin/jbpf and its links'
 	@echo 'make check        unit tests: no root, no network'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
+	@echo 'make check-aarch64  compiles everything for aarch64'
 	@echo 'make check-style  format, include rules, sizes'
 	@echo 'make bench        figures, side by side with peers (root)'
 	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir are honoured'
