@@ -224,7 +224,10 @@ def test_list_is_json_too_and_takes_selectors(store):
     assert data["streams"] == [{
         "pid": 43, "ns_pid": 0, "comm": "java", "service": "cart", "namespace": "prod",
         "container": "cart-1", "first": "2023-11-14T22:13:20Z", "last": "2023-11-14T22:13:30Z",
-        "samples": 4, "frames": 8, "unknown_frames": 0, "truncated_samples": 0, "jit_source": ""}]
+        "samples": 4, "frames": 8, "unknown_frames": 0, "truncated_samples": 0, "jit_frames": 0,
+        "unknown_jit_frames": 0, "ambiguous_frames": 0, "inlined_frames": 0,
+        "interpreted_frames": 0, "jit_leaf_samples": 0, "repaired_samples": 0,
+        "unrepaired_samples": 0, "jit_source": ""}]
 
 
 def test_both_names_of_the_command_do_the_same(store):
@@ -375,8 +378,8 @@ def test_status_of_a_store_that_nobody_writes_any_more(store):
     assert result.stderr == ("jbpf-status: nothing was written since 2023-11-14T23:13:30Z: "
                              "is jbpfd running?\n")
     assert result.stdout == (
-        "CONTAINER  POD  PID  COMM  JVM  FP  SYMBOLS  AGE  ATTACH  UNKNOWN%  CUT%  SAMPLES\n"
-        "shop-1     -     42  java  -    -   -          -  -            0.0   0.0      100\n"
+        "CONTAINER  PID  COMM  UNKNOWN%  CUT%  SAMPLES\n"
+        "shop-1      42  java       0.0   0.0      100\n"
         "lost on this host: nothing\n")
 
 
@@ -387,9 +390,15 @@ def fresh_store(tmp_path_factory):
     return make_store(tmp_path_factory.mktemp("fresh") / "store", f"""
 window start={now - 15} pid=42 samples=10 frames=40 is_jvm=1 preserve_frame_pointer=1 comm=java container=shop-1
 	java;x 10
+window start={now - 15} pid=44 samples=40 frames=400 is_jvm=1 preserve_frame_pointer=2 comm=java \
+container=shop-2 jvm_version=1.8.0_432 preserve_frame_pointer_origin=2 jit_source=3 jit_age_ms=9000 \
+jit_frames=200 inlined_frames=100 interpreted_frames=8 jit_leaf_samples=30 repaired_samples=10 \
+unrepaired_samples=1 unknown_frames=2 ambiguous_frames=4 truncated_samples=4 \
+jit_fallback=no%20inlined%20frames%1b
+	java;y 40
 window start={now - 15} pid=7 samples=2 frames=2 comm=cron
 	cron;y 2
-window start={now - 15} samples=12 store=9
+window start={now - 15} samples=52 store=9
 commit
 """)
 
@@ -398,9 +407,17 @@ def test_status_says_what_to_change(fresh_store):
     result = jbpf("status", "--store", fresh_store)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == (
-        "CONTAINER  POD  PID  COMM  JVM  FP   SYMBOLS  AGE  ATTACH  UNKNOWN%  CUT%  SAMPLES\n"
-        "shop-1     -     42  java  -    off  -          -  -            0.0   0.0       10\n"
-        "    stacks are cut: add -XX:+PreserveFramePointer to this JVM's options and restart it\n"
+        "CONTAINER  PID  COMM  JVM        FP                SYMBOLS    AGE  UNKNOWN%  CUT%  STALE%  "
+        "INLINED%  INTERP%  REPAIRED%  UNREPAIRED%  SAMPLES\n"
+        "shop-1      42  java  -          off               -            -       0.0   0.0     0.0  "
+        "     0.0      0.0        0.0          0.0       10\n"
+        "    JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: its stacks are cut "
+        "after the first compiled frame; add -XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it\n"
+        "shop-2      44  java  1.8.0_432  on (environment)  vmstructs   9s       0.5  10.0     1.0  "
+        "    25.0      2.0       25.0          2.5       40\n"
+        "    its own tables name its code, but not all of it: no inlined frames_\n"
+        "    10.0 % of its stacks are cut although the JVM keeps frame pointers: a native library does not; "
+        "build it with -fno-omit-frame-pointer\n"
         "and 1 more outside of containers with 2 samples; see --all\n"
         "lost on this host: 9 samples could not be written: is the disk full?\n")
 
@@ -408,10 +425,26 @@ def test_status_says_what_to_change(fresh_store):
 def test_status_is_json(fresh_store):
     for option in (["--json"], ["--format", "json"]):
         data = json.loads(jbpf("status", "--store", fresh_store, "--all", *option).stdout)
-        assert data["lost"]["store"] == 9 and data["samples"] == 12
-        assert [stream["pid"] for stream in data["streams"]] == [42, 7]
+        assert data["lost"]["store"] == 9 and data["samples"] == 52
+        assert [stream["pid"] for stream in data["streams"]] == [42, 44, 7]
         assert data["streams"][0]["preserve_frame_pointer"] == "off"
         assert "PreserveFramePointer" in data["streams"][0]["problems"][0]
+        other = data["streams"][1]
+        assert other["preserve_frame_pointer_from"] == "environment"
+        assert [other[key] for key in ("inlined_frames", "interpreted_frames", "jit_leaf_samples",
+                                       "repaired_samples", "unrepaired_samples",
+                                       "ambiguous_frames")] == [100, 8, 30, 10, 1, 4]
+
+
+FLAT = "jbpf-dump: JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: its stacks are " \
+       "cut after the first compiled frame; add -XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it\n"
+
+
+def test_dump_of_a_jvm_without_frame_pointers_says_so_beside_its_data(fresh_store):
+    result = jbpf("dump", "--store", fresh_store, "--since", "5m", "--container", "shop-1")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "java;x 10\n", FLAT)
+    result = jbpf("dump", "--store", fresh_store, "--since", "5m", "--container", "shop-2")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "java;y 40\n", "")
 
 
 @pytest.mark.parametrize("arguments,line", [

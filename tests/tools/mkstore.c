@@ -76,6 +76,7 @@ static int set_number32(struct window *window, const char *key, uint32_t value)
 		{ "attach_outcome", &window->attach_outcome },
 		{ "preserve_frame_pointer", &window->preserve_frame_pointer },
 		{ "is_jvm", &window->is_jvm },
+		{ "preserve_frame_pointer_origin", &window->preserve_frame_pointer_origin },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -104,6 +105,12 @@ static int set_number64(struct window *window, const char *key, uint64_t value)
 		{ "truncated_samples", &window->truncated_samples, 1 },
 		{ "jit_frames", &window->jit_frames, 1 },
 		{ "unknown_jit_frames", &window->unknown_jit_frames, 1 },
+		{ "ambiguous_frames", &window->ambiguous_frames, 1 },
+		{ "inlined_frames", &window->inlined_frames, 1 },
+		{ "interpreted_frames", &window->interpreted_frames, 1 },
+		{ "jit_leaf_samples", &window->jit_leaf_samples, 1 },
+		{ "repaired_samples", &window->repaired_samples, 1 },
+		{ "unrepaired_samples", &window->unrepaired_samples, 1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {

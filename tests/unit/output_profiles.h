@@ -28,6 +28,14 @@ static const struct output_info output_profiles_info = {
 	.unknown_frames = 1,
 	.frames = 50,
 	.truncated_samples = 1,
+	.jit_frames = 40,
+	.unknown_jit_frames = 2,
+	.ambiguous_frames = 3,
+	.inlined_frames = 4,
+	.interpreted_frames = 5,
+	.jit_leaf_samples = 6,
+	.repaired_samples = 7,
+	.unrepaired_samples = 8,
 	.stream_cnt = 2,
 };
 

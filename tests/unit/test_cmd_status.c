@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What jbpf status advises, and how it looks. */
+/* How jbpf status looks. What it advises: test_cmd_advice.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "symbols/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/cmd/status_report.h"
 #include "user/collect/jvm_attach.h"
@@ -27,6 +28,12 @@ static const struct window healthy = {
 	.unknown_frames = 5,
 	.jit_frames = 800,
 	.unknown_jit_frames = 5,
+	.ambiguous_frames = 1,
+	.inlined_frames = 300,
+	.interpreted_frames = 20,
+	.jit_leaf_samples = 80,
+	.repaired_samples = 25,
+	.unrepaired_samples = 3,
 	.jit_source = JIT_SOURCE_ATTACH,
 	.jit_age_ms = 12345,
 	.jit_entries = 9000,
@@ -34,97 +41,12 @@ static const struct window healthy = {
 	.attach_cnt = 2,
 	.attach_command_ms = 30,
 	.preserve_frame_pointer = WINDOW_FLAG_ON,
+	.preserve_frame_pointer_origin = HOTSPOT_FLAG_ENVIRONMENT,
 	.is_jvm = 1,
 	.labels = { [WINDOW_LABEL_COMM] = "java",
 		    [WINDOW_LABEL_CONTAINER] = "shop-1",
 		    [WINDOW_LABEL_JVM_VERSION] = "17.0.15" },
 };
-
-static void find(const struct window *window, struct status_problems *out)
-{
-	struct streams streams = { 0 };
-
-	assert_int_equal(streams_add(&streams, window), 0);
-	status_problems_find(&streams.items[0], out);
-	streams_release(&streams);
-}
-
-static void status_problems_leave_a_healthy_jvm_alone(void **state)
-{
-	struct status_problems problems;
-
-	(void)state;
-	find(&healthy, &problems);
-	assert_int_equal(problems.cnt, 0);
-}
-
-static void status_problems_name_the_missing_flag_first(void **state)
-{
-	struct window window = healthy;
-	struct status_problems problems;
-
-	(void)state;
-	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
-	window.truncated_samples = 90; /* a consequence: not told twice */
-	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "stacks are cut: the same in other words";
-	find(&window, &problems);
-	assert_int_equal(problems.cnt, 1);
-	assert_string_equal(problems.lines[0], "stacks are cut: add -XX:+PreserveFramePointer to "
-					       "this JVM's options and restart it");
-}
-
-static void status_problems_say_why_there_are_no_names(void **state)
-{
-	struct window window = healthy;
-	struct status_problems problems;
-
-	(void)state;
-	window.jit_source = JIT_SOURCE_NONE;
-	window.attach_outcome = JVM_ATTACH_NONE;
-	find(&window, &problems);
-	assert_int_equal(problems.cnt, 1);
-	assert_string_equal(problems.lines[0],
-			    "no names of compiled code yet: jbpfd has not asked this JVM");
-
-	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "the map is a symlink";
-	find(&window, &problems);
-	assert_int_equal(problems.cnt, 1);
-	assert_string_equal(problems.lines[0], "no names of compiled code: the map is a symlink");
-
-	window.attach_outcome = JVM_ATTACH_NO_SIGNAL;
-	find(&window, &problems);
-	assert_int_equal(problems.cnt, 1);
-	assert_non_null(strstr(problems.lines[0], jvm_attach_outcome_text(JVM_ATTACH_NO_SIGNAL)));
-}
-
-static void status_problems_tell_stale_maps_and_cut_stacks(void **state)
-{
-	struct window window = healthy;
-	struct status_problems problems;
-
-	(void)state;
-	window.unknown_jit_frames = 80;
-	window.truncated_samples = 20;
-	find(&window, &problems);
-	assert_int_equal(problems.cnt, 2);
-	assert_non_null(strstr(problems.lines[0], "10.0 % of its compiled frames have no name"));
-	assert_non_null(strstr(problems.lines[1], "20.0 % of its stacks are cut"));
-}
-
-static void status_problems_survive_values_of_a_later_version(void **state)
-{
-	struct window window = healthy;
-	struct status_problems problems;
-
-	(void)state;
-	window.jit_source = 77;
-	window.attach_outcome = 4711;
-	window.preserve_frame_pointer = 99;
-	find(&window, &problems);
-	window.jit_source = JIT_SOURCE_NONE;
-	find(&window, &problems);
-	assert_int_equal(problems.cnt, 1);
-}
 
 static void fill(struct streams *streams)
 {
@@ -134,6 +56,7 @@ static void fill(struct streams *streams)
 
 	cut.pid = 43;
 	cut.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	cut.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
 	cut.jit_source = JIT_SOURCE_NONE;
 	cut.jit_frames = 0;
 	cut.attach_outcome = JVM_ATTACH_NONE;
@@ -159,14 +82,15 @@ static void status_report_is_a_table_with_advice_below_its_row(void **state)
 	assert_int_equal(status_report_table(&report, &streams, &out), 0);
 	assert_string_equal(
 		strbuf_str(&out),
-		"CONTAINER  POD  PID  COMM  JVM      FP   SYMBOLS  AGE  ATTACH  UNKNOWN%  CUT%  "
-		"SAMPLES\n"
-		"shop-1     -     42  java  17.0.15  on   attach   12s  ok           0.5   0.0  "
-		"    100\n"
-		"shop-1     -     43  java  17.0.15  off  -          -  -            0.5   0.0  "
-		"    100\n"
-		"    stacks are cut: add -XX:+PreserveFramePointer to this JVM's options and "
-		"restart it\n"
+		"CONTAINER  PID  COMM  JVM      FP                SYMBOLS  AGE  ATTACH  UNKNOWN%  "
+		"CUT%  STALE%  INLINED%  INTERP%  REPAIRED%  UNREPAIRED%  SAMPLES\n"
+		"shop-1      42  java  17.0.15  on (environment)  attach   12s  ok           0.5  "
+		" 0.0     0.1      30.0      2.0       25.0          3.0      100\n"
+		"shop-1      43  java  17.0.15  off               -          -  -            0.5  "
+		" 0.0     0.1      30.0      2.0       25.0          3.0      100\n"
+		"    JVM of container shop-1 (pid 43) runs without -XX:+PreserveFramePointer: its "
+		"stacks are cut after the first compiled frame; add -XX:+PreserveFramePointer to "
+		"JAVA_TOOL_OPTIONS and restart it\n"
 		"and 1 more outside of containers with 100 samples; see --all\n"
 		"lost on this host: 4 samples: too many distinct stacks in a window; give jbpfd a "
 		"shorter --window\n");
@@ -182,9 +106,74 @@ static void status_report_all_hides_nothing(void **state)
 	(void)state;
 	fill(&streams);
 	assert_int_equal(status_report_table(&report, &streams, &out), 0);
-	assert_non_null(strstr(strbuf_str(&out), "cron"));
+	assert_non_null(
+		strstr(strbuf_str(&out),
+		       "-            7  cron  -        -                 attach   12s  ok  "
+		       "         0.5   0.0       -         -        -          -            -  "
+		       "    100\n"));
 	assert_null(strstr(strbuf_str(&out), "outside of containers"));
 	streams_release(&streams);
+}
+
+static void status_report_without_jvms_has_no_columns_for_them(void **state)
+{
+	const struct status_report report = { .all = true };
+	const struct window plain = {
+		.start_unix_ns = 1700000000 * S,
+		.pid = 7,
+		.samples = 8,
+		.frames = 10,
+		.truncated_samples = 2,
+		.labels = { [WINDOW_LABEL_COMM] = "cron" },
+	};
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &plain), 0);
+	assert_int_equal(status_report_table(&report, &streams, &out), 0);
+	assert_string_equal(
+		strbuf_str(&out),
+		"CONTAINER  PID  COMM  UNKNOWN%  CUT%  SAMPLES\n"
+		"-            7  cron       0.0  25.0        8\n"
+		"    25.0 % of its stacks are cut: code without frame pointers; build it "
+		"with -fno-omit-frame-pointer\n"
+		"lost on this host: nothing\n");
+	streams_release(&streams);
+}
+
+static void status_report_names_who_set_the_flag(void **state)
+{
+	static const struct {
+		uint32_t flag;
+		uint32_t origin;
+		const char *cell;
+	} rows[] = {
+		{ WINDOW_FLAG_ON, HOTSPOT_FLAG_COMMAND_LINE, "  on (command line)  " },
+		{ WINDOW_FLAG_ON, HOTSPOT_FLAG_ENVIRONMENT, "  on (environment)  " },
+		{ WINDOW_FLAG_ON, HOTSPOT_FLAG_ERGONOMIC, "  on (JVM)  " },
+		{ WINDOW_FLAG_ON, 3, "  on (other)  " },
+		{ WINDOW_FLAG_ON, HOTSPOT_FLAG_DEFAULT, "  on  " },
+		{ WINDOW_FLAG_OFF, HOTSPOT_FLAG_COMMAND_LINE, "  off (command line)  " },
+		{ WINDOW_FLAG_OFF, HOTSPOT_FLAG_DEFAULT, "  off  " },
+		{ WINDOW_FLAG_UNKNOWN, HOTSPOT_FLAG_COMMAND_LINE, "  ?   " },
+		{ 99, 99, "  ? (other)  " },
+	};
+	const struct status_report report = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		struct streams streams = { 0 };
+		struct window window = healthy;
+
+		window.preserve_frame_pointer = rows[i].flag;
+		window.preserve_frame_pointer_origin = rows[i].origin;
+		assert_int_equal(streams_add(&streams, &window), 0);
+		assert_int_equal(status_report_table(&report, &streams, &out), 0);
+		assert_non_null(strstr(strbuf_str(&out), rows[i].cell));
+		streams_release(&streams);
+	}
 }
 
 static void status_report_is_json(void **state)
@@ -207,10 +196,13 @@ static void status_report_is_json(void **state)
 		"\"memory\":0},\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","
+		"\"preserve_frame_pointer_from\":\"environment\","
 		"\"jit_source\":\"attach\",\"jit_age_ms\":12345,\"jit_entries\":9000,"
 		"\"attach\":\"ok\",\"attach_requests\":2,\"attach_command_ms\":30,\"samples\":100,"
-		"\"frames\":1000,\"unknown_frames\":5,\"jit_frames\":800,"
-		"\"unknown_jit_frames\":5,\"ambiguous_frames\":0,\"truncated_samples\":0,"
+		"\"frames\":1000,\"unknown_frames\":5,\"truncated_samples\":0,\"jit_frames\":800,"
+		"\"unknown_jit_frames\":5,\"ambiguous_frames\":1,\"inlined_frames\":300,"
+		"\"interpreted_frames\":20,\"jit_leaf_samples\":80,\"repaired_samples\":25,"
+		"\"unrepaired_samples\":3,"
 		"\"problems\":[]}\n"
 		"]}\n");
 	streams_release(&streams);
@@ -219,13 +211,10 @@ static void status_report_is_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(status_problems_leave_a_healthy_jvm_alone),
-		cmocka_unit_test(status_problems_name_the_missing_flag_first),
-		cmocka_unit_test(status_problems_say_why_there_are_no_names),
-		cmocka_unit_test(status_problems_tell_stale_maps_and_cut_stacks),
-		cmocka_unit_test(status_problems_survive_values_of_a_later_version),
 		cmocka_unit_test(status_report_is_a_table_with_advice_below_its_row),
 		cmocka_unit_test(status_report_all_hides_nothing),
+		cmocka_unit_test(status_report_without_jvms_has_no_columns_for_them),
+		cmocka_unit_test(status_report_names_who_set_the_flag),
 		cmocka_unit_test(status_report_is_json),
 	};
 

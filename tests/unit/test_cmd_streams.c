@@ -29,6 +29,11 @@ static const struct window java = {
 	.frames = 1000,
 	.unknown_frames = 125,
 	.truncated_samples = 7,
+	.inlined_frames = 400,
+	.interpreted_frames = 50,
+	.jit_leaf_samples = 60,
+	.repaired_samples = 20,
+	.unrepaired_samples = 4,
 	.jit_source = JIT_SOURCE_ATTACH,
 	.labels = { [WINDOW_LABEL_COMM] = "java",
 		    [WINDOW_LABEL_CONTAINER] = "shop-1",
@@ -60,6 +65,11 @@ static void streams_add_up_one_life_and_keep_its_last_state(void **state)
 	assert_int_equal(streams.items[0].frames, 3000);
 	assert_int_equal(streams.items[0].unknown_frames, 375);
 	assert_int_equal(streams.items[0].truncated_samples, 21);
+	assert_int_equal(streams.items[0].inlined_frames, 1200);
+	assert_int_equal(streams.items[0].interpreted_frames, 150);
+	assert_int_equal(streams.items[0].jit_leaf_samples, 180);
+	assert_int_equal(streams.items[0].repaired_samples, 60);
+	assert_int_equal(streams.items[0].unrepaired_samples, 12);
 	assert_true(streams.items[0].first_unix_ns == java.start_unix_ns - 50 * S);
 	assert_true(streams.items[0].last_unix_ns == java.start_unix_ns + 20 * S);
 	assert_int_equal(streams.items[0].latest.jit_source, JIT_SOURCE_PERFMAP);
@@ -184,10 +194,16 @@ static void dump_list_is_json(void **state)
 		"\"container\":\"shop-1\",\"jvm_version\":\"17.0.15\","
 		"\"first\":\"2023-11-14T22:13:20Z\",\"last\":\"2023-11-14T22:13:30Z\","
 		"\"samples\":100,\"frames\":1000,\"unknown_frames\":125,\"truncated_samples\":7,"
+		"\"jit_frames\":0,\"unknown_jit_frames\":0,\"ambiguous_frames\":0,"
+		"\"inlined_frames\":400,\"interpreted_frames\":50,\"jit_leaf_samples\":60,"
+		"\"repaired_samples\":20,\"unrepaired_samples\":4,"
 		"\"jit_source\":\"attach\"},\n"
 		"{\"pid\":7,\"ns_pid\":0,\"comm\":\"evil_[2J\",\"first\":\"2023-11-14T22:13:30Z\","
 		"\"last\":\"2023-11-14T22:13:40Z\",\"samples\":3,\"frames\":0,\"unknown_frames\":0,"
-		"\"truncated_samples\":0,\"jit_source\":\"\"}\n"
+		"\"truncated_samples\":0,"
+		"\"jit_frames\":0,\"unknown_jit_frames\":0,\"ambiguous_frames\":0,"
+		"\"inlined_frames\":0,\"interpreted_frames\":0,\"jit_leaf_samples\":0,"
+		"\"repaired_samples\":0,\"unrepaired_samples\":0,\"jit_source\":\"\"}\n"
 		"]}\n");
 	streams_release(&streams);
 }
@@ -206,23 +222,32 @@ static void dump_list_of_nothing_is_a_heading(void **state)
 
 static void text_table_counts_characters_and_keeps_notes_with_their_row(void **state)
 {
-	static const struct text_table_column columns[] = { { "A", false }, { "B", true } };
-	struct text_table table = { .columns = columns, .column_cnt = 2 };
+	static const struct text_table_column columns[] = {
+		{ .title = "A" },
+		{ .title = "EMPTY", .is_optional = true },
+		{ .title = "FULL", .is_optional = true },
+		{ .title = "B", .is_number = true },
+	};
+	struct text_table table = { .columns = columns, .column_cnt = 4 };
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 
 	(void)state;
 	text_table_cell(&table, "häß");
+	text_table_cell(&table, "");
+	text_table_cell(&table, "");
 	text_table_cellf(&table, "%d", 7);
 	text_table_note(&table, "one\n");
 	text_table_note(&table, "two");
 	text_table_cell(&table, "");
+	text_table_cell(&table, "");
+	text_table_cell(&table, "x");
 	text_table_cell(&table, "long");
 	assert_int_equal(text_table_render(&table, &out), 0);
-	assert_string_equal(strbuf_str(&out), "A       B\n"
-					      "häß     7\n"
+	assert_string_equal(strbuf_str(&out), "A    FULL     B\n"
+					      "häß  -        7\n"
 					      "    one_\n"
 					      "    two\n"
-					      "-    long\n");
+					      "-    x     long\n");
 	text_table_release(&table);
 }
 

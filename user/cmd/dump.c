@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/cmd/advice.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_store.h"
 #include "user/cmd/cmd_write.h"
@@ -19,6 +20,7 @@
 #include "user/cmd/streams.h"
 #include "user/model/profile.h"
 #include "user/output/escape.h"
+#include "user/output/info.h"
 #include "user/output/output.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
@@ -33,6 +35,7 @@ struct dump {
 	const struct dump_options *options;
 	struct profile *profile; /* NULL with --list */
 	struct streams streams;
+	struct output_info info; /* of the windows that match */
 	struct cmd_store_damage damage;
 	size_t bad_line_cnt;
 	uint32_t frequency_hz;
@@ -51,7 +54,10 @@ static bool dump_want(void *ctx, const struct window *window)
 		return false;
 	if (!dump->err)
 		dump->err = streams_add(&dump->streams, window);
-	if (window->pid == 0 || window->samples == 0)
+	if (window->pid == 0)
+		return false;
+	info_add_window(&dump->info, window);
+	if (window->samples == 0)
 		return false;
 	if (!dump->frequency_hz)
 		dump->frequency_hz = window->frequency_hz;
@@ -96,9 +102,10 @@ static int dump_read(struct dump *dump, struct store_reader *reader)
 	return err ? err : dump->err;
 }
 
-static void dump_fill_info(const struct dump *dump, struct output_info *info)
+static void dump_fill_info(struct dump *dump)
 {
 	const struct streams *streams = &dump->streams;
+	struct output_info *info = &dump->info;
 
 	info->since_unix_ns = dump->options->selection.since_unix_ns;
 	info->until_unix_ns = dump->options->selection.until_unix_ns;
@@ -107,11 +114,6 @@ static void dump_fill_info(const struct dump *dump, struct output_info *info)
 			     streams->lost[WINDOW_LOSS_NO_MAP] + streams->lost[WINDOW_LOSS_STORE] +
 			     streams->lost[WINDOW_LOSS_MEMORY];
 	info->stream_cnt = streams->cnt;
-	for (size_t i = 0; i < streams->cnt; i++) {
-		info->frames += streams->items[i].frames;
-		info->unknown_frames += streams->items[i].unknown_frames;
-		info->truncated_samples += streams->items[i].truncated_samples;
-	}
 }
 
 /* Names were made inert when they were recorded; the store may still be anybody's. */
@@ -135,25 +137,24 @@ static int dump_folded_for_terminal(struct profile *profile, struct strbuf *out)
 static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
-	struct output_info info = { 0 };
 	int err = dump_title(dump->options, &title);
 
 	if (!err)
 		err = dump_subtitle(dump->options, &subtitle);
 	if (err)
 		return err;
-	info.title = strbuf_str(&title);
-	info.subtitle = strbuf_str(&subtitle);
-	dump_fill_info(dump, &info);
+	dump->info.title = strbuf_str(&title);
+	dump->info.subtitle = strbuf_str(&subtitle);
+	dump_fill_info(dump);
 	switch (dump->options->format) {
 	case DUMP_FORMAT_HTML:
-		return output_html(dump->profile, &info, out);
+		return output_html(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_SVG:
-		return output_svg(dump->profile, &info, out);
+		return output_svg(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_TOP:
-		return output_top(dump->profile, &info, DUMP_TOP_ROWS, out);
+		return output_top(dump->profile, &dump->info, DUMP_TOP_ROWS, out);
 	case DUMP_FORMAT_JSON:
-		return output_json(dump->profile, &info, out);
+		return output_json(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_FOLDED:
 		break;
 	}
@@ -184,7 +185,7 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	bool is_empty;
-	int err;
+	int code, err;
 
 	if (!dump->options->list) {
 		dump->profile = profile__new();
@@ -205,7 +206,10 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 	err = dump_render(dump, &out);
 	if (err)
 		return dump_fail(dump->options, err);
-	return cmd_write(dump->options->output, &out);
+	code = cmd_write(dump->options->output, &out);
+	if (code == CMD_EXIT_DONE)
+		advice_warn(&dump->streams);
+	return code;
 }
 
 static bool is_for_browser(enum dump_format format)

@@ -53,9 +53,16 @@ static void add_row(struct text_table *table, const struct stream *stream)
 int dump_list_table(struct streams *streams, struct strbuf *out)
 {
 	static const struct text_table_column columns[] = {
-		{ "CONTAINER", false }, { "POD", false },     { "PID", true },	  { "COMM", false },
-		{ "JVM", false },	{ "SAMPLES", true },  { "FIRST", false }, { "LAST", false },
-		{ "UNKNOWN%", true },	{ "SYMBOLS", false },
+		{ .title = "CONTAINER" },
+		{ .title = "POD" },
+		{ .title = "PID", .is_number = true },
+		{ .title = "COMM" },
+		{ .title = "JVM" },
+		{ .title = "SAMPLES", .is_number = true },
+		{ .title = "FIRST" },
+		{ .title = "LAST" },
+		{ .title = "UNKNOWN%", .is_number = true },
+		{ .title = "SYMBOLS" },
 	};
 	struct text_table table = { .columns = columns, .column_cnt = ARRAY_SIZE(columns) };
 	int err;
@@ -66,6 +73,22 @@ int dump_list_table(struct streams *streams, struct strbuf *out)
 	err = text_table_render(&table, out);
 	text_table_release(&table);
 	return err;
+}
+
+void dump_list_json_counts(struct json_writer *json, const struct stream *stream)
+{
+	json_writer_member_u64(json, "samples", stream->samples);
+	json_writer_member_u64(json, "frames", stream->frames);
+	json_writer_member_u64(json, "unknown_frames", stream->unknown_frames);
+	json_writer_member_u64(json, "truncated_samples", stream->truncated_samples);
+	json_writer_member_u64(json, "jit_frames", stream->jit_frames);
+	json_writer_member_u64(json, "unknown_jit_frames", stream->unknown_jit_frames);
+	json_writer_member_u64(json, "ambiguous_frames", stream->ambiguous_frames);
+	json_writer_member_u64(json, "inlined_frames", stream->inlined_frames);
+	json_writer_member_u64(json, "interpreted_frames", stream->interpreted_frames);
+	json_writer_member_u64(json, "jit_leaf_samples", stream->jit_leaf_samples);
+	json_writer_member_u64(json, "repaired_samples", stream->repaired_samples);
+	json_writer_member_u64(json, "unrepaired_samples", stream->unrepaired_samples);
 }
 
 static void json_stream(struct json_writer *json, const struct stream *stream)
@@ -84,10 +107,7 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	}
 	info_json_time(json, "first", stream->first_unix_ns);
 	info_json_time(json, "last", stream->last_unix_ns);
-	json_writer_member_u64(json, "samples", stream->samples);
-	json_writer_member_u64(json, "frames", stream->frames);
-	json_writer_member_u64(json, "unknown_frames", stream->unknown_frames);
-	json_writer_member_u64(json, "truncated_samples", stream->truncated_samples);
+	dump_list_json_counts(json, stream);
 	json_writer_member_string(json, "jit_source", dump_list_source_name(latest->jit_source));
 	json_writer_end(json, '}');
 }

@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/cmd/advice.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_write.h"
 #include "user/cmd/jit_option.h"
 #include "user/cmd/sampling.h"
+#include "user/cmd/streams.h"
 #include "user/collect/recorder.h"
 #include "user/model/profile.h"
 #include "user/model/select.h"
+#include "user/output/info.h"
 #include "user/output/output.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -181,16 +184,14 @@ struct recording {
 	struct profile *profile;
 	struct output_info info;
 	uint64_t host_samples;
-	size_t stream_cnt; /* of the fullest window */
-	size_t window_stream_cnt;
-	const char *problem; /* of a selected JVM; static text or a copy in problem_text */
-	char problem_text[256];
+	struct streams streams; /* that were selected */
 };
 
 static int record_window(void *ctx, const struct window *window, const char *text, size_t len)
 {
 	struct recording *recording = ctx;
 	struct output_info *info = &recording->info;
+	int err;
 
 	if (window->pid == 0) {
 		recording->host_samples += window->samples;
@@ -201,17 +202,10 @@ static int record_window(void *ctx, const struct window *window, const char *tex
 	}
 	if (!selection_matches(&recording->options->selection, window))
 		return 0;
-	recording->window_stream_cnt++;
-	info->frames += window->frames;
-	info->unknown_frames += window->unknown_frames;
-	info->truncated_samples += window->truncated_samples;
-	if (window->labels[WINDOW_LABEL_JIT_PROBLEM]) {
-		snprintf(recording->problem_text, sizeof(recording->problem_text), "pid %u: %s",
-			 window->pid, window->labels[WINDOW_LABEL_JIT_PROBLEM]);
-		recording->problem = recording->problem_text;
-	} else if (window->is_jvm) {
-		recording->problem = NULL;
-	}
+	info_add_window(info, window);
+	err = streams_add(&recording->streams, window);
+	if (err)
+		return err;
 	return profile__add_folded(recording->profile, text, len, NULL);
 }
 
@@ -235,12 +229,9 @@ static int record_run(struct recording *recording, struct recorder *recorder, in
 			recorder__stop(recorder);
 			event = SIGTERM;
 		}
-		recording->window_stream_cnt = 0;
 		err = recorder__window(recorder, 0, record_window, recording);
 		if (err)
 			return err;
-		if (recording->window_stream_cnt > recording->stream_cnt)
-			recording->stream_cnt = recording->window_stream_cnt;
 	}
 	return 0;
 }
@@ -287,6 +278,23 @@ static void describe(const struct record_options *options, char *title, size_t t
 		snprintf(title, title_len, "CPU of this host");
 }
 
+/* Why the busiest JVM whose code has no names has none. */
+static void record_warn_names(const struct streams *streams)
+{
+	const struct stream *busiest = NULL;
+
+	for (size_t i = 0; i < streams->cnt; i++) {
+		const struct stream *stream = &streams->items[i];
+
+		if (*window_label(&stream->latest, WINDOW_LABEL_JIT_PROBLEM) &&
+		    (!busiest || stream->samples > busiest->samples))
+			busiest = stream;
+	}
+	if (busiest)
+		pr_warn("pid %u: %s\n", busiest->latest.pid,
+			window_label(&busiest->latest, WINDOW_LABEL_JIT_PROBLEM));
+}
+
 static int record_finish(struct recording *recording)
 {
 	const struct output_info *info = &recording->info;
@@ -301,13 +309,13 @@ static int record_finish(struct recording *recording)
 	code = record_write(recording);
 	if (code != CMD_EXIT_DONE)
 		return code;
-	if (recording->problem)
-		pr_warn("%s\n", recording->problem);
+	if (!advice_warn(&recording->streams))
+		record_warn_names(&recording->streams);
 	if (info->lost_samples)
 		pr_warn("%llu samples were lost\n", (unsigned long long)info->lost_samples);
 	if (strcmp(recording->options->output, "-") != 0)
 		pr_info("%llu samples of %zu process%s in '%s'\n", (unsigned long long)samples,
-			recording->stream_cnt, recording->stream_cnt == 1 ? "" : "es",
+			info->stream_cnt, info->stream_cnt == 1 ? "" : "es",
 			recording->options->output);
 	return CMD_EXIT_DONE;
 }
@@ -332,10 +340,11 @@ static int record_with(const struct record_options *options, struct recorder *re
 		pr_err("recording failed: %s\n", errstr(err));
 	} else {
 		recording.info.until_unix_ns = clock_unix_ns();
-		recording.info.stream_cnt = recording.stream_cnt;
+		recording.info.stream_cnt = recording.streams.cnt;
 		code = record_finish(&recording);
 	}
 	profile__free(recording.profile);
+	streams_release(&recording.streams);
 	return code;
 }
 

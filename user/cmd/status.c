@@ -35,8 +35,11 @@ static const char status_usage[] =
 	"  --json        the same as --format json\n"
 	"  --help, --version\n"
 	"\n"
-	"FP: is PreserveFramePointer on? SYMBOLS, AGE: where names of compiled code come from, and\n"
-	"how old they are. CUT%: stacks that do not reach their thread's first frame.\n"
+	"FP: is PreserveFramePointer on, and who said so? SYMBOLS, AGE: where names of compiled code\n"
+	"come from, and how old they are. UNKNOWN%, STALE%, INLINED%, INTERP%: frames without a name,\n"
+	"frames whose code was replaced meanwhile, inlined and interpreted Java methods. CUT%: stacks\n"
+	"that do not reach their thread's first frame. REPAIRED%, UNREPAIRED%: stacks taken while a\n"
+	"method was entered or left, whose caller could or could not be put back.\n"
 	"\n"
 	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples.\n";
 

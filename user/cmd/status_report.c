@@ -6,10 +6,10 @@
 #include "user/cmd/status_report.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
+#include "symbols/hotspot_vm.h"
 #include "symbols/symbols.h"
+#include "user/cmd/advice.h"
 #include "user/cmd/dump_list.h"
 #include "user/cmd/text_table.h"
 #include "user/collect/jvm_attach.h"
@@ -17,72 +17,7 @@
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
 
-#define WORTH_A_LINE_PERCENT 5.0
-#define MS_PER_S	     1000
-
-/* ---- advice ---- */
-
-static void add_problem(struct status_problems *problems, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void add_problem(struct status_problems *problems, const char *format, ...)
-{
-	va_list args;
-
-	if (problems->cnt == STATUS_PROBLEMS_MAX)
-		return;
-	va_start(args, format);
-	(void)vsnprintf(problems->lines[problems->cnt], sizeof(problems->lines[0]), format, args);
-	va_end(args);
-	problems->cnt++;
-}
-
-static bool is_attach_failure(uint32_t outcome)
-{
-	return outcome != JVM_ATTACH_NONE && outcome != JVM_ATTACH_OK;
-}
-
-/* Why JIT code has no names at all. */
-static void find_missing_names(const struct stream *stream, struct status_problems *out)
-{
-	const struct window *latest = &stream->latest;
-	const char *why = window_label(latest, WINDOW_LABEL_JIT_PROBLEM);
-
-	if (latest->jit_source != JIT_SOURCE_NONE)
-		return;
-	if (is_attach_failure(latest->attach_outcome))
-		add_problem(
-			out, "no names of compiled code: %s",
-			jvm_attach_outcome_text((enum jvm_attach_outcome)latest->attach_outcome));
-	else if (*why && latest->preserve_frame_pointer != WINDOW_FLAG_OFF)
-		add_problem(out, "no names of compiled code: %s", why);
-	else if (latest->is_jvm && stream->jit_frames)
-		add_problem(out, "no names of compiled code yet: jbpfd has not asked this JVM");
-}
-
-void status_problems_find(const struct stream *stream, struct status_problems *out)
-{
-	const struct window *latest = &stream->latest;
-	bool is_cut_by_flag = latest->is_jvm && latest->preserve_frame_pointer == WINDOW_FLAG_OFF;
-	double unnamed = info_percent(stream->unknown_jit_frames, stream->jit_frames);
-	double cut = info_percent(stream->truncated_samples, stream->samples);
-
-	out->cnt = 0;
-	if (is_cut_by_flag)
-		add_problem(out, "stacks are cut: add -XX:+PreserveFramePointer to this JVM's "
-				 "options and restart it");
-	find_missing_names(stream, out);
-	if (latest->jit_source != JIT_SOURCE_NONE && unnamed > WORTH_A_LINE_PERCENT)
-		add_problem(out,
-			    "%.1f %% of its compiled frames have no name: they were compiled after "
-			    "the map was read; it clears when the JVM has warmed up",
-			    unnamed);
-	if (!is_cut_by_flag && cut > WORTH_A_LINE_PERCENT)
-		add_problem(out,
-			    "%.1f %% of its stacks are cut: code without frame pointers; build "
-			    "native libraries with -fno-omit-frame-pointer",
-			    cut);
-}
+#define MS_PER_S 1000
 
 static const char *loss_advice(enum window_loss loss)
 {
@@ -120,6 +55,25 @@ static const char *flag_name(const struct window *window)
 		       "?";
 }
 
+/* Who gave the flag; "" for nobody. */
+static const char *flag_origin_name(const struct window *window)
+{
+	if (!window->is_jvm || window->preserve_frame_pointer == WINDOW_FLAG_UNKNOWN)
+		return "";
+	switch (window->preserve_frame_pointer_origin) {
+	case HOTSPOT_FLAG_DEFAULT:
+		return "";
+	case HOTSPOT_FLAG_COMMAND_LINE:
+		return "command line";
+	case HOTSPOT_FLAG_ENVIRONMENT:
+		return "environment";
+	case HOTSPOT_FLAG_ERGONOMIC:
+		return "JVM";
+	default:
+		return "other";
+	}
+}
+
 static const char *attach_name(const struct window *window)
 {
 	if (window->attach_outcome == JVM_ATTACH_NONE)
@@ -135,26 +89,57 @@ static void cell_age(struct text_table *table, const struct window *window)
 		text_table_cellf(table, "%" PRIu32 "s", window->jit_age_ms / MS_PER_S);
 }
 
+static void cell_flag(struct text_table *table, const struct window *window)
+{
+	const char *origin = flag_origin_name(window);
+
+	if (*origin)
+		text_table_cellf(table, "%s (%s)", flag_name(window), origin);
+	else
+		text_table_cell(table, flag_name(window));
+}
+
+static void cell_percent(struct text_table *table, uint64_t part, uint64_t whole)
+{
+	text_table_cellf(table, "%.1f", info_percent(part, whole));
+}
+
+/* What only code that a JVM compiles has. */
+static void cells_java(struct text_table *table, const struct stream *stream)
+{
+	if (!stream->latest.is_jvm) {
+		for (int i = 0; i < 5; i++)
+			text_table_cell(table, "");
+		return;
+	}
+	cell_percent(table, stream->ambiguous_frames, stream->frames);
+	cell_percent(table, stream->inlined_frames, stream->frames);
+	cell_percent(table, stream->interpreted_frames, stream->frames);
+	cell_percent(table, stream->repaired_samples, stream->samples);
+	cell_percent(table, stream->unrepaired_samples, stream->samples);
+}
+
 static void add_row(struct text_table *table, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
-	struct status_problems problems;
+	struct advice advice;
 
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_CONTAINER));
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_POD));
 	text_table_cellf(table, "%" PRIu32, latest->pid);
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_COMM));
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_JVM_VERSION));
-	text_table_cell(table, flag_name(latest));
+	cell_flag(table, latest);
 	text_table_cell(table, dump_list_source_name(latest->jit_source));
 	cell_age(table, latest);
 	text_table_cell(table, attach_name(latest));
-	text_table_cellf(table, "%.1f", info_percent(stream->unknown_frames, stream->frames));
-	text_table_cellf(table, "%.1f", info_percent(stream->truncated_samples, stream->samples));
+	cell_percent(table, stream->unknown_frames, stream->frames);
+	cell_percent(table, stream->truncated_samples, stream->samples);
+	cells_java(table, stream);
 	text_table_cellf(table, "%" PRIu64, stream->samples);
-	status_problems_find(stream, &problems);
-	for (size_t i = 0; i < problems.cnt; i++)
-		text_table_note(table, problems.lines[i]);
+	advice_find(stream, &advice);
+	for (size_t i = 0; i < advice.cnt; i++)
+		text_table_note(table, advice.lines[i]);
 }
 
 static bool is_shown(const struct status_report *report, const struct stream *stream)
@@ -190,10 +175,23 @@ int status_report_table(const struct status_report *report, struct streams *stre
 			struct strbuf *out)
 {
 	static const struct text_table_column columns[] = {
-		{ "CONTAINER", false }, { "POD", false }, { "PID", true },
-		{ "COMM", false },	{ "JVM", false }, { "FP", false },
-		{ "SYMBOLS", false },	{ "AGE", true },  { "ATTACH", false },
-		{ "UNKNOWN%", true },	{ "CUT%", true }, { "SAMPLES", true },
+		{ .title = "CONTAINER" },
+		{ .title = "POD", .is_optional = true },
+		{ .title = "PID", .is_number = true },
+		{ .title = "COMM" },
+		{ .title = "JVM", .is_optional = true },
+		{ .title = "FP", .is_optional = true },
+		{ .title = "SYMBOLS", .is_optional = true },
+		{ .title = "AGE", .is_number = true, .is_optional = true },
+		{ .title = "ATTACH", .is_optional = true },
+		{ .title = "UNKNOWN%", .is_number = true },
+		{ .title = "CUT%", .is_number = true },
+		{ .title = "STALE%", .is_number = true, .is_optional = true },
+		{ .title = "INLINED%", .is_number = true, .is_optional = true },
+		{ .title = "INTERP%", .is_number = true, .is_optional = true },
+		{ .title = "REPAIRED%", .is_number = true, .is_optional = true },
+		{ .title = "UNREPAIRED%", .is_number = true, .is_optional = true },
+		{ .title = "SAMPLES", .is_number = true },
 	};
 	struct text_table table = { .columns = columns, .column_cnt = ARRAY_SIZE(columns) };
 	uint64_t hidden_samples = 0;
@@ -219,7 +217,7 @@ int status_report_table(const struct status_report *report, struct streams *stre
 static void json_stream(struct json_writer *json, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
-	struct status_problems problems;
+	struct advice advice;
 
 	json_writer_newline(json);
 	json_writer_begin(json, '{');
@@ -232,6 +230,7 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	}
 	json_writer_member_u64(json, "is_jvm", latest->is_jvm);
 	json_writer_member_string(json, "preserve_frame_pointer", flag_name(latest));
+	json_writer_member_string(json, "preserve_frame_pointer_from", flag_origin_name(latest));
 	json_writer_member_string(json, "jit_source", dump_list_source_name(latest->jit_source));
 	json_writer_key(json, "jit_age_ms");
 	if (latest->jit_source == JIT_SOURCE_NONE || latest->jit_age_ms == UINT32_MAX)
@@ -242,18 +241,12 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_writer_member_string(json, "attach", attach_name(latest));
 	json_writer_member_u64(json, "attach_requests", latest->attach_cnt);
 	json_writer_member_u64(json, "attach_command_ms", latest->attach_command_ms);
-	json_writer_member_u64(json, "samples", stream->samples);
-	json_writer_member_u64(json, "frames", stream->frames);
-	json_writer_member_u64(json, "unknown_frames", stream->unknown_frames);
-	json_writer_member_u64(json, "jit_frames", stream->jit_frames);
-	json_writer_member_u64(json, "unknown_jit_frames", stream->unknown_jit_frames);
-	json_writer_member_u64(json, "ambiguous_frames", stream->ambiguous_frames);
-	json_writer_member_u64(json, "truncated_samples", stream->truncated_samples);
+	dump_list_json_counts(json, stream);
 	json_writer_key(json, "problems");
 	json_writer_begin(json, '[');
-	status_problems_find(stream, &problems);
-	for (size_t i = 0; i < problems.cnt; i++)
-		json_writer_string(json, problems.lines[i]);
+	advice_find(stream, &advice);
+	for (size_t i = 0; i < advice.cnt; i++)
+		json_writer_string(json, advice.lines[i]);
 	json_writer_end(json, ']');
 	json_writer_end(json, '}');
 }

@@ -10,16 +10,6 @@
 #include "user/cmd/streams.h"
 #include "user/util/strbuf.h"
 
-#define STATUS_PROBLEMS_MAX 4
-
-/* One line each: what is wrong with a stream's stacks or names, and what to change. */
-struct status_problems {
-	char lines[STATUS_PROBLEMS_MAX][256];
-	size_t cnt;
-};
-
-void status_problems_find(const struct stream *stream, struct status_problems *out);
-
 struct status_report {
 	uint64_t since_unix_ns;
 	uint64_t until_unix_ns;

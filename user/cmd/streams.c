@@ -91,6 +91,11 @@ static void add_counts(struct stream *stream, const struct window *window)
 	stream->jit_frames += window->jit_frames;
 	stream->unknown_jit_frames += window->unknown_jit_frames;
 	stream->ambiguous_frames += window->ambiguous_frames;
+	stream->inlined_frames += window->inlined_frames;
+	stream->interpreted_frames += window->interpreted_frames;
+	stream->jit_leaf_samples += window->jit_leaf_samples;
+	stream->repaired_samples += window->repaired_samples;
+	stream->unrepaired_samples += window->unrepaired_samples;
 }
 
 int streams_add(struct streams *streams, const struct window *window)

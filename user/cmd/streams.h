@@ -23,6 +23,11 @@ struct stream {
 	uint64_t jit_frames;
 	uint64_t unknown_jit_frames;
 	uint64_t ambiguous_frames;
+	uint64_t inlined_frames;
+	uint64_t interpreted_frames;
+	uint64_t jit_leaf_samples;
+	uint64_t repaired_samples;
+	uint64_t unrepaired_samples;
 	struct window latest; /* the last window; its labels live as long as the streams */
 };
 

@@ -12,6 +12,7 @@
 #include "user/util/cleanup.h"
 
 #define NOTE_INDENT "    "
+#define EMPTY_CELL  "-"
 
 /* Code points, which is what most names take on a terminal. */
 static size_t width(const char *text)
@@ -65,7 +66,7 @@ void text_table_cell(struct text_table *table, const char *text)
 		table->err = reserve_row(table);
 	if (table->err)
 		return;
-	cell = inert(*text ? text : "-");
+	cell = inert(*text ? text : EMPTY_CELL);
 	if (!cell) {
 		table->err = -ENOMEM;
 		return;
@@ -121,6 +122,29 @@ static int render_cell(const char *text, size_t to_width, bool is_number, bool i
 	return err ? err : strbuf_puts(out, is_last ? "\n" : "  ");
 }
 
+/* Widths of the columns; 0 for one that is left out. */
+static void measure(const struct text_table *table, size_t *widths)
+{
+	bool is_empty[TEXT_TABLE_COLUMNS_MAX];
+
+	for (size_t i = 0; i < table->column_cnt; i++) {
+		widths[i] = width(table->columns[i].title);
+		is_empty[i] = table->columns[i].is_optional;
+	}
+	for (size_t i = 0; i < row_of(table) * table->column_cnt; i++) {
+		size_t column = i % table->column_cnt;
+
+		if (width(table->cells[i]) > widths[column])
+			widths[column] = width(table->cells[i]);
+		if (strcmp(table->cells[i], EMPTY_CELL) != 0)
+			is_empty[column] = false;
+	}
+	for (size_t i = 0; i < table->column_cnt; i++) {
+		if (is_empty[i])
+			widths[i] = 0;
+	}
+}
+
 int text_table_render(const struct text_table *table, struct strbuf *out)
 {
 	size_t widths[TEXT_TABLE_COLUMNS_MAX];
@@ -129,22 +153,16 @@ int text_table_render(const struct text_table *table, struct strbuf *out)
 
 	if (table->column_cnt > TEXT_TABLE_COLUMNS_MAX)
 		return -EINVAL;
-	for (size_t i = 0; i < table->column_cnt; i++)
-		widths[i] = width(table->columns[i].title);
-	for (size_t i = 0; i < rows * table->column_cnt; i++) {
-		size_t *widest = &widths[i % table->column_cnt];
-
-		if (width(table->cells[i]) > *widest)
-			*widest = width(table->cells[i]);
-	}
+	measure(table, widths);
 	for (size_t row = 0; !err && row <= rows; row++) {
 		for (size_t i = 0; !err && i < table->column_cnt; i++) {
 			const char *text = row == 0 ?
 						   table->columns[i].title :
 						   table->cells[(row - 1) * table->column_cnt + i];
 
-			err = render_cell(text, widths[i], table->columns[i].is_number,
-					  i + 1 == table->column_cnt, out);
+			if (widths[i])
+				err = render_cell(text, widths[i], table->columns[i].is_number,
+						  i + 1 == table->column_cnt, out);
 		}
 		if (!err && row > 0 && table->notes[row - 1])
 			err = strbuf_puts(out, table->notes[row - 1]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A table for people: columns as wide as their widest cell, two blanks apart, numbers to the
- * right. Cells are foreign text and come out inert (escape_terminal); "-" stands for an empty one.
+ * right. Cells are foreign text and come out inert (escape_terminal); "-" stands for an empty one. The
+ * last column is never optional.
  */
 #ifndef JBPF_CMD_TEXT_TABLE_H
 #define JBPF_CMD_TEXT_TABLE_H
@@ -11,11 +12,12 @@
 
 #include "user/util/strbuf.h"
 
-#define TEXT_TABLE_COLUMNS_MAX 16
+#define TEXT_TABLE_COLUMNS_MAX 20
 
 struct text_table_column {
 	const char *title; /* literal */
 	bool is_number;
+	bool is_optional; /* left out when all of its cells are empty */
 };
 
 /* Initialise with columns and column_cnt only; end with text_table_release(). */

@@ -97,6 +97,21 @@ int info_append_losses(struct strbuf *out, const struct output_info *info, uint6
 			     info_percent(info->truncated_samples, samples), info->lost_samples);
 }
 
+void info_add_window(struct output_info *info, const struct window *window)
+{
+	info->frames += window->frames;
+	info->unknown_frames += window->unknown_frames;
+	info->truncated_samples += window->truncated_samples;
+	info->jit_frames += window->jit_frames;
+	info->unknown_jit_frames += window->unknown_jit_frames;
+	info->ambiguous_frames += window->ambiguous_frames;
+	info->inlined_frames += window->inlined_frames;
+	info->interpreted_frames += window->interpreted_frames;
+	info->jit_leaf_samples += window->jit_leaf_samples;
+	info->repaired_samples += window->repaired_samples;
+	info->unrepaired_samples += window->unrepaired_samples;
+}
+
 double info_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;

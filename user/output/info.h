@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "user/model/window.h"
 #include "user/output/json_writer.h"
 #include "user/output/output.h"
 
@@ -18,6 +19,9 @@ int info_append_range(struct strbuf *out, const struct output_info *info);
 int info_append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples);
 /* "unknown frames 0.42 %, truncated stacks 0.00 %, lost samples 0" */
 int info_append_losses(struct strbuf *out, const struct output_info *info, uint64_t samples);
+
+/* Adds what a stream's window counted besides its samples. */
+void info_add_window(struct output_info *info, const struct window *window);
 
 /* part / whole in percent; 0 when the whole is. */
 double info_percent(uint64_t part, uint64_t whole);

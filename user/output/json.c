@@ -30,6 +30,14 @@ static void json_info(struct json_writer *json, const struct output_info *info, 
 	json_writer_member_u64(json, "frames", info->frames);
 	json_writer_member_u64(json, "unknown_frames", info->unknown_frames);
 	json_writer_member_u64(json, "truncated_samples", info->truncated_samples);
+	json_writer_member_u64(json, "jit_frames", info->jit_frames);
+	json_writer_member_u64(json, "unknown_jit_frames", info->unknown_jit_frames);
+	json_writer_member_u64(json, "ambiguous_frames", info->ambiguous_frames);
+	json_writer_member_u64(json, "inlined_frames", info->inlined_frames);
+	json_writer_member_u64(json, "interpreted_frames", info->interpreted_frames);
+	json_writer_member_u64(json, "jit_leaf_samples", info->jit_leaf_samples);
+	json_writer_member_u64(json, "repaired_samples", info->repaired_samples);
+	json_writer_member_u64(json, "unrepaired_samples", info->unrepaired_samples);
 	json_writer_member_u64(json, "lost_samples", info->lost_samples);
 }
 

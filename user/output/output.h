@@ -23,6 +23,15 @@ struct output_info {
 	uint64_t unknown_frames; /* times samples, with `frames` */
 	uint64_t frames;
 	uint64_t truncated_samples;
+	/* The rest as in struct window. */
+	uint64_t jit_frames;
+	uint64_t unknown_jit_frames;
+	uint64_t ambiguous_frames;
+	uint64_t inlined_frames;
+	uint64_t interpreted_frames;
+	uint64_t jit_leaf_samples;
+	uint64_t repaired_samples;
+	uint64_t unrepaired_samples;
 	size_t stream_cnt;
 };
 

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What jbpf advises about a process's stacks and names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "symbols/hotspot_vm.h"
+#include "symbols/symbols.h"
+#include "user/cmd/advice.h"
+#include "user/collect/jvm_attach.h"
+#include "user/util/cleanup.h"
+
+#define S 1000000000ull
+
+/* A JVM with nothing to complain about. */
+static const struct window healthy = {
+	.start_unix_ns = 1700000000 * S,
+	.duration_ns = 10 * S,
+	.pid = 42,
+	.samples = 100,
+	.frames = 1000,
+	.jit_frames = 800,
+	.unknown_jit_frames = 5,
+	.jit_source = JIT_SOURCE_ATTACH,
+	.attach_outcome = JVM_ATTACH_OK,
+	.preserve_frame_pointer = WINDOW_FLAG_ON,
+	.preserve_frame_pointer_origin = HOTSPOT_FLAG_COMMAND_LINE,
+	.is_jvm = 1,
+	.labels = { [WINDOW_LABEL_COMM] = "java", [WINDOW_LABEL_CONTAINER] = "shop-1" },
+};
+
+static void find(const struct window *window, struct advice *out)
+{
+	struct streams streams = { 0 };
+
+	assert_int_equal(streams_add(&streams, window), 0);
+	advice_find(&streams.items[0], out);
+	streams_release(&streams);
+}
+
+static void assert_only_line(const struct window *window, const char *expected)
+{
+	struct advice advice;
+
+	find(window, &advice);
+	assert_int_equal(advice.cnt, 1);
+	assert_string_equal(advice.lines[0], expected);
+}
+
+static void healthy_jvms_get_no_advice(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 0);
+	window.jit_source = JIT_SOURCE_VMSTRUCTS;
+	window.attach_outcome = JVM_ATTACH_NONE;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 0);
+}
+
+static void missing_flag_comes_first_and_alone(void **state)
+{
+	struct window window = healthy;
+
+	(void)state;
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
+	window.truncated_samples = 90; /* a consequence: not told twice */
+	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "stacks are cut: the same in other words";
+	assert_only_line(&window,
+			 "JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: "
+			 "its stacks are cut after the first compiled frame; add "
+			 "-XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it");
+
+	window.labels[WINDOW_LABEL_POD] = "shop-7d9f";
+	assert_only_line(&window,
+			 "JVM of pod shop-7d9f (pid 42) runs without -XX:+PreserveFramePointer: "
+			 "its stacks are cut after the first compiled frame; add "
+			 "-XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it");
+	window.labels[WINDOW_LABEL_POD] = window.labels[WINDOW_LABEL_CONTAINER] = NULL;
+	assert_only_line(&window, "JVM with pid 42 runs without -XX:+PreserveFramePointer: "
+				  "its stacks are cut after the first compiled frame; add "
+				  "-XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it");
+}
+
+static void flag_that_somebody_switched_off_is_changed_there(void **state)
+{
+	struct window window = healthy;
+
+	(void)state;
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_COMMAND_LINE;
+	assert_only_line(&window,
+			 "JVM of container shop-1 (pid 42) runs with -XX:-PreserveFramePointer on "
+			 "its command line: its stacks are cut after the first compiled frame; "
+			 "replace it there by -XX:+PreserveFramePointer and restart it");
+	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_ENVIRONMENT;
+	assert_only_line(&window,
+			 "JVM of container shop-1 (pid 42) gets -XX:-PreserveFramePointer from its "
+			 "environment: its stacks are cut after the first compiled frame; replace "
+			 "it in JAVA_TOOL_OPTIONS by -XX:+PreserveFramePointer and restart it");
+}
+
+static void long_names_do_not_push_the_advice_out(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+	char name[2049];
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
+	window.labels[WINDOW_LABEL_POD] = name;
+	find(&window, &advice);
+	assert_non_null(strstr(advice.lines[0], "JAVA_TOOL_OPTIONS and restart it"));
+}
+
+static void cut_stacks_get_the_next_likely_cause(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.truncated_samples = 20;
+	assert_only_line(&window, "20.0 % of its stacks are cut although the JVM keeps frame "
+				  "pointers: a native library does not; build it with "
+				  "-fno-omit-frame-pointer");
+	window.preserve_frame_pointer = WINDOW_FLAG_UNKNOWN;
+	assert_only_line(&window, "20.0 % of its stacks are cut, and its flags could not be read: "
+				  "if it runs without -XX:+PreserveFramePointer, add that to "
+				  "JAVA_TOOL_OPTIONS and restart it");
+	window.is_jvm = 0;
+	assert_only_line(&window, "20.0 % of its stacks are cut: code without frame pointers; "
+				  "build it with -fno-omit-frame-pointer");
+	window.truncated_samples = 5;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 0);
+}
+
+static void missing_names_have_a_reason(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.jit_source = JIT_SOURCE_NONE;
+	window.attach_outcome = JVM_ATTACH_NONE;
+	assert_only_line(&window, "no names of compiled code yet: jbpfd has not asked this JVM");
+
+	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "the map is a symlink";
+	assert_only_line(&window, "no names of compiled code: the map is a symlink");
+
+	window.attach_outcome = JVM_ATTACH_NO_SIGNAL;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 1);
+	assert_non_null(strstr(advice.lines[0], jvm_attach_outcome_text(JVM_ATTACH_NO_SIGNAL)));
+
+	window.labels[WINDOW_LABEL_JIT_FALLBACK] = "unknown layout";
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 2);
+	assert_string_equal(advice.lines[1], "its own tables do not name its code: unknown layout");
+}
+
+static void names_that_could_be_better_have_a_reason(void **state)
+{
+	struct window window = healthy;
+
+	(void)state;
+	window.labels[WINDOW_LABEL_JIT_FALLBACK] = "unknown layout";
+	assert_only_line(&window, "a perf map names its code, not its own tables: unknown layout");
+	window.jit_source = JIT_SOURCE_VMSTRUCTS;
+	assert_only_line(&window,
+			 "its own tables name its code, but not all of it: unknown layout");
+}
+
+static void unnamed_code_is_explained_by_its_source(void **state)
+{
+	struct window window = healthy;
+
+	(void)state;
+	window.unknown_jit_frames = 80;
+	assert_only_line(&window, "10.0 % of its compiled frames have no name: they were compiled "
+				  "after the map was read; it clears when the JVM has warmed up");
+	window.jit_source = JIT_SOURCE_VMSTRUCTS;
+	assert_only_line(&window, "10.0 % of its compiled frames have no name: the code was gone "
+				  "before it was read; it clears when the JVM has warmed up");
+	window.ambiguous_frames = 48;
+	assert_only_line(&window,
+			 "6.0 % of its compiled frames were replaced while they were sampled and "
+			 "are not named; it clears when the JVM has warmed up");
+}
+
+static void values_of_a_later_version_do_no_harm(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.jit_source = 77;
+	window.attach_outcome = 4711;
+	window.preserve_frame_pointer = 99;
+	window.preserve_frame_pointer_origin = 99;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 0);
+	window.jit_source = JIT_SOURCE_NONE;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 1);
+}
+
+static void everything_at_once_fits(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.ambiguous_frames = window.unknown_jit_frames = 800;
+	window.truncated_samples = 100;
+	window.labels[WINDOW_LABEL_JIT_FALLBACK] = "f";
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 3);
+}
+
+static void warning_names_the_busiest_jvm_and_counts_the_others(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+	struct window window = healthy;
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	assert_int_equal(advice_frame_pointers(&streams, &out), 0);
+	assert_int_equal(out.len, 0);
+
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
+	window.pid = 43;
+	window.labels[WINDOW_LABEL_CONTAINER] = "evil\033[2J";
+	assert_int_equal(streams_add(&streams, &window), 0);
+	assert_int_equal(advice_frame_pointers(&streams, &out), 0);
+	assert_string_equal(
+		strbuf_str(&out),
+		"JVM of container evil_[2J (pid 43) runs without "
+		"-XX:+PreserveFramePointer: its stacks are cut after the first compiled "
+		"frame; add -XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it");
+
+	window.pid = 44;
+	window.samples = 101;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.pid = 45;
+	window.samples = 0; /* nothing of it is shown */
+	assert_int_equal(streams_add(&streams, &window), 0);
+	strbuf_clear(&out);
+	assert_int_equal(advice_frame_pointers(&streams, &out), 0);
+	assert_non_null(strstr(strbuf_str(&out), "(pid 44)"));
+	assert_non_null(strstr(strbuf_str(&out), " (and 1 more like it; see jbpf status)"));
+	streams_release(&streams);
+}
+
+static void warning_of_nothing_is_nothing(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	const struct streams streams = { 0 };
+
+	(void)state;
+	assert_int_equal(advice_frame_pointers(&streams, &out), 0);
+	assert_int_equal(out.len, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(healthy_jvms_get_no_advice),
+		cmocka_unit_test(missing_flag_comes_first_and_alone),
+		cmocka_unit_test(flag_that_somebody_switched_off_is_changed_there),
+		cmocka_unit_test(long_names_do_not_push_the_advice_out),
+		cmocka_unit_test(cut_stacks_get_the_next_likely_cause),
+		cmocka_unit_test(missing_names_have_a_reason),
+		cmocka_unit_test(names_that_could_be_better_have_a_reason),
+		cmocka_unit_test(unnamed_code_is_explained_by_its_source),
+		cmocka_unit_test(values_of_a_later_version_do_no_harm),
+		cmocka_unit_test(everything_at_once_fits),
+		cmocka_unit_test(warning_names_the_busiest_jvm_and_counts_the_others),
+		cmocka_unit_test(warning_of_nothing_is_nothing),
+	};
+
+	return cmocka_run_group_tests_name("cmd_advice", tests, NULL, NULL);
+}
