@@ -7,8 +7,10 @@
 #ifndef JBPF_SYMBOLS_HOTSPOT_LAYOUT_H
 #define JBPF_SYMBOLS_HOTSPOT_LAYOUT_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "symbols/vm_structs.h"
 
@@ -23,6 +25,33 @@ static inline bool hotspot_field_exists(const struct hotspot_field *field)
 {
 	return field->size != 0;
 }
+
+/* Its value in a copy of the object, which must reach hotspot_field_end(). 0 when it is missing. */
+static inline uint64_t hotspot_field_uint(const struct hotspot_field *field, const void *object)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, (const char *)object + field->offset, field->size);
+	return le64toh(value);
+}
+
+/* The same with its sign, for fields of at most 8 bytes. */
+static inline int64_t hotspot_field_int(const struct hotspot_field *field, const void *object)
+{
+	uint64_t value = hotspot_field_uint(field, object);
+	unsigned unused_bits = 64 - 8u * field->size;
+
+	if (!field->is_signed || !field->size)
+		return (int64_t)value;
+	return (int64_t)(value << unused_bits) >> unused_bits;
+}
+
+static inline uint32_t hotspot_field_end(const struct hotspot_field *field)
+{
+	return (uint32_t)field->offset + field->size;
+}
+
+#define HOTSPOT_HEAP_MAX_BYTES 1024u /* within them lies all that is needed of a CodeHeap */
 
 struct hotspot_layout {
 	/* Static fields: addresses in the process; 0 = this VM has none. */
@@ -64,7 +93,8 @@ struct hotspot_layout {
 	struct hotspot_field blob_code_end;
 	struct hotspot_field blob_code_offset; /* from the blob (8, 23+) */
 	struct hotspot_field blob_data_offset;
-	struct hotspot_field blob_mutable_data;	   /* 25+ */
+	struct hotspot_field blob_mutable_data; /* 25+ */
+	struct hotspot_field blob_mutable_data_size;
 	struct hotspot_field blob_relocation_size; /* 25+ */
 
 	/* nmethod, with what CompiledMethod had in 9 to 22 */
@@ -110,6 +140,7 @@ struct hotspot_layout {
 
 	/* Numbers in scopes and line tables: since 20 no byte of theirs is 0 (hotspot.md 6.4). */
 	bool unsigned5_excludes_zero;
+	bool unsigned5_is_known; /* else neither scopes nor lines can be read */
 };
 
 /*
@@ -119,6 +150,9 @@ struct hotspot_layout {
  */
 int hotspot_layout_read(const struct vm_structs *structs, int feature_version,
 			struct hotspot_layout *out, const char **missing_out);
+
+/* Could this be the address of an object of the VM? */
+bool hotspot_address_is_sane(uint64_t address);
 
 /* Is all there that inlined frames need? And lines? */
 bool hotspot_layout_has_scopes(const struct hotspot_layout *layout);

@@ -303,3 +303,13 @@ int hotspot_vm__feature_version(const struct hotspot_vm *vm)
 {
 	return vm->feature_version;
 }
+
+const struct remote_mem *hotspot_vm__mem(const struct hotspot_vm *vm)
+{
+	return &vm->mem;
+}
+
+const struct vm_structs *hotspot_vm__structs(const struct hotspot_vm *vm)
+{
+	return vm->structs;
+}

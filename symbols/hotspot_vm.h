@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 struct hotspot_vm;
+struct remote_mem;
+struct vm_structs;
 
 /*
  * Looks for libjvm.so in the process's maps and reads its tables. 0; -ENOENT: no HotSpot in this
@@ -25,6 +27,10 @@ void hotspot_vm__free(struct hotspot_vm *vm); /* NULL is fine */
 const char *hotspot_vm__version(const struct hotspot_vm *vm);
 /* Feature release (8, 11, 17, ...) or 0 when not known. */
 int hotspot_vm__feature_version(const struct hotspot_vm *vm);
+
+/* Its memory and its tables. They live as long as `vm`. */
+const struct remote_mem *hotspot_vm__mem(const struct hotspot_vm *vm);
+const struct vm_structs *hotspot_vm__structs(const struct hotspot_vm *vm);
 
 /* Where a flag's value came from: JVMFlag::_flags & 15 (hotspot.md 7.6). */
 enum hotspot_flag_origin {

@@ -14,6 +14,7 @@
 
 #define CACHE_PAGE_BYTES 4096u
 #define CACHE_PAGE_CNT	 64u
+#define BATCH_CNT	 512u /* iovecs per call; the kernel takes 1024 */
 
 static int process_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
 {
@@ -26,9 +27,64 @@ static int process_read(const struct remote_mem *mem, uint64_t address, void *ou
 	return (size_t)got == len ? 0 : -EFAULT;
 }
 
+/* Can an error of this kind be that of one piece alone? */
+static bool error_is_of_piece(int err)
+{
+	return err == -EFAULT || err == -EIO;
+}
+
+/*
+ * The pieces are read in order until one fails; the call then tells only how many bytes it got.
+ * *done_out: pieces settled, at least one.
+ */
+static int process_read_batch(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt,
+			      size_t *done_out)
+{
+	struct iovec local[BATCH_CNT], remote[BATCH_CNT];
+	size_t done = 0, left;
+	ssize_t got;
+
+	for (size_t i = 0; i < cnt; i++) {
+		local[i] = (struct iovec){ pieces[i].out, pieces[i].len };
+		remote[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].address, pieces[i].len };
+	}
+	got = process_vm_readv((pid_t)mem->pid, local, cnt, remote, cnt, 0);
+	if (got < 0 && !error_is_of_piece(-errno))
+		return -errno;
+	left = got < 0 ? 0 : (size_t)got;
+	while (done < cnt && pieces[done].len <= left) {
+		left -= pieces[done].len;
+		pieces[done++].err = 0;
+	}
+	if (done < cnt)
+		pieces[done++].err = -EFAULT;
+	*done_out = done;
+	return 0;
+}
+
+static int process_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces,
+			       size_t cnt)
+{
+	while (cnt) {
+		size_t done;
+		int err = process_read_batch(mem, pieces, cnt < BATCH_CNT ? cnt : BATCH_CNT, &done);
+
+		if (err) {
+			for (size_t i = 0; i < cnt; i++)
+				pieces[i].err = err;
+			return err;
+		}
+		pieces += done;
+		cnt -= done;
+	}
+	return 0;
+}
+
 struct remote_mem remote_mem_of_process(uint32_t pid)
 {
-	return (struct remote_mem){ .read = process_read, .pid = pid };
+	return (struct remote_mem){ .read = process_read,
+				    .read_pieces = process_read_pieces,
+				    .pid = pid };
 }
 
 int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
@@ -40,6 +96,23 @@ int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, s
 	if (__builtin_add_overflow(address, len, &end))
 		return -EFAULT;
 	return mem->read(mem, address, out, len);
+}
+
+int remote_mem_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt)
+{
+	int fatal = 0;
+
+	if (mem->read_pieces)
+		return mem->read_pieces(mem, pieces, cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		struct remote_piece *piece = &pieces[i];
+
+		piece->err = fatal ? fatal :
+				     remote_mem_read(mem, piece->address, piece->out, piece->len);
+		if (piece->err && !error_is_of_piece(piece->err))
+			fatal = piece->err;
+	}
+	return fatal;
 }
 
 int remote_mem_read_uint(const struct remote_mem *mem, uint64_t address, size_t size, uint64_t *out)

@@ -9,10 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One of many reads. */
+struct remote_piece {
+	uint64_t address;
+	void *out;
+	uint32_t len;
+	int err; /* set by reading: 0 = all `len` bytes are in `out`, else it is undefined */
+};
+
 /* Caller-owned, copied freely. Tests put a function of their own into `read`. */
 struct remote_mem {
 	/* All `len` bytes or -EFAULT (not mapped), -EPERM, -ESRCH, ... */
 	int (*read)(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
+	/* Many at once, see remote_mem_read_pieces(). NULL: `read` is called for each. */
+	int (*read_pieces)(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt);
 	const void *ctx; /* for `read` */
 	uint32_t pid;	 /* host pid */
 };
@@ -24,6 +34,13 @@ int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, s
 /* Little-endian unsigned of 1 to 8 bytes; -EINVAL for other sizes. */
 int remote_mem_read_uint(const struct remote_mem *mem, uint64_t address, size_t size,
 			 uint64_t *out);
+
+/*
+ * Reads all pieces with as few system calls as it takes. A piece that cannot be read gets its own
+ * `err` and spoils no other. 0; -ESRCH, -EPERM or the like when nothing can be read (any more):
+ * then the pieces not reached have that error too.
+ */
+int remote_mem_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt);
 
 /*
  * Pages read once and kept: for tables and strings that do not change and are read in small
