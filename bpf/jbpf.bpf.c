@@ -46,10 +46,15 @@ static __always_inline void value_fill(struct jbpf_value *value, const struct ta
 
 static __always_inline bool stacks_offer(struct scratch *state)
 {
-	bool user_sent = stack_offer(state->key.user_hash, &state->user, state->user.frame_cnt,
-				     JBPF_MAX_DEPTH);
-	bool kernel_sent = stack_offer(state->key.kernel_hash, &state->kernel,
-				       state->kernel.frame_cnt, JBPF_MAX_KERNEL_DEPTH);
+	struct jbpf_stack *user = &state->user.head;
+	bool user_sent, kernel_sent;
+
+	user->start_ns = state->key.start_ns;
+	user->pid = state->key.pid;
+	user->exec_id = state->key.exec_id;
+	user_sent = stack_offer(state->key.user_hash, user, JBPF_MAX_DEPTH);
+	kernel_sent =
+		stack_offer(state->key.kernel_hash, &state->kernel.head, JBPF_MAX_KERNEL_DEPTH);
 
 	return user_sent && kernel_sent;
 }

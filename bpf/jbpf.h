@@ -13,7 +13,7 @@
 #ifndef JBPF_H
 #define JBPF_H
 
-#define JBPF_MAX_DEPTH	       1024 /* frames of a user stack; power of two */
+#define JBPF_MAX_DEPTH	       1024 /* words of a user stack; power of two */
 #define JBPF_MAX_KERNEL_DEPTH  127  /* kernel.perf_event_max_stack default */
 #define JBPF_COMM_LEN	       16
 #define JBPF_CGROUP_FILTER_MAX 16
@@ -78,16 +78,27 @@ struct jbpf_code_range {
 
 #define JBPF_LEAF_CODE_BYTES 16
 
+#define JBPF_STACK_LEAF_WORDS (1u << 0) /* leaf_words were taken */
+#define JBPF_STACK_LEAF_CODE  (1u << 1) /* leaf_code was taken */
+
 /*
- * One distinct stack, on the `stacks` ring buffer, `frame_cnt` addresses long. Leaf first. The
- * first address is the interrupted instruction, the others are return addresses.
+ * One distinct stack, on the `stacks` ring buffer: this head and `frame_cnt` words, __u64 each.
+ * Leaf first. The first word is the interrupted instruction, never a Method*; the others are return
+ * addresses, and Method* words. The hash covers all but who had the stack first.
  */
 struct jbpf_stack {
 	__u64 hash;
-	__u32 frame_cnt;
-	__u16 kind; /* JBPF_STACK_* */
-	__u16 end;  /* enum jbpf_stack_end */
-	__u64 ips[];
+	__u32 frame_cnt; /* words */
+	__u8 kind;	 /* JBPF_STACK_USER or _KERNEL */
+	__u8 end;	 /* enum jbpf_stack_end */
+	__u16 flags;	 /* JBPF_STACK_LEAF_* */
+	/* The process that had it first; all 0 in kernel stacks. */
+	__u64 start_ns;
+	__u32 pid;
+	__u32 exec_id;
+	/* Taken when the first address lies in JIT code (struct jbpf_code_range); else 0. */
+	__u64 leaf_words[2]; /* [sp], [sp + 8]; 0 where that is no address in JIT code */
+	__u8 leaf_code[JBPF_LEAF_CODE_BYTES]; /* at the first address */
 };
 
 /*
@@ -139,7 +150,8 @@ enum jbpf_counter {
 
 _Static_assert(sizeof(struct jbpf_key) == 48, "jbpf_key has no padding");
 _Static_assert(sizeof(struct jbpf_value) == 32, "jbpf_value has no padding");
-_Static_assert(sizeof(struct jbpf_stack) == 16, "jbpf_stack header");
+_Static_assert(sizeof(struct jbpf_stack) == 64, "jbpf_stack header has no padding");
+_Static_assert(sizeof(struct jbpf_code_range) == 48, "jbpf_code_range has no padding");
 _Static_assert(sizeof(struct jbpf_notice) == 48, "jbpf_notice has no padding");
 
 #endif

@@ -38,19 +38,13 @@ struct scratch {
 	__u32 depth;
 	__u32 end;
 
-	/* Two records as they go out over `stacks`: the head, its addresses right behind. */
+	/* Two records as they go out over `stacks`: the head, its words right behind. */
 	struct {
-		__u64 hash;
-		__u32 frame_cnt;
-		__u16 kind;
-		__u16 end;
+		struct jbpf_stack head;
 		__u64 ips[JBPF_MAX_DEPTH];
 	} user;
 	struct {
-		__u64 hash;
-		__u32 frame_cnt;
-		__u16 kind;
-		__u16 end;
+		struct jbpf_stack head;
 		__u64 ips[JBPF_MAX_KERNEL_DEPTH + 1];
 	} kernel;
 

@@ -35,9 +35,10 @@ static __always_inline __u64 hash_add(__u64 hash, __u64 word)
 }
 
 /* The final mix of murmur3; 0 means "no stack" and is never returned. */
-static __always_inline __u64 hash_finish(__u64 hash, __u32 frame_cnt, __u16 kind, __u16 end)
+static __always_inline __u64 hash_finish(__u64 hash, const struct jbpf_stack *head)
 {
-	hash = hash_add(hash, (__u64)frame_cnt << 32 | (__u32)kind << 16 | end);
+	hash = hash_add(hash, (__u64)head->frame_cnt << 32 | (__u32)head->flags << 16 |
+				      (__u32)head->kind << 8 | head->end);
 	hash ^= hash >> 33;
 	hash *= 0xff51afd7ed558ccdull;
 	hash ^= hash >> 33;
@@ -147,6 +148,7 @@ static __always_inline void count_user_end(enum jbpf_stack_end end)
 static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, struct scratch *state,
 					     const struct user_regs *regs)
 {
+	struct jbpf_stack *head = &state->user.head;
 	enum jbpf_stack_end end = JBPF_END_LEAF_ONLY;
 
 	state->user.ips[0] = regs->ip;
@@ -155,11 +157,11 @@ static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, st
 	if (!regs->is_compat)
 		end = walk_user(ctx, state, regs);
 	count_user_end(end);
-	state->user.frame_cnt = state->depth;
-	state->user.kind = JBPF_STACK_USER;
-	state->user.end = end;
-	state->user.hash = hash_finish(state->hash, state->depth, JBPF_STACK_USER, end);
-	return state->user.hash;
+	head->frame_cnt = state->depth;
+	head->kind = JBPF_STACK_USER;
+	head->end = end;
+	head->hash = hash_finish(state->hash, head);
+	return head->hash;
 }
 
 /* Hashes the frame_cnt addresses of state->kernel into state->hash. */
@@ -173,7 +175,7 @@ __noinline int hash_kernel(struct bpf_perf_event_data *ctx)
 	if (!state)
 		return 0;
 	for (__u32 i = 0; i < JBPF_MAX_KERNEL_DEPTH; i++) {
-		if (i >= state->kernel.frame_cnt)
+		if (i >= state->kernel.head.frame_cnt)
 			break;
 		hash = hash_add(hash, state->kernel.ips[i]);
 	}
@@ -186,32 +188,29 @@ static __always_inline __u64 stack_take_kernel(struct bpf_perf_event_data *ctx,
 					       struct scratch *state)
 {
 	long len = bpf_get_stack(ctx, state->kernel.ips, JBPF_MAX_KERNEL_DEPTH * sizeof(__u64), 0);
-	__u16 end = JBPF_END_ROOT;
-	__u32 frame_cnt;
+	struct jbpf_stack *head = &state->kernel.head;
 
 	if (len <= 0) {
 		count(JBPF_CNT_KERNEL_STACK_ERROR);
 		return 0;
 	}
-	frame_cnt = (__u32)len / sizeof(__u64);
-	if (frame_cnt >= JBPF_MAX_KERNEL_DEPTH)
-		end = JBPF_END_MAX_DEPTH;
-	state->kernel.frame_cnt = frame_cnt;
-	state->kernel.kind = JBPF_STACK_KERNEL;
-	state->kernel.end = end;
+	head->frame_cnt = (__u32)len / sizeof(__u64);
+	head->kind = JBPF_STACK_KERNEL;
+	head->end = head->frame_cnt < JBPF_MAX_KERNEL_DEPTH ? JBPF_END_ROOT : JBPF_END_MAX_DEPTH;
 	hash_kernel(ctx);
-	state->kernel.hash = hash_finish(state->hash, frame_cnt, JBPF_STACK_KERNEL, end);
-	return state->kernel.hash;
+	head->hash = hash_finish(state->hash, head);
+	return head->hash;
 }
 
 /*
  * Sends a record unless user space has it. False: there was no room, the next sample tries again.
  * The reader is woken only when the buffer fills; it comes by every window anyway.
  */
-static __always_inline bool stack_offer(__u64 hash, void *record, __u32 frame_cnt,
+static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *head,
 					__u32 frame_cnt_max)
 {
-	__u64 len = sizeof(struct jbpf_stack) + (__u64)frame_cnt * sizeof(__u64);
+	__u32 frame_cnt = head->frame_cnt;
+	__u64 len = sizeof(*head) + (__u64)frame_cnt * sizeof(__u64);
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u8 one = 1;
 	int err;
@@ -228,7 +227,7 @@ static __always_inline bool stack_offer(__u64 hash, void *record, __u32 frame_cn
 		flags = BPF_RB_FORCE_WAKEUP;
 	if (frame_cnt > frame_cnt_max)
 		return true; /* never; says so to the verifier */
-	if (!bpf_ringbuf_output(&stacks, record, len, flags))
+	if (!bpf_ringbuf_output(&stacks, (void *)head, len, flags))
 		return true;
 	count(JBPF_CNT_STACK_BUFFER_FULL);
 	bpf_map_delete_elem(&seen, &hash);

@@ -90,16 +90,18 @@ static void malformed_records_are_refused(void **state)
 		uint64_t hash;
 		uint32_t frame_cnt;
 		size_t len;
+		uint16_t flags;
 	} rows[] = {
-		{ 5, 1, 0 },
-		{ 5, 1, 15 },			      /* no whole head */
-		{ 5, 1, 16 },			      /* no frame */
-		{ 5, 3, 16 + 23 },		      /* the last one cut */
-		{ 5, 3, 16 + 25 },		      /* more than said */
-		{ 5, 0, 16 },			      /* nothing said */
-		{ 0, 3, 16 + 24 },		      /* 0 is no hash */
-		{ 5, JBPF_MAX_DEPTH + 1, 16 + 8192 }, /* deeper than any */
-		{ 5, UINT32_MAX, 16 + 8192 },
+		{ 5, 1, 0, 0 },
+		{ 5, 1, 63, 0 },			 /* no whole head */
+		{ 5, 1, 64, 0 },			 /* no frame */
+		{ 5, 3, 64 + 23, 0 },			 /* the last one cut */
+		{ 5, 3, 64 + 25, 0 },			 /* more than said */
+		{ 5, 0, 64, 0 },			 /* nothing said */
+		{ 0, 3, 64 + 24, 0 },			 /* 0 is no hash */
+		{ 5, JBPF_MAX_DEPTH + 1, 64 + 8192, 0 }, /* deeper than any */
+		{ 5, UINT32_MAX, 64 + 8192, 0 },
+		{ 5, 3, 64 + 24, 4 }, /* a flag nobody knows */
 	};
 	struct stack_table *table = table_new(SIZE_MAX, SIZE_MAX);
 
@@ -107,10 +109,53 @@ static void malformed_records_are_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct record record = record_make(rows[i].hash, rows[i].frame_cnt);
 
+		record.head.flags = rows[i].flags;
 		assert_int_equal(stack_table__add(table, &record, rows[i].len), -EINVAL);
 	}
 	assert_int_equal(stack_table__count(table), 0);
 	stack_table__free(table);
+}
+
+static void what_was_taken_at_the_leaf_is_kept_and_costs_the_others_nothing(void **state)
+{
+	static const uint16_t flags[] = { 0, JBPF_STACK_LEAF_WORDS, JBPF_STACK_LEAF_CODE,
+					  JBPF_STACK_LEAF_WORDS | JBPF_STACK_LEAF_CODE };
+	static const uint32_t depths[] = { 1, 7, JBPF_MAX_DEPTH };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(flags) * ARRAY_SIZE(depths); i++) {
+		struct stack_table *table = table_new(SIZE_MAX, SIZE_MAX);
+		size_t empty_bytes = stack_table__bytes(table);
+		uint32_t depth = depths[i / ARRAY_SIZE(flags)];
+		struct record record = record_make(77, depth);
+		const struct stack_table_entry *entry;
+
+		record.head.flags = flags[i % ARRAY_SIZE(flags)];
+		record.head.leaf_words[0] = 0x1111;
+		record.head.leaf_words[1] = 0x2222;
+		memset(record.head.leaf_code, 0x90, sizeof(record.head.leaf_code));
+		assert_int_equal(stack_table__add(table, &record, sizeof(record.head) + depth * 8),
+				 0);
+		entry = stack_table__find(table, 77);
+		assert_non_null(entry);
+		assert_memory_equal(entry->ips, record.ips, depth * 8);
+		if (record.head.flags & JBPF_STACK_LEAF_WORDS)
+			assert_memory_equal(stack_table_entry_leaf_words(entry),
+					    record.head.leaf_words, 16);
+		else
+			assert_null(stack_table_entry_leaf_words(entry));
+		if (record.head.flags & JBPF_STACK_LEAF_CODE)
+			assert_memory_equal(stack_table_entry_leaf_code(entry),
+					    record.head.leaf_code, JBPF_LEAF_CODE_BYTES);
+		else
+			assert_null(stack_table_entry_leaf_code(entry));
+		assert_int_equal(stack_table__bytes(table) - empty_bytes,
+				 sizeof(*entry) + depth * 8 + (record.head.flags ? 32 : 0));
+		for (int window = 0; window < IDLE_WINDOWS + 3; window++)
+			end_window(table);
+		assert_int_equal(stack_table__bytes(table), empty_bytes);
+		stack_table__free(table);
+	}
 }
 
 static void a_stack_that_comes_twice_is_kept_once(void **state)
@@ -324,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_found_by_its_hash_with_all_its_frames),
 		cmocka_unit_test(malformed_records_are_refused),
+		cmocka_unit_test(what_was_taken_at_the_leaf_is_kept_and_costs_the_others_nothing),
 		cmocka_unit_test(a_stack_that_comes_twice_is_kept_once),
 		cmocka_unit_test(an_unused_stack_leaves_seen_first_and_memory_two_windows_later),
 		cmocka_unit_test(a_stack_in_use_is_never_forgotten),

@@ -35,8 +35,18 @@
 #define PROBE_STACKS_MAX_BYTES (16u << 20)  /* and at most */
 #define PROBE_TABLE_SOFT_BYTES (8u << 20)   /* our copies of stacks, per 4096 counts */
 #define PROBE_TABLE_MAX_BYTES  (36u << 20)  /* 4096 stacks of 1024 frames fit */
+#define PROBE_NEW_STACKS       4096	    /* told of by probe__next_new_stack(); power of two */
+#define PROBE_IN_FLIGHT_NS     10000000	    /* a program lasts microseconds; its CPU may be taken */
 #define PROBE_PROC_FILE_BYTES  65536
 #define PROBE_LOG_BYTES	       256
+
+struct new_stack {
+	uint64_t hash;
+	uint64_t start_ns;
+	uint64_t since_boot_ns;
+	uint32_t pid;
+	uint32_t exec_id;
+};
 
 struct probe {
 	struct jbpf_bpf *skel;
@@ -57,6 +67,11 @@ struct probe {
 	uint64_t previous[JBPF_CNT_MAX];
 	uint64_t stack_records;	 /* this window */
 	uint64_t refused_stacks; /* records that did not fit into `stacks` table, this window */
+
+	struct new_stack *new_stacks; /* a ring: [taken, added) modulo its size */
+	uint64_t new_stacks_added;
+	uint64_t new_stacks_taken;
+	uint64_t emptied_boot_ns; /* what comes out of `stacks` now was sampled after this */
 
 	/* During a call of probe__consume() or probe__drain(). */
 	probe_notice_fn notice;
@@ -186,8 +201,11 @@ static int alloc_counts(struct probe *probe)
 	probe->keys = calloc(entries, sizeof(*probe->keys));
 	probe->values = calloc(entries, sizeof(*probe->values));
 	probe->counts = calloc(entries, sizeof(*probe->counts));
+	probe->new_stacks = calloc(PROBE_NEW_STACKS, sizeof(*probe->new_stacks));
 	probe->stacks = stack_table__new(&options);
-	return probe->keys && probe->values && probe->counts && probe->stacks ? 0 : -ENOMEM;
+	return probe->keys && probe->values && probe->counts && probe->new_stacks && probe->stacks ?
+		       0 :
+		       -ENOMEM;
 }
 
 static int create_count_maps(struct probe *probe)
@@ -252,16 +270,37 @@ static int attach_tracepoints(struct probe *probe, const char **subject)
 	return 0;
 }
 
+/* Keeps the newest: what was left out is named later, with its window. */
+static void new_stack_push(struct probe *probe, const struct jbpf_stack *head)
+{
+	struct new_stack *slot =
+		&probe->new_stacks[probe->new_stacks_added++ & (PROBE_NEW_STACKS - 1)];
+
+	*slot = (struct new_stack){
+		.hash = head->hash,
+		.start_ns = head->start_ns,
+		.since_boot_ns = probe->emptied_boot_ns,
+		.pid = head->pid,
+		.exec_id = head->exec_id,
+	};
+	if (probe->new_stacks_added - probe->new_stacks_taken > PROBE_NEW_STACKS)
+		probe->new_stacks_taken = probe->new_stacks_added - PROBE_NEW_STACKS;
+}
+
 static int on_stack(void *ctx, void *data, size_t len)
 {
 	struct probe *probe = ctx;
+	const struct jbpf_stack *head = data; /* the ring buffer aligns to 8 */
+	size_t cnt_before = stack_table__count(probe->stacks);
 	int err = stack_table__add(probe->stacks, data, len);
 
 	probe->stack_records++;
-	/* Without its addresses here it must not be known there: the next sample sends it again. */
-	if (err && len >= sizeof(struct jbpf_stack)) {
-		(void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.seen),
-					  &((const struct jbpf_stack *)data)->hash);
+	if (!err) {
+		if (head->kind == JBPF_STACK_USER && stack_table__count(probe->stacks) > cnt_before)
+			new_stack_push(probe, head);
+	} else if (len >= sizeof(*head)) {
+		/* Without its words here it must not be known there: the next sample sends it. */
+		(void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.seen), &head->hash);
 		probe->refused_stacks++;
 	}
 	return 0;
@@ -401,12 +440,13 @@ void probe__free(struct probe *probe)
 	free(probe->keys);
 	free(probe->values);
 	free(probe->counts);
+	free(probe->new_stacks);
 	free(probe);
 }
 
 int probe__start(struct probe *probe)
 {
-	probe->swap_boot_ns = clock_boot_ns();
+	probe->swap_boot_ns = probe->emptied_boot_ns = clock_boot_ns();
 	return cpu_events__enable(probe->events);
 }
 
@@ -422,12 +462,16 @@ int probe__fd(const struct probe *probe)
 
 int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx)
 {
+	uint64_t begin_boot_ns = clock_boot_ns();
 	int taken;
 
 	probe->notice = notice;
 	probe->notice_ctx = ctx;
 	taken = ring_buffer__consume(probe->ring);
 	probe->notice = NULL;
+	/* All that was there at the beginning is taken, but what a program was just writing. */
+	if (taken >= 0)
+		probe->emptied_boot_ns = begin_boot_ns - PROBE_IN_FLIGHT_NS;
 	return taken < 0 ? taken : 0;
 }
 
@@ -570,18 +614,47 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	return 0;
 }
 
+static void stack_fill(const struct stack_table_entry *entry, struct probe_stack *out)
+{
+	*out = (struct probe_stack){
+		.ips = entry->ips,
+		.frame_cnt = entry->frame_cnt,
+		.end = (enum jbpf_stack_end)entry->end,
+		.leaf_words = stack_table_entry_leaf_words(entry),
+		.leaf_code = stack_table_entry_leaf_code(entry),
+	};
+}
+
 int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
 {
 	const struct stack_table_entry *entry = stack_table__find(probe->stacks, hash);
 
 	if (!entry)
 		return -ENOENT;
-	*out = (struct probe_stack){
-		.ips = entry->ips,
-		.frame_cnt = entry->frame_cnt,
-		.end = (enum jbpf_stack_end)entry->end,
-	};
+	stack_fill(entry, out);
 	return 0;
+}
+
+bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
+{
+	while (probe->new_stacks_taken < probe->new_stacks_added) {
+		const struct new_stack *next =
+			&probe->new_stacks[probe->new_stacks_taken++ & (PROBE_NEW_STACKS - 1)];
+		const struct stack_table_entry *entry =
+			stack_table__find(probe->stacks, next->hash);
+
+		if (!entry)
+			continue; /* nobody asked for so long that it was forgotten */
+		*out = (struct probe_new_stack){
+			.start_ns = next->start_ns,
+			.pid = next->pid,
+			.exec_id = next->exec_id,
+			.since_boot_ns = next->since_boot_ns,
+		};
+		stack_fill(entry, &out->stack);
+		return true;
+	}
+	return false;
 }
 
 /* "memlock:" of a map's fdinfo; 0 when it cannot be read. */

@@ -14,6 +14,9 @@
 
 #define STACK_TABLE_MIN_SLOTS 1024 /* power of two */
 
+#define LEAF_WORDS     2
+#define LEAF_ALL_WORDS (LEAF_WORDS + JBPF_LEAF_CODE_BYTES / sizeof(uint64_t))
+
 struct stack_table_slot {
 	uint64_t hash; /* 0 = free */
 	struct stack_table_entry *entry;
@@ -58,9 +61,12 @@ void stack_table__free(struct stack_table *table)
 	free(table);
 }
 
-static size_t entry_bytes(const struct stack_table_entry *entry)
+/* Most stacks carry no leaf, and there are many: it has no place in those. */
+static size_t entry_bytes(uint32_t frame_cnt, uint16_t flags)
 {
-	return sizeof(*entry) + entry->frame_cnt * sizeof(entry->ips[0]);
+	size_t words = frame_cnt + (flags ? LEAF_ALL_WORDS : 0);
+
+	return sizeof(struct stack_table_entry) + words * sizeof(uint64_t);
 }
 
 static struct stack_table_slot *slot_of(struct stack_table_slot *slots, size_t slot_cnt,
@@ -93,7 +99,8 @@ static int table_relayout(struct stack_table *table, size_t slot_cnt)
 		if (!slot->hash)
 			continue;
 		if (entry_is_dead(table, slot->entry)) {
-			table->entry_bytes -= entry_bytes(slot->entry);
+			table->entry_bytes -=
+				entry_bytes(slot->entry->frame_cnt, slot->entry->flags);
 			table->cnt--;
 			free(slot->entry);
 			continue;
@@ -123,15 +130,37 @@ static int record_parse(const void *record, size_t len, struct jbpf_stack *head)
 	memcpy(head, record, sizeof(*head));
 	if (!head->hash || !head->frame_cnt || head->frame_cnt > JBPF_MAX_DEPTH)
 		return -EINVAL;
+	if (head->flags & ~(JBPF_STACK_LEAF_WORDS | JBPF_STACK_LEAF_CODE))
+		return -EINVAL;
 	/* The ring buffer rounds nothing: a record is as long as the program said. */
-	if (len != sizeof(*head) + head->frame_cnt * sizeof(head->ips[0]))
+	if (len != sizeof(*head) + head->frame_cnt * sizeof(uint64_t))
 		return -EINVAL;
 	return 0;
 }
 
+static struct stack_table_entry *entry_new(const struct jbpf_stack *head, const void *words,
+					   size_t bytes)
+{
+	struct stack_table_entry *entry = malloc(bytes);
+
+	if (!entry)
+		return NULL;
+	entry->forgotten_window = 0;
+	entry->frame_cnt = head->frame_cnt;
+	entry->end = head->end;
+	entry->flags = head->flags;
+	memcpy(entry->ips, words, head->frame_cnt * sizeof(entry->ips[0]));
+	if (head->flags) {
+		uint64_t *leaf = &entry->ips[head->frame_cnt];
+
+		memcpy(leaf, head->leaf_words, sizeof(head->leaf_words));
+		memcpy(leaf + LEAF_WORDS, head->leaf_code, sizeof(head->leaf_code));
+	}
+	return entry;
+}
+
 int stack_table__add(struct stack_table *table, const void *record, size_t len)
 {
-	struct stack_table_entry *entry;
 	struct stack_table_slot *slot;
 	struct jbpf_stack head;
 	size_t bytes;
@@ -145,7 +174,7 @@ int stack_table__add(struct stack_table *table, const void *record, size_t len)
 		slot->entry->forgotten_window = 0;
 		return 0;
 	}
-	bytes = sizeof(*entry) + head.frame_cnt * sizeof(entry->ips[0]);
+	bytes = entry_bytes(head.frame_cnt, head.flags);
 	if (stack_table__bytes(table) + bytes > table->options.max_bytes)
 		return -ENOSPC;
 	if (slots_for(table->cnt + 1) > table->slot_cnt) {
@@ -154,20 +183,26 @@ int stack_table__add(struct stack_table *table, const void *record, size_t len)
 			return err;
 		slot = slot_of(table->slots, table->slot_cnt, head.hash);
 	}
-	entry = malloc(bytes);
-	if (!entry)
+	slot->entry = entry_new(&head, (const char *)record + sizeof(head), bytes);
+	if (!slot->entry)
 		return -ENOMEM;
-	entry->used_window = table->window;
-	entry->forgotten_window = 0;
-	entry->frame_cnt = head.frame_cnt;
-	entry->end = head.end;
-	memcpy(entry->ips, (const char *)record + sizeof(head),
-	       head.frame_cnt * sizeof(entry->ips[0]));
+	slot->entry->used_window = table->window;
 	slot->hash = head.hash;
-	slot->entry = entry;
 	table->cnt++;
 	table->entry_bytes += bytes;
 	return 0;
+}
+
+const uint64_t *stack_table_entry_leaf_words(const struct stack_table_entry *entry)
+{
+	return entry->flags & JBPF_STACK_LEAF_WORDS ? &entry->ips[entry->frame_cnt] : NULL;
+}
+
+const uint8_t *stack_table_entry_leaf_code(const struct stack_table_entry *entry)
+{
+	if (!(entry->flags & JBPF_STACK_LEAF_CODE))
+		return NULL;
+	return (const uint8_t *)&entry->ips[entry->frame_cnt + LEAF_WORDS];
 }
 
 const struct stack_table_entry *stack_table__find(const struct stack_table *table, uint64_t hash)

@@ -29,7 +29,9 @@ struct stack_table_entry {
 	uint32_t used_window;	   /* last window that used it */
 	uint32_t forgotten_window; /* when it was deleted from `seen`; 0 = it is there */
 	uint32_t frame_cnt;
-	uint32_t end; /* enum jbpf_stack_end */
+	uint16_t end; /* enum jbpf_stack_end */
+	uint16_t
+		flags; /* JBPF_STACK_LEAF_*; when any is set, 4 words more: leaf_words, leaf_code */
 	uint64_t ips[];
 };
 
@@ -41,6 +43,10 @@ void stack_table__free(struct stack_table *table); /* NULL is fine */
  * -EINVAL malformed, -ENOSPC table full (delete the hash from `seen`), -ENOMEM.
  */
 int stack_table__add(struct stack_table *table, const void *record, size_t len);
+
+/* What was taken at the leaf, borrowed as the entry is; NULL = not taken. */
+const uint64_t *stack_table_entry_leaf_words(const struct stack_table_entry *entry);
+const uint8_t *stack_table_entry_leaf_code(const struct stack_table_entry *entry);
 
 /* The stack, marked as used by the present window, or NULL. Borrowed until the window ends. */
 const struct stack_table_entry *stack_table__use(struct stack_table *table, uint64_t hash);
