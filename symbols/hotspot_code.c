@@ -243,7 +243,9 @@ int hotspot_code__open(struct hotspot_vm *vm, struct hotspot_code **out, const c
 	if (!err) {
 		code->header_bytes = code->layout.block_size + code->layout.nmethod_size;
 		code->blob_header_bytes = code->layout.block_size + blob_bytes(&code->layout);
-		code->methods = hotspot_methods__new(code->mem, &code->layout, 1);
+		code->batch = remote_batch__new(code->mem);
+		if (code->batch)
+			code->methods = hotspot_methods__new(code->batch, &code->layout, 1);
 		err = code->methods ? hotspot_code__refresh(code) : -ENOMEM;
 		if (err == -ENOTSUP)
 			*missing_out = "CodeCache::_heaps of a sane length";
@@ -261,6 +263,7 @@ void hotspot_code__free(struct hotspot_code *code)
 	if (!code)
 		return;
 	hotspot_methods__free(code->methods);
+	remote_batch__free(code->batch);
 	free(code);
 }
 
@@ -452,7 +455,7 @@ static int verify_batch(struct hotspot_code *code, const struct hotspot_blob *co
 			.len = heap ? (uint32_t)code_header_len(code, heap, block) : 0,
 		};
 	}
-	err = remote_mem_read_pieces(code->mem, pieces, cnt);
+	err = remote_batch__read(code->batch, pieces, cnt);
 	for (size_t i = 0; i < cnt && !err; i++)
 		same_out[i] = !pieces[i].err &&
 			      version_is_same(code, blobs[i], pieces[i].out, pieces[i].len);

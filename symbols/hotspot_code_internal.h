@@ -13,7 +13,7 @@
 
 #include "symbols/hotspot_code.h"
 #include "symbols/hotspot_method.h"
-#include "symbols/remote_mem.h"
+#include "symbols/remote_batch.h"
 
 #define CODE_HEAP_MAX	      8u    /* 3 so far */
 #define CODE_HEADER_MAX_BYTES 8192u /* HeapBlock and nmethod; the layout caps both */
@@ -44,7 +44,8 @@ struct hotspot_code {
 	size_t header_bytes;			 /* HeapBlock and nmethod */
 	size_t blob_header_bytes;		 /* HeapBlock and what every blob has */
 	struct code_name names[CODE_NAME_SLOTS]; /* seen since the last refresh */
-	struct hotspot_methods *methods;	 /* for one method at a time */
+	struct remote_batch *batch;
+	struct hotspot_methods *methods; /* for one method at a time */
 };
 
 /* A blob being read: zero-initialised, so that two readings compare as bytes. */

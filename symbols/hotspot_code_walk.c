@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Every blob in use. The segment map says where blocks begin, so that only headers are read and
- * never the code; a heap is done in batches, each of which takes every step for all its blobs at
- * once. The second reading of the headers comes after the names: a blob that is still the same
- * then has kept its method alive meanwhile, and with it all that its name came from.
+ * never the code. Thousands of blobs make a batch: first all headers, then the names of all
+ * methods in the order of their addresses (neighbours share classes, pools and pages), then the
+ * headers again. A blob that is still the same then has kept its method alive meanwhile, and with
+ * it all that its name came from. What is read goes through small buffers: they stay in the
+ * processor's cache, and little memory is held.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,118 +15,114 @@
 #include "symbols/hotspot_method_ids.h"
 #include "user/util/cleanup.h"
 
-#define WALK_BATCH_CNT	     1024u
-#define WALK_MAX_BLOCKS	     (1u << 19) /* begins of blocks looked at; the largest caches have 200,000 */
+#define WALK_BATCH_CNT	     8192u
+#define WALK_HEADER_CNT	     128u	 /* headers read at once */
+#define WALK_NAME_CNT	     2048u	 /* different names of blobs in a batch; about 500 so far */
+#define WALK_METHOD_CNT	     1024u	 /* methods named at once */
+#define WALK_MAX_BLOCKS	     (1u << 19)	 /* looked at; the largest caches have 200,000 */
+#define WALK_TEXT_MAX_BYTES  (16u << 20) /* of a batch; 100 bytes per method are usual */
 #define WALK_SEGMAP_BYTES    (32u << 10) /* read at once */
 #define WALK_SEGMENT_IS_HEAD 0u
 
 struct walk_item {
-	uint64_t block;
-	size_t header_len;
-	size_t name_id;
-	size_t method_id;
-	bool has_method; /* its name comes from method_id */
-	bool is_dead;	 /* not to be shown */
 	struct code_view view;
+	size_t text_offset; /* of its name, when it has a method */
+	bool has_method;
+	bool is_dead; /* not to be shown */
+};
+
+/* An item that has a method. */
+struct walk_method {
+	uint64_t method;
+	size_t item;
 };
 
 struct walk {
 	struct hotspot_code *code;
 	hotspot_walk_fn fn;
 	void *ctx;
-	const struct code_heap *heap;
-	size_t block_cnt; /* of all heaps */
+	const struct code_heap *heap; /* of all that is below */
+	size_t block_cnt;	      /* of all heaps */
 	size_t skipped;
-	uint64_t next_block; /* nothing before this can be a block */
 
-	struct walk_item *items;
-	size_t item_cnt;
-	uint8_t *headers;
-	struct remote_piece *pieces;
-	struct address_ids name_ids; /* of this batch */
-	char (*names)[HOTSPOT_BLOB_NAME_BYTES];
-	struct hotspot_methods *methods;
-	struct strbuf text;
+	uint64_t blocks[WALK_HEADER_CNT]; /* not yet read */
+	size_t pending_cnt;
+	struct remote_piece pieces[WALK_HEADER_CNT];
+	uint8_t *headers; /* WALK_HEADER_CNT of them */
 	uint8_t *segmap;
+
+	struct walk_item *items; /* the batch */
+	size_t item_cnt;
+	struct walk_method *order; /* its methods */
+	size_t order_cnt;
+	struct address_ids name_ids;
+	char (*names)[HOTSPOT_BLOB_NAME_BYTES]; /* by id; "": cannot be a name */
+	size_t name_cnt;			/* read so far */
+	struct hotspot_methods *methods;
+	struct strbuf text; /* names of methods, each with a NUL */
 };
 
-static void walk_release(struct walk *walk)
+static void walk_free(struct walk *walk)
 {
-	free(walk->items);
+	if (!walk)
+		return;
 	free(walk->headers);
-	free(walk->pieces);
+	free(walk->segmap);
+	free(walk->items);
+	free(walk->order);
 	address_ids_release(&walk->name_ids);
 	free(walk->names);
 	hotspot_methods__free(walk->methods);
 	strbuf_release(&walk->text);
-	free(walk->segmap);
+	free(walk);
 }
 
-static int walk_init(struct walk *walk)
+static struct walk *walk_new(struct hotspot_code *code)
 {
-	walk->items = calloc(WALK_BATCH_CNT, sizeof(*walk->items));
-	walk->headers = calloc(WALK_BATCH_CNT, walk->code->header_bytes);
-	walk->pieces = calloc(WALK_BATCH_CNT, sizeof(*walk->pieces));
-	walk->names = calloc(WALK_BATCH_CNT, sizeof(*walk->names));
-	walk->methods = hotspot_methods__new(walk->code->mem, &walk->code->layout, WALK_BATCH_CNT);
+	struct walk *walk = calloc(1, sizeof(*walk));
+
+	if (!walk)
+		return NULL;
+	walk->code = code;
+	walk->headers = malloc(WALK_HEADER_CNT * code->header_bytes);
 	walk->segmap = malloc(WALK_SEGMAP_BYTES);
-	if (address_ids_init(&walk->name_ids, WALK_BATCH_CNT) || !walk->items || !walk->headers ||
-	    !walk->pieces || !walk->names || !walk->methods || !walk->segmap)
-		return -ENOMEM;
-	return 0;
+	walk->items = malloc(WALK_BATCH_CNT * sizeof(*walk->items));
+	walk->order = malloc(WALK_BATCH_CNT * sizeof(*walk->order));
+	walk->names = malloc(WALK_NAME_CNT * sizeof(*walk->names));
+	walk->methods = hotspot_methods__new(code->batch, &code->layout, WALK_METHOD_CNT);
+	if (address_ids_init(&walk->name_ids, WALK_NAME_CNT) || !walk->headers || !walk->segmap ||
+	    !walk->items || !walk->order || !walk->names || !walk->methods) {
+		walk_free(walk);
+		return NULL;
+	}
+	return walk;
 }
 
-/* ---- the steps of a batch ---- */
+/* ---- headers ---- */
 
-static uint8_t *header_of(const struct walk *walk, const struct walk_item *item)
+static const uint8_t *header_of(const struct walk *walk, size_t nth)
 {
-	return walk->headers + (size_t)(item - walk->items) * walk->code->header_bytes;
+	return walk->headers + nth * walk->code->header_bytes;
 }
 
-/* Reads the headers of all items that are not dead; those that cannot be read are dead then. */
-static int headers_read(struct walk *walk)
+/* Reads the headers at walk->blocks[0, cnt); each piece has its own error. */
+static int headers_read(struct walk *walk, size_t cnt)
 {
-	int err;
-
-	for (size_t i = 0; i < walk->item_cnt; i++) {
-		struct walk_item *item = &walk->items[i];
-
+	for (size_t i = 0; i < cnt; i++)
 		walk->pieces[i] = (struct remote_piece){
-			.address = item->block,
-			.out = header_of(walk, item),
-			.len = item->is_dead ? 0 : (uint32_t)item->header_len,
+			.address = walk->blocks[i],
+			.out = (void *)header_of(walk, i),
+			.len = (uint32_t)code_header_len(walk->code, walk->heap, walk->blocks[i]),
 		};
-	}
-	err = remote_mem_read_pieces(walk->code->mem, walk->pieces, walk->item_cnt);
-	for (size_t i = 0; i < walk->item_cnt && !err; i++)
-		walk->items[i].is_dead |= walk->pieces[i].err != 0;
-	return err;
+	return remote_mem_read_pieces(walk->code->mem, walk->pieces, cnt);
 }
 
-static int views_begin(struct walk *walk)
-{
-	for (size_t i = 0; i < walk->item_cnt; i++) {
-		struct walk_item *item = &walk->items[i];
-		int err;
+/* ---- names of blobs ---- */
 
-		if (item->is_dead)
-			continue;
-		if (code_view_begin(walk->code, walk->heap, item->block, header_of(walk, item),
-				    item->header_len, &item->view)) {
-			item->is_dead = true;
-			continue;
-		}
-		err = address_ids_add(&walk->name_ids, item->view.name_address, &item->name_id);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* Names that go on in another page are rare. */
-static int name_read_rest(struct walk *walk, size_t id, char raw[HOTSPOT_BLOB_NAME_BYTES],
-			  size_t first_len)
+/* A name that goes on in another page: the rest. */
+static int name_read_rest(struct walk *walk, size_t id, size_t first_len)
 {
+	char *raw = walk->names[id];
 	int err;
 
 	if (first_len == HOTSPOT_BLOB_NAME_BYTES || memchr(raw, '\0', first_len))
@@ -136,169 +134,295 @@ static int name_read_rest(struct walk *walk, size_t id, char raw[HOTSPOT_BLOB_NA
 	return err == -EFAULT ? 0 : err;
 }
 
-/* An empty name stands for one that is none. */
-static int names_read(struct walk *walk)
+/* Reads at most WALK_HEADER_CNT names, of ids from `begin` on. */
+static int names_read_some(struct walk *walk, size_t begin, size_t cnt)
 {
-	size_t cnt = walk->name_ids.cnt;
 	int err;
 
 	for (size_t i = 0; i < cnt; i++) {
-		uint64_t address = walk->name_ids.addresses[i];
+		uint64_t address = walk->name_ids.addresses[begin + i];
 
-		memset(walk->names[i], 0, HOTSPOT_BLOB_NAME_BYTES);
+		memset(walk->names[begin + i], 0, HOTSPOT_BLOB_NAME_BYTES);
 		walk->pieces[i] =
 			(struct remote_piece){ .address = address,
-					       .out = walk->names[i],
+					       .out = walk->names[begin + i],
 					       .len = (uint32_t)code_name_first_len(address) };
 	}
-	err = remote_mem_read_pieces(walk->code->mem, walk->pieces, cnt);
+	err = remote_batch__read(walk->code->batch, walk->pieces, cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
-		char raw[HOTSPOT_BLOB_NAME_BYTES];
+		char *name = walk->names[begin + i];
+		char clean[HOTSPOT_BLOB_NAME_BYTES] = "";
 
-		memcpy(raw, walk->names[i], sizeof(raw));
 		if (walk->pieces[i].err)
-			raw[0] = '\0';
+			name[0] = '\0';
 		else
-			err = name_read_rest(walk, i, raw, walk->pieces[i].len);
-		if (!code_name_clean(raw, sizeof(raw), walk->names[i]))
-			walk->names[i][0] = '\0';
+			err = name_read_rest(walk, begin + i, walk->pieces[i].len);
+		(void)code_name_clean(name, HOTSPOT_BLOB_NAME_BYTES, clean);
+		memcpy(name, clean, sizeof(clean));
 	}
 	return err;
 }
 
-static int views_finish(struct walk *walk)
+static int names_read(struct walk *walk)
 {
-	for (size_t i = 0; i < walk->item_cnt; i++) {
-		struct walk_item *item = &walk->items[i];
-		struct hotspot_blob *blob = &item->view.blob;
-		int err;
+	int err = 0;
 
-		if (item->is_dead)
-			continue;
-		if (!walk->names[item->name_id][0] ||
-		    code_view_finish(walk->code, header_of(walk, item), item->header_len,
-				     walk->names[item->name_id], &item->view)) {
-			item->is_dead = true;
-			continue;
-		}
-		item->has_method = blob->kind == HOTSPOT_BLOB_NMETHOD ||
-				   blob->kind == HOTSPOT_BLOB_NATIVE;
-		if (!item->has_method)
-			continue;
-		item->is_dead = blob->method == 0;
-		if (item->is_dead)
-			continue;
-		err = hotspot_methods__add(walk->methods, blob->method, &item->method_id);
-		if (err)
-			return err;
+	while (walk->name_cnt < walk->name_ids.cnt && !err) {
+		size_t left = walk->name_ids.cnt - walk->name_cnt;
+		size_t cnt = left < WALK_HEADER_CNT ? left : WALK_HEADER_CNT;
+
+		err = names_read_some(walk, walk->name_cnt, cnt);
+		walk->name_cnt += cnt;
 	}
-	return hotspot_methods__read(walk->methods);
+	return err;
+}
+
+/* ---- first reading ---- */
+
+/* Makes the item of a pending block as far as that goes without its name. */
+static int item_begin(struct walk *walk, size_t nth, struct walk_item *item, size_t *name_id_out)
+{
+	size_t len = walk->pieces[nth].len;
+
+	item->text_offset = 0;
+	item->has_method = false;
+	item->is_dead = walk->pieces[nth].err ||
+			code_view_begin(walk->code, walk->heap, walk->blocks[nth],
+					header_of(walk, nth), len, &item->view);
+	if (item->is_dead)
+		return 0;
+	return address_ids_add(&walk->name_ids, item->view.name_address, name_id_out);
+}
+
+static void item_finish(struct walk *walk, size_t nth, struct walk_item *item, size_t name_id)
+{
+	struct hotspot_blob *blob = &item->view.blob;
+
+	if (!walk->names[name_id][0] ||
+	    code_view_finish(walk->code, header_of(walk, nth), walk->pieces[nth].len,
+			     walk->names[name_id], &item->view)) {
+		item->is_dead = true;
+		return;
+	}
+	item->has_method = blob->kind == HOTSPOT_BLOB_NMETHOD || blob->kind == HOTSPOT_BLOB_NATIVE;
+	item->is_dead = item->has_method && !blob->method;
+}
+
+/* Pending blocks become items. */
+static int pending_read(struct walk *walk)
+{
+	struct walk_item *items = walk->items + walk->item_cnt;
+	uint32_t lens[WALK_HEADER_CNT];
+	size_t name_ids[WALK_HEADER_CNT];
+	size_t cnt = walk->pending_cnt;
+	int err = headers_read(walk, cnt);
+
+	for (size_t i = 0; i < cnt && !err; i++) {
+		lens[i] = walk->pieces[i].len;
+		err = item_begin(walk, i, &items[i], &name_ids[i]);
+	}
+	if (!err)
+		err = names_read(walk); /* takes the pieces for itself */
+	for (size_t i = 0; i < cnt && !err; i++) {
+		walk->pieces[i].len = lens[i];
+		if (!items[i].is_dead)
+			item_finish(walk, i, &items[i], name_ids[i]);
+		walk->skipped += items[i].is_dead;
+	}
+	/* Those that are nothing go at once. */
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (!items[i].is_dead)
+			walk->items[walk->item_cnt++] = items[i];
+	}
+	walk->pending_cnt = 0;
+	return err;
+}
+
+/* ---- names of methods ---- */
+
+static int order_compare(const void *a, const void *b)
+{
+	const struct walk_method *left = a, *right = b;
+
+	return (left->method > right->method) - (left->method < right->method);
+}
+
+/* Puts the name of a method behind walk->text. 0; -EAGAIN: it has none; -ENOMEM. */
+static int method_text(struct walk *walk, size_t method_id, size_t *offset_out)
+{
+	size_t offset = walk->text.len;
+	int err;
+
+	if (offset > WALK_TEXT_MAX_BYTES)
+		return -EAGAIN;
+	err = hotspot_methods__name(walk->methods, method_id, NULL, &walk->text);
+	if (!err)
+		err = strbuf_putc(&walk->text, '\0');
+	*offset_out = offset;
+	return err;
+}
+
+/* Names the items of order[0, cnt), whose methods were added and have ids in that order. */
+static int methods_take(struct walk *walk, const struct walk_method *order, size_t cnt)
+{
+	size_t method_id = 0, offset = 0;
+	int err = hotspot_methods__read(walk->methods);
+	bool is_named = false;
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < cnt; i++) {
+		bool is_next = i > 0 && order[i].method != order[i - 1].method;
+
+		method_id += is_next;
+		if (i == 0 || is_next) {
+			err = method_text(walk, method_id, &offset);
+			if (err == -ENOMEM)
+				return err;
+			is_named = !err;
+		}
+		walk->items[order[i].item].text_offset = offset;
+		if (!is_named)
+			walk->items[order[i].item].is_dead = true;
+	}
+	return 0;
+}
+
+static int methods_name(struct walk *walk)
+{
+	size_t begin = 0;
+	int err = 0;
+
+	qsort(walk->order, walk->order_cnt, sizeof(*walk->order), order_compare);
+	hotspot_methods__clear(walk->methods);
+	for (size_t i = 0; i < walk->order_cnt && !err; i++) {
+		size_t id;
+
+		err = hotspot_methods__add(walk->methods, walk->order[i].method, &id);
+		if (err != -ENOSPC)
+			continue;
+		err = methods_take(walk, walk->order + begin, i - begin);
+		hotspot_methods__clear(walk->methods);
+		begin = i--;
+	}
+	if (!err)
+		err = methods_take(walk, walk->order + begin, walk->order_cnt - begin);
+	return err;
+}
+
+/* ---- second reading ---- */
+
+static int item_show(struct walk *walk, size_t nth, const struct walk_item *item)
+{
+	const char *name = item->view.blob.name;
+
+	if (item->is_dead || walk->pieces[nth].err ||
+	    !code_view_is_same(walk->code, walk->heap, header_of(walk, nth), walk->pieces[nth].len,
+			       &item->view)) {
+		walk->skipped++;
+		return 0;
+	}
+	if (item->has_method)
+		name = walk->text.data + item->text_offset;
+	return walk->fn(walk->ctx, &item->view.blob, name);
 }
 
 static int items_show(struct walk *walk)
 {
-	for (size_t i = 0; i < walk->item_cnt; i++) {
-		struct walk_item *item = &walk->items[i];
-		const char *name = item->view.blob.name;
-		int err;
+	int err = 0;
 
-		if (!item->is_dead &&
-		    !code_view_is_same(walk->code, walk->heap, header_of(walk, item),
-				       item->header_len, &item->view))
-			item->is_dead = true;
-		if (!item->is_dead && item->has_method) {
-			strbuf_clear(&walk->text);
-			err = hotspot_methods__name(walk->methods, item->method_id, NULL,
-						    &walk->text);
-			if (err == -ENOMEM)
-				return err;
-			item->is_dead = err != 0;
-			name = strbuf_str(&walk->text);
-		}
-		if (item->is_dead) {
-			walk->skipped++;
-			continue;
-		}
-		err = walk->fn(walk->ctx, &item->view.blob, name);
-		if (err)
-			return err;
+	for (size_t begin = 0; begin < walk->item_cnt && !err; begin += WALK_HEADER_CNT) {
+		const struct walk_item *items = walk->items + begin;
+		size_t left = walk->item_cnt - begin;
+		size_t cnt = left < WALK_HEADER_CNT ? left : WALK_HEADER_CNT;
+
+		for (size_t i = 0; i < cnt; i++)
+			walk->blocks[i] = items[i].view.blob.start - walk->code->layout.block_size;
+		err = headers_read(walk, cnt);
+		for (size_t i = 0; i < cnt && !err; i++)
+			err = item_show(walk, i, &items[i]);
 	}
-	return 0;
+	return err;
 }
+
+/* ---- batches ---- */
 
 static int batch_run(struct walk *walk)
 {
 	int err;
 
-	if (!walk->item_cnt)
-		return 0;
-	address_ids_clear(&walk->name_ids);
-	hotspot_methods__clear(walk->methods);
-	err = headers_read(walk);
-	if (!err)
-		err = views_begin(walk);
-	if (!err)
-		err = names_read(walk);
-	if (!err)
-		err = views_finish(walk);
-	if (!err)
-		err = headers_read(walk);
+	walk->order_cnt = 0;
+	for (size_t i = 0; i < walk->item_cnt; i++) {
+		if (walk->items[i].has_method)
+			walk->order[walk->order_cnt++] =
+				(struct walk_method){ walk->items[i].view.blob.method, i };
+	}
+	strbuf_clear(&walk->text);
+	err = methods_name(walk);
 	if (!err)
 		err = items_show(walk);
 	walk->item_cnt = 0;
+	walk->name_cnt = 0;
+	address_ids_clear(&walk->name_ids);
 	return err;
 }
 
-/* ---- heaps ---- */
-
 static int block_add(struct walk *walk, uint64_t block)
 {
+	int err = 0;
+
 	if (walk->block_cnt == WALK_MAX_BLOCKS)
 		return -E2BIG;
 	walk->block_cnt++;
-	walk->items[walk->item_cnt++] = (struct walk_item){
-		.block = block,
-		.header_len = code_header_len(walk->code, walk->heap, block),
-	};
-	return walk->item_cnt == WALK_BATCH_CNT ? batch_run(walk) : 0;
+	walk->blocks[walk->pending_cnt++] = block;
+	if (walk->pending_cnt < WALK_HEADER_CNT)
+		return 0;
+	err = pending_read(walk);
+	if (!err && (walk->item_cnt + WALK_HEADER_CNT > WALK_BATCH_CNT ||
+		     walk->name_ids.cnt + WALK_HEADER_CNT > WALK_NAME_CNT))
+		err = batch_run(walk);
+	return err;
 }
 
 static int heap_walk(struct walk *walk)
 {
 	const struct code_heap *heap = walk->heap;
 	uint64_t segment_cnt = (heap->high - heap->low) >> heap->segment_shift;
+	int err = 0;
 
 	for (uint64_t begin = 0; begin < segment_cnt; begin += WALK_SEGMAP_BYTES) {
 		uint64_t left = segment_cnt - begin;
 		size_t len = left < WALK_SEGMAP_BYTES ? (size_t)left : WALK_SEGMAP_BYTES;
-		int err = remote_mem_read(walk->code->mem, heap->segmap_low + begin, walk->segmap,
-					  len);
 
+		err = remote_mem_read(walk->code->mem, heap->segmap_low + begin, walk->segmap, len);
+		for (size_t i = 0; i < len && !err; i++) {
+			if (walk->segmap[i] == WALK_SEGMENT_IS_HEAD)
+				err = block_add(walk,
+						heap->low + ((begin + i) << heap->segment_shift));
+		}
 		if (err)
 			return err;
-		for (size_t i = 0; i < len; i++) {
-			if (walk->segmap[i] != WALK_SEGMENT_IS_HEAD)
-				continue;
-			err = block_add(walk, heap->low + ((begin + i) << heap->segment_shift));
-			if (err)
-				return err;
-		}
 	}
-	return batch_run(walk);
+	err = pending_read(walk);
+	return err ? err : batch_run(walk);
 }
 
 int hotspot_code__walk(struct hotspot_code *code, hotspot_walk_fn fn, void *ctx,
 		       size_t *skipped_out)
 {
-	struct walk walk = { .code = code, .fn = fn, .ctx = ctx };
-	int err = walk_init(&walk);
+	struct walk *walk = walk_new(code);
+	int err = 0;
 
+	if (!walk)
+		return -ENOMEM;
+	walk->fn = fn;
+	walk->ctx = ctx;
 	for (size_t i = 0; i < code->heap_cnt && !err; i++) {
-		walk.heap = &code->heaps[i];
-		err = heap_walk(&walk);
+		walk->heap = &code->heaps[i];
+		err = heap_walk(walk);
 	}
 	if (!err && skipped_out)
-		*skipped_out = walk.skipped;
-	walk_release(&walk);
+		*skipped_out = walk->skipped;
+	walk_free(walk);
 	return err;
 }

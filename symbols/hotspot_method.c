@@ -17,6 +17,7 @@
 
 #define SYMBOLS_PER_METHOD 3u
 #define PIECES_PER_METHOD  3u
+#define CHAIN_BATCH_CNT	   256u /* buffers for so many at a time */
 #define POOL_MAX_LENGTH	   65535
 #define PAGE_BYTES	   4096u
 #define SYMBOL_FIRST_BYTES 128u /* most symbols are shorter */
@@ -49,14 +50,14 @@ struct symbol {
 };
 
 struct hotspot_methods {
-	const struct remote_mem *mem;
+	struct remote_batch *batch;
 	const struct hotspot_layout *layout;
 	struct address_ids ids;
 	struct chain *chains; /* by id */
 	struct address_ids symbol_ids;
 	struct symbol *symbols;	     /* by id */
 	struct strbuf text;	     /* of all symbols */
-	struct remote_piece *pieces; /* scratch: PIECES_PER_METHOD per method */
+	struct remote_piece *pieces; /* scratch: PIECES_PER_METHOD per chain of a batch */
 	uint8_t *bytes;		     /* scratch: object_bytes per piece */
 	size_t object_bytes;
 	uint8_t *symbol_bytes; /* scratch */
@@ -88,15 +89,15 @@ static uint32_t symbol_header_bytes(const struct hotspot_layout *layout)
 	return max_u32(hotspot_field_end(&layout->symbol_length), layout->symbol_body.offset);
 }
 
-struct hotspot_methods *hotspot_methods__new(const struct remote_mem *mem,
+struct hotspot_methods *hotspot_methods__new(struct remote_batch *batch,
 					     const struct hotspot_layout *layout, size_t max)
 {
 	struct hotspot_methods *methods = calloc(1, sizeof(*methods));
-	size_t piece_cnt = max * PIECES_PER_METHOD;
+	size_t piece_cnt = (max < CHAIN_BATCH_CNT ? max : CHAIN_BATCH_CNT) * PIECES_PER_METHOD;
 
 	if (!methods)
 		return NULL;
-	methods->mem = mem;
+	methods->batch = batch;
 	methods->layout = layout;
 	methods->object_bytes = max_u32(const_method_bytes(layout), pool_bytes(layout));
 	methods->chains = calloc(max, sizeof(*methods->chains));
@@ -162,16 +163,15 @@ static uint8_t *scratch(const struct hotspot_methods *methods, size_t piece)
 	return methods->bytes + piece * methods->object_bytes;
 }
 
-/* Pieces for chain `i` begin at i * PIECES_PER_METHOD; those not wanted have length 0. */
-static struct remote_piece *piece_set(struct hotspot_methods *methods, size_t i, size_t nth,
-				      uint64_t address, uint32_t len)
+/* Pieces of the i-th chain of a batch; those not wanted keep length 0. */
+static void piece_set(struct hotspot_methods *methods, size_t i, size_t nth, uint64_t address,
+		      uint32_t len)
 {
 	size_t idx = i * PIECES_PER_METHOD + nth;
 
 	methods->pieces[idx] = (struct remote_piece){ .address = address,
 						      .out = scratch(methods, idx),
 						      .len = len };
-	return &methods->pieces[idx];
 }
 
 struct step {
@@ -279,28 +279,42 @@ static bool pieces_were_read(const struct remote_piece *pieces)
 	return true;
 }
 
-static int step_run(struct hotspot_methods *methods, const struct step *step)
+/* One step for `cnt` chains, at most CHAIN_BATCH_CNT. */
+static int step_run_batch(struct hotspot_methods *methods, const struct step *step,
+			  struct chain *chains, size_t cnt)
 {
-	size_t piece_cnt = methods->ids.cnt * PIECES_PER_METHOD;
 	int err;
 
-	memset(methods->pieces, 0, piece_cnt * sizeof(*methods->pieces));
-	for (size_t i = 0; i < methods->ids.cnt; i++) {
-		if (!methods->chains[i].is_broken)
-			step->ask(methods, i, &methods->chains[i]);
+	memset(methods->pieces, 0, cnt * PIECES_PER_METHOD * sizeof(*methods->pieces));
+	for (size_t i = 0; i < cnt; i++) {
+		if (!chains[i].is_broken)
+			step->ask(methods, i, &chains[i]);
 	}
-	err = remote_mem_read_pieces(methods->mem, methods->pieces, piece_cnt);
+	err = remote_batch__read(methods->batch, methods->pieces, cnt * PIECES_PER_METHOD);
 	if (err)
 		return err;
-	for (size_t i = 0; i < methods->ids.cnt; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		const struct remote_piece *pieces = &methods->pieces[i * PIECES_PER_METHOD];
-		struct chain *chain = &methods->chains[i];
 
-		if (!chain->is_broken &&
-		    (!pieces_were_read(pieces) || !step->take(methods, pieces, chain)))
-			chain->is_broken = true;
+		if (!chains[i].is_broken &&
+		    (!pieces_were_read(pieces) || !step->take(methods, pieces, &chains[i])))
+			chains[i].is_broken = true;
 	}
 	return 0;
+}
+
+static int steps_run(struct hotspot_methods *methods)
+{
+	int err = 0;
+
+	for (size_t begin = 0; begin < methods->ids.cnt && !err; begin += CHAIN_BATCH_CNT) {
+		size_t left = methods->ids.cnt - begin;
+		size_t cnt = left < CHAIN_BATCH_CNT ? left : CHAIN_BATCH_CNT;
+
+		for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
+			err = step_run_batch(methods, &steps[i], methods->chains + begin, cnt);
+	}
+	return err;
 }
 
 /* ---- symbols ---- */
@@ -378,7 +392,7 @@ static int long_symbols_flush(struct hotspot_methods *methods, const struct long
 		};
 		at += symbols[i].len;
 	}
-	err = remote_mem_read_pieces(methods->mem, methods->pieces, cnt);
+	err = remote_batch__read(methods->batch, methods->pieces, cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const struct remote_piece *piece = &methods->pieces[i];
 
@@ -428,7 +442,7 @@ static int symbols_read_batch(struct hotspot_methods *methods, size_t begin, siz
 			.len = symbol_first_len(layout, address),
 		};
 	}
-	err = remote_mem_read_pieces(methods->mem, methods->pieces, cnt);
+	err = remote_batch__read(methods->batch, methods->pieces, cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
 		const struct remote_piece *piece = &methods->pieces[i];
 		const uint8_t *bytes = piece->out;
@@ -463,10 +477,8 @@ static int symbols_read(struct hotspot_methods *methods)
 
 int hotspot_methods__read(struct hotspot_methods *methods)
 {
-	int err = 0;
+	int err = steps_run(methods);
 
-	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
-		err = step_run(methods, &steps[i]);
 	if (!err)
 		err = symbols_add(methods);
 	if (!err)
@@ -486,13 +498,12 @@ int hotspot_methods__read_again(struct hotspot_methods *methods)
 {
 	size_t bytes = methods->ids.cnt * sizeof(*methods->chains);
 	__cleanup_free struct chain *before = malloc(bytes ? bytes : 1);
-	int err = 0;
+	int err;
 
 	if (!before)
 		return -ENOMEM;
 	memcpy(before, methods->chains, bytes);
-	for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
-		err = step_run(methods, &steps[i]);
+	err = steps_run(methods);
 	for (size_t i = 0; i < methods->ids.cnt && !err; i++) {
 		if (!chain_is_same(&before[i], &methods->chains[i]))
 			methods->chains[i].is_broken = true;

@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 #include "symbols/hotspot_layout.h"
-#include "symbols/remote_mem.h"
+#include "symbols/remote_batch.h"
 #include "user/util/strbuf.h"
 
 struct hotspot_methods;
 
 /* Room for `max` methods. Both arguments are borrowed. NULL only when memory is short. */
-struct hotspot_methods *hotspot_methods__new(const struct remote_mem *mem,
+struct hotspot_methods *hotspot_methods__new(struct remote_batch *batch,
 					     const struct hotspot_layout *layout, size_t max);
 void hotspot_methods__free(struct hotspot_methods *methods); /* NULL is fine */
 
