@@ -17,10 +17,16 @@ enum answer_kind {
 	ANSWER_KIND_FIXED = 1,	 /* until the mappings change */
 	ANSWER_KIND_JIT = 2,	 /* for one `epoch` of JIT names */
 	ANSWER_KIND_MISSING = 3, /* no mapping: for one `epoch` of reading the mappings */
+	/* Of struct jit_vm: `name` is a chain of frames. */
+	ANSWER_KIND_BLOB = 4,	   /* as long as the blob holds whose handle is in `epoch` */
+	ANSWER_KIND_METHOD = 5,	   /* likewise an interpreted method */
+	ANSWER_KIND_DATED = 6,	   /* for one `epoch`; so are those below */
+	ANSWER_KIND_UNKNOWN = 7,   /* no frames */
+	ANSWER_KIND_AMBIGUOUS = 8, /* no frames */
 };
 
 struct answer {
-	uint32_t name;	   /* id in struct names */
+	uint32_t name;	   /* id in struct names, unless the kind says otherwise */
 	uint32_t kind : 4; /* enum answer_kind */
 	uint32_t frame_kind : 3;
 	uint32_t is_unknown : 1;

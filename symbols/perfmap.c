@@ -522,6 +522,24 @@ int perfmap__lookup(const struct perfmap *map, uint64_t address, struct perfmap_
 	return 0;
 }
 
+int perfmap__each(const struct perfmap *map, perfmap_fn fn, void *ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < map->range_cnt && !err; i++) {
+		const struct perfmap_range *range = &map->ranges[i];
+		struct perfmap_symbol symbol = {
+			.start = map->starts[i],
+			.end = range->end,
+			.name = map->names + range->name_offset,
+			.name_len = range->name_len,
+		};
+
+		err = fn(ctx, &symbol);
+	}
+	return err;
+}
+
 size_t perfmap__bytes(const struct perfmap *map)
 {
 	return sizeof(*map) + map->range_cnt * (sizeof(*map->starts) + sizeof(*map->ranges)) +

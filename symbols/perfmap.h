@@ -41,6 +41,10 @@ void perfmap__free(struct perfmap *map); /* NULL is fine */
 
 /* 0 and *out, or -ENOENT. */
 int perfmap__lookup(const struct perfmap *map, uint64_t address, struct perfmap_symbol *out);
+
+/* All ranges in ascending order; a return value other than 0 of `fn` ends it and is returned. */
+typedef int (*perfmap_fn)(void *ctx, const struct perfmap_symbol *symbol);
+int perfmap__each(const struct perfmap *map, perfmap_fn fn, void *ctx);
 size_t perfmap__bytes(const struct perfmap *map);
 
 #endif

@@ -47,9 +47,6 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	struct symbolizer *symbolizer;
 	int err;
 
-	/* Naming through HotSpot's own tables is not there yet. */
-	if (options->jit == JIT_MODE_VMSTRUCTS)
-		return -ENOTSUP;
 	symbolizer = calloc(1, sizeof(*symbolizer));
 	if (!symbolizer)
 		return -ENOMEM;
@@ -168,8 +165,11 @@ int symbolizer__trim(struct symbolizer *symbolizer)
 	addr_cache_clear(&symbolizer->kernel_answers);
 	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
 		for (struct symbols_process *process = symbolizer->buckets[i]; process;
-		     process = process->next)
+		     process = process->next) {
 			addr_cache_clear(&process->answers);
+			if (process->vm)
+				jit_vm__forget_names(process->vm);
+		}
 	return 0;
 }
 
@@ -238,7 +238,8 @@ bool symbols_is_thread_root(const char *name)
 					     "__libc_start_main",
 					     "__libc_start_main_impl",
 					     "libc_start_main_stage2",
-					     "__pthread_start" };
+					     "__pthread_start",
+					     "[vthread]" };
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
 		if (strcmp(name, roots[i]) == 0)

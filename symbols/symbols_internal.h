@@ -6,6 +6,7 @@
 #include "symbols/addr_cache.h"
 #include "symbols/elf_symtab.h"
 #include "symbols/jit_names.h"
+#include "symbols/jit_vm.h"
 #include "symbols/kallsyms.h"
 #include "symbols/names.h"
 #include "symbols/object_cache.h"
@@ -38,6 +39,10 @@ struct symbols_process {
 	struct process_file *files; /* maps.cnt of them */
 	struct addr_cache answers;
 	struct jit_names jit;
+	struct jit_vm *vm;			 /* the JVM's own tables; NULL = not used (yet) */
+	const struct jit_vm_trouble *vm_trouble; /* why not; NULL = not tried */
+	uint64_t vm_tried_ns;			 /* CLOCK_BOOTTIME */
+	uint32_t vm_try_cnt;
 	uint64_t
 		vm_pages; /* size of the address space when the mappings were read; 0 = not known */
 	uint64_t load_ns; /* CPU time spent on reading its files so far */
@@ -50,18 +55,39 @@ struct symbols_process {
 	bool has_jit_code;
 };
 
+/* ---- symbols_process.c ---- */
 /* 0 or -ENOMEM; a process that is gone gives an object without mappings. */
 int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_process_id *id,
 			 struct symbols_process **out);
 void symbols_process__free(struct symbols_process *process); /* NULL is fine */
+/* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
+int symbols_process_check(const struct symbols_process *process);
+/* The frame at an address that is not in the code of `vm`. 0 or -ENOMEM. */
+int symbols_process_answer(struct symbols_process *process, uint64_t address,
+			   uint64_t since_boot_ns, struct answer *out);
+size_t symbols_process_bytes(const struct symbols_process *process);
+
+/* ---- symbols_process_jit.c ---- */
+/* Reads what is there of HotSpot's tables and of perf maps. 0, -ENOMEM, -ESRCH. */
+int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
+				enum jit_names_force force);
+/* A JVM that was starting when it was looked at first: again, now and then. */
+void symbols_process_open_vm(struct symbols_process *process);
+/* An address of JIT code in the perf maps. 0 or -ENOMEM. */
+int symbols_process_answer_jit(struct symbols_process *process, uint64_t address,
+			       uint64_t since_boot_ns, struct answer *out);
+/* The same where no mapping is known. */
+int symbols_process_answer_missing(struct symbols_process *process, uint64_t address,
+				   uint64_t since_boot_ns, struct answer *out);
+uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64_t since_boot_ns);
+int symbols_process_placeholder(const struct symbols_process *process, const char *text,
+				struct answer *out);
 
 /* Did another program take over this process since? */
 bool symbolizer_is_superseded(const struct symbolizer *symbolizer,
 			      const struct symbols_process_id *id);
 /* The vdso's symbols or NULL. */
 const struct elf_symtab *symbolizer_vdso(struct symbolizer *symbolizer);
-
-size_t symbols_process_bytes(const struct symbols_process *process);
 
 /* Appends one frame. 0 or -ENOMEM. */
 int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer);

@@ -32,7 +32,7 @@
 #define PROCESS_LOAD_MAX_NS (5 * CLOCK_NS_PER_S)
 
 /* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
-static int process_check(const struct symbols_process *process)
+int symbols_process_check(const struct symbols_process *process)
 {
 	const struct symbolizer *symbolizer = process->symbolizer;
 	int err = proc_stat_check_start(symbolizer->options.proc_fd, process->id.pid,
@@ -73,6 +73,7 @@ void symbols_process__free(struct symbols_process *process)
 	procmaps_release(&process->maps);
 	addr_cache_release(&process->answers);
 	jit_names_release(&process->jit);
+	jit_vm__free(process->vm);
 	free(process);
 }
 
@@ -248,7 +249,7 @@ static int process_read_maps(struct symbols_process *process)
 	err = procmaps_read(fd, &maps);
 	/* The pid may have gone to another process meanwhile; a dying one has no mappings left. */
 	if (!err)
-		err = process_check(process);
+		err = symbols_process_check(process);
 	if (!err && maps.cnt == 0 && process->maps.cnt)
 		err = -ESRCH;
 	if (!err) {
@@ -258,23 +259,6 @@ static int process_read_maps(struct symbols_process *process)
 			err = process_set_maps(process, &maps);
 	}
 	procmaps_release(&maps);
-	return err;
-}
-
-static int process_refresh_jit(struct symbols_process *process, enum jit_source source,
-			       enum jit_names_force force)
-{
-	enum jit_mode mode = process->symbolizer->options.jit;
-	uint32_t generation = process->jit.generation;
-	uint64_t loaded_ns = process->jit.loaded_boot_ns;
-	int err;
-
-	if (mode == JIT_MODE_OFF || mode == JIT_MODE_VMSTRUCTS || !process->has_jit_code)
-		return 0;
-	err = jit_names_refresh(&process->jit, process->symbolizer->options.proc_fd,
-				process->id.pid, source, force);
-	if (process->jit.generation != generation && process->jit.loaded_boot_ns != loaded_ns)
-		process->unknown_jit_cnt = 0;
 	return err;
 }
 
@@ -288,12 +272,13 @@ int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_pro
 		return -ENOMEM;
 	process->symbolizer = symbolizer;
 	process->id = *id;
-	err = process_check(process);
+	err = symbols_process_check(process);
 	if (!err)
 		err = process_read_maps(process);
 	/* A short-lived process may be gone at the first refresh: its perf map is read now. */
 	if (!err)
-		err = process_refresh_jit(process, JIT_SOURCE_PERFMAP, JIT_NAMES_WHEN_CHANGED);
+		err = symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
+						  JIT_NAMES_WHEN_CHANGED);
 	if (err == -ENOMEM) {
 		symbols_process__free(process);
 		return err;
@@ -311,7 +296,7 @@ int symbols_process__refresh(struct symbols_process *process)
 
 	process->refresh_cnt++;
 	process->maps_are_fresh = false;
-	err = process_check(process);
+	err = symbols_process_check(process);
 	if (err)
 		return err;
 	vm_pages = process_vm_pages(process);
@@ -319,15 +304,16 @@ int symbols_process__refresh(struct symbols_process *process)
 	    ++process->maps_age >= PROCESS_MAPS_MAX_AGE)
 		err = process_read_maps(process);
 	if (!err)
-		err = process_refresh_jit(process, JIT_SOURCE_PERFMAP, JIT_NAMES_WHEN_CHANGED);
+		err = symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
+						  JIT_NAMES_WHEN_CHANGED);
 	return err;
 }
 
 int symbols_process__reload_jit(struct symbols_process *process, enum jit_source source)
 {
-	int err = process_check(process);
+	int err = symbols_process_check(process);
 
-	return err ? err : process_refresh_jit(process, source, JIT_NAMES_ALWAYS);
+	return err ? err : symbols_process_refresh_jit(process, source, JIT_NAMES_ALWAYS);
 }
 
 /* No name was found: `name` says so. */
@@ -338,8 +324,8 @@ static void answer_unknown(uint32_t name, struct answer *out)
 	out->is_unknown = true;
 }
 
-static int process_placeholder(const struct symbols_process *process, const char *text,
-			       struct answer *out)
+int symbols_process_placeholder(const struct symbols_process *process, const char *text,
+				struct answer *out)
 {
 	uint32_t id;
 	int err = names__plain(process->symbolizer->names, text, strlen(text), &id);
@@ -347,96 +333,6 @@ static int process_placeholder(const struct symbols_process *process, const char
 	if (!err)
 		answer_unknown(id, out);
 	return err;
-}
-
-/* Name of an address in one perf map. 0, -ENOENT, -ENOMEM. */
-static int process_name_in_map(const struct symbols_process *process, const struct perfmap *map,
-			       uint64_t address, struct answer *out)
-{
-	struct perfmap_symbol symbol;
-	enum frame_kind kind;
-	uint32_t id;
-	int err;
-
-	if (!map || perfmap__lookup(map, address, &symbol))
-		return -ENOENT;
-	err = names__jit(process->symbolizer->names, symbol.name, symbol.name_len,
-			 process->is_hotspot, &id, &kind);
-	if (err)
-		return err;
-	out->name = id;
-	out->frame_kind = kind;
-	return 0;
-}
-
-/*
- * Name in the maps that held while the sample may have been taken. -ENOENT: none has one; -EXDEV:
- * they disagree; -ENOMEM.
- */
-static int process_name_jit(const struct symbols_process *process, uint64_t address,
-			    uint64_t since_boot_ns, struct answer *out)
-{
-	const struct jit_names *jit = &process->jit;
-	int found = process_name_in_map(process, jit->current, address, out);
-
-	for (size_t i = 0; i < JIT_NAMES_PREVIOUS && found != -ENOMEM; i++) {
-		struct answer other = *out;
-		int err;
-
-		if (!jit_old_map_holds(&jit->previous[i], since_boot_ns))
-			continue;
-		err = process_name_in_map(process, jit->previous[i].map, address, &other);
-		if (err == -ENOMEM)
-			return err;
-		if (err)
-			continue;
-		if (found == 0 && other.name != out->name)
-			return -EXDEV;
-		*out = other;
-		found = 0;
-	}
-	return found;
-}
-
-static uint32_t process_jit_epoch(const struct symbols_process *process, uint64_t since_boot_ns)
-{
-	return (process->jit.generation << 1 |
-		(jit_names_is_between(&process->jit, since_boot_ns) ? 1 : 0)) &
-	       0xffffff;
-}
-
-static int process_answer_jit(struct symbols_process *process, uint64_t address,
-			      uint64_t since_boot_ns, struct answer *out)
-{
-	int err;
-
-	out->kind = ANSWER_KIND_JIT;
-	out->epoch = process_jit_epoch(process, since_boot_ns);
-	if (process->symbolizer->options.jit == JIT_MODE_OFF)
-		return process_placeholder(process, "[jit]", out);
-	err = process_name_jit(process, address, since_boot_ns, out);
-	if (err != -ENOENT && err != -EXDEV)
-		return err;
-	if (err == -EXDEV)
-		process->ambiguous_jit_cnt++;
-	else
-		process->unknown_jit_cnt++;
-	return process_placeholder(process, "[unknown jit]", out);
-}
-
-static int process_answer_missing(struct symbols_process *process, uint64_t address,
-				  uint64_t since_boot_ns, struct answer *out)
-{
-	int err = -ENOENT;
-
-	/* Code cache that grew before the process died is in no mapping we know, but in its map. */
-	if (process->symbolizer->options.jit != JIT_MODE_OFF)
-		err = process_name_jit(process, address, since_boot_ns, out);
-	if (err == -ENOMEM)
-		return err;
-	out->kind = ANSWER_KIND_MISSING;
-	out->epoch = process->refresh_cnt & 0xffffff;
-	return err ? process_placeholder(process, "[unknown]", out) : 0;
 }
 
 static int process_answer_symbol(struct symbols_process *process, const struct elf_symbol *symbol,
@@ -468,7 +364,7 @@ static int process_answer_library(struct symbols_process *process, const struct 
 /* Tables are dropped when memory is short; this one is wanted again. */
 static int process_reload(struct symbols_process *process, size_t index)
 {
-	if (process_check(process))
+	if (symbols_process_check(process))
 		return 0;
 	return process_identify(process, index);
 }
@@ -509,11 +405,11 @@ static int process_answer_vdso(struct symbols_process *process, const struct pro
 	    elf_symtab__address_of_offset(vdso, offset, &offset) == 0 &&
 	    elf_symtab__lookup(vdso, offset, &symbol) == 0)
 		return process_answer_symbol(process, &symbol, out);
-	return process_placeholder(process, "[vdso]", out);
+	return symbols_process_placeholder(process, "[vdso]", out);
 }
 
-static int process_answer(struct symbols_process *process, uint64_t address, uint64_t since_boot_ns,
-			  struct answer *out)
+int symbols_process_answer(struct symbols_process *process, uint64_t address,
+			   uint64_t since_boot_ns, struct answer *out)
 {
 	const struct procmap *map = procmaps_find(&process->maps, address);
 	const struct object *object;
@@ -525,14 +421,14 @@ static int process_answer(struct symbols_process *process, uint64_t address, uin
 	}
 	*out = (struct answer){ .kind = ANSWER_KIND_FIXED };
 	if (!map)
-		return process_answer_missing(process, address, since_boot_ns, out);
+		return symbols_process_answer_missing(process, address, since_boot_ns, out);
 	switch (map->kind) {
 	case PROCMAP_KIND_ANONYMOUS:
-		return process_answer_jit(process, address, since_boot_ns, out);
+		return symbols_process_answer_jit(process, address, since_boot_ns, out);
 	case PROCMAP_KIND_MEMFD:
 		object = process->files[map - process->maps.items].object;
 		if (!object || !object_is_elf(object))
-			return process_answer_jit(process, address, since_boot_ns, out);
+			return symbols_process_answer_jit(process, address, since_boot_ns, out);
 		return process_answer_file(process, map, address, out);
 	case PROCMAP_KIND_FILE:
 		return process_answer_file(process, map, address, out);
@@ -541,71 +437,13 @@ static int process_answer(struct symbols_process *process, uint64_t address, uin
 	case PROCMAP_KIND_OTHER:
 		break;
 	}
-	return process_placeholder(process, "[unknown]", out);
-}
-
-static bool process_answer_holds(const struct symbols_process *process, const struct answer *answer,
-				 uint64_t since_boot_ns)
-{
-	if (answer->kind == ANSWER_KIND_JIT)
-		return answer->epoch == process_jit_epoch(process, since_boot_ns);
-	if (answer->kind == ANSWER_KIND_MISSING)
-		return answer->epoch == (process->refresh_cnt & 0xffffff);
-	return true;
-}
-
-int symbols_process__resolve(struct symbols_process *process, const struct symbols_stack *stack,
-			     uint64_t since_boot_ns, struct frame_list *out)
-{
-	const struct names *names = process->symbolizer->names;
-
-	out->leaf_repair = LEAF_REPAIR_NONE;
-	for (size_t i = 0; i < stack->word_cnt; i++) {
-		/* A call may be the last instruction of a function that never returns. */
-		uint64_t address = stack->words[i] - (i > 0 && stack->words[i] > 0);
-		const struct answer *known = addr_cache_find(&process->answers, address);
-		struct answer answer;
-		int err = 0;
-
-		if (stack->words[i] & SYMBOLS_WORD_METHOD)
-			continue;
-		if (known && process_answer_holds(process, known, since_boot_ns)) {
-			answer = *known;
-		} else {
-			err = process_answer(process, address, since_boot_ns, &answer);
-			if (!err)
-				addr_cache_put(&process->answers, address, answer);
-		}
-		if (!err)
-			err = frame_list_add(out, names, &answer);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-void symbols_process__jit_status(const struct symbols_process *process,
-				 struct symbols_jit_status *out)
-{
-	const struct jit_names *jit = &process->jit;
-
-	*out = (struct symbols_jit_status){
-		.is_hotspot = process->is_hotspot,
-		.has_jit_code = process->has_jit_code,
-		.source = jit->source,
-		.loaded_boot_ns = jit->loaded_boot_ns,
-		.map_mtime_ns = jit->current ? jit->file_mtime_ns : 0,
-		.entry_cnt = jit->entry_cnt,
-		.unknown_cnt = process->unknown_jit_cnt,
-		.ambiguous_cnt = process->ambiguous_jit_cnt,
-		.rejected_cnt = jit->rejected_cnt,
-		.problem = jit->problem,
-	};
+	return symbols_process_placeholder(process, "[unknown]", out);
 }
 
 size_t symbols_process_bytes(const struct symbols_process *process)
 {
 	return sizeof(*process) + process->maps.cap * sizeof(*process->maps.items) +
 	       process->maps.paths_cap + process->maps.cnt * sizeof(*process->files) +
-	       addr_cache_bytes(&process->answers) + jit_names_bytes(&process->jit);
+	       addr_cache_bytes(&process->answers) + jit_names_bytes(&process->jit) +
+	       (process->vm ? jit_vm__bytes(process->vm) : 0);
 }

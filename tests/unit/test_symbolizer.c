@@ -651,17 +651,6 @@ static void symbolizer_trim_below_the_cap_keeps_names(void **state)
 	check_name(CODE, "work");
 }
 
-static void symbolizer_without_the_hotspot_reader_says_so(void **state)
-{
-	struct symbolizer_options options = { .proc_fd = proc.fd, .jit = JIT_MODE_VMSTRUCTS };
-	struct symbolizer *none = NULL;
-
-	(void)state;
-	assert_int_equal(symbolizer__open(&options, &none), -ENOTSUP);
-	assert_null(none);
-	symbolizer__free(NULL);
-}
-
 static void thread_roots_are_known(void **state)
 {
 	static const char *const roots[] = { "_start",
@@ -673,7 +662,8 @@ static void thread_roots_are_known(void **state)
 					     "__libc_start_main",
 					     "__libc_start_main_impl",
 					     "__libc_start_main@@GLIBC_2.34",
-					     "__libc_start_call_main" };
+					     "__libc_start_call_main",
+					     "[vthread]" };
 	static const char *const others[] = {
 		"", "main", "start", "clone_it", "[unknown]", "__libc_start", "thread_starter"
 	};
@@ -783,7 +773,6 @@ int main(void)
 		TEST(kernel_frames_are_named_or_said_to_be_unknown),
 		TEST(symbolizer_shares_tables_between_processes),
 		TEST(symbolizer_trim_below_the_cap_keeps_names),
-		TEST(symbolizer_without_the_hotspot_reader_says_so),
 		TEST(thread_roots_are_known),
 		TEST(main_called_from_a_stripped_libc_is_a_root),
 	};

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One JVM's JIT code as an object: questions, the answers that are kept, and what is done between
+ * windows; see jit_vm.h. A warm question is one hash probe and a look at the version it hangs on.
+ */
+#include "symbols/jit_vm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/jit_vm_internal.h"
+#include "user/util/clock.h"
+
+/*
+ * Keys of answers. Addresses in user space leave the upper bits free: a return address asks for
+ * another place than the same address as a leaf, and a leaf with its code for a verdict, too.
+ */
+#define KEY_METHOD    (1ull << 63)
+#define KEY_LEAF      (1ull << 62)
+#define KEY_LEAF_CODE (1ull << 61)
+#define KEY_USER_MASK (KEY_LEAF_CODE - 1)
+
+#define EPOCH_MASK 0xffffffu
+
+/* ---- reading ---- */
+
+bool jit_vm_may_read(struct jit_vm *vm)
+{
+	if (vm->is_ended || vm->spent_ns > JIT_VM_READ_BUDGET_NS)
+		return false;
+	vm->read_cnt++;
+	return true;
+}
+
+int jit_vm_note(struct jit_vm *vm, int err)
+{
+	if (err == -ESRCH || err == -EPERM || err == -EACCES)
+		vm->is_ended = true;
+	return err;
+}
+
+/* ---- object ---- */
+
+int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out)
+{
+	struct jit_vm *vm = calloc(1, sizeof(*vm));
+
+	if (!vm)
+		return -ENOMEM;
+	vm->chains = strtab__new();
+	if (!vm->chains) {
+		free(vm);
+		return -ENOMEM;
+	}
+	vm->ops = ops;
+	vm->ctx = ctx;
+	vm->names = names;
+	vm->refresh_cnt = 1;
+	vm->read_boot_ns = ops->now_ns(ctx);
+	ops->ranges(ctx, &vm->ranges);
+	*out = vm;
+	return 0;
+}
+
+void jit_vm__free(struct jit_vm *vm)
+{
+	if (!vm)
+		return;
+	jit_blobs_release(vm);
+	jit_methods_release(vm);
+	strtab__free(vm->chains);
+	addr_cache_release(&vm->answers);
+	strbuf_release(&vm->text);
+	vm->ops->free(vm->ctx);
+	free(vm);
+}
+
+static void vm_read_ranges(struct jit_vm *vm)
+{
+	struct hotspot_ranges ranges;
+
+	vm->ops->ranges(vm->ctx, &ranges);
+	if (memcmp(&ranges, &vm->ranges, sizeof(ranges)) != 0)
+		addr_cache_clear(&vm->answers);
+	vm->ranges = ranges;
+}
+
+int jit_vm__refresh(struct jit_vm *vm)
+{
+	int err;
+
+	if (vm->is_ended)
+		return -ESRCH;
+	vm->refresh_cnt++;
+	vm->epoch++;
+	vm->spent_ns = 0;
+	err = jit_vm_note(vm, vm->ops->refresh(vm->ctx));
+	if (!err) {
+		vm_read_ranges(vm);
+		err = jit_vm_note(vm, jit_blobs_refresh(vm));
+	}
+	jit_methods_refresh(vm);
+	if (!err)
+		vm->read_boot_ns = vm->ops->now_ns(vm->ctx);
+	return err;
+}
+
+void jit_vm__forget_names(struct jit_vm *vm)
+{
+	struct strtab *fresh = strtab__new();
+
+	/* Without memory for a new table the old one only is larger than it needs to be. */
+	if (fresh) {
+		strtab__free(vm->chains);
+		vm->chains = fresh;
+	}
+	addr_cache_clear(&vm->answers);
+	jit_methods_clear(vm);
+}
+
+void jit_vm__end(struct jit_vm *vm, uint64_t since_boot_ns)
+{
+	vm->is_ended = true;
+	jit_blobs_drop_since(vm, since_boot_ns);
+	jit_methods_drop_since(vm, since_boot_ns);
+	addr_cache_clear(&vm->answers);
+}
+
+void jit_vm__ranges(const struct jit_vm *vm, struct hotspot_ranges *out)
+{
+	*out = vm->ranges;
+}
+
+static bool vm_is_interpreter(const struct jit_vm *vm, uint64_t address)
+{
+	return address >= vm->ranges.interpreter_low && address < vm->ranges.interpreter_high;
+}
+
+bool jit_vm__covers(const struct jit_vm *vm, uint64_t address)
+{
+	return address >= vm->ranges.code_low && address < vm->ranges.code_high &&
+	       address <= KEY_USER_MASK;
+}
+
+int jit_vm__walk(struct jit_vm *vm, hotspot_walk_fn fn, void *ctx)
+{
+	if (vm->is_ended)
+		return -ESRCH;
+	return vm->ops->walk(vm->ctx, fn, ctx, NULL);
+}
+
+/* ---- answers ---- */
+
+static uint64_t query_address(const struct jit_vm_query *query)
+{
+	/* A call may be the last instruction before other code. */
+	return query->is_leaf || query->word == 0 ? query->word : query->word - 1;
+}
+
+static uint64_t query_key(const struct jit_vm_query *query, bool is_interpreter)
+{
+	if (is_interpreter && query->method)
+		return KEY_METHOD | query->method;
+	if (!query->is_leaf)
+		return query->word;
+	return query->word | (query->leaf_code ? KEY_LEAF_CODE : KEY_LEAF);
+}
+
+static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
+		       const struct jit_vm_query *query)
+{
+	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->epoch);
+
+	if (!blob || blob->gone_ns ||
+	    (blob->verified_refresh != vm->refresh_cnt && !vm->is_ended) ||
+	    (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < blob->certain_from_ns))
+		return false;
+	blob->used_refresh = vm->refresh_cnt;
+	return true;
+}
+
+static bool method_holds(struct jit_vm *vm, const struct answer *answer,
+			 const struct jit_vm_query *query)
+{
+	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->epoch);
+
+	if (!method || method->gone_ns ||
+	    (method->verified_refresh != vm->refresh_cnt && !vm->is_ended) ||
+	    (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < method->certain_from_ns))
+		return false;
+	method->used_refresh = vm->refresh_cnt;
+	return true;
+}
+
+static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
+			 const struct jit_vm_query *query)
+{
+	switch ((enum answer_kind)answer->kind) {
+	case ANSWER_KIND_FIXED:
+		return true;
+	case ANSWER_KIND_BLOB:
+		return blob_holds(vm, answer, query);
+	case ANSWER_KIND_METHOD:
+		return method_holds(vm, answer, query);
+	default:
+		/* What is not known at the end of a window may be read by the next look. */
+		return vm->mode == JIT_VM_RESOLVE && answer->epoch == (vm->epoch & EPOCH_MASK);
+	}
+}
+
+/* Code that is gone, and nothing else is known to have been there. */
+static int answer_from_gone(struct jit_vm *vm, const struct jit_vm_query *query, struct answer *out)
+{
+	struct jit_blob *blob = NULL;
+	size_t cnt = jit_blobs_gone_at(vm, query_address(query), query->since_boot_ns, &blob);
+	uint32_t chain;
+	int err;
+
+	if (cnt != 1)
+		return cnt ? -EXDEV : -ENOENT;
+	if (query->since_boot_ns < blob->certain_from_ns)
+		return blob->has_rival ? -EXDEV : -ENOENT;
+	err = jit_chain_of_blob(vm, blob, query, &chain);
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	*out = (struct answer){ .name = chain, .kind = ANSWER_KIND_DATED };
+	return 0;
+}
+
+static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
+			    const struct jit_vm_query *query, struct answer *out)
+{
+	uint32_t chain;
+	int err;
+
+	if (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < blob->certain_from_ns)
+		return blob->has_rival ? -EXDEV : -ENOENT;
+	err = jit_chain_of_blob(vm, blob, query, &chain);
+	if (!err)
+		*out = (struct answer){
+			.name = chain,
+			.kind = ANSWER_KIND_BLOB,
+			.epoch = blob->handle,
+		};
+	return err;
+}
+
+static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query, struct answer *out)
+{
+	int err = -EAGAIN;
+
+	/* Twice: it may change while its names are read. */
+	for (int i = 0; i < 2 && err == -EAGAIN; i++) {
+		struct jit_blob *blob;
+
+		err = jit_blobs_present(vm, query_address(query), &blob);
+		if (err == -ENOENT && vm->mode == JIT_VM_RESOLVE)
+			return answer_from_gone(vm, query, out);
+		if (!err)
+			err = answer_from_blob(vm, blob, query, out);
+	}
+	return err == -EAGAIN ? -ENOENT : err;
+}
+
+static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *query,
+			      struct answer *out)
+{
+	struct jit_method *method;
+	uint32_t chain;
+	int err = -ENOENT;
+
+	if (query->method)
+		err = jit_methods_interpreted(vm, query->method, query->since_boot_ns, &method);
+	if (!err) {
+		err = jit_chain_of_method(vm, method, &chain);
+		*out = (struct answer){
+			.name = err ? 0 : chain,
+			.kind = method->gone_ns ? ANSWER_KIND_DATED : ANSWER_KIND_METHOD,
+			.epoch = method->handle,
+		};
+		return err;
+	}
+	if (err != -ENOENT)
+		return err;
+	err = jit_chain_of_interpreter(vm, query->method != 0, &chain);
+	*out = (struct answer){
+		.name = err ? 0 : chain,
+		.kind = query->method ? ANSWER_KIND_DATED : ANSWER_KIND_FIXED,
+	};
+	return err;
+}
+
+/* 0 and an answer to be kept, also when it says that there is no name; or -ENOMEM. */
+static int vm_answer(struct jit_vm *vm, const struct jit_vm_query *query, struct answer *out)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int err;
+
+	err = vm_is_interpreter(vm, query_address(query)) ? answer_interpreter(vm, query, out) :
+							    answer_code(vm, query, out);
+	vm->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		*out = (struct answer){
+			.kind = err == -EXDEV ? ANSWER_KIND_AMBIGUOUS : ANSWER_KIND_UNKNOWN,
+		};
+	if (out->kind >= ANSWER_KIND_DATED)
+		out->epoch = vm->epoch & EPOCH_MASK;
+	return 0;
+}
+
+static int answer_give(const struct jit_vm *vm, const struct answer *answer,
+		       struct jit_vm_answer *out)
+{
+	size_t bytes;
+	const char *chain;
+
+	if (answer->kind == ANSWER_KIND_UNKNOWN)
+		return -ENOENT;
+	if (answer->kind == ANSWER_KIND_AMBIGUOUS)
+		return -EXDEV;
+	/* Strings of a table are not aligned. */
+	chain = strtab__get(vm->chains, answer->name, &bytes);
+	memcpy(out->frames, chain, bytes);
+	out->cnt = bytes / sizeof(out->frames[0]);
+	return 0;
+}
+
+int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct jit_vm_answer *out)
+{
+	uint64_t key = query_key(query, vm_is_interpreter(vm, query_address(query)));
+	const struct answer *known = addr_cache_find(&vm->answers, key);
+	struct answer answer = { 0 };
+
+	vm->mode = query->mode;
+	if (query->mode == JIT_VM_RESOLVE && query->since_boot_ns != vm->last_since_ns) {
+		vm->last_since_ns = query->since_boot_ns;
+		vm->epoch++;
+	}
+	out->is_new = !known || !answer_holds(vm, known, query);
+	if (out->is_new) {
+		int err = vm_answer(vm, query, &answer);
+
+		if (err)
+			return err;
+		addr_cache_put(&vm->answers, key, answer);
+	} else {
+		answer = *known;
+	}
+	return answer_give(vm, &answer, out);
+}
+
+/* ---- facts ---- */
+
+void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out)
+{
+	*out = (struct jit_vm_status){
+		.read_boot_ns = vm->read_boot_ns,
+		.blob_cnt = vm->blobs.alive_cnt,
+		.has_inlined = vm->ops->has_inlined(vm->ctx),
+		.has_interpreted = vm->ranges.interpreter_high > vm->ranges.interpreter_low,
+		.is_ended = vm->is_ended,
+		.read_cnt = vm->read_cnt,
+	};
+}
+
+size_t jit_vm__bytes(const struct jit_vm *vm)
+{
+	return sizeof(*vm) + jit_blobs_bytes(vm) + jit_methods_bytes(vm) +
+	       strtab__bytes(vm->chains) + addr_cache_bytes(&vm->answers) + vm->text.cap;
+}

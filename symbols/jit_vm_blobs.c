@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The versions of code that are known: those that are there, sorted by address and never
+ * overlapping, and those that were found gone and may still own samples; see jit_vm.h.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/jit_vm_internal.h"
+#include "user/util/cleanup.h"
+
+/* ---- table ---- */
+
+static void blob_free(struct jit_vm *vm, struct jit_blob *blob)
+{
+	if (blob->scopes) {
+		vm->blobs.scope_bytes -= vm->ops->scopes_bytes(blob->scopes);
+		vm->ops->scopes_free(blob->scopes);
+	}
+	free(blob);
+}
+
+/* It is in neither list any more: its answers are void. */
+static void blob_forget(struct jit_vm *vm, struct jit_blob *blob)
+{
+	if (jit_slots_remove(&vm->blobs.slots, blob->handle))
+		addr_cache_clear(&vm->answers);
+	blob_free(vm, blob);
+}
+
+void jit_blobs_release(struct jit_vm *vm)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+
+	for (size_t i = 0; i < blobs->alive_cnt; i++)
+		blob_free(vm, blobs->alive[i]);
+	for (size_t i = 0; i < blobs->gone_cnt; i++)
+		blob_free(vm, blobs->gone[i]);
+	free(blobs->alive);
+	free(blobs->gone);
+	jit_slots_release(&blobs->slots);
+}
+
+/* Room for `cnt` pointers. 0 or -ENOMEM. */
+static int list_reserve(struct jit_blob ***items, size_t cnt, size_t *cap)
+{
+	size_t wanted = *cap ? *cap * 2 : 64;
+	struct jit_blob **grown;
+
+	if (cnt <= *cap)
+		return 0;
+	if (wanted < cnt)
+		wanted = cnt;
+	grown = reallocarray(*items, wanted, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*items = grown;
+	*cap = wanted;
+	return 0;
+}
+
+/* Index of the first that ends behind the address. */
+static size_t alive_from(const struct jit_blobs *blobs, uint64_t address)
+{
+	size_t low = 0, high = blobs->alive_cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (blobs->alive[middle]->blob.end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static struct jit_blob *alive_at(const struct jit_blobs *blobs, uint64_t address)
+{
+	size_t index = alive_from(blobs, address);
+
+	if (index == blobs->alive_cnt || blobs->alive[index]->blob.start > address)
+		return NULL;
+	return blobs->alive[index];
+}
+
+static void alive_remove(struct jit_blobs *blobs, size_t index)
+{
+	blobs->alive_cnt--;
+	memmove(&blobs->alive[index], &blobs->alive[index + 1],
+		(blobs->alive_cnt - index) * sizeof(*blobs->alive));
+}
+
+/* Found gone. There is room: blob_add() sees to it. */
+static void blob_retire(struct jit_vm *vm, size_t index)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	struct jit_blob *blob = blobs->alive[index];
+
+	alive_remove(blobs, index);
+	blob->gone_ns = vm->ops->now_ns(vm->ctx);
+	if (blobs->gone_cnt == JIT_VM_MAX_GONE) {
+		for (size_t i = 0; i < blobs->gone_cnt; i++)
+			blob_forget(vm, blobs->gone[i]);
+		blobs->gone_cnt = 0;
+		blobs->lost_gone_ns = blob->gone_ns;
+	}
+	blobs->gone[blobs->gone_cnt++] = blob;
+}
+
+size_t jit_blobs_gone_at(const struct jit_vm *vm, uint64_t address, uint64_t since_boot_ns,
+			 struct jit_blob **out)
+{
+	/* Which ones they were is not known any more: more than one will do. */
+	size_t cnt = vm->blobs.lost_gone_ns > since_boot_ns ? 2 : 0;
+
+	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
+		struct jit_blob *blob = vm->blobs.gone[i];
+
+		if (blob->blob.start > address || blob->blob.end <= address ||
+		    blob->gone_ns <= since_boot_ns)
+			continue;
+		*out = blob;
+		cnt++;
+	}
+	return cnt;
+}
+
+/* ---- reading ---- */
+
+static bool blob_is_sane(const struct hotspot_blob *blob, uint64_t address)
+{
+	return blob->start < blob->end && address >= blob->start && address < blob->end;
+}
+
+static bool blob_is_method(const struct hotspot_blob *blob)
+{
+	return blob->kind == HOTSPOT_BLOB_NMETHOD || blob->kind == HOTSPOT_BLOB_NATIVE;
+}
+
+/* From when on does a version that was read now name samples? */
+static void blob_date(const struct jit_vm *vm, struct jit_blob *blob)
+{
+	blob->first_seen_ns = vm->ops->now_ns(vm->ctx);
+	blob->certain_from_ns = vm->mode == JIT_VM_LOOK ? vm->blobs.lost_gone_ns :
+							  blob->first_seen_ns;
+	blob->has_rival = vm->blobs.lost_gone_ns > vm->last_since_ns;
+	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
+		const struct jit_blob *rival = vm->blobs.gone[i];
+
+		if (rival->blob.start >= blob->blob.end || rival->blob.end <= blob->blob.start)
+			continue;
+		blob->has_rival |= rival->gone_ns > vm->last_since_ns;
+		if (rival->gone_ns > blob->certain_from_ns)
+			blob->certain_from_ns = rival->gone_ns;
+	}
+}
+
+/* Takes over what was read. 0, -ENOSPC, -ENOMEM. */
+static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, uint64_t read_ns,
+		    struct jit_blob **out)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	struct jit_blob *blob;
+	size_t index;
+	int err;
+
+	/* What lies where this one lies is not there any more. */
+	while (index = alive_from(blobs, read->start),
+	       index < blobs->alive_cnt && blobs->alive[index]->blob.start < read->end)
+		blob_retire(vm, index);
+	if (list_reserve(&blobs->alive, blobs->alive_cnt + 1, &blobs->alive_cap) ||
+	    list_reserve(&blobs->gone, blobs->gone_cnt + blobs->alive_cnt + 1, &blobs->gone_cap))
+		return -ENOMEM;
+	blob = calloc(1, sizeof(*blob));
+	if (!blob)
+		return -ENOMEM;
+	err = jit_slots_add(&blobs->slots, blob, &blob->handle);
+	if (err) {
+		free(blob);
+		return err;
+	}
+	blob->blob = *read;
+	blob->alive_ns = read_ns;
+	blob->verified_refresh = vm->refresh_cnt;
+	blob->used_refresh = vm->refresh_cnt;
+	blob_date(vm, blob);
+	memmove(&blobs->alive[index + 1], &blobs->alive[index],
+		(blobs->alive_cnt - index) * sizeof(*blobs->alive));
+	blobs->alive[index] = blob;
+	blobs->alive_cnt++;
+	*out = blob;
+	return 0;
+}
+
+static int blob_find(struct jit_vm *vm, uint64_t address, struct jit_blob **out)
+{
+	struct hotspot_blob read;
+	uint64_t read_ns = 0;
+	int err = -EAGAIN;
+
+	/* Once more when it changed while it was read: mostly it is there a moment later. */
+	for (int i = 0; i < 2 && err == -EAGAIN; i++) {
+		if (!jit_vm_may_read(vm))
+			return -EAGAIN;
+		read_ns = vm->ops->now_ns(vm->ctx);
+		err = jit_vm_note(vm, vm->ops->find(vm->ctx, address, &read));
+	}
+	if (err)
+		return err == -ENOENT || err == -ENOMEM ? err : -EAGAIN;
+	if (!blob_is_sane(&read, address))
+		return -EAGAIN;
+	if (blob_is_method(&read) && !read.method)
+		return -ENOENT;
+	err = blob_add(vm, &read, read_ns, out);
+	return err == -ENOSPC ? -EAGAIN : err;
+}
+
+int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob)
+{
+	const struct hotspot_blob *asked = &blob->blob;
+	bool is_same = false;
+	uint64_t read_ns;
+	int err;
+
+	if (!jit_vm_may_read(vm))
+		return -EAGAIN;
+	read_ns = vm->ops->now_ns(vm->ctx);
+	err = jit_vm_note(vm, vm->ops->verify(vm->ctx, &asked, 1, &is_same));
+	if (err)
+		return -EAGAIN;
+	if (is_same) {
+		blob->alive_ns = read_ns;
+		blob->verified_refresh = vm->refresh_cnt;
+		return 0;
+	}
+	blob_retire(vm, alive_from(&vm->blobs, blob->blob.start));
+	return -EAGAIN;
+}
+
+int jit_blobs_present(struct jit_vm *vm, uint64_t address, struct jit_blob **out)
+{
+	struct jit_blob *blob = alive_at(&vm->blobs, address);
+
+	if (blob && !vm->is_ended && blob->verified_refresh != vm->refresh_cnt) {
+		/* When it is not the same any more it is retired, and what is there now is read. */
+		if (jit_blobs_check(vm, blob) && alive_at(&vm->blobs, address) == blob &&
+		    !vm->is_ended)
+			return -EAGAIN;
+		blob = alive_at(&vm->blobs, address);
+	}
+	if (!blob)
+		return vm->is_ended ? -ENOENT : blob_find(vm, address, out);
+	blob->used_refresh = vm->refresh_cnt;
+	*out = blob;
+	return 0;
+}
+
+const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob *blob)
+{
+	struct hotspot_scopes *scopes;
+	size_t bytes;
+
+	if (blob->scopes || blob->has_no_scopes || blob->gone_ns)
+		return blob->scopes;
+	if (!jit_vm_may_read(vm))
+		return NULL;
+	if (jit_vm_note(vm, vm->ops->scopes_read(vm->ctx, &blob->blob, &scopes))) {
+		blob->has_no_scopes = !vm->is_ended;
+		return NULL;
+	}
+	bytes = vm->ops->scopes_bytes(scopes);
+	if (vm->blobs.scope_bytes + bytes > JIT_VM_MAX_SCOPE_BYTES) {
+		/* Those of others go first; they are read again when they are wanted. */
+		for (size_t i = 0; i < vm->blobs.alive_cnt; i++) {
+			struct jit_blob *other = vm->blobs.alive[i];
+
+			vm->ops->scopes_free(other->scopes);
+			other->scopes = NULL;
+		}
+		vm->blobs.scope_bytes = 0;
+		for (size_t i = 0; i < vm->blobs.gone_cnt; i++)
+			if (vm->blobs.gone[i]->scopes)
+				vm->blobs.scope_bytes +=
+					vm->ops->scopes_bytes(vm->blobs.gone[i]->scopes);
+	}
+	vm->blobs.scope_bytes += bytes;
+	blob->scopes = scopes;
+	return scopes;
+}
+
+/* ---- between windows ---- */
+
+/* Gone before any window that is still to be named began. */
+static void gone_age(struct jit_vm *vm)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < blobs->gone_cnt; i++) {
+		if (blobs->gone[i]->gone_ns > vm->last_since_ns)
+			blobs->gone[kept++] = blobs->gone[i];
+		else
+			blob_forget(vm, blobs->gone[i]);
+	}
+	blobs->gone_cnt = kept;
+}
+
+/* A JVM that is full of code gets room for new code by what was not used lately. */
+static uint32_t blobs_keep_refreshes(const struct jit_blobs *blobs)
+{
+	return blobs->alive_cnt + blobs->gone_cnt > JIT_VM_MAX_BLOBS / 2 ? 1 :
+									   JIT_VM_KEEP_REFRESHES;
+}
+
+static void alive_age(struct jit_vm *vm)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	uint32_t keep = blobs_keep_refreshes(blobs);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < blobs->alive_cnt; i++) {
+		struct jit_blob *blob = blobs->alive[i];
+		uint32_t age = vm->refresh_cnt - blob->used_refresh;
+
+		if (age > keep) {
+			blob_forget(vm, blob);
+			continue;
+		}
+		if (age > JIT_VM_DETAILS_REFRESHES && blob->scopes) {
+			blobs->scope_bytes -= vm->ops->scopes_bytes(blob->scopes);
+			vm->ops->scopes_free(blob->scopes);
+			blob->scopes = NULL;
+		}
+		blob->has_no_scopes = false;
+		blobs->alive[kept++] = blob;
+	}
+	blobs->alive_cnt = kept;
+}
+
+/* What of `asked` is not the same any more is retired. */
+static void blobs_settle(struct jit_vm *vm, struct jit_blob *const *asked, const bool *is_same,
+			 size_t cnt, uint64_t read_ns)
+{
+	for (size_t i = 0; i < cnt && !vm->is_ended; i++) {
+		if (!is_same[i]) {
+			blob_retire(vm, alive_from(&vm->blobs, asked[i]->blob.start));
+			continue;
+		}
+		asked[i]->alive_ns = read_ns;
+		asked[i]->verified_refresh = vm->refresh_cnt;
+	}
+}
+
+static int blobs_verify(struct jit_vm *vm)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	size_t cap = blobs->alive_cnt ? blobs->alive_cnt : 1;
+	__cleanup_free const struct hotspot_blob **headers =
+		reallocarray(NULL, cap, sizeof(*headers));
+	__cleanup_free struct jit_blob **asked = reallocarray(NULL, cap, sizeof(*asked));
+	__cleanup_free bool *is_same = calloc(cap, sizeof(*is_same));
+	uint64_t read_ns = vm->ops->now_ns(vm->ctx);
+	size_t cnt = 0;
+	int err;
+
+	if (!headers || !asked || !is_same)
+		return -ENOMEM;
+	for (size_t i = 0; i < blobs->alive_cnt; i++) {
+		struct jit_blob *blob = blobs->alive[i];
+
+		if (vm->refresh_cnt - blob->used_refresh > JIT_VM_VERIFY_REFRESHES)
+			continue;
+		headers[cnt] = &blob->blob;
+		asked[cnt++] = blob;
+	}
+	if (cnt == 0)
+		return 0;
+	err = vm->ops->verify(vm->ctx, headers, cnt, is_same);
+	if (!err)
+		blobs_settle(vm, asked, is_same, cnt, read_ns);
+	return err;
+}
+
+int jit_blobs_refresh(struct jit_vm *vm)
+{
+	gone_age(vm);
+	alive_age(vm);
+	return blobs_verify(vm);
+}
+
+void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < blobs->alive_cnt; i++) {
+		if (blobs->alive[i]->first_seen_ns < boot_ns)
+			blobs->alive[kept++] = blobs->alive[i];
+		else
+			blob_forget(vm, blobs->alive[i]);
+	}
+	blobs->alive_cnt = kept;
+}
+
+size_t jit_blobs_bytes(const struct jit_vm *vm)
+{
+	const struct jit_blobs *blobs = &vm->blobs;
+
+	return (blobs->alive_cnt + blobs->gone_cnt) * sizeof(**blobs->alive) +
+	       (blobs->alive_cap + blobs->gone_cap) * sizeof(*blobs->alive) +
+	       jit_slots_bytes(&blobs->slots) + blobs->scope_bytes;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of jit_vm share (jit_vm.c, jit_vm_*.c); nobody else includes this. */
+#ifndef JBPF_SYMBOLS_JIT_VM_INTERNAL_H
+#define JBPF_SYMBOLS_JIT_VM_INTERNAL_H
+
+#include "symbols/addr_cache.h"
+#include "symbols/jit_vm.h"
+#include "user/util/strtab.h"
+
+/* A JVM may have as much code as it likes; what is known of it at a time stops here. */
+#define JIT_VM_MAX_BLOBS       16384u /* = JIT_HANDLE_SLOTS */
+#define JIT_VM_MAX_METHODS     16384u
+#define JIT_VM_MAX_GONE	       4096u
+#define JIT_VM_MAX_SCOPE_BYTES (8u << 20)
+#define JIT_VM_MAX_CHAIN_BYTES (4u << 20)
+/* CPU time for reading between two refreshes; beyond it addresses stay unknown. */
+#define JIT_VM_READ_BUDGET_NS (500ull * 1000 * 1000)
+
+/* Refreshes without use after which something is ... */
+#define JIT_VM_VERIFY_REFRESHES	 3u  /* verified only when it is asked for again */
+#define JIT_VM_DETAILS_REFRESHES 6u  /* robbed of its scopes, or its lines */
+#define JIT_VM_KEEP_REFRESHES	 60u /* forgotten */
+
+/*
+ * Handles: a slot and how often it was used before, so that an answer that outlives what it came
+ * from is seen to be void. When the count wraps all answers are dropped.
+ */
+#define JIT_HANDLE_SLOT_BITS 14u
+#define JIT_HANDLE_SLOTS     (1u << JIT_HANDLE_SLOT_BITS)
+#define JIT_HANDLE_USES	     (1u << (24u - JIT_HANDLE_SLOT_BITS))
+
+struct jit_slots {
+	void **items; /* NULL = free */
+	uint16_t *uses;
+	uint16_t *free_slots;
+	size_t cnt; /* slots ever used */
+	size_t cap;
+	size_t free_cnt;
+};
+
+struct jit_blob {
+	struct hotspot_blob blob;
+	struct hotspot_scopes *scopes; /* NULL = not read, or dropped */
+	uint64_t first_seen_ns;	       /* it certainly was there from then ... */
+	uint64_t alive_ns;	       /* ... to then */
+	uint64_t gone_ns;	       /* by then it was gone; 0 = it is there */
+	uint64_t certain_from_ns;      /* names windows that began then or later */
+	uint32_t handle;
+	uint32_t verified_refresh;
+	uint32_t used_refresh;
+	bool has_no_scopes; /* looked for in vain */
+	bool has_rival;	    /* another version was there not long before */
+};
+
+struct jit_blobs {
+	struct jit_blob **alive; /* sorted by start; they do not overlap */
+	size_t alive_cnt;
+	size_t alive_cap;
+	struct jit_blob **gone; /* those that may own samples still to be named */
+	size_t gone_cnt;
+	size_t gone_cap;
+	uint64_t lost_gone_ns; /* of those that were found gone before, some are forgotten */
+	struct jit_slots slots;
+	size_t scope_bytes;
+};
+
+struct jit_method {
+	uint64_t method;
+	uint64_t const_method;
+	struct hotspot_lines *lines; /* NULL = not read, or there are none */
+	uint64_t read_ns;	     /* its name was last read after this time ... */
+	uint64_t read_end_ns;	     /* ... and before this */
+	uint64_t gone_ns;	     /* by then it was no sane method any more; 0 = it is one */
+	uint64_t certain_from_ns;
+	uint32_t name;
+	uint32_t file; /* when `lines` were read */
+	uint32_t handle;
+	uint32_t verified_refresh;
+	uint32_t used_refresh;
+	bool lines_tried;
+	bool has_rival; /* there was another name at this address */
+	bool is_enter;	/* Continuation.enterSpecial */
+};
+
+struct jit_methods {
+	struct addr_cache index; /* Method* -> slot */
+	struct jit_slots slots;
+};
+
+struct jit_vm {
+	const struct jit_vm_ops *ops;
+	void *ctx;
+	struct names *names;
+	struct hotspot_ranges ranges;
+	struct jit_blobs blobs;
+	struct jit_methods methods;
+	struct strtab *chains;	   /* arrays of struct jit_vm_frame */
+	struct addr_cache answers; /* key: see jit_vm.c */
+	struct strbuf text;
+	uint64_t spent_ns; /* CPU time since the last refresh */
+	uint64_t read_boot_ns;
+	uint64_t read_cnt;
+	uint64_t last_since_ns; /* the latest window that was asked for */
+	uint32_t refresh_cnt;
+	uint32_t epoch;	       /* of what holds for one window only */
+	enum jit_vm_mode mode; /* of the query that is being answered */
+	bool is_ended;
+};
+
+/* ---- jit_vm.c ---- */
+/* May something be read now? Counts it when so. */
+bool jit_vm_may_read(struct jit_vm *vm);
+/* Notes what an error of reading means for all that follows; returns it. */
+int jit_vm_note(struct jit_vm *vm, int err);
+
+/* ---- jit_vm_slots.c ---- */
+void jit_slots_release(struct jit_slots *slots);
+/* 0 and *handle_out; -ENOSPC; -ENOMEM. */
+int jit_slots_add(struct jit_slots *slots, void *item, uint32_t *handle_out);
+/* True: the slot's uses wrapped, so handles handed out long ago may come to life again. */
+bool jit_slots_remove(struct jit_slots *slots, uint32_t handle);
+/* NULL when what the handle stood for is gone. */
+void *jit_slots_get(const struct jit_slots *slots, uint32_t handle);
+size_t jit_slots_bytes(const struct jit_slots *slots);
+
+/* ---- jit_vm_blobs.c ---- */
+void jit_blobs_release(struct jit_vm *vm);
+/*
+ * The version at an address that is known to be there now, read when it was not known. 0; -ENOENT:
+ * free space or dead code; -EAGAIN: cannot be told; -ENOMEM.
+ */
+int jit_blobs_present(struct jit_vm *vm, uint64_t address, struct jit_blob **out);
+/* Is it still there? Asked of the JVM; what is not is retired. 0, -EAGAIN. */
+int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob);
+/* Those at an address that were found gone after `since_boot_ns`: how many, and one of them. */
+size_t jit_blobs_gone_at(const struct jit_vm *vm, uint64_t address, uint64_t since_boot_ns,
+			 struct jit_blob **out);
+/* Verifies what is in use, forgets what is not. 0 or -errno of reading. */
+int jit_blobs_refresh(struct jit_vm *vm);
+void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns);
+/* Scopes of a version, read when needed. NULL: none. */
+const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob *blob);
+size_t jit_blobs_bytes(const struct jit_vm *vm);
+
+/* ---- jit_vm_methods.c ---- */
+void jit_methods_release(struct jit_vm *vm);
+/*
+ * A method that a blob refers to, and so keeps alive. 0; -EAGAIN: no sane method, or not to be had
+ * any more; -ENOMEM.
+ */
+int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t method,
+			struct jit_method **out);
+/* A method that was interpreted in the window that began at `since_boot_ns`. 0, -ENOENT, -EXDEV, -ENOMEM. */
+int jit_methods_interpreted(struct jit_vm *vm, uint64_t method, uint64_t since_boot_ns,
+			    struct jit_method **out);
+/* File and, with bci >= 0, line. Both stay as they are when not known. */
+void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
+		      uint32_t *line_out);
+void jit_methods_refresh(struct jit_vm *vm);
+void jit_methods_drop_since(struct jit_vm *vm, uint64_t boot_ns);
+void jit_methods_clear(struct jit_vm *vm);
+size_t jit_methods_bytes(const struct jit_vm *vm);
+
+/* ---- jit_vm_chains.c ---- */
+/* The frames at a query's word in this blob. 0, -EAGAIN (it changed meanwhile), -ENOENT, -ENOMEM. */
+int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query,
+		      uint32_t *chain_out);
+/* "Interpreter": without its method, which may have been looked for. */
+int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out);
+int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, uint32_t *chain_out);
+
+#endif

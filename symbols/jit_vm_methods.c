@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names of methods by their Method*. A class that is unloaded leaves its memory to the next one,
+ * which may well put a method at the same address with a ConstMethod at the same address: only
+ * reading the name again tells. So a name holds
+ *   - for a blob that was known to be there while it was read: the blob keeps its methods alive;
+ *   - for an interpreted frame when it is the same after the window as it was before.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/jit_vm_internal.h"
+
+/* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
+#define METHOD_TRUST_NS (100ull * 1000 * 1000)
+
+static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
+{
+	const struct answer *known = addr_cache_find(&vm->methods.index, address);
+
+	return known ? vm->methods.slots.items[known->name] : NULL;
+}
+
+static void method_drop_lines(struct jit_vm *vm, struct jit_method *method)
+{
+	if (method->lines)
+		vm->ops->lines_free(method->lines);
+	method->lines = NULL;
+	method->lines_tried = false;
+}
+
+static void method_forget(struct jit_vm *vm, struct jit_method *method)
+{
+	if (jit_slots_remove(&vm->methods.slots, method->handle))
+		addr_cache_clear(&vm->answers);
+	method_drop_lines(vm, method);
+	free(method);
+}
+
+static void index_put(struct jit_vm *vm, const struct jit_method *method)
+{
+	struct answer answer = {
+		.name = method->handle & (JIT_HANDLE_SLOTS - 1),
+		.kind = ANSWER_KIND_FIXED,
+	};
+
+	addr_cache_put(&vm->methods.index, method->method, answer);
+}
+
+void jit_methods_clear(struct jit_vm *vm)
+{
+	for (size_t i = 0; i < vm->methods.slots.cnt; i++)
+		if (vm->methods.slots.items[i])
+			method_forget(vm, vm->methods.slots.items[i]);
+	addr_cache_clear(&vm->methods.index);
+}
+
+void jit_methods_release(struct jit_vm *vm)
+{
+	jit_methods_clear(vm);
+	jit_slots_release(&vm->methods.slots);
+	addr_cache_release(&vm->methods.index);
+}
+
+/* ---- reading ---- */
+
+static int method_new(struct jit_vm *vm, uint64_t address, struct jit_method **out)
+{
+	struct jit_method *method = calloc(1, sizeof(*method));
+	int err;
+
+	if (!method)
+		return -ENOMEM;
+	method->method = address;
+	err = jit_slots_add(&vm->methods.slots, method, &method->handle);
+	if (err) {
+		free(method);
+		return err == -ENOSPC ? -EAGAIN : err;
+	}
+	index_put(vm, method);
+	if (!addr_cache_find(&vm->methods.index, address)) {
+		method_forget(vm, method);
+		return -ENOMEM;
+	}
+	*out = method;
+	return 0;
+}
+
+/* Answers that were given for what it was are void. */
+static void method_renew(struct jit_vm *vm, struct jit_method *method)
+{
+	if (jit_slots_remove(&vm->methods.slots, method->handle))
+		addr_cache_clear(&vm->answers);
+	/* The slot that was just freed is there: this cannot fail. */
+	(void)jit_slots_add(&vm->methods.slots, method, &method->handle);
+	index_put(vm, method);
+	method_drop_lines(vm, method);
+}
+
+/* What a name that was read means for the one that was known. */
+static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t name,
+			uint64_t const_method)
+{
+	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
+	bool is_first = method->read_end_ns == 0;
+	bool is_same = !is_first && method->name == name && method->const_method == const_method;
+
+	if (!is_same) {
+		method->certain_from_ns = is_first && vm->mode == JIT_VM_LOOK ? 0 : now_ns;
+		method->has_rival = !is_first;
+		if (!is_first)
+			method_renew(vm, method);
+	} else if (method->gone_ns && method->gone_ns > method->certain_from_ns) {
+		/* The same again, after it was something else or nothing. */
+		method->certain_from_ns = now_ns;
+		method->has_rival = true;
+	}
+	method->gone_ns = 0;
+	method->name = name;
+	method->const_method = const_method;
+	method->read_end_ns = now_ns;
+	method->verified_refresh = vm->refresh_cnt;
+}
+
+/* Not a method any more, as it seems; what it was stays known for the windows before. */
+static void method_lose(struct jit_vm *vm, struct jit_method *method)
+{
+	if (method->gone_ns == 0)
+		method->gone_ns = vm->ops->now_ns(vm->ctx);
+	method->verified_refresh = vm->refresh_cnt;
+}
+
+/* Reads the name, for an entry that exists or a new one. 0; -EAGAIN: none to be had; -ENOMEM. */
+static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **out)
+{
+	struct jit_method *method = method_find(vm, address);
+	uint64_t read_ns = vm->ops->now_ns(vm->ctx);
+	uint64_t const_method = 0;
+	enum frame_kind ignored;
+	uint32_t name;
+	int err;
+
+	if (!jit_vm_may_read(vm))
+		return -EAGAIN;
+	strbuf_clear(&vm->text);
+	err = jit_vm_note(vm, vm->ops->method_name(vm->ctx, address, &const_method, &vm->text));
+	if (err && err != -ENOMEM && method && !vm->is_ended)
+		method_lose(vm, method);
+	if (!err)
+		err = names__jit(vm->names, strbuf_str(&vm->text), vm->text.len, true, &name,
+				 &ignored);
+	if (!err && !method)
+		err = method_new(vm, address, &method);
+	if (err)
+		return err == -ENOMEM ? err : -EAGAIN;
+	method_take(vm, method, name, const_method);
+	method->read_ns = read_ns;
+	method->used_refresh = vm->refresh_cnt;
+	method->is_enter =
+		strstr(strbuf_str(&vm->text), "jdk.internal.vm.Continuation.enterSpecial") != NULL;
+	*out = method;
+	return 0;
+}
+
+/* Was it read while the blob is known to have been there? */
+static bool method_is_of(const struct jit_vm *vm, const struct jit_method *method,
+			 const struct jit_blob *blob)
+{
+	if (method->gone_ns)
+		return false;
+	if (method->read_ns >= blob->first_seen_ns &&
+	    (!blob->gone_ns || method->read_end_ns <= blob->alive_ns))
+		return true;
+	return !blob->gone_ns && !vm->is_ended &&
+	       vm->ops->now_ns(vm->ctx) - method->read_ns < METHOD_TRUST_NS;
+}
+
+int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
+			struct jit_method **out)
+{
+	struct jit_method *method = method_find(vm, address);
+
+	if (method && method_is_of(vm, method, blob)) {
+		method->used_refresh = vm->refresh_cnt;
+		*out = method;
+		return 0;
+	}
+	if (blob->gone_ns || vm->is_ended || !address)
+		return -EAGAIN;
+	return method_read(vm, address, out);
+}
+
+int jit_methods_interpreted(struct jit_vm *vm, uint64_t address, uint64_t since_boot_ns,
+			    struct jit_method **out)
+{
+	struct jit_method *method = method_find(vm, address);
+
+	if (!vm->is_ended && (!method || method->verified_refresh != vm->refresh_cnt)) {
+		int err = method_read(vm, address, &method);
+
+		if (err == -ENOMEM)
+			return err;
+	}
+	if (!method)
+		return -ENOENT;
+	method->used_refresh = vm->refresh_cnt;
+	*out = method;
+	if (vm->mode != JIT_VM_RESOLVE)
+		return 0;
+	if (!vm->is_ended && method->verified_refresh != vm->refresh_cnt)
+		return -ENOENT;
+	if (method->gone_ns && method->gone_ns <= since_boot_ns)
+		return -ENOENT;
+	if (since_boot_ns >= method->certain_from_ns)
+		return 0;
+	return method->has_rival ? -EXDEV : -ENOENT;
+}
+
+void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
+		      uint32_t *line_out)
+{
+	uint32_t line;
+
+	if (!method->lines_tried && !method->gone_ns && jit_vm_may_read(vm)) {
+		const char *file;
+
+		method->lines_tried = true;
+		method->file = JIT_VM_NO_FILE;
+		if (jit_vm_note(vm, vm->ops->lines_read(vm->ctx, method->method, &method->lines)))
+			method->lines = NULL;
+		file = method->lines ? vm->ops->lines_file(method->lines) : "";
+		if (file[0] && names__plain(vm->names, file, strlen(file), &method->file))
+			method->file = JIT_VM_NO_FILE;
+	}
+	if (!method->lines_tried || method->file == JIT_VM_NO_FILE)
+		return;
+	*file_out = method->file;
+	line = method->lines && bci >= 0 ? vm->ops->lines_line(method->lines, bci) : 0;
+	if (line)
+		*line_out = line;
+}
+
+/* ---- between windows ---- */
+
+static void index_rebuild(struct jit_vm *vm)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+
+	addr_cache_clear(&vm->methods.index);
+	for (size_t i = 0; i < slots->cnt; i++)
+		if (slots->items[i])
+			index_put(vm, slots->items[i]);
+}
+
+void jit_methods_drop_since(struct jit_vm *vm, uint64_t boot_ns)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+
+	for (size_t i = 0; i < slots->cnt; i++) {
+		struct jit_method *method = slots->items[i];
+
+		if (method && method->read_end_ns >= boot_ns)
+			method_forget(vm, method);
+	}
+	index_rebuild(vm);
+}
+
+void jit_methods_refresh(struct jit_vm *vm)
+{
+	struct jit_slots *slots = &vm->methods.slots;
+	size_t used = slots->cnt - slots->free_cnt;
+	uint32_t keep = used > JIT_VM_MAX_METHODS / 2 ? 1 : JIT_VM_DETAILS_REFRESHES;
+	bool is_changed = false;
+
+	for (size_t i = 0; i < slots->cnt; i++) {
+		struct jit_method *method = slots->items[i];
+
+		if (!method || vm->refresh_cnt - method->used_refresh <= keep)
+			continue;
+		method_forget(vm, method);
+		is_changed = true;
+	}
+	if (is_changed)
+		index_rebuild(vm);
+}
+
+size_t jit_methods_bytes(const struct jit_vm *vm)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+
+	return (slots->cnt - slots->free_cnt) * sizeof(struct jit_method) + jit_slots_bytes(slots) +
+	       addr_cache_bytes(&vm->methods.index);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * JIT code of one process: which source names it, and how that source is kept up to date. HotSpot's
+ * own tables come first, perf maps serve where there are none; see symbols.h.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "symbols/symbols_internal.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+/* ---- HotSpot's tables ---- */
+
+/* A JVM fills its tables within its first moments; until then it is looked at this often. */
+#define VM_RETRY_NS  (CLOCK_NS_PER_S / 5)
+#define VM_MAX_TRIES 1000u
+
+/* Why a JVM's tables are not used. */
+struct jit_vm_trouble {
+	int err;	      /* 0: any other */
+	const char *fallback; /* for --jit auto */
+	const char *problem;  /* for --jit vmstructs */
+};
+
+static const struct jit_vm_trouble *trouble_of(int err)
+{
+	static const struct jit_vm_trouble troubles[] = {
+		{ -EAGAIN,
+		  "the JVM's tables are not filled yet: compiled methods are named by a perf map",
+		  "the JVM's tables are not filled yet" },
+		{ -ENOTSUP,
+		  "the JVM's tables have an unknown layout: compiled methods are named by a perf map",
+		  "the JVM's tables have an unknown layout: use --jit auto" },
+		{ -EPERM,
+		  "no right to read the JVM's memory (CAP_SYS_PTRACE): compiled methods are named by a perf map",
+		  "no right to read the JVM's memory (CAP_SYS_PTRACE is needed)" },
+		{ 0, "the JVM's tables could not be read: compiled methods are named by a perf map",
+		  "the JVM's tables could not be read: use --jit auto" },
+	};
+	size_t i = 0;
+
+	if (err == -EACCES)
+		err = -EPERM;
+	if (err == -ENOENT)
+		err = -ENOTSUP;
+	while (troubles[i].err && troubles[i].err != err)
+		i++;
+	return &troubles[i];
+}
+
+static bool process_wants_vm(const struct symbols_process *process)
+{
+	enum jit_mode mode = process->symbolizer->options.jit;
+	bool is_final = process->vm_trouble && process->vm_trouble->err &&
+			process->vm_trouble->err != -EAGAIN;
+
+	return !process->vm && process->is_hotspot && !is_final &&
+	       process->vm_try_cnt < VM_MAX_TRIES &&
+	       (mode == JIT_MODE_AUTO || mode == JIT_MODE_VMSTRUCTS);
+}
+
+void symbols_process_open_vm(struct symbols_process *process)
+{
+	const struct symbolizer *symbolizer = process->symbolizer;
+	const struct jit_vm_trouble *before = process->vm_trouble;
+	uint64_t now_ns;
+	int err;
+
+	if (!process_wants_vm(process))
+		return;
+	now_ns = clock_boot_ns();
+	if (process->vm_try_cnt && now_ns - process->vm_tried_ns < VM_RETRY_NS)
+		return;
+	process->vm_tried_ns = now_ns;
+	process->vm_try_cnt++;
+	err = jit_vm__open(symbolizer->options.proc_fd, process->id.pid, symbolizer->names,
+			   &process->vm);
+	if (!err) {
+		process->vm_trouble = NULL;
+		return;
+	}
+	process->vm_trouble = trouble_of(err);
+	if (process->vm_trouble != before)
+		pr_debug("symbols: pid %u: %s: %s\n", process->id.pid, process->vm_trouble->problem,
+			 errstr(err));
+}
+
+static void process_refresh_vm(struct symbols_process *process)
+{
+	int err;
+
+	symbols_process_open_vm(process);
+	if (!process->vm)
+		return;
+	err = jit_vm__refresh(process->vm);
+	if (err && err != -ESRCH)
+		pr_debug("symbols: pid %u: the JVM's tables: %s\n", process->id.pid, errstr(err));
+}
+
+/* ---- both ---- */
+
+int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
+				enum jit_names_force force)
+{
+	enum jit_mode mode = process->symbolizer->options.jit;
+	uint32_t generation = process->jit.generation;
+	uint64_t loaded_ns = process->jit.loaded_boot_ns;
+	int err;
+
+	if (mode == JIT_MODE_OFF)
+		return 0;
+	if (force == JIT_NAMES_WHEN_CHANGED)
+		process_refresh_vm(process);
+	if (mode == JIT_MODE_VMSTRUCTS || !process->has_jit_code)
+		return 0;
+	err = jit_names_refresh(&process->jit, process->symbolizer->options.proc_fd,
+				process->id.pid, source, force);
+	if (process->jit.generation != generation && process->jit.loaded_boot_ns != loaded_ns)
+		process->unknown_jit_cnt = 0;
+	return err;
+}
+
+/* ---- perf maps ---- */
+
+/* Name of an address in one perf map. 0, -ENOENT, -ENOMEM. */
+static int process_name_in_map(const struct symbols_process *process, const struct perfmap *map,
+			       uint64_t address, struct answer *out)
+{
+	struct perfmap_symbol symbol;
+	enum frame_kind kind;
+	uint32_t id;
+	int err;
+
+	if (!map || perfmap__lookup(map, address, &symbol))
+		return -ENOENT;
+	err = names__jit(process->symbolizer->names, symbol.name, symbol.name_len,
+			 process->is_hotspot, &id, &kind);
+	if (err)
+		return err;
+	out->name = id;
+	out->frame_kind = kind;
+	return 0;
+}
+
+/*
+ * Name in the maps that held while the sample may have been taken. -ENOENT: none has one; -EXDEV:
+ * they disagree; -ENOMEM.
+ */
+static int process_name_jit(const struct symbols_process *process, uint64_t address,
+			    uint64_t since_boot_ns, struct answer *out)
+{
+	const struct jit_names *jit = &process->jit;
+	int found = process_name_in_map(process, jit->current, address, out);
+
+	for (size_t i = 0; i < JIT_NAMES_PREVIOUS && found != -ENOMEM; i++) {
+		struct answer other = *out;
+		int err;
+
+		if (!jit_old_map_holds(&jit->previous[i], since_boot_ns))
+			continue;
+		err = process_name_in_map(process, jit->previous[i].map, address, &other);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
+			continue;
+		if (found == 0 && other.name != out->name)
+			return -EXDEV;
+		*out = other;
+		found = 0;
+	}
+	return found;
+}
+
+uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64_t since_boot_ns)
+{
+	return (process->jit.generation << 1 |
+		(jit_names_is_between(&process->jit, since_boot_ns) ? 1 : 0)) &
+	       0xffffff;
+}
+
+int symbols_process_answer_jit(struct symbols_process *process, uint64_t address,
+			       uint64_t since_boot_ns, struct answer *out)
+{
+	int err;
+
+	out->kind = ANSWER_KIND_JIT;
+	out->epoch = symbols_process_jit_epoch(process, since_boot_ns);
+	if (process->symbolizer->options.jit == JIT_MODE_OFF)
+		return symbols_process_placeholder(process, "[jit]", out);
+	err = process_name_jit(process, address, since_boot_ns, out);
+	if (err != -ENOENT && err != -EXDEV)
+		return err;
+	if (err == -EXDEV)
+		process->ambiguous_jit_cnt++;
+	else
+		process->unknown_jit_cnt++;
+	return symbols_process_placeholder(process, "[unknown jit]", out);
+}
+
+int symbols_process_answer_missing(struct symbols_process *process, uint64_t address,
+				   uint64_t since_boot_ns, struct answer *out)
+{
+	int err = -ENOENT;
+
+	/* Code cache that grew before the process died is in no mapping we know, but in its map. */
+	if (process->symbolizer->options.jit != JIT_MODE_OFF)
+		err = process_name_jit(process, address, since_boot_ns, out);
+	if (err == -ENOMEM)
+		return err;
+	out->kind = ANSWER_KIND_MISSING;
+	out->epoch = process->refresh_cnt & 0xffffff;
+	return err ? symbols_process_placeholder(process, "[unknown]", out) : 0;
+}
+
+/* ---- facts ---- */
+
+bool symbols_process__code_range(const struct symbols_process *process,
+				 struct symbols_code_range *out)
+{
+	struct hotspot_ranges ranges;
+
+	if (!process->vm)
+		return false;
+	jit_vm__ranges(process->vm, &ranges);
+	if (ranges.code_low >= ranges.code_high)
+		return false;
+	*out = (struct symbols_code_range){
+		.code_low = ranges.code_low,
+		.code_high = ranges.code_high,
+		.interpreter_low = ranges.interpreter_low,
+		.interpreter_high = ranges.interpreter_high,
+	};
+	return true;
+}
+
+struct jit_walk {
+	symbols_jit_fn fn;
+	void *ctx;
+	struct strbuf name; /* of a perf map: those are not NUL-terminated */
+};
+
+static int jit_walk_blob(void *ctx, const struct hotspot_blob *blob, const char *name)
+{
+	struct jit_walk *walk = ctx;
+
+	return walk->fn(walk->ctx, blob->code_begin, blob->code_end - blob->code_begin, name);
+}
+
+static int jit_walk_symbol(void *ctx, const struct perfmap_symbol *symbol)
+{
+	struct jit_walk *walk = ctx;
+	int err;
+
+	strbuf_clear(&walk->name);
+	err = strbuf_append(&walk->name, symbol->name, symbol->name_len);
+	if (err)
+		return err;
+	return walk->fn(walk->ctx, symbol->start, symbol->end - symbol->start,
+			strbuf_str(&walk->name));
+}
+
+int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn, void *ctx)
+{
+	struct jit_walk walk = { .fn = fn, .ctx = ctx };
+	int err;
+
+	if (process->vm)
+		return jit_vm__walk(process->vm, jit_walk_blob, &walk);
+	if (!process->jit.current)
+		return -ENOENT;
+	err = perfmap__each(process->jit.current, jit_walk_symbol, &walk);
+	strbuf_release(&walk.name);
+	return err;
+}
+
+static void jit_status_of_vm(const struct symbols_process *process, struct symbols_jit_status *out)
+{
+	struct jit_vm_status vm;
+
+	jit_vm__status(process->vm, &vm);
+	out->source = JIT_SOURCE_VMSTRUCTS;
+	out->loaded_boot_ns = vm.read_boot_ns;
+	out->map_mtime_ns = 0;
+	out->entry_cnt = vm.blob_cnt;
+	out->has_inlined = vm.has_inlined;
+	out->has_interpreted = vm.has_interpreted;
+	out->fallback = NULL;
+	out->problem = NULL;
+}
+
+void symbols_process__jit_status(const struct symbols_process *process,
+				 struct symbols_jit_status *out)
+{
+	enum jit_mode mode = process->symbolizer->options.jit;
+	const struct jit_vm_trouble *trouble = process->vm_trouble;
+	const struct jit_names *jit = &process->jit;
+
+	*out = (struct symbols_jit_status){
+		.is_hotspot = process->is_hotspot,
+		.has_jit_code = process->has_jit_code,
+		.source = jit->source,
+		.loaded_boot_ns = jit->loaded_boot_ns,
+		.map_mtime_ns = jit->current ? jit->file_mtime_ns : 0,
+		.entry_cnt = jit->entry_cnt,
+		.unknown_cnt = process->unknown_jit_cnt,
+		.ambiguous_cnt = process->ambiguous_jit_cnt,
+		.rejected_cnt = jit->rejected_cnt,
+		.problem = jit->problem,
+	};
+	if (process->vm) {
+		jit_status_of_vm(process, out);
+	} else if (mode == JIT_MODE_VMSTRUCTS) {
+		out->problem = trouble ? trouble->problem : NULL;
+		if (!process->is_hotspot && process->has_jit_code)
+			out->problem = "not a HotSpot JVM, and --jit vmstructs reads nothing else";
+	} else if (trouble) {
+		out->fallback = trouble->fallback;
+	}
+}

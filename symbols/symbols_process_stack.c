@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From the words of a user stack to its frames: what lies in HotSpot's code may be several frames
+ * (inlined), need the word behind it (interpreted), lack its caller (leaf) or have no callers on
+ * this stack at all (virtual threads); everything else is one address, one frame.
+ */
+#include <errno.h>
+
+#include "symbols/symbols_internal.h"
+#include "user/util/clock.h"
+
+/*
+ * A virtual thread runs on the stack of a carrier thread, whose frames say nothing about it: they
+ * are left out, and this stands for them. Where its own callers are not on the stack but in a
+ * continuation object, another one stands for those.
+ */
+#define FRAME_VTHREAD	  "[vthread]"
+#define FRAME_FROZEN	  "[frozen frames]"
+#define FRAME_UNKNOWN_JIT "[unknown jit]"
+
+/* A look that comes later after the sample than that proves nothing. */
+#define LOOK_PROMPT_NS (5 * CLOCK_NS_PER_S)
+
+struct stack_walk {
+	struct symbols_process *process;
+	const struct symbols_stack *stack;
+	struct jit_vm_query query; /* what all words share */
+	struct frame_list *out;	   /* NULL: only looking */
+	bool is_over;		   /* the rest is the carrier thread's */
+};
+
+static bool answer_holds(const struct symbols_process *process, const struct answer *answer,
+			 uint64_t since_boot_ns)
+{
+	if (answer->kind == ANSWER_KIND_JIT)
+		return answer->epoch == symbols_process_jit_epoch(process, since_boot_ns);
+	if (answer->kind == ANSWER_KIND_MISSING)
+		return answer->epoch == (process->refresh_cnt & 0xffffff);
+	return true;
+}
+
+static int push_text(struct stack_walk *walk, const char *name, bool is_unknown)
+{
+	struct frame frame = {
+		.name = name,
+		.kind = FRAME_KIND_NATIVE,
+		.is_unknown = is_unknown,
+	};
+
+	return walk->out ? frame_list_push(walk->out, &frame) : 0;
+}
+
+/* ---- one word ---- */
+
+static int push_address(struct stack_walk *walk, uint64_t address)
+{
+	struct symbols_process *process = walk->process;
+	const struct answer *known = addr_cache_find(&process->answers, address);
+	uint64_t since_boot_ns = walk->query.since_boot_ns;
+	struct answer answer;
+	int err;
+
+	if (!walk->out)
+		return 0;
+	if (known && answer_holds(process, known, since_boot_ns)) {
+		answer = *known;
+	} else {
+		err = symbols_process_answer(process, address, since_boot_ns, &answer);
+		if (err)
+			return err;
+		addr_cache_put(&process->answers, address, answer);
+	}
+	return frame_list_add(walk->out, process->symbolizer->names, &answer);
+}
+
+static int push_vm_frames(struct stack_walk *walk, const struct jit_vm_answer *answer)
+{
+	const struct names *names = walk->process->symbolizer->names;
+	int err = 0;
+
+	for (size_t i = 0; i < answer->cnt && walk->out && !err; i++) {
+		const struct jit_vm_frame *from = &answer->frames[i];
+		bool has_file = from->file != JIT_VM_NO_FILE;
+		struct frame frame = {
+			.name = names__text(names, from->name),
+			.file = has_file ? names__text(names, from->file) : NULL,
+			.line = from->line,
+			.kind = (enum frame_kind)from->kind,
+			.is_unknown = from->is_unknown,
+		};
+
+		err = frame_list_push(walk->out, &frame);
+		if (frame.is_unknown && answer->is_new && walk->query.mode == JIT_VM_RESOLVE)
+			walk->process->unknown_jit_cnt++;
+	}
+	return err;
+}
+
+/* No name: -ENOENT or -EXDEV. */
+static int push_vm_unknown(struct stack_walk *walk, const struct jit_vm_answer *answer, int why)
+{
+	if (answer->is_new && walk->query.mode == JIT_VM_RESOLVE) {
+		if (why == -EXDEV)
+			walk->process->ambiguous_jit_cnt++;
+		else
+			walk->process->unknown_jit_cnt++;
+	}
+	return push_text(walk, FRAME_UNKNOWN_JIT, true);
+}
+
+static int push_vm_place(struct stack_walk *walk, const struct jit_vm_answer *answer, bool is_leaf)
+{
+	int err = 0;
+
+	if (answer->frames[0].place == JIT_VM_PLACE_FROZEN) {
+		/* The stub itself runs only as a leaf; as a caller it stands for those that are not here. */
+		if (is_leaf)
+			err = push_vm_frames(walk, answer);
+		if (!err)
+			err = push_text(walk, FRAME_FROZEN, false);
+		walk->is_over = true;
+	} else if (answer->frames[0].place == JIT_VM_PLACE_ENTER && !is_leaf) {
+		walk->is_over = true;
+	} else {
+		err = push_vm_frames(walk, answer);
+	}
+	if (walk->is_over && !err)
+		err = push_text(walk, FRAME_VTHREAD, false);
+	return err;
+}
+
+/* A word in the JVM's code. *verdict_out is that of a leaf, if there is one. */
+static int push_vm(struct stack_walk *walk, uint64_t word, uint64_t method, bool is_leaf,
+		   enum leaf_verdict *verdict_out)
+{
+	struct jit_vm_query query = walk->query;
+	struct jit_vm_answer answer;
+	int err;
+
+	query.word = word;
+	query.is_leaf = is_leaf;
+	query.method = method & ~SYMBOLS_WORD_METHOD;
+	err = jit_vm__frames(walk->process->vm, &query, &answer);
+	if (err == -ENOENT || err == -EXDEV)
+		return push_vm_unknown(walk, &answer, err);
+	if (err)
+		return err;
+	if (query.leaf_code)
+		*verdict_out = (enum leaf_verdict)answer.frames[0].verdict;
+	return push_vm_place(walk, &answer, is_leaf);
+}
+
+static bool walk_covers(const struct stack_walk *walk, uint64_t word, bool is_leaf)
+{
+	const struct jit_vm *vm = walk->process->vm;
+
+	return vm && jit_vm__covers(vm, word - (!is_leaf && word > 0));
+}
+
+/* ---- the leaf's caller ---- */
+
+static int walk_repair(struct stack_walk *walk, enum leaf_verdict verdict)
+{
+	const struct symbols_stack *stack = walk->stack;
+	enum leaf_repair repair = LEAF_REPAIR_NOT_POSSIBLE;
+	uint64_t caller = 0;
+	int err = 0;
+
+	if (stack->leaf_words && verdict == LEAF_CALLER_AT_SP)
+		caller = stack->leaf_words[0];
+	else if (stack->leaf_words && verdict == LEAF_CALLER_AT_SP_8)
+		caller = stack->leaf_words[1];
+	if (verdict == LEAF_NOT_NEEDED) {
+		repair = LEAF_REPAIR_NOT_NEEDED;
+	} else if (caller && walk_covers(walk, caller, false)) {
+		enum leaf_verdict ignored;
+		bool is_there = stack->word_cnt > 1 && stack->words[1] == caller;
+
+		repair = is_there ? LEAF_REPAIR_NOT_NEEDED : LEAF_REPAIR_DONE;
+		if (!is_there)
+			err = push_vm(walk, caller, 0, false, &ignored);
+	}
+	if (walk->out)
+		walk->out->leaf_repair = repair;
+	return err;
+}
+
+/* ---- all words ---- */
+
+static int walk_word(struct stack_walk *walk, size_t index)
+{
+	enum leaf_verdict verdict = (enum leaf_verdict) - 1;
+	const struct symbols_stack *stack = walk->stack;
+	uint64_t word = stack->words[index];
+	uint64_t next = index + 1 < stack->word_cnt ? stack->words[index + 1] : 0;
+	bool is_leaf = index == 0;
+	int err;
+
+	if (!walk_covers(walk, word, is_leaf))
+		/* A call may be the last instruction of a function that never returns. */
+		return push_address(walk, word - (!is_leaf && word > 0));
+	err = push_vm(walk, word, next & SYMBOLS_WORD_METHOD ? next : 0, is_leaf, &verdict);
+	if (!err && verdict != (enum leaf_verdict) - 1 && !walk->is_over)
+		err = walk_repair(walk, verdict);
+	return err;
+}
+
+static int walk_all(struct stack_walk *walk)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < walk->stack->word_cnt && !walk->is_over && !err; i++)
+		/* The first is an address, however odd. */
+		if (i == 0 || !(walk->stack->words[i] & SYMBOLS_WORD_METHOD))
+			err = walk_word(walk, i);
+	return err;
+}
+
+int symbols_process__resolve(struct symbols_process *process, const struct symbols_stack *stack,
+			     uint64_t since_boot_ns, struct frame_list *out)
+{
+	struct stack_walk walk = {
+		.process = process,
+		.stack = stack,
+		.query = { .mode = JIT_VM_RESOLVE, .since_boot_ns = since_boot_ns },
+		.out = out,
+	};
+
+	out->leaf_repair = LEAF_REPAIR_NONE;
+	return walk_all(&walk);
+}
+
+int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
+			  uint64_t sampled_boot_ns)
+{
+	uint64_t now_ns = clock_boot_ns();
+	bool is_late = now_ns > sampled_boot_ns && now_ns - sampled_boot_ns > LOOK_PROMPT_NS;
+	struct stack_walk walk = {
+		.process = process,
+		.stack = stack,
+		.query = { .mode = is_late ? JIT_VM_LOOK_LATE : JIT_VM_LOOK },
+	};
+	struct jit_vm_status before, after;
+	int err;
+
+	symbols_process_open_vm(process);
+	if (!process->vm)
+		return 0;
+	jit_vm__status(process->vm, &before);
+	err = walk_all(&walk);
+	jit_vm__status(process->vm, &after);
+	/* What was read is another program's if the pid went to one meanwhile. */
+	if (after.read_cnt != before.read_cnt && symbols_process_check(process) == -ESRCH)
+		jit_vm__end(process->vm, now_ns);
+	return err;
+}
