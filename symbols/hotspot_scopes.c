@@ -20,9 +20,8 @@
 #define SCOPES_MAX_BYTES   (4u << 20)
 #define METADATA_MAX_BYTES (1u << 20)
 #define PC_DESC_BYTES	   16u
-#define PC_LOWER_LIMIT	   (-1) /* pc_offset of the descriptions that begin and end the array */
-#define PC_UPPER_LIMIT	   INT32_MAX
-#define SCOPE_NONE	   0 /* decode offset of a PcDesc that describes nothing */
+#define PC_LOWER_LIMIT	   (-1) /* pc_offset of the description that begins the array */
+#define SCOPE_NONE	   0	/* decode offset of a PcDesc that describes nothing */
 #define METHOD_CNT_MAX	   65535u
 #define BCI_MAX		   65534 /* a method has at most 65535 bytes of code */
 
@@ -299,7 +298,8 @@ static struct pc_desc pc_desc_at(const struct raw_scopes *raw, size_t idx)
 
 /*
  * Number of PcDescs between the two that only mark the ends, the first of them at index 1. -EAGAIN:
- * this is no array of PcDescs. Behind the end mark may be padding.
+ * this is no array of PcDescs. The end mark lies behind the code (nmethod::copy_pcs); the gap of
+ * rounding after it is filled with copies.
  */
 static int pc_descs_check(const struct raw_scopes *raw, uint32_t code_bytes, uint32_t *cnt_out)
 {
@@ -311,12 +311,12 @@ static int pc_descs_check(const struct raw_scopes *raw, uint32_t code_bytes, uin
 	for (size_t i = 1; i < cnt; i++) {
 		struct pc_desc desc = pc_desc_at(raw, i);
 
-		if (desc.pc_offset == PC_UPPER_LIMIT) {
-			*cnt_out = (uint32_t)(i - 1);
-			return 0;
-		}
-		if (desc.pc_offset <= previous || (uint32_t)desc.pc_offset > code_bytes)
+		if (desc.pc_offset <= previous)
 			return -EAGAIN;
+		if ((uint32_t)desc.pc_offset > code_bytes) {
+			*cnt_out = (uint32_t)(i - 1);
+			return desc.scope_offset == SCOPE_NONE ? 0 : -EAGAIN;
+		}
 		previous = desc.pc_offset;
 	}
 	return -EAGAIN;

@@ -110,7 +110,7 @@ static void nmethod_init(struct nmethod *nm, bool excludes_zero)
 /* The end mark and the header: call it last. */
 static void nmethod_finish(struct nmethod *nm)
 {
-	put_pc(nm, INT32_MAX, 0);
+	put_pc(nm, CODE_BYTES + 1, 0);
 	nm->blob = (struct hotspot_blob){
 		.start = CODE_BEGIN - 0x40,
 		.end = CODE_BEGIN + CODE_BYTES,
@@ -370,7 +370,7 @@ static void pc_descs_that_are_no_array_of_them_are_refused(void **state)
 	}
 }
 
-/* The VM rounds the array up; what lies behind the end mark is not initialised. */
+/* The VM rounds the array up; what lies behind the end mark does not matter. */
 static void pc_descs_end_at_their_end_mark(void **state)
 {
 	struct hotspot_scopes *scopes = NULL;

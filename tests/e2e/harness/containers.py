@@ -14,10 +14,11 @@ JDKS_THAT_MUST_BE = (8, 17, 25)  # the others are left out, with the reason, whe
 JAVA = ["java", "-XX:+PreserveFramePointer", "-Xmx96m", "-XX:CompileCommand=quiet"]
 
 
-def java(main, *arguments, frame_pointer=True, flags=()):
-    """The command of a test program; its own methods are not inlined into each other."""
+def java(main, *arguments, frame_pointer=True, flags=(), inline=False):
+    """The command of a test program; its own methods are not inlined unless `inline`."""
     command = [flag for flag in JAVA if frame_pointer or "FramePointer" not in flag]
-    return [*command, *flags, f"-XX:CompileCommand=dontinline,{main}.*", "-cp", "/app", main,
+    apart = [] if inline else [f"-XX:CompileCommand=dontinline,{main}.*"]
+    return [*command, *flags, *apart, "-cp", "/app", main,
             *(str(argument) for argument in arguments)]
 
 
@@ -65,6 +66,12 @@ class Container:
             except OSError:
                 continue  # gone meanwhile
         return sorted(found)
+
+    def changes(self):
+        """What was changed in its file system, but for mount points and the JVM's own counters."""
+        ours = ("A /app", "C /tmp", "A /log")
+        return [line for line in self.engine.docker("diff", self.id).stdout.splitlines()
+                if line not in ours and "/tmp/hsperfdata" not in line]
 
     def remove(self):
         self.engine.docker("rm", "-f", self.id)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """jbpfd on a store of its own, and reading that store with jbpf-dump."""
+import json
 import signal
 import subprocess
 import time
@@ -67,10 +68,20 @@ class Daemon:
         assert result.returncode == 0, f"jbpf-dump --list: {result.returncode} {result.stderr}"
         return result.stdout
 
+    def list_json(self, *selectors):
+        """One object per stream, with its counts."""
+        result = self.dump_raw("--list", "--format", "json", *selectors)
+        assert result.returncode == 0, f"jbpf-dump --list: {result.returncode} {result.stderr}"
+        return json.loads(result.stdout)["streams"]
+
     def status(self, *options):
         result = jbpf("status", "--store", self.store, *options)
         assert result.returncode == 0, f"jbpf-status: {result.returncode} {result.stderr}"
         return result.stdout
+
+    def status_json(self, *options):
+        """Streams of the last minute by pid; of one pid's streams the latest."""
+        return {stream["pid"]: stream for stream in json.loads(self.status("--json", *options))["streams"]}
 
     def has(self, *selectors):
         return self.dump_raw(*selectors).returncode == 0

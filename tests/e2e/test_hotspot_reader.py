@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reader of HotSpot's code cache against what the JVM itself says, on JDK 8 to 25: every address,
+size and name. And that it gets along with whatever a JVM and its container are like."""
+import os
+import random
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from harness.containers import JDKS, java
+from harness.jvm_truth import Code, codelist, compilations, parse_perf_map, perf_map, without_hash
+from harness.programs import BUILD, run, wait_until
+
+TOOL = BUILD / "tests" / "tools" / "hotspot_dump"
+WITH_PERF_MAP = [jdk for jdk in JDKS if jdk >= 17]
+WITH_CODELIST = [jdk for jdk in JDKS if jdk >= 11]
+
+
+def dump(pid):
+    """What jbpf's reader finds, as a set of Code."""
+    result = run(TOOL, pid)
+    assert result.returncode == 0, result.stderr
+    return parse_perf_map(result.stdout)
+
+
+def is_method(code):
+    return code.name.endswith(")") and "." in code.name
+
+
+def comparable(codes):
+    return {Code(code.start, code.size, without_hash(code.name)) for code in codes}
+
+
+def assert_same_as_perf_map(pid):
+    """What was there before and after is there meanwhile; what is there was there before or after.
+    A method may be compiled and dropped again between the two maps: asked for again then."""
+    for _ in range(4):
+        before, found, after = comparable(perf_map(pid)), comparable(dump(pid)), comparable(perf_map(pid))
+        missing = (before & after) - found
+        assert not missing, f"{len(missing)} of {len(before & after)} not found: {sorted(missing)[:5]}"
+        extra = found - (before | after)
+        assert len(before & after) >= 0.9 * len(before), "the JVM never comes to rest"
+        if not extra:
+            return found
+        # Nothing in the extra may contradict the maps: an address of theirs with another name.
+        known = {code.start: code for code in before & after}
+        contradictions = [(code, known[code.start]) for code in extra if code.start in known]
+        assert not contradictions, contradictions[:5]
+    raise AssertionError(f"four times something that the JVM does not have: {sorted(extra)[:5]}")
+
+
+@pytest.fixture(scope="module")
+def warm(engine):
+    """A warmed-up JVM of each JDK, made when it is first asked for."""
+    made = {}
+
+    def container(jdk):
+        if jdk not in made:
+            made[jdk] = engine.start_ready(f"reader-{jdk}", java("Mixed", 600, 10, 3, inline=True), "WARM", jdk=jdk)
+        return made[jdk]
+    yield container
+
+
+@pytest.mark.parametrize("jdk", WITH_PERF_MAP)
+def test_code_is_what_compiler_perfmap_says(warm, jdk):
+    container = warm(jdk)
+    found = assert_same_as_perf_map(container.pid)
+    assert sum(map(is_method, found)) >= 200, len(found)
+    print(f"JDK {jdk}: {len(found)} entries, {sum(map(is_method, found))} methods, all equal")
+    assert "Full thread dump" not in container.logs()
+
+
+@pytest.mark.parametrize("jdk", WITH_CODELIST)
+def test_methods_are_what_compiler_codelist_says(warm, jdk):
+    pid = warm(jdk).pid
+    for _ in range(4):
+        before, found, after = comparable(codelist(pid)), comparable(dump(pid)), comparable(codelist(pid))
+        assert len(before & after) >= 200
+        missing = (before & after) - found
+        assert not missing, f"{len(missing)} of {len(before & after)} not found: {sorted(missing)[:5]}"
+        extra = set(filter(is_method, found)) - (before | after)
+        if not extra:
+            return
+    raise AssertionError(f"four times methods that the JVM does not have: {sorted(extra)[:5]}")
+
+
+@pytest.mark.parametrize("jdk", WITH_PERF_MAP)
+def test_code_of_a_jvm_that_compiles_everything(engine, jdk):
+    container = engine.start_ready(f"reader-comp-{jdk}", java("Shares", 600, 10, flags=["-Xcomp"]), "TRUTH",
+                                   jdk=jdk, seconds=120)
+    time.sleep(3.3)  # older, so that it may be asked
+    try:
+        found = assert_same_as_perf_map(container.pid)
+        assert sum(map(is_method, found)) >= 2000, len(found)
+        print(f"JDK {jdk} -Xcomp: {len(found)} entries, all equal")
+    finally:
+        container.remove()
+
+
+@pytest.mark.parametrize("jdk,flags", [*((jdk, ()) for jdk in JDKS), (8, ("-Xcomp",))])
+def test_methods_are_those_that_the_jvm_logged(engine, tmp_path, jdk, flags):
+    """JDK 8 has no command that lists its code, but every JDK can log what it compiles."""
+    log = tmp_path / "log"
+    log.mkdir()
+    log.chmod(0o777)
+    for parent in list(log.parents)[:-2]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    logging = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation", "-XX:LogFile=/log/compilations.xml"]
+    container = engine.start_ready(f"reader-log-{jdk}", java("Mixed", 600, 20, 3, flags=[*flags, *logging], inline=True),
+                                   "WARM", jdk=jdk, options=["-v", f"{log}:/log"], seconds=90)
+    pid = container.pid
+    begin = jvm_seconds(pid)
+    found = set(filter(is_method, comparable(dump(pid))))
+    stop(container)
+    container.remove()
+    made, dropped = compilations(log / "compilations.xml")
+    logged = {}
+    for compilation in made.values():
+        logged.setdefault(compilation.code_begin, set()).add(without_hash(compilation.name))
+    wrong = [code for code in found if code.name not in logged.get(code.start, ())]
+    assert not wrong, f"{len(wrong)} of {len(found)}: {[(c, logged.get(c.start)) for c in wrong[:5]]}"
+    starts = {code.start for code in found}
+    missing = [one for id_, one in made.items()
+               if id_ not in dropped and one.seconds < begin - 2 and one.code_begin not in starts]
+    assert not missing, f"{len(missing)} of {len(made)} living ones not found: {missing[:5]}"
+    assert len(found) >= 200
+    print(f"JDK {jdk} {' '.join(flags)}: {len(found)} methods, all as logged")
+
+
+def jvm_seconds(pid):
+    """Age of a process. Time stamps in its log count from a little later on: when the JVM began."""
+    with open(f"/proc/{pid}/stat") as stat, open("/proc/uptime") as uptime:
+        ticks = int(stat.read().rpartition(")")[2].split()[19])
+        return float(uptime.read().split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def stop(container):
+    """An orderly end: what the JVM logs is on disk."""
+    container.engine.docker("stop", "-t", "20", container.id)
+
+
+@pytest.mark.parametrize("jdk", JDKS)
+def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
+    """All at once, and a user that no passwd knows. Nothing is written there, nobody is signalled."""
+    container = engine.start_ready(f"reader-closed-{jdk}", java("Mixed", 600, 10, 2, inline=True, flags=[
+        "-XX:+DisableAttachMechanism", "-XX:-UsePerfData"]), "WARM", jdk=jdk, options=["--read-only"])
+    try:
+        pid = container.pid
+        assert container.engine.docker("pause", container.id).returncode == 0
+        first, second = dump(pid), dump(pid)
+        assert first == second, "nothing runs, nothing changes"
+        assert sum(map(is_method, first)) >= 200
+        assert container.engine.docker("unpause", container.id).returncode == 0
+        before = container.logs().count("ALIVE")
+        wait_until(lambda: container.logs().count("ALIVE") > before, 10, "the JVM works on")
+        assert container.changes() == []
+        assert "Full thread dump" not in container.logs()
+    finally:
+        container.remove()
+
+
+def test_jvm_in_a_user_namespace_is_read(remapped_engine):
+    container = remapped_engine.start_ready("reader-userns", java("Mixed", 600, 10, 2, inline=True), "WARM", user="0:0")
+    found = dump(container.pid)
+    assert sum(map(is_method, found)) >= 200
+    assert any(code.name.endswith(" Mixed.serve(long, int, long)") or "Mixed$" in code.name for code in found)
+
+
+def copies_of_tool(pid, until):
+    """Runs the reader in a loop; how often it ended with which code."""
+    codes = {}
+    while not until.is_set():
+        result = subprocess.run([TOOL, str(pid)], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, timeout=60)
+        codes[result.returncode] = codes.get(result.returncode, 0) + 1
+    return codes
+
+
+@pytest.mark.parametrize("jdk", [8, 17, 25])
+def test_jvm_that_is_killed_in_the_middle_of_reading(engine, jdk):
+    """The reader never dies of it: it says that the process is gone."""
+    chance = random.Random(jdk)
+    for _ in range(3):
+        container = engine.start_ready(f"reader-killed-{jdk}", java("Churn", 60, 2, 40, inline=True), "READY", jdk=jdk)
+        pid, until, codes = container.pid, threading.Event(), {}
+        reading = threading.Thread(target=lambda: codes.update(copies_of_tool(pid, until)))
+        reading.start()
+        time.sleep(0.7 + chance.random())
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(0.3)
+        until.set()
+        reading.join()
+        container.remove()
+        assert set(codes) == {0, 1} and codes[0] >= 1, codes
+
+
+@pytest.mark.parametrize("jdk", JDKS)
+def test_jvm_is_read_while_its_code_comes_and_goes(engine, jdk):
+    """Start-up and churn: whatever is read, no class has another one's method."""
+    container = engine.start_ready(f"reader-churn-{jdk}", java("Churn", 4, 2, 60, inline=True), "READY", jdk=jdk)
+    pid, readings, methods = container.pid, 0, 0
+    while container.running():
+        result = run(TOOL, pid)
+        if result.returncode != 0:
+            break
+        readings += 1
+        for code in parse_perf_map(result.stdout):
+            numbers = set(re.findall(r"(?<=[a-z])\d{4}(?!\d)", without_hash(code.name)))
+            if code.name.find("Gen") >= 0 or code.name.find("step") >= 0:
+                methods += 1
+                assert len(numbers) <= 1, code.name
+    wait_until(lambda: not container.running(), 20, "the JVM ends")
+    assert "DONE" in container.logs() and container.inspect("{{.State.ExitCode}}") == "0", container.logs()[-800:]
+    assert readings >= 10 and methods >= 50, (readings, methods)
+    container.remove()
+
+
+def test_process_that_is_no_jvm_is_refused():
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        result = run(TOOL, sleeper.pid)
+        assert result.returncode == 1 and result.stdout == "" and result.stderr.count("\n") == 1, result
+    finally:
+        sleeper.kill()
+        sleeper.wait()
