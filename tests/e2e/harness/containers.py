@@ -28,7 +28,7 @@ def image_of(jdk):
     if IMAGES is None:
         return image
     ready, failed = Path(IMAGES, f"{jdk}.ready"), Path(IMAGES, f"{jdk}.failed")
-    wait_until(lambda: ready.exists() or failed.exists(), 300, f"the image with JDK {jdk} is made")
+    wait_until(lambda: ready.exists() or failed.exists(), 600, f"the image with JDK {jdk} is made")
     if failed.exists():
         reason = f"no image with JDK {jdk}: {failed.read_text().strip()}"
         assert jdk not in JDKS_THAT_MUST_BE, reason
