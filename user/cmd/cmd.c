@@ -20,12 +20,13 @@
 
 static const struct cmd commands[] = {
 	{ "dump", "stacks of the store as folded text, flame graph, table or JSON", cmd_dump },
+	{ "maps", "write /tmp/perf-PID.map for every JVM, so that perf names Java code", cmd_maps },
 	{ "record", "sample this host for a while, without daemon and store", cmd_record },
 	{ "status", "are the stacks of every JVM whole and named, and if not, why", cmd_status },
 };
 
 /* Names that later versions will know. */
-static const char *const later_commands[] = { "diff", "top", "maps" };
+static const char *const later_commands[] = { "diff", "top" };
 
 static const struct cmd *find_command(const char *name)
 {

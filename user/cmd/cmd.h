@@ -21,6 +21,7 @@ struct cmd {
 };
 
 int cmd_dump(int argc, char **argv);
+int cmd_maps(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 

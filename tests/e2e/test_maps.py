@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpf maps: perf itself names Java frames of containers by the maps that it writes on the host, and
+nothing that has a map's name already can make it follow, wait, overwrite or leave half a map."""
+import os
+import re
+import socket
+import stat
+import subprocess
+import time
+
+import pytest
+
+from harness.containers import JDKS_THAT_MUST_BE, java
+from harness.programs import BIN, jbpf, lines_of, run, wait_until
+
+SHARES = {"Shares.seventy", "Shares.thirty"}
+FOREIGN = 12346  # neither root nor the JVM's user
+
+
+def maps(*arguments, **options):
+    return jbpf("maps", *arguments, **options)
+
+
+def row_of(result, pid):
+    """Container, entries, source and what the last column says, of this process's row."""
+    for line in lines_of(result.stdout):
+        match = re.fullmatch(r" *(\d+)  +(\S+)  +(\d+)  (\S+)  +(.*)", line)
+        if match and int(match.group(1)) == pid:
+            return match.group(2), int(match.group(3)), match.group(4), match.group(5)
+    raise AssertionError(f"no row for {pid}: {result.stdout}{result.stderr}")
+
+
+def entries_of(path):
+    """(start, size, name) of every line; a line that is none fails."""
+    text = path.read_text()
+    assert text.endswith("\n"), "the last line is cut"
+    found = []
+    for line in text.splitlines():
+        start, size, name = line.split(" ", 2)
+        found.append((int(start, 16), int(size, 16), name))
+    return found
+
+
+def names_in(path):
+    return {name for _, _, name in entries_of(path)}
+
+
+@pytest.fixture(scope="module")
+def jvm(engine):
+    """A JVM that has compiled its two methods."""
+    container = engine.start_ready("maps", java("Shares", 600, 30), "TRUTH")
+    wait_until(lambda: container.logs().count("TRUTH") > 2, 30, "both methods are compiled")
+    return container
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "maps").mkdir()
+    return tmp_path / "maps"
+
+
+# ---- perf -----------------------------------------------------------------------------------------
+
+def names_by_perf(recording):
+    """Names of Java methods in what perf recorded, as perf gives them now."""
+    script = run("perf", "script", "-f", "-i", recording, "-F", "ip,sym", timeout=120)
+    assert script.returncode == 0, script.stderr
+    return set(re.findall(r"\bShares\.\w+", script.stdout))
+
+
+@pytest.mark.parametrize("jdk", JDKS_THAT_MUST_BE)
+def test_perf_names_java_frames_of_containers(engine, tmp_path, jdk):
+    container = engine.start_ready(f"maps-perf{jdk}", java("Shares", 600, 60), "TRUTH", jdk=jdk)
+    wait_until(lambda: container.logs().count("TRUTH") > 2, 30, "both methods are compiled")
+    pid = container.pid
+    target = f"/tmp/perf-{pid}.map"
+    recording = tmp_path / "perf.data"
+    recorded = run("perf", "record", "-o", recording, "-e", "cpu-clock", "-F", "199", "-g",
+                   "-p", pid, "--", "sleep", "3")
+    assert recorded.returncode == 0, recorded.stderr
+    assert not names_by_perf(recording), "perf names them without us: this test shows nothing"
+    try:
+        result = maps("--container", container.name)
+        assert result.returncode == 0 and not result.stderr, result.stderr
+        name, entries, source, where = row_of(result, pid)
+        assert (name, source, where) == (container.name, "vmstructs", target)
+        assert len(lines_of(result.stdout)) == 2, result.stdout
+        assert entries > 100
+        assert SHARES <= names_by_perf(recording)
+        report = run("perf", "report", "-f", "-i", recording, "--stdio", "--no-children", "-g", "none")
+        assert "Shares.seventy" in report.stdout, report.stdout
+    finally:
+        if os.path.exists(target):
+            os.unlink(target)
+        container.remove()
+
+
+def test_map_is_whole_and_for_everybody(jvm, folder):
+    result = maps("-p", jvm.pid, "-d", folder)
+    assert (result.returncode, result.stderr) == (0, "")
+    path = folder / f"perf-{jvm.pid}.map"
+    entries = entries_of(path)
+    assert row_of(result, jvm.pid)[1] == len(entries)
+    assert SHARES | {"Interpreter"} <= {name for _, _, name in entries}
+    assert entries == sorted(entries, key=lambda entry: entry[0])
+    for (start, size, name), (following, _, other) in zip(entries, entries[1:]):
+        assert start + size <= following, f"{name} reaches into {other}"
+    mode = path.stat()
+    assert (stat.S_IMODE(mode.st_mode), mode.st_uid) == (0o644, 0)
+    assert os.listdir(folder) == [path.name], "something was left behind"
+
+
+def test_map_is_written_anew(jvm, folder):
+    path = folder / f"perf-{jvm.pid}.map"
+    path.write_text("10 10 old\n" * 100000)
+    assert maps("-p", jvm.pid, "-d", folder).returncode == 0
+    assert "old" not in names_in(path)
+
+
+def test_every_jvm_of_the_host_gets_one(jvm, folder):
+    result = maps("-d", folder)
+    assert result.returncode == 0
+    assert row_of(result, jvm.pid)[3] == f"{folder}/perf-{jvm.pid}.map"
+    assert SHARES <= names_in(folder / f"perf-{jvm.pid}.map")
+
+
+# ---- names that are taken -------------------------------------------------------------------------
+
+def take_symlink(path, victim):
+    path.symlink_to(victim)
+
+
+def take_dangling_symlink(path, victim):
+    path.symlink_to(victim.parent / "not there")
+
+
+def take_fifo(path, victim):
+    os.mkfifo(path, 0o666)
+
+
+def take_socket(path, victim):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+def take_foreign_file(path, victim):
+    path.write_text("of another user\n")
+    os.chown(path, FOREIGN, FOREIGN)
+
+
+@pytest.mark.parametrize("take,word", [
+    (take_symlink, "no regular file"),
+    (take_dangling_symlink, "no regular file"),
+    (take_fifo, "no regular file"),
+    (take_socket, "no regular file"),
+    (take_foreign_file, "another user"),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_what_is_not_ours_stays_without_force(jvm, tmp_path, folder, take, word):
+    folder.chmod(0o1777)
+    victim = tmp_path / "victim"
+    victim.write_text("precious\n")
+    path = folder / f"perf-{jvm.pid}.map"
+    take(path, victim)
+    before = path.lstat()
+    result = maps("-p", jvm.pid, "-d", folder, timeout=20)
+    assert result.returncode == 1
+    assert word in row_of(result, jvm.pid)[3]
+    assert result.stderr == "jbpf-maps: no map was written; the last column says why\n"
+    after = path.lstat()
+    assert (before.st_ino, before.st_mode, before.st_uid, before.st_mtime_ns) == (
+        after.st_ino, after.st_mode, after.st_uid, after.st_mtime_ns)
+
+    result = maps("-p", jvm.pid, "-d", folder, "--force", timeout=20)
+    assert result.returncode == 0, result.stdout
+    assert stat.S_ISREG(path.lstat().st_mode) and SHARES <= names_in(path)
+    assert victim.read_text() == "precious\n"
+    assert sorted(os.listdir(tmp_path)) == ["maps", "victim"]
+    assert os.listdir(folder) == [path.name]
+
+
+def test_directory_stays_even_with_force(jvm, folder):
+    path = folder / f"perf-{jvm.pid}.map"
+    path.mkdir()
+    result = maps("-p", jvm.pid, "-d", folder, "--force")
+    assert result.returncode == 1 and "a directory has this name" in row_of(result, jvm.pid)[3]
+    assert os.listdir(folder) == [path.name]
+
+
+def test_own_map_of_a_jvm_of_the_host_stays_without_force(app):
+    command = [str(app) if part == "/app" else part for part in java("Shares", 60, 20)]
+    process = subprocess.Popen(["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups", *command],
+                               stdout=subprocess.PIPE, text=True)
+    path = f"/tmp/perf-{process.pid}.map"
+    try:
+        assert "TRUTH" in process.stdout.readline()
+        with open(path, "w") as own:
+            own.write("10 10 written_by_an_agent\n")
+            os.fchown(own.fileno(), 12345, 12345)
+        result = maps("-p", process.pid)
+        assert result.returncode == 1
+        assert "it may be the JVM's own map" in row_of(result, process.pid)[3]
+        with open(path) as own:
+            assert own.read() == "10 10 written_by_an_agent\n"
+        assert maps("-p", process.pid, "--force").returncode == 0
+        with open(path) as own:
+            assert "written_by_an_agent" not in own.read()
+        assert os.stat(path).st_uid == 0
+    finally:
+        process.kill()
+        process.wait()
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+# ---- no room, no right, no process ----------------------------------------------------------------
+
+@pytest.fixture
+def mounted(folder):
+    """Mounts a tmpfs there with these options; unmounts it with the test."""
+    def mount(options):
+        assert run("mount", "-t", "tmpfs", "-o", options, "none", folder).returncode == 0
+        return folder
+    yield mount
+    run("umount", "-l", folder)
+
+
+def test_full_disk_is_one_line_and_leaves_nothing(jvm, mounted):
+    folder = mounted("size=8k")
+    result = maps("-p", jvm.pid, "-d", folder)
+    assert result.returncode == 1
+    assert "No space left on device" in row_of(result, jvm.pid)[3]
+    assert os.listdir(folder) == []
+
+
+def test_full_disk_leaves_the_map_of_before(jvm, mounted):
+    folder = mounted("size=8k")
+    path = folder / f"perf-{jvm.pid}.map"
+    path.write_text("10 10 old\n")
+    assert maps("-p", jvm.pid, "-d", folder).returncode == 1
+    assert path.read_text() == "10 10 old\n" and os.listdir(folder) == [path.name]
+
+
+def test_read_only_directory_is_said(jvm, mounted):
+    folder = mounted("ro")
+    result = maps("-p", jvm.pid, "-d", folder)
+    assert result.returncode == 1 and "Read-only file system" in row_of(result, jvm.pid)[3]
+
+
+def test_directory_that_is_not_there_is_said(jvm, folder):
+    result = maps("-p", jvm.pid, "-d", folder / "no")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (f"jbpf-maps: '{folder}/no' cannot be opened: No such file or directory; "
+                             "give -d another directory\n")
+
+
+def test_user_without_rights_is_told_to_be_root(jvm, tmp_path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    folder.chmod(0o777)
+    for parent in tmp_path.parents[:3]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+    tmp_path.chmod(0o755)
+    result = run("setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups", "--inh-caps=-all",
+                 BIN / "jbpf-maps", "-p", jvm.pid, "-d", folder)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "run jbpf maps as root" in row_of(result, jvm.pid)[3]
+    assert os.listdir(folder) == []
+
+
+def test_process_that_compiles_nothing_has_no_map(folder, spinner):
+    process = spinner("native_spinner", "20", "5")
+    result = maps("-p", process.pid, "-d", folder)
+    assert result.returncode == 1 and "no compiled code" in row_of(result, process.pid)[3]
+    assert os.listdir(folder) == []
+
+
+def test_no_such_jvm_is_exit_3(folder):
+    for arguments in (["--container", "there-is-none"], ["-p", "4194303"]):
+        result = maps(*arguments, "-d", folder)
+        assert (result.returncode, result.stdout) == (3, "")
+        assert lines_of(result.stderr)[-1] == "jbpf-maps: there is no such JVM"
+
+
+def test_jvm_that_dies_meanwhile_leaves_a_whole_map_or_none(engine, folder):
+    for delay in (0, 0.01, 0.02, 0.05):
+        container = engine.start_ready("maps-dying", java("Shares", 600, 20), "TRUTH")
+        pid = container.pid
+        process = subprocess.Popen([str(BIN / "jbpf-maps"), "-p", str(pid), "-d", str(folder)],
+                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(delay)
+        os.kill(pid, 9)
+        out, err = process.communicate(timeout=20)
+        container.remove()
+        path = folder / f"perf-{pid}.map"
+        assert process.returncode in (0, 1, 3), err
+        assert path.exists() == (process.returncode == 0), out
+        if path.exists():
+            assert f" {len(entries_of(path))} " in out
+            path.unlink()
+        assert os.listdir(folder) == []
+
+
+# ---- usage ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments,line", [
+    (["-p", "0"], "-p: '0' is no process id; see jbpf-maps --help"),
+    (["-p", "x"], "-p: 'x' is no process id; see jbpf-maps --help"),
+    (["-p"], "-p wants a value; see jbpf-maps --help"),
+    (["--frob"], "there is no option --frob; see jbpf-maps --help"),
+    (["-d", "/tmp", "-d", "/tmp"], "an option is given twice; see jbpf-maps --help"),
+    (["now"], "'now' is no option; see jbpf-maps --help"),
+], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
+def test_wrong_usage_is_one_line_and_exit_2(arguments, line):
+    result = maps(*arguments)
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", f"jbpf-maps: {line}\n")
+
+
+def test_help_names_every_option():
+    for result in (maps("--help"), run(BIN / "jbpf", "help", "maps")):
+        assert result.returncode == 0 and not result.stderr
+        assert all(word in result.stdout for word in ("--pid", "--container", "--directory", "--force"))
