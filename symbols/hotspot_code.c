@@ -282,7 +282,7 @@ const struct remote_mem *hotspot_code__mem(const struct hotspot_code *code)
 /* An unreadable place is no reason to give up on the process. */
 static int error_of_place(int err)
 {
-	return err == -EFAULT || err == -EIO ? -EAGAIN : err;
+	return remote_mem_error_is_local(err) ? -EAGAIN : err;
 }
 
 /* Segment in which the block of `segment` begins. 0; -ENOENT: free; -EAGAIN: a damaged map. */
@@ -330,17 +330,12 @@ static int header_read(const struct hotspot_code *code, const struct code_heap *
 static int name_read(const struct hotspot_code *code, uint64_t address,
 		     char out[HOTSPOT_BLOB_NAME_BYTES])
 {
-	char raw[HOTSPOT_BLOB_NAME_BYTES] = "";
-	size_t len = code_name_first_len(address);
-	int err = remote_mem_read(code->mem, address, raw, len);
+	char raw[HOTSPOT_BLOB_NAME_BYTES];
+	ssize_t got = remote_mem_read_some(code->mem, address, raw, sizeof(raw));
 
-	if (!err && len < sizeof(raw) && !memchr(raw, '\0', len)) {
-		err = remote_mem_read(code->mem, address + len, raw + len, sizeof(raw) - len);
-		len = sizeof(raw);
-	}
-	if (err)
-		return error_of_place(err);
-	return code_name_clean(raw, len, out) ? 0 : -EAGAIN;
+	if (got < 0)
+		return error_of_place((int)got);
+	return code_name_clean(raw, (size_t)got, out) ? 0 : -EAGAIN;
 }
 
 /*

@@ -13,7 +13,6 @@
 #define METADATA_MAX_BYTES  (1u << 20)
 #define SCOPES_MAX_BYTES    (16u << 20)
 #define IMMUTABLE_MAX_BYTES (64u << 20)
-#define PAGE_BYTES	    4096u
 
 struct range {
 	uint64_t begin;
@@ -99,13 +98,6 @@ int code_view_begin(const struct hotspot_code *code, const struct code_heap *hea
 }
 
 /* ---- names ---- */
-
-size_t code_name_first_len(uint64_t address)
-{
-	size_t left = PAGE_BYTES - (size_t)(address % PAGE_BYTES);
-
-	return left < HOTSPOT_BLOB_NAME_BYTES ? left : HOTSPOT_BLOB_NAME_BYTES;
-}
 
 bool code_name_clean(const char *raw, size_t len, char out[HOTSPOT_BLOB_NAME_BYTES])
 {

@@ -75,7 +75,5 @@ bool code_view_is_same(const struct hotspot_code *code, const struct code_heap *
 
 /* The name's bytes as read, `len` of them; cuts at the NUL. False when it is no name. */
 bool code_name_clean(const char *raw, size_t len, char out[HOTSPOT_BLOB_NAME_BYTES]);
-/* How many bytes at `address` may be asked for without reaching into another page. */
-size_t code_name_first_len(uint64_t address);
 
 #endif

@@ -119,45 +119,30 @@ static int headers_read(struct walk *walk, size_t cnt)
 
 /* ---- names of blobs ---- */
 
-/* A name that goes on in another page: the rest. */
-static int name_read_rest(struct walk *walk, size_t id, size_t first_len)
-{
-	char *raw = walk->names[id];
-	int err;
-
-	if (first_len == HOTSPOT_BLOB_NAME_BYTES || memchr(raw, '\0', first_len))
-		return 0;
-	err = remote_mem_read(walk->code->mem, walk->name_ids.addresses[id] + first_len,
-			      raw + first_len, HOTSPOT_BLOB_NAME_BYTES - first_len);
-	if (err)
-		raw[0] = '\0';
-	return err == -EFAULT ? 0 : err;
-}
-
 /* Reads at most WALK_HEADER_CNT names, of ids from `begin` on. */
 static int names_read_some(struct walk *walk, size_t begin, size_t cnt)
 {
 	int err;
 
-	for (size_t i = 0; i < cnt; i++) {
-		uint64_t address = walk->name_ids.addresses[begin + i];
-
-		memset(walk->names[begin + i], 0, HOTSPOT_BLOB_NAME_BYTES);
-		walk->pieces[i] =
-			(struct remote_piece){ .address = address,
-					       .out = walk->names[begin + i],
-					       .len = (uint32_t)code_name_first_len(address) };
-	}
+	for (size_t i = 0; i < cnt; i++)
+		walk->pieces[i] = (struct remote_piece){
+			.address = walk->name_ids.addresses[begin + i],
+			.out = walk->names[begin + i],
+			.len = HOTSPOT_BLOB_NAME_BYTES,
+		};
 	err = remote_batch__read(walk->code->batch, walk->pieces, cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
 		char *name = walk->names[begin + i];
 		char clean[HOTSPOT_BLOB_NAME_BYTES] = "";
+		ssize_t got = HOTSPOT_BLOB_NAME_BYTES;
 
-		if (walk->pieces[i].err)
-			name[0] = '\0';
-		else
-			err = name_read_rest(walk, begin + i, walk->pieces[i].len);
-		(void)code_name_clean(name, HOTSPOT_BLOB_NAME_BYTES, clean);
+		if (walk->pieces[i].err) /* it may end right before what cannot be read */
+			got = remote_mem_read_some(walk->code->mem, walk->pieces[i].address, name,
+						   HOTSPOT_BLOB_NAME_BYTES);
+		if (got > 0)
+			(void)code_name_clean(name, (size_t)got, clean);
+		else if (!remote_mem_error_is_local((int)got))
+			err = (int)got;
 		memcpy(name, clean, sizeof(clean));
 	}
 	return err;

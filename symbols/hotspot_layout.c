@@ -13,8 +13,7 @@
 
 #define FIELD_MAX_OFFSET   4088u
 #define OBJECT_MAX_BYTES   4096u
-#define PREFIX_MAX_BYTES   256u /* of objects that are read from their begin */
-#define SYMBOL_MAX_BYTES   64u	/* before a symbol's text */
+#define SYMBOL_MAX_BYTES   64u /* before a symbol's text */
 #define USER_ADDRESS_MIN   4096u
 #define USER_ADDRESS_MAX   (1ull << 52) /* aarch64 with large addresses; 47 bits elsewhere */
 #define UNSIGNED5_NEW_FROM 20		/* JDK-8292758 */
@@ -316,14 +315,14 @@ static const char *missing_for_names(const struct hotspot_layout *layout)
 {
 	if (!field_fits(&layout->method_const_method, 8, OBJECT_MAX_BYTES))
 		return "Method::_constMethod";
-	if (!field_fits(&layout->const_method_constants, 8, PREFIX_MAX_BYTES))
+	if (!field_fits(&layout->const_method_constants, 8, HOTSPOT_PREFIX_MAX_BYTES))
 		return "ConstMethod::_constants";
-	if (!field_fits(&layout->const_method_name_index, 2, PREFIX_MAX_BYTES) ||
-	    !field_fits(&layout->const_method_signature_index, 2, PREFIX_MAX_BYTES))
+	if (!field_fits(&layout->const_method_name_index, 2, HOTSPOT_PREFIX_MAX_BYTES) ||
+	    !field_fits(&layout->const_method_signature_index, 2, HOTSPOT_PREFIX_MAX_BYTES))
 		return "ConstMethod::_name_index";
-	if (!layout->pool_size || !field_fits(&layout->pool_holder, 8, PREFIX_MAX_BYTES))
+	if (!layout->pool_size || !field_fits(&layout->pool_holder, 8, HOTSPOT_PREFIX_MAX_BYTES))
 		return "ConstantPool::_pool_holder";
-	if (!field_fits(&layout->pool_length, 4, PREFIX_MAX_BYTES))
+	if (!field_fits(&layout->pool_length, 4, HOTSPOT_PREFIX_MAX_BYTES))
 		return "ConstantPool::_length";
 	if (!field_fits(&layout->klass_name, 8, OBJECT_MAX_BYTES))
 		return "Klass::_name";

@@ -51,7 +51,8 @@ static inline uint32_t hotspot_field_end(const struct hotspot_field *field)
 	return (uint32_t)field->offset + field->size;
 }
 
-#define HOTSPOT_HEAP_MAX_BYTES 1024u /* within them lies all that is needed of a CodeHeap */
+#define HOTSPOT_HEAP_MAX_BYTES	 1024u /* within them lies all that is needed of a CodeHeap */
+#define HOTSPOT_PREFIX_MAX_BYTES 256u  /* likewise of a ConstMethod and a ConstantPool */
 
 struct hotspot_layout {
 	/* Static fields: addresses in the process; 0 = this VM has none. */

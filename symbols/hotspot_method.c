@@ -16,7 +16,8 @@
 #include "user/util/cleanup.h"
 
 #define SYMBOLS_PER_METHOD 3u
-#define PIECES_PER_METHOD  3u
+#define POOL_PIECES	   3u	/* the most that a step reads for a method */
+#define ALL_PIECES	   6u	/* of all steps */
 #define CHAIN_BATCH_CNT	   256u /* buffers for so many at a time */
 #define POOL_MAX_LENGTH	   65535
 #define PAGE_BYTES	   4096u
@@ -57,7 +58,7 @@ struct hotspot_methods {
 	struct address_ids symbol_ids;
 	struct symbol *symbols;	     /* by id */
 	struct strbuf text;	     /* of all symbols */
-	struct remote_piece *pieces; /* scratch: PIECES_PER_METHOD per chain of a batch */
+	struct remote_piece *pieces; /* scratch: POOL_PIECES per chain of a batch */
 	uint8_t *bytes;		     /* scratch: object_bytes per piece */
 	size_t object_bytes;
 	uint8_t *symbol_bytes; /* scratch */
@@ -93,7 +94,7 @@ struct hotspot_methods *hotspot_methods__new(struct remote_batch *batch,
 					     const struct hotspot_layout *layout, size_t max)
 {
 	struct hotspot_methods *methods = calloc(1, sizeof(*methods));
-	size_t piece_cnt = (max < CHAIN_BATCH_CNT ? max : CHAIN_BATCH_CNT) * PIECES_PER_METHOD;
+	size_t piece_cnt = (max < CHAIN_BATCH_CNT ? max : CHAIN_BATCH_CNT) * POOL_PIECES;
 
 	if (!methods)
 		return NULL;
@@ -158,35 +159,15 @@ static uint64_t field_address(uint64_t object, const struct hotspot_field *field
 	return object + field->offset;
 }
 
-static uint8_t *scratch(const struct hotspot_methods *methods, size_t piece)
-{
-	return methods->bytes + piece * methods->object_bytes;
-}
-
-/* Pieces of the i-th chain of a batch; those not wanted keep length 0. */
-static void piece_set(struct hotspot_methods *methods, size_t i, size_t nth, uint64_t address,
-		      uint32_t len)
-{
-	size_t idx = i * PIECES_PER_METHOD + nth;
-
-	methods->pieces[idx] = (struct remote_piece){ .address = address,
-						      .out = scratch(methods, idx),
-						      .len = len };
-}
-
 struct step {
-	/* Sets the pieces of a chain; those not set are not read. */
-	void (*ask)(struct hotspot_methods *methods, size_t i, const struct chain *chain);
+	size_t piece_cnt;
+	/* Says what to read for a chain: address and length of each piece. */
+	void (*ask)(const struct hotspot_layout *layout, const struct chain *chain,
+		    struct remote_piece *pieces);
 	/* Takes what was read into the chain. False: it does not hold together. */
-	bool (*take)(const struct hotspot_methods *methods, const struct remote_piece *pieces,
+	bool (*take)(const struct hotspot_layout *layout, const struct remote_piece *pieces,
 		     struct chain *chain);
 };
-
-static void ask_method(struct hotspot_methods *methods, size_t i, const struct chain *chain)
-{
-	piece_set(methods, i, 0,
-		  field_address(chain->method, &methods->layout->method_const_method), 8);
-}
 
 static uint64_t pointer_of(const struct remote_piece *piece)
 {
@@ -196,23 +177,31 @@ static uint64_t pointer_of(const struct remote_piece *piece)
 	return le64toh(value);
 }
 
-static bool take_method(const struct hotspot_methods *methods, const struct remote_piece *pieces,
+static void ask_method(const struct hotspot_layout *layout, const struct chain *chain,
+		       struct remote_piece *pieces)
+{
+	pieces[0].address = field_address(chain->method, &layout->method_const_method);
+	pieces[0].len = 8;
+}
+
+static bool take_method(const struct hotspot_layout *layout, const struct remote_piece *pieces,
 			struct chain *chain)
 {
-	(void)methods;
+	(void)layout;
 	chain->const_method = pointer_of(&pieces[0]);
 	return hotspot_address_is_sane(chain->const_method);
 }
 
-static void ask_const_method(struct hotspot_methods *methods, size_t i, const struct chain *chain)
+static void ask_const_method(const struct hotspot_layout *layout, const struct chain *chain,
+			     struct remote_piece *pieces)
 {
-	piece_set(methods, i, 0, chain->const_method, const_method_bytes(methods->layout));
+	pieces[0].address = chain->const_method;
+	pieces[0].len = const_method_bytes(layout);
 }
 
-static bool take_const_method(const struct hotspot_methods *methods,
+static bool take_const_method(const struct hotspot_layout *layout,
 			      const struct remote_piece *pieces, struct chain *chain)
 {
-	const struct hotspot_layout *layout = methods->layout;
 	const void *object = pieces[0].out;
 
 	chain->pool = hotspot_field_uint(&layout->const_method_constants, object);
@@ -222,23 +211,22 @@ static bool take_const_method(const struct hotspot_methods *methods,
 	return hotspot_address_is_sane(chain->pool) && chain->name_index && chain->signature_index;
 }
 
-static uint64_t pool_entry_address(const struct hotspot_methods *methods, const struct chain *chain,
-				   uint32_t index)
+static void ask_pool(const struct hotspot_layout *layout, const struct chain *chain,
+		     struct remote_piece *pieces)
 {
-	return chain->pool + methods->layout->pool_size + 8ull * index;
+	uint64_t entries = chain->pool + layout->pool_size;
+
+	pieces[0].address = chain->pool;
+	pieces[0].len = pool_bytes(layout);
+	pieces[1].address = entries + 8ull * chain->name_index;
+	pieces[1].len = 8;
+	pieces[2].address = entries + 8ull * chain->signature_index;
+	pieces[2].len = 8;
 }
 
-static void ask_pool(struct hotspot_methods *methods, size_t i, const struct chain *chain)
-{
-	piece_set(methods, i, 0, chain->pool, pool_bytes(methods->layout));
-	piece_set(methods, i, 1, pool_entry_address(methods, chain, chain->name_index), 8);
-	piece_set(methods, i, 2, pool_entry_address(methods, chain, chain->signature_index), 8);
-}
-
-static bool take_pool(const struct hotspot_methods *methods, const struct remote_piece *pieces,
+static bool take_pool(const struct hotspot_layout *layout, const struct remote_piece *pieces,
 		      struct chain *chain)
 {
-	const struct hotspot_layout *layout = methods->layout;
 	int64_t length = hotspot_field_int(&layout->pool_length, pieces[0].out);
 
 	chain->holder = hotspot_field_uint(&layout->pool_holder, pieces[0].out);
@@ -250,57 +238,60 @@ static bool take_pool(const struct hotspot_methods *methods, const struct remote
 	       hotspot_address_is_sane(chain->name) && hotspot_address_is_sane(chain->signature);
 }
 
-static void ask_holder(struct hotspot_methods *methods, size_t i, const struct chain *chain)
+static void ask_holder(const struct hotspot_layout *layout, const struct chain *chain,
+		       struct remote_piece *pieces)
 {
-	piece_set(methods, i, 0, field_address(chain->holder, &methods->layout->klass_name), 8);
+	pieces[0].address = field_address(chain->holder, &layout->klass_name);
+	pieces[0].len = 8;
 }
 
-static bool take_holder(const struct hotspot_methods *methods, const struct remote_piece *pieces,
+static bool take_holder(const struct hotspot_layout *layout, const struct remote_piece *pieces,
 			struct chain *chain)
 {
-	(void)methods;
+	(void)layout;
 	chain->class_name = pointer_of(&pieces[0]);
 	return hotspot_address_is_sane(chain->class_name);
 }
 
 static const struct step steps[] = {
-	{ ask_method, take_method },
-	{ ask_const_method, take_const_method },
-	{ ask_pool, take_pool },
-	{ ask_holder, take_holder },
+	{ 1, ask_method, take_method },
+	{ 1, ask_const_method, take_const_method },
+	{ POOL_PIECES, ask_pool, take_pool },
+	{ 1, ask_holder, take_holder },
 };
 
-static bool pieces_were_read(const struct remote_piece *pieces)
+static bool step_take(const struct hotspot_layout *layout, const struct step *step,
+		      const struct remote_piece *pieces, struct chain *chain)
 {
-	for (size_t i = 0; i < PIECES_PER_METHOD; i++) {
+	for (size_t i = 0; i < step->piece_cnt; i++) {
 		if (pieces[i].err)
 			return false;
 	}
-	return true;
+	return step->take(layout, pieces, chain);
 }
 
 /* One step for `cnt` chains, at most CHAIN_BATCH_CNT. */
-static int step_run_batch(struct hotspot_methods *methods, const struct step *step,
-			  struct chain *chains, size_t cnt)
+static int step_run(struct hotspot_methods *methods, const struct step *step, struct chain *chains,
+		    size_t cnt)
 {
+	struct remote_piece *pieces = methods->pieces;
+	size_t piece_cnt = cnt * step->piece_cnt;
 	int err;
 
-	memset(methods->pieces, 0, cnt * PIECES_PER_METHOD * sizeof(*methods->pieces));
+	for (size_t i = 0; i < piece_cnt; i++)
+		pieces[i] =
+			(struct remote_piece){ .out = methods->bytes + i * methods->object_bytes };
 	for (size_t i = 0; i < cnt; i++) {
 		if (!chains[i].is_broken)
-			step->ask(methods, i, &chains[i]);
+			step->ask(methods->layout, &chains[i], pieces + i * step->piece_cnt);
 	}
-	err = remote_batch__read(methods->batch, methods->pieces, cnt * PIECES_PER_METHOD);
-	if (err)
-		return err;
-	for (size_t i = 0; i < cnt; i++) {
-		const struct remote_piece *pieces = &methods->pieces[i * PIECES_PER_METHOD];
-
-		if (!chains[i].is_broken &&
-		    (!pieces_were_read(pieces) || !step->take(methods, pieces, &chains[i])))
-			chains[i].is_broken = true;
+	err = remote_batch__read(methods->batch, pieces, piece_cnt);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (!chains[i].is_broken)
+			chains[i].is_broken = !step_take(methods->layout, step,
+							 pieces + i * step->piece_cnt, &chains[i]);
 	}
-	return 0;
+	return err;
 }
 
 static int steps_run(struct hotspot_methods *methods)
@@ -312,7 +303,7 @@ static int steps_run(struct hotspot_methods *methods)
 		size_t cnt = left < CHAIN_BATCH_CNT ? left : CHAIN_BATCH_CNT;
 
 		for (size_t i = 0; i < ARRAY_SIZE(steps) && !err; i++)
-			err = step_run_batch(methods, &steps[i], methods->chains + begin, cnt);
+			err = step_run(methods, &steps[i], methods->chains + begin, cnt);
 	}
 	return err;
 }
@@ -494,19 +485,42 @@ static bool chain_is_same(const struct chain *a, const struct chain *b)
 	       a->name == b->name && a->signature == b->signature && a->class_name == b->class_name;
 }
 
-int hotspot_methods__read_again(struct hotspot_methods *methods)
+/* All steps in one call: the addresses are known. */
+static int chain_read_again(struct hotspot_methods *methods, struct chain *chain)
 {
-	size_t bytes = methods->ids.cnt * sizeof(*methods->chains);
-	__cleanup_free struct chain *before = malloc(bytes ? bytes : 1);
+	uint8_t bytes[ALL_PIECES][HOTSPOT_PREFIX_MAX_BYTES];
+	struct remote_piece pieces[ALL_PIECES];
+	struct chain now = *chain;
+	size_t piece = 0;
 	int err;
 
-	if (!before)
-		return -ENOMEM;
-	memcpy(before, methods->chains, bytes);
-	err = steps_run(methods);
+	for (size_t i = 0; i < ALL_PIECES; i++)
+		pieces[i] = (struct remote_piece){ .out = bytes[i] };
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		steps[i].ask(methods->layout, chain, pieces + piece);
+		piece += steps[i].piece_cnt;
+	}
+	err = remote_batch__read(methods->batch, pieces, piece);
+	if (err)
+		return err;
+	piece = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		if (!step_take(methods->layout, &steps[i], pieces + piece, &now))
+			chain->is_broken = true;
+		piece += steps[i].piece_cnt;
+	}
+	if (!chain_is_same(chain, &now))
+		chain->is_broken = true;
+	return 0;
+}
+
+int hotspot_methods__read_again(struct hotspot_methods *methods)
+{
+	int err = 0;
+
 	for (size_t i = 0; i < methods->ids.cnt && !err; i++) {
-		if (!chain_is_same(&before[i], &methods->chains[i]))
-			methods->chains[i].is_broken = true;
+		if (!methods->chains[i].is_broken)
+			err = chain_read_again(methods, &methods->chains[i]);
 	}
 	return err;
 }

@@ -30,7 +30,8 @@ int hotspot_methods__add(struct hotspot_methods *methods, uint64_t method, size_
 int hotspot_methods__read(struct hotspot_methods *methods);
 /*
  * Reads once more what led to the names, and takes the names of methods away where it changed.
- * Not needed where something else proves that the methods live on. As hotspot_methods__read().
+ * A call for each method; not needed where something else proves that they live on. As
+ * hotspot_methods__read().
  */
 int hotspot_methods__read_again(struct hotspot_methods *methods);
 

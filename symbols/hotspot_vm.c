@@ -19,6 +19,7 @@
 #include "user/util/parse.h"
 #include "user/util/strtab.h"
 
+#define LIBJVM_MAX	    8u /* files of that name in one process */
 #define VERSION_MAX_BYTES   128u
 #define FLAG_MAX_BYTES	    256u   /* sizeof(JVMFlag): 24 to 40 so far */
 #define FLAG_MAX_CNT	    16384u /* about 1500 so far */
@@ -47,20 +48,17 @@ struct hotspot_vm {
 static void version_read(struct hotspot_vm *vm)
 {
 	uint64_t address, text_address;
-	size_t len = 0;
+	char text[VERSION_MAX_BYTES];
+	ssize_t got, len = 0;
 
 	if (vm_structs__static_address(vm->structs, "Abstract_VM_Version", "_s_vm_release",
 				       &address) ||
 	    remote_mem_read_uint(&vm->mem, address, 8, &text_address) || !text_address)
 		return;
-	/* Byte by byte: the string may end right before an unmapped page. */
-	while (len < sizeof(vm->version) - 1) {
-		uint64_t c;
-
-		if (remote_mem_read_uint(&vm->mem, text_address + len, 1, &c) || c < ' ' || c > '~')
-			break;
-		vm->version[len++] = (char)c;
-	}
+	got = remote_mem_read_some(&vm->mem, text_address, text, sizeof(text) - 1);
+	while (len < got && text[len] >= ' ' && text[len] <= '~')
+		len++;
+	memcpy(vm->version, text, (size_t)len);
 	vm->version[len] = '\0';
 }
 
@@ -268,21 +266,36 @@ int hotspot_vm__open_memory(const struct remote_mem *mem, const struct vm_symbol
 	return 0;
 }
 
-int hotspot_vm__open(int proc_fd, uint32_t pid, struct hotspot_vm **out)
+static int open_mapping(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping,
+			struct hotspot_vm **out)
 {
 	struct remote_mem mem = remote_mem_of_process(pid);
-	__cleanup_free struct libjvm_mapping *mapping = malloc(sizeof(*mapping));
 	struct vm_symbols symbols;
-	int err;
+	int err = libjvm_symbols(proc_fd, pid, mapping, &symbols);
 
-	if (!mapping)
+	return err ? err : hotspot_vm__open_memory(&mem, &symbols, out);
+}
+
+/* Of several files of that name the first one whose tables can be read; a hopeful error wins. */
+int hotspot_vm__open(int proc_fd, uint32_t pid, struct hotspot_vm **out)
+{
+	__cleanup_free struct libjvm_mapping *mappings = calloc(LIBJVM_MAX, sizeof(*mappings));
+	int err, result = -ENOENT;
+	size_t cnt;
+
+	if (!mappings)
 		return -ENOMEM;
-	err = libjvm_find(proc_fd, pid, mapping);
-	if (!err)
-		err = libjvm_symbols(proc_fd, pid, mapping, &symbols);
+	err = libjvm_find(proc_fd, pid, mappings, LIBJVM_MAX, &cnt);
 	if (err)
 		return err;
-	return hotspot_vm__open_memory(&mem, &symbols, out);
+	for (size_t i = 0; i < cnt; i++) {
+		err = open_mapping(proc_fd, pid, &mappings[i], out);
+		if (!err)
+			return 0;
+		if (result == -ENOENT || err == -EAGAIN)
+			result = err;
+	}
+	return result;
 }
 
 void hotspot_vm__free(struct hotspot_vm *vm)

@@ -24,7 +24,6 @@
 #define MAPS_MAX_BYTES	  (32u << 20)
 #define LIBJVM_MAX_BYTES  (2ull << 30) /* debug builds with everything in one file */
 #define SECTION_MAX_BYTES (64u << 20)
-#define PAGE_MASK_4K	  (~0xfffull)
 
 /* ---- /proc/PID/maps ---- */
 
@@ -39,14 +38,16 @@ static bool maps_number(const char **at, const char *end, char stop, int base, u
 	return true;
 }
 
-static bool maps_skip_field(const char **at, const char *end)
+/* A field up to a blank; moves *at behind it. NULL when there is none. */
+static const char *maps_field(const char **at, const char *end)
 {
+	const char *field = *at;
 	const char *found = memchr(*at, ' ', (size_t)(end - *at));
 
 	if (!found)
-		return false;
+		return NULL;
 	*at = found + 1;
-	return true;
+	return field;
 }
 
 static bool path_is_libjvm(const char *path, size_t len)
@@ -62,11 +63,15 @@ static bool maps_line_is_libjvm(const char *at, const char *end, struct libjvm_m
 {
 	static const char deleted[] = " (deleted)";
 	size_t deleted_len = sizeof(deleted) - 1;
+	const char *permissions;
 	size_t len;
 
 	if (!maps_number(&at, end, '-', 16, &out->start) ||
-	    !maps_number(&at, end, ' ', 16, &out->end) || !maps_skip_field(&at, end) ||
-	    !maps_number(&at, end, ' ', 16, &out->file_offset) || !maps_skip_field(&at, end) ||
+	    !maps_number(&at, end, ' ', 16, &out->end))
+		return false;
+	permissions = maps_field(&at, end);
+	if (!permissions || at - permissions < 5 || permissions[2] != 'x' ||
+	    !maps_number(&at, end, ' ', 16, &out->file_offset) || !maps_field(&at, end) ||
 	    !maps_number(&at, end, ' ', 10, &out->inode))
 		return false;
 	while (at < end && *at == ' ')
@@ -81,10 +86,23 @@ static bool maps_line_is_libjvm(const char *at, const char *end, struct libjvm_m
 	return true;
 }
 
-int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out)
+/* Is it another part of what is there, such as one whose protection was changed for a while? */
+static bool mapping_is_known(const struct libjvm_mapping *known, size_t cnt,
+			     const struct libjvm_mapping *mapping)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (known[i].inode == mapping->inode &&
+		    known[i].start - known[i].file_offset == mapping->start - mapping->file_offset)
+			return true;
+	}
+	return false;
+}
+
+int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out)
 {
 	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
 	const char *at, *end;
+	size_t cnt = 0;
 	int err;
 
 	err = fs_read_filef(proc_fd, MAPS_MAX_BYTES, &maps, "%u/maps", pid);
@@ -92,16 +110,18 @@ int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out)
 		return err == -ENOENT ? -ESRCH : err;
 	at = strbuf_str(&maps);
 	end = at + maps.len;
-	while (at < end) {
+	while (at < end && cnt < max) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 
 		if (!newline)
 			break;
-		if (maps_line_is_libjvm(at, newline, out))
-			return 0;
+		if (maps_line_is_libjvm(at, newline, &out[cnt]) &&
+		    !mapping_is_known(out, cnt, &out[cnt]))
+			cnt++;
 		at = newline + 1;
 	}
-	return -ENOENT;
+	*cnt_out = cnt;
+	return cnt ? 0 : -ENOENT;
 }
 
 /* ---- the file ---- */
@@ -147,9 +167,13 @@ static int path_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping
 
 /* ---- ELF ---- */
 
-/* What to add to a symbol's value. */
+/*
+ * What to add to a symbol's value: the mapping is all of an executable segment or a part of it.
+ * The kernel rounds both to pages, whose size is not asked for here.
+ */
 static int elf_bias(Elf *elf, const struct libjvm_mapping *mapping, uint64_t *out)
 {
+	uint64_t offset = mapping->file_offset;
 	size_t header_cnt;
 
 	if (elf_getphdrnum(elf, &header_cnt))
@@ -159,10 +183,11 @@ static int elf_bias(Elf *elf, const struct libjvm_mapping *mapping, uint64_t *ou
 
 		if (!gelf_getphdr(elf, (int)i, &header))
 			return -ENOTSUP;
-		if (header.p_type != PT_LOAD ||
-		    (header.p_offset & PAGE_MASK_4K) != mapping->file_offset)
+		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) ||
+		    offset + (mapping->end - mapping->start) <= header.p_offset ||
+		    (offset > header.p_offset && offset - header.p_offset >= header.p_filesz))
 			continue;
-		*out = mapping->start - (header.p_vaddr & PAGE_MASK_4K);
+		*out = mapping->start - offset - (header.p_vaddr - header.p_offset);
 		return 0;
 	}
 	return -ENOTSUP;

@@ -6,11 +6,12 @@
 #ifndef JBPF_SYMBOLS_LIBJVM_H
 #define JBPF_SYMBOLS_LIBJVM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "symbols/vm_structs.h"
 
-/* Of the first mapping of a file called libjvm.so: its begin. */
+/* An executable mapping of a file called libjvm.so. One that is only read as data is none. */
 struct libjvm_mapping {
 	uint64_t start;
 	uint64_t end;
@@ -19,8 +20,12 @@ struct libjvm_mapping {
 	char path[4096]; /* as the process sees it, without " (deleted)" */
 };
 
-/* Reads /proc/PID/maps. 0; -ENOENT: none; -ESRCH and the like: the process is gone. */
-int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out);
+/*
+ * Reads /proc/PID/maps; parts of the same file that lie behind one another count once. A process
+ * may map several such files: only their tables tell which is the one that runs. 0; -ENOENT: none;
+ * -ESRCH and the like: the process is gone. At most `max`.
+ */
+int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out);
 
 /*
  * Addresses of HotSpot's tables in the process. 0; -ENOENT: not HotSpot's libjvm (OpenJ9 has a

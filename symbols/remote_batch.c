@@ -160,7 +160,7 @@ static int pieces_deal(struct remote_batch *batch, struct remote_piece *pieces, 
 		else if (!piece->err && !group->is_alone)
 			memcpy(piece->out, group->bytes + (piece->address - group->begin),
 			       piece->len);
-		if (piece->err && piece->err != -EFAULT && piece->err != -EIO)
+		if (piece->err && !remote_mem_error_is_local(piece->err))
 			return piece->err;
 	}
 	return 0;

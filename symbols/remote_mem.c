@@ -27,12 +27,6 @@ static int process_read(const struct remote_mem *mem, uint64_t address, void *ou
 	return (size_t)got == len ? 0 : -EFAULT;
 }
 
-/* Can an error of this kind be that of one piece alone? */
-static bool error_is_of_piece(int err)
-{
-	return err == -EFAULT || err == -EIO;
-}
-
 /*
  * The pieces are read in order until one fails; the call then tells only how many bytes it got.
  * *done_out: pieces settled, at least one.
@@ -49,7 +43,7 @@ static int process_read_batch(const struct remote_mem *mem, struct remote_piece 
 		remote[i] = (struct iovec){ (void *)(uintptr_t)pieces[i].address, pieces[i].len };
 	}
 	got = process_vm_readv((pid_t)mem->pid, local, cnt, remote, cnt, 0);
-	if (got < 0 && !error_is_of_piece(-errno))
+	if (got < 0 && !remote_mem_error_is_local(-errno))
 		return -errno;
 	left = got < 0 ? 0 : (size_t)got;
 	while (done < cnt && pieces[done].len <= left) {
@@ -98,6 +92,24 @@ int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, s
 	return mem->read(mem, address, out, len);
 }
 
+ssize_t remote_mem_read_some(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
+{
+	size_t used = 0;
+
+	while (used < len) {
+		size_t part = CACHE_PAGE_BYTES - (size_t)((address + used) % CACHE_PAGE_BYTES);
+		int err;
+
+		if (part > len - used)
+			part = len - used;
+		err = remote_mem_read(mem, address + used, (char *)out + used, part);
+		if (err)
+			return used ? (ssize_t)used : err;
+		used += part;
+	}
+	return (ssize_t)used;
+}
+
 int remote_mem_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt)
 {
 	int fatal = 0;
@@ -109,7 +121,7 @@ int remote_mem_read_pieces(const struct remote_mem *mem, struct remote_piece *pi
 
 		piece->err = fatal ? fatal :
 				     remote_mem_read(mem, piece->address, piece->out, piece->len);
-		if (piece->err && !error_is_of_piece(piece->err))
+		if (piece->err && !remote_mem_error_is_local(piece->err))
 			fatal = piece->err;
 	}
 	return fatal;

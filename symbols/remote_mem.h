@@ -6,8 +6,17 @@
 #ifndef JBPF_SYMBOLS_REMOTE_MEM_H
 #define JBPF_SYMBOLS_REMOTE_MEM_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* Is it only this place that cannot be read? Else nothing of the process can be. */
+static inline bool remote_mem_error_is_local(int err)
+{
+	return err == -EFAULT || err == -EIO;
+}
 
 /* One of many reads. */
 struct remote_piece {
@@ -34,6 +43,12 @@ int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, s
 /* Little-endian unsigned of 1 to 8 bytes; -EINVAL for other sizes. */
 int remote_mem_read_uint(const struct remote_mem *mem, uint64_t address, size_t size,
 			 uint64_t *out);
+
+/*
+ * Up to `len` bytes, fewer when a page further on cannot be read: for strings whose length is not
+ * known. Bytes read, at least 1, or -errno.
+ */
+ssize_t remote_mem_read_some(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
 
 /*
  * Reads all pieces with as few system calls as it takes. A piece that cannot be read gets its own

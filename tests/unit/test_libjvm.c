@@ -57,6 +57,7 @@ static void image_make(struct elf_image *image)
 	image->segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD,
 					   .p_offset = 0,
 					   .p_vaddr = 0x10000,
+					   .p_flags = PF_R | PF_X,
 					   .p_filesz = sizeof(*image),
 					   .p_memsz = sizeof(*image),
 					   .p_align = 4096 };
@@ -83,7 +84,8 @@ static void image_make(struct elf_image *image)
 
 static int image_symbols(const void *bytes, size_t len, struct vm_symbols *out)
 {
-	static const struct libjvm_mapping mapping = { .start = LOAD_START };
+	static const struct libjvm_mapping mapping = { .start = LOAD_START,
+						       .end = LOAD_START + 0x4000 };
 	__cleanup_fd int fd = memfd_create("libjvm", MFD_CLOEXEC);
 
 	assert_true(fd >= 0);
@@ -195,7 +197,7 @@ static void proc_remove(struct fake_proc *proc)
 	assert_int_equal(rmdir(proc->path), 0);
 }
 
-#define MAPS_LINE "7f1000000000-7f1000250000 r--p 00000000 fe:01 1234                       "
+#define MAPS_LINE "7f1000000000-7f1000250000 r-xp 00000000 fe:01 1234                       "
 
 static void libjvm_is_found_by_the_name_of_its_file(void **state)
 {
@@ -211,6 +213,13 @@ static void libjvm_is_found_by_the_name_of_its_file(void **state)
 		  "/x/libjvm.so\n7f1000250000-7f1000260000 r-xp 00250000 fe:01 1234 /x/libjvm.so\n",
 		  0, "/x/libjvm.so" },
 		{ "", -ENOENT, NULL },
+		/* Read as data, before or after it is loaded. */
+		{ "7e0000000000-7e0001250000 r--p 00000000 fe:01 1234 /x/libjvm.so\n" MAPS_LINE
+		  "/x/libjvm.so\n7f2000000000-7f2001250000 r--p 00000000 fe:01 99 /y/libjvm.so\n",
+		  0, "/x/libjvm.so" },
+		{ "7f1000000000-7f1000250000 r--p 00000000 fe:01 1234 /x/libjvm.so\n", -ENOENT,
+		  NULL },
+		{ "7f1000000000-7f1000250000 r 00000000 fe:01 1234 /x/libjvm.so\n", -ENOENT, NULL },
 		{ MAPS_LINE "/usr/lib/libjvm.so.bak\n", -ENOENT, NULL },
 		{ MAPS_LINE "/usr/lib/notlibjvm.so\n", -ENOENT, NULL },
 		{ MAPS_LINE "/usr/lib/libjvm.so", -ENOENT, NULL }, /* line cut off */
@@ -222,9 +231,10 @@ static void libjvm_is_found_by_the_name_of_its_file(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct libjvm_mapping mapping;
 		struct fake_proc proc;
+		size_t cnt = 0;
 
 		proc_make(&proc, rows[i].maps);
-		assert_int_equal(libjvm_find(proc.fd, 42, &mapping), rows[i].err);
+		assert_int_equal(libjvm_find(proc.fd, 42, &mapping, 1, &cnt), rows[i].err);
 		if (!rows[i].err) {
 			assert_string_equal(mapping.path, rows[i].path);
 			assert_int_equal(mapping.start, 0x7f1000000000);
@@ -232,8 +242,63 @@ static void libjvm_is_found_by_the_name_of_its_file(void **state)
 			assert_int_equal(mapping.file_offset, 0);
 			assert_int_equal(mapping.inode, 1234);
 		}
-		assert_int_equal(libjvm_find(proc.fd, 43, &mapping), -ESRCH);
+		assert_int_equal(libjvm_find(proc.fd, 43, &mapping, 1, &cnt), -ESRCH);
 		proc_remove(&proc);
+	}
+}
+
+static void libjvm_mappings_of_several_files_are_all_found(void **state)
+{
+	struct libjvm_mapping mappings[3];
+	struct fake_proc proc;
+	size_t cnt;
+
+	(void)state;
+	/* The second line is the first file again, split by a change of protection. */
+	proc_make(&proc, "7f1000000000-7f1000250000 r-xp 00001000 fe:01 1 /a/libjvm.so\n"
+			 "7f1000260000-7f1000270000 r-xp 00261000 fe:01 1 /a/libjvm.so\n"
+			 "7f2000000000-7f2000250000 r-xp 00000000 fe:01 1 /a/libjvm.so\n"
+			 "7f3000000000-7f3000250000 r-xp 00000000 fe:01 2 /b/libjvm.so (deleted)\n"
+			 "7f4000000000-7f4000250000 r-xp 00000000 fe:01 3 /c/libjvm.so\n");
+	assert_int_equal(libjvm_find(proc.fd, 42, mappings, ARRAY_SIZE(mappings), &cnt), 0);
+	assert_int_equal(cnt, 3);
+	assert_int_equal(mappings[0].start, 0x7f1000000000);
+	assert_int_equal(mappings[1].start, 0x7f2000000000);
+	assert_int_equal(mappings[2].start, 0x7f3000000000);
+	assert_string_equal(mappings[2].path, "/b/libjvm.so");
+	proc_remove(&proc);
+}
+
+static void libjvm_symbols_are_found_from_any_part_of_the_code(void **state)
+{
+	static const struct {
+		uint64_t file_offset, start, bytes;
+		int err;
+	} rows[] = {
+		{ 0x2000, LOAD_START, 0x3000, 0 },	    /* all of the segment */
+		{ 0x3000, LOAD_START + 0x1000, 0x1000, 0 }, /* from its middle on */
+		{ 0x0, LOAD_START - 0x2000, 0x10000, 0 },   /* pages of 64 KiB */
+		{ 0x0, LOAD_START, 0x2000, -ENOTSUP },	    /* before it */
+		{ 0x6000, LOAD_START, 0x1000, -ENOTSUP },   /* behind it */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_fd int fd = memfd_create("libjvm", MFD_CLOEXEC);
+		struct libjvm_mapping mapping = { .start = rows[i].start,
+						  .end = rows[i].start + rows[i].bytes,
+						  .file_offset = rows[i].file_offset };
+		struct vm_symbols symbols;
+		struct elf_image image;
+
+		image_make(&image);
+		image.segments[1].p_offset = 0x2345;
+		image.segments[1].p_vaddr = 0x12345;
+		image.segments[1].p_filesz = 0x2b00;
+		assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
+		assert_int_equal(libjvm_symbols_fd(fd, &mapping, &symbols), rows[i].err);
+		if (!rows[i].err)
+			assert_int_equal(symbols.addresses[1], LOAD_START - 0x12000 + 0x10100);
 	}
 }
 
@@ -244,11 +309,12 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	struct elf_image image;
 	struct fake_proc proc;
 	char path[128];
+	size_t cnt;
 
 	(void)state;
 	image_make(&image);
 	proc_make(&proc, MAPS_LINE "/x/libjvm.so\n");
-	assert_int_equal(libjvm_find(proc.fd, 42, &mapping), 0);
+	assert_int_equal(libjvm_find(proc.fd, 42, &mapping, 1, &cnt), 0);
 	assert_int_equal(libjvm_symbols(proc.fd, 42, &mapping, &symbols), -ENOENT);
 
 	snprintf(path, sizeof(path), "%s/42/map_files/7f1000000000-7f1000250000", proc.path);
@@ -273,6 +339,8 @@ int main(void)
 		cmocka_unit_test(libjvm_of_another_kind_is_not_supported),
 		cmocka_unit_test(libjvm_survives_truncation_and_changed_bytes),
 		cmocka_unit_test(libjvm_is_found_by_the_name_of_its_file),
+		cmocka_unit_test(libjvm_mappings_of_several_files_are_all_found),
+		cmocka_unit_test(libjvm_symbols_are_found_from_any_part_of_the_code),
 		cmocka_unit_test(libjvm_is_read_through_map_files_and_only_when_regular),
 	};
 
