@@ -342,8 +342,9 @@ static void maps_consider(struct maps *maps, uint32_t pid)
 static bool is_jvm(int proc_fd, uint32_t pid)
 {
 	struct libjvm_mapping mapping;
+	size_t cnt;
 
-	return libjvm_find(proc_fd, pid, &mapping) == 0;
+	return libjvm_find(proc_fd, pid, &mapping, 1, &cnt) == 0;
 }
 
 static int is_pid(const struct dirent *entry)
