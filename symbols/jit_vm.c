@@ -172,9 +172,13 @@ static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 {
 	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->epoch);
 
-	if (!blob || blob->gone_ns ||
-	    (blob->verified_refresh != vm->refresh_cnt && !vm->is_ended) ||
-	    (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < blob->certain_from_ns))
+	if (!blob || blob->gone_ns)
+		return false;
+	/* Not used lately, so not verified with the others. */
+	if (blob->verified_refresh != vm->refresh_cnt && !vm->is_ended &&
+	    jit_blobs_check(vm, blob) && !vm->is_ended)
+		return false;
+	if (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < blob->certain_from_ns)
 		return false;
 	blob->used_refresh = vm->refresh_cnt;
 	return true;
@@ -209,19 +213,26 @@ static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
 	}
 }
 
-/* Code that is gone, and nothing else is known to have been there. */
-static int answer_from_gone(struct jit_vm *vm, const struct jit_vm_query *query, struct answer *out)
+/*
+ * Code that is gone, and nothing else is known to have been there. `known` is what was answered
+ * before: if it was that very code, its names are those of when it was there.
+ */
+static int answer_from_gone(struct jit_vm *vm, const struct jit_vm_query *query,
+			    const struct answer *known, struct answer *out)
 {
 	struct jit_blob *blob = NULL;
 	size_t cnt = jit_blobs_gone_at(vm, query_address(query), query->since_boot_ns, &blob);
 	uint32_t chain;
-	int err;
+	int err = 0;
 
 	if (cnt != 1)
 		return cnt ? -EXDEV : -ENOENT;
 	if (query->since_boot_ns < blob->certain_from_ns)
 		return blob->has_rival ? -EXDEV : -ENOENT;
-	err = jit_chain_of_blob(vm, blob, query, &chain);
+	if (known->kind == ANSWER_KIND_BLOB && known->epoch == blob->handle)
+		chain = known->name;
+	else
+		err = jit_chain_of_blob(vm, blob, query, &chain);
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	*out = (struct answer){ .name = chain, .kind = ANSWER_KIND_DATED };
@@ -246,7 +257,8 @@ static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
 	return err;
 }
 
-static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query, struct answer *out)
+static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query,
+		       const struct answer *known, struct answer *out)
 {
 	int err = -EAGAIN;
 
@@ -256,7 +268,7 @@ static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query, stru
 
 		err = jit_blobs_present(vm, query_address(query), &blob);
 		if (err == -ENOENT && vm->mode == JIT_VM_RESOLVE)
-			return answer_from_gone(vm, query, out);
+			return answer_from_gone(vm, query, known, out);
 		if (!err)
 			err = answer_from_blob(vm, blob, query, out);
 	}
@@ -292,13 +304,16 @@ static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *quer
 }
 
 /* 0 and an answer to be kept, also when it says that there is no name; or -ENOMEM. */
-static int vm_answer(struct jit_vm *vm, const struct jit_vm_query *query, struct answer *out)
+static int vm_answer(struct jit_vm *vm, const struct jit_vm_query *query,
+		     const struct answer *known, struct answer *out)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err;
 
-	err = vm_is_interpreter(vm, query_address(query)) ? answer_interpreter(vm, query, out) :
-							    answer_code(vm, query, out);
+	if (vm_is_interpreter(vm, query_address(query)))
+		err = answer_interpreter(vm, query, out);
+	else
+		err = answer_code(vm, query, known, out);
 	vm->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	if (err == -ENOMEM)
 		return err;
@@ -331,23 +346,22 @@ static int answer_give(const struct jit_vm *vm, const struct answer *answer,
 int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct jit_vm_answer *out)
 {
 	uint64_t key = query_key(query, vm_is_interpreter(vm, query_address(query)));
-	const struct answer *known = addr_cache_find(&vm->answers, key);
-	struct answer answer = { 0 };
+	const struct answer *found = addr_cache_find(&vm->answers, key);
+	struct answer known = found ? *found : (struct answer){ .kind = ANSWER_KIND_NONE };
+	struct answer answer = known;
 
 	vm->mode = query->mode;
 	if (query->mode == JIT_VM_RESOLVE && query->since_boot_ns != vm->last_since_ns) {
 		vm->last_since_ns = query->since_boot_ns;
 		vm->epoch++;
 	}
-	out->is_new = !known || !answer_holds(vm, known, query);
+	out->is_new = !found || !answer_holds(vm, &known, query);
 	if (out->is_new) {
-		int err = vm_answer(vm, query, &answer);
+		int err = vm_answer(vm, query, &known, &answer);
 
 		if (err)
 			return err;
 		addr_cache_put(&vm->answers, key, answer);
-	} else {
-		answer = *known;
 	}
 	return answer_give(vm, &answer, out);
 }

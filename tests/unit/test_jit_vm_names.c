@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What code is called: compilers, stubs, inlined methods with their lines, interpreted methods and
+ * those whose class was unloaded.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "tests/unit/jit_vm_fixture.h"
+
+/* ---- names and kinds ---- */
+
+static void code_gets_the_kind_of_its_compiler(void **state)
+{
+	static const struct {
+		enum hotspot_blob_kind kind;
+		int32_t level;
+		const char *stub;
+		const char *name;
+		enum frame_kind frame_kind;
+	} cases[] = {
+		{ HOTSPOT_BLOB_NMETHOD, 4, NULL, "Work.one", FRAME_KIND_JIT },
+		{ HOTSPOT_BLOB_NMETHOD, 1, NULL, "Work.one", FRAME_KIND_C1 },
+		{ HOTSPOT_BLOB_NMETHOD, 3, NULL, "Work.one", FRAME_KIND_C1 },
+		{ HOTSPOT_BLOB_NMETHOD, 0, NULL, "Work.one", FRAME_KIND_JIT },
+		{ HOTSPOT_BLOB_NATIVE, 0, NULL, "Work.one", FRAME_KIND_JIT },
+		{ HOTSPOT_BLOB_STUB, 0, "RuntimeStub - _new_array_Java",
+		  "RuntimeStub - _new_array_Java", FRAME_KIND_NATIVE },
+		{ HOTSPOT_BLOB_STUB, 0, "a.b.NotAMethod.at(all)", "a.b.NotAMethod.at",
+		  FRAME_KIND_NATIVE },
+		{ HOTSPOT_BLOB_VTABLE, 0, "vtable chunks", "vtable chunks", FRAME_KIND_NATIVE },
+		{ HOTSPOT_BLOB_CONTINUATION, 0, "StubRoutines (continuation stubs)",
+		  "StubRoutines (continuationstubs)", FRAME_KIND_NATIVE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t start = A + i * 0x1000;
+		struct jit_vm_query query = { .word = start + AT, .since_boot_ns = UINT64_MAX };
+		struct jit_vm_answer answer;
+
+		if (cases[i].stub)
+			fake_stub(&fake, cases[i].kind, start, LEN, cases[i].stub);
+		else
+			fake_put(&fake, cases[i].kind, start, LEN, METHOD, (int32_t)i + 1,
+				 cases[i].level);
+		assert_int_equal(ask(&query, &answer), 0);
+		assert_int_equal(answer.cnt, 1);
+		assert_string_equal(names__text(names, answer.frames[0].name), cases[i].name);
+		assert_int_equal(answer.frames[0].kind, cases[i].frame_kind);
+		assert_false(answer.frames[0].is_unknown);
+		assert_int_equal(answer.frames[0].place,
+				 cases[i].kind == HOTSPOT_BLOB_CONTINUATION ? JIT_VM_PLACE_FROZEN :
+									      JIT_VM_PLACE_NONE);
+	}
+}
+
+static void inlined_methods_are_frames_with_file_and_line(void **state)
+{
+	struct fake_blob *code = put_code(A, METHOD, 1);
+	struct jit_vm_query query = { .word = A + AT, .since_boot_ns = UINT64_MAX };
+	struct jit_vm_answer answer;
+
+	(void)state;
+	code->blob.comp_level = 2;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT,
+			      { { METHOD + 0x200, 7 }, { METHOD + 0x100, -1 }, { METHOD, 3 } },
+			      3 },
+			    { A + 2 * AT, { { METHOD, 9 } }, 1 } },
+		.cnt = 2,
+	};
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 3);
+	assert_string_equal(names__text(names, answer.frames[0].name), "Work.three");
+	assert_string_equal(names__text(names, answer.frames[1].name), "Work.two");
+	assert_string_equal(names__text(names, answer.frames[2].name), "Work.one");
+	assert_string_equal(names__text(names, answer.frames[0].file), "Other.java");
+	assert_string_equal(names__text(names, answer.frames[2].file), "Work.java");
+	assert_int_equal(answer.frames[0].kind, FRAME_KIND_INLINED);
+	assert_int_equal(answer.frames[1].kind, FRAME_KIND_INLINED);
+	assert_int_equal(answer.frames[2].kind, FRAME_KIND_C1);
+	assert_int_equal(answer.frames[0].line, 107);
+	assert_int_equal(answer.frames[1].line, 100);
+	assert_int_equal(answer.frames[2].line, 103);
+	/* A leaf in the interval that ends at the second place. */
+	query.is_leaf = true;
+	query.word = A + AT + 1;
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 1);
+	assert_int_equal(answer.frames[0].line, 109);
+	/* No return address is described there: the method itself, without a line. */
+	query.is_leaf = false;
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 1);
+	assert_string_equal(names__text(names, answer.frames[0].name), "Work.one");
+	assert_int_equal(answer.frames[0].line, 0);
+}
+
+static void scopes_that_do_not_end_in_the_method_itself_are_not_believed(void **state)
+{
+	struct fake_blob *code = put_code(A, METHOD, 1);
+
+	(void)state;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT, { { METHOD, 1 }, { METHOD + 0x100, 1 } }, 2 } },
+		.cnt = 1,
+	};
+	CHECK(A + AT, UINT64_MAX, "Work.one");
+}
+
+static void inlined_method_without_a_name_is_one_unknown_frame(void **state)
+{
+	struct fake_blob *code = put_code(A, METHOD, 1);
+	struct jit_vm_query query = { .word = A + AT, .since_boot_ns = UINT64_MAX };
+	struct jit_vm_answer answer;
+
+	(void)state;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT, { { 0xbad, 1 }, { METHOD, 1 } }, 2 } },
+		.cnt = 1,
+	};
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 2);
+	assert_string_equal(names__text(names, answer.frames[0].name), "[unknown jit]");
+	assert_true(answer.frames[0].is_unknown);
+	assert_string_equal(names__text(names, answer.frames[1].name), "Work.one");
+}
+
+static void addresses_outside_the_code_are_not_covered(void **state)
+{
+	(void)state;
+	assert_false(jit_vm__covers(vm, FAKE_CODE - 1));
+	assert_true(jit_vm__covers(vm, FAKE_CODE));
+	assert_true(jit_vm__covers(vm, fake.ranges.code_high - 1));
+	assert_false(jit_vm__covers(vm, fake.ranges.code_high));
+	assert_false(jit_vm__covers(vm, 0));
+	assert_false(jit_vm__covers(vm, UINT64_MAX));
+	/* A VM that claims all there is. */
+	fake.ranges.code_low = 0;
+	fake.ranges.code_high = UINT64_MAX;
+	window_ends();
+	assert_true(jit_vm__covers(vm, 0));
+	assert_false(jit_vm__covers(vm, UINT64_MAX - 1));
+	CHECK(0, UINT64_MAX, "unknown");
+}
+
+/* ---- methods ---- */
+
+static const char *interpreted(uint64_t method, uint64_t since)
+{
+	struct jit_vm_query query = {
+		.word = FAKE_INTERPRETER + AT,
+		.method = method,
+		.since_boot_ns = since,
+	};
+	struct jit_vm_answer answer;
+	int err = ask(&query, &answer);
+
+	if (err)
+		return err == -EXDEV ? "ambiguous" : "unknown";
+	assert_int_equal(answer.cnt, 1);
+	assert_int_equal(answer.frames[0].kind == FRAME_KIND_INTERPRETED,
+			 strcmp(names__text(names, answer.frames[0].name), "Interpreter") != 0);
+	if (answer.frames[0].is_unknown)
+		return "Interpreter?";
+	return names__text(names, answer.frames[0].name);
+}
+
+static int look_interpreted(uint64_t method)
+{
+	struct jit_vm_query query = {
+		.word = FAKE_INTERPRETER + AT,
+		.method = method,
+		.mode = JIT_VM_LOOK,
+	};
+	struct jit_vm_answer answer;
+
+	return ask(&query, &answer);
+}
+
+static void interpreted_frame_is_named_by_its_method(void **state)
+{
+	struct jit_vm_query query = {
+		.word = FAKE_INTERPRETER + AT,
+		.method = METHOD,
+		.since_boot_ns = UINT64_MAX,
+	};
+	struct jit_vm_answer answer;
+
+	(void)state;
+	assert_string_equal(interpreted(METHOD, UINT64_MAX), "Work.one");
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_string_equal(names__text(names, answer.frames[0].file), "Work.java");
+	assert_int_equal(answer.frames[0].line, 0);
+	assert_int_equal(fake.find_cnt, 0);
+}
+
+static void interpreted_frame_without_a_method_is_the_interpreter(void **state)
+{
+	(void)state;
+	assert_string_equal(interpreted(0, UINT64_MAX), "Interpreter");
+	assert_string_equal(interpreted(0xbad, UINT64_MAX), "Interpreter?");
+	assert_string_equal(interpreted(0, 0), "Interpreter");
+	assert_int_equal(fake.find_cnt, 0);
+}
+
+static void interpreted_method_read_by_a_look_names_this_window(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	assert_int_equal(look_interpreted(METHOD), 0);
+	window_ends();
+	assert_string_equal(interpreted(METHOD, since), "Work.one");
+	/* Not looked at: read first after the window. */
+	assert_string_equal(interpreted(METHOD + 0x100, since), "Interpreter?");
+	since = window_begins();
+	window_ends();
+	assert_string_equal(interpreted(METHOD + 0x100, since), "Work.two");
+}
+
+static void interpreted_method_is_read_once_per_window(void **state)
+{
+	size_t before;
+	uint64_t since;
+
+	(void)state;
+	assert_int_equal(look_interpreted(METHOD), 0);
+	since = window_begins();
+	window_ends();
+	before = fake.name_cnt;
+	for (int i = 0; i < 5; i++)
+		assert_string_equal(interpreted(METHOD, since), "Work.one");
+	assert_int_equal(fake.name_cnt, before + 1);
+}
+
+static void interpreted_method_that_became_another_is_ambiguous(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	assert_int_equal(look_interpreted(METHOD), 0);
+	since = window_begins();
+	/* Class unloaded, another one loaded in its place: same addresses. */
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	window_ends();
+	assert_string_equal(interpreted(METHOD, since), "ambiguous");
+	assert_string_equal(interpreted(METHOD, since), "ambiguous");
+	since = window_begins();
+	window_ends();
+	assert_string_equal(interpreted(METHOD, since), "Next.life");
+	assert_string_equal(interpreted(METHOD, since), "Next.life");
+}
+
+static void interpreted_method_that_is_unloaded_names_its_last_window(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	assert_int_equal(look_interpreted(METHOD), 0);
+	since = window_begins();
+	fake_unload(&fake, METHOD);
+	window_ends();
+	assert_string_equal(interpreted(METHOD, since), "Work.one");
+	since = window_begins();
+	window_ends();
+	assert_string_equal(interpreted(METHOD, since), "Interpreter?");
+	/* And it comes back as something else. */
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	since = window_begins();
+	assert_int_equal(look_interpreted(METHOD), 0);
+	window_ends();
+	assert_string_equal(interpreted(METHOD, since), "ambiguous");
+	assert_string_equal(interpreted(METHOD, window_begins()), "Next.life");
+}
+
+static void interpreted_methods_survive_death(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	assert_int_equal(look_interpreted(METHOD), 0);
+	fake.error = -ESRCH;
+	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
+	assert_string_equal(interpreted(METHOD, since), "Work.one");
+	assert_string_equal(interpreted(METHOD + 0x100, since), "Interpreter?");
+}
+
+static void compiled_code_does_not_take_the_name_of_an_unloaded_method(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	/* Much later: the class is gone, its memory holds another method, which is compiled. */
+	fake_remove(&fake, A);
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	fake.now_ns += 5000000000ull;
+	since = window_begins();
+	put_code(B, METHOD, 2);
+	assert_int_equal(look(B + AT), 0);
+	window_ends();
+	CHECK(B + AT, since, "Next.life");
+	CHECK(A + AT, since, "Work.one");
+}
+
+static void inlined_names_of_code_that_is_gone_are_those_of_its_time(void **state)
+{
+	struct fake_blob *code = put_code(A, METHOD, 1);
+	struct jit_vm_query query = { .word = A + AT, .mode = JIT_VM_LOOK };
+	struct jit_vm_answer answer;
+	uint64_t since = window_begins();
+
+	(void)state;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT, { { METHOD + 0x100, 1 }, { METHOD, 1 } }, 2 },
+			    { A + 2 * AT, { { METHOD + 0x200, 1 }, { METHOD, 1 } }, 2 } },
+		.cnt = 2,
+	};
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 2);
+	fake_remove(&fake, A);
+	fake_method(&fake, METHOD + 0x100, "void Next.life()", "Next.java");
+	fake_method(&fake, METHOD + 0x200, "void Next.wrong()", "Next.java");
+	window_ends();
+	query = (struct jit_vm_query){ .word = A + AT, .since_boot_ns = since };
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 2);
+	assert_string_equal(names__text(names, answer.frames[0].name), "Work.two");
+	/* Its name was never read while the code was there. */
+	query.word = A + 2 * AT;
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 2);
+	assert_string_equal(names__text(names, answer.frames[0].name), "[unknown jit]");
+	assert_string_equal(names__text(names, answer.frames[1].name), "Work.one");
+}
+
+static void names_that_were_reset_are_read_again(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	fake_stub(&fake, HOTSPOT_BLOB_VTABLE, B, LEN, "vtable chunks");
+	CHECK(A + AT, UINT64_MAX, "Work.one");
+	CHECK(B + AT, UINT64_MAX, "vtable chunks");
+	assert_string_equal(interpreted(METHOD + 0x100, UINT64_MAX), "Work.two");
+	assert_int_equal(names__reset(names), 0);
+	jit_vm__forget_names(vm);
+	since = window_begins();
+	window_ends();
+	CHECK(B + AT, since, "vtable chunks");
+	CHECK(A + AT, since, "Work.one");
+	/* Known before, but its name may be of after the reset only. */
+	assert_string_equal(interpreted(METHOD + 0x100, UINT64_MAX), "Work.two");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
+	const struct CMUnitTest tests[] = {
+		TEST(code_gets_the_kind_of_its_compiler),
+		TEST(inlined_methods_are_frames_with_file_and_line),
+		TEST(scopes_that_do_not_end_in_the_method_itself_are_not_believed),
+		TEST(inlined_method_without_a_name_is_one_unknown_frame),
+		TEST(addresses_outside_the_code_are_not_covered),
+		TEST(interpreted_frame_is_named_by_its_method),
+		TEST(interpreted_frame_without_a_method_is_the_interpreter),
+		TEST(interpreted_method_read_by_a_look_names_this_window),
+		TEST(interpreted_method_is_read_once_per_window),
+		TEST(interpreted_method_that_became_another_is_ambiguous),
+		TEST(interpreted_method_that_is_unloaded_names_its_last_window),
+		TEST(interpreted_methods_survive_death),
+		TEST(compiled_code_does_not_take_the_name_of_an_unloaded_method),
+		TEST(inlined_names_of_code_that_is_gone_are_those_of_its_time),
+		TEST(names_that_were_reset_are_read_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
