@@ -13,7 +13,8 @@
 
 #include "symbols/hotspot_code.h"
 
-#define LEAF_CODE_BYTES 16 /* = JBPF_LEAF_CODE_BYTES */
+#define LEAF_CODE_BYTES	     16	  /* = JBPF_LEAF_CODE_BYTES */
+#define LEAF_ENTRY_BYTES_MAX 8192 /* leaf_repair_wants() never asks for more */
 
 enum leaf_verdict {
 	LEAF_NOT_NEEDED = 0, /* the frame is set up: the chain has the caller */
