@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What naming costs: the symbol table of a large library, a first look at a process, cold and warm
- * addresses, the kernel's symbols. One line per figure: name, value, unit.
+ * addresses, the kernel's symbols; of a HotSpot also its compiled code, read through its tables.
+ * One line per figure: name, value, unit.
  *
  * Usage: bench_symbols [PID]      default: this program itself
  */
@@ -73,6 +74,82 @@ static double resolve_all(struct symbols_process *process, const uint64_t *ips, 
 	return (double)(clock_monotonic_ns() - begin_ns) / (double)(cnt ? cnt : 1);
 }
 
+/* ---- a JVM's compiled code ---- */
+
+#define BENCH_METHODS 300u /* what a busy service has in its samples */
+#define BENCH_PLACES  8u   /* in each */
+#define BENCH_WINDOWS 20u
+
+struct jit_places {
+	uint64_t *words;
+	size_t cnt;
+	size_t cap;
+};
+
+/* Addresses all over one piece of code; the interpreter and the stubs count as little as others. */
+static int add_places(void *ctx, uint64_t start, uint64_t len, const char *name)
+{
+	struct jit_places *places = ctx;
+
+	(void)name;
+	for (uint64_t i = 0; i < BENCH_PLACES && places->cnt < places->cap; i++)
+		places->words[places->cnt++] = start + len * i / BENCH_PLACES;
+	return 0;
+}
+
+/* Each place as the leaf of a stack of its own: all that a look has to do. */
+static double look_at_all(struct symbols_process *process, const struct jit_places *places)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	for (size_t i = 0; i < places->cnt; i++) {
+		struct symbols_stack stack = { .words = &places->words[i], .word_cnt = 1 };
+
+		if (symbols_process__look(process, &stack, clock_boot_ns()))
+			return -1;
+	}
+	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e6;
+}
+
+static double window_of_all(struct symbols_process *process, const struct jit_places *places,
+			    struct frame_list *frames)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t since_ns = clock_boot_ns();
+
+	if (symbols_process__refresh(process))
+		return -1;
+	for (size_t i = 0; i < places->cnt; i++) {
+		struct symbols_stack stack = { .words = &places->words[i], .word_cnt = 1 };
+
+		frames->cnt = 0;
+		if (symbols_process__resolve(process, &stack, since_ns, frames))
+			return -1;
+	}
+	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e6;
+}
+
+static void bench_jit(struct symbolizer *symbolizer, struct symbols_process *process,
+		      struct frame_list *frames, size_t method_cnt)
+{
+	struct jit_places places = { .cap = method_cnt * BENCH_PLACES };
+	size_t before = symbolizer__bytes(symbolizer);
+	double warm_ms = 0;
+
+	places.words = calloc(places.cap, sizeof(*places.words));
+	if (!places.words || symbols_process__each_jit(process, add_places, &places))
+		places.cnt = 0;
+	row("JIT: pieces of code", (double)(places.cnt / BENCH_PLACES), "");
+	row("JIT: first look at all", look_at_all(process, &places), "ms");
+	row("JIT: second look at all", look_at_all(process, &places), "ms");
+	row("JIT: first window", window_of_all(process, &places, frames), "ms");
+	for (unsigned int i = 0; i < BENCH_WINDOWS; i++)
+		warm_ms += window_of_all(process, &places, frames) / BENCH_WINDOWS;
+	row("JIT: warm window", warm_ms, "ms");
+	row("JIT: memory", (double)(symbolizer__bytes(symbolizer) - before) / 1024, "KiB");
+	free(places.words);
+}
+
 static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 {
 	static uint64_t ips[BENCH_ADDRESSES];
@@ -82,6 +159,7 @@ static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 	struct frame_list frames = { 0 };
 	uint64_t begin_ns;
 	double warm_ns = 0;
+	struct symbols_jit_status status;
 	size_t cnt;
 
 	if (proc_stat_start_ns(proc_fd, pid, &id.start_ns))
@@ -89,12 +167,17 @@ static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 	begin_ns = clock_monotonic_ns();
 	if (symbolizer__process(symbolizer, &id, &process))
 		return 1;
+	symbols_process__jit_status(process, &status);
 	row("first look at a process", (double)(clock_monotonic_ns() - begin_ns) / 1e6, "ms");
 	begin_ns = clock_monotonic_ns();
 	for (unsigned int i = 0; i < BENCH_ROUNDS; i++)
 		if (symbols_process__refresh(process))
 			return 1;
 	row("refresh", (double)(clock_monotonic_ns() - begin_ns) / 1e3 / BENCH_ROUNDS, "us");
+	if (status.source == JIT_SOURCE_VMSTRUCTS) {
+		bench_jit(symbolizer, process, &frames, BENCH_METHODS);
+		bench_jit(symbolizer, process, &frames, 10000);
+	}
 	cnt = choose_addresses(proc_fd, pid, ips, BENCH_ADDRESSES);
 	row("addresses", (double)cnt, "");
 	row("cold address", resolve_all(process, ips, cnt, &frames), "ns");
@@ -112,7 +195,7 @@ static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 
 int main(int argc, char **argv)
 {
-	struct symbolizer_options options = { .jit = JIT_MODE_PERFMAP };
+	struct symbolizer_options options = { .jit = JIT_MODE_AUTO };
 	struct symbolizer *symbolizer = NULL;
 	uint32_t pid = (uint32_t)getpid();
 	int failed = 1;
