@@ -92,7 +92,7 @@ struct jit_vm_query {
 	bool is_leaf;  /* else a return address */
 	enum jit_vm_mode mode;
 	uint64_t method;	  /* interpreted frames: its Method*; 0 = not known */
-	uint64_t since_boot_ns;	  /* JIT_VM_RESOLVE: begin of the window */
+	uint64_t since_boot_ns;	  /* begin of the window; of a look: the sample is younger */
 	const uint8_t *leaf_code; /* LEAF_CODE_BYTES at the leaf, or NULL */
 };
 

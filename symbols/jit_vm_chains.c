@@ -155,6 +155,11 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 			  chain_push_stub(vm, &chain, &blob->blob);
 	if (!err && chain.cnt == 0)
 		err = -ENOENT;
+	if (!err && query->is_leaf && query->leaf_code) {
+		if (vm->mode != JIT_VM_RESOLVE)
+			err = jit_leaf_check(vm, blob, query);
+		chain.frames[0].verdict = (uint8_t)jit_leaf_judge(vm, blob, query);
+	}
 	/* What was read belongs together only if the blob is still the same. */
 	if (!err && vm->read_cnt != read_cnt && !blob->gone_ns && !vm->is_ended)
 		err = jit_blobs_check(vm, blob);

@@ -161,8 +161,17 @@ void jit_methods_drop_since(struct jit_vm *vm, uint64_t boot_ns);
 void jit_methods_clear(struct jit_vm *vm);
 size_t jit_methods_bytes(const struct jit_vm *vm);
 
+/* ---- jit_vm_leaf.c ---- */
+/*
+ * Do the bytes that were taken with the sample belong to this blob? 0; -EAGAIN: it is gone, what is
+ * there now was not asked; -EXDEV: it came after the sample.
+ */
+int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query);
+enum leaf_verdict jit_leaf_judge(struct jit_vm *vm, const struct jit_blob *blob,
+				 const struct jit_vm_query *query);
+
 /* ---- jit_vm_chains.c ---- */
-/* The frames at a query's word in this blob. 0, -EAGAIN (it changed meanwhile), -ENOENT, -ENOMEM. */
+/* The frames at a query's word in this blob. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM. */
 int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query,
 		      uint32_t *chain_out);
 /* "Interpreter": without its method, which may have been looked for. */

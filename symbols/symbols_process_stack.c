@@ -140,6 +140,7 @@ static int push_vm(struct stack_walk *walk, uint64_t word, uint64_t method, bool
 	query.word = word;
 	query.is_leaf = is_leaf;
 	query.method = method & ~SYMBOLS_WORD_METHOD;
+	query.leaf_code = is_leaf ? walk->stack->leaf_code : NULL;
 	err = jit_vm__frames(walk->process->vm, &query, &answer);
 	if (err == -ENOENT || err == -EXDEV)
 		return push_vm_unknown(walk, &answer, err);
@@ -238,7 +239,10 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 	struct stack_walk walk = {
 		.process = process,
 		.stack = stack,
-		.query = { .mode = is_late ? JIT_VM_LOOK_LATE : JIT_VM_LOOK },
+		.query = {
+			.mode = is_late ? JIT_VM_LOOK_LATE : JIT_VM_LOOK,
+			.since_boot_ns = sampled_boot_ns,
+		},
 	};
 	struct jit_vm_status before, after;
 	int err;

@@ -442,6 +442,113 @@ static void endless_code_is_capped(void **state)
 	CHECK(A + 19999 * LEN + AT, UINT64_MAX, "Work.one");
 }
 
+/* ---- the leaf's own code ---- */
+
+/* A look at a leaf that was sampled after `sampled`, with these bytes at it. */
+static int look_at_leaf(uint64_t sampled, const char *bytes)
+{
+	struct jit_vm_query query = {
+		.word = A + AT,
+		.is_leaf = true,
+		.mode = JIT_VM_LOOK,
+		.since_boot_ns = sampled,
+		.leaf_code = (const uint8_t *)bytes,
+	};
+	struct jit_vm_answer answer;
+
+	return ask(&query, &answer);
+}
+
+static const char *leaf_name(uint64_t since, const char *bytes)
+{
+	struct jit_vm_query query = {
+		.word = A + AT,
+		.is_leaf = true,
+		.since_boot_ns = since,
+		.leaf_code = (const uint8_t *)bytes,
+	};
+	struct jit_vm_answer answer;
+	int err = ask(&query, &answer);
+
+	if (err)
+		return err == -EXDEV ? "ambiguous" : "unknown";
+	return names__text(names, answer.frames[0].name);
+}
+
+static void leaf_whose_code_is_other_code_now_is_ambiguous(void **state)
+{
+	static const struct {
+		const char *sampled;
+		uint64_t entry_at; /* offset of the verified entry; 0 = not known */
+		const char *name;
+	} cases[] = {
+		{ "abcdefghijklmnop", 0, "Work.one" },
+		{ "abcdefgh12345678", 0, "Work.one" }, /* an address was patched */
+		{ "abcdefg123456789", 0, "ambiguous" },
+		{ "1234567890123456", 0, "ambiguous" },
+		{ "1234567890123456", AT - 4, "Work.one" }, /* made not entrant */
+		{ "1234567890123456", AT - 8, "ambiguous" },
+		{ "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 0, "Work.one" }, /* not read */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t since = window_begins();
+		struct fake_blob *code = put_code(A, METHOD, (int32_t)i + 1);
+
+		if (cases[i].entry_at)
+			code->blob.verified_entry = A + cases[i].entry_at;
+		fake.leaf_at = A + AT;
+		memcpy(fake.leaf_code, "abcdefghijklmnop", LEAF_CODE_BYTES);
+		(void)look_at_leaf(since, cases[i].sampled);
+		window_ends();
+		assert_string_equal(leaf_name(since, cases[i].sampled), cases[i].name);
+		/* From the next window on there is no doubt. */
+		since = window_begins();
+		window_ends();
+		assert_string_equal(leaf_name(since, cases[i].sampled), "Work.one");
+		fake_remove(&fake, A);
+		window_ends();
+		CHECK(A + AT, window_begins(), "unknown");
+		window_ends();
+	}
+}
+
+static void leaf_in_code_known_before_the_sample_needs_no_check(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	CHECK(A + AT, UINT64_MAX, "Work.one");
+	since = window_begins();
+	fake.leaf_at = A + AT;
+	assert_int_equal(look_at_leaf(since, "1234567890123456"), 0);
+	window_ends();
+	assert_string_equal(leaf_name(since, "1234567890123456"), "Work.one");
+}
+
+static void replace_once(struct fake_vm *at)
+{
+	at->leaf_at = A + AT;
+	memcpy(at->leaf_code, "1234567890123456", LEAF_CODE_BYTES);
+	fake_remove(at, A);
+	put_code(A, METHOD + 0x100, 2);
+}
+
+static void leaf_whose_code_is_replaced_during_the_look_is_that_of_the_new_code(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	fake.before_name = replace_once;
+	assert_int_equal(look_at_leaf(since, "1234567890123456"), 0);
+	window_ends();
+	assert_string_equal(leaf_name(since, "1234567890123456"), "ambiguous");
+	assert_string_equal(leaf_name(window_begins(), "1234567890123456"), "Work.two");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
@@ -471,6 +578,9 @@ int main(void)
 		TEST(code_not_used_for_long_is_forgotten),
 		TEST(slot_used_thousands_of_times_never_gives_an_old_name),
 		TEST(endless_code_is_capped),
+		TEST(leaf_whose_code_is_other_code_now_is_ambiguous),
+		TEST(leaf_in_code_known_before_the_sample_needs_no_check),
+		TEST(leaf_whose_code_is_replaced_during_the_look_is_that_of_the_new_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

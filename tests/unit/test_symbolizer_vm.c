@@ -289,6 +289,69 @@ static void process_that_ended_keeps_what_was_looked_at(void **state)
 	assert_string_equal(text_of(&stack, since), "Work.one_[j];Work.slow_[0]");
 }
 
+#if defined(__x86_64__)
+/* vtable stubs have no frame: their caller is on top of the stack. */
+static void leaf_gets_the_caller_that_the_chain_lacks(void **state)
+{
+	static const struct {
+		uint64_t leaf;
+		uint64_t at_sp;
+		const char *frames;
+		enum leaf_repair repair;
+	} cases[] = {
+		{ VTABLE, TWO, "vtable chunks;Work.two_[1];Work.one_[j]", LEAF_REPAIR_DONE },
+		{ VTABLE, ONE, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_NEEDED },
+		{ VTABLE, 0, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_POSSIBLE },
+		{ VTABLE, LIBC, "vtable chunks;Work.one_[j]", LEAF_REPAIR_NOT_POSSIBLE },
+		{ VTABLE, ENTER, "vtable chunks;[vthread]", LEAF_REPAIR_DONE },
+		{ VTABLE, INTERPRETER, "vtable chunks;Interpreter;Work.one_[j]", LEAF_REPAIR_DONE },
+		{ INTERPRETER, TWO, "Interpreter;Work.one_[j]", LEAF_REPAIR_NOT_NEEDED },
+		{ LIBC, TWO, "[unknown];Work.one_[j]", LEAF_REPAIR_NONE },
+		{ FAKE_STUBS + 0x9100, TWO, "[unknown jit];Work.one_[j]", LEAF_REPAIR_NONE },
+	};
+	static const uint8_t code[LEAF_CODE_BYTES] = { 0x90 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const uint64_t words[] = { cases[i].leaf, ONE };
+		const uint64_t leaf_words[] = { cases[i].at_sp, TWO };
+		struct symbols_stack stack = {
+			.words = words,
+			.word_cnt = 2,
+			.leaf_words = leaf_words,
+			.leaf_code = code,
+		};
+
+		assert_string_equal(text_of(&stack, UINT64_MAX), cases[i].frames);
+		assert_int_equal(frames.leaf_repair, cases[i].repair);
+		/* The same leaf without what is needed: nothing is said. */
+		stack.leaf_code = NULL;
+		stack.leaf_words = NULL;
+		(void)text_of(&stack, UINT64_MAX);
+		assert_int_equal(frames.leaf_repair, LEAF_REPAIR_NONE);
+	}
+}
+
+static void look_reads_the_caller_of_the_leaf_too(void **state)
+{
+	static const uint8_t code[LEAF_CODE_BYTES] = { 0x90 };
+	const uint64_t words[] = { VTABLE, ONE };
+	const uint64_t leaf_words[] = { TWO, 0 };
+	struct symbols_stack stack = {
+		.words = words,
+		.word_cnt = 2,
+		.leaf_words = leaf_words,
+		.leaf_code = code,
+	};
+	uint64_t since = fake.now_ns++;
+
+	(void)state;
+	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	assert_int_equal(symbols_process__refresh(process), 0);
+	assert_string_equal(text_of(&stack, since), "vtable chunks;Work.two_[1];Work.one_[j]");
+}
+#endif
+
 static int count_jit(void *ctx, uint64_t start, uint64_t len, const char *name)
 {
 	size_t *cnt = ctx;
@@ -433,6 +496,10 @@ int main(void)
 		TEST(look_a_minute_late_proves_nothing),
 		TEST(look_at_a_pid_that_is_another_process_by_now_is_void),
 		TEST(process_that_ended_keeps_what_was_looked_at),
+#if defined(__x86_64__)
+		TEST(leaf_gets_the_caller_that_the_chain_lacks),
+		TEST(look_reads_the_caller_of_the_leaf_too),
+#endif
 		TEST(all_code_is_listed_from_the_best_source),
 		TEST(status_says_what_names_the_code),
 		TEST(status_says_why_the_tables_are_not_used),
