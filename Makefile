@@ -183,6 +183,52 @@ test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(BENCH_BIN)
 check: $(TEST_BIN)
 	$(Q)scripts/run-unit-tests $(TEST_BIN)
 
+# ---- fuzzing --------------------------------------------------------------------------------
+# All but what needs a kernel, built once more with clang's fuzzer and sanitizers.
+FUZZ_SECONDS ?= 60
+FUZZ_BUILD   := build-fuzz
+FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN     := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_BUILD)/%)
+FUZZ_OBJ     := $(patsubst %.c,$(FUZZ_BUILD)/%.o,$(filter-out user/collect/% user/cmd/%,$(LIB_SRC))) \
+		$(LIB_ASM:%.S=$(FUZZ_BUILD)/%.o)
+FUZZ_CFLAGS  := -O1 -g -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
+		$(WARNINGS) -Werror -I. -DJBPF_VERSION='"fuzz"' \
+		-fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+# The target itself is not what is to be covered.
+$(FUZZ_BUILD)/tests/fuzz/%.o: tests/fuzz/%.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -MMD -MP -c $< -o $@
+
+$(FUZZ_BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+
+$(FUZZ_BUILD)/%.o: %.S
+	@mkdir -p $(@D)
+	$(call msg,AS,$<)
+	$(Q)$(CLANG) -I. -MMD -MP -c $< -o $@
+
+$(FUZZ_BUILD)/libjbpf.a: $(FUZZ_OBJ)
+	$(call msg,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(FUZZ_BUILD)/fuzz_%: $(FUZZ_BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_BUILD)/libjbpf.a
+	$(call msg,LINK,$@)
+	$(Q)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
+
+# What was found anew goes to build-fuzz/corpus, what crashed to build-fuzz/.
+.PHONY: fuzz
+fuzz: $(FUZZ_BIN)
+	$(Q)for target in $(FUZZ_BIN:$(FUZZ_BUILD)/%=%); do \
+		mkdir -p $(FUZZ_BUILD)/corpus/$$target && \
+		$(FUZZ_BUILD)/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+			-artifact_prefix=$(FUZZ_BUILD)/ $(FUZZ_BUILD)/corpus/$$target \
+			tests/fuzz/corpus/$$target || exit 1; \
+	done
+
 .PHONY: check-e2e
 check-e2e: all test-programs
 	$(Q)scripts/run-e2e-tests
@@ -221,7 +267,7 @@ install: all
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build build-dev build-aarch64
+	$(Q)rm -rf build build-dev build-aarch64 build-fuzz
 
 .PHONY: help
 help:
@@ -229,6 +275,7 @@ help:
 	@echo 'make check        unit tests: no root, no network'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
 	@echo 'make check-aarch64  compiles everything for aarch64'
+	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each'
 	@echo 'make check-style  format, include rules, sizes'
 	@echo 'make bench        figures, side by side with peers (root)'
 	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir are honoured'
@@ -238,4 +285,5 @@ help:
 -include $(LIVE_SRC:%.c=$(BUILD)/%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(BUILD)/bpf/jbpf.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
+-include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)
 -include $(BUILD)/user/jbpf.d $(BUILD)/user/jbpfd.d
