@@ -46,6 +46,16 @@ static enum leaf_verdict judge_vtable(void)
 #endif
 }
 
+/* Not one instruction: the bytes could not be read. */
+static bool is_nothing(const uint8_t *code)
+{
+	for (size_t i = 0; i < LEAF_CODE_BYTES; i++) {
+		if (code[i])
+			return false;
+	}
+	return true;
+}
+
 enum leaf_verdict leaf_repair_judge(const struct leaf_code *leaf)
 {
 	const struct hotspot_blob *blob = leaf->blob;
@@ -56,7 +66,7 @@ enum leaf_verdict leaf_repair_judge(const struct leaf_code *leaf)
 	switch (blob->kind) {
 	case HOTSPOT_BLOB_NMETHOD:
 	case HOTSPOT_BLOB_NATIVE:
-		return judge_compiled(leaf);
+		return is_nothing(leaf->at_ip) ? LEAF_NOT_REPAIRABLE : judge_compiled(leaf);
 	case HOTSPOT_BLOB_INTERPRETER:
 		return LEAF_NOT_NEEDED; /* keeps a frame pointer whatever the flags say */
 	case HOTSPOT_BLOB_VTABLE:

@@ -26,7 +26,7 @@ enum leaf_verdict {
 struct leaf_code {
 	const struct hotspot_blob *blob; /* what the leaf lies in */
 	uint64_t ip;
-	const uint8_t *at_ip; /* LEAF_CODE_BYTES bytes as they were at the sample */
+	const uint8_t *at_ip; /* LEAF_CODE_BYTES as they were at the sample; zeros: not to be had */
 	const uint8_t *entry; /* code from `entry_address` on, as read now; NULL = not to be had */
 	uint64_t entry_address;
 	size_t entry_len;

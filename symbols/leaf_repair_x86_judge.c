@@ -459,10 +459,23 @@ static enum leaf_verdict judge_body(const struct leaf_code *leaf)
 	return LEAF_NOT_NEEDED;
 }
 
+/* Was the instruction at the leaf what is there now? At the entry a jump may have replaced it. */
+static bool is_same_instruction(const struct leaf_code *leaf)
+{
+	size_t at = leaf->ip - leaf->entry_address;
+	struct leaf_x86_insn insn = leaf_repair_x86_decode(leaf->at_ip, LEAF_CODE_BYTES);
+
+	return leaf->ip == leaf->blob->verified_entry ||
+	       (insn.len > 0 && insn.len <= leaf->entry_len - at &&
+		memcmp(leaf->at_ip, leaf->entry + at, insn.len) == 0);
+}
+
 enum leaf_verdict leaf_repair_x86_judge_compiled(const struct leaf_code *leaf)
 {
 	struct entry_walk walk = find_entry(leaf);
 
+	if (walk.has_ip && !is_same_instruction(leaf))
+		return LEAF_NOT_REPAIRABLE;
 	switch (walk.kind) {
 	case ENTRY_FRAME:
 		if (walk.has_ip)

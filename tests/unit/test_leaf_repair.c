@@ -601,6 +601,35 @@ static void a_stub_that_changed_meanwhile_proves_nothing(void **test_state)
 	assert_int_equal(leaf_repair_x86_judge_stub(&leaf), LEAF_NOT_REPAIRABLE);
 }
 
+static void code_that_is_another_one_by_now_proves_nothing(void **test_state)
+{
+	/* push rbp; mov rbp, rsp; sub rsp, 16; add eax, 1; ... */
+	static const uint8_t now[] = "\x55\x48\x8b\xec\x48\x83\xec\x10\x83\xc0\x01\x90\x90\x90"
+				     "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90";
+	static const uint8_t zeros[LEAF_CODE_BYTES];
+	uint8_t then[LEAF_CODE_BYTES];
+	struct hotspot_blob blob = { .code_begin = BASE,
+				     .code_end = BASE + sizeof(now),
+				     .kind = HOTSPOT_BLOB_NMETHOD,
+				     .verified_entry = BASE,
+				     .entry_bci = -1 };
+	struct leaf_code leaf = { .blob = &blob,
+				  .ip = BASE + 1,
+				  .at_ip = then,
+				  .entry = now,
+				  .entry_address = BASE,
+				  .entry_len = sizeof(now) };
+
+	(void)test_state;
+	memcpy(then, now + 1, sizeof(then));
+	assert_int_equal(leaf_repair_x86_judge_compiled(&leaf), LEAF_CALLER_AT_SP_8);
+	then[2] = 0xc8;
+	assert_int_equal(leaf_repair_x86_judge_compiled(&leaf), LEAF_NOT_REPAIRABLE);
+	leaf.ip = BASE + 8;
+	leaf.at_ip = zeros;
+	assert_int_equal(leaf_repair_judge(&leaf), LEAF_NOT_REPAIRABLE);
+}
+
 static void the_kind_of_a_blob_decides_first(void **test_state)
 {
 	static const uint8_t at_ip[LEAF_CODE_BYTES] = { 0x90 };
@@ -746,6 +775,7 @@ int main(void)
 		cmocka_unit_test(a_cut_entry_changes_no_verdict_to_another),
 		cmocka_unit_test(verdicts_hold_for_shapes_written_by_hand),
 		cmocka_unit_test(a_stub_that_changed_meanwhile_proves_nothing),
+		cmocka_unit_test(code_that_is_another_one_by_now_proves_nothing),
 		cmocka_unit_test(the_kind_of_a_blob_decides_first),
 		cmocka_unit_test(wants_stay_inside_the_code),
 		cmocka_unit_test(garbage_is_survived),
