@@ -10,6 +10,7 @@ import pytest
 from harness.programs import TOP
 
 GOLDEN = TOP / "tests/fixtures/store/format-1.zst"
+GOLDEN_224 = TOP / "tests/fixtures/store/format-1-224.zst"
 FOLDED_LINE = re.compile(rb"^[^;\x00-\x1f]+(;[^;\x00-\x1f]+)* [0-9]+$")
 TEXT = b"""java;java.lang.Thread.run_[0];shop.Cart.add_[j] 17
 java;java.lang.Thread.run_[0];shop.Cart.total_[1];shop.Tax.of_[i] 3
@@ -78,16 +79,18 @@ FIXED = ("start duration start_boot boot_id:16 hz:4 cpus:4 pid:4 ns_pid:4 proces
          "is_jvm:4 samples unknown_frames frames truncated_samples jit_frames unknown_jit_frames "
          "ambiguous_frames jit_source:4 jit_age_ms:4 jit_entries:4 attach_outcome:4 attach_cnt:4 "
          "attach_command_ms:4 preserve_frame_pointer:4 reserved:4")
+LATER = ("inlined_frames interpreted_frames jit_leaf_samples repaired_samples unrepaired_samples "
+         "preserve_frame_pointer_origin:4 lines_len:4 lines_crc:4 reserved:4")
 
 
 def parse_commit(cursor):
     unit = {"segment_id": cursor.bytes(16), "sequence": cursor.number(8),
             "data_len": cursor.number(4), "data_crc": cursor.number(4), "text_len": cursor.number(8)}
     fixed = Cursor(cursor.bytes(cursor.number(4)))
-    for field in FIXED.split():
+    for field in (FIXED + " " + LATER if len(fixed.data) > 168 else FIXED).split():
         name, _, size = field.partition(":")
         unit[name] = fixed.number(int(size or 8))
-    assert fixed.at == len(fixed.data) == 168
+    assert fixed.at == len(fixed.data) and fixed.at in (168, 224)
     unit["lost"] = [cursor.number(8) for _ in range(cursor.number(2))]
     unit["labels"] = {cursor.bytes(cursor.number(1)).decode(): cursor.string()
                       for _ in range(cursor.number(2))}
@@ -97,7 +100,7 @@ def parse_commit(cursor):
 
 def parse_file(data):
     """(header, units); every unit with its text."""
-    units, header, at, frame = [], None, 0, b""
+    units, header, at, frame, lines = [], None, 0, b"", b""
     while at < len(data):
         if data[at:at + 4] == struct.pack("<I", 0xFD2FB528):
             assert frame == b""
@@ -113,6 +116,12 @@ def parse_file(data):
                       "boot_id": cursor.bytes(16), "created": cursor.number(8),
                       "host": cursor.string(), "software": cursor.string()}
             continue
+        if kind == 6:
+            assert (frame, lines) == (b"", b"")
+            length, lines = cursor.number(4), record
+            text_of_lines = zstd("-dc", data=cursor.data[cursor.at:]).stdout
+            assert length == len(text_of_lines)
+            continue
         assert kind == 2
         unit = parse_commit(cursor)
         assert unit["segment_id"] == header["segment_id"]
@@ -121,13 +130,17 @@ def parse_file(data):
         assert unit["data_crc"] == (crc32c(frame) if frame else 0)
         unit["text"] = zstd("-dc", data=frame).stdout if frame else b""
         assert unit["text_len"] == len(unit["text"])
+        assert unit.get("lines_len", 0) == len(lines)
+        assert unit.get("lines_crc", 0) == (crc32c(lines) if lines else 0)
+        unit["lines"] = text_of_lines if lines else b""
         units.append(unit)
-        frame = b""
+        frame = lines = b""
     return header, units
 
 
-def test_format_is_what_its_description_says():
-    header, units = parse_file(GOLDEN.read_bytes())
+@pytest.mark.parametrize("golden", [GOLDEN, GOLDEN_224], ids=lambda path: path.name)
+def test_format_is_what_its_description_says(golden):
+    header, units = parse_file(golden.read_bytes())
     assert header == {"version": 1, "segment_id": b"golden segment 1", "boot_id": b"boot id 16 bytes",
                       "created": 1795262400 * 10**9, "host": "node-1", "software": "jbpf golden"}
     assert b"".join(unit["text"] for unit in units) == TEXT
@@ -138,7 +151,16 @@ def test_format_is_what_its_description_says():
             "ambiguous_frames jit_source jit_age_ms jit_entries attach_outcome attach_cnt attach_command_ms "
             "preserve_frame_pointer is_jvm".split()] == [4, 70, 5, 40, 6, 7, 1, 1500, 3210, 2, 3, 44, 2, 1]
     assert java["labels"]["pod"] == "shop-7d9f-x2x4k" and java["labels"]["jit_problem"] == "café"
-    assert len(java["labels"]) == 13
+    if golden is GOLDEN:
+        assert len(java["labels"]) == 13
+    else:
+        assert len(java["labels"]) == 14
+        assert java["labels"]["jit_fallback"] == "its tables could not be read"
+        assert [java[name] for name in "inlined_frames interpreted_frames jit_leaf_samples repaired_samples "
+                "unrepaired_samples preserve_frame_pointer_origin".split()] == [8, 9, 19, 10, 11, 2]
+        assert java["lines"] == (b"shop.Cart.add_[j];Cart.java:42 9\nshop.Tax.of_[i];Tax.java:7 3\n"
+                                 b"[other lines] 2\n")
+        assert native["lines"] == host["lines"] == b""
     assert native["labels"] == {"comm": "redis-server"} and native["lost"] == []
     assert (host["pid"], host["text"], host["lost"]) == (0, b"", list(range(1000, 1007)))
 

@@ -16,7 +16,7 @@
 
 #define OFFSET_PAYLOAD	 28
 #define OFFSET_FIXED_LEN (OFFSET_PAYLOAD + 40)
-#define FIXED_BYTES	 216
+#define FIXED_BYTES	 224
 #define FIXED_MIN_BYTES	 168
 
 static const struct format_commit sample = {

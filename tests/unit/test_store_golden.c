@@ -20,7 +20,7 @@
 /* What a version knew: the length of its fixed fields. */
 enum golden_fields {
 	GOLDEN_FIELDS_168,
-	GOLDEN_FIELDS_216,
+	GOLDEN_FIELDS_224,
 	GOLDEN_FIELDS_CNT,
 };
 
@@ -28,7 +28,7 @@ enum golden_fields {
 
 static const char *const golden_paths[GOLDEN_FIELDS_CNT] = {
 	[GOLDEN_FIELDS_168] = "tests/fixtures/store/format-1.zst",
-	[GOLDEN_FIELDS_216] = "tests/fixtures/store/format-1-216.zst",
+	[GOLDEN_FIELDS_224] = "tests/fixtures/store/format-1-224.zst",
 };
 
 static const char *const texts[UNIT_CNT] = {
@@ -39,7 +39,7 @@ static const char *const texts[UNIT_CNT] = {
 	"",
 };
 
-static void fill_216(struct window *window)
+static void fill_224(struct window *window)
 {
 	window->inlined_frames = 8;
 	window->interpreted_frames = 9;
@@ -49,6 +49,11 @@ static void fill_216(struct window *window)
 	window->preserve_frame_pointer_origin = 2;
 	window->labels[WINDOW_LABEL_JIT_FALLBACK] = "its tables could not be read";
 }
+
+/* Source lines of the first unit, since there are any. */
+static const char lines_text[] = "shop.Cart.add_[j];Cart.java:42 9\n"
+				 "shop.Tax.of_[i];Tax.java:7 3\n"
+				 "[other lines] 2\n";
 
 static struct window golden_window(enum golden_fields fields, size_t unit)
 {
@@ -103,8 +108,8 @@ static struct window golden_window(enum golden_fields fields, size_t unit)
 	window.labels[WINDOW_LABEL_EXE] = "/usr/bin/java";
 	window.labels[WINDOW_LABEL_JVM_VERSION] = "17.0.13+11";
 	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "caf\xc3\xa9";
-	if (fields >= GOLDEN_FIELDS_216)
-		fill_216(&window);
+	if (fields >= GOLDEN_FIELDS_224)
+		fill_224(&window);
 	return window;
 }
 
@@ -118,9 +123,12 @@ static const struct format_header golden_header = {
 };
 
 /* The record of a unit whose data frame is `data`. */
-static void encode_unit_record(size_t unit, const void *data, size_t data_len, struct strbuf *out)
+static void encode_unit_record(size_t unit, const struct strbuf *lines, const void *data,
+			       size_t data_len, struct strbuf *out)
 {
 	struct format_commit commit = {
+		.lines_len = (uint32_t)lines->len,
+		.lines_crc = lines->len ? crc32c(lines->data, lines->len) : 0,
 		.segment_id = SEGMENT_ID,
 		.sequence = unit + 1,
 		.data_len = (uint32_t)data_len,
@@ -142,15 +150,25 @@ static void golden_write(const char *path)
 	ZSTD_CCtx_setParameter(encoder, ZSTD_c_checksumFlag, 1);
 	assert_int_equal(format_encode_header(&golden_header, &bytes), 0);
 	for (size_t unit = 0; unit < UNIT_CNT; unit++) {
+		__cleanup_strbuf struct strbuf lines = STRBUF_INIT;
 		char data[1024];
 		size_t len = 0;
 
+		if (unit == 0) {
+			len = ZSTD_compress2(encoder, data, sizeof(data), lines_text,
+					     strlen(lines_text));
+			assert_int_equal(format_encode_lines((uint32_t)strlen(lines_text), data,
+							     len, &lines),
+					 0);
+			assert_int_equal(strbuf_append(&bytes, lines.data, lines.len), 0);
+			len = 0;
+		}
 		if (*texts[unit])
 			len = ZSTD_compress2(encoder, data, sizeof(data), texts[unit],
 					     strlen(texts[unit]));
 		assert_false(ZSTD_isError(len));
 		assert_int_equal(strbuf_append(&bytes, data, len), 0);
-		encode_unit_record(unit, data, len, &bytes);
+		encode_unit_record(unit, &lines, data, len, &bytes);
 	}
 	assert_int_equal(fs_write_all(fd, bytes.data, bytes.len), 0);
 	close(fd);
@@ -189,6 +207,12 @@ static int check_unit(void *ctx, const struct window *got, const char *text, siz
 				    offsetof(struct window, samples));
 	assert_int_equal(flat.preserve_frame_pointer_origin,
 			 expected.preserve_frame_pointer_origin);
+	if (check->unit == 0 && check->fields >= GOLDEN_FIELDS_224) {
+		assert_int_equal(got->lines_len, strlen(lines_text));
+		assert_memory_equal(got->lines, lines_text, strlen(lines_text));
+	} else {
+		assert_null(got->lines);
+	}
 	assert_int_equal(len, strlen(texts[check->unit]));
 	assert_memory_equal(text, texts[check->unit], len);
 	check->unit++;
@@ -202,7 +226,9 @@ static void read_golden(enum golden_fields fields)
 	struct test_store store;
 	struct store_reader *reader;
 	struct check check = { .fields = fields };
-	const struct store_visitor visitor = { .ctx = &check, .window = check_unit };
+	const struct store_visitor visitor = { .ctx = &check,
+					       .wants_lines = true,
+					       .window = check_unit };
 	const struct store_visitor damages = { .ctx = &got, .damage = got_damage };
 
 	golden_read(fields, &bytes);
@@ -240,6 +266,26 @@ static void golden_files_can_be_continued(void **state)
 	}
 }
 
+/* Takes the lines record at `at` off the file and checks that it is written as ever. */
+static size_t take_lines(const struct strbuf *bytes, size_t at, struct strbuf *lines)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct format_record record;
+
+	assert_int_equal(format_decode_record((const uint8_t *)bytes->data + at, bytes->len - at,
+					      &record),
+			 0);
+	assert_int_equal(record.type, FORMAT_TYPE_LINES);
+	assert_int_equal(format_decode_lines(&record, &text), 0);
+	assert_string_equal(strbuf_str(&text), lines_text);
+	assert_int_equal(format_encode_lines((uint32_t)text.len, record.payload + 4,
+					     record.payload_len - 4, lines),
+			 0);
+	assert_int_equal(lines->len, record.frame_len);
+	assert_memory_equal(lines->data, bytes->data + at, lines->len);
+	return at + lines->len;
+}
+
 /* Data frames may differ from one libzstd to the next; records may not. */
 static void records_are_written_as_in_the_newest_golden_file(void **state)
 {
@@ -253,13 +299,16 @@ static void records_are_written_as_in_the_newest_golden_file(void **state)
 	assert_memory_equal(bytes.data, record.data, record.len);
 	at = record.len;
 	for (size_t unit = 0; unit < UNIT_CNT; unit++) {
+		__cleanup_strbuf struct strbuf lines = STRBUF_INIT;
 		size_t data_len = 0;
 
+		if (unit == 0)
+			at = take_lines(&bytes, at, &lines);
 		if (*texts[unit])
 			data_len = ZSTD_findFrameCompressedSize(bytes.data + at, bytes.len - at);
 		assert_false(ZSTD_isError(data_len));
 		strbuf_clear(&record);
-		encode_unit_record(unit, bytes.data + at, data_len, &record);
+		encode_unit_record(unit, &lines, bytes.data + at, data_len, &record);
 		at += data_len;
 		assert_true(record.len <= bytes.len - at);
 		assert_memory_equal(bytes.data + at, record.data, record.len);

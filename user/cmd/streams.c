@@ -106,7 +106,7 @@ int streams_add(struct streams *streams, const struct window *window)
 		.pid = window->pid,
 		.exec_id = window->exec_id,
 	};
-	struct window latest = *window;
+	struct window latest = *window; /* without its lines: they are not kept */
 	struct stream *stream;
 	uint32_t index;
 	int err;
@@ -125,6 +125,8 @@ int streams_add(struct streams *streams, const struct window *window)
 		err = keep_labels(streams, &latest);
 	if (err)
 		return err;
+	latest.lines = NULL;
+	latest.lines_len = 0;
 	stream = &streams->items[index];
 	add_counts(stream, window);
 	if (streams_window_end(window) >= stream->last_unix_ns) {

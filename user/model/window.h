@@ -90,6 +90,10 @@ struct window {
 	/* Who set the flag: enum hotspot_flag_origin of symbols/hotspot_vm.h; 0 also when unknown. */
 	uint32_t preserve_frame_pointer_origin;
 
+	/* Text of a struct source_lines; NULL = none, or not asked for. Borrowed like the labels. */
+	const char *lines;
+	uint64_t lines_len;
+
 	const char
 		*labels[WINDOW_LABEL_CNT]; /* NULL = not known; owner: whoever filled the window */
 };

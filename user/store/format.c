@@ -9,6 +9,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "user/store/crc32c.h"
 #include "user/util/byte_reader.h"
@@ -18,8 +19,8 @@
 #define COMMIT_OFFSET_SEGMENT_ID 0
 #define COMMIT_OFFSET_SEQUENCE	 16
 #define COMMIT_FIXED_MIN_BYTES	 168 /* of the window's fixed fields, as the first jbpf wrote them */
-#define COMMIT_JVM_BYTES	 48  /* of the group behind them */
-#define COMMIT_FIXED_BYTES	 (COMMIT_FIXED_MIN_BYTES + COMMIT_JVM_BYTES)
+#define COMMIT_LATER_BYTES	 56  /* of the group behind them */
+#define COMMIT_FIXED_BYTES	 (COMMIT_FIXED_MIN_BYTES + COMMIT_LATER_BYTES)
 
 #define OFFSET_PAYLOAD	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
 #define OFFSET_FRAME_SIZE  4
@@ -121,6 +122,7 @@ int format_encode_header(const struct format_header *header, struct strbuf *out)
 	return record_end(&writer);
 }
 
+/* The fields of the first jbpf, then what came later. */
 static void write_window_fields(struct record_writer *writer, const struct window *window)
 {
 	write_uint(writer, window->start_unix_ns, 8);
@@ -156,7 +158,6 @@ static void write_window_fields(struct record_writer *writer, const struct windo
 	write_uint(writer, window->repaired_samples, 8);
 	write_uint(writer, window->unrepaired_samples, 8);
 	write_uint(writer, window->preserve_frame_pointer_origin, 4);
-	write_uint(writer, 0, 4); /* reserved */
 }
 
 static void write_losses(struct record_writer *writer, const struct window *window)
@@ -199,8 +200,20 @@ int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 	write_uint(&writer, commit->text_len, 8);
 	write_uint(&writer, COMMIT_FIXED_BYTES, 4);
 	write_window_fields(&writer, &commit->window);
+	write_uint(&writer, commit->lines_len, 4);
+	write_uint(&writer, commit->lines_crc, 4);
+	write_uint(&writer, 0, 4); /* reserved */
 	write_losses(&writer, &commit->window);
 	write_labels(&writer, &commit->window);
+	return record_end(&writer);
+}
+
+int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, FORMAT_TYPE_LINES);
+
+	write_uint(&writer, text_len, 4);
+	write_bytes(&writer, frame, frame_len);
 	return record_end(&writer);
 }
 
@@ -259,8 +272,9 @@ int format_decode_record(const uint8_t *bytes, size_t len, struct format_record 
 	return 0;
 }
 
-static void read_window_fields(struct byte_reader *reader, struct window *out)
+static void read_window_fields(struct byte_reader *reader, struct format_commit *commit)
 {
+	struct window *out = &commit->window;
 	const void *boot_id;
 
 	out->start_unix_ns = byte_reader_u64(reader);
@@ -292,7 +306,7 @@ static void read_window_fields(struct byte_reader *reader, struct window *out)
 	out->attach_command_ms = byte_reader_u32(reader);
 	out->preserve_frame_pointer = byte_reader_u32(reader);
 	(void)byte_reader_u32(reader); /* reserved */
-	if (reader->left < COMMIT_JVM_BYTES)
+	if (reader->left < COMMIT_LATER_BYTES)
 		return; /* of a time before this group: all 0 */
 	out->inlined_frames = byte_reader_u64(reader);
 	out->interpreted_frames = byte_reader_u64(reader);
@@ -300,6 +314,8 @@ static void read_window_fields(struct byte_reader *reader, struct window *out)
 	out->repaired_samples = byte_reader_u64(reader);
 	out->unrepaired_samples = byte_reader_u64(reader);
 	out->preserve_frame_pointer_origin = byte_reader_u32(reader);
+	commit->lines_len = byte_reader_u32(reader);
+	commit->lines_crc = byte_reader_u32(reader);
 	(void)byte_reader_u32(reader); /* reserved */
 }
 
@@ -374,7 +390,7 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	if (reader.failed || fixed_len < COMMIT_FIXED_MIN_BYTES)
 		return -EINVAL;
 	memcpy(commit.segment_id, id, FORMAT_ID_BYTES);
-	read_window_fields(&fixed, &commit.window);
+	read_window_fields(&fixed, &commit);
 	read_losses(&reader, &commit.window);
 	err = read_labels(&reader, labels, &commit.window);
 	if (err)
@@ -382,6 +398,27 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	if (reader.failed || fixed.failed)
 		return -EINVAL;
 	*out = commit;
+	return 0;
+}
+
+int format_decode_lines(const struct format_record *record, struct strbuf *out)
+{
+	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
+	uint32_t text_len = byte_reader_u32(&reader);
+	size_t len;
+	int err;
+
+	if (reader.failed || text_len > FORMAT_LINES_MAX_BYTES ||
+	    ZSTD_getFrameContentSize(reader.at, reader.left) != text_len)
+		return -EINVAL;
+	err = strbuf_reserve(out, text_len);
+	if (err)
+		return err;
+	len = ZSTD_decompress(out->data + out->len, text_len, reader.at, reader.left);
+	if (len != text_len)
+		return -EINVAL;
+	out->len += len;
+	out->data[out->len] = '\0';
 	return 0;
 }
 

@@ -30,6 +30,7 @@
 #define FORMAT_RECORD_MAX_BYTES (64 * 1024)  /* of a header or commit record, all included */
 #define FORMAT_LABEL_MAX_BYTES	2048	     /* longer values are cut */
 #define FORMAT_TEXT_MAX_BYTES	(256u << 20) /* of one window: no reader needs more memory */
+#define FORMAT_LINES_MAX_BYTES	(32u << 20)  /* of one window's source lines */
 
 #define FORMAT_ID_BYTES 16
 
@@ -38,6 +39,7 @@ enum format_type {
 	FORMAT_TYPE_NONE = 0,
 	FORMAT_TYPE_HEADER = 1,
 	FORMAT_TYPE_COMMIT = 2,
+	FORMAT_TYPE_LINES = 6, /* source lines of the unit that follows */
 };
 
 /* What a reader must understand to use the record. No bit has a meaning in version 1. */
@@ -66,15 +68,23 @@ struct format_header {
 
 struct format_commit {
 	uint8_t segment_id[FORMAT_ID_BYTES];
-	uint64_t sequence; /* 1, 2, ... within the segment */
-	uint32_t data_len; /* of the zstd frame right in front of this record; 0 = none */
-	uint32_t data_crc; /* CRC-32C of that frame */
-	uint64_t text_len; /* of the text in it */
+	uint64_t sequence;  /* 1, 2, ... within the segment */
+	uint32_t data_len;  /* of the zstd frame right in front of this record; 0 = none */
+	uint32_t data_crc;  /* CRC-32C of that frame */
+	uint64_t text_len;  /* of the text in it */
+	uint32_t lines_len; /* of the lines record right in front of the data frame; 0 = none */
+	uint32_t lines_crc; /* CRC-32C of that record */
 	struct window window;
 };
 
 /* Appends a whole header record. 0 or -ENOMEM. */
 int format_encode_header(const struct format_header *header, struct strbuf *out);
+
+/* Appends a whole lines record: `text_len` bytes of text in a zstd frame. 0 or -ENOMEM. */
+int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out);
+
+/* The text of a lines record, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
+int format_decode_lines(const struct format_record *record, struct strbuf *out);
 
 /* Appends a whole commit record. 0 or -ENOMEM. */
 int format_encode_commit(const struct format_commit *commit, struct strbuf *out);

@@ -221,6 +221,33 @@ static bool data_is_intact(struct segment_source *source, uint64_t offset,
 	return bytes && crc32c(bytes, commit->data_len) == commit->data_crc;
 }
 
+/* The lines record in front of a data frame, checked; NULL when there is none or not this one. */
+static const uint8_t *lines_view(struct segment_source *source, uint64_t data_offset,
+				 const struct format_commit *commit)
+{
+	size_t available;
+	const uint8_t *bytes;
+
+	if (commit->lines_len < FORMAT_RECORD_MIN_BYTES || commit->lines_len > data_offset ||
+	    commit->lines_len > 2 * FORMAT_LINES_MAX_BYTES)
+		return NULL;
+	bytes = segment_source_view(source, data_offset - commit->lines_len, commit->lines_len,
+				    &available);
+	if (!bytes || crc32c(bytes, commit->lines_len) != commit->lines_crc)
+		return NULL;
+	return bytes;
+}
+
+/* Where an intact unit begins whose data frame was found behind damage. */
+static uint64_t unit_begin(struct walk *walk, uint64_t data_offset,
+			   const struct format_commit *commit)
+{
+	if (commit->lines_len > data_offset - walk->offset ||
+	    !lines_view(&walk->reader->source, data_offset, commit))
+		return data_offset;
+	return data_offset - commit->lines_len;
+}
+
 static bool segment_is_ours(const struct walk *walk, const struct format_commit *commit)
 {
 	return !walk->has_segment ||
@@ -254,6 +281,23 @@ static int deliver_oldest(struct walk *walk)
 	return result;
 }
 
+/* Source lines of an intact unit. Without them its stacks still count. 0 or -ENOMEM. */
+static int take_lines(struct walk *walk, uint64_t data_offset, const struct format_commit *commit,
+		      struct text_job *job)
+{
+	const struct segment_visitor *visitor = walk->visitor;
+	const uint8_t *bytes = lines_view(&walk->reader->source, data_offset, commit);
+	struct format_record record;
+	int err = -EINVAL;
+
+	if (bytes && format_decode_record(bytes, commit->lines_len, &record) == 0 &&
+	    record.type == FORMAT_TYPE_LINES && !(record.incompat & ~FORMAT_INCOMPAT_KNOWN))
+		err = format_decode_lines(&record, &job->lines);
+	if (err == -EINVAL && visitor->damage)
+		visitor->damage(visitor->ctx, data_offset, 0, "source lines are missing");
+	return err == -EINVAL ? walk->reader->source.err : err;
+}
+
 /* Queues an intact unit. Windows that come out of the queue meanwhile go to the visitor. */
 static int enqueue(struct walk *walk, uint64_t data_offset, uint64_t end,
 		   const struct format_commit *commit)
@@ -278,11 +322,19 @@ static int enqueue(struct walk *walk, uint64_t data_offset, uint64_t end,
 		if (strbuf_append(&job->frame, bytes, commit->data_len))
 			return -ENOMEM;
 	}
+	if (commit->lines_len && walk->visitor->wants_lines) {
+		int err = take_lines(walk, data_offset, commit, job);
+
+		if (err)
+			return err;
+	}
 	/* The window's labels point into the bytes, which go with it. */
 	labels = job->labels;
 	job->labels = reader->labels;
 	reader->labels = labels;
 	job->window = commit->window;
+	job->window.lines = job->lines.len ? job->lines.data : NULL;
+	job->window.lines_len = job->lines.len;
 	job->text_len = commit->text_len;
 	job->offset = data_offset;
 	job->end = end;
@@ -313,6 +365,7 @@ static int commit_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
 	const struct segment_visitor *visitor = walk->visitor;
 	struct segment_reader *reader = walk->reader;
 	bool is_wanted = visitor->want && visitor->want(visitor->ctx, &commit->window);
+	uint64_t begin = data_offset;
 
 	if ((is_wanted || walk->is_verifying) &&
 	    (commit->text_len > FORMAT_TEXT_MAX_BYTES ||
@@ -324,11 +377,13 @@ static int commit_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
 		walk->sequence = commit->sequence;
 		return 0;
 	}
+	if (walk->damage_what)
+		begin = unit_begin(walk, data_offset, commit);
 	walk->offset = end;
 	if (!walk->damage_what && walk->has_segment && !walk->has_refused &&
 	    commit->sequence != walk->sequence + 1)
 		damage_open(walk, data_offset, "records are missing");
-	damage_close(walk, data_offset);
+	damage_close(walk, begin);
 	walk->has_refused = false;
 	memcpy(walk->segment_id, commit->segment_id, FORMAT_ID_BYTES);
 	walk->has_segment = true;
@@ -389,6 +444,13 @@ static const char *unit_accept(struct walk *walk, const struct unit *unit, int *
 		if (!what)
 			walk->offset = unit->end;
 		return what;
+	}
+	if (unit->record.type == FORMAT_TYPE_LINES && !unit->data_len &&
+	    !(unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN)) {
+		/* It belongs to the unit behind it, whose record says where it is. */
+		damage_close(walk, unit->data_offset);
+		walk->offset = unit->end;
+		return NULL;
 	}
 	if (unit->record.type != FORMAT_TYPE_COMMIT ||
 	    (unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN)) {

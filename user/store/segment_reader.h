@@ -21,6 +21,7 @@ void segment_reader__free(struct segment_reader *reader); /* NULL is fine */
 
 struct segment_visitor {
 	void *ctx;
+	bool wants_lines; /* window->lines is filled when there are any */
 	/* NULL = nothing is decoded. */
 	bool (*want)(void *ctx, const struct window *window);
 	/* Non-zero ends the walk with it. */

@@ -38,8 +38,9 @@ void store_writer__free(struct store_writer *writer);
 
 /*
  * Adds one stream's window: `text` is sorted folded text (may be empty for a host record, where
- * window->pid is 0). Buffered until store_writer__commit(). 0, -ENOMEM, or -EINVAL: the window is
- * longer than STORE_WINDOW_MAX_NS, the text larger than 256 MiB or without a newline at its end.
+ * window->pid is 0); window->lines goes with it. Buffered until store_writer__commit(). 0, -ENOMEM, or -EINVAL: the window is
+ * longer than STORE_WINDOW_MAX_NS, the text larger than 256 MiB or without a newline at its end,
+ * the lines larger than 32 MiB.
  */
 int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
 		      size_t len);
@@ -72,6 +73,7 @@ struct store_damage {
 
 struct store_visitor {
 	void *ctx;
+	bool wants_lines; /* window() gets the source lines, too; want() never does */
 	/* Is this window wanted? Labels are borrowed for the call. Its text is decoded only when
 	 * true. NULL = all. */
 	bool (*want)(void *ctx, const struct window *window);

@@ -102,6 +102,7 @@ static int visit_file(struct store_reader *reader, const struct segment_file *fi
 {
 	const struct segment_visitor visitor = {
 		.ctx = visit,
+		.wants_lines = visit->visitor->wants_lines,
 		.want = visit_want,
 		.window = visit_window,
 		.damage = visit_damage,

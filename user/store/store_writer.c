@@ -179,6 +179,30 @@ static int add_data_frame(struct store_writer *writer, const char *text, size_t 
 	return 0;
 }
 
+/* The record that goes in front of the data frame. */
+static int add_lines(struct store_writer *writer, const struct window *window,
+		     struct format_commit *commit)
+{
+	__cleanup_strbuf struct strbuf frame = STRBUF_INIT;
+	size_t bound = ZSTD_compressBound(window->lines_len);
+	size_t start = writer->buf.len;
+	size_t result;
+	int err = strbuf_reserve(&frame, bound);
+
+	if (err)
+		return err;
+	result = ZSTD_compress2(writer->encoder, frame.data, bound, window->lines,
+				window->lines_len);
+	if (ZSTD_isError(result))
+		return -ENOMEM; /* it has room enough: only memory can be missing */
+	err = format_encode_lines((uint32_t)window->lines_len, frame.data, result, &writer->buf);
+	if (err)
+		return err;
+	commit->lines_len = (uint32_t)(writer->buf.len - start);
+	commit->lines_crc = crc32c(writer->buf.data + start, commit->lines_len);
+	return 0;
+}
+
 static int pending_reserve(struct store_writer *writer)
 {
 	size_t cap = writer->pending_cap ? writer->pending_cap * 2 : 16;
@@ -198,7 +222,7 @@ static int pending_reserve(struct store_writer *writer)
 static bool is_acceptable(const struct window *window, const char *text, size_t len)
 {
 	return window->duration_ns <= STORE_WINDOW_MAX_NS && len <= FORMAT_TEXT_MAX_BYTES &&
-	       (len == 0 || text[len - 1] == '\n');
+	       window->lines_len <= FORMAT_LINES_MAX_BYTES && (len == 0 || text[len - 1] == '\n');
 }
 
 int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
@@ -212,6 +236,8 @@ int store_writer__add(struct store_writer *writer, const struct window *window, 
 	if (!is_acceptable(window, text, len))
 		return -EINVAL;
 	err = pending_reserve(writer);
+	if (!err && window->lines_len)
+		err = add_lines(writer, window, &commit);
 	if (!err && len)
 		err = add_data_frame(writer, text, len, &commit);
 	record_offset = writer->buf.len;

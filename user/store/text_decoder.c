@@ -76,6 +76,7 @@ void text_decoder__free(struct text_decoder *decoder)
 	}
 	for (size_t i = 0; i < RING_JOBS; i++) {
 		strbuf_release(&decoder->jobs[i].labels);
+		strbuf_release(&decoder->jobs[i].lines);
 		strbuf_release(&decoder->jobs[i].frame);
 		free(decoder->jobs[i].text);
 	}
@@ -171,6 +172,7 @@ struct text_job *text_decoder__claim(struct text_decoder *decoder)
 	if (decoder->head - decoder->tail == RING_JOBS)
 		return NULL;
 	strbuf_clear(&job->frame);
+	strbuf_clear(&job->lines);
 	job->text_len = 0;
 	return job;
 }

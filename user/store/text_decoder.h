@@ -20,6 +20,7 @@ struct text_job {
 	/* Filled by the caller before the submission. */
 	struct window window; /* its labels borrow from `labels` */
 	struct strbuf labels;
+	struct strbuf lines; /* source lines, as text already; empty = none */
 	struct strbuf frame; /* compressed; empty = there is no text */
 	uint64_t text_len;   /* that the frame must have */
 	uint64_t offset;     /* of the unit in the file */
