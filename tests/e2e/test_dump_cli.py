@@ -306,6 +306,9 @@ def test_picture_is_not_written_to_a_terminal(store):
     (["--format", "pprof"], "this version has no --format pprof; see jbpf-dump --help"),
     (["--by", "color"], "--by: 'color' is none of container, pod, service, pid, none; see jbpf-dump --help"),
     (["--list", "--format", "svg"], "--list is a table, or --format json"),
+    (["--lines"], "--lines goes with --format top; json has them anyway"),
+    (["--lines", "--list"], "--lines goes with --format top; json has them anyway"),
+    (["--lines", "--format", "top", "--kind", "kernel"], "--lines: only Java code has source lines"),
 ], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
 def test_wrong_usage_is_one_line_and_exit_2(store, arguments, line):
     assert refused(jbpf("dump", "--store", store, *arguments), 2) == f"jbpf-dump: {line}\n"
@@ -323,6 +326,29 @@ def test_help_names_every_option():
         for result in (jbpf(name, "--help"), run(BIN / "jbpf", "help", name)):
             assert result.returncode == 0 and not result.stderr
             assert all(word in result.stdout for word in words), result.stdout
+
+
+# ---- source lines -------------------------------------------------------------------------------
+
+def test_source_lines_are_a_table_and_in_json(fresh_store):
+    common = ("--store", fresh_store, "--since", "5m", "--container", "shop-2")
+    result = jbpf("dump", *common, "--format", "top", "--lines")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.split("\n\n")[1] == (
+        " SELF%  SELF  LINE       METHOD\n"
+        " 75.00    30  B.java:42  a.B.work_[i]\n"
+        " 20.00     8  B.java:7   a.B.run_[j]\n"
+        "5.00 % of the samples have no line: native code, the kernel, and Java whose line is not known\n")
+    data = json.loads(jbpf("dump", *common, "--format", "json").stdout)
+    assert data["lines"] == [
+        {"name": "a.B.work", "kind": "inlined", "file": "B.java", "line": 42, "samples": 30},
+        {"name": "a.B.run", "kind": "jit", "file": "B.java", "line": 7, "samples": 8}]
+    assert data["lines_left_out"] == 2
+    data = json.loads(jbpf("dump", *common[:4], "--container", "shop-1", "--format", "json").stdout)
+    assert data["lines"] == []
+    hours = [path for path in sorted((fresh_store / "v1" / "cpu").rglob("*.zst"))]
+    text = run("zstdcat", *hours).stdout
+    assert "B.java" not in text and "java;y 40" in text
 
 
 # ---- damage -------------------------------------------------------------------------------------
@@ -396,6 +422,9 @@ jit_frames=200 inlined_frames=100 interpreted_frames=8 jit_leaf_samples=30 repai
 unrepaired_samples=1 unknown_frames=2 ambiguous_frames=4 truncated_samples=4 \
 jit_fallback=no%20inlined%20frames%1b
 	java;y 40
+	@a.B.work_[i];B.java:42 30
+	@a.B.run_[j];B.java:7 8
+	@[other%20lines] 2
 window start={now - 15} pid=7 samples=2 frames=2 comm=cron
 	cron;y 2
 window start={now - 15} samples=52 store=9

@@ -5,10 +5,12 @@
  *
  *     window start=1700000000 pid=42 samples=7 comm=java container=shop-1
  *     	java;a.B.c_[j] 7
+ *     	@a.B.c_[j];B.java:12 5
  *     commit
  *
  * Numbers are those of struct window, times in seconds; any other key is a label or a loss. Text
- * lines begin with a tab. %XX stands for a byte. Usage: mkstore DIR
+ * lines begin with a tab, source
+ * lines with a tab and an @. %XX stands for a byte. Usage: mkstore DIR
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -27,6 +29,7 @@ struct script {
 	struct window window;
 	char *labels[WINDOW_LABEL_CNT]; /* owned; window.labels points to them */
 	struct strbuf text;
+	struct strbuf lines;
 	bool has_window;
 };
 
@@ -151,11 +154,14 @@ static int end_window(struct script *script)
 {
 	int err = 0;
 
+	script->window.lines = script->lines.data;
+	script->window.lines_len = script->lines.len;
 	if (script->has_window)
 		err = store_writer__add(script->writer, &script->window, strbuf_str(&script->text),
 					script->text.len);
 	script->has_window = false;
 	strbuf_clear(&script->text);
+	strbuf_clear(&script->lines);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
 		free(script->labels[i]);
 		script->labels[i] = NULL;
@@ -190,9 +196,12 @@ static int run_line(struct script *script, char *line)
 	if (*line == '\0' || *line == '#')
 		return 0;
 	if (*line == '\t') {
-		decode(line + 1);
-		err = strbuf_puts(&script->text, line + 1);
-		return err ? err : strbuf_putc(&script->text, '\n');
+		struct strbuf *to = line[1] == '@' ? &script->lines : &script->text;
+		char *text = line + (line[1] == '@' ? 2 : 1);
+
+		decode(text);
+		err = strbuf_puts(to, text);
+		return err ? err : strbuf_putc(to, '\n');
 	}
 	if (strncmp(line, "window ", strlen("window ")) == 0)
 		return begin_window(script, line + strlen("window "));
@@ -223,6 +232,7 @@ int main(int argc, char **argv)
 	free(line);
 	(void)end_window(&script);
 	strbuf_release(&script.text);
+	strbuf_release(&script.lines);
 	store_writer__free(script.writer);
 	return err ? 1 : 0;
 }

@@ -169,7 +169,87 @@ static void json_says_everything_once(void **state)
 		"{\"name\":\"[unknown]\",\"kind\":\"native\"}]},\n"
 		"{\"count\":3,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
 		"{\"name\":\"r\",\"kind\":\"jit\"},{\"name\":\"x\",\"kind\":\"kernel\"}]}\n"
-		"]}\n");
+		"],\"lines\":[],\"lines_left_out\":0}\n");
+	profile__free(profile);
+}
+
+static struct source_lines *some_lines(void)
+{
+	static const char text[] = "shop.Cart.add_[j];Cart.java:42 3\n"
+				   "<b>_[i];T\xe2\x80\xaex.java:7 5\n"
+				   "[other lines] 1\n";
+	struct source_lines *lines = source_lines__new(0);
+	size_t bad_cnt = 0;
+
+	assert_non_null(lines);
+	assert_int_equal(source_lines__add_text(lines, text, strlen(text), &bad_cnt), 0);
+	assert_int_equal(bad_cnt, 0);
+	return lines;
+}
+
+static void json_has_source_lines_hottest_first(void **state)
+{
+	struct profile *profile = profile_of("java;r_[j] 20\n");
+	struct output_info info = output_profiles_info;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	info.lines = some_lines();
+	assert_int_equal(output_json(profile, &info, &out), 0);
+	assert_non_null(strstr(
+		out.data, "],\"lines\":[\n"
+			  "{\"name\":\"\\u003cb\\u003e\",\"kind\":\"inlined\","
+			  "\"file\":\"T\xe2\x80\xaex.java\",\"line\":7,\"samples\":5},\n"
+			  "{\"name\":\"shop.Cart.add\",\"kind\":\"jit\",\"file\":\"Cart.java\","
+			  "\"line\":42,\"samples\":3}\n"
+			  "],\"lines_left_out\":1}\n"));
+	source_lines__free(info.lines);
+	profile__free(profile);
+}
+
+static void lines_are_a_table_with_their_rest(void **state)
+{
+	struct profile *profile = profile_of("java;r_[j] 20\n");
+	struct output_info info = output_profiles_info;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	info.title = "java in shop";
+	info.subtitle = "";
+	info.lines = some_lines();
+	assert_int_equal(output_lines(profile, &info, 0, &out), 0);
+	assert_string_equal(
+		strbuf_str(&out),
+		"java in shop\n"
+		"2026-11-21T13:20:00Z to 2026-11-21T13:30:00Z (10m)\n"
+		"20 samples, 0.20 CPU seconds at 100 Hz, 2 streams\n"
+		"unknown frames 2.00 %, truncated stacks 5.00 %, lost samples 7\n"
+		"\n"
+		" SELF%  SELF  LINE          METHOD\n"
+		" 25.00     5  T_x.java:7    <b>_[i]\n"
+		" 15.00     3  Cart.java:42  shop.Cart.add_[j]\n"
+		"60.00 % of the samples have no line: native code, the kernel, and Java "
+		"whose line is not known\n");
+	strbuf_clear(&out);
+	assert_int_equal(output_lines(profile, &info, 1, &out), 0);
+	assert_non_null(strstr(out.data, "\n1 more line not shown\n"));
+	source_lines__free(info.lines);
+	profile__free(profile);
+}
+
+static void lines_of_nothing_are_a_header(void **state)
+{
+	struct profile *profile = profile__new();
+	struct output_info info = { .title = "", .lines = source_lines__new(0) };
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(output_lines(profile, &info, 0, &out), 0);
+	assert_string_equal(strbuf_str(&out),
+			    "0 samples\n"
+			    "unknown frames 0.00 %, truncated stacks 0.00 %, lost samples 0\n\n"
+			    " SELF%  SELF  LINE  METHOD\n");
+	source_lines__free(info.lines);
 	profile__free(profile);
 }
 
@@ -183,7 +263,7 @@ static void json_of_mixed_rates_has_no_seconds(void **state)
 	info.frequency_hz = 0;
 	assert_int_equal(output_json(profile, &info, &out), 0);
 	assert_non_null(strstr(out.data, "\"frequency_hz\":null,\"cpu_seconds\":null,"));
-	assert_non_null(strstr(out.data, "\"stacks\":[\n]}\n"));
+	assert_non_null(strstr(out.data, "\"stacks\":[\n],\"lines\":[],"));
 	profile__free(profile);
 }
 
@@ -207,7 +287,7 @@ static void deep_and_wide_profiles_are_written(void **state)
 
 	(void)state;
 	assert_int_equal(output_json(deep, &output_profiles_info, &out), 0);
-	assert_non_null(strstr(out.data, "{\"name\":\"f1023\",\"kind\":\"native\"}]}\n]}"));
+	assert_non_null(strstr(out.data, "{\"name\":\"f1023\",\"kind\":\"native\"}]}\n],"));
 	strbuf_clear(&out);
 	assert_int_equal(output_top(wide, &output_profiles_info, 1, &out), 0);
 	/* java, run, 7 A, 1000 B, 100,000 leaves; one is shown. */
@@ -227,6 +307,9 @@ int main(void)
 		cmocka_unit_test(top_of_nothing_is_a_header),
 		cmocka_unit_test(top_never_speaks_to_the_terminal),
 		cmocka_unit_test(json_says_everything_once),
+		cmocka_unit_test(json_has_source_lines_hottest_first),
+		cmocka_unit_test(lines_are_a_table_with_their_rest),
+		cmocka_unit_test(lines_of_nothing_are_a_header),
 		cmocka_unit_test(json_of_mixed_rates_has_no_seconds),
 		cmocka_unit_test(json_is_inert_inside_markup),
 		cmocka_unit_test(deep_and_wide_profiles_are_written),

@@ -72,6 +72,13 @@ static int dump_window(void *ctx, const struct window *window, const char *text,
 
 	if (dump->err)
 		return dump->err;
+	if (dump->info.lines && window->lines_len) {
+		int err = source_lines__add_text(dump->info.lines, window->lines, window->lines_len,
+						 &dump->bad_line_cnt);
+
+		if (err)
+			return err;
+	}
 	return dump_stacks_add(dump->options, window, text, len, dump->profile,
 			       &dump->bad_line_cnt);
 }
@@ -88,6 +95,7 @@ static int dump_read(struct dump *dump, struct store_reader *reader)
 	const struct selection *selection = &dump->options->selection;
 	const struct store_visitor visitor = {
 		.ctx = dump,
+		.wants_lines = dump->info.lines != NULL,
 		.want = dump_want,
 		.window = dump_window,
 		.damage = dump_damage,
@@ -152,6 +160,8 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	case DUMP_FORMAT_SVG:
 		return output_svg(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_TOP:
+		if (dump->options->lines)
+			return output_lines(dump->profile, &dump->info, DUMP_TOP_ROWS, out);
 		return output_top(dump->profile, &dump->info, DUMP_TOP_ROWS, out);
 	case DUMP_FORMAT_JSON:
 		return output_json(dump->profile, &dump->info, out);
@@ -181,6 +191,13 @@ static int dump_fail(const struct dump_options *options, int err)
 	return CMD_EXIT_FAILED;
 }
 
+/* Do the source lines come out? Lines are of Java code. */
+static bool has_lines(const struct dump_options *options)
+{
+	return (options->lines || options->format == DUMP_FORMAT_JSON) &&
+	       options->selection.kind <= SELECT_KIND_JAVA;
+}
+
 static int dump_run(struct dump *dump, struct store_reader *reader)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -189,7 +206,9 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 
 	if (!dump->options->list) {
 		dump->profile = profile__new();
-		if (!dump->profile)
+		if (has_lines(dump->options))
+			dump->info.lines = source_lines__new(0);
+		if (!dump->profile || (has_lines(dump->options) && !dump->info.lines))
 			return dump_fail(dump->options, -ENOMEM);
 	}
 	err = dump_read(dump, reader);
@@ -241,6 +260,7 @@ int cmd_dump(int argc, char **argv)
 		return CMD_EXIT_FAILED;
 	code = dump_run(&dump, reader);
 	profile__free(dump.profile);
+	source_lines__free(dump.info.lines);
 	streams_release(&dump.streams);
 	store_reader__free(reader);
 	return code;

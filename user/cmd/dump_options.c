@@ -39,6 +39,7 @@ const char dump_options_usage[] =
 	"  --by LABEL         put container, pod, service or pid in front of the stacks; repeatable\n"
 	"  --format F         folded, html, svg, top or json (folded)\n"
 	"  -o, --output FILE  write there, all or nothing, instead of standard output\n"
+	"  --lines            with --format top: source lines instead of methods\n"
 	"  --list             name the processes instead of their stacks; --format json goes with it\n"
 	"  --help, --version\n"
 	"\n"
@@ -59,6 +60,7 @@ enum option_id {
 	OPTION_KIND,
 	OPTION_BY,
 	OPTION_FORMAT,
+	OPTION_LINES,
 	OPTION_LIST,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -80,6 +82,7 @@ static const struct option long_options[] = {
 	{ "by", required_argument, NULL, OPTION_BY },
 	{ "format", required_argument, NULL, OPTION_FORMAT },
 	{ "output", required_argument, NULL, OPTION_OUTPUT },
+	{ "lines", no_argument, NULL, OPTION_LINES },
 	{ "list", no_argument, NULL, OPTION_LIST },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
@@ -230,6 +233,9 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 		return take_by(parsing, value);
 	case OPTION_FORMAT:
 		return take_format(parsing, value);
+	case OPTION_LINES:
+		options->lines = true;
+		return 0;
 	case OPTION_LIST:
 		options->list = true;
 		return 0;
@@ -291,6 +297,10 @@ static int check_combination(struct parsing *parsing)
 		return refuse(parsing, "--since must lie before --until");
 	if (parsing->has_by_none && options->by_cnt)
 		return refuse(parsing, "--by none does not go with another --by");
+	if (options->lines && (options->list || options->format != DUMP_FORMAT_TOP))
+		return refuse(parsing, "--lines goes with --format top; json has them anyway");
+	if (options->lines && options->selection.kind > SELECT_KIND_JAVA)
+		return refuse(parsing, "--lines: only Java code has source lines");
 	if (!options->list)
 		return 0;
 	if (parsing->seen[OPTION_BY])

@@ -35,6 +35,7 @@ struct dump_options {
 	enum dump_format format;
 	const char *output; /* file; NULL = stdout */
 	bool list;
+	bool lines;	       /* source lines instead of methods; only with DUMP_FORMAT_TOP */
 	bool is_default_since; /* no --since: the last hour */
 	bool help;
 	bool version;

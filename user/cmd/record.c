@@ -191,6 +191,7 @@ static int record_window(void *ctx, const struct window *window, const char *tex
 {
 	struct recording *recording = ctx;
 	struct output_info *info = &recording->info;
+	size_t bad_line_cnt = 0; /* they are our own */
 	int err;
 
 	if (window->pid == 0) {
@@ -204,6 +205,11 @@ static int record_window(void *ctx, const struct window *window, const char *tex
 		return 0;
 	info_add_window(info, window);
 	err = streams_add(&recording->streams, window);
+	if (err)
+		return err;
+	if (info->lines && window->lines_len)
+		err = source_lines__add_text(info->lines, window->lines, window->lines_len,
+					     &bad_line_cnt);
 	if (err)
 		return err;
 	return profile__add_folded(recording->profile, text, len, NULL);
@@ -334,6 +340,10 @@ static int record_with(const struct record_options *options, struct recorder *re
 	recording.info.frequency_hz = options->frequency_hz;
 	recording.info.since_unix_ns = clock_unix_ns();
 	err = !recording.profile ? -ENOMEM : signal_fd < 0 ? signal_fd : 0;
+	if (!err && options->format == RECORD_FORMAT_JSON) {
+		recording.info.lines = source_lines__new(0);
+		err = recording.info.lines ? 0 : -ENOMEM;
+	}
 	if (!err)
 		err = record_run(&recording, recorder, signal_fd);
 	if (err) {
@@ -344,6 +354,7 @@ static int record_with(const struct record_options *options, struct recorder *re
 		code = record_finish(&recording);
 	}
 	profile__free(recording.profile);
+	source_lines__free(recording.info.lines);
 	streams_release(&recording.streams);
 	return code;
 }

@@ -3,8 +3,10 @@
 #include "user/output/info.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
+#include "user/output/escape.h"
 #include "user/util/clock.h"
 
 int info_append_time(struct strbuf *out, uint64_t unix_ns)
@@ -95,6 +97,37 @@ int info_append_losses(struct strbuf *out, const struct output_info *info, uint6
 			     "lost samples %" PRIu64,
 			     info_percent(info->unknown_frames, info->frames),
 			     info_percent(info->truncated_samples, samples), info->lost_samples);
+}
+
+static int append_line(struct strbuf *out, const char *text)
+{
+	int err;
+
+	if (!text || !*text)
+		return 0;
+	err = escape_terminal(out, text, strlen(text));
+	return err ? err : strbuf_putc(out, '\n');
+}
+
+int info_append_header(struct strbuf *out, const struct output_info *info, uint64_t samples)
+{
+	size_t before;
+	int err = append_line(out, info->title);
+
+	if (!err)
+		err = append_line(out, info->subtitle);
+	before = out->len;
+	if (!err)
+		err = info_append_range(out, info);
+	if (!err && out->len > before)
+		err = strbuf_putc(out, '\n');
+	if (!err)
+		err = info_append_samples(out, info, samples);
+	if (!err)
+		err = strbuf_putc(out, '\n');
+	if (!err)
+		err = info_append_losses(out, info, samples);
+	return err ? err : strbuf_puts(out, "\n\n");
 }
 
 void info_add_window(struct output_info *info, const struct window *window)

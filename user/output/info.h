@@ -20,6 +20,12 @@ int info_append_samples(struct strbuf *out, const struct output_info *info, uint
 /* "unknown frames 0.42 %, truncated stacks 0.00 %, lost samples 0" */
 int info_append_losses(struct strbuf *out, const struct output_info *info, uint64_t samples);
 
+/*
+ * What stands above a table for terminals: title, subtitle, range, samples and losses, and an empty
+ * line. 0 or -ENOMEM.
+ */
+int info_append_header(struct strbuf *out, const struct output_info *info, uint64_t samples);
+
 /* Adds what a stream's window counted besides its samples. */
 void info_add_window(struct output_info *info, const struct window *window);
 

@@ -63,6 +63,36 @@ static void json_stack(struct json_writer *json, const struct profile_stack *sta
 	json_writer_end(json, '}');
 }
 
+static int json_lines(struct json_writer *json, struct source_lines *lines)
+{
+	size_t cnt = lines ? source_lines__count(lines) : 0;
+	int err = lines ? source_lines__sort(lines) : 0;
+
+	if (err)
+		return err;
+	json_writer_key(json, "lines");
+	json_writer_begin(json, '[');
+	for (size_t i = 0; i < cnt && !json->err; i++) {
+		struct source_line row = source_lines__get(lines, i);
+
+		json_writer_newline(json);
+		json_writer_begin(json, '{');
+		json_writer_key(json, "name");
+		json_writer_string_n(json, row.name, row.name_len);
+		json_writer_member_string(json, "kind", color_kind((enum tree_kind)row.kind)->key);
+		json_writer_key(json, "file");
+		json_writer_string_n(json, row.file, row.file_len);
+		json_writer_member_u64(json, "line", row.line);
+		json_writer_member_u64(json, "samples", row.samples);
+		json_writer_end(json, '}');
+	}
+	if (cnt)
+		json_writer_newline(json);
+	json_writer_end(json, ']');
+	json_writer_member_u64(json, "lines_left_out", lines ? source_lines__left_out(lines) : 0);
+	return json->err;
+}
+
 int output_json(struct profile *profile, const struct output_info *info, struct strbuf *out)
 {
 	struct json_writer json = { .out = out };
@@ -83,6 +113,8 @@ int output_json(struct profile *profile, const struct output_info *info, struct 
 	}
 	json_writer_newline(&json);
 	json_writer_end(&json, ']');
+	if (!json.err)
+		json.err = json_lines(&json, info->lines);
 	json_writer_end(&json, '}');
 	if (!json.err)
 		json.err = strbuf_putc(out, '\n');

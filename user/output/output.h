@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "user/model/profile.h"
+#include "user/model/source_lines.h"
 #include "user/util/strbuf.h"
 
 /* What the reader of a picture or a JSON needs to know besides the stacks. */
@@ -33,6 +34,7 @@ struct output_info {
 	uint64_t repaired_samples;
 	uint64_t unrepaired_samples;
 	size_t stream_cnt;
+	struct source_lines *lines; /* NULL = none; the writers sort them; borrowed */
 };
 
 int output_folded(struct profile *profile, struct strbuf *out);
@@ -44,6 +46,10 @@ int output_folded(struct profile *profile, struct strbuf *out);
  */
 int output_top(struct profile *profile, const struct output_info *info, size_t limit,
 	       struct strbuf *out);
+
+/* The same for source lines, by self samples; info->lines must be there. */
+int output_lines(const struct profile *profile, const struct output_info *info, size_t limit,
+		 struct strbuf *out);
 
 /* One JSON object: info, then stacks as arrays of {name, kind} root first with count; the schema is
  * in docs of the command (man page jbpf-dump). */

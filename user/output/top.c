@@ -11,41 +11,6 @@
 #include "user/output/tree.h"
 #include "user/util/cleanup.h"
 
-static int top_line(struct strbuf *out, const char *text)
-{
-	int err;
-
-	if (!text || !*text)
-		return 0;
-	err = escape_terminal(out, text, strlen(text));
-	if (!err)
-		err = strbuf_putc(out, '\n');
-	return err;
-}
-
-static int top_header(const struct output_info *info, uint64_t samples, struct strbuf *out)
-{
-	size_t before;
-	int err = top_line(out, info->title);
-
-	if (!err)
-		err = top_line(out, info->subtitle);
-	before = out->len;
-	if (!err)
-		err = info_append_range(out, info);
-	if (!err && out->len > before)
-		err = strbuf_putc(out, '\n');
-	if (!err)
-		err = info_append_samples(out, info, samples);
-	if (!err)
-		err = strbuf_putc(out, '\n');
-	if (!err)
-		err = info_append_losses(out, info, samples);
-	if (!err)
-		err = strbuf_puts(out, "\n\n");
-	return err;
-}
-
 static const char *top_suffix(enum tree_kind kind)
 {
 	return frame_kind_suffix(kind < TREE_KIND_UNKNOWN ? (enum frame_kind)kind :
@@ -101,7 +66,7 @@ int output_top(struct profile *profile, const struct output_info *info, size_t l
 
 	if (err)
 		return err;
-	err = top_header(info, tree.nodes[0].total, out);
+	err = info_append_header(out, info, tree.nodes[0].total);
 	if (!err)
 		err = top_rows(&tree, limit, out);
 	tree_release(&tree);
