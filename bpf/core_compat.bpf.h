@@ -14,9 +14,6 @@
 #define PF_EXITING 0x00000004 /* include/linux/sched.h, the same since 2.6 */
 #define PF_KTHREAD 0x00200000
 
-/* Above every user address: 57-bit addresses on x86_64 end at 2^56, arm64's at 2^52. */
-#define USER_ADDRESS_END (1ull << 56)
-
 #define KERNEL_STACK_BYTES 16384 /* x86_64, and arm64 with pages of 4 KiB; without KASAN */
 
 /* What a walk starts from. */

@@ -200,6 +200,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct jbpf_notice notice = { .kind = JBPF_NOTICE_EXEC };
 
+	code_range_forget();
 	if (notice_of_known((struct task_struct *)ctx->args[0], &notice))
 		notice_send(&notice, 0);
 	return 0;
@@ -214,6 +215,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0;
+	code_range_forget();
 	/* Two threads that end together both see 0: who removes the entry tells. */
 	if (notice_of_known(task, &notice) && !bpf_map_delete_elem(&known, &notice.pid))
 		notice_send(&notice, 0);

@@ -69,6 +69,9 @@ struct jbpf_code_range {
 
 #define JBPF_CODE_RANGES_MAX 4096
 
+/* Above every user address: 57-bit addresses on x86_64 end at 2^56, arm64's at 2^52. */
+#define JBPF_USER_ADDRESS_END (1ull << 56)
+
 /*
  * This bit marks a word of a stack that is no address but the Method* of the frame before it,
  * whose address lies in the interpreter: the word at [fp - 24] of that frame (x86_64 and aarch64,
@@ -143,7 +146,8 @@ enum jbpf_counter {
 	JBPF_CNT_END_LEAF_ONLY = 11,
 	JBPF_CNT_KERNEL_STACK_ERROR = 12, /* bpf_get_stack failed: counted without kernel frames */
 	JBPF_CNT_LOST_UPDATE = 13,	  /* count map refused the key (busy lock): sample lost */
-	JBPF_CNT_MAX = 14,
+	JBPF_CNT_LEAF_UNREAD = 14,	  /* leaf words or leaf code were wanted and not readable */
+	JBPF_CNT_MAX = 15,
 };
 
 #define JBPF_COUNTER_SLOTS 32 /* size of the array: JBPF_CNT_MAX and room */

@@ -28,12 +28,22 @@ const volatile __u64 stacks_wakeup_bytes = 1 << 18; /* wake the reader of `stack
 #define WINDOW_BYTES 2048
 #define WINDOW_SLACK 16
 
+/* Where the process of a sample has its JIT code; a length of 0: none, or not known. */
+struct code_view {
+	__u64 low;
+	__u64 len;
+	__u64 interpreter_low;
+	__u64 interpreter_len;
+};
+
 struct scratch {
 	struct jbpf_key key;
 	struct jbpf_value value;
+	struct code_view code;
 
 	/* State of the user walk between two windows. */
 	__u64 fp;
+	__u64 address; /* the last one taken: `fp` is the frame pointer of its code */
 	__u64 hash;
 	__u32 depth;
 	__u32 end;
@@ -127,6 +137,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct known_process);
 } known SEC(".maps");
+
+/* By tgid; written by user space. Programs delete what an exec or exit made nobody's. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JBPF_CODE_RANGES_MAX);
+	__type(key, __u32);
+	__type(value, struct jbpf_code_range);
+} code_ranges SEC(".maps");
 
 /* Targets; written by user space before sampling begins. */
 struct {

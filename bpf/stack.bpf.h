@@ -11,6 +11,7 @@
 #ifndef JBPF_STACK_BPF_H
 #define JBPF_STACK_BPF_H
 
+#include "bpf/code_range.bpf.h"
 #include "bpf/core_compat.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/maps.bpf.h"
@@ -47,6 +48,61 @@ static __always_inline __u64 hash_finish(__u64 hash, const struct jbpf_stack *he
 	return hash ? hash : 1;
 }
 
+/* The masks below are in asm, or clang drops those that it finds needless and the verifier needs. */
+static __always_inline __u64 window_word(const struct scratch *state, __u64 off, int plus)
+{
+	asm volatile("%0 &= %1" : "+r"(off) : "i"(WINDOW_BYTES - 8));
+	return *(const volatile __u64 *)(state->window + off + plus);
+}
+
+/*
+ * A verifier that knows how a number grows on each path through a loop looks at every mix of paths:
+ * over a million instructions. `any` may be anything.
+ */
+static __always_inline __u64 boundless(__u64 number, __u64 any)
+{
+	asm volatile("%0 += %1; %0 -= %1" : "+r"(number) : "r"(any));
+	return number;
+}
+
+static __always_inline void put_word(struct scratch *state, __u64 at, __u64 word)
+{
+	asm volatile("%0 &= %1" : "+r"(at) : "i"(JBPF_MAX_DEPTH - 1));
+	state->user.ips[at] = word;
+}
+
+static __always_inline bool is_interpreted(const struct scratch *state, __u64 address)
+{
+	return address - state->code.interpreter_low < state->code.interpreter_len;
+}
+
+/*
+ * Reads a window that begins at fp, or where the frame at fp is to have its Method*, below that;
+ * that much may lie in the page below, and if that is not there, does without. Returns how much
+ * was read, 0 for none, and at which address it begins.
+ */
+static __always_inline __u64 window_read(struct scratch *state, __u64 fp, bool wants_method,
+					 __u64 *base)
+{
+	__u64 len = USER_PAGE_BYTES - (fp & (USER_PAGE_BYTES - 1));
+
+	if (len < FRAME_BYTES)
+		len = FRAME_BYTES;
+	if (wants_method) {
+		len += METHOD_BYTES_BELOW;
+		*base = fp - METHOD_BYTES_BELOW;
+		if (len > WINDOW_BYTES)
+			len = WINDOW_BYTES;
+		if (!bpf_probe_read_user(state->window, len, (void *)*base))
+			return len;
+		len -= METHOD_BYTES_BELOW;
+	}
+	*base = fp;
+	if (len > WINDOW_BYTES)
+		len = WINDOW_BYTES;
+	return bpf_probe_read_user(state->window, len, (void *)fp) ? 0 : len;
+}
+
 /*
  * One window: reads from scratch->fp up to the end of the page, at most WINDOW_BYTES, and follows
  * the frames in it. WALK_MORE when the chain leaves the window.
@@ -54,8 +110,7 @@ static __always_inline __u64 hash_finish(__u64 hash, const struct jbpf_stack *he
 __noinline int walk_window(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *state;
-	__u64 base, fp, hash, len;
-	__u32 depth;
+	__u64 base, fp, address, hash, len, depth;
 	int end = -1;
 
 	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
@@ -63,42 +118,52 @@ __noinline int walk_window(struct bpf_perf_event_data *ctx)
 	state = scratch_get();
 	if (!state)
 		return WALK_DONE;
-	base = fp = state->fp;
+	fp = state->fp;
+	address = state->address;
 	hash = state->hash;
 	depth = state->depth;
-
-	len = USER_PAGE_BYTES - (fp & (USER_PAGE_BYTES - 1));
-	if (len > WINDOW_BYTES)
-		len = WINDOW_BYTES;
-	if (len < FRAME_BYTES)
-		len = FRAME_BYTES;
-	if (bpf_probe_read_user(state->window, len, (void *)fp)) {
+	len = window_read(state, fp, is_interpreted(state, address), &base);
+	if (!len) {
 		state->end = JBPF_END_FAULT;
 		return WALK_DONE;
 	}
+	len = boundless(len, hash);
+	base = boundless(base, hash);
 
 	for (int i = 0; i < WINDOW_BYTES / FRAME_BYTES; i++) {
 		__u64 off = fp - base;
-		__u64 next, ret, slot;
+		__u64 next, word;
 
+		depth = boundless(depth, fp);
 		if (off > len - FRAME_BYTES)
 			break; /* the next frame is in another window */
-		/* In asm, or clang drops the masks that it finds needless and the verifier needs. */
-		asm volatile("%0 &= %1" : "+r"(off) : "i"(WINDOW_BYTES - 8));
-		next = *(volatile __u64 *)(state->window + off);
-		ret = return_address(*(volatile __u64 *)(state->window + off + 8));
-		if (ret - 1 >= USER_ADDRESS_END - 1) {
-			end = ret ? JBPF_END_BAD_FP : JBPF_END_ROOT;
+		if (is_interpreted(state, address)) {
+			/* Frames that lie so close are none; at 0 the memory below is not there. */
+			if (off && off < METHOD_BYTES_BELOW)
+				break;
+			word = off ? window_word(state, off - METHOD_BYTES_BELOW, 0) : 0;
+			if (method_is_plausible(word)) {
+				if (depth >= max_depth) {
+					end = JBPF_END_MAX_DEPTH;
+					break;
+				}
+				word |= JBPF_WORD_METHOD;
+				hash = hash_add(hash, word);
+				put_word(state, depth++, word);
+			}
+		}
+		next = window_word(state, off, 0);
+		address = return_address(window_word(state, off, 8));
+		if (address - 1 >= JBPF_USER_ADDRESS_END - 1) {
+			end = address ? JBPF_END_BAD_FP : JBPF_END_ROOT;
 			break;
 		}
 		if (depth >= max_depth) {
 			end = JBPF_END_MAX_DEPTH;
 			break;
 		}
-		hash = hash_add(hash, ret);
-		slot = depth++;
-		asm volatile("%0 &= %1" : "+r"(slot) : "i"(JBPF_MAX_DEPTH - 1));
-		state->user.ips[slot] = ret;
+		hash = hash_add(hash, address);
+		put_word(state, depth++, address);
 		if (next <= fp || next & 7) {
 			end = next ? JBPF_END_BAD_FP : JBPF_END_ROOT;
 			break;
@@ -106,12 +171,25 @@ __noinline int walk_window(struct bpf_perf_event_data *ctx)
 		fp = next;
 	}
 	state->fp = fp;
+	state->address = address;
 	state->hash = hash;
 	state->depth = depth;
 	if (end < 0)
 		return WALK_MORE;
 	state->end = end;
 	return WALK_DONE;
+}
+
+static __always_inline void hash_leaf(struct scratch *state)
+{
+	const struct jbpf_stack *head = &state->user.head;
+	const __u64 *code = (const __u64 *)head->leaf_code;
+	__u64 hash = state->hash;
+
+	hash = hash_add(hash, head->leaf_words[0]);
+	hash = hash_add(hash, head->leaf_words[1]);
+	hash = hash_add(hash, code[0]);
+	state->hash = hash_add(hash, code[1]);
 }
 
 /* The frame pointer of code that keeps one lies above the stack pointer, at a multiple of 8. */
@@ -123,6 +201,7 @@ walk_user(struct bpf_perf_event_data *ctx, struct scratch *state, const struct u
 	if (regs->fp < regs->sp || regs->fp & 7)
 		return JBPF_END_BAD_FP;
 	state->fp = regs->fp;
+	state->address = regs->ip;
 	state->end = JBPF_END_MAX_DEPTH;
 	/* A window that is not the last holds one frame at least. */
 	for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
@@ -151,11 +230,20 @@ static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, st
 	struct jbpf_stack *head = &state->user.head;
 	enum jbpf_stack_end end = JBPF_END_LEAF_ONLY;
 
+	code_range_load(state);
+	head->flags = 0;
+	__builtin_memset(head->leaf_words, 0, sizeof(head->leaf_words));
+	__builtin_memset(head->leaf_code, 0, sizeof(head->leaf_code));
 	state->user.ips[0] = regs->ip;
 	state->hash = hash_add(hash_seed, regs->ip);
 	state->depth = 1;
-	if (!regs->is_compat)
+	if (!regs->is_compat) {
+		if (code_view_has(&state->code, regs->ip)) {
+			leaf_take(state, regs);
+			hash_leaf(state);
+		}
 		end = walk_user(ctx, state, regs);
+	}
 	count_user_end(end);
 	head->frame_cnt = state->depth;
 	head->kind = JBPF_STACK_USER;

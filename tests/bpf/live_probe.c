@@ -4,9 +4,12 @@
  * test_probe_live.py to judge. Usage (root):
  *
  *   live_probe [--pid PID]... [--cgroup PATH]... [--seconds S] [--windows N] [--frequency HZ]
- *              [--max-depth N] [--compat]
+ *              [--max-depth N] [--compat] [--range CODE_LOW:CODE_HIGH:INTERPRETER_LOW:HIGH]
+ *              [--range-of START,EXEC] [--range-once]
  *
- * Prints "sampling" on stderr once it samples. Counts are added up over the windows.
+ * Prints "sampling" on stderr once it samples. Counts are added up over the windows. --range: JIT
+ * code of every process sampled (hexadecimal), said at its first notice; --range-of: but for a
+ * process that began START ns later or runs EXEC programs later; --range-once: never again then.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -28,6 +31,11 @@ struct live {
 	uint64_t stack_records;
 	uint64_t missing_stacks;
 	const char *separator;
+	int window;
+	bool has_range;
+	bool is_range_set_once;
+	struct jbpf_code_range
+		range; /* start_ns and exec_id: to be added to those of the process */
 };
 
 static const char *const counter_names[JBPF_CNT_MAX] = {
@@ -45,6 +53,7 @@ static const char *const counter_names[JBPF_CNT_MAX] = {
 	[JBPF_CNT_END_LEAF_ONLY] = "end_leaf_only",
 	[JBPF_CNT_KERNEL_STACK_ERROR] = "kernel_stack_error",
 	[JBPF_CNT_LOST_UPDATE] = "lost_update",
+	[JBPF_CNT_LEAF_UNREAD] = "leaf_unread",
 };
 
 static void print_comm(const char *comm)
@@ -55,9 +64,25 @@ static void print_comm(const char *comm)
 	putchar('"');
 }
 
+static void set_range(struct live *live, const struct jbpf_notice *notice)
+{
+	struct jbpf_code_range range = live->range;
+	int err;
+
+	range.start_ns += notice->start_ns;
+	range.exec_id += notice->exec_id;
+	err = probe__set_code_range(live->probe, notice->pid, &range);
+	if (err)
+		fprintf(stderr, "code range: %s\n", errstr(err));
+	live->has_range = !live->is_range_set_once;
+}
+
 static void on_notice(void *ctx, const struct jbpf_notice *notice)
 {
 	struct live *live = ctx;
+
+	if (live->has_range && notice->kind == JBPF_NOTICE_SEEN)
+		set_range(live, notice);
 
 	printf("%s{\"notice\":%u,\"at_ns\":%" PRIu64 ",\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,"
 	       "\"start_ns\":%llu,\"cgroup_id\":%llu,\"comm\":",
@@ -66,6 +91,44 @@ static void on_notice(void *ctx, const struct jbpf_notice *notice)
 	print_comm(notice->comm);
 	putchar('}');
 	live->separator = ",\n";
+}
+
+static void print_leaf(const struct probe_stack *stack)
+{
+	if (stack->leaf_words)
+		printf(",\"leaf_words\":[%" PRIu64 ",%" PRIu64 "]", stack->leaf_words[0],
+		       stack->leaf_words[1]);
+	if (!stack->leaf_code)
+		return;
+	fputs(",\"leaf_code\":\"", stdout);
+	for (int i = 0; i < JBPF_LEAF_CODE_BYTES; i++)
+		printf("%02x", stack->leaf_code[i]);
+	putchar('"');
+}
+
+static void print_words(const struct probe_stack *stack)
+{
+	printf("\"end\":%d,\"ips\":[", stack->end);
+	for (uint32_t i = 0; i < stack->frame_cnt; i++)
+		printf("%s%" PRIu64, i ? "," : "", stack->ips[i]);
+	putchar(']');
+	print_leaf(stack);
+}
+
+/* User stacks as they are told of. */
+static void print_new_stacks(struct live *live)
+{
+	struct probe_new_stack new_stack;
+
+	while (probe__next_new_stack(live->probe, &new_stack)) {
+		printf("%s{\"new\":%u,\"start_ns\":%" PRIu64 ",\"exec_id\":%u,\"since_ns\":%" PRIu64
+		       ",\"at_ns\":%" PRIu64 ",",
+		       live->separator, new_stack.pid, new_stack.start_ns, new_stack.exec_id,
+		       new_stack.since_boot_ns, clock_boot_ns());
+		print_words(&new_stack.stack);
+		putchar('}');
+		live->separator = ",\n";
+	}
 }
 
 static void print_stack(struct live *live, const char *name, uint64_t hash)
@@ -78,10 +141,9 @@ static void print_stack(struct live *live, const char *name, uint64_t hash)
 		live->missing_stacks++;
 		return;
 	}
-	printf(",\"%s\":{\"hash\":\"%016" PRIx64 "\",\"end\":%d,\"ips\":[", name, hash, stack.end);
-	for (uint32_t i = 0; i < stack.frame_cnt; i++)
-		printf("%s%" PRIu64, i ? "," : "", stack.ips[i]);
-	fputs("]}", stdout);
+	printf(",\"%s\":{\"hash\":\"%016" PRIx64 "\",", name, hash);
+	print_words(&stack);
+	putchar('}');
 }
 
 static void print_batch(struct live *live, const struct probe_batch *batch)
@@ -90,10 +152,10 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 		const struct jbpf_key *key = &batch->counts[i].key;
 		const struct jbpf_value *value = &batch->counts[i].value;
 
-		printf("%s{\"count\":%llu,\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,\"start_ns\":%llu,"
+		printf("%s{\"count\":%llu,\"window\":%d,\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,\"start_ns\":%llu,"
 		       "\"cgroup_id\":%llu,\"flags\":%u,\"comm\":",
-		       live->separator, value->count, key->pid, value->ns_pid, key->exec_id,
-		       key->start_ns, key->cgroup_id, value->flags);
+		       live->separator, value->count, live->window, key->pid, value->ns_pid,
+		       key->exec_id, key->start_ns, key->cgroup_id, value->flags);
 		print_comm(value->comm);
 		print_stack(live, "user", key->user_hash);
 		print_stack(live, "kernel", key->kernel_hash);
@@ -103,6 +165,7 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 	for (int i = 0; i < JBPF_CNT_MAX; i++)
 		live->counters[i] += batch->counters[i];
 	live->stack_records += batch->stack_records;
+	live->window++;
 }
 
 /* One window: notices as they come, then the counts. */
@@ -121,11 +184,14 @@ static int run_window(struct live *live, uint64_t end_ns)
 		err = probe__consume(live->probe, on_notice, live);
 		if (err)
 			return err;
+		print_new_stacks(live);
 	}
 	err = probe__drain(live->probe, on_notice, live, &batch);
-	if (!err)
-		print_batch(live, &batch);
-	return err;
+	if (err)
+		return err;
+	print_new_stacks(live);
+	print_batch(live, &batch);
+	return 0;
 }
 
 static int run(struct live *live, double seconds, int windows)
@@ -145,6 +211,7 @@ static int run(struct live *live, double seconds, int windows)
 		err = probe__drain(live->probe, on_notice, live, &batch);
 	if (err)
 		return err;
+	print_new_stacks(live);
 	print_batch(live, &batch);
 	printf("],\n\"seconds\":%f,\"map_bytes\":%" PRIu64 ",\"stack_bytes\":%" PRIu64
 	       ",\"stack_records\":%" PRIu64 ",\"missing_stacks\":%" PRIu64 ",\"counters\":{",
@@ -154,6 +221,12 @@ static int run(struct live *live, double seconds, int windows)
 		printf("%s\"%s\":%" PRIu64, i ? "," : "", counter_names[i], live->counters[i]);
 	puts("}}");
 	return 0;
+}
+
+static bool parse_range(const char *text, struct jbpf_code_range *range)
+{
+	return sscanf(text, "%llx:%llx:%llx:%llx", &range->code_low, &range->code_high,
+		      &range->interpreter_low, &range->interpreter_high) == 4;
 }
 
 int main(int argc, char **argv)
@@ -166,6 +239,9 @@ int main(int argc, char **argv)
 		{ "frequency", required_argument, NULL, 'f' },
 		{ "max-depth", required_argument, NULL, 'd' },
 		{ "compat", no_argument, NULL, 'C' },
+		{ "range", required_argument, NULL, 'r' },
+		{ "range-of", required_argument, NULL, 'o' },
+		{ "range-once", no_argument, NULL, '1' },
 		{ "debug", no_argument, NULL, 'D' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -198,6 +274,13 @@ int main(int argc, char **argv)
 			probe_options.max_depth = (uint32_t)atoi(optarg);
 		else if (option == 'C')
 			probe_options.force_compat = true;
+		else if (option == 'r' && parse_range(optarg, &live.range))
+			live.has_range = true;
+		else if (option == 'o' &&
+			 sscanf(optarg, "%llu,%u", &live.range.start_ns, &live.range.exec_id) == 2)
+			continue;
+		else if (option == '1')
+			live.is_range_set_once = true;
 		else if (option == 'D')
 			log_set_level(LOG_LEVEL_DEBUG);
 		else

@@ -5,79 +5,22 @@ live_probe samples and prints all it got as JSON; load makes the load. Both vari
 (the present one and that for kernels below 5.15) must give the same wherever both are tried."""
 import bisect
 import collections
-import json
 import os
 import re
 import struct
 import subprocess
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).resolve().parents[2]
-AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
+from live import (AIDS, END_LEAF_ONLY, END_MAX_DEPTH, VARIANTS, Sampling, assert_nothing_lost, load, of_pid,
+                  sample, total)
+
 CPUS = sorted(os.sched_getaffinity(0))
 HZ = 99  # live_probe's default; loads live long enough for a slow start of it on a busy machine
-END_MAX_DEPTH, END_LEAF_ONLY = 1, 4
 SEEN, EXEC, EXIT, RENAME = 1, 2, 3, 4
 FLAG_COMPAT = 2
-VARIANTS = pytest.mark.parametrize("variant", [[], ["--compat"]], ids=["oncpu", "oncpu_compat"])
-
-
-@contextmanager
-def load(*args, prefix=(), cpu=None):
-    """A running load that has begun its work; .pid is its own pid even below a wrapper."""
-    command = [*prefix, AIDS / "load", *args]
-    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True,
-                               preexec_fn=(lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-class Sampling:
-    """live_probe, sampling from construction to result()."""
-
-    def __init__(self, *args):
-        self.process = subprocess.Popen([str(AIDS / "live_probe"), *[str(arg) for arg in args]],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        line = self.process.stderr.readline()
-        assert line == "sampling\n", line
-
-    def result(self):
-        out, err = self.process.communicate(timeout=60)
-        assert self.process.returncode == 0, err
-        data = json.loads(out)
-        data["counts"] = [item for item in data["items"] if "count" in item]
-        data["notices"] = [item for item in data["items"] if "notice" in item]
-        return data
-
-
-def sample(*args):
-    return Sampling(*args).result()
-
-
-def total(counts):
-    return sum(item["count"] for item in counts)
-
-
-def of_pid(data, pid):
-    return [item for item in data["counts"] if item["pid"] == pid]
-
-
-def assert_nothing_lost(data):
-    lost = {name: number for name, number in data["counters"].items()
-            if number and (name.startswith("lost_") or name in
-                           ("stack_buffer_full", "seen_full", "notice_lost", "kernel_stack_error"))}
-    assert lost == {}
-    assert data["missing_stacks"] == 0
-    assert total(data["counts"]) == data["counters"]["samples"]
 
 
 def cpu_seconds(pid):
@@ -202,6 +145,22 @@ def test_a_stack_crosses_once():
     assert data["stack_records"] == len(hashes)
     addresses = {(tuple(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]}
     assert len({item["user"]["hash"] for item in data["counts"]}) == len(addresses)
+
+
+def test_a_new_user_stack_is_told_once_and_soon_with_its_process_and_a_time_before_it():
+    with load("many", 7, 12) as first, load("recurse", 7, 30) as second:
+        pids = {first.pid, second.pid}
+        data = sample("--seconds", 3, "--windows", 3, "--frequency", 499, "--pid", first.pid, "--pid", second.pid)
+    assert_nothing_lost(data)
+    told = collections.Counter((item["new"], item["start_ns"], item["exec_id"], tuple(item["ips"]), item["end"])
+                               for item in data["new"])
+    counted = {(item["pid"], item["start_ns"], item["exec_id"], tuple(item["user"]["ips"]), item["user"]["end"])
+               for item in data["counts"] if "user" in item}
+    assert set(told) == counted
+    assert set(told.values()) == {1}
+    assert {item["new"] for item in data["new"]} == pids
+    for item in data["new"]:
+        assert item["start_ns"] < item["since_ns"] < item["at_ns"]
 
 
 def test_forgotten_stacks_come_again_and_none_is_missed():
@@ -332,6 +291,11 @@ def test_of_a_32_bit_program_only_the_leaf_is_taken(tmp_path):
     for item in data["counts"]:
         assert item["flags"] & FLAG_COMPAT
         assert item["user"] == {"hash": item["user"]["hash"], "end": END_LEAF_ONLY, "ips": [base + 84]}
+
+
+def test_entries_of_code_ranges_are_taken_and_end_as_they_should():
+    done = subprocess.run([AIDS / "live_code_ranges"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
 def test_maps_stay_small():

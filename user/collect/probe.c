@@ -20,6 +20,7 @@
 
 #include "user/collect/count_map.h"
 #include "user/collect/cpus.h"
+#include "user/collect/probe_ranges.h"
 #include "user/collect/probe_why.h"
 #include "user/collect/stack_table.h"
 #include "user/util/cleanup.h"
@@ -310,6 +311,8 @@ static int on_notice(void *ctx, void *data, size_t len)
 {
 	struct probe *probe = ctx;
 
+	if (len >= sizeof(struct jbpf_notice))
+		probe_ranges_expire(bpf_map__fd(probe->skel->maps.code_ranges), data);
 	if (len >= sizeof(struct jbpf_notice) && probe->notice)
 		probe->notice(probe->notice_ctx, data);
 	return 0;
@@ -655,6 +658,11 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
 		return true;
 	}
 	return false;
+}
+
+int probe__set_code_range(struct probe *probe, uint32_t pid, const struct jbpf_code_range *range)
+{
+	return probe_ranges_set(bpf_map__fd(probe->skel->maps.code_ranges), pid, range);
 }
 
 /* "memlock:" of a map's fdinfo; 0 when it cannot be read. */

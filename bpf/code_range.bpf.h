@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is taken in JIT code only: user space says for each JVM where that lies (`code_ranges`). At
+ * the leaf, the words and the code that tell whether its frame is set up; at interpreted frames,
+ * the Method*. Any other process costs one lookup that finds nothing.
+ */
+#ifndef JBPF_CODE_RANGE_BPF_H
+#define JBPF_CODE_RANGE_BPF_H
+
+#include "bpf/core_compat.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/maps.bpf.h"
+
+#define METHOD_BYTES_BELOW 24	/* interpreted frames keep their Method* so far below fp */
+#define METHOD_LOWEST	   4096 /* nothing is mapped below */
+
+#define barrier() asm volatile("" ::: "memory")
+
+/*
+ * Fills state->code for the process of state->key. An entry may be replaced, or deleted and used
+ * for another process, while it is read: whose it is gets read last, as writing it begins there.
+ */
+static __always_inline void code_range_load(struct scratch *state)
+{
+	struct jbpf_code_range *range = bpf_map_lookup_elem(&code_ranges, &state->key.pid);
+	struct code_view *view = &state->code;
+
+	if (range) {
+		view->low = range->code_low;
+		view->len = range->code_high - view->low;
+		view->interpreter_low = range->interpreter_low;
+		view->interpreter_len = range->interpreter_high - view->interpreter_low;
+		barrier();
+		if (range->start_ns == state->key.start_ns && range->exec_id == state->key.exec_id)
+			return;
+	}
+	view->len = 0;
+	view->interpreter_len = 0;
+}
+
+static __always_inline bool code_view_has(const struct code_view *view, __u64 address)
+{
+	return address - view->low < view->len;
+}
+
+/* The process runs another program, or ended: the entry is nobody's. */
+static __always_inline void code_range_forget(void)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	bpf_map_delete_elem(&code_ranges, &pid);
+}
+
+/*
+ * A word that is no address in the code says nothing about the caller; kept, it would make a stack
+ * of its own of almost every sample.
+ */
+static __always_inline __u64 leaf_word(const struct code_view *view, __u64 word)
+{
+	word = return_address(word);
+	return code_view_has(view, word) ? word : 0;
+}
+
+/* Fills the leaf of state->user. Where memory cannot be read, the sample does without. */
+static __always_inline void leaf_take(struct scratch *state, const struct user_regs *regs)
+{
+	struct jbpf_stack *head = &state->user.head;
+
+	if (bpf_probe_read_user(head->leaf_words, sizeof(head->leaf_words), (void *)regs->sp)) {
+		count(JBPF_CNT_LEAF_UNREAD);
+	} else {
+		head->leaf_words[0] = leaf_word(&state->code, head->leaf_words[0]);
+		head->leaf_words[1] = leaf_word(&state->code, head->leaf_words[1]);
+		head->flags |= JBPF_STACK_LEAF_WORDS;
+	}
+	if (bpf_probe_read_user(head->leaf_code, sizeof(head->leaf_code), (void *)regs->ip))
+		count(JBPF_CNT_LEAF_UNREAD);
+	else
+		head->flags |= JBPF_STACK_LEAF_CODE;
+}
+
+/* Does this word look like a pointer to a Method? Frames that are being made hold anything. */
+static __always_inline bool method_is_plausible(__u64 word)
+{
+	return word - METHOD_LOWEST - 1 < JBPF_USER_ADDRESS_END - METHOD_LOWEST - 1 && !(word & 7);
+}
+
+#endif

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the BPF side share: running loads, and live_probe's samples of them."""
+import json
+import os
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
+END_ROOT, END_MAX_DEPTH, END_FAULT, END_BAD_FP, END_LEAF_ONLY = range(5)
+VARIANTS = pytest.mark.parametrize("variant", [[], ["--compat"]], ids=["oncpu", "oncpu_compat"])
+
+
+@contextmanager
+def load(*args, prefix=(), cpu=None, program="load", stdin=None):
+    """A running load that has begun its work; .pid is its own pid even below a wrapper."""
+    command = [*prefix, AIDS / program, *args]
+    pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
+    process = subprocess.Popen([str(part) for part in command], stdin=stdin, stdout=subprocess.PIPE,
+                               text=True, preexec_fn=pin)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+class Sampling:
+    """live_probe, sampling from construction to result()."""
+
+    def __init__(self, *args):
+        self.process = subprocess.Popen([str(AIDS / "live_probe"), *[str(arg) for arg in args]],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stderr.readline()
+        assert line == "sampling\n", line
+
+    def result(self):
+        out, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0, err
+        data = json.loads(out)
+        data["counts"] = [item for item in data["items"] if "count" in item]
+        data["notices"] = [item for item in data["items"] if "notice" in item]
+        data["new"] = [item for item in data["items"] if "new" in item]
+        return data
+
+
+def sample(*args):
+    return Sampling(*args).result()
+
+
+def total(counts):
+    return sum(item["count"] for item in counts)
+
+
+def of_pid(data, pid):
+    return [item for item in data["counts"] if item["pid"] == pid]
+
+
+def assert_nothing_lost(data):
+    lost = {name: number for name, number in data["counters"].items()
+            if number and (name.startswith("lost_") or name in
+                           ("stack_buffer_full", "seen_full", "notice_lost", "kernel_stack_error"))}
+    assert lost == {}
+    assert data["missing_stacks"] == 0
+    assert total(data["counts"]) == data["counters"]["samples"]
