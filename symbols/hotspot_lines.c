@@ -28,6 +28,7 @@
 #define LINE_BITS	    3
 #define LINE_MASK	    7u
 #define SYMBOL_PACKED_SHIFT 16
+#define SYMBOL_FIRST_BYTES  64u /* names of files seldom are longer */
 
 struct line_entry {
 	uint16_t bci;
@@ -105,25 +106,33 @@ static int const_method_read(const struct remote_mem *mem, const struct hotspot_
 	out->len = layout->const_method_size;
 	out->code_size = (uint32_t)code_size;
 	out->constants = field_of(out->bytes, out->len, &layout->const_method_constants);
-	out->code_size = (uint32_t)field_of(out->bytes, out->len, &layout->const_method_code_size) &
-			 0xffff;
 	out->has_lines = hotspot_layout_has_lines(layout) &&
 			 field_of(out->bytes, out->len, &layout->const_method_flags) &
 				 FLAG_HAS_LINES;
 	return 0;
 }
 
-/* Is the method still made of the same bytes? Class redefinition and unloading change them. */
+/*
+ * Is the method still made of the same bytes? Class redefinition and unloading change them. One
+ * system call for both steps.
+ */
 static int const_method_verify(const struct remote_mem *mem, const struct hotspot_layout *layout,
 			       uint64_t method, const struct const_method *was)
 {
-	struct const_method is;
-	int err = const_method_read(mem, layout, method, &is);
+	uint64_t address = 0;
+	uint8_t bytes[OBJECT_MAX_BYTES];
+	struct remote_piece pieces[] = {
+		{ method + layout->method_const_method.offset, &address, sizeof(address), 0 },
+		{ was->address, bytes, was->len, 0 },
+	};
+	int err = remote_mem_read_pieces(mem, pieces, ARRAY_SIZE(pieces));
 
 	if (err)
 		return err;
-	return is.address == was->address && memcmp(is.bytes, was->bytes, was->len) == 0 ? 0 :
-											   -EAGAIN;
+	if (pieces[0].err || pieces[1].err || le64toh(address) != was->address ||
+	    memcmp(bytes, was->bytes, was->len) != 0)
+		return -EAGAIN;
+	return 0;
 }
 
 /* ---- file ---- */
@@ -138,24 +147,50 @@ static bool file_is_sane(const char *file, size_t len)
 	return len > 0;
 }
 
+/* As much of [address, address + max) as is on the page where it begins: beyond may be nothing. */
+static int page_read(const struct remote_mem *mem, uint64_t address, void *out, size_t max,
+		     size_t *len_out)
+{
+	size_t left = PAGE_BYTES - address % PAGE_BYTES;
+	int err;
+
+	if (left > max)
+		left = max;
+	err = foreign_read(mem, address, out, left);
+	if (!err)
+		*len_out = left;
+	return err;
+}
+
+/* 0; -EINVAL: no name that may be shown; -EAGAIN and the like. */
 static int symbol_read(const struct remote_mem *mem, const struct hotspot_layout *layout,
 		       uint64_t symbol, char out[FILE_MAX_BYTES + 1])
 {
-	uint64_t len;
-	uint64_t body;
-	int err = foreign_field(mem, symbol, &layout->symbol_length, &len);
+	uint8_t bytes[SYMBOL_FIRST_BYTES];
+	const size_t body = layout->symbol_body.offset;
+	size_t head = 0;
+	uint64_t len, rest;
+	int err = page_read(mem, symbol, bytes, sizeof(bytes), &head);
 
 	if (err)
 		return err;
+	len = field_of(bytes, head, &layout->symbol_length);
 	if (layout->symbol_length_is_packed)
 		len >>= SYMBOL_PACKED_SHIFT;
 	if (len == 0 || len > FILE_MAX_BYTES)
 		return -EINVAL;
-	if (__builtin_add_overflow(symbol, layout->symbol_body.offset, &body))
-		return -EAGAIN;
-	err = foreign_read(mem, body, out, len);
-	if (err)
-		return err;
+	head = head > body ? head - body : 0;
+	if (head > len)
+		head = len;
+	if (head)
+		memcpy(out, bytes + body, head);
+	if (head < len) {
+		if (__builtin_add_overflow(symbol, body + head, &rest))
+			return -EAGAIN;
+		err = foreign_read(mem, rest, out + head, len - head);
+		if (err)
+			return err;
+	}
 	out[len] = '\0';
 	return file_is_sane(out, len) ? 0 : -EINVAL;
 }
@@ -164,24 +199,23 @@ static int symbol_read(const struct remote_mem *mem, const struct hotspot_layout
 static int file_index_read(const struct remote_mem *mem, const struct hotspot_layout *layout,
 			   uint64_t pool, uint64_t *index_out)
 {
-	uint64_t holder;
-	uint64_t length;
+	uint8_t bytes[OBJECT_MAX_BYTES];
+	size_t len = layout->pool_size;
 	int err;
 
-	if (hotspot_field_exists(&layout->pool_source_file_name_index)) {
-		err = foreign_field(mem, pool, &layout->pool_source_file_name_index, index_out);
-	} else {
-		err = foreign_field(mem, pool, &layout->pool_holder, &holder);
-		if (!err)
-			err = foreign_field(mem, holder,
-					    &layout->instance_klass_source_file_name_index,
-					    index_out);
-	}
-	if (!err)
-		err = foreign_field(mem, pool, &layout->pool_length, &length);
+	if (len == 0 || len > sizeof(bytes))
+		return -EAGAIN;
+	err = foreign_read(mem, pool, bytes, len);
 	if (err)
 		return err;
-	return *index_out < (length & UINT32_MAX) ? 0 : -EAGAIN;
+	if (hotspot_field_exists(&layout->pool_source_file_name_index))
+		*index_out = field_of(bytes, len, &layout->pool_source_file_name_index);
+	else
+		err = foreign_field(mem, field_of(bytes, len, &layout->pool_holder),
+				    &layout->instance_klass_source_file_name_index, index_out);
+	if (err)
+		return err;
+	return *index_out < (uint32_t)field_of(bytes, len, &layout->pool_length) ? 0 : -EAGAIN;
 }
 
 /* "" when there is none, or none that may be shown. */

@@ -312,6 +312,31 @@ static void files_that_may_not_be_shown_are_left_out(void **state)
 	}
 }
 
+/* Nothing is asked for beyond the page unless the name goes on there. */
+static void files_are_read_to_the_edge_of_what_is_mapped(void **state)
+{
+	static const char name[] =
+		"AFileWhoseNameIsLongerThanWhatIsReadOfASymbolAtFirst_AndMore.java";
+	const size_t len = sizeof(name) - 1;
+
+	(void)state;
+	for (size_t before_edge = 8; before_edge < 160; before_edge += 8) {
+		struct fake_jvm *jvm = jvm_new(JDK17, 400);
+		const uint64_t symbol = BASE + MEMORY_BYTES - 4096 - before_edge;
+		struct hotspot_lines *lines;
+
+		poke(jvm, POOL + 72 + 8 * FILE_INDEX, symbol, 8);
+		poke(jvm, symbol, len, 2);
+		memcpy(jvm->bytes + (symbol - BASE) + 8, name, len);
+		put_byte(jvm, 0);
+		if (8 + len <= before_edge)
+			jvm->mapped_bytes = MEMORY_BYTES - 4096;
+		lines = lines_of(jvm);
+		assert_string_equal(hotspot_lines__file(lines), name);
+		hotspot_lines__free(lines);
+	}
+}
+
 static void damage_is_refused(void **state)
 {
 	static const struct {
@@ -525,6 +550,7 @@ int main(void)
 		cmocka_unit_test(tables_out_of_order_are_understood),
 		cmocka_unit_test(file_and_lines_may_both_be_missing),
 		cmocka_unit_test(files_that_may_not_be_shown_are_left_out),
+		cmocka_unit_test(files_are_read_to_the_edge_of_what_is_mapped),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(deltas_out_of_range_are_refused),
 		cmocka_unit_test(tables_are_read_to_the_edge_of_what_is_mapped),
