@@ -183,7 +183,7 @@ static bool is_wide(const struct decoder *d)
 	return d->rex & 8;
 }
 
-/* mov and lea between the two registers, and the store of rbp: what frames are made of. */
+/* mov and lea between the two registers, and rbp kept on the stack: what frames are made of. */
 static bool frame_move(const struct decoder *d, struct leaf_x86_insn *out)
 {
 	bool direct = d->mod == MODRM_MOD_DIRECT;
@@ -193,10 +193,10 @@ static bool frame_move(const struct decoder *d, struct leaf_x86_insn *out)
 
 	if (!is_wide(d) || d->has_66)
 		return false;
-	if (d->opcode == 0x89 && !direct) {
+	if (d->opcode != 0x8d && !direct) {
 		if (d->reg != REG_RBP || d->base != REG_RSP || d->has_index)
 			return false;
-		*out = make(d, LEAF_X86_STORE_RBP, d->disp);
+		*out = make(d, d->opcode == 0x89 ? LEAF_X86_STORE_RBP : LEAF_X86_LOAD_RBP, d->disp);
 		return true;
 	}
 	if (d->opcode == 0x8d) {
@@ -204,8 +204,6 @@ static bool frame_move(const struct decoder *d, struct leaf_x86_insn *out)
 			return false;
 		from = d->base;
 		value = d->disp;
-	} else if (!direct) {
-		return false;
 	}
 	if (to == REG_RBP && from == REG_RSP)
 		*out = make(d, LEAF_X86_RBP_FROM_RSP, value);

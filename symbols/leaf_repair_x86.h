@@ -23,6 +23,7 @@ enum leaf_x86_effect {
 	LEAF_X86_RBP_FROM_RSP, /* rbp = rsp + `value`: mov or lea */
 	LEAF_X86_RSP_FROM_RBP, /* rsp = rbp + `value` */
 	LEAF_X86_STORE_RBP,    /* mov [rsp + value], rbp */
+	LEAF_X86_LOAD_RBP,     /* mov rbp, [rsp + value] */
 	LEAF_X86_LEAVE,	       /* rsp = rbp, pop rbp */
 	LEAF_X86_CALL,	       /* and back: both registers as before */
 	LEAF_X86_RET,	       /* without operand */

@@ -454,7 +454,8 @@ static enum leaf_verdict judge_body(const struct leaf_code *leaf)
 	if (is_in_reserved_check(leaf, &verdict))
 		return verdict;
 	/* 8 keeps rsp in rbp around calls of method handles. */
-	if (insn.effect == LEAF_X86_RSP_FROM_RBP || insn.effect == LEAF_X86_CLOBBERS_RBP)
+	if (insn.effect == LEAF_X86_RSP_FROM_RBP || insn.effect == LEAF_X86_CLOBBERS_RBP ||
+	    insn.effect == LEAF_X86_LOAD_RBP)
 		return LEAF_NOT_REPAIRABLE;
 	return LEAF_NOT_NEEDED;
 }

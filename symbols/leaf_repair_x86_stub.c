@@ -21,6 +21,7 @@
 #define WORD	     8
 #define INSNS_MAX    4000
 #define FORKS_MAX    64
+#define SAVED_MAX    4
 #define DISTANCE_MAX (1 << 20)
 
 enum value_kind {
@@ -38,8 +39,12 @@ struct path {
 	size_t at; /* offset in the window */
 	struct value rsp;
 	struct value rbp;
-	struct value saved_at; /* where the leaf's rbp was pushed; VALUE_OTHER: nowhere */
-	bool has_moved;	       /* rsp, at all */
+	struct {
+		struct value at;
+		struct value rbp;
+	} saved[SAVED_MAX]; /* pushed and stored on the way, the oldest first */
+	uint8_t saved_cnt;
+	bool has_moved; /* rsp, at all */
 };
 
 struct search {
@@ -54,44 +59,44 @@ static bool is_rbp_of_leaf(const struct value *value)
 	return value->kind == VALUE_RBP && value->offset == 0;
 }
 
+/* rbp goes to [rsp + offset]. */
+static void save_rbp(struct path *path, int64_t offset)
+{
+	struct value at = { .kind = path->rsp.kind, .offset = path->rsp.offset + offset };
+
+	if (at.kind == VALUE_OTHER || path->saved_cnt == SAVED_MAX)
+		return;
+	path->saved[path->saved_cnt].at = at;
+	path->saved[path->saved_cnt++].rbp = path->rbp;
+}
+
+/* And comes back from there: as it was, if that was seen. */
+static void load_rbp(struct path *path, int64_t offset)
+{
+	int64_t from = path->rsp.offset + offset;
+
+	path->rbp = (struct value){ .kind = VALUE_OTHER };
+	if (path->rsp.kind == VALUE_OTHER)
+		return;
+	for (size_t i = 0; i < path->saved_cnt; i++) {
+		if (path->saved[i].at.kind == path->rsp.kind && path->saved[i].at.offset == from)
+			path->rbp = path->saved[i].rbp;
+	}
+}
+
 static void pop_rbp(struct path *path)
 {
-	bool is_ours = path->saved_at.kind == path->rsp.kind &&
-		       path->saved_at.offset == path->rsp.offset;
-
-	path->rbp = (struct value){ .kind = is_ours ? VALUE_RBP : VALUE_OTHER };
+	load_rbp(path, 0);
 	path->rsp.offset += WORD;
 }
 
-/* False: what becomes of rsp cannot be told. */
-static bool path_step(struct path *path, const struct leaf_x86_insn *insn)
+/* rsp moves. False: not as far as is known. */
+static bool path_step_rsp(struct path *path, const struct leaf_x86_insn *insn)
 {
-	switch (insn->effect) {
-	case LEAF_X86_NEUTRAL:
-	case LEAF_X86_STORE_RBP:
-	case LEAF_X86_BRANCH:
-	case LEAF_X86_CALL:
-		return true;
-	case LEAF_X86_CLOBBERS_RBP:
-		path->rbp.kind = VALUE_OTHER;
-		return true;
-	case LEAF_X86_ADD_RBP:
-		path->rbp.offset += insn->value;
-		return true;
-	case LEAF_X86_RBP_FROM_RSP:
-		path->rbp = path->rsp;
-		path->rbp.offset += insn->value;
-		return true;
-	default:
-		break;
-	}
-
-	path->has_moved = true;
 	switch (insn->effect) {
 	case LEAF_X86_PUSH_RBP:
 		path->rsp.offset -= WORD;
-		if (is_rbp_of_leaf(&path->rbp))
-			path->saved_at = path->rsp;
+		save_rbp(path, 0);
 		break;
 	case LEAF_X86_PUSH:
 		path->rsp.offset -= WORD;
@@ -113,11 +118,42 @@ static bool path_step(struct path *path, const struct leaf_x86_insn *insn)
 		path->rsp = path->rbp;
 		path->rsp.offset += insn->value;
 		break;
+	case LEAF_X86_CLOBBERS_RSP: /* aligned for a call; a frame is still found by its rbp */
+		path->rsp = (struct value){ .kind = VALUE_OTHER };
+		break;
 	default:
 		return false;
 	}
-	return path->rsp.kind != VALUE_OTHER && path->rsp.offset < DISTANCE_MAX &&
-	       path->rsp.offset > -DISTANCE_MAX;
+	path->has_moved = true;
+	return path->rsp.offset < DISTANCE_MAX && path->rsp.offset > -DISTANCE_MAX;
+}
+
+static bool path_step(struct path *path, const struct leaf_x86_insn *insn)
+{
+	switch (insn->effect) {
+	case LEAF_X86_NEUTRAL:
+	case LEAF_X86_BRANCH:
+	case LEAF_X86_CALL:
+		return true;
+	case LEAF_X86_STORE_RBP:
+		save_rbp(path, insn->value);
+		return true;
+	case LEAF_X86_LOAD_RBP:
+		load_rbp(path, insn->value);
+		return true;
+	case LEAF_X86_CLOBBERS_RBP:
+		path->rbp.kind = VALUE_OTHER;
+		return true;
+	case LEAF_X86_ADD_RBP:
+		path->rbp.offset += insn->value;
+		return true;
+	case LEAF_X86_RBP_FROM_RSP:
+		path->rbp = path->rsp;
+		path->rbp.offset += insn->value;
+		return true;
+	default:
+		return path_step_rsp(path, insn);
+	}
 }
 
 /* Is the leaf at `mov rbp, rsp`? Then rbp still is the caller's, pushed by what precedes it. */
@@ -256,7 +292,7 @@ static bool follow(struct search *search, struct path path, size_t *budget,
 enum leaf_verdict leaf_repair_x86_judge_stub(const struct leaf_code *leaf)
 {
 	struct search search = { .leaf = leaf };
-	struct path start = { .rbp.kind = VALUE_RBP, .saved_at.kind = VALUE_OTHER };
+	struct path start = { .rbp.kind = VALUE_RBP };
 	enum leaf_verdict verdict = LEAF_NOT_REPAIRABLE;
 	size_t budget = INSNS_MAX;
 	size_t left;

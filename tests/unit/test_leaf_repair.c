@@ -18,7 +18,6 @@
 #include <cmocka.h>
 
 #include "symbols/leaf_repair.h"
-#include "symbols/leaf_repair_arm64.h"
 #include "symbols/leaf_repair_x86.h"
 #include "symbols/leaf_repair_x86_judge.h"
 #include "user/util/cleanup.h"
@@ -510,6 +509,32 @@ static const struct snippet snippets[] = {
 	  CODE("\x55\x48\x8b\xef\x5d\xc3"),
 	  .expected = { { 0, LEAF_CALLER_AT_SP }, { 1, LEAF_NOT_REPAIRABLE },
 			{ 4, LEAF_NOT_REPAIRABLE }, { 5, LEAF_CALLER_AT_SP } } },
+	{ .what = "a stub with a frame that saves registers and aligns the stack for a call",
+	  .blob_name = "StubRoutines (2)",
+	  .kind = HOTSPOT_BLOB_STUB,
+	  /* push rbp; mov rbp, rsp; sub rsp, 16; mov [rsp + 8], rbp; mov r12, rsp; and rsp, -16;
+	   * call; mov rsp, r12; nop; leave; ret */
+	  CODE("\x55\x48\x8b\xec\x48\x83\xec\x10\x48\x89\x6c\x24\x08\x4c\x8b\xe4"
+	       "\x48\x83\xe4\xf0\xe8\x00\x00\x00\x10\x49\x8b\xe4\x90\xc9\xc3"),
+	  .expected = { { 4, LEAF_NOT_NEEDED },
+			{ 8, LEAF_NOT_NEEDED },
+			{ 16, LEAF_NOT_NEEDED },
+			{ 20, LEAF_NOT_NEEDED },
+			{ 30, LEAF_CALLER_AT_SP } } },
+	{ .what = "a stub with a frame that saves and restores rbp",
+	  .blob_name = "StubRoutines (2)",
+	  .kind = HOTSPOT_BLOB_STUB,
+	  /* push rbp; mov rbp, rsp; sub rsp, 16; mov [rsp + 8], rbp; call; mov rbp, [rsp + 8];
+	   * add rsp, 16; leave; ret */
+	  CODE("\x55\x48\x8b\xec\x48\x83\xec\x10\x48\x89\x6c\x24\x08\xe8\x00\x00\x00\x10"
+	       "\x48\x8b\x6c\x24\x08\x48\x83\xc4\x10\xc9\xc3"),
+	  .expected = { { 0, LEAF_CALLER_AT_SP },
+			{ 1, LEAF_CALLER_AT_SP_8 },
+			{ 4, LEAF_NOT_NEEDED },
+			{ 8, LEAF_NOT_NEEDED },
+			{ 13, LEAF_NOT_REPAIRABLE },
+			{ 23, LEAF_NOT_NEEDED },
+			{ 28, LEAF_CALLER_AT_SP } } },
 	{ .what = "a stub whose stack pointer cannot be followed",
 	  .blob_name = "StubRoutines (2)", .kind = HOTSPOT_BLOB_STUB,
 	  /* mov r11, rsp; and rsp, -64; mov rsp, r11; ret */
@@ -726,48 +751,6 @@ static void garbage_is_survived(void **test_state)
 	}
 }
 
-static void aarch64_tells_only_what_needs_no_repair(void **test_state)
-{
-	static const uint32_t code[] = {
-		0xd10083ff, /* 0 sub sp, sp, #0x20 */
-		0xa9017bfd, /* 1 stp x29, x30, [sp, #0x10] */
-		0x910043fd, /* 2 add x29, sp, #0x10 */
-		0x0b010020, /* 3 add w0, w1, w1 */
-		0x94000010, /* 4 bl */
-		0xa9417bfd, /* 5 ldp x29, x30, [sp, #0x10] */
-		0x910083ff, /* 6 add sp, sp, #0x20 */
-		0xf9402788, /* 7 ldr x8, [x28, #0x48] */
-		0xeb2863ff, /* 8 cmp sp, x8 */
-		0x54000048, /* 9 b.hi */
-		0xd65f03c0, /* 10 ret */
-		0x14000400, /* 11 b out */
-	};
-	uint8_t bytes[sizeof(code) + LEAF_CODE_BYTES] = { 0 };
-	struct hotspot_blob blob = { .kind = HOTSPOT_BLOB_NMETHOD,
-				     .code_begin = BASE,
-				     .code_end = BASE + sizeof(code),
-				     .verified_entry = BASE,
-				     .entry_bci = -1 };
-
-	(void)test_state;
-	for (size_t i = 0; i < sizeof(code); i++)
-		bytes[i] = (uint8_t)(code[i / 4] >> (8 * (i % 4)));
-	for (size_t i = 0; i < ARRAY_SIZE(code); i++) {
-		struct leaf_code leaf = { .blob = &blob,
-					  .ip = BASE + 4 * i,
-					  .at_ip = bytes + 4 * i,
-					  .entry = bytes,
-					  .entry_address = BASE,
-					  .entry_len = sizeof(code) };
-		bool has_frame = i >= 3 && i <= 5;
-
-		assert_int_equal(leaf_repair_arm64_judge_compiled(&leaf),
-				 has_frame ? LEAF_NOT_NEEDED : LEAF_NOT_REPAIRABLE);
-		leaf.entry = NULL;
-		assert_int_equal(leaf_repair_arm64_judge_compiled(&leaf), LEAF_NOT_REPAIRABLE);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -779,7 +762,6 @@ int main(void)
 		cmocka_unit_test(the_kind_of_a_blob_decides_first),
 		cmocka_unit_test(wants_stay_inside_the_code),
 		cmocka_unit_test(garbage_is_survived),
-		cmocka_unit_test(aarch64_tells_only_what_needs_no_repair),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void instructions_are_told_by_what_they_do_to_the_stack(void **test_state
 		{ "\x48\x8d\x64\x0c\x08", 5, LEAF_X86_CLOBBERS_RSP, 0 }, /* + rcx */
 		{ "\x49\x8b\xe3", 3, LEAF_X86_CLOBBERS_RSP, 0 },
 		{ "\x4c\x8b\xdc", 3, LEAF_X86_NEUTRAL, 0 }, /* mov r11, rsp */
-		{ "\x48\x8b\x6c\x24\x50", 5, LEAF_X86_CLOBBERS_RBP, 0 },
+		{ "\x48\x8b\x6c\x24\x50", 5, LEAF_X86_LOAD_RBP, 80 },
 		{ "\x48\x89\x6c\x24\x10", 5, LEAF_X86_STORE_RBP, 16 },
 		{ "\x8b\xec", 2, LEAF_X86_CLOBBERS_RBP, 0 }, /* mov ebp, esp */
 		{ "\x48\x87\xe0", 3, LEAF_X86_CLOBBERS_RSP, 0 },
