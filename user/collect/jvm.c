@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/hotspot_vm.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-#define JVM_LOOK_MAX_TRIES 6
+/* A starting JVM is looked at ten times a second for some seconds, then once a window. */
+#define JVM_LOOK_MAX_TRIES 40
 /* Asking is worth it when more than 1 in this many compiled frames has no name, and how often. */
 #define JVM_MANY_UNKNOWN_SHARE 20
 #define JVM_MANY_INTERVAL_NS   (10 * CLOCK_NS_PER_S)
@@ -28,8 +28,10 @@ static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
 	bool is_on;
 
 	snprintf(jvm->version, sizeof(jvm->version), "%s", hotspot_vm__version(vm));
-	if (hotspot_vm__bool_flag(vm, "PreserveFramePointer", &is_on, &origin) == 0)
-		jvm->preserve_frame_pointer = is_on ? WINDOW_FLAG_ON : WINDOW_FLAG_OFF;
+	if (hotspot_vm__bool_flag(vm, "PreserveFramePointer", &is_on, &origin))
+		return;
+	jvm->preserve_frame_pointer = is_on ? WINDOW_FLAG_ON : WINDOW_FLAG_OFF;
+	jvm->preserve_frame_pointer_origin = origin;
 }
 
 void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbols/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/collect/jvm_attach.h"
 #include "user/model/window.h"
@@ -19,6 +20,7 @@ struct jvm {
 	uint32_t try_cnt; /* reads that found the tables empty */
 	char version[64]; /* "" = not known */
 	enum window_flag preserve_frame_pointer;
+	enum hotspot_flag_origin preserve_frame_pointer_origin;
 	enum jvm_attach_outcome outcome;
 	struct jvm_attach_limiter limiter;
 };

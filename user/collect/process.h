@@ -24,6 +24,7 @@ struct process {
 	struct container_info container; /* "" strings when it is in none */
 	struct symbols_process *symbols; /* borrowed from the symbolizer */
 	struct jvm jvm;
+	struct symbols_code_range code_range; /* as the probe knows it; all 0 = not */
 	bool exited;
 	uint32_t idle_windows; /* windows in a row without a sample */
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "user/collect/cpus.h"
+#include "user/collect/look_queue.h"
 #include "user/collect/process.h"
 #include "user/collect/stack_namer.h"
 #include "user/model/profile.h"
@@ -28,18 +29,17 @@
 
 /*
  * A process is often sampled first while the dynamic linker still maps its libraries. One that ends
- * within the window is looked at no more, so it is looked at twice, at first sight and this later.
+ * within the window is looked at no more, so it is looked at twice, at first sight and this later;
+ * a JVM that is still starting a few times more, until its tables can be read.
  */
-#define RECORDER_SECOND_LOOK_NS	 (100 * CLOCK_NS_PER_MS)
-#define RECORDER_SECOND_LOOK_MAX 256
+#define RECORDER_LOOK_DELAY_NS (100 * CLOCK_NS_PER_MS)
+#define RECORDER_JVM_LOOKS_MAX 30u
 
-/* Second looks that are due, oldest first. */
-struct look_queue {
-	struct symbols_process_id ids[RECORDER_SECOND_LOOK_MAX];
-	uint64_t due_ns[RECORDER_SECOND_LOOK_MAX];
-	uint32_t head; /* running numbers; index = number % RECORDER_SECOND_LOOK_MAX */
-	uint32_t tail;
-};
+/*
+ * Compiled code can be freed and its place reused: what names a new stack is read while it is
+ * young. As often as this, once there is a JVM whose tables can be read.
+ */
+#define RECORDER_STACK_LOOK_NS CLOCK_NS_PER_S
 
 struct recorder {
 	struct recorder_options options;
@@ -53,6 +53,8 @@ struct recorder {
 	struct stack_namer namer;
 	struct strbuf folded;
 	struct look_queue looks;
+	bool has_code_range;	/* some JVM's stacks are worth an early look */
+	uint64_t stack_look_ns; /* when the next one is due; CLOCK_BOOTTIME */
 };
 
 void recorder__free(struct recorder *recorder)
@@ -99,12 +101,7 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	symbolizer_options.proc_fd = recorder->proc_fd;
 	err = symbolizer__open(&symbolizer_options, &recorder->symbolizer);
 	if (err) {
-		if (err == -ENOTSUP)
-			snprintf(
-				why, why_len,
-				"--jit vmstructs is not in this version; give auto, perfmap, attach or off");
-		else
-			snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
+		snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
 		return err;
 	}
 	container_options.proc_fd = recorder->proc_fd;
@@ -164,6 +161,18 @@ int recorder__fd(const struct recorder *recorder)
 	return probe__fd(recorder->probe);
 }
 
+/* By --jit: may HotSpot's tables be read, may a JVM be asked for its map? */
+static bool may_read_vm(const struct recorder *recorder)
+{
+	return recorder->options.jit == JIT_MODE_AUTO ||
+	       recorder->options.jit == JIT_MODE_VMSTRUCTS;
+}
+
+static bool may_ask(const struct recorder *recorder)
+{
+	return recorder->options.jit == JIT_MODE_AUTO || recorder->options.jit == JIT_MODE_ATTACH;
+}
+
 static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
 {
 	return (struct symbols_process_id){
@@ -173,49 +182,102 @@ static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
 	};
 }
 
-/* A full queue drops the look: the end of the window is then the second one. */
-static void look_later(struct look_queue *looks, const struct symbols_process_id *id)
+static void look_later(struct recorder *recorder, const struct symbols_process_id *id,
+		       uint32_t try_cnt)
 {
-	uint32_t index = looks->tail % RECORDER_SECOND_LOOK_MAX;
+	struct look look = {
+		.id = *id,
+		.due_ns = clock_boot_ns() + RECORDER_LOOK_DELAY_NS,
+		.try_cnt = try_cnt,
+	};
 
-	if (looks->tail - looks->head == RECORDER_SECOND_LOOK_MAX)
-		return;
-	looks->ids[index] = *id;
-	looks->due_ns[index] = clock_boot_ns() + RECORDER_SECOND_LOOK_NS;
-	looks->tail++;
+	look_queue_push(&recorder->looks, &look);
 }
 
-/* Version and flags, while the JVM lives. */
-static void look_at_jvm(struct recorder *recorder, struct process *process)
+/* Tells the probe where the JIT code lies; true when that is known. */
+static bool share_code_range(struct recorder *recorder, struct process *process)
+{
+	struct symbols_code_range range;
+	struct jbpf_code_range shared;
+	int err;
+
+	if (!symbols_process__code_range(process->symbols, &range))
+		return false;
+	if (memcmp(&range, &process->code_range, sizeof(range)) == 0)
+		return true;
+	shared = (struct jbpf_code_range){
+		.start_ns = process->id.start_ns,
+		.exec_id = process->id.exec_id,
+		.code_low = range.code_low,
+		.code_high = range.code_high,
+		.interpreter_low = range.interpreter_low,
+		.interpreter_high = range.interpreter_high,
+	};
+	err = probe__set_code_range(recorder->probe, process->id.pid, &shared);
+	if (err) {
+		pr_debug("process %u: code range not set: %s\n", process->id.pid, errstr(err));
+		return true;
+	}
+	process->code_range = range;
+	if (!recorder->has_code_range)
+		recorder->stack_look_ns = clock_boot_ns() + RECORDER_STACK_LOOK_NS;
+	recorder->has_code_range = true;
+	return true;
+}
+
+/* Version, flags and code range, while the JVM lives. True when it is still starting. */
+static bool look_at_jvm(struct recorder *recorder, struct process *process)
 {
 	struct symbols_jit_status jit;
+	bool has_range = share_code_range(recorder, process);
 
 	symbols_process__jit_status(process->symbols, &jit);
 	jvm_look(&process->jvm, recorder->proc_fd, process->id.pid, jit.is_hotspot);
+	return process->jvm.is_hotspot && !jit.fallback &&
+	       (!process->jvm.is_known || (!has_range && may_read_vm(recorder)));
 }
 
 static void look_again(struct recorder *recorder)
 {
-	struct look_queue *looks = &recorder->looks;
+	struct look look;
 
-	while (recorder__due_boot_ns(recorder) <= clock_boot_ns()) {
-		const struct symbols_process_id *id =
-			&looks->ids[looks->head % RECORDER_SECOND_LOOK_MAX];
-		struct process *process = process_table__find(recorder->processes, id);
+	while (look_queue_pop(&recorder->looks, clock_boot_ns(), &look)) {
+		struct process *process = process_table__find(recorder->processes, &look.id);
 
-		looks->head++;
-		if (process && !process->exited && symbols_process__refresh(process->symbols) == 0)
-			look_at_jvm(recorder, process);
+		if (!process || process->exited || symbols_process__refresh(process->symbols) != 0)
+			continue;
+		if (look_at_jvm(recorder, process) && look.try_cnt < RECORDER_JVM_LOOKS_MAX)
+			look_later(recorder, &look.id, look.try_cnt + 1);
 	}
+}
+
+/* What names the stacks that came since the last call. Short of memory: naming tries again. */
+static void look_at_new_stacks(struct recorder *recorder)
+{
+	struct probe_new_stack new_stack;
+
+	while (probe__next_new_stack(recorder->probe, &new_stack)) {
+		struct symbols_process_id id = {
+			.start_ns = new_stack.start_ns,
+			.pid = new_stack.pid,
+			.exec_id = new_stack.exec_id,
+		};
+		struct process *process = process_table__find(recorder->processes, &id);
+		struct symbols_stack stack = stack_namer_words(&new_stack.stack);
+
+		if (process)
+			symbols_process__look(process->symbols, &stack, new_stack.since_boot_ns);
+	}
+	recorder->stack_look_ns = clock_boot_ns() + RECORDER_STACK_LOOK_NS;
 }
 
 uint64_t recorder__due_boot_ns(const struct recorder *recorder)
 {
-	const struct look_queue *looks = &recorder->looks;
+	uint64_t due_ns = look_queue_due_ns(&recorder->looks);
 
-	if (looks->head == looks->tail)
-		return UINT64_MAX;
-	return looks->due_ns[looks->head % RECORDER_SECOND_LOOK_MAX];
+	if (recorder->has_code_range && recorder->stack_look_ns < due_ns)
+		due_ns = recorder->stack_look_ns;
+	return due_ns;
 }
 
 static void handle_notice(void *ctx, const struct jbpf_notice *notice)
@@ -229,7 +291,7 @@ static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 		/* Short of memory: the window's naming tries again and counts what it loses. */
 		if (process_table__get(recorder->processes, &id, notice->cgroup_id, notice->comm,
 				       notice->ns_pid, &process) == 0)
-			look_later(&recorder->looks, &id);
+			look_later(recorder, &id, 0);
 		break;
 	case JBPF_NOTICE_EXIT:
 		process = process_table__find(recorder->processes, &id);
@@ -249,8 +311,12 @@ static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 
 int recorder__consume(struct recorder *recorder)
 {
+	int err;
+
 	look_again(recorder);
-	return probe__consume(recorder->probe, handle_notice, recorder);
+	err = probe__consume(recorder->probe, handle_notice, recorder);
+	look_at_new_stacks(recorder);
+	return err;
 }
 
 /* One stream: a run of counts with the same process and cgroup. */
@@ -296,6 +362,8 @@ static int name_stream(struct recorder *recorder, const struct stream *stream,
 	counted.samples = counted.truncated_samples = 0;
 	counted.frames = counted.unknown_frames = 0;
 	counted.jit_frames = counted.unknown_jit_frames = 0;
+	counted.inlined_frames = counted.interpreted_frames = 0;
+	counted.jit_leaf_samples = counted.repaired_samples = counted.unrepaired_samples = 0;
 	for (size_t i = 0; i < stream->cnt; i++) {
 		int err = stack_namer_add(&recorder->namer, process, &stream->counts[i], profile,
 					  &counted);
@@ -308,11 +376,6 @@ static int name_stream(struct recorder *recorder, const struct stream *stream,
 	*window = counted;
 	*out = profile;
 	return 0;
-}
-
-static bool may_ask(const struct recorder *recorder)
-{
-	return recorder->options.jit == JIT_MODE_AUTO || recorder->options.jit == JIT_MODE_ATTACH;
 }
 
 static void fill_labels(const struct process *process, struct window *window)
@@ -351,6 +414,8 @@ static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct
 	window->attach_cnt = process->jvm.limiter.request_cnt;
 	window->attach_command_ms = (uint32_t)process->jvm.limiter.total_command_ms;
 	window->preserve_frame_pointer = process->jvm.preserve_frame_pointer;
+	window->preserve_frame_pointer_origin = process->jvm.preserve_frame_pointer_origin;
+	window->labels[WINDOW_LABEL_JIT_FALLBACK] = status.fallback;
 	window->labels[WINDOW_LABEL_JIT_PROBLEM] = jvm_problem(&process->jvm, &status);
 }
 
@@ -369,8 +434,13 @@ static bool ask_for_map(struct window_run *run, struct process *process,
 			const struct window *window)
 {
 	uint64_t now_ns = clock_boot_ns();
+	struct symbols_jit_status jit;
 	uint64_t left_ms;
 
+	/* A map would add nothing to what the JVM's own tables say. */
+	symbols_process__jit_status(process->symbols, &jit);
+	if (jit.source == JIT_SOURCE_VMSTRUCTS)
+		return false;
 	if (!may_ask(run->recorder) || now_ns >= run->attach_deadline_ns || process->exited)
 		return false;
 	left_ms = (run->attach_deadline_ns - now_ns) / CLOCK_NS_PER_MS;
@@ -497,6 +567,7 @@ int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_
 	err = probe__drain(recorder->probe, handle_notice, recorder, &batch);
 	if (err)
 		return err;
+	look_at_new_stacks(recorder);
 	fill_base(recorder, &batch, &run.base);
 	run.attach_deadline_ns = clock_boot_ns() + RECORDER_ATTACH_BUDGET_MS * CLOCK_NS_PER_MS;
 	recorder->namer.since_boot_ns = batch.start_boot_ns;

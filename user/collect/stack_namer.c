@@ -34,12 +34,27 @@ static void count_frames(const struct frame_list *frames, uint64_t samples, stru
 		window->frames += samples;
 		if (frame->is_unknown)
 			window->unknown_frames += samples;
+		if (frame->kind == FRAME_KIND_INLINED)
+			window->inlined_frames += samples;
+		if (frame->kind == FRAME_KIND_INTERPRETED)
+			window->interpreted_frames += samples;
 		if (frame_is_jit(frame)) {
 			window->jit_frames += samples;
 			if (frame->is_unknown)
 				window->unknown_jit_frames += samples;
 		}
 	}
+}
+
+static void count_leaf(enum leaf_repair repair, uint64_t samples, struct window *window)
+{
+	if (repair == LEAF_REPAIR_NONE)
+		return;
+	window->jit_leaf_samples += samples;
+	if (repair == LEAF_REPAIR_DONE)
+		window->repaired_samples += samples;
+	else if (repair == LEAF_REPAIR_NOT_POSSIBLE)
+		window->unrepaired_samples += samples;
 }
 
 /*
@@ -117,12 +132,13 @@ static int name_user(struct stack_namer *namer, struct process *process, uint64_
 	int err;
 
 	namer->user.cnt = 0;
+	namer->user.leaf_repair = LEAF_REPAIR_NONE;
 	*is_truncated = false;
 	if (!hash)
 		return 0;
 	if (probe__stack(namer->probe, hash, &stack))
 		return push_marker(&namer->user, FRAME_STACK_LOST);
-	words = (struct symbols_stack){ .words = stack.ips, .word_cnt = stack.frame_cnt };
+	words = stack_namer_words(&stack);
 	err = symbols_process__resolve(process->symbols, &words, namer->since_boot_ns,
 				       &namer->user);
 	if (err)
@@ -163,6 +179,7 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 	window->samples += samples;
 	if (is_truncated)
 		window->truncated_samples += samples;
+	count_leaf(namer->user.leaf_repair, samples, window);
 	count_frames(&namer->user, samples, window);
 	count_frames(&namer->kernel, samples, window);
 	return 0;

@@ -25,6 +25,17 @@ struct stack_namer {
 
 void stack_namer_release(struct stack_namer *namer);
 
+/* A user stack of the probe as the symbolizer takes it; borrows what it borrows. */
+static inline struct symbols_stack stack_namer_words(const struct probe_stack *stack)
+{
+	return (struct symbols_stack){
+		.words = stack->ips,
+		.word_cnt = stack->frame_cnt,
+		.leaf_words = stack->leaf_words,
+		.leaf_code = stack->leaf_code,
+	};
+}
+
 /*
  * Adds `count` to the profile and its samples, frames and unknowns to the window's counters.
  * 0 or -ENOMEM.
