@@ -290,8 +290,11 @@ static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 	case JBPF_NOTICE_SEEN:
 		/* Short of memory: the window's naming tries again and counts what it loses. */
 		if (process_table__get(recorder->processes, &id, notice->cgroup_id, notice->comm,
-				       notice->ns_pid, &process) == 0)
+				       notice->ns_pid, &process) == 0) {
+			/* One that runs for long already: from its second sample on all is there. */
+			look_at_jvm(recorder, process);
 			look_later(recorder, &id, 0);
+		}
 		break;
 	case JBPF_NOTICE_EXIT:
 		process = process_table__find(recorder->processes, &id);
