@@ -18,6 +18,7 @@
 #include "user/collect/process.h"
 #include "user/collect/stack_namer.h"
 #include "user/model/profile.h"
+#include "user/model/source_lines.h"
 #include "user/util/boot_id.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -51,7 +52,8 @@ struct recorder {
 	struct probe *probe;
 	uint8_t boot_id[BOOT_ID_BYTES];
 	struct stack_namer namer;
-	struct strbuf folded;
+	struct strbuf folded; /* texts of the stream being recorded */
+	struct strbuf lines;
 	struct look_queue looks;
 	bool has_code_range;	/* some JVM's stacks are worth an early look */
 	uint64_t stack_look_ns; /* when the next one is due; CLOCK_BOOTTIME */
@@ -67,6 +69,7 @@ void recorder__free(struct recorder *recorder)
 	symbolizer__free(recorder->symbolizer);
 	stack_namer_release(&recorder->namer);
 	strbuf_release(&recorder->folded);
+	strbuf_release(&recorder->lines);
 	if (recorder->proc_fd >= 0)
 		close(recorder->proc_fd);
 	if (recorder->root_fd >= 0)
@@ -353,32 +356,32 @@ static uint64_t stream_samples(const struct stream *stream)
 	return samples;
 }
 
-/* Names the whole stream into a new profile; the window's counters are those of this naming. */
-static int name_stream(struct recorder *recorder, const struct stream *stream,
-		       struct process *process, struct window *window, struct profile **out)
+static void target_release(struct stack_namer_target *target)
 {
-	struct profile *profile = profile__new();
-	struct window counted = *window;
+	profile__free(take_ptr(target->profile));
+	source_lines__free(take_ptr(target->lines));
+}
 
-	if (!profile)
+/* Names the whole stream into new parts of `target`; the window's counters are those of it. */
+static int name_stream(struct recorder *recorder, const struct stream *stream,
+		       struct process *process, struct stack_namer_target *target)
+{
+	struct window *window = target->window;
+	int err = 0;
+
+	target_release(target);
+	target->profile = profile__new();
+	target->lines = source_lines__new(SOURCE_LINES_WINDOW_MAX_ROWS);
+	if (!target->profile || !target->lines)
 		return -ENOMEM;
-	counted.samples = counted.truncated_samples = 0;
-	counted.frames = counted.unknown_frames = 0;
-	counted.jit_frames = counted.unknown_jit_frames = 0;
-	counted.inlined_frames = counted.interpreted_frames = 0;
-	counted.jit_leaf_samples = counted.repaired_samples = counted.unrepaired_samples = 0;
-	for (size_t i = 0; i < stream->cnt; i++) {
-		int err = stack_namer_add(&recorder->namer, process, &stream->counts[i], profile,
-					  &counted);
-
-		if (err) {
-			profile__free(profile);
-			return err;
-		}
-	}
-	*window = counted;
-	*out = profile;
-	return 0;
+	window->samples = window->truncated_samples = 0;
+	window->frames = window->unknown_frames = 0;
+	window->jit_frames = window->unknown_jit_frames = 0;
+	window->inlined_frames = window->interpreted_frames = 0;
+	window->jit_leaf_samples = window->repaired_samples = window->unrepaired_samples = 0;
+	for (size_t i = 0; i < stream->cnt && !err; i++)
+		err = stack_namer_add(&recorder->namer, process, &stream->counts[i], target);
+	return err;
 }
 
 static void fill_labels(const struct process *process, struct window *window)
@@ -495,11 +498,29 @@ static uint64_t ambiguous_frames(const struct process *process)
 	return jit.ambiguous_cnt;
 }
 
+/* The texts of what was named, in the recorder's buffers. */
+static int write_texts(struct recorder *recorder, const struct stack_namer_target *target)
+{
+	struct window *window = target->window;
+	int err;
+
+	strbuf_clear(&recorder->folded);
+	strbuf_clear(&recorder->lines);
+	err = profile__to_folded(target->profile, &recorder->folded);
+	if (!err)
+		err = source_lines__to_text(target->lines, &recorder->lines);
+	if (!err && recorder->lines.len) {
+		window->lines = strbuf_str(&recorder->lines);
+		window->lines_len = recorder->lines.len;
+	}
+	return err;
+}
+
 static int record_stream(struct window_run *run, const struct stream *stream)
 {
 	struct recorder *recorder = run->recorder;
 	struct window window = run->base;
-	struct profile *profile = NULL;
+	struct stack_namer_target target = { .window = &window };
 	struct process *process;
 	uint64_t ambiguous_before;
 	int err = meet_process(recorder, stream, &window, &process);
@@ -507,20 +528,16 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 	if (err)
 		return err;
 	ambiguous_before = ambiguous_frames(process);
-	err = name_stream(recorder, stream, process, &window, &profile);
-	if (!err && ask_for_map(run, process, &window)) {
-		profile__free(take_ptr(profile));
-		err = name_stream(recorder, stream, process, &window, &profile);
+	err = name_stream(recorder, stream, process, &target);
+	if (!err && ask_for_map(run, process, &window))
+		err = name_stream(recorder, stream, process, &target);
+	if (!err) {
+		window.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
+		fill_labels(process, &window);
+		fill_jit(process, run->batch->end_boot_ns, &window);
+		err = write_texts(recorder, &target);
 	}
-	if (err)
-		return err;
-	window.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
-	fill_labels(process, &window);
-	fill_jit(process, run->batch->end_boot_ns, &window);
-
-	strbuf_clear(&recorder->folded);
-	err = profile__to_folded(profile, &recorder->folded);
-	profile__free(profile);
+	target_release(&target);
 	if (err)
 		return err;
 	return run->sink(run->sink_ctx, &window, strbuf_str(&recorder->folded),

@@ -160,9 +160,20 @@ static int name_kernel(struct stack_namer *namer, uint64_t hash)
 					  &namer->kernel);
 }
 
-int stack_namer_add(struct stack_namer *namer, struct process *process,
-		    const struct probe_count *count, struct profile *profile, struct window *window)
+/* A sample in the kernel has no source line that would be its own. */
+static int add_line(const struct stack_namer *namer, uint64_t samples, struct source_lines *lines)
 {
+	const struct frame *leaf = namer->user.items;
+
+	if (namer->kernel.cnt || !namer->user.cnt || !leaf->file)
+		return 0;
+	return source_lines__add(lines, leaf->name, leaf->kind, leaf->file, leaf->line, samples);
+}
+
+int stack_namer_add(struct stack_namer *namer, struct process *process,
+		    const struct probe_count *count, const struct stack_namer_target *target)
+{
+	struct window *window = target->window;
 	uint64_t samples = count->value.count;
 	bool is_truncated;
 	int err;
@@ -173,7 +184,9 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 	if (!err)
 		err = build_text(namer, process->comm, is_truncated);
 	if (!err)
-		err = profile__add(profile, namer->text.data, namer->text.len, samples);
+		err = profile__add(target->profile, namer->text.data, namer->text.len, samples);
+	if (!err)
+		err = add_line(namer, samples, target->lines);
 	if (err)
 		return err;
 	window->samples += samples;

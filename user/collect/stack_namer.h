@@ -10,6 +10,7 @@
 #include "user/collect/probe.h"
 #include "user/collect/process.h"
 #include "user/model/profile.h"
+#include "user/model/source_lines.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
 
@@ -36,12 +37,15 @@ static inline struct symbols_stack stack_namer_words(const struct probe_stack *s
 	};
 }
 
-/*
- * Adds `count` to the profile and its samples, frames and unknowns to the window's counters.
- * 0 or -ENOMEM.
- */
+/* What one window of a stream is gathered in. */
+struct stack_namer_target {
+	struct profile *profile;
+	struct source_lines *lines; /* of the leaves, where they are known */
+	struct window *window;	    /* its counters of samples, frames and unknowns */
+};
+
+/* Adds `count` to the target. 0 or -ENOMEM. */
 int stack_namer_add(struct stack_namer *namer, struct process *process,
-		    const struct probe_count *count, struct profile *profile,
-		    struct window *window);
+		    const struct probe_count *count, const struct stack_namer_target *target);
 
 #endif
