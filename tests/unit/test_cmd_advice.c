@@ -199,6 +199,40 @@ static void unnamed_code_is_explained_by_its_source(void **state)
 			 "are not named; it clears when the JVM has warmed up");
 }
 
+static void stripped_native_code_is_told_from_compiled_code(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.unknown_frames = 205; /* 5 of them in compiled code */
+	assert_only_line(&window,
+			 "20.0 % of its frames are in native code without symbols, such "
+			 "as a stripped libjvm.so; install its debug symbols in the image");
+	window.is_jvm = 0;
+	assert_only_line(&window, "20.0 % of its frames are in native code without symbols; "
+				  "install its debug symbols in the image");
+	window.unknown_frames = 3; /* fewer than the compiled ones: nonsense */
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 0);
+}
+
+static void few_samples_are_no_ground_for_advice(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.samples = window.truncated_samples = 19;
+	window.unknown_frames = window.frames;
+	window.unknown_jit_frames = window.ambiguous_frames = window.jit_frames;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 0);
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF; /* a fact, no share */
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 1);
+}
+
 static void values_of_a_later_version_do_no_harm(void **state)
 {
 	struct window window = healthy;
@@ -287,6 +321,8 @@ int main(void)
 		cmocka_unit_test(missing_names_have_a_reason),
 		cmocka_unit_test(names_that_could_be_better_have_a_reason),
 		cmocka_unit_test(unnamed_code_is_explained_by_its_source),
+		cmocka_unit_test(stripped_native_code_is_told_from_compiled_code),
+		cmocka_unit_test(few_samples_are_no_ground_for_advice),
 		cmocka_unit_test(values_of_a_later_version_do_no_harm),
 		cmocka_unit_test(everything_at_once_fits),
 		cmocka_unit_test(warning_names_the_busiest_jvm_and_counts_the_others),

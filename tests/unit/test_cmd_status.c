@@ -121,9 +121,9 @@ static void status_report_without_jvms_has_no_columns_for_them(void **state)
 	const struct window plain = {
 		.start_unix_ns = 1700000000 * S,
 		.pid = 7,
-		.samples = 8,
-		.frames = 10,
-		.truncated_samples = 2,
+		.samples = 80,
+		.frames = 100,
+		.truncated_samples = 20,
 		.labels = { [WINDOW_LABEL_COMM] = "cron" },
 	};
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -135,7 +135,7 @@ static void status_report_without_jvms_has_no_columns_for_them(void **state)
 	assert_string_equal(
 		strbuf_str(&out),
 		"CONTAINER  PID  COMM  UNKNOWN%  CUT%  SAMPLES\n"
-		"-            7  cron       0.0  25.0        8\n"
+		"-            7  cron       0.0  25.0       80\n"
 		"    25.0 % of its stacks are cut: code without frame pointers; build it "
 		"with -fno-omit-frame-pointer\n"
 		"lost on this host: nothing\n");

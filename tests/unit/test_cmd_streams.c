@@ -175,6 +175,32 @@ static void dump_list_is_a_table_with_inert_cells(void **state)
 	streams_release(&streams);
 }
 
+static void dump_list_names_jdks_as_people_do(void **state)
+{
+	static const struct {
+		const char *label, *expected;
+	} rows[] = {
+		{ "25.432-b06", "8u432-b06" },
+		{ "25.504-b01", "8u504-b01" },
+		{ "25.0.3+9-2", "25.0.3+9-2" },
+		{ "25-ea+36", "25-ea+36" },
+		{ "25.-b1", "25.-b1" },
+		{ "17.0.13+11-LTS", "17.0.13+11-LTS" },
+		{ NULL, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct window window = {
+			.labels = { [WINDOW_LABEL_JVM_VERSION] = rows[i].label },
+		};
+		char version[DUMP_LIST_VERSION_BYTES];
+
+		dump_list_jdk_version(&window, version);
+		assert_string_equal(version, rows[i].expected);
+	}
+}
+
 static void dump_list_is_json(void **state)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -260,6 +286,7 @@ int main(void)
 		cmocka_unit_test(streams_grow_and_sort),
 		cmocka_unit_test(streams_window_end_does_not_wrap),
 		cmocka_unit_test(dump_list_is_a_table_with_inert_cells),
+		cmocka_unit_test(dump_list_names_jdks_as_people_do),
 		cmocka_unit_test(dump_list_is_json),
 		cmocka_unit_test(dump_list_of_nothing_is_a_heading),
 		cmocka_unit_test(text_table_counts_characters_and_keeps_notes_with_their_row),

@@ -20,6 +20,7 @@
 #include "user/util/log.h"
 
 #define WORTH_A_LINE_PERCENT 5.0
+#define WORTH_A_LINE_SAMPLES 20	 /* a share of fewer says nothing */
 #define NAME_MAX_BYTES	     128 /* of a container or pod within a line */
 
 static void add_line(struct advice *advice, const char *format, ...)
@@ -35,6 +36,13 @@ static void add_line(struct advice *advice, const char *format, ...)
 	(void)vsnprintf(advice->lines[advice->cnt], sizeof(advice->lines[0]), format, args);
 	va_end(args);
 	advice->cnt++;
+}
+
+/* Is the share worth a line? Then it is in *percent. */
+static bool is_much(const struct stream *stream, uint64_t part, uint64_t whole, double *percent)
+{
+	*percent = info_percent(part, whole);
+	return stream->samples >= WORTH_A_LINE_SAMPLES && *percent > WORTH_A_LINE_PERCENT;
 }
 
 /* ---- frame pointers ---- */
@@ -95,9 +103,9 @@ static void add_frame_pointer_line(const struct window *window, struct advice *o
 static void find_cut_stacks(const struct stream *stream, struct advice *out)
 {
 	const struct window *latest = &stream->latest;
-	double cut = info_percent(stream->truncated_samples, stream->samples);
+	double cut;
 
-	if (cut <= WORTH_A_LINE_PERCENT)
+	if (!is_much(stream, stream->truncated_samples, stream->samples, &cut))
 		return;
 	if (latest->is_jvm && latest->preserve_frame_pointer == WINDOW_FLAG_ON)
 		add_line(out,
@@ -147,19 +155,18 @@ static void find_poor_names(const struct stream *stream, struct advice *out)
 {
 	const struct window *latest = &stream->latest;
 	const char *fallback = window_label(latest, WINDOW_LABEL_JIT_FALLBACK);
-	double unnamed = info_percent(stream->unknown_jit_frames, stream->jit_frames);
-	double stale = info_percent(stream->ambiguous_frames, stream->jit_frames);
+	double unnamed, stale;
 
 	if (*fallback && latest->jit_source == JIT_SOURCE_VMSTRUCTS)
 		add_line(out, "its own tables name its code, but not all of it: %s", fallback);
 	else if (*fallback)
 		add_line(out, "a perf map names its code, not its own tables: %s", fallback);
-	if (stale > WORTH_A_LINE_PERCENT)
+	if (is_much(stream, stream->ambiguous_frames, stream->jit_frames, &stale))
 		add_line(out,
 			 "%.1f %% of its compiled frames were replaced while they were sampled and "
 			 "are not named; it clears when the JVM has warmed up",
 			 stale);
-	else if (unnamed > WORTH_A_LINE_PERCENT)
+	else if (is_much(stream, stream->unknown_jit_frames, stream->jit_frames, &unnamed))
 		add_line(out,
 			 "%.1f %% of its compiled frames have no name: %s; it clears when the JVM "
 			 "has warmed up",
@@ -167,6 +174,18 @@ static void find_poor_names(const struct stream *stream, struct advice *out)
 			 latest->jit_source == JIT_SOURCE_VMSTRUCTS ?
 				 "the code was gone before it was read" :
 				 "they were compiled after the map was read");
+}
+
+static void find_stripped_code(const struct stream *stream, struct advice *out)
+{
+	uint64_t jit = stream->unknown_jit_frames, all = stream->unknown_frames;
+	double unnamed;
+
+	if (is_much(stream, all > jit ? all - jit : 0, stream->frames, &unnamed))
+		add_line(out,
+			 "%.1f %% of its frames are in native code without symbols%s; install its "
+			 "debug symbols in the image",
+			 unnamed, stream->latest.is_jvm ? ", such as a stripped libjvm.so" : "");
 }
 
 void advice_find(const struct stream *stream, struct advice *out)
@@ -180,6 +199,7 @@ void advice_find(const struct stream *stream, struct advice *out)
 		find_missing_names(stream, out);
 	else
 		find_poor_names(stream, out);
+	find_stripped_code(stream, out);
 	if (!lacks_frame_pointers(latest))
 		find_cut_stacks(stream, out);
 }

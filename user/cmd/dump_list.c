@@ -3,6 +3,8 @@
 #include "user/cmd/dump_list.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "symbols/symbols.h"
 #include "user/cmd/text_table.h"
@@ -24,6 +26,17 @@ const char *dump_list_source_name(uint32_t jit_source)
 	}
 }
 
+void dump_list_jdk_version(const struct window *window, char out[static DUMP_LIST_VERSION_BYTES])
+{
+	const char *version = window_label(window, WINDOW_LABEL_JVM_VERSION);
+	size_t digits = strncmp(version, "25.", 3) == 0 ? strspn(version + 3, "0123456789") : 0;
+
+	if (digits && strncmp(version + 3 + digits, "-b", 2) == 0)
+		(void)snprintf(out, DUMP_LIST_VERSION_BYTES, "8u%s", version + 3);
+	else
+		(void)snprintf(out, DUMP_LIST_VERSION_BYTES, "%s", version);
+}
+
 static void cell_time(struct text_table *table, uint64_t unix_ns)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
@@ -37,12 +50,14 @@ static void cell_time(struct text_table *table, uint64_t unix_ns)
 static void add_row(struct text_table *table, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
+	char version[DUMP_LIST_VERSION_BYTES];
 
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_CONTAINER));
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_POD));
 	text_table_cellf(table, "%" PRIu32, latest->pid);
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_COMM));
-	text_table_cell(table, window_label(latest, WINDOW_LABEL_JVM_VERSION));
+	dump_list_jdk_version(latest, version);
+	text_table_cell(table, version);
 	text_table_cellf(table, "%" PRIu64, stream->samples);
 	cell_time(table, stream->first_unix_ns);
 	cell_time(table, stream->last_unix_ns);

@@ -15,6 +15,14 @@ int dump_list_json(struct streams *streams, const struct dump_options *options, 
 /* What was counted of a stream, as members of a JSON object. */
 void dump_list_json_counts(struct json_writer *json, const struct stream *stream);
 
+#define DUMP_LIST_VERSION_BYTES 64
+
+/*
+ * The JDK's version as people know it, cut to fit. HotSpot's own is another one in JDK 8:
+ * "25.432-b06" is of 8u432, whereas JDK 25 says "25.0.1+8".
+ */
+void dump_list_jdk_version(const struct window *window, char out[static DUMP_LIST_VERSION_BYTES]);
+
 /* "perfmap", "attach", ...; "" for none. */
 const char *dump_list_source_name(uint32_t jit_source);
 

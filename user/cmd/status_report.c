@@ -122,13 +122,15 @@ static void cells_java(struct text_table *table, const struct stream *stream)
 static void add_row(struct text_table *table, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
+	char version[DUMP_LIST_VERSION_BYTES];
 	struct advice advice;
 
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_CONTAINER));
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_POD));
 	text_table_cellf(table, "%" PRIu32, latest->pid);
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_COMM));
-	text_table_cell(table, window_label(latest, WINDOW_LABEL_JVM_VERSION));
+	dump_list_jdk_version(latest, version);
+	text_table_cell(table, version);
 	cell_flag(table, latest);
 	text_table_cell(table, dump_list_source_name(latest->jit_source));
 	cell_age(table, latest);
