@@ -95,6 +95,8 @@ int jit_vm__refresh(struct jit_vm *vm)
 	vm->refresh_cnt++;
 	vm->epoch++;
 	vm->spent_ns = 0;
+	vm->mode = JIT_VM_LOOK;
+	vm->round_ns = vm->ops->now_ns(vm->ctx);
 	err = jit_vm_note(vm, vm->ops->refresh(vm->ctx));
 	if (!err) {
 		vm_read_ranges(vm);
@@ -104,6 +106,17 @@ int jit_vm__refresh(struct jit_vm *vm)
 	if (!err)
 		vm->read_boot_ns = vm->ops->now_ns(vm->ctx);
 	return err;
+}
+
+void jit_vm__round(struct jit_vm *vm)
+{
+	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
+
+	if (vm->is_ended || now_ns - vm->round_ns < JIT_VM_ROUND_NS)
+		return;
+	vm->round_ns = now_ns;
+	vm->mode = JIT_VM_LOOK;
+	jit_vm_note(vm, jit_blobs_round(vm));
 }
 
 void jit_vm__forget_names(struct jit_vm *vm)
@@ -178,7 +191,8 @@ static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 	if (blob->verified_refresh != vm->refresh_cnt && !vm->is_ended &&
 	    jit_blobs_check(vm, blob) && !vm->is_ended)
 		return false;
-	if (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < blob->certain_from_ns)
+	if (vm->mode == JIT_VM_RESOLVE &&
+	    (query->since_boot_ns < blob->sure_from_ns || !jit_blob_is_credible(blob, query)))
 		return false;
 	blob->used_refresh = vm->refresh_cnt;
 	return true;
@@ -191,7 +205,8 @@ static bool method_holds(struct jit_vm *vm, const struct answer *answer,
 
 	if (!method || method->gone_ns ||
 	    (method->verified_refresh != vm->refresh_cnt && !vm->is_ended) ||
-	    (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < method->certain_from_ns))
+	    (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < method->certain_from_ns) ||
+	    (vm->mode != JIT_VM_RESOLVE && jit_method_is_old(vm, method)))
 		return false;
 	method->used_refresh = vm->refresh_cnt;
 	return true;
@@ -214,40 +229,18 @@ static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
 }
 
 /*
- * Code that is gone, and nothing else is known to have been there. `known` is what was answered
- * before: if it was that very code, its names are those of when it was there.
+ * The frames of a piece of code. `known` is what was answered before: if it was that very code, its
+ * names are those of when it was there.
  */
-static int answer_from_gone(struct jit_vm *vm, const struct jit_vm_query *query,
-			    const struct answer *known, struct answer *out)
+static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
+			    const struct jit_vm_query *query, const struct answer *known,
+			    struct answer *out)
 {
-	struct jit_blob *blob = NULL;
-	size_t cnt = jit_blobs_gone_at(vm, query_address(query), query->since_boot_ns, &blob);
-	uint32_t chain;
+	uint32_t chain = known->name;
 	int err = 0;
 
-	if (cnt != 1)
-		return cnt ? -EXDEV : -ENOENT;
-	if (query->since_boot_ns < blob->certain_from_ns)
-		return blob->has_rival ? -EXDEV : -ENOENT;
-	if (known->kind == ANSWER_KIND_BLOB && known->epoch == blob->handle)
-		chain = known->name;
-	else
+	if (known->kind != ANSWER_KIND_BLOB || known->epoch != blob->handle)
 		err = jit_chain_of_blob(vm, blob, query, &chain);
-	if (err)
-		return err == -ENOMEM ? err : -ENOENT;
-	*out = (struct answer){ .name = chain, .kind = ANSWER_KIND_DATED };
-	return 0;
-}
-
-static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
-			    const struct jit_vm_query *query, struct answer *out)
-{
-	uint32_t chain;
-	int err;
-
-	if (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < blob->certain_from_ns)
-		return blob->has_rival ? -EXDEV : -ENOENT;
-	err = jit_chain_of_blob(vm, blob, query, &chain);
 	if (!err)
 		*out = (struct answer){
 			.name = chain,
@@ -257,21 +250,37 @@ static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
 	return err;
 }
 
+/* At the end of a window: by who may have been there when the samples were taken. */
+static int answer_owner(struct jit_vm *vm, const struct jit_vm_query *query,
+			const struct answer *known, struct answer *out)
+{
+	struct jit_blob *blob;
+	int err = jit_blobs_present(vm, query_address(query), &blob);
+
+	if (err == -ENOMEM)
+		return err;
+	err = jit_blobs_owner(vm, query, query_address(query), err == -EAGAIN, &blob);
+	return err ? err : answer_from_blob(vm, blob, query, known, out);
+}
+
+static int answer_looked(struct jit_vm *vm, const struct jit_vm_query *query,
+			 const struct answer *known, struct answer *out)
+{
+	struct jit_blob *blob;
+	int err = jit_blobs_present(vm, query_address(query), &blob);
+
+	return err ? err : answer_from_blob(vm, blob, query, known, out);
+}
+
 static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query,
 		       const struct answer *known, struct answer *out)
 {
 	int err = -EAGAIN;
 
 	/* Twice: it may change while its names are read. */
-	for (int i = 0; i < 2 && err == -EAGAIN; i++) {
-		struct jit_blob *blob;
-
-		err = jit_blobs_present(vm, query_address(query), &blob);
-		if (err == -ENOENT && vm->mode == JIT_VM_RESOLVE)
-			return answer_from_gone(vm, query, known, out);
-		if (!err)
-			err = answer_from_blob(vm, blob, query, out);
-	}
+	for (int i = 0; i < 2 && err == -EAGAIN; i++)
+		err = vm->mode == JIT_VM_RESOLVE ? answer_owner(vm, query, known, out) :
+						   answer_looked(vm, query, known, out);
 	return err == -EAGAIN ? -ENOENT : err;
 }
 
@@ -351,8 +360,10 @@ int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct j
 	struct answer answer = known;
 
 	vm->mode = query->mode;
-	if (query->mode == JIT_VM_RESOLVE && query->since_boot_ns != vm->last_since_ns) {
+	if (query->mode == JIT_VM_RESOLVE && (query->since_boot_ns != vm->last_since_ns ||
+					      query->until_boot_ns != vm->last_until_ns)) {
 		vm->last_since_ns = query->since_boot_ns;
+		vm->last_until_ns = query->until_boot_ns;
 		vm->epoch++;
 	}
 	out->is_new = !found || !answer_holds(vm, &known, query);

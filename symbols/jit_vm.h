@@ -92,7 +92,8 @@ struct jit_vm_query {
 	bool is_leaf;  /* else a return address */
 	enum jit_vm_mode mode;
 	uint64_t method;	  /* interpreted frames: its Method*; 0 = not known */
-	uint64_t since_boot_ns;	  /* begin of the window; of a look: the sample is younger */
+	uint64_t since_boot_ns;	  /* the samples are younger than this ... */
+	uint64_t until_boot_ns;	  /* ... and older than this; 0 = than now */
 	const uint8_t *leaf_code; /* LEAF_CODE_BYTES at the leaf, or NULL */
 };
 
@@ -122,6 +123,12 @@ struct jit_vm_answer {
 	size_t cnt;
 	bool is_new; /* was not asked before in this window: for counting addresses */
 };
+
+/*
+ * For looks: call it before some of them. Once a second or so it checks what is in use, so that
+ * code which comes and goes is dated well.
+ */
+void jit_vm__round(struct jit_vm *vm);
 
 /*
  * The frames at a word that is covered. 0 and *out; -ENOENT: no name; -EXDEV: ambiguous; in both

@@ -109,24 +109,6 @@ static void blob_retire(struct jit_vm *vm, size_t index)
 	blobs->gone[blobs->gone_cnt++] = blob;
 }
 
-size_t jit_blobs_gone_at(const struct jit_vm *vm, uint64_t address, uint64_t since_boot_ns,
-			 struct jit_blob **out)
-{
-	/* Which ones they were is not known any more: more than one will do. */
-	size_t cnt = vm->blobs.lost_gone_ns > since_boot_ns ? 2 : 0;
-
-	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
-		struct jit_blob *blob = vm->blobs.gone[i];
-
-		if (blob->blob.start > address || blob->blob.end <= address ||
-		    blob->gone_ns <= since_boot_ns)
-			continue;
-		*out = blob;
-		cnt++;
-	}
-	return cnt;
-}
-
 /* ---- reading ---- */
 
 static bool blob_is_sane(const struct hotspot_blob *blob, uint64_t address)
@@ -139,21 +121,21 @@ static bool blob_is_method(const struct hotspot_blob *blob)
 	return blob->kind == HOTSPOT_BLOB_NMETHOD || blob->kind == HOTSPOT_BLOB_NATIVE;
 }
 
-/* From when on does a version that was read now name samples? */
+/* What is known of a version that was read now, by those that were there before it. */
 static void blob_date(const struct jit_vm *vm, struct jit_blob *blob)
 {
 	blob->first_seen_ns = vm->ops->now_ns(vm->ctx);
-	blob->certain_from_ns = vm->mode == JIT_VM_LOOK ? vm->blobs.lost_gone_ns :
-							  blob->first_seen_ns;
-	blob->has_rival = vm->blobs.lost_gone_ns > vm->last_since_ns;
+	blob->is_prompt = vm->mode == JIT_VM_LOOK;
+	blob->sure_from_ns = blob->is_prompt ? vm->blobs.lost_gone_ns : blob->first_seen_ns;
 	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
 		const struct jit_blob *rival = vm->blobs.gone[i];
 
 		if (rival->blob.start >= blob->blob.end || rival->blob.end <= blob->blob.start)
 			continue;
-		blob->has_rival |= rival->gone_ns > vm->last_since_ns;
-		if (rival->gone_ns > blob->certain_from_ns)
-			blob->certain_from_ns = rival->gone_ns;
+		if (rival->gone_ns > blob->sure_from_ns)
+			blob->sure_from_ns = rival->gone_ns;
+		if (rival->alive_ns > blob->born_after_ns)
+			blob->born_after_ns = rival->alive_ns;
 	}
 }
 
@@ -290,6 +272,75 @@ const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob 
 	return scopes;
 }
 
+/* ---- who owns a sample ---- */
+
+/* Until when is it certain to have been there? */
+static uint64_t blob_certain_until(const struct jit_vm *vm, const struct jit_blob *blob)
+{
+	bool is_there = !blob->gone_ns &&
+			(blob->verified_refresh == vm->refresh_cnt || vm->is_ended);
+
+	return is_there ? UINT64_MAX : blob->alive_ns;
+}
+
+struct owner_search {
+	uint64_t address;
+	uint64_t since;
+	uint64_t until;
+	struct jit_blob *certain;
+	struct jit_blob *possible;
+	size_t possible_cnt;
+};
+
+static void owner_consider(const struct jit_vm *vm, struct owner_search *search,
+			   struct jit_blob *blob)
+{
+	if (search->address < blob->blob.start || search->address >= blob->blob.end ||
+	    (blob->gone_ns && blob->gone_ns <= search->since) ||
+	    blob->born_after_ns >= search->until)
+		return;
+	search->possible = blob;
+	search->possible_cnt++;
+	if (blob->first_seen_ns <= search->since && blob_certain_until(vm, blob) >= search->until)
+		search->certain = blob;
+}
+
+bool jit_blob_is_credible(const struct jit_blob *blob, const struct jit_vm_query *query)
+{
+	uint64_t until = query->until_boot_ns;
+
+	if (blob->first_seen_ns <= query->since_boot_ns)
+		return true;
+	return blob->is_prompt && (until == 0 || blob->first_seen_ns <= until + JIT_VM_PROMPT_NS);
+}
+
+int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_t address,
+		    bool is_certain_only, struct jit_blob **out)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	struct owner_search search = {
+		.address = address,
+		.since = query->since_boot_ns,
+		.until = query->until_boot_ns ? query->until_boot_ns : UINT64_MAX,
+		/* Some are forgotten: any number of them may have been there. */
+		.possible_cnt = blobs->lost_gone_ns > query->since_boot_ns ? 2 : 0,
+	};
+	struct jit_blob *alive = alive_at(blobs, address);
+
+	if (alive)
+		owner_consider(vm, &search, alive);
+	for (size_t i = 0; i < blobs->gone_cnt; i++)
+		owner_consider(vm, &search, blobs->gone[i]);
+	if (!search.certain && search.possible_cnt > 1)
+		return -EXDEV;
+	if (!search.certain && (is_certain_only || search.possible_cnt == 0))
+		return -ENOENT;
+	if (!search.certain && !jit_blob_is_credible(search.possible, query))
+		return search.possible->is_doubtful ? -EXDEV : -ENOENT;
+	*out = search.certain ? search.certain : search.possible;
+	return 0;
+}
+
 /* ---- between windows ---- */
 
 /* Gone before any window that is still to be named began. */
@@ -383,11 +434,48 @@ static int blobs_verify(struct jit_vm *vm)
 	return err;
 }
 
+/*
+ * Where code is gone there may be other code by now, which may be gone by the end of the window:
+ * without having been seen its samples would get the name of the one before.
+ */
+static void blobs_probe(struct jit_vm *vm)
+{
+	struct jit_blobs *blobs = &vm->blobs;
+	size_t from = blobs->gone_cnt > JIT_VM_PROBE_BLOBS ? blobs->gone_cnt - JIT_VM_PROBE_BLOBS :
+							     0;
+
+	for (size_t i = from; i < blobs->gone_cnt; i++) {
+		const struct hotspot_blob gone = blobs->gone[i]->blob;
+		uint64_t step = (gone.end - gone.start) / JIT_VM_PROBE_PLACES + 1;
+
+		for (uint64_t at = gone.start; at < gone.end; at += step) {
+			struct jit_blob *found;
+
+			if (alive_at(blobs, at) || blob_find(vm, at, &found))
+				continue;
+			/* In a longer time there may have been more than one. */
+			if (found->first_seen_ns - found->born_after_ns > JIT_VM_PROMPT_NS) {
+				found->is_prompt = false;
+				found->sure_from_ns = found->first_seen_ns;
+			}
+		}
+	}
+}
+
+int jit_blobs_round(struct jit_vm *vm)
+{
+	int err = blobs_verify(vm);
+
+	if (!err)
+		blobs_probe(vm);
+	return err;
+}
+
 int jit_blobs_refresh(struct jit_vm *vm)
 {
 	gone_age(vm);
 	alive_age(vm);
-	return blobs_verify(vm);
+	return jit_blobs_round(vm);
 }
 
 void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns)

@@ -16,6 +16,14 @@
 /* CPU time for reading between two refreshes; beyond it addresses stay unknown. */
 #define JIT_VM_READ_BUDGET_NS (500ull * 1000 * 1000)
 
+/* A look that comes later after the sample than that proves nothing. */
+#define JIT_VM_PROMPT_NS (5ull * 1000 * 1000 * 1000)
+/* While there are looks, what is in use is verified this often. */
+#define JIT_VM_ROUND_NS (900ull * 1000 * 1000)
+/* Where so many pieces of code were, and at so many places in each, a round looks what is there. */
+#define JIT_VM_PROBE_BLOBS  32u
+#define JIT_VM_PROBE_PLACES 8u
+
 /* Refreshes without use after which something is ... */
 #define JIT_VM_VERIFY_REFRESHES	 3u  /* verified only when it is asked for again */
 #define JIT_VM_DETAILS_REFRESHES 6u  /* robbed of its scopes, or its lines */
@@ -38,18 +46,24 @@ struct jit_slots {
 	size_t free_cnt;
 };
 
+/*
+ * A version of code. It certainly was there from `first_seen_ns` to `alive_ns`, and may have been
+ * there from `born_after_ns` to `gone_ns`.
+ */
 struct jit_blob {
 	struct hotspot_blob blob;
 	struct hotspot_scopes *scopes; /* NULL = not read, or dropped */
-	uint64_t first_seen_ns;	       /* it certainly was there from then ... */
-	uint64_t alive_ns;	       /* ... to then */
-	uint64_t gone_ns;	       /* by then it was gone; 0 = it is there */
-	uint64_t certain_from_ns;      /* names windows that began then or later */
+	uint64_t born_after_ns;	       /* something else was there then; 0 = not known */
+	uint64_t first_seen_ns;
+	uint64_t alive_ns;
+	uint64_t gone_ns;      /* 0 = it is there */
+	uint64_t sure_from_ns; /* while it is there no other can own samples that are younger */
 	uint32_t handle;
 	uint32_t verified_refresh;
 	uint32_t used_refresh;
+	bool is_prompt;	    /* first seen soon after it was sampled */
+	bool is_doubtful;   /* a sample that it was read for was not its own */
 	bool has_no_scopes; /* looked for in vain */
-	bool has_rival;	    /* another version was there not long before */
 };
 
 struct jit_blobs {
@@ -100,7 +114,9 @@ struct jit_vm {
 	uint64_t spent_ns; /* CPU time since the last refresh */
 	uint64_t read_boot_ns;
 	uint64_t read_cnt;
-	uint64_t last_since_ns; /* the latest window that was asked for */
+	uint64_t last_since_ns; /* of the last question of a window */
+	uint64_t round_ns;	/* of the last round */
+	uint64_t last_until_ns;
 	uint32_t refresh_cnt;
 	uint32_t epoch;	       /* of what holds for one window only */
 	enum jit_vm_mode mode; /* of the query that is being answered */
@@ -132,9 +148,16 @@ void jit_blobs_release(struct jit_vm *vm);
 int jit_blobs_present(struct jit_vm *vm, uint64_t address, struct jit_blob **out);
 /* Is it still there? Asked of the JVM; what is not is retired. 0, -EAGAIN. */
 int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob);
-/* Those at an address that were found gone after `since_boot_ns`: how many, and one of them. */
-size_t jit_blobs_gone_at(const struct jit_vm *vm, uint64_t address, uint64_t since_boot_ns,
-			 struct jit_blob **out);
+/*
+ * The version that owns the samples of a query: it alone may have been there all the time, or it
+ * certainly was; `is_certain_only`: what is there now could not be told. 0; -ENOENT; -EXDEV: several.
+ */
+int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_t address,
+		    bool is_certain_only, struct jit_blob **out);
+/* If no other can be meant: was it there when the samples of the query were taken? */
+bool jit_blob_is_credible(const struct jit_blob *blob, const struct jit_vm_query *query);
+/* What is in use: still there? And what is where something was? 0 or -errno of reading. */
+int jit_blobs_round(struct jit_vm *vm);
 /* Verifies what is in use, forgets what is not. 0 or -errno of reading. */
 int jit_blobs_refresh(struct jit_vm *vm);
 void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns);
@@ -153,6 +176,8 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
 /* A method that was interpreted in the window that began at `since_boot_ns`. 0, -ENOENT, -EXDEV, -ENOMEM. */
 int jit_methods_interpreted(struct jit_vm *vm, uint64_t method, uint64_t since_boot_ns,
 			    struct jit_method **out);
+/* Read so long ago that a look asks again: another one may be there. */
+bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method);
 /* File and, with bci >= 0, line. Both stay as they are when not known. */
 void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
 		      uint32_t *line_out);

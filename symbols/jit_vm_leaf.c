@@ -42,8 +42,10 @@ int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm
 	/* It may have been replaced a moment ago; else something else was there before it. */
 	if (jit_blobs_check(vm, blob))
 		return -EAGAIN;
-	blob->certain_from_ns = vm->ops->now_ns(vm->ctx);
-	blob->has_rival = true;
+	blob->first_seen_ns = vm->ops->now_ns(vm->ctx);
+	blob->sure_from_ns = blob->first_seen_ns;
+	blob->is_prompt = false;
+	blob->is_doubtful = true;
 	return -EXDEV;
 }
 

@@ -163,6 +163,11 @@ static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **
 	return 0;
 }
 
+static uint64_t read_age_ns(const struct jit_vm *vm, const struct jit_method *method)
+{
+	return vm->ops->now_ns(vm->ctx) - method->read_ns;
+}
+
 /* Was it read while the blob is known to have been there? */
 static bool method_is_of(const struct jit_vm *vm, const struct jit_method *method,
 			 const struct jit_blob *blob)
@@ -172,8 +177,7 @@ static bool method_is_of(const struct jit_vm *vm, const struct jit_method *metho
 	if (method->read_ns >= blob->first_seen_ns &&
 	    (!blob->gone_ns || method->read_end_ns <= blob->alive_ns))
 		return true;
-	return !blob->gone_ns && !vm->is_ended &&
-	       vm->ops->now_ns(vm->ctx) - method->read_ns < METHOD_TRUST_NS;
+	return !blob->gone_ns && !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS;
 }
 
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
@@ -191,12 +195,19 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
 	return method_read(vm, address, out);
 }
 
+bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
+{
+	return read_age_ns(vm, method) > JIT_VM_ROUND_NS && !vm->is_ended;
+}
+
 int jit_methods_interpreted(struct jit_vm *vm, uint64_t address, uint64_t since_boot_ns,
 			    struct jit_method **out)
 {
 	struct jit_method *method = method_find(vm, address);
 
-	if (!vm->is_ended && (!method || method->verified_refresh != vm->refresh_cnt)) {
+	/* A look asks again now and then, so that one that came in its place is seen. */
+	if (!vm->is_ended && (!method || method->verified_refresh != vm->refresh_cnt ||
+			      (vm->mode != JIT_VM_RESOLVE && jit_method_is_old(vm, method)))) {
 		int err = method_read(vm, address, &method);
 
 		if (err == -ENOMEM)

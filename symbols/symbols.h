@@ -117,12 +117,14 @@ struct symbols_stack {
 	/* Where the leaf lies in the process's code ranges, else NULL: */
 	const uint64_t *leaf_words; /* [sp], [sp + 8]; 0 for one that is not in these ranges */
 	const uint8_t *leaf_code;   /* LEAF_CODE_BYTES bytes at words[0] */
+	uint64_t until_boot_ns;	    /* its samples are not younger than this; 0 = not known */
 };
 
 /*
  * Appends the frames of a user stack to `out`, leaf first; one address may give several frames
- * (inlined code). `since_boot_ns`: begin of the window the samples are from; JIT names that changed
- * between it and now are ambiguous and come out as "[unknown jit]". 0 or -ENOMEM.
+ * (inlined code). `since_boot_ns`: begin of the window the samples are from, or later if it is known
+ * that all samples of this stack are younger; JIT names that changed between it and the stack's
+ * until_boot_ns are ambiguous and come out as "[unknown jit]". 0 or -ENOMEM.
  */
 int symbols_process__resolve(struct symbols_process *process, const struct symbols_stack *stack,
 			     uint64_t since_boot_ns, struct frame_list *out);

@@ -223,7 +223,11 @@ int symbols_process__resolve(struct symbols_process *process, const struct symbo
 	struct stack_walk walk = {
 		.process = process,
 		.stack = stack,
-		.query = { .mode = JIT_VM_RESOLVE, .since_boot_ns = since_boot_ns },
+		.query = {
+			.mode = JIT_VM_RESOLVE,
+			.since_boot_ns = since_boot_ns,
+			.until_boot_ns = stack->until_boot_ns,
+		},
 		.out = out,
 	};
 
@@ -251,6 +255,7 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 	if (!process->vm)
 		return 0;
 	jit_vm__status(process->vm, &before);
+	jit_vm__round(process->vm);
 	err = walk_all(&walk);
 	jit_vm__status(process->vm, &after);
 	/* What was read is another program's if the pid went to one meanwhile. */

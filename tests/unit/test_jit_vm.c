@@ -98,7 +98,7 @@ static void code_replaced_and_looked_at_is_ambiguous_for_this_window_only(void *
 	CHECK(A + AT, since, "ambiguous");
 	/* Where only one of them was there is no doubt. */
 	CHECK(A + 0x40, since, "Work.one");
-	CHECK(A + LEN + 0x20, since, "ambiguous"); /* the version, not the address, is dated */
+	CHECK(A + LEN + 0x20, since, "Work.two");
 	since = window_begins();
 	window_ends();
 	CHECK(A + AT, since, "Work.two");
@@ -442,6 +442,136 @@ static void endless_code_is_capped(void **state)
 	CHECK(A + 19999 * LEN + AT, UINT64_MAX, "Work.one");
 }
 
+/* ---- stacks whose time is known better than by the window ---- */
+
+/* Of a stack whose samples are all of [since, until]. */
+static const char *name_between(uint64_t word, uint64_t since, uint64_t until)
+{
+	struct jit_vm_query query = {
+		.word = word,
+		.since_boot_ns = since,
+		.until_boot_ns = until,
+	};
+	struct jit_vm_answer answer;
+	int err = ask(&query, &answer);
+
+	if (err)
+		return err == -EXDEV ? "ambiguous" : "unknown";
+	return names__text(names, answer.frames[0].name);
+}
+
+static void round_passes(void)
+{
+	fake.now_ns += 1000000000;
+	jit_vm__round(vm);
+}
+
+static void stack_is_named_by_what_was_there_in_its_time(void **state)
+{
+	uint64_t window = window_begins();
+	uint64_t times[5];
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	times[0] = window_begins();
+	round_passes();
+	times[1] = window_begins();
+	fake_remove(&fake, A);
+	put_code(A, METHOD + 0x100, 2);
+	times[2] = window_begins();
+	round_passes();
+	times[3] = window_begins();
+	round_passes();
+	times[4] = window_begins();
+	window_ends();
+	assert_string_equal(name_between(A + AT, window, times[0]), "Work.one");
+	assert_string_equal(name_between(A + AT, times[0], times[0] + 1), "Work.one");
+	assert_string_equal(name_between(A + AT, times[0], times[2]), "ambiguous");
+	assert_string_equal(name_between(A + AT, times[1], times[2]), "ambiguous");
+	assert_string_equal(name_between(A + AT, times[3], times[4]), "Work.two");
+	assert_string_equal(name_between(A + AT, times[3], 0), "Work.two");
+	assert_string_equal(name_between(A + AT, window, 0), "ambiguous");
+	CHECK(A + AT, window, "ambiguous");
+	/* Whatever was asked in between. */
+	assert_string_equal(name_between(A + AT, window, times[0]), "Work.one");
+}
+
+static void code_that_was_read_long_after_a_stack_does_not_name_it(void **state)
+{
+	uint64_t since = window_begins();
+	uint64_t until = window_begins();
+
+	(void)state;
+	fake.now_ns += 60000000000ull;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	window_ends();
+	assert_string_equal(name_between(A + AT, since, until), "unknown");
+	assert_string_equal(name_between(A + AT, since, 0), "Work.one");
+}
+
+static void round_sees_code_that_comes_and_goes_where_other_code_was(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	fake_remove(&fake, A);
+	put_code(A, METHOD + 0x100, 2);
+	/* Nobody looks at it: its stacks have the very addresses of those before. */
+	round_passes();
+	fake_remove(&fake, A);
+	round_passes();
+	window_ends();
+	CHECK(A + AT, since, "ambiguous");
+}
+
+static void round_sees_code_that_begins_within_what_was_there(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	fake_remove(&fake, A);
+	round_passes();
+	put_code(A + 0x200, METHOD + 0x100, 2);
+	round_passes();
+	fake_remove(&fake, A + 0x200);
+	window_ends();
+	CHECK(A + AT, since, "Work.one");
+	CHECK(A + 0x300, since, "ambiguous");
+}
+
+static void rounds_are_not_more_frequent_than_they_need_to_be(void **state)
+{
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	round_passes();
+	fake.verify_cnt = 0;
+	for (int i = 0; i < 100; i++)
+		jit_vm__round(vm);
+	assert_int_equal(fake.verify_cnt, 0);
+	round_passes();
+	assert_int_equal(fake.verify_cnt, 1);
+	assert_int_equal(fake.find_cnt, 1);
+}
+
+static void death_during_a_round_leaves_what_was_known(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	fake.error = -ESRCH;
+	round_passes();
+	CHECK(A + AT, since, "Work.one");
+}
+
 /* ---- the leaf's own code ---- */
 
 /* A look at a leaf that was sampled after `sampled`, with these bytes at it. */
@@ -578,6 +708,12 @@ int main(void)
 		TEST(code_not_used_for_long_is_forgotten),
 		TEST(slot_used_thousands_of_times_never_gives_an_old_name),
 		TEST(endless_code_is_capped),
+		TEST(stack_is_named_by_what_was_there_in_its_time),
+		TEST(code_that_was_read_long_after_a_stack_does_not_name_it),
+		TEST(round_sees_code_that_comes_and_goes_where_other_code_was),
+		TEST(round_sees_code_that_begins_within_what_was_there),
+		TEST(rounds_are_not_more_frequent_than_they_need_to_be),
+		TEST(death_during_a_round_leaves_what_was_known),
 		TEST(leaf_whose_code_is_other_code_now_is_ambiguous),
 		TEST(leaf_in_code_known_before_the_sample_needs_no_check),
 		TEST(leaf_whose_code_is_replaced_during_the_look_is_that_of_the_new_code),

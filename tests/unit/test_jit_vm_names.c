@@ -256,6 +256,22 @@ static void interpreted_method_that_became_another_is_ambiguous(void **state)
 	assert_string_equal(interpreted(METHOD, since), "Next.life");
 }
 
+static void interpreted_method_that_became_another_is_seen_by_a_look(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	assert_int_equal(look_interpreted(METHOD), 0);
+	since = window_begins();
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	fake.now_ns += 1000000000;
+	assert_int_equal(look_interpreted(METHOD), 0);
+	/* The first is back before the window ends. */
+	fake_method(&fake, METHOD, "int Work.one(int)", "Work.java");
+	window_ends();
+	assert_string_equal(interpreted(METHOD, since), "ambiguous");
+}
+
 static void interpreted_method_that_is_unloaded_names_its_last_window(void **state)
 {
 	uint64_t since;
@@ -374,6 +390,7 @@ int main(void)
 		TEST(interpreted_method_read_by_a_look_names_this_window),
 		TEST(interpreted_method_is_read_once_per_window),
 		TEST(interpreted_method_that_became_another_is_ambiguous),
+		TEST(interpreted_method_that_became_another_is_seen_by_a_look),
 		TEST(interpreted_method_that_is_unloaded_names_its_last_window),
 		TEST(interpreted_methods_survive_death),
 		TEST(compiled_code_does_not_take_the_name_of_an_unloaded_method),
