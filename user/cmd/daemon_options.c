@@ -29,7 +29,7 @@ const char daemon_options_usage[] =
 	"  --frequency HZ      samples per second and CPU (99)\n"
 	"  --window DUR        one profile per process and window (10s)\n"
 	"  --max-depth N       user frames taken of a stack, 1 to 1024 (1024)\n"
-	"  --jit MODE          names of JIT code: auto, perfmap, attach, off (auto)\n"
+	"  --jit MODE          names of JIT code: auto, vmstructs, perfmap, attach, off (auto)\n"
 	"  --keep-age DUR      delete hours older than this (30d)\n"
 	"  --keep-bytes SIZE   delete the oldest hours past this size (5G)\n"
 	"  --pid PID           only this process; may be repeated\n"

@@ -62,7 +62,7 @@ static const char record_usage[] =
 	"  -o, --output FILE    where to (" RECORD_DEFAULT_FILE "); - is standard output\n"
 	"      --format F       html, svg, folded, json, top; default: by FILE's ending, else html\n"
 	"      --frequency HZ   samples per second and CPU (99)\n"
-	"      --jit MODE       auto, perfmap, attach, off (auto)\n"
+	"      --jit MODE       auto, vmstructs, perfmap, attach, off (auto)\n"
 	"      --help, --version\n"
 	"\n"
 	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing was sampled.\n";
