@@ -107,22 +107,13 @@ static __always_inline __u64 window_read(struct scratch *state, __u64 fp, bool w
  * One window: reads from scratch->fp up to the end of the page, at most WINDOW_BYTES, and follows
  * the frames in it. WALK_MORE when the chain leaves the window.
  */
-__noinline int walk_window(struct bpf_perf_event_data *ctx)
+static __always_inline int window_follow(struct scratch *state, const bool has_interpreter)
 {
-	struct scratch *state;
-	__u64 base, fp, address, hash, len, depth;
+	__u64 fp = state->fp, address = state->address, hash = state->hash, depth = state->depth;
+	__u64 base, len;
 	int end = -1;
 
-	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
-	asm volatile("" ::"r"(ctx));
-	state = scratch_get();
-	if (!state)
-		return WALK_DONE;
-	fp = state->fp;
-	address = state->address;
-	hash = state->hash;
-	depth = state->depth;
-	len = window_read(state, fp, is_interpreted(state, address), &base);
+	len = window_read(state, fp, has_interpreter && is_interpreted(state, address), &base);
 	if (!len) {
 		state->end = JBPF_END_FAULT;
 		return WALK_DONE;
@@ -134,10 +125,11 @@ __noinline int walk_window(struct bpf_perf_event_data *ctx)
 		__u64 off = fp - base;
 		__u64 next, word;
 
-		depth = boundless(depth, fp);
+		if (has_interpreter)
+			depth = boundless(depth, fp);
 		if (off > len - FRAME_BYTES)
 			break; /* the next frame is in another window */
-		if (is_interpreted(state, address)) {
+		if (has_interpreter && is_interpreted(state, address)) {
 			/* Frames that lie so close are none; at 0 the memory below is not there. */
 			if (off && off < METHOD_BYTES_BELOW)
 				break;
@@ -180,6 +172,26 @@ __noinline int walk_window(struct bpf_perf_event_data *ctx)
 	return WALK_DONE;
 }
 
+__noinline int walk_window(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+
+	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	return state ? window_follow(state, false) : WALK_DONE;
+}
+
+/* The same for a JVM, where each frame may be an interpreted one. */
+__noinline int walk_window_jvm(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	return state ? window_follow(state, true) : WALK_DONE;
+}
+
 static __always_inline void hash_leaf(struct scratch *state)
 {
 	const struct jbpf_stack *head = &state->user.head;
@@ -204,9 +216,16 @@ walk_user(struct bpf_perf_event_data *ctx, struct scratch *state, const struct u
 	state->address = regs->ip;
 	state->end = JBPF_END_MAX_DEPTH;
 	/* A window that is not the last holds one frame at least. */
-	for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
-		if (walk_window(ctx))
-			break;
+	if (state->code.interpreter_len) {
+		for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
+			if (walk_window_jvm(ctx))
+				break;
+		}
+	} else {
+		for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
+			if (walk_window(ctx))
+				break;
+		}
 	}
 	return state->end;
 }

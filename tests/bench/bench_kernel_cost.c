@@ -4,7 +4,8 @@
  * same process in the same run. Both are set on a clock event of a child that burns CPU below a
  * known number of frames; the kernel times each run of a program (BPF_ENABLE_STATS). Variants take
  * turns, medians over the rounds are printed. "cold" means the child walks through 64 MiB all the
- * time, so that stack, maps and programs have left the caches, as at 99 Hz in life.
+ * time, so that stack, maps and programs have left the caches, as at 99 Hz in life. "interpreted" is
+ * jbpf's program, too, told that the child is a JVM that interprets every second frame.
  *
  * Usage (root): bench_kernel_cost [--json] [--rounds N]
  */
@@ -42,9 +43,10 @@
 #define BENCH_ROUND_STEPS    20
 #define BENCH_COUNT_ENTRIES  4096
 #define BENCH_COLD_BYTES     (64u << 20)
-#define BENCH_FRAME_PAD	     40 /* with it, frames are 96 bytes apart on x86_64, about as in Java */
+#define BENCH_FRAME_PAD	     5 /* words; frames are 96 bytes apart on x86_64, about as in Java */
+#define BENCH_METHOD	     0x7f0000000000 /* what frames hold where a Method* is looked for */
 
-enum { JBPF = 0, STACKID = 1, VARIANTS = 2 };
+enum { JBPF = 0, STACKID = 1, INTERPRETED = 2, VARIANTS = 3 };
 
 static volatile uint64_t sink;
 static volatile bool is_over; /* never: the child is killed */
@@ -66,16 +68,33 @@ static __attribute__((noinline)) void burn(void)
 	}
 }
 
+/* Two functions that call each other; the code of one is the interpreter. */
+#define INTERPRETER_SECTION "bench_interpreter"
+extern const char __start_bench_interpreter[], __stop_bench_interpreter[];
+
+static void recurse(int depth);
+
+static __attribute__((noinline, section(INTERPRETER_SECTION))) void interpret(int depth)
+{
+	volatile uint64_t pad[BENCH_FRAME_PAD];
+
+	for (int i = 0; i < BENCH_FRAME_PAD; i++)
+		pad[i] = BENCH_METHOD;
+	recurse(depth - 1);
+	sink += pad[0];
+}
+
 static __attribute__((noinline)) void recurse(int depth)
 {
-	volatile char pad[BENCH_FRAME_PAD];
+	volatile uint64_t pad[BENCH_FRAME_PAD];
 
-	pad[0] = (char)depth;
+	for (int i = 0; i < BENCH_FRAME_PAD; i++)
+		pad[i] = BENCH_METHOD;
 	if (depth > 1)
-		recurse(depth - 1);
+		interpret(depth - 1);
 	else
 		burn();
-	sink += (uint64_t)pad[0];
+	sink += pad[0];
 }
 
 /* The child that is sampled; pinned, so that it stays next to its caches. */
@@ -96,7 +115,7 @@ static pid_t start_load(int depth, bool is_cold)
 			memset(cold_bytes, 1, BENCH_COLD_BYTES);
 	}
 	/* The last frames are burn(), and main() with what is above it. */
-	recurse(depth > 4 ? depth - 4 : 1);
+	recurse(depth > 4 ? (depth - 4) | 1 : 1);
 	_exit(0);
 }
 
@@ -112,13 +131,44 @@ struct bench {
 	struct ring_buffer *stacks;
 	int count_fd;
 	int program_fds[VARIANTS];
+	struct jbpf_notice child; /* as the programs told of it */
+	bool saw_method;
 };
 
-static int discard(void *ctx, void *data, size_t len)
+static int on_stack(void *ctx, void *data, size_t len)
 {
-	(void)ctx;
-	(void)data;
-	(void)len;
+	const struct jbpf_stack *head = data;
+	const uint64_t *words = (const uint64_t *)(head + 1);
+	struct bench *bench = ctx;
+
+	for (uint32_t i = 0; len >= sizeof(*head) && i < head->frame_cnt; i++)
+		bench->saw_method |= words[i] == (BENCH_METHOD | JBPF_WORD_METHOD);
+	return 0;
+}
+
+static int on_notice(void *ctx, void *data, size_t len)
+{
+	struct bench *bench = ctx;
+
+	if (len >= sizeof(bench->child))
+		memcpy(&bench->child, data, sizeof(bench->child));
+	return 0;
+}
+
+/* What the child interprets, from now on, or no more. */
+static int set_range(struct bench *bench, bool is_jvm)
+{
+	const struct jbpf_code_range range = {
+		.start_ns = bench->child.start_ns,
+		.exec_id = bench->child.exec_id,
+		.interpreter_low = (uintptr_t)__start_bench_interpreter,
+		.interpreter_high = (uintptr_t)__stop_bench_interpreter,
+	};
+	int fd = bpf_map__fd(bench->jbpf->maps.code_ranges);
+
+	if (is_jvm)
+		return bpf_map_update_elem(fd, &bench->child.pid, &range, BPF_ANY);
+	(void)bpf_map_delete_elem(fd, &bench->child.pid);
 	return 0;
 }
 
@@ -139,10 +189,15 @@ static int bench_open(struct bench *bench)
 	if (err)
 		return err;
 	bench->stacks =
-		ring_buffer__new(bpf_map__fd(bench->jbpf->maps.stacks), discard, NULL, NULL);
+		ring_buffer__new(bpf_map__fd(bench->jbpf->maps.stacks), on_stack, bench, NULL);
 	if (!bench->stacks)
 		return -errno;
+	err = ring_buffer__add(bench->stacks, bpf_map__fd(bench->jbpf->maps.notices), on_notice,
+			       bench);
+	if (err)
+		return err;
 	bench->program_fds[JBPF] = bpf_program__fd(bench->jbpf->progs.oncpu);
+	bench->program_fds[INTERPRETED] = bench->program_fds[JBPF];
 	bench->program_fds[STACKID] = bpf_program__fd(bench->stackid->progs.stackid_oncpu);
 	return 0;
 }
@@ -192,9 +247,13 @@ static int run_round(struct bench *bench, int variant, pid_t pid, bool is_cold, 
 {
 	const long ms = is_cold ? BENCH_ROUND_COLD_MS : BENCH_ROUND_HOT_MS;
 	const struct timespec round = { .tv_nsec = ms * 1000000 };
-	__cleanup_fd int fd = open_event(pid, bench->program_fds[variant], is_cold);
 	uint64_t ns = 0, runs = 0, ns_before, runs_before;
-	int err;
+	int err = set_range(bench, variant == INTERPRETED);
+
+	if (err)
+		return err;
+
+	__cleanup_fd int fd = open_event(pid, bench->program_fds[variant], is_cold);
 
 	if (fd < 0)
 		return fd;
@@ -222,7 +281,7 @@ static int compare_doubles(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Medians of both variants at one depth. */
+/* Medians of all variants at one depth. */
 static int measure(struct bench *bench, int depth, bool is_cold, int rounds, double *medians)
 {
 	double ns[VARIANTS][BENCH_ROUNDS_MAX];
@@ -240,6 +299,9 @@ static int measure(struct bench *bench, int depth, bool is_cold, int rounds, dou
 					&ns[variant][round < 0 ? 0 : round]);
 	}
 	stop_load(pid);
+	if (!err && !bench->saw_method)
+		err = -EBADMSG; /* nothing was interpreted */
+	bench->saw_method = false;
 	for (int variant = 0; !err && variant < VARIANTS; variant++) {
 		qsort(ns[variant], (size_t)rounds, sizeof(double), compare_doubles);
 		medians[variant] = ns[variant][rounds / 2];
@@ -251,9 +313,11 @@ static int run(struct bench *bench, int rounds, bool is_json)
 {
 	static const int depths[] = { 16, 128, 512 };
 
-	printf(is_json ? "{\"depths\":[" :
-			 "| frames | jbpf hot | stackid hot | ratio | jbpf cold | "
-			 "stackid cold | ratio |\n|---|---|---|---|---|---|---|\n");
+	printf(is_json ?
+		       "{\"depths\":[" :
+		       "| frames | jbpf hot | interpreted hot | stackid hot | ratio | jbpf cold | "
+		       "interpreted cold | stackid cold | ratio |\n"
+		       "|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < ARRAY_SIZE(depths); i++) {
 		double hot[VARIANTS], cold[VARIANTS];
 		int err = measure(bench, depths[i], false, rounds, hot);
@@ -263,14 +327,17 @@ static int run(struct bench *bench, int rounds, bool is_json)
 		if (err)
 			return err;
 		if (is_json)
-			printf("%s{\"depth\":%d,\"jbpf_ns\":%.0f,\"stackid_ns\":%.0f,"
-			       "\"jbpf_cold_ns\":%.0f,\"stackid_cold_ns\":%.0f}",
-			       i ? "," : "", depths[i], hot[JBPF], hot[STACKID], cold[JBPF],
-			       cold[STACKID]);
+			printf("%s{\"depth\":%d,\"jbpf_ns\":%.0f,\"interpreted_ns\":%.0f,"
+			       "\"stackid_ns\":%.0f,\"jbpf_cold_ns\":%.0f,"
+			       "\"interpreted_cold_ns\":%.0f,\"stackid_cold_ns\":%.0f}",
+			       i ? "," : "", depths[i], hot[JBPF], hot[INTERPRETED], hot[STACKID],
+			       cold[JBPF], cold[INTERPRETED], cold[STACKID]);
 		else
-			printf("| %d | %.0f ns | %.0f ns | %.2f | %.0f ns | %.0f ns | %.2f |\n",
-			       depths[i], hot[JBPF], hot[STACKID], hot[JBPF] / hot[STACKID],
-			       cold[JBPF], cold[STACKID], cold[JBPF] / cold[STACKID]);
+			printf("| %d | %.0f ns | %.0f ns | %.0f ns | %.2f | %.0f ns | %.0f ns | "
+			       "%.0f ns | %.2f |\n",
+			       depths[i], hot[JBPF], hot[INTERPRETED], hot[STACKID],
+			       hot[JBPF] / hot[STACKID], cold[JBPF], cold[INTERPRETED],
+			       cold[STACKID], cold[JBPF] / cold[STACKID]);
 		fflush(stdout);
 	}
 	printf(is_json ? "]}\n" : "stackid is cut at 127 frames\n");

@@ -257,7 +257,8 @@ def test_chains_that_are_none_end_as_ever():
 
     some = INTERPRETER + 808
     add(0, {1000: METHODS, 1024: 1032, 1040: some})  # 8 apart: a return address is the next frame
-    add(1, {1000: METHODS, 1024: 1040, 1040: 1056, 1048: some, 1056: 1072, 1064: some, 1072: 0, 1080: some})  # 16 apart
+    add(1, {1000: METHODS, 1024: 1040, 1040: 1056, 1048: some, 1056: 1072, 1064: some, 1072: 0,
+            1080: some})  # 16 apart
     add(2, {1000: METHODS, 1024: 1048, 1048: 1072, 1056: some, 1072: 1096, 1080: some})  # 24 apart
     add(3, {1000: METHODS, 1024: 1024})
     add(4, {1000: METHODS, 1024: 1016})
@@ -444,8 +445,9 @@ def test_an_entry_ends_with_its_process():
 
 def test_an_entry_ends_with_its_program():
     everything = "1000:7ffffffff000:0:0"
-    with load("exec", 1.5) as process:
-        sampling = Sampling("--seconds", 4, "--range", everything, "--range-once", "--pid", process.pid)
+    with load("exec", 4) as process:
+        sampling = Sampling("--seconds", 8, "--frequency", 499, "--range", everything, "--range-once",
+                            "--pid", process.pid)
         wait_for(lambda: code_ranges_of(sampling.process.pid) == [process.pid])
         wait_for(lambda: os.readlink(f"/proc/{process.pid}/exe") and
                  b"recurse" in Path(f"/proc/{process.pid}/cmdline").read_bytes())
