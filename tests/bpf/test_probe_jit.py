@@ -31,7 +31,7 @@ RANGE = f"{CODE:x}:{CODE_END:x}:{INTERPRETER:x}:{INTERPRETER_END:x}"
 if platform.machine() == "x86_64":
     # 1: dec %rcx; jnz 1b; jmp *%rbx          1: jmp 1b
     SPIN = bytes.fromhex("48ffc975fbffe3")
-    SPIN_AT = (0, 3)
+    SPIN_AT = (0, 3, 5)
     STAY = bytes.fromhex("ebfe")
     # 1: mov $39, %eax (getpid); syscall; jmp 1b
     SYSCALLS = bytes.fromhex("b8270000000f05ebf7")
