@@ -24,6 +24,7 @@ static enum leaf_verdict judge_compiled(const struct leaf_code *leaf)
 #elif defined(__aarch64__)
 	return leaf_repair_arm64_judge_compiled(leaf);
 #else
+	(void)leaf;
 	return LEAF_NOT_REPAIRABLE;
 #endif
 }
@@ -33,7 +34,8 @@ static enum leaf_verdict judge_stub(const struct leaf_code *leaf)
 #if defined(__x86_64__)
 	return leaf_repair_x86_judge_stub(leaf);
 #else
-	return LEAF_NOT_REPAIRABLE; /* the caller may be in the link register, which is not taken */
+	(void)leaf; /* the caller may be in the link register, which is not taken */
+	return LEAF_NOT_REPAIRABLE;
 #endif
 }
 
