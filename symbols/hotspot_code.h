@@ -106,7 +106,7 @@ int hotspot_code__method_name(struct hotspot_code *code, uint64_t method,
  * Every blob in use with its name (that of the method, or the blob's), in address order per heap.
  * Batched: for 10,000 methods well below 40 ms. Dead nmethods and what changed meanwhile are left
  * out and counted in *skipped_out (may be NULL). A return value other than 0 of `fn` ends the walk
- * and is returned. 0 or -errno.
+ * and is returned. 0; -EAGAIN: the segment map of a heap cannot be read; -ESRCH and the like.
  */
 typedef int (*hotspot_walk_fn)(void *ctx, const struct hotspot_blob *blob, const char *name);
 

@@ -409,5 +409,5 @@ int hotspot_code__walk(struct hotspot_code *code, hotspot_walk_fn fn, void *ctx,
 	if (!err && skipped_out)
 		*skipped_out = walk->skipped;
 	walk_free(walk);
-	return err;
+	return remote_mem_error_is_local(err) ? -EAGAIN : err;
 }

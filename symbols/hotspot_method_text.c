@@ -232,7 +232,7 @@ static int append_type(struct hotspot_text signature, size_t *at, struct strbuf 
 		if (signature.bytes[*at] != 'L' || !end)
 			return -EINVAL;
 		name.len = (size_t)(end - name.bytes);
-		if (!name.len || text_has(name, "[("))
+		if (!name.len || text_has(name, "[()"))
 			return -EINVAL;
 		err = append_dotted(name, out);
 		*at += name.len + 2;
