@@ -20,6 +20,7 @@
 
 #include "user/collect/count_map.h"
 #include "user/collect/cpus.h"
+#include "user/collect/probe_queue.h"
 #include "user/collect/probe_ranges.h"
 #include "user/collect/probe_why.h"
 #include "user/collect/stack_table.h"
@@ -36,18 +37,9 @@
 #define PROBE_STACKS_MAX_BYTES (16u << 20)  /* and at most */
 #define PROBE_TABLE_SOFT_BYTES (8u << 20)   /* our copies of stacks, per 4096 counts */
 #define PROBE_TABLE_MAX_BYTES  (36u << 20)  /* 4096 stacks of 1024 frames fit */
-#define PROBE_NEW_STACKS       4096	    /* told of by probe__next_new_stack(); power of two */
 #define PROBE_IN_FLIGHT_NS     10000000	    /* a program lasts microseconds; its CPU may be taken */
 #define PROBE_PROC_FILE_BYTES  65536
 #define PROBE_LOG_BYTES	       256
-
-struct new_stack {
-	uint64_t hash;
-	uint64_t start_ns;
-	uint64_t since_boot_ns;
-	uint32_t pid;
-	uint32_t exec_id;
-};
 
 struct probe {
 	struct jbpf_bpf *skel;
@@ -69,9 +61,7 @@ struct probe {
 	uint64_t stack_records;	 /* this window */
 	uint64_t refused_stacks; /* records that did not fit into `stacks` table, this window */
 
-	struct new_stack *new_stacks; /* a ring: [taken, added) modulo its size */
-	uint64_t new_stacks_added;
-	uint64_t new_stacks_taken;
+	struct probe_queue *new_stacks;
 	uint64_t emptied_boot_ns; /* what comes out of `stacks` now was sampled after this */
 
 	/* During a call of probe__consume() or probe__drain(). */
@@ -202,7 +192,7 @@ static int alloc_counts(struct probe *probe)
 	probe->keys = calloc(entries, sizeof(*probe->keys));
 	probe->values = calloc(entries, sizeof(*probe->values));
 	probe->counts = calloc(entries, sizeof(*probe->counts));
-	probe->new_stacks = calloc(PROBE_NEW_STACKS, sizeof(*probe->new_stacks));
+	probe->new_stacks = calloc(1, sizeof(*probe->new_stacks));
 	probe->stacks = stack_table__new(&options);
 	return probe->keys && probe->values && probe->counts && probe->new_stacks && probe->stacks ?
 		       0 :
@@ -271,21 +261,17 @@ static int attach_tracepoints(struct probe *probe, const char **subject)
 	return 0;
 }
 
-/* Keeps the newest: what was left out is named later, with its window. */
 static void new_stack_push(struct probe *probe, const struct jbpf_stack *head)
 {
-	struct new_stack *slot =
-		&probe->new_stacks[probe->new_stacks_added++ & (PROBE_NEW_STACKS - 1)];
-
-	*slot = (struct new_stack){
+	const struct probe_queue_item item = {
 		.hash = head->hash,
 		.start_ns = head->start_ns,
 		.since_boot_ns = probe->emptied_boot_ns,
 		.pid = head->pid,
 		.exec_id = head->exec_id,
 	};
-	if (probe->new_stacks_added - probe->new_stacks_taken > PROBE_NEW_STACKS)
-		probe->new_stacks_taken = probe->new_stacks_added - PROBE_NEW_STACKS;
+
+	probe_queue_push(probe->new_stacks, &item);
 }
 
 static int on_stack(void *ctx, void *data, size_t len)
@@ -640,19 +626,18 @@ int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *o
 
 bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
 {
-	while (probe->new_stacks_taken < probe->new_stacks_added) {
-		const struct new_stack *next =
-			&probe->new_stacks[probe->new_stacks_taken++ & (PROBE_NEW_STACKS - 1)];
-		const struct stack_table_entry *entry =
-			stack_table__find(probe->stacks, next->hash);
+	struct probe_queue_item next;
+
+	while (probe_queue_pop(probe->new_stacks, &next)) {
+		const struct stack_table_entry *entry = stack_table__find(probe->stacks, next.hash);
 
 		if (!entry)
 			continue; /* nobody asked for so long that it was forgotten */
 		*out = (struct probe_new_stack){
-			.start_ns = next->start_ns,
-			.pid = next->pid,
-			.exec_id = next->exec_id,
-			.since_boot_ns = next->since_boot_ns,
+			.start_ns = next.start_ns,
+			.pid = next.pid,
+			.exec_id = next.exec_id,
+			.since_boot_ns = next.since_boot_ns,
 		};
 		stack_fill(entry, &out->stack);
 		return true;
