@@ -40,6 +40,20 @@ int jit_vm_note(struct jit_vm *vm, int err)
 	return err;
 }
 
+/* ---- restless JVMs ---- */
+
+void jit_vm_stir(struct jit_vm *vm)
+{
+	vm->restless_ns = vm->ops->now_ns(vm->ctx) + JIT_VM_RESTLESS_NS;
+}
+
+uint64_t jit_vm_round_ns(const struct jit_vm *vm)
+{
+	bool is_restless = vm->ops->now_ns(vm->ctx) < vm->restless_ns;
+
+	return is_restless ? JIT_VM_RESTLESS_ROUND_NS : JIT_VM_ROUND_NS;
+}
+
 /* ---- object ---- */
 
 int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out)
@@ -112,7 +126,7 @@ void jit_vm__round(struct jit_vm *vm)
 {
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 
-	if (vm->is_ended || now_ns - vm->round_ns < JIT_VM_ROUND_NS)
+	if (vm->is_ended || now_ns - vm->round_ns < jit_vm_round_ns(vm))
 		return;
 	vm->round_ns = now_ns;
 	vm->mode = JIT_VM_LOOK;
@@ -180,19 +194,27 @@ static uint64_t query_key(const struct jit_vm_query *query, bool is_interpreter)
 	return query->word | (query->leaf_code ? KEY_LEAF_CODE : KEY_LEAF);
 }
 
+/* Of something that is there: can these samples be another's? */
+static bool life_holds(const struct jit_vm *vm, const struct jit_life *life,
+		       const struct jit_vm_query *query)
+{
+	struct jit_span span = jit_span_of(query);
+
+	return span.since >= life->sure_from_ns && jit_life_is_credible(vm, life, &span, true);
+}
+
 static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 		       const struct jit_vm_query *query)
 {
 	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->epoch);
 
-	if (!blob || blob->gone_ns)
+	if (!blob || blob->life.gone_ns)
 		return false;
 	/* Not used lately, so not verified with the others. */
 	if (blob->verified_refresh != vm->refresh_cnt && !vm->is_ended &&
 	    jit_blobs_check(vm, blob) && !vm->is_ended)
 		return false;
-	if (vm->mode == JIT_VM_RESOLVE &&
-	    (query->since_boot_ns < blob->sure_from_ns || !jit_blob_is_credible(blob, query)))
+	if (vm->mode == JIT_VM_RESOLVE && !life_holds(vm, &blob->life, query))
 		return false;
 	blob->used_refresh = vm->refresh_cnt;
 	return true;
@@ -203,10 +225,10 @@ static bool method_holds(struct jit_vm *vm, const struct answer *answer,
 {
 	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->epoch);
 
-	if (!method || method->gone_ns ||
+	if (!method || method->life.gone_ns ||
 	    (method->verified_refresh != vm->refresh_cnt && !vm->is_ended) ||
-	    (vm->mode == JIT_VM_RESOLVE && query->since_boot_ns < method->certain_from_ns) ||
-	    (vm->mode != JIT_VM_RESOLVE && jit_method_is_old(vm, method)))
+	    (vm->mode == JIT_VM_RESOLVE ? !life_holds(vm, &method->life, query) :
+					  jit_method_is_old(vm, method)))
 		return false;
 	method->used_refresh = vm->refresh_cnt;
 	return true;
@@ -288,16 +310,19 @@ static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *quer
 			      struct answer *out)
 {
 	struct jit_method *method;
+	bool is_past = false;
 	uint32_t chain;
 	int err = -ENOENT;
 
 	if (query->method)
-		err = jit_methods_interpreted(vm, query->method, query->since_boot_ns, &method);
+		err = jit_methods_interpreted(vm, query, &method, &is_past);
 	if (!err) {
-		err = jit_chain_of_method(vm, method, &chain);
+		bool is_dated = is_past || method->life.gone_ns;
+
+		err = jit_chain_of_method(vm, method, is_past, &chain);
 		*out = (struct answer){
 			.name = err ? 0 : chain,
-			.kind = method->gone_ns ? ANSWER_KIND_DATED : ANSWER_KIND_METHOD,
+			.kind = is_dated ? ANSWER_KIND_DATED : ANSWER_KIND_METHOD,
 			.epoch = method->handle,
 		};
 		return err;
@@ -387,6 +412,7 @@ void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out)
 		.has_inlined = vm->ops->has_inlined(vm->ctx),
 		.has_interpreted = vm->ranges.interpreter_high > vm->ranges.interpreter_low,
 		.is_ended = vm->is_ended,
+		.is_restless = vm->ops->now_ns(vm->ctx) < vm->restless_ns,
 		.read_cnt = vm->read_cnt,
 	};
 }

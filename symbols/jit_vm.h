@@ -145,7 +145,8 @@ struct jit_vm_status {
 	bool has_inlined;
 	bool has_interpreted; /* the interpreter's range is known */
 	bool is_ended;	      /* nothing can be read any more */
-	uint64_t read_cnt;    /* reads from the JVM so far: did something happen? */
+	bool is_restless;  /* lately code or a method came where another one was: look more often */
+	uint64_t read_cnt; /* reads from the JVM so far: did something happen? */
 };
 
 void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out);

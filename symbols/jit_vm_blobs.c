@@ -99,12 +99,12 @@ static void blob_retire(struct jit_vm *vm, size_t index)
 	struct jit_blob *blob = blobs->alive[index];
 
 	alive_remove(blobs, index);
-	blob->gone_ns = vm->ops->now_ns(vm->ctx);
+	blob->life.gone_ns = vm->ops->now_ns(vm->ctx);
 	if (blobs->gone_cnt == JIT_VM_MAX_GONE) {
 		for (size_t i = 0; i < blobs->gone_cnt; i++)
 			blob_forget(vm, blobs->gone[i]);
 		blobs->gone_cnt = 0;
-		blobs->lost_gone_ns = blob->gone_ns;
+		blobs->lost_gone_ns = blob->life.gone_ns;
 	}
 	blobs->gone[blobs->gone_cnt++] = blob;
 }
@@ -122,21 +122,21 @@ static bool blob_is_method(const struct hotspot_blob *blob)
 }
 
 /* What is known of a version that was read now, by those that were there before it. */
-static void blob_date(const struct jit_vm *vm, struct jit_blob *blob)
+static void blob_date(struct jit_vm *vm, struct jit_blob *blob, uint64_t read_ns)
 {
-	blob->first_seen_ns = vm->ops->now_ns(vm->ctx);
-	blob->is_prompt = vm->mode == JIT_VM_LOOK;
-	blob->sure_from_ns = blob->is_prompt ? vm->blobs.lost_gone_ns : blob->first_seen_ns;
+	struct jit_life *life = &blob->life;
+
+	jit_life_begin(vm, life, read_ns, vm->ops->now_ns(vm->ctx));
+	if (vm->blobs.lost_gone_ns > life->sure_from_ns)
+		life->sure_from_ns = vm->blobs.lost_gone_ns;
 	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
 		const struct jit_blob *rival = vm->blobs.gone[i];
 
-		if (rival->blob.start >= blob->blob.end || rival->blob.end <= blob->blob.start)
-			continue;
-		if (rival->gone_ns > blob->sure_from_ns)
-			blob->sure_from_ns = rival->gone_ns;
-		if (rival->alive_ns > blob->born_after_ns)
-			blob->born_after_ns = rival->alive_ns;
+		if (rival->blob.start < blob->blob.end && rival->blob.end > blob->blob.start)
+			jit_life_follows(life, &rival->life);
 	}
+	if (life->born_after_ns)
+		jit_vm_stir(vm);
 }
 
 /* Takes over what was read. 0, -ENOSPC, -ENOMEM. */
@@ -164,10 +164,9 @@ static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, uint64_t
 		return err;
 	}
 	blob->blob = *read;
-	blob->alive_ns = read_ns;
 	blob->verified_refresh = vm->refresh_cnt;
 	blob->used_refresh = vm->refresh_cnt;
-	blob_date(vm, blob);
+	blob_date(vm, blob, read_ns);
 	memmove(&blobs->alive[index + 1], &blobs->alive[index],
 		(blobs->alive_cnt - index) * sizeof(*blobs->alive));
 	blobs->alive[index] = blob;
@@ -213,7 +212,7 @@ int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob)
 	if (err)
 		return -EAGAIN;
 	if (is_same) {
-		blob->alive_ns = read_ns;
+		blob->life.alive_ns = read_ns;
 		blob->verified_refresh = vm->refresh_cnt;
 		return 0;
 	}
@@ -244,7 +243,7 @@ const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob 
 	struct hotspot_scopes *scopes;
 	size_t bytes;
 
-	if (blob->scopes || blob->has_no_scopes || blob->gone_ns)
+	if (blob->scopes || blob->has_no_scopes || blob->life.gone_ns)
 		return blob->scopes;
 	if (!jit_vm_may_read(vm))
 		return NULL;
@@ -274,19 +273,14 @@ const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob 
 
 /* ---- who owns a sample ---- */
 
-/* Until when is it certain to have been there? */
-static uint64_t blob_certain_until(const struct jit_vm *vm, const struct jit_blob *blob)
+static bool blob_is_there(const struct jit_vm *vm, const struct jit_blob *blob)
 {
-	bool is_there = !blob->gone_ns &&
-			(blob->verified_refresh == vm->refresh_cnt || vm->is_ended);
-
-	return is_there ? UINT64_MAX : blob->alive_ns;
+	return !blob->life.gone_ns && (blob->verified_refresh == vm->refresh_cnt || vm->is_ended);
 }
 
 struct owner_search {
 	uint64_t address;
-	uint64_t since;
-	uint64_t until;
+	struct jit_span span;
 	struct jit_blob *certain;
 	struct jit_blob *possible;
 	size_t possible_cnt;
@@ -296,22 +290,12 @@ static void owner_consider(const struct jit_vm *vm, struct owner_search *search,
 			   struct jit_blob *blob)
 {
 	if (search->address < blob->blob.start || search->address >= blob->blob.end ||
-	    (blob->gone_ns && blob->gone_ns <= search->since) ||
-	    blob->born_after_ns >= search->until)
+	    !jit_life_is_possible(&blob->life, &search->span))
 		return;
 	search->possible = blob;
 	search->possible_cnt++;
-	if (blob->first_seen_ns <= search->since && blob_certain_until(vm, blob) >= search->until)
+	if (jit_life_is_certain(&blob->life, &search->span, blob_is_there(vm, blob)))
 		search->certain = blob;
-}
-
-bool jit_blob_is_credible(const struct jit_blob *blob, const struct jit_vm_query *query)
-{
-	uint64_t until = query->until_boot_ns;
-
-	if (blob->first_seen_ns <= query->since_boot_ns)
-		return true;
-	return blob->is_prompt && (until == 0 || blob->first_seen_ns <= until + JIT_VM_PROMPT_NS);
 }
 
 int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_t address,
@@ -320,24 +304,31 @@ int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_
 	struct jit_blobs *blobs = &vm->blobs;
 	struct owner_search search = {
 		.address = address,
-		.since = query->since_boot_ns,
-		.until = query->until_boot_ns ? query->until_boot_ns : UINT64_MAX,
+		.span = jit_span_of(query),
 		/* Some are forgotten: any number of them may have been there. */
 		.possible_cnt = blobs->lost_gone_ns > query->since_boot_ns ? 2 : 0,
 	};
 	struct jit_blob *alive = alive_at(blobs, address);
+	const struct jit_blob *only;
 
 	if (alive)
 		owner_consider(vm, &search, alive);
-	for (size_t i = 0; i < blobs->gone_cnt; i++)
+	for (size_t i = 0; i < blobs->gone_cnt && !search.certain; i++)
 		owner_consider(vm, &search, blobs->gone[i]);
-	if (!search.certain && search.possible_cnt > 1)
+	only = search.possible;
+	if (search.certain) {
+		*out = search.certain;
+		return 0;
+	}
+	if (search.possible_cnt > 1)
 		return -EXDEV;
-	if (!search.certain && (is_certain_only || search.possible_cnt == 0))
+	if (is_certain_only || search.possible_cnt == 0)
 		return -ENOENT;
-	if (!search.certain && !jit_blob_is_credible(search.possible, query))
-		return search.possible->is_doubtful ? -EXDEV : -ENOENT;
-	*out = search.certain ? search.certain : search.possible;
+	if (!jit_life_is_credible(vm, &only->life, &search.span, blob_is_there(vm, only)))
+		return only->life.is_doubtful || only->life.is_restless || only->life.gone_ns ?
+			       -EXDEV :
+			       -ENOENT;
+	*out = search.possible;
 	return 0;
 }
 
@@ -350,7 +341,7 @@ static void gone_age(struct jit_vm *vm)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < blobs->gone_cnt; i++) {
-		if (blobs->gone[i]->gone_ns > vm->last_since_ns)
+		if (blobs->gone[i]->life.gone_ns > vm->last_since_ns)
 			blobs->gone[kept++] = blobs->gone[i];
 		else
 			blob_forget(vm, blobs->gone[i]);
@@ -399,7 +390,7 @@ static void blobs_settle(struct jit_vm *vm, struct jit_blob *const *asked, const
 			blob_retire(vm, alive_from(&vm->blobs, asked[i]->blob.start));
 			continue;
 		}
-		asked[i]->alive_ns = read_ns;
+		asked[i]->life.alive_ns = read_ns;
 		asked[i]->verified_refresh = vm->refresh_cnt;
 	}
 }
@@ -454,9 +445,10 @@ static void blobs_probe(struct jit_vm *vm)
 			if (alive_at(blobs, at) || blob_find(vm, at, &found))
 				continue;
 			/* In a longer time there may have been more than one. */
-			if (found->first_seen_ns - found->born_after_ns > JIT_VM_PROMPT_NS) {
-				found->is_prompt = false;
-				found->sure_from_ns = found->first_seen_ns;
+			if (found->life.first_seen_ns - found->life.born_after_ns >
+			    JIT_VM_PROMPT_NS) {
+				found->life.is_prompt = false;
+				found->life.sure_from_ns = found->life.first_seen_ns;
 			}
 		}
 	}
@@ -484,7 +476,7 @@ void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < blobs->alive_cnt; i++) {
-		if (blobs->alive[i]->first_seen_ns < boot_ns)
+		if (blobs->alive[i]->life.first_seen_ns < boot_ns)
 			blobs->alive[kept++] = blobs->alive[i];
 		else
 			blob_forget(vm, blobs->alive[i]);

@@ -161,7 +161,7 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 		chain.frames[0].verdict = (uint8_t)jit_leaf_judge(vm, blob, query);
 	}
 	/* What was read belongs together only if the blob is still the same. */
-	if (!err && vm->read_cnt != read_cnt && !blob->gone_ns && !vm->is_ended)
+	if (!err && vm->read_cnt != read_cnt && !blob->life.gone_ns && !vm->is_ended)
 		err = jit_blobs_check(vm, blob);
 	return err ? err : chain_intern(vm, &chain, chain_out);
 }
@@ -174,16 +174,18 @@ int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain
 	return err ? err : chain_intern(vm, &chain, chain_out);
 }
 
-int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, uint32_t *chain_out)
+int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
+			uint32_t *chain_out)
 {
 	struct chain chain = { .cnt = 1 };
 	struct jit_vm_frame *frame = &chain.frames[0];
 
 	*frame = (struct jit_vm_frame){
-		.name = method->name,
+		.name = is_past ? method->past.name : method->name,
 		.file = JIT_VM_NO_FILE,
 		.kind = FRAME_KIND_INTERPRETED,
 	};
-	jit_method_place(vm, method, -1, &frame->file, &frame->line);
+	if (!is_past)
+		jit_method_place(vm, method, -1, &frame->file, &frame->line);
 	return chain_intern(vm, &chain, chain_out);
 }

@@ -16,10 +16,14 @@
 /* CPU time for reading between two refreshes; beyond it addresses stay unknown. */
 #define JIT_VM_READ_BUDGET_NS (500ull * 1000 * 1000)
 
-/* A look that comes later after the sample than that proves nothing. */
-#define JIT_VM_PROMPT_NS (5ull * 1000 * 1000 * 1000)
+/* A look that comes later after the sample than that proves nothing; in a restless JVM much less. */
+#define JIT_VM_PROMPT_NS	  (5ull * 1000 * 1000 * 1000)
+#define JIT_VM_RESTLESS_PROMPT_NS (150ull * 1000 * 1000)
 /* While there are looks, what is in use is verified this often. */
-#define JIT_VM_ROUND_NS (900ull * 1000 * 1000)
+#define JIT_VM_ROUND_NS		 (900ull * 1000 * 1000)
+#define JIT_VM_RESTLESS_ROUND_NS (80ull * 1000 * 1000)
+/* A JVM that put code or a method where another one was is restless for so long. */
+#define JIT_VM_RESTLESS_NS (30ull * 1000 * 1000 * 1000)
 /* Where so many pieces of code were, and at so many places in each, a round looks what is there. */
 #define JIT_VM_PROBE_BLOBS  32u
 #define JIT_VM_PROBE_PLACES 8u
@@ -47,22 +51,33 @@ struct jit_slots {
 };
 
 /*
- * A version of code. It certainly was there from `first_seen_ns` to `alive_ns`, and may have been
- * there from `born_after_ns` to `gone_ns`.
+ * When something was there: certainly from `first_seen_ns` to `alive_ns`, possibly from
+ * `born_after_ns` to `gone_ns`.
  */
-struct jit_blob {
-	struct hotspot_blob blob;
-	struct hotspot_scopes *scopes; /* NULL = not read, or dropped */
-	uint64_t born_after_ns;	       /* something else was there then; 0 = not known */
+struct jit_life {
+	uint64_t born_after_ns; /* something else was there then; 0 = not known */
 	uint64_t first_seen_ns;
 	uint64_t alive_ns;
 	uint64_t gone_ns;      /* 0 = it is there */
 	uint64_t sure_from_ns; /* while it is there no other can own samples that are younger */
+	bool is_prompt;	       /* first seen soon after it was sampled */
+	bool is_restless;      /* first seen in a restless JVM */
+	bool is_doubtful;      /* a sample that it was read for was not its own */
+};
+
+/* Between these times the samples of a question were taken. */
+struct jit_span {
+	uint64_t since;
+	uint64_t until;
+};
+
+struct jit_blob {
+	struct hotspot_blob blob;
+	struct hotspot_scopes *scopes; /* NULL = not read, or dropped */
+	struct jit_life life;
 	uint32_t handle;
 	uint32_t verified_refresh;
 	uint32_t used_refresh;
-	bool is_prompt;	    /* first seen soon after it was sampled */
-	bool is_doubtful;   /* a sample that it was read for was not its own */
 	bool has_no_scopes; /* looked for in vain */
 };
 
@@ -82,18 +97,21 @@ struct jit_method {
 	uint64_t method;
 	uint64_t const_method;
 	struct hotspot_lines *lines; /* NULL = not read, or there are none */
-	uint64_t read_ns;	     /* its name was last read after this time ... */
-	uint64_t read_end_ns;	     /* ... and before this */
-	uint64_t gone_ns;	     /* by then it was no sane method any more; 0 = it is one */
-	uint64_t certain_from_ns;
+	struct jit_life life;
+	uint64_t
+		read_end_ns; /* the last reading of its name began at life.alive_ns and ended then */
 	uint32_t name;
 	uint32_t file; /* when `lines` were read */
 	uint32_t handle;
 	uint32_t verified_refresh;
 	uint32_t used_refresh;
 	bool lines_tried;
-	bool has_rival; /* there was another name at this address */
-	bool is_enter;	/* Continuation.enterSpecial */
+	bool is_enter; /* Continuation.enterSpecial */
+	bool has_past;
+	struct { /* what was at this address before */
+		struct jit_life life;
+		uint32_t name;
+	} past;
 };
 
 struct jit_methods {
@@ -116,6 +134,7 @@ struct jit_vm {
 	uint64_t read_cnt;
 	uint64_t last_since_ns; /* of the last question of a window */
 	uint64_t round_ns;	/* of the last round */
+	uint64_t restless_ns;	/* until then it counts as restless */
 	uint64_t last_until_ns;
 	uint32_t refresh_cnt;
 	uint32_t epoch;	       /* of what holds for one window only */
@@ -128,6 +147,24 @@ struct jit_vm {
 bool jit_vm_may_read(struct jit_vm *vm);
 /* Notes what an error of reading means for all that follows; returns it. */
 int jit_vm_note(struct jit_vm *vm, int err);
+
+/* Something is where something else was. */
+void jit_vm_stir(struct jit_vm *vm);
+uint64_t jit_vm_round_ns(const struct jit_vm *vm);
+
+/* ---- jit_vm_life.c ---- */
+struct jit_span jit_span_of(const struct jit_vm_query *query);
+/* It was read just now, between these times; the first time. */
+void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, uint64_t read_ns,
+		    uint64_t read_end_ns);
+/* What was at the same place before. */
+void jit_life_follows(struct jit_life *life, const struct jit_life *before);
+bool jit_life_is_possible(const struct jit_life *life, const struct jit_span *span);
+/* `is_there`: it was verified after all samples that are asked for. */
+bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *span, bool is_there);
+/* If no other can be meant: was it there when the samples were taken? */
+bool jit_life_is_credible(const struct jit_vm *vm, const struct jit_life *life,
+			  const struct jit_span *span, bool is_there);
 
 /* ---- jit_vm_slots.c ---- */
 void jit_slots_release(struct jit_slots *slots);
@@ -154,8 +191,6 @@ int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob);
  */
 int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_t address,
 		    bool is_certain_only, struct jit_blob **out);
-/* If no other can be meant: was it there when the samples of the query were taken? */
-bool jit_blob_is_credible(const struct jit_blob *blob, const struct jit_vm_query *query);
 /* What is in use: still there? And what is where something was? 0 or -errno of reading. */
 int jit_blobs_round(struct jit_vm *vm);
 /* Verifies what is in use, forgets what is not. 0 or -errno of reading. */
@@ -173,9 +208,12 @@ void jit_methods_release(struct jit_vm *vm);
  */
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t method,
 			struct jit_method **out);
-/* A method that was interpreted in the window that began at `since_boot_ns`. 0, -ENOENT, -EXDEV, -ENOMEM. */
-int jit_methods_interpreted(struct jit_vm *vm, uint64_t method, uint64_t since_boot_ns,
-			    struct jit_method **out);
+/*
+ * A method that was interpreted when the samples of a query were taken. `is_past_out`: the one that
+ * was at the address before. 0, -ENOENT, -EXDEV, -ENOMEM.
+ */
+int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
+			    struct jit_method **out, bool *is_past_out);
 /* Read so long ago that a look asks again: another one may be there. */
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method);
 /* File and, with bci >= 0, line. Both stay as they are when not known. */
@@ -201,6 +239,7 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 		      uint32_t *chain_out);
 /* "Interpreter": without its method, which may have been looked for. */
 int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out);
-int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, uint32_t *chain_out);
+int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
+			uint32_t *chain_out);
 
 #endif

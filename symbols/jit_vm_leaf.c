@@ -29,7 +29,8 @@ int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm
 	uint8_t now[LEAF_CODE_BYTES];
 
 	/* There since before the sample: then it is what was interrupted. */
-	if (blob->blob.kind != HOTSPOT_BLOB_NMETHOD || blob->first_seen_ns <= query->since_boot_ns)
+	if (blob->blob.kind != HOTSPOT_BLOB_NMETHOD ||
+	    blob->life.first_seen_ns <= query->since_boot_ns)
 		return 0;
 	if (memcmp(query->leaf_code, nothing, sizeof(nothing)) == 0 ||
 	    (entry && query->word < entry + LEAF_ENTRY_JUMP_BYTES &&
@@ -42,10 +43,10 @@ int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm
 	/* It may have been replaced a moment ago; else something else was there before it. */
 	if (jit_blobs_check(vm, blob))
 		return -EAGAIN;
-	blob->first_seen_ns = vm->ops->now_ns(vm->ctx);
-	blob->sure_from_ns = blob->first_seen_ns;
-	blob->is_prompt = false;
-	blob->is_doubtful = true;
+	blob->life.first_seen_ns = vm->ops->now_ns(vm->ctx);
+	blob->life.sure_from_ns = blob->life.first_seen_ns;
+	blob->life.is_prompt = false;
+	blob->life.is_doubtful = true;
 	return -EXDEV;
 }
 
@@ -62,7 +63,7 @@ enum leaf_verdict jit_leaf_judge(struct jit_vm *vm, const struct jit_blob *blob,
 	leaf_repair_wants(&blob->blob, query->word, &leaf.entry_address, &leaf.entry_len);
 	if (leaf.entry_len > sizeof(code))
 		leaf.entry_len = sizeof(code);
-	if (leaf.entry_len && !blob->gone_ns && jit_vm_may_read(vm) &&
+	if (leaf.entry_len && !blob->life.gone_ns && jit_vm_may_read(vm) &&
 	    jit_vm_note(vm,
 			vm->ops->read_code(vm->ctx, leaf.entry_address, code, leaf.entry_len)) == 0)
 		leaf.entry = code;

@@ -98,25 +98,35 @@ static void method_renew(struct jit_vm *vm, struct jit_method *method)
 	method_drop_lines(vm, method);
 }
 
+/* It is not what it was: that is past. */
+static void method_bury(struct jit_vm *vm, struct jit_method *method, uint64_t now_ns)
+{
+	method->past.life = method->life;
+	method->past.name = method->name;
+	if (!method->past.life.gone_ns)
+		method->past.life.gone_ns = now_ns;
+	method->has_past = true;
+	jit_vm_stir(vm);
+}
+
 /* What a name that was read means for the one that was known. */
 static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t name,
-			uint64_t const_method)
+			uint64_t const_method, uint64_t read_ns)
 {
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 	bool is_first = method->read_end_ns == 0;
-	bool is_same = !is_first && method->name == name && method->const_method == const_method;
+	bool is_same = !is_first && !method->life.gone_ns && method->name == name &&
+		       method->const_method == const_method;
 
-	if (!is_same) {
-		method->certain_from_ns = is_first && vm->mode == JIT_VM_LOOK ? 0 : now_ns;
-		method->has_rival = !is_first;
-		if (!is_first)
-			method_renew(vm, method);
-	} else if (method->gone_ns && method->gone_ns > method->certain_from_ns) {
-		/* The same again, after it was something else or nothing. */
-		method->certain_from_ns = now_ns;
-		method->has_rival = true;
+	if (!is_first && !is_same) {
+		method_bury(vm, method, now_ns);
+		method_renew(vm, method);
 	}
-	method->gone_ns = 0;
+	if (!is_same)
+		jit_life_begin(vm, &method->life, read_ns, now_ns);
+	if (!is_same && !is_first)
+		jit_life_follows(&method->life, &method->past.life);
+	method->life.alive_ns = read_ns;
 	method->name = name;
 	method->const_method = const_method;
 	method->read_end_ns = now_ns;
@@ -126,8 +136,8 @@ static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t n
 /* Not a method any more, as it seems; what it was stays known for the windows before. */
 static void method_lose(struct jit_vm *vm, struct jit_method *method)
 {
-	if (method->gone_ns == 0)
-		method->gone_ns = vm->ops->now_ns(vm->ctx);
+	if (method->life.gone_ns == 0)
+		method->life.gone_ns = vm->ops->now_ns(vm->ctx);
 	method->verified_refresh = vm->refresh_cnt;
 }
 
@@ -154,8 +164,7 @@ static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **
 		err = method_new(vm, address, &method);
 	if (err)
 		return err == -ENOMEM ? err : -EAGAIN;
-	method_take(vm, method, name, const_method);
-	method->read_ns = read_ns;
+	method_take(vm, method, name, const_method, read_ns);
 	method->used_refresh = vm->refresh_cnt;
 	method->is_enter =
 		strstr(strbuf_str(&vm->text), "jdk.internal.vm.Continuation.enterSpecial") != NULL;
@@ -165,19 +174,19 @@ static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **
 
 static uint64_t read_age_ns(const struct jit_vm *vm, const struct jit_method *method)
 {
-	return vm->ops->now_ns(vm->ctx) - method->read_ns;
+	return vm->ops->now_ns(vm->ctx) - method->life.alive_ns;
 }
 
 /* Was it read while the blob is known to have been there? */
 static bool method_is_of(const struct jit_vm *vm, const struct jit_method *method,
 			 const struct jit_blob *blob)
 {
-	if (method->gone_ns)
+	if (method->life.gone_ns)
 		return false;
-	if (method->read_ns >= blob->first_seen_ns &&
-	    (!blob->gone_ns || method->read_end_ns <= blob->alive_ns))
+	if (method->life.alive_ns >= blob->life.first_seen_ns &&
+	    (!blob->life.gone_ns || method->read_end_ns <= blob->life.alive_ns))
 		return true;
-	return !blob->gone_ns && !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS;
+	return !blob->life.gone_ns && !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS;
 }
 
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
@@ -190,42 +199,62 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
 		*out = method;
 		return 0;
 	}
-	if (blob->gone_ns || vm->is_ended || !address)
+	if (blob->life.gone_ns || vm->is_ended || !address)
 		return -EAGAIN;
 	return method_read(vm, address, out);
 }
 
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
 {
-	return read_age_ns(vm, method) > JIT_VM_ROUND_NS && !vm->is_ended;
+	return read_age_ns(vm, method) > jit_vm_round_ns(vm) && !vm->is_ended;
 }
 
-int jit_methods_interpreted(struct jit_vm *vm, uint64_t address, uint64_t since_boot_ns,
-			    struct jit_method **out)
+/* By who may have been there when the samples were taken. */
+static int method_owner(const struct jit_vm *vm, const struct jit_method *method,
+			const struct jit_span *span, bool *is_past_out)
 {
-	struct jit_method *method = method_find(vm, address);
+	bool is_there = !method->life.gone_ns &&
+			(method->verified_refresh == vm->refresh_cnt || vm->is_ended);
+	bool may_be = jit_life_is_possible(&method->life, span);
+	bool may_be_past = method->has_past && jit_life_is_possible(&method->past.life, span);
+
+	*is_past_out = false;
+	if (may_be && jit_life_is_certain(&method->life, span, is_there))
+		return 0;
+	*is_past_out = may_be_past;
+	if (may_be_past && jit_life_is_certain(&method->past.life, span, false))
+		return 0;
+	if (may_be && may_be_past)
+		return -EXDEV;
+	if (may_be && jit_life_is_credible(vm, &method->life, span, is_there))
+		return 0;
+	if (may_be_past && jit_life_is_credible(vm, &method->past.life, span, false))
+		return 0;
+	return (may_be && method->life.is_restless) || may_be_past ? -EXDEV : -ENOENT;
+}
+
+int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
+			    struct jit_method **out, bool *is_past_out)
+{
+	struct jit_method *method = method_find(vm, query->method);
+	struct jit_span span = jit_span_of(query);
+	bool is_known = method && method->verified_refresh == vm->refresh_cnt;
 
 	/* A look asks again now and then, so that one that came in its place is seen. */
-	if (!vm->is_ended && (!method || method->verified_refresh != vm->refresh_cnt ||
-			      (vm->mode != JIT_VM_RESOLVE && jit_method_is_old(vm, method)))) {
-		int err = method_read(vm, address, &method);
-
-		if (err == -ENOMEM)
-			return err;
-	}
+	if (method && vm->mode == JIT_VM_RESOLVE)
+		is_known |= method->life.alive_ns >= span.until;
+	else if (method)
+		is_known &= !jit_method_is_old(vm, method);
+	if (!is_known && !vm->is_ended && method_read(vm, query->method, &method) == -ENOMEM)
+		return -ENOMEM;
 	if (!method)
 		return -ENOENT;
 	method->used_refresh = vm->refresh_cnt;
 	*out = method;
-	if (vm->mode != JIT_VM_RESOLVE)
-		return 0;
-	if (!vm->is_ended && method->verified_refresh != vm->refresh_cnt)
-		return -ENOENT;
-	if (method->gone_ns && method->gone_ns <= since_boot_ns)
-		return -ENOENT;
-	if (since_boot_ns >= method->certain_from_ns)
-		return 0;
-	return method->has_rival ? -EXDEV : -ENOENT;
+	if (vm->mode == JIT_VM_RESOLVE)
+		return method_owner(vm, method, &span, is_past_out);
+	*is_past_out = false;
+	return method->life.gone_ns ? -ENOENT : 0;
 }
 
 void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
@@ -233,7 +262,7 @@ void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
 {
 	uint32_t line;
 
-	if (!method->lines_tried && !method->gone_ns && jit_vm_may_read(vm)) {
+	if (!method->lines_tried && !method->life.gone_ns && jit_vm_may_read(vm)) {
 		const char *file;
 
 		method->lines_tried = true;

@@ -136,6 +136,12 @@ int symbols_process__resolve(struct symbols_process *process, const struct symbo
 int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
 			  uint64_t sampled_boot_ns);
 
+/*
+ * How soon after a sample the looks at a process should come, and so how often: most reuse the
+ * memory of freed code after minutes or never, some within a second.
+ */
+uint64_t symbols_process__look_interval_ns(const struct symbols_process *process);
+
 /* Where the JIT code of a HotSpot lies; see struct jbpf_code_range. */
 struct symbols_code_range {
 	uint64_t code_low; /* [low, high) */

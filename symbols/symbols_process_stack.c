@@ -19,7 +19,9 @@
 #define FRAME_UNKNOWN_JIT "[unknown jit]"
 
 /* A look that comes later after the sample than that proves nothing. */
-#define LOOK_PROMPT_NS (5 * CLOCK_NS_PER_S)
+#define LOOK_PROMPT_NS	 (5 * CLOCK_NS_PER_S)
+#define LOOK_CALM_NS	 CLOCK_NS_PER_S
+#define LOOK_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
 
 struct stack_walk {
 	struct symbols_process *process;
@@ -233,6 +235,15 @@ int symbols_process__resolve(struct symbols_process *process, const struct symbo
 
 	out->leaf_repair = LEAF_REPAIR_NONE;
 	return walk_all(&walk);
+}
+
+uint64_t symbols_process__look_interval_ns(const struct symbols_process *process)
+{
+	struct jit_vm_status status = { .is_restless = false };
+
+	if (process->vm)
+		jit_vm__status(process->vm, &status);
+	return status.is_restless ? LOOK_RESTLESS_NS : LOOK_CALM_NS;
 }
 
 int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,

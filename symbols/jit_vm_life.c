@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * When was it there? Of code and methods it is known at some moments only. A sample belongs to
+ * what was there before and after it; between a sample and the first reading, or the last one and a
+ * sample, it is taken for the same, unless something else is known to have been there, or the JVM
+ * reuses its memory so fast that it may have been.
+ */
+#include "symbols/jit_vm_internal.h"
+
+struct jit_span jit_span_of(const struct jit_vm_query *query)
+{
+	return (struct jit_span){
+		.since = query->since_boot_ns,
+		.until = query->until_boot_ns ? query->until_boot_ns : UINT64_MAX,
+	};
+}
+
+void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, uint64_t read_ns,
+		    uint64_t read_end_ns)
+{
+	*life = (struct jit_life){
+		.first_seen_ns = read_end_ns,
+		.alive_ns = read_ns,
+		.is_prompt = vm->mode == JIT_VM_LOOK,
+		.is_restless = vm->restless_ns > read_ns,
+	};
+	life->sure_from_ns = life->is_prompt && !life->is_restless ? 0 : read_end_ns;
+}
+
+void jit_life_follows(struct jit_life *life, const struct jit_life *before)
+{
+	if (before->gone_ns > life->sure_from_ns)
+		life->sure_from_ns = before->gone_ns;
+	if (before->alive_ns > life->born_after_ns)
+		life->born_after_ns = before->alive_ns;
+}
+
+bool jit_life_is_possible(const struct jit_life *life, const struct jit_span *span)
+{
+	return (!life->gone_ns || life->gone_ns > span->since) && life->born_after_ns < span->until;
+}
+
+bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *span, bool is_there)
+{
+	return life->first_seen_ns <= span->since && (is_there || life->alive_ns >= span->until);
+}
+
+/* Samples may be older than its first reading. */
+static bool life_began_in_time(const struct jit_life *life, const struct jit_span *span)
+{
+	uint64_t slack_ns = life->first_seen_ns - span->since;
+
+	if (life->first_seen_ns <= span->since)
+		return true;
+	if (!life->is_prompt)
+		return false;
+	if (life->is_restless)
+		return slack_ns <= JIT_VM_RESTLESS_PROMPT_NS;
+	return span->until > UINT64_MAX - JIT_VM_PROMPT_NS ||
+	       life->first_seen_ns <= span->until + JIT_VM_PROMPT_NS;
+}
+
+bool jit_life_is_credible(const struct jit_vm *vm, const struct jit_life *life,
+			  const struct jit_span *span, bool is_there)
+{
+	bool is_to_the_end = is_there || life->alive_ns >= span->until;
+
+	/* Gone, and others may have come and gone since: in a calm JVM it is the only one known. */
+	if (!is_to_the_end && (life->is_restless || vm->restless_ns > life->alive_ns))
+		return false;
+	return life_began_in_time(life, span);
+}
