@@ -67,17 +67,34 @@ def remapped_engine(app):
             run("userdel", "dockremap")
 
 
+class Daemons:
+    """Makes daemons that end with what asked for them, whatever happens."""
+
+    def __init__(self, folder):
+        self.folder, self.made = folder, []
+
+    def __call__(self, *options, **settings):
+        self.made.append(Daemon(self.folder, *options, **settings))
+        return self.made[-1]
+
+    def stop(self):
+        for one in self.made:
+            one.stop()
+
+
 @pytest.fixture
 def daemon(tmp_path):
-    """Makes daemons that end with the test."""
-    daemons = []
+    daemons = Daemons(tmp_path)
+    yield daemons
+    daemons.stop()
 
-    def make(*options, **settings):
-        daemons.append(Daemon(tmp_path, *options, **settings))
-        return daemons[-1]
-    yield make
-    for one in daemons:
-        one.stop()
+
+@pytest.fixture(scope="module")
+def module_daemon(tmp_path_factory):
+    """For fixtures that several tests look at. Each daemon has a store of its own by name."""
+    daemons = Daemons(tmp_path_factory.mktemp("daemons"))
+    yield daemons
+    daemons.stop()
 
 
 @pytest.fixture

@@ -150,11 +150,11 @@ def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
         "-XX:+DisableAttachMechanism", "-XX:-UsePerfData"]), "WARM", jdk=jdk, options=["--read-only"])
     try:
         pid = container.pid
-        assert container.engine.docker("pause", container.id).returncode == 0
+        container.pause()
         first, second = dump(pid), dump(pid)
         assert first == second, "nothing runs, nothing changes"
         assert sum(map(is_method, first)) >= 200
-        assert container.engine.docker("unpause", container.id).returncode == 0
+        container.unpause()
         before = container.logs().count("ALIVE")
         wait_until(lambda: container.logs().count("ALIVE") > before, 10, "the JVM works on")
         assert container.changes() == []

@@ -67,6 +67,13 @@ class Container:
                 continue  # gone meanwhile
         return sorted(found)
 
+    def pause(self):
+        """Freezing may take runc more than its one try on a busy host."""
+        wait_until(lambda: self.engine.docker("pause", self.id).returncode == 0, 30, f"{self.name} is paused")
+
+    def unpause(self):
+        self.engine.docker("unpause", self.id)
+
     def changes(self):
         """What was changed in its file system, but for mount points and the JVM's own counters."""
         ours = ("A /app", "C /tmp", "A /log")

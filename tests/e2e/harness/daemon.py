@@ -58,8 +58,10 @@ class Daemon:
     def dump_raw(self, *selectors, **options):
         return jbpf("dump", "--store", self.store, "--since", self.since(), *selectors, **options)
 
-    def dump(self, *selectors):
-        result = self.dump_raw(*selectors)
+    def dump(self, *selectors, since=None):
+        """`since`: seconds since 1970; all it has by default."""
+        begin = self.since() if since is None else f"@{since:.3f}"
+        result = jbpf("dump", "--store", self.store, "--since", begin, *selectors)
         assert result.returncode == 0, f"jbpf-dump {selectors}: {result.returncode} {result.stderr}"
         return Folded(result.stdout)
 
@@ -82,6 +84,16 @@ class Daemon:
     def status_json(self, *options):
         """Streams of the last minute by pid; of one pid's streams the latest."""
         return {stream["pid"]: stream for stream in json.loads(self.status("--json", *options))["streams"]}
+
+    def wait_samples(self, wanted, since=None, seconds=120):
+        """Until that many samples of each pid are in the store; a busy host gives them slowly."""
+        begin = self.since() if since is None else f"@{since:.3f}"
+
+        def samples(pid):
+            dumped = jbpf("dump", "--store", self.store, "--since", begin, "--pid", pid)
+            return Folded(dumped.stdout).total if dumped.returncode == 0 else 0
+        for pid, count in wanted.items():
+            wait_until(lambda: samples(pid) >= count, seconds, f"{count} samples of pid {pid} are in the store; log: {self.log()}")
 
     def has(self, *selectors):
         return self.dump_raw(*selectors).returncode == 0

@@ -28,6 +28,12 @@ class Folded:
         """Samples of stacks for which want(frames) is true."""
         return sum(count for frames, count in self.stacks if want(frames))
 
+    def show(self, want, most=6):
+        """The commonest stacks for which want(frames) is true, for messages of failures."""
+        found = sorted((stack for stack in self.stacks if want(stack[0])), key=lambda stack: -stack[1])
+        return f"{sum(count for _, count in found)} of {self.total}: " + "".join(
+            f"\n    {count} {';'.join(frames)[-700:]}" for frames, count in found[:most])
+
     def with_frame(self, name):
         """Samples of stacks with this frame, of whatever kind."""
         return self.samples(lambda frames: any(plain(frame) == name for frame in frames))

@@ -39,5 +39,12 @@ def wait_until(check, seconds, what):
         time.sleep(0.1)
 
 
+def cpu_seconds(pid):
+    """CPU time of a process so far."""
+    with open(f"/proc/{pid}/stat") as stat:
+        ticks = stat.read().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
 def lines_of(text):
     return [line for line in text.splitlines() if line.strip()]

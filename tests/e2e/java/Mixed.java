@@ -103,6 +103,7 @@ public class Mixed {
 		}
 	}
 
+	static final int BATCH = 2000; // some 30 ms: pauses are long and few
 	static final AtomicLong answered = new AtomicLong();
 	static volatile long sink;
 
@@ -113,9 +114,9 @@ public class Mixed {
 		try {
 			while (System.nanoTime() < endNanos) {
 				long start = System.nanoTime();
-				for (int i = 0; i < 100; i++)
+				for (int i = 0; i < BATCH; i++)
 					sink += handlers[random.nextInt(handlers.length)].handle(random);
-				answered.addAndGet(100);
+				answered.addAndGet(BATCH);
 				long busy = System.nanoTime() - start;
 				if (percent < 100)
 					Thread.sleep(Math.max(1, busy * (100 - percent) / percent / 1_000_000));

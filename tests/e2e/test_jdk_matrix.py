@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jbpf shows of JVMs from JDK 8 to 25 in containers: names of compiled and interpreted code, what
+it says about frame pointers, and that it needs nothing of the JVM or its container for that."""
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from harness.containers import JDKS, java
+from harness.folded import kind, plain
+from harness.programs import cpu_seconds, wait_until
+
+UNKNOWN = ("[unknown]", "[unknown jit]")
+WINDOW_SECONDS = 3
+SAMPLES = {"mixed": 300, "interp": 250, "inlined": 200, "without": 60, "environment": 80, "file": 80}
+INTERP_CHAIN = ["Interp.main", "Interp.work", "Interp.one", "Interp$1.go", "Interp.two", "Interp$Three.<init>",
+                "Interp.four", "Interp.five", "Interp.six", "Interp.grind"]
+
+
+def user_part(frames):
+    return [frame for frame in frames[1:] if kind(frame) != "k"]
+
+
+def java_names(frames):
+    return [plain(frame) for frame in frames if kind(frame) in "j10i"]
+
+
+def share_without_unknown(folded):
+    """Share of the samples with user frames in which each of these has a name."""
+    with_user = folded.samples(lambda frames: user_part(frames))
+    named = folded.samples(lambda frames: user_part(frames) and not any(f in UNKNOWN for f in user_part(frames)))
+    assert with_user >= 100, folded
+    return named / with_user, with_user
+
+
+class Scene:
+    """JVMs of one JDK side by side, warmed up, then sampled for a while by a daemon of their own."""
+
+    def __init__(self, engine, app, module_daemon, jdk):
+        self.engine, self.jdk, self.containers = engine, jdk, {}
+        try:
+            self.start_all(app)
+            self.sample(module_daemon(window=f"{WINDOW_SECONDS}s", name=f"scene-{jdk}"))
+            self.look_at_containers()
+        finally:
+            for container in self.containers.values():
+                container.remove()
+
+    def start_all(self, app):
+        self.start("mixed", java("Mixed", 600, 40, 4, inline=True))
+        self.start("interp", java("Interp", 600, 50, flags=["-Xint"]))
+        # DebugNonSafepoints: without it the compilers describe no instructions but calls.
+        self.start("inlined", java("Inlined", inline=True, flags=[
+            "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]), "--cpus=0.4")
+        self.start("without", java("Shares", 600, 15, frame_pointer=False))
+        self.start("environment", java("Shares", 600, 15, frame_pointer=False),
+                   "-e", "JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer")
+        # Where no command line shows it: JDK 8 reads files of flags only.
+        (app / "flags").write_text("+PreserveFramePointer\n")
+        (app / "arguments").write_text("-XX:+PreserveFramePointer\n")
+        given = "-XX:Flags=/app/flags" if self.jdk == 8 else "@/app/arguments"
+        self.start("file", java("Shares", 600, 15, frame_pointer=False, flags=[given]))
+        for name in ("mixed", "inlined"):
+            wait_until(lambda: "WARM" in self.containers[name].logs(), 90, f"{name} is warmed up")
+        for name, container in self.containers.items():
+            assert container.running(), (name, container.logs()[-500:])
+        self.pids = {name: container.pid for name, container in self.containers.items()}
+
+    def start(self, name, command, *options):
+        self.containers[name] = self.engine.start(f"{name}-{self.jdk}", command, options=options, jdk=self.jdk)
+
+    def sample(self, profiler):
+        profiler.start().wait_ready()
+        # Of a process's very first samples it is not known yet that it is a JVM.
+        begin = time.time() + WINDOW_SECONDS + 1
+        profiler.wait_samples({pid: SAMPLES[name] for name, pid in self.pids.items()}, since=begin)
+        assert profiler.stop() == 0, profiler.log()
+        self.status = profiler.status_json()
+        self.folded = {name: profiler.dump("--pid", pid, since=begin) for name, pid in self.pids.items()}
+
+    def look_at_containers(self):
+        self.logs = {name: container.logs() for name, container in self.containers.items()}
+        self.changed = {name: container.changes() for name, container in self.containers.items()}
+        self.alive = {name: container.running() for name, container in self.containers.items()}
+
+    def stream(self, name):
+        return self.status[self.pids[name]]
+
+
+@pytest.fixture(scope="module", params=JDKS)
+def scene(request, engine, app, module_daemon):
+    return Scene(engine, app, module_daemon, request.param)
+
+
+def test_names_come_from_the_tables_of_every_jvm(scene):
+    for name in scene.pids:
+        stream = scene.stream(name)
+        assert stream["jit_source"] == "vmstructs", (name, stream)
+        assert stream["attach_requests"] == 0, (name, stream)
+
+
+def test_nothing_is_left_in_containers_and_nobody_talks(scene):
+    for name in scene.pids:
+        assert scene.alive[name]
+        assert scene.changed[name] == [], name
+        assert "Full thread dump" not in scene.logs[name], name
+
+
+def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
+    folded = scene.folded["mixed"]
+    share, samples = share_without_unknown(folded)
+    bare = folded.samples(lambda frames: any(f.startswith("[lib") for f in user_part(frames)))
+    print(f"JDK {scene.jdk}: {samples} user samples, {100 * share:.2f} % without unknown frame; "
+          f"{100 * bare / samples:.2f} % with a library that has no symbols")
+    assert share >= 0.99, folded.show(lambda frames: any(f in UNKNOWN for f in user_part(frames)))
+    stream = scene.stream("mixed")
+    assert stream["unknown_jit_frames"] <= 0.01 * stream["jit_frames"], stream
+
+
+def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
+    folded = scene.folded["mixed"]
+    names = folded.names()
+    for method in ("Mixed.serve", "Mixed$Collecting.handle", "Mixed$Writing.handle", "Mixed$Matching.handle",
+                   "Mixed$Streaming.handle", "Mixed$Copying.handle"):
+        assert method in names, method
+    by_kind = {which: sum(count * sum(kind(frame) == which for frame in frames) for frames, count in folded.stacks)
+               for which in "j10i"}
+    assert by_kind["j"] >= 500 and by_kind["i"] >= 500, by_kind
+    handled = [name for name in names if name.startswith("Mixed$") and name.endswith(".handle")]
+    below = folded.samples(lambda frames: any(name in handled for name in java_names(frames)))
+
+    def is_cut(frames):
+        return any(name in handled for name in java_names(frames)) and "Mixed.serve" not in java_names(frames)
+    assert folded.samples(is_cut) <= 0.01 * below, folded.show(is_cut)
+
+
+@pytest.mark.parametrize("leaf,chain", [
+    (r"Inlined\$Sink[123]\.eat", ["Inlined.main", "Inlined.work", "Inlined.first", "Inlined.second", "Inlined.third"]),
+    (r"Inlined\.add", ["Inlined.main", "Inlined.spin", "Inlined.fold", "Inlined.mix"]),
+], ids=["at-calls", "between-calls"])
+def test_inlined_chains_are_those_of_the_program(scene, leaf, chain):
+    """At calls what is inlined is known exactly; the ends of both chains are compiled, not inlined."""
+    total = exact = 0
+    for frames, count in scene.folded["inlined"].stacks:
+        names = java_names(frames)
+        if not names or not re.fullmatch(leaf, names[-1]):
+            continue
+        total += count
+        inlined = [plain(frame) for frame in frames if kind(frame) == "i"]
+        if names[:-1] == chain and [name for name in inlined if name in chain[2:]] == chain[2:]:
+            exact += count
+    print(f"JDK {scene.jdk}: {total} samples with the leaf {leaf}, {exact} with the whole inlined chain")
+    assert total >= 50, scene.folded["inlined"]
+    assert exact >= 0.95 * total, scene.folded["inlined"]
+
+
+def test_interpreted_methods_are_all_named(scene):
+    """Exact chains: nothing but the interpreter runs, so nothing is missing and nothing is inlined."""
+    folded = scene.folded["interp"]
+    working = [(frames, count) for frames, count in folded.stacks if "Interp.work" in java_names(frames)]
+    total = sum(count for _, count in working)
+    assert total >= 200, folded
+    exact = sum(count for frames, count in working if java_names(frames) == INTERP_CHAIN)
+    interpreted = sum(count for frames, count in working if all(kind(f) == "0" for f in frames if kind(f) in "j10i"))
+    bare = folded.samples(lambda frames: "Interpreter" in frames)
+    print(f"JDK {scene.jdk} -Xint: {total} samples, {exact} with the exact chain, {bare} with a bare Interpreter")
+    assert interpreted == total
+    assert exact >= 0.97 * total, folded
+    assert bare <= 0.01 * folded.total, folded.show(lambda frames: "Interpreter" in frames)
+
+
+def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
+    for name in ("mixed", "environment", "file"):
+        assert scene.stream(name)["preserve_frame_pointer"] == "on", (name, scene.stream(name))
+        assert not any("FramePointer" in problem for problem in scene.stream(name)["problems"])
+    assert scene.stream("environment")["preserve_frame_pointer_from"] == "environment"
+    assert scene.stream("mixed")["preserve_frame_pointer_from"] == "command line"
+    for name in ("environment", "file"):
+        folded = scene.folded[name]
+        below = folded.samples(lambda frames: "Shares.seventy" in java_names(frames))
+        whole = folded.samples(lambda frames: java_names(frames)[:2] == ["Shares.main", "Shares.work"]
+                               and "Shares.seventy" in java_names(frames))
+        assert below >= 30 and whole >= 0.9 * below, (name, folded)
+
+
+def test_jvm_without_frame_pointers_is_reported(scene):
+    stream = scene.stream("without")
+    assert stream["preserve_frame_pointer"] == "off", stream
+    assert any("PreserveFramePointer" in problem for problem in stream["problems"]), stream
+
+
+# ---- closed containers, killed JVMs ----
+
+def wait_cpu(pids, seconds):
+    """Until each of these has used so much more CPU time: there are samples of it then."""
+    goal = {pid: cpu_seconds(pid) + seconds for pid in pids}
+    for pid in goal:
+        wait_until(lambda: cpu_seconds(pid) >= goal[pid], 50, f"{pid} uses {seconds} s of CPU time")
+
+
+def test_closed_and_paused_container_is_named(engine, daemon):
+    """No attach, no writable file system, no user name, paused before the window ends."""
+    jdks = (8, 17, 25)
+    containers = {jdk: engine.start_ready(
+        f"closed-{jdk}", java("Mixed", 600, 30, 3, inline=True, flags=["-XX:+DisableAttachMechanism"]), "WARM",
+        options=["--read-only"], jdk=jdk) for jdk in jdks}
+    pids = {jdk: container.pid for jdk, container in containers.items()}
+    profiler = daemon(window="60s").start().wait_ready()
+    wait_cpu(pids.values(), 1.5)
+    for container in containers.values():
+        container.pause()
+    time.sleep(1)
+    assert profiler.stop() == 0, profiler.log()
+    status = profiler.status_json()
+    for jdk, container in containers.items():
+        container.unpause()
+        share, samples = share_without_unknown(profiler.dump("--pid", pids[jdk]))
+        print(f"JDK {jdk}: {samples} samples, {100 * share:.2f} % named")
+        assert share >= 0.99
+        assert status[pids[jdk]]["jit_source"] == "vmstructs"
+        before = container.logs().count("ALIVE")
+        wait_until(lambda: container.logs().count("ALIVE") > before, 15, "the JVM works on")
+        assert container.changes() == [] and "Full thread dump" not in container.logs()
+        container.remove()
+
+
+def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
+    container = remapped_engine.start_ready("matrix-userns", java("Shares", 600, 60), "TRUTH", user="0:0")
+    pid = container.pid
+    profiler = daemon(window="3s").start().wait_ready()
+    profiler.wait_samples({pid: 250})
+    assert profiler.stop() == 0, profiler.log()
+    folded = profiler.dump("--pid", pid)
+    share, _ = share_without_unknown(folded)
+    assert share >= 0.99, folded
+    assert folded.with_frame("Shares.seventy") >= 100
+    stream = profiler.status_json()[pid]
+    assert stream["jit_source"] == "vmstructs" and stream["preserve_frame_pointer"] == "on", stream
+    assert container.changes() == []
+    container.remove()
+
+
+def test_killed_jvms_keep_their_names(engine, daemon):
+    """Killed in the middle of the very first window: what was seen was named while it lived."""
+    jdks = (8, 17, 25)
+    containers = [engine.start_ready(f"killed-{jdk}", java("Shares", 600, 60), "TRUTH", jdk=jdk) for jdk in jdks]
+    pids = [container.pid for container in containers]
+    profiler = daemon(window="60s").start().wait_ready()
+    wait_cpu(pids, 1)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    time.sleep(3)
+    assert profiler.process.poll() is None, profiler.log()
+    assert profiler.stop() == 0, profiler.log()
+    for jdk, pid in zip(jdks, pids):
+        folded = profiler.dump("--pid", pid)
+        below = folded.samples(lambda frames: any(plain(frame) in ("Shares.seventy", "Shares.thirty")
+                                                  for frame in frames))
+        unknown = folded.samples(lambda frames: "[unknown jit]" in frames)
+        print(f"JDK {jdk}: {folded.total} samples, {below} in the program's methods, {unknown} unknown")
+        assert below >= 0.8 * folded.total and below >= 50, folded
+        assert unknown <= 0.01 * folded.total, folded.show(lambda frames: "[unknown jit]" in frames)
+    for container in containers:
+        container.remove()
+
+
+def test_jvms_that_come_and_die_do_not_harm_the_daemon(engine, daemon):
+    """Twelve JVMs killed at odd moments of their start, of being read, and of a window's end."""
+    profiler = daemon(window="1s").start().wait_ready()
+    for round_ in range(12):
+        jdk = (8, 17, 25)[round_ % 3]
+        container = engine.start(f"dying-{round_}", java("Churn", 60, 1, 30, inline=True), jdk=jdk)
+        time.sleep(0.3 + 0.17 * round_)
+        if container.pid:
+            os.kill(container.pid, signal.SIGKILL)
+        container.remove()
+    assert profiler.process.poll() is None, profiler.log()
+    assert profiler.stop() == 0, profiler.log()
+    listed = profiler.list_json("--comm", "java")
+    assert sum(stream["jit_frames"] for stream in listed) >= 100
