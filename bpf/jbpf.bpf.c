@@ -39,6 +39,7 @@ static __always_inline void value_fill(struct jbpf_value *value, const struct ta
 	struct task_struct *leader = view->leader;
 
 	value->count = 1;
+	value->first_ns = value->last_ns = bpf_ktime_get_boot_ns();
 	value->flags = flags;
 	value->ns_pid = task_ns_pid(leader);
 	BPF_CORE_READ_STR_INTO(&value->comm, leader, comm);
@@ -75,6 +76,7 @@ static __always_inline void sample_count(struct scratch *state, const struct tas
 	value = bpf_map_lookup_elem(active, &state->key);
 	if (value) {
 		__sync_fetch_and_add(&value->count, 1);
+		value->last_ns = bpf_ktime_get_boot_ns();
 		if (value->flags & JBPF_VALUE_STACK_UNSENT && stacks_offer(state))
 			value->flags &= ~JBPF_VALUE_STACK_UNSENT;
 		count(JBPF_CNT_SAMPLES);
@@ -90,6 +92,7 @@ static __always_inline void sample_count(struct scratch *state, const struct tas
 		value = bpf_map_lookup_elem(active, &state->key);
 		if (value) {
 			__sync_fetch_and_add(&value->count, 1);
+			value->last_ns = bpf_ktime_get_boot_ns();
 			err = 0;
 		}
 	}

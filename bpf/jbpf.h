@@ -38,6 +38,8 @@ struct jbpf_value {
 	char comm[JBPF_COMM_LEN]; /* of the group leader when the key was made; NUL-terminated */
 	__u32 ns_pid;		  /* tgid in the innermost pid namespace */
 	__u32 flags;		  /* JBPF_VALUE_* */
+	__u64 first_ns;		  /* first and last of these samples, CLOCK_BOOTTIME */
+	__u64 last_ns;
 };
 
 /* Why the walk of a stack ended. Part of the stack's content, hence of its hash. */
@@ -153,7 +155,7 @@ enum jbpf_counter {
 #define JBPF_COUNTER_SLOTS 32 /* size of the array: JBPF_CNT_MAX and room */
 
 _Static_assert(sizeof(struct jbpf_key) == 48, "jbpf_key has no padding");
-_Static_assert(sizeof(struct jbpf_value) == 32, "jbpf_value has no padding");
+_Static_assert(sizeof(struct jbpf_value) == 48, "jbpf_value has no padding");
 _Static_assert(sizeof(struct jbpf_stack) == 64, "jbpf_stack header has no padding");
 _Static_assert(sizeof(struct jbpf_code_range) == 48, "jbpf_code_range has no padding");
 _Static_assert(sizeof(struct jbpf_notice) == 48, "jbpf_notice has no padding");

@@ -125,7 +125,7 @@ static int push_marker(struct frame_list *list, const char *name)
 
 /* Fills namer->user and tells whether the root is missing. */
 static int name_user(struct stack_namer *namer, struct process *process, uint64_t hash,
-		     bool *is_truncated)
+		     const struct jbpf_value *value, bool *is_truncated)
 {
 	struct symbols_stack words;
 	struct probe_stack stack;
@@ -139,8 +139,8 @@ static int name_user(struct stack_namer *namer, struct process *process, uint64_
 	if (probe__stack(namer->probe, hash, &stack))
 		return push_marker(&namer->user, FRAME_STACK_LOST);
 	words = stack_namer_words(&stack);
-	err = symbols_process__resolve(process->symbols, &words, namer->since_boot_ns,
-				       &namer->user);
+	words.until_boot_ns = value->last_ns;
+	err = symbols_process__resolve(process->symbols, &words, value->first_ns, &namer->user);
 	if (err)
 		return err;
 	*is_truncated = !stack_is_whole(&stack, &namer->user);
@@ -178,7 +178,7 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 	bool is_truncated;
 	int err;
 
-	err = name_user(namer, process, count->key.user_hash, &is_truncated);
+	err = name_user(namer, process, count->key.user_hash, &count->value, &is_truncated);
 	if (!err)
 		err = name_kernel(namer, count->key.kernel_hash);
 	if (!err)
