@@ -594,7 +594,6 @@ int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_
 	look_at_new_stacks(recorder);
 	fill_base(recorder, &batch, &run.base);
 	run.attach_deadline_ns = clock_boot_ns() + RECORDER_ATTACH_BUDGET_MS * CLOCK_NS_PER_MS;
-	recorder->namer.since_boot_ns = batch.start_boot_ns;
 	for (size_t at = 0; at < batch.count_cnt;) {
 		struct stream stream = next_stream(&batch, at);
 

@@ -18,7 +18,6 @@
 struct stack_namer {
 	const struct probe *probe;
 	struct symbolizer *symbolizer;
-	uint64_t since_boot_ns; /* begin of the window the samples are from */
 	struct frame_list user;
 	struct frame_list kernel;
 	struct strbuf text;
