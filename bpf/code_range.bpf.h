@@ -61,22 +61,76 @@ static __always_inline __u64 leaf_word(const struct code_view *view, __u64 word)
 	return code_view_has(view, word) ? word : 0;
 }
 
-/* Fills the leaf of state->user. Where memory cannot be read, the sample does without. */
-static __always_inline void leaf_take(struct scratch *state, const struct user_regs *regs)
+#if defined(__TARGET_ARCH_x86)
+
+/*
+ * Small compiled methods make their frame by sub rsp, n; mov [rsp + d], rbp; mov rbp, rsp;
+ * add rbp, d: the return address lies in the word above the stored rbp. At the second and third of
+ * these (bytes 48 89 6c 24 d; 48 8b ec 48 83 c5 d) this gives d, else 0.
+ */
+static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
+{
+	__u64 code = *(const __u64 *)head->leaf_code;
+
+	if ((code & 0xffffffff) == 0x246c8948)
+		return (code >> 32) & 0x78;
+	if ((code & 0xffffffffffff) == 0xc58348ec8b48)
+		return (code >> 48) & 0x78;
+	return 0;
+}
+
+/* At the fourth (48 83 c5 d) rbp is rsp, on its way to the frame: then where that is, else 0. */
+static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
+					      const struct user_regs *regs)
+{
+	__u64 code = *(const __u64 *)head->leaf_code;
+
+	if ((code & 0xffffff) != 0xc58348 || regs->fp != regs->sp)
+		return 0;
+	return regs->sp + ((code >> 24) & 0x78);
+}
+
+#else
+
+static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
+{
+	return 0;
+}
+
+static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
+					      const struct user_regs *regs)
+{
+	return 0;
+}
+
+#endif
+
+/*
+ * Fills the leaf of state->user. Where memory cannot be read, the sample does without. Returns the
+ * frame pointer to begin with.
+ */
+static __always_inline __u64 leaf_take(struct scratch *state, const struct user_regs *regs)
 {
 	struct jbpf_stack *head = &state->user.head;
+	__u64 frame;
 
-	if (bpf_probe_read_user(head->leaf_words, sizeof(head->leaf_words), (void *)regs->sp)) {
-		count(JBPF_CNT_LEAF_UNREAD);
-	} else {
-		head->leaf_words[0] = leaf_word(&state->code, head->leaf_words[0]);
-		head->leaf_words[1] = leaf_word(&state->code, head->leaf_words[1]);
-		head->flags |= JBPF_STACK_LEAF_WORDS;
-	}
 	if (bpf_probe_read_user(head->leaf_code, sizeof(head->leaf_code), (void *)regs->ip))
 		count(JBPF_CNT_LEAF_UNREAD);
 	else
 		head->flags |= JBPF_STACK_LEAF_CODE;
+	if (bpf_probe_read_user(head->leaf_words, sizeof(head->leaf_words), (void *)regs->sp)) {
+		count(JBPF_CNT_LEAF_UNREAD);
+		return regs->fp;
+	}
+	frame = leaf_saves_fp_at(head);
+	if (frame && bpf_probe_read_user(&head->leaf_words[1], sizeof(head->leaf_words[1]),
+					 (void *)(regs->sp + frame + sizeof(__u64))))
+		head->leaf_words[1] = 0;
+	head->leaf_words[0] = leaf_word(&state->code, head->leaf_words[0]);
+	head->leaf_words[1] = leaf_word(&state->code, head->leaf_words[1]);
+	head->flags |= JBPF_STACK_LEAF_WORDS;
+	frame = leaf_frame_to_be(head, regs);
+	return frame ? frame : regs->fp;
 }
 
 /* Does this word look like a pointer to a Method? Frames that are being made hold anything. */

@@ -102,7 +102,11 @@ struct jbpf_stack {
 	__u32 pid;
 	__u32 exec_id;
 	/* Taken when the first address lies in JIT code (struct jbpf_code_range); else 0. */
-	__u64 leaf_words[2]; /* [sp], [sp + 8]; 0 where that is no address in JIT code */
+	/*
+	 * [sp], [sp + 8]; where the code stores the frame pointer at [sp + d] the second is
+	 * [sp + d + 8]. 0 where that is no address in JIT code.
+	 */
+	__u64 leaf_words[2];
 	__u8 leaf_code[JBPF_LEAF_CODE_BYTES]; /* at the first address */
 };
 

@@ -205,14 +205,15 @@ static __always_inline void hash_leaf(struct scratch *state)
 }
 
 /* The frame pointer of code that keeps one lies above the stack pointer, at a multiple of 8. */
-static __always_inline enum jbpf_stack_end
-walk_user(struct bpf_perf_event_data *ctx, struct scratch *state, const struct user_regs *regs)
+static __always_inline enum jbpf_stack_end walk_user(struct bpf_perf_event_data *ctx,
+						     struct scratch *state,
+						     const struct user_regs *regs, __u64 fp)
 {
-	if (!regs->fp)
+	if (!fp)
 		return JBPF_END_ROOT;
-	if (regs->fp < regs->sp || regs->fp & 7)
+	if (fp < regs->sp || fp & 7)
 		return JBPF_END_BAD_FP;
-	state->fp = regs->fp;
+	state->fp = fp;
 	state->address = regs->ip;
 	state->end = JBPF_END_MAX_DEPTH;
 	/* A window that is not the last holds one frame at least. */
@@ -248,6 +249,7 @@ static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, st
 {
 	struct jbpf_stack *head = &state->user.head;
 	enum jbpf_stack_end end = JBPF_END_LEAF_ONLY;
+	__u64 fp = regs->fp;
 
 	code_range_load(state);
 	head->flags = 0;
@@ -258,10 +260,10 @@ static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, st
 	state->depth = 1;
 	if (!regs->is_compat) {
 		if (code_view_has(&state->code, regs->ip)) {
-			leaf_take(state, regs);
+			fp = leaf_take(state, regs);
 			hash_leaf(state);
 		}
-		end = walk_user(ctx, state, regs);
+		end = walk_user(ctx, state, regs, fp);
 	}
 	count_user_end(end);
 	head->frame_cnt = state->depth;

@@ -19,7 +19,7 @@
 enum leaf_verdict {
 	LEAF_NOT_NEEDED = 0, /* the frame is set up: the chain has the caller */
 	LEAF_CALLER_AT_SP,   /* return address at [sp] */
-	LEAF_CALLER_AT_SP_8, /* return address at [sp + 8] */
+	LEAF_CALLER_AT_SP_8, /* return address in the second word: [sp + 8], or as below */
 	LEAF_NOT_REPAIRABLE, /* a caller is missing, or may be, and nothing proves where it is */
 };
 
@@ -32,6 +32,11 @@ struct leaf_code {
 	size_t entry_len;
 };
 
+/*
+ * Where x86-64 code makes a frame by mov [rsp + d8], rbp; mov rbp, rsp; add rbp, d8 and is at one of
+ * these, the second word is expected to be [rsp + d8 + 8] at the first two, and the chain to begin at
+ * rsp + d8 at the third, as struct jbpf_stack has it.
+ */
 enum leaf_verdict leaf_repair_judge(const struct leaf_code *leaf);
 
 /* Which code has to be read for that: address and length; *len_out 0 = none. */

@@ -24,6 +24,7 @@
 
 #include "symbols/leaf_repair_x86.h"
 
+#define DISP8_MAX	     0x78
 #define WORD		     8
 #define OPCODE_POP_RBP	     0x5d
 #define OPCODE_PUSH_RBP	     0x55
@@ -117,6 +118,30 @@ static enum leaf_verdict verdict_of(const struct frame *frame)
 	if (frame->rsp_distance == 0)
 		return LEAF_CALLER_AT_SP;
 	return frame->rsp_distance == WORD ? LEAF_CALLER_AT_SP_8 : LEAF_NOT_REPAIRABLE;
+}
+
+/*
+ * Frames without a stack bang that are not the smallest have the return address beyond [rsp + 8]
+ * while they are made: see leaf_repair.h for how it still gets here.
+ */
+static enum leaf_verdict verdict_of_store(const struct leaf_code *leaf, const struct frame *frame)
+{
+	static const uint8_t store[] = { 0x48, 0x89, 0x6c, 0x24 };
+	static const uint8_t move_add[] = { 0x48, 0x8b, 0xec, 0x48, 0x83, 0xc5 };
+	const uint8_t *code = leaf->at_ip;
+	int64_t above = frame->rsp_distance - WORD; /* where rbp is stored */
+
+	if (above <= 0 || above > DISP8_MAX)
+		return LEAF_NOT_REPAIRABLE;
+	if (frame->rbp == RBP_CALLERS && memcmp(code, store, sizeof(store)) == 0)
+		return code[sizeof(store)] == above ? LEAF_CALLER_AT_SP_8 : LEAF_NOT_REPAIRABLE;
+	if (frame->rbp == RBP_CALLERS && memcmp(code, move_add, sizeof(move_add)) == 0)
+		return code[sizeof(move_add)] == above ? LEAF_CALLER_AT_SP_8 : LEAF_NOT_REPAIRABLE;
+	/* rbp is rsp, and this adds the rest. */
+	if (frame->rbp == RBP_OTHER && frame->rbp_distance == frame->rsp_distance &&
+	    memcmp(code, move_add + 3, 3) == 0 && code[3] == above)
+		return LEAF_NOT_NEEDED;
+	return LEAF_NOT_REPAIRABLE;
 }
 
 /*
@@ -460,6 +485,13 @@ static enum leaf_verdict judge_body(const struct leaf_code *leaf)
 	return LEAF_NOT_NEEDED;
 }
 
+static enum leaf_verdict verdict_at_entry(const struct leaf_code *leaf, const struct frame *frame)
+{
+	enum leaf_verdict verdict = verdict_of(frame);
+
+	return verdict == LEAF_NOT_REPAIRABLE ? verdict_of_store(leaf, frame) : verdict;
+}
+
 /* Was the instruction at the leaf what is there now? At the entry a jump may have replaced it. */
 static bool is_same_instruction(const struct leaf_code *leaf)
 {
@@ -480,14 +512,14 @@ enum leaf_verdict leaf_repair_x86_judge_compiled(const struct leaf_code *leaf)
 	switch (walk.kind) {
 	case ENTRY_FRAME:
 		if (walk.has_ip)
-			return verdict_of(&walk.at_ip);
+			return verdict_at_entry(leaf, &walk.at_ip);
 		/* Between two instructions of the entry, or none of it: no leaf can be there. */
 		if (leaf->ip < walk.complete)
 			return LEAF_NOT_REPAIRABLE;
 		return judge_body(leaf);
 	case ENTRY_FRAMELESS: /* a method handle's linker; compiled Java always builds a frame */
 		if (walk.has_ip && leaf->blob->kind == HOTSPOT_BLOB_NATIVE)
-			return verdict_of(&walk.at_ip);
+			return verdict_at_entry(leaf, &walk.at_ip);
 		break;
 	case ENTRY_UNKNOWN:
 	case ENTRY_NO_FRAME_POINTER:

@@ -164,6 +164,12 @@ static bool sets_frame(const struct leaf_code *leaf)
 	return insn.effect == LEAF_X86_RBP_FROM_RSP && insn.value == 0;
 }
 
+/* Is the leaf at `mov [rsp + d], rbp`? Then the second word is not [rsp + 8]. */
+static bool stores_rbp(const struct leaf_code *leaf)
+{
+	return leaf_repair_x86_decode(leaf->at_ip, LEAF_CODE_BYTES).effect == LEAF_X86_STORE_RBP;
+}
+
 static enum leaf_verdict verdict_at_return(const struct path *path, const struct leaf_code *leaf)
 {
 	/* rsp went through the leaf's rbp, and one word above lies the return address. */
@@ -177,7 +183,8 @@ static enum leaf_verdict verdict_at_return(const struct path *path, const struct
 		return LEAF_NOT_REPAIRABLE;
 	if (path->rsp.offset == 0)
 		return LEAF_CALLER_AT_SP;
-	return path->rsp.offset == WORD ? LEAF_CALLER_AT_SP_8 : LEAF_NOT_REPAIRABLE;
+	return path->rsp.offset == WORD && !stores_rbp(leaf) ? LEAF_CALLER_AT_SP_8 :
+							       LEAF_NOT_REPAIRABLE;
 }
 
 static bool is_one_of(const struct hotspot_blob *blob, const char *const *names, size_t cnt)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The caller of the method on top: Callers.java says what each method's only caller is."""
+import json
 import time
 from collections import Counter
 
 import pytest
 
 from harness.containers import JDKS, java
+from harness.daemon import Daemon
 from harness.folded import kind, plain
 
-SECONDS = 20
+SECONDS = 60  # at most
+SAMPLES = 1500
 WARM_UP = 8
 FREQUENCY = 499
 # Stubs and the methods that lead to them. Other stubs have callers of all sorts.
@@ -17,6 +20,8 @@ STUB_CALLERS = {
 }
 # Not compiled: frames of other kinds have no leaf to be repaired.
 COMPILED = ("j", "1")
+# An interpreted caller without its name: there, but which method it is was not taken.
+UNNAMED = ("Interpreter",)
 
 
 def edges_of(container):
@@ -25,21 +30,23 @@ def edges_of(container):
 
 
 def judge_leaf(frames, edges):
-    """What is above the leaf: "right", "missing" (its caller's caller is there instead), "wrong";
-    None: not a leaf about whose caller something is known."""
+    """What is above the leaf: "right", "unnamed", "missing" (its caller's caller is there instead)
+    or "wrong"; None: not a leaf about whose caller something is known."""
     user = [frame for frame in frames if kind(frame) != "k"]
     if len(user) < 3:
         return None
     leaf, above = plain(user[-1]), plain(user[-2])
     if leaf in STUB_CALLERS:
-        if above in STUB_CALLERS[leaf]:
-            return "right"
-        return "missing" if above in {edges[caller] for caller in STUB_CALLERS[leaf]} else "wrong"
-    if leaf not in edges or kind(user[-1]) not in COMPILED:
+        callers = STUB_CALLERS[leaf]
+    elif leaf in edges and kind(user[-1]) in COMPILED:
+        callers = {edges[leaf]}
+    else:
         return None
-    if above == edges[leaf]:
+    if above in callers:
         return "right"
-    return "missing" if above == edges.get(edges[leaf]) else "wrong"
+    if above in UNNAMED:
+        return "unnamed"
+    return "missing" if above in {edges.get(caller) for caller in callers} else "wrong"
 
 
 def wrong_edges(folded, edges):
@@ -48,22 +55,32 @@ def wrong_edges(folded, edges):
     for frames, count in folded.stacks:
         names = [plain(frame) for frame in frames if kind(frame) != "k"]
         for above, name in zip(names[:-1], names[1:-1]):
-            if name in edges and above != edges[name]:
+            if name in edges and above != edges[name] and above not in UNNAMED:
                 wrong[f"{above};{name}"] += count
     return wrong
+
+
+def wait_until_sampled(daemon):
+    """On a busy machine it takes a while."""
+    end = time.monotonic() + SECONDS
+    samples = 0
+    while time.monotonic() < end and samples < SAMPLES:
+        time.sleep(3)
+        listed = daemon.dump_raw("--list", "--format", "json")
+        if listed.returncode == 0:  # else the first window is not written yet
+            samples = sum(stream["samples"] for stream in json.loads(listed.stdout)["streams"])
 
 
 @pytest.fixture(scope="module", params=JDKS)
 def profile(request, engine, tmp_path_factory):
     """Text, counters and edges of a profile of the program after its warm-up."""
-    from harness.daemon import Daemon
     flags = ["-XX:CompileCommand=dontinline,Callers*.*"]
     container = engine.start_ready(f"callers{request.param}", java("Callers", 600, flags=flags, inline=True),
                                    "EDGE", jdk=request.param)
     time.sleep(WARM_UP)
     daemon = Daemon(tmp_path_factory.mktemp("leaf"), "--pid", container.pid, "--frequency", FREQUENCY)
     daemon.start().wait_ready()
-    time.sleep(SECONDS)
+    wait_until_sampled(daemon)
     assert daemon.stop() == 0, daemon.log()
     edges = edges_of(container)
     container.remove()
@@ -82,12 +99,13 @@ def test_leaf_has_its_own_caller_or_at_least_no_other(profile):
             leaves[verdict] += count
         if verdict == "wrong":
             wrong[";".join(frames[-4:])] += count
-    known = leaves["right"] + leaves["missing"]
+    known = sum(leaves.values())
     print(f"leaves: {dict(leaves)}, counters: repaired {stream['repaired_samples']}, "
           f"unrepaired {stream['unrepaired_samples']} of {stream['jit_leaf_samples']}")
     assert not wrong, wrong.most_common(5)
-    assert known >= 1000, f"{folded}"
+    assert known >= 200, f"{folded}"
     assert leaves["missing"] < 0.05 * known, f"{leaves} {folded}"
+    assert leaves["unnamed"] < 0.02 * known, f"{leaves} {folded}"
 
 
 def test_callers_deeper_in_the_stack_are_right(profile):

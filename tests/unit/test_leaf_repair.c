@@ -189,16 +189,36 @@ static void follow(struct method *method, uint64_t address, struct state state)
 	}
 }
 
-static enum truth truth_of(const struct state *state)
+/* How far above rsp the second word is taken: see leaf_repair.h. */
+static int second_word(const struct line *line)
 {
+	unsigned int disp = 0;
+
+	if (strcmp(line->text, "mov rbp,rsp") == 0)
+		return sscanf(line[1].text, "add rbp,0x%x", &disp) == 1 ? (int)disp + 8 : 8;
+	if (sscanf(line->text, "mov QWORD PTR [rsp+0x%x],rbp", &disp) == 1 &&
+	    strstr(line->text, ",rbp"))
+		return (int)disp + 8;
+	return 8;
+}
+
+static enum truth truth_of(const struct line *line)
+{
+	const struct state *state = &line->state;
+	unsigned int disp = 0;
+	int rbp = state->rbp;
+
 	if (!state->is_known)
 		return TRUTH_UNREACHED;
 	if (state->rbp_is_callers) {
 		if (state->rsp == 0)
 			return TRUTH_AT_SP;
-		return state->rsp == 8 ? TRUTH_AT_SP_8 : TRUTH_ELSEWHERE;
+		return state->rsp == second_word(line) ? TRUTH_AT_SP_8 : TRUTH_ELSEWHERE;
 	}
-	return state->rbp == 8 && is_saved_at(state, 8) ? TRUTH_CHAIN : TRUTH_ELSEWHERE;
+	/* Where the kernel side begins with what is added. */
+	if (sscanf(line->text, "add rbp,0x%x", &disp) == 1 && rbp == state->rsp)
+		rbp -= (int)disp;
+	return rbp == 8 && is_saved_at(state, 8) ? TRUTH_CHAIN : TRUTH_ELSEWHERE;
 }
 
 static enum leaf_verdict judge_bytes(const struct hotspot_blob *blob, const uint8_t *code,
@@ -236,7 +256,7 @@ static void check_line(const struct method *method, const struct line *line, str
 {
 	enum leaf_verdict verdict =
 		judge_bytes(&method->blob, method->code, line->address, SIZE_MAX);
-	enum truth truth = truth_of(&line->state);
+	enum truth truth = truth_of(line);
 	const uint8_t *code = method->code + (line->address - method->blob.code_begin);
 	bool is_right = verdict == LEAF_NOT_REPAIRABLE || truth == TRUTH_UNREACHED ||
 			(truth == TRUTH_CHAIN && verdict == LEAF_NOT_NEEDED) ||
@@ -443,6 +463,21 @@ static const struct snippet snippets[] = {
 			{ 11, LEAF_CALLER_AT_SP_8 }, { 14, LEAF_NOT_NEEDED },
 			{ 15, LEAF_NOT_NEEDED }, { 16, LEAF_CALLER_AT_SP },
 			{ 22, LEAF_CALLER_AT_SP } } },
+	{ .what = "a frame without a bang: the second word is above where rbp is stored",
+	  .kind = HOTSPOT_BLOB_NMETHOD,
+	  /* sub rsp, 0x28; mov [rsp + 0x20], rbp; mov rbp, rsp; add rbp, 0x20; nop */
+	  CODE("\x48\x81\xec\x28\x00\x00\x00\x48\x89\x6c\x24\x20\x48\x8b\xec\x48\x83\xc5\x20\x90"),
+	  .expected = { { 0, LEAF_CALLER_AT_SP }, { 7, LEAF_CALLER_AT_SP_8 },
+			{ 12, LEAF_CALLER_AT_SP_8 }, { 15, LEAF_NOT_NEEDED },
+			{ 19, LEAF_NOT_NEEDED } } },
+	{ .what = "but not if it is too large for that",
+	  .kind = HOTSPOT_BLOB_NMETHOD,
+	  /* sub rsp, 0x108; mov [rsp + 0x100], rbp; mov rbp, rsp; add rbp, 0x100; nop */
+	  CODE("\x48\x81\xec\x08\x01\x00\x00\x48\x89\xac\x24\x00\x01\x00\x00\x48\x8b\xec"
+	       "\x48\x81\xc5\x00\x01\x00\x00\x90"),
+	  .expected = { { 0, LEAF_CALLER_AT_SP }, { 7, LEAF_NOT_REPAIRABLE },
+			{ 15, LEAF_NOT_REPAIRABLE }, { 18, LEAF_NOT_REPAIRABLE },
+			{ 25, LEAF_NOT_NEEDED } } },
 	{ .what = "several bangs, and a class initialization barrier before them",
 	  .kind = HOTSPOT_BLOB_NMETHOD,
 	  /* mov r10, imm64; cmp [r10 + d], 4; je +5; jmp out; bang; bang; push rbp; mov rbp, rsp */
@@ -480,9 +515,10 @@ static const struct snippet snippets[] = {
 	  CODE("\x55\x48\x8b\xec\x48\x83\xec\x10\x48\x83\xc4\x10\x5d\x49\x3b\xa7\xd8\x04\x00\x00"
 	       "\x72\x0d\x49\x8b\xff\xe8\x00\x00\x00\x10\xe9\x00\x00\x00\x10"
 	       "\x49\x3b\x67\x28\x0f\x87\x00\x00\x00\x00\xc3"),
-	  .expected = { { 8, LEAF_NOT_NEEDED }, { 12, LEAF_NOT_NEEDED }, { 13, LEAF_CALLER_AT_SP },
-			{ 20, LEAF_CALLER_AT_SP }, { 22, LEAF_NOT_REPAIRABLE },
-			{ 25, LEAF_NOT_REPAIRABLE }, { 35, LEAF_CALLER_AT_SP } } },
+	  .expected = { { 8, LEAF_NOT_NEEDED }, { 12, LEAF_NOT_NEEDED },
+			{ 13, LEAF_CALLER_AT_SP }, { 20, LEAF_CALLER_AT_SP },
+			{ 22, LEAF_NOT_REPAIRABLE }, { 25, LEAF_NOT_REPAIRABLE },
+			{ 35, LEAF_CALLER_AT_SP } } },
 	{ .what = "a jump to other code: an exception goes on; a handler is entered",
 	  .kind = HOTSPOT_BLOB_NMETHOD,
 	  /* push rbp; mov rbp, rsp; sub rsp, 16; add rsp, 16; pop rbp; jmp out; nop; jmp out */
@@ -510,30 +546,22 @@ static const struct snippet snippets[] = {
 	  .expected = { { 0, LEAF_CALLER_AT_SP }, { 1, LEAF_NOT_REPAIRABLE },
 			{ 4, LEAF_NOT_REPAIRABLE }, { 5, LEAF_CALLER_AT_SP } } },
 	{ .what = "a stub with a frame that saves registers and aligns the stack for a call",
-	  .blob_name = "StubRoutines (2)",
-	  .kind = HOTSPOT_BLOB_STUB,
+	  .blob_name = "StubRoutines (2)", .kind = HOTSPOT_BLOB_STUB,
 	  /* push rbp; mov rbp, rsp; sub rsp, 16; mov [rsp + 8], rbp; mov r12, rsp; and rsp, -16;
 	   * call; mov rsp, r12; nop; leave; ret */
 	  CODE("\x55\x48\x8b\xec\x48\x83\xec\x10\x48\x89\x6c\x24\x08\x4c\x8b\xe4"
 	       "\x48\x83\xe4\xf0\xe8\x00\x00\x00\x10\x49\x8b\xe4\x90\xc9\xc3"),
-	  .expected = { { 4, LEAF_NOT_NEEDED },
-			{ 8, LEAF_NOT_NEEDED },
-			{ 16, LEAF_NOT_NEEDED },
-			{ 20, LEAF_NOT_NEEDED },
-			{ 30, LEAF_CALLER_AT_SP } } },
+	  .expected = { { 4, LEAF_NOT_NEEDED }, { 8, LEAF_NOT_NEEDED }, { 16, LEAF_NOT_NEEDED },
+			{ 20, LEAF_NOT_NEEDED }, { 30, LEAF_CALLER_AT_SP } } },
 	{ .what = "a stub with a frame that saves and restores rbp",
-	  .blob_name = "StubRoutines (2)",
-	  .kind = HOTSPOT_BLOB_STUB,
+	  .blob_name = "StubRoutines (2)", .kind = HOTSPOT_BLOB_STUB,
 	  /* push rbp; mov rbp, rsp; sub rsp, 16; mov [rsp + 8], rbp; call; mov rbp, [rsp + 8];
 	   * add rsp, 16; leave; ret */
 	  CODE("\x55\x48\x8b\xec\x48\x83\xec\x10\x48\x89\x6c\x24\x08\xe8\x00\x00\x00\x10"
 	       "\x48\x8b\x6c\x24\x08\x48\x83\xc4\x10\xc9\xc3"),
-	  .expected = { { 0, LEAF_CALLER_AT_SP },
-			{ 1, LEAF_CALLER_AT_SP_8 },
-			{ 4, LEAF_NOT_NEEDED },
-			{ 8, LEAF_NOT_NEEDED },
-			{ 13, LEAF_NOT_REPAIRABLE },
-			{ 23, LEAF_NOT_NEEDED },
+	  .expected = { { 0, LEAF_CALLER_AT_SP }, { 1, LEAF_CALLER_AT_SP_8 },
+			{ 4, LEAF_NOT_NEEDED }, { 8, LEAF_NOT_NEEDED },
+			{ 13, LEAF_NOT_REPAIRABLE }, { 23, LEAF_NOT_NEEDED },
 			{ 28, LEAF_CALLER_AT_SP } } },
 	{ .what = "a stub whose stack pointer cannot be followed",
 	  .blob_name = "StubRoutines (2)", .kind = HOTSPOT_BLOB_STUB,
