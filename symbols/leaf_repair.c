@@ -99,6 +99,9 @@ void leaf_repair_wants(const struct hotspot_blob *blob, uint64_t ip, uint64_t *a
 			break;
 		from = entry - blob->code_begin <= CHECK_BYTES_MAX ? blob->code_begin : entry;
 		to = min_u64(entry + PROLOGUE_BYTES, blob->code_end);
+		/* Linkers of method handles are judged by the way out. */
+		if (blob->kind == HOTSPOT_BLOB_NATIVE)
+			to = min_u64(from + LEAF_ENTRY_BYTES_MAX, blob->code_end);
 		/* Also what precedes the leaf, unless that is far. */
 		if (ip > to && ip < blob->code_end && ip - from <= LEAF_ENTRY_BYTES_MAX)
 			to = ip;

@@ -517,11 +517,15 @@ enum leaf_verdict leaf_repair_x86_judge_compiled(const struct leaf_code *leaf)
 		if (leaf->ip < walk.complete)
 			return LEAF_NOT_REPAIRABLE;
 		return judge_body(leaf);
-	case ENTRY_FRAMELESS: /* a method handle's linker; compiled Java always builds a frame */
+	case ENTRY_FRAMELESS: /* a linker of method handles; compiled Java always builds a frame */
 		if (walk.has_ip && leaf->blob->kind == HOTSPOT_BLOB_NATIVE)
 			return verdict_at_entry(leaf, &walk.at_ip);
 		break;
 	case ENTRY_UNKNOWN:
+		/* A linker with a barrier of the garbage collector that pushes registers. */
+		if (leaf->blob->kind == HOTSPOT_BLOB_NATIVE)
+			return leaf_repair_x86_judge_stub(leaf);
+		break;
 	case ENTRY_NO_FRAME_POINTER:
 		break;
 	}

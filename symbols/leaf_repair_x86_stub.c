@@ -51,7 +51,7 @@ struct search {
 	const struct leaf_code *leaf;
 	struct path forks[FORKS_MAX]; /* branches not followed yet */
 	size_t fork_cnt;
-	uint8_t seen[LEAF_ENTRY_BYTES_MAX / 8];
+	uint8_t seen[2][LEAF_ENTRY_BYTES_MAX / 8]; /* by whether rsp has moved on the way there */
 };
 
 static bool is_rbp_of_leaf(const struct value *value)
@@ -197,15 +197,15 @@ static bool is_one_of(const struct hotspot_blob *blob, const char *const *names,
 }
 
 /*
- * Stubs that end in a jump to a method, the return address in its place. They move it about on
- * the way, so this is of use only behind that.
+ * Stubs that end in a jump to a method, the return address in its place, as linkers of method
+ * handles do, which are native methods in name. Adapters move it about on the way, so this is of use only behind that.
  */
 static bool leaves_by_jump(const struct hotspot_blob *blob)
 {
 	static const char *const names[] = { "I2C/C2I adapters", "MethodHandles adapters",
 					     "InlineCacheBuffer" };
 
-	return is_one_of(blob, names, ARRAY_SIZE(names));
+	return blob->kind == HOTSPOT_BLOB_NATIVE || is_one_of(blob, names, ARRAY_SIZE(names));
 }
 
 /* Not called but jumped to, these make up the return address they use in the end. */
@@ -222,13 +222,14 @@ static bool is_tail_jump(const struct search *search, const struct path *path)
 	return leaves_by_jump(search->leaf->blob) && !path->has_moved && is_rbp_of_leaf(&path->rbp);
 }
 
-static bool see(struct search *search, size_t at)
+static bool see(struct search *search, const struct path *path)
 {
-	uint8_t bit = (uint8_t)(1u << (at % 8));
+	uint8_t *bits = &search->seen[path->has_moved][path->at / 8];
+	uint8_t bit = (uint8_t)(1u << (path->at % 8));
 
-	if (search->seen[at / 8] & bit)
+	if (*bits & bit)
 		return false;
-	search->seen[at / 8] |= bit;
+	*bits |= bit;
 	return true;
 }
 
@@ -258,7 +259,7 @@ static bool follow(struct search *search, struct path path, size_t *budget,
 {
 	const struct leaf_code *leaf = search->leaf;
 
-	while (path.at<leaf->entry_len && * budget> 0 && see(search, path.at)) {
+	while (path.at<leaf->entry_len && * budget> 0 && see(search, &path)) {
 		struct leaf_x86_insn insn =
 			leaf_repair_x86_decode(leaf->entry + path.at, leaf->entry_len - path.at);
 		size_t behind = path.at + insn.len;
