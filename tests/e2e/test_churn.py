@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code that comes and goes while it is sampled. Each generated name carries its class's number, and
+the program says when each class lived and what CPU time it used: a wrong name shows, either within
+its stack or against the program's own account. JBPF_CHURN_SECONDS makes the runs longer (20)."""
+import math
+import os
+import re
+
+import pytest
+
+from harness.containers import java
+from harness.folded import kind, plain
+from harness.programs import wait_until
+
+SECONDS = int(os.environ.get("JBPF_CHURN_SECONDS", "20"))
+HZ = 99
+# Memory of unloaded classes goes to the next ones within milliseconds here: what cannot be known for
+# certain stays unknown, and how much that is depends on how soon a busy host lets jbpfd look.
+MOST_UNKNOWN = 0.5
+LEAST_NAMED = 0.15
+# Callers before callees. Frames may be missing (a leaf's caller), but never stand the other way round.
+RANKS = [("work", r"Gen(\d{4})\.work"), ("spin", r"Gen(\d{4})\.spin(\d{4})"),
+         ("lambda class", r"Gen(\d{4})\$\$Lambda.*"), ("lambda", r"Gen(\d{4})\.lambda\$spin(\d{4})\$\d+"),
+         ("helper", r"Gen(\d{4})\.helper(\d{4})"), ("step", r"(?:Base|Next)(\d{4})\.step(\d{4})")]
+RANKS = [(name, re.compile(pattern)) for name, pattern in RANKS]
+# What else a stack has below those; the numbers' own constructors and the reflection around them aside.
+GENERATED = re.compile(r"\b(?:Gen|Base|Next)\d{4}\b|\b(?:spin|helper|step)\d{4}\b")
+
+
+def rank_of(name):
+    """(rank, numbers in the name), or (None, numbers) for a frame of another kind."""
+    for rank, (_, pattern) in enumerate(RANKS):
+        match = pattern.fullmatch(name)
+        if match:
+            return rank, set(match.groups())
+    return None, set(re.findall(r"(?:Gen|Base|Next|spin|helper|step)(\d{4})\b", name))
+
+
+def what_is_wrong(frames):
+    """Why this stack cannot have been, or None; and the number of its class."""
+    numbers, last = set(), -1
+    for frame in frames[1:]:
+        rank, own = rank_of(plain(frame))
+        numbers |= own
+        if rank is not None:
+            if rank <= last:
+                return f"{RANKS[last][0]} cannot call {RANKS[rank][0]}", numbers
+            last = rank
+        elif last >= 0 and kind(frame) in "j1i0" and GENERATED.search(frame):
+            return f"unexpected {frame}", numbers
+    return (f"frames of classes {sorted(numbers)}" if len(numbers) > 1 else None), numbers
+
+
+class Run:
+    """One JVM that churned while a daemon watched."""
+
+    def __init__(self, engine, module_daemon, jdk, flags):
+        self.jdk = jdk
+        self.daemon = module_daemon(window="3s", name=f"churn-{jdk}-{len(flags)}").start().wait_ready()
+        # Half of the classes keep their calls, in the others they are inlined.
+        apart = [f"-XX:CompileCommand=dontinline,*{odd}.*" for odd in "13579"]
+        self.container = engine.start_ready(
+            f"churn-{jdk}", java("Churn", SECONDS, 2, 120, inline=True, flags=[*flags, *apart]), "READY",
+            jdk=jdk, seconds=90)
+        pid = self.container.pid
+        wait_until(lambda: not self.container.running(), SECONDS + 60, "the JVM ends by itself")
+        assert self.daemon.stop() == 0, self.daemon.log()
+        self.log = self.container.logs()
+        self.exit_code = self.container.inspect("{{.State.ExitCode}}")
+        self.container.remove()
+        self.folded = self.daemon.dump("--pid", pid)
+        # Before its exec the process was runc's.
+        self.stream = max(self.daemon.list_json("--pid", pid), key=lambda stream: stream["samples"])
+
+    def lives(self):
+        """CPU seconds by class number, as the program measured them."""
+        return {number: int(cpu) / 1e9
+                for number, cpu in re.findall(r"^GEN (\d{4}) \d+ \d+ (\d+)$", self.log, re.M)}
+
+
+CASES = [(8, ()), (17, ()), (25, ()), (17, ("-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=5m"))]
+
+
+@pytest.fixture(scope="module", params=CASES, ids=[f"{jdk}{'-small-cache' if flags else ''}" for jdk, flags in CASES])
+def churned(request, engine, module_daemon):
+    jdk, flags = request.param
+    return Run(engine, module_daemon, jdk, flags)
+
+
+def test_no_stack_has_a_wrong_name(churned):
+    wrong, right = [], 0
+    for frames, count in churned.folded.stacks:
+        problem, numbers = what_is_wrong(frames)
+        if problem:
+            wrong.append((problem, count, ";".join(frames[-9:])))
+        elif numbers:
+            right += count
+    assert not wrong, f"{sum(count for _, count, _ in wrong)} wrong of {right}: {wrong[:5]}"
+    print(f"JDK {churned.jdk}: {right} samples of {len(churned.lives())} classes, none wrong")
+    assert right >= LEAST_NAMED * churned.folded.total and right >= 50, (right, churned.folded)
+
+
+def test_no_class_has_more_samples_than_it_had_time(churned):
+    """A name that outlived its class would get the samples of the code that came after it."""
+    lives, found = churned.lives(), {}
+    for frames, count in churned.folded.stacks:
+        for number in what_is_wrong(frames)[1]:
+            found[number] = found.get(number, 0) + count
+    assert len(lives) >= 10 and len(found) >= LEAST_NAMED * len(lives), (len(lives), len(found))
+    unknown_to_the_program = set(found) - set(lives)
+    assert not unknown_to_the_program
+    for number, samples in found.items():
+        expected = lives[number] * HZ
+        assert samples <= expected + 5 * math.sqrt(expected) + 3, (number, samples, expected)
+
+
+def test_what_is_not_named_is_counted(churned):
+    stream = churned.stream
+    assert stream["jit_source"] == "vmstructs", stream
+    assert stream["unknown_jit_frames"] >= stream["ambiguous_frames"]
+    unknown = stream["unknown_jit_frames"] / stream["jit_frames"]
+    print(f"{stream['samples']} samples, {stream['jit_frames']} JIT frames, {100 * unknown:.2f} % without a name, "
+          f"{stream['ambiguous_frames']} ambiguous, {stream['repaired_samples']} leaves repaired")
+    assert unknown <= MOST_UNKNOWN
+
+
+def test_the_jvm_was_not_harmed(churned):
+    assert churned.exit_code == "0" and churned.log.rstrip().endswith("DONE"), churned.log[-800:]
+    dead = int(re.search(r"^DEAD (\d+)$", churned.log, re.M).group(1))
+    assert dead >= 0.5 * len(churned.lives()), "classes were not unloaded: nothing was tested"
+    for word in ("Full thread dump", "Exception", "SIGSEGV"):
+        assert word not in churned.log
