@@ -340,7 +340,6 @@ static void find_refuses_what_changes_meanwhile(void **state)
 
 static void find_costs_few_reads(void **state)
 {
-	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
 	struct scene scene;
 	size_t before;
 
