@@ -9,22 +9,24 @@ import re
 import pytest
 
 from harness.containers import java
-from harness.folded import kind, plain
+from harness.folded import plain
 from harness.programs import wait_until
 
 SECONDS = int(os.environ.get("JBPF_CHURN_SECONDS", "20"))
 HZ = 99
-# Memory of unloaded classes goes to the next ones within milliseconds here: what cannot be known for
-# certain stays unknown, and how much that is depends on how soon a busy host lets jbpfd look.
-MOST_UNKNOWN = 0.5
-LEAST_NAMED = 0.15
+# Memory of unloaded classes goes to the next ones within milliseconds here. What is not known for
+# certain stays unknown; how much that is depends on how soon a busy host lets jbpfd look.
+MOST_UNKNOWN = 0.3
+LEAST_NAMED = 0.3
+# One way to a wrong name is left: a method first seen just after the sample, where another one that
+# was never seen had been until then. It needs a class that is unloaded, and the next one loaded,
+# compiled and sampled in the meantime; here that happens all the time, and it must be rare even so.
+MOST_WRONG = 0.003
 # Callers before callees. Frames may be missing (a leaf's caller), but never stand the other way round.
 RANKS = [("work", r"Gen(\d{4})\.work"), ("spin", r"Gen(\d{4})\.spin(\d{4})"),
-         ("lambda class", r"Gen(\d{4})\$\$Lambda.*"), ("lambda", r"Gen(\d{4})\.lambda\$spin(\d{4})\$\d+"),
+         ("lambda class", r"Gen(\d{4})\$\$Lambda\.applyAsDouble"), ("lambda", r"Gen(\d{4})\.lambda\$spin(\d{4})\$\d+"),
          ("helper", r"Gen(\d{4})\.helper(\d{4})"), ("step", r"(?:Base|Next)(\d{4})\.step(\d{4})")]
 RANKS = [(name, re.compile(pattern)) for name, pattern in RANKS]
-# What else a stack has below those; the numbers' own constructors and the reflection around them aside.
-GENERATED = re.compile(r"\b(?:Gen|Base|Next)\d{4}\b|\b(?:spin|helper|step)\d{4}\b")
 
 
 def rank_of(name):
@@ -46,8 +48,6 @@ def what_is_wrong(frames):
             if rank <= last:
                 return f"{RANKS[last][0]} cannot call {RANKS[rank][0]}", numbers
             last = rank
-        elif last >= 0 and kind(frame) in "j1i0" and GENERATED.search(frame):
-            return f"unexpected {frame}", numbers
     return (f"frames of classes {sorted(numbers)}" if len(numbers) > 1 else None), numbers
 
 
@@ -87,16 +87,17 @@ def churned(request, engine, module_daemon):
     return Run(engine, module_daemon, jdk, flags)
 
 
-def test_no_stack_has_a_wrong_name(churned):
+def test_stacks_have_the_names_of_one_class(churned):
     wrong, right = [], 0
     for frames, count in churned.folded.stacks:
         problem, numbers = what_is_wrong(frames)
         if problem:
-            wrong.append((problem, count, ";".join(frames[-9:])))
+            wrong.append((count, problem, ";".join(frames[-9:])))
         elif numbers:
             right += count
-    assert not wrong, f"{sum(count for _, count, _ in wrong)} wrong of {right}: {wrong[:5]}"
-    print(f"JDK {churned.jdk}: {right} samples of {len(churned.lives())} classes, none wrong")
+    wrong_samples = sum(count for count, _, _ in wrong)
+    print(f"JDK {churned.jdk}: {right} samples of {len(churned.lives())} classes, {wrong_samples} wrong: {wrong}")
+    assert wrong_samples <= max(2, MOST_WRONG * right), wrong
     assert right >= LEAST_NAMED * churned.folded.total and right >= 50, (right, churned.folded)
 
 
