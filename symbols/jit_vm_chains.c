@@ -142,6 +142,19 @@ static int chain_push_stub(struct jit_vm *vm, struct chain *chain, const struct 
 	return chain_push(chain, &frame);
 }
 
+/*
+ * While the frame is being made nothing inlined was entered yet, while it is taken down all has
+ * returned; the description that covers such a place is that of a later one.
+ */
+static void chain_keep_own_method(struct chain *chain)
+{
+	if (chain->cnt > 1) {
+		chain->frames[0] = chain->frames[chain->cnt - 1];
+		chain->frames[0].line = 0; /* of a call that is not being made */
+		chain->cnt = 1;
+	}
+}
+
 int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query,
 		      uint32_t *chain_out)
 {
@@ -149,6 +162,7 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 			 blob->blob.kind == HOTSPOT_BLOB_NATIVE;
 	uint64_t read_cnt = vm->read_cnt;
 	struct chain chain = { .cnt = 0 };
+	enum leaf_verdict verdict;
 	int err;
 
 	err = is_method ? chain_push_method(vm, &chain, blob, query) :
@@ -158,7 +172,10 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 	if (!err && query->is_leaf && query->leaf_code) {
 		if (vm->mode != JIT_VM_RESOLVE)
 			err = jit_leaf_check(vm, blob, query);
-		chain.frames[0].verdict = (uint8_t)jit_leaf_judge(vm, blob, query);
+		verdict = jit_leaf_judge(vm, blob, query);
+		if (is_method && (verdict == LEAF_CALLER_AT_SP || verdict == LEAF_CALLER_AT_SP_8))
+			chain_keep_own_method(&chain);
+		chain.frames[0].verdict = (uint8_t)verdict;
 	}
 	/* What was read belongs together only if the blob is still the same. */
 	if (!err && vm->read_cnt != read_cnt && !blob->life.gone_ns && !vm->is_ended)

@@ -13,7 +13,7 @@
 #include "symbols/jit_vm_internal.h"
 
 /* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
-#define METHOD_TRUST_NS (100ull * 1000 * 1000)
+#define METHOD_TRUST_NS (10ull * 1000 * 1000)
 
 static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
 {

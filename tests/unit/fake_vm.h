@@ -63,6 +63,8 @@ struct fake_vm {
 	uint64_t now_ns;
 	uint64_t leaf_at; /* read_code gives leaf_code here, else EFAULT */
 	uint8_t leaf_code[LEAF_CODE_BYTES];
+	uint64_t entry_at; /* and here entry_code, with nops behind it */
+	uint8_t entry_code[32];
 	int error;	  /* of every read; 0 = none */
 	uint64_t shift;	  /* every blob that is found says that it is elsewhere */
 	int torn_cnt;	  /* so many finds from now on are torn */
@@ -262,6 +264,12 @@ static inline int fake_read_code(void *ctx, uint64_t address, void *out, size_t 
 
 	if (fake->error)
 		return fake->error;
+	if (fake->entry_at && address == fake->entry_at) {
+		memset(out, 0x90, len);
+		memcpy(out, fake->entry_code,
+		       len < sizeof(fake->entry_code) ? len : sizeof(fake->entry_code));
+		return 0;
+	}
 	if (address != fake->leaf_at || len > sizeof(fake->leaf_code))
 		return -EFAULT;
 	memcpy(out, fake->leaf_code, len);

@@ -100,6 +100,55 @@ static void inlined_methods_are_frames_with_file_and_line(void **state)
 	assert_int_equal(answer.frames[0].line, 0);
 }
 
+#if defined(__x86_64__)
+static void leaf_whose_frame_does_not_stand_has_nothing_inlined_yet(void **state)
+{
+	/* mov [rsp-0x14000],eax; push rbp; mov rbp,rsp; sub rsp,0x20 */
+	static const uint8_t entry[] = { 0x89, 0x84, 0x24, 0x00, 0xc0, 0xfe, 0xff, 0x55,
+					 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x20 };
+	static const struct {
+		uint64_t offset;
+		size_t cnt;
+		enum leaf_verdict verdict;
+	} cases[] = {
+		{ 7, 1, LEAF_CALLER_AT_SP },
+		{ 8, 1, LEAF_CALLER_AT_SP_8 },
+		{ 15, 2, LEAF_NOT_NEEDED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t start = A + i * 0x1000;
+		struct fake_blob *code = put_code(start, METHOD, (int32_t)i + 1);
+		uint64_t begin = code->blob.code_begin;
+		uint8_t at_ip[LEAF_CODE_BYTES];
+		struct jit_vm_query query = {
+			.word = begin + cases[i].offset,
+			.is_leaf = true,
+			.since_boot_ns = UINT64_MAX,
+			.leaf_code = at_ip,
+		};
+		struct jit_vm_answer answer;
+
+		memset(at_ip, 0x90, sizeof(at_ip));
+		memcpy(at_ip, entry + cases[i].offset, sizeof(entry) - cases[i].offset);
+		code->blob.verified_entry = begin;
+		code->scopes = (struct hotspot_scopes){
+			.places = { { begin + 0x20, { { METHOD + 0x100, 4 }, { METHOD, 3 } }, 2 } },
+			.cnt = 1,
+		};
+		fake.entry_at = begin;
+		memset(fake.entry_code, 0x90, sizeof(fake.entry_code));
+		memcpy(fake.entry_code, entry, sizeof(entry));
+		assert_int_equal(ask(&query, &answer), 0);
+		assert_int_equal(answer.frames[0].verdict, cases[i].verdict);
+		assert_int_equal(answer.cnt, cases[i].cnt);
+		assert_string_equal(names__text(names, answer.frames[answer.cnt - 1].name),
+				    "Work.one");
+	}
+}
+#endif
+
 static void scopes_that_do_not_end_in_the_method_itself_are_not_believed(void **state)
 {
 	struct fake_blob *code = put_code(A, METHOD, 1);
@@ -382,6 +431,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(code_gets_the_kind_of_its_compiler),
 		TEST(inlined_methods_are_frames_with_file_and_line),
+#if defined(__x86_64__)
+		TEST(leaf_whose_frame_does_not_stand_has_nothing_inlined_yet),
+#endif
 		TEST(scopes_that_do_not_end_in_the_method_itself_are_not_believed),
 		TEST(inlined_method_without_a_name_is_one_unknown_frame),
 		TEST(addresses_outside_the_code_are_not_covered),
