@@ -14,7 +14,7 @@ from harness.programs import cpu_seconds, wait_until
 
 UNKNOWN = ("[unknown]", "[unknown jit]")
 WINDOW_SECONDS = 3
-SAMPLES = {"mixed": 300, "interp": 250, "inlined": 200, "without": 60, "environment": 80, "file": 80}
+SAMPLES = {"mixed": 300, "interp": 250, "inlined": 400, "without": 60, "environment": 80, "file": 80}
 INTERP_CHAIN = ["Interp.main", "Interp.work", "Interp.one", "Interp$1.go", "Interp.two", "Interp$Three.<init>",
                 "Interp.four", "Interp.five", "Interp.six", "Interp.grind"]
 
@@ -152,7 +152,7 @@ def test_inlined_chains_are_those_of_the_program(scene, leaf, chain):
         if names[:-1] == chain and [name for name in inlined if name in chain[2:]] == chain[2:]:
             exact += count
     print(f"JDK {scene.jdk}: {total} samples with the leaf {leaf}, {exact} with the whole inlined chain")
-    assert total >= 50, scene.folded["inlined"]
+    assert total >= 30, scene.folded["inlined"]  # one in seven samples is in add()
     assert exact >= 0.95 * total, scene.folded["inlined"]
 
 
