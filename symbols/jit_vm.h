@@ -80,6 +80,9 @@ void jit_vm__ranges(const struct jit_vm *vm, struct hotspot_ranges *out);
 /* Does the JVM have its code there? */
 bool jit_vm__covers(const struct jit_vm *vm, uint64_t address);
 
+/* A look that comes later after the sample than that proves nothing. */
+#define JIT_VM_PROMPT_NS (5ull * 1000 * 1000 * 1000)
+
 enum jit_vm_mode {
 	JIT_VM_RESOLVE = 0, /* at the end of a window */
 	JIT_VM_LOOK,	    /* soon after the sample: what is read here is what was sampled */

@@ -16,8 +16,7 @@
 /* CPU time for reading between two refreshes; beyond it addresses stay unknown. */
 #define JIT_VM_READ_BUDGET_NS (500ull * 1000 * 1000)
 
-/* A look that comes later after the sample than that proves nothing; in a restless JVM much less. */
-#define JIT_VM_PROMPT_NS	  (5ull * 1000 * 1000 * 1000)
+/* JIT_VM_PROMPT_NS in a restless JVM. */
 #define JIT_VM_RESTLESS_PROMPT_NS (150ull * 1000 * 1000)
 /* While there are looks, what is in use is verified this often. */
 #define JIT_VM_ROUND_NS		 (900ull * 1000 * 1000)

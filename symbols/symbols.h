@@ -30,6 +30,12 @@ enum jit_mode {
 	JIT_MODE_OFF = 4,
 };
 
+/* May HotSpot's own tables be read? */
+static inline bool jit_mode_reads_vm(enum jit_mode mode)
+{
+	return mode == JIT_MODE_AUTO || mode == JIT_MODE_VMSTRUCTS;
+}
+
 /* Where the names of JIT frames came from. Values reach disk: append only. */
 enum jit_source {
 	JIT_SOURCE_NONE = 0,

@@ -57,8 +57,7 @@ static bool process_wants_vm(const struct symbols_process *process)
 			process->vm_trouble->err != -EAGAIN;
 
 	return !process->vm && process->is_hotspot && !is_final &&
-	       process->vm_try_cnt < VM_MAX_TRIES &&
-	       (mode == JIT_MODE_AUTO || mode == JIT_MODE_VMSTRUCTS);
+	       process->vm_try_cnt < VM_MAX_TRIES && jit_mode_reads_vm(mode);
 }
 
 void symbols_process_open_vm(struct symbols_process *process)

@@ -18,8 +18,6 @@
 #define FRAME_FROZEN	  "[frozen frames]"
 #define FRAME_UNKNOWN_JIT "[unknown jit]"
 
-/* A look that comes later after the sample than that proves nothing. */
-#define LOOK_PROMPT_NS	 (5 * CLOCK_NS_PER_S)
 #define LOOK_CALM_NS	 CLOCK_NS_PER_S
 #define LOOK_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
 
@@ -250,7 +248,7 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 			  uint64_t sampled_boot_ns)
 {
 	uint64_t now_ns = clock_boot_ns();
-	bool is_late = now_ns > sampled_boot_ns && now_ns - sampled_boot_ns > LOOK_PROMPT_NS;
+	bool is_late = now_ns > sampled_boot_ns && now_ns - sampled_boot_ns > JIT_VM_PROMPT_NS;
 	struct stack_walk walk = {
 		.process = process,
 		.stack = stack,

@@ -164,13 +164,7 @@ int recorder__fd(const struct recorder *recorder)
 	return probe__fd(recorder->probe);
 }
 
-/* By --jit: may HotSpot's tables be read, may a JVM be asked for its map? */
-static bool may_read_vm(const struct recorder *recorder)
-{
-	return recorder->options.jit == JIT_MODE_AUTO ||
-	       recorder->options.jit == JIT_MODE_VMSTRUCTS;
-}
-
+/* By --jit: may a JVM be asked for its map? */
 static bool may_ask(const struct recorder *recorder)
 {
 	return recorder->options.jit == JIT_MODE_AUTO || recorder->options.jit == JIT_MODE_ATTACH;
@@ -237,7 +231,7 @@ static bool look_at_jvm(struct recorder *recorder, struct process *process)
 	symbols_process__jit_status(process->symbols, &jit);
 	jvm_look(&process->jvm, recorder->proc_fd, process->id.pid, jit.is_hotspot);
 	return process->jvm.is_hotspot && !jit.fallback &&
-	       (!process->jvm.is_known || (!has_range && may_read_vm(recorder)));
+	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(recorder->options.jit)));
 }
 
 static void look_again(struct recorder *recorder)

@@ -38,9 +38,9 @@ void store_writer__free(struct store_writer *writer);
 
 /*
  * Adds one stream's window: `text` is sorted folded text (may be empty for a host record, where
- * window->pid is 0); window->lines goes with it. Buffered until store_writer__commit(). 0, -ENOMEM, or -EINVAL: the window is
- * longer than STORE_WINDOW_MAX_NS, the text larger than 256 MiB or without a newline at its end,
- * the lines larger than 32 MiB.
+ * window->pid is 0); window->lines goes with it. Buffered until store_writer__commit(). 0,
+ * -ENOMEM, or -EINVAL: the window is longer than STORE_WINDOW_MAX_NS, the text larger than 256 MiB
+ * or without a newline at its end, the lines larger than 32 MiB.
  */
 int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
 		      size_t len);
