@@ -31,7 +31,7 @@ CFLAGS   ?= -O2 -g
 LDFLAGS  ?=
 override CFLAGS += -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
 	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)
-LDLIBS   := -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a
+LDLIBS   := -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a -lm
 ifeq ($(DEV),1)
 override CFLAGS  += -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
 override LDFLAGS += -fsanitize=address,undefined
@@ -52,7 +52,7 @@ msg  = @printf '  %-8s %s\n' "$(1)" "$(2)";
 endif
 
 # ---- files ----------------------------------------------------------------------------------
-LIB_DIRS := user/util user/model user/store user/output user/collect user/cmd symbols
+LIB_DIRS := user/util user/model user/diff user/store user/output user/collect user/cmd symbols
 LIB_SRC  := $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/*.c)))
 LIB_ASM  := $(sort $(wildcard user/output/*.S))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_ASM:%.S=$(BUILD)/%.o)
@@ -76,6 +76,8 @@ AID_SRC    := $(filter-out $(LIVE_SRC),$(sort $(wildcard tests/bpf/*.c tests/e2e
 AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
 TOOL_SRC   := $(sort $(wildcard tests/tools/*.c))
 TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
+# Simulations that take minutes.
+SLOW_BIN   := $(BUILD)/tests/diff/check_diff
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -176,6 +178,10 @@ $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
 
+$(SLOW_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+
 .PHONY: test-programs
 test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(BENCH_BIN)
 
@@ -183,6 +189,9 @@ test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(BENCH_BIN)
 check: $(TEST_BIN)
 	$(Q)scripts/run-unit-tests $(TEST_BIN)
 
+.PHONY: check-diff
+check-diff: $(SLOW_BIN)
+	$(Q)$(SLOW_BIN)
 # ---- fuzzing --------------------------------------------------------------------------------
 # All but what needs a kernel, built once more with clang's fuzzer and sanitizers.
 FUZZ_SECONDS ?= 60
@@ -274,6 +283,7 @@ help:
 	@echo 'make              build/bin/jbpfd, build/bin/jbpf and its links'
 	@echo 'make check        unit tests: no root, no network'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
+	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
 	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each'
 	@echo 'make check-style  format, include rules, sizes'
@@ -282,7 +292,7 @@ help:
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
--include $(LIVE_SRC:%.c=$(BUILD)/%.d)
+-include $(LIVE_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(BUILD)/bpf/jbpf.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)
