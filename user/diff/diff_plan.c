@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pairing. The day is cut into slots of one block length. In a slot with m blocks of A and n of B,
+ * min(m, n) units are made and the blocks of each side dealt out to them in order of time: seven
+ * days against seven give seven pairs, seven against one give one unit of seven and one.
+ */
+#include "user/diff/diff_plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+
+#define SECONDS_PER_DAY	 86400.0
+#define SLOT_MIN_S	 60u
+#define SLOT_MAX_S	 3600u
+#define SLOT_DEFAULT_S	 900u
+#define PAIRS_MIN	 8   /* fewer: not paired */
+#define PAIRED_SHARE_MIN 0.5 /* of the shorter side's blocks */
+#define LATE_SHARE	 4   /* the last quarter */
+
+struct plan_block {
+	uint32_t slot;
+	uint32_t side;
+	uint32_t index; /* in its side */
+};
+
+struct plan_unit {
+	uint64_t start_unix_ns; /* of its first block of B */
+	uint32_t number;	/* before sorting */
+};
+
+void diff_plan_release(struct diff_plan *plan)
+{
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
+		struct diff_plan_side *side = &plan->sides[s];
+
+		free(side->unit_of);
+		free(side->weight_of);
+		free(side->samples);
+		free(side->cpu_s);
+		free(side->seconds);
+	}
+	*plan = (struct diff_plan){ 0 };
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a;
+	uint64_t right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* The usual distance between starts of neighbours, in seconds. */
+static int slot_length(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t *out)
+{
+	size_t room = diff_side__block_count(sides[0]) + diff_side__block_count(sides[1]);
+	__cleanup_free uint64_t *gaps = reallocarray(NULL, room + 1, sizeof(*gaps));
+	size_t cnt = 0;
+
+	if (!gaps)
+		return -ENOMEM;
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
+		for (size_t i = 1; i < diff_side__block_count(sides[s]); i++)
+			gaps[cnt++] = diff_side__block(sides[s], i)->start_unix_ns -
+				      diff_side__block(sides[s], i - 1)->start_unix_ns;
+	*out = SLOT_DEFAULT_S;
+	if (cnt) {
+		qsort(gaps, cnt, sizeof(*gaps), compare_u64);
+
+		uint64_t seconds = gaps[cnt / 2] / CLOCK_NS_PER_S;
+
+		*out = seconds < SLOT_MIN_S ? SLOT_MIN_S :
+		       seconds > SLOT_MAX_S ? SLOT_MAX_S :
+					      (uint32_t)seconds;
+	}
+	return 0;
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+	const struct plan_block *left = a;
+	const struct plan_block *right = b;
+
+	if (left->slot != right->slot)
+		return (left->slot > right->slot) - (left->slot < right->slot);
+	if (left->side != right->side)
+		return (left->side > right->side) - (left->side < right->side);
+	return (left->index > right->index) - (left->index < right->index);
+}
+
+static int compare_units(const void *a, const void *b)
+{
+	const struct plan_unit *left = a;
+	const struct plan_unit *right = b;
+
+	if (left->start_unix_ns != right->start_unix_ns)
+		return (left->start_unix_ns > right->start_unix_ns) -
+		       (left->start_unix_ns < right->start_unix_ns);
+	return (left->number > right->number) - (left->number < right->number);
+}
+
+static bool is_warming_up(const struct diff_block *block, uint32_t warm_up_s)
+{
+	return block->jvm_age_s != UINT32_MAX && block->jvm_age_s < warm_up_s;
+}
+
+/* All blocks that may be compared; the others are marked and counted. */
+static size_t list_blocks(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t warm_up_s,
+			  uint32_t slot_s, struct diff_plan *plan, struct plan_block *out)
+{
+	size_t cnt = 0;
+
+	for (uint32_t s = 0; s < DIFF_PLAN_SIDES; s++) {
+		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++) {
+			const struct diff_block *block = diff_side__block(sides[s], i);
+
+			plan->sides[s].unit_of[i] = DIFF_NONE;
+			if (is_warming_up(block, warm_up_s)) {
+				plan->sides[s].warm_up_cnt++;
+				continue;
+			}
+			out[cnt++] = (struct plan_block){
+				.slot = block->time_of_day_s / slot_s,
+				.side = s,
+				.index = (uint32_t)i,
+			};
+		}
+	}
+	return cnt;
+}
+
+/* One slot's blocks, those of A first. Units get provisional numbers. */
+static void pair_slot(const struct plan_block *blocks, size_t cnt, const struct diff_side *side_b,
+		      struct diff_plan *plan, struct plan_unit *units)
+{
+	size_t cnt_a = 0;
+
+	while (cnt_a < cnt && blocks[cnt_a].side == DIFF_PLAN_A)
+		cnt_a++;
+
+	size_t cnt_b = cnt - cnt_a;
+	size_t pairs = cnt_a < cnt_b ? cnt_a : cnt_b;
+
+	for (size_t i = 0; pairs && i < cnt; i++) {
+		const struct plan_block *at = &blocks[i];
+		size_t unit = at->side == DIFF_PLAN_A ? i * pairs / cnt_a :
+							(i - cnt_a) * pairs / cnt_b;
+		uint32_t number = plan->unit_cnt + (uint32_t)unit;
+
+		plan->sides[at->side].unit_of[at->index] = number;
+		if (at->side == DIFF_PLAN_A)
+			units[number] =
+				(struct plan_unit){ .start_unix_ns = UINT64_MAX, .number = number };
+		else if (units[number].start_unix_ns == UINT64_MAX)
+			units[number].start_unix_ns =
+				diff_side__block(side_b, at->index)->start_unix_ns;
+	}
+	plan->unit_cnt += (uint32_t)pairs;
+}
+
+/* Numbers units by time. */
+static int sort_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan,
+		      struct plan_unit *units)
+{
+	__cleanup_free uint32_t *place = reallocarray(NULL, plan->unit_cnt + 1u, sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	qsort(units, plan->unit_cnt, sizeof(*units), compare_units);
+	for (uint32_t i = 0; i < plan->unit_cnt; i++)
+		place[units[i].number] = i;
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
+		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++)
+			if (plan->sides[s].unit_of[i] != DIFF_NONE)
+				plan->sides[s].unit_of[i] = place[plan->sides[s].unit_of[i]];
+	return 0;
+}
+
+static void leave_unpaired(const struct plan_block *blocks, size_t cnt, struct diff_plan *plan)
+{
+	uint32_t next[DIFF_PLAN_SIDES] = { 0 };
+
+	plan->is_paired = false;
+	for (size_t i = 0; i < cnt; i++)
+		next[DIFF_PLAN_B] += blocks[i].side == DIFF_PLAN_A;
+	plan->first_b = next[DIFF_PLAN_B];
+	plan->unit_cnt = (uint32_t)cnt;
+	/* Blocks are sorted by slot here; units go by time, which is the order of the index. */
+	for (size_t i = 0; i < cnt; i++)
+		plan->sides[blocks[i].side].unit_of[blocks[i].index] = 0;
+}
+
+static void number_unpaired(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
+{
+	uint32_t unit = 0;
+
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
+		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++)
+			if (plan->sides[s].unit_of[i] != DIFF_NONE)
+				plan->sides[s].unit_of[i] = unit++;
+}
+
+/* Pairs what can be paired; gives that up when it is too little. */
+static int assign_units(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t warm_up_s,
+			struct diff_plan *plan)
+{
+	size_t room = diff_side__block_count(sides[0]) + diff_side__block_count(sides[1]);
+	__cleanup_free struct plan_block *blocks = reallocarray(NULL, room + 1, sizeof(*blocks));
+	__cleanup_free struct plan_unit *units = reallocarray(NULL, room + 1, sizeof(*units));
+	uint32_t slot_s = 0;
+
+	if (!blocks || !units)
+		return -ENOMEM;
+
+	int err = slot_length(sides, &slot_s);
+
+	if (err)
+		return err;
+
+	size_t cnt = list_blocks(sides, warm_up_s, slot_s, plan, blocks);
+	uint32_t usable[DIFF_PLAN_SIDES] = { 0 };
+	uint32_t paired[DIFF_PLAN_SIDES] = { 0 };
+
+	qsort(blocks, cnt, sizeof(*blocks), compare_blocks);
+	for (size_t first = 0, end; first < cnt; first = end) {
+		for (end = first; end < cnt && blocks[end].slot == blocks[first].slot;)
+			end++;
+		pair_slot(&blocks[first], end - first, sides[DIFF_PLAN_B], plan, units);
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		usable[blocks[i].side]++;
+		paired[blocks[i].side] += plan->sides[blocks[i].side].unit_of[blocks[i].index] !=
+					  DIFF_NONE;
+	}
+
+	int shorter = usable[DIFF_PLAN_A] <= usable[DIFF_PLAN_B] ? DIFF_PLAN_A : DIFF_PLAN_B;
+
+	if (plan->unit_cnt < PAIRS_MIN || paired[shorter] < PAIRED_SHARE_MIN * usable[shorter]) {
+		leave_unpaired(blocks, cnt, plan);
+		number_unpaired(sides, plan);
+		return 0;
+	}
+	plan->is_paired = true;
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
+		plan->sides[s].unpaired_cnt = usable[s] - paired[s];
+	return sort_units(sides, plan, units);
+}
+
+static double block_cpu_s(const struct diff_block *block)
+{
+	if (block->cpu_s > 0 || !block->samples)
+		return block->cpu_s;
+	return block->frequency_hz ? (double)block->samples / block->frequency_hz : NAN;
+}
+
+static void add_block(struct diff_plan_side *side, uint32_t unit, const struct diff_block *block,
+		      double weight)
+{
+	double seconds = (double)block->length_ns / (double)CLOCK_NS_PER_S;
+	double samples = weight * (double)block->samples;
+
+	side->samples[unit] += samples;
+	side->cpu_s[unit] += block_cpu_s(block);
+	side->seconds[unit] += seconds;
+	side->sample_total += samples;
+	side->cpu_total_s += block_cpu_s(block);
+	side->second_total += seconds;
+	side->work_total += block->work;
+	side->block_cnt++;
+	side->raw_samples += (double)block->samples;
+	side->lost += (double)block->lost_samples;
+	side->frames += (double)block->frames;
+	side->unknown_frames += (double)block->unknown_frames;
+	side->truncated += (double)block->truncated_samples;
+}
+
+/* The first known frequency: samples at another one are weighted to stand for the same time. */
+static uint32_t reference_frequency(const struct diff_side *sides[DIFF_PLAN_SIDES])
+{
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
+		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++)
+			if (diff_side__block(sides[s], i)->frequency_hz)
+				return diff_side__block(sides[s], i)->frequency_hz;
+	return 0;
+}
+
+static int sum_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
+{
+	plan->frequency_hz = reference_frequency(sides);
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
+		struct diff_plan_side *side = &plan->sides[s];
+
+		side->samples = calloc(plan->unit_cnt + 1u, sizeof(double));
+		side->cpu_s = calloc(plan->unit_cnt + 1u, sizeof(double));
+		side->seconds = calloc(plan->unit_cnt + 1u, sizeof(double));
+		if (!side->samples || !side->cpu_s || !side->seconds)
+			return -ENOMEM;
+		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++) {
+			const struct diff_block *block = diff_side__block(sides[s], i);
+			bool is_known = plan->frequency_hz && block->frequency_hz;
+
+			side->weight_of[i] =
+				is_known ? (double)plan->frequency_hz / block->frequency_hz : 1;
+			if (side->unit_of[i] != DIFF_NONE)
+				add_block(side, side->unit_of[i], block, side->weight_of[i]);
+		}
+		side->days = fmax(1, side->second_total / SECONDS_PER_DAY);
+	}
+	return 0;
+}
+
+static int plan_fill(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t warm_up_s,
+		     struct diff_plan *plan)
+{
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
+		size_t cnt = diff_side__block_count(sides[s]);
+
+		plan->sides[s].unit_of = calloc(cnt + 1, sizeof(uint32_t));
+		plan->sides[s].weight_of = calloc(cnt + 1, sizeof(double));
+		if (!plan->sides[s].unit_of || !plan->sides[s].weight_of)
+			return -ENOMEM;
+	}
+
+	int err = assign_units(sides, warm_up_s, plan);
+
+	if (err)
+		return err;
+
+	uint32_t units_b = plan->unit_cnt - plan->first_b;
+
+	plan->late_first = plan->unit_cnt - units_b / LATE_SHARE;
+	return sum_units(sides, plan);
+}
+
+int diff_plan_make(const struct diff_side *a, const struct diff_side *b, uint32_t warm_up_s,
+		   struct diff_plan *out)
+{
+	const struct diff_side *sides[DIFF_PLAN_SIDES] = { a, b };
+	struct diff_plan plan = { 0 };
+	int err = plan_fill(sides, warm_up_s, &plan);
+
+	if (err) {
+		diff_plan_release(&plan);
+		return err;
+	}
+	*out = plan;
+	return 0;
+}

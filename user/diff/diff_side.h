@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One side of a comparison: blocks of time and, sparse, how often each item was seen in each. An
+ * item is whatever the caller counts (a method by itself, a method with what it calls, a package,
+ * a place in the call tree); here it is a number 0, 1, 2, ... that both sides share. No I/O.
+ *
+ *     for each block:  diff_side__add() any number of times, then diff_side__close_block()
+ *
+ * Windows that lie in the same block may be added in any number and order before it is closed.
+ */
+#ifndef JBPF_DIFF_SIDE_H
+#define JBPF_DIFF_SIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DIFF_NONE	     UINT32_MAX
+#define DIFF_SIDE_ITEMS_MAX  (16u << 20)
+#define DIFF_SIDE_BLOCKS_MAX 65535u
+
+struct diff_block {
+	uint64_t start_unix_ns;
+	uint64_t length_ns;	 /* of the time that was recorded in it; above 0 */
+	uint32_t time_of_day_s;	 /* of its start, where the program's users live; below 86400 */
+	uint32_t frequency_hz;	 /* 0 = not known */
+	uint32_t jvm_age_s;	 /* at its start; UINT32_MAX = no JVM or not known */
+	uint64_t samples;	 /* all, whether or not an item got them */
+	double cpu_s;		 /* CPU time behind the samples; 0 = samples / frequency */
+	double work;		 /* units of work done (requests); 0 = not counted */
+	uint64_t lost_samples;	 /* on top of `samples` */
+	uint64_t frames;	 /* all frames, times samples */
+	uint64_t unknown_frames; /* of `frames`: without a name */
+	uint64_t
+		truncated_samples; /* of `samples`: stacks that do not reach their thread's start */
+};
+
+struct diff_count {
+	uint32_t item;
+	uint32_t count; /* saturates */
+};
+
+struct diff_side;
+
+/* `event` is any number that tells kinds of events (CPU time, allocation) apart. NULL: no memory. */
+struct diff_side *diff_side__new(uint32_t event);
+void diff_side__free(struct diff_side *side); /* NULL is fine */
+
+/* Counts an item in the block that will be closed next. 0, -ENOMEM, or -E2BIG. */
+int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count);
+
+/*
+ * Ends the block; `block` is copied. Blocks come in order of time and do not overlap. 0, -ENOMEM,
+ * -E2BIG past DIFF_SIDE_BLOCKS_MAX, or -EINVAL when a field makes no sense (order, length, time of
+ * day, negative or non-finite cpu_s or work); the block stays open then.
+ */
+int diff_side__close_block(struct diff_side *side, const struct diff_block *block);
+
+uint32_t diff_side__event(const struct diff_side *side);
+size_t diff_side__block_count(const struct diff_side *side);
+/* Valid until the next diff_side__close_block(). */
+const struct diff_block *diff_side__block(const struct diff_side *side, size_t index);
+/* Each item at most once, in no order; valid until the next diff_side__add(). */
+const struct diff_count *diff_side__counts(const struct diff_side *side, size_t index,
+					   size_t *cnt_out);
+/* Memory held, in bytes. */
+size_t diff_side__bytes(const struct diff_side *side);
+
+/*
+ * The block length for sides of which the shorter one lasts `shorter_ns`: 15 minutes, or 5 when it
+ * is under 4 hours. Blocks begin at multiples of it since midnight, so that days can be paired.
+ */
+uint64_t diff_side_block_length_ns(uint64_t shorter_ns);
+
+#endif
