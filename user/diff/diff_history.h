@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What earlier, quiet times say about how much items drift from day to day. Either a row of days
+ * (the daily series: neighbours are compared), or comparisons of two sides that should have been
+ * the same (earlier day pairs, canary against control). Rows are kept per item; who stores them
+ * under names translates names to items of the present comparison first.
+ */
+#ifndef JBPF_DIFF_HISTORY_H
+#define JBPF_DIFF_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/diff/diff_side.h"
+
+enum diff_history_kind {
+	DIFF_HISTORY_DAYS = 0,
+	DIFF_HISTORY_PAIRS = 1,
+};
+
+struct diff_history_row {
+	uint32_t item;
+	float value;	/* DAYS: log of the share; PAIRS: log ratio, not yet set against a median */
+	float variance; /* of `value`, from the blocks within the day or pair */
+};
+
+/* A day or a pair. Rows in ascending order of item. */
+struct diff_history_set {
+	const struct diff_history_row *rows;
+	size_t row_cnt;
+};
+
+struct diff_history {
+	enum diff_history_kind kind;
+	const struct diff_history_set *sets; /* oldest first */
+	size_t set_cnt;
+};
+
+/*
+ * Rows of one day, for the series: the share of each item of `day` with at least `share_min`, and
+ * its variance, measured by pairing `day` with the day `before` it (NULL = none: from
+ * neighbouring blocks, which errs on the large side of day drift). The caller frees *rows_out. 0
+ * or -ENOMEM; *cnt_out is 0 for a day without samples.
+ */
+int diff_history_measure_day(const struct diff_side *before, const struct diff_side *day,
+			     uint32_t item_cnt, double share_min,
+			     struct diff_history_row **rows_out, size_t *cnt_out);
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Refactored code: one item grows, another shrinks, and the class, package or caller that holds
+ * both is as it was. "As it was" must be told, not assumed: the roof's interval contains 0 and is
+ * narrow enough to exclude the item's own change.
+ */
+#include "user/diff/diff_verdict.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "user/diff/diff_tree.h"
+#include "user/util/cleanup.h"
+
+#define ROOFS_MAX 16 /* class, package, outer packages: more is a ring */
+
+enum { SHRANK = 0, GREW = 1, DIRECTIONS = 2 };
+
+/* By roof: the member that changed most in each direction, or DIFF_NONE. */
+struct moved_roof {
+	uint32_t member[DIRECTIONS];
+};
+
+static int direction(const struct diff_row *row)
+{
+	return row->change.value > 0 ? GREW : SHRANK;
+}
+
+static double size_of(const struct diff_case *diff, uint32_t item)
+{
+	double points = diff->rows[item].points.value;
+
+	return points < 0 ? -points : points;
+}
+
+static void put_under(const struct diff_case *diff, struct moved_roof *roofs, uint32_t roof,
+		      uint32_t item)
+{
+	uint32_t *member = &roofs[roof].member[direction(&diff->rows[item])];
+
+	if (*member == DIFF_NONE || size_of(diff, item) > size_of(diff, *member))
+		*member = item;
+}
+
+static void put_under_groups(const struct diff_case *diff, struct moved_roof *roofs, uint32_t first,
+			     uint32_t item)
+{
+	uint32_t roof = first;
+
+	for (int i = 0; i < ROOFS_MAX && roof != DIFF_NONE; i++) {
+		put_under(diff, roofs, roof, item);
+		roof = diff->items[roof].group;
+	}
+}
+
+/* Registers a changed item with every roof it lives under. */
+static void put_item(const struct diff_case *diff, const struct diff_tree *tree,
+		     struct moved_roof *roofs, uint32_t item)
+{
+	const struct diff_item *at = &diff->items[item];
+
+	put_under_groups(diff, roofs, at->group, item);
+	if (at->kind == DIFF_KIND_PATH && at->parent != DIFF_NONE)
+		put_under(diff, roofs, at->parent, item);
+	if (at->kind != DIFF_KIND_METHOD_SELF || at->method == DIFF_NONE)
+		return;
+	/* What a method does itself also counts in its class with all it calls, and below each of
+	 * its places: so a part that became a method of its own is seen as moved out of it. */
+	put_under_groups(diff, roofs, diff->items[at->method].group, item);
+	for (uint32_t i = tree->places.first[at->method]; i < tree->places.first[at->method + 1];
+	     i++)
+		put_under(diff, roofs, tree->places.list[i], item);
+}
+
+static bool is_balanced(const struct diff_case *diff, const struct moved_roof *roofs, uint32_t roof,
+			uint32_t item, uint32_t *partner_out)
+{
+	const struct diff_row *row = &diff->rows[item];
+	const struct diff_row *above = &diff->rows[roof];
+	uint32_t partner = roofs[roof].member[direction(row) == GREW ? SHRANK : GREW];
+
+	if (partner == DIFF_NONE || !(above->points.low <= 0 && above->points.high >= 0))
+		return false;
+	if (row->points.value <= above->points.high && row->points.value >= above->points.low)
+		return false;
+	*partner_out = partner;
+	return true;
+}
+
+static bool find_partner(const struct diff_case *diff, const struct diff_tree *tree,
+			 const struct moved_roof *roofs, uint32_t item, uint32_t *partner_out)
+{
+	const struct diff_item *at = &diff->items[item];
+	double sign = diff->rows[item].change.value > 0 ? 1 : -1;
+	uint32_t roof = at->group;
+
+	for (int i = 0; i < ROOFS_MAX && roof != DIFF_NONE; i++) {
+		if (is_balanced(diff, roofs, roof, item, partner_out))
+			return true;
+		roof = diff->items[roof].group;
+	}
+
+	uint32_t place = item;
+
+	if (at->kind == DIFF_KIND_METHOD_SELF || at->kind == DIFF_KIND_METHOD_TOTAL)
+		place = diff_tree_main_place(tree, diff->items, diff->rows, item, sign);
+	else if (at->kind != DIFF_KIND_PATH)
+		return false;
+	if (place == DIFF_NONE || diff->items[place].parent == DIFF_NONE)
+		return false;
+	return is_balanced(diff, roofs, diff->items[place].parent, item, partner_out);
+}
+
+int diff_moved_mark(const struct diff_case *diff)
+{
+	__cleanup_free struct moved_roof *roofs =
+		reallocarray(NULL, (size_t)diff->item_cnt + 1, sizeof(*roofs));
+	struct diff_tree tree;
+
+	if (!roofs)
+		return -ENOMEM;
+
+	int err = diff_tree_make(diff->items, diff->item_cnt, &tree);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < diff->item_cnt; i++)
+		roofs[i] = (struct moved_roof){ .member = { DIFF_NONE, DIFF_NONE } };
+	for (uint32_t i = 0; i < diff->item_cnt; i++)
+		if (diff_verdict_is_found(diff, i))
+			put_item(diff, &tree, roofs, i);
+	for (uint32_t i = 0; i < diff->item_cnt; i++) {
+		uint32_t partner = DIFF_NONE;
+
+		if (diff_verdict_is_found(diff, i) &&
+		    find_partner(diff, &tree, roofs, i, &partner)) {
+			diff->rows[i].verdict = DIFF_VERDICT_MOVED;
+			diff->rows[i].moved_with = partner;
+		}
+	}
+	diff_tree_release(&tree);
+	return 0;
+}
