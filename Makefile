@@ -192,6 +192,7 @@ check: $(TEST_BIN)
 .PHONY: check-diff
 check-diff: $(SLOW_BIN)
 	$(Q)$(SLOW_BIN)
+
 # ---- fuzzing --------------------------------------------------------------------------------
 # All but what needs a kernel, built once more with clang's fuzzer and sanitizers.
 FUZZ_SECONDS ?= 60
