@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "tests/unit/diff_sim.h"
 #include "user/diff/diff_math.h"
@@ -386,6 +387,66 @@ static void check_series(unsigned int pairs)
 	free(dice);
 }
 
+/* ---- time ---- */
+
+#define LARGE_ITEMS 20000u
+
+/* 20,000 items in every one of 192 blocks: denser than life. CPU time of diff_run(). */
+static void check_time(void)
+{
+	struct sim *dice = calloc(1, sizeof(*dice));
+	struct diff_item *items = calloc(LARGE_ITEMS, sizeof(*items));
+	struct diff_side *sides[2] = { diff_side__new(1), diff_side__new(1) };
+	const struct sim_config config = { .seed = 7 };
+	struct diff_options options = diff_options_default();
+	struct diff_result *result = NULL;
+	int err = dice && items && sides[0] && sides[1] ? 0 : -ENOMEM;
+	double best_ms = INFINITY;
+
+	if (err)
+		die("memory");
+	sim_init(dice, &config);
+	for (uint32_t i = 0; i < LARGE_ITEMS; i++)
+		items[i] = (struct diff_item){ i < 5000	 ? DIFF_KIND_METHOD_SELF :
+					       i < 10000 ? DIFF_KIND_METHOD_TOTAL :
+							   DIFF_KIND_PATH,
+					       DIFF_NONE, i < 5000 ? 5000 + i : DIFF_NONE,
+					       i > 10000 ? 10000 + (i - 10001) / 2 : DIFF_NONE };
+	for (uint32_t b = 0; !err && b < 2 * SIM_BLOCKS; b++) {
+		struct diff_block block = {
+			.start_unix_ns = b * 900000000000ull,
+			.length_ns = 900000000000ull,
+			.time_of_day_s = b % SIM_BLOCKS * SIM_BLOCK_S,
+			.frequency_hz = 49,
+			.jvm_age_s = UINT32_MAX,
+			.samples = 100000,
+		};
+
+		for (uint32_t i = 0; i < LARGE_ITEMS; i++)
+			err |= diff_side__add(sides[b / SIM_BLOCKS], i,
+					      1 + sim_poisson(dice, 4 + 2000.0 / (1 + i % 5000)));
+		err |= diff_side__close_block(sides[b / SIM_BLOCKS], &block);
+	}
+	for (int i = 0; !err && i < 5; i++) {
+		struct diff_input input = { items, LARGE_ITEMS, sides[0], sides[1], NULL };
+		clock_t start = clock();
+
+		err = diff_run(&input, &options, &result);
+		best_ms = fmin(best_ms, 1000.0 * (double)(clock() - start) / CLOCKS_PER_SEC);
+		if (!err)
+			diff_result__free(result);
+	}
+	if (err)
+		die("comparison");
+	printf("%u items in 192 blocks: %.0f ms, both sides %.0f MB\n", LARGE_ITEMS, best_ms,
+	       1e-6 * (double)(diff_side__bytes(sides[0]) + diff_side__bytes(sides[1])));
+	check(best_ms < 100, "%.0f ms", best_ms);
+	diff_side__free(sides[0]);
+	diff_side__free(sides[1]);
+	free(items);
+	free(dice);
+}
+
 int main(int argc, char **argv)
 {
 	static const double factors[] = { 1.01, 1.05, 1.20 };
@@ -417,6 +478,8 @@ int main(int argc, char **argv)
 	}
 	printf("\nDaily series, %u each\n", pairs * 5);
 	check_series(pairs);
+	printf("\nTime\n");
+	check_time();
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed ? 1 : 0;
 }

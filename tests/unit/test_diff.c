@@ -437,6 +437,44 @@ static void odd_history_is_survived(void **state)
 	world_free(world);
 }
 
+/* Only the three largest methods are items. */
+static void a_few_methods_need_history(void **state)
+{
+	struct world *world = world_new(&noisy);
+	struct diff_options options = diff_options_default();
+	struct diff_history history = { DIFF_HISTORY_DAYS, world->series.sets,
+					world->series.set_cnt };
+	uint32_t method = sim_method_of_share(&world->sim, 0.1);
+	struct sim_effect effect = { method, 1.5, 0, SIM_BLOCKS };
+	struct diff_side *a = sim_day(&world->sim, NULL, 0);
+	struct diff_side *b = sim_day(&world->sim, &effect, 1);
+	struct diff_input input = { world->sim.items, SIM_ITEMS, a, b, NULL };
+	struct diff_result *result = NULL;
+
+	(void)state;
+	for (uint32_t i = 0; i < SIM_ITEMS; i++)
+		world->sim.items[i] =
+			(struct diff_item){ i < SIM_METHODS && world->sim.share[i] >= 0.04 ?
+						    DIFF_KIND_METHOD_SELF :
+						    DIFF_KIND_NONE,
+					    DIFF_NONE, DIFF_NONE, DIFF_NONE };
+	assert_int_equal(diff_run(&input, &options, &result), 0);
+	assert_int_equal(result->summary.calibration, DIFF_CALIBRATION_NONE);
+	assert_int_equal(result->rows[method].verdict, DIFF_VERDICT_UNRESOLVED);
+	assert_false(isnan(result->rows[method].change.low));
+	assert_int_equal(result->summary.scale_methods, 0);
+	diff_result__free(result);
+	input.history = &history;
+	assert_int_equal(diff_run(&input, &options, &result), 0);
+	assert_int_equal(result->summary.calibration, DIFF_CALIBRATION_HISTORY);
+	assert_int_equal(result->rows[method].verdict, DIFF_VERDICT_UP);
+	assert_true(result->rows[method].is_alarm);
+	diff_result__free(result);
+	diff_side__free(a);
+	diff_side__free(b);
+	world_free(world);
+}
+
 static void history_of_pairs_calibrates_like_history_of_days(void **state)
 {
 	struct sim_config config = noisy;
@@ -510,6 +548,7 @@ int main(void)
 		cmocka_unit_test(drift_that_history_knows_widens_the_intervals),
 		cmocka_unit_test(morning_against_evening_raises_no_alarm_by_days),
 		cmocka_unit_test(odd_history_is_survived),
+		cmocka_unit_test(a_few_methods_need_history),
 		cmocka_unit_test(history_of_pairs_calibrates_like_history_of_days),
 	};
 

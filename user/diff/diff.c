@@ -371,6 +371,7 @@ static int judge(const struct diff_input *input, const struct diff_options *opti
 		.within = work->within,
 		.between = work->between,
 		.scale = &work->scale,
+		.calibration = result->summary.calibration,
 		.rows = result->rows,
 		.families = result->summary.families,
 	};

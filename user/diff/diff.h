@@ -101,8 +101,8 @@ enum diff_mode {
 };
 
 enum diff_calibration {
-	DIFF_CALIBRATION_NONE = 0,
-	DIFF_CALIBRATION_PAIR = 1,    /* "calibrated from this pair only" */
+	DIFF_CALIBRATION_NONE = 0, /* too few methods to learn from: every verdict is unresolved */
+	DIFF_CALIBRATION_PAIR = 1, /* "calibrated from this pair only" */
 	DIFF_CALIBRATION_HISTORY = 2, /* by earlier pairs of days */
 };
 

@@ -26,6 +26,8 @@
 #define FIT_ITEMS_MIN	    10	 /* fewer: the family uses that of methods by themselves */
 #define FIT_ITEMS_MAX	    1000 /* the most precise ones */
 #define FIT_ITEMS_GOOD	    20	 /* all are used up to here, then the more precise half */
+#define FIT_ITEMS_FEW	    5	 /* fewer do not tell how unlike items are */
+#define FEW_DF		    4.0
 #define PRIOR_DF_MIN	    1.0
 #define PRIOR_DF_MAX	    200.0
 #define CENTRE_VARIANCE_MAX 0.01 /* of items that take part in a pair's median */
@@ -250,7 +252,7 @@ static struct between_prior fit_prior(struct between_point *points, size_t cnt, 
 	return (struct between_prior){
 		.is_known = true,
 		.tau2 = tau2,
-		.df = fit_df(points, used, tau2),
+		.df = used < FIT_ITEMS_FEW ? FEW_DF : fit_df(points, used, tau2),
 	};
 }
 
@@ -312,6 +314,17 @@ static size_t list_points(const struct between_fit *fit, const struct diff_betwe
 	return cnt;
 }
 
+/* How many methods history must know: a handful, or all when today has no more. */
+static size_t history_items_min(const struct between_fit *fit, const struct diff_between_item *at)
+{
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < fit->item_cnt && cnt < CENTRE_ITEMS_MIN; i++)
+		cnt += fit->items[i].kind == DIFF_KIND_METHOD_SELF &&
+		       at[i].within <= SCALE_VARIANCE_MAX;
+	return cnt ? cnt : 1;
+}
+
 /*
  * Priors of all families; small families borrow that of methods by themselves. A method with all
  * it calls is often nearly one method, often the sum of many that drift less together; the more
@@ -322,7 +335,11 @@ static void fit_families(const struct between_fit *fit, const struct diff_betwee
 {
 	size_t cnt = list_points(fit, at, DIFF_KIND_METHOD_SELF);
 
-	priors[DIFF_KIND_METHOD_SELF] = fit_prior(fit->points, cnt, CENTRE_ITEMS_MIN, fit->room);
+	/* One pair of days tells by many methods only; several days also by few, if there are no
+	 * more. */
+	priors[DIFF_KIND_METHOD_SELF] =
+		fit_prior(fit->points, cnt, fit->past ? history_items_min(fit, at) : FIT_ITEMS_MIN,
+			  fit->room);
 	for (int kind = DIFF_KIND_METHOD_SELF + 1; kind < DIFF_KIND_CNT; kind++) {
 		cnt = list_points(fit, at, kind);
 		priors[kind] = fit_prior(fit->points, cnt, FIT_ITEMS_MIN, fit->room);

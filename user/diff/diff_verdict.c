@@ -88,7 +88,8 @@ static bool is_testable(const struct diff_case *diff, uint32_t item)
 	const struct diff_estimate *at = &diff->estimates[item];
 	const struct diff_row *row = &diff->rows[item];
 
-	if (diff->items[item].kind == DIFF_KIND_NONE || isnan(row->error))
+	if (diff->items[item].kind == DIFF_KIND_NONE || isnan(row->error) ||
+	    diff->calibration == DIFF_CALIBRATION_NONE)
 		return false;
 
 	double variance = fmax(diff->between[item].variance - counting(at), 0) + at->pooled;
@@ -165,7 +166,7 @@ static void judge_item(const struct diff_case *diff, uint32_t item)
 {
 	struct diff_row *row = &diff->rows[item];
 
-	if (isnan(row->error))
+	if (isnan(row->error) || diff->calibration == DIFF_CALIBRATION_NONE)
 		return;
 	if (diff_verdict_is_found(diff, item))
 		row->verdict = found_verdict(row);
@@ -222,7 +223,7 @@ static void finish_family(const struct diff_case *diff, enum diff_kind kind,
 
 		if (diff->items[i].kind != kind)
 			continue;
-		if (!isnan(row->error))
+		if (!isnan(row->error) && diff->calibration != DIFF_CALIBRATION_NONE)
 			row->detectable = detectable(row, &tables->one_tail, &tables->two_tails,
 						     &tables->miss);
 		judge_item(diff, i);

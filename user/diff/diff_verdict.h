@@ -23,13 +23,15 @@ struct diff_case {
 	const struct diff_within *within;
 	const struct diff_between_item *between;
 	const struct diff_scale *scale;
+	enum diff_calibration calibration;
 	struct diff_row *rows;
 	struct diff_family *families;
 };
 
 /*
  * Intervals, p and q by family, the smallest change that could be seen; verdicts UNRESOLVED, SAME,
- * UP, DOWN, NEW and GONE. 0 or -ENOMEM.
+ * UP, DOWN, NEW and GONE. Only intervals, by the blocks alone, when nothing tells how much items
+ * drift. 0 or -ENOMEM.
  */
 int diff_verdict_test(const struct diff_case *diff);
 
