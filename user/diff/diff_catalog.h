@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From stacks to items: numbers methods, classes, packages and places in the merged call tree in
+ * order of first sight, and counts a stack for all of them. One catalog serves both sides and the
+ * days of the history, so that numbers agree. No I/O.
+ *
+ * How a Java method was compiled is no part of its identity: inlined, interpreted and compiled
+ * frames of a method are one item, or each JVM start would look like a change. Names are taken as
+ * they stand; the recorder has already made them the same from run to run.
+ */
+#ifndef JBPF_DIFF_CATALOG_H
+#define JBPF_DIFF_CATALOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/diff/diff.h"
+#include "user/diff/diff_side.h"
+#include "user/util/frame_kind.h"
+
+/* Deeper frames have no place of their own in the tree; they count for their method all the same. */
+#define DIFF_CATALOG_DEPTH_MAX 1024
+
+struct diff_catalog;
+
+/* NULL only when memory is short. */
+struct diff_catalog *diff_catalog__new(void);
+void diff_catalog__free(struct diff_catalog *catalog); /* NULL is fine */
+
+/*
+ * Counts a stack ("process;frame;frame_[j]", see user/model/stack_text.h) in the block of `side`
+ * that will be closed next. 0, -ENOMEM, or -E2BIG past DIFF_SIDE_ITEMS_MAX items; part of the stack
+ * may have been counted then.
+ */
+int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, const char *stack,
+		      size_t len, uint64_t count);
+
+/* The items so far, for struct diff_input; valid until the next diff_catalog__add(). */
+const struct diff_item *diff_catalog__items(const struct diff_catalog *catalog, uint32_t *cnt_out);
+
+struct diff_catalog_name {
+	const char *text; /* NUL-terminated; lives as long as the catalog */
+	size_t len;
+	enum frame_kind kind; /* Java of any kind is FRAME_KIND_JIT */
+};
+
+/* METHOD_x, PATH: the frame without suffix; CLASS_x: "pkg.Class"; PACKAGE_x: "pkg", "[kernel]". */
+struct diff_catalog_name diff_catalog__name(const struct diff_catalog *catalog, uint32_t item);
+
+/*
+ * The number of a METHOD_x, CLASS_x or PACKAGE_x with that name, to read a stored history; DIFF_NONE
+ * when there is none. `kind` of the frame matters for methods only.
+ */
+uint32_t diff_catalog__find(const struct diff_catalog *catalog, enum diff_kind item_kind,
+			    enum frame_kind kind, const char *name, size_t len);
+
+#endif
