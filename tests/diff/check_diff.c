@@ -49,7 +49,14 @@ static void die(const char *what)
 	exit(1);
 }
 
-enum { MODEL_STILL = 0, MODEL_WINDOW = 1, MODEL_DRIFT = 2, MODEL_DRIFT_4 = 3, MODEL_UNEQUAL = 4 };
+enum {
+	MODEL_STILL = 0,
+	MODEL_WINDOW = 1,
+	MODEL_DRIFT = 2,
+	MODEL_DRIFT_4 = 3,
+	MODEL_UNEQUAL = 4,
+	MODEL_SHARED = 5
+};
 
 static const struct {
 	const char *name;
@@ -85,6 +92,15 @@ static const struct {
 			      .day_drift = 0.03,
 			      .drift_spread = 0.5 },
 			    false },
+	[MODEL_SHARED] = { "packages move as one: 5 %, 3 %",
+			   { .cores = 1,
+			     .frequency_hz = 49,
+			     .window_noise = 0.10,
+			     .window_memory = 0.8,
+			     .day_drift = 0.01,
+			     .shared_noise = 0.05,
+			     .shared_drift = 0.03 },
+			   false },
 };
 
 /* The largest count that 5 % may show in `trials`: 17 of 200. */

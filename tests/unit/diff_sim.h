@@ -41,6 +41,8 @@ struct sim_config {
 	double window_memory;  /* lag-1 correlation of it */
 	double day_drift;      /* sd of a method's log rate from day to day */
 	double drift_spread;   /* sd of the log of that sd between methods */
+	double shared_noise;   /* the same for all methods of a package, from block to block */
+	double shared_drift;   /* ... and from day to day */
 	uint32_t frequency_hz; /* 49 */
 	uint64_t seed;
 };
@@ -58,6 +60,7 @@ struct sim {
 	uint64_t state[4];
 	double share[SIM_METHODS];
 	double noise[SIM_METHODS]; /* standardised */
+	double shared[SIM_PACKAGES];
 	double drift_scale[SIM_METHODS];
 	uint32_t day;
 	double load;			  /* factor on everything, 1 */
@@ -278,6 +281,11 @@ static inline void sim_block_rates(struct sim *sim, const double *drift, double 
 		}
 		rates[m] = drift[m] * sim->share[m] * sum / SIM_MINUTES;
 	}
+	for (uint32_t p = 0; sim->config.shared_noise > 0 && p < SIM_PACKAGES; p++) {
+		sim->shared[p] = 0.5 * sim->shared[p] + sqrt(0.75) * sim_normal(sim);
+		for (uint32_t m = p * SIM_PACKAGE; m < (p + 1) * SIM_PACKAGE; m++)
+			rates[m] *= exp(sim->config.shared_noise * sim->shared[p]);
+	}
 }
 
 static inline uint64_t sim_draw(struct sim *sim, double mean, uint32_t method, uint32_t block,
@@ -309,6 +317,12 @@ static inline int sim_add_day(struct sim *sim, struct diff_side *side,
 
 	for (uint32_t m = 0; m < SIM_METHODS; m++)
 		drift[m] = exp(sim->drift_scale[m] * sim_normal(sim));
+	for (uint32_t p = 0; sim->config.shared_drift > 0 && p < SIM_PACKAGES; p++) {
+		double factor = exp(sim->config.shared_drift * sim_normal(sim));
+
+		for (uint32_t m = p * SIM_PACKAGE; m < (p + 1) * SIM_PACKAGE; m++)
+			drift[m] *= factor;
+	}
 	for (uint32_t b = 0; !err && b < SIM_BLOCKS; b++) {
 		double swing = 1 + 0.5 * sin(2 * M_PI * b / SIM_BLOCKS);
 		double samples = sim->load * swing * sim->config.cores * sim->config.frequency_hz *
