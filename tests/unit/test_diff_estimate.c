@@ -152,12 +152,41 @@ static void correlation_stretches_within_bounds(void **state)
 	assert_true(fabs(diff_estimate_stretch(0.99) - 9) < 1e-12);
 }
 
+static void a_large_method_varies_more_against_the_rest(void **state)
+{
+	static const struct {
+		double share;
+		bool is_sum;
+		double factor;
+	} rows[] = {
+		{ 0, false, 1 },   { 0.2, false, 1.5625 }, { 0.5, false, 4 },	{ 0.9, false, 100 },
+		{ 1, false, 1e4 }, { 0.2, true, 1.5625 },  { 0.5, true, 4 },	{ 0.9, true, 4 },
+		{ 1, true, 4 },	   { 1.2, true, 4 },	   { 1.2, false, 1e4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct diff_estimate at = {
+			.mult = { 2, 3 }, .pooled = 5, .residual = 7, .lag = 0.5, .leverage = 1
+		};
+
+		diff_estimate_against_rest(&at, rows[i].share, rows[i].is_sum);
+		assert_true(fabs(at.leverage / rows[i].factor - 1) < 1e-9);
+		assert_true(fabs(at.mult[0] - 2 * at.leverage) < 1e-9);
+		assert_true(fabs(at.mult[1] - 3 * at.leverage) < 1e-9);
+		assert_true(fabs(at.pooled - 5 * at.leverage) < 1e-9);
+		assert_true(fabs(at.residual - 7 * at.leverage) < 1e-9);
+		assert_true(at.lag == 0.5);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(estimates_equal_independent_figures),
 		cmocka_unit_test(scatter_of_rows_is_what_the_formula_says),
 		cmocka_unit_test(correlation_stretches_within_bounds),
+		cmocka_unit_test(a_large_method_varies_more_against_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
