@@ -469,6 +469,8 @@ static void a_few_methods_need_history(void **state)
 	assert_int_equal(result->summary.calibration, DIFF_CALIBRATION_HISTORY);
 	assert_int_equal(result->rows[method].verdict, DIFF_VERDICT_UP);
 	assert_true(result->rows[method].is_alarm);
+	/* Seven differences of eight days are worth 98 / 20, and the family's prior 4. */
+	assert_true(fabs(result->rows[method].df - (4 + 98 / 20.0)) < 1e-9);
 	diff_result__free(result);
 	diff_side__free(a);
 	diff_side__free(b);

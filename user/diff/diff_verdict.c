@@ -15,7 +15,6 @@
 
 #define TESTABLE_Z	4.14 /* 3.3 to be found among hundreds + 0.84 to be found 4 times of 5 */
 #define POWER_MISS	0.2  /* "detectable" is missed this often */
-#define SMALL_X		20   /* below it a log ratio is not nearly normal */
 #define TRANSIENT_Z	2.0
 #define Z_95		1.959963984540054
 #define QUANTILE_DF_MAX 1000
@@ -96,46 +95,6 @@ static bool is_testable(const struct diff_case *diff, uint32_t item)
 
 	return row->relevant + TESTABLE_Z * sqrt(variance) <=
 	       log1p(diff->options->testable_relative);
-}
-
-static double deviance(double seen, double expected)
-{
-	return seen > 0 ? seen * log(seen / expected) : 0;
-}
-
-/*
- * Where a side has few samples: signed root of the likelihood ratio of two counts, against a true
- * log ratio of `margin` in the direction seen, damped by what else than counting makes it vary.
- */
-static double small_count_z(const struct diff_case *diff, uint32_t item, double margin)
-{
-	const struct diff_estimate *at = &diff->estimates[item];
-	double sign = diff->between[item].log_ratio < 0 ? -1 : 1;
-	double total_a = diff->plan->sides[DIFF_PLAN_A].sample_total;
-	double total_b = diff->plan->sides[DIFF_PLAN_B].sample_total *
-			 exp(diff->scale->composition.value + sign * margin);
-	double x = at->x[DIFF_PLAN_A] + at->x[DIFF_PLAN_B];
-	double expected_b = x * total_b / (total_a + total_b);
-	double more_b = at->x[DIFF_PLAN_B] - expected_b;
-	double ratio = 2 * (deviance(at->x[DIFF_PLAN_A], x - expected_b) +
-			    deviance(at->x[DIFF_PLAN_B], expected_b));
-	double extra = fmax(diff->between[item].variance - counting(at), 0);
-	double size = sqrt(fmax(ratio, 0) * at->pooled / (at->pooled + extra));
-
-	return more_b * sign > 0 ? size : -size;
-}
-
-static double test_item(const struct diff_case *diff, uint32_t item, double margin)
-{
-	const struct diff_estimate *at = &diff->estimates[item];
-	const struct diff_row *row = &diff->rows[item];
-
-	if (at->x[DIFF_PLAN_A] >= SMALL_X && at->x[DIFF_PLAN_B] >= SMALL_X)
-		return diff_math_margin_p(row->change.value, row->error, row->df, margin);
-
-	double p = diff_math_t_tail(small_count_z(diff, item, margin), row->df);
-
-	return margin > 0 ? p : fmin(1, 2 * p);
 }
 
 /*
@@ -247,8 +206,8 @@ int diff_verdict_test(const struct diff_case *diff)
 		row->is_tested = is_testable(diff, i);
 		if (!row->is_tested)
 			continue;
-		row->p = test_item(diff, i, row->relevant);
-		row->p_any = test_item(diff, i, 0);
+		row->p = diff_math_margin_p(row->change.value, row->error, row->df, row->relevant);
+		row->p_any = diff_math_margin_p(row->change.value, row->error, row->df, 0);
 	}
 	for (int kind = DIFF_KIND_NONE + 1; kind < DIFF_KIND_CNT; kind++) {
 		int err = adjust_family(diff, (enum diff_kind)kind, numbers);
