@@ -248,6 +248,60 @@ static void empty_sides_are_described(void **state)
 	}
 }
 
+/* Something that runs in every other block, on each day. */
+static struct diff_side *rhythmic_day(uint32_t day)
+{
+	struct diff_side *side = diff_side__new(0);
+
+	for (uint32_t b = 0; b < 96; b++) {
+		struct diff_block block = {
+			.start_unix_ns = (day * 86400ull + b * 900ull) * SECOND,
+			.length_ns = 900 * SECOND,
+			.time_of_day_s = b * 900,
+			.frequency_hz = 49,
+			.jvm_age_s = UINT32_MAX,
+			.samples = 10000,
+		};
+
+		assert_int_equal(diff_side__add(side, 0, b % 2 ? 1500 : 500), 0);
+		assert_int_equal(diff_side__add(side, 1, 9), 0); /* under the share asked for */
+		assert_int_equal(diff_side__add(side, 2, 100), 0);
+		assert_int_equal(diff_side__close_block(side, &block), 0);
+	}
+	return side;
+}
+
+static void a_day_is_measured_against_the_rhythm_of_the_day_before(void **state)
+{
+	struct diff_side *before = rhythmic_day(0);
+	struct diff_side *day = rhythmic_day(1);
+	struct diff_side *nothing = diff_side__new(0);
+	struct diff_history_row *rows = NULL;
+	size_t cnt = 0;
+
+	(void)state;
+	assert_int_equal(diff_history_measure_day(before, day, 3, 0.001, &rows, &cnt), 0);
+	assert_int_equal(cnt, 2);
+	assert_int_equal(rows[0].item, 0);
+	assert_int_equal(rows[1].item, 2);
+	assert_true(fabsf(rows[0].value - logf(0.1f)) < 1e-6f);
+	/* Nothing but counting is left: 96000 samples of a share of 0.1. */
+	assert_true(fabsf(rows[0].variance / (0.9f / 96000.5f) - 1) < 1e-3f);
+	free(rows);
+	/* The first day of a series sees its rhythm as scatter. */
+	assert_int_equal(diff_history_measure_day(NULL, day, 3, 0.001, &rows, &cnt), 0);
+	assert_int_equal(cnt, 2);
+	assert_true(rows[0].variance > 100 * 0.9f / 96000.5f);
+	assert_true(fabsf(rows[1].variance / (0.99f / 9600.5f) - 1) < 1e-3f);
+	free(rows);
+	assert_int_equal(diff_history_measure_day(before, nothing, 3, 0.001, &rows, &cnt), 0);
+	assert_int_equal(cnt, 0);
+	free(rows);
+	diff_side__free(before);
+	diff_side__free(day);
+	diff_side__free(nothing);
+}
+
 static void input_that_makes_no_sense_is_refused(void **state)
 {
 	static const struct diff_item good = { DIFF_KIND_METHOD_SELF, DIFF_NONE, DIFF_NONE,
@@ -448,6 +502,7 @@ int main(void)
 		cmocka_unit_test(different_frequencies_are_scaled_away),
 		cmocka_unit_test(the_three_scales_are_shown),
 		cmocka_unit_test(empty_sides_are_described),
+		cmocka_unit_test(a_day_is_measured_against_the_rhythm_of_the_day_before),
 		cmocka_unit_test(input_that_makes_no_sense_is_refused),
 		cmocka_unit_test(anything_that_counts_is_compared_without_nonsense),
 		cmocka_unit_test(names_are_there_for_all),
