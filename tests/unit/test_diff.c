@@ -437,6 +437,36 @@ static void odd_history_is_survived(void **state)
 	world_free(world);
 }
 
+static void one_method_that_jumps_is_no_drift_of_the_others(void **state)
+{
+	struct world *world = world_new(&steady);
+	struct diff_options options = diff_options_default();
+	uint32_t method = sim_method_of_share(&world->sim, 0.10);
+	uint32_t other = sim_method_of_share(&world->sim, 0.05);
+	struct sim_effect effect = { method, 1.5, 0, SIM_BLOCKS };
+	struct diff_result *result;
+
+	(void)state;
+	/* Every other day of the history. All other shares are 5 % smaller then. */
+	for (int i = 0; i < SIM_HISTORY; i++)
+		assert_int_equal(
+			sim_series_take(&world->series, sim_day(&world->sim, &effect, i % 2)), 0);
+
+	struct diff_side *a = sim_day(&world->sim, NULL, 0);
+	struct diff_side *b = sim_day(&world->sim, NULL, 0);
+
+	result = sim_compare(&world->sim, a, b, &world->series, &options);
+	assert_non_null(result);
+	assert_true(sqrt(result->summary.families[DIFF_KIND_METHOD_SELF].between) < 0.01);
+	assert_true(result->rows[other].error < 0.01);
+	/* The method itself is known to jump. */
+	assert_true(result->rows[method].error > 3 * result->rows[other].error);
+	diff_result__free(result);
+	diff_side__free(a);
+	diff_side__free(b);
+	world_free(world);
+}
+
 /* Only the three largest methods are items. */
 static void a_few_methods_need_history(void **state)
 {
@@ -550,6 +580,7 @@ int main(void)
 		cmocka_unit_test(drift_that_history_knows_widens_the_intervals),
 		cmocka_unit_test(morning_against_evening_raises_no_alarm_by_days),
 		cmocka_unit_test(odd_history_is_survived),
+		cmocka_unit_test(one_method_that_jumps_is_no_drift_of_the_others),
 		cmocka_unit_test(a_few_methods_need_history),
 		cmocka_unit_test(history_of_pairs_calibrates_like_history_of_days),
 	};
