@@ -100,7 +100,7 @@ static int fill(const char *dir, uint64_t *text_bytes)
 			.labels = { [WINDOW_LABEL_COMM] = "java" },
 		};
 
-		err = make_text(pool, &text, &window.samples);
+		err = make_text(pool, &text, &window.counts.samples);
 		if (!err)
 			err = store_writer__add(writer, &window, text.data, text.len);
 		if (!err)

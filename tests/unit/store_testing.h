@@ -111,7 +111,7 @@ static inline struct window number_to_window(uint32_t number)
 		.start_unix_ns = TEST_NS + number * WINDOW_NS,
 		.duration_ns = WINDOW_NS,
 		.pid = 1000 + number,
-		.samples = 7 * number + 1,
+		.counts.samples = 7 * number + 1,
 		.labels = { [WINDOW_LABEL_COMM] = "java", [WINDOW_LABEL_CONTAINER] = "shop" },
 	};
 }
@@ -176,7 +176,7 @@ static inline int got_window(void *ctx, const struct window *window, const char 
 
 	number_to_text(number, &expected_text);
 	if (window->start_unix_ns != expected.start_unix_ns ||
-	    window->samples != expected.samples || len != expected_text.len ||
+	    window->counts.samples != expected.counts.samples || len != expected_text.len ||
 	    memcmp(text, expected_text.data, len) != 0 ||
 	    strcmp(window_label(window, WINDOW_LABEL_CONTAINER), "shop") != 0)
 		got->wrong_cnt++;

@@ -21,10 +21,10 @@ static const struct window healthy = {
 	.start_unix_ns = 1700000000 * S,
 	.duration_ns = 10 * S,
 	.pid = 42,
-	.samples = 100,
-	.frames = 1000,
-	.jit_frames = 800,
-	.unknown_jit_frames = 5,
+	.counts.samples = 100,
+	.counts.frames = 1000,
+	.counts.jit_frames = 800,
+	.counts.unknown_jit_frames = 5,
 	.jit_source = JIT_SOURCE_ATTACH,
 	.attach_outcome = JVM_ATTACH_OK,
 	.preserve_frame_pointer = WINDOW_FLAG_ON,
@@ -72,7 +72,7 @@ static void missing_flag_comes_first_and_alone(void **state)
 	(void)state;
 	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
 	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
-	window.truncated_samples = 90; /* a consequence: not told twice */
+	window.counts.truncated_samples = 90; /* a consequence: not told twice */
 	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "stacks are cut: the same in other words";
 	assert_only_line(&window,
 			 "JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: "
@@ -130,7 +130,7 @@ static void cut_stacks_get_the_next_likely_cause(void **state)
 	struct advice advice;
 
 	(void)state;
-	window.truncated_samples = 20;
+	window.counts.truncated_samples = 20;
 	assert_only_line(&window, "20.0 % of its stacks are cut although the JVM keeps frame "
 				  "pointers: a native library does not; build it with "
 				  "-fno-omit-frame-pointer");
@@ -141,7 +141,7 @@ static void cut_stacks_get_the_next_likely_cause(void **state)
 	window.is_jvm = 0;
 	assert_only_line(&window, "20.0 % of its stacks are cut: code without frame pointers; "
 				  "build it with -fno-omit-frame-pointer");
-	window.truncated_samples = 5;
+	window.counts.truncated_samples = 5;
 	find(&window, &advice);
 	assert_int_equal(advice.cnt, 0);
 }
@@ -187,13 +187,13 @@ static void unnamed_code_is_explained_by_its_source(void **state)
 	struct window window = healthy;
 
 	(void)state;
-	window.unknown_jit_frames = 80;
+	window.counts.unknown_jit_frames = 80;
 	assert_only_line(&window, "10.0 % of its compiled frames have no name: they were compiled "
 				  "after the map was read; it clears when the JVM has warmed up");
 	window.jit_source = JIT_SOURCE_VMSTRUCTS;
 	assert_only_line(&window, "10.0 % of its compiled frames have no name: the code was gone "
 				  "before it was read; it clears when the JVM has warmed up");
-	window.ambiguous_frames = 48;
+	window.counts.ambiguous_frames = 48;
 	assert_only_line(&window,
 			 "6.0 % of its compiled frames were replaced while they were sampled and "
 			 "are not named; it clears when the JVM has warmed up");
@@ -205,14 +205,14 @@ static void stripped_native_code_is_told_from_compiled_code(void **state)
 	struct advice advice;
 
 	(void)state;
-	window.unknown_frames = 205; /* 5 of them in compiled code */
+	window.counts.unknown_frames = 205; /* 5 of them in compiled code */
 	assert_only_line(&window,
 			 "20.0 % of its frames are in native code without symbols, such "
 			 "as a stripped libjvm.so; install its debug symbols in the image");
 	window.is_jvm = 0;
 	assert_only_line(&window, "20.0 % of its frames are in native code without symbols; "
 				  "install its debug symbols in the image");
-	window.unknown_frames = 3; /* fewer than the compiled ones: nonsense */
+	window.counts.unknown_frames = 3; /* fewer than the compiled ones: nonsense */
 	find(&window, &advice);
 	assert_int_equal(advice.cnt, 0);
 }
@@ -223,9 +223,10 @@ static void few_samples_are_no_ground_for_advice(void **state)
 	struct advice advice;
 
 	(void)state;
-	window.samples = window.truncated_samples = 19;
-	window.unknown_frames = window.frames;
-	window.unknown_jit_frames = window.ambiguous_frames = window.jit_frames;
+	window.counts.samples = window.counts.truncated_samples = 19;
+	window.counts.unknown_frames = window.counts.frames;
+	window.counts.unknown_jit_frames = window.counts.ambiguous_frames =
+		window.counts.jit_frames;
 	find(&window, &advice);
 	assert_int_equal(advice.cnt, 0);
 	window.preserve_frame_pointer = WINDOW_FLAG_OFF; /* a fact, no share */
@@ -257,8 +258,8 @@ static void everything_at_once_fits(void **state)
 
 	(void)state;
 	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
-	window.ambiguous_frames = window.unknown_jit_frames = 800;
-	window.truncated_samples = 100;
+	window.counts.ambiguous_frames = window.counts.unknown_jit_frames = 800;
+	window.counts.truncated_samples = 100;
 	window.labels[WINDOW_LABEL_JIT_FALLBACK] = "f";
 	find(&window, &advice);
 	assert_int_equal(advice.cnt, 3);
@@ -288,10 +289,10 @@ static void warning_names_the_busiest_jvm_and_counts_the_others(void **state)
 		"frame; add -XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it");
 
 	window.pid = 44;
-	window.samples = 101;
+	window.counts.samples = 101;
 	assert_int_equal(streams_add(&streams, &window), 0);
 	window.pid = 45;
-	window.samples = 0; /* nothing of it is shown */
+	window.counts.samples = 0; /* nothing of it is shown */
 	assert_int_equal(streams_add(&streams, &window), 0);
 	strbuf_clear(&out);
 	assert_int_equal(advice_frame_pointers(&streams, &out), 0);

@@ -23,17 +23,17 @@ static const struct window healthy = {
 	.duration_ns = 10 * S,
 	.pid = 42,
 	.ns_pid = 1,
-	.samples = 100,
-	.frames = 1000,
-	.unknown_frames = 5,
-	.jit_frames = 800,
-	.unknown_jit_frames = 5,
-	.ambiguous_frames = 1,
-	.inlined_frames = 300,
-	.interpreted_frames = 20,
-	.jit_leaf_samples = 80,
-	.repaired_samples = 25,
-	.unrepaired_samples = 3,
+	.counts.samples = 100,
+	.counts.frames = 1000,
+	.counts.unknown_frames = 5,
+	.counts.jit_frames = 800,
+	.counts.unknown_jit_frames = 5,
+	.counts.ambiguous_frames = 1,
+	.counts.inlined_frames = 300,
+	.counts.interpreted_frames = 20,
+	.counts.jit_leaf_samples = 80,
+	.counts.repaired_samples = 25,
+	.counts.unrepaired_samples = 3,
 	.jit_source = JIT_SOURCE_ATTACH,
 	.jit_age_ms = 12345,
 	.jit_entries = 9000,
@@ -52,13 +52,13 @@ static void fill(struct streams *streams)
 {
 	struct window cut = healthy;
 	struct window plain = healthy;
-	struct window host = { .samples = 500, .lost = { [WINDOW_LOSS_COUNTS_FULL] = 4 } };
+	struct window host = { .counts.samples = 500, .lost = { [WINDOW_LOSS_COUNTS_FULL] = 4 } };
 
 	cut.pid = 43;
 	cut.preserve_frame_pointer = WINDOW_FLAG_OFF;
 	cut.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
 	cut.jit_source = JIT_SOURCE_NONE;
-	cut.jit_frames = 0;
+	cut.counts.jit_frames = 0;
 	cut.attach_outcome = JVM_ATTACH_NONE;
 	plain.pid = 7;
 	plain.is_jvm = 0;
@@ -121,9 +121,9 @@ static void status_report_without_jvms_has_no_columns_for_them(void **state)
 	const struct window plain = {
 		.start_unix_ns = 1700000000 * S,
 		.pid = 7,
-		.samples = 80,
-		.frames = 100,
-		.truncated_samples = 20,
+		.counts.samples = 80,
+		.counts.frames = 100,
+		.counts.truncated_samples = 20,
 		.labels = { [WINDOW_LABEL_COMM] = "cron" },
 	};
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;

@@ -25,15 +25,15 @@ static const struct window java = {
 	.ns_pid = 1,
 	.process_start_ns = 5,
 	.cgroup_id = 6,
-	.samples = 100,
-	.frames = 1000,
-	.unknown_frames = 125,
-	.truncated_samples = 7,
-	.inlined_frames = 400,
-	.interpreted_frames = 50,
-	.jit_leaf_samples = 60,
-	.repaired_samples = 20,
-	.unrepaired_samples = 4,
+	.counts.samples = 100,
+	.counts.frames = 1000,
+	.counts.unknown_frames = 125,
+	.counts.truncated_samples = 7,
+	.counts.inlined_frames = 400,
+	.counts.interpreted_frames = 50,
+	.counts.jit_leaf_samples = 60,
+	.counts.repaired_samples = 20,
+	.counts.unrepaired_samples = 4,
 	.jit_source = JIT_SOURCE_ATTACH,
 	.labels = { [WINDOW_LABEL_COMM] = "java",
 		    [WINDOW_LABEL_CONTAINER] = "shop-1",
@@ -61,15 +61,15 @@ static void streams_add_up_one_life_and_keep_its_last_state(void **state)
 	assert_int_equal(streams_add(&streams, &window), 0);
 
 	assert_int_equal(streams.cnt, 1);
-	assert_int_equal(streams.items[0].samples, 300);
-	assert_int_equal(streams.items[0].frames, 3000);
-	assert_int_equal(streams.items[0].unknown_frames, 375);
-	assert_int_equal(streams.items[0].truncated_samples, 21);
-	assert_int_equal(streams.items[0].inlined_frames, 1200);
-	assert_int_equal(streams.items[0].interpreted_frames, 150);
-	assert_int_equal(streams.items[0].jit_leaf_samples, 180);
-	assert_int_equal(streams.items[0].repaired_samples, 60);
-	assert_int_equal(streams.items[0].unrepaired_samples, 12);
+	assert_int_equal(streams.items[0].counts.samples, 300);
+	assert_int_equal(streams.items[0].counts.frames, 3000);
+	assert_int_equal(streams.items[0].counts.unknown_frames, 375);
+	assert_int_equal(streams.items[0].counts.truncated_samples, 21);
+	assert_int_equal(streams.items[0].counts.inlined_frames, 1200);
+	assert_int_equal(streams.items[0].counts.interpreted_frames, 150);
+	assert_int_equal(streams.items[0].counts.jit_leaf_samples, 180);
+	assert_int_equal(streams.items[0].counts.repaired_samples, 60);
+	assert_int_equal(streams.items[0].counts.unrepaired_samples, 12);
 	assert_true(streams.items[0].first_unix_ns == java.start_unix_ns - 50 * S);
 	assert_true(streams.items[0].last_unix_ns == java.start_unix_ns + 20 * S);
 	assert_int_equal(streams.items[0].latest.jit_source, JIT_SOURCE_PERFMAP);
@@ -101,7 +101,7 @@ static void streams_tell_lives_apart(void **state)
 static void streams_keep_host_records_apart(void **state)
 {
 	struct streams streams = { 0 };
-	struct window host = { .samples = 9, .lost = { [WINDOW_LOSS_STORE] = 3 } };
+	struct window host = { .counts.samples = 9, .lost = { [WINDOW_LOSS_STORE] = 3 } };
 
 	(void)state;
 	assert_int_equal(streams_add(&streams, &host), 0);
@@ -134,12 +134,12 @@ static void streams_grow_and_sort(void **state)
 	streams_release(&streams);
 }
 
-static void streams_window_end_does_not_wrap(void **state)
+static void window_end_unix_ns_does_not_wrap(void **state)
 {
 	struct window window = { .start_unix_ns = UINT64_MAX - 5, .duration_ns = 10 };
 
 	(void)state;
-	assert_true(streams_window_end(&window) == UINT64_MAX);
+	assert_true(window_end_unix_ns(&window) == UINT64_MAX);
 }
 
 static void fill(struct streams *streams)
@@ -148,7 +148,7 @@ static void fill(struct streams *streams)
 		.start_unix_ns = 1700000010 * S,
 		.duration_ns = 10 * S,
 		.pid = 7,
-		.samples = 3,
+		.counts.samples = 3,
 		.labels = { [WINDOW_LABEL_COMM] = "evil\033[2J" },
 	};
 
@@ -284,7 +284,7 @@ int main(void)
 		cmocka_unit_test(streams_tell_lives_apart),
 		cmocka_unit_test(streams_keep_host_records_apart),
 		cmocka_unit_test(streams_grow_and_sort),
-		cmocka_unit_test(streams_window_end_does_not_wrap),
+		cmocka_unit_test(window_end_unix_ns_does_not_wrap),
 		cmocka_unit_test(dump_list_is_a_table_with_inert_cells),
 		cmocka_unit_test(dump_list_names_jdks_as_people_do),
 		cmocka_unit_test(dump_list_is_json),

@@ -27,11 +27,11 @@ static const struct format_commit sample = {
 	.text_len = 5000,
 	.window = {
 		.start_unix_ns = 1,
-		.samples = 99,
+		.counts.samples = 99,
 		.lost = { [WINDOW_LOSS_NOTICES] = 3 },
 		.preserve_frame_pointer = WINDOW_FLAG_ON,
-		.inlined_frames = 11,
-		.unrepaired_samples = 12,
+		.counts.inlined_frames = 11,
+		.counts.unrepaired_samples = 12,
 		.preserve_frame_pointer_origin = 2,
 		.labels = { [WINDOW_LABEL_COMM] = "java", [WINDOW_LABEL_POD] = "p" },
 	},
@@ -75,12 +75,12 @@ static void assert_is_sample(const struct format_commit *got)
 	assert_int_equal(got->data_crc, 0xdeadbeef);
 	assert_int_equal(got->text_len, 5000);
 	assert_int_equal(got->window.start_unix_ns, 1);
-	assert_int_equal(got->window.samples, 99);
+	assert_int_equal(got->window.counts.samples, 99);
 	assert_int_equal(got->window.lost[WINDOW_LOSS_NOTICES], 3);
 	assert_int_equal(got->window.lost[WINDOW_LOSS_STORE], 0);
 	assert_int_equal(got->window.preserve_frame_pointer, WINDOW_FLAG_ON);
-	assert_int_equal(got->window.inlined_frames, 11);
-	assert_int_equal(got->window.unrepaired_samples, 12);
+	assert_int_equal(got->window.counts.inlined_frames, 11);
+	assert_int_equal(got->window.counts.unrepaired_samples, 12);
 	assert_int_equal(got->window.preserve_frame_pointer_origin, 2);
 	assert_string_equal(got->window.labels[WINDOW_LABEL_COMM], "java");
 	assert_string_equal(got->window.labels[WINDOW_LABEL_POD], "p");
@@ -242,11 +242,11 @@ static void groups_that_an_older_writer_did_not_know_are_zero(void **state)
 
 		encode_shorter(len, &bytes);
 		assert_int_equal(decode(&bytes, &labels, &got), 0);
-		assert_int_equal(got.window.inlined_frames, 0);
-		assert_int_equal(got.window.unrepaired_samples, 0);
+		assert_int_equal(got.window.counts.inlined_frames, 0);
+		assert_int_equal(got.window.counts.unrepaired_samples, 0);
 		assert_int_equal(got.window.preserve_frame_pointer_origin, 0);
-		got.window.inlined_frames = sample.window.inlined_frames;
-		got.window.unrepaired_samples = sample.window.unrepaired_samples;
+		got.window.counts.inlined_frames = sample.window.counts.inlined_frames;
+		got.window.counts.unrepaired_samples = sample.window.counts.unrepaired_samples;
 		got.window.preserve_frame_pointer_origin = 2;
 		assert_is_sample(&got);
 	}

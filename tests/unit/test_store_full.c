@@ -115,7 +115,7 @@ static void without_an_older_hour_the_window_is_lost_and_counted(void **state)
 		err = store_writer__commit(writer, &lost);
 		if (err) {
 			assert_int_equal(err, -ENOSPC);
-			assert_int_equal(lost, number_to_window(written).samples);
+			assert_int_equal(lost, number_to_window(written).counts.samples);
 			break;
 		}
 	}

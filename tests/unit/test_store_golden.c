@@ -41,11 +41,11 @@ static const char *const texts[UNIT_CNT] = {
 
 static void fill_224(struct window *window)
 {
-	window->inlined_frames = 8;
-	window->interpreted_frames = 9;
-	window->jit_leaf_samples = 19;
-	window->repaired_samples = 10;
-	window->unrepaired_samples = 11;
+	window->counts.inlined_frames = 8;
+	window->counts.interpreted_frames = 9;
+	window->counts.jit_leaf_samples = 19;
+	window->counts.repaired_samples = 10;
+	window->counts.unrepaired_samples = 11;
 	window->preserve_frame_pointer_origin = 2;
 	window->labels[WINDOW_LABEL_JIT_FALLBACK] = "its tables could not be read";
 }
@@ -76,17 +76,17 @@ static struct window golden_window(enum golden_fields fields, size_t unit)
 	window.process_start_ns = 444000000002;
 	window.cgroup_id = 0x123456789abc;
 	window.labels[WINDOW_LABEL_COMM] = "redis-server";
-	window.samples = 99;
+	window.counts.samples = 99;
 	if (unit == 1)
 		return window;
 	window.exec_id = 2;
-	window.samples = 21;
-	window.unknown_frames = 4;
-	window.frames = 70;
-	window.truncated_samples = 5;
-	window.jit_frames = 40;
-	window.unknown_jit_frames = 6;
-	window.ambiguous_frames = 7;
+	window.counts.samples = 21;
+	window.counts.unknown_frames = 4;
+	window.counts.frames = 70;
+	window.counts.truncated_samples = 5;
+	window.counts.jit_frames = 40;
+	window.counts.unknown_jit_frames = 6;
+	window.counts.ambiguous_frames = 7;
 	window.jit_source = 1;
 	window.jit_age_ms = 1500;
 	window.jit_entries = 3210;
@@ -202,9 +202,9 @@ static int check_unit(void *ctx, const struct window *got, const char *text, siz
 	/* Holes are not copied by assignment for sure. */
 	assert_memory_equal(&flat, &expected, offsetof(struct window, exec_id));
 	assert_int_equal(flat.exec_id, expected.exec_id);
-	assert_memory_equal(&flat.samples, &expected.samples,
+	assert_memory_equal(&flat.counts.samples, &expected.counts.samples,
 			    offsetof(struct window, preserve_frame_pointer_origin) -
-				    offsetof(struct window, samples));
+				    offsetof(struct window, counts.samples));
 	assert_int_equal(flat.preserve_frame_pointer_origin,
 			 expected.preserve_frame_pointer_origin);
 	if (check->unit == 0 && check->fields >= GOLDEN_FIELDS_224) {

@@ -99,7 +99,7 @@ static void every_field_of_a_window_survives(void **state)
 		bytes[i] = (uint8_t)(i * 7 + 1);
 	/* The hole behind exec_id. */
 	memset(&window.exec_id + 1, 0,
-	       offsetof(struct window, samples) - offsetof(struct window, exec_id) - 4);
+	       offsetof(struct window, counts) - offsetof(struct window, exec_id) - 4);
 	/* And the one in front of the labels. */
 	memset(&window.preserve_frame_pointer_origin + 1, 0,
 	       offsetof(struct window, labels) -
@@ -424,7 +424,8 @@ static void failed_write_is_taken_back_and_counted(void **state)
 		limit_file_size((rlim_t)(before.st_size + extra));
 		assert_int_equal(store_writer__commit(writer, &lost), -EFBIG);
 		limit_file_size(RLIM_INFINITY);
-		assert_int_equal(lost, number_to_window(1).samples + number_to_window(2).samples);
+		assert_int_equal(lost, number_to_window(1).counts.samples +
+					       number_to_window(2).counts.samples);
 		assert_int_equal(stat(path, &after), 0);
 		assert_int_equal(after.st_size, before.st_size);
 	}

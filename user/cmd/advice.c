@@ -42,7 +42,7 @@ static void add_line(struct advice *advice, const char *format, ...)
 static bool is_much(const struct stream *stream, uint64_t part, uint64_t whole, double *percent)
 {
 	*percent = info_percent(part, whole);
-	return stream->samples >= WORTH_A_LINE_SAMPLES && *percent > WORTH_A_LINE_PERCENT;
+	return stream->counts.samples >= WORTH_A_LINE_SAMPLES && *percent > WORTH_A_LINE_PERCENT;
 }
 
 /* ---- frame pointers ---- */
@@ -105,7 +105,7 @@ static void find_cut_stacks(const struct stream *stream, struct advice *out)
 	const struct window *latest = &stream->latest;
 	double cut;
 
-	if (!is_much(stream, stream->truncated_samples, stream->samples, &cut))
+	if (!is_much(stream, stream->counts.truncated_samples, stream->counts.samples, &cut))
 		return;
 	if (latest->is_jvm && latest->preserve_frame_pointer == WINDOW_FLAG_ON)
 		add_line(out,
@@ -144,7 +144,7 @@ static void find_missing_names(const struct stream *stream, struct advice *out)
 			 jvm_attach_outcome_text((enum jvm_attach_outcome)latest->attach_outcome));
 	else if (*why && !lacks_frame_pointers(latest))
 		add_line(out, "no names of compiled code: %s", why);
-	else if (latest->is_jvm && stream->jit_frames && !*fallback)
+	else if (latest->is_jvm && stream->counts.jit_frames && !*fallback)
 		add_line(out, "no names of compiled code yet: jbpfd has not asked this JVM");
 	if (*fallback)
 		add_line(out, "its own tables do not name its code: %s", fallback);
@@ -161,12 +161,13 @@ static void find_poor_names(const struct stream *stream, struct advice *out)
 		add_line(out, "its own tables name its code, but not all of it: %s", fallback);
 	else if (*fallback)
 		add_line(out, "a perf map names its code, not its own tables: %s", fallback);
-	if (is_much(stream, stream->ambiguous_frames, stream->jit_frames, &stale))
+	if (is_much(stream, stream->counts.ambiguous_frames, stream->counts.jit_frames, &stale))
 		add_line(out,
 			 "%.1f %% of its compiled frames were replaced while they were sampled and "
 			 "are not named; it clears when the JVM has warmed up",
 			 stale);
-	else if (is_much(stream, stream->unknown_jit_frames, stream->jit_frames, &unnamed))
+	else if (is_much(stream, stream->counts.unknown_jit_frames, stream->counts.jit_frames,
+			 &unnamed))
 		add_line(out,
 			 "%.1f %% of its compiled frames have no name: %s; it clears when the JVM "
 			 "has warmed up",
@@ -178,10 +179,10 @@ static void find_poor_names(const struct stream *stream, struct advice *out)
 
 static void find_stripped_code(const struct stream *stream, struct advice *out)
 {
-	uint64_t jit = stream->unknown_jit_frames, all = stream->unknown_frames;
+	uint64_t jit = stream->counts.unknown_jit_frames, all = stream->counts.unknown_frames;
 	double unnamed;
 
-	if (is_much(stream, all > jit ? all - jit : 0, stream->frames, &unnamed))
+	if (is_much(stream, all > jit ? all - jit : 0, stream->counts.frames, &unnamed))
 		add_line(out,
 			 "%.1f %% of its frames are in native code without symbols%s; install its "
 			 "debug symbols in the image",
@@ -214,10 +215,10 @@ int advice_frame_pointers(const struct streams *streams, struct strbuf *out)
 	for (size_t i = 0; i < streams->cnt; i++) {
 		const struct stream *stream = &streams->items[i];
 
-		if (!stream->samples || !lacks_frame_pointers(&stream->latest))
+		if (!stream->counts.samples || !lacks_frame_pointers(&stream->latest))
 			continue;
 		cnt++;
-		if (!busiest || stream->samples > busiest->samples)
+		if (!busiest || stream->counts.samples > busiest->counts.samples)
 			busiest = stream;
 	}
 	if (!busiest)

@@ -30,7 +30,7 @@ int cmd_store_open(const char *dir, struct store_reader **out)
 static bool want_samples(void *ctx, const struct window *window)
 {
 	(void)ctx;
-	return window->pid && window->samples;
+	return window->pid && window->counts.samples;
 }
 
 static int take_first(void *ctx, const struct window *window, const char *text, size_t len)
@@ -48,8 +48,8 @@ static bool look_at_end(void *ctx, const struct window *window)
 {
 	uint64_t *last_unix_ns = ctx;
 
-	if (want_samples(NULL, window) && streams_window_end(window) > *last_unix_ns)
-		*last_unix_ns = streams_window_end(window);
+	if (want_samples(NULL, window) && window_end_unix_ns(window) > *last_unix_ns)
+		*last_unix_ns = window_end_unix_ns(window);
 	return false;
 }
 

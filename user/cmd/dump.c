@@ -57,7 +57,7 @@ static bool dump_want(void *ctx, const struct window *window)
 	if (window->pid == 0)
 		return false;
 	info_add_window(&dump->info, window);
-	if (window->samples == 0)
+	if (window->counts.samples == 0)
 		return false;
 	if (!dump->frequency_hz)
 		dump->frequency_hz = window->frequency_hz;

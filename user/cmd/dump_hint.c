@@ -32,7 +32,7 @@ static bool collect(void *ctx, const struct window *window)
 {
 	struct hint_streams *hint = ctx;
 
-	if (window->pid && window->samples && hint->streams.cnt < HINT_COLLECTED_MAX &&
+	if (window->pid && window->counts.samples && hint->streams.cnt < HINT_COLLECTED_MAX &&
 	    selection_covers(hint->selection, window))
 		(void)streams_add(&hint->streams, window); /* less to say, no more */
 	return false;
@@ -71,7 +71,7 @@ static const struct stream *best_of(const struct hint_streams *hint, const bool 
 		if (taken[i])
 			continue;
 		if (!best || near > best_near ||
-		    (near == best_near && stream->samples > best->samples)) {
+		    (near == best_near && stream->counts.samples > best->counts.samples)) {
 			best = stream;
 			best_near = near;
 		}

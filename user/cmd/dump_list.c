@@ -58,10 +58,11 @@ static void add_row(struct text_table *table, const struct stream *stream)
 	text_table_cell(table, window_label(latest, WINDOW_LABEL_COMM));
 	dump_list_jdk_version(latest, version);
 	text_table_cell(table, version);
-	text_table_cellf(table, "%" PRIu64, stream->samples);
+	text_table_cellf(table, "%" PRIu64, stream->counts.samples);
 	cell_time(table, stream->first_unix_ns);
 	cell_time(table, stream->last_unix_ns);
-	text_table_cellf(table, "%.1f", info_percent(stream->unknown_frames, stream->frames));
+	text_table_cellf(table, "%.1f",
+			 info_percent(stream->counts.unknown_frames, stream->counts.frames));
 	text_table_cell(table, dump_list_source_name(latest->jit_source));
 }
 
@@ -92,18 +93,18 @@ int dump_list_table(struct streams *streams, struct strbuf *out)
 
 void dump_list_json_counts(struct json_writer *json, const struct stream *stream)
 {
-	json_writer_member_u64(json, "samples", stream->samples);
-	json_writer_member_u64(json, "frames", stream->frames);
-	json_writer_member_u64(json, "unknown_frames", stream->unknown_frames);
-	json_writer_member_u64(json, "truncated_samples", stream->truncated_samples);
-	json_writer_member_u64(json, "jit_frames", stream->jit_frames);
-	json_writer_member_u64(json, "unknown_jit_frames", stream->unknown_jit_frames);
-	json_writer_member_u64(json, "ambiguous_frames", stream->ambiguous_frames);
-	json_writer_member_u64(json, "inlined_frames", stream->inlined_frames);
-	json_writer_member_u64(json, "interpreted_frames", stream->interpreted_frames);
-	json_writer_member_u64(json, "jit_leaf_samples", stream->jit_leaf_samples);
-	json_writer_member_u64(json, "repaired_samples", stream->repaired_samples);
-	json_writer_member_u64(json, "unrepaired_samples", stream->unrepaired_samples);
+	json_writer_member_u64(json, "samples", stream->counts.samples);
+	json_writer_member_u64(json, "frames", stream->counts.frames);
+	json_writer_member_u64(json, "unknown_frames", stream->counts.unknown_frames);
+	json_writer_member_u64(json, "truncated_samples", stream->counts.truncated_samples);
+	json_writer_member_u64(json, "jit_frames", stream->counts.jit_frames);
+	json_writer_member_u64(json, "unknown_jit_frames", stream->counts.unknown_jit_frames);
+	json_writer_member_u64(json, "ambiguous_frames", stream->counts.ambiguous_frames);
+	json_writer_member_u64(json, "inlined_frames", stream->counts.inlined_frames);
+	json_writer_member_u64(json, "interpreted_frames", stream->counts.interpreted_frames);
+	json_writer_member_u64(json, "jit_leaf_samples", stream->counts.jit_leaf_samples);
+	json_writer_member_u64(json, "repaired_samples", stream->counts.repaired_samples);
+	json_writer_member_u64(json, "unrepaired_samples", stream->counts.unrepaired_samples);
 }
 
 static void json_stream(struct json_writer *json, const struct stream *stream)

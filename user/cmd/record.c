@@ -195,7 +195,7 @@ static int record_window(void *ctx, const struct window *window, const char *tex
 	int err;
 
 	if (window->pid == 0) {
-		recording->host_samples += window->samples;
+		recording->host_samples += window->counts.samples;
 		info->lost_samples += window->lost[WINDOW_LOSS_COUNTS_FULL] +
 				      window->lost[WINDOW_LOSS_NO_MAP] +
 				      window->lost[WINDOW_LOSS_MEMORY];
@@ -293,7 +293,7 @@ static void record_warn_names(const struct streams *streams)
 		const struct stream *stream = &streams->items[i];
 
 		if (*window_label(&stream->latest, WINDOW_LABEL_JIT_PROBLEM) &&
-		    (!busiest || stream->samples > busiest->samples))
+		    (!busiest || stream->counts.samples > busiest->counts.samples))
 			busiest = stream;
 	}
 	if (busiest)

@@ -112,11 +112,11 @@ static void cells_java(struct text_table *table, const struct stream *stream)
 			text_table_cell(table, "");
 		return;
 	}
-	cell_percent(table, stream->ambiguous_frames, stream->frames);
-	cell_percent(table, stream->inlined_frames, stream->frames);
-	cell_percent(table, stream->interpreted_frames, stream->frames);
-	cell_percent(table, stream->repaired_samples, stream->samples);
-	cell_percent(table, stream->unrepaired_samples, stream->samples);
+	cell_percent(table, stream->counts.ambiguous_frames, stream->counts.frames);
+	cell_percent(table, stream->counts.inlined_frames, stream->counts.frames);
+	cell_percent(table, stream->counts.interpreted_frames, stream->counts.frames);
+	cell_percent(table, stream->counts.repaired_samples, stream->counts.samples);
+	cell_percent(table, stream->counts.unrepaired_samples, stream->counts.samples);
 }
 
 static void add_row(struct text_table *table, const struct stream *stream)
@@ -135,10 +135,10 @@ static void add_row(struct text_table *table, const struct stream *stream)
 	text_table_cell(table, dump_list_source_name(latest->jit_source));
 	cell_age(table, latest);
 	text_table_cell(table, attach_name(latest));
-	cell_percent(table, stream->unknown_frames, stream->frames);
-	cell_percent(table, stream->truncated_samples, stream->samples);
+	cell_percent(table, stream->counts.unknown_frames, stream->counts.frames);
+	cell_percent(table, stream->counts.truncated_samples, stream->counts.samples);
 	cells_java(table, stream);
-	text_table_cellf(table, "%" PRIu64, stream->samples);
+	text_table_cellf(table, "%" PRIu64, stream->counts.samples);
 	advice_find(stream, &advice);
 	for (size_t i = 0; i < advice.cnt; i++)
 		text_table_note(table, advice.lines[i]);
@@ -207,7 +207,7 @@ int status_report_table(const struct status_report *report, struct streams *stre
 			continue;
 		}
 		hidden_cnt++;
-		hidden_samples += streams->items[i].samples;
+		hidden_samples += streams->items[i].counts.samples;
 	}
 	err = text_table_render(&table, out);
 	text_table_release(&table);

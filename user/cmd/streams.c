@@ -19,15 +19,6 @@ struct stream_key {
 
 _Static_assert(sizeof(struct stream_key) == 40, "stream_key has no padding");
 
-uint64_t streams_window_end(const struct window *window)
-{
-	uint64_t end;
-
-	if (__builtin_add_overflow(window->start_unix_ns, window->duration_ns, &end))
-		return UINT64_MAX;
-	return end;
-}
-
 static int keep_labels(struct streams *streams, struct window *window)
 {
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
@@ -75,7 +66,7 @@ static int prepare(struct streams *streams)
 
 static void add_host_record(struct streams *streams, const struct window *window)
 {
-	streams->host_samples += window->samples;
+	streams->host_samples += window->counts.samples;
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
 		streams->lost[i] += window->lost[i];
 }
@@ -84,18 +75,7 @@ static void add_counts(struct stream *stream, const struct window *window)
 {
 	if (window->start_unix_ns < stream->first_unix_ns)
 		stream->first_unix_ns = window->start_unix_ns;
-	stream->samples += window->samples;
-	stream->frames += window->frames;
-	stream->unknown_frames += window->unknown_frames;
-	stream->truncated_samples += window->truncated_samples;
-	stream->jit_frames += window->jit_frames;
-	stream->unknown_jit_frames += window->unknown_jit_frames;
-	stream->ambiguous_frames += window->ambiguous_frames;
-	stream->inlined_frames += window->inlined_frames;
-	stream->interpreted_frames += window->interpreted_frames;
-	stream->jit_leaf_samples += window->jit_leaf_samples;
-	stream->repaired_samples += window->repaired_samples;
-	stream->unrepaired_samples += window->unrepaired_samples;
+	window_counts_add(&stream->counts, &window->counts);
 }
 
 int streams_add(struct streams *streams, const struct window *window)
@@ -129,8 +109,8 @@ int streams_add(struct streams *streams, const struct window *window)
 	latest.lines_len = 0;
 	stream = &streams->items[index];
 	add_counts(stream, window);
-	if (streams_window_end(window) >= stream->last_unix_ns) {
-		stream->last_unix_ns = streams_window_end(window);
+	if (window_end_unix_ns(window) >= stream->last_unix_ns) {
+		stream->last_unix_ns = window_end_unix_ns(window);
 		stream->latest = latest;
 	}
 	return 0;
@@ -164,7 +144,8 @@ static int compare(const void *left, const void *right)
 	if (!order)
 		order = compare_label(a, b, WINDOW_LABEL_POD);
 	if (!order)
-		order = (a->samples < b->samples) - (a->samples > b->samples);
+		order = (a->counts.samples < b->counts.samples) -
+			(a->counts.samples > b->counts.samples);
 	if (!order)
 		order = compare_label(a, b, WINDOW_LABEL_COMM);
 	if (!order)

@@ -16,18 +16,7 @@ struct strtab;
 struct stream {
 	uint64_t first_unix_ns; /* begin of its first window */
 	uint64_t last_unix_ns;	/* end of its last */
-	uint64_t samples;
-	uint64_t frames;
-	uint64_t unknown_frames;
-	uint64_t truncated_samples;
-	uint64_t jit_frames;
-	uint64_t unknown_jit_frames;
-	uint64_t ambiguous_frames;
-	uint64_t inlined_frames;
-	uint64_t interpreted_frames;
-	uint64_t jit_leaf_samples;
-	uint64_t repaired_samples;
-	uint64_t unrepaired_samples;
+	struct window_counts counts;
 	struct window latest; /* the last window; its labels live as long as the streams */
 };
 
@@ -48,8 +37,5 @@ void streams_release(struct streams *streams);
 
 /* By container and pod, busiest first, those without a container last. Nothing may be added after it. */
 void streams_sort(struct streams *streams);
-
-/* When the window ends, as Unix ns; UINT64_MAX when that would overflow. */
-uint64_t streams_window_end(const struct window *window);
 
 #endif

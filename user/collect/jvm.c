@@ -57,11 +57,11 @@ void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot)
 /* 0: the names are good enough, do not ask. */
 static uint64_t jvm_map_interval_ns(const struct window *window)
 {
-	uint64_t unknown = window->unknown_jit_frames;
+	uint64_t unknown = window->counts.unknown_jit_frames;
 
-	if (unknown * JVM_MANY_UNKNOWN_SHARE > window->jit_frames)
+	if (unknown * JVM_MANY_UNKNOWN_SHARE > window->counts.jit_frames)
 		return JVM_MANY_INTERVAL_NS;
-	if (unknown * JVM_SOME_UNKNOWN_SHARE > window->jit_frames)
+	if (unknown * JVM_SOME_UNKNOWN_SHARE > window->counts.jit_frames)
 		return JVM_SOME_INTERVAL_NS;
 	return 0;
 }

@@ -372,11 +372,7 @@ static int name_stream(struct recorder *recorder, const struct stream *stream,
 	target->lines = source_lines__new(SOURCE_LINES_WINDOW_MAX_ROWS);
 	if (!target->profile || !target->lines)
 		return -ENOMEM;
-	window->samples = window->truncated_samples = 0;
-	window->frames = window->unknown_frames = 0;
-	window->jit_frames = window->unknown_jit_frames = 0;
-	window->inlined_frames = window->interpreted_frames = 0;
-	window->jit_leaf_samples = window->repaired_samples = window->unrepaired_samples = 0;
+	window->counts = (struct window_counts){ 0 };
 	for (size_t i = 0; i < stream->cnt && !err; i++)
 		err = stack_namer_add(&recorder->namer, process, &stream->counts[i], target);
 	return err;
@@ -530,7 +526,7 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 	if (!err && ask_for_map(run, process, &window))
 		err = name_stream(recorder, stream, process, &target);
 	if (!err) {
-		window.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
+		window.counts.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
 		fill_labels(process, &window);
 		fill_jit(process, run->batch->end_boot_ns, &window);
 		err = write_texts(recorder, &target);
@@ -547,7 +543,7 @@ static int record_host(struct window_run *run, uint64_t lost_samples)
 	const uint64_t *counters = run->batch->counters;
 	struct window window = run->base;
 
-	window.samples = counters[JBPF_CNT_SAMPLES];
+	window.counts.samples = counters[JBPF_CNT_SAMPLES];
 	window.lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
 	window.lost[WINDOW_LOSS_NO_MAP] =
 		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];

@@ -31,17 +31,17 @@ static void count_frames(const struct frame_list *frames, uint64_t samples, stru
 	for (size_t i = 0; i < frames->cnt; i++) {
 		const struct frame *frame = &frames->items[i];
 
-		window->frames += samples;
+		window->counts.frames += samples;
 		if (frame->is_unknown)
-			window->unknown_frames += samples;
+			window->counts.unknown_frames += samples;
 		if (frame->kind == FRAME_KIND_INLINED)
-			window->inlined_frames += samples;
+			window->counts.inlined_frames += samples;
 		if (frame->kind == FRAME_KIND_INTERPRETED)
-			window->interpreted_frames += samples;
+			window->counts.interpreted_frames += samples;
 		if (frame_is_jit(frame)) {
-			window->jit_frames += samples;
+			window->counts.jit_frames += samples;
 			if (frame->is_unknown)
-				window->unknown_jit_frames += samples;
+				window->counts.unknown_jit_frames += samples;
 		}
 	}
 }
@@ -50,11 +50,11 @@ static void count_leaf(enum leaf_repair repair, uint64_t samples, struct window 
 {
 	if (repair == LEAF_REPAIR_NONE)
 		return;
-	window->jit_leaf_samples += samples;
+	window->counts.jit_leaf_samples += samples;
 	if (repair == LEAF_REPAIR_DONE)
-		window->repaired_samples += samples;
+		window->counts.repaired_samples += samples;
 	else if (repair == LEAF_REPAIR_NOT_POSSIBLE)
-		window->unrepaired_samples += samples;
+		window->counts.unrepaired_samples += samples;
 }
 
 /*
@@ -189,9 +189,9 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 		err = add_line(namer, samples, target->lines);
 	if (err)
 		return err;
-	window->samples += samples;
+	window->counts.samples += samples;
 	if (is_truncated)
-		window->truncated_samples += samples;
+		window->counts.truncated_samples += samples;
 	count_leaf(namer->user.leaf_repair, samples, window);
 	count_frames(&namer->user, samples, window);
 	count_frames(&namer->kernel, samples, window);

@@ -54,3 +54,42 @@ const char *window_loss_name(enum window_loss loss)
 {
 	return (size_t)loss < ARRAY_SIZE(loss_names) ? loss_names[loss] : "unknown";
 }
+
+uint64_t window_end_unix_ns(const struct window *window)
+{
+	uint64_t end;
+
+	if (__builtin_add_overflow(window->start_unix_ns, window->duration_ns, &end))
+		return UINT64_MAX;
+	return end;
+}
+
+/* A pid and its start time come again after a reboot, hence the boot id. */
+bool window_is_same_stream(const struct window *a, const struct window *b)
+{
+	return a->pid == b->pid && a->process_start_ns == b->process_start_ns &&
+	       a->exec_id == b->exec_id && a->cgroup_id == b->cgroup_id &&
+	       memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0;
+}
+
+static void add_saturated(uint64_t *sum, uint64_t count)
+{
+	if (__builtin_add_overflow(*sum, count, sum))
+		*sum = UINT64_MAX;
+}
+
+void window_counts_add(struct window_counts *sum, const struct window_counts *counts)
+{
+	add_saturated(&sum->samples, counts->samples);
+	add_saturated(&sum->unknown_frames, counts->unknown_frames);
+	add_saturated(&sum->frames, counts->frames);
+	add_saturated(&sum->truncated_samples, counts->truncated_samples);
+	add_saturated(&sum->jit_frames, counts->jit_frames);
+	add_saturated(&sum->unknown_jit_frames, counts->unknown_jit_frames);
+	add_saturated(&sum->ambiguous_frames, counts->ambiguous_frames);
+	add_saturated(&sum->inlined_frames, counts->inlined_frames);
+	add_saturated(&sum->interpreted_frames, counts->interpreted_frames);
+	add_saturated(&sum->jit_leaf_samples, counts->jit_leaf_samples);
+	add_saturated(&sum->repaired_samples, counts->repaired_samples);
+	add_saturated(&sum->unrepaired_samples, counts->unrepaired_samples);
+}

@@ -7,6 +7,7 @@
 #ifndef JBPF_MODEL_WINDOW_H
 #define JBPF_MODEL_WINDOW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Labels by which people select. Their names on disk are window_label_name(). */
@@ -47,6 +48,22 @@ enum window_flag {
 	WINDOW_FLAG_ON = 2,
 };
 
+/* What was counted in a window; adds up over windows. */
+struct window_counts {
+	uint64_t samples;
+	uint64_t unknown_frames;    /* frames without a name, times samples */
+	uint64_t frames;	    /* all frames, times samples */
+	uint64_t truncated_samples; /* stacks that do not reach a thread's first frame */
+	uint64_t jit_frames;	    /* frames in JIT code, times samples */
+	uint64_t unknown_jit_frames;
+	uint64_t ambiguous_frames; /* JIT names that changed within the window: stale, not named */
+	uint64_t inlined_frames;   /* of `frames`: inlined Java methods, times samples */
+	uint64_t interpreted_frames; /* of `frames`: interpreted Java methods, times samples */
+	uint64_t jit_leaf_samples;   /* leaf in JIT code, and it could be told whether ... */
+	uint64_t repaired_samples;   /* ... its caller was missing, and was put back, ... */
+	uint64_t unrepaired_samples; /* ... or was or may be missing and could not be put back */
+};
+
 struct window {
 	/* Time. */
 	uint64_t start_unix_ns;
@@ -63,19 +80,7 @@ struct window {
 	uint64_t cgroup_id;
 	uint32_t exec_id;
 
-	/* Counts. */
-	uint64_t samples;
-	uint64_t unknown_frames;    /* frames without a name, times samples */
-	uint64_t frames;	    /* all frames, times samples */
-	uint64_t truncated_samples; /* stacks that do not reach a thread's first frame */
-	uint64_t jit_frames;	    /* frames in JIT code, times samples */
-	uint64_t unknown_jit_frames;
-	uint64_t ambiguous_frames; /* JIT names that changed within the window: stale, not named */
-	uint64_t inlined_frames;   /* of `frames`: inlined Java methods, times samples */
-	uint64_t interpreted_frames;	/* of `frames`: interpreted Java methods, times samples */
-	uint64_t jit_leaf_samples;	/* leaf in JIT code, and it could be told whether ... */
-	uint64_t repaired_samples;	/* ... its caller was missing, and was put back, ... */
-	uint64_t unrepaired_samples;	/* ... or was or may be missing and could not be put back */
+	struct window_counts counts;
 	uint64_t lost[WINDOW_LOSS_CNT]; /* only in a host record */
 
 	/* Where JIT names come from. */
@@ -90,9 +95,17 @@ struct window {
 	/* Who set the flag: enum hotspot_flag_origin of symbols/hotspot_vm.h; 0 also when unknown. */
 	uint32_t preserve_frame_pointer_origin;
 
+	/* Of windows that were merged into this one: see store.h. 0 = it is a single one. */
+	uint32_t window_cnt;
+	uint64_t recorded_ns; /* sum of their durations; duration_ns spans the gaps, too */
+
 	/* Text of a struct source_lines; NULL = none, or not asked for. Borrowed like the labels. */
 	const char *lines;
 	uint64_t lines_len;
+
+	/* Samples by time: see cells.h. NULL = not kept. Borrowed. */
+	const uint8_t *cells;
+	uint32_t cells_len;
 
 	const char
 		*labels[WINDOW_LABEL_CNT]; /* NULL = not known; owner: whoever filled the window */
@@ -103,6 +116,15 @@ const char *window_label_name(enum window_label label);
 /* WINDOW_LABEL_CNT when there is no such label. */
 enum window_label window_label_by_name(const char *name, unsigned long len);
 const char *window_loss_name(enum window_loss loss);
+
+/* When it ends, as Unix ns; UINT64_MAX when that would overflow. */
+uint64_t window_end_unix_ns(const struct window *window);
+
+/* Is it the same process's life? Labels are not looked at. */
+bool window_is_same_stream(const struct window *a, const struct window *b);
+
+/* Adds; sums saturate. */
+void window_counts_add(struct window_counts *sum, const struct window_counts *counts);
 
 /* Label text or "". */
 static inline const char *window_label(const struct window *window, enum window_label label)

@@ -172,9 +172,9 @@ static int html_info(const struct output_info *info, uint64_t samples, struct js
 	json_writer_member_u64(json, "hz", info->frequency_hz);
 	json_writer_member_u64(json, "streams", info->stream_cnt);
 	json_writer_key(json, "unknownPercent");
-	json_writer_decimal(json, info_percent(info->unknown_frames, info->frames));
+	json_writer_decimal(json, info_percent(info->counts.unknown_frames, info->counts.frames));
 	json_writer_key(json, "truncatedPercent");
-	json_writer_decimal(json, info_percent(info->truncated_samples, samples));
+	json_writer_decimal(json, info_percent(info->counts.truncated_samples, samples));
 	json_writer_member_u64(json, "lost", info->lost_samples);
 	return err;
 }

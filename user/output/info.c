@@ -95,8 +95,9 @@ int info_append_losses(struct strbuf *out, const struct output_info *info, uint6
 	return strbuf_printf(out,
 			     "unknown frames %.2f %%, truncated stacks %.2f %%, "
 			     "lost samples %" PRIu64,
-			     info_percent(info->unknown_frames, info->frames),
-			     info_percent(info->truncated_samples, samples), info->lost_samples);
+			     info_percent(info->counts.unknown_frames, info->counts.frames),
+			     info_percent(info->counts.truncated_samples, samples),
+			     info->lost_samples);
 }
 
 static int append_line(struct strbuf *out, const char *text)
@@ -132,17 +133,7 @@ int info_append_header(struct strbuf *out, const struct output_info *info, uint6
 
 void info_add_window(struct output_info *info, const struct window *window)
 {
-	info->frames += window->frames;
-	info->unknown_frames += window->unknown_frames;
-	info->truncated_samples += window->truncated_samples;
-	info->jit_frames += window->jit_frames;
-	info->unknown_jit_frames += window->unknown_jit_frames;
-	info->ambiguous_frames += window->ambiguous_frames;
-	info->inlined_frames += window->inlined_frames;
-	info->interpreted_frames += window->interpreted_frames;
-	info->jit_leaf_samples += window->jit_leaf_samples;
-	info->repaired_samples += window->repaired_samples;
-	info->unrepaired_samples += window->unrepaired_samples;
+	window_counts_add(&info->counts, &window->counts);
 }
 
 double info_percent(uint64_t part, uint64_t whole)

@@ -27,17 +27,17 @@ static void json_info(struct json_writer *json, const struct output_info *info, 
 	else
 		json_writer_null(json);
 	json_writer_member_u64(json, "streams", info->stream_cnt);
-	json_writer_member_u64(json, "frames", info->frames);
-	json_writer_member_u64(json, "unknown_frames", info->unknown_frames);
-	json_writer_member_u64(json, "truncated_samples", info->truncated_samples);
-	json_writer_member_u64(json, "jit_frames", info->jit_frames);
-	json_writer_member_u64(json, "unknown_jit_frames", info->unknown_jit_frames);
-	json_writer_member_u64(json, "ambiguous_frames", info->ambiguous_frames);
-	json_writer_member_u64(json, "inlined_frames", info->inlined_frames);
-	json_writer_member_u64(json, "interpreted_frames", info->interpreted_frames);
-	json_writer_member_u64(json, "jit_leaf_samples", info->jit_leaf_samples);
-	json_writer_member_u64(json, "repaired_samples", info->repaired_samples);
-	json_writer_member_u64(json, "unrepaired_samples", info->unrepaired_samples);
+	json_writer_member_u64(json, "frames", info->counts.frames);
+	json_writer_member_u64(json, "unknown_frames", info->counts.unknown_frames);
+	json_writer_member_u64(json, "truncated_samples", info->counts.truncated_samples);
+	json_writer_member_u64(json, "jit_frames", info->counts.jit_frames);
+	json_writer_member_u64(json, "unknown_jit_frames", info->counts.unknown_jit_frames);
+	json_writer_member_u64(json, "ambiguous_frames", info->counts.ambiguous_frames);
+	json_writer_member_u64(json, "inlined_frames", info->counts.inlined_frames);
+	json_writer_member_u64(json, "interpreted_frames", info->counts.interpreted_frames);
+	json_writer_member_u64(json, "jit_leaf_samples", info->counts.jit_leaf_samples);
+	json_writer_member_u64(json, "repaired_samples", info->counts.repaired_samples);
+	json_writer_member_u64(json, "unrepaired_samples", info->counts.unrepaired_samples);
 	json_writer_member_u64(json, "lost_samples", info->lost_samples);
 }
 

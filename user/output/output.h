@@ -11,6 +11,7 @@
 
 #include "user/model/profile.h"
 #include "user/model/source_lines.h"
+#include "user/model/window.h"
 #include "user/util/strbuf.h"
 
 /* What the reader of a picture or a JSON needs to know besides the stacks. */
@@ -21,18 +22,7 @@ struct output_info {
 	uint64_t until_unix_ns;
 	uint32_t frequency_hz; /* 0 = mixed: then counts are not shown as CPU seconds */
 	uint64_t lost_samples;
-	uint64_t unknown_frames; /* times samples, with `frames` */
-	uint64_t frames;
-	uint64_t truncated_samples;
-	/* The rest as in struct window. */
-	uint64_t jit_frames;
-	uint64_t unknown_jit_frames;
-	uint64_t ambiguous_frames;
-	uint64_t inlined_frames;
-	uint64_t interpreted_frames;
-	uint64_t jit_leaf_samples;
-	uint64_t repaired_samples;
-	uint64_t unrepaired_samples;
+	struct window_counts counts; /* of the windows, not of the stacks that were kept */
 	size_t stream_cnt;
 	struct source_lines *lines; /* NULL = none; the writers sort them; borrowed */
 };

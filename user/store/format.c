@@ -137,13 +137,13 @@ static void write_window_fields(struct record_writer *writer, const struct windo
 	write_uint(writer, window->cgroup_id, 8);
 	write_uint(writer, window->exec_id, 4);
 	write_uint(writer, window->is_jvm, 4);
-	write_uint(writer, window->samples, 8);
-	write_uint(writer, window->unknown_frames, 8);
-	write_uint(writer, window->frames, 8);
-	write_uint(writer, window->truncated_samples, 8);
-	write_uint(writer, window->jit_frames, 8);
-	write_uint(writer, window->unknown_jit_frames, 8);
-	write_uint(writer, window->ambiguous_frames, 8);
+	write_uint(writer, window->counts.samples, 8);
+	write_uint(writer, window->counts.unknown_frames, 8);
+	write_uint(writer, window->counts.frames, 8);
+	write_uint(writer, window->counts.truncated_samples, 8);
+	write_uint(writer, window->counts.jit_frames, 8);
+	write_uint(writer, window->counts.unknown_jit_frames, 8);
+	write_uint(writer, window->counts.ambiguous_frames, 8);
 	write_uint(writer, window->jit_source, 4);
 	write_uint(writer, window->jit_age_ms, 4);
 	write_uint(writer, window->jit_entries, 4);
@@ -152,11 +152,11 @@ static void write_window_fields(struct record_writer *writer, const struct windo
 	write_uint(writer, window->attach_command_ms, 4);
 	write_uint(writer, window->preserve_frame_pointer, 4);
 	write_uint(writer, 0, 4); /* reserved */
-	write_uint(writer, window->inlined_frames, 8);
-	write_uint(writer, window->interpreted_frames, 8);
-	write_uint(writer, window->jit_leaf_samples, 8);
-	write_uint(writer, window->repaired_samples, 8);
-	write_uint(writer, window->unrepaired_samples, 8);
+	write_uint(writer, window->counts.inlined_frames, 8);
+	write_uint(writer, window->counts.interpreted_frames, 8);
+	write_uint(writer, window->counts.jit_leaf_samples, 8);
+	write_uint(writer, window->counts.repaired_samples, 8);
+	write_uint(writer, window->counts.unrepaired_samples, 8);
 	write_uint(writer, window->preserve_frame_pointer_origin, 4);
 }
 
@@ -291,13 +291,13 @@ static void read_window_fields(struct byte_reader *reader, struct format_commit 
 	out->cgroup_id = byte_reader_u64(reader);
 	out->exec_id = byte_reader_u32(reader);
 	out->is_jvm = byte_reader_u32(reader);
-	out->samples = byte_reader_u64(reader);
-	out->unknown_frames = byte_reader_u64(reader);
-	out->frames = byte_reader_u64(reader);
-	out->truncated_samples = byte_reader_u64(reader);
-	out->jit_frames = byte_reader_u64(reader);
-	out->unknown_jit_frames = byte_reader_u64(reader);
-	out->ambiguous_frames = byte_reader_u64(reader);
+	out->counts.samples = byte_reader_u64(reader);
+	out->counts.unknown_frames = byte_reader_u64(reader);
+	out->counts.frames = byte_reader_u64(reader);
+	out->counts.truncated_samples = byte_reader_u64(reader);
+	out->counts.jit_frames = byte_reader_u64(reader);
+	out->counts.unknown_jit_frames = byte_reader_u64(reader);
+	out->counts.ambiguous_frames = byte_reader_u64(reader);
 	out->jit_source = byte_reader_u32(reader);
 	out->jit_age_ms = byte_reader_u32(reader);
 	out->jit_entries = byte_reader_u32(reader);
@@ -308,11 +308,11 @@ static void read_window_fields(struct byte_reader *reader, struct format_commit 
 	(void)byte_reader_u32(reader); /* reserved */
 	if (reader->left < COMMIT_LATER_BYTES)
 		return; /* of a time before this group: all 0 */
-	out->inlined_frames = byte_reader_u64(reader);
-	out->interpreted_frames = byte_reader_u64(reader);
-	out->jit_leaf_samples = byte_reader_u64(reader);
-	out->repaired_samples = byte_reader_u64(reader);
-	out->unrepaired_samples = byte_reader_u64(reader);
+	out->counts.inlined_frames = byte_reader_u64(reader);
+	out->counts.interpreted_frames = byte_reader_u64(reader);
+	out->counts.jit_leaf_samples = byte_reader_u64(reader);
+	out->counts.repaired_samples = byte_reader_u64(reader);
+	out->counts.unrepaired_samples = byte_reader_u64(reader);
 	out->preserve_frame_pointer_origin = byte_reader_u32(reader);
 	commit->lines_len = byte_reader_u32(reader);
 	commit->lines_crc = byte_reader_u32(reader);

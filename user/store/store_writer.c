@@ -249,7 +249,7 @@ int store_writer__add(struct store_writer *writer, const struct window *window, 
 	}
 	writer->pending[writer->pending_cnt++] = (struct pending){
 		.hour_unix_s = segment_hour(window->start_unix_ns),
-		.samples = window->samples,
+		.samples = window->counts.samples,
 		.record_offset = record_offset,
 		.end = writer->buf.len,
 	};
