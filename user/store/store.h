@@ -2,7 +2,8 @@
 /*
  * Profiles on disk: DIR/v1/cpu/YYYY/MM/DD/HH.zst (UTC), append-only files of independent zstd
  * frames; the bytes are described in FORMAT.md. One writer (it holds a lock), any number of
- * readers without a lock.
+ * readers without a lock. A closed hour is rewritten merged (HH.zst again, layout B), days older
+ * than a week as one file beside their directory (YYYY/MM/DD.zst).
  */
 #ifndef JBPF_STORE_STORE_H
 #define JBPF_STORE_STORE_H
@@ -56,6 +57,39 @@ int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples);
 /* Deletes what is too old or too much; called once per hour and at open. 0 or -errno. */
 int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
 
+/* ---- merging what is closed ---- */
+
+#define STORE_DAY_FILE_AGE_NS (7 * 24 * STORE_WINDOW_MAX_NS) /* hours become days after it */
+#define STORE_DAY_ROW_NS      (300ull * 1000000000ull) /* windows in day files: the diff's blocks */
+
+struct store_compaction {
+	uint64_t now_unix_ns;
+	uint64_t day_age_ns;   /* 0 = STORE_DAY_FILE_AGE_NS */
+	int compression_level; /* zstd; 0 = 12 */
+	/* Asked between steps of at most some 100 ms: true ends it, nothing half-done stays. NULL = never. */
+	bool (*should_stop)(void *ctx);
+	void *ctx;
+};
+
+struct store_compaction_stats {
+	uint64_t hours;	       /* files written: hours, ... */
+	uint64_t days;	       /* ... days */
+	uint64_t bytes_before; /* of the files they replace */
+	uint64_t bytes_after;
+	uint64_t samples;
+	uint64_t damaged; /* stretches that could not be carried over; noted in the new file */
+};
+
+/*
+ * Rewrites closed hours merged, hours of old days as days, and removes what a crash left of earlier
+ * tries. An hour is closed when it is over and nobody appends to it. Readers and the writer go on
+ * meanwhile; a second compaction waits for none: -EWOULDBLOCK. Each file is replaced by rename or not
+ * at all. 0, -ECANCELED (should_stop), -ENOENT: no store, or -errno; *stats tells what was done
+ * until then.
+ */
+int store_compact(const char *dir, const struct store_compaction *how,
+		  struct store_compaction_stats *stats);
+
 /* ---- reading ---- */
 
 struct store_reader;
@@ -74,6 +108,15 @@ struct store_damage {
 struct store_visitor {
 	void *ctx;
 	bool wants_lines; /* window() gets the source lines, too; want() never does */
+	bool wants_cells; /* the same for the cells of time */
+	/*
+	 * How far windows of one stream with the same labels may be merged: those that begin in the
+	 * same slot of that many ns since 1970 may come as one, with sums for counts (window_cnt,
+	 * recorded_ns). 0 = not at all, UINT64_MAX = all of a file. Closed hours are read many times
+	 * faster so. Windows across `since` or `until` are never part of a merged one that is not
+	 * wholly inside [since, until).
+	 */
+	uint64_t merge_ns;
 	/* Is this window wanted? Labels are borrowed for the call. Its text is decoded only when
 	 * true. NULL = all. */
 	bool (*want)(void *ctx, const struct window *window);
