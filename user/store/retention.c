@@ -34,10 +34,10 @@ static uint64_t file_bytes(int tree_fd, const struct segment_file *file)
 static bool is_too_old(const struct segment_file *file, const struct retention_limits *limits,
 		       uint64_t now_unix_ns)
 {
-	uint64_t end_s = file->hour_unix_s + SEGMENT_HOUR_S;
+	uint64_t end_s = segment_file_end(file);
 	uint64_t now_s = now_unix_ns / CLOCK_NS_PER_S;
 
-	/* Counted from its last sample: an hour goes when all of it is too old. */
+	/* Counted from its last sample: an hour or day goes when all of it is too old. */
 	return limits->keep_age_ns && now_s > end_s &&
 	       now_s - end_s > limits->keep_age_ns / CLOCK_NS_PER_S;
 }
@@ -80,20 +80,19 @@ int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t
 int retention_delete_oldest_hour(int tree_fd, const struct segment_file *current)
 {
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
-	bool has_victim = false;
-	uint64_t victim_hour = 0;
+	const struct segment_file *victim = NULL;
 	int err = segment_tree_list(tree_fd, 0, UINT64_MAX, &list);
 
 	for (size_t i = 0; i < list.cnt && !err; i++) {
 		const struct segment_file *file = &list.files[i];
 
-		if (has_victim && file->hour_unix_s != victim_hour)
+		if (victim &&
+		    (file->hour_unix_s != victim->hour_unix_s || file->is_day != victim->is_day))
 			break;
 		if (is_current(file, current))
 			continue;
-		victim_hour = file->hour_unix_s;
-		has_victim = true;
+		victim = file;
 		err = segment_tree_delete(tree_fd, file);
 	}
-	return err || has_victim ? err : -ENOENT;
+	return err || victim ? err : -ENOENT;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deletes whole hour files: those that are too old, then the oldest until the rest is small
+ * Deletes whole hour and day files: those that are too old, then the oldest until the rest is small
  * enough. The file being written stays in any case.
  */
 #ifndef JBPF_STORE_RETENTION_H
@@ -19,7 +19,7 @@ struct retention_limits {
 int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t now_unix_ns,
 		    const struct segment_file *current);
 
-/* Makes room: deletes the files of the oldest hour. -ENOENT when nothing may be deleted. */
+/* Makes room: deletes the files of the oldest hour, or the oldest day file. -ENOENT when nothing may be deleted. */
 int retention_delete_oldest_hour(int tree_fd, const struct segment_file *current);
 
 #endif

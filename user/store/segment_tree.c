@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names of hour files and the walk over their tree. A name counts only when writing the hour it
- * stands for gives the same name again, so 31 February, "7.zst" or "13-01.zst" are foreign.
+ * Names of hour and day files and the walk over their tree. A name counts only when writing the
+ * hour or day it stands for gives the same name again, so 31 February, "7.zst" or "13-01.zst" are
+ * foreign.
  */
 #include "user/store/segment_tree.h"
 
@@ -41,6 +42,16 @@ uint64_t segment_hour(uint64_t unix_ns)
 	return unix_s - unix_s % SEGMENT_HOUR_S;
 }
 
+uint64_t segment_day(uint64_t unix_s)
+{
+	return unix_s - unix_s % SEGMENT_DAY_S;
+}
+
+uint64_t segment_file_end(const struct segment_file *file)
+{
+	return file->hour_unix_s + (file->is_day ? SEGMENT_DAY_S : SEGMENT_HOUR_S);
+}
+
 void segment_path(const struct segment_file *file, char path[static SEGMENT_PATH_BYTES])
 {
 	time_t hour = (time_t)file->hour_unix_s;
@@ -48,7 +59,7 @@ void segment_path(const struct segment_file *file, char path[static SEGMENT_PATH
 	size_t len;
 
 	gmtime_r(&hour, &tm);
-	len = strftime(path, SEGMENT_PATH_BYTES, "%Y/%m/%d/%H", &tm);
+	len = strftime(path, SEGMENT_PATH_BYTES, file->is_day ? "%Y/%m/%d" : "%Y/%m/%d/%H", &tm);
 	if (file->index)
 		snprintf(path + len, SEGMENT_PATH_BYTES - len, "-%u%s", file->index,
 			 SEGMENT_SUFFIX);
@@ -62,46 +73,63 @@ int segment_file_compare(const void *a, const void *b)
 	int order =
 		(left->hour_unix_s > right->hour_unix_s) - (left->hour_unix_s < right->hour_unix_s);
 
-	return order ? order : (left->index > right->index) - (left->index < right->index);
+	if (order)
+		return order;
+	if (left->is_day != right->is_day)
+		return left->is_day ? -1 : 1;
+	return (left->index > right->index) - (left->index < right->index);
+}
+
+/* "-7" of "10-7.zst"; true when there is none. */
+static bool index_parse(const char *text, uint32_t *out)
+{
+	uint64_t index = 0;
+
+	*out = 0;
+	if (*text != '-')
+		return true;
+	if (parse_u64_n(text + 1, strspn(text + 1, "0123456789"), 10, &index) ||
+	    index > SEGMENT_INDEX_MAX)
+		return false;
+	*out = (uint32_t)index;
+	return true;
 }
 
 /* Path as the walk found it -> file; false when it is not the path of a segment. */
-static bool segment_path_parse(const char *path, struct segment_file *out)
+static bool segment_path_parse(const char *path, bool is_day, struct segment_file *out)
 {
 	static const size_t at[] = { 0, 5, 8, 11 }; /* year, month, day, hour */
 	static const size_t lens[] = { 4, 2, 2, 2 };
+	size_t cnt = is_day ? LEVEL_CNT : LEVEL_CNT + 1;
+	struct segment_file file = { .is_day = is_day };
+	uint64_t parts[ARRAY_SIZE(at)] = { 0 };
 	char again[SEGMENT_PATH_BYTES];
-	uint64_t parts[ARRAY_SIZE(at)];
-	uint64_t index = 0;
-	const char *rest;
 	struct tm tm = { 0 };
-	time_t hour;
+	time_t start;
 
-	if (strlen(path) < DAY_PATH_LEN + strlen("/HH") || strlen(path) >= SEGMENT_PATH_BYTES)
+	if (strlen(path) < at[cnt - 1] + lens[cnt - 1] || strlen(path) >= SEGMENT_PATH_BYTES)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		if (parse_u64_n(path + at[i], lens[i], 10, &parts[i]))
 			return false;
 	}
-	rest = path + DAY_PATH_LEN + strlen("/HH");
-	if (*rest == '-') {
-		size_t digits = strspn(rest + 1, "0123456789");
-
-		if (parse_u64_n(rest + 1, digits, 10, &index) || index > SEGMENT_INDEX_MAX)
-			return false;
-	}
+	if (!is_day && !index_parse(path + at[cnt - 1] + lens[cnt - 1], &file.index))
+		return false;
 	if (parts[0] < 1970 || parts[1] < 1)
 		return false;
 	tm.tm_year = (int)parts[0] - 1900;
 	tm.tm_mon = (int)parts[1] - 1;
 	tm.tm_mday = (int)parts[2];
 	tm.tm_hour = (int)parts[3];
-	hour = timegm(&tm);
-	if (hour < 0)
+	start = timegm(&tm);
+	if (start < 0)
 		return false;
-	*out = (struct segment_file){ .hour_unix_s = (uint64_t)hour, .index = (uint32_t)index };
-	segment_path(out, again);
-	return strcmp(again, path) == 0;
+	file.hour_unix_s = (uint64_t)start;
+	segment_path(&file, again);
+	if (strcmp(again, path) != 0)
+		return false;
+	*out = file;
+	return true;
 }
 
 static int segment_list_add(struct segment_list *list, const struct segment_file *file)
@@ -134,6 +162,14 @@ static bool is_within(const struct tree_walk *walk, const char *path, size_t len
 	return strncmp(path, walk->from, len) >= 0 && strncmp(path, walk->until, len) <= 0;
 }
 
+static bool file_is_wanted(const struct tree_walk *walk, const struct segment_file *file)
+{
+	if (file->hour_unix_s >= walk->until_s)
+		return false;
+	return file->hour_unix_s >= walk->from_s ||
+	       (file->is_day && segment_file_end(file) > walk->from_s);
+}
+
 static int tree_walk_dir(const struct tree_walk *walk, const char *path, int level);
 
 static int tree_walk_entry(const struct tree_walk *walk, const char *parent, const char *name,
@@ -146,14 +182,12 @@ static int tree_walk_entry(const struct tree_walk *walk, const char *parent, con
 
 	if (len < 0 || (size_t)len >= sizeof(path))
 		return 0;
-	if (level < LEVEL_CNT) {
-		if ((size_t)len != lens[level] || strspn(name, "0123456789") != strlen(name) ||
-		    !is_within(walk, path, (size_t)len))
-			return 0;
-		return tree_walk_dir(walk, path, level + 1);
-	}
-	if (!segment_path_parse(path, &file) || file.hour_unix_s < walk->from_s ||
-	    file.hour_unix_s >= walk->until_s)
+	if (level < LEVEL_CNT && (size_t)len == lens[level] &&
+	    strspn(name, "0123456789") == strlen(name))
+		return is_within(walk, path, (size_t)len) ? tree_walk_dir(walk, path, level + 1) :
+							    0;
+	if (level < LEVEL_CNT - 1 || !segment_path_parse(path, level < LEVEL_CNT, &file) ||
+	    !file_is_wanted(walk, &file))
 		return 0;
 	return segment_list_add(walk->out, &file);
 }
@@ -243,11 +277,17 @@ int segment_tree_make_day(int tree_fd, uint64_t hour_unix_s)
 	return 0;
 }
 
-int segment_tree_sync_day(int tree_fd, uint64_t hour_unix_s)
+/* How many directories a file is deep in the tree. */
+static int file_level(const struct segment_file *file)
+{
+	return file->is_day ? LEVEL_CNT - 1 : LEVEL_CNT;
+}
+
+int segment_tree_sync_parent(int tree_fd, const struct segment_file *file)
 {
 	char path[SEGMENT_PATH_BYTES];
 
-	level_path(hour_unix_s, LEVEL_CNT, path);
+	level_path(file->hour_unix_s, file_level(file), path);
 	return sync_dir(tree_fd, path);
 }
 
@@ -258,7 +298,7 @@ int segment_tree_delete(int tree_fd, const struct segment_file *file)
 	segment_path(file, path);
 	if (unlinkat(tree_fd, path, 0) && errno != ENOENT)
 		return -errno;
-	for (int level = LEVEL_CNT; level > 0; level--) {
+	for (int level = file_level(file); level > 0; level--) {
 		level_path(file->hour_unix_s, level, path);
 		/* Other hours or somebody else's files keep the directory. */
 		if (unlinkat(tree_fd, path, AT_REMOVEDIR))

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where segments (hour files) are: YYYY/MM/DD/HH.zst below the event's directory, all UTC, and
- * HH-1.zst, HH-2.zst ... beside it where a file could not be continued. Anything else in the tree
- * belongs to somebody else and is left alone.
+ * Where segments are: hour files YYYY/MM/DD/HH.zst below the event's directory, all UTC, HH-1.zst,
+ * HH-2.zst ... beside one that could not be continued, and day files YYYY/MM/DD.zst beside the
+ * directory whose hours they have taken in. Anything else in the tree belongs to somebody else and
+ * is left alone.
  */
 #ifndef JBPF_STORE_SEGMENT_TREE_H
 #define JBPF_STORE_SEGMENT_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SEGMENT_TREE_DIR       "v1/cpu" /* below the store's directory */
 #define SEGMENT_HOUR_S	       3600ull
+#define SEGMENT_DAY_S	       86400ull
 #define SEGMENT_INDEX_MAX      9999
 #define SEGMENT_PATH_BYTES     48
 #define SEGMENT_TREE_DIR_MODE  0750
 #define SEGMENT_TREE_FILE_MODE 0640
 
 struct segment_file {
-	uint64_t hour_unix_s; /* start of the hour */
-	uint32_t index;	      /* 0 for HH.zst, N for HH-N.zst */
+	uint64_t hour_unix_s; /* start of the hour, or of the day */
+	uint32_t index;	      /* 0 for HH.zst and DD.zst, N for HH-N.zst */
+	bool is_day;	      /* DD.zst */
 };
 
 struct segment_list {
-	struct segment_file *files; /* by hour, then index; NULL when empty; owner: the list */
+	struct segment_file *files; /* in order; NULL when empty; owner: the list */
 	size_t cnt;
 	size_t cap;
 };
@@ -38,22 +42,29 @@ void segment_path(const struct segment_file *file, char path[static SEGMENT_PATH
 /* Start of the hour a point in time is in. */
 uint64_t segment_hour(uint64_t unix_ns);
 
+/* Start of the day a second is in. */
+uint64_t segment_day(uint64_t unix_s);
+
+/* When the hour or day of the file ends. */
+uint64_t segment_file_end(const struct segment_file *file);
+
 /*
- * Files of the hours that begin within [from_s, until_s), sorted; `out` must be empty. A tree that
- * is missing or shrinks meanwhile is no error. 0, -ENOMEM, -EACCES, ...
+ * Files of the hours that begin within [from_s, until_s), and of the days that reach into it,
+ * sorted; `out` must be empty. A tree that is missing or shrinks meanwhile is no error. 0, -ENOMEM,
+ * -EACCES, ...
  */
 int segment_tree_list(int tree_fd, uint64_t from_s, uint64_t until_s, struct segment_list *out);
 
 /* Makes the directory of the hour's day and syncs what it made. 0 or -errno. */
 int segment_tree_make_day(int tree_fd, uint64_t hour_unix_s);
 
-/* Syncs the directory of the hour's day. */
-int segment_tree_sync_day(int tree_fd, uint64_t hour_unix_s);
+/* Syncs the directory that the file is in. */
+int segment_tree_sync_parent(int tree_fd, const struct segment_file *file);
 
 /* Deletes a file and the directories above it that this leaves empty. 0 or -errno. */
 int segment_tree_delete(int tree_fd, const struct segment_file *file);
 
-/* Order by hour, then index. */
+/* Order by start, a day before its first hour, then by index. */
 int segment_file_compare(const void *a, const void *b);
 
 #endif

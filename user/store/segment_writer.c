@@ -126,7 +126,7 @@ static int segment_create(struct segment_writer *writer)
 	writer->is_created = true;
 	err = segment_lock(writer->fd);
 	if (!err)
-		err = segment_tree_sync_day(writer->tree_fd, writer->file.hour_unix_s);
+		err = segment_tree_sync_parent(writer->tree_fd, &writer->file);
 	if (!err && getrandom(writer->segment_id, FORMAT_ID_BYTES, 0) != FORMAT_ID_BYTES)
 		err = -EIO;
 	return err;
@@ -143,8 +143,9 @@ static int segment_find_newest(int tree_fd, uint64_t hour_unix_s, struct segment
 
 	if (err)
 		return err;
-	*found = list.cnt > 0;
-	if (list.cnt)
+	/* The file of the whole day is nobody's to continue. */
+	*found = list.cnt > 0 && !list.files[list.cnt - 1].is_day;
+	if (*found)
 		*out = list.files[list.cnt - 1];
 	return 0;
 }
@@ -166,7 +167,9 @@ static int segment_continue(struct segment_writer *writer)
 	if (fd < 0)
 		return -EUCLEAN;
 	writer->fd = fd;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || segment_lock(fd))
+	/* Without a name any more: a merged hour has just taken its place. */
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || segment_lock(fd) || fstat(fd, &st) ||
+	    st.st_nlink == 0)
 		return -EUCLEAN;
 	reader = segment_reader__new();
 	if (!reader)
