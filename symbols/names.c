@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "symbols/demangle.h"
-#include "symbols/java_name.h"
 #include "symbols/procmaps.h"
+#include "user/util/java_name.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"

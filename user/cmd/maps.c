@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "symbols/java_name.h"
 #include "symbols/libjvm.h"
 #include "symbols/symbols.h"
 #include "user/cmd/cmd.h"
@@ -26,6 +25,7 @@
 #include "user/collect/container.h"
 #include "user/model/select.h"
 #include "user/util/cleanup.h"
+#include "user/util/java_name.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
 #include "user/util/proc_stat.h"

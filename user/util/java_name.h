@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One spelling for every JIT name, stable from run to run (DESIGN.md section 4, hotspot.md 8.3). Pure. */
-#ifndef JBPF_SYMBOLS_JAVA_NAME_H
-#define JBPF_SYMBOLS_JAVA_NAME_H
+#ifndef JBPF_UTIL_JAVA_NAME_H
+#define JBPF_UTIL_JAVA_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
