@@ -109,6 +109,16 @@ static int record_end(struct record_writer *writer)
 	return 0;
 }
 
+int format_encode_record(enum format_type type, const void *payload, size_t len, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, type);
+
+	if (len > UINT32_MAX - FORMAT_RECORD_MIN_BYTES)
+		writer.err = -E2BIG;
+	write_bytes(&writer, payload, len);
+	return record_end(&writer);
+}
+
 int format_encode_header(const struct format_header *header, struct strbuf *out)
 {
 	struct record_writer writer = record_begin(out, FORMAT_TYPE_HEADER);

@@ -34,12 +34,16 @@
 
 #define FORMAT_ID_BYTES 16
 
-/* Values reach disk: append only. 3 to 5 are promised to merged hours: rows, timeline, index. */
+/* Values reach disk: append only. 4 is promised to a timeline. */
 enum format_type {
 	FORMAT_TYPE_NONE = 0,
 	FORMAT_TYPE_HEADER = 1,
 	FORMAT_TYPE_COMMIT = 2,
-	FORMAT_TYPE_LINES = 6, /* source lines of the unit that follows */
+	FORMAT_TYPE_ROWS = 3,	 /* ends a unit of a merged segment: see merged_format.h */
+	FORMAT_TYPE_INDEX = 5,	 /* the units of a merged segment */
+	FORMAT_TYPE_LINES = 6,	 /* source lines of the unit that follows */
+	FORMAT_TYPE_SOURCES = 7, /* second record of a merged segment: what it replaces */
+	FORMAT_TYPE_NOTES = 8,	 /* what of the sources was damaged */
 };
 
 /* What a reader must understand to use the record. No bit has a meaning in version 1. */
@@ -76,6 +80,10 @@ struct format_commit {
 	uint32_t lines_crc; /* CRC-32C of that record */
 	struct window window;
 };
+
+/* Appends a whole record around a payload. 0, -E2BIG, or -ENOMEM. */
+int format_encode_record(enum format_type type, const void *payload, size_t len,
+			 struct strbuf *out);
 
 /* Appends a whole header record. 0 or -ENOMEM. */
 int format_encode_header(const struct format_header *header, struct strbuf *out);

@@ -16,8 +16,8 @@
 struct merged_writer;
 
 struct merged_options {
-	uint64_t
-		row_ns; /* windows of a stream that begin in one slot become one row; 0 = none do */
+	/* Windows of one stream and labels that begin in one slot become one row; 0 = none do. */
+	uint64_t row_ns;
 	int compression_level; /* zstd; 0 = 9 */
 };
 
@@ -36,13 +36,19 @@ int merged_writer__note_damage(struct merged_writer *writer, const char *path, u
 
 /*
  * Adds a window (or host record: pid 0) with its lines and cells to the present unit; any order of
- * streams and times. 0, -EINVAL as store_writer__add(), -E2BIG: the unit is full, end it first (its
- * text would pass FORMAT_TEXT_MAX_BYTES); or -ENOMEM.
+ * streams and times. A window that is a merged one already (window_cnt) may be added, too. 0,
+ * -EINVAL as store_writer__add(), -E2BIG: the unit is full, end it first and add the window again
+ * (never from an empty unit); or -ENOMEM. Nothing is added when it fails.
  */
 int merged_writer__add(struct merged_writer *writer, const struct window *window, const char *text,
 		       size_t len);
+/* Distinct text in the present unit, stacks and source lines: what batches are bounded by. */
+size_t merged_writer__unit_bytes(const struct merged_writer *writer);
 /* Writes the unit; an empty one is none. 0 or -errno. */
 int merged_writer__end_unit(struct merged_writer *writer);
+
+/* Lines so far that were no "stack count" and are left out, as readers do. */
+uint64_t merged_writer__bad_line_count(const struct merged_writer *writer);
 
 /* Ends the last unit, writes index and seek table. The caller syncs and renames. 0 or -errno. */
 int merged_writer__finish(struct merged_writer *writer);

@@ -17,6 +17,7 @@
 #include <zstd_errors.h>
 
 #include "user/store/crc32c.h"
+#include "user/store/merged_format.h"
 #include "user/store/segment_source.h"
 #include "user/store/text_decoder.h"
 #include "user/util/cleanup.h"
@@ -100,7 +101,7 @@ static void damage_close(struct walk *walk, uint64_t end)
 	const struct segment_visitor *visitor = walk->visitor;
 
 	if (walk->damage_what && visitor->damage)
-		visitor->damage(visitor->ctx, walk->damage_start, end - walk->damage_start,
+		visitor->damage(visitor->ctx, NULL, walk->damage_start, end - walk->damage_start,
 				walk->damage_what);
 	walk->damage_what = NULL;
 }
@@ -268,7 +269,7 @@ static int deliver_oldest(struct walk *walk)
 	if (job->err == -EINVAL) {
 		walk->is_clean = false;
 		if (visitor->damage)
-			visitor->damage(visitor->ctx, job->offset, job->end - job->offset,
+			visitor->damage(visitor->ctx, NULL, job->offset, job->end - job->offset,
 					"data frame is not what its record says");
 	} else if (job->err) {
 		result = job->err;
@@ -294,7 +295,7 @@ static int take_lines(struct walk *walk, uint64_t data_offset, const struct form
 	    record.type == FORMAT_TYPE_LINES && !(record.incompat & ~FORMAT_INCOMPAT_KNOWN))
 		err = format_decode_lines(&record, &job->lines);
 	if (err == -EINVAL && visitor->damage)
-		visitor->damage(visitor->ctx, data_offset, 0, "source lines are missing");
+		visitor->damage(visitor->ctx, NULL, data_offset, 0, "source lines are missing");
 	return err == -EINVAL ? walk->reader->source.err : err;
 }
 
@@ -667,6 +668,72 @@ int segment_reader__walk(struct segment_reader *reader, int fd,
 	struct walk walk = { .reader = reader, .visitor = visitor, .is_clean = true };
 
 	return walk_start(&walk, fd);
+}
+
+/* ---- which file it is ---- */
+
+void segment_identity_release(struct segment_identity *identity)
+{
+	free(identity->source_ids);
+	*identity = (struct segment_identity){ .has_id = false };
+}
+
+/* The record at `offset`; -EINVAL when none of that type stands there intact. */
+static int small_record_at(struct segment_source *source, uint64_t offset, enum format_type type,
+			   struct format_record *out)
+{
+	size_t available;
+	const uint8_t *bytes =
+		segment_source_view(source, offset, FORMAT_RECORD_MIN_BYTES, &available);
+	size_t len = bytes ? FORMAT_FRAME_HEADER_BYTES + (size_t)format_get_u32(bytes + 4) : 0;
+
+	if (!bytes || len > FORMAT_RECORD_MAX_BYTES)
+		return -EINVAL;
+	bytes = segment_source_view(source, offset, len, &available);
+	if (!bytes || format_decode_record(bytes, len, out) || out->type != type ||
+	    (out->incompat & ~FORMAT_INCOMPAT_KNOWN))
+		return -EINVAL;
+	return 0;
+}
+
+static int identity_take_sources(const struct format_record *record, struct segment_identity *out)
+{
+	const uint8_t(*ids)[FORMAT_ID_BYTES];
+	size_t cnt;
+
+	out->is_merged = true;
+	if (merged_decode_sources(record, &ids, &cnt) || cnt == 0)
+		return 0;
+	out->source_ids = reallocarray(NULL, cnt, FORMAT_ID_BYTES);
+	if (!out->source_ids)
+		return -ENOMEM;
+	memcpy(out->source_ids, ids, cnt * FORMAT_ID_BYTES);
+	out->source_cnt = cnt;
+	return 0;
+}
+
+int segment_reader__identify(struct segment_reader *reader, int fd, struct segment_identity *out)
+{
+	struct segment_source *source = &reader->source;
+	struct format_record record;
+	struct format_header header;
+	struct stat st;
+	int err;
+
+	*out = (struct segment_identity){ .has_id = false };
+	if (fstat(fd, &st))
+		return -errno;
+	segment_source_reset(source, fd, (uint64_t)st.st_size);
+	if (small_record_at(source, 0, FORMAT_TYPE_HEADER, &record))
+		return source->err;
+	err = format_decode_header(&record, &reader->labels, &header);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	out->has_id = true;
+	memcpy(out->segment_id, header.segment_id, FORMAT_ID_BYTES);
+	if (small_record_at(source, record.frame_len, FORMAT_TYPE_SOURCES, &record))
+		return source->err;
+	return identity_take_sources(&record, out);
 }
 
 int segment_reader__verify(struct segment_reader *reader, int fd, struct segment_end *out)

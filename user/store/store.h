@@ -102,7 +102,7 @@ struct store_damage {
 	const char *path; /* relative to the store's directory */
 	uint64_t offset;  /* where the damage begins */
 	uint64_t bytes;	  /* how much was skipped */
-	const char *what; /* "torn tail", "bad checksum", ... static */
+	const char *what; /* "torn tail", "bad checksum", ...; borrowed for the call */
 };
 
 struct store_visitor {

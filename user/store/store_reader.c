@@ -83,11 +83,12 @@ static int visit_window(void *ctx, const struct window *window, const char *text
 		       0;
 }
 
-static void visit_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *what)
+static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t bytes,
+			 const char *what)
 {
 	const struct visit *visit = ctx;
 	const struct store_damage damage = {
-		.path = visit->path,
+		.path = path ? path : visit->path,
 		.offset = offset,
 		.bytes = bytes,
 		.what = what,
