@@ -341,8 +341,8 @@ static int learn_stack(struct diff_catalog *catalog, const void *hash, size_t ha
 	return 0;
 }
 
-int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, const char *stack,
-		      size_t len, uint64_t count)
+int diff_catalog__learn(struct diff_catalog *catalog, const char *stack, size_t len,
+			uint32_t *stack_out)
 {
 	XXH128_canonical_t hash;
 
@@ -353,14 +353,29 @@ int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, cons
 
 	if (id == STRTAB_NONE)
 		err = learn_stack(catalog, &hash, sizeof(hash), stack, len, &id);
-	if (err)
-		return err;
+	if (!err)
+		*stack_out = id;
+	return err;
+}
 
-	const struct stack_items *at = &catalog->stack_items[id];
+int diff_catalog__count(const struct diff_catalog *catalog, struct diff_side *side, uint32_t stack,
+			uint64_t count)
+{
+	const struct stack_items *at = &catalog->stack_items[stack];
+	int err = 0;
 
 	for (uint32_t i = 0; !err && i < at->cnt; i++)
 		err = diff_side__add(side, catalog->members[at->first + i], count);
 	return err;
+}
+
+int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, const char *stack,
+		      size_t len, uint64_t count)
+{
+	uint32_t id = 0;
+	int err = diff_catalog__learn(catalog, stack, len, &id);
+
+	return err ? err : diff_catalog__count(catalog, side, id, count);
 }
 
 const struct diff_item *diff_catalog__items(const struct diff_catalog *catalog, uint32_t *cnt_out)

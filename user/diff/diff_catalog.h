@@ -35,7 +35,16 @@ void diff_catalog__free(struct diff_catalog *catalog); /* NULL is fine */
 int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, const char *stack,
 		      size_t len, uint64_t count);
 
-/* The items so far, for struct diff_input; valid until the next diff_catalog__add(). */
+/*
+ * The same in two steps, for who meets the same stacks again and again or in no order of time. A
+ * stack is learned once: the number (0, 1, 2, ...) stays its own. Counting is cheap then.
+ */
+int diff_catalog__learn(struct diff_catalog *catalog, const char *stack, size_t len,
+			uint32_t *stack_out);
+int diff_catalog__count(const struct diff_catalog *catalog, struct diff_side *side, uint32_t stack,
+			uint64_t count);
+
+/* The items so far, for struct diff_input; valid until the next stack is learned or added. */
 const struct diff_item *diff_catalog__items(const struct diff_catalog *catalog, uint32_t *cnt_out);
 
 struct diff_catalog_name {

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The command line of jbpf diff: what is taken, what is refused, and with which words. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/cmd/diff_options.h"
+#include "user/util/cleanup.h"
+
+#define NOW	 1700000000000000000ull
+#define SECOND	 1000000000ull
+#define DAY	 (86400 * SECOND)
+#define ARGV_MAX 24
+
+static int parse(const char *line, struct diff_cmd_options *options, char *why, size_t why_len)
+{
+	static char text[512]; /* options borrow from it */
+	static char program[] = "jbpf-diff";
+	char *argv[ARGV_MAX + 1] = { program };
+	char *save = NULL;
+	int argc = 1;
+
+	assert_true(strlen(line) < sizeof(text));
+	strcpy(text, line);
+	for (char *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		assert_true(argc < ARGV_MAX);
+		argv[argc++] = word;
+	}
+	return diff_options_parse(argc, argv, NOW, options, why, why_len);
+}
+
+static struct diff_cmd_options accept(const char *line)
+{
+	struct diff_cmd_options options;
+	char why[512] = "";
+
+	if (parse(line, &options, why, sizeof(why)))
+		fail_msg("'%s' is refused: %s", line, why);
+	return options;
+}
+
+static void two_times_are_relative_to_now(void **state)
+{
+	struct diff_cmd_options options = accept("--before 2d..1d --after 1d..0s");
+
+	(void)state;
+	assert_int_equal(options.mode, DIFF_CMD_MODE_TIMES);
+	assert_int_equal(options.before.range.since_unix_ns, NOW - 2 * DAY);
+	assert_int_equal(options.before.range.until_unix_ns, NOW - DAY);
+	assert_int_equal(options.after.range.since_unix_ns, NOW - DAY);
+	assert_int_equal(options.after.range.until_unix_ns, NOW);
+	assert_int_equal(options.selection.since_unix_ns, NOW - 2 * DAY);
+	assert_int_equal(options.selection.until_unix_ns, NOW);
+	assert_int_equal(options.now_unix_ns, NOW);
+	assert_int_equal(options.format, DIFF_CMD_FORMAT_TOP);
+	assert_false(options.has_format);
+	assert_string_equal(options.store, "/var/lib/jbpf");
+	assert_null(options.output);
+	assert_false(options.fail_on_regression);
+}
+
+static void times_may_be_written_in_every_way(void **state)
+{
+	struct diff_cmd_options options =
+		accept("--before @100..@200.5 --after 2023-11-14T00:00:00.250Z..now");
+
+	(void)state;
+	assert_int_equal(options.before.range.since_unix_ns, 100 * SECOND);
+	assert_int_equal(options.before.range.until_unix_ns, 200 * SECOND + SECOND / 2);
+	assert_int_equal(options.after.range.since_unix_ns, 1699920000250000000ull);
+	assert_int_equal(options.after.range.until_unix_ns, NOW);
+}
+
+static void the_side_before_may_be_the_later_one(void **state)
+{
+	struct diff_cmd_options options = accept("--before 1d..0s --after 3d..2d");
+
+	(void)state;
+	assert_int_equal(options.selection.since_unix_ns, NOW - 3 * DAY);
+	assert_int_equal(options.selection.until_unix_ns, NOW);
+}
+
+static void everything_else_is_taken(void **state)
+{
+	struct diff_cmd_options options =
+		accept("--before 2d..1d --after 1d..0s --container c --pod p --namespace n "
+		       "--service s --store /s --format html -o out.html");
+
+	(void)state;
+	assert_string_equal(options.selection.container, "c");
+	assert_string_equal(options.selection.pod, "p");
+	assert_string_equal(options.selection.namespace, "n");
+	assert_string_equal(options.selection.service, "s");
+	assert_string_equal(options.store, "/s");
+	assert_string_equal(options.output, "out.html");
+	assert_int_equal(options.format, DIFF_CMD_FORMAT_HTML);
+	assert_true(options.has_format);
+
+	options = accept(
+		"--before 2d..1d --after 1d..0s --pid 42 --comm java --cgroup /a --kind java "
+		"--fail-on regression -o -");
+	assert_int_equal(options.selection.pid, 42);
+	assert_string_equal(options.selection.comm, "java");
+	assert_string_equal(options.selection.cgroup, "/a");
+	assert_int_equal(options.selection.kind, SELECT_KIND_JAVA);
+	assert_true(options.fail_on_regression);
+	assert_null(options.output);
+}
+
+static void images_share_one_time(void **state)
+{
+	struct diff_cmd_options options = accept("--before-image shop:1.* --after-image shop:1.9");
+
+	(void)state;
+	assert_int_equal(options.mode, DIFF_CMD_MODE_IMAGES);
+	assert_string_equal(options.before.image, "shop:1.*");
+	assert_string_equal(options.after.image, "shop:1.9");
+	assert_int_equal(options.before.range.since_unix_ns, NOW - DAY);
+	assert_int_equal(options.before.range.until_unix_ns, NOW);
+	assert_memory_equal(&options.before.range, &options.after.range,
+			    sizeof(options.before.range));
+
+	options = accept("--before-image a --after-image b --since 3h --until 1h");
+	assert_int_equal(options.after.range.since_unix_ns, NOW - 3 * 3600 * SECOND);
+	assert_int_equal(options.after.range.until_unix_ns, NOW - 3600 * SECOND);
+	assert_int_equal(options.selection.since_unix_ns, NOW - 3 * 3600 * SECOND);
+}
+
+static void days_have_a_directory(void **state)
+{
+	struct diff_cmd_options options = accept("--days 7 --output-dir /srv/diff --service a*");
+
+	(void)state;
+	assert_int_equal(options.mode, DIFF_CMD_MODE_DAYS);
+	assert_int_equal(options.days, 7);
+	assert_string_equal(options.output_dir, "/srv/diff");
+	assert_string_equal(accept("--days 1").output_dir, DIFF_CMD_DEFAULT_DIR);
+	assert_true(accept("--days 1 --fail-on regression").fail_on_regression);
+}
+
+static void files_may_stand_among_options(void **state)
+{
+	struct diff_cmd_options options = accept("a.folded --format json b.folded -o x");
+
+	(void)state;
+	assert_int_equal(options.mode, DIFF_CMD_MODE_FILES);
+	assert_string_equal(options.before.file, "a.folded");
+	assert_string_equal(options.after.file, "b.folded");
+	assert_int_equal(options.format, DIFF_CMD_FORMAT_JSON);
+}
+
+static void what_is_relevant_can_be_said(void **state)
+{
+	static const struct {
+		const char *text;
+		double points, relative;
+	} cases[] = {
+		{ "0.05pp,1%", 0.0005, 0.01 },
+		{ "1%,0.05pp", 0.0005, 0.01 },
+		{ "2.5%", 0, 0.025 },
+		{ "0.5pp", 0.005, 0 },
+		{ "0%", 0, 0 },
+		{ "100pp,100%", 1, 1 },
+	};
+	struct diff_cmd_options options = accept("--before 2d..1d --after 1d..0s");
+
+	(void)state;
+	assert_true(fabs(options.statistics.relevant_points - 0.0005) < 1e-12);
+	assert_true(fabs(options.statistics.relevant_relative - 0.01) < 1e-12);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "--before 2d..1d --after 1d..0s --relevant %s",
+			 cases[i].text);
+		options = accept(line);
+		assert_true(fabs(options.statistics.relevant_points - cases[i].points) < 1e-12);
+		assert_true(fabs(options.statistics.relevant_relative - cases[i].relative) < 1e-12);
+	}
+}
+
+static void what_is_wrong_is_refused_with_words(void **state)
+{
+#define TIMES "--before 2d..1d --after 1d..0s "
+	static const struct {
+		const char *line;
+		const char *words; /* in the refusal */
+	} cases[] = {
+		{ "", "what is to be compared?" },
+		{ "--service shop", "what is to be compared?" },
+		{ "--before 2d..1d", "--before and --after go together" },
+		{ "--after 2d..1d", "--before and --after go together" },
+		{ "--before 2d --after 1d..0s", "--before: '2d' is no range" },
+		{ "--before ..1d --after 1d..0s", "is no range" },
+		{ "--before 2d.. --after 1d..0s", "is no range" },
+		{ "--before .. --after 1d..0s", "is no range" },
+		{ "--before 2d..1x --after 1d..0s", "--before: '1x' is no time" },
+		{ "--before 2..1 --after 1d..0s", "--before: '2' is no time" },
+		{ "--before 2d..1d --after 1d..1d", "the first time must lie before" },
+		{ "--before 1d..2d --after 1d..0s", "the first time must lie before" },
+		{ "--before @0..now --after 1d..0s", "longer than 200 days" },
+		{ "--before 1d..0s --after 2d..1h", "overlap" },
+		{ "--before 2d..1d --after 2d..1d", "overlap" },
+		{ TIMES "--since 1d", "--since does not go with --before and --after" },
+		{ TIMES "--output-dir x", "--output-dir does not go with" },
+		{ TIMES "--before-image a --after-image b", "--before does not go with images" },
+		{ TIMES "--days 1", "--before does not go with --days" },
+		{ TIMES "a b", "--before does not go with two files" },
+		{ TIMES "--fail-on noise", "is not regression" },
+		{ TIMES "--format svg", "none of top, html, folded, json" },
+		{ TIMES "--relevant 1", "is no limit" },
+		{ TIMES "--relevant 1pp,", "is no limit" },
+		{ TIMES "--relevant ,1pp", "is no limit" },
+		{ TIMES "--relevant 1%,2%", "is no limit" },
+		{ TIMES "--relevant 1e1%", "is no limit" },
+		{ TIMES "--relevant -1%", "is no limit" },
+		{ TIMES "--relevant 101%", "is no limit" },
+		{ TIMES "--relevant .5%", "is no limit" },
+		{ TIMES "--relevant 1.2.3%", "is no limit" },
+		{ TIMES "--relevant pp", "is no limit" },
+		{ TIMES "--relevant %", "is no limit" },
+		{ TIMES "--kind perl", "none of java, kernel, native" },
+		{ TIMES "--pid 0", "is no process id" },
+		{ TIMES "--pid", "--pid wants a value" },
+		{ TIMES "--before 3d..2d", "--before is given twice" },
+		{ TIMES "--nonsense", "there is no option --nonsense" },
+		{ TIMES "-x", "there is no option -x" },
+		{ TIMES "--help=1", "--help takes no value" },
+		{ "--before-image a", "go together" },
+		{ "--after-image a", "go together" },
+		{ "--before-image a --after-image a", "are the same" },
+		{ "--before-image a --after-image b --since 1h --until 2h", "--since must lie" },
+		{ "--before-image a --after-image b --since @0", "more than 200 days apart" },
+		{ "--days 0", "is no number from 1 to 30" },
+		{ "--days 31", "is no number from 1 to 30" },
+		{ "--days 1 -o x", "--output does not go with --days" },
+		{ "--days 1 --format json", "--format does not go with --days" },
+		{ "a.folded", "two files are compared" },
+		{ "a b c", "'c' is one file too many" },
+		{ "a -", "files are read, not standard input" },
+		{ "- b", "files are read, not standard input" },
+		{ "a b --service x", "--service does not go with two files" },
+		{ "a b --store x", "--store does not go with two files" },
+		{ "a b --relevant 1%", "--relevant does not go with two files" },
+		{ "a b --fail-on regression", "more than chance" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct diff_cmd_options options;
+		char why[512] = "";
+
+		memset(&options, 0x5a, sizeof(options));
+		if (parse(cases[i].line, &options, why, sizeof(why)) != -EINVAL)
+			fail_msg("'%s' is not refused", cases[i].line);
+		if (!strstr(why, cases[i].words) || strchr(why, '\n'))
+			fail_msg("'%s': '%s' does not say '%s'", cases[i].line, why,
+				 cases[i].words);
+		/* Outputs are untouched. */
+		assert_int_equal(options.days, 0x5a5a5a5a);
+	}
+}
+
+static void help_needs_nothing_else(void **state)
+{
+	(void)state;
+	assert_true(accept("--help").help);
+	assert_true(accept("--version --before 2d..1d").version);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_times_are_relative_to_now),
+		cmocka_unit_test(times_may_be_written_in_every_way),
+		cmocka_unit_test(the_side_before_may_be_the_later_one),
+		cmocka_unit_test(everything_else_is_taken),
+		cmocka_unit_test(images_share_one_time),
+		cmocka_unit_test(days_have_a_directory),
+		cmocka_unit_test(files_may_stand_among_options),
+		cmocka_unit_test(what_is_relevant_can_be_said),
+		cmocka_unit_test(what_is_wrong_is_refused_with_words),
+		cmocka_unit_test(help_needs_nothing_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
