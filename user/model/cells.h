@@ -5,6 +5,10 @@
  * and hosts lie on one grid; a window keeps them relative to the cell it begins in. Encoded as
  * pairs of LEB128 numbers, (cells skipped since the one before, samples), empty cells left out:
  * about two bytes per cell that is not empty. No I/O.
+ *
+ * The cells of a window add up to its samples or to fewer: WINDOW_LOSS_CELLS in the host's record
+ * counts samples of which no moment is known. A window without cells was recorded without them, or
+ * what was kept of them could not be told apart or did not fit (rare, and in the same counter).
  */
 #ifndef JBPF_MODEL_CELLS_H
 #define JBPF_MODEL_CELLS_H
@@ -47,11 +51,22 @@ bool cells_next(struct cells_reader *reader, struct cell *out);
 /* A sum of cells of windows that begin at different times. */
 struct cells_sum;
 
+struct cell_total {
+	uint64_t number; /* cell_of() of its time */
+	uint64_t count;	 /* samples, above 0 */
+};
+
 struct cells_sum *cells_sum__new(void);	     /* NULL only when memory is short */
 void cells_sum__free(struct cells_sum *sum); /* NULL is fine */
-/* Adds the cells of a window that begins at `start_unix_ns`. 0, -EINVAL (broken), or -ENOMEM. */
+/* Adds the cells of a window that begins at `start_unix_ns`. 0, -EINVAL (broken), or -ENOMEM; then
+ * nothing of it was added. */
 int cells_sum__add(struct cells_sum *sum, uint64_t start_unix_ns, const uint8_t *cells, size_t len);
-/* Appends the code relative to a window that begins there, and empties the sum. As cells_encode(). */
+/* All of them in order of time, borrowed until the next call. */
+const struct cell_total *cells_sum__view(struct cells_sum *sum, size_t *cnt_out);
+/*
+ * Appends the code relative to a window that begins there, and empties the sum. As cells_encode():
+ * -EINVAL when the sum reaches beyond CELLS_MAX from there, or before it; then nothing is changed.
+ */
 int cells_sum__take(struct cells_sum *sum, uint64_t start_unix_ns, struct strbuf *out);
 
 #endif
