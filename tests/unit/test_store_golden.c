@@ -17,10 +17,11 @@
 #define BOOT_ID	   "boot id 16 bytes"
 #define UNIT_CNT   3
 
-/* What a version knew: the length of its fixed fields. */
+/* What a version knew: the length of its fixed fields; then, what stands behind the labels. */
 enum golden_fields {
 	GOLDEN_FIELDS_168,
 	GOLDEN_FIELDS_224,
+	GOLDEN_FIELDS_CELLS,
 	GOLDEN_FIELDS_CNT,
 };
 
@@ -29,6 +30,7 @@ enum golden_fields {
 static const char *const golden_paths[GOLDEN_FIELDS_CNT] = {
 	[GOLDEN_FIELDS_168] = "tests/fixtures/store/format-1.zst",
 	[GOLDEN_FIELDS_224] = "tests/fixtures/store/format-1-224.zst",
+	[GOLDEN_FIELDS_CELLS] = "tests/fixtures/store/format-1-cells.zst",
 };
 
 static const char *const texts[UNIT_CNT] = {
@@ -55,6 +57,9 @@ static const char lines_text[] = "shop.Cart.add_[j];Cart.java:42 9\n"
 				 "shop.Tax.of_[i];Tax.java:7 3\n"
 				 "[other lines] 2\n";
 
+/* Cells of the first unit: 20 samples, one is of an unknown moment. */
+static const uint8_t cells_code[] = { 3, 1, 0, 2, 0x80, 1, 1, 0xed, 1, 16 };
+
 static struct window golden_window(enum golden_fields fields, size_t unit)
 {
 	struct window window = {
@@ -67,7 +72,9 @@ static struct window golden_window(enum golden_fields fields, size_t unit)
 	};
 
 	if (unit == 2) {
-		for (int i = 0; i < 7; i++) /* as many as there were in format 1 */
+		int cnt = fields >= GOLDEN_FIELDS_CELLS ? 8 : 7; /* as many as there were */
+
+		for (int i = 0; i < cnt; i++)
 			window.lost[i] = 1000 + (uint64_t)i;
 		return window;
 	}
@@ -135,6 +142,8 @@ static void encode_unit_record(size_t unit, const struct strbuf *lines, const vo
 		.data_crc = crc32c(data, data_len),
 		.text_len = strlen(texts[unit]),
 		.window = golden_window(GOLDEN_NEWEST, unit),
+		.cells = unit == 0 ? cells_code : NULL,
+		.cells_len = unit == 0 ? sizeof(cells_code) : 0,
 	};
 
 	assert_int_equal(format_encode_commit(&commit, out), 0);
@@ -213,6 +222,12 @@ static int check_unit(void *ctx, const struct window *got, const char *text, siz
 	} else {
 		assert_null(got->lines);
 	}
+	if (check->unit == 0 && check->fields >= GOLDEN_FIELDS_CELLS) {
+		assert_int_equal(got->cells_len, sizeof(cells_code));
+		assert_memory_equal(got->cells, cells_code, sizeof(cells_code));
+	} else {
+		assert_null(got->cells);
+	}
 	assert_int_equal(len, strlen(texts[check->unit]));
 	assert_memory_equal(text, texts[check->unit], len);
 	check->unit++;
@@ -226,9 +241,9 @@ static void read_golden(enum golden_fields fields)
 	struct test_store store;
 	struct store_reader *reader;
 	struct check check = { .fields = fields };
-	const struct store_visitor visitor = { .ctx = &check,
-					       .wants_lines = true,
-					       .window = check_unit };
+	const struct store_visitor visitor = {
+		.ctx = &check, .wants_lines = true, .wants_cells = true, .window = check_unit
+	};
 	const struct store_visitor damages = { .ctx = &got, .damage = got_damage };
 
 	golden_read(fields, &bytes);

@@ -36,6 +36,8 @@ static const char *loss_advice(enum window_loss loss)
 		return "samples could not be written: is the disk full?";
 	case WINDOW_LOSS_MEMORY:
 		return "samples: jbpfd ran out of memory; raise its limit";
+	case WINDOW_LOSS_CELLS:
+		return "samples are counted without their moment: heat maps lack them";
 	case WINDOW_LOSS_CNT:
 		break;
 	}

@@ -34,6 +34,7 @@ static const char *const loss_names[WINDOW_LOSS_CNT] = {
 	[WINDOW_LOSS_KERNEL_STACK] = "kernel_stack",
 	[WINDOW_LOSS_STORE] = "store",
 	[WINDOW_LOSS_MEMORY] = "memory",
+	[WINDOW_LOSS_CELLS] = "cells",
 };
 
 const char *window_label_name(enum window_label label)

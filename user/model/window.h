@@ -38,6 +38,7 @@ enum window_loss {
 	WINDOW_LOSS_KERNEL_STACK = 4, /* kernel stacks */
 	WINDOW_LOSS_STORE = 5,	      /* samples that could not be written (disk full) */
 	WINDOW_LOSS_MEMORY = 6,	      /* samples dropped because jbpfd ran out of memory */
+	WINDOW_LOSS_CELLS = 7, /* samples that are counted, but in no cell: when is not known */
 	WINDOW_LOSS_CNT,
 };
 
@@ -103,7 +104,10 @@ struct window {
 	const char *lines;
 	uint64_t lines_len;
 
-	/* Samples by time: see cells.h. NULL = not kept. Borrowed. */
+	/*
+	 * Samples by time: see cells.h. NULL = not kept, or not asked for. Borrowed. They add up to
+	 * counts.samples or less: see WINDOW_LOSS_CELLS.
+	 */
 	const uint8_t *cells;
 	uint32_t cells_len;
 

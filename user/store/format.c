@@ -11,6 +11,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "user/model/cells.h"
 #include "user/store/crc32c.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
@@ -199,6 +200,18 @@ static void write_labels(struct record_writer *writer, const struct window *wind
 	}
 }
 
+/* They take the room that the labels leave, or are left out. */
+static void write_cells(struct record_writer *writer, const struct format_commit *commit)
+{
+	size_t used = writer->out->len - writer->start + FORMAT_CHECKSUM_BYTES;
+
+	if (!commit->cells_len || commit->cells_len > CELLS_MAX_LEN ||
+	    used + 4 + commit->cells_len > FORMAT_RECORD_MAX_BYTES)
+		return;
+	write_uint(writer, commit->cells_len, 4);
+	write_bytes(writer, commit->cells, commit->cells_len);
+}
+
 int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 {
 	struct record_writer writer = record_begin(out, FORMAT_TYPE_COMMIT);
@@ -215,6 +228,7 @@ int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 	write_uint(&writer, 0, 4); /* reserved */
 	write_losses(&writer, &commit->window);
 	write_labels(&writer, &commit->window);
+	write_cells(&writer, commit);
 	return record_end(&writer);
 }
 
@@ -353,11 +367,24 @@ static int copy_string(struct byte_reader *reader, struct strbuf *strings, size_
 	return err ? err : strbuf_putc(strings, '\0');
 }
 
-static int read_labels(struct byte_reader *reader, struct strbuf *labels, struct window *out)
+/* What stands behind the labels; what cannot be cells is ignored. */
+static int copy_cells(struct byte_reader *reader, struct strbuf *strings, uint32_t *len_out)
 {
-	size_t offsets[WINDOW_LABEL_CNT];
+	uint32_t len = byte_reader_u32(reader);
+	const void *cells = len <= CELLS_MAX_LEN ? byte_reader_take(reader, len) : NULL;
+
+	*len_out = cells ? len : 0;
+	return *len_out ? strbuf_append(strings, cells, len) : 0;
+}
+
+static int read_labels_and_cells(struct byte_reader *reader, struct strbuf *labels,
+				 struct format_commit *commit)
+{
+	struct window *out = &commit->window;
+	size_t offsets[WINDOW_LABEL_CNT], cells_offset;
 	bool is_known[WINDOW_LABEL_CNT] = { false };
 	size_t cnt = byte_reader_u16(reader);
+	int err;
 
 	strbuf_clear(labels);
 	for (size_t i = 0; i < cnt && !reader->failed; i++) {
@@ -365,7 +392,6 @@ static int read_labels(struct byte_reader *reader, struct strbuf *labels, struct
 		const char *name = byte_reader_take(reader, name_len);
 		enum window_label label = name ? window_label_by_name(name, name_len) :
 						 WINDOW_LABEL_CNT;
-		int err;
 
 		if (label == WINDOW_LABEL_CNT) {
 			(void)byte_reader_take(reader, byte_reader_u16(reader));
@@ -376,6 +402,14 @@ static int read_labels(struct byte_reader *reader, struct strbuf *labels, struct
 			return err;
 		is_known[label] = true;
 	}
+	if (reader->failed)
+		return -EINVAL;
+	cells_offset = labels->len;
+	err = copy_cells(reader, labels, &commit->cells_len);
+	if (err)
+		return err;
+	if (commit->cells_len)
+		commit->cells = (const uint8_t *)labels->data + cells_offset;
 	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++)
 		out->labels[i] = is_known[i] ? labels->data + offsets[i] : NULL;
 	return 0;
@@ -401,12 +435,12 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 		return -EINVAL;
 	memcpy(commit.segment_id, id, FORMAT_ID_BYTES);
 	read_window_fields(&fixed, &commit);
+	if (fixed.failed)
+		return -EINVAL;
 	read_losses(&reader, &commit.window);
-	err = read_labels(&reader, labels, &commit.window);
+	err = read_labels_and_cells(&reader, labels, &commit);
 	if (err)
 		return err;
-	if (reader.failed || fixed.failed)
-		return -EINVAL;
 	*out = commit;
 	return 0;
 }

@@ -78,6 +78,9 @@ struct format_commit {
 	uint64_t text_len;  /* of the text in it */
 	uint32_t lines_len; /* of the lines record right in front of the data frame; 0 = none */
 	uint32_t lines_crc; /* CRC-32C of that record */
+	/* Of the window (cells.h), whose own field is not looked at; NULL = none. */
+	const uint8_t *cells;
+	uint32_t cells_len;
 	struct window window;
 };
 
@@ -94,7 +97,10 @@ int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, 
 /* The text of a lines record, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
 int format_decode_lines(const struct format_record *record, struct strbuf *out);
 
-/* Appends a whole commit record. 0 or -ENOMEM. */
+/*
+ * Appends a whole commit record; cells that are longer than CELLS_MAX_LEN or do not fit into it are
+ * left out. 0 or -ENOMEM.
+ */
 int format_encode_commit(const struct format_commit *commit, struct strbuf *out);
 
 /*
@@ -113,8 +119,8 @@ bool format_is_record(const uint8_t *bytes, size_t len);
 int format_decode_record(const uint8_t *bytes, size_t len, struct format_record *out);
 
 /*
- * Payload of a commit record. Labels are copied to `labels` and borrow from it until it changes.
- * Unknown labels, losses and trailing bytes are skipped. -EINVAL when the payload is not one,
+ * Payload of a commit record. Labels and cells are copied to `labels` and borrow from it until it
+ * changes. Unknown labels, losses and trailing bytes are skipped. -EINVAL when the payload is not one,
  * -ENOMEM.
  */
 int format_decode_commit(const struct format_record *record, struct strbuf *labels,

@@ -329,13 +329,17 @@ static int enqueue(struct walk *walk, uint64_t data_offset, uint64_t end,
 		if (err)
 			return err;
 	}
-	/* The window's labels point into the bytes, which go with it. */
+	/* The window's labels and cells point into the bytes, which go with it. */
 	labels = job->labels;
 	job->labels = reader->labels;
 	reader->labels = labels;
 	job->window = commit->window;
 	job->window.lines = job->lines.len ? job->lines.data : NULL;
 	job->window.lines_len = job->lines.len;
+	if (walk->visitor->wants_cells) {
+		job->window.cells = commit->cells;
+		job->window.cells_len = commit->cells_len;
+	}
 	job->text_len = commit->text_len;
 	job->offset = data_offset;
 	job->end = end;

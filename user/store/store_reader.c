@@ -104,6 +104,7 @@ static int visit_file(struct store_reader *reader, const struct segment_file *fi
 	const struct segment_visitor visitor = {
 		.ctx = visit,
 		.wants_lines = visit->visitor->wants_lines,
+		.wants_cells = visit->visitor->wants_cells,
 		.want = visit_want,
 		.window = visit_window,
 		.damage = visit_damage,

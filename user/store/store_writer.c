@@ -228,7 +228,11 @@ static bool is_acceptable(const struct window *window, const char *text, size_t 
 int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
 		      size_t len)
 {
-	struct format_commit commit = { .window = *window };
+	struct format_commit commit = {
+		.window = *window,
+		.cells = window->cells,
+		.cells_len = window->cells_len,
+	};
 	size_t start = writer->buf.len;
 	size_t record_offset;
 	int err;

@@ -18,7 +18,7 @@ struct text_decoder;
 
 struct text_job {
 	/* Filled by the caller before the submission. */
-	struct window window; /* its labels borrow from `labels` */
+	struct window window; /* its labels and cells borrow from `labels` */
 	struct strbuf labels;
 	struct strbuf lines; /* source lines, as text already; empty = none */
 	struct strbuf frame; /* compressed; empty = there is no text */
