@@ -36,13 +36,17 @@ static int write_as(const char *format, struct profile *profile, const struct ou
 		return output_svg(profile, info, out);
 	if (strcmp(format, "html") == 0)
 		return output_html(profile, info, out);
+	if (strcmp(format, "pprof") == 0)
+		return output_pprof(profile, info, out);
+	if (strcmp(format, "speedscope") == 0)
+		return output_speedscope(profile, info, out);
 	return -EINVAL;
 }
 
 static int usage(void)
 {
-	fprintf(stderr,
-		"usage: fold2out [-t TITLE] [-s SUBTITLE] [-f HZ] [-l LOST] folded|top|json|svg|html\n");
+	fprintf(stderr, "usage: fold2out [-t TITLE] [-s SUBTITLE] [-f HZ] [-l LOST] "
+			"folded|top|json|svg|html|pprof|speedscope\n");
 	return 2;
 }
 

@@ -6,6 +6,7 @@
 #ifndef JBPF_OUTPUT_OUTPUT_H
 #define JBPF_OUTPUT_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,14 @@
 #include "user/model/source_lines.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
+
+/* A label whose values are frames in front of the stacks; where a stack has none, it is this. */
+#define OUTPUT_LABEL_NONE "(none)"
+
+struct output_label {
+	const char *name;
+	bool is_number;
+};
 
 /* What the reader of a picture or a JSON needs to know besides the stacks. */
 struct output_info {
@@ -24,6 +33,8 @@ struct output_info {
 	uint64_t lost_samples;
 	struct window_counts counts; /* of the windows, not of the stacks that were kept */
 	size_t stream_cnt;
+	const struct output_label *labels; /* of the first frames of every stack; borrowed */
+	size_t label_cnt;
 	struct source_lines *lines; /* NULL = none; the writers sort them; borrowed */
 };
 
@@ -50,5 +61,11 @@ int output_html(struct profile *profile, const struct output_info *info, struct 
 
 /* A static picture for tickets, with title, totals and tooltips (<title>), no script. */
 int output_svg(struct profile *profile, const struct output_info *info, struct strbuf *out);
+
+/* profile.proto, gzipped, for pprof and Pyroscope; what is put where is in PPROF.md. */
+int output_pprof(struct profile *profile, const struct output_info *info, struct strbuf *out);
+
+/* JSON for speedscope. */
+int output_speedscope(struct profile *profile, const struct output_info *info, struct strbuf *out);
 
 #endif

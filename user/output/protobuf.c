@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Protocol buffers into a strbuf, see protobuf.h. */
+#include "user/output/protobuf.h"
+
+#define WIRE_VARINT 0
+#define WIRE_BYTES  2
+
+#define VARINT_MAX_BYTES 10
+
+/* Seven bits a byte, lowest first, the top bit says that more follow. */
+static size_t varint_encode(uint64_t value, uint8_t out[VARINT_MAX_BYTES])
+{
+	size_t len = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		out[len++] = (uint8_t)(value | 0x80);
+	out[len++] = (uint8_t)value;
+	return len;
+}
+
+static size_t varint_len(uint64_t value)
+{
+	size_t len = 1;
+
+	for (; value >= 0x80; value >>= 7)
+		len++;
+	return len;
+}
+
+static void append_varint(struct protobuf *message, uint64_t value)
+{
+	uint8_t bytes[VARINT_MAX_BYTES];
+	size_t len = varint_encode(value, bytes);
+
+	if (!message->err)
+		message->err = strbuf_append(message->out, bytes, len);
+}
+
+static void append_tag(struct protobuf *message, uint32_t field, uint32_t wire)
+{
+	append_varint(message, (uint64_t)field << 3 | wire);
+}
+
+void protobuf_u64(struct protobuf *message, uint32_t field, uint64_t value)
+{
+	if (value == 0)
+		return;
+	append_tag(message, field, WIRE_VARINT);
+	append_varint(message, value);
+}
+
+void protobuf_bytes(struct protobuf *message, uint32_t field, const void *bytes, size_t len)
+{
+	append_tag(message, field, WIRE_BYTES);
+	append_varint(message, len);
+	if (!message->err)
+		message->err = strbuf_append(message->out, bytes, len);
+}
+
+void protobuf_buf(struct protobuf *message, uint32_t field, const struct strbuf *bytes)
+{
+	protobuf_bytes(message, field, strbuf_str(bytes), bytes->len);
+}
+
+void protobuf_packed(struct protobuf *message, uint32_t field, const uint64_t *values, size_t cnt)
+{
+	size_t len = 0;
+
+	if (cnt == 0)
+		return;
+	for (size_t i = 0; i < cnt; i++)
+		len += varint_len(values[i]);
+	append_tag(message, field, WIRE_BYTES);
+	append_varint(message, len);
+	for (size_t i = 0; i < cnt; i++)
+		append_varint(message, values[i]);
+}
