@@ -36,6 +36,7 @@ struct dump {
 	struct profile *profile; /* NULL with --list */
 	struct streams streams;
 	struct output_info info; /* of the windows that match */
+	struct output_label labels[DUMP_BY_CNT];
 	struct cmd_store_damage damage;
 	size_t bad_line_cnt;
 	uint32_t frequency_hz;
@@ -122,6 +123,14 @@ static void dump_fill_info(struct dump *dump)
 			     streams->lost[WINDOW_LOSS_NO_MAP] + streams->lost[WINDOW_LOSS_STORE] +
 			     streams->lost[WINDOW_LOSS_MEMORY];
 	info->stream_cnt = streams->cnt;
+	info->labels = dump->labels;
+	info->label_cnt = dump->options->by_cnt;
+	for (size_t i = 0; i < info->label_cnt; i++) {
+		enum dump_by by = dump->options->by[i];
+
+		dump->labels[i].name = dump_by_names[by];
+		dump->labels[i].is_number = by == DUMP_BY_PID;
+	}
 }
 
 /* Names were made inert when they were recorded; the store may still be anybody's. */
@@ -165,6 +174,10 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 		return output_top(dump->profile, &dump->info, DUMP_TOP_ROWS, out);
 	case DUMP_FORMAT_JSON:
 		return output_json(dump->profile, &dump->info, out);
+	case DUMP_FORMAT_PPROF:
+		return output_pprof(dump->profile, &dump->info, out);
+	case DUMP_FORMAT_SPEEDSCOPE:
+		return output_speedscope(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_FOLDED:
 		break;
 	}
@@ -191,10 +204,13 @@ static int dump_fail(const struct dump_options *options, int err)
 	return CMD_EXIT_FAILED;
 }
 
-/* Do the source lines come out? Lines are of Java code. */
+/* Do source lines come out, or the names of source files? Lines are of Java code. */
 static bool has_lines(const struct dump_options *options)
 {
-	return (options->lines || options->format == DUMP_FORMAT_JSON) &&
+	bool is_for_files = options->format == DUMP_FORMAT_PPROF ||
+			    options->format == DUMP_FORMAT_SPEEDSCOPE;
+
+	return (options->lines || options->format == DUMP_FORMAT_JSON || is_for_files) &&
 	       options->selection.kind <= SELECT_KIND_JAVA;
 }
 
@@ -231,9 +247,18 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 	return code;
 }
 
-static bool is_for_browser(enum dump_format format)
+/* What must not go to a terminal, in a word; NULL = it may. */
+static const char *not_for_terminal(enum dump_format format)
 {
-	return format == DUMP_FORMAT_HTML || format == DUMP_FORMAT_SVG;
+	switch (format) {
+	case DUMP_FORMAT_HTML:
+	case DUMP_FORMAT_SVG:
+		return "a picture";
+	case DUMP_FORMAT_PPROF:
+		return "a binary file";
+	default:
+		return NULL;
+	}
 }
 
 int cmd_dump(int argc, char **argv)
@@ -250,8 +275,9 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (options.help || options.version)
 		return cmd_print_info("jbpf-dump", options.help ? dump_options_usage : NULL);
-	if (is_for_browser(options.format) && !options.output && isatty(STDOUT_FILENO)) {
-		pr_err("that is a picture, not for a terminal; give -o FILE\n");
+	if (not_for_terminal(options.format) && !options.output && isatty(STDOUT_FILENO)) {
+		pr_err("that is %s, not for a terminal; give -o FILE\n",
+		       not_for_terminal(options.format));
 		return CMD_EXIT_USAGE;
 	}
 	if (options.is_default_since)

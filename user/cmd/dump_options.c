@@ -37,13 +37,15 @@ const char dump_options_usage[] =
 	"\n"
 	"What comes out:\n"
 	"  --by LABEL         put container, pod, service or pid in front of the stacks; repeatable\n"
-	"  --format F         folded, html, svg, top or json (folded)\n"
+	"  --format F         folded, html, svg, top, json, pprof or speedscope (folded)\n"
 	"  -o, --output FILE  write there, all or nothing, instead of standard output\n"
 	"  --lines            with --format top: source lines instead of methods\n"
 	"  --list             name the processes instead of their stacks; --format json goes with it\n"
 	"  --help, --version\n"
 	"\n"
 	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no samples match.\n";
+
+const char *const dump_by_names[DUMP_BY_CNT] = { "container", "pod", "service", "pid" };
 
 enum option_id {
 	OPTION_OUTPUT = 'o',
@@ -137,7 +139,6 @@ static int take_time(struct parsing *parsing, const char *option, const char *va
 
 static int take_by(struct parsing *parsing, const char *value)
 {
-	static const char *const names[DUMP_BY_CNT] = { "container", "pod", "service", "pid" };
 	struct dump_options *options = parsing->options;
 	size_t by = 0;
 
@@ -147,7 +148,7 @@ static int take_by(struct parsing *parsing, const char *value)
 		parsing->has_by_none = true;
 		return 0;
 	}
-	while (by < DUMP_BY_CNT && strcmp(names[by], value) != 0)
+	while (by < DUMP_BY_CNT && strcmp(dump_by_names[by], value) != 0)
 		by++;
 	if (by == DUMP_BY_CNT)
 		return refuse(parsing,
@@ -163,8 +164,8 @@ static int take_by(struct parsing *parsing, const char *value)
 
 static int take_format(struct parsing *parsing, const char *value)
 {
-	static const char *const names[] = { "folded", "html", "svg", "top", "json" };
-	static const char *const later[] = { "pprof", "speedscope" };
+	static const char *const names[] = { "folded", "html",	"svg",	     "top",
+					     "json",   "pprof", "speedscope" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(names[i], value) == 0) {
@@ -172,12 +173,10 @@ static int take_format(struct parsing *parsing, const char *value)
 			return 0;
 		}
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
-		if (strcmp(later[i], value) == 0)
-			return refuse(parsing, "this version has no --format %s; " SEE_HELP, value);
-	}
-	return refuse(parsing, "--format: '%s' is none of folded, html, svg, top, json; " SEE_HELP,
-		      value);
+	return refuse(
+		parsing,
+		"--format: '%s' is none of folded, html, svg, top, json, pprof, speedscope; " SEE_HELP,
+		value);
 }
 
 /* Where an option's text goes, NULL when it is more than text. */

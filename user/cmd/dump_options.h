@@ -15,6 +15,8 @@ enum dump_format {
 	DUMP_FORMAT_SVG,
 	DUMP_FORMAT_TOP,
 	DUMP_FORMAT_JSON,
+	DUMP_FORMAT_PPROF,
+	DUMP_FORMAT_SPEEDSCOPE,
 };
 
 /* Labels that can be put in front of a stack. */
@@ -42,6 +44,8 @@ struct dump_options {
 };
 
 extern const char dump_options_usage[];
+/* "container", ... as --by takes them. */
+extern const char *const dump_by_names[DUMP_BY_CNT];
 
 /*
  * 0, or -EINVAL with one line for the user in `why`. Times are taken relative to `now_unix_ns`.

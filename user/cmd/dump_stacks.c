@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "user/model/stack_text.h"
+#include "user/output/output.h"
 #include "user/util/parse.h"
-
-#define UNKNOWN_LABEL "(none)"
 
 /* "shop-1;4711;", every label escaped as a frame. */
 static int append_prefix(const struct dump_options *options, const struct window *window,
@@ -33,7 +32,7 @@ static int append_prefix(const struct dump_options *options, const struct window
 		(void)snprintf(pid, sizeof(pid), "%" PRIu32, window->pid);
 		if (options->by[i] != DUMP_BY_PID)
 			text = window_label(window, labels[options->by[i]]);
-		err = stack_text_append(out, *text ? text : UNKNOWN_LABEL, FRAME_KIND_NATIVE);
+		err = stack_text_append(out, *text ? text : OUTPUT_LABEL_NONE, FRAME_KIND_NATIVE);
 		if (err)
 			return err;
 	}

@@ -65,7 +65,6 @@ static int append_part(struct strbuf *out, const char *name, const char *value)
 int dump_subtitle(const struct dump_options *options, struct strbuf *out)
 {
 	static const char *const kinds[] = { "any", "java", "kernel", "native" };
-	static const char *const labels[DUMP_BY_CNT] = { "container", "pod", "service", "pid" };
 	struct named places[PLACES_CNT];
 	const struct named *place;
 	int err = 0;
@@ -79,6 +78,6 @@ int dump_subtitle(const struct dump_options *options, struct strbuf *out)
 	if (!err && options->selection.kind != SELECT_KIND_ANY)
 		err = append_part(out, "kind", kinds[options->selection.kind]);
 	for (size_t i = 0; !err && i < options->by_cnt; i++)
-		err = append_part(out, "by", labels[options->by[i]]);
+		err = append_part(out, "by", dump_by_names[options->by[i]]);
 	return err;
 }
