@@ -285,6 +285,46 @@ static void days_of_stacks_are_compared(void **state)
 	diff_catalog__free(catalog);
 }
 
+static void a_learned_stack_counts_as_an_added_one(void **state)
+{
+	static const char *const stacks[] = { "java;a.B.c_[j];a.B.d_[j]", "java;a.B.c_[j]",
+					      "java;a.B$$Lambda$1/17.c_[j]",
+					      "java;a.B$$Lambda$2/18.c_[j]" };
+	struct world world = world_of(stacks, 4);
+	struct diff_block block = { .start_unix_ns = SECOND,
+				    .length_ns = SECOND,
+				    .jvm_age_s = UINT32_MAX };
+	uint32_t numbers[4];
+	uint32_t again = 0;
+	size_t cnt_added, cnt_learned;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(diff_catalog__learn(world.catalog, stacks[i], strlen(stacks[i]),
+						     &numbers[i]),
+				 0);
+		assert_int_equal(numbers[i], i);
+	}
+	assert_int_equal(diff_catalog__learn(world.catalog, stacks[1], strlen(stacks[1]), &again),
+			 0);
+	assert_int_equal(again, 1);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(diff_catalog__count(world.catalog, world.side, i, 1u << (4 * i)),
+				 0);
+	assert_int_equal(diff_side__close_block(world.side, &block), 0);
+
+	const struct diff_count *added = diff_side__counts(world.side, 0, &cnt_added);
+	const struct diff_count *learned = diff_side__counts(world.side, 1, &cnt_learned);
+
+	assert_int_equal(cnt_added, cnt_learned);
+	assert_memory_equal(added, learned, cnt_added * sizeof(*added));
+	/* Both lambdas are one method, whatever number they got. */
+	assert_int_equal(count_named(&world, DIFF_KIND_METHOD_SELF, FRAME_KIND_JIT,
+				     "a.B$$Lambda.c"),
+			 0x1100);
+	world_end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +335,7 @@ int main(void)
 		cmocka_unit_test(odd_stacks_are_counted_as_far_as_they_go),
 		cmocka_unit_test(very_deep_stacks_keep_their_methods),
 		cmocka_unit_test(days_of_stacks_are_compared),
+		cmocka_unit_test(a_learned_stack_counts_as_an_added_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -302,6 +302,34 @@ static void a_day_is_measured_against_the_rhythm_of_the_day_before(void **state)
 	diff_side__free(nothing);
 }
 
+static void a_pair_is_measured_without_its_common_rhythm(void **state)
+{
+	struct diff_side *before = rhythmic_day(0);
+	struct diff_side *after = rhythmic_day(1);
+	struct diff_side *nothing = diff_side__new(0);
+	struct diff_history_row *rows = NULL;
+	size_t cnt = 0;
+
+	(void)state;
+	assert_int_equal(diff_history_measure_pair(before, after, 3, 0.001, &rows, &cnt), 0);
+	assert_int_equal(cnt, 2);
+	assert_int_equal(rows[0].item, 0);
+	assert_int_equal(rows[1].item, 2);
+	assert_true(fabsf(rows[0].value) < 1e-6f);
+	/* Counting on both sides is left. */
+	assert_true(fabsf(rows[0].variance / (2 * 0.9f / 96000.5f) - 1) < 1e-3f);
+	free(rows);
+	assert_int_equal(diff_history_measure_pair(before, after, 3, 0, &rows, &cnt), 0);
+	assert_int_equal(cnt, 3);
+	free(rows);
+	assert_int_equal(diff_history_measure_pair(before, nothing, 3, 0, &rows, &cnt), 0);
+	assert_int_equal(cnt, 0);
+	free(rows);
+	diff_side__free(before);
+	diff_side__free(after);
+	diff_side__free(nothing);
+}
+
 static void input_that_makes_no_sense_is_refused(void **state)
 {
 	static const struct diff_item good = { DIFF_KIND_METHOD_SELF, DIFF_NONE, DIFF_NONE,
@@ -503,6 +531,7 @@ int main(void)
 		cmocka_unit_test(the_three_scales_are_shown),
 		cmocka_unit_test(empty_sides_are_described),
 		cmocka_unit_test(a_day_is_measured_against_the_rhythm_of_the_day_before),
+		cmocka_unit_test(a_pair_is_measured_without_its_common_rhythm),
 		cmocka_unit_test(input_that_makes_no_sense_is_refused),
 		cmocka_unit_test(anything_that_counts_is_compared_without_nonsense),
 		cmocka_unit_test(names_are_there_for_all),

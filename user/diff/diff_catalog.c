@@ -15,6 +15,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "user/diff/diff_names.h"
 #include "user/model/stack_text.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
@@ -51,7 +52,9 @@ struct diff_catalog {
 	uint32_t *members;
 	size_t member_cnt;
 	size_t member_cap;
-	struct strbuf key; /* scratch */
+	struct diff_names *names;
+	struct strbuf key;   /* scratch */
+	struct strbuf stack; /* scratch */
 };
 
 struct diff_catalog *diff_catalog__new(void)
@@ -62,7 +65,8 @@ struct diff_catalog *diff_catalog__new(void)
 		return NULL;
 	catalog->keys = strtab__new();
 	catalog->stacks = strtab__new();
-	if (!catalog->keys || !catalog->stacks) {
+	catalog->names = diff_names__new();
+	if (!catalog->keys || !catalog->stacks || !catalog->names) {
 		diff_catalog__free(catalog);
 		return NULL;
 	}
@@ -79,7 +83,9 @@ void diff_catalog__free(struct diff_catalog *catalog)
 	free(catalog->seen);
 	free(catalog->stack_items);
 	free(catalog->members);
+	diff_names__free(catalog->names);
 	strbuf_release(&catalog->key);
+	strbuf_release(&catalog->stack);
 	free(catalog);
 }
 
@@ -327,7 +333,12 @@ static int learn_stack(struct diff_catalog *catalog, const void *hash, size_t ha
 			return err;
 		catalog->stack_cap = cap;
 	}
-	err = work_out(catalog, stack, len);
+	strbuf_clear(&catalog->stack);
+	err = diff_names__stack(catalog->names, stack, len, &catalog->stack);
+	if (!err)
+		err = work_out(catalog, strbuf_str(&catalog->stack), catalog->stack.len);
+	else if (err == -E2BIG)
+		err = work_out(catalog, stack, len); /* a bit too long as it should be written */
 	if (!err)
 		err = strtab__intern(catalog->stacks, hash, hash_len, id_out);
 	if (err) {

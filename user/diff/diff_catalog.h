@@ -5,8 +5,8 @@
  * days of the history, so that numbers agree. No I/O.
  *
  * How a Java method was compiled is no part of its identity: inlined, interpreted and compiled
- * frames of a method are one item, or each JVM start would look like a change. Names are taken as
- * they stand; the recorder has already made them the same from run to run.
+ * frames of a method are one item, or each JVM start would look like a change. Names are those of
+ * diff_names.h, the same from run to run.
  */
 #ifndef JBPF_DIFF_CATALOG_H
 #define JBPF_DIFF_CATALOG_H

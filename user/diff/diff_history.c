@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "user/diff/diff_counts.h"
@@ -112,6 +113,44 @@ int diff_history_measure_day(const struct diff_side *before, const struct diff_s
 	}
 	measure_release(&measure);
 	diff_side__free(nothing);
+	if (err)
+		return err;
+	*rows_out = take_ptr(rows);
+	*cnt_out = cnt;
+	return 0;
+}
+
+static bool pair_row(const struct measure *measure, uint32_t item, double share_min,
+		     struct diff_history_row *out)
+{
+	const struct diff_estimate *at = &measure->estimates[item];
+	double counting = at->mult[DIFF_PLAN_A] + at->mult[DIFF_PLAN_B];
+	double variance = at->residual * diff_estimate_stretch(at->lag);
+	bool is_seen = at->share[DIFF_PLAN_A] > 0 && at->share[DIFF_PLAN_A] >= share_min &&
+		       at->share[DIFF_PLAN_B] > 0 && at->share[DIFF_PLAN_B] >= share_min;
+
+	if (is_seen)
+		*out = (struct diff_history_row){
+			.item = item,
+			.value = (float)log(at->share[DIFF_PLAN_B] / at->share[DIFF_PLAN_A]),
+			.variance = (float)(variance > counting ? variance : counting),
+		};
+	return is_seen;
+}
+
+int diff_history_measure_pair(const struct diff_side *before, const struct diff_side *after,
+			      uint32_t item_cnt, double share_min,
+			      struct diff_history_row **rows_out, size_t *cnt_out)
+{
+	struct measure measure = { 0 };
+	__cleanup_free struct diff_history_row *rows =
+		reallocarray(NULL, (size_t)item_cnt + 1, sizeof(*rows));
+	size_t cnt = 0;
+	int err = rows ? measure_make(before, after, item_cnt, &measure) : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < item_cnt; i++)
+		cnt += pair_row(&measure, i, share_min, &rows[cnt]);
+	measure_release(&measure);
 	if (err)
 		return err;
 	*rows_out = take_ptr(rows);

@@ -47,4 +47,13 @@ int diff_history_measure_day(const struct diff_side *before, const struct diff_s
 			     uint32_t item_cnt, double share_min,
 			     struct diff_history_row **rows_out, size_t *cnt_out);
 
+/*
+ * Rows of one pair of sides that should have been the same: the log ratio of each item's shares and
+ * its variance by the blocks. Items are measured that have at least `share_min` of both sides. The
+ * caller frees *rows_out. 0 or -ENOMEM; *cnt_out is 0 when a side has no samples.
+ */
+int diff_history_measure_pair(const struct diff_side *before, const struct diff_side *after,
+			      uint32_t item_cnt, double share_min,
+			      struct diff_history_row **rows_out, size_t *cnt_out);
+
 #endif
