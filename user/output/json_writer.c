@@ -3,6 +3,7 @@
 #include "user/output/json_writer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "user/output/escape.h"
@@ -95,6 +96,30 @@ void json_writer_null(struct json_writer *json)
 {
 	json_comma(json);
 	json_raw(json, "null", 4);
+}
+
+void json_writer_number(struct json_writer *json, double value)
+{
+	if (!isfinite(value)) {
+		json_writer_null(json);
+		return;
+	}
+	json_comma(json);
+	if (!json->err)
+		json->err = strbuf_printf(json->out, "%.10g", value);
+}
+
+void json_writer_member_number(struct json_writer *json, const char *key, double value)
+{
+	json_writer_key(json, key);
+	json_writer_number(json, value);
+}
+
+void json_writer_member_bool(struct json_writer *json, const char *key, bool value)
+{
+	json_writer_key(json, key);
+	json_comma(json);
+	json_raw(json, value ? "true" : "false", value ? 4 : 5);
 }
 
 void json_writer_newline(struct json_writer *json)

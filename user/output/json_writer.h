@@ -37,10 +37,14 @@ void json_writer_string_n(struct json_writer *json, const char *text, size_t len
 void json_writer_u64(struct json_writer *json, uint64_t value);
 /* Three decimals. */
 void json_writer_decimal(struct json_writer *json, double value);
+/* Ten digits; null when it is not finite. */
+void json_writer_number(struct json_writer *json, double value);
 void json_writer_null(struct json_writer *json);
 /* A key and its value in one. */
 void json_writer_member_string(struct json_writer *json, const char *key, const char *text);
 void json_writer_member_u64(struct json_writer *json, const char *key, uint64_t value);
+void json_writer_member_number(struct json_writer *json, const char *key, double value);
+void json_writer_member_bool(struct json_writer *json, const char *key, bool value);
 /* The next element or bracket starts a line, so that the text can be read and compared. */
 void json_writer_newline(struct json_writer *json);
 

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A comparison for terminals: how sure it is, the alarms by where they come from, the methods whose
+ * change was found. What was not found is counted, not listed: a list of noise invites reading it.
+ */
+#include "user/output/diff_output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/output/diff_words.h"
+#include "user/output/escape.h"
+#include "user/util/cleanup.h"
+
+#define LABEL_WIDTH    15
+#define ORIGIN_FRAMES  6   /* of the end of a path; the rest is a count */
+#define LINE_MAX_BYTES 512 /* of a name in the table */
+
+struct table {
+	const struct diff_output *diff;
+	const struct diff_item *items;
+	uint32_t item_cnt;
+	bool is_judged;
+	bool has_work;
+	uint32_t *self_of; /* METHOD_TOTAL: METHOD_SELF of the same method, or DIFF_NONE */
+	struct strbuf *out;
+	struct strbuf cell; /* scratch */
+};
+
+static bool is_method(const struct table *table, uint32_t item)
+{
+	return table->items[item].kind == DIFF_KIND_METHOD_SELF ||
+	       table->items[item].kind == DIFF_KIND_METHOD_TOTAL;
+}
+
+static const struct diff_row *row_of(const struct table *table, uint32_t item)
+{
+	return &table->diff->result->rows[item];
+}
+
+static int find_selfs(struct table *table)
+{
+	table->self_of = reallocarray(NULL, (size_t)table->item_cnt + 1, sizeof(*table->self_of));
+	if (!table->self_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < table->item_cnt; i++)
+		table->self_of[i] = DIFF_NONE;
+	for (uint32_t i = 0; i < table->item_cnt; i++)
+		if (table->items[i].kind == DIFF_KIND_METHOD_SELF &&
+		    table->items[i].method < table->item_cnt)
+			table->self_of[table->items[i].method] = i;
+	return 0;
+}
+
+/* A method that calls nothing is the same by itself and with callees: one line is enough. */
+static bool is_repeated(const struct table *table, uint32_t item)
+{
+	uint32_t self = table->self_of[item];
+
+	return self != DIFF_NONE &&
+	       row_of(table, self)->samples_a == row_of(table, item)->samples_a &&
+	       row_of(table, self)->samples_b == row_of(table, item)->samples_b &&
+	       row_of(table, self)->verdict == row_of(table, item)->verdict;
+}
+
+static bool is_listed(const struct table *table, uint32_t item)
+{
+	const struct diff_row *row = row_of(table, item);
+
+	return is_method(table, item) && (row->samples_a || row->samples_b) &&
+	       !is_repeated(table, item);
+}
+
+static int append_name(struct table *table, uint32_t item)
+{
+	struct diff_catalog_name name = diff_catalog__name(table->diff->catalog, item);
+	bool is_cut = name.len > LINE_MAX_BYTES;
+	int err = escape_terminal(table->out, name.text, is_cut ? LINE_MAX_BYTES : name.len);
+
+	if (!err && is_cut)
+		err = strbuf_puts(table->out, "...");
+	return err ? err : strbuf_puts(table->out, frame_kind_suffix(name.kind));
+}
+
+static int header_line(void *ctx, const char *label, const char *text, bool is_warning)
+{
+	struct strbuf *out = ctx;
+	int err = strbuf_printf(out, "%c %-*s ", is_warning ? '!' : ' ', LABEL_WIDTH, label);
+
+	if (!err)
+		err = escape_terminal(out, text, strlen(text));
+	return err ? err : strbuf_putc(out, '\n');
+}
+
+static int append_titles(const struct diff_output *diff, struct strbuf *out)
+{
+	const char *const titles[] = { diff->title, diff->subtitle };
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(titles) / sizeof(titles[0]); i++) {
+		if (!titles[i] || !*titles[i])
+			continue;
+		err = escape_terminal(out, titles[i], strlen(titles[i]));
+		if (!err)
+			err = strbuf_putc(out, '\n');
+	}
+	return err;
+}
+
+/* ---- alarms ---- */
+
+static int compare_ranks(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
+static int compare_origins(const void *left, const void *right, void *rows)
+{
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+	const struct diff_row *all = rows;
+	int order;
+
+	if (all[a].origin != all[b].origin)
+		return all[a].origin < all[b].origin ? -1 : 1;
+	order = compare_ranks(diff_words_sure_points(&all[a]), diff_words_sure_points(&all[b]));
+	return order ? order : (a > b) - (a < b);
+}
+
+/* The last frames of a place, root first. */
+static int append_origin(struct table *table, uint32_t path)
+{
+	uint32_t last[ORIGIN_FRAMES];
+	uint32_t depth = 0;
+	int err;
+
+	if (path == DIFF_NONE)
+		return strbuf_puts(table->out, "  of no single place\n");
+	for (uint32_t at = path; at != DIFF_NONE; at = table->items[at].parent) {
+		if (depth < ORIGIN_FRAMES)
+			last[depth] = at;
+		depth++;
+	}
+	err = strbuf_puts(table->out, "  at ");
+	if (!err && depth > ORIGIN_FRAMES)
+		err = strbuf_printf(table->out, "(%" PRIu32 " callers);", depth - ORIGIN_FRAMES);
+	for (uint32_t i = depth < ORIGIN_FRAMES ? depth : ORIGIN_FRAMES; !err && i > 0; i--) {
+		err = append_name(table, last[i - 1]);
+		if (!err && i > 1)
+			err = strbuf_putc(table->out, ';');
+	}
+	return err ? err : strbuf_putc(table->out, '\n');
+}
+
+static int append_alarm(struct table *table, uint32_t item)
+{
+	const struct diff_row *row = row_of(table, item);
+	bool is_self = table->items[item].kind == DIFF_KIND_METHOD_SELF;
+	int err;
+
+	err = strbuf_printf(table->out, "    %s %.2f %% -> %.2f %% of the CPU, ",
+			    is_self ? "by itself   " : "with callees", 100 * row->share_a,
+			    100 * row->share_b);
+	if (!err)
+		err = diff_words_change(table->out, row);
+	if (!err)
+		err = strbuf_puts(table->out, " (");
+	if (!err)
+		err = diff_words_interval(table->out, row);
+	if (!err)
+		err = strbuf_puts(table->out, "), q ");
+	if (!err)
+		err = diff_words_q(table->out, row);
+	if (!err)
+		err = strbuf_puts(table->out, ": ");
+	if (!err)
+		err = append_name(table, item);
+	return err ? err : strbuf_putc(table->out, '\n');
+}
+
+static int append_alarms(struct table *table)
+{
+	__cleanup_free uint32_t *alarms =
+		reallocarray(NULL, (size_t)table->item_cnt + 1, sizeof(*alarms));
+	size_t cnt = 0;
+	int err;
+
+	if (!alarms)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < table->item_cnt; i++)
+		if (row_of(table, i)->is_alarm && !is_repeated(table, i))
+			alarms[cnt++] = i;
+	if (!cnt)
+		return 0;
+	qsort_r(alarms, cnt, sizeof(*alarms), compare_origins, table->diff->result->rows);
+	err = strbuf_puts(table->out, "\nALARMS\n");
+	for (size_t i = 0; !err && i < cnt; i++) {
+		uint32_t origin = row_of(table, alarms[i])->origin;
+
+		if (i == 0 || row_of(table, alarms[i - 1])->origin != origin)
+			err = append_origin(table, origin);
+		if (!err)
+			err = append_alarm(table, alarms[i]);
+	}
+	return err;
+}
+
+/* ---- rows ---- */
+
+/* Found first, by how sure and large; then what is not, by share. */
+static int compare_rows(const void *left, const void *right, void *rows)
+{
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+	const struct diff_row *at_a = (const struct diff_row *)rows + a;
+	const struct diff_row *at_b = (const struct diff_row *)rows + b;
+	bool is_found_a = diff_words_is_found(at_a->verdict);
+	bool is_found_b = diff_words_is_found(at_b->verdict);
+	int order;
+
+	if (is_found_a != is_found_b)
+		return is_found_a ? -1 : 1;
+	order = is_found_a ?
+			compare_ranks(diff_words_sure_points(at_a), diff_words_sure_points(at_b)) :
+			0;
+	if (!order)
+		order = compare_ranks(fmax(at_a->share_a, at_a->share_b),
+				      fmax(at_b->share_a, at_b->share_b));
+	return order ? order : (a > b) - (a < b);
+}
+
+static int append_cell(struct table *table, int width)
+{
+	int err = strbuf_printf(table->out, "%*s  ", width, strbuf_str(&table->cell));
+
+	strbuf_clear(&table->cell);
+	return err;
+}
+
+/* Change, its interval, q and what could have been seen. */
+static int append_judgement(struct table *table, const struct diff_row *row)
+{
+	int err = diff_words_change(&table->cell, row);
+
+	if (!err)
+		err = append_cell(table, 9);
+	if (!err)
+		err = diff_words_interval(&table->cell, row);
+	if (!err)
+		err = append_cell(table, 24);
+	if (!err)
+		err = diff_words_q(&table->cell, row);
+	if (!err)
+		err = append_cell(table, 7);
+	if (!err)
+		err = diff_words_detectable(&table->cell, row->detectable);
+	return err ? err : append_cell(table, 10);
+}
+
+static int append_scale(struct table *table, double a, double b, double unit)
+{
+	int err = 0;
+
+	for (int side = 0; !err && side < 2; side++) {
+		double value = side ? b : a;
+
+		err = isfinite(value) ? strbuf_printf(&table->cell, "%.4f", unit * value) :
+					strbuf_putc(&table->cell, '-');
+		if (!err)
+			err = append_cell(table, 9);
+	}
+	return err;
+}
+
+static int append_row(struct table *table, uint32_t item)
+{
+	const struct diff_row *row = row_of(table, item);
+	int err;
+
+	err = strbuf_printf(table->out, "%-10s  %-5s  %7.2f  %7.2f  ",
+			    table->is_judged ? diff_verdict_name(row->verdict) : "not judged",
+			    table->items[item].kind == DIFF_KIND_METHOD_SELF ? "self" : "total",
+			    100 * row->share_a, 100 * row->share_b);
+	if (!err)
+		err = append_judgement(table, row);
+	if (!err)
+		err = append_scale(table, row->cores_a, row->cores_b, 1);
+	if (!err && table->has_work)
+		err = append_scale(table, row->work_a, row->work_b, 1000);
+	if (!err)
+		err = append_name(table, item);
+	if (!err && row->verdict == DIFF_VERDICT_MOVED && row->moved_with != DIFF_NONE) {
+		err = strbuf_puts(table->out, row->change.value > 0 ? "  (from " : "  (to ");
+		if (!err)
+			err = append_name(table, row->moved_with);
+		if (!err)
+			err = strbuf_putc(table->out, ')');
+	}
+	return err ? err : strbuf_putc(table->out, '\n');
+}
+
+static int append_head(struct table *table)
+{
+	int err = strbuf_printf(table->out,
+				"\n%-10s  %-5s  %7s  %7s  %9s  %24s  %7s  %10s  %9s  %9s  ",
+				"VERDICT", "OF", "BEFORE%", "AFTER%", "CHANGE", "95 % INTERVAL",
+				"Q", "COULD SEE", "CORES BEF", "CORES AFT");
+
+	if (!err && table->has_work)
+		err = strbuf_printf(table->out, "%9s  %9s  ", "MS/WK BEF", "MS/WK AFT");
+	return err ? err : strbuf_puts(table->out, "METHOD\n");
+}
+
+/* Methods to list: found ones, or all of them. */
+static size_t collect_rows(const struct table *table, bool is_all, uint32_t *out)
+{
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < table->item_cnt; i++) {
+		const struct diff_row *row = row_of(table, i);
+
+		if (is_listed(table, i) && (is_all || diff_words_is_found(row->verdict)))
+			out[cnt++] = i;
+	}
+	qsort_r(out, cnt, sizeof(*out), compare_rows, table->diff->result->rows);
+	return cnt;
+}
+
+/* So many rows that were not found a change in. */
+static size_t count_quiet(const struct table *table)
+{
+	size_t cnt = 0;
+
+	for (uint32_t i = 0; i < table->item_cnt; i++)
+		cnt += is_listed(table, i) && !diff_words_is_found(row_of(table, i)->verdict);
+	return cnt;
+}
+
+static int append_rows(struct table *table, size_t limit)
+{
+	__cleanup_free uint32_t *rows =
+		reallocarray(NULL, (size_t)table->item_cnt + 1, sizeof(*rows));
+	/* Where nothing is judged, the largest are all there is to show. */
+	bool is_all = limit == 0 || !table->is_judged;
+	size_t cnt;
+	size_t shown;
+	int err = 0;
+
+	if (!rows)
+		return -ENOMEM;
+	cnt = collect_rows(table, is_all, rows);
+	shown = limit && limit < cnt ? limit : cnt;
+	if (shown)
+		err = append_head(table);
+	else
+		err = strbuf_puts(table->out, cnt || !table->is_judged ?
+						      "" :
+						      "\nNo method's change was found.\n");
+	for (size_t i = 0; !err && i < shown; i++)
+		err = append_row(table, rows[i]);
+	if (!err && shown < cnt)
+		err = strbuf_printf(table->out, "%zu more row%s not shown\n", cnt - shown,
+				    cnt - shown == 1 ? "" : "s");
+	if (!err && !is_all && count_quiet(table))
+		err = strbuf_printf(table->out,
+				    "%zu rows are the same or unresolved: not shown, but for what "
+				    "could have been seen above\n",
+				    count_quiet(table));
+	return err;
+}
+
+int diff_output_table(const struct diff_output *diff, size_t limit, struct strbuf *out)
+{
+	struct table table = {
+		.diff = diff,
+		.is_judged = diff_words_is_judged(diff),
+		.has_work = isfinite(diff->result->summary.work_a) &&
+			    isfinite(diff->result->summary.work_b),
+		.out = out,
+	};
+	int err;
+
+	table.items = diff_catalog__items(diff->catalog, &table.item_cnt);
+	if (table.item_cnt > diff->result->row_cnt)
+		table.item_cnt = diff->result->row_cnt;
+	err = find_selfs(&table);
+	if (!err)
+		err = append_titles(diff, out);
+	if (!err)
+		err = diff_words_header(diff, header_line, out);
+	if (!err)
+		err = append_alarms(&table);
+	if (!err)
+		err = append_rows(&table, limit);
+	strbuf_release(&table.cell);
+	free(table.self_of);
+	return err;
+}
