@@ -10,9 +10,8 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-from harness.programs import BIN, BUILD, jbpf, lines_of, run
-
-MKSTORE = BUILD / "tests" / "tools" / "mkstore"
+from harness.programs import BIN, jbpf, lines_of, run
+from harness.store import make_store
 
 # 2023-11-14T22:13:20Z; the second hour begins at 1700002800.
 START = 1700000000
@@ -47,13 +46,6 @@ java;a.B.run_[j];a.B.work_[j] 15
 java;a.B.run_[j];sys_read_[k] 3
 java;libc.so 1
 """
-
-
-def make_store(folder, script):
-    made = subprocess.run([MKSTORE, folder], input=script, text=True, timeout=60,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert made.returncode == 0, made.stdout
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -303,7 +295,6 @@ def test_picture_is_not_written_to_a_terminal(store):
     (["--frob"], "there is no option --frob; see jbpf-dump --help"),
     (["--pid", "1", "--pid", "2"], "--pid is given twice; see jbpf-dump --help"),
     (["--since", "1h", "--until", "2h"], "--since must lie before --until"),
-    (["--format", "pprof"], "this version has no --format pprof; see jbpf-dump --help"),
     (["--by", "color"], "--by: 'color' is none of container, pod, service, pid, none; see jbpf-dump --help"),
     (["--list", "--format", "svg"], "--list is a table, or --format json"),
     (["--lines"], "--lines goes with --format top; json has them anyway"),

@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from harness.programs import BIN, BUILD, run
+from harness.programs import BIN, run
+from harness.store import make_store
 
 FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
 START = 1700000000  # 2023-11-14T22:13:20Z
@@ -27,11 +28,7 @@ commit
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("fg") / "store"
-    made = subprocess.run([BUILD / "tests/tools/mkstore", folder], input=SCRIPT, text=True,
-                          capture_output=True, timeout=60)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return folder
+    return make_store(tmp_path_factory.mktemp("fg") / "store", SCRIPT)
 
 
 def draw(text):
