@@ -72,6 +72,7 @@ int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, st
 	vm->names = names;
 	vm->refresh_cnt = 1;
 	vm->read_boot_ns = ops->now_ns(ctx);
+	(void)jit_unloads_read(vm);
 	ops->ranges(ctx, &vm->ranges);
 	*out = vm;
 	return 0;
@@ -112,6 +113,7 @@ int jit_vm__refresh(struct jit_vm *vm)
 	vm->mode = JIT_VM_LOOK;
 	vm->round_ns = vm->ops->now_ns(vm->ctx);
 	err = jit_vm_note(vm, vm->ops->refresh(vm->ctx));
+	(void)jit_unloads_read(vm);
 	if (!err) {
 		vm_read_ranges(vm);
 		err = jit_vm_note(vm, jit_blobs_refresh(vm));
@@ -126,6 +128,7 @@ void jit_vm__round(struct jit_vm *vm)
 {
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 
+	jit_unloads_look(vm);
 	if (vm->is_ended || now_ns - vm->round_ns < jit_vm_round_ns(vm))
 		return;
 	vm->round_ns = now_ns;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The reader behind jit_vm for a real JVM: hotspot_vm, hotspot_code and hotspot_scopes. */
+/* The reader behind jit_vm for a real JVM: hotspot_vm, _code, _scopes and _unloads. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "symbols/hotspot_unloads.h"
 #include "symbols/jit_vm.h"
 #include "symbols/remote_mem.h"
 #include "user/util/clock.h"
@@ -11,6 +12,7 @@
 struct reader {
 	struct hotspot_vm *vm;
 	struct hotspot_code *code;
+	struct hotspot_unloads unloads;
 };
 
 static int reader_refresh(void *ctx)
@@ -86,6 +88,13 @@ static bool reader_has_inlined(void *ctx)
 	return hotspot_layout_has_scopes(hotspot_code__layout(reader->code));
 }
 
+static int reader_unloads(void *ctx, uint64_t *cnt_out)
+{
+	struct reader *reader = ctx;
+
+	return hotspot_unloads_read(&reader->unloads, hotspot_vm__mem(reader->vm), cnt_out);
+}
+
 static uint64_t reader_now_ns(void *ctx)
 {
 	(void)ctx;
@@ -118,6 +127,7 @@ static const struct jit_vm_ops reader_ops = {
 	.lines_line = hotspot_lines__line,
 	.lines_free = hotspot_lines__free,
 	.has_inlined = reader_has_inlined,
+	.unloads = reader_unloads,
 	.now_ns = reader_now_ns,
 	.free = reader_free,
 };
@@ -136,6 +146,8 @@ int jit_vm__open(int proc_fd, uint32_t pid, struct names *names, struct jit_vm *
 	if (err == -ENOTSUP && reader->vm)
 		pr_debug("jit: pid %u: HotSpot %s has no %s: its tables are not used\n", pid,
 			 hotspot_vm__version(reader->vm), missing);
+	if (!err)
+		hotspot_unloads_init(&reader->unloads, hotspot_vm__structs(reader->vm));
 	if (!err)
 		err = jit_vm__new(&reader_ops, reader, names, out);
 	if (err)

@@ -62,6 +62,19 @@ struct jit_life {
 	bool is_prompt;	       /* first seen soon after it was sampled */
 	bool is_restless;      /* first seen in a restless JVM */
 	bool is_doubtful;      /* a sample that it was read for was not its own */
+	/* Methods: no class was unloaded between then and the first reading; UINT64_MAX: not known. */
+	uint64_t proved_from_ns;
+	bool is_disproved; /* before that moment a class was: an older sample may be another's */
+};
+
+/* How many classes the JVM says it has unloaded; see jit_vm_unloads.c. */
+struct jit_unloads {
+	uint64_t cnt;
+	uint64_t since_ns; /* at the latest; it was so till now. 0 = since the JVM began */
+	uint64_t seen_ns;  /* begin of the last reading that succeeded ... */
+	uint64_t asked_ns; /* ... and of the last one */
+	bool is_known;	   /* it was read once */
+	bool has_changed;  /* since the first reading */
 };
 
 /* Between these times the samples of a question were taken. */
@@ -125,6 +138,7 @@ struct jit_vm {
 	struct hotspot_ranges ranges;
 	struct jit_blobs blobs;
 	struct jit_methods methods;
+	struct jit_unloads unloads;
 	struct strtab *chains;	   /* arrays of struct jit_vm_frame */
 	struct addr_cache answers; /* key: see jit_vm.c */
 	struct strbuf text;
@@ -156,6 +170,11 @@ struct jit_span jit_span_of(const struct jit_vm_query *query);
 /* It was read just now, between these times; the first time. */
 void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, uint64_t read_ns,
 		    uint64_t read_end_ns);
+/*
+ * Of a method that was read just now: what the number of unloaded classes says about it. `cnt`: the
+ * number before its name was read.
+ */
+void jit_life_prove(struct jit_vm *vm, struct jit_life *life, bool is_known, uint64_t cnt);
 /* What was at the same place before. */
 void jit_life_follows(struct jit_life *life, const struct jit_life *before);
 bool jit_life_is_possible(const struct jit_life *life, const struct jit_span *span);
@@ -164,6 +183,14 @@ bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *spa
 /* If no other can be meant: was it there when the samples were taken? */
 bool jit_life_is_credible(const struct jit_vm *vm, const struct jit_life *life,
 			  const struct jit_span *span, bool is_there);
+
+/* ---- jit_vm_unloads.c ---- */
+/* Reads the number. False: it cannot be had now. */
+bool jit_unloads_read(struct jit_vm *vm);
+/* Reads it when that is some time ago. */
+void jit_unloads_look(struct jit_vm *vm);
+/* Was no class unloaded between these moments of the past? True when that cannot be told. */
+bool jit_unloads_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns);
 
 /* ---- jit_vm_slots.c ---- */
 void jit_slots_release(struct jit_slots *slots);

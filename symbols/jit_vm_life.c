@@ -3,7 +3,8 @@
  * When was it there? Of code and methods it is known at some moments only. A sample belongs to
  * what was there before and after it; between a sample and the first reading, or the last one and a
  * sample, it is taken for the same, unless something else is known to have been there, or the JVM
- * reuses its memory so fast that it may have been.
+ * reuses its memory so fast that it may have been. Of methods the number of unloaded classes says
+ * more: see jit_vm_unloads.c.
  */
 #include "symbols/jit_vm_internal.h"
 
@@ -23,12 +24,28 @@ void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, uint64_t rea
 		.alive_ns = read_ns,
 		.is_prompt = vm->mode == JIT_VM_LOOK,
 		.is_restless = vm->restless_ns > read_ns,
+		.proved_from_ns = UINT64_MAX,
 	};
 	life->sure_from_ns = life->is_prompt && !life->is_restless ? 0 : read_end_ns;
 }
 
+void jit_life_prove(struct jit_vm *vm, struct jit_life *life, bool is_known, uint64_t cnt)
+{
+	const struct jit_unloads *unloads = &vm->unloads;
+
+	if (!jit_unloads_read(vm) || !is_known)
+		return;
+	life->is_disproved = unloads->has_changed;
+	life->proved_from_ns = unloads->cnt == cnt ? unloads->since_ns : life->first_seen_ns;
+	if (life->is_disproved || life->proved_from_ns < life->sure_from_ns)
+		life->sure_from_ns = life->proved_from_ns;
+}
+
 void jit_life_follows(struct jit_life *life, const struct jit_life *before)
 {
+	/* No class was unloaded, and yet it was another one: redefined, so the number proves nothing. */
+	if (before->alive_ns > life->proved_from_ns)
+		life->proved_from_ns = UINT64_MAX;
 	if (before->gone_ns > life->sure_from_ns)
 		life->sure_from_ns = before->gone_ns;
 	if (before->alive_ns > life->born_after_ns)
@@ -40,9 +57,15 @@ bool jit_life_is_possible(const struct jit_life *life, const struct jit_span *sp
 	return (!life->gone_ns || life->gone_ns > span->since) && life->born_after_ns < span->until;
 }
 
+/* All samples are younger, or no other can own the older ones. */
+static bool life_began_before(const struct jit_life *life, const struct jit_span *span)
+{
+	return life->first_seen_ns <= span->since || life->proved_from_ns <= span->since;
+}
+
 bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *span, bool is_there)
 {
-	return life->first_seen_ns <= span->since && (is_there || life->alive_ns >= span->until);
+	return life_began_before(life, span) && (is_there || life->alive_ns >= span->until);
 }
 
 /* Samples may be older than its first reading. */
@@ -50,9 +73,9 @@ static bool life_began_in_time(const struct jit_life *life, const struct jit_spa
 {
 	uint64_t slack_ns = life->first_seen_ns - span->since;
 
-	if (life->first_seen_ns <= span->since)
+	if (life_began_before(life, span))
 		return true;
-	if (!life->is_prompt)
+	if (!life->is_prompt || life->is_disproved)
 		return false;
 	if (life->is_restless)
 		return slack_ns <= JIT_VM_RESTLESS_PROMPT_NS;

@@ -4,7 +4,8 @@
  * which may well put a method at the same address with a ConstMethod at the same address: only
  * reading the name again tells. So a name holds
  *   - for a blob that was known to be there while it was read: the blob keeps its methods alive;
- *   - for an interpreted frame when it is the same after the window as it was before.
+ *   - for an interpreted frame when it is the same after the window as it was before, or when no class
+ *     was unloaded between the sample and the reading.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -109,9 +110,16 @@ static void method_bury(struct jit_vm *vm, struct jit_method *method, uint64_t n
 	jit_vm_stir(vm);
 }
 
+/* What was known when the reading of a name began. */
+struct method_reading {
+	uint64_t begin_ns;
+	uint64_t unload_cnt;
+	bool has_unload_cnt;
+};
+
 /* What a name that was read means for the one that was known. */
 static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t name,
-			uint64_t const_method, uint64_t read_ns)
+			uint64_t const_method, const struct method_reading *reading)
 {
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 	bool is_first = method->read_end_ns == 0;
@@ -122,11 +130,13 @@ static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t n
 		method_bury(vm, method, now_ns);
 		method_renew(vm, method);
 	}
-	if (!is_same)
-		jit_life_begin(vm, &method->life, read_ns, now_ns);
+	if (!is_same) {
+		jit_life_begin(vm, &method->life, reading->begin_ns, now_ns);
+		jit_life_prove(vm, &method->life, reading->has_unload_cnt, reading->unload_cnt);
+	}
 	if (!is_same && !is_first)
 		jit_life_follows(&method->life, &method->past.life);
-	method->life.alive_ns = read_ns;
+	method->life.alive_ns = reading->begin_ns;
 	method->name = name;
 	method->const_method = const_method;
 	method->read_end_ns = now_ns;
@@ -145,7 +155,11 @@ static void method_lose(struct jit_vm *vm, struct jit_method *method)
 static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **out)
 {
 	struct jit_method *method = method_find(vm, address);
-	uint64_t read_ns = vm->ops->now_ns(vm->ctx);
+	struct method_reading reading = {
+		.begin_ns = vm->ops->now_ns(vm->ctx),
+		.unload_cnt = vm->unloads.cnt,
+		.has_unload_cnt = vm->unloads.is_known,
+	};
 	uint64_t const_method = 0;
 	enum frame_kind ignored;
 	uint32_t name;
@@ -164,7 +178,7 @@ static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **
 		err = method_new(vm, address, &method);
 	if (err)
 		return err == -ENOMEM ? err : -EAGAIN;
-	method_take(vm, method, name, const_method, read_ns);
+	method_take(vm, method, name, const_method, &reading);
 	method->used_refresh = vm->refresh_cnt;
 	method->is_enter =
 		strstr(strbuf_str(&vm->text), "jdk.internal.vm.Continuation.enterSpecial") != NULL;
@@ -177,16 +191,26 @@ static uint64_t read_age_ns(const struct jit_vm *vm, const struct jit_method *me
 	return vm->ops->now_ns(vm->ctx) - method->life.alive_ns;
 }
 
-/* Was it read while the blob is known to have been there? */
-static bool method_is_of(const struct jit_vm *vm, const struct jit_method *method,
+/*
+ * Was it read while the blob is known to have been there? Or a moment away from that, without a
+ * class being unloaded in the meantime, as far as this can be told.
+ */
+static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
 			 const struct jit_blob *blob)
 {
+	const struct jit_life *life = &blob->life;
+	uint64_t begin_ns = method->life.alive_ns, end_ns = method->read_end_ns;
+
 	if (method->life.gone_ns)
 		return false;
-	if (method->life.alive_ns >= blob->life.first_seen_ns &&
-	    (!blob->life.gone_ns || method->read_end_ns <= blob->life.alive_ns))
+	if (begin_ns >= life->first_seen_ns && end_ns <= life->alive_ns)
 		return true;
-	return !blob->life.gone_ns && !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS;
+	if (life->gone_ns)
+		return false;
+	if (begin_ns >= life->first_seen_ns)
+		return jit_unloads_none_between(vm, life->alive_ns, end_ns);
+	return !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
+	       jit_unloads_none_between(vm, begin_ns, life->first_seen_ns);
 }
 
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
@@ -230,7 +254,9 @@ static int method_owner(const struct jit_vm *vm, const struct jit_method *method
 		return 0;
 	if (may_be_past && jit_life_is_credible(vm, &method->past.life, span, false))
 		return 0;
-	return (may_be && method->life.is_restless) || may_be_past ? -EXDEV : -ENOENT;
+	if (may_be && (method->life.is_restless || method->life.is_disproved))
+		return -EXDEV;
+	return may_be_past ? -EXDEV : -ENOENT;
 }
 
 int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,

@@ -5,6 +5,7 @@
  *     hotspot_dump PID [--time]         every blob in use, in the form of Compiler.perfmap
  *     hotspot_dump PID --find PC        what is at a pc; "-": pcs from stdin, one per line
  *     hotspot_dump PID --ranges         where the code lies
+ *     hotspot_dump PID --unloads        how many classes it has unloaded
  *
  * --time adds the CPU time of opening and walking on stderr.
  */
@@ -17,6 +18,7 @@
 #include <time.h>
 
 #include "symbols/hotspot_code.h"
+#include "symbols/hotspot_unloads.h"
 #include "symbols/hotspot_vm.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
@@ -90,11 +92,25 @@ static void print_ranges(const struct hotspot_code *code)
 	       hotspot_layout_has_lines(hotspot_code__layout(code)));
 }
 
+static int print_unloads(const struct hotspot_vm *vm)
+{
+	struct hotspot_unloads unloads;
+	uint64_t cnt;
+	int err;
+
+	hotspot_unloads_init(&unloads, hotspot_vm__structs(vm));
+	err = hotspot_unloads_read(&unloads, hotspot_vm__mem(vm), &cnt);
+	if (!err)
+		printf("%llu\n", (unsigned long long)cnt);
+	return err;
+}
+
 struct options {
 	uint32_t pid;
 	const char *find; /* NULL: everything */
 	bool wants_time;
 	bool wants_ranges;
+	bool wants_unloads;
 };
 
 static int dump(const struct options *options, struct hotspot_code *code)
@@ -133,7 +149,7 @@ static int run(const struct options *options)
 			(unsigned long long)(vm_us - begin_us),
 			(unsigned long long)(cpu_us() - vm_us));
 	if (!err)
-		err = dump(options, code);
+		err = options->wants_unloads ? print_unloads(vm) : dump(options, code);
 	hotspot_code__free(code);
 	hotspot_vm__free(vm);
 	if (err)
@@ -144,11 +160,9 @@ static int run(const struct options *options)
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "find", required_argument, NULL, 'f' },
-		{ "time", no_argument, NULL, 't' },
-		{ "ranges", no_argument, NULL, 'r' },
-		{ "perfmap", no_argument, NULL, 'p' },
-		{ NULL, 0, NULL, 0 },
+		{ "find", required_argument, NULL, 'f' }, { "time", no_argument, NULL, 't' },
+		{ "ranges", no_argument, NULL, 'r' },	  { "unloads", no_argument, NULL, 'u' },
+		{ "perfmap", no_argument, NULL, 'p' },	  { NULL, 0, NULL, 0 },
 	};
 	struct options options = { 0 };
 	int option;
@@ -160,12 +174,14 @@ int main(int argc, char **argv)
 			options.wants_time = true;
 		else if (option == 'r')
 			options.wants_ranges = true;
+		else if (option == 'u')
+			options.wants_unloads = true;
 		else if (option != 'p') /* the form that there is */
 			return 2;
 	}
 	if (optind + 1 != argc || parse_u32_range(argv[optind], 1, UINT32_MAX, &options.pid)) {
 		fprintf(stderr, "usage: hotspot_dump PID [--perfmap] [--time] [--find PC|-] "
-				"[--ranges]\n");
+				"[--ranges] [--unloads]\n");
 		return 2;
 	}
 	return run(&options);

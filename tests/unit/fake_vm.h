@@ -65,11 +65,14 @@ struct fake_vm {
 	uint8_t leaf_code[LEAF_CODE_BYTES];
 	uint64_t entry_at; /* and here entry_code, with nops behind it */
 	uint8_t entry_code[32];
-	int error;	  /* of every read; 0 = none */
-	uint64_t shift;	  /* every blob that is found says that it is elsewhere */
-	int torn_cnt;	  /* so many finds from now on are torn */
-	bool torn_verify; /* verify fails without knowing */
+	int error;	   /* of every read; 0 = none */
+	uint64_t shift;	   /* every blob that is found says that it is elsewhere */
+	int torn_cnt;	   /* so many finds from now on are torn */
+	uint64_t unloads;  /* classes unloaded so far */
+	int unloads_error; /* of reading that; 0 = none */
+	bool torn_verify;  /* verify fails without knowing */
 	size_t find_cnt, verify_cnt, verified_cnt, name_cnt, scopes_cnt, lines_cnt, free_cnt;
+	size_t unloads_cnt;
 	/* Called once before the next name is read. */
 	void (*before_name)(struct fake_vm *fake);
 	struct hotspot_ranges ranges;
@@ -366,6 +369,17 @@ static inline bool fake_has_inlined(void *ctx)
 	return true;
 }
 
+static inline int fake_unloads(void *ctx, uint64_t *cnt_out)
+{
+	struct fake_vm *fake = ctx;
+
+	fake->unloads_cnt++;
+	if (fake->error || fake->unloads_error)
+		return fake->error ? fake->error : fake->unloads_error;
+	*cnt_out = fake->unloads;
+	return 0;
+}
+
 /* Time passes by being asked for. */
 static inline uint64_t fake_now_ns(void *ctx)
 {
@@ -398,6 +412,7 @@ static const struct jit_vm_ops fake_vm_ops = {
 	.lines_line = fake_lines_line,
 	.lines_free = fake_lines_free,
 	.has_inlined = fake_has_inlined,
+	.unloads = fake_unloads,
 	.now_ns = fake_now_ns,
 	.free = fake_free,
 };
@@ -406,6 +421,7 @@ static inline void fake_vm_init(struct fake_vm *fake)
 {
 	*fake = (struct fake_vm){
 		.now_ns = 1000000000000ull,
+		.unloads_error = -ENOENT,
 		.ranges = {
 			.code_low = FAKE_CODE,
 			.code_high = FAKE_CODE + (1 << 24),

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the number of unloaded classes proves about names of methods, and what it takes away: on a
+ * scripted JVM whose classes go and whose memory goes to the next ones at any moment.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/jit_vm_fixture.h"
+
+#define SECOND 1000000000ull
+#define OTHER  (METHOD + 0x200)
+
+/* ---- script ---- */
+
+static void classes_are_counted(uint64_t cnt)
+{
+	fake.unloads_error = 0;
+	fake.unloads = cnt;
+	window_ends();
+}
+
+/* The class of a method is unloaded, and the next one has a method at the same address. */
+static void class_goes(uint64_t method)
+{
+	fake.unloads += 3;
+	fake_method(&fake, method, "void Next.life()", "Next.java");
+}
+
+static void fake_goes_meanwhile(struct fake_vm *changed)
+{
+	assert_ptr_equal(changed, &fake);
+	class_goes(METHOD);
+}
+
+static void look_interpreted(uint64_t method)
+{
+	struct jit_vm_query query = {
+		.word = FAKE_INTERPRETER + AT,
+		.method = method,
+		.mode = JIT_VM_LOOK,
+	};
+	struct jit_vm_answer answer;
+
+	jit_vm__round(vm);
+	(void)ask(&query, &answer);
+}
+
+/* A look that has nothing to do with the methods of a test. */
+static void look_around(void)
+{
+	fake.now_ns += SECOND / 10;
+	look_interpreted(OTHER);
+}
+
+/* Of samples between the two times. */
+static const char *interpreted(uint64_t method, uint64_t since, uint64_t until)
+{
+	struct jit_vm_query query = {
+		.word = FAKE_INTERPRETER + AT,
+		.method = method,
+		.since_boot_ns = since,
+		.until_boot_ns = until,
+	};
+	struct jit_vm_answer answer;
+	int err = ask(&query, &answer);
+
+	if (err)
+		return err == -EXDEV ? "ambiguous" : "unknown";
+	assert_int_equal(answer.cnt, 1);
+	return names__text(names, answer.frames[0].name);
+}
+
+#define CHECK_INTERPRETED(method, since, until, name) \
+	assert_string_equal(interpreted(method, since, until), name)
+
+/* A JVM in which a method came where another one was not long ago. */
+static void become_restless(void)
+{
+	struct jit_vm_status status;
+
+	look_interpreted(METHOD + 0x300);
+	fake_method(&fake, METHOD + 0x300, "void Old.one()", "Old.java");
+	fake.now_ns += SECOND;
+	look_interpreted(METHOD + 0x300);
+	fake_method(&fake, METHOD + 0x300, "void New.one()", "New.java");
+	fake.now_ns += SECOND;
+	look_interpreted(METHOD + 0x300);
+	jit_vm__status(vm, &status);
+	assert_true(status.is_restless);
+}
+
+/* ---- interpreted methods ---- */
+
+static void method_read_after_a_class_was_unloaded_is_not_believed_before(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	look_around();
+	/* A method is sampled, and 20 ms later another one is where it was. */
+	since = window_begins();
+	fake.now_ns += SECOND / 50;
+	class_goes(METHOD);
+	look_interpreted(METHOD);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
+	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
+}
+
+static void method_is_believed_from_the_reading_that_saw_the_unloading(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	class_goes(METHOD);
+	look_around();
+	since = window_begins();
+	fake.now_ns += SECOND / 20;
+	look_interpreted(METHOD);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, since, since + 1, "Next.life");
+}
+
+static void class_that_is_unloaded_while_the_name_is_read_is_seen(void **state)
+{
+	uint64_t since, after;
+
+	(void)state;
+	classes_are_counted(5);
+	look_around();
+	since = window_begins();
+	fake.before_name = fake_goes_meanwhile;
+	look_interpreted(METHOD);
+	after = fake.now_ns;
+	window_ends();
+	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
+	CHECK_INTERPRETED(METHOD, after, after + 1, "Next.life");
+}
+
+static void jvm_that_unloads_nothing_loses_nothing(void **state)
+{
+	static const uint64_t counts[] = { 0, 7 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		uint64_t since = window_begins();
+
+		/* The samples are older than the first reading of the number. */
+		if (i == 0)
+			fake.now_ns += SECOND;
+		classes_are_counted(counts[i]);
+		look_interpreted(METHOD + i * 0x100);
+		window_ends();
+		CHECK_INTERPRETED(METHOD + i * 0x100, since, since + 1,
+				  i == 0 ? "Work.one" : "Work.two");
+		vm_remove(state);
+		vm_make(state);
+	}
+}
+
+static void method_is_proved_however_late_it_is_read(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	become_restless();
+	/* Long before the first reading, but nothing was unloaded in between. */
+	since = window_begins();
+	fake.now_ns += 2 * SECOND;
+	look_interpreted(METHOD);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, since, since + 1, "Work.one");
+	/* And not looked at at all. */
+	CHECK_INTERPRETED(METHOD + 0x100, since, since + 1, "Work.two");
+}
+
+static void method_that_follows_another_owns_what_is_younger_than_the_unloading(void **state)
+{
+	uint64_t before, between, after;
+
+	(void)state;
+	classes_are_counted(5);
+	look_interpreted(METHOD);
+	before = fake.now_ns++;
+	look_around();
+	between = fake.now_ns++;
+	class_goes(METHOD);
+	look_around();
+	after = fake.now_ns++;
+	fake.now_ns += SECOND / 20;
+	look_interpreted(METHOD);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, after, after + 1, "Next.life");
+	CHECK_INTERPRETED(METHOD, between, after, "ambiguous");
+	CHECK_INTERPRETED(METHOD, before, between, "ambiguous");
+}
+
+static void method_that_was_redefined_is_not_proved(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	look_interpreted(METHOD);
+	since = window_begins();
+	/* Another one, and no class was unloaded. */
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	fake.now_ns += 2 * SECOND;
+	look_interpreted(METHOD);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
+}
+
+static void without_the_number_a_prompt_look_is_believed(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	assert_int_equal(fake.unloads_error, -ENOENT);
+	look_around();
+	since = window_begins();
+	class_goes(METHOD);
+	look_interpreted(METHOD);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, since, since + 1, "Next.life");
+}
+
+static void number_that_cannot_be_read_any_more_proves_nothing(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	become_restless();
+	since = window_begins();
+	fake.unloads_error = -EFAULT;
+	fake.now_ns += 2 * SECOND;
+	look_interpreted(METHOD);
+	window_ends();
+	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
+}
+
+static void number_is_read_once_for_many_looks(void **state)
+{
+	size_t before;
+
+	(void)state;
+	classes_are_counted(5);
+	fake.now_ns += SECOND;
+	look_interpreted(METHOD);
+	before = fake.unloads_cnt;
+	for (int i = 0; i < 100; i++)
+		look_interpreted(METHOD);
+	assert_int_equal(fake.unloads_cnt, before);
+	/* A second later once, though the name is read again. */
+	fake.now_ns += SECOND;
+	for (int i = 0; i < 100; i++)
+		look_interpreted(METHOD);
+	assert_int_equal(fake.unloads_cnt, before + 1);
+}
+
+/* ---- methods of compiled code ---- */
+
+static void code_does_not_get_the_name_that_was_read_a_moment_before_the_unloading(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	since = window_begins();
+	look_interpreted(METHOD);
+	class_goes(METHOD);
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	window_ends();
+	CHECK(A + AT, since, "Next.life");
+}
+
+static void code_does_not_get_a_name_that_was_read_when_it_was_gone(void **state)
+{
+	struct jit_vm_query query = { .word = A + 2 * AT };
+	struct fake_blob *code = put_code(A, METHOD, 1);
+	struct jit_vm_answer answer;
+
+	(void)state;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT, { { METHOD, 1 } }, 1 },
+			    { A + 2 * AT, { { METHOD, 2 } }, 1 } },
+		.cnt = 2,
+	};
+	classes_are_counted(5);
+	assert_int_equal(look(A + AT), 0);
+	query.since_boot_ns = window_begins();
+	fake.now_ns += SECOND * 6 / 10;
+	query.until_boot_ns = window_begins();
+	look_around();
+	fake.now_ns += SECOND * 6 / 10;
+	look_around();
+	/* Not seen yet: the code is gone, and its class; the method is read again. */
+	fake_remove(&fake, A);
+	class_goes(METHOD);
+	fake.now_ns += SECOND * 3 / 10;
+	look_interpreted(METHOD);
+	(void)look(A + 2 * AT);
+	window_ends();
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_string_not_equal(names__text(names, answer.frames[0].name), "Next.life");
+	query.word = A + AT;
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_string_equal(names__text(names, answer.frames[0].name), "Work.one");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
+	const struct CMUnitTest tests[] = {
+		TEST(method_read_after_a_class_was_unloaded_is_not_believed_before),
+		TEST(method_is_believed_from_the_reading_that_saw_the_unloading),
+		TEST(class_that_is_unloaded_while_the_name_is_read_is_seen),
+		TEST(jvm_that_unloads_nothing_loses_nothing),
+		TEST(method_is_proved_however_late_it_is_read),
+		TEST(method_that_follows_another_owns_what_is_younger_than_the_unloading),
+		TEST(method_that_was_redefined_is_not_proved),
+		TEST(without_the_number_a_prompt_look_is_believed),
+		TEST(number_that_cannot_be_read_any_more_proves_nothing),
+		TEST(number_is_read_once_for_many_looks),
+		TEST(code_does_not_get_the_name_that_was_read_a_moment_before_the_unloading),
+		TEST(code_does_not_get_a_name_that_was_read_when_it_was_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
