@@ -61,6 +61,23 @@ def kinds(frames):
     return "".join("j" if kind(frame) in "j10i" else kind(frame) for frame in frames[1:])
 
 
+def most_by_luck(share, whole, chance=1e-6):
+    """What may be true of `share` of all samples is true of more than so many of `whole` samples only
+    by bad luck of one in a million. A limit on few samples needs it: 1 % of 150 samples is 1.5, but
+    one run in fifteen has 4 and one in a thousand 7. (Poisson, which is no less than binomial.)"""
+    expected, most, left = share * whole, -1, 1.0
+    while left > chance and expected:
+        most += 1
+        left -= math.exp(most * math.log(expected) - expected - math.lgamma(most + 1))
+    return max(most, 0)
+
+
+def assert_rare(part, whole, share, what=""):
+    """Fails when `part` of `whole` samples are more than a `share` of all can bring by chance."""
+    assert part <= most_by_luck(share, whole), \
+        f"{part} of {whole} samples, {100 * share:.2g} % may be so ({most_by_luck(share, whole)} by luck): {what}"
+
+
 def assert_share(part, whole, expected, sigmas=4, slack=0.005):
     """part/whole is `expected` within what sampling allows: binomial, plus a little slack for the
     time a program spends between its two methods."""

@@ -22,7 +22,7 @@ import java.util.function.DoubleUnaryOperator;
  * which calls only Base0042.step0042 or Next0042.step0042. A stack with two numbers is provably
  * wrong. When a class is done, "GEN number begin-ms end-ms cpu-ns" says when it lived (ms since
  * 1970) and what CPU time its thread spent in it. At the end: "DEAD n" counts the class loaders that were
- * collected, then "DONE".
+ * collected, "UNLOADED n" the classes, then "DONE".
  * Arguments: seconds, threads (2), milliseconds per class (150).
  */
 public class Churn {
@@ -144,6 +144,7 @@ public class Churn {
 		for (Thread thread : all)
 			thread.join();
 		System.out.println("DEAD " + LOADERS.stream().filter(loader -> loader.get() == null).count());
+		System.out.println("UNLOADED " + ManagementFactory.getClassLoadingMXBean().getUnloadedClassCount());
 		System.out.println("DONE");
 	}
 }
