@@ -414,8 +414,8 @@ static void what_a_newer_version_wrote_is_refused_or_skipped(void **state)
 	} rows[] = {
 		{ FORMAT_TYPE_COMMIT, 0x80000001, 0, true },
 		{ FORMAT_TYPE_COMMIT, 0, 1, false },
-		{ 3, 0, 0, false }, /* unknown type with text in front: not counted, but told */
-		{ 3, 0, 1, false },
+		{ 77, 0, 0, false }, /* unknown type with text in front: not counted, but told */
+		{ 77, 0, 1, false },
 	};
 	struct test_store store;
 	struct layout layout;

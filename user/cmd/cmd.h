@@ -11,7 +11,6 @@ enum cmd_exit {
 	CMD_EXIT_FAILED = 1,
 	CMD_EXIT_USAGE = 2,
 	CMD_EXIT_NO_SAMPLES = 3,
-	CMD_EXIT_REGRESSION = 4, /* diff --fail-on regression */
 };
 
 struct cmd {
@@ -21,7 +20,6 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
-int cmd_diff(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -7,7 +7,6 @@
 #include "user/model/profile.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -215,8 +214,7 @@ int profile__add(struct profile *profile, const char *stack, size_t len, uint64_
 	return profile_insert(profile, hash, stack, len, count);
 }
 
-/* Splits "stack count" at its last blank. false when the line is not of that form. */
-static bool folded_line_split(const char *line, size_t len, size_t *stack_len, uint64_t *count)
+bool profile_split_line(const char *line, size_t len, size_t *stack_len, uint64_t *count)
 {
 	size_t at = len;
 
@@ -245,7 +243,7 @@ int profile__add_folded(struct profile *profile, const char *text, size_t len, s
 		text = newline ? newline + 1 : end;
 		/* A line without its end may be a cut one, with digits missing. */
 		if (!newline ||
-		    !folded_line_split(line, (size_t)(newline - line), &stack_len, &count)) {
+		    !profile_split_line(line, (size_t)(newline - line), &stack_len, &count)) {
 			bad++;
 			continue;
 		}

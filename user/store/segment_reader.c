@@ -13,52 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zstd.h>
-#include <zstd_errors.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/merged_format.h"
-#include "user/store/segment_source.h"
-#include "user/store/text_decoder.h"
-#include "user/util/cleanup.h"
+#include "user/store/segment_walk.h"
 
 #define GROWTH_RETRIES_MAX 8
-#define VIEW_GROWTH	   4
-#define DATA_MAX_BYTES	   ((uint64_t)FORMAT_TEXT_MAX_BYTES + (FORMAT_TEXT_MAX_BYTES >> 7))
-
-struct segment_reader {
-	struct segment_source source;
-	struct text_decoder *decoder;
-	struct strbuf labels; /* of the record looked at last */
-};
-
-struct walk {
-	struct segment_reader *reader;
-	const struct segment_visitor *visitor;
-	bool is_verifying;
-	uint64_t offset; /* everything before it is accounted for */
-	bool has_segment;
-	uint8_t segment_id[FORMAT_ID_BYTES];
-	uint64_t sequence; /* of the last record */
-	bool has_header;
-	bool has_refused; /* since the last record: it had a number, too */
-	bool is_clean;
-	uint64_t damage_start;	 /* with damage_what */
-	const char *damage_what; /* NULL = no damage is open */
-	int growth_retries;
-	size_t queued_cnt; /* windows that the visitor has not seen yet */
-};
-
-/* One unit in the file. `what` says what is wrong with it; then nothing else is valid. */
-struct unit {
-	const char *what;
-	uint64_t data_offset;
-	size_t data_len; /* 0 = no data frame */
-	uint64_t end;
-	bool is_cut;	 /* with `what`: the file ends before the unit does */
-	bool is_foreign; /* a skippable frame of somebody else */
-	struct format_record record;
-};
+/* Summing records in vain stops there: only a hostile file gets that far. */
+#define RESYNC_FACTOR	 8
+#define RESYNC_MIN_BYTES (64ull << 20)
 
 struct segment_reader *segment_reader__new(void)
 {
@@ -68,8 +29,9 @@ struct segment_reader *segment_reader__new(void)
 		return NULL;
 	reader->source.fd = -1;
 	reader->decoder = text_decoder__new();
-	if (!reader->decoder) {
-		free(reader);
+	reader->rows = merged_unit__new();
+	if (!reader->decoder || !reader->rows) {
+		segment_reader__free(reader);
 		return NULL;
 	}
 	return reader;
@@ -81,7 +43,9 @@ void segment_reader__free(struct segment_reader *reader)
 		return;
 	text_decoder__free(reader->decoder);
 	segment_source_release(&reader->source);
+	merged_unit__free(reader->rows);
 	strbuf_release(&reader->labels);
+	strbuf_release(&reader->index);
 	free(reader);
 }
 
@@ -108,143 +72,12 @@ static void damage_close(struct walk *walk, uint64_t end)
 
 /* ---- units ---- */
 
-/*
- * Bytes of the data frame at `offset`. 0 when it is not complete or not a frame: unit->what.
- * ZSTD_findFrameCompressedSize() wants the whole frame in memory, so the view grows until it fits.
- */
-static size_t data_frame_bytes(struct segment_source *source, uint64_t offset, struct unit *unit)
-{
-	uint64_t rest = source->size - offset;
-	size_t want = 1;
-
-	for (;;) {
-		size_t available;
-		const uint8_t *bytes = segment_source_view(source, offset, want, &available);
-		size_t found;
-
-		if (!bytes)
-			return 0;
-		found = ZSTD_findFrameCompressedSize(bytes, available);
-		if (!ZSTD_isError(found))
-			return found;
-		unit->what = "broken data frame";
-		if (ZSTD_getErrorCode(found) != ZSTD_error_srcSize_wrong ||
-		    available >= DATA_MAX_BYTES)
-			return 0;
-		if (available >= rest) {
-			unit->what = "cut data frame";
-			unit->is_cut = true;
-			return 0;
-		}
-		want = available > rest / VIEW_GROWTH ? (size_t)rest : available * VIEW_GROWTH;
-		if (want > DATA_MAX_BYTES)
-			want = (size_t)DATA_MAX_BYTES < rest ? (size_t)DATA_MAX_BYTES :
-							       (size_t)rest;
-	}
-}
-
-/* The skippable frame at `offset`; the unit begins at unit->data_offset. */
-static void unit_parse_skippable(struct segment_source *source, uint64_t offset, struct unit *unit)
-{
-	uint64_t rest = source->size - offset;
-	size_t in_front = (size_t)(offset - unit->data_offset);
-	size_t peek = rest < 12 ? (size_t)rest : 12;
-	size_t available;
-	const uint8_t *bytes =
-		segment_source_view(source, unit->data_offset, in_front + peek, &available);
-	uint64_t frame_len;
-
-	if (!bytes)
-		return;
-	bytes += in_front;
-	if (peek < FORMAT_FRAME_HEADER_BYTES) {
-		unit->what = in_front ? "data frame without its record" : "cut record";
-		unit->is_cut = true;
-		return;
-	}
-	if ((format_get_u32(bytes) & FORMAT_MAGIC_RECORD_MASK) != FORMAT_MAGIC_RECORD_FIRST) {
-		unit->what = in_front ? "data frame without its record" : "no frame begins here";
-		return;
-	}
-	frame_len = FORMAT_FRAME_HEADER_BYTES + (uint64_t)format_get_u32(bytes + 4);
-	if (frame_len > rest) {
-		unit->what = "cut record";
-		unit->is_cut = true;
-		return;
-	}
-	unit->end = offset + frame_len;
-	if (!format_is_record(bytes, peek)) {
-		unit->is_foreign = true;
-		unit->what = in_front ? "data frame without its record" : NULL;
-		return;
-	}
-	bytes = segment_source_view(source, unit->data_offset, in_front + (size_t)frame_len,
-				    &available);
-	if (!bytes)
-		return;
-	if (format_decode_record(bytes + in_front, (size_t)frame_len, &unit->record)) {
-		unit->what = "bad record checksum";
-		return;
-	}
-	unit->what = NULL;
-}
-
-/* The unit that begins at `offset`, by the lengths the frames claim. */
-static void unit_parse(struct segment_source *source, uint64_t offset, struct unit *unit)
-{
-	size_t available;
-	const uint8_t *bytes;
-
-	*unit = (struct unit){ .what = "no frame begins here", .data_offset = offset };
-	bytes = segment_source_view(source, offset, 1, &available);
-	if (!bytes)
-		return;
-	if (available >= 4 && format_get_u32(bytes) == FORMAT_MAGIC_DATA) {
-		unit->data_len = data_frame_bytes(source, offset, unit);
-		if (unit->data_len == 0)
-			return;
-	}
-	unit_parse_skippable(source, offset + unit->data_len, unit);
-}
-
-/* Is the data frame the one the record was written for? */
-static bool data_is_intact(struct segment_source *source, uint64_t offset,
-			   const struct format_commit *commit)
-{
-	size_t available;
-	const uint8_t *bytes;
-
-	if (commit->data_len == 0)
-		return true;
-	if (commit->data_len > DATA_MAX_BYTES)
-		return false;
-	bytes = segment_source_view(source, offset, commit->data_len, &available);
-	return bytes && crc32c(bytes, commit->data_len) == commit->data_crc;
-}
-
-/* The lines record in front of a data frame, checked; NULL when there is none or not this one. */
-static const uint8_t *lines_view(struct segment_source *source, uint64_t data_offset,
-				 const struct format_commit *commit)
-{
-	size_t available;
-	const uint8_t *bytes;
-
-	if (commit->lines_len < FORMAT_RECORD_MIN_BYTES || commit->lines_len > data_offset ||
-	    commit->lines_len > 2 * FORMAT_LINES_MAX_BYTES)
-		return NULL;
-	bytes = segment_source_view(source, data_offset - commit->lines_len, commit->lines_len,
-				    &available);
-	if (!bytes || crc32c(bytes, commit->lines_len) != commit->lines_crc)
-		return NULL;
-	return bytes;
-}
-
 /* Where an intact unit begins whose data frame was found behind damage. */
 static uint64_t unit_begin(struct walk *walk, uint64_t data_offset,
 			   const struct format_commit *commit)
 {
 	if (commit->lines_len > data_offset - walk->offset ||
-	    !lines_view(&walk->reader->source, data_offset, commit))
+	    !segment_unit_lines(&walk->reader->source, data_offset, commit))
 		return data_offset;
 	return data_offset - commit->lines_len;
 }
@@ -257,124 +90,41 @@ static bool segment_is_ours(const struct walk *walk, const struct format_commit 
 
 /* ---- one intact unit ---- */
 
-/* Hands the oldest decoded window to the visitor. Its result, 0 when there is none, or -ENOMEM. */
-static int deliver_oldest(struct walk *walk)
+/* Is anything of the unit wanted? Its windows are asked about. 0 or -ENOMEM. */
+static int claim_choose(struct walk *walk, const struct segment_claim *claim, bool *is_wanted)
 {
 	const struct segment_visitor *visitor = walk->visitor;
-	const struct text_job *job = text_decoder__take(walk->reader->decoder);
-	int result = 0;
+	struct merged_unit *rows = walk->reader->rows;
+	enum merged_wanted wanted;
+	int err;
 
-	if (!job)
+	if (!claim->is_rows) {
+		*is_wanted = visitor->want && visitor->want(visitor->ctx, &claim->commit.window);
 		return 0;
-	if (job->err == -EINVAL) {
-		walk->is_clean = false;
-		if (visitor->damage)
-			visitor->damage(visitor->ctx, NULL, job->offset, job->end - job->offset,
-					"data frame is not what its record says");
-	} else if (job->err) {
-		result = job->err;
-	} else {
-		result = visitor->window(visitor->ctx, &job->window, job->text_len ? job->text : "",
-					 (size_t)job->text_len);
 	}
-	text_decoder__drop(walk->reader->decoder);
-	walk->queued_cnt--;
-	return result;
-}
-
-/* Source lines of an intact unit. Without them its stacks still count. 0 or -ENOMEM. */
-static int take_lines(struct walk *walk, uint64_t data_offset, const struct format_commit *commit,
-		      struct text_job *job)
-{
-	const struct segment_visitor *visitor = walk->visitor;
-	const uint8_t *bytes = lines_view(&walk->reader->source, data_offset, commit);
-	struct format_record record;
-	int err = -EINVAL;
-
-	if (bytes && format_decode_record(bytes, commit->lines_len, &record) == 0 &&
-	    record.type == FORMAT_TYPE_LINES && !(record.incompat & ~FORMAT_INCOMPAT_KNOWN))
-		err = format_decode_lines(&record, &job->lines);
-	if (err == -EINVAL && visitor->damage)
-		visitor->damage(visitor->ctx, NULL, data_offset, 0, "source lines are missing");
-	return err == -EINVAL ? walk->reader->source.err : err;
-}
-
-/* Queues an intact unit. Windows that come out of the queue meanwhile go to the visitor. */
-static int enqueue(struct walk *walk, uint64_t data_offset, uint64_t end,
-		   const struct format_commit *commit)
-{
-	struct segment_reader *reader = walk->reader;
-	struct text_job *job;
-	struct strbuf labels;
-	const uint8_t *bytes;
-	size_t available;
-
-	while (!(job = text_decoder__claim(reader->decoder))) {
-		int result = deliver_oldest(walk);
-
-		if (result)
-			return result;
-	}
-	if (commit->data_len) {
-		bytes = segment_source_view(&reader->source, data_offset, commit->data_len,
-					    &available);
-		if (!bytes)
-			return reader->source.err; /* the file has become shorter: gone */
-		if (strbuf_append(&job->frame, bytes, commit->data_len))
-			return -ENOMEM;
-	}
-	if (commit->lines_len && walk->visitor->wants_lines) {
-		int err = take_lines(walk, data_offset, commit, job);
-
-		if (err)
-			return err;
-	}
-	/* The window's labels and cells point into the bytes, which go with it. */
-	labels = job->labels;
-	job->labels = reader->labels;
-	reader->labels = labels;
-	job->window = commit->window;
-	job->window.lines = job->lines.len ? job->lines.data : NULL;
-	job->window.lines_len = job->lines.len;
-	if (walk->visitor->wants_cells) {
-		job->window.cells = commit->cells;
-		job->window.cells_len = commit->cells_len;
-	}
-	job->text_len = commit->text_len;
-	job->offset = data_offset;
-	job->end = end;
-	text_decoder__submit(reader->decoder);
-	walk->queued_cnt++;
-	return 0;
-}
-
-/* The rest of the queue: to the visitor, or away when the walk has ended early. */
-static int queue_drain(struct walk *walk, int result)
-{
-	while (walk->queued_cnt) {
-		if (!result) {
-			result = deliver_oldest(walk);
-			continue;
-		}
-		(void)text_decoder__take(walk->reader->decoder);
-		text_decoder__drop(walk->reader->decoder);
-		walk->queued_cnt--;
-	}
-	return result;
+	err = merged_unit__choose_loaded(rows, visitor, &wanted);
+	if (err)
+		return err;
+	*is_wanted = wanted != MERGED_WANTED_NOTHING;
+	return wanted == MERGED_WANTED_ROWS ? merged_unit__choose_rows(rows, visitor, is_wanted) :
+					      0;
 }
 
 /* A unit in its right place: hands it to the visitor if it wants it. Result of the walk's step. */
-static int commit_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
-			  const struct format_commit *commit)
+static int claim_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
+			 const struct segment_claim *claim)
 {
-	const struct segment_visitor *visitor = walk->visitor;
+	const struct format_commit *commit = &claim->commit;
 	struct segment_reader *reader = walk->reader;
-	bool is_wanted = visitor->want && visitor->want(visitor->ctx, &commit->window);
 	uint64_t begin = data_offset;
+	bool is_wanted;
+	int err = claim_choose(walk, claim, &is_wanted);
 
-	if ((is_wanted || walk->is_verifying) &&
+	if (err)
+		return err;
+	if ((is_wanted || walk->is_verifying || walk->visitor->checks_all) &&
 	    (commit->text_len > FORMAT_TEXT_MAX_BYTES ||
-	     !data_is_intact(&reader->source, data_offset, commit))) {
+	     !segment_unit_data_is_intact(&reader->source, data_offset, commit))) {
 		if (reader->source.err)
 			return 0; /* walk_file() looks at it */
 		walk->offset = end;
@@ -392,14 +142,15 @@ static int commit_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
 	walk->has_refused = false;
 	memcpy(walk->segment_id, commit->segment_id, FORMAT_ID_BYTES);
 	walk->has_segment = true;
+	walk->is_merged |= claim->is_rows;
 	walk->sequence = commit->sequence;
-	if (!is_wanted || !visitor->window)
+	if (!is_wanted || !walk->visitor->window)
 		return 0;
-	return enqueue(walk, data_offset, end, commit);
+	return segment_queue_put(walk, data_offset, end, claim);
 }
 
 /* Header of the file: only the first record may be one. */
-static const char *header_accept(struct walk *walk, const struct unit *unit)
+static const char *header_accept(struct walk *walk, const struct segment_unit *unit)
 {
 	struct format_header header;
 
@@ -417,11 +168,16 @@ static const char *header_accept(struct walk *walk, const struct unit *unit)
 	return NULL;
 }
 
+static bool is_unit_type(uint16_t type)
+{
+	return type == FORMAT_TYPE_COMMIT || type == FORMAT_TYPE_ROWS;
+}
+
 /* What a newer jbpf wrote. Nothing is lost by stepping over a kind of record without text. */
-static void unit_refuse(struct walk *walk, const struct unit *unit)
+static void unit_refuse(struct walk *walk, const struct segment_unit *unit)
 {
 	damage_close(walk, unit->data_offset);
-	if (unit->data_len || unit->record.type == FORMAT_TYPE_COMMIT)
+	if (unit->data_len || is_unit_type(unit->record.type))
 		damage_open(walk, unit->data_offset, "record needs a newer version of jbpf");
 	damage_close(walk, unit->end);
 	walk->is_clean = false;
@@ -429,13 +185,60 @@ static void unit_refuse(struct walk *walk, const struct unit *unit)
 	walk->offset = unit->end;
 }
 
+/* The index of the units that were met: none may be missing in front of it. */
+static const char *index_accept(struct walk *walk, const struct segment_unit *unit)
+{
+	struct merged_index_head head;
+	const uint8_t *frame;
+	size_t frame_len;
+
+	if (merged_decode_index(&unit->record, &head, &frame, &frame_len))
+		return "broken index";
+	if (walk->has_segment && memcmp(head.segment_id, walk->segment_id, FORMAT_ID_BYTES) != 0)
+		return "record of another file";
+	if (!walk->damage_what && !walk->has_refused && head.unit_cnt != walk->sequence)
+		damage_open(walk, unit->data_offset, "records are missing");
+	walk->has_index = true;
+	return NULL;
+}
+
+/* A record without text. Returns false when it is none of those, else what is in doubt in *what. */
+static bool plain_record_accept(struct walk *walk, const struct segment_unit *unit,
+				const char **what)
+{
+	*what = NULL;
+	if (unit->data_len || (unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN))
+		return false;
+	switch (unit->record.type) {
+	case FORMAT_TYPE_LINES: /* the record of the unit behind it says where it is */
+		break;
+	case FORMAT_TYPE_SOURCES:
+		walk->is_merged = true;
+		break;
+	case FORMAT_TYPE_NOTES:
+		if (!segment_index_notes(walk, &unit->record))
+			*what = "notes of earlier damage are broken";
+		break;
+	case FORMAT_TYPE_INDEX:
+		*what = index_accept(walk, unit);
+		break;
+	default:
+		return false;
+	}
+	if (!*what) {
+		damage_close(walk, unit->data_offset);
+		walk->offset = unit->end;
+	}
+	return true;
+}
+
 /*
  * Takes the unit at walk->offset. Returns what is in doubt about it, or NULL; the result of a
  * visitor goes to *result.
  */
-static const char *unit_accept(struct walk *walk, const struct unit *unit, int *result)
+static const char *unit_accept(struct walk *walk, const struct segment_unit *unit, int *result)
 {
-	struct format_commit commit;
+	struct segment_claim claim;
 	const char *what;
 	int err;
 
@@ -450,61 +253,94 @@ static const char *unit_accept(struct walk *walk, const struct unit *unit, int *
 			walk->offset = unit->end;
 		return what;
 	}
-	if (unit->record.type == FORMAT_TYPE_LINES && !unit->data_len &&
-	    !(unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN)) {
-		/* It belongs to the unit behind it, whose record says where it is. */
-		damage_close(walk, unit->data_offset);
-		walk->offset = unit->end;
-		return NULL;
-	}
-	if (unit->record.type != FORMAT_TYPE_COMMIT ||
-	    (unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN)) {
+	if (plain_record_accept(walk, unit, &what))
+		return what;
+	if (!is_unit_type(unit->record.type) || (unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN)) {
 		unit_refuse(walk, unit);
 		return NULL;
 	}
-	err = format_decode_commit(&unit->record, &walk->reader->labels, &commit);
+	err = segment_unit_claim(walk->reader, &unit->record, &claim);
 	if (err == -ENOMEM) {
 		*result = err;
 		return NULL;
 	}
 	if (err)
 		return "broken record";
-	if (!segment_is_ours(walk, &commit))
+	if (!segment_is_ours(walk, &claim.commit))
 		return "record of another file";
-	if (walk->has_segment && commit.sequence <= walk->sequence)
+	if (walk->has_segment && claim.commit.sequence <= walk->sequence)
 		return "record out of order";
-	if (commit.data_len != unit->data_len)
+	if (claim.commit.data_len != unit->data_len)
 		return "record without its data frame";
-	*result = commit_deliver(walk, unit->data_offset, unit->end, &commit);
+	*result = claim_deliver(walk, unit->data_offset, unit->end, &claim);
 	return NULL;
 }
 
 /* ---- resynchronisation ---- */
 
-/* A commit record of this file at `offset`: then *end_out is set. */
-static int candidate_check(struct walk *walk, uint64_t offset, struct format_commit *commit,
-			   uint64_t *end_out)
+static bool is_expected(const struct walk *walk, const struct format_commit *commit)
+{
+	return segment_is_ours(walk, commit) &&
+	       (!walk->has_segment || commit->sequence > walk->sequence);
+}
+
+/*
+ * How long the record at `offset` is when it is to be looked at; else 0. A rows record may be large:
+ * its head must be right, and of this file, before the rest is summed up.
+ */
+static size_t candidate_bytes(struct walk *walk, uint64_t offset, bool *is_large)
 {
 	struct segment_source *source = &walk->reader->source;
-	struct format_record record;
-	size_t available;
-	const uint8_t *bytes =
-		segment_source_view(source, offset, FORMAT_RECORD_MIN_BYTES, &available);
-	uint64_t frame_len;
+	uint64_t rest = source->size - offset;
+	size_t peek = rest < MERGED_ROWS_PEEK_BYTES ? (size_t)rest : MERGED_ROWS_PEEK_BYTES;
+	struct merged_rows_head head;
+	size_t available, frame_len;
+	const uint8_t *bytes = segment_source_view(source, offset, peek, &available);
 
-	if (!bytes)
+	if (!bytes || peek < FORMAT_RECORD_MIN_BYTES ||
+	    format_get_u32(bytes) != FORMAT_MAGIC_RECORD)
+		return 0;
+	*is_large = false;
+	frame_len = FORMAT_FRAME_HEADER_BYTES + (size_t)format_get_u32(bytes + 4);
+	if (frame_len > FORMAT_RECORD_MAX_BYTES) {
+		struct format_commit commit = { .sequence = 0 };
+
+		*is_large = true;
+		if (merged_peek_rows(bytes, peek, &head, &frame_len) ||
+		    frame_len > walk->resync_left)
+			return 0;
+		memcpy(commit.segment_id, head.segment_id, FORMAT_ID_BYTES);
+		commit.sequence = head.sequence;
+		if (!is_expected(walk, &commit))
+			return 0;
+	}
+	return frame_len <= rest ? frame_len : 0;
+}
+
+/* A unit's record of this file at `offset`: then *end_out is set. */
+static int candidate_check(struct walk *walk, uint64_t offset, struct segment_claim *claim,
+			   uint64_t *end_out)
+{
+	struct format_record record;
+	bool is_large;
+	size_t available, frame_len = candidate_bytes(walk, offset, &is_large);
+	const uint8_t *bytes;
+	int err;
+
+	if (!frame_len)
 		return -EINVAL;
-	frame_len = FORMAT_FRAME_HEADER_BYTES + (uint64_t)format_get_u32(bytes + 4);
-	if (format_get_u32(bytes) != FORMAT_MAGIC_RECORD || frame_len > FORMAT_RECORD_MAX_BYTES ||
-	    frame_len > source->size - offset)
+	bytes = segment_source_view(&walk->reader->source, offset, frame_len, &available);
+	if (!bytes || format_decode_record(bytes, frame_len, &record)) {
+		if (is_large)
+			walk->resync_left -= frame_len;
 		return -EINVAL;
-	bytes = segment_source_view(source, offset, (size_t)frame_len, &available);
-	if (!bytes || format_decode_record(bytes, (size_t)frame_len, &record) ||
-	    record.type != FORMAT_TYPE_COMMIT || (record.incompat & ~FORMAT_INCOMPAT_KNOWN) ||
-	    format_decode_commit(&record, &walk->reader->labels, commit))
+	}
+	if (!is_unit_type(record.type) || (record.incompat & ~FORMAT_INCOMPAT_KNOWN))
 		return -EINVAL;
-	if (!segment_is_ours(walk, commit) ||
-	    (walk->has_segment && commit->sequence <= walk->sequence))
+	err = segment_unit_claim(walk->reader, &record, claim);
+	if (err)
+		return err;
+	if (!is_expected(walk, &claim->commit))
 		return -EINVAL;
 	*end_out = offset + frame_len;
 	return 0;
@@ -540,24 +376,30 @@ static bool find_candidate(struct segment_source *source, uint64_t from, uint64_
 static bool resync(struct walk *walk, int *result)
 {
 	struct segment_source *source = &walk->reader->source;
-	struct format_commit commit;
 	uint64_t from = walk->offset, offset, end;
+	struct segment_claim claim;
 
 	for (; find_candidate(source, from, &offset); from = offset + 1) {
+		const struct format_commit *commit = &claim.commit;
 		uint64_t data_offset;
+		int err = candidate_check(walk, offset, &claim, &end);
 
-		if (candidate_check(walk, offset, &commit, &end))
+		if (err == -ENOMEM) {
+			*result = err;
+			return true;
+		}
+		if (err)
 			continue;
-		data_offset = offset - commit.data_len;
-		if (commit.data_len <= offset - walk->offset &&
-		    data_is_intact(source, data_offset, &commit)) {
-			*result = commit_deliver(walk, data_offset, end, &commit);
+		data_offset = offset - commit->data_len;
+		if (commit->data_len <= offset - walk->offset &&
+		    segment_unit_data_is_intact(source, data_offset, commit)) {
+			*result = claim_deliver(walk, data_offset, end, &claim);
 			return true;
 		}
 		/* The record stands, its data does not: both are part of the damage. */
-		memcpy(walk->segment_id, commit.segment_id, FORMAT_ID_BYTES);
+		memcpy(walk->segment_id, commit->segment_id, FORMAT_ID_BYTES);
 		walk->has_segment = true;
-		walk->sequence = commit.sequence;
+		walk->sequence = commit->sequence;
 		walk->offset = end;
 		return true;
 	}
@@ -624,6 +466,18 @@ static bool tail_check(struct walk *walk, bool is_cut)
 	return false;
 }
 
+/* A bad sector takes this file's rest with it, not the other files. */
+static void source_check(struct walk *walk)
+{
+	struct segment_source *source = &walk->reader->source;
+
+	if (!source->err || source->err == -ENOMEM)
+		return;
+	damage_open(walk, walk->offset, "input/output error");
+	walk->offset = source->size;
+	source->err = 0;
+}
+
 static int walk_file(struct walk *walk)
 {
 	struct segment_source *source = &walk->reader->source;
@@ -631,9 +485,9 @@ static int walk_file(struct walk *walk)
 
 	while (walk->offset < source->size && !result && !source->err) {
 		const char *what;
-		struct unit unit;
+		struct segment_unit unit;
 
-		unit_parse(source, walk->offset, &unit);
+		segment_unit_parse(source, walk->offset, &unit);
 		if (source->err)
 			break;
 		what = unit.what;
@@ -645,25 +499,37 @@ static int walk_file(struct walk *walk)
 		if (!resync(walk, &result) && !source->err && !tail_check(walk, unit.is_cut))
 			break;
 	}
-	if (source->err && source->err != -ENOMEM) {
-		/* A bad sector takes this file's rest with it, not the other files. */
-		damage_open(walk, walk->offset, "input/output error");
-		walk->offset = source->size;
-		source->err = 0;
-	}
-	if (!source->err)
+	source_check(walk);
+	if (!source->err) {
+		if (walk->is_merged && !walk->has_index && !result)
+			damage_open(walk, walk->offset, "index is missing");
 		damage_close(walk, walk->offset);
-	return queue_drain(walk, result ? result : source->err);
+	}
+	return segment_queue_drain(walk, result ? result : source->err);
 }
 
 static int walk_start(struct walk *walk, int fd)
 {
+	struct segment_source *source = &walk->reader->source;
+	bool has_index = false;
 	struct stat st;
+	int result = 0;
 
 	if (fstat(fd, &st))
 		return -errno;
-	segment_source_reset(&walk->reader->source, fd, (uint64_t)st.st_size);
-	return walk_file(walk);
+	segment_source_reset(source, fd, (uint64_t)st.st_size);
+	walk->resync_left = RESYNC_FACTOR * source->size + RESYNC_MIN_BYTES;
+	if (!walk->is_verifying && !walk->visitor->checks_all) {
+		has_index = segment_index_walk(walk, &result);
+		/* A walk meets the same bad sector, or none. */
+		if (source->err && source->err != -ENOMEM && !has_index)
+			source->err = 0;
+	}
+	if (!has_index)
+		return walk_file(walk);
+	source_check(walk);
+	damage_close(walk, walk->offset);
+	return segment_queue_drain(walk, result ? result : source->err);
 }
 
 int segment_reader__walk(struct segment_reader *reader, int fd,
@@ -754,7 +620,7 @@ int segment_reader__verify(struct segment_reader *reader, int fd, struct segment
 	if (err)
 		return err;
 	*out = (struct segment_end){
-		.is_clean = walk.is_clean && walk.has_header && !walk.damage_what,
+		.is_clean = walk.is_clean && walk.has_header && !walk.is_merged,
 		.bytes = walk.offset,
 		.sequence = walk.sequence,
 	};

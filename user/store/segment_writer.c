@@ -15,15 +15,11 @@
 #include <unistd.h>
 
 #include "user/store/format.h"
+#include "user/store/segment_header.h"
 #include "user/store/segment_reader.h"
-#include "user/util/boot_id.h"
 #include "user/util/cleanup.h"
-#include "user/util/clock.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
-#include "user/util/version.h"
-
-#define HOST_NAME_BYTES 256
 
 struct segment_writer {
 	int tree_fd; /* borrowed */
@@ -89,26 +85,6 @@ static int segment_lock(int fd)
 }
 
 /* ---- a new file ---- */
-
-static int header_encode(const struct segment_writer *writer, struct strbuf *out)
-{
-	char host[HOST_NAME_BYTES] = "";
-	char software[HOST_NAME_BYTES];
-	struct format_header header = {
-		.format_version = FORMAT_VERSION,
-		.created_unix_ns = clock_unix_ns(),
-		.host = host,
-		.software = software,
-	};
-
-	snprintf(software, sizeof(software), "jbpf %s", jbpf_version);
-	/* May be cut without a NUL. */
-	if (gethostname(host, sizeof(host) - 1))
-		host[0] = '\0';
-	memcpy(header.segment_id, writer->segment_id, FORMAT_ID_BYTES);
-	boot_id_read(header.boot_id);
-	return format_encode_header(&header, out);
-}
 
 static int segment_create(struct segment_writer *writer)
 {
@@ -265,7 +241,7 @@ int segment_writer__append(struct segment_writer *writer, const void *bytes, siz
 	if (!segment_writer__is_usable(writer))
 		return -ESTALE;
 	if (writer->size == 0)
-		err = header_encode(writer, &header);
+		err = segment_header_encode(writer->segment_id, &header);
 	if (!err && header.len)
 		err = write_at(writer->fd, header.data, header.len, 0);
 	if (!err)

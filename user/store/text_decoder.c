@@ -15,6 +15,7 @@
 #include <zstd.h>
 
 #include "user/store/format.h"
+#include "user/store/merged_unit.h"
 
 #define RING_JOBS	 3
 #define THREAD_MIN_BYTES (64 * 1024)	    /* handing over costs as much as decoding less */
@@ -78,6 +79,7 @@ void text_decoder__free(struct text_decoder *decoder)
 		strbuf_release(&decoder->jobs[i].labels);
 		strbuf_release(&decoder->jobs[i].lines);
 		strbuf_release(&decoder->jobs[i].frame);
+		merged_unit__free(decoder->jobs[i].unit);
 		free(decoder->jobs[i].text);
 	}
 	pthread_cond_destroy(&decoder->is_done);
@@ -174,6 +176,7 @@ struct text_job *text_decoder__claim(struct text_decoder *decoder)
 	strbuf_clear(&job->frame);
 	strbuf_clear(&job->lines);
 	job->text_len = 0;
+	job->is_unit = false;
 	return job;
 }
 

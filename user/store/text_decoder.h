@@ -8,12 +8,15 @@
 #ifndef JBPF_STORE_TEXT_DECODER_H
 #define JBPF_STORE_TEXT_DECODER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "user/model/window.h"
+#include "user/store/merged_format.h"
 #include "user/util/strbuf.h"
 
+struct merged_unit;
 struct text_decoder;
 
 struct text_job {
@@ -23,7 +26,10 @@ struct text_job {
 	struct strbuf lines; /* source lines, as text already; empty = none */
 	struct strbuf frame; /* compressed; empty = there is no text */
 	uint64_t text_len;   /* that the frame must have */
-	uint64_t offset;     /* of the unit in the file */
+	bool is_unit;	     /* of a merged segment: `unit` and `head` instead of a window */
+	struct merged_rows_head head;
+	struct merged_unit *unit; /* kept between jobs; NULL = none yet */
+	uint64_t offset;	  /* of the unit in the file */
 	uint64_t end;
 	/* Valid when the job was taken. */
 	int err;    /* -EINVAL: the frame does not hold that text; -ENOMEM */
