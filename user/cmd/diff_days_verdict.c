@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Alarms of a service's day; see diff_days_verdict.h. */
+#include "user/cmd/diff_days_verdict.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/cmd/diff_days_changes.h"
+#include "user/cmd/diff_days_series.h"
+#include "user/diff/diff_math.h"
+#include "user/util/cleanup.h"
+
+#define NAME_SHOWN_MAX	 512  /* bytes */
+#define LARGER_SHARE_MIN 0.01 /* methods whose smallest visible change is told */
+#define KNOWN_DAYS_MAX	 60   /* what changed longer ago is how things are */
+
+static char *copy_name(const char *name, size_t len)
+{
+	return strndup(name, len < NAME_SHOWN_MAX ? len : NAME_SHOWN_MAX);
+}
+
+/* ---- against the days before ---- */
+
+struct row_ref {
+	uint32_t item;
+	double points;
+};
+
+static int compare_refs(const void *a, const void *b)
+{
+	const struct row_ref *left = a;
+	const struct row_ref *right = b;
+
+	if (left->points != right->points)
+		return (left->points < right->points) - (left->points > right->points);
+	return (left->item > right->item) - (left->item < right->item);
+}
+
+static struct diff_days_alarm row_alarm(const struct diff_row *row, enum diff_kind kind)
+{
+	return (struct diff_days_alarm){
+		.kind = DIFF_DAYS_ALARM_REGRESSION,
+		.is_self = kind == DIFF_KIND_METHOD_SELF,
+		.change = diff_relative(row->change.value),
+		.low = diff_relative(row->change.low),
+		.high = diff_relative(row->change.high),
+		.share_before = row->share_a,
+		.share_after = row->share_b,
+	};
+}
+
+static int keep_alarms(const struct diff_days_verdict *verdict, const struct diff_result *result,
+		       struct diff_days_outcome *out)
+{
+	__cleanup_free struct row_ref *refs = calloc((size_t)result->row_cnt + 1, sizeof(*refs));
+	uint32_t item_cnt;
+	const struct diff_item *items = diff_catalog__items(verdict->catalog, &item_cnt);
+	size_t cnt = 0;
+
+	if (!refs)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < result->row_cnt; i++)
+		if (result->rows[i].is_alarm)
+			refs[cnt++] = (struct row_ref){ i, result->rows[i].points.value };
+	if (cnt)
+		qsort(refs, cnt, sizeof(*refs), compare_refs);
+	cnt = cnt < DIFF_DAYS_ALARMS_MAX ? cnt : DIFF_DAYS_ALARMS_MAX;
+	out->alarms = calloc(cnt + 1, sizeof(*out->alarms));
+	if (!out->alarms)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		struct diff_catalog_name name = diff_catalog__name(verdict->catalog, refs[i].item);
+		struct diff_days_alarm alarm =
+			row_alarm(&result->rows[refs[i].item], items[refs[i].item].kind);
+
+		alarm.method = copy_name(name.text, name.len);
+		if (!alarm.method)
+			return -ENOMEM;
+		out->alarms[out->alarm_cnt++] = alarm;
+	}
+	return 0;
+}
+
+/* What would have been seen of methods that matter; the median, since they differ little. */
+static int measure_detectable(const struct diff_days_verdict *verdict,
+			      const struct diff_result *result, struct diff_days_outcome *out)
+{
+	__cleanup_free double *room = calloc((size_t)result->row_cnt + 1, sizeof(*room));
+	uint32_t item_cnt;
+	const struct diff_item *items = diff_catalog__items(verdict->catalog, &item_cnt);
+	size_t cnt = 0;
+
+	if (!room)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < result->row_cnt; i++) {
+		const struct diff_row *row = &result->rows[i];
+
+		if (items[i].kind == DIFF_KIND_METHOD_SELF && row->is_tested &&
+		    row->share_a >= LARGER_SHARE_MIN && isfinite(row->detectable))
+			room[cnt++] = row->detectable;
+	}
+	out->detectable = cnt ? diff_math_median(room, cnt) : NAN;
+	return 0;
+}
+
+static int put_why(struct diff_days_outcome *out, enum diff_days_state state, char *why)
+{
+	if (!why)
+		return -ENOMEM;
+	free(out->why);
+	out->why = why;
+	out->state = state;
+	return 0;
+}
+
+static char *gate_text(const struct diff_gate_result *gate, enum diff_gate number)
+{
+	char *text = NULL;
+	int len =
+		isfinite(gate->limit) ?
+			asprintf(&text,
+				 "not comparable by the gate '%s': %.4g and %.4g, limit %.4g",
+				 diff_gate_name(number), gate->a, gate->b, gate->limit) :
+			asprintf(&text, "not comparable by the gate '%s'", diff_gate_name(number));
+
+	return len < 0 ? NULL : text;
+}
+
+/* Why there can be no alarms, if so. */
+static int explain(const struct diff_days_verdict *verdict, const struct diff_summary *summary,
+		   struct diff_days_outcome *out)
+{
+	char *text = NULL;
+
+	for (int i = 0; !summary->gates_passed && i < DIFF_GATE_CNT; i++)
+		if (!summary->gates[i].passed)
+			return put_why(out, DIFF_DAYS_STATE_NOT_COMPARED,
+				       gate_text(&summary->gates[i], (enum diff_gate)i));
+	if (summary->calibration == DIFF_CALIBRATION_HISTORY)
+		return 0;
+	if (asprintf(&text,
+		     "how much methods drift is not known yet: %" PRIu32
+		     " pairs of earlier days, %" PRIu32 " are needed",
+		     summary->history_pairs, verdict->statistics->history_min) < 0)
+		return -ENOMEM;
+	return put_why(out, DIFF_DAYS_STATE_LEARNING, text);
+}
+
+/* ---- the series ---- */
+
+static bool is_listed(const struct diff_days_alarm *alarms, size_t cnt,
+		      const struct diff_days_alarm *alarm)
+{
+	for (size_t i = 0; i < cnt; i++)
+		/* A method by itself also says it for what it calls, not the other way round. */
+		if (strcmp(alarms[i].method, alarm->method) == 0 &&
+		    (alarms[i].is_self || !alarm->is_self))
+			return true;
+	return false;
+}
+
+static struct diff_days_alarm change_alarm(const struct diff_days_change *change,
+					   const struct series_item *item)
+{
+	return (struct diff_days_alarm){
+		.kind = change->change.shape == DIFF_CHANGE_CREEP ? DIFF_DAYS_ALARM_CREEP :
+								    DIFF_DAYS_ALARM_STEP,
+		.is_self = item->item_kind == DIFF_KIND_METHOD_SELF,
+		.change = diff_relative(change->change.after - change->change.before),
+		.low = NAN,
+		.high = NAN,
+		.share_before = change->share_before,
+		.share_after = change->share_after,
+		.first_day = change->change.first_day,
+		.last_day = change->change.last_day,
+	};
+}
+
+/* Adds a copy to a list, unless the method is there already or the list is full. */
+static int add_alarm(struct diff_days_alarm **list, size_t *cnt, size_t max,
+		     const struct diff_days_alarm *alarm, const struct series_item *item)
+{
+	struct diff_days_alarm copy = *alarm;
+	struct diff_days_alarm *bigger;
+
+	copy.method = copy_name(item->name, item->name_len);
+	if (!copy.method)
+		return -ENOMEM;
+	if (*cnt >= max || is_listed(*list, *cnt, &copy)) {
+		free(copy.method);
+		return 0;
+	}
+	bigger = reallocarray(*list, *cnt + 1, sizeof(**list));
+	if (!bigger) {
+		free(copy.method);
+		return -ENOMEM;
+	}
+	*list = bigger;
+	bigger[(*cnt)++] = copy;
+	return 0;
+}
+
+/* Methods by themselves first: they say it for what they call, too. */
+static int keep_changes(const struct diff_days_verdict *verdict,
+			const struct diff_days_change *changes, size_t cnt, bool is_self,
+			struct diff_days_outcome *out)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < cnt; i++) {
+		struct series_item item = series__item(verdict->series, changes[i].item);
+		struct diff_days_alarm alarm = change_alarm(&changes[i], &item);
+
+		if (!changes[i].is_sure || alarm.is_self != is_self)
+			continue;
+		if (diff_days_change_is_alarm(&changes[i]))
+			err = add_alarm(&out->alarms, &out->alarm_cnt, DIFF_DAYS_ALARMS_MAX, &alarm,
+					&item);
+		else if (changes[i].change.last_day + KNOWN_DAYS_MAX >= verdict->last_day)
+			err = add_alarm(&out->known, &out->known_cnt, DIFF_DAYS_KNOWN_MAX, &alarm,
+					&item);
+	}
+	return err;
+}
+
+static int find_changes(const struct diff_days_verdict *verdict, struct diff_days_outcome *out)
+{
+	__cleanup_free struct diff_days_change *changes = NULL;
+	size_t cnt = 0;
+	int err = diff_days_changes_find(verdict->series, verdict->last_day, verdict->statistics,
+					 &changes, &cnt);
+
+	if (!err)
+		err = keep_changes(verdict, changes, cnt, true, out);
+	return err ? err : keep_changes(verdict, changes, cnt, false, out);
+}
+
+/* ---- both ---- */
+
+static int compare(const struct diff_days_verdict *verdict, struct diff_result **out)
+{
+	struct diff_days_history history;
+	uint32_t item_cnt;
+	const struct diff_item *items = diff_catalog__items(verdict->catalog, &item_cnt);
+	const struct diff_input input = {
+		.items = items,
+		.item_cnt = item_cnt,
+		.a = verdict->before,
+		.b = verdict->after,
+		.history = &history.history,
+	};
+	int err = diff_days_series_history(verdict->series, verdict->catalog, verdict->before_day,
+					   verdict->statistics, &history);
+
+	if (!err)
+		err = diff_run(&input, verdict->statistics, out);
+	diff_days_history_release(&history);
+	return err;
+}
+
+int diff_days_verdict_find(const struct diff_days_verdict *verdict, struct diff_days_outcome *out,
+			   struct diff_result **result_out)
+{
+	struct diff_result *result = NULL;
+	int err = compare(verdict, &result);
+
+	if (err)
+		return err;
+	out->history_pairs = result->summary.history_pairs;
+	out->state = DIFF_DAYS_STATE_QUIET;
+	err = explain(verdict, &result->summary, out);
+	if (!err)
+		err = keep_alarms(verdict, result, out);
+	if (!err)
+		err = measure_detectable(verdict, result, out);
+	if (!err)
+		err = find_changes(verdict, out);
+	if (err) {
+		diff_result__free(result);
+		return err;
+	}
+	if (out->alarm_cnt)
+		out->state = DIFF_DAYS_STATE_REGRESSION;
+	*result_out = result;
+	return 0;
+}
+
+static int put_notes(const struct diff_days_alarm *alarms, size_t cnt, const char *word,
+		     struct strbuf *out)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < cnt && i < DIFF_DAYS_ALARMS_SHOWN; i++) {
+		if (alarms[i].kind == DIFF_DAYS_ALARM_REGRESSION)
+			continue; /* the page is about them */
+		err = strbuf_puts(out, word);
+		if (!err)
+			err = diff_days_alarm_text(&alarms[i], out);
+		if (!err)
+			err = strbuf_putc(out, '\n');
+	}
+	return err;
+}
+
+int diff_days_verdict_notes(const struct diff_days_outcome *outcome, struct strbuf *out)
+{
+	int err = put_notes(outcome->alarms, outcome->alarm_cnt, "daily series: ", out);
+
+	if (!err)
+		err = put_notes(outcome->known, outcome->known_cnt, "daily series, known: ", out);
+	if (!err && outcome->image_before && outcome->image_after &&
+	    strcmp(outcome->image_before, outcome->image_after) != 0)
+		err = strbuf_printf(out, "the image changed: %s before, %s after\n",
+				    outcome->image_before, outcome->image_after);
+	if (!err && outcome->why)
+		err = strbuf_printf(out, "%s\n", outcome->why);
+	return err;
+}
