@@ -196,7 +196,7 @@ static void speedscope_frames_have_source_files(void **state)
 	json_decref(read.root);
 }
 
-/* Labels are no code: a container "java" is not the function "java". */
+/* Behind a label comes the process, which is not the function of that name. */
 static void speedscope_keeps_labels_in_front(void **state)
 {
 	static const struct output_label labels[] = { { .name = "container" } };
@@ -206,9 +206,9 @@ static void speedscope_keeps_labels_in_front(void **state)
 	(void)state;
 	info.labels = labels;
 	info.label_cnt = 1;
-	read = write_and_read(profile_of("java;java;java 3\n"), &info);
-	expect_folded(&read, 10000000, "java;java;java 3\n");
-	assert_int_equal(json_array_size(read.frames), 2);
+	read = write_and_read(profile_of("shop;java;java 3\n"), &info);
+	expect_folded(&read, 10000000, "shop;java;java 3\n");
+	assert_int_equal(json_array_size(read.frames), 3);
 	json_decref(read.root);
 }
 
