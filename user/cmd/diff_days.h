@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jbpf diff --days: the daily job. The last whole days of local time against those before them, for
+ * each service of the store; pages and JSON go to a directory, what an on-call engineer should know
+ * to standard output.
+ */
+#ifndef JBPF_CMD_DIFF_DAYS_H
+#define JBPF_CMD_DIFF_DAYS_H
+
+#include "user/cmd/diff_options.h"
+
+#define DIFF_DAYS_KEEP 30 /* days whose pages are kept */
+
+/* The exit code; what went wrong is printed. */
+int diff_days_run(const struct diff_cmd_options *options);
+
+#endif
