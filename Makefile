@@ -59,7 +59,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_ASM:%.S=$(BUILD)/%.o)
 LIB      := $(BUILD)/libjbpf.a
 
 PROGRAMS := $(BUILD)/bin/jbpfd $(BUILD)/bin/jbpf
-LINKS    := dump maps record status
+LINKS    := diff dump maps record status
 LINK_BINS := $(LINKS:%=$(BUILD)/bin/jbpf-%)
 
 SKEL       := $(BUILD)/bpf/jbpf.skel.h

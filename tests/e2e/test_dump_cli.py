@@ -306,7 +306,7 @@ def test_wrong_usage_is_one_line_and_exit_2(store, arguments, line):
 
 
 def test_later_commands_say_that_they_are_not_here():
-    for name in ("diff", "top"):
+    for name in ("top",):
         assert refused(run(BIN / "jbpf", name), 2) == f"jbpf: this version has no '{name}' command\n"
     assert refused(run(BIN / "jbpf"), 2) == "jbpf: which command? see jbpf --help\n"
     assert refused(run(BIN / "jbpf", "frob"), 2) == "jbpf: there is no command 'frob'; see jbpf --help\n"

@@ -19,6 +19,7 @@
 #define LINK_PREFIX "jbpf-"
 
 static const struct cmd commands[] = {
+	{ "diff", "which methods need more CPU than before, and how sure that is", cmd_diff },
 	{ "dump", "stacks of the store as folded text, flame graph, table or JSON", cmd_dump },
 	{ "maps", "write /tmp/perf-PID.map for every JVM, so that perf names Java code", cmd_maps },
 	{ "record", "sample this host for a while, without daemon and store", cmd_record },
@@ -26,7 +27,7 @@ static const struct cmd commands[] = {
 };
 
 /* Names that later versions will know. */
-static const char *const later_commands[] = { "diff", "top" };
+static const char *const later_commands[] = { "top" };
 
 static const struct cmd *find_command(const char *name)
 {

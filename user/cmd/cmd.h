@@ -21,6 +21,7 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 };
 
+int cmd_diff(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpf diff on stores of a made-up service whose changes are known: what it finds, what it keeps quiet
+about, and what it says when there is nothing to compare. No BPF, no containers. How often it errs is
+measured in tests/diff; the changes here are far beyond doubt, and so is the quiet."""
+import json
+import math
+import subprocess
+
+import pytest
+
+from harness.programs import BUILD, jbpf
+
+DAY = 86400
+FIRST = 1699920000  # 2023-11-14T00:00:00Z
+SPAN = 10800  # each day's recording: 36 blocks of 5 minutes
+BEFORE, AFTER = FIRST + 7 * DAY, FIRST + 8 * DAY
+
+# What is different on the last day, by service.
+LAST = {
+    "same": "",
+    "slower": "plant=3:1.3",
+    "busier": "load=1.5",
+    "mixed": "plant=0:1.5",
+    "born": "plant=60:0.4 plant=5:0",
+    "restarted": "age=0",
+    "recast": "hz=99",
+    "nameless": "unknown=0.8",
+}
+
+
+def run_line(pid, start, service, extra="", span=SPAN):
+    return f"run pid={pid} from={start} until={start + span} service={service} {extra}\n"
+
+
+def make_store(directory, script, seed=1, drift=0.005, noise=0.02):
+    result = subprocess.run([BUILD / "tests/tools/mkdiffstore", directory, str(seed), str(drift), str(noise)],
+                            input=script, text=True, capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    return directory
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    script = ""
+    for pid, (service, extra) in enumerate(LAST.items(), 1):
+        for day in range(8):
+            script += run_line(pid, FIRST + day * DAY, service, "image=shop:1")
+        script += run_line(pid, AFTER, service, "image=shop:1 " + extra)
+    return make_store(tmp_path_factory.mktemp("diff") / "store", script)
+
+
+def diff(store, *arguments, before=BEFORE, after=AFTER, span=SPAN):
+    return jbpf("diff", "--store", store, "--before", f"@{before}..@{before + span}",
+                "--after", f"@{after}..@{after + span}", *arguments)
+
+
+def as_json(result, code=0):
+    assert result.returncode == code, result.stderr
+    return json.loads(result.stdout)
+
+
+def methods(answer, kind="method_self"):
+    return {row["name"]: row for row in answer["rows"] if row["kind"] == kind}
+
+
+def verdicts(answer):
+    """All that is said of methods, but for what is not said."""
+    return {row["name"]: row["verdict"] for row in answer["rows"]
+            if row["kind"] == "method_self" and row["verdict"] not in ("same", "unresolved")}
+
+
+def failed_gates(answer):
+    return [gate["name"] for gate in answer["summary"]["gates"] if not gate["passed"]]
+
+
+def alarms_of(result):
+    return [line for line in result.stderr.splitlines() if "regression: " in line]
+
+
+def test_days_alike_raise_no_alarm(store):
+    result = diff(store, "--service", "same", "--format", "json", "--fail-on", "regression")
+    answer = as_json(result)
+    summary = answer["summary"]
+    assert result.stderr == ""
+    assert summary["mode"] == "statistical" and summary["gates_passed"] and summary["alarms"] == 0
+    assert summary["calibration"] == "history" and summary["history_pairs"] == 7
+    assert summary["blocks_before"] == summary["blocks_after"] == 36 and summary["is_paired"]
+    assert answer["notes"] == []
+    assert 0.9 < summary["cores_before"] < 1.1
+    assert verdicts(answer) == {}
+
+
+def test_a_slower_method_is_one_alarm(store):
+    result = diff(store, "--service", "slower", "--format", "json", "--fail-on", "regression")
+    answer = as_json(result, 4)
+    assert verdicts(answer) == {"shop.p0.Class0.method3": "up"}
+    low, high = (methods(answer)["shop.p0.Class0.method3"]["change"][end] for end in ("low", "high"))
+    assert 0 < low < high and low - 0.1 < math.log(1.3) < high + 0.1
+    # Its callers need more, too, and are not named one by one.
+    assert len(alarms_of(result)) == 1
+    assert alarms_of(result)[0].startswith("jbpf-diff: regression: shop.p0.Class0.method3 +")
+
+
+def test_without_fail_on_an_alarm_is_no_failure(store, tmp_path):
+    page = tmp_path / "diff.txt"
+    result = diff(store, "--service", "slower", "-o", page)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert "shop.p0.Class0.method3" in page.read_text() and "ALARMS" in page.read_text()
+
+
+def test_more_load_of_the_same_mix_is_no_change(store):
+    answer = as_json(diff(store, "--service", "busier", "--format", "json", "--fail-on", "regression"))
+    assert 1.4 < math.exp(answer["summary"]["scale"]["value"]) < 1.6
+    assert verdicts(answer) == {}
+
+
+def test_one_method_that_grows_makes_no_other_look_smaller(store):
+    answer = as_json(diff(store, "--service", "mixed", "--format", "json", "--fail-on", "regression"), 4)
+    assert verdicts(answer) == {"shop.p0.Class0.method0": "up"}
+
+
+def test_methods_come_and_go(store):
+    answer = as_json(diff(store, "--service", "born", "--format", "json"))
+    assert verdicts(answer) == {"shop.p3.Class12.method60": "new", "shop.p0.Class1.method5": "gone"}
+
+
+def test_a_restart_is_left_out_and_said(store):
+    answer = as_json(diff(store, "--service", "restarted", "--format", "json", "--fail-on", "regression"))
+    assert answer["summary"]["blocks_after"] == 34
+    assert any("after: " in note and "first 10 minutes" in note for note in answer["notes"])
+    assert verdicts(answer) == {}
+    result = diff(store, "--service", "restarted", "--fail-on", "regression", span=600)
+    assert result.returncode == 3 and "first 10 minutes" in result.stderr
+
+
+def test_another_sampling_rate_is_made_up_for(store):
+    answer = as_json(diff(store, "--service", "recast", "--format", "json", "--fail-on", "regression"))
+    assert 0.95 < math.exp(answer["summary"]["load"]["value"]) < 1.05
+    assert verdicts(answer) == {}
+
+
+def test_without_names_nothing_is_judged(store):
+    result = diff(store, "--service", "nameless", "--format", "json", "--fail-on", "regression")
+    answer = as_json(result)
+    assert answer["summary"]["mode"] == "descriptive" and "unknown" in failed_gates(answer)
+    assert {row["verdict"] for row in answer["rows"]} == {"unresolved"}
+    assert "no regression could be confirmed" in result.stderr
+
+
+def test_one_block_is_described_only(store):
+    result = diff(store, "--service", "slower", "--format", "json", "--fail-on", "regression", span=300)
+    answer = as_json(result)
+    assert answer["summary"]["mode"] == "descriptive" and "blocks" in failed_gates(answer)
+    assert result.stderr == ("jbpf-diff: no regression could be confirmed: "
+                             "too little was recorded on a side\n")
+
+
+def test_without_earlier_days_there_is_no_alarm(store):
+    result = diff(store, "--service", "same", "--format", "json", "--fail-on", "regression",
+                  before=FIRST, after=FIRST + DAY)
+    answer = as_json(result)
+    assert answer["summary"]["calibration"] == "pair"
+    assert any(note.startswith("calibrated from this pair only") for note in answer["notes"])
+    assert "too few earlier days" in result.stderr
+
+
+@pytest.mark.parametrize("arguments, times, words", [
+    (["--service", "none"], {}, "no samples on the side before (2023-11-21T00:00:00Z to "
+     "2023-11-21T03:00:00Z); that time has java (pid "),
+    ([], {"after": AFTER + DAY}, "no samples on the side after (2023-11-23T00:00:00Z to "
+     "2023-11-23T03:00:00Z); that time is empty; the store has samples from 2023-11-14T00:00:00Z"),
+])
+def test_a_side_without_samples_is_exit_3(store, arguments, times, words):
+    result = diff(store, *arguments, **times)
+    assert result.returncode == 3 and result.stdout == ""
+    assert result.stderr.startswith("jbpf-diff: " + words) and result.stderr.count("\n") == 1
+    assert "see --list" not in result.stderr
+
+
+def test_no_store_and_wrong_usage_say_so(tmp_path):
+    result = diff(tmp_path / "none")
+    assert result.returncode == 1 and "there is no store in" in result.stderr
+    for arguments, words in ((["--before", "2d..1d"], "--before and --after go together"),
+                             (["a.folded"], "two files are compared"), ([], "what is to be compared?")):
+        result = jbpf("diff", *arguments)
+        assert result.returncode == 2 and words in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def deploys(tmp_path_factory):
+    """Hours at different times of the day, and at the last of them a new image beside the old one."""
+    script = ""
+    for day in range(9):
+        morning = "plant=3:1.3 image=shop:2" if day == 8 else "image=shop:1"
+        script += run_line(1, FIRST + day * DAY, "shop", "image=shop:1", 7200)
+        script += run_line(2, FIRST + day * DAY + 28800, "shop", morning, 7200)
+    script += run_line(3, AFTER + 28800, "shop", "image=shop:1", 7200)
+    return make_store(tmp_path_factory.mktemp("diff") / "store", script, seed=2)
+
+
+def test_before_and_after_noon_are_calibrated_by_the_same_hours_of_earlier_days(deploys):
+    arguments = ("--format", "json", "--fail-on", "regression")
+    quiet = as_json(diff(deploys, *arguments, before=BEFORE, after=BEFORE + 28800, span=7200))
+    assert quiet["summary"]["calibration"] == "history" and quiet["summary"]["history_pairs"] == 7
+    assert not quiet["summary"]["is_paired"] and quiet["summary"]["gates_passed"]
+    assert verdicts(quiet) == {}
+    slow = as_json(jbpf("diff", "--store", deploys, "--pid", "2", *arguments,
+                        "--before", f"@{BEFORE + 28800}..@{BEFORE + 36000}",
+                        "--after", f"@{AFTER + 28800}..@{AFTER + 36000}"), 4)
+    assert verdicts(slow) == {"shop.p0.Class0.method3": "up"}
+
+
+def test_two_images_of_one_time_are_compared(deploys):
+    times = ("--since", f"@{AFTER}", "--until", f"@{AFTER + DAY}", "--store", deploys)
+    answer = as_json(jbpf("diff", "--before-image", "shop:1", "--after-image", "shop:2", *times,
+                          "--format", "json"))
+    assert verdicts(answer).get("shop.p0.Class0.method3") == "up"
+    assert answer["after"]["image"] == "shop:2" and answer["after"]["streams"] == 1
+    result = jbpf("diff", "--before-image", "shop:1", "--after-image", "shop:3", *times)
+    assert result.returncode == 3
+    assert "image shop:3" in result.stderr and "that time has images shop:1 (service shop)" in result.stderr
+
+
+def test_two_images_within_a_side_are_pointed_out(deploys):
+    answer = as_json(diff(deploys, "--format", "json", before=BEFORE + 28800, after=AFTER + 28800, span=7200))
+    assert answer["notes"] == [
+        "service shop ran two images within a side; to compare them: --service shop --before-image shop:1 "
+        "--after-image shop:2 --since 2023-11-21T08:00:00Z --until 2023-11-22T10:00:00Z"]
+
+
+def files(directory, before, after):
+    for name, text in (("before", before), ("after", after)):
+        (directory / name).write_bytes(text)
+    return directory / "before", directory / "after"
+
+
+def test_folded_files_of_other_profilers_are_described(tmp_path):
+    before, after = files(tmp_path, b"java;java/lang/Thread.run;a/B.c 60\njava;java/lang/Thread.run;a/B$$Lambda$7.x 40\n",
+                          b"java;java.lang.Thread.run_[j];a.B.c_[j] 50\r\n\n# comment\nno count\n"
+                          b"java;java.lang.Thread.run_[j];a.B$$Lambda$9/0x00007f01.x_[i] 149.6\n")
+    result = jbpf("diff", before, after, "--format", "json")
+    answer = as_json(result)
+    assert result.stderr == f"jbpf-diff: '{after}' line 4: no 'stack count', skipped\n"
+    assert {row["verdict"] for row in answer["rows"]} == {"unresolved"}
+    assert {name: (row["share_before"], row["share_after"]) for name, row in methods(answer).items()} == {
+        "a.B.c": (0.6, 0.25), "a.B$$Lambda.x": (0.4, 0.75)}
+    assert answer["notes"][0].startswith("two files without times")
+    folded = jbpf("diff", before, after, "--format", "folded")
+    assert folded.stdout == ("java;java.lang.Thread.run_[j];a.B$$Lambda.x_[j] 40 150\n"
+                             "java;java.lang.Thread.run_[j];a.B.c_[j] 60 50\n")
+
+
+def test_counts_of_nanoseconds_keep_their_shares(tmp_path):
+    answer = as_json(jbpf("diff", *files(tmp_path, b"a;f 9000000000000\na;g 1000000000000\n",
+                                         b"a;f 6000000000000\na;g 6000000000000\n"), "--format", "json"))
+    assert {name: (round(row["share_before"], 3), round(row["share_after"], 3))
+            for name, row in methods(answer).items()} == {"f": (0.9, 0.5), "g": (0.1, 0.5)}
+    assert any("were divided by" in note for note in answer["notes"])
+
+
+@pytest.mark.parametrize("text, code, words", [
+    (b"", 3, "no samples on the side after, '"),
+    (b"a;b 0\n", 3, "no samples on the side after, '"),
+    (b"a;b 3 4\na;c 1 0\n", 1, "has two columns"),
+    (b"\x28\xb5\x2f\xfd1234", 1, "unpack it with zstdcat"),
+    (b"\x1f\x8b1234", 1, "unpack it with zcat"),
+    (b"PERFILE2 12", 1, "raw data of perf"),
+    (b"<!DOCTYPE html>\n", 1, "is a page"),
+    (b"\xff\xfe\0\0\n\0\n", 1, "is no folded text"),
+    (b"java 99999999999999999999\n", 1, "is no folded text"),
+], ids=["empty", "zero", "two_columns", "zstd", "gzip", "perf", "html", "garbage", "overflow"])
+def test_files_that_are_something_else_are_refused(tmp_path, text, code, words):
+    result = jbpf("diff", *files(tmp_path, b"a;b 1\n", text))
+    assert result.returncode == code and words in result.stderr and result.stdout == ""
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    before, _ = files(tmp_path, b"a;b 1\n", b"a;b 1\n")
+    result = jbpf("diff", before, tmp_path / "none")
+    assert result.returncode == 1
+    assert result.stderr == f"jbpf-diff: '{tmp_path}/none' cannot be read: No such file or directory\n"
+    assert jbpf("diff", before, tmp_path).returncode == 1

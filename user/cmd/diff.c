@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * jbpf diff: what needs more or less CPU than before, and how sure that is. Two times or two images
+ * from the store, two folded files, or (diff_days.c) day by day for every service.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/cmd/cmd.h"
+#include "user/cmd/cmd_store.h"
+#include "user/cmd/cmd_write.h"
+#include "user/cmd/diff_alarms.h"
+#include "user/cmd/diff_compare.h"
+#include "user/cmd/diff_days.h"
+#include "user/cmd/diff_images.h"
+#include "user/cmd/diff_options.h"
+#include "user/cmd/dump_hint.h"
+#include "user/output/diff_output.h"
+#include "user/output/escape.h"
+#include "user/output/info.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+#define DIFF_TABLE_ROWS 50
+#define LIST_HINT	"; see --list"
+
+static int diff_fail(const struct diff_cmd_options *options, int err)
+{
+	if (err == -ENOMEM)
+		pr_err("out of memory; take shorter times or fewer processes\n");
+	else if (err == -E2BIG)
+		pr_err("too many different stacks; take shorter times or fewer processes\n");
+	else if (options->mode == DIFF_CMD_MODE_FILES)
+		pr_err("the files cannot be compared: %s\n", errstr(err));
+	else
+		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+	return CMD_EXIT_FAILED;
+}
+
+/* ---- sides without samples ---- */
+
+static bool is_empty(const struct diff_loaded *side)
+{
+	return diff_side__block_count(side->side) == 0;
+}
+
+static int append_side(const struct diff_cmd_side *side, struct strbuf *out)
+{
+	int err;
+
+	if (side->file)
+		return strbuf_printf(out, ", '%s'", side->file);
+	err = strbuf_puts(out, " (");
+	if (!err && side->image)
+		err = strbuf_printf(out, "image %s, ", side->image);
+	if (!err)
+		err = info_append_time(out, side->range.since_unix_ns);
+	if (!err)
+		err = strbuf_puts(out, " to ");
+	if (!err)
+		err = info_append_time(out, side->range.until_unix_ns);
+	return err ? err : strbuf_putc(out, ')');
+}
+
+static int append_hint(struct store_reader *reader, const struct diff_cmd_options *options,
+		       const struct diff_cmd_side *side, const struct diff_loaded *loaded,
+		       struct strbuf *out)
+{
+	struct dump_options asked = { .selection = options->selection };
+	size_t before;
+	int err;
+
+	if (side->file)
+		return 0;
+	err = strbuf_puts(out, "; ");
+	if (!err && loaded->warm_up_samples)
+		return strbuf_puts(out, "all that there are come from JVMs in their first 10 "
+					"minutes, which are left out");
+	before = out->len;
+	if (!err && side->image)
+		err = diff_images_hint(reader, options, out);
+	if (err || out->len > before)
+		return err;
+	asked.selection.since_unix_ns = side->range.since_unix_ns;
+	asked.selection.until_unix_ns = side->range.until_unix_ns;
+	err = dump_hint(reader, &asked, out);
+	/* That option is the other command's. */
+	if (!err && out->len > strlen(LIST_HINT) &&
+	    strcmp(out->data + out->len - strlen(LIST_HINT), LIST_HINT) == 0) {
+		strbuf_truncate(out, out->len - strlen(LIST_HINT));
+		err = strbuf_puts(out, "; see jbpf-dump --list");
+	}
+	return err;
+}
+
+static int say_empty(struct store_reader *reader, const struct diff_cmd_options *options,
+		     const struct diff_compare *compare)
+{
+	bool is_before = is_empty(&compare->before);
+	const struct diff_cmd_side *side = is_before ? &options->before : &options->after;
+	const struct diff_loaded *loaded = is_before ? &compare->before : &compare->after;
+	__cleanup_strbuf struct strbuf where = STRBUF_INIT, hint = STRBUF_INIT;
+
+	if (append_side(side, &where))
+		strbuf_clear(&where);
+	if (append_hint(reader, options, side, loaded, &hint))
+		strbuf_clear(&hint);
+	pr_err("no samples on the side %s%s%s\n", is_before ? "before" : "after",
+	       strbuf_str(&where), strbuf_str(&hint));
+	return CMD_EXIT_NO_SAMPLES;
+}
+
+/* ---- what comes out ---- */
+
+static int render(const struct diff_cmd_options *options, const struct diff_compare *compare,
+		  struct strbuf *out)
+{
+	switch (options->format) {
+	case DIFF_CMD_FORMAT_FOLDED:
+		return diff_output_folded(&compare->output, out);
+	case DIFF_CMD_FORMAT_HTML:
+		return -ENOTSUP;
+	case DIFF_CMD_FORMAT_JSON:
+		return diff_output_json(&compare->output, out);
+	case DIFF_CMD_FORMAT_TOP:
+		break;
+	}
+	return diff_output_table(&compare->output, DIFF_TABLE_ROWS, out);
+}
+
+/* --fail-on regression: one line per cause, and the exit code. */
+static int judge(const struct diff_cmd_options *options, const struct diff_compare *compare)
+{
+	const char *obstacle =
+		diff_alarms_obstacle(&compare->result->summary, &compare->statistics);
+	__cleanup_free struct diff_alarm *alarms = NULL;
+	size_t cnt = 0;
+	int err = diff_alarms_list(compare->result, compare->catalog, &alarms, &cnt);
+
+	for (size_t i = 0; !err && i < cnt; i++) {
+		__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+		err = diff_alarms_text(compare->result, compare->catalog, &alarms[i], &text);
+		if (!err)
+			pr_err("regression: %s\n", strbuf_str(&text));
+	}
+	if (err)
+		return diff_fail(options, err);
+	if (*obstacle)
+		pr_warn("no regression could be confirmed: %s\n", obstacle);
+	return cnt ? CMD_EXIT_REGRESSION : CMD_EXIT_DONE;
+}
+
+static int finish(struct store_reader *reader, const struct diff_cmd_options *options,
+		  struct diff_compare *compare)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	int code, err;
+
+	if (is_empty(&compare->before) || is_empty(&compare->after))
+		return say_empty(reader, options, compare);
+	err = diff_compare_run(reader, options, compare);
+	if (!err)
+		err = render(options, compare, &out);
+	if (err)
+		return diff_fail(options, err);
+	code = cmd_write(options->output, &out);
+	if (code == CMD_EXIT_DONE && options->fail_on_regression)
+		code = judge(options, compare);
+	return code;
+}
+
+static int compare_files(const struct diff_cmd_options *options)
+{
+	struct diff_compare compare = { 0 };
+	int err = diff_compare_load_files(options, &compare);
+	int code = err ? CMD_EXIT_FAILED : finish(NULL, options, &compare);
+
+	diff_compare_release(&compare);
+	return code;
+}
+
+static int compare_store(const struct diff_cmd_options *options)
+{
+	struct diff_compare compare = { 0 };
+	struct store_reader *reader;
+	int code, err;
+
+	if (cmd_store_open(options->store, &reader))
+		return CMD_EXIT_FAILED;
+	err = diff_compare_load(reader, options, 0, &compare);
+	code = err ? diff_fail(options, err) : finish(reader, options, &compare);
+	cmd_store_damage_end(&compare.damage);
+	diff_compare_release(&compare);
+	store_reader__free(reader);
+	return code;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff_cmd_options options;
+	char why[512];
+
+	if (diff_options_parse(argc, argv, clock_unix_ns(), &options, why, sizeof(why))) {
+		pr_err("%s\n", why);
+		return CMD_EXIT_USAGE;
+	}
+	if (options.help || options.version)
+		return cmd_print_info("jbpf-diff", options.help ? diff_options_usage : NULL);
+	if (options.format == DIFF_CMD_FORMAT_HTML && !options.output && isatty(STDOUT_FILENO)) {
+		pr_err("that is a picture, not for a terminal; give -o FILE\n");
+		return CMD_EXIT_USAGE;
+	}
+	switch (options.mode) {
+	case DIFF_CMD_MODE_FILES:
+		return compare_files(&options);
+	case DIFF_CMD_MODE_DAYS:
+		return diff_days_run(&options);
+	default:
+		return compare_store(&options);
+	}
+}
