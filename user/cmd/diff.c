@@ -13,7 +13,6 @@
 #include "user/cmd/cmd_write.h"
 #include "user/cmd/diff_alarms.h"
 #include "user/cmd/diff_compare.h"
-#include "user/cmd/diff_days.h"
 #include "user/cmd/diff_images.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
@@ -220,7 +219,8 @@ int cmd_diff(int argc, char **argv)
 	case DIFF_CMD_MODE_FILES:
 		return compare_files(&options);
 	case DIFF_CMD_MODE_DAYS:
-		return diff_days_run(&options);
+		pr_err("this version has no --days\n");
+		return CMD_EXIT_USAGE;
 	default:
 		return compare_store(&options);
 	}
