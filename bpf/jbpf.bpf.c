@@ -2,7 +2,7 @@
 /*
  * The programs. oncpu runs at every tick of a CPU's clock event and counts one sample:
  *
- *     filter -> who (key) -> user stack -> kernel stack -> count, and what is new goes out
+ *     filter -> who (key) -> user stack -> kernel stack -> count and moment, and what is new goes out
  *
  * oncpu_compat is the same for kernels below 5.15, which lack two helpers; user space loads one of
  * them. The raw tracepoints tell of exec, exit and rename; classic ones would need tracefs.
@@ -34,12 +34,12 @@ static __always_inline void key_fill(struct jbpf_key *key, const struct task_vie
 }
 
 static __always_inline void value_fill(struct jbpf_value *value, const struct task_view *view,
-				       __u32 flags)
+				       __u32 flags, __u64 now_ns)
 {
 	struct task_struct *leader = view->leader;
 
 	value->count = 1;
-	value->first_ns = value->last_ns = bpf_ktime_get_boot_ns();
+	value->first_ns = value->last_ns = now_ns;
 	value->flags = flags;
 	value->ns_pid = task_ns_pid(leader);
 	BPF_CORE_READ_STR_INTO(&value->comm, leader, comm);
@@ -60,48 +60,80 @@ static __always_inline bool stacks_offer(struct scratch *state)
 	return user_sent && kernel_sent;
 }
 
-/* Adds 1 to state->key, whose stacks are in state->user and state->kernel. */
-static __always_inline void sample_count(struct scratch *state, const struct task_view *view,
-					 __u32 flags)
+/* Adds 1 to state->key, whose stacks are in state->user and state->kernel. 0 or -errno. */
+static __always_inline int count_add(struct scratch *state, const struct task_view *view,
+				     void *counts_map, __u32 flags, __u64 now_ns)
 {
-	__u32 zero = 0;
-	void *active = bpf_map_lookup_elem(&counts, &zero);
-	struct jbpf_value *value;
+	struct jbpf_value *value = bpf_map_lookup_elem(counts_map, &state->key);
 	int err;
 
-	if (!active) {
-		count(JBPF_CNT_LOST_NO_MAP);
-		return;
-	}
-	value = bpf_map_lookup_elem(active, &state->key);
 	if (value) {
 		__sync_fetch_and_add(&value->count, 1);
-		value->last_ns = bpf_ktime_get_boot_ns();
+		value->last_ns = now_ns;
 		if (value->flags & JBPF_VALUE_STACK_UNSENT && stacks_offer(state))
 			value->flags &= ~JBPF_VALUE_STACK_UNSENT;
-		count(JBPF_CNT_SAMPLES);
-		return;
+		return 0;
 	}
 	if (!stacks_offer(state))
 		flags |= JBPF_VALUE_STACK_UNSENT;
-	value_fill(&state->value, view, flags);
+	value_fill(&state->value, view, flags, now_ns);
 	notice_seen(view, &state->key, &state->value);
-	err = bpf_map_update_elem(active, &state->key, &state->value, BPF_NOEXIST);
+	err = bpf_map_update_elem(counts_map, &state->key, &state->value, BPF_NOEXIST);
 	if (err == -EEXIST) {
 		/* Another CPU was first. */
-		value = bpf_map_lookup_elem(active, &state->key);
+		value = bpf_map_lookup_elem(counts_map, &state->key);
 		if (value) {
 			__sync_fetch_and_add(&value->count, 1);
-			value->last_ns = bpf_ktime_get_boot_ns();
+			value->last_ns = now_ns;
 			err = 0;
 		}
 	}
-	if (!err)
+	return err;
+}
+
+/* Notes the moment of a sample that was counted in this set. */
+static __always_inline void tick_note(const struct jbpf_key *key, __u32 set, __u64 now_ns)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u32 at = (set * ticks_cpu_cnt + cpu) * ticks_stride;
+	__u64 *cnt, *word;
+
+	if (!ticks_stride)
+		return;
+	cnt = cpu < ticks_cpu_cnt ? bpf_map_lookup_elem(&ticks, &at) : NULL;
+	if (cnt && *cnt < ticks_stride - 1) {
+		at += (__u32)*cnt + 1;
+		word = bpf_map_lookup_elem(&ticks, &at);
+		if (word) {
+			*word = jbpf_tick(jbpf_stream_tag(key, hash_seed), now_ns);
+			*cnt += 1;
+			return;
+		}
+	}
+	count(JBPF_CNT_TICKS_FULL);
+}
+
+static __always_inline void sample_count(struct scratch *state, const struct task_view *view,
+					 __u32 flags)
+{
+	__u64 now_ns = bpf_ktime_get_boot_ns();
+	__u32 set = active_set;
+	void *counts_map = bpf_map_lookup_elem(&counts, &set);
+	int err;
+
+	if (!counts_map) {
+		count(JBPF_CNT_LOST_NO_MAP);
+		return;
+	}
+	err = count_add(state, view, counts_map, flags, now_ns);
+	if (!err) {
 		count(JBPF_CNT_SAMPLES);
-	else if (err == -E2BIG)
+		tick_note(&state->key, set, now_ns);
+	} else if (err == -E2BIG) {
 		count(JBPF_CNT_LOST_COUNTS_FULL);
-	else
+	} else {
 		count(JBPF_CNT_LOST_UPDATE);
+	}
 }
 
 /* What both variants share; `kernel_regs` is where user registers lie when in the kernel. */

@@ -8,7 +8,8 @@
  *   oncpu program -> walks the user stack, takes the kernel stack
  *                 -> a stack whose content hash is not in `seen` goes out once over `stacks`
  *                 -> counts[key]++ in the active one of two hash maps (`counts` is an outer map)
- *   user space    -> swaps `counts`, drains the idle map by batch, joins it with the stacks it has.
+ *                 -> notes the moment in the active one of two logs of this CPU (`ticks`)
+ *   user space    -> swaps both, drains the idle map by batch, joins it with the stacks it has.
  */
 #ifndef JBPF_H
 #define JBPF_H
@@ -28,6 +29,35 @@ struct jbpf_key {
 	__u32 exec_id;	   /* low half of task->self_exec_id: an exec makes another program of it */
 	__u64 pad0;	   /* 0 */
 };
+
+/*
+ * The array `ticks` of 64-bit words: for each set, for each CPU, `ticks_stride` words, of which the
+ * first says how many of the others are filled. Such a word is a tick: what was counted, and when.
+ * The time is CLOCK_BOOTTIME >> JBPF_TICK_SHIFT, modulo 2^32: some 65 us in three days.
+ */
+#define JBPF_TICK_SHIFT 16
+
+static inline __attribute__((always_inline)) __u64 jbpf_tick(__u32 stream, __u64 boot_ns)
+{
+	return (__u64)stream << 32 | (__u32)(boot_ns >> JBPF_TICK_SHIFT);
+}
+
+/*
+ * The stream of a key in 32 bits. Two may share them; who reads the log sees that, as the ticks are
+ * more than the samples then. `seed` keeps programs from choosing to.
+ */
+static inline __attribute__((always_inline)) __u32 jbpf_stream_tag(const struct jbpf_key *key,
+								   __u64 seed)
+{
+	const __u64 prime = 0x100000001b3ull; /* FNV's */
+	__u64 hash = (seed ^ key->start_ns) * prime;
+
+	hash = (hash ^ key->cgroup_id) * prime;
+	hash = (hash ^ ((__u64)key->exec_id << 32 | key->pid)) * prime;
+	hash ^= hash >> 33;
+	hash *= 0xff51afd7ed558ccdull; /* murmur3's */
+	return (__u32)(hash >> 32);
+}
 
 #define JBPF_VALUE_KERNEL_THREAD (1u << 0)
 #define JBPF_VALUE_COMPAT	 (1u << 1) /* 32-bit program: only the leaf was taken */
@@ -153,7 +183,8 @@ enum jbpf_counter {
 	JBPF_CNT_KERNEL_STACK_ERROR = 12, /* bpf_get_stack failed: counted without kernel frames */
 	JBPF_CNT_LOST_UPDATE = 13,	  /* count map refused the key (busy lock): sample lost */
 	JBPF_CNT_LEAF_UNREAD = 14,	  /* leaf words or leaf code were wanted and not readable */
-	JBPF_CNT_MAX = 15,
+	JBPF_CNT_TICKS_FULL = 15, /* counted, but its moment was not noted: log full, new CPU */
+	JBPF_CNT_MAX = 16,
 };
 
 #define JBPF_COUNTER_SLOTS 32 /* size of the array: JBPF_CNT_MAX and room */

@@ -19,6 +19,14 @@ const volatile __u32 filter_cgroup_cnt = 0;	 /* > 0: only below filter_cgroups[0
 const volatile __u64 hash_seed =
 	0xcbf29ce484222325; /* FNV's basis; random in life, see stack.bpf.h */
 const volatile __u64 stacks_wakeup_bytes = 1 << 18; /* wake the reader of `stacks` from here on */
+const volatile __u32 ticks_stride = 0;	/* words per CPU and set; 0: no moments are noted */
+const volatile __u32 ticks_cpu_cnt = 0; /* CPUs from 0 on that have a log */
+
+/*
+ * Which of the two count maps and logs are in use: written by user space, read once per sample.
+ * Both then are of the same set. Volatile, as it changes under a running program.
+ */
+volatile __u32 active_set = 0;
 
 /*
  * Bytes of user memory taken in one read. A read costs about 40 ns whatever its size, so a window
@@ -27,6 +35,8 @@ const volatile __u64 stacks_wakeup_bytes = 1 << 18; /* wake the reader of `stack
  */
 #define WINDOW_BYTES 2048
 #define WINDOW_SLACK 16
+
+#define MAP_MMAPABLE (1u << 10) /* BPF_F_MMAPABLE of linux/bpf.h */
 
 /* Where the process of a sample has its JIT code; a length of 0: none, or not known. */
 struct code_view {
@@ -93,15 +103,25 @@ struct counts_map {
 };
 
 /*
- * Slot 0 holds the count map in use. User space owns two, puts the empty one here and drains the
- * other: once the update returns, no program holds the old one (the kernel waits for that).
+ * Slots 0 and 1 hold the count maps of the two sets. User space changes active_set, then writes a
+ * slot anew: once that returns, no program uses the other set (the kernel waits for that after each
+ * update of such a map), and it can be drained.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__array(values, struct counts_map);
 } counts SEC(".maps");
+
+/* See jbpf_tick(). No key, no hash, no lock: programs of a CPU do not interrupt each other. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} ticks SEC(".maps");
 
 /* Hashes of the stacks user space has. Programs insert, user space deletes what it forgets. */
 struct {

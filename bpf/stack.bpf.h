@@ -318,9 +318,8 @@ static __always_inline __u64 stack_take_kernel(struct bpf_perf_event_data *ctx,
 static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *head,
 					__u32 frame_cnt_max)
 {
-	__u32 frame_cnt = head->frame_cnt;
-	__u64 len = sizeof(*head) + (__u64)frame_cnt * sizeof(__u64);
 	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u64 frame_cnt;
 	__u8 one = 1;
 	int err;
 
@@ -334,9 +333,13 @@ static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *hea
 		count(JBPF_CNT_SEEN_FULL);
 	if (bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) >= stacks_wakeup_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
+	frame_cnt = head->frame_cnt;
+	/* What is checked is the very register that is used: 6.1 does not follow copies of it. */
+	asm volatile("" : "+r"(frame_cnt));
 	if (frame_cnt > frame_cnt_max)
 		return true; /* never; says so to the verifier */
-	if (!bpf_ringbuf_output(&stacks, (void *)head, len, flags))
+	if (!bpf_ringbuf_output(&stacks, (void *)head, sizeof(*head) + frame_cnt * sizeof(__u64),
+				flags))
 		return true;
 	count(JBPF_CNT_STACK_BUFFER_FULL);
 	bpf_map_delete_elem(&seen, &hash);

@@ -32,6 +32,8 @@
 #include "tests/bench/stackid.skel.h"
 
 #include "user/collect/count_map.h"
+#include "user/collect/cpus.h"
+#include "user/collect/tick_log.h"
 #include "user/util/cleanup.h"
 
 #define BENCH_PERIOD_HOT_NS  200000  /* 5 kHz */
@@ -42,6 +44,7 @@
 #define BENCH_ROUND_MIN_RUNS 50 /* a round lasts longer where the child has to wait for the CPU */
 #define BENCH_ROUND_STEPS    20
 #define BENCH_COUNT_ENTRIES  4096
+#define BENCH_TICKS_NS	     10000000000 /* room for more than a round */
 #define BENCH_COLD_BYTES     (64u << 20)
 #define BENCH_FRAME_PAD	     5 /* words; frames are 96 bytes apart on x86_64, about as in Java */
 #define BENCH_METHOD	     0x7f0000000000 /* what frames hold where a Method* is looked for */
@@ -130,6 +133,8 @@ struct bench {
 	struct stackid_bpf *stackid;
 	struct ring_buffer *stacks;
 	int count_fd;
+	struct tick_log ticks;
+	struct probe_tick *taken;
 	int program_fds[VARIANTS];
 	struct jbpf_notice child; /* as the programs told of it */
 	bool saw_method;
@@ -172,14 +177,38 @@ static int set_range(struct bench *bench, bool is_jvm)
 	return 0;
 }
 
+/* As probe.c does it: the moment of each sample is noted, too. */
+static int load_jbpf(struct bench *bench)
+{
+	int err;
+
+	bench->jbpf = jbpf_bpf__open();
+	if (!bench->jbpf)
+		return -errno;
+	tick_log_size(&bench->ticks, (uint32_t)(1000000000 / BENCH_PERIOD_HOT_NS),
+		      cpus_online_count(), BENCH_TICKS_NS);
+	bench->taken = calloc(tick_log_max(&bench->ticks) + 1, sizeof(*bench->taken));
+	if (!bench->taken)
+		return -ENOMEM;
+	bench->jbpf->rodata->ticks_stride = bench->ticks.stride;
+	bench->jbpf->rodata->ticks_cpu_cnt = bench->ticks.cpu_cnt;
+	err = bpf_map__set_max_entries(bench->jbpf->maps.ticks, tick_log_words(&bench->ticks));
+	if (!err)
+		err = jbpf_bpf__load(bench->jbpf);
+	if (!err)
+		err = tick_log_map(&bench->ticks, bpf_map__fd(bench->jbpf->maps.ticks));
+	return err;
+}
+
 static int bench_open(struct bench *bench)
 {
 	__u32 zero = 0;
-	int err;
+	int err = load_jbpf(bench);
 
-	bench->jbpf = jbpf_bpf__open_and_load();
+	if (err)
+		return err;
 	bench->stackid = stackid_bpf__open_and_load();
-	if (!bench->jbpf || !bench->stackid)
+	if (!bench->stackid)
 		return -errno;
 	bench->count_fd = count_map_create("bench_counts", BENCH_COUNT_ENTRIES);
 	if (bench->count_fd < 0)
@@ -205,6 +234,8 @@ static int bench_open(struct bench *bench)
 static void bench_close(struct bench *bench)
 {
 	ring_buffer__free(bench->stacks);
+	tick_log_unmap(&bench->ticks);
+	free(bench->taken);
 	jbpf_bpf__destroy(bench->jbpf);
 	stackid_bpf__destroy(bench->stackid);
 	if (bench->count_fd >= 0)
@@ -270,6 +301,7 @@ static int run_round(struct bench *bench, int variant, pid_t pid, bool is_cold, 
 	if (runs - runs_before < BENCH_ROUND_MIN_RUNS)
 		return -ETIME;
 	*out = (double)(ns - ns_before) / (double)(runs - runs_before);
+	(void)tick_log_take(&bench->ticks, 0, 0, bench->taken);
 	err = ring_buffer__consume(bench->stacks);
 	return err < 0 ? err : 0;
 }

@@ -45,6 +45,7 @@ class Sampling:
         data = json.loads(out)
         data["counts"] = [item for item in data["items"] if "count" in item]
         data["notices"] = [item for item in data["items"] if "notice" in item]
+        data["ticks"] = [item for item in data["items"] if "tick_us" in item]
         data["new"] = [item for item in data["items"] if "new" in item]
         return data
 

@@ -5,11 +5,12 @@
  *
  *   live_probe [--pid PID]... [--cgroup PATH]... [--seconds S] [--windows N] [--frequency HZ]
  *              [--max-depth N] [--compat] [--range CODE_LOW:CODE_HIGH:INTERPRETER_LOW:HIGH]
- *              [--range-of START,EXEC] [--range-once]
+ *              [--range-of START,EXEC] [--range-once] [--ticks WINDOW_SECONDS]
  *
  * Prints "sampling" on stderr once it samples. Counts are added up over the windows. --range: JIT
  * code of every process sampled (hexadecimal), said at its first notice; --range-of: but for a
  * process that began START ns later or runs EXEC programs later; --range-once: never again then.
+ * --ticks: the moments of the samples, too; the log has room for windows that long.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -54,6 +55,7 @@ static const char *const counter_names[JBPF_CNT_MAX] = {
 	[JBPF_CNT_KERNEL_STACK_ERROR] = "kernel_stack_error",
 	[JBPF_CNT_LOST_UPDATE] = "lost_update",
 	[JBPF_CNT_LEAF_UNREAD] = "leaf_unread",
+	[JBPF_CNT_TICKS_FULL] = "ticks_full",
 };
 
 static void print_comm(const char *comm)
@@ -146,6 +148,20 @@ static void print_stack(struct live *live, const char *name, uint64_t hash)
 	putchar('}');
 }
 
+/* Moments on CLOCK_BOOTTIME, by stream. */
+static void print_ticks(struct live *live, const struct probe_batch *batch)
+{
+	uint64_t start_us = batch->start_boot_ns / 1000;
+
+	for (size_t i = 0; i < batch->tick_cnt; i++) {
+		const struct probe_tick *tick = &batch->ticks[i];
+
+		printf("%s{\"tick_us\":%" PRIu64 ",\"window\":%d,\"tag\":%u}", live->separator,
+		       start_us + tick->after_us, live->window, tick->stream);
+		live->separator = ",\n";
+	}
+}
+
 static void print_batch(struct live *live, const struct probe_batch *batch)
 {
 	for (size_t i = 0; i < batch->count_cnt; i++) {
@@ -153,15 +169,17 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 		const struct jbpf_value *value = &batch->counts[i].value;
 
 		printf("%s{\"count\":%llu,\"window\":%d,\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,\"start_ns\":%llu,"
-		       "\"cgroup_id\":%llu,\"flags\":%u,\"comm\":",
+		       "\"cgroup_id\":%llu,\"flags\":%u,\"tag\":%u,\"comm\":",
 		       live->separator, value->count, live->window, key->pid, value->ns_pid,
-		       key->exec_id, key->start_ns, key->cgroup_id, value->flags);
+		       key->exec_id, key->start_ns, key->cgroup_id, value->flags,
+		       probe__stream_tag(live->probe, key));
 		print_comm(value->comm);
 		print_stack(live, "user", key->user_hash);
 		print_stack(live, "kernel", key->kernel_hash);
 		putchar('}');
 		live->separator = ",\n";
 	}
+	print_ticks(live, batch);
 	for (int i = 0; i < JBPF_CNT_MAX; i++)
 		live->counters[i] += batch->counters[i];
 	live->stack_records += batch->stack_records;
@@ -242,6 +260,7 @@ int main(int argc, char **argv)
 		{ "range", required_argument, NULL, 'r' },
 		{ "range-of", required_argument, NULL, 'o' },
 		{ "range-once", no_argument, NULL, '1' },
+		{ "ticks", required_argument, NULL, 't' },
 		{ "debug", no_argument, NULL, 'D' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -281,7 +300,10 @@ int main(int argc, char **argv)
 			continue;
 		else if (option == '1')
 			live.is_range_set_once = true;
-		else if (option == 'D')
+		else if (option == 't') {
+			probe_options.wants_ticks = true;
+			probe_options.window_ns = (uint64_t)(atof(optarg) * 1e9);
+		} else if (option == 'D')
 			log_set_level(LOG_LEVEL_DEBUG);
 		else
 			return 2;

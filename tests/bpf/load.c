@@ -8,6 +8,7 @@
  *   exec S        burns, then executes itself in mode "recurse S 1"
  *   threads S N   N threads named "worker" burn and end together, while the first one waits
  *   many S N      burns below N frames whose return addresses differ from round to round
+ *   pulse S N     burns for the first N ms of each half second of wall time, and sleeps for the rest
  *
  * Prints "ready" when the work begins.
  */
@@ -27,12 +28,17 @@
 
 static volatile uint64_t sink;
 
-static double now(void)
+static double time_of(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static double now(void)
+{
+	return time_of(CLOCK_MONOTONIC);
 }
 
 static __attribute__((noinline)) void burn(void)
@@ -81,6 +87,19 @@ static __attribute__((noinline)) void many(long depth, unsigned int path)
 	sink++;
 }
 
+static void pulse_until(double end, long on_ms)
+{
+	while (now() < end) {
+		double wall = time_of(CLOCK_REALTIME);
+		double in_half_second = wall - (double)(uint64_t)(wall * 2) / 2;
+
+		if (in_half_second < (double)on_ms / 1000)
+			burn();
+		else
+			usleep((useconds_t)((0.5 - in_half_second) * 1e6) + 1);
+	}
+}
+
 static void *worker(void *end)
 {
 	prctl(PR_SET_NAME, "worker");
@@ -117,6 +136,8 @@ int main(int argc, char **argv)
 		recurse(depth, end);
 	} else if (strcmp(argv[1], "syscalls") == 0) {
 		syscalls_until(end);
+	} else if (strcmp(argv[1], "pulse") == 0) {
+		pulse_until(end, depth);
 	} else if (strcmp(argv[1], "rename") == 0) {
 		burn_until(end - seconds / 2);
 		prctl(PR_SET_NAME, "renamed");

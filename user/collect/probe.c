@@ -54,6 +54,8 @@ struct probe {
 	struct jbpf_key *keys;
 	struct jbpf_value *values;
 	struct probe_count *counts;
+	struct tick_log tick_log;
+	struct probe_tick *ticks;
 
 	int follow_err;	       /* of the last look for new CPUs */
 	uint64_t swap_boot_ns; /* when the present window began */
@@ -147,6 +149,21 @@ static void choose_oncpu(struct probe *probe, const struct probe_options *option
 	probe->oncpu = is_compat ? probe->skel->progs.oncpu_compat : probe->skel->progs.oncpu;
 }
 
+/* A log for each CPU that is there; others that come later have none, and count that. */
+static int set_tick_log(struct probe *probe, const struct probe_options *options, uint32_t last_cpu)
+{
+	struct jbpf_bpf__rodata *knobs = probe->skel->rodata;
+
+	if (options->wants_ticks)
+		tick_log_size(&probe->tick_log, options->frequency_hz, last_cpu + 1,
+			      options->window_ns);
+	if (options->wants_ticks && !probe->tick_log.stride)
+		pr_warn("probe: windows are too long for so many CPUs to note when samples are taken\n");
+	knobs->ticks_stride = probe->tick_log.stride;
+	knobs->ticks_cpu_cnt = probe->tick_log.cpu_cnt;
+	return bpf_map__set_max_entries(probe->skel->maps.ticks, tick_log_words(&probe->tick_log));
+}
+
 static int set_sizes(struct probe *probe, const struct probe_options *options, size_t cpu_cnt)
 {
 	uint32_t stacks_bytes = stacks_buffer_bytes(cpu_cnt);
@@ -192,25 +209,28 @@ static int alloc_counts(struct probe *probe)
 	probe->keys = calloc(entries, sizeof(*probe->keys));
 	probe->values = calloc(entries, sizeof(*probe->values));
 	probe->counts = calloc(entries, sizeof(*probe->counts));
+	probe->ticks = calloc(tick_log_max(&probe->tick_log) + 1, sizeof(*probe->ticks));
 	probe->new_stacks = calloc(1, sizeof(*probe->new_stacks));
 	probe->stacks = stack_table__new(&options);
-	return probe->keys && probe->values && probe->counts && probe->new_stacks && probe->stacks ?
+	return probe->keys && probe->values && probe->counts && probe->ticks && probe->new_stacks &&
+			       probe->stacks ?
 		       0 :
 		       -ENOMEM;
 }
 
 static int create_count_maps(struct probe *probe)
 {
-	__u32 zero = 0;
+	int err = 0;
 
-	for (int i = 0; i < 2; i++) {
+	for (__u32 i = 0; i < 2 && !err; i++) {
 		probe->count_fds[i] =
 			count_map_create(i ? "jbpf_counts1" : "jbpf_counts0", probe->count_entries);
 		if (probe->count_fds[i] < 0)
 			return probe->count_fds[i];
+		err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &i,
+					  &probe->count_fds[i], BPF_ANY);
 	}
-	return bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &zero,
-				   &probe->count_fds[0], BPF_ANY);
+	return err;
 }
 
 static int set_filters(struct probe *probe, const struct probe_options *options,
@@ -352,6 +372,8 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 	if (!err)
 		err = set_sizes(probe, options, cpu_cnt);
 	if (!err)
+		err = set_tick_log(probe, options, cpus[cpu_cnt - 1]);
+	if (!err)
 		err = alloc_counts(probe);
 	if (err)
 		return err;
@@ -367,6 +389,8 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 
 	failure->step = PROBE_STEP_MAPS;
 	err = create_count_maps(probe);
+	if (!err)
+		err = tick_log_map(&probe->tick_log, bpf_map__fd(probe->skel->maps.ticks));
 	if (!err)
 		err = open_rings(probe);
 	if (err)
@@ -419,6 +443,7 @@ void probe__free(struct probe *probe)
 	if (!probe)
 		return;
 	cpu_events__free(probe->events);
+	tick_log_unmap(&probe->tick_log);
 	ring_buffer__free(probe->ring);
 	jbpf_bpf__destroy(probe->skel);
 	for (int i = 0; i < 2; i++) {
@@ -429,6 +454,7 @@ void probe__free(struct probe *probe)
 	free(probe->keys);
 	free(probe->values);
 	free(probe->counts);
+	free(probe->ticks);
 	free(probe->new_stacks);
 	free(probe);
 }
@@ -536,16 +562,23 @@ static void follow_cpus(struct probe *probe)
 	probe->follow_err = err;
 }
 
-/* Makes programs write to the other map. When it returns, none of them holds the old one. */
-static int swap_counts(struct probe *probe)
+/*
+ * Makes programs write to the other set. When it returns, none of them uses the old one: the kernel
+ * waits for all programs that run when a map of maps was written, also when nothing changed in it.
+ */
+static int swap_sets(struct probe *probe)
 {
-	int next = !probe->active;
-	__u32 zero = 0;
-	int err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &zero,
-				      &probe->count_fds[next], BPF_ANY);
+	__u32 next = !probe->active;
+	int err;
 
-	if (!err)
-		probe->active = next;
+	__atomic_store_n(&probe->skel->bss->active_set, next, __ATOMIC_RELEASE);
+	err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &next,
+				  &probe->count_fds[next], BPF_ANY);
+	if (err)
+		__atomic_store_n(&probe->skel->bss->active_set, (__u32)probe->active,
+				 __ATOMIC_RELEASE);
+	else
+		probe->active = (int)next;
 	return err;
 }
 
@@ -575,7 +608,7 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 {
 	uint64_t start_ns = probe->swap_boot_ns;
 	uint64_t end_ns = clock_boot_ns();
-	int err = swap_counts(probe);
+	int err = swap_sets(probe);
 
 	if (err)
 		return err;
@@ -587,6 +620,8 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	*out = (struct probe_batch){
 		.counts = probe->counts,
 		.count_cnt = take_counts(probe),
+		.ticks = probe->ticks,
+		.tick_cnt = tick_log_take(&probe->tick_log, !probe->active, start_ns, probe->ticks),
 		.start_boot_ns = start_ns,
 		.end_boot_ns = end_ns,
 		.stack_records = probe->stack_records,
@@ -601,6 +636,11 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	forget_stacks(probe);
 	follow_cpus(probe);
 	return 0;
+}
+
+uint32_t probe__stream_tag(const struct probe *probe, const struct jbpf_key *key)
+{
+	return jbpf_stream_tag(key, probe->skel->rodata->hash_seed);
 }
 
 static void stack_fill(const struct stack_table_entry *entry, struct probe_stack *out)

@@ -16,12 +16,15 @@
 
 #include "bpf/jbpf_user.h"
 
+#include "user/collect/tick_log.h"
+
 struct probe;
 
 struct probe_options {
 	uint32_t frequency_hz; /* samples per second and CPU */
 	uint32_t max_depth;    /* user frames, 1..JBPF_MAX_DEPTH */
-	uint64_t window_ns;    /* expected time between drains: sizes the count maps */
+	uint64_t window_ns;    /* expected time between drains: sizes count maps and tick log */
+	bool wants_ticks;      /* batches say when each sample was taken */
 	const uint32_t *pids;  /* only these host pids; NULL = all. Borrowed during open.
 				* With cgroup_paths, too: a process must pass both. */
 	size_t pid_cnt;
@@ -58,6 +61,12 @@ struct probe_count {
 struct probe_batch {
 	const struct probe_count *counts; /* sorted by start_ns, pid, exec_id, cgroup_id */
 	size_t count_cnt;
+	/*
+	 * The moments of these very samples, sorted by stream, then time. Fewer when the log was
+	 * full (JBPF_CNT_TICKS_FULL) or a count could not be read and comes with a later batch.
+	 */
+	const struct probe_tick *ticks;
+	size_t tick_cnt;
 	uint64_t start_boot_ns;		 /* from when ... */
 	uint64_t end_boot_ns;		 /* ... to when these were counted, CLOCK_BOOTTIME */
 	uint64_t counters[JBPF_CNT_MAX]; /* what was added since the last drain */
@@ -70,6 +79,9 @@ struct probe_batch {
  * until the next drain or free. Also picks up CPUs that came online. 0 or -errno.
  */
 int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out);
+
+/* By which the ticks of a key are found. Two streams may have the same: see jbpf_stream_tag(). */
+uint32_t probe__stream_tag(const struct probe *probe, const struct jbpf_key *key);
 
 struct probe_stack {
 	const uint64_t *ips; /* leaf first; words marked by JBPF_WORD_METHOD among them */
