@@ -54,6 +54,7 @@ static int recorder_from_options(const struct daemon_options *options, struct re
 			.frequency_hz = options->frequency_hz,
 			.max_depth = options->max_depth,
 			.window_ns = options->window_ns,
+			.wants_ticks = true,
 			.pids = options->pid_cnt ? options->pids : NULL,
 			.pid_cnt = options->pid_cnt,
 			.cgroup_paths = options->cgroup_cnt ?

@@ -17,6 +17,7 @@
 #include "user/collect/look_queue.h"
 #include "user/collect/process.h"
 #include "user/collect/stack_namer.h"
+#include "user/collect/window_cells.h"
 #include "user/model/profile.h"
 #include "user/model/source_lines.h"
 #include "user/util/boot_id.h"
@@ -54,6 +55,7 @@ struct recorder {
 	struct stack_namer namer;
 	struct strbuf folded; /* texts of the stream being recorded */
 	struct strbuf lines;
+	struct window_cells cells;
 	struct look_queue looks;
 	bool has_code_range;	/* some JVM's stacks are worth an early look */
 	uint64_t stack_look_ns; /* when the next one is due; CLOCK_BOOTTIME */
@@ -70,6 +72,7 @@ void recorder__free(struct recorder *recorder)
 	stack_namer_release(&recorder->namer);
 	strbuf_release(&recorder->folded);
 	strbuf_release(&recorder->lines);
+	window_cells_release(&recorder->cells);
 	if (recorder->proc_fd >= 0)
 		close(recorder->proc_fd);
 	if (recorder->root_fd >= 0)
@@ -428,6 +431,7 @@ struct window_run {
 	void *sink_ctx;
 	uint64_t attach_deadline_ns; /* CLOCK_BOOTTIME */
 	uint64_t lost_memory;
+	uint64_t lost_cells;
 };
 
 static bool ask_for_map(struct window_run *run, struct process *process,
@@ -510,6 +514,22 @@ static int write_texts(struct recorder *recorder, const struct stack_namer_targe
 	return err;
 }
 
+/* When the stream's samples were taken. */
+static void fill_cells(struct window_run *run, const struct stream *stream, struct window *window)
+{
+	const struct probe_batch *batch = run->batch;
+	uint32_t tag = probe__stream_tag(run->recorder->probe, &stream->counts[0].key);
+	uint64_t samples = stream_samples(stream);
+	const struct probe_tick *ticks;
+	size_t tick_cnt;
+
+	if (!run->recorder->options.probe.wants_ticks)
+		return;
+	ticks = tick_find(batch->ticks, batch->tick_cnt, tag, &tick_cnt);
+	run->lost_cells += samples - window_cells_fill(&run->recorder->cells, ticks, tick_cnt,
+						       samples, window);
+}
+
 static int record_stream(struct window_run *run, const struct stream *stream)
 {
 	struct recorder *recorder = run->recorder;
@@ -534,6 +554,7 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 	target_release(&target);
 	if (err)
 		return err;
+	fill_cells(run, stream, &window);
 	return run->sink(run->sink_ctx, &window, strbuf_str(&recorder->folded),
 			 recorder->folded.len);
 }
@@ -552,6 +573,7 @@ static int record_host(struct window_run *run, uint64_t lost_samples)
 	window.lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];
 	window.lost[WINDOW_LOSS_STORE] = lost_samples;
 	window.lost[WINDOW_LOSS_MEMORY] = run->lost_memory;
+	window.lost[WINDOW_LOSS_CELLS] = run->lost_cells;
 	return run->sink(run->sink_ctx, &window, "", 0);
 }
 
