@@ -4,6 +4,7 @@
  * hours of the time range are opened and only matching windows are decompressed.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_store.h"
 #include "user/cmd/cmd_write.h"
+#include "user/cmd/dump_cells.h"
 #include "user/cmd/dump_hint.h"
 #include "user/cmd/dump_list.h"
 #include "user/cmd/dump_options.h"
@@ -33,7 +35,8 @@
 /* What was read so far. */
 struct dump {
 	const struct dump_options *options;
-	struct profile *profile; /* NULL with --list */
+	struct profile *profile; /* NULL with --list and cells */
+	struct dump_cells cells; /* sum is NULL but for DUMP_FORMAT_CELLS */
 	struct streams streams;
 	struct output_info info; /* of the windows that match */
 	struct output_label labels[DUMP_BY_CNT];
@@ -64,7 +67,7 @@ static bool dump_want(void *ctx, const struct window *window)
 		dump->frequency_hz = window->frequency_hz;
 	else if (dump->frequency_hz != window->frequency_hz)
 		dump->is_mixed_frequency = true;
-	return dump->profile != NULL && !dump->err;
+	return (dump->profile || dump->cells.sum) && !dump->err;
 }
 
 static int dump_window(void *ctx, const struct window *window, const char *text, size_t len)
@@ -73,6 +76,8 @@ static int dump_window(void *ctx, const struct window *window, const char *text,
 
 	if (dump->err)
 		return dump->err;
+	if (dump->cells.sum)
+		return dump_cells_add(&dump->cells, window);
 	if (dump->info.lines && window->lines_len) {
 		int err = source_lines__add_text(dump->info.lines, window->lines, window->lines_len,
 						 &dump->bad_line_cnt);
@@ -97,6 +102,7 @@ static int dump_read(struct dump *dump, struct store_reader *reader)
 	const struct store_visitor visitor = {
 		.ctx = dump,
 		.wants_lines = dump->info.lines != NULL,
+		.wants_cells = dump->cells.sum != NULL,
 		.want = dump_want,
 		.window = dump_window,
 		.damage = dump_damage,
@@ -108,6 +114,9 @@ static int dump_read(struct dump *dump, struct store_reader *reader)
 	if (dump->bad_line_cnt)
 		pr_warn("damage in the store: %zu lines are no stacks, skipped\n",
 			dump->bad_line_cnt);
+	if (dump->cells.bad_cnt)
+		pr_warn("damage in the store: %zu windows have broken cells, left out\n",
+			dump->cells.bad_cnt);
 	return err ? err : dump->err;
 }
 
@@ -179,6 +188,7 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	case DUMP_FORMAT_SPEEDSCOPE:
 		return output_speedscope(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_FOLDED:
+	case DUMP_FORMAT_CELLS:
 		break;
 	}
 	if (!dump->options->output && isatty(STDOUT_FILENO))
@@ -186,8 +196,33 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	return output_folded(dump->profile, out);
 }
 
+/* False when no line of the output would say anything, with a word why. */
+static bool has_result(const struct dump *dump, const char **why)
+{
+	*why = "";
+	if (dump->profile)
+		return profile__sample_count(dump->profile) > 0;
+	if (!dump->cells.sum)
+		return dump->streams.cnt > 0;
+	if (dump->cells.samples && !dump->cells.in_cells)
+		*why = " that were recorded with their time";
+	return dump->cells.in_cells > 0;
+}
+
+static int dump_render_cells(struct dump *dump, struct strbuf *out)
+{
+	const struct dump_cells *cells = &dump->cells;
+
+	if (cells->in_cells < cells->samples)
+		pr_info("%" PRIu64 " of %" PRIu64 " samples have no time and are left out\n",
+			cells->samples - cells->in_cells, cells->samples);
+	return dump_cells_text(&dump->cells, &dump->options->selection, out);
+}
+
 static int dump_render(struct dump *dump, struct strbuf *out)
 {
+	if (dump->cells.sum)
+		return dump_render_cells(dump, out);
 	if (dump->profile)
 		return dump_render_stacks(dump, out);
 	if (dump->options->format == DUMP_FORMAT_JSON)
@@ -217,10 +252,13 @@ static bool has_lines(const struct dump_options *options)
 static int dump_run(struct dump *dump, struct store_reader *reader)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
-	bool is_empty;
+	const char *why;
 	int code, err;
 
-	if (!dump->options->list) {
+	if (dump->options->format == DUMP_FORMAT_CELLS) {
+		if (dump_cells_init(&dump->cells))
+			return dump_fail(dump->options, -ENOMEM);
+	} else if (!dump->options->list) {
 		dump->profile = profile__new();
 		if (has_lines(dump->options))
 			dump->info.lines = source_lines__new(0);
@@ -230,17 +268,19 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 	err = dump_read(dump, reader);
 	if (err)
 		return dump_fail(dump->options, err);
-	is_empty = dump->profile ? profile__sample_count(dump->profile) == 0 :
-				   dump->streams.cnt == 0;
-	if (is_empty) {
-		if (dump_hint(reader, dump->options, &out))
+	if (!has_result(dump, &why)) {
+		if (*why || dump_hint(reader, dump->options, &out))
 			strbuf_clear(&out);
-		pr_err("no samples match%s%s\n", out.len ? "; " : "", strbuf_str(&out));
+		pr_err("no samples%s match%s%s\n", why, out.len ? "; " : "", strbuf_str(&out));
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	err = dump_render(dump, &out);
 	if (err)
 		return dump_fail(dump->options, err);
+	if (dump->cells.sum && !out.len) {
+		pr_err("no samples match\n"); /* their windows only reach into the time */
+		return CMD_EXIT_NO_SAMPLES;
+	}
 	code = cmd_write(dump->options->output, &out);
 	if (code == CMD_EXIT_DONE)
 		advice_warn(&dump->streams);
@@ -286,6 +326,7 @@ int cmd_dump(int argc, char **argv)
 		return CMD_EXIT_FAILED;
 	code = dump_run(&dump, reader);
 	profile__free(dump.profile);
+	dump_cells_release(&dump.cells);
 	source_lines__free(dump.info.lines);
 	streams_release(&dump.streams);
 	store_reader__free(reader);

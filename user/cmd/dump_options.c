@@ -37,7 +37,8 @@ const char dump_options_usage[] =
 	"\n"
 	"What comes out:\n"
 	"  --by LABEL         put container, pod, service or pid in front of the stacks; repeatable\n"
-	"  --format F         folded, html, svg, top, json, pprof or speedscope (folded)\n"
+	"  --format F         folded, html, svg, top, json, pprof, speedscope, or cells: how many\n"
+	"                     samples every 20 ms (folded)\n"
 	"  -o, --output FILE  write there, all or nothing, instead of standard output\n"
 	"  --lines            with --format top: source lines instead of methods\n"
 	"  --list             name the processes instead of their stacks; --format json goes with it\n"
@@ -164,8 +165,8 @@ static int take_by(struct parsing *parsing, const char *value)
 
 static int take_format(struct parsing *parsing, const char *value)
 {
-	static const char *const names[] = { "folded", "html",	"svg",	     "top",
-					     "json",   "pprof", "speedscope" };
+	static const char *const names[] = { "folded", "html",	"svg",	      "top",
+					     "json",   "pprof", "speedscope", "cells" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(names[i], value) == 0) {
@@ -175,7 +176,7 @@ static int take_format(struct parsing *parsing, const char *value)
 	}
 	return refuse(
 		parsing,
-		"--format: '%s' is none of folded, html, svg, top, json, pprof, speedscope; " SEE_HELP,
+		"--format: '%s' is none of folded, html, svg, top, json, pprof, speedscope, cells; " SEE_HELP,
 		value);
 }
 
@@ -300,6 +301,11 @@ static int check_combination(struct parsing *parsing)
 		return refuse(parsing, "--lines goes with --format top; json has them anyway");
 	if (options->lines && options->selection.kind > SELECT_KIND_JAVA)
 		return refuse(parsing, "--lines: only Java code has source lines");
+	if (options->format == DUMP_FORMAT_CELLS && parsing->seen[OPTION_BY])
+		return refuse(parsing, "--by does not go with --format cells, which has no stacks");
+	if (options->format == DUMP_FORMAT_CELLS && options->selection.kind != SELECT_KIND_ANY)
+		return refuse(parsing,
+			      "--kind does not go with --format cells, which has no stacks");
 	if (!options->list)
 		return 0;
 	if (parsing->seen[OPTION_BY])

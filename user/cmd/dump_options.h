@@ -17,6 +17,7 @@ enum dump_format {
 	DUMP_FORMAT_JSON,
 	DUMP_FORMAT_PPROF,
 	DUMP_FORMAT_SPEEDSCOPE,
+	DUMP_FORMAT_CELLS, /* no stacks: samples per cell of time */
 };
 
 /* Labels that can be put in front of a stack. */

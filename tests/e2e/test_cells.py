@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time inside the window, from the kernel to jbpf-dump --format cells: every sample of a profile has
+its cell, and a program that works in step with the clock shows it."""
+import datetime
+import re
+import subprocess
+
+import pytest
+
+from harness.daemon import Daemon
+from harness.programs import AIDS, jbpf, wait_until
+
+ENOUGH = 60  # samples; 2 seconds of the pulses where there is CPU to be had
+
+
+def cells_of(daemon, *selectors):
+    """[(Unix ms, samples)] of jbpf-dump --format cells, and how many samples it left out."""
+    result = daemon.dump_raw("--format", "cells", *selectors)
+    assert result.returncode == 0, result.stderr
+    left_out = re.search(r"(\d+) of \d+ samples have no time and are left out", result.stderr)
+    cells = []
+    for line in result.stdout.splitlines():
+        match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3})Z (\d+)", line)
+        assert match, line
+        moment = datetime.datetime.fromisoformat(match[1] + "+00:00")
+        cells.append((round(moment.timestamp() * 1000), int(match[2])))
+    return cells, int(left_out[1]) if left_out else 0
+
+
+@pytest.fixture(scope="module")
+def pulse(tmp_path_factory):
+    """A daemon's store of a load that burns for 200 ms of each half second; .pulse_pid."""
+    daemon = Daemon(tmp_path_factory.mktemp("cells"), window="2s").start().wait_ready()
+    load = subprocess.Popen([str(AIDS.parent / "bpf" / "load"), "pulse", "600", "200"],
+                            stdout=subprocess.DEVNULL)
+    try:
+        def enough():
+            result = daemon.dump_raw("--pid", str(load.pid), "--format", "cells")
+            return sum(int(line.split()[1]) for line in result.stdout.splitlines()) >= ENOUGH
+        wait_until(enough, 60, "enough samples of the pulses")
+    finally:
+        load.kill()
+        load.wait()
+        code = daemon.stop()
+    assert code == 0, daemon.log()
+    daemon.pulse_pid = str(load.pid)
+    yield daemon
+
+
+def test_the_cells_of_a_profile_add_up_to_its_samples(pulse):
+    for selectors in ([], ["--pid", pulse.pulse_pid]):
+        cells, left_out = cells_of(pulse, *selectors)
+        # Where the daemon has to wait for the CPU for long, the log of moments is full.
+        assert sum(count for _, count in cells) + left_out == pulse.dump(*selectors).total
+        assert cells
+        times = [time for time, _ in cells]
+        assert times == sorted(set(times))
+        assert all(time % 20 == 0 for time in times)
+
+
+def test_work_in_step_with_the_clock_is_seen_in_its_cells(pulse):
+    cells, _ = cells_of(pulse, "--pid", pulse.pulse_pid)
+    total = sum(count for _, count in cells)
+    # The last cell of a pulse ends with it; one that begins later is of its last look at the clock.
+    late = sum(count for time, count in cells if time % 500 >= 200)
+    assert late <= max(3, total // 20), cells
+    assert len({time // 500 for time, _ in cells}) >= 3, cells
+
+
+def test_only_the_time_that_was_asked_for_comes_out(pulse):
+    cells, _ = cells_of(pulse, "--pid", pulse.pulse_pid)
+    middle = cells[len(cells) // 2][0]
+    until = jbpf("dump", "--store", pulse.store, "--pid", pulse.pulse_pid, "--format", "cells",
+                 "--since", f"@{cells[0][0] / 1000:.3f}", "--until", f"@{middle / 1000:.3f}")
+    assert until.returncode == 0, until.stderr
+    assert sum(int(line.split()[1]) for line in until.stdout.splitlines()) == \
+        sum(count for time, count in cells if time < middle)
