@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the page, as they are in page/, in the read-only data of the program: html.c puts
- * them together. The scripts follow each other and are one module in the page.
+ * The parts of the pages, as they are in page/, in the read-only data of the program: html.c puts them together. The scripts follow each other and are one module in the page.
  */
 	.section .rodata
 
@@ -18,6 +17,22 @@
 	.byte	0
 	.endm
 
+	page_part page_head
+	.incbin	"user/output/page/head.html"
+	page_part_end page_head
+
+	page_part page_search
+	.incbin	"user/output/page/search.html"
+	page_part_end page_search
+
+	page_part page_floats
+	.incbin	"user/output/page/floats.html"
+	page_part_end page_floats
+
+	page_part page_tail
+	.incbin	"user/output/page/tail.html"
+	page_part_end page_tail
+
 	page_part flamegraph_page
 	.incbin	"user/output/page/flamegraph.html"
 	page_part_end flamegraph_page
@@ -28,10 +43,13 @@
 
 	page_part flamegraph_script
 	.incbin	"user/output/page/tree.js"
+	.incbin	"user/output/page/profile_tree.js"
 	.incbin	"user/output/page/view.js"
+	.incbin	"user/output/page/profile_view.js"
 	.incbin	"user/output/page/search.js"
 	.incbin	"user/output/page/sheets.js"
 	.incbin	"user/output/page/page.js"
+	.incbin	"user/output/page/profile_page.js"
 	page_part_end flamegraph_script
 
 	.section .note.GNU-stack, "", %progbits

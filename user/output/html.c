@@ -7,8 +7,7 @@
  *   per node but the root, in preorder: frame, levels to go up from the node before (0 = its
  *   child), self; behind a node of kind "hidden" the number of nodes it stands for.
  *
- * A number is its 5-bit groups, least first, each one character of HTML_DIGITS; all groups but the
- * last have 32 added.
+ * Numbers are those of page_number().
  */
 #include "user/output/output.h"
 
@@ -21,78 +20,30 @@
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
+#include "user/output/page_parts.h"
 #include "user/output/tree.h"
 #include "user/util/cleanup.h"
 
 #define HTML_NODES_MAX	   200000 /* a page of some 3 MB; what is pruned stays visible as a sum */
 #define HTML_NOSCRIPT_ROWS 50
 
-static const char HTML_DIGITS[] =
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /* flamegraph_page.S */
 extern const char flamegraph_page_start[], flamegraph_page_end[];
 extern const char flamegraph_style_start[], flamegraph_style_end[];
 extern const char flamegraph_script_start[], flamegraph_script_end[];
 
-/* Frames in the order of the page: most used first, so that their numbers are short. */
-struct html_frames {
-	uint32_t *order;  /* page number -> frame */
-	uint32_t *number; /* frame -> page number */
-	uint32_t *uses;
-};
-
-static void html_frames_release(struct html_frames *frames)
+static int html_frames_number(const struct tree *tree, struct page_frames *out)
 {
-	free(frames->order);
-	free(frames->number);
-	free(frames->uses);
-}
+	__cleanup_free uint32_t *uses = calloc(tree->frame_cnt, sizeof(*uses));
 
-static int compare_uses(const void *left, const void *right, void *uses)
-{
-	uint32_t a = *(const uint32_t *)left;
-	uint32_t b = *(const uint32_t *)right;
-	const uint32_t *all = uses;
-
-	if (all[a] != all[b])
-		return all[a] < all[b] ? 1 : -1;
-	return (a > b) - (a < b);
-}
-
-static int html_frames_number(const struct tree *tree, struct html_frames *out)
-{
-	size_t cnt = tree->frame_cnt;
-
-	out->order = calloc(cnt, sizeof(*out->order));
-	out->number = calloc(cnt, sizeof(*out->number));
-	out->uses = calloc(cnt, sizeof(*out->uses));
-	if (!out->order || !out->number || !out->uses)
+	if (!uses)
 		return -ENOMEM;
 	for (size_t i = 1; i < tree->node_cnt; i++)
-		out->uses[tree->nodes[i].frame]++;
-	for (size_t i = 0; i < cnt; i++)
-		out->order[i] = (uint32_t)i;
-	qsort_r(out->order, cnt, sizeof(*out->order), compare_uses, out->uses);
-	for (size_t i = 0; i < cnt; i++)
-		out->number[out->order[i]] = (uint32_t)i;
-	return 0;
+		uses[tree->nodes[i].frame]++;
+	return page_frames_make(uses, tree->frame_cnt, out);
 }
 
-static int html_number(struct strbuf *out, uint64_t value)
-{
-	char digits[16];
-	size_t len = 0;
-
-	while (value >= 32) {
-		digits[len++] = HTML_DIGITS[32 + (value & 31)];
-		value >>= 5;
-	}
-	digits[len++] = HTML_DIGITS[value];
-	return strbuf_append(out, digits, len);
-}
-
-static int html_tree(const struct tree *tree, const struct html_frames *frames, struct strbuf *out)
+static int html_tree(const struct tree *tree, const struct page_frames *frames, struct strbuf *out)
 {
 	uint32_t last_depth = 0;
 	int err = 0;
@@ -100,63 +51,27 @@ static int html_tree(const struct tree *tree, const struct html_frames *frames, 
 	for (size_t i = 1; i < tree->node_cnt && !err; i++) {
 		const struct tree_node *node = &tree->nodes[i];
 
-		err = html_number(out, frames->number[node->frame]);
+		err = page_number(out, frames->number[node->frame]);
 		if (!err)
-			err = html_number(out, last_depth + 1 - node->depth);
+			err = page_number(out, last_depth + 1 - node->depth);
 		if (!err)
-			err = html_number(out, node->self);
+			err = page_number(out, node->self);
 		if (!err && node->hidden_cnt)
-			err = html_number(out, node->hidden_cnt);
+			err = page_number(out, node->hidden_cnt);
 		last_depth = node->depth;
 	}
 	return err;
 }
 
-static void html_palette(struct json_writer *json)
-{
-	json_writer_key(json, "kinds");
-	json_writer_begin(json, '[');
-	for (int kind = 0; kind < TREE_KIND_CNT; kind++) {
-		const struct color_kind *color = color_kind((enum tree_kind)kind);
-
-		json_writer_newline(json);
-		json_writer_begin(json, '{');
-		json_writer_member_string(json, "key", color->key);
-		json_writer_member_string(json, "label", color->label);
-		json_writer_member_string(json, "light", color->light);
-		json_writer_member_string(json, "dark", color->dark);
-		json_writer_end(json, '}');
-	}
-	json_writer_end(json, ']');
-}
-
-/* names[i], kinds and shades: a character per frame. */
-static int html_frame_table(const struct tree *tree, const struct html_frames *frames,
+static int html_frame_table(const struct tree *tree, const struct page_frames *frames,
 			    struct json_writer *json)
 {
-	struct strbuf kinds __cleanup_strbuf = STRBUF_INIT;
-	struct strbuf shades __cleanup_strbuf = STRBUF_INIT;
-	int err = 0;
+	struct page_names names = { .json = json };
 
-	json_writer_newline(json);
-	json_writer_key(json, "names");
-	json_writer_begin(json, '[');
-	for (size_t i = 0; i < tree->frame_cnt && !err; i++) {
-		const struct tree_frame *frame = &tree->frames[frames->order[i]];
-
-		json_writer_newline(json);
-		json_writer_string_n(json, frame->name, frame->name_len);
-		err = strbuf_putc(&kinds, HTML_DIGITS[frame->kind]);
-		if (!err)
-			err = strbuf_putc(&shades,
-					  HTML_DIGITS[color_shade(frame->name, frame->name_len)]);
-	}
-	json_writer_end(json, ']');
-	json_writer_newline(json);
-	json_writer_member_string(json, "frameKinds", strbuf_str(&kinds));
-	json_writer_newline(json);
-	json_writer_member_string(json, "frameShades", strbuf_str(&shades));
-	return err;
+	page_names_begin(&names);
+	for (size_t i = 0; i < tree->frame_cnt; i++)
+		page_names_add(&names, &tree->frames[frames->order[i]]);
+	return page_names_end(&names);
 }
 
 /* The header's words are made here so that all formats say the same. */
@@ -183,14 +98,14 @@ static int html_data(const struct tree *tree, const struct output_info *info, st
 {
 	struct json_writer json = { .out = out };
 	struct strbuf text __cleanup_strbuf = STRBUF_INIT;
-	struct html_frames frames = { 0 };
+	struct page_frames frames = { 0 };
 	int err = html_frames_number(tree, &frames);
 
 	json_writer_begin(&json, '{');
 	if (!err)
 		err = html_info(info, tree->nodes[0].total, &json);
 	json_writer_newline(&json);
-	html_palette(&json);
+	page_palette(&json);
 	if (!err)
 		err = html_frame_table(tree, &frames, &json);
 	if (!err)
@@ -201,7 +116,7 @@ static int html_data(const struct tree *tree, const struct output_info *info, st
 	json_writer_newline(&json);
 	json_writer_member_string(&json, "tree", strbuf_str(&text));
 	json_writer_end(&json, '}');
-	html_frames_release(&frames);
+	page_frames_release(&frames);
 	return err ? err : json.err;
 }
 
@@ -211,16 +126,7 @@ static int html_noscript(struct profile *profile, const struct output_info *info
 	struct strbuf text __cleanup_strbuf = STRBUF_INIT;
 	int err = output_top(profile, info, HTML_NOSCRIPT_ROWS, &text);
 
-	/* escape_html() would turn the line breaks into '_'. */
-	for (const char *line = strbuf_str(&text); !err && *line;) {
-		size_t len = strcspn(line, "\n");
-
-		err = escape_html(out, line, len);
-		if (!err)
-			err = strbuf_putc(out, '\n');
-		line += len + (line[len] == '\n');
-	}
-	return err;
+	return err ? err : page_lines(out, strbuf_str(&text));
 }
 
 struct html_page {
@@ -229,55 +135,22 @@ struct html_page {
 	const struct output_info *info;
 };
 
-static int html_slot(const struct html_page *page, const char *name, struct strbuf *out)
+static int html_slot(void *ctx, const char *name, struct strbuf *out)
 {
+	const struct html_page *page = ctx;
 	const char *title = page->info->title ? page->info->title : "";
 
 	if (strcmp(name, "title") == 0)
 		return escape_html(out, title, strlen(title));
 	if (strcmp(name, "style") == 0)
-		return strbuf_append(out, flamegraph_style_start,
-				     (size_t)(flamegraph_style_end - flamegraph_style_start));
+		return page_append(out, flamegraph_style_start, flamegraph_style_end);
 	if (strcmp(name, "noscript") == 0)
 		return html_noscript(page->profile, page->info, out);
 	if (strcmp(name, "data") == 0)
 		return html_data(page->tree, page->info, out);
 	if (strcmp(name, "script") == 0)
-		return strbuf_append(out, flamegraph_script_start,
-				     (size_t)(flamegraph_script_end - flamegraph_script_start));
+		return page_append(out, flamegraph_script_start, flamegraph_script_end);
 	return -EINVAL;
-}
-
-static int html_fill(const struct html_page *page, struct strbuf *out)
-{
-	const char *text = flamegraph_page_start;
-	size_t left = (size_t)(flamegraph_page_end - flamegraph_page_start);
-
-	for (;;) {
-		const char *open = memmem(text, left, "{{", 2);
-		const char *close;
-		char name[16];
-		size_t name_len;
-		int err;
-
-		if (!open)
-			return strbuf_append(out, text, left);
-		err = strbuf_append(out, text, (size_t)(open - text));
-		left -= (size_t)(open - text);
-		close = memmem(open, left, "}}", 2);
-		if (err || !close)
-			return err ? err : -EINVAL;
-		name_len = (size_t)(close - open - 2);
-		if (name_len >= sizeof(name))
-			return -EINVAL;
-		memcpy(name, open + 2, name_len);
-		name[name_len] = '\0';
-		err = html_slot(page, name, out);
-		if (err)
-			return err;
-		left -= (size_t)(close + 2 - open);
-		text = close + 2;
-	}
 }
 
 int output_html(struct profile *profile, const struct output_info *info, struct strbuf *out)
@@ -289,7 +162,7 @@ int output_html(struct profile *profile, const struct output_info *info, struct 
 	if (!err)
 		err = tree_prune(&tree, HTML_NODES_MAX);
 	if (!err)
-		err = html_fill(&page, out);
+		err = page_fill(flamegraph_page_start, flamegraph_page_end, html_slot, &page, out);
 	tree_release(&tree);
 	return err;
 }

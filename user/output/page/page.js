@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// State in the address, header, legend, menu, keys and pointers; starts everything.
+// State in the address, menu, keys and pointers. A page has of its own: stateText(), loadState(),
+// HELP_KEYS, shortcuts, sheetKey(), leaveTree(); it calls start() at the end of its last script.
 
 // ---- state in the address -----------------------------------------------------------------
 
 const partOfZoom = (x) => (x - graph.x[zoom]) / graph.total[zoom];
 
-function stateText() {
-  const state = new URLSearchParams();
-  if (view !== 'graph') state.set('view', view);
-  if (graph.isReversed) state.set('callers', '1');
+// What both pages keep in the address: place, direction, search.
+function putPlace(state) {
   if (isIcicle) state.set('icicle', '1');
   if (zoom !== 0)
     state.set('zoom', graph.path(zoom).map((node) => frameHash(graph.frame[node])).join('.'));
@@ -16,11 +15,32 @@ function stateText() {
     state.set('span', span.map(partOfZoom).map((part) => part.toFixed(6)).join('-'));
   if (search.text) state.set('search', search.text);
   if (search.text && search.isRegex) state.set('regex', '1');
-  if (picked.size)
-    state.set('kinds', [...picked].sort().map((kind) => data.kinds[kind].key).join('.'));
-  if (sort.column !== 'selfPercent' || !sort.down)
-    state.set('sort', (sort.down ? '-' : '') + sort.column);
-  return '#' + state;
+}
+
+function readSearch(state) {
+  isIcicle = state.get('icicle') === '1';
+  $('icicle').setAttribute('aria-pressed', isIcicle);
+  changeSearchQuietly(state.get('search') || '', state.get('regex') === '1');
+}
+
+function readZoom(state) {
+  let node = 0;
+  for (const hash of (state.get('zoom') || '').split('.').filter(Boolean)) {
+    const child = graph.findChild(node, hash);
+    if (child < 0) break; // the profile has changed: as far as the path goes
+    node = child;
+  }
+  zoomTo(node, false);
+  const part = (state.get('span') || '').split('-').map(Number);
+  if (part.length === 2 && part[0] >= 0 && part[1] > part[0] && part[1] <= 1)
+    setZoom(node, part.map((x) => graph.x[node] + x * graph.total[node]));
+}
+
+// "-column" is downwards; what is no column of the table changes nothing.
+function readSort(state, otherwise, columns) {
+  const order = state.get('sort') || otherwise;
+  const column = order.replace(/^-/, '');
+  if (columns.some(({ key }) => key === column)) sort = { column, down: order.startsWith('-') };
 }
 
 // record: a step that "back" undoes; otherwise the present step is rewritten.
@@ -35,35 +55,6 @@ function saveState(record) {
   }
 }
 
-function loadState() {
-  const state = new URLSearchParams(location.hash.slice(1));
-  const order = state.get('sort') || '-selfPercent';
-  const column = order.replace(/^-/, '');
-  if (COLUMNS.some(({ key }) => key === column)) sort = { column, down: order.startsWith('-') };
-  picked.clear();
-  for (const key of (state.get('kinds') || '').split('.')) {
-    const kind = data.kinds.findIndex((entry) => entry.key === key);
-    if (kind >= 0) picked.add(kind);
-  }
-  isIcicle = state.get('icicle') === '1';
-  $('icicle').setAttribute('aria-pressed', isIcicle);
-  changeSearchQuietly(state.get('search') || '', state.get('regex') === '1');
-  setReverse(state.get('callers') === '1', false);
-  let node = 0;
-  for (const hash of (state.get('zoom') || '').split('.').filter(Boolean)) {
-    const child = graph.findChild(node, hash);
-    if (child < 0) break; // the profile has changed: as far as the path goes
-    node = child;
-  }
-  zoomTo(node, false);
-  const part = (state.get('span') || '').split('-').map(Number);
-  if (part.length === 2 && part[0] >= 0 && part[1] > part[0] && part[1] <= 1)
-    setZoom(node, part.map((x) => graph.x[node] + x * graph.total[node]));
-  renderLegend();
-  const wanted = state.get('view');
-  setView(wanted === 'table' || wanted === 'tree' ? wanted : 'graph', false);
-}
-
 function changeSearchQuietly(text, isRegex) {
   search.text = text;
   search.isRegex = isRegex;
@@ -74,62 +65,7 @@ function changeSearchQuietly(text, isRegex) {
 addEventListener('popstate', loadState);
 addEventListener('hashchange', () => { if (stateText() !== (location.hash || '#')) loadState(); });
 
-// ---- header, legend, menu, help -------------------------------------------------------------
-
-function renderHeader() {
-  document.title = data.title;
-  $('nothing').hidden = totalSamples > 0;
-  $('title').textContent = data.title;
-  $('subtitle').textContent = data.subtitle;
-  const facts = [
-    ['Samples', formatCount(data.samples)],
-    data.hz ? ['CPU time', `${formatSeconds(data.samples)} at ${data.hz} Hz`] : null,
-    data.range ? ['Time', data.range] : null,
-    data.streams ? ['Processes', formatCount(data.streams)] : null,
-    ['Unknown frames', data.unknownPercent.toFixed(2) + ' %', data.unknownPercent > 1],
-    ['Truncated stacks', data.truncatedPercent.toFixed(2) + ' %', data.truncatedPercent > 1],
-    ['Lost samples', formatCount(data.lost), data.lost > 0],
-  ];
-  for (const fact of facts.filter(Boolean)) {
-    const box = document.createElement('div');
-    addFacts(box, [fact]);
-    if (fact[2]) box.className = 'warn';
-    $('facts').append(box);
-  }
-}
-
-const selfByKind = new Float64Array(data.kinds.length);
-const kindsPresent = new Set([kindOf[rootFrame]]);
-for (let node = 1; node < forward.count; node++) {
-  const kind = kindOf[forward.frame[node]];
-  selfByKind[kind] += forward.self[node];
-  kindsPresent.add(kind);
-}
-
-function pickKind(kind) {
-  if (!picked.delete(kind)) picked.add(kind);
-  renderLegend();
-  $('legend').querySelector(`[data-kind="${kind}"]`).focus();
-  renderSheets();
-  requestDraw();
-  saveState(false);
-}
-
-function renderLegend() {
-  $('legend').replaceChildren(...[...kindsPresent].sort().map((kind) => {
-    const button = document.createElement('button');
-    const percent = document.createElement('span');
-    percent.className = 'percent';
-    if (selfByKind[kind] > 0)
-      percent.textContent = (100 * selfByKind[kind] / totalSamples).toFixed(1) + ' %';
-    button.append(swatch(kind), data.kinds[kind].label, percent);
-    button.title = `Highlight: ${data.kinds[kind].label}. The figure is its self time.`;
-    button.dataset.kind = kind;
-    button.setAttribute('aria-pressed', picked.has(kind));
-    button.addEventListener('click', () => pickKind(kind));
-    return button;
-  }));
-}
+// ---- menu, help -----------------------------------------------------------------------------
 
 let toastTimer = 0;
 function toast(text) {
@@ -168,7 +104,7 @@ function openMenu(x, y, name, node = -1) {
     items.push(['Copy stack', () => copyText(stackOf(node))]);
     items.push(['Zoom to this frame', () => {
       zoomTo(node);
-      if (view === 'tree') setView('graph');
+      leaveTree();
     }]);
   }
   items.push(['Search this name', () => changeSearch(name, false)]);
@@ -199,27 +135,8 @@ addEventListener('pointerdown', (event) => {
 });
 
 function showHelp() {
-  const keys = [
-    ['\u2190 \u2192', 'neighbour frame'],
-    ['\u2191 \u2193', 'caller or heaviest callee, as they are drawn'],
-    ['Enter', 'zoom to the frame'],
-    ['Backspace', 'zoom out one frame'],
-    ['Escape', 'whole profile'],
-    ['+ -', 'zoom in and out around the frame; also Ctrl and wheel'],
-    ['Shift wheel', 'move sideways'],
-    ['/  Ctrl F', 'search'],
-    ['n  N', 'next and previous match, heaviest first'],
-    ['I', 'root at the top or at the bottom'],
-    ['R', 'callers: from the leaf up'],
-    ['T', 'table of methods'],
-    ['L', 'tree'],
-    ['G', 'flame graph'],
-    ['C', 'copy name'],
-    ['D', 'dark or light'],
-    ['?', 'this help'],
-  ];
   $('helpKeys').replaceChildren();
-  for (const [key, text] of keys) {
+  for (const [key, text] of HELP_KEYS) {
     const dt = document.createElement('dt');
     const dd = document.createElement('dd');
     const kbd = document.createElement('kbd');
@@ -229,7 +146,7 @@ function showHelp() {
     $('helpKeys').append(dt, dd);
   }
   $('helpDraw').textContent =
-    `${formatCount(forward.count)} frames; last drawn in ${canvas.dataset.drawMs} ms.`;
+    `${formatCount(graph.count)} frames; last drawn in ${canvas.dataset.drawMs} ms.`;
   $('help').showModal();
 }
 
@@ -273,10 +190,6 @@ scroll.addEventListener('scroll', requestDraw, { passive: true });
 canvas.addEventListener('focus', () => { describe(focus); requestDraw(); });
 canvas.addEventListener('blur', requestDraw);
 
-$('viewGraph').addEventListener('click', () => setView('graph'));
-$('viewTable').addEventListener('click', () => setView('table'));
-$('viewTree').addEventListener('click', () => setView('tree'));
-$('reverse').addEventListener('click', () => setReverse(!graph.isReversed));
 $('icicle').addEventListener('click', turnOver);
 $('reset').addEventListener('click', () => zoomTo(0));
 $('theme').addEventListener('click', toggleTheme);
@@ -285,7 +198,7 @@ $('copy').addEventListener('click', () => copyText(nodeName(focus)));
 $('query').addEventListener('input', () => {
   clearTimeout(searchTimer);
   // While typing, big profiles wait for a pause.
-  const delay_ms = forward.count > 50000 ? 120 : 0;
+  const delay_ms = graph.count > 50000 ? 120 : 0;
   searchTimer = setTimeout(() => changeSearch($('query').value, search.isRegex), delay_ms);
 });
 $('regex').addEventListener('click', () => changeSearch($('query').value, !search.isRegex));
@@ -298,16 +211,6 @@ $('query').addEventListener('keydown', (event) => {
   event.preventDefault();
   if ($('query').value) changeSearch('', search.isRegex);
   else canvas.focus();
-});
-document.querySelector('[role="tablist"]').addEventListener('keydown', (event) => {
-  const tabs = [...event.currentTarget.children];
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (!step) return;
-  const next = tabs[(tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length];
-  next.click();
-  next.focus();
-  event.preventDefault();
-  event.stopPropagation();
 });
 
 function graphKey(event) {
@@ -345,21 +248,6 @@ function shortcutOf(key) {
   return shortcuts[key] || (key.length === 1 ? shortcuts[key.toLowerCase()] : undefined);
 }
 
-const shortcuts = {
-  '/': openSearch,
-  n: () => nextMatch(1),
-  N: () => nextMatch(-1),
-  i: turnOver,
-  r: () => setReverse(!graph.isReversed),
-  t: () => setView(view === 'table' ? 'graph' : 'table'),
-  l: () => setView(view === 'tree' ? 'graph' : 'tree'),
-  g: () => setView('graph'),
-  c: () => copyText(nodeName(focus)),
-  d: toggleTheme,
-  '?': showHelp,
-  Escape: () => zoomTo(0),
-};
-
 addEventListener('keydown', (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === 'f') {
     event.preventDefault();
@@ -369,10 +257,9 @@ addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $('help').open) return;
   if (event.target.closest('input, textarea')) return;
   const onButton = event.target.closest('button');
-  const row = event.target.closest('#treeBody tr');
   const action = shortcutOf(event.key);
   if (action) action();
-  else if (row ? !treeKey(event, row) : onButton || view !== 'graph' || !graphKey(event)) return;
+  else if (!sheetKey(event) && (onButton || view !== 'graph' || !graphKey(event))) return;
   event.preventDefault();
 });
 
@@ -390,12 +277,14 @@ addEventListener('afterprint', () => {
   layOut();
 });
 
-try {
-  const theme = localStorage.getItem('jbpf-theme');
-  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
-} catch { /* no storage: the system's choice */ }
-setZoom(0);
-renderHeader();
-applyTheme();
-loadState();
-draw();
+function start() {
+  try {
+    const theme = localStorage.getItem('jbpf-theme');
+    if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+  } catch { /* no storage: the system's choice */ }
+  setZoom(0);
+  renderHeader();
+  applyTheme();
+  loadState();
+  draw();
+}

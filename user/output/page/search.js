@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search: which frames match, how many samples they cover, walking from match to match.
+// Search: which frames match, how many samples they cover, walking from match to match. A page has
+// of its own: MATCHED_OF, showGraph(), renderSheets(), saveState().
 
 // ---- search -------------------------------------------------------------------------------
 
@@ -61,10 +62,11 @@ function updateMatches() {
   if (search.frames) {
     for (const [start, end] of ranges)
       if (search.before[end] > search.before[start])
-        for (let i = start; i < end; i++) if (search.frames[graph.frame[i]]) search.list.push(i);
+        for (let i = start; i < end; i++)
+          if (search.frames[graph.frame[i]] && graph.total[i] > 0) search.list.push(i);
     search.list.sort((a, b) => graph.total[b] - graph.total[a] || a - b);
     if (search.at >= search.list.length) search.at = -1;
-    text.push(`${formatPercent(matchedSamples(0), totalSamples)} of samples`);
+    text.push(`${formatPercent(matchedSamples(0), graph.total[0])} of ${MATCHED_OF}`);
     if (zoom !== 0) text.push(`${formatPercent(matchedSamples(zoom), graph.total[zoom])} of view`);
     const count = formatCount(search.list.length);
     text.push(search.at >= 0 ? `${search.at + 1} of ${count}` : `${count} frames`);
@@ -84,7 +86,7 @@ function nextMatch(step) {
   const at = search.at;
   const node = list[at];
   const box = nodeBox(node);
-  if (view !== 'graph') setView('graph');
+  showGraph();
   if (!box || box.right - box.left < 8) {
     let target = node;
     const widthWithin = (other) => graph.total[node] * width / graph.total[other];

@@ -2,35 +2,28 @@
 // What is in view and how it is drawn. The canvas is as large as what is visible of it, each row is
 // searched for its first visible frame, and runs of frames below half a pixel become one bar, so
 // the cost of a redraw follows the pixels and not the profile.
+//
+// What a page has of its own: graph (in front of this file), rootName(), markOf(), factsOf(),
+// applyPalette(), drawFrame(), tinyFill(), renderLegend(), onZoom().
 
 // ---- state --------------------------------------------------------------------------------
 
-const forward = decodeGraph();
-let reversed = null;
-let graph = forward;
-const totalSamples = forward.total[0];
 let zoom = 0;          // node that fills the width
-let span = [0, totalSamples]; // samples in view; within the zoomed node
+let span = [0, graph.total[0]]; // samples in view; within the zoomed node
 let ranges = [];       // of the zoomed node, per depth
 let ancestors = [];
 let focus = 0;         // node the keyboard is on
 let hover = -1;
 let view = 'graph';
 let isIcicle = false;
-const picked = new Set(); // kinds to highlight; empty = all
-let sort = { column: 'selfPercent', down: true };
 const search = { text: '', isRegex: false, frames: null, before: null, list: [], at: -1 };
 
 const formatCount = (value) => value.toLocaleString('en-US');
 const formatPercent = (part, whole) => (whole ? (100 * part / whole).toFixed(2) : '0.00') + ' %';
-const formatSeconds = (samples) => {
-  const seconds = samples / data.hz;
-  return (seconds >= 100 ? seconds.toFixed(0) : seconds.toFixed(2)) + ' s';
-};
 const kindLabel = (node) => data.kinds[kindOf[graph.frame[node]]].label;
 
 function nodeName(node) {
-  if (node === 0) return graph.isReversed ? 'all (callers)' : 'all';
+  if (node === 0) return rootName();
   const frame = graph.frame[node];
   if (kindOf[frame] === KIND_HIDDEN) return `+ ${formatCount(graph.hidden[node])} hidden`;
   return names[frame];
@@ -42,7 +35,7 @@ function setZoom(node, newSpan) {
   ranges = graph.rangesBelow(node);
   ancestors = [];
   for (let at = node; at !== 0;) ancestors.unshift(at = graph.parent[at]);
-  $('reset').disabled = node === 0 && span[1] - span[0] >= totalSamples;
+  $('reset').disabled = node === 0 && span[1] - span[0] >= graph.total[0];
 }
 
 // ---- colours ------------------------------------------------------------------------------
@@ -50,7 +43,6 @@ function setZoom(node, newSpan) {
 const wantsDark = matchMedia('(prefers-color-scheme: dark)');
 let isDark = false;
 let isPrinting = false;
-let palette = [];
 let ink = {};
 
 function mix(hex, other, part) {
@@ -67,13 +59,7 @@ function applyTheme() {
   const forced = document.documentElement.dataset.theme;
   isDark = !isPrinting && (forced ? forced === 'dark' : wantsDark.matches);
   const background = isDark ? '131316' : 'fbfbfc';
-  palette = data.kinds.map((kind) => {
-    const hexes = (isDark ? kind.dark : kind.light).match(/.{6}/g);
-    return {
-      full: hexes.map((hex) => '#' + hex),
-      dim: hexes.map((hex) => mix(hex, background, 0.65)),
-    };
-  });
+  applyPalette(background);
   const pick = (light, dark) => (isDark ? dark : light);
   ink = {
     text: pick('#1c1c1f', '#f4f4f5'),
@@ -95,13 +81,6 @@ function toggleTheme() {
   try { localStorage.setItem('jbpf-theme', theme); } catch { /* file:// may have no storage */ }
   applyTheme();
   renderSheets();
-}
-
-function swatch(kind) {
-  const box = document.createElement('span');
-  box.className = 'swatch';
-  box.style.background = palette[kind].full[5];
-  return box;
 }
 
 // ---- drawing ------------------------------------------------------------------------------
@@ -173,6 +152,8 @@ function clipText(text, room) {
   return length < 2 ? '' : text.slice(0, length) + '\u2026';
 }
 
+const isJava = (frame) => kindOf[frame] >= KIND_JIT && kindOf[frame] <= KIND_INLINED;
+
 // "com.example.shop.Cart.add" -> "Cart.add" when the whole does not fit.
 function shortName(name) {
   const end = name.search(/[(<]/);
@@ -182,29 +163,24 @@ function shortName(name) {
   return before < 0 ? name : name.slice(before + 1);
 }
 
-function drawText(node, left, room, y, color) {
+// The mark is a sign in front of the name that is never cut off.
+function drawText(node, left, whole, y, color) {
+  const mark = markOf(node);
+  const room = mark ? whole - textWidth(mark) : whole;
   let text = nodeName(node);
   if (textWidth(text) > room) {
-    const kind = kindOf[graph.frame[node]];
-    if (kind >= KIND_JIT && kind <= KIND_INLINED) text = shortName(text);
+    if (isJava(graph.frame[node])) text = shortName(text);
     if (textWidth(text) > room) text = clipText(text, room);
   }
   context.fillStyle = color;
-  context.fillText(text, left, y + ROW / 2 + 0.5);
+  context.fillText(mark + text, left, y + ROW / 2 + 0.5);
 }
 
-function drawFrame(node, left, right, y, isAncestor) {
-  const frame = graph.frame[node];
-  const kind = kindOf[frame];
-  const isMatch = !isAncestor && search.frames !== null && search.frames[frame] === 1;
-  const isDim = isAncestor || (picked.size > 0 && !picked.has(kind));
-  const wide = right - left;
-  const { full, dim } = palette[kind];
-  context.fillStyle = isMatch ? ink.match : (isDim ? dim : full)[shadeOf[frame]];
-  context.fillRect(left, y, wide > 2.5 ? wide - 1 : wide, ROW - 1);
+// The name of a frame in what is visible of its box.
+function drawLabel(node, left, right, y, color) {
   const textLeft = Math.max(left, 0) + 5;
   const room = Math.min(right, width) - textLeft - 4;
-  if (room >= TEXT_MIN_PX) drawText(node, textLeft, room, y, isMatch ? ink.matchText : ink.text);
+  if (room >= TEXT_MIN_PX) drawText(node, textLeft, room, y, color);
 }
 
 function drawRow(depth, scale) {
@@ -213,7 +189,7 @@ function drawRow(depth, scale) {
   let bar = null; // run of frames too narrow to tell apart
   const flush = () => {
     if (!bar) return;
-    context.fillStyle = bar.isMatch ? ink.match : picked.size ? ink.tinyDim : ink.tiny;
+    context.fillStyle = tinyFill(bar.isMatch);
     context.fillRect(bar.left, y, Math.max(bar.right - bar.left, MIN_PX), ROW - 1);
     bar = null;
   };
@@ -232,6 +208,7 @@ function drawRow(depth, scale) {
     if (next - 1 > node && graph.total[next - 1] * scale >= MIN_PX) next--;
     const last = (graph.x[next - 1] + graph.total[next - 1] - span[0]) * scale;
     const isMatch = search.before !== null && search.before[next] > search.before[node];
+    if (last <= left) { node = next; continue; } // nodes of this width without weight
     if (bar && (left > bar.right + 1 || isMatch !== bar.isMatch)) flush();
     if (bar) bar.right = last;
     else bar = { left, right: last, isMatch };
@@ -299,20 +276,6 @@ function hitTest(x, y) {
 
 // ---- what the page says about a frame -------------------------------------------------------
 
-function factsOf(node) {
-  const self = graph.self[node];
-  const facts = [
-    ['Kind', node === 0 ? 'whole profile' : kindLabel(node)],
-    ['Samples', formatCount(graph.total[node])],
-    ['Of all', formatPercent(graph.total[node], totalSamples)],
-  ];
-  if (zoom !== 0) facts.push(['Of view', formatPercent(graph.total[node], graph.total[zoom])]);
-  if (!graph.isReversed)
-    facts.push(['Self', `${formatCount(self)} (${formatPercent(self, totalSamples)})`]);
-  if (data.hz) facts.push(['CPU time', formatSeconds(graph.total[node])]);
-  return facts;
-}
-
 function addFacts(list, facts) {
   for (const [key, value] of facts) {
     const dt = document.createElement('dt');
@@ -378,7 +341,7 @@ function zoomTo(node, record = true) {
   scrollToZoom();
   describe(node);
   updateMatches();
-  renderSheets();
+  onZoom();
   if (record) saveState(true);
 }
 
@@ -409,7 +372,7 @@ function pan(samples) {
 function heaviestChild(node) {
   let best = -1;
   for (let i = graph.childStart[node]; i < graph.childEnd(node); i++)
-    if (best < 0 || graph.total[i] > graph.total[best]) best = i;
+    if (graph.total[i] > (best < 0 ? 0 : graph.total[best])) best = i;
   return best;
 }
 
@@ -424,31 +387,11 @@ function walk(direction) {
     if (child >= 0) setFocus(child);
   } else {
     const range = ranges[depth - ancestors.length];
-    const node = focus + (direction === 'next' ? 1 : -1);
+    const step = direction === 'next' ? 1 : -1;
+    let node = focus + step;
+    while (range && node >= range[0] && node < range[1] && graph.total[node] === 0) node += step;
     if (range && node >= range[0] && node < range[1]) setFocus(node);
   }
-}
-
-function setView(name, record = true) {
-  view = name;
-  for (const [id, tab] of [['graph', 'viewGraph'], ['table', 'viewTable'], ['tree', 'viewTree']]) {
-    $(id).hidden = id !== name;
-    $(tab).setAttribute('aria-selected', id === name);
-    $(tab).tabIndex = id === name ? 0 : -1;
-  }
-  if (name === 'graph') { layOut(); scrollToZoom(); }
-  renderSheets();
-  showTip(-1);
-  if (record) saveState(true);
-}
-
-function setReverse(on, record = true) {
-  if (on && !reversed) reversed = reverseGraph(forward);
-  graph = on ? reversed : forward;
-  $('reverse').setAttribute('aria-pressed', on);
-  hover = -1;
-  runSearch();
-  if (record) zoomTo(0);
 }
 
 function setIcicle(on) {
