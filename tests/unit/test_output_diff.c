@@ -565,6 +565,87 @@ static void folded_stacks_stay_within_a_line(void **state)
 	free(stack);
 }
 
+/* ---- page ---- */
+
+static char *page_of(const struct scene *scene)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	assert_int_equal(diff_output_html(&scene->output, &out), 0);
+	return out.data;
+}
+
+/* The JSON in the page. */
+static json_t *page_data(const char *page)
+{
+	static const char open[] = "<script type=\"application/json\" id=\"data\">";
+	const char *start = strstr(page, open);
+	json_error_t error;
+	json_t *root;
+
+	assert_non_null(start);
+	start += strlen(open);
+	root = json_loadb(start, (size_t)(strstr(start, "</script>") - start),
+			  JSON_REJECT_DUPLICATES, &error);
+	if (!root)
+		fail_msg("line %d: %s", error.line, error.text);
+	return root;
+}
+
+static void the_page_is_filled_and_small(void **state)
+{
+	struct scene *scene = scene_new(SCENE_HISTORY, 60, NULL, 0);
+	char *page = page_of(scene);
+	json_t *data = page_data(page);
+
+	(void)state;
+	assert_has_not(page, "{{");
+	assert_has(page, "default-src 'none'");
+	assert_has(page, "<noscript><pre>service shop\n");
+	assert_has_not(page, "http://");
+	assert_has_not(page, "https://");
+	assert_true(strlen(page) < 150000);
+	assert_true(json_is_true(at(data, "isJudged")));
+	assert_int_equal(json_array_size(at(data, "verdicts")), DIFF_VERDICT_CNT);
+	assert_int_equal(json_array_size(at(data, "names")),
+			 json_string_length(at(data, "frameKinds")));
+	json_decref(data);
+	free(page);
+	scene_end(scene);
+}
+
+static void the_page_has_a_budget(void **state)
+{
+	struct scene *scene = scene_new(SCENE_SHORT, 30000, NULL, 0);
+	char *page = page_of(scene);
+	json_t *data = page_data(page);
+
+	(void)state;
+	assert_true(strlen(page) < 2000000);
+	assert_true(json_array_size(at(data, "names")) < 20000);
+	assert_true(json_number_value(json_array_get(at(data, "leftOut"), 1)) > 1000);
+	json_decref(data);
+	free(page);
+	scene_end(scene);
+}
+
+static void a_page_of_nothing_is_a_page(void **state)
+{
+	static const enum scene_kind kinds[] = { SCENE_EMPTY, SCENE_NOTHING };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct scene *scene = scene_new(kinds[i], 5, NULL, 0);
+		char *page = page_of(scene);
+		json_t *data = page_data(page);
+
+		assert_false(json_is_true(at(data, "isJudged")));
+		json_decref(data);
+		free(page);
+		scene_end(scene);
+	}
+}
+
 /* ---- hostile names ---- */
 
 static void hostile_names_are_inert(void **state)
@@ -595,6 +676,11 @@ static void hostile_names_are_inert(void **state)
 	for (const char *c = folded.data; *c; c++)
 		assert_true((unsigned char)*c >= 0x20 || *c == '\n');
 	strbuf_release(&folded);
+	free(table);
+	table = page_of(scene);
+	assert_has_not(table, "<img");
+	assert_has_not(table, "<script>alert");
+	json_decref(page_data(table));
 	free(table);
 	scene_end(scene);
 }
@@ -668,6 +754,9 @@ int main(void)
 		cmocka_unit_test(folded_lines_are_sorted_and_hold_every_sample_once),
 		cmocka_unit_test(folded_text_of_nothing_is_empty),
 		cmocka_unit_test(folded_stacks_stay_within_a_line),
+		cmocka_unit_test(the_page_is_filled_and_small),
+		cmocka_unit_test(the_page_has_a_budget),
+		cmocka_unit_test(a_page_of_nothing_is_a_page),
 		cmocka_unit_test(hostile_names_are_inert),
 		cmocka_unit_test(a_pruned_tree_keeps_its_sums_and_what_was_found),
 	};

@@ -67,7 +67,7 @@ static int builder_reserve(struct paths_builder *builder)
 		       -ENOMEM;
 }
 
-static enum tree_kind kind_of(const struct diff_catalog_name *name, bool is_process)
+enum tree_kind diff_paths_kind(const struct diff_catalog_name *name, bool is_process)
 {
 	if (is_process)
 		return TREE_KIND_PROCESS;
@@ -121,7 +121,7 @@ static int collect_places(struct paths_builder *builder, const struct diff_item 
 		builder->frames[place] = (struct tree_frame){
 			.name = name.text,
 			.name_len = name.len,
-			.kind = kind_of(&name, items[i].method == DIFF_NONE),
+			.kind = diff_paths_kind(&name, items[i].method == DIFF_NONE),
 		};
 		builder->totals[place] = (struct diff_paths_sum){
 			.samples = { row->samples_a, row->samples_b },

@@ -6,6 +6,7 @@
 #ifndef JBPF_OUTPUT_DIFF_PATHS_H
 #define JBPF_OUTPUT_DIFF_PATHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,9 @@ int diff_paths_make(const struct diff_output *diff, struct diff_paths *out);
 int diff_paths_prune(struct diff_paths *paths, size_t node_max);
 
 void diff_paths_release(struct diff_paths *paths);
+
+/* How pictures tell a frame of a comparison apart. */
+enum tree_kind diff_paths_kind(const struct diff_catalog_name *name, bool is_process);
 
 /* The item of a node, or DIFF_NONE. */
 static inline uint32_t diff_paths_item(const struct diff_paths *paths, size_t node)

@@ -113,22 +113,15 @@ static int append_titles(const struct diff_output *diff, struct strbuf *out)
 
 /* ---- alarms ---- */
 
-static int compare_ranks(double a, double b)
-{
-	return (a < b) - (a > b);
-}
-
 static int compare_origins(const void *left, const void *right, void *rows)
 {
 	uint32_t a = *(const uint32_t *)left;
 	uint32_t b = *(const uint32_t *)right;
 	const struct diff_row *all = rows;
-	int order;
 
 	if (all[a].origin != all[b].origin)
 		return all[a].origin < all[b].origin ? -1 : 1;
-	order = compare_ranks(diff_words_sure_points(&all[a]), diff_words_sure_points(&all[b]));
-	return order ? order : (a > b) - (a < b);
+	return diff_words_compare_rows(left, right, rows);
 }
 
 /* The last frames of a place, root first. */
@@ -210,28 +203,6 @@ static int append_alarms(struct table *table)
 }
 
 /* ---- rows ---- */
-
-/* Found first, by how sure and large; then what is not, by share. */
-static int compare_rows(const void *left, const void *right, void *rows)
-{
-	uint32_t a = *(const uint32_t *)left;
-	uint32_t b = *(const uint32_t *)right;
-	const struct diff_row *at_a = (const struct diff_row *)rows + a;
-	const struct diff_row *at_b = (const struct diff_row *)rows + b;
-	bool is_found_a = diff_words_is_found(at_a->verdict);
-	bool is_found_b = diff_words_is_found(at_b->verdict);
-	int order;
-
-	if (is_found_a != is_found_b)
-		return is_found_a ? -1 : 1;
-	order = is_found_a ?
-			compare_ranks(diff_words_sure_points(at_a), diff_words_sure_points(at_b)) :
-			0;
-	if (!order)
-		order = compare_ranks(fmax(at_a->share_a, at_a->share_b),
-				      fmax(at_b->share_a, at_b->share_b));
-	return order ? order : (a > b) - (a < b);
-}
 
 static int append_cell(struct table *table, int width)
 {
@@ -326,7 +297,7 @@ static size_t collect_rows(const struct table *table, bool is_all, uint32_t *out
 		if (is_listed(table, i) && (is_all || diff_words_is_found(row->verdict)))
 			out[cnt++] = i;
 	}
-	qsort_r(out, cnt, sizeof(*out), compare_rows, table->diff->result->rows);
+	qsort_r(out, cnt, sizeof(*out), diff_words_compare_rows, table->diff->result->rows);
 	return cnt;
 }
 

@@ -40,6 +40,31 @@ double diff_words_sure_points(const struct diff_row *row)
 	return row->points.high < 0 ? -row->points.high : 0;
 }
 
+static int compare_down(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
+int diff_words_compare_rows(const void *left, const void *right, void *rows)
+{
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+	const struct diff_row *at_a = (const struct diff_row *)rows + a;
+	const struct diff_row *at_b = (const struct diff_row *)rows + b;
+	bool is_found_a = diff_words_is_found(at_a->verdict);
+	bool is_found_b = diff_words_is_found(at_b->verdict);
+	int order = 0;
+
+	if (is_found_a != is_found_b)
+		return is_found_a ? -1 : 1;
+	if (is_found_a)
+		order = compare_down(diff_words_sure_points(at_a), diff_words_sure_points(at_b));
+	if (!order)
+		order = compare_down(fmax(at_a->share_a, at_a->share_b),
+				     fmax(at_b->share_a, at_b->share_b));
+	return order ? order : (a > b) - (a < b);
+}
+
 /* ---- numbers ---- */
 
 static int append_relative(struct strbuf *out, double log_ratio)
@@ -285,12 +310,13 @@ static int header_mode(struct header *header)
 
 	if (diff_words_is_judged(header->diff))
 		return 0;
-	err = strbuf_puts(&header->text,
-			  header->summary->mode == DIFF_MODE_DESCRIPTIVE ?
-				  "descriptive only, because of the gate above: shares are shown, "
-				  "nothing is judged" :
-				  "descriptive only: too few methods have enough samples to learn "
-				  "from how much they vary; nothing is judged");
+	err = strbuf_puts(
+		&header->text,
+		header->summary->mode == DIFF_MODE_DESCRIPTIVE ?
+			"descriptive only, because of a gate that failed: shares are shown, "
+			"nothing is judged" :
+			"descriptive only: too few methods have enough samples to learn "
+			"from how much they vary; nothing is judged");
 	return err ? err : header_emit(header, "Mode", true);
 }
 

@@ -33,6 +33,12 @@ bool diff_words_is_found(enum diff_verdict verdict);
  */
 double diff_words_sure_points(const struct diff_row *row);
 
+/*
+ * Order of rows for qsort_r() over item numbers, `rows` being those of the result: found ones first,
+ * by sure points; then the others, by share.
+ */
+int diff_words_compare_rows(const void *left, const void *right, void *rows);
+
 /* "+50.1 %", "new", "gone" or "-". 0 or -ENOMEM, like all below. */
 int diff_words_change(struct strbuf *out, const struct diff_row *row);
 /* "+48.0 % to +52.2 %"; in points of the CPU for what is new or gone; or "-". */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the pages, as they are in page/, in the read-only data of the program: html.c puts them together. The scripts follow each other and are one module in the page.
+ * The parts of the pages, as they are in page/, in the read-only data of the program: html.c and
+ * diff_html.c put them together. The scripts follow each other and are one module in the page.
  */
 	.section .rodata
 
@@ -51,5 +52,25 @@
 	.incbin	"user/output/page/page.js"
 	.incbin	"user/output/page/profile_page.js"
 	page_part_end flamegraph_script
+
+	page_part diff_page
+	.incbin	"user/output/page/diff.html"
+	page_part_end diff_page
+
+	page_part diff_style
+	.incbin	"user/output/page/flamegraph.css"
+	.incbin	"user/output/page/diff.css"
+	page_part_end diff_style
+
+	page_part diff_script
+	.incbin	"user/output/page/tree.js"
+	.incbin	"user/output/page/diff_tree.js"
+	.incbin	"user/output/page/view.js"
+	.incbin	"user/output/page/diff_view.js"
+	.incbin	"user/output/page/search.js"
+	.incbin	"user/output/page/diff_list.js"
+	.incbin	"user/output/page/page.js"
+	.incbin	"user/output/page/diff_page.js"
+	page_part_end diff_script
 
 	.section .note.GNU-stack, "", %progbits
