@@ -10,6 +10,8 @@
 #include "user/store/segment_walk.h"
 #include "user/util/cleanup.h"
 
+#define INDEX_STEP_BYTES (16 * 1024) /* a file's end, or its beginning */
+
 /* The record at `offset` of a type that has no data frame. NULL-what as in a walk. */
 static bool record_at(struct segment_source *source, uint64_t offset, enum format_type type,
 		      struct format_record *out)
@@ -114,8 +116,13 @@ static const char *unit_read(struct walk *walk, const struct merged_index_unit *
 	struct segment_source *source = &walk->reader->source;
 	uint64_t data_offset = place->offset + place->lines_len;
 	struct segment_unit unit;
+	size_t available;
 	int err;
 
+	/* All of it at once. */
+	(void)segment_source_view(source, place->offset,
+				  (size_t)place->lines_len + place->data_len + place->rows_len,
+				  &available);
 	segment_unit_parse(source, data_offset, &unit);
 	if (unit.what)
 		return unit.what;
@@ -204,6 +211,7 @@ bool segment_index_walk(struct walk *walk, int *result)
 	struct varint_reader units;
 
 	*result = 0;
+	source->step = INDEX_STEP_BYTES;
 	if (!index_load(walk, &head))
 		return false;
 	memcpy(walk->segment_id, head.segment_id, FORMAT_ID_BYTES);

@@ -16,7 +16,8 @@
 
 #include "user/store/segment_walk.h"
 
-#define GROWTH_RETRIES_MAX 8
+#define GROWTH_RETRIES_MAX  8
+#define IDENTITY_STEP_BYTES 4096 /* the records at a file's beginning are small */
 /* Summing records in vain stops there: only a hostile file gets that far. */
 #define RESYNC_FACTOR	 8
 #define RESYNC_MIN_BYTES (64ull << 20)
@@ -525,8 +526,10 @@ static int walk_start(struct walk *walk, int fd)
 		if (source->err && source->err != -ENOMEM && !has_index)
 			source->err = 0;
 	}
-	if (!has_index)
+	if (!has_index) {
+		source->step = SEGMENT_SOURCE_STEP_BYTES;
 		return walk_file(walk);
+	}
 	source_check(walk);
 	damage_close(walk, walk->offset);
 	return segment_queue_drain(walk, result ? result : source->err);
@@ -594,6 +597,7 @@ int segment_reader__identify(struct segment_reader *reader, int fd, struct segme
 	if (fstat(fd, &st))
 		return -errno;
 	segment_source_reset(source, fd, (uint64_t)st.st_size);
+	source->step = IDENTITY_STEP_BYTES;
 	if (small_record_at(source, 0, FORMAT_TYPE_HEADER, &record))
 		return source->err;
 	err = format_decode_header(&record, &reader->labels, &header);

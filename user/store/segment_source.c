@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Large enough that reading is a copy from the page cache, small enough to stay in L2. */
-#define SOURCE_STEP_BYTES (512 * 1024)
-
 void segment_source_reset(struct segment_source *source, int fd, uint64_t size)
 {
 	source->fd = fd;
 	source->size = size;
 	source->start = 0;
 	source->len = 0;
+	source->step = SEGMENT_SOURCE_STEP_BYTES;
 	source->err = 0;
 }
 
@@ -74,7 +72,7 @@ const uint8_t *segment_source_view(struct segment_source *source, uint64_t offse
 	if (offset < source->start || offset - source->start > source->len ||
 	    len > source->len - (size_t)(offset - source->start)) {
 		uint64_t rest = source->size - offset;
-		size_t want = len > SOURCE_STEP_BYTES ? len : SOURCE_STEP_BYTES;
+		size_t want = len > source->step ? len : source->step;
 
 		source->err = source_fill(source, offset, rest < want ? (size_t)rest : want);
 		if (source->err || source->len < len)

@@ -17,10 +17,14 @@ struct segment_source {
 	size_t cap;
 	uint64_t start; /* offset of buf[0] in the file */
 	size_t len;	/* bytes in buf */
+	size_t step;	/* bytes to read at least; the user may change it */
 	int err;	/* sticky: -ENOMEM or of pread() */
 };
 
-/* Sets the file; keeps the memory. */
+/* Large enough that reading is a copy from the page cache, small enough to stay in L2. */
+#define SEGMENT_SOURCE_STEP_BYTES (512 * 1024)
+
+/* Sets the file, and the step for reading all of it; keeps the memory. */
 void segment_source_reset(struct segment_source *source, int fd, uint64_t size);
 void segment_source_release(struct segment_source *source);
 

@@ -20,6 +20,9 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
+#define DAY_OPEN_MAX  256 /* files held open at once; a day has 25 unless jbpfd keeps dying */
+#define DAY_TRIES_MAX 16  /* for a directory that changes while its files are opened */
+
 struct store_reader {
 	int tree_fd;
 	struct segment_reader *segment;
@@ -98,8 +101,135 @@ static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t 
 		visit->visitor->damage(visit->visitor->ctx, &damage);
 }
 
-static int visit_file(struct store_reader *reader, const struct segment_file *file,
-		      struct visit *visit)
+/* ---- the files of a day ---- */
+
+/*
+ * Hours are merged into one file and days into another while we read. So the files of a day are
+ * opened before any is read, and are taken when the directory looks the same after that; and what
+ * another file says it has taken in is not read.
+ */
+struct day_files {
+	struct segment_list list;
+	int *fds; /* of the first DAY_OPEN_MAX files; the others are opened in their turn */
+	size_t fd_cnt;
+	struct segment_identity *identities; /* of those */
+};
+
+static void day_release(struct day_files *day)
+{
+	for (size_t i = 0; i < day->fd_cnt; i++) {
+		segment_identity_release(&day->identities[i]);
+		if (day->fds[i] >= 0)
+			close(day->fds[i]);
+	}
+	free(day->fds);
+	free(day->identities);
+	segment_list_release(&day->list);
+	*day = (struct day_files){ .fds = NULL };
+}
+
+/* -ENOENT: gone meanwhile. -ELOOP: it is no file of ours. */
+static int file_open(const struct store_reader *reader, const struct segment_file *file, int *out)
+{
+	char path[SEGMENT_PATH_BYTES];
+	struct stat st;
+
+	segment_path(file, path);
+
+	__cleanup_fd int fd =
+		openat(reader->tree_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ELOOP;
+	*out = take_fd(&fd);
+	return 0;
+}
+
+static bool is_same_list(const struct segment_list *a, const struct segment_list *b)
+{
+	if (a->cnt != b->cnt)
+		return false;
+	for (size_t i = 0; i < a->cnt; i++) {
+		if (a->files[i].hour_unix_s != b->files[i].hour_unix_s ||
+		    a->files[i].index != b->files[i].index ||
+		    a->files[i].is_day != b->files[i].is_day)
+			return false;
+	}
+	return true;
+}
+
+/* Opens what is listed. *is_stable: it is all there was, from before to after. 0 or -errno. */
+static int day_open_once(struct store_reader *reader, uint64_t from_s, uint64_t until_s,
+			 struct day_files *day, bool *is_stable)
+{
+	__cleanup_segment_list struct segment_list again = { NULL, 0, 0 };
+	int err = segment_tree_list(reader->tree_fd, from_s, until_s, &day->list);
+	size_t cnt = day->list.cnt < DAY_OPEN_MAX ? day->list.cnt : DAY_OPEN_MAX;
+
+	if (err)
+		return err;
+	*is_stable = true;
+	day->fds = reallocarray(NULL, cnt + 1, sizeof(*day->fds));
+	day->identities = calloc(cnt + 1, sizeof(*day->identities));
+	if (!day->fds || !day->identities)
+		return -ENOMEM;
+	for (; day->fd_cnt < cnt; day->fd_cnt++) {
+		int *fd = &day->fds[day->fd_cnt];
+
+		*fd = -1;
+		err = file_open(reader, &day->list.files[day->fd_cnt], fd);
+		if (err == -ENOENT)
+			*is_stable = false;
+		else if (err && err != -ELOOP)
+			return err;
+	}
+	err = segment_tree_list(reader->tree_fd, from_s, until_s, &again);
+	*is_stable = *is_stable && is_same_list(&day->list, &again);
+	return err;
+}
+
+static int day_open(struct store_reader *reader, uint64_t from_s, uint64_t until_s,
+		    struct day_files *day)
+{
+	bool is_stable = false;
+	int err = 0;
+
+	for (int i = 0; i < DAY_TRIES_MAX && !err && !is_stable; i++) {
+		day_release(day);
+		err = day_open_once(reader, from_s, until_s, day, &is_stable);
+	}
+	for (size_t i = 0; i < day->fd_cnt && !err; i++) {
+		if (day->fds[i] >= 0)
+			err = segment_reader__identify(reader->segment, day->fds[i],
+						       &day->identities[i]);
+		if (err != -ENOMEM)
+			err = 0; /* what cannot be read now is told when it is its turn */
+	}
+	return err;
+}
+
+/* Has another file of the day taken it in? Then it only waits for being deleted. */
+static bool is_replaced(const struct day_files *day, size_t index,
+			const struct segment_identity *identity)
+{
+	if (!identity->has_id)
+		return false;
+	for (size_t i = 0; i < day->fd_cnt; i++) {
+		const struct segment_identity *other = &day->identities[i];
+
+		for (size_t j = 0; i != index && j < other->source_cnt; j++) {
+			if (memcmp(other->source_ids[j], identity->segment_id, FORMAT_ID_BYTES) ==
+			    0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static int visit_fd(struct store_reader *reader, const struct segment_file *file, int fd,
+		    struct visit *visit)
 {
 	const struct segment_visitor visitor = {
 		.ctx = visit,
@@ -113,22 +243,67 @@ static int visit_file(struct store_reader *reader, const struct segment_file *fi
 		.damage = visit_damage,
 	};
 	char path[sizeof(SEGMENT_TREE_DIR) + SEGMENT_PATH_BYTES];
-	struct stat st;
 
 	memcpy(path, SEGMENT_TREE_DIR "/", sizeof(SEGMENT_TREE_DIR));
 	segment_path(file, path + sizeof(SEGMENT_TREE_DIR));
-
-	__cleanup_fd int fd = openat(reader->tree_fd, path + sizeof(SEGMENT_TREE_DIR),
-				     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno == ENOENT || errno == ELOOP ? 0 : -errno;
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return 0;
 	visit->path = path;
 	return segment_reader__walk(reader->segment, fd, &visitor);
+}
+
+static int visit_late(struct store_reader *reader, const struct day_files *day, size_t index,
+		      struct visit *visit)
+{
+	__cleanup_segment_identity struct segment_identity identity = { .has_id = false };
+	__cleanup_fd int fd = -1;
+	int err = file_open(reader, &day->list.files[index], &fd);
+
+	if (err)
+		return err == -ENOENT || err == -ELOOP ? 0 : err;
+	err = segment_reader__identify(reader->segment, fd, &identity);
+	if (err == -ENOMEM)
+		return err;
+	return is_replaced(day, index, &identity) ?
+		       0 :
+		       visit_fd(reader, &day->list.files[index], fd, visit);
+}
+
+static int visit_day(struct store_reader *reader, uint64_t from_s, uint64_t until_s,
+		     struct visit *visit)
+{
+	struct day_files day = { .fds = NULL };
+	int err = day_open(reader, from_s, until_s, &day);
+
+	for (size_t i = 0; i < day.list.cnt && !err; i++) {
+		if (i >= day.fd_cnt)
+			err = visit_late(reader, &day, i, visit);
+		else if (day.fds[i] >= 0 && !is_replaced(&day, i, &day.identities[i]))
+			err = visit_fd(reader, &day.list.files[i], day.fds[i], visit);
+	}
+	day_release(&day);
+	return err;
+}
+
+/* Listed until nothing has moved: hours that become a day may be in neither place of one listing. */
+static int list_days(struct store_reader *reader, uint64_t from_s, uint64_t until_s,
+		     struct segment_list *out)
+{
+	struct segment_list again = { NULL, 0, 0 };
+	int err = segment_tree_list(reader->tree_fd, from_s, until_s, out);
+
+	for (int i = 0; i < DAY_TRIES_MAX && !err; i++) {
+		bool is_same;
+
+		err = segment_tree_list(reader->tree_fd, from_s, until_s, &again);
+		if (err)
+			break;
+		is_same = is_same_list(out, &again);
+		segment_list_release(out);
+		*out = again;
+		again = (struct segment_list){ NULL, 0, 0 };
+		if (is_same)
+			break;
+	}
+	return err;
 }
 
 int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,
@@ -142,10 +317,20 @@ int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uin
 	/* A window that began before `since` may reach into the range. */
 	uint64_t first_ns =
 		since_unix_ns > STORE_WINDOW_MAX_NS ? since_unix_ns - STORE_WINDOW_MAX_NS : 0;
+	uint64_t from_s = segment_hour(first_ns);
 	uint64_t until_s = until_unix_ns / CLOCK_NS_PER_S + (until_unix_ns % CLOCK_NS_PER_S != 0);
-	int err = segment_tree_list(reader->tree_fd, segment_hour(first_ns), until_s, &list);
+	uint64_t day_s = 0;
+	int err = list_days(reader, from_s, until_s, &list);
 
-	for (size_t i = 0; i < list.cnt && !err; i++)
-		err = visit_file(reader, &list.files[i], &visit);
+	for (size_t i = 0; i < list.cnt && !err; i++) {
+		uint64_t file_day_s = segment_day(list.files[i].hour_unix_s);
+		uint64_t day_end_s = file_day_s + SEGMENT_DAY_S;
+
+		if (i && file_day_s == day_s)
+			continue;
+		day_s = file_day_s;
+		err = visit_day(reader, day_s > from_s ? day_s : from_s,
+				day_end_s < until_s ? day_end_s : until_s, &visit);
+	}
 	return err;
 }
