@@ -157,12 +157,15 @@ static const char *header_accept(struct walk *walk, const struct segment_unit *u
 
 	if (unit->data_offset != 0 || unit->data_len)
 		return "header in the middle";
-	if (unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN)
+	if (unit->record.incompat & ~FORMAT_INCOMPAT_KNOWN) {
+		walk->needs_newer = true;
 		return "header needs a newer version of jbpf";
+	}
 	if (format_decode_header(&unit->record, &walk->reader->labels, &header))
 		return "broken header";
 	if (header.format_version != FORMAT_VERSION)
 		walk->is_clean = false; /* readable, but not for us to continue */
+	walk->needs_newer |= header.format_version > FORMAT_VERSION;
 	memcpy(walk->segment_id, header.segment_id, FORMAT_ID_BYTES);
 	walk->has_segment = true;
 	walk->has_header = true;
@@ -182,6 +185,7 @@ static void unit_refuse(struct walk *walk, const struct segment_unit *unit)
 		damage_open(walk, unit->data_offset, "record needs a newer version of jbpf");
 	damage_close(walk, unit->end);
 	walk->is_clean = false;
+	walk->needs_newer = true;
 	walk->has_refused = true;
 	walk->offset = unit->end;
 }
@@ -474,6 +478,7 @@ static void source_check(struct walk *walk)
 
 	if (!source->err || source->err == -ENOMEM)
 		return;
+	walk->is_unreadable = true;
 	damage_open(walk, walk->offset, "input/output error");
 	walk->offset = source->size;
 	source->err = 0;
@@ -627,6 +632,8 @@ int segment_reader__verify(struct segment_reader *reader, int fd, struct segment
 		.is_clean = walk.is_clean && walk.has_header && !walk.is_merged,
 		.bytes = walk.offset,
 		.sequence = walk.sequence,
+		.needs_newer = walk.needs_newer,
+		.is_unreadable = walk.is_unreadable,
 	};
 	memcpy(out->segment_id, walk.segment_id, FORMAT_ID_BYTES);
 	return 0;

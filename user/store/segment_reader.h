@@ -66,6 +66,9 @@ struct segment_end {
 	uint64_t bytes;
 	uint8_t segment_id[FORMAT_ID_BYTES];
 	uint64_t sequence; /* of the last record; 0 = only the header is there */
+	/* These are always valid. */
+	bool needs_newer;   /* a later jbpf wrote something that this one does not know */
+	bool is_unreadable; /* the disk does not give all of it */
 };
 
 /* 0, what the visitor returned, or -errno of reading. `fd` is borrowed and its offset not used. */

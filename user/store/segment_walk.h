@@ -38,6 +38,8 @@ struct walk {
 	bool has_header;
 	bool has_refused; /* since the last record: it had a number, too */
 	bool is_clean;
+	bool needs_newer;
+	bool is_unreadable;
 	bool is_merged;
 	bool has_index;		 /* its record was met */
 	uint64_t damage_start;	 /* with damage_what */

@@ -78,6 +78,7 @@ struct store_compaction_stats {
 	uint64_t bytes_after;
 	uint64_t samples;
 	uint64_t damaged; /* stretches that could not be carried over; noted in the new file */
+	uint64_t left;	  /* hours or days left as they are: unreadable, or of a newer format */
 };
 
 /*
@@ -109,6 +110,7 @@ struct store_visitor {
 	void *ctx;
 	bool wants_lines; /* window() gets the source lines, too; want() never does */
 	bool wants_cells; /* the same for the cells of time */
+	bool checks_all;  /* every byte is looked at, also what nobody wants */
 	/*
 	 * How far windows of one stream with the same labels may be merged: those that begin in the
 	 * same slot of that many ns since 1970 may come as one, with sums for counts (window_cnt,

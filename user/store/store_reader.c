@@ -235,6 +235,7 @@ static int visit_fd(struct store_reader *reader, const struct segment_file *file
 		.ctx = visit,
 		.wants_lines = visit->visitor->wants_lines,
 		.wants_cells = visit->visitor->wants_cells,
+		.checks_all = visit->visitor->checks_all,
 		.merge_ns = visit->visitor->merge_ns,
 		.since_unix_ns = visit->range.since_unix_ns,
 		.until_unix_ns = visit->range.until_unix_ns,
