@@ -151,6 +151,84 @@ static void read_only_store_is_told_at_open(void **state)
 	disk_unmount(&store);
 }
 
+/* Takes all the room that is left, but so much. */
+static void fill_disk(const struct test_store *store, off_t left_bytes)
+{
+	static char zeros[4096];
+	char path[256];
+	int fd = open(test_path(store, "ballast", path), O_RDWR | O_CREAT, 0600);
+	struct stat st;
+
+	assert_true(fd >= 0);
+	while (write(fd, zeros, sizeof(zeros)) > 0)
+		;
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(st.st_size > left_bytes);
+	assert_int_equal(ftruncate(fd, st.st_size - left_bytes), 0);
+	close(fd);
+}
+
+static void full_disk_leaves_hours_as_they_are_until_there_is_room(void **state)
+{
+	const struct store_compaction how = { .now_unix_ns = TEST_NS + 100 * HOUR_NS };
+	struct store_compaction_stats stats;
+	struct store_writer *writer;
+	struct test_store store;
+	struct got before, after;
+	char path[256];
+
+	(void)state;
+	if (!disk_mount(&store)) {
+		(void)rmdir(store.dir);
+		skip();
+	}
+	writer = test_writer(&store);
+	for (uint32_t number = 0; number < 3; number++) {
+		add_incompressible(writer, number * 360, 15000);
+		test_commit(writer);
+	}
+	store_writer__free(writer);
+	visit_count(&store, &before);
+	assert_int_equal(before.cnt, 3);
+	/* No room for a byte, then for some of the first hour. */
+	for (off_t left = 0; left <= 8192; left += 4096) {
+		fill_disk(&store, left);
+		assert_int_equal(store_compact(store.dir, &how, &stats), -ENOSPC);
+		assert_int_equal(stats.hours, 0);
+		assert_false(test_exists(&store, "v1/cpu/.compact.tmp"));
+		visit_count(&store, &after);
+		assert_int_equal(after.cnt, 3);
+		assert_int_equal(after.damage_cnt, 0);
+		assert_int_equal(unlink(test_path(&store, "ballast", path)), 0);
+	}
+	assert_int_equal(store_compact(store.dir, &how, &stats), 0);
+	assert_int_equal(stats.hours, 3);
+	visit_count(&store, &after);
+	assert_int_equal(after.cnt, 3);
+	disk_unmount(&store);
+}
+
+static void read_only_store_is_not_compacted(void **state)
+{
+	const struct store_compaction how = { .now_unix_ns = TEST_NS + 100 * HOUR_NS };
+	struct store_compaction_stats stats;
+	struct test_store store;
+	struct got got;
+
+	(void)state;
+	if (!disk_mount(&store)) {
+		(void)rmdir(store.dir);
+		skip();
+	}
+	test_fill(&store, 0, 2);
+	assert_int_equal(mount(NULL, store.dir, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+	assert_int_equal(store_compact(store.dir, &how, &stats), -EROFS);
+	test_visit_all(&store, &got);
+	assert_got_range(&got, 0, 2);
+	disk_unmount(&store);
+}
+
 static bool write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY);
@@ -182,6 +260,8 @@ int main(void)
 		cmocka_unit_test(oldest_hour_makes_room_for_the_newest_window),
 		cmocka_unit_test(without_an_older_hour_the_window_is_lost_and_counted),
 		cmocka_unit_test(read_only_store_is_told_at_open),
+		cmocka_unit_test(full_disk_leaves_hours_as_they_are_until_there_is_room),
+		cmocka_unit_test(read_only_store_is_not_compacted),
 	};
 
 	can_mount = namespace_enter();

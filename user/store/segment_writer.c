@@ -32,6 +32,18 @@ struct segment_writer {
 	bool is_usable;
 };
 
+/* Unlocks by itself: a child that was forked just now may not have closed its copy yet. */
+static void segment_close(struct segment_writer *writer)
+{
+	struct flock unlock = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+
+	if (writer->fd < 0)
+		return;
+	(void)fcntl(writer->fd, F_OFD_SETLK, &unlock);
+	close(writer->fd);
+	writer->fd = -1;
+}
+
 void segment_writer__free(struct segment_writer *writer)
 {
 	char path[SEGMENT_PATH_BYTES];
@@ -42,8 +54,7 @@ void segment_writer__free(struct segment_writer *writer)
 		segment_path(&writer->file, path);
 		(void)unlinkat(writer->tree_fd, path, 0);
 	}
-	if (writer->fd >= 0)
-		close(writer->fd);
+	segment_close(writer);
 	free(writer);
 }
 
@@ -180,9 +191,7 @@ static int segment_open(struct segment_writer *writer, uint32_t min_index)
 		err = segment_continue(writer);
 		if (err != -EUCLEAN)
 			return err;
-		if (writer->fd >= 0)
-			close(writer->fd);
-		writer->fd = -1;
+		segment_close(writer);
 		writer->file.index = newest.index + 1;
 		segment_path(&newest, path);
 		pr_info("store: '%s' cannot be continued: another file is begun beside it\n", path);

@@ -136,8 +136,11 @@ void store_writer__free(struct store_writer *writer)
 	ZSTD_freeCCtx(writer->encoder);
 	if (writer->tree_fd >= 0)
 		close(writer->tree_fd);
-	if (writer->lock_fd >= 0)
-		close(writer->lock_fd); /* gives the lock back */
+	if (writer->lock_fd >= 0) {
+		/* A child that was forked just now may not have closed its copy yet. */
+		(void)flock(writer->lock_fd, LOCK_UN);
+		close(writer->lock_fd);
+	}
 	strbuf_release(&writer->buf);
 	free(writer->pending);
 	free(writer);

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which closed files become one: those of an hour, or, when it is old enough, those of a day. What
+ * is there is seen in the tree each time; there is no list of what was done. A merged file replaces
+ * one of its sources by rename and names all of them, so that readers leave out those that a crash
+ * kept from being deleted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/store/compact_merge.h"
+#include "user/store/compact_output.h"
+#include "user/store/compact_sources.h"
+#include "user/store/segment_reader.h"
+#include "user/store/segment_tree.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define COMPACT_LOCK_PATH "../.compact.lock" /* v1/.compact.lock, from the tree v1/cpu */
+/* The last window of an hour ends and is written after the hour; a clock may be stepped a little. */
+#define CLOSED_AFTER_S 180
+
+struct compaction {
+	const struct store_compaction *how;
+	struct store_compaction_stats *stats;
+	struct segment_reader *reader;
+	int tree_fd;
+	int first_err; /* of a group that is left as it is; the others are merged all the same */
+};
+
+/* Files that are to become one. */
+struct group {
+	struct segment_file target;
+	uint64_t row_ns;
+};
+
+/* Errors that the next group would meet, too. */
+static bool ends_all(int err)
+{
+	return err == -ECANCELED || err == -ENOSPC || err == -EDQUOT || err == -EROFS ||
+	       err == -ENOMEM;
+}
+
+static bool is_stopped(const struct compaction *compaction)
+{
+	const struct store_compaction *how = compaction->how;
+
+	return how->should_stop && how->should_stop(how->ctx);
+}
+
+/* Files of the group as they are now, at most COMPACT_SOURCES_MAX; the rest has another turn. */
+static int group_list(const struct compaction *compaction, const struct group *group,
+		      struct segment_list *out)
+{
+	const struct segment_file *target = &group->target;
+	size_t kept = 0;
+	int err = segment_tree_list(compaction->tree_fd, target->hour_unix_s,
+				    segment_file_end(target), out);
+
+	for (size_t i = 0; i < out->cnt && kept < COMPACT_SOURCES_MAX; i++) {
+		if (target->is_day || !out->files[i].is_day)
+			out->files[kept++] = out->files[i];
+	}
+	out->cnt = kept;
+	return err;
+}
+
+/* Whether all can be read, and by us. What a newer jbpf wrote must not lose what we do not know. */
+static int check_sources(const struct compaction *compaction, const struct compact_sources *sources)
+{
+	for (size_t i = 0; i < sources->cnt; i++) {
+		struct segment_end end = { 0 };
+		int err = segment_reader__verify(compaction->reader, sources->items[i].fd, &end);
+
+		if (err)
+			return err;
+		if (end.is_unreadable)
+			return -EIO;
+		if (end.needs_newer)
+			return -EPROTONOSUPPORT;
+		if (is_stopped(compaction))
+			return -ECANCELED;
+	}
+	return 0;
+}
+
+static bool is_done(const struct compact_sources *sources, const struct segment_file *target)
+{
+	return sources->cnt == 0 || (sources->cnt == 1 && sources->items[0].identity.is_merged &&
+				     segment_file_compare(&sources->items[0].file, target) == 0);
+}
+
+static void count_file(struct store_compaction_stats *stats, const struct group *group,
+		       const struct compact_sources *sources, int fd,
+		       const struct compact_merge_result *result)
+{
+	struct stat st;
+
+	if (group->target.is_day)
+		stats->days++;
+	else
+		stats->hours++;
+	stats->bytes_before += compact_sources_bytes(sources);
+	if (fstat(fd, &st) == 0)
+		stats->bytes_after += (uint64_t)st.st_size;
+	stats->samples += result->digest.samples;
+	stats->damaged += result->damaged;
+}
+
+static int group_replace(struct compaction *compaction, const struct group *group,
+			 struct compact_sources *sources)
+{
+	const struct compact_merge merge = {
+		.how = compaction->how,
+		.reader = compaction->reader,
+		.sources = sources,
+		.row_ns = group->row_ns,
+	};
+	__cleanup_compact_output struct compact_output output = { .fd = -1 };
+	struct compact_merge_result result;
+	int err = compact_output_open(compaction->tree_fd, &output);
+
+	if (!err)
+		err = compact_merge(&merge, output.fd, &result);
+	if (!err)
+		err = compact_output_publish(&output, &group->target);
+	if (err)
+		return err;
+	count_file(compaction->stats, group, sources, output.fd, &result);
+	return compact_sources_delete(compaction->tree_fd, sources, &group->target);
+}
+
+/* One turn. 0, 1: there is more of this group, or -errno. */
+static int group_turn(struct compaction *compaction, const struct group *group)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	__cleanup_compact_sources struct compact_sources sources = { NULL, 0 };
+	bool is_full;
+	int err = group_list(compaction, group, &list);
+
+	if (err)
+		return err;
+	/* A day file is a merged one by its name. */
+	if (list.cnt == 0 || (list.cnt == 1 && list.files[0].is_day))
+		return 0;
+	is_full = list.cnt == COMPACT_SOURCES_MAX;
+	err = compact_sources_open(compaction->tree_fd, compaction->reader, list.files, list.cnt,
+				   &sources);
+	if (!err)
+		err = compact_sources_drop_leftovers(compaction->tree_fd, &sources);
+	if (err)
+		return err;
+	if (!is_done(&sources, &group->target)) {
+		err = check_sources(compaction, &sources);
+		if (!err)
+			err = group_replace(compaction, group, &sources);
+	}
+	return err ? err : is_full;
+}
+
+/* 0: merged, or nothing to do; -EWOULDBLOCK: another time; else -errno. */
+static int group_compact(struct compaction *compaction, const struct group *group)
+{
+	char path[SEGMENT_PATH_BYTES];
+	int turn;
+
+	do
+		turn = is_stopped(compaction) ? -ECANCELED : group_turn(compaction, group);
+	while (turn > 0);
+	if (!turn || turn == -EWOULDBLOCK || ends_all(turn))
+		return turn;
+	segment_path(&group->target, path);
+	if (turn == -EPROTONOSUPPORT)
+		pr_debug("store: '%s': written by a newer jbpf, stays as it is\n", path);
+	else
+		pr_warn("store: '%s' is not merged: %s, its files stay as they are\n", path,
+			turn == -EBADMSG ? "what was read back is not what was written" :
+					   errstr(turn));
+	compaction->stats->left++;
+	if (!compaction->first_err && turn != -EPROTONOSUPPORT)
+		compaction->first_err = turn;
+	return turn;
+}
+
+static int hours_compact(struct compaction *compaction, const struct segment_list *list,
+			 uint64_t day_unix_s)
+{
+	uint64_t now_s = compaction->how->now_unix_ns / CLOCK_NS_PER_S;
+	uint64_t last_s = UINT64_MAX;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		struct group group = { .target.hour_unix_s = list->files[i].hour_unix_s };
+		int err;
+
+		if (list->files[i].is_day || group.target.hour_unix_s == last_s ||
+		    segment_day(group.target.hour_unix_s) != day_unix_s ||
+		    now_s < segment_file_end(&group.target) + CLOSED_AFTER_S)
+			continue;
+		last_s = group.target.hour_unix_s;
+		err = group_compact(compaction, &group);
+		if (ends_all(err))
+			return err;
+	}
+	return 0;
+}
+
+static int day_compact(struct compaction *compaction, const struct segment_list *list,
+		       uint64_t day_unix_s)
+{
+	const struct store_compaction *how = compaction->how;
+	uint64_t age_ns = how->day_age_ns ? how->day_age_ns : STORE_DAY_FILE_AGE_NS;
+	uint64_t now_s = how->now_unix_ns / CLOCK_NS_PER_S;
+	const struct group group = {
+		.target = { .hour_unix_s = day_unix_s, .is_day = true },
+		.row_ns = STORE_DAY_ROW_NS,
+	};
+	int err = -EWOULDBLOCK;
+
+	if (now_s >= segment_file_end(&group.target) + age_ns / CLOCK_NS_PER_S)
+		err = group_compact(compaction, &group);
+	/* A day that cannot be one file yet has merged hours at least. */
+	return err && !ends_all(err) ? hours_compact(compaction, list, day_unix_s) : err;
+}
+
+static int compact_all(struct compaction *compaction)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	uint64_t last_s = UINT64_MAX;
+	int err = segment_tree_list(compaction->tree_fd, 0, UINT64_MAX, &list);
+
+	for (size_t i = 0; i < list.cnt && !err; i++) {
+		uint64_t day_s = segment_day(list.files[i].hour_unix_s);
+
+		if (day_s == last_s)
+			continue;
+		last_s = day_s;
+		err = day_compact(compaction, &list, day_s);
+	}
+	return err ? err : compaction->first_err;
+}
+
+static int tree_open(const char *dir)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	return fd;
+}
+
+int store_compact(const char *dir, const struct store_compaction *how,
+		  struct store_compaction_stats *stats)
+{
+	struct compaction compaction = { .how = how, .stats = stats };
+	__cleanup_fd int tree_fd = tree_open(dir);
+	__cleanup_fd int lock_fd = -1;
+	int err;
+
+	*stats = (struct store_compaction_stats){ 0 };
+	if (tree_fd < 0)
+		return tree_fd;
+	lock_fd = openat(tree_fd, COMPACT_LOCK_PATH, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			 SEGMENT_TREE_FILE_MODE);
+	if (lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	compaction.tree_fd = tree_fd;
+	compaction.reader = segment_reader__new();
+	if (!compaction.reader)
+		return -ENOMEM;
+	err = compact_all(&compaction);
+	segment_reader__free(compaction.reader);
+	return err;
+}

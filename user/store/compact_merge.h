@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One merged file out of its sources: written in units of bounded size, then read back and compared
+ * with what the sources hold.
+ */
+#ifndef JBPF_STORE_COMPACT_MERGE_H
+#define JBPF_STORE_COMPACT_MERGE_H
+
+#include <stdint.h>
+
+#include "user/store/compact_digest.h"
+#include "user/store/compact_sources.h"
+#include "user/store/segment_reader.h"
+#include "user/store/store.h"
+
+struct compact_merge {
+	const struct store_compaction *how;
+	struct segment_reader *reader;
+	const struct compact_sources *sources;
+	uint64_t row_ns; /* 0 = the sources' windows stay what they are */
+};
+
+struct compact_merge_result {
+	struct compact_digest digest;
+	uint64_t damaged; /* stretches that are noted for the first time */
+};
+
+/*
+ * Writes the merged file to `fd`, which is empty, readable and borrowed. 0; -ECANCELED; -EBADMSG:
+ * what was written is not what was read; or -errno.
+ */
+int compact_merge(const struct compact_merge *merge, int fd, struct compact_merge_result *out);
+
+#endif
