@@ -58,19 +58,20 @@ static void defaults_are_those_of_the_manual(void **state)
 	assert_int_equal(options.keep_bytes, 5ull << 30);
 	assert_int_equal(options.pid_cnt, 0);
 	assert_int_equal(options.cgroup_cnt, 0);
+	assert_true(options.compact);
 	assert_false(options.check);
 	daemon_options_release(&options);
 }
 
 static void every_option_is_taken(void **state)
 {
-	static const char *const args[] = { "--store=/s",      "--frequency=49",
-					    "--window=5s",     "--max-depth=64",
-					    "--jit=off",       "--keep-age=1d",
-					    "--keep-bytes=1M", "--pid=7",
-					    "--pid=8",	       "--cgroup=/a",
-					    "--cgroup=/b",     "--log-level=debug",
-					    "--check",	       NULL };
+	static const char *const args[] = {
+		"--store=/s",	   "--frequency=49", "--window=5s",
+		"--max-depth=64",  "--jit=off",	     "--keep-age=1d",
+		"--keep-bytes=1M", "--pid=7",	     "--pid=8",
+		"--cgroup=/a",	   "--cgroup=/b",    "--log-level=debug",
+		"--compact=off",   "--check",	     NULL
+	};
 	struct daemon_options options;
 	char why[256];
 
@@ -83,6 +84,7 @@ static void every_option_is_taken(void **state)
 	assert_int_equal(options.jit, JIT_MODE_OFF);
 	assert_int_equal(options.keep_age_ns, 86400000000000ull);
 	assert_int_equal(options.keep_bytes, 1 << 20);
+	assert_false(options.compact);
 	assert_int_equal(options.pid_cnt, 2);
 	assert_int_equal(options.pids[1], 8);
 	assert_int_equal(options.cgroup_cnt, 2);
@@ -119,6 +121,7 @@ static void wrong_usage_is_told_in_one_line(void **state)
 		{ { "--pid=-1" },
 		  "--pid '-1' is not valid; it wants a process id, at most 64 of them" },
 		{ { "--store=" }, "--store '' is not valid; it wants a path" },
+		{ { "--compact=yes" }, "--compact 'yes' is not valid; it wants on or off" },
 		{ { "--keep-bytes=5 G" },
 		  "--keep-bytes '5 G' is not valid; it wants a size, such as 5G" },
 	};

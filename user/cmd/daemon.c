@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
+#include "user/cmd/daemon_compact.h"
 #include "user/cmd/daemon_options.h"
 #include "user/cmd/host_check.h"
 #include "user/cmd/sampling.h"
@@ -38,6 +39,7 @@ struct daemon {
 	struct daemon_options options;
 	struct store_writer *writer;
 	struct recorder *recorder;
+	struct daemon_compactor compactor;
 	int signal_fd;
 	uint64_t lost_samples;	 /* of the last window, for the next host record */
 	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
@@ -229,6 +231,11 @@ static int run(struct daemon *daemon)
 				daemon->store_failed ? "lost" : "written");
 			return daemon->store_failed ? -EIO : 0;
 		}
+		if (daemon->options.compact)
+			daemon_compactor_tick(&daemon->compactor, daemon->options.store,
+					      clock_boot_ns(), clock_unix_ns());
+		else
+			daemon_compactor_stop(&daemon->compactor);
 	}
 }
 
@@ -267,6 +274,7 @@ static int open_all(struct daemon *daemon)
 		pr_err("%s\n", why);
 		return err;
 	}
+	daemon_compactor_init(&daemon->compactor, clock_boot_ns());
 	recorder__stats(daemon->recorder, &stats);
 	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps\n", jbpf_version,
 		daemon->options.frequency_hz, daemon->options.store,
@@ -276,6 +284,7 @@ static int open_all(struct daemon *daemon)
 
 static void close_all(struct daemon *daemon)
 {
+	daemon_compactor_stop(&daemon->compactor);
 	recorder__free(daemon->recorder);
 	store_writer__free(daemon->writer);
 	daemon_options_release(&daemon->options);

@@ -32,6 +32,7 @@ const char daemon_options_usage[] =
 	"  --jit MODE          names of JIT code: auto, vmstructs, perfmap, attach, off (auto)\n"
 	"  --keep-age DUR      delete hours older than this (30d)\n"
 	"  --keep-bytes SIZE   delete the oldest hours past this size (5G)\n"
+	"  --compact on|off    rewrite closed hours smaller, at lowest priority (on)\n"
 	"  --pid PID           only this process; may be repeated\n"
 	"  --cgroup PATH       only processes below this cgroup v2 directory; may be repeated\n"
 	"  --config FILE       lines \"option = value\"; the command line wins; reread on SIGHUP\n"
@@ -49,6 +50,7 @@ enum option_id {
 	OPTION_JIT,
 	OPTION_KEEP_AGE,
 	OPTION_KEEP_BYTES,
+	OPTION_COMPACT,
 	OPTION_PID,
 	OPTION_CGROUP,
 	OPTION_LOG_LEVEL,
@@ -67,6 +69,7 @@ static const struct option long_options[] = {
 	{ "jit", required_argument, NULL, OPTION_JIT },
 	{ "keep-age", required_argument, NULL, OPTION_KEEP_AGE },
 	{ "keep-bytes", required_argument, NULL, OPTION_KEEP_BYTES },
+	{ "compact", required_argument, NULL, OPTION_COMPACT },
 	{ "pid", required_argument, NULL, OPTION_PID },
 	{ "cgroup", required_argument, NULL, OPTION_CGROUP },
 	{ "log-level", required_argument, NULL, OPTION_LOG_LEVEL },
@@ -97,6 +100,8 @@ static const char *option_wants(int id)
 		return "a duration, such as 30d";
 	case OPTION_KEEP_BYTES:
 		return "a size, such as 5G";
+	case OPTION_COMPACT:
+		return "on or off";
 	case OPTION_PID:
 		return "a process id, at most 64 of them";
 	case OPTION_CGROUP:
@@ -132,6 +137,16 @@ static int set_window(const char *value, uint64_t *out)
 	if (ns < DAEMON_MIN_WINDOW_NS || ns > DAEMON_MAX_WINDOW_NS)
 		return -ERANGE;
 	*out = ns;
+	return 0;
+}
+
+static int set_switch(const char *value, bool *out)
+{
+	bool is_on = strcmp(value, "on") == 0;
+
+	if (!is_on && strcmp(value, "off") != 0)
+		return -EINVAL;
+	*out = is_on;
 	return 0;
 }
 
@@ -178,6 +193,8 @@ static int option_apply(struct daemon_options *options, int id, const char *valu
 		return parse_duration_ns(value, &options->keep_age_ns);
 	case OPTION_KEEP_BYTES:
 		return parse_size_bytes(value, &options->keep_bytes);
+	case OPTION_COMPACT:
+		return set_switch(value, &options->compact);
 	case OPTION_PID:
 		return add_pid(options, value);
 	case OPTION_CGROUP:
@@ -372,6 +389,7 @@ int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char
 		.jit = JIT_MODE_AUTO,
 		.keep_age_ns = 30 * 86400 * 1000000000ull,
 		.keep_bytes = 5ull << 30,
+		.compact = true,
 		.log_level = LOG_LEVEL_INFO,
 	};
 	snprintf(why, why_len, "out of memory");

@@ -29,6 +29,7 @@ struct daemon_options {
 	enum jit_mode jit;
 	uint64_t keep_age_ns;
 	uint64_t keep_bytes;
+	bool compact; /* closed hours */
 	uint32_t pids[DAEMON_PIDS_MAX];
 	size_t pid_cnt;
 	char *cgroups[JBPF_CGROUP_FILTER_MAX];

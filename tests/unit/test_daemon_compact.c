@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* When the daemon's merging child is begun, what becomes of it, and what it holds on to. */
+#include "tests/unit/store_testing.h"
+
+#include <errno.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
+#include "user/cmd/daemon_compact.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+
+#define FIRST_NS (5 * CLOCK_NS_PER_S)
+#define LATER_NS (TEST_NS + 48 * HOUR_NS) /* all hours of the test's windows are over */
+
+/* Waits for its end, and leaves the status to whoever asks for it. */
+static void wait_for(pid_t pid)
+{
+	siginfo_t info;
+
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+static void closed_hours_are_merged_soon_after_the_start_and_then_each_hour(void **state)
+{
+	struct daemon_compactor compactor;
+	struct test_store store;
+	struct got before, after;
+	pid_t first;
+
+	(void)state;
+	test_store_make(&store);
+	test_fill(&store, 0, 3);
+	test_write(&store, TEST_HOUR "-1.zst", "", 0);
+	test_visit_all(&store, &before);
+	daemon_compactor_init(&compactor, 1000);
+	daemon_compactor_tick(&compactor, store.dir, 1000, LATER_NS);
+	assert_int_equal(compactor.pid, 0);
+	daemon_compactor_tick(&compactor, store.dir, 1000 + FIRST_NS, LATER_NS);
+	assert_true(compactor.pid > 0);
+	first = compactor.pid;
+	/* 12:00:00: four minutes behind the next hour, and up to five more. */
+	assert_in_range(compactor.next_boot_ns, 1000 + FIRST_NS + HOUR_NS + 240 * CLOCK_NS_PER_S,
+			1000 + FIRST_NS + HOUR_NS + 540 * CLOCK_NS_PER_S);
+	wait_for(first);
+	daemon_compactor_tick(&compactor, store.dir, 2000 + FIRST_NS, LATER_NS);
+	assert_int_equal(compactor.pid, 0);
+	assert_false(compactor.is_failing);
+	/* The empty file was there to be removed: it has been at work. */
+	assert_false(test_exists(&store, TEST_HOUR "-1.zst"));
+	test_visit_all(&store, &after);
+	assert_int_equal(after.cnt, before.cnt);
+	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS + HOUR_NS);
+	assert_true(compactor.pid > 0 && compactor.pid != first);
+	daemon_compactor_stop(&compactor);
+	assert_int_equal(compactor.pid, 0);
+	test_store_remove(&store);
+}
+
+static void a_failure_is_remembered_until_it_is_over(void **state)
+{
+	struct daemon_compactor compactor;
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	test_fill(&store, 0, 1);
+	/* A directory where the lock should be. */
+	test_write(&store, "v1/.compact.lock/x", "", 0);
+	daemon_compactor_init(&compactor, 0);
+	for (int i = 0; i < 2; i++) {
+		daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
+		wait_for(compactor.pid);
+		daemon_compactor_tick(&compactor, store.dir, 0, LATER_NS);
+		assert_int_equal(compactor.pid, 0);
+		assert_true(compactor.is_failing);
+	}
+	test_store_remove(&store);
+	/* No store any more is no failure, and no success either. */
+	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
+	wait_for(compactor.pid);
+	daemon_compactor_tick(&compactor, store.dir, 0, LATER_NS);
+	assert_true(compactor.is_failing);
+	test_store_make(&store);
+	test_fill(&store, 0, 1);
+	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
+	wait_for(compactor.pid);
+	daemon_compactor_tick(&compactor, store.dir, 0, LATER_NS);
+	assert_false(compactor.is_failing);
+	test_store_remove(&store);
+}
+
+static void the_child_leaves_the_lock_of_the_store_to_the_writer(void **state)
+{
+	const struct store_writer_options options = { 0 };
+	struct daemon_compactor compactor;
+	struct store_writer *writer;
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	writer = test_writer(&store);
+	test_add(writer, 0);
+	test_commit(writer);
+	daemon_compactor_init(&compactor, 0);
+	daemon_compactor_tick(&compactor, store.dir, compactor.next_boot_ns, LATER_NS);
+	/* As SIGHUP does, at once behind the fork. */
+	store_writer__free(writer);
+	assert_int_equal(store_writer__open(store.dir, &options, &writer), 0);
+	store_writer__free(writer);
+	daemon_compactor_stop(&compactor);
+	test_store_remove(&store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(closed_hours_are_merged_soon_after_the_start_and_then_each_hour),
+		cmocka_unit_test(a_failure_is_remembered_until_it_is_over),
+		cmocka_unit_test(the_child_leaves_the_lock_of_the_store_to_the_writer),
+	};
+
+	log_set_level(LOG_LEVEL_ERR);
+	return cmocka_run_group_tests_name("daemon_compact", tests, NULL, NULL);
+}
