@@ -59,7 +59,7 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_ASM:%.S=$(BUILD)/%.o)
 LIB      := $(BUILD)/libjbpf.a
 
 PROGRAMS := $(BUILD)/bin/jbpfd $(BUILD)/bin/jbpf
-LINKS    := diff dump maps record status
+LINKS    := diff dump maps record status store
 LINK_BINS := $(LINKS:%=$(BUILD)/bin/jbpf-%)
 
 SKEL       := $(BUILD)/bpf/jbpf.skel.h
@@ -76,6 +76,9 @@ AID_SRC    := $(filter-out $(LIVE_SRC),$(sort $(wildcard tests/bpf/*.c tests/e2e
 AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
 TOOL_SRC   := $(sort $(wildcard tests/tools/*.c))
 TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
+# What survives kill -9: see tests/crash/store_crash.c.
+CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
+CRASH_BIN  := $(BUILD)/tests/crash/store_crash
 # Simulations that take minutes.
 SLOW_BIN   := $(BUILD)/tests/diff/check_diff
 
@@ -182,8 +185,12 @@ $(SLOW_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
 
+$(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 .PHONY: test-programs
-test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(BENCH_BIN)
+test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN)
 
 .PHONY: check
 check: $(TEST_BIN)
@@ -192,6 +199,15 @@ check: $(TEST_BIN)
 .PHONY: check-diff
 check-diff: $(SLOW_BIN)
 	$(Q)$(SLOW_BIN)
+
+CRASH_RUNS ?= 2000
+CRASH_SEED ?= $(shell date +%s)
+
+.PHONY: check-crash
+check-crash: $(CRASH_BIN)
+	$(Q)$(CRASH_BIN) sweep
+	$(Q)$(CRASH_BIN) readers
+	$(Q)$(CRASH_BIN) kill $(CRASH_RUNS) $(CRASH_SEED)
 
 # ---- fuzzing --------------------------------------------------------------------------------
 # All but what needs a kernel, built once more with clang's fuzzer and sanitizers.
@@ -259,7 +275,7 @@ check-aarch64:
 
 .PHONY: objects
 objects: $(LIB_OBJ) $(PROGRAMS:$(BUILD)/bin/%=$(BUILD)/user/%.o) $(TEST_SRC:%.c=$(BUILD)/%.o) \
-	 $(TOOL_SRC:%.c=$(BUILD)/%.o) $(LIVE_SRC:%.c=$(BUILD)/%.o)
+	 $(TOOL_SRC:%.c=$(BUILD)/%.o) $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIVE_SRC:%.c=$(BUILD)/%.o)
 
 .PHONY: check-style
 check-style:
@@ -284,6 +300,7 @@ help:
 	@echo 'make              build/bin/jbpfd, build/bin/jbpf and its links'
 	@echo 'make check        unit tests: no root, no network'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
+	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
 	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each'
@@ -293,7 +310,7 @@ help:
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
--include $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d)
+-include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(BUILD)/bpf/jbpf.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)

@@ -24,6 +24,7 @@ static const struct cmd commands[] = {
 	{ "maps", "write /tmp/perf-PID.map for every JVM, so that perf names Java code", cmd_maps },
 	{ "record", "sample this host for a while, without daemon and store", cmd_record },
 	{ "status", "are the stacks of every JVM whole and named, and if not, why", cmd_status },
+	{ "store", "check the files of the store, or compact them now", cmd_store },
 };
 
 /* Names that later versions will know. */

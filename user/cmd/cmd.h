@@ -26,6 +26,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_store(int argc, char **argv);
 
 /* Prints `usage`, or without one "PROGRAM VERSION". The exit code. */
 int cmd_print_info(const char *program, const char *usage);

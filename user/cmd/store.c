@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/* jbpf store: check and compact, for people; jbpfd compacts by itself. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "user/cmd/cmd.h"
+#include "user/cmd/store_check.h"
+#include "user/cmd/store_options.h"
+#include "user/store/store.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define STORE_WHY_BYTES	     256
+#define PROGRESS_INTERVAL_NS CLOCK_NS_PER_S
+#define MIB		     (1024.0 * 1024.0)
+
+struct progress {
+	const struct store_compaction_stats *stats; /* as they grow */
+	uint64_t said_ns;
+	bool is_wanted; /* somebody looks at a terminal */
+	bool has_line;
+};
+
+static void print_stats(FILE *out, const struct store_compaction_stats *stats)
+{
+	fprintf(out,
+		"%" PRIu64 " hours and %" PRIu64 " days merged, %" PRIu64
+		" samples, %.1f MiB are now %.1f MiB",
+		stats->hours, stats->days, stats->samples, (double)stats->bytes_before / MIB,
+		(double)stats->bytes_after / MIB);
+}
+
+/* Asked between steps: a moment to say how far it is. */
+static bool tell_progress(void *ctx)
+{
+	struct progress *progress = ctx;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (!progress->is_wanted || now_ns - progress->said_ns < PROGRESS_INTERVAL_NS)
+		return false;
+	progress->said_ns = now_ns;
+	progress->has_line = true;
+	fputc('\r', stderr);
+	print_stats(stderr, progress->stats);
+	fflush(stderr);
+	return false;
+}
+
+static void explain(const char *dir, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		pr_err("there is no store in '%s'; is jbpfd running, or is it another --store?\n",
+		       dir);
+		break;
+	case -EWOULDBLOCK:
+		pr_err("the store in '%s' is being compacted already, by jbpfd or somebody else; wait for it\n",
+		       dir);
+		break;
+	case -EACCES:
+	case -EPERM:
+	case -EROFS:
+		pr_err("the store in '%s' cannot be written: %s; try as root, where it is writable\n",
+		       dir, errstr(err));
+		break;
+	case -ENOSPC:
+	case -EDQUOT:
+		pr_err("the store in '%s' was not compacted to its end: %s; free some space and try again, nothing is lost\n",
+		       dir, errstr(err));
+		break;
+	default:
+		pr_err("the store in '%s' was not compacted to its end: %s; see what jbpf store check says\n",
+		       dir, errstr(err));
+	}
+}
+
+static int compact(const char *dir)
+{
+	struct store_compaction_stats stats = { 0 };
+	struct progress progress = { .stats = &stats, .is_wanted = isatty(STDERR_FILENO) };
+	const struct store_compaction how = {
+		.now_unix_ns = clock_unix_ns(),
+		.should_stop = tell_progress,
+		.ctx = &progress,
+	};
+	int err;
+
+	progress.said_ns = clock_monotonic_ns();
+	err = store_compact(dir, &how, &stats);
+	if (progress.has_line)
+		fputc('\n', stderr);
+	if (!err || stats.hours || stats.days) {
+		print_stats(stdout, &stats);
+		fputc('\n', stdout);
+	}
+	if (stats.damaged)
+		pr_warn("%" PRIu64
+			" damaged places could not be carried over; the merged files keep a note of them\n",
+			stats.damaged);
+	if (stats.left)
+		pr_warn("%" PRIu64 " hours or days stay as they are\n", stats.left);
+	if (err)
+		explain(dir, err);
+	return err ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
+}
+
+int cmd_store(int argc, char **argv)
+{
+	struct store_options options;
+	char why[STORE_WHY_BYTES];
+
+	if (store_options_parse(argc, argv, &options, why, sizeof(why))) {
+		pr_err("%s\n", why);
+		return CMD_EXIT_USAGE;
+	}
+	if (options.help || options.version)
+		return cmd_print_info("jbpf-store", options.help ? store_options_usage : NULL);
+	if (options.verb == STORE_VERB_CHECK)
+		return store_check(options.store, options.json);
+	return compact(options.store);
+}

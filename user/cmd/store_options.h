@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options of jbpf-store: one verb, and what it takes. */
+#ifndef JBPF_CMD_STORE_OPTIONS_H
+#define JBPF_CMD_STORE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum store_verb {
+	STORE_VERB_NONE = 0,
+	STORE_VERB_CHECK,
+	STORE_VERB_COMPACT,
+};
+
+struct store_options {
+	enum store_verb verb;
+	const char *store;
+	bool json;
+	bool help;
+	bool version;
+};
+
+/* 0, or -EINVAL with one line for the user in `why`. Texts are borrowed from argv. */
+int store_options_parse(int argc, char **argv, struct store_options *out, char *why,
+			size_t why_len);
+
+extern const char store_options_usage[];
+
+#endif
