@@ -80,7 +80,7 @@ TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
 CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
 CRASH_BIN  := $(BUILD)/tests/crash/store_crash
 # Simulations that take minutes.
-SLOW_BIN   := $(BUILD)/tests/diff/check_diff
+SLOW_BIN   := $(BUILD)/tests/diff/check_diff $(BUILD)/tests/diff/run-real-check
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -197,8 +197,8 @@ check: $(TEST_BIN)
 	$(Q)scripts/run-unit-tests $(TEST_BIN)
 
 .PHONY: check-diff
-check-diff: $(SLOW_BIN)
-	$(Q)$(SLOW_BIN)
+check-diff: $(BUILD)/tests/diff/check_diff
+	$(Q)$(BUILD)/tests/diff/check_diff
 
 CRASH_RUNS ?= 2000
 CRASH_SEED ?= $(shell date +%s)
