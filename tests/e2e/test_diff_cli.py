@@ -4,6 +4,7 @@ about, and what it says when there is nothing to compare. No BPF, no containers.
 measured in tests/diff; the changes here are far beyond doubt, and so is the quiet."""
 import json
 import math
+import shutil
 import subprocess
 
 import pytest
@@ -106,6 +107,28 @@ def test_without_fail_on_an_alarm_is_no_failure(store, tmp_path):
     result = diff(store, "--service", "slower", "-o", page)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert "shop.p0.Class0.method3" in page.read_text() and "ALARMS" in page.read_text()
+
+
+def test_every_format_says_the_same(store, tmp_path):
+    page = tmp_path / "diff.html"
+    assert diff(store, "--service", "slower", "--format", "html", "-o", page).returncode == 0
+    assert page.read_text().startswith("<!DOCTYPE html>") and "shop.p0.Class0.method3" in page.read_text()
+    lines = diff(store, "--service", "slower", "--format", "folded").stdout.splitlines()
+    rows = methods(as_json(diff(store, "--service", "slower", "--format", "json")))
+    grown = next(line for line in lines if "method3_[j] " in line).split(" ")
+    assert [int(count) for count in grown[1:]] == [rows["shop.p0.Class0.method3"][f"samples_{side}"]
+                                                   for side in ("before", "after")]
+    assert len(lines) == len(rows)
+
+
+def test_merged_hours_and_days_compare_as_they_did_before(store, tmp_path):
+    merged = shutil.copytree(store, tmp_path / "store")
+    result = jbpf("store", "compact", "--store", merged)
+    assert result.returncode == 0, result.stderr
+    assert list(merged.glob("v1/cpu/2023/11/*.zst")) and not list(merged.glob("v1/cpu/2023/11/*/*"))
+    for arguments in ((), ("--service", "restarted"), ("--service", "recast")):
+        assert as_json(diff(merged, *arguments, "--format", "json")) == \
+            as_json(diff(store, *arguments, "--format", "json"))
 
 
 def test_more_load_of_the_same_mix_is_no_change(store):

@@ -13,6 +13,7 @@
 #include "user/cmd/cmd_write.h"
 #include "user/cmd/diff_alarms.h"
 #include "user/cmd/diff_compare.h"
+#include "user/cmd/diff_days.h"
 #include "user/cmd/diff_images.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
@@ -123,7 +124,7 @@ static int render(const struct diff_cmd_options *options, const struct diff_comp
 	case DIFF_CMD_FORMAT_FOLDED:
 		return diff_output_folded(&compare->output, out);
 	case DIFF_CMD_FORMAT_HTML:
-		return -ENOTSUP;
+		return diff_output_html(&compare->output, out);
 	case DIFF_CMD_FORMAT_JSON:
 		return diff_output_json(&compare->output, out);
 	case DIFF_CMD_FORMAT_TOP:
@@ -219,8 +220,7 @@ int cmd_diff(int argc, char **argv)
 	case DIFF_CMD_MODE_FILES:
 		return compare_files(&options);
 	case DIFF_CMD_MODE_DAYS:
-		pr_err("this version has no --days\n");
-		return CMD_EXIT_USAGE;
+		return diff_days_run(&options);
 	default:
 		return compare_store(&options);
 	}
