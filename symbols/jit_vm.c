@@ -228,8 +228,7 @@ static bool method_holds(struct jit_vm *vm, const struct answer *answer,
 {
 	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->epoch);
 
-	if (!method || method->life.gone_ns ||
-	    (method->verified_refresh != vm->refresh_cnt && !vm->is_ended) ||
+	if (!method || !jit_method_is_there(vm, method) ||
 	    (vm->mode == JIT_VM_RESOLVE ? !life_holds(vm, &method->life, query) :
 					  jit_method_is_old(vm, method)))
 		return false;

@@ -240,6 +240,8 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
  */
 int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
 			    struct jit_method **out, bool *is_past_out);
+/* As far as it can be told, now or, when nothing can be read any more, at the end. */
+bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method);
 /* Read so long ago that a look asks again: another one may be there. */
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method);
 /* File and, with bci >= 0, line. Both stay as they are when not known. */

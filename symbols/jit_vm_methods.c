@@ -233,12 +233,27 @@ bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
 	return read_age_ns(vm, method) > jit_vm_round_ns(vm) && !vm->is_ended;
 }
 
+/* It could not be asked again after the samples, and a class was unloaded since it was asked. */
+static bool method_is_stale(struct jit_vm *vm, const struct jit_method *method)
+{
+	return method->verified_refresh != vm->refresh_cnt &&
+	       !jit_unloads_none_between(vm, method->life.alive_ns, 0);
+}
+
+bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method)
+{
+	if (method->life.gone_ns)
+		return false;
+	return method->verified_refresh == vm->refresh_cnt ||
+	       (vm->is_ended && !method_is_stale(vm, method));
+}
+
 /* By who may have been there when the samples were taken. */
-static int method_owner(const struct jit_vm *vm, const struct jit_method *method,
+static int method_owner(struct jit_vm *vm, const struct jit_method *method,
 			const struct jit_span *span, bool *is_past_out)
 {
-	bool is_there = !method->life.gone_ns &&
-			(method->verified_refresh == vm->refresh_cnt || vm->is_ended);
+	bool is_there = jit_method_is_there(vm, method);
+	bool is_stale = !method->life.gone_ns && method_is_stale(vm, method);
 	bool may_be = jit_life_is_possible(&method->life, span);
 	bool may_be_past = method->has_past && jit_life_is_possible(&method->past.life, span);
 
@@ -250,11 +265,11 @@ static int method_owner(const struct jit_vm *vm, const struct jit_method *method
 		return 0;
 	if (may_be && may_be_past)
 		return -EXDEV;
-	if (may_be && jit_life_is_credible(vm, &method->life, span, is_there))
+	if (may_be && !is_stale && jit_life_is_credible(vm, &method->life, span, is_there))
 		return 0;
 	if (may_be_past && jit_life_is_credible(vm, &method->past.life, span, false))
 		return 0;
-	if (may_be && (method->life.is_restless || method->life.is_disproved))
+	if (may_be && (method->life.is_restless || method->life.is_disproved || is_stale))
 		return -EXDEV;
 	return may_be_past ? -EXDEV : -ENOENT;
 }

@@ -219,6 +219,27 @@ static void method_that_was_redefined_is_not_proved(void **state)
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
 }
 
+static void method_of_a_jvm_that_died_is_not_believed_across_an_unloading(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	look_interpreted(METHOD);
+	look_interpreted(METHOD + 0x100);
+	/* Not sampled for a while: nobody asks for it. */
+	class_goes(METHOD);
+	look_around();
+	look_interpreted(METHOD + 0x100);
+	fake.now_ns += SECOND;
+	look_interpreted(METHOD + 0x100);
+	since = window_begins();
+	fake.error = -ESRCH;
+	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
+	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
+	CHECK_INTERPRETED(METHOD + 0x100, since, since + 1, "Work.two");
+}
+
 static void without_the_number_a_prompt_look_is_believed(void **state)
 {
 	uint64_t since;
@@ -329,6 +350,7 @@ int main(void)
 		TEST(method_is_proved_however_late_it_is_read),
 		TEST(method_that_follows_another_owns_what_is_younger_than_the_unloading),
 		TEST(method_that_was_redefined_is_not_proved),
+		TEST(method_of_a_jvm_that_died_is_not_believed_across_an_unloading),
 		TEST(without_the_number_a_prompt_look_is_believed),
 		TEST(number_that_cannot_be_read_any_more_proves_nothing),
 		TEST(number_is_read_once_for_many_looks),
