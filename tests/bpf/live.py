@@ -39,6 +39,11 @@ class Sampling:
         line = self.process.stderr.readline()
         assert line == "sampling\n", line
 
+    def end(self):
+        """Without a result."""
+        self.process.kill()
+        self.process.communicate()
+
     def result(self):
         out, err = self.process.communicate(timeout=60)
         assert self.process.returncode == 0, err
@@ -50,12 +55,26 @@ class Sampling:
         return data
 
 
-def sample(*args):
-    return Sampling(*args).result()
-
-
 def total(counts):
     return sum(item["count"] for item in counts)
+
+
+def sample(*args, until=lambda data: total(data["counts"]) > 0):
+    """Samples, and once more and longer when that does not give what until(data) asks for: on a busy
+    machine a load may get little CPU time."""
+    args = list(args)
+    seconds = args.index("--seconds") + 1
+    for _ in range(5):
+        data = Sampling(*args).result()
+        if until(data):
+            return data
+        args[seconds] = min(3 * args[seconds], 20)
+    raise AssertionError(f"too little even in {args[seconds]} s: {data['counters']}")
+
+
+def samples(least):
+    """For sample(until=...)."""
+    return lambda data: total(data["counts"]) >= least
 
 
 def of_pid(data, pid):

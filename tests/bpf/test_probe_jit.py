@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from live import (END_BAD_FP, END_FAULT, END_MAX_DEPTH, END_ROOT, VARIANTS, Sampling, assert_nothing_lost, load,
-                  of_pid, total)
+                  of_pid, sample as live_sample, total)
 
 PAGE = 4096
 CODE = 0x10000000000  # code of the fake JVM, of which only the first pages are mapped
@@ -123,13 +123,13 @@ def jit_load(memory):
 
 def sample(memory, *args, seconds=1.0, frequency=499):
     """What was counted once the program knew the code range, which is so after the first window."""
+    def known(data):
+        return [item for item in of_pid(data, process.pid) if item["window"] > 0]
     with jit_load(memory) as process:
-        data = Sampling("--seconds", seconds, "--windows", 5, "--range", RANGE, "--frequency", frequency,
-                        "--pid", process.pid, *args).result()
+        data = live_sample("--seconds", seconds, "--windows", 5, "--range", RANGE, "--frequency", frequency,
+                           "--pid", process.pid, *args, until=lambda data: total(known(data)) >= 100)
     assert_nothing_lost(data)
-    counts = [item for item in of_pid(data, process.pid) if item["window"] > 0]
-    assert total(counts) > 20
-    return data, counts
+    return data, known(data)
 
 
 def code_memory():
@@ -435,12 +435,12 @@ def wait_for(what):
 
 def test_an_entry_ends_with_its_process():
     with jit_load(interpreter_load()) as process:
-        sampling = Sampling("--seconds", 3, "--range", RANGE, "--pid", process.pid)
+        sampling = Sampling("--seconds", 60, "--range", RANGE, "--pid", process.pid)
         wait_for(lambda: code_ranges_of(sampling.process.pid) == [process.pid])
         process.kill()
         process.wait()
         assert code_ranges_of(sampling.process.pid) == []
-        sampling.result()
+        sampling.end()
 
 
 def test_an_entry_ends_with_its_program():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from live import AIDS, TOP, Sampling, assert_nothing_lost, of_pid, total
+from live import AIDS, TOP, assert_nothing_lost, of_pid, sample as live_sample, total
 
 METHOD_BIT = 1 << 63
 JAVA = TOP / "tests" / "e2e" / "java"
@@ -44,12 +44,12 @@ def jvm(name, begin, *options):
 
 def sample(process, ranges, *args):
     """Counts from when the range was known."""
-    data = Sampling("--range", ":".join(f"{number:x}" for number in ranges), "--pid", process.pid,
-                    "--windows", 5, *args).result()
+    def known(data):
+        return [item for item in of_pid(data, process.pid) if item["window"] > 0]
+    data = live_sample("--range", ":".join(f"{number:x}" for number in ranges), "--pid", process.pid,
+                       "--windows", 5, *args, until=lambda data: total(known(data)) > 100)
     assert_nothing_lost(data)
-    counts = [item for item in of_pid(data, process.pid) if item["window"] > 0]
-    assert total(counts) > 100
-    return data, counts
+    return data, known(data)
 
 
 def test_every_interpreted_frame_has_its_method():

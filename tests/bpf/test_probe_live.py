@@ -5,6 +5,7 @@ live_probe samples and prints all it got as JSON; load makes the load. Both vari
 (the present one and that for kernels below 5.15) must give the same wherever both are tried."""
 import bisect
 import collections
+import math
 import os
 import re
 import struct
@@ -15,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from live import (AIDS, END_LEAF_ONLY, END_MAX_DEPTH, VARIANTS, Sampling, assert_nothing_lost, load, of_pid,
-                  sample, total)
+                  sample, samples, total)
 
 CPUS = sorted(os.sched_getaffinity(0))
-HZ = 99  # live_probe's default; loads live long enough for a slow start of it on a busy machine
+HZ = 99  # live_probe's default; loads end with their test, long before the time they are given
 SEEN, EXEC, EXIT, RENAME = 1, 2, 3, 4
 FLAG_COMPAT = 2
 
@@ -35,24 +36,28 @@ def repeats(item):
 
 @VARIANTS
 def test_each_busy_cpu_gives_99_samples_a_second(variant):
-    with load("recurse", 9, 3, cpu=CPUS[0]) as first, load("recurse", 9, 3, cpu=CPUS[-1]) as second:
+    sampled = 4  # seconds
+    with load("recurse", 300, 3, cpu=CPUS[0]) as first, load("recurse", 300, 3, cpu=CPUS[-1]) as second:
         processes = (first, second)
-        sampling = Sampling("--seconds", 4, *variant, "--pid", first.pid, "--pid", second.pid)
-        before = [cpu_seconds(process.pid) for process in processes]
+        sampling = Sampling("--seconds", sampled, *variant, "--pid", first.pid, "--pid", second.pid)
+        begin, before = time.monotonic(), [cpu_seconds(process.pid) for process in processes]
         data = sampling.result()
         used = [cpu_seconds(process.pid) - start for process, start in zip(processes, before)]
+        elapsed = time.monotonic() - begin
     assert_nothing_lost(data)
     for process, seconds in zip(processes, used):
-        # By the CPU time each one got: the machine may be shared.
-        assert seconds > 0.5
-        assert total(of_pid(data, process.pid)) == pytest.approx(HZ * seconds, rel=0.1, abs=6)
+        # By the CPU time each one got: the machine may be shared. Then the ticks that find it running
+        # are a matter of luck, and so is what it did between the two clocks and the sampling.
+        share = min(seconds / elapsed, 1)
+        luck = 5 * math.sqrt(HZ * sampled * share * (1 - share)) + HZ * abs(elapsed - sampled)
+        assert seconds > 0.2
+        assert total(of_pid(data, process.pid)) == pytest.approx(HZ * seconds, abs=6 + 0.1 * HZ * seconds + luck)
 
 
 @VARIANTS
 def test_a_600_deep_recursion_is_whole(variant):
-    with load("recurse", 5, 600) as process:
-        data = sample("--seconds", 1.5, *variant, "--pid", process.pid)
-    assert total(data["counts"]) > 30
+    with load("recurse", 300, 600) as process:
+        data = sample("--seconds", 1.5, *variant, "--pid", process.pid, until=samples(30))
     assert_nothing_lost(data)
     # 600 calls: the innermost has another return address, as has the outermost (main).
     assert {repeats(item) for item in data["counts"]} == {599}
@@ -62,9 +67,8 @@ def test_a_600_deep_recursion_is_whole(variant):
 
 @VARIANTS
 def test_a_1500_deep_recursion_ends_at_the_limit_and_says_so(variant):
-    with load("recurse", 5, 1500) as process:
-        data = sample("--seconds", 1, *variant, "--pid", process.pid)
-    assert total(data["counts"]) > 20
+    with load("recurse", 300, 1500) as process:
+        data = sample("--seconds", 1, *variant, "--pid", process.pid, until=samples(20))
     assert {(len(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]} == \
         {(1024, END_MAX_DEPTH)}
     assert data["counters"]["end_max_depth"] == data["counters"]["samples"]
@@ -72,9 +76,8 @@ def test_a_1500_deep_recursion_ends_at_the_limit_and_says_so(variant):
 
 @pytest.mark.parametrize("depth", [1, 2, 64, 127, 128, 600])
 def test_the_depth_limit_is_kept_exactly(depth):
-    with load("recurse", 5, 700) as process:
-        data = sample("--seconds", 0.5, "--max-depth", depth, "--pid", process.pid)
-    assert total(data["counts"]) > 5
+    with load("recurse", 300, 700) as process:
+        data = sample("--seconds", 0.5, "--max-depth", depth, "--pid", process.pid, until=samples(5))
     assert {(len(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]} == \
         {(depth, END_MAX_DEPTH)}
 
@@ -90,8 +93,8 @@ def kernel_symbols():
 
 @VARIANTS
 def test_system_calls_have_their_kernel_stack_on_top_of_the_users(variant):
-    with load("syscalls", 5) as process:
-        data = sample("--seconds", 1.5, *variant, "--pid", process.pid)
+    with load("syscalls", 300) as process:
+        data = sample("--seconds", 1.5, *variant, "--pid", process.pid, until=samples(80))
     assert_nothing_lost(data)
     inside = [item for item in data["counts"] if "kernel" in item]
     assert total(inside) == data["counters"]["samples_kernel"] > 0.5 * total(data["counts"])
@@ -113,42 +116,49 @@ def test_system_calls_have_their_kernel_stack_on_top_of_the_users(variant):
 
 
 def test_both_variants_see_the_same_stacks():
-    with load("recurse", 12, 50) as first, load("syscalls", 12) as second:
+    with load("recurse", 300, 50) as first, load("syscalls", 300) as second:
         seen = []
         for variant in ([], ["--compat"]):
-            data = sample("--seconds", 2, *variant, "--pid", first.pid, "--pid", second.pid)
+            data = sample("--seconds", 2, *variant, "--pid", first.pid, "--pid", second.pid, until=samples(100))
             callers = collections.Counter()
             for item in data["counts"]:
                 # All but the leaf, which may be any instruction, and what lies between it and main.
                 callers[(item["pid"], item["ns_pid"], item["exec_id"], item["start_ns"], item["comm"],
                          item["cgroup_id"], tuple(item["user"]["ips"][-2:]))] += item["count"]
-            seen.append({key for key, count in callers.items() if count > 5})
-    assert seen[0] == seen[1]
-    assert {key[0] for key in seen[0]} == {first.pid, second.pid}
+            seen.append(callers)
+    # What one has so often that the other can lack it only by bad luck.
+    for one, other in (seen, seen[::-1]):
+        factor = sum(other.values()) / sum(one.values())
+        missing = {key: count for key, count in one.items() if count * factor > 20 and key not in other}
+        assert not missing
+        assert {key[0] for key in one} == {first.pid, second.pid}
 
 
 def test_counts_of_many_windows_add_up():
-    with load("many", 9, 12) as first, load("syscalls", 9) as second:
+    with load("many", 300, 12) as first, load("syscalls", 300) as second:
         data = sample("--seconds", 4, "--windows", 40, "--frequency", 999)
         assert {first.pid, second.pid} <= {item["pid"] for item in data["counts"]}
     assert_nothing_lost(data)
     assert data["counters"]["filtered"] == 0
 
 
+def hashes_of(data):
+    return {item[kind]["hash"] for item in data["counts"] for kind in ("user", "kernel") if kind in item}
+
+
 def test_a_stack_crosses_once():
-    with load("many", 5, 12) as process:
-        data = sample("--seconds", 2, "--windows", 2, "--frequency", 999, "--pid", process.pid)
+    with load("many", 300, 12) as process:
+        data = sample("--seconds", 2, "--windows", 2, "--frequency", 999, "--pid", process.pid,
+                      until=lambda data: len(hashes_of(data)) > 50)
     assert_nothing_lost(data)
-    hashes = {item[kind]["hash"] for item in data["counts"] for kind in ("user", "kernel")
-              if kind in item}
-    assert len(hashes) > 50
+    hashes = hashes_of(data)
     assert data["stack_records"] == len(hashes)
     addresses = {(tuple(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]}
     assert len({item["user"]["hash"] for item in data["counts"]}) == len(addresses)
 
 
 def test_a_new_user_stack_is_told_once_and_soon_with_its_process_and_a_time_before_it():
-    with load("many", 7, 12) as first, load("recurse", 7, 30) as second:
+    with load("many", 300, 12) as first, load("recurse", 300, 30) as second:
         pids = {first.pid, second.pid}
         data = sample("--seconds", 3, "--windows", 3, "--frequency", 499, "--pid", first.pid, "--pid", second.pid)
     assert_nothing_lost(data)
@@ -165,19 +175,22 @@ def test_a_new_user_stack_is_told_once_and_soon_with_its_process_and_a_time_befo
 
 def test_forgotten_stacks_come_again_and_none_is_missed():
     """Windows of 20 ms: stacks fall idle, leave `seen`, are dropped and return, all the time."""
-    with load("many", 9, 12) as process:
-        data = sample("--seconds", 4, "--windows", 200, "--frequency", 999, "--pid", process.pid)
+    with load("many", 300, 12) as process:
+        data = sample("--seconds", 4, "--windows", 200, "--frequency", 999, "--pid", process.pid, until=samples(1000))
     assert_nothing_lost(data)
     hashes = {item["user"]["hash"] for item in data["counts"]}
     assert data["stack_records"] > 1.2 * len(hashes)
 
 
+def filters(data):
+    return data["counts"] and data["counters"]["filtered"] > 10
+
+
 def test_only_wanted_processes_are_sampled():
-    with load("recurse", 9, 2) as wanted, load("recurse", 9, 2):
-        data = sample("--seconds", 1, "--pid", wanted.pid)
+    with load("recurse", 300, 2) as wanted, load("recurse", 300, 2):
+        data = sample("--seconds", 1, "--pid", wanted.pid, until=filters)
     assert {item["pid"] for item in data["counts"]} == {wanted.pid}
     assert {notice["pid"] for notice in data["notices"]} == {wanted.pid}
-    assert data["counters"]["filtered"] > 10
 
 
 @pytest.fixture
@@ -201,17 +214,16 @@ def cgroup():
 
 def test_only_processes_below_a_cgroup_are_sampled(cgroup):
     inner = cgroup / "inner"
-    with load("recurse", 9, 2) as wanted, load("recurse", 9, 2):
+    with load("recurse", 300, 2) as wanted, load("recurse", 300, 2):
         (inner / "cgroup.procs").write_text(str(wanted.pid))
-        data = sample("--seconds", 1, "--cgroup", cgroup)
+        data = sample("--seconds", 1, "--cgroup", cgroup, until=filters)
     assert {item["pid"] for item in data["counts"]} == {wanted.pid}
     assert {item["cgroup_id"] for item in data["counts"]} == {inner.stat().st_ino}
-    assert data["counters"]["filtered"] > 10
 
 
 def test_with_both_filters_a_process_must_pass_both(cgroup):
-    with load("recurse", 9, 2) as both, load("recurse", 9, 2) as group_only, \
-            load("recurse", 9, 2) as pid_only:
+    with load("recurse", 300, 2) as both, load("recurse", 300, 2) as group_only, \
+            load("recurse", 300, 2) as pid_only:
         for process in (both, group_only):
             (cgroup / "inner" / "cgroup.procs").write_text(str(process.pid))
         data = sample("--seconds", 1, "--cgroup", cgroup, "--pid", both.pid, "--pid", pid_only.pid)
@@ -237,18 +249,21 @@ def test_first_sample_exec_and_exit_are_told_in_time():
 
 
 def test_a_new_name_is_told_once():
-    with load("rename", 4) as process:
-        data = sample("--seconds", 4, "--pid", process.pid)
-    names = [notice["comm"] for notice in data["notices"] if notice["notice"] == RENAME]
+    sampling = Sampling("--seconds", 4)
+    with load("rename", 2.5) as process:
+        data = sampling.result()
+    names = [notice["comm"] for notice in data["notices"]
+             if notice["notice"] == RENAME and notice["pid"] == process.pid]
     assert names == ["renamed"]
-    assert {item["comm"] for item in data["counts"]} == {"load", "renamed"}
+    assert {item["comm"] for item in of_pid(data, process.pid)} == {"load", "renamed"}
 
 
 def test_threads_belong_to_their_process_and_end_it_once():
-    with load("threads", 3, 8) as process:
-        data = sample("--seconds", 4, "--pid", process.pid)
-    assert {item["comm"] for item in data["counts"]} == {"load"}
-    assert [notice["notice"] for notice in data["notices"]] == [SEEN, EXIT]
+    sampling = Sampling("--seconds", 4)
+    with load("threads", 2, 8) as process:
+        data = sampling.result()
+    assert {item["comm"] for item in of_pid(data, process.pid)} == {"load"}
+    assert [notice["notice"] for notice in data["notices"] if notice["pid"] == process.pid] == [SEEN, EXIT]
     assert_nothing_lost(data)
 
 
@@ -261,11 +276,15 @@ def test_no_notice_of_processes_that_were_not_sampled():
 
 
 def test_the_pid_inside_the_container_is_known():
-    with load("recurse", 5, 2, prefix=["unshare", "--pid", "--fork", "--kill-child"]) as wrapper:
+    with load("recurse", 300, 2, prefix=["unshare", "--pid", "--fork", "--kill-child"]) as wrapper:
         children = Path(f"/proc/{wrapper.pid}/task/{wrapper.pid}/children").read_text().split()
         data = sample("--seconds", 1, "--pid", children[0])
     assert {item["ns_pid"] for item in data["counts"]} == {1}
     assert {notice["ns_pid"] for notice in data["notices"]} == {1}
+
+
+def in_user(data):
+    return total(item for item in data["counts"] if "kernel" not in item) > 20
 
 
 def test_of_a_32_bit_program_only_the_leaf_is_taken(tmp_path):
@@ -282,12 +301,10 @@ def test_of_a_32_bit_program_only_the_leaf_is_taken(tmp_path):
     except OSError as err:
         pytest.skip(f"this kernel runs no 32-bit programs: {err}")
     try:
-        data = sample("--seconds", 1, "--pid", process.pid)
+        data = sample("--seconds", 1, "--pid", process.pid, until=in_user)
     finally:
         process.kill()
         process.wait()
-    in_user = [item for item in data["counts"] if "kernel" not in item]
-    assert total(in_user) > 20
     for item in data["counts"]:
         assert item["flags"] & FLAG_COMPAT
         assert item["user"] == {"hash": item["user"]["hash"], "end": END_LEAF_ONLY, "ips": [base + 84]}
@@ -299,7 +316,7 @@ def test_entries_of_code_ranges_are_taken_and_end_as_they_should():
 
 
 def test_maps_stay_small():
-    data = sample("--seconds", 0.2)
+    data = sample("--seconds", 0.2, until=lambda _: True)
     assert 1 << 20 < data["map_bytes"] < max(8, 2 * len(CPUS)) << 20
 
 
