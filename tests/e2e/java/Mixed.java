@@ -3,6 +3,8 @@
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Paths;
@@ -14,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,9 +24,10 @@ import java.util.stream.Collectors;
 
 /**
  * A load like a service's: two threads answer requests of five kinds through an interface, with
- * collections, strings, regular expressions, lambdas, some I/O, and garbage. Prints "WARM" after
- * the seconds of warm-up, then once a second "ALIVE" and the requests answered.
- * Arguments: seconds, percent of a CPU for each thread (100), seconds of warm-up (5).
+ * collections, strings, regular expressions, lambdas, some I/O, and garbage. Prints "WARM" when
+ * the warm-up is over, and once a second "ALIVE" and the requests answered.
+ * Arguments: seconds, percent of a CPU for each thread (100), CPU seconds of warm-up of each (5):
+ * as fast as may be, so that it is the same work on a busy host.
  */
 public class Mixed {
 	interface Handler {
@@ -104,13 +108,16 @@ public class Mixed {
 	}
 
 	static final int BATCH = 2000; // some 30 ms: pauses are long and few
+	static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+	static final AtomicInteger warm = new AtomicInteger();
 	static final AtomicLong answered = new AtomicLong();
 	static volatile long sink;
 
-	static void serve(long endNanos, int percent, long seed) {
+	static void serve(long endNanos, int percent, long warmNanos, long seed) {
 		Handler[] handlers = { new Collecting(), new Writing(), new Matching(), new Streaming(),
 			new Copying() };
 		Random random = new Random(seed);
+		boolean isWarm = false;
 		try {
 			while (System.nanoTime() < endNanos) {
 				long start = System.nanoTime();
@@ -118,7 +125,11 @@ public class Mixed {
 					sink += handlers[random.nextInt(handlers.length)].handle(random);
 				answered.addAndGet(BATCH);
 				long busy = System.nanoTime() - start;
-				if (percent < 100)
+				if (!isWarm && THREADS.getCurrentThreadCpuTime() >= warmNanos) {
+					isWarm = true;
+					warm.incrementAndGet();
+				}
+				if (isWarm && percent < 100)
 					Thread.sleep(Math.max(1, busy * (100 - percent) / percent / 1_000_000));
 			}
 		} catch (IOException | InterruptedException e) {
@@ -127,20 +138,19 @@ public class Mixed {
 	}
 
 	public static void main(String[] args) throws InterruptedException {
-		long start = System.nanoTime();
-		long endNanos = start + Long.parseLong(args[0]) * 1_000_000_000L;
+		long endNanos = System.nanoTime() + Long.parseLong(args[0]) * 1_000_000_000L;
 		int percent = args.length > 1 ? Integer.parseInt(args[1]) : 100;
 		long warmNanos = (args.length > 2 ? Long.parseLong(args[2]) : 5) * 1_000_000_000L;
 		for (int i = 0; i < 2; i++) {
 			long seed = i;
-			new Thread(() -> serve(endNanos, percent, seed), "server-" + i).start();
+			new Thread(() -> serve(endNanos, percent, warmNanos, seed), "server-" + i).start();
 		}
-		boolean warm = false;
+		boolean isSaid = false;
 		while (System.nanoTime() < endNanos) {
 			Thread.sleep(1000);
-			if (!warm && System.nanoTime() - start >= warmNanos) {
+			if (!isSaid && warm.get() == 2) {
 				System.out.println("WARM");
-				warm = true;
+				isSaid = true;
 			}
 			System.out.println("ALIVE " + answered.get());
 		}
