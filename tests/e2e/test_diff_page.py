@@ -100,6 +100,7 @@ def test_the_page_says_what_was_compared_and_what_was_found(page):
     assert not browser.driver.find_element("id", "banner").is_displayed()
     warm, cold = hues(browser)
     assert warm > 1000 and cold > 1000
+    assert listed(browser)[0][3] == "Tax.compute"  # the alarm
     assert {row[3] for row in listed(browser)} == {
         "Tax.compute", "Index.lookup", "Audit.encode", "XmlCodec.text", "sys_read", "Price.round",
         "Price.roundHalfUp", "Warmer.load"}

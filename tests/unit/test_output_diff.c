@@ -185,6 +185,24 @@ static void without_a_limit_the_table_lists_every_method(void **state)
 	scene_end(scene);
 }
 
+static void alarms_come_first_then_what_is_surest_and_largest(void **state)
+{
+	struct scene *scene = scene_new(SCENE_HISTORY, 40, NULL, 0);
+	char *table = table_of(scene, 1);
+
+	(void)state;
+	/* Larger changes than this one are down, new and gone. */
+	assert_has(table, "METHOD\nup          total");
+	free(table);
+	for (uint32_t i = 0; i < scene->result->row_cnt; i++)
+		scene->result->rows[i].is_alarm = false;
+	table = table_of(scene, 1);
+	assert_has(table, "METHOD\ndown        total");
+	assert_has_not(table, "ALARMS");
+	free(table);
+	scene_end(scene);
+}
+
 static void a_leaf_is_one_row_and_not_two(void **state)
 {
 	struct scene *scene = scene_new(SCENE_HISTORY, 40, NULL, 0);
@@ -742,6 +760,7 @@ int main(void)
 		cmocka_unit_test(the_table_lists_what_was_found_and_counts_the_rest),
 		cmocka_unit_test(the_numbers_of_the_table_are_those_of_the_result),
 		cmocka_unit_test(without_a_limit_the_table_lists_every_method),
+		cmocka_unit_test(alarms_come_first_then_what_is_surest_and_largest),
 		cmocka_unit_test(a_leaf_is_one_row_and_not_two),
 		cmocka_unit_test(work_gives_the_table_a_third_scale),
 		cmocka_unit_test(what_cannot_be_judged_is_said_and_shown_as_shares),

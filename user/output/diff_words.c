@@ -55,6 +55,8 @@ int diff_words_compare_rows(const void *left, const void *right, void *rows)
 	bool is_found_b = diff_words_is_found(at_b->verdict);
 	int order = 0;
 
+	if (at_a->is_alarm != at_b->is_alarm)
+		return at_a->is_alarm ? -1 : 1;
 	if (is_found_a != is_found_b)
 		return is_found_a ? -1 : 1;
 	if (is_found_a)

@@ -34,8 +34,8 @@ bool diff_words_is_found(enum diff_verdict verdict);
 double diff_words_sure_points(const struct diff_row *row);
 
 /*
- * Order of rows for qsort_r() over item numbers, `rows` being those of the result: found ones first,
- * by sure points; then the others, by share.
+ * Order of rows for qsort_r() over item numbers, `rows` being those of the result: alarms first, then
+ * what else was found, both by sure points; then the others, by share.
  */
 int diff_words_compare_rows(const void *left, const void *right, void *rows);
 

@@ -112,10 +112,16 @@ function methodRow(row) {
   scope.textContent = full.length > short.length ? full.slice(0, full.length - short.length - 1) : '';
   sure.className = 'sure';
   sure.textContent = sureText(judgement);
+  if (judgement.isAlarm) {
+    const badge = document.createElement('span');
+    badge.className = 'badge';
+    badge.textContent = 'alarm';
+    name.append(badge);
+  }
   name.append(button, scope, sure);
   tr.append(cell((sign && sign + ' ') + formatChange(judgement), `change ${direction}`),
     cell(formatShare(row.shareBefore)), cell(formatShare(row.shareAfter)), name);
-  tr.setAttribute('aria-selected', row.frame === selected);
+  tr.setAttribute('aria-current', row.frame === selected);
   tr.dataset.frame = row.frame;
   tr.addEventListener('click', () => { selectMethod(row); });
   tr.addEventListener('contextmenu', (event) => {
@@ -134,6 +140,7 @@ function renderHead() {
     if (column.key === sort.column)
       th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
     button.textContent = column.label;
+    if (column.isText) button.title = 'Surest and largest change first';
     button.addEventListener('click', () => {
       sort = { column: column.key, down: sort.column === column.key ? !sort.down : !column.isText };
       renderSheets();
@@ -206,7 +213,7 @@ function selectMethod(row) {
   const isAgain = selected === row.frame;
   selected = isAgain ? -1 : row.frame;
   for (const tr of $('listBody').children)
-    tr.setAttribute('aria-selected', Number(tr.dataset.frame) === selected);
+    tr.setAttribute('aria-current', Number(tr.dataset.frame) === selected);
   if (isAgain) {
     zoomTo(0);
   } else if (node < 0) {
