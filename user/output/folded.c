@@ -6,29 +6,55 @@
  */
 #include "user/output/output.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "user/model/stack_text.h"
 
+/* Eight bytes at a time; in each the highest bit says yes. For bytes below 0x80. */
+#define EACH_BYTE(value) (0x0101010101010101ull * (value))
+#define HIGH_BITS	 EACH_BYTE(0x80)
+
+static uint64_t bytes_from(uint64_t bytes, uint64_t least)
+{
+	return (bytes + EACH_BYTE(0x80 - least)) & HIGH_BITS;
+}
+
+static uint64_t bytes_within(uint64_t bytes, uint64_t least, uint64_t most)
+{
+	return bytes_from(bytes, least) & ~bytes_from(bytes, most + 1);
+}
+
 /* Might a stack need escaping? Quick and pessimistic: true costs time only. */
 static bool folded_is_suspect(const struct profile_stack *stack)
 {
-	unsigned char last = ';';
+	uint64_t last_semicolon = 0x80, last_blank = 0; /* an empty first frame is one, too */
 
 	/* A line that starts with '#' is a comment to flamegraph.pl. */
-	if (stack->len > STACK_TEXT_MAX_BYTES || (stack->len && stack->text[0] == '#'))
+	if (stack->len > STACK_TEXT_MAX_BYTES || stack->len == 0 || stack->text[0] == '#' ||
+	    stack->text[stack->len - 1] == ';')
 		return true;
-	for (size_t i = 0; i < stack->len; i++) {
-		unsigned char c = (unsigned char)stack->text[i];
-		bool is_digit = c >= '0' && c <= '9';
+	for (size_t i = 0; i < stack->len; i += sizeof(uint64_t)) {
+		size_t left = stack->len - i;
+		uint64_t bytes = EACH_BYTE('a'), semicolons, blanks;
 
-		if (c < 0x20 || c >= 0x7f || (is_digit && last == ' ') || (c == ';' && last == ';'))
+		memcpy(&bytes, stack->text + i, left < sizeof(bytes) ? left : sizeof(bytes));
+		bytes = le64toh(bytes);
+		if ((bytes & HIGH_BITS) || bytes_within(bytes, 0x20, 0x7e) != HIGH_BITS)
 			return true;
-		last = c;
+		semicolons = bytes_within(bytes, ';', ';');
+		blanks = bytes_within(bytes, ' ', ' ');
+		/* Empty frames, and frames that end in what looks like a count. */
+		if ((semicolons & (semicolons << 8 | last_semicolon)) ||
+		    (bytes_within(bytes, '0', '9') & (blanks << 8 | last_blank)))
+			return true;
+		last_semicolon = semicolons >> 56;
+		last_blank = blanks >> 56;
 	}
-	return last == ';';
+	return false;
 }
 
 /* The stack as stack_text_append() builds it; frames past the limit become "[truncated]". */
