@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Makes a store of many hours of one JVM out of a few minutes of a real one, and merges its hours,
+ * for the figures of the store.
+ *
+ *     bench_store extend FROM PID TO HOURS   windows of that process until now, layout A
+ *     bench_store merge DIR LEVEL            every hour file of it merged; prints JSON
+ *
+ * Repeating the recorded windows would be too kind: after some minutes nothing new would be seen. So
+ * distinct stacks go on growing by the law of the recording (D1 n^beta after n windows, fitted to
+ * it): in each window as many lines of one sample as that law wants new are given new stacks, made
+ * of the beginning of one recorded stack and the end of another that meet in a frame; some of the
+ * others (RECUR_PERCENT) get one that was made earlier. Everything else is as it was recorded.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "user/model/profile.h"
+#include "user/store/merged_writer.h"
+#include "user/store/segment_reader.h"
+#include "user/store/segment_tree.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/parse.h"
+#include "user/util/strtab.h"
+
+#define RECUR_PERCENT 30
+#define HOUR_NS	      (3600 * CLOCK_NS_PER_S)
+
+struct recorded {
+	struct window window;
+	char *text;
+	size_t len;
+};
+
+struct bench {
+	uint64_t pid;
+	struct recorded *windows;
+	size_t window_cnt;
+	struct strtab *stacks; /* distinct ones of the recording */
+	struct strtab *made;
+	double first;	 /* distinct stacks of one window */
+	double exponent; /* how their number grows */
+	uint64_t random_state;
+};
+
+static uint64_t next_random(struct bench *bench)
+{
+	bench->random_state ^= bench->random_state << 13;
+	bench->random_state ^= bench->random_state >> 7;
+	bench->random_state ^= bench->random_state << 17;
+	return bench->random_state;
+}
+
+/* ---- the recording ---- */
+
+static bool want_pid(void *ctx, const struct window *window)
+{
+	const struct bench *bench = ctx;
+
+	return window->pid == bench->pid && window->counts.samples;
+}
+
+static int keep(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct bench *bench = ctx;
+	struct recorded *recorded;
+
+	bench->windows =
+		reallocarray(bench->windows, bench->window_cnt + 1, sizeof(*bench->windows));
+	if (!bench->windows)
+		return -ENOMEM;
+	recorded = &bench->windows[bench->window_cnt++];
+	recorded->window = *window;
+	recorded->text = strndup(text, len);
+	recorded->len = len;
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++)
+		recorded->window.labels[i] = window->labels[i] ? strdup(window->labels[i]) : NULL;
+	if (window->lines_len)
+		recorded->window.lines = strndup(window->lines, window->lines_len);
+	if (window->cells_len) {
+		uint8_t *cells = malloc(window->cells_len);
+
+		if (!cells)
+			return -ENOMEM;
+		memcpy(cells, window->cells, window->cells_len);
+		recorded->window.cells = cells;
+	}
+	return recorded->text ? 0 : -ENOMEM;
+}
+
+static int read_recording(struct bench *bench, const char *dir)
+{
+	const struct store_visitor visitor = {
+		.ctx = bench,
+		.wants_lines = true,
+		.wants_cells = true,
+		.want = want_pid,
+		.window = keep,
+	};
+	struct store_reader *reader;
+	int err = store_reader__open(dir, &reader);
+
+	if (err)
+		return err;
+	err = store_reader__visit(reader, 0, UINT64_MAX, &visitor);
+	store_reader__free(reader);
+	return err ? err : bench->window_cnt < 4 ? -ENODATA : 0;
+}
+
+/* The next line of a text; false at its end. */
+static bool next_line(const char **at, const char *end, const char **stack, size_t *stack_len,
+		      uint64_t *count)
+{
+	const char *newline;
+
+	while (*at < end) {
+		newline = memchr(*at, '\n', (size_t)(end - *at));
+		if (!newline)
+			return false;
+		*stack = *at;
+		*at = newline + 1;
+		if (profile_split_line(*stack, (size_t)(newline - *stack), stack_len, count))
+			return true;
+	}
+	return false;
+}
+
+/* Warm-up is over after the first quarter of the recording: the law is that of the rest. */
+static int fit_growth(struct bench *bench)
+{
+	size_t skipped = bench->window_cnt / 4, cnt = bench->window_cnt - skipped;
+	double lines = 0;
+
+	for (size_t i = 0; i < bench->window_cnt; i++) {
+		const char *at = bench->windows[i].text, *end = at + bench->windows[i].len;
+		const char *stack;
+		size_t len;
+		uint64_t count;
+		uint32_t id;
+
+		if (i == skipped) {
+			strtab__free(bench->stacks);
+			bench->stacks = NULL;
+		}
+		if (!bench->stacks)
+			bench->stacks = strtab__new();
+		while (bench->stacks && next_line(&at, end, &stack, &len, &count)) {
+			if (strtab__intern(bench->stacks, stack, len, &id))
+				return -ENOMEM;
+			lines += i >= skipped;
+		}
+	}
+	if (!bench->stacks)
+		return -ENOMEM;
+	bench->first = lines / (double)cnt;
+	bench->exponent = log(strtab__count(bench->stacks) / bench->first) / log((double)cnt);
+	return 0;
+}
+
+/* ---- new stacks ---- */
+
+/* Frame `number` of a stack begins there; NULL when it has not as many. */
+static const char *frame_at(const char *stack, size_t number)
+{
+	while (number-- && stack) {
+		stack = strchr(stack, ';');
+		stack = stack ? stack + 1 : NULL;
+	}
+	return stack;
+}
+
+static size_t frame_cnt(const char *stack)
+{
+	size_t cnt = 1;
+
+	for (; (stack = strchr(stack, ';')); stack++)
+		cnt++;
+	return cnt;
+}
+
+/* The beginning of one stack up to a frame, and what another one has below the same frame. */
+static bool make_stack(struct bench *bench, struct strbuf *out)
+{
+	uint32_t cnt = strtab__count(bench->stacks), id;
+
+	for (int i = 0; i < 50; i++) {
+		const char *a = strtab__get(bench->stacks, next_random(bench) % cnt, NULL);
+		const char *b = strtab__get(bench->stacks, next_random(bench) % cnt, NULL);
+		size_t depth = frame_cnt(a);
+		const char *frame = frame_at(a, depth / 2 + next_random(bench) % (depth / 2 + 1));
+		size_t frame_len = frame ? strcspn(frame, ";") : 0;
+		const char *meets = b;
+
+		if (!frame)
+			continue;
+		while (meets && !(strncmp(meets, frame, frame_len) == 0 &&
+				  (meets[frame_len] == ';' || !meets[frame_len]))) {
+			meets = strchr(meets, ';');
+			meets = meets ? meets + 1 : NULL;
+		}
+		if (!meets)
+			continue;
+		strbuf_clear(out);
+		if (strbuf_append(out, a, (size_t)(frame - a)) || strbuf_puts(out, meets))
+			return false;
+		if (strtab__find(bench->stacks, out->data, out->len) == STRTAB_NONE &&
+		    strtab__find(bench->made, out->data, out->len) == STRTAB_NONE)
+			return strtab__intern(bench->made, out->data, out->len, &id) == 0;
+	}
+	return false;
+}
+
+/* One recorded window with some of its rare stacks changed. */
+static int make_text(struct bench *bench, const struct recorded *recorded, size_t new_cnt,
+		     struct strbuf *out)
+{
+	struct profile *profile = profile__new();
+	__cleanup_strbuf struct strbuf stack_text = STRBUF_INIT;
+	const char *at = recorded->text, *end = at + recorded->len;
+	const char *stack;
+	size_t len;
+	uint64_t count;
+	int err = profile ? 0 : -ENOMEM;
+
+	while (!err && next_line(&at, end, &stack, &len, &count)) {
+		uint32_t made_cnt = strtab__count(bench->made);
+
+		if (count == 1 && new_cnt && make_stack(bench, &stack_text)) {
+			new_cnt--;
+			err = profile__add(profile, stack_text.data, stack_text.len, 1);
+		} else if (count == 1 && made_cnt && next_random(bench) % 100 < RECUR_PERCENT) {
+			stack = strtab__get(bench->made, next_random(bench) % made_cnt, &len);
+			err = profile__add(profile, stack, len, 1);
+		} else {
+			err = profile__add(profile, stack, len, count);
+		}
+	}
+	if (!err)
+		err = profile__to_folded(profile, out);
+	profile__free(profile);
+	return err;
+}
+
+static int extend(struct bench *bench, const char *dir, uint64_t hours)
+{
+	const struct store_writer_options options = { 0 };
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	uint64_t end_ns = clock_unix_ns() / HOUR_NS * HOUR_NS;
+	uint64_t at_ns = end_ns - hours * HOUR_NS;
+	uint64_t window_ns = bench->windows[1].window.duration_ns;
+	struct store_writer *writer;
+	double seen = 0;
+	int err = store_writer__open(dir, &options, &writer);
+
+	if (err)
+		return err;
+	for (size_t n = 1; at_ns < end_ns && !err; n++, at_ns += window_ns) {
+		const struct recorded *recorded =
+			&bench->windows[bench->window_cnt / 4 +
+					next_random(bench) %
+						(bench->window_cnt - bench->window_cnt / 4)];
+		struct window window = recorded->window;
+		/* What the recording does not have of the law yet. */
+		double wanted = bench->first * pow((double)n, bench->exponent) -
+				strtab__count(bench->stacks);
+		size_t new_cnt = wanted > seen ? (size_t)(wanted - seen) : 0;
+		uint64_t lost;
+
+		seen += (double)new_cnt;
+		strbuf_clear(&text);
+		err = make_text(bench, recorded, new_cnt, &text);
+		window.start_boot_ns += at_ns - window.start_unix_ns;
+		window.start_unix_ns = at_ns + next_random(bench) % 1000000;
+		if (!err)
+			err = store_writer__add(writer, &window, strbuf_str(&text), text.len);
+		if (!err)
+			err = store_writer__commit(writer, &lost);
+	}
+	store_writer__free(writer);
+	return err;
+}
+
+/* ---- merging ---- */
+
+struct merging {
+	struct merged_writer *writer;
+	uint64_t samples;
+};
+
+static int merge_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct merging *merging = ctx;
+	int err = merged_writer__add(merging->writer, window, text, len);
+
+	merging->samples += window->counts.samples;
+	if (err != -E2BIG)
+		return err;
+	err = merged_writer__end_unit(merging->writer);
+	return err ? err : merged_writer__add(merging->writer, window, text, len);
+}
+
+static bool want_all(void *ctx, const struct window *window)
+{
+	(void)ctx;
+	(void)window;
+	return true;
+}
+
+static int merge_file(struct segment_reader *reader, const char *path, int level, uint64_t *samples,
+		      uint64_t *before, uint64_t *after)
+{
+	const struct merged_options options = { .compression_level = level };
+	struct merging merging = { .samples = 0 };
+	const struct segment_visitor visitor = {
+		.ctx = &merging,
+		.wants_lines = true,
+		.wants_cells = true,
+		.want = want_all,
+		.window = merge_window,
+	};
+	char tmp[4104];
+	struct stat st;
+	__cleanup_fd int fd = open(path, O_RDONLY);
+	__cleanup_fd int out = -1;
+	int err;
+
+	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+	out = open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0640);
+	if (fd < 0 || out < 0 || fstat(fd, &st))
+		return -errno;
+	*before += (uint64_t)st.st_size;
+	err = merged_writer__open(out, &options, NULL, 0, &merging.writer);
+	if (err)
+		return err;
+	err = segment_reader__walk(reader, fd, &visitor);
+	if (!err)
+		err = merged_writer__finish(merging.writer);
+	merged_writer__free(merging.writer);
+	if (!err && (fstat(out, &st) || rename(tmp, path)))
+		err = -errno;
+	*after += (uint64_t)st.st_size;
+	*samples += merging.samples;
+	return err;
+}
+
+static int merge(const char *dir, int level)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	struct segment_reader *reader = segment_reader__new();
+	uint64_t samples = 0, before = 0, after = 0;
+	struct timespec begin, end;
+	struct rusage usage;
+	char path[4096];
+	int tree_fd, err;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR);
+	tree_fd = open(path, O_RDONLY | O_DIRECTORY);
+	err = reader && tree_fd >= 0 ? segment_tree_list(tree_fd, 0, UINT64_MAX, &list) : -ENOENT;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	for (size_t i = 0; i < list.cnt && !err; i++) {
+		char name[SEGMENT_PATH_BYTES];
+
+		segment_path(&list.files[i], name);
+		snprintf(path, sizeof(path), "%s/%s/%s", dir, SEGMENT_TREE_DIR, name);
+		err = merge_file(reader, path, level, &samples, &before, &after);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	getrusage(RUSAGE_SELF, &usage);
+	segment_reader__free(reader);
+	if (tree_fd >= 0)
+		close(tree_fd);
+	if (!err)
+		printf("{\"files\": %zu, \"samples\": %llu, \"bytes_before\": %llu, "
+		       "\"bytes_after\": %llu, \"cpu_ms\": %.1f, \"max_rss_kb\": %ld}\n",
+		       list.cnt, (unsigned long long)samples, (unsigned long long)before,
+		       (unsigned long long)after,
+		       (double)(end.tv_sec - begin.tv_sec) * 1e3 +
+			       (double)(end.tv_nsec - begin.tv_nsec) / 1e6,
+		       usage.ru_maxrss);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct bench bench = { .random_state = 88172645463325252ull };
+	uint64_t hours;
+	int err;
+
+	if (argc == 4 && strcmp(argv[1], "merge") == 0) {
+		err = merge(argv[2], atoi(argv[3]));
+	} else if (argc == 6 && strcmp(argv[1], "extend") == 0 &&
+		   parse_u64(argv[3], &bench.pid) == 0 && parse_u64(argv[5], &hours) == 0) {
+		err = read_recording(&bench, argv[2]);
+		bench.made = strtab__new();
+		if (!err)
+			err = fit_growth(&bench);
+		if (!err)
+			err = extend(&bench, argv[4], hours);
+		if (!err)
+			printf("{\"windows\": %zu, \"stacks_of_one\": %.0f, \"exponent\": %.3f, "
+			       "\"stacks_recorded\": %u, \"stacks_made\": %u}\n",
+			       bench.window_cnt, bench.first, bench.exponent,
+			       strtab__count(bench.stacks), strtab__count(bench.made));
+	} else {
+		fprintf(stderr, "usage: bench_store extend FROM PID TO HOURS | merge DIR LEVEL\n");
+		return 2;
+	}
+	if (err)
+		fprintf(stderr, "bench_store: %s\n", strerror(-err));
+	return err ? 1 : 0;
+}
