@@ -154,7 +154,7 @@ int crash_readers(void)
 {
 	struct crash_shared *shared = crash_shared_make();
 	pid_t readers[READERS];
-	char dir[64];
+	char dir[CRASH_DIR_BYTES];
 	bool is_right = true;
 
 	crash_make_dir(dir);

@@ -286,12 +286,13 @@ void crash_compact(const char *dir, uint64_t now_s, uint64_t day_age_s)
 
 /* ---- directories ---- */
 
-void crash_make_dir(char dir[static 64])
+void crash_make_dir(char dir[static CRASH_DIR_BYTES])
 {
 	const char *parent = getenv("TMPDIR");
 
-	snprintf(dir, 64, "%s/store-crash.XXXXXX", parent && *parent ? parent : "/tmp");
-	if (!mkdtemp(dir))
+	if (snprintf(dir, CRASH_DIR_BYTES, "%s/store-crash.XXXXXX",
+		     parent && *parent ? parent : "/tmp") >= CRASH_DIR_BYTES ||
+	    !mkdtemp(dir))
 		crash_die("%s: %s", dir, strerror(errno));
 }
 

@@ -13,6 +13,7 @@
 
 #include "user/store/store.h"
 
+#define CRASH_DIR_BYTES	  256
 #define CRASH_STREAMS	  3
 #define CRASH_NUMBERS_MAX 20000
 #define CRASH_STEP_S	  120		/* between windows: 30 in an hour */
@@ -82,7 +83,7 @@ int crash_readers(void);
 
 /* ---- directories ---- */
 
-void crash_make_dir(char dir[static 64]);
+void crash_make_dir(char dir[static CRASH_DIR_BYTES]);
 /* Removes a directory and all in it. */
 void crash_remove(const char *dir);
 

@@ -79,7 +79,7 @@ static const char *copy_from, *copy_to; /* nftw() has no context */
 
 static int copy_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	char to[256];
+	char to[2 * CRASH_DIR_BYTES];
 
 	(void)st;
 	(void)ftw;
@@ -194,12 +194,12 @@ static uint32_t sweep_scene(const struct scene *scene, struct crash_seen *seen, 
 {
 	uint32_t step = 1;
 	bool was_killed = true;
-	char scene_dir[64];
+	char scene_dir[CRASH_DIR_BYTES];
 
 	crash_make_dir(scene_dir);
 	make_scene(scene_dir, scene);
 	for (; was_killed; step++) {
-		char dir[64];
+		char dir[CRASH_DIR_BYTES];
 
 		if (step > STEPS_MAX)
 			crash_die("the compactor comes to no end");

@@ -247,29 +247,50 @@ static void what_is_left_of_a_day_is_no_hour(void **state)
 	test_store_remove(&store);
 }
 
+/* The same windows as in the file `bytes`, as another segment. */
+static void write_twin(const struct test_store *store, const struct strbuf *bytes, uint32_t index)
+{
+	__cleanup_strbuf struct strbuf twin = STRBUF_INIT;
+	struct format_header header = { .format_version = FORMAT_VERSION, .segment_id = "twin" };
+	size_t header_len = 8 + (size_t)format_get_u32((uint8_t *)bytes->data + 4);
+	const char *commit = memmem(bytes->data + header_len, bytes->len - header_len, "JBPF\2", 5);
+	char name[64];
+
+	assert_non_null(commit);
+	memcpy(header.segment_id + 8, &index, sizeof(index));
+	assert_int_equal(format_encode_header(&header, &twin), 0);
+	snprintf(name, sizeof(name), TEST_HOUR "-%u.zst", index);
+
+	size_t record = twin.len + (size_t)(commit - 8 - bytes->data) - header_len;
+
+	assert_int_equal(strbuf_append(&twin, bytes->data + header_len, bytes->len - header_len),
+			 0);
+	format_seal_commit((uint8_t *)twin.data + record, twin.len - record, header.segment_id, 1);
+	test_write(store, name, twin.data, twin.len);
+}
+
 static void an_hour_of_hundreds_of_files_becomes_one(void **state)
 {
 	const uint32_t cnt = 300;
+	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
-	char path[256];
+	struct got got;
 
 	(void)state;
 	test_store_make(&store);
-	for (uint32_t i = 0; i < cnt; i++) {
-		char name[64];
-		int fd;
-
-		test_fill(&store, i, i + 1);
-		snprintf(name, sizeof(name), i ? TEST_HOUR "-%u.zst" : TEST_FILE, i);
-		fd = open(test_path(&store, name, path), O_WRONLY | O_APPEND);
-		assert_int_equal(fs_write_all(fd, "x", 1), 0);
-		close(fd);
-	}
-	assert_int_equal(compact_at(&store, LATER_NS).left, 0);
+	test_fill(&store, 0, 1);
+	test_read(&store, TEST_FILE, &bytes);
+	for (uint32_t i = 1; i < cnt; i++)
+		write_twin(&store, &bytes, i);
+	test_visit_all(&store, &got);
+	assert_int_equal(got.cnt, cnt);
+	/* More than are open at a time: in two turns. */
+	assert_int_equal(compact_at(&store, LATER_NS).hours, 2);
 	assert_true(is_merged(&store, TEST_FILE));
 	assert_false(test_exists(&store, TEST_HOUR "-1.zst"));
 	assert_false(test_exists(&store, TEST_HOUR "-299.zst"));
-	assert_holds(&store, 0, cnt);
+	test_visit_all(&store, &got);
+	assert_int_equal(got.cnt, cnt);
 	test_store_remove(&store);
 }
 
@@ -307,6 +328,33 @@ static void damage_is_stepped_over_and_noted(void **state)
 	test_visit_all(&store, &after);
 	assert_int_equal(after.cnt, 6);
 	assert_int_equal(after.damage_cnt, 1);
+	test_store_remove(&store);
+}
+
+static void whatever_is_damaged_all_that_is_intact_goes_on(void **state)
+{
+	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	test_fill(&store, 0, 4);
+	test_read(&store, TEST_FILE, &bytes);
+	for (size_t at = 0; at < bytes.len; at += 31) {
+		struct got before, after;
+
+		bytes.data[at] ^= 0x40;
+		test_write(&store, TEST_FILE, bytes.data, bytes.len);
+		bytes.data[at] ^= 0x40;
+		test_visit_all(&store, &before);
+		(void)compact_at(&store, LATER_NS);
+		test_visit_all(&store, &after);
+		qsort(after.numbers, after.cnt, sizeof(after.numbers[0]), by_number);
+		assert_int_equal(after.cnt, before.cnt);
+		assert_memory_equal(after.numbers, before.numbers,
+				    before.cnt * sizeof(before.numbers[0]));
+		assert_int_equal(after.damage_cnt, before.damage_cnt);
+	}
 	test_store_remove(&store);
 }
 
@@ -570,6 +618,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_of_a_day_is_no_hour),
 		cmocka_unit_test(an_hour_of_hundreds_of_files_becomes_one),
 		cmocka_unit_test(damage_is_stepped_over_and_noted),
+		cmocka_unit_test(whatever_is_damaged_all_that_is_intact_goes_on),
 		cmocka_unit_test(what_a_newer_version_wrote_is_left_as_it_is),
 		cmocka_unit_test(two_compactions_exclude_each_other),
 		cmocka_unit_test(it_can_be_stopped_anywhere),
