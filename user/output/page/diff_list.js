@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of methods beside the graph: the same changes as text, to sort, filter and pick from.
 
-const ROWS_STEP = 200;
-let rowsShown = ROWS_STEP;
 let isTotal = false;
 const picked = new Set(); // verdicts to list; empty = those that were found, or all
 let sort = { column: 'rank', down: false };
@@ -12,7 +10,8 @@ const COLUMNS = [
     row.judgement.change) * (row.judgement.verdict === GONE ? -1 : 1) },
   { key: 'before', label: 'Before', value: (row) => row.shareBefore },
   { key: 'after', label: 'After', value: (row) => row.shareAfter },
-  { key: 'rank', label: 'Method', value: (row) => row.rank, isText: true },
+  { key: 'rank', label: 'Method', title: 'Surest and largest change first',
+    value: (row) => row.rank, isText: true },
 ];
 
 function readMethods() {
@@ -79,13 +78,6 @@ function listedRows() {
 
 // ---- the table ------------------------------------------------------------------------------
 
-function cell(text, className) {
-  const td = document.createElement('td');
-  td.textContent = text;
-  if (className) td.className = className;
-  return td;
-}
-
 function sureText(judgement) {
   const text = [verdictText(judgement)];
   const interval = formatInterval(judgement);
@@ -131,27 +123,6 @@ function methodRow(row) {
   return tr;
 }
 
-function renderHead() {
-  $('listHead').replaceChildren(...COLUMNS.map((column) => {
-    const th = document.createElement('th');
-    const button = document.createElement('button');
-    th.scope = 'col';
-    if (column.isText) th.className = 'text';
-    if (column.key === sort.column)
-      th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
-    button.textContent = column.label;
-    if (column.isText) button.title = 'Surest and largest change first';
-    button.addEventListener('click', () => {
-      sort = { column: column.key, down: sort.column === column.key ? !sort.down : !column.isText };
-      renderSheets();
-      saveState(false);
-      $('listHead').children[COLUMNS.indexOf(column)].firstChild.focus();
-    });
-    th.append(button);
-    return th;
-  }));
-}
-
 function renderVerdicts() {
   const counts = countVerdicts();
   const listed = listedVerdicts();
@@ -181,7 +152,7 @@ function renderSheets() {
   const rows = listedRows();
   const leftOut = data.leftOut[isTotal ? 1 : 0];
   renderVerdicts();
-  renderHead();
+  renderTableHead('listHead', COLUMNS, renderSheets);
   $('ofSelf').setAttribute('aria-pressed', !isTotal);
   $('ofTotal').setAttribute('aria-pressed', isTotal);
   $('listCaption').textContent = `${formatCount(rows.length)} methods ` +
@@ -189,9 +160,7 @@ function renderSheets() {
       !data.isJudged ? 'by size: nothing is judged' : 'with the verdicts picked above') +
     (leftOut ? `; ${formatCount(leftOut)} small ones without a change are not in this page` : '');
   $('listBody').replaceChildren(...rows.slice(0, rowsShown).map(methodRow));
-  $('moreRows').hidden = rows.length <= rowsShown;
-  const more = formatCount(Math.min(ROWS_STEP, rows.length - rowsShown));
-  $('moreRows').textContent = `Show ${more} more of ${formatCount(rows.length)}`;
+  offerMoreRows(rows.length);
 }
 
 // ---- from the list to the graph -------------------------------------------------------------

@@ -3,8 +3,6 @@
 
 // ---- table and tree -----------------------------------------------------------------------
 
-const ROWS_STEP = 200;
-let rowsShown = ROWS_STEP;
 const COLUMNS = [
   { key: 'selfPercent', label: 'Self %', value: (row) => row.self },
   { key: 'self', label: 'Self', value: (row) => row.self },
@@ -52,14 +50,6 @@ function compareRows(a, b) {
     frameRank[a.frame] - frameRank[b.frame];
 }
 
-function cell(text, className, part) {
-  const td = document.createElement('td');
-  td.textContent = text;
-  if (className) td.className = className;
-  if (part !== undefined) td.style.setProperty('--part', (100 * part).toFixed(1) + '%');
-  return td;
-}
-
 function renderTable() {
   const { rows, whole, top } = methodRows();
   rows.sort(compareRows);
@@ -68,23 +58,7 @@ function renderTable() {
     `${formatCount(rows.length)} methods of ${what}, ${formatCount(whole)} samples` +
     (search.frames ? ', those that match the search' : '') +
     (picked.size ? ', of the kinds picked in the legend' : '');
-  $('tableHead').replaceChildren(...COLUMNS.map((column) => {
-    const th = document.createElement('th');
-    const button = document.createElement('button');
-    th.scope = 'col';
-    if (column.isText) th.className = 'text';
-    if (column.key === sort.column)
-      th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
-    button.textContent = column.label;
-    button.addEventListener('click', () => {
-      sort = { column: column.key, down: sort.column === column.key ? !sort.down : !column.isText };
-      renderTable();
-      saveState(false);
-      $('tableHead').children[COLUMNS.indexOf(column)].firstChild.focus();
-    });
-    th.append(button);
-    return th;
-  }));
+  renderTableHead('tableHead', COLUMNS, renderTable);
   $('tableBody').replaceChildren(...rows.slice(0, rowsShown).map((row) => {
     const tr = document.createElement('tr');
     const kind = cell('', 'text');
@@ -112,9 +86,7 @@ function renderTable() {
       cell(formatCount(row.total)), kind, name);
     return tr;
   }));
-  $('moreRows').hidden = rows.length <= rowsShown;
-  const more = formatCount(Math.min(ROWS_STEP, rows.length - rowsShown));
-  $('moreRows').textContent = `Show ${more} more of ${formatCount(rows.length)}`;
+  offerMoreRows(rows.length);
 }
 
 const TREE_STEP = 100;

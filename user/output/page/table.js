@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of both pages: cells, a head that sorts, rows in steps. A page has of its own: sort,
+// saveState().
+
+const ROWS_STEP = 200;
+let rowsShown = ROWS_STEP;
+
+// part: length of a bar behind the text, of 1.
+function cell(text, className, part) {
+  const td = document.createElement('td');
+  td.textContent = text;
+  if (className) td.className = className;
+  if (part !== undefined) td.style.setProperty('--part', (100 * part).toFixed(1) + '%');
+  return td;
+}
+
+// Texts sort upwards at first, numbers downwards.
+function renderTableHead(id, columns, render) {
+  $(id).replaceChildren(...columns.map((column, i) => {
+    const th = document.createElement('th');
+    const button = document.createElement('button');
+    th.scope = 'col';
+    if (column.isText) th.className = 'text';
+    if (column.key === sort.column)
+      th.setAttribute('aria-sort', sort.down ? 'descending' : 'ascending');
+    button.textContent = column.label;
+    if (column.title) button.title = column.title;
+    button.addEventListener('click', () => {
+      sort = { column: column.key, down: sort.column === column.key ? !sort.down : !column.isText };
+      render();
+      saveState(false);
+      $(id).children[i].firstChild.focus();
+    });
+    th.append(button);
+    return th;
+  }));
+}
+
+function offerMoreRows(count) {
+  $('moreRows').hidden = count <= rowsShown;
+  const more = formatCount(Math.min(ROWS_STEP, count - rowsShown));
+  $('moreRows').textContent = `Show ${more} more of ${formatCount(count)}`;
+}
