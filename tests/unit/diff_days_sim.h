@@ -98,9 +98,11 @@ static inline int days_sim_next(struct days_sim *days, const struct sim_effect *
 	struct diff_days_date date = { .number = ++days->day,
 				       .since_unix_ns = days->day * 86400000000000ull,
 				       .until_unix_ns = (days->day + 1) * 86400000000000ull };
-	struct diff_days_measure measure = {
-		.date = &date, .before = days->after, .side = side, .catalog = days->catalog
-	};
+	struct diff_days_measure measure = { .date = &date,
+					     .before = days->after,
+					     .side = side,
+					     .catalog = days->catalog,
+					     .is_judged = true };
 
 	diff_side__free(raw);
 	if (!side)

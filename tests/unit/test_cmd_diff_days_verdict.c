@@ -287,16 +287,22 @@ static const struct series_day usual = { .length_s = 86400,
 					 .blocks = 96,
 					 .frequency_hz = 99,
 					 .jvm_version = "",
-					 .image = "" };
+					 .image = "",
+					 .is_judged = true };
 
-static struct series *make_series(const struct shape *shape)
+static struct series *make_series_of(const struct shape *shape, const struct series_day *figures)
 {
 	struct series *series = series__new();
 
 	assert_non_null(series);
 	for (uint32_t i = 0; i < shape->days; i++)
-		put_synthetic(series, shape, i, &usual);
+		put_synthetic(series, shape, i, figures);
 	return series;
+}
+
+static struct series *make_series(const struct shape *shape)
+{
+	return make_series_of(shape, &usual);
 }
 
 static size_t find_changes(const struct series *series, uint32_t last,
@@ -359,9 +365,11 @@ static void an_alarm_comes_once_and_only_for_more(void **state)
 	static const struct shape down = { 30, 0.005, 20, 20, -0.15, true };
 	struct diff_days_change changes[METHODS];
 	struct series *series = make_series(&up);
+	struct series_day untold = usual;
 	int alarms = 0;
 
 	(void)state;
+	untold.is_judged = false;
 	for (uint32_t last = 15; last < DAYS_MAX; last++) {
 		size_t cnt = find_changes(series, last, changes);
 
@@ -372,6 +380,11 @@ static void an_alarm_comes_once_and_only_for_more(void **state)
 	assert_int_equal(alarms, 1);
 	assert_int_equal(find_changes(series, DAYS_MAX - 1, changes), 1);
 	assert_false(changes[0].is_new);
+	series__free(series);
+	/* Who never ran the job was never told. */
+	series = make_series_of(&up, &untold);
+	assert_int_equal(find_changes(series, DAYS_MAX - 1, changes), 1);
+	assert_true(diff_days_change_is_alarm(&changes[0]));
 	series__free(series);
 	series = make_series(&down);
 	for (uint32_t last = 20; last < down.days; last++) {

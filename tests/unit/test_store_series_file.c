@@ -31,6 +31,7 @@ static void put_day(struct series *series, uint32_t number, uint32_t row_cnt)
 		.blocks = 96,
 		.frequency_hz = 99,
 		.left_out = 3,
+		.is_judged = number % 3 == 0,
 		.jvm_version = "17.0.13+11",
 		.image = number % 2 ? "shop:1.4" : "",
 		.rows = rows,
@@ -92,7 +93,8 @@ static bool is_same_day(const struct series *a, const struct series_day *left,
 		       left->unknown_frames == right->unknown_frames &&
 		       left->truncated_samples == right->truncated_samples &&
 		       left->blocks == right->blocks && left->frequency_hz == right->frequency_hz &&
-		       left->left_out == right->left_out && left->row_cnt == right->row_cnt &&
+		       left->left_out == right->left_out && left->is_judged == right->is_judged &&
+		       left->row_cnt == right->row_cnt &&
 		       strcmp(left->jvm_version, right->jvm_version) == 0 &&
 		       strcmp(left->image, right->image) == 0;
 

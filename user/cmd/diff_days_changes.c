@@ -18,7 +18,7 @@
 #define STEADY_SHARE	 0.8 /* of the days, on which a method is there that helps to find the mix */
 #define STEADY_VARIANCE	 0.01 /* of its values by the blocks, at most */
 #define STEADY_ITEMS_MIN 5    /* fewer: the mix is not known, shares stay as they are */
-#define KNOWN_DAYS	 7    /* was it sure on one of so many good days before? */
+#define KNOWN_DAYS	 14   /* was it sure on a day before, not more days ago than these? */
 #define KNOWN_NEAR_DAYS	 5    /* a date that moved by so much is the same change */
 #define STANDS_DAYS	 3    /* the last days say whether a level still stands */
 
@@ -285,18 +285,33 @@ static bool is_same_change(const struct diff_change *a, const struct diff_change
 		(a->first_day <= b->last_day && b->first_day <= a->last_day));
 }
 
-/* Was the change seen on one of the last days, by the same measure? */
+/* Did it end a comparison, lately but before today? */
+static bool was_told(const struct changes *changes, const struct series_day *day)
+{
+	uint32_t last = changes->days[changes->day_cnt - 1]->day;
+
+	return day->is_judged && day->day < last && last - day->day <= KNOWN_DAYS;
+}
+
+/* Was the change seen by an earlier comparison, by the same measure? */
 static int was_known(const struct changes *changes, const struct diff_days_change *change,
 		     double p_max, bool *out)
 {
 	const struct changes_item *item = &changes->items[change->item];
+	const struct diff_series_day *values = changes->values + item->first;
+	size_t known = 0; /* of its values: up to the day in hand */
 
 	*out = false;
-	for (size_t back = 1; !*out && back <= KNOWN_DAYS && back < item->cnt; back++) {
+	for (size_t d = 0; !*out && d < changes->day_cnt; d++) {
 		__cleanup_free struct diff_change *list = NULL;
 		size_t cnt = 0;
-		int err = search(changes, item, item->cnt - back, &list, &cnt);
+		int err;
 
+		while (known < item->cnt && values[known].day <= changes->days[d]->day)
+			known++;
+		if (!was_told(changes, changes->days[d]))
+			continue;
+		err = search(changes, item, known, &list, &cnt);
 		if (err)
 			return err;
 		for (size_t i = 0; i < cnt; i++)

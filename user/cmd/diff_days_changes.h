@@ -24,7 +24,7 @@ struct diff_days_change {
 	double share_before; /* as the series has them: means of the days before and after */
 	double share_after;
 	bool is_sure; /* q is small enough for an alarm, and the level still stands */
-	bool is_new;  /* it was not yet sure a week ago or since: alarms come once */
+	bool is_new;  /* no comparison of the last two weeks could tell of it: alarms come once */
 };
 
 /*

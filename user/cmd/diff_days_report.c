@@ -48,8 +48,10 @@ static const char page_head[] =
 
 static void release_alarms(struct diff_days_alarm *alarms, size_t cnt)
 {
-	for (size_t i = 0; i < cnt; i++)
+	for (size_t i = 0; i < cnt; i++) {
 		free(alarms[i].method);
+		free(alarms[i].origin);
+	}
 	free(alarms);
 }
 
@@ -90,10 +92,11 @@ int diff_days_alarm_text(const struct diff_days_alarm *alarm, struct strbuf *out
 	else if (!err && isfinite(alarm->low) && isfinite(alarm->high))
 		err = strbuf_printf(out, " (%+.1f to %+.1f %%)", 100 * alarm->low,
 				    100 * alarm->high);
-	return err ? err :
-		     strbuf_printf(out, ", %.2f %% to %.2f %% of the CPU, %s",
-				   100 * alarm->share_before, 100 * alarm->share_after,
-				   alarm->is_self ? "by itself" : "with what it calls");
+	if (!err)
+		err = strbuf_printf(out, ", %.2f %% to %.2f %% of the CPU, %s",
+				    100 * alarm->share_before, 100 * alarm->share_after,
+				    alarm->is_self ? "by itself" : "with what it calls");
+	return err || !alarm->origin ? err : strbuf_printf(out, ", from %s", alarm->origin);
 }
 
 /* What is said of a service besides its alarms. */
@@ -307,6 +310,15 @@ int diff_days_report_html(const struct diff_days_report *report, struct strbuf *
 
 /* ---- JSON ---- */
 
+static void json_text(struct json_writer *json, const char *key, const char *text)
+{
+	json_writer_key(json, key);
+	if (text)
+		json_writer_string(json, text);
+	else
+		json_writer_null(json);
+}
+
 static void json_percent(struct json_writer *json, const char *key, double value)
 {
 	json_writer_key(json, key);
@@ -342,6 +354,8 @@ static void json_alarms(struct json_writer *json, const char *key,
 		json_writer_begin(json, '{');
 		json_writer_member_string(json, "kind", alarm_names[alarm->kind]);
 		json_writer_member_string(json, "method", alarm->method);
+		json_text(json, "origin", alarm->origin);
+		json_writer_member_u64(json, "callers", alarm->caller_cnt);
 		json_writer_member_string(json, "measure", alarm->is_self ? "self" : "total");
 		json_percent(json, "change_percent", alarm->change);
 		json_percent(json, "low_percent", alarm->low);
@@ -353,15 +367,6 @@ static void json_alarms(struct json_writer *json, const char *key,
 		json_writer_end(json, '}');
 	}
 	json_writer_end(json, ']');
-}
-
-static void json_text(struct json_writer *json, const char *key, const char *text)
-{
-	json_writer_key(json, key);
-	if (text)
-		json_writer_string(json, text);
-	else
-		json_writer_null(json);
 }
 
 static void json_page(struct json_writer *json, const struct diff_days_outcome *outcome,

@@ -32,10 +32,12 @@ enum diff_days_alarm_kind {
 
 struct diff_days_alarm {
 	enum diff_days_alarm_kind kind;
-	char *method;  /* owner: the outcome */
-	bool is_self;  /* else with what it calls */
-	double change; /* relative */
-	double low;    /* 95 %; NaN = not known */
+	char *method;	     /* owner: the outcome */
+	char *origin;	     /* the method it comes from; NULL = itself */
+	uint32_t caller_cnt; /* of methods that changed only because they call it */
+	bool is_self;	     /* else with what it calls */
+	double change;	     /* relative */
+	double low;	     /* 95 %; NaN = not known */
 	double high;
 	double share_before;
 	double share_after;

@@ -131,10 +131,12 @@ int diff_days_series_put(struct series *series, const struct diff_days_measure *
 	__cleanup_free struct diff_history_row *measured = NULL;
 	__cleanup_free char *jvm_version = copy_label(day->jvm_version);
 	__cleanup_free char *image = copy_label(day->image);
+	const struct series_day *earlier = series__find(series, day->date->number);
 	uint32_t item_cnt;
 	size_t cnt = 0;
 	int err;
 
+	out.is_judged = day->is_judged || (earlier && earlier->is_judged);
 	(void)diff_catalog__items(day->catalog, &item_cnt);
 	err = diff_history_measure_day(day->before, day->side, item_cnt, DIFF_DAYS_SHARE_MIN,
 				       &measured, &cnt);

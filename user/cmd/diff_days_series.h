@@ -29,6 +29,7 @@ struct diff_days_measure {
 	const struct diff_catalog *catalog; /* of both */
 	const char *jvm_version;
 	const char *image;
+	bool is_judged; /* it is the last day of a comparison; once it was, it stays so */
 };
 
 /* Puts the day into the series; a side without blocks is a day without rows. 0 or -ENOMEM. */

@@ -17,6 +17,7 @@
 #include "user/cmd/diff_days_series.h"
 #include "user/cmd/diff_days_verdict.h"
 #include "user/cmd/diff_load.h"
+#include "user/cmd/diff_notes.h"
 #include "user/output/diff_output.h"
 #include "user/store/series_file.h"
 #include "user/util/cleanup.h"
@@ -41,7 +42,7 @@ struct service_work {
 	struct diff_catalog *catalog;
 	struct service_slot previous;
 	struct service_slot current;
-	struct strbuf notes; /* a line each */
+	struct diff_notes notes;
 };
 
 static void slot_release(struct service_slot *slot)
@@ -106,8 +107,8 @@ static int read_series(struct service_work *work)
 			" on (%s), moved aside to %s" SERIES_FILE_DAMAGED_SUFFIX
 			"; what the store still has is measured anew\n",
 			name, state.damage.offset, state.damage.what, name);
-		err = strbuf_puts(&work->notes,
-				  "the series was damaged: older days may be missing\n");
+		err = diff_notes_add(&work->notes,
+				     "the series was damaged: older days may be missing");
 		if (err)
 			return err;
 	}
@@ -176,6 +177,7 @@ static int measure_day(struct service_work *work, const struct diff_days_date *d
 		.before = has_before ? previous->loaded.side : NULL,
 		.side = work->current.loaded.side,
 		.catalog = work->catalog,
+		.is_judged = date->number == work->job->after_last.number,
 	};
 
 	diff_loaded_describe(&work->current.loaded, &words);
@@ -278,27 +280,9 @@ static int write_pages(struct service_work *work, const struct diff_output *page
 		     0;
 }
 
-/* Splits the notes; the pointers live as long as work->notes. */
-static size_t list_notes(struct strbuf *notes, const char **lines, size_t max)
-{
-	size_t cnt = 0;
-
-	for (char *at = notes->data; at && *at && cnt < max;) {
-		char *newline = strchr(at, '\n');
-
-		lines[cnt++] = at;
-		if (!newline)
-			break;
-		*newline = '\0';
-		at = newline + 1;
-	}
-	return cnt;
-}
-
 static int make_pages(struct service_work *work, const struct diff_result *result)
 {
 	const struct diff_days_job *job = work->job;
-	const char *lines[DIFF_DAYS_NOTES_MAX];
 	char names[2][64];
 	struct diff_output page = {
 		.title = work->service->title,
@@ -318,7 +302,6 @@ static int make_pages(struct service_work *work, const struct diff_result *resul
 		.result = result,
 		.catalog = work->catalog,
 		.options = job->statistics,
-		.notes = lines,
 	};
 	int err;
 
@@ -327,7 +310,8 @@ static int make_pages(struct service_work *work, const struct diff_result *resul
 	err = diff_days_verdict_notes(work->out, &work->notes);
 	if (err)
 		return err;
-	page.note_cnt = list_notes(&work->notes, lines, DIFF_DAYS_NOTES_MAX);
+	page.notes = (const char *const *)work->notes.items;
+	page.note_cnt = work->notes.cnt;
 	return write_pages(work, &page);
 }
 
@@ -403,7 +387,7 @@ int diff_days_service_run(const struct diff_days_job *job, const struct diff_day
 	slot_release(&work.current);
 	diff_catalog__free(work.catalog);
 	series__free(work.series);
-	strbuf_release(&work.notes);
+	diff_notes_release(&work.notes);
 	if (err && err != -ENOMEM)
 		err = set_why(out, DIFF_DAYS_STATE_FAILED, "%s",
 			      err == -E2BIG ? "too many different stacks" : errstr(err));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/cmd/diff_alarms.h"
 #include "user/cmd/diff_days_changes.h"
 #include "user/cmd/diff_days_series.h"
 #include "user/diff/diff_math.h"
@@ -25,21 +26,6 @@ static char *copy_name(const char *name, size_t len)
 
 /* ---- against the days before ---- */
 
-struct row_ref {
-	uint32_t item;
-	double points;
-};
-
-static int compare_refs(const void *a, const void *b)
-{
-	const struct row_ref *left = a;
-	const struct row_ref *right = b;
-
-	if (left->points != right->points)
-		return (left->points < right->points) - (left->points > right->points);
-	return (left->item > right->item) - (left->item < right->item);
-}
-
 static struct diff_days_alarm row_alarm(const struct diff_row *row, enum diff_kind kind)
 {
 	return (struct diff_days_alarm){
@@ -53,34 +39,38 @@ static struct diff_days_alarm row_alarm(const struct diff_row *row, enum diff_ki
 	};
 }
 
+/* One alarm per cause: callers of a method that needs more need more, too. */
 static int keep_alarms(const struct diff_days_verdict *verdict, const struct diff_result *result,
 		       struct diff_days_outcome *out)
 {
-	__cleanup_free struct row_ref *refs = calloc((size_t)result->row_cnt + 1, sizeof(*refs));
+	__cleanup_free struct diff_alarm *list = NULL;
 	uint32_t item_cnt;
 	const struct diff_item *items = diff_catalog__items(verdict->catalog, &item_cnt);
 	size_t cnt = 0;
+	int err = diff_alarms_list(result, verdict->catalog, &list, &cnt);
 
-	if (!refs)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < result->row_cnt; i++)
-		if (result->rows[i].is_alarm)
-			refs[cnt++] = (struct row_ref){ i, result->rows[i].points.value };
-	if (cnt)
-		qsort(refs, cnt, sizeof(*refs), compare_refs);
+	if (err)
+		return err;
 	cnt = cnt < DIFF_DAYS_ALARMS_MAX ? cnt : DIFF_DAYS_ALARMS_MAX;
 	out->alarms = calloc(cnt + 1, sizeof(*out->alarms));
 	if (!out->alarms)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++) {
-		struct diff_catalog_name name = diff_catalog__name(verdict->catalog, refs[i].item);
-		struct diff_days_alarm alarm =
-			row_alarm(&result->rows[refs[i].item], items[refs[i].item].kind);
+		struct diff_catalog_name name = diff_catalog__name(verdict->catalog, list[i].item);
+		struct diff_catalog_name origin =
+			diff_catalog__name(verdict->catalog, list[i].origin);
+		struct diff_days_alarm *alarm = &out->alarms[out->alarm_cnt++];
 
-		alarm.method = copy_name(name.text, name.len);
-		if (!alarm.method)
+		*alarm = row_alarm(&result->rows[list[i].item], items[list[i].item].kind);
+		alarm->caller_cnt = list[i].caller_cnt;
+		alarm->method = copy_name(name.text, name.len);
+		if (!alarm->method)
 			return -ENOMEM;
-		out->alarms[out->alarm_cnt++] = alarm;
+		if (name.len == origin.len && memcmp(name.text, origin.text, name.len) == 0)
+			continue;
+		alarm->origin = copy_name(origin.text, origin.len);
+		if (!alarm->origin)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -117,31 +107,18 @@ static int put_why(struct diff_days_outcome *out, enum diff_days_state state, ch
 	return 0;
 }
 
-static char *gate_text(const struct diff_gate_result *gate, enum diff_gate number)
-{
-	char *text = NULL;
-	int len =
-		isfinite(gate->limit) ?
-			asprintf(&text,
-				 "not comparable by the gate '%s': %.4g and %.4g, limit %.4g",
-				 diff_gate_name(number), gate->a, gate->b, gate->limit) :
-			asprintf(&text, "not comparable by the gate '%s'", diff_gate_name(number));
-
-	return len < 0 ? NULL : text;
-}
-
 /* Why there can be no alarms, if so. */
-static int explain(const struct diff_days_verdict *verdict, const struct diff_summary *summary,
+static int explain(const struct diff_days_verdict *verdict, const struct diff_result *result,
 		   struct diff_days_outcome *out)
 {
+	const struct diff_summary *summary = &result->summary;
+	const char *obstacle = diff_alarms_obstacle(summary, verdict->statistics);
 	char *text = NULL;
 
-	for (int i = 0; !summary->gates_passed && i < DIFF_GATE_CNT; i++)
-		if (!summary->gates[i].passed)
-			return put_why(out, DIFF_DAYS_STATE_NOT_COMPARED,
-				       gate_text(&summary->gates[i], (enum diff_gate)i));
-	if (summary->calibration == DIFF_CALIBRATION_HISTORY)
+	if (!*obstacle)
 		return 0;
+	if (!summary->gates_passed || summary->mode != DIFF_MODE_STATISTICAL)
+		return put_why(out, DIFF_DAYS_STATE_NOT_COMPARED, strdup(obstacle));
 	if (asprintf(&text,
 		     "how much methods drift is not known yet: %" PRIu32
 		     " pairs of earlier days, %" PRIu32 " are needed",
@@ -272,7 +249,7 @@ int diff_days_verdict_find(const struct diff_days_verdict *verdict, struct diff_
 		return err;
 	out->history_pairs = result->summary.history_pairs;
 	out->state = DIFF_DAYS_STATE_QUIET;
-	err = explain(verdict, &result->summary, out);
+	err = explain(verdict, result, out);
 	if (!err)
 		err = keep_alarms(verdict, result, out);
 	if (!err)
@@ -290,33 +267,33 @@ int diff_days_verdict_find(const struct diff_days_verdict *verdict, struct diff_
 }
 
 static int put_notes(const struct diff_days_alarm *alarms, size_t cnt, const char *word,
-		     struct strbuf *out)
+		     struct diff_notes *notes)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < cnt && i < DIFF_DAYS_ALARMS_SHOWN; i++) {
+		__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
 		if (alarms[i].kind == DIFF_DAYS_ALARM_REGRESSION)
 			continue; /* the page is about them */
-		err = strbuf_puts(out, word);
+		err = diff_days_alarm_text(&alarms[i], &text);
 		if (!err)
-			err = diff_days_alarm_text(&alarms[i], out);
-		if (!err)
-			err = strbuf_putc(out, '\n');
+			err = diff_notes_add(notes, "%s: %s", word, strbuf_str(&text));
 	}
 	return err;
 }
 
-int diff_days_verdict_notes(const struct diff_days_outcome *outcome, struct strbuf *out)
+int diff_days_verdict_notes(const struct diff_days_outcome *outcome, struct diff_notes *notes)
 {
-	int err = put_notes(outcome->alarms, outcome->alarm_cnt, "daily series: ", out);
+	int err = put_notes(outcome->alarms, outcome->alarm_cnt, "daily series", notes);
 
 	if (!err)
-		err = put_notes(outcome->known, outcome->known_cnt, "daily series, known: ", out);
+		err = put_notes(outcome->known, outcome->known_cnt, "daily series, known", notes);
 	if (!err && outcome->image_before && outcome->image_after &&
 	    strcmp(outcome->image_before, outcome->image_after) != 0)
-		err = strbuf_printf(out, "the image changed: %s before, %s after\n",
-				    outcome->image_before, outcome->image_after);
+		err = diff_notes_add(notes, "the image changed: %s before, %s after",
+				     outcome->image_before, outcome->image_after);
 	if (!err && outcome->why)
-		err = strbuf_printf(out, "%s\n", outcome->why);
+		err = diff_notes_add(notes, "%s", outcome->why);
 	return err;
 }

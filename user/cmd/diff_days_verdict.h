@@ -9,14 +9,13 @@
 #include <stdint.h>
 
 #include "user/cmd/diff_days_report.h"
+#include "user/cmd/diff_notes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_catalog.h"
 #include "user/store/series.h"
-#include "user/util/strbuf.h"
 
 #define DIFF_DAYS_ALARMS_MAX 500 /* of one service that are kept */
 #define DIFF_DAYS_KNOWN_MAX  20
-#define DIFF_DAYS_NOTES_MAX  64
 
 struct diff_days_verdict {
 	const struct diff_options *statistics;
@@ -35,7 +34,7 @@ struct diff_days_verdict {
 int diff_days_verdict_find(const struct diff_days_verdict *verdict, struct diff_days_outcome *out,
 			   struct diff_result **result_out);
 
-/* Appends what a reader of the service's page should know besides, a line each. 0 or -ENOMEM. */
-int diff_days_verdict_notes(const struct diff_days_outcome *outcome, struct strbuf *out);
+/* Adds what a reader of the service's page should know besides. 0 or -ENOMEM. */
+int diff_days_verdict_notes(const struct diff_days_outcome *outcome, struct diff_notes *notes);
 
 #endif

@@ -24,6 +24,7 @@
 #define SECTIONS_MAX	    (SERIES_DAYS_MAX + 1)
 #define SECTION_TEXT_MAX    (SERIES_BYTES_MAX + (1u << 20))
 #define COMPRESSION_LEVEL   9
+#define DAY_JUDGED	    0x1u
 #define ROW_BYTES	    12
 #define ITEM_NOT_IN_SECTION UINT32_MAX
 
@@ -116,6 +117,7 @@ static void write_day(const struct series_day *day, const uint32_t *numbers,
 	write_uint(writer, day->blocks, 4);
 	write_uint(writer, day->frequency_hz, 4);
 	write_uint(writer, day->left_out, 4);
+	write_uint(writer, day->is_judged ? DAY_JUDGED : 0, 4);
 	write_string(writer, day->jvm_version, strlen(day->jvm_version));
 	write_string(writer, day->image, strlen(day->image));
 	write_uint(writer, day->row_cnt, 4);
@@ -345,6 +347,7 @@ static int read_day(struct byte_reader *reader, const uint32_t *ids, uint32_t id
 	day.blocks = byte_reader_u32(reader);
 	day.frequency_hz = byte_reader_u32(reader);
 	day.left_out = byte_reader_u32(reader);
+	day.is_judged = byte_reader_u32(reader) & DAY_JUDGED;
 	read_label(reader, jvm_version);
 	read_label(reader, image);
 	err = read_rows(reader, ids, id_cnt, &rows, &day.row_cnt);
