@@ -80,7 +80,7 @@ TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
 CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
 CRASH_BIN  := $(BUILD)/tests/crash/store_crash
 # Simulations that take minutes.
-SLOW_BIN   := $(BUILD)/tests/diff/check_diff $(BUILD)/tests/diff/run-real-check
+SLOW_BIN   := $(addprefix $(BUILD)/tests/diff/,check_diff check_days run-real-check)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -197,8 +197,8 @@ check: $(TEST_BIN)
 	$(Q)scripts/run-unit-tests $(TEST_BIN)
 
 .PHONY: check-diff
-check-diff: $(BUILD)/tests/diff/check_diff
-	$(Q)$(BUILD)/tests/diff/check_diff
+check-diff: $(BUILD)/tests/diff/check_diff $(BUILD)/tests/diff/check_days
+	$(Q)for program in $^; do $$program || exit 1; done
 
 CRASH_RUNS ?= 2000
 CRASH_SEED ?= $(shell date +%s)
@@ -289,7 +289,10 @@ install: all
 	for link in $(LINKS); do ln -sf jbpf $(DESTDIR)$(bindir)/jbpf-$$link; done
 	install -m 0644 user/man/*.1 $(DESTDIR)$(mandir)/man1
 	install -m 0644 user/man/*.8 $(DESTDIR)$(mandir)/man8
-	sed "s|/usr/local/bin/|$(bindir)/|" scripts/systemd/jbpfd.service > $(DESTDIR)$(unitdir)/jbpfd.service
+	for unit in jbpfd.service jbpf-diff.service; do \
+		sed "s|/usr/local/bin/|$(bindir)/|" scripts/systemd/$$unit > $(DESTDIR)$(unitdir)/$$unit || exit 1; \
+	done
+	install -m 0644 scripts/systemd/jbpf-diff.timer $(DESTDIR)$(unitdir)
 
 .PHONY: clean
 clean:

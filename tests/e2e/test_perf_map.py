@@ -9,7 +9,6 @@ import pytest
 
 from harness.daemon import Daemon
 from harness.folded import plain
-from harness.programs import wait_cpu
 
 SECONDS = 16
 UNKNOWN = "[unknown jit]"
@@ -129,9 +128,7 @@ def profiled(engine, tmp_path_factory):
             spinners[name] = Spinner(engine, name)
             globals()[f"prepare_{name}"](spinners[name])
         daemon.start().wait_ready()
-        begin = time.monotonic()
-        wait_cpu([spinner.pid for spinner in spinners.values()], 1)
-        time.sleep(max(0, begin + SECONDS - time.monotonic()))
+        time.sleep(SECONDS)
         daemon.alive = daemon.process.poll() is None
         daemon.code = daemon.stop()
         daemon.spinners = spinners

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpf diff --days on a store of a month: quiet services stay quiet, a slower method is an alarm, slow
+creep is dated, and the job survives being run twice, damage and hostile names. No BPF, no containers.
+How often it errs is measured in tests/diff; what changes here is far beyond doubt."""
+import datetime
+import json
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from harness.programs import BUILD, jbpf
+
+DAY = 86400
+DAYS = 30
+SPAN = 10800  # of each day's recording, from 9 o'clock: 12 blocks
+CREEP_FROM, CREEP_TO = 15, 24
+
+# It is noon where the tests run, so midnight is far.
+NOW = int(time.time())
+OFFSET_H = 12 - NOW // 3600 % 24
+ZONE = f"<here>{-OFFSET_H:+d}"
+TODAY = (NOW + OFFSET_H * 3600) // DAY * DAY - OFFSET_H * 3600  # its midnight, as Unix time
+DATE = datetime.date.fromordinal(datetime.date(1970, 1, 1).toordinal() + (NOW + OFFSET_H * 3600) // DAY - 1)
+
+HOSTILE = "../../x<b>"
+
+
+def date_of(day):
+    """The date of a day of the store; the last one, yesterday, is DAYS - 1."""
+    return (DATE - datetime.timedelta(days=DAYS - 1 - day)).isoformat()
+
+
+def run_line(pid, day, service, extra=""):
+    start = TODAY - (DAYS - day) * DAY + 9 * 3600
+    return f"run pid={pid} from={start} until={start + SPAN} service={service} {extra}\n"
+
+
+def make_store(directory, script, seed=1):
+    result = subprocess.run([BUILD / "tests/tools/mkdiffstore", directory, str(seed), "0.003", "0.01"],
+                            input=script, text=True, capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stderr
+    return directory
+
+
+def month():
+    script = ""
+    for day in range(DAYS):
+        risen = min(max(day - CREEP_FROM + 1, 0), CREEP_TO - CREEP_FROM + 1)
+        script += run_line(1, day, "creeping", f"plant=3:{1.01 ** risen:.5f} load=8")
+    for day in range(DAYS - 20, DAYS):
+        script += run_line(2, day, "quiet")
+    for day in range(DAYS - 8, DAYS):
+        is_last = day == DAYS - 1
+        script += run_line(3, day, "slower", "plant=2:1.3 image=shop:2" if is_last else "image=shop:1")
+        script += run_line(4, day, HOSTILE)
+    script += run_line(5, DAYS - 1, "born")
+    script += run_line(6, DAYS - 1, "tiny", "load=0.0005")
+    return script
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_store(tmp_path_factory.mktemp("days") / "store", month())
+
+
+def days(store, output, *arguments):
+    return jbpf("diff", "--days", "1", "--store", store, "--output-dir", output, *arguments,
+                env={**os.environ, "TZ": ZONE})
+
+
+def summary_of(output):
+    answer = json.loads((output / DATE.isoformat() / "summary.json").read_text())
+    return answer, {service["name"]: service for service in answer["services"]}
+
+
+def listing(output):
+    return {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def first_run(store, tmp_path_factory):
+    output = tmp_path_factory.mktemp("days") / "out"
+    return days(store, output, "--fail-on", "regression"), output
+
+
+def test_a_regression_fails_the_job_and_has_a_page(first_run):
+    result, output = first_run
+    assert result.returncode == 4, result.stderr
+    answer, services = summary_of(output)
+    assert answer["format"] == "jbpf-diff-days" and answer["date"] == DATE.isoformat()
+    slower = services["slower"]
+    assert slower["state"] == "regression"
+    # Its callers need more, too, and are not named one by one.
+    assert [alarm["method"] for alarm in slower["alarms"]] == ["shop.p0.Class0.method2"]
+    assert 20 < slower["alarms"][0]["change_percent"] < 40
+    assert (slower["image_before"], slower["image_after"]) == ("shop:1", "shop:2")
+    day = output / DATE.isoformat()
+    assert "shop.p0.Class0.method2" in (day / slower["html"]).read_text()
+    page = json.loads((day / slower["json"]).read_text())
+    assert any("shop:2" in note for note in page["notes"])
+    assert "shop.p0.Class0.method2" in (day / "index.html").read_text()
+    assert (output / "latest" / "index.html").is_file()
+    lines = result.stdout.splitlines()
+    assert any(line.startswith("slower: regression: shop.p0.Class0.method2: +") for line in lines)
+    assert "slower: the image changed: shop:1 before, shop:2 after" in lines
+
+
+def test_quiet_services_are_quiet(first_run):
+    result, output = first_run
+    _, services = summary_of(output)
+    for name, pairs in (("quiet", 17), (HOSTILE, 5)):
+        assert services[name]["state"] == "no regression", services[name]
+        assert services[name]["alarms"] == [] and services[name]["history_pairs"] == pairs
+    assert any(line.startswith("quiet: no regression") for line in result.stdout.splitlines())
+    assert services["born"]["state"] == "not compared" and "0 samples before" in services["born"]["why"]
+    assert "tiny" not in services
+
+
+def test_slow_creep_is_dated(first_run):
+    result, output = first_run
+    _, services = summary_of(output)
+    creeping = services["creeping"]
+    assert creeping["state"] == "regression"
+    alarm = next(alarm for alarm in creeping["alarms"] if alarm["measure"] == "self")
+    assert alarm["method"] == "shop.p0.Class0.method3" and alarm["kind"] == "creep"
+    assert date_of(CREEP_FROM - 2) <= alarm["since"] <= date_of(CREEP_FROM + 2)
+    assert date_of(CREEP_TO - 4) <= alarm["settled"] <= date_of(CREEP_TO + 4)
+    assert 8 < alarm["change_percent"] < 13
+    assert f"since {alarm['since']} (creep over" in result.stdout
+
+
+def test_names_of_services_lead_nowhere(first_run):
+    _, output = first_run
+    _, services = summary_of(output)
+    files = listing(output)
+    assert all(path.split("/")[0] in (DATE.isoformat(), "series", ".lock") for path in files)
+    assert f"{DATE.isoformat()}/{services[HOSTILE]['html']}" in files
+    assert "<b>" not in (output / DATE.isoformat() / "index.html").read_text()
+
+
+def test_a_second_run_of_the_day_says_the_same(first_run, store):
+    result, output = first_run
+    files, before = listing(output), (output / "series" / "quiet.series").read_bytes()
+    again = days(store, output, "--fail-on", "regression")
+    assert (again.returncode, again.stdout, again.stderr) == (4, result.stdout, result.stderr)
+    assert listing(output) == files
+    assert (output / "series" / "quiet.series").read_bytes() == before
+
+
+def test_without_fail_on_a_regression_is_no_failure(first_run, store, tmp_path):
+    result, output = first_run
+    shutil.copytree(output, tmp_path / "out", symlinks=True)
+    quiet = days(store, tmp_path / "out", "--service", "slower")
+    assert quiet.returncode == 0, quiet.stderr
+    assert set(quiet.stdout.splitlines()) < set(result.stdout.splitlines())
+    alone = days(store, tmp_path / "out", "--service", "quiet", "--fail-on", "regression")
+    assert alone.returncode == 0 and alone.stderr == ""
+
+
+def test_a_damaged_series_is_set_aside_and_measured_anew(first_run, store, tmp_path):
+    result, output = first_run
+    shutil.copytree(output, tmp_path / "out", symlinks=True)
+    series = tmp_path / "out" / "series" / "creeping.series"
+    whole = series.read_bytes()
+    series.write_bytes(whole[: len(whole) // 2])
+    again = days(store, tmp_path / "out", "--service", "creeping", "--fail-on", "regression")
+    assert again.returncode == 4
+    assert "creeping.series is damaged from byte" in again.stderr
+    assert (tmp_path / "out" / "series" / "creeping.series.damaged").read_bytes() == whole[: len(whole) // 2]
+    assert set(again.stdout.splitlines()) < set(result.stdout.splitlines())
+    assert days(store, tmp_path / "out", "--service", "creeping").stderr == ""
+
+
+def test_nothing_to_compare_is_3_and_a_wrong_store_1(store, tmp_path):
+    result = days(store, tmp_path / "out", "--service", "nobody")
+    assert result.returncode == 3 and "no service has" in result.stderr
+    result = days(tmp_path / "none", tmp_path / "out")
+    assert result.returncode == 1 and "there is no store" in result.stderr
+    (tmp_path / "file").write_text("")
+    result = days(store, tmp_path / "file")
+    assert result.returncode == 1 and "--output-dir" in result.stderr
