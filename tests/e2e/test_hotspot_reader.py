@@ -60,7 +60,7 @@ def warm(engine):
 
     def container(jdk):
         if jdk not in made:
-            made[jdk] = engine.start_ready(f"reader-{jdk}", java("Mixed", 600, 10, 3, inline=True), "WARM", jdk=jdk)
+            made[jdk] = engine.start_ready(f"reader-{jdk}", java("Mixed", 600, 10, 2, inline=True), "WARM", jdk=jdk)
         return made[jdk]
     yield container
 
@@ -110,8 +110,8 @@ def test_methods_are_those_that_the_jvm_logged(engine, tmp_path, jdk, flags):
     for parent in list(log.parents)[:-2]:
         parent.chmod(parent.stat().st_mode | 0o011)
     logging = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+LogCompilation", "-XX:LogFile=/log/compilations.xml"]
-    container = engine.start_ready(f"reader-log-{jdk}", java("Mixed", 600, 20, 3, flags=[*flags, *logging], inline=True),
-                                   "WARM", jdk=jdk, options=["-v", f"{log}:/log"], seconds=90)
+    container = engine.start_ready(f"reader-log-{jdk}", java("Mixed", 600, 20, 2, flags=[*flags, *logging], inline=True),
+                                   "WARM", jdk=jdk, options=["-v", f"{log}:/log"])
     pid = container.pid
     begin = jvm_seconds(pid)
     found = set(filter(is_method, comparable(dump(pid))))
@@ -146,7 +146,7 @@ def stop(container):
 @pytest.mark.parametrize("jdk", JDKS)
 def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
     """All at once, and a user that no passwd knows. Nothing is written there, nobody is signalled."""
-    container = engine.start_ready(f"reader-closed-{jdk}", java("Mixed", 600, 10, 2, inline=True, flags=[
+    container = engine.start_ready(f"reader-closed-{jdk}", java("Mixed", 600, 10, 1, inline=True, flags=[
         "-XX:+DisableAttachMechanism", "-XX:-UsePerfData"]), "WARM", jdk=jdk, options=["--read-only"])
     try:
         pid = container.pid
@@ -164,20 +164,18 @@ def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
 
 
 def test_jvm_in_a_user_namespace_is_read(remapped_engine):
-    container = remapped_engine.start_ready("reader-userns", java("Mixed", 600, 10, 2, inline=True), "WARM", user="0:0")
+    container = remapped_engine.start_ready("reader-userns", java("Mixed", 600, 10, 1, inline=True), "WARM", user="0:0")
     found = dump(container.pid)
     assert sum(map(is_method, found)) >= 200
-    assert any(code.name.endswith(" Mixed.serve(long, int, long)") or "Mixed$" in code.name for code in found)
+    assert any(code.name.endswith(" Mixed.serve(long, int, long, long)") or "Mixed$" in code.name for code in found)
 
 
-def copies_of_tool(pid, until):
-    """Runs the reader in a loop; how often it ended with which code."""
-    codes = {}
+def copies_of_tool(pid, until, codes):
+    """Runs the reader in a loop; counts how often it ended with which code."""
     while not until.is_set():
         result = subprocess.run([TOOL, str(pid)], stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, timeout=60)
         codes[result.returncode] = codes.get(result.returncode, 0) + 1
-    return codes
 
 
 @pytest.mark.parametrize("jdk", [8, 17, 25])
@@ -187,15 +185,18 @@ def test_jvm_that_is_killed_in_the_middle_of_reading(engine, jdk):
     for _ in range(3):
         container = engine.start_ready(f"reader-killed-{jdk}", java("Churn", 60, 2, 40, inline=True), "READY", jdk=jdk)
         pid, until, codes = container.pid, threading.Event(), {}
-        reading = threading.Thread(target=lambda: codes.update(copies_of_tool(pid, until)))
+        reading = threading.Thread(target=copies_of_tool, args=(pid, until, codes))
         reading.start()
-        time.sleep(0.7 + chance.random())
-        os.kill(pid, signal.SIGKILL)
-        time.sleep(0.3)
-        until.set()
-        reading.join()
-        container.remove()
-        assert set(codes) == {0, 1} and codes[0] >= 1, codes
+        try:
+            wait_until(lambda: 0 in codes, 60, "it was read once")
+            time.sleep(0.5 + chance.random())
+            os.kill(pid, signal.SIGKILL)
+            wait_until(lambda: 1 in codes, 60, "it was missed")
+        finally:
+            until.set()
+            reading.join()
+            container.remove()
+        assert set(codes) == {0, 1}, codes
 
 
 @pytest.mark.parametrize("jdk", JDKS)
@@ -213,9 +214,9 @@ def test_jvm_is_read_while_its_code_comes_and_goes(engine, jdk):
             if code.name.find("Gen") >= 0 or code.name.find("step") >= 0:
                 methods += 1
                 assert len(numbers) <= 1, code.name
-    wait_until(lambda: not container.running(), 20, "the JVM ends")
+    wait_until(lambda: not container.running(), 60, "the JVM ends")
     assert "DONE" in container.logs() and container.inspect("{{.State.ExitCode}}") == "0", container.logs()[-800:]
-    assert readings >= 10 and methods >= 50, (readings, methods)
+    assert readings >= 5 and methods >= 50, (readings, methods)
     container.remove()
 
 

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from harness.containers import JDKS, java
-from harness.folded import kind, plain
-from harness.programs import cpu_seconds, wait_until
+from harness.folded import assert_rare, kind, plain
+from harness.programs import cpu_seconds, wait_cpu, wait_until
 
 UNKNOWN = ("[unknown]", "[unknown jit]")
 WINDOW_SECONDS = 3
@@ -27,12 +27,16 @@ def java_names(frames):
     return [plain(frame) for frame in frames if kind(frame) in "j10i"]
 
 
-def share_without_unknown(folded):
-    """Share of the samples with user frames in which each of these has a name."""
-    with_user = folded.samples(lambda frames: user_part(frames))
-    named = folded.samples(lambda frames: user_part(frames) and not any(f in UNKNOWN for f in user_part(frames)))
+def has_unknown(frames):
+    return any(frame in UNKNOWN for frame in user_part(frames))
+
+
+def assert_named(folded, what):
+    """Of the samples with user frames at most one in a hundred has one without a name."""
+    with_user, unknown = folded.samples(user_part), folded.samples(has_unknown)
+    print(f"{what}: {with_user} user samples, {unknown} with an unknown frame")
     assert with_user >= 100, folded
-    return named / with_user, with_user
+    assert_rare(unknown, with_user, 0.01, folded.show(has_unknown))
 
 
 class Scene:
@@ -49,7 +53,7 @@ class Scene:
                 container.remove()
 
     def start_all(self, app):
-        self.start("mixed", java("Mixed", 600, 40, 4, inline=True))
+        self.start("mixed", java("Mixed", 600, 40, 2, inline=True))
         self.start("interp", java("Interp", 600, 50, flags=["-Xint"]))
         # DebugNonSafepoints: without it the compilers describe no instructions but calls.
         self.start("inlined", java("Inlined", inline=True, flags=[
@@ -63,7 +67,7 @@ class Scene:
         given = "-XX:Flags=/app/flags" if self.jdk == 8 else "@/app/arguments"
         self.start("file", java("Shares", 600, 15, frame_pointer=False, flags=[given]))
         for name in ("mixed", "inlined"):
-            wait_until(lambda: "WARM" in self.containers[name].logs(), 90, f"{name} is warmed up")
+            wait_until(lambda: "WARM" in self.containers[name].logs(), 150, f"{name} is warmed up")
         for name, container in self.containers.items():
             assert container.running(), (name, container.logs()[-500:])
         self.pids = {name: container.pid for name, container in self.containers.items()}
@@ -110,13 +114,10 @@ def test_nothing_is_left_in_containers_and_nobody_talks(scene):
 
 def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
     folded = scene.folded["mixed"]
-    share, samples = share_without_unknown(folded)
     bare = folded.samples(lambda frames: any(f.startswith("[lib") for f in user_part(frames)))
-    print(f"JDK {scene.jdk}: {samples} user samples, {100 * share:.2f} % without unknown frame; "
-          f"{100 * bare / samples:.2f} % with a library that has no symbols")
-    assert share >= 0.99, folded.show(lambda frames: any(f in UNKNOWN for f in user_part(frames)))
+    assert_named(folded, f"JDK {scene.jdk}, {bare} with a library that has no symbols")
     stream = scene.stream("mixed")
-    assert stream["unknown_jit_frames"] <= 0.01 * stream["jit_frames"], stream
+    assert_rare(stream["unknown_jit_frames"], stream["jit_frames"], 0.01, stream)
 
 
 def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
@@ -133,7 +134,7 @@ def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
 
     def is_cut(frames):
         return any(name in handled for name in java_names(frames)) and "Mixed.serve" not in java_names(frames)
-    assert folded.samples(is_cut) <= 0.01 * below, folded.show(is_cut)
+    assert_rare(folded.samples(is_cut), below, 0.01, folded.show(is_cut))
 
 
 @pytest.mark.parametrize("leaf,chain", [
@@ -152,8 +153,8 @@ def test_inlined_chains_are_those_of_the_program(scene, leaf, chain):
         if names[:-1] == chain and [name for name in inlined if name in chain[2:]] == chain[2:]:
             exact += count
     print(f"JDK {scene.jdk}: {total} samples with the leaf {leaf}, {exact} with the whole inlined chain")
-    assert total >= 30, scene.folded["inlined"]  # one in seven samples is in add()
-    assert exact >= 0.95 * total, scene.folded["inlined"]
+    assert total >= 20, scene.folded["inlined"]  # one in seven samples is in add()
+    assert_rare(total - exact, total, 0.05, scene.folded["inlined"])
 
 
 def test_interpreted_methods_are_all_named(scene):
@@ -167,8 +168,8 @@ def test_interpreted_methods_are_all_named(scene):
     bare = folded.samples(lambda frames: "Interpreter" in frames)
     print(f"JDK {scene.jdk} -Xint: {total} samples, {exact} with the exact chain, {bare} with a bare Interpreter")
     assert interpreted == total
-    assert exact >= 0.97 * total, folded
-    assert bare <= 0.01 * folded.total, folded.show(lambda frames: "Interpreter" in frames)
+    assert_rare(total - exact, total, 0.03, folded)
+    assert_rare(bare, folded.total, 0.01, folded.show(lambda frames: "Interpreter" in frames))
 
 
 def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
@@ -182,7 +183,8 @@ def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
         below = folded.samples(lambda frames: "Shares.seventy" in java_names(frames))
         whole = folded.samples(lambda frames: java_names(frames)[:2] == ["Shares.main", "Shares.work"]
                                and "Shares.seventy" in java_names(frames))
-        assert below >= 30 and whole >= 0.9 * below, (name, folded)
+        assert below >= 30, (name, folded)
+        assert_rare(below - whole, below, 0.1, (name, folded))
 
 
 def test_jvm_without_frame_pointers_is_reported(scene):
@@ -193,22 +195,17 @@ def test_jvm_without_frame_pointers_is_reported(scene):
 
 # ---- closed containers, killed JVMs ----
 
-def wait_cpu(pids, seconds):
-    """Until each of these has used so much more CPU time: there are samples of it then."""
-    goal = {pid: cpu_seconds(pid) + seconds for pid in pids}
-    for pid in goal:
-        wait_until(lambda: cpu_seconds(pid) >= goal[pid], 50, f"{pid} uses {seconds} s of CPU time")
-
-
 def test_closed_and_paused_container_is_named(engine, daemon):
     """No attach, no writable file system, no user name, paused before the window ends."""
     jdks = (8, 17, 25)
-    containers = {jdk: engine.start_ready(
-        f"closed-{jdk}", java("Mixed", 600, 30, 3, inline=True, flags=["-XX:+DisableAttachMechanism"]), "WARM",
+    containers = {jdk: engine.start(
+        f"closed-{jdk}", java("Mixed", 600, 30, 2, inline=True, flags=["-XX:+DisableAttachMechanism"]),
         options=["--read-only"], jdk=jdk) for jdk in jdks}
+    for jdk, container in containers.items():
+        wait_until(lambda: "WARM" in container.logs(), 150, f"JDK {jdk} is warmed up")
     pids = {jdk: container.pid for jdk, container in containers.items()}
     profiler = daemon(window="60s").start().wait_ready()
-    wait_cpu(pids.values(), 1.5)
+    wait_cpu(pids.values(), 2.5)
     for container in containers.values():
         container.pause()
     time.sleep(1)
@@ -216,9 +213,7 @@ def test_closed_and_paused_container_is_named(engine, daemon):
     status = profiler.status_json()
     for jdk, container in containers.items():
         container.unpause()
-        share, samples = share_without_unknown(profiler.dump("--pid", pids[jdk]))
-        print(f"JDK {jdk}: {samples} samples, {100 * share:.2f} % named")
-        assert share >= 0.99
+        assert_named(profiler.dump("--pid", pids[jdk]), f"JDK {jdk}")
         assert status[pids[jdk]]["jit_source"] == "vmstructs"
         before = container.logs().count("ALIVE")
         wait_until(lambda: container.logs().count("ALIVE") > before, 15, "the JVM works on")
@@ -233,8 +228,7 @@ def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
     profiler.wait_samples({pid: 250})
     assert profiler.stop() == 0, profiler.log()
     folded = profiler.dump("--pid", pid)
-    share, _ = share_without_unknown(folded)
-    assert share >= 0.99, folded
+    assert_named(folded, "user namespace")
     assert folded.with_frame("Shares.seventy") >= 100
     stream = profiler.status_json()[pid]
     assert stream["jit_source"] == "vmstructs" and stream["preserve_frame_pointer"] == "on", stream
@@ -261,7 +255,7 @@ def test_killed_jvms_keep_their_names(engine, daemon):
         unknown = folded.samples(lambda frames: "[unknown jit]" in frames)
         print(f"JDK {jdk}: {folded.total} samples, {below} in the program's methods, {unknown} unknown")
         assert below >= 0.8 * folded.total and below >= 50, folded
-        assert unknown <= 0.01 * folded.total, folded.show(lambda frames: "[unknown jit]" in frames)
+        assert_rare(unknown, folded.total, 0.01, folded.show(lambda frames: "[unknown jit]" in frames))
     for container in containers:
         container.remove()
 
@@ -272,9 +266,9 @@ def test_jvms_that_come_and_die_do_not_harm_the_daemon(engine, daemon):
     for round_ in range(12):
         jdk = (8, 17, 25)[round_ % 3]
         container = engine.start(f"dying-{round_}", java("Churn", 60, 1, 30, inline=True), jdk=jdk)
-        time.sleep(0.3 + 0.17 * round_)
-        if container.pid:
-            os.kill(container.pid, signal.SIGKILL)
+        pid = container.pid
+        wait_until(lambda: cpu_seconds(pid) >= 0.2 + 0.15 * round_, 60, f"{pid} comes that far")
+        os.kill(pid, signal.SIGKILL)
         container.remove()
     assert profiler.process.poll() is None, profiler.log()
     assert profiler.stop() == 0, profiler.log()

@@ -9,6 +9,7 @@ import pytest
 
 from harness.daemon import Daemon
 from harness.folded import plain
+from harness.programs import wait_cpu
 
 SECONDS = 16
 UNKNOWN = "[unknown jit]"
@@ -128,7 +129,9 @@ def profiled(engine, tmp_path_factory):
             spinners[name] = Spinner(engine, name)
             globals()[f"prepare_{name}"](spinners[name])
         daemon.start().wait_ready()
-        time.sleep(SECONDS)
+        begin = time.monotonic()
+        wait_cpu([spinner.pid for spinner in spinners.values()], 1)
+        time.sleep(max(0, begin + SECONDS - time.monotonic()))
         daemon.alive = daemon.process.poll() is None
         daemon.code = daemon.stop()
         daemon.spinners = spinners

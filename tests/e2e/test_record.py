@@ -3,7 +3,7 @@
 import pytest
 
 from harness.containers import java
-from harness.folded import Folded
+from harness.folded import Folded, assert_rare
 from harness.programs import BIN, jbpf, lines_of, run
 
 
@@ -25,7 +25,7 @@ def test_record_names_java_of_what_was_selected_and_nothing_else(container, tmp_
     result = jbpf("record", *selector_of(container, kind), "-d", "8s", "-o", out, timeout=60)
     assert result.returncode == 0, result.stderr
     folded = Folded(out.read_text())
-    assert folded.with_frame("Shares.seventy") >= 100, folded
+    assert folded.with_frame("Shares.seventy") >= 30, folded  # of 330 on an idle machine
     assert folded.with_frame("burn_seventy") == 0, folded
 
 
@@ -42,7 +42,7 @@ def test_record_makes_one_page_that_needs_nothing_else(container, tmp_path):
 def test_record_works_as_a_command_of_jbpf_and_writes_to_stdout(container):
     result = run(BIN / "jbpf", "record", "-p", container.pid, "-d", "3s", "--format", "folded", "-o", "-")
     assert result.returncode == 0, result.stderr
-    assert Folded(result.stdout).total >= 50
+    assert Folded(result.stdout).total >= 20
 
 
 def test_c_program_below_a_stripped_libc_is_whole_from_main_on(engine, tmp_path):
@@ -52,7 +52,8 @@ def test_c_program_below_a_stripped_libc_is_whole_from_main_on(engine, tmp_path)
     assert result.returncode == 0, result.stderr
     folded = Folded(result.stdout)
     whole = folded.samples(lambda frames: frames[0] == "native_spinner" and frames[2:3] == ["main"])
-    assert folded.total >= 100 and whole >= 0.9 * folded.total, folded
+    assert folded.total >= 30, folded  # of 300 on an idle machine
+    assert_rare(folded.total - whole, folded.total, 0.1, folded)
 
 
 def test_record_of_an_idle_process_says_that_nothing_was_sampled(spinner, tmp_path):

@@ -61,7 +61,9 @@ int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns, uint64
 		.want = want_samples,
 		.window = take_first,
 	};
-	const struct store_visitor newest = { .ctx = &last, .want = look_at_end };
+	const struct store_visitor newest = { .ctx = &last,
+					      .merge_ns = UINT64_MAX,
+					      .want = look_at_end };
 	int err = store_reader__visit(reader, 0, UINT64_MAX, &oldest);
 
 	if (err < 0)

@@ -102,6 +102,7 @@ static int dump_read(struct dump *dump, struct store_reader *reader)
 	const struct store_visitor visitor = {
 		.ctx = dump,
 		.wants_lines = dump->info.lines != NULL,
+		.merge_ns = UINT64_MAX,
 		.wants_cells = dump->cells.sum != NULL,
 		.want = dump_want,
 		.window = dump_window,

@@ -140,7 +140,9 @@ static int append_range(uint64_t first_unix_ns, uint64_t last_unix_ns, struct st
 int dump_hint(struct store_reader *reader, const struct dump_options *options, struct strbuf *out)
 {
 	struct hint_streams hint = { .selection = &options->selection };
-	const struct store_visitor visitor = { .ctx = &hint, .want = collect };
+	const struct store_visitor visitor = { .ctx = &hint,
+					       .merge_ns = UINT64_MAX,
+					       .want = collect };
 	uint64_t first, last;
 	int err = store_reader__visit(reader, options->selection.since_unix_ns,
 				      options->selection.until_unix_ns, &visitor);

@@ -155,7 +155,8 @@ static int group_turn(struct compaction *compaction, const struct group *group)
 	err = compact_sources_open(compaction->tree_fd, compaction->reader, list.files, list.cnt,
 				   &sources);
 	if (!err)
-		err = compact_sources_drop_leftovers(compaction->tree_fd, &sources);
+		err = compact_sources_drop_leftovers(compaction->tree_fd, compaction->reader,
+						     &sources);
 	if (err)
 		return err;
 	if (!is_done(&sources, &group->target)) {

@@ -130,7 +130,6 @@ static int write_units(struct merge_state *state)
 		.damage = take_note,
 	};
 	uint32_t unit_cnt = compact_streams__plan(state->streams);
-	size_t note_cnt = compact_notes__count(state->notes);
 
 	for (state->unit = 0; state->unit < unit_cnt; state->unit++) {
 		int err = walk_sources(state, &visitor);
@@ -140,10 +139,9 @@ static int write_units(struct merge_state *state)
 		if (err)
 			return err;
 	}
-	/* A text that cannot be decoded is noted; nothing else may be missing. */
-	if (state->digest.windows != state->window_cnt &&
-	    (state->digest.windows > state->window_cnt ||
-	     compact_notes__count(state->notes) == note_cnt))
+	/* Windows whose text turned out damaged are noted; no other one may be missing. */
+	if (state->digest.windows > state->window_cnt ||
+	    (state->digest.windows < state->window_cnt && !compact_notes__count(state->notes)))
 		return -EBADMSG;
 	return 0;
 }

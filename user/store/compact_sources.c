@@ -100,27 +100,34 @@ static int source_delete(int tree_fd, const struct compact_source *source)
 	return segment_tree_delete(tree_fd, &source->file);
 }
 
-static bool has_taken_in(const struct segment_identity *merged, const uint8_t *id)
-{
-	for (size_t i = 0; i < merged->source_cnt; i++) {
-		if (memcmp(merged->source_ids[i], id, FORMAT_ID_BYTES) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_leftover(const struct compact_sources *sources, size_t index)
+static bool is_leftover(const struct compact_sources *sources, const struct segment_identity *day,
+			size_t index)
 {
 	const struct compact_source *source = &sources->items[index];
+	const struct segment_identity *identity = &source->identity;
 
 	if (source->bytes == 0)
 		return true;
-	for (size_t i = 0; i < sources->cnt && source->identity.has_id; i++) {
-		if (i != index &&
-		    has_taken_in(&sources->items[i].identity, source->identity.segment_id))
+	if (!identity->has_id)
+		return false;
+	for (size_t i = 0; i < sources->cnt; i++) {
+		if (i != index && segment_identity_has_taken_in(&sources->items[i].identity,
+								identity->segment_id))
 			return true;
 	}
-	return false;
+	return !source->file.is_day && segment_identity_has_taken_in(day, identity->segment_id);
+}
+
+/* Of the day that the files are of; nobody's when there is none. */
+static int identify_day(int tree_fd, struct segment_reader *reader,
+			const struct compact_sources *sources, struct segment_identity *out)
+{
+	struct segment_file day = { .is_day = true };
+
+	if (!sources->cnt)
+		return 0;
+	day.hour_unix_s = segment_day(sources->items[0].file.hour_unix_s);
+	return segment_reader__identify_file(reader, tree_fd, &day, out);
 }
 
 /* After deletions in a directory that may be gone with them. */
@@ -131,13 +138,18 @@ static int sync_parent(int tree_fd, const struct segment_file *file)
 	return err == -ENOENT ? 0 : err;
 }
 
-int compact_sources_drop_leftovers(int tree_fd, struct compact_sources *sources)
+int compact_sources_drop_leftovers(int tree_fd, struct segment_reader *reader,
+				   struct compact_sources *sources)
 {
+	__cleanup_segment_identity struct segment_identity day = { .has_id = false };
 	bool is_dropped[COMPACT_SOURCES_MAX] = { false };
 	size_t kept = 0;
+	int day_err = identify_day(tree_fd, reader, sources, &day);
 
+	if (day_err)
+		return day_err;
 	for (size_t i = 0; i < sources->cnt; i++)
-		is_dropped[i] = is_leftover(sources, i);
+		is_dropped[i] = is_leftover(sources, &day, i);
 	/* From the end: what says that a file is a leftover stands in front of it, and goes later. */
 	for (size_t i = sources->cnt; i-- > 0;) {
 		struct compact_source *source = &sources->items[i];
@@ -163,6 +175,7 @@ int compact_sources_drop_leftovers(int tree_fd, struct compact_sources *sources)
 int compact_sources_delete(int tree_fd, struct compact_sources *sources,
 			   const struct segment_file *kept)
 {
+	const struct compact_source *last = NULL;
 	int err = 0;
 
 	for (size_t i = 0; i < sources->cnt; i++) {
@@ -172,12 +185,13 @@ int compact_sources_delete(int tree_fd, struct compact_sources *sources,
 		if (segment_file_compare(&source->file, kept) == 0)
 			continue;
 		delete_err = source_delete(tree_fd, source);
-		/* All hours of a day are in one directory. */
-		if (!delete_err)
-			delete_err = sync_parent(tree_fd, &source->file);
 		if (!err)
 			err = delete_err;
+		last = source;
 	}
+	/* All but a day's own file are in one directory. */
+	if (!err && last)
+		err = sync_parent(tree_fd, &last->file);
 	return err;
 }
 

@@ -42,10 +42,11 @@ int compact_sources_open(int tree_fd, struct segment_reader *reader,
 			 const struct segment_file *files, size_t cnt, struct compact_sources *out);
 
 /*
- * Deletes what is in another of them already (a crash came between a rename and the deletions) and
- * what holds nothing. 0 or -errno.
+ * Deletes what is in another of them, or in the file of the whole day, already (a crash came between
+ * a rename and the deletions) and what holds nothing. 0 or -errno.
  */
-int compact_sources_drop_leftovers(int tree_fd, struct compact_sources *sources);
+int compact_sources_drop_leftovers(int tree_fd, struct segment_reader *reader,
+				   struct compact_sources *sources);
 
 /* Deletes all but `kept`, which is their merged file. 0 or -errno. */
 int compact_sources_delete(int tree_fd, struct compact_sources *sources,

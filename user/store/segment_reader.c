@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include "user/store/segment_walk.h"
+#include "user/util/cleanup.h"
 
 #define GROWTH_RETRIES_MAX  8
 #define IDENTITY_STEP_BYTES 4096 /* the records at a file's beginning are small */
@@ -613,6 +614,31 @@ int segment_reader__identify(struct segment_reader *reader, int fd, struct segme
 	if (small_record_at(source, record.frame_len, FORMAT_TYPE_SOURCES, &record))
 		return source->err;
 	return identity_take_sources(&record, out);
+}
+
+int segment_reader__identify_file(struct segment_reader *reader, int tree_fd,
+				  const struct segment_file *file, struct segment_identity *out)
+{
+	char path[SEGMENT_PATH_BYTES];
+
+	*out = (struct segment_identity){ .has_id = false };
+	segment_path(file, path);
+
+	__cleanup_fd int fd = openat(tree_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ELOOP ? 0 : -errno;
+	return segment_reader__identify(reader, fd, out);
+}
+
+bool segment_identity_has_taken_in(const struct segment_identity *identity,
+				   const uint8_t *segment_id)
+{
+	for (size_t i = 0; i < identity->source_cnt; i++) {
+		if (memcmp(identity->source_ids[i], segment_id, FORMAT_ID_BYTES) == 0)
+			return true;
+	}
+	return false;
 }
 
 int segment_reader__verify(struct segment_reader *reader, int fd, struct segment_end *out)

@@ -12,6 +12,7 @@
 
 #include "user/model/window.h"
 #include "user/store/format.h"
+#include "user/store/segment_tree.h"
 
 struct segment_reader;
 
@@ -77,6 +78,14 @@ int segment_reader__walk(struct segment_reader *reader, int fd,
 
 /* Reads only the file's beginning. 0 or -errno; a file that is none of ours has no id. */
 int segment_reader__identify(struct segment_reader *reader, int fd, struct segment_identity *out);
+
+/* The same for a file of the tree; one that is not there has no id. */
+int segment_reader__identify_file(struct segment_reader *reader, int tree_fd,
+				  const struct segment_file *file, struct segment_identity *out);
+
+/* Are the windows of that segment in this one, too? */
+bool segment_identity_has_taken_in(const struct segment_identity *identity,
+				   const uint8_t *segment_id);
 
 /* Checks everything in the file, decodes nothing. */
 int segment_reader__verify(struct segment_reader *reader, int fd, struct segment_end *out);

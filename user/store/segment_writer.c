@@ -21,6 +21,9 @@
 #include "user/util/fs.h"
 #include "user/util/log.h"
 
+/* A new file may be mistaken for one that a crash has left, but hardly twice. */
+#define CREATE_TRIES 8
+
 struct segment_writer {
 	int tree_fd; /* borrowed */
 	int fd;
@@ -97,9 +100,13 @@ static int segment_lock(int fd)
 
 /* ---- a new file ---- */
 
-static int segment_create(struct segment_writer *writer)
+/*
+ * -EAGAIN: a compaction came in between, to which an empty file that nobody holds is one to remove.
+ */
+static int segment_create_once(struct segment_writer *writer)
 {
 	char path[SEGMENT_PATH_BYTES];
+	struct stat st;
 	int err;
 
 	if (writer->file.index > SEGMENT_INDEX_MAX)
@@ -110,8 +117,28 @@ static int segment_create(struct segment_writer *writer)
 			    SEGMENT_TREE_FILE_MODE);
 	if (writer->fd < 0)
 		return -errno;
-	writer->is_created = true;
 	err = segment_lock(writer->fd);
+	if (!err && fstat(writer->fd, &st))
+		return -errno;
+	if (err == -EWOULDBLOCK || (!err && st.st_nlink == 0))
+		return -EAGAIN;
+	writer->is_created = true;
+	return err;
+}
+
+static int segment_create(struct segment_writer *writer)
+{
+	int err = segment_create_once(writer);
+
+	for (int i = 1; i < CREATE_TRIES && (err == -EAGAIN || err == -ENOENT); i++) {
+		segment_close(writer);
+		/* Hours that became a day take their directory with them. */
+		if (err == -EAGAIN)
+			writer->file.index++;
+		else
+			(void)segment_tree_make_day(writer->tree_fd, writer->file.hour_unix_s);
+		err = segment_create_once(writer);
+	}
 	if (!err)
 		err = segment_tree_sync_parent(writer->tree_fd, &writer->file);
 	if (!err && getrandom(writer->segment_id, FORMAT_ID_BYTES, 0) != FORMAT_ID_BYTES)
@@ -134,6 +161,31 @@ static int segment_find_newest(int tree_fd, uint64_t hour_unix_s, struct segment
 	*found = list.cnt > 0 && !list.files[list.cnt - 1].is_day;
 	if (*found)
 		*out = list.files[list.cnt - 1];
+	return 0;
+}
+
+/*
+ * Is what is in the file in a merged one already? A compaction that was killed has not deleted it
+ * yet, and readers leave it out. -EUCLEAN when it is so.
+ */
+static int segment_check_leftover(const struct segment_writer *writer,
+				  struct segment_reader *reader)
+{
+	const struct segment_file mergeds[] = {
+		{ .hour_unix_s = writer->file.hour_unix_s },
+		{ .hour_unix_s = segment_day(writer->file.hour_unix_s), .is_day = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(mergeds); i++) {
+		__cleanup_segment_identity struct segment_identity identity = { .has_id = false };
+		int err = segment_reader__identify_file(reader, writer->tree_fd, &mergeds[i],
+							&identity);
+
+		if (err)
+			return err == -ENOMEM ? err : -EUCLEAN;
+		if (segment_identity_has_taken_in(&identity, writer->segment_id))
+			return -EUCLEAN;
+	}
 	return 0;
 }
 
@@ -162,14 +214,16 @@ static int segment_continue(struct segment_writer *writer)
 	if (!reader)
 		return -ENOMEM;
 	err = segment_reader__verify(reader, fd, &end);
+	if (!err && (!end.is_clean || end.bytes != (uint64_t)st.st_size))
+		err = -EUCLEAN;
+	memcpy(writer->segment_id, end.segment_id, FORMAT_ID_BYTES);
+	if (!err)
+		err = segment_check_leftover(writer, reader);
 	segment_reader__free(reader);
-	if (err == -ENOMEM)
-		return err;
-	if (err || !end.is_clean || end.bytes != (uint64_t)st.st_size)
-		return -EUCLEAN;
+	if (err)
+		return err == -ENOMEM ? err : -EUCLEAN;
 	writer->size = end.bytes;
 	writer->sequence = end.sequence;
-	memcpy(writer->segment_id, end.segment_id, FORMAT_ID_BYTES);
 	return 0;
 }
 

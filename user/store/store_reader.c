@@ -217,13 +217,9 @@ static bool is_replaced(const struct day_files *day, size_t index,
 	if (!identity->has_id)
 		return false;
 	for (size_t i = 0; i < day->fd_cnt; i++) {
-		const struct segment_identity *other = &day->identities[i];
-
-		for (size_t j = 0; i != index && j < other->source_cnt; j++) {
-			if (memcmp(other->source_ids[j], identity->segment_id, FORMAT_ID_BYTES) ==
-			    0)
-				return true;
-		}
+		if (i != index &&
+		    segment_identity_has_taken_in(&day->identities[i], identity->segment_id))
+			return true;
 	}
 	return false;
 }

@@ -91,16 +91,17 @@ void text_decoder__free(struct text_decoder *decoder)
 
 static int reserve_text(struct text_job *job, size_t len)
 {
+	size_t cap = len + len / 4 + 1; /* the next one is about as long */
 	char *text;
 
 	if (len <= job->text_cap && job->text)
 		return 0;
-	text = malloc(len ? len : 1);
+	text = malloc(cap);
 	if (!text)
 		return -ENOMEM;
 	free(job->text);
 	job->text = text;
-	job->text_cap = len;
+	job->text_cap = cap;
 	return 0;
 }
 
