@@ -26,7 +26,7 @@
 #define SLOTS_MAX    4096
 #define DRAWS	     200
 #define ALARMS_MAX   17
-#define PLANTED_SIZE 0.8 /* of the slots of each kind that a draw takes */
+#define PLANTED_SIZE 0.9 /* of the slots of each kind that a draw takes */
 #define BLOCK_S	     900
 #define TARGET	     "RunReal.target"
 #define NOT_MINE     -1
@@ -173,17 +173,18 @@ static int add_block(struct recording *recording, const struct slot *slot, uint6
 	return err ? err : diff_side__close_block(side, &block);
 }
 
-/* A day of the slots in `list`, in order of time. */
+/* Days of the slots in `list`: neighbours are at the same hour of different days. */
 static struct diff_side *make_side(struct recording *recording, size_t *list, size_t cnt,
-				   uint64_t day)
+				   uint64_t first_day, uint64_t days)
 {
 	struct diff_side *side = diff_side__new(1);
 	int err = side ? 0 : -ENOMEM;
 
 	qsort(list, cnt, sizeof(*list), compare_sizes);
-	for (size_t i = 0; !err && i < cnt; i++)
-		err = add_block(recording, &recording->slots[list[i]],
-				day * 86400 * 10 + i * BLOCK_S, side);
+	for (uint64_t day = 0; day < days; day++)
+		for (size_t i = day; !err && i < cnt; i += days)
+			err = add_block(recording, &recording->slots[list[i]],
+					(first_day + day) * 86400 + i / days * BLOCK_S, side);
 	if (!err)
 		return side;
 	diff_side__free(side);
@@ -194,8 +195,9 @@ static struct diff_result *compare(struct recording *recording, size_t *before, 
 				   size_t *after, size_t after_cnt,
 				   const struct diff_options *options)
 {
-	struct diff_side *a = make_side(recording, before, before_cnt, 0);
-	struct diff_side *b = make_side(recording, after, after_cnt, 1);
+	uint64_t days = before_cnt / after_cnt;
+	struct diff_side *a = make_side(recording, before, days * after_cnt, 0, days);
+	struct diff_side *b = make_side(recording, after, after_cnt, days, 1);
 	struct diff_result *result = NULL;
 	struct diff_input input = { .a = a, .b = b };
 
@@ -222,6 +224,8 @@ static int split_once(struct recording *recording, size_t *list, size_t cnt, str
 	struct diff_options options = diff_options_default();
 	size_t half = cnt / 2;
 
+	if (half == 0)
+		return -ENODATA;
 	options.alarm_without_history = true;
 	for (int pass = 0; pass < 2; pass++) {
 		struct diff_result *result =
@@ -296,11 +300,15 @@ static int plant_once(struct recording *recording, size_t *quiet, size_t quiet_c
 	struct diff_result *result;
 	const struct diff_row *row;
 
+	size_t changed = (size_t)((double)more_cnt * PLANTED_SIZE);
+
+	if (changed == 0 || quiet_cnt < changed)
+		return -ENODATA;
 	options.alarm_without_history = true;
 	shuffle(recording, quiet, quiet_cnt);
 	shuffle(recording, more, more_cnt);
 	result = compare(recording, quiet, (size_t)((double)quiet_cnt * PLANTED_SIZE), more,
-			 (size_t)((double)more_cnt * PLANTED_SIZE), &options);
+			 changed, &options);
 	if (!result || target == DIFF_NONE) {
 		diff_result__free(result);
 		return -EINVAL;

@@ -4,7 +4,8 @@
  * Steady work whose true profile is known, but for one method that needs up to 5 % more for 10 seconds
  * at a time: by the clock on the wall, cycles of 40 seconds have no more, 1 % more, no more, 5 % more.
  * All methods do the same kind of work, so what they cost goes by their number of rounds, and target's
- * share is a tenth. Argument: seconds.
+ * share is a tenth. They run in random order, or the sampler's beat with the loop would show. Argument:
+ * seconds.
  */
 class RunReal {
 	static final int PHASE_MS = 10000;
@@ -14,6 +15,7 @@ class RunReal {
 	static final int OTHERS = 20;
 
 	static long sink = 1;
+	static long random = 88172645463325252L;
 
 	static long target(long x, int n) { for (; n > 0; n--) { x ^= x << 13; x ^= x >>> 7; x ^= x << 17; } return x; }
 
@@ -68,24 +70,45 @@ class RunReal {
 		return MORE[(int) (System.currentTimeMillis() / PHASE_MS % MORE.length)];
 	}
 
-	static void turn(int[] rounds) {
-		sink += target(sink, (int) (ROUNDS * TARGET * more()));
-		for (int i = 0; i < OTHERS; i++)
-			sink += other(i, sink, rounds[i]);
+	static void shuffle(int[] order) {
+		for (int i = order.length - 1; i > 0; i--) {
+			random ^= random << 13;
+			random ^= random >>> 7;
+			random ^= random << 17;
+
+			int at = (int) ((random >>> 1) % (i + 1));
+			int swap = order[i];
+
+			order[i] = order[at];
+			order[at] = swap;
+		}
+	}
+
+	static void turn(int[] order, int[] rounds) {
+		shuffle(order);
+		for (int i : order) {
+			if (i == OTHERS)
+				sink += target(sink, (int) (ROUNDS * TARGET * more()));
+			else
+				sink += other(i, sink, rounds[i]);
+		}
 	}
 
 	public static void main(String[] arguments) throws InterruptedException {
 		long end = System.nanoTime() + Long.parseLong(arguments[0]) * 1000000000L;
 		int[] rounds = new int[OTHERS];
+		int[] order = new int[OTHERS + 1];
 		double total = 0;
 
+		for (int i = 0; i <= OTHERS; i++)
+			order[i] = i;
 		for (int i = 0; i < OTHERS; i++)
 			total += 1.0 / (i + 4);
 		for (int i = 0; i < OTHERS; i++)
 			rounds[i] = (int) (ROUNDS * (1 - TARGET) / (i + 4) / total);
 		while (System.nanoTime() < end) {
 			for (int i = 0; i < 8; i++)
-				turn(rounds);
+				turn(order, rounds);
 			Thread.sleep(3);
 		}
 	}
