@@ -26,7 +26,10 @@ LAST = {
     "restarted": "age=0",
     "recast": "hz=99",
     "nameless": "unknown=0.8",
+    "gaps": "",
 }
+# Days on which it ran not at all, or too short to tell anything.
+GAPS = {2: 0, 4: 1800, 5: 0}
 
 
 def run_line(pid, start, service, extra="", span=SPAN):
@@ -45,7 +48,9 @@ def store(tmp_path_factory):
     script = ""
     for pid, (service, extra) in enumerate(LAST.items(), 1):
         for day in range(8):
-            script += run_line(pid, FIRST + day * DAY, service, "image=shop:1")
+            span = GAPS.get(day, SPAN) if service == "gaps" else SPAN
+            if span:
+                script += run_line(pid, FIRST + day * DAY, service, "image=shop:1", span)
         script += run_line(pid, AFTER, service, "image=shop:1 " + extra)
     return make_store(tmp_path_factory.mktemp("diff") / "store", script)
 
@@ -185,6 +190,15 @@ def test_without_earlier_days_there_is_no_alarm(store):
     assert answer["summary"]["calibration"] == "pair"
     assert any(note.startswith("calibrated from this pair only") for note in answer["notes"])
     assert "too few earlier days" in result.stderr
+
+
+def test_days_that_tell_nothing_do_not_calibrate(store):
+    summary = as_json(diff(store, "--service", "gaps", "--format", "json"))["summary"]
+    assert summary["calibration"] == "history" and summary["history_pairs"] == 4
+    answer = as_json(diff(store, "--service", "gaps", "--format", "json", before=FIRST + 3 * DAY, after=BEFORE))
+    assert answer["summary"]["history_pairs"] == 2
+    assert answer["notes"] == ["calibrated from this pair only: the store has 2 earlier pairs of such times, "
+                               "3 are needed to raise alarms"]
 
 
 @pytest.mark.parametrize("arguments, times, words", [
