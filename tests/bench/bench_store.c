@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "user/model/cells.h"
 #include "user/model/profile.h"
 #include "user/store/merged_writer.h"
 #include "user/store/segment_reader.h"
@@ -250,10 +251,47 @@ static int make_text(struct bench *bench, const struct recorded *recorded, size_
 	return err;
 }
 
+/* As many gaps and counts as were recorded, in another order: repeated cells would compress too well. */
+static int make_cells(struct bench *bench, struct window *window, struct strbuf *out)
+{
+	struct cells_reader reader = cells_reader_init(window->cells, window->cells_len);
+	struct cell *cells = calloc(window->cells_len + 1, sizeof(*cells));
+	uint32_t next = 0;
+	size_t cnt = 0;
+	int err;
+
+	if (!cells)
+		return -ENOMEM;
+	for (; cells_next(&reader, &cells[cnt]); cnt++) {
+		uint32_t index = cells[cnt].index;
+
+		cells[cnt].index -= next; /* the gap, for now */
+		next = index + 1;
+	}
+	for (size_t i = cnt; i > 1; i--) {
+		size_t other = next_random(bench) % i;
+		struct cell cell = cells[i - 1];
+
+		cells[i - 1] = cells[other];
+		cells[other] = cell;
+	}
+	next = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		cells[i].index += next;
+		next = cells[i].index + 1;
+	}
+	strbuf_clear(out);
+	err = cells_encode(cells, cnt, out);
+	free(cells);
+	window->cells = (const uint8_t *)out->data;
+	window->cells_len = (uint32_t)out->len;
+	return err;
+}
+
 static int extend(struct bench *bench, const char *dir, uint64_t hours)
 {
 	const struct store_writer_options options = { 0 };
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT, cells = STRBUF_INIT;
 	uint64_t end_ns = clock_unix_ns() / HOUR_NS * HOUR_NS;
 	uint64_t at_ns = end_ns - hours * HOUR_NS;
 	uint64_t window_ns = bench->windows[1].window.duration_ns;
@@ -278,6 +316,8 @@ static int extend(struct bench *bench, const char *dir, uint64_t hours)
 		seen += (double)new_cnt;
 		strbuf_clear(&text);
 		err = make_text(bench, recorded, new_cnt, &text);
+		if (!err)
+			err = make_cells(bench, &window, &cells);
 		window.start_boot_ns += at_ns - window.start_unix_ns;
 		window.start_unix_ns = at_ns + next_random(bench) % 1000000;
 		if (!err)

@@ -24,6 +24,7 @@
 #include "user/util/strtab.h"
 
 #define DEFAULT_LEVEL 9
+#define WINDOW_LOG    23 /* what every decoder must take; less where a text is smaller */
 /* Of all that is kept of a unit beside its text; a unit of one window may have more. */
 #define UNIT_ROWS_MAX_BYTES (64u << 20)
 #define ROW_BYTES	    128 /* about, of a window's fixed fields */
@@ -178,6 +179,7 @@ static int encoder_open(struct merged_writer *writer)
 		return -ENOMEM;
 	if (ZSTD_isError(ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_compressionLevel,
 						level ? level : DEFAULT_LEVEL)) ||
+	    ZSTD_isError(ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_windowLog, WINDOW_LOG)) ||
 	    ZSTD_isError(ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_checksumFlag, 1)))
 		return -EINVAL;
 	return 0;

@@ -78,12 +78,13 @@ static inline bool rows_entries_failed(const struct rows_entries *entries)
 
 /* Zero-initialise. */
 struct rows_block {
-	struct window *rows;  /* labels and cells borrow from the bytes that were parsed */
+	struct window *rows;  /* labels borrow from the bytes that were parsed */
 	uint32_t *row_series; /* number of each row's series; ascending */
 	uint32_t row_cnt;
 	uint32_t series_cnt;
 	struct rows_entries stacks; /* at the first row */
 	struct rows_entries sources;
+	struct strbuf cells; /* of the rows, who borrow them */
 };
 
 #define __cleanup_rows_block __attribute__((cleanup(rows_block_release)))

@@ -59,8 +59,9 @@ enum rows_section {
 	SECTION_SOURCE_CNTS = 83,
 	SECTION_SOURCE_LINES = 84,
 	SECTION_SOURCE_COUNTS = 85,
-	SECTION_CELLS_LEN = 90,
-	SECTION_CELLS = 91,
+	SECTION_CELL_CNTS = 90,
+	SECTION_CELL_SKIPS = 91,
+	SECTION_CELL_COUNTS = 92,
 
 	SECTION_LOST = 128, /* and one more for each further reason */
 	SECTION_CNT = 256,  /* higher ones are of a later jbpf */

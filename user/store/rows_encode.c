@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/cells.h"
 #include "user/store/rows_block.h"
 #include "user/store/rows_columns.h"
 #include "user/util/cleanup.h"
@@ -112,23 +113,55 @@ static int put_losses(struct block_writer *writer)
 	return err;
 }
 
+/* Skips and counts apart: each compresses better among its like. */
+struct cell_columns {
+	struct strbuf cnts;
+	struct strbuf skips;
+	struct strbuf counts;
+};
+
+/* Broken cells are none, as readers have it. */
+static int put_row_cells(const struct window *row, struct cell_columns *columns)
+{
+	struct cells_reader reader = cells_reader_init(row->cells, row->cells_len);
+	size_t skips = columns->skips.len, counts = columns->counts.len;
+	uint64_t cnt = 0;
+	uint32_t next = 0;
+	struct cell cell;
+	int err = 0;
+
+	for (; !err && cells_next(&reader, &cell); cnt++) {
+		err = varint_put(&columns->skips, cell.index - next);
+		if (!err)
+			err = varint_put(&columns->counts, cell.count);
+		next = cell.index + 1;
+	}
+	if (!err && reader.is_bad && cnt) {
+		strbuf_truncate(&columns->skips, skips);
+		strbuf_truncate(&columns->counts, counts);
+		cnt = 0;
+	}
+	return err ? err : varint_put(&columns->cnts, cnt);
+}
+
 static int put_cells(struct block_writer *writer)
 {
 	const struct rows_input *input = writer->input;
-	__cleanup_strbuf struct strbuf cells = STRBUF_INIT;
+	struct cell_columns columns = { .cnts = STRBUF_INIT };
 	int err = 0;
 
-	strbuf_clear(&writer->column);
-	for (uint32_t i = 0; i < input->row_cnt && !err; i++) {
-		const struct window *row = input->rows[i];
-
-		err = varint_put(&writer->column, row->cells ? row->cells_len : 0);
-		if (!err && row->cells && row->cells_len)
-			err = strbuf_append(&cells, row->cells, row->cells_len);
-	}
+	for (uint32_t i = 0; i < input->row_cnt && !err; i++)
+		err = put_row_cells(input->rows[i], &columns);
 	if (!err)
-		err = put_values(writer, SECTION_CELLS_LEN, &writer->column);
-	return err ? err : put_section(writer, SECTION_CELLS, &cells);
+		err = put_values(writer, SECTION_CELL_CNTS, &columns.cnts);
+	if (!err)
+		err = put_section(writer, SECTION_CELL_SKIPS, &columns.skips);
+	if (!err)
+		err = put_section(writer, SECTION_CELL_COUNTS, &columns.counts);
+	strbuf_release(&columns.cnts);
+	strbuf_release(&columns.skips);
+	strbuf_release(&columns.counts);
+	return err;
 }
 
 static int put_entries(struct block_writer *writer, const struct rows_entry_columns *entries,

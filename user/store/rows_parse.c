@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/cells.h"
 #include "user/store/rows_block.h"
 #include "user/store/rows_columns.h"
 #include "user/util/cleanup.h"
@@ -34,6 +35,7 @@ void rows_block_release(struct rows_block *block)
 {
 	free(block->rows);
 	free(block->row_series);
+	strbuf_release(&block->cells);
 	*block = (struct rows_block){ .rows = NULL };
 }
 
@@ -228,22 +230,48 @@ static int parse_losses(struct block_parser *parser)
 	return err;
 }
 
+/* One row's cells as a window has them. */
+static int parse_row_cells(uint64_t cnt, struct varint_reader *skips, struct varint_reader *counts,
+			   struct strbuf *out)
+{
+	uint64_t next = 0;
+	int err = 0;
+
+	for (uint64_t i = 0; i < cnt && !err; i++) {
+		uint64_t skip = varint_get(skips), count = varint_get(counts);
+
+		if (skips->failed || counts->failed || count == 0 || count > UINT32_MAX ||
+		    skip >= CELLS_MAX || next + skip >= CELLS_MAX)
+			return -EINVAL;
+		next += skip + 1;
+		err = varint_put(out, skip);
+		if (!err)
+			err = varint_put(out, count);
+	}
+	return err;
+}
+
 static int parse_cells(struct block_parser *parser)
 {
-	struct varint_reader lens = section_reader(parser, SECTION_CELLS_LEN);
-	struct varint_reader cells = section_reader(parser, SECTION_CELLS);
+	struct varint_reader cnts = section_reader(parser, SECTION_CELL_CNTS);
+	struct varint_reader skips = section_reader(parser, SECTION_CELL_SKIPS);
+	struct varint_reader counts = section_reader(parser, SECTION_CELL_COUNTS);
+	struct rows_block *block = parser->block;
+	size_t at = 0;
 
-	for (uint32_t i = 0; lens.at && i < parser->block->row_cnt; i++) {
-		uint64_t len = varint_get(&lens);
+	for (uint32_t i = 0; cnts.at && i < block->row_cnt; i++) {
+		size_t start = block->cells.len;
+		int err = parse_row_cells(varint_get(&cnts), &skips, &counts, &block->cells);
 
-		if (lens.failed || len > UINT32_MAX)
-			return -EINVAL;
-		if (len == 0)
-			continue;
-		parser->block->rows[i].cells = varint_reader_take(&cells, len);
-		parser->block->rows[i].cells_len = (uint32_t)len;
-		if (cells.failed)
-			return -EINVAL;
+		if (err || cnts.failed)
+			return err ? err : -EINVAL;
+		block->rows[i].cells_len = (uint32_t)(block->cells.len - start);
+	}
+	/* They stay where they are from now on. */
+	for (uint32_t i = 0; i < block->row_cnt; i++) {
+		if (block->rows[i].cells_len)
+			block->rows[i].cells = (const uint8_t *)block->cells.data + at;
+		at += block->rows[i].cells_len;
 	}
 	return 0;
 }
