@@ -53,7 +53,7 @@ static inline struct varint_reader varint_reader_init(const void *bytes, size_t 
 {
 	const uint8_t *at = bytes;
 
-	return (struct varint_reader){ .at = at, .end = at + len };
+	return (struct varint_reader){ .at = at, .end = len ? at + len : at };
 }
 
 static inline uint64_t varint_get(struct varint_reader *reader)

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Feeds the segment reader files of both layouts that are damaged, or hostile: with checksums made
+ * right again where the input asks for it, so that what is behind them is reached. Whatever it says,
+ * windows must be well-formed, and damage must lie in the file. ASan and UBSan see the rest.
+ *
+ *     make fuzz                       runs every target for FUZZ_SECONDS (60)
+ *     build-fuzz/fuzz_store FILE      runs one input again
+ *
+ * Input: one byte of choices (bits 0-1: how far windows are merged, 2: checksums are made right, 3:
+ * rows are taken out of their compression first), then a file. The corpus has the golden files.
+ */
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "user/model/cells.h"
+#include "user/store/crc32c.h"
+#include "user/store/merged_format.h"
+#include "user/store/rows_block.h"
+#include "user/store/segment_reader.h"
+#include "user/util/cleanup.h"
+
+#define CHOICE_MERGE	 3u
+#define CHOICE_CHECKSUMS 4u
+#define CHOICE_BLOCK	 8u
+#define WINDOWS_MAX	 2000 /* enough of one input */
+
+#define ROWS_PAYLOAD  28
+#define ROWS_HEAD_CRC (ROWS_PAYLOAD + 28 + 56 + 4)
+#define CHECK(claim)                                                                \
+	do {                                                                        \
+		if (!(claim)) {                                                     \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #claim); \
+			abort();                                                    \
+		}                                                                   \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+struct seen {
+	uint64_t size;
+	uint64_t windows;
+	uint64_t sum;
+};
+
+static void look_at_window(struct seen *seen, const struct window *window)
+{
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		if (window->labels[i])
+			seen->sum += strlen(window->labels[i]);
+	}
+}
+
+static bool want(void *ctx, const struct window *window)
+{
+	look_at_window(ctx, window);
+	return true;
+}
+
+static int take_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct seen *seen = ctx;
+
+	look_at_window(seen, window);
+	for (size_t i = 0; i < len; i++)
+		seen->sum += (unsigned char)text[i];
+	CHECK(!window->lines == !window->lines_len);
+	for (size_t i = 0; i < window->lines_len; i++)
+		seen->sum += (unsigned char)window->lines[i];
+	for (uint32_t i = 0; i < window->cells_len; i++)
+		seen->sum += window->cells[i];
+	return ++seen->windows >= WINDOWS_MAX;
+}
+
+static void take_damage(void *ctx, const char *path, uint64_t offset, uint64_t bytes,
+			const char *what)
+{
+	struct seen *seen = ctx;
+
+	CHECK(what && strlen(what) <= 256);
+	if (path)
+		CHECK(strlen(path) <= 256);
+	else
+		CHECK(offset <= seen->size && bytes <= seen->size - offset);
+}
+
+static void seal(uint8_t *bytes, size_t len)
+{
+	uint32_t crc = htole32(crc32c(bytes, len - 4));
+
+	memcpy(bytes + len - 4, &crc, sizeof(crc));
+}
+
+/* Makes right what a changed record's checksums say. */
+static void seal_all(uint8_t *bytes, size_t len)
+{
+	for (size_t at = 0; at + FORMAT_RECORD_MIN_BYTES <= len; at++) {
+		size_t record_len;
+
+		if (format_get_u32(bytes + at) != FORMAT_MAGIC_RECORD)
+			continue;
+		record_len = FORMAT_FRAME_HEADER_BYTES + (size_t)format_get_u32(bytes + at + 4);
+		if (record_len < FORMAT_RECORD_MIN_BYTES || record_len > len - at)
+			continue;
+		if (bytes[at + 12] == FORMAT_TYPE_ROWS && record_len > ROWS_HEAD_CRC + 4)
+			seal(bytes + at + ROWS_PAYLOAD, ROWS_HEAD_CRC + 4 - ROWS_PAYLOAD);
+		seal(bytes + at, record_len);
+		at += record_len - 1;
+	}
+}
+
+static void walk(const uint8_t *data, size_t len, uint8_t choices)
+{
+	static const uint64_t merges[] = { 0, 60ull * 1000000000ull, UINT64_MAX, UINT64_MAX };
+	struct seen seen = { .size = len };
+	const struct segment_visitor visitor = {
+		.ctx = &seen,
+		.wants_lines = true,
+		.wants_cells = (choices & CHOICE_MERGE) != 3,
+		.merge_ns = merges[choices & CHOICE_MERGE],
+		.since_unix_ns = choices & 16 ? 1795262405000000000ull : 0,
+		.checks_all = choices & 32,
+		.want = want,
+		.window = take_window,
+		.damage = take_damage,
+	};
+	struct segment_reader *reader = segment_reader__new();
+	struct segment_identity identity;
+	struct segment_end end;
+	int fd = memfd_create("fuzz_store", MFD_CLOEXEC);
+
+	CHECK(reader && fd >= 0);
+	CHECK(write(fd, data, len) == (ssize_t)len);
+	(void)segment_reader__walk(reader, fd, &visitor);
+	CHECK(segment_reader__identify(reader, fd, &identity) == 0);
+	segment_identity_release(&identity);
+	CHECK(segment_reader__verify(reader, fd, &end) == 0);
+	CHECK(!end.is_clean || end.bytes == len);
+	segment_reader__free(reader);
+	close(fd);
+}
+
+/* A block as it is when its checksum and compression are past. */
+static uint64_t parse_block(const uint8_t *data, size_t len)
+{
+	struct rows_block block;
+	uint64_t sum = 0;
+
+	if (len < 4 || rows_block_parse(data + 4, len - 4, data[0], data[1], &block))
+		return 0;
+	for (uint32_t i = 0; i < block.row_cnt; i++) {
+		struct cells_reader cells =
+			cells_reader_init(block.rows[i].cells, block.rows[i].cells_len);
+		uint64_t cnt = rows_entries_begin_row(&block.stacks), count;
+		struct cell cell;
+
+		CHECK(block.row_series[i] < block.series_cnt);
+		CHECK(i == 0 || block.row_series[i] >= block.row_series[i - 1]);
+		while (cells_next(&cells, &cell))
+			sum += cell.count;
+		CHECK(!cells.is_bad);
+		for (uint64_t j = 0; j < cnt && !rows_entries_failed(&block.stacks); j++)
+			sum += rows_entries_next(&block.stacks, &count) + count;
+	}
+	rows_block_release(&block);
+	return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	__cleanup_free uint8_t *copy = NULL;
+
+	if (len < 1)
+		return 0;
+	if (data[0] & CHOICE_BLOCK) {
+		(void)parse_block(data + 1, len - 1);
+		return 0;
+	}
+	copy = malloc(len);
+	CHECK(copy);
+	memcpy(copy, data + 1, len - 1);
+	if (data[0] & CHOICE_CHECKSUMS)
+		seal_all(copy, len - 1);
+	walk(copy, len - 1, data[0]);
+	return 0;
+}
