@@ -9,6 +9,7 @@
 
 #include "user/store/crc32c.h"
 #include "user/store/format.h"
+#include "user/store/segment_source.h"
 #include "user/util/cleanup.h"
 
 #define WINDOW_CNT 4
@@ -437,6 +438,36 @@ static void what_a_newer_version_wrote_is_refused_or_skipped(void **state)
 	layout_release(&store, &layout);
 }
 
+/* A file is read in steps; where one ends in the middle of a frame is nobody's business. */
+static void frames_across_the_ends_of_views_are_no_damage(void **state)
+{
+	struct test_store store;
+	struct layout layout;
+	struct got got;
+
+	(void)state;
+	layout_make(&store, &layout);
+	for (size_t before = 0; before < 40; before++) {
+		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
+		/* A frame of somebody else puts the first unit there. */
+		size_t padding = SEGMENT_SOURCE_STEP_BYTES - before - layout.header_end - 8;
+		uint32_t frame[2] = { htole32(0x184d2a50), htole32((uint32_t)padding) };
+
+		assert_int_equal(strbuf_append(&bytes, layout.bytes.data, layout.header_end), 0);
+		assert_int_equal(strbuf_append(&bytes, frame, sizeof(frame)), 0);
+		assert_int_equal(strbuf_reserve(&bytes, padding), 0);
+		memset(bytes.data + bytes.len, 'x', padding);
+		bytes.len += padding;
+		assert_int_equal(strbuf_append(&bytes, layout.bytes.data + layout.header_end,
+					       layout.bytes.len - layout.header_end),
+				 0);
+		visit_bytes(&store, bytes.data, bytes.len, &got);
+		assert_got_range(&got, 0, WINDOW_CNT);
+		assert_int_equal(got.damage_cnt, 0);
+	}
+	layout_release(&store, &layout);
+}
+
 static void record_of_unknown_type_without_text_is_skipped_silently(void **state)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
@@ -658,6 +689,7 @@ int main(void)
 		cmocka_unit_test(foreign_skippable_frames_are_passed_over),
 		cmocka_unit_test(file_without_header_is_read),
 		cmocka_unit_test(what_a_newer_version_wrote_is_refused_or_skipped),
+		cmocka_unit_test(frames_across_the_ends_of_views_are_no_damage),
 		cmocka_unit_test(record_of_unknown_type_without_text_is_skipped_silently),
 		cmocka_unit_test(one_flipped_bit_hides_at_most_one_window_and_is_told),
 		cmocka_unit_test(garbage_never_gives_a_wrong_window),

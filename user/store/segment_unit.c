@@ -94,14 +94,17 @@ static void parse_skippable(struct segment_source *source, uint64_t offset,
 
 void segment_unit_parse(struct segment_source *source, uint64_t offset, struct segment_unit *unit)
 {
+	uint64_t rest = offset < source->size ? source->size - offset : 0;
+	size_t magic_len = rest < 4 ? (size_t)rest : 4;
 	size_t available;
 	const uint8_t *bytes;
 
 	*unit = (struct segment_unit){ .what = "no frame begins here", .data_offset = offset };
-	bytes = segment_source_view(source, offset, 1, &available);
+	/* Fewer than four bytes only where the file ends, not where the view does. */
+	bytes = segment_source_view(source, offset, magic_len, &available);
 	if (!bytes)
 		return;
-	if (available >= 4 && format_get_u32(bytes) == FORMAT_MAGIC_DATA) {
+	if (magic_len == 4 && format_get_u32(bytes) == FORMAT_MAGIC_DATA) {
 		unit->data_len = data_frame_bytes(source, offset, unit);
 		if (unit->data_len == 0)
 			return;
