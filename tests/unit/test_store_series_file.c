@@ -11,6 +11,7 @@
 
 #define KEY	  "service=shop"
 #define NAME	  "shop.series"
+#define GOLDEN	  "tests/fixtures/store/series-1.series"
 #define FIRST_DAY 20000u
 
 /* Rows that follow from the day and the number; one in three items is missing on a day. */
@@ -438,6 +439,28 @@ static void a_damaged_file_is_moved_aside(void **state)
 	series__free(series);
 }
 
+/*
+ * tests/fixtures/store/series-1.series was written by the first version and is never changed: it must be read
+ * for ever. JBPF_WRITE_GOLDEN=FILE writes such a file.
+ */
+static void the_golden_file_is_read(void **state)
+{
+	const char *write_to = getenv("JBPF_WRITE_GOLDEN");
+	struct series *series = make(40, 12);
+	struct series *golden = NULL;
+	struct series_file_state file;
+
+	(void)state;
+	if (write_to)
+		assert_int_equal(series_file_write(AT_FDCWD, write_to, KEY, series), 0);
+	assert_int_equal(series_file_read(AT_FDCWD, GOLDEN, KEY, &golden, &file), 0);
+	assert_false(file.is_damaged);
+	assert_int_equal(day_count(golden), 40);
+	assert_part_of(golden, series);
+	series__free(golden);
+	series__free(series);
+}
+
 static void garbage_is_no_series(void **state)
 {
 	uint64_t dice = 88172645463325252ull;
@@ -474,6 +497,7 @@ int main(void)
 		cmocka_unit_test(one_damaged_section_does_not_cost_the_others),
 		cmocka_unit_test(another_service_and_a_newer_version_are_refused),
 		cmocka_unit_test(a_damaged_file_is_moved_aside),
+		cmocka_unit_test(the_golden_file_is_read),
 		cmocka_unit_test(garbage_is_no_series),
 	};
 

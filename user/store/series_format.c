@@ -209,16 +209,18 @@ int series_format_encode(const struct series *series, const char *key, struct st
 	if (!numbers)
 		return -ENOMEM;
 	for (uint16_t i = 0; !err && i < sections; i++) {
-		size_t in_section = cnt ? section_end(days + first, cnt - first) : 0;
+		const struct series_day *at = cnt ? days + first :
+						    days; /* NULL when there are none */
+		size_t in_section = cnt ? section_end(at, cnt - first) : 0;
 		struct section_writer writer = { .out = &text };
 
 		strbuf_clear(&text);
 		write_string(&writer, key, strlen(key));
-		write_items(series, numbers,
-			    number_items(days + first, in_section, item_cnt, numbers), &writer);
+		write_items(series, numbers, number_items(at, in_section, item_cnt, numbers),
+			    &writer);
 		write_uint(&writer, in_section, 4);
 		for (size_t j = 0; j < in_section; j++)
-			write_day(&days[first + j], numbers, &writer);
+			write_day(&at[j], numbers, &writer);
 		err = writer.err ? writer.err : compress_section(&text, i, sections, out);
 		first += in_section;
 	}
