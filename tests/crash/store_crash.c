@@ -27,9 +27,10 @@
 #include "user/util/log.h"
 #include "user/util/parse.h"
 
-#define RUNS_PER_STORE 25
-#define WRITER_LIFE_US 40000
-#define HOUR_S	       3600u
+#define RUNS_PER_STORE	25
+#define WRITER_PAUSE_US 500
+#define WRITER_LIFE_US	40000
+#define HOUR_S		3600u
 
 struct kill_run {
 	char dir[CRASH_DIR_BYTES];
@@ -56,6 +57,7 @@ static void be_writer(const struct kill_run *run)
 		if (err || lost)
 			crash_die("commit of %u: %s", number, errstr(err));
 		run->shared->committed = number + 1;
+		crash_sleep_us(WRITER_PAUSE_US);
 	}
 	_exit(0);
 }
