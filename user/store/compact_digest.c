@@ -71,12 +71,10 @@ static uint64_t counts_digest(const struct window *window, uint64_t seed)
 {
 	const struct window_counts *counts = &window->counts;
 	const uint64_t values[] = {
-		counts->unknown_frames,	    counts->frames,
-		counts->truncated_samples,  counts->jit_frames,
-		counts->unknown_jit_frames, counts->ambiguous_frames,
-		counts->inlined_frames,	    counts->interpreted_frames,
-		counts->jit_leaf_samples,   counts->repaired_samples,
-		counts->unrepaired_samples,
+		counts->samples,	   counts->unknown_frames,   counts->frames,
+		counts->truncated_samples, counts->jit_frames,	     counts->unknown_jit_frames,
+		counts->ambiguous_frames,  counts->inlined_frames,   counts->interpreted_frames,
+		counts->jit_leaf_samples,  counts->repaired_samples, counts->unrepaired_samples,
 	};
 	uint64_t sum = 0;
 	uint64_t place = 0;
@@ -107,7 +105,9 @@ void compact_digest_add(struct compact_digest *digest, const struct window *wind
 	uint64_t line_samples = 0;
 
 	digest->windows += window_cnt;
-	digest->samples += window->counts.samples;
+	/* The host's own record counts those of all processes once more. */
+	if (window->pid)
+		digest->samples += window->counts.samples;
 	digest->recorded_ns += window->window_cnt ? window->recorded_ns : window->duration_ns;
 	digest->stacks += text_digest(text, len, stream, &digest->text_samples);
 	if (window->lines)

@@ -15,7 +15,7 @@
 
 struct compact_digest {
 	uint64_t windows;
-	uint64_t samples;      /* by the windows' own word */
+	uint64_t samples;      /* of processes, by the windows' own word */
 	uint64_t text_samples; /* by their texts */
 	uint64_t recorded_ns;
 	uint64_t stacks;

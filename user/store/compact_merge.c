@@ -16,7 +16,8 @@
 #include "user/store/merged_writer.h"
 #include "user/util/log.h"
 
-#define MERGE_LEVEL_DEFAULT 12
+/* 12 makes two percent less of it, for half as much CPU time and memory more. */
+#define MERGE_LEVEL_DEFAULT 9
 #define UNIT_MAX_BYTES	    (48u << 20) /* of distinct text; a stream may go on in the next unit */
 
 struct merge_state {

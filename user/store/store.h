@@ -65,7 +65,7 @@ int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
 struct store_compaction {
 	uint64_t now_unix_ns;
 	uint64_t day_age_ns;   /* 0 = STORE_DAY_FILE_AGE_NS */
-	int compression_level; /* zstd; 0 = 12 */
+	int compression_level; /* zstd; 0 = 9 */
 	/* Asked between steps of at most some 100 ms: true ends it, nothing half-done stays. NULL = never. */
 	bool (*should_stop)(void *ctx);
 	void *ctx;
