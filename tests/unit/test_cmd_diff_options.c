@@ -143,6 +143,8 @@ static void days_have_a_directory(void **state)
 	assert_int_equal(options.days, 7);
 	assert_string_equal(options.output_dir, "/srv/diff");
 	assert_string_equal(accept("--days 1").output_dir, DIFF_CMD_DEFAULT_DIR);
+	assert_int_equal(accept("--days 1").keep_days, DIFF_CMD_KEEP_DAYS);
+	assert_int_equal(accept("--days 1 --keep-days 400").keep_days, 400);
 	assert_true(accept("--days 1 --fail-on regression").fail_on_regression);
 }
 
@@ -210,6 +212,8 @@ static void what_is_wrong_is_refused_with_words(void **state)
 		{ "--before 2d..1d --after 2d..1d", "overlap" },
 		{ TIMES "--since 1d", "--since does not go with --before and --after" },
 		{ TIMES "--output-dir x", "--output-dir does not go with" },
+		{ TIMES "--keep-days 9", "--keep-days does not go with" },
+		{ "--days 1 --keep-days 0", "--keep-days: '0' is no number" },
 		{ TIMES "--before-image a --after-image b", "--before does not go with images" },
 		{ TIMES "--days 1", "--before does not go with --days" },
 		{ TIMES "a b", "--before does not go with two files" },

@@ -156,7 +156,7 @@ static int run_services(struct days_run *run)
 	if (err)
 		return fail(run, "the day's pages cannot be written", err);
 	cmd_store_damage_end(&run->damage);
-	err = diff_days_dir_retain(&run->dir, run->job.after_last.number, DIFF_DAYS_KEEP);
+	err = diff_days_dir_retain(&run->dir, run->job.after_last.number, run->options->keep_days);
 	if (err)
 		pr_warn("'%s': old pages cannot be deleted: %s\n", run->options->output_dir,
 			errstr(err));

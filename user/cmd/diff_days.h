@@ -9,8 +9,6 @@
 
 #include "user/cmd/diff_options.h"
 
-#define DIFF_DAYS_KEEP 30 /* days whose pages are kept */
-
 /* The exit code; what went wrong is printed. */
 int diff_days_run(const struct diff_cmd_options *options);
 

@@ -26,7 +26,7 @@
 const char diff_options_usage[] =
 	"usage: jbpf-diff --before T..T --after T..T [OPTION]...\n"
 	"       jbpf-diff --before-image S --after-image S [--since T] [--until T] [OPTION]...\n"
-	"       jbpf-diff --days N [--output-dir DIR] [OPTION]...\n"
+	"       jbpf-diff --days N [--output-dir DIR] [--keep-days N] [OPTION]...\n"
 	"       jbpf-diff [OPTION]... BEFORE.folded AFTER.folded\n"
 	"Says which methods need more or less CPU than before, how surely, and which change could not\n"
 	"have been seen. What is only noise has no colour.\n"
@@ -59,6 +59,7 @@ const char diff_options_usage[] =
 	"  -o, --output FILE  write there, all or nothing, instead of standard output\n"
 	"  --output-dir DIR   with --days: one page and one JSON per service (" DIFF_CMD_DEFAULT_DIR
 	")\n"
+	"  --keep-days N      with --days: pages of how many days stay there (30)\n"
 	"  --fail-on WHAT     exit with 4 on: regression\n"
 	"  --help, --version\n"
 	"\n"
@@ -85,6 +86,7 @@ enum option_id {
 	OPTION_RELEVANT,
 	OPTION_FORMAT,
 	OPTION_OUTPUT_DIR,
+	OPTION_KEEP_DAYS,
 	OPTION_FAIL_ON,
 	OPTION_HELP,
 	OPTION_VERSION,
@@ -112,6 +114,7 @@ static const struct option long_options[] = {
 	{ "format", required_argument, NULL, OPTION_FORMAT },
 	{ "output", required_argument, NULL, OPTION_OUTPUT },
 	{ "output-dir", required_argument, NULL, OPTION_OUTPUT_DIR },
+	{ "keep-days", required_argument, NULL, OPTION_KEEP_DAYS },
 	{ "fail-on", required_argument, NULL, OPTION_FAIL_ON },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
@@ -315,6 +318,12 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 			return refuse(parsing, "--days: '%s' is no number from 1 to %d; " SEE_HELP,
 				      value, DIFF_CMD_DAYS_MAX);
 		return 0;
+	case OPTION_KEEP_DAYS:
+		if (parse_u32_range(value, 1, DIFF_CMD_KEEP_MAX, &options->keep_days))
+			return refuse(parsing,
+				      "--keep-days: '%s' is no number from 1 to %d; " SEE_HELP,
+				      value, DIFF_CMD_KEEP_MAX);
+		return 0;
 	case OPTION_PID:
 		if (parse_u32_range(value, 1, INT32_MAX, &options->selection.pid))
 			return refuse(parsing, "--pid: '%s' is no process id; " SEE_HELP, value);
@@ -418,6 +427,7 @@ static const struct {
 	{ OPTION_UNTIL, 1u << DIFF_CMD_MODE_IMAGES },
 	{ OPTION_DAYS, 1u << DIFF_CMD_MODE_DAYS },
 	{ OPTION_OUTPUT_DIR, 1u << DIFF_CMD_MODE_DAYS },
+	{ OPTION_KEEP_DAYS, 1u << DIFF_CMD_MODE_DAYS },
 	{ OPTION_STORE, ~(1u << DIFF_CMD_MODE_FILES) },
 	{ OPTION_CONTAINER, ~(1u << DIFF_CMD_MODE_FILES) },
 	{ OPTION_POD, ~(1u << DIFF_CMD_MODE_FILES) },
@@ -544,6 +554,7 @@ int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_
 	struct diff_cmd_options options = {
 		.store = STORE_DEFAULT_DIR,
 		.output_dir = DIFF_CMD_DEFAULT_DIR,
+		.keep_days = DIFF_CMD_KEEP_DAYS,
 		.statistics = diff_options_default(),
 		.now_unix_ns = now_unix_ns,
 	};

@@ -11,6 +11,8 @@
 #include "user/model/select.h"
 
 #define DIFF_CMD_DAYS_MAX    30
+#define DIFF_CMD_KEEP_DAYS   30
+#define DIFF_CMD_KEEP_MAX    3650
 #define DIFF_CMD_DEFAULT_DIR "/var/lib/jbpf-diff" /* of --days */
 
 enum diff_cmd_format {
@@ -47,7 +49,8 @@ struct diff_cmd_options {
 	struct diff_cmd_side before;
 	struct diff_cmd_side after;
 	uint32_t days;		/* only with days, then at least 1 */
-	const char *output_dir; /* only with days */
+	const char *output_dir; /* only with days, as is the next */
+	uint32_t keep_days;	/* days whose pages are kept there */
 	const char *store;
 	struct diff_options statistics;
 	enum diff_cmd_format format;
