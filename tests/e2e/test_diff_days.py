@@ -174,6 +174,19 @@ def test_a_damaged_series_is_set_aside_and_measured_anew(first_run, store, tmp_p
     assert days(store, tmp_path / "out", "--service", "creeping").stderr == ""
 
 
+def test_damage_in_the_store_is_told_once(first_run, store, tmp_path):
+    result, _ = first_run
+    shutil.copytree(store, tmp_path / "store")
+    last = max((tmp_path / "store" / "v1" / "cpu").rglob("*.zst"))
+    hour = bytearray(last.read_bytes())
+    hour[len(hour) // 2] ^= 0xFF
+    last.write_bytes(hour)
+    again = days(tmp_path / "store", tmp_path / "out", "--fail-on", "regression")
+    assert again.returncode == 4
+    assert len([line for line in again.stderr.splitlines() if "damage in the store" in line]) == 1
+    assert len(again.stdout.splitlines()) == len(result.stdout.splitlines())
+
+
 def test_nothing_to_compare_is_3_and_a_wrong_store_1(store, tmp_path):
     result = days(store, tmp_path / "out", "--service", "nobody")
     assert result.returncode == 3 and "no service has" in result.stderr

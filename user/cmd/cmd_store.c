@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
+#include <xxhash.h>
 
 #include "user/cmd/streams.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-#define DAMAGE_NAMED_MAX    10
 #define RANGE_FIRST_STEP_NS (3600 * CLOCK_NS_PER_S)
 #define RANGE_FUTURE_NS	    (86400 * CLOCK_NS_PER_S) /* clocks step */
 
@@ -84,15 +85,21 @@ int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns, uint64
 
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch)
 {
-	if (damage->cnt++ >= DAMAGE_NAMED_MAX)
+	uint64_t hash = XXH3_64bits_withSeed(stretch->path, strlen(stretch->path), stretch->offset);
+
+	for (size_t i = 0; i < damage->cnt && i < CMD_STORE_DAMAGE_NAMED; i++)
+		if (damage->named[i] == hash)
+			return;
+	if (damage->cnt++ >= CMD_STORE_DAMAGE_NAMED)
 		return;
+	damage->named[damage->cnt - 1] = hash;
 	pr_warn("damage in the store, skipped: %s, %" PRIu64 " bytes from byte %" PRIu64 ": %s\n",
 		stretch->path, stretch->bytes, stretch->offset, stretch->what);
 }
 
 void cmd_store_damage_end(const struct cmd_store_damage *damage)
 {
-	if (damage->cnt > DAMAGE_NAMED_MAX)
+	if (damage->cnt > CMD_STORE_DAMAGE_NAMED)
 		pr_warn("damage in the store: and %zu more places\n",
-			damage->cnt - DAMAGE_NAMED_MAX);
+			damage->cnt - CMD_STORE_DAMAGE_NAMED);
 }

@@ -17,9 +17,15 @@ int cmd_store_open(const char *dir, struct store_reader **out);
  */
 int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns, uint64_t *last_unix_ns);
 
-/* Counts damaged stretches and names the first few. Zero-initialise. */
+#define CMD_STORE_DAMAGE_NAMED 10
+
+/*
+ * Counts damaged stretches and names the first few. One that is named counts once, however often it is
+ * met: a day may be read again and again. Zero-initialise.
+ */
 struct cmd_store_damage {
 	size_t cnt;
+	uint64_t named[CMD_STORE_DAMAGE_NAMED]; /* hashes of what was named */
 };
 
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch);
