@@ -224,7 +224,7 @@ static int split_once(struct recording *recording, size_t *list, size_t cnt, str
 	struct diff_options options = diff_options_default();
 	size_t half = cnt / 2;
 
-	if (half == 0)
+	if (half < options.blocks_min)
 		return -ENODATA;
 	options.alarm_without_history = true;
 	for (int pass = 0; pass < 2; pass++) {
@@ -302,7 +302,7 @@ static int plant_once(struct recording *recording, size_t *quiet, size_t quiet_c
 
 	size_t changed = (size_t)((double)more_cnt * PLANTED_SIZE);
 
-	if (changed == 0 || quiet_cnt < changed)
+	if (changed < options.blocks_min || quiet_cnt < changed)
 		return -ENODATA;
 	options.alarm_without_history = true;
 	shuffle(recording, quiet, quiet_cnt);
@@ -377,7 +377,9 @@ int main(int argc, char **argv)
 	if (!err)
 		err = check_planted(&recording, 1, 0.01);
 	if (err)
-		fprintf(stderr, "run-real-check: %s\n", strerror(-err));
+		fprintf(stderr, "run-real-check: %s\n",
+			err == -ENODATA ? "too little was recorded, 8 minutes are the least" :
+					  strerror(-err));
 	for (size_t i = 0; i < recording.cnt; i++)
 		profile__free(recording.slots[i].profile);
 	diff_catalog__free(recording.catalog);
