@@ -67,7 +67,7 @@ class Scene:
         given = "-XX:Flags=/app/flags" if self.jdk == 8 else "@/app/arguments"
         self.start("file", java("Shares", 600, 15, frame_pointer=False, flags=[given]))
         for name in ("mixed", "inlined"):
-            wait_until(lambda: "WARM" in self.containers[name].logs(), 150, f"{name} is warmed up")
+            wait_until(lambda: "WARM" in self.containers[name].logs(), 300, f"{name} is warmed up")
         for name, container in self.containers.items():
             assert container.running(), (name, container.logs()[-500:])
         self.pids = {name: container.pid for name, container in self.containers.items()}
@@ -202,7 +202,7 @@ def test_closed_and_paused_container_is_named(engine, daemon):
         f"closed-{jdk}", java("Mixed", 600, 30, 2, inline=True, flags=["-XX:+DisableAttachMechanism"]),
         options=["--read-only"], jdk=jdk) for jdk in jdks}
     for jdk, container in containers.items():
-        wait_until(lambda: "WARM" in container.logs(), 150, f"JDK {jdk} is warmed up")
+        wait_until(lambda: "WARM" in container.logs(), 300, f"JDK {jdk} is warmed up")
     pids = {jdk: container.pid for jdk, container in containers.items()}
     profiler = daemon(window="60s").start().wait_ready()
     wait_cpu(pids.values(), 2.5)

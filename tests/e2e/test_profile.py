@@ -39,7 +39,7 @@ def profiled(engine, tmp_path_factory):
             samples("syscalls", "Syscalls.readPieces") >= 400 and \
             samples("deep", "DeepRecursion.grind") >= 300
     try:
-        wait_until(enough, 150, "enough samples with names in all three containers")
+        wait_until(enough, 300, "enough samples with names in all three containers")
     finally:
         code = daemon.stop()
     assert code == 0, daemon.log()
@@ -126,7 +126,7 @@ def test_c_program_on_the_host_is_named_without_any_jvm(daemon, spinner):
     profiler = daemon(window="2s").start().wait_ready()
     process = spinner("native_spinner", 600)
     wait_until(lambda: profiler.has("--pid", process.pid) and
-               profiler.dump("--pid", process.pid).total >= 600, 120, "600 samples")
+               profiler.dump("--pid", process.pid).total >= 600, 300, "600 samples")
     assert profiler.stop() == 0, profiler.log()
     folded = profiler.dump("--pid", process.pid)
     seventy = folded.with_frame("burn_seventy")

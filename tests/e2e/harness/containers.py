@@ -105,7 +105,7 @@ class Engine:
         self.containers.append(container)
         return container
 
-    def start_ready(self, name, command, word, options=(), user=USER, seconds=120, jdk=None):
+    def start_ready(self, name, command, word, options=(), user=USER, seconds=300, jdk=None):
         """start(), then waits until `word` is in its output."""
         container = self.start(name, command, options, user, jdk)
         wait_until(lambda: word in container.logs() or not container.running(), seconds,

@@ -85,7 +85,7 @@ class Daemon:
         """Streams of the last minute by pid; of one pid's streams the latest."""
         return {stream["pid"]: stream for stream in json.loads(self.status("--json", *options))["streams"]}
 
-    def wait_samples(self, wanted, since=None, seconds=120):
+    def wait_samples(self, wanted, since=None, seconds=300):
         """Until that many samples of each pid are in the store; a busy host gives them slowly."""
         begin = self.since() if since is None else f"@{since:.3f}"
 

@@ -50,7 +50,7 @@ def wait_cpu(pids, seconds):
     """Until each of these has used so much more CPU time: there are samples of it then."""
     goal = {pid: cpu_seconds(pid) + seconds for pid in pids}
     for pid in goal:
-        wait_until(lambda: cpu_seconds(pid) >= goal[pid], 100, f"{pid} uses {seconds} s of CPU time")
+        wait_until(lambda: cpu_seconds(pid) >= goal[pid], 300, f"{pid} uses {seconds} s of CPU time")
 
 
 def lines_of(text):

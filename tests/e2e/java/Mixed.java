@@ -10,13 +10,13 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Paths;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -109,15 +109,14 @@ public class Mixed {
 
 	static final int BATCH = 2000; // some 30 ms: pauses are long and few
 	static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
-	static final AtomicInteger warm = new AtomicInteger();
+	static volatile int percent = 100;
 	static final AtomicLong answered = new AtomicLong();
 	static volatile long sink;
 
-	static void serve(long endNanos, int percent, long warmNanos, long seed) {
+	static void serve(long endNanos, long seed) {
 		Handler[] handlers = { new Collecting(), new Writing(), new Matching(), new Streaming(),
 			new Copying() };
 		Random random = new Random(seed);
-		boolean isWarm = false;
 		try {
 			while (System.nanoTime() < endNanos) {
 				long start = System.nanoTime();
@@ -125,12 +124,8 @@ public class Mixed {
 					sink += handlers[random.nextInt(handlers.length)].handle(random);
 				answered.addAndGet(BATCH);
 				long busy = System.nanoTime() - start;
-				if (!isWarm && THREADS.getCurrentThreadCpuTime() >= warmNanos) {
-					isWarm = true;
-					warm.incrementAndGet();
-				}
-				if (isWarm && percent < 100)
-					Thread.sleep(Math.max(1, busy * (100 - percent) / percent / 1_000_000));
+				// Always, so that no code is compiled anew when the warm-up ends.
+				Thread.sleep(busy * (100 - percent) / percent / 1_000_000);
 			}
 		} catch (IOException | InterruptedException e) {
 			throw new IllegalStateException(e);
@@ -139,18 +134,21 @@ public class Mixed {
 
 	public static void main(String[] args) throws InterruptedException {
 		long endNanos = System.nanoTime() + Long.parseLong(args[0]) * 1_000_000_000L;
-		int percent = args.length > 1 ? Integer.parseInt(args[1]) : 100;
+		int percentWarm = args.length > 1 ? Integer.parseInt(args[1]) : 100;
 		long warmNanos = (args.length > 2 ? Long.parseLong(args[2]) : 5) * 1_000_000_000L;
-		for (int i = 0; i < 2; i++) {
+		Thread[] servers = new Thread[2];
+		for (int i = 0; i < servers.length; i++) {
 			long seed = i;
-			new Thread(() -> serve(endNanos, percent, warmNanos, seed), "server-" + i).start();
+			servers[i] = new Thread(() -> serve(endNanos, seed), "server-" + i);
+			servers[i].start();
 		}
-		boolean isSaid = false;
+		boolean isWarm = false;
 		while (System.nanoTime() < endNanos) {
 			Thread.sleep(1000);
-			if (!isSaid && warm.get() == 2) {
+			if (!isWarm && Arrays.stream(servers).allMatch(one -> THREADS.getThreadCpuTime(one.getId()) >= warmNanos)) {
+				isWarm = true;
+				percent = percentWarm;
 				System.out.println("WARM");
-				isSaid = true;
 			}
 			System.out.println("ALIVE " + answered.get());
 		}
