@@ -436,7 +436,6 @@ static void garbage_never_gives_a_wrong_window(void **state)
 
 static void good_file_is_folded_text_to_plain_zstd(void **state)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	char path[256], command[600], line[4096];
 	uint64_t samples = 0, expected = 0;
 	struct test_store store;
