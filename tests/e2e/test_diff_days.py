@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness.programs import BUILD, jbpf
+from harness.programs import BIN, BUILD, TOP, jbpf, run
 
 DAY = 86400
 DAYS = 30
@@ -195,3 +195,15 @@ def test_nothing_to_compare_is_3_and_a_wrong_store_1(store, tmp_path):
     (tmp_path / "file").write_text("")
     result = days(store, tmp_path / "file")
     assert result.returncode == 1 and "--output-dir" in result.stderr
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
+def test_systemd_accepts_the_units(tmp_path):
+    for name in ("jbpf-diff.service", "jbpf-diff.timer"):
+        unit = (TOP / "scripts/systemd" / name).read_text().replace("/usr/local/bin/", f"{BIN}/")
+        # Manual pages are looked up where they are installed.
+        unit = "".join(line for line in unit.splitlines(True) if not line.startswith("Documentation="))
+        (tmp_path / name).write_text(unit)
+    result = run("systemd-analyze", "verify", tmp_path / "jbpf-diff.service", tmp_path / "jbpf-diff.timer")
+    # What it says of the host's own units is not ours.
+    assert result.returncode == 0 and "jbpf-diff." not in result.stderr, result.stderr
