@@ -3,14 +3,16 @@
  * Makes a store of many hours of one JVM out of a few minutes of a real one, and merges its hours,
  * for the figures of the store.
  *
- *     bench_store extend FROM PID TO HOURS   windows of that process until now, layout A
- *     bench_store merge DIR LEVEL            every hour file of it merged; prints JSON
+ *     bench_store extend FROM PID TO HOURS SAMPLES   its windows until now, layout A
+ *     bench_store merge DIR LEVEL                    every hour file of it merged; prints JSON
  *
  * Repeating the recorded windows would be too kind: after some minutes nothing new would be seen. So
  * distinct stacks go on growing by the law of the recording (D1 n^beta after n windows, fitted to
  * it): in each window as many lines of one sample as that law wants new are given new stacks, made
  * of the beginning of one recorded stack and the end of another that meet in a frame; some of the
  * others (RECUR_PERCENT) get one that was made earlier. Everything else is as it was recorded.
+ * SAMPLES is how busy the JVM is to be: recorded windows are joined until one has as many (0: as it
+ * was); the law counts recorded windows.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +52,7 @@ struct bench {
 	struct strtab *made;
 	double first;	 /* distinct stacks of one window */
 	double exponent; /* how their number grows */
+	size_t used_cnt; /* recorded windows that went into the store */
 	uint64_t random_state;
 };
 
@@ -220,23 +223,24 @@ static bool make_stack(struct bench *bench, struct strbuf *out)
 	return false;
 }
 
-/* One recorded window with some of its rare stacks changed. */
-static int make_text(struct bench *bench, const struct recorded *recorded, size_t new_cnt,
-		     struct strbuf *out)
+/* Adds one recorded window with some of its rare stacks changed. */
+static int add_text(struct bench *bench, const struct recorded *recorded, struct profile *profile)
 {
-	struct profile *profile = profile__new();
 	__cleanup_strbuf struct strbuf stack_text = STRBUF_INIT;
+	/* What the recording does not have of the law yet. */
+	double wanted = bench->first * pow((double)++bench->used_cnt, bench->exponent) -
+			strtab__count(bench->stacks) - strtab__count(bench->made);
 	const char *at = recorded->text, *end = at + recorded->len;
 	const char *stack;
 	size_t len;
 	uint64_t count;
-	int err = profile ? 0 : -ENOMEM;
+	int err = 0;
 
 	while (!err && next_line(&at, end, &stack, &len, &count)) {
 		uint32_t made_cnt = strtab__count(bench->made);
 
-		if (count == 1 && new_cnt && make_stack(bench, &stack_text)) {
-			new_cnt--;
+		if (count == 1 && wanted >= 1 && make_stack(bench, &stack_text)) {
+			wanted--;
 			err = profile__add(profile, stack_text.data, stack_text.len, 1);
 		} else if (count == 1 && made_cnt && next_random(bench) % 100 < RECUR_PERCENT) {
 			stack = strtab__get(bench->made, next_random(bench) % made_cnt, &len);
@@ -245,9 +249,6 @@ static int make_text(struct bench *bench, const struct recorded *recorded, size_
 			err = profile__add(profile, stack, len, count);
 		}
 	}
-	if (!err)
-		err = profile__to_folded(profile, out);
-	profile__free(profile);
 	return err;
 }
 
@@ -288,7 +289,45 @@ static int make_cells(struct bench *bench, struct window *window, struct strbuf 
 	return err;
 }
 
-static int extend(struct bench *bench, const char *dir, uint64_t hours)
+/* One window of as many recorded ones as it takes. */
+static int make_window(struct bench *bench, uint64_t samples, struct window *window,
+		       struct strbuf *text, struct strbuf *cells)
+{
+	size_t skipped = bench->window_cnt / 4;
+	struct profile *profile = profile__new();
+	struct cells_sum *sum = cells_sum__new();
+	int err = profile && sum ? 0 : -ENOMEM;
+
+	*window = (struct window){ .pid = 0 };
+	while (!err && (!window->pid || window->counts.samples < samples)) {
+		const struct recorded *recorded =
+			&bench->windows[skipped +
+					next_random(bench) % (bench->window_cnt - skipped)];
+		struct window next = recorded->window;
+
+		err = add_text(bench, recorded, profile);
+		if (!err)
+			err = make_cells(bench, &next, cells);
+		if (!err)
+			err = cells_sum__add(sum, next.start_unix_ns % CELL_NS, next.cells,
+					     next.cells_len);
+		window_counts_add(&next.counts, &window->counts);
+		*window = next;
+	}
+	strbuf_clear(text);
+	strbuf_clear(cells);
+	if (!err)
+		err = profile__to_folded(profile, text);
+	if (!err)
+		err = cells_sum__take(sum, 0, cells);
+	window->cells = (const uint8_t *)cells->data;
+	window->cells_len = (uint32_t)cells->len;
+	cells_sum__free(sum);
+	profile__free(profile);
+	return err;
+}
+
+static int extend(struct bench *bench, const char *dir, uint64_t hours, uint64_t samples)
 {
 	const struct store_writer_options options = { 0 };
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT, cells = STRBUF_INIT;
@@ -296,28 +335,15 @@ static int extend(struct bench *bench, const char *dir, uint64_t hours)
 	uint64_t at_ns = end_ns - hours * HOUR_NS;
 	uint64_t window_ns = bench->windows[1].window.duration_ns;
 	struct store_writer *writer;
-	double seen = 0;
 	int err = store_writer__open(dir, &options, &writer);
 
 	if (err)
 		return err;
-	for (size_t n = 1; at_ns < end_ns && !err; n++, at_ns += window_ns) {
-		const struct recorded *recorded =
-			&bench->windows[bench->window_cnt / 4 +
-					next_random(bench) %
-						(bench->window_cnt - bench->window_cnt / 4)];
-		struct window window = recorded->window;
-		/* What the recording does not have of the law yet. */
-		double wanted = bench->first * pow((double)n, bench->exponent) -
-				strtab__count(bench->stacks);
-		size_t new_cnt = wanted > seen ? (size_t)(wanted - seen) : 0;
+	for (; at_ns < end_ns && !err; at_ns += window_ns) {
+		struct window window;
 		uint64_t lost;
 
-		seen += (double)new_cnt;
-		strbuf_clear(&text);
-		err = make_text(bench, recorded, new_cnt, &text);
-		if (!err)
-			err = make_cells(bench, &window, &cells);
+		err = make_window(bench, samples, &window, &text, &cells);
 		window.start_boot_ns += at_ns - window.start_unix_ns;
 		window.start_unix_ns = at_ns + next_random(bench) % 1000000;
 		if (!err)
@@ -432,26 +458,28 @@ static int merge(const char *dir, int level)
 int main(int argc, char **argv)
 {
 	struct bench bench = { .random_state = 88172645463325252ull };
-	uint64_t hours;
+	uint64_t hours, samples;
 	int err;
 
 	if (argc == 4 && strcmp(argv[1], "merge") == 0) {
 		err = merge(argv[2], atoi(argv[3]));
-	} else if (argc == 6 && strcmp(argv[1], "extend") == 0 &&
-		   parse_u64(argv[3], &bench.pid) == 0 && parse_u64(argv[5], &hours) == 0) {
+	} else if (argc == 7 && strcmp(argv[1], "extend") == 0 &&
+		   parse_u64(argv[3], &bench.pid) == 0 && parse_u64(argv[5], &hours) == 0 &&
+		   parse_u64(argv[6], &samples) == 0) {
 		err = read_recording(&bench, argv[2]);
 		bench.made = strtab__new();
 		if (!err)
 			err = fit_growth(&bench);
 		if (!err)
-			err = extend(&bench, argv[4], hours);
+			err = extend(&bench, argv[4], hours, samples);
 		if (!err)
 			printf("{\"windows\": %zu, \"stacks_of_one\": %.0f, \"exponent\": %.3f, "
 			       "\"stacks_recorded\": %u, \"stacks_made\": %u}\n",
 			       bench.window_cnt, bench.first, bench.exponent,
 			       strtab__count(bench.stacks), strtab__count(bench.made));
 	} else {
-		fprintf(stderr, "usage: bench_store extend FROM PID TO HOURS | merge DIR LEVEL\n");
+		fprintf(stderr,
+			"usage: bench_store extend FROM PID TO HOURS SAMPLES | merge DIR LEVEL\n");
 		return 2;
 	}
 	if (err)
