@@ -6,12 +6,11 @@
 #include "user/cmd/diff_options.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/cmd/arguments.h"
 #include "user/cmd/diff_load.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
@@ -21,7 +20,6 @@
 #define DEFAULT_SINCE_NS (86400 * CLOCK_NS_PER_S) /* of images */
 #define TIME_TEXT_MAX	 64
 #define NUMBER_TEXT_MAX	 16
-#define SEE_HELP	 "see jbpf-diff --help"
 
 const char diff_options_usage[] =
 	"usage: jbpf-diff --before T..T --after T..T [OPTION]...\n"
@@ -75,14 +73,6 @@ enum option_id {
 	OPTION_UNTIL,
 	OPTION_DAYS,
 	OPTION_STORE,
-	OPTION_CONTAINER,
-	OPTION_POD,
-	OPTION_NAMESPACE,
-	OPTION_SERVICE,
-	OPTION_PID,
-	OPTION_COMM,
-	OPTION_CGROUP,
-	OPTION_KIND,
 	OPTION_RELEVANT,
 	OPTION_FORMAT,
 	OPTION_OUTPUT_DIR,
@@ -102,14 +92,7 @@ static const struct option long_options[] = {
 	{ "until", required_argument, NULL, OPTION_UNTIL },
 	{ "days", required_argument, NULL, OPTION_DAYS },
 	{ "store", required_argument, NULL, OPTION_STORE },
-	{ "container", required_argument, NULL, OPTION_CONTAINER },
-	{ "pod", required_argument, NULL, OPTION_POD },
-	{ "namespace", required_argument, NULL, OPTION_NAMESPACE },
-	{ "service", required_argument, NULL, OPTION_SERVICE },
-	{ "pid", required_argument, NULL, OPTION_PID },
-	{ "comm", required_argument, NULL, OPTION_COMM },
-	{ "cgroup", required_argument, NULL, OPTION_CGROUP },
-	{ "kind", required_argument, NULL, OPTION_KIND },
+	ARGUMENT_SELECTORS,
 	{ "relevant", required_argument, NULL, OPTION_RELEVANT },
 	{ "format", required_argument, NULL, OPTION_FORMAT },
 	{ "output", required_argument, NULL, OPTION_OUTPUT },
@@ -124,49 +107,10 @@ static const struct option long_options[] = {
 struct parsing {
 	struct diff_cmd_options *options;
 	struct diff_cmd_range images; /* --since and --until */
-	bool seen[OPTION_END];
-	char *why;
-	size_t why_len;
+	struct arguments arguments;
 };
 
-static int refuse(struct parsing *parsing, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int refuse(struct parsing *parsing, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(parsing->why, parsing->why_len, format, args);
-	va_end(args);
-	return -EINVAL;
-}
-
-/* "--before", as the user would write it. */
-static const char *option_name(int id, char *text, size_t text_len)
-{
-	for (size_t i = 0; long_options[i].name; i++) {
-		if (long_options[i].val == id) {
-			(void)snprintf(text, text_len, "--%s", long_options[i].name);
-			return text;
-		}
-	}
-	(void)snprintf(text, text_len, "-%c", id);
-	return text;
-}
-
 /* ---- values ---- */
-
-static int take_time(struct parsing *parsing, const char *option, const char *value,
-		     uint64_t *unix_ns_out)
-{
-	if (parse_time_ns(value, parsing->options->now_unix_ns, unix_ns_out) == 0)
-		return 0;
-	return refuse(
-		parsing,
-		"%s: '%s' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH; " SEE_HELP,
-		option, value);
-}
 
 /* "2d..1d" */
 static int take_range(struct parsing *parsing, const char *option, const char *value,
@@ -177,27 +121,31 @@ static int take_range(struct parsing *parsing, const char *option, const char *v
 	size_t since_len = dots ? (size_t)(dots - value) : 0;
 
 	if (!dots || !since_len || since_len >= sizeof(since) || !dots[2])
-		return refuse(
-			parsing,
-			"%s: '%s' is no range of time; write two times, as in 2d..1d; " SEE_HELP,
-			option, value);
+		return arguments_refuse_see_help(
+			&parsing->arguments,
+			"%s: '%s' is no range of time; write two times, as in 2d..1d", option,
+			value);
 	memcpy(since, value, since_len);
 	since[since_len] = '\0';
 
 	struct diff_cmd_range range = { 0 };
-	int err = take_time(parsing, option, since, &range.since_unix_ns);
+	int err = arguments_take_time(&parsing->arguments, option, since,
+				      parsing->options->now_unix_ns, &range.since_unix_ns);
 
 	if (!err)
-		err = take_time(parsing, option, dots + 2, &range.until_unix_ns);
+		err = arguments_take_time(&parsing->arguments, option, dots + 2,
+					  parsing->options->now_unix_ns, &range.until_unix_ns);
 	if (err)
 		return err;
 	if (range.since_unix_ns >= range.until_unix_ns)
-		return refuse(parsing, "%s: in '%s' the first time must lie before the second",
-			      option, value);
+		return arguments_refuse(&parsing->arguments,
+					"%s: in '%s' the first time must lie before the second",
+					option, value);
 	if (range.until_unix_ns - range.since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
-		return refuse(parsing, "%s: '%s' is longer than %llu days, take less", option,
-			      value,
-			      (unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400));
+		return arguments_refuse(
+			&parsing->arguments, "%s: '%s' is longer than %llu days, take less", option,
+			value,
+			(unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400));
 	*out = range;
 	return 0;
 }
@@ -238,10 +186,9 @@ static int take_relevant(struct parsing *parsing, const char *value)
 			is_fine = is_fine && *++at != '\0';
 	}
 	if (!is_fine)
-		return refuse(
-			parsing,
-			"--relevant: '%s' is no limit; write 0.05pp, 1%% or 0.05pp,1%%; " SEE_HELP,
-			value);
+		return arguments_refuse_see_help(
+			&parsing->arguments,
+			"--relevant: '%s' is no limit; write 0.05pp, 1%% or 0.05pp,1%%", value);
 	statistics->relevant_points = points < 0 ? 0 : points / 100;
 	statistics->relevant_relative = relative < 0 ? 0 : relative / 100;
 	return 0;
@@ -258,8 +205,8 @@ static int take_format(struct parsing *parsing, const char *value)
 			return 0;
 		}
 	}
-	return refuse(parsing, "--format: '%s' is none of top, html, folded, json; " SEE_HELP,
-		      value);
+	return arguments_refuse_see_help(
+		&parsing->arguments, "--format: '%s' is none of top, html, folded, json", value);
 }
 
 /* ---- the table ---- */
@@ -274,18 +221,6 @@ static const char **text_field(struct diff_cmd_options *options, int id)
 		return &options->after.image;
 	case OPTION_STORE:
 		return &options->store;
-	case OPTION_CONTAINER:
-		return &options->selection.container;
-	case OPTION_POD:
-		return &options->selection.pod;
-	case OPTION_NAMESPACE:
-		return &options->selection.namespace;
-	case OPTION_SERVICE:
-		return &options->selection.service;
-	case OPTION_COMM:
-		return &options->selection.comm;
-	case OPTION_CGROUP:
-		return &options->selection.cgroup;
 	case OPTION_OUTPUT:
 		return &options->output;
 	case OPTION_OUTPUT_DIR:
@@ -295,8 +230,9 @@ static const char **text_field(struct diff_cmd_options *options, int id)
 	}
 }
 
-static int take_option(struct parsing *parsing, int id, const char *value)
+static int take_option(void *ctx, int id, const char *value)
 {
+	struct parsing *parsing = ctx;
 	struct diff_cmd_options *options = parsing->options;
 	const char **text = text_field(options, id);
 
@@ -304,35 +240,32 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 		*text = value;
 		return 0;
 	}
+	if (arguments_is_selector(id))
+		return arguments_take_selector(&parsing->arguments, id, value, &options->selection);
 	switch (id) {
 	case OPTION_BEFORE:
 		return take_range(parsing, "--before", value, &options->before.range);
 	case OPTION_AFTER:
 		return take_range(parsing, "--after", value, &options->after.range);
 	case OPTION_SINCE:
-		return take_time(parsing, "--since", value, &parsing->images.since_unix_ns);
+		return arguments_take_time(&parsing->arguments, "--since", value,
+					   parsing->options->now_unix_ns,
+					   &parsing->images.since_unix_ns);
 	case OPTION_UNTIL:
-		return take_time(parsing, "--until", value, &parsing->images.until_unix_ns);
+		return arguments_take_time(&parsing->arguments, "--until", value,
+					   parsing->options->now_unix_ns,
+					   &parsing->images.until_unix_ns);
 	case OPTION_DAYS:
 		if (parse_u32_range(value, 1, DIFF_CMD_DAYS_MAX, &options->days))
-			return refuse(parsing, "--days: '%s' is no number from 1 to %d; " SEE_HELP,
-				      value, DIFF_CMD_DAYS_MAX);
+			return arguments_refuse_see_help(&parsing->arguments,
+							 "--days: '%s' is no number from 1 to %d",
+							 value, DIFF_CMD_DAYS_MAX);
 		return 0;
 	case OPTION_KEEP_DAYS:
 		if (parse_u32_range(value, 1, DIFF_CMD_KEEP_MAX, &options->keep_days))
-			return refuse(parsing,
-				      "--keep-days: '%s' is no number from 1 to %d; " SEE_HELP,
-				      value, DIFF_CMD_KEEP_MAX);
-		return 0;
-	case OPTION_PID:
-		if (parse_u32_range(value, 1, INT32_MAX, &options->selection.pid))
-			return refuse(parsing, "--pid: '%s' is no process id; " SEE_HELP, value);
-		return 0;
-	case OPTION_KIND:
-		if (select_kind_parse(value, &options->selection.kind))
-			return refuse(parsing,
-				      "--kind: '%s' is none of java, kernel, native; " SEE_HELP,
-				      value);
+			return arguments_refuse_see_help(
+				&parsing->arguments, "--keep-days: '%s' is no number from 1 to %d",
+				value, DIFF_CMD_KEEP_MAX);
 		return 0;
 	case OPTION_RELEVANT:
 		return take_relevant(parsing, value);
@@ -340,8 +273,8 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 		return take_format(parsing, value);
 	case OPTION_FAIL_ON:
 		if (strcmp(value, "regression") != 0)
-			return refuse(parsing, "--fail-on: '%s' is not regression; " SEE_HELP,
-				      value);
+			return arguments_refuse_see_help(
+				&parsing->arguments, "--fail-on: '%s' is not regression", value);
 		options->fail_on_regression = true;
 		return 0;
 	case OPTION_HELP:
@@ -353,35 +286,21 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 	}
 }
 
-static int refuse_unknown(struct parsing *parsing, int id, const char *argument)
-{
-	char name[32];
-
-	if (id == ':')
-		return refuse(parsing, "%s wants a value; " SEE_HELP,
-			      option_name(optopt, name, sizeof(name)));
-	if (optopt > UINT8_MAX)
-		return refuse(parsing, "%s takes no value; " SEE_HELP,
-			      option_name(optopt, name, sizeof(name)));
-	if (optopt)
-		return refuse(parsing, "there is no option -%c; " SEE_HELP, optopt);
-	return refuse(parsing, "there is no option %s; " SEE_HELP, argument);
-}
-
 static int take_files(struct parsing *parsing, char **files, int cnt)
 {
 	struct diff_cmd_options *options = parsing->options;
 
 	if (cnt == 1)
-		return refuse(
-			parsing,
-			"'%s': two files are compared, the one before and the one after; " SEE_HELP,
-			files[0]);
+		return arguments_refuse_see_help(
+			&parsing->arguments,
+			"'%s': two files are compared, the one before and the one after", files[0]);
 	if (cnt > 2)
-		return refuse(parsing, "'%s' is one file too many; " SEE_HELP, files[2]);
+		return arguments_refuse_see_help(&parsing->arguments, "'%s' is one file too many",
+						 files[2]);
 	for (int i = 0; i < cnt; i++)
 		if (strcmp(files[i], "-") == 0)
-			return refuse(parsing, "'-': files are read, not standard input");
+			return arguments_refuse(&parsing->arguments,
+						"'-': files are read, not standard input");
 	if (cnt == 2) {
 		options->before.file = files[0];
 		options->after.file = files[1];
@@ -391,25 +310,9 @@ static int take_files(struct parsing *parsing, char **files, int cnt)
 
 static int parse_arguments(int argc, char **argv, struct parsing *parsing)
 {
-	char name[32];
-	int id;
+	int err = arguments_walk(&parsing->arguments, argc, argv);
 
-	optind = 0; /* glibc: begin anew */
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, ":o:", long_options, NULL)) != -1) {
-		int err;
-
-		if (id == '?' || id == ':')
-			return refuse_unknown(parsing, id, argv[optind - 1]);
-		if (parsing->seen[id])
-			return refuse(parsing, "%s is given twice; " SEE_HELP,
-				      option_name(id, name, sizeof(name)));
-		parsing->seen[id] = true;
-		err = take_option(parsing, id, optarg);
-		if (err)
-			return err;
-	}
-	return take_files(parsing, argv + optind, argc - optind);
+	return err ? err : take_files(parsing, argv + optind, argc - optind);
 }
 
 /* ---- what goes together ---- */
@@ -429,14 +332,14 @@ static const struct {
 	{ OPTION_OUTPUT_DIR, 1u << DIFF_CMD_MODE_DAYS },
 	{ OPTION_KEEP_DAYS, 1u << DIFF_CMD_MODE_DAYS },
 	{ OPTION_STORE, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_CONTAINER, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_POD, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_NAMESPACE, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_SERVICE, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_PID, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_COMM, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_CGROUP, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_KIND, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_CONTAINER, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_POD, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_NAMESPACE, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_SERVICE, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_PID, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_COMM, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_CGROUP, ~(1u << DIFF_CMD_MODE_FILES) },
+	{ ARGUMENT_KIND, ~(1u << DIFF_CMD_MODE_FILES) },
 	{ OPTION_RELEVANT, ~(1u << DIFF_CMD_MODE_FILES) },
 	{ OPTION_FORMAT, ~(1u << DIFF_CMD_MODE_DAYS) },
 	{ OPTION_OUTPUT, ~(1u << DIFF_CMD_MODE_DAYS) },
@@ -452,22 +355,27 @@ static int find_mode(struct parsing *parsing, const char **name_out)
 	} else if (options->days) {
 		options->mode = DIFF_CMD_MODE_DAYS;
 		*name_out = "--days";
-	} else if (parsing->seen[OPTION_BEFORE_IMAGE] || parsing->seen[OPTION_AFTER_IMAGE]) {
+	} else if (parsing->arguments.seen[OPTION_BEFORE_IMAGE] ||
+		   parsing->arguments.seen[OPTION_AFTER_IMAGE]) {
 		options->mode = DIFF_CMD_MODE_IMAGES;
 		*name_out = "images";
 		if (!options->before.image || !options->after.image)
-			return refuse(parsing,
-				      "--before-image and --after-image go together; " SEE_HELP);
+			return arguments_refuse_see_help(
+				&parsing->arguments,
+				"--before-image and --after-image go together");
 	} else {
 		options->mode = DIFF_CMD_MODE_TIMES;
 		*name_out = "--before and --after";
-		if (!parsing->seen[OPTION_BEFORE] && !parsing->seen[OPTION_AFTER])
-			return refuse(
-				parsing,
+		if (!parsing->arguments.seen[OPTION_BEFORE] &&
+		    !parsing->arguments.seen[OPTION_AFTER])
+			return arguments_refuse_see_help(
+				&parsing->arguments,
 				"what is to be compared? give --before T..T and --after T..T, "
-				"two images, --days N or two files; " SEE_HELP);
-		if (!parsing->seen[OPTION_BEFORE] || !parsing->seen[OPTION_AFTER])
-			return refuse(parsing, "--before and --after go together; " SEE_HELP);
+				"two images, --days N or two files");
+		if (!parsing->arguments.seen[OPTION_BEFORE] ||
+		    !parsing->arguments.seen[OPTION_AFTER])
+			return arguments_refuse_see_help(&parsing->arguments,
+							 "--before and --after go together");
 	}
 	return 0;
 }
@@ -479,8 +387,8 @@ static int check_times(struct parsing *parsing)
 	const struct diff_cmd_range *b = &options->after.range;
 
 	if (a->since_unix_ns < b->until_unix_ns && b->since_unix_ns < a->until_unix_ns)
-		return refuse(
-			parsing,
+		return arguments_refuse(
+			&parsing->arguments,
 			"--before and --after overlap: the same samples would be on both sides");
 	return 0;
 }
@@ -490,20 +398,22 @@ static int set_image_times(struct parsing *parsing)
 	struct diff_cmd_options *options = parsing->options;
 	struct diff_cmd_range range = parsing->images;
 
-	if (!parsing->seen[OPTION_UNTIL])
+	if (!parsing->arguments.seen[OPTION_UNTIL])
 		range.until_unix_ns = options->now_unix_ns;
-	if (!parsing->seen[OPTION_SINCE])
+	if (!parsing->arguments.seen[OPTION_SINCE])
 		range.since_unix_ns = range.until_unix_ns > DEFAULT_SINCE_NS ?
 					      range.until_unix_ns - DEFAULT_SINCE_NS :
 					      0;
 	if (range.since_unix_ns >= range.until_unix_ns)
-		return refuse(parsing, "--since must lie before --until");
+		return arguments_refuse(&parsing->arguments, "--since must lie before --until");
 	if (range.until_unix_ns - range.since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
-		return refuse(parsing,
-			      "--since and --until are more than %llu days apart, take less",
-			      (unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400));
+		return arguments_refuse(
+			&parsing->arguments,
+			"--since and --until are more than %llu days apart, take less",
+			(unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400));
 	if (strcmp(options->before.image, options->after.image) == 0)
-		return refuse(parsing, "--before-image and --after-image are the same");
+		return arguments_refuse(&parsing->arguments,
+					"--before-image and --after-image are the same");
 	options->before.range = range;
 	options->after.range = range;
 	return 0;
@@ -518,21 +428,23 @@ static int check_combination(struct parsing *parsing)
 {
 	struct diff_cmd_options *options = parsing->options;
 	const char *mode_name = "";
-	char name[32];
+	char name[ARGUMENT_NAME_BYTES];
 	int err = find_mode(parsing, &mode_name);
 
 	for (size_t i = 0; !err && i < ARRAY_SIZE(option_modes); i++) {
-		if (parsing->seen[option_modes[i].id] &&
+		if (parsing->arguments.seen[option_modes[i].id] &&
 		    !(option_modes[i].modes & 1u << options->mode))
-			err = refuse(parsing, "%s does not go with %s; " SEE_HELP,
-				     option_name(option_modes[i].id, name, sizeof(name)),
-				     mode_name);
+			err = arguments_refuse_see_help(
+				&parsing->arguments, "%s does not go with %s",
+				arguments_name(&parsing->arguments, option_modes[i].id, name),
+				mode_name);
 	}
 	if (err)
 		return err;
 	if (options->mode == DIFF_CMD_MODE_FILES && options->fail_on_regression)
-		return refuse(parsing,
-			      "--fail-on: two files cannot show that a change is more than chance");
+		return arguments_refuse(
+			&parsing->arguments,
+			"--fail-on: two files cannot show that a change is more than chance");
 	if (options->mode == DIFF_CMD_MODE_TIMES)
 		err = check_times(parsing);
 	else if (options->mode == DIFF_CMD_MODE_IMAGES)
@@ -558,7 +470,18 @@ int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_
 		.statistics = diff_options_default(),
 		.now_unix_ns = now_unix_ns,
 	};
-	struct parsing parsing = { .options = &options, .why = why, .why_len = why_len };
+	struct parsing parsing = {
+		.options = &options,
+		.arguments = {
+			.program = "jbpf-diff",
+			.letters = ":o:",
+			.options = long_options,
+			.ctx = &parsing,
+			.take = take_option,
+			.why = why,
+			.why_len = why_len,
+		},
+	};
 	int err = parse_arguments(argc, argv, &parsing);
 
 	if (!err && !options.help && !options.version)

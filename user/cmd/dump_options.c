@@ -3,18 +3,16 @@
 #include "user/cmd/dump_options.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "user/cmd/arguments.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
 
 #define DEFAULT_SINCE_NS (3600 * CLOCK_NS_PER_S)
-#define SEE_HELP	 "see jbpf-dump --help"
 
 const char dump_options_usage[] =
 	"usage: jbpf-dump [OPTION]...\n"
@@ -53,14 +51,6 @@ enum option_id {
 	OPTION_SINCE = 256,
 	OPTION_UNTIL,
 	OPTION_STORE,
-	OPTION_CONTAINER,
-	OPTION_POD,
-	OPTION_NAMESPACE,
-	OPTION_SERVICE,
-	OPTION_PID,
-	OPTION_COMM,
-	OPTION_CGROUP,
-	OPTION_KIND,
 	OPTION_BY,
 	OPTION_FORMAT,
 	OPTION_LINES,
@@ -74,14 +64,7 @@ static const struct option long_options[] = {
 	{ "since", required_argument, NULL, OPTION_SINCE },
 	{ "until", required_argument, NULL, OPTION_UNTIL },
 	{ "store", required_argument, NULL, OPTION_STORE },
-	{ "container", required_argument, NULL, OPTION_CONTAINER },
-	{ "pod", required_argument, NULL, OPTION_POD },
-	{ "namespace", required_argument, NULL, OPTION_NAMESPACE },
-	{ "service", required_argument, NULL, OPTION_SERVICE },
-	{ "pid", required_argument, NULL, OPTION_PID },
-	{ "comm", required_argument, NULL, OPTION_COMM },
-	{ "cgroup", required_argument, NULL, OPTION_CGROUP },
-	{ "kind", required_argument, NULL, OPTION_KIND },
+	ARGUMENT_SELECTORS,
 	{ "by", required_argument, NULL, OPTION_BY },
 	{ "format", required_argument, NULL, OPTION_FORMAT },
 	{ "output", required_argument, NULL, OPTION_OUTPUT },
@@ -95,48 +78,9 @@ static const struct option long_options[] = {
 struct parsing {
 	struct dump_options *options;
 	uint64_t now_unix_ns;
-	bool seen[OPTION_END];
 	bool has_by_none;
-	char *why;
-	size_t why_len;
+	struct arguments arguments;
 };
-
-static int refuse(struct parsing *parsing, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int refuse(struct parsing *parsing, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(parsing->why, parsing->why_len, format, args);
-	va_end(args);
-	return -EINVAL;
-}
-
-/* "--since", as the user would write it. */
-static const char *option_name(int id, char *text, size_t text_len)
-{
-	for (size_t i = 0; long_options[i].name; i++) {
-		if (long_options[i].val == id) {
-			(void)snprintf(text, text_len, "--%s", long_options[i].name);
-			return text;
-		}
-	}
-	(void)snprintf(text, text_len, "-%c", id);
-	return text;
-}
-
-static int take_time(struct parsing *parsing, const char *option, const char *value,
-		     uint64_t *unix_ns_out)
-{
-	if (parse_time_ns(value, parsing->now_unix_ns, unix_ns_out) == 0)
-		return 0;
-	return refuse(
-		parsing,
-		"%s: '%s' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH; " SEE_HELP,
-		option, value);
-}
 
 static int take_by(struct parsing *parsing, const char *value)
 {
@@ -145,19 +89,21 @@ static int take_by(struct parsing *parsing, const char *value)
 
 	if (strcmp(value, "none") == 0) {
 		if (parsing->has_by_none)
-			return refuse(parsing, "--by none is given twice; " SEE_HELP);
+			return arguments_refuse_see_help(&parsing->arguments,
+							 "--by none is given twice");
 		parsing->has_by_none = true;
 		return 0;
 	}
 	while (by < DUMP_BY_CNT && strcmp(dump_by_names[by], value) != 0)
 		by++;
 	if (by == DUMP_BY_CNT)
-		return refuse(parsing,
-			      "--by: '%s' is none of container, pod, service, pid, none; " SEE_HELP,
-			      value);
+		return arguments_refuse_see_help(
+			&parsing->arguments,
+			"--by: '%s' is none of container, pod, service, pid, none", value);
 	for (size_t i = 0; i < options->by_cnt; i++) {
 		if (options->by[i] == by)
-			return refuse(parsing, "--by %s is given twice; " SEE_HELP, value);
+			return arguments_refuse_see_help(&parsing->arguments,
+							 "--by %s is given twice", value);
 	}
 	options->by[options->by_cnt++] = (enum dump_by)by;
 	return 0;
@@ -174,9 +120,9 @@ static int take_format(struct parsing *parsing, const char *value)
 			return 0;
 		}
 	}
-	return refuse(
-		parsing,
-		"--format: '%s' is none of folded, html, svg, top, json, pprof, speedscope, cells; " SEE_HELP,
+	return arguments_refuse_see_help(
+		&parsing->arguments,
+		"--format: '%s' is none of folded, html, svg, top, json, pprof, speedscope, cells",
 		value);
 }
 
@@ -186,18 +132,6 @@ static const char **text_field(struct dump_options *options, int id)
 	switch (id) {
 	case OPTION_STORE:
 		return &options->store;
-	case OPTION_CONTAINER:
-		return &options->selection.container;
-	case OPTION_POD:
-		return &options->selection.pod;
-	case OPTION_NAMESPACE:
-		return &options->selection.namespace;
-	case OPTION_SERVICE:
-		return &options->selection.service;
-	case OPTION_COMM:
-		return &options->selection.comm;
-	case OPTION_CGROUP:
-		return &options->selection.cgroup;
 	case OPTION_OUTPUT:
 		return &options->output;
 	default:
@@ -205,8 +139,9 @@ static const char **text_field(struct dump_options *options, int id)
 	}
 }
 
-static int take_option(struct parsing *parsing, int id, const char *value)
+static int take_option(void *ctx, int id, const char *value)
 {
+	struct parsing *parsing = ctx;
 	struct dump_options *options = parsing->options;
 	const char **text = text_field(options, id);
 
@@ -214,21 +149,15 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 		*text = value;
 		return 0;
 	}
+	if (arguments_is_selector(id))
+		return arguments_take_selector(&parsing->arguments, id, value, &options->selection);
 	switch (id) {
 	case OPTION_SINCE:
-		return take_time(parsing, "--since", value, &options->selection.since_unix_ns);
+		return arguments_take_time(&parsing->arguments, "--since", value,
+					   parsing->now_unix_ns, &options->selection.since_unix_ns);
 	case OPTION_UNTIL:
-		return take_time(parsing, "--until", value, &options->selection.until_unix_ns);
-	case OPTION_PID:
-		if (parse_u32_range(value, 1, INT32_MAX, &options->selection.pid))
-			return refuse(parsing, "--pid: '%s' is no process id; " SEE_HELP, value);
-		return 0;
-	case OPTION_KIND:
-		if (select_kind_parse(value, &options->selection.kind))
-			return refuse(parsing,
-				      "--kind: '%s' is none of java, kernel, native; " SEE_HELP,
-				      value);
-		return 0;
+		return arguments_take_time(&parsing->arguments, "--until", value,
+					   parsing->now_unix_ns, &options->selection.until_unix_ns);
 	case OPTION_BY:
 		return take_by(parsing, value);
 	case OPTION_FORMAT:
@@ -248,44 +177,14 @@ static int take_option(struct parsing *parsing, int id, const char *value)
 	}
 }
 
-static int refuse_unknown(struct parsing *parsing, int id, const char *argument)
-{
-	char name[32];
-
-	if (id == ':')
-		return refuse(parsing, "%s wants a value; " SEE_HELP,
-			      option_name(optopt, name, sizeof(name)));
-	if (optopt > UINT8_MAX)
-		return refuse(parsing, "%s takes no value; " SEE_HELP,
-			      option_name(optopt, name, sizeof(name)));
-	if (optopt)
-		return refuse(parsing, "there is no option -%c; " SEE_HELP, optopt);
-	return refuse(parsing, "there is no option %s; " SEE_HELP, argument);
-}
-
 static int parse_arguments(int argc, char **argv, struct parsing *parsing)
 {
-	char name[32];
-	int id;
+	int err = arguments_walk(&parsing->arguments, argc, argv);
 
-	optind = 0; /* glibc: begin anew */
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, "+:o:", long_options, NULL)) != -1) {
-		int err;
-
-		if (id == '?' || id == ':')
-			return refuse_unknown(parsing, id, argv[optind - 1]);
-		if (parsing->seen[id] && id != OPTION_BY)
-			return refuse(parsing, "%s is given twice; " SEE_HELP,
-				      option_name(id, name, sizeof(name)));
-		parsing->seen[id] = true;
-		err = take_option(parsing, id, optarg);
-		if (err)
-			return err;
-	}
-	if (optind < argc)
-		return refuse(parsing, "'%s' is no option; " SEE_HELP, argv[optind]);
-	return 0;
+	if (!err && optind < argc)
+		err = arguments_refuse_see_help(&parsing->arguments, "'%s' is no option",
+						argv[optind]);
+	return err;
 }
 
 /* What does not go together. */
@@ -294,26 +193,32 @@ static int check_combination(struct parsing *parsing)
 	const struct dump_options *options = parsing->options;
 
 	if (options->selection.since_unix_ns >= options->selection.until_unix_ns)
-		return refuse(parsing, "--since must lie before --until");
+		return arguments_refuse(&parsing->arguments, "--since must lie before --until");
 	if (parsing->has_by_none && options->by_cnt)
-		return refuse(parsing, "--by none does not go with another --by");
+		return arguments_refuse(&parsing->arguments,
+					"--by none does not go with another --by");
 	if (options->lines && (options->list || options->format != DUMP_FORMAT_TOP))
-		return refuse(parsing, "--lines goes with --format top; json has them anyway");
+		return arguments_refuse(&parsing->arguments,
+					"--lines goes with --format top; json has them anyway");
 	if (options->lines && options->selection.kind > SELECT_KIND_JAVA)
-		return refuse(parsing, "--lines: only Java code has source lines");
-	if (options->format == DUMP_FORMAT_CELLS && parsing->seen[OPTION_BY])
-		return refuse(parsing, "--by does not go with --format cells, which has no stacks");
+		return arguments_refuse(&parsing->arguments,
+					"--lines: only Java code has source lines");
+	if (options->format == DUMP_FORMAT_CELLS && parsing->arguments.seen[OPTION_BY])
+		return arguments_refuse(
+			&parsing->arguments,
+			"--by does not go with --format cells, which has no stacks");
 	if (options->format == DUMP_FORMAT_CELLS && options->selection.kind != SELECT_KIND_ANY)
-		return refuse(parsing,
-			      "--kind does not go with --format cells, which has no stacks");
+		return arguments_refuse(
+			&parsing->arguments,
+			"--kind does not go with --format cells, which has no stacks");
 	if (!options->list)
 		return 0;
-	if (parsing->seen[OPTION_BY])
-		return refuse(parsing, "--by does not go with --list");
+	if (parsing->arguments.seen[OPTION_BY])
+		return arguments_refuse(&parsing->arguments, "--by does not go with --list");
 	if (options->selection.kind != SELECT_KIND_ANY)
-		return refuse(parsing, "--kind does not go with --list");
-	if (parsing->seen[OPTION_FORMAT] && options->format != DUMP_FORMAT_JSON)
-		return refuse(parsing, "--list is a table, or --format json");
+		return arguments_refuse(&parsing->arguments, "--kind does not go with --list");
+	if (parsing->arguments.seen[OPTION_FORMAT] && options->format != DUMP_FORMAT_JSON)
+		return arguments_refuse(&parsing->arguments, "--list is a table, or --format json");
 	return 0;
 }
 
@@ -327,14 +232,22 @@ int dump_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct dump_
 	struct parsing parsing = {
 		.options = &options,
 		.now_unix_ns = now_unix_ns,
-		.why = why,
-		.why_len = why_len,
+		.arguments = {
+			.program = "jbpf-dump",
+			.letters = "+:o:",
+			.options = long_options,
+			.repeatable = OPTION_BY,
+			.ctx = &parsing,
+			.take = take_option,
+			.why = why,
+			.why_len = why_len,
+		},
 	};
 	int err = parse_arguments(argc, argv, &parsing);
 
 	if (err)
 		return err;
-	if (!parsing.seen[OPTION_SINCE]) {
+	if (!parsing.arguments.seen[OPTION_SINCE]) {
 		uint64_t end = options.selection.until_unix_ns;
 
 		options.is_default_since = true;

@@ -3,14 +3,12 @@
 #include "user/cmd/store_options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "user/cmd/arguments.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
-
-#define SEE_HELP "see jbpf-store --help"
 
 const char store_options_usage[] =
 	"usage: jbpf-store check [--store DIR] [--format text|json]\n"
@@ -29,11 +27,10 @@ const char store_options_usage[] =
 	"Exit codes: 0 done and nothing is damaged, 1 damage or failure, 2 wrong usage.\n";
 
 enum option_id {
-	OPTION_STORE = 1,
+	OPTION_STORE = 256,
 	OPTION_FORMAT,
 	OPTION_HELP,
 	OPTION_VERSION,
-	OPTION_END,
 };
 
 static const struct option long_options[] = {
@@ -52,9 +49,16 @@ static const struct {
 	{ "compact", STORE_VERB_COMPACT },
 };
 
-static int take_option(int id, const char *value, struct store_options *out, char *why,
-		       size_t why_len)
+struct parsing {
+	struct store_options *out;
+	struct arguments arguments;
+};
+
+static int take_option(void *ctx, int id, const char *value)
 {
+	struct parsing *parsing = ctx;
+	struct store_options *out = parsing->out;
+
 	switch (id) {
 	case OPTION_STORE:
 		out->store = value;
@@ -63,8 +67,8 @@ static int take_option(int id, const char *value, struct store_options *out, cha
 		out->json = strcmp(value, "json") == 0;
 		if (out->json || strcmp(value, "text") == 0)
 			return 0;
-		snprintf(why, why_len, "--format: '%s' is none of text, json", value);
-		return -EINVAL;
+		return arguments_refuse_see_help(&parsing->arguments,
+						 "--format: '%s' is none of text, json", value);
 	case OPTION_HELP:
 		out->help = true;
 		return 0;
@@ -74,67 +78,48 @@ static int take_option(int id, const char *value, struct store_options *out, cha
 	}
 }
 
-static int take_options(int argc, char **argv, struct store_options *out, char *why, size_t why_len)
-{
-	bool seen[OPTION_END] = { false };
-	int id, index;
-
-	optind = 0; /* glibc: begin anew */
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, ":", long_options, &index)) != -1) {
-		if (id == '?' || id == ':') {
-			snprintf(why, why_len,
-				 id == ':' ? "%s wants a value; " SEE_HELP :
-					     "there is no option %s; " SEE_HELP,
-				 argv[optind - 1]);
-			return -EINVAL;
-		}
-		if (seen[id]) {
-			snprintf(why, why_len, "--%s is given twice; " SEE_HELP,
-				 long_options[index].name);
-			return -EINVAL;
-		}
-		seen[id] = true;
-		if (take_option(id, optarg, out, why, why_len))
-			return -EINVAL;
-	}
-	return 0;
-}
-
-static int take_verb(const char *name, struct store_options *out, char *why, size_t why_len)
+static int take_verb(struct parsing *parsing, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(verbs[i].name, name) == 0) {
-			out->verb = verbs[i].verb;
+			parsing->out->verb = verbs[i].verb;
 			return 0;
 		}
 	}
-	snprintf(why, why_len, "'%s' is none of check, compact; " SEE_HELP, name);
-	return -EINVAL;
+	return arguments_refuse_see_help(&parsing->arguments, "'%s' is none of check, compact",
+					 name);
 }
 
 int store_options_parse(int argc, char **argv, struct store_options *out, char *why, size_t why_len)
 {
+	struct parsing parsing = {
+		.out = out,
+		.arguments = {
+			.program = "jbpf-store",
+			.letters = ":",
+			.options = long_options,
+			.ctx = &parsing,
+			.take = take_option,
+			.why = why,
+			.why_len = why_len,
+		},
+	};
 	int err;
 
 	*out = (struct store_options){ .store = STORE_DEFAULT_DIR };
-	err = take_options(argc, argv, out, why, why_len);
+	err = arguments_walk(&parsing.arguments, argc, argv);
 	if (err || out->help || out->version)
 		return err;
-	if (optind == argc) {
-		snprintf(why, why_len, "check or compact? " SEE_HELP);
-		return -EINVAL;
-	}
-	err = take_verb(argv[optind], out, why, why_len);
+	if (optind == argc)
+		return arguments_refuse(&parsing.arguments,
+					"check or compact? see jbpf-store --help");
+	err = take_verb(&parsing, argv[optind]);
 	if (err)
 		return err;
-	if (optind + 1 < argc) {
-		snprintf(why, why_len, "'%s' is too much; " SEE_HELP, argv[optind + 1]);
-		return -EINVAL;
-	}
-	if (out->json && out->verb != STORE_VERB_CHECK) {
-		snprintf(why, why_len, "--format is for check only; " SEE_HELP);
-		return -EINVAL;
-	}
+	if (optind + 1 < argc)
+		return arguments_refuse_see_help(&parsing.arguments, "'%s' is too much",
+						 argv[optind + 1]);
+	if (out->json && out->verb != STORE_VERB_CHECK)
+		return arguments_refuse_see_help(&parsing.arguments, "--format is for check only");
 	return 0;
 }
