@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "symbols/libjvm.h"
 #include "symbols/symbols.h"
+#include "user/cmd/arguments.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_write.h"
 #include "user/cmd/dump_list.h"
@@ -33,7 +33,6 @@
 
 #define MAPS_DEFAULT_DIR "/tmp"
 #define MAPS_MAX_PIDS	 256
-#define SEE_HELP	 "see jbpf-maps --help"
 
 static const char maps_usage[] =
 	"usage: jbpf-maps [-p PID]... [--container S] [-d DIR] [--force]\n"
@@ -63,7 +62,7 @@ struct maps_options {
 	bool version;
 };
 
-enum { OPT_CONTAINER = 256, OPT_FORCE, OPT_HELP, OPT_VERSION, OPT_END };
+enum { OPT_CONTAINER = 256, OPT_FORCE, OPT_HELP, OPT_VERSION };
 
 static const struct option maps_long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -75,32 +74,40 @@ static const struct option maps_long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int maps_pid(struct maps_options *options, const char *value)
+struct parsing {
+	struct maps_options *options;
+	struct arguments arguments;
+};
+
+static int take_pid(struct parsing *parsing, const char *value)
 {
+	struct maps_options *options = parsing->options;
 	uint32_t pid;
 
-	if (parse_u32_range(value, 1, INT32_MAX, &pid)) {
-		pr_err("-p: '%s' is no process id; " SEE_HELP "\n", value);
-		return -EINVAL;
-	}
+	if (parse_u32_range(value, 1, INT32_MAX, &pid))
+		return arguments_refuse_see_help(&parsing->arguments, "-p: '%s' is no process id",
+						 value);
 	for (size_t i = 0; i < options->pid_cnt; i++) {
 		if (options->pids[i] == pid)
 			return 0;
 	}
-	if (options->pid_cnt == MAPS_MAX_PIDS) {
-		pr_err("-p: %d processes are the most; leave it out to take all JVMs\n",
-		       MAPS_MAX_PIDS);
-		return -EINVAL;
-	}
+	if (options->pid_cnt == MAPS_MAX_PIDS)
+		return arguments_refuse(
+			&parsing->arguments,
+			"-p: %d processes are the most; leave it out to take all JVMs",
+			MAPS_MAX_PIDS);
 	options->pids[options->pid_cnt++] = pid;
 	return 0;
 }
 
-static int maps_option(struct maps_options *options, int id, const char *value)
+static int take_option(void *ctx, int id, const char *value)
 {
+	struct parsing *parsing = ctx;
+	struct maps_options *options = parsing->options;
+
 	switch (id) {
 	case 'p':
-		return maps_pid(options, value);
+		return take_pid(parsing, value);
 	case OPT_CONTAINER:
 		options->container = value;
 		return 0;
@@ -119,33 +126,28 @@ static int maps_option(struct maps_options *options, int id, const char *value)
 	}
 }
 
-static int maps_parse(int argc, char **argv, struct maps_options *options)
+static int maps_parse(int argc, char **argv, struct maps_options *options, char *why,
+		      size_t why_len)
 {
-	bool seen[OPT_END] = { false };
-	int id;
+	struct parsing parsing = {
+		.options = options,
+		.arguments = {
+			.program = "jbpf-maps",
+			.letters = "+:p:d:",
+			.options = maps_long_options,
+			.repeatable = 'p',
+			.ctx = &parsing,
+			.take = take_option,
+			.why = why,
+			.why_len = why_len,
+		},
+	};
+	int err = arguments_walk(&parsing.arguments, argc, argv);
 
-	optind = 0; /* glibc: begin anew */
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, "+:p:d:", maps_long_options, NULL)) != -1) {
-		if (id == '?' || id == ':') {
-			pr_err(id == ':' ? "%s wants a value; " SEE_HELP "\n" :
-					   "there is no option %s; " SEE_HELP "\n",
-			       argv[optind - 1]);
-			return -EINVAL;
-		}
-		if (seen[id] && id != 'p') {
-			pr_err("an option is given twice; " SEE_HELP "\n");
-			return -EINVAL;
-		}
-		seen[id] = true;
-		if (maps_option(options, id, optarg))
-			return -EINVAL;
-	}
-	if (optind < argc) {
-		pr_err("'%s' is no option; " SEE_HELP "\n", argv[optind]);
-		return -EINVAL;
-	}
-	return 0;
+	if (!err && optind < argc)
+		err = arguments_refuse_see_help(&parsing.arguments, "'%s' is no option",
+						argv[optind]);
+	return err;
 }
 
 /* ---- one process ---- */
@@ -463,9 +465,12 @@ static int maps_run(const struct maps_options *options)
 int cmd_maps(int argc, char **argv)
 {
 	struct maps_options options = { .dir = MAPS_DEFAULT_DIR };
+	char why[256];
 
-	if (maps_parse(argc, argv, &options))
+	if (maps_parse(argc, argv, &options, why, sizeof(why))) {
+		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
+	}
 	if (options.help || options.version)
 		return cmd_print_info("jbpf-maps", options.help ? maps_usage : NULL);
 	return maps_run(&options);

@@ -4,11 +4,11 @@
  * writing, the last minute there is, and a word about it.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "user/cmd/arguments.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_store.h"
 #include "user/cmd/cmd_write.h"
@@ -22,7 +22,6 @@
 #include "user/util/strbuf.h"
 
 #define STATUS_SPAN_NS (60 * CLOCK_NS_PER_S)
-#define SEE_HELP       "see jbpf-status --help"
 
 static const char status_usage[] =
 	"usage: jbpf-status [OPTION]...\n"
@@ -44,13 +43,12 @@ static const char status_usage[] =
 	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples.\n";
 
 enum option_id {
-	OPTION_STORE = 1,
+	OPTION_STORE = 256,
 	OPTION_ALL,
 	OPTION_FORMAT,
 	OPTION_JSON,
 	OPTION_HELP,
 	OPTION_VERSION,
-	OPTION_END,
 };
 
 static const struct option long_options[] = {
@@ -71,17 +69,25 @@ struct status_options {
 	bool version;
 };
 
-static int status_format(const char *value, struct status_options *out)
+struct parsing {
+	struct status_options *out;
+	struct arguments arguments;
+};
+
+static int take_format(struct parsing *parsing, const char *value)
 {
-	out->json = strcmp(value, "json") == 0;
-	if (out->json || strcmp(value, "table") == 0)
+	parsing->out->json = strcmp(value, "json") == 0;
+	if (parsing->out->json || strcmp(value, "table") == 0)
 		return 0;
-	pr_err("--format: '%s' is none of table, json\n", value);
-	return -EINVAL;
+	return arguments_refuse(&parsing->arguments, "--format: '%s' is none of table, json",
+				value);
 }
 
-static int status_option(int id, const char *value, struct status_options *out)
+static int take_option(void *ctx, int id, const char *value)
 {
+	struct parsing *parsing = ctx;
+	struct status_options *out = parsing->out;
+
 	switch (id) {
 	case OPTION_STORE:
 		out->store = value;
@@ -90,7 +96,7 @@ static int status_option(int id, const char *value, struct status_options *out)
 		out->all = true;
 		return 0;
 	case OPTION_FORMAT:
-		return status_format(value, out);
+		return take_format(parsing, value);
 	case OPTION_JSON:
 		out->json = true;
 		return 0;
@@ -103,36 +109,31 @@ static int status_option(int id, const char *value, struct status_options *out)
 	}
 }
 
-static int status_parse(int argc, char **argv, struct status_options *out)
+static int status_parse(int argc, char **argv, struct status_options *out, char *why,
+			size_t why_len)
 {
-	bool seen[OPTION_END] = { false };
-	int id, index;
+	struct parsing parsing = {
+		.out = out,
+		.arguments = {
+			.program = "jbpf-status",
+			.letters = "+:",
+			.options = long_options,
+			.ctx = &parsing,
+			.take = take_option,
+			.why = why,
+			.why_len = why_len,
+		},
+	};
+	int err = arguments_walk(&parsing.arguments, argc, argv);
 
-	optind = 0; /* glibc: begin anew */
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, "+:", long_options, &index)) != -1) {
-		if (id == '?' || id == ':') {
-			pr_err(id == ':' ? "%s wants a value; " SEE_HELP "\n" :
-					   "there is no option %s; " SEE_HELP "\n",
-			       argv[optind - 1]);
-			return -EINVAL;
-		}
-		if (seen[id]) {
-			pr_err("--%s is given twice; " SEE_HELP "\n", long_options[index].name);
-			return -EINVAL;
-		}
-		seen[id] = true;
-		if (status_option(id, optarg, out))
-			return -EINVAL;
-	}
-	if (optind < argc) {
-		pr_err("'%s' is no option; " SEE_HELP "\n", argv[optind]);
-		return -EINVAL;
-	}
-	if (seen[OPTION_FORMAT] && seen[OPTION_JSON]) {
-		pr_err("--json and --format say the same; give one of them\n");
-		return -EINVAL;
-	}
+	if (err)
+		return err;
+	if (optind < argc)
+		return arguments_refuse_see_help(&parsing.arguments, "'%s' is no option",
+						 argv[optind]);
+	if (parsing.arguments.seen[OPTION_FORMAT] && parsing.arguments.seen[OPTION_JSON])
+		return arguments_refuse(&parsing.arguments,
+					"--json and --format say the same; give one of them");
 	return 0;
 }
 
@@ -226,10 +227,13 @@ int cmd_status(int argc, char **argv)
 	struct status_options options = { .store = STORE_DEFAULT_DIR };
 	struct status status = { 0 };
 	struct store_reader *reader;
+	char why[256];
 	int code;
 
-	if (status_parse(argc, argv, &options))
+	if (status_parse(argc, argv, &options, why, sizeof(why))) {
+		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
+	}
 	if (options.help || options.version)
 		return cmd_print_info("jbpf-status", options.help ? status_usage : NULL);
 	if (cmd_store_open(options.store, &reader))
