@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
+#include "user/output/escape.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
 
@@ -26,4 +28,25 @@ int cmd_write(const char *path, const struct strbuf *text)
 	else
 		pr_err("standard output: %s\n", errstr(err));
 	return CMD_EXIT_FAILED;
+}
+
+int cmd_write_prepare_lines(const char *path, struct strbuf *text)
+{
+	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
+	int err = 0;
+
+	if (path || !isatty(STDOUT_FILENO))
+		return 0;
+	raw = *text;
+	*text = (struct strbuf)STRBUF_INIT;
+	for (const char *line = strbuf_str(&raw); !err && *line;) {
+		size_t len = strcspn(line, "\n");
+
+		err = escape_terminal(text, line, len);
+		if (!err)
+			err = strbuf_putc(text, '\n');
+		line += len;
+		line += *line == '\n';
+	}
+	return err;
 }

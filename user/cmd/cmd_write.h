@@ -11,4 +11,11 @@
  */
 int cmd_write(const char *path, const struct strbuf *text);
 
+/*
+ * Lines with names, on their way to cmd_write(): when that is a terminal, what could command it is
+ * made visible. Names were made inert when they were recorded; the store may still be anybody's.
+ * 0 or -ENOMEM.
+ */
+int cmd_write_prepare_lines(const char *path, struct strbuf *text);
+
 #endif

@@ -18,7 +18,6 @@
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
 #include "user/output/diff_output.h"
-#include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
@@ -117,32 +116,15 @@ static int say_empty(struct store_reader *reader, const struct diff_cmd_options 
 
 /* ---- what comes out ---- */
 
-/* Names were made inert when they were recorded; the store may still be anybody's. */
-static int folded_for_terminal(const struct diff_compare *compare, struct strbuf *out)
-{
-	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
-	int err = diff_output_folded(&compare->output, &raw);
-
-	for (const char *line = strbuf_str(&raw); !err && *line;) {
-		size_t len = strcspn(line, "\n");
-
-		err = escape_terminal(out, line, len);
-		if (!err)
-			err = strbuf_putc(out, '\n');
-		line += len;
-		line += *line == '\n';
-	}
-	return err;
-}
-
 static int render(const struct diff_cmd_options *options, const struct diff_compare *compare,
 		  struct strbuf *out)
 {
+	int err;
+
 	switch (options->format) {
 	case DIFF_CMD_FORMAT_FOLDED:
-		if (!options->output && isatty(STDOUT_FILENO))
-			return folded_for_terminal(compare, out);
-		return diff_output_folded(&compare->output, out);
+		err = diff_output_folded(&compare->output, out);
+		return err ? err : cmd_write_prepare_lines(options->output, out);
 	case DIFF_CMD_FORMAT_HTML:
 		return diff_output_html(&compare->output, out);
 	case DIFF_CMD_FORMAT_JSON:

@@ -21,7 +21,6 @@
 #include "user/cmd/dump_title.h"
 #include "user/cmd/streams.h"
 #include "user/model/profile.h"
-#include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/output/output.h"
 #include "user/store/store.h"
@@ -143,24 +142,6 @@ static void dump_fill_info(struct dump *dump)
 	}
 }
 
-/* Names were made inert when they were recorded; the store may still be anybody's. */
-static int dump_folded_for_terminal(struct profile *profile, struct strbuf *out)
-{
-	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
-	int err = output_folded(profile, &raw);
-
-	for (const char *line = strbuf_str(&raw); !err && *line;) {
-		size_t len = strcspn(line, "\n");
-
-		err = escape_terminal(out, line, len);
-		if (!err)
-			err = strbuf_putc(out, '\n');
-		line += len;
-		line += *line == '\n';
-	}
-	return err;
-}
-
 static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
@@ -192,9 +173,8 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	case DUMP_FORMAT_CELLS:
 		break;
 	}
-	if (!dump->options->output && isatty(STDOUT_FILENO))
-		return dump_folded_for_terminal(dump->profile, out);
-	return output_folded(dump->profile, out);
+	err = output_folded(dump->profile, out);
+	return err ? err : cmd_write_prepare_lines(dump->options->output, out);
 }
 
 /* False when no line of the output would say anything, with a word why. */
