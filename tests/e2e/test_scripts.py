@@ -159,7 +159,7 @@ SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 ], ids=lambda value: value if "\n" not in value else "text")
 def test_style_rule_can_fail(checkout, rule, path, text):
     (checkout / path).write_text(text)
-    result = run(checkout / "scripts" / "check-style", cwd=checkout)
+    result = run(checkout / "scripts" / "check-style", rule, cwd=checkout)
     assert result.returncode == 1
     failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
     assert any(line.startswith(f"FAILED {rule}") for line in failed), result.stdout
