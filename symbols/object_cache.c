@@ -45,12 +45,16 @@ struct object {
 	enum object_state state;
 	bool is_hotspot;
 	size_t user_cnt; /* mappings */
-	uint64_t last_use;
+	/* Neighbours among the objects without users; NULL while it has some. */
+	struct object *older;
+	struct object *newer;
 };
 
 struct object_cache {
 	struct object *buckets[OBJECT_CACHE_BUCKETS];
 	struct object_table *tables;
+	struct object *oldest_unused; /* has been without users for longest */
+	struct object *newest_unused;
 	size_t object_cnt;
 	size_t table_bytes;
 	size_t max_bytes;
@@ -121,21 +125,38 @@ static bool object_key_equal(const struct object_key *a, const struct object_key
 	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* Forgets the unused object that was used longest ago. */
+static void object_note_unused(struct object_cache *cache, struct object *object)
+{
+	object->older = cache->newest_unused;
+	object->newer = NULL;
+	*(object->older ? &object->older->newer : &cache->oldest_unused) = object;
+	cache->newest_unused = object;
+}
+
+static void object_note_used(struct object_cache *cache, struct object *object)
+{
+	*(object->older ? &object->older->newer : &cache->oldest_unused) = object->newer;
+	*(object->newer ? &object->newer->older : &cache->newest_unused) = object->older;
+	object->older = NULL;
+	object->newer = NULL;
+}
+
+/*
+ * Forgets the object that has been without users for longest. A container can map 60,000 files and
+ * end: this comes that often then, and must not look for it.
+ */
 static void object_cache_shrink(struct object_cache *cache)
 {
-	struct object **oldest = NULL;
-	struct object *object;
+	struct object *object = cache->oldest_unused;
+	struct object **at;
 
-	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS; i++)
-		for (struct object **at = &cache->buckets[i]; *at; at = &(*at)->next)
-			if ((*at)->user_cnt == 0 &&
-			    (!oldest || (*at)->last_use < (*oldest)->last_use))
-				oldest = at;
-	if (!oldest)
+	if (!object)
 		return;
-	object = *oldest;
-	*oldest = object->next;
+	object_note_used(cache, object);
+	at = object_bucket(cache, &object->key);
+	while (*at != object)
+		at = &(*at)->next;
+	*at = object->next;
 	object_free(cache, object);
 }
 
@@ -163,9 +184,10 @@ struct object *object_cache__get(struct object_cache *cache, const struct stat *
 		object->next = *bucket;
 		*bucket = object;
 		cache->object_cnt++;
+	} else if (object->user_cnt == 0) {
+		object_note_used(cache, object);
 	}
 	object->user_cnt++;
-	object->last_use = ++cache->clock;
 	return object;
 }
 
@@ -173,8 +195,10 @@ void object_cache__put(struct object_cache *cache, struct object *object)
 {
 	if (!object)
 		return;
-	object->user_cnt--;
-	if (object->user_cnt == 0 && cache->object_cnt > OBJECT_CACHE_MAX_OBJECTS)
+	if (--object->user_cnt)
+		return;
+	object_note_unused(cache, object);
+	if (cache->object_cnt > OBJECT_CACHE_MAX_OBJECTS)
 		object_cache_shrink(cache);
 }
 

@@ -14,6 +14,7 @@
 #include "symbols/object_cache.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/tiny_elf.h"
+#include "user/util/cleanup.h"
 #include "user/util/log.h"
 
 static struct fake_proc tree;
@@ -177,6 +178,63 @@ static void object_cache_forgets_unused_files_past_its_cap(void **state)
 	object_cache__free(cache);
 }
 
+/* The object of a file with this inode number, without a user more. */
+static struct object *find_object(struct object_cache *cache, ino_t inode)
+{
+	struct stat st = { .st_size = 1, .st_ino = inode };
+	struct object *object = object_cache__get(cache, &st);
+
+	assert_non_null(object);
+	object_cache__put(cache, object);
+	return object;
+}
+
+static void file_that_is_unused_for_longest_is_forgotten_first(void **state)
+{
+	struct object_cache *cache = object_cache__new(0);
+	struct object *objects[4];
+	size_t bytes;
+
+	(void)state;
+	for (ino_t i = 0; i < OBJECT_CACHE_MAX_OBJECTS; i++) {
+		struct object *object = find_object(cache, i + 1);
+
+		if (i < ARRAY_SIZE(objects))
+			objects[i] = object;
+	}
+	bytes = object_cache__bytes(cache);
+	/* Used again: the first and the third are not the oldest any more. */
+	assert_ptr_equal(find_object(cache, 1), objects[0]);
+	assert_ptr_equal(find_object(cache, 3), objects[2]);
+	find_object(cache, OBJECT_CACHE_MAX_OBJECTS + 1);
+	find_object(cache, OBJECT_CACHE_MAX_OBJECTS + 2);
+	assert_int_equal(object_cache__bytes(cache), bytes);
+	assert_ptr_equal(find_object(cache, 1), objects[0]);
+	assert_ptr_equal(find_object(cache, 3), objects[2]);
+	object_cache__free(cache);
+}
+
+/* As when a process that maps very many files ends. With a search for each this takes minutes. */
+static void very_many_files_are_forgotten_one_by_one(void **state)
+{
+	static struct object *objects[200000];
+	struct object_cache *cache = object_cache__new(0);
+	struct stat st = { .st_size = 1 };
+	size_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
+		st.st_ino = i + 1;
+		objects[i] = object_cache__get(cache, &st);
+		assert_non_null(objects[i]);
+	}
+	bytes = object_cache__bytes(cache);
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++)
+		object_cache__put(cache, objects[i]);
+	assert_true(object_cache__bytes(cache) < bytes / 10);
+	object_cache__free(cache);
+}
+
 static void addr_cache_finds_what_was_put(void **state)
 {
 	struct addr_cache cache = { 0 };
@@ -259,6 +317,8 @@ int main(void)
 		TEST(object_tables_used_longest_ago_are_dropped_and_come_back),
 		TEST(object_that_is_no_elf_file_is_asked_once),
 		TEST(object_cache_forgets_unused_files_past_its_cap),
+		TEST(file_that_is_unused_for_longest_is_forgotten_first),
+		TEST(very_many_files_are_forgotten_one_by_one),
 		cmocka_unit_test(addr_cache_finds_what_was_put),
 		cmocka_unit_test(addr_cache_starts_anew_at_its_cap),
 		TEST(names_past_the_cap_are_not_kept),
