@@ -132,9 +132,13 @@ static struct elf_section elf_parse_section(const struct elf_file *file, struct 
 static int elf_read_table(const struct elf_file *file, uint64_t at, size_t cnt, size_t size,
 			  uint8_t **out)
 {
-	__cleanup_free uint8_t *table = reallocarray(NULL, cnt, size);
+	__cleanup_free uint8_t *table = NULL;
 	int err;
 
+	/* Checked before the allocation: a table that the file does not have costs no memory. */
+	if (at > file->size || cnt * size > file->size - at)
+		return -ENODATA;
+	table = reallocarray(NULL, cnt, size);
 	if (!table)
 		return -ENOMEM;
 	err = elf_file_read(file, at, table, cnt * size);
@@ -153,7 +157,8 @@ static int elf_read_segments(struct elf_file *file, const struct elf_header *hea
 
 	if (cnt == 0 || header->segments_at == 0)
 		return 0;
-	if (header->segment_size < wanted || cnt > ELF_FILE_MAX_SEGMENTS)
+	if (header->segment_size < wanted || header->segment_size > ELF_FILE_MAX_RECORD_BYTES ||
+	    cnt > ELF_FILE_MAX_SEGMENTS)
 		return -ENOEXEC;
 	err = elf_read_table(file, header->segments_at, cnt, header->segment_size, &table);
 	if (err)
@@ -196,7 +201,8 @@ static int elf_read_sections(struct elf_file *file, const struct elf_header *hea
 	uint32_t name_at;
 	int err;
 
-	if (header->sections_at == 0 || header->section_size < wanted)
+	if (header->sections_at == 0 || header->section_size < wanted ||
+	    header->section_size > ELF_FILE_MAX_RECORD_BYTES)
 		return 0;
 	/* With more than 65279 sections the true numbers are in the first section's record. */
 	if (cnt == 0 || names_index == SHN_XINDEX) {

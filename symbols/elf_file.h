@@ -14,6 +14,8 @@
 
 #define ELF_FILE_MAX_SECTIONS 65536u
 #define ELF_FILE_MAX_SEGMENTS 256u
+/* Of one record of the tables of segments and sections; longer ones than ELF's 64 are not seen. */
+#define ELF_FILE_MAX_RECORD_BYTES 256u
 
 struct elf_section {
 	const char *name; /* "" when it has none that is valid */

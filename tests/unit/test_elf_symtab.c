@@ -389,6 +389,45 @@ static void elf_every_header_field_at_its_extremes_does_no_harm(void **state)
 	free(copy);
 }
 
+/* 65535 records of 64 KiB, in a file with holes: gigabytes to read, for nothing. */
+static void elf_records_of_tables_are_as_long_as_records_are(void **state)
+{
+	static const struct {
+		uint16_t size;
+		size_t section_cnt;
+	} rows[] = { { 0, 0 },	 { 63, 0 },  { sizeof(Elf64_Shdr), 3 }, { 72, 3 },
+		     { 256, 3 }, { 257, 0 }, { UINT16_MAX, 0 } };
+	const size_t len = 4 * UINT16_MAX;
+	uint8_t *bytes = calloc(1, len);
+	Elf64_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					   ELFDATA2LSB, EV_CURRENT },
+			      .e_shoff = sizeof(Elf64_Ehdr),
+			      .e_shnum = 3 };
+
+	(void)state;
+	assert_non_null(bytes);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		Elf64_Shdr names = { .sh_type = SHT_STRTAB, .sh_size = 1 };
+		struct elf_file file;
+
+		header.e_shentsize = rows[i].size;
+		memcpy(bytes, &header, sizeof(header));
+		memcpy(bytes + sizeof(header), &names, sizeof(names));
+		assert_int_equal(elf_file_open_bytes(bytes, len, &file), 0);
+		assert_int_equal(file.section_cnt, rows[i].section_cnt);
+		elf_file_release(&file);
+	}
+	header.e_phoff = sizeof(Elf64_Ehdr);
+	header.e_phnum = 2;
+	header.e_phentsize = 257;
+	memcpy(bytes, &header, sizeof(header));
+	struct elf_file file;
+
+	assert_int_equal(elf_file_open_bytes(bytes, len, &file), -ENOEXEC);
+	elf_file_release(&file);
+	free(bytes);
+}
+
 static void elf_what_is_no_elf_file_is_refused(void **state)
 {
 	static uint8_t bytes[TINY_ELF_MAX];
@@ -459,6 +498,7 @@ int main(void)
 		cmocka_unit_test(elf_cut_at_every_byte_does_no_harm),
 		cmocka_unit_test(elf_with_flipped_bytes_does_no_harm),
 		cmocka_unit_test(elf_every_header_field_at_its_extremes_does_no_harm),
+		cmocka_unit_test(elf_records_of_tables_are_as_long_as_records_are),
 		cmocka_unit_test(elf_what_is_no_elf_file_is_refused),
 		cmocka_unit_test(elf_a_real_program_names_its_functions),
 	};
