@@ -210,16 +210,29 @@ check-crash: $(CRASH_BIN)
 	$(Q)$(CRASH_BIN) kill $(CRASH_RUNS) $(CRASH_SEED)
 
 # ---- fuzzing --------------------------------------------------------------------------------
-# All but what needs a kernel, built once more with clang's fuzzer and sanitizers.
+# What needs no kernel, built once more with clang's fuzzer and sanitizers; tests/fuzz/README.md.
 FUZZ_SECONDS ?= 60
-FUZZ_BUILD   := build-fuzz
+FUZZ_JOBS    ?= $(shell nproc)
+FUZZ_TARGETS ?=
 FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+# Of the folders that deal with the kernel and with people, what parses.
+FUZZ_EXTRA   := $(addprefix user/collect/,container_cgroup.c container_names.c container_path.c \
+			container_places.c container_service.c jvm_attach_talk.c jvm_attach_tmp.c) \
+		$(addprefix user/cmd/,arguments.c daemon_options.c diff_foreign.c diff_load.c \
+			diff_notes.c diff_options.c dump_options.c jit_option.c store_options.c)
+# COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
+ifeq ($(COVERAGE),1)
+FUZZ_BUILD   := build-coverage
+FUZZ_CHECKS  := -fprofile-instr-generate -fcoverage-mapping
+else
+FUZZ_BUILD   := build-fuzz
+FUZZ_CHECKS  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
 FUZZ_BIN     := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_BUILD)/%)
-FUZZ_OBJ     := $(patsubst %.c,$(FUZZ_BUILD)/%.o,$(filter-out user/collect/% user/cmd/%,$(LIB_SRC))) \
+FUZZ_OBJ     := $(patsubst %.c,$(FUZZ_BUILD)/%.o,$(filter-out user/collect/% user/cmd/%,$(LIB_SRC)) $(FUZZ_EXTRA)) \
 		$(LIB_ASM:%.S=$(FUZZ_BUILD)/%.o)
 FUZZ_CFLAGS  := -O1 -g -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
-		$(WARNINGS) -Werror -I. -DJBPF_VERSION='"fuzz"' \
-		-fsanitize=address,undefined -fno-sanitize-recover=undefined
+		$(WARNINGS) -Werror -Wno-format-nonliteral -I. -DJBPF_VERSION='"fuzz"' $(FUZZ_CHECKS)
 
 # The target itself is not what is to be covered.
 $(FUZZ_BUILD)/tests/fuzz/%.o: tests/fuzz/%.c
@@ -245,15 +258,16 @@ $(FUZZ_BUILD)/fuzz_%: $(FUZZ_BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_BUILD)/libjbpf.a
 	$(call msg,LINK,$@)
 	$(Q)$(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $@
 
-# What was found anew goes to build-fuzz/corpus, what crashed to build-fuzz/.
+.PHONY: fuzz-programs
+fuzz-programs: $(FUZZ_BIN)
+
 .PHONY: fuzz
-fuzz: $(FUZZ_BIN)
-	$(Q)for target in $(FUZZ_BIN:$(FUZZ_BUILD)/%=%); do \
-		mkdir -p $(FUZZ_BUILD)/corpus/$$target && \
-		$(FUZZ_BUILD)/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
-			-artifact_prefix=$(FUZZ_BUILD)/ $(FUZZ_BUILD)/corpus/$$target \
-			tests/fuzz/corpus/$$target || exit 1; \
-	done
+fuzz:
+	$(Q)scripts/run-fuzz --seconds $(FUZZ_SECONDS) --jobs $(FUZZ_JOBS) $(FUZZ_TARGETS)
+
+.PHONY: fuzz-coverage
+fuzz-coverage:
+	$(Q)scripts/fuzz-coverage
 
 .PHONY: check-e2e
 check-e2e: all test-programs
@@ -296,7 +310,7 @@ install: all
 
 .PHONY: clean
 clean:
-	$(Q)rm -rf build build-dev build-aarch64 build-fuzz
+	$(Q)rm -rf build build-dev build-aarch64 build-fuzz build-coverage
 
 .PHONY: help
 help:
@@ -306,7 +320,8 @@ help:
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
-	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each'
+	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at a time, FUZZ_TARGETS="fuzz_elf ..."'
+	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
 	@echo 'make check-style  format, include rules, sizes'
 	@echo 'make bench        figures, side by side with peers (root)'
 	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir are honoured'

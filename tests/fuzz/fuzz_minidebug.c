@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * MiniDebugInfo. Packed bytes of any kind unpack to what liblzma's one-call decoder makes of them,
+ * and never to more than was allowed; and symbols of any file, packed and put into another one as
+ * .gnu_debugdata, are the symbols that reading them directly gives. Also the small things a debug
+ * file is found by: notes with a build id, and the name in .gnu_debuglink.
+ *
+ * Input: one byte (modulo 4: packed bytes, a file to be packed, notes, a link), then that.
+ */
+#include <lzma.h>
+
+#include "symbols/build_id.h"
+#include "symbols/debug_file.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/tiny_elf.h"
+
+#define UNPACK_MAX    (1u << 20)
+#define DICTIONARY    4096u
+#define MEMORY_MAX    (80u << 20)
+#define MINI_MAX_SIZE 8192u
+
+static const struct debug_file_roots no_roots = { .container_fd = -1, .host_fd = -1 };
+
+static void check_unpack(const uint8_t *packed, size_t len)
+{
+	static uint8_t wanted[UNPACK_MAX];
+	uint64_t memory = MEMORY_MAX;
+	size_t wanted_len = 0, at = 0, out_len = 0;
+	uint8_t *out = NULL;
+	lzma_ret ret = lzma_stream_buffer_decode(&memory, 0, NULL, packed, &at, len, wanted,
+						 &wanted_len, sizeof(wanted));
+	int err = debug_file_unpack(packed, len, UNPACK_MAX, &out, &out_len);
+
+	fuzz_must(err == 0 || err == -EBADMSG || err == -E2BIG || err == -ENOMEM);
+	fuzz_must((ret == LZMA_OK) == (err == 0));
+	if (!err)
+		fuzz_must(out_len == wanted_len && memcmp(out, wanted, out_len) == 0);
+	free(out);
+	/* What just fits, fits; one byte less is too little. */
+	if (!err && wanted_len) {
+		fuzz_must(debug_file_unpack(packed, len, wanted_len, &out, &out_len) == 0);
+		free(out);
+		fuzz_must(debug_file_unpack(packed, len, wanted_len - 1, &out, &out_len) == -E2BIG);
+	}
+}
+
+static size_t pack(const uint8_t *bytes, size_t len, uint8_t *out, size_t max)
+{
+	lzma_options_lzma options;
+	lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &options }, { LZMA_VLI_UNKNOWN, NULL } };
+	size_t packed_len = 0;
+
+	fuzz_must(!lzma_lzma_preset(&options, 0));
+	options.dict_size = DICTIONARY;
+	fuzz_must(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, bytes, len, out,
+					    &packed_len, max) == LZMA_OK);
+	return packed_len;
+}
+
+/* What a program has whose symbols are `mini`: read as its MiniDebugInfo, or directly. */
+static void build(const struct elf_file *program, const struct elf_file *mini, uint64_t hash[2])
+{
+	struct elf_symtab_builder *builder = NULL;
+	struct build_id no_id = { .len = 0 };
+	struct elf_symtab *tab = NULL;
+
+	fuzz_must(elf_symtab_builder__start(program, &builder) == 0);
+	if (mini)
+		fuzz_must(elf_symtab_builder__add(builder, mini) == 0);
+	else
+		fuzz_must(debug_file_add(program, "/bin/x", &no_id, &no_roots, builder) == 0);
+	fuzz_must(elf_symtab_builder__finish(builder, &tab) == 0);
+	elf_symtab_builder__free(builder);
+	elf_symtab__hash(tab, 7, hash);
+	elf_symtab__free(tab);
+}
+
+static void check_mini(const uint8_t *bytes, size_t len)
+{
+	static uint8_t packed[MINI_MAX_SIZE + 1024], program_bytes[TINY_ELF_MAX];
+	uint64_t through[2], direct[2];
+	struct elf_file program, mini;
+	struct tiny_elf tiny = { .is_dynsym = true, .extra_name = ".gnu_debugdata" };
+
+	len = len < MINI_MAX_SIZE ? len : MINI_MAX_SIZE;
+	tiny.extra = packed;
+	tiny.extra_len = pack(bytes, len, packed, sizeof(packed));
+	fuzz_must(elf_file_open_bytes(program_bytes, tiny_elf_write(&tiny, program_bytes),
+				      &program) == 0);
+	(void)elf_file_open_bytes(bytes, len, &mini);
+	build(&program, NULL, through);
+	build(&program, &mini, direct);
+	fuzz_must(memcmp(through, direct, sizeof(direct)) == 0);
+	elf_file_release(&program);
+	elf_file_release(&mini);
+}
+
+/* An id found in the beginning of notes is found in all of them. */
+static void check_notes(struct fuzz_input *input)
+{
+	size_t align = fuzz_u8(input);
+	struct build_id id = { .len = 0 }, part;
+	char path[256];
+	int err = build_id_parse(input->at, input->left, align, &id);
+
+	fuzz_must(err == 0 || err == -ENOENT);
+	fuzz_must(build_id_equal(&id, &id) == (err == 0));
+	if (!err) {
+		fuzz_must(id.len && id.len <= BUILD_ID_MAX_BYTES);
+		fuzz_must(memmem(input->at, input->left, id.bytes, id.len));
+		err = build_id_debug_path(&id, path, sizeof(path));
+		fuzz_must(err == (id.len < 2 ? -ENOENT : 0));
+		fuzz_must(err ||
+			  strlen(path) == strlen("/usr/lib/debug/.build-id//.debug") + 2 * id.len);
+	}
+	for (size_t len = 0; len < input->left; len++) {
+		if (build_id_parse(input->at, len, align, &part) == 0)
+			fuzz_must(build_id_equal(&part, &id));
+	}
+}
+
+static void check_link(const char *bytes, size_t len)
+{
+	const char *name = debug_file_link_name(bytes, len);
+
+	if (!name)
+		return;
+	fuzz_must(name == bytes && strlen(name) < len && strlen(name) <= NAME_MAX && *name);
+	fuzz_must(!strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct fuzz_input input = { data, len };
+
+	switch (fuzz_u8(&input) % 4) {
+	case 0:
+		check_unpack(input.at, input.left);
+		break;
+	case 1:
+		check_mini(input.at, input.left);
+		break;
+	case 2:
+		check_notes(&input);
+		break;
+	default:
+		check_link((const char *)input.at, input.left);
+	}
+	return 0;
+}
