@@ -308,6 +308,11 @@ install: all
 	done
 	install -m 0644 scripts/systemd/jbpf-diff.timer $(DESTDIR)$(unitdir)
 
+# build/jbpf_VERSION_ARCH.deb
+.PHONY: deb
+deb: all
+	$(Q)scripts/package/make-deb $(BUILD)
+
 .PHONY: clean
 clean:
 	$(Q)rm -rf build build-dev build-aarch64 build-fuzz build-coverage
@@ -325,6 +330,7 @@ help:
 	@echo 'make check-style  format, include rules, sizes'
 	@echo 'make bench        figures, side by side with peers (root)'
 	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir are honoured'
+	@echo 'make deb          a Debian package in build/ (needs debhelper)'
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
