@@ -113,5 +113,6 @@ def spinner():
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: changes or measures the host itself: nothing runs beside it")
     if os.geteuid() != 0:
         raise pytest.UsageError("end-to-end tests need root: sudo scripts/run-e2e-tests")
