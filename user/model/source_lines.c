@@ -95,7 +95,8 @@ static bool row_parse(const char *text, size_t len, struct source_line *out)
 	const char *colon;
 	uint64_t number;
 
-	if (!stack_text_next(&text, &len, &method) || !stack_text_next(&text, &len, &place) || len)
+	if (!stack_text_next(&text, &len, &method) || !method.name_len ||
+	    !stack_text_next(&text, &len, &place) || len)
 		return false;
 	colon = memrchr(place.text, ':', place.text_len);
 	if (!colon || colon == place.text)
