@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What each kind of output does to bytes that mean something to its reader. */
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -123,6 +125,30 @@ static void json_places_commas_and_line_breaks(void **state)
 					      "null\n],\"half\":0.500,\"text\":\"a\\\"b\"}");
 }
 
+static void json_numbers_are_those_that_readers_can_hold(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} rows[] = { { 0.1, "0.1" },
+		     { -2.5e300, "-2.5e+300" },
+		     { 1.5e308, "1.5e+308" },
+		     { DBL_MAX, "null" },
+		     { -DBL_MAX, "null" },
+		     { (double)INFINITY, "null" },
+		     { -(double)INFINITY, "null" },
+		     { (double)NAN, "null" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+		struct json_writer json = { .out = &out };
+
+		json_writer_number(&json, rows[i].value);
+		assert_string_equal(strbuf_str(&out), rows[i].text);
+	}
+}
+
 static void json_keeps_its_first_error(void **state)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
@@ -144,6 +170,7 @@ int main(void)
 		cmocka_unit_test(a_zero_byte_inside_a_name_is_replaced),
 		cmocka_unit_test(every_pair_of_bytes_becomes_clean_text),
 		cmocka_unit_test(json_places_commas_and_line_breaks),
+		cmocka_unit_test(json_numbers_are_those_that_readers_can_hold),
 		cmocka_unit_test(json_keeps_its_first_error),
 	};
 

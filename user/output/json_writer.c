@@ -8,6 +8,8 @@
 
 #include "user/output/escape.h"
 
+#define JSON_NUMBER_MAX 1.797693134e308
+
 static void json_raw(struct json_writer *json, const char *text, size_t len)
 {
 	if (!json->err)
@@ -100,7 +102,8 @@ void json_writer_null(struct json_writer *json)
 
 void json_writer_number(struct json_writer *json, double value)
 {
-	if (!isfinite(value)) {
+	/* The largest of all would be rounded up, to what is read as infinite or not at all. */
+	if (!isfinite(value) || fabs(value) > JSON_NUMBER_MAX) {
 		json_writer_null(json);
 		return;
 	}
