@@ -217,9 +217,10 @@ FUZZ_TARGETS ?=
 FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # Of the folders that deal with the kernel and with people, what parses.
 FUZZ_EXTRA   := $(addprefix user/collect/,container_cgroup.c container_names.c container_path.c \
-			container_places.c container_service.c jvm_attach_talk.c jvm_attach_tmp.c) \
-		$(addprefix user/cmd/,arguments.c daemon_options.c diff_foreign.c diff_load.c \
-			diff_notes.c diff_options.c dump_options.c jit_option.c store_options.c)
+			container_places.c container_service.c jvm_attach_talk.c jvm_attach_tmp.c \
+			jvm_cgroup.c jvm_gates.c) \
+		$(addprefix user/cmd/,arguments.c cmd_store.c daemon_options.c diff_foreign.c diff_load.c \
+			diff_notes.c diff_options.c dump_options.c jit_option.c store_options.c streams.c)
 # COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
 ifeq ($(COVERAGE),1)
 FUZZ_BUILD   := build-coverage
@@ -250,9 +251,10 @@ $(FUZZ_BUILD)/%.o: %.S
 	$(call msg,AS,$<)
 	$(Q)$(CLANG) -I. -MMD -MP -c $< -o $@
 
-$(FUZZ_BUILD)/libjbpf.a: $(FUZZ_OBJ)
+# Made anew when the list changes: objects are secondary, one that is missing is not missed.
+$(FUZZ_BUILD)/libjbpf.a: $(FUZZ_OBJ) Makefile
 	$(call msg,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
 
 $(FUZZ_BUILD)/fuzz_%: $(FUZZ_BUILD)/tests/fuzz/fuzz_%.o $(FUZZ_BUILD)/libjbpf.a
 	$(call msg,LINK,$@)

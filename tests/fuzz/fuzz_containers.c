@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What tells which container a process is in: cgroup paths, /proc/PID/cgroup, the files of Docker,
+ * containerd, Podman and CRI-O, passwd; and the reply of a JVM that was attached to. Ids have their
+ * form, texts end within their arrays, names come from the text, and nothing of a file but names is
+ * kept.
+ *
+ * Input: one byte (modulo 10: see the end), then that.
+ */
+#include "tests/fuzz/fuzz.h"
+#include "user/collect/container.h"
+#include "user/collect/container_names.h"
+#include "user/collect/container_service.h"
+#include "user/collect/jvm_attach_talk.h"
+#include "user/util/cleanup.h"
+#include "user/util/proc_stat.h"
+
+#define ID	   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define NAME_BYTES 512
+
+static int dir_fd;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	dir_fd = fuzz_dir();
+	return 0;
+}
+
+static bool is_hex(const char *text, size_t len)
+{
+	return strlen(text) == len && strspn(text, "0123456789abcdef") == len;
+}
+
+static void check_path(const char *path)
+{
+	struct container_path parsed;
+
+	memset(&parsed, 'x', sizeof(parsed));
+	container_path_parse(path, &parsed);
+	fuzz_must(memchr(parsed.id, '\0', sizeof(parsed.id)));
+	fuzz_must(!parsed.id[0] || is_hex(parsed.id, CONTAINER_ID_LEN));
+	fuzz_must(!parsed.id[0] || strstr(path, parsed.id));
+	fuzz_must(memchr(parsed.pod_uid, '\0', sizeof(parsed.pod_uid)));
+	fuzz_must(!parsed.pod_uid[0] || strlen(parsed.pod_uid) == 36 || is_hex(parsed.pod_uid, 32));
+	fuzz_must(memchr(parsed.name, '\0', sizeof(parsed.name)));
+	fuzz_must(memchr(parsed.runtime, '\0', sizeof(parsed.runtime)));
+	fuzz_must(memchr(parsed.unit, '\0', sizeof(parsed.unit)));
+	fuzz_must(!parsed.unit[0] || strstr(path, parsed.unit));
+	/* It is one thing. */
+	fuzz_must(!!parsed.id[0] + !!parsed.name[0] + !!parsed.unit[0] <= 1);
+	if (parsed.id[0] || parsed.name[0] || parsed.unit[0] || parsed.pod_uid[0])
+		fuzz_must(parsed.runtime[0] || parsed.id[0]);
+}
+
+/* The path that was chosen stands in one of the lines, at its end. */
+static void check_cgroup(const char *text)
+{
+	char path[PATH_MAX];
+	int err = container_cgroup_choose(text, path, sizeof(path));
+	bool is_there = false;
+
+	fuzz_must(err == 0 || err == -ENOENT || err == -ENAMETOOLONG);
+	for (const char *line = text; !err && *line && !is_there;) {
+		static const char deleted[] = " (deleted)";
+		size_t len = strcspn(line, "\n"), path_len = strlen(path), used = len;
+
+		if (used > strlen(deleted) && !strncmp(line + used - strlen(deleted), deleted, 10))
+			used -= strlen(deleted);
+		for (int i = 0; i < 2 && !is_there; i++, used = len)
+			is_there = used > path_len && line[used - path_len - 1] == ':' &&
+				   memcmp(line + used - path_len, path, path_len) == 0;
+		line += len + (line[len] == '\n');
+	}
+	fuzz_must(err || (is_there && path[0] == '/'));
+	if (!err) {
+		char *small = malloc(strlen(path) + 1);
+
+		fuzz_must(small);
+		fuzz_must(container_cgroup_choose(text, small, strlen(path)) == -ENAMETOOLONG);
+		fuzz_must(container_cgroup_choose(text, small, strlen(path) + 1) == 0);
+		free(small);
+		check_path(path);
+	}
+}
+
+static void check_names_in(const char *path, const uint8_t *bytes, size_t len)
+{
+	struct container_places places = { .docker_roots = { strdup("/docker") },
+					   .docker_root_cnt = 1 };
+	struct container_names names = { 0 };
+	struct container_user nobody = { .home = "" };
+	int err;
+
+	fuzz_dir_put(dir_fd, path, bytes, len);
+	err = container_names_read(&places, dir_fd, ID, &nobody, &names);
+	fuzz_must(err == 0 || err == -ENOENT);
+	if (!err) {
+		const char *const texts[] = { names.name,    names.image,     names.pod,
+					      names.pod_uid, names.namespace, names.service };
+
+		fuzz_must(names.runtime && names.source.path[0]);
+		for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+			fuzz_must(!texts[i] || (*texts[i] && strlen(texts[i]) <= NAME_BYTES));
+		container_names_release(&names);
+	}
+	container_places_release(&places);
+	fuzz_must(unlinkat(dir_fd, path, 0) == 0);
+}
+
+static void check_user(const uint8_t *bytes, size_t len)
+{
+	struct container_user user;
+
+	fuzz_dir_put(dir_fd, "etc/passwd", bytes, len);
+	for (uid_t uid = 0; uid < 3; uid++) {
+		int err = container_user_find(dir_fd, uid * 1000, &user);
+
+		fuzz_must(err == 0 || err == -ENOENT);
+		if (err)
+			continue;
+		fuzz_must(user.uid == uid * 1000 && memchr(user.home, '\0', sizeof(user.home)));
+		fuzz_must(user.home[0] == '/' && memmem(bytes, len, user.home, strlen(user.home)));
+	}
+}
+
+static void check_service(struct fuzz_input *input)
+{
+	char *texts[5], service[64];
+	struct container_service_hints hints;
+
+	for (size_t i = 0; i < 5; i++)
+		texts[i] = fuzz_text(input, '\n');
+	hints = (struct container_service_hints){ .label = texts[0],
+						  .pod = texts[1],
+						  .container = texts[2],
+						  .image = texts[3],
+						  .unit = texts[4] };
+	memset(service, 'x', sizeof(service));
+	container_service_derive(&hints, service, sizeof(service));
+	fuzz_must(memchr(service, '\0', sizeof(service)));
+	if (*texts[0])
+		fuzz_must(strncmp(service, texts[0], sizeof(service) - 1) == 0);
+	for (size_t i = 0; i < 5; i++)
+		free(texts[i]);
+}
+
+static void check_proc(const uint8_t *bytes, size_t len)
+{
+	struct proc_status status;
+	struct proc_stat stat;
+	int err;
+
+	fuzz_dir_put(dir_fd, "7/stat", bytes, len);
+	err = proc_stat_read(dir_fd, 7, &stat);
+	fuzz_must(err == 0 || err == -EINVAL || err == -ERANGE || err == -EFBIG);
+	fuzz_dir_put(dir_fd, "7/status", bytes, len);
+	err = proc_status_read(dir_fd, 7, &status);
+	fuzz_must(err == 0 || err == -EINVAL || err == -EFBIG);
+}
+
+static void check_reply(const char *reply, size_t len)
+{
+	enum jvm_attach_outcome outcome = jvm_talk_judge_reply(reply, len);
+
+	fuzz_must(outcome > JVM_ATTACH_NONE && outcome < JVM_ATTACH_OUTCOME_CNT);
+	/* Only a JVM that says 0 has written its map. */
+	if (outcome == JVM_ATTACH_OK)
+		fuzz_must(len && reply[0] == '0');
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static const char *const files[] = {
+		"docker/containers/" ID "/config.v2.json",
+		"run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID "/config.json",
+		"run/containers/storage/overlay-containers/" ID "/userdata/config.json",
+		"var/lib/containers/storage/overlay-containers/containers.json",
+	};
+	struct fuzz_input input = { data, len };
+	uint8_t what = fuzz_u8(&input) % 10;
+	char *text = strndup(input.left ? (const char *)input.at : "", input.left);
+
+	fuzz_must(text);
+	if (what < 4)
+		check_names_in(files[what], input.at, input.left);
+	else if (what == 4)
+		check_path(text);
+	else if (what == 5)
+		check_cgroup(text);
+	else if (what == 6)
+		check_user(input.at, input.left);
+	else if (what == 7)
+		check_service(&input);
+	else if (what == 8)
+		check_proc(input.at, input.left);
+	else
+		check_reply((const char *)input.at, input.left);
+	free(text);
+	return 0;
+}

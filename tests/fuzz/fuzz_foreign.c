@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Folded files of other profilers as the two sides of a comparison. Either both are taken, and then
+ * their samples are those of a slow reader and no more than fit, or the error is said; a side never
+ * has more unknown frames than frames.
+ *
+ * Input: the first file, a byte 0, the second file.
+ */
+#include "tests/fuzz/fuzz.h"
+#include "user/cmd/diff_foreign.h"
+#include "user/util/log.h"
+
+#define TOTAL_MAX (1ull << 31)
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	log_set_level(LOG_LEVEL_ERR);
+	/* What is wrong with the files is said there. */
+	fuzz_must(setvbuf(stderr, NULL, _IOLBF, 4096) == 0);
+	return 0;
+}
+
+static void check_side(const struct diff_loaded *side, size_t len)
+{
+	size_t blocks = diff_side__block_count(side->side);
+	uint64_t items = 0;
+
+	fuzz_must(blocks <= 1 && (blocks || !side->counts.samples));
+	fuzz_must(side->counts.samples <= TOTAL_MAX + len);
+	fuzz_must(side->counts.unknown_frames <= side->counts.frames);
+	for (size_t i = 0; i < blocks; i++) {
+		const struct diff_block *block = diff_side__block(side->side, i);
+		size_t cnt;
+		const struct diff_count *counts = diff_side__counts(side->side, i, &cnt);
+
+		fuzz_must(block->samples == side->counts.samples && block->length_ns);
+		for (size_t j = 0; j < cnt; j++) {
+			fuzz_must(counts[j].count <= block->samples);
+			items += counts[j].count;
+		}
+	}
+	fuzz_must(items || !side->counts.samples);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	const uint8_t *middle = len ? memchr(data, 0, len) : NULL;
+	size_t first = middle ? (size_t)(middle - data) : len;
+	size_t second = middle ? len - first - 1 : 0;
+	int fds[] = { fuzz_file(data, first), fuzz_file(middle ? middle + 1 : data, second) };
+	struct diff_catalog *catalog = diff_catalog__new();
+	struct diff_loaded before = { 0 }, after = { 0 };
+	struct diff_notes notes = { 0 };
+	char paths[2][64];
+	int err;
+
+	fuzz_must(catalog);
+	for (int i = 0; i < 2; i++)
+		(void)snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
+	err = diff_foreign_load(paths[0], paths[1], catalog, &notes, &before, &after);
+	fuzz_must(err == 0 || err == -EINVAL);
+	if (!err) {
+		fuzz_must(notes.cnt >= 1);
+		check_side(&before, first);
+		check_side(&after, second);
+	}
+	diff_loaded_release(&before);
+	diff_loaded_release(&after);
+	diff_notes_release(&notes);
+	diff_catalog__free(catalog);
+	close(fds[0]);
+	close(fds[1]);
+	return 0;
+}

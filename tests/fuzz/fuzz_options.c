@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Command lines and the config file. Whatever is given: it is taken and lies within the limits that
+ * the help states, or it is refused with one line that says why. A config file gives what the same
+ * options give on the command line.
+ *
+ * Input: one byte (modulo 5: jbpf-dump, jbpf-diff, jbpf-store, jbpfd's command line, its config
+ * file), then arguments, one a line, or the file.
+ */
+#include "tests/fuzz/fuzz.h"
+#include "user/cmd/daemon_options.h"
+#include "user/cmd/diff_options.h"
+#include "user/cmd/dump_options.h"
+#include "user/cmd/store_options.h"
+
+#define ARGUMENTS_MAX 40
+#define WHY_BYTES     1024
+#define NOW_NS	      1795267200000000000ull
+
+struct command_line {
+	int argc;
+	char *argv[ARGUMENTS_MAX + 2];
+	char why[WHY_BYTES];
+};
+
+static void command_line_read(struct command_line *line, struct fuzz_input *input)
+{
+	line->argc = 1;
+	line->argv[0] = strdup("jbpf");
+	while (input->left && line->argc <= ARGUMENTS_MAX)
+		line->argv[line->argc++] = fuzz_text(input, '\n');
+	line->argv[line->argc] = NULL;
+	/* So that an end is found wherever it is cut. */
+	memset(line->why, 'w', sizeof(line->why));
+	line->why[0] = '\0';
+}
+
+static void command_line_release(struct command_line *line)
+{
+	for (int i = 0; i < line->argc; i++)
+		free(line->argv[i]);
+}
+
+/* Refused: one line. An argument with a line break in it was not made by this input. */
+static void check_why(int err, const char *why)
+{
+	size_t len = strnlen(why, WHY_BYTES);
+
+	fuzz_must(len < WHY_BYTES);
+	if (err)
+		fuzz_must(len > 0 && !strchr(why, '\n'));
+}
+
+static void check_dump(struct command_line *line)
+{
+	struct dump_options options = { 0 };
+	int err =
+		dump_options_parse(line->argc, line->argv, NOW_NS, &options, line->why, WHY_BYTES);
+
+	fuzz_must(err == 0 || err == -EINVAL);
+	check_why(err, line->why);
+	if (err || options.help || options.version)
+		return;
+	fuzz_must(options.selection.since_unix_ns < options.selection.until_unix_ns);
+	fuzz_must(options.store && options.by_cnt <= DUMP_BY_CNT);
+	fuzz_must(!options.lines || options.format == DUMP_FORMAT_TOP);
+	fuzz_must(options.selection.pid <= INT32_MAX);
+	for (size_t i = 0; i < options.by_cnt; i++) {
+		fuzz_must(options.by[i] < DUMP_BY_CNT);
+		for (size_t j = 0; j < i; j++)
+			fuzz_must(options.by[i] != options.by[j]);
+	}
+}
+
+static void check_diff(struct command_line *line)
+{
+	struct diff_cmd_options options = { 0 };
+	int err =
+		diff_options_parse(line->argc, line->argv, NOW_NS, &options, line->why, WHY_BYTES);
+
+	fuzz_must(err == 0 || err == -EINVAL);
+	check_why(err, line->why);
+	if (err || options.help || options.version)
+		return;
+	switch (options.mode) {
+	case DIFF_CMD_MODE_TIMES:
+		fuzz_must(options.before.range.since_unix_ns < options.before.range.until_unix_ns);
+		fuzz_must(options.after.range.since_unix_ns < options.after.range.until_unix_ns);
+		break;
+	case DIFF_CMD_MODE_IMAGES:
+		fuzz_must(options.before.image && options.after.image);
+		break;
+	case DIFF_CMD_MODE_FILES:
+		fuzz_must(options.before.file && options.after.file);
+		break;
+	case DIFF_CMD_MODE_DAYS:
+		fuzz_must(options.days >= 1 && options.days <= DIFF_CMD_DAYS_MAX);
+		fuzz_must(options.keep_days >= 1 && options.keep_days <= DIFF_CMD_KEEP_MAX);
+		fuzz_must(options.output_dir && *options.output_dir);
+		break;
+	}
+}
+
+static void check_store(struct command_line *line)
+{
+	struct store_options options = { 0 };
+	int err = store_options_parse(line->argc, line->argv, &options, line->why, WHY_BYTES);
+
+	fuzz_must(err == 0 || err == -EINVAL);
+	check_why(err, line->why);
+	if (!err && !options.help && !options.version)
+		fuzz_must(options.verb != STORE_VERB_NONE && options.store);
+}
+
+/* ---- jbpfd ---- */
+
+static void check_daemon_limits(const struct daemon_options *options)
+{
+	fuzz_must(options->frequency_hz >= 1 && options->frequency_hz <= DAEMON_MAX_FREQUENCY);
+	fuzz_must(options->window_ns >= DAEMON_MIN_WINDOW_NS &&
+		  options->window_ns <= DAEMON_MAX_WINDOW_NS);
+	fuzz_must(options->max_depth >= 1 && options->max_depth <= 1024);
+	fuzz_must(options->store && *options->store);
+	fuzz_must(options->pid_cnt <= DAEMON_PIDS_MAX);
+	fuzz_must(options->cgroup_cnt <= JBPF_CGROUP_FILTER_MAX);
+	fuzz_must(options->log_level <= LOG_LEVEL_DEBUG);
+	for (size_t i = 0; i < options->pid_cnt; i++)
+		fuzz_must(options->pids[i] >= 1 && options->pids[i] <= INT32_MAX);
+	for (size_t i = 0; i < options->cgroup_cnt; i++)
+		fuzz_must(options->cgroups[i] && *options->cgroups[i]);
+}
+
+/* What a config file names could be a terminal, which is waited for. */
+static void hide_paths(struct command_line *line)
+{
+	for (int i = 1; i < line->argc; i++) {
+		for (char *slash = line->argv[i]; (slash = strchr(slash, '/')); slash++)
+			*slash = '_';
+	}
+}
+
+static void check_daemon(struct command_line *line)
+{
+	struct daemon_options options;
+	int err;
+
+	hide_paths(line);
+	err = daemon_options_parse(line->argc, line->argv, &options, line->why, WHY_BYTES);
+	check_why(err, line->why);
+	if (!err)
+		check_daemon_limits(&options);
+	daemon_options_release(&options);
+}
+
+/* "name = value" -> "--name=value"; NULL when it is another form. */
+static char *as_argument(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	size_t name_len, value_len;
+	const char *value;
+	char *argument;
+
+	text += strspn(text, " \t\r");
+	if (!equals || *text == '#' || *text == '-' || strpbrk(text, "#"))
+		return NULL;
+	name_len = (size_t)(equals - text);
+	while (name_len && strchr(" \t\r", text[name_len - 1]))
+		name_len--;
+	value = equals + 1 + strspn(equals + 1, " \t\r");
+	value_len = strlen(value);
+	while (value_len && strchr(" \t\r", value[value_len - 1]))
+		value_len--;
+	fuzz_must(asprintf(&argument, "--%.*s=%.*s", (int)name_len, text, (int)value_len, value) >
+		  0);
+	return argument;
+}
+
+static void check_same(const struct daemon_options *a, const struct daemon_options *b)
+{
+	fuzz_must(!daemon_options_sampling_differs(a, b) && strcmp(a->store, b->store) == 0);
+	fuzz_must(a->keep_age_ns == b->keep_age_ns && a->keep_bytes == b->keep_bytes);
+	fuzz_must(a->compact == b->compact && a->log_level == b->log_level);
+}
+
+/* The file's lines as arguments say the same. */
+static void compare_config(struct fuzz_input input, const struct daemon_options *from_file)
+{
+	struct command_line line = { .argc = 1, .argv = { strdup("jbpfd") } };
+	struct daemon_options options;
+	bool is_comparable = !memchr(input.at, '\0', input.left);
+
+	while (input.left && line.argc <= ARGUMENTS_MAX && is_comparable) {
+		char *text = fuzz_text(&input, '\n');
+		char *argument = as_argument(text);
+
+		if (argument)
+			line.argv[line.argc++] = argument;
+		else
+			is_comparable = text[strspn(text, " \t\r")] == '\0';
+		free(text);
+	}
+	line.argv[line.argc] = NULL;
+	if (is_comparable && !input.left) {
+		fuzz_must(daemon_options_parse(line.argc, line.argv, &options, line.why,
+					       WHY_BYTES) == 0);
+		check_same(from_file, &options);
+		daemon_options_release(&options);
+	}
+	command_line_release(&line);
+}
+
+static void check_config(struct fuzz_input input)
+{
+	int fd = fuzz_file(input.at, input.left);
+	struct daemon_options options;
+	char path[64], why[WHY_BYTES];
+	char program[] = "jbpfd", config[] = "--config";
+	char *argv[] = { program, config, path, NULL };
+	int err;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = daemon_options_parse(3, argv, &options, why, sizeof(why));
+	check_why(err, why);
+	if (!err) {
+		check_daemon_limits(&options);
+		compare_config(input, &options);
+	}
+	daemon_options_release(&options);
+	close(fd);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static void (*const checks[])(struct command_line *) = { check_dump, check_diff,
+								 check_store, check_daemon };
+	struct fuzz_input input = { data, len };
+	uint8_t command = fuzz_u8(&input) % 5;
+	struct command_line line;
+
+	if (command == 4) {
+		check_config(input);
+		return 0;
+	}
+	command_line_read(&line, &input);
+	checks[command](&line);
+	command_line_release(&line);
+	return 0;
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Profiles with names of any bytes through every writer, each result read by somebody else: JSON,
+ * speedscope and the data of the page by jansson, pprof by the tests' own reader, the picture by a
+ * strict reader of XML; tables by the eye of a terminal. The page, without the three places where
+ * names belong, is byte by byte the page of a harmless profile. And no format loses samples.
+ *
+ * Input: rate and number of labels (1 byte each), title, subtitle, text of source lines, each up to
+ * a byte 1, then folded text.
+ */
+#include <jansson.h>
+
+#include "tests/fuzz/fuzz.h"
+
+/* What the reader of pprof says of itself with cmocka. */
+#define assert_true(claim)		  fuzz_must(claim)
+#define assert_int_equal(a, b)		  fuzz_must((uint64_t)(a) == (uint64_t)(b))
+#define assert_in_range(value, low, high) fuzz_must((value) >= (low) && (value) <= (high))
+#define assert_string_equal(a, b)	  fuzz_must(strcmp(a, b) == 0)
+#define assert_string_not_equal(a, b)	  fuzz_must(strcmp(a, b) != 0)
+#define assert_non_null(pointer)	  fuzz_must((pointer) != NULL)
+#define fail_msg(...)			  abort()
+
+#include "tests/unit/pprof_reader.h"
+#include "user/output/output.h"
+#include "user/util/cleanup.h"
+
+#define DEPTH_MAX 8 /* of elements in a picture */
+
+static const struct output_label labels[] = { { "container", false }, { "pid", true } };
+
+static char *reference_page;
+
+/* ---- the page ---- */
+
+/* Moves the text between `open` and the next `close` out of the page. */
+static char *cut_out(char *page, const char *open, const char *close, const char *until)
+{
+	char *begin = strstr(page, open), *end, *inner;
+
+	fuzz_must(begin);
+	begin += strlen(open);
+	end = strcasestr(begin, until);
+	fuzz_must(end && strncmp(end, close, strlen(close)) == 0);
+	inner = strndup(begin, (size_t)(end - begin));
+	fuzz_must(inner);
+	memmove(begin, end, strlen(end) + 1);
+	return inner;
+}
+
+static bool is_entity(const char *text)
+{
+	static const char *const entities[] = { "&lt;", "&gt;", "&amp;", "&quot;", "&#39;" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(entities); i++) {
+		if (strncmp(text, entities[i], strlen(entities[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_text(const char *text, size_t len)
+{
+	fuzz_must(fuzz_is_clean(text, len, "\n"));
+	for (size_t i = 0; i < len; i++) {
+		fuzz_must(text[i] != '<' && text[i] != '>');
+		fuzz_must(text[i] != '&' || is_entity(text + i));
+	}
+}
+
+static json_t *read_json(const char *text, size_t len)
+{
+	json_t *json = json_loadb(text, len, JSON_DECODE_INT_AS_REAL, NULL);
+
+	fuzz_must(json && json_is_object(json));
+	fuzz_must(fuzz_is_clean(text, len, "\n"));
+	return json;
+}
+
+static double number(const json_t *json, const char *key)
+{
+	const json_t *value = json_object_get(json, key);
+
+	fuzz_must(json_is_number(value));
+	return json_number_value(value);
+}
+
+static char *page_skeleton(const struct strbuf *page, bool is_reference, double samples)
+{
+	char *text = strdup(strbuf_str(page));
+	char *title, *table, *data;
+	json_t *json;
+
+	fuzz_must(text && strlen(text) == page->len);
+	data = cut_out(text, "<script type=\"application/json\" id=\"data\">", "</script>",
+		       "</script");
+	title = cut_out(text, "<title>", "</title>", "</title");
+	/* Any tag would end it early. */
+	table = cut_out(text, "<noscript><pre>", "</pre>", "<");
+	check_text(title, strlen(title));
+	check_text(table, strlen(table));
+	fuzz_must(!strpbrk(data, "<>&"));
+	json = read_json(data, strlen(data));
+	fuzz_must(is_reference || number(json, "samples") == samples);
+	json_decref(json);
+	free(title);
+	free(table);
+	free(data);
+	return text;
+}
+
+static void check_html(struct profile *profile, const struct output_info *info)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+	char *skeleton;
+
+	fuzz_must(output_html(profile, info, &out) == 0);
+	skeleton = page_skeleton(&out, false, (double)profile__sample_count(profile));
+	fuzz_must(strcmp(skeleton, reference_page) == 0);
+	free(skeleton);
+}
+
+/* ---- the picture ---- */
+
+static bool is_one_of(const char *name, size_t len, const char *const *names)
+{
+	for (; *names; names++) {
+		if (strlen(*names) == len && memcmp(*names, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Attributes up to ">" or "/>"; returns what is behind. */
+static const char *check_attributes(const char *at, bool *is_empty)
+{
+	static const char *const names[] = { "xmlns", "width", "height", "viewBox",
+					     "role",  "id",    "class",	 "aria-labelledby",
+					     "fill",  "x",     "y",	 NULL };
+
+	while (*at == ' ') {
+		size_t len = strcspn(++at, "= <>\"");
+
+		fuzz_must(is_one_of(at, len, names) && at[len] == '=' && at[len + 1] == '"');
+		at += len + 2;
+		len = strcspn(at, "\"");
+		check_text(at, len);
+		fuzz_must(at[len] == '"');
+		at += len + 1;
+	}
+	*is_empty = *at == '/';
+	at += *is_empty;
+	fuzz_must(*at == '>');
+	return at + 1;
+}
+
+static void check_xml(const char *at)
+{
+	static const char *const names[] = { "svg", "title", "style", "rect", "text", "g", NULL };
+	static const char head[] = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n";
+	const char *open[DEPTH_MAX];
+	size_t depth = 0, len;
+
+	fuzz_must(strncmp(at, head, strlen(head)) == 0);
+	at += strlen(head);
+	while (*at) {
+		bool is_end = at[1] == '/', is_empty = false;
+
+		fuzz_must(*at == '<');
+		at += 1 + is_end;
+		len = strcspn(at, " />\n");
+		fuzz_must(is_one_of(at, len, names));
+		if (is_end) {
+			fuzz_must(depth && strncmp(open[--depth], at, len) == 0 && at[len] == '>');
+			at += len + 1;
+		} else {
+			fuzz_must(depth < DEPTH_MAX);
+			open[depth++] = at;
+			at = check_attributes(at + len, &is_empty);
+			depth -= is_empty;
+		}
+		len = strcspn(at, "<");
+		check_text(at, len);
+		/* Only line breaks behind the end. */
+		fuzz_must(depth || strspn(at, "\n") == len);
+		at += len;
+	}
+	fuzz_must(depth == 0);
+}
+
+static void check_svg(struct profile *profile, const struct output_info *info)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	fuzz_must(output_svg(profile, info, &out) == 0);
+	fuzz_must(strlen(strbuf_str(&out)) == out.len);
+	check_xml(strbuf_str(&out));
+}
+
+/* ---- the others ---- */
+
+static void check_json(struct profile *profile, const struct output_info *info)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+	const json_t *stacks, *stack, *frame;
+	double samples = 0;
+	size_t i, j;
+	json_t *json;
+
+	fuzz_must(output_json(profile, info, &out) == 0);
+	json = read_json(strbuf_str(&out), out.len);
+	stacks = json_object_get(json, "stacks");
+	fuzz_must(json_array_size(stacks) == profile__stack_count(profile));
+	json_array_foreach(stacks, i, stack)
+	{
+		samples += number(stack, "count");
+		json_array_foreach(json_object_get(stack, "frames"), j, frame)
+		{
+			fuzz_must(json_is_string(json_object_get(frame, "name")));
+			fuzz_must(json_is_string(json_object_get(frame, "kind")));
+		}
+	}
+	fuzz_must(number(json, "samples") <= samples);
+	fuzz_must(json_array_size(json_object_get(json, "lines")) ==
+		  (info->lines ? source_lines__count(info->lines) : 0));
+	json_decref(json);
+}
+
+static void check_speedscope(struct profile *profile, const struct output_info *info)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+	const json_t *frames, *only, *samples, *sample, *index;
+	size_t i, j;
+	json_t *json;
+
+	fuzz_must(output_speedscope(profile, info, &out) == 0);
+	json = read_json(strbuf_str(&out), out.len);
+	frames = json_object_get(json_object_get(json, "shared"), "frames");
+	only = json_array_get(json_object_get(json, "profiles"), 0);
+	samples = json_object_get(only, "samples");
+	fuzz_must(json_is_array(frames) && json_is_array(samples));
+	fuzz_must(json_array_size(samples) == profile__stack_count(profile));
+	fuzz_must(json_array_size(json_object_get(only, "weights")) == json_array_size(samples));
+	json_array_foreach(samples, i, sample)
+	{
+		json_array_foreach(sample, j, index)
+			fuzz_must(json_number_value(index) < (double)json_array_size(frames));
+	}
+	json_decref(json);
+}
+
+static void check_pprof(struct profile *profile, const struct output_info *info)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT, text __cleanup_strbuf = STRBUF_INIT;
+	uint64_t samples = 0, wanted = 0;
+	struct pprof_read read;
+
+	fuzz_must(output_pprof(profile, info, &out) == 0);
+	read = pprof_read(out.data, out.len);
+	pprof_folded(&read, &text);
+	fuzz_must(fuzz_is_clean(strbuf_str(&text), text.len, "\n"));
+	fuzz_must(PPROF_CNT(&read, samples, struct pprof_sample) == profile__stack_count(profile));
+	for (size_t i = 0; i < profile__stack_count(profile); i++) {
+		uint64_t count = profile__stack(profile, i).count;
+
+		wanted += count < INT64_MAX ? count : INT64_MAX;
+		samples += *PPROF_AT(PPROF_AT(&read, samples, struct pprof_sample, i), values,
+				     uint64_t, 0);
+	}
+	fuzz_must(samples == wanted);
+	pprof_release(&read);
+}
+
+static void check_tables(struct profile *profile, const struct output_info *info, size_t limit)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	fuzz_must(output_top(profile, info, limit, &out) == 0);
+	if (info->lines)
+		fuzz_must(output_lines(profile, info, limit, &out) == 0);
+	fuzz_must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));
+	/* What turns a line around, or moves what follows. */
+	fuzz_must(!memmem(strbuf_str(&out), out.len, "\xe2\x80\xae", 3));
+	fuzz_must(!memmem(strbuf_str(&out), out.len, "\xe2\x80\xa8", 3));
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+	static const struct output_info info = { .title = "title" };
+	struct profile *profile = profile__new();
+
+	(void)argc;
+	(void)argv;
+	fuzz_must(profile && profile__add(profile, "java;run", 8, 1) == 0);
+	fuzz_must(output_html(profile, &info, &out) == 0);
+	reference_page = page_skeleton(&out, true, 1);
+	profile__free(profile);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct fuzz_input input = { data, len };
+	struct output_info info = { .frequency_hz = fuzz_u8(&input), .labels = labels };
+	struct profile *profile = profile__new();
+	struct source_lines *lines = source_lines__new(0);
+	char *title, *subtitle, *lines_text;
+	size_t bad_cnt = 0;
+
+	info.label_cnt = fuzz_u8(&input) % (ARRAY_SIZE(labels) + 1);
+	title = fuzz_text(&input, 1);
+	subtitle = fuzz_text(&input, 1);
+	lines_text = fuzz_text(&input, 1);
+	info.title = title;
+	info.subtitle = subtitle;
+	info.since_unix_ns = 1795267200ull * 1000000000;
+	info.until_unix_ns = info.since_unix_ns + 600ull * 1000000000;
+	info.counts.frames = len;
+	fuzz_must(profile && lines);
+	fuzz_must(source_lines__add_text(lines, lines_text, strlen(lines_text), &bad_cnt) == 0);
+	if (source_lines__count(lines))
+		info.lines = lines;
+	fuzz_must(profile__add_folded(profile, (const char *)input.at, input.left, &bad_cnt) == 0);
+	check_json(profile, &info);
+	check_speedscope(profile, &info);
+	check_pprof(profile, &info);
+	check_tables(profile, &info, len % 4);
+	check_svg(profile, &info);
+	check_html(profile, &info);
+	profile__free(profile);
+	source_lines__free(lines);
+	free(title);
+	free(subtitle);
+	free(lines_text);
+	return 0;
+}
