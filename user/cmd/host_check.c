@@ -166,15 +166,26 @@ static void check_paranoid(struct check_run *run)
 		   "perf_event_paranoid", detail);
 }
 
+/* On older kernels the first ones are 0, hidden or not: offsets of per-CPU variables. */
+static bool shows_addresses(FILE *kallsyms)
+{
+	char line[1024];
+
+	while (fgets(line, sizeof(line), kallsyms)) {
+		if (strncmp(line, "0000000000000000 ", 17) != 0)
+			return true;
+	}
+	return false;
+}
+
 static void check_kallsyms(struct check_run *run)
 {
-	char line[256] = "";
 	__cleanup_file FILE *file = fopen("/proc/kallsyms", "re");
 
-	if (!file || !fgets(line, sizeof(line), file))
+	if (!file)
 		check_line(run, CHECK_LESS, "kernel names",
 			   "/proc/kallsyms cannot be read: kernel frames have no names");
-	else if (strncmp(line, "0000000000000000 ", 17) == 0)
+	else if (!shows_addresses(file))
 		check_line(
 			run, CHECK_LESS, "kernel names",
 			"addresses are hidden: set kernel.kptr_restrict=1 and hold CAP_SYSLOG, or 0");
