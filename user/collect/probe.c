@@ -147,6 +147,7 @@ static void choose_oncpu(struct probe *probe, const struct probe_options *option
 	bpf_program__set_autoload(probe->skel->progs.oncpu, !is_compat);
 	bpf_program__set_autoload(probe->skel->progs.oncpu_compat, is_compat);
 	probe->oncpu = is_compat ? probe->skel->progs.oncpu_compat : probe->skel->progs.oncpu;
+	pr_debug("probe: samples are taken by %s\n", bpf_program__name(probe->oncpu));
 }
 
 /* A log for each CPU that is there; others that come later have none, and count that. */
