@@ -209,6 +209,11 @@ check-crash: $(CRASH_BIN)
 	$(Q)$(CRASH_BIN) readers
 	$(Q)$(CRASH_BIN) kill $(CRASH_RUNS) $(CRASH_SEED)
 
+# Debian's kernels under QEMU: KERNELS='5.10 7' for some of them only.
+.PHONY: check-kernels
+check-kernels: all test-programs
+	$(Q)scripts/check-kernels $(if $(KERNELS),--kernels '$(KERNELS)')
+
 # ---- fuzzing --------------------------------------------------------------------------------
 # What needs no kernel, built once more with clang's fuzzer and sanitizers; tests/fuzz/README.md.
 FUZZ_SECONDS ?= 60
@@ -327,6 +332,7 @@ help:
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
+	@echo 'make check-kernels  jbpfd on kernels 5.10, 6.1, 6.12 and 7 under QEMU (root)'
 	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at a time, FUZZ_TARGETS="fuzz_elf ..."'
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
 	@echo 'make check-style  format, include rules, sizes'
