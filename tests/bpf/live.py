@@ -45,7 +45,7 @@ class Sampling:
         self.process.communicate()
 
     def result(self):
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=240)
         assert self.process.returncode == 0, err
         data = json.loads(out)
         data["counts"] = [item for item in data["items"] if "count" in item]

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from harness.containers import java
-from harness.programs import BUILD, run, wait_until
+from harness.programs import BUILD, PATIENCE, run, wait_until
 
 TOOL = BUILD / "tests" / "tools" / "attach_tool"
 OLD_ENOUGH = 3.3  # seconds; younger JVMs are left alone
@@ -342,7 +342,7 @@ def test_two_profilers_at_once_do_not_get_in_each_others_way(jvm):
     for _ in range(5):
         both = [subprocess.Popen([TOOL, "attach", str(container.pid)], text=True,
                                  stdout=subprocess.PIPE) for _ in range(2)]
-        outcomes = [re.search(r"outcome=(\S+)", one.communicate(timeout=30)[0]).group(1)
+        outcomes = [re.search(r"outcome=(\S+)", one.communicate(timeout=30 * PATIENCE)[0]).group(1)
                     for one in both]
         assert "ok" in outcomes and set(outcomes) <= {"ok", "error"}, outcomes
     assert_unharmed(container)

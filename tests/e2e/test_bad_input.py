@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness.programs import BIN, jbpf, lines_of, run, wait_until
+from harness.programs import BIN, PATIENCE, jbpf, lines_of, run, wait_until
 
 
 def assert_one_line(result, code, *words):
@@ -205,7 +205,7 @@ def test_output_that_cannot_be_written(stored, tmp_path):
     with open("/dev/full", "w") as full:
         import subprocess
         result = subprocess.run([BIN / "jbpf-dump", "--store", stored.store, "--since", stored.since()],
-                                stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                                stdout=full, stderr=subprocess.PIPE, text=True, timeout=60 * PATIENCE)
     assert result.returncode == 1 and re.search("space|write", result.stderr, re.I), result.stderr
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import BUILD, IMAGE, wait_until
+from harness.programs import BUILD, IMAGE, PATIENCE, wait_until
 
 CONTAINER_OF = BUILD / "tests" / "tools" / "container_of"
 SLEEP = ["sleep", "600"]
@@ -28,7 +28,7 @@ class Resolver:
 
     def stop(self):
         self.process.stdin.close()
-        assert self.process.wait(timeout=10) == 0
+        assert self.process.wait(timeout=10 * PATIENCE) == 0
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness.programs import BUILD, jbpf
+from harness.programs import BUILD, PATIENCE, jbpf
 
 DAY = 86400
 FIRST = 1699920000  # 2023-11-14T00:00:00Z
@@ -38,7 +38,7 @@ def run_line(pid, start, service, extra="", span=SPAN):
 
 def make_store(directory, script, seed=1, drift=0.005, noise=0.02):
     result = subprocess.run([BUILD / "tests/tools/mkdiffstore", directory, str(seed), str(drift), str(noise)],
-                            input=script, text=True, capture_output=True, timeout=60)
+                            input=script, text=True, capture_output=True, timeout=60 * PATIENCE)
     assert result.returncode == 0, result.stderr
     return directory
 

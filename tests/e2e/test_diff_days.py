@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness.programs import BIN, BUILD, TOP, jbpf, run
+from harness.programs import BIN, BUILD, PATIENCE, TOP, jbpf, run
 
 DAY = 86400
 DAYS = 30
@@ -40,7 +40,7 @@ def run_line(pid, day, service, extra=""):
 
 def make_store(directory, script, seed=1):
     result = subprocess.run([BUILD / "tests/tools/mkdiffstore", directory, str(seed), "0.003", "0.01"],
-                            input=script, text=True, capture_output=True, timeout=60)
+                            input=script, text=True, capture_output=True, timeout=60 * PATIENCE)
     assert result.returncode == 0, result.stderr
     return directory
 

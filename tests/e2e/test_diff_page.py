@@ -10,7 +10,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from harness.browser import Browser
-from harness.programs import BUILD
+from harness.programs import BUILD, PATIENCE
 
 DIFF_PAGE = BUILD / "tests" / "tools" / "diff_page"
 FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
@@ -20,7 +20,7 @@ HOSTILE_NAMES = ["</script><script>alert(1)</script>", "<img src=x onerror=alert
 
 def write(scene, form, extra="", *numbers):
     result = subprocess.run([DIFF_PAGE, scene, form, *numbers], input=extra.encode(),
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -279,7 +279,7 @@ def test_the_json_is_read_by_others(result):
 def test_flamegraph_pl_draws_the_folded_text_as_a_difference(result):
     text = write("history", "folded").decode()
     drawn = subprocess.run(["perl", FLAMEGRAPH], input=text, text=True, capture_output=True,
-                           timeout=60)
+                           timeout=60 * PATIENCE)
     assert (drawn.returncode, drawn.stderr) == (0, "")
     row = row_of(result, "method_self", "com.example.shop.Tax.compute")
     title = re.search(r"<title>com\.example\.shop\.Tax\.compute_\[j\] \(([\d,]+) samples, [\d.]+%; "

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-from harness.programs import BIN, jbpf, lines_of, run
+from harness.programs import BIN, PATIENCE, jbpf, lines_of, run
 from harness.store import make_store
 
 # 2023-11-14T22:13:20Z; the second hour begins at 1700002800.
@@ -148,7 +148,7 @@ commit
 """)
     parent, child = pty.openpty()
     result = subprocess.run([BIN / "jbpf-dump", "--store", hostile, "--since", f"@{START}"],
-                            stdin=subprocess.DEVNULL, stdout=child, stderr=subprocess.PIPE, timeout=60)
+                            stdin=subprocess.DEVNULL, stdout=child, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
     os.close(child)
     shown = os.read(parent, 65536)
     os.close(parent)
@@ -284,7 +284,7 @@ def test_picture_is_not_written_to_a_terminal(store):
         parent, child = pty.openpty()
         result = subprocess.run([BIN / "jbpf-dump", "--store", store, "--since", f"@{START}",
                                  "--format", form], stdin=subprocess.DEVNULL, stdout=child,
-                                stderr=subprocess.PIPE, text=True, timeout=60)
+                                stderr=subprocess.PIPE, text=True, timeout=60 * PATIENCE)
         os.close(child)
         os.close(parent)
         assert (result.returncode, result.stderr) == (

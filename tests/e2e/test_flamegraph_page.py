@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from harness.browser import ROW, Browser
-from harness.programs import BUILD
+from harness.programs import BUILD, PATIENCE
 
 FOLD2OUT = BUILD / "tests" / "tools" / "fold2out"
 
@@ -39,7 +39,7 @@ HOSTILE_NAMES = [
 
 def write(form, folded, *options):
     result = subprocess.run([FOLD2OUT, *options, form], input=folded.encode(),
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

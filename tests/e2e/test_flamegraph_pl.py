@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness.programs import BIN, run
+from harness.programs import BIN, PATIENCE, run
 from harness.store import make_store
 
 FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"
@@ -34,7 +34,7 @@ def store(tmp_path_factory):
 def draw(text):
     """Runs flamegraph.pl as people do; it warns on stderr about each line it does not take."""
     drawn = subprocess.run(["perl", FLAMEGRAPH, "--color=java"], input=text, text=True,
-                           capture_output=True, timeout=60)
+                           capture_output=True, timeout=60 * PATIENCE)
     assert (drawn.returncode, drawn.stderr) == (0, "")
     return drawn.stdout
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import BIN, CACHE, TOP, jbpf, run
+from harness.programs import BIN, CACHE, PATIENCE, TOP, jbpf, run
 from harness.store import make_store
 
 START = 1700000000  # 2023-11-14T22:13:20Z
@@ -88,7 +88,7 @@ def decode():
         pytest.skip(f"pprof-format cannot be fetched from the npm registry: {error}")
 
     def decoder(data):
-        result = subprocess.run(["node", NODE / "pprof_to_json.cjs", modules], input=data, timeout=60,
+        result = subprocess.run(["node", NODE / "pprof_to_json.cjs", modules], input=data, timeout=60 * PATIENCE,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert result.returncode == 0, result.stderr
         return Pprof(json.loads(result.stdout))
@@ -98,7 +98,7 @@ def decode():
 def dump(store, *arguments):
     """Bytes on standard output."""
     result = subprocess.run([BIN / "jbpf-dump", "--store", store, "--since", f"@{START}", "--until",
-                             f"@{START + 100}", *arguments], stdin=subprocess.DEVNULL, timeout=60,
+                             f"@{START + 100}", *arguments], stdin=subprocess.DEVNULL, timeout=60 * PATIENCE,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert (result.returncode, result.stderr) == (0, b""), result
     return result.stdout
@@ -283,7 +283,7 @@ def test_speedscope_holds_the_stacks_of_folded(store, arguments):
 def test_a_binary_file_is_refused_on_a_terminal(store, tmp_path):
     command = [BIN / "jbpf-dump", "--store", store, "--since", f"@{START}", "--format", "pprof"]
     parent, child = pty.openpty()
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=child, stderr=subprocess.PIPE, timeout=60)
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=child, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
     os.close(child)
     os.close(parent)
     assert (result.returncode, result.stderr) == (

@@ -13,7 +13,7 @@ import pytest
 
 from harness.containers import JDKS, java
 from harness.jvm_truth import Code, codelist, compilations, parse_perf_map, perf_map, without_hash
-from harness.programs import BUILD, run, wait_until
+from harness.programs import BUILD, PATIENCE, run, wait_until
 
 TOOL = BUILD / "tests" / "tools" / "hotspot_dump"
 WITH_PERF_MAP = [jdk for jdk in JDKS if jdk >= 17]
@@ -174,7 +174,7 @@ def copies_of_tool(pid, until, codes):
     """Runs the reader in a loop; counts how often it ended with which code."""
     while not until.is_set():
         result = subprocess.run([TOOL, str(pid)], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL, timeout=60)
+                                stderr=subprocess.DEVNULL, timeout=60 * PATIENCE)
         codes[result.returncode] = codes.get(result.returncode, 0) + 1
 
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from harness.containers import JDKS_THAT_MUST_BE, java
-from harness.programs import BIN, jbpf, lines_of, run, wait_until
+from harness.programs import BIN, PATIENCE, jbpf, lines_of, run, wait_until
 
 SHARES = {"Shares.seventy", "Shares.thirty"}
 FOREIGN = 12346  # neither root nor the JVM's user
@@ -289,7 +289,7 @@ def test_jvm_that_dies_meanwhile_leaves_a_whole_map_or_none(engine, folder):
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(delay)
         os.kill(pid, 9)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=20 * PATIENCE)
         container.remove()
         path = folder / f"perf-{pid}.map"
         assert process.returncode in (0, 1, 3), err

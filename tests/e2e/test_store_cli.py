@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness.programs import TOP
+from harness.programs import PATIENCE, TOP
 
 GOLDEN = TOP / "tests/fixtures/store/format-1.zst"
 GOLDEN_224 = TOP / "tests/fixtures/store/format-1-224.zst"
@@ -20,7 +20,7 @@ redis-server;main;aeMain 99
 
 
 def zstd(*arguments, data):
-    return subprocess.run(["zstd", *arguments], input=data, capture_output=True, timeout=60)
+    return subprocess.run(["zstd", *arguments], input=data, capture_output=True, timeout=60 * PATIENCE)
 
 
 def crc32c(data):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.daemon import Daemon
-from harness.programs import BUILD, jbpf, lines_of, run, wait_until
+from harness.programs import BUILD, PATIENCE, jbpf, lines_of, run, wait_until
 
 MKSTORE = BUILD / "tests" / "tools" / "mkstore"
 STORE_CRASH = BUILD / "tests" / "crash" / "store_crash"
@@ -36,7 +36,7 @@ def window(number, at):
 def make_store(folder, count=90, step=40):
     """Windows over one hour, from 22:13:20 to 23:13:20."""
     script = "".join(window(number, START + number * step) for number in range(count))
-    made = subprocess.run([MKSTORE, folder], input=script, text=True, capture_output=True, timeout=60)
+    made = subprocess.run([MKSTORE, folder], input=script, text=True, capture_output=True, timeout=60 * PATIENCE)
     assert made.returncode == 0, made.stderr
     return folder
 
@@ -154,7 +154,7 @@ def test_a_compacted_store_dumps_the_same_in_less_space(store):
     assert (report["day_files"], report["files"], report["windows"]) == (1, 1, 90)
     assert report["bytes"] < bytes_before
     # Plain tools read it, too.
-    text = subprocess.run(["zstd", "-dcq", store / DAY_FILE], capture_output=True, text=True, timeout=60)
+    text = subprocess.run(["zstd", "-dcq", store / DAY_FILE], capture_output=True, text=True, timeout=60 * PATIENCE)
     assert text.returncode == 0
     assert all(FOLDED_LINE.match(line) for line in lines_of(text.stdout))
     assert sum(int(line.rpartition(" ")[2]) for line in lines_of(text.stdout)) == report["samples"]

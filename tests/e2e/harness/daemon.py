@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from harness.folded import Folded
-from harness.programs import BIN, jbpf, wait_until
+from harness.programs import BIN, PATIENCE, jbpf, wait_until
 
 
 class Daemon:
@@ -45,11 +45,11 @@ class Daemon:
             self.process.send_signal(number)
         self.stopped = int(time.time())
         try:
-            return self.process.wait(seconds)
+            return self.process.wait(seconds * PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-            raise AssertionError(f"jbpfd did not end within {seconds} s of signal {number}: {self.log()}")
+            raise AssertionError(f"jbpfd did not end within {seconds * PATIENCE:.0f} s of signal {number}: {self.log()}")
 
     def since(self):
         """--since that covers its whole life."""

@@ -15,9 +15,13 @@ IMAGES = os.environ.get("JBPF_TEST_IMAGES")  # where the runner notes which imag
 CACHE = Path(os.environ.get("JBPF_TEST_CACHE", "/var/cache/jbpf-tests"))
 
 
+# Limits are only reached by what is broken: on a busy machine, and with sanitizers, all takes longer.
+PATIENCE = float(os.environ.get("JBPF_TEST_PATIENCE", "4"))
+
+
 def run(*command, timeout=60, check=False, **options):
     """Runs to the end, text in and out, no shell."""
-    return subprocess.run([str(part) for part in command], timeout=timeout, check=check, text=True,
+    return subprocess.run([str(part) for part in command], timeout=timeout * PATIENCE, check=check, text=True,
                           errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, **options)
 
@@ -29,13 +33,13 @@ def jbpf(name, *arguments, **options):
 
 def wait_until(check, seconds, what):
     """Polls until check() is true and returns what it returned; fails with `what` at the end."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * PATIENCE
     while True:
         result = check()
         if result:
             return result
         if time.monotonic() >= end:
-            raise AssertionError(f"after {seconds} s still not: {what}")
+            raise AssertionError(f"after {seconds * PATIENCE:.0f} s still not: {what}")
         time.sleep(0.1)
 
 
