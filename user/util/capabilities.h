@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Capabilities of this thread as sets of bits (bit n: capability n of linux/capability.h), read and
+ * set by the system calls themselves: capabilities(7). Nothing is inherited by a program that is
+ * executed: all calls that set leave the inheritable set empty.
+ */
+#ifndef JBPF_UTIL_CAPABILITIES_H
+#define JBPF_UTIL_CAPABILITIES_H
+
+#include <linux/capability.h>
+#include <stdint.h>
+
+#include "user/util/strbuf.h"
+
+#define CAPABILITY_BIT(cap) (1ull << (cap))
+
+struct capabilities {
+	uint64_t effective; /* in force */
+	uint64_t permitted; /* may be brought into force */
+};
+
+/* 0 or -errno. */
+int capabilities_read(struct capabilities *out);
+/* What lies in the bounding set: what an executed program could get at most. */
+uint64_t capabilities_bounding(void);
+
+/*
+ * From now on at most these. What is not held is not given; what is given up cannot be had again.
+ * Ambient and inheritable sets are emptied, and the bounding set is cut down to `permitted` where
+ * CAP_SETPCAP allows that. 0 or -errno.
+ */
+int capabilities_limit(const struct capabilities *most);
+
+/*
+ * Brings into force what of `set` is permitted; that some is not is no error. `before`, unless NULL,
+ * is for capabilities_restore(). 0, or -errno and nothing changed.
+ */
+int capabilities_raise(uint64_t set, struct capabilities *before);
+/* In force is again what was, as far as it is permitted still. 0 or -errno. */
+int capabilities_restore(const struct capabilities *before);
+
+/* "CAP_BPF"; NULL for a number without a name here. */
+const char *capabilities_name(unsigned int cap);
+/* Appends names with blanks between them, "none" for the empty set. 0 or -ENOMEM. */
+int capabilities_append_names(uint64_t set, struct strbuf *out);
+
+#endif

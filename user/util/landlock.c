@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See landlock.h. Numbers of include/uapi/linux/landlock.h, which libc's headers may not have yet.
+ * The kernel takes a longer structure than it knows when what it does not know is 0.
+ */
+#include "user/util/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "user/util/cleanup.h"
+
+#define CREATE_RULESET_VERSION 1u
+#define RULE_PATH_BENEATH      1
+
+#define FS_EXECUTE  (1ull << 0)
+#define FS_VERSION1 ((1ull << 13) - 1) /* ... to make a symbolic link */
+#define FS_REFER    (1ull << 13)       /* version 2 */
+#define FS_TRUNCATE (1ull << 14)       /* version 3 */
+#define FS_IOCTL    (1ull << 15)       /* version 5: on devices */
+#define NET_TCP	    3ull	       /* version 4: bind and connect */
+#define SCOPE_ALL   3ull	       /* version 6: abstract sockets and signals */
+
+struct ruleset {
+	uint64_t handled_fs;
+	uint64_t handled_net;
+	uint64_t scoped;
+};
+
+struct path_rule {
+	uint64_t allowed;
+	int32_t dir_fd;
+} __attribute__((packed));
+
+int landlock_version(void)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+
+	return version < 0 ? -errno : (int)version;
+}
+
+static struct ruleset ruleset_of(int version)
+{
+	struct ruleset ruleset = { .handled_fs = FS_VERSION1 | FS_REFER };
+
+	if (version >= 3)
+		ruleset.handled_fs |= FS_TRUNCATE;
+	if (version >= 4)
+		ruleset.handled_net = NET_TCP;
+	if (version >= 5)
+		ruleset.handled_fs |= FS_IOCTL;
+	if (version >= 6)
+		ruleset.scoped = SCOPE_ALL;
+	return ruleset;
+}
+
+static int allow_below(int ruleset_fd, const struct ruleset *ruleset, const char *dir)
+{
+	__cleanup_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct path_rule rule = { .allowed = ruleset->handled_fs & ~FS_EXECUTE, .dir_fd = fd };
+
+	if (fd < 0)
+		return -errno;
+	return syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
+}
+
+int landlock_only_below(const char *dir)
+{
+	int version = landlock_version();
+	struct ruleset ruleset = ruleset_of(version);
+	int err = 0;
+
+	if (version < 2)
+		return version < 0 ? version : -EOPNOTSUPP;
+
+	__cleanup_fd int fd =
+		(int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
+
+	if (fd < 0)
+		return -errno;
+	if (dir)
+		err = allow_below(fd, &ruleset, dir);
+	if (!err && syscall(SYS_landlock_restrict_self, fd, 0))
+		err = -errno;
+	return err;
+}

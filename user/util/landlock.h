@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Landlock: a process gives up files for itself and its children, for ever, without any privilege
+ * (landlock(7), kernel 5.13). A process that did so may no longer look into processes outside
+ * (security/landlock/ptrace.c), so this is for children that only work on files.
+ */
+#ifndef JBPF_UTIL_LANDLOCK_H
+#define JBPF_UTIL_LANDLOCK_H
+
+/* Version of the kernel's interface, 1 or more; -ENOSYS, -EOPNOTSUPP: there is none. */
+int landlock_version(void);
+
+/*
+ * From here on files are opened, made, moved and removed below `dir` only (NULL: nowhere); what is
+ * open stays open. Nothing is executed; where the kernel knows how, no TCP socket is bound or
+ * connected, and no abstract socket or process outside is reached. Needs no_new_privs or
+ * CAP_SYS_ADMIN. 0 or -errno; -EOPNOTSUPP also for version 1, under which files cannot be moved
+ * from one directory to another.
+ */
+int landlock_only_below(const char *dir);
+
+#endif
