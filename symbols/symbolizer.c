@@ -66,10 +66,8 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	return 0;
 }
 
-void symbolizer__free(struct symbolizer *symbolizer)
+static void symbolizer_forget_all(struct symbolizer *symbolizer)
 {
-	if (!symbolizer)
-		return;
 	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
 		while (symbolizer->buckets[i]) {
 			struct symbols_process *process = symbolizer->buckets[i];
@@ -77,6 +75,19 @@ void symbolizer__free(struct symbolizer *symbolizer)
 			symbolizer->buckets[i] = process->next;
 			symbols_process__free(process);
 		}
+}
+
+void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit)
+{
+	symbolizer_forget_all(symbolizer);
+	symbolizer->options.jit = jit;
+}
+
+void symbolizer__free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	symbolizer_forget_all(symbolizer);
 	addr_cache_release(&symbolizer->kernel_answers);
 	object_cache__free(symbolizer->objects);
 	kallsyms__free(symbolizer->kallsyms);

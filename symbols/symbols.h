@@ -36,6 +36,12 @@ static inline bool jit_mode_reads_vm(enum jit_mode mode)
 	return mode == JIT_MODE_AUTO || mode == JIT_MODE_VMSTRUCTS;
 }
 
+/* May a JVM be asked for its map? */
+static inline bool jit_mode_may_attach(enum jit_mode mode)
+{
+	return mode == JIT_MODE_AUTO || mode == JIT_MODE_ATTACH;
+}
+
 /* Where the names of JIT frames came from. Values reach disk: append only. */
 enum jit_source {
 	JIT_SOURCE_NONE = 0,
@@ -82,6 +88,8 @@ int frame_list_push(struct frame_list *list, const struct frame *frame);
 
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out);
 void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */
+/* Another source of names for JIT code; forgets all processes. What the kernel told stays. */
+void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit);
 
 /* One run of one program: an exec makes another one of the same pid and start time. */
 struct symbols_process_id {

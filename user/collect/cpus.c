@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"
 
@@ -201,6 +202,23 @@ int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t c
 	return err;
 }
 
+/*
+ * A clock event has a period from the start: perf_swevent_init_hrtimer() turns a frequency into
+ * nanoseconds once (kernel/events/core.c), so that is what PERF_EVENT_IOC_PERIOD takes here.
+ */
+int cpu_events__set_frequency(struct cpu_events *events, uint32_t frequency_hz)
+{
+	uint64_t period_ns = CLOCK_NS_PER_S / frequency_hz;
+	int err = 0;
+
+	for (size_t i = 0; i < events->cnt; i++) {
+		if (ioctl(events->events[i].fd, PERF_EVENT_IOC_PERIOD, &period_ns) && !err)
+			err = -errno;
+	}
+	events->options.frequency_hz = frequency_hz;
+	return err;
+}
+
 int cpu_events__enable(struct cpu_events *events)
 {
 	events->is_enabled = true;
@@ -220,4 +238,9 @@ void cpu_events__disable(struct cpu_events *events)
 	events->is_enabled = false;
 	for (size_t i = 0; i < events->cnt; i++)
 		(void)ioctl(events->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+size_t cpu_events__count(const struct cpu_events *events)
+{
+	return events->cnt;
 }

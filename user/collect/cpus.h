@@ -38,7 +38,13 @@ void cpu_events__free(struct cpu_events *events); /* NULL is fine */
 int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t cnt,
 		       uint32_t *cpu_out);
 
+/* Other samples per second from now on, also of events to come. 0 or -errno of the first. */
+int cpu_events__set_frequency(struct cpu_events *events, uint32_t frequency_hz);
+
 int cpu_events__enable(struct cpu_events *events);
 void cpu_events__disable(struct cpu_events *events);
+
+/* On how many CPUs there is an event. */
+size_t cpu_events__count(const struct cpu_events *events);
 
 #endif

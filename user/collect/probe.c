@@ -20,6 +20,7 @@
 
 #include "user/collect/count_map.h"
 #include "user/collect/cpus.h"
+#include "user/collect/probe_change.h"
 #include "user/collect/probe_queue.h"
 #include "user/collect/probe_ranges.h"
 #include "user/collect/probe_why.h"
@@ -51,13 +52,15 @@ struct probe {
 	int count_fds[2];
 	int active; /* which of them programs write to */
 	uint32_t count_entries;
+	struct probe_room room;
 	struct jbpf_key *keys;
 	struct jbpf_value *values;
 	struct probe_count *counts;
 	struct tick_log tick_log;
 	struct probe_tick *ticks;
 
-	int follow_err;	       /* of the last look for new CPUs */
+	int follow_err; /* of the last look for new CPUs */
+	uint32_t unsampled_cpu_cnt;
 	uint64_t swap_boot_ns; /* when the present window began */
 	uint64_t previous[JBPF_CNT_MAX];
 	uint64_t stack_records;	 /* this window */
@@ -160,15 +163,16 @@ static int set_tick_log(struct probe *probe, const struct probe_options *options
 			      options->window_ns);
 	if (options->wants_ticks && !probe->tick_log.stride)
 		pr_warn("probe: windows are too long for so many CPUs to note when samples are taken\n");
+	probe->room.tick_words = probe->tick_log.stride ? probe->tick_log.stride - 1 : 0;
 	knobs->ticks_stride = probe->tick_log.stride;
 	knobs->ticks_cpu_cnt = probe->tick_log.cpu_cnt;
 	return bpf_map__set_max_entries(probe->skel->maps.ticks, tick_log_words(&probe->tick_log));
 }
 
-static int set_sizes(struct probe *probe, const struct probe_options *options, size_t cpu_cnt)
+static int set_sizes(struct probe *probe, size_t cpu_cnt)
 {
 	uint32_t stacks_bytes = stacks_buffer_bytes(cpu_cnt);
-	uint32_t pid_cnt = options->pid_cnt ? (uint32_t)options->pid_cnt : 1;
+	uint32_t pid_cnt = probe->room.pid_max ? probe->room.pid_max : 1;
 	int err = bpf_map__set_max_entries(probe->skel->maps.seen,
 					   probe->count_entries * PROBE_SEEN_PER_COUNT);
 
@@ -349,6 +353,22 @@ static int open_events(struct probe *probe, const struct probe_options *options,
 	return cpu_events__follow(probe->events, cpus, cpu_cnt, cpu_out);
 }
 
+static void note_room(struct probe *probe, const struct probe_options *options, size_t cpu_cnt)
+{
+	uint32_t pid_max = options->pid_cnt > PROBE_CHANGE_PIDS_MIN ? (uint32_t)options->pid_cnt :
+								      PROBE_CHANGE_PIDS_MIN;
+
+	probe->count_entries =
+		count_map_entries(options->frequency_hz, cpu_cnt, options->window_ns);
+	probe->room = (struct probe_room){
+		.cpu_cnt = cpu_cnt,
+		.count_entries = probe->count_entries,
+		.max_depth = options->max_depth,
+		.pid_max = options->pid_cnt ? pid_max : 0,
+		.cgroup_max = (uint32_t)options->cgroup_cnt,
+	};
+}
+
 /* All steps in turn; on failure `failure` says which one and about what. */
 static int open_steps(struct probe *probe, const struct probe_options *options,
 		      struct probe_failure *failure, char *cpu_text, size_t cpu_text_len)
@@ -364,14 +384,13 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 		return err;
 
 	failure->step = PROBE_STEP_OPEN;
-	probe->count_entries =
-		count_map_entries(options->frequency_hz, cpu_cnt, options->window_ns);
+	note_room(probe, options, cpu_cnt);
 	probe->skel = jbpf_bpf__open();
 	if (!probe->skel)
 		return -errno;
 	err = set_knobs(probe, options);
 	if (!err)
-		err = set_sizes(probe, options, cpu_cnt);
+		err = set_sizes(probe, cpu_cnt);
 	if (!err)
 		err = set_tick_log(probe, options, cpus[cpu_cnt - 1]);
 	if (!err)
@@ -471,6 +490,33 @@ void probe__stop(struct probe *probe)
 	cpu_events__disable(probe->events);
 }
 
+int probe__may_change(const struct probe *probe, const struct probe_options *options, char *why,
+		      size_t why_len)
+{
+	struct probe_room room = probe->room;
+
+	room.max_sample_rate =
+		(uint32_t)read_proc_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+	return probe_change_check(&room, options, why, why_len);
+}
+
+int probe__change(struct probe *probe, const struct probe_options *options, char *why,
+		  size_t why_len)
+{
+	int cgroups_fd = bpf_map__fd(probe->skel->maps.filter_cgroups);
+	int err = probe__may_change(probe, options, why, why_len);
+
+	if (!err && options->cgroup_cnt)
+		err = probe_change_cgroups(cgroups_fd, options, why, why_len);
+	if (err)
+		return err;
+	snprintf(why, why_len, "BPF maps or events refuse other options");
+	if (options->pid_cnt)
+		err = probe_change_pids(bpf_map__fd(probe->skel->maps.filter_pids), options->pids,
+					options->pid_cnt);
+	return err ? err : cpu_events__set_frequency(probe->events, options->frequency_hz);
+}
+
 int probe__fd(const struct probe *probe)
 {
 	return ring_buffer__epoll_fd(probe->ring);
@@ -552,15 +598,17 @@ static void forget_stacks(struct probe *probe)
 static void follow_cpus(struct probe *probe)
 {
 	__cleanup_free uint32_t *cpus = NULL;
-	size_t cpu_cnt;
+	size_t cpu_cnt = 0;
 	uint32_t cpu = 0;
 	int err = cpus_online(&cpus, &cpu_cnt);
 
 	if (!err)
 		err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
 	if (err && err != probe->follow_err)
-		pr_warn("probe: CPU %u: %s, it is not sampled\n", cpu, errstr(err));
+		pr_warn("probe: CPU %u came online and is not sampled: %s; restart to sample it\n",
+			cpu, errstr(err));
 	probe->follow_err = err;
+	probe->unsampled_cpu_cnt = err ? (uint32_t)(cpu_cnt - cpu_events__count(probe->events)) : 0;
 }
 
 /*
@@ -689,6 +737,20 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
 int probe__set_code_range(struct probe *probe, uint32_t pid, const struct jbpf_code_range *range)
 {
 	return probe_ranges_set(bpf_map__fd(probe->skel->maps.code_ranges), pid, range);
+}
+
+int probe__try_maps(const struct probe *probe)
+{
+	struct jbpf_code_range range;
+	uint32_t nobody = 0;
+	int err = bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.code_ranges), &nobody, &range);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+uint32_t probe__unsampled_cpus(const struct probe *probe)
+{
+	return probe->unsampled_cpu_cnt;
 }
 
 /* "memlock:" of a map's fdinfo; 0 when it cannot be read. */

@@ -43,6 +43,17 @@ typedef void (*probe_notice_fn)(void *ctx, const struct jbpf_notice *notice);
 int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len);
 void probe__free(struct probe *probe); /* NULL is fine */
 
+/*
+ * Other options for a probe that runs, privileges or not: frequency, window, pids and cgroups, as
+ * far as they fit into what was loaded. probe__may_change() looks at all of them and changes
+ * nothing; call it, drain, then probe__change(). 0; -EOPNOTSUPP: only a new probe can; else -errno.
+ * On error `why` holds a line for the user, and everything is as before.
+ */
+int probe__may_change(const struct probe *probe, const struct probe_options *options, char *why,
+		      size_t why_len);
+int probe__change(struct probe *probe, const struct probe_options *options, char *why,
+		  size_t why_len);
+
 /* Sampling begins. 0 or -errno. */
 int probe__start(struct probe *probe);
 /* Sampling ends; what was counted can still be drained. */
@@ -118,6 +129,15 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out);
  * jbpf_code_range). Ends by itself when the process execs or exits. 0; -ENOSPC: too many; -errno.
  */
 int probe__set_code_range(struct probe *probe, uint32_t pid, const struct jbpf_code_range *range);
+
+/*
+ * One bpf() call as every drain makes them: 0, or -EPERM when this process lacks what the kernel
+ * asks for. For who is about to give up privileges.
+ */
+int probe__try_maps(const struct probe *probe);
+
+/* CPUs that are online and not sampled: they came later, and perf_event_open() was refused. */
+uint32_t probe__unsampled_cpus(const struct probe *probe);
 
 /* Memory of all maps and ring buffers as the kernel charges it (fdinfo memlock), in bytes. */
 uint64_t probe__map_bytes(const struct probe *probe);

@@ -88,11 +88,21 @@ static int open_host_root(void)
 	return fd >= 0 ? fd : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static int open_processes(const struct recorder *recorder, struct process_table **out)
+{
+	const struct process_table_options options = {
+		.proc_fd = recorder->proc_fd,
+		.symbolizer = recorder->symbolizer,
+		.containers = recorder->containers,
+	};
+
+	return process_table__new(&options, out);
+}
+
 static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 {
 	struct symbolizer_options symbolizer_options = { .jit = recorder->options.jit };
 	struct container_resolver_options container_options = { .cgroup_root = "/sys/fs/cgroup" };
-	struct process_table_options process_options;
 	int err;
 
 	recorder->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -113,14 +123,8 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	container_options.proc_fd = recorder->proc_fd;
 	container_options.root_fd = recorder->root_fd;
 	err = container_resolver__new(&container_options, &recorder->containers);
-	if (!err) {
-		process_options = (struct process_table_options){
-			.proc_fd = recorder->proc_fd,
-			.symbolizer = recorder->symbolizer,
-			.containers = recorder->containers,
-		};
-		err = process_table__new(&process_options, &recorder->processes);
-	}
+	if (!err)
+		err = open_processes(recorder, &recorder->processes);
 	if (err) {
 		snprintf(why, why_len, "cannot set up process tables: %s", errstr(err));
 		return err;
@@ -152,6 +156,43 @@ int recorder__open(const struct recorder_options *options, struct recorder **out
 	return 0;
 }
 
+int recorder__may_change(const struct recorder *recorder, const struct recorder_options *options,
+			 char *why, size_t why_len)
+{
+	return probe__may_change(recorder->probe, &options->probe, why, why_len);
+}
+
+int recorder__change(struct recorder *recorder, const struct recorder_options *options, char *why,
+		     size_t why_len)
+{
+	struct process_table *processes = NULL;
+	int err = 0;
+
+	/* What was named by other rules is not mixed with what comes. */
+	if (options->jit != recorder->options.jit) {
+		snprintf(why, why_len, "out of memory");
+		err = open_processes(recorder, &processes);
+	}
+	if (!err)
+		err = probe__change(recorder->probe, &options->probe, why, why_len);
+	if (err) {
+		process_table__free(processes);
+		return err;
+	}
+	if (processes) {
+		process_table__free(recorder->processes);
+		recorder->processes = processes;
+		symbolizer__set_jit(recorder->symbolizer, options->jit);
+	}
+	recorder->options = *options;
+	return 0;
+}
+
+int recorder__try_maps(const struct recorder *recorder)
+{
+	return probe__try_maps(recorder->probe);
+}
+
 int recorder__start(struct recorder *recorder)
 {
 	return probe__start(recorder->probe);
@@ -165,12 +206,6 @@ void recorder__stop(struct recorder *recorder)
 int recorder__fd(const struct recorder *recorder)
 {
 	return probe__fd(recorder->probe);
-}
-
-/* By --jit: may a JVM be asked for its map? */
-static bool may_ask(const struct recorder *recorder)
-{
-	return recorder->options.jit == JIT_MODE_AUTO || recorder->options.jit == JIT_MODE_ATTACH;
 }
 
 static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
@@ -445,7 +480,8 @@ static bool ask_for_map(struct window_run *run, struct process *process,
 	symbols_process__jit_status(process->symbols, &jit);
 	if (jit.source == JIT_SOURCE_VMSTRUCTS)
 		return false;
-	if (!may_ask(run->recorder) || now_ns >= run->attach_deadline_ns || process->exited)
+	if (!jit_mode_may_attach(run->recorder->options.jit) || now_ns >= run->attach_deadline_ns ||
+	    process->exited)
 		return false;
 	left_ms = (run->attach_deadline_ns - now_ns) / CLOCK_NS_PER_MS;
 	if (left_ms > RECORDER_ATTACH_TIMEOUT_MS)
@@ -627,5 +663,6 @@ void recorder__stats(const struct recorder *recorder, struct recorder_stats *out
 		.process_cnt = process_table__count(recorder->processes),
 		.symbol_bytes = symbolizer__bytes(recorder->symbolizer),
 		.map_bytes = probe__map_bytes(recorder->probe),
+		.unsampled_cpu_cnt = probe__unsampled_cpus(recorder->probe),
 	};
 }

@@ -28,6 +28,19 @@ int recorder__open(const struct recorder_options *options, struct recorder **out
 		   size_t why_len);
 void recorder__free(struct recorder *recorder); /* NULL is fine */
 
+/*
+ * Other options for a recorder that runs: see probe__change(). Another `jit` makes it meet all
+ * processes anew. Asks first, then takes over: recorder__may_change(), recorder__window(),
+ * recorder__change().
+ */
+int recorder__may_change(const struct recorder *recorder, const struct recorder_options *options,
+			 char *why, size_t why_len);
+int recorder__change(struct recorder *recorder, const struct recorder_options *options, char *why,
+		     size_t why_len);
+
+/* See probe__try_maps(). */
+int recorder__try_maps(const struct recorder *recorder);
+
 int recorder__start(struct recorder *recorder);
 void recorder__stop(struct recorder *recorder);
 int recorder__fd(const struct recorder *recorder);
@@ -60,6 +73,7 @@ struct recorder_stats {
 	size_t process_cnt;
 	size_t symbol_bytes;
 	uint64_t map_bytes;
+	uint32_t unsampled_cpu_cnt; /* online, but came after privileges were given up */
 };
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out);
