@@ -8,16 +8,31 @@
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
+#include "user/cmd/daemon_sandbox.h"
 #include "user/output/escape.h"
+#include "user/util/capabilities.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
+
+/* Commands that gave up privileges may have kept those of the person who asked, for this. */
+static int write_output(const char *path, const struct strbuf *text)
+{
+	struct capabilities before;
+	int err = capabilities_raise(DAEMON_SANDBOX_WRITING, &before);
+
+	if (err)
+		return err;
+	err = fs_write_output(AT_FDCWD, path, 0644, text->data, text->len);
+	(void)capabilities_restore(&before);
+	return err;
+}
 
 int cmd_write(const char *path, const struct strbuf *text)
 {
 	int err;
 
 	if (path)
-		err = fs_write_output(AT_FDCWD, path, 0644, text->data, text->len);
+		err = write_output(path, text);
 	else
 		err = fs_write_all(STDOUT_FILENO, text->data, text->len);
 	if (!err || (!path && err == -EPIPE))

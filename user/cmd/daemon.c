@@ -16,6 +16,7 @@
 #include "user/cmd/cmd.h"
 #include "user/cmd/daemon_compact.h"
 #include "user/cmd/daemon_options.h"
+#include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/host_check.h"
 #include "user/cmd/sampling.h"
 #include "user/collect/recorder.h"
@@ -40,6 +41,7 @@ struct daemon {
 	struct store_writer *writer;
 	struct recorder *recorder;
 	struct daemon_compactor compactor;
+	bool may_attach; /* the rights for it were kept */
 	int signal_fd;
 	uint64_t lost_samples;	 /* of the last window, for the next host record */
 	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
@@ -48,10 +50,10 @@ struct daemon {
 	uint64_t failed_windows; /* not written since it was said */
 };
 
-static int recorder_from_options(const struct daemon_options *options, struct recorder **out,
-				 char *why, size_t why_len)
+/* Borrows from `options`. */
+static struct recorder_options recorder_options_of(const struct daemon_options *options)
 {
-	struct recorder_options recorder_options = {
+	return (struct recorder_options){
 		.probe = {
 			.frequency_hz = options->frequency_hz,
 			.max_depth = options->max_depth,
@@ -66,6 +68,12 @@ static int recorder_from_options(const struct daemon_options *options, struct re
 		},
 		.jit = options->jit,
 	};
+}
+
+static int recorder_from_options(const struct daemon_options *options, struct recorder **out,
+				 char *why, size_t why_len)
+{
+	struct recorder_options recorder_options = recorder_options_of(options);
 	struct recorder *recorder;
 	int err = recorder__open(&recorder_options, &recorder, why, why_len);
 
@@ -143,7 +151,8 @@ static void adopt_options(struct daemon *daemon, struct daemon_options *options)
 {
 	daemon_options_release(&daemon->options);
 	daemon->options = *options;
-	log_set_level(options->log_level);
+	*options = (struct daemon_options){ 0 };
+	log_set_level(daemon->options.log_level);
 }
 
 static int reopen_store(struct daemon *daemon, const struct daemon_options *options)
@@ -165,12 +174,54 @@ static int reopen_store(struct daemon *daemon, const struct daemon_options *opti
 	return 0;
 }
 
-/* SIGHUP: all or nothing; a faulty file leaves everything as it was. */
+/* May all of it be changed while it runs? Privileges are gone: what needs them needs a restart. */
+static int may_change(const struct daemon *daemon, const struct daemon_options *options, char *why,
+		      size_t why_len)
+{
+	const struct recorder_options recorder_options = recorder_options_of(options);
+
+	if (strcmp(options->store, daemon->options.store) != 0) {
+		snprintf(why, why_len, "needs a restart: another store");
+		return -EOPNOTSUPP;
+	}
+	if (jit_mode_may_attach(options->jit) && !daemon->may_attach) {
+		snprintf(why, why_len,
+			 "needs a restart: the rights to ask a JVM for its map were given up");
+		return -EOPNOTSUPP;
+	}
+	if (!daemon_options_sampling_differs(&daemon->options, options))
+		return 0;
+	return recorder__may_change(daemon->recorder, &recorder_options, why, why_len);
+}
+
+/* The old options' window ends, and the new ones are in force; taken over from `options`. */
+static int change(struct daemon *daemon, struct daemon_options *options)
+{
+	const struct recorder_options recorder_options = recorder_options_of(options);
+	bool differs = daemon_options_sampling_differs(&daemon->options, options);
+	char why[DAEMON_WHY_BYTES];
+	int err = end_window(daemon);
+
+	if (err)
+		return err;
+	if (differs && recorder__change(daemon->recorder, &recorder_options, why, sizeof(why))) {
+		pr_err("SIGHUP: %s; going on as before\n", why);
+		return 0;
+	}
+	adopt_options(daemon, options);
+	err = reopen_store(daemon, &daemon->options);
+	if (err)
+		pr_err("SIGHUP: store '%s': %s\n", daemon->options.store, errstr(err));
+	else
+		pr_info("SIGHUP: config file '%s' taken over\n", daemon->options.config);
+	return err;
+}
+
+/* SIGHUP: all or nothing; what cannot be taken over leaves everything as it was. */
 static int reload(struct daemon *daemon)
 {
 	struct daemon_options options;
 	char why[DAEMON_WHY_BYTES];
-	struct recorder *recorder = NULL;
 	int err;
 
 	if (!daemon->options.config) {
@@ -178,31 +229,15 @@ static int reload(struct daemon *daemon)
 		return 0;
 	}
 	err = daemon_options_parse(daemon->argc, daemon->argv, &options, why, sizeof(why));
-	if (!err && daemon_options_sampling_differs(&daemon->options, &options))
-		err = recorder_from_options(&options, &recorder, why, sizeof(why));
+	if (!err)
+		err = may_change(daemon, &options, why, sizeof(why));
 	if (err) {
 		pr_err("SIGHUP: %s; going on as before\n", why);
-		daemon_options_release(&options);
-		return 0;
+		err = 0;
+	} else {
+		err = change(daemon, &options);
 	}
-	if (strcmp(options.store, daemon->options.store) != 0)
-		pr_warn("SIGHUP: another store needs a restart; still writing to '%s'\n",
-			daemon->options.store);
-	/* What the old recorder holds belongs to the old options. */
-	err = end_window(daemon);
-	if (recorder) {
-		recorder__free(daemon->recorder);
-		daemon->recorder = recorder;
-	}
-	free(options.store);
-	options.store = take_ptr(daemon->options.store);
-	adopt_options(daemon, &options);
-	if (!err)
-		err = reopen_store(daemon, &daemon->options);
-	if (err)
-		pr_err("SIGHUP: store '%s': %s\n", daemon->options.store, errstr(err));
-	else
-		pr_info("SIGHUP: config file '%s' taken over\n", daemon->options.config);
+	daemon_options_release(&options);
 	return err;
 }
 
@@ -252,6 +287,33 @@ static void explain_store_error(const char *dir, int err)
 		       dir, errstr(err));
 }
 
+static int try_maps(const void *ctx)
+{
+	return recorder__try_maps(ctx);
+}
+
+/* Everything is open: gives up all that was needed only for that. */
+static int drop_privileges(struct daemon *daemon)
+{
+	const struct daemon_sandbox_needs needs = {
+		.attaches = jit_mode_may_attach(daemon->options.jit),
+		.store_dir = daemon->options.store,
+		.try_maps = try_maps,
+		.ctx = daemon->recorder,
+	};
+	struct daemon_sandbox sandbox;
+	char why[DAEMON_WHY_BYTES];
+	int err = daemon_sandbox_enter(&needs, &sandbox, why, sizeof(why));
+
+	if (err) {
+		pr_err("%s\n", why);
+		return err;
+	}
+	daemon->may_attach = needs.attaches;
+	daemon_sandbox_log(&sandbox);
+	return 0;
+}
+
 static int open_all(struct daemon *daemon)
 {
 	char why[DAEMON_WHY_BYTES];
@@ -274,6 +336,9 @@ static int open_all(struct daemon *daemon)
 		pr_err("%s\n", why);
 		return err;
 	}
+	err = drop_privileges(daemon);
+	if (err)
+		return err;
 	daemon_compactor_init(&daemon->compactor, clock_boot_ns());
 	recorder__stats(daemon->recorder, &stats);
 	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps\n", jbpf_version,
@@ -315,7 +380,12 @@ int daemon_main(int argc, char **argv)
 	if (daemon.options.help || daemon.options.version) {
 		err = cmd_print_info("jbpfd", daemon.options.help ? daemon_options_usage : NULL);
 	} else if (daemon.options.check) {
-		err = host_check(daemon.options.store, stdout);
+		const struct host_check_options options = {
+			.store_dir = daemon.options.store,
+			.attaches = jit_mode_may_attach(daemon.options.jit),
+		};
+
+		err = host_check(&options, stdout);
 	} else {
 		err = open_all(&daemon);
 		if (!err)

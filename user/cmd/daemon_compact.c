@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Life of the merging child. It is forked, not exec'd, so that it is the same program whatever was
- * installed since; it closes all that it inherits and dies with its parent. Its exit code is an
- * errno; the parent says what is wrong, once.
+ * installed since; it closes all that it inherits, gives up every right but that to the store, and
+ * dies with its parent. Its exit code is an errno; the parent says what is wrong, once.
  */
 #include "user/cmd/daemon_compact.h"
 
@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "user/cmd/daemon_sandbox.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -90,6 +91,9 @@ static int child_run(const char *store, pid_t parent, uint64_t now_unix_ns)
 	child_step_back();
 	(void)mallopt(M_MMAP_THRESHOLD, CHILD_MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, CHILD_MMAP_THRESHOLD);
+	err = daemon_sandbox_confine(store);
+	if (err)
+		return err;
 	err = store_compact(store, &how, &stats);
 	if (stats.hours || stats.days)
 		pr_debug("store '%s': %" PRIu64 " hours and %" PRIu64 " days merged, %" PRIu64

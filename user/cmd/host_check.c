@@ -1,40 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Each line is the result of trying the thing itself where that is possible: the real BPF object is
- * loaded, the real events are opened, real files are read. Capability bits are shown beside, since
- * they are what an administrator can change.
+ * loaded, the real events are opened, real files are read; what jbpfd does while it runs is tried
+ * with the rights that it has then. Capability bits are shown beside, since they are what an
+ * administrator can change.
  */
 #include "user/cmd/host_check.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "user/cmd/daemon_sandbox.h"
+#include "user/cmd/host_check_rights.h"
 #include "user/collect/container.h"
 #include "user/collect/probe.h"
+#include "user/util/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
+#include "user/util/landlock.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 
-enum check_result {
-	CHECK_OK,
-	CHECK_LESS,   /* works, with a loss that the line names */
-	CHECK_FAILED, /* nothing can be profiled */
-};
+#define SWITCH_MAX_BYTES 32 /* a number of /proc/sys */
 
 struct check_run {
 	FILE *out;
-	uint64_t caps; /* effective */
+	const struct host_check_options *options;
+	struct host_facts facts;
+	struct capabilities kept; /* while running */
 	bool failed;
 	bool less;
 };
@@ -49,69 +53,53 @@ static void check_line(struct check_run *run, enum check_result result, const ch
 	fprintf(run->out, "%s  %-22s %s\n", words[result], what, detail);
 }
 
-static uint64_t read_effective_caps(void)
+static int read_switch(const char *name)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	uint64_t caps = 0;
-	const char *line;
+	const char *at;
+	uint64_t number;
+	bool is_negative;
 
-	if (fs_read_file(AT_FDCWD, "/proc/self/status", 65536, &text))
-		return 0;
-	line = strstr(strbuf_str(&text), "CapEff:\t");
-	if (line)
-		(void)parse_u64_n(line + 8, strspn(line + 8, "0123456789abcdef"), 16, &caps);
-	return caps;
+	if (fs_read_filef(AT_FDCWD, SWITCH_MAX_BYTES, &text, "/proc/sys/kernel/%s", name))
+		return HOST_SWITCH_UNKNOWN;
+	at = strbuf_str(&text);
+	is_negative = *at == '-';
+	at += is_negative;
+	if (parse_u64_n(at, strcspn(at, "\n"), 10, &number) || number >= HOST_SWITCH_UNKNOWN)
+		return HOST_SWITCH_UNKNOWN;
+	return is_negative ? -(int)number : (int)number;
+}
+
+static void read_facts(struct host_facts *facts)
+{
+	struct capabilities held = { 0 };
+
+	(void)capabilities_read(&held);
+	*facts = (struct host_facts){
+		.capabilities = held.effective,
+		.perf_event_paranoid = read_switch("perf_event_paranoid"),
+		.kptr_restrict = read_switch("kptr_restrict"),
+		.unprivileged_bpf_disabled = read_switch("unprivileged_bpf_disabled"),
+	};
 }
 
 static bool has_cap(const struct check_run *run, int cap)
 {
-	return run->caps >> cap & 1;
+	return run->facts.capabilities & CAPABILITY_BIT(cap);
 }
 
-static void check_caps(struct check_run *run)
+static void check_capabilities(struct check_run *run)
 {
-	static const struct {
-		int cap;
-		const char *name;
-		const char *use;
-		const char *loss;
-	} caps[] = {
-		{ CAP_BPF, "CAP_BPF", "loads the BPF programs", "CAP_SYS_ADMIN can stand in" },
-		{ CAP_PERFMON, "CAP_PERFMON", "opens the sampling events",
-		  "CAP_SYS_ADMIN can stand in" },
-		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
-		  "perf_event_paranoid 3, replaced files, cgroup ids of ended processes",
-		  "these are lost; with perf_event_paranoid 3 (Debian) nothing can be sampled" },
-		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
-		  "sees other users' mappings, container roots and JVM memory",
-		  "native and JIT frames of other users have no names" },
-		{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
-		  "reads files in containers, Docker's names, cgroup handles",
-		  "libraries and names that only others may read are missing" },
-		{ CAP_SETUID, "CAP_SETUID", "asks a JVM for its map with the JVM's own user id",
-		  "JVMs without a perf map stay unnamed" },
-		{ CAP_SETGID, "CAP_SETGID", "the same with its group id",
-		  "JVMs without a perf map stay unnamed" },
-		{ CAP_KILL, "CAP_KILL", "opens a JVM's attach listener",
-		  "JVMs whose listener is not open yet stay unnamed" },
-		{ CAP_SYSLOG, "CAP_SYSLOG", "reads kernel addresses with kptr_restrict 1",
-		  "kernel frames have no names when kptr_restrict is 1" },
-		{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", "raises RLIMIT_MEMLOCK before kernel 5.11",
-		  "not needed from kernel 5.11 on" },
-	};
+	size_t cnt;
+	const struct capability_use *uses = host_check_uses(&cnt);
 
-	for (size_t i = 0; i < ARRAY_SIZE(caps); i++) {
-		char detail[256];
-		bool is_held = has_cap(run, caps[i].cap);
+	for (size_t i = 0; i < cnt; i++) {
+		char detail[512];
+		/* What truly fails is found by trying. */
+		enum check_result result =
+			host_check_capability(&uses[i], &run->facts, detail, sizeof(detail));
 
-		if (is_held)
-			snprintf(detail, sizeof(detail), "held: %s", caps[i].use);
-		else
-			snprintf(detail, sizeof(detail), "missing (%s): %s", caps[i].use,
-				 caps[i].loss);
-		/* What truly fails is found by trying, below. */
-		check_line(run, is_held || caps[i].cap == CAP_SYS_RESOURCE ? CHECK_OK : CHECK_LESS,
-			   caps[i].name, detail);
+		check_line(run, result, capabilities_name(uses[i].cap), detail);
 	}
 }
 
@@ -131,6 +119,37 @@ static void check_kernel(struct check_run *run)
 			"/sys/kernel/btf/vmlinux is missing: the kernel needs CONFIG_DEBUG_INFO_BTF=y");
 }
 
+static int try_maps(const void *ctx)
+{
+	return probe__try_maps(ctx);
+}
+
+/* What jbpfd keeps when all is open, tried with the maps of this probe. */
+static void check_kept(struct check_run *run, const struct probe *probe)
+{
+	const struct daemon_sandbox_needs needs = {
+		.attaches = run->options->attaches,
+		.store_dir = access(run->options->store_dir, F_OK) ? NULL : run->options->store_dir,
+		.try_maps = try_maps,
+		.ctx = probe,
+	};
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	char why[512];
+	uint64_t aside;
+
+	if (daemon_sandbox_plan(&needs, &run->kept, why, sizeof(why))) {
+		check_line(run, CHECK_FAILED, "while running", why);
+		return;
+	}
+	aside = run->kept.permitted & ~run->kept.effective;
+	if (strbuf_puts(&text, "keeps ") || capabilities_append_names(run->kept.effective, &text) ||
+	    (aside && (strbuf_puts(&text, "; for children that ask JVMs ") ||
+		       capabilities_append_names(aside, &text))) ||
+	    strbuf_puts(&text, "; all else is given up"))
+		return;
+	check_line(run, CHECK_OK, "while running", strbuf_str(&text));
+}
+
 static void check_probe(struct check_run *run)
 {
 	struct probe_options options = {
@@ -148,22 +167,36 @@ static void check_probe(struct check_run *run)
 	snprintf(detail, sizeof(detail), "programs loaded, events opened, %.1f MiB of maps",
 		 (double)probe__map_bytes(probe) / (1 << 20));
 	check_line(run, CHECK_OK, "sampling", detail);
+	check_kept(run, probe);
 	probe__free(probe);
 }
 
-static void check_paranoid(struct check_run *run)
+static void check_switches(struct check_run *run)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	char detail[256];
-	int level;
+	char detail[512];
+	enum check_result result;
 
-	if (fs_read_file(AT_FDCWD, "/proc/sys/kernel/perf_event_paranoid", 32, &text))
-		return;
-	level = atoi(strbuf_str(&text)); /* the kernel's own number, may be negative */
-	snprintf(detail, sizeof(detail), "%d%s", level,
-		 level > 2 ? ": CAP_PERFMON is not enough, CAP_SYS_ADMIN is needed" : "");
-	check_line(run, level > 2 && !has_cap(run, CAP_SYS_ADMIN) ? CHECK_FAILED : CHECK_OK,
-		   "perf_event_paranoid", detail);
+	result = host_check_paranoid(&run->facts, detail, sizeof(detail));
+	check_line(run, result, "perf_event_paranoid", detail);
+	result = host_check_kptr(&run->facts, detail, sizeof(detail));
+	check_line(run, result, "kptr_restrict", detail);
+	result = host_check_unprivileged_bpf(&run->facts, run->kept.effective, detail,
+					     sizeof(detail));
+	check_line(run, result, "unprivileged_bpf", detail);
+	result = host_check_landlock(landlock_version(), detail, sizeof(detail));
+	check_line(run, result, "Landlock", detail);
+}
+
+static void check_seccomp(struct check_run *run)
+{
+	uint32_t action = SECCOMP_RET_ERRNO;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action))
+		check_line(run, CHECK_LESS, "seccomp",
+			   "not in this kernel: system calls of jbpfd are not filtered");
+	else
+		check_line(run, CHECK_OK, "seccomp",
+			   "while running, system calls are filtered by a list");
 }
 
 /* On older kernels the first ones are 0, hidden or not: offsets of per-CPU variables. */
@@ -216,7 +249,6 @@ static void check_foreign_process(struct check_run *run)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__cleanup_fd int root_fd = -1;
-	__cleanup_dir DIR *files = NULL;
 	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
 	uint32_t pid = find_foreign_pid(proc_fd);
 	bool reads_maps;
@@ -237,12 +269,27 @@ static void check_foreign_process(struct check_run *run)
 		 root_fd < 0 ? "not" : "",
 		 root_fd < 0 ? ": no perf maps, no libraries of containers" : "");
 	check_line(run, root_fd < 0 ? CHECK_LESS : CHECK_OK, "container roots", detail);
+}
 
-	snprintf(detail, sizeof(detail), "/proc/%u/map_files", pid);
-	files = opendir(detail);
-	snprintf(detail, sizeof(detail), "/proc/%u/map_files can%s be read%s", pid,
-		 files ? "" : "not", files ? "" : ": files replaced while mapped have no names");
-	check_line(run, files ? CHECK_OK : CHECK_LESS, "replaced files", detail);
+/* A link of map_files asks for more than the process's own rights, so our own will do. */
+static void check_map_files(struct check_run *run)
+{
+	__cleanup_dir DIR *dir = opendir("/proc/self/map_files");
+	struct dirent *entry = NULL;
+	int fd = -1;
+
+	while (dir && (entry = readdir(dir)) && entry->d_name[0] == '.')
+		;
+	if (entry)
+		fd = openat(dirfd(dir), entry->d_name, O_PATH | O_CLOEXEC);
+	if (fd < 0) {
+		check_line(
+			run, CHECK_LESS, "replaced files",
+			"/proc/PID/map_files cannot be read: files replaced while mapped have no names");
+		return;
+	}
+	close(fd);
+	check_line(run, CHECK_OK, "replaced files", "/proc/PID/map_files can be read");
 }
 
 static void check_cgroups(struct check_run *run)
@@ -288,18 +335,23 @@ static void check_store(struct check_run *run, const char *dir)
 	}
 }
 
-int host_check(const char *store_dir, FILE *out)
+int host_check(const struct host_check_options *options, FILE *out)
 {
-	struct check_run run = { .out = out, .caps = read_effective_caps() };
+	struct check_run run = { .out = out, .options = options };
 
+	read_facts(&run.facts);
 	check_kernel(&run);
-	check_paranoid(&run);
 	check_probe(&run);
-	check_caps(&run);
+	check_switches(&run);
+	check_seccomp(&run);
+	check_capabilities(&run);
 	check_kallsyms(&run);
+	if (run.kept.effective)
+		(void)capabilities_limit(&run.kept);
 	check_foreign_process(&run);
+	check_map_files(&run);
 	check_cgroups(&run);
-	check_store(&run, store_dir);
+	check_store(&run, options->store_dir);
 	fprintf(out, "\n%s\n",
 		run.failed ? "This host cannot be profiled: see the lines marked FAIL." :
 		run.less ? "This host can be profiled, with the losses of the lines marked less." :

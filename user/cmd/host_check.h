@@ -3,12 +3,18 @@
 #ifndef JBPF_CMD_HOST_CHECK_H
 #define JBPF_CMD_HOST_CHECK_H
 
+#include <stdbool.h>
 #include <stdio.h>
+
+struct host_check_options {
+	const char *store_dir;
+	bool attaches; /* by --jit, JVMs may be asked for their maps */
+};
 
 /*
  * Prints one line per capability and feature. 0 when the host can be profiled (some names may
  * still be missing), -EPERM or another -errno when it cannot.
  */
-int host_check(const char *store_dir, FILE *out);
+int host_check(const struct host_check_options *options, FILE *out);
 
 #endif

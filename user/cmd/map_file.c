@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/cmd/daemon_sandbox.h"
+#include "user/util/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 
@@ -97,6 +99,7 @@ static int write_and_rename(const struct map_file *file, const void *bytes, size
 
 int map_file_write(const struct map_file *file, const void *bytes, size_t len)
 {
+	struct capabilities privileges;
 	sigset_t ends, before;
 	int err;
 
@@ -108,7 +111,11 @@ int map_file_write(const struct map_file *file, const void *bytes, size_t len)
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
-	err = write_and_rename(file, bytes, len);
+	err = capabilities_raise(DAEMON_SANDBOX_WRITING, &privileges);
+	if (!err) {
+		err = write_and_rename(file, bytes, len);
+		(void)capabilities_restore(&privileges);
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return err;
 }

@@ -18,6 +18,7 @@
 #include "user/cmd/arguments.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_write.h"
+#include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/dump_list.h"
 #include "user/cmd/map_file.h"
 #include "user/cmd/map_text.h"
@@ -425,6 +426,37 @@ static int maps_open(struct maps *maps, int root_fd)
 	return err ? err : container_resolver__new(&container_options, &maps->containers);
 }
 
+/* From here on bytes of containers are read. */
+static int maps_drop_privileges(void)
+{
+	const struct daemon_sandbox_needs needs = { .aside = DAEMON_SANDBOX_WRITING };
+	struct daemon_sandbox sandbox;
+	char why[256];
+	int err = daemon_sandbox_enter(&needs, &sandbox, why, sizeof(why));
+
+	if (err)
+		pr_err("%s\n", why);
+	return err;
+}
+
+static int maps_say(int err)
+{
+	if (err)
+		pr_err("the processes of this host cannot be read: %s\n", errstr(err));
+	return err;
+}
+
+static int maps_go(struct maps *maps)
+{
+	int err = 0;
+
+	if (maps->options->pid_cnt)
+		maps_asked(maps);
+	else
+		err = maps_all(maps);
+	return maps_say(err) ? CMD_EXIT_FAILED : maps_report(maps);
+}
+
 static int maps_run(const struct maps_options *options)
 {
 	static const struct text_table_column columns[] = {
@@ -441,21 +473,16 @@ static int maps_run(const struct maps_options *options)
 	struct maps maps = {
 		.options = options, .proc_fd = proc_fd, .dir_fd = dir_fd, .table = &table
 	};
-	int err, code;
+	int code = CMD_EXIT_FAILED;
 
 	if (dir_fd < 0) {
 		pr_err("'%s' cannot be opened: %s; give -d another directory\n", options->dir,
 		       errstr(errno));
 		return CMD_EXIT_FAILED;
 	}
-	err = proc_fd < 0 || root_fd < 0 ? -ENOENT : maps_open(&maps, root_fd);
-	if (!err && options->pid_cnt)
-		maps_asked(&maps);
-	else if (!err)
-		err = maps_all(&maps);
-	code = err ? CMD_EXIT_FAILED : maps_report(&maps);
-	if (err)
-		pr_err("the processes of this host cannot be read: %s\n", errstr(err));
+	if (maps_say(proc_fd < 0 || root_fd < 0 ? -ENOENT : maps_open(&maps, root_fd)) == 0 &&
+	    maps_drop_privileges() == 0)
+		code = maps_go(&maps);
 	text_table_release(&table);
 	container_resolver__free(maps.containers);
 	symbolizer__free(maps.symbolizer);

@@ -13,6 +13,7 @@
 #include "user/cmd/advice.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_write.h"
+#include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/jit_option.h"
 #include "user/cmd/sampling.h"
 #include "user/cmd/streams.h"
@@ -359,6 +360,30 @@ static int record_with(const struct record_options *options, struct recorder *re
 	return code;
 }
 
+static int try_maps(const void *ctx)
+{
+	return recorder__try_maps(ctx);
+}
+
+/* Everything is open but the output, which is the only thing that is still written. */
+static int record_drop_privileges(const struct record_options *options,
+				  const struct recorder *recorder)
+{
+	const struct daemon_sandbox_needs needs = {
+		.attaches = jit_mode_may_attach(options->jit),
+		.aside = DAEMON_SANDBOX_WRITING,
+		.try_maps = try_maps,
+		.ctx = recorder,
+	};
+	struct daemon_sandbox sandbox;
+	char why[512];
+	int err = daemon_sandbox_enter(&needs, &sandbox, why, sizeof(why));
+
+	if (err)
+		pr_err("%s\n", why);
+	return err;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record_options options = {
@@ -387,7 +412,8 @@ int cmd_record(int argc, char **argv)
 		pr_err("%s\n", why);
 		return 1;
 	}
-	code = record_with(&options, recorder);
+	code = record_drop_privileges(&options, recorder) ? CMD_EXIT_FAILED :
+							    record_with(&options, recorder);
 	recorder__free(recorder);
 	return code;
 }

@@ -5,7 +5,8 @@
  * with the child. The child looks as root, opens what it needs, then takes on the JVM's effective
  * ids as the host sees them: JDK 8 talks to nobody else, and below a user namespace nothing else
  * works (attach-spike.md 2). The real uid stays root, so nobody of that uid may signal the child,
- * and the switched ids make it undumpable.
+ * and the switched ids make it undumpable. The right to switch ids is in force only in the child,
+ * and until it is used: from then on the child has no capability at all.
  */
 #include "user/collect/jvm_attach.h"
 
@@ -27,6 +28,7 @@
 #include "user/collect/jvm_attach_talk.h"
 #include "user/collect/jvm_attach_tmp.h"
 #include "user/collect/jvm_gates.h"
+#include "user/util/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -95,8 +97,15 @@ static void child_bind_life(pid_t parent, uint64_t deadline_ns)
 
 static int child_take_ids(const struct proc_status *status, pid_t parent, uint64_t deadline_ns)
 {
+	const struct capabilities none = { 0 };
+	int err;
+
 	if (setgroups(0, NULL) || setegid(status->egid) || seteuid(status->euid))
 		return -errno;
+	/* Of a JVM that runs as root, too: what is left is what its files allow to root. */
+	err = capabilities_limit(&none);
+	if (err)
+		return err;
 	/* A change of credentials clears the death signal. */
 	child_bind_life(parent, deadline_ns);
 	return 0;
@@ -258,6 +267,8 @@ child_main(const struct child_task *task, int report_fd, pid_t parent)
 	memset(&report, 0, sizeof(report));
 	child_reset_signals();
 	child_bind_life(parent, task->deadline_ns);
+	/* Where they are missing the switch fails, and says so. */
+	(void)capabilities_raise(CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETGID), NULL);
 	report.err = task->run(task, &report.result);
 	/* Smaller than PIPE_BUF: all or nothing. */
 	_exit(write(report_fd, &report, sizeof(report)) == sizeof(report) ? 0 : 1);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is kept and what is refused. All that cannot be undone happens in children. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "user/cmd/daemon_sandbox.h"
+#include "user/cmd/sandbox_filter.h"
+#include "user/util/landlock.h"
+
+#define BIT(cap) CAPABILITY_BIT(cap)
+#define NAMING	 (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE))
+
+static int in_child(int (*run)(const char *dir), const char *dir)
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(run(dir));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int make_dir(void **state)
+{
+	char *dir = strdup("/tmp/jbpf-sandbox.XXXXXX");
+
+	*state = dir;
+	return dir && mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	int err = rmdir(*state);
+
+	free(*state);
+	return err;
+}
+
+static void naming_keeps_what_naming_needs_and_nothing_else(void **state)
+{
+	struct capabilities naming = daemon_sandbox_naming(false);
+	struct capabilities attaching = daemon_sandbox_naming(true);
+
+	(void)state;
+	assert_true(naming.effective == NAMING && naming.permitted == NAMING);
+	assert_true(attaching.effective == NAMING);
+	assert_true(attaching.permitted == (NAMING | BIT(CAP_SETUID) | BIT(CAP_SETGID)));
+}
+
+static int always(const void *ctx)
+{
+	return *(const int *)ctx;
+}
+
+static void plan_says_what_would_not_work(void **state)
+{
+	static const struct {
+		int maps_err;
+		const char *store;
+		int err;
+		const char *why;
+	} rows[] = {
+		{ 0, NULL, 0, "" },
+		{ 0, "/nonexistent/store", 0, "" }, /* jbpfd has made it by then, or says why not */
+		{ -EPERM, NULL, -EPERM, "BPF maps cannot be read" },
+		{ -EIO, NULL, -EIO, "BPF maps cannot be read" },
+		{ 0, "/proc/self/status", -EACCES, "cannot be written" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct daemon_sandbox_needs needs = {
+			.store_dir = rows[i].store,
+			.try_maps = always,
+			.ctx = &rows[i].maps_err,
+		};
+		struct capabilities kept = { 0 };
+		char why[512] = "";
+
+		assert_int_equal(daemon_sandbox_plan(&needs, &kept, why, sizeof(why)), rows[i].err);
+		assert_non_null(strstr(why, rows[i].why));
+		/* No more than what naming needs, and no more than there was. */
+		assert_true((kept.effective & ~NAMING) == 0);
+	}
+}
+
+/* A kernel before 5.19: the call is refused to whoever lacks CAP_BPF. */
+static int asks_for_bpf(const void *ctx)
+{
+	struct capabilities held;
+
+	(void)ctx;
+	return capabilities_read(&held) == 0 && held.effective & BIT(CAP_BPF) ? 0 : -EPERM;
+}
+
+static void bpf_capability_is_kept_only_where_maps_cannot_be_read_without(void **state)
+{
+	const struct daemon_sandbox_needs needs = { .try_maps = asks_for_bpf };
+	struct capabilities held, kept = { 0 };
+	char why[512] = "";
+	int err;
+
+	(void)state;
+	assert_int_equal(capabilities_read(&held), 0);
+	err = daemon_sandbox_plan(&needs, &kept, why, sizeof(why));
+	if (held.effective & BIT(CAP_BPF)) {
+		assert_int_equal(err, 0);
+		assert_true(kept.effective == ((NAMING | BIT(CAP_BPF)) & held.effective));
+	} else {
+		assert_int_equal(err, -EPERM);
+	}
+}
+
+static int filter_refuses(const char *dir)
+{
+	int fd;
+
+	(void)dir;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || sandbox_filter_load())
+		return 1;
+	if (syscall(SYS_execve, NULL, NULL, NULL) == 0 || errno != ENOSYS)
+		return 2;
+	if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || errno != ENOSYS)
+		return 3;
+	if (syscall(SYS_unshare, 0) == 0 || errno != ENOSYS)
+		return 4;
+	if (syscall(SYS_bpf, 5 /* BPF_PROG_LOAD */, NULL, 0) >= 0 || errno != ENOSYS)
+		return 5;
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (fd < 0)
+		return 6;
+	/* An allowed command, refused by the kernel for its arguments. */
+	if (syscall(SYS_bpf, 1 /* BPF_MAP_LOOKUP_ELEM */, NULL, 0) >= 0 || errno == ENOSYS)
+		return 7;
+	return 0;
+}
+
+static void filter_refuses_what_is_not_in_the_list(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(filter_refuses, NULL), 0);
+}
+
+static int opens(const char *path, int flags)
+{
+	int fd = open(path, flags | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int files_below_only(const char *dir)
+{
+	char path[256], moved[256];
+
+	(void)snprintf(path, sizeof(path), "%s/a", dir);
+	(void)snprintf(moved, sizeof(moved), "%s/b", dir);
+	if (daemon_sandbox_confine(dir))
+		return 1;
+	if (opens(path, O_WRONLY | O_CREAT) || opens(path, O_RDONLY) || rename(path, moved) ||
+	    unlink(moved))
+		return 2;
+	if (landlock_version() < 2)
+		return 0; /* this kernel cannot: capabilities are all that was given up */
+	if (opens("/etc/passwd", O_RDONLY) != -EACCES || opens("/dev/null", O_WRONLY) != -EACCES)
+		return 3;
+	return opens("/tmp/jbpf-outside", O_WRONLY | O_CREAT) == -EACCES ? 0 : 4;
+}
+
+static int nowhere(const char *dir)
+{
+	(void)dir;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return 1;
+	if (landlock_only_below(NULL))
+		return landlock_version() < 2 ? 0 : 2;
+	return opens("/etc/passwd", O_RDONLY) == -EACCES && opens(".", O_RDONLY) == -EACCES ? 0 : 3;
+}
+
+static int confined_to_what_is_not_there(const char *dir)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/nothing", dir);
+	return daemon_sandbox_confine(path) == (landlock_version() < 2 ? 0 : -ENOENT) ? 0 : 1;
+}
+
+static void confined_child_reaches_files_below_its_directory_only(void **state)
+{
+	assert_int_equal(in_child(files_below_only, *state), 0);
+	assert_int_equal(in_child(nowhere, NULL), 0);
+	assert_int_equal(in_child(confined_to_what_is_not_there, *state), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(naming_keeps_what_naming_needs_and_nothing_else),
+		cmocka_unit_test(plan_says_what_would_not_work),
+		cmocka_unit_test(bpf_capability_is_kept_only_where_maps_cannot_be_read_without),
+		cmocka_unit_test(filter_refuses_what_is_not_in_the_list),
+		cmocka_unit_test_setup_teardown(
+			confined_child_reaches_files_below_its_directory_only, make_dir,
+			remove_dir),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
