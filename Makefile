@@ -282,7 +282,7 @@ check-e2e: all test-programs
 
 .PHONY: bench
 bench: all test-programs
-	$(Q)tests/bench/run
+	$(Q)tests/bench/run $(BENCH_ARGS)
 
 # Compiles everything, kernel and user side, for aarch64 with the host's clang. Only libc's headers
 # are foreign ones (libc6-dev-arm64-cross): the libraries' own are the same, and nothing is linked.
@@ -336,7 +336,7 @@ help:
 	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at a time, FUZZ_TARGETS="fuzz_elf ..."'
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
 	@echo 'make check-style  format, include rules, sizes'
-	@echo 'make bench        figures, side by side with peers (root)'
+	@echo 'make bench        figures, side by side with peers (root); BENCH_ARGS="--quick --json FILE"'
 	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir are honoured'
 	@echo 'make deb          a Debian package in build/ (needs debhelper)'
 	@echo 'make clean'

@@ -12,7 +12,9 @@
  * of the beginning of one recorded stack and the end of another that meet in a frame; some of the
  * others (RECUR_PERCENT) get one that was made earlier. Everything else is as it was recorded.
  * SAMPLES is how busy the JVM is to be: recorded windows are joined until one has as many (0: as it
- * was); the law counts recorded windows.
+ * was); the law counts recorded windows. No more than MADE_BYTES_MAX of new stacks are made (a
+ * compiler's law asks for gigabytes in a day): from then on earlier ones come again, and the output
+ * says so.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +37,10 @@
 #include "user/util/parse.h"
 #include "user/util/strtab.h"
 
-#define RECUR_PERCENT 30
-#define HOUR_NS	      (3600 * CLOCK_NS_PER_S)
+#define RECUR_PERCENT  30
+#define MADE_BYTES_MAX (128u << 20)
+#define MAKE_FAILS_MAX 4 /* of one window: where stacks hardly meet, looking takes long */
+#define HOUR_NS	       (3600 * CLOCK_NS_PER_S)
 
 struct recorded {
 	struct window window;
@@ -50,9 +54,12 @@ struct bench {
 	size_t window_cnt;
 	struct strtab *stacks; /* distinct ones of the recording */
 	struct strtab *made;
-	double first;	 /* distinct stacks of one window */
-	double exponent; /* how their number grows */
-	size_t used_cnt; /* recorded windows that went into the store */
+	size_t made_bytes;
+	bool is_capped;
+	uint64_t text_bytes; /* written, before compression */
+	double first;	     /* distinct stacks of one window */
+	double exponent;     /* how their number grows */
+	size_t used_cnt;     /* recorded windows that went into the store */
 	uint64_t random_state;
 };
 
@@ -217,8 +224,10 @@ static bool make_stack(struct bench *bench, struct strbuf *out)
 		if (strbuf_append(out, a, (size_t)(frame - a)) || strbuf_puts(out, meets))
 			return false;
 		if (strtab__find(bench->stacks, out->data, out->len) == STRTAB_NONE &&
-		    strtab__find(bench->made, out->data, out->len) == STRTAB_NONE)
+		    strtab__find(bench->made, out->data, out->len) == STRTAB_NONE) {
+			bench->made_bytes += out->len;
 			return strtab__intern(bench->made, out->data, out->len, &id) == 0;
+		}
 	}
 	return false;
 }
@@ -234,12 +243,19 @@ static int add_text(struct bench *bench, const struct recorded *recorded, struct
 	const char *stack;
 	size_t len;
 	uint64_t count;
-	int err = 0;
+	int err = 0, fails = 0;
 
+	if (bench->made_bytes >= MADE_BYTES_MAX) {
+		bench->is_capped = true;
+		wanted = 0;
+	}
 	while (!err && next_line(&at, end, &stack, &len, &count)) {
 		uint32_t made_cnt = strtab__count(bench->made);
+		bool wants_new = count == 1 && wanted >= 1 && fails < MAKE_FAILS_MAX;
+		bool is_made = wants_new && make_stack(bench, &stack_text);
 
-		if (count == 1 && wanted >= 1 && make_stack(bench, &stack_text)) {
+		fails += wants_new && !is_made;
+		if (is_made) {
 			wanted--;
 			err = profile__add(profile, stack_text.data, stack_text.len, 1);
 		} else if (count == 1 && made_cnt && next_random(bench) % 100 < RECUR_PERCENT) {
@@ -344,6 +360,7 @@ static int extend(struct bench *bench, const char *dir, uint64_t hours, uint64_t
 		uint64_t lost;
 
 		err = make_window(bench, samples, &window, &text, &cells);
+		bench->text_bytes += text.len;
 		window.start_boot_ns += at_ns - window.start_unix_ns;
 		window.start_unix_ns = at_ns + next_random(bench) % 1000000;
 		if (!err)
@@ -474,9 +491,12 @@ int main(int argc, char **argv)
 			err = extend(&bench, argv[4], hours, samples);
 		if (!err)
 			printf("{\"windows\": %zu, \"stacks_of_one\": %.0f, \"exponent\": %.3f, "
-			       "\"stacks_recorded\": %u, \"stacks_made\": %u}\n",
+			       "\"stacks_recorded\": %u, \"stacks_made\": %u, "
+			       "\"text_bytes\": %llu, \"is_capped\": %s}\n",
 			       bench.window_cnt, bench.first, bench.exponent,
-			       strtab__count(bench.stacks), strtab__count(bench.made));
+			       strtab__count(bench.stacks), strtab__count(bench.made),
+			       (unsigned long long)bench.text_bytes,
+			       bench.is_capped ? "true" : "false");
 	} else {
 		fprintf(stderr,
 			"usage: bench_store extend FROM PID TO HOURS SAMPLES | merge DIR LEVEL\n");

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import java.io.RandomAccessFile;
+import java.nio.MappedByteBuffer;
+import java.nio.channels.FileChannel;
 import java.util.*;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -10,6 +13,10 @@ import java.util.zip.Deflater;
  * A service-like load for measurements: parsing, collections, streams, regular expressions,
  * compression, recursion, so that profiles have some hundred distinct stacks. Runs for ever on
  * THREADS threads, each busy for DUTY percent of the time.
+ *
+ * Arguments: THREADS DUTY [DEPTH [COUNTERS [SEED]]]. Each operation is done below DEPTH more frames (keep
+ * the JIT from inlining Load.deep*). COUNTERS: a file of 64 bytes per thread that gets the number of its
+ * operations, big endian, at the beginning of each.
  */
 public class Load {
     interface Work { long run(Random random); }
@@ -80,19 +87,44 @@ public class Load {
         return list.get(0).hashCode();
     }
 
+    /* Four methods by turns: as deep stacks of one method would compress too well. */
+    static long deep0(Work work, Random random, int left) { return left <= 0 ? work.run(random) : deep1(work, random, left - 1) + 1; }
+
+    static long deep1(Work work, Random random, int left) { return left <= 0 ? work.run(random) : deep2(work, random, left - 1) + 1; }
+
+    static long deep2(Work work, Random random, int left) { return left <= 0 ? work.run(random) : deep3(work, random, left - 1) + 1; }
+
+    static long deep3(Work work, Random random, int left) { return left <= 0 ? work.run(random) : deep0(work, random, left - 1) + 1; }
+
+    static final int COUNTER_STRIDE = 64;
+
+    static MappedByteBuffer counters(String path, int threads) throws Exception {
+        try (RandomAccessFile file = new RandomAccessFile(path, "rw")) {
+            return file.getChannel().map(FileChannel.MapMode.READ_WRITE, 0, (long) threads * COUNTER_STRIDE);
+        }
+    }
+
     public static void main(String[] args) throws Exception {
         int threads = args.length > 0 ? Integer.parseInt(args[0]) : 1;
         int duty = args.length > 1 ? Integer.parseInt(args[1]) : 100;
+        int depth = args.length > 2 ? Integer.parseInt(args[2]) : 0;
+        MappedByteBuffer counters = args.length > 3 ? counters(args[3], threads) : null;
+        long firstSeed = args.length > 4 ? Long.parseLong(args[4]) * 1000 : 0;
         Work[] works = {Load::words, Load::streams, Load::regex, Load::deflate, Load::sort,
             r -> descend(r, 12)};
         for (int t = 0; t < threads; t++) {
-            final int seed = t;
+            final long seed = firstSeed + t;
+            final int slot = t * COUNTER_STRIDE;
             new Thread(() -> {
                 Random random = new Random(seed);
                 long sum = 0;
+                long operations = 0;
                 for (;;) {
                     long begin = System.nanoTime();
-                    sum += works[random.nextInt(works.length)].run(random);
+                    sum += deep0(works[random.nextInt(works.length)], random, depth);
+                    if (counters != null) {
+                        counters.putLong(slot, ++operations);
+                    }
                     if (duty < 100) {
                         long busy = System.nanoTime() - begin;
                         try {

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpfd beside its peers at several loads and rates: CPU, in-kernel time, memory, bytes on disk."""
+import statistics
+
+from jvms import SMALL, Jvms
+from programs import ALL, Bpftrace, Perf
+from turns import Scenario, per_200
+
+BUSY = {"count": 1, "threads": 2, "duty": 100}
+EIGHT = {"count": 8, "threads": 1, "duty": 20}
+NAMING_S = 40  # for who names at its end
+FIFTY = {"count": 50, "threads": 1, "duty": 2, "options": SMALL}
+SOME = tuple(program for program in ALL if program is not Bpftrace)
+
+
+def turns(bench, hz, programs, rounds, keep=None):
+    """Turns on the load that is there."""
+    return Scenario(bench.work, programs, hz, bench.seconds, rounds, bench.random).run(4 if bench.tiny else NAMING_S, keep)
+
+
+def scenario(bench, load, hz=99, depth=0, programs=ALL, rounds=None, keep=None):
+    with Jvms(bench.work, depth=depth, seed=bench.seed, **load) as started:
+        started.wait_busy(bench.settle)
+        return turns(bench, hz, programs, rounds or bench.rounds, keep)
+
+
+def cpu_rows(report, result, targets=False):
+    """CPU while sampling. perf's own work in the kernel is in nobody's account: see part interrupt."""
+    notes = {"perf record -g": "without its work in interrupts; names nothing",
+             "get_stackid profiler": "names nothing", "bpftrace": "names at its end only"}
+    report.beside("CPU, processes and BPF", "% core", result.of(lambda t: (t.cpu + t.bpf) * 100), notes=notes)
+    report.beside("  per 200 samples/s", "% core", result.of(lambda t: per_200(t, result.hz)))
+    if targets:
+        add_targets(report, result)
+
+
+def add_targets(report, result):
+    turns, perf = result.turns["jbpfd"], result.turns.get("perf record -g")
+    report.row("CPU of jbpfd's processes", [t.cpu * 100 for t in turns], "% core")
+    report.row("CPU of its BPF programs", [t.bpf * 100 for t in turns], "% core")
+    ours = [per_200(t, result.hz) for t in turns]
+    report.row("CPU of jbpfd + BPF per 200 samples/s", ours, "% core", "<= 0.3", statistics.median(ours) <= 0.3)
+    if perf:
+        ratio = (statistics.median(t.cpu + t.bpf for t in turns) / statistics.median(t.cpu for t in perf))
+        report.row("jbpfd + BPF / perf record", ratio, "x", "< 1", ratio < 1)
+
+
+def end_rows(report, result):
+    ends = {name: ([t.end_cpu for t in turns if t.ended] or "was killed: did not end in time")
+            for name, turns in result.turns.items()}
+    report.beside("CPU to end, with what it still has to write", "s", ends)
+
+
+def disk_rows(report, bench, result):
+    """As written; what a merged hour of jbpf takes is in part store."""
+    fixed = Perf(bench.work, result.hz).fixed_bytes() if "perf record -g" in result.turns else 0
+    sizes = {}
+    for name, turns in result.turns.items():
+        less = fixed if name == "perf record -g" else 0
+        sizes[name] = [max(t.size - less, 0) / t.samples for t in turns if t.samples] or "did not end in time"
+    notes = {"perf record -g": f"and {fixed / 1024:.0f} KiB of mappings", "jbpfd": "an open hour; with all names",
+             "get_stackid profiler": "addresses only"}
+    report.beside("bytes per sample on disk, as written", "B", sizes, notes=notes)
+
+
+def memory_rows(report, result):
+    report.beside("memory: processes, buffers, BPF maps", "MiB", result.of(lambda t: t.memory / (1 << 20)))
+    report.beside("most of it resident until its end", "MiB", result.of(lambda t: t.max_rss / (1 << 20)),
+                  notes={"bpftrace": "names at its end"})
+
+
+def kernel_rows(report, result):
+    measured = result.of(lambda t: t.ns_per_sample)
+    measured["perf record -g"] = "no BPF program: see part interrupt"
+    report.beside("in-kernel time per sample (BPF statistics)", "ns", measured)
+
+
+def overhead(report, bench):
+    """1 JVM, 2 busy threads, 99 Hz."""
+    result = scenario(bench, BUSY)
+    cpu_rows(report, result, targets=True)
+    kernel_rows(report, result)
+    memory_rows(report, result)
+    disk_rows(report, bench, result)
+    end_rows(report, result)
+
+
+def rate(report, bench):
+    """The same at 999 Hz."""
+    result = scenario(bench, BUSY, hz=999, programs=ALL if bench.full else SOME, rounds=bench.less)
+    cpu_rows(report, result)
+    kernel_rows(report, result)
+    memory_rows(report, result)
+    disk_rows(report, bench, result)
+
+
+def depth(report, bench):
+    """The same with deep stacks, 99 Hz."""
+    for frames in (16, 128, 512) if bench.full else (512,):
+        report.at(f"{frames} frames")
+        result = scenario(bench, BUSY, depth=frames, programs=SOME, rounds=bench.less)
+        cpu_rows(report, result)
+        kernel_rows(report, result)
+        disk_rows(report, bench, result)
+
+
+def memory(report, bench):
+    """8 JVMs, each 20 % busy, 99 Hz."""
+    result = scenario(bench, EIGHT, programs=SOME, rounds=bench.less)
+    cpu_rows(report, result)
+    memory_rows(report, result)
+    ours = [t.memory / (1 << 20) for t in result.turns["jbpfd"]]
+    report.row("memory of jbpfd + BPF maps, 8 JVMs", ours, "MiB", "<= 48", statistics.median(ours) <= 48)
+
+
+def crowd(report, bench):
+    """50 small JVMs, mostly idle, 99 Hz."""
+    result = scenario(bench, FIFTY, programs=SOME, rounds=bench.less)
+    cpu_rows(report, result)
+    memory_rows(report, result)
+    disk_rows(report, bench, result)
+
+
+def cube(report, bench):
+    """All depths, numbers of JVMs and rates (--full)."""
+    for frames in (16, 128, 512):
+        for name, load in (("1 JVM", BUSY), ("8 JVMs", EIGHT), ("50 JVMs", FIFTY)):
+            with Jvms(bench.work, depth=frames, seed=bench.seed, **load) as jvms:
+                jvms.wait_busy(bench.settle)
+                for hz in (99, 999):
+                    report.at(f"{frames} frames, {name}, {hz} Hz")
+                    result = turns(bench, hz, ALL, bench.less)
+                    cpu_rows(report, result)
+                    kernel_rows(report, result)
+                    memory_rows(report, result)
+                    disk_rows(report, bench, result)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the store takes and how fast it is read: real windows of JVMs, made into hours and days."""
+import glob
+import json
+import os
+import statistics
+import subprocess
+import time
+
+from jvms import JAVA, Jvms, compile_java
+from machine import JBPF, tool
+from programs import Jbpfd, remove
+
+LOADS = {
+    "collections, text, compression": ["Load", "1", "40"],
+    "HTTP service": ["Service"],
+    "compiler": ["Compile", "{out}"],
+}
+BUSY_SAMPLES = 545  # of 10 s: 0.55 cores, as the broker the design was measured on
+DAY_TEXT_MAX = 2 << 30  # of a day, before compression: a compiler's is cut to fewer hours
+LEVEL = "9"  # of zstd, as jbpfd merges
+
+
+def dump(*arguments):
+    """Wall time of one jbpf-dump, in ms."""
+    begin = time.monotonic()
+    subprocess.run([JBPF, "dump", *arguments, "-o", "/dev/null"], check=True, stderr=subprocess.DEVNULL)
+    return (time.monotonic() - begin) * 1000
+
+
+def dump_hour(report, bench):
+    """jbpf-dump --since 1h of one JVM: its windows repeated, not merged; nothing else in the store."""
+    hour = os.path.join(bench.work, "store-hour")
+    with Jvms(bench.work, 1, 2, 100, seed=bench.seed) as jvms:
+        jvms.wait_busy(bench.settle)
+        with Jbpfd(bench.work, 99, window_s=bench.seconds, pids=jvms.pids()) as daemon:
+            time.sleep(bench.seconds * 4 + 2)
+            daemon.stop()
+            subprocess.run([tool("bench_fill_hour"), daemon.out, hour], check=True)
+    times = [dump("--store", hour, "--since", "1h", "--comm", "java") for _ in range(max(bench.rounds, 5))]
+    size = sum(os.path.getsize(p) for p in glob.glob(f"{hour}/v1/cpu/**/*.zst", recursive=True))
+    report.row("jbpf-dump --since 1h, one JVM, wall time", times, "ms", "<= 50", statistics.median(times) <= 50)
+    report.row("  of a store of", size / (1 << 20), "MiB")
+    remove(hour)
+
+
+def record_loads(bench, seconds):
+    """Three kinds of JVM for a while, in one store; their pids and the daemon, which has ended."""
+    classes = compile_java(bench.work, "store", glob.glob(f"{JAVA}/*.java"), release=17)
+    out = os.path.join(bench.work, "classes-out")
+    os.makedirs(out)
+    processes = {}
+    daemon = Jbpfd(bench.work, 99).start()
+    try:
+        for name, load in LOADS.items():
+            command = [part.format(out=out) for part in load]
+            processes[name] = subprocess.Popen(
+                ["java", "-Xmx128m", "-XX:+PreserveFramePointer", "-cp", classes, *command],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(seconds)
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.wait()
+        daemon.stop()
+    return daemon, {name: process.pid for name, process in processes.items()}
+
+
+def make(*arguments):
+    """bench_store: what it says of itself."""
+    return json.loads(subprocess.check_output([tool("bench_store"), *map(str, arguments)], timeout=600))
+
+
+def one_kind(report, bench, name, recorded, pid):
+    hour, day = os.path.join(bench.work, "made-hour"), os.path.join(bench.work, "made-day")
+    made = make("extend", recorded, pid, hour, 1, BUSY_SAMPLES)
+    merged = make("merge", hour, LEVEL)
+    size = merged["bytes_after"] / merged["samples"]
+    report.row(f"{name}: distinct stacks of an hour", made["stacks_recorded"] + made["stacks_made"], "")
+    report.row("  bytes per sample while the hour is open", merged["bytes_before"] / merged["samples"], "B")
+    report.row("  bytes per sample, merged", size, "B", "<= 7", size <= 7)
+    report.row("  CPU to merge the hour", merged["cpu_ms"], "ms")
+    report.row("  peak memory of that", merged["max_rss_kb"] / 1024, "MiB")
+    remove(hour)
+    hours = min(4 if bench.quick else 24, max(1, DAY_TEXT_MAX // max(made["text_bytes"], 1)))
+    made = make("extend", recorded, pid, day, hours, 0)
+    note = "distinct stacks capped: the law asks for gigabytes" if made["is_capped"] else None
+    since = f"{hours + 1}h"
+    rounds = range(min(bench.rounds, 3))
+    plain = [dump("--store", day, "--since", since) for _ in rounds]
+    make("merge", day, LEVEL)
+    times = [dump("--store", day, "--since", since) for _ in rounds]
+    report.row(f"  {hours} h dumped, not merged, wall time", plain, "ms", note=note)
+    report.row(f"  {hours} h dumped, merged, wall time", times, "ms", "<= 300", statistics.median(times) <= 300, note=note)
+    remove(day)
+
+
+def store(report, bench):
+    """Bytes per sample of three kinds of JVM, before and after merging, and reading a day of them."""
+    daemon, pids = record_loads(bench, 180 if bench.full else 90 if not bench.quick else 62)
+    try:
+        for name, pid in pids.items():
+            one_kind(report, bench, name, daemon.out, pid)
+    finally:
+        daemon.close()
