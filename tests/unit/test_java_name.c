@@ -165,6 +165,18 @@ static void java_name_of_methods_is_stable_from_run_to_run(void **state)
 	}
 }
 
+/* What is cut off all others is kept when it is all there is. */
+static void java_name_is_never_empty(void **state)
+{
+	static const struct row rows[] = { { " jvmci_name=a.b#1", " jvmci_name=a.b#1" },
+					   { "  ", "  " },
+					   { "", "" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_canonical(&rows[i], DROP_PARAMETERS, FRAME_KIND_NATIVE);
+}
+
 static void java_name_keeps_parameters_when_asked(void **state)
 {
 	static const struct row rows[] = {
@@ -328,6 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(java_name_of_methods_is_stable_from_run_to_run),
+		cmocka_unit_test(java_name_is_never_empty),
 		cmocka_unit_test(java_name_keeps_parameters_when_asked),
 		cmocka_unit_test(java_name_tells_vm_code_from_methods),
 		cmocka_unit_test(java_name_of_other_runtimes_is_kept),

@@ -602,6 +602,9 @@ int java_name_canonical(const char *raw, size_t raw_len, bool is_hotspot, bool k
 		name = again;
 		again = swap;
 	}
+	/* Nothing but what is cut off: a name must stay. */
+	if (!err && !name.len)
+		err = strbuf_append(&name, raw, raw_len);
 	if (!err)
 		err = strbuf_append(out, strbuf_str(&name), name.len);
 	if (!err)
