@@ -8,9 +8,7 @@
  * Input: rate and number of labels (1 byte each), title, subtitle, text of source lines, each up to
  * a byte 1, then folded text.
  */
-#include <jansson.h>
-
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/fuzz_page.h"
 
 /* What the reader of pprof says of itself with cmocka. */
 #define assert_true(claim)		  fuzz_must(claim)
@@ -33,90 +31,17 @@ static char *reference_page;
 
 /* ---- the page ---- */
 
-/* Moves the text between `open` and the next `close` out of the page. */
-static char *cut_out(char *page, const char *open, const char *close, const char *until)
-{
-	char *begin = strstr(page, open), *end, *inner;
-
-	fuzz_must(begin);
-	begin += strlen(open);
-	end = strcasestr(begin, until);
-	fuzz_must(end && strncmp(end, close, strlen(close)) == 0);
-	inner = strndup(begin, (size_t)(end - begin));
-	fuzz_must(inner);
-	memmove(begin, end, strlen(end) + 1);
-	return inner;
-}
-
-static bool is_entity(const char *text)
-{
-	static const char *const entities[] = { "&lt;", "&gt;", "&amp;", "&quot;", "&#39;" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(entities); i++) {
-		if (strncmp(text, entities[i], strlen(entities[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void check_text(const char *text, size_t len)
-{
-	fuzz_must(fuzz_is_clean(text, len, "\n"));
-	for (size_t i = 0; i < len; i++) {
-		fuzz_must(text[i] != '<' && text[i] != '>');
-		fuzz_must(text[i] != '&' || is_entity(text + i));
-	}
-}
-
-static json_t *read_json(const char *text, size_t len)
-{
-	json_t *json = json_loadb(text, len, JSON_DECODE_INT_AS_REAL, NULL);
-
-	fuzz_must(json && json_is_object(json));
-	fuzz_must(fuzz_is_clean(text, len, "\n"));
-	return json;
-}
-
-static double number(const json_t *json, const char *key)
-{
-	const json_t *value = json_object_get(json, key);
-
-	fuzz_must(json_is_number(value));
-	return json_number_value(value);
-}
-
-static char *page_skeleton(const struct strbuf *page, bool is_reference, double samples)
-{
-	char *text = strdup(strbuf_str(page));
-	char *title, *table, *data;
-	json_t *json;
-
-	fuzz_must(text && strlen(text) == page->len);
-	data = cut_out(text, "<script type=\"application/json\" id=\"data\">", "</script>",
-		       "</script");
-	title = cut_out(text, "<title>", "</title>", "</title");
-	/* Any tag would end it early. */
-	table = cut_out(text, "<noscript><pre>", "</pre>", "<");
-	check_text(title, strlen(title));
-	check_text(table, strlen(table));
-	fuzz_must(!strpbrk(data, "<>&"));
-	json = read_json(data, strlen(data));
-	fuzz_must(is_reference || number(json, "samples") == samples);
-	json_decref(json);
-	free(title);
-	free(table);
-	free(data);
-	return text;
-}
-
 static void check_html(struct profile *profile, const struct output_info *info)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 	char *skeleton;
+	json_t *json;
 
 	fuzz_must(output_html(profile, info, &out) == 0);
-	skeleton = page_skeleton(&out, false, (double)profile__sample_count(profile));
+	skeleton = page_skeleton(&out, &json);
 	fuzz_must(strcmp(skeleton, reference_page) == 0);
+	fuzz_must(page_json_number(json, "samples") == (double)profile__sample_count(profile));
+	json_decref(json);
 	free(skeleton);
 }
 
@@ -144,7 +69,7 @@ static const char *check_attributes(const char *at, bool *is_empty)
 		fuzz_must(is_one_of(at, len, names) && at[len] == '=' && at[len + 1] == '"');
 		at += len + 2;
 		len = strcspn(at, "\"");
-		check_text(at, len);
+		page_check_text(at, len);
 		fuzz_must(at[len] == '"');
 		at += len + 1;
 	}
@@ -180,7 +105,7 @@ static void check_xml(const char *at)
 			depth -= is_empty;
 		}
 		len = strcspn(at, "<");
-		check_text(at, len);
+		page_check_text(at, len);
 		/* Only line breaks behind the end. */
 		fuzz_must(depth || strspn(at, "\n") == len);
 		at += len;
@@ -208,19 +133,19 @@ static void check_json(struct profile *profile, const struct output_info *info)
 	json_t *json;
 
 	fuzz_must(output_json(profile, info, &out) == 0);
-	json = read_json(strbuf_str(&out), out.len);
+	json = page_read_json(strbuf_str(&out), out.len);
 	stacks = json_object_get(json, "stacks");
 	fuzz_must(json_array_size(stacks) == profile__stack_count(profile));
 	json_array_foreach(stacks, i, stack)
 	{
-		samples += number(stack, "count");
+		samples += page_json_number(stack, "count");
 		json_array_foreach(json_object_get(stack, "frames"), j, frame)
 		{
 			fuzz_must(json_is_string(json_object_get(frame, "name")));
 			fuzz_must(json_is_string(json_object_get(frame, "kind")));
 		}
 	}
-	fuzz_must(number(json, "samples") <= samples);
+	fuzz_must(page_json_number(json, "samples") <= samples);
 	fuzz_must(json_array_size(json_object_get(json, "lines")) ==
 		  (info->lines ? source_lines__count(info->lines) : 0));
 	json_decref(json);
@@ -234,7 +159,7 @@ static void check_speedscope(struct profile *profile, const struct output_info *
 	json_t *json;
 
 	fuzz_must(output_speedscope(profile, info, &out) == 0);
-	json = read_json(strbuf_str(&out), out.len);
+	json = page_read_json(strbuf_str(&out), out.len);
 	frames = json_object_get(json_object_get(json, "shared"), "frames");
 	only = json_array_get(json_object_get(json, "profiles"), 0);
 	samples = json_object_get(only, "samples");
@@ -289,12 +214,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 	static const struct output_info info = { .title = "title" };
 	struct profile *profile = profile__new();
+	json_t *json;
 
 	(void)argc;
 	(void)argv;
 	fuzz_must(profile && profile__add(profile, "java;run", 8, 1) == 0);
 	fuzz_must(output_html(profile, &info, &out) == 0);
-	reference_page = page_skeleton(&out, true, 1);
+	reference_page = page_skeleton(&out, &json);
+	json_decref(json);
 	profile__free(profile);
 	return 0;
 }
