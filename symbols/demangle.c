@@ -25,6 +25,9 @@ static void demangle_take(const char *bytes, size_t len, void *opaque)
 {
 	struct demangle_sink *sink = opaque;
 
+	/* A crate without a name is NULL. */
+	if (!len)
+		return;
 	if (len > sizeof(sink->bytes) - sink->len)
 		longjmp(sink->full, 1);
 	memcpy(sink->bytes + sink->len, bytes, len);

@@ -41,6 +41,7 @@ static void demangle_makes_names_readable(void **state)
 		  "std::rt::lang_start::{{closure}}", "std::rt::lang_start::{{closure}}" },
 		/* Rust, v0. */
 		{ "_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example", "mycrate::example" },
+		{ "_RNvC01a", "::a", "::a" },
 		{ "_Rubbish", "_Rubbish", "_Rubbish" },
 		{ "_ZNot_a_name", "_ZNot_a_name", "_ZNot_a_name" },
 		{ "_init", "_init", "_init" },
