@@ -5,7 +5,7 @@
  * form, texts end within their arrays, names come from the text, and nothing of a file but names is
  * kept.
  *
- * Input: one byte (modulo 10: see the end), then that.
+ * Input: one byte (modulo 12: see the end), then that.
  */
 #include "tests/fuzz/fuzz.h"
 #include "user/collect/container.h"
@@ -25,6 +25,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argc;
 	(void)argv;
 	dir_fd = fuzz_dir();
+	/* A dockerd that sees our root. */
+	fuzz_dir_put(dir_fd, "8/comm", "dockerd\n", 8);
+	fuzz_must(symlinkat("..", dir_fd, "8/root") == 0);
 	return 0;
 }
 
@@ -109,6 +112,26 @@ static void check_names_in(const char *path, const uint8_t *bytes, size_t len)
 	fuzz_must(unlinkat(dir_fd, path, 0) == 0);
 }
 
+/* Where Docker keeps its containers: the usual place first, each once. */
+static void check_places(const char *path, const uint8_t *bytes, size_t len)
+{
+	struct container_places places = { .docker_root_cnt = 0 };
+
+	fuzz_dir_put(dir_fd, path, bytes, len);
+	fuzz_must(container_places_find(&places, dir_fd, dir_fd) == 0);
+	fuzz_must(places.docker_root_cnt >= 1);
+	fuzz_must(places.docker_root_cnt <= CONTAINER_DOCKER_ROOTS_MAX);
+	for (size_t i = 0; i < places.docker_root_cnt; i++) {
+		fuzz_must(places.docker_roots[i][0] == '/');
+		fuzz_must(strlen(places.docker_roots[i]) < PATH_MAX / 2);
+		for (size_t j = 0; j < i; j++)
+			fuzz_must(strcmp(places.docker_roots[i], places.docker_roots[j]) != 0);
+	}
+	fuzz_must(strcmp(places.docker_roots[0], "/var/lib/docker") == 0);
+	container_places_release(&places);
+	fuzz_must(unlinkat(dir_fd, path, 0) == 0);
+}
+
 static void check_user(const uint8_t *bytes, size_t len)
 {
 	struct container_user user;
@@ -179,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		"var/lib/containers/storage/overlay-containers/containers.json",
 	};
 	struct fuzz_input input = { data, len };
-	uint8_t what = fuzz_u8(&input) % 10;
+	uint8_t what = fuzz_u8(&input) % 12;
 	char *text = strndup(input.left ? (const char *)input.at : "", input.left);
 
 	fuzz_must(text);
@@ -195,8 +218,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		check_service(&input);
 	else if (what == 8)
 		check_proc(input.at, input.left);
-	else
+	else if (what == 9)
 		check_reply((const char *)input.at, input.left);
+	else
+		check_places(what == 10 ? "etc/docker/daemon.json" : "8/cmdline", input.at,
+			     input.left);
 	free(text);
 	return 0;
 }

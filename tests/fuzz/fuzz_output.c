@@ -5,7 +5,7 @@
  * strict reader of XML; tables by the eye of a terminal. The page, without the three places where
  * names belong, is byte by byte the page of a harmless profile. And no format loses samples.
  *
- * Input: rate and number of labels (1 byte each), title, subtitle, text of source lines, each up to
+ * Input: writers (a bit each), rate and number of labels (1 byte each), title, subtitle, text of source lines, each up to
  * a byte 1, then folded text.
  */
 #include "tests/fuzz/fuzz_page.h"
@@ -229,6 +229,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fuzz_input input = { data, len };
+	uint8_t writers = fuzz_u8(&input);
 	struct output_info info = { .frequency_hz = fuzz_u8(&input), .labels = labels };
 	struct profile *profile = profile__new();
 	struct source_lines *lines = source_lines__new(0);
@@ -249,12 +250,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (source_lines__count(lines))
 		info.lines = lines;
 	fuzz_must(profile__add_folded(profile, (const char *)input.at, input.left, &bad_cnt) == 0);
-	check_json(profile, &info);
-	check_speedscope(profile, &info);
-	check_pprof(profile, &info);
-	check_tables(profile, &info, len % 4);
-	check_svg(profile, &info);
-	check_html(profile, &info);
+	if (writers & 1)
+		check_json(profile, &info);
+	if (writers & 2)
+		check_speedscope(profile, &info);
+	if (writers & 4)
+		check_pprof(profile, &info);
+	if (writers & 8)
+		check_tables(profile, &info, len % 4);
+	if (writers & 16)
+		check_svg(profile, &info);
+	if (writers & 32)
+		check_html(profile, &info);
 	profile__free(profile);
 	source_lines__free(lines);
 	free(title);

@@ -4,8 +4,12 @@
  * libjvm.so. Reading ends, with bounded memory; every field that is there is found by its names; and
  * the texts lie in the memory that was read. fuzz_hotspot damages the memory of real JVMs instead.
  *
- * Input: 12 symbols as offsets (2 bytes each), then the memory, which repeats from BASE on.
+ * Likewise the counter of unloaded classes in memory like jstat's: where it is found, its name stands.
+ *
+ * Input: one byte (odd: jstat's memory), 12 symbols as offsets (2 bytes each, not for jstat), then the
+ * memory, which repeats from BASE on.
  */
+#include "symbols/hotspot_unloads.h"
 #include "symbols/vm_structs.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -66,6 +70,48 @@ static void check_fields(const struct vm_structs *structs, const struct vm_symbo
 	}
 }
 
+static uint64_t again_value(const struct remote_mem *mem, uint64_t address)
+{
+	uint64_t value;
+
+	fuzz_must(remote_mem_read_uint(mem, address, 8, &value) == 0);
+	return value;
+}
+
+static bool find_repeated(const struct memory *memory, const char *text, size_t len)
+{
+	for (size_t from = 0; from < memory->len; from++) {
+		size_t same = 0;
+
+		while (same < len &&
+		       memory->bytes[(from + same) % memory->len] == (uint8_t)text[same])
+			same++;
+		if (same == len)
+			return true;
+	}
+	return false;
+}
+
+/* A pointer to the memory behind it lies first. */
+static void check_unloads(struct memory *memory, const struct remote_mem *mem)
+{
+	static const char name[] = "java.cls.unloadedClasses";
+	struct hotspot_unloads unloads = { .start_address = BASE };
+	uint64_t start, value, again;
+	int err = hotspot_unloads_read(&unloads, mem, &value);
+
+	fuzz_must(err == 0 || err == -EAGAIN || err == -ENOENT || err == -EFAULT);
+	fuzz_must(unloads.has_none == (err == -ENOENT) && memory->read_bytes <= 4 << 20);
+	if (err)
+		return;
+	fuzz_must(remote_mem_read_uint(mem, BASE, 8, &start) == 0);
+	fuzz_must(unloads.counter > start && unloads.counter - start < 1 << 20);
+	fuzz_must(unloads.counter % 8 == 0 && value == again_value(mem, unloads.counter));
+	/* In memory that repeats, the name stands in any two turns of it. */
+	fuzz_must(find_repeated(memory, name, sizeof(name)));
+	fuzz_must(hotspot_unloads_read(&unloads, mem, &again) == 0 && again == value);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fuzz_input input = { data, len };
@@ -74,13 +120,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct memory memory;
 	struct remote_mem mem = { .read = memory_read, .ctx = &memory, .pid = 1 };
 	uint64_t value;
+	bool is_jstat = fuzz_u8(&input) & 1;
 	int err;
 
-	for (int i = 0; i < VM_SYMBOL_CNT; i++) {
+	for (int i = 0; i < VM_SYMBOL_CNT && !is_jstat; i++) {
 		value = fuzz_uint(&input, 2);
 		symbols.addresses[i] = value ? BASE + value : 0;
 	}
 	memory = (struct memory){ .bytes = input.at, .len = input.left };
+	if (is_jstat) {
+		check_unloads(&memory, &mem);
+		return 0;
+	}
 	err = vm_structs__read(&mem, &symbols, &structs);
 	fuzz_must(memory.read_cnt <= READS_MAX && memory.read_bytes <= BYTES_MAX);
 	fuzz_must(err == 0 || err == -EAGAIN || err == -ENOTSUP || err == -EFAULT);
