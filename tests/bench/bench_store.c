@@ -39,7 +39,7 @@
 
 #define RECUR_PERCENT  30
 #define MADE_BYTES_MAX (128u << 20)
-#define MAKE_FAILS_MAX 4 /* of one window: where stacks hardly meet, looking takes long */
+#define MAKE_FAILS_MAX 50 /* of one window: where stacks hardly meet, looking takes long */
 #define HOUR_NS	       (3600 * CLOCK_NS_PER_S)
 
 struct recorded {
@@ -492,9 +492,11 @@ int main(int argc, char **argv)
 		if (!err)
 			printf("{\"windows\": %zu, \"stacks_of_one\": %.0f, \"exponent\": %.3f, "
 			       "\"stacks_recorded\": %u, \"stacks_made\": %u, "
+			       "\"stacks_by_law\": %.0f, "
 			       "\"text_bytes\": %llu, \"is_capped\": %s}\n",
 			       bench.window_cnt, bench.first, bench.exponent,
 			       strtab__count(bench.stacks), strtab__count(bench.made),
+			       bench.first * pow((double)bench.used_cnt, bench.exponent),
 			       (unsigned long long)bench.text_bytes,
 			       bench.is_capped ? "true" : "false");
 	} else {

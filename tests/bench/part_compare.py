@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """jbpfd beside its peers at several loads and rates: CPU, in-kernel time, memory, bytes on disk."""
 import statistics
+import subprocess
 
 from jvms import SMALL, Jvms
 from programs import ALL, Bpftrace, Perf
+from spawn import run_cpu
 from turns import Scenario, per_200
 
 BUSY = {"count": 1, "threads": 2, "duty": 100}
@@ -75,14 +77,39 @@ def kernel_rows(report, result):
     report.beside("in-kernel time per sample (BPF statistics)", "ns", measured)
 
 
+def perf_naming(program):
+    """CPU seconds of perf script: what perf.data still needs until its stacks have names."""
+    if not isinstance(program, Perf):
+        return {}
+    return {"naming": run_cpu(["perf", "script", "-i", program.out], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)}
+
+
+def named_us(turn, hz):
+    """Microseconds of CPU per sample until it is written with names; None where nothing was sampled."""
+    if not turn.samples or not turn.ended:
+        return None
+    at_end = turn.end_cpu + turn.extra.get("naming", 0)
+    return ((turn.cpu + turn.bpf) / (turn.busy * hz) + at_end / turn.samples) * 1e6
+
+
+def naming_rows(report, result):
+    measured = {name: [us for us in (named_us(t, result.hz) for t in turns) if us is not None] or "did not end in time"
+                for name, turns in result.turns.items()}
+    measured["get_stackid profiler"] = "never names"
+    report.beside("CPU per sample, from the event to text with names", "us", measured,
+                  notes={"perf record -g": "with perf script", "bpftrace": "Java stays addresses"})
+
+
 def overhead(report, bench):
     """1 JVM, 2 busy threads, 99 Hz."""
-    result = scenario(bench, BUSY)
+    result = scenario(bench, BUSY, keep=perf_naming)
     cpu_rows(report, result, targets=True)
     kernel_rows(report, result)
     memory_rows(report, result)
     disk_rows(report, bench, result)
     end_rows(report, result)
+    naming_rows(report, result)
 
 
 def rate(report, bench):

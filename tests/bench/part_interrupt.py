@@ -44,7 +44,7 @@ def one_round(bench, watcher, program, seconds):
     """Nanoseconds that one sample takes: holes with the program less holes before and after it."""
     before = watcher.holes_per_s(seconds / 2)
     with program(bench.work, HZ) as running:
-        time.sleep(1)
+        time.sleep(0.5)
         during = watcher.holes_per_s(seconds)
         running.stop(limit_s=2)  # what it does at its end does not matter here
     after = watcher.holes_per_s(seconds / 2)
@@ -55,7 +55,7 @@ def one_round(bench, watcher, program, seconds):
 
 def interrupt(report, bench):
     """What a program loses by one sample, 999 Hz; hot caches."""
-    seconds, rounds = min(2.0, bench.seconds / 2), max(bench.rounds, 3) if bench.rounds > 1 else 1
+    seconds, rounds = min(1.0, bench.seconds / 2), max(bench.rounds, 3) if bench.rounds > 1 else 1
     missing = {program.name: program.why_not() for program in ALL}
     for depth in DEPTHS if not bench.tiny else DEPTHS[1:2]:
         found = {name: why or [] for name, why in missing.items()}

@@ -11,7 +11,7 @@ from machine import tool
 
 def kernel(report, bench):
     """In-kernel ns per sample by BPF statistics, jbpf against get_stackid; hot and cold caches."""
-    rounds = "1" if bench.tiny else "9" if not bench.quick else "3"
+    rounds = "1" if bench.tiny else "5" if not bench.quick else "3"
     output = subprocess.check_output([tool("bench_kernel_cost"), "--json", "--rounds", rounds])
     for row in json.loads(output)["depths"]:
         depth, at_128 = row["depth"], row["depth"] == 128

@@ -2,7 +2,6 @@
 """From samples to a flame graph: jbpfd and jbpf-dump against perf, its collapse, flamegraph.pl. Both see only the
 load, so that what else runs on the host does not blur the figure."""
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -12,6 +11,7 @@ import time
 from jvms import Jvms
 from machine import JBPF
 from programs import Jbpfd, Perf
+from spawn import run_cpu
 
 FLAMEGRAPHS = ("flamegraph.pl", "/usr/share/perl5/Devel/NYTProf/flamegraph.pl")  # libdevel-nytprof-perl
 
@@ -19,14 +19,6 @@ FLAMEGRAPHS = ("flamegraph.pl", "/usr/share/perl5/Devel/NYTProf/flamegraph.pl") 
 def flamegraph():
     return next((found for found in map(shutil.which, FLAMEGRAPHS) if found), None) or \
         (FLAMEGRAPHS[1] if os.path.exists(FLAMEGRAPHS[1]) else None)
-
-
-def run_cpu(command, **options):
-    """Runs a command; CPU seconds it used."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, **options)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def collapse(data, text):
@@ -81,11 +73,11 @@ def record_perf(bench, pid, seconds):
 
 def pipeline(report, bench):
     """CPU from samples to a flame graph, 1 JVM, 2 busy threads, 99 Hz, only that JVM."""
-    seconds = bench.seconds * (3 if not bench.tiny else 1)
+    seconds = bench.seconds * (2 if not bench.tiny else 1)
     ours, peers = [], []
     with Jvms(bench.work, 1, 2, 100, seed=bench.seed) as jvms:
-        jvms.wait_busy(bench.settle * 2)
-        for _ in range(1 if bench.tiny else 2):
+        jvms.wait_busy(bench.settle)
+        for _ in range(2 if bench.full else 1):
             ours.append(record_ours(bench, jvms.pids()[0], seconds))
             peers.append(record_perf(bench, jvms.pids()[0], seconds))
     how = peers[0][4]

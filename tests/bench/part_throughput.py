@@ -20,16 +20,15 @@ def rates(jvms, seconds):
     return operations / (time.monotonic() - begin), operations / (jvms.cpu_seconds() - cpu)
 
 
-def round_of(bench, jvms, program, hz, seconds):
-    """Logarithms of with / without."""
-    before = rates(jvms, seconds)
+def round_of(bench, jvms, program, hz, seconds, before):
+    """Logarithms of with / without, and the rates after it; `before`: those before."""
     options = {"window_s": WINDOW_S} if program in (Jbpfd, Stackid) else {}
     with program(bench.work, hz, **options) as running:
         time.sleep(WINDOW_S + 0.5 if program is Jbpfd else 0.5)
         during = rates(jvms, seconds)
         running.stop(limit_s=2)
     after = rates(jvms, seconds)
-    return [math.log(b / math.sqrt(a * c)) for a, b, c in zip(before, during, after)]
+    return [math.log(b / math.sqrt(a * c)) for a, b, c in zip(before, during, after)], after
 
 
 def show(report, name, logs, unit_note):
@@ -49,9 +48,11 @@ def throughput(report, bench):
     logs = {pair: [] for pair in pairs}
     with Jvms(bench.work, 1, 2, 100, seed=bench.seed) as jvms:
         jvms.wait_busy(bench.settle * 2)
+        rates_now = rates(jvms, seconds)
         for _ in range(bench.pairs):
             for pair in bench.random.sample(pairs, len(pairs)):
-                logs[pair].append(round_of(bench, jvms, *pair, seconds))
+                ratio, rates_now = round_of(bench, jvms, *pair, seconds, rates_now)
+                logs[pair].append(ratio)
     for (program, hz), rounds in logs.items():
         name = f"{program.name}, {hz} Hz"
         show(report, f"operations per second: {name}", [wall for wall, _ in rounds], "window of 2 s")
