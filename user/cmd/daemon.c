@@ -113,6 +113,22 @@ static void report_commit(struct daemon *daemon, int err)
 	}
 }
 
+/* What is kept of names and processes, and all that malloc() gave out: the soak compares the two. */
+static void report_memory(const struct daemon *daemon)
+{
+	struct recorder_stats stats;
+	struct mallinfo2 heap;
+
+	if (log_level() < LOG_LEVEL_DEBUG)
+		return;
+	recorder__stats(daemon->recorder, &stats);
+	heap = mallinfo2();
+	pr_debug(
+		"memory: %zu processes, %zu KiB of symbols, %zu KiB given out, %zu KiB free in the heap\n",
+		stats.process_cnt, stats.symbol_bytes >> 10, (heap.uordblks + heap.hblkhd) >> 10,
+		heap.fordblks >> 10);
+}
+
 static int end_window(struct daemon *daemon)
 {
 	uint64_t lost_samples = 0;
@@ -126,6 +142,7 @@ static int end_window(struct daemon *daemon)
 	err = store_writer__commit(daemon->writer, &lost_samples);
 	report_commit(daemon, err);
 	daemon->lost_samples = err ? daemon->lost_samples + lost_samples : lost_samples;
+	report_memory(daemon);
 
 	if (clock_boot_ns() >= daemon->next_retain_ns) {
 		daemon->next_retain_ns = clock_boot_ns() + DAEMON_RETAIN_INTERVAL_NS;
