@@ -79,6 +79,7 @@ TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
 # What survives kill -9: see tests/crash/store_crash.c.
 CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
 CRASH_BIN  := $(BUILD)/tests/crash/store_crash
+SOAK_LIB   := $(BUILD)/tests/soak/hour_steps.so
 # Simulations that take minutes.
 SLOW_BIN   := $(addprefix $(BUILD)/tests/diff/,check_diff check_days run-real-check)
 
@@ -181,6 +182,12 @@ $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
 
+# Preloaded into programs of the soak.
+$(SOAK_LIB): tests/soak/hour_steps.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -shared $(WARNINGS) $< -o $@
+
 $(SLOW_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
@@ -190,7 +197,7 @@ $(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: test-programs
-test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN)
+test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN) $(SOAK_LIB)
 
 .PHONY: check
 check: $(TEST_BIN)
@@ -209,10 +216,16 @@ check-crash: $(CRASH_BIN)
 	$(Q)$(CRASH_BIN) readers
 	$(Q)$(CRASH_BIN) kill $(CRASH_RUNS) $(CRASH_SEED)
 
+SOAK_MINUTES ?= 60
+
 # Debian's kernels under QEMU: KERNELS='5.10 7' for some of them only.
 .PHONY: check-kernels
 check-kernels: all test-programs
 	$(Q)scripts/check-kernels $(if $(KERNELS),--kernels '$(KERNELS)')
+
+.PHONY: soak
+soak: all test-programs
+	$(Q)tests/soak/run --minutes $(SOAK_MINUTES)
 
 # ---- fuzzing --------------------------------------------------------------------------------
 # What needs no kernel, built once more with clang's fuzzer and sanitizers; tests/fuzz/README.md.
@@ -332,6 +345,7 @@ help:
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
+	@echo 'make soak         SOAK_MINUTES=60 of JVM churn: flat memory, nothing lost unexplained (root)'
 	@echo 'make check-kernels  jbpfd on kernels 5.10, 6.1, 6.12 and 7 under QEMU (root)'
 	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at a time, FUZZ_TARGETS="fuzz_elf ..."'
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
