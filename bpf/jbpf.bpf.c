@@ -18,7 +18,10 @@
 #include "bpf/jbpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/notice.bpf.h"
+#include "bpf/opt_out.bpf.h"
 #include "bpf/stack.bpf.h"
+
+#define COUNT_OPTED_OUT 1
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -60,11 +63,16 @@ static __always_inline bool stacks_offer(struct scratch *state)
 	return user_sent && kernel_sent;
 }
 
-/* Adds 1 to state->key, whose stacks are in state->user and state->kernel. 0 or -errno. */
-static __always_inline int count_add(struct scratch *state, const struct task_view *view,
-				     void *counts_map, __u32 flags, __u64 now_ns)
+/*
+ * Adds 1 to state->key, whose stacks are in state->user and state->kernel. 0, -errno, or
+ * COUNT_OPTED_OUT: nothing was added, and nothing went out.
+ */
+static __always_inline int count_add(struct bpf_perf_event_data *ctx, struct scratch *state,
+				     const struct task_view *view, void *counts_map, __u32 flags,
+				     __u64 now_ns)
 {
 	struct jbpf_value *value = bpf_map_lookup_elem(counts_map, &state->key);
+	__u32 known_flags;
 	int err;
 
 	if (value) {
@@ -74,10 +82,14 @@ static __always_inline int count_add(struct scratch *state, const struct task_vi
 			value->flags &= ~JBPF_VALUE_STACK_UNSENT;
 		return 0;
 	}
-	if (!stacks_offer(state))
-		flags |= JBPF_VALUE_STACK_UNSENT;
 	value_fill(&state->value, view, flags, now_ns);
-	notice_seen(view, &state->key, &state->value);
+	known_flags = notice_seen(ctx, state, view);
+	if (known_flags & JBPF_KNOWN_OPTED_OUT)
+		return COUNT_OPTED_OUT;
+	if (known_flags & JBPF_KNOWN_OPT_OUT_NONE)
+		state->value.flags |= JBPF_VALUE_OPT_OUT_NONE;
+	if (!stacks_offer(state))
+		state->value.flags |= JBPF_VALUE_STACK_UNSENT;
 	err = bpf_map_update_elem(counts_map, &state->key, &state->value, BPF_NOEXIST);
 	if (err == -EEXIST) {
 		/* Another CPU was first. */
@@ -113,8 +125,8 @@ static __always_inline void tick_note(const struct jbpf_key *key, __u32 set, __u
 	count(JBPF_CNT_TICKS_FULL);
 }
 
-static __always_inline void sample_count(struct scratch *state, const struct task_view *view,
-					 __u32 flags)
+static __always_inline void sample_count(struct bpf_perf_event_data *ctx, struct scratch *state,
+					 const struct task_view *view, __u32 flags)
 {
 	__u64 now_ns = bpf_ktime_get_boot_ns();
 	__u32 set = active_set;
@@ -125,10 +137,12 @@ static __always_inline void sample_count(struct scratch *state, const struct tas
 		count(JBPF_CNT_LOST_NO_MAP);
 		return;
 	}
-	err = count_add(state, view, counts_map, flags, now_ns);
+	err = count_add(ctx, state, view, counts_map, flags, now_ns);
 	if (!err) {
 		count(JBPF_CNT_SAMPLES);
 		tick_note(&state->key, set, now_ns);
+	} else if (err == COUNT_OPTED_OUT) {
+		count(JBPF_CNT_OPTED_OUT);
 	} else if (err == -E2BIG) {
 		count(JBPF_CNT_LOST_COUNTS_FULL);
 	} else {
@@ -145,6 +159,10 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 	__u32 flags = 0;
 
 	key_fill(&state->key, view, pid);
+	if (has_opted_out && opt_out_is_known(&state->key)) {
+		count(JBPF_CNT_OPTED_OUT);
+		return;
+	}
 	if (view->flags & PF_KTHREAD)
 		flags = JBPF_VALUE_KERNEL_THREAD;
 	if (in_kernel && view->has_mm) {
@@ -163,7 +181,7 @@ static __always_inline void sample_take(struct bpf_perf_event_data *ctx, struct 
 		count(JBPF_CNT_SAMPLES_KERNEL);
 		state->key.kernel_hash = stack_take_kernel(ctx, state);
 	}
-	sample_count(state, view, flags);
+	sample_count(ctx, state, view, flags);
 }
 
 /* Process to be sampled, or 0. The idle task is no process; exclude_idle spares most of it. */
@@ -247,12 +265,15 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct jbpf_notice notice = { .kind = JBPF_NOTICE_EXIT };
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	bool is_told;
 
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0;
 	code_range_forget();
+	is_told = notice_of_known(task, &notice);
 	/* Two threads that end together both see 0: who removes the entry tells. */
-	if (notice_of_known(task, &notice) && !bpf_map_delete_elem(&known, &notice.pid))
+	if (!bpf_map_delete_elem(&known, &pid) && is_told)
 		notice_send(&notice, 0);
 	return 0;
 }

@@ -62,6 +62,7 @@ static inline __attribute__((always_inline)) __u32 jbpf_stream_tag(const struct 
 #define JBPF_VALUE_KERNEL_THREAD (1u << 0)
 #define JBPF_VALUE_COMPAT	 (1u << 1) /* 32-bit program: only the leaf was taken */
 #define JBPF_VALUE_STACK_UNSENT	 (1u << 2) /* `stacks` was full: the next sample sends it again */
+#define JBPF_VALUE_OPT_OUT_NONE	 (1u << 3) /* as JBPF_KNOWN_OPT_OUT_NONE, when the key was made */
 
 struct jbpf_value {
 	__u64 count;		  /* samples */
@@ -141,8 +142,27 @@ struct jbpf_stack {
 };
 
 /*
+ * A process says by JBPF_PROFILE=off in its environment that it is not to be profiled. The first
+ * sample of each run of a program looks for it in the process's memory; what opts out is not even
+ * counted under its name. Where that memory cannot be read, and for a container's label, it is user
+ * space that decides, and sets the flag.
+ */
+#define JBPF_KNOWN_OPT_OUT_NONE (1u << 0) /* the environment was read, and says nothing of it */
+#define JBPF_KNOWN_OPTED_OUT	(1u << 1)
+
+/* Value of the map `known`, of the sampled processes that have not ended; key is the host tgid. */
+struct jbpf_known {
+	__u64 start_ns;
+	__u64 cgroup_id;
+	__u32 exec_id;
+	__u32 ns_pid;
+	__u32 flags; /* JBPF_KNOWN_* */
+	__u32 pad0;  /* 0 */
+};
+
+/*
  * What happened to a process, on the `notices` ring buffer. Only processes that were sampled; no
- * kernel threads. SEEN may come twice where thousands of processes are sampled; a process that is
+ * kernel threads, and none that opted out. SEEN may come twice where thousands of processes are sampled; a process that is
  * first sampled while it exits gives none.
  */
 enum jbpf_notice_kind {
@@ -161,6 +181,8 @@ struct jbpf_notice {
 	__u64 start_ns;
 	__u64 cgroup_id;
 	char comm[JBPF_COMM_LEN];
+	__u32 flags; /* JBPF_KNOWN_* */
+	__u32 pad0;  /* 0 */
 };
 
 /*
@@ -184,7 +206,8 @@ enum jbpf_counter {
 	JBPF_CNT_LOST_UPDATE = 13,	  /* count map refused the key (busy lock): sample lost */
 	JBPF_CNT_LEAF_UNREAD = 14,	  /* leaf words or leaf code were wanted and not readable */
 	JBPF_CNT_TICKS_FULL = 15, /* counted, but its moment was not noted: log full, new CPU */
-	JBPF_CNT_MAX = 16,
+	JBPF_CNT_OPTED_OUT = 16,  /* left out, as the process wants; not lost */
+	JBPF_CNT_MAX = 17,
 };
 
 #define JBPF_COUNTER_SLOTS 32 /* size of the array: JBPF_CNT_MAX and room */
@@ -193,6 +216,7 @@ _Static_assert(sizeof(struct jbpf_key) == 48, "jbpf_key has no padding");
 _Static_assert(sizeof(struct jbpf_value) == 48, "jbpf_value has no padding");
 _Static_assert(sizeof(struct jbpf_stack) == 64, "jbpf_stack header has no padding");
 _Static_assert(sizeof(struct jbpf_code_range) == 48, "jbpf_code_range has no padding");
-_Static_assert(sizeof(struct jbpf_notice) == 48, "jbpf_notice has no padding");
+_Static_assert(sizeof(struct jbpf_known) == 32, "jbpf_known has no padding");
+_Static_assert(sizeof(struct jbpf_notice) == 56, "jbpf_notice has no padding");
 
 #endif

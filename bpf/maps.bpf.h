@@ -13,6 +13,7 @@
 #include "bpf/jbpf.h"
 
 /* Knobs, constant once loaded. */
+const volatile __u32 honours_opt_out = 1;
 const volatile __u32 max_depth = JBPF_MAX_DEPTH; /* user frames, 1..JBPF_MAX_DEPTH */
 const volatile __u32 filter_pid_cnt = 0;	 /* > 0: only the processes in filter_pids */
 const volatile __u32 filter_cgroup_cnt = 0;	 /* > 0: only below filter_cgroups[0..cnt) */
@@ -27,6 +28,9 @@ const volatile __u32 ticks_cpu_cnt = 0; /* CPUs from 0 on that have a log */
  * Both then are of the same set. Volatile, as it changes under a running program.
  */
 volatile __u32 active_set = 0;
+
+/* Set for good by whoever finds the first process that opted out; before, no sample looks for one. */
+volatile __u32 has_opted_out = 0;
 
 /*
  * Bytes of user memory taken in one read. A read costs about 40 ns whatever its size, so a window
@@ -50,6 +54,9 @@ struct scratch {
 	struct jbpf_key key;
 	struct jbpf_value value;
 	struct code_view code;
+
+	/* State of a look at an environment; `window` holds the part. */
+	__u64 environment_len; /* of the part */
 
 	/* State of the user walk between two windows. */
 	__u64 fp;
@@ -143,19 +150,12 @@ struct {
 	__uint(max_entries, 1 << 16);
 } notices SEC(".maps");
 
-struct known_process {
-	__u64 start_ns;
-	__u64 cgroup_id;
-	__u32 exec_id;
-	__u32 ns_pid;
-};
-
-/* Sampled processes that have not ended, by pid. Forgetting one costs a second SEEN. */
+/* By pid. Forgetting one costs a second look at its environment and a second SEEN. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
 	__type(key, __u32);
-	__type(value, struct known_process);
+	__type(value, struct jbpf_known);
 } known SEC(".maps");
 
 /* By tgid; written by user space. Programs delete what an exec or exit made nobody's. */

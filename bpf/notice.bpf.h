@@ -6,6 +6,7 @@
 #include "bpf/core_compat.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/maps.bpf.h"
+#include "bpf/opt_out.bpf.h"
 
 static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
 {
@@ -14,51 +15,62 @@ static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
 }
 
 /*
- * First sample of a process since it began or since its execve? The reader is woken at once: a
- * short-lived process is gone in milliseconds. An exiting task would be entered after its exit
- * has been told, and would stay; it has nothing to look at anyway. In the middle of execve() the
- * old program is gone and the new one not mapped: its first sample after EXEC tells.
+ * First sample of a process since it began or since its execve? Then its environment is looked at,
+ * and the reader is woken at once: a short-lived process is gone in milliseconds. An exiting task
+ * would be entered after its exit has been told, and would stay; it has nothing to look at anyway.
+ * In the middle of execve() the old program is gone and the new one not mapped: its first sample
+ * after EXEC tells. Returns JBPF_KNOWN_*; a process that opted out is not told of. The state's user
+ * stack must have been walked: its memory window is used.
  */
-static __always_inline void notice_seen(const struct task_view *view, const struct jbpf_key *key,
-					const struct jbpf_value *value)
+static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct scratch *state,
+					 const struct task_view *view)
 {
-	struct known_process process = {
+	const struct jbpf_key *key = &state->key;
+	struct jbpf_known process = {
 		.start_ns = key->start_ns,
 		.cgroup_id = key->cgroup_id,
 		.exec_id = key->exec_id,
-		.ns_pid = value->ns_pid,
+		.ns_pid = state->value.ns_pid,
 	};
 	struct jbpf_notice notice = {
 		.kind = JBPF_NOTICE_SEEN,
 		.pid = key->pid,
 		.exec_id = key->exec_id,
-		.ns_pid = value->ns_pid,
+		.ns_pid = state->value.ns_pid,
 		.start_ns = key->start_ns,
 		.cgroup_id = key->cgroup_id,
 	};
+	struct jbpf_known *old = bpf_map_lookup_elem(&known, &key->pid);
 	struct task_struct *task = view->task;
-	struct known_process *old;
 	__u64 flags = BPF_ANY;
 
-	if (view->flags & (PF_KTHREAD | PF_EXITING) || task_in_execve(task))
-		return;
-	old = bpf_map_lookup_elem(&known, &key->pid);
 	if (old && old->start_ns == key->start_ns && old->exec_id == key->exec_id)
-		return;
+		return old->flags;
+	if (view->flags & PF_KTHREAD)
+		return 0;
+	process.flags = honours_opt_out ? opt_out_look(ctx, state, task) : JBPF_KNOWN_OPT_OUT_NONE;
+	if (view->flags & PF_EXITING || task_in_execve(task))
+		return process.flags;
 	if (!old)
 		flags = BPF_NOEXIST; /* of two CPUs one tells */
 	/* (int): 6.1 does not extend the sign of an LRU map's error. */
 	if ((int)bpf_map_update_elem(&known, &key->pid, &process, flags) == -EEXIST)
-		return;
-	__builtin_memcpy(notice.comm, value->comm, sizeof(notice.comm));
+		return process.flags;
+	if (process.flags & JBPF_KNOWN_OPTED_OUT) {
+		has_opted_out = 1;
+		return process.flags;
+	}
+	notice.flags = process.flags;
+	__builtin_memcpy(notice.comm, state->value.comm, sizeof(notice.comm));
 	notice_send(&notice, BPF_RB_FORCE_WAKEUP);
+	return process.flags;
 }
 
-/* Fills a notice about the running process, when it is a sampled one. */
+/* Fills a notice about the running process, when it is a sampled one that did not opt out. */
 static __always_inline bool notice_of_known(struct task_struct *task, struct jbpf_notice *out)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
-	struct known_process *process = bpf_map_lookup_elem(&known, &pid);
+	struct jbpf_known *process = bpf_map_lookup_elem(&known, &pid);
 	struct task_struct *leader;
 
 	if (!process)
@@ -67,7 +79,7 @@ static __always_inline bool notice_of_known(struct task_struct *task, struct jbp
 	out->pid = pid;
 	out->start_ns = BPF_CORE_READ(leader, start_boottime);
 	/* An older life of the pid, whose exit was missed. */
-	if (out->start_ns != process->start_ns)
+	if (out->start_ns != process->start_ns || process->flags & JBPF_KNOWN_OPTED_OUT)
 		return false;
 	out->exec_id = (__u32)BPF_CORE_READ(leader, self_exec_id);
 	out->cgroup_id = process->cgroup_id;

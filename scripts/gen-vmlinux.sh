@@ -20,6 +20,7 @@ structs='
 upid nr
 pid level numbers
 signal_struct live
+mm_struct env_start env_end
 task_struct stack flags in_execve mm pid tgid thread_pid start_boottime self_exec_id comm signal group_leader
 '
 # Enumerations, each named by one of its members, taken whole.
@@ -43,7 +44,8 @@ open(sys.argv[2], "wb").write(image[at:end])
 PY
 }
 
-# Prints one definition of the full header, for a struct only the wanted fields.
+# Prints one definition of the full header, for a struct only the wanted fields. Those of a nameless
+# struct in it (mm_struct is one since 4.20) count as its own; CO-RE finds them either way.
 pick_struct() {
 	awk -v name="$1" -v wanted="$2" '
 	BEGIN { RS = ""; FS = "\n"; n = split(wanted, want, " ") }
@@ -55,7 +57,8 @@ pick_struct() {
 			sub(/(\[[0-9]*\])*;$/, "", field)
 			sub(/^.*[ *]/, "", field)
 			for (i = 1; i <= n; i++)
-				if ($line ~ /^\t[a-z]/ && field == want[i] && !seen[field]++) {
+				if ($line ~ /^\t\t?[a-z]/ && field == want[i] && !seen[field]++) {
+					sub(/^\t+/, "\t", $line)
 					print $line
 					found++
 				}

@@ -56,6 +56,7 @@ static const char *const counter_names[JBPF_CNT_MAX] = {
 	[JBPF_CNT_LOST_UPDATE] = "lost_update",
 	[JBPF_CNT_LEAF_UNREAD] = "leaf_unread",
 	[JBPF_CNT_TICKS_FULL] = "ticks_full",
+	[JBPF_CNT_OPTED_OUT] = "opted_out",
 };
 
 static void print_comm(const char *comm)
@@ -87,9 +88,9 @@ static void on_notice(void *ctx, const struct jbpf_notice *notice)
 		set_range(live, notice);
 
 	printf("%s{\"notice\":%u,\"at_ns\":%" PRIu64 ",\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,"
-	       "\"start_ns\":%llu,\"cgroup_id\":%llu,\"comm\":",
+	       "\"start_ns\":%llu,\"cgroup_id\":%llu,\"flags\":%u,\"comm\":",
 	       live->separator, notice->kind, clock_boot_ns(), notice->pid, notice->ns_pid,
-	       notice->exec_id, notice->start_ns, notice->cgroup_id);
+	       notice->exec_id, notice->start_ns, notice->cgroup_id, notice->flags);
 	print_comm(notice->comm);
 	putchar('}');
 	live->separator = ",\n";

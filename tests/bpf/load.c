@@ -8,6 +8,9 @@
  *   exec S        burns, then executes itself in mode "recurse S 1"
  *   threads S N   N threads named "worker" burn and end together, while the first one waits
  *   many S N      burns below N frames whose return addresses differ from round to round
+ *   cpu S         burns until it has used S seconds of CPU time
+ *   cpu-exec S    the same, then executes itself in mode "cpu S" with JBPF_PROFILE of its environment
+ *                 taken out, or put in as "off" where there was none
  *   pulse S N     burns for the first N ms of each half second of wall time, and sleeps for the rest
  *
  * Prints "ready" when the work begins.
@@ -100,6 +103,23 @@ static void pulse_until(double end, long on_ms)
 	}
 }
 
+static void burn_cpu(double seconds)
+{
+	double end = time_of(CLOCK_PROCESS_CPUTIME_ID) + seconds;
+
+	while (time_of(CLOCK_PROCESS_CPUTIME_ID) < end)
+		burn();
+}
+
+static void exec_turned(char *seconds)
+{
+	if (getenv("JBPF_PROFILE"))
+		unsetenv("JBPF_PROFILE");
+	else
+		setenv("JBPF_PROFILE", "off", 1);
+	execl("/proc/self/exe", "load", "cpu", seconds, (char *)NULL);
+}
+
 static void *worker(void *end)
 {
 	prctl(PR_SET_NAME, "worker");
@@ -138,6 +158,12 @@ int main(int argc, char **argv)
 		syscalls_until(end);
 	} else if (strcmp(argv[1], "pulse") == 0) {
 		pulse_until(end, depth);
+	} else if (strcmp(argv[1], "cpu") == 0) {
+		burn_cpu(seconds);
+	} else if (strcmp(argv[1], "cpu-exec") == 0) {
+		burn_cpu(seconds);
+		exec_turned(argv[2]);
+		return 1;
 	} else if (strcmp(argv[1], "rename") == 0) {
 		burn_until(end - seconds / 2);
 		prctl(PR_SET_NAME, "renamed");

@@ -223,6 +223,68 @@ static void assert_name(const struct tree *tree, const char *name)
 	container_info_release(&got);
 }
 
+static bool is_opted_out(const struct tree *tree)
+{
+	struct container_info got = { 0 };
+	bool result;
+
+	assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+	result = got.is_opted_out;
+	container_info_release(&got);
+	return result;
+}
+
+static void a_container_opts_out_by_its_label(void **state)
+{
+	struct tree *tree = *state;
+
+	put(tree, CONFIG_A, "{\"Name\":\"/a\",\"Config\":{\"Labels\":{\"jbpf.profile\":\"on\"}}}");
+	assert_false(is_opted_out(tree));
+	put(tree, CONFIG_A, "{\"Name\":\"/a\",\"Config\":{\"Labels\":{\"jbpf.profile\":\"Off\"}}}");
+	assert_true(is_opted_out(tree));
+	/* in the wrong place, of the wrong kind */
+	put(tree, CONFIG_A, "{\"Name\":\"/ab\",\"Config\":{\"Env\":[\"jbpf.profile=off\"]}}");
+	assert_false(is_opted_out(tree));
+	put(tree, CONFIG_A, "{\"Name\":\"/a\",\"Config\":{\"Labels\":{\"jbpf.profile\":false}}}");
+	assert_false(is_opted_out(tree));
+}
+
+#define BUNDLE_A "root/run/containerd/io.containerd.runtime.v2.task/k8s.io/" X64("a") "/config.json"
+
+static void a_container_opts_out_by_an_annotation_of_its_bundle(void **state)
+{
+	struct tree *tree = *state;
+
+	put(tree, BUNDLE_A, "{\"annotations\":{\"jbpf.profile\":\"off\"}}");
+	assert_true(is_opted_out(tree));
+}
+
+#define STORAGE "root/var/lib/containers/storage/overlay-containers/"
+
+/* CRI-O keeps a pod's annotations with the sandbox and the container, as JSON in a string. */
+static void a_pod_opts_out_by_an_annotation(void **state)
+{
+	struct tree *tree = *state;
+
+	put(tree, STORAGE X64("a") "/userdata/config.json",
+	    "{\"annotations\":{\"io.kubernetes.cri-o.SandboxID\":\"" X64("b") "\"}}");
+	put(tree, STORAGE X64("b") "/userdata/config.json",
+	    "{\"annotations\":{\"io.kubernetes.cri-o.Annotations\":"
+	    "\"{\\\"jbpf.profile\\\":\\\"0\\\",\\\"app\\\":\\\"no-name\\\"}\"}}");
+	assert_true(is_opted_out(tree));
+}
+
+static void a_container_of_podman_opts_out_by_an_annotation(void **state)
+{
+	struct tree *tree = *state;
+
+	put(tree, STORAGE X64("a") "/userdata/config.json",
+	    "{\"annotations\":{\"jbpf.profile\":\"false\"}}");
+	put(tree, STORAGE "containers.json", "[{\"id\":\"" X64("a") "\",\"names\":[\"pod_man\"]}]");
+	assert_true(is_opted_out(tree));
+	assert_name(tree, "pod_man");
+}
+
 static void container_resolver_notices_a_rename_and_keeps_names_of_the_dead(void **state)
 {
 	struct tree *tree = *state;
@@ -332,6 +394,14 @@ int main(void)
 		cmocka_unit_test(container_resolver_names_containers_of_every_runtime),
 		cmocka_unit_test(container_resolver_takes_a_pods_name_from_its_host_name),
 		cmocka_unit_test(container_resolver_says_when_the_process_is_gone),
+		cmocka_unit_test_setup_teardown(a_container_opts_out_by_its_label, tree_make,
+						tree_remove),
+		cmocka_unit_test_setup_teardown(a_container_opts_out_by_an_annotation_of_its_bundle,
+						tree_make, tree_remove),
+		cmocka_unit_test_setup_teardown(a_pod_opts_out_by_an_annotation, tree_make,
+						tree_remove),
+		cmocka_unit_test_setup_teardown(a_container_of_podman_opts_out_by_an_annotation,
+						tree_make, tree_remove),
 		cmocka_unit_test_setup_teardown(
 			container_resolver_notices_a_rename_and_keeps_names_of_the_dead, tree_make,
 			tree_remove),

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "user/collect/jvm.h"
@@ -53,14 +54,24 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* As the kernel tells of one whose environment it could read. */
+static int get(struct process_table *table, const struct symbols_process_id *id, const char *comm,
+	       uint32_t ns_pid, struct process **out)
+{
+	const struct process_sight sight = {
+		.id = *id, .cgroup_id = 1, .comm = comm, .ns_pid = ns_pid, .may_be_recorded = true
+	};
+
+	return process_table__get(table, &sight, out);
+}
+
 static void a_living_process_is_made_once_and_has_its_program(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *first, *second;
 
-	assert_int_equal(process_table__get(fixture->table, &fixture->self, 1, "me", 7, &first), 0);
-	assert_int_equal(process_table__get(fixture->table, &fixture->self, 1, "you", 8, &second),
-			 0);
+	assert_int_equal(get(fixture->table, &fixture->self, "me", 7, &first), 0);
+	assert_int_equal(get(fixture->table, &fixture->self, "you", 8, &second), 0);
 	assert_ptr_equal(first, second);
 	assert_string_equal(first->comm, "me");
 	assert_int_equal(first->ns_pid, 7);
@@ -76,7 +87,7 @@ static void another_process_with_the_same_pid_is_not_looked_at(void **state)
 	struct process *process;
 
 	id.start_ns += 1000000000ull;
-	assert_int_equal(process_table__get(fixture->table, &id, 1, "late", 7, &process), 0);
+	assert_int_equal(get(fixture->table, &id, "late", 7, &process), 0);
 	assert_true(process->exited);
 	assert_null(process->exe);
 	assert_ptr_equal(process_table__find(fixture->table, &id), process);
@@ -89,9 +100,8 @@ static void ended_processes_go_after_a_window_and_silent_ones_later(void **state
 	struct process *process;
 
 	gone.start_ns += 1000000000ull;
-	assert_int_equal(process_table__get(fixture->table, &gone, 1, "gone", 7, &process), 0);
-	assert_int_equal(process_table__get(fixture->table, &fixture->self, 1, "me", 7, &process),
-			 0);
+	assert_int_equal(get(fixture->table, &gone, "gone", 7, &process), 0);
+	assert_int_equal(get(fixture->table, &fixture->self, "me", 7, &process), 0);
 	process_table__expire(fixture->table);
 	assert_non_null(process_table__find(fixture->table, &gone));
 	process_table__expire(fixture->table);
@@ -101,6 +111,108 @@ static void ended_processes_go_after_a_window_and_silent_ones_later(void **state
 		process_table__expire(fixture->table);
 	assert_null(process_table__find(fixture->table, &fixture->self));
 	assert_int_equal(process_table__count(fixture->table), 0);
+}
+
+/* ---- who does not want to be recorded ---- */
+
+/* A cat with this environment, as long as its input is open. */
+struct child {
+	pid_t pid;
+	int input;
+	struct symbols_process_id id;
+};
+
+static struct child child_start(const struct fixture *fixture, char *variable)
+{
+	char *const environment[] = { variable, NULL };
+	struct child child;
+	int in[2], out[2];
+	char byte = 0;
+
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	child.pid = fork();
+	if (child.pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		close(in[1]);
+		execle("/bin/cat", "cat", (char *)NULL, environment);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	child.input = in[1];
+	/* What goes through it says that it runs. */
+	assert_int_equal(write(child.input, "x", 1), 1);
+	assert_int_equal(read(out[0], &byte, 1), 1);
+	close(out[0]);
+	child.id = (struct symbols_process_id){ .pid = (uint32_t)child.pid, .exec_id = 1 };
+	assert_int_equal(proc_stat_start_ns(fixture->proc_fd, child.id.pid, &child.id.start_ns), 0);
+	return child;
+}
+
+static void child_end(const struct child *child)
+{
+	close(child->input);
+	assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
+}
+
+static enum opt_out opt_out_of(const struct fixture *fixture, const struct process_sight *sight)
+{
+	struct process *process;
+
+	assert_int_equal(process_table__get(fixture->table, sight, &process), 0);
+	assert_true((process->symbols == NULL) == (process->opt_out != OPT_OUT_NONE));
+	return process->opt_out;
+}
+
+static void the_environment_is_read_where_the_kernel_could_not(void **state)
+{
+	struct fixture *fixture = *state;
+	char off[] = "JBPF_PROFILE=off", on[] = "JBPF_PROFILE=on";
+	struct child closed = child_start(fixture, off), open_one = child_start(fixture, on);
+	struct process_sight sight = { .id = closed.id, .comm = "cat" };
+
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_BY_ENVIRONMENT);
+	sight.id = open_one.id;
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_NONE);
+	child_end(&closed);
+	child_end(&open_one);
+}
+
+static void nothing_is_recorded_of_who_ended_before_he_could_be_asked(void **state)
+{
+	struct fixture *fixture = *state;
+	char on[] = "JBPF_PROFILE=on";
+	struct child child = child_start(fixture, on);
+	struct process_sight sight = { .id = child.id, .comm = "cat" };
+
+	child_end(&child);
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_UNDECIDED);
+	/* Another process that has its number is not he. */
+	sight.id = fixture->self;
+	sight.id.start_ns += 1000000000ull;
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_UNDECIDED);
+}
+
+/* What is read may be the next program's: the notice of its exec comes later. */
+static void an_environment_read_about_an_exec_decides_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_sight sight = { .id = fixture->self, .comm = "me" };
+	struct process *process;
+
+	assert_int_equal(process_table__get(fixture->table, &sight, &process), 0);
+	assert_int_equal(process->opt_out, OPT_OUT_NONE);
+	process_execed(process);
+	assert_int_equal(process->opt_out, OPT_OUT_UNDECIDED);
+
+	sight.id.exec_id++;
+	assert_int_equal(process_table__get(fixture->table, &sight, &process), 0);
+	process_table__expire(fixture->table);
+	process_execed(process);
+	assert_int_equal(process->opt_out, OPT_OUT_NONE);
+	process_execed(NULL);
 }
 
 /* ---- a container, as Docker's files describe it ---- */
@@ -135,6 +247,92 @@ static void name_container(int root_fd, const char *name)
 			 0);
 }
 
+/* A table whose one process, the test's own, is in the container. */
+struct contained {
+	char folder[32];
+	int root_fd;
+	struct container_resolver *containers;
+	struct process_table *table;
+};
+
+static void contained_make(const struct fixture *fixture, bool ignores_opt_out,
+			   struct contained *out)
+{
+	struct container_resolver_options options = { .cgroup_root = "/nowhere" };
+	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
+						       .symbolizer = fixture->symbolizer,
+						       .ignores_opt_out = ignores_opt_out };
+	char cgroup[64];
+
+	strcpy(out->folder, "/tmp/jbpf-test-XXXXXX");
+	assert_non_null(mkdtemp(out->folder));
+	out->root_fd = open(out->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	options.root_fd = options.proc_fd = out->root_fd;
+	snprintf(cgroup, sizeof(cgroup), "%u/cgroup", fixture->self.pid);
+	write_text(out->root_fd, cgroup, "0::/docker/" CONTAINER_HEX "\n");
+	write_text(out->root_fd, CONTAINER_DIR "/config.v2.json",
+		   "{\"Name\":\"/shy\",\"Config\":{\"Labels\":{\"jbpf.profile\":\"off\"}}}");
+	assert_int_equal(container_resolver__new(&options, &out->containers), 0);
+	table_options.containers = out->containers;
+	assert_int_equal(process_table__new(&table_options, &out->table), 0);
+}
+
+static void contained_remove(struct contained *contained)
+{
+	char command[64];
+
+	process_table__free(contained->table);
+	container_resolver__free(contained->containers);
+	close(contained->root_fd);
+	snprintf(command, sizeof(command), "rm -rf %s", contained->folder);
+	assert_int_equal(system(command), 0);
+}
+
+static void a_container_opts_out_with_all_its_processes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct contained contained;
+	struct process *process;
+
+	contained_make(fixture, false, &contained);
+	assert_int_equal(get(contained.table, &fixture->self, "me", 7, &process), 0);
+	assert_int_equal(process->opt_out, OPT_OUT_BY_LABEL);
+	assert_null(process->symbols);
+	contained_remove(&contained);
+
+	contained_make(fixture, true, &contained);
+	assert_int_equal(get(contained.table, &fixture->self, "me", 7, &process), 0);
+	assert_int_equal(process->opt_out, OPT_OUT_NONE);
+	assert_non_null(process->symbols);
+	contained_remove(&contained);
+}
+
+/* Of a process that has ended the cgroup may be unknown: others of it tell. */
+static void a_cgroup_is_known_by_its_living_processes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct symbols_process_id gone = fixture->self;
+	struct contained contained;
+	struct process *process;
+	char cgroup[64];
+
+	contained_make(fixture, false, &contained);
+	gone.start_ns += 1000000000ull;
+	snprintf(cgroup, sizeof(cgroup), "%u/cgroup", fixture->self.pid);
+	assert_int_equal(unlinkat(contained.root_fd, cgroup, 0), 0);
+	assert_int_equal(get(contained.table, &gone, "gone", 7, &process), 0);
+	assert_int_equal(process->opt_out, OPT_OUT_UNDECIDED);
+
+	write_text(contained.root_fd, cgroup, "0::/user.slice\n");
+	assert_int_equal(get(contained.table, &fixture->self, "me", 7, &process), 0);
+	assert_int_equal(process->opt_out, OPT_OUT_NONE);
+	assert_int_equal(unlinkat(contained.root_fd, cgroup, 0), 0);
+	gone.exec_id++;
+	assert_int_equal(get(contained.table, &gone, "gone", 7, &process), 0);
+	assert_int_equal(process->opt_out, OPT_OUT_NONE);
+	contained_remove(&contained);
+}
+
 static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void **state)
 {
 	struct fixture *fixture = *state;
@@ -156,7 +354,7 @@ static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void
 	table_options.containers = containers;
 	assert_int_equal(process_table__new(&table_options, &table), 0);
 
-	assert_int_equal(process_table__get(table, &fixture->self, 1, "me", 7, &process), 0);
+	assert_int_equal(get(table, &fixture->self, "me", 7, &process), 0);
 	assert_string_equal(process->container.name, "first");
 	name_container(options.root_fd, "second-name");
 	assert_int_equal(process_table__relabel(table, process), 0);
@@ -205,6 +403,16 @@ static void a_program_without_jit_code_has_no_problem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_environment_is_read_where_the_kernel_could_not,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			nothing_is_recorded_of_who_ended_before_he_could_be_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_environment_read_about_an_exec_decides_nothing,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_container_opts_out_with_all_its_processes, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_cgroup_is_known_by_its_living_processes, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_living_process_is_made_once_and_has_its_program,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(another_process_with_the_same_pid_is_not_looked_at,

@@ -169,7 +169,7 @@ static void note_host(struct diff_loader *loader, const struct window *window)
 	block->host_samples += window->counts.samples;
 	block->host_lost += window->lost[WINDOW_LOSS_COUNTS_FULL] +
 			    window->lost[WINDOW_LOSS_NO_MAP] + window->lost[WINDOW_LOSS_STORE] +
-			    window->lost[WINDOW_LOSS_MEMORY];
+			    window->lost[WINDOW_LOSS_MEMORY] + window->lost[WINDOW_LOSS_UNDECIDED];
 }
 
 static void note_stream(struct diff_loader *loader, const struct window *window)

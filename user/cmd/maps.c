@@ -24,6 +24,7 @@
 #include "user/cmd/map_text.h"
 #include "user/cmd/text_table.h"
 #include "user/collect/container.h"
+#include "user/collect/opt_out.h"
 #include "user/model/select.h"
 #include "user/util/cleanup.h"
 #include "user/util/java_name.h"
@@ -305,10 +306,21 @@ static bool may_look(const struct maps *maps, uint32_t pid)
 	return fd >= 0 || (errno != EACCES && errno != EPERM);
 }
 
-static void maps_one(struct maps *maps, uint32_t pid, const char *container)
+/* NULL, or why the process is to be left alone. */
+static const char *opt_out_problem(const struct maps *maps, uint32_t pid,
+				   const struct container_info *container)
+{
+	if (container->is_opted_out)
+		return "its container opted out of profiling (label " OPT_OUT_LABEL ")";
+	if (opt_out_read(maps->proc_fd, pid) == OPT_OUT_BY_ENVIRONMENT)
+		return "it opted out of profiling (" OPT_OUT_VARIABLE " in its environment)";
+	return NULL;
+}
+
+static void maps_one(struct maps *maps, uint32_t pid, const struct container_info *container)
 {
 	struct symbols_process_id id = { .pid = pid };
-	struct maps_row row = { .pid = pid, .container = container, .source = "" };
+	struct maps_row row = { .pid = pid, .container = container->name, .source = "" };
 	struct map_text text = { .cnt = 0 };
 
 	maps->matched_cnt++;
@@ -317,6 +329,8 @@ static void maps_one(struct maps *maps, uint32_t pid, const char *container)
 	else if (!may_look(maps, pid))
 		row.problem = collect_problem(-EACCES, NULL);
 	else
+		row.problem = opt_out_problem(maps, pid, container);
+	if (!row.problem)
 		row.problem = maps_collect(maps, &id, &text, &row);
 	if (!row.problem)
 		row.problem = maps_write(maps, pid, &text);
@@ -338,7 +352,7 @@ static void maps_consider(struct maps *maps, uint32_t pid)
 		window.labels[WINDOW_LABEL_CONTAINER_ID] = info.id;
 	}
 	if (selection_matches(&selection, &window))
-		maps_one(maps, pid, info.name);
+		maps_one(maps, pid, &info);
 	container_info_release(&info);
 }
 

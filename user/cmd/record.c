@@ -4,6 +4,7 @@
  * 10 s as in the daemon, merged in memory.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 #include "user/cmd/jit_option.h"
 #include "user/cmd/sampling.h"
 #include "user/cmd/streams.h"
+#include "user/collect/container.h"
+#include "user/collect/opt_out.h"
 #include "user/collect/recorder.h"
 #include "user/model/profile.h"
 #include "user/model/select.h"
@@ -48,6 +51,7 @@ struct record_options {
 	enum jit_mode jit;
 	enum record_format format;
 	const char *output; /* NULL = RECORD_DEFAULT_FILE, "-" = stdout */
+	bool ignores_opt_out;
 	bool help;
 	bool version;
 };
@@ -64,6 +68,7 @@ static const char record_usage[] =
 	"      --format F       html, svg, folded, json, top; default: by FILE's ending, else html\n"
 	"      --frequency HZ   samples per second and CPU (99)\n"
 	"      --jit MODE       auto, vmstructs, perfmap, attach, off (auto)\n"
+	"      --ignore-opt-out also when the process of -p opted out (JBPF_PROFILE=off)\n"
 	"      --help, --version\n"
 	"\n"
 	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing was sampled.\n";
@@ -89,7 +94,16 @@ static int parse_format(const char *text, enum record_format *out)
 	return -EINVAL;
 }
 
-enum { OPT_CONTAINER = 256, OPT_COMM, OPT_FORMAT, OPT_FREQUENCY, OPT_JIT, OPT_HELP, OPT_VERSION };
+enum {
+	OPT_CONTAINER = 256,
+	OPT_COMM,
+	OPT_FORMAT,
+	OPT_FREQUENCY,
+	OPT_JIT,
+	OPT_IGNORE_OPT_OUT,
+	OPT_HELP,
+	OPT_VERSION,
+};
 
 static const struct option record_long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -100,6 +114,7 @@ static const struct option record_long_options[] = {
 	{ "format", required_argument, NULL, OPT_FORMAT },
 	{ "frequency", required_argument, NULL, OPT_FREQUENCY },
 	{ "jit", required_argument, NULL, OPT_JIT },
+	{ "ignore-opt-out", no_argument, NULL, OPT_IGNORE_OPT_OUT },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -129,6 +144,9 @@ static int record_option(struct record_options *options, int id, const char *val
 		return parse_u32_range(value, 1, 10000, &options->frequency_hz);
 	case OPT_JIT:
 		return jit_option_parse(value, &options->jit);
+	case OPT_IGNORE_OPT_OUT:
+		options->ignores_opt_out = true;
+		return 0;
 	case OPT_VERSION:
 		options->version = true;
 		return 0;
@@ -167,6 +185,10 @@ static int record_parse(int argc, char **argv, struct record_options *options)
 		pr_err("'%s' is not an option; see jbpf record --help\n", argv[optind]);
 		return -EINVAL;
 	}
+	if (options->ignores_opt_out && !options->selection.pid) {
+		pr_err("--ignore-opt-out wants -p: who opted out is profiled only when he is named\n");
+		return -EINVAL;
+	}
 	if (!options->output)
 		options->output = RECORD_DEFAULT_FILE;
 	if (options->format == RECORD_FORMAT_NONE) {
@@ -185,6 +207,7 @@ struct recording {
 	struct profile *profile;
 	struct output_info info;
 	uint64_t host_samples;
+	uint64_t opted_out;	/* samples of the host */
 	struct streams streams; /* that were selected */
 };
 
@@ -197,9 +220,10 @@ static int record_window(void *ctx, const struct window *window, const char *tex
 
 	if (window->pid == 0) {
 		recording->host_samples += window->counts.samples;
-		info->lost_samples += window->lost[WINDOW_LOSS_COUNTS_FULL] +
-				      window->lost[WINDOW_LOSS_NO_MAP] +
-				      window->lost[WINDOW_LOSS_MEMORY];
+		info->lost_samples +=
+			window->lost[WINDOW_LOSS_COUNTS_FULL] + window->lost[WINDOW_LOSS_NO_MAP] +
+			window->lost[WINDOW_LOSS_MEMORY] + window->lost[WINDOW_LOSS_UNDECIDED];
+		recording->opted_out += window->lost[WINDOW_LOSS_OPTED_OUT];
 		return 0;
 	}
 	if (!selection_matches(&recording->options->selection, window))
@@ -309,8 +333,9 @@ static int record_finish(struct recording *recording)
 	int code;
 
 	if (samples == 0) {
-		pr_err("nothing was sampled: %s (the host had %llu samples); is it running, and busy?\n",
-		       info->title, (unsigned long long)recording->host_samples);
+		pr_err("nothing was sampled: %s (the host had %llu samples, and %llu of processes that opted out); is it running, and busy?\n",
+		       info->title, (unsigned long long)recording->host_samples,
+		       (unsigned long long)recording->opted_out);
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	code = record_write(recording);
@@ -384,6 +409,42 @@ static int record_drop_privileges(const struct record_options *options,
 	return err;
 }
 
+/* Who names a process means it: it is better told than left with an empty picture. */
+static enum opt_out opt_out_of(uint32_t pid)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct container_resolver_options options = {
+		.proc_fd = proc_fd,
+		.root_fd = root_fd,
+		.cgroup_root = "/sys/fs/cgroup",
+	};
+	enum opt_out opt_out = opt_out_read(proc_fd, pid);
+	struct container_info info = { 0 };
+	struct container_resolver *containers;
+
+	if (opt_out == OPT_OUT_BY_ENVIRONMENT || container_resolver__new(&options, &containers))
+		return opt_out;
+	if (container_resolver__lookup(containers, pid, 0, &info) == 0 && info.is_opted_out)
+		opt_out = OPT_OUT_BY_LABEL;
+	container_info_release(&info);
+	container_resolver__free(containers);
+	return opt_out;
+}
+
+static int refuse_opted_out(const struct record_options *options)
+{
+	uint32_t pid = options->selection.pid;
+	const char *reason = pid && !options->ignores_opt_out ? opt_out_reason(opt_out_of(pid)) :
+								NULL;
+
+	if (!reason)
+		return 0;
+	pr_err("process %u opted out of profiling: %s; --ignore-opt-out samples it all the same\n",
+	       pid, reason);
+	return -EPERM;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record_options options = {
@@ -400,6 +461,8 @@ int cmd_record(int argc, char **argv)
 		return 2;
 	if (options.help || options.version)
 		return cmd_print_info("jbpf-record", options.help ? record_usage : NULL);
+	if (refuse_opted_out(&options))
+		return CMD_EXIT_FAILED;
 	recorder_options.probe = (struct probe_options){
 		.frequency_hz = options.frequency_hz,
 		.max_depth = JBPF_MAX_DEPTH,
@@ -408,6 +471,7 @@ int cmd_record(int argc, char **argv)
 		.pid_cnt = options.selection.pid ? 1 : 0,
 	};
 	recorder_options.jit = options.jit;
+	recorder_options.ignores_opt_out = options.ignores_opt_out;
 	if (recorder__open(&recorder_options, &recorder, why, sizeof(why))) {
 		pr_err("%s\n", why);
 		return 1;

@@ -38,6 +38,9 @@ static const char *loss_advice(enum window_loss loss)
 		return "samples: jbpfd ran out of memory; raise its limit";
 	case WINDOW_LOSS_CELLS:
 		return "samples are counted without their moment: heat maps lack them";
+	case WINDOW_LOSS_UNDECIDED:
+		return "samples of processes that ended before it was known whether they opted out";
+	case WINDOW_LOSS_OPTED_OUT:
 	case WINDOW_LOSS_CNT:
 		break;
 	}
@@ -164,7 +167,7 @@ static int append_host(const struct streams *streams, size_t hidden_cnt, uint64_
 				    " samples; see --all\n",
 				    hidden_cnt, hidden_samples);
 	for (int i = 0; !err && i < WINDOW_LOSS_CNT; i++) {
-		if (!streams->lost[i])
+		if (!streams->lost[i] || i == WINDOW_LOSS_OPTED_OUT)
 			continue;
 		is_lossless = false;
 		err = strbuf_printf(out, "lost on this host: %" PRIu64 " %s\n", streams->lost[i],
@@ -172,6 +175,11 @@ static int append_host(const struct streams *streams, size_t hidden_cnt, uint64_
 	}
 	if (!err && is_lossless)
 		err = strbuf_puts(out, "lost on this host: nothing\n");
+	if (!err && streams->lost[WINDOW_LOSS_OPTED_OUT])
+		err = strbuf_printf(out,
+				    "left out on this host: %" PRIu64
+				    " samples of processes that opted out of profiling\n",
+				    streams->lost[WINDOW_LOSS_OPTED_OUT]);
 	return err;
 }
 
@@ -269,10 +277,13 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_writer_member_u64(&json, "samples", streams->host_samples);
 	json_writer_key(&json, "lost");
 	json_writer_begin(&json, '{');
-	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
-		json_writer_member_u64(&json, window_loss_name((enum window_loss)i),
-				       streams->lost[i]);
+	for (int i = 0; i < WINDOW_LOSS_CNT; i++) {
+		if (i != WINDOW_LOSS_OPTED_OUT)
+			json_writer_member_u64(&json, window_loss_name((enum window_loss)i),
+					       streams->lost[i]);
+	}
 	json_writer_end(&json, '}');
+	json_writer_member_u64(&json, "opted_out_samples", streams->lost[WINDOW_LOSS_OPTED_OUT]);
 	json_writer_key(&json, "streams");
 	json_writer_begin(&json, '[');
 	for (size_t i = 0; i < streams->cnt; i++) {

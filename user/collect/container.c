@@ -342,6 +342,7 @@ static int fill(const struct container_path *path, const char *cgroup_path,
 	if (!*runtime || strcmp(runtime, "kubernetes") == 0)
 		runtime = first_text(names->runtime, path->runtime);
 	container_service_derive(&hints, service, sizeof(service));
+	out->is_opted_out = names->is_opted_out;
 	err = put(&out->cgroup_path, cgroup_path);
 	if (!err)
 		err = put(&out->id, path->id);

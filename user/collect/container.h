@@ -6,6 +6,7 @@
 #ifndef JBPF_COLLECT_CONTAINER_H
 #define JBPF_COLLECT_CONTAINER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,7 @@ struct container_info {
 	char *pod;
 	char *pod_uid;
 	char *namespace;
+	bool is_opted_out; /* label jbpf.profile=off: see opt_out.h */
 	char *service; /* compose service, k8s app label, unit, or the name without run-specific parts */
 };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "symbols/container_file.h"
+#include "user/collect/opt_out.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -120,6 +121,8 @@ static int keep_labels(struct container_names *out, const json_t *labels)
 						"k8s-app" };
 	int err = keep(&out->name, first_of(labels, names, ARRAY_SIZE(names)));
 
+	if (opt_out_value(text_of(labels, OPT_OUT_LABEL)))
+		out->is_opted_out = true;
 	if (!err)
 		err = keep(&out->image, first_of(labels, images, ARRAY_SIZE(images)));
 	if (!err)
@@ -142,6 +145,18 @@ static int keep_labels_text(struct container_names *out, const json_t *object, c
 
 	json_decref(labels);
 	return err;
+}
+
+/* The pod's annotations, which CRI-O keeps as JSON in a string: of these only the opt-out counts. */
+static void keep_opt_out_text(struct container_names *out, const json_t *object)
+{
+	const char *text =
+		json_string_value(json_object_get(object, "io.kubernetes.cri-o.Annotations"));
+	json_t *annotations = text ? json_loads(text, 0, NULL) : NULL;
+
+	if (opt_out_value(text_of(annotations, OPT_OUT_LABEL)))
+		out->is_opted_out = true;
+	json_decref(annotations);
 }
 
 /* "k8s_<container>_<pod>_<namespace>_<uid>_<attempt>": no part of it may hold a "_". */
@@ -245,6 +260,7 @@ static int keep_sandbox_labels(const struct search *search, const char *storage,
 		return 0;
 	err = keep_labels_text(search->out, json_object_get(json, "annotations"),
 			       "io.kubernetes.cri-o.Labels");
+	keep_opt_out_text(search->out, json_object_get(json, "annotations"));
 	json_decref(json);
 	return err;
 }
@@ -269,6 +285,7 @@ static int read_crio(const struct search *search, const char *storage)
 		if (!err)
 			err = keep_labels_text(search->out, annotations,
 					       "io.kubernetes.cri-o.Labels");
+		keep_opt_out_text(search->out, annotations);
 		if (!err)
 			err = keep_name(search->out,
 					text_of(annotations, "io.kubernetes.cri-o.Name"));
@@ -276,6 +293,8 @@ static int read_crio(const struct search *search, const char *storage)
 			err = keep_sandbox_labels(search, storage, sandbox_id);
 		if (!err)
 			err = keep(&search->out->runtime, "crio");
+	} else if (opt_out_value(text_of(annotations, OPT_OUT_LABEL))) {
+		search->out->is_opted_out = true; /* podman run --annotation */
 	}
 	json_decref(json);
 	return err;

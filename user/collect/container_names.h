@@ -46,7 +46,8 @@ struct container_names {
 	char *pod;
 	char *pod_uid;
 	char *namespace;
-	char *service; /* as the owner labelled it */
+	char *service;	   /* as the owner labelled it */
+	bool is_opted_out; /* label jbpf.profile=off: see opt_out.h */
 	struct container_source source;
 };
 

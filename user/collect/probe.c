@@ -198,6 +198,7 @@ static int set_knobs(struct probe *probe, const struct probe_options *options)
 	knobs->filter_pid_cnt = (uint32_t)options->pid_cnt;
 	knobs->filter_cgroup_cnt = (uint32_t)options->cgroup_cnt;
 	knobs->hash_seed = seed;
+	knobs->honours_opt_out = !options->ignores_opt_out;
 	return 0;
 }
 
@@ -751,6 +752,19 @@ int probe__try_maps(const struct probe *probe)
 uint32_t probe__unsampled_cpus(const struct probe *probe)
 {
 	return probe->unsampled_cpu_cnt;
+}
+
+/* An entry of a life that is over by now is nobody's: start and exec id are part of it. */
+int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *process)
+{
+	struct jbpf_known entry = *process;
+	int err;
+
+	entry.flags = JBPF_KNOWN_OPTED_OUT;
+	err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.known), &pid, &entry, BPF_ANY);
+	if (!err)
+		__atomic_store_n(&probe->skel->bss->has_opted_out, 1, __ATOMIC_RELEASE);
+	return err;
 }
 
 /* "memlock:" of a map's fdinfo; 0 when it cannot be read. */

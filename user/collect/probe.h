@@ -30,6 +30,7 @@ struct probe_options {
 	size_t pid_cnt;
 	const char *const *cgroup_paths; /* only below these cgroup v2 directories; NULL = all */
 	size_t cgroup_cnt;		 /* <= JBPF_CGROUP_FILTER_MAX */
+	bool ignores_opt_out;		 /* of environments; see probe__opt_out() */
 	bool force_compat; /* the program for kernels below 5.15 even here: for tests */
 };
 
@@ -138,6 +139,12 @@ int probe__try_maps(const struct probe *probe);
 
 /* CPUs that are online and not sampled: they came later, and perf_event_open() was refused. */
 uint32_t probe__unsampled_cpus(const struct probe *probe);
+
+/*
+ * Of this run of a program no more samples are taken, but for those of an instant. For what the
+ * programs do not find out themselves: see struct jbpf_known. 0 or -errno.
+ */
+int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *process);
 
 /* Memory of all maps and ring buffers as the kernel charges it (fdinfo memlock), in bytes. */
 uint64_t probe__map_bytes(const struct probe *probe);

@@ -20,10 +20,14 @@
 /* A silent process is looked at afresh when it comes back: a minute at 10 s windows. */
 #define PROCESS_IDLE_WINDOWS_MAX 6
 
+/* Cgroups whose processes may be recorded, as living ones showed; power of two. */
+#define PROCESS_CGROUPS 1024
+
 struct process_table {
 	struct process_table_options options;
 	void *tree; /* of struct process, by id */
 	size_t cnt;
+	uint64_t open_cgroups[PROCESS_CGROUPS]; /* by low bits of the id; 0 = none */
 };
 
 static int process_compare(const void *a, const void *b)
@@ -83,6 +87,7 @@ static char *process_read_exe(int proc_fd, uint32_t pid)
 	return strdup(path);
 }
 
+/* 0, -ENOMEM, or -ENOENT: of its cgroup nothing is known. */
 static int process_label(struct process_table *table, struct process *process, uint64_t cgroup_id)
 {
 	struct container_info info = { 0 };
@@ -98,7 +103,47 @@ static int process_label(struct process_table *table, struct process *process, u
 		pr_debug("process %u: no cgroup: %s\n", process->id.pid, errstr(err));
 	container_info_release(&process->container);
 	process->container = info;
-	return 0;
+	return err;
+}
+
+/*
+ * When in doubt nothing is recorded: of a process that ended before its environment, or the labels
+ * of its container, could be looked at. What a living process of a cgroup showed stands for those of
+ * it that come and go.
+ */
+static enum opt_out process_opt_out(struct process_table *table, struct process *process,
+				    const struct process_sight *sight, bool is_cgroup_known)
+{
+	enum opt_out opt_out = OPT_OUT_NONE;
+	uint64_t *cgroup;
+
+	if (table->options.ignores_opt_out)
+		return OPT_OUT_NONE;
+	if (!sight->may_be_recorded) {
+		opt_out = process->exited ? OPT_OUT_UNDECIDED :
+					    opt_out_read(table->options.proc_fd, process->id.pid);
+		process->is_environment_read = true;
+		/* It may have been that of another process that has the number by now. */
+		if (proc_stat_check_start(table->options.proc_fd, process->id.pid,
+					  process->id.start_ns)) {
+			process->exited = true;
+			opt_out = OPT_OUT_UNDECIDED;
+		}
+	}
+	if (process->container.is_opted_out && opt_out != OPT_OUT_BY_ENVIRONMENT)
+		return OPT_OUT_BY_LABEL;
+	cgroup = &table->open_cgroups[sight->cgroup_id % PROCESS_CGROUPS];
+	if (is_cgroup_known)
+		*cgroup = sight->cgroup_id;
+	else if (opt_out == OPT_OUT_NONE && process->exited && *cgroup != sight->cgroup_id)
+		return OPT_OUT_UNDECIDED;
+	return opt_out;
+}
+
+void process_execed(struct process *process)
+{
+	if (process && process->is_environment_read && process->opt_out == OPT_OUT_NONE)
+		process->opt_out = OPT_OUT_UNDECIDED;
 }
 
 int process_table__relabel(struct process_table *table, struct process *process)
@@ -118,29 +163,36 @@ int process_table__relabel(struct process_table *table, struct process *process)
 	}
 	container_info_release(&process->container);
 	process->container = info;
+	if (info.is_opted_out && !table->options.ignores_opt_out && !process->opt_out)
+		process->opt_out = OPT_OUT_BY_LABEL;
 	return 0;
 }
 
-static int process_make(struct process_table *table, const struct symbols_process_id *id,
-			uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out)
+static int process_make(struct process_table *table, const struct process_sight *sight,
+			struct process **out)
 {
 	struct process *process = calloc(1, sizeof(*process));
+	const struct symbols_process_id *id = &sight->id;
 	int err;
 
 	if (!process)
 		return -ENOMEM;
 	process->id = *id;
-	process->cgroup_id = cgroup_id;
-	process->ns_pid = ns_pid;
-	snprintf(process->comm, sizeof(process->comm), "%s", comm);
+	process->cgroup_id = sight->cgroup_id;
+	process->ns_pid = sight->ns_pid;
+	snprintf(process->comm, sizeof(process->comm), "%s", sight->comm);
 
 	/* Of another process that has the number by now nothing may be learnt. */
 	if (proc_stat_check_start(table->options.proc_fd, id->pid, id->start_ns) == 0)
 		process->exe = process_read_exe(table->options.proc_fd, id->pid);
 	else
 		process->exited = true;
-	err = process_label(table, process, cgroup_id);
-	if (!err)
+	err = process_label(table, process, sight->cgroup_id);
+	if (err != -ENOMEM) {
+		process->opt_out = process_opt_out(table, process, sight, err == 0);
+		err = 0;
+	}
+	if (!err && process->opt_out == OPT_OUT_NONE)
 		err = symbolizer__process(table->options.symbolizer, id, &process->symbols);
 	if (!err && !tsearch(process, &table->tree, process_compare))
 		err = -ENOMEM;
@@ -162,19 +214,21 @@ struct process *process_table__find(struct process_table *table,
 	return node ? *node : NULL;
 }
 
-int process_table__get(struct process_table *table, const struct symbols_process_id *id,
-		       uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out)
+int process_table__get(struct process_table *table, const struct process_sight *sight,
+		       struct process **out)
 {
-	struct process *process = process_table__find(table, id);
+	struct process *process = process_table__find(table, &sight->id);
 	int err;
 
 	if (!process)
-		return process_make(table, id, cgroup_id, comm, ns_pid, out);
-	if (process->cgroup_id != cgroup_id) {
-		err = process_label(table, process, cgroup_id);
-		if (err)
+		return process_make(table, sight, out);
+	if (process->cgroup_id != sight->cgroup_id && !process->opt_out) {
+		err = process_label(table, process, sight->cgroup_id);
+		if (err == -ENOMEM)
 			return err;
-		process->cgroup_id = cgroup_id;
+		if (process->container.is_opted_out && !table->options.ignores_opt_out)
+			process->opt_out = OPT_OUT_BY_LABEL;
+		process->cgroup_id = sight->cgroup_id;
 	}
 	*out = process;
 	return 0;
@@ -194,6 +248,7 @@ static void process_collect_dead(const void *node, VISIT visit, void *closure)
 	if (visit != postorder && visit != leaf)
 		return;
 	process->idle_windows++;
+	process->is_environment_read = false;
 	/* The window in which it ended is written by the time it has been idle for one. */
 	if ((process->exited && process->idle_windows > 1) ||
 	    process->idle_windows > PROCESS_IDLE_WINDOWS_MAX) {

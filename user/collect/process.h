@@ -14,6 +14,7 @@
 #include "symbols/symbols.h"
 #include "user/collect/container.h"
 #include "user/collect/jvm.h"
+#include "user/collect/opt_out.h"
 
 struct process {
 	struct symbols_process_id id;
@@ -22,7 +23,9 @@ struct process {
 	char comm[JBPF_COMM_LEN];
 	char *exe; /* path of the program as its container sees it; NULL = not known */
 	struct container_info container; /* "" strings when it is in none */
-	struct symbols_process *symbols; /* borrowed from the symbolizer */
+	enum opt_out opt_out;		 /* OPT_OUT_NONE, or nothing of it is recorded */
+	bool is_environment_read; /* ... by us, in this window: it may be that of a later exec */
+	struct symbols_process *symbols; /* borrowed from the symbolizer; NULL when it opted out */
 	struct jvm jvm;
 	struct symbols_code_range code_range; /* as the probe knows it; all 0 = not */
 	bool exited;
@@ -35,18 +38,33 @@ struct process_table_options {
 	int proc_fd;
 	struct symbolizer *symbolizer;	       /* borrowed for the table's life */
 	struct container_resolver *containers; /* borrowed; NULL = no labels */
+	bool ignores_opt_out;
+};
+
+/* What the kernel says of a sampled process; serves when /proc has no such process any more. */
+struct process_sight {
+	struct symbols_process_id id;
+	uint64_t cgroup_id;
+	const char *comm;
+	uint32_t ns_pid;
+	bool may_be_recorded; /* it is known not to opt out by its environment */
 };
 
 int process_table__new(const struct process_table_options *options, struct process_table **out);
 void process_table__free(struct process_table *table); /* NULL is fine */
 
 /*
- * The process, made and looked at (mappings, labels) when it is new. `comm` and `ns_pid` come from
- * the kernel and serve when /proc has no such process any more. Borrowed until
+ * The process, made and looked at (opt-out, mappings, labels) when it is new. Borrowed until
  * process_table__expire(). 0 or -ENOMEM.
  */
-int process_table__get(struct process_table *table, const struct symbols_process_id *id,
-		       uint64_t cgroup_id, const char *comm, uint32_t ns_pid, struct process **out);
+int process_table__get(struct process_table *table, const struct process_sight *sight,
+		       struct process **out);
+
+/*
+ * It runs another program now, as the kernel says: what was read of its environment in this window
+ * may have been the other's. NULL is fine.
+ */
+void process_execed(struct process *process);
 
 /*
  * Looks at the names of its container again, once per window: containers are renamed. Cheap when

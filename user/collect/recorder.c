@@ -94,6 +94,7 @@ static int open_processes(const struct recorder *recorder, struct process_table 
 		.proc_fd = recorder->proc_fd,
 		.symbolizer = recorder->symbolizer,
 		.containers = recorder->containers,
+		.ignores_opt_out = recorder->options.ignores_opt_out,
 	};
 
 	return process_table__new(&options, out);
@@ -143,6 +144,7 @@ int recorder__open(const struct recorder_options *options, struct recorder **out
 		return -ENOMEM;
 	}
 	recorder->options = *options;
+	recorder->options.probe.ignores_opt_out = options->ignores_opt_out;
 	recorder->proc_fd = -1;
 	recorder->root_fd = -1;
 	err = open_parts(recorder, why, why_len);
@@ -229,6 +231,25 @@ static void look_later(struct recorder *recorder, const struct symbols_process_i
 	look_queue_push(&recorder->looks, &look);
 }
 
+/* No more samples of a process that opted out: neither its stacks nor their cost. */
+static void stop_sampling(struct recorder *recorder, const struct process *process)
+{
+	const struct jbpf_known known = {
+		.start_ns = process->id.start_ns,
+		.cgroup_id = process->cgroup_id,
+		.exec_id = process->id.exec_id,
+		.ns_pid = process->ns_pid,
+	};
+	int err;
+
+	if (process->exited || process->opt_out == OPT_OUT_UNDECIDED)
+		return;
+	err = probe__opt_out(recorder->probe, process->id.pid, &known);
+	if (err)
+		pr_debug("process %u: still sampled, not recorded: %s\n", process->id.pid,
+			 errstr(err));
+}
+
 /* Tells the probe where the JIT code lies; true when that is known. */
 static bool share_code_range(struct recorder *recorder, struct process *process)
 {
@@ -279,7 +300,8 @@ static void look_again(struct recorder *recorder)
 	while (look_queue_pop(&recorder->looks, clock_boot_ns(), &look)) {
 		struct process *process = process_table__find(recorder->processes, &look.id);
 
-		if (!process || process->exited || symbols_process__refresh(process->symbols) != 0)
+		if (!process || process->exited || process->opt_out ||
+		    symbols_process__refresh(process->symbols) != 0)
 			continue;
 		if (look_at_jvm(recorder, process) && look.try_cnt < RECORDER_JVM_LOOKS_MAX)
 			look_later(recorder, &look.id, look.try_cnt + 1);
@@ -301,7 +323,7 @@ static void look_at_new_stacks(struct recorder *recorder)
 		struct process *process = process_table__find(recorder->processes, &id);
 		struct symbols_stack stack = stack_namer_words(&new_stack.stack);
 
-		if (!process)
+		if (!process || process->opt_out)
 			continue;
 		symbols_process__look(process->symbols, &stack, new_stack.since_boot_ns);
 		if (symbols_process__look_interval_ns(process->symbols) < interval_ns)
@@ -323,17 +345,27 @@ static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 {
 	struct recorder *recorder = ctx;
 	struct symbols_process_id id = notice_id(notice);
+	const struct process_sight sight = {
+		.id = id,
+		.cgroup_id = notice->cgroup_id,
+		.comm = notice->comm,
+		.ns_pid = notice->ns_pid,
+		.may_be_recorded = notice->flags & JBPF_KNOWN_OPT_OUT_NONE,
+	};
 	struct process *process;
 
 	switch (notice->kind) {
 	case JBPF_NOTICE_SEEN:
 		/* Short of memory: the window's naming tries again and counts what it loses. */
-		if (process_table__get(recorder->processes, &id, notice->cgroup_id, notice->comm,
-				       notice->ns_pid, &process) == 0) {
-			/* One that runs for long already: from its second sample on all is there. */
-			look_at_jvm(recorder, process);
-			look_later(recorder, &id, 0);
+		if (process_table__get(recorder->processes, &sight, &process))
+			break;
+		if (process->opt_out) {
+			stop_sampling(recorder, process);
+			break;
 		}
+		/* One that runs for long already: from its second sample on all is there. */
+		look_at_jvm(recorder, process);
+		look_later(recorder, &id, 0);
 		break;
 	case JBPF_NOTICE_EXIT:
 		process = process_table__find(recorder->processes, &id);
@@ -345,8 +377,12 @@ static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 		if (process)
 			snprintf(process->comm, sizeof(process->comm), "%s", notice->comm);
 		break;
+	case JBPF_NOTICE_EXEC:
+		/* The next sample comes with another exec_id, as SEEN. This is of the run before. */
+		id.exec_id--;
+		process_execed(process_table__find(recorder->processes, &id));
+		break;
 	default:
-		/* After an exec the next sample comes with another exec_id, as SEEN. */
 		break;
 	}
 }
@@ -467,6 +503,8 @@ struct window_run {
 	uint64_t attach_deadline_ns; /* CLOCK_BOOTTIME */
 	uint64_t lost_memory;
 	uint64_t lost_cells;
+	uint64_t opted_out; /* sampled before it was known */
+	uint64_t undecided;
 };
 
 static bool ask_for_map(struct window_run *run, struct process *process,
@@ -490,24 +528,39 @@ static bool ask_for_map(struct window_run *run, struct process *process,
 			       process->symbols, (uint32_t)left_ms);
 }
 
+/* Has one of its samples found that the environment does not opt out? Kernel threads have none. */
+static bool may_be_recorded(const struct stream *stream)
+{
+	for (size_t i = 0; i < stream->cnt; i++) {
+		if (stream->counts[i].value.flags &
+		    (JBPF_VALUE_OPT_OUT_NONE | JBPF_VALUE_KERNEL_THREAD))
+			return true;
+	}
+	return false;
+}
+
 /* The stream's process as it is now, and its identity in the window. 0 or -ENOMEM. */
 static int meet_process(struct recorder *recorder, const struct stream *stream,
 			struct window *window, struct process **out)
 {
 	const struct jbpf_key *key = &stream->counts[0].key;
 	const struct jbpf_value *value = &stream->counts[0].value;
-	struct symbols_process_id id = {
-		.start_ns = key->start_ns,
-		.pid = key->pid,
-		.exec_id = key->exec_id,
+	const struct process_sight sight = {
+		.id = { .start_ns = key->start_ns, .pid = key->pid, .exec_id = key->exec_id },
+		.cgroup_id = key->cgroup_id,
+		.comm = value->comm,
+		.ns_pid = value->ns_pid,
+		.may_be_recorded = may_be_recorded(stream),
 	};
 	struct process *process;
-	int err = process_table__get(recorder->processes, &id, key->cgroup_id, value->comm,
-				     value->ns_pid, &process);
+	int err = process_table__get(recorder->processes, &sight, &process);
 
 	if (err)
 		return err;
+	*out = process;
 	process->idle_windows = 0;
+	if (process->opt_out)
+		return 0;
 	if (symbols_process__refresh(process->symbols) == -ESRCH)
 		process->exited = true;
 	err = process_table__relabel(recorder->processes, process);
@@ -515,12 +568,11 @@ static int meet_process(struct recorder *recorder, const struct stream *stream,
 		return err;
 	look_at_jvm(recorder, process);
 
-	window->pid = id.pid;
+	window->pid = key->pid;
 	window->ns_pid = process->ns_pid;
-	window->process_start_ns = id.start_ns;
-	window->exec_id = id.exec_id;
+	window->process_start_ns = key->start_ns;
+	window->exec_id = key->exec_id;
 	window->cgroup_id = key->cgroup_id;
-	*out = process;
 	return 0;
 }
 
@@ -566,6 +618,15 @@ static void fill_cells(struct window_run *run, const struct stream *stream, stru
 						       samples, window);
 }
 
+static void leave_out(struct window_run *run, const struct stream *stream,
+		      const struct process *process)
+{
+	uint64_t *sum = process->opt_out == OPT_OUT_UNDECIDED ? &run->undecided : &run->opted_out;
+
+	*sum += stream_samples(stream);
+	stop_sampling(run->recorder, process);
+}
+
 static int record_stream(struct window_run *run, const struct stream *stream)
 {
 	struct recorder *recorder = run->recorder;
@@ -577,6 +638,10 @@ static int record_stream(struct window_run *run, const struct stream *stream)
 
 	if (err)
 		return err;
+	if (process->opt_out) {
+		leave_out(run, stream, process);
+		return 0;
+	}
 	ambiguous_before = ambiguous_frames(process);
 	err = name_stream(recorder, stream, process, &target);
 	if (!err && ask_for_map(run, process, &window))
@@ -601,6 +666,9 @@ static int record_host(struct window_run *run, uint64_t lost_samples)
 	struct window window = run->base;
 
 	window.counts.samples = counters[JBPF_CNT_SAMPLES];
+	/* Counts that could not be read in time come without their share of this counter. */
+	window.counts.samples -= run->opted_out < window.counts.samples ? run->opted_out :
+									  window.counts.samples;
 	window.lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
 	window.lost[WINDOW_LOSS_NO_MAP] =
 		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];
@@ -610,6 +678,8 @@ static int record_host(struct window_run *run, uint64_t lost_samples)
 	window.lost[WINDOW_LOSS_STORE] = lost_samples;
 	window.lost[WINDOW_LOSS_MEMORY] = run->lost_memory;
 	window.lost[WINDOW_LOSS_CELLS] = run->lost_cells;
+	window.lost[WINDOW_LOSS_OPTED_OUT] = counters[JBPF_CNT_OPTED_OUT] + run->opted_out;
+	window.lost[WINDOW_LOSS_UNDECIDED] = run->undecided;
 	return run->sink(run->sink_ctx, &window, "", 0);
 }
 

@@ -21,6 +21,7 @@ struct recorder;
 struct recorder_options {
 	struct probe_options probe;
 	enum jit_mode jit;
+	bool ignores_opt_out; /* also processes that do not want to be profiled */
 };
 
 /* -errno and a line for the user in `why` (see probe__open). */

@@ -35,6 +35,8 @@ static const char *const loss_names[WINDOW_LOSS_CNT] = {
 	[WINDOW_LOSS_STORE] = "store",
 	[WINDOW_LOSS_MEMORY] = "memory",
 	[WINDOW_LOSS_CELLS] = "cells",
+	[WINDOW_LOSS_OPTED_OUT] = "opted_out",
+	[WINDOW_LOSS_UNDECIDED] = "undecided",
 };
 
 const char *window_label_name(enum window_label label)

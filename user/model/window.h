@@ -29,7 +29,7 @@ enum window_label {
 	WINDOW_LABEL_CNT,
 };
 
-/* Reasons a sample or a part of it was lost; per host and window. Values reach disk: append only. */
+/* Reasons a sample or a part of it was lost, or is not to be kept; per host and window. Values reach disk: append only. */
 enum window_loss {
 	WINDOW_LOSS_COUNTS_FULL = 0,  /* samples */
 	WINDOW_LOSS_NO_MAP = 1,	      /* samples: a BPF map was missing or refused the entry */
@@ -39,6 +39,9 @@ enum window_loss {
 	WINDOW_LOSS_STORE = 5,	      /* samples that could not be written (disk full) */
 	WINDOW_LOSS_MEMORY = 6,	      /* samples dropped because jbpfd ran out of memory */
 	WINDOW_LOSS_CELLS = 7, /* samples that are counted, but in no cell: when is not known */
+	WINDOW_LOSS_OPTED_OUT =
+		8, /* samples of processes that do not want to be profiled: no loss */
+	WINDOW_LOSS_UNDECIDED = 9, /* samples of processes that ended before it was known whether */
 	WINDOW_LOSS_CNT,
 };
 

@@ -138,6 +138,11 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct mm_struct {
+	long unsigned int env_start;
+	long unsigned int env_end;
+};
+
 struct task_struct {
 	void *stack;
 	unsigned int flags;

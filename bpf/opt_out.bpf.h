@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Does the running process want to be left alone? Its environment is looked through once for each
+ * run of a program, in its own memory at its first sample: later it may have ended, and what nobody
+ * could ask must not be in a profile. Some 3 us for each KiB of environment.
+ */
+#ifndef JBPF_OPT_OUT_BPF_H
+#define JBPF_OPT_OUT_BPF_H
+
+#include "bpf/core_compat.bpf.h"
+#include "bpf/maps.bpf.h"
+
+#define ENVIRONMENT_STEP     960 /* begins of variables looked at in one part */
+#define ENVIRONMENT_TAIL     32	 /* name and value of one that begins last are in the part, too */
+#define ENVIRONMENT_PARTS    34	 /* 32 KiB; what is longer, user space reads */
+#define ENVIRONMENT_NAME_LEN 13	 /* "JBPF_PROFILE=" */
+
+_Static_assert(ENVIRONMENT_STEP + ENVIRONMENT_TAIL < WINDOW_BYTES, "a part fits into the window");
+
+/* ASCII, as it lies in memory: both architectures are little-endian. */
+#define NAME_FIRST_8 0x4f52505f4650424aull /* JBPF_PRO */
+#define NAME_LAST_5  0x3d454c4946ull	   /* FILE= */
+#define VALUE_OFF    0x66666full
+#define VALUE_NO     0x6f6eull
+#define VALUE_0	     0x30ull
+#define VALUE_FALSE  0x65736c6166ull
+
+/* off, no, 0 or false, whatever the case of letters, and the NUL behind it. */
+static __always_inline bool value_is_off(__u64 word)
+{
+	return ((word & 0xffffffff) | 0x202020) == VALUE_OFF ||
+	       ((word & 0xffffff) | 0x2020) == VALUE_NO || (word & 0xffff) == VALUE_0 ||
+	       ((word & 0xffffffffffff) | 0x2020202020) == VALUE_FALSE;
+}
+
+static __always_inline __u64 environment_word(const struct scratch *state, int off)
+{
+	return *(const __u64 *)(state->window + off);
+}
+
+/*
+ * Looks at the environment_len bytes behind window[0], which is the byte before them. Returns
+ * JBPF_KNOWN_*, 0 = the variable does not begin in this part.
+ */
+__noinline int environment_look(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+	__u64 len;
+
+	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return 0;
+	len = state->environment_len;
+	for (int i = 0; i < ENVIRONMENT_STEP; i++) {
+		if ((__u64)i >= len)
+			break;
+		if (environment_word(state, i + 1) != NAME_FIRST_8)
+			continue;
+		if ((environment_word(state, i + 9) & 0xffffffffff) != NAME_LAST_5 ||
+		    state->window[i])
+			continue;
+		return value_is_off(environment_word(state, i + 1 + ENVIRONMENT_NAME_LEN)) ?
+			       JBPF_KNOWN_OPTED_OUT :
+			       JBPF_KNOWN_OPT_OUT_NONE;
+	}
+	return 0;
+}
+
+/* JBPF_KNOWN_*, 0 = could not be read, or not all of it. */
+static __always_inline __u32 opt_out_look(struct bpf_perf_event_data *ctx, struct scratch *state,
+					  struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 at, end;
+
+	if (!mm)
+		return 0;
+	at = BPF_CORE_READ(mm, env_start);
+	end = BPF_CORE_READ(mm, env_end);
+	if (!at)
+		return 0; /* in the middle of execve() */
+	state->window[0] = 0;
+	for (int i = 0; i < ENVIRONMENT_PARTS; i++) {
+		__u64 len = end - at;
+		int found;
+
+		if (at >= end)
+			return JBPF_KNOWN_OPT_OUT_NONE;
+		if (len > ENVIRONMENT_STEP + ENVIRONMENT_TAIL)
+			len = ENVIRONMENT_STEP + ENVIRONMENT_TAIL;
+		if (bpf_probe_read_user(state->window + 1, len, (void *)at))
+			return 0;
+		state->environment_len = len;
+		found = environment_look(ctx);
+		if (found)
+			return found;
+		state->window[0] = state->window[ENVIRONMENT_STEP];
+		at += ENVIRONMENT_STEP;
+	}
+	return 0;
+}
+
+/* Was this run of the program found to have opted out? */
+static __always_inline bool opt_out_is_known(const struct jbpf_key *key)
+{
+	const struct jbpf_known *process = bpf_map_lookup_elem(&known, &key->pid);
+
+	return process && process->flags & JBPF_KNOWN_OPTED_OUT &&
+	       process->start_ns == key->start_ns && process->exec_id == key->exec_id;
+}
+
+#endif
