@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 
 #define DEBUG_FILE_PACKED_MAX_BYTES (16u << 20)
@@ -105,26 +108,88 @@ static int debug_file_add_mini(const struct elf_file *file, struct elf_symtab_bu
 	return err;
 }
 
-/* One candidate path in one root. 0 when it was the right file and has been added. */
-static int debug_file_try(int root_fd, const char *path, const struct build_id *id,
-			  struct elf_symtab_builder *builder)
+/* ---- opening ---- */
+
+/* Is it the header of something with symbols? A core dump or any other file is nobody's business. */
+static bool debug_file_is_program(int fd)
+{
+	uint8_t header[EI_NIDENT + 2];
+	struct byte_reader type = byte_reader_init(header + EI_NIDENT, 2);
+	uint16_t value;
+
+	if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
+	    memcmp(header, ELFMAG, SELFMAG) != 0)
+		return false;
+	value = byte_reader_u16(&type);
+	return value == ET_EXEC || value == ET_DYN || value == ET_REL;
+}
+
+static int debug_file_path(const char *path, const struct debug_file_wanted *wanted, char *out,
+			   size_t out_len)
+{
+	static const char *const forms[DEBUG_FILE_PLACE_CNT] = {
+		[DEBUG_FILE_BESIDE] = "%.*s/%s",
+		[DEBUG_FILE_DOT_DEBUG] = "%.*s/.debug/%s",
+		[DEBUG_FILE_USR_LIB] = "/usr/lib/debug%.*s/%s",
+	};
+	const char *slash = strrchr(path, '/');
+	int written;
+
+	if (wanted->place == DEBUG_FILE_BY_BUILD_ID)
+		return build_id_debug_path(wanted->id, out, out_len);
+	if (!slash || path[0] != '/' || !forms[wanted->place])
+		return -ENOENT;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	written = snprintf(out, out_len, forms[wanted->place], (int)(slash - path), path,
+			   wanted->link_name);
+#pragma GCC diagnostic pop
+	return written > 0 && (size_t)written < out_len ? 0 : -ENAMETOOLONG;
+}
+
+int debug_file_open(const struct debug_file_roots *roots, const char *path,
+		    const struct debug_file_wanted *wanted, uint64_t *size_out)
 {
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
-	struct build_id found = { .len = 0 };
-	struct elf_file file;
-	int err;
+	int root_fd = wanted->root == DEBUG_FILE_IN_HOST ? roots->host_fd : roots->container_fd;
+	char candidate[PATH_MAX];
+	struct stat st;
+	int err = debug_file_path(path, wanted, candidate, sizeof(candidate));
 
+	if (err)
+		return err;
 	if (root_fd < 0)
 		return -ENOENT;
 
-	__cleanup_fd int fd = container_library_open(root_fd, path, &rules, NULL);
+	__cleanup_fd int fd = container_library_open(root_fd, candidate, &rules, &st);
 
 	if (fd < 0)
 		return fd;
-	err = elf_file_open_fd(fd, &file);
+	if (!debug_file_is_program(fd))
+		return -ENOEXEC;
+	*size_out = (uint64_t)st.st_size;
+	return take_fd(&fd);
+}
+
+/* ---- looking ---- */
+
+/* One candidate. 0 when it was the right file and has been added. */
+static int debug_file_try(const struct debug_file_opener *opener,
+			  const struct debug_file_wanted *wanted,
+			  struct elf_symtab_builder *builder)
+{
+	struct build_id found = { .len = 0 };
+	struct elf_file file;
+	uint64_t size;
+	__cleanup_fd int fd = opener->open(opener->ctx, wanted, &size);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = elf_file_open_sized(fd, size, &file);
 	if (!err)
 		err = build_id_read(&file, &found);
-	if (!err && !build_id_equal(&found, id))
+	if (!err && !build_id_equal(&found, wanted->id))
 		err = -ENOENT;
 	if (!err)
 		err = elf_symtab_builder__add(builder, &file);
@@ -132,58 +197,52 @@ static int debug_file_try(int root_fd, const char *path, const struct build_id *
 	return err;
 }
 
-static int debug_file_try_roots(const struct debug_file_roots *roots, const char *path,
-				const struct build_id *id, struct elf_symtab_builder *builder)
+static int debug_file_try_roots(const struct debug_file_opener *opener,
+				struct debug_file_wanted *wanted,
+				struct elf_symtab_builder *builder)
 {
-	int err = debug_file_try(roots->container_fd, path, id, builder);
+	int err;
 
-	if (err && err != -ENOMEM)
-		err = debug_file_try(roots->host_fd, path, id, builder);
-	return err;
-}
-
-/* gdb's places: beside the program, in .debug beside it, and below /usr/lib/debug. */
-static int debug_file_try_link(const struct elf_file *file, const char *path,
-			       const struct build_id *id, const struct debug_file_roots *roots,
-			       struct elf_symtab_builder *builder)
-{
-	static const char *const forms[] = { "%.*s/%s", "%.*s/.debug/%s", "/usr/lib/debug%.*s/%s" };
-	const struct elf_section *section = elf_file_section(file, ".gnu_debuglink");
-	const char *slash = strrchr(path, '/');
-	__cleanup_free char *bytes = NULL;
-	const char *name;
-	size_t len;
-	int err = -ENOENT;
-
-	if (!section || !slash || path[0] != '/')
-		return -ENOENT;
-	err = elf_file_section_bytes(file, section, DEBUG_FILE_LINK_MAX_BYTES, &bytes, &len);
-	if (err)
-		return err;
-	name = debug_file_link_name(bytes, len);
-	if (!name)
-		return -ENOENT;
-	err = -ENOENT;
-	for (size_t i = 0; i < ARRAY_SIZE(forms) && err && err != -ENOMEM; i++) {
-		char candidate[PATH_MAX];
-		int dir_len = (int)(slash - path);
-		int written;
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-		written = snprintf(candidate, sizeof(candidate), forms[i], dir_len, path, name);
-#pragma GCC diagnostic pop
-		if (written > 0 && (size_t)written < sizeof(candidate))
-			err = debug_file_try_roots(roots, candidate, id, builder);
+	wanted->root = DEBUG_FILE_IN_CONTAINER;
+	err = debug_file_try(opener, wanted, builder);
+	if (err && err != -ENOMEM) {
+		wanted->root = DEBUG_FILE_IN_HOST;
+		err = debug_file_try(opener, wanted, builder);
 	}
 	return err;
 }
 
-int debug_file_add(const struct elf_file *file, const char *path, const struct build_id *id,
-		   const struct debug_file_roots *roots, struct elf_symtab_builder *builder)
+static int debug_file_try_link(const struct elf_file *file, struct debug_file_wanted *wanted,
+			       const struct debug_file_opener *opener,
+			       struct elf_symtab_builder *builder)
+{
+	const struct elf_section *section = elf_file_section(file, ".gnu_debuglink");
+	__cleanup_free char *bytes = NULL;
+	size_t len;
+	int err;
+
+	if (!section)
+		return -ENOENT;
+	err = elf_file_section_bytes(file, section, DEBUG_FILE_LINK_MAX_BYTES, &bytes, &len);
+	if (err)
+		return err;
+	wanted->link_name = debug_file_link_name(bytes, len);
+	if (!wanted->link_name)
+		return -ENOENT;
+	err = -ENOENT;
+	for (int place = DEBUG_FILE_BESIDE; place < DEBUG_FILE_PLACE_CNT && err && err != -ENOMEM;
+	     place++) {
+		wanted->place = (enum debug_file_place)place;
+		err = debug_file_try_roots(opener, wanted, builder);
+	}
+	return err;
+}
+
+int debug_file_add(const struct elf_file *file, const struct build_id *id,
+		   const struct debug_file_opener *opener, struct elf_symtab_builder *builder)
 {
 	const struct elf_section *symtab = elf_file_section_of_type(file, SHT_SYMTAB);
-	char id_path[PATH_MAX];
+	struct debug_file_wanted wanted = { .place = DEBUG_FILE_BY_BUILD_ID, .id = id };
 	int err;
 
 	if (symtab && symtab->size > 0)
@@ -193,10 +252,8 @@ int debug_file_add(const struct elf_file *file, const char *path, const struct b
 		return err;
 	if (id->len == 0)
 		return 0;
-	err = build_id_debug_path(id, id_path, sizeof(id_path));
-	if (!err)
-		err = debug_file_try_roots(roots, id_path, id, builder);
+	err = debug_file_try_roots(opener, &wanted, builder);
 	if (err && err != -ENOMEM)
-		err = debug_file_try_link(file, path, id, roots, builder);
+		err = debug_file_try_link(file, &wanted, opener, builder);
 	return err == -ENOMEM ? err : 0;
 }

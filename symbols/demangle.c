@@ -72,9 +72,9 @@ size_t demangle_trim(const char *raw, size_t len)
 	return len;
 }
 
-static bool demangle_is_mangled(const char *name)
+bool demangle_is_mangled(const char *raw, size_t len)
 {
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+	return len >= 2 && raw[0] == '_' && (raw[1] == 'Z' || raw[1] == 'R');
 }
 
 /* `name` ends in NUL. False: it stays as it is. */
@@ -98,7 +98,7 @@ int demangle_native(const char *raw, size_t len, bool keep_parameters, struct st
 	char name[DEMANGLE_MAX_RAW_BYTES + 1];
 
 	len = demangle_trim(raw, len);
-	if (len > DEMANGLE_MAX_RAW_BYTES || len < 2 || !demangle_is_mangled(raw))
+	if (len > DEMANGLE_MAX_RAW_BYTES || !demangle_is_mangled(raw, len))
 		return strbuf_append(out, raw, len);
 	memcpy(name, raw, len);
 	name[len] = '\0';

@@ -20,6 +20,9 @@
  */
 int demangle_native(const char *raw, size_t len, bool keep_parameters, struct strbuf *out);
 
+/* Would demangle_native() look into the name? Else it only trims it. */
+bool demangle_is_mangled(const char *raw, size_t len);
+
 /* How many of the `len` bytes are left without version and clone suffixes; at least 1 unless len is 0. */
 size_t demangle_trim(const char *raw, size_t len);
 

@@ -173,12 +173,14 @@ static int elf_read_segments(struct elf_file *file, const struct elf_header *hea
 	return 0;
 }
 
-/* The names of all sections; without them a file is of no use here. */
+/* The names of all sections. Without any a file is whole, with broken ones it is of no use here. */
 static int elf_name_sections(struct elf_file *file, size_t names_index, const uint32_t *names)
 {
 	size_t len;
 	int err;
 
+	if (names_index == SHN_UNDEF)
+		return 0;
 	if (names_index >= file->section_cnt)
 		return -ENODATA;
 	err = elf_file_section_bytes(file, &file->sections[names_index],
@@ -263,7 +265,12 @@ int elf_file_open_fd(int fd, struct elf_file *out)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
-	out->size = (uint64_t)st.st_size;
+	return elf_file_open_sized(fd, (uint64_t)st.st_size, out);
+}
+
+int elf_file_open_sized(int fd, uint64_t size, struct elf_file *out)
+{
+	*out = (struct elf_file){ .fd = fd, .size = size };
 	return elf_file_open(out);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "symbols/elf_symtab_internal.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 #include "user/util/strtab.h"
@@ -21,30 +22,6 @@
 #define ELF_SYMTAB_STEP_SYMBOLS 4096u
 #define ELF_SYMTAB_MAX_STRINGS \
 	8u /* string sections of a builder: two each for a file and its debug files */
-
-struct elf_range {
-	uint32_t start; /* from tab->base */
-	uint32_t end;	/* exclusive */
-	uint32_t name;	/* into tab->names */
-};
-
-struct elf_load {
-	uint64_t offset;
-	uint64_t address;
-	uint64_t size; /* bytes in the file */
-	bool is_code;
-};
-
-struct elf_symtab {
-	uint64_t base; /* lowest address of code */
-	struct elf_range *ranges;
-	size_t range_cnt;
-	char *names;
-	size_t names_len;
-	struct elf_load *loads;
-	size_t load_cnt;
-	size_t dropped_cnt;
-};
 
 /* A symbol while the table is being built. */
 struct elf_candidate {

@@ -13,6 +13,7 @@
 
 #include "symbols/hotspot_vm_memory.h"
 #include "symbols/libjvm.h"
+#include "symbols/parser.h"
 #include "symbols/remote_mem.h"
 #include "symbols/vm_structs.h"
 #include "user/util/cleanup.h"
@@ -266,18 +267,19 @@ int hotspot_vm__open_memory(const struct remote_mem *mem, const struct vm_symbol
 	return 0;
 }
 
-static int open_mapping(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping,
-			struct hotspot_vm **out)
+static int open_mapping(int proc_fd, uint32_t pid, struct parser *parser,
+			const struct libjvm_mapping *mapping, struct hotspot_vm **out)
 {
 	struct remote_mem mem = remote_mem_of_process(pid);
+	__cleanup_fd int fd = libjvm_open(proc_fd, pid, mapping);
 	struct vm_symbols symbols;
-	int err = libjvm_symbols(proc_fd, pid, mapping, &symbols);
+	int err = fd < 0 ? fd : parser__libjvm(parser, fd, mapping, &symbols);
 
 	return err ? err : hotspot_vm__open_memory(&mem, &symbols, out);
 }
 
 /* Of several files of that name the first one whose tables can be read; a hopeful error wins. */
-int hotspot_vm__open(int proc_fd, uint32_t pid, struct hotspot_vm **out)
+int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct hotspot_vm **out)
 {
 	__cleanup_free struct libjvm_mapping *mappings = calloc(LIBJVM_MAX, sizeof(*mappings));
 	int err, result = -ENOENT;
@@ -289,7 +291,7 @@ int hotspot_vm__open(int proc_fd, uint32_t pid, struct hotspot_vm **out)
 	if (err)
 		return err;
 	for (size_t i = 0; i < cnt; i++) {
-		err = open_mapping(proc_fd, pid, &mappings[i], out);
+		err = open_mapping(proc_fd, pid, parser, &mappings[i], out);
 		if (!err)
 			return 0;
 		if (result == -ENOENT || err == -EAGAIN)

@@ -12,15 +12,17 @@
 #include <stdint.h>
 
 struct hotspot_vm;
+struct parser;
 struct remote_mem;
 struct vm_structs;
 
 /*
- * Looks for libjvm.so in the process's maps and reads its tables. 0; -ENOENT: no HotSpot in this
- * process; -EAGAIN: the tables are not filled yet (JVM starting); -ENOTSUP: tables of a layout
- * that is not understood; else -errno of reading (-EPERM, -ESRCH).
+ * Looks for libjvm.so in the process's maps, has `parser` (see parser.h; may be NULL) find its
+ * symbols and reads the tables. 0; -ENOENT: no HotSpot in this
+ * process; -EAGAIN: the tables are not filled yet (JVM starting), or the parser rests; -ENOTSUP:
+ * tables of a layout that is not understood; else -errno of reading (-EPERM, -ESRCH).
  */
-int hotspot_vm__open(int proc_fd, uint32_t pid, struct hotspot_vm **out);
+int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct hotspot_vm **out);
 void hotspot_vm__free(struct hotspot_vm *vm); /* NULL is fine */
 
 /* "17.0.15+6-Debian-1" as far as it can be read, "" when not. Lives as long as `vm`. */

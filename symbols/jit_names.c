@@ -11,7 +11,6 @@
 #include "symbols/container_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/proc_stat.h"
 
@@ -21,6 +20,7 @@
  */
 #define JIT_NAMES_COST_FACTOR 100u
 #define JIT_NAMES_CHEAP_NS    (5 * CLOCK_NS_PER_MS) /* not worth waiting for */
+#define JIT_NAMES_FAILURE_NS  CLOCK_NS_PER_S	    /* what a map costs that ends the parser */
 /*
  * A window is named after the refresh at its end, and the one after it began a little before that
  * refresh. So a map that was replaced in one refresh still counts until the next one.
@@ -54,6 +54,10 @@ static const char *jit_names_problem(int err)
 		return "no right to read the perf map (CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are needed)";
 	case -EIO:
 		return "the perf map could not be read";
+	case -EAGAIN:
+		return "the perf map is not read yet: the parser rests after failures";
+	case -ENOTRECOVERABLE:
+		return "the perf map could not be parsed: see jbpfd's log";
 	default:
 		return "the perf map could not be opened";
 	}
@@ -95,21 +99,6 @@ static bool jit_names_is_due(const struct jit_names *names, const struct stat *s
 	       now_ns - names->read_boot_ns >= names->read_cost_ns * JIT_NAMES_COST_FACTOR;
 }
 
-static int jit_names_parse(int fd, const struct stat *st, struct perfmap **out,
-			   struct perfmap_stats *stats)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = strbuf_reserve(&text, (size_t)st->st_size + 1);
-
-	if (!err)
-		err = fs_read_fd(fd, PERFMAP_MAX_BYTES, &text);
-	if (err == -ENOMEM || err == -EFBIG)
-		return err;
-	if (err)
-		return -EIO;
-	return perfmap__parse(strbuf_str(&text), text.len, out, stats);
-}
-
 static void jit_names_replace(struct jit_names *names, struct perfmap *fresh)
 {
 	names->loaded_boot_ns = clock_boot_ns();
@@ -131,14 +120,18 @@ static int jit_names_load(struct jit_names *names, int fd, const struct stat *st
 	uint64_t begin_ns = clock_monotonic_ns();
 	struct perfmap_stats stats = { 0 };
 	struct perfmap *fresh;
-	int err = jit_names_parse(fd, st, &fresh, &stats);
+	int err = parser__perfmap(names->parser, fd, &fresh, &stats);
 
+	if (err == -EAGAIN)
+		return err;
 	/* As it was before reading: what is written meanwhile must show as a change next time. */
 	names->file_inode = st->st_ino;
 	names->file_bytes = (uint64_t)st->st_size;
 	names->file_mtime_ns = stat_mtime_ns(st);
 	names->read_boot_ns = clock_boot_ns();
 	names->read_cost_ns = clock_monotonic_ns() - begin_ns;
+	if (err == -ENOTRECOVERABLE && names->read_cost_ns < JIT_NAMES_FAILURE_NS)
+		names->read_cost_ns = JIT_NAMES_FAILURE_NS;
 	names->read_err = err;
 	if (err)
 		return err;
@@ -168,7 +161,7 @@ static void jit_names_note(struct jit_names *names, uint32_t pid, int err)
 		names->problem = NULL;
 	} else if (err != names->last_err) {
 		/* Without a map before, its absence is no refusal. */
-		names->rejected_cnt += err != -ENOENT;
+		names->rejected_cnt += err != -ENOENT && err != -EAGAIN;
 		names->problem = jit_names_problem(err);
 		pr_debug("perfmap: pid %u: %s\n", pid, names->problem);
 	}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/parser.h"
 #include "symbols/perfmap.h"
 #include "symbols/symbols.h"
 
@@ -23,8 +24,9 @@ struct jit_old_map {
 	uint32_t refresh_cnt; /* since it was replaced */
 };
 
-/* Zero-initialise; end with jit_names_release(). */
+/* Zero-initialise, except for `parser`; end with jit_names_release(). */
 struct jit_names {
+	struct parser *parser;				 /* borrowed; may be NULL: see parser.h */
 	struct perfmap *current;			 /* NULL = none */
 	struct jit_old_map previous[JIT_NAMES_PREVIOUS]; /* the latest first */
 	uint64_t file_inode;				 /* of the file read last, to see changes */

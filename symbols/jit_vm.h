@@ -56,7 +56,8 @@ struct jit_vm_ops {
  * Opens the JVM of a process. `names` is borrowed for the life of the jit_vm. 0; -EAGAIN: starting;
  * -ENOENT: no HotSpot; -ENOTSUP: unknown layout; -errno (-EPERM, -ESRCH, ...).
  */
-int jit_vm__open(int proc_fd, uint32_t pid, struct names *names, struct jit_vm **out);
+int jit_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct names *names,
+		 struct jit_vm **out);
 /* The same with another reader, whose `ctx` is taken over when it succeeds. 0 or -ENOMEM. */
 int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out);
 void jit_vm__free(struct jit_vm *vm); /* NULL is fine */

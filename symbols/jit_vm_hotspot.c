@@ -132,7 +132,8 @@ static const struct jit_vm_ops reader_ops = {
 	.free = reader_free,
 };
 
-int jit_vm__open(int proc_fd, uint32_t pid, struct names *names, struct jit_vm **out)
+int jit_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct names *names,
+		 struct jit_vm **out)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	const char *missing = "?";
@@ -140,7 +141,7 @@ int jit_vm__open(int proc_fd, uint32_t pid, struct names *names, struct jit_vm *
 
 	if (!reader)
 		return -ENOMEM;
-	err = hotspot_vm__open(proc_fd, pid, &reader->vm);
+	err = hotspot_vm__open(proc_fd, pid, parser, &reader->vm);
 	if (!err)
 		err = hotspot_code__open(reader->vm, &reader->code, &missing);
 	if (err == -ENOTSUP && reader->vm)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The file comes out of a container: it may be anything, and may shrink while we look. Hence
- * ELF_C_READ and not mmap (no SIGBUS), caps on the file and its sections, and nothing is opened
- * for reading before it is known to be a regular file.
+ * The file comes out of a container: it may be anything, and may shrink while we look. Hence it is
+ * read, not mapped (no SIGBUS), there are caps on its sections, and nothing is opened for reading
+ * before it is known to be a regular file.
  */
 #include "symbols/libjvm.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"
@@ -142,6 +142,8 @@ static int mapped_file_open(int proc_fd, uint32_t pid, const struct libjvm_mappi
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	if ((uint64_t)st.st_size > LIBJVM_MAX_BYTES)
+		return -EFBIG;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
@@ -171,33 +173,33 @@ static int path_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping
  * What to add to a symbol's value: the mapping is all of an executable segment or a part of it.
  * The kernel rounds both to pages, whose size is not asked for here.
  */
-static int elf_bias(Elf *elf, const struct libjvm_mapping *mapping, uint64_t *out)
+static int elf_bias(const struct elf_file *file, const struct libjvm_mapping *mapping,
+		    uint64_t *out)
 {
 	uint64_t offset = mapping->file_offset;
-	size_t header_cnt;
 
-	if (elf_getphdrnum(elf, &header_cnt))
-		return -ENOTSUP;
-	for (size_t i = 0; i < header_cnt; i++) {
-		GElf_Phdr header;
+	for (size_t i = 0; i < file->segment_cnt; i++) {
+		const struct elf_segment *segment = &file->segments[i];
 
-		if (!gelf_getphdr(elf, (int)i, &header))
-			return -ENOTSUP;
-		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) ||
-		    offset + (mapping->end - mapping->start) <= header.p_offset ||
-		    (offset > header.p_offset && offset - header.p_offset >= header.p_filesz))
+		if (segment->type != PT_LOAD || !(segment->flags & PF_X) ||
+		    offset + (mapping->end - mapping->start) <= segment->offset ||
+		    (offset > segment->offset && offset - segment->offset >= segment->file_size))
 			continue;
-		*out = mapping->start - offset - (header.p_vaddr - header.p_offset);
+		*out = mapping->start - offset - (segment->address - segment->offset);
 		return 0;
 	}
 	return -ENOTSUP;
 }
 
-static bool section_is_small(Elf_Scn *section)
+static int section_read(const struct elf_file *file, const struct elf_section *section,
+			char **bytes_out, size_t *len_out)
 {
-	GElf_Shdr header;
+	int err;
 
-	return section && gelf_getshdr(section, &header) && header.sh_size <= SECTION_MAX_BYTES;
+	if (section->size > SECTION_MAX_BYTES)
+		return -ENOTSUP;
+	err = elf_file_section_bytes(file, section, SECTION_MAX_BYTES, bytes_out, len_out);
+	return err == -ENODATA ? -ENOTSUP : err;
 }
 
 static void symbol_note(const char *name, uint64_t address, struct vm_symbols *out)
@@ -208,82 +210,58 @@ static void symbol_note(const char *name, uint64_t address, struct vm_symbols *o
 	}
 }
 
-static int dynsym_read(Elf *elf, Elf_Scn *section, size_t strings_idx, uint64_t bias,
-		       struct vm_symbols *out)
+static int dynsym_read(const struct elf_file *file, const struct elf_section *section,
+		       uint64_t bias, struct vm_symbols *out)
 {
-	Elf_Data *data;
-	GElf_Sym symbol;
+	__cleanup_free char *symbols = NULL;
+	__cleanup_free char *strings = NULL;
+	size_t symbols_len, strings_len;
+	int err;
 
-	if (!section_is_small(section) || !section_is_small(elf_getscn(elf, strings_idx)))
+	if (section->link >= file->section_cnt)
 		return -ENOTSUP;
-	data = elf_getdata(section, NULL);
-	if (!data)
-		return -ENOTSUP;
-	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-		const char *name = elf_strptr(elf, strings_idx, symbol.st_name);
+	err = section_read(file, section, &symbols, &symbols_len);
+	if (!err)
+		err = section_read(file, &file->sections[section->link], &strings, &strings_len);
+	if (err)
+		return err;
+	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols_len; at += sizeof(Elf64_Sym)) {
+		struct byte_reader reader = byte_reader_init(symbols + at, sizeof(Elf64_Sym));
+		uint32_t name = byte_reader_u32(&reader);
+		uint16_t index;
 
-		if (symbol.st_shndx == SHN_UNDEF || !name || strncmp(name, "gHotSpotVM", 10) != 0)
+		byte_reader_u16(&reader); /* st_info, st_other */
+		index = byte_reader_u16(&reader);
+		/* A name ends at the NUL behind all strings at the latest. */
+		if (index == SHN_UNDEF || name >= strings_len ||
+		    strncmp(strings + name, "gHotSpotVM", 10) != 0)
 			continue;
-		symbol_note(name, bias + symbol.st_value, out);
+		symbol_note(strings + name, bias + byte_reader_u64(&reader), out);
 	}
 	return out->addresses[VM_SYMBOL_STRUCTS] ? 0 : -ENOENT;
 }
 
-static int elf_symbols(Elf *elf, const struct libjvm_mapping *mapping, struct vm_symbols *out)
+int libjvm_symbols_file(const struct elf_file *file, const struct libjvm_mapping *mapping,
+			struct vm_symbols *out)
 {
-	Elf_Scn *section = NULL;
-	GElf_Ehdr header;
+	const struct elf_section *section = elf_file_section_of_type(file, SHT_DYNSYM);
+	struct vm_symbols symbols = { { 0 } };
 	uint64_t bias;
 	int err;
 
-	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (!file->is_64)
 		return -ENOTSUP;
-	err = elf_bias(elf, mapping, &bias);
-	if (err)
-		return err;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr section_header;
-
-		if (!gelf_getshdr(section, &section_header))
-			return -ENOTSUP;
-		if (section_header.sh_type == SHT_DYNSYM)
-			return dynsym_read(elf, section, section_header.sh_link, bias, out);
-	}
-	return -ENOENT;
-}
-
-int libjvm_symbols_fd(int fd, const struct libjvm_mapping *mapping, struct vm_symbols *out)
-{
-	struct vm_symbols symbols = { { 0 } };
-	struct stat st;
-	Elf *elf;
-	int err;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > LIBJVM_MAX_BYTES)
-		return -ENOTSUP;
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return -ENOTSUP;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf)
-		return -ENOTSUP;
-	err = elf_symbols(elf, mapping, &symbols);
-	elf_end(elf);
+	err = elf_bias(file, mapping, &bias);
+	if (!err)
+		err = section ? dynsym_read(file, section, bias, &symbols) : -ENOENT;
 	if (!err)
 		*out = symbols;
 	return err;
 }
 
-int libjvm_symbols(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping,
-		   struct vm_symbols *out)
+int libjvm_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping)
 {
-	__cleanup_fd int fd = mapped_file_open(proc_fd, pid, mapping);
+	int fd = mapped_file_open(proc_fd, pid, mapping);
 
-	if (fd == -EPERM || fd == -EACCES)
-		fd = path_file_open(proc_fd, pid, mapping);
-	if (fd < 0)
-		return fd;
-	return libjvm_symbols_fd(fd, mapping, out);
+	return fd == -EPERM || fd == -EACCES ? path_file_open(proc_fd, pid, mapping) : fd;
 }

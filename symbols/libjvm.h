@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/elf_file.h"
 #include "symbols/vm_structs.h"
 
 /* An executable mapping of a file called libjvm.so. One that is only read as data is none. */
@@ -27,14 +28,15 @@ struct libjvm_mapping {
  */
 int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out);
 
-/*
- * Addresses of HotSpot's tables in the process. 0; -ENOENT: not HotSpot's libjvm (OpenJ9 has a
- * file of that name too); -ENOTSUP: not a 64-bit little-endian ELF file; else -errno of opening.
- */
-int libjvm_symbols(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping,
-		   struct vm_symbols *out);
+/* The mapped file, opened for reading: a regular one. fd or -errno. */
+int libjvm_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping);
 
-/* The same for an open file that is mapped at `mapping`. */
-int libjvm_symbols_fd(int fd, const struct libjvm_mapping *mapping, struct vm_symbols *out);
+/*
+ * Addresses of HotSpot's tables in the process that maps `file` at `mapping`. 0; -ENOENT: not
+ * HotSpot's libjvm (OpenJ9 has a file of that name too); -ENOTSUP: not a 64-bit ELF file whose
+ * symbols are understood; -ENOMEM or an error of reading.
+ */
+int libjvm_symbols_file(const struct elf_file *file, const struct libjvm_mapping *mapping,
+			struct vm_symbols *out);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/demangle.h"
+#include "symbols/parser.h"
 #include "symbols/procmaps.h"
 #include "user/util/java_name.h"
 #include "user/util/log.h"
@@ -19,6 +19,7 @@ struct names {
 	uint32_t *demangled;
 	size_t demangled_cap;
 	struct strbuf scratch;
+	struct parser *parser; /* borrowed; may be NULL */
 	bool keep_parameters;
 	bool is_full; /* and said so */
 };
@@ -36,7 +37,7 @@ static void names_free_tables(struct names *names)
 	strtab__free(names->mangled);
 }
 
-int names__new(bool keep_parameters, struct names **out)
+int names__new(bool keep_parameters, struct parser *parser, struct names **out)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
@@ -44,6 +45,7 @@ int names__new(bool keep_parameters, struct names **out)
 		names__free(names);
 		return -ENOMEM;
 	}
+	names->parser = parser;
 	names->keep_parameters = keep_parameters;
 	*out = names;
 	return 0;
@@ -117,6 +119,7 @@ int names__native(struct names *names, const char *raw, size_t len, uint32_t *id
 {
 	bool is_mangled = len > 2 && raw[0] == '_' && (raw[1] == 'Z' || raw[1] == 'R');
 	uint32_t raw_id = STRTAB_NONE;
+	bool is_final = true;
 	int err;
 
 	if (is_mangled)
@@ -126,10 +129,14 @@ int names__native(struct names *names, const char *raw, size_t len, uint32_t *id
 		return 0;
 	}
 	strbuf_clear(&names->scratch);
-	err = demangle_native(raw, len, names->keep_parameters, &names->scratch);
+	err = parser__demangle(names->parser, raw, len, names->keep_parameters, &names->scratch);
+	if (err == -EAGAIN) {
+		is_final = false;
+		err = 0;
+	}
 	if (!err)
 		err = names__plain(names, strbuf_str(&names->scratch), names->scratch.len, id_out);
-	if (err || !is_mangled || names->is_full)
+	if (err || !is_mangled || !is_final || names->is_full)
 		return err;
 	/* Room first: an id of `mangled` without its answer must never exist. */
 	err = names_remember(names, strtab__count(names->mangled), *id_out);

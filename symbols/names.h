@@ -15,9 +15,10 @@
 #define NAMES_LARGE_BYTES (24u << 20)
 
 struct names;
+struct parser;
 
-/* 0 or -ENOMEM. */
-int names__new(bool keep_parameters, struct names **out);
+/* `parser` (see parser.h; may be NULL) demangles and is borrowed. 0 or -ENOMEM. */
+int names__new(bool keep_parameters, struct parser *parser, struct names **out);
 void names__free(struct names *names); /* NULL is fine */
 /* Forgets all; ids and texts handed out before are void. 0 or -ENOMEM (nothing is forgotten). */
 int names__reset(struct names *names);

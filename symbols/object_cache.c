@@ -7,10 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "symbols/build_id.h"
-#include "symbols/elf_plt.h"
-#include "symbols/libc_thread.h"
-#include "symbols/procmaps.h"
+#include "symbols/parser.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
@@ -36,6 +33,7 @@ enum object_state {
 	OBJECT_STATE_NEW = 0,
 	OBJECT_STATE_ELF = 1, /* `table` may have been dropped */
 	OBJECT_STATE_NOT_ELF = 2,
+	OBJECT_STATE_UNPARSABLE = 3, /* the parser failed on it: never again */
 };
 
 struct object {
@@ -51,6 +49,7 @@ struct object {
 };
 
 struct object_cache {
+	struct parser *parser; /* borrowed; may be NULL */
 	struct object *buckets[OBJECT_CACHE_BUCKETS];
 	struct object_table *tables;
 	struct object *oldest_unused; /* has been without users for longest */
@@ -62,12 +61,13 @@ struct object_cache {
 	uint64_t seed;
 };
 
-struct object_cache *object_cache__new(size_t max_bytes)
+struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser)
 {
 	struct object_cache *cache = calloc(1, sizeof(*cache));
 
 	if (!cache)
 		return NULL;
+	cache->parser = parser;
 	cache->max_bytes = max_bytes ? max_bytes : OBJECT_CACHE_MAX_BYTES;
 	/* Nobody outside shall be able to construct two tables of one hash. */
 	if (getrandom(&cache->seed, sizeof(cache->seed), 0) != sizeof(cache->seed))
@@ -276,57 +276,25 @@ static struct object_table *object_cache_share(struct object_cache *cache,
 	return table;
 }
 
-static int object_read_symbols(const struct elf_file *file, const char *path,
-			       const struct debug_file_roots *roots, struct elf_symtab **out)
-{
-	struct elf_symtab_builder *builder = NULL;
-	struct build_id id = { .len = 0 };
-	int err = build_id_read(file, &id);
-
-	if (err == -ENOMEM)
-		return err;
-	err = elf_symtab_builder__start(file, &builder);
-	if (!err)
-		err = elf_symtab_builder__add(builder, file);
-	if (!err)
-		err = elf_plt_add(file, builder);
-	if (!err)
-		err = libc_thread_add(file, path, builder);
-	if (!err)
-		err = debug_file_add(file, path, &id, roots, builder);
-	if (!err)
-		err = elf_symtab_builder__finish(builder, out);
-	elf_symtab_builder__free(builder);
-	return err;
-}
-
-static bool object_looks_like_jvm(const char *path)
-{
-	return strncmp(procmaps_base_name(path), "libjvm", strlen("libjvm")) == 0;
-}
-
 int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
 		       const struct debug_file_roots *roots)
 {
-	struct elf_symtab *symtab = NULL;
-	struct elf_file file;
-	int err = elf_file_open_fd(fd, &file);
+	struct elf_object elf;
+	int err = parser__elf(cache->parser, fd, path, roots, &elf);
 
-	if (!err)
-		err = object_read_symbols(&file, path, roots, &symtab);
-	if (!err && object_looks_like_jvm(path))
-		object->is_hotspot = elf_symtab_exports(&file, "gHotSpotVMStructs");
-	elf_file_release(&file);
 	if (err == -ENOEXEC) {
 		object->state = OBJECT_STATE_NOT_ELF;
 		return 0;
 	}
+	if (err == -ENOTRECOVERABLE)
+		object->state = OBJECT_STATE_UNPARSABLE;
 	if (err)
 		return err;
-	if (elf_symtab__dropped(symtab))
+	object->is_hotspot = elf.is_hotspot;
+	if (elf_symtab__dropped(elf.symtab))
 		pr_debug("symbols: '%s': %zu symbols too many\n", path,
-			 elf_symtab__dropped(symtab));
-	object->table = object_cache_share(cache, symtab);
+			 elf_symtab__dropped(elf.symtab));
+	object->table = object_cache_share(cache, elf.symtab);
 	if (!object->table)
 		return -ENOMEM;
 	object->state = OBJECT_STATE_ELF;

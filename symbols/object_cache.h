@@ -24,11 +24,15 @@
 #define OBJECT_CACHE_MAX_BYTES	 (24u << 20) /* of tables */
 #define OBJECT_CACHE_MAX_OBJECTS 4096u	     /* unused ones beyond that are forgotten */
 
-struct object_cache;
 struct object;
+struct object_cache;
+struct parser;
 
-/* NULL only when memory is short. `max_bytes` 0 = OBJECT_CACHE_MAX_BYTES. */
-struct object_cache *object_cache__new(size_t max_bytes);
+/*
+ * NULL only when memory is short. `max_bytes` 0 = OBJECT_CACHE_MAX_BYTES. `parser`, which may be
+ * NULL (see parser.h), is borrowed.
+ */
+struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser);
 void object_cache__free(struct object_cache *cache); /* NULL is fine */
 
 /* The object of a file, made when new, with one more user. NULL when memory is short. */
@@ -40,7 +44,8 @@ void object_cache__put(struct object_cache *cache, struct object *object);
 bool object_needs_load(const struct object *object);
 /*
  * Reads the symbols from `fd`. `path` is where the container has it, for debug files. A file that
- * is no ELF file is remembered as such. 0, -ENOMEM, or an error of reading.
+ * is no ELF file, or cannot be parsed, is remembered as such. 0; -EAGAIN the parser rests;
+ * -ENOTRECOVERABLE it failed just now; -ENOMEM, or an error of reading.
  */
 int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
 		       const struct debug_file_roots *roots);

@@ -15,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/perfmap_internal.h"
 #include "user/util/cleanup.h"
+#include "user/util/fs.h"
+#include "user/util/strbuf.h"
 
-#define PERFMAP_MAX_NAME_BYTES (16u << 10) /* longer names: the line is rejected */
-#define PERFMAP_BYTES_PER_LINE 64	   /* first guess, for the size of the record array */
+#define PERFMAP_BYTES_PER_LINE 64 /* first guess, for the size of the record array */
 #define PERFMAP_PAGE_BYTES     4096
 #define RADIX_BITS	       11
 #define RADIX_SIZE	       (1u << RADIX_BITS)
@@ -30,20 +32,6 @@ struct perfmap_line {
 	uint64_t end;
 	uint32_t name_offset; /* in the text; also the line's rank */
 	uint32_t name_len;
-};
-
-struct perfmap_range {
-	uint64_t end;
-	uint32_t name_offset; /* in perfmap.names; while building: index of the line */
-	uint32_t name_len;
-};
-
-struct perfmap {
-	uint64_t *starts; /* ascending; apart from `ranges` for the lookup's cache misses */
-	struct perfmap_range *ranges;
-	size_t range_cnt;
-	char *names;
-	size_t name_bytes;
 };
 
 struct perfmap_builder {
@@ -483,6 +471,20 @@ int perfmap__parse(const char *text, size_t len, struct perfmap **out, struct pe
 	*out = builder.map;
 	*stats = counted;
 	return 0;
+}
+
+int perfmap_read(int fd, uint64_t size, struct perfmap **out, struct perfmap_stats *stats)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = size > PERFMAP_MAX_BYTES ? -EFBIG : strbuf_reserve(&text, (size_t)size + 1);
+
+	if (!err)
+		err = fs_read_fd(fd, PERFMAP_MAX_BYTES, &text);
+	if (err == -ENOMEM || err == -EFBIG)
+		return err;
+	if (err)
+		return -EIO;
+	return perfmap__parse(strbuf_str(&text), text.len, out, stats);
 }
 
 void perfmap__free(struct perfmap *map)

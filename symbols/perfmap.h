@@ -37,6 +37,11 @@ struct perfmap_stats {
  * counted in stats and gives fewer entries.
  */
 int perfmap__parse(const char *text, size_t len, struct perfmap **out, struct perfmap_stats *stats);
+/*
+ * The same for the rest of a file of about `size` bytes. Also -EFBIG past PERFMAP_MAX_BYTES, -EIO
+ * when it cannot be read.
+ */
+int perfmap_read(int fd, uint64_t size, struct perfmap **out, struct perfmap_stats *stats);
 void perfmap__free(struct perfmap *map); /* NULL is fine */
 
 /* 0 and *out, or -ENOENT. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/parser.h"
 #include "symbols/symbols_internal.h"
 #include "symbols/vdso.h"
 #include "user/util/clock.h"
@@ -45,17 +46,20 @@ int frame_list_add(struct frame_list *list, const struct names *names, const str
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out)
 {
 	struct symbolizer *symbolizer;
-	int err;
+	int err = 0;
 
 	symbolizer = calloc(1, sizeof(*symbolizer));
 	if (!symbolizer)
 		return -ENOMEM;
 	symbolizer->options = *options;
-	err = names__new(options->keep_parameters, &symbolizer->names);
+	if (options->parsing == SYMBOLS_PARSING_APART)
+		err = parser__open(&symbolizer->parser);
+	if (!err)
+		err = names__new(options->keep_parameters, symbolizer->parser, &symbolizer->names);
 	if (!err)
 		err = kallsyms__open(options->proc_fd, &symbolizer->kallsyms);
 	if (!err) {
-		symbolizer->objects = object_cache__new(0);
+		symbolizer->objects = object_cache__new(0, symbolizer->parser);
 		err = symbolizer->objects ? 0 : -ENOMEM;
 	}
 	if (err) {
@@ -93,7 +97,13 @@ void symbolizer__free(struct symbolizer *symbolizer)
 	kallsyms__free(symbolizer->kallsyms);
 	elf_symtab__free(symbolizer->vdso);
 	names__free(symbolizer->names);
+	parser__free(symbolizer->parser);
 	free(symbolizer);
+}
+
+struct parser *symbolizer__parser(const struct symbolizer *symbolizer)
+{
+	return symbolizer->parser;
 }
 
 /* Not by exec_id: the runs of one process are in one bucket. */

@@ -50,10 +50,19 @@ enum jit_source {
 	JIT_SOURCE_VMSTRUCTS = 3,
 };
 
+/* Where files out of containers are parsed; see parser.h. */
+enum symbols_parsing {
+	SYMBOLS_PARSING_APART = 0, /* in a process without rights */
+	SYMBOLS_PARSING_HERE = 1,  /* for tests and tools */
+};
+
+struct parser;
+
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
 	bool keep_parameters; /* Java and C++ names with their parameter lists */
+	enum symbols_parsing parsing;
 };
 
 struct frame {
@@ -86,10 +95,14 @@ void frame_list_release(struct frame_list *list);
 /* Appends a copy of a frame, whose name is borrowed for as long as the list uses it. 0 or -ENOMEM. */
 int frame_list_push(struct frame_list *list, const struct frame *frame);
 
+/* Starts the parser process: early, while the caller's memory is small. 0 or -errno. */
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out);
 void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */
 /* Another source of names for JIT code; forgets all processes. What the kernel told stays. */
 void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit);
+
+/* What parses for it, for others who have files to parse; NULL with SYMBOLS_PARSING_HERE. */
+struct parser *symbolizer__parser(const struct symbolizer *symbolizer);
 
 /* One run of one program: an exec makes another one of the same pid and start time. */
 struct symbols_process_id {
@@ -107,6 +120,9 @@ int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_proc
 			struct symbols_process **out);
 /* Frees what is known about it. Unknown ids are ignored. */
 void symbolizer__forget(struct symbolizer *symbolizer, const struct symbols_process_id *id);
+
+/* That of its symbolizer. */
+struct parser *symbols_process__parser(const struct symbols_process *process);
 
 /*
  * Once per window before resolving: re-reads the mappings and, when it changed, the perf map.

@@ -18,6 +18,7 @@
 struct symbolizer {
 	struct symbolizer_options options;
 	struct names *names;
+	struct parser *parser; /* NULL: files are parsed here */
 	struct object_cache *objects;
 	struct kallsyms *kallsyms;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */

@@ -16,6 +16,7 @@
 
 #include "symbols/container_file.h"
 #include "symbols/mapped_file.h"
+#include "symbols/parser.h"
 #include "symbols/symbols_internal.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -30,6 +31,8 @@
 #define PROCESS_STATM_MAX_BYTES 256u
 /* A process may map as many huge files as it likes; reading them stops here. */
 #define PROCESS_LOAD_MAX_NS (5 * CLOCK_NS_PER_S)
+/* One whose files end the parser is given up after a few. */
+#define PROCESS_LOAD_FAILURE_NS (2 * CLOCK_NS_PER_S)
 
 /* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
 int symbols_process_check(const struct symbols_process *process)
@@ -85,6 +88,20 @@ static int process_open_host_root(int proc_fd)
 	return fd >= 0 ? fd : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+struct parser *symbols_process__parser(const struct symbols_process *process)
+{
+	return process->symbolizer->parser;
+}
+
+/* CPU time that reading files has cost, here and in the parser. */
+static uint64_t process_load_clock_ns(const struct symbolizer *symbolizer)
+{
+	struct parser_stats stats;
+
+	parser__stats(symbolizer->parser, &stats);
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + stats.cpu_ns;
+}
+
 /* Reads the symbols of an object, from the file that `path_fd` stands for. */
 static int process_load_object(struct symbols_process *process, struct object *object, int path_fd,
 			       const char *path)
@@ -92,7 +109,7 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
 	struct symbolizer *symbolizer = process->symbolizer;
 	int proc_fd = symbolizer->options.proc_fd;
-	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin_ns = process_load_clock_ns(symbolizer);
 	int err;
 
 	if (process->load_ns > PROCESS_LOAD_MAX_NS)
@@ -108,7 +125,9 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	struct debug_file_roots roots = { .container_fd = container_fd, .host_fd = host_fd };
 
 	err = object_cache__load(symbolizer->objects, object, fd, path, &roots);
-	process->load_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+	process->load_ns += process_load_clock_ns(symbolizer) - begin_ns;
+	if (err == -ENOTRECOVERABLE)
+		process->load_ns += PROCESS_LOAD_FAILURE_NS;
 	return err;
 }
 
@@ -271,6 +290,7 @@ int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_pro
 	if (!process)
 		return -ENOMEM;
 	process->symbolizer = symbolizer;
+	process->jit.parser = symbolizer->parser;
 	process->id = *id;
 	err = symbols_process_check(process);
 	if (!err)
@@ -389,6 +409,11 @@ static int process_answer_file(struct symbols_process *process, const struct pro
 	}
 	if (err == -ENOMEM)
 		return err;
+	if (err == -EAGAIN) {
+		/* Its symbols may be there in the next window. */
+		out->kind = ANSWER_KIND_MISSING;
+		out->epoch = process->refresh_cnt & 0xffffff;
+	}
 	return err ? process_answer_library(process, map, out) :
 		     process_answer_symbol(process, &symbol, out);
 }

@@ -74,8 +74,8 @@ void symbols_process_open_vm(struct symbols_process *process)
 		return;
 	process->vm_tried_ns = now_ns;
 	process->vm_try_cnt++;
-	err = jit_vm__open(symbolizer->options.proc_fd, process->id.pid, symbolizer->names,
-			   &process->vm);
+	err = jit_vm__open(symbolizer->options.proc_fd, process->id.pid, symbolizer->parser,
+			   symbolizer->names, &process->vm);
 	if (!err) {
 		process->vm_trouble = NULL;
 		return;

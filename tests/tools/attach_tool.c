@@ -27,7 +27,7 @@ static int run_vm(int proc_fd, uint32_t pid)
 					     "ReduceSignalUsage", "UseCompressedOops" };
 	uint64_t start_ns = clock_monotonic_ns();
 	struct hotspot_vm *vm;
-	int err = hotspot_vm__open(proc_fd, pid, &vm);
+	int err = hotspot_vm__open(proc_fd, pid, NULL, &vm);
 
 	if (err) {
 		printf("error=%s\n", errstr(err));

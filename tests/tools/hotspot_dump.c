@@ -139,7 +139,7 @@ static int run(const struct options *options)
 	struct hotspot_code *code = NULL;
 	struct hotspot_vm *vm = NULL;
 	uint64_t begin_us = cpu_us(), vm_us;
-	int err = proc_fd < 0 ? -errno : hotspot_vm__open(proc_fd, options->pid, &vm);
+	int err = proc_fd < 0 ? -errno : hotspot_vm__open(proc_fd, options->pid, NULL, &vm);
 
 	vm_us = cpu_us();
 	if (!err)

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "symbols/libjvm.h"
+#include "symbols/parser.h"
 #include "tests/fuzz/hotspot_exercise.h"
 #include "tests/fuzz/hotspot_image.h"
 #include "user/util/cleanup.h"
@@ -205,7 +206,12 @@ static int symbols_of(uint32_t pid, struct vm_symbols *out)
 	if (proc_fd < 0)
 		return -errno;
 	err = libjvm_find(proc_fd, pid, &mapping, 1, &cnt);
-	return err ? err : libjvm_symbols(proc_fd, pid, &mapping, out);
+	if (err)
+		return err;
+
+	__cleanup_fd int fd = libjvm_open(proc_fd, pid, &mapping);
+
+	return fd < 0 ? fd : parser__libjvm(NULL, fd, &mapping, out);
 }
 
 static int run_record(uint32_t pid, const char *path, struct exercise *exercise)

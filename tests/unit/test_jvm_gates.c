@@ -218,18 +218,20 @@ static void jvm_gate_process_leaves_frozen_ones_alone(void **state)
 
 static void jvm_gate_hotspot_refuses_other_processes(void **state)
 {
+	struct jvm_attach_request request = { .pid = PID };
 	struct fake_tree proc;
 	int feature = -1;
 
 	(void)state;
 	proc_make(&proc);
-	assert_int_equal(jvm_gate_hotspot(proc.fd, PID, &feature), JVM_ATTACH_GONE);
+	request.proc_fd = proc.fd;
+	assert_int_equal(jvm_gate_hotspot(&request, &feature), JVM_ATTACH_GONE);
 	fake_tree_write(&proc, "42/maps", "00400000-00401000 r-xp 00000000 fe:01 7 /usr/bin/x\n");
-	assert_int_equal(jvm_gate_hotspot(proc.fd, PID, &feature), JVM_ATTACH_NOT_HOTSPOT);
+	assert_int_equal(jvm_gate_hotspot(&request, &feature), JVM_ATTACH_NOT_HOTSPOT);
 	/* A library of that name that is none. */
 	fake_tree_write(&proc, "42/maps", "1000-2000 r-xp 00000000 fe:01 7 /x/libjvm.so\n");
 	fake_tree_write(&proc, "42/map_files/1000-2000", "text");
-	assert_int_equal(jvm_gate_hotspot(proc.fd, PID, &feature), JVM_ATTACH_NOT_HOTSPOT);
+	assert_int_equal(jvm_gate_hotspot(&request, &feature), JVM_ATTACH_NOT_HOTSPOT);
 	assert_int_equal(feature, -1);
 	fake_tree_remove(&proc);
 }

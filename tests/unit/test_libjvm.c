@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "symbols/libjvm.h"
+#include "symbols/parser.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 
@@ -90,7 +91,7 @@ static int image_symbols(const void *bytes, size_t len, struct vm_symbols *out)
 
 	assert_true(fd >= 0);
 	assert_int_equal(fs_write_all(fd, bytes, len), 0);
-	return libjvm_symbols_fd(fd, &mapping, out);
+	return parser__libjvm(NULL, fd, &mapping, out);
 }
 
 static void libjvm_symbols_are_moved_to_where_the_file_is_mapped(void **state)
@@ -296,7 +297,7 @@ static void libjvm_symbols_are_found_from_any_part_of_the_code(void **state)
 		image.segments[1].p_vaddr = 0x12345;
 		image.segments[1].p_filesz = 0x2b00;
 		assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
-		assert_int_equal(libjvm_symbols_fd(fd, &mapping, &symbols), rows[i].err);
+		assert_int_equal(parser__libjvm(NULL, fd, &mapping, &symbols), rows[i].err);
 		if (!rows[i].err)
 			assert_int_equal(symbols.addresses[1], LOAD_START - 0x12000 + 0x10100);
 	}
@@ -315,19 +316,21 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	image_make(&image);
 	proc_make(&proc, MAPS_LINE "/x/libjvm.so\n");
 	assert_int_equal(libjvm_find(proc.fd, 42, &mapping, 1, &cnt), 0);
-	assert_int_equal(libjvm_symbols(proc.fd, 42, &mapping, &symbols), -ENOENT);
+	assert_int_equal(libjvm_open(proc.fd, 42, &mapping), -ENOENT);
 
 	snprintf(path, sizeof(path), "%s/42/map_files/7f1000000000-7f1000250000", proc.path);
 	__cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_true(fd >= 0);
 	assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
-	assert_int_equal(libjvm_symbols(proc.fd, 42, &mapping, &symbols), 0);
+	__cleanup_fd int opened = libjvm_open(proc.fd, 42, &mapping);
+	assert_true(opened >= 0);
+	assert_int_equal(parser__libjvm(NULL, opened, &mapping, &symbols), 0);
 	assert_int_equal(symbols.addresses[VM_SYMBOL_STRUCTS], LOAD_START);
 
 	/* Opening a FIFO would wait for a writer. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0644), 0);
-	assert_int_equal(libjvm_symbols(proc.fd, 42, &mapping, &symbols), -EINVAL);
+	assert_int_equal(libjvm_open(proc.fd, 42, &mapping), -EINVAL);
 	proc_remove(&proc);
 }
 

@@ -67,7 +67,7 @@ static void check(struct object_cache *cache, struct object *object, const char 
 
 static void object_of_one_file_is_one_object(void **state)
 {
-	struct object_cache *cache = object_cache__new(0);
+	struct object_cache *cache = object_cache__new(0, NULL);
 	struct object *a = put_object(cache, "a", "f");
 	struct object *again = put_object(cache, "a", NULL);
 
@@ -85,7 +85,7 @@ static void object_of_one_file_is_one_object(void **state)
 
 static void object_of_a_rewritten_file_is_another_object(void **state)
 {
-	struct object_cache *cache = object_cache__new(0);
+	struct object_cache *cache = object_cache__new(0, NULL);
 	struct object *before = put_object(cache, "a", "f");
 	struct object *after = put_object(cache, "a", "g");
 
@@ -98,7 +98,7 @@ static void object_of_a_rewritten_file_is_another_object(void **state)
 
 static void object_tables_of_equal_content_are_kept_once(void **state)
 {
-	struct object_cache *cache = object_cache__new(0);
+	struct object_cache *cache = object_cache__new(0, NULL);
 	struct object *a = put_object(cache, "a", "same");
 	size_t one = object_cache__bytes(cache);
 	struct object *b = put_object(cache, "b", "same");
@@ -117,7 +117,7 @@ static void object_tables_of_equal_content_are_kept_once(void **state)
 
 static void object_tables_used_longest_ago_are_dropped_and_come_back(void **state)
 {
-	struct object_cache *cache = object_cache__new(1);
+	struct object_cache *cache = object_cache__new(1, NULL);
 	struct object *a = put_object(cache, "a", "f");
 	struct object *also_a, *b;
 
@@ -140,7 +140,7 @@ static void object_tables_used_longest_ago_are_dropped_and_come_back(void **stat
 
 static void object_that_is_no_elf_file_is_asked_once(void **state)
 {
-	struct object_cache *cache = object_cache__new(0);
+	struct object_cache *cache = object_cache__new(0, NULL);
 	struct object *object;
 
 	(void)state;
@@ -155,7 +155,7 @@ static void object_that_is_no_elf_file_is_asked_once(void **state)
 
 static void object_cache_forgets_unused_files_past_its_cap(void **state)
 {
-	struct object_cache *cache = object_cache__new(0);
+	struct object_cache *cache = object_cache__new(0, NULL);
 	struct stat st = { .st_size = 1 };
 	struct object *used;
 	size_t bytes;
@@ -191,7 +191,7 @@ static struct object *find_object(struct object_cache *cache, ino_t inode)
 
 static void file_that_is_unused_for_longest_is_forgotten_first(void **state)
 {
-	struct object_cache *cache = object_cache__new(0);
+	struct object_cache *cache = object_cache__new(0, NULL);
 	struct object *objects[4];
 	size_t bytes;
 
@@ -218,7 +218,7 @@ static void file_that_is_unused_for_longest_is_forgotten_first(void **state)
 static void very_many_files_are_forgotten_one_by_one(void **state)
 {
 	static struct object *objects[200000];
-	struct object_cache *cache = object_cache__new(0);
+	struct object_cache *cache = object_cache__new(0, NULL);
 	struct stat st = { .st_size = 1 };
 	size_t bytes;
 
@@ -280,7 +280,7 @@ static void names_past_the_cap_are_not_kept(void **state)
 	uint32_t first, id = 0;
 
 	(void)state;
-	assert_int_equal(names__new(false, &names), 0);
+	assert_int_equal(names__new(false, NULL, &names), 0);
 	assert_int_equal(names__native(names, "_Z3foov", 7, &first), 0);
 	assert_string_equal(names__text(names, first), "foo");
 	assert_false(names__is_large(names));

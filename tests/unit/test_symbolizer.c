@@ -36,7 +36,9 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 static void open_symbolizer(enum jit_mode jit)
 {
-	struct symbolizer_options options = { .proc_fd = proc.fd, .jit = jit };
+	struct symbolizer_options options = { .proc_fd = proc.fd,
+					      .jit = jit,
+					      .parsing = SYMBOLS_PARSING_HERE };
 
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;

@@ -43,7 +43,9 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 static void open_process(enum jit_mode jit)
 {
-	struct symbolizer_options options = { .proc_fd = proc.fd, .jit = jit };
+	struct symbolizer_options options = { .proc_fd = proc.fd,
+					      .jit = jit,
+					      .parsing = SYMBOLS_PARSING_HERE };
 	struct symbols_process_id id = { .pid = 100, .start_ns = ticks_to_ns(START_TICKS) };
 
 	symbolizer__free(symbolizer);

@@ -34,7 +34,7 @@ static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
 	jvm->preserve_frame_pointer_origin = origin;
 }
 
-void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot)
+void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, struct parser *parser, bool is_hotspot)
 {
 	struct hotspot_vm *vm;
 	int err;
@@ -42,7 +42,7 @@ void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot)
 	if (jvm->is_known || !is_hotspot)
 		return;
 	jvm->is_hotspot = true;
-	err = hotspot_vm__open(proc_fd, pid, &vm);
+	err = hotspot_vm__open(proc_fd, pid, parser, &vm);
 	if (err) {
 		/* -EAGAIN: the JVM has not filled its tables yet. */
 		jvm->is_known = err != -EAGAIN || ++jvm->try_cnt >= JVM_LOOK_MAX_TRIES;
@@ -75,6 +75,7 @@ bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_
 		.pid = id->pid,
 		.start_ns = id->start_ns,
 		.timeout_ms = timeout_ms,
+		.parser = symbols_process__parser(symbols),
 	};
 	struct jvm_attach_result result = { 0 };
 	uint64_t interval_ns = jvm_map_interval_ns(window);

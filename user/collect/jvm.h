@@ -26,10 +26,11 @@ struct jvm {
 };
 
 /*
- * Reads version and flags once; cheap when done already. `is_hotspot` comes from the mappings.
+ * Reads version and flags once; cheap when done already. `is_hotspot` comes from the mappings;
+ * `parser` is the symbolizer's.
  * A JVM that is still starting is read again in the next window, a few times.
  */
-void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, bool is_hotspot);
+void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, struct parser *parser, bool is_hotspot);
 
 /*
  * Asks the JVM for a fresh perf map when enough of its compiled frames had no name in this window

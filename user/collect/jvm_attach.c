@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One attach = one forked child. What needs only /proc is looked at here; everything that touches
- * the JVM's memory or its /tmp happens in the child, so that whatever hangs or crashes there ends
- * with the child. The child looks as root, opens what it needs, then takes on the JVM's effective
+ * One attach = one forked child. What needs only /proc, and whether it is a HotSpot at all, is
+ * looked at here; everything that touches its /tmp happens in the child, so that whatever hangs or
+ * crashes there ends with the child. The child looks as root, opens what it needs, then takes on the JVM's effective
  * ids as the host sees them: JDK 8 talks to nobody else, and below a user namespace nothing else
  * works (attach-spike.md 2). The real uid stays root, so nobody of that uid may signal the child,
  * and the switched ids make it undumpable. The right to switch ids is in force only in the child,
@@ -44,7 +44,8 @@
 struct child_task {
 	int (*run)(const struct child_task *task, struct jvm_attach_result *result);
 	const struct jvm_attach_request *request;
-	int pid_fd; /* of the JVM */
+	int pid_fd;  /* of the JVM */
+	int feature; /* its release: 17, ...; 0 = not known */
 	uint64_t deadline_ns;
 };
 
@@ -188,17 +189,12 @@ static int child_lock(const struct jvm_attach_request *request, struct child_vie
 }
 
 /* All gates that the parent did not look at, as root. JVM_ATTACH_OK: go ahead. */
-static enum jvm_attach_outcome child_look(const struct jvm_attach_request *request,
-					  struct child_view *view)
+static enum jvm_attach_outcome child_look(const struct child_task *task, struct child_view *view)
 {
+	const struct jvm_attach_request *request = task->request;
 	enum jvm_attach_outcome outcome;
-	int feature = 0;
-	int err;
+	int err = child_view_open(request, view);
 
-	outcome = jvm_gate_hotspot(request->proc_fd, request->pid, &feature);
-	if (outcome != JVM_ATTACH_OK)
-		return outcome;
-	err = child_view_open(request, view);
 	if (err)
 		return outcome_of_view_error(err);
 	if (child_lock(request, view))
@@ -206,7 +202,7 @@ static enum jvm_attach_outcome child_look(const struct jvm_attach_request *reque
 	outcome = jvm_tmp_look(&view->tmp);
 	if (outcome != JVM_ATTACH_OK || view->tmp.has_socket)
 		return outcome;
-	outcome = jvm_gate_signal(request->proc_fd, request->pid, &view->status, feature);
+	outcome = jvm_gate_signal(request->proc_fd, request->pid, &view->status, task->feature);
 	if (outcome != JVM_ATTACH_OK)
 		return outcome;
 	return jvm_gate_thread_room(request->proc_fd, request->pid, view->status.uid);
@@ -220,7 +216,7 @@ static int run_request_map(const struct child_task *task, struct jvm_attach_resu
 	pid_t parent = getppid();
 	struct jvm_talk talk;
 
-	result->outcome = child_look(task->request, &view);
+	result->outcome = child_look(task, &view);
 	result->map_existed = view.tmp.map_existed;
 	if (result->outcome != JVM_ATTACH_OK)
 		return 0;
@@ -363,6 +359,8 @@ static void attach_run(const struct jvm_attach_request *request, struct jvm_atta
 		return;
 	}
 	result->outcome = jvm_gate_process(request, clock_boot_ns());
+	if (result->outcome == JVM_ATTACH_OK)
+		result->outcome = jvm_gate_hotspot(request, &task.feature);
 	if (result->outcome != JVM_ATTACH_OK)
 		return;
 	task.pid_fd = pid_fd;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct parser;
+
 /* Values reach the store and `jbpf status`: append only. */
 enum jvm_attach_outcome {
 	JVM_ATTACH_NONE = 0, /* never tried */
@@ -38,7 +40,8 @@ struct jvm_attach_request {
 	int proc_fd;	   /* /proc */
 	uint32_t pid;	   /* host pid */
 	uint64_t start_ns; /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
-	uint32_t timeout_ms; /* for the whole conversation */
+	uint32_t timeout_ms;   /* for the whole conversation */
+	struct parser *parser; /* reads its libjvm; borrowed, may be NULL (symbols/parser.h) */
 };
 
 struct jvm_attach_result {

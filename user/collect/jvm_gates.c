@@ -71,12 +71,12 @@ static enum jvm_attach_outcome outcome_of_vm_error(int err)
 	}
 }
 
-enum jvm_attach_outcome jvm_gate_hotspot(int proc_fd, uint32_t pid, int *feature_out)
+enum jvm_attach_outcome jvm_gate_hotspot(const struct jvm_attach_request *request, int *feature_out)
 {
 	struct hotspot_vm *vm;
 	bool is_disabled;
 	int feature;
-	int err = hotspot_vm__open(proc_fd, pid, &vm);
+	int err = hotspot_vm__open(request->proc_fd, request->pid, request->parser, &vm);
 
 	if (err)
 		return outcome_of_vm_error(err);

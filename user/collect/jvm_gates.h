@@ -22,7 +22,8 @@ enum jvm_attach_outcome jvm_gate_process(const struct jvm_attach_request *reques
 					 uint64_t now_boot_ns);
 
 /* HotSpot, and its attach mechanism is not disabled. *feature_out: 17, ...; 0 = not known. */
-enum jvm_attach_outcome jvm_gate_hotspot(int proc_fd, uint32_t pid, int *feature_out);
+enum jvm_attach_outcome jvm_gate_hotspot(const struct jvm_attach_request *request,
+					 int *feature_out);
 
 /*
  * SIGQUIT would start the attach listener and do nothing else: it is caught, not ignored, some

@@ -288,7 +288,8 @@ static bool look_at_jvm(struct recorder *recorder, struct process *process)
 	bool has_range = share_code_range(recorder, process);
 
 	symbols_process__jit_status(process->symbols, &jit);
-	jvm_look(&process->jvm, recorder->proc_fd, process->id.pid, jit.is_hotspot);
+	jvm_look(&process->jvm, recorder->proc_fd, process->id.pid,
+		 symbolizer__parser(recorder->symbolizer), jit.is_hotspot);
 	return process->jvm.is_hotspot && !jit.fallback &&
 	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(recorder->options.jit)));
 }

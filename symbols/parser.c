@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Requests to the parser process; see parser.h. One at a time: send, hand over debug files that are
+ * asked for, take the answer, and check it. A parser that breaks any rule is killed, since what it
+ * knows of the rules it knows from the same source as we.
+ */
+#include "symbols/parser.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbols/demangle.h"
+#include "symbols/elf_symtab_wire.h"
+#include "symbols/parser_child.h"
+#include "symbols/parser_internal.h"
+#include "symbols/parser_sandbox.h"
+#include "symbols/perfmap_wire.h"
+#include "symbols/procmaps.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+
+#define PARSER_ERRNO_MAX  4095
+#define PARSER_WHAT_BYTES 96
+
+struct parser {
+	struct parser_process process;
+	struct parser_stats stats; /* without what `process` knows */
+	uint64_t last_id;
+};
+
+/* One request. The message is the request first and the answer then. */
+struct parser_call {
+	struct parser_message message;
+	const char *what; /* path or name, for the log; may hold any bytes */
+	const char *path; /* with `roots`: debug files may be asked for */
+	const struct debug_file_roots *roots;
+	int file_fd; /* -1 = none */
+	bool has_reply;
+	int reply_fd;
+	void *reply;
+	size_t reply_len;
+};
+
+int parser__open_with(parser_main_fn main, const struct parser_limits *limits, struct parser **out)
+{
+	struct parser *parser = calloc(1, sizeof(*parser));
+	int err;
+
+	if (!parser)
+		return -ENOMEM;
+	parser_process_init(&parser->process, main, limits);
+	err = parser_process_start(&parser->process);
+	if (err) {
+		parser__free(parser);
+		return err;
+	}
+	*out = parser;
+	return 0;
+}
+
+int parser__open(struct parser **out)
+{
+	return parser__open_with(parser_child_main, &parser_limits_default, out);
+}
+
+void parser__free(struct parser *parser)
+{
+	if (!parser)
+		return;
+	(void)parser_process_end(&parser->process);
+	free(parser);
+}
+
+void parser__stats(const struct parser *parser, struct parser_stats *out)
+{
+	*out = (struct parser_stats){ 0 };
+	if (!parser)
+		return;
+	*out = parser->stats;
+	out->pid = parser->process.pid;
+	out->restart_cnt = parser->process.start_cnt ? parser->process.start_cnt - 1 : 0;
+	out->sandbox = parser->process.sandbox;
+}
+
+/* ---- failures ---- */
+
+/* Names come out of containers: no control byte reaches a terminal. */
+static void what_to_print(const char *what, char out[PARSER_WHAT_BYTES])
+{
+	size_t len = strnlen(what, PARSER_WHAT_BYTES - 1);
+
+	for (size_t i = 0; i < len; i++)
+		out[i] = what[i] >= ' ' && what[i] <= '~' && what[i] != '\'' ? what[i] : '?';
+	out[len] = '\0';
+}
+
+static void failure_text(int err, int status, char *out, size_t len)
+{
+	if (err == -ENOMEM)
+		snprintf(out, len, "it takes more than %llu MiB of memory",
+			 PARSER_SANDBOX_MEMORY_BYTES >> 20);
+	else if (err == -ETIMEDOUT)
+		snprintf(out, len, "it takes too long");
+	else if (err == -EBADMSG)
+		snprintf(out, len, "the answer makes no sense");
+	else if (status >= 0 && WIFSIGNALED(status))
+		snprintf(out, len, "the parser was ended by signal %d (%s)", WTERMSIG(status),
+			 WTERMSIG(status) == SIGSYS ? "a forbidden system call" :
+						      strsignal(WTERMSIG(status)));
+	else
+		snprintf(out, len, "the parser ended: %s", errstr(err));
+}
+
+/* Counts and says it. With `status` -1 the parser goes on. */
+static int parser_note_failure(struct parser *parser, const char *what, int err, int status)
+{
+	char name[PARSER_WHAT_BYTES];
+	char why[128];
+
+	what_to_print(what, name);
+	failure_text(err, status, why, sizeof(why));
+	parser->stats.failure_cnt++;
+	pr_warn("parser: '%s' cannot be parsed: %s; it stays without names (%llu so far)\n", name,
+		why, (unsigned long long)parser->stats.failure_cnt);
+	return -ENOTRECOVERABLE;
+}
+
+/* The parser broke a rule, died or hangs. */
+static int parser_fail(struct parser *parser, const char *what, int err)
+{
+	return parser_note_failure(parser, what, err, parser_process_end(&parser->process));
+}
+
+/* ---- debug files ---- */
+
+/* What the message asks for. False: nothing that one may ask for. */
+static bool wanted_read(const struct parser_message *message, struct build_id *id,
+			char name[NAME_MAX + 1], struct debug_file_wanted *out)
+{
+	size_t len = (size_t)message->text_len;
+
+	if (message->numbers[0] >= DEBUG_FILE_PLACE_CNT ||
+	    message->numbers[1] > DEBUG_FILE_IN_HOST || len == 0)
+		return false;
+	*out = (struct debug_file_wanted){
+		.place = (enum debug_file_place)message->numbers[0],
+		.root = (enum debug_file_root)message->numbers[1],
+		.id = id,
+	};
+	*id = (struct build_id){ .len = 0 };
+	if (out->place == DEBUG_FILE_BY_BUILD_ID) {
+		if (len > BUILD_ID_MAX_BYTES)
+			return false;
+		memcpy(id->bytes, message->text, len);
+		id->len = len;
+		return true;
+	}
+	if (len > NAME_MAX)
+		return false;
+	memcpy(name, message->text, len);
+	name[len] = '\0';
+	out->link_name = debug_file_link_name(name, len + 1);
+	return out->link_name && strlen(name) == len;
+}
+
+static int parser_hand_over(struct parser *parser, const struct parser_call *call)
+{
+	struct parser_message answer;
+	struct debug_file_wanted wanted;
+	char name[NAME_MAX + 1];
+	struct build_id id;
+	uint64_t size = 0;
+
+	if (!wanted_read(&call->message, &id, name, &wanted))
+		return -EBADMSG;
+
+	__cleanup_fd int fd = debug_file_open(call->roots, call->path, &wanted, &size);
+
+	memset(&answer, 0, offsetof(struct parser_message, text));
+	answer.kind = PARSER_MESSAGE_FILE;
+	answer.id = call->message.id;
+	answer.err = fd < 0 ? fd : 0;
+	answer.numbers[0] = size;
+	return parser_message_send(parser->process.socket_fd, &answer, &fd, fd >= 0);
+}
+
+/* ---- calls ---- */
+
+static int parser_send(struct parser *parser, const struct parser_call *call)
+{
+	int fds[PARSER_MAX_FDS] = { call->file_fd, call->reply_fd };
+	size_t fd_cnt = call->file_fd < 0 ? 0 : call->reply_fd < 0 ? 1 : 2;
+	int err = parser_process_start(&parser->process);
+
+	if (!err)
+		err = parser_message_send(parser->process.socket_fd, &call->message, fds, fd_cnt);
+	if (err != -EPIPE && err != -ECONNRESET)
+		return err;
+	/* It has ended before, for reasons that are not this request's. */
+	(void)parser_process_end(&parser->process);
+	err = parser_process_start(&parser->process);
+	return err ? err :
+		     parser_message_send(parser->process.socket_fd, &call->message, fds, fd_cnt);
+}
+
+/* Until the answer is there, in call->message. 0, or what the parser must be killed for. */
+static int parser_converse(struct parser *parser, struct parser_call *call)
+{
+	struct parser_watch watch = parser_watch_begin(&parser->process);
+	uint64_t id = call->message.id;
+	size_t wanted_cnt = 0;
+	int err = 0;
+
+	while (!err) {
+		err = parser_process_receive(&parser->process, &watch, &call->message);
+		if (err)
+			break;
+		if (call->message.id != id)
+			err = -EBADMSG;
+		else if (call->message.kind == PARSER_MESSAGE_DONE)
+			break;
+		else if (call->message.kind != PARSER_MESSAGE_WANTS || !call->roots ||
+			 ++wanted_cnt > DEBUG_FILE_MAX_WANTED)
+			err = -EBADMSG;
+		else
+			err = parser_hand_over(parser, call);
+	}
+	parser->stats.cpu_ns += parser_process_cpu_ns(&parser->process) - watch.cpu_begin_ns;
+	if (!err && (call->message.err > 0 || call->message.err < -PARSER_ERRNO_MAX))
+		err = -EBADMSG;
+	return err;
+}
+
+/* Nothing of it changes any more, so it can be mapped and checked in place. */
+static int reply_map(struct parser_call *call)
+{
+	struct stat st;
+	uint64_t len = call->message.numbers[0];
+
+	if (fcntl(call->reply_fd, F_ADD_SEALS,
+		  F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ||
+	    fstat(call->reply_fd, &st) || len == 0 || len > PARSER_SANDBOX_FILE_BYTES ||
+	    (uint64_t)st.st_size != len)
+		return -EBADMSG;
+	call->reply = mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE, call->reply_fd, 0);
+	if (call->reply == MAP_FAILED) {
+		call->reply = NULL;
+		return -ENOMEM;
+	}
+	call->reply_len = (size_t)len;
+	return 0;
+}
+
+static void call_release(struct parser_call *call)
+{
+	if (call->reply)
+		munmap(call->reply, call->reply_len);
+	if (call->reply_fd >= 0)
+		close(call->reply_fd);
+	call->reply = NULL;
+	call->reply_fd = -1;
+}
+
+static void call_init(struct parser_call *call, uint32_t kind, const char *what, int file_fd)
+{
+	memset(call, 0, offsetof(struct parser_call, message.text));
+	memset(&call->what, 0, sizeof(*call) - offsetof(struct parser_call, what));
+	call->message.kind = kind;
+	call->what = what;
+	call->file_fd = file_fd;
+	call->reply_fd = -1;
+}
+
+/* 0 and the answer, -EAGAIN, -ENOTRECOVERABLE, or the error that the parser's work gave. */
+static int parser_call(struct parser *parser, struct parser_call *call)
+{
+	int err;
+
+	if (call->has_reply) {
+		call->reply_fd = memfd_create("jbpf-parsed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (call->reply_fd < 0)
+			return -errno;
+	}
+	call->message.id = ++parser->last_id;
+	err = parser_send(parser, call);
+	if (err) {
+		pr_debug("parser: not to be had: %s\n", errstr(err));
+		return -EAGAIN;
+	}
+	parser->stats.request_cnt++;
+	err = parser_converse(parser, call);
+	if (err)
+		return parser_fail(parser, call->what, err);
+	err = call->message.err;
+	if (err == -ENOMEM || err == -EAGAIN || err == -ENOTRECOVERABLE)
+		return parser_note_failure(parser, call->what, -ENOMEM, -1);
+	if (err || !call->has_reply)
+		return err;
+	err = reply_map(call);
+	return err == -EBADMSG ? parser_fail(parser, call->what, err) : err;
+}
+
+static int file_size(int fd, uint64_t *size_out)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	*size_out = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* ---- ELF ---- */
+
+struct here_ctx {
+	const char *path;
+	const struct debug_file_roots *roots;
+};
+
+static int open_here(void *ctx, const struct debug_file_wanted *wanted, uint64_t *size_out)
+{
+	const struct here_ctx *here = ctx;
+
+	return debug_file_open(here->roots, here->path, wanted, size_out);
+}
+
+static void call_set_text(struct parser_call *call, const char *text, size_t len)
+{
+	if (len > PARSER_TEXT_BYTES)
+		len = PARSER_TEXT_BYTES;
+	memcpy(call->message.text, text, len);
+	call->message.text_len = len;
+}
+
+int parser__elf(struct parser *parser, int fd, const char *path,
+		const struct debug_file_roots *roots, struct elf_object *out)
+{
+	struct here_ctx here = { .path = path, .roots = roots };
+	const struct debug_file_opener opener = { .open = open_here, .ctx = &here };
+	const char *name = procmaps_base_name(path);
+	struct elf_symtab *symtab;
+	struct parser_call call;
+	uint64_t size = 0;
+	int err = file_size(fd, &size);
+
+	if (err)
+		return err;
+	if (!parser)
+		return elf_object_read(fd, size, path, &opener, out);
+	call_init(&call, PARSER_MESSAGE_ELF, path, fd);
+	call.message.numbers[0] = size;
+	call.path = path;
+	call.roots = roots;
+	call.has_reply = true;
+	call_set_text(&call, name, strlen(name));
+	err = parser_call(parser, &call);
+	if (!err && call.message.numbers[1] > 1)
+		err = parser_fail(parser, path, -EBADMSG);
+	if (!err)
+		err = elf_symtab_decode(call.reply, call.reply_len, &symtab);
+	if (err == -EBADMSG)
+		err = parser_fail(parser, path, err);
+	if (!err) {
+		out->symtab = symtab;
+		out->is_hotspot = call.message.numbers[1] == 1;
+	}
+	call_release(&call);
+	return err;
+}
+
+/* ---- libjvm ---- */
+
+static int libjvm_here(int fd, uint64_t size, const struct libjvm_mapping *mapping,
+		       struct vm_symbols *out)
+{
+	struct elf_file file;
+	int err = elf_file_open_sized(fd, size, &file);
+
+	if (!err)
+		err = libjvm_symbols_file(&file, mapping, out);
+	elf_file_release(&file);
+	return err == -ENOEXEC ? -ENOTSUP : err;
+}
+
+int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
+		   struct vm_symbols *out)
+{
+	struct parser_call call;
+	uint64_t size = 0;
+	int err = file_size(fd, &size);
+
+	if (err)
+		return err == -ENOEXEC ? -ENOTSUP : err;
+	if (!parser)
+		return libjvm_here(fd, size, mapping, out);
+	call_init(&call, PARSER_MESSAGE_LIBJVM, mapping->path, fd);
+	call.message.numbers[0] = size;
+	call.message.numbers[1] = mapping->start;
+	call.message.numbers[2] = mapping->end;
+	call.message.numbers[3] = mapping->file_offset;
+	err = parser_call(parser, &call);
+	if (!err)
+		memcpy(out->addresses, call.message.numbers, sizeof(out->addresses));
+	return err;
+}
+
+/* ---- perf maps ---- */
+
+int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
+		    struct perfmap_stats *stats)
+{
+	struct parser_call call;
+	uint64_t size = 0;
+	int err = file_size(fd, &size);
+
+	if (err)
+		return err == -ENOEXEC ? -EINVAL : err;
+	if (!parser)
+		return perfmap_read(fd, size, out, stats);
+	call_init(&call, PARSER_MESSAGE_PERFMAP, "perf map", fd);
+	call.message.numbers[0] = size;
+	call.has_reply = true;
+	err = parser_call(parser, &call);
+	if (!err)
+		err = perfmap_decode(call.reply, call.reply_len, out, stats);
+	if (err == -EBADMSG)
+		err = parser_fail(parser, call.what, err);
+	call_release(&call);
+	return err;
+}
+
+/* ---- names ---- */
+
+int parser__demangle(struct parser *parser, const char *raw, size_t len, bool keep_parameters,
+		     struct strbuf *out)
+{
+	size_t trimmed_len = demangle_trim(raw, len);
+	struct parser_call call;
+	int err, append_err;
+
+	/* Without a look into the name there is nothing to be afraid of. */
+	if (!parser || trimmed_len > DEMANGLE_MAX_RAW_BYTES ||
+	    !demangle_is_mangled(raw, trimmed_len))
+		return demangle_native(raw, len, keep_parameters, out);
+	call_init(&call, PARSER_MESSAGE_DEMANGLE, "a C++ or Rust name", -1);
+	call.message.numbers[0] = keep_parameters;
+	call_set_text(&call, raw, trimmed_len);
+	err = parser_call(parser, &call);
+	if (!err && (call.message.text_len == 0 ||
+		     memchr(call.message.text, '\0', (size_t)call.message.text_len)))
+		err = parser_fail(parser, call.what, -EBADMSG);
+	if (!err)
+		return strbuf_append(out, call.message.text, (size_t)call.message.text_len);
+	append_err = strbuf_append(out, raw, trimmed_len);
+	return append_err ? append_err : err == -EAGAIN ? err : 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files out of containers are parsed in a process of their own that has no rights: no descriptors
+ * but its socket and what it is handed, no capabilities, no way to open, connect, execute or signal
+ * anything (parser_sandbox.h). The profiler opens the files by its own rules, passes them over, and
+ * checks every byte of what comes back. A file that crashes the parser, or keeps it busy, costs its
+ * own names and nothing else: the parser is started again.
+ *
+ * What is parsed there: ELF files with their debug files and MiniDebugInfo, HotSpot's libjvm, perf
+ * maps, mangled names. Not there: /proc text, which is the kernel's, and a JVM's memory, which is no
+ * file; hotspot_*.c reads that with bounds of its own.
+ *
+ * A restart may come at any time. What it needs of a profiler that has itself given up rights:
+ * clone/fork, socketpair, memfd_create, ftruncate/fcntl, sendmsg/recvmsg, poll, kill and wait4; in
+ * the child also close_range, prctl (name, death signal, dumpable, no_new_privs, bounding set,
+ * ambient), capset, setrlimit, landlock_*, seccomp, munmap, and reading /proc/self. The child has
+ * the profiler's uid, so that it can be killed without CAP_KILL.
+ *
+ * Every function takes a NULL parser too and then parses where it is called, for tests and tools.
+ * One thread. Errors of all requests, besides what each says itself: -EAGAIN the parser has failed
+ * too often lately and rests, ask again in a while; -ENOTRECOVERABLE it could not parse this input
+ * (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried again;
+ * -ENOMEM the profiler's own memory is short.
+ */
+#ifndef JBPF_SYMBOLS_PARSER_H
+#define JBPF_SYMBOLS_PARSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbols/debug_file.h"
+#include "symbols/elf_object.h"
+#include "symbols/libjvm.h"
+#include "symbols/perfmap.h"
+#include "user/util/strbuf.h"
+
+struct parser;
+
+/* Starts the process and waits until it has given up its rights. 0 or -errno. */
+int parser__open(struct parser **out);
+/* Ends the process. NULL is fine. */
+void parser__free(struct parser *parser);
+
+/*
+ * Symbols of the regular file `fd`, which the container knows as `path`; debug files are looked for
+ * in `roots`. As elf_object_read().
+ */
+int parser__elf(struct parser *parser, int fd, const char *path,
+		const struct debug_file_roots *roots, struct elf_object *out);
+
+/* As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. */
+int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
+		   struct vm_symbols *out);
+
+/* As perfmap__parse(), for the regular file `fd`; -EFBIG when it is too large, or grew to be. */
+int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
+		    struct perfmap_stats *stats);
+
+/* As demangle_native(); after an error the name is only trimmed. 0, -ENOMEM, -EAGAIN. */
+int parser__demangle(struct parser *parser, const char *raw, size_t len, bool keep_parameters,
+		     struct strbuf *out);
+
+struct parser_stats {
+	pid_t pid;	      /* 0 = not running */
+	uint64_t request_cnt; /* since parser__open(); so are the others */
+	uint64_t failure_cnt; /* inputs that could not be parsed */
+	uint64_t restart_cnt; /* of the process */
+	uint64_t cpu_ns;      /* of the process, for requests */
+	uint32_t sandbox;     /* enum parser_sandbox_feature bits in force */
+};
+
+/* All zero for NULL. */
+void parser__stats(const struct parser *parser, struct parser_stats *out);
+
+#endif
