@@ -96,7 +96,7 @@ static void check_diff(struct command_line *line)
 	case DIFF_CMD_MODE_DAYS:
 		fuzz_must(options.days >= 1 && options.days <= DIFF_CMD_DAYS_MAX);
 		fuzz_must(options.keep_days >= 1 && options.keep_days <= DIFF_CMD_KEEP_MAX);
-		fuzz_must(options.output_dir && *options.output_dir);
+		fuzz_must(options.output_dir);
 		break;
 	}
 }

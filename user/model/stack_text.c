@@ -81,7 +81,10 @@ static size_t plain_len(const char *name)
 	size_t len = 0;
 
 	for (; name[len]; len++) {
-		if (name[len] < 0x20 || name[len] == 0x7f || name[len] == ';')
+		/* On aarch64 char has no sign: bytes past ASCII are to be looked at there, too. */
+		uint8_t c = (uint8_t)name[len];
+
+		if (c < 0x20 || c >= 0x7f || c == ';')
 			return SIZE_MAX;
 	}
 	return len;
