@@ -12,7 +12,7 @@ FIELDS = ("seconds", "pss_kib", "anon_kib", "heap_kib", "rss_kib", "fds", "threa
 def stat_of(pid):
     """(comm, state, ppid, CPU ticks, threads) or None when it is gone."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
     head, _, tail = text.rpartition(")")
@@ -34,10 +34,10 @@ def family(pid):
 
 def memory_of(pid):
     """KiB: all pages in their share, of these anonymous ones, the heap, all pages."""
-    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(errors="replace")
     pss, anon, rss = (int(re.search(rf"^{name}:\s+(\d+) kB", rollup, re.M)[1])
                       for name in ("Pss", "Pss_Anon", "Rss"))
-    heap = re.search(r"\[heap\]\n(?:.*\n)*?Rss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps").read_text())
+    heap = re.search(r"\[heap\]\n(?:.*\n)*?Rss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps").read_text(errors="replace"))
     return pss, anon, int(heap[1]) if heap else 0, rss
 
 
@@ -48,7 +48,7 @@ def fds_of(pid):
     for name in names:
         try:
             if os.readlink(folder / name) == "anon_inode:bpf-map":
-                info = Path(f"/proc/{pid}/fdinfo/{name}").read_text()
+                info = Path(f"/proc/{pid}/fdinfo/{name}").read_text(errors="replace")
                 bpf_bytes += int(re.search(r"^memlock:\s+(\d+)", info, re.M)[1])
         except OSError:
             continue  # closed meanwhile

@@ -285,7 +285,7 @@ def main():
     try:
         soak.run()
         soak.table()
-    except (AssertionError, OSError, subprocess.SubprocessError) as problem:
+    except (AssertionError, OSError, ValueError, subprocess.SubprocessError) as problem:
         soak.result("soak ran to its end", False, str(problem))
     finally:
         soak.end()
