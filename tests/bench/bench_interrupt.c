@@ -21,7 +21,7 @@
 
 #include "user/util/parse.h"
 
-#define HOLE_MIN_NS 300
+#define HOLE_MIN_NS 500
 #define HOLE_MAX_NS 60000
 #define FRAME_PAD   5 /* words; frames are 96 bytes apart on x86_64, about as in Java */
 #define DEPTH_MAX   4096

@@ -103,7 +103,8 @@ def naming_rows(report, result):
 
 def overhead(report, bench):
     """1 JVM, 2 busy threads, 99 Hz."""
-    result = scenario(bench, BUSY, keep=perf_naming)
+    load = {**BUSY, "duty": 20} if bench.tiny else BUSY
+    result = scenario(bench, load, keep=perf_naming)
     cpu_rows(report, result, targets=True)
     kernel_rows(report, result)
     memory_rows(report, result)

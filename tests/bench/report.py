@@ -85,7 +85,7 @@ class Report:
                 continue
             more = {"program": program}
             peer = statistics.median(values)
-            if program != ours and mine is not None and peer:
+            if program != ours and mine is not None and peer > 0:
                 more["ratio"] = mine / peer
                 more["lost"] = more["ratio"] > 1 if goal == "least" else more["ratio"] < 1
             self.row(name, values, unit, note=(notes or {}).get(program), **more)
