@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		struct names *names;
 
 		input = (struct fuzz_input){ data, len };
-		fuzz_must(names__new(keep, &names) == 0);
+		fuzz_must(names__new(keep, NULL, &names) == 0);
 		while (input.left) {
 			const uint8_t *end = memchr(input.at, '\n', input.left);
 			size_t line = end ? (size_t)(end - input.at) : input.left;

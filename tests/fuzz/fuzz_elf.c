@@ -13,6 +13,7 @@
 #include "symbols/elf_file.h"
 #include "symbols/elf_plt.h"
 #include "symbols/elf_symtab.h"
+#include "symbols/libjvm.h"
 #include "symbols/libc_thread.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -172,6 +173,24 @@ static void check_file(const struct elf_file *file, const struct elf_symtab *tab
 	free(symbols[1].names);
 }
 
+/* The same file as a process's libjvm.so: each segment as what is mapped. */
+static void check_libjvm(const struct elf_file *file)
+{
+	for (size_t i = 0; i < file->segment_cnt && i < 4; i++) {
+		const struct libjvm_mapping mapping = {
+			.start = 0x7f0000000000,
+			.end = 0x7f0000000000 + (file->segments[i].file_size | 0xfff) + 1,
+			.file_offset = file->segments[i].offset & ~0xfffull,
+		};
+		struct vm_symbols symbols;
+		int err = libjvm_symbols_file(file, &mapping, &symbols);
+
+		fuzz_must(err == 0 || err == -ENOENT || err == -ENOTSUP || err == -ENOMEM);
+		if (!err)
+			fuzz_must(elf_symtab_exports(file, "gHotSpotVMStructs"));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	int fd = fuzz_file(data, len);
@@ -184,6 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		uint64_t hash[2], other_hash[2];
 
 		check_file(&in_memory, tab, len);
+		check_libjvm(&in_memory);
 		elf_symtab__hash(tab, 1, hash);
 		elf_symtab__hash(other, 1, other_hash);
 		fuzz_must(memcmp(hash, other_hash, sizeof(hash)) == 0);
