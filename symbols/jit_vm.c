@@ -49,9 +49,7 @@ void jit_vm_stir(struct jit_vm *vm)
 
 uint64_t jit_vm_round_ns(const struct jit_vm *vm)
 {
-	bool is_restless = vm->ops->now_ns(vm->ctx) < vm->restless_ns;
-
-	return is_restless ? JIT_VM_RESTLESS_ROUND_NS : JIT_VM_ROUND_NS;
+	return jit_vm__is_restless(vm) ? JIT_VM_RESTLESS_ROUND_NS : JIT_VM_ROUND_NS;
 }
 
 /* ---- object ---- */
@@ -414,9 +412,17 @@ void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out)
 		.has_inlined = vm->ops->has_inlined(vm->ctx),
 		.has_interpreted = vm->ranges.interpreter_high > vm->ranges.interpreter_low,
 		.is_ended = vm->is_ended,
-		.is_restless = vm->ops->now_ns(vm->ctx) < vm->restless_ns,
-		.read_cnt = vm->read_cnt,
 	};
+}
+
+uint64_t jit_vm__read_cnt(const struct jit_vm *vm)
+{
+	return vm->read_cnt;
+}
+
+bool jit_vm__is_restless(const struct jit_vm *vm)
+{
+	return vm->ops->now_ns(vm->ctx) < vm->restless_ns;
 }
 
 size_t jit_vm__bytes(const struct jit_vm *vm)

@@ -150,11 +150,13 @@ struct jit_vm_status {
 	bool has_inlined;
 	bool has_interpreted; /* the interpreter's range is known */
 	bool is_ended;	      /* nothing can be read any more */
-	bool is_restless;  /* lately code or a method came where another one was: look more often */
-	uint64_t read_cnt; /* reads from the JVM so far: did something happen? */
 };
 
 void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out);
+/* Reads from the JVM so far: did something happen? */
+uint64_t jit_vm__read_cnt(const struct jit_vm *vm);
+/* Lately code or a method came where another one was: look more often. */
+bool jit_vm__is_restless(const struct jit_vm *vm);
 size_t jit_vm__bytes(const struct jit_vm *vm);
 
 #endif

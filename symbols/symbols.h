@@ -161,16 +161,18 @@ int symbols_process__resolve(struct symbols_process *process, const struct symbo
 
 /*
  * Soon after a stack was first seen: reads what names its JIT frames, so that the names are those
- * of the time of the sample. `sampled_boot_ns`: it is not older than this. 0 or -ENOMEM.
+ * of the time of the sample. `sampled_boot_ns`: it is not older than this. After some of them comes
+ * symbolizer__end_looks(), before anything else is done with the process. 0 or -ENOMEM.
  */
 int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
 			  uint64_t sampled_boot_ns);
 
 /*
- * How soon after a sample the looks at a process should come, and so how often: most reuse the
+ * Ends a round of looks: what was read of a process that is not the same any more is dropped.
+ * Returns how soon after a sample the next looks should come, and so how often: most JVMs reuse the
  * memory of freed code after minutes or never, some within a second.
  */
-uint64_t symbols_process__look_interval_ns(const struct symbols_process *process);
+uint64_t symbolizer__end_looks(struct symbolizer *symbolizer);
 
 /* Where the JIT code of a HotSpot lies; see struct jbpf_code_range. */
 struct symbols_code_range {

@@ -24,6 +24,7 @@ struct symbolizer {
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
 	bool vdso_tried;
 	struct addr_cache kernel_answers;
+	struct symbols_process *looked; /* at in this round of looks, by next_looked */
 	struct symbols_process *buckets[SYMBOLIZER_BUCKETS]; /* all runs of a process in one */
 };
 
@@ -34,6 +35,9 @@ struct process_file {
 
 struct symbols_process {
 	struct symbols_process *next; /* in its bucket */
+	struct symbols_process *next_looked;
+	uint64_t looked_ns;	  /* begin of the first look of this round; 0 = none */
+	uint64_t looked_read_cnt; /* reads from the JVM before it */
 	struct symbolizer *symbolizer;
 	struct symbols_process_id id;
 	struct procmaps maps;

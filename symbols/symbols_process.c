@@ -70,8 +70,15 @@ static void process_release_files(struct object_cache *objects, struct process_f
 
 void symbols_process__free(struct symbols_process *process)
 {
+	struct symbols_process **at;
+
 	if (!process)
 		return;
+	at = &process->symbolizer->looked;
+	while (*at && *at != process)
+		at = &(*at)->next_looked;
+	if (*at)
+		*at = process->next_looked;
 	process_release_files(process->symbolizer->objects, process->files, process->maps.cnt);
 	procmaps_release(&process->maps);
 	addr_cache_release(&process->answers);

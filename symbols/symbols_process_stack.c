@@ -235,13 +235,16 @@ int symbols_process__resolve(struct symbols_process *process, const struct symbo
 	return walk_all(&walk);
 }
 
-uint64_t symbols_process__look_interval_ns(const struct symbols_process *process)
-{
-	struct jit_vm_status status = { .is_restless = false };
+/* ---- looks ---- */
 
-	if (process->vm)
-		jit_vm__status(process->vm, &status);
-	return status.is_restless ? LOOK_RESTLESS_NS : LOOK_CALM_NS;
+static void look_begin(struct symbols_process *process, uint64_t now_ns)
+{
+	if (process->looked_ns)
+		return;
+	process->looked_ns = now_ns;
+	process->looked_read_cnt = jit_vm__read_cnt(process->vm);
+	process->next_looked = process->symbolizer->looked;
+	process->symbolizer->looked = process;
 }
 
 int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
@@ -257,18 +260,31 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 			.since_boot_ns = sampled_boot_ns,
 		},
 	};
-	struct jit_vm_status before, after;
-	int err;
 
 	symbols_process_open_vm(process);
 	if (!process->vm)
 		return 0;
-	jit_vm__status(process->vm, &before);
+	look_begin(process, now_ns);
 	jit_vm__round(process->vm);
-	err = walk_all(&walk);
-	jit_vm__status(process->vm, &after);
-	/* What was read is another program's if the pid went to one meanwhile. */
-	if (after.read_cnt != before.read_cnt && symbols_process_check(process) == -ESRCH)
-		jit_vm__end(process->vm, now_ns);
-	return err;
+	return walk_all(&walk);
+}
+
+uint64_t symbolizer__end_looks(struct symbolizer *symbolizer)
+{
+	uint64_t interval_ns = LOOK_CALM_NS;
+
+	while (symbolizer->looked) {
+		struct symbols_process *process = symbolizer->looked;
+		struct jit_vm *vm = process->vm;
+
+		symbolizer->looked = process->next_looked;
+		/* What was read is another program's if the pid went to one meanwhile. */
+		if (jit_vm__read_cnt(vm) != process->looked_read_cnt &&
+		    symbols_process_check(process) == -ESRCH)
+			jit_vm__end(vm, process->looked_ns);
+		process->looked_ns = 0;
+		if (jit_vm__is_restless(vm))
+			interval_ns = LOOK_RESTLESS_NS;
+	}
+	return interval_ns;
 }

@@ -81,8 +81,6 @@ static const char *interpreted(uint64_t method, uint64_t since, uint64_t until)
 /* A JVM in which a method came where another one was not long ago. */
 static void become_restless(void)
 {
-	struct jit_vm_status status;
-
 	look_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void Old.one()", "Old.java");
 	fake.now_ns += SECOND;
@@ -90,8 +88,7 @@ static void become_restless(void)
 	fake_method(&fake, METHOD + 0x300, "void New.one()", "New.java");
 	fake.now_ns += SECOND;
 	look_interpreted(METHOD + 0x300);
-	jit_vm__status(vm, &status);
-	assert_true(status.is_restless);
+	assert_true(jit_vm__is_restless(vm));
 }
 
 /* ---- interpreted methods ---- */

@@ -270,11 +270,43 @@ static void look_at_a_pid_that_is_another_process_by_now_is_void(void **state)
 	(void)state;
 	fake.now_ns = clock_boot_ns();
 	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	(void)symbolizer__end_looks(symbolizer);
 	fake_proc_process(&proc, 100, START_TICKS + 1, 1, geteuid());
 	fake.now_ns = clock_boot_ns() + CLOCK_NS_PER_S;
 	stack = (struct symbols_stack){ .words = both, .word_cnt = 2 };
 	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	(void)symbolizer__end_looks(symbolizer);
 	assert_string_equal(text_of(&stack, since), "Work.one_[j];[unknown jit]");
+}
+
+static void all_looks_of_a_round_are_void_when_the_pid_went_to_another_process(void **state)
+{
+	const uint64_t words[] = { ONE, TWO };
+	struct symbols_stack stacks[] = {
+		{ .words = words, .word_cnt = 1 },
+		{ .words = words + 1, .word_cnt = 1 },
+	};
+	uint64_t since = fake.now_ns++;
+
+	(void)state;
+	fake.now_ns = clock_boot_ns() + CLOCK_NS_PER_S;
+	assert_int_equal(symbols_process__look(process, &stacks[0], clock_boot_ns()), 0);
+	fake_proc_process(&proc, 100, START_TICKS + 1, 1, geteuid());
+	assert_int_equal(symbols_process__look(process, &stacks[1], clock_boot_ns()), 0);
+	(void)symbolizer__end_looks(symbolizer);
+	assert_string_equal(text_of(&stacks[0], since), "[unknown jit]");
+	assert_string_equal(text_of(&stacks[1], since), "[unknown jit]");
+}
+
+static void process_may_be_forgotten_between_a_look_and_the_end_of_the_round(void **state)
+{
+	const uint64_t words[] = { ONE };
+	struct symbols_stack stack = { .words = words, .word_cnt = 1 };
+
+	(void)state;
+	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	symbolizer__forget(symbolizer, &process->id);
+	assert_true(symbolizer__end_looks(symbolizer) > 0);
 }
 
 static void process_that_ended_keeps_what_was_looked_at(void **state)
@@ -285,6 +317,7 @@ static void process_that_ended_keeps_what_was_looked_at(void **state)
 
 	(void)state;
 	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	(void)symbolizer__end_looks(symbolizer);
 	fake.error = -ESRCH;
 	assert_int_equal(renameat(proc.fd, "100", proc.fd, "gone"), 0);
 	assert_int_equal(symbols_process__refresh(process), -ESRCH);
@@ -497,6 +530,8 @@ int main(void)
 		TEST(look_names_the_window_it_is_in),
 		TEST(look_a_minute_late_proves_nothing),
 		TEST(look_at_a_pid_that_is_another_process_by_now_is_void),
+		TEST(all_looks_of_a_round_are_void_when_the_pid_went_to_another_process),
+		TEST(process_may_be_forgotten_between_a_look_and_the_end_of_the_round),
 		TEST(process_that_ended_keeps_what_was_looked_at),
 #if defined(__x86_64__)
 		TEST(leaf_gets_the_caller_that_the_chain_lacks),

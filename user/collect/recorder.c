@@ -313,7 +313,6 @@ static void look_again(struct recorder *recorder)
 static void look_at_new_stacks(struct recorder *recorder)
 {
 	struct probe_new_stack new_stack;
-	uint64_t interval_ns = RECORDER_STACK_LOOK_NS;
 
 	while (probe__next_new_stack(recorder->probe, &new_stack)) {
 		struct symbols_process_id id = {
@@ -324,13 +323,10 @@ static void look_at_new_stacks(struct recorder *recorder)
 		struct process *process = process_table__find(recorder->processes, &id);
 		struct symbols_stack stack = stack_namer_words(&new_stack.stack);
 
-		if (!process || process->opt_out)
-			continue;
-		symbols_process__look(process->symbols, &stack, new_stack.since_boot_ns);
-		if (symbols_process__look_interval_ns(process->symbols) < interval_ns)
-			interval_ns = symbols_process__look_interval_ns(process->symbols);
+		if (process && !process->opt_out)
+			symbols_process__look(process->symbols, &stack, new_stack.since_boot_ns);
 	}
-	recorder->stack_look_ns = clock_boot_ns() + interval_ns;
+	recorder->stack_look_ns = clock_boot_ns() + symbolizer__end_looks(recorder->symbolizer);
 }
 
 uint64_t recorder__due_boot_ns(const struct recorder *recorder)
