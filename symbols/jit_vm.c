@@ -29,8 +29,19 @@ bool jit_vm_may_read(struct jit_vm *vm)
 {
 	if (vm->is_ended || vm->spent_ns > JIT_VM_READ_BUDGET_NS)
 		return false;
+	/* Asking for CPU time is a system call: only questions that read something are measured. */
+	if (!vm->reading_ns)
+		vm->reading_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	vm->read_cnt++;
 	return true;
+}
+
+/* A question is answered: what it read is on the account. */
+static void vm_end_reading(struct jit_vm *vm)
+{
+	if (vm->reading_ns)
+		vm->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - vm->reading_ns;
+	vm->reading_ns = 0;
 }
 
 int jit_vm_note(struct jit_vm *vm, int err)
@@ -117,6 +128,7 @@ int jit_vm__refresh(struct jit_vm *vm)
 		err = jit_vm_note(vm, jit_blobs_refresh(vm));
 	}
 	jit_methods_refresh(vm);
+	vm_end_reading(vm);
 	if (!err)
 		vm->read_boot_ns = vm->ops->now_ns(vm->ctx);
 	return err;
@@ -132,6 +144,7 @@ void jit_vm__round(struct jit_vm *vm)
 	vm->round_ns = now_ns;
 	vm->mode = JIT_VM_LOOK;
 	jit_vm_note(vm, jit_blobs_round(vm));
+	vm_end_reading(vm);
 }
 
 void jit_vm__forget_names(struct jit_vm *vm)
@@ -341,14 +354,12 @@ static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *quer
 static int vm_answer(struct jit_vm *vm, const struct jit_vm_query *query,
 		     const struct answer *known, struct answer *out)
 {
-	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err;
 
 	if (vm_is_interpreter(vm, query_address(query)))
 		err = answer_interpreter(vm, query, out);
 	else
 		err = answer_code(vm, query, known, out);
-	vm->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
 	if (err == -ENOMEM)
 		return err;
 	if (err)
@@ -383,6 +394,7 @@ int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct j
 	const struct answer *found = addr_cache_find(&vm->answers, key);
 	struct answer known = found ? *found : (struct answer){ .kind = ANSWER_KIND_NONE };
 	struct answer answer = known;
+	int err = 0;
 
 	vm->mode = query->mode;
 	if (query->mode == JIT_VM_RESOLVE && (query->since_boot_ns != vm->last_since_ns ||
@@ -392,13 +404,13 @@ int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct j
 		vm->epoch++;
 	}
 	out->is_new = !found || !answer_holds(vm, &known, query);
-	if (out->is_new) {
-		int err = vm_answer(vm, query, &known, &answer);
-
-		if (err)
-			return err;
+	if (out->is_new)
+		err = vm_answer(vm, query, &known, &answer);
+	vm_end_reading(vm);
+	if (err)
+		return err;
+	if (out->is_new)
 		addr_cache_put(&vm->answers, key, answer);
-	}
 	return answer_give(vm, &answer, out);
 }
 

@@ -15,6 +15,8 @@
 
 /* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
 #define METHOD_TRUST_NS (10ull * 1000 * 1000)
+/* While the number of unloaded classes stays the same a look asks for a name again this often. */
+#define METHOD_COUNTED_NS JIT_VM_PROMPT_NS
 
 static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
 {
@@ -230,7 +232,15 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
 
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
 {
-	return read_age_ns(vm, method) > jit_vm_round_ns(vm) && !vm->is_ended;
+	uint64_t age_ns;
+
+	if (vm->is_ended)
+		return false;
+	age_ns = read_age_ns(vm, method);
+	/* Only a class that is redefined puts another method there without being counted: rare. */
+	if (age_ns <= METHOD_COUNTED_NS && jit_unloads_prove(vm, method->life.alive_ns))
+		return false;
+	return age_ns > jit_vm_round_ns(vm);
 }
 
 /* It could not be asked again after the samples, and a class was unloaded since it was asked. */

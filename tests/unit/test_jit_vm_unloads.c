@@ -81,12 +81,13 @@ static const char *interpreted(uint64_t method, uint64_t since, uint64_t until)
 /* A JVM in which a method came where another one was not long ago. */
 static void become_restless(void)
 {
+	/* Redefined: no class is unloaded, so it takes some seconds to be seen. */
 	look_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void Old.one()", "Old.java");
-	fake.now_ns += SECOND;
+	fake.now_ns += 6 * SECOND;
 	look_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void New.one()", "New.java");
-	fake.now_ns += SECOND;
+	fake.now_ns += 6 * SECOND;
 	look_interpreted(METHOD + 0x300);
 	assert_true(jit_vm__is_restless(vm));
 }
@@ -108,6 +109,44 @@ static void method_read_after_a_class_was_unloaded_is_not_believed_before(void *
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
+}
+
+static void method_is_not_asked_for_again_while_no_class_is_unloaded(void **state)
+{
+	size_t names_before;
+
+	(void)state;
+	classes_are_counted(5);
+	look_interpreted(METHOD);
+	names_before = fake.name_cnt;
+	for (int i = 0; i < 3; i++) {
+		fake.now_ns += SECOND;
+		look_interpreted(METHOD);
+	}
+	assert_int_equal(fake.name_cnt, names_before);
+	/* One is unloaded: it may be another one's by now. */
+	fake.unloads++;
+	fake.now_ns += SECOND;
+	look_interpreted(METHOD);
+	assert_int_equal(fake.name_cnt, names_before + 1);
+	/* It cannot be told any more. */
+	fake.unloads_error = -ENOENT;
+	fake.now_ns += SECOND;
+	look_interpreted(METHOD);
+	assert_int_equal(fake.name_cnt, names_before + 2);
+}
+
+static void method_is_asked_for_again_now_and_then_as_classes_may_be_redefined(void **state)
+{
+	size_t names_before;
+
+	(void)state;
+	classes_are_counted(5);
+	look_interpreted(METHOD);
+	names_before = fake.name_cnt;
+	fake.now_ns += 6 * SECOND;
+	look_interpreted(METHOD);
+	assert_int_equal(fake.name_cnt, names_before + 1);
 }
 
 static void method_is_believed_from_the_reading_that_saw_the_unloading(void **state)
@@ -341,6 +380,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(method_read_after_a_class_was_unloaded_is_not_believed_before),
+		TEST(method_is_not_asked_for_again_while_no_class_is_unloaded),
+		TEST(method_is_asked_for_again_now_and_then_as_classes_may_be_redefined),
 		TEST(method_is_believed_from_the_reading_that_saw_the_unloading),
 		TEST(class_that_is_unloaded_while_the_name_is_read_is_seen),
 		TEST(jvm_that_unloads_nothing_loses_nothing),
