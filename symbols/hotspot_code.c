@@ -344,7 +344,8 @@ static int name_read(const struct hotspot_code *code, uint64_t address,
  */
 static int name_get(struct hotspot_code *code, uint64_t address, const char **out)
 {
-	struct code_name *slot = &code->names[(address >> 3) % CODE_NAME_SLOTS];
+	struct code_name *slot =
+		&code->names[address * 0x9e3779b97f4a7c15ull >> 40 & (CODE_NAME_SLOTS - 1)];
 	char text[HOTSPOT_BLOB_NAME_BYTES];
 	int err;
 

@@ -17,7 +17,7 @@
 
 #define CODE_HEAP_MAX	      8u    /* 3 so far */
 #define CODE_HEADER_MAX_BYTES 8192u /* HeapBlock and nmethod; the layout caps both */
-#define CODE_NAME_SLOTS	      16u
+#define CODE_NAME_SLOTS	      64u
 
 struct code_heap {
 	uint64_t object; /* CodeHeap* */

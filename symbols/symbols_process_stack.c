@@ -18,7 +18,7 @@
 #define FRAME_FROZEN	  "[frozen frames]"
 #define FRAME_UNKNOWN_JIT "[unknown jit]"
 
-#define LOOK_CALM_NS	 CLOCK_NS_PER_S
+#define LOOK_CALM_NS	 (2 * CLOCK_NS_PER_S)
 #define LOOK_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
 
 struct stack_walk {

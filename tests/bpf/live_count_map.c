@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Empties real count maps by both ways and compares (root). Prints "ok"; the first difference and
- * exit code 1 otherwise. Sizes: none, one, many, all a map holds.
+ * exit code 1 otherwise. Sizes: none, one, many, all a map holds. So with forgetting stacks.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -58,6 +58,31 @@ static int try_drain(int map_fd, drain_fn drain, uint32_t cnt)
 	return err == -ENOENT ? 0 : fail("map is not empty", cnt, err);
 }
 
+/* Every third stack is not in the map: those behind it must be deleted all the same. */
+static int try_forget(uint32_t cnt)
+{
+	static uint64_t hashes[MAP_ENTRIES];
+	uint64_t kept = UINT64_MAX, next;
+	__u8 one = 1;
+	__cleanup_fd int map_fd = bpf_map_create(BPF_MAP_TYPE_HASH, "test_seen", sizeof(hashes[0]),
+						 sizeof(one), MAP_ENTRIES, NULL);
+	int err = map_fd < 0 ? map_fd : bpf_map_update_elem(map_fd, &kept, &one, BPF_ANY);
+
+	for (uint32_t i = 0; i < cnt && !err; i++) {
+		hashes[i] = 1000 + i;
+		if (i % 3)
+			err = bpf_map_update_elem(map_fd, &hashes[i], &one, BPF_ANY);
+	}
+	if (err)
+		return fail("fill", cnt, err);
+	count_map_forget(map_fd, hashes, cnt);
+	err = bpf_map_get_next_key(map_fd, NULL, &next);
+	if (err || next != kept)
+		return fail("forget left", cnt, err ? err : (int)next);
+	err = bpf_map_get_next_key(map_fd, &kept, &next);
+	return err == -ENOENT ? 0 : fail("forget left another one", cnt, (int)next);
+}
+
 int main(void)
 {
 	static const uint32_t sizes[] = { 0, 1, 2, 3000, MAP_ENTRIES };
@@ -70,6 +95,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		failed |= try_drain(map_fd, count_map_drain, sizes[i]);
 		failed |= try_drain(map_fd, count_map_drain_each, sizes[i]);
+		failed |= try_forget(sizes[i] ? sizes[i] - 1 : 0);
 	}
 	if (!failed)
 		puts("ok");

@@ -85,3 +85,22 @@ int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_value *values
 	*cnt_out += cnt;
 	return err;
 }
+
+void count_map_forget(int map_fd, const uint64_t *hashes, size_t cnt)
+{
+	size_t at = 0;
+	int err = 0;
+
+	while (at < cnt) {
+		size_t left = cnt - at;
+		__u32 done = left < UINT32_MAX ? (__u32)left : UINT32_MAX;
+
+		err = bpf_map_delete_batch(map_fd, hashes + at, &done, NULL);
+		if (err && err != -ENOENT)
+			break;
+		/* It stops at the first that is gone already. */
+		at += done + (err == -ENOENT);
+	}
+	for (; at < cnt; at++)
+		(void)bpf_map_delete_elem(map_fd, &hashes[at]);
+}

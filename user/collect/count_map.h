@@ -28,4 +28,7 @@ int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_value *values
 int count_map_drain_each(int map_fd, struct jbpf_key *keys, struct jbpf_value *values, uint32_t max,
 			 uint32_t *cnt_out);
 
+/* Deletes these stacks from `seen`, whether they are in it or not. */
+void count_map_forget(int map_fd, const uint64_t *hashes, size_t cnt);
+
 #endif

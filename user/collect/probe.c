@@ -590,9 +590,7 @@ static void forget_stacks(struct probe *probe)
 
 	if (err)
 		pr_warn("probe: %s, old stacks stay in memory\n", errstr(err));
-	/* One by one: a batch stops at the first key that is gone already, which is normal here. */
-	for (size_t i = 0; i < cnt; i++)
-		(void)bpf_map_delete_elem(seen_fd, &hashes[i]);
+	count_map_forget(seen_fd, hashes, cnt);
 }
 
 /* A CPU that cannot be opened (privileges were dropped) is told of once, and tried every window. */
