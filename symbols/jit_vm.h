@@ -104,7 +104,7 @@ struct jit_vm_query {
 
 struct jit_vm_frame {
 	uint32_t name; /* ids in struct names */
-	uint32_t file; /* JIT_VM_NO_FILE = not known */
+	uint32_t file; /* JIT_VM_NO_FILE = not known, or compiled code that is no leaf */
 	uint32_t line; /* 0 = not known */
 	uint8_t kind;  /* enum frame_kind */
 	uint8_t is_unknown;

@@ -395,7 +395,29 @@ static void blobs_settle(struct jit_vm *vm, struct jit_blob *const *asked, const
 	}
 }
 
-static int blobs_verify(struct jit_vm *vm)
+/*
+ * Most code is freed soon after it was made or never, so it is asked for the less often the longer
+ * it is there: what was there for 16 s is still there 2 s later, or its last samples stay unknown.
+ */
+static bool blob_is_due(const struct jit_vm *vm, const struct jit_blob *blob, uint64_t now_ns)
+{
+	const struct jit_life *life = &blob->life;
+	uint64_t interval_ns = (life->alive_ns - life->first_seen_ns) / JIT_VM_ROUND_SHARE;
+
+	if (life->alive_ns < life->first_seen_ns || interval_ns < JIT_VM_RESTLESS_ROUND_NS)
+		interval_ns = JIT_VM_RESTLESS_ROUND_NS;
+	if (interval_ns > JIT_VM_OLD_ROUND_NS)
+		interval_ns = JIT_VM_OLD_ROUND_NS;
+	return vm->refresh_cnt - blob->used_refresh <= JIT_VM_VERIFY_REFRESHES &&
+	       now_ns - life->alive_ns >= interval_ns;
+}
+
+enum verify_what {
+	VERIFY_USED, /* all that is in use */
+	VERIFY_DUE,
+};
+
+static int blobs_verify(struct jit_vm *vm, enum verify_what what)
 {
 	struct jit_blobs *blobs = &vm->blobs;
 	size_t cap = blobs->alive_cnt ? blobs->alive_cnt : 1;
@@ -412,7 +434,9 @@ static int blobs_verify(struct jit_vm *vm)
 	for (size_t i = 0; i < blobs->alive_cnt; i++) {
 		struct jit_blob *blob = blobs->alive[i];
 
-		if (vm->refresh_cnt - blob->used_refresh > JIT_VM_VERIFY_REFRESHES)
+		if (what == VERIFY_DUE ?
+			    !blob_is_due(vm, blob, read_ns) :
+			    vm->refresh_cnt - blob->used_refresh > JIT_VM_VERIFY_REFRESHES)
 			continue;
 		headers[cnt] = &blob->blob;
 		asked[cnt++] = blob;
@@ -456,18 +480,27 @@ static void blobs_probe(struct jit_vm *vm)
 
 int jit_blobs_round(struct jit_vm *vm)
 {
-	int err = blobs_verify(vm);
+	int err = blobs_verify(vm, VERIFY_DUE);
 
-	if (!err)
+	/*
+	 * What the code of a restless JVM leaves behind owns no sample that is younger than the
+	 * last proof of it, whoever came next: who that is is looked for at the end of the window.
+	 */
+	if (!err && !jit_vm__is_restless(vm))
 		blobs_probe(vm);
 	return err;
 }
 
 int jit_blobs_refresh(struct jit_vm *vm)
 {
+	int err;
+
 	gone_age(vm);
 	alive_age(vm);
-	return jit_blobs_round(vm);
+	err = blobs_verify(vm, VERIFY_USED);
+	if (!err)
+		blobs_probe(vm);
+	return err;
 }
 
 void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns)

@@ -59,9 +59,12 @@ static enum frame_kind blob_frame_kind(const struct hotspot_blob *blob)
 	return is_c1 ? FRAME_KIND_C1 : FRAME_KIND_JIT;
 }
 
-/* One method at a bytecode index; "[unknown jit]" when it cannot be named. 0 or -ENOMEM. */
+/*
+ * One method at a bytecode index; "[unknown jit]" when it cannot be named. `has_place`: with its
+ * line, which is told of leaves only and costs reads of its own. 0 or -ENOMEM.
+ */
 static int chain_push_scope(struct jit_vm *vm, struct chain *chain, const struct jit_blob *blob,
-			    const struct hotspot_scope *scope, enum frame_kind kind)
+			    const struct hotspot_scope *scope, enum frame_kind kind, bool has_place)
 {
 	struct jit_vm_frame frame = { .file = JIT_VM_NO_FILE, .kind = (uint8_t)kind };
 	struct jit_method *method;
@@ -75,7 +78,9 @@ static int chain_push_scope(struct jit_vm *vm, struct chain *chain, const struct
 	if (method->is_enter && blob->blob.kind == HOTSPOT_BLOB_NATIVE)
 		frame.place = JIT_VM_PLACE_ENTER;
 	/* A method that is being entered is at its first line. */
-	jit_method_place(vm, method, scope->bci < 0 ? 0 : scope->bci, &frame.file, &frame.line);
+	if (has_place)
+		jit_method_place(vm, method, scope->bci < 0 ? 0 : scope->bci, &frame.file,
+				 &frame.line);
 	return chain_push(chain, &frame);
 }
 
@@ -93,7 +98,7 @@ static int chain_push_scopes(struct jit_vm *vm, struct chain *chain, struct jit_
 	for (size_t i = 0; i < cnt; i++) {
 		enum frame_kind kind = i + 1 < cnt ? FRAME_KIND_INLINED :
 						     blob_frame_kind(&blob->blob);
-		int err = chain_push_scope(vm, chain, blob, &found[i], kind);
+		int err = chain_push_scope(vm, chain, blob, &found[i], kind, query->is_leaf);
 
 		if (err)
 			return err;
@@ -122,7 +127,8 @@ static int chain_push_method(struct jit_vm *vm, struct chain *chain, struct jit_
 	frame.name = method->name;
 	if (method->is_enter && blob->blob.kind == HOTSPOT_BLOB_NATIVE)
 		frame.place = JIT_VM_PLACE_ENTER;
-	jit_method_place(vm, method, -1, &frame.file, &frame.line);
+	if (query->is_leaf)
+		jit_method_place(vm, method, -1, &frame.file, &frame.line);
 	return chain_push(chain, &frame);
 }
 

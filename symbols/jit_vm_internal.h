@@ -21,6 +21,9 @@
 /* While there are looks, what is in use is verified this often. */
 #define JIT_VM_ROUND_NS		 (900ull * 1000 * 1000)
 #define JIT_VM_RESTLESS_ROUND_NS (80ull * 1000 * 1000)
+/* Code that was there for a time is verified again after this share of that time, or this. */
+#define JIT_VM_ROUND_SHARE  8u
+#define JIT_VM_OLD_ROUND_NS (1900ull * 1000 * 1000)
 /* A JVM that put code or a method where another one was is restless for so long. */
 #define JIT_VM_RESTLESS_NS (30ull * 1000 * 1000 * 1000)
 /* Where so many pieces of code were, and at so many places in each, a round looks what is there. */

@@ -15,8 +15,12 @@
 
 /* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
 #define METHOD_TRUST_NS (10ull * 1000 * 1000)
-/* While the number of unloaded classes stays the same a look asks for a name again this often. */
-#define METHOD_COUNTED_NS JIT_VM_PROMPT_NS
+/*
+ * While the number of unloaded classes stays the same a name is believed for so long. A class that
+ * is redefined is not counted; its old methods are freed by a later collection, if at all, and only
+ * a method of the same class loader that is then loaded, compiled and sampled can take their place.
+ */
+#define METHOD_COUNTED_NS (30ull * 1000 * 1000 * 1000)
 
 static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
 {
@@ -211,8 +215,11 @@ static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
 		return false;
 	if (begin_ns >= life->first_seen_ns)
 		return jit_unloads_none_between(vm, life->alive_ns, end_ns);
-	return !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
-	       jit_unloads_none_between(vm, begin_ns, life->first_seen_ns);
+	/* Read before the blob was. */
+	if (vm->is_ended || read_age_ns(vm, method) > METHOD_COUNTED_NS ||
+	    !jit_unloads_none_between(vm, begin_ns, life->first_seen_ns))
+		return false;
+	return jit_unloads_prove(vm, begin_ns) || read_age_ns(vm, method) < METHOD_TRUST_NS;
 }
 
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,

@@ -69,7 +69,7 @@ struct frame {
 	const char *
 		name; /* canonical, not yet escaped for folded text; lives as long as the symbolizer */
 	const char *
-		file; /* source file without directories ("Work.java"); NULL = not known. As name */
+		file; /* source file without directories ("Work.java") of a leaf; NULL = not known. As name */
 	uint32_t line; /* 0 = not known */
 	enum frame_kind kind;
 	bool is_unknown; /* no name was found: name is one of the bracketed placeholders */

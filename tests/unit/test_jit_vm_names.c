@@ -58,10 +58,14 @@ static void code_gets_the_kind_of_its_compiler(void **state)
 	}
 }
 
-static void inlined_methods_are_frames_with_file_and_line(void **state)
+static void inlined_methods_are_frames_with_file_and_line_in_a_leaf(void **state)
 {
 	struct fake_blob *code = put_code(A, METHOD, 1);
-	struct jit_vm_query query = { .word = A + AT, .since_boot_ns = UINT64_MAX };
+	struct jit_vm_query query = {
+		.word = A + AT,
+		.is_leaf = true,
+		.since_boot_ns = UINT64_MAX,
+	};
 	struct jit_vm_answer answer;
 
 	(void)state;
@@ -87,7 +91,6 @@ static void inlined_methods_are_frames_with_file_and_line(void **state)
 	assert_int_equal(answer.frames[1].line, 100);
 	assert_int_equal(answer.frames[2].line, 103);
 	/* A leaf in the interval that ends at the second place. */
-	query.is_leaf = true;
 	query.word = A + AT + 1;
 	assert_int_equal(ask(&query, &answer), 0);
 	assert_int_equal(answer.cnt, 1);
@@ -98,6 +101,14 @@ static void inlined_methods_are_frames_with_file_and_line(void **state)
 	assert_int_equal(answer.cnt, 1);
 	assert_string_equal(names__text(names, answer.frames[0].name), "Work.one");
 	assert_int_equal(answer.frames[0].line, 0);
+	/* A caller's line is asked for by nobody, and not read. */
+	query.word = A + AT;
+	fake.lines_cnt = 0;
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 3);
+	assert_int_equal(answer.frames[0].file, JIT_VM_NO_FILE);
+	assert_int_equal(answer.frames[2].line, 0);
+	assert_int_equal(fake.lines_cnt, 0);
 }
 
 #if defined(__x86_64__)
@@ -430,7 +441,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(code_gets_the_kind_of_its_compiler),
-		TEST(inlined_methods_are_frames_with_file_and_line),
+		TEST(inlined_methods_are_frames_with_file_and_line_in_a_leaf),
 #if defined(__x86_64__)
 		TEST(leaf_whose_frame_does_not_stand_has_nothing_inlined_yet),
 #endif

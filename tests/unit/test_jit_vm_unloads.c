@@ -81,13 +81,13 @@ static const char *interpreted(uint64_t method, uint64_t since, uint64_t until)
 /* A JVM in which a method came where another one was not long ago. */
 static void become_restless(void)
 {
-	/* Redefined: no class is unloaded, so it takes some seconds to be seen. */
+	/* Redefined: no class is unloaded, so it takes half a minute to be seen. */
 	look_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void Old.one()", "Old.java");
-	fake.now_ns += 6 * SECOND;
+	fake.now_ns += 31 * SECOND;
 	look_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void New.one()", "New.java");
-	fake.now_ns += 6 * SECOND;
+	fake.now_ns += 31 * SECOND;
 	look_interpreted(METHOD + 0x300);
 	assert_true(jit_vm__is_restless(vm));
 }
@@ -136,6 +136,28 @@ static void method_is_not_asked_for_again_while_no_class_is_unloaded(void **stat
 	assert_int_equal(fake.name_cnt, names_before + 2);
 }
 
+static void code_shares_the_names_that_were_read_while_no_class_was_unloaded(void **state)
+{
+	size_t names_before;
+
+	(void)state;
+	classes_are_counted(5);
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	names_before = fake.name_cnt;
+	/* Compiled again, elsewhere. */
+	fake.now_ns += 10 * SECOND;
+	put_code(B, METHOD, 2);
+	assert_int_equal(look(B + AT), 0);
+	assert_int_equal(fake.name_cnt, names_before);
+	/* One is unloaded: the method may be another one's by now. */
+	class_goes(METHOD);
+	put_code(C, METHOD, 3);
+	assert_int_equal(look(C + AT), 0);
+	assert_int_equal(fake.name_cnt, names_before + 1);
+	CHECK(C + AT, UINT64_MAX, "Next.life");
+}
+
 static void method_is_asked_for_again_now_and_then_as_classes_may_be_redefined(void **state)
 {
 	size_t names_before;
@@ -144,7 +166,7 @@ static void method_is_asked_for_again_now_and_then_as_classes_may_be_redefined(v
 	classes_are_counted(5);
 	look_interpreted(METHOD);
 	names_before = fake.name_cnt;
-	fake.now_ns += 6 * SECOND;
+	fake.now_ns += 31 * SECOND;
 	look_interpreted(METHOD);
 	assert_int_equal(fake.name_cnt, names_before + 1);
 }
@@ -381,6 +403,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(method_read_after_a_class_was_unloaded_is_not_believed_before),
 		TEST(method_is_not_asked_for_again_while_no_class_is_unloaded),
+		TEST(code_shares_the_names_that_were_read_while_no_class_was_unloaded),
 		TEST(method_is_asked_for_again_now_and_then_as_classes_may_be_redefined),
 		TEST(method_is_believed_from_the_reading_that_saw_the_unloading),
 		TEST(class_that_is_unloaded_while_the_name_is_read_is_seen),
