@@ -86,6 +86,28 @@ static inline const char *name_at(uint64_t word, uint64_t since)
 
 #define CHECK(word, since, name) assert_string_equal(name_at(word, since), name)
 
+/* Of a stack whose samples are all of [since, until]. */
+static inline const char *name_between(uint64_t word, uint64_t since, uint64_t until)
+{
+	struct jit_vm_query query = {
+		.word = word,
+		.since_boot_ns = since,
+		.until_boot_ns = until,
+	};
+	struct jit_vm_answer answer;
+	int err = ask(&query, &answer);
+
+	if (err)
+		return err == -EXDEV ? "ambiguous" : "unknown";
+	return names__text(names, answer.frames[0].name);
+}
+
+static inline void round_passes(void)
+{
+	fake.now_ns += 1000000000;
+	jit_vm__round(vm);
+}
+
 static inline size_t reads(void)
 {
 	return fake.find_cnt + fake.name_cnt + fake.scopes_cnt + fake.lines_cnt;
