@@ -233,12 +233,10 @@ FUZZ_SECONDS ?= 60
 FUZZ_JOBS    ?= $(shell nproc)
 FUZZ_TARGETS ?=
 FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-# Of the folders that deal with the kernel and with people, what parses.
-FUZZ_EXTRA   := $(addprefix user/collect/,container_cgroup.c container_names.c container_path.c \
-			container_places.c container_service.c jvm_attach_talk.c jvm_attach_tmp.c \
-			jvm_cgroup.c jvm_gates.c) \
-		$(addprefix user/cmd/,arguments.c cmd_store.c daemon_options.c diff_foreign.c diff_load.c \
+# Of the commands, what parses; of all else, what does not need the BPF skeleton.
+FUZZ_CMD     := $(addprefix user/cmd/,arguments.c cmd_store.c daemon_options.c diff_foreign.c diff_load.c \
 			diff_notes.c diff_options.c dump_options.c jit_option.c store_options.c streams.c)
+FUZZ_LIB     := $(filter-out user/cmd/% user/collect/probe.c,$(LIB_SRC)) $(FUZZ_CMD)
 # COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
 ifeq ($(COVERAGE),1)
 FUZZ_BUILD   := build-coverage
@@ -248,7 +246,7 @@ FUZZ_BUILD   := build-fuzz
 FUZZ_CHECKS  := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 FUZZ_BIN     := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_BUILD)/%)
-FUZZ_OBJ     := $(patsubst %.c,$(FUZZ_BUILD)/%.o,$(filter-out user/collect/% user/cmd/%,$(LIB_SRC)) $(FUZZ_EXTRA)) \
+FUZZ_OBJ     := $(FUZZ_LIB:%.c=$(FUZZ_BUILD)/%.o) \
 		$(LIB_ASM:%.S=$(FUZZ_BUILD)/%.o)
 FUZZ_CFLAGS  := -O1 -g -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
 		$(WARNINGS) -Werror -Wno-format-nonliteral -I. -DJBPF_VERSION='"fuzz"' $(FUZZ_CHECKS)
