@@ -8,6 +8,7 @@ names and depths must be exact. How many samples there are depends on how busy t
 few of them have room for bad luck, of one in a million."""
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -34,12 +35,13 @@ class Guest:
 
     def __init__(self, release, folder):
         self.release, self.folder = release, Path(folder)
+        self.version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
 
     def text(self, name):
         return (self.folder / name).read_text(errors="replace")
 
     def client(self, name, *arguments):
-        result = subprocess.run([TOP / "build" / name, *map(str, arguments)], timeout=120, text=True,
+        result = subprocess.run([TOP / os.environ.get("JBPF_BUILD", "build") / name, *map(str, arguments)], timeout=120, text=True,
                                 errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
         assert result.returncode == 0, f"{name} {arguments}: {result.returncode} {result.stderr}"
@@ -92,6 +94,8 @@ def test_check_finds_all_there(guest):
     text = guest.text("check.txt")
     assert guest.text("check.exit").strip() == "0", text + guest.text("check.err")
     bad = [line for line in text.splitlines() if line.startswith(("less", "FAIL"))]
+    if guest.version < (5, 13):  # which Landlock came with
+        bad = [line for line in bad if not line.startswith("less  Landlock")]
     assert not bad, bad
     assert guest.release in text
 
@@ -99,9 +103,8 @@ def test_check_finds_all_there(guest):
 def test_program_fits_the_kernel(guest):
     """bpf_task_pt_regs came with 5.15: without it the other variant is loaded."""
     taken = re.search(r"samples are taken by (\w+)", guest.text("jbpfd.log"))
-    version = tuple(int(number) for number in re.findall(r"\d+", guest.release)[:2])
     assert taken, guest.text("jbpfd.log")[-500:]
-    assert taken[1] == ("oncpu" if version >= (5, 15) else "oncpu_compat"), (taken[1], version)
+    assert taken[1] == ("oncpu" if guest.version >= (5, 15) else "oncpu_compat"), (taken[1], guest.version)
     assert re.search(rf" samples at {HZ} Hz ", guest.text("jbpfd.log"))
 
 
@@ -215,7 +218,8 @@ def test_nothing_is_lost_unexplained(guest):
     hosts, streams = guest.windows
     counted = sum(window["samples"] for window in hosts)
     kept = sum(window["samples"] for window in streams)
-    assert counted > 0 and counted == kept + sum(window["memory"] for window in hosts), (counted, kept)
+    explained = sum(window["memory"] + window["undecided"] for window in hosts)
+    assert counted > 0 and counted == kept + explained, (counted, kept, explained)
     for window in streams:
         assert window["text"] == window["samples"], window
     for reason in ("counts_full", "no_map", "store", "memory", "stack_buffer", "kernel_stack"):

@@ -39,10 +39,10 @@ def test_a_leak_of_five_minutes_is_seen():
 
 
 def test_a_sample_without_a_reason_is_unexplained():
-    lines = ["host 0 10 0 5 memory=1 store=0", "stream 0 10 0 3 pid=1 text=3",
-             "host 10 10 10 5 memory=0 store=2", "stream 10 10 10 5 pid=1 text=5"]
+    lines = ["host 0 10 0 6 memory=1 store=0 undecided=1", "stream 0 10 0 3 pid=1 text=3",
+             "host 10 10 10 5 memory=0 store=2 undecided=0", "stream 10 10 10 5 pid=1 text=5"]
     account = account_of(lines)
-    assert (account.counted, account.kept, account.unexplained, account.lost_samples) == (10, 8, 1, 3)
+    assert (account.counted, account.kept, account.unexplained, account.lost_samples) == (11, 8, 1, 3)
 
 
 def test_gaps_between_windows_are_found():

@@ -66,8 +66,9 @@ class Account:
 
     @property
     def unexplained(self):
-        """Counted in the kernel, and neither kept nor lost for a reason that was counted."""
-        return self.counted - self.kept - self.lost.get("memory", 0)
+        """Counted in the kernel, and neither kept nor lost for a reason that was counted. Nothing opts out
+        here; `undecided` are those of programs that ended before it was known whether they do."""
+        return self.counted - self.kept - self.lost.get("memory", 0) - self.lost.get("undecided", 0)
 
     @property
     def lost_samples(self):

@@ -17,15 +17,15 @@ BUILD = TOP / os.environ.get("JBPF_BUILD", "build")
 JAVA = ["-XX:+PreserveFramePointer", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 JDKS = (8, 11, 17, 21, 25)
 NICE = 10
+# On a busy machine programs take longer; were they to pile up, so would what a profiler keeps for them.
+MOST_JVMS = 8
+MOST_PROGRAMS = 40
 
 
-def unified_root():
-    """Where cgroup v2 is mounted, or None."""
-    for line in Path("/proc/mounts").read_text().splitlines():
-        _, point, kind, *_ = line.split()
-        if kind == "cgroup2":
-            return Path(point)
-    return None
+def cgroup_mounts(*kinds):
+    """Where cgroup hierarchies are mounted."""
+    mounts = [line.split() for line in Path("/proc/mounts").read_text(errors="replace").splitlines()]
+    return [Path(mount[1]) for mount in mounts if mount[2] in kinds]
 
 
 class Workload:
@@ -36,8 +36,8 @@ class Workload:
         self.processes, self.steady, self.due = [], [], {}
         self.app = Path(tempfile.mkdtemp(prefix=f"{name}-"))
         self.app.chmod(0o755)
-        root = unified_root()
-        self.cgroup = root / name if root else None
+        roots = cgroup_mounts("cgroup2")
+        self.cgroup = roots[0] / name if roots else None
         if self.cgroup:
             (self.cgroup / "host").mkdir(parents=True)
         self.images = []
@@ -82,16 +82,26 @@ class Workload:
 
     # ---- what happens again and again ----
 
+    def room_for_jvm(self):
+        return sum(process.args[0] == "java" or process.args[:2] == ["docker", "run"]
+                   for process in self.processes) < MOST_JVMS
+
     def short_container(self):
+        if not self.room_for_jvm():
+            return
         program = self.random.choice([("Shares", 6, 30), ("Syscalls", 5, 30), ("Interp", 5), ("Inlined", 5),
                                       ("Churn", 6, 1, 200), ("Vthreads", 4)])
         self.container(f"short-{self.counts['containers']}", *program)
 
     def short_jvm(self):
+        if not self.room_for_jvm():
+            return
         self.counts["host JVMs"] += 1
         self.host("java", *JAVA, "-cp", self.app, *self.random.choice([("Shares", 4, 30), ("Mixed", 5, 20, 1)]))
 
     def c_programs(self):
+        if len(self.processes) >= MOST_PROGRAMS:
+            return
         for _ in range(8):
             self.counts["C programs"] += 1
             self.host(BUILD / "tests/e2e/native_spinner", 1, 5)
@@ -181,15 +191,10 @@ class Workload:
 
     def remove(self):
         shutil.rmtree(self.app, ignore_errors=True)
-        if not self.cgroup:
-            return
-        for parent, folders, _ in os.walk(self.cgroup, topdown=False):
-            for folder in folders:
+        # Docker makes the parent of its containers' cgroups in each hierarchy, and leaves it.
+        for folder in [mount / self.name for mount in cgroup_mounts("cgroup", "cgroup2")]:
+            for parent, _, _ in os.walk(folder, topdown=False):
                 try:
-                    os.rmdir(os.path.join(parent, folder))
+                    os.rmdir(parent)
                 except OSError:
                     pass  # not empty: somebody's process; it goes with the host
-        try:
-            self.cgroup.rmdir()
-        except OSError:
-            pass
