@@ -7,7 +7,7 @@ import subprocess
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 JBPFD = os.path.join(BUILD, "bin", "jbpfd")
 JBPF = os.path.join(BUILD, "bin", "jbpf")
 CPUS = len(os.sched_getaffinity(0))

@@ -55,7 +55,7 @@ def end_rows(report, result):
 
 def disk_rows(report, bench, result):
     """As written; what a merged hour of jbpf takes is in part store."""
-    fixed = Perf(bench.work, result.hz).fixed_bytes() if "perf record -g" in result.turns else 0
+    fixed = Perf.fixed_bytes(bench.work) if "perf record -g" in result.turns else 0
     sizes = {}
     for name, turns in result.turns.items():
         less = fixed if name == "perf record -g" else 0

@@ -50,8 +50,9 @@ def record_loads(bench, seconds):
     out = os.path.join(bench.work, "classes-out")
     os.makedirs(out)
     processes = {}
-    daemon = Jbpfd(bench.work, 99).start()
+    daemon = Jbpfd(bench.work, 99)
     try:
+        daemon.start()
         for name, load in LOADS.items():
             command = [part.format(out=out) for part in load]
             processes[name] = subprocess.Popen(

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from machine import JBPF, JBPFD, tool
+from machine import JBPF, JBPFD, read, tool
 
 BPFTOOL = shutil.which("bpftool") or "/usr/sbin/bpftool"
 END_S = 60  # to end after SIGINT, for all but what may take minutes
@@ -164,7 +164,7 @@ class Program:
 
     def stop(self, limit_s=END_S):
         """Ends it as its user would. False: it had to be killed."""
-        if self.process.returncode is not None:
+        if self.process is None or self.process.returncode is not None:
             return True
         try:
             self.process.send_signal(signal.SIGINT)
@@ -189,7 +189,11 @@ class Program:
         remove(self.out)
 
     def __enter__(self):
-        return self.start()
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
 
     def __exit__(self, *_):
         self.close()
@@ -244,16 +248,18 @@ class Perf(Program):
                 "--", "sleep", "1000"]
 
     def is_ready(self):
-        return os.path.exists(self.out)
+        """Its workload becomes sleep when the events are on: after it has gone through all processes' mappings."""
+        return any(read(f"/proc/{pid}/comm") == "sleep" for pid in self.cgroup.pids())
 
     def samples(self):
         counted = re.search(r"\((\d+) samples\)", self.said())
         return int(counted[1]) if counted else 0
 
-    def fixed_bytes(self):
+    @classmethod
+    def fixed_bytes(cls, work):
         """What perf.data holds besides samples: every mapping of every process."""
-        path = self.out + ".fixed"
-        subprocess.run(["perf", "record", "-F", "1", *self.event, "-a", "-g", "-o", path, "--", "true"],
+        path = os.path.join(work, "perf.fixed")
+        subprocess.run(["perf", "record", "-F", "1", *cls.event, "-a", "-g", "-o", path, "--", "true"],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         size = os.path.getsize(path)
         os.unlink(path)
