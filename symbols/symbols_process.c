@@ -151,8 +151,13 @@ static int process_open_map(const struct symbols_process *process, const struct 
 	return mapped_file_open(&request);
 }
 
+enum identify_how {
+	IDENTIFY_NEW, /* symbols that were dropped to make room are read when they are asked for: */
+	IDENTIFY_WANTED, /* now. Else each new process would push out those that are in use */
+};
+
 /* The object of a mapping, ready for lookups if its file can be had. 0 or -ENOMEM. */
-static int process_identify(struct symbols_process *process, size_t index)
+static int process_identify(struct symbols_process *process, size_t index, enum identify_how how)
 {
 	const struct procmap *map = &process->maps.items[index];
 	const char *path = procmaps_path(&process->maps, map);
@@ -174,7 +179,8 @@ static int process_identify(struct symbols_process *process, size_t index)
 		file->object = object_cache__get(process->symbolizer->objects, &st);
 	if (!file->object)
 		return -ENOMEM;
-	if (!object_needs_load(file->object))
+	if (!object_needs_load(file->object) ||
+	    (how == IDENTIFY_NEW && object_is_elf(file->object)))
 		return 0;
 	err = process_load_object(process, file->object, path_fd, path);
 	if (err && err != -ENOMEM)
@@ -247,7 +253,7 @@ static int process_set_maps(struct symbols_process *process, struct procmaps *ma
 	process_carry_over(&old_maps, old_files, process);
 	for (size_t i = 0; i < process->maps.cnt && !err; i++)
 		if (!process->files[i].object)
-			err = process_identify(process, i);
+			err = process_identify(process, i, IDENTIFY_NEW);
 	process_release_files(process->symbolizer->objects, old_files, old_maps.cnt);
 	procmaps_release(&old_maps);
 	addr_cache_clear(&process->answers);
@@ -393,7 +399,7 @@ static int process_reload(struct symbols_process *process, size_t index)
 {
 	if (symbols_process_check(process))
 		return 0;
-	return process_identify(process, index);
+	return process_identify(process, index, IDENTIFY_WANTED);
 }
 
 static int process_answer_file(struct symbols_process *process, const struct procmap *map,

@@ -14,9 +14,11 @@
 #include "user/util/parse.h"
 
 #define PROFILE_FIRST_SLOTS 256
-#define PROFILE_CHUNK_BYTES (256 * 1024)
-#define PROFILE_SLOT_FREE   UINT32_MAX
-#define COUNT_MAX_DIGITS    20 /* of UINT64_MAX */
+/* Windows are small: their text stays below what malloc() takes from the kernel piece by piece. */
+#define PROFILE_FIRST_CHUNK_BYTES (16 * 1024)
+#define PROFILE_CHUNK_BYTES	  (256 * 1024)
+#define PROFILE_SLOT_FREE	  UINT32_MAX
+#define COUNT_MAX_DIGITS	  20 /* of UINT64_MAX */
 
 struct profile_slot {
 	uint64_t hash;
@@ -143,8 +145,12 @@ static char *profile_copy_text(struct profile *profile, const char *text, size_t
 	char *copy;
 
 	if (!chunk || chunk->size - chunk->used <= len) {
-		size_t size = len < PROFILE_CHUNK_BYTES ? PROFILE_CHUNK_BYTES : len + 1;
+		size_t size = chunk ? chunk->size * 2 : PROFILE_FIRST_CHUNK_BYTES;
 
+		if (size > PROFILE_CHUNK_BYTES)
+			size = PROFILE_CHUNK_BYTES;
+		if (size <= len)
+			size = len + 1;
 		chunk = malloc(sizeof(*chunk) + size);
 		if (!chunk)
 			return NULL;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Symbol tables when there is room for one only: they are read again when they are asked for, and
+ * a new process does not push out those that are in use.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "symbols/symbols_internal.h"
+#include "tests/unit/fake_proc.h"
+#include "tests/unit/tiny_elf.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define START_TICKS 5000u
+#define ONE	    0x7e0000000000ull
+#define TWO	    0x7e0000010000ull
+#define MAPS                                                               \
+	"7e0000000000-7e0000001000 r-xp 00000000 08:01 7 /lib/libone.so\n" \
+	"7e0000010000-7e0000011000 r-xp 00000000 08:01 8 /lib/libtwo.so\n"
+
+static struct fake_proc proc;
+static struct symbolizer *symbolizer;
+
+static void put_library(const char *path, const char *function)
+{
+	struct tiny_symbol symbol = { .name = function, .size = 16 };
+	struct tiny_elf elf = { .symbols = &symbol, .symbol_cnt = 1 };
+	static uint8_t bytes[TINY_ELF_MAX];
+
+	fake_proc_put(&proc, path, bytes, tiny_elf_write(&elf, bytes));
+}
+
+static void put_process(uint32_t pid)
+{
+	char path[128], to[128];
+
+	fake_proc_process(&proc, (int)pid, START_TICKS, 1, geteuid());
+	snprintf(path, sizeof(path), "%u/maps", pid);
+	fake_proc_text(&proc, path, MAPS);
+	snprintf(path, sizeof(path), "%u/map_files", pid);
+	assert_int_equal(mkdirat(proc.fd, path, 0755), 0);
+	snprintf(path, sizeof(path), "%u/map_files/7e0000000000-7e0000001000", pid);
+	snprintf(to, sizeof(to), "%s/files/libone.so", proc.path);
+	assert_int_equal(symlinkat(to, proc.fd, path), 0);
+	snprintf(path, sizeof(path), "%u/map_files/7e0000010000-7e0000011000", pid);
+	snprintf(to, sizeof(to), "%s/files/libtwo.so", proc.path);
+	assert_int_equal(symlinkat(to, proc.fd, path), 0);
+}
+
+static int tree_make(void **state)
+{
+	struct symbolizer_options options = { .parsing = SYMBOLS_PARSING_HERE };
+
+	(void)state;
+	log_set_level(LOG_LEVEL_ERR);
+	if (fake_proc_make(&proc))
+		return -1;
+	options.proc_fd = proc.fd;
+	put_library("files/libone.so", "one");
+	put_library("files/libtwo.so", "two");
+	put_process(100);
+	put_process(101);
+	if (symbolizer__open(&options, &symbolizer))
+		return -1;
+	object_cache__free(symbolizer->objects);
+	symbolizer->objects = object_cache__new(1, symbolizer->parser);
+	return symbolizer->objects ? 0 : -1;
+}
+
+static int tree_remove(void **state)
+{
+	(void)state;
+	symbolizer__free(symbolizer);
+	return fake_proc_remove(&proc);
+}
+
+static struct symbols_process *process_of(uint32_t pid)
+{
+	uint64_t ns_per_tick = CLOCK_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct symbols_process_id id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
+	struct symbols_process *process;
+
+	assert_int_equal(symbolizer__process(symbolizer, &id, &process), 0);
+	return process;
+}
+
+static void check_name(struct symbols_process *process, uint64_t library, const char *name)
+{
+	uint64_t ip = library + TINY_TEXT_OFFSET;
+	struct symbols_stack stack = { .words = &ip, .word_cnt = 1 };
+	struct frame_list frames = { 0 };
+
+	assert_int_equal(symbols_process__resolve(process, &stack, UINT64_MAX, &frames), 0);
+	assert_int_equal(frames.cnt, 1);
+	assert_string_equal(frames.items[0].name, name);
+	frame_list_release(&frames);
+}
+
+static void tables_that_were_dropped_are_read_when_they_are_asked_for(void **state)
+{
+	struct symbols_process *process = process_of(100);
+
+	(void)state;
+	check_name(process, ONE, "one");
+	check_name(process, TWO, "two");
+	check_name(process, ONE, "one"); /* its answer is kept */
+}
+
+static void new_process_does_not_push_out_the_tables_in_use(void **state)
+{
+	struct symbols_process *second;
+
+	(void)state;
+	check_name(process_of(100), ONE, "one");
+	second = process_of(101);
+	/* It is gone, so nothing of it can be read any more. */
+	assert_int_equal(renameat(proc.fd, "101", proc.fd, "gone"), 0);
+	check_name(second, ONE, "one");
+	check_name(second, TWO, "[libtwo.so]");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
+	const struct CMUnitTest tests[] = {
+		TEST(tables_that_were_dropped_are_read_when_they_are_asked_for),
+		TEST(new_process_does_not_push_out_the_tables_in_use),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
