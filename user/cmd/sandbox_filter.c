@@ -40,7 +40,6 @@ static const int plain_calls[] = {
 	SCMP_SYS(mremap),
 	SCMP_SYS(madvise),
 	SCMP_SYS(msync),
-	SCMP_SYS(mincore),
 	SCMP_SYS(membarrier),
 	SCMP_SYS(memfd_create),
 	/* files */

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least privilege: what jbpfd keeps, that it is enough, that each capability's loss is the one that
+--check tells, and that what was given up is gone. One set of programs is profiled by several jbpfd at
+once, each without another capability."""
+import errno
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.containers import java
+from harness.daemon import Daemon
+from harness.programs import AIDS, BIN, BUILD, TOP, cpu_seconds, jbpf, lines_of, run, wait_cpu, wait_until
+
+USER = 12345
+PROBE = BUILD / "tests" / "tools" / "sandbox_probe"
+UNIT = TOP / "scripts" / "systemd" / "jbpfd.service"
+ENOUGH = 12  # samples of each program: with names, one in two million runs has none of burn_seventy
+
+# Numbers of linux/capability.h.
+NUMBERS = {"DAC_READ_SEARCH": 2, "SETGID": 6, "SETUID": 7, "SETPCAP": 8, "SYS_PTRACE": 19, "SYS_ADMIN": 21,
+           "SYSLOG": 34, "PERFMON": 38, "BPF": 39, "CHECKPOINT_RESTORE": 40}
+NAMING = {"SYS_PTRACE", "DAC_READ_SEARCH", "CHECKPOINT_RESTORE"}
+ATTACHING = {"SETUID", "SETGID"}
+
+# Without this capability the frames of these programs have no names, and --check says which way.
+LOSSES = {
+    "nothing": (set(), None),
+    "sys_admin,-setpcap": (set(), "ok"),
+    "sys_ptrace": ({"foreign", "private", "deleted"}, "less"),
+    "dac_read_search": ({"private", "deleted"}, "less"),
+    "checkpoint_restore": ({"deleted"}, "less"),
+    "syslog": ({"kernel"}, "less"),
+}
+
+
+def without(capability):
+    return [] if capability == "nothing" else ["setpriv", f"--bounding-set=-{capability}"]
+
+
+def kernel_keeps_bpf():
+    """A kernel that asks for CAP_BPF at each look into a map: jbpfd says so and keeps it."""
+    return "so it is kept while running" in run(BIN / "jbpfd", "--check").stdout
+
+
+def bits(names):
+    return sum(1 << NUMBERS[name] for name in names)
+
+
+def process_status(pid):
+    with open(f"/proc/{pid}/status") as status:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
+
+
+# ---- the programs and the daemons ---------------------------------------------------------------
+
+class Programs:
+    """Programs of a user that is not root, who owns their files."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="jbpf-e2e-"))
+        self.folder.chmod(0o755)
+        self.processes = {}
+
+    def start(self, name, mode=0o755):
+        """A copy of its own, so that its file has this mode."""
+        home = self.folder / name
+        home.mkdir()
+        program = home / f"{name}_spinner"
+        shutil.copy(AIDS / "native_spinner", program)
+        program.chmod(mode)
+        home.chmod(mode)
+        for path in (program, home):
+            os.chown(path, USER, USER)
+        self.run(name, program, 600, 60)
+        return program
+
+    def run(self, name, *command):
+        self.processes[name] = subprocess.Popen(
+            ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", *map(str, command)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def pid(self, name):
+        return self.processes[name].pid
+
+    def stop(self):
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
+        shutil.rmtree(self.folder)
+
+
+def is_running(pid, comm):
+    with open(f"/proc/{pid}/comm") as text:
+        return text.read().rstrip("\n") == comm
+
+
+@pytest.fixture(scope="module")
+def programs():
+    programs = Programs()
+    try:
+        programs.start("foreign")
+        programs.start("private", 0o500)
+        deleted = programs.start("deleted")
+        programs.run("kernel", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M")
+        for name in ("foreign", "private", "deleted"):
+            wait_until(lambda: is_running(programs.pid(name), f"{name}_spinner"), 60, f"{name} runs")
+        deleted.unlink()
+        yield programs
+    finally:
+        programs.stop()
+
+
+@pytest.fixture(scope="module")
+def daemons(programs, tmp_path_factory):
+    """What each of them had to say, by the capability it went without."""
+    folder = tmp_path_factory.mktemp("privileges")
+    started = {lost: Daemon(folder, window="1s", wrapper=without(lost), name=f"without-{lost}")
+               for lost in LOSSES}
+    wanted = {programs.pid(name): ENOUGH for name in programs.processes}
+    try:
+        for daemon in started.values():
+            daemon.start()
+        for daemon in started.values():
+            daemon.wait_ready(120)
+            daemon.status_of_process = process_status(daemon.process.pid)
+        for daemon in started.values():
+            daemon.wait_samples(wanted)
+        for daemon in started.values():
+            daemon.exit_code = daemon.stop(seconds=120)
+        yield started
+    finally:
+        for daemon in started.values():
+            if daemon.process and daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
+
+
+def has_names(daemon, programs, name):
+    folded = daemon.dump("--pid", programs.pid(name))
+    assert folded.total >= ENOUGH
+    if name == "kernel":
+        inside = [frames for frames, _ in folded.stacks if frames[-1].endswith("_[k]")]
+        assert inside, folded
+        return any(not frame.startswith("[") for frames in inside for frame in frames if frame.endswith("_[k]"))
+    return folded.with_frame("burn_seventy") > 0
+
+
+@pytest.mark.parametrize("lost", LOSSES)
+def test_what_is_lost_without_a_capability_is_what_check_says(daemons, programs, lost):
+    daemon = daemons[lost]
+    assert daemon.exit_code == 0, daemon.log()
+    unnamed = {name for name in programs.processes if not has_names(daemon, programs, name)}
+    assert unnamed == LOSSES[lost][0], daemon.log()
+    if lost == "nothing":
+        return
+    said = run(*without(lost), BIN / "jbpfd", "--check")
+    assert said.returncode == 0, said.stdout
+    for name in lost.split(",-"):
+        line = re.search(rf"^(\w+) +CAP_{name.upper()} +(.*)$", said.stdout, re.M)
+        assert line and line[1] == LOSSES[lost][1] and line[2].startswith("missing"), said.stdout
+    if LOSSES[lost][1] == "less":
+        assert "with the losses of the lines marked less" in said.stdout
+
+
+@pytest.mark.parametrize("lost", ["checkpoint_restore", "sys_ptrace", "syslog"])
+def test_check_tries_it_with_the_rights_that_are_kept(programs, lost):
+    """Root's other capabilities, which jbpfd will have given up, do not hide the loss."""
+    said = run(*without(lost), BIN / "jbpfd", "--check").stdout
+    feature = {"checkpoint_restore": "replaced files", "sys_ptrace": "container roots",
+               "syslog": "kernel names"}[lost]
+    assert re.search(rf"^less +{feature} ", said, re.M), said
+
+
+def test_running_daemon_holds_the_capabilities_of_the_list_and_no_others(daemons):
+    bpf = {"BPF"} if kernel_keeps_bpf() else set()
+    for lost, daemon in daemons.items():
+        status, gone = daemon.status_of_process, set(lost.upper().split(",-"))
+        assert int(status["CapEff"], 16) == bits((NAMING | bpf) - gone), lost
+        assert int(status["CapPrm"], 16) == bits((NAMING | bpf | ATTACHING) - gone), lost
+        assert int(status["CapInh"], 16) == int(status["CapAmb"], 16) == 0, lost
+        if "SETPCAP" not in gone:
+            assert int(status["CapBnd"], 16) == bits((NAMING | bpf | ATTACHING) - gone), lost
+        assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), lost
+        assert "from here on without privileges but CAP_" in daemon.log(), lost
+
+
+def test_rights_to_change_ids_are_kept_only_where_a_jvm_may_be_asked(daemon):
+    profiler = daemon("--jit", "vmstructs").start().wait_ready(60)
+    assert int(process_status(profiler.process.pid)["CapPrm"], 16) & bits(ATTACHING) == 0
+    assert profiler.stop() == 0, profiler.log()
+
+
+@pytest.mark.parametrize("lost, reason", [
+    ("bpf,-sys_admin", "CAP_BPF"), ("perfmon,-sys_admin", "CAP_PERFMON")])
+def test_without_what_loading_needs_jbpfd_and_check_fail_alike(tmp_path, lost, reason):
+    said = run(*without(lost), BIN / "jbpfd", "--check")
+    assert said.returncode == 1 and re.search(rf"^less +{reason} ", said.stdout, re.M), said.stdout
+    assert re.search(r"^FAIL +sampling ", said.stdout, re.M), said.stdout
+    failed = run(*without(lost), BIN / "jbpfd", "--store", tmp_path / "store")
+    assert failed.returncode == 1 and len(lines_of(failed.stderr)) == 1, failed.stderr
+    assert reason in failed.stderr
+
+
+@pytest.mark.alone
+def test_perf_event_paranoid_3_is_explained(tmp_path):
+    """Debian's own level, where the kernel has it: elsewhere it is a number like 2, and --check is as
+    careful as there."""
+    switch = Path("/proc/sys/kernel/perf_event_paranoid")
+    before = switch.read_text()
+    try:
+        switch.write_text("3")
+        refused = run(*without("sys_admin"), BIN / "jbpfd", "--check")
+        allowed = run(BIN / "jbpfd", "--check")
+    finally:
+        switch.write_text(before)
+    assert refused.returncode == 1, refused.stdout
+    assert re.search(r"^FAIL +perf_event_paranoid +3.*CAP_PERFMON is not enough.*set the sysctl to 2",
+                     refused.stdout, re.M), refused.stdout
+    assert re.search(r"^less +CAP_SYS_ADMIN +missing", refused.stdout, re.M), refused.stdout
+    assert allowed.returncode == 0 and re.search(r"^ok +perf_event_paranoid +3", allowed.stdout, re.M)
+
+
+# ---- what is given up is gone -------------------------------------------------------------------
+
+def tries(*arguments):
+    """What sandbox_probe tried: {name: (errno before, errno after)}."""
+    result = run(PROBE, *arguments)
+    assert result.returncode == 0, result.stderr
+    return {line.split(" ", 2)[2]: tuple(map(int, line.split(" ", 2)[:2])) for line in lines_of(result.stdout)}
+
+
+def test_nothing_that_an_attacker_would_try_is_possible(tmp_path):
+    victim = tmp_path / "of-another-user"
+    victim.write_text("x")
+    victim.chmod(0o600)
+    os.chown(victim, USER, USER)
+    found = tries("enter", victim)
+    refusals = {"write a file of another user": errno.EACCES, "take back CAP_BPF or CAP_SYS_ADMIN": errno.EPERM,
+                "change ids": errno.EPERM}
+    for name, (before, after) in found.items():
+        if name.startswith("allowed: "):
+            assert (before, after) == (0, 0), name
+        elif name in refusals:
+            assert (before, after) == (0, refusals[name]), name
+        else:
+            assert after == errno.ENOSYS, name
+    # It is the filter that refuses them: before, only what the kernel lacks answers so.
+    real = [name for name, (before, after) in found.items() if before != errno.ENOSYS and after == errno.ENOSYS]
+    assert len(real) >= 40, found
+    assert {"execve", "socket AF_INET", "mount", "bpf PROG_LOAD", "unshare", "process_vm_writev"} <= set(real)
+
+
+def test_child_that_works_on_files_reaches_only_these(tmp_path):
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.write_text("x")
+    found = tries("confine", inside, outside)
+    assert found == {"write outside": (0, errno.EACCES), "read outside": (0, errno.EACCES),
+                     "allowed: make and remove a file below": (0, 0)}
+
+
+def test_store_of_another_user_is_refused_at_the_start(tmp_path):
+    """It could be opened with root's rights, and not be written to without them."""
+    store = tmp_path / "store"
+    store.mkdir(mode=0o700)
+    os.chown(store, USER, USER)
+    result = run(BIN / "jbpfd", "--store", store)
+    assert result.returncode == 1
+    assert len(lines_of(result.stderr)) == 1 and f"belongs to user {USER}" in result.stderr, result.stderr
+    assert "chown" in result.stderr
+
+
+def test_record_writes_where_root_may_though_it_gave_up_root(tmp_path, spinner):
+    """The person's right to write comes back for the output, and for nothing else."""
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    os.chown(home, USER, USER)
+    process = spinner("native_spinner", 600)
+    recorder = subprocess.Popen([BIN / "jbpf-record", "-p", str(process.pid), "-d", "600s", "--format", "folded",
+                                 "-o", home / "out"], stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: process_status(recorder.pid)["Seccomp"] == "2", 60, "it gave up its rights")
+        status = process_status(recorder.pid)
+        wait_cpu([process.pid], 0.5)
+    finally:
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate(timeout=120)
+    assert int(status["CapEff"], 16) & ~bits(NAMING | {"BPF"}) == 0, status
+    assert recorder.returncode == 0, said
+    assert "burn_seventy" in (home / "out").read_text()
+
+
+# ---- what is kept is enough ---------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def jvm(engine):
+    return engine.start_ready("privileges", java("Shares", 600, 40), "TRUTH")
+
+
+class Config:
+    """A daemon with a config file that tests change."""
+
+    def __init__(self, daemon, path, **options):
+        self.path = path
+        self.write(**options)
+        self.profiler = daemon("--config", path, name="reload").start().wait_ready(60)
+
+    def write(self, **options):
+        self.path.write_text("".join(f"{name.replace('_', '-')} = {value}\n" for name, value in options.items()
+                                     for value in (value if isinstance(value, list) else [value])))
+
+    def reload(self, **options):
+        """Writes the file, sends SIGHUP, and returns the answer in the log."""
+        before = self.answers()
+        self.write(**options)
+        self.profiler.process.send_signal(signal.SIGHUP)
+        return wait_until(lambda: self.answers()[len(before):], 60, "SIGHUP is answered")[0]
+
+    def answers(self):
+        return [line for line in lines_of(self.profiler.log()) if "SIGHUP: " in line]
+
+
+def test_sighup_changes_the_rate_in_place(daemon, tmp_path, spinner):
+    process = spinner("native_spinner", 600)
+    config = Config(daemon, tmp_path / "jbpfd.conf", frequency=499, pid=process.pid)
+    wait_cpu([process.pid], 0.5)
+    asked = cpu_seconds(process.pid)
+    assert "taken over" in config.reload(frequency=19, pid=process.pid)
+    fast = cpu_seconds(process.pid)
+    wait_cpu([process.pid], 2)
+    slow = cpu_seconds(process.pid) - asked
+    assert config.profiler.stop() == 0, config.profiler.log()
+    total = config.profiler.dump().total
+    # All of the first phase and a fifth of the second: as before the change it would be all of both.
+    assert total <= 499 * (fast + 0.2 * slow), (fast, slow, total)
+    assert total >= 40
+
+
+def test_sighup_takes_over_another_list_of_pids(daemon, tmp_path, spinner):
+    first, second = spinner("native_spinner", 600, 50), spinner("native_spinner", 600, 50)
+    config = Config(daemon, tmp_path / "jbpfd.conf", pid=first.pid, window="1s")
+    profiler = config.profiler
+    profiler.wait_samples({first.pid: 20})
+    assert not profiler.has("--pid", second.pid)
+    assert "taken over" in config.reload(pid=[second.pid], window="1s")
+    changed = time.time()
+    profiler.wait_samples({second.pid: 20})
+    assert profiler.stop() == 0, profiler.log()
+    late = jbpf("dump", "--store", profiler.store, "--since", f"@{changed + 1:.3f}", "--pid", first.pid)
+    assert late.returncode == 3, late.stdout
+
+
+def test_sighup_refuses_as_a_whole_what_needs_a_restart(daemon, tmp_path, spinner):
+    process = spinner("native_spinner", 600)
+    config = Config(daemon, tmp_path / "jbpfd.conf", frequency=99, window="1s", jit="vmstructs", pid=process.pid)
+    same = {"frequency": 99, "window": "1s", "jit": "vmstructs", "pid": process.pid}
+    for change, reason in [
+            ({"max_depth": 64}, "max-depth"),
+            ({"pid": []}, "filter by pid"),
+            ({"cgroup": "/sys/fs/cgroup"}, "filter by cgroup"),
+            ({"frequency": 4999, "window": "10s"}, "so many samples"),
+            ({"jit": "auto"}, "rights to ask a JVM"),
+            ({"log_level": "err", "max_depth": 64}, "max-depth")]:
+        answer = config.reload(**{**same, **change})
+        assert "needs a restart: " in answer and reason in answer and "going on as before" in answer, answer
+    assert re.search("line 1.*going on as before", config.reload(frequency="much"))
+    assert "taken over" in config.reload(**same)  # so log-level was not changed either
+    config.profiler.wait_samples({process.pid: 20})
+    assert config.profiler.stop() == 0, config.profiler.log()
+
+
+def test_sighup_switches_the_source_of_java_names(daemon, tmp_path, jvm):
+    config = Config(daemon, tmp_path / "jbpfd.conf", jit="off", pid=jvm.pid, window="1s")
+    profiler = config.profiler
+    profiler.wait_samples({jvm.pid: 20})
+    assert not profiler.dump("--pid", jvm.pid).with_frame("Shares.seventy")
+    assert "taken over" in config.reload(jit="vmstructs", pid=jvm.pid, window="1s")
+    wait_until(lambda: profiler.dump("--pid", jvm.pid).with_frame("Shares.seventy") >= 20, 120,
+               "Java methods are named")
+    assert profiler.stop() == 0, profiler.log()
+
+
+def test_jvm_of_another_user_is_asked_by_a_daemon_that_gave_up_its_rights(daemon, jvm):
+    """The whole way: signal, socket, map, and the map is removed again."""
+    profiler = daemon("--jit", "attach", "--pid", jvm.pid, window="1s", name="attach").start().wait_ready(60)
+    wait_until(lambda: profiler.has("--pid", jvm.pid) and
+               profiler.dump("--pid", jvm.pid).with_frame("Shares.seventy") >= 20, 120,
+               f"Java methods are named; log: {profiler.log()}")
+    assert profiler.stop() == 0, profiler.log()
+    assert "Full thread dump" not in jvm.logs() and jvm.running()
+    assert not os.path.exists(f"/proc/{jvm.pid}/root/tmp/perf-1.map")
+
+
+# ---- the unit -----------------------------------------------------------------------------------
+
+def unit_values(key):
+    return [line.partition("=")[2] for line in UNIT.read_text().splitlines() if line.startswith(f"{key}=")]
+
+
+def test_unit_lists_the_capabilities_that_check_lists():
+    said = re.findall(r"^\w+ +(CAP_\w+) ", run(BIN / "jbpfd", "--check").stdout, re.M)
+    listed = " ".join(unit_values("CapabilityBoundingSet")).split()
+    assert len(said) == len(set(said)) and len(listed) == len(set(listed))
+    # Instead of this one the unit raises the limit itself.
+    assert set(said) - set(listed) == {"CAP_SYS_RESOURCE"} and "infinity" in unit_values("LimitMEMLOCK")
+    assert set(listed) <= set(said)
+
+
+def expand(names, groups):
+    return {call for name in names for call in (groups[name] if name.startswith("@") else {name})}
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
+def test_unit_allows_every_call_of_the_filter_and_none_of_the_worst():
+    groups, group = {}, None
+    for line in run("systemd-analyze", "syscall-filter", "--no-pager").stdout.splitlines():
+        if line.startswith("@"):
+            groups[line] = group = set()
+        elif line.strip() and not line.strip().startswith("#") and group is not None:
+            group.add(line.strip())
+    for name in list(groups):  # groups hold groups
+        while nested := {call for call in groups[name] if call.startswith("@")}:
+            groups[name] = groups[name] - nested | expand(nested, groups)
+    allowed = set()
+    for value in unit_values("SystemCallFilter"):
+        calls = expand(value.lstrip("~").split(), groups)
+        allowed = allowed - calls if value.startswith("~") else allowed | calls
+    source = (TOP / "user" / "cmd" / "sandbox_filter.c").read_text()
+    source = re.sub(r"#if defined\(__SANITIZE_ADDRESS__\).*?#endif", "", source, flags=re.S)
+    filtered = set(re.findall(r"SCMP_SYS\((\w+)\)", source))
+    assert len(filtered) > 100 and filtered <= allowed, filtered - allowed
+    for call in ("ptrace", "process_vm_writev", "mount", "init_module", "kexec_load", "keyctl", "io_uring_setup"):
+        assert call not in allowed | filtered, call
+    assert "execve" not in filtered
