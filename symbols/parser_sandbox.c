@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -22,15 +21,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "user/util/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
+#include "user/util/landlock.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 
 #define SANDBOX_NAME	   "jbpfd-parser"
 #define SANDBOX_MAX_FDS	   16u
-#define SANDBOX_MAX_CAP	   63
 #define SANDBOX_MAPS_BYTES (16u << 20)
+/* See landlock_only_below(). */
+#define LANDLOCK_WANTED_VERSION 2
 
 /* Sanitizers reserve terabytes of address space and make calls of their own. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -41,30 +43,6 @@
 
 /* ---- what the kernel has ---- */
 
-/*
- * linux/landlock.h as of Linux 6.12; older headers lack the later fields. Rights that a kernel does
- * not know make it refuse the whole rule set, so they are asked for by its version.
- */
-struct landlock_attr {
-	uint64_t fs;
-	uint64_t net;	 /* version 4 */
-	uint64_t scoped; /* version 6 */
-};
-
-#define LANDLOCK_VERSION_FLAG 1u
-
-#ifndef SYS_landlock_create_ruleset
-#define SYS_landlock_create_ruleset 444
-#define SYS_landlock_restrict_self  446
-#endif
-
-static int landlock_version(void)
-{
-	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION_FLAG);
-
-	return version < 0 ? 0 : (int)version;
-}
-
 static bool seccomp_can_kill(void)
 {
 	uint32_t action = SECCOMP_RET_KILL_PROCESS;
@@ -74,12 +52,8 @@ static bool seccomp_can_kill(void)
 
 uint32_t parser_sandbox_features(void)
 {
-	int version = landlock_version();
-
 	return (seccomp_can_kill() ? PARSER_SANDBOX_SECCOMP : 0u) |
-	       (version >= 1 ? PARSER_SANDBOX_LANDLOCK : 0u) |
-	       (version >= 4 ? PARSER_SANDBOX_LANDLOCK_NET : 0u) |
-	       (version >= 6 ? PARSER_SANDBOX_LANDLOCK_IPC : 0u);
+	       (landlock_version() >= LANDLOCK_WANTED_VERSION ? PARSER_SANDBOX_LANDLOCK : 0u);
 }
 
 /* ---- memory ---- */
@@ -174,49 +148,6 @@ static int sandbox_descriptors(int keep_fd)
 	return sandbox_close_from(STDIN_FILENO + 1);
 }
 
-/* ---- capabilities ---- */
-
-static int sandbox_capabilities(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3];
-
-	/* Needs CAP_SETPCAP; without it no_new_privs keeps the bounding set from mattering. */
-	for (int cap = 0; cap <= SANDBOX_MAX_CAP; cap++)
-		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	memset(none, 0, sizeof(none));
-	return syscall(SYS_capset, &header, none) ? -errno : 0;
-}
-
-/* ---- Landlock ---- */
-
-static int sandbox_landlock(uint32_t features)
-{
-	int version = landlock_version();
-	struct landlock_attr attr = { .fs = (1ull << 13) - 1 };
-	size_t size = version >= 6 ? sizeof(attr) :
-		      version >= 4 ? offsetof(struct landlock_attr, scoped) :
-				     offsetof(struct landlock_attr, net);
-
-	if (!(features & PARSER_SANDBOX_LANDLOCK))
-		return 0;
-	if (version >= 2)
-		attr.fs |= 1ull << 13; /* refer */
-	if (version >= 3)
-		attr.fs |= 1ull << 14; /* truncate */
-	if (version >= 5)
-		attr.fs |= 1ull << 15; /* ioctl on devices */
-	attr.net = features & PARSER_SANDBOX_LANDLOCK_NET ? 3 : 0;
-	attr.scoped = features & PARSER_SANDBOX_LANDLOCK_IPC ? 3 : 0;
-
-	__cleanup_fd int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-
-	if (fd < 0)
-		return -errno;
-	return syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
-}
-
 /* ---- seccomp ---- */
 
 /* No call that opens, connects, makes or signals anything. */
@@ -308,6 +239,7 @@ static int sandbox_life(pid_t parent)
 
 int parser_sandbox_enter(int keep_fd, pid_t parent, uint32_t wanted, uint32_t *features_out)
 {
+	const struct capabilities none = { 0 };
 	uint32_t features = parser_sandbox_features() & wanted;
 	int err = sandbox_life(parent);
 
@@ -321,11 +253,11 @@ int parser_sandbox_enter(int keep_fd, pid_t parent, uint32_t wanted, uint32_t *f
 	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		err = -errno;
 	if (!err)
-		err = sandbox_capabilities();
+		err = capabilities_limit(&none);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
-	if (!err)
-		err = sandbox_landlock(features);
+	if (!err && features & PARSER_SANDBOX_LANDLOCK)
+		err = landlock_only_below(NULL);
 	if (!err && features & PARSER_SANDBOX_SECCOMP)
 		err = sandbox_seccomp();
 	if (!err)

@@ -10,11 +10,9 @@
 #include <sys/types.h>
 
 enum parser_sandbox_feature {
-	PARSER_SANDBOX_SECCOMP = 1u << 0,      /* a list of system calls; any other one kills */
-	PARSER_SANDBOX_LANDLOCK = 1u << 1,     /* no file can be opened (Linux 5.13) */
-	PARSER_SANDBOX_LANDLOCK_NET = 1u << 2, /* no TCP port bound or reached (6.7) */
-	PARSER_SANDBOX_LANDLOCK_IPC = 1u << 3, /* no abstract socket, no signal outside (6.12) */
-	PARSER_SANDBOX_ALL = 15u,
+	PARSER_SANDBOX_SECCOMP = 1u << 0,  /* a list of system calls; any other one kills */
+	PARSER_SANDBOX_LANDLOCK = 1u << 1, /* no file, no TCP, no signal outside; landlock.h */
+	PARSER_SANDBOX_ALL = 3u,
 };
 
 /* Which of them this kernel has. Changes nothing. */
