@@ -251,7 +251,8 @@ static int reply_map(struct parser_call *call)
 	    fstat(call->reply_fd, &st) || len == 0 || len > PARSER_SANDBOX_FILE_BYTES ||
 	    (uint64_t)st.st_size != len)
 		return -EBADMSG;
-	call->reply = mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE, call->reply_fd, 0);
+	call->reply =
+		mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, call->reply_fd, 0);
 	if (call->reply == MAP_FAILED) {
 		call->reply = NULL;
 		return -ENOMEM;

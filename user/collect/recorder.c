@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbols/parser.h"
 #include "user/collect/cpus.h"
 #include "user/collect/look_queue.h"
 #include "user/collect/process.h"
@@ -726,10 +727,15 @@ int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out)
 {
+	struct parser_stats parser;
+
+	parser__stats(symbolizer__parser(recorder->symbolizer), &parser);
 	*out = (struct recorder_stats){
 		.process_cnt = process_table__count(recorder->processes),
 		.symbol_bytes = symbolizer__bytes(recorder->symbolizer),
 		.map_bytes = probe__map_bytes(recorder->probe),
+		.parser_failures = parser.failure_cnt,
+		.parser_restarts = parser.restart_cnt,
 		.unsampled_cpu_cnt = probe__unsampled_cpus(recorder->probe),
 	};
 }
