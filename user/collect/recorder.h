@@ -74,8 +74,8 @@ struct recorder_stats {
 	size_t process_cnt;
 	size_t symbol_bytes;
 	uint64_t map_bytes;
-	uint64_t parser_failures; /* files that could not be parsed: see symbols/parser.h */
-	uint64_t parser_restarts; /* of the process that parses */
+	uint64_t parser_failures;   /* files that could not be parsed: see symbols/parser.h */
+	uint64_t parser_restarts;   /* of the process that parses */
 	uint32_t unsampled_cpu_cnt; /* online, but came after privileges were given up */
 };
 
