@@ -21,6 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbols/wire_sink.h"
+#include "user/util/strbuf.h"
+
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -79,6 +82,17 @@ static inline int fuzz_file(const void *bytes, size_t len)
 	fuzz_must(!len || write(fd, bytes, len) == (ssize_t)len);
 	fuzz_must(lseek(fd, 0, SEEK_SET) == 0);
 	return fd;
+}
+
+static inline int fuzz_sink_write(void *ctx, const void *bytes, size_t len)
+{
+	return strbuf_append((struct strbuf *)ctx, bytes, len);
+}
+
+/* What crosses the border out of the parser process lands in `out`. */
+static inline struct wire_sink fuzz_sink(struct strbuf *out)
+{
+	return (struct wire_sink){ .write = fuzz_sink_write, .ctx = out };
 }
 
 /* ---- files with names ---- */

@@ -13,6 +13,7 @@
 #include "symbols/elf_file.h"
 #include "symbols/elf_plt.h"
 #include "symbols/elf_symtab.h"
+#include "symbols/elf_symtab_wire.h"
 #include "symbols/libjvm.h"
 #include "symbols/libc_thread.h"
 #include "tests/fuzz/fuzz.h"
@@ -173,6 +174,22 @@ static void check_file(const struct elf_file *file, const struct elf_symtab *tab
 	free(symbols[1].names);
 }
 
+/* The table is the same on the other side of the border; cut short it is none. */
+static void check_border(const struct elf_symtab *tab, const uint64_t hash[2])
+{
+	struct strbuf bytes __cleanup_strbuf = STRBUF_INIT;
+	const struct wire_sink sink = fuzz_sink(&bytes);
+	struct elf_symtab *other = NULL;
+	uint64_t other_hash[2];
+
+	fuzz_must(elf_symtab__encode(tab, &sink) == 0);
+	fuzz_must(elf_symtab_decode(bytes.data, bytes.len, &other) == 0);
+	elf_symtab__hash(other, 1, other_hash);
+	fuzz_must(memcmp(hash, other_hash, sizeof(other_hash)) == 0);
+	elf_symtab__free(other);
+	fuzz_must(elf_symtab_decode(bytes.data, bytes.len - 1, &other) == -EBADMSG);
+}
+
 /* The same file as a process's libjvm.so: each segment as what is mapped. */
 static void check_libjvm(const struct elf_file *file)
 {
@@ -207,6 +224,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		elf_symtab__hash(tab, 1, hash);
 		elf_symtab__hash(other, 1, other_hash);
 		fuzz_must(memcmp(hash, other_hash, sizeof(hash)) == 0);
+		check_border(tab, hash);
 		elf_symtab__free(tab);
 		elf_symtab__free(other);
 	}

@@ -7,6 +7,7 @@
  * Input: the text.
  */
 #include "symbols/perfmap.h"
+#include "symbols/perfmap_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 #define LINES_MAX  128 /* for the slow reader */
@@ -150,6 +151,33 @@ static int on_range(void *ctx, const struct perfmap_symbol *symbol)
 	return 0;
 }
 
+static int on_range_again(void *ctx, const struct perfmap_symbol *symbol)
+{
+	struct perfmap_symbol found;
+
+	fuzz_must(perfmap__lookup(ctx, symbol->start, &found) == 0);
+	fuzz_must(found.start == symbol->start && found.end == symbol->end);
+	fuzz_must(found.name_len == symbol->name_len);
+	fuzz_must(memcmp(found.name, symbol->name, symbol->name_len) == 0);
+	return 0;
+}
+
+/* The map is the same on the other side of the border to the parser process. */
+static void check_border(const struct perfmap *map, const struct perfmap_stats *stats)
+{
+	struct strbuf bytes __cleanup_strbuf = STRBUF_INIT;
+	const struct wire_sink sink = fuzz_sink(&bytes);
+	struct perfmap_stats other_stats;
+	struct perfmap *other = NULL;
+
+	fuzz_must(perfmap__encode(map, stats, &sink) == 0);
+	fuzz_must(perfmap_decode(bytes.data, bytes.len, &other, &other_stats) == 0);
+	fuzz_must(memcmp(stats, &other_stats, sizeof(other_stats)) == 0);
+	fuzz_must(perfmap__each(map, on_range_again, other) == 0);
+	perfmap__free(other);
+	fuzz_must(perfmap_decode(bytes.data, bytes.len - 1, &other, &other_stats) == -EBADMSG);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static struct line lines[LINES_MAX];
@@ -165,6 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	/* A line begins one range and splits one at most; names are never larger than the text. */
 	fuzz_must(stats.entry_cnt <= 2 * (stats.line_cnt - stats.rejected_cnt));
 	fuzz_must(perfmap__bytes(map) <= 128 + stats.entry_cnt * 24 + len);
+	check_border(map, &stats);
 	cnt = read_lines((const char *)data, len, lines, &line_cnt);
 	if (cnt != SIZE_MAX) {
 		fuzz_must(stats.line_cnt == line_cnt && line_cnt - stats.rejected_cnt == cnt);
