@@ -4,9 +4,9 @@ import os
 import re
 from pathlib import Path
 
-COMPACTOR = "jbpfd-compact"  # merges files for a moment and ends; not part of what must be flat
+COMPACTOR = "jbpfd-compact"  # merges files for a moment and ends; left out, but it shares the daemon's pages
 FIELDS = ("seconds", "pss_kib", "anon_kib", "heap_kib", "rss_kib", "fds", "threads", "processes", "zombies",
-          "map_bytes", "cpu_seconds", "store_bytes", "host_processes")
+          "map_bytes", "cpu_seconds", "store_bytes", "host_processes", "merging")
 
 
 def stat_of(pid):
@@ -76,17 +76,18 @@ def folder_bytes(folder):
 
 
 def reading(pid, seconds, store):
-    """One row of FIELDS, or None while a compactor shares the daemon's pages or the daemon is gone."""
+    """(one row of FIELDS, pids of zombies), or None when a process ended meanwhile."""
     processes, host_processes = family(pid)
-    if pid not in processes or any(stat[0] == COMPACTOR for stat in processes.values()):
+    if pid not in processes:
         return None
+    zombies = [one for one, stat in processes.items() if stat[1] == "Z"]
     row = dict.fromkeys(FIELDS, 0)
-    row.update(seconds=seconds, host_processes=host_processes, store_bytes=folder_bytes(store),
-               zombies=sum(stat[1] == "Z" for stat in processes.values()))
+    row.update(seconds=seconds, host_processes=host_processes, store_bytes=folder_bytes(store), zombies=len(zombies))
     try:
-        for one, (_, state, _, ticks, threads) in processes.items():
+        for one, (comm, state, _, ticks, threads) in processes.items():
             row["cpu_seconds"] += ticks / os.sysconf("SC_CLK_TCK")
-            if state == "Z":
+            row["merging"] += comm == COMPACTOR
+            if state == "Z" or comm == COMPACTOR:
                 continue
             pss, anon, heap, rss = memory_of(one)
             fds, map_bytes = fds_of(one)
@@ -96,4 +97,4 @@ def reading(pid, seconds, store):
             row["map_bytes"] = max(row["map_bytes"], map_bytes)
     except (OSError, TypeError):
         return None  # a child ended meanwhile: the next reading is better
-    return row
+    return row, zombies
