@@ -217,7 +217,7 @@ static void file_that_is_unused_for_longest_is_forgotten_first(void **state)
 /* As when a process that maps very many files ends. With a search for each this takes minutes. */
 static void very_many_files_are_forgotten_one_by_one(void **state)
 {
-	static struct object *objects[200000];
+	static struct object *objects[60000];
 	struct object_cache *cache = object_cache__new(0, NULL);
 	struct stat st = { .st_size = 1 };
 	size_t bytes;
