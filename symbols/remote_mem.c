@@ -1,20 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * process_vm_readv, and a direct-mapped page cache in front of it. /proc/PID/mem would do the same
- * with one more open file per process.
+ * process_vm_readv or /proc/PID/mem, and a direct-mapped page cache in front of them.
+ *
+ * A process may have its page faults served by itself (userfaultfd(2)), and then let whoever reads
+ * its memory with process_vm_readv wait for ever, so that only SIGKILL ends it: the kernel waits in
+ * handle_userfault() where the fault may be retried, as it is for pin_user_pages_remote().
+ * /proc/PID/mem reads by access_remote_vm(), which does not allow that, and fails instead (mm/gup.c,
+ * mm/memory.c, fs/userfaultfd.c; Linux 5.10 to 6.18). It costs a system call for each piece.
+ *
+ * Faults of the kernel are served so only for who has CAP_SYS_PTRACE or where
+ * vm.unprivileged_userfaultfd is 1, the default up to 5.10.
  */
 #include "symbols/remote_mem.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
+
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+#include "user/util/proc_stat.h"
+#include "user/util/strbuf.h"
 
 #define CACHE_PAGE_BYTES 4096u
 #define CACHE_PAGE_CNT	 64u
 #define BATCH_CNT	 512u /* iovecs per call; the kernel takes 1024 */
+
+#define SETTING_MAX_BYTES 64
 
 static int process_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
 {
@@ -74,11 +94,80 @@ static int process_read_pieces(const struct remote_mem *mem, struct remote_piece
 	return 0;
 }
 
-struct remote_mem remote_mem_of_process(uint32_t pid)
+/* Opened for each batch: one that is kept would be one more open file per JVM. */
+static int file_open(const struct remote_mem *mem)
 {
+	char path[24];
+	int fd;
+
+	snprintf(path, sizeof(path), "%" PRIu32 "/mem", mem->pid);
+	fd = openat(mem->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	return errno == ENOENT ? -ESRCH : -errno;
+}
+
+static int file_read_piece(int fd, uint64_t address, void *out, size_t len)
+{
+	ssize_t got;
+
+	if (address > INT64_MAX)
+		return -EFAULT;
+	got = pread(fd, out, len, (off_t)address);
+	if (got < 0)
+		return errno == EIO ? -EFAULT : -errno;
+	return (size_t)got == len ? 0 : -EFAULT;
+}
+
+static int file_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
+{
+	__cleanup_fd int fd = file_open(mem);
+
+	return fd < 0 ? fd : file_read_piece(fd, address, out, len);
+}
+
+static int file_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt)
+{
+	__cleanup_fd int fd = cnt ? file_open(mem) : -1;
+	int err = cnt && fd < 0 ? fd : 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		pieces[i].err =
+			err ? err :
+			      file_read_piece(fd, pieces[i].address, pieces[i].out, pieces[i].len);
+	return err;
+}
+
+struct remote_mem remote_mem_of_file(int proc_fd, uint32_t pid)
+{
+	return (struct remote_mem){
+		.read = file_read, .read_pieces = file_read_pieces, .pid = pid, .proc_fd = proc_fd
+	};
+}
+
+/* Could it have page faults of ours served by itself? */
+static bool process_may_stall(int proc_fd, uint32_t pid)
+{
+	__cleanup_strbuf struct strbuf setting = STRBUF_INIT;
+	struct proc_status status;
+	int err = fs_read_file(proc_fd, "sys/vm/unprivileged_userfaultfd", SETTING_MAX_BYTES,
+			       &setting);
+
+	/* A kernel without userfaultfd has no such setting; nor had those up to 5.1. */
+	if (err || strcmp(strbuf_str(&setting), "0\n") != 0)
+		return true;
+	return proc_status_read(proc_fd, pid, &status) != 0 ||
+	       (status.cap_bounding >> CAP_SYS_PTRACE & 1);
+}
+
+struct remote_mem remote_mem_of_process(int proc_fd, uint32_t pid)
+{
+	if (process_may_stall(proc_fd, pid))
+		return remote_mem_of_file(proc_fd, pid);
 	return (struct remote_mem){ .read = process_read,
 				    .read_pieces = process_read_pieces,
-				    .pid = pid };
+				    .pid = pid,
+				    .proc_fd = proc_fd };
 }
 
 int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)

@@ -34,10 +34,17 @@ struct remote_mem {
 	int (*read_pieces)(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt);
 	const void *ctx; /* for `read` */
 	uint32_t pid;	 /* host pid */
+	int proc_fd;	 /* borrowed */
 };
 
-/* process_vm_readv: needs CAP_SYS_PTRACE or the same uid; the process does not notice. */
-struct remote_mem remote_mem_of_process(uint32_t pid);
+/*
+ * Needs CAP_SYS_PTRACE or the same uid; the process does not notice. By process_vm_readv(), which
+ * is the faster way to read very much, if the process can not keep the reader waiting with it, else
+ * by /proc/PID/mem. `proc_fd` of /proc is borrowed for as long as copies are used.
+ */
+struct remote_mem remote_mem_of_process(int proc_fd, uint32_t pid);
+/* By /proc/PID/mem in any case. */
+struct remote_mem remote_mem_of_file(int proc_fd, uint32_t pid);
 
 int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
 /* Little-endian unsigned of 1 to 8 bytes; -EINVAL for other sizes. */

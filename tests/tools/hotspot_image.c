@@ -216,7 +216,8 @@ static int symbols_of(uint32_t pid, struct vm_symbols *out)
 
 static int run_record(uint32_t pid, const char *path, struct exercise *exercise)
 {
-	struct recorder recorder = { .process = remote_mem_of_process(pid) };
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct recorder recorder = { .process = remote_mem_of_process(proc_fd, pid) };
 	struct remote_mem mem = { .read = recorder_read, .ctx = &recorder, .pid = pid };
 	int err = symbols_of(pid, &recorder.image.symbols);
 
@@ -230,7 +231,8 @@ static int run_record(uint32_t pid, const char *path, struct exercise *exercise)
 
 static int run_show(uint32_t pid, struct exercise *exercise)
 {
-	struct remote_mem mem = remote_mem_of_process(pid);
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct remote_mem mem = remote_mem_of_process(proc_fd, pid);
 	struct vm_symbols symbols;
 	int err = symbols_of(pid, &symbols);
 

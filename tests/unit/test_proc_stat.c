@@ -106,7 +106,8 @@ static void status_gives_host_ids_and_innermost_pid(void **state)
 	write_file("7/status", "Name:\tjava\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t7\n"
 			       "Uid:\t112345\t112346\t112345\t112345\nGid:\t5\t6\t5\t5\n"
 			       "NSpid:\t7\t31\t1\nSigBlk:\t0000000000000000\n"
-			       "SigIgn:\t0000000000001000\nSigCgt:\t0000000100005ccf\n");
+			       "SigIgn:\t0000000000001000\nSigCgt:\t0000000100005ccf\n"
+			       "CapEff:\t0000000000000000\nCapBnd:\t00000000a80425fb\n");
 	assert_int_equal(proc_status_read(proc_fd, 7, &status), 0);
 	assert_int_equal(status.uid, 112345);
 	assert_int_equal(status.euid, 112346);
@@ -114,6 +115,7 @@ static void status_gives_host_ids_and_innermost_pid(void **state)
 	assert_int_equal(status.ns_pid, 1);
 	assert_int_equal(status.sig_caught, 0x100005ccf);
 	assert_int_equal(status.sig_ignored, 0x1000);
+	assert_int_equal(status.cap_bounding, 0xa80425fb);
 }
 
 static void status_without_nspid_gives_the_host_pid(void **state)
@@ -124,6 +126,7 @@ static void status_without_nspid_gives_the_host_pid(void **state)
 	write_file("7/status", "Name:\tjava\nTgid:\t7\nUid:\t1\t1\t1\t1\nGid:\t2\t2\t2\t2\n");
 	assert_int_equal(proc_status_read(proc_fd, 7, &status), 0);
 	assert_int_equal(status.ns_pid, 7);
+	assert_true(status.cap_bounding == UINT64_MAX);
 }
 
 static void status_rejects_garbage(void **state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reading many pieces at once: of this process itself, which needs no rights, around a page that
- * nobody may read, and through the function of a test. What a piece gives must not depend on its
+ * cannot be read, and through the function of a test. What a piece gives must not depend on its
  * neighbours.
  */
 #include <setjmp.h>
@@ -14,11 +14,15 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "symbols/remote_batch.h"
 #include "symbols/remote_mem.h"
+#include "tests/unit/fake_proc.h"
 #include "user/util/cleanup.h"
 
 #define PAGE_CNT  8u
@@ -38,14 +42,17 @@ static uint8_t pattern(size_t at)
 static struct pages pages_make(void)
 {
 	struct pages pages = { .page_bytes = (size_t)sysconf(_SC_PAGESIZE) };
+	__cleanup_fd int empty_fd = memfd_create("empty", MFD_CLOEXEC);
 
 	pages.bytes = mmap(NULL, PAGE_CNT * pages.page_bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(pages.bytes != MAP_FAILED);
 	for (size_t i = 0; i < PAGE_CNT * pages.page_bytes; i++)
 		pages.bytes[i] = pattern(i);
-	assert_int_equal(mprotect(pages.bytes + 3 * pages.page_bytes, pages.page_bytes, PROT_NONE),
-			 0);
+	/* Of a file that ends before it: not even who may ignore a protection can read that. */
+	assert_true(empty_fd >= 0);
+	assert_true(mmap(pages.bytes + 3 * pages.page_bytes, pages.page_bytes, PROT_READ,
+			 MAP_PRIVATE | MAP_FIXED, empty_fd, 0) != MAP_FAILED);
 	return pages;
 }
 
@@ -73,18 +80,85 @@ static int loop_read(const struct remote_mem *mem, uint64_t address, void *out, 
 	return 0;
 }
 
-enum way { WAY_PROCESS, WAY_LOOP, WAY_PROCESS_BATCH, WAY_LOOP_BATCH, WAY_CNT };
+enum way {
+	WAY_PROCESS,
+	WAY_FILE,
+	WAY_LOOP,
+	WAY_PROCESS_BATCH,
+	WAY_FILE_BATCH,
+	WAY_LOOP_BATCH,
+	WAY_CNT
+};
+
+/* A /proc that says of this process whether it could keep its reader waiting. */
+static struct fake_proc tree;
+
+static void say(const char *setting, const char *bounding)
+{
+	char path[40];
+
+	(void)unlinkat(tree.fd, "sys/vm/unprivileged_userfaultfd", 0);
+	if (setting)
+		fake_proc_text(&tree, "sys/vm/unprivileged_userfaultfd", "%s", setting);
+	snprintf(path, sizeof(path), "%d/status", getpid());
+	fake_proc_text(&tree, path, "Tgid:\t7\nUid:\t1\t1\t1\t1\nGid:\t2\t2\t2\t2\n%s", bounding);
+}
+
+static int tree_make(void **state)
+{
+	(void)state;
+	return fake_proc_make(&tree);
+}
+
+static int tree_remove(void **state)
+{
+	(void)state;
+	return fake_proc_remove(&tree);
+}
+
+static bool is_read_by_file(void)
+{
+	return remote_mem_of_process(tree.fd, (uint32_t)getpid()).read ==
+	       remote_mem_of_file(tree.fd, (uint32_t)getpid()).read;
+}
+
+#define WITHOUT_PTRACE "CapBnd:\t00000000a80425fb\n" /* what Docker leaves */
+#define WITH_PTRACE    "CapBnd:\t00000000a80c25fb\n"
+
+static void only_who_cannot_serve_its_own_page_faults_is_read_fast(void **state)
+{
+	(void)state;
+	say("0\n", WITHOUT_PTRACE);
+	assert_false(is_read_by_file());
+	say("0\n", WITH_PTRACE);
+	assert_true(is_read_by_file());
+	say("1\n", WITHOUT_PTRACE);
+	assert_true(is_read_by_file());
+	/* What cannot be known. */
+	say(NULL, WITHOUT_PTRACE);
+	assert_true(is_read_by_file());
+	say("0\n", "CapBnd:\n");
+	assert_true(is_read_by_file());
+	assert_true(remote_mem_of_process(tree.fd, 0x7ffffff0).read ==
+		    remote_mem_of_file(tree.fd, 1).read);
+}
 
 static int read_all(enum way way, const struct pages *pages, struct remote_piece *pieces,
 		    size_t cnt)
 {
-	struct remote_mem mem = remote_mem_of_process((uint32_t)getpid());
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct remote_mem mem = remote_mem_of_file(proc_fd, (uint32_t)getpid());
 	struct remote_batch *batch;
 	int err;
 
+	if (way == WAY_PROCESS || way == WAY_PROCESS_BATCH) {
+		say("0\n", WITHOUT_PTRACE);
+		mem = remote_mem_of_process(tree.fd, (uint32_t)getpid());
+		assert_true(mem.read != remote_mem_of_file(proc_fd, 1).read);
+	}
 	if (way == WAY_LOOP || way == WAY_LOOP_BATCH)
 		mem = (struct remote_mem){ .read = loop_read, .ctx = pages };
-	if (way == WAY_PROCESS || way == WAY_LOOP)
+	if (way == WAY_PROCESS || way == WAY_FILE || way == WAY_LOOP)
 		return remote_mem_read_pieces(&mem, pieces, cnt);
 	batch = remote_batch__new(&mem);
 	assert_non_null(batch);
@@ -189,9 +263,16 @@ static void a_process_that_goes_away_fails_all_that_follows(void **state)
 		assert_int_equal(pieces[i].err, -ESRCH);
 
 	/* A process that never was: pids end far below. */
-	mem = remote_mem_of_process(0x7ffffff0);
+	fake_proc_text(&tree, "2147483632/status",
+		       "Tgid:\t7\nUid:\t1\t1\t1\t1\nGid:\t2\t2\t2\t2\n" WITHOUT_PTRACE);
+	say("0\n", WITHOUT_PTRACE);
+	mem = remote_mem_of_process(tree.fd, 0x7ffffff0);
 	assert_int_equal(remote_mem_read_pieces(&mem, pieces, ARRAY_SIZE(pieces)), -ESRCH);
 	assert_int_equal(pieces[0].err, -ESRCH);
+	mem = remote_mem_of_file(tree.fd, 0x7ffffff0);
+	assert_int_equal(remote_mem_read_pieces(&mem, pieces, ARRAY_SIZE(pieces)), -ESRCH);
+	assert_int_equal(pieces[7].err, -ESRCH);
+	assert_int_equal(remote_mem_read(&mem, 8, out, 8), -ESRCH);
 }
 
 static void some_of_a_range_is_read_up_to_what_cannot_be(void **state)
@@ -215,11 +296,12 @@ static void some_of_a_range_is_read_up_to_what_cannot_be(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_who_cannot_serve_its_own_page_faults_is_read_fast),
 		cmocka_unit_test(pieces_do_not_depend_on_their_neighbours),
 		cmocka_unit_test(pieces_that_lead_nowhere_fail_alone),
 		cmocka_unit_test(a_process_that_goes_away_fails_all_that_follows),
 		cmocka_unit_test(some_of_a_range_is_read_up_to_what_cannot_be),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, tree_make, tree_remove);
 }

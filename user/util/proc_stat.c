@@ -144,6 +144,8 @@ int proc_status_read(int proc_fd, uint32_t pid, struct proc_status *out)
 	(void)status_field(text, "SigCgt", 0, 16, &status.sig_caught);
 	(void)status_field(text, "SigIgn", 0, 16, &status.sig_ignored);
 	(void)status_field(text, "SigBlk", 0, 16, &status.sig_blocked);
+	if (status_field(text, "CapBnd", 0, 16, &status.cap_bounding))
+		status.cap_bounding = UINT64_MAX;
 	status.uid = (uid_t)uid;
 	status.euid = (uid_t)euid;
 	status.egid = (gid_t)egid;

@@ -33,7 +33,8 @@ struct proc_status {
 		ns_pid; /* in the innermost pid namespace; tgid where NSpid is missing (before 4.1) */
 	uint64_t sig_caught;
 	uint64_t sig_ignored;
-	uint64_t sig_blocked; /* of the main thread */
+	uint64_t sig_blocked;  /* of the main thread */
+	uint64_t cap_bounding; /* bits CAP_*: what it can ever have; all of them where not known */
 };
 
 /* 0, -ENOENT/-ESRCH when the process is gone, -EINVAL when a needed line is missing. */
