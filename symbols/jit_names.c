@@ -27,11 +27,32 @@
  */
 #define JIT_NAMES_KEEP_REFRESHES 1u
 
+/* Frees a map that counted. NULL is fine. */
+static void jit_names_drop(struct jit_names *names, struct perfmap *map)
+{
+	if (map && names->budget)
+		names->budget->bytes -= perfmap__bytes(map);
+	perfmap__free(map);
+}
+
+/* Counts a map that is to be kept. 0 or -EDQUOT. */
+static int jit_names_afford(struct jit_names *names, const struct perfmap *map)
+{
+	struct jit_budget *budget = names->budget;
+
+	if (!budget)
+		return 0;
+	if (perfmap__bytes(map) > budget->max_bytes - budget->bytes)
+		return -EDQUOT;
+	budget->bytes += perfmap__bytes(map);
+	return 0;
+}
+
 void jit_names_release(struct jit_names *names)
 {
-	perfmap__free(names->current);
+	jit_names_drop(names, names->current);
 	for (size_t i = 0; i < JIT_NAMES_PREVIOUS; i++)
-		perfmap__free(names->previous[i].map);
+		jit_names_drop(names, names->previous[i].map);
 	*names = (struct jit_names){ 0 };
 }
 
@@ -49,7 +70,9 @@ static const char *jit_names_problem(int err)
 	case -EFBIG:
 		return "the perf map is larger than 256 MiB: refused";
 	case -E2BIG:
-		return "the perf map has more than 2000000 entries: refused";
+		return "the perf map has more than 2000000 entries or 64 MiB of names: refused";
+	case -EDQUOT:
+		return "the perf maps of all processes together are larger than 192 MiB: refused";
 	case -EACCES:
 		return "no right to read the perf map (CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are needed)";
 	case -EIO:
@@ -92,8 +115,9 @@ static bool jit_names_is_due(const struct jit_names *names, const struct stat *s
 {
 	if (names->read_boot_ns == 0)
 		return true;
-	if (names->file_inode == st->st_ino && names->file_bytes == (uint64_t)st->st_size &&
-	    names->file_mtime_ns == stat_mtime_ns(st))
+	/* What there was no room for may find some later. */
+	if (names->read_err != -EDQUOT && names->file_inode == st->st_ino &&
+	    names->file_bytes == (uint64_t)st->st_size && names->file_mtime_ns == stat_mtime_ns(st))
 		return false;
 	return names->read_cost_ns < JIT_NAMES_CHEAP_NS ||
 	       now_ns - names->read_boot_ns >= names->read_cost_ns * JIT_NAMES_COST_FACTOR;
@@ -104,7 +128,7 @@ static void jit_names_replace(struct jit_names *names, struct perfmap *fresh)
 	names->loaded_boot_ns = clock_boot_ns();
 	names->generation++;
 	if (names->current) {
-		perfmap__free(names->previous[JIT_NAMES_PREVIOUS - 1].map);
+		jit_names_drop(names, names->previous[JIT_NAMES_PREVIOUS - 1].map);
 		for (size_t i = JIT_NAMES_PREVIOUS - 1; i > 0; i--)
 			names->previous[i] = names->previous[i - 1];
 		names->previous[0] = (struct jit_old_map){
@@ -122,6 +146,11 @@ static int jit_names_load(struct jit_names *names, int fd, const struct stat *st
 	struct perfmap *fresh;
 	int err = parser__perfmap(names->parser, fd, &fresh, &stats);
 
+	if (!err) {
+		err = jit_names_afford(names, fresh);
+		if (err)
+			perfmap__free(fresh);
+	}
 	if (err == -EAGAIN)
 		return err;
 	/* As it was before reading: what is written meanwhile must show as a change next time. */
@@ -149,7 +178,7 @@ static void jit_names_age(struct jit_names *names)
 
 		if (!old->map || ++old->refresh_cnt <= JIT_NAMES_KEEP_REFRESHES)
 			continue;
-		perfmap__free(old->map);
+		jit_names_drop(names, old->map);
 		*old = (struct jit_old_map){ 0 };
 		names->generation++;
 	}

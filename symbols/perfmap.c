@@ -463,6 +463,8 @@ int perfmap__parse(const char *text, size_t len, struct perfmap **out, struct pe
 		return -ENOMEM;
 	counted.text_bytes = builder.text_len;
 	err = perfmap_build(&builder, &counted);
+	if (!err && perfmap__bytes(builder.map) > PERFMAP_MAX_TABLE_BYTES)
+		err = -E2BIG;
 	free(builder.lines);
 	if (err) {
 		perfmap__free(builder.map);

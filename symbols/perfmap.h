@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PERFMAP_MAX_BYTES   (256u << 20) /* of text; what lies behind is not read, and counted */
-#define PERFMAP_MAX_ENTRIES 2000000u
+#define PERFMAP_MAX_BYTES	(256u << 20) /* of text; what lies behind is not read, and counted */
+#define PERFMAP_MAX_ENTRIES	2000000u
+#define PERFMAP_MAX_TABLE_BYTES (64u << 20) /* what is kept: ranges and names */
 
 struct perfmap;
 
@@ -33,7 +34,8 @@ struct perfmap_stats {
 
 /*
  * Parses `text`; a last line without newline is dropped (the writer is still at it). The text is
- * copied as far as needed. 0, -ENOMEM, -E2BIG past PERFMAP_MAX_ENTRIES. Garbage is no error: it is
+ * copied as far as needed. 0, -ENOMEM, -E2BIG past PERFMAP_MAX_ENTRIES or
+ * PERFMAP_MAX_TABLE_BYTES. Garbage is no error: it is
  * counted in stats and gives fewer entries.
  */
 int perfmap__parse(const char *text, size_t len, struct perfmap **out, struct perfmap_stats *stats);

@@ -52,6 +52,7 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	if (!symbolizer)
 		return -ENOMEM;
 	symbolizer->options = *options;
+	symbolizer->jit_budget.max_bytes = JIT_BUDGET_MAX_BYTES;
 	if (options->parsing == SYMBOLS_PARSING_APART)
 		err = parser__open(&symbolizer->parser);
 	if (!err)

@@ -20,6 +20,7 @@ struct symbolizer {
 	struct names *names;
 	struct parser *parser; /* NULL: files are parsed here */
 	struct object_cache *objects;
+	struct jit_budget jit_budget;
 	struct kallsyms *kallsyms;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
 	bool vdso_tried;

@@ -304,6 +304,7 @@ int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_pro
 		return -ENOMEM;
 	process->symbolizer = symbolizer;
 	process->jit.parser = symbolizer->parser;
+	process->jit.budget = &symbolizer->jit_budget;
 	process->id = *id;
 	err = symbols_process_check(process);
 	if (!err)

@@ -348,6 +348,30 @@ static void perfmap_refuses_more_lines_than_it_may_hold(void **state)
 	assert_int_equal(stats.line_cnt, 77);
 }
 
+static void perfmap_with_too_many_bytes_of_names_is_refused(void **state)
+{
+	static const size_t line_bytes = 16000, line_cnt = PERFMAP_MAX_TABLE_BYTES / 15000;
+	char *text = malloc(line_cnt * line_bytes);
+	struct perfmap_stats stats;
+	struct perfmap *map = NULL;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', line_cnt * line_bytes);
+	for (size_t i = 0; i < line_cnt; i++) {
+		int len = sprintf(text + i * line_bytes, "%zx 10", (i + 1) * 0x100);
+
+		text[i * line_bytes + (size_t)len] = ' ';
+		text[(i + 1) * line_bytes - 1] = '\n';
+	}
+	assert_int_equal(perfmap__parse(text, line_cnt * line_bytes, &map, &stats), -E2BIG);
+	assert_null(map);
+	assert_int_equal(perfmap__parse(text, line_cnt / 2 * line_bytes, &map, &stats), 0);
+	assert_int_equal(stats.entry_cnt, line_cnt / 2);
+	perfmap__free(map);
+	free(text);
+}
+
 static void perfmap_reads_maps_of_other_runtimes(void **state)
 {
 	static const struct {
@@ -416,6 +440,7 @@ int main(void)
 		cmocka_unit_test(perfmap_settles_random_overlaps_like_painting_does),
 		cmocka_unit_test(perfmap_hostile_nesting_stays_small_and_right),
 		cmocka_unit_test(perfmap_refuses_more_lines_than_it_may_hold),
+		cmocka_unit_test(perfmap_with_too_many_bytes_of_names_is_refused),
 		cmocka_unit_test(perfmap_reads_maps_of_other_runtimes),
 		cmocka_unit_test(perfmap_every_prefix_of_a_map_is_parsed),
 	};
