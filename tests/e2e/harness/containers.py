@@ -60,7 +60,8 @@ class Container:
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                with open(f"/proc/{pid}/cgroup") as cgroup, open(f"/proc/{pid}/cmdline") as cmdline:
+                with open(f"/proc/{pid}/cgroup", errors="replace") as cgroup, \
+                        open(f"/proc/{pid}/cmdline", errors="replace") as cmdline:
                     if self.id in cgroup.read() and word in cmdline.read().split("\0"):
                         found.append(int(pid))
             except OSError:
