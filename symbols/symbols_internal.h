@@ -37,6 +37,7 @@ struct process_file {
 struct symbols_process {
 	struct symbols_process *next; /* in its bucket */
 	struct symbols_process *next_looked;
+	int pid_fd;		  /* holds the pid of a JVM; -1 = not held */
 	uint64_t looked_ns;	  /* begin of the first look of this round; 0 = none */
 	uint64_t looked_read_cnt; /* reads from the JVM before it */
 	struct symbolizer *symbolizer;
@@ -68,6 +69,8 @@ int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_pro
 void symbols_process__free(struct symbols_process *process); /* NULL is fine */
 /* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
 int symbols_process_check(const struct symbols_process *process);
+/* Makes that cheap from now on. For JVMs, which are asked often; when it fails nothing changes. */
+void symbols_process_hold(struct symbols_process *process);
 /* The frame at an address that is not in the code of `vm`. 0 or -ENOMEM. */
 int symbols_process_answer(struct symbols_process *process, uint64_t address,
 			   uint64_t since_boot_ns, struct answer *out);

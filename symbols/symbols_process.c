@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbols/container_file.h"
@@ -34,13 +36,39 @@
 /* One whose files end the parser is given up after a few. */
 #define PROCESS_LOAD_FAILURE_NS (2 * CLOCK_NS_PER_S)
 
+/* File descriptors above are for others: a host may run as many JVMs as it likes. */
+#define PROCESS_PID_FD_MAX 512
+
+/*
+ * A pid that is held cannot go to another process unseen: the descriptor tells its end before the
+ * number is free. Asking it costs a system call; the kernel adds up all threads for /proc/PID/stat.
+ */
+void symbols_process_hold(struct symbols_process *process)
+{
+	long fd;
+
+	if (process->pid_fd >= 0)
+		return;
+	fd = syscall(SYS_pidfd_open, (pid_t)process->id.pid, 0);
+	/* Only now it is known whose descriptor it is. */
+	if (fd >= 0 && (fd > PROCESS_PID_FD_MAX || symbols_process_check(process)))
+		close((int)fd);
+	else if (fd >= 0)
+		process->pid_fd = (int)fd;
+}
+
 /* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
 int symbols_process_check(const struct symbols_process *process)
 {
 	const struct symbolizer *symbolizer = process->symbolizer;
-	int err = proc_stat_check_start(symbolizer->options.proc_fd, process->id.pid,
-					process->id.start_ns);
+	struct pollfd held = { .fd = process->pid_fd, .events = POLLIN };
+	int err;
 
+	if (process->pid_fd >= 0 && poll(&held, 1, 0) >= 0)
+		err = held.revents ? -ESRCH : 0;
+	else
+		err = proc_stat_check_start(symbolizer->options.proc_fd, process->id.pid,
+					    process->id.start_ns);
 	if (err)
 		return err;
 	return symbolizer_is_superseded(symbolizer, &process->id) ? -ESRCH : 0;
@@ -80,6 +108,8 @@ void symbols_process__free(struct symbols_process *process)
 	if (*at)
 		*at = process->next_looked;
 	process_release_files(process->symbolizer->objects, process->files, process->maps.cnt);
+	if (process->pid_fd >= 0)
+		close(process->pid_fd);
 	procmaps_release(&process->maps);
 	addr_cache_release(&process->answers);
 	jit_names_release(&process->jit);
@@ -306,6 +336,7 @@ int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_pro
 	process->jit.parser = symbolizer->parser;
 	process->jit.budget = &symbolizer->jit_budget;
 	process->id = *id;
+	process->pid_fd = -1;
 	err = symbols_process_check(process);
 	if (!err)
 		err = process_read_maps(process);

@@ -78,6 +78,7 @@ void symbols_process_open_vm(struct symbols_process *process)
 			   symbolizer->names, &process->vm);
 	if (!err) {
 		process->vm_trouble = NULL;
+		symbols_process_hold(process);
 		return;
 	}
 	process->vm_trouble = trouble_of(err);
