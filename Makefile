@@ -31,7 +31,7 @@ CFLAGS   ?= -O2 -g
 LDFLAGS  ?=
 override CFLAGS += -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
 	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)
-LDLIBS   := -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a -lseccomp -lm
+LDLIBS   := -lmicrohttpd -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a -lseccomp -lm
 ifeq ($(DEV),1)
 override CFLAGS  += -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
 override LDFLAGS += -fsanitize=address,undefined
@@ -52,7 +52,7 @@ msg  = @printf '  %-8s %s\n' "$(1)" "$(2)";
 endif
 
 # ---- files ----------------------------------------------------------------------------------
-LIB_DIRS := user/util user/model user/diff user/store user/output user/collect user/cmd symbols
+LIB_DIRS := user/util user/model user/diff user/store user/output user/collect user/serve user/cmd symbols
 LIB_SRC  := $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/*.c)))
 LIB_ASM  := $(sort $(wildcard user/output/*.S))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_ASM:%.S=$(BUILD)/%.o)

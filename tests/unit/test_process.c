@@ -70,14 +70,25 @@ static void a_living_process_is_made_once_and_has_its_program(void **state)
 	struct fixture *fixture = *state;
 	struct process *first, *second;
 
-	assert_int_equal(get(fixture->table, &fixture->self, "me", 7, &first), 0);
+	assert_int_equal(get(fixture->table, &fixture->self, "test_process", 7, &first), 0);
 	assert_int_equal(get(fixture->table, &fixture->self, "you", 8, &second), 0);
 	assert_ptr_equal(first, second);
-	assert_string_equal(first->comm, "me");
+	assert_string_equal(first->comm, "test_process");
 	assert_int_equal(first->ns_pid, 7);
 	assert_non_null(strstr(first->exe, "test_process"));
 	assert_false(first->exited);
 	assert_int_equal(process_table__count(fixture->table), 1);
+}
+
+/* After an exec the path is that of another program than the one that was sampled. */
+static void the_program_of_a_process_with_another_name_is_not_known(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process;
+
+	assert_int_equal(get(fixture->table, &fixture->self, "test_proces", 7, &process), 0);
+	assert_false(process->exited);
+	assert_null(process->exe);
 }
 
 static void another_process_with_the_same_pid_is_not_looked_at(void **state)
@@ -403,6 +414,8 @@ static void a_program_without_jit_code_has_no_problem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			the_program_of_a_process_with_another_name_is_not_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_environment_is_read_where_the_kernel_could_not,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -15,6 +15,7 @@
 
 #include "user/cmd/cmd.h"
 #include "user/cmd/daemon_compact.h"
+#include "user/cmd/daemon_metrics.h"
 #include "user/cmd/daemon_options.h"
 #include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/host_check.h"
@@ -41,6 +42,7 @@ struct daemon {
 	struct store_writer *writer;
 	struct recorder *recorder;
 	struct daemon_compactor compactor;
+	struct daemon_metrics metrics;
 	bool may_attach; /* the rights for it were kept */
 	int signal_fd;
 	uint64_t lost_samples;	 /* of the last window, for the next host record */
@@ -93,6 +95,7 @@ static int sink_to_store(void *ctx, const struct window *window, const char *tex
 {
 	struct daemon *daemon = ctx;
 
+	daemon_metrics_note(&daemon->metrics, window);
 	return store_writer__add(daemon->writer, window, text, len);
 }
 
@@ -131,6 +134,13 @@ static void report_memory(const struct daemon *daemon)
 
 static int end_window(struct daemon *daemon)
 {
+	struct daemon_metrics_parts parts = {
+		.options = &daemon->options,
+		.recorder = daemon->recorder,
+		.writer = daemon->writer,
+		.compactor = &daemon->compactor,
+		.begin_boot_ns = clock_boot_ns(),
+	};
 	uint64_t lost_samples = 0;
 	int err;
 
@@ -143,6 +153,8 @@ static int end_window(struct daemon *daemon)
 	report_commit(daemon, err);
 	daemon->lost_samples = err ? daemon->lost_samples + lost_samples : lost_samples;
 	report_memory(daemon);
+	parts.is_written = !err;
+	daemon_metrics_end(&daemon->metrics, &parts);
 
 	if (clock_boot_ns() >= daemon->next_retain_ns) {
 		daemon->next_retain_ns = clock_boot_ns() + DAEMON_RETAIN_INTERVAL_NS;
@@ -199,6 +211,11 @@ static int may_change(const struct daemon *daemon, const struct daemon_options *
 
 	if (strcmp(options->store, daemon->options.store) != 0) {
 		snprintf(why, why_len, "needs a restart: another store");
+		return -EOPNOTSUPP;
+	}
+	if (strcmp(options->metrics ? options->metrics : "",
+		   daemon->options.metrics ? daemon->options.metrics : "") != 0) {
+		snprintf(why, why_len, "needs a restart: another address for metrics");
 		return -EOPNOTSUPP;
 	}
 	if (jit_mode_may_attach(options->jit) && !daemon->may_attach) {
@@ -348,7 +365,10 @@ static int open_all(struct daemon *daemon)
 		explain_store_error(daemon->options.store, err);
 		return err;
 	}
-	err = recorder_from_options(&daemon->options, &daemon->recorder, why, sizeof(why));
+	/* Its child is to have nothing of what comes next. */
+	err = daemon_metrics_open(&daemon->metrics, &daemon->options, why, sizeof(why));
+	if (!err)
+		err = recorder_from_options(&daemon->options, &daemon->recorder, why, sizeof(why));
 	if (err) {
 		pr_err("%s\n", why);
 		return err;
@@ -367,6 +387,7 @@ static int open_all(struct daemon *daemon)
 static void close_all(struct daemon *daemon)
 {
 	daemon_compactor_stop(&daemon->compactor);
+	daemon_metrics_close(&daemon->metrics);
 	recorder__free(daemon->recorder);
 	store_writer__free(daemon->writer);
 	daemon_options_release(&daemon->options);

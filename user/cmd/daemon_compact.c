@@ -142,11 +142,14 @@ static void child_ended(struct daemon_compactor *compactor, const char *store, i
 	if (WIFEXITED(status) && (err == EWOULDBLOCK || err == ENOENT))
 		return;
 	if (WIFEXITED(status) && err == 0) {
+		compactor->done_cnt++;
+		compactor->done_unix_ns = clock_unix_ns();
 		if (compactor->is_failing)
 			pr_info("store '%s': closed hours are merged again\n", store);
 		compactor->is_failing = false;
 		return;
 	}
+	compactor->failed_cnt++;
 	if (compactor->is_failing)
 		return;
 	compactor->is_failing = true;

@@ -15,6 +15,9 @@ struct daemon_compactor {
 	pid_t pid;	       /* 0 = none is running */
 	uint64_t next_boot_ns; /* when the next one begins */
 	bool is_failing;       /* said, until one succeeds */
+	uint64_t done_cnt;     /* runs, ... */
+	uint64_t failed_cnt;
+	uint64_t done_unix_ns; /* the last one's end, as it was noticed; 0 = none yet */
 };
 
 /* The first one begins a few seconds from now: the daemon may have been away for hours. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "user/cmd/jit_option.h"
+#include "user/serve/address.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
@@ -33,6 +34,7 @@ const char daemon_options_usage[] =
 	"  --keep-age DUR      delete hours older than this (30d)\n"
 	"  --keep-bytes SIZE   delete the oldest hours past this size (5G)\n"
 	"  --compact on|off    rewrite closed hours smaller, at lowest priority (on)\n"
+	"  --metrics ADDRESS   serve metrics: unix:PATH, 127.0.0.1:PORT or [::1]:PORT (off)\n"
 	"  --pid PID           only this process; may be repeated\n"
 	"  --cgroup PATH       only processes below this cgroup v2 directory; may be repeated\n"
 	"  --config FILE       lines \"option = value\"; the command line wins; reread on SIGHUP\n"
@@ -51,6 +53,7 @@ enum option_id {
 	OPTION_KEEP_AGE,
 	OPTION_KEEP_BYTES,
 	OPTION_COMPACT,
+	OPTION_METRICS,
 	OPTION_PID,
 	OPTION_CGROUP,
 	OPTION_LOG_LEVEL,
@@ -70,6 +73,7 @@ static const struct option long_options[] = {
 	{ "keep-age", required_argument, NULL, OPTION_KEEP_AGE },
 	{ "keep-bytes", required_argument, NULL, OPTION_KEEP_BYTES },
 	{ "compact", required_argument, NULL, OPTION_COMPACT },
+	{ "metrics", required_argument, NULL, OPTION_METRICS },
 	{ "pid", required_argument, NULL, OPTION_PID },
 	{ "cgroup", required_argument, NULL, OPTION_CGROUP },
 	{ "log-level", required_argument, NULL, OPTION_LOG_LEVEL },
@@ -102,6 +106,9 @@ static const char *option_wants(int id)
 		return "a size, such as 5G";
 	case OPTION_COMPACT:
 		return "on or off";
+	case OPTION_METRICS:
+		return "unix:PATH, 127.0.0.1:PORT or [::1]:PORT: metrics tell what runs here, so "
+		       "only this host may read them";
 	case OPTION_PID:
 		return "a process id, at most 64 of them";
 	case OPTION_CGROUP:
@@ -150,6 +157,14 @@ static int set_switch(const char *value, bool *out)
 	return 0;
 }
 
+static int set_metrics(const char *value, char **field)
+{
+	struct serve_address address;
+	int err = serve_address_parse(value, &address);
+
+	return err ? err : set_text(field, value);
+}
+
 static int add_pid(struct daemon_options *options, const char *value)
 {
 	int err;
@@ -195,6 +210,8 @@ static int option_apply(struct daemon_options *options, int id, const char *valu
 		return parse_size_bytes(value, &options->keep_bytes);
 	case OPTION_COMPACT:
 		return set_switch(value, &options->compact);
+	case OPTION_METRICS:
+		return set_metrics(value, &options->metrics);
 	case OPTION_PID:
 		return add_pid(options, value);
 	case OPTION_CGROUP:
@@ -407,6 +424,7 @@ void daemon_options_release(struct daemon_options *options)
 {
 	free(options->store);
 	free(options->config);
+	free(options->metrics);
 	option_forget(options, OPTION_CGROUP);
 	*options = (struct daemon_options){ 0 };
 }

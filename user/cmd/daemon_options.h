@@ -29,7 +29,8 @@ struct daemon_options {
 	enum jit_mode jit;
 	uint64_t keep_age_ns;
 	uint64_t keep_bytes;
-	bool compact; /* closed hours */
+	bool compact;  /* closed hours */
+	char *metrics; /* where they are served: see user/serve/address.h; NULL = nowhere */
 	uint32_t pids[DAEMON_PIDS_MAX];
 	size_t pid_cnt;
 	char *cgroups[JBPF_CGROUP_FILTER_MAX];

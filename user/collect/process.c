@@ -13,12 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/proc_stat.h"
+#include "user/util/strbuf.h"
 
 /* A silent process is looked at afresh when it comes back: a minute at 10 s windows. */
 #define PROCESS_IDLE_WINDOWS_MAX 6
+
+/* A name and its newline; those of kernel workers may be longer than others. */
+#define PROCESS_COMM_MAX_BYTES 128
 
 /* Cgroups whose processes may be recorded, as living ones showed; power of two. */
 #define PROCESS_CGROUPS 1024
@@ -85,6 +90,23 @@ static char *process_read_exe(int proc_fd, uint32_t pid)
 		return NULL;
 	path[len] = '\0';
 	return strdup(path);
+}
+
+/*
+ * The program of the run that was sampled as `comm`. Its execve() may have come before the look:
+ * then the path is another program's, which may not want to be known, and the name differs.
+ */
+static char *process_read_exe_of(int proc_fd, uint32_t pid, const char *comm)
+{
+	__cleanup_free char *exe = process_read_exe(proc_fd, pid);
+	__cleanup_strbuf struct strbuf now = STRBUF_INIT;
+	size_t len = strlen(comm);
+
+	if (!exe || fs_read_filef(proc_fd, PROCESS_COMM_MAX_BYTES, &now, "%u/comm", pid))
+		return NULL;
+	if (now.len != len + 1 || memcmp(now.data, comm, len) != 0)
+		return NULL;
+	return take_ptr(exe);
 }
 
 /* 0, -ENOMEM, or -ENOENT: of its cgroup nothing is known. */
@@ -184,7 +206,7 @@ static int process_make(struct process_table *table, const struct process_sight 
 
 	/* Of another process that has the number by now nothing may be learnt. */
 	if (proc_stat_check_start(table->options.proc_fd, id->pid, id->start_ns) == 0)
-		process->exe = process_read_exe(table->options.proc_fd, id->pid);
+		process->exe = process_read_exe_of(table->options.proc_fd, id->pid, process->comm);
 	else
 		process->exited = true;
 	err = process_label(table, process, sight->cgroup_id);

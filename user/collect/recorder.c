@@ -58,6 +58,7 @@ struct recorder {
 	struct strbuf lines;
 	struct window_cells cells;
 	struct look_queue looks;
+	uint64_t stack_bytes;	/* of the last batch */
 	bool has_code_range;	/* some JVM's stacks are worth an early look */
 	uint64_t stack_look_ns; /* when the next one is due; CLOCK_BOOTTIME */
 };
@@ -526,15 +527,21 @@ static bool ask_for_map(struct window_run *run, struct process *process,
 			       process->symbols, (uint32_t)left_ms);
 }
 
-/* Has one of its samples found that the environment does not opt out? Kernel threads have none. */
-static bool may_be_recorded(const struct stream *stream)
+/*
+ * One of its counts, best one whose samples found that the environment does not opt out; kernel
+ * threads have none. In the middle of execve() the old run may have the new one's name already.
+ */
+static const struct jbpf_value *decided_value(const struct stream *stream, bool *may_be_recorded)
 {
 	for (size_t i = 0; i < stream->cnt; i++) {
-		if (stream->counts[i].value.flags &
-		    (JBPF_VALUE_OPT_OUT_NONE | JBPF_VALUE_KERNEL_THREAD))
-			return true;
+		const struct jbpf_value *value = &stream->counts[i].value;
+
+		*may_be_recorded = value->flags &
+				   (JBPF_VALUE_OPT_OUT_NONE | JBPF_VALUE_KERNEL_THREAD);
+		if (*may_be_recorded)
+			return value;
 	}
-	return false;
+	return &stream->counts[0].value;
 }
 
 /* The stream's process as it is now, and its identity in the window. 0 or -ENOMEM. */
@@ -542,13 +549,14 @@ static int meet_process(struct recorder *recorder, const struct stream *stream,
 			struct window *window, struct process **out)
 {
 	const struct jbpf_key *key = &stream->counts[0].key;
-	const struct jbpf_value *value = &stream->counts[0].value;
+	bool may_be_recorded = false;
+	const struct jbpf_value *value = decided_value(stream, &may_be_recorded);
 	const struct process_sight sight = {
 		.id = { .start_ns = key->start_ns, .pid = key->pid, .exec_id = key->exec_id },
 		.cgroup_id = key->cgroup_id,
 		.comm = value->comm,
 		.ns_pid = value->ns_pid,
-		.may_be_recorded = may_be_recorded(stream),
+		.may_be_recorded = may_be_recorded,
 	};
 	struct process *process;
 	int err = process_table__get(recorder->processes, &sight, &process);
@@ -707,6 +715,7 @@ int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_
 	err = probe__drain(recorder->probe, handle_notice, recorder, &batch);
 	if (err)
 		return err;
+	recorder->stack_bytes = batch.stack_bytes;
 	look_at_new_stacks(recorder);
 	fill_base(recorder, &batch, &run.base);
 	run.attach_deadline_ns = clock_boot_ns() + RECORDER_ATTACH_BUDGET_MS * CLOCK_NS_PER_MS;
@@ -736,6 +745,7 @@ void recorder__stats(const struct recorder *recorder, struct recorder_stats *out
 		.map_bytes = probe__map_bytes(recorder->probe),
 		.parser_failures = parser.failure_cnt,
 		.parser_restarts = parser.restart_cnt,
+		.stack_bytes = recorder->stack_bytes,
 		.unsampled_cpu_cnt = probe__unsampled_cpus(recorder->probe),
 	};
 }

@@ -76,6 +76,7 @@ struct recorder_stats {
 	uint64_t map_bytes;
 	uint64_t parser_failures;   /* files that could not be parsed: see symbols/parser.h */
 	uint64_t parser_restarts;   /* of the process that parses */
+	uint64_t stack_bytes;	    /* of stacks kept in user space, at the last window's end */
 	uint32_t unsampled_cpu_cnt; /* online, but came after privileges were given up */
 };
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -95,4 +96,20 @@ int retention_delete_oldest_hour(int tree_fd, const struct segment_file *current
 		err = segment_tree_delete(tree_fd, file);
 	}
 	return err || victim ? err : -ENOENT;
+}
+
+int retention_usage(int tree_fd, struct store_usage *out)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	struct store_usage usage = { .files = 0 };
+	int err = segment_tree_list(tree_fd, 0, UINT64_MAX, &list);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < list.cnt; i++)
+		usage.bytes += file_bytes(tree_fd, &list.files[i]);
+	usage.files = list.cnt;
+	usage.oldest_unix_s = list.cnt ? list.files[0].hour_unix_s : 0;
+	*out = usage;
+	return 0;
 }

@@ -22,4 +22,9 @@ int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t
 /* Makes room: deletes the files of the oldest hour, or the oldest day file. -ENOENT when nothing may be deleted. */
 int retention_delete_oldest_hour(int tree_fd, const struct segment_file *current);
 
+struct store_usage;
+
+/* How much there is; files that go meanwhile are left out. 0 or -errno. */
+int retention_usage(int tree_fd, struct store_usage *out);
+
 #endif

@@ -57,6 +57,15 @@ int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples);
 /* Deletes what is too old or too much; called once per hour and at open. 0 or -errno. */
 int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
 
+struct store_usage {
+	uint64_t files;
+	uint64_t bytes;
+	uint64_t oldest_unix_s; /* begin of the oldest hour or day; 0 = there is none */
+};
+
+/* Lists the whole tree: not for every window. 0 or -errno. */
+int store_writer__usage(const struct store_writer *writer, struct store_usage *out);
+
 /* ---- merging what is closed ---- */
 
 #define STORE_DAY_FILE_AGE_NS (7 * 24 * STORE_WINDOW_MAX_NS) /* hours become days after it */

@@ -159,6 +159,11 @@ int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns)
 			       writer->segment ? segment_writer__file(writer->segment) : NULL);
 }
 
+int store_writer__usage(const struct store_writer *writer, struct store_usage *out)
+{
+	return retention_usage(writer->tree_fd, out);
+}
+
 /* ---- adding ---- */
 
 static int add_data_frame(struct store_writer *writer, const char *text, size_t len,

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of a running jbpfd, read by Prometheus's own parser, and what its server does about those
+who are no Prometheus."""
+import http.client
+import json
+import os
+import re
+import socket
+import stat
+import time
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from harness.programs import BIN, TOP, jbpf, run, wait_until
+
+PATH_MAX_BYTES = 107
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(30)
+        self.sock.connect(str(self.path))
+
+
+def get(path, url, method="GET", headers=None, body=None):
+    connection = UnixConnection(path) if isinstance(path, Path) else http.client.HTTPConnection(*path, timeout=30)
+    try:
+        connection.request(method, url, body=body, headers=headers or {})
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
+    finally:
+        connection.close()
+
+
+def families(path):
+    """By name without _total, as the parser has them."""
+    status, headers, text = get(path, "/metrics")
+    assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4"), headers
+    return {family.name: family for family in text_string_to_metric_families(text)}, text
+
+
+def value(path, name, **labels):
+    for sample in families(path)[0][name.removesuffix("_total")].samples:
+        if sample.name == name and sample.labels == labels:
+            return sample.value
+    raise KeyError((name, labels))
+
+
+def children(pid, name):
+    pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in pids if Path(f"/proc/{child}/comm").read_text().strip() == name]
+
+
+@pytest.fixture(scope="module")
+def served(module_daemon, tmp_path_factory):
+    """A daemon that has written some windows, and its socket."""
+    path = Path(f"/tmp/jbpf-metrics-{os.getpid()}.sock")
+    assert len(str(path)) <= PATH_MAX_BYTES
+    daemon = module_daemon("--metrics", f"unix:{path}", window="1s", name="metrics").start().wait_ready()
+    wait_until(lambda: value(path, "jbpf_windows_written_total") >= 2 and value(path, "jbpf_samples_total") > 0,
+               120, "windows with samples are written")
+    yield daemon, path
+    assert daemon.stop() == 0, daemon.log()
+    assert not path.exists() or not daemon.process.poll() is None
+
+
+def test_prometheus_reads_every_metric_that_is_documented(served):
+    _, path = served
+    found, text = families(path)
+    documented = re.findall(r"^\| `(\w+)` \| (\w+) \|", (TOP / "user/serve/METRICS.md").read_text(), re.M)
+    assert {name.removesuffix("_total"): kind for name, kind in documented} == \
+        {family.name: family.type for family in found.values()}
+    names = [sample.name + json.dumps(sample.labels, sort_keys=True) for family in found.values() for sample in family.samples]
+    assert len(names) == len(set(names)), "each sample once"
+    assert "NaN" not in text and all(family.documentation for family in found.values())
+
+
+def test_the_metrics_are_those_of_the_daemon_and_its_store(served):
+    daemon, path = served
+    pid = daemon.process.pid
+    assert value(path, "process_resident_memory_bytes") == pytest.approx(
+        int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1)) * 1024, rel=0.5)
+    assert 5 < value(path, "process_open_fds") < 200
+    assert value(path, "process_cpu_seconds_total") > 0
+    assert 0 < value(path, "jbpf_window_last_timestamp_seconds") - daemon.started < 3600
+    assert value(path, "jbpf_bpf_map_bytes") > 1 << 20
+    assert value(path, "jbpf_config_window_seconds") == 1
+    assert value(path, "jbpf_frames_total") >= value(path, "jbpf_unknown_frames_total")
+    # Windows that end between the two readings count here and not there, or the other way round.
+    before = value(path, "jbpf_samples_total")
+    stored = sum(stream["samples"] for stream in daemon.list_json())
+    assert before <= stored <= value(path, "jbpf_samples_total") + value(path, "jbpf_lost_total", reason="store")
+
+
+def test_health_is_told_by_a_status(served):
+    _, path = served
+    assert get(path, "/healthz")[0::2] == (200, "ok\n")
+    assert get(path, "/healthz", method="HEAD")[0::2] == (200, "")
+
+
+@pytest.mark.parametrize("url, method, status", [("/", "GET", 404), ("/metrics/", "GET", 404), ("/metrics", "POST", 405),
+                                                 ("/../etc/passwd", "GET", 404), ("/healthz", "DELETE", 405)])
+def test_nothing_else_is_served(served, url, method, status):
+    assert get(served[1], url, method=method, body=b"x" * 100 if method == "POST" else None)[0] == status
+
+
+def test_the_socket_is_for_owner_and_group(served):
+    mode = served[1].stat().st_mode
+    assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o660
+
+
+def test_who_answers_has_no_rights(served):
+    daemon, _ = served
+    child, = children(daemon.process.pid, "jbpfd-metrics")
+    status = dict(re.findall(r"^(\w+):\s*(.*)$", Path(f"/proc/{child}/status").read_text(), re.M))
+    assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {"0" * 16}
+    assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
+    files = [os.readlink(f"/proc/{child}/fd/{number}") for number in os.listdir(f"/proc/{child}/fd")]
+    assert not [name for name in files if "bpf" in name and "memfd" not in name or "perf" in name or ".zst" in name], files
+
+
+def test_garbage_and_too_much_of_it_are_survived(served):
+    daemon, path = served
+    child = children(daemon.process.pid, "jbpfd-metrics")
+    for request in (b"\0\xff\n\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /metrics", b"A" * 100000,
+                    b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100000 + b"\r\n\r\n"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(30)
+            connection.connect(str(path))
+            try:
+                connection.sendall(request)
+            except OSError:
+                pass  # it did not want to hear the rest
+    assert families(path)[0]
+    assert children(daemon.process.pid, "jbpfd-metrics") == child
+
+
+def test_connections_that_say_little_do_not_keep_others_out(served):
+    """All places taken by clients that send a byte a second: they are put out after a while."""
+    _, path = served
+    slow = []
+    try:
+        for _ in range(40):
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.setblocking(False)
+            try:
+                connection.connect(str(path))
+            except BlockingIOError:
+                connection.close()
+                break  # the backlog is full
+            slow.append(connection)
+        begin = time.monotonic()
+        answered = []
+
+        def is_answered():
+            for connection in slow:
+                try:
+                    connection.send(b"G")
+                except OSError:
+                    pass
+            try:
+                answered.append(get(path, "/healthz")[0])
+            except OSError:
+                return False
+            return answered[-1] == 200
+        wait_until(is_answered, 90, "the slow ones are put out")
+        print(f"answered after {time.monotonic() - begin:.1f} s among {len(slow)} slow ones")
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_a_server_that_dies_is_started_again(served):
+    daemon, path = served
+    first, = children(daemon.process.pid, "jbpfd-metrics")
+    os.kill(first, 9)
+    wait_until(lambda: children(daemon.process.pid, "jbpfd-metrics") not in ([], [first]), 60, "another one serves")
+    wait_until(lambda: value(path, "jbpf_metrics_restarts_total") >= 1, 60, "it is counted")
+    assert daemon.log().count("it is started again") == 1, daemon.log()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_port_answers_only_to_who_asks_for_this_host(daemon):
+    port = free_port()
+    started = daemon("--metrics", f"127.0.0.1:{port}", window="1s").start().wait_ready()
+    place = ("127.0.0.1", port)
+    assert families(place)[0]
+    assert get(place, "/metrics", headers={"Host": "localhost"})[0] == 200
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example"):
+        assert get(place, "/metrics", headers={"Host": host})[0] == 403
+    child, = children(started.process.pid, "jbpfd-metrics")
+    started.process.kill()
+    wait_until(lambda: not Path(f"/proc/{child}").exists(), 30, "it ends with its daemon")
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:9464", "192.0.2.1:9464", "unix:relative", "9464"])
+def test_what_others_could_read_is_refused(tmp_path, address):
+    result = run(BIN / "jbpfd", "--store", tmp_path / "store", "--metrics", address)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1
+    assert address in result.stderr and "127.0.0.1:PORT" in result.stderr and "only this host" in result.stderr
+
+
+def test_a_path_that_is_taken_is_refused(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("precious")
+    result = run(BIN / "jbpfd", "--store", tmp_path / "store", "--metrics", f"unix:{path}")
+    assert result.returncode == 1 and "taken by something that is no socket" in result.stderr
+    assert path.read_text() == "precious"
+    assert jbpf("status", "--store", tmp_path / "store").returncode in (1, 3)

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What talks to strangers has nothing to lose: no capability, no file, no other process, and the
+ * system calls that an HTTP server needs. What the kernel is too old for is left out; the rest holds.
+ */
+#include "user/serve/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "user/serve/http.h"
+#include "user/serve/page.h"
+#include "user/util/capabilities.h"
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+#include "user/util/landlock.h"
+
+#define CHILD_NAME	"jbpfd-metrics" /* at most 15 bytes */
+#define CHILD_FILES_MAX 64
+#define CHILD_LISTEN_FD 3
+#define CHILD_PAGE_FD	4
+#define CHILD_SPARE_FD	16 /* above both */
+
+static const int calls[] = {
+	/* answering */
+	SCMP_SYS(accept4),
+	SCMP_SYS(accept),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(read),
+	SCMP_SYS(sendto),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(shutdown),
+	SCMP_SYS(close),
+	SCMP_SYS(setsockopt),
+	SCMP_SYS(getsockopt),
+	SCMP_SYS(getsockname),
+	SCMP_SYS(getpeername),
+	SCMP_SYS(fcntl),
+	/* waiting */
+	SCMP_SYS(epoll_wait),
+	SCMP_SYS(epoll_pwait),
+	SCMP_SYS(epoll_ctl),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(time),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(futex),
+	/* memory, and the end */
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+};
+
+/* Listening socket and page at known numbers, and nothing else but standard error. */
+static int keep_two(const struct serve_child *child)
+{
+	int listen_fd = fcntl(child->listen_fd, F_DUPFD_CLOEXEC, CHILD_SPARE_FD);
+	int page_fd = fcntl(child->page_fd, F_DUPFD_CLOEXEC, CHILD_SPARE_FD);
+
+	if (listen_fd < 0 || page_fd < 0 || dup2(listen_fd, CHILD_LISTEN_FD) < 0 ||
+	    dup2(page_fd, CHILD_PAGE_FD) < 0 || close_range(CHILD_PAGE_FD + 1, ~0u, 0))
+		return -errno;
+	(void)close(STDIN_FILENO);
+	(void)close(STDOUT_FILENO);
+	return 0;
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)signal(signo, SIG_DFL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	/* A terminal's Ctrl-C is the daemon's: it ends this one when it has ended itself. */
+	(void)signal(SIGINT, SIG_IGN);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void step_back(void)
+{
+	const struct rlimit files = { CHILD_FILES_MAX, CHILD_FILES_MAX }, none = { 0, 0 };
+	__cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	/* Rather this one than the profiler. */
+	if (fd >= 0)
+		(void)fs_write_all(fd, "1000", strlen("1000"));
+	(void)prctl(PR_SET_NAME, CHILD_NAME);
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	(void)setrlimit(RLIMIT_CORE, &none);
+}
+
+static int filter_calls(void)
+{
+	/* Memory yes, code no. */
+	const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int err = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < ARRAY_SIZE(calls); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	if (!err)
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, &no_code);
+	if (!err)
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+					     &no_code);
+	if (!err)
+		err = seccomp_load(filter);
+	if (filter)
+		seccomp_release(filter);
+	return err;
+}
+
+static bool is_unknown_to_kernel(int err)
+{
+	return err == -ENOSYS || err == -EOPNOTSUPP;
+}
+
+static int give_up_rights(void)
+{
+	const struct capabilities none = { 0, 0 };
+	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
+
+	if (!err)
+		err = capabilities_limit(&none);
+	if (!err)
+		err = landlock_only_below(NULL);
+	if (!err || is_unknown_to_kernel(err))
+		err = filter_calls();
+	return is_unknown_to_kernel(err) || err == -EINVAL ? 0 : err;
+}
+
+int serve_child_run(const struct serve_child *child)
+{
+	const struct serve_page_view *view;
+	struct http *http;
+	int err;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != child->parent)
+		return -ESRCH;
+	err = keep_two(child);
+	if (err)
+		return err;
+	reset_signals();
+	step_back();
+	view = serve_page_view(CHILD_PAGE_FD);
+	if (!view)
+		return -errno;
+	err = http__open(CHILD_LISTEN_FD, child->is_unix, view, &http);
+	if (err)
+		return err;
+	err = give_up_rights();
+	while (!err)
+		err = http__run(http);
+	http__free(http);
+	return err;
+}

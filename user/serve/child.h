@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of the process that serves metrics, from the fork to its end. */
+#ifndef JBPF_SERVE_CHILD_H
+#define JBPF_SERVE_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct serve_child {
+	pid_t parent; /* it ends with this one */
+	int listen_fd;
+	int page_fd;
+	bool is_unix;
+};
+
+/* Never returns 0: serves until something fails, then -errno. */
+int serve_child_run(const struct serve_child *child);
+
+#endif

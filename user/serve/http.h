@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HTTP side of the metrics, in the child: a few connections at a time, small requests, one
+ * answer each, and a limit on how long any of that may take.
+ */
+#ifndef JBPF_SERVE_HTTP_H
+#define JBPF_SERVE_HTTP_H
+
+#include <stdbool.h>
+
+#include "user/serve/page.h"
+
+#define HTTP_CONNECTIONS_MAX 16
+#define HTTP_REQUEST_BYTES   (16 * 1024) /* per connection: what is read and what is built of it */
+#define HTTP_IDLE_S	     5
+#define HTTP_CONNECTION_S    10 /* from its begin to its end */
+
+struct http;
+
+/* Takes over `listen_fd`. `is_unix`: the Host header is not looked at. 0 or -errno. */
+int http__open(int listen_fd, bool is_unix, const struct serve_page_view *view, struct http **out);
+void http__free(struct http *http); /* NULL is fine */
+
+/* Answers what comes for about half a second. 0 or -errno. */
+int http__run(struct http *http);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What jbpfd tells about itself, and its text in Prometheus's exposition format 0.0.4. METRICS.md
+ * lists every metric; names are promises, as the store's format is. Pure.
+ */
+#ifndef JBPF_SERVE_METRICS_H
+#define JBPF_SERVE_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/window.h"
+#include "user/util/strbuf.h"
+
+/* Upper bounds of the histogram of times to end a window, in ms; one more bucket for the rest. */
+#define METRICS_BUCKET_BOUNDS_MS                               \
+	{                                                      \
+		10, 50, 100, 250, 500, 1000, 2500, 5000, 10000 \
+	}
+#define METRICS_BUCKET_CNT 10
+#define METRICS_STATES_MAX 32
+
+/* One value of a label and how many there are. */
+struct metrics_state {
+	const char *name; /* borrowed; NULL = left out */
+	uint64_t cnt;
+};
+
+struct metrics {
+	const char *version;
+
+	/* Since the start. */
+	struct window_counts counts;	/* of all streams; what was handed to the store */
+	uint64_t lost[WINDOW_LOSS_CNT]; /* as in the host records */
+	uint64_t windows_written;
+	uint64_t windows_failed;
+	uint64_t end_ns_sum; /* time to end a window */
+	uint64_t end_buckets[METRICS_BUCKET_CNT];
+	uint64_t compactions_done;
+	uint64_t compactions_failed;
+	uint64_t compaction_unix_ns; /* when the last one was done; 0 = none */
+	uint64_t server_restarts;
+	uint64_t parser_failures;
+	uint64_t parser_restarts;
+
+	/* Of the last window. */
+	uint64_t last_window_unix_ns; /* its end, once it was written; 0 = none */
+	uint64_t last_end_ns;	      /* time to end it */
+	uint64_t streams;
+	uint64_t containers;
+	struct metrics_state jvm_sources[METRICS_STATES_MAX];
+	struct metrics_state jvm_frame_pointers[METRICS_STATES_MAX];
+	struct metrics_state jvm_attaches[METRICS_STATES_MAX];
+
+	/* Now. */
+	uint64_t processes; /* known */
+	uint64_t symbol_bytes;
+	uint64_t map_bytes;
+	uint64_t stack_bytes;
+	uint64_t unsampled_cpus;
+	uint64_t store_bytes;
+	uint64_t store_files;
+	uint64_t store_oldest_unix_s; /* 0 = it is empty */
+
+	/* The process. */
+	uint64_t cpu_ns;
+	uint64_t children_cpu_ns; /* of those that have ended: merging, asking JVMs */
+	uint64_t resident_bytes;
+	uint64_t open_fds;
+	uint64_t start_unix_ns;
+
+	/* Its options. */
+	uint32_t frequency_hz;
+	uint64_t window_ns;
+	uint64_t keep_age_ns;
+	uint64_t keep_bytes;
+};
+
+/* Counts a window that took so long to end. */
+void metrics_note_end(struct metrics *metrics, uint64_t took_ns);
+
+/* Appends the whole text. 0 or -ENOMEM. */
+int metrics_render(const struct metrics *metrics, struct strbuf *out);
+
+#endif

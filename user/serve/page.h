@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The metrics' text in shared memory: the daemon writes it, the process that serves it reads it and
+ * can do nothing else to it. So the daemon never sees a request.
+ */
+#ifndef JBPF_SERVE_PAGE_H
+#define JBPF_SERVE_PAGE_H
+
+#include <stdint.h>
+
+#include "user/util/strbuf.h"
+
+#define SERVE_PAGE_TEXT_MAX (256u * 1024)
+
+struct serve_page; /* as the writer has it */
+
+int serve_page__new(struct serve_page **out);
+void serve_page__free(struct serve_page *page); /* NULL is fine */
+
+/* For the reader, and for reading only: the kernel lets nobody else map it writable. */
+int serve_page__fd(const struct serve_page *page);
+
+/* What holds until the next call; well until `fresh_until_boot_ns`. 0, or -E2BIG and unchanged. */
+int serve_page__write(struct serve_page *page, const struct strbuf *text,
+		      uint64_t fresh_until_boot_ns);
+
+struct serve_page_view; /* as the reader has it: mapped for good */
+
+/* NULL with errno when it cannot be mapped. */
+const struct serve_page_view *serve_page_view(int fd);
+
+/* Copies the text. 0, -EAGAIN: it is just being written, -ENOMEM. */
+int serve_page_read(const struct serve_page_view *view, struct strbuf *out,
+		    uint64_t *fresh_until_boot_ns);
+
+#endif
