@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from machine import ROOT
+from spawn import NotMeasured
 
 JAVA = os.path.join(ROOT, "tests", "bench", "java")
 COUNTER_BYTES = 4096
@@ -65,7 +66,7 @@ class Jvms:
         for number, process in enumerate(self.processes):
             while struct.unpack_from(">q", self.counters[number])[0] < 20:
                 if process.poll() is not None or time.monotonic() > end:
-                    raise SystemExit(f"bench: JVM {number} of the load does not work")
+                    raise NotMeasured(f"JVM {number} of the load does not work")
                 time.sleep(0.1)
         time.sleep(settle_s)
 

@@ -44,7 +44,7 @@ def one_round(bench, watcher, program, seconds):
     """Nanoseconds that one sample takes: holes with the program less holes before and after it."""
     before = watcher.holes_per_s(seconds / 2)
     with program(bench.work, HZ) as running:
-        time.sleep(0.5)
+        time.sleep(1)  # what is ready may still be about to sample
         during = watcher.holes_per_s(seconds)
         running.stop(limit_s=2)  # what it does at its end does not matter here
     after = watcher.holes_per_s(seconds / 2)

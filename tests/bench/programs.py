@@ -12,6 +12,7 @@ import subprocess
 import time
 
 from machine import JBPF, JBPFD, read, tool
+from spawn import NotMeasured
 
 BPFTOOL = shutil.which("bpftool") or "/usr/sbin/bpftool"
 END_S = 60  # to end after SIGINT, for all but what may take minutes
@@ -131,7 +132,7 @@ class Program:
         end = time.monotonic() + 120
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > end:
-                raise SystemExit(f"bench: {self.name} did not start: {self.said()[-400:]}")
+                raise NotMeasured(f"{self.name} did not start: {self.said()[-400:].strip()}")
             time.sleep(0.05)
         return self
 

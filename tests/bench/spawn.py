@@ -4,6 +4,10 @@ import resource
 import subprocess
 
 
+class NotMeasured(Exception):
+    """A program that is needed for a part did not do what it was started for."""
+
+
 def run_cpu(command, **options):
     """Runs a command; CPU seconds it used."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

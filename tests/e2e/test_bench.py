@@ -18,8 +18,8 @@ PROGRAMS = ("jbpfd", "perf record -g", "get_stackid profiler", "bpftrace")
 def rows(tmp_path_factory):
     """The rows of one turn of each program, a second long."""
     path = tmp_path_factory.mktemp("bench") / "rows.json"
-    result = run(sys.executable, BENCH / "run", "--quick", "--seconds", "1", "--only", "overhead,perfmap", "--json", path,
-                 timeout=240)
+    result = run(sys.executable, BENCH / "run", "--quick", "--seconds", "1", "--only", "overhead", "--json", path,
+                 timeout=900)
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(path.read_text())
 
@@ -61,8 +61,8 @@ def test_machine_and_seed_are_told(rows):
 
 
 def test_targets_are_judged(rows):
-    parsed = next(row for row in rows["rows"] if row["figure"] == "perf map parsed")
-    assert parsed["target"] == ">= 500" and parsed["met"] is (parsed["value"] >= 500)
+    cpu = next(row for row in rows["rows"] if row["figure"] == "CPU of jbpfd + BPF per 200 samples/s")
+    assert cpu["target"] == "<= 0.3" and cpu["met"] is (cpu["value"] <= 0.3)
 
 
 def test_unknown_part_is_refused():
