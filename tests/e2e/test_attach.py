@@ -315,7 +315,9 @@ def test_starting_jvm_is_left_alone(engine):
         if outcomes[-1] == "ok":
             break
         time.sleep(0.02)
-    assert len(outcomes) > 3 and set(outcomes[:-1]) == {"too-young"}, set(outcomes)
+    # On a busy host it is old enough before it has come to its signal handlers.
+    assert len(outcomes) > 3 and outcomes[0] == "too-young", outcomes[:3]
+    assert set(outcomes[:-1]) <= {"too-young", "no-signal"}, set(outcomes)
     assert outcomes[-1] == "ok"
     assert_unharmed(container)
     container.remove()
