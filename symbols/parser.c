@@ -129,8 +129,8 @@ static int parser_note_failure(struct parser *parser, const char *what, int err,
 	what_to_print(what, name);
 	failure_text(err, status, why, sizeof(why));
 	parser->stats.failure_cnt++;
-	pr_warn("parser: '%s' cannot be parsed: %s; it stays without names (%llu so far)\n", name,
-		why, (unsigned long long)parser->stats.failure_cnt);
+	pr_warn_limited("parser: '%s' cannot be parsed: %s; it stays without names (%llu so far)\n",
+			name, why, (unsigned long long)parser->stats.failure_cnt);
 	return -ENOTRECOVERABLE;
 }
 

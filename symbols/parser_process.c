@@ -109,7 +109,8 @@ static void process_leave_behind(struct parser_process *process, pid_t pid)
 	while (i < PARSER_MAX_LEFT_BEHIND - 1 && process->left_behind[i])
 		i++;
 	process->left_behind[i] = pid;
-	pr_warn("parser: process %d hangs in the kernel, probably on a file whose server does not answer; left behind\n",
+	pr_warn_limited(
+		"parser: process %d hangs in the kernel, probably on a file whose server does not answer; left behind\n",
 		(int)pid);
 }
 

@@ -6,11 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "user/util/clock.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
@@ -82,22 +85,118 @@ static void levels_above_the_limit_are_dropped(void **state)
 	assert_int_equal(log_level(), LOG_LEVEL_ERR);
 }
 
-static void journald_gets_priorities(void **state)
+static void name_stream(uint64_t more)
 {
+	char text[64];
+	struct stat st;
+
+	assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+	snprintf(text, sizeof(text), "%ju:%ju", (uintmax_t)st.st_dev,
+		 (uintmax_t)(st.st_ino + more));
+	setenv("JOURNAL_STREAM", text, 1);
+}
+
+static void journald_gets_priorities_where_stderr_is_its_stream(void **state)
+{
+	static const char *const others[] = { "", ":", "8", "8:", "x:1", "8:1x" };
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	struct capture capture;
 
 	(void)state;
-	setenv("JOURNAL_STREAM", "8:1", 1);
 	log_set_level(LOG_LEVEL_DEBUG);
 	capture = capture_begin();
+	name_stream(0);
 	pr_err("a\n");
 	pr_warn("b\n");
 	pr_info("c\n");
 	pr_debug("d\n");
+	/* Inherited by a process whose stderr goes elsewhere. */
+	name_stream(1);
+	pr_err("e\n");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		setenv("JOURNAL_STREAM", others[i], 1);
+		pr_err("f\n");
+	}
 	capture_end(capture, &out);
 	unsetenv("JOURNAL_STREAM");
-	assert_string_equal(strbuf_str(&out), "<3>a\n<4>b\n<6>c\n<7>d\n");
+	assert_string_equal(strbuf_str(&out),
+			    "<3>a\n<4>b\n<6>c\n<7>d\nprog: e\nprog: f\nprog: f\nprog: f\nprog: f\n"
+			    "prog: f\nprog: f\n");
+}
+
+static void hostile_names_do_nothing_to_terminals_and_make_no_lines(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *shown;
+	} rows[] = {
+		{ "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+		  "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "\x1b[2J\x07", "\\x1b[2J\\x07" },
+		{ "a\njbpfd: stopped", "a\\x0ajbpfd: stopped" },
+		{ "\t\r\x7f", "\\x09\\x0d\\x7f" },
+		{ "\xc2\x9b"
+		  "31m",
+		  "\\xc2\\x9b31m" }, /* CSI as one character */
+		{ "\xe2\x80\xae"
+		  "gpj",
+		  "\\xe2\\x80\\xaegpj" }, /* from right to left */
+		{ "\xff\xc3", "\\xff\\xc3" },
+		{ "\xc0\x8a", "\\xc0\\x8a" },	       /* an overlong newline */
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" }, /* half of a pair */
+	};
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char expected[128];
+		struct capture capture = capture_begin();
+
+		pr_warn("pid 1 '%s'\n", rows[i].name);
+		capture_end(capture, &out);
+		snprintf(expected, sizeof(expected), "prog: pid 1 '%s'\n", rows[i].shown);
+		assert_string_equal(strbuf_str(&out), expected);
+	}
+}
+
+static void a_site_that_says_too_much_is_counted_instead(void **state)
+{
+	struct log_limit limit = { 0 };
+	uint64_t now_ns = 1000;
+	uint32_t held;
+
+	(void)state;
+	for (int i = 0; i < LOG_LIMIT_BURST; i++) {
+		assert_true(log_limit_pass(&limit, now_ns++, &held));
+		assert_int_equal(held, 0);
+	}
+	for (int i = 0; i < 1000; i++)
+		assert_false(log_limit_pass(&limit, now_ns++, &held));
+	assert_false(log_limit_pass(&limit, 1000 + LOG_LIMIT_NS - 1, &held));
+	assert_true(log_limit_pass(&limit, 1000 + LOG_LIMIT_NS, &held));
+	assert_int_equal(held, 1001);
+	assert_true(log_limit_pass(&limit, 1001 + LOG_LIMIT_NS, &held));
+	assert_int_equal(held, 0);
+}
+
+static void what_was_held_back_is_told_once(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct capture capture = capture_begin();
+	uint64_t later_ns;
+
+	(void)state;
+	for (int i = 0; i < LOG_LIMIT_BURST + 3; i++)
+		pr_warn_limited("pid %d is odd\n", i);
+	later_ns = clock_boot_ns();
+	log_limits_report(later_ns);
+	log_limits_report(later_ns + LOG_LIMIT_NS);
+	log_limits_report(later_ns + 2 * LOG_LIMIT_NS);
+	capture_end(capture, &out);
+	assert_string_equal(strbuf_str(&out),
+			    "prog: pid 0 is odd\nprog: pid 1 is odd\nprog: pid 2 is odd\n"
+			    "prog: pid 3 is odd\nprog: pid 4 is odd\n"
+			    "prog: 3 more like this in 10 minutes: pid ...\n");
 }
 
 static void long_messages_are_cut_to_one_line(void **state)
@@ -155,7 +254,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(lines_begin_with_the_program_and_end_once, setup),
 		cmocka_unit_test_setup(levels_above_the_limit_are_dropped, setup),
-		cmocka_unit_test_setup(journald_gets_priorities, setup),
+		cmocka_unit_test_setup(journald_gets_priorities_where_stderr_is_its_stream, setup),
+		cmocka_unit_test_setup(hostile_names_do_nothing_to_terminals_and_make_no_lines,
+				       setup),
+		cmocka_unit_test(a_site_that_says_too_much_is_counted_instead),
+		cmocka_unit_test_setup(what_was_held_back_is_told_once, setup),
 		cmocka_unit_test_setup(long_messages_are_cut_to_one_line, setup),
 		cmocka_unit_test_setup(level_names_are_parsed_strictly, setup),
 		cmocka_unit_test_setup(errors_have_a_text_with_either_sign, setup),

@@ -153,6 +153,7 @@ static int end_window(struct daemon *daemon)
 	report_commit(daemon, err);
 	daemon->lost_samples = err ? daemon->lost_samples + lost_samples : lost_samples;
 	report_memory(daemon);
+	log_limits_report(clock_boot_ns());
 	parts.is_written = !err;
 	daemon_metrics_end(&daemon->metrics, &parts);
 

@@ -99,8 +99,8 @@ bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_
 		int remove_err = jvm_attach_remove_map(proc_fd, id->pid);
 
 		if (remove_err)
-			pr_warn("jvm: pid %u: perf map stays in the container's /tmp: %s\n",
-				id->pid, errstr(remove_err));
+			pr_warn_limited("jvm: pid %u: perf map stays in the container's /tmp: %s\n",
+					id->pid, errstr(remove_err));
 	}
 	return err == 0;
 }

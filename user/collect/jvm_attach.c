@@ -308,7 +308,7 @@ static void child_end(pid_t child)
 			return;
 		(void)nanosleep(&pause, NULL);
 	}
-	pr_warn("jvm_attach: helper %d does not end, left behind\n", (int)child);
+	pr_warn_limited("jvm_attach: helper %d does not end, left behind\n", (int)child);
 }
 
 static int child_run(const struct child_task *task, struct jvm_attach_result *result)

@@ -92,9 +92,11 @@ static int libbpf_print(enum libbpf_print_level level, const char *format, va_li
 		return 0;
 	if (level == LIBBPF_WARN)
 		probe_why_keep_log(message, libbpf_log, sizeof(libbpf_log));
-	if (len && message[len - 1] == '\n')
-		message[len - 1] = '\0';
-	pr_debug("%s", message);
+	/* A verifier's log has many lines. */
+	for (char *rest = message, *line; (line = strsep(&rest, "\n"));) {
+		if (*line)
+			pr_debug("%s\n", line);
+	}
 	free(message);
 	return len;
 }

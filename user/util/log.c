@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One line per message, written with a single call so that lines of two threads do not mix. */
+/*
+ * One line per message, written with a single call so that lines of two threads do not mix, and
+ * with nothing in it that a terminal would obey.
+ */
 #include "user/util/log.h"
 
 #include <errno.h>
@@ -7,7 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "user/util/clock.h"
+#include "user/util/parse.h"
 
 #define LOG_LINE_MAX_BYTES 2048
 
@@ -45,32 +52,168 @@ int log_level_parse(const char *text, enum log_level *out)
 	return -EINVAL;
 }
 
+/* Is stderr the stream that systemd connected to its journal? It may have been turned since. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	const char *colon = stream ? strchr(stream, ':') : NULL;
+	uint64_t dev, ino;
+	struct stat st;
+
+	if (!colon || parse_u64_n(stream, (size_t)(colon - stream), 10, &dev) ||
+	    parse_u64(colon + 1, &ino) || fstat(STDERR_FILENO, &st))
+		return false;
+	return st.st_dev == dev && st.st_ino == ino;
+}
+
+/* Bytes of the UTF-8 character at `text`, as RFC 3629 has it; 0 = it is none. */
+static size_t utf8_len(const uint8_t *text, size_t left, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t len = text[0] < 0x80	      ? 1 :
+		     (text[0] & 0xe0) == 0xc0 ? 2 :
+		     (text[0] & 0xf0) == 0xe0 ? 3 :
+		     (text[0] & 0xf8) == 0xf0 ? 4 :
+						0;
+
+	if (!len || len > left)
+		return 0;
+	*code = len == 1 ? text[0] : text[0] & (0x7f >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (text[i] & 0x3f);
+	}
+	return *code < least[len] || *code > 0x10ffff || (*code & ~0x7ffu) == 0xd800 ? 0 : len;
+}
+
+/* What a terminal obeys, or what makes a line look like another one. */
+static bool is_harmful(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
+	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+	       code == 0xfeff;
+}
+
+/* Copies what can be shown; returns how much, at most `cap`. */
+static size_t escape(char *out, size_t cap, const char *text, size_t len)
+{
+	const uint8_t *bytes = (const uint8_t *)text;
+	size_t used = 0;
+
+	for (size_t at = 0; at < len;) {
+		uint32_t code = 0;
+		size_t char_len = utf8_len(bytes + at, len - at, &code);
+		bool is_plain = char_len && !is_harmful(code);
+		size_t take = char_len ? char_len : 1;
+		size_t need = is_plain ? take : take * strlen("\\xNN");
+
+		if (used + need > cap)
+			break;
+		for (size_t i = 0; i < take; i++) {
+			if (is_plain)
+				out[used++] = text[at + i];
+			else
+				used += (size_t)sprintf(out + used, "\\x%02x", bytes[at + i]);
+		}
+		at += take;
+	}
+	return used;
+}
+
+static void print(enum log_level level, const char *format, va_list args)
+{
+	char message[LOG_LINE_MAX_BYTES];
+	/* And room for the NUL that sprintf() adds. */
+	char line[LOG_LINE_MAX_BYTES + 1];
+	size_t used, len;
+	int body = vsnprintf(message, sizeof(message), format, args);
+
+	if (body < 0)
+		return;
+	len = (size_t)body < sizeof(message) ? (size_t)body : sizeof(message) - 1;
+	if (len && message[len - 1] == '\n')
+		len--;
+	if (is_journal())
+		used = (size_t)snprintf(line, sizeof(line), "<%d>", syslog_priority[level]);
+	else
+		used = (size_t)snprintf(line, sizeof(line), "%.64s: ", program_name);
+	used += escape(line + used, LOG_LINE_MAX_BYTES - 1 - used, message, len);
+	line[used++] = '\n';
+	if (write(STDERR_FILENO, line, used) < 0)
+		return; /* nobody is left to tell */
+}
+
 void log_print(enum log_level level, const char *format, ...)
 {
-	char line[LOG_LINE_MAX_BYTES];
-	int used = 0;
-	int body;
 	va_list args;
 
 	if (level > current_level)
 		return;
-	if (getenv("JOURNAL_STREAM"))
-		used = snprintf(line, sizeof(line), "<%d>", syslog_priority[level]);
-	else
-		used = snprintf(line, sizeof(line), "%s: ", program_name);
-
 	va_start(args, format);
-	body = vsnprintf(line + used, sizeof(line) - used - 1, format, args);
+	print(level, format, args);
 	va_end(args);
-	if (body < 0)
+}
+
+/* ---- limits ---- */
+
+static struct log_limit *limits; /* that have let something through; one thread logs with limits */
+
+bool log_limit_pass(struct log_limit *limit, uint64_t now_ns, uint32_t *held)
+{
+	*held = 0;
+	if (!limit->since_ns || now_ns - limit->since_ns >= LOG_LIMIT_NS) {
+		*held = limit->held_cnt;
+		limit->since_ns = now_ns;
+		limit->printed_cnt = 0;
+		limit->held_cnt = 0;
+	}
+	if (limit->printed_cnt >= LOG_LIMIT_BURST) {
+		if (limit->held_cnt < UINT32_MAX)
+			limit->held_cnt++;
+		return false;
+	}
+	limit->printed_cnt++;
+	return true;
+}
+
+/* The site's own words, up to what differs from message to message. */
+static void print_held(const struct log_limit *limit, uint32_t held)
+{
+	if (held)
+		log_print(limit->level, "%u more like this in 10 minutes: %.*s...\n", held,
+			  (int)strcspn(limit->format, "%\n"), limit->format);
+}
+
+void log_print_limited(struct log_limit *limit, enum log_level level, const char *format, ...)
+{
+	uint32_t held;
+	va_list args;
+
+	if (level > current_level)
 		return;
-	used += body;
-	if ((size_t)used > sizeof(line) - 2)
-		used = sizeof(line) - 2;
-	if (line[used - 1] != '\n')
-		line[used++] = '\n';
-	if (write(STDERR_FILENO, line, used) < 0)
-		return; /* nobody is left to tell */
+	if (!limit->format) {
+		limit->format = format;
+		limit->level = level;
+		limit->next = limits;
+		limits = limit;
+	}
+	if (!log_limit_pass(limit, clock_boot_ns(), &held))
+		return;
+	print_held(limit, held);
+	va_start(args, format);
+	print(level, format, args);
+	va_end(args);
+}
+
+void log_limits_report(uint64_t now_ns)
+{
+	for (struct log_limit *limit = limits; limit; limit = limit->next) {
+		if (!limit->held_cnt || now_ns - limit->since_ns < LOG_LIMIT_NS)
+			continue;
+		print_held(limit, limit->held_cnt);
+		limit->held_cnt = 0;
+	}
 }
 
 const char *errstr(int err)

@@ -7,6 +7,8 @@
 #define JBPF_UTIL_LOG_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum log_level {
 	LOG_LEVEL_ERR = 0,
@@ -22,15 +24,53 @@ enum log_level log_level(void);
 /* "err", "warn", "info", "debug" -> *out; -EINVAL for anything else. */
 int log_level_parse(const char *text, enum log_level *out);
 
-/* Name printed before each line ("jbpfd"); borrowed for ever. With journald on stderr a "<N>" prefix is used. */
+/*
+ * Name printed before each line ("jbpfd"); borrowed for ever. When stderr is the journal's own
+ * stream (JOURNAL_STREAM of systemd.exec(5) names it), a "<N>" prefix is used instead: sd-daemon(3).
+ */
 void log_set_program(const char *name);
 
+/*
+ * Names in a message may be hostile: control bytes, what turns the direction of writing and bytes
+ * that are no UTF-8 are shown as \xNN. A message is one line, at most 2 KiB.
+ */
 void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define pr_err(...)   log_print(LOG_LEVEL_ERR, __VA_ARGS__)
 #define pr_warn(...)  log_print(LOG_LEVEL_WARN, __VA_ARGS__)
 #define pr_info(...)  log_print(LOG_LEVEL_INFO, __VA_ARGS__)
 #define pr_debug(...) log_print(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/*
+ * For what a container can bring about as often as it likes: LOG_LIMIT_BURST messages in
+ * LOG_LIMIT_NS, then one line says how many more there were. One limit per site; zero-initialise.
+ */
+#define LOG_LIMIT_BURST 5
+#define LOG_LIMIT_NS	(600 * 1000000000ull)
+
+struct log_limit {
+	uint64_t since_ns;    /* CLOCK_BOOTTIME; begin of the present span */
+	uint32_t printed_cnt; /* in it */
+	uint32_t held_cnt;    /* in it, not printed */
+	const char *format;   /* of the site; NULL until its first message */
+	enum log_level level;
+	struct log_limit *next; /* sites that have printed */
+};
+
+/* May another message be printed? False: it was counted. *held: how many were not in a span that is over. */
+bool log_limit_pass(struct log_limit *limit, uint64_t now_ns, uint32_t *held);
+
+void log_print_limited(struct log_limit *limit, enum log_level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Says what was held back in spans that are over; to be called now and then. */
+void log_limits_report(uint64_t now_ns);
+
+#define pr_warn_limited(...)                                             \
+	do {                                                             \
+		static struct log_limit limit_;                          \
+		log_print_limited(&limit_, LOG_LEVEL_WARN, __VA_ARGS__); \
+	} while (0)
 
 /* Text of a positive or negative errno; valid until the thread's next call. */
 const char *errstr(int err);
