@@ -193,7 +193,8 @@ static void status_report_is_json(void **state)
 		"{\"format\":\"jbpf-status\",\"version\":1,\"since\":\"2023-11-14T22:13:20Z\","
 		"\"until\":\"2023-11-14T22:14:20Z\",\"samples\":0,\"lost\":{\"counts_full\":0,"
 		"\"no_map\":0,\"stack_buffer\":0,\"notices\":0,\"kernel_stack\":0,\"store\":0,"
-		"\"memory\":0,\"cells\":0,\"undecided\":0},\"opted_out_samples\":0,\"streams\":[\n"
+		"\"memory\":0,\"cells\":0,\"undecided\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
+		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","
 		"\"preserve_frame_pointer_from\":\"environment\","
@@ -208,6 +209,45 @@ static void status_report_is_json(void **state)
 	streams_release(&streams);
 }
 
+/* Late by more than three windows, or more than one sample of a hundred lost. */
+static void status_report_tells_whether_the_host_is_well(void **state)
+{
+	static const struct {
+		uint64_t age_s, samples, lost;
+		const char *problems;
+	} rows[] = {
+		{ 0, 1000, 0, "" },
+		{ 30, 1000, 10, "" },
+		{ 31, 1000, 0, "no window was written for 31 s: is jbpfd running?\n" },
+		{ 5, 1000, 11, "11 of 1011 samples were lost\n" },
+		{ 99, 0, 1,
+		  "no window was written for 99 s: is jbpfd running?\n1 of 1 samples were lost\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf problems = STRBUF_INIT, json = STRBUF_INIT;
+		const struct window host = {
+			.start_unix_ns = 1700000000 * S,
+			.duration_ns = 10 * S,
+			.counts.samples = rows[i].samples,
+			.lost = { [WINDOW_LOSS_STORE] = rows[i].lost,
+				  [WINDOW_LOSS_OPTED_OUT] = 5000 },
+		};
+		const struct status_report report = {
+			.now_unix_ns = (1700000010 + rows[i].age_s) * S,
+		};
+		struct streams streams = { 0 };
+
+		assert_int_equal(streams_add(&streams, &host), 0);
+		assert_int_equal(status_report_health(&report, &streams, &problems), 0);
+		assert_string_equal(strbuf_str(&problems), rows[i].problems);
+		assert_int_equal(status_report_json(&report, &streams, &json), 0);
+		assert_true((strstr(json.data, "\"is_well\":1") != NULL) == !*rows[i].problems);
+		streams_release(&streams);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +256,7 @@ int main(void)
 		cmocka_unit_test(status_report_without_jvms_has_no_columns_for_them),
 		cmocka_unit_test(status_report_names_who_set_the_flag),
 		cmocka_unit_test(status_report_is_json),
+		cmocka_unit_test(status_report_tells_whether_the_host_is_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

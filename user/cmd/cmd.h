@@ -11,6 +11,7 @@ enum cmd_exit {
 	CMD_EXIT_FAILED = 1,
 	CMD_EXIT_USAGE = 2,
 	CMD_EXIT_NO_SAMPLES = 3,
+	CMD_EXIT_NOT_WELL = 4,	 /* status --check */
 	CMD_EXIT_REGRESSION = 4, /* diff --fail-on regression */
 };
 

@@ -32,6 +32,7 @@ static const char status_usage[] =
 	"  --all         also processes that are neither JVMs nor in containers\n"
 	"  --format F    table or json (table)\n"
 	"  --json        the same as --format json\n"
+	"  --check       only say whether jbpfd is running and well, by a line and the exit code\n"
 	"  --help, --version\n"
 	"\n"
 	"FP: is PreserveFramePointer on, and who said so? SYMBOLS, AGE: where names of compiled code\n"
@@ -40,13 +41,14 @@ static const char status_usage[] =
 	"that do not reach their thread's first frame. REPAIRED%, UNREPAIRED%: stacks taken while a\n"
 	"method was entered or left, whose caller could or could not be put back.\n"
 	"\n"
-	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples.\n";
+	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples, 4 (--check) not well.\n";
 
 enum option_id {
 	OPTION_STORE = 256,
 	OPTION_ALL,
 	OPTION_FORMAT,
 	OPTION_JSON,
+	OPTION_CHECK,
 	OPTION_HELP,
 	OPTION_VERSION,
 };
@@ -56,6 +58,7 @@ static const struct option long_options[] = {
 	{ "all", no_argument, NULL, OPTION_ALL },
 	{ "format", required_argument, NULL, OPTION_FORMAT },
 	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "check", no_argument, NULL, OPTION_CHECK },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ NULL, 0, NULL, 0 },
@@ -65,6 +68,7 @@ struct status_options {
 	const char *store;
 	bool all;
 	bool json;
+	bool check;
 	bool help;
 	bool version;
 };
@@ -99,6 +103,9 @@ static int take_option(void *ctx, int id, const char *value)
 		return take_format(parsing, value);
 	case OPTION_JSON:
 		out->json = true;
+		return 0;
+	case OPTION_CHECK:
+		out->check = true;
 		return 0;
 	case OPTION_HELP:
 		out->help = true;
@@ -187,9 +194,26 @@ static int status_read_older(struct status *status, struct store_reader *reader,
 		return -ENOENT;
 	report->until_unix_ns = last;
 	report->since_unix_ns = last > STATUS_SPAN_NS ? last - STATUS_SPAN_NS : 0;
-	if (info_append_time(&text, last) == 0)
+	if (!report->is_check && info_append_time(&text, last) == 0)
 		pr_warn("nothing was written since %s: is jbpfd running?\n", strbuf_str(&text));
 	return status_read(status, reader, report->since_unix_ns, report->until_unix_ns);
+}
+
+static int status_check(const struct status_report *report, const struct streams *streams)
+{
+	__cleanup_strbuf struct strbuf problems = STRBUF_INIT;
+	int err = status_report_health(report, streams, &problems);
+	bool is_well = !err && !problems.len;
+	int code;
+
+	if (is_well)
+		err = strbuf_puts(&problems, "well\n");
+	if (err) {
+		pr_err("out of memory\n");
+		return CMD_EXIT_FAILED;
+	}
+	code = cmd_write(NULL, &problems);
+	return code == CMD_EXIT_DONE && !is_well ? CMD_EXIT_NOT_WELL : code;
 }
 
 static int status_run(const struct status_options *options, struct status *status,
@@ -200,7 +224,9 @@ static int status_run(const struct status_options *options, struct status *statu
 	struct status_report report = {
 		.since_unix_ns = now - STATUS_SPAN_NS,
 		.until_unix_ns = now,
+		.now_unix_ns = now,
 		.all = options->all,
+		.is_check = options->check,
 	};
 	int err = status_read(status, reader, report.since_unix_ns, report.until_unix_ns);
 
@@ -211,6 +237,8 @@ static int status_run(const struct status_options *options, struct status *statu
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	cmd_store_damage_end(&status->damage);
+	if (!err && options->check)
+		return status_check(&report, &status->streams);
 	if (!err && options->json)
 		err = status_report_json(&report, &status->streams, &out);
 	else if (!err)

@@ -6,6 +6,7 @@
 #include "user/cmd/status_report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "symbols/hotspot_vm.h"
 #include "symbols/symbols.h"
@@ -16,8 +17,12 @@
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 
 #define MS_PER_S 1000
+
+#define STATUS_LATE_WINDOWS 3
+#define STATUS_LOST_SHARE   100 /* one sample of so many may be lost */
 
 static const char *loss_advice(enum window_loss loss)
 {
@@ -45,6 +50,60 @@ static const char *loss_advice(enum window_loss loss)
 		break;
 	}
 	return "lost";
+}
+
+/* ---- health ---- */
+
+static uint64_t window_age_ns(const struct status_report *report, const struct streams *streams)
+{
+	return report->now_unix_ns > streams->last_window_unix_ns ?
+		       report->now_unix_ns - streams->last_window_unix_ns :
+		       0;
+}
+
+int status_report_health(const struct status_report *report, const struct streams *streams,
+			 struct strbuf *problems)
+{
+	static const enum window_loss samples[] = { WINDOW_LOSS_COUNTS_FULL, WINDOW_LOSS_NO_MAP,
+						    WINDOW_LOSS_STORE, WINDOW_LOSS_MEMORY,
+						    WINDOW_LOSS_UNDECIDED };
+	uint64_t age_ns = window_age_ns(report, streams);
+	uint64_t lost = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+		lost += streams->lost[samples[i]];
+	if (age_ns > STATUS_LATE_WINDOWS * streams->last_window_ns)
+		err = strbuf_printf(problems,
+				    "no window was written for %" PRIu64 " s: is jbpfd running?\n",
+				    (uint64_t)(age_ns / CLOCK_NS_PER_S));
+	if (!err && lost > streams->host_samples / STATUS_LOST_SHARE)
+		err = strbuf_printf(problems, "%" PRIu64 " of %" PRIu64 " samples were lost\n",
+				    lost, lost + streams->host_samples);
+	return err;
+}
+
+static void json_health(struct json_writer *json, const struct status_report *report,
+			const struct streams *streams)
+{
+	__cleanup_strbuf struct strbuf problems = STRBUF_INIT;
+	int err = status_report_health(report, streams, &problems);
+	char *rest = problems.data, *line;
+
+	if (err)
+		json->err = err;
+	json_writer_member_u64(json, "windows", streams->window_cnt);
+	json_writer_member_u64(json, "window_ms", streams->last_window_ns / CLOCK_NS_PER_MS);
+	json_writer_member_u64(json, "last_window_age_ms",
+			       window_age_ns(report, streams) / CLOCK_NS_PER_MS);
+	json_writer_member_u64(json, "is_well", !problems.len);
+	json_writer_key(json, "host_problems");
+	json_writer_begin(json, '[');
+	while ((line = strsep(&rest, "\n"))) {
+		if (*line)
+			json_writer_string(json, line);
+	}
+	json_writer_end(json, ']');
 }
 
 /* ---- table ---- */
@@ -284,6 +343,7 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	}
 	json_writer_end(&json, '}');
 	json_writer_member_u64(&json, "opted_out_samples", streams->lost[WINDOW_LOSS_OPTED_OUT]);
+	json_health(&json, report, streams);
 	json_writer_key(&json, "streams");
 	json_writer_begin(&json, '[');
 	for (size_t i = 0; i < streams->cnt; i++) {

@@ -67,6 +67,13 @@ static int prepare(struct streams *streams)
 static void add_host_record(struct streams *streams, const struct window *window)
 {
 	streams->host_samples += window->counts.samples;
+	streams->window_cnt += window->window_cnt ? window->window_cnt : 1;
+	if (window_end_unix_ns(window) >= streams->last_window_unix_ns) {
+		streams->last_window_unix_ns = window_end_unix_ns(window);
+		streams->last_window_ns = window->window_cnt > 1 ?
+						  window->recorded_ns / window->window_cnt :
+						  window->duration_ns;
+	}
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
 		streams->lost[i] += window->lost[i];
 }

@@ -29,6 +29,9 @@ struct streams {
 	struct strtab *labels;		/* texts of latest.labels */
 	uint64_t lost[WINDOW_LOSS_CNT]; /* of the host records */
 	uint64_t host_samples;
+	uint64_t window_cnt;	      /* of the host records */
+	uint64_t last_window_unix_ns; /* end of the last of them; 0 = none */
+	uint64_t last_window_ns;      /* its length */
 };
 
 /* Adds a stream's window or a host record (pid 0). 0 or -ENOMEM. */
