@@ -62,7 +62,7 @@ class Jvms:
 
     def wait_busy(self, settle_s):
         """All of them work, and most of the compilation is over."""
-        end = time.monotonic() + 180
+        end = time.monotonic() + 600
         for number, process in enumerate(self.processes):
             while struct.unpack_from(">q", self.counters[number])[0] < 20:
                 if process.poll() is not None or time.monotonic() > end:

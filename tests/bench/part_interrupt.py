@@ -65,6 +65,8 @@ def interrupt(report, bench):
                     taken = None if missing[program.name] else one_round(bench, watcher, program, seconds)
                     if taken is not None:
                         found[program.name].append(taken)
+        if depth == DEPTHS[0]:
+            bench.taken.update(found)
         note = {name: "cut at 127 frames" for name in found if name != "jbpfd"} if depth > 127 else {}
         report.beside(f"taken by one sample, {depth} frames", "ns", found, notes=note)
         for name in ("jbpfd",):

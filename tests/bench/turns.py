@@ -22,6 +22,7 @@ class Turn:
     samples: int
     size: int  # bytes it wrote
     max_rss: int
+    life_cpu: float  # seconds of CPU from its start until it had ended, per second it sampled
     extra: dict = field(default_factory=dict)
 
 
@@ -40,17 +41,19 @@ def measure(program, seconds, end_s, keep=None):
     """One turn of a program that was not started yet, which has end_s to end if it names then. `keep`: called with it while what it
     wrote is there; what it returns is kept."""
     with program:
+        born = time.monotonic()
         time.sleep(program.warm_s)
         bpf, busy, begin, cpu = program.bpf(), busy_seconds(), time.monotonic(), program.cpu_seconds()
         time.sleep(seconds)
         cpu_after, took, busy_after = program.cpu_seconds(), time.monotonic() - begin, busy_seconds()
         bpf_s, ns_per_sample = bpf_cost(bpf, program.bpf())
         memory = program.memory()
-        end_cpu = program.cpu_seconds()
+        end_cpu, life = program.cpu_seconds(), time.monotonic() - born
         ended = program.stop(end_s if program.names_at_end else END_S)
         turn = Turn(cpu=(cpu_after - cpu) / took, bpf=bpf_s / took, busy=(busy_after - busy) / took,
                     ns_per_sample=ns_per_sample, memory=memory, end_cpu=program.cpu_seconds() - end_cpu, ended=ended,
-                    samples=program.samples() if ended else 0, size=program.out_bytes(), max_rss=program.max_rss)
+                    samples=program.samples() if ended else 0, size=program.out_bytes(), max_rss=program.max_rss,
+                    life_cpu=program.cpu_seconds() / life)
         if keep:
             turn.extra = keep(program)
     return turn
