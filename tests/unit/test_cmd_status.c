@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "symbols/hotspot_vm.h"
@@ -13,6 +15,7 @@
 #include "user/cmd/status_report.h"
 #include "user/collect/jvm_attach.h"
 #include "user/util/cleanup.h"
+#include "user/util/fs.h"
 #include "user/util/strbuf.h"
 
 #define S 1000000000ull
@@ -248,6 +251,35 @@ static void status_report_tells_whether_the_host_is_well(void **state)
 	}
 }
 
+/* Every member of the text is in the document, and the other way round. */
+static void the_document_and_the_json_have_the_same_members(void **state)
+{
+	const struct status_report report = { .now_unix_ns = 1 };
+	__cleanup_strbuf struct strbuf json = STRBUF_INIT, document = STRBUF_INIT;
+	struct streams streams = { 0 };
+	char wanted[96];
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &healthy), 0);
+	assert_int_equal(status_report_json(&report, &streams, &json), 0);
+	streams_release(&streams);
+	assert_int_equal(fs_read_file(AT_FDCWD, "user/cmd/STATUS-JSON.md", 1 << 20, &document), 0);
+	for (const char *at = strbuf_str(&document); (at = strstr(at, "\n| `")); at++) {
+		snprintf(wanted, sizeof(wanted), "\"%.*s\":", (int)strcspn(at + 4, "`"), at + 4);
+		if (!strstr(json.data, wanted))
+			fail_msg("%s is documented and is not there", wanted);
+	}
+	for (const char *at = json.data; (at = strstr(at, "\":")); at++) {
+		const char *name = at;
+
+		while (name[-1] != '"')
+			name--;
+		snprintf(wanted, sizeof(wanted), "\n| `%.*s` |", (int)(at - name), name);
+		if (!strstr(document.data, wanted))
+			fail_msg("%s is not documented", wanted + 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +288,7 @@ int main(void)
 		cmocka_unit_test(status_report_without_jvms_has_no_columns_for_them),
 		cmocka_unit_test(status_report_names_who_set_the_flag),
 		cmocka_unit_test(status_report_is_json),
+		cmocka_unit_test(the_document_and_the_json_have_the_same_members),
 		cmocka_unit_test(status_report_tells_whether_the_host_is_well),
 	};
 
