@@ -121,9 +121,10 @@ def programs():
 def daemons(programs, tmp_path_factory):
     """What each of them had to say, by the capability it went without."""
     folder = tmp_path_factory.mktemp("privileges")
-    started = {lost: Daemon(folder, window="1s", wrapper=without(lost), name=f"without-{lost}")
-               for lost in LOSSES}
     wanted = {programs.pid(name): ENOUGH for name in programs.processes}
+    only = [option for pid in wanted for option in ("--pid", pid)]  # or each names all of a busy host
+    started = {lost: Daemon(folder, *only, window="1s", wrapper=without(lost), name=f"without-{lost}")
+               for lost in LOSSES}
     try:
         for daemon in started.values():
             daemon.start()
