@@ -275,7 +275,11 @@ static int open_mapping(int proc_fd, uint32_t pid, struct parser *parser,
 	struct vm_symbols symbols;
 	int err = fd < 0 ? fd : parser__libjvm(parser, fd, mapping, &symbols);
 
-	return err ? err : hotspot_vm__open_memory(&mem, &symbols, out);
+	if (!err)
+		err = hotspot_vm__open_memory(&mem, &symbols, out);
+	if (!err)
+		remote_mem_hold(&(*out)->mem);
+	return err;
 }
 
 /* Of several files of that name the first one whose tables can be read; a hopeful error wins. */
@@ -304,6 +308,7 @@ void hotspot_vm__free(struct hotspot_vm *vm)
 {
 	if (!vm)
 		return;
+	remote_mem_release(&vm->mem);
 	vm_structs__free(vm->structs);
 	flags_drop(vm);
 	free(vm);

@@ -35,6 +35,7 @@
 #define BATCH_CNT	 512u /* iovecs per call; the kernel takes 1024 */
 
 #define SETTING_MAX_BYTES 64
+#define HELD_FD_MAX	  768 /* descriptors above are for others */
 
 static int process_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
 {
@@ -94,7 +95,8 @@ static int process_read_pieces(const struct remote_mem *mem, struct remote_piece
 	return 0;
 }
 
-/* Opened for each batch: one that is kept would be one more open file per JVM. */
+static int file_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
+
 static int file_open(const struct remote_mem *mem)
 {
 	char path[24];
@@ -113,28 +115,59 @@ static int file_read_piece(int fd, uint64_t address, void *out, size_t len)
 
 	if (address > INT64_MAX)
 		return -EFAULT;
+	if (len == 0)
+		return 0;
 	got = pread(fd, out, len, (off_t)address);
 	if (got < 0)
 		return errno == EIO ? -EFAULT : -errno;
+	/* Nothing at all: there is no memory any more (mem_rw() in fs/proc/base.c). */
+	if (got == 0)
+		return -ESRCH;
 	return (size_t)got == len ? 0 : -EFAULT;
+}
+
+void remote_mem_hold(struct remote_mem *mem)
+{
+	int fd;
+
+	if (mem->read != file_read || mem->is_held)
+		return;
+	fd = file_open(mem);
+	if (fd > HELD_FD_MAX)
+		close(fd);
+	mem->is_held = fd >= 0 && fd <= HELD_FD_MAX;
+	mem->held_fd = fd;
+}
+
+void remote_mem_release(struct remote_mem *mem)
+{
+	if (mem->is_held)
+		close(mem->held_fd);
+	mem->is_held = false;
 }
 
 static int file_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
 {
-	__cleanup_fd int fd = file_open(mem);
+	__cleanup_fd int opened = mem->is_held ? -1 : file_open(mem);
+	int fd = mem->is_held ? mem->held_fd : opened;
 
 	return fd < 0 ? fd : file_read_piece(fd, address, out, len);
 }
 
 static int file_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt)
 {
-	__cleanup_fd int fd = cnt ? file_open(mem) : -1;
+	__cleanup_fd int opened = cnt && !mem->is_held ? file_open(mem) : -1;
+	int fd = mem->is_held ? mem->held_fd : opened;
 	int err = cnt && fd < 0 ? fd : 0;
 
-	for (size_t i = 0; i < cnt; i++)
-		pieces[i].err =
-			err ? err :
-			      file_read_piece(fd, pieces[i].address, pieces[i].out, pieces[i].len);
+	for (size_t i = 0; i < cnt; i++) {
+		struct remote_piece *piece = &pieces[i];
+
+		piece->err = err ? err :
+				   file_read_piece(fd, piece->address, piece->out, piece->len);
+		if (piece->err && !remote_mem_error_is_local(piece->err))
+			err = piece->err;
+	}
 	return err;
 }
 

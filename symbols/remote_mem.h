@@ -35,6 +35,8 @@ struct remote_mem {
 	const void *ctx; /* for `read` */
 	uint32_t pid;	 /* host pid */
 	int proc_fd;	 /* borrowed */
+	bool is_held;	 /* see remote_mem_hold() */
+	int held_fd;	 /* borrowed by copies */
 };
 
 /*
@@ -45,6 +47,14 @@ struct remote_mem {
 struct remote_mem remote_mem_of_process(int proc_fd, uint32_t pid);
 /* By /proc/PID/mem in any case. */
 struct remote_mem remote_mem_of_file(int proc_fd, uint32_t pid);
+
+/*
+ * Keeps /proc/PID/mem open where it is read by that: opening it costs as much as reading. It stays
+ * the memory of the program that runs now; once that is gone all reads fail with -ESRCH. Where it
+ * cannot be kept nothing changes. End with remote_mem_release(), after the last copy's use.
+ */
+void remote_mem_hold(struct remote_mem *mem);
+void remote_mem_release(struct remote_mem *mem);
 
 int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
 /* Little-endian unsigned of 1 to 8 bytes; -EINVAL for other sizes. */

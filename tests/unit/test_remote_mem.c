@@ -16,8 +16,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbols/remote_batch.h"
@@ -275,6 +277,44 @@ static void a_process_that_goes_away_fails_all_that_follows(void **state)
 	assert_int_equal(remote_mem_read(&mem, 8, out, 8), -ESRCH);
 }
 
+static void memory_that_is_held_ends_with_its_process(void **state)
+{
+	static uint64_t word = 0x1122334455667788ull;
+	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	pid_t child = fork();
+	struct remote_mem held = remote_mem_of_file(proc_fd, (uint32_t)child);
+	uint64_t out[2] = { 0 };
+	struct remote_piece pieces[2] = {
+		{ .address = (uintptr_t)&word, .out = &out[0], .len = 8 },
+		{ .address = (uintptr_t)&word, .out = &out[1], .len = 8 },
+	};
+
+	(void)state;
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(child > 0);
+	remote_mem_hold(&held);
+	assert_true(held.is_held);
+	assert_int_equal(remote_mem_read(&held, (uintptr_t)&word, &out[0], 8), 0);
+	assert_true(out[0] == word);
+	assert_int_equal(remote_mem_read(&held, 8, &out[0], 8), -EFAULT);
+	assert_int_equal(remote_mem_read_pieces(&held, pieces, 2), 0);
+	assert_true(out[1] == word);
+	/* Its number may be another one's from now on; what is held is nobody else's. */
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(remote_mem_read(&held, (uintptr_t)&word, &out[0], 8), -ESRCH);
+	assert_int_equal(remote_mem_read_pieces(&held, pieces, 2), -ESRCH);
+	assert_int_equal(pieces[1].err, -ESRCH);
+	remote_mem_release(&held);
+	remote_mem_release(&held);
+	remote_mem_hold(&held);
+	assert_false(held.is_held);
+	close(proc_fd);
+}
+
 static void some_of_a_range_is_read_up_to_what_cannot_be(void **state)
 {
 	struct pages pages = pages_make();
@@ -300,6 +340,7 @@ int main(void)
 		cmocka_unit_test(pieces_do_not_depend_on_their_neighbours),
 		cmocka_unit_test(pieces_that_lead_nowhere_fail_alone),
 		cmocka_unit_test(a_process_that_goes_away_fails_all_that_follows),
+		cmocka_unit_test(memory_that_is_held_ends_with_its_process),
 		cmocka_unit_test(some_of_a_range_is_read_up_to_what_cannot_be),
 	};
 
