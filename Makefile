@@ -172,10 +172,11 @@ $(BUILD)/tests/bpf/%: tests/bpf/%.c
 	$(call msg,CC,$<)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
 
+$(BUILD)/tests/e2e/hostile_jvm: EXPORTS := -rdynamic # as libjvm.so does
 $(BUILD)/tests/e2e/%: tests/e2e/%.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread $(EXPORTS)
 
 # Tools for tests and people, linked with everything.
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(LIB)

@@ -27,8 +27,9 @@ def app():
         result = run("javac", "-nowarn", "-Xlint:-options", "--release", "8", "-d", folder,
                      *sorted(JAVA_SOURCES.glob("*.java")), timeout=120)
         assert result.returncode == 0, result.stderr
-        for program in AIDS.glob("*_spinner"):
-            shutil.copy(program, folder)
+        for program in [*AIDS.glob("*_spinner"), *AIDS.glob("hostile_*")]:
+            if not program.suffix:
+                shutil.copy(program, folder)
         yield folder
     finally:
         shutil.rmtree(folder)

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that lie to the profiler, change under its eyes, come and go, or take all there is.
+Under one daemon, beside a witness that must be profiled as if they were not there. JBPF_HOSTILE=long
+makes it longer and heavier."""
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from harness.containers import java
+from harness.folded import plain
+from harness.hostile import LATEST, WINDOW, Watched, assert_unharmed, heavy, thread_names
+from harness.programs import AIDS, run, wait_cpu, wait_until
+
+SECONDS = 900  # longer than any test; containers are removed before
+LIES = ("endless", "loops", "numbers", "changing", "stalling")
+MAPPED_FILES = heavy(4000, 60000)
+THREADS = 1000
+SHORT_LIVED = heavy(2000, 10000)
+MOST_MIB = 160  # of one JVM and one C program: some 40
+OWN_FUNCTION, OTHER_FUNCTION = b"work_of_file_a", b"work_of_file_b"
+
+
+class Attacked:
+    """A daemon, its witnesses, and containers of attackers."""
+
+    def __init__(self, engine, app, module_daemon):
+        self.engine, self.app = engine, app
+        self.daemon = module_daemon("--log-level", "debug", window=f"{WINDOW}s", name="hostile").start().wait_ready()
+        self.witness = subprocess.Popen([AIDS / "native_spinner", str(SECONDS), "10"])
+        self.jvm = engine.start_ready("witness", java("Shares", SECONDS, 10), "TRUTH")
+        self.watched = Watched(self.daemon)
+
+    def attack(self, name, *arguments, **options):
+        """A container with hostile_process at it."""
+        return self.engine.start_ready(f"hostile-{name}", ["/app/hostile_process", *arguments], "READY", **options)
+
+    def assert_goes_on(self, since=None):
+        self.watched.assert_goes_on(self.witness.pid, "burn_seventy", since=since)
+        self.watched.assert_goes_on(self.jvm.pid, "Shares.seventy", samples=3, since=since)
+        self.watched.assert_bounded(MOST_MIB)
+
+    def samples_of(self, pid):
+        """Those of one pid, once there are some."""
+        self.daemon.wait_samples({pid: 5}, seconds=LATEST)
+        return self.daemon.dump("--pid", pid)
+
+    def end(self):
+        self.witness.kill()
+        self.witness.wait()
+
+
+@pytest.fixture(scope="module")
+def attacked(engine, app, module_daemon):
+    attacked = Attacked(engine, app, module_daemon)
+    yield attacked
+    attacked.end()
+
+
+@pytest.fixture(scope="module")
+def twins(app):
+    """Two programs that differ in the name of a function only."""
+    data = (AIDS / "hostile_process").read_bytes()
+    assert data.count(OWN_FUNCTION)
+    files = [app / "hostile-a", app / "hostile-b"]
+    for file, name in zip(files, (OWN_FUNCTION, OTHER_FUNCTION)):
+        file.write_bytes(data.replace(OWN_FUNCTION, name))
+        file.chmod(0o755)
+    return files
+
+
+def assert_own_names(folded, least):
+    """Each comm with the function of its own file, never with that of the other one."""
+    found = {"hostile-a": 0, "hostile-b": 0}
+    for frames, count in folded.stacks:
+        names = {plain(frame) for frame in frames[1:]}
+        own = {"hostile-a": "work_of_file_a", "hostile-b": "work_of_file_b"}.get(frames[0])
+        assert not own or not {"work_of_file_a", "work_of_file_b"} - {own} & names, ";".join(frames)
+        found[frames[0]] = found.get(frames[0], 0) + (count if own in names else 0)
+    assert found["hostile-a"] >= least and found["hostile-b"] >= least, (found, folded)
+
+
+# ---- a memory that lies ---------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def liars(attacked, app):
+    """Programs that call themselves libjvm.so and export tables."""
+    folder = app / "lies"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(AIDS / "hostile_jvm", folder / "libjvm.so")
+    # Only who has this capability can stall; Docker's filter of system calls leaves it out, too.
+    privileges = ["--cap-add", "SYS_PTRACE", "--security-opt", "seccomp=unconfined"]
+    attacked.lied_since = time.time()
+    return {kind: attacked.engine.start_ready(
+        f"liar-{kind}", ["/app/lies/libjvm.so", kind, str(SECONDS), "10"], "READY", user="0:0",
+        options=privileges if kind == "stalling" else []) for kind in LIES}
+
+
+def test_daemon_goes_on_beside_tables_that_lie(attacked, liars):
+    attacked.assert_goes_on()
+
+
+@pytest.mark.parametrize("kind", LIES)
+def test_tables_that_lie_name_nothing_and_it_is_said(attacked, liars, kind):
+    pid = liars[kind].pid
+    folded = attacked.samples_of(pid)
+    assert folded.with_frame("burn_as_jvm") >= 1, folded
+    # Nothing in there is Java, whatever its memory says.
+    assert not folded.samples(lambda frames: any(re.search(r"_\[[j10i]\]$", frame) for frame in frames)), folded
+    wait_until(lambda: any("tables" in stream.get("jit_fallback", "") for stream in attacked.daemon.list_json("--pid", pid)),
+               LATEST, "it is said that its tables are of no use")
+
+
+def test_liars_end_and_nothing_is_left_of_them(attacked, liars):
+    for container in liars.values():
+        container.remove()
+    attacked.assert_goes_on()
+
+
+# ---- processes that change ------------------------------------------------------------------------
+
+def test_process_that_executes_another_file_all_the_time(attacked, twins):
+    """The pid and its start stay, all else is another program's: 30 times a second."""
+    started = time.time()
+    container = attacked.engine.start_ready("hostile-exec", ["/app/hostile-a", "exec", str(SECONDS), "/app/hostile-b"],
+                                            "READY")
+    pid = container.pid
+    wait_until(lambda: attacked.daemon.has("--pid", pid) and
+               attacked.daemon.dump("--pid", pid).with_frame("work_of_file_b") >= 10, LATEST, "both files have samples")
+    assert_own_names(attacked.daemon.dump("--pid", pid), 5)
+    assert container.running(), container.logs()
+    container.remove()
+    attacked.assert_goes_on(started)
+
+
+def test_pid_that_is_another_process_eight_times_a_second(attacked, twins):
+    spare = subprocess.Popen(["true"])
+    spare.wait()
+    seconds = heavy(8, 60)
+    attacker = subprocess.Popen([AIDS / "hostile_process", "reuse", str(seconds), str(spare.pid), *map(str, twins)],
+                                stdout=subprocess.PIPE, text=True)
+    try:
+        out, _ = attacker.communicate(timeout=seconds + LATEST)
+    finally:
+        attacker.kill()
+        attacker.wait()
+    assert attacker.returncode == 0, f"clone3 with set_tid: {attacker.returncode} {out}"
+    turns = int(re.search(r"^TURNS (\d+)$", out, re.M).group(1))
+    assert turns >= 4, out
+    attacked.daemon.wait_samples({spare.pid: 4}, seconds=LATEST)
+    attacked.assert_goes_on()
+    assert_own_names(attacked.daemon.dump("--pid", spare.pid), 1)
+
+
+def test_process_that_changes_its_name_all_the_time(attacked):
+    container = attacked.attack("rename", "rename", str(SECONDS))
+    folded = attacked.samples_of(container.pid)  # refuses lines that are not folded
+    assert folded.with_frame("work_of_file_a") >= 3, folded
+    attacked.assert_goes_on()
+    for text in (attacked.daemon.list_text(), attacked.daemon.status("--all"), attacked.daemon.log(),
+                 attacked.daemon.dump_raw().stdout):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
+    container.remove()
+
+
+def test_thousand_threads(attacked):
+    container = attacked.attack("threads", "threads", str(SECONDS), str(THREADS))
+    assert len(os.listdir(f"/proc/{container.pid}/task")) > THREADS
+    assert attacked.samples_of(container.pid).with_frame("work_of_file_a") >= 3
+    attacked.assert_goes_on()
+    container.remove()
+
+
+def test_thousands_of_mapped_files(attacked):
+    """Each is opened and looked at once; what the daemon had of them goes with the process."""
+    before = time.time()
+    container = attacked.attack("maps", "maps", str(SECONDS), str(MAPPED_FILES), "/tmp", options=["--tmpfs", "/tmp:exec"])
+    assert attacked.samples_of(container.pid).with_frame("work_of_file_a") >= 3
+    attacked.assert_goes_on(before)
+    container.remove()
+    attacked.assert_goes_on()
+
+
+# ---- processes by the thousand --------------------------------------------------------------------
+
+def host_samples(daemon, pattern):
+    """Samples of all processes whose comm is that, and how many processes they are."""
+    streams = [one for one in daemon.list_json() if re.fullmatch(pattern, one["comm"])]
+    return sum(one["samples"] for one in streams), len(streams)
+
+
+def test_thousands_of_processes_that_live_for_a_moment(attacked):
+    begin = time.time()
+    _, before = host_samples(attacked.daemon, "hostile_process")
+    container = attacked.attack("short", "short", str(SHORT_LIVED))
+    wait_until(lambda: not container.running(), 300, "all have lived")
+    assert "DONE" in container.logs() and container.inspect("{{.State.ExitCode}}") == "0", container.logs()
+    attacked.assert_goes_on(begin)
+    samples, streams = host_samples(attacked.daemon, "hostile_process")
+    assert streams > before and samples >= streams, (samples, streams)
+    container.remove()
+
+
+def test_fork_bomb_in_its_limits(attacked):
+    container = attacked.attack("bomb", "bomb", str(SECONDS), options=["--pids-limit", "300"])
+    made, was_limit = map(int, re.search(r"FULL (\d+) (\d)", container.logs()).groups())
+    assert was_limit and made >= 250, container.logs()
+    attacked.assert_goes_on()
+    assert container.running()
+    container.remove()
+    attacked.assert_goes_on()
+
+
+def test_cgroups_that_come_and_go(attacked):
+    """A hundred, each with a process that works for a moment, all with the name of a container."""
+    roots = [root for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
+             if os.path.exists(f"{root}/cgroup.controllers")]
+    assert roots, "this host has no cgroup v2 tree: the test needs one"
+    begin = time.time()
+    for number in range(heavy(100, 1000)):
+        folder = f"{roots[0]}/jbpf-hostile-{os.getpid()}-{number:064x}.scope"
+        os.mkdir(folder)
+        worker = subprocess.Popen(["sh", "-c", f'echo $$ >"{folder}/cgroup.procs" && i=0 && '
+                                   'while [ $i -lt 3000 ]; do i=$((i + 1)); done'])
+        assert worker.wait(timeout=60) == 0
+        wait_until(lambda: not open(f"{folder}/cgroup.procs").read(), 10, "the cgroup is empty")
+        os.rmdir(folder)
+    attacked.assert_goes_on(begin)
+
+
+# ---- processes that must not be touched -----------------------------------------------------------
+
+def test_jvm_that_may_not_have_one_thread_more(attacked):
+    """Nothing is asked of it that needs a thread: that would be its end."""
+    container = attacked.engine.start_ready("full", java("Shares", SECONDS, 15, flags=["-XX:-UseDynamicNumberOfCompilerThreads"]),
+                                            "TRUTH")
+    pid = container.pid
+    threads = len(os.listdir(f"/proc/{pid}/task"))
+    limited = attacked.engine.docker("update", "--pids-limit", threads, container.id)
+    assert limited.returncode == 0, limited.stderr
+    assert attacked.samples_of(pid).total
+    attacked.watched.assert_goes_on(pid, "Shares.seventy")
+    assert_unharmed(container, "TRUTH")
+    assert len(os.listdir(f"/proc/{pid}/task")) <= threads and "Attach Listener" not in thread_names(pid)
+    container.remove()
+
+
+@pytest.mark.parametrize("how", ["stopped", "frozen"])
+def test_jvm_that_stands_still(attacked, how):
+    """In the middle of being profiled; what was sampled before is kept, and it wakes unharmed."""
+    container = attacked.engine.start_ready(f"still-{how}", java("Shares", SECONDS, 30), "TRUTH")
+    pid = container.pid
+    wait_cpu([pid], 0.5)
+    if how == "stopped":
+        os.kill(pid, 19)  # SIGSTOP
+    else:
+        container.pause()
+    begin = time.time()
+    try:
+        attacked.assert_goes_on(begin)
+        assert attacked.daemon.dump("--pid", pid).total >= 3
+    finally:
+        if how == "stopped":
+            os.kill(pid, 18)  # SIGCONT
+        else:
+            container.unpause()
+    attacked.watched.assert_goes_on(pid, "Shares.seventy")
+    assert_unharmed(container, "TRUTH")
+    assert "Attach Listener" not in thread_names(pid)
+    container.remove()
+
+
+def test_two_jvms_of_one_inner_pid_and_one_tmp(attacked, tmp_path):
+    """Whatever one of them puts there, each has its own names."""
+    tmp_path.chmod(0o1777)
+    for parent in list(tmp_path.parents)[:-2]:
+        parent.chmod(parent.stat().st_mode | 0o011)
+    share = ["-v", f"{tmp_path}:/tmp"]
+    one = attacked.engine.start_ready("one-tmp-1", java("Shares", SECONDS, 15), "TRUTH", options=share)
+    two = attacked.engine.start_ready("one-tmp-2", java("Interp", SECONDS, 30), "READY", options=share)
+    # A map that names everything of everybody with that pid.
+    (tmp_path / "perf-1.map").write_text("1000 7ffffffff000 planted_for_pid_1\n")
+    os.chown(tmp_path / "perf-1.map", 12345, 12345)
+    attacked.watched.assert_goes_on(one.pid, "Shares.seventy")
+    wait_until(lambda: attacked.daemon.has("--pid", two.pid) and
+               re.search(r"\bInterp\.", attacked.daemon.dump_raw("--pid", two.pid).stdout), LATEST, "the second one has names")
+    first, second = attacked.daemon.dump("--pid", one.pid), attacked.daemon.dump("--pid", two.pid)
+    assert not any(name.startswith("Interp.") for name in first.names())
+    assert not any(name.startswith("Shares.") for name in second.names())
+    for container in (one, two):
+        assert container.running() and "Full thread dump" not in container.logs()
+        container.remove()
+
+
+# ---- at the end -----------------------------------------------------------------------------------
+
+def test_nothing_was_lost_silently(attacked):
+    """Every sample is in the store or in a counter that the status shows."""
+    attacked.assert_goes_on()
+    assert attacked.daemon.stop() == 0, attacked.daemon.log()[-2000:]
+    report = attacked.daemon.dump_raw("--list", "--format", "json")
+    assert report.returncode == 0, report.stderr
+    stored = sum(stream["samples"] for stream in attacked.daemon.list_json())
+    whole = attacked.daemon.dump().total
+    assert whole == stored > 0, (whole, stored)
