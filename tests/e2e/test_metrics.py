@@ -29,10 +29,10 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
-def get(path, url, method="GET", headers=None, body=None):
+def get(path, url, method="GET", headers=None):
     connection = UnixConnection(path) if isinstance(path, Path) else http.client.HTTPConnection(*path, timeout=30)
     try:
-        connection.request(method, url, body=body, headers=headers or {})
+        connection.request(method, url, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, dict(answer.getheaders()), answer.read().decode()
     finally:
@@ -54,8 +54,14 @@ def value(path, name, **labels):
 
 
 def children(pid, name):
-    pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in pids if Path(f"/proc/{child}/comm").read_text().strip() == name]
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            if Path(f"/proc/{child}/comm").read_text().strip() == name:
+                found.append(int(child))
+        except OSError:
+            continue  # gone meanwhile
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +74,6 @@ def served(module_daemon, tmp_path_factory):
                120, "windows with samples are written")
     yield daemon, path
     assert daemon.stop() == 0, daemon.log()
-    assert not path.exists() or not daemon.process.poll() is None
 
 
 def test_prometheus_reads_every_metric_that_is_documented(served):
@@ -108,7 +113,7 @@ def test_health_is_told_by_a_status(served):
 @pytest.mark.parametrize("url, method, status", [("/", "GET", 404), ("/metrics/", "GET", 404), ("/metrics", "POST", 405),
                                                  ("/../etc/passwd", "GET", 404), ("/healthz", "DELETE", 405)])
 def test_nothing_else_is_served(served, url, method, status):
-    assert get(served[1], url, method=method, body=b"x" * 100 if method == "POST" else None)[0] == status
+    assert get(served[1], url, method=method)[0] == status
 
 
 def test_the_socket_is_for_owner_and_group(served):
@@ -167,7 +172,7 @@ def test_connections_that_say_little_do_not_keep_others_out(served):
                     pass
             try:
                 answered.append(get(path, "/healthz")[0])
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 return False
             return answered[-1] == 200
         wait_until(is_answered, 90, "the slow ones are put out")
