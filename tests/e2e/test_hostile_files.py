@@ -265,8 +265,9 @@ def scene(engine, app, module_daemon, canaries):
     assert not before
     scene = Scene(engine, app, module_daemon, canaries)
     try:
-        wait_cpu([spinner.pid for spinner in scene.spinners.values()], 0.4)
-        scene.daemon.wait_samples({spinner.pid: 8 for spinner in [*scene.spinners.values(), *scene.out.values()]})
+        looked_at = [spinner for kind, spinner in scene.spinners.items() if not kind.startswith("huge")]
+        wait_cpu([spinner.pid for spinner in looked_at], 0.2)
+        scene.daemon.wait_samples({spinner.pid: 8 for spinner in [*looked_at, *scene.out.values()]})
         yield scene
     finally:
         scene.end()
