@@ -18,7 +18,7 @@ import pytest
 
 from harness.folded import plain
 from harness.hostile import LATEST, WINDOW, Watched, heavy
-from harness.programs import AIDS, BIN, run, wait_cpu, wait_until
+from harness.programs import AIDS, BIN, run, wait_until
 
 SECONDS = 900
 UNKNOWN = "[unknown jit]"
@@ -266,7 +266,6 @@ def scene(engine, app, module_daemon, canaries):
     scene = Scene(engine, app, module_daemon, canaries)
     try:
         looked_at = [spinner for kind, spinner in scene.spinners.items() if not kind.startswith("huge")]
-        wait_cpu([spinner.pid for spinner in looked_at], 0.2)
         scene.daemon.wait_samples({spinner.pid: 8 for spinner in [*looked_at, *scene.out.values()]})
         yield scene
     finally:
