@@ -154,8 +154,12 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
 	int root_fd = wanted->root == DEBUG_FILE_IN_HOST ? roots->host_fd : roots->container_fd;
 	char candidate[PATH_MAX];
 	struct stat st;
-	int err = debug_file_path(path, wanted, candidate, sizeof(candidate));
+	int err;
 
+	/* The path and the link's name are the container's: no file of the host is opened by them. */
+	if (wanted->root == DEBUG_FILE_IN_HOST && wanted->place != DEBUG_FILE_BY_BUILD_ID)
+		return -ENOENT;
+	err = debug_file_path(path, wanted, candidate, sizeof(candidate));
 	if (err)
 		return err;
 	if (root_fd < 0)
@@ -205,7 +209,7 @@ static int debug_file_try_roots(const struct debug_file_opener *opener,
 
 	wanted->root = DEBUG_FILE_IN_CONTAINER;
 	err = debug_file_try(opener, wanted, builder);
-	if (err && err != -ENOMEM) {
+	if (err && err != -ENOMEM && wanted->place == DEBUG_FILE_BY_BUILD_ID) {
 		wanted->root = DEBUG_FILE_IN_HOST;
 		err = debug_file_try(opener, wanted, builder);
 	}

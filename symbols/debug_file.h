@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Symbols that were taken out of a program: MiniDebugInfo (.gnu_debugdata, xz), the debug file of
- * its build id, and .gnu_debuglink. Looked for in the container's own file system first, then in
- * the host's; a file counts only when its build id is the program's.
+ * its build id, and .gnu_debuglink. Looked for in the container's own file system first, by its build
+ * id in the host's, too; a file counts only when its build id is the program's.
  */
 #ifndef JBPF_SYMBOLS_DEBUG_FILE_H
 #define JBPF_SYMBOLS_DEBUG_FILE_H

@@ -267,6 +267,47 @@ static void debug_files_are_programs_or_nothing(void **state)
 	assert_int_equal(fake_proc_remove(&tree), 0);
 }
 
+static void names_that_a_container_chose_open_no_file_of_the_host(void **state)
+{
+	static const struct build_id id = { .bytes = { 0xab, 0xcd }, .len = 2 };
+	static const char *const paths[DEBUG_FILE_PLACE_CNT] = {
+		[DEBUG_FILE_BY_BUILD_ID] = "usr/lib/debug/.build-id/ab/cd.debug",
+		[DEBUG_FILE_BESIDE] = "x/chosen",
+		[DEBUG_FILE_DOT_DEBUG] = "x/.debug/chosen",
+		[DEBUG_FILE_USR_LIB] = "usr/lib/debug/x/chosen",
+	};
+	static uint8_t bytes[TINY_ELF_MAX];
+	const struct tiny_elf elf = { .symbol_cnt = 0 };
+	size_t len = tiny_elf_write(&elf, bytes);
+	struct fake_proc tree;
+	uint64_t size;
+
+	(void)state;
+	assert_int_equal(fake_proc_make(&tree), 0);
+	const struct debug_file_roots roots = { .container_fd = tree.fd, .host_fd = tree.fd };
+
+	for (int place = 0; place < DEBUG_FILE_PLACE_CNT; place++) {
+		struct debug_file_wanted wanted = { .place = (enum debug_file_place)place,
+						    .id = &id,
+						    .link_name = "chosen" };
+		int fd;
+
+		fake_proc_put(&tree, paths[place], bytes, len);
+		fd = debug_file_open(&roots, "/x/y", &wanted, &size);
+		assert_true(fd >= 0);
+		close(fd);
+		wanted.root = DEBUG_FILE_IN_HOST;
+		fd = debug_file_open(&roots, "/x/y", &wanted, &size);
+		if (place == DEBUG_FILE_BY_BUILD_ID) {
+			assert_true(fd >= 0);
+			close(fd);
+		} else {
+			assert_int_equal(fd, -ENOENT);
+		}
+	}
+	assert_int_equal(fake_proc_remove(&tree), 0);
+}
+
 /* ---- programs in its place ---- */
 
 static struct parser_message message; /* of the child */
@@ -644,6 +685,7 @@ int main(void)
 		cmocka_unit_test(parser_without_jvm_symbols_says_so),
 		cmocka_unit_test(parser_gets_debug_files_of_the_right_build_id),
 		cmocka_unit_test(debug_files_are_programs_or_nothing),
+		cmocka_unit_test(names_that_a_container_chose_open_no_file_of_the_host),
 		cmocka_unit_test(parser_that_fails_costs_one_answer),
 		cmocka_unit_test(parser_that_fails_always_rests),
 		cmocka_unit_test(parser_is_started_again_after_a_rest),
