@@ -80,7 +80,7 @@ int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, st
 	vm->ctx = ctx;
 	vm->names = names;
 	vm->refresh_cnt = 1;
-	vm->read_boot_ns = ops->now_ns(ctx);
+	vm->opened_ns = vm->read_boot_ns = ops->now_ns(ctx);
 	(void)jit_unloads_read(vm);
 	ops->ranges(ctx, &vm->ranges);
 	*out = vm;
@@ -430,6 +430,19 @@ void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out)
 uint64_t jit_vm__read_cnt(const struct jit_vm *vm)
 {
 	return vm->read_cnt;
+}
+
+bool jit_vm__is_quiet(const struct jit_vm *vm)
+{
+	uint64_t since_ns = vm->opened_ns;
+
+	if (!vm->unloads.is_known)
+		return false;
+	if (vm->restless_ns > since_ns)
+		since_ns = vm->restless_ns;
+	if (vm->unloads.since_ns > since_ns)
+		since_ns = vm->unloads.since_ns;
+	return vm->ops->now_ns(vm->ctx) > since_ns + JIT_VM_RESTLESS_NS;
 }
 
 bool jit_vm__is_restless(const struct jit_vm *vm)

@@ -157,6 +157,8 @@ void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out);
 uint64_t jit_vm__read_cnt(const struct jit_vm *vm);
 /* Lately code or a method came where another one was: look more often. */
 bool jit_vm__is_restless(const struct jit_vm *vm);
+/* For long nothing of that, nor was a class unloaded: looking less often misses nothing. */
+bool jit_vm__is_quiet(const struct jit_vm *vm);
 size_t jit_vm__bytes(const struct jit_vm *vm);
 
 #endif

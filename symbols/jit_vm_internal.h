@@ -147,6 +147,7 @@ struct jit_vm {
 	struct strbuf text;
 	uint64_t spent_ns;   /* CPU time since the last refresh */
 	uint64_t reading_ns; /* CPU time at the first read for the present question; 0 = none yet */
+	uint64_t opened_ns;
 	uint64_t read_boot_ns;
 	uint64_t read_cnt;
 	uint64_t last_since_ns; /* of the last question of a window */
@@ -193,8 +194,6 @@ bool jit_life_is_credible(const struct jit_vm *vm, const struct jit_life *life,
 bool jit_unloads_read(struct jit_vm *vm);
 /* Reads it when that is some time ago. */
 void jit_unloads_look(struct jit_vm *vm);
-/* Is it known that no class was unloaded between that moment and the last reading, which succeeded? */
-bool jit_unloads_prove(const struct jit_vm *vm, uint64_t since_ns);
 /* Was no class unloaded between these moments of the past? True when that cannot be told. */
 bool jit_unloads_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns);
 

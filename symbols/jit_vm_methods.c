@@ -15,12 +15,6 @@
 
 /* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
 #define METHOD_TRUST_NS (10ull * 1000 * 1000)
-/*
- * While the number of unloaded classes stays the same a name is believed for so long. A class that
- * is redefined is not counted; its old methods are freed by a later collection, if at all, and only
- * a method of the same class loader that is then loaded, compiled and sampled can take their place.
- */
-#define METHOD_COUNTED_NS (30ull * 1000 * 1000 * 1000)
 
 static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
 {
@@ -215,11 +209,9 @@ static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
 		return false;
 	if (begin_ns >= life->first_seen_ns)
 		return jit_unloads_none_between(vm, life->alive_ns, end_ns);
-	/* Read before the blob was. */
-	if (vm->is_ended || read_age_ns(vm, method) > METHOD_COUNTED_NS ||
-	    !jit_unloads_none_between(vm, begin_ns, life->first_seen_ns))
-		return false;
-	return jit_unloads_prove(vm, begin_ns) || read_age_ns(vm, method) < METHOD_TRUST_NS;
+	/* What was read may have been dead already, so the number of unloaded classes proves little. */
+	return !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
+	       jit_unloads_none_between(vm, begin_ns, life->first_seen_ns);
 }
 
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
@@ -239,15 +231,7 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
 
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
 {
-	uint64_t age_ns;
-
-	if (vm->is_ended)
-		return false;
-	age_ns = read_age_ns(vm, method);
-	/* Only a class that is redefined puts another method there without being counted: rare. */
-	if (age_ns <= METHOD_COUNTED_NS && jit_unloads_prove(vm, method->life.alive_ns))
-		return false;
-	return age_ns > jit_vm_round_ns(vm);
+	return read_age_ns(vm, method) > jit_vm_round_ns(vm) && !vm->is_ended;
 }
 
 /* It could not be asked again after the samples, and a class was unloaded since it was asked. */

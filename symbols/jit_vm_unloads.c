@@ -40,14 +40,6 @@ void jit_unloads_look(struct jit_vm *vm)
 		(void)jit_unloads_read(vm);
 }
 
-bool jit_unloads_prove(const struct jit_vm *vm, uint64_t since_ns)
-{
-	const struct jit_unloads *unloads = &vm->unloads;
-
-	return unloads->is_known && unloads->seen_ns == unloads->asked_ns &&
-	       unloads->since_ns <= since_ns;
-}
-
 bool jit_unloads_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct jit_unloads *unloads = &vm->unloads;

@@ -18,7 +18,8 @@
 #define FRAME_FROZEN	  "[frozen frames]"
 #define FRAME_UNKNOWN_JIT "[unknown jit]"
 
-#define LOOK_CALM_NS	 (2 * CLOCK_NS_PER_S)
+#define LOOK_QUIET_NS	 (2 * CLOCK_NS_PER_S)
+#define LOOK_CALM_NS	 CLOCK_NS_PER_S
 #define LOOK_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
 
 struct stack_walk {
@@ -237,6 +238,13 @@ int symbols_process__resolve(struct symbols_process *process, const struct symbo
 
 /* ---- looks ---- */
 
+static uint64_t look_interval_ns(const struct jit_vm *vm)
+{
+	if (jit_vm__is_restless(vm))
+		return LOOK_RESTLESS_NS;
+	return jit_vm__is_quiet(vm) ? LOOK_QUIET_NS : LOOK_CALM_NS;
+}
+
 static void look_begin(struct symbols_process *process, uint64_t now_ns)
 {
 	if (process->looked_ns)
@@ -271,7 +279,7 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 
 uint64_t symbolizer__end_looks(struct symbolizer *symbolizer)
 {
-	uint64_t interval_ns = LOOK_CALM_NS;
+	uint64_t interval_ns = LOOK_QUIET_NS;
 
 	while (symbolizer->looked) {
 		struct symbols_process *process = symbolizer->looked;
@@ -283,8 +291,8 @@ uint64_t symbolizer__end_looks(struct symbolizer *symbolizer)
 		    symbols_process_check(process) == -ESRCH)
 			jit_vm__end(vm, process->looked_ns);
 		process->looked_ns = 0;
-		if (jit_vm__is_restless(vm))
-			interval_ns = LOOK_RESTLESS_NS;
+		if (look_interval_ns(vm) < interval_ns)
+			interval_ns = look_interval_ns(vm);
 	}
 	return interval_ns;
 }

@@ -81,13 +81,12 @@ static const char *interpreted(uint64_t method, uint64_t since, uint64_t until)
 /* A JVM in which a method came where another one was not long ago. */
 static void become_restless(void)
 {
-	/* Redefined: no class is unloaded, so it takes half a minute to be seen. */
 	look_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void Old.one()", "Old.java");
-	fake.now_ns += 31 * SECOND;
+	fake.now_ns += SECOND;
 	look_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void New.one()", "New.java");
-	fake.now_ns += 31 * SECOND;
+	fake.now_ns += SECOND;
 	look_interpreted(METHOD + 0x300);
 	assert_true(jit_vm__is_restless(vm));
 }
@@ -111,66 +110,6 @@ static void method_read_after_a_class_was_unloaded_is_not_believed_before(void *
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
 }
 
-static void method_is_not_asked_for_again_while_no_class_is_unloaded(void **state)
-{
-	size_t names_before;
-
-	(void)state;
-	classes_are_counted(5);
-	look_interpreted(METHOD);
-	names_before = fake.name_cnt;
-	for (int i = 0; i < 3; i++) {
-		fake.now_ns += SECOND;
-		look_interpreted(METHOD);
-	}
-	assert_int_equal(fake.name_cnt, names_before);
-	/* One is unloaded: it may be another one's by now. */
-	fake.unloads++;
-	fake.now_ns += SECOND;
-	look_interpreted(METHOD);
-	assert_int_equal(fake.name_cnt, names_before + 1);
-	/* It cannot be told any more. */
-	fake.unloads_error = -ENOENT;
-	fake.now_ns += SECOND;
-	look_interpreted(METHOD);
-	assert_int_equal(fake.name_cnt, names_before + 2);
-}
-
-static void code_shares_the_names_that_were_read_while_no_class_was_unloaded(void **state)
-{
-	size_t names_before;
-
-	(void)state;
-	classes_are_counted(5);
-	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
-	names_before = fake.name_cnt;
-	/* Compiled again, elsewhere. */
-	fake.now_ns += 10 * SECOND;
-	put_code(B, METHOD, 2);
-	assert_int_equal(look(B + AT), 0);
-	assert_int_equal(fake.name_cnt, names_before);
-	/* One is unloaded: the method may be another one's by now. */
-	class_goes(METHOD);
-	put_code(C, METHOD, 3);
-	assert_int_equal(look(C + AT), 0);
-	assert_int_equal(fake.name_cnt, names_before + 1);
-	CHECK(C + AT, UINT64_MAX, "Next.life");
-}
-
-static void method_is_asked_for_again_now_and_then_as_classes_may_be_redefined(void **state)
-{
-	size_t names_before;
-
-	(void)state;
-	classes_are_counted(5);
-	look_interpreted(METHOD);
-	names_before = fake.name_cnt;
-	fake.now_ns += 31 * SECOND;
-	look_interpreted(METHOD);
-	assert_int_equal(fake.name_cnt, names_before + 1);
-}
-
 static void method_is_believed_from_the_reading_that_saw_the_unloading(void **state)
 {
 	uint64_t since;
@@ -184,6 +123,67 @@ static void method_is_believed_from_the_reading_that_saw_the_unloading(void **st
 	look_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "Next.life");
+}
+
+static void method_that_was_dead_when_it_was_read_does_not_hide_the_next_one(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	classes_are_counted(5);
+	/* Its class was unloaded, and nothing has taken its memory yet. */
+	fake.unloads++;
+	look_around();
+	look_interpreted(METHOD);
+	fake.now_ns += SECOND;
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	since = window_begins();
+	fake.now_ns += SECOND;
+	look_interpreted(METHOD);
+	/* The JVM ends: what was read is all there is. */
+	fake.error = -ESRCH;
+	(void)jit_vm__refresh(vm);
+	assert_string_not_equal(interpreted(METHOD, since, since + 1), "Work.one");
+}
+
+static void code_does_not_get_the_name_of_a_method_that_was_dead_when_it_was_read(void **state)
+{
+	(void)state;
+	classes_are_counted(5);
+	fake.unloads++;
+	look_around();
+	look_interpreted(METHOD);
+	fake.now_ns += SECOND;
+	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	CHECK(A + AT, UINT64_MAX, "Next.life");
+}
+
+static void quiet_jvm_is_one_without_changes_for_half_a_minute(void **state)
+{
+	(void)state;
+	classes_are_counted(0);
+	assert_false(jit_vm__is_quiet(vm));
+	fake.now_ns += 40 * SECOND;
+	look_around();
+	assert_true(jit_vm__is_quiet(vm));
+	fake.unloads++;
+	look_around();
+	assert_false(jit_vm__is_quiet(vm));
+	assert_false(jit_vm__is_restless(vm));
+	fake.now_ns += 40 * SECOND;
+	assert_true(jit_vm__is_quiet(vm));
+	become_restless();
+	assert_false(jit_vm__is_quiet(vm));
+}
+
+static void jvm_that_does_not_count_its_classes_is_never_quiet(void **state)
+{
+	(void)state;
+	fake.now_ns += 100 * SECOND;
+	look_around();
+	assert_false(jit_vm__is_quiet(vm));
 }
 
 static void class_that_is_unloaded_while_the_name_is_read_is_seen(void **state)
@@ -402,10 +402,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(method_read_after_a_class_was_unloaded_is_not_believed_before),
-		TEST(method_is_not_asked_for_again_while_no_class_is_unloaded),
-		TEST(code_shares_the_names_that_were_read_while_no_class_was_unloaded),
-		TEST(method_is_asked_for_again_now_and_then_as_classes_may_be_redefined),
 		TEST(method_is_believed_from_the_reading_that_saw_the_unloading),
+		TEST(method_that_was_dead_when_it_was_read_does_not_hide_the_next_one),
+		TEST(code_does_not_get_the_name_of_a_method_that_was_dead_when_it_was_read),
+		TEST(quiet_jvm_is_one_without_changes_for_half_a_minute),
+		TEST(jvm_that_does_not_count_its_classes_is_never_quiet),
 		TEST(class_that_is_unloaded_while_the_name_is_read_is_seen),
 		TEST(jvm_that_unloads_nothing_loses_nothing),
 		TEST(method_is_proved_however_late_it_is_read),
