@@ -195,7 +195,7 @@ def test_stopped_jvm_is_left_alone(jvm):
 def test_paused_container_is_left_alone(jvm):
     container = jvm("paused")
     pid = container.pid
-    assert container.engine.docker("pause", container.id).returncode == 0
+    container.pause()
     try:
         assert attach(pid)["outcome"] == "not-running"
         assert set(os.listdir(tmp_of(pid))) <= LEFT_BY_THE_JVM

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from harness.containers import JDKS, java
+from harness.containers import JDKS_THAT_MUST_BE, java
 from harness.daemon import Daemon
 from harness.folded import assert_rare, kind, plain
 from harness.programs import cpu_seconds, wait_until
@@ -72,7 +72,7 @@ def wait_until_sampled(daemon):
             samples = sum(stream["samples"] for stream in json.loads(listed.stdout)["streams"])
 
 
-@pytest.fixture(scope="module", params=JDKS)
+@pytest.fixture(scope="module", params=JDKS_THAT_MUST_BE)
 def profile(request, engine, tmp_path_factory):
     """Text, counters and edges of a profile of the program after its warm-up."""
     flags = ["-XX:CompileCommand=dontinline,Callers*.*"]
