@@ -15,6 +15,9 @@
 #include "symbols/elf_plt.h"
 #include "user/util/fs.h"
 
+/* More than this program has, also where its size is damaged. */
+#define CODE_BYTES (64 << 10)
+
 static struct strbuf program;
 
 static int read_program(void **state)
@@ -53,7 +56,7 @@ static size_t count_stubs(struct elf_file *file, const char *call, bool *has_cal
 	for (size_t i = 0; i < 2; i++) {
 		const struct elf_section *section = elf_file_section(file, sections[i]);
 
-		for (uint64_t at = 0; section && at < section->size; at += 16) {
+		for (uint64_t at = 0; section && at < section->size && at < CODE_BYTES; at += 16) {
 			struct elf_symbol symbol;
 
 			if (elf_symtab__lookup(tab, section->address + at, &symbol))
