@@ -43,9 +43,12 @@ class Attacked:
         self.watched.assert_goes_on(self.jvm.pid, "Shares.seventy", samples=3, since=since)
         self.watched.assert_bounded(MOST_MIB)
 
-    def samples_of(self, pid):
-        """Those of one pid, once there are some."""
+    def samples_of(self, pid, frame=None):
+        """Those of one pid, once there are some; with this frame, if it is given."""
         self.daemon.wait_samples({pid: 5}, seconds=LATEST)
+        if frame:
+            wait_until(lambda: self.daemon.dump("--pid", pid).with_frame(frame) >= 3, LATEST,
+                       f"three samples of pid {pid} have {frame}")
         return self.daemon.dump("--pid", pid)
 
     def end(self):
@@ -157,8 +160,7 @@ def test_pid_that_is_another_process_eight_times_a_second(attacked, twins):
 
 def test_process_that_changes_its_name_all_the_time(attacked):
     container = attacked.attack("rename", "rename", str(SECONDS))
-    folded = attacked.samples_of(container.pid)  # refuses lines that are not folded
-    assert folded.with_frame("work_of_file_a") >= 3, folded
+    attacked.samples_of(container.pid, "work_of_file_a")  # refuses lines that are not folded
     attacked.assert_goes_on()
     for text in (attacked.daemon.list_text(), attacked.daemon.status("--all"), attacked.daemon.log(),
                  attacked.daemon.dump_raw().stdout):
@@ -169,7 +171,7 @@ def test_process_that_changes_its_name_all_the_time(attacked):
 def test_thousand_threads(attacked):
     container = attacked.attack("threads", "threads", str(SECONDS), str(THREADS))
     assert len(os.listdir(f"/proc/{container.pid}/task")) > THREADS
-    assert attacked.samples_of(container.pid).with_frame("work_of_file_a") >= 3
+    attacked.samples_of(container.pid, "work_of_file_a")
     attacked.assert_goes_on()
     container.remove()
 
@@ -178,7 +180,7 @@ def test_thousands_of_mapped_files(attacked):
     """Each is opened and looked at once; what the daemon had of them goes with the process."""
     before = time.time()
     container = attacked.attack("maps", "maps", str(SECONDS), str(MAPPED_FILES), "/tmp", options=["--tmpfs", "/tmp:exec"])
-    assert attacked.samples_of(container.pid).with_frame("work_of_file_a") >= 3
+    attacked.samples_of(container.pid, "work_of_file_a")
     attacked.assert_goes_on(before)
     container.remove()
     attacked.assert_goes_on()

@@ -95,7 +95,7 @@ def test_code_of_a_jvm_that_compiles_everything(engine, jdk):
     time.sleep(3.3)  # older, so that it may be asked
     try:
         found = assert_same_as_perf_map(container.pid)
-        assert sum(map(is_method, found)) >= 2000, len(found)
+        assert sum(map(is_method, found)) >= 1500, len(found)  # a busy JVM has not done all of them yet
         print(f"JDK {jdk} -Xcomp: {len(found)} entries, all equal")
     finally:
         container.remove()
