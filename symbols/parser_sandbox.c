@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "user/util/capabilities.h"
+#include "user/util/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/landlock.h"
@@ -214,17 +215,6 @@ static int sandbox_seccomp(void)
 
 /* ---- all of it ---- */
 
-/* Rather this one than the profiler when memory is short. */
-static void sandbox_volunteer(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	(void)fs_write_all(fd, "1000", strlen("1000"));
-	close(fd);
-}
-
 /* Signals to the whole process group or service are for the profiler, which may still need names. */
 static int sandbox_life(pid_t parent)
 {
@@ -245,7 +235,7 @@ int parser_sandbox_enter(int keep_fd, pid_t parent, uint32_t wanted, uint32_t *f
 
 	if (!err)
 		err = sandbox_unmap_shared();
-	sandbox_volunteer();
+	child_process_offer_to_oom();
 	if (!err)
 		err = sandbox_descriptors(keep_fd);
 	if (!err)

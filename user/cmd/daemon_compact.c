@@ -22,6 +22,7 @@
 
 #include "user/cmd/daemon_sandbox.h"
 #include "user/store/store.h"
+#include "user/util/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -48,27 +49,12 @@ void daemon_compactor_init(struct daemon_compactor *compactor, uint64_t now_boot
 
 /* ---- the child ---- */
 
-static void child_reset_signals(void)
-{
-	sigset_t none;
-
-	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* What of it the kernel does not allow is left as it is: then it is only a little less modest. */
 static void child_step_back(void)
 {
 	const struct sched_param param = { 0 };
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	/* Rather this one than the profiler. */
-	if (fd >= 0) {
-		(void)fs_write_all(fd, "1000", strlen("1000"));
-		close(fd);
-	}
+	child_process_offer_to_oom();
 	(void)prctl(PR_SET_NAME, COMPACT_NAME);
 	(void)setpriority(PRIO_PROCESS, 0, COMPACT_NICE);
 	(void)sched_setscheduler(0, SCHED_IDLE, &param);
@@ -87,7 +73,7 @@ static int child_run(const char *store, pid_t parent, uint64_t now_unix_ns)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		return -ESRCH;
-	child_reset_signals();
+	child_process_reset_signals(NULL, 0);
 	child_step_back();
 	(void)mallopt(M_MMAP_THRESHOLD, CHILD_MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, CHILD_MMAP_THRESHOLD);

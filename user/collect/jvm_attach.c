@@ -29,6 +29,7 @@
 #include "user/collect/jvm_attach_tmp.h"
 #include "user/collect/jvm_gates.h"
 #include "user/util/capabilities.h"
+#include "user/util/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -70,19 +71,6 @@ static bool process_has_ended(int pid_fd)
 }
 
 /* ---- child: identity ---- */
-
-/* The parent's handlers, masks and timers mean nothing here. */
-static void child_reset_signals(void)
-{
-	sigset_t none;
-
-	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL);
-	/* A JVM that rejects us closes early. */
-	(void)signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
 
 /* Dies with its parent, and by itself some time after the deadline. */
 static void child_bind_life(pid_t parent, uint64_t deadline_ns)
@@ -258,10 +246,11 @@ static int run_remove_map(const struct child_task *task, struct jvm_attach_resul
 static void __attribute__((noreturn))
 child_main(const struct child_task *task, int report_fd, pid_t parent)
 {
+	static const int ignored = SIGPIPE; /* a JVM that rejects us closes early */
 	struct child_report report;
 
 	memset(&report, 0, sizeof(report));
-	child_reset_signals();
+	child_process_reset_signals(&ignored, 1);
 	child_bind_life(parent, task->deadline_ns);
 	/* Where they are missing the switch fails, and says so. */
 	(void)capabilities_raise(CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETGID), NULL);

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <seccomp.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,8 +17,8 @@
 #include "user/serve/http.h"
 #include "user/serve/page.h"
 #include "user/util/capabilities.h"
+#include "user/util/child_process.h"
 #include "user/util/cleanup.h"
-#include "user/util/fs.h"
 #include "user/util/landlock.h"
 
 #define CHILD_NAME	"jbpfd-metrics" /* at most 15 bytes */
@@ -91,25 +90,17 @@ static int keep_two(const struct serve_child *child)
 
 static void reset_signals(void)
 {
-	sigset_t none;
-
-	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL);
-	(void)signal(SIGPIPE, SIG_IGN);
 	/* A terminal's Ctrl-C is the daemon's: it ends this one when it has ended itself. */
-	(void)signal(SIGINT, SIG_IGN);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	static const int ignored[] = { SIGPIPE, SIGINT };
+
+	child_process_reset_signals(ignored, ARRAY_SIZE(ignored));
 }
 
 static void step_back(void)
 {
 	const struct rlimit files = { CHILD_FILES_MAX, CHILD_FILES_MAX }, none = { 0, 0 };
-	__cleanup_fd int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
-	/* Rather this one than the profiler. */
-	if (fd >= 0)
-		(void)fs_write_all(fd, "1000", strlen("1000"));
+	child_process_offer_to_oom();
 	(void)prctl(PR_SET_NAME, CHILD_NAME);
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)setrlimit(RLIMIT_NOFILE, &files);

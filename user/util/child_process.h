@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a forked child that never executes another program does first. */
+#ifndef JBPF_UTIL_CHILD_PROCESS_H
+#define JBPF_UTIL_CHILD_PROCESS_H
+
+#include <stddef.h>
+
+/*
+ * The parent's handlers and masks mean nothing in it: all signals as by default, but those to be
+ * ignored, and none blocked.
+ */
+void child_process_reset_signals(const int *ignored, size_t ignored_cnt);
+
+/* When memory is short, rather this process than its parent. Not possible: left as it is. */
+void child_process_offer_to_oom(void);
+
+#endif
