@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/seccomp_rules.h"
 
 /* linux/fs.h, from 6.11 on: one mapping of /proc/PID/maps; the structure has 104 bytes. */
 #define PROCMAP_QUERY_ _IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104)
@@ -242,33 +243,12 @@ static const unsigned long ioctls[] = {
 	FIONBIO,
 };
 
-static int allow_plain(scmp_filter_ctx filter)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(plain_calls); i++) {
-		int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, plain_calls[i], 0);
-
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* `call` when its argument `index` has this value; may be given several times. */
 static int allow_value(scmp_filter_ctx filter, int call, unsigned int index, uint64_t value)
 {
 	const struct scmp_arg_cmp is = { .arg = index, .op = SCMP_CMP_EQ, .datum_a = value };
 
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &is);
-}
-
-/* `call` when none of these bits is set in its argument `index`. */
-static int allow_without(scmp_filter_ctx filter, int call, unsigned int index, uint64_t bits)
-{
-	const struct scmp_arg_cmp is_clear = {
-		.arg = index, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = 0
-	};
-
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &is_clear);
 }
 
 static int allow_by_argument(scmp_filter_ctx filter)
@@ -285,11 +265,11 @@ static int allow_by_argument(scmp_filter_ctx filter)
 		err = allow_value(filter, SCMP_SYS(socketpair), 0, AF_UNIX);
 	/* fork() and threads; clone3() hides its flags in memory, so libc is left with clone(). */
 	if (!err)
-		err = allow_without(filter, SCMP_SYS(clone), 0, CLONE_NEW_ANY);
+		err = seccomp_rules_allow_without(filter, SCMP_SYS(clone), 0, CLONE_NEW_ANY);
 	if (!err)
-		err = allow_without(filter, SCMP_SYS(mmap), 2, PROT_EXEC);
+		err = seccomp_rules_allow_without(filter, SCMP_SYS(mmap), 2, PROT_EXEC);
 	if (!err)
-		err = allow_without(filter, SCMP_SYS(mprotect), 2, PROT_EXEC);
+		err = seccomp_rules_allow_without(filter, SCMP_SYS(mprotect), 2, PROT_EXEC);
 	return err;
 }
 
@@ -315,7 +295,7 @@ int sandbox_filter_load(void)
 	set_attributes(filter);
 	err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (!err)
-		err = allow_plain(filter);
+		err = seccomp_rules_allow(filter, plain_calls, ARRAY_SIZE(plain_calls));
 	if (!err)
 		err = allow_by_argument(filter);
 	if (!err)

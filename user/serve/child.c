@@ -20,6 +20,7 @@
 #include "user/util/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/landlock.h"
+#include "user/util/seccomp_rules.h"
 
 #define CHILD_NAME	"jbpfd-metrics" /* at most 15 bytes */
 #define CHILD_FILES_MAX 64
@@ -109,18 +110,16 @@ static void step_back(void)
 
 static int filter_calls(void)
 {
-	/* Memory yes, code no. */
-	const struct scmp_arg_cmp no_code = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int err = filter ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(calls); i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
 	if (!err)
-		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, &no_code);
+		err = seccomp_rules_allow(filter, calls, ARRAY_SIZE(calls));
+	/* Memory yes, code no. */
 	if (!err)
-		err = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-					     &no_code);
+		err = seccomp_rules_allow_without(filter, SCMP_SYS(mmap), 2, PROT_EXEC);
+	if (!err)
+		err = seccomp_rules_allow_without(filter, SCMP_SYS(mprotect), 2, PROT_EXEC);
 	if (!err)
 		err = seccomp_load(filter);
 	if (filter)
