@@ -2,10 +2,13 @@
 """A JVM in a container whose user ids are remapped (dockerd --userns-remap), by a second engine
 with another data root."""
 
+import re
+import subprocess
+
 import pytest
 
 from harness.containers import java
-from harness.programs import wait_until
+from harness.programs import BIN, run, wait_until
 
 
 @pytest.mark.parametrize("user", ["12345:12345", "0:0"])
@@ -26,3 +29,14 @@ def test_java_in_a_user_namespace_is_named(remapped_engine, daemon, user):
     by_id = profiler.dump("--container", container.id[:12])
     assert by_id.total == profiler.dump("--pid", pid).total
     assert profiler.has("--container", container.name), profiler.list_text()
+
+
+def test_check_is_not_misled_by_a_namespace_that_is_open_to_its_owner(remapped_engine):
+    """Without CAP_SYS_PTRACE root still reads what runs in a user namespace that root made."""
+    container = remapped_engine.start_ready("userns-check", java("Shares", 600, 60), "TRUTH")
+    command = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "sleep", "60"]
+    with subprocess.Popen(command) as foreign:  # its pid comes after those in the container
+        refused = run("setpriv", "--bounding-set=-sys_ptrace", BIN / "jbpfd", "--check").stdout
+        foreign.kill()
+    assert re.search(r"^less +container roots", refused, re.M), refused
+    container.remove()

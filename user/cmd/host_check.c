@@ -227,19 +227,36 @@ static void check_kallsyms(struct check_run *run)
 }
 
 /*
+ * A process in a user namespace that we own is open to us without the capability. Its namespace may
+ * not be looked at without it either; the map of its user ids may, by all.
+ */
+static bool is_in_our_user_namespace(int proc_fd, uint32_t pid, const struct strbuf *our_uid_map)
+{
+	__cleanup_strbuf struct strbuf uid_map = STRBUF_INIT;
+
+	return fs_read_filef(proc_fd, 1 << 16, &uid_map, "%u/uid_map", pid) == 0 &&
+	       uid_map.len == our_uid_map->len &&
+	       memcmp(uid_map.data, our_uid_map->data, uid_map.len) == 0;
+}
+
+/*
  * A process of another user, which is what needs the capability; init when there is none. Init
  * alone proves little: where it holds more than we do, it may be closed when all others are open.
  */
 static uint32_t find_foreign_pid(int proc_fd)
 {
+	__cleanup_strbuf struct strbuf our_uid_map = STRBUF_INIT;
 	__cleanup_dir DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	struct stat st;
 	uint32_t pid;
 
+	if (fs_read_filef(proc_fd, 1 << 16, &our_uid_map, "self/uid_map"))
+		return 1;
 	while (proc && (entry = readdir(proc))) {
 		if (parse_u32_range(entry->d_name, 2, INT32_MAX, &pid) == 0 &&
-		    fstatat(proc_fd, entry->d_name, &st, 0) == 0 && st.st_uid != geteuid())
+		    fstatat(proc_fd, entry->d_name, &st, 0) == 0 && st.st_uid != geteuid() &&
+		    is_in_our_user_namespace(proc_fd, pid, &our_uid_map))
 			return pid;
 	}
 	return 1;
