@@ -48,7 +48,7 @@ def leftovers():
     found |= set(Path("/sys/fs/cgroup/unified").glob("jbpf-demo-*"))
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if "Shop" in Path(f"/proc/{pid}/cmdline").read_text().split("\0"):
+            if b"Shop" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
                 found.add(f"process {pid}")
         except OSError:
             continue  # gone meanwhile
