@@ -229,20 +229,21 @@ static int may_change(const struct daemon *daemon, const struct daemon_options *
 	return recorder__may_change(daemon->recorder, &recorder_options, why, why_len);
 }
 
-/* The old options' window ends, and the new ones are in force; taken over from `options`. */
+/* The new options are in force, and the old ones' window ends; taken over from `options`. */
 static int change(struct daemon *daemon, struct daemon_options *options)
 {
 	const struct recorder_options recorder_options = recorder_options_of(options);
 	bool differs = daemon_options_sampling_differs(&daemon->options, options);
 	char why[DAEMON_WHY_BYTES];
-	int err = end_window(daemon);
+	int err;
 
-	if (err)
-		return err;
 	if (differs && recorder__change(daemon->recorder, &recorder_options, why, sizeof(why))) {
 		pr_err("SIGHUP: %s; going on as before\n", why);
 		return 0;
 	}
+	err = end_window(daemon);
+	if (err)
+		return err;
 	adopt_options(daemon, options);
 	err = reopen_store(daemon, &daemon->options);
 	if (err)

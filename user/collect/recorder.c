@@ -61,6 +61,9 @@ struct recorder {
 	uint64_t stack_bytes;	/* of the last batch */
 	bool has_code_range;	/* some JVM's stacks are worth an early look */
 	uint64_t stack_look_ns; /* when the next one is due; CLOCK_BOOTTIME */
+	bool changes;		/* the next ones are in force when this window is named */
+	struct recorder_options next_options;
+	struct process_table *next_processes; /* NULL: the old ones stay */
 };
 
 void recorder__free(struct recorder *recorder)
@@ -69,6 +72,7 @@ void recorder__free(struct recorder *recorder)
 		return;
 	probe__free(recorder->probe);
 	process_table__free(recorder->processes);
+	process_table__free(recorder->next_processes);
 	container_resolver__free(recorder->containers);
 	symbolizer__free(recorder->symbolizer);
 	stack_namer_release(&recorder->namer);
@@ -183,13 +187,25 @@ int recorder__change(struct recorder *recorder, const struct recorder_options *o
 		process_table__free(processes);
 		return err;
 	}
-	if (processes) {
-		process_table__free(recorder->processes);
-		recorder->processes = processes;
-		symbolizer__set_jit(recorder->symbolizer, options->jit);
-	}
-	recorder->options = *options;
+	process_table__free(recorder->next_processes);
+	recorder->next_processes = processes;
+	recorder->next_options = *options;
+	recorder->changes = true;
 	return 0;
+}
+
+/* What was counted under the old options is named: the new ones are for all that comes. */
+static void adopt_change(struct recorder *recorder)
+{
+	if (!recorder->changes)
+		return;
+	recorder->changes = false;
+	recorder->options = recorder->next_options;
+	if (recorder->next_processes) {
+		process_table__free(recorder->processes);
+		recorder->processes = take_ptr(recorder->next_processes);
+		symbolizer__set_jit(recorder->symbolizer, recorder->options.jit);
+	}
 }
 
 int recorder__try_maps(const struct recorder *recorder)
@@ -731,7 +747,9 @@ int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_
 	}
 	process_table__expire(recorder->processes);
 	symbolizer__trim(recorder->symbolizer);
-	return record_host(&run, lost_samples);
+	err = record_host(&run, lost_samples);
+	adopt_change(recorder);
+	return err;
 }
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out)

@@ -30,9 +30,10 @@ int recorder__open(const struct recorder_options *options, struct recorder **out
 void recorder__free(struct recorder *recorder); /* NULL is fine */
 
 /*
- * Other options for a recorder that runs: see probe__change(). Another `jit` makes it meet all
- * processes anew. Asks first, then takes over: recorder__may_change(), recorder__window(),
- * recorder__change().
+ * Other options for a recorder that runs: see probe__change(). Sampling changes at once; the caller
+ * ends the window right after it, which is still named by the old rules. So what is counted while
+ * a window is being named is already counted as the next one says. Another `jit` makes it meet all
+ * processes anew. Arrays of `options` must live as long as they are in force.
  */
 int recorder__may_change(const struct recorder *recorder, const struct recorder_options *options,
 			 char *why, size_t why_len);
