@@ -11,6 +11,7 @@
 
 #include "user/output/escape.h"
 #include "user/output/json_writer.h"
+#include "user/util/utf8.h"
 
 struct escape_row {
 	const char *in;
@@ -90,8 +91,8 @@ static void every_pair_of_bytes_becomes_clean_text(void **state)
 		while (at < out.len) {
 			uint32_t code;
 
-			at += escape_utf8_next(out.data + at, out.len - at, &code);
-			assert_true(code != ESCAPE_BAD_BYTE && code >= 0x20 && code != 0x7f &&
+			at += utf8_next(out.data + at, out.len - at, &code);
+			assert_true(code != UTF8_BAD_BYTE && code >= 0x20 && code != 0x7f &&
 				    (code < 0x80 || code > 0x9f));
 		}
 	}

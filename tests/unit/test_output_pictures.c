@@ -11,6 +11,7 @@
 #include "tests/unit/output_profiles.h"
 #include "user/output/colors.h"
 #include "user/output/escape.h"
+#include "user/util/utf8.h"
 
 typedef int (*picture_writer)(struct profile *profile, const struct output_info *info,
 			      struct strbuf *out);
@@ -169,8 +170,8 @@ static void svg_makes_hostile_names_inert(void **state)
 	for (size_t at = 0; at < out.len;) {
 		uint32_t code;
 
-		at += escape_utf8_next(out.data + at, out.len - at, &code);
-		assert_true(code != ESCAPE_BAD_BYTE && (code >= 0x20 || code == '\n'));
+		at += utf8_next(out.data + at, out.len - at, &code);
+		assert_true(code != UTF8_BAD_BYTE && (code >= 0x20 || code == '\n'));
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "tests/unit/output_profiles.h"
 #include "user/output/escape.h"
+#include "user/util/utf8.h"
 
 static void check_folded(const char *in, const char *expected)
 {
@@ -126,8 +127,8 @@ static void assert_no_control_but_newline(const struct strbuf *text)
 	for (size_t at = 0; at < text->len;) {
 		uint32_t code;
 
-		at += escape_utf8_next(text->data + at, text->len - at, &code);
-		assert_true(code != ESCAPE_BAD_BYTE);
+		at += utf8_next(text->data + at, text->len - at, &code);
+		assert_true(code != UTF8_BAD_BYTE);
 		assert_true(code == '\n' || (code >= 0x20 && code != 0x7f && code != 0x202e &&
 					     (code < 0x80 || code > 0x9f)));
 	}

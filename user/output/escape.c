@@ -9,51 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t escape_utf8_next(const char *text, size_t len, uint32_t *code_out)
-{
-	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	unsigned char first = (unsigned char)text[0];
-	uint32_t code;
-	size_t size;
-
-	*code_out = ESCAPE_BAD_BYTE;
-	if (first < 0x80) {
-		*code_out = first;
-		return 1;
-	}
-	if (first >= 0xc2 && first <= 0xdf) {
-		size = 2;
-		code = first & 0x1f;
-	} else if ((first & 0xf0) == 0xe0) {
-		size = 3;
-		code = first & 0x0f;
-	} else if (first >= 0xf0 && first <= 0xf4) {
-		size = 4;
-		code = first & 0x07;
-	} else {
-		return 1;
-	}
-	if (size > len)
-		return 1;
-	for (size_t i = 1; i < size; i++) {
-		unsigned char next = (unsigned char)text[i];
-
-		if ((next & 0xc0) != 0x80)
-			return 1;
-		code = code << 6 | (next & 0x3f);
-	}
-	if (code < smallest[size] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-		return 1;
-	*code_out = code;
-	return size;
-}
+#include "user/util/utf8.h"
 
 /* Replacement for a code point, or NULL when it may stay. `scratch` has 16 bytes. */
 typedef const char *(*escape_rule)(uint32_t code, char *scratch);
 
 static const char *escape_common(uint32_t code)
 {
-	if (code == ESCAPE_BAD_BYTE)
+	if (code == UTF8_BAD_BYTE)
 		return "?";
 	if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
 		return "_";
@@ -123,7 +86,7 @@ static int escape_by(struct strbuf *out, const char *text, size_t len, escape_ru
 
 	for (size_t i = 0; i < len;) {
 		uint32_t code;
-		size_t size = escape_utf8_next(text + i, len - i, &code);
+		size_t size = utf8_next(text + i, len - i, &code);
 		const char *replacement = rule(code, scratch);
 
 		if (replacement) {

@@ -8,17 +8,8 @@
 #define JBPF_OUTPUT_ESCAPE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "user/util/strbuf.h"
-
-#define ESCAPE_BAD_BYTE UINT32_MAX
-
-/*
- * Code point at `text` and the bytes it takes (1 to 4; `len` is at least 1). Overlong forms,
- * surrogates and what is past U+10FFFF are ESCAPE_BAD_BYTE, 1 byte.
- */
-size_t escape_utf8_next(const char *text, size_t len, uint32_t *code_out);
 
 /* Text and attribute values of HTML and XML. */
 int escape_html(struct strbuf *out, const char *text, size_t len);

@@ -16,6 +16,7 @@
 #include "user/output/info.h"
 #include "user/output/tree.h"
 #include "user/util/cleanup.h"
+#include "user/util/utf8.h"
 
 #define SVG_WIDTH	1200.0
 #define SVG_MARGIN	12.0
@@ -86,7 +87,7 @@ static size_t svg_prefix(const char *text, size_t len, size_t max)
 	for (size_t cnt = 0; at < len && cnt < max; cnt++) {
 		uint32_t code;
 
-		at += escape_utf8_next(text + at, len - at, &code);
+		at += utf8_next(text + at, len - at, &code);
 	}
 	return at;
 }

@@ -15,6 +15,7 @@
 
 #include "user/util/clock.h"
 #include "user/util/parse.h"
+#include "user/util/utf8.h"
 
 #define LOG_LINE_MAX_BYTES 2048
 
@@ -66,27 +67,6 @@ static bool is_journal(void)
 	return st.st_dev == dev && st.st_ino == ino;
 }
 
-/* Bytes of the UTF-8 character at `text`, as RFC 3629 has it; 0 = it is none. */
-static size_t utf8_len(const uint8_t *text, size_t left, uint32_t *code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t len = text[0] < 0x80	      ? 1 :
-		     (text[0] & 0xe0) == 0xc0 ? 2 :
-		     (text[0] & 0xf0) == 0xe0 ? 3 :
-		     (text[0] & 0xf8) == 0xf0 ? 4 :
-						0;
-
-	if (!len || len > left)
-		return 0;
-	*code = len == 1 ? text[0] : text[0] & (0x7f >> len);
-	for (size_t i = 1; i < len; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (text[i] & 0x3f);
-	}
-	return *code < least[len] || *code > 0x10ffff || (*code & ~0x7ffu) == 0xd800 ? 0 : len;
-}
-
 /* What a terminal obeys, or what makes a line look like another one. */
 static bool is_harmful(uint32_t code)
 {
@@ -98,14 +78,12 @@ static bool is_harmful(uint32_t code)
 /* Copies what can be shown; returns how much, at most `cap`. */
 static size_t escape(char *out, size_t cap, const char *text, size_t len)
 {
-	const uint8_t *bytes = (const uint8_t *)text;
 	size_t used = 0;
 
 	for (size_t at = 0; at < len;) {
-		uint32_t code = 0;
-		size_t char_len = utf8_len(bytes + at, len - at, &code);
-		bool is_plain = char_len && !is_harmful(code);
-		size_t take = char_len ? char_len : 1;
+		uint32_t code;
+		size_t take = utf8_next(text + at, len - at, &code);
+		bool is_plain = code != UTF8_BAD_BYTE && !is_harmful(code);
 		size_t need = is_plain ? take : take * strlen("\\xNN");
 
 		if (used + need > cap)
@@ -114,7 +92,8 @@ static size_t escape(char *out, size_t cap, const char *text, size_t len)
 			if (is_plain)
 				out[used++] = text[at + i];
 			else
-				used += (size_t)sprintf(out + used, "\\x%02x", bytes[at + i]);
+				used += (size_t)sprintf(out + used, "\\x%02x",
+							(uint8_t)text[at + i]);
 		}
 		at += take;
 	}

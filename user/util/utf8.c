@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See utf8.h. */
+#include "user/util/utf8.h"
+
+size_t utf8_next(const char *text, size_t len, uint32_t *code_out)
+{
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	unsigned char first = (unsigned char)text[0];
+	uint32_t code;
+	size_t size;
+
+	*code_out = UTF8_BAD_BYTE;
+	if (first < 0x80) {
+		*code_out = first;
+		return 1;
+	}
+	if (first >= 0xc2 && first <= 0xdf) {
+		size = 2;
+		code = first & 0x1f;
+	} else if ((first & 0xf0) == 0xe0) {
+		size = 3;
+		code = first & 0x0f;
+	} else if (first >= 0xf0 && first <= 0xf4) {
+		size = 4;
+		code = first & 0x07;
+	} else {
+		return 1;
+	}
+	if (size > len)
+		return 1;
+	for (size_t i = 1; i < size; i++) {
+		unsigned char next = (unsigned char)text[i];
+
+		if ((next & 0xc0) != 0x80)
+			return 1;
+		code = code << 6 | (next & 0x3f);
+	}
+	if (code < smallest[size] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+		return 1;
+	*code_out = code;
+	return size;
+}

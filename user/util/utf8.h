@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text of strangers, one code point at a time, as RFC 3629 has it. */
+#ifndef JBPF_UTIL_UTF8_H
+#define JBPF_UTIL_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define UTF8_BAD_BYTE UINT32_MAX
+
+/*
+ * Code point at `text` and the bytes it takes (1 to 4; `len` is at least 1). Overlong forms,
+ * surrogates and what is past U+10FFFF are UTF8_BAD_BYTE, 1 byte.
+ */
+size_t utf8_next(const char *text, size_t len, uint32_t *code_out);
+
+#endif
