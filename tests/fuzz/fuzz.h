@@ -22,19 +22,11 @@
 #include <unistd.h>
 
 #include "symbols/wire_sink.h"
+#include "tests/fuzz/must.h"
 #include "user/util/strbuf.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
-
-/* Ends the run when a claim does not hold; libFuzzer then keeps the input. */
-#define fuzz_must(claim)                                                                      \
-	do {                                                                                  \
-		if (!(claim)) {                                                               \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                              \
-		}                                                                             \
-	} while (0)
 
 /* The rest of an input that is taken apart from its front. */
 struct fuzz_input {
@@ -67,7 +59,7 @@ static inline char *fuzz_text(struct fuzz_input *input, char separator)
 	size_t len = end ? (size_t)(end - input->at) : input->left;
 	char *text = strndup(len ? (const char *)input->at : "", len);
 
-	fuzz_must(text);
+	must(text);
 	input->at += len + (end != NULL);
 	input->left -= len + (end != NULL);
 	return text;
@@ -78,9 +70,9 @@ static inline int fuzz_file(const void *bytes, size_t len)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 
-	fuzz_must(fd >= 0);
-	fuzz_must(!len || write(fd, bytes, len) == (ssize_t)len);
-	fuzz_must(lseek(fd, 0, SEEK_SET) == 0);
+	must(fd >= 0);
+	must(!len || write(fd, bytes, len) == (ssize_t)len);
+	must(lseek(fd, 0, SEEK_SET) == 0);
 	return fd;
 }
 
@@ -122,10 +114,10 @@ static inline int fuzz_dir(void)
 
 	(void)snprintf(fuzz_dir_path, sizeof(fuzz_dir_path), "%s/jbpf-fuzz.XXXXXX",
 		       parent && *parent ? parent : "/tmp");
-	fuzz_must(mkdtemp(fuzz_dir_path));
+	must(mkdtemp(fuzz_dir_path));
 	(void)atexit(fuzz_dir_remove);
 	fd = open(fuzz_dir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fuzz_must(fd >= 0);
+	must(fd >= 0);
 	return fd;
 }
 
@@ -142,8 +134,8 @@ static inline void fuzz_dir_put(int dir_fd, const char *path, const void *bytes,
 	}
 	if (fd < 0)
 		fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	fuzz_must(fd >= 0);
-	fuzz_must(!len || write(fd, bytes, len) == (ssize_t)len);
+	must(fd >= 0);
+	must(!len || write(fd, bytes, len) == (ssize_t)len);
 	close(fd);
 }
 

@@ -27,7 +27,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	dir_fd = fuzz_dir();
 	/* A dockerd that sees our root. */
 	fuzz_dir_put(dir_fd, "8/comm", "dockerd\n", 8);
-	fuzz_must(symlinkat("..", dir_fd, "8/root") == 0);
+	must(symlinkat("..", dir_fd, "8/root") == 0);
 	return 0;
 }
 
@@ -42,19 +42,19 @@ static void check_path(const char *path)
 
 	memset(&parsed, 'x', sizeof(parsed));
 	container_path_parse(path, &parsed);
-	fuzz_must(memchr(parsed.id, '\0', sizeof(parsed.id)));
-	fuzz_must(!parsed.id[0] || is_hex(parsed.id, CONTAINER_ID_LEN));
-	fuzz_must(!parsed.id[0] || strstr(path, parsed.id));
-	fuzz_must(memchr(parsed.pod_uid, '\0', sizeof(parsed.pod_uid)));
-	fuzz_must(!parsed.pod_uid[0] || strlen(parsed.pod_uid) == 36 || is_hex(parsed.pod_uid, 32));
-	fuzz_must(memchr(parsed.name, '\0', sizeof(parsed.name)));
-	fuzz_must(memchr(parsed.runtime, '\0', sizeof(parsed.runtime)));
-	fuzz_must(memchr(parsed.unit, '\0', sizeof(parsed.unit)));
-	fuzz_must(!parsed.unit[0] || strstr(path, parsed.unit));
+	must(memchr(parsed.id, '\0', sizeof(parsed.id)));
+	must(!parsed.id[0] || is_hex(parsed.id, CONTAINER_ID_LEN));
+	must(!parsed.id[0] || strstr(path, parsed.id));
+	must(memchr(parsed.pod_uid, '\0', sizeof(parsed.pod_uid)));
+	must(!parsed.pod_uid[0] || strlen(parsed.pod_uid) == 36 || is_hex(parsed.pod_uid, 32));
+	must(memchr(parsed.name, '\0', sizeof(parsed.name)));
+	must(memchr(parsed.runtime, '\0', sizeof(parsed.runtime)));
+	must(memchr(parsed.unit, '\0', sizeof(parsed.unit)));
+	must(!parsed.unit[0] || strstr(path, parsed.unit));
 	/* It is one thing. */
-	fuzz_must(!!parsed.id[0] + !!parsed.name[0] + !!parsed.unit[0] <= 1);
+	must(!!parsed.id[0] + !!parsed.name[0] + !!parsed.unit[0] <= 1);
 	if (parsed.id[0] || parsed.name[0] || parsed.unit[0] || parsed.pod_uid[0])
-		fuzz_must(parsed.runtime[0] || parsed.id[0]);
+		must(parsed.runtime[0] || parsed.id[0]);
 }
 
 /* The path that was chosen stands in one of the lines, at its end. */
@@ -64,7 +64,7 @@ static void check_cgroup(const char *text)
 	int err = container_cgroup_choose(text, path, sizeof(path));
 	bool is_there = false;
 
-	fuzz_must(err == 0 || err == -ENOENT || err == -ENAMETOOLONG);
+	must(err == 0 || err == -ENOENT || err == -ENAMETOOLONG);
 	for (const char *line = text; !err && *line && !is_there;) {
 		static const char deleted[] = " (deleted)";
 		size_t len = strcspn(line, "\n"), path_len = strlen(path), used = len;
@@ -76,13 +76,13 @@ static void check_cgroup(const char *text)
 				   memcmp(line + used - path_len, path, path_len) == 0;
 		line += len + (line[len] == '\n');
 	}
-	fuzz_must(err || (is_there && path[0] == '/'));
+	must(err || (is_there && path[0] == '/'));
 	if (!err) {
 		char *small = malloc(strlen(path) + 1);
 
-		fuzz_must(small);
-		fuzz_must(container_cgroup_choose(text, small, strlen(path)) == -ENAMETOOLONG);
-		fuzz_must(container_cgroup_choose(text, small, strlen(path) + 1) == 0);
+		must(small);
+		must(container_cgroup_choose(text, small, strlen(path)) == -ENAMETOOLONG);
+		must(container_cgroup_choose(text, small, strlen(path) + 1) == 0);
 		free(small);
 		check_path(path);
 	}
@@ -98,18 +98,18 @@ static void check_names_in(const char *path, const uint8_t *bytes, size_t len)
 
 	fuzz_dir_put(dir_fd, path, bytes, len);
 	err = container_names_read(&places, dir_fd, ID, &nobody, &names);
-	fuzz_must(err == 0 || err == -ENOENT);
+	must(err == 0 || err == -ENOENT);
 	if (!err) {
 		const char *const texts[] = { names.name,    names.image,     names.pod,
 					      names.pod_uid, names.namespace, names.service };
 
-		fuzz_must(names.runtime && names.source.path[0]);
+		must(names.runtime && names.source.path[0]);
 		for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-			fuzz_must(!texts[i] || (*texts[i] && strlen(texts[i]) <= NAME_BYTES));
+			must(!texts[i] || (*texts[i] && strlen(texts[i]) <= NAME_BYTES));
 		container_names_release(&names);
 	}
 	container_places_release(&places);
-	fuzz_must(unlinkat(dir_fd, path, 0) == 0);
+	must(unlinkat(dir_fd, path, 0) == 0);
 }
 
 /* Where Docker keeps its containers: the usual place first, each once. */
@@ -118,18 +118,18 @@ static void check_places(const char *path, const uint8_t *bytes, size_t len)
 	struct container_places places = { .docker_root_cnt = 0 };
 
 	fuzz_dir_put(dir_fd, path, bytes, len);
-	fuzz_must(container_places_find(&places, dir_fd, dir_fd) == 0);
-	fuzz_must(places.docker_root_cnt >= 1);
-	fuzz_must(places.docker_root_cnt <= CONTAINER_DOCKER_ROOTS_MAX);
+	must(container_places_find(&places, dir_fd, dir_fd) == 0);
+	must(places.docker_root_cnt >= 1);
+	must(places.docker_root_cnt <= CONTAINER_DOCKER_ROOTS_MAX);
 	for (size_t i = 0; i < places.docker_root_cnt; i++) {
-		fuzz_must(places.docker_roots[i][0] == '/');
-		fuzz_must(strlen(places.docker_roots[i]) < PATH_MAX / 2);
+		must(places.docker_roots[i][0] == '/');
+		must(strlen(places.docker_roots[i]) < PATH_MAX / 2);
 		for (size_t j = 0; j < i; j++)
-			fuzz_must(strcmp(places.docker_roots[i], places.docker_roots[j]) != 0);
+			must(strcmp(places.docker_roots[i], places.docker_roots[j]) != 0);
 	}
-	fuzz_must(strcmp(places.docker_roots[0], "/var/lib/docker") == 0);
+	must(strcmp(places.docker_roots[0], "/var/lib/docker") == 0);
 	container_places_release(&places);
-	fuzz_must(unlinkat(dir_fd, path, 0) == 0);
+	must(unlinkat(dir_fd, path, 0) == 0);
 }
 
 static void check_user(const uint8_t *bytes, size_t len)
@@ -140,11 +140,11 @@ static void check_user(const uint8_t *bytes, size_t len)
 	for (uid_t uid = 0; uid < 3; uid++) {
 		int err = container_user_find(dir_fd, uid * 1000, &user);
 
-		fuzz_must(err == 0 || err == -ENOENT);
+		must(err == 0 || err == -ENOENT);
 		if (err)
 			continue;
-		fuzz_must(user.uid == uid * 1000 && memchr(user.home, '\0', sizeof(user.home)));
-		fuzz_must(user.home[0] == '/' && memmem(bytes, len, user.home, strlen(user.home)));
+		must(user.uid == uid * 1000 && memchr(user.home, '\0', sizeof(user.home)));
+		must(user.home[0] == '/' && memmem(bytes, len, user.home, strlen(user.home)));
 	}
 }
 
@@ -162,9 +162,9 @@ static void check_service(struct fuzz_input *input)
 						  .unit = texts[4] };
 	memset(service, 'x', sizeof(service));
 	container_service_derive(&hints, service, sizeof(service));
-	fuzz_must(memchr(service, '\0', sizeof(service)));
+	must(memchr(service, '\0', sizeof(service)));
 	if (*texts[0])
-		fuzz_must(strncmp(service, texts[0], sizeof(service) - 1) == 0);
+		must(strncmp(service, texts[0], sizeof(service) - 1) == 0);
 	for (size_t i = 0; i < 5; i++)
 		free(texts[i]);
 }
@@ -177,20 +177,20 @@ static void check_proc(const uint8_t *bytes, size_t len)
 
 	fuzz_dir_put(dir_fd, "7/stat", bytes, len);
 	err = proc_stat_read(dir_fd, 7, &stat);
-	fuzz_must(err == 0 || err == -EINVAL || err == -ERANGE || err == -EFBIG);
+	must(err == 0 || err == -EINVAL || err == -ERANGE || err == -EFBIG);
 	fuzz_dir_put(dir_fd, "7/status", bytes, len);
 	err = proc_status_read(dir_fd, 7, &status);
-	fuzz_must(err == 0 || err == -EINVAL || err == -EFBIG);
+	must(err == 0 || err == -EINVAL || err == -EFBIG);
 }
 
 static void check_reply(const char *reply, size_t len)
 {
 	enum jvm_attach_outcome outcome = jvm_talk_judge_reply(reply, len);
 
-	fuzz_must(outcome > JVM_ATTACH_NONE && outcome < JVM_ATTACH_OUTCOME_CNT);
+	must(outcome > JVM_ATTACH_NONE && outcome < JVM_ATTACH_OUTCOME_CNT);
 	/* Only a JVM that says 0 has written its map. */
 	if (outcome == JVM_ATTACH_OK)
-		fuzz_must(len && reply[0] == '0');
+		must(len && reply[0] == '0');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -205,7 +205,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	uint8_t what = fuzz_u8(&input) % 12;
 	char *text = strndup(input.left ? (const char *)input.at : "", input.left);
 
-	fuzz_must(text);
+	must(text);
 	if (what < 4)
 		check_names_in(files[what], input.at, input.left);
 	else if (what == 4)

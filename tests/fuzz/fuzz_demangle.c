@@ -14,8 +14,8 @@ static void check_trim(const char *raw, size_t len)
 {
 	size_t trimmed = demangle_trim(raw, len);
 
-	fuzz_must(trimmed <= len && (trimmed || !len));
-	fuzz_must(demangle_trim(raw, trimmed) == trimmed);
+	must(trimmed <= len && (trimmed || !len));
+	must(demangle_trim(raw, trimmed) == trimmed);
 }
 
 static void check_native(struct names *names, const char *raw, size_t len, bool keep_parameters)
@@ -24,18 +24,18 @@ static void check_native(struct names *names, const char *raw, size_t len, bool 
 	size_t trimmed = demangle_trim(raw, len);
 	uint32_t id, again;
 
-	fuzz_must(strbuf_puts(&out, "x") == 0);
-	fuzz_must(demangle_native(raw, len, keep_parameters, &out) == 0);
-	fuzz_must(out.len - 1 <= DEMANGLE_MAX_BYTES || out.len - 1 == trimmed);
-	fuzz_must(out.data[0] == 'x' && (out.len > 1 || !len));
+	must(strbuf_puts(&out, "x") == 0);
+	must(demangle_native(raw, len, keep_parameters, &out) == 0);
+	must(out.len - 1 <= DEMANGLE_MAX_BYTES || out.len - 1 == trimmed);
+	must(out.data[0] == 'x' && (out.len > 1 || !len));
 	if (trimmed < 2 || raw[0] != '_' || (raw[1] != 'Z' && raw[1] != 'R') ||
 	    trimmed > DEMANGLE_MAX_RAW_BYTES)
-		fuzz_must(out.len - 1 == trimmed && memcmp(out.data + 1, raw, trimmed) == 0);
-	fuzz_must(names__native(names, raw, len, &id) == 0);
-	fuzz_must(names__native(names, raw, len, &again) == 0 && id == again);
+		must(out.len - 1 == trimmed && memcmp(out.data + 1, raw, trimmed) == 0);
+	must(names__native(names, raw, len, &id) == 0);
+	must(names__native(names, raw, len, &again) == 0 && id == again);
 	if (!memchr(out.data, '\0', out.len))
-		fuzz_must(strcmp(names__text(names, id), out.data + 1) == 0);
-	fuzz_must(names__plain(names, out.data + 1, out.len - 1, &again) == 0 && id == again);
+		must(strcmp(names__text(names, id), out.data + 1) == 0);
+	must(names__plain(names, out.data + 1, out.len - 1, &again) == 0 && id == again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -46,14 +46,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		struct names *names;
 
 		input = (struct fuzz_input){ data, len };
-		fuzz_must(names__new(keep, NULL, &names) == 0);
+		must(names__new(keep, NULL, &names) == 0);
 		while (input.left) {
 			const uint8_t *end = memchr(input.at, '\n', input.left);
 			size_t line = end ? (size_t)(end - input.at) : input.left;
 			/* Of just that size, so that reading past it shows. */
 			char *raw = malloc(line ? line : 1);
 
-			fuzz_must(raw);
+			must(raw);
 			memcpy(raw, input.at, line);
 			check_trim(raw, line);
 			check_native(names, raw, line, keep);
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			input.at += line + (end != NULL);
 			input.left -= line + (end != NULL);
 		}
-		fuzz_must(names__bytes(names) <= (1u << 20) + len * 512);
+		must(names__bytes(names) <= (1u << 20) + len * 512);
 		names__free(names);
 	}
 	return 0;

@@ -54,7 +54,7 @@ static void comparison_fill(struct comparison *comparison, int side, size_t bloc
 					      &comparison->output.before;
 
 	comparison->sides[side] = diff_side__new(1);
-	fuzz_must(comparison->sides[side]);
+	must(comparison->sides[side]);
 	for (size_t b = 0; b < block_cnt; b++) {
 		struct diff_block block = {
 			.start_unix_ns =
@@ -71,12 +71,12 @@ static void comparison_fill(struct comparison *comparison, int side, size_t bloc
 					 (16 + (stack->variation * (b + 1)) % 7);
 
 			block.samples += count;
-			fuzz_must(diff_catalog__add(comparison->catalog, comparison->sides[side],
-						    stack->text, strlen(stack->text), count) == 0);
+			must(diff_catalog__add(comparison->catalog, comparison->sides[side],
+					       stack->text, strlen(stack->text), count) == 0);
 		}
 		block.frames = block.samples * 3;
 		out->counts.samples += block.samples;
-		fuzz_must(diff_side__close_block(comparison->sides[side], &block) == 0);
+		must(diff_side__close_block(comparison->sides[side], &block) == 0);
 	}
 	out->since_unix_ns = START_NS + (uint64_t)side * 86400 * 1000000000;
 	out->until_unix_ns = out->since_unix_ns + BLOCKS_MAX * BLOCK_S * 1000000000ull;
@@ -88,14 +88,14 @@ static void comparison_make(struct comparison *comparison, size_t before, size_t
 
 	comparison->catalog = diff_catalog__new();
 	comparison->options = diff_options_default();
-	fuzz_must(comparison->catalog);
+	must(comparison->catalog);
 	comparison_fill(comparison, 0, before);
 	comparison_fill(comparison, 1, after);
 	input.items = diff_catalog__items(comparison->catalog, &input.item_cnt);
 	input.a = comparison->sides[0];
 	input.b = comparison->sides[1];
-	fuzz_must(diff_run(&input, &comparison->options, &comparison->result) == 0);
-	fuzz_must(comparison->result->row_cnt == input.item_cnt);
+	must(diff_run(&input, &comparison->options, &comparison->result) == 0);
+	must(comparison->result->row_cnt == input.item_cnt);
 	comparison->output.title = "a service";
 	comparison->output.result = comparison->result;
 	comparison->output.catalog = comparison->catalog;
@@ -129,7 +129,7 @@ static bool is_chance(double value)
 static void check_interval(const struct diff_interval *interval)
 {
 	if (!isnan(interval->low) && !isnan(interval->value))
-		fuzz_must(interval->low <= interval->value && interval->value <= interval->high);
+		must(interval->low <= interval->value && interval->value <= interval->high);
 }
 
 static void check_result(const struct comparison *comparison)
@@ -142,17 +142,17 @@ static void check_result(const struct comparison *comparison)
 	for (uint32_t i = 0; i < comparison->result->row_cnt; i++) {
 		const struct diff_row *row = &comparison->result->rows[i];
 
-		fuzz_must(is_chance(row->p) && is_chance(row->q) && is_chance(row->p_any));
-		fuzz_must(is_chance(row->share_a) && is_chance(row->share_b));
+		must(is_chance(row->p) && is_chance(row->q) && is_chance(row->p_any));
+		must(is_chance(row->share_a) && is_chance(row->share_b));
 		check_interval(&row->change);
 		check_interval(&row->points);
-		fuzz_must(!row->is_alarm || (row->is_tested && summary->gates_passed));
-		fuzz_must(*diff_verdict_name(row->verdict));
-		fuzz_must(row->samples_a <= comparison->output.before.counts.samples);
-		fuzz_must(row->samples_b <= comparison->output.after.counts.samples);
+		must(!row->is_alarm || (row->is_tested && summary->gates_passed));
+		must(*diff_verdict_name(row->verdict));
+		must(row->samples_a <= comparison->output.before.counts.samples);
+		must(row->samples_b <= comparison->output.after.counts.samples);
 		alarm_cnt += row->is_alarm;
 	}
-	fuzz_must(alarm_cnt == summary->alarm_cnt);
+	must(alarm_cnt == summary->alarm_cnt);
 }
 
 /* ---- writers ---- */
@@ -161,15 +161,15 @@ static void check_table(const struct diff_output *output)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
-	fuzz_must(diff_output_table(output, 20, &out) == 0);
-	fuzz_must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));
+	must(diff_output_table(output, 20, &out) == 0);
+	must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));
 }
 
 static void check_json(const struct diff_output *output)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
-	fuzz_must(diff_output_json(output, &out) == 0);
+	must(diff_output_json(output, &out) == 0);
 	json_decref(page_read_json(strbuf_str(&out), out.len));
 }
 
@@ -178,18 +178,18 @@ static void check_folded(const struct diff_output *output)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
-	fuzz_must(diff_output_folded(output, &out) == 0);
-	fuzz_must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));
+	must(diff_output_folded(output, &out) == 0);
+	must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));
 	for (const char *line = strbuf_str(&out); *line;) {
 		size_t len = strcspn(line, "\n"), at = len;
 
-		fuzz_must(line[len] == '\n' && line[0] != '#');
+		must(line[len] == '\n' && line[0] != '#');
 		for (int i = 0; i < 2; i++) {
 			size_t end = at;
 
 			while (at && line[at - 1] >= '0' && line[at - 1] <= '9')
 				at--;
-			fuzz_must(at > 1 && at < end && line[--at] == ' ');
+			must(at > 1 && at < end && line[--at] == ' ');
 		}
 		line += len + 1;
 	}
@@ -201,9 +201,9 @@ static void check_page(const struct diff_output *output)
 	char *skeleton;
 	json_t *json;
 
-	fuzz_must(diff_output_html(output, &out) == 0);
+	must(diff_output_html(output, &out) == 0);
 	skeleton = page_skeleton(&out, &json);
-	fuzz_must(!reference_page || strcmp(skeleton, reference_page) == 0);
+	must(!reference_page || strcmp(skeleton, reference_page) == 0);
 	json_decref(json);
 	if (reference_page)
 		free(skeleton);
@@ -231,7 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	size_t after = fuzz_u8(&input) % (BLOCKS_MAX + 1);
 	struct comparison *comparison = calloc(1, sizeof(*comparison));
 
-	fuzz_must(comparison);
+	must(comparison);
 	comparison_read(comparison, &input);
 	comparison_make(comparison, before, after);
 	check_result(comparison);

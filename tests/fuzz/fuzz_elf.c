@@ -101,16 +101,16 @@ static void check_at(const struct elf_symtab *tab, const struct symbols symbols[
 
 	if (elf_symtab__lookup(tab, address, &found) != 0)
 		return;
-	fuzz_must(found.start <= address && address < found.end);
-	fuzz_must(strlen(found.name) <= ELF_SYMTAB_MAX_NAME_BYTES && found.name[0]);
-	fuzz_must(is_made(found.name) || symbols_explain(&symbols[0], &found) ||
-		  symbols_explain(&symbols[1], &found));
-	fuzz_must(elf_symtab__lookup(tab, found.start, &again) == 0);
-	fuzz_must(again.start == found.start && again.end == found.end && again.name == found.name);
-	fuzz_must(elf_symtab__lookup(tab, found.end - 1, &again) == 0);
-	fuzz_must(again.start == found.start && again.end == found.end && again.name == found.name);
+	must(found.start <= address && address < found.end);
+	must(strlen(found.name) <= ELF_SYMTAB_MAX_NAME_BYTES && found.name[0]);
+	must(is_made(found.name) || symbols_explain(&symbols[0], &found) ||
+	     symbols_explain(&symbols[1], &found));
+	must(elf_symtab__lookup(tab, found.start, &again) == 0);
+	must(again.start == found.start && again.end == found.end && again.name == found.name);
+	must(elf_symtab__lookup(tab, found.end - 1, &again) == 0);
+	must(again.start == found.start && again.end == found.end && again.name == found.name);
 	if (elf_symtab__lookup(tab, found.end, &again) == 0)
-		fuzz_must(again.start == found.end);
+		must(again.start == found.end);
 }
 
 static void check_offsets(const struct elf_file *file, const struct elf_symtab *tab)
@@ -125,7 +125,7 @@ static void check_offsets(const struct elf_file *file, const struct elf_symtab *
 			for (size_t j = 0; j < file->segment_cnt; j++)
 				is_in_one |= address - file->segments[j].address <
 					     file->segments[j].file_size;
-			fuzz_must(is_in_one);
+			must(is_in_one);
 		}
 	}
 }
@@ -137,14 +137,14 @@ static struct elf_symtab *build(const struct elf_file *file)
 	struct elf_symtab *tab = NULL;
 	struct build_id id = { .len = 0 };
 
-	fuzz_must(elf_symtab_builder__start(file, &builder) == 0);
-	fuzz_must(elf_symtab_builder__add(builder, file) == 0);
-	fuzz_must(elf_plt_add(file, builder) == 0);
-	fuzz_must(libc_thread_add(file, "/lib/libc.so.6", builder) == 0);
-	fuzz_must(elf_symtab_builder__finish(builder, &tab) == 0);
+	must(elf_symtab_builder__start(file, &builder) == 0);
+	must(elf_symtab_builder__add(builder, file) == 0);
+	must(elf_plt_add(file, builder) == 0);
+	must(libc_thread_add(file, "/lib/libc.so.6", builder) == 0);
+	must(elf_symtab_builder__finish(builder, &tab) == 0);
 	elf_symtab_builder__free(builder);
 	if (build_id_read(file, &id) == 0)
-		fuzz_must(id.len > 0 && id.len <= BUILD_ID_MAX_BYTES);
+		must(id.len > 0 && id.len <= BUILD_ID_MAX_BYTES);
 	(void)elf_symtab_exports(file, "gHotSpotVMStructs");
 	return tab;
 }
@@ -153,9 +153,9 @@ static void check_file(const struct elf_file *file, const struct elf_symtab *tab
 {
 	static struct symbols symbols[2];
 
-	fuzz_must(file->section_cnt <= ELF_FILE_MAX_SECTIONS);
-	fuzz_must(file->segment_cnt <= ELF_FILE_MAX_SEGMENTS);
-	fuzz_must(elf_symtab__bytes(tab) <= 4096 + len * BYTES_RATIO);
+	must(file->section_cnt <= ELF_FILE_MAX_SECTIONS);
+	must(file->segment_cnt <= ELF_FILE_MAX_SEGMENTS);
+	must(elf_symtab__bytes(tab) <= 4096 + len * BYTES_RATIO);
 	symbols_read(file, SHT_SYMTAB, &symbols[0]);
 	symbols_read(file, SHT_DYNSYM, &symbols[1]);
 	for (size_t i = 0; i < 2; i++) {
@@ -182,12 +182,12 @@ static void check_border(const struct elf_symtab *tab, const uint64_t hash[2])
 	struct elf_symtab *other = NULL;
 	uint64_t other_hash[2];
 
-	fuzz_must(elf_symtab__encode(tab, &sink) == 0);
-	fuzz_must(elf_symtab_decode(bytes.data, bytes.len, &other) == 0);
+	must(elf_symtab__encode(tab, &sink) == 0);
+	must(elf_symtab_decode(bytes.data, bytes.len, &other) == 0);
 	elf_symtab__hash(other, 1, other_hash);
-	fuzz_must(memcmp(hash, other_hash, sizeof(other_hash)) == 0);
+	must(memcmp(hash, other_hash, sizeof(other_hash)) == 0);
 	elf_symtab__free(other);
-	fuzz_must(elf_symtab_decode(bytes.data, bytes.len - 1, &other) == -EBADMSG);
+	must(elf_symtab_decode(bytes.data, bytes.len - 1, &other) == -EBADMSG);
 }
 
 /* The same file as a process's libjvm.so: each segment as what is mapped. */
@@ -202,9 +202,9 @@ static void check_libjvm(const struct elf_file *file)
 		struct vm_symbols symbols;
 		int err = libjvm_symbols_file(file, &mapping, &symbols);
 
-		fuzz_must(err == 0 || err == -ENOENT || err == -ENOTSUP || err == -ENOMEM);
+		must(err == 0 || err == -ENOENT || err == -ENOTSUP || err == -ENOMEM);
 		if (!err)
-			fuzz_must(elf_symtab_exports(file, "gHotSpotVMStructs"));
+			must(elf_symtab_exports(file, "gHotSpotVMStructs"));
 	}
 }
 
@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct elf_file in_memory, on_disk;
 	int err = elf_file_open_bytes(data, len, &in_memory);
 
-	fuzz_must(elf_file_open_fd(fd, &on_disk) == err && (!err || err == -ENOEXEC));
+	must(elf_file_open_fd(fd, &on_disk) == err && (!err || err == -ENOEXEC));
 	if (!err) {
 		struct elf_symtab *tab = build(&in_memory), *other = build(&on_disk);
 		uint64_t hash[2], other_hash[2];
@@ -223,7 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		check_libjvm(&in_memory);
 		elf_symtab__hash(tab, 1, hash);
 		elf_symtab__hash(other, 1, other_hash);
-		fuzz_must(memcmp(hash, other_hash, sizeof(hash)) == 0);
+		must(memcmp(hash, other_hash, sizeof(hash)) == 0);
 		check_border(tab, hash);
 		elf_symtab__free(tab);
 		elf_symtab__free(other);

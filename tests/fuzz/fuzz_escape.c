@@ -23,11 +23,11 @@ static void sanitize(const char *text, size_t len, struct strbuf *out)
 		size_t size = fuzz_utf8(text + at, len - at, &code);
 
 		if (!size)
-			fuzz_must(strbuf_putc(out, '?') == 0);
+			must(strbuf_putc(out, '?') == 0);
 		else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
-			fuzz_must(strbuf_putc(out, '_') == 0);
+			must(strbuf_putc(out, '_') == 0);
 		else
-			fuzz_must(strbuf_append(out, text + at, size) == 0);
+			must(strbuf_append(out, text + at, size) == 0);
 		at += size ? size : 1;
 	}
 }
@@ -56,26 +56,26 @@ static void check_html(const char *text, size_t len, const struct strbuf *clean)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT, back __cleanup_strbuf = STRBUF_INIT;
 
-	fuzz_must(escape_html(&out, text, len) == 0);
+	must(escape_html(&out, text, len) == 0);
 	for (size_t at = 0; at < out.len;) {
 		size_t size = 1;
 		char c = out.data[at];
 
-		fuzz_must(!strchr("<>\"'", c) || !c);
+		must(!strchr("<>\"'", c) || !c);
 		if (c == '&') {
 			c = entity(out.data + at, &size);
-			fuzz_must(c);
+			must(c);
 		}
-		fuzz_must(strbuf_putc(&back, c) == 0);
+		must(strbuf_putc(&back, c) == 0);
 		at += size;
 	}
 	/* Two code points are no characters of XML. */
-	fuzz_must(!memmem(strbuf_str(&back), back.len, "\xef\xbf\xbe", 3));
-	fuzz_must(!memmem(strbuf_str(&back), back.len, "\xef\xbf\xbf", 3));
+	must(!memmem(strbuf_str(&back), back.len, "\xef\xbf\xbe", 3));
+	must(!memmem(strbuf_str(&back), back.len, "\xef\xbf\xbf", 3));
 	if (!memmem(strbuf_str(clean), clean->len, "\xef\xbf\xbe", 3) &&
 	    !memmem(strbuf_str(clean), clean->len, "\xef\xbf\xbf", 3)) {
-		fuzz_must(back.len == clean->len);
-		fuzz_must(!back.len || memcmp(back.data, clean->data, back.len) == 0);
+		must(back.len == clean->len);
+		must(!back.len || memcmp(back.data, clean->data, back.len) == 0);
 	}
 }
 
@@ -84,15 +84,15 @@ static void check_json(const char *text, size_t len, const struct strbuf *clean)
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 	json_t *json;
 
-	fuzz_must(strbuf_putc(&out, '"') == 0 && escape_json(&out, text, len) == 0);
+	must(strbuf_putc(&out, '"') == 0 && escape_json(&out, text, len) == 0);
 	for (const char *c = "<>&"; *c; c++)
-		fuzz_must(!memchr(out.data, *c, out.len));
-	fuzz_must(strbuf_putc(&out, '"') == 0);
-	fuzz_must(!memmem(out.data, out.len, "\xe2\x80\xa8", 3));
-	fuzz_must(!memmem(out.data, out.len, "\xe2\x80\xa9", 3));
+		must(!memchr(out.data, *c, out.len));
+	must(strbuf_putc(&out, '"') == 0);
+	must(!memmem(out.data, out.len, "\xe2\x80\xa8", 3));
+	must(!memmem(out.data, out.len, "\xe2\x80\xa9", 3));
 	json = json_loadb(out.data, out.len, JSON_DECODE_ANY, NULL);
-	fuzz_must(json && json_string_length(json) == clean->len);
-	fuzz_must(memcmp(json_string_value(json), strbuf_str(clean), clean->len) == 0);
+	must(json && json_string_length(json) == clean->len);
+	must(memcmp(json_string_value(json), strbuf_str(clean), clean->len) == 0);
 	json_decref(json);
 }
 
@@ -101,8 +101,8 @@ static void check_terminal(const char *text, size_t len, const struct strbuf *cl
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 	const char *left = strbuf_str(clean);
 
-	fuzz_must(escape_terminal(&out, text, len) == 0);
-	fuzz_must(fuzz_is_clean(strbuf_str(&out), out.len, ""));
+	must(escape_terminal(&out, text, len) == 0);
+	must(fuzz_is_clean(strbuf_str(&out), out.len, ""));
 	for (size_t at = 0; at < out.len;) {
 		uint32_t code, clean_code;
 		size_t size = fuzz_utf8(out.data + at, out.len - at, &code);
@@ -110,12 +110,12 @@ static void check_terminal(const char *text, size_t len, const struct strbuf *cl
 					      &clean_code);
 
 		/* Marks that turn or break a line. */
-		fuzz_must((code < 0x2028 || code > 0x202e) && (code < 0x2066 || code > 0x2069));
-		fuzz_must(code == clean_code || code == '_');
+		must((code < 0x2028 || code > 0x202e) && (code < 0x2066 || code > 0x2069));
+		must(code == clean_code || code == '_');
 		at += size;
 		left += clean_size;
 	}
-	fuzz_must(left == strbuf_str(clean) + clean->len);
+	must(left == strbuf_str(clean) + clean->len);
 }
 
 /* ---- the writer ---- */
@@ -206,10 +206,10 @@ static void check_writer(struct fuzz_input input)
 	while (calls.input.left)
 		write_value(&calls, 1);
 	json_writer_end(&calls.json, ']');
-	fuzz_must(calls.json.err == 0);
+	must(calls.json.err == 0);
 	/* Its own integers have a sign. */
 	json = json_loadb(out.data, out.len, JSON_DECODE_INT_AS_REAL, NULL);
-	fuzz_must(json && json_is_array(json));
+	must(json && json_is_array(json));
 	json_decref(json);
 }
 

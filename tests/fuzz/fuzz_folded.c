@@ -67,15 +67,15 @@ static void check_line(const char *line, size_t len)
 	struct stack_frame frame;
 	uint64_t count;
 
-	fuzz_must(len < LINE_MAX_BYTES && line[0] != '#');
-	fuzz_must(ends_in_count(line, len, &stack_len, &count) && count);
-	fuzz_must(fuzz_is_clean(line, stack_len, ""));
+	must(len < LINE_MAX_BYTES && line[0] != '#');
+	must(ends_in_count(line, len, &stack_len, &count) && count);
+	must(fuzz_is_clean(line, stack_len, ""));
 	/* Two columns would be a comparison. */
-	fuzz_must(!ends_in_count(line, stack_len, &left, &count));
-	fuzz_must(line[0] != ';' && line[stack_len - 1] != ';');
-	fuzz_must(!memmem(line, stack_len, ";;", 2));
+	must(!ends_in_count(line, stack_len, &left, &count));
+	must(line[0] != ';' && line[stack_len - 1] != ';');
+	must(!memmem(line, stack_len, ";;", 2));
 	for (left = stack_len; stack_text_next(&at, &left, &frame);)
-		fuzz_must(frame.text_len && frame.name_len <= frame.text_len);
+		must(frame.text_len && frame.name_len <= frame.text_len);
 }
 
 static void check_text(const char *text, size_t len)
@@ -86,28 +86,28 @@ static void check_text(const char *text, size_t len)
 	uint64_t samples = count_samples(text, len, &wanted_bad_cnt);
 	const char *previous = NULL;
 
-	fuzz_must(profile && second);
-	fuzz_must(profile__add_folded(profile, text, len, &bad_cnt) == 0);
-	fuzz_must(bad_cnt == wanted_bad_cnt && profile__sample_count(profile) == samples);
-	fuzz_must(output_folded(profile, &out) == 0);
+	must(profile && second);
+	must(profile__add_folded(profile, text, len, &bad_cnt) == 0);
+	must(bad_cnt == wanted_bad_cnt && profile__sample_count(profile) == samples);
+	must(output_folded(profile, &out) == 0);
 	for (const char *at = strbuf_str(&out); *at; at = strchr(at, '\n') + 1) {
 		const char *newline = strchr(at, '\n');
 
-		fuzz_must(newline);
+		must(newline);
 		check_line(at, (size_t)(newline - at));
 		previous = at;
 	}
-	fuzz_must(!previous == !samples);
-	fuzz_must(profile__add_folded(second, strbuf_str(&out), out.len, &bad_cnt) == 0);
-	fuzz_must(bad_cnt == 0);
+	must(!previous == !samples);
+	must(profile__add_folded(second, strbuf_str(&out), out.len, &bad_cnt) == 0);
+	must(bad_cnt == 0);
 	if (samples < UINT64_MAX)
-		fuzz_must(profile__sample_count(second) == samples);
-	fuzz_must(output_folded(second, &again) == 0);
-	fuzz_must(strcmp(strbuf_str(&out), strbuf_str(&again)) == 0);
+		must(profile__sample_count(second) == samples);
+	must(output_folded(second, &again) == 0);
+	must(strcmp(strbuf_str(&out), strbuf_str(&again)) == 0);
 	profile__sort(second);
 	for (size_t i = 1; i < profile__stack_count(second); i++)
-		fuzz_must(strcmp(profile__stack(second, i - 1).text,
-				 profile__stack(second, i).text) < 0);
+		must(strcmp(profile__stack(second, i - 1).text, profile__stack(second, i).text) <
+		     0);
 	profile__free(profile);
 	profile__free(second);
 }
@@ -127,25 +127,25 @@ static void check_names(struct fuzz_input input)
 		int err = stack_text_append(&stack, name, kind);
 
 		free(name);
-		fuzz_must(err == 0 || err == -E2BIG);
-		fuzz_must(stack.len <= STACK_TEXT_MAX_BYTES && (!err || stack.len == before));
+		must(err == 0 || err == -E2BIG);
+		must(stack.len <= STACK_TEXT_MAX_BYTES && (!err || stack.len == before));
 		if (err)
 			break;
 		cnt++;
-		fuzz_must(stack_text_leaf(stack.data, stack.len, &leaf) && leaf.kind == kind);
-		fuzz_must(leaf.name_len && leaf.name_len <= STACK_TEXT_NAME_BYTES);
+		must(stack_text_leaf(stack.data, stack.len, &leaf) && leaf.kind == kind);
+		must(leaf.name_len && leaf.name_len <= STACK_TEXT_NAME_BYTES);
 	}
-	fuzz_must(fuzz_is_clean(strbuf_str(&stack), stack.len, ""));
+	must(fuzz_is_clean(strbuf_str(&stack), stack.len, ""));
 	at = strbuf_str(&stack);
 	for (left = stack.len; stack_text_next(&at, &left, &frame); cnt--) {
 		char *name = strndup(frame.name, frame.name_len);
 
-		fuzz_must(name && frame.name_len);
-		fuzz_must(stack_text_append(&again, name, frame.kind) == 0);
+		must(name && frame.name_len);
+		must(stack_text_append(&again, name, frame.kind) == 0);
 		free(name);
 	}
-	fuzz_must(cnt == 0 && again.len == stack.len);
-	fuzz_must(strcmp(strbuf_str(&again), strbuf_str(&stack)) == 0);
+	must(cnt == 0 && again.len == stack.len);
+	must(strcmp(strbuf_str(&again), strbuf_str(&stack)) == 0);
 }
 
 static void check_source_lines(const char *text, size_t len)
@@ -154,23 +154,23 @@ static void check_source_lines(const char *text, size_t len)
 	struct source_lines *lines = source_lines__new(16), *second = source_lines__new(0);
 	size_t bad_cnt = 0;
 
-	fuzz_must(lines && second);
-	fuzz_must(source_lines__add_text(lines, text, len, &bad_cnt) == 0);
-	fuzz_must(source_lines__count(lines) <= 16);
-	fuzz_must(source_lines__sort(lines) == 0);
+	must(lines && second);
+	must(source_lines__add_text(lines, text, len, &bad_cnt) == 0);
+	must(source_lines__count(lines) <= 16);
+	must(source_lines__sort(lines) == 0);
 	for (size_t i = 0; i < source_lines__count(lines); i++) {
 		struct source_line row = source_lines__get(lines, i);
 
-		fuzz_must(row.samples && row.name_len && row.file_len);
-		fuzz_must(!i || row.samples <= source_lines__get(lines, i - 1).samples);
+		must(row.samples && row.name_len && row.file_len);
+		must(!i || row.samples <= source_lines__get(lines, i - 1).samples);
 	}
-	fuzz_must(source_lines__to_text(lines, &out) == 0);
+	must(source_lines__to_text(lines, &out) == 0);
 	bad_cnt = 0;
-	fuzz_must(source_lines__add_text(second, strbuf_str(&out), out.len, &bad_cnt) == 0);
-	fuzz_must(bad_cnt == 0 && source_lines__count(second) == source_lines__count(lines));
-	fuzz_must(source_lines__left_out(second) == source_lines__left_out(lines));
-	fuzz_must(source_lines__to_text(second, &again) == 0);
-	fuzz_must(out.len == again.len && strcmp(strbuf_str(&out), strbuf_str(&again)) == 0);
+	must(source_lines__add_text(second, strbuf_str(&out), out.len, &bad_cnt) == 0);
+	must(bad_cnt == 0 && source_lines__count(second) == source_lines__count(lines));
+	must(source_lines__left_out(second) == source_lines__left_out(lines));
+	must(source_lines__to_text(second, &again) == 0);
+	must(out.len == again.len && strcmp(strbuf_str(&out), strbuf_str(&again)) == 0);
 	source_lines__free(lines);
 	source_lines__free(second);
 }

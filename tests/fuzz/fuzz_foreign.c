@@ -18,7 +18,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	log_set_level(LOG_LEVEL_ERR);
 	/* What is wrong with the files is said there. */
-	fuzz_must(setvbuf(stderr, NULL, _IOLBF, 4096) == 0);
+	must(setvbuf(stderr, NULL, _IOLBF, 4096) == 0);
 	return 0;
 }
 
@@ -27,21 +27,21 @@ static void check_side(const struct diff_loaded *side, size_t len)
 	size_t blocks = diff_side__block_count(side->side);
 	uint64_t items = 0;
 
-	fuzz_must(blocks <= 1 && (blocks || !side->counts.samples));
-	fuzz_must(side->counts.samples <= TOTAL_MAX + len);
-	fuzz_must(side->counts.unknown_frames <= side->counts.frames);
+	must(blocks <= 1 && (blocks || !side->counts.samples));
+	must(side->counts.samples <= TOTAL_MAX + len);
+	must(side->counts.unknown_frames <= side->counts.frames);
 	for (size_t i = 0; i < blocks; i++) {
 		const struct diff_block *block = diff_side__block(side->side, i);
 		size_t cnt;
 		const struct diff_count *counts = diff_side__counts(side->side, i, &cnt);
 
-		fuzz_must(block->samples == side->counts.samples && block->length_ns);
+		must(block->samples == side->counts.samples && block->length_ns);
 		for (size_t j = 0; j < cnt; j++) {
-			fuzz_must(counts[j].count <= block->samples);
+			must(counts[j].count <= block->samples);
 			items += counts[j].count;
 		}
 	}
-	fuzz_must(items || !side->counts.samples);
+	must(items || !side->counts.samples);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -56,13 +56,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	char paths[2][64];
 	int err;
 
-	fuzz_must(catalog);
+	must(catalog);
 	for (int i = 0; i < 2; i++)
 		(void)snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", fds[i]);
 	err = diff_foreign_load(paths[0], paths[1], catalog, &notes, &before, &after);
-	fuzz_must(err == 0 || err == -EINVAL);
+	must(err == 0 || err == -EINVAL);
 	if (!err) {
-		fuzz_must(notes.cnt >= 1);
+		must(notes.cnt >= 1);
 		check_side(&before, first);
 		check_side(&after, second);
 	}

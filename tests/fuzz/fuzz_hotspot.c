@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	else
 		(void)exercise_vm(&exercise, vms[idx]);
 	exercise_release(&exercise);
-	exercise_must(memories[idx].read_cnt <= READ_MAX_CNT);
-	exercise_must(memories[idx].read_bytes <= READ_MAX_BYTES);
+	must(memories[idx].read_cnt <= READ_MAX_CNT);
+	must(memories[idx].read_bytes <= READ_MAX_BYTES);
 	return 0;
 }

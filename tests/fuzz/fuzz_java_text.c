@@ -17,15 +17,15 @@ static void check_symbol(const uint8_t *bytes, size_t len)
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 	int err;
 
-	fuzz_must(strbuf_puts(&out, "before") == 0);
+	must(strbuf_puts(&out, "before") == 0);
 	err = hotspot_symbol_text(bytes, len, &out);
-	fuzz_must(err == 0 || err == -EINVAL);
-	fuzz_must(memcmp(out.data, "before", 6) == 0 && (!err || out.len == 6));
-	fuzz_must(fuzz_is_clean(out.data, out.len, ""));
+	must(err == 0 || err == -EINVAL);
+	must(memcmp(out.data, "before", 6) == 0 && (!err || out.len == 6));
+	must(fuzz_is_clean(out.data, out.len, ""));
 	/* Pairs of three bytes each become four. */
-	fuzz_must(out.len - 6 <= len);
+	must(out.len - 6 <= len);
 	for (size_t i = 0; i < len && !err; i++)
-		fuzz_must(bytes[i] >= 0x20 && bytes[i] != 0x7f);
+		must(bytes[i] >= 0x20 && bytes[i] != 0x7f);
 }
 
 /* ---- methods ---- */
@@ -48,7 +48,7 @@ static const char *slow_type(const char *at, struct strbuf *out)
 		if (!len || at[len] != ';')
 			return NULL;
 		for (size_t i = 0; i < len; i++)
-			fuzz_must(strbuf_putc(out, at[i] == '/' ? '.' : at[i]) == 0);
+			must(strbuf_putc(out, at[i] == '/' ? '.' : at[i]) == 0);
 		at += len + 1;
 	} else {
 		size_t i = 0;
@@ -57,11 +57,11 @@ static const char *slow_type(const char *at, struct strbuf *out)
 			i++;
 		if (i == 8)
 			return NULL;
-		fuzz_must(strbuf_puts(out, words[i][1]) == 0);
+		must(strbuf_puts(out, words[i][1]) == 0);
 		at++;
 	}
 	while (depth--)
-		fuzz_must(strbuf_puts(out, "[]") == 0);
+		must(strbuf_puts(out, "[]") == 0);
 	return at;
 }
 
@@ -70,15 +70,15 @@ static bool slow_signature(const char *at, struct strbuf *parameters, struct str
 {
 	if (*at++ != '(')
 		return false;
-	fuzz_must(strbuf_putc(parameters, '(') == 0);
+	must(strbuf_putc(parameters, '(') == 0);
 	while (*at != ')') {
 		if (parameters->len > 1)
-			fuzz_must(strbuf_puts(parameters, ", ") == 0);
+			must(strbuf_puts(parameters, ", ") == 0);
 		at = slow_type(at, parameters);
 		if (!at)
 			return false;
 	}
-	fuzz_must(strbuf_putc(parameters, ')') == 0);
+	must(strbuf_putc(parameters, ')') == 0);
 	at++;
 	if (strcmp(at, "V") == 0)
 		return strbuf_puts(result, "void") == 0;
@@ -114,12 +114,11 @@ static void check_method(struct fuzz_input *input)
 			slow_signature(signature, &parameters, &wanted);
 	int err = hotspot_method_text(texts[0], texts[1], texts[2], &out);
 
-	fuzz_must(err == (is_valid ? 0 : -EINVAL) && (!err || out.len == 0));
+	must(err == (is_valid ? 0 : -EINVAL) && (!err || out.len == 0));
 	if (!err) {
 		size_t at = wanted.len + 1;
 
-		fuzz_must(strbuf_printf(&wanted, " %s.%s%s", class, name,
-					strbuf_str(&parameters)) == 0);
+		must(strbuf_printf(&wanted, " %s.%s%s", class, name, strbuf_str(&parameters)) == 0);
 		/* A hidden class keeps one slash, in place of its plus. */
 		for (size_t i = at; i < at + strlen(class); i++) {
 			if (wanted.data[i] == '/')
@@ -127,7 +126,7 @@ static void check_method(struct fuzz_input *input)
 			if (out.data[i] == '/' && wanted.data[i] == '+')
 				wanted.data[i] = '/';
 		}
-		fuzz_must(out.len == wanted.len && strcmp(out.data, wanted.data) == 0);
+		must(out.len == wanted.len && strcmp(out.data, wanted.data) == 0);
 	}
 	free(class);
 	free(name);
@@ -162,8 +161,8 @@ static void check_numbers(struct fuzz_input *input)
 		size_t before = any.left;
 
 		(void)unsigned5_read(&any, excludes_zero);
-		fuzz_must(before - any.left <= UNSIGNED5_MAX_BYTES);
-		fuzz_must(any.failed || any.left < before);
+		must(before - any.left <= UNSIGNED5_MAX_BYTES);
+		must(any.failed || any.left < before);
 	}
 	while (input->left) {
 		uint32_t value = (uint32_t)fuzz_uint(input, 4);
@@ -172,12 +171,12 @@ static void check_numbers(struct fuzz_input *input)
 		struct byte_reader reader = byte_reader_init(bytes, len);
 		struct byte_reader cut = byte_reader_init(bytes, len - 1);
 
-		fuzz_must(unsigned5_read(&reader, excludes_zero) == value);
-		fuzz_must(!reader.failed && !reader.left);
-		fuzz_must(unsigned5_read(&cut, excludes_zero) == 0 && cut.failed);
+		must(unsigned5_read(&reader, excludes_zero) == value);
+		must(!reader.failed && !reader.left);
+		must(unsigned5_read(&cut, excludes_zero) == 0 && cut.failed);
 		reader = byte_reader_init(bytes, len);
-		fuzz_must(unsigned5_read_signed(&reader, excludes_zero) ==
-			  (int32_t)(value >> 1 ^ -(value & 1)));
+		must(unsigned5_read_signed(&reader, excludes_zero) ==
+		     (int32_t)(value >> 1 ^ -(value & 1)));
 	}
 }
 
@@ -202,18 +201,18 @@ static void check_canonical(const char *raw, bool is_hotspot, bool keep_paramete
 	enum frame_kind kind = FRAME_KIND_CNT, again = FRAME_KIND_CNT;
 	size_t len = strlen(raw);
 
-	fuzz_must(java_name_canonical(raw, len, is_hotspot, keep_parameters, &once, &kind) == 0);
-	fuzz_must(kind == FRAME_KIND_JIT || (is_hotspot && kind == FRAME_KIND_NATIVE));
+	must(java_name_canonical(raw, len, is_hotspot, keep_parameters, &once, &kind) == 0);
+	must(kind == FRAME_KIND_JIT || (is_hotspot && kind == FRAME_KIND_NATIVE));
 	/* "(Z" may become "(boolean, ". */
-	fuzz_must(once.len <= 10 * len + 8 && (once.len || !len));
+	must(once.len <= 10 * len + 8 && (once.len || !len));
 	if (!is_hotspot)
-		fuzz_must(once.len == len && memcmp(strbuf_str(&once), raw, len) == 0);
-	fuzz_must(java_name_canonical(strbuf_str(&once), once.len, is_hotspot, keep_parameters,
-				      &twice, &again) == 0);
+		must(once.len == len && memcmp(strbuf_str(&once), raw, len) == 0);
+	must(java_name_canonical(strbuf_str(&once), once.len, is_hotspot, keep_parameters, &twice,
+				 &again) == 0);
 	if (!is_plausible(raw))
 		return;
-	fuzz_must(once.len == twice.len && kind == again);
-	fuzz_must(strcmp(strbuf_str(&once), strbuf_str(&twice)) == 0);
+	must(once.len == twice.len && kind == again);
+	must(strcmp(strbuf_str(&once), strbuf_str(&twice)) == 0);
 }
 
 static void check_names(struct fuzz_input *input)
@@ -225,8 +224,8 @@ static void check_names(struct fuzz_input *input)
 		check_canonical(raw, true, false);
 		check_canonical(raw, true, true);
 		check_canonical(raw, false, false);
-		fuzz_must(java_name_canonical_library(raw, &library) == 0);
-		fuzz_must(library.len <= strlen(raw) + 8);
+		must(java_name_canonical_library(raw, &library) == 0);
+		must(library.len <= strlen(raw) + 8);
 		free(raw);
 	}
 }

@@ -75,17 +75,17 @@ static void check_at(struct kallsyms *syms, const struct line *lines, size_t cnt
 
 	if (kallsyms__lookup(syms, address, 1, &found) != 0)
 		return;
-	fuzz_must(found.start <= address && address < found.end);
+	must(found.start <= address && address < found.end);
 	for (size_t i = 0; i < cnt; i++) {
 		if (is_left_out(lines[i].name))
 			continue;
 		/* Nothing begins in between. */
-		fuzz_must(lines[i].start <= found.start || lines[i].start >= found.end);
+		must(lines[i].start <= found.start || lines[i].start >= found.end);
 		if (lines[i].start == found.start && strncmp(lines[i].name, found.name, 511) == 0)
 			is_known = true;
 	}
-	fuzz_must(!cnt || is_known);
-	fuzz_must(strlen(found.module) < TEXT_MAX && !strchr(found.module, '\n'));
+	must(!cnt || is_known);
+	must(strlen(found.module) < TEXT_MAX && !strchr(found.module, '\n'));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	len = len < TEXT_MAX ? len : TEXT_MAX;
 	fuzz_dir_put(dir_fd, "kallsyms", data, len);
 	cnt = read_lines((const char *)data, len, lines);
-	fuzz_must(kallsyms__open(dir_fd, &syms) == 0);
+	must(kallsyms__open(dir_fd, &syms) == 0);
 	for (size_t i = 0; i < cnt; i++) {
 		struct kallsym found;
 		bool is_first = !is_left_out(lines[i].name);
@@ -107,13 +107,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		distinct += is_first;
 		/* All that begins below the last 64 KiB is found where it begins. */
 		if (!is_left_out(lines[i].name) && lines[i].start < UINT64_MAX - LAST_MAX_SIZE)
-			fuzz_must(kallsyms__lookup(syms, lines[i].start, 1, &found) == 0);
+			must(kallsyms__lookup(syms, lines[i].start, 1, &found) == 0);
 		check_at(syms, lines, cnt, lines[i].start);
 		check_at(syms, lines, cnt, lines[i].start - 1);
 		check_at(syms, lines, cnt, lines[i].start + LAST_MAX_SIZE - 1);
 	}
 	check_at(syms, lines, cnt, UINT64_MAX);
-	fuzz_must(!cnt || kallsyms__count(syms) == distinct);
+	must(!cnt || kallsyms__count(syms) == distinct);
 	kallsyms__free(syms);
 	return 0;
 }

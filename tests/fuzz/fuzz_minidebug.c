@@ -40,16 +40,16 @@ static void check_unpack(const uint8_t *packed, size_t len)
 						 &wanted_len, sizeof(wanted));
 	int err = debug_file_unpack(packed, len, UNPACK_MAX, &out, &out_len);
 
-	fuzz_must(err == 0 || err == -EBADMSG || err == -E2BIG || err == -ENOMEM);
-	fuzz_must((ret == LZMA_OK) == (err == 0));
+	must(err == 0 || err == -EBADMSG || err == -E2BIG || err == -ENOMEM);
+	must((ret == LZMA_OK) == (err == 0));
 	if (!err)
-		fuzz_must(out_len == wanted_len && memcmp(out, wanted, out_len) == 0);
+		must(out_len == wanted_len && memcmp(out, wanted, out_len) == 0);
 	free(out);
 	/* What just fits, fits; one byte less is too little. */
 	if (!err && wanted_len) {
-		fuzz_must(debug_file_unpack(packed, len, wanted_len, &out, &out_len) == 0);
+		must(debug_file_unpack(packed, len, wanted_len, &out, &out_len) == 0);
 		free(out);
-		fuzz_must(debug_file_unpack(packed, len, wanted_len - 1, &out, &out_len) == -E2BIG);
+		must(debug_file_unpack(packed, len, wanted_len - 1, &out, &out_len) == -E2BIG);
 	}
 }
 
@@ -59,10 +59,10 @@ static size_t pack(const uint8_t *bytes, size_t len, uint8_t *out, size_t max)
 	lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &options }, { LZMA_VLI_UNKNOWN, NULL } };
 	size_t packed_len = 0;
 
-	fuzz_must(!lzma_lzma_preset(&options, 0));
+	must(!lzma_lzma_preset(&options, 0));
 	options.dict_size = DICTIONARY;
-	fuzz_must(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, bytes, len, out,
-					    &packed_len, max) == LZMA_OK);
+	must(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, bytes, len, out,
+				       &packed_len, max) == LZMA_OK);
 	return packed_len;
 }
 
@@ -73,12 +73,12 @@ static void build(const struct elf_file *program, const struct elf_file *mini, u
 	struct build_id no_id = { .len = 0 };
 	struct elf_symtab *tab = NULL;
 
-	fuzz_must(elf_symtab_builder__start(program, &builder) == 0);
+	must(elf_symtab_builder__start(program, &builder) == 0);
 	if (mini)
-		fuzz_must(elf_symtab_builder__add(builder, mini) == 0);
+		must(elf_symtab_builder__add(builder, mini) == 0);
 	else
-		fuzz_must(debug_file_add(program, &no_id, &nothing, builder) == 0);
-	fuzz_must(elf_symtab_builder__finish(builder, &tab) == 0);
+		must(debug_file_add(program, &no_id, &nothing, builder) == 0);
+	must(elf_symtab_builder__finish(builder, &tab) == 0);
 	elf_symtab_builder__free(builder);
 	elf_symtab__hash(tab, 7, hash);
 	elf_symtab__free(tab);
@@ -94,12 +94,12 @@ static void check_mini(const uint8_t *bytes, size_t len)
 	len = len < MINI_MAX_SIZE ? len : MINI_MAX_SIZE;
 	tiny.extra = packed;
 	tiny.extra_len = pack(bytes, len, packed, sizeof(packed));
-	fuzz_must(elf_file_open_bytes(program_bytes, tiny_elf_write(&tiny, program_bytes),
-				      &program) == 0);
+	must(elf_file_open_bytes(program_bytes, tiny_elf_write(&tiny, program_bytes), &program) ==
+	     0);
 	(void)elf_file_open_bytes(bytes, len, &mini);
 	build(&program, NULL, through);
 	build(&program, &mini, direct);
-	fuzz_must(memcmp(through, direct, sizeof(direct)) == 0);
+	must(memcmp(through, direct, sizeof(direct)) == 0);
 	elf_file_release(&program);
 	elf_file_release(&mini);
 }
@@ -112,19 +112,19 @@ static void check_notes(struct fuzz_input *input)
 	char path[256];
 	int err = build_id_parse(input->at, input->left, align, &id);
 
-	fuzz_must(err == 0 || err == -ENOENT);
-	fuzz_must(build_id_equal(&id, &id) == (err == 0));
+	must(err == 0 || err == -ENOENT);
+	must(build_id_equal(&id, &id) == (err == 0));
 	if (!err) {
-		fuzz_must(id.len && id.len <= BUILD_ID_MAX_BYTES);
-		fuzz_must(memmem(input->at, input->left, id.bytes, id.len));
+		must(id.len && id.len <= BUILD_ID_MAX_BYTES);
+		must(memmem(input->at, input->left, id.bytes, id.len));
 		err = build_id_debug_path(&id, path, sizeof(path));
-		fuzz_must(err == (id.len < 2 ? -ENOENT : 0));
-		fuzz_must(err ||
-			  strlen(path) == strlen("/usr/lib/debug/.build-id//.debug") + 2 * id.len);
+		must(err == (id.len < 2 ? -ENOENT : 0));
+		must(err ||
+		     strlen(path) == strlen("/usr/lib/debug/.build-id//.debug") + 2 * id.len);
 	}
 	for (size_t len = 0; len < input->left; len++) {
 		if (build_id_parse(input->at, len, align, &part) == 0)
-			fuzz_must(build_id_equal(&part, &id));
+			must(build_id_equal(&part, &id));
 	}
 }
 
@@ -134,8 +134,8 @@ static void check_link(const char *bytes, size_t len)
 
 	if (!name)
 		return;
-	fuzz_must(name == bytes && strlen(name) < len && strlen(name) <= NAME_MAX && *name);
-	fuzz_must(!strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
+	must(name == bytes && strlen(name) < len && strlen(name) <= NAME_MAX && *name);
+	must(!strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -46,9 +46,9 @@ static void check_why(int err, const char *why)
 {
 	size_t len = strnlen(why, WHY_BYTES);
 
-	fuzz_must(len < WHY_BYTES);
+	must(len < WHY_BYTES);
 	if (err)
-		fuzz_must(len > 0 && !strchr(why, '\n'));
+		must(len > 0 && !strchr(why, '\n'));
 }
 
 static void check_dump(struct command_line *line)
@@ -57,18 +57,18 @@ static void check_dump(struct command_line *line)
 	int err =
 		dump_options_parse(line->argc, line->argv, NOW_NS, &options, line->why, WHY_BYTES);
 
-	fuzz_must(err == 0 || err == -EINVAL);
+	must(err == 0 || err == -EINVAL);
 	check_why(err, line->why);
 	if (err || options.help || options.version)
 		return;
-	fuzz_must(options.selection.since_unix_ns < options.selection.until_unix_ns);
-	fuzz_must(options.store && options.by_cnt <= DUMP_BY_CNT);
-	fuzz_must(!options.lines || options.format == DUMP_FORMAT_TOP);
-	fuzz_must(options.selection.pid <= INT32_MAX);
+	must(options.selection.since_unix_ns < options.selection.until_unix_ns);
+	must(options.store && options.by_cnt <= DUMP_BY_CNT);
+	must(!options.lines || options.format == DUMP_FORMAT_TOP);
+	must(options.selection.pid <= INT32_MAX);
 	for (size_t i = 0; i < options.by_cnt; i++) {
-		fuzz_must(options.by[i] < DUMP_BY_CNT);
+		must(options.by[i] < DUMP_BY_CNT);
 		for (size_t j = 0; j < i; j++)
-			fuzz_must(options.by[i] != options.by[j]);
+			must(options.by[i] != options.by[j]);
 	}
 }
 
@@ -78,25 +78,25 @@ static void check_diff(struct command_line *line)
 	int err =
 		diff_options_parse(line->argc, line->argv, NOW_NS, &options, line->why, WHY_BYTES);
 
-	fuzz_must(err == 0 || err == -EINVAL);
+	must(err == 0 || err == -EINVAL);
 	check_why(err, line->why);
 	if (err || options.help || options.version)
 		return;
 	switch (options.mode) {
 	case DIFF_CMD_MODE_TIMES:
-		fuzz_must(options.before.range.since_unix_ns < options.before.range.until_unix_ns);
-		fuzz_must(options.after.range.since_unix_ns < options.after.range.until_unix_ns);
+		must(options.before.range.since_unix_ns < options.before.range.until_unix_ns);
+		must(options.after.range.since_unix_ns < options.after.range.until_unix_ns);
 		break;
 	case DIFF_CMD_MODE_IMAGES:
-		fuzz_must(options.before.image && options.after.image);
+		must(options.before.image && options.after.image);
 		break;
 	case DIFF_CMD_MODE_FILES:
-		fuzz_must(options.before.file && options.after.file);
+		must(options.before.file && options.after.file);
 		break;
 	case DIFF_CMD_MODE_DAYS:
-		fuzz_must(options.days >= 1 && options.days <= DIFF_CMD_DAYS_MAX);
-		fuzz_must(options.keep_days >= 1 && options.keep_days <= DIFF_CMD_KEEP_MAX);
-		fuzz_must(options.output_dir);
+		must(options.days >= 1 && options.days <= DIFF_CMD_DAYS_MAX);
+		must(options.keep_days >= 1 && options.keep_days <= DIFF_CMD_KEEP_MAX);
+		must(options.output_dir);
 		break;
 	}
 }
@@ -106,28 +106,28 @@ static void check_store(struct command_line *line)
 	struct store_options options = { 0 };
 	int err = store_options_parse(line->argc, line->argv, &options, line->why, WHY_BYTES);
 
-	fuzz_must(err == 0 || err == -EINVAL);
+	must(err == 0 || err == -EINVAL);
 	check_why(err, line->why);
 	if (!err && !options.help && !options.version)
-		fuzz_must(options.verb != STORE_VERB_NONE && options.store);
+		must(options.verb != STORE_VERB_NONE && options.store);
 }
 
 /* ---- jbpfd ---- */
 
 static void check_daemon_limits(const struct daemon_options *options)
 {
-	fuzz_must(options->frequency_hz >= 1 && options->frequency_hz <= DAEMON_MAX_FREQUENCY);
-	fuzz_must(options->window_ns >= DAEMON_MIN_WINDOW_NS &&
-		  options->window_ns <= DAEMON_MAX_WINDOW_NS);
-	fuzz_must(options->max_depth >= 1 && options->max_depth <= 1024);
-	fuzz_must(options->store && *options->store);
-	fuzz_must(options->pid_cnt <= DAEMON_PIDS_MAX);
-	fuzz_must(options->cgroup_cnt <= JBPF_CGROUP_FILTER_MAX);
-	fuzz_must(options->log_level <= LOG_LEVEL_DEBUG);
+	must(options->frequency_hz >= 1 && options->frequency_hz <= DAEMON_MAX_FREQUENCY);
+	must(options->window_ns >= DAEMON_MIN_WINDOW_NS &&
+	     options->window_ns <= DAEMON_MAX_WINDOW_NS);
+	must(options->max_depth >= 1 && options->max_depth <= 1024);
+	must(options->store && *options->store);
+	must(options->pid_cnt <= DAEMON_PIDS_MAX);
+	must(options->cgroup_cnt <= JBPF_CGROUP_FILTER_MAX);
+	must(options->log_level <= LOG_LEVEL_DEBUG);
 	for (size_t i = 0; i < options->pid_cnt; i++)
-		fuzz_must(options->pids[i] >= 1 && options->pids[i] <= INT32_MAX);
+		must(options->pids[i] >= 1 && options->pids[i] <= INT32_MAX);
 	for (size_t i = 0; i < options->cgroup_cnt; i++)
-		fuzz_must(options->cgroups[i] && *options->cgroups[i]);
+		must(options->cgroups[i] && *options->cgroups[i]);
 }
 
 /* What a config file names could be a terminal, which is waited for. */
@@ -170,16 +170,15 @@ static char *as_argument(const char *text)
 	value_len = strlen(value);
 	while (value_len && strchr(" \t\r", value[value_len - 1]))
 		value_len--;
-	fuzz_must(asprintf(&argument, "--%.*s=%.*s", (int)name_len, text, (int)value_len, value) >
-		  0);
+	must(asprintf(&argument, "--%.*s=%.*s", (int)name_len, text, (int)value_len, value) > 0);
 	return argument;
 }
 
 static void check_same(const struct daemon_options *a, const struct daemon_options *b)
 {
-	fuzz_must(!daemon_options_sampling_differs(a, b) && strcmp(a->store, b->store) == 0);
-	fuzz_must(a->keep_age_ns == b->keep_age_ns && a->keep_bytes == b->keep_bytes);
-	fuzz_must(a->compact == b->compact && a->log_level == b->log_level);
+	must(!daemon_options_sampling_differs(a, b) && strcmp(a->store, b->store) == 0);
+	must(a->keep_age_ns == b->keep_age_ns && a->keep_bytes == b->keep_bytes);
+	must(a->compact == b->compact && a->log_level == b->log_level);
 }
 
 /* The file's lines as arguments say the same. */
@@ -201,8 +200,8 @@ static void compare_config(struct fuzz_input input, const struct daemon_options 
 	}
 	line.argv[line.argc] = NULL;
 	if (is_comparable && !input.left) {
-		fuzz_must(daemon_options_parse(line.argc, line.argv, &options, line.why,
-					       WHY_BYTES) == 0);
+		must(daemon_options_parse(line.argc, line.argv, &options, line.why, WHY_BYTES) ==
+		     0);
 		check_same(from_file, &options);
 		daemon_options_release(&options);
 	}

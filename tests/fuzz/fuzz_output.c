@@ -11,12 +11,12 @@
 #include "tests/fuzz/fuzz_page.h"
 
 /* What the reader of pprof says of itself with cmocka. */
-#define assert_true(claim)		  fuzz_must(claim)
-#define assert_int_equal(a, b)		  fuzz_must((uint64_t)(a) == (uint64_t)(b))
-#define assert_in_range(value, low, high) fuzz_must((value) >= (low) && (value) <= (high))
-#define assert_string_equal(a, b)	  fuzz_must(strcmp(a, b) == 0)
-#define assert_string_not_equal(a, b)	  fuzz_must(strcmp(a, b) != 0)
-#define assert_non_null(pointer)	  fuzz_must((pointer) != NULL)
+#define assert_true(claim)		  must(claim)
+#define assert_int_equal(a, b)		  must((uint64_t)(a) == (uint64_t)(b))
+#define assert_in_range(value, low, high) must((value) >= (low) && (value) <= (high))
+#define assert_string_equal(a, b)	  must(strcmp(a, b) == 0)
+#define assert_string_not_equal(a, b)	  must(strcmp(a, b) != 0)
+#define assert_non_null(pointer)	  must((pointer) != NULL)
 #define fail_msg(...)			  abort()
 
 #include "tests/unit/pprof_reader.h"
@@ -37,10 +37,10 @@ static void check_html(struct profile *profile, const struct output_info *info)
 	char *skeleton;
 	json_t *json;
 
-	fuzz_must(output_html(profile, info, &out) == 0);
+	must(output_html(profile, info, &out) == 0);
 	skeleton = page_skeleton(&out, &json);
-	fuzz_must(strcmp(skeleton, reference_page) == 0);
-	fuzz_must(page_json_number(json, "samples") == (double)profile__sample_count(profile));
+	must(strcmp(skeleton, reference_page) == 0);
+	must(page_json_number(json, "samples") == (double)profile__sample_count(profile));
 	json_decref(json);
 	free(skeleton);
 }
@@ -66,16 +66,16 @@ static const char *check_attributes(const char *at, bool *is_empty)
 	while (*at == ' ') {
 		size_t len = strcspn(++at, "= <>\"");
 
-		fuzz_must(is_one_of(at, len, names) && at[len] == '=' && at[len + 1] == '"');
+		must(is_one_of(at, len, names) && at[len] == '=' && at[len + 1] == '"');
 		at += len + 2;
 		len = strcspn(at, "\"");
 		page_check_text(at, len);
-		fuzz_must(at[len] == '"');
+		must(at[len] == '"');
 		at += len + 1;
 	}
 	*is_empty = *at == '/';
 	at += *is_empty;
-	fuzz_must(*at == '>');
+	must(*at == '>');
 	return at + 1;
 }
 
@@ -86,20 +86,20 @@ static void check_xml(const char *at)
 	const char *open[DEPTH_MAX];
 	size_t depth = 0, len;
 
-	fuzz_must(strncmp(at, head, strlen(head)) == 0);
+	must(strncmp(at, head, strlen(head)) == 0);
 	at += strlen(head);
 	while (*at) {
 		bool is_end = at[1] == '/', is_empty = false;
 
-		fuzz_must(*at == '<');
+		must(*at == '<');
 		at += 1 + is_end;
 		len = strcspn(at, " />\n");
-		fuzz_must(is_one_of(at, len, names));
+		must(is_one_of(at, len, names));
 		if (is_end) {
-			fuzz_must(depth && strncmp(open[--depth], at, len) == 0 && at[len] == '>');
+			must(depth && strncmp(open[--depth], at, len) == 0 && at[len] == '>');
 			at += len + 1;
 		} else {
-			fuzz_must(depth < DEPTH_MAX);
+			must(depth < DEPTH_MAX);
 			open[depth++] = at;
 			at = check_attributes(at + len, &is_empty);
 			depth -= is_empty;
@@ -107,18 +107,18 @@ static void check_xml(const char *at)
 		len = strcspn(at, "<");
 		page_check_text(at, len);
 		/* Only line breaks behind the end. */
-		fuzz_must(depth || strspn(at, "\n") == len);
+		must(depth || strspn(at, "\n") == len);
 		at += len;
 	}
-	fuzz_must(depth == 0);
+	must(depth == 0);
 }
 
 static void check_svg(struct profile *profile, const struct output_info *info)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
-	fuzz_must(output_svg(profile, info, &out) == 0);
-	fuzz_must(strlen(strbuf_str(&out)) == out.len);
+	must(output_svg(profile, info, &out) == 0);
+	must(strlen(strbuf_str(&out)) == out.len);
 	check_xml(strbuf_str(&out));
 }
 
@@ -132,22 +132,22 @@ static void check_json(struct profile *profile, const struct output_info *info)
 	size_t i, j;
 	json_t *json;
 
-	fuzz_must(output_json(profile, info, &out) == 0);
+	must(output_json(profile, info, &out) == 0);
 	json = page_read_json(strbuf_str(&out), out.len);
 	stacks = json_object_get(json, "stacks");
-	fuzz_must(json_array_size(stacks) == profile__stack_count(profile));
+	must(json_array_size(stacks) == profile__stack_count(profile));
 	json_array_foreach(stacks, i, stack)
 	{
 		samples += page_json_number(stack, "count");
 		json_array_foreach(json_object_get(stack, "frames"), j, frame)
 		{
-			fuzz_must(json_is_string(json_object_get(frame, "name")));
-			fuzz_must(json_is_string(json_object_get(frame, "kind")));
+			must(json_is_string(json_object_get(frame, "name")));
+			must(json_is_string(json_object_get(frame, "kind")));
 		}
 	}
-	fuzz_must(page_json_number(json, "samples") <= samples);
-	fuzz_must(json_array_size(json_object_get(json, "lines")) ==
-		  (info->lines ? source_lines__count(info->lines) : 0));
+	must(page_json_number(json, "samples") <= samples);
+	must(json_array_size(json_object_get(json, "lines")) ==
+	     (info->lines ? source_lines__count(info->lines) : 0));
 	json_decref(json);
 }
 
@@ -158,18 +158,18 @@ static void check_speedscope(struct profile *profile, const struct output_info *
 	size_t i, j;
 	json_t *json;
 
-	fuzz_must(output_speedscope(profile, info, &out) == 0);
+	must(output_speedscope(profile, info, &out) == 0);
 	json = page_read_json(strbuf_str(&out), out.len);
 	frames = json_object_get(json_object_get(json, "shared"), "frames");
 	only = json_array_get(json_object_get(json, "profiles"), 0);
 	samples = json_object_get(only, "samples");
-	fuzz_must(json_is_array(frames) && json_is_array(samples));
-	fuzz_must(json_array_size(samples) == profile__stack_count(profile));
-	fuzz_must(json_array_size(json_object_get(only, "weights")) == json_array_size(samples));
+	must(json_is_array(frames) && json_is_array(samples));
+	must(json_array_size(samples) == profile__stack_count(profile));
+	must(json_array_size(json_object_get(only, "weights")) == json_array_size(samples));
 	json_array_foreach(samples, i, sample)
 	{
 		json_array_foreach(sample, j, index)
-			fuzz_must(json_number_value(index) < (double)json_array_size(frames));
+			must(json_number_value(index) < (double)json_array_size(frames));
 	}
 	json_decref(json);
 }
@@ -180,11 +180,11 @@ static void check_pprof(struct profile *profile, const struct output_info *info)
 	uint64_t samples = 0, wanted = 0;
 	struct pprof_read read;
 
-	fuzz_must(output_pprof(profile, info, &out) == 0);
+	must(output_pprof(profile, info, &out) == 0);
 	read = pprof_read(out.data, out.len);
 	pprof_folded(&read, &text);
-	fuzz_must(fuzz_is_clean(strbuf_str(&text), text.len, "\n"));
-	fuzz_must(PPROF_CNT(&read, samples, struct pprof_sample) == profile__stack_count(profile));
+	must(fuzz_is_clean(strbuf_str(&text), text.len, "\n"));
+	must(PPROF_CNT(&read, samples, struct pprof_sample) == profile__stack_count(profile));
 	for (size_t i = 0; i < profile__stack_count(profile); i++) {
 		uint64_t count = profile__stack(profile, i).count;
 
@@ -192,7 +192,7 @@ static void check_pprof(struct profile *profile, const struct output_info *info)
 		samples += *PPROF_AT(PPROF_AT(&read, samples, struct pprof_sample, i), values,
 				     uint64_t, 0);
 	}
-	fuzz_must(samples == wanted);
+	must(samples == wanted);
 	pprof_release(&read);
 }
 
@@ -200,13 +200,13 @@ static void check_tables(struct profile *profile, const struct output_info *info
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
-	fuzz_must(output_top(profile, info, limit, &out) == 0);
+	must(output_top(profile, info, limit, &out) == 0);
 	if (info->lines)
-		fuzz_must(output_lines(profile, info, limit, &out) == 0);
-	fuzz_must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));
+		must(output_lines(profile, info, limit, &out) == 0);
+	must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));
 	/* What turns a line around, or moves what follows. */
-	fuzz_must(!memmem(strbuf_str(&out), out.len, "\xe2\x80\xae", 3));
-	fuzz_must(!memmem(strbuf_str(&out), out.len, "\xe2\x80\xa8", 3));
+	must(!memmem(strbuf_str(&out), out.len, "\xe2\x80\xae", 3));
+	must(!memmem(strbuf_str(&out), out.len, "\xe2\x80\xa8", 3));
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -218,8 +218,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	fuzz_must(profile && profile__add(profile, "java;run", 8, 1) == 0);
-	fuzz_must(output_html(profile, &info, &out) == 0);
+	must(profile && profile__add(profile, "java;run", 8, 1) == 0);
+	must(output_html(profile, &info, &out) == 0);
 	reference_page = page_skeleton(&out, &json);
 	json_decref(json);
 	profile__free(profile);
@@ -245,11 +245,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	info.since_unix_ns = 1795267200ull * 1000000000;
 	info.until_unix_ns = info.since_unix_ns + 600ull * 1000000000;
 	info.counts.frames = len;
-	fuzz_must(profile && lines);
-	fuzz_must(source_lines__add_text(lines, lines_text, strlen(lines_text), &bad_cnt) == 0);
+	must(profile && lines);
+	must(source_lines__add_text(lines, lines_text, strlen(lines_text), &bad_cnt) == 0);
 	if (source_lines__count(lines))
 		info.lines = lines;
-	fuzz_must(profile__add_folded(profile, (const char *)input.at, input.left, &bad_cnt) == 0);
+	must(profile__add_folded(profile, (const char *)input.at, input.left, &bad_cnt) == 0);
 	if (writers & 1)
 		check_json(profile, &info);
 	if (writers & 2)

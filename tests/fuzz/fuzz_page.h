@@ -17,12 +17,12 @@ static inline char *page_cut_out(char *page, const char *open, const char *close
 {
 	char *begin = strstr(page, open), *end, *inner;
 
-	fuzz_must(begin);
+	must(begin);
 	begin += strlen(open);
 	end = strcasestr(begin, until);
-	fuzz_must(end && strncmp(end, close, strlen(close)) == 0);
+	must(end && strncmp(end, close, strlen(close)) == 0);
 	inner = strndup(begin, (size_t)(end - begin));
-	fuzz_must(inner);
+	must(inner);
 	memmove(begin, end, strlen(end) + 1);
 	return inner;
 }
@@ -40,10 +40,10 @@ static inline bool page_is_entity(const char *text)
 
 static inline void page_check_text(const char *text, size_t len)
 {
-	fuzz_must(fuzz_is_clean(text, len, "\n"));
+	must(fuzz_is_clean(text, len, "\n"));
 	for (size_t i = 0; i < len; i++) {
-		fuzz_must(text[i] != '<' && text[i] != '>');
-		fuzz_must(text[i] != '&' || page_is_entity(text + i));
+		must(text[i] != '<' && text[i] != '>');
+		must(text[i] != '&' || page_is_entity(text + i));
 	}
 }
 
@@ -51,8 +51,8 @@ static inline json_t *page_read_json(const char *text, size_t len)
 {
 	json_t *json = json_loadb(text, len, JSON_DECODE_INT_AS_REAL, NULL);
 
-	fuzz_must(json && json_is_object(json));
-	fuzz_must(fuzz_is_clean(text, len, "\n"));
+	must(json && json_is_object(json));
+	must(fuzz_is_clean(text, len, "\n"));
 	return json;
 }
 
@@ -60,7 +60,7 @@ static inline double page_json_number(const json_t *json, const char *key)
 {
 	const json_t *value = json_object_get(json, key);
 
-	fuzz_must(json_is_number(value));
+	must(json_is_number(value));
 	return json_number_value(value);
 }
 
@@ -70,7 +70,7 @@ static inline char *page_skeleton(const struct strbuf *page, json_t **data_out)
 	char *text = strdup(strbuf_str(page));
 	char *title, *table, *data;
 
-	fuzz_must(text && strlen(text) == page->len);
+	must(text && strlen(text) == page->len);
 	data = page_cut_out(text, "<script type=\"application/json\" id=\"data\">", "</script>",
 			    "</script");
 	title = page_cut_out(text, "<title>", "</title>", "</title");
@@ -78,7 +78,7 @@ static inline char *page_skeleton(const struct strbuf *page, json_t **data_out)
 	table = page_cut_out(text, "<noscript><pre>", "</pre>", "<");
 	page_check_text(title, strlen(title));
 	page_check_text(table, strlen(table));
-	fuzz_must(!strpbrk(data, "<>&"));
+	must(!strpbrk(data, "<>&"));
 	*data_out = page_read_json(data, strlen(data));
 	free(title);
 	free(table);

@@ -57,11 +57,11 @@ static bool wide_with_unit(const char *text, const struct unit *units, size_t cn
 static void check(bool is_valid, wide wanted, int err, uint64_t value)
 {
 	if (err) {
-		fuzz_must(err == -EINVAL || err == -ERANGE);
-		fuzz_must(value == UNTOUCHED);
-		fuzz_must(!is_valid || wanted > UINT64_MAX);
+		must(err == -EINVAL || err == -ERANGE);
+		must(value == UNTOUCHED);
+		must(!is_valid || wanted > UINT64_MAX);
 	} else {
-		fuzz_must(is_valid && wanted == value);
+		must(is_valid && wanted == value);
 	}
 }
 
@@ -81,15 +81,15 @@ static void check_numbers(const char *text)
 	err = parse_u64(text, &value);
 	check(is_valid, wanted, err, value);
 	err = parse_u32_range(text, 10, 4000000000u, &narrow);
-	fuzz_must((err == 0) == (is_valid && wanted >= 10 && wanted <= 4000000000u));
-	fuzz_must(narrow == (err ? 77 : wanted));
+	must((err == 0) == (is_valid && wanted >= 10 && wanted <= 4000000000u));
+	must(narrow == (err ? 77 : wanted));
 	value = UNTOUCHED;
 	err = parse_u64_n(text, len, 16, &value);
 	if (!err && len) {
 		char *rest;
 
 		errno = 0;
-		fuzz_must(strtoull(text, &rest, 16) == value && !*rest && !errno);
+		must(strtoull(text, &rest, 16) == value && !*rest && !errno);
 	}
 }
 
@@ -230,29 +230,29 @@ static void check_time(const char *text)
 	uint64_t value = UNTOUCHED, back;
 	int err = parse_time_ns(text, NOW_NS, &value);
 
-	fuzz_must(err == 0 || err == -EINVAL || err == -ERANGE);
+	must(err == 0 || err == -EINVAL || err == -ERANGE);
 	if (err)
-		fuzz_must(value == UNTOUCHED);
+		must(value == UNTOUCHED);
 	if (parse_duration_ns(text, &back) == 0)
-		fuzz_must(!err && value == (back > NOW_NS ? 0 : NOW_NS - back));
+		must(!err && value == (back > NOW_NS ? 0 : NOW_NS - back));
 	if (strcmp(text, "now") == 0)
-		fuzz_must(!err && value == NOW_NS);
+		must(!err && value == NOW_NS);
 	if (!read_strictly(text, &strict) || (text[16] == '.'))
 		return;
 	/* The zone of the test is UTC. */
 	__int128 wanted = count_ns(&strict);
 
 	if (wanted < 0 || wanted > UINT64_MAX)
-		fuzz_must(err || wanted > -(__int128)NS);
+		must(err || wanted > -(__int128)NS);
 	else
-		fuzz_must(!err && value == wanted);
+		must(!err && value == wanted);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
 	(void)argv;
-	fuzz_must(setenv("TZ", "UTC0", 1) == 0);
+	must(setenv("TZ", "UTC0", 1) == 0);
 	tzset();
 	return 0;
 }

@@ -18,8 +18,8 @@ static int append(void *ctx, const void *bytes, size_t len)
 
 static void must_equal(const struct strbuf *written, const uint8_t *bytes, size_t len)
 {
-	fuzz_must(written->len == len);
-	fuzz_must(len == 0 || memcmp(written->data, bytes, len) == 0);
+	must(written->len == len);
+	must(len == 0 || memcmp(written->data, bytes, len) == 0);
 }
 
 /* ---- functions ---- */
@@ -33,8 +33,8 @@ static void elf_use(const struct elf_symtab *tab, const uint8_t *bytes, size_t l
 	for (size_t at = 0; at + 8 <= len && at < 4096; at += 4) {
 		memcpy(&address, bytes + at, sizeof(address));
 		if (elf_symtab__lookup(tab, address, &symbol) == 0) {
-			fuzz_must(symbol.start <= address && address < symbol.end);
-			fuzz_must(strlen(symbol.name) <= ELF_SYMTAB_MAX_NAME_BYTES);
+			must(symbol.start <= address && address < symbol.end);
+			must(strlen(symbol.name) <= ELF_SYMTAB_MAX_NAME_BYTES);
 		}
 		(void)elf_symtab__address_of_offset(tab, address, &address);
 	}
@@ -47,11 +47,11 @@ static void elf_take(const uint8_t *bytes, size_t len)
 	struct elf_symtab *tab;
 	int err = elf_symtab_decode(bytes, len, &tab);
 
-	fuzz_must(err == 0 || err == -EBADMSG || err == -ENOMEM);
+	must(err == 0 || err == -EBADMSG || err == -ENOMEM);
 	if (err)
 		return;
 	elf_use(tab, bytes, len);
-	fuzz_must(elf_symtab__encode(tab, &sink) == 0);
+	must(elf_symtab__encode(tab, &sink) == 0);
 	must_equal(&written, bytes, len);
 	strbuf_release(&written);
 	elf_symtab__free(tab);
@@ -70,11 +70,11 @@ static void elf_make(const uint8_t *bytes, size_t len)
 	    elf_symtab_builder__start(&file, &builder) == 0 &&
 	    elf_symtab_builder__add(builder, &file) == 0 &&
 	    elf_symtab_builder__finish(builder, &tab) == 0) {
-		fuzz_must(elf_symtab__encode(tab, &sink) == 0);
-		fuzz_must(elf_symtab_decode(written.data, written.len, &taken) == 0);
+		must(elf_symtab__encode(tab, &sink) == 0);
+		must(elf_symtab_decode(written.data, written.len, &taken) == 0);
 		elf_symtab__hash(tab, 3, hashes[0]);
 		elf_symtab__hash(taken, 3, hashes[1]);
-		fuzz_must(memcmp(hashes[0], hashes[1], sizeof(hashes[0])) == 0);
+		must(memcmp(hashes[0], hashes[1], sizeof(hashes[0])) == 0);
 	}
 	elf_symtab__free(taken);
 	elf_symtab__free(tab);
@@ -96,10 +96,10 @@ static int map_use(void *ctx, const struct perfmap_symbol *symbol)
 	struct map_walk *walk = ctx;
 	struct perfmap_symbol found;
 
-	fuzz_must(symbol->start >= walk->end && symbol->end > symbol->start);
-	fuzz_must(symbol->name_len > 0);
-	fuzz_must(perfmap__lookup(walk->map, symbol->start, &found) == 0);
-	fuzz_must(found.name == symbol->name && found.end == symbol->end);
+	must(symbol->start >= walk->end && symbol->end > symbol->start);
+	must(symbol->name_len > 0);
+	must(perfmap__lookup(walk->map, symbol->start, &found) == 0);
+	must(found.name == symbol->name && found.end == symbol->end);
 	for (size_t i = 0; i < symbol->name_len; i++)
 		walk->total += (uint8_t)symbol->name[i];
 	walk->end = symbol->end;
@@ -115,12 +115,12 @@ static void map_take(const uint8_t *bytes, size_t len)
 	struct perfmap *map;
 	int err = perfmap_decode(bytes, len, &map, &stats);
 
-	fuzz_must(err == 0 || err == -EBADMSG || err == -ENOMEM);
+	must(err == 0 || err == -EBADMSG || err == -ENOMEM);
 	if (err)
 		return;
 	walk.map = map;
-	fuzz_must(perfmap__each(map, map_use, &walk) == 0);
-	fuzz_must(perfmap__encode(map, &stats, &sink) == 0);
+	must(perfmap__each(map, map_use, &walk) == 0);
+	must(perfmap__encode(map, &stats, &sink) == 0);
 	must_equal(&written, bytes, len);
 	strbuf_release(&written);
 	perfmap__free(map);
@@ -133,10 +133,10 @@ static void map_make(const uint8_t *bytes, size_t len)
 	struct perfmap_stats stats, taken_stats;
 	struct perfmap *map, *taken;
 
-	fuzz_must(perfmap__parse((const char *)bytes, len, &map, &stats) == 0);
-	fuzz_must(perfmap__encode(map, &stats, &sink) == 0);
-	fuzz_must(perfmap_decode(written.data, written.len, &taken, &taken_stats) == 0);
-	fuzz_must(memcmp(&stats, &taken_stats, sizeof(stats)) == 0);
+	must(perfmap__parse((const char *)bytes, len, &map, &stats) == 0);
+	must(perfmap__encode(map, &stats, &sink) == 0);
+	must(perfmap_decode(written.data, written.len, &taken, &taken_stats) == 0);
+	must(memcmp(&stats, &taken_stats, sizeof(stats)) == 0);
 	perfmap__free(map);
 	perfmap__free(taken);
 	strbuf_release(&written);

@@ -94,12 +94,12 @@ static void compare_at(const struct perfmap *map, const struct line *lines, size
 	struct perfmap_symbol found;
 	int err = perfmap__lookup(map, address, &found);
 
-	fuzz_must(err == (wanted ? 0 : -ENOENT));
+	must(err == (wanted ? 0 : -ENOENT));
 	if (!wanted)
 		return;
-	fuzz_must(found.start <= address && address < found.end);
-	fuzz_must(found.name_len == wanted->name_len);
-	fuzz_must(memcmp(found.name, wanted->name, wanted->name_len) == 0);
+	must(found.start <= address && address < found.end);
+	must(found.name_len == wanted->name_len);
+	must(memcmp(found.name, wanted->name, wanted->name_len) == 0);
 }
 
 /* How many lines were taken, or SIZE_MAX: too many to compare. */
@@ -138,13 +138,12 @@ static int on_range(void *ctx, const struct perfmap_symbol *symbol)
 	struct walk *walk = ctx;
 	struct perfmap_symbol found;
 
-	fuzz_must(symbol->start < symbol->end && symbol->start >= walk->end);
-	fuzz_must(symbol->name_len && !memchr(symbol->name, '\n', symbol->name_len));
+	must(symbol->start < symbol->end && symbol->start >= walk->end);
+	must(symbol->name_len && !memchr(symbol->name, '\n', symbol->name_len));
 	for (int i = 0; i < 2; i++) {
-		fuzz_must(perfmap__lookup(walk->map, i ? symbol->end - 1 : symbol->start, &found) ==
-			  0);
-		fuzz_must(found.start == symbol->start && found.end == symbol->end);
-		fuzz_must(found.name == symbol->name && found.name_len == symbol->name_len);
+		must(perfmap__lookup(walk->map, i ? symbol->end - 1 : symbol->start, &found) == 0);
+		must(found.start == symbol->start && found.end == symbol->end);
+		must(found.name == symbol->name && found.name_len == symbol->name_len);
 	}
 	walk->end = symbol->end;
 	walk->cnt++;
@@ -155,10 +154,10 @@ static int on_range_again(void *ctx, const struct perfmap_symbol *symbol)
 {
 	struct perfmap_symbol found;
 
-	fuzz_must(perfmap__lookup(ctx, symbol->start, &found) == 0);
-	fuzz_must(found.start == symbol->start && found.end == symbol->end);
-	fuzz_must(found.name_len == symbol->name_len);
-	fuzz_must(memcmp(found.name, symbol->name, symbol->name_len) == 0);
+	must(perfmap__lookup(ctx, symbol->start, &found) == 0);
+	must(found.start == symbol->start && found.end == symbol->end);
+	must(found.name_len == symbol->name_len);
+	must(memcmp(found.name, symbol->name, symbol->name_len) == 0);
 	return 0;
 }
 
@@ -170,12 +169,12 @@ static void check_border(const struct perfmap *map, const struct perfmap_stats *
 	struct perfmap_stats other_stats;
 	struct perfmap *other = NULL;
 
-	fuzz_must(perfmap__encode(map, stats, &sink) == 0);
-	fuzz_must(perfmap_decode(bytes.data, bytes.len, &other, &other_stats) == 0);
-	fuzz_must(memcmp(stats, &other_stats, sizeof(other_stats)) == 0);
-	fuzz_must(perfmap__each(map, on_range_again, other) == 0);
+	must(perfmap__encode(map, stats, &sink) == 0);
+	must(perfmap_decode(bytes.data, bytes.len, &other, &other_stats) == 0);
+	must(memcmp(stats, &other_stats, sizeof(other_stats)) == 0);
+	must(perfmap__each(map, on_range_again, other) == 0);
 	perfmap__free(other);
-	fuzz_must(perfmap_decode(bytes.data, bytes.len - 1, &other, &other_stats) == -EBADMSG);
+	must(perfmap_decode(bytes.data, bytes.len - 1, &other, &other_stats) == -EBADMSG);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -186,17 +185,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct walk walk = { 0 };
 	size_t cnt, line_cnt;
 
-	fuzz_must(perfmap__parse((const char *)data, len, &map, &stats) == 0);
+	must(perfmap__parse((const char *)data, len, &map, &stats) == 0);
 	walk.map = map;
-	fuzz_must(perfmap__each(map, on_range, &walk) == 0);
-	fuzz_must(walk.cnt == stats.entry_cnt && stats.rejected_cnt <= stats.line_cnt);
+	must(perfmap__each(map, on_range, &walk) == 0);
+	must(walk.cnt == stats.entry_cnt && stats.rejected_cnt <= stats.line_cnt);
 	/* A line begins one range and splits one at most; names are never larger than the text. */
-	fuzz_must(stats.entry_cnt <= 2 * (stats.line_cnt - stats.rejected_cnt));
-	fuzz_must(perfmap__bytes(map) <= 128 + stats.entry_cnt * 24 + len);
+	must(stats.entry_cnt <= 2 * (stats.line_cnt - stats.rejected_cnt));
+	must(perfmap__bytes(map) <= 128 + stats.entry_cnt * 24 + len);
 	check_border(map, &stats);
 	cnt = read_lines((const char *)data, len, lines, &line_cnt);
 	if (cnt != SIZE_MAX) {
-		fuzz_must(stats.line_cnt == line_cnt && line_cnt - stats.rejected_cnt == cnt);
+		must(stats.line_cnt == line_cnt && line_cnt - stats.rejected_cnt == cnt);
 		for (size_t i = 0; i < cnt; i++) {
 			compare_at(map, lines, cnt, lines[i].start);
 			compare_at(map, lines, cnt, lines[i].start - 1);

@@ -14,16 +14,16 @@
 
 static void check_order(const struct procmaps *maps, size_t len)
 {
-	fuzz_must(maps->cnt <= PROCMAPS_MAX_ENTRIES && maps->paths_len <= len + maps->cnt);
+	must(maps->cnt <= PROCMAPS_MAX_ENTRIES && maps->paths_len <= len + maps->cnt);
 	for (size_t i = 0; i < maps->cnt; i++) {
 		const struct procmap *map = &maps->items[i];
 
-		fuzz_must(map->start < map->end && (!i || map->start >= map[-1].end));
-		fuzz_must(map->path_at < maps->paths_len);
-		fuzz_must(memchr(maps->paths + map->path_at, '\0', maps->paths_len - map->path_at));
+		must(map->start < map->end && (!i || map->start >= map[-1].end));
+		must(map->path_at < maps->paths_len);
+		must(memchr(maps->paths + map->path_at, '\0', maps->paths_len - map->path_at));
 		if (map->kind == PROCMAP_KIND_FILE)
-			fuzz_must(procmaps_path(maps, map)[0] == '/' && map->inode);
-		fuzz_must(!strchr(procmaps_base_name(procmaps_path(maps, map)), '/'));
+			must(procmaps_path(maps, map)[0] == '/' && map->inode);
+		must(!strchr(procmaps_base_name(procmaps_path(maps, map)), '/'));
 	}
 }
 
@@ -43,7 +43,7 @@ static void check_finding(const struct procmaps *maps)
 		const uint64_t addresses[] = { map->start, map->start - 1, map->end, map->end - 1 };
 
 		for (size_t j = 0; j < 4; j++)
-			fuzz_must(procmaps_find(maps, addresses[j]) == find(maps, addresses[j]));
+			must(procmaps_find(maps, addresses[j]) == find(maps, addresses[j]));
 	}
 }
 
@@ -51,26 +51,26 @@ static void write_map(const struct procmaps *maps, const struct procmap *map, st
 {
 	const char *path = procmaps_path(maps, map);
 
-	fuzz_must(strbuf_printf(out, "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64 " ",
-				map->start, map->end, map->offset, map->dev_major, map->dev_minor,
-				map->inode) == 0);
+	must(strbuf_printf(out, "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64 " ",
+			   map->start, map->end, map->offset, map->dev_major, map->dev_minor,
+			   map->inode) == 0);
 	for (; *path; path++)
-		fuzz_must(*path == '\n' ? !strbuf_puts(out, "\\012") : !strbuf_putc(out, *path));
-	fuzz_must(strbuf_puts(out, map->is_deleted ? " (deleted)\n" : "\n") == 0);
+		must(*path == '\n' ? !strbuf_puts(out, "\\012") : !strbuf_putc(out, *path));
+	must(strbuf_puts(out, map->is_deleted ? " (deleted)\n" : "\n") == 0);
 }
 
 static void check_same(const struct procmaps *a, const struct procmaps *b)
 {
-	fuzz_must(a->cnt == b->cnt);
+	must(a->cnt == b->cnt);
 	for (size_t i = 0; i < a->cnt; i++) {
 		const struct procmap *left = &a->items[i], *right = &b->items[i];
 
-		fuzz_must(left->start == right->start && left->end == right->end);
-		fuzz_must(left->offset == right->offset && left->inode == right->inode);
-		fuzz_must(left->dev_major == right->dev_major);
-		fuzz_must(left->dev_minor == right->dev_minor && left->kind == right->kind);
-		fuzz_must(left->is_deleted == right->is_deleted);
-		fuzz_must(strcmp(procmaps_path(a, left), procmaps_path(b, right)) == 0);
+		must(left->start == right->start && left->end == right->end);
+		must(left->offset == right->offset && left->inode == right->inode);
+		must(left->dev_major == right->dev_major);
+		must(left->dev_minor == right->dev_minor && left->kind == right->kind);
+		must(left->is_deleted == right->is_deleted);
+		must(strcmp(procmaps_path(a, left), procmaps_path(b, right)) == 0);
 	}
 }
 
@@ -81,8 +81,8 @@ static void check_again(const struct procmaps *maps)
 
 	for (size_t i = 0; i < maps->cnt; i++)
 		write_map(maps, &maps->items[i], &text);
-	fuzz_must(procmaps_parse(strbuf_str(&text), text.len, &again) == 0);
-	fuzz_must(again.dropped_cnt == 0);
+	must(procmaps_parse(strbuf_str(&text), text.len, &again) == 0);
+	must(again.dropped_cnt == 0);
 	check_same(maps, &again);
 	procmaps_release(&again);
 }
@@ -106,8 +106,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct procmaps maps = { 0 }, stepwise = { 0 };
 	int fd = fuzz_file(data, len);
 
-	fuzz_must(procmaps_parse((const char *)data, len, &maps) == 0);
-	fuzz_must(procmaps_read(fd, &stepwise) == 0);
+	must(procmaps_parse((const char *)data, len, &maps) == 0);
+	must(procmaps_read(fd, &stepwise) == 0);
 	check_order(&maps, len);
 	check_finding(&maps);
 	check_again(&maps);

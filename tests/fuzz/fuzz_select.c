@@ -33,7 +33,7 @@ static void check_together(struct selection *all, const struct window *window)
 		*selector(&one, i) = *selector(all, i);
 		wanted = wanted && selection_matches(&one, window);
 	}
-	fuzz_must(selection_matches(all, window) == wanted);
+	must(selection_matches(all, window) == wanted);
 }
 
 /* A selector of one kind, and what the labels say about it. */
@@ -55,9 +55,8 @@ static void check_alone(const struct selection *all, const struct window *window
 		if (!pattern)
 			continue;
 		*selector(&one, rows[i].selector) = pattern;
-		fuzz_must(selection_matches(&one, window) ==
-			  (strcmp(pattern, label) == 0 ||
-			   (*label && fnmatch(pattern, label, 0) == 0)));
+		must(selection_matches(&one, window) ==
+		     (strcmp(pattern, label) == 0 || (*label && fnmatch(pattern, label, 0) == 0)));
 	}
 }
 
@@ -77,14 +76,14 @@ static void check_itself(const struct window *window)
 		*selector(&one, i) = label;
 		/* A path below where cgroups are mounted means the cgroup. */
 		if (i != 5 || strncmp(label, "/sys/fs/cgroup", 14) != 0)
-			fuzz_must(selection_matches(&one, window));
+			must(selection_matches(&one, window));
 	}
 	if (strlen(id) >= 6 && strspn(id, "0123456789abcdef") == strlen(id)) {
 		char *prefix = strndup(id, 6);
 
-		fuzz_must(prefix);
+		must(prefix);
 		one = (struct selection){ .container = prefix };
-		fuzz_must(selection_matches(&one, window));
+		must(selection_matches(&one, window));
 		free(prefix);
 	}
 }
@@ -100,11 +99,11 @@ static void check_cgroup(const char *path, struct window window)
 		return;
 	while (len && path[len - 1] == '/')
 		len--;
-	fuzz_must(asprintf(&below, "%.*s/x", (int)len, path) > 0);
+	must(asprintf(&below, "%.*s/x", (int)len, path) > 0);
 	window.labels[WINDOW_LABEL_CGROUP] = below;
-	fuzz_must(selection_matches(&selection, &window));
+	must(selection_matches(&selection, &window));
 	below[len] = 'x';
-	fuzz_must(!len || !selection_matches(&selection, &window));
+	must(!len || !selection_matches(&selection, &window));
 	free(below);
 }
 
@@ -116,9 +115,8 @@ static void check_times(const struct selection *selection, const struct window *
 	/* There is no time behind the last one. */
 	if (end > UINT64_MAX)
 		end = UINT64_MAX;
-	fuzz_must(selection_covers(selection, window) ==
-		  (window->start_unix_ns < selection->until_unix_ns &&
-		   end > selection->since_unix_ns));
+	must(selection_covers(selection, window) ==
+	     (window->start_unix_ns < selection->until_unix_ns && end > selection->since_unix_ns));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz/must.h"
 #include "user/model/cells.h"
 #include "user/store/crc32c.h"
 #include "user/store/merged_format.h"
@@ -33,13 +34,6 @@
 
 #define ROWS_PAYLOAD  28
 #define ROWS_HEAD_CRC (ROWS_PAYLOAD + 28 + 56 + 4)
-#define CHECK(claim)                                                                \
-	do {                                                                        \
-		if (!(claim)) {                                                     \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                    \
-		}                                                                   \
-	} while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -70,7 +64,7 @@ static int take_window(void *ctx, const struct window *window, const char *text,
 	look_at_window(seen, window);
 	for (size_t i = 0; i < len; i++)
 		seen->sum += (unsigned char)text[i];
-	CHECK(!window->lines == !window->lines_len);
+	must(!window->lines == !window->lines_len);
 	for (size_t i = 0; i < window->lines_len; i++)
 		seen->sum += (unsigned char)window->lines[i];
 	for (uint32_t i = 0; i < window->cells_len; i++)
@@ -83,11 +77,11 @@ static void take_damage(void *ctx, const char *path, uint64_t offset, uint64_t b
 {
 	struct seen *seen = ctx;
 
-	CHECK(what && strlen(what) <= 256);
+	must(what && strlen(what) <= 256);
 	if (path)
-		CHECK(strlen(path) <= 256);
+		must(strlen(path) <= 256);
 	else
-		CHECK(offset <= seen->size && bytes <= seen->size - offset);
+		must(offset <= seen->size && bytes <= seen->size - offset);
 }
 
 static void seal(uint8_t *bytes, size_t len)
@@ -135,13 +129,13 @@ static void walk(const uint8_t *data, size_t len, uint8_t choices)
 	struct segment_end end;
 	int fd = memfd_create("fuzz_store", MFD_CLOEXEC);
 
-	CHECK(reader && fd >= 0);
-	CHECK(write(fd, data, len) == (ssize_t)len);
+	must(reader && fd >= 0);
+	must(write(fd, data, len) == (ssize_t)len);
 	(void)segment_reader__walk(reader, fd, &visitor);
-	CHECK(segment_reader__identify(reader, fd, &identity) == 0);
+	must(segment_reader__identify(reader, fd, &identity) == 0);
 	segment_identity_release(&identity);
-	CHECK(segment_reader__verify(reader, fd, &end) == 0);
-	CHECK(!end.is_clean || end.bytes == len);
+	must(segment_reader__verify(reader, fd, &end) == 0);
+	must(!end.is_clean || end.bytes == len);
 	segment_reader__free(reader);
 	close(fd);
 }
@@ -160,11 +154,11 @@ static uint64_t parse_block(const uint8_t *data, size_t len)
 		uint64_t cnt = rows_entries_begin_row(&block.stacks), count;
 		struct cell cell;
 
-		CHECK(block.row_series[i] < block.series_cnt);
-		CHECK(i == 0 || block.row_series[i] >= block.row_series[i - 1]);
+		must(block.row_series[i] < block.series_cnt);
+		must(i == 0 || block.row_series[i] >= block.row_series[i - 1]);
 		while (cells_next(&cells, &cell))
 			sum += cell.count;
-		CHECK(!cells.is_bad);
+		must(!cells.is_bad);
 		for (uint64_t j = 0; j < cnt && !rows_entries_failed(&block.stacks); j++)
 			sum += rows_entries_next(&block.stacks, &count) + count;
 	}
@@ -183,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	}
 	copy = malloc(len);
-	CHECK(copy);
+	must(copy);
 	memcpy(copy, data + 1, len - 1);
 	if (data[0] & CHOICE_CHECKSUMS)
 		seal_all(copy, len - 1);

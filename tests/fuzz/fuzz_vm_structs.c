@@ -47,7 +47,7 @@ static void check_fields(const struct vm_structs *structs, const struct vm_symbo
 	uint64_t values[VM_SYMBOL_CNT];
 
 	for (int i = 0; i < VM_SYMBOL_CNT; i++)
-		fuzz_must(remote_mem_read_uint(mem, symbols->addresses[i], 8, &values[i]) == 0);
+		must(remote_mem_read_uint(mem, symbols->addresses[i], 8, &values[i]) == 0);
 	for (size_t i = 0; i < FIELDS_MAX; i++) {
 		uint64_t entry = values[VM_SYMBOL_STRUCTS] + i * values[VM_SYMBOL_STRUCT_STRIDE];
 		uint64_t type_at, name_at = 0;
@@ -58,15 +58,14 @@ static void check_fields(const struct vm_structs *structs, const struct vm_symbo
 					 &type_at) ||
 		    !type_at)
 			return;
-		fuzz_must(remote_mem_read_uint(mem, entry + values[VM_SYMBOL_STRUCT_FIELD_NAME], 8,
-					       &name_at) == 0);
-		fuzz_must(remote_mem_read_some(mem, type_at, type, sizeof(type) - 1) > 0);
+		must(remote_mem_read_uint(mem, entry + values[VM_SYMBOL_STRUCT_FIELD_NAME], 8,
+					  &name_at) == 0);
+		must(remote_mem_read_some(mem, type_at, type, sizeof(type) - 1) > 0);
 		if (name_at)
-			fuzz_must(remote_mem_read_some(mem, name_at, name, sizeof(name) - 1) > 0);
+			must(remote_mem_read_some(mem, name_at, name, sizeof(name) - 1) > 0);
 		field = vm_structs__field(structs, type, name);
-		fuzz_must(field && strcmp(field->type, type) == 0 &&
-			  strcmp(field->name, name) == 0);
-		fuzz_must(field->is_static ? !field->offset : !field->address);
+		must(field && strcmp(field->type, type) == 0 && strcmp(field->name, name) == 0);
+		must(field->is_static ? !field->offset : !field->address);
 	}
 }
 
@@ -74,7 +73,7 @@ static uint64_t again_value(const struct remote_mem *mem, uint64_t address)
 {
 	uint64_t value;
 
-	fuzz_must(remote_mem_read_uint(mem, address, 8, &value) == 0);
+	must(remote_mem_read_uint(mem, address, 8, &value) == 0);
 	return value;
 }
 
@@ -100,16 +99,16 @@ static void check_unloads(struct memory *memory, const struct remote_mem *mem)
 	uint64_t start, value, again;
 	int err = hotspot_unloads_read(&unloads, mem, &value);
 
-	fuzz_must(err == 0 || err == -EAGAIN || err == -ENOENT || err == -EFAULT);
-	fuzz_must(unloads.has_none == (err == -ENOENT) && memory->read_bytes <= 4 << 20);
+	must(err == 0 || err == -EAGAIN || err == -ENOENT || err == -EFAULT);
+	must(unloads.has_none == (err == -ENOENT) && memory->read_bytes <= 4 << 20);
 	if (err)
 		return;
-	fuzz_must(remote_mem_read_uint(mem, BASE, 8, &start) == 0);
-	fuzz_must(unloads.counter > start && unloads.counter - start < 1 << 20);
-	fuzz_must(unloads.counter % 8 == 0 && value == again_value(mem, unloads.counter));
+	must(remote_mem_read_uint(mem, BASE, 8, &start) == 0);
+	must(unloads.counter > start && unloads.counter - start < 1 << 20);
+	must(unloads.counter % 8 == 0 && value == again_value(mem, unloads.counter));
 	/* In memory that repeats, the name stands in any two turns of it. */
-	fuzz_must(find_repeated(memory, name, sizeof(name)));
-	fuzz_must(hotspot_unloads_read(&unloads, mem, &again) == 0 && again == value);
+	must(find_repeated(memory, name, sizeof(name)));
+	must(hotspot_unloads_read(&unloads, mem, &again) == 0 && again == value);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -133,8 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	}
 	err = vm_structs__read(&mem, &symbols, &structs);
-	fuzz_must(memory.read_cnt <= READS_MAX && memory.read_bytes <= BYTES_MAX);
-	fuzz_must(err == 0 || err == -EAGAIN || err == -ENOTSUP || err == -EFAULT);
+	must(memory.read_cnt <= READS_MAX && memory.read_bytes <= BYTES_MAX);
+	must(err == 0 || err == -EAGAIN || err == -ENOTSUP || err == -EFAULT);
 	if (err)
 		return 0;
 	check_fields(structs, &symbols, &mem);

@@ -17,19 +17,12 @@
 #include "symbols/hotspot_code.h"
 #include "symbols/hotspot_scopes.h"
 #include "symbols/hotspot_vm_memory.h"
+#include "tests/fuzz/must.h"
 #include "user/util/strbuf.h"
 
 #define EXERCISE_BLOB_MAX   65536u
 #define EXERCISE_BLOB_STEP  512u
 #define EXERCISE_METHOD_MAX 256u
-
-#define exercise_must(claim)                                                                  \
-	do {                                                                                  \
-		if (!(claim)) {                                                               \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #claim); \
-			abort();                                                              \
-		}                                                                             \
-	} while (0)
 
 struct exercise_blob {
 	struct hotspot_blob blob;
@@ -79,14 +72,14 @@ static inline bool exercise_is_printable(const char *text)
 
 static inline void exercise_check_blob(const struct hotspot_blob *blob)
 {
-	exercise_must(blob->start < blob->end);
-	exercise_must(blob->code_begin <= blob->code_end);
-	exercise_must(blob->code_begin >= blob->start && blob->code_end <= blob->end);
-	exercise_must(memchr(blob->name, '\0', sizeof(blob->name)));
-	exercise_must(exercise_is_printable(blob->name));
-	exercise_must(blob->pcs_begin <= blob->pcs_end);
-	exercise_must(blob->scopes_begin <= blob->scopes_end);
-	exercise_must(blob->metadata_begin <= blob->metadata_end);
+	must(blob->start < blob->end);
+	must(blob->code_begin <= blob->code_end);
+	must(blob->code_begin >= blob->start && blob->code_end <= blob->end);
+	must(memchr(blob->name, '\0', sizeof(blob->name)));
+	must(exercise_is_printable(blob->name));
+	must(blob->pcs_begin <= blob->pcs_end);
+	must(blob->scopes_begin <= blob->scopes_end);
+	must(blob->metadata_begin <= blob->metadata_end);
 }
 
 static inline int exercise_on_blob(void *ctx, const struct hotspot_blob *blob, const char *name)
@@ -95,19 +88,19 @@ static inline int exercise_on_blob(void *ctx, const struct hotspot_blob *blob, c
 	struct exercise_blob *to;
 
 	exercise_check_blob(blob);
-	exercise_must(name && *name && exercise_is_printable(name));
+	must(name && *name && exercise_is_printable(name));
 	if (exercise->blob_cnt == EXERCISE_BLOB_MAX)
 		return -E2BIG;
 	if (exercise->blob_cnt % EXERCISE_BLOB_STEP == 0) {
 		exercise->blobs = reallocarray(exercise->blobs,
 					       exercise->blob_cnt + EXERCISE_BLOB_STEP,
 					       sizeof(*exercise->blobs));
-		exercise_must(exercise->blobs);
+		must(exercise->blobs);
 	}
 	to = &exercise->blobs[exercise->blob_cnt++];
 	to->blob = *blob;
 	to->name = strdup(name);
-	exercise_must(to->name);
+	must(to->name);
 	return 0;
 }
 
@@ -136,14 +129,14 @@ static inline size_t exercise_method(struct exercise *exercise, struct hotspot_c
 	methods->items[idx].lines = NULL;
 	methods->items[idx].name = NULL;
 	if (hotspot_code__method_name(code, method, NULL, &name) == 0) {
-		exercise_must(name.len && exercise_is_printable(strbuf_str(&name)));
+		must(name.len && exercise_is_printable(strbuf_str(&name)));
 		methods->items[idx].name = strdup(strbuf_str(&name));
 	}
 	strbuf_release(&name);
 	if (hotspot_lines__read(code, method, &methods->items[idx].lines) == 0) {
 		const char *file = hotspot_lines__file(methods->items[idx].lines);
 
-		exercise_must(exercise_is_printable(file) && !strchr(file, '/'));
+		must(exercise_is_printable(file) && !strchr(file, '/'));
 		exercise->lines_cnt++;
 		exercise->lines_bytes += hotspot_lines__bytes(methods->items[idx].lines);
 	}
@@ -206,10 +199,10 @@ static inline void exercise_scopes(struct exercise *exercise, struct hotspot_cod
 
 		if (hotspot_scopes__at(all, pc, true, scopes, &exact_cnt) != 0)
 			continue;
-		exercise_must(hotspot_scopes__at(all, pc, false, scopes, &cnt) == 0);
-		exercise_must(cnt == exact_cnt);
-		exercise_must(cnt >= 1 && cnt <= HOTSPOT_SCOPES_MAX_DEPTH);
-		exercise_must(scopes[cnt - 1].method == in->blob.method);
+		must(hotspot_scopes__at(all, pc, false, scopes, &cnt) == 0);
+		must(cnt == exact_cnt);
+		must(cnt >= 1 && cnt <= HOTSPOT_SCOPES_MAX_DEPTH);
+		must(scopes[cnt - 1].method == in->blob.method);
 		exercise->chain_cnt++;
 		exercise->inlined_cnt += cnt - 1;
 		exercise_chain(exercise, code, in, pc, scopes, cnt, &methods);
@@ -234,7 +227,7 @@ static inline void exercise_look(struct exercise *exercise, struct hotspot_code 
 		if (hotspot_code__find(code, pcs[i], &found) != 0)
 			continue;
 		exercise_check_blob(&found);
-		exercise_must(pcs[i] >= found.start && pcs[i] < found.end);
+		must(pcs[i] >= found.start && pcs[i] < found.end);
 		if (i == 0 && found.start == blob->start && found.method == blob->method)
 			exercise->found_cnt++;
 	}
@@ -264,8 +257,8 @@ static inline int exercise_vm(struct exercise *exercise, struct hotspot_vm *vm)
 		err = hotspot_code__refresh(code);
 	if (!err) {
 		hotspot_code__ranges(code, &ranges);
-		exercise_must(ranges.code_low <= ranges.code_high);
-		exercise_must(ranges.interpreter_low <= ranges.interpreter_high);
+		must(ranges.code_low <= ranges.code_high);
+		must(ranges.interpreter_low <= ranges.interpreter_high);
 		err = hotspot_code__walk(code, exercise_on_blob, exercise, &skipped);
 	}
 	step = exercise->look_cnt ? exercise->blob_cnt / exercise->look_cnt + 1 : SIZE_MAX;
@@ -287,7 +280,7 @@ static inline int exercise_run(struct exercise *exercise, const struct remote_me
 
 	if (err)
 		return err;
-	exercise_must(exercise_is_printable(hotspot_vm__version(vm)));
+	must(exercise_is_printable(hotspot_vm__version(vm)));
 	err = exercise_vm(exercise, vm);
 	hotspot_vm__free(vm);
 	return err;
