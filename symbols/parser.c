@@ -28,8 +28,8 @@
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
-#define PARSER_ERRNO_MAX  4095
-#define PARSER_WHAT_BYTES 96
+#define PARSER_ERRNO_MAX      4095
+#define PARSER_WHAT_MAX_BYTES 95 /* of a name in a message */
 
 struct parser {
 	struct parser_process process;
@@ -93,16 +93,6 @@ void parser__stats(const struct parser *parser, struct parser_stats *out)
 
 /* ---- failures ---- */
 
-/* Names come out of containers: no control byte reaches a terminal. */
-static void what_to_print(const char *what, char out[PARSER_WHAT_BYTES])
-{
-	size_t len = strnlen(what, PARSER_WHAT_BYTES - 1);
-
-	for (size_t i = 0; i < len; i++)
-		out[i] = what[i] >= ' ' && what[i] <= '~' && what[i] != '\'' ? what[i] : '?';
-	out[len] = '\0';
-}
-
 static void failure_text(int err, int status, char *out, size_t len)
 {
 	if (err == -ENOMEM)
@@ -123,14 +113,13 @@ static void failure_text(int err, int status, char *out, size_t len)
 /* Counts and says it. With `status` -1 the parser goes on. */
 static int parser_note_failure(struct parser *parser, const char *what, int err, int status)
 {
-	char name[PARSER_WHAT_BYTES];
 	char why[128];
 
-	what_to_print(what, name);
 	failure_text(err, status, why, sizeof(why));
 	parser->stats.failure_cnt++;
-	pr_warn_limited("parser: '%s' cannot be parsed: %s; it stays without names (%llu so far)\n",
-			name, why, (unsigned long long)parser->stats.failure_cnt);
+	pr_warn_limited(
+		"parser: '%.*s' cannot be parsed: %s; it stays without names (%llu so far)\n",
+		PARSER_WHAT_MAX_BYTES, what, why, (unsigned long long)parser->stats.failure_cnt);
 	return -ENOTRECOVERABLE;
 }
 

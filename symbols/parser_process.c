@@ -110,7 +110,7 @@ static void process_leave_behind(struct parser_process *process, pid_t pid)
 		i++;
 	process->left_behind[i] = pid;
 	pr_warn_limited(
-		"parser: process %d hangs in the kernel, probably on a file whose server does not answer; left behind\n",
+		"parser: process %d was killed and has not ended yet: it hangs on a file whose server does not answer, or the host is very busy; left behind\n",
 		(int)pid);
 }
 
