@@ -39,6 +39,7 @@ MOST_KIB_LEFT = 4096  # of memory that is no names and no symbol tables, when ev
 MOST_ZOMBIE_SECONDS = 60
 MOST_FDS_LEFT = 12  # more than at the beginning, when everything is over
 MOST_LOST = 0.001
+LEAST_JVMS = 0.25  # of those planned: on a busy machine they take longer
 
 
 class Soak:
@@ -120,7 +121,7 @@ class Soak:
         row, zombies = found
         self.zombies = {pid: self.zombies.get(pid, self.seconds()) for pid in zombies}
         self.zombie_seconds = max([self.seconds() - since for since in self.zombies.values()] + [self.zombie_seconds])
-        row.update(memory, phase=phase, rest_kib=row["pss_kib"] - memory["symbols_kib"],
+        row.update(memory, phase=phase, jvms=self.workload.jvm_count(), rest_kib=row["pss_kib"] - memory["symbols_kib"],
                    unknown_kib=memory["given_kib"] - memory["symbols_kib"])
         self.rows.append(row)
 
@@ -200,6 +201,14 @@ class Soak:
         warm = begin + (end - begin) / 3
         return [row for row in self.rows if row["phase"] == "busy" and row["seconds"] >= warm]
 
+    def judge_churn(self):
+        """Flat memory says nothing when no JVM comes and goes any more."""
+        begin, end = self.phases["busy"]
+        late = [row["jvms"] for row in self.rows if row["phase"] == "busy" and row["seconds"] >= (begin + end) / 2]
+        started, planned = late[-1] - late[0], self.workload.planned_jvms((end - begin) / 2)
+        self.result("JVMs came and went to the end", started >= LEAST_JVMS * planned,
+                    f"{started} began in the second half, {planned:.0f} would have on an idle machine")
+
     def judge_flat(self):
         is_long = self.options.minutes >= LONG_MINUTES
         for field, unit, most, at_once in FLAT:
@@ -269,6 +278,7 @@ class Soak:
         bad = [line for line in self.log().splitlines()
                if "not written" in line or "not recorded" in line]
         self.result("log", not bad, f"{self.reloads} reloads; {bad[:3] or 'no error'}")
+        self.judge_churn()
         self.judge_flat()
         self.judge_end()
         self.judge_store()

@@ -133,6 +133,13 @@ class Workload:
 
     # ---- life ----
 
+    def jvm_count(self):
+        """JVMs that were started so far."""
+        return self.counts["containers"] + self.counts["host JVMs"]
+
+    def planned_jvms(self, seconds):
+        return sum(seconds / self.periods[name] for name in ("short_container", "short_jvm"))
+
     def start(self):
         """What lives for the whole run; the rest comes with step()."""
         for number, program in enumerate([("Shares", 100000, 5), ("Churn", 100000, 1, 300)]):

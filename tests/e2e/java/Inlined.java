@@ -15,7 +15,8 @@
  *     Inlined.add  Inlined.mix  Inlined.fold  Inlined.spin  Inlined.main
  *
  * (without it the compiler describes only calls and safepoints, and such a sample is taken for the
- * loop of spin). Runs until it is killed; prints "WARM" when all has been compiled for long.
+ * loop of spin). Prints "WARM" when all has been compiled for long.
+ * Arguments: seconds (until it is killed).
  */
 public class Inlined {
 	interface Sink {
@@ -94,10 +95,12 @@ public class Inlined {
 	}
 
 	public static void main(String[] arguments) {
-		long warm = System.nanoTime() + 3_000_000_000L;
+		long begin = System.nanoTime();
+		long warm = begin + 3_000_000_000L;
+		long nanos = arguments.length > 0 ? Long.parseLong(arguments[0]) * 1_000_000_000L : Long.MAX_VALUE;
 		boolean isWarm = false;
 
-		while (true) {
+		while (System.nanoTime() - begin < nanos) {
 			result += work(3000); // @main-work
 			result += spin(200_000); // @main-spin
 			if (!isWarm && System.nanoTime() > warm) {
