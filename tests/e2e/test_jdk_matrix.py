@@ -77,8 +77,7 @@ class Scene:
 
     def sample(self, profiler):
         profiler.start().wait_ready()
-        # Of a process's very first samples it is not known yet that it is a JVM.
-        begin = time.time() + WINDOW_SECONDS + 1
+        begin = profiler.wait_met(self.pids.values(), WINDOW_SECONDS)
         profiler.wait_samples({pid: SAMPLES[name] for name, pid in self.pids.items()}, since=begin)
         assert profiler.stop() == 0, profiler.log()
         self.status = profiler.status_json()
@@ -225,10 +224,7 @@ def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
     container = remapped_engine.start_ready("matrix-userns", java("Shares", 600, 60), "TRUTH", user="0:0")
     pid = container.pid
     profiler = daemon(window="3s").start().wait_ready()
-    # A busy daemon may first read the JVM's tables at the end of a window: what they say is not
-    # taken for what was there when that window's samples were.
-    profiler.wait_samples({pid: 1})
-    begin = time.time()
+    begin = profiler.wait_met([pid], 3)
     profiler.wait_samples({pid: 250}, since=begin)
     assert profiler.stop() == 0, profiler.log()
     folded = profiler.dump("--pid", pid, since=begin)

@@ -95,5 +95,12 @@ class Daemon:
         for pid, count in wanted.items():
             wait_until(lambda: samples(pid) >= count, seconds, f"{count} samples of pid {pid} are in the store; log: {self.log()}")
 
+    def wait_met(self, pids, window_seconds):
+        """A moment, seconds since 1970: windows that reach beyond it began when the daemon had named a window of
+        each. Of its very first samples it does not know yet that they are a JVM's, and a busy daemon may first read
+        the JVM's tables when the first window ends, which proves nothing about that window's samples."""
+        self.wait_samples({pid: 1 for pid in pids})
+        return time.time() + window_seconds
+
     def has(self, *selectors):
         return self.dump_raw(*selectors).returncode == 0
