@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "user/util/cleanup.h"
@@ -61,6 +62,26 @@ int container_path_open(int root_fd, const char *path)
 	return path[0] == '/' ? container_resolve(root_fd, path, O_PATH) : -EINVAL;
 }
 
+int container_file_stat(int fd, struct stat *out)
+{
+	struct statx stx;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx))
+		return -errno;
+	*out = (struct stat){
+		.st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.st_ino = stx.stx_ino,
+		.st_mode = stx.stx_mode,
+		.st_nlink = stx.stx_nlink,
+		.st_uid = stx.stx_uid,
+		.st_gid = stx.stx_gid,
+		.st_size = (off_t)stx.stx_size,
+		.st_mtim = { .tv_sec = stx.stx_mtime.tv_sec, .tv_nsec = stx.stx_mtime.tv_nsec },
+		.st_ctim = { .tv_sec = stx.stx_ctime.tv_sec, .tv_nsec = stx.stx_ctime.tv_nsec },
+	};
+	return 0;
+}
+
 static int container_file_check(const struct stat *st, const struct container_file_rules *rules)
 {
 	if (S_ISLNK(st->st_mode))
@@ -82,9 +103,9 @@ int container_file_reopen(int path_fd, const struct container_file_rules *rules,
 	struct stat st;
 	int err, fd;
 
-	if (fstat(path_fd, &st))
-		return -errno;
-	err = container_file_check(&st, rules);
+	err = container_file_stat(path_fd, &st);
+	if (!err)
+		err = container_file_check(&st, rules);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);

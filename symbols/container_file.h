@@ -2,7 +2,8 @@
 /*
  * Opening files inside a container's file system, which is hostile (DESIGN.md section 8): openat2
  * with RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS for the directories, the last part O_NOFOLLOW |
- * O_NONBLOCK, then fstat: regular file, owner, size.
+ * O_NONBLOCK, then fstat: regular file, owner, size. All but container_file_stat() may ask the file's
+ * server, which may not answer: see slow_file.h.
  */
 #ifndef JBPF_SYMBOLS_CONTAINER_FILE_H
 #define JBPF_SYMBOLS_CONTAINER_FILE_H
@@ -44,6 +45,12 @@ int container_library_open(int root_fd, const char *path, const struct container
  */
 int container_file_reopen(int path_fd, const struct container_file_rules *rules,
 			  struct stat *st_out);
+
+/*
+ * fstat() that asks no file server: as far as the kernel knows it now (AT_STATX_DONT_SYNC; FUSE and
+ * NFS answer from their caches). Device, inode, type, owner, size and times are filled in. 0 or -errno.
+ */
+int container_file_stat(int fd, struct stat *out);
 
 /* O_PATH descriptor of `path` inside the root, symlinks followed; nothing is checked. fd or -errno. */
 int container_path_open(int root_fd, const char *path);

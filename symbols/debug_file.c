@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "symbols/slow_file.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 
@@ -111,14 +112,12 @@ static int debug_file_add_mini(const struct elf_file *file, struct elf_symtab_bu
 /* ---- opening ---- */
 
 /* Is it the header of something with symbols? A core dump or any other file is nobody's business. */
-static bool debug_file_is_program(int fd)
+static bool debug_file_is_program(const struct slow_file_head *head)
 {
-	uint8_t header[EI_NIDENT + 2];
-	struct byte_reader type = byte_reader_init(header + EI_NIDENT, 2);
+	struct byte_reader type = byte_reader_init(head->bytes + EI_NIDENT, 2);
 	uint16_t value;
 
-	if (pread(fd, header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header, ELFMAG, SELFMAG) != 0)
+	if (head->len < EI_NIDENT + 2 || memcmp(head->bytes, ELFMAG, SELFMAG) != 0)
 		return false;
 	value = byte_reader_u16(&type);
 	return value == ET_EXEC || value == ET_DYN || value == ET_REL;
@@ -152,6 +151,7 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
 {
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
 	int root_fd = wanted->root == DEBUG_FILE_IN_HOST ? roots->host_fd : roots->container_fd;
+	struct slow_file_head head;
 	char candidate[PATH_MAX];
 	struct stat st;
 	int err;
@@ -165,11 +165,11 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
 	if (root_fd < 0)
 		return -ENOENT;
 
-	__cleanup_fd int fd = container_library_open(root_fd, candidate, &rules, &st);
+	__cleanup_fd int fd = slow_library_open(root_fd, candidate, &rules, &st, &head);
 
 	if (fd < 0)
 		return fd;
-	if (!debug_file_is_program(fd))
+	if (!debug_file_is_program(&head))
 		return -ENOEXEC;
 	*size_out = (uint64_t)st.st_size;
 	return take_fd(&fd);

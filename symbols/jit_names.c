@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "symbols/slow_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -77,6 +78,8 @@ static const char *jit_names_problem(int err)
 		return "no right to read the perf map (CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are needed)";
 	case -EIO:
 		return "the perf map could not be read";
+	case -ETIMEDOUT:
+		return "the perf map could not be opened: its file system does not answer";
 	case -EAGAIN:
 		return "the perf map is not read yet: the parser rests after failures";
 	case -ENOTRECOVERABLE:
@@ -103,7 +106,7 @@ static int jit_names_open(int proc_fd, uint32_t pid, struct stat *st)
 		return root_fd == -ENOENT ? -ESRCH : root_fd;
 	rules.owner = status.euid;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", status.ns_pid);
-	return container_file_open(root_fd, path, &rules, st);
+	return slow_file_open(root_fd, path, &rules, st, NULL);
 }
 
 static uint64_t stat_mtime_ns(const struct stat *st)

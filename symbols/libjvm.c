@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "symbols/slow_file.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
@@ -129,24 +130,16 @@ int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t ma
 /* Follows the kernel's link to the mapped file. Devices are not opened: that may have effects. */
 static int mapped_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping)
 {
+	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
+						    .max_bytes = LIBJVM_MAX_BYTES };
 	char path[128];
-	struct stat st;
-	int fd;
 
 	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", pid,
 		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
 	__cleanup_fd int path_fd = openat(proc_fd, path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;
-	if (fstat(path_fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if ((uint64_t)st.st_size > LIBJVM_MAX_BYTES)
-		return -EFBIG;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	return slow_file_reopen(path_fd, &rules, NULL);
 }
 
 /* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path will do when it is the same file. */
@@ -159,7 +152,7 @@ static int path_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping
 
 	if (root_fd < 0)
 		return root_fd;
-	__cleanup_fd int fd = container_library_open(root_fd, mapping->path, &rules, &st);
+	__cleanup_fd int fd = slow_library_open(root_fd, mapping->path, &rules, &st, NULL);
 	if (fd < 0)
 		return fd;
 	if (st.st_ino != mapping->inode)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "symbols/slow_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -37,7 +38,7 @@ int mapped_file_open(const struct mapped_file_request *request)
 	const struct procmap *map = request->map;
 	struct stat st;
 	char name[80];
-	int fd;
+	int err, fd;
 
 	snprintf(name, sizeof(name), "%u/map_files/%" PRIx64 "-%" PRIx64, request->pid, map->start,
 		 map->end);
@@ -52,11 +53,12 @@ int mapped_file_open(const struct mapped_file_request *request)
 	if (root_fd < 0)
 		return root_fd;
 
-	__cleanup_fd int path_fd = container_path_open(root_fd, request->path);
+	__cleanup_fd int path_fd = slow_path_open(root_fd, request->path);
 
 	if (path_fd < 0)
 		return path_fd;
-	if (fstat(path_fd, &st))
-		return -errno;
+	err = container_file_stat(path_fd, &st);
+	if (err)
+		return err;
 	return mapped_file_is_same(request, &st) ? take_fd(&path_fd) : -ESTALE;
 }

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbols/container_file.h"
 #include "symbols/demangle.h"
 #include "symbols/elf_symtab_wire.h"
 #include "symbols/parser_child.h"
@@ -302,9 +303,10 @@ static int parser_call(struct parser *parser, struct parser_call *call)
 static int file_size(int fd, uint64_t *size_out)
 {
 	struct stat st;
+	int err = container_file_stat(fd, &st);
 
-	if (fstat(fd, &st))
-		return -errno;
+	if (err)
+		return err;
 	if (!S_ISREG(st.st_mode))
 		return -ENOEXEC;
 	*size_out = (uint64_t)st.st_size;

@@ -19,6 +19,7 @@
 #include "symbols/container_file.h"
 #include "symbols/mapped_file.h"
 #include "symbols/parser.h"
+#include "symbols/slow_file.h"
 #include "symbols/symbols_internal.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -152,7 +153,7 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	if (process->load_ns > PROCESS_LOAD_MAX_NS)
 		return -EBUSY;
 
-	__cleanup_fd int fd = container_file_reopen(path_fd, &rules, NULL);
+	__cleanup_fd int fd = slow_file_reopen(path_fd, &rules, NULL);
 
 	if (fd < 0)
 		return fd;
@@ -200,7 +201,7 @@ static int process_identify(struct symbols_process *process, size_t index, enum 
 
 	__cleanup_fd int path_fd = process_open_map(process, map);
 
-	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISREG(st.st_mode)) {
+	if (path_fd < 0 || container_file_stat(path_fd, &st) || !S_ISREG(st.st_mode)) {
 		pr_debug("symbols: pid %u: '%s': %s\n", process->id.pid, path,
 			 path_fd < 0 ? errstr(path_fd) : "no regular file");
 		return 0;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
+#include "symbols/slow_file.h"
 
 static char tree[64];
 static int tree_fd; /* the host */
@@ -85,11 +86,13 @@ static void check_fd(int fd, const char *expected, int err)
 static void check_file(const char *path, const char *expected, int err)
 {
 	check_fd(container_file_open(root_fd, path, &anybody, NULL), expected, err);
+	check_fd(slow_file_open(root_fd, path, &anybody, NULL, NULL), expected, err);
 }
 
 static void check_library(const char *path, const char *expected, int err)
 {
 	check_fd(container_library_open(root_fd, path, &anybody, NULL), expected, err);
+	check_fd(slow_library_open(root_fd, path, &anybody, NULL, NULL), expected, err);
 }
 
 static void container_root_of_nobody_is_an_error(void **state)
@@ -250,6 +253,44 @@ static void container_file_past_the_cap_is_refused(void **state)
 	assert_int_equal(container_file_open(root_fd, "/tmp/sparse", &rules, NULL), -EFBIG);
 }
 
+static void container_stat_without_asking_says_what_fstat_says(void **state)
+{
+	int fd = container_path_open(root_fd, "/tmp/map");
+	struct stat asked, cached;
+
+	(void)state;
+	assert_int_equal(fstat(fd, &asked), 0);
+	assert_int_equal(container_file_stat(fd, &cached), 0);
+	assert_int_equal(cached.st_dev, asked.st_dev);
+	assert_int_equal(cached.st_ino, asked.st_ino);
+	assert_int_equal(cached.st_mode, asked.st_mode);
+	assert_int_equal(cached.st_uid, asked.st_uid);
+	assert_int_equal(cached.st_size, asked.st_size);
+	assert_memory_equal(&cached.st_mtim, &asked.st_mtim, sizeof(asked.st_mtim));
+	assert_memory_equal(&cached.st_ctim, &asked.st_ctim, sizeof(asked.st_ctim));
+	close(fd);
+	assert_int_equal(container_file_stat(-1, &cached), -EBADF);
+}
+
+static void container_file_opened_with_a_deadline_is_the_same(void **state)
+{
+	struct slow_file_head head;
+	struct stat st;
+	int path_fd = slow_path_open(root_fd, "/tmp/map");
+	int fd = slow_file_reopen(path_fd, &anybody, &st);
+
+	(void)state;
+	assert_int_equal(st.st_size, 9);
+	check_fd(fd, "container", 0);
+	close(path_fd);
+	fd = slow_file_open(root_fd, "/tmp/map", &anybody, NULL, &head);
+	assert_int_equal(head.len, 9);
+	assert_memory_equal(head.bytes, "container", 9);
+	check_fd(fd, "container", 0); /* reading the head has not moved it */
+	assert_int_equal(slow_path_open(root_fd, "/none"), -ENOENT);
+	assert_int_equal(slow_file_reopen(-1, &anybody, NULL), -EBADF);
+}
+
 static void container_descriptors_are_closed_on_all_paths(void **state)
 {
 	int before = dup(root_fd), after;
@@ -281,6 +322,8 @@ int main(void)
 		TEST(container_only_regular_files_are_opened),
 		TEST(container_owner_must_be_the_expected_one_or_root),
 		TEST(container_file_past_the_cap_is_refused),
+		TEST(container_stat_without_asking_says_what_fstat_says),
+		TEST(container_file_opened_with_a_deadline_is_the_same),
 		TEST(container_descriptors_are_closed_on_all_paths),
 	};
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "symbols/container_file.h"
+#include "symbols/slow_file.h"
 #include "user/collect/container_cgroup.h"
 #include "user/collect/container_names.h"
 #include "user/collect/container_service.h"
@@ -26,7 +27,7 @@
 #define CACHE_BUCKETS	      256
 #define CACHE_MAX_ENTRIES     4096 /* then the one not used for longest goes */
 #define CGROUP_TEXT_MAX_BYTES 65536
-#define HOSTNAME_MAX_BYTES    253 /* of a pod: an RFC 1123 name */
+#define HOSTNAME_MAX_BYTES    253 /* of a pod: an RFC 1123 name; fits into a struct slow_file_head */
 #define HOSTNAME_MAX_TRIES    8
 #define RETRY_NS	      (15 * CLOCK_NS_PER_S) /* for containers nothing is known of */
 #define PLACES_RETRY_NS	      (60 * CLOCK_NS_PER_S)
@@ -255,15 +256,18 @@ static int hostname_as_pod(struct container_resolver *resolver, uint32_t pid, ch
 						    .max_bytes = HOSTNAME_MAX_BYTES };
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT, host = STRBUF_INIT;
 	__cleanup_fd int root_fd = container_root_open(resolver->proc_fd, pid);
+	struct slow_file_head head;
 	size_t len;
 
 	if (root_fd < 0)
 		return 0;
 
-	__cleanup_fd int fd = container_file_open(root_fd, "/etc/hostname", &rules, NULL);
+	__cleanup_fd int fd = slow_file_open(root_fd, "/etc/hostname", &rules, NULL, &head);
 
-	if (fd < 0 || fs_read_fd(fd, HOSTNAME_MAX_BYTES, &name))
+	if (fd < 0)
 		return 0;
+	if (strbuf_append(&name, head.bytes, head.len))
+		return -ENOMEM;
 	len = strcspn(strbuf_str(&name), "\n");
 	if (len == 0 || strspn(name.data, "abcdefghijklmnopqrstuvwxyz0123456789-.") != len)
 		return 0;
