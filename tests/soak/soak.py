@@ -29,8 +29,8 @@ QUIET_SECONDS = 40  # processes are forgotten some windows after their end ...
 QUIET_MOST_SECONDS = 240  # ... and windows come late on a busy machine
 # (field, unit, most per hour in a long run, growth that fails a short one at once; None = not judged: it
 # goes up and down with the JVMs there are). Names and symbol tables are kept up to a limit of their own,
-# and grow until they reach it: `rest_kib` is all memory but them, `unknown_kib` what malloc() gave out
-# for other things.
+# and grow until they reach it: `rest_kib` is all anonymous memory but them (pages of libraries count by how many
+# others of the host have them), `unknown_kib` what malloc() gave out for other things.
 FLAT = (("rest_kib", "KiB", 3072, 98304), ("unknown_kib", "KiB", 3072, None), ("fds", "", 20, 400),
         ("threads", "", 5, 100), ("processes", "", 2, 40), ("map_bytes", "B", 1 << 16, 1 << 20))
 LONG_MINUTES = 45  # the interval of a shorter run is wider than what it should exclude
@@ -121,7 +121,7 @@ class Soak:
         row, zombies = found
         self.zombies = {pid: self.zombies.get(pid, self.seconds()) for pid in zombies}
         self.zombie_seconds = max([self.seconds() - since for since in self.zombies.values()] + [self.zombie_seconds])
-        row.update(memory, phase=phase, jvms=self.workload.jvm_count(), rest_kib=row["pss_kib"] - memory["symbols_kib"],
+        row.update(memory, phase=phase, jvms=self.workload.jvm_count(), rest_kib=row["anon_kib"] - memory["symbols_kib"],
                    unknown_kib=memory["given_kib"] - memory["symbols_kib"])
         self.rows.append(row)
 
