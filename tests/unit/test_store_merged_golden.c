@@ -50,7 +50,7 @@ static void fill_java(uint32_t number, struct window *window)
 	window->preserve_frame_pointer = WINDOW_FLAG_ON;
 	window->preserve_frame_pointer_origin = 2;
 	window->is_jvm = 1;
-	for (int i = 0; i < WINDOW_LABEL_CNT; i++)
+	for (int i = 0; i <= WINDOW_LABEL_JIT_FALLBACK; i++) /* those that there were then */
 		window->labels[i] = window_label_name((enum window_label)i);
 	window->labels[WINDOW_LABEL_JIT_PROBLEM] = "caf\xc3\xa9";
 	if (number == 0) {

@@ -132,6 +132,15 @@ static bool is_attach_failure(uint32_t outcome)
 	return outcome != JVM_ATTACH_NONE && outcome != JVM_ATTACH_OK;
 }
 
+/* What its container, as a whole, lost by using more than its share. */
+static void find_over_budget(const struct stream *stream, struct advice *out)
+{
+	const char *what = window_label(&stream->latest, WINDOW_LABEL_OVER_BUDGET);
+
+	if (*what)
+		add_line(out, "its container is over its budget: %s", what);
+}
+
 /* Why JIT code has no names at all. */
 static void find_missing_names(const struct stream *stream, struct advice *out)
 {
@@ -201,6 +210,7 @@ void advice_find(const struct stream *stream, struct advice *out)
 	else
 		find_poor_names(stream, out);
 	find_stripped_code(stream, out);
+	find_over_budget(stream, out);
 	if (!lacks_frame_pointers(latest))
 		find_cut_stacks(stream, out);
 }

@@ -167,9 +167,7 @@ static void note_host(struct diff_loader *loader, const struct window *window)
 
 	block->recorded_ns += recorded_ns(window);
 	block->host_samples += window->counts.samples;
-	block->host_lost += window->lost[WINDOW_LOSS_COUNTS_FULL] +
-			    window->lost[WINDOW_LOSS_NO_MAP] + window->lost[WINDOW_LOSS_STORE] +
-			    window->lost[WINDOW_LOSS_MEMORY] + window->lost[WINDOW_LOSS_UNDECIDED];
+	block->host_lost += window_lost_samples(window->lost);
 }
 
 static void note_stream(struct diff_loader *loader, const struct window *window)

@@ -128,10 +128,7 @@ static void dump_fill_info(struct dump *dump)
 	info->since_unix_ns = dump->options->selection.since_unix_ns;
 	info->until_unix_ns = dump->options->selection.until_unix_ns;
 	info->frequency_hz = dump->is_mixed_frequency ? 0 : dump->frequency_hz;
-	info->lost_samples = streams->lost[WINDOW_LOSS_COUNTS_FULL] +
-			     streams->lost[WINDOW_LOSS_NO_MAP] + streams->lost[WINDOW_LOSS_STORE] +
-			     streams->lost[WINDOW_LOSS_MEMORY] +
-			     streams->lost[WINDOW_LOSS_UNDECIDED];
+	info->lost_samples = window_lost_samples(streams->lost);
 	info->stream_cnt = streams->cnt;
 	info->labels = dump->labels;
 	info->label_cnt = dump->options->by_cnt;

@@ -220,9 +220,7 @@ static int record_window(void *ctx, const struct window *window, const char *tex
 
 	if (window->pid == 0) {
 		recording->host_samples += window->counts.samples;
-		info->lost_samples +=
-			window->lost[WINDOW_LOSS_COUNTS_FULL] + window->lost[WINDOW_LOSS_NO_MAP] +
-			window->lost[WINDOW_LOSS_MEMORY] + window->lost[WINDOW_LOSS_UNDECIDED];
+		info->lost_samples += window_lost_samples(window->lost);
 		recording->opted_out += window->lost[WINDOW_LOSS_OPTED_OUT];
 		return 0;
 	}

@@ -45,6 +45,10 @@ static const char *loss_advice(enum window_loss loss)
 		return "samples are counted without their moment: heat maps lack them";
 	case WINDOW_LOSS_UNDECIDED:
 		return "samples of processes that ended before it was known whether they opted out";
+	case WINDOW_LOSS_NOT_NAMED:
+		return "samples could not be named: shown as [not named] of their process";
+	case WINDOW_LOSS_CUT:
+		return "samples with cut stacks: their containers use more than their share, see the problems below";
 	case WINDOW_LOSS_OPTED_OUT:
 	case WINDOW_LOSS_CNT:
 		break;
@@ -64,15 +68,10 @@ static uint64_t window_age_ns(const struct status_report *report, const struct s
 int status_report_health(const struct status_report *report, const struct streams *streams,
 			 struct strbuf *problems)
 {
-	static const enum window_loss samples[] = { WINDOW_LOSS_COUNTS_FULL, WINDOW_LOSS_NO_MAP,
-						    WINDOW_LOSS_STORE, WINDOW_LOSS_MEMORY,
-						    WINDOW_LOSS_UNDECIDED };
 	uint64_t age_ns = window_age_ns(report, streams);
-	uint64_t lost = 0;
+	uint64_t lost = window_lost_samples(streams->lost);
 	int err = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
-		lost += streams->lost[samples[i]];
 	if (age_ns > STATUS_LATE_WINDOWS * streams->last_window_ns)
 		err = strbuf_printf(problems,
 				    "no window was written for %" PRIu64 " s: is jbpfd running?\n",

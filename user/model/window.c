@@ -24,6 +24,8 @@ static const char *const label_names[WINDOW_LABEL_CNT] = {
 	[WINDOW_LABEL_JVM_VERSION] = "jvm_version",
 	[WINDOW_LABEL_JIT_PROBLEM] = "jit_problem",
 	[WINDOW_LABEL_JIT_FALLBACK] = "jit_fallback",
+	[WINDOW_LABEL_OVER_BUDGET] = "over_budget",
+	[WINDOW_LABEL_SOURCES] = "label_sources",
 };
 
 static const char *const loss_names[WINDOW_LOSS_CNT] = {
@@ -37,6 +39,8 @@ static const char *const loss_names[WINDOW_LOSS_CNT] = {
 	[WINDOW_LOSS_CELLS] = "cells",
 	[WINDOW_LOSS_OPTED_OUT] = "opted_out",
 	[WINDOW_LOSS_UNDECIDED] = "undecided",
+	[WINDOW_LOSS_NOT_NAMED] = "not_named",
+	[WINDOW_LOSS_CUT] = "cut",
 };
 
 const char *window_label_name(enum window_label label)
@@ -95,4 +99,16 @@ void window_counts_add(struct window_counts *sum, const struct window_counts *co
 	add_saturated(&sum->jit_leaf_samples, counts->jit_leaf_samples);
 	add_saturated(&sum->repaired_samples, counts->repaired_samples);
 	add_saturated(&sum->unrepaired_samples, counts->unrepaired_samples);
+}
+
+uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT])
+{
+	static const enum window_loss reasons[] = { WINDOW_LOSS_COUNTS_FULL, WINDOW_LOSS_NO_MAP,
+						    WINDOW_LOSS_STORE, WINDOW_LOSS_MEMORY,
+						    WINDOW_LOSS_UNDECIDED };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		add_saturated(&sum, lost[reasons[i]]);
+	return sum;
 }

@@ -26,6 +26,8 @@ enum window_label {
 	WINDOW_LABEL_JVM_VERSION,
 	WINDOW_LABEL_JIT_PROBLEM,  /* one line: why JIT frames have no names */
 	WINDOW_LABEL_JIT_FALLBACK, /* one line: why not the best source of names is in use */
+	WINDOW_LABEL_OVER_BUDGET, /* one line: what was cut, and how much, because its cgroup used more than its share */
+	WINDOW_LABEL_SOURCES, /* where the labels come from: "pod=kubelet container=docker ..." */
 	WINDOW_LABEL_CNT,
 };
 
@@ -42,6 +44,10 @@ enum window_loss {
 	WINDOW_LOSS_OPTED_OUT =
 		8, /* samples of processes that do not want to be profiled: no loss */
 	WINDOW_LOSS_UNDECIDED = 9, /* samples of processes that ended before it was known whether */
+	WINDOW_LOSS_NOT_NAMED =
+		10, /* samples that are kept as "comm;[not named]": naming them failed or was given up */
+	WINDOW_LOSS_CUT =
+		11, /* samples that are kept with less of their stack: their cgroup is over its budget */
 	WINDOW_LOSS_CNT,
 };
 
@@ -132,6 +138,9 @@ bool window_is_same_stream(const struct window *a, const struct window *b);
 
 /* Adds; sums saturate. */
 void window_counts_add(struct window_counts *sum, const struct window_counts *counts);
+
+/* The samples of which nothing is left, by an array of losses as in a host record. */
+uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT]);
 
 /* Label text or "". */
 static inline const char *window_label(const struct window *window, enum window_label label)
