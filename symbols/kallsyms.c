@@ -39,15 +39,23 @@ struct kallsyms {
 	uint32_t last_module; /* of the line before: modules come in runs */
 };
 
-int kallsyms__open(int proc_fd, struct kallsyms **out)
+int kallsyms__from_fd(int fd, struct kallsyms **out)
 {
 	struct kallsyms *syms = calloc(1, sizeof(*syms));
 
-	if (!syms)
+	if (!syms) {
+		if (fd >= 0)
+			close(fd);
 		return -ENOMEM;
-	syms->fd = openat(proc_fd, "kallsyms", O_RDONLY | O_CLOEXEC);
+	}
+	syms->fd = fd;
 	*out = syms;
 	return 0;
+}
+
+int kallsyms__open(int proc_fd, struct kallsyms **out)
+{
+	return kallsyms__from_fd(openat(proc_fd, "kallsyms", O_RDONLY | O_CLOEXEC), out);
 }
 
 void kallsyms__free(struct kallsyms *syms)

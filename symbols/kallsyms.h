@@ -24,6 +24,8 @@ struct kallsym {
 
 /* Opens `proc_fd`/kallsyms. 0, also when it cannot be opened (nothing is found then), -ENOMEM. */
 int kallsyms__open(int proc_fd, struct kallsyms **out);
+/* The same for what somebody opened, who may have had more rights; taken over. 0 or -ENOMEM. */
+int kallsyms__from_fd(int fd, struct kallsyms **out);
 void kallsyms__free(struct kallsyms *syms); /* NULL is fine */
 
 /*

@@ -73,6 +73,24 @@ int parser__open(struct parser **out)
 	return parser__open_with(parser_child_main, &parser_limits_default, out);
 }
 
+int parser__open_by(const struct parser_starter *starter, struct parser **out)
+{
+	struct parser *parser = calloc(1, sizeof(*parser));
+	int err;
+
+	if (!parser)
+		return -ENOMEM;
+	parser_process_init(&parser->process, NULL, &parser_limits_default);
+	parser->process.starter = *starter;
+	err = parser_process_start(&parser->process);
+	if (err) {
+		parser__free(parser);
+		return err;
+	}
+	*out = parser;
+	return 0;
+}
+
 void parser__free(struct parser *parser)
 {
 	if (!parser)

@@ -38,6 +38,18 @@
 
 struct parser;
 
+/* Who starts and ends the process where the profiler itself may not: the launcher. */
+struct parser_starter {
+	/* A process that runs parser_child_main() on the other end of *socket_out. 0 or -errno. */
+	int (*start)(void *ctx, int *socket_out, pid_t *pid_out);
+	/* Kills it. Its wait status, or -1 when that is not known. */
+	int (*end)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+/* The same by such a starter, which is copied. */
+int parser__open_by(const struct parser_starter *starter, struct parser **out);
+
 /* Starts the process and waits until it has given up its rights. 0 or -errno. */
 int parser__open(struct parser **out);
 /* Ends the process. NULL is fine. */

@@ -87,6 +87,17 @@ int parser_process_receive(const struct parser_process *process, struct parser_w
 
 /* ---- ending ---- */
 
+/* Another process's child: that one waits for it. */
+static int process_end_started(struct parser_process *process)
+{
+	pid_t pid = process->pid;
+
+	close(process->socket_fd);
+	process->socket_fd = -1;
+	process->pid = 0;
+	return process->starter.end(process->starter.ctx, pid);
+}
+
 /* One more zombie that may be gone by now is looked at each time a process is started. */
 static size_t process_count_left_behind(struct parser_process *process)
 {
@@ -122,6 +133,8 @@ int parser_process_end(struct parser_process *process)
 
 	if (!pid)
 		return -1;
+	if (!process->main)
+		return process_end_started(process);
 	/* One that has ended by itself keeps its own status. */
 	(void)kill(pid, SIGKILL);
 	close(process->socket_fd);
@@ -172,6 +185,13 @@ static int process_fork(struct parser_process *process)
 	int sockets[2];
 	pid_t pid;
 
+	if (!process->main) {
+		int err = process->starter.start(process->starter.ctx, &process->socket_fd,
+						 &process->pid);
+
+		process->start_cnt += !err;
+		return err;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
 	pid = fork();

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbols/parser.h"
 #include "symbols/parser_wire.h"
 
 #define PARSER_MAX_LEFT_BEHIND 8u /* killed, but hanging in the kernel: no start beyond */
@@ -31,7 +32,8 @@ extern const struct parser_limits parser_limits_default;
 typedef int (*parser_main_fn)(int socket_fd, pid_t parent);
 
 struct parser_process {
-	parser_main_fn main;
+	parser_main_fn main; /* NULL: started by `starter` */
+	struct parser_starter starter;
 	struct parser_limits limits;
 	pid_t pid; /* 0 = not running */
 	int socket_fd;

@@ -54,11 +54,14 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	symbolizer->options = *options;
 	symbolizer->jit_budget.max_bytes = JIT_BUDGET_MAX_BYTES;
 	if (options->parsing == SYMBOLS_PARSING_APART)
-		err = parser__open(&symbolizer->parser);
+		err = options->starter ? parser__open_by(options->starter, &symbolizer->parser) :
+					 parser__open(&symbolizer->parser);
 	if (!err)
 		err = names__new(options->keep_parameters, symbolizer->parser, &symbolizer->names);
 	if (!err)
-		err = kallsyms__open(options->proc_fd, &symbolizer->kallsyms);
+		err = options->kallsyms_fd ?
+			      kallsyms__from_fd(options->kallsyms_fd, &symbolizer->kallsyms) :
+			      kallsyms__open(options->proc_fd, &symbolizer->kallsyms);
 	if (!err) {
 		symbolizer->objects = object_cache__new(0, symbolizer->parser);
 		err = symbolizer->objects ? 0 : -ENOMEM;

@@ -57,12 +57,15 @@ enum symbols_parsing {
 };
 
 struct parser;
+struct parser_starter;
 
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
 	bool keep_parameters; /* Java and C++ names with their parameter lists */
 	enum symbols_parsing parsing;
+	const struct parser_starter *starter; /* of the parser process; NULL: forked here */
+	int kallsyms_fd; /* /proc/kallsyms, opened with more rights, taken over; 0: opened here */
 };
 
 struct frame {

@@ -173,7 +173,7 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 		       "\"cgroup_id\":%llu,\"flags\":%u,\"tag\":%u,\"comm\":",
 		       live->separator, value->count, live->window, key->pid, value->ns_pid,
 		       key->exec_id, key->start_ns, key->cgroup_id, value->flags,
-		       probe__stream_tag(live->probe, key));
+		       jbpf_stream_tag(key, probe__stream_seed(live->probe)));
 		print_comm(value->comm);
 		print_stack(live, "user", key->user_hash);
 		print_stack(live, "kernel", key->kernel_hash);

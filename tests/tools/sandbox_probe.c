@@ -293,7 +293,7 @@ static void print_all(const struct tries *tries, const int *before, const int *a
 
 static int enter(void)
 {
-	const struct daemon_sandbox_needs needs = { .attaches = true };
+	const struct daemon_sandbox_needs needs = { .names = true, .attaches = true };
 	struct daemon_sandbox sandbox;
 	char why[256];
 

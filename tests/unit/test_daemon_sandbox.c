@@ -88,6 +88,7 @@ static void plan_says_what_would_not_work(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct daemon_sandbox_needs needs = {
+			.names = true,
 			.store_dir = rows[i].store,
 			.try_maps = always,
 			.ctx = &rows[i].maps_err,
@@ -113,7 +114,7 @@ static int asks_for_bpf(const void *ctx)
 
 static void bpf_capability_is_kept_only_where_maps_cannot_be_read_without(void **state)
 {
-	const struct daemon_sandbox_needs needs = { .try_maps = asks_for_bpf };
+	const struct daemon_sandbox_needs needs = { .names = true, .try_maps = asks_for_bpf };
 	struct capabilities held, kept = { 0 };
 	char why[512] = "";
 	int err;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "user/cmd/daemon_metrics.h"
 #include "user/cmd/daemon_options.h"
 #include "user/cmd/daemon_sandbox.h"
+#include "user/cmd/daemon_writer.h"
 #include "user/cmd/host_check.h"
 #include "user/cmd/sampling.h"
 #include "user/collect/recorder.h"
@@ -27,29 +29,23 @@
 #include "user/util/log.h"
 #include "user/util/version.h"
 
-#define DAEMON_MMAP_THRESHOLD	  (128 * 1024)
-#define DAEMON_WHY_BYTES	  1024
-#define DAEMON_RETAIN_INTERVAL_NS (3600 * CLOCK_NS_PER_S)
+#define DAEMON_MMAP_THRESHOLD (128 * 1024)
+#define DAEMON_WHY_BYTES      1024
+#define DAEMON_FINISH_NS      (15 * CLOCK_NS_PER_S) /* for the names of the last window */
+#define DAEMON_FINISH_POLL_MS 50
 /* A window shorter than this is not worth a record of its own: the first one is joined to the next. */
 #define DAEMON_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)
-/* On a full disk a small window may still fit: so many in a row, and the store is well again. */
-#define DAEMON_STORE_WELL_WINDOWS 3
 
 struct daemon {
 	int argc;
 	char **argv;
 	struct daemon_options options;
-	struct store_writer *writer;
+	struct daemon_writer *writer;
 	struct recorder *recorder;
 	struct daemon_compactor compactor;
 	struct daemon_metrics metrics;
 	bool may_attach; /* the rights for it were kept */
 	int signal_fd;
-	uint64_t lost_samples;	 /* of the last window, for the next host record */
-	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
-	bool store_failed;	 /* said once, until DAEMON_STORE_WELL_WINDOWS were written */
-	uint32_t good_windows;	 /* written in a row since */
-	uint64_t failed_windows; /* not written since it was said */
 };
 
 /* Borrows from `options`. */
@@ -72,13 +68,45 @@ static struct recorder_options recorder_options_of(const struct daemon_options *
 	};
 }
 
-static int recorder_from_options(const struct daemon_options *options, struct recorder **out,
-				 char *why, size_t why_len)
+static void sink_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
-	struct recorder_options recorder_options = recorder_options_of(options);
-	struct recorder *recorder;
-	int err = recorder__open(&recorder_options, &recorder, why, why_len);
+	struct daemon *daemon = ctx;
 
+	daemon_writer__add(daemon->writer, window, text, len);
+}
+
+/* What is kept of names and processes, and all that malloc() gave out: the soak compares the two. */
+static void report_memory(const struct recorder_stats *stats)
+{
+	struct mallinfo2 heap;
+
+	if (log_level() < LOG_LEVEL_DEBUG)
+		return;
+	heap = mallinfo2();
+	pr_debug(
+		"memory: %zu processes, %zu KiB of symbols, %zu KiB given out, %zu KiB free in the heap\n",
+		stats->process_cnt, stats->symbol_bytes >> 10, (heap.uordblks + heap.hblkhd) >> 10,
+		heap.fordblks >> 10);
+}
+
+static void sink_end(void *ctx, struct window *host, const struct recorder_stats *stats)
+{
+	struct daemon *daemon = ctx;
+
+	report_memory(stats);
+	daemon_writer__end(daemon->writer, host, stats, &daemon->compactor);
+}
+
+static int recorder_from_options(struct daemon *daemon, char *why, size_t why_len)
+{
+	const struct recorder_sink sink = { .ctx = daemon, .stream = sink_stream, .end = sink_end };
+	struct recorder_options recorder_options = recorder_options_of(&daemon->options);
+	struct recorder *recorder;
+	int err;
+
+	recorder_options.confine_launcher = daemon_sandbox_launcher;
+	recorder_options.confine_namer = daemon_sandbox_namer;
+	err = recorder__open(&recorder_options, &sink, &recorder, why, why_len);
 	if (err)
 		return err;
 	err = recorder__start(recorder);
@@ -87,83 +115,7 @@ static int recorder_from_options(const struct daemon_options *options, struct re
 		recorder__free(recorder);
 		return err;
 	}
-	*out = recorder;
-	return 0;
-}
-
-static int sink_to_store(void *ctx, const struct window *window, const char *text, size_t len)
-{
-	struct daemon *daemon = ctx;
-
-	daemon_metrics_note(&daemon->metrics, window);
-	return store_writer__add(daemon->writer, window, text, len);
-}
-
-static void report_commit(struct daemon *daemon, int err)
-{
-	if (err) {
-		if (!daemon->store_failed)
-			pr_err("store '%s': window not written: %s; sampling goes on, free space or fix the directory\n",
-			       daemon->options.store, errstr(err));
-		daemon->store_failed = true;
-		daemon->good_windows = 0;
-		daemon->failed_windows++;
-	} else if (daemon->store_failed && ++daemon->good_windows >= DAEMON_STORE_WELL_WINDOWS) {
-		pr_info("store '%s': windows are written again; %llu could not be\n",
-			daemon->options.store, (unsigned long long)daemon->failed_windows);
-		daemon->store_failed = false;
-		daemon->failed_windows = 0;
-	}
-}
-
-/* What is kept of names and processes, and all that malloc() gave out: the soak compares the two. */
-static void report_memory(const struct daemon *daemon)
-{
-	struct recorder_stats stats;
-	struct mallinfo2 heap;
-
-	if (log_level() < LOG_LEVEL_DEBUG)
-		return;
-	recorder__stats(daemon->recorder, &stats);
-	heap = mallinfo2();
-	pr_debug(
-		"memory: %zu processes, %zu KiB of symbols, %zu KiB given out, %zu KiB free in the heap\n",
-		stats.process_cnt, stats.symbol_bytes >> 10, (heap.uordblks + heap.hblkhd) >> 10,
-		heap.fordblks >> 10);
-}
-
-static int end_window(struct daemon *daemon)
-{
-	struct daemon_metrics_parts parts = {
-		.options = &daemon->options,
-		.recorder = daemon->recorder,
-		.writer = daemon->writer,
-		.compactor = &daemon->compactor,
-		.begin_boot_ns = clock_boot_ns(),
-	};
-	uint64_t lost_samples = 0;
-	int err;
-
-	err = recorder__window(daemon->recorder, daemon->lost_samples, sink_to_store, daemon);
-	if (err) {
-		pr_err("window not recorded: %s\n", errstr(err));
-		return err;
-	}
-	err = store_writer__commit(daemon->writer, &lost_samples);
-	report_commit(daemon, err);
-	daemon->lost_samples = err ? daemon->lost_samples + lost_samples : lost_samples;
-	report_memory(daemon);
-	log_limits_report(clock_boot_ns());
-	parts.is_written = !err;
-	daemon_metrics_end(&daemon->metrics, &parts);
-
-	if (clock_boot_ns() >= daemon->next_retain_ns) {
-		daemon->next_retain_ns = clock_boot_ns() + DAEMON_RETAIN_INTERVAL_NS;
-		err = store_writer__retain(daemon->writer, clock_unix_ns());
-		if (err)
-			pr_warn("store '%s': old hours not deleted: %s\n", daemon->options.store,
-				errstr(err));
-	}
+	daemon->recorder = recorder;
 	return 0;
 }
 
@@ -183,25 +135,6 @@ static void adopt_options(struct daemon *daemon, struct daemon_options *options)
 	daemon->options = *options;
 	*options = (struct daemon_options){ 0 };
 	log_set_level(daemon->options.log_level);
-}
-
-static int reopen_store(struct daemon *daemon, const struct daemon_options *options)
-{
-	struct store_writer_options writer_options = {
-		.keep_age_ns = options->keep_age_ns,
-		.keep_bytes = options->keep_bytes,
-	};
-	struct store_writer *writer;
-	int err;
-
-	/* The lock is per open file: the old writer must go first. */
-	store_writer__free(take_ptr(daemon->writer));
-	err = store_writer__open(options->store, &writer_options, &writer);
-	if (err)
-		return err;
-	daemon->writer = writer;
-	daemon->next_retain_ns = 0;
-	return 0;
 }
 
 /* May all of it be changed while it runs? Privileges are gone: what needs them needs a restart. */
@@ -241,11 +174,11 @@ static int change(struct daemon *daemon, struct daemon_options *options)
 		pr_err("SIGHUP: %s; going on as before\n", why);
 		return 0;
 	}
-	err = end_window(daemon);
-	if (err)
-		return err;
+	recorder__end_window(daemon->recorder);
+	/* It uses what is about to be released. */
+	daemon_writer__wait(daemon->writer);
 	adopt_options(daemon, options);
-	err = reopen_store(daemon, &daemon->options);
+	err = daemon_writer__open(daemon->writer, &daemon->options);
 	if (err)
 		pr_err("SIGHUP: store '%s': %s\n", daemon->options.store, errstr(err));
 	else
@@ -277,6 +210,26 @@ static int reload(struct daemon *daemon)
 	return err;
 }
 
+/* The last window is written when its names are there, or are not coming. */
+static int finish(struct daemon *daemon, int signal)
+{
+	uint64_t end_ns = clock_boot_ns() + DAEMON_FINISH_NS;
+	bool is_lost;
+
+	while (!recorder__is_idle(daemon->recorder) && clock_boot_ns() < end_ns) {
+		struct pollfd wait = { .fd = recorder__fd(daemon->recorder), .events = POLLIN };
+
+		(void)poll(&wait, 1, DAEMON_FINISH_POLL_MS);
+		(void)recorder__consume(daemon->recorder);
+	}
+	recorder__give_up(daemon->recorder);
+	daemon_writer__wait(daemon->writer);
+	is_lost = daemon_writer__has_failed(daemon->writer);
+	pr_info("stopped by %s; the last window is %s\n", strsignal(signal),
+		is_lost ? "lost" : "written");
+	return is_lost ? -EIO : 0;
+}
+
 static int run(struct daemon *daemon)
 {
 	for (;;) {
@@ -293,15 +246,12 @@ static int run(struct daemon *daemon)
 		} else {
 			if (event)
 				recorder__stop(daemon->recorder);
-			err = end_window(daemon);
+			recorder__end_window(daemon->recorder);
 		}
 		if (err)
 			return err;
-		if (event == SIGTERM || event == SIGINT) {
-			pr_info("stopped by %s; the last window is %s\n", strsignal(event),
-				daemon->store_failed ? "lost" : "written");
-			return daemon->store_failed ? -EIO : 0;
-		}
+		if (event == SIGTERM || event == SIGINT)
+			return finish(daemon, event);
 		if (daemon->options.compact)
 			daemon_compactor_tick(&daemon->compactor, daemon->options.store,
 					      clock_boot_ns(), clock_unix_ns());
@@ -332,7 +282,6 @@ static int try_maps(const void *ctx)
 static int drop_privileges(struct daemon *daemon)
 {
 	const struct daemon_sandbox_needs needs = {
-		.attaches = jit_mode_may_attach(daemon->options.jit),
 		.store_dir = daemon->options.store,
 		.try_maps = try_maps,
 		.ctx = daemon->recorder,
@@ -345,7 +294,7 @@ static int drop_privileges(struct daemon *daemon)
 		pr_err("%s\n", why);
 		return err;
 	}
-	daemon->may_attach = needs.attaches;
+	daemon->may_attach = jit_mode_may_attach(daemon->options.jit);
 	daemon_sandbox_log(&sandbox);
 	return 0;
 }
@@ -362,7 +311,8 @@ static int open_all(struct daemon *daemon)
 		pr_err("signals: %s\n", errstr(daemon->signal_fd));
 		return daemon->signal_fd;
 	}
-	err = reopen_store(daemon, &daemon->options);
+	daemon->writer = daemon_writer__new(&daemon->metrics);
+	err = daemon->writer ? daemon_writer__open(daemon->writer, &daemon->options) : -ENOMEM;
 	if (err) {
 		explain_store_error(daemon->options.store, err);
 		return err;
@@ -370,7 +320,7 @@ static int open_all(struct daemon *daemon)
 	/* Its child is to have nothing of what comes next. */
 	err = daemon_metrics_open(&daemon->metrics, &daemon->options, why, sizeof(why));
 	if (!err)
-		err = recorder_from_options(&daemon->options, &daemon->recorder, why, sizeof(why));
+		err = recorder_from_options(daemon, why, sizeof(why));
 	if (err) {
 		pr_err("%s\n", why);
 		return err;
@@ -378,6 +328,11 @@ static int open_all(struct daemon *daemon)
 	err = drop_privileges(daemon);
 	if (err)
 		return err;
+	err = daemon_writer__start(daemon->writer);
+	if (err) {
+		pr_err("the thread that writes cannot be started: %s\n", errstr(err));
+		return err;
+	}
 	daemon_compactor_init(&daemon->compactor, clock_boot_ns());
 	recorder__stats(daemon->recorder, &stats);
 	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps\n", jbpf_version,
@@ -389,9 +344,9 @@ static int open_all(struct daemon *daemon)
 static void close_all(struct daemon *daemon)
 {
 	daemon_compactor_stop(&daemon->compactor);
-	daemon_metrics_close(&daemon->metrics);
 	recorder__free(daemon->recorder);
-	store_writer__free(daemon->writer);
+	daemon_writer__free(daemon->writer);
+	daemon_metrics_close(&daemon->metrics);
 	daemon_options_release(&daemon->options);
 	if (daemon->signal_fd >= 0)
 		close(daemon->signal_fd);

@@ -111,18 +111,15 @@ static void ask_options(struct metrics *metrics, const struct daemon_options *op
 	metrics->keep_bytes = options->keep_bytes;
 }
 
-static void ask_recorder(struct metrics *metrics, const struct recorder *recorder)
+static void ask_recorder(struct metrics *metrics, const struct recorder_stats *stats)
 {
-	struct recorder_stats stats;
-
-	recorder__stats(recorder, &stats);
-	metrics->processes = stats.process_cnt;
-	metrics->symbol_bytes = stats.symbol_bytes;
-	metrics->map_bytes = stats.map_bytes;
-	metrics->stack_bytes = stats.stack_bytes;
-	metrics->unsampled_cpus = stats.unsampled_cpu_cnt;
-	metrics->parser_failures = stats.parser_failures;
-	metrics->parser_restarts = stats.parser_restarts;
+	metrics->processes = stats->process_cnt;
+	metrics->symbol_bytes = stats->symbol_bytes;
+	metrics->map_bytes = stats->map_bytes;
+	metrics->stack_bytes = stats->stack_bytes;
+	metrics->unsampled_cpus = stats->unsampled_cpu_cnt;
+	metrics->parser_failures = stats->parser_failures;
+	metrics->parser_restarts = stats->parser_restarts;
 }
 
 static void ask_store(struct daemon_metrics *self, const struct store_writer *writer,
@@ -249,7 +246,7 @@ void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics
 		metrics->windows_failed++;
 	}
 	ask_options(metrics, parts->options);
-	ask_recorder(metrics, parts->recorder);
+	ask_recorder(metrics, parts->stats);
 	ask_store(self, parts->writer, now_ns);
 	metrics->compactions_done = parts->compactor->done_cnt;
 	metrics->compactions_failed = parts->compactor->failed_cnt;

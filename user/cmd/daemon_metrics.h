@@ -40,7 +40,7 @@ void daemon_metrics_note(struct daemon_metrics *self, const struct window *windo
 /* What there is to be asked at the end of a window. */
 struct daemon_metrics_parts {
 	const struct daemon_options *options;
-	const struct recorder *recorder;
+	const struct recorder_stats *stats;
 	const struct store_writer *writer;
 	const struct daemon_compactor *compactor;
 	uint64_t begin_boot_ns; /* when the window began to end */

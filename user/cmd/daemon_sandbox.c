@@ -124,7 +124,7 @@ static int plan_store(const struct daemon_sandbox_needs *needs, const struct cap
 int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabilities *out,
 			char *why, size_t why_len)
 {
-	struct capabilities kept = daemon_sandbox_naming(needs->attaches);
+	struct capabilities kept = { 0 };
 	struct capabilities held;
 	int err = capabilities_read(&held);
 
@@ -132,6 +132,8 @@ int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabil
 		snprintf(why, why_len, "capabilities cannot be read: %s", errstr(err));
 		return err;
 	}
+	if (needs->names)
+		kept = daemon_sandbox_naming(needs->attaches);
 	kept.permitted |= needs->aside;
 	if (needs->try_maps)
 		err = plan_maps(needs, &kept, why, why_len);
@@ -175,9 +177,49 @@ int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon
 		snprintf(why, why_len, "privileges cannot be dropped: %s", errstr(err));
 		return err;
 	}
+	sandbox.landlock_err = needs->store_dir ? landlock_write_only_below(needs->store_dir) : 0;
 	sandbox.filter_err = sandbox_filter_load();
+	if (!sandbox.filter_err && !needs->names)
+		sandbox.filter_err = sandbox_filter_narrow(SANDBOX_ROLE_SAMPLER);
 	*out = sandbox;
 	return 0;
+}
+
+/* A kernel without filters: what can be given up is. */
+static int filter_if_possible(int err)
+{
+	return err == -ENOSYS || err == -EINVAL ? 0 : err;
+}
+
+static int limit_for_good(const struct capabilities *kept)
+{
+	struct capabilities held;
+	int err = capabilities_read(&held);
+
+	if (err)
+		return err;
+	held.permitted &= kept->permitted;
+	held.effective = held.permitted & kept->effective;
+	err = capabilities_limit(&held);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	return err;
+}
+
+int daemon_sandbox_launcher(bool attaches)
+{
+	const struct capabilities kept = daemon_sandbox_naming(attaches);
+	int err = limit_for_good(&kept);
+
+	return err ? err : filter_if_possible(sandbox_filter_load());
+}
+
+int daemon_sandbox_namer(void)
+{
+	const struct capabilities kept = { .effective = NAMING, .permitted = NAMING };
+	int err = limit_for_good(&kept);
+
+	return err ? err : filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_NAMER));
 }
 
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox)

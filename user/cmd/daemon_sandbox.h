@@ -31,9 +31,10 @@
 #define DAEMON_SANDBOX_WRITING (CAPABILITY_BIT(CAP_DAC_OVERRIDE) | CAPABILITY_BIT(CAP_FOWNER))
 
 struct daemon_sandbox_needs {
-	bool attaches;	       /* JVMs may be asked for their maps */
-	uint64_t aside;	       /* capabilities that stay permitted, but not in force */
-	const char *store_dir; /* will be written to; NULL = none */
+	bool names;	/* looks into other processes itself, and does not leave that to a namer */
+	bool attaches;	/* JVMs may be asked for their maps */
+	uint64_t aside; /* capabilities that stay permitted, but not in force */
+	const char *store_dir; /* will be written to, and nothing else; NULL = no such limit */
 	/* One bpf() call on a map that is open: 0 or -errno. Called in a child. NULL = none are. */
 	int (*try_maps)(const void *ctx);
 	const void *ctx;
@@ -51,12 +52,18 @@ int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabil
 
 struct daemon_sandbox {
 	struct capabilities kept;
+	int landlock_err; /* 0: files are written below the store only; -errno: this kernel could not */
 	int filter_err; /* 0: system calls are filtered; -errno: this kernel could not */
 };
 
 /* Gives up the rest, for ever. One thread only. 0, or -errno and a line in `why`. */
 int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon_sandbox *out,
 			 char *why, size_t why_len);
+
+/* For the launcher (collect/launcher.h): what its children need, and no more. 0 or -errno. */
+int daemon_sandbox_launcher(bool attaches);
+/* For the process that names: looks into processes, and changes nothing. 0 or -errno. */
+int daemon_sandbox_namer(void);
 
 /* Says in the log what was kept, and what could not be given up. */
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox);

@@ -128,6 +128,7 @@ static int try_maps(const void *ctx)
 static void check_kept(struct check_run *run, const struct probe *probe)
 {
 	const struct daemon_sandbox_needs needs = {
+		.names = true,
 		.attaches = run->options->attaches,
 		.store_dir = access(run->options->store_dir, F_OK) ? NULL : run->options->store_dir,
 		.try_maps = try_maps,

@@ -443,7 +443,8 @@ static int maps_open(struct maps *maps, int root_fd)
 /* From here on bytes of containers are read. */
 static int maps_drop_privileges(void)
 {
-	const struct daemon_sandbox_needs needs = { .aside = DAEMON_SANDBOX_WRITING };
+	const struct daemon_sandbox_needs needs = { .names = true,
+						    .aside = DAEMON_SANDBOX_WRITING };
 	struct daemon_sandbox sandbox;
 	char why[256];
 	int err = daemon_sandbox_enter(&needs, &sandbox, why, sizeof(why));

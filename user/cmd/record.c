@@ -32,6 +32,8 @@
 
 #define RECORD_WINDOW_NS    (10 * CLOCK_NS_PER_S)
 #define RECORD_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)
+#define RECORD_FINISH_NS    (15 * CLOCK_NS_PER_S)
+#define RECORD_POLL_NS	    (20 * CLOCK_NS_PER_MS)
 #define RECORD_TOP_ROWS	    50
 #define RECORD_DEFAULT_FILE "flame.html"
 
@@ -208,34 +210,53 @@ struct recording {
 	struct output_info info;
 	uint64_t host_samples;
 	uint64_t opted_out;	/* samples of the host */
+	int err;		/* of what was handed out: it is not all here */
 	struct streams streams; /* that were selected */
 };
 
-static int record_window(void *ctx, const struct window *window, const char *text, size_t len)
+static int add_stream(struct recording *recording, const struct window *window, const char *text,
+		      size_t len)
 {
-	struct recording *recording = ctx;
 	struct output_info *info = &recording->info;
 	size_t bad_line_cnt = 0; /* they are our own */
 	int err;
 
-	if (window->pid == 0) {
-		recording->host_samples += window->counts.samples;
-		info->lost_samples += window_lost_samples(window->lost);
-		recording->opted_out += window->lost[WINDOW_LOSS_OPTED_OUT];
-		return 0;
-	}
-	if (!selection_matches(&recording->options->selection, window))
-		return 0;
 	info_add_window(info, window);
 	err = streams_add(&recording->streams, window);
-	if (err)
-		return err;
-	if (info->lines && window->lines_len)
+	if (!err && info->lines && window->lines_len)
 		err = source_lines__add_text(info->lines, window->lines, window->lines_len,
 					     &bad_line_cnt);
-	if (err)
-		return err;
-	return profile__add_folded(recording->profile, text, len, NULL);
+	return err ? err : profile__add_folded(recording->profile, text, len, NULL);
+}
+
+static void record_stream(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct recording *recording = ctx;
+
+	if (!recording->err && selection_matches(&recording->options->selection, window))
+		recording->err = add_stream(recording, window, text, len);
+}
+
+static void record_end(void *ctx, struct window *host, const struct recorder_stats *stats)
+{
+	struct recording *recording = ctx;
+
+	(void)stats;
+	recording->host_samples += host->counts.samples;
+	recording->info.lost_samples += window_lost_samples(host->lost);
+	recording->opted_out += host->lost[WINDOW_LOSS_OPTED_OUT];
+}
+
+/* What was counted last is named a moment later. */
+static int await_names(struct recorder *recorder, int signal_fd)
+{
+	uint64_t end_ns = clock_boot_ns() + RECORD_FINISH_NS;
+	int event = 0;
+
+	while (event >= 0 && !recorder__is_idle(recorder) && clock_boot_ns() < end_ns)
+		event = sampling_wait(recorder, signal_fd, clock_boot_ns() + RECORD_POLL_NS);
+	recorder__give_up(recorder);
+	return event < 0 ? event : 0;
 }
 
 static int record_run(struct recording *recording, struct recorder *recorder, int signal_fd)
@@ -258,11 +279,10 @@ static int record_run(struct recording *recording, struct recorder *recorder, in
 			recorder__stop(recorder);
 			event = SIGTERM;
 		}
-		err = recorder__window(recorder, 0, record_window, recording);
-		if (err)
-			return err;
+		recorder__end_window(recorder);
 	}
-	return 0;
+	err = await_names(recorder, signal_fd);
+	return err ? err : recording->err;
 }
 
 static int record_render(struct recording *recording, struct strbuf *out)
@@ -350,37 +370,42 @@ static int record_finish(struct recording *recording)
 	return CMD_EXIT_DONE;
 }
 
-static int record_with(const struct record_options *options, struct recorder *recorder)
+static int recording_open(struct recording *recording, const struct record_options *options)
 {
-	struct recording recording = { .options = options, .profile = profile__new() };
+	*recording = (struct recording){ .options = options, .profile = profile__new() };
+	recording->info.subtitle = "";
+	recording->info.frequency_hz = options->frequency_hz;
+	recording->info.since_unix_ns = clock_unix_ns();
+	if (options->format == RECORD_FORMAT_JSON)
+		recording->info.lines = source_lines__new(0);
+	if (!recording->profile ||
+	    (options->format == RECORD_FORMAT_JSON && !recording->info.lines))
+		return -ENOMEM;
+	return 0;
+}
+
+static void recording_release(struct recording *recording)
+{
+	profile__free(recording->profile);
+	source_lines__free(recording->info.lines);
+	streams_release(&recording->streams);
+}
+
+static int record_with(struct recording *recording, struct recorder *recorder)
+{
 	char title[160];
 	__cleanup_fd int signal_fd = sampling_signals_open();
-	int code = 1;
-	int err;
+	int err = signal_fd < 0 ? signal_fd : record_run(recording, recorder, signal_fd);
 
-	describe(options, title, sizeof(title));
-	recording.info.title = title;
-	recording.info.subtitle = "";
-	recording.info.frequency_hz = options->frequency_hz;
-	recording.info.since_unix_ns = clock_unix_ns();
-	err = !recording.profile ? -ENOMEM : signal_fd < 0 ? signal_fd : 0;
-	if (!err && options->format == RECORD_FORMAT_JSON) {
-		recording.info.lines = source_lines__new(0);
-		err = recording.info.lines ? 0 : -ENOMEM;
-	}
-	if (!err)
-		err = record_run(&recording, recorder, signal_fd);
 	if (err) {
 		pr_err("recording failed: %s\n", errstr(err));
-	} else {
-		recording.info.until_unix_ns = clock_unix_ns();
-		recording.info.stream_cnt = recording.streams.cnt;
-		code = record_finish(&recording);
+		return CMD_EXIT_FAILED;
 	}
-	profile__free(recording.profile);
-	source_lines__free(recording.info.lines);
-	streams_release(&recording.streams);
-	return code;
+	describe(recording->options, title, sizeof(title));
+	recording->info.title = title;
+	recording->info.until_unix_ns = clock_unix_ns();
+	recording->info.stream_cnt = recording->streams.cnt;
+	return record_finish(recording);
 }
 
 static int try_maps(const void *ctx)
@@ -389,11 +414,9 @@ static int try_maps(const void *ctx)
 }
 
 /* Everything is open but the output, which is the only thing that is still written. */
-static int record_drop_privileges(const struct record_options *options,
-				  const struct recorder *recorder)
+static int record_drop_privileges(const struct recorder *recorder)
 {
 	const struct daemon_sandbox_needs needs = {
-		.attaches = jit_mode_may_attach(options->jit),
 		.aside = DAEMON_SANDBOX_WRITING,
 		.try_maps = try_maps,
 		.ctx = recorder,
@@ -450,8 +473,13 @@ int cmd_record(int argc, char **argv)
 		.frequency_hz = 99,
 		.jit = JIT_MODE_AUTO,
 	};
-	struct recorder_options recorder_options = { 0 };
-	struct recorder *recorder;
+	struct recorder_options recorder_options = {
+		.confine_launcher = daemon_sandbox_launcher,
+		.confine_namer = daemon_sandbox_namer,
+	};
+	struct recorder_sink sink = { .stream = record_stream, .end = record_end };
+	struct recording recording;
+	struct recorder *recorder = NULL;
 	char why[1024];
 	int code;
 
@@ -470,12 +498,15 @@ int cmd_record(int argc, char **argv)
 	};
 	recorder_options.jit = options.jit;
 	recorder_options.ignores_opt_out = options.ignores_opt_out;
-	if (recorder__open(&recorder_options, &recorder, why, sizeof(why))) {
+	sink.ctx = &recording;
+	code = CMD_EXIT_FAILED;
+	if (recording_open(&recording, &options))
+		pr_err("recording failed: %s\n", errstr(-ENOMEM));
+	else if (recorder__open(&recorder_options, &sink, &recorder, why, sizeof(why)))
 		pr_err("%s\n", why);
-		return 1;
-	}
-	code = record_drop_privileges(&options, recorder) ? CMD_EXIT_FAILED :
-							    record_with(&options, recorder);
+	else if (record_drop_privileges(recorder) == 0)
+		code = record_with(&recording, recorder);
 	recorder__free(recorder);
+	recording_release(&recording);
 	return code;
 }

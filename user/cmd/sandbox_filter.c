@@ -13,6 +13,7 @@
 #include "user/cmd/sandbox_filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -298,6 +299,117 @@ int sandbox_filter_load(void)
 		err = seccomp_rules_allow(filter, plain_calls, ARRAY_SIZE(plain_calls));
 	if (!err)
 		err = allow_by_argument(filter);
+	if (!err)
+		err = seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}
+
+/* ---- roles ---- */
+
+/* Who was taken over could use them: to become somebody else, to talk to others, to look into them. */
+static const int not_for_sampler[] = {
+	SCMP_SYS(setuid),
+	SCMP_SYS(setgid),
+	SCMP_SYS(setresuid),
+	SCMP_SYS(setresgid),
+	SCMP_SYS(setgroups),
+	SCMP_SYS(connect),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(pidfd_open),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(open_by_handle_at),
+};
+
+static const int not_for_namer[] = {
+	/* becoming somebody else */
+	SCMP_SYS(setuid),
+	SCMP_SYS(setgid),
+	SCMP_SYS(setresuid),
+	SCMP_SYS(setresgid),
+	SCMP_SYS(setgroups),
+	/* other processes, but to look into them */
+	SCMP_SYS(kill),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(setpriority),
+	SCMP_SYS(sched_setscheduler),
+	SCMP_SYS(ioprio_set),
+	SCMP_SYS(setrlimit),
+	/* talking to anybody but those to whom there is a socket already */
+	SCMP_SYS(socket),
+	SCMP_SYS(connect),
+	SCMP_SYS(accept),
+	SCMP_SYS(accept4),
+	/* changing files by their names */
+	SCMP_SYS(mkdir),
+	SCMP_SYS(mkdirat),
+	SCMP_SYS(rename),
+	SCMP_SYS(renameat),
+	SCMP_SYS(renameat2),
+	SCMP_SYS(unlink),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(rmdir),
+	SCMP_SYS(link),
+	SCMP_SYS(linkat),
+	SCMP_SYS(fchmod),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+};
+
+static int deny(scmp_filter_ctx filter, const int *calls, size_t cnt)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+	return err;
+}
+
+/* `call` when one of these bits is set in its argument. */
+static int deny_bit(scmp_filter_ctx filter, int call, unsigned int index, uint64_t bit)
+{
+	const struct scmp_arg_cmp is = {
+		.arg = index, .op = SCMP_CMP_MASKED_EQ, .datum_a = bit, .datum_b = bit
+	};
+
+	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &is);
+}
+
+/* Files are opened for reading; processes are started by another one, threads are its own. */
+static int deny_writing(scmp_filter_ctx filter)
+{
+	static const uint64_t writing[] = { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND };
+	const struct scmp_arg_cmp no_thread = {
+		.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = CLONE_THREAD, .datum_b = 0
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(writing) && !err; i++) {
+		err = deny_bit(filter, SCMP_SYS(open), 1, writing[i]);
+		if (!err)
+			err = deny_bit(filter, SCMP_SYS(openat), 2, writing[i]);
+	}
+	if (!err)
+		err = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+					     &no_thread);
+	return err;
+}
+
+int sandbox_filter_narrow(enum sandbox_role role)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int err;
+
+	if (!filter)
+		return -ENOMEM;
+	set_attributes(filter);
+	err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+	if (!err && role == SANDBOX_ROLE_SAMPLER)
+		err = deny(filter, not_for_sampler, ARRAY_SIZE(not_for_sampler));
+	if (!err && role == SANDBOX_ROLE_NAMER)
+		err = deny(filter, not_for_namer, ARRAY_SIZE(not_for_namer));
+	if (!err && role == SANDBOX_ROLE_NAMER)
+		err = deny_writing(filter);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

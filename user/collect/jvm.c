@@ -66,43 +66,64 @@ static uint64_t jvm_map_interval_ns(const struct window *window)
 	return 0;
 }
 
-bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_id *id,
-		     const struct window *window, struct symbols_process *symbols,
+static void jvm_note_answer(struct jvm *jvm, uint32_t pid, const struct jvm_attach_result *result)
+{
+	/* One that is still starting was not asked for anything: the next window tries again. */
+	if (result->outcome != JVM_ATTACH_TOO_YOUNG)
+		jvm_attach_limiter_note(&jvm->limiter, jvm->asked_ns, result);
+	jvm->outcome = result->outcome;
+	pr_debug("jvm: pid %u: perf map asked for: %s, %u ms, of these %u ms in the JVM\n", pid,
+		 jvm_attach_outcome_name(result->outcome), result->wall_ms, result->command_ms);
+}
+
+bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window,
 		     uint32_t timeout_ms)
 {
-	struct jvm_attach_request request = {
-		.proc_fd = proc_fd,
-		.pid = id->pid,
-		.start_ns = id->start_ns,
+	const struct jvm_attach_request request = {
+		.proc_fd = asker->proc_fd,
+		.pid = asker->id.pid,
+		.start_ns = asker->id.start_ns,
 		.timeout_ms = timeout_ms,
-		.parser = symbols_process__parser(symbols),
+		.parser = symbols_process__parser(asker->symbols),
 	};
-	struct jvm_attach_result result = { 0 };
 	uint64_t interval_ns = jvm_map_interval_ns(window);
 	uint64_t now_ns = clock_boot_ns();
+	struct jvm_attach_result result;
+
+	if (!asker->launcher || !jvm->is_hotspot || jvm->ask.is_open || jvm->removal.is_open ||
+	    !interval_ns || !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
+		return false;
+	jvm->asked_ns = now_ns;
+	if (jvm_ask_start(&jvm->ask, asker->launcher, &request, &result))
+		return true;
+	jvm_note_answer(jvm, asker->id.pid, &result);
+	return false;
+}
+
+bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker)
+{
+	struct jvm_attach_result result;
 	int err;
 
-	if (!jvm->is_hotspot || !interval_ns ||
-	    !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
+	if (jvm->removal.is_open)
+		(void)jvm_ask_poll(&jvm->removal, &result);
+	if (!jvm->ask.is_open || !jvm_ask_poll(&jvm->ask, &result))
 		return false;
-	err = jvm_attach_request_map(&request, &result);
-	/* One that is still starting was not asked for anything: the next window tries again. */
-	if (result.outcome != JVM_ATTACH_TOO_YOUNG)
-		jvm_attach_limiter_note(&jvm->limiter, now_ns, &result);
-	jvm->outcome = result.outcome;
-	pr_debug("jvm: pid %u: perf map asked for: %s, %u ms, of these %u ms in the JVM\n", id->pid,
-		 jvm_attach_outcome_name(result.outcome), result.wall_ms, result.command_ms);
-	if (err)
+	jvm_note_answer(jvm, asker->id.pid, &result);
+	if (result.outcome != JVM_ATTACH_OK)
 		return false;
-	err = symbols_process__reload_jit(symbols, JIT_SOURCE_ATTACH);
-	if (!result.map_existed) {
-		int remove_err = jvm_attach_remove_map(proc_fd, id->pid);
-
-		if (remove_err)
-			pr_warn_limited("jvm: pid %u: perf map stays in the container's /tmp: %s\n",
-					id->pid, errstr(remove_err));
-	}
+	err = symbols_process__reload_jit(asker->symbols, JIT_SOURCE_ATTACH);
+	if (!result.map_existed && !jvm_ask_start_removal(&jvm->removal, asker->launcher,
+							  asker->id.pid, asker->id.start_ns))
+		pr_warn_limited("jvm: pid %u: perf map stays in the container's /tmp\n",
+				asker->id.pid);
 	return err == 0;
+}
+
+void jvm_release(struct jvm *jvm)
+{
+	jvm_ask_release(&jvm->ask);
+	jvm_ask_release(&jvm->removal);
 }
 
 const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status)

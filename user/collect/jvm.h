@@ -11,7 +11,7 @@
 
 #include "symbols/hotspot_vm.h"
 #include "symbols/symbols.h"
-#include "user/collect/jvm_attach.h"
+#include "user/collect/jvm_ask.h"
 #include "user/model/window.h"
 
 struct jvm {
@@ -23,6 +23,9 @@ struct jvm {
 	enum hotspot_flag_origin preserve_frame_pointer_origin;
 	enum jvm_attach_outcome outcome;
 	struct jvm_attach_limiter limiter;
+	struct jvm_ask ask;	/* for a map */
+	struct jvm_ask removal; /* of the map */
+	uint64_t asked_ns;	/* CLOCK_BOOTTIME */
 };
 
 /*
@@ -32,14 +35,29 @@ struct jvm {
  */
 void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, struct parser *parser, bool is_hotspot);
 
+/* Who asks, and with what. */
+struct jvm_asker {
+	int proc_fd;
+	struct launcher *launcher; /* NULL: nobody is asked */
+	struct symbols_process *symbols;
+	struct symbols_process_id id;
+};
+
 /*
- * Asks the JVM for a fresh perf map when enough of its compiled frames had no name in this window
- * and the limiter allows it, loads the map and removes the file when it was made for us. Blocks up
- * to `timeout_ms`. True when the JIT names are newer afterwards.
+ * Begins to ask the JVM for a fresh perf map when enough of its compiled frames had no name in this
+ * window and the limiter allows it. True: it was asked, jvm_poll_map() says when it has answered.
  */
-bool jvm_refresh_map(struct jvm *jvm, int proc_fd, const struct symbols_process_id *id,
-		     const struct window *window, struct symbols_process *symbols,
+bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window,
 		     uint32_t timeout_ms);
+
+/*
+ * Loads the map that the JVM was asked for once it is there, and has the file removed when it was made
+ * for us. True: the JIT names are newer now.
+ */
+bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker);
+
+/* Ends what goes on. */
+void jvm_release(struct jvm *jvm);
 
 /* One line for people: why this JVM's frames have no names; NULL when they have. */
 const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status);

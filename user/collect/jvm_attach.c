@@ -50,12 +50,6 @@ struct child_task {
 	uint64_t deadline_ns;
 };
 
-/* What the child tells, in one write() to the pipe. */
-struct child_report {
-	int err; /* of run(): 0 or -errno */
-	struct jvm_attach_result result;
-};
-
 static int pidfd_open(uint32_t pid)
 {
 	long fd = syscall(SYS_pidfd_open, (pid_t)pid, 0);
@@ -247,7 +241,7 @@ static void __attribute__((noreturn))
 child_main(const struct child_task *task, int report_fd, pid_t parent)
 {
 	static const int ignored = SIGPIPE; /* a JVM that rejects us closes early */
-	struct child_report report;
+	struct jvm_attach_report report;
 
 	memset(&report, 0, sizeof(report));
 	child_process_reset_signals(&ignored, 1);
@@ -262,7 +256,7 @@ child_main(const struct child_task *task, int report_fd, pid_t parent)
 /* ---- parent ---- */
 
 /* 0; -ETIMEDOUT; -EPIPE: the child ended without a report. */
-static int report_wait(int report_fd, uint64_t deadline_ns, struct child_report *report)
+static int report_wait(int report_fd, uint64_t deadline_ns, struct jvm_attach_report *report)
 {
 	struct pollfd poll_fd = { .fd = report_fd, .events = POLLIN };
 
@@ -302,7 +296,7 @@ static void child_end(pid_t child)
 
 static int child_run(const struct child_task *task, struct jvm_attach_result *result)
 {
-	struct child_report report;
+	struct jvm_attach_report report;
 	pid_t parent = getpid();
 	int fds[2];
 	pid_t child;
@@ -327,6 +321,14 @@ static int child_run(const struct child_task *task, struct jvm_attach_result *re
 	return report.err;
 }
 
+enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out)
+{
+	enum jvm_attach_outcome outcome = jvm_gate_process(request, clock_boot_ns());
+
+	*feature_out = 0;
+	return outcome == JVM_ATTACH_OK ? jvm_gate_hotspot(request, feature_out) : outcome;
+}
+
 static uint64_t deadline_after_ms(uint32_t timeout_ms)
 {
 	if (timeout_ms > TIMEOUT_MAX_MS)
@@ -347,9 +349,7 @@ static void attach_run(const struct jvm_attach_request *request, struct jvm_atta
 		result->outcome = pid_fd == -ESRCH ? JVM_ATTACH_GONE : JVM_ATTACH_ERROR;
 		return;
 	}
-	result->outcome = jvm_gate_process(request, clock_boot_ns());
-	if (result->outcome == JVM_ATTACH_OK)
-		result->outcome = jvm_gate_hotspot(request, &task.feature);
+	result->outcome = jvm_attach_look(request, &task.feature);
 	if (result->outcome != JVM_ATTACH_OK)
 		return;
 	task.pid_fd = pid_fd;
@@ -361,7 +361,7 @@ static void attach_run(const struct jvm_attach_request *request, struct jvm_atta
 		result->outcome = JVM_ATTACH_GONE;
 }
 
-static int outcome_errno(enum jvm_attach_outcome outcome)
+int jvm_attach_outcome_errno(enum jvm_attach_outcome outcome)
 {
 	static const int errnos[JVM_ATTACH_OUTCOME_CNT] = {
 		[JVM_ATTACH_NOT_HOTSPOT] = -ENOENT,
@@ -392,7 +392,7 @@ int jvm_attach_request_map(const struct jvm_attach_request *request,
 	*result = (struct jvm_attach_result){ .outcome = JVM_ATTACH_ERROR };
 	attach_run(request, result);
 	result->wall_ms = (uint32_t)((clock_monotonic_ns() - start_ns) / CLOCK_NS_PER_MS);
-	return outcome_errno(result->outcome);
+	return jvm_attach_outcome_errno(result->outcome);
 }
 
 int jvm_attach_remove_map(int proc_fd, uint32_t pid)
@@ -408,4 +408,31 @@ int jvm_attach_remove_map(int proc_fd, uint32_t pid)
 		return pid_fd;
 	task.pid_fd = pid_fd;
 	return child_run(&task, &ignored);
+}
+
+int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct jvm_attach_request request = {
+		.proc_fd = proc_fd,
+		.pid = job->pid,
+		.start_ns = job->start_ns,
+		.timeout_ms = job->timeout_ms,
+	};
+	__cleanup_fd int pid_fd = pidfd_open(job->pid);
+	const struct child_task task = {
+		.run = job->removes ? run_remove_map : run_request_map,
+		.request = &request,
+		.pid_fd = pid_fd,
+		.feature = job->feature,
+		.deadline_ns = deadline_after_ms(job->timeout_ms),
+	};
+	struct jvm_attach_report gone = { .result.outcome = JVM_ATTACH_GONE };
+
+	/* From here on it cannot be mistaken for another one. */
+	if (proc_fd >= 0 && pid_fd >= 0 &&
+	    proc_stat_check_start(proc_fd, job->pid, job->start_ns) == 0)
+		child_main(&task, report_fd, parent);
+	gone.err = -ESRCH;
+	return write(report_fd, &gone, sizeof(gone)) == sizeof(gone) ? 0 : 1;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct parser;
 
@@ -56,6 +57,34 @@ struct jvm_attach_result {
 /* Blocks up to timeout_ms. Always fills `result`; 0 when the outcome is JVM_ATTACH_OK, else -errno. */
 int jvm_attach_request_map(const struct jvm_attach_request *request,
 			   struct jvm_attach_result *result);
+
+/* ---- the same without waiting, by a child of the launcher: see jvm_ask.h ---- */
+
+/*
+ * The gates that only look, and only at what the namer may look at. JVM_ATTACH_OK: the rest is for the
+ * child; *feature_out: the JVM's release, 0 = not known.
+ */
+enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out);
+
+struct jvm_attach_job {
+	uint32_t pid;
+	uint32_t timeout_ms;
+	uint64_t start_ns;
+	int feature;
+	bool removes; /* unlinks the map that a request of ours made, and asks for nothing */
+};
+
+/* What the child writes, in one piece, to the descriptor that it was handed. */
+struct jvm_attach_report {
+	int err; /* 0 or -errno */
+	struct jvm_attach_result result;
+};
+
+/* The child: all gates that touch the JVM's /tmp, the conversation, the report. Its exit status. */
+int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent);
+
+/* 0 when the outcome is JVM_ATTACH_OK, else -errno. */
+int jvm_attach_outcome_errno(enum jvm_attach_outcome outcome);
 
 /* Unlinks the perf map that a request of ours produced, with the JVM's own rights. 0 or -errno. */
 int jvm_attach_remove_map(int proc_fd, uint32_t pid);

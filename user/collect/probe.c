@@ -688,9 +688,9 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	return 0;
 }
 
-uint32_t probe__stream_tag(const struct probe *probe, const struct jbpf_key *key)
+uint64_t probe__stream_seed(const struct probe *probe)
 {
-	return jbpf_stream_tag(key, probe->skel->rodata->hash_seed);
+	return probe->skel->rodata->hash_seed;
 }
 
 static void stack_fill(const struct stack_table_entry *entry, struct probe_stack *out)

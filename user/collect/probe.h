@@ -92,8 +92,8 @@ struct probe_batch {
  */
 int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out);
 
-/* By which the ticks of a key are found. Two streams may have the same: see jbpf_stream_tag(). */
-uint32_t probe__stream_tag(const struct probe *probe, const struct jbpf_key *key);
+/* What jbpf_stream_tag() begins with here: by its result the ticks of a key are found. */
+uint64_t probe__stream_seed(const struct probe *probe);
 
 struct probe_stack {
 	const uint64_t *ips; /* leaf first; words marked by JBPF_WORD_METHOD among them */

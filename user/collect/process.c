@@ -53,6 +53,7 @@ static void process_free(void *pointer)
 
 	if (!process)
 		return;
+	jvm_release(&process->jvm);
 	container_info_release(&process->container);
 	free(process->exe);
 	free(process);
@@ -214,7 +215,9 @@ static int process_make(struct process_table *table, const struct process_sight 
 		process->opt_out = process_opt_out(table, process, sight, err == 0);
 		err = 0;
 	}
-	if (!err && process->opt_out == OPT_OUT_NONE)
+	if (!err && table->options.meet)
+		table->options.meet(table->options.ctx, process);
+	if (!err && process->opt_out == OPT_OUT_NONE && !process->is_banned)
 		err = symbolizer__process(table->options.symbolizer, id, &process->symbols);
 	if (!err && !tsearch(process, &table->tree, process_compare))
 		err = -ENOMEM;

@@ -25,9 +25,12 @@ struct process {
 	struct container_info container; /* "" strings when it is in none */
 	enum opt_out opt_out;		 /* OPT_OUT_NONE, or nothing of it is recorded */
 	bool is_environment_read; /* ... by us, in this window: it may be that of a later exec */
-	struct symbols_process *symbols; /* borrowed from the symbolizer; NULL when it opted out */
+	struct symbols_process
+		*symbols; /* borrowed from the symbolizer; NULL when it opted out or is banned */
 	struct jvm jvm;
 	struct symbols_code_range code_range; /* as the probe knows it; all 0 = not */
+	uint64_t account;		      /* who pays for it; 0 = not known */
+	bool is_banned;			      /* nothing of it is looked into: `symbols` is NULL */
 	bool exited;
 	uint32_t idle_windows; /* windows in a row without a sample */
 };
@@ -38,6 +41,9 @@ struct process_table_options {
 	int proc_fd;
 	struct symbolizer *symbolizer;	       /* borrowed for the table's life */
 	struct container_resolver *containers; /* borrowed; NULL = no labels */
+	/* Says what is known of a new process before anything of it is opened; NULL = nothing is. */
+	void (*meet)(void *ctx, struct process *process);
+	void *ctx;
 	bool ignores_opt_out;
 };
 

@@ -1,146 +1,152 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One window: drain the kernel's counts, name them process by process, hand each profile out. A JVM
- * whose JIT code stays unknown is asked for its map between a first and a second naming, within a
- * budget of time per window.
+ * See recorder.h. What the kernel says goes to the namer as it comes; a window goes there as a whole,
+ * with its stacks, and stays here until it is answered. A namer that hangs or dies is replaced, and the
+ * next one gets what is left; windows are handed out in their order, each RECORDER_NAMING_MAX_NS after
+ * its end at the latest.
  */
 #include "user/collect/recorder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
-#include "symbols/parser.h"
 #include "user/collect/cpus.h"
-#include "user/collect/look_queue.h"
-#include "user/collect/process.h"
-#include "user/collect/stack_namer.h"
-#include "user/collect/window_cells.h"
-#include "user/model/profile.h"
-#include "user/model/source_lines.h"
+#include "user/collect/namer_link.h"
+#include "user/collect/naming_wire.h"
+#include "user/collect/pending_window.h"
+#include "user/collect/sight_table.h"
+#include "user/collect/stream_fallback.h"
 #include "user/util/boot_id.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-/* For asking JVMs, all together, per window; and for one of them. */
-#define RECORDER_ATTACH_BUDGET_MS  4000
-#define RECORDER_ATTACH_TIMEOUT_MS 2000
+#define RECORDER_NAMING_MAX_NS (10 * CLOCK_NS_PER_S)
 
 /*
- * A process is often sampled first while the dynamic linker still maps its libraries. One that ends
- * within the window is looked at no more, so it is looked at twice, at first sight and this later;
- * a JVM that is still starting a few times more, until its tables can be read.
+ * When a JVM's tables were read for the first time, its stacks are named from then on: what was counted
+ * before is set apart, but not more often than this.
  */
-#define RECORDER_LOOK_DELAY_NS (100 * CLOCK_NS_PER_MS)
-#define RECORDER_JVM_LOOKS_MAX 30u
-
-/*
- * Compiled code can be freed and its place reused: what names a new stack is read while it is
- * young. As often as this, once there is a JVM whose tables can be read.
- */
-#define RECORDER_STACK_LOOK_NS CLOCK_NS_PER_S
+#define RECORDER_SPLIT_NS CLOCK_NS_PER_S
 
 struct recorder {
 	struct recorder_options options;
-	int proc_fd;
-	int root_fd;
-	struct symbolizer *symbolizer;
-	struct container_resolver *containers;
-	struct process_table *processes;
+	struct recorder_sink sink;
 	struct probe *probe;
+	struct namer_link *link;
+	int epoll_fd;
+	int link_fd; /* as it is in the epoll set; -1 = not */
+	bool wants_output;
 	uint8_t boot_id[BOOT_ID_BYTES];
-	struct stack_namer namer;
-	struct strbuf folded; /* texts of the stream being recorded */
-	struct strbuf lines;
-	struct window_cells cells;
-	struct look_queue looks;
-	uint64_t stack_bytes;	/* of the last batch */
-	bool has_code_range;	/* some JVM's stacks are worth an early look */
-	uint64_t stack_look_ns; /* when the next one is due; CLOCK_BOOTTIME */
-	bool changes;		/* the next ones are in force when this window is named */
+	struct sight_table *sights;
+	struct pending_window *present; /* what was drained early of the window that runs */
+	struct pending_window *pending; /* oldest first */
+	uint64_t last_id;
+	uint64_t look_ns;      /* how often new stacks are to be looked at; 0 = no need */
+	uint64_t next_look_ns; /* CLOCK_BOOTTIME */
+	uint64_t split_ns;     /* the last one */
+	bool wants_split;
+	bool changes; /* the next ones are in force when this window ends */
 	struct recorder_options next_options;
-	struct process_table *next_processes; /* NULL: the old ones stay */
+	struct naming_end facts; /* of the last window's answer */
+	uint64_t stack_bytes;
 };
+
+/* ---- life ---- */
+
+static void release_windows(struct recorder *recorder)
+{
+	while (recorder->pending) {
+		struct pending_window *window = recorder->pending;
+
+		recorder->pending = window->next;
+		pending_window_release(window);
+		free(window);
+	}
+	if (recorder->present)
+		pending_window_release(recorder->present);
+	free(recorder->present);
+}
 
 void recorder__free(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
 	probe__free(recorder->probe);
-	process_table__free(recorder->processes);
-	process_table__free(recorder->next_processes);
-	container_resolver__free(recorder->containers);
-	symbolizer__free(recorder->symbolizer);
-	stack_namer_release(&recorder->namer);
-	strbuf_release(&recorder->folded);
-	strbuf_release(&recorder->lines);
-	window_cells_release(&recorder->cells);
-	if (recorder->proc_fd >= 0)
-		close(recorder->proc_fd);
-	if (recorder->root_fd >= 0)
-		close(recorder->root_fd);
+	namer_link__free(recorder->link);
+	sight_table__free(recorder->sights);
+	release_windows(recorder);
+	if (recorder->epoll_fd >= 0)
+		close(recorder->epoll_fd);
 	free(recorder);
 }
 
-/* The host's root, also when jbpfd itself runs in a container that shares the host's pids. */
-static int open_host_root(void)
+static int watch(struct recorder *recorder, int fd, uint32_t events)
 {
-	int fd = open("/proc/1/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct epoll_event event = { .events = events, .data.fd = fd };
 
-	return fd >= 0 ? fd : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return epoll_ctl(recorder->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static int open_processes(const struct recorder *recorder, struct process_table **out)
+/* The namer's socket, which is another one after each start; and whether it has to take something. */
+static void watch_link(struct recorder *recorder)
 {
-	const struct process_table_options options = {
-		.proc_fd = recorder->proc_fd,
-		.symbolizer = recorder->symbolizer,
-		.containers = recorder->containers,
-		.ignores_opt_out = recorder->options.ignores_opt_out,
-	};
+	struct packet_stream *stream = namer_link__stream(recorder->link);
+	bool wants_output = packet_stream_waiting(stream) > 0;
+	struct epoll_event event = { .events = EPOLLIN | (wants_output ? EPOLLOUT : 0),
+				     .data.fd = stream->fd };
 
-	return process_table__new(&options, out);
+	if (stream->fd < 0) {
+		recorder->link_fd = -1; /* closed, and so gone from the set */
+		return;
+	}
+	if (recorder->link_fd == stream->fd && recorder->wants_output == wants_output)
+		return;
+	if (epoll_ctl(recorder->epoll_fd, EPOLL_CTL_MOD, stream->fd, &event) && errno == ENOENT)
+		(void)epoll_ctl(recorder->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event);
+	recorder->link_fd = stream->fd;
+	recorder->wants_output = wants_output;
 }
 
 static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 {
-	struct symbolizer_options symbolizer_options = { .jit = recorder->options.jit };
-	struct container_resolver_options container_options = { .cgroup_root = "/sys/fs/cgroup" };
-	int err;
+	const struct recorder_options *options = &recorder->options;
+	const struct namer_link_options link_options = {
+		.jit = options->jit,
+		.ignores_opt_out = options->ignores_opt_out,
+		.wants_ticks = options->probe.wants_ticks,
+		.attaches = jit_mode_may_attach(options->jit),
+		.confine_launcher = options->confine_launcher,
+		.confine_namer = options->confine_namer,
+	};
+	int err = namer_link__open(&link_options, &recorder->link, why, why_len);
 
-	recorder->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	recorder->root_fd = open_host_root();
-	if (recorder->proc_fd < 0 || recorder->root_fd < 0) {
-		err = -errno;
-		snprintf(why, why_len, "cannot open /proc: %s; mount it", errstr(err));
+	if (err)
 		return err;
-	}
 	boot_id_read(recorder->boot_id);
-
-	symbolizer_options.proc_fd = recorder->proc_fd;
-	err = symbolizer__open(&symbolizer_options, &recorder->symbolizer);
-	if (err) {
-		snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
-		return err;
+	recorder->sights = sight_table__new();
+	recorder->present = calloc(1, sizeof(*recorder->present));
+	recorder->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!recorder->sights || !recorder->present || recorder->epoll_fd < 0) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
 	}
-	container_options.proc_fd = recorder->proc_fd;
-	container_options.root_fd = recorder->root_fd;
-	err = container_resolver__new(&container_options, &recorder->containers);
-	if (!err)
-		err = open_processes(recorder, &recorder->processes);
-	if (err) {
-		snprintf(why, why_len, "cannot set up process tables: %s", errstr(err));
+	err = probe__open(&options->probe, &recorder->probe, why, why_len);
+	if (err)
 		return err;
-	}
-	return probe__open(&recorder->options.probe, &recorder->probe, why, why_len);
+	err = watch(recorder, probe__fd(recorder->probe), EPOLLIN);
+	if (err)
+		snprintf(why, why_len, "epoll: %s", errstr(err));
+	watch_link(recorder);
+	return err;
 }
 
-int recorder__open(const struct recorder_options *options, struct recorder **out, char *why,
-		   size_t why_len)
+int recorder__open(const struct recorder_options *options, const struct recorder_sink *sink,
+		   struct recorder **out, char *why, size_t why_len)
 {
 	struct recorder *recorder = calloc(1, sizeof(*recorder));
 	int err;
@@ -151,15 +157,14 @@ int recorder__open(const struct recorder_options *options, struct recorder **out
 	}
 	recorder->options = *options;
 	recorder->options.probe.ignores_opt_out = options->ignores_opt_out;
-	recorder->proc_fd = -1;
-	recorder->root_fd = -1;
+	recorder->sink = *sink;
+	recorder->epoll_fd = -1;
+	recorder->link_fd = -1;
 	err = open_parts(recorder, why, why_len);
 	if (err) {
 		recorder__free(recorder);
 		return err;
 	}
-	recorder->namer.probe = recorder->probe;
-	recorder->namer.symbolizer = recorder->symbolizer;
 	*out = recorder;
 	return 0;
 }
@@ -173,39 +178,26 @@ int recorder__may_change(const struct recorder *recorder, const struct recorder_
 int recorder__change(struct recorder *recorder, const struct recorder_options *options, char *why,
 		     size_t why_len)
 {
-	struct process_table *processes = NULL;
-	int err = 0;
+	int err = probe__change(recorder->probe, &options->probe, why, why_len);
 
-	/* What was named by other rules is not mixed with what comes. */
-	if (options->jit != recorder->options.jit) {
-		snprintf(why, why_len, "out of memory");
-		err = open_processes(recorder, &processes);
-	}
-	if (!err)
-		err = probe__change(recorder->probe, &options->probe, why, why_len);
-	if (err) {
-		process_table__free(processes);
+	if (err)
 		return err;
-	}
-	process_table__free(recorder->next_processes);
-	recorder->next_processes = processes;
 	recorder->next_options = *options;
 	recorder->changes = true;
 	return 0;
 }
 
-/* What was counted under the old options is named: the new ones are for all that comes. */
+/* What was counted under the old options is on its way: the new ones are for all that comes. */
 static void adopt_change(struct recorder *recorder)
 {
+	bool forgets = recorder->next_options.jit != recorder->options.jit;
+
 	if (!recorder->changes)
 		return;
 	recorder->changes = false;
 	recorder->options = recorder->next_options;
-	if (recorder->next_processes) {
-		process_table__free(recorder->processes);
-		recorder->processes = take_ptr(recorder->next_processes);
-		symbolizer__set_jit(recorder->symbolizer, recorder->options.jit);
-	}
+	if (namer_link__change(recorder->link, recorder->options.jit, forgets))
+		pr_warn("recorder: no memory to pass the new options on\n");
 }
 
 int recorder__try_maps(const struct recorder *recorder)
@@ -225,544 +217,472 @@ void recorder__stop(struct recorder *recorder)
 
 int recorder__fd(const struct recorder *recorder)
 {
-	return probe__fd(recorder->probe);
+	return recorder->epoll_fd;
 }
 
-static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
+/* ---- to the namer ---- */
+
+/* What it does not get now it gets as a window, or is told again when it is replaced. */
+static void put(struct recorder *recorder, uint32_t kind, const void *bytes, size_t len)
 {
-	return (struct symbols_process_id){
-		.start_ns = notice->start_ns,
-		.pid = notice->pid,
-		.exec_id = notice->exec_id,
-	};
-}
-
-static void look_later(struct recorder *recorder, const struct symbols_process_id *id,
-		       uint32_t try_cnt)
-{
-	struct look look = {
-		.id = *id,
-		.due_ns = clock_boot_ns() + RECORDER_LOOK_DELAY_NS,
-		.try_cnt = try_cnt,
-	};
-
-	look_queue_push(&recorder->looks, &look);
-}
-
-/* No more samples of a process that opted out: neither its stacks nor their cost. */
-static void stop_sampling(struct recorder *recorder, const struct process *process)
-{
-	const struct jbpf_known known = {
-		.start_ns = process->id.start_ns,
-		.cgroup_id = process->cgroup_id,
-		.exec_id = process->id.exec_id,
-		.ns_pid = process->ns_pid,
-	};
-	int err;
-
-	if (process->exited || process->opt_out == OPT_OUT_UNDECIDED)
-		return;
-	err = probe__opt_out(recorder->probe, process->id.pid, &known);
-	if (err)
-		pr_debug("process %u: still sampled, not recorded: %s\n", process->id.pid,
-			 errstr(err));
-}
-
-/* Tells the probe where the JIT code lies; true when that is known. */
-static bool share_code_range(struct recorder *recorder, struct process *process)
-{
-	struct symbols_code_range range;
-	struct jbpf_code_range shared;
-	int err;
-
-	if (!symbols_process__code_range(process->symbols, &range))
-		return false;
-	if (memcmp(&range, &process->code_range, sizeof(range)) == 0)
-		return true;
-	shared = (struct jbpf_code_range){
-		.start_ns = process->id.start_ns,
-		.exec_id = process->id.exec_id,
-		.code_low = range.code_low,
-		.code_high = range.code_high,
-		.interpreter_low = range.interpreter_low,
-		.interpreter_high = range.interpreter_high,
-	};
-	err = probe__set_code_range(recorder->probe, process->id.pid, &shared);
-	if (err) {
-		pr_debug("process %u: code range not set: %s\n", process->id.pid, errstr(err));
-		return true;
-	}
-	process->code_range = range;
-	if (!recorder->has_code_range)
-		recorder->stack_look_ns = clock_boot_ns() + RECORDER_STACK_LOOK_NS;
-	recorder->has_code_range = true;
-	return true;
-}
-
-/* Version, flags and code range, while the JVM lives. True when it is still starting. */
-static bool look_at_jvm(struct recorder *recorder, struct process *process)
-{
-	struct symbols_jit_status jit;
-	bool has_range = share_code_range(recorder, process);
-
-	symbols_process__jit_status(process->symbols, &jit);
-	jvm_look(&process->jvm, recorder->proc_fd, process->id.pid,
-		 symbolizer__parser(recorder->symbolizer), jit.is_hotspot);
-	return process->jvm.is_hotspot && !jit.fallback &&
-	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(recorder->options.jit)));
-}
-
-static void look_again(struct recorder *recorder)
-{
-	struct look look;
-
-	while (look_queue_pop(&recorder->looks, clock_boot_ns(), &look)) {
-		struct process *process = process_table__find(recorder->processes, &look.id);
-
-		if (!process || process->exited || process->opt_out ||
-		    symbols_process__refresh(process->symbols) != 0)
-			continue;
-		if (look_at_jvm(recorder, process) && look.try_cnt < RECORDER_JVM_LOOKS_MAX)
-			look_later(recorder, &look.id, look.try_cnt + 1);
-	}
-}
-
-/* What names the stacks that came since the last call. Short of memory: naming tries again. */
-static void look_at_new_stacks(struct recorder *recorder)
-{
-	struct probe_new_stack new_stack;
-
-	while (probe__next_new_stack(recorder->probe, &new_stack)) {
-		struct symbols_process_id id = {
-			.start_ns = new_stack.start_ns,
-			.pid = new_stack.pid,
-			.exec_id = new_stack.exec_id,
-		};
-		struct process *process = process_table__find(recorder->processes, &id);
-		struct symbols_stack stack = stack_namer_words(&new_stack.stack);
-
-		if (process && !process->opt_out)
-			symbols_process__look(process->symbols, &stack, new_stack.since_boot_ns);
-	}
-	recorder->stack_look_ns = clock_boot_ns() + symbolizer__end_looks(recorder->symbolizer);
-}
-
-uint64_t recorder__due_boot_ns(const struct recorder *recorder)
-{
-	uint64_t due_ns = look_queue_due_ns(&recorder->looks);
-
-	if (recorder->has_code_range && recorder->stack_look_ns < due_ns)
-		due_ns = recorder->stack_look_ns;
-	return due_ns;
+	if (namer_link__is_up(recorder->link) &&
+	    packet_stream_put_bytes(namer_link__stream(recorder->link), kind, bytes, len))
+		pr_debug("recorder: no memory to pass a packet on\n");
 }
 
 static void handle_notice(void *ctx, const struct jbpf_notice *notice)
 {
 	struct recorder *recorder = ctx;
-	struct symbols_process_id id = notice_id(notice);
-	const struct process_sight sight = {
-		.id = id,
-		.cgroup_id = notice->cgroup_id,
-		.comm = notice->comm,
-		.ns_pid = notice->ns_pid,
-		.may_be_recorded = notice->flags & JBPF_KNOWN_OPT_OUT_NONE,
-	};
-	struct process *process;
 
-	switch (notice->kind) {
-	case JBPF_NOTICE_SEEN:
-		/* Short of memory: the window's naming tries again and counts what it loses. */
-		if (process_table__get(recorder->processes, &sight, &process))
-			break;
-		if (process->opt_out) {
-			stop_sampling(recorder, process);
-			break;
-		}
-		/* One that runs for long already: from its second sample on all is there. */
-		look_at_jvm(recorder, process);
-		look_later(recorder, &id, 0);
-		break;
-	case JBPF_NOTICE_EXIT:
-		process = process_table__find(recorder->processes, &id);
-		if (process)
-			process->exited = true;
-		break;
-	case JBPF_NOTICE_RENAME:
-		process = process_table__find(recorder->processes, &id);
-		if (process)
-			snprintf(process->comm, sizeof(process->comm), "%s", notice->comm);
-		break;
-	case JBPF_NOTICE_EXEC:
-		/* The next sample comes with another exec_id, as SEEN. This is of the run before. */
-		id.exec_id--;
-		process_execed(process_table__find(recorder->processes, &id));
-		break;
-	default:
-		break;
+	sight_table__note(recorder->sights, notice);
+	put(recorder, NAMING_NOTICE, notice, sizeof(*notice));
+}
+
+/* What names the stacks that came since the last call is to be read while it is young. */
+static void pass_new_stacks(struct recorder *recorder)
+{
+	__cleanup_strbuf struct strbuf records = STRBUF_INIT;
+	struct probe_new_stack stack;
+
+	while (probe__next_new_stack(recorder->probe, &stack)) {
+		const struct naming_stack head = {
+			.start_ns = stack.start_ns,
+			.since_boot_ns = stack.since_boot_ns,
+			.pid = stack.pid,
+			.exec_id = stack.exec_id,
+		};
+
+		if (recorder->look_ns)
+			(void)naming_stack_put(&records, &head, &stack.stack);
 	}
+	if (!recorder->look_ns)
+		return;
+	put(recorder, NAMING_STACKS, records.data, records.len);
+	recorder->next_look_ns = clock_boot_ns() + recorder->look_ns;
+}
+
+static void send_window(struct recorder *recorder, const struct pending_window *window)
+{
+	const struct naming_window head = {
+		.stream_seed = probe__stream_seed(recorder->probe),
+		.frequency_hz = window->frequency_hz,
+		.cpu_cnt = window->cpu_cnt,
+	};
+	int err;
+
+	if (!namer_link__is_up(recorder->link))
+		return;
+	err = pending_window_send(window, &head, namer_link__stream(recorder->link));
+	if (err)
+		pr_warn_limited("window: cannot be passed on to be named: %s\n", errstr(err));
+}
+
+static int pass_sight(void *ctx, const struct jbpf_notice *notice)
+{
+	put(ctx, NAMING_NOTICE, notice, sizeof(*notice));
+	return 0;
+}
+
+/* Another namer knows nothing. */
+static void tell_all(struct recorder *recorder)
+{
+	const struct pending_window *window;
+
+	(void)sight_table__each(recorder->sights, pass_sight, recorder);
+	for (window = recorder->pending; window; window = window->next)
+		if (!window->is_given_up)
+			send_window(recorder, window);
+}
+
+/* ---- windows ---- */
+
+static void fill_host(const struct recorder *recorder, const struct pending_window *window,
+		      struct window *host)
+{
+	uint64_t age_ns = clock_boot_ns() - window->start_boot_ns;
+
+	memset(host, 0, sizeof(*host));
+	host->start_unix_ns = clock_unix_ns() - age_ns;
+	host->duration_ns = window->end_boot_ns - window->start_boot_ns;
+	host->start_boot_ns = window->start_boot_ns;
+	memcpy(host->boot_id, recorder->boot_id, sizeof(host->boot_id));
+	host->frequency_hz = window->frequency_hz;
+	host->cpu_cnt = window->cpu_cnt;
+}
+
+static void take_off(uint64_t *from, uint64_t what)
+{
+	*from -= what < *from ? what : *from;
+}
+
+static void fill_losses(const struct pending_window *window, const struct naming_end *end,
+			struct window *host)
+{
+	const uint64_t *counters = window->counters;
+
+	host->counts.samples = counters[JBPF_CNT_SAMPLES];
+	/* Counts that could not be read in time come without their share of this counter. */
+	take_off(&host->counts.samples, end->opted_out);
+	host->lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
+	host->lost[WINDOW_LOSS_NO_MAP] =
+		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];
+	host->lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];
+	host->lost[WINDOW_LOSS_NOTICES] = counters[JBPF_CNT_NOTICE_LOST];
+	host->lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];
+	host->lost[WINDOW_LOSS_MEMORY] = window->lost_memory;
+	host->lost[WINDOW_LOSS_CELLS] = end->lost_cells;
+	host->lost[WINDOW_LOSS_OPTED_OUT] = counters[JBPF_CNT_OPTED_OUT] + end->opted_out;
+	host->lost[WINDOW_LOSS_UNDECIDED] = end->undecided;
+	host->lost[WINDOW_LOSS_NOT_NAMED] = end->not_named;
+	host->lost[WINDOW_LOSS_CUT] = end->cut;
+}
+
+/* A stream that nobody named in time: kept without names if its process is known to want it. */
+static void hand_out_unnamed(struct recorder *recorder, const struct pending_window *window,
+			     const struct pending_stream *one, struct naming_end *end)
+{
+	const struct probe_count *counts = pending_window_counts(window) + one->at;
+	const struct stream stream = { .counts = counts, .cnt = one->cnt };
+	const struct jbpf_key *key = &counts->key;
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	uint64_t samples = stream_samples(&stream);
+	struct window named;
+
+	if (!sight_table__is_recorded(recorder->sights, key->pid, key->start_ns, key->exec_id)) {
+		end->undecided += samples;
+		return;
+	}
+	fill_host(recorder, window, &named);
+	named.pid = key->pid;
+	named.ns_pid = counts->value.ns_pid;
+	named.process_start_ns = key->start_ns;
+	named.exec_id = key->exec_id;
+	named.cgroup_id = key->cgroup_id;
+	named.labels[WINDOW_LABEL_COMM] = counts->value.comm;
+	named.labels[WINDOW_LABEL_OVER_BUDGET] = "it could not be named in time";
+	named.counts = stream_fallback_counts(samples);
+	end->not_named += samples;
+	if (!stream_fallback_text(counts->value.comm, samples, &text))
+		recorder->sink.stream(recorder->sink.ctx, &named, text.data, text.len);
+}
+
+static uint64_t unanswered_samples(const struct pending_window *window)
+{
+	const struct probe_count *counts = pending_window_counts(window);
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < window->stream_cnt; i++) {
+		const struct stream stream = { .counts = counts + window->streams[i].at,
+					       .cnt = window->streams[i].cnt };
+
+		if (!window->streams[i].is_answered)
+			samples += stream_samples(&stream);
+	}
+	return samples;
+}
+
+static void hand_out_end(struct recorder *recorder, struct pending_window *window,
+			 const struct naming_end *end)
+{
+	struct recorder_stats stats;
+	struct window host;
+
+	fill_host(recorder, window, &host);
+	fill_losses(window, end, &host);
+	recorder->stack_bytes = window->stack_bytes;
+	recorder__stats(recorder, &stats);
+	stats.begin_boot_ns = window->closed_ns;
+	recorder->sink.end(recorder->sink.ctx, &host, &stats);
+	sight_table__expire(recorder->sights);
+}
+
+static void drop_first(struct recorder *recorder)
+{
+	struct pending_window *window = recorder->pending;
+
+	recorder->pending = window->next;
+	pending_window_release(window);
+	free(window);
+}
+
+/* The namer is through with the window. */
+static void window_named(struct recorder *recorder, const struct naming_end *end)
+{
+	struct pending_window *window = recorder->pending;
+	uint64_t left_out = end->opted_out + end->undecided;
+	uint64_t unanswered;
+
+	if (!window || window->id != end->window_id)
+		return; /* it was given up and dropped */
+	recorder->facts = *end;
+	if (!window->is_given_up) {
+		unanswered = unanswered_samples(window);
+		window->lost_memory += unanswered > left_out ? unanswered - left_out : 0;
+		hand_out_end(recorder, window, end);
+	}
+	drop_first(recorder);
+}
+
+/* Its time is over. What the namer says of it from now on is dropped. */
+static void give_up(struct recorder *recorder, struct pending_window *window)
+{
+	struct naming_end end = { .window_id = window->id };
+
+	namer_link__give_up(recorder->link, window->id);
+	for (size_t i = 0; i < window->stream_cnt; i++)
+		if (!window->streams[i].is_answered)
+			hand_out_unnamed(recorder, window, &window->streams[i], &end);
+	pr_warn_limited("window: %llu samples could not be named in time\n",
+			(unsigned long long)end.not_named);
+	window->is_given_up = true;
+	hand_out_end(recorder, window, &end);
+	/* Only its id is of use now. */
+	strbuf_release(&window->counts);
+	strbuf_release(&window->ticks);
+	strbuf_release(&window->stacks);
+	window->stream_cnt = 0;
+}
+
+static uint64_t naming_max_ns(const struct recorder *recorder)
+{
+	uint64_t window_ns = recorder->options.probe.window_ns;
+
+	return window_ns > RECORDER_NAMING_MAX_NS ? window_ns : RECORDER_NAMING_MAX_NS;
+}
+
+static void give_up_late(struct recorder *recorder, uint64_t now_ns)
+{
+	struct pending_window *window;
+
+	for (window = recorder->pending; window; window = window->next)
+		if (!window->is_given_up && now_ns > window->closed_ns + naming_max_ns(recorder))
+			give_up(recorder, window);
+}
+
+void recorder__give_up(struct recorder *recorder)
+{
+	struct pending_window *window;
+
+	for (window = recorder->pending; window; window = window->next)
+		if (!window->is_given_up)
+			give_up(recorder, window);
+}
+
+bool recorder__is_idle(const struct recorder *recorder)
+{
+	const struct pending_window *window = recorder->pending;
+
+	while (window && window->is_given_up)
+		window = window->next;
+	return !window;
+}
+
+/* ---- draining ---- */
+
+/* Adds what was counted to the present window. 0 or -errno: it comes later. */
+static int drain(struct recorder *recorder)
+{
+	struct probe_batch batch;
+	int err = probe__drain(recorder->probe, handle_notice, recorder, &batch);
+
+	if (err) {
+		pr_warn_limited("window: counts cannot be drained now: %s; they come later\n",
+				errstr(err));
+		return err;
+	}
+	for (size_t i = 0; i < batch.count_cnt; i++)
+		sight_table__use(recorder->sights, batch.counts[i].key.pid,
+				 batch.counts[i].key.start_ns, batch.counts[i].key.exec_id);
+	pending_window_add(recorder->present, recorder->probe, &batch);
+	pass_new_stacks(recorder);
+	return 0;
+}
+
+static void split_when_wanted(struct recorder *recorder)
+{
+	uint64_t now_ns = clock_boot_ns();
+
+	if (!recorder->wants_split || now_ns - recorder->split_ns < RECORDER_SPLIT_NS)
+		return;
+	recorder->wants_split = false;
+	recorder->split_ns = now_ns;
+	(void)drain(recorder);
+}
+
+void recorder__end_window(struct recorder *recorder)
+{
+	struct pending_window *next = calloc(1, sizeof(*next));
+	struct pending_window *window = recorder->present;
+	struct pending_window **last = &recorder->pending;
+
+	/* Without memory for another one the present one goes on. */
+	if (drain(recorder) || !next || !window->start_boot_ns) {
+		free(next);
+		return;
+	}
+	(void)pending_window_close(window, clock_boot_ns());
+	window->id = ++recorder->last_id;
+	window->frequency_hz = recorder->options.probe.frequency_hz;
+	window->cpu_cnt = (uint32_t)cpus_online_count();
+	recorder->present = next;
+	recorder->wants_split = false;
+	while (*last)
+		last = &(*last)->next;
+	*last = window;
+	send_window(recorder, window);
+	adopt_change(recorder);
+	(void)recorder__consume(recorder);
+}
+
+/* ---- from the namer ---- */
+
+static void set_code_range(struct recorder *recorder, const struct naming_code_range *range)
+{
+	int err = probe__set_code_range(recorder->probe, range->pid, &range->range);
+
+	if (err)
+		pr_debug("process %u: code range not set: %s\n", range->pid, errstr(err));
+	if (!recorder->look_ns)
+		recorder->next_look_ns = clock_boot_ns() + CLOCK_NS_PER_S;
+	if (!recorder->look_ns)
+		recorder->look_ns = CLOCK_NS_PER_S;
+	recorder->wants_split |= range->is_first;
+}
+
+static void set_opt_out(struct recorder *recorder, const struct naming_opt_out *opt_out)
+{
+	int err = probe__opt_out(recorder->probe, opt_out->pid, &opt_out->process);
+
+	if (err)
+		pr_debug("process %u: still sampled, not recorded: %s\n", opt_out->pid,
+			 errstr(err));
+}
+
+/* A stream that was not asked for, or twice, is none of ours. */
+static int take_stream(struct recorder *recorder, const struct packet *packet)
+{
+	struct pending_window *window = recorder->pending;
+	struct pending_stream *one;
+	struct window named;
+	const char *text;
+	size_t len;
+	int err = naming_stream_read(packet->bytes, packet->len, &named, &text, &len);
+
+	if (err || !window)
+		return err;
+	if (window->is_given_up)
+		return 0;
+	one = pending_window_find(window, &named);
+	if (!one || one->is_answered)
+		return 0;
+	one->is_answered = true;
+	sight_table__note_recorded(recorder->sights, named.pid, named.process_start_ns,
+				   named.exec_id);
+	recorder->sink.stream(recorder->sink.ctx, &named, text, len);
+	return 0;
+}
+
+#define EXPECT(packet, type) ((packet)->len == sizeof(type) ? (const type *)(packet)->bytes : NULL)
+
+static int take_packet(struct recorder *recorder, const struct packet *packet)
+{
+	const struct naming_code_range *range;
+	const struct naming_opt_out *opt_out;
+	const struct naming_looks *looks;
+	const struct naming_end *end;
+
+	switch (packet->kind) {
+	case NAMING_READY:
+		return 0;
+	case NAMING_CODE_RANGE:
+		range = EXPECT(packet, struct naming_code_range);
+		if (range)
+			set_code_range(recorder, range);
+		return range ? 0 : -EBADMSG;
+	case NAMING_OPT_OUT:
+		opt_out = EXPECT(packet, struct naming_opt_out);
+		if (opt_out)
+			set_opt_out(recorder, opt_out);
+		return opt_out ? 0 : -EBADMSG;
+	case NAMING_ACCOUNT:
+		return EXPECT(packet, struct naming_account) ? 0 : -EBADMSG;
+	case NAMING_LOOKS:
+		looks = EXPECT(packet, struct naming_looks);
+		if (looks && looks->interval_ns && recorder->look_ns)
+			recorder->look_ns = looks->interval_ns;
+		return looks ? 0 : -EBADMSG;
+	case NAMING_STREAM:
+		return take_stream(recorder, packet);
+	case NAMING_END:
+		end = EXPECT(packet, struct naming_end);
+		if (end)
+			window_named(recorder, end);
+		return end ? 0 : -EBADMSG;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static void talk(struct recorder *recorder)
+{
+	struct packet_stream *stream = namer_link__stream(recorder->link);
+	struct packet packet;
+	int err = 0;
+
+	if (!namer_link__is_up(recorder->link))
+		return;
+	while (!err) {
+		err = packet_stream_fill(stream);
+		while (!err && packet_stream_next(stream, &packet, &err))
+			err = take_packet(recorder, &packet);
+	}
+	if (err == -EAGAIN)
+		err = packet_stream_flush(stream);
+	if (err && err != -EAGAIN)
+		namer_link__broke(recorder->link, err);
 }
 
 int recorder__consume(struct recorder *recorder)
 {
 	int err;
 
-	look_again(recorder);
+	talk(recorder);
+	if (namer_link__tick(recorder->link, clock_boot_ns())) {
+		recorder->link_fd = -1; /* its number may be the old one's */
+		tell_all(recorder);
+	}
 	err = probe__consume(recorder->probe, handle_notice, recorder);
-	look_at_new_stacks(recorder);
+	if (!recorder->look_ns || clock_boot_ns() >= recorder->next_look_ns)
+		pass_new_stacks(recorder);
+	split_when_wanted(recorder);
+	talk(recorder);
+	give_up_late(recorder, clock_boot_ns());
+	watch_link(recorder);
 	return err;
 }
 
-/* One stream: a run of counts with the same process and cgroup. */
-struct stream {
-	const struct probe_count *counts;
-	size_t cnt;
-};
-
-static bool same_stream(const struct jbpf_key *a, const struct jbpf_key *b)
+uint64_t recorder__due_boot_ns(const struct recorder *recorder)
 {
-	return a->start_ns == b->start_ns && a->pid == b->pid && a->exec_id == b->exec_id &&
-	       a->cgroup_id == b->cgroup_id;
-}
+	uint64_t due_ns = namer_link__due_boot_ns(recorder->link, clock_boot_ns());
 
-static struct stream next_stream(const struct probe_batch *batch, size_t from)
-{
-	size_t end = from + 1;
-
-	while (end < batch->count_cnt &&
-	       same_stream(&batch->counts[from].key, &batch->counts[end].key))
-		end++;
-	return (struct stream){ .counts = &batch->counts[from], .cnt = end - from };
-}
-
-static uint64_t stream_samples(const struct stream *stream)
-{
-	uint64_t samples = 0;
-
-	for (size_t i = 0; i < stream->cnt; i++)
-		samples += stream->counts[i].value.count;
-	return samples;
-}
-
-static void target_release(struct stack_namer_target *target)
-{
-	profile__free(take_ptr(target->profile));
-	source_lines__free(take_ptr(target->lines));
-}
-
-/* Names the whole stream into new parts of `target`; the window's counters are those of it. */
-static int name_stream(struct recorder *recorder, const struct stream *stream,
-		       struct process *process, struct stack_namer_target *target)
-{
-	struct window *window = target->window;
-	int err = 0;
-
-	target_release(target);
-	target->profile = profile__new();
-	target->lines = source_lines__new(SOURCE_LINES_WINDOW_MAX_ROWS);
-	if (!target->profile || !target->lines)
-		return -ENOMEM;
-	window->counts = (struct window_counts){ 0 };
-	for (size_t i = 0; i < stream->cnt && !err; i++)
-		err = stack_namer_add(&recorder->namer, process, &stream->counts[i], target);
-	return err;
-}
-
-static void fill_labels(const struct process *process, struct window *window)
-{
-	const struct container_info *container = &process->container;
-
-	window->labels[WINDOW_LABEL_COMM] = process->comm;
-	window->labels[WINDOW_LABEL_SERVICE] = container->service;
-	window->labels[WINDOW_LABEL_NAMESPACE] = container->namespace;
-	window->labels[WINDOW_LABEL_POD] = container->pod;
-	window->labels[WINDOW_LABEL_POD_UID] = container->pod_uid;
-	window->labels[WINDOW_LABEL_CONTAINER] = container->name;
-	window->labels[WINDOW_LABEL_CONTAINER_ID] = container->id;
-	window->labels[WINDOW_LABEL_RUNTIME] = container->runtime;
-	window->labels[WINDOW_LABEL_IMAGE] = container->image;
-	window->labels[WINDOW_LABEL_CGROUP] = container->cgroup_path;
-	window->labels[WINDOW_LABEL_EXE] = process->exe;
-	window->labels[WINDOW_LABEL_JVM_VERSION] = process->jvm.version;
-}
-
-static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct window *window)
-{
-	struct symbols_jit_status status;
-
-	symbols_process__jit_status(process->symbols, &status);
-	window->is_jvm = process->jvm.is_hotspot;
-	window->jit_source = status.source;
-	window->jit_entries = (uint32_t)status.entry_cnt;
-	window->jit_age_ms = UINT32_MAX;
-	if (status.loaded_boot_ns)
-		window->jit_age_ms = end_boot_ns > status.loaded_boot_ns ?
-					     (uint32_t)((end_boot_ns - status.loaded_boot_ns) /
-							CLOCK_NS_PER_MS) :
-					     0;
-	window->attach_outcome = process->jvm.outcome;
-	window->attach_cnt = process->jvm.limiter.request_cnt;
-	window->attach_command_ms = (uint32_t)process->jvm.limiter.total_command_ms;
-	window->preserve_frame_pointer = process->jvm.preserve_frame_pointer;
-	window->preserve_frame_pointer_origin = process->jvm.preserve_frame_pointer_origin;
-	window->labels[WINDOW_LABEL_JIT_FALLBACK] = status.fallback;
-	window->labels[WINDOW_LABEL_JIT_PROBLEM] = jvm_problem(&process->jvm, &status);
-}
-
-/* What one window's streams share. */
-struct window_run {
-	struct recorder *recorder;
-	const struct probe_batch *batch;
-	struct window base;
-	recorder_sink_fn sink;
-	void *sink_ctx;
-	uint64_t attach_deadline_ns; /* CLOCK_BOOTTIME */
-	uint64_t lost_memory;
-	uint64_t lost_cells;
-	uint64_t opted_out; /* sampled before it was known */
-	uint64_t undecided;
-};
-
-static bool ask_for_map(struct window_run *run, struct process *process,
-			const struct window *window)
-{
-	uint64_t now_ns = clock_boot_ns();
-	struct symbols_jit_status jit;
-	uint64_t left_ms;
-
-	/* A map would add nothing to what the JVM's own tables say. */
-	symbols_process__jit_status(process->symbols, &jit);
-	if (jit.source == JIT_SOURCE_VMSTRUCTS)
-		return false;
-	if (!jit_mode_may_attach(run->recorder->options.jit) || now_ns >= run->attach_deadline_ns ||
-	    process->exited)
-		return false;
-	left_ms = (run->attach_deadline_ns - now_ns) / CLOCK_NS_PER_MS;
-	if (left_ms > RECORDER_ATTACH_TIMEOUT_MS)
-		left_ms = RECORDER_ATTACH_TIMEOUT_MS;
-	return jvm_refresh_map(&process->jvm, run->recorder->proc_fd, &process->id, window,
-			       process->symbols, (uint32_t)left_ms);
-}
-
-/*
- * One of its counts, best one whose samples found that the environment does not opt out; kernel
- * threads have none. In the middle of execve() the old run may have the new one's name already.
- */
-static const struct jbpf_value *decided_value(const struct stream *stream, bool *may_be_recorded)
-{
-	for (size_t i = 0; i < stream->cnt; i++) {
-		const struct jbpf_value *value = &stream->counts[i].value;
-
-		*may_be_recorded = value->flags &
-				   (JBPF_VALUE_OPT_OUT_NONE | JBPF_VALUE_KERNEL_THREAD);
-		if (*may_be_recorded)
-			return value;
-	}
-	return &stream->counts[0].value;
-}
-
-/* The stream's process as it is now, and its identity in the window. 0 or -ENOMEM. */
-static int meet_process(struct recorder *recorder, const struct stream *stream,
-			struct window *window, struct process **out)
-{
-	const struct jbpf_key *key = &stream->counts[0].key;
-	bool may_be_recorded = false;
-	const struct jbpf_value *value = decided_value(stream, &may_be_recorded);
-	const struct process_sight sight = {
-		.id = { .start_ns = key->start_ns, .pid = key->pid, .exec_id = key->exec_id },
-		.cgroup_id = key->cgroup_id,
-		.comm = value->comm,
-		.ns_pid = value->ns_pid,
-		.may_be_recorded = may_be_recorded,
-	};
-	struct process *process;
-	int err = process_table__get(recorder->processes, &sight, &process);
-
-	if (err)
-		return err;
-	*out = process;
-	process->idle_windows = 0;
-	if (process->opt_out)
-		return 0;
-	if (symbols_process__refresh(process->symbols) == -ESRCH)
-		process->exited = true;
-	err = process_table__relabel(recorder->processes, process);
-	if (err)
-		return err;
-	look_at_jvm(recorder, process);
-
-	window->pid = key->pid;
-	window->ns_pid = process->ns_pid;
-	window->process_start_ns = key->start_ns;
-	window->exec_id = key->exec_id;
-	window->cgroup_id = key->cgroup_id;
-	return 0;
-}
-
-static uint64_t ambiguous_frames(const struct process *process)
-{
-	struct symbols_jit_status jit;
-
-	symbols_process__jit_status(process->symbols, &jit);
-	return jit.ambiguous_cnt;
-}
-
-/* The texts of what was named, in the recorder's buffers. */
-static int write_texts(struct recorder *recorder, const struct stack_namer_target *target)
-{
-	struct window *window = target->window;
-	int err;
-
-	strbuf_clear(&recorder->folded);
-	strbuf_clear(&recorder->lines);
-	err = profile__to_folded(target->profile, &recorder->folded);
-	if (!err)
-		err = source_lines__to_text(target->lines, &recorder->lines);
-	if (!err && recorder->lines.len) {
-		window->lines = strbuf_str(&recorder->lines);
-		window->lines_len = recorder->lines.len;
-	}
-	return err;
-}
-
-/* When the stream's samples were taken. */
-static void fill_cells(struct window_run *run, const struct stream *stream, struct window *window)
-{
-	const struct probe_batch *batch = run->batch;
-	uint32_t tag = probe__stream_tag(run->recorder->probe, &stream->counts[0].key);
-	uint64_t samples = stream_samples(stream);
-	const struct probe_tick *ticks;
-	size_t tick_cnt;
-
-	if (!run->recorder->options.probe.wants_ticks)
-		return;
-	ticks = tick_find(batch->ticks, batch->tick_cnt, tag, &tick_cnt);
-	run->lost_cells += samples - window_cells_fill(&run->recorder->cells, ticks, tick_cnt,
-						       samples, window);
-}
-
-static void leave_out(struct window_run *run, const struct stream *stream,
-		      const struct process *process)
-{
-	uint64_t *sum = process->opt_out == OPT_OUT_UNDECIDED ? &run->undecided : &run->opted_out;
-
-	*sum += stream_samples(stream);
-	stop_sampling(run->recorder, process);
-}
-
-static int record_stream(struct window_run *run, const struct stream *stream)
-{
-	struct recorder *recorder = run->recorder;
-	struct window window = run->base;
-	struct stack_namer_target target = { .window = &window };
-	struct process *process;
-	uint64_t ambiguous_before;
-	int err = meet_process(recorder, stream, &window, &process);
-
-	if (err)
-		return err;
-	if (process->opt_out) {
-		leave_out(run, stream, process);
-		return 0;
-	}
-	ambiguous_before = ambiguous_frames(process);
-	err = name_stream(recorder, stream, process, &target);
-	if (!err && ask_for_map(run, process, &window))
-		err = name_stream(recorder, stream, process, &target);
-	if (!err) {
-		window.counts.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
-		fill_labels(process, &window);
-		fill_jit(process, run->batch->end_boot_ns, &window);
-		err = write_texts(recorder, &target);
-	}
-	target_release(&target);
-	if (err)
-		return err;
-	fill_cells(run, stream, &window);
-	return run->sink(run->sink_ctx, &window, strbuf_str(&recorder->folded),
-			 recorder->folded.len);
-}
-
-static int record_host(struct window_run *run, uint64_t lost_samples)
-{
-	const uint64_t *counters = run->batch->counters;
-	struct window window = run->base;
-
-	window.counts.samples = counters[JBPF_CNT_SAMPLES];
-	/* Counts that could not be read in time come without their share of this counter. */
-	window.counts.samples -= run->opted_out < window.counts.samples ? run->opted_out :
-									  window.counts.samples;
-	window.lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
-	window.lost[WINDOW_LOSS_NO_MAP] =
-		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];
-	window.lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];
-	window.lost[WINDOW_LOSS_NOTICES] = counters[JBPF_CNT_NOTICE_LOST];
-	window.lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];
-	window.lost[WINDOW_LOSS_STORE] = lost_samples;
-	window.lost[WINDOW_LOSS_MEMORY] = run->lost_memory;
-	window.lost[WINDOW_LOSS_CELLS] = run->lost_cells;
-	window.lost[WINDOW_LOSS_OPTED_OUT] = counters[JBPF_CNT_OPTED_OUT] + run->opted_out;
-	window.lost[WINDOW_LOSS_UNDECIDED] = run->undecided;
-	return run->sink(run->sink_ctx, &window, "", 0);
-}
-
-static void fill_base(const struct recorder *recorder, const struct probe_batch *batch,
-		      struct window *window)
-{
-	uint64_t age_ns = clock_boot_ns() - batch->start_boot_ns;
-
-	memset(window, 0, sizeof(*window));
-	window->start_unix_ns = clock_unix_ns() - age_ns;
-	window->duration_ns = batch->end_boot_ns - batch->start_boot_ns;
-	window->start_boot_ns = batch->start_boot_ns;
-	memcpy(window->boot_id, recorder->boot_id, sizeof(window->boot_id));
-	window->frequency_hz = recorder->options.probe.frequency_hz;
-	window->cpu_cnt = cpus_online_count();
-}
-
-int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_sink_fn sink,
-		     void *ctx)
-{
-	struct probe_batch batch;
-	struct window_run run = {
-		.recorder = recorder, .batch = &batch, .sink = sink, .sink_ctx = ctx
-	};
-	int err;
-
-	err = probe__drain(recorder->probe, handle_notice, recorder, &batch);
-	if (err)
-		return err;
-	recorder->stack_bytes = batch.stack_bytes;
-	look_at_new_stacks(recorder);
-	fill_base(recorder, &batch, &run.base);
-	run.attach_deadline_ns = clock_boot_ns() + RECORDER_ATTACH_BUDGET_MS * CLOCK_NS_PER_MS;
-	for (size_t at = 0; at < batch.count_cnt;) {
-		struct stream stream = next_stream(&batch, at);
-
-		at += stream.cnt;
-		err = record_stream(&run, &stream);
-		if (err == -ENOMEM)
-			run.lost_memory += stream_samples(&stream);
-		else if (err)
-			return err;
-	}
-	process_table__expire(recorder->processes);
-	symbolizer__trim(recorder->symbolizer);
-	err = record_host(&run, lost_samples);
-	adopt_change(recorder);
-	return err;
+	if (recorder->look_ns && recorder->next_look_ns < due_ns)
+		due_ns = recorder->next_look_ns;
+	return due_ns;
 }
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out)
 {
-	struct parser_stats parser;
+	struct namer_link_stats link;
 
-	parser__stats(symbolizer__parser(recorder->symbolizer), &parser);
+	namer_link__stats(recorder->link, &link);
 	*out = (struct recorder_stats){
-		.process_cnt = process_table__count(recorder->processes),
-		.symbol_bytes = symbolizer__bytes(recorder->symbolizer),
+		.process_cnt = (size_t)recorder->facts.process_cnt,
+		.symbol_bytes = (size_t)recorder->facts.symbol_bytes,
 		.map_bytes = probe__map_bytes(recorder->probe),
-		.parser_failures = parser.failure_cnt,
-		.parser_restarts = parser.restart_cnt,
+		.parser_failures = recorder->facts.parser_failures,
+		.parser_restarts = recorder->facts.parser_restarts,
+		.namer_restarts = link.restart_cnt,
+		.bans = link.ban_cnt,
 		.stack_bytes = recorder->stack_bytes,
 		.unsampled_cpu_cnt = probe__unsampled_cpus(recorder->probe),
 	};

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins samples and names: owns probe, symbolizer and process table, and hands out one named
- * profile per process and window. Where the profiles go is the sink's business.
+ * Joins samples and names: drains the probe, has another process name what was counted (namer_link.h),
+ * and hands out one named profile per process and window, when it is there. It never waits: neither for
+ * names nor for who takes the profiles. What nobody could name in time is handed out as "[not named]".
  *
  *     recorder__open -> recorder__start -> { poll recorder__fd, recorder__consume;
- *     every window recorder__window } -> recorder__free
+ *     every window recorder__end_window } -> recorder__free
  */
 #ifndef JBPF_COLLECT_RECORDER_H
 #define JBPF_COLLECT_RECORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,18 +24,46 @@ struct recorder_options {
 	struct probe_options probe;
 	enum jit_mode jit;
 	bool ignores_opt_out; /* also processes that do not want to be profiled */
+	/* See struct namer_link_options. */
+	int (*confine_launcher)(bool attaches);
+	int (*confine_namer)(void);
 };
 
-/* -errno and a line for the user in `why` (see probe__open). */
-int recorder__open(const struct recorder_options *options, struct recorder **out, char *why,
-		   size_t why_len);
+struct recorder_stats {
+	size_t process_cnt;
+	size_t symbol_bytes;
+	uint64_t map_bytes;
+	uint64_t parser_failures;   /* files that could not be parsed: see symbols/parser.h */
+	uint64_t parser_restarts;   /* of the process that parses */
+	uint64_t namer_restarts;    /* of the process that names: it hung or died */
+	uint64_t bans;		    /* containers and processes that made it so */
+	uint64_t stack_bytes;	    /* of stacks kept in user space, at the last window's end */
+	uint32_t unsampled_cpu_cnt; /* online, but came after privileges were given up */
+	uint64_t begin_boot_ns;	    /* when the window that is handed out was over */
+};
+
+/* Takes what is recorded, while recorder__consume() runs. Everything is borrowed for the call. */
+struct recorder_sink {
+	void *ctx;
+	/* One stream's window. */
+	void (*stream)(void *ctx, const struct window *window, const char *text, size_t len);
+	/*
+	 * No more of this window: its host record (pid 0, no text), to which the sink may add what it
+	 * lost itself.
+	 */
+	void (*end)(void *ctx, struct window *host, const struct recorder_stats *stats);
+};
+
+/* -errno and a line for the user in `why` (see probe__open). The sink is copied. */
+int recorder__open(const struct recorder_options *options, const struct recorder_sink *sink,
+		   struct recorder **out, char *why, size_t why_len);
 void recorder__free(struct recorder *recorder); /* NULL is fine */
 
 /*
  * Other options for a recorder that runs: see probe__change(). Sampling changes at once; the caller
  * ends the window right after it, which is still named by the old rules. So what is counted while
  * a window is being named is already counted as the next one says. Another `jit` makes it meet all
- * processes anew. Arrays of `options` must live as long as they are in force.
+ * processes again. Arrays of `options` must live as long as they are in force.
  */
 int recorder__may_change(const struct recorder *recorder, const struct recorder_options *options,
 			 char *why, size_t why_len);
@@ -45,41 +75,22 @@ int recorder__try_maps(const struct recorder *recorder);
 
 int recorder__start(struct recorder *recorder);
 void recorder__stop(struct recorder *recorder);
+/* Readable when recorder__consume() has something to do. */
 int recorder__fd(const struct recorder *recorder);
-/*
- * Looks at processes that were sampled for the first time, while they live, and once more at those
- * whose second look is due. 0 or -errno.
- */
+/* Passes on what happened, and hands out what has been named. 0 or -errno. */
 int recorder__consume(struct recorder *recorder);
-/* When recorder__consume() is to be called even if nothing is readable; CLOCK_BOOTTIME ns, or
- * UINT64_MAX. */
+/* When recorder__consume() is to be called even if nothing is readable; CLOCK_BOOTTIME ns. */
 uint64_t recorder__due_boot_ns(const struct recorder *recorder);
 
 /*
- * Takes one stream's window; everything is borrowed for the call. A host record (pid 0, no text)
- * comes last. A negative return ends the window with it.
+ * Ends the window that began at the last call (or at the start): what was counted is on its way to
+ * be named. A window that could not be drained goes on into the next one: no error.
  */
-typedef int (*recorder_sink_fn)(void *ctx, const struct window *window, const char *text,
-				size_t len);
-
-/*
- * Ends the window that began at the last call (or at the start): drains, names, hands out.
- * `lost_samples`: samples of the window before that the sink could not keep; they go into the host
- * record. May take a few seconds while a JVM is asked for its map; sampling goes on meanwhile.
- * 0 or -errno.
- */
-int recorder__window(struct recorder *recorder, uint64_t lost_samples, recorder_sink_fn sink,
-		     void *ctx);
-
-struct recorder_stats {
-	size_t process_cnt;
-	size_t symbol_bytes;
-	uint64_t map_bytes;
-	uint64_t parser_failures;   /* files that could not be parsed: see symbols/parser.h */
-	uint64_t parser_restarts;   /* of the process that parses */
-	uint64_t stack_bytes;	    /* of stacks kept in user space, at the last window's end */
-	uint32_t unsampled_cpu_cnt; /* online, but came after privileges were given up */
-};
+void recorder__end_window(struct recorder *recorder);
+/* Is everything handed out that was ended? */
+bool recorder__is_idle(const struct recorder *recorder);
+/* Hands out at once what is there of all windows that were ended. */
+void recorder__give_up(struct recorder *recorder);
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out);
 

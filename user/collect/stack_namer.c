@@ -136,7 +136,7 @@ static int name_user(struct stack_namer *namer, struct process *process, uint64_
 	*is_truncated = false;
 	if (!hash)
 		return 0;
-	if (probe__stack(namer->probe, hash, &stack))
+	if (naming_batch_stack(namer->batch, hash, &stack))
 		return push_marker(&namer->user, FRAME_STACK_LOST);
 	words = stack_namer_words(&stack);
 	words.until_boot_ns = value->last_ns;
@@ -154,7 +154,7 @@ static int name_kernel(struct stack_namer *namer, uint64_t hash)
 	namer->kernel.cnt = 0;
 	if (!hash)
 		return 0;
-	if (probe__stack(namer->probe, hash, &stack))
+	if (naming_batch_stack(namer->batch, hash, &stack))
 		return push_marker(&namer->kernel, FRAME_STACK_LOST);
 	return symbolizer__resolve_kernel(namer->symbolizer, stack.ips, stack.frame_cnt,
 					  &namer->kernel);

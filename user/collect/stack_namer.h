@@ -7,6 +7,7 @@
 #define JBPF_COLLECT_STACK_NAMER_H
 
 #include "symbols/symbols.h"
+#include "user/collect/naming_wire.h"
 #include "user/collect/probe.h"
 #include "user/collect/process.h"
 #include "user/model/profile.h"
@@ -16,7 +17,7 @@
 
 /* Scratch that keeps its memory from stack to stack; zero-initialise. */
 struct stack_namer {
-	const struct probe *probe;
+	const struct naming_batch *batch; /* where the stacks are */
 	struct symbolizer *symbolizer;
 	struct frame_list user;
 	struct frame_list kernel;

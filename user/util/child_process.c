@@ -2,6 +2,7 @@
 /* See child_process.h. Nothing here fails: a child that cannot do it is only a little less modest. */
 #include "user/util/child_process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -20,6 +21,30 @@ void child_process_reset_signals(const int *ignored, size_t ignored_cnt)
 		(void)signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+#define FIRST_FD 3
+#define ASIDE_FD 512 /* above all that are kept */
+
+int child_process_keep_fds(int *const fds[], size_t cnt)
+{
+	int next = FIRST_FD;
+
+	for (size_t i = 0; i < cnt; i++) {
+		if (*fds[i] < 0)
+			continue;
+		*fds[i] = fcntl(*fds[i], F_DUPFD_CLOEXEC, ASIDE_FD);
+		if (*fds[i] < 0)
+			return -errno;
+	}
+	for (size_t i = 0; i < cnt; i++) {
+		if (*fds[i] < 0)
+			continue;
+		if (dup3(*fds[i], next, O_CLOEXEC) < 0)
+			return -errno;
+		*fds[i] = next++;
+	}
+	return close_range((unsigned int)next, ~0u, 0) ? -errno : 0;
 }
 
 void child_process_offer_to_oom(void)

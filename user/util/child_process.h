@@ -11,6 +11,12 @@
  */
 void child_process_reset_signals(const int *ignored, size_t ignored_cnt);
 
+/*
+ * Of all descriptors from 3 on these alone stay open: they become 3, 4, ... and are written back. What
+ * is -1 stays -1. 0 or -errno.
+ */
+int child_process_keep_fds(int *const fds[], size_t cnt);
+
 /* When memory is short, rather this process than its parent. Not possible: left as it is. */
 void child_process_offer_to_oom(void);
 

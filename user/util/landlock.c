@@ -17,6 +17,7 @@
 #define RULE_PATH_BENEATH      1
 
 #define FS_EXECUTE  (1ull << 0)
+#define FS_READ	    (3ull << 2)	       /* files and directories */
 #define FS_VERSION1 ((1ull << 13) - 1) /* ... to make a symbolic link */
 #define FS_REFER    (1ull << 13)       /* version 2 */
 #define FS_TRUNCATE (1ull << 14)       /* version 3 */
@@ -67,23 +68,40 @@ static int allow_below(int ruleset_fd, const struct ruleset *ruleset, const char
 	return syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
 }
 
-int landlock_only_below(const char *dir)
+static int restrict_below(struct ruleset *ruleset, const char *dir)
 {
-	int version = landlock_version();
-	struct ruleset ruleset = ruleset_of(version);
 	int err = 0;
 
-	if (version < 2)
-		return version < 0 ? version : -EOPNOTSUPP;
-
 	__cleanup_fd int fd =
-		(int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof(ruleset), 0);
+		(int)syscall(SYS_landlock_create_ruleset, ruleset, sizeof(*ruleset), 0);
 
 	if (fd < 0)
 		return -errno;
 	if (dir)
-		err = allow_below(fd, &ruleset, dir);
+		err = allow_below(fd, ruleset, dir);
 	if (!err && syscall(SYS_landlock_restrict_self, fd, 0))
 		err = -errno;
 	return err;
+}
+
+int landlock_only_below(const char *dir)
+{
+	int version = landlock_version();
+	struct ruleset ruleset = ruleset_of(version);
+
+	if (version < 2)
+		return version < 0 ? version : -EOPNOTSUPP;
+	return restrict_below(&ruleset, dir);
+}
+
+int landlock_write_only_below(const char *dir)
+{
+	int version = landlock_version();
+	struct ruleset ruleset = ruleset_of(version);
+
+	if (version < 2)
+		return version < 0 ? version : -EOPNOTSUPP;
+	ruleset.handled_fs &= ~(FS_READ | FS_IOCTL);
+	ruleset.scoped = 0; /* a child that was forked before may have to be ended */
+	return restrict_below(&ruleset, dir);
 }

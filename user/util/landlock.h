@@ -19,4 +19,11 @@ int landlock_version(void);
  */
 int landlock_only_below(const char *dir);
 
+/*
+ * From here on files are written, made, moved and removed below `dir` only, and read as before; nothing
+ * is executed, and no TCP socket bound or connected where the kernel knows how. What is open stays
+ * open. Needs and errors as above.
+ */
+int landlock_write_only_below(const char *dir);
+
 #endif

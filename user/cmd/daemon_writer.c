@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See daemon_writer.h. A window is a queue of packets, as they come from the process that names. Some
+ * may wait for a slow disk; beyond WINDOWS_MAX or BYTES_MAX the newest one is lost.
+ */
+#include "user/cmd/daemon_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/collect/naming_wire.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define WINDOWS_MAX	   16u
+#define BYTES_MAX	   (128u << 20)
+#define RETAIN_INTERVAL_NS (3600 * CLOCK_NS_PER_S)
+/* On a full disk a small window may still fit: so many in a row, and the store is well again. */
+#define WELL_WINDOWS 3
+
+struct job {
+	struct job *next;
+	struct packet_stream streams; /* without a socket */
+	size_t bytes;
+	struct window host;
+	struct recorder_stats stats;
+	struct daemon_compactor compactor; /* as it was; only its counters are looked at */
+	struct daemon_options options;	   /* likewise: its numbers */
+	uint64_t lost_samples;		   /* that were dropped on the way here */
+};
+
+struct daemon_writer {
+	struct daemon_options options; /* numbers and `store` of those in force; borrowed */
+	struct job *present;	       /* being filled */
+	pthread_t thread;
+	bool is_started;
+
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t is_changed;
+	struct job *first; /* oldest */
+	size_t job_cnt;	   /* with the one being written */
+	size_t bytes;
+	bool ends;
+
+	/* The thread's own. */
+	struct store_writer *store;
+	struct daemon_metrics *metrics;
+	uint64_t lost_samples;	 /* of windows before, for the next host record */
+	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
+	bool has_failed;	 /* said once, until WELL_WINDOWS were written */
+	uint32_t good_windows;	 /* written in a row since */
+	uint64_t failed_windows; /* not written since it was said */
+};
+
+static struct job *job_new(void)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (job)
+		packet_stream_init(&job->streams, -1, PACKET_MAX_BYTES);
+	return job;
+}
+
+static void job_free(struct job *job)
+{
+	if (!job)
+		return;
+	packet_stream_release(&job->streams);
+	free(job);
+}
+
+/* ---- the thread ---- */
+
+static void report_commit(struct daemon_writer *writer, int err)
+{
+	const char *store = writer->options.store;
+
+	if (err) {
+		if (!writer->has_failed)
+			pr_err("store '%s': window not written: %s; sampling goes on, free space or fix the directory\n",
+			       store, errstr(err));
+		writer->has_failed = true;
+		writer->good_windows = 0;
+		writer->failed_windows++;
+	} else if (writer->has_failed && ++writer->good_windows >= WELL_WINDOWS) {
+		pr_info("store '%s': windows are written again; %" PRIu64 " could not be\n", store,
+			writer->failed_windows);
+		writer->has_failed = false;
+		writer->failed_windows = 0;
+	}
+}
+
+/* One stream that cannot be kept costs that stream. Returns its samples, or 0. */
+static uint64_t add_stream(struct daemon_writer *writer, const struct window *window,
+			   const char *text, size_t len)
+{
+	int err = store_writer__add(writer->store, window, text, len);
+
+	daemon_metrics_note(writer->metrics, window);
+	if (!err)
+		return 0;
+	pr_warn_limited("store: process %u (%s): %s; %" PRIu64 " samples are lost\n", window->pid,
+			window_label(window, WINDOW_LABEL_COMM), errstr(err),
+			window->counts.samples);
+	return window->counts.samples;
+}
+
+static uint64_t add_streams(struct daemon_writer *writer, struct job *job)
+{
+	uint64_t lost = 0;
+	struct packet packet;
+	int err = 0;
+
+	packet_stream_turn(&job->streams);
+	while (packet_stream_next(&job->streams, &packet, &err)) {
+		struct window window;
+		const char *text;
+		size_t len;
+
+		if (naming_stream_read(packet.bytes, packet.len, &window, &text, &len) == 0)
+			lost += add_stream(writer, &window, text, len);
+	}
+	return lost;
+}
+
+static void retain(struct daemon_writer *writer)
+{
+	int err;
+
+	if (clock_boot_ns() < writer->next_retain_ns)
+		return;
+	writer->next_retain_ns = clock_boot_ns() + RETAIN_INTERVAL_NS;
+	err = store_writer__retain(writer->store, clock_unix_ns());
+	if (err)
+		pr_warn("store '%s': old hours not deleted: %s\n", writer->options.store,
+			errstr(err));
+}
+
+static void write_window(struct daemon_writer *writer, struct job *job)
+{
+	struct daemon_metrics_parts parts = {
+		.options = &job->options,
+		.stats = &job->stats,
+		.writer = writer->store,
+		.compactor = &job->compactor,
+		.begin_boot_ns = job->stats.begin_boot_ns,
+	};
+	uint64_t lost = 0;
+	int err;
+
+	if (!writer->store) {
+		report_commit(writer, -ENODEV);
+		return;
+	}
+	job->host.lost[WINDOW_LOSS_STORE] +=
+		writer->lost_samples + job->lost_samples + add_streams(writer, job);
+	err = store_writer__add(writer->store, &job->host, "", 0);
+	daemon_metrics_note(writer->metrics, &job->host);
+	if (!err)
+		err = store_writer__commit(writer->store, &lost);
+	report_commit(writer, err);
+	/* A host record that was not written takes what it says along to the next. */
+	writer->lost_samples = lost + (err ? job->host.lost[WINDOW_LOSS_STORE] : 0);
+	log_limits_report(clock_boot_ns());
+	parts.is_written = !err;
+	daemon_metrics_end(writer->metrics, &parts);
+	retain(writer);
+}
+
+static struct job *take_job(struct daemon_writer *writer)
+{
+	struct job *job;
+
+	pthread_mutex_lock(&writer->lock);
+	while (!writer->first && !writer->ends)
+		pthread_cond_wait(&writer->is_changed, &writer->lock);
+	job = writer->first;
+	if (job)
+		writer->first = job->next;
+	pthread_mutex_unlock(&writer->lock);
+	return job;
+}
+
+static void *thread_main(void *arg)
+{
+	struct daemon_writer *writer = arg;
+	struct job *job;
+
+	while ((job = take_job(writer))) {
+		write_window(writer, job);
+		pthread_mutex_lock(&writer->lock);
+		writer->job_cnt--;
+		writer->bytes -= job->bytes;
+		pthread_cond_broadcast(&writer->is_changed);
+		pthread_mutex_unlock(&writer->lock);
+		job_free(job);
+	}
+	return NULL;
+}
+
+/* ---- the others ---- */
+
+struct daemon_writer *daemon_writer__new(struct daemon_metrics *metrics)
+{
+	struct daemon_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->metrics = metrics;
+	pthread_mutex_init(&writer->lock, NULL);
+	pthread_cond_init(&writer->is_changed, NULL);
+	return writer;
+}
+
+void daemon_writer__free(struct daemon_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->is_started) {
+		pthread_mutex_lock(&writer->lock);
+		writer->ends = true;
+		pthread_cond_broadcast(&writer->is_changed);
+		pthread_mutex_unlock(&writer->lock);
+		pthread_join(writer->thread, NULL);
+	}
+	job_free(writer->present);
+	store_writer__free(writer->store);
+	pthread_cond_destroy(&writer->is_changed);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer);
+}
+
+int daemon_writer__open(struct daemon_writer *writer, const struct daemon_options *options)
+{
+	const struct store_writer_options store_options = {
+		.keep_age_ns = options->keep_age_ns,
+		.keep_bytes = options->keep_bytes,
+	};
+
+	writer->options = *options;
+	/* The lock is per open file: the old writer must go first. */
+	store_writer__free(take_ptr(writer->store));
+	writer->next_retain_ns = 0;
+	return store_writer__open(options->store, &store_options, &writer->store);
+}
+
+int daemon_writer__start(struct daemon_writer *writer)
+{
+	sigset_t all, before;
+	int err;
+
+	/* Signals are for the other thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	err = pthread_create(&writer->thread, NULL, thread_main, writer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	writer->is_started = !err;
+	return -err;
+}
+
+void daemon_writer__add(struct daemon_writer *writer, const struct window *window, const char *text,
+			size_t len)
+{
+	struct job *job;
+	int err = -ENOMEM;
+
+	if (!writer->present)
+		writer->present = job_new();
+	job = writer->present;
+	if (job && packet_stream_waiting(&job->streams) < BYTES_MAX)
+		err = naming_stream_put(&job->streams, window, text, len);
+	if (err && job)
+		job->lost_samples += window->counts.samples;
+}
+
+/* False: too much waits already. */
+static bool queue_job(struct daemon_writer *writer, struct job *job)
+{
+	struct job **last = &writer->first;
+	bool has_room;
+
+	pthread_mutex_lock(&writer->lock);
+	has_room = !writer->job_cnt ||
+		   (writer->job_cnt < WINDOWS_MAX && writer->bytes + job->bytes <= BYTES_MAX);
+	if (has_room) {
+		while (*last)
+			last = &(*last)->next;
+		*last = job;
+		writer->job_cnt++;
+		writer->bytes += job->bytes;
+		pthread_cond_broadcast(&writer->is_changed);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return has_room;
+}
+
+void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
+			const struct recorder_stats *stats,
+			const struct daemon_compactor *compactor)
+{
+	struct job *job = writer->present ? writer->present : job_new();
+	struct job *next;
+
+	writer->present = NULL;
+	if (!job)
+		return;
+	job->host = *host;
+	job->stats = *stats;
+	job->compactor = *compactor;
+	job->options = writer->options;
+	job->bytes = packet_stream_waiting(&job->streams);
+	if (queue_job(writer, job))
+		return;
+	pr_warn_limited("store '%s': the disk is too slow: a window of %" PRIu64
+			" samples is lost\n",
+			writer->options.store, host->counts.samples);
+	job_free(job);
+	next = job_new();
+	if (next)
+		next->lost_samples = host->counts.samples;
+	writer->present = next;
+}
+
+void daemon_writer__wait(struct daemon_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	while (writer->job_cnt)
+		pthread_cond_wait(&writer->is_changed, &writer->lock);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+bool daemon_writer__has_failed(const struct daemon_writer *writer)
+{
+	return writer->has_failed;
+}

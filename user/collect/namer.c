@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See namer.h: packets in, packets out, and a note of what is worked on. */
+#include "user/collect/namer.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "user/collect/naming.h"
+#include "user/collect/naming_wire.h"
+#include "user/util/child_process.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define NAMER_NAME     "jbpfd-namer" /* at most 15 bytes */
+#define WHY_BYTES      512
+#define MMAP_THRESHOLD (128 * 1024)
+
+struct namer {
+	struct packet_stream stream;
+	struct naming *naming;
+	struct work_note *note;
+	bool is_naming;	       /* a window: those that come meanwhile wait */
+	int err;	       /* of the conversation: the end */
+	struct strbuf waiting; /* windows and changes that came while one was named: packets */
+};
+
+/* ---- what naming has to say ---- */
+
+static void say(struct namer *namer, uint32_t kind, const void *bytes, size_t len)
+{
+	int err = packet_stream_put_bytes(&namer->stream, kind, bytes, len);
+
+	if (!err)
+		err = packet_stream_flush_all(&namer->stream);
+	if (err && !namer->err)
+		namer->err = err;
+}
+
+static int say_stream(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct namer *namer = ctx;
+	int err = naming_stream_put(&namer->stream, window, text, len);
+
+	if (err)
+		return err;
+	err = packet_stream_flush_all(&namer->stream);
+	if (err)
+		namer->err = err;
+	return err;
+}
+
+static void say_code_range(void *ctx, const struct naming_code_range *range)
+{
+	say(ctx, NAMING_CODE_RANGE, range, sizeof(*range));
+}
+
+static void say_opt_out(void *ctx, const struct naming_opt_out *opt_out)
+{
+	say(ctx, NAMING_OPT_OUT, opt_out, sizeof(*opt_out));
+}
+
+static void say_account(void *ctx, const struct naming_account *account)
+{
+	say(ctx, NAMING_ACCOUNT, account, sizeof(*account));
+}
+
+/* ---- what the sampler has to say ---- */
+
+static void do_window(struct namer *namer, const struct packet *packet)
+{
+	__cleanup_free void *bytes = malloc(packet->len ? packet->len : 1);
+	struct naming_batch batch;
+	struct naming_end end;
+	int err;
+
+	if (!bytes) {
+		namer->err = -ENOMEM;
+		return;
+	}
+	/* More packets are read while it is named. */
+	memcpy(bytes, packet->bytes, packet->len);
+	err = naming_batch_read(bytes, packet->len, &batch);
+	if (err) {
+		namer->err = err;
+		return;
+	}
+	namer->is_naming = true;
+	naming__window(namer->naming, &batch, &end);
+	namer->is_naming = false;
+	end.window_id = batch.head.window_id;
+	naming_batch_release(&batch);
+	say(namer, NAMING_END, &end, sizeof(end));
+	log_limits_report(clock_boot_ns());
+}
+
+static void do_stacks(struct namer *namer, const struct packet *packet)
+{
+	const struct naming_looks looks = {
+		.interval_ns = naming__look(namer->naming, packet->bytes, packet->len),
+	};
+
+	say(namer, NAMING_LOOKS, &looks, sizeof(looks));
+}
+
+/* Keeps a packet for later, as it is. */
+static void put_aside(struct namer *namer, const struct packet *packet)
+{
+	const uint64_t head[2] = { packet->kind, packet->len };
+	static const char zeros[8];
+
+	if (strbuf_reserve(&namer->waiting, sizeof(head) + packet->len + sizeof(zeros))) {
+		namer->err = -ENOMEM;
+		return;
+	}
+	(void)strbuf_append(&namer->waiting, head, sizeof(head));
+	(void)strbuf_append(&namer->waiting, packet->bytes, packet->len);
+	(void)strbuf_append(&namer->waiting, zeros, -packet->len & 7);
+}
+
+#define EXPECT(packet, type) ((packet)->len == sizeof(type) ? (const type *)(packet)->bytes : NULL)
+
+static void do_packet(struct namer *namer, const struct packet *packet)
+{
+	const struct naming_options *options;
+	const struct naming_banned *banned;
+	const struct jbpf_notice *notice;
+
+	switch (packet->kind) {
+	case NAMING_NOTICE:
+		notice = EXPECT(packet, struct jbpf_notice);
+		if (notice)
+			naming__notice(namer->naming, notice);
+		break;
+	case NAMING_BANNED:
+		banned = EXPECT(packet, struct naming_banned);
+		if (banned)
+			naming__ban(namer->naming, banned);
+		break;
+	case NAMING_OPTIONS:
+		options = EXPECT(packet, struct naming_options);
+		if (namer->is_naming)
+			put_aside(namer, packet);
+		else if (options && naming__change(namer->naming, options))
+			namer->err = -ENOMEM;
+		break;
+	case NAMING_STACKS:
+	case NAMING_WINDOW:
+		/* What a stack in a window is looked at for was read before or never will be. */
+		if (namer->is_naming)
+			put_aside(namer, packet);
+		else if (packet->kind == NAMING_STACKS)
+			do_stacks(namer, packet);
+		else
+			do_window(namer, packet);
+		break;
+	default:
+		namer->err = -EBADMSG;
+	}
+}
+
+/* All that has arrived. */
+static void do_arrived(struct namer *namer)
+{
+	struct packet packet;
+	int err = 0;
+
+	while (!namer->err && packet_stream_next(&namer->stream, &packet, &err))
+		do_packet(namer, &packet);
+	if (err && !namer->err)
+		namer->err = err;
+}
+
+static void read_more(struct namer *namer)
+{
+	int err = packet_stream_fill(&namer->stream);
+
+	if (err && err != -EAGAIN && !namer->err)
+		namer->err = err;
+}
+
+/* Between two streams of a window: processes that were just sampled first may not live for long. */
+static void do_news(void *ctx)
+{
+	struct namer *namer = ctx;
+
+	read_more(namer);
+	do_arrived(namer);
+	naming__tick(namer->naming);
+}
+
+/* Windows that came while one was named; each may take so long that more come. */
+static void do_waiting(struct namer *namer)
+{
+	while (namer->waiting.len && !namer->err) {
+		struct strbuf waiting = namer->waiting;
+
+		namer->waiting = (struct strbuf)STRBUF_INIT;
+		for (size_t at = 0; at < waiting.len && !namer->err;) {
+			const uint64_t *head = (const uint64_t *)(const void *)(waiting.data + at);
+			const struct packet packet = { .kind = (uint32_t)head[0],
+						       .bytes = head + 2,
+						       .len = (size_t)head[1] };
+
+			do_packet(namer, &packet);
+			at += 2 * sizeof(*head) + ((packet.len + 7) & ~(size_t)7);
+		}
+		strbuf_release(&waiting);
+	}
+}
+
+static int wait_timeout_ms(const struct namer *namer)
+{
+	uint64_t due_ns = naming__due_boot_ns(namer->naming), now_ns = clock_boot_ns();
+
+	if (due_ns == UINT64_MAX)
+		return -1;
+	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns) / CLOCK_NS_PER_MS) + 1;
+}
+
+static void namer_loop(struct namer *namer)
+{
+	while (!namer->err) {
+		struct pollfd wait = { .fd = namer->stream.fd, .events = POLLIN };
+
+		work_note__idle(namer->note);
+		if (poll(&wait, 1, wait_timeout_ms(namer)) < 0 && errno != EINTR)
+			return;
+		work_note__on(namer->note, NULL);
+		if (wait.revents)
+			read_more(namer);
+		do_arrived(namer);
+		do_waiting(namer);
+		naming__tick(namer->naming);
+	}
+}
+
+static int namer_open(struct namer *namer, const struct launcher_child *child, int kallsyms_fd,
+		      int launcher_fd)
+{
+	char why[WHY_BYTES];
+	const struct naming_config config = {
+		.jit = (enum jit_mode)child->numbers[NAMER_JIT],
+		.ignores_opt_out = child->numbers[NAMER_IGNORES_OPT_OUT] != 0,
+		.wants_ticks = child->numbers[NAMER_WANTS_TICKS] != 0,
+		.launcher = launcher__from_fd(launcher_fd),
+		.note = namer->note,
+		.kallsyms_fd = kallsyms_fd,
+		.listener = {
+			.ctx = namer,
+			.stream = say_stream,
+			.code_range = say_code_range,
+			.opt_out = say_opt_out,
+			.account = say_account,
+			.pause = do_news,
+		},
+	};
+	int err = config.launcher ? naming__open(&config, &namer->naming, why, sizeof(why)) :
+				    -ENOMEM;
+
+	if (err && config.launcher)
+		pr_err("%s\n", why);
+	return err;
+}
+
+int namer__main(const struct launcher_child *child)
+{
+	const struct namer_context *context = child->ctx;
+	struct namer namer = { .note = context->note };
+	int socket_fd = child->socket_fd, launcher_fd = child->launcher_fd;
+	int kallsyms_fd = context->kallsyms_fd;
+	int *const kept[] = { &socket_fd, &launcher_fd, &kallsyms_fd };
+	int err = child_process_keep_fds(kept, ARRAY_SIZE(kept));
+
+	(void)prctl(PR_SET_NAME, NAMER_NAME);
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+	(void)mallopt(M_TRIM_THRESHOLD, MMAP_THRESHOLD);
+	log_set_level((enum log_level)child->numbers[NAMER_LOG_LEVEL]);
+	child_process_offer_to_oom();
+	if (!err && context->confine)
+		err = context->confine();
+	if (err)
+		return -err & 0xff;
+	packet_stream_init(&namer.stream, socket_fd, PACKET_MAX_BYTES);
+	work_note__on(namer.note, NULL);
+	err = namer_open(&namer, child, kallsyms_fd < 0 ? 0 : kallsyms_fd, launcher_fd);
+	if (err)
+		return -err & 0xff;
+	say(&namer, NAMING_READY, NULL, 0);
+	namer_loop(&namer);
+	return namer.err == -EPIPE ? 0 : -namer.err & 0xff;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What naming.c and naming_window.c share; nobody else includes this. */
+#ifndef JBPF_COLLECT_NAMING_INTERNAL_H
+#define JBPF_COLLECT_NAMING_INTERNAL_H
+
+#include "user/collect/ban_list.h"
+#include "user/collect/look_queue.h"
+#include "user/collect/naming.h"
+#include "user/collect/process.h"
+#include "user/collect/stack_namer.h"
+#include "user/collect/window_cells.h"
+#include "user/util/boot_id.h"
+#include "user/util/strbuf.h"
+
+struct naming {
+	struct naming_config config;
+	int proc_fd;
+	int root_fd;
+	struct symbolizer *symbolizer;
+	struct container_resolver *containers;
+	struct process_table *processes;
+	uint8_t boot_id[BOOT_ID_BYTES];
+	struct ban_list bans;
+	struct look_queue looks;
+	/* Of the stream being named. */
+	struct stack_namer namer;
+	struct strbuf folded;
+	struct strbuf lines;
+	struct window_cells cells;
+};
+
+/* Notes that what comes next is done with this process. */
+void naming_work_on(struct naming *naming, const struct process *process);
+/* No more samples of a process that opted out: neither its stacks nor their cost. */
+void naming_stop_sampling(struct naming *naming, const struct process *process);
+/* Version, flags and code range, while the JVM lives. True when it is still starting. */
+bool naming_look_at_jvm(struct naming *naming, struct process *process);
+/* Who pays for what a process in this container does; 0 = not known. */
+uint64_t naming_account_id(const struct container_info *container);
+
+#endif

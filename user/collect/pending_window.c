@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See pending_window.h. */
+#include "user/collect/pending_window.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/collect/stream_fallback.h"
+#include "user/util/cleanup.h"
+
+void pending_window_release(struct pending_window *window)
+{
+	strbuf_release(&window->counts);
+	strbuf_release(&window->ticks);
+	strbuf_release(&window->stacks);
+	free(window->streams);
+	*window = (struct pending_window){ 0 };
+}
+
+const struct probe_count *pending_window_counts(const struct pending_window *window)
+{
+	return (const struct probe_count *)(const void *)window->counts.data;
+}
+
+static size_t count_cnt(const struct pending_window *window)
+{
+	return window->counts.len / sizeof(struct probe_count);
+}
+
+/* Moments of a later part count from the window's start, too. */
+static int add_ticks(struct pending_window *window, const struct probe_batch *batch)
+{
+	uint64_t later_us = (batch->start_boot_ns - window->start_boot_ns) / 1000;
+	struct probe_tick *ticks;
+	size_t len = window->ticks.len;
+	int err = strbuf_append(&window->ticks, batch->ticks,
+				batch->tick_cnt * sizeof(*batch->ticks));
+
+	if (err || !later_us)
+		return err;
+	ticks = (struct probe_tick *)(void *)(window->ticks.data + len);
+	for (size_t i = 0; i < batch->tick_cnt; i++)
+		ticks[i].after_us += (uint32_t)later_us;
+	return 0;
+}
+
+void pending_window_add(struct pending_window *window, const struct probe *probe,
+			const struct probe_batch *batch)
+{
+	const struct stream all = { .counts = batch->counts, .cnt = batch->count_cnt };
+
+	if (!window->start_boot_ns)
+		window->start_boot_ns = batch->start_boot_ns;
+	window->end_boot_ns = batch->end_boot_ns;
+	window->stack_bytes = batch->stack_bytes;
+	for (int i = 0; i < JBPF_CNT_MAX; i++)
+		window->counters[i] += batch->counters[i];
+	if (strbuf_append(&window->counts, batch->counts,
+			  batch->count_cnt * sizeof(*batch->counts))) {
+		window->lost_memory += stream_samples(&all);
+		return;
+	}
+	/* Without them stacks show as lost, samples without their moment: both are counted. */
+	(void)naming_stacks_of(probe, batch->counts, batch->count_cnt, &window->stacks);
+	(void)add_ticks(window, batch);
+}
+
+static int count_compare(const void *left, const void *right)
+{
+	const struct jbpf_key *a = &((const struct probe_count *)left)->key;
+	const struct jbpf_key *b = &((const struct probe_count *)right)->key;
+
+#define BY(field)                 \
+	if (a->field != b->field) \
+	return a->field > b->field ? 1 : -1
+	BY(start_ns);
+	BY(pid);
+	BY(exec_id);
+	BY(cgroup_id);
+#undef BY
+	return 0;
+}
+
+static int tick_compare(const void *left, const void *right)
+{
+	const struct probe_tick *a = left, *b = right;
+
+	if (a->stream != b->stream)
+		return a->stream > b->stream ? 1 : -1;
+	return (a->after_us > b->after_us) - (a->after_us < b->after_us);
+}
+
+static void sort_parts(struct pending_window *window)
+{
+	if (window->counts.len)
+		qsort(window->counts.data, count_cnt(window), sizeof(struct probe_count),
+		      count_compare);
+	if (window->ticks.len)
+		qsort(window->ticks.data, window->ticks.len / sizeof(struct probe_tick),
+		      sizeof(struct probe_tick), tick_compare);
+}
+
+int pending_window_close(struct pending_window *window, uint64_t now_boot_ns)
+{
+	const struct probe_count *counts;
+	size_t cnt = count_cnt(window);
+
+	window->closed_ns = now_boot_ns;
+	window->streams = calloc(cnt + 1, sizeof(*window->streams));
+	if (!window->streams) {
+		const struct stream all = { .counts = pending_window_counts(window), .cnt = cnt };
+
+		window->lost_memory += stream_samples(&all);
+		strbuf_release(&window->counts);
+		return -ENOMEM;
+	}
+	sort_parts(window);
+	counts = pending_window_counts(window);
+	for (size_t at = 0; at < cnt;) {
+		struct stream stream = stream_next(counts, cnt, at);
+
+		window->streams[window->stream_cnt++] =
+			(struct pending_stream){ .at = at, .cnt = stream.cnt };
+		at += stream.cnt;
+	}
+	return 0;
+}
+
+int pending_window_send(const struct pending_window *window, const struct naming_window *head,
+			struct packet_stream *stream)
+{
+	__cleanup_strbuf struct strbuf left = STRBUF_INIT;
+	const struct probe_count *counts = pending_window_counts(window);
+	struct naming_window full = *head;
+	int err = strbuf_reserve(&left, window->counts.len);
+
+	for (size_t i = 0; !err && i < window->stream_cnt; i++) {
+		const struct pending_stream *one = &window->streams[i];
+
+		if (!one->is_answered)
+			err = strbuf_append(&left, counts + one->at, one->cnt * sizeof(*counts));
+	}
+	if (err)
+		return err;
+	full.window_id = window->id;
+	full.start_boot_ns = window->start_boot_ns;
+	full.end_boot_ns = window->end_boot_ns;
+	full.count_cnt = (uint32_t)(left.len / sizeof(*counts));
+	full.tick_cnt = (uint32_t)(window->ticks.len / sizeof(struct probe_tick));
+	return naming_window_put(stream, &full, (const void *)left.data,
+				 (const void *)window->ticks.data, &window->stacks);
+}
+
+struct pending_stream *pending_window_find(const struct pending_window *window,
+					   const struct window *named)
+{
+	const struct probe_count *counts = pending_window_counts(window);
+	const struct probe_count wanted = {
+		.key = { .start_ns = named->process_start_ns,
+			 .cgroup_id = named->cgroup_id,
+			 .pid = named->pid,
+			 .exec_id = named->exec_id },
+	};
+	size_t low = 0, high = window->stream_cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = count_compare(&wanted, &counts[window->streams[middle].at]);
+
+		if (order == 0)
+			return &window->streams[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window that was counted and is being named by another process: what that process needs, kept
+ * until it has answered, so that another one can go on where it stopped.
+ */
+#ifndef JBPF_COLLECT_PENDING_WINDOW_H
+#define JBPF_COLLECT_PENDING_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/collect/naming_wire.h"
+#include "user/collect/probe.h"
+#include "user/util/packet_stream.h"
+#include "user/util/strbuf.h"
+
+struct pending_stream {
+	size_t at; /* index of its first count */
+	size_t cnt;
+	bool is_answered;
+};
+
+/* Zero-initialise; fields are read-only outside. */
+struct pending_window {
+	struct pending_window *next; /* of its owner */
+	uint64_t id;
+	uint64_t start_boot_ns; /* 0: nothing was added yet */
+	uint64_t end_boot_ns;
+	uint32_t frequency_hz; /* set by its owner */
+	uint32_t cpu_cnt;
+	uint64_t closed_ns;   /* CLOCK_BOOTTIME: when it was over */
+	struct strbuf counts; /* of struct probe_count */
+	struct strbuf ticks;  /* of struct probe_tick */
+	struct strbuf stacks; /* records of naming_stack_put() */
+	struct pending_stream *streams;
+	size_t stream_cnt;
+	uint64_t counters[JBPF_CNT_MAX];
+	uint64_t stack_bytes;
+	uint64_t lost_memory; /* samples that found no room here */
+	bool is_given_up;     /* its host record is written; what still comes is dropped */
+};
+
+void pending_window_release(struct pending_window *window);
+
+/* Adds what a drain gave, with its stacks. What finds no memory is counted in lost_memory. */
+void pending_window_add(struct pending_window *window, const struct probe *probe,
+			const struct probe_batch *batch);
+
+/* It is over: sorts, and finds its streams. 0, or -ENOMEM: all of it is in lost_memory. */
+int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
+
+/* Queues what was not answered yet. `head` needs its numbers but the counts. 0 or -errno. */
+int pending_window_send(const struct pending_window *window, const struct naming_window *head,
+			struct packet_stream *stream);
+
+/* The stream that a named window is of, or NULL. */
+struct pending_stream *pending_window_find(const struct pending_window *window,
+					   const struct window *named);
+
+const struct probe_count *pending_window_counts(const struct pending_window *window);
+
+#endif
