@@ -23,7 +23,7 @@
 struct jbpf_key {
 	__u64 start_ns; /* group leader's start_boottime, CLOCK_BOOTTIME ns; with pid the process's life */
 	__u64 cgroup_id;   /* cgroup v2 id; 1 (the root) where only v1 is used */
-	__u64 user_hash;   /* content hash of the user stack; 0 = none (kernel thread) */
+	__u64 user_hash;   /* hash of life and user stack; 0 = none (kernel thread) */
 	__u64 kernel_hash; /* content hash of the kernel stack; 0 = interrupted in user mode */
 	__u32 pid;	   /* host tgid */
 	__u32 exec_id;	   /* low half of task->self_exec_id: an exec makes another program of it */
@@ -120,7 +120,8 @@ struct jbpf_code_range {
 /*
  * One distinct stack, on the `stacks` ring buffer: this head and `frame_cnt` words, __u64 each.
  * Leaf first. The first word is the interrupted instruction, never a Method*; the others are return
- * addresses, and Method* words. The hash covers all but who had the stack first.
+ * addresses, and Method* words. The hash covers all but cgroup and time: a user stack is its
+ * process's own, kernel stacks are shared.
  */
 struct jbpf_stack {
 	__u64 hash;
@@ -128,7 +129,7 @@ struct jbpf_stack {
 	__u8 kind;	 /* JBPF_STACK_USER or _KERNEL */
 	__u8 end;	 /* enum jbpf_stack_end */
 	__u16 flags;	 /* JBPF_STACK_LEAF_* */
-	/* The process that had it first; all 0 in kernel stacks. */
+	/* The process that had it; all 0 in kernel stacks. */
 	__u64 start_ns;
 	__u32 pid;
 	__u32 exec_id;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Takes the user stack by frame pointers and the kernel stack by helper, names each by a hash of
- * its content, and hands a stack that user space does not have to the `stacks` buffer.
+ * its content (a user stack's, of its process's life, too), and hands a stack that user space does not have to the `stacks` buffer.
  *
  * The user walk is our own: bpf_get_stackid and bpf_get_stack stop at 127 frames and read every
  * frame singly. We read windows of user memory that end at a page border (a read that faults costs
@@ -26,13 +26,35 @@ enum walk_result {
 	WALK_DONE = 1,
 };
 
+#define MIX_1 0xff51afd7ed558ccdull /* murmur3's */
+#define MIX_2 0xc4ceb9fe1a85ec53ull
+
 /*
- * FNV-1a by 64-bit word. It starts from a random seed: processes choose their frames, and one that
- * could find two stacks with one hash could put its frames into a neighbour's profile.
+ * FNV-1a by 64-bit word. It keeps no secret: whoever chooses the words can flip a bit of one and
+ * undo that with the next, whatever the seed was, in one try of some hundred. See hash_of_life().
  */
 static __always_inline __u64 hash_add(__u64 hash, __u64 word)
 {
 	return (hash ^ word) * FNV_PRIME;
+}
+
+/*
+ * What the hash of a user stack begins with. Processes choose their frames: one that found a stack
+ * with the hash of a neighbour's would put its frames into the neighbour's profile. So two
+ * processes begin with numbers that have nothing to do with each other for who does not know the
+ * seed; as all words but Method* are below 2^56, no word of one makes up for that either. What
+ * collides, collides within one process. A fork sends its stacks once more for that.
+ */
+static __always_inline __u64 hash_of_life(const struct jbpf_key *key)
+{
+	__u64 hash = hash_seed ^ key->start_ns;
+
+	hash ^= hash >> 33;
+	hash *= MIX_1;
+	hash ^= (__u64)key->exec_id << 32 | key->pid;
+	hash ^= hash >> 33;
+	hash *= MIX_2;
+	return hash ^ hash >> 33;
 }
 
 /* The final mix of murmur3; 0 means "no stack" and is never returned. */
@@ -41,9 +63,9 @@ static __always_inline __u64 hash_finish(__u64 hash, const struct jbpf_stack *he
 	hash = hash_add(hash, (__u64)head->frame_cnt << 32 | (__u32)head->flags << 16 |
 				      (__u32)head->kind << 8 | head->end);
 	hash ^= hash >> 33;
-	hash *= 0xff51afd7ed558ccdull;
+	hash *= MIX_1;
 	hash ^= hash >> 33;
-	hash *= 0xc4ceb9fe1a85ec53ull;
+	hash *= MIX_2;
 	hash ^= hash >> 33;
 	return hash ? hash : 1;
 }
@@ -256,7 +278,7 @@ static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, st
 	__builtin_memset(head->leaf_words, 0, sizeof(head->leaf_words));
 	__builtin_memset(head->leaf_code, 0, sizeof(head->leaf_code));
 	state->user.ips[0] = regs->ip;
-	state->hash = hash_add(hash_seed, regs->ip);
+	state->hash = hash_add(hash_of_life(&state->key), regs->ip);
 	state->depth = 1;
 	if (!regs->is_compat) {
 		if (code_view_has(&state->code, regs->ip)) {
@@ -273,7 +295,10 @@ static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, st
 	return head->hash;
 }
 
-/* Hashes the frame_cnt addresses of state->kernel into state->hash. */
+/*
+ * Hashes the frame_cnt addresses of state->kernel into state->hash. All processes share these
+ * stacks: what is in them is the kernel's choice.
+ */
 __noinline int hash_kernel(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *state;

@@ -5,12 +5,13 @@
  *
  *   live_probe [--pid PID]... [--cgroup PATH]... [--seconds S] [--windows N] [--frequency HZ]
  *              [--max-depth N] [--compat] [--range CODE_LOW:CODE_HIGH:INTERPRETER_LOW:HIGH]
- *              [--range-of START,EXEC] [--range-once] [--ticks WINDOW_SECONDS]
+ *              [--range-of START,EXEC] [--range-once] [--ticks WINDOW_SECONDS] [--seed HEX]
  *
  * Prints "sampling" on stderr once it samples. Counts are added up over the windows. --range: JIT
  * code of every process sampled (hexadecimal), said at its first notice; --range-of: but for a
  * process that began START ns later or runs EXEC programs later; --range-once: never again then.
- * --ticks: the moments of the samples, too; the log has room for windows that long.
+ * --ticks: the moments of the samples, too; the log has room for windows that long. --seed: of the
+ * stacks' hashes.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -262,6 +263,7 @@ int main(int argc, char **argv)
 		{ "range-of", required_argument, NULL, 'o' },
 		{ "range-once", no_argument, NULL, '1' },
 		{ "ticks", required_argument, NULL, 't' },
+		{ "seed", required_argument, NULL, 'S' },
 		{ "debug", no_argument, NULL, 'D' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -304,7 +306,9 @@ int main(int argc, char **argv)
 		else if (option == 't') {
 			probe_options.wants_ticks = true;
 			probe_options.window_ns = (uint64_t)(atof(optarg) * 1e9);
-		} else if (option == 'D')
+		} else if (option == 'S')
+			probe_options.hash_seed = strtoull(optarg, NULL, 16);
+		else if (option == 'D')
 			log_set_level(LOG_LEVEL_DEBUG);
 		else
 			return 2;

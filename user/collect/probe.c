@@ -189,12 +189,12 @@ static int set_sizes(struct probe *probe, size_t cpu_cnt)
 static int set_knobs(struct probe *probe, const struct probe_options *options)
 {
 	struct jbpf_bpf__rodata *knobs = probe->skel->rodata;
-	uint64_t seed;
+	uint64_t seed = options->hash_seed;
 
 	if (!options->max_depth || options->max_depth > JBPF_MAX_DEPTH || !options->frequency_hz ||
 	    options->cgroup_cnt > JBPF_CGROUP_FILTER_MAX || options->pid_cnt > UINT32_MAX)
 		return -EINVAL;
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+	if (!seed && getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return -EIO;
 	knobs->max_depth = options->max_depth;
 	knobs->filter_pid_cnt = (uint32_t)options->pid_cnt;

@@ -32,6 +32,7 @@ struct probe_options {
 	size_t cgroup_cnt;		 /* <= JBPF_CGROUP_FILTER_MAX */
 	bool ignores_opt_out;		 /* of environments; see probe__opt_out() */
 	bool force_compat; /* the program for kernels below 5.15 even here: for tests */
+	uint64_t hash_seed; /* of the stacks' hashes: for tests; 0: random, as it must be in life */
 };
 
 /* Called from probe__consume() and probe__drain(). The notice is borrowed for the call. */
@@ -109,7 +110,7 @@ struct probe_stack {
  */
 int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
 
-/* A user stack that user space did not have before, and the process that had it first. */
+/* A user stack that user space did not have before, and its process. */
 struct probe_new_stack {
 	uint64_t start_ns;
 	uint32_t pid;
