@@ -131,6 +131,31 @@ static __always_inline __u32 task_ns_pid(struct task_struct *leader)
 	return BPF_CORE_READ(innermost, nr);
 }
 
+/* Before 6.1 a cgroup had the ids of those above it, not pointers to them. */
+struct cgroup___ids {
+	__u64 ancestor_ids[0];
+} __attribute__((preserve_access_index));
+
+/* Id of the cgroup above, or equal to, `cgroup` that has this level; the root's is 0. */
+static __always_inline __u64 cgroup_id_at(struct cgroup *cgroup, __u64 level)
+{
+	struct cgroup___ids *with_ids = (void *)cgroup;
+	struct cgroup *above = NULL;
+	__u64 id = 0;
+
+	if (bpf_core_field_exists(with_ids->ancestor_ids)) {
+		__u64 offset = bpf_core_field_offset(struct cgroup___ids, ancestor_ids);
+
+		bpf_probe_read_kernel(&id, sizeof(id), (void *)cgroup + offset + level * 8);
+	} else {
+		__u64 offset = bpf_core_field_offset(struct cgroup, ancestors);
+
+		bpf_probe_read_kernel(&above, sizeof(above), (void *)cgroup + offset + level * 8);
+		id = BPF_CORE_READ(above, kn, id);
+	}
+	return id;
+}
+
 /* True in the middle of execve(), when the new name is set but the new program not yet begun. */
 static __always_inline bool task_in_execve(struct task_struct *task)
 {

@@ -27,8 +27,14 @@ struct jbpf_key {
 	__u64 kernel_hash; /* content hash of the kernel stack; 0 = interrupted in user mode */
 	__u32 pid;	   /* host tgid */
 	__u32 exec_id;	   /* low half of task->self_exec_id: an exec makes another program of it */
-	__u64 pad0;	   /* 0 */
+	__u64 kind;	   /* JBPF_KEY_* */
 };
+
+#define JBPF_KEY_SAMPLE	 0
+#define JBPF_KEY_ACCOUNT 1 /* start_ns holds an account, all else is 0; see struct jbpf_account */
+
+/* In place of user_hash: of this sample only the process is told. No stack has this hash. */
+#define JBPF_HASH_CUT_ALL (~0ull)
 
 /*
  * The array `ticks` of 64-bit words: for each set, for each CPU, `ticks_stride` words, of which the
@@ -73,6 +79,26 @@ struct jbpf_value {
 	__u64 last_ns;
 };
 
+/*
+ * What one account (a container, or what else user space makes one of) used in a window, and what
+ * was cut for that. It lies in the count map among the samples, so that it begins with a window, and
+ * is drained with the very samples it is about. Account 0 is of all cgroups that user space named no
+ * account for. Several CPUs write it at once; sums may lack a few.
+ */
+struct jbpf_account {
+	__u64 stack_bytes;  /* of its new stacks, as they went over `stacks` */
+	__u32 entries;	    /* of the count map, this one not among them */
+	__u32 processes;    /* new ones in `known` */
+	__u32 cut_samples;  /* JBPF_END_CUT_DEPTH */
+	__u32 leaf_samples; /* JBPF_END_CUT_LEAF */
+	__u32 bare_samples; /* JBPF_END_CUT_ALL */
+	__u32 lost_samples; /* not even that had room */
+	__u64 pad0[2];	    /* 0 */
+};
+
+/* Cgroups that have an account of their own; those below them share it. */
+#define JBPF_ACCOUNTS_OF_MAX 2048
+
 /* Why the walk of a stack ended. Part of the stack's content, hence of its hash. */
 enum jbpf_stack_end {
 	JBPF_END_ROOT = 0,	/* frame pointer or return address 0: the thread's first frame */
@@ -80,7 +106,13 @@ enum jbpf_stack_end {
 	JBPF_END_FAULT = 2,	/* memory at the frame pointer not readable */
 	JBPF_END_BAD_FP = 3,	/* frame pointer does not rise */
 	JBPF_END_LEAF_ONLY = 4, /* no walk was possible (32-bit program, no registers) */
+	/* The account is over its budget: there are more words, but they were not taken. */
+	JBPF_END_CUT_DEPTH = 5, /* JBPF_CUT_DEPTH words, and the Method* of the last, are left */
+	JBPF_END_CUT_LEAF = 6,	/* 1 word, and its Method* */
+	JBPF_END_CUT_ALL = 7,	/* none: of JBPF_HASH_CUT_ALL */
 };
+
+#define JBPF_CUT_DEPTH 64
 
 #define JBPF_STACK_USER	  1
 #define JBPF_STACK_KERNEL 2
@@ -208,13 +240,17 @@ enum jbpf_counter {
 	JBPF_CNT_LEAF_UNREAD = 14,	  /* leaf words or leaf code were wanted and not readable */
 	JBPF_CNT_TICKS_FULL = 15, /* counted, but its moment was not noted: log full, new CPU */
 	JBPF_CNT_OPTED_OUT = 16,  /* left out, as the process wants; not lost */
-	JBPF_CNT_MAX = 17,
+	JBPF_CNT_CUT_DEPTH = 17,  /* samples by JBPF_END_CUT_*, counted by their walk's end, too */
+	JBPF_CNT_CUT_LEAF = 18,
+	JBPF_CNT_CUT_ALL = 19,
+	JBPF_CNT_MAX = 20,
 };
 
 #define JBPF_COUNTER_SLOTS 32 /* size of the array: JBPF_CNT_MAX and room */
 
 _Static_assert(sizeof(struct jbpf_key) == 48, "jbpf_key has no padding");
 _Static_assert(sizeof(struct jbpf_value) == 48, "jbpf_value has no padding");
+_Static_assert(sizeof(struct jbpf_account) == sizeof(struct jbpf_value), "they share a map");
 _Static_assert(sizeof(struct jbpf_stack) == 64, "jbpf_stack header has no padding");
 _Static_assert(sizeof(struct jbpf_code_range) == 48, "jbpf_code_range has no padding");
 _Static_assert(sizeof(struct jbpf_known) == 32, "jbpf_known has no padding");

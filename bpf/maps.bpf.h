@@ -23,11 +23,24 @@ const volatile __u64 stacks_wakeup_bytes = 1 << 18; /* wake the reader of `stack
 const volatile __u32 ticks_stride = 0;	/* words per CPU and set; 0: no moments are noted */
 const volatile __u32 ticks_cpu_cnt = 0; /* CPUs from 0 on that have a log */
 
+/* What accounts share, see account.bpf.h; as they are, more than anybody can use. */
+const volatile __u64 entries_max = 1ull << 32;	   /* of a count map */
+const volatile __u64 stack_bytes_max = 1ull << 32; /* of new stacks in a window */
+const volatile __u64 stacks_size = 1ull << 32;	   /* bytes of the `stacks` buffer */
+const volatile __u64 known_max = 1ull << 32;	   /* entries of `known` */
+
 /*
  * Which of the two count maps and logs are in use: written by user space, read once per sample.
  * Both then are of the same set. Volatile, as it changes under a running program.
  */
 volatile __u32 active_set = 0;
+
+/*
+ * What all accounts used together in a window, by set: entries of the count map, their own records
+ * among them, and bytes of new stacks. User space clears those of the next window.
+ */
+__u64 all_entries[2] = {};
+__u64 all_stack_bytes[2] = {};
 
 /* Set for good by whoever finds the first process that opted out; before, no sample looks for one. */
 volatile __u32 has_opted_out = 0;
@@ -55,6 +68,10 @@ struct scratch {
 	struct jbpf_value value;
 	struct code_view code;
 
+	/* Whose budget it is: the key of its record, and the record as it begins. */
+	struct jbpf_key account_key;
+	struct jbpf_account account;
+
 	/* State of a look at an environment; `window` holds the part. */
 	__u64 environment_len; /* of the part */
 
@@ -62,7 +79,7 @@ struct scratch {
 	__u64 fp;
 	__u64 address; /* the last one taken: `fp` is the frame pointer of its code */
 	__u64 hash;
-	__u32 depth;
+	__u32 depth; /* words taken; when a stack is cut, so many are to be left */
 	__u32 end;
 
 	/* Two records as they go out over `stacks`: the head, its words right behind. */
@@ -167,6 +184,14 @@ struct {
 } code_ranges SEC(".maps");
 
 /* Targets; written by user space before sampling begins. */
+/* Account of a cgroup, by its id; written by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JBPF_ACCOUNTS_OF_MAX);
+	__type(key, __u64);
+	__type(value, __u64);
+} accounts_of SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);

@@ -3,6 +3,7 @@
 #ifndef JBPF_NOTICE_BPF_H
 #define JBPF_NOTICE_BPF_H
 
+#include "bpf/account.bpf.h"
 #include "bpf/core_compat.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/maps.bpf.h"
@@ -19,11 +20,12 @@ static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
  * and the reader is woken at once: a short-lived process is gone in milliseconds. An exiting task
  * would be entered after its exit has been told, and would stay; it has nothing to look at anyway.
  * In the middle of execve() the old program is gone and the new one not mapped: its first sample
- * after EXEC tells. Returns JBPF_KNOWN_*; a process that opted out is not told of. The state's user
+ * after EXEC tells. One too many of its account is told of, but not entered: it would push out what
+ * others have there. Returns JBPF_KNOWN_*; a process that opted out is not told of. The state's user
  * stack must have been walked: its memory window is used.
  */
 static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct scratch *state,
-					 const struct task_view *view)
+					 const struct task_view *view, struct jbpf_account *account)
 {
 	const struct jbpf_key *key = &state->key;
 	struct jbpf_known process = {
@@ -53,9 +55,13 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 		return process.flags;
 	if (!old)
 		flags = BPF_NOEXIST; /* of two CPUs one tells */
-	/* (int): 6.1 does not extend the sign of an LRU map's error. */
-	if ((int)bpf_map_update_elem(&known, &key->pid, &process, flags) == -EEXIST)
-		return process.flags;
+	if (old || has_known(account)) {
+		/* (int): 6.1 does not extend the sign of an LRU map's error. */
+		if ((int)bpf_map_update_elem(&known, &key->pid, &process, flags) == -EEXIST)
+			return process.flags;
+		if (!old)
+			__sync_fetch_and_add(&account->processes, 1);
+	}
 	if (process.flags & JBPF_KNOWN_OPTED_OUT) {
 		has_opted_out = 1;
 		return process.flags;

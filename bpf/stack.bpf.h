@@ -11,6 +11,7 @@
 #ifndef JBPF_STACK_BPF_H
 #define JBPF_STACK_BPF_H
 
+#include "bpf/account.bpf.h"
 #include "bpf/code_range.bpf.h"
 #include "bpf/core_compat.bpf.h"
 #include "bpf/count.bpf.h"
@@ -336,12 +337,80 @@ static __always_inline __u64 stack_take_kernel(struct bpf_perf_event_data *ctx,
 	return head->hash;
 }
 
+/* Hashes the state->depth words that are left of state->user into state->hash. */
+__noinline int hash_cut(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+	__u64 hash;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return 0;
+	hash = hash_of_life(&state->key);
+	for (__u32 i = 0; i <= JBPF_CUT_DEPTH; i++) {
+		if (i >= state->depth)
+			break;
+		hash = hash_add(hash, state->user.ips[i]);
+	}
+	state->hash = hash;
+	return 0;
+}
+
+/*
+ * Leaves `depth` words of state->user, JBPF_CUT_DEPTH or less, and the Method* of the last; it is
+ * another stack then. False: there were no more.
+ */
+static __always_inline bool stack_cut(struct bpf_perf_event_data *ctx, struct scratch *state,
+				      __u32 depth, enum jbpf_stack_end end)
+{
+	struct jbpf_stack *head = &state->user.head;
+
+	if (head->frame_cnt > depth && state->user.ips[depth] & JBPF_WORD_METHOD)
+		depth++;
+	if (head->frame_cnt <= depth)
+		return false;
+	state->depth = depth;
+	hash_cut(ctx);
+	hash_leaf(state);
+	head->frame_cnt = depth;
+	head->end = end;
+	head->hash = hash_finish(state->hash, head);
+	state->key.user_hash = head->hash;
+	return true;
+}
+
+/* A new user stack is cut to what the account has room for. True: it was. */
+static __always_inline bool stack_fit(struct bpf_perf_event_data *ctx, struct scratch *state,
+				      struct jbpf_account *account, __u32 set)
+{
+	__u64 bytes = sizeof(state->user.head) + state->user.head.frame_cnt * sizeof(__u64);
+	enum stack_room room;
+
+	if (!state->key.user_hash || bpf_map_lookup_elem(&seen, &state->key.user_hash))
+		return false;
+	room = stack_room(account, set, bytes);
+	if (room == STACK_ROOM_CUT && stack_cut(ctx, state, JBPF_CUT_DEPTH, JBPF_END_CUT_DEPTH)) {
+		__sync_fetch_and_add(&account->cut_samples, 1);
+		count(JBPF_CNT_CUT_DEPTH);
+		return true;
+	}
+	if (room == STACK_ROOM_LEAF && stack_cut(ctx, state, 1, JBPF_END_CUT_LEAF)) {
+		__sync_fetch_and_add(&account->leaf_samples, 1);
+		count(JBPF_CNT_CUT_LEAF);
+		return true;
+	}
+	return false;
+}
+
 /*
  * Sends a record unless user space has it. False: there was no room, the next sample tries again.
- * The reader is woken only when the buffer fills; it comes by every window anyway.
+ * The reader is woken only when the buffer fills; it comes by every window anyway. `account` is who
+ * pays, NULL: nobody.
  */
 static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *head,
-					__u32 frame_cnt_max)
+					__u32 frame_cnt_max, struct jbpf_account *account,
+					__u32 set)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_cnt;
@@ -364,8 +433,11 @@ static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *hea
 	if (frame_cnt > frame_cnt_max)
 		return true; /* never; says so to the verifier */
 	if (!bpf_ringbuf_output(&stacks, (void *)head, sizeof(*head) + frame_cnt * sizeof(__u64),
-				flags))
+				flags)) {
+		if (account)
+			stack_charge(account, set, sizeof(*head) + frame_cnt * sizeof(__u64));
 		return true;
+	}
 	count(JBPF_CNT_STACK_BUFFER_FULL);
 	bpf_map_delete_elem(&seen, &hash);
 	return false;

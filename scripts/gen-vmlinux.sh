@@ -21,7 +21,10 @@ upid nr
 pid level numbers
 signal_struct live
 mm_struct env_start env_end
-task_struct stack flags in_execve mm pid tgid thread_pid start_boottime self_exec_id comm signal group_leader
+kernfs_node id
+cgroup level kn ancestors
+css_set dfl_cgrp
+task_struct stack flags in_execve mm pid tgid thread_pid start_boottime self_exec_id comm signal cgroups group_leader
 '
 # Enumerations, each named by one of its members, taken whole.
 enums='BPF_MAP_TYPE_HASH BPF_NOEXIST BPF_RB_NO_WAKEUP BPF_RB_AVAIL_DATA BPF_F_USER_STACK'

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
-END_ROOT, END_MAX_DEPTH, END_FAULT, END_BAD_FP, END_LEAF_ONLY = range(5)
+END_ROOT, END_MAX_DEPTH, END_FAULT, END_BAD_FP, END_LEAF_ONLY, END_CUT_DEPTH, END_CUT_LEAF, END_CUT_ALL = range(8)
 VARIANTS = pytest.mark.parametrize("variant", [[], ["--compat"]], ids=["oncpu", "oncpu_compat"])
 
 
@@ -51,6 +52,7 @@ class Sampling:
         data["counts"] = [item for item in data["items"] if "count" in item]
         data["notices"] = [item for item in data["items"] if "notice" in item]
         data["ticks"] = [item for item in data["items"] if "tick_us" in item]
+        data["accounts"] = [item for item in data["items"] if "account" in item]
         data["new"] = [item for item in data["items"] if "new" in item]
         return data
 
@@ -84,7 +86,30 @@ def of_pid(data, pid):
 def assert_nothing_lost(data):
     lost = {name: number for name, number in data["counters"].items()
             if number and (name.startswith("lost_") or name in
-                           ("stack_buffer_full", "seen_full", "notice_lost", "kernel_stack_error"))}
+                           ("stack_buffer_full", "seen_full", "notice_lost", "kernel_stack_error",
+                            "cut_depth", "cut_leaf", "cut_all"))}
     assert lost == {}
     assert data["missing_stacks"] == 0
     assert total(data["counts"]) == data["counters"]["samples"]
+
+
+@contextmanager
+def cgroups(*names):
+    """New cgroups in the v2 hierarchy, wherever it is mounted; names may be paths, outer ones first."""
+    mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    top = next(Path(mount[1]) for mount in mounts if mount[2] == "cgroup2") / f"jbpf-test-{os.getpid()}"
+    folders = [top, *[top / name for name in names]]
+    for folder in folders:
+        folder.mkdir()
+    try:
+        yield folders[1:]
+    finally:
+        deadline = time.monotonic() + 5
+        for folder in reversed(folders):
+            while True:
+                try:
+                    folder.rmdir()
+                    break
+                except OSError:
+                    assert time.monotonic() < deadline, f"{folder} stays busy"
+                    time.sleep(0.05)

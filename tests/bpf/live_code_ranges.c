@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "user/collect/probe_ranges.h"
@@ -18,6 +17,7 @@
 #define PID	12345
 #define TOO_BIG (JBPF_USER_ADDRESS_END + 1)
 
+static struct probe_ranges ranges;
 static int failed_cnt;
 
 static void expect(const char *what, long got, long expected)
@@ -35,7 +35,7 @@ static bool has(int map_fd, uint32_t pid)
 	return bpf_map_lookup_elem(map_fd, &pid, &range) == 0;
 }
 
-static void try_ranges(int map_fd)
+static void try_ranges(void)
 {
 	static const struct {
 		const char *what;
@@ -55,7 +55,7 @@ static void try_ranges(int map_fd)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		expect(rows[i].what, probe_ranges_set(map_fd, rows[i].pid, &rows[i].range),
+		expect(rows[i].what, probe_ranges_set(&ranges, rows[i].pid, 0, &rows[i].range),
 		       rows[i].expected);
 }
 
@@ -88,36 +88,58 @@ static void try_notices(int map_fd)
 						    .exec_id = rows[i].exec_id,
 						    .start_ns = rows[i].start_ns };
 
-		expect("set", probe_ranges_set(map_fd, PID, &range), 0);
-		probe_ranges_expire(map_fd, &notice);
+		expect("set", probe_ranges_set(&ranges, PID, 0, &range), 0);
+		probe_ranges_expire(&ranges, &notice);
 		expect(rows[i].what, has(map_fd, PID), rows[i].stays);
 	}
 }
 
-/* Full of the living, then of the dead. */
-static void try_full(int map_fd)
+/* Makes so many entries of processes that never were: pids end at 2^22. Returns how many it got. */
+static uint32_t fill(uint64_t account_id, uint32_t from, uint32_t cnt)
 {
 	const struct jbpf_code_range range = { .start_ns = 100, .code_high = 4096 };
-	uint32_t self = (uint32_t)getpid(), dead_cnt = 0, pid = 1 << 23;
-	pid_t child = fork();
+	uint32_t done = 0;
 
-	if (!child)
-		_exit(0);
-	(void)waitpid(child, NULL, 0);
+	ranges.was_swept = true;
+	while (done < cnt && !probe_ranges_set(&ranges, from + done, account_id, &range))
+		done++;
+	ranges.was_swept = false;
+	return done;
+}
+
+/* One account gets half, the next half of the rest; others find room still. */
+static void try_accounts(int map_fd)
+{
+	const struct jbpf_code_range range = { .start_ns = 100, .code_high = 4096 };
+	uint32_t self = (uint32_t)getpid();
+
 	(void)bpf_map_delete_elem(map_fd, &(uint32_t){ PID });
-	expect("a living one", probe_ranges_set(map_fd, self, &range), 0);
-	expect("one that ended", probe_ranges_set(map_fd, (uint32_t)child, &range), 0);
-	/* Pids end at 2^22. */
-	while (!bpf_map_update_elem(map_fd, &pid, &range, BPF_NOEXIST)) {
-		pid++;
-		dead_cnt++;
-	}
-	expect("the map holds enough", dead_cnt + 2 >= JBPF_CODE_RANGES_MAX, true);
-	expect("one too many", probe_ranges_set(map_fd, (uint32_t)getppid(), &range), 0);
-	expect("is there", has(map_fd, (uint32_t)getppid()), true);
+	ranges.cnt = 0;
+	expect("a first account", fill(7, 1 << 23, UINT32_MAX), JBPF_CODE_RANGES_MAX / 2);
+	expect("a second one", fill(8, 1 << 24, UINT32_MAX), JBPF_CODE_RANGES_MAX / 4);
+	ranges.was_swept = true;
+	expect("one too many", probe_ranges_set(&ranges, self, 7, &range), -EDQUOT);
+	expect("the same of another account", probe_ranges_set(&ranges, self, 9, &range), 0);
+	expect("one that is there", probe_ranges_set(&ranges, 1 << 23, 7, &range), 0);
+	probe_ranges_end_window(&ranges);
+	expect("those that never were make room",
+	       probe_ranges_set(&ranges, (uint32_t)getppid(), 7, &range), 0);
+	expect("they are gone", has(map_fd, 1 << 23), false);
 	expect("the living stay", has(map_fd, self), true);
-	expect("the ended go", has(map_fd, (uint32_t)child), false);
-	expect("and those that never were", has(map_fd, pid - 1), false);
+	expect("and count", ranges.cnt, 2);
+}
+
+/* Programs delete, too. */
+static void try_deleted(int map_fd)
+{
+	const struct jbpf_code_range range = { .start_ns = 100, .code_high = 4096 };
+	struct jbpf_notice notice = { .kind = JBPF_NOTICE_EXIT, .pid = 1 << 23, .start_ns = 100 };
+	uint32_t cnt = ranges.cnt;
+
+	expect("set", probe_ranges_set(&ranges, notice.pid, 9, &range), 0);
+	(void)bpf_map_delete_elem(map_fd, &notice.pid);
+	probe_ranges_expire(&ranges, &notice);
+	expect("what a program deleted is not counted", ranges.cnt, cnt);
 }
 
 int main(void)
@@ -130,9 +152,11 @@ int main(void)
 		fprintf(stderr, "cannot create a map: %s\n", errstr(map_fd));
 		return 1;
 	}
-	try_ranges(map_fd);
+	ranges.map_fd = map_fd;
+	try_ranges();
 	try_notices(map_fd);
-	try_full(map_fd);
+	try_accounts(map_fd);
+	try_deleted(map_fd);
 	if (!failed_cnt)
 		puts("ok");
 	return failed_cnt != 0;

@@ -6,12 +6,14 @@
  *   live_probe [--pid PID]... [--cgroup PATH]... [--seconds S] [--windows N] [--frequency HZ]
  *              [--max-depth N] [--compat] [--range CODE_LOW:CODE_HIGH:INTERPRETER_LOW:HIGH]
  *              [--range-of START,EXEC] [--range-once] [--ticks WINDOW_SECONDS] [--seed HEX]
+ *              [--account CGROUP_ID:ACCOUNT]... [--planned SECONDS] [--lazy]
  *
  * Prints "sampling" on stderr once it samples. Counts are added up over the windows. --range: JIT
  * code of every process sampled (hexadecimal), said at its first notice; --range-of: but for a
  * process that began START ns later or runs EXEC programs later; --range-once: never again then.
  * --ticks: the moments of the samples, too; the log has room for windows that long. --seed: of the
- * stacks' hashes.
+ * stacks' hashes. --planned: the length of windows that maps are made for; those that are sampled may
+ * be longer. --lazy: buffers are emptied at the end of a window only.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -25,7 +27,8 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-#define LIVE_PIDS_MAX 64
+#define LIVE_PIDS_MAX	  64
+#define LIVE_ACCOUNTS_MAX 16
 
 struct live {
 	struct probe *probe;
@@ -36,6 +39,11 @@ struct live {
 	int window;
 	bool has_range;
 	bool is_range_set_once;
+	bool is_lazy;
+	struct live_account {
+		uint64_t cgroup_id, account_id;
+	} accounts[LIVE_ACCOUNTS_MAX];
+	int account_cnt;
 	struct jbpf_code_range
 		range; /* start_ns and exec_id: to be added to those of the process */
 };
@@ -58,6 +66,9 @@ static const char *const counter_names[JBPF_CNT_MAX] = {
 	[JBPF_CNT_LEAF_UNREAD] = "leaf_unread",
 	[JBPF_CNT_TICKS_FULL] = "ticks_full",
 	[JBPF_CNT_OPTED_OUT] = "opted_out",
+	[JBPF_CNT_CUT_DEPTH] = "cut_depth",
+	[JBPF_CNT_CUT_LEAF] = "cut_leaf",
+	[JBPF_CNT_CUT_ALL] = "cut_all",
 };
 
 static void print_comm(const char *comm)
@@ -75,7 +86,7 @@ static void set_range(struct live *live, const struct jbpf_notice *notice)
 
 	range.start_ns += notice->start_ns;
 	range.exec_id += notice->exec_id;
-	err = probe__set_code_range(live->probe, notice->pid, &range);
+	err = probe__set_code_range(live->probe, notice->pid, 0, &range);
 	if (err)
 		fprintf(stderr, "code range: %s\n", errstr(err));
 	live->has_range = !live->is_range_set_once;
@@ -164,6 +175,21 @@ static void print_ticks(struct live *live, const struct probe_batch *batch)
 	}
 }
 
+static void print_accounts(struct live *live, const struct probe_batch *batch)
+{
+	for (size_t i = 0; i < batch->account_cnt; i++) {
+		const struct probe_account *account = &batch->accounts[i];
+
+		printf("%s{\"account\":%" PRIu64 ",\"window\":%d,\"stack_bytes\":%" PRIu64
+		       ",\"entries\":%u,\"processes\":%u,\"cut\":%u,\"leaf\":%u,\"bare\":%u,"
+		       "\"lost\":%u}",
+		       live->separator, account->account_id, live->window, account->stack_bytes,
+		       account->entries, account->processes, account->cut_samples,
+		       account->leaf_samples, account->bare_samples, account->lost_samples);
+		live->separator = ",\n";
+	}
+}
+
 static void print_batch(struct live *live, const struct probe_batch *batch)
 {
 	for (size_t i = 0; i < batch->count_cnt; i++) {
@@ -182,6 +208,7 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 		live->separator = ",\n";
 	}
 	print_ticks(live, batch);
+	print_accounts(live, batch);
 	for (int i = 0; i < JBPF_CNT_MAX; i++)
 		live->counters[i] += batch->counters[i];
 	live->stack_records += batch->stack_records;
@@ -199,8 +226,12 @@ static int run_window(struct live *live, uint64_t end_ns)
 		struct pollfd ready = { .fd = probe__fd(live->probe), .events = POLLIN };
 		int left_ms = (int)((end_ns - now_ns) / CLOCK_NS_PER_MS) + 1;
 
+		if (live->is_lazy)
+			ready.fd = -1;
 		if (poll(&ready, 1, left_ms) < 0 && errno != EINTR)
 			return -errno;
+		if (live->is_lazy)
+			continue;
 		err = probe__consume(live->probe, on_notice, live);
 		if (err)
 			return err;
@@ -249,6 +280,27 @@ static bool parse_range(const char *text, struct jbpf_code_range *range)
 		      &range->interpreter_low, &range->interpreter_high) == 4;
 }
 
+static bool parse_account(const char *text, struct live *live)
+{
+	struct live_account *account = &live->accounts[live->account_cnt];
+
+	if (live->account_cnt == LIVE_ACCOUNTS_MAX ||
+	    sscanf(text, "%" SCNu64 ":%" SCNu64, &account->cgroup_id, &account->account_id) != 2)
+		return false;
+	live->account_cnt++;
+	return true;
+}
+
+static int set_accounts(const struct live *live)
+{
+	int err = 0;
+
+	for (int i = 0; i < live->account_cnt && !err; i++)
+		err = probe__set_account(live->probe, live->accounts[i].cgroup_id,
+					 live->accounts[i].account_id);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -263,6 +315,9 @@ int main(int argc, char **argv)
 		{ "range-of", required_argument, NULL, 'o' },
 		{ "range-once", no_argument, NULL, '1' },
 		{ "ticks", required_argument, NULL, 't' },
+		{ "account", required_argument, NULL, 'a' },
+		{ "planned", required_argument, NULL, 'P' },
+		{ "lazy", no_argument, NULL, 'L' },
 		{ "seed", required_argument, NULL, 'S' },
 		{ "debug", no_argument, NULL, 'D' },
 		{ NULL, 0, NULL, 0 },
@@ -306,7 +361,13 @@ int main(int argc, char **argv)
 		else if (option == 't') {
 			probe_options.wants_ticks = true;
 			probe_options.window_ns = (uint64_t)(atof(optarg) * 1e9);
-		} else if (option == 'S')
+		} else if (option == 'P')
+			probe_options.window_ns = (uint64_t)(atof(optarg) * 1e9);
+		else if (option == 'L')
+			live.is_lazy = true;
+		else if (option == 'a' && parse_account(optarg, &live))
+			continue;
+		else if (option == 'S')
 			probe_options.hash_seed = strtoull(optarg, NULL, 16);
 		else if (option == 'D')
 			log_set_level(LOG_LEVEL_DEBUG);
@@ -318,7 +379,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", why);
 		return 1;
 	}
-	err = run(&live, seconds, windows > 0 ? windows : 1);
+	err = set_accounts(&live);
+	if (!err)
+		err = run(&live, seconds, windows > 0 ? windows : 1);
 	probe__free(live.probe);
 	if (err)
 		fprintf(stderr, "failed: %s\n", errstr(err));

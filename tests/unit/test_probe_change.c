@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "user/collect/count_map.h"
 #include "user/collect/probe_change.h"
 
 #define SECOND 1000000000ull
@@ -72,7 +73,7 @@ static void count_maps_are_the_limit_where_no_moments_are_noted(void **state)
 	assert_int_equal(probe_change_check(&room, &fits, why, sizeof(why)), 0);
 	assert_int_equal(probe_change_check(&room, &too_many, why, sizeof(why)), -EOPNOTSUPP);
 	/* The largest map there can be is as good for more: what does not fit is counted. */
-	room.count_entries = 65536;
+	room.count_entries = COUNT_MAP_MAX_ENTRIES;
 	assert_int_equal(probe_change_check(&room, &too_many, why, sizeof(why)), 0);
 }
 

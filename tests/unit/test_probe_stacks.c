@@ -248,6 +248,22 @@ static void under_pressure_one_idle_window_is_enough(void **state)
 	stack_table__free(table);
 }
 
+static void too_many_small_stacks_are_pressure_too(void **state)
+{
+	const struct stack_table_options options = {
+		.soft_bytes = SIZE_MAX, .max_bytes = SIZE_MAX, .soft_cnt = 2, .idle_windows = 3
+	};
+	struct stack_table *table = stack_table__new(&options);
+
+	(void)state;
+	assert_non_null(table);
+	for (uint64_t hash = 7; hash < 10; hash++)
+		assert_int_equal(add(table, hash, 1), 0);
+	assert_int_equal(end_window(table), 0);
+	assert_int_equal(end_window(table), 3);
+	stack_table__free(table);
+}
+
 static void a_full_table_refuses_new_stacks_and_keeps_the_old(void **state)
 {
 	struct stack_table *table = table_new(SIZE_MAX, 64 << 10);
@@ -376,6 +392,7 @@ int main(void)
 		cmocka_unit_test(a_stack_counted_before_it_left_seen_is_still_there),
 		cmocka_unit_test(a_forgotten_stack_that_crosses_again_lives_on),
 		cmocka_unit_test(under_pressure_one_idle_window_is_enough),
+		cmocka_unit_test(too_many_small_stacks_are_pressure_too),
 		cmocka_unit_test(a_full_table_refuses_new_stacks_and_keeps_the_old),
 		cmocka_unit_test(many_stacks_are_all_found_and_all_leave),
 		cmocka_unit_test(every_counted_stack_is_there_when_its_window_is_drained),

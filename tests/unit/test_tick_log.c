@@ -181,6 +181,28 @@ static void times_are_right_across_the_turn_of_their_32_bits(void **state)
 	free(log.words);
 }
 
+/* The process was stopped, or the machine slept: moments are late, or not known, and nothing else. */
+static void a_window_of_days_gives_moments_within_it_in_order(void **state)
+{
+	static const uint64_t hours[] = { 0, 1, 2, 30, 38, 40, 77, 79 };
+	struct tick_log log = log_make();
+	struct probe_tick *out = calloc(tick_log_max(&log), sizeof(*out));
+
+	(void)state;
+	assert_non_null(out);
+	for (size_t i = 0; i < sizeof(hours) / sizeof(hours[0]); i++)
+		assert_true(note(&log, 0, 0, 5, START_NS + hours[i] * 3600 * CLOCK_NS_PER_S));
+	assert_int_equal(tick_log_take(&log, 0, START_NS, out), 8);
+	for (size_t i = 1; i < 8; i++)
+		assert_true(out[i - 1].after_us <= out[i].after_us);
+	assert_int_equal(out[0].after_us, 0);
+	/* Above 71 minutes the number ends. */
+	assert_int_equal(out[7].after_us, UINT32_MAX);
+	assert_int_equal(tick_log_take(&log, 0, START_NS, out), 0);
+	free(out);
+	free(log.words);
+}
+
 static void a_stream_finds_its_ticks_and_no_others(void **state)
 {
 	static const struct probe_tick ticks[] = { { 2, 1 }, { 2, 7 }, { 4, 0 },
@@ -229,6 +251,7 @@ int main(void)
 		cmocka_unit_test(ticks_come_back_once_sorted_by_stream_and_time),
 		cmocka_unit_test(a_full_log_gives_all_it_has),
 		cmocka_unit_test(times_are_right_across_the_turn_of_their_32_bits),
+		cmocka_unit_test(a_window_of_days_gives_moments_within_it_in_order),
 		cmocka_unit_test(a_stream_finds_its_ticks_and_no_others),
 		cmocka_unit_test(streams_have_tags_of_their_own),
 	};

@@ -8,19 +8,20 @@
 
 #include "user/util/clock.h"
 
-#define COUNT_MAP_MIN_ENTRIES 4096
-#define COUNT_MAP_MAX_ENTRIES 65536
+#define COUNT_MAP_STEP 4096
 
 uint32_t count_map_entries(uint32_t frequency_hz, size_t cpu_cnt, uint64_t window_ns)
 {
-	/* A quarter more than one key per sample: windows are never shorter than asked for. */
+	/*
+	 * A quarter more than one key per sample, which account.bpf.h counts on. Windows are never
+	 * shorter than asked for.
+	 */
 	double samples = (double)frequency_hz * (double)cpu_cnt * (double)window_ns /
 			 (double)CLOCK_NS_PER_S * 1.25;
-	uint32_t entries = COUNT_MAP_MIN_ENTRIES;
 
-	while (entries < COUNT_MAP_MAX_ENTRIES && entries < samples)
-		entries *= 2;
-	return entries;
+	if (samples >= COUNT_MAP_MAX_ENTRIES)
+		return COUNT_MAP_MAX_ENTRIES;
+	return ((uint32_t)samples / COUNT_MAP_STEP + 1) * COUNT_MAP_STEP;
 }
 
 int count_map_create(const char *name, uint32_t entries)

@@ -12,7 +12,9 @@
 
 #include "bpf/jbpf.h"
 
-/* Entries for a sampling rate: a power of two with room to spare, within [4096, 65536]. */
+#define COUNT_MAP_MAX_ENTRIES 262144 /* 211 CPUs at 99 Hz and windows of 10 s */
+
+/* Entries for a sampling rate: one for each sample and a quarter to spare, a multiple of 4096. */
 uint32_t count_map_entries(uint32_t frequency_hz, size_t cpu_cnt, uint64_t window_ns);
 
 /* A map, or -errno. Preallocated: programs of perf events need it so on 5.10. */

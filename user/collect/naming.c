@@ -277,6 +277,7 @@ static bool share_code_range(struct naming *naming, struct process *process)
 			.interpreter_low = range.interpreter_low,
 			.interpreter_high = range.interpreter_high,
 		},
+		.account = process->account,
 		.pid = process->id.pid,
 		.is_first = memcmp(&process->code_range, &none, sizeof(none)) == 0,
 	};

@@ -65,6 +65,7 @@ struct naming_banned {
 
 struct naming_code_range {
 	struct jbpf_code_range range;
+	uint64_t account; /* 0 = not known */
 	uint32_t pid;
 	uint32_t is_first; /* of this run of the program: from here on its stacks are better */
 };

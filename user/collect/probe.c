@@ -9,7 +9,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +19,12 @@
 
 #include "user/collect/count_map.h"
 #include "user/collect/cpus.h"
+#include "user/collect/probe_accounts.h"
 #include "user/collect/probe_change.h"
+#include "user/collect/probe_host.h"
 #include "user/collect/probe_queue.h"
 #include "user/collect/probe_ranges.h"
+#include "user/collect/probe_sizes.h"
 #include "user/collect/probe_why.h"
 #include "user/collect/stack_table.h"
 #include "user/util/cleanup.h"
@@ -31,16 +33,10 @@
 #include "user/util/log.h"
 #include "user/util/parse.h"
 
-#define PROBE_SEEN_PER_COUNT   4	    /* windows of stacks that stay known */
-#define PROBE_IDLE_WINDOWS     3	    /* then a stack is forgotten */
-#define PROBE_STACKS_MIN_BYTES (1u << 20)   /* `stacks` buffer, */
-#define PROBE_STACKS_CPU_BYTES (128u << 10) /* per CPU, */
-#define PROBE_STACKS_MAX_BYTES (16u << 20)  /* and at most */
-#define PROBE_TABLE_SOFT_BYTES (8u << 20)   /* our copies of stacks, per 4096 counts */
-#define PROBE_TABLE_MAX_BYTES  (36u << 20)  /* 4096 stacks of 1024 frames fit */
-#define PROBE_IN_FLIGHT_NS     10000000	    /* a program lasts microseconds; its CPU may be taken */
-#define PROBE_PROC_FILE_BYTES  65536
-#define PROBE_LOG_BYTES	       256
+#define PROBE_IDLE_WINDOWS    3	       /* then a stack is forgotten */
+#define PROBE_IN_FLIGHT_NS    10000000 /* a program lasts microseconds; its CPU may be taken */
+#define PROBE_PROC_FILE_BYTES 65536
+#define PROBE_LOG_BYTES	      256
 
 struct probe {
 	struct jbpf_bpf *skel;
@@ -51,7 +47,7 @@ struct probe {
 
 	int count_fds[2];
 	int active; /* which of them programs write to */
-	uint32_t count_entries;
+	struct probe_sizes sizes;
 	struct probe_room room;
 	struct jbpf_key *keys;
 	struct jbpf_value *values;
@@ -65,6 +61,11 @@ struct probe {
 	uint64_t previous[JBPF_CNT_MAX];
 	uint64_t stack_records;	 /* this window */
 	uint64_t refused_stacks; /* records that did not fit into `stacks` table, this window */
+
+	struct probe_accounts *accounts;
+	struct probe_ranges *ranges;
+	uint64_t (*per_cpu)[JBPF_COUNTER_SLOTS]; /* as read_counters() reads them */
+	size_t possible_cpu_cnt;
 
 	struct probe_queue *new_stacks;
 	uint64_t emptied_boot_ns; /* what comes out of `stacks` now was sampled after this */
@@ -101,47 +102,6 @@ static int libbpf_print(enum libbpf_print_level level, const char *format, va_li
 	return len;
 }
 
-static int read_proc_number(const char *path, int fallback)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *at;
-	uint64_t number;
-	bool is_negative;
-
-	if (fs_read_file(AT_FDCWD, path, PROBE_PROC_FILE_BYTES, &text))
-		return fallback;
-	at = strbuf_str(&text);
-	is_negative = *at == '-';
-	at += is_negative;
-	if (parse_u64_n(at, strcspn(at, "\n"), 10, &number) || number > INT_MAX)
-		return fallback;
-	return is_negative ? -(int)number : (int)number;
-}
-
-static void host_read(struct probe_host *host)
-{
-	__cleanup_strbuf struct strbuf status = STRBUF_INIT;
-
-	*host = (struct probe_host){ 0 };
-	if (!fs_read_file(AT_FDCWD, "/proc/self/status", PROBE_PROC_FILE_BYTES, &status))
-		(void)probe_why_capabilities(strbuf_str(&status), &host->capabilities);
-	host->perf_event_paranoid =
-		read_proc_number("/proc/sys/kernel/perf_event_paranoid", INT_MAX);
-	host->max_sample_rate =
-		(uint32_t)read_proc_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
-	host->has_btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
-}
-
-/* Rounds up to a power of two, as the size of a ring buffer must be. */
-static uint32_t stacks_buffer_bytes(size_t cpu_cnt)
-{
-	uint32_t bytes = PROBE_STACKS_MIN_BYTES;
-
-	while (bytes < PROBE_STACKS_MAX_BYTES && bytes < cpu_cnt * PROBE_STACKS_CPU_BYTES)
-		bytes *= 2;
-	return bytes;
-}
-
 /* Which variant this kernel takes; asked of the kernel, not of its version. */
 static void choose_oncpu(struct probe *probe, const struct probe_options *options)
 {
@@ -171,18 +131,24 @@ static int set_tick_log(struct probe *probe, const struct probe_options *options
 	return bpf_map__set_max_entries(probe->skel->maps.ticks, tick_log_words(&probe->tick_log));
 }
 
-static int set_sizes(struct probe *probe, size_t cpu_cnt)
+static int set_sizes(struct probe *probe)
 {
-	uint32_t stacks_bytes = stacks_buffer_bytes(cpu_cnt);
+	const struct probe_sizes *sizes = &probe->sizes;
+	struct jbpf_bpf__rodata *knobs = probe->skel->rodata;
 	uint32_t pid_cnt = probe->room.pid_max ? probe->room.pid_max : 1;
-	int err = bpf_map__set_max_entries(probe->skel->maps.seen,
-					   probe->count_entries * PROBE_SEEN_PER_COUNT);
+	int err = bpf_map__set_max_entries(probe->skel->maps.seen, sizes->seen_entries);
 
 	if (!err)
-		err = bpf_map__set_max_entries(probe->skel->maps.stacks, stacks_bytes);
+		err = bpf_map__set_max_entries(probe->skel->maps.stacks, sizes->stacks_bytes);
+	if (!err)
+		err = bpf_map__set_max_entries(probe->skel->maps.known, sizes->known_entries);
 	if (!err)
 		err = bpf_map__set_max_entries(probe->skel->maps.filter_pids, pid_cnt);
-	probe->skel->rodata->stacks_wakeup_bytes = stacks_bytes / 4;
+	knobs->stacks_wakeup_bytes = sizes->stacks_bytes / 4;
+	knobs->stacks_size = sizes->stacks_bytes;
+	knobs->stack_bytes_max = sizes->window_stack_bytes;
+	knobs->entries_max = sizes->count_entries;
+	knobs->known_max = sizes->known_entries;
 	return err;
 }
 
@@ -206,11 +172,11 @@ static int set_knobs(struct probe *probe, const struct probe_options *options)
 
 static int alloc_counts(struct probe *probe)
 {
-	uint32_t entries = probe->count_entries;
-	uint32_t per_4096 = entries / 4096;
-	struct stack_table_options options = {
-		.soft_bytes = (size_t)PROBE_TABLE_SOFT_BYTES * per_4096,
-		.max_bytes = (size_t)PROBE_TABLE_MAX_BYTES * per_4096,
+	uint32_t entries = probe->sizes.count_entries;
+	const struct stack_table_options options = {
+		.soft_bytes = probe->sizes.table_soft_bytes,
+		.soft_cnt = probe->sizes.table_soft_cnt,
+		.max_bytes = probe->sizes.table_max_bytes,
 		.idle_windows = PROBE_IDLE_WINDOWS,
 	};
 
@@ -219,9 +185,13 @@ static int alloc_counts(struct probe *probe)
 	probe->counts = calloc(entries, sizeof(*probe->counts));
 	probe->ticks = calloc(tick_log_max(&probe->tick_log) + 1, sizeof(*probe->ticks));
 	probe->new_stacks = calloc(1, sizeof(*probe->new_stacks));
+	probe->accounts = calloc(1, sizeof(*probe->accounts));
+	probe->ranges = calloc(1, sizeof(*probe->ranges));
+	probe->possible_cpu_cnt = (size_t)libbpf_num_possible_cpus();
+	probe->per_cpu = calloc(probe->possible_cpu_cnt, sizeof(*probe->per_cpu));
 	probe->stacks = stack_table__new(&options);
 	return probe->keys && probe->values && probe->counts && probe->ticks && probe->new_stacks &&
-			       probe->stacks ?
+			       probe->accounts && probe->ranges && probe->per_cpu && probe->stacks ?
 		       0 :
 		       -ENOMEM;
 }
@@ -231,8 +201,8 @@ static int create_count_maps(struct probe *probe)
 	int err = 0;
 
 	for (__u32 i = 0; i < 2 && !err; i++) {
-		probe->count_fds[i] =
-			count_map_create(i ? "jbpf_counts1" : "jbpf_counts0", probe->count_entries);
+		probe->count_fds[i] = count_map_create(i ? "jbpf_counts1" : "jbpf_counts0",
+						       probe->sizes.count_entries);
 		if (probe->count_fds[i] < 0)
 			return probe->count_fds[i];
 		err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &i,
@@ -326,7 +296,7 @@ static int on_notice(void *ctx, void *data, size_t len)
 	struct probe *probe = ctx;
 
 	if (len >= sizeof(struct jbpf_notice))
-		probe_ranges_expire(bpf_map__fd(probe->skel->maps.code_ranges), data);
+		probe_ranges_expire(probe->ranges, data);
 	if (len >= sizeof(struct jbpf_notice) && probe->notice)
 		probe->notice(probe->notice_ctx, data);
 	return 0;
@@ -361,11 +331,10 @@ static void note_room(struct probe *probe, const struct probe_options *options, 
 	uint32_t pid_max = options->pid_cnt > PROBE_CHANGE_PIDS_MIN ? (uint32_t)options->pid_cnt :
 								      PROBE_CHANGE_PIDS_MIN;
 
-	probe->count_entries =
-		count_map_entries(options->frequency_hz, cpu_cnt, options->window_ns);
+	probe_sizes(options->frequency_hz, cpu_cnt, options->window_ns, &probe->sizes);
 	probe->room = (struct probe_room){
 		.cpu_cnt = cpu_cnt,
-		.count_entries = probe->count_entries,
+		.count_entries = probe->sizes.count_entries,
 		.max_depth = options->max_depth,
 		.pid_max = options->pid_cnt ? pid_max : 0,
 		.cgroup_max = (uint32_t)options->cgroup_cnt,
@@ -393,7 +362,7 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 		return -errno;
 	err = set_knobs(probe, options);
 	if (!err)
-		err = set_sizes(probe, cpu_cnt);
+		err = set_sizes(probe);
 	if (!err)
 		err = set_tick_log(probe, options, cpus[cpu_cnt - 1]);
 	if (!err)
@@ -411,6 +380,8 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 	}
 
 	failure->step = PROBE_STEP_MAPS;
+	probe->accounts->map_fd = bpf_map__fd(probe->skel->maps.accounts_of);
+	probe->ranges->map_fd = bpf_map__fd(probe->skel->maps.code_ranges);
 	err = create_count_maps(probe);
 	if (!err)
 		err = tick_log_map(&probe->tick_log, bpf_map__fd(probe->skel->maps.ticks));
@@ -452,7 +423,7 @@ int probe__open(const struct probe_options *options, struct probe **out, char *w
 	if (failure.err) {
 		struct probe_host host;
 
-		host_read(&host);
+		probe_host_read(&host);
 		probe_why(&failure, &host, why, why_len);
 		probe__free(probe);
 		return failure.err;
@@ -478,6 +449,9 @@ void probe__free(struct probe *probe)
 	free(probe->values);
 	free(probe->counts);
 	free(probe->ticks);
+	free(probe->accounts);
+	free(probe->ranges);
+	free(probe->per_cpu);
 	free(probe->new_stacks);
 	free(probe);
 }
@@ -498,8 +472,7 @@ int probe__may_change(const struct probe *probe, const struct probe_options *opt
 {
 	struct probe_room room = probe->room;
 
-	room.max_sample_rate =
-		(uint32_t)read_proc_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+	room.max_sample_rate = probe_host_max_sample_rate();
 	return probe_change_check(&room, options, why, why_len);
 }
 
@@ -562,23 +535,18 @@ static int count_compare(const void *left, const void *right)
 /* What the counters gained since the last time. */
 static int read_counters(struct probe *probe, uint64_t *gained)
 {
-	size_t cpu_cnt = (size_t)libbpf_num_possible_cpus();
-	uint64_t(*per_cpu)[JBPF_COUNTER_SLOTS] = calloc(cpu_cnt, sizeof(*per_cpu));
 	__u32 zero = 0;
-	int err;
+	int err =
+		bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.counters), &zero, probe->per_cpu);
 
-	if (!per_cpu)
-		return -ENOMEM;
-	err = bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.counters), &zero, per_cpu);
 	for (int i = 0; !err && i < JBPF_CNT_MAX; i++) {
 		uint64_t total = 0;
 
-		for (size_t cpu = 0; cpu < cpu_cnt; cpu++)
-			total += per_cpu[cpu][i];
+		for (size_t cpu = 0; cpu < probe->possible_cpu_cnt; cpu++)
+			total += probe->per_cpu[cpu][i];
 		gained[i] = total - probe->previous[i];
 		probe->previous[i] = total;
 	}
-	free(per_cpu);
 	return err;
 }
 
@@ -621,6 +589,8 @@ static int swap_sets(struct probe *probe)
 	__u32 next = !probe->active;
 	int err;
 
+	probe->skel->bss->all_entries[next] = 0;
+	probe->skel->bss->all_stack_bytes[next] = 0;
 	__atomic_store_n(&probe->skel->bss->active_set, next, __ATOMIC_RELEASE);
 	err = bpf_map_update_elem(bpf_map__fd(probe->skel->maps.counts), &next,
 				  &probe->count_fds[next], BPF_ANY);
@@ -640,18 +610,23 @@ static uint32_t take_counts(struct probe *probe)
 {
 	uint32_t cnt = 0;
 	int err = count_map_drain(probe->count_fds[!probe->active], probe->keys, probe->values,
-				  probe->count_entries, &cnt);
+				  probe->sizes.count_entries, &cnt);
+	uint32_t sample_cnt = 0;
 
 	if (err)
 		pr_warn("probe: counts: %s, some come with a later window\n", errstr(err));
+	probe->accounts->cnt = 0;
 	for (uint32_t i = 0; i < cnt; i++) {
-		probe->counts[i].key = probe->keys[i];
-		probe->counts[i].value = probe->values[i];
+		if (probe_accounts_take(probe->accounts, &probe->keys[i], &probe->values[i]))
+			continue;
+		probe->counts[sample_cnt].key = probe->keys[i];
+		probe->counts[sample_cnt++].value = probe->values[i];
 		(void)stack_table__use(probe->stacks, probe->keys[i].user_hash);
 		(void)stack_table__use(probe->stacks, probe->keys[i].kernel_hash);
 	}
-	qsort(probe->counts, cnt, sizeof(*probe->counts), count_compare);
-	return cnt;
+	probe_accounts_sort(probe->accounts);
+	qsort(probe->counts, sample_cnt, sizeof(*probe->counts), count_compare);
+	return sample_cnt;
 }
 
 int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out)
@@ -659,19 +634,24 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	uint64_t start_ns = probe->swap_boot_ns;
 	uint64_t end_ns = clock_boot_ns();
 	int err = swap_sets(probe);
+	size_t count_cnt;
 
+	/* After the swap: every stack that the idle map names was sent by now. */
+	int ring_err = probe__consume(probe, notice, ctx);
+
+	if (ring_err)
+		pr_warn("probe: ring buffers: %s\n", errstr(ring_err));
 	if (err)
 		return err;
 	probe->swap_boot_ns = end_ns;
-	/* After the swap: every stack that the idle map names was sent by now. */
-	err = probe__consume(probe, notice, ctx);
-	if (err)
-		pr_warn("probe: ring buffers: %s\n", errstr(err));
+	count_cnt = take_counts(probe);
 	*out = (struct probe_batch){
 		.counts = probe->counts,
-		.count_cnt = take_counts(probe),
+		.count_cnt = count_cnt,
 		.ticks = probe->ticks,
 		.tick_cnt = tick_log_take(&probe->tick_log, !probe->active, start_ns, probe->ticks),
+		.accounts = probe->accounts->items,
+		.account_cnt = probe->accounts->cnt,
 		.start_boot_ns = start_ns,
 		.end_boot_ns = end_ns,
 		.stack_records = probe->stack_records,
@@ -684,6 +664,7 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	probe->stack_records = 0;
 	probe->refused_stacks = 0;
 	forget_stacks(probe);
+	probe_ranges_end_window(probe->ranges);
 	follow_cpus(probe);
 	return 0;
 }
@@ -708,6 +689,10 @@ int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *o
 {
 	const struct stack_table_entry *entry = stack_table__find(probe->stacks, hash);
 
+	if (hash == JBPF_HASH_CUT_ALL) {
+		*out = (struct probe_stack){ .end = JBPF_END_CUT_ALL };
+		return 0;
+	}
 	if (!entry)
 		return -ENOENT;
 	stack_fill(entry, out);
@@ -735,9 +720,15 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
 	return false;
 }
 
-int probe__set_code_range(struct probe *probe, uint32_t pid, const struct jbpf_code_range *range)
+int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id)
 {
-	return probe_ranges_set(bpf_map__fd(probe->skel->maps.code_ranges), pid, range);
+	return probe_accounts_set(probe->accounts, cgroup_id, account_id);
+}
+
+int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
+			  const struct jbpf_code_range *range)
+{
+	return probe_ranges_set(probe->ranges, pid, account_id, range);
 }
 
 int probe__try_maps(const struct probe *probe)

@@ -31,7 +31,7 @@ struct probe_options {
 	const char *const *cgroup_paths; /* only below these cgroup v2 directories; NULL = all */
 	size_t cgroup_cnt;		 /* <= JBPF_CGROUP_FILTER_MAX */
 	bool ignores_opt_out;		 /* of environments; see probe__opt_out() */
-	bool force_compat; /* the program for kernels below 5.15 even here: for tests */
+	bool force_compat;  /* the program for kernels below 5.15 even here: for tests */
 	uint64_t hash_seed; /* of the stacks' hashes: for tests; 0: random, as it must be in life */
 };
 
@@ -63,12 +63,31 @@ void probe__stop(struct probe *probe);
 
 /* Readable when probe__consume() has something to do. */
 int probe__fd(const struct probe *probe);
-/* Takes stacks and notices out of the ring buffers. 0 or -errno. */
+/*
+ * Takes stacks and notices out of the ring buffers. A stack for which there is no memory is sent
+ * again later, counted in JBPF_CNT_STACK_BUFFER_FULL. 0 or -errno: what is left is taken next time.
+ */
 int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx);
 
 struct probe_count {
 	struct jbpf_key key;
 	struct jbpf_value value;
+};
+
+/*
+ * What one account used of what all share in a window, and what was cut for that (bpf/jbpf.h,
+ * JBPF_END_CUT_*). Figures may lack a few where several CPUs wrote at once. Only accounts that had a
+ * stack or a key of which there was none before are there.
+ */
+struct probe_account {
+	uint64_t account_id;   /* 0: of all cgroups for which none was set */
+	uint64_t stack_bytes;  /* new stacks */
+	uint32_t entries;      /* distinct keys */
+	uint32_t processes;    /* first sampled in this window */
+	uint32_t cut_samples;  /* of these the stack's root is missing, */
+	uint32_t leaf_samples; /* all but the leaf, */
+	uint32_t bare_samples; /* all but the process */
+	uint32_t lost_samples; /* not counted; in JBPF_CNT_LOST_*, too */
 };
 
 struct probe_batch {
@@ -80,6 +99,8 @@ struct probe_batch {
 	 */
 	const struct probe_tick *ticks;
 	size_t tick_cnt;
+	const struct probe_account *accounts; /* sorted by account_id */
+	size_t account_cnt;
 	uint64_t start_boot_ns;		 /* from when ... */
 	uint64_t end_boot_ns;		 /* ... to when these were counted, CLOCK_BOOTTIME */
 	uint64_t counters[JBPF_CNT_MAX]; /* what was added since the last drain */
@@ -89,12 +110,30 @@ struct probe_batch {
 
 /*
  * Swaps the count maps, empties the idle one and consumes the ring buffers. The batch is borrowed
- * until the next drain or free. Also picks up CPUs that came online. 0 or -errno.
+ * until the next drain or free. Also picks up CPUs that came online.
+ *
+ * 0: `out` is filled. Whatever could not be read of it is missing there, told of by a warning, and
+ * comes with a later batch: counts that the kernel did not hand out, counters of losses.
+ * -errno (-ENOMEM, -EINTR): the maps could not be swapped. Nothing is lost and `out` is not touched:
+ * this window goes on, the next drain brings it, longer. Ring buffers were emptied. No error is a
+ * reason to end.
+ *
+ * A window may be of any length. One that is much longer than planned (the process was stopped) has
+ * no moments of its later samples, and accounts over their share have these cut or lost, counted.
  */
 int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out);
 
 /* What jbpf_stream_tag() begins with here: by its result the ticks of a key are found. */
 uint64_t probe__stream_seed(const struct probe *probe);
+
+/*
+ * The account of a cgroup and, unless they have one of their own, of all below it, down to the twelfth
+ * level. Set it for the cgroup that stands for the account (a container's own, 1 for the root), as
+ * soon as one of its processes was told of: until then it shares the budget of account 0. Safe to
+ * set again. account_id 0 takes it back. Where there are over JBPF_ACCOUNTS_OF_MAX another one is
+ * taken back for it. 0 or -errno: it stays with the account it had.
+ */
+int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);
 
 struct probe_stack {
 	const uint64_t *ips; /* leaf first; words marked by JBPF_WORD_METHOD among them */
@@ -106,7 +145,8 @@ struct probe_stack {
 
 /*
  * The stack of a hash found in the present batch. -ENOENT when its record was lost (counted in
- * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the next drain.
+ * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the next drain. That of JBPF_HASH_CUT_ALL has no words
+ * and ends with JBPF_END_CUT_ALL.
  */
 int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
 
@@ -128,9 +168,11 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out);
 
 /*
  * From now on samples of this run of a program carry what lies in these ranges (see struct
- * jbpf_code_range). Ends by itself when the process execs or exits. 0; -ENOSPC: too many; -errno.
+ * jbpf_code_range). Ends by itself when the process execs or exits. 0; -EDQUOT: the account of the
+ * process (0: not known) has as many as are left for all others; -ENOSPC: too many; -errno.
  */
-int probe__set_code_range(struct probe *probe, uint32_t pid, const struct jbpf_code_range *range);
+int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
+			  const struct jbpf_code_range *range);
 
 /*
  * One bpf() call as every drain makes them: 0, or -EPERM when this process lacks what the kernel

@@ -12,53 +12,103 @@ static bool is_user_range(uint64_t low, uint64_t high)
 	return low <= high && high <= JBPF_USER_ADDRESS_END;
 }
 
-/*
- * Deletes the entries of processes that are no more: notices can be lost, and what should have gone
- * with one stays. True: there is room again.
- */
-static bool sweep(int map_fd)
+static void owner_drop(struct probe_ranges *ranges, uint32_t at)
 {
-	bool has_room = false;
-	uint32_t pid, next;
-	int err = bpf_map_get_next_key(map_fd, NULL, &next);
-
-	/* Bounded, because programs delete meanwhile, and then the walk may begin anew. */
-	for (uint32_t i = 0; !err && i < 2 * JBPF_CODE_RANGES_MAX; i++) {
-		pid = next;
-		err = bpf_map_get_next_key(map_fd, &pid, &next);
-		if (kill((pid_t)pid, 0) && errno == ESRCH && !bpf_map_delete_elem(map_fd, &pid))
-			has_room = true;
-	}
-	return has_room;
+	ranges->owners[at] = ranges->owners[--ranges->cnt];
 }
 
-int probe_ranges_set(int map_fd, uint32_t pid, const struct jbpf_code_range *range)
+static uint32_t owner_find(const struct probe_ranges *ranges, uint32_t pid)
 {
+	uint32_t at = 0;
+
+	while (at < ranges->cnt && ranges->owners[at].pid != pid)
+		at++;
+	return at;
+}
+
+static bool has_room(const struct probe_ranges *ranges, uint64_t account_id)
+{
+	uint32_t mine = 0;
+
+	for (uint32_t i = 0; i < ranges->cnt; i++)
+		mine += ranges->owners[i].account_id == account_id;
+	return mine < JBPF_CODE_RANGES_MAX - ranges->cnt;
+}
+
+/*
+ * Drops what programs deleted and what is of processes that are no more: notices can be lost, and
+ * what should have gone with one stays.
+ */
+static void sweep(struct probe_ranges *ranges)
+{
+	for (uint32_t i = ranges->cnt; i-- > 0;) {
+		uint32_t pid = ranges->owners[i].pid;
+		struct jbpf_code_range range;
+
+		if (kill((pid_t)pid, 0) && errno == ESRCH)
+			(void)bpf_map_delete_elem(ranges->map_fd, &pid);
+		if (bpf_map_lookup_elem(ranges->map_fd, &pid, &range) == -ENOENT)
+			owner_drop(ranges, i);
+	}
+	ranges->was_swept = true;
+}
+
+int probe_ranges_set(struct probe_ranges *ranges, uint32_t pid, uint64_t account_id,
+		     const struct jbpf_code_range *range)
+{
+	uint32_t at = owner_find(ranges, pid);
 	int err;
 
 	if (!pid || range->pad0 || !is_user_range(range->code_low, range->code_high) ||
 	    !is_user_range(range->interpreter_low, range->interpreter_high))
 		return -EINVAL;
-	err = bpf_map_update_elem(map_fd, &pid, range, BPF_ANY);
-	if (err == -E2BIG && sweep(map_fd))
-		err = bpf_map_update_elem(map_fd, &pid, range, BPF_ANY);
-	return err == -E2BIG ? -ENOSPC : err;
+	if (at == ranges->cnt && !has_room(ranges, account_id)) {
+		if (!ranges->was_swept)
+			sweep(ranges);
+		if (!has_room(ranges, account_id))
+			return -EDQUOT;
+		at = ranges->cnt;
+	}
+	err = bpf_map_update_elem(ranges->map_fd, &pid, range, BPF_ANY);
+	if (err)
+		return err == -E2BIG ? -ENOSPC : err;
+	ranges->owners[at] = (struct probe_range_owner){ .account_id = account_id, .pid = pid };
+	if (at == ranges->cnt)
+		ranges->cnt++;
+	return 0;
 }
 
 /*
  * Programs delete an entry when its process execs or ends. This is for one that was set after that,
  * before its owner heard of it; an entry for what came later stays.
  */
-void probe_ranges_expire(int map_fd, const struct jbpf_notice *notice)
+static bool is_expired(const struct jbpf_code_range *range, const struct jbpf_notice *notice)
+{
+	if (range->start_ns > notice->start_ns)
+		return false;
+	return notice->kind == JBPF_NOTICE_EXIT || range->start_ns != notice->start_ns ||
+	       (int32_t)(range->exec_id - notice->exec_id) < 0;
+}
+
+void probe_ranges_expire(struct probe_ranges *ranges, const struct jbpf_notice *notice)
 {
 	struct jbpf_code_range range;
+	uint32_t at;
 
 	if (notice->kind != JBPF_NOTICE_EXEC && notice->kind != JBPF_NOTICE_EXIT)
 		return;
-	if (bpf_map_lookup_elem(map_fd, &notice->pid, &range) || range.start_ns > notice->start_ns)
+	at = owner_find(ranges, notice->pid);
+	if (at == ranges->cnt)
 		return;
-	if (notice->kind == JBPF_NOTICE_EXEC && range.start_ns == notice->start_ns &&
-	    (int32_t)(range.exec_id - notice->exec_id) >= 0)
-		return;
-	(void)bpf_map_delete_elem(map_fd, &notice->pid);
+	if (!bpf_map_lookup_elem(ranges->map_fd, &notice->pid, &range)) {
+		if (!is_expired(&range, notice))
+			return;
+		(void)bpf_map_delete_elem(ranges->map_fd, &notice->pid);
+	}
+	owner_drop(ranges, at);
+}
+
+void probe_ranges_end_window(struct probe_ranges *ranges)
+{
+	ranges->was_swept = false;
 }

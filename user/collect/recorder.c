@@ -538,7 +538,7 @@ void recorder__end_window(struct recorder *recorder)
 
 static void set_code_range(struct recorder *recorder, const struct naming_code_range *range)
 {
-	int err = probe__set_code_range(recorder->probe, range->pid, &range->range);
+	int err = probe__set_code_range(recorder->probe, range->pid, range->account, &range->range);
 
 	if (err)
 		pr_debug("process %u: code range not set: %s\n", range->pid, errstr(err));
@@ -556,6 +556,15 @@ static void set_opt_out(struct recorder *recorder, const struct naming_opt_out *
 	if (err)
 		pr_debug("process %u: still sampled, not recorded: %s\n", opt_out->pid,
 			 errstr(err));
+}
+
+static void set_account(struct recorder *recorder, const struct naming_account *account)
+{
+	int err = probe__set_account(recorder->probe, account->cgroup_id, account->account);
+
+	if (err)
+		pr_debug("cgroup %llu: account not set: %s\n",
+			 (unsigned long long)account->cgroup_id, errstr(err));
 }
 
 /* A stream that was not asked for, or twice, is none of ours. */
@@ -587,6 +596,7 @@ static int take_stream(struct recorder *recorder, const struct packet *packet)
 static int take_packet(struct recorder *recorder, const struct packet *packet)
 {
 	const struct naming_code_range *range;
+	const struct naming_account *account;
 	const struct naming_opt_out *opt_out;
 	const struct naming_looks *looks;
 	const struct naming_end *end;
@@ -605,7 +615,10 @@ static int take_packet(struct recorder *recorder, const struct packet *packet)
 			set_opt_out(recorder, opt_out);
 		return opt_out ? 0 : -EBADMSG;
 	case NAMING_ACCOUNT:
-		return EXPECT(packet, struct naming_account) ? 0 : -EBADMSG;
+		account = EXPECT(packet, struct naming_account);
+		if (account)
+			set_account(recorder, account);
+		return account ? 0 : -EBADMSG;
 	case NAMING_LOOKS:
 		looks = EXPECT(packet, struct naming_looks);
 		if (looks && looks->interval_ns && recorder->look_ns)

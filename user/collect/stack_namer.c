@@ -12,6 +12,7 @@
 
 #define FRAME_TRUNCATED	  "[truncated]"
 #define FRAME_STACK_LOST  "[stack lost]"
+#define FRAME_CUT	  "[cut]"
 #define FRAME_JIT_UNKNOWN "[unknown jit]"
 
 void stack_namer_release(struct stack_namer *namer)
@@ -138,6 +139,8 @@ static int name_user(struct stack_namer *namer, struct process *process, uint64_
 		return 0;
 	if (naming_batch_stack(namer->batch, hash, &stack))
 		return push_marker(&namer->user, FRAME_STACK_LOST);
+	if (stack.end == JBPF_END_CUT_ALL)
+		return push_marker(&namer->user, FRAME_CUT);
 	words = stack_namer_words(&stack);
 	words.until_boot_ns = value->last_ns;
 	err = symbols_process__resolve(process->symbols, &words, value->first_ns, &namer->user);

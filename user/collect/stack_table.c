@@ -222,6 +222,12 @@ const struct stack_table_entry *stack_table__use(struct stack_table *table, uint
 	return entry;
 }
 
+static bool is_under_pressure(const struct stack_table *table)
+{
+	return stack_table__bytes(table) > table->options.soft_bytes ||
+	       (table->options.soft_cnt && table->cnt > table->options.soft_cnt);
+}
+
 int stack_table__end_window(struct stack_table *table, const uint64_t **forget_out,
 			    size_t *forget_cnt_out)
 {
@@ -231,7 +237,7 @@ int stack_table__end_window(struct stack_table *table, const uint64_t **forget_o
 
 	*forget_out = NULL;
 	*forget_cnt_out = 0;
-	if (stack_table__bytes(table) > table->options.soft_bytes)
+	if (is_under_pressure(table))
 		idle_windows = 1;
 	if (table->cnt > table->forget_cap) {
 		uint64_t *forget = reallocarray(table->forget, table->cnt, sizeof(*forget));

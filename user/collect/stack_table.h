@@ -21,6 +21,7 @@ struct stack_table;
 
 struct stack_table_options {
 	size_t soft_bytes;     /* above it, what the last window did not use is forgotten */
+	size_t soft_cnt;       /* the same, by the number of stacks; 0: whatever it is */
 	size_t max_bytes;      /* above it, new stacks are refused */
 	uint32_t idle_windows; /* forgotten when unused for so many windows; >= 1 */
 };

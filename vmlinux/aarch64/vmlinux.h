@@ -143,6 +143,20 @@ struct mm_struct {
 	long unsigned int env_end;
 };
 
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[0];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
 	void *stack;
 	unsigned int flags;
@@ -156,6 +170,7 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	u64 self_exec_id;
+	struct css_set *cgroups;
 };
 
 #pragma clang attribute pop

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who pays for what is new. A sample that is counted under a key that is there, with a stack that
+ * user space has, costs nothing but its time. A new key takes an entry of the count map, a new stack
+ * takes bytes of `stacks` and memory in user space, and all processes of the host share these: so
+ * their account is looked at, then only.
+ *
+ * An account may go on while it uses less than some times what is still free for anybody. Nobody is
+ * cut where there is plenty; one that takes all it gets stops with room left for the others, and
+ * several of them stop earlier, each with its share. A newcomer, who used nothing, always fits.
+ */
+#ifndef JBPF_ACCOUNT_BPF_H
+#define JBPF_ACCOUNT_BPF_H
+
+#include "bpf/core_compat.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/maps.bpf.h"
+
+/* A container's cgroup lies so deep at most; what is made below it cannot get away from it. */
+#define ACCOUNT_LEVELS 12
+
+/*
+ * So many times what is free may be used. Entries: maps are made for 5/4 of all samples of a window,
+ * so four times: where windows are as long as planned, nobody is cut. Bytes: one account gets two
+ * thirds of them at full depth. Processes: an LRU keeps what is used, where not all of it goes.
+ */
+#define ENTRIES_TIMES	   4
+#define BARE_ENTRIES_TIMES 16 /* one entry for each process */
+#define BYTES_TIMES	   2
+#define CUT_BYTES_TIMES	   4 /* with JBPF_CUT_DEPTH words */
+#define KNOWN_PART	   4
+
+enum stack_room {
+	STACK_ROOM_ALL = 0,
+	STACK_ROOM_CUT = 1,
+	STACK_ROOM_LEAF = 2,
+};
+
+/*
+ * Puts the account of state->key into state->account_key: that of its cgroup, else of the deepest
+ * one above it that has one, else 0.
+ */
+__noinline int account_find(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct cgroup *cgroup;
+	struct scratch *state;
+	__u64 level, *account;
+
+	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return 0;
+	state->account_key.start_ns = 0;
+	account = bpf_map_lookup_elem(&accounts_of, &state->key.cgroup_id);
+	if (account) {
+		state->account_key.start_ns = *account;
+		return 0;
+	}
+	cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	level = BPF_CORE_READ(cgroup, level);
+	for (__u64 i = 1; i <= ACCOUNT_LEVELS; i++) {
+		__u64 id;
+
+		if (i >= level)
+			break;
+		id = cgroup_id_at(cgroup, i);
+		account = bpf_map_lookup_elem(&accounts_of, &id);
+		if (account)
+			state->account_key.start_ns = *account;
+	}
+	return 0;
+}
+
+/* The record of the account of state->key in this window; NULL: the count map is full. */
+static __always_inline struct jbpf_account *
+account_get(struct bpf_perf_event_data *ctx, struct scratch *state, void *counts_map, __u32 set)
+{
+	struct jbpf_account *account;
+
+	account_find(ctx);
+	state->account_key.kind = JBPF_KEY_ACCOUNT;
+	account = bpf_map_lookup_elem(counts_map, &state->account_key);
+	if (account)
+		return account;
+	/* Nobody writes these but here: they are 0 as the map began. */
+	if (!bpf_map_update_elem(counts_map, &state->account_key, &state->account, BPF_NOEXIST))
+		__sync_fetch_and_add(&all_entries[set & 1], 1);
+	return bpf_map_lookup_elem(counts_map, &state->account_key);
+}
+
+static __always_inline __u64 left_of(__u64 max, __u64 used)
+{
+	return used < max ? max - used : 0;
+}
+
+static __always_inline bool has_entries(const struct jbpf_account *account, __u32 set, __u64 times)
+{
+	return account->entries < times * left_of(entries_max, all_entries[set & 1]);
+}
+
+static __always_inline void entry_charge(struct jbpf_account *account, __u32 set)
+{
+	__sync_fetch_and_add(&account->entries, 1);
+	__sync_fetch_and_add(&all_entries[set & 1], 1);
+}
+
+/*
+ * How much of a new stack of so many bytes the account may send. A buffer that is half full is one
+ * that nobody empties just now: then it is shared, too.
+ */
+static __always_inline enum stack_room stack_room(const struct jbpf_account *account, __u32 set,
+						  __u64 bytes)
+{
+	__u64 room = left_of(stack_bytes_max, all_stack_bytes[set & 1]);
+	__u64 buffer = left_of(stacks_size, bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA));
+	__u64 used = account->stack_bytes + bytes;
+
+	if (buffer < stacks_size / 2 && buffer < room)
+		room = buffer;
+	if (used <= BYTES_TIMES * room)
+		return STACK_ROOM_ALL;
+	return used <= CUT_BYTES_TIMES * room ? STACK_ROOM_CUT : STACK_ROOM_LEAF;
+}
+
+static __always_inline void stack_charge(struct jbpf_account *account, __u32 set, __u64 bytes)
+{
+	__sync_fetch_and_add(&account->stack_bytes, bytes);
+	__sync_fetch_and_add(&all_stack_bytes[set & 1], bytes);
+}
+
+/* May one more process of the account be remembered? Where not, it is told of all the same. */
+static __always_inline bool has_known(const struct jbpf_account *account)
+{
+	return account->processes < known_max / KNOWN_PART;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The accounts of the BPF side: which cgroup has which, and what they used in a window. */
+#ifndef JBPF_COLLECT_PROBE_ACCOUNTS_H
+#define JBPF_COLLECT_PROBE_ACCOUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/jbpf_user.h"
+
+#include "user/collect/probe.h"
+
+/* In one window; what is more than that is left out. */
+#define PROBE_ACCOUNTS_MAX 4096
+
+struct probe_accounts {
+	int map_fd;	 /* `accounts_of`; borrowed */
+	uint64_t cursor; /* the cgroup that made room last */
+	struct probe_account items[PROBE_ACCOUNTS_MAX];
+	size_t cnt;
+};
+
+/* As probe__set_account(). */
+int probe_accounts_set(struct probe_accounts *accounts, uint64_t cgroup_id, uint64_t account_id);
+
+/* Is this one of the count map's entries an account's record? Then it is added to `items`. */
+bool probe_accounts_take(struct probe_accounts *accounts, const struct jbpf_key *key,
+			 const struct jbpf_value *value);
+/* Sorts `items` by account. */
+void probe_accounts_sort(struct probe_accounts *accounts);
+
+#endif
