@@ -300,7 +300,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct jbpf_notice notice = { .kind = JBPF_NOTICE_EXEC };
 
 	code_range_forget();
-	if (notice_of_known((struct task_struct *)ctx->args[0], &notice))
+	if (notice_of_known((struct task_struct *)ctx->args[0], &notice) && notice_may_go())
 		notice_send(&notice, 0);
 	return 0;
 }
@@ -333,7 +333,7 @@ int on_rename(struct bpf_raw_tracepoint_args *ctx)
 
 	if (BPF_CORE_READ(task, pid) != BPF_CORE_READ(task, tgid) || task_in_execve(task))
 		return 0;
-	if (!notice_of_known(task, &notice))
+	if (!notice_of_known(task, &notice) || !notice_may_go())
 		return 0;
 	bpf_probe_read_kernel_str(notice.comm, sizeof(notice.comm), (void *)ctx->args[1]);
 	notice_send(&notice, 0);

@@ -190,12 +190,13 @@ struct jbpf_known {
 	__u32 exec_id;
 	__u32 ns_pid;
 	__u32 flags; /* JBPF_KNOWN_* */
-	__u32 pad0;  /* 0 */
+	__u32 told;  /* notices of late: the time above, how many below; begins with 0 */
 };
 
 /*
  * What happened to a process, on the `notices` ring buffer. Only processes that were sampled; no
- * kernel threads, and none that opted out. SEEN may come twice where thousands of processes are sampled; a process that is
+ * kernel threads, and none that opted out. A process that renames itself, or executes, without end is
+ * told of so often, and then not for some seconds. SEEN may come twice where thousands of processes are sampled; a process that is
  * first sampled while it exits gives none.
  */
 enum jbpf_notice_kind {
@@ -243,7 +244,8 @@ enum jbpf_counter {
 	JBPF_CNT_CUT_DEPTH = 17,  /* samples by JBPF_END_CUT_*, counted by their walk's end, too */
 	JBPF_CNT_CUT_LEAF = 18,
 	JBPF_CNT_CUT_ALL = 19,
-	JBPF_CNT_MAX = 20,
+	JBPF_CNT_NOTICE_HELD = 20, /* RENAME or EXEC, one of very many of one process */
+	JBPF_CNT_MAX = 21,
 };
 
 #define JBPF_COUNTER_SLOTS 32 /* size of the array: JBPF_CNT_MAX and room */

@@ -72,6 +72,34 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 	return process.flags;
 }
 
+#define NOTICE_TIME_SHIFT 33 /* 8.6 s */
+#define NOTICES_MAX	  64 /* of one process in such a time */
+#define NOTICE_CNT_BITS	  8
+
+/*
+ * May the running process be told of once more? Renaming oneself takes no time: one process could
+ * fill the buffer for all others, and keep the reader busy.
+ */
+static __always_inline bool notice_may_go(void)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct jbpf_known *process = bpf_map_lookup_elem(&known, &pid);
+	__u32 now = (__u32)(bpf_ktime_get_boot_ns() >> NOTICE_TIME_SHIFT) << NOTICE_CNT_BITS;
+	__u32 told;
+
+	if (!process)
+		return true;
+	told = process->told;
+	if (told >> NOTICE_CNT_BITS != now >> NOTICE_CNT_BITS)
+		told = now;
+	if ((told & ((1 << NOTICE_CNT_BITS) - 1)) >= NOTICES_MAX) {
+		count(JBPF_CNT_NOTICE_HELD);
+		return false;
+	}
+	process->told = told + 1;
+	return true;
+}
+
 /* Fills a notice about the running process, when it is a sampled one that did not opt out. */
 static __always_inline bool notice_of_known(struct task_struct *task, struct jbpf_notice *out)
 {

@@ -69,6 +69,7 @@ static const char *const counter_names[JBPF_CNT_MAX] = {
 	[JBPF_CNT_CUT_DEPTH] = "cut_depth",
 	[JBPF_CNT_CUT_LEAF] = "cut_leaf",
 	[JBPF_CNT_CUT_ALL] = "cut_all",
+	[JBPF_CNT_NOTICE_HELD] = "notice_held",
 };
 
 static void print_comm(const char *comm)

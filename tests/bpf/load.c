@@ -5,6 +5,7 @@
  *   recurse S N   burns CPU below N frames of one function, all with frame pointers
  *   syscalls S    spends most of its time inside system calls
  *   rename S      burns, and renames itself to "renamed" half-way
+ *   renames S     gives itself one name after the other, as fast as it can
  *   exec S        burns, then executes itself in mode "recurse S 1"
  *   threads S N   N threads named "worker" burn and end together, while the first one waits
  *   many S N      burns below N frames whose return addresses differ from round to round
@@ -120,6 +121,16 @@ static void exec_turned(char *seconds)
 	execl("/proc/self/exe", "load", "cpu", seconds, (char *)NULL);
 }
 
+static void renames_until(double end)
+{
+	char name[16];
+
+	for (unsigned int i = 0; now() < end; i++) {
+		snprintf(name, sizeof(name), "name%u", i);
+		prctl(PR_SET_NAME, name);
+	}
+}
+
 static void *worker(void *end)
 {
 	prctl(PR_SET_NAME, "worker");
@@ -168,6 +179,8 @@ int main(int argc, char **argv)
 		burn_until(end - seconds / 2);
 		prctl(PR_SET_NAME, "renamed");
 		burn_until(end);
+	} else if (strcmp(argv[1], "renames") == 0) {
+		renames_until(end);
 	} else if (strcmp(argv[1], "exec") == 0) {
 		burn_until(end);
 		execl("/proc/self/exe", "load", "recurse", argv[2], "1", (char *)NULL);

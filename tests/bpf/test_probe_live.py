@@ -258,6 +258,19 @@ def test_a_new_name_is_told_once():
     assert {item["comm"] for item in of_pid(data, process.pid)} == {"load", "renamed"}
 
 
+def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
+    sampling = Sampling("--seconds", 4, "--lazy")
+    with load("renames", 90) as busy:
+        time.sleep(2)
+        with load("rename", 1.2) as process:
+            data = sampling.result()
+    names = collections.Counter(notice["pid"] for notice in data["notices"] if notice["notice"] == RENAME)
+    assert busy.pid in {notice["pid"] for notice in data["notices"]}
+    assert names[process.pid] == 1
+    assert names[busy.pid] <= 2 * 64
+    assert data["counters"]["notice_lost"] == 0 < data["counters"]["notice_held"]
+
+
 def test_threads_belong_to_their_process_and_end_it_once():
     sampling = Sampling("--seconds", 4)
     with load("threads", 2, 8) as process:
