@@ -312,7 +312,8 @@ void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
 		if (jit_vm_note(vm, vm->ops->lines_read(vm->ctx, method->method, &method->lines)))
 			method->lines = NULL;
 		file = method->lines ? vm->ops->lines_file(method->lines) : "";
-		if (file[0] && names__plain(vm->names, file, strlen(file), &method->file))
+		if (file[0] && (names__plain(vm->names, file, strlen(file), &method->file) ||
+				names__is_unknown(vm->names, method->file)))
 			method->file = JIT_VM_NO_FILE;
 	}
 	if (!method->lines_tried || method->file == JIT_VM_NO_FILE)

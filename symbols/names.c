@@ -13,6 +13,9 @@
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
 
+#define NAME_UNKNOWN  "[unknown]"
+#define NAME_TOO_MANY "[too many names]"
+
 struct names {
 	struct strtab *texts;
 	struct strtab *mangled; /* raw names; id -> demangled[id] */
@@ -21,13 +24,17 @@ struct names {
 	struct strbuf scratch;
 	struct parser *parser; /* borrowed; may be NULL */
 	bool keep_parameters;
-	bool is_full; /* and said so */
+	bool is_full;	     /* and said so */
+	uint32_t unknown_id; /* of NAME_UNKNOWN, and of NAME_TOO_MANY; STRTAB_NONE = not used yet */
+	uint32_t too_many_id;
 };
 
 static int names_make_tables(struct names *names)
 {
 	names->texts = strtab__new();
 	names->mangled = strtab__new();
+	names->unknown_id = STRTAB_NONE;
+	names->too_many_id = STRTAB_NONE;
 	return names->texts && names->mangled ? 0 : -ENOMEM;
 }
 
@@ -67,8 +74,7 @@ int names__reset(struct names *names)
 
 	if (names_make_tables(names)) {
 		names_free_tables(names);
-		names->texts = old.texts;
-		names->mangled = old.mangled;
+		*names = old;
 		return -ENOMEM;
 	}
 	names_free_tables(&old);
@@ -81,10 +87,22 @@ static size_t names_table_bytes(const struct names *names)
 	return strtab__bytes(names->texts) + strtab__bytes(names->mangled);
 }
 
+/* What stands for a name that is none or may not be kept. */
+static int names_stand_in(struct names *names, const char *text, uint32_t *known, uint32_t *id_out)
+{
+	int err = *known == STRTAB_NONE ? strtab__intern(names->texts, text, strlen(text), known) :
+					  0;
+
+	if (!err)
+		*id_out = *known;
+	return err;
+}
+
 int names__plain(struct names *names, const char *text, size_t len, uint32_t *id_out)
 {
-	static const char full[] = "[too many names]";
-
+	/* Everybody reads names as C strings: behind a NUL is nothing, and nothing is no name. */
+	if (len == 0 || memchr(text, '\0', len))
+		return names_stand_in(names, NAME_UNKNOWN, &names->unknown_id, id_out);
 	if (names_table_bytes(names) >= NAMES_MAX_BYTES) {
 		*id_out = strtab__find(names->texts, text, len);
 		if (*id_out != STRTAB_NONE)
@@ -93,10 +111,14 @@ int names__plain(struct names *names, const char *text, size_t len, uint32_t *id
 			pr_warn("symbols: more than %u MiB of names, new ones are not kept\n",
 				NAMES_MAX_BYTES >> 20);
 		names->is_full = true;
-		text = full;
-		len = sizeof(full) - 1;
+		return names_stand_in(names, NAME_TOO_MANY, &names->too_many_id, id_out);
 	}
 	return strtab__intern(names->texts, text, len, id_out);
+}
+
+bool names__is_unknown(const struct names *names, uint32_t id)
+{
+	return id != STRTAB_NONE && (id == names->unknown_id || id == names->too_many_id);
 }
 
 /* demangled[raw_id] = id */
@@ -165,7 +187,7 @@ int names__library(struct names *names, const char *path, uint32_t *id_out)
 	int err;
 
 	if (base[0] == '\0')
-		return names__plain(names, "[unknown]", strlen("[unknown]"), id_out);
+		return names__plain(names, NAME_UNKNOWN, strlen(NAME_UNKNOWN), id_out);
 	strbuf_clear(&names->scratch);
 	err = strbuf_putc(&names->scratch, '[');
 	if (!err)

@@ -23,7 +23,7 @@ void names__free(struct names *names); /* NULL is fine */
 /* Forgets all; ids and texts handed out before are void. 0 or -ENOMEM (nothing is forgotten). */
 int names__reset(struct names *names);
 
-/* Text as it is. 0 or -ENOMEM; so are the others. */
+/* Text as it is; "[unknown]" for none, or one that holds a NUL. 0 or -ENOMEM; so are the others. */
 int names__plain(struct names *names, const char *text, size_t len, uint32_t *id_out);
 /* A symbol of an ELF file or of the kernel. */
 int names__native(struct names *names, const char *raw, size_t len, uint32_t *id_out);
@@ -35,6 +35,8 @@ int names__library(struct names *names, const char *path, uint32_t *id_out);
 
 /* NUL-terminated; lives until names__reset() or names__free(). */
 const char *names__text(const struct names *names, uint32_t id);
+/* It stands for a name that was none or was not kept: the frame is to count as unknown. */
+bool names__is_unknown(const struct names *names, uint32_t id);
 bool names__is_large(const struct names *names);
 size_t names__bytes(const struct names *names);
 

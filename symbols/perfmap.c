@@ -107,6 +107,9 @@ static bool line_parse(const char *text, const char *at, const char *end, struct
 	next = skip_blanks(at, end);
 	if (next == at || next == end || end - next > (ptrdiff_t)PERFMAP_MAX_NAME_BYTES)
 		return false;
+	/* Names are C strings from here on: one with a NUL would be another name, or none. */
+	if (memchr(next, '\0', (size_t)(end - next)))
+		return false;
 	out->start = start;
 	if (__builtin_add_overflow(start, size, &out->end))
 		return false;

@@ -21,8 +21,8 @@ struct perfmap;
 struct perfmap_symbol {
 	uint64_t start;
 	uint64_t end;	  /* exclusive */
-	const char *name; /* not NUL-terminated; lives as long as the perfmap */
-	size_t name_len;
+	const char *name; /* not NUL-terminated, holds none; lives as long as the perfmap */
+	size_t name_len;  /* not 0 */
 };
 
 struct perfmap_stats {

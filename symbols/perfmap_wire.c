@@ -39,6 +39,13 @@ int perfmap__encode(const struct perfmap *map, const struct perfmap_stats *stats
 	return err;
 }
 
+static bool wire_name_is_sound(const struct perfmap *map, const struct perfmap_range *range)
+{
+	return range->name_len != 0 && range->name_len <= PERFMAP_MAX_NAME_BYTES &&
+	       range->name_offset <= map->name_bytes &&
+	       range->name_len <= map->name_bytes - range->name_offset;
+}
+
 static bool wire_ranges_are_sound(const struct perfmap *map)
 {
 	uint64_t end = 0;
@@ -46,14 +53,13 @@ static bool wire_ranges_are_sound(const struct perfmap *map)
 	for (size_t i = 0; i < map->range_cnt; i++) {
 		const struct perfmap_range *range = &map->ranges[i];
 
-		if (map->starts[i] < end || range->end <= map->starts[i] || range->name_len == 0 ||
-		    range->name_len > PERFMAP_MAX_NAME_BYTES ||
-		    range->name_offset > map->name_bytes ||
-		    range->name_len > map->name_bytes - range->name_offset)
+		if (map->starts[i] < end || range->end <= map->starts[i] ||
+		    !wire_name_is_sound(map, range))
 			return false;
 		end = range->end;
 	}
-	return true;
+	/* All at once: ranges may share names, so looking at each name would have no bound. */
+	return !map->name_bytes || !memchr(map->names, '\0', map->name_bytes);
 }
 
 static bool wire_head_is_sound(const struct wire_head *head, size_t left)

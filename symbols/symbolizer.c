@@ -37,7 +37,7 @@ int frame_list_add(struct frame_list *list, const struct names *names, const str
 	struct frame frame = {
 		.name = names__text(names, answer->name),
 		.kind = (enum frame_kind)answer->frame_kind,
-		.is_unknown = answer->is_unknown,
+		.is_unknown = answer->is_unknown || names__is_unknown(names, answer->name),
 	};
 
 	return frame_list_push(list, &frame);

@@ -87,7 +87,7 @@ static int push_vm_frames(struct stack_walk *walk, const struct jit_vm_answer *a
 			.file = has_file ? names__text(names, from->file) : NULL,
 			.line = from->line,
 			.kind = (enum frame_kind)from->kind,
-			.is_unknown = from->is_unknown,
+			.is_unknown = from->is_unknown || names__is_unknown(names, from->name),
 		};
 
 		err = frame_list_push(walk->out, &frame);

@@ -33,7 +33,9 @@ static void check_native(struct names *names, const char *raw, size_t len, bool 
 		must(out.len - 1 == trimmed && memcmp(out.data + 1, raw, trimmed) == 0);
 	must(names__native(names, raw, len, &id) == 0);
 	must(names__native(names, raw, len, &again) == 0 && id == again);
-	if (!memchr(out.data, '\0', out.len))
+	if (out.len == 1 || memchr(out.data, '\0', out.len))
+		must(names__is_unknown(names, id));
+	else
 		must(strcmp(names__text(names, id), out.data + 1) == 0);
 	must(names__plain(names, out.data + 1, out.len - 1, &again) == 0 && id == again);
 }

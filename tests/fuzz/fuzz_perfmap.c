@@ -57,7 +57,7 @@ static bool read_line(const char *at, const char *end, struct line *out)
 	if (!take_hex(&at, end, &out->start) || !take_blanks(&at, end) ||
 	    !take_hex(&at, end, &size) || !take_blanks(&at, end))
 		return false;
-	if (at == end || (size_t)(end - at) > NAME_BYTES)
+	if (at == end || (size_t)(end - at) > NAME_BYTES || memchr(at, '\0', (size_t)(end - at)))
 		return false;
 	out->name = at;
 	out->name_len = (size_t)(end - at);

@@ -286,11 +286,14 @@ static void names_past_the_cap_are_not_kept(void **state)
 	assert_false(names__is_large(names));
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < NAMES_MAX_BYTES / sizeof(text) + 10; i++) {
-		memcpy(text, &i, sizeof(i));
+		snprintf(text, sizeof(text), "%08u", i);
+		text[8] = 'x';
 		assert_int_equal(names__plain(names, text, sizeof(text), &id), 0);
 	}
 	assert_true(names__is_large(names));
 	assert_string_equal(names__text(names, id), "[too many names]");
+	assert_true(names__is_unknown(names, id));
+	assert_false(names__is_unknown(names, first));
 	assert_true(names__bytes(names) < NAMES_MAX_BYTES + (1u << 20));
 	/* What is known stays known; what is new has no name. */
 	assert_int_equal(names__native(names, "_Z3foov", 7, &id), 0);
@@ -305,6 +308,33 @@ static void names_past_the_cap_are_not_kept(void **state)
 	assert_string_equal(names__text(names, id), "foo");
 	names__free(names);
 	names__free(NULL);
+}
+
+/* Frames with such names are no names; what reads them would find an empty text. */
+static void names_that_are_none_are_unknown(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+	} none[] = { { "", 0 }, { "\0", 1 }, { "\0evil", 5 }, { "half\0evil", 9 }, { "end\0", 4 } };
+	enum frame_kind kind;
+	struct names *names;
+	uint32_t id;
+
+	(void)state;
+	assert_int_equal(names__new(false, NULL, &names), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		assert_int_equal(names__plain(names, none[i].text, none[i].len, &id), 0);
+		assert_string_equal(names__text(names, id), "[unknown]");
+		assert_true(names__is_unknown(names, id));
+	}
+	for (size_t i = 1; i < ARRAY_SIZE(none); i++) {
+		assert_int_equal(names__jit(names, none[i].text, none[i].len, true, &id, &kind), 0);
+		assert_true(names__is_unknown(names, id));
+	}
+	assert_int_equal(names__plain(names, "good", 4, &id), 0);
+	assert_false(names__is_unknown(names, id));
+	names__free(names);
 }
 
 int main(void)
@@ -322,6 +352,7 @@ int main(void)
 		cmocka_unit_test(addr_cache_finds_what_was_put),
 		cmocka_unit_test(addr_cache_starts_anew_at_its_cap),
 		TEST(names_past_the_cap_are_not_kept),
+		TEST(names_that_are_none_are_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,23 @@ static void perfmap_bounds_the_length_of_a_name(void **state)
 	perfmap__free(map);
 }
 
+/* A name that begins with a NUL would be an empty one to all that read C strings. */
+static void perfmap_takes_no_name_that_holds_a_nul(void **state)
+{
+	static const char text[] =
+		"1000 10 \0hidden\n2000 10 half\0hidden\n3000 10 end\0\n4000 10 good\n";
+	struct perfmap_stats stats;
+	struct perfmap *map = parsed(text, sizeof(text) - 1, &stats);
+
+	(void)state;
+	assert_int_equal(stats.line_cnt, 4);
+	assert_int_equal(stats.rejected_cnt, 3);
+	for (uint64_t address = 0x1000; address < 0x4000; address += 0x1000)
+		assert_name(map, address, NULL);
+	assert_name(map, 0x4000, "good");
+	perfmap__free(map);
+}
+
 static void perfmap_of_nothing_answers_nothing(void **state)
 {
 	static const char *const texts[] = { "", "\n\n\n", "1000 10 cut off", "garbage\n",
@@ -432,6 +449,7 @@ int main(void)
 		cmocka_unit_test(perfmap_reads_every_spelling_of_a_line),
 		cmocka_unit_test(perfmap_rejects_bad_lines_one_by_one),
 		cmocka_unit_test(perfmap_bounds_the_length_of_a_name),
+		cmocka_unit_test(perfmap_takes_no_name_that_holds_a_nul),
 		cmocka_unit_test(perfmap_of_nothing_answers_nothing),
 		cmocka_unit_test(perfmap_drops_a_last_line_without_newline),
 		cmocka_unit_test(perfmap_later_line_wins_over_earlier_one),
