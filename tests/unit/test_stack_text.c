@@ -161,6 +161,86 @@ static void stack_never_passes_its_limit(void **state)
 	assert_int_equal(stack_text_append(&stack, "x", FRAME_KIND_NATIVE), -E2BIG);
 }
 
+/* Text of what is on the line: `root`, perhaps "[truncated]", and `cnt` frames behind it. */
+static size_t assert_line(const char *text, size_t len, bool is_cut)
+{
+	struct stack_frame frame;
+	size_t cnt = 0;
+
+	assert_true(len <= STACK_TEXT_MAX_BYTES);
+	assert_int_equal(strlen(text), len);
+	assert_true(stack_text_next(&text, &len, &frame));
+	assert_memory_equal(frame.text, "java", 4);
+	if (is_cut) {
+		assert_true(stack_text_next(&text, &len, &frame));
+		assert_memory_equal(frame.text, STACK_LINE_TRUNCATED, frame.text_len);
+	}
+	for (; stack_text_next(&text, &len, &frame); cnt++)
+		assert_true(frame.name_len > 0);
+	return cnt;
+}
+
+/* What is written where a name is empty is longer than the name: this once ended the daemon. */
+static void line_has_room_for_what_is_written_and_not_for_the_name(void **state)
+{
+	static struct stack_line line;
+	char name[4097];
+	size_t taken = 0, len;
+	const char *text;
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	stack_line_begin(&line, "java", STACK_TEXT_NAME_BYTES);
+	while (taken < 14 + 690 &&
+	       stack_line_prepend(&line, taken < 14 ? name : "", FRAME_KIND_JIT))
+		taken++;
+	assert_true(taken > 14 && taken < 14 + 690);
+	text = stack_line_finish(&line, STACK_LINE_CUT, &len);
+	assert_int_equal(assert_line(text, len, true), taken);
+	/* Nearly full: no room was left that another one could have had. */
+	assert_true(len + strlen(";[unknown]_[j]") > STACK_TEXT_MAX_BYTES);
+}
+
+static void line_reads_as_if_it_had_been_written_from_its_root(void **state)
+{
+	static const struct {
+		const char *name;
+		enum frame_kind kind;
+	} frames[] = { { "#not first", FRAME_KIND_NATIVE },
+		       { "", FRAME_KIND_C1 },
+		       { "a;b 12", FRAME_KIND_NATIVE },
+		       { "evil_[k]", FRAME_KIND_NATIVE } };
+	__cleanup_strbuf struct strbuf wanted = STRBUF_INIT;
+	static struct stack_line line;
+	const char *text;
+	size_t len;
+
+	(void)state;
+	stack_line_begin(&line, "#java", STACK_TEXT_NAME_BYTES);
+	for (size_t i = ARRAY_SIZE(frames); i-- > 0;)
+		assert_true(stack_line_prepend(&line, frames[i].name, frames[i].kind));
+	text = stack_line_finish(&line, STACK_LINE_WHOLE, &len);
+	stack_text_append(&wanted, "#java", FRAME_KIND_NATIVE);
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
+		stack_text_append(&wanted, frames[i].name, frames[i].kind);
+	assert_string_equal(text, strbuf_str(&wanted));
+	assert_int_equal(len, wanted.len);
+}
+
+static void line_cuts_names_to_what_is_asked_for(void **state)
+{
+	static struct stack_line line;
+	size_t len;
+
+	(void)state;
+	stack_line_begin(&line, "java", 8);
+	assert_true(stack_line_prepend(&line, "12345678", FRAME_KIND_JIT));
+	assert_true(stack_line_prepend(&line, "123456789", FRAME_KIND_JIT));
+	assert_string_equal(stack_line_finish(&line, STACK_LINE_WHOLE, &len),
+			    "java;12345..._[j];12345678_[j]");
+}
+
 static void reading_gives_back_frames_and_kinds(void **state)
 {
 	static const struct {
@@ -264,6 +344,9 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_at_a_character),
 		cmocka_unit_test(cut_never_splits_a_character),
 		cmocka_unit_test(stack_never_passes_its_limit),
+		cmocka_unit_test(line_has_room_for_what_is_written_and_not_for_the_name),
+		cmocka_unit_test(line_reads_as_if_it_had_been_written_from_its_root),
+		cmocka_unit_test(line_cuts_names_to_what_is_asked_for),
 		cmocka_unit_test(reading_gives_back_frames_and_kinds),
 		cmocka_unit_test(leaf_is_what_next_returns_last),
 		cmocka_unit_test(empty_text_has_no_frames),

@@ -10,7 +10,6 @@
 
 #include "user/model/stack_text.h"
 
-#define FRAME_TRUNCATED	  "[truncated]"
 #define FRAME_STACK_LOST  "[stack lost]"
 #define FRAME_CUT	  "[cut]"
 #define FRAME_JIT_UNKNOWN "[unknown jit]"
@@ -19,7 +18,6 @@ void stack_namer_release(struct stack_namer *namer)
 {
 	frame_list_release(&namer->user);
 	frame_list_release(&namer->kernel);
-	strbuf_release(&namer->text);
 }
 
 static bool frame_is_jit(const struct frame *frame)
@@ -69,52 +67,26 @@ static bool stack_is_whole(const struct probe_stack *stack, const struct frame_l
 	return stack->end == JBPF_END_ROOT && frames->cnt > 1;
 }
 
-/* How many frames, from the leaf, fit into `room` bytes of text; takes them off *room. */
-static size_t frames_fitting(const struct frame_list *frames, size_t *room)
+/* Writes frames, leaf first; false when there is no room for all. */
+static bool write_frames(struct stack_line *line, const struct frame_list *frames)
 {
-	size_t cnt = 0;
-
-	for (; cnt < frames->cnt; cnt++) {
-		size_t need =
-			strnlen(frames->items[cnt].name, STACK_TEXT_NAME_BYTES) + sizeof(";_[k]");
-
-		if (need > *room)
-			break;
-		*room -= need;
-	}
-	return cnt;
+	for (size_t i = 0; i < frames->cnt; i++)
+		if (!stack_line_prepend(line, frames->items[i].name, frames->items[i].kind))
+			return false;
+	return true;
 }
 
-/* Appends frames root first; returns 0 or -errno. */
-static int append_frames(struct strbuf *text, const struct frame_list *frames, size_t cnt)
+/* The line of what is in namer->kernel and namer->user. */
+static const char *build_text(struct stack_namer *namer, const char *comm, bool is_truncated,
+			      size_t *len_out)
 {
-	for (size_t i = cnt; i > 0; i--) {
-		const struct frame *frame = &frames->items[i - 1];
-		int err = stack_text_append(text, frame->name, frame->kind);
+	struct stack_line *line = &namer->line;
+	bool is_whole;
 
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static int build_text(struct stack_namer *namer, const char *comm, bool is_truncated)
-{
-	size_t room = STACK_TEXT_MAX_BYTES - JBPF_COMM_LEN - sizeof(";" FRAME_TRUNCATED);
-	size_t kernel_cnt = frames_fitting(&namer->kernel, &room);
-	size_t user_cnt = frames_fitting(&namer->user, &room);
-	int err;
-
-	is_truncated |= user_cnt < namer->user.cnt || kernel_cnt < namer->kernel.cnt;
-	strbuf_clear(&namer->text);
-	err = stack_text_append(&namer->text, comm, FRAME_KIND_NATIVE);
-	if (!err && is_truncated)
-		err = stack_text_append(&namer->text, FRAME_TRUNCATED, FRAME_KIND_NATIVE);
-	if (!err)
-		err = append_frames(&namer->text, &namer->user, user_cnt);
-	if (!err)
-		err = append_frames(&namer->text, &namer->kernel, kernel_cnt);
-	return err;
+	stack_line_begin(line, comm, STACK_TEXT_NAME_BYTES);
+	is_whole = write_frames(line, &namer->kernel) && write_frames(line, &namer->user);
+	return stack_line_finish(
+		line, is_truncated || !is_whole ? STACK_LINE_CUT : STACK_LINE_WHOLE, len_out);
 }
 
 static int push_marker(struct frame_list *list, const char *name)
@@ -179,15 +151,17 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 	struct window *window = target->window;
 	uint64_t samples = count->value.count;
 	bool is_truncated;
+	const char *text;
+	size_t len;
 	int err;
 
 	err = name_user(namer, process, count->key.user_hash, &count->value, &is_truncated);
 	if (!err)
 		err = name_kernel(namer, count->key.kernel_hash);
-	if (!err)
-		err = build_text(namer, process->comm, is_truncated);
-	if (!err)
-		err = profile__add(target->profile, namer->text.data, namer->text.len, samples);
+	if (err)
+		return err;
+	text = build_text(namer, process->comm, is_truncated, &len);
+	err = profile__add(target->profile, text, len, samples);
 	if (!err)
 		err = add_line(namer, samples, target->lines);
 	if (err)

@@ -12,8 +12,8 @@
 #include "user/collect/process.h"
 #include "user/model/profile.h"
 #include "user/model/source_lines.h"
+#include "user/model/stack_text.h"
 #include "user/model/window.h"
-#include "user/util/strbuf.h"
 
 /* Scratch that keeps its memory from stack to stack; zero-initialise. */
 struct stack_namer {
@@ -21,7 +21,7 @@ struct stack_namer {
 	struct symbolizer *symbolizer;
 	struct frame_list user;
 	struct frame_list kernel;
-	struct strbuf text;
+	struct stack_line line;
 };
 
 void stack_namer_release(struct stack_namer *namer);

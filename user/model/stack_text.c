@@ -91,10 +91,10 @@ static size_t plain_len(const char *name)
 }
 
 /*
- * Writes the escaped name to `out`, which has room for STACK_TEXT_NAME_BYTES. A name that does not
- * fit ends in CUT_MARK, never in half a character.
+ * Writes the escaped name to `out`, which has room for max_bytes. A name that does not fit ends in
+ * CUT_MARK, never in half a character.
  */
-static size_t escape_name(const char *name, char *out)
+static size_t escape_name(const char *name, size_t max_bytes, char *out)
 {
 	const uint8_t *at = (const uint8_t *)name;
 	size_t left = strlen(name);
@@ -102,7 +102,7 @@ static size_t escape_name(const char *name, char *out)
 	size_t cut_len = 0; /* where the mark would go */
 	size_t plain = plain_len(name);
 
-	if (plain <= STACK_TEXT_NAME_BYTES) {
+	if (plain <= max_bytes) {
 		memcpy(out, name, plain);
 		return plain;
 	}
@@ -111,13 +111,13 @@ static size_t escape_name(const char *name, char *out)
 		size_t written;
 		size_t taken = escape_char(at, left, bytes, &written);
 
-		if (len + written > STACK_TEXT_NAME_BYTES) {
+		if (len + written > max_bytes) {
 			memcpy(out + cut_len, CUT_MARK, CUT_MARK_LEN);
 			return cut_len + CUT_MARK_LEN;
 		}
 		memcpy(out + len, bytes, written);
 		len += written;
-		if (len <= STACK_TEXT_NAME_BYTES - CUT_MARK_LEN)
+		if (len <= max_bytes - CUT_MARK_LEN)
 			cut_len = len;
 		at += taken;
 		left -= taken;
@@ -156,43 +156,100 @@ static enum frame_kind suffix_kind(const char *text, size_t len)
 	return FRAME_KIND_NATIVE;
 }
 
-int stack_text_append(struct strbuf *stack, const char *name, enum frame_kind kind)
+/* Where in a stack a frame stands. */
+enum frame_place {
+	FRAME_PLACE_FIRST, /* the process */
+	FRAME_PLACE_OTHER,
+};
+
+/*
+ * The text of one frame, without a separator, into `out`, which has room for max_name_bytes and a
+ * suffix. Returns its length. Whatever must know how long a frame is asks this very function.
+ */
+static size_t frame_write(const char *name, enum frame_kind kind, enum frame_place place,
+			  size_t max_name_bytes, char *out)
 {
 	const char *suffix = frame_kind_suffix(kind);
 	size_t suffix_len = strlen(suffix);
+	size_t len;
+
+	if (*name == '\0')
+		name = NAME_UNKNOWN;
+	len = escape_name(name, max_name_bytes, out);
+	break_trailing_number(out, len);
+	/* As first frame it would make a comment of the line. */
+	if (place == FRAME_PLACE_FIRST && *out == '#')
+		*out = '_';
+	/* A native function may be called "evil_[k]". */
+	if (suffix_len == 0 && suffix_kind(out, len) != FRAME_KIND_NATIVE) {
+		out[len - 3] = '(';
+		out[len - 1] = ')';
+	}
+	memcpy(out + len, suffix, suffix_len);
+	return len + suffix_len;
+}
+
+int stack_text_append(struct strbuf *stack, const char *name, enum frame_kind kind)
+{
 	size_t start = stack->len;
 	size_t separator = start ? 1 : 0;
-	size_t name_len;
-	char *out;
+	size_t frame_len;
 	int err;
 
 	err = strbuf_reserve(stack, separator + STACK_TEXT_NAME_BYTES + SUFFIX_LEN);
 	if (err)
 		return err;
-	if (*name == '\0')
-		name = NAME_UNKNOWN;
 	/* Behind `len` until it is known to fit. */
-	out = stack->data + start + separator;
-	name_len = escape_name(name, out);
-	break_trailing_number(out, name_len);
-	/* As first frame it would make a comment of the line. */
-	if (start == 0 && *out == '#')
-		*out = '_';
-	/* A native function may be called "evil_[k]". */
-	if (suffix_len == 0 && suffix_kind(out, name_len) != FRAME_KIND_NATIVE) {
-		out[name_len - 3] = '(';
-		out[name_len - 1] = ')';
-	}
-	if (start + separator + name_len + suffix_len > STACK_TEXT_MAX_BYTES) {
+	frame_len = frame_write(name, kind, start ? FRAME_PLACE_OTHER : FRAME_PLACE_FIRST,
+				STACK_TEXT_NAME_BYTES, stack->data + start + separator);
+	if (start + separator + frame_len > STACK_TEXT_MAX_BYTES) {
 		stack->data[start] = '\0';
 		return -E2BIG;
 	}
 	if (separator)
 		stack->data[start] = ';';
-	memcpy(out + name_len, suffix, suffix_len);
-	stack->len = start + separator + name_len + suffix_len;
+	stack->len = start + separator + frame_len;
 	stack->data[stack->len] = '\0';
 	return 0;
+}
+
+/* ---- lines from their leaf ---- */
+
+void stack_line_begin(struct stack_line *line, const char *root, size_t max_name_bytes)
+{
+	line->max_name_bytes = max_name_bytes;
+	line->start = STACK_TEXT_MAX_BYTES;
+	line->bytes[line->start] = '\0';
+	line->root_len = frame_write(root, FRAME_KIND_NATIVE, FRAME_PLACE_FIRST,
+				     STACK_LINE_ROOT_BYTES, line->root);
+}
+
+bool stack_line_prepend(struct stack_line *line, const char *name, enum frame_kind kind)
+{
+	char frame[STACK_TEXT_NAME_BYTES + SUFFIX_LEN];
+	size_t len = frame_write(name, kind, FRAME_PLACE_OTHER, line->max_name_bytes, frame);
+
+	if (line->root_len + strlen(";" STACK_LINE_TRUNCATED) + 1 + len > line->start)
+		return false;
+	line->start -= len;
+	memcpy(line->bytes + line->start, frame, len);
+	line->bytes[--line->start] = ';';
+	return true;
+}
+
+static void line_put(struct stack_line *line, const char *text, size_t len)
+{
+	line->start -= len;
+	memcpy(line->bytes + line->start, text, len);
+}
+
+const char *stack_line_finish(struct stack_line *line, enum stack_line_end end, size_t *len_out)
+{
+	if (end == STACK_LINE_CUT)
+		line_put(line, ";" STACK_LINE_TRUNCATED, strlen(";" STACK_LINE_TRUNCATED));
+	line_put(line, line->root, line->root_len);
+	*len_out = STACK_TEXT_MAX_BYTES - line->start;
+	return line->bytes + line->start;
 }
 
 static void stack_frame_fill(const char *text, size_t len, struct stack_frame *out)

@@ -24,6 +24,35 @@
  */
 int stack_text_append(struct strbuf *stack, const char *name, enum frame_kind kind);
 
+/*
+ * A line that is written from its leaf to its root: one that would be too long loses frames at the
+ * root, and never has a hole. There is always room for its first frame, which is the process, and
+ * for STACK_LINE_TRUNCATED, so nothing here can fail. Frames are escaped as by stack_text_append().
+ */
+#define STACK_LINE_TRUNCATED  "[truncated]"
+#define STACK_LINE_ROOT_BYTES 64 /* of the first frame; longer ones are cut */
+
+struct stack_line {
+	size_t max_name_bytes;
+	size_t start; /* of the text in `bytes`; it ends with them */
+	size_t root_len;
+	char root[STACK_LINE_ROOT_BYTES + 4];
+	char bytes[STACK_TEXT_MAX_BYTES + 1];
+};
+
+enum stack_line_end {
+	STACK_LINE_WHOLE = 0,
+	STACK_LINE_CUT =
+		1, /* frames at the root are missing: STACK_LINE_TRUNCATED stands for them */
+};
+
+/* `root` is the first frame. max_name_bytes: 3 to STACK_TEXT_NAME_BYTES; longer names are cut. */
+void stack_line_begin(struct stack_line *line, const char *root, size_t max_name_bytes);
+/* The caller of what is there so far. False: no room, and the line is as it was; it ends here. */
+bool stack_line_prepend(struct stack_line *line, const char *name, enum frame_kind kind);
+/* The text, NUL-terminated, at most STACK_TEXT_MAX_BYTES; lives until the next begin. */
+const char *stack_line_finish(struct stack_line *line, enum stack_line_end end, size_t *len_out);
+
 /* Next frame of a stack. `name` borrows from the text, without the kind's suffix. */
 struct stack_frame {
 	const char *name;

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One process whose frames have names that are none ends nothing, and hides nobody else."""
+import os
+import subprocess
+
+import pytest
+
+from harness.programs import AIDS, wait_until
+
+SECONDS = 300
+
+
+@pytest.fixture
+def odd():
+    process = subprocess.Popen([AIDS / "odd_frames", str(SECONDS)], stdout=subprocess.PIPE, text=True, user=12345,
+                               group=12345)
+    assert process.stdout.readline() == "READY\n"
+    yield process
+    process.kill()
+    process.wait()
+    os.unlink(f"/tmp/perf-{process.pid}.map")
+
+
+@pytest.fixture
+def witness():
+    process = subprocess.Popen([AIDS / "native_spinner", str(SECONDS)])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_empty_names_on_a_full_line_end_nothing(odd, witness, daemon):
+    daemon = daemon("--pid", odd.pid, "--pid", witness.pid, window="1s").start().wait_ready()
+
+    def both_are_recorded():
+        assert daemon.process.poll() is None, f"jbpfd ended: {daemon.log()}"
+        return daemon.has("--pid", odd.pid) and daemon.has("--pid", witness.pid) and \
+            daemon.dump("--pid", witness.pid).with_frame("burn_seventy") >= 10
+    wait_until(both_are_recorded, 60, "both are in the store, the witness with its names")
+    lines = daemon.dump("--pid", odd.pid)
+    assert lines.with_frame("[unknown jit]") == lines.total, lines
+    assert daemon.stop() == 0
