@@ -19,7 +19,8 @@
 #include "user/util/cleanup.h"
 #include "user/util/strtab.h"
 
-#define ELF_SYMTAB_STEP_SYMBOLS 4096u
+#define ELF_SYMTAB_STEP_SYMBOLS	  4096u
+#define ELF_SYMTAB_COMPARED_BYTES 256u /* of two names of one place */
 #define ELF_SYMTAB_MAX_STRINGS \
 	8u /* string sections of a builder: two each for a file and its debug files */
 
@@ -357,9 +358,39 @@ static int elf_candidate_compare(const void *left, const void *right)
 		return (a->start > b->start) - (a->start < b->start);
 	if (a->rank != b->rank)
 		return (a->rank < b->rank) - (a->rank > b->rank);
-	if (a->end != b->end)
-		return (a->end < b->end) - (a->end > b->end);
-	return strcmp(a->name, b->name);
+	return (a->end < b->end) - (a->end > b->end);
+}
+
+/*
+ * Of equal ones the first by name, so that every file with these symbols says the same. Looked at
+ * once each, and not while sorting, and not to their ends: names may be any suffixes of one that is
+ * as long as the file.
+ */
+static bool elf_is_better_name(const struct elf_candidate *candidate,
+			       const struct elf_candidate *kept)
+{
+	return elf_candidate_compare(candidate, kept) == 0 &&
+	       strncmp(candidate->name, kept->name, ELF_SYMTAB_COMPARED_BYTES) < 0;
+}
+
+static size_t elf_name_len(const char *name)
+{
+	return strnlen(name, ELF_SYMTAB_MAX_NAME_BYTES);
+}
+
+/* As many as their names leave room for. */
+static size_t elf_affordable(struct elf_symtab *tab, const struct elf_candidate *items, size_t cnt)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < cnt; i++) {
+		bytes += elf_name_len(items[i].name) + 1;
+		if (bytes > ELF_SYMTAB_MAX_NAMES) {
+			tab->dropped_cnt += cnt - i;
+			return i;
+		}
+	}
+	return cnt;
 }
 
 /* One per address, ends known. */
@@ -374,6 +405,8 @@ static void elf_settle(struct elf_symtab_builder *builder)
 	for (size_t i = 0; i < builder->cnt; i++)
 		if (kept == 0 || items[kept - 1].start != items[i].start)
 			items[kept++] = items[i];
+		else if (elf_is_better_name(&items[i], &items[kept - 1]))
+			items[kept - 1].name = items[i].name;
 	for (size_t i = 0; i < kept; i++) {
 		if (items[i].end != items[i].start)
 			continue;
@@ -381,7 +414,7 @@ static void elf_settle(struct elf_symtab_builder *builder)
 		if (i + 1 < kept && items[i + 1].start < items[i].end)
 			items[i].end = items[i + 1].start;
 	}
-	builder->cnt = kept;
+	builder->cnt = elf_affordable(builder->tab, items, kept);
 }
 
 struct elf_sweep {
@@ -433,11 +466,6 @@ static int elf_sweep_run(const struct elf_symtab_builder *builder, struct elf_sw
 	return 0;
 }
 
-static size_t elf_name_len(const char *name)
-{
-	return strnlen(name, ELF_SYMTAB_MAX_NAME_BYTES);
-}
-
 /* Copies the names that are used and points the ranges at them. */
 static int elf_take_names(const struct elf_symtab_builder *builder, struct elf_sweep *sweep)
 {
@@ -453,11 +481,6 @@ static int elf_take_names(const struct elf_symtab_builder *builder, struct elf_s
 	for (size_t i = 0; i < builder->cnt; i++) {
 		size_t len = elf_name_len(builder->items[i].name);
 
-		if (at + len + 1 > UINT32_MAX) {
-			tab->dropped_cnt += builder->cnt - i;
-			places[i] = 0;
-			break;
-		}
 		memcpy(tab->names + at, builder->items[i].name, len);
 		tab->names[at + len] = '\0';
 		places[i] = (uint32_t)at;

@@ -164,6 +164,87 @@ static void elf_of_names_at_one_address_the_best_wins(void **state)
 	}
 }
 
+/* ---- files that are made to be expensive ---- */
+
+#define SUFFIX_CNT   100000u
+#define SUFFIX_BYTES (8u << 20)
+
+/*
+ * A file of 11 MB with 100,000 functions whose names are suffixes of 8 MB of 'a'. `step`: bytes from
+ * one function to the next; 0: all at one address.
+ */
+static size_t suffixes_write(uint8_t *bytes, uint64_t step)
+{
+	size_t symbols_at = 0x1000, strings_at = symbols_at + SUFFIX_CNT * sizeof(Elf64_Sym);
+	size_t sections_at = strings_at + SUFFIX_BYTES + 8;
+	Elf64_Sym *symbols = (Elf64_Sym *)(bytes + symbols_at);
+	const Elf64_Phdr segment = { .p_type = PT_LOAD,
+				     .p_flags = PF_R | PF_X,
+				     .p_vaddr = TINY_TEXT_ADDRESS,
+				     .p_filesz = 16 * SUFFIX_CNT };
+	const Elf64_Shdr sections[3] = {
+		[1] = { .sh_type = SHT_SYMTAB,
+			.sh_link = 2,
+			.sh_offset = symbols_at,
+			.sh_entsize = sizeof(Elf64_Sym),
+			.sh_size = SUFFIX_CNT * sizeof(Elf64_Sym) },
+		[2] = { .sh_type = SHT_STRTAB,
+			.sh_offset = strings_at,
+			.sh_size = SUFFIX_BYTES + 2 },
+	};
+	const Elf64_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+						 ELFDATA2LSB, EV_CURRENT },
+				    .e_type = ET_DYN,
+				    .e_machine = EM_X86_64,
+				    .e_version = EV_CURRENT,
+				    .e_phoff = sizeof(Elf64_Ehdr),
+				    .e_shoff = sections_at,
+				    .e_ehsize = sizeof(Elf64_Ehdr),
+				    .e_phentsize = sizeof(Elf64_Phdr),
+				    .e_phnum = 1,
+				    .e_shentsize = sizeof(Elf64_Shdr),
+				    .e_shnum = 3 };
+
+	memset(bytes, 0, sections_at + sizeof(sections));
+	memcpy(bytes, &header, sizeof(header));
+	memcpy(bytes + sizeof(header), &segment, sizeof(segment));
+	memset(bytes + strings_at + 1, 'a', SUFFIX_BYTES);
+	memcpy(bytes + sections_at, sections, sizeof(sections));
+	for (uint32_t i = 0; i < SUFFIX_CNT; i++)
+		symbols[i] = (Elf64_Sym){ .st_name = 1 + i * 37 % 8000000,
+					  .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					  .st_shndx = SHN_ABS,
+					  .st_value = TINY_TEXT_ADDRESS + i * step,
+					  .st_size = 16 };
+	return sections_at + sizeof(sections);
+}
+
+/* Comparing them to their ends is 10^13 bytes: hours, where this is less than a second. */
+static void elf_names_as_long_as_the_file_are_not_compared_to_their_ends(void **state)
+{
+	static const uint64_t steps[] = { 0, 1, 16 };
+	uint8_t *bytes = malloc(0x1000 + SUFFIX_CNT * sizeof(Elf64_Sym) + SUFFIX_BYTES + 4096);
+
+	(void)state;
+	assert_non_null(bytes);
+	(void)alarm(120);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		size_t len = suffixes_write(bytes, steps[i]);
+		struct elf_symtab *tab;
+		struct elf_symbol symbol;
+
+		assert_int_equal(load_bytes(bytes, len, &tab), 0);
+		assert_int_equal(elf_symtab__lookup(tab, TINY_TEXT_ADDRESS, &symbol), 0);
+		assert_int_equal(strlen(symbol.name), ELF_SYMTAB_MAX_NAME_BYTES);
+		/* Nobody can make a table that is much larger than its file. */
+		assert_true(elf_symtab__bytes(tab) < ELF_SYMTAB_MAX_NAMES + (4u << 20));
+		assert_int_equal(elf_symtab__dropped(tab) != 0, steps[i] != 0);
+		elf_symtab__free(tab);
+	}
+	(void)alarm(0);
+	free(bytes);
+}
+
 static void elf_only_functions_in_code_are_kept(void **state)
 {
 	static const struct {
@@ -490,6 +571,7 @@ int main(void)
 		cmocka_unit_test(elf_sizes_past_the_code_are_cut),
 		cmocka_unit_test(elf_inner_symbols_own_their_part_of_the_outer),
 		cmocka_unit_test(elf_of_names_at_one_address_the_best_wins),
+		cmocka_unit_test(elf_names_as_long_as_the_file_are_not_compared_to_their_ends),
 		cmocka_unit_test(elf_only_functions_in_code_are_kept),
 		cmocka_unit_test(elf_undefined_symbols_are_nobody),
 		cmocka_unit_test(elf_file_offsets_become_addresses_by_segment),
