@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Budgets of containers: what one spends is its own, and what is cut is on its bill. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/util/account.h"
+
+#define S	  1000000000ull
+#define MS	  1000000ull
+#define MIB	  ((size_t)1 << 20)
+#define BEGIN_NS  (100 * S)
+#define POOL_MIB  192u /* of perf maps */
+#define EMPTY_MIB 8u   /* what one is given in a full pool */
+
+static struct accounts *accounts;
+static struct account *one, *other;
+
+static int setup(void **state)
+{
+	(void)state;
+	accounts = accounts__new();
+	if (!accounts)
+		return -1;
+	one = accounts__get(accounts, 1, "/docker/one");
+	other = accounts__get(accounts, 2, "/docker/other");
+	return one && other ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	accounts__free(accounts);
+	return 0;
+}
+
+static void assert_bill(const struct account *account, const char *expected)
+{
+	char bill[ACCOUNT_BILL_BYTES];
+
+	account__bill(account, bill, sizeof(bill));
+	assert_string_equal(bill, expected);
+}
+
+static void one_that_spends_too_much_rests_and_others_do_not(void **state)
+{
+	uint64_t now_ns = BEGIN_NS;
+	uint64_t spent_ns = 0;
+
+	(void)state;
+	for (; account__may_read(one, now_ns); now_ns += 100 * MS) {
+		account__spend(one, 500 * MS, now_ns);
+		spent_ns += 500 * MS;
+	}
+	assert_true(spent_ns >= ACCOUNT_CPU_BURST_NS);
+	assert_true(spent_ns <= ACCOUNT_CPU_BURST_NS + 600 * MS);
+	assert_true(account__may_read(other, now_ns));
+	assert_bill(other, "");
+	assert_bill(one, "files not read: 1; CPU time for its files: 4.5 s");
+	/* One percent comes back. */
+	spent_ns = 0;
+	for (uint64_t end_ns = now_ns + 1000 * S; now_ns < end_ns; now_ns += 100 * MS)
+		if (account__may_read(one, now_ns)) {
+			account__spend(one, 500 * MS, now_ns);
+			spent_ns += 500 * MS;
+		}
+	assert_true(spent_ns > 9 * S && spent_ns < 11 * S);
+}
+
+static void one_large_file_of_somebody_new_is_always_read(void **state)
+{
+	uint64_t now_ns = BEGIN_NS;
+
+	(void)state;
+	/* Some hundred containers that start at once and read as much as they may. */
+	for (uint64_t id = 10; id < 500; id++) {
+		struct account *account = accounts__get(accounts, id, "");
+
+		while (account__may_read(account, now_ns))
+			account__spend(account, 300 * MS, now_ns);
+		account__put(account);
+	}
+	assert_true(account__may_read(one, now_ns));
+	account__spend(one, 1500 * MS, now_ns);
+	assert_true(account__may_read(one, now_ns));
+}
+
+static void all_together_are_bounded(void **state)
+{
+	uint64_t spent_ns = 0, now_ns;
+
+	(void)state;
+	for (now_ns = BEGIN_NS; now_ns < BEGIN_NS + 3600 * S; now_ns += S)
+		for (uint64_t id = 10; id < 110; id++) {
+			struct account *account = accounts__get(accounts, id, "");
+
+			if (account__may_read(account, now_ns)) {
+				account__spend(account, 200 * MS, now_ns);
+				spent_ns += 200 * MS;
+			}
+			account__put(account);
+		}
+	/* Each its burst at most, and then a tenth of a CPU for all. */
+	assert_true(spent_ns < 100 * ACCOUNT_CPU_BURST_NS + 400 * S);
+	assert_true(spent_ns > 100 * ACCOUNT_CPU_BURST_NS / 2);
+}
+
+static void files_that_fail_cost_their_own_container(void **state)
+{
+	uint64_t now_ns = BEGIN_NS;
+	size_t cnt = 0;
+
+	(void)state;
+	for (; account__may_read(one, now_ns); cnt++)
+		account__note_failure(one, now_ns);
+	assert_int_equal(cnt, ACCOUNT_FAILURES_BURST);
+	assert_true(account__may_read(other, now_ns));
+	assert_false(account__may_read(one, now_ns + ACCOUNT_FAILURES_INTERVAL_NS / 2));
+	assert_true(account__may_read(one, now_ns + ACCOUNT_FAILURES_INTERVAL_NS));
+	account__note_failure(one, now_ns + ACCOUNT_FAILURES_INTERVAL_NS);
+	assert_false(account__may_read(one, now_ns + ACCOUNT_FAILURES_INTERVAL_NS));
+}
+
+static void two_files_that_hang_are_enough_and_only_for_their_container(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ACCOUNT_MAX_HANGING; i++) {
+		assert_true(account__may_open(one, BEGIN_NS));
+		account__note_hanging(one);
+	}
+	assert_false(account__may_open(one, BEGIN_NS));
+	assert_true(account__may_open(other, BEGIN_NS));
+	assert_bill(one, "files not opened because others hang: 1");
+	account__note_answered(one);
+	assert_true(account__may_open(one, BEGIN_NS));
+}
+
+static void one_in_quarantine_is_not_touched_until_it_ends(void **state)
+{
+	(void)state;
+	account__quarantine(one, BEGIN_NS + 60 * S);
+	assert_false(account__may_open(one, BEGIN_NS));
+	assert_false(account__may_read(one, BEGIN_NS + 59 * S));
+	assert_true(account__may_read(other, BEGIN_NS));
+	assert_bill(one, "not looked at because it made a helper hang: 2");
+	assert_true(account__may_open(one, BEGIN_NS + 60 * S));
+	assert_true(account__may_read(one, BEGIN_NS + 60 * S));
+}
+
+static size_t take_all(struct account *account)
+{
+	size_t cnt = 0;
+
+	while (account__take(account, ACCOUNT_POOL_MAPS, MIB) == 0)
+		cnt++;
+	return cnt;
+}
+
+static void one_that_takes_all_it_can_leaves_room_for_the_next(void **state)
+{
+	size_t cnt = take_all(one);
+
+	(void)state;
+	assert_int_equal(cnt, POOL_MIB / 2);
+	cnt = take_all(other);
+	assert_int_equal(cnt, POOL_MIB / 4);
+	for (uint64_t id = 10; id < 20; id++) {
+		struct account *account = accounts__get(accounts, id, "");
+
+		assert_true(take_all(account) >= EMPTY_MIB);
+		account__put(account);
+	}
+	/* But not for any number of them. */
+	for (uint64_t id = 20; id < 200; id++)
+		(void)take_all(accounts__get(accounts, id, ""));
+	assert_true(accounts__held(accounts, ACCOUNT_POOL_MAPS) <= 2 * POOL_MIB * MIB + MIB);
+}
+
+static void room_that_is_given_back_is_there_again(void **state)
+{
+	size_t cnt = take_all(one);
+
+	(void)state;
+	account__give(one, ACCOUNT_POOL_MAPS, cnt * MIB);
+	assert_int_equal(accounts__held(accounts, ACCOUNT_POOL_MAPS), 0);
+	assert_int_equal(take_all(one), cnt);
+	/* The other pools are others. */
+	assert_int_equal(account__take(one, ACCOUNT_POOL_NAMES, MIB), 0);
+	assert_int_equal(account__take(one, ACCOUNT_POOL_MAPS, SIZE_MAX), -EDQUOT);
+}
+
+static void who_holds_more_than_others_is_over_its_share(void **state)
+{
+	(void)state;
+	assert_int_equal(account__take(one, ACCOUNT_POOL_TABLES, 3 * MIB), 0);
+	assert_false(account__is_over_share(one, ACCOUNT_POOL_TABLES));
+	assert_int_equal(account__take(other, ACCOUNT_POOL_TABLES, MIB), 0);
+	assert_true(account__is_over_share(one, ACCOUNT_POOL_TABLES));
+	assert_false(account__is_over_share(other, ACCOUNT_POOL_TABLES));
+}
+
+static void text_is_cut_step_by_step_and_in_the_next_window_is_whole(void **state)
+{
+	enum account_text level = ACCOUNT_TEXT_WHOLE;
+	size_t bytes = 0;
+
+	(void)state;
+	while (level < ACCOUNT_TEXT_NOTHING) {
+		account__add_text(one, 64 << 10);
+		bytes += 64 << 10;
+		assert_true(account__text(one) >= level && account__text(one) <= level + 1);
+		level = account__text(one);
+	}
+	assert_true(bytes <= 24 * MIB);
+	assert_int_equal(account__text(other), ACCOUNT_TEXT_WHOLE);
+	accounts__begin_window(accounts, BEGIN_NS);
+	assert_int_equal(account__text(one), ACCOUNT_TEXT_WHOLE);
+}
+
+static void bill_says_all_that_was_cut_and_begins_again(void **state)
+{
+	char bill[ACCOUNT_BILL_BYTES];
+	char small[16];
+
+	(void)state;
+	account__note_cut(one, ACCOUNT_CUT_NAMES, 1234567);
+	account__note_cut(one, ACCOUNT_CUT_MAPS, 3);
+	assert_bill(one, "frames without names: 1,234,567; perf maps not kept: 3");
+	account__bill(one, small, sizeof(small));
+	assert_string_equal(small, "frames without ");
+	for (int i = 0; i < ACCOUNT_CUT_CNT; i++)
+		account__note_cut(one, (enum account_cut)i, UINT64_MAX / 2);
+	account__spend(one, 4100 * MS, BEGIN_NS);
+	account__bill(one, bill, sizeof(bill));
+	assert_non_null(strstr(
+		bill, "helper hang: 9,223,372,036,854,775,807; CPU time for its files: 4.1 s"));
+	accounts__begin_window(accounts, BEGIN_NS);
+	assert_bill(one, "");
+}
+
+static void account_is_kept_while_it_is_used_or_owes(void **state)
+{
+	(void)state;
+	account__spend(one, S, BEGIN_NS);
+	account__put(one);
+	account__put(other);
+	accounts__begin_window(accounts, BEGIN_NS);
+	assert_int_equal(accounts__count(accounts), 1);
+	/* Ending and starting again pays no debt. */
+	assert_ptr_equal(accounts__get(accounts, 1, ""), one);
+	assert_string_equal(account__name(one), "/docker/one");
+	accounts__begin_window(accounts, BEGIN_NS + 1000 * S);
+	assert_int_equal(accounts__count(accounts), 1);
+	account__put(one);
+	accounts__begin_window(accounts, BEGIN_NS + 1001 * S);
+	assert_int_equal(accounts__count(accounts), 0);
+	assert_null(accounts__find(accounts, 1));
+}
+
+static void nobody_may_do_all(void **state)
+{
+	(void)state;
+	assert_true(account__may_read(NULL, 0));
+	assert_true(account__may_open(NULL, 0));
+	assert_int_equal(account__take(NULL, ACCOUNT_POOL_MAPS, SIZE_MAX), 0);
+	account__give(NULL, ACCOUNT_POOL_MAPS, SIZE_MAX);
+	account__spend(NULL, S, 0);
+	account__note_failure(NULL, 0);
+	account__note_cut(NULL, ACCOUNT_CUT_NAMES, 1);
+	account__add_text(NULL, SIZE_MAX);
+	assert_int_equal(account__text(NULL), ACCOUNT_TEXT_WHOLE);
+	assert_false(account__is_quarantined(NULL, 0));
+	assert_int_equal(account__id(NULL), ACCOUNT_NONE);
+	assert_bill(NULL, "");
+	account__put(NULL);
+	accounts__free(NULL);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(one_that_spends_too_much_rests_and_others_do_not),
+		TEST(one_large_file_of_somebody_new_is_always_read),
+		TEST(all_together_are_bounded),
+		TEST(files_that_fail_cost_their_own_container),
+		TEST(two_files_that_hang_are_enough_and_only_for_their_container),
+		TEST(one_in_quarantine_is_not_touched_until_it_ends),
+		TEST(one_that_takes_all_it_can_leaves_room_for_the_next),
+		TEST(room_that_is_given_back_is_there_again),
+		TEST(who_holds_more_than_others_is_over_its_share),
+		TEST(text_is_cut_step_by_step_and_in_the_next_window_is_whole),
+		TEST(bill_says_all_that_was_cut_and_begins_again),
+		TEST(account_is_kept_while_it_is_used_or_owes),
+		TEST(nobody_may_do_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

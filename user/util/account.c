@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Budgets and bills of containers; see account.h. */
+#include "user/util/account.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACCOUNTS_BUCKETS 1024u
+#define NS_PER_S	 1000000000ull
+
+struct pool_limits {
+	size_t max_bytes;	 /* of all accounts */
+	size_t guaranteed_bytes; /* of one, in a full pool */
+};
+
+static const struct pool_limits pools[ACCOUNT_POOL_CNT] = {
+	[ACCOUNT_POOL_NAMES] = { 64u << 20, 1u << 20 },
+	[ACCOUNT_POOL_MAPS] = { 192u << 20, 8u << 20 },
+	[ACCOUNT_POOL_TABLES] = { SIZE_MAX / 4, 0 }, /* object_cache.c drops tables, takes all */
+};
+
+/* Text of a window, up to which one is given so much. */
+static const size_t text_limits[ACCOUNT_TEXT_NOTHING] = {
+	[ACCOUNT_TEXT_WHOLE] = 16u << 20,
+	[ACCOUNT_TEXT_SHORT_NAMES] = 20u << 20,
+	[ACCOUNT_TEXT_SHALLOW] = 22u << 20,
+	[ACCOUNT_TEXT_LEAF] = 24u << 20,
+};
+
+/* Credit that comes back with time; below 0 it is a debt. */
+struct bucket {
+	int64_t credit_ns;
+	uint64_t filled_ns; /* up to when */
+};
+
+struct account {
+	struct account *next; /* in its bucket */
+	struct accounts *accounts;
+	char *name;
+	uint64_t id;
+	size_t user_cnt;
+	struct bucket cpu;
+	struct bucket failures; /* in ns of time that each takes to be forgotten */
+	uint64_t quarantine_ns; /* its end; 0 = none */
+	size_t held[ACCOUNT_POOL_CNT];
+	uint32_t hanging_cnt;
+	/* Of this window. */
+	size_t text_bytes;
+	uint64_t spent_ns;
+	uint64_t cuts[ACCOUNT_CUT_CNT];
+};
+
+struct accounts {
+	struct account *buckets[ACCOUNTS_BUCKETS];
+	size_t cnt;
+	struct bucket cpu;
+	size_t held[ACCOUNT_POOL_CNT];
+	size_t holder_cnt[ACCOUNT_POOL_CNT]; /* accounts that hold anything */
+};
+
+/* ---- the table ---- */
+
+struct accounts *accounts__new(void)
+{
+	struct accounts *accounts = calloc(1, sizeof(*accounts));
+
+	if (accounts)
+		accounts->cpu.credit_ns = (int64_t)ACCOUNT_HOST_CPU_BURST_NS;
+	return accounts;
+}
+
+static void account_free(struct account *account)
+{
+	account->accounts->cnt--;
+	free(account->name);
+	free(account);
+}
+
+void accounts__free(struct accounts *accounts)
+{
+	if (!accounts)
+		return;
+	for (size_t i = 0; i < ACCOUNTS_BUCKETS; i++)
+		while (accounts->buckets[i]) {
+			struct account *next = accounts->buckets[i]->next;
+
+			account_free(accounts->buckets[i]);
+			accounts->buckets[i] = next;
+		}
+	free(accounts);
+}
+
+struct account *accounts__find(const struct accounts *accounts, uint64_t id)
+{
+	struct account *account = accounts->buckets[id % ACCOUNTS_BUCKETS];
+
+	while (account && account->id != id)
+		account = account->next;
+	return account;
+}
+
+struct account *accounts__get(struct accounts *accounts, uint64_t id, const char *name)
+{
+	struct account *account = accounts__find(accounts, id);
+
+	if (account)
+		return account__ref(account);
+	account = calloc(1, sizeof(*account));
+	if (!account)
+		return NULL;
+	account->name = strdup(name);
+	if (!account->name) {
+		free(account);
+		return NULL;
+	}
+	account->accounts = accounts;
+	account->id = id;
+	account->user_cnt = 1;
+	account->cpu.credit_ns = (int64_t)ACCOUNT_CPU_BURST_NS;
+	account->failures.credit_ns =
+		(int64_t)(ACCOUNT_FAILURES_BURST * ACCOUNT_FAILURES_INTERVAL_NS);
+	account->next = accounts->buckets[id % ACCOUNTS_BUCKETS];
+	accounts->buckets[id % ACCOUNTS_BUCKETS] = account;
+	accounts->cnt++;
+	return account;
+}
+
+struct account *account__ref(struct account *account)
+{
+	if (account)
+		account->user_cnt++;
+	return account;
+}
+
+void account__put(struct account *account)
+{
+	if (account)
+		account->user_cnt--;
+}
+
+size_t accounts__count(const struct accounts *accounts)
+{
+	return accounts->cnt;
+}
+
+uint64_t account__id(const struct account *account)
+{
+	return account ? account->id : ACCOUNT_NONE;
+}
+
+const char *account__name(const struct account *account)
+{
+	return account ? account->name : "";
+}
+
+/* ---- time ---- */
+
+/* `percent` of the time since it was filled last comes back. */
+static void bucket_fill(struct bucket *bucket, uint64_t percent, uint64_t burst_ns, uint64_t now_ns)
+{
+	uint64_t since_ns =
+		bucket->filled_ns && now_ns > bucket->filled_ns ? now_ns - bucket->filled_ns : 0;
+	uint64_t missing_ns = (uint64_t)((int64_t)burst_ns - bucket->credit_ns);
+	uint64_t back_ns = since_ns / 100 * percent;
+
+	bucket->credit_ns += (int64_t)(back_ns < missing_ns ? back_ns : missing_ns);
+	bucket->filled_ns = now_ns;
+}
+
+/* As long as all together have spent too much nobody gets more, but newcomers have their burst. */
+static void account_fill(struct account *account, uint64_t now_ns)
+{
+	struct bucket *host = &account->accounts->cpu;
+	uint64_t percent;
+
+	bucket_fill(host, ACCOUNT_HOST_CPU_REFILL_PERCENT, ACCOUNT_HOST_CPU_BURST_NS, now_ns);
+	percent = host->credit_ns > 0 ? ACCOUNT_CPU_REFILL_PERCENT : 0;
+	bucket_fill(&account->cpu, percent, ACCOUNT_CPU_BURST_NS, now_ns);
+	bucket_fill(&account->failures, 100, ACCOUNT_FAILURES_BURST * ACCOUNT_FAILURES_INTERVAL_NS,
+		    now_ns);
+}
+
+bool account__may_read(struct account *account, uint64_t now_ns)
+{
+	if (!account)
+		return true;
+	if (account__is_quarantined(account, now_ns)) {
+		account->cuts[ACCOUNT_CUT_QUARANTINE]++;
+		return false;
+	}
+	account_fill(account, now_ns);
+	if (account->cpu.credit_ns > 0 &&
+	    account->failures.credit_ns >= (int64_t)ACCOUNT_FAILURES_INTERVAL_NS)
+		return true;
+	account->cuts[ACCOUNT_CUT_FILES]++;
+	return false;
+}
+
+static void bucket_spend(struct bucket *bucket, uint64_t ns)
+{
+	/* One request cannot take that long; a clock that jumped is no debt for life. */
+	if (ns > 60 * NS_PER_S)
+		ns = 60 * NS_PER_S;
+	bucket->credit_ns -= (int64_t)ns;
+}
+
+void account__spend(struct account *account, uint64_t cpu_ns, uint64_t now_ns)
+{
+	if (!account)
+		return;
+	account_fill(account, now_ns);
+	bucket_spend(&account->cpu, cpu_ns);
+	bucket_spend(&account->accounts->cpu, cpu_ns);
+	account->spent_ns += cpu_ns;
+}
+
+void account__note_failure(struct account *account, uint64_t now_ns)
+{
+	if (!account)
+		return;
+	account_fill(account, now_ns);
+	bucket_spend(&account->failures, ACCOUNT_FAILURES_INTERVAL_NS);
+}
+
+/* ---- waiting ---- */
+
+bool account__may_open(struct account *account, uint64_t now_ns)
+{
+	if (!account)
+		return true;
+	if (account__is_quarantined(account, now_ns)) {
+		account->cuts[ACCOUNT_CUT_QUARANTINE]++;
+		return false;
+	}
+	if (account->hanging_cnt < ACCOUNT_MAX_HANGING)
+		return true;
+	account->cuts[ACCOUNT_CUT_HANGING]++;
+	return false;
+}
+
+void account__note_hanging(struct account *account)
+{
+	if (account)
+		account->hanging_cnt++;
+}
+
+void account__note_answered(struct account *account)
+{
+	if (account && account->hanging_cnt)
+		account->hanging_cnt--;
+}
+
+void account__quarantine(struct account *account, uint64_t until_ns)
+{
+	if (account)
+		account->quarantine_ns = until_ns;
+}
+
+bool account__is_quarantined(const struct account *account, uint64_t now_ns)
+{
+	return account && account->quarantine_ns > now_ns;
+}
+
+/* ---- memory ---- */
+
+int account__take(struct account *account, enum account_pool pool, size_t bytes)
+{
+	const struct pool_limits *limits = &pools[pool];
+	struct accounts *accounts;
+	size_t mine, all;
+
+	if (!account || !bytes)
+		return 0;
+	accounts = account->accounts;
+	all = accounts->held[pool];
+	if (__builtin_add_overflow(account->held[pool], bytes, &mine))
+		return -EDQUOT;
+	/* What it holds already is not free for it, but is not others' either. */
+	if (all > limits->max_bytes || mine > limits->max_bytes - all)
+		if (mine > limits->guaranteed_bytes || all / 2 > limits->max_bytes)
+			return -EDQUOT;
+	accounts->holder_cnt[pool] += account->held[pool] == 0;
+	account->held[pool] = mine;
+	accounts->held[pool] += bytes;
+	return 0;
+}
+
+void account__give(struct account *account, enum account_pool pool, size_t bytes)
+{
+	if (!account || !bytes)
+		return;
+	account->held[pool] -= bytes;
+	account->accounts->held[pool] -= bytes;
+	account->accounts->holder_cnt[pool] -= account->held[pool] == 0;
+}
+
+size_t account__held(const struct account *account, enum account_pool pool)
+{
+	return account ? account->held[pool] : 0;
+}
+
+bool account__is_over_share(const struct account *account, enum account_pool pool)
+{
+	const struct accounts *accounts = account ? account->accounts : NULL;
+
+	return accounts && accounts->holder_cnt[pool] &&
+	       account->held[pool] > accounts->held[pool] / accounts->holder_cnt[pool];
+}
+
+size_t accounts__held(const struct accounts *accounts, enum account_pool pool)
+{
+	return accounts->held[pool];
+}
+
+/* ---- text ---- */
+
+enum account_text account__text(const struct account *account)
+{
+	size_t level = ACCOUNT_TEXT_WHOLE;
+
+	while (account && level < ACCOUNT_TEXT_NOTHING && account->text_bytes >= text_limits[level])
+		level++;
+	return (enum account_text)level;
+}
+
+void account__add_text(struct account *account, size_t bytes)
+{
+	if (account)
+		account->text_bytes += bytes;
+}
+
+/* ---- the bill ---- */
+
+void account__note_cut(struct account *account, enum account_cut cut, uint64_t cnt)
+{
+	if (account)
+		account->cuts[cut] += cnt;
+}
+
+uint64_t account__cut_cnt(const struct account *account, enum account_cut cut)
+{
+	return account ? account->cuts[cut] : 0;
+}
+
+struct line {
+	char *out;
+	size_t len; /* room */
+	size_t used;
+};
+
+static __attribute__((format(printf, 2, 3))) void line_add(struct line *line, const char *format,
+							   ...)
+{
+	va_list arguments;
+	int added;
+
+	va_start(arguments, format);
+	added = vsnprintf(line->out + line->used, line->len - line->used, format, arguments);
+	va_end(arguments);
+	if (added > 0)
+		line->used += (size_t)added;
+	if (line->used >= line->len)
+		line->used = line->len - 1;
+}
+
+/* "1,234" */
+static const char *grouped(uint64_t number, char out[32])
+{
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_t at = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = '\0';
+	return out;
+}
+
+void account__bill(const struct account *account, char *out, size_t len)
+{
+	static const char *const texts[ACCOUNT_CUT_CNT] = {
+		[ACCOUNT_CUT_NAMES] = "frames without names: ",
+		[ACCOUNT_CUT_SHORT_NAMES] = "samples with short names: ",
+		[ACCOUNT_CUT_DEPTH] = "samples with their last frames only: ",
+		[ACCOUNT_CUT_LEAF] = "samples with one frame or none: ",
+		[ACCOUNT_CUT_FILES] = "files not read: ",
+		[ACCOUNT_CUT_MAPS] = "perf maps not kept: ",
+		[ACCOUNT_CUT_HANGING] = "files not opened because others hang: ",
+		[ACCOUNT_CUT_QUARANTINE] = "not looked at because it made a helper hang: ",
+	};
+	struct line line = { .out = out, .len = len };
+	char number[32];
+
+	out[0] = '\0';
+	for (size_t i = 0; account && i < ACCOUNT_CUT_CNT; i++)
+		if (account->cuts[i])
+			line_add(&line, "%s%s%s", line.used ? "; " : "", texts[i],
+				 grouped(account->cuts[i], number));
+	if (line.used && account->spent_ns)
+		line_add(&line, "; CPU time for its files: %.1f s",
+			 (double)account->spent_ns / NS_PER_S);
+}
+
+/* ---- windows ---- */
+
+/* Would a new one differ from it? */
+static bool account_is_plain(const struct account *account)
+{
+	for (size_t i = 0; i < ACCOUNT_POOL_CNT; i++)
+		if (account->held[i])
+			return false;
+	return !account->hanging_cnt && account->cpu.credit_ns == (int64_t)ACCOUNT_CPU_BURST_NS &&
+	       account->failures.credit_ns ==
+		       (int64_t)(ACCOUNT_FAILURES_BURST * ACCOUNT_FAILURES_INTERVAL_NS);
+}
+
+void accounts__begin_window(struct accounts *accounts, uint64_t now_ns)
+{
+	for (size_t i = 0; i < ACCOUNTS_BUCKETS; i++) {
+		struct account **at = &accounts->buckets[i];
+
+		while (*at) {
+			struct account *account = *at;
+
+			account_fill(account, now_ns);
+			account->text_bytes = 0;
+			account->spent_ns = 0;
+			memset(account->cuts, 0, sizeof(account->cuts));
+			if (account->user_cnt || !account_is_plain(account) ||
+			    account__is_quarantined(account, now_ns)) {
+				at = &account->next;
+				continue;
+			}
+			*at = account->next;
+			account_free(account);
+		}
+	}
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What one container may cost the profiler, and what it did: its budget and its bill. Processes,
+ * execs and cgroups below one's own are free, so whatever is counted by those can be multiplied; an
+ * account is what a neighbour cannot make more of (cgroup_account.h says which one is whose).
+ *
+ * Budgets are wide: no honest program has ever reached one (figures at each). Who is over one is cut
+ * first, and on the bill, which status shows; nobody else notices.
+ *
+ * No I/O, no clock: times are CLOCK_BOOTTIME ns and given. One thread. An account is counted by its
+ * users; one without users is forgotten by accounts__expire() when nothing is owed any more.
+ */
+#ifndef JBPF_UTIL_ACCOUNT_H
+#define JBPF_UTIL_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ACCOUNT_NONE 0u /* id of what is nobody's */
+
+/*
+ * CPU time of parser and readers. A request may begin while there is credit, and is never cut short
+ * for want of it: what it uses up beyond is a debt, which is paid off first. So a single honest file
+ * is always read, and no container gets more than the refill for long.
+ */
+#define ACCOUNT_CPU_BURST_NS	   4000000000ull
+#define ACCOUNT_CPU_REFILL_PERCENT 1u /* of one CPU */
+/* Of all accounts: beyond, nothing is refilled, but whoever has credit is served. */
+#define ACCOUNT_HOST_CPU_BURST_NS	20000000000ull
+#define ACCOUNT_HOST_CPU_REFILL_PERCENT 10u
+/* Failures (crashes, timeouts) of its files that it may have at once; then one in this time. */
+#define ACCOUNT_FAILURES_BURST	     8u
+#define ACCOUNT_FAILURES_INTERVAL_NS 30000000000ull
+/* Files whose server does not answer, at once. */
+#define ACCOUNT_MAX_HANGING 2u
+
+/* What is held in memory. Each has a pool for all accounts together. */
+enum account_pool {
+	ACCOUNT_POOL_NAMES = 0, /* interned names */
+	ACCOUNT_POOL_MAPS,	/* perf maps */
+	ACCOUNT_POOL_TABLES,	/* symbol tables of files: more than its share is dropped first */
+	ACCOUNT_POOL_CNT,
+};
+
+/* How much of its stacks a container is given in this window's text. */
+enum account_text {
+	ACCOUNT_TEXT_WHOLE = 0,
+	ACCOUNT_TEXT_SHORT_NAMES, /* names are cut to ACCOUNT_TEXT_SHORT_NAME_BYTES */
+	ACCOUNT_TEXT_SHALLOW,	  /* and only ACCOUNT_TEXT_SHALLOW_FRAMES frames are kept */
+	ACCOUNT_TEXT_LEAF,	  /* the leaf only */
+	ACCOUNT_TEXT_NOTHING,	  /* samples, but no frames */
+	ACCOUNT_TEXT_CNT,
+};
+
+#define ACCOUNT_TEXT_SHORT_NAME_BYTES 64u
+#define ACCOUNT_TEXT_SHALLOW_FRAMES   16u
+
+/* Why something is not as it would be. */
+enum account_cut {
+	ACCOUNT_CUT_NAMES = 0,	 /* frames, times samples, whose names were not kept */
+	ACCOUNT_CUT_SHORT_NAMES, /* samples whose stacks have short names only */
+	ACCOUNT_CUT_DEPTH,	 /* samples whose stacks were cut to their leaf end */
+	ACCOUNT_CUT_LEAF,	 /* samples that kept their leaf, or nothing */
+	ACCOUNT_CUT_FILES,   /* times a file was not read: no CPU time left, or too many failures */
+	ACCOUNT_CUT_MAPS,    /* perf maps that were not kept */
+	ACCOUNT_CUT_HANGING, /* times a file was not opened: others hang */
+	ACCOUNT_CUT_QUARANTINE, /* times nothing was looked at: it made a helper hang */
+	ACCOUNT_CUT_CNT,
+};
+
+struct account;
+struct accounts;
+
+/* NULL only when memory is short. */
+struct accounts *accounts__new(void);
+/* With all accounts: nobody may use one any more. NULL is fine. */
+void accounts__free(struct accounts *accounts);
+
+/*
+ * The account of this id, made when new, with one more user: account__put() ends that. NULL when
+ * memory is short. `name` is for people (a cgroup path), copied, "" = not known.
+ */
+struct account *accounts__get(struct accounts *accounts, uint64_t id, const char *name);
+/* One more user of one that is used already. Returns it; NULL is fine. */
+struct account *account__ref(struct account *account);
+/* One user less. NULL is fine. */
+void account__put(struct account *account);
+/* The account, without another user; NULL when there is none. */
+struct account *accounts__find(const struct accounts *accounts, uint64_t id);
+
+/* Between windows: bills and text begin again. Accounts without users that owe nothing are freed. */
+void accounts__begin_window(struct accounts *accounts, uint64_t now_ns);
+size_t accounts__count(const struct accounts *accounts);
+
+uint64_t account__id(const struct account *account);
+const char *account__name(const struct account *account);
+
+/*
+ * All functions below take NULL for "nobody's", which may do everything: tools that look at one
+ * process, and tests.
+ */
+
+/* May one of its files be read now? Says false at most as often as it is on the bill. */
+bool account__may_read(struct account *account, uint64_t now_ns);
+/* CPU time that was spent on it. */
+void account__spend(struct account *account, uint64_t cpu_ns, uint64_t now_ns);
+/* One of its files ended, or would have ended, what was reading it. */
+void account__note_failure(struct account *account, uint64_t now_ns);
+
+/* May one of its files be opened, which may wait? */
+bool account__may_open(struct account *account, uint64_t now_ns);
+/* A file of it hangs; it does not any more. */
+void account__note_hanging(struct account *account);
+void account__note_answered(struct account *account);
+
+/* Until then nothing of it is opened or read. */
+void account__quarantine(struct account *account, uint64_t until_ns);
+bool account__is_quarantined(const struct account *account, uint64_t now_ns);
+
+/*
+ * Memory of a pool. An account may hold as much as all others leave free, so that one alone has
+ * half of the pool and a newcomer always finds room; and a guaranteed part even in a full pool, but
+ * for pools that are full twice over. 0 or -EDQUOT.
+ */
+int account__take(struct account *account, enum account_pool pool, size_t bytes);
+void account__give(struct account *account, enum account_pool pool, size_t bytes);
+size_t account__held(const struct account *account, enum account_pool pool);
+/* Does it hold more than an equal part of what accounts hold? What it has goes first then. */
+bool account__is_over_share(const struct account *account, enum account_pool pool);
+/* Of all accounts together. */
+size_t accounts__held(const struct accounts *accounts, enum account_pool pool);
+
+/* What the next stack of this window may have. */
+enum account_text account__text(const struct account *account);
+/* So much text was added to a profile. */
+void account__add_text(struct account *account, size_t bytes);
+
+void account__note_cut(struct account *account, enum account_cut cut, uint64_t cnt);
+/*
+ * One line for people of what was cut in this window, and how much CPU time went into it; "" when
+ * nothing was. NUL-terminated, cut to `len`.
+ */
+#define ACCOUNT_BILL_BYTES 512u
+void account__bill(const struct account *account, char *out, size_t len);
+uint64_t account__cut_cnt(const struct account *account, enum account_cut cut);
+
+#endif
