@@ -10,6 +10,7 @@
 
 #include "symbols/container_file.h"
 #include "symbols/slow_file.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -29,24 +30,21 @@
 #define JIT_NAMES_KEEP_REFRESHES 1u
 
 /* Frees a map that counted. NULL is fine. */
-static void jit_names_drop(struct jit_names *names, struct perfmap *map)
+static void jit_names_drop(const struct jit_names *names, struct perfmap *map)
 {
-	if (map && names->budget)
-		names->budget->bytes -= perfmap__bytes(map);
+	if (map)
+		account__give(names->account, ACCOUNT_POOL_MAPS, perfmap__bytes(map));
 	perfmap__free(map);
 }
 
 /* Counts a map that is to be kept. 0 or -EDQUOT. */
-static int jit_names_afford(struct jit_names *names, const struct perfmap *map)
+static int jit_names_afford(const struct jit_names *names, const struct perfmap *map)
 {
-	struct jit_budget *budget = names->budget;
+	int err = account__take(names->account, ACCOUNT_POOL_MAPS, perfmap__bytes(map));
 
-	if (!budget)
-		return 0;
-	if (perfmap__bytes(map) > budget->max_bytes - budget->bytes)
-		return -EDQUOT;
-	budget->bytes += perfmap__bytes(map);
-	return 0;
+	if (err)
+		account__note_cut(names->account, ACCOUNT_CUT_MAPS, 1);
+	return err;
 }
 
 void jit_names_release(struct jit_names *names)
@@ -73,7 +71,7 @@ static const char *jit_names_problem(int err)
 	case -E2BIG:
 		return "the perf map has more than 2000000 entries or 64 MiB of names: refused";
 	case -EDQUOT:
-		return "the perf maps of all processes together are larger than 192 MiB: refused";
+		return "the perf maps of the container's processes together are too large: refused";
 	case -EACCES:
 		return "no right to read the perf map (CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are needed)";
 	case -EIO:
@@ -147,7 +145,10 @@ static int jit_names_load(struct jit_names *names, int fd, const struct stat *st
 	uint64_t begin_ns = clock_monotonic_ns();
 	struct perfmap_stats stats = { 0 };
 	struct perfmap *fresh;
-	int err = parser__perfmap(names->parser, fd, &fresh, &stats);
+	int err;
+
+	parser__charge(names->parser, names->account);
+	err = parser__perfmap(names->parser, fd, &fresh, &stats);
 
 	if (!err) {
 		err = jit_names_afford(names, fresh);

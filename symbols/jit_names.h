@@ -17,6 +17,8 @@
 /* Two, because a map that was found and one that was asked for may come within one window. */
 #define JIT_NAMES_PREVIOUS 2
 
+struct account;
+
 /* A map that was replaced. */
 struct jit_old_map {
 	struct perfmap *map; /* NULL = none */
@@ -24,22 +26,11 @@ struct jit_old_map {
 	uint32_t refresh_cnt; /* since it was replaced */
 };
 
-/*
- * Memory of the maps of all processes together. Containers write them, and can run any number of
- * processes: past the cap no further map is kept.
- */
-struct jit_budget {
-	size_t bytes; /* held by all struct jit_names with this budget */
-	size_t max_bytes;
-};
-
-#define JIT_BUDGET_MAX_BYTES (192u << 20)
-
-/* Zero-initialise, except for `parser` and `budget`; end with jit_names_release(). */
+/* Zero-initialise, except for `parser` and `account`; end with jit_names_release(). */
 struct jit_names {
-	struct parser *parser;				 /* borrowed; may be NULL: see parser.h */
-	struct jit_budget *budget;			 /* borrowed; NULL = no cap */
-	struct perfmap *current;			 /* NULL = none */
+	struct parser *parser;	 /* borrowed; may be NULL: see parser.h */
+	struct account *account; /* borrowed; whose process it is: ACCOUNT_POOL_MAPS. May be NULL */
+	struct perfmap *current; /* NULL = none */
 	struct jit_old_map previous[JIT_NAMES_PREVIOUS]; /* the latest first */
 	uint64_t file_inode;				 /* of the file read last, to see changes */
 	uint64_t file_bytes;

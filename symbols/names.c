@@ -8,13 +8,17 @@
 
 #include "symbols/parser.h"
 #include "symbols/procmaps.h"
+#include "symbols/symbols.h"
+#include "user/util/account.h"
 #include "user/util/java_name.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
 
-#define NAME_UNKNOWN  "[unknown]"
-#define NAME_TOO_MANY "[too many names]"
+#define NAME_UNKNOWN "[unknown]"
+#define CUT_MARK     "..."
+
+#define NAME_COST_BYTES 32u /* of an entry beside its text */
 
 struct names {
 	struct strtab *texts;
@@ -22,10 +26,13 @@ struct names {
 	uint32_t *demangled;
 	size_t demangled_cap;
 	struct strbuf scratch;
-	struct parser *parser; /* borrowed; may be NULL */
+	struct parser *parser;	 /* borrowed; may be NULL */
+	struct account *account; /* may be NULL; a user of it */
+	size_t billed_bytes;	 /* to the account */
 	bool keep_parameters;
-	bool is_full;	     /* and said so */
-	uint32_t unknown_id; /* of NAME_UNKNOWN, and of NAME_TOO_MANY; STRTAB_NONE = not used yet */
+	bool is_full; /* and said so */
+	uint32_t
+		unknown_id; /* of NAME_UNKNOWN, and of NAMES_TOO_MANY; STRTAB_NONE = not used yet */
 	uint32_t too_many_id;
 };
 
@@ -44,7 +51,8 @@ static void names_free_tables(struct names *names)
 	strtab__free(names->mangled);
 }
 
-int names__new(bool keep_parameters, struct parser *parser, struct names **out)
+int names__new(bool keep_parameters, struct parser *parser, struct account *account,
+	       struct names **out)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
@@ -53,6 +61,7 @@ int names__new(bool keep_parameters, struct parser *parser, struct names **out)
 		return -ENOMEM;
 	}
 	names->parser = parser;
+	names->account = account__ref(account);
 	names->keep_parameters = keep_parameters;
 	*out = names;
 	return 0;
@@ -65,6 +74,8 @@ void names__free(struct names *names)
 	names_free_tables(names);
 	free(names->demangled);
 	strbuf_release(&names->scratch);
+	account__give(names->account, ACCOUNT_POOL_NAMES, names->billed_bytes);
+	account__put(names->account);
 	free(names);
 }
 
@@ -78,6 +89,8 @@ int names__reset(struct names *names)
 		return -ENOMEM;
 	}
 	names_free_tables(&old);
+	account__give(names->account, ACCOUNT_POOL_NAMES, names->billed_bytes);
+	names->billed_bytes = 0;
 	names->is_full = false;
 	return 0;
 }
@@ -98,21 +111,51 @@ static int names_stand_in(struct names *names, const char *text, uint32_t *known
 	return err;
 }
 
+/* Room for a name that is not there yet. False: too many. */
+static bool names_afford(struct names *names, size_t len)
+{
+	size_t bytes = len + NAME_COST_BYTES;
+
+	if (names_table_bytes(names) >= NAMES_MAX_BYTES ||
+	    account__take(names->account, ACCOUNT_POOL_NAMES, bytes)) {
+		if (!names->is_full)
+			pr_debug("symbols: '%s': too many names, new ones are not kept\n",
+				 account__name(names->account));
+		names->is_full = true;
+		return false;
+	}
+	names->billed_bytes += names->account ? bytes : 0;
+	return true;
+}
+
+/* Ends in CUT_MARK, never in half a character. `out` has room for NAMES_MAX_NAME_BYTES. */
+static size_t name_cut(const char *text, char *out)
+{
+	size_t len = NAMES_MAX_NAME_BYTES - strlen(CUT_MARK);
+
+	while (len && ((uint8_t)text[len] & 0xc0) == 0x80)
+		len--;
+	memcpy(out, text, len);
+	memcpy(out + len, CUT_MARK, strlen(CUT_MARK));
+	return len + strlen(CUT_MARK);
+}
+
 int names__plain(struct names *names, const char *text, size_t len, uint32_t *id_out)
 {
+	char cut[NAMES_MAX_NAME_BYTES];
+
 	/* Everybody reads names as C strings: behind a NUL is nothing, and nothing is no name. */
 	if (len == 0 || memchr(text, '\0', len))
 		return names_stand_in(names, NAME_UNKNOWN, &names->unknown_id, id_out);
-	if (names_table_bytes(names) >= NAMES_MAX_BYTES) {
-		*id_out = strtab__find(names->texts, text, len);
-		if (*id_out != STRTAB_NONE)
-			return 0;
-		if (!names->is_full)
-			pr_warn("symbols: more than %u MiB of names, new ones are not kept\n",
-				NAMES_MAX_BYTES >> 20);
-		names->is_full = true;
-		return names_stand_in(names, NAME_TOO_MANY, &names->too_many_id, id_out);
+	if (len > NAMES_MAX_NAME_BYTES) {
+		len = name_cut(text, cut);
+		text = cut;
 	}
+	*id_out = strtab__find(names->texts, text, len);
+	if (*id_out != STRTAB_NONE)
+		return 0;
+	if (!names_afford(names, len))
+		return names_stand_in(names, NAMES_TOO_MANY, &names->too_many_id, id_out);
 	return strtab__intern(names->texts, text, len, id_out);
 }
 
@@ -151,6 +194,7 @@ int names__native(struct names *names, const char *raw, size_t len, uint32_t *id
 		return 0;
 	}
 	strbuf_clear(&names->scratch);
+	parser__charge(names->parser, names->account);
 	err = parser__demangle(names->parser, raw, len, names->keep_parameters, &names->scratch);
 	if (err == -EAGAIN) {
 		is_final = false;
@@ -158,7 +202,8 @@ int names__native(struct names *names, const char *raw, size_t len, uint32_t *id
 	}
 	if (!err)
 		err = names__plain(names, strbuf_str(&names->scratch), names->scratch.len, id_out);
-	if (err || !is_mangled || !is_final || names->is_full)
+	if (err || !is_mangled || !is_final || names__is_unknown(names, *id_out) ||
+	    !names_afford(names, len))
 		return err;
 	/* Room first: an id of `mangled` without its answer must never exist. */
 	err = names_remember(names, strtab__count(names->mangled), *id_out);
@@ -206,7 +251,9 @@ const char *names__text(const struct names *names, uint32_t id)
 
 bool names__is_large(const struct names *names)
 {
-	return names_table_bytes(names) >= NAMES_LARGE_BYTES;
+	return names->is_full || names_table_bytes(names) >= NAMES_LARGE_BYTES ||
+	       (account__is_crowded(names->account, ACCOUNT_POOL_NAMES) &&
+		account__is_over_share(names->account, ACCOUNT_POOL_NAMES));
 }
 
 size_t names__bytes(const struct names *names)

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "symbols/parser.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
@@ -24,6 +25,7 @@ struct object_key {
 struct object_table {
 	struct object_table *next;
 	struct elf_symtab *symtab;
+	struct account *account; /* that brought it; may be NULL; a user of it */
 	uint64_t hash[2];
 	uint64_t last_use;
 	size_t user_cnt; /* objects */
@@ -85,6 +87,8 @@ static void object_table_put(struct object_cache *cache, struct object_table *ta
 		at = &(*at)->next;
 	*at = table->next;
 	cache->table_bytes -= elf_symtab__bytes(table->symtab);
+	account__give(table->account, ACCOUNT_POOL_TABLES, elf_symtab__bytes(table->symtab));
+	account__put(table->account);
 	elf_symtab__free(table->symtab);
 	free(table);
 }
@@ -232,15 +236,28 @@ static void object_cache_drop_table(struct object_cache *cache, struct object_ta
 			}
 }
 
+/* Before another one? Its account holds too much, or it has not been used for longer. */
+static bool object_table_goes_before(const struct object_table *table,
+				     const struct object_table *other)
+{
+	bool is_over = account__is_over_share(table->account, ACCOUNT_POOL_TABLES);
+
+	if (is_over != account__is_over_share(other->account, ACCOUNT_POOL_TABLES))
+		return is_over;
+	return table->last_use < other->last_use;
+}
+
 static void object_cache_evict(struct object_cache *cache, const struct object_table *keep)
 {
 	while (cache->table_bytes > cache->max_bytes) {
 		struct object_table *oldest = NULL;
 
 		for (struct object_table *table = cache->tables; table; table = table->next)
-			if (table != keep && (!oldest || table->last_use < oldest->last_use))
+			if (table != keep && (!oldest || object_table_goes_before(table, oldest)))
 				oldest = table;
-		if (!oldest)
+		/* Whoever brings one that has no room beside the others' does not push these out. */
+		if (!oldest || (account__is_over_share(keep->account, ACCOUNT_POOL_TABLES) &&
+				!account__is_over_share(oldest->account, ACCOUNT_POOL_TABLES)))
 			return;
 		object_cache_drop_table(cache, oldest);
 	}
@@ -248,7 +265,7 @@ static void object_cache_evict(struct object_cache *cache, const struct object_t
 
 /* Takes the symtab over: shares an equal one that is there, or keeps it. NULL: out of memory. */
 static struct object_table *object_cache_share(struct object_cache *cache,
-					       struct elf_symtab *symtab)
+					       struct elf_symtab *symtab, struct account *account)
 {
 	struct object_table *table = cache->tables;
 	uint64_t hash[2];
@@ -270,6 +287,8 @@ static struct object_table *object_cache_share(struct object_cache *cache,
 		table->next = cache->tables;
 		cache->tables = table;
 		cache->table_bytes += elf_symtab__bytes(symtab);
+		table->account = account__ref(account);
+		(void)account__take(account, ACCOUNT_POOL_TABLES, elf_symtab__bytes(symtab));
 	}
 	table->user_cnt++;
 	table->last_use = ++cache->clock;
@@ -277,11 +296,13 @@ static struct object_table *object_cache_share(struct object_cache *cache,
 }
 
 int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
-		       const struct debug_file_roots *roots)
+		       const struct debug_file_roots *roots, struct account *account)
 {
 	struct elf_object elf;
-	int err = parser__elf(cache->parser, fd, path, roots, &elf);
+	int err;
 
+	parser__charge(cache->parser, account);
+	err = parser__elf(cache->parser, fd, path, roots, &elf);
 	if (err == -ENOEXEC) {
 		object->state = OBJECT_STATE_NOT_ELF;
 		return 0;
@@ -294,7 +315,7 @@ int object_cache__load(struct object_cache *cache, struct object *object, int fd
 	if (elf_symtab__dropped(elf.symtab))
 		pr_debug("symbols: '%s': %zu symbols too many\n", path,
 			 elf_symtab__dropped(elf.symtab));
-	object->table = object_cache_share(cache, elf.symtab);
+	object->table = object_cache_share(cache, elf.symtab, account);
 	if (!object->table)
 		return -ENOMEM;
 	object->state = OBJECT_STATE_ELF;

@@ -8,7 +8,8 @@
  * must not be able to name the frames of another container.
  *
  * Objects are kept while processes use them and some time longer; tables are dropped least
- * recently used first when all together grow past a cap, and read again when they are needed.
+ * recently used first when all together grow past a cap, and read again when they are needed. Those
+ * of accounts that hold more than their share go first: a table is on the account that brought it.
  */
 #ifndef JBPF_SYMBOLS_OBJECT_CACHE_H
 #define JBPF_SYMBOLS_OBJECT_CACHE_H
@@ -24,6 +25,7 @@
 #define OBJECT_CACHE_MAX_BYTES	 (24u << 20) /* of tables */
 #define OBJECT_CACHE_MAX_OBJECTS 4096u	     /* unused ones beyond that are forgotten */
 
+struct account;
 struct object;
 struct object_cache;
 struct parser;
@@ -43,12 +45,13 @@ void object_cache__put(struct object_cache *cache, struct object *object);
 /* Must object_cache__load() be called before the next lookup? */
 bool object_needs_load(const struct object *object);
 /*
- * Reads the symbols from `fd`. `path` is where the container has it, for debug files. A file that
- * is no ELF file, or cannot be parsed, is remembered as such. 0; -EAGAIN the parser rests;
+ * Reads the symbols from `fd` at the cost of `account` (may be NULL). `path` is where the container
+ * has it, for debug files. A file that is no ELF file, or cannot be parsed, is remembered as such. 0;
+ * -EAGAIN the parser rests, or has no more time for this account; another one's may do it;
  * -ENOTRECOVERABLE it failed just now; -ENOMEM, or an error of reading.
  */
 int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
-		       const struct debug_file_roots *roots);
+		       const struct debug_file_roots *roots, struct account *account);
 
 /* The function at a byte of the file. 0; -ENOENT; -EAGAIN when it must be loaded (again). */
 int object_cache__lookup(struct object_cache *cache, struct object *object, uint64_t file_offset,

@@ -26,16 +26,34 @@
 #include "symbols/parser_sandbox.h"
 #include "symbols/perfmap_wire.h"
 #include "symbols/procmaps.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 #include "user/util/log.h"
 
 #define PARSER_ERRNO_MAX      4095
 #define PARSER_WHAT_MAX_BYTES 95 /* of a name in a message */
+#define PARSER_MAX_LIBJVMS    16u
+
+/* An answer of parser__libjvm(), by the file and where it is mapped. */
+struct parsed_libjvm {
+	struct stat file; /* st_ino 0 = free */
+	uint64_t start;
+	uint64_t end;
+	uint64_t file_offset;
+	struct vm_symbols symbols;
+};
 
 struct parser {
 	struct parser_process process;
 	struct parser_stats stats; /* without what `process` knows */
 	uint64_t last_id;
+	bool was_starved;	    /* the last request got too little CPU time, which it wanted */
+	struct account *account;    /* whose input comes next; a user of it */
+	uint64_t served_account_id; /* whose input the process has seen */
+	bool has_served;
+	struct parsed_libjvm libjvms[PARSER_MAX_LIBJVMS]; /* a ring */
+	size_t next_libjvm;
 };
 
 /* One request. The message is the request first and the answer then. */
@@ -96,6 +114,7 @@ void parser__free(struct parser *parser)
 	if (!parser)
 		return;
 	(void)parser_process_end(&parser->process);
+	account__put(parser->account);
 	free(parser);
 }
 
@@ -106,8 +125,18 @@ void parser__stats(const struct parser *parser, struct parser_stats *out)
 		return;
 	*out = parser->stats;
 	out->pid = parser->process.pid;
-	out->restart_cnt = parser->process.start_cnt ? parser->process.start_cnt - 1 : 0;
+	out->renewal_cnt = parser->process.renewal_cnt;
+	out->restart_cnt =
+		parser->process.start_cnt ? parser->process.start_cnt - 1 - out->renewal_cnt : 0;
 	out->sandbox = parser->process.sandbox;
+}
+
+void parser__charge(struct parser *parser, struct account *account)
+{
+	if (!parser || parser->account == account)
+		return;
+	account__put(parser->account);
+	parser->account = account__ref(account);
 }
 
 /* ---- failures ---- */
@@ -136,16 +165,25 @@ static int parser_note_failure(struct parser *parser, const char *what, int err,
 
 	failure_text(err, status, why, sizeof(why));
 	parser->stats.failure_cnt++;
+	account__note_failure(parser->account, clock_boot_ns());
 	pr_warn_limited(
 		"parser: '%.*s' cannot be parsed: %s; it stays without names (%llu so far)\n",
 		PARSER_WHAT_MAX_BYTES, what, why, (unsigned long long)parser->stats.failure_cnt);
 	return -ENOTRECOVERABLE;
 }
 
-/* The parser broke a rule, died or hangs. */
+/*
+ * The parser broke a rule, died or hangs. One that did not get the CPU it needed says nothing of the
+ * input: it may be tried again, as often as its account may fail.
+ */
 static int parser_fail(struct parser *parser, const char *what, int err)
 {
-	return parser_note_failure(parser, what, err, parser_process_end(&parser->process));
+	bool is_final = err != -ETIMEDOUT || !parser->was_starved;
+	int status = parser_process_end(&parser->process);
+
+	parser->has_served = false;
+	err = parser_note_failure(parser, what, err, status);
+	return is_final ? err : -EAGAIN;
 }
 
 /* ---- debug files ---- */
@@ -226,6 +264,7 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 	struct parser_watch watch = parser_watch_begin(&parser->process);
 	uint64_t id = call->message.id;
 	size_t wanted_cnt = 0;
+	uint64_t cpu_ns;
 	int err = 0;
 
 	while (!err) {
@@ -242,7 +281,11 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 		else
 			err = parser_hand_over(parser, call);
 	}
-	parser->stats.cpu_ns += parser_process_cpu_ns(&parser->process) - watch.cpu_begin_ns;
+	cpu_ns = parser_process_cpu_ns(&parser->process) - watch.cpu_begin_ns;
+	parser->stats.cpu_ns += cpu_ns;
+	parser->was_starved = cpu_ns < watch.limits->max_cpu_ns / 2 &&
+			      watch.stalled_ticks < watch.limits->max_stalled_ticks;
+	account__spend(parser->account, cpu_ns, clock_boot_ns());
 	if (!err && (call->message.err > 0 || call->message.err < -PARSER_ERRNO_MAX))
 		err = -EBADMSG;
 	return err;
@@ -289,11 +332,37 @@ static void call_init(struct parser_call *call, uint32_t kind, const char *what,
 	call->reply_fd = -1;
 }
 
+/* A process that has seen nothing, or only what is of the same account. */
+static void parser_be_fresh(struct parser *parser)
+{
+	uint64_t id = account__id(parser->account);
+
+	if (parser->has_served && parser->served_account_id != id)
+		parser_process_renew(&parser->process);
+	parser->served_account_id = id;
+	parser->has_served = true;
+}
+
+/* False: its account has had enough. */
+static bool call_is_affordable(const struct parser *parser, const struct parser_call *call)
+{
+	bool is_name = call->message.kind == PARSER_MESSAGE_DEMANGLE;
+
+	if (account__may_read(parser->account, clock_boot_ns()))
+		return true;
+	if (!is_name)
+		account__note_cut(parser->account, ACCOUNT_CUT_FILES, 1);
+	return false;
+}
+
 /* 0 and the answer, -EAGAIN, -ENOTRECOVERABLE, or the error that the parser's work gave. */
 static int parser_call(struct parser *parser, struct parser_call *call)
 {
 	int err;
 
+	if (!call_is_affordable(parser, call))
+		return -EAGAIN;
+	parser_be_fresh(parser);
 	if (call->has_reply) {
 		call->reply_fd = memfd_create("jbpf-parsed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		if (call->reply_fd < 0)
@@ -403,10 +472,45 @@ static int libjvm_here(int fd, uint64_t size, const struct libjvm_mapping *mappi
 	return err == -ENOEXEC ? -ENOTSUP : err;
 }
 
+static bool stat_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static const struct vm_symbols *libjvm_known(const struct parser *parser, const struct stat *file,
+					     const struct libjvm_mapping *mapping)
+{
+	for (size_t i = 0; i < PARSER_MAX_LIBJVMS; i++) {
+		const struct parsed_libjvm *known = &parser->libjvms[i];
+
+		if (known->file.st_ino && stat_is_same(&known->file, file) &&
+		    known->start == mapping->start && known->end == mapping->end &&
+		    known->file_offset == mapping->file_offset)
+			return &known->symbols;
+	}
+	return NULL;
+}
+
+static void libjvm_remember(struct parser *parser, const struct stat *file,
+			    const struct libjvm_mapping *mapping, const struct vm_symbols *symbols)
+{
+	parser->libjvms[parser->next_libjvm++ % PARSER_MAX_LIBJVMS] = (struct parsed_libjvm){
+		.file = *file,
+		.start = mapping->start,
+		.end = mapping->end,
+		.file_offset = mapping->file_offset,
+		.symbols = *symbols,
+	};
+}
+
 int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
 		   struct vm_symbols *out)
 {
+	const struct vm_symbols *known;
 	struct parser_call call;
+	struct stat file;
 	uint64_t size = 0;
 	int err = file_size(fd, &size);
 
@@ -414,15 +518,25 @@ int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *m
 		return err == -ENOEXEC ? -ENOTSUP : err;
 	if (!parser)
 		return libjvm_here(fd, size, mapping, out);
+	err = container_file_stat(fd, &file);
+	if (err)
+		return err;
+	known = libjvm_known(parser, &file, mapping);
+	if (known) {
+		*out = *known;
+		return 0;
+	}
 	call_init(&call, PARSER_MESSAGE_LIBJVM, mapping->path, fd);
 	call.message.numbers[0] = size;
 	call.message.numbers[1] = mapping->start;
 	call.message.numbers[2] = mapping->end;
 	call.message.numbers[3] = mapping->file_offset;
 	err = parser_call(parser, &call);
-	if (!err)
-		memcpy(out->addresses, call.message.numbers, sizeof(out->addresses));
-	return err;
+	if (err)
+		return err;
+	memcpy(out->addresses, call.message.numbers, sizeof(out->addresses));
+	libjvm_remember(parser, &file, mapping, out);
+	return 0;
 }
 
 /* ---- perf maps ---- */

@@ -17,8 +17,9 @@
  * the profiler's uid, so that it can be killed without CAP_KILL.
  *
  * Every function takes a NULL parser too and then parses where it is called, for tests and tools.
- * One thread. Errors of all requests, besides what each says itself: -EAGAIN the parser has failed
- * too often lately and rests, ask again in a while; -ENOTRECOVERABLE it could not parse this input
+ * One thread. Errors of all requests, besides what each says itself: -EAGAIN the parser, or the
+ * account's input, has failed too often lately or used up its time, or the host was too busy to parse
+ * it within PARSER_REQUEST_MAX_NS: ask again in a while; -ENOTRECOVERABLE it could not parse this input
  * (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried again;
  * -ENOMEM the profiler's own memory is short.
  */
@@ -36,6 +37,7 @@
 #include "symbols/perfmap.h"
 #include "user/util/strbuf.h"
 
+struct account;
 struct parser;
 
 /* Who starts and ends the process where the profiler itself may not: the launcher. */
@@ -56,13 +58,25 @@ int parser__open(struct parser **out);
 void parser__free(struct parser *parser);
 
 /*
+ * Whose input comes next, and at whose cost, until the next call; NULL: nobody's, without limits.
+ * What has no credit gets -EAGAIN. What fails uses up its own account's failures. The process ends
+ * between two accounts: it keeps nothing between requests, but one that was taken over by an input
+ * could, and lie about the next one's. That costs less than 1 ms of CPU time for each change, of which
+ * there are few: requests come process by process, and answers are kept. A NULL parser is fine.
+ */
+void parser__charge(struct parser *parser, struct account *account);
+
+/*
  * Symbols of the regular file `fd`, which the container knows as `path`; debug files are looked for
  * in `roots`. As elf_object_read().
  */
 int parser__elf(struct parser *parser, int fd, const char *path,
 		const struct debug_file_roots *roots, struct elf_object *out);
 
-/* As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. */
+/*
+ * As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. The last
+ * answers are kept: a JVM that is starting is asked for again and again, by more than one.
+ */
 int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
 		   struct vm_symbols *out);
 
@@ -78,7 +92,8 @@ struct parser_stats {
 	pid_t pid;	      /* 0 = not running */
 	uint64_t request_cnt; /* since parser__open(); so are the others */
 	uint64_t failure_cnt; /* inputs that could not be parsed */
-	uint64_t restart_cnt; /* of the process */
+	uint64_t restart_cnt; /* of the process, after failures */
+	uint64_t renewal_cnt; /* of the process, between accounts */
 	uint64_t cpu_ns;      /* of the process, for requests */
 	uint32_t sandbox;     /* enum parser_sandbox_feature bits in force */
 };

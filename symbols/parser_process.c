@@ -18,11 +18,20 @@
 
 const struct parser_limits parser_limits_default = {
 	.tick_ms = 100,
+	.max_ticks = PARSER_REQUEST_MAX_NS / (100 * CLOCK_NS_PER_MS),
+	.max_stalled_ticks = 10,
+	.max_cpu_ns = PARSER_REQUEST_MAX_NS,
+	/* Whose input fails has a limit of its own (user/util/account.h); this one is for all. */
+	.start_burst = 64,
+	.start_interval_ns = CLOCK_NS_PER_S,
+};
+
+/* Of the start itself, on a host that may be very busy. */
+static const struct parser_limits start_limits = {
+	.tick_ms = 100,
 	.max_ticks = 200,
 	.max_stalled_ticks = 30,
 	.max_cpu_ns = 10 * CLOCK_NS_PER_S,
-	.start_burst = 8,
-	.start_interval_ns = 5 * CLOCK_NS_PER_S,
 };
 
 void parser_process_init(struct parser_process *process, parser_main_fn main,
@@ -153,6 +162,14 @@ int parser_process_end(struct parser_process *process)
 	return -1;
 }
 
+void parser_process_renew(struct parser_process *process)
+{
+	if (!process->pid)
+		return;
+	(void)parser_process_end(process);
+	process->next_is_free = true;
+}
+
 /* ---- starting ---- */
 
 static bool process_may_start(struct parser_process *process)
@@ -162,7 +179,7 @@ static bool process_may_start(struct parser_process *process)
 
 	if (process_count_left_behind(process) >= PARSER_MAX_LEFT_BEHIND)
 		return false;
-	if (process->start_cnt == 0)
+	if (process->start_cnt == 0 || process->next_is_free)
 		return true;
 	if (process->tokens < limits->start_burst) {
 		uint64_t back = (now_ns - process->token_boot_ns) / limits->start_interval_ns;
@@ -207,6 +224,8 @@ static int process_fork(struct parser_process *process)
 	process->pid = pid;
 	process->socket_fd = sockets[0];
 	process->start_cnt++;
+	process->renewal_cnt += process->next_is_free;
+	process->next_is_free = false;
 	return 0;
 }
 
@@ -219,7 +238,7 @@ static int process_wait_ready(struct parser_process *process)
 	if (err)
 		return -err;
 	watch = parser_watch_begin(process);
-	watch.limits = &parser_limits_default;
+	watch.limits = &start_limits;
 	err = parser_process_receive(process, &watch, &message);
 	if (!err && message.kind != PARSER_MESSAGE_READY)
 		err = -EBADMSG;

@@ -6,12 +6,16 @@
 #ifndef JBPF_SYMBOLS_PARSER_PROCESS_H
 #define JBPF_SYMBOLS_PARSER_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "symbols/parser.h"
 #include "symbols/parser_wire.h"
+
+/* Of one request by default, CPU time and otherwise. The largest honest file takes a quarter of it. */
+#define PARSER_REQUEST_MAX_NS (2000000000ull)
 
 #define PARSER_MAX_LEFT_BEHIND 8u /* killed, but hanging in the kernel: no start beyond */
 
@@ -40,6 +44,8 @@ struct parser_process {
 	clockid_t cpu_clock;
 	uint32_t sandbox; /* features in force */
 	uint64_t start_cnt;
+	uint64_t renewal_cnt;	/* of these starts, those after parser_process_renew() */
+	bool next_is_free;	/* the next start is a renewal */
 	uint32_t tokens;	/* starts that are allowed at once */
 	uint64_t token_boot_ns; /* when the last one was given back */
 	pid_t left_behind[PARSER_MAX_LEFT_BEHIND];
@@ -65,6 +71,9 @@ int parser_process_start(struct parser_process *process);
 
 /* Kills and reaps it when it runs. The wait status, or -1 when that is not known. */
 int parser_process_end(struct parser_process *process);
+
+/* Ends it so that the next start is a fresh one, which is not counted among those after failures. */
+void parser_process_renew(struct parser_process *process);
 
 /* CPU time it has used so far; 0 when it does not run. */
 uint64_t parser_process_cpu_ns(const struct parser_process *process);

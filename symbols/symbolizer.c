@@ -43,8 +43,63 @@ int frame_list_add(struct frame_list *list, const struct names *names, const str
 	return frame_list_push(list, &frame);
 }
 
+/* ---- shares ---- */
+
+static int share_new(struct symbolizer *symbolizer, struct account *account,
+		     struct symbols_share **out)
+{
+	struct symbols_share *share = calloc(1, sizeof(*share));
+	int err = share ? names__new(symbolizer->options.keep_parameters, symbolizer->parser,
+				     account, &share->names) :
+			  -ENOMEM;
+
+	if (err) {
+		free(share);
+		return err;
+	}
+	share->account = account__ref(account);
+	share->next = symbolizer->shares;
+	symbolizer->shares = share;
+	*out = share;
+	return 0;
+}
+
+int symbolizer_get_share(struct symbolizer *symbolizer, struct account *account,
+			 struct symbols_share **out)
+{
+	struct symbols_share *share = symbolizer->shares;
+	int err = 0;
+
+	while (share && share->account != account)
+		share = share->next;
+	if (!share)
+		err = share_new(symbolizer, account, &share);
+	if (err)
+		return err;
+	share->user_cnt++;
+	*out = share;
+	return 0;
+}
+
+void symbolizer_put_share(struct symbolizer *symbolizer, struct symbols_share *share)
+{
+	struct symbols_share **at = &symbolizer->shares;
+
+	if (!share || --share->user_cnt)
+		return;
+	while (*at != share)
+		at = &(*at)->next;
+	*at = share->next;
+	names__free(share->names);
+	account__put(share->account);
+	free(share);
+}
+
+/* ---- life ---- */
+
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out)
 {
+	struct symbols_share *nobodys;
 	struct symbolizer *symbolizer;
 	int err = 0;
 
@@ -52,16 +107,17 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	if (!symbolizer)
 		return -ENOMEM;
 	symbolizer->options = *options;
-	symbolizer->jit_budget.max_bytes = JIT_BUDGET_MAX_BYTES;
 	if (options->parsing == SYMBOLS_PARSING_APART)
 		err = options->starter ? parser__open_by(options->starter, &symbolizer->parser) :
 					 parser__open(&symbolizer->parser);
 	if (!err)
-		err = names__new(options->keep_parameters, symbolizer->parser, &symbolizer->names);
-	if (!err)
+		err = symbolizer_get_share(symbolizer, NULL, &nobodys);
+	if (!err) {
+		symbolizer->names = nobodys->names;
 		err = options->kallsyms_fd ?
 			      kallsyms__from_fd(options->kallsyms_fd, &symbolizer->kallsyms) :
 			      kallsyms__open(options->proc_fd, &symbolizer->kallsyms);
+	}
 	if (!err) {
 		symbolizer->objects = object_cache__new(0, symbolizer->parser);
 		err = symbolizer->objects ? 0 : -ENOMEM;
@@ -100,7 +156,10 @@ void symbolizer__free(struct symbolizer *symbolizer)
 	object_cache__free(symbolizer->objects);
 	kallsyms__free(symbolizer->kallsyms);
 	elf_symtab__free(symbolizer->vdso);
-	names__free(symbolizer->names);
+	while (symbolizer->shares) {
+		symbolizer->shares->user_cnt = 1;
+		symbolizer_put_share(symbolizer, symbolizer->shares);
+	}
 	parser__free(symbolizer->parser);
 	free(symbolizer);
 }
@@ -145,7 +204,7 @@ const struct elf_symtab *symbolizer_vdso(struct symbolizer *symbolizer)
 }
 
 int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			struct symbols_process **out)
+			struct account *account, struct symbols_process **out)
 {
 	struct symbols_process **bucket = &symbolizer->buckets[symbolizer_bucket(id)];
 	struct symbols_process *process = *bucket;
@@ -154,7 +213,7 @@ int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_proc
 	while (process && !symbols_process_id_equal(&process->id, id))
 		process = process->next;
 	if (!process) {
-		err = symbols_process__new(symbolizer, id, &process);
+		err = symbols_process__new(symbolizer, id, account, &process);
 		if (err)
 			return err;
 		process->next = *bucket;
@@ -178,23 +237,33 @@ void symbolizer__forget(struct symbolizer *symbolizer, const struct symbols_proc
 	symbols_process__free(process);
 }
 
-int symbolizer__trim(struct symbolizer *symbolizer)
+static void symbolizer_forget_answers(struct symbolizer *symbolizer, struct symbols_share *share)
 {
-	int err;
-
-	if (!names__is_large(symbolizer->names))
-		return 0;
-	err = names__reset(symbolizer->names);
-	if (err)
-		return err;
-	addr_cache_clear(&symbolizer->kernel_answers);
+	if (share->names == symbolizer->names)
+		addr_cache_clear(&symbolizer->kernel_answers);
 	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
 		for (struct symbols_process *process = symbolizer->buckets[i]; process;
 		     process = process->next) {
+			if (process->share != share)
+				continue;
 			addr_cache_clear(&process->answers);
 			if (process->vm)
 				jit_vm__forget_names(process->vm);
 		}
+}
+
+int symbolizer__trim(struct symbolizer *symbolizer)
+{
+	for (struct symbols_share *share = symbolizer->shares; share; share = share->next) {
+		int err;
+
+		if (!names__is_large(share->names))
+			continue;
+		err = names__reset(share->names);
+		if (err)
+			return err;
+		symbolizer_forget_answers(symbolizer, share);
+	}
 	return 0;
 }
 
@@ -292,11 +361,12 @@ bool symbols_reaches_root(const struct frame *frames, size_t cnt)
 
 size_t symbolizer__bytes(const struct symbolizer *symbolizer)
 {
-	size_t bytes = sizeof(*symbolizer) + names__bytes(symbolizer->names) +
-		       object_cache__bytes(symbolizer->objects) +
+	size_t bytes = sizeof(*symbolizer) + object_cache__bytes(symbolizer->objects) +
 		       kallsyms__bytes(symbolizer->kallsyms) +
 		       addr_cache_bytes(&symbolizer->kernel_answers);
 
+	for (const struct symbols_share *share = symbolizer->shares; share; share = share->next)
+		bytes += sizeof(*share) + names__bytes(share->names);
 	if (symbolizer->vdso)
 		bytes += elf_symtab__bytes(symbolizer->vdso);
 	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)

@@ -18,6 +18,7 @@
 
 #include "user/util/frame_kind.h"
 
+struct account;
 struct symbolizer;
 struct symbols_process;
 
@@ -68,6 +69,9 @@ struct symbolizer_options {
 	int kallsyms_fd; /* /proc/kallsyms, opened with more rights, taken over; 0: opened here */
 };
 
+/* The name of frames whose own was one too many for its account; they are unknown. */
+#define NAMES_TOO_MANY "[too many names]"
+
 struct frame {
 	const char *
 		name; /* canonical, not yet escaped for folded text; lives as long as the symbolizer */
@@ -116,16 +120,19 @@ struct symbols_process_id {
 
 /*
  * The process of this id, made and looked at when it is new: call it at the first sample, while
- * the process lives. A process that is gone already gives an object without mappings. Borrowed
+ * the process lives. `account` (user/util/account.h): whose it is, and at whose cost; it gets users,
+ * which end with the symbolizer at the latest. NULL: nobody's, without limits. A process that is gone already gives an object without mappings. Borrowed
  * until symbolizer__forget(). 0 or -ENOMEM.
  */
 int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			struct symbols_process **out);
+			struct account *account, struct symbols_process **out);
 /* Frees what is known about it. Unknown ids are ignored. */
 void symbolizer__forget(struct symbolizer *symbolizer, const struct symbols_process_id *id);
 
-/* That of its symbolizer. */
+/* That of its symbolizer; what is asked of it next is at the cost of the process's account. */
 struct parser *symbols_process__parser(const struct symbols_process *process);
+/* NULL = nobody's. */
+struct account *symbols_process__account(const struct symbols_process *process);
 
 /*
  * Once per window before resolving: re-reads the mappings and, when it changed, the perf map.

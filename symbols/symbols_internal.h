@@ -12,21 +12,31 @@
 #include "symbols/object_cache.h"
 #include "symbols/procmaps.h"
 #include "symbols/symbols.h"
+#include "user/util/account.h"
 
 #define SYMBOLIZER_BUCKETS 4096u
 
 struct symbolizer {
 	struct symbolizer_options options;
-	struct names *names;
+	struct symbols_share
+		*shares;       /* one per account; that of nobody's, and the kernel, for ever */
 	struct parser *parser; /* NULL: files are parsed here */
 	struct object_cache *objects;
-	struct jit_budget jit_budget;
 	struct kallsyms *kallsyms;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
+	struct names *names;	 /* the kernel's: of the share of nobody's */
 	bool vdso_tried;
 	struct addr_cache kernel_answers;
 	struct symbols_process *looked; /* at in this round of looks, by next_looked */
 	struct symbols_process *buckets[SYMBOLIZER_BUCKETS]; /* all runs of a process in one */
+};
+
+/* What the processes of one account share. */
+struct symbols_share {
+	struct symbols_share *next;
+	struct account *account; /* NULL = nobody's */
+	struct names *names;
+	size_t user_cnt; /* processes */
 };
 
 /* What is behind a mapping; beside maps.items[i]. */
@@ -41,6 +51,8 @@ struct symbols_process {
 	uint64_t looked_ns;	  /* begin of the first look of this round; 0 = none */
 	uint64_t looked_read_cnt; /* reads from the JVM before it */
 	struct symbolizer *symbolizer;
+	struct symbols_share *share;
+	struct names *names; /* of the share */
 	struct symbols_process_id id;
 	struct procmaps maps;
 	struct process_file *files; /* maps.cnt of them */
@@ -65,7 +77,7 @@ struct symbols_process {
 /* ---- symbols_process.c ---- */
 /* 0 or -ENOMEM; a process that is gone gives an object without mappings. */
 int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			 struct symbols_process **out);
+			 struct account *account, struct symbols_process **out);
 void symbols_process__free(struct symbols_process *process); /* NULL is fine */
 /* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
 int symbols_process_check(const struct symbols_process *process);
@@ -92,6 +104,10 @@ uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64
 int symbols_process_placeholder(const struct symbols_process *process, const char *text,
 				struct answer *out);
 
+/* The share of an account, with one more user; and one less. 0 or -ENOMEM. */
+int symbolizer_get_share(struct symbolizer *symbolizer, struct account *account,
+			 struct symbols_share **out);
+void symbolizer_put_share(struct symbolizer *symbolizer, struct symbols_share *share);
 /* Did another program take over this process since? */
 bool symbolizer_is_superseded(const struct symbolizer *symbolizer,
 			      const struct symbols_process_id *id);

@@ -115,6 +115,7 @@ void symbols_process__free(struct symbols_process *process)
 	addr_cache_release(&process->answers);
 	jit_names_release(&process->jit);
 	jit_vm__free(process->vm);
+	symbolizer_put_share(process->symbolizer, process->share);
 	free(process);
 }
 
@@ -128,7 +129,13 @@ static int process_open_host_root(int proc_fd)
 
 struct parser *symbols_process__parser(const struct symbols_process *process)
 {
+	parser__charge(process->symbolizer->parser, process->share->account);
 	return process->symbolizer->parser;
+}
+
+struct account *symbols_process__account(const struct symbols_process *process)
+{
+	return process->share->account;
 }
 
 /* CPU time that reading files has cost, here and in the parser. */
@@ -162,7 +169,8 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	__cleanup_fd int host_fd = process_open_host_root(proc_fd);
 	struct debug_file_roots roots = { .container_fd = container_fd, .host_fd = host_fd };
 
-	err = object_cache__load(symbolizer->objects, object, fd, path, &roots);
+	err = object_cache__load(symbolizer->objects, object, fd, path, &roots,
+				 process->share->account);
 	process->load_ns += process_load_clock_ns(symbolizer) - begin_ns;
 	if (err == -ENOTRECOVERABLE)
 		process->load_ns += PROCESS_LOAD_FAILURE_NS;
@@ -326,7 +334,7 @@ static int process_read_maps(struct symbols_process *process)
 }
 
 int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			 struct symbols_process **out)
+			 struct account *account, struct symbols_process **out)
 {
 	struct symbols_process *process = calloc(1, sizeof(*process));
 	int err;
@@ -334,10 +342,16 @@ int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_pro
 	if (!process)
 		return -ENOMEM;
 	process->symbolizer = symbolizer;
-	process->jit.parser = symbolizer->parser;
-	process->jit.budget = &symbolizer->jit_budget;
 	process->id = *id;
 	process->pid_fd = -1;
+	err = symbolizer_get_share(symbolizer, account, &process->share);
+	if (err) {
+		symbols_process__free(process);
+		return err;
+	}
+	process->names = process->share->names;
+	process->jit.parser = symbolizer->parser;
+	process->jit.account = account;
 	err = symbols_process_check(process);
 	if (!err)
 		err = process_read_maps(process);
@@ -394,7 +408,7 @@ int symbols_process_placeholder(const struct symbols_process *process, const cha
 				struct answer *out)
 {
 	uint32_t id;
-	int err = names__plain(process->symbolizer->names, text, strlen(text), &id);
+	int err = names__plain(process->names, text, strlen(text), &id);
 
 	if (!err)
 		answer_unknown(id, out);
@@ -405,8 +419,7 @@ static int process_answer_symbol(struct symbols_process *process, const struct e
 				 struct answer *out)
 {
 	uint32_t id;
-	int err =
-		names__native(process->symbolizer->names, symbol->name, strlen(symbol->name), &id);
+	int err = names__native(process->names, symbol->name, strlen(symbol->name), &id);
 
 	if (err)
 		return err;
@@ -419,8 +432,7 @@ static int process_answer_library(struct symbols_process *process, const struct 
 				  struct answer *out)
 {
 	uint32_t id;
-	int err =
-		names__library(process->symbolizer->names, procmaps_path(&process->maps, map), &id);
+	int err = names__library(process->names, procmaps_path(&process->maps, map), &id);
 
 	if (!err)
 		answer_unknown(id, out);

@@ -13,9 +13,14 @@
 
 /* ---- HotSpot's tables ---- */
 
-/* A JVM fills its tables within its first moments; until then it is looked at this often. */
-#define VM_RETRY_NS  (CLOCK_NS_PER_S / 5)
-#define VM_MAX_TRIES 1000u
+/*
+ * A JVM fills its tables within its first moments; until then it is looked at this often. One that
+ * has not for long, or never will, is looked at ever more seldom.
+ */
+#define VM_RETRY_NS	  (CLOCK_NS_PER_S / 5)
+#define VM_RETRY_MAX_NS	  (10 * CLOCK_NS_PER_S)
+#define VM_PROMPT_RETRIES 50u /* before each wait is a tenth longer */
+#define VM_MAX_TRIES	  1000u
 
 /* Why a JVM's tables are not used. */
 struct jit_vm_trouble {
@@ -60,6 +65,15 @@ static bool process_wants_vm(const struct symbols_process *process)
 	       process->vm_try_cnt < VM_MAX_TRIES && jit_mode_reads_vm(mode);
 }
 
+static uint64_t vm_retry_ns(uint32_t try_cnt)
+{
+	uint64_t wait_ns = VM_RETRY_NS;
+
+	for (uint32_t i = VM_PROMPT_RETRIES; i < try_cnt && wait_ns < VM_RETRY_MAX_NS; i++)
+		wait_ns += wait_ns / 10;
+	return wait_ns < VM_RETRY_MAX_NS ? wait_ns : VM_RETRY_MAX_NS;
+}
+
 void symbols_process_open_vm(struct symbols_process *process)
 {
 	const struct symbolizer *symbolizer = process->symbolizer;
@@ -70,12 +84,12 @@ void symbols_process_open_vm(struct symbols_process *process)
 	if (!process_wants_vm(process))
 		return;
 	now_ns = clock_boot_ns();
-	if (process->vm_try_cnt && now_ns - process->vm_tried_ns < VM_RETRY_NS)
+	if (process->vm_try_cnt && now_ns - process->vm_tried_ns < vm_retry_ns(process->vm_try_cnt))
 		return;
 	process->vm_tried_ns = now_ns;
 	process->vm_try_cnt++;
-	err = jit_vm__open(symbolizer->options.proc_fd, process->id.pid, symbolizer->parser,
-			   symbolizer->names, &process->vm);
+	err = jit_vm__open(symbolizer->options.proc_fd, process->id.pid,
+			   symbols_process__parser(process), process->names, &process->vm);
 	if (!err) {
 		process->vm_trouble = NULL;
 		symbols_process_hold(process);
@@ -135,8 +149,8 @@ static int process_name_in_map(const struct symbols_process *process, const stru
 
 	if (!map || perfmap__lookup(map, address, &symbol))
 		return -ENOENT;
-	err = names__jit(process->symbolizer->names, symbol.name, symbol.name_len,
-			 process->is_hotspot, &id, &kind);
+	err = names__jit(process->names, symbol.name, symbol.name_len, process->is_hotspot, &id,
+			 &kind);
 	if (err)
 		return err;
 	out->name = id;

@@ -71,12 +71,12 @@ static int push_address(struct stack_walk *walk, uint64_t address)
 			return err;
 		addr_cache_put(&process->answers, address, answer);
 	}
-	return frame_list_add(walk->out, process->symbolizer->names, &answer);
+	return frame_list_add(walk->out, process->names, &answer);
 }
 
 static int push_vm_frames(struct stack_walk *walk, const struct jit_vm_answer *answer)
 {
-	const struct names *names = walk->process->symbolizer->names;
+	const struct names *names = walk->process->names;
 	int err = 0;
 
 	for (size_t i = 0; i < answer->cnt && walk->out && !err; i++) {

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		struct names *names;
 
 		input = (struct fuzz_input){ data, len };
-		must(names__new(keep, NULL, &names) == 0);
+		must(names__new(keep, NULL, NULL, &names) == 0);
 		while (input.left) {
 			const uint8_t *end = memchr(input.at, '\n', input.left);
 			size_t line = end ? (size_t)(end - input.at) : input.left;

@@ -60,6 +60,7 @@ static void one_that_spends_too_much_rests_and_others_do_not(void **state)
 	assert_true(spent_ns >= ACCOUNT_CPU_BURST_NS);
 	assert_true(spent_ns <= ACCOUNT_CPU_BURST_NS + 600 * MS);
 	assert_true(account__may_read(other, now_ns));
+	account__note_cut(one, ACCOUNT_CUT_FILES, 1);
 	assert_bill(other, "");
 	assert_bill(one, "files not read: 1; CPU time for its files: 4.5 s");
 	/* One percent comes back. */

@@ -14,10 +14,12 @@
 #include "symbols/object_cache.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/tiny_elf.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
 static struct fake_proc tree;
+static struct account *payer; /* of what put_object() loads */
 
 static int tree_make(void **state)
 {
@@ -51,7 +53,7 @@ static struct object *put_object(struct object_cache *cache, const char *path, c
 	object = object_cache__get(cache, &st);
 	assert_non_null(object);
 	if (object_needs_load(object))
-		assert_int_equal(object_cache__load(cache, object, fd, path, &nowhere), 0);
+		assert_int_equal(object_cache__load(cache, object, fd, path, &nowhere, payer), 0);
 	close(fd);
 	return object;
 }
@@ -136,6 +138,40 @@ static void object_tables_used_longest_ago_are_dropped_and_come_back(void **stat
 	check(cache, a, "f", 0);
 	check(cache, b, NULL, -EAGAIN);
 	object_cache__free(cache);
+}
+
+/* One that brings more and more files drops its own, and not what another one uses now and then. */
+static void object_tables_of_an_account_over_its_share_go_first(void **state)
+{
+	struct accounts *accounts = accounts__new();
+	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object *few, *many[20];
+	size_t table_bytes;
+
+	(void)state;
+	payer = accounts__get(accounts, 1, "");
+	few = put_object(cache, "few", "f");
+	table_bytes = account__held(payer, ACCOUNT_POOL_TABLES);
+	assert_true(table_bytes > 0);
+	object_cache__free(cache);
+	assert_int_equal(account__held(payer, ACCOUNT_POOL_TABLES), 0);
+
+	cache = object_cache__new(5 * table_bytes + table_bytes / 2, NULL);
+	few = put_object(cache, "few", "f");
+	payer = accounts__get(accounts, 2, "");
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "m%02zu", i);
+		many[i] = put_object(cache, name, name);
+		check(cache, many[i], name, 0);
+	}
+	check(cache, few, "f", 0);
+	check(cache, many[0], NULL, -EAGAIN);
+	check(cache, many[19], "m19", 0);
+	object_cache__free(cache);
+	payer = NULL;
+	accounts__free(accounts);
 }
 
 static void object_that_is_no_elf_file_is_asked_once(void **state)
@@ -275,12 +311,12 @@ static void addr_cache_starts_anew_at_its_cap(void **state)
 
 static void names_past_the_cap_are_not_kept(void **state)
 {
-	static char text[65536];
+	static char text[NAMES_MAX_NAME_BYTES];
 	struct names *names;
 	uint32_t first, id = 0;
 
 	(void)state;
-	assert_int_equal(names__new(false, NULL, &names), 0);
+	assert_int_equal(names__new(false, NULL, NULL, &names), 0);
 	assert_int_equal(names__native(names, "_Z3foov", 7, &first), 0);
 	assert_string_equal(names__text(names, first), "foo");
 	assert_false(names__is_large(names));
@@ -322,7 +358,7 @@ static void names_that_are_none_are_unknown(void **state)
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(names__new(false, NULL, &names), 0);
+	assert_int_equal(names__new(false, NULL, NULL, &names), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
 		assert_int_equal(names__plain(names, none[i].text, none[i].len, &id), 0);
 		assert_string_equal(names__text(names, id), "[unknown]");
@@ -335,6 +371,64 @@ static void names_that_are_none_are_unknown(void **state)
 	assert_int_equal(names__plain(names, "good", 4, &id), 0);
 	assert_false(names__is_unknown(names, id));
 	names__free(names);
+}
+
+static void long_names_are_cut_at_a_character_when_they_come_in(void **state)
+{
+	char text[3 * NAMES_MAX_NAME_BYTES];
+	struct names *names;
+	const char *kept;
+	uint32_t id;
+
+	(void)state;
+	for (size_t i = 0; i + 2 < sizeof(text); i += 3)
+		memcpy(text + i, "\xe2\x82\xac", 3);
+	assert_int_equal(names__new(false, NULL, NULL, &names), 0);
+	assert_int_equal(names__plain(names, text, NAMES_MAX_NAME_BYTES + 2, &id), 0);
+	kept = names__text(names, id);
+	assert_true(strlen(kept) <= NAMES_MAX_NAME_BYTES);
+	assert_true(strlen(kept) > NAMES_MAX_NAME_BYTES - 6);
+	assert_int_equal((strlen(kept) - 3) % 3, 0);
+	assert_string_equal(kept + strlen(kept) - 3, "...");
+	assert_false(names__is_unknown(names, id));
+	names__free(names);
+}
+
+/* Names of one container, that makes as many as it can, and of one that comes later. */
+static void names_of_one_account_leave_room_for_those_of_others(void **state)
+{
+	struct accounts *accounts = accounts__new();
+	struct account *one = accounts__get(accounts, 1, "");
+	struct account *other = accounts__get(accounts, 2, "");
+	struct names *many, *few;
+	char text[NAMES_MAX_NAME_BYTES];
+	uint32_t id;
+
+	(void)state;
+	assert_int_equal(names__new(false, NULL, one, &many), 0);
+	assert_int_equal(names__new(false, NULL, other, &few), 0);
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < 100000; i++) {
+		snprintf(text, sizeof(text), "%08u", i);
+		text[8] = 'x';
+		assert_int_equal(names__plain(many, text, sizeof(text), &id), 0);
+	}
+	assert_string_equal(names__text(many, id), "[too many names]");
+	assert_true(names__is_unknown(many, id));
+	assert_true(accounts__held(accounts, ACCOUNT_POOL_NAMES) <= NAMES_MAX_BYTES / 2);
+	assert_int_equal(names__plain(few, text, sizeof(text), &id), 0);
+	assert_false(names__is_unknown(few, id));
+	/* It begins again, and the other does not notice. */
+	assert_true(names__is_large(many));
+	assert_false(names__is_large(few));
+	assert_int_equal(names__reset(many), 0);
+	assert_int_equal(account__held(one, ACCOUNT_POOL_NAMES), 0);
+	names__free(many);
+	names__free(few);
+	assert_int_equal(accounts__held(accounts, ACCOUNT_POOL_NAMES), 0);
+	account__put(one);
+	account__put(other);
+	accounts__free(accounts);
 }
 
 int main(void)
@@ -353,6 +447,9 @@ int main(void)
 		cmocka_unit_test(addr_cache_starts_anew_at_its_cap),
 		TEST(names_past_the_cap_are_not_kept),
 		TEST(names_that_are_none_are_unknown),
+		TEST(long_names_are_cut_at_a_character_when_they_come_in),
+		TEST(names_of_one_account_leave_room_for_those_of_others),
+		TEST(object_tables_of_an_account_over_its_share_go_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

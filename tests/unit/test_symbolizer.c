@@ -75,7 +75,7 @@ static void look_at(uint32_t pid)
 {
 	struct symbols_process_id id = id_of(pid, 0);
 
-	assert_int_equal(symbolizer__process(symbolizer, &id, &process), 0);
+	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
 }
 
 static int resolve(const uint64_t *ips, size_t cnt, uint64_t since, struct frame_list *frames)
@@ -218,7 +218,7 @@ static void native_path_older_than_the_process_counts(void **state)
 	fake_proc_process(&proc, 200, start_ticks, 1, geteuid());
 	put_library("200/root/lib/libx.so", "work");
 	fake_proc_text(&proc, "200/maps", LIBRARY_MAPS);
-	assert_int_equal(symbolizer__process(symbolizer, &id, &process), 0);
+	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
 	check_name(CODE, "work");
 }
 
@@ -232,7 +232,7 @@ static void native_deleted_file_is_not_looked_for_by_name(void **state)
 	put_library("200/root/lib/libx.so", "wrong");
 	fake_proc_text(&proc, "200/maps",
 		       "7e0000000000-7e0000001000 r-xp 00000000 08:01 7 /lib/libx.so (deleted)\n");
-	assert_int_equal(symbolizer__process(symbolizer, &id, &process), 0);
+	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
 	check_name(CODE, "[libx.so]");
 }
 
@@ -513,13 +513,13 @@ static void process_after_exec_is_another_one(void **state)
 	first = process;
 	put_map_file("7e0000000000-7e0000001000", "files/liby.so");
 	fake_proc_text(&proc, "100/maps", "7e0000000000-7e0000001000 r-xp 0 08:01 8 /liby.so\n");
-	assert_int_equal(symbolizer__process(symbolizer, &second, &process), 0);
+	assert_int_equal(symbolizer__process(symbolizer, &second, NULL, &process), 0);
 	check_name(CODE, "after");
 	process = first;
 	assert_int_equal(symbols_process__refresh(process), -ESRCH);
 	check_name(CODE, "before");
 	/* A run that was over before it was first asked for. */
-	assert_int_equal(symbolizer__process(symbolizer, &late, &process), 0);
+	assert_int_equal(symbolizer__process(symbolizer, &late, NULL, &process), 0);
 	check_name(CODE, "[unknown]");
 }
 
@@ -703,7 +703,7 @@ static void native_replaced_file_never_gives_the_new_files_name(void **state)
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;
 	assert_int_equal(symbolizer__open(&options, &symbolizer), 0);
-	assert_int_equal(symbolizer__process(symbolizer, &id, &process), 0);
+	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
 	frame = frame_at((uint64_t)(uintptr_t)code + TINY_TEXT_OFFSET, AFTER);
 	/* map_files needs a capability; without it the name cannot be had. */
 	assert_string_equal(frame.name, frame.is_unknown ? "[libx.so]" : "mapped");

@@ -51,7 +51,7 @@ static void open_process(enum jit_mode jit)
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;
 	assert_int_equal(symbolizer__open(&options, &symbolizer), 0);
-	assert_int_equal(symbolizer__process(symbolizer, &id, &process), 0);
+	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
 }
 
 /* The JVM's tables are read from here on. */

@@ -230,7 +230,7 @@ static const char *maps_collect(struct maps *maps, const struct symbols_process_
 	struct symbols_jit_status status = { .source = JIT_SOURCE_NONE };
 	struct maps_names names = { .text = text };
 	struct symbols_process *process;
-	int err = symbolizer__process(maps->symbolizer, id, &process);
+	int err = symbolizer__process(maps->symbolizer, id, NULL, &process);
 
 	if (!err) {
 		symbols_process__jit_status(process, &status);

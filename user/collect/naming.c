@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "symbols/parser.h"
 #include "user/collect/ban_list.h"
@@ -44,13 +43,6 @@ static int open_host_root(void)
 	return fd >= 0 ? fd : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-uint64_t naming_account_id(const struct container_info *container)
-{
-	const char *path = container->cgroup_path ? container->cgroup_path : "";
-
-	return *path ? XXH3_64bits(path, strlen(path)) : 0;
-}
-
 void naming_work_on(struct naming *naming, const struct process *process)
 {
 	const struct work work = { .id = process->id, .account = process->account };
@@ -65,11 +57,10 @@ static void meet_process(void *ctx, struct process *process)
 	struct naming *naming = ctx;
 	const struct naming_account account = {
 		.cgroup_id = process->cgroup_id,
-		.account = naming_account_id(&process->container),
+		.account = process->account,
 	};
 	const struct naming_listener *listener = &naming->config.listener;
 
-	process->account = account.account;
 	process->is_banned = ban_list_find(&naming->bans, account.account, process->id.pid,
 					   process->id.start_ns, clock_boot_ns()) != NULL;
 	naming_work_on(naming, process);
@@ -83,6 +74,7 @@ static int open_processes(struct naming *naming, struct process_table **out)
 		.proc_fd = naming->proc_fd,
 		.symbolizer = naming->symbolizer,
 		.containers = naming->containers,
+		.accounts = naming->accounts,
 		.meet = meet_process,
 		.ctx = naming,
 		.ignores_opt_out = naming->config.ignores_opt_out,
@@ -131,6 +123,11 @@ static int open_parts(struct naming *naming, char *why, size_t why_len)
 		return err;
 	}
 	boot_id_read(naming->boot_id);
+	naming->accounts = accounts__new();
+	if (!naming->accounts) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
 	err = open_symbolizer(naming);
 	if (err) {
 		snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
@@ -175,6 +172,7 @@ void naming__free(struct naming *naming)
 	process_table__free(naming->processes);
 	container_resolver__free(naming->containers);
 	symbolizer__free(naming->symbolizer);
+	accounts__free(naming->accounts);
 	stack_namer_release(&naming->namer);
 	strbuf_release(&naming->folded);
 	strbuf_release(&naming->lines);
@@ -293,7 +291,7 @@ bool naming_look_at_jvm(struct naming *naming, struct process *process)
 
 	symbols_process__jit_status(process->symbols, &jit);
 	jvm_look(&process->jvm, naming->proc_fd, process->id.pid,
-		 symbolizer__parser(naming->symbolizer), jit.is_hotspot);
+		 symbols_process__parser(process->symbols), jit.is_hotspot);
 	return process->jvm.is_hotspot && !jit.fallback &&
 	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(naming->config.jit)));
 }

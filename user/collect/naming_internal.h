@@ -9,6 +9,7 @@
 #include "user/collect/process.h"
 #include "user/collect/stack_namer.h"
 #include "user/collect/window_cells.h"
+#include "user/util/account.h"
 #include "user/util/boot_id.h"
 #include "user/util/strbuf.h"
 
@@ -20,6 +21,7 @@ struct naming {
 	struct container_resolver *containers;
 	struct process_table *processes;
 	uint8_t boot_id[BOOT_ID_BYTES];
+	struct accounts *accounts;
 	struct ban_list bans;
 	struct look_queue looks;
 	/* Of the stream being named. */
@@ -27,6 +29,7 @@ struct naming {
 	struct strbuf folded;
 	struct strbuf lines;
 	struct window_cells cells;
+	char bill[ACCOUNT_BILL_BYTES]; /* a label */
 };
 
 /* Notes that what comes next is done with this process. */
@@ -35,7 +38,5 @@ void naming_work_on(struct naming *naming, const struct process *process);
 void naming_stop_sampling(struct naming *naming, const struct process *process);
 /* Version, flags and code range, while the JVM lives. True when it is still starting. */
 bool naming_look_at_jvm(struct naming *naming, struct process *process);
-/* Who pays for what a process in this container does; 0 = not known. */
-uint64_t naming_account_id(const struct container_info *container);
 
 #endif

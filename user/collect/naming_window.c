@@ -102,6 +102,14 @@ static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct
 	window->labels[WINDOW_LABEL_JIT_PROBLEM] = jvm_problem(&process->jvm, &status);
 }
 
+/* What was cut of its container so far in this window. */
+static void fill_bill(struct naming *naming, const struct process *process, struct window *window)
+{
+	account__bill(symbols_process__account(process->symbols), naming->bill,
+		      sizeof(naming->bill));
+	window->labels[WINDOW_LABEL_OVER_BUDGET] = *naming->bill ? naming->bill : NULL;
+}
+
 static struct jvm_asker asker_of(const struct run *run, const struct process *process)
 {
 	return (struct jvm_asker){
@@ -272,6 +280,7 @@ static int name_and_hand_out(struct run *run, const struct stream *stream, struc
 		window.counts.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
 		fill_labels(process, &window);
 		fill_jit(process, run->batch->head.end_boot_ns, &window);
+		fill_bill(run->naming, process, &window);
 		err = write_texts(run->naming, &target);
 	}
 	target_release(&target);
@@ -395,5 +404,8 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	do_deferred(&run);
 	process_table__expire(naming->processes);
 	(void)symbolizer__trim(naming->symbolizer);
+	out->cut = accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_DEPTH) +
+		   accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_LEAF);
+	accounts__begin_window(naming->accounts, clock_boot_ns());
 	fill_facts(naming, out);
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/collect/cgroup_account.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
@@ -191,6 +193,26 @@ int process_table__relabel(struct process_table *table, struct process *process)
 	return 0;
 }
 
+/* Of the process's cgroup, as one user of it. NULL: nobody's. */
+static int process_open_symbols(struct process_table *table, struct process *process)
+{
+	const char *path = process->container.cgroup_path ? process->container.cgroup_path : "";
+	struct account *account = NULL;
+	char name[ACCOUNT_NAME_BYTES];
+	int err;
+
+	if (table->options.accounts) {
+		snprintf(name, sizeof(name), "%.*s", (int)cgroup_account_len(path), path);
+		account = accounts__get(table->options.accounts, cgroup_account_id(path), name);
+		if (!account)
+			return -ENOMEM;
+	}
+	err = symbolizer__process(table->options.symbolizer, &process->id, account,
+				  &process->symbols);
+	account__put(account);
+	return err;
+}
+
 static int process_make(struct process_table *table, const struct process_sight *sight,
 			struct process **out)
 {
@@ -215,10 +237,12 @@ static int process_make(struct process_table *table, const struct process_sight 
 		process->opt_out = process_opt_out(table, process, sight, err == 0);
 		err = 0;
 	}
+	if (process->container.cgroup_path)
+		process->account = cgroup_account_id(process->container.cgroup_path);
 	if (!err && table->options.meet)
 		table->options.meet(table->options.ctx, process);
 	if (!err && process->opt_out == OPT_OUT_NONE && !process->is_banned)
-		err = symbolizer__process(table->options.symbolizer, id, &process->symbols);
+		err = process_open_symbols(table, process);
 	if (!err && !tsearch(process, &table->tree, process_compare))
 		err = -ENOMEM;
 	if (err) {

@@ -41,6 +41,7 @@ struct process_table_options {
 	int proc_fd;
 	struct symbolizer *symbolizer;	       /* borrowed for the table's life */
 	struct container_resolver *containers; /* borrowed; NULL = no labels */
+	struct accounts *accounts;	       /* borrowed; NULL = nobody pays */
 	/* Says what is known of a new process before anything of it is opened; NULL = nothing is. */
 	void (*meet)(void *ctx, struct process *process);
 	void *ctx;

@@ -192,11 +192,8 @@ bool account__may_read(struct account *account, uint64_t now_ns)
 		return false;
 	}
 	account_fill(account, now_ns);
-	if (account->cpu.credit_ns > 0 &&
-	    account->failures.credit_ns >= (int64_t)ACCOUNT_FAILURES_INTERVAL_NS)
-		return true;
-	account->cuts[ACCOUNT_CUT_FILES]++;
-	return false;
+	return account->cpu.credit_ns > 0 &&
+	       account->failures.credit_ns >= (int64_t)ACCOUNT_FAILURES_INTERVAL_NS;
 }
 
 static void bucket_spend(struct bucket *bucket, uint64_t ns)
@@ -310,6 +307,11 @@ bool account__is_over_share(const struct account *account, enum account_pool poo
 	       account->held[pool] > accounts->held[pool] / accounts->holder_cnt[pool];
 }
 
+bool account__is_crowded(const struct account *account, enum account_pool pool)
+{
+	return account && account->accounts->held[pool] > pools[pool].max_bytes / 2;
+}
+
 size_t accounts__held(const struct accounts *accounts, enum account_pool pool)
 {
 	return accounts->held[pool];
@@ -343,6 +345,17 @@ void account__note_cut(struct account *account, enum account_cut cut, uint64_t c
 uint64_t account__cut_cnt(const struct account *account, enum account_cut cut)
 {
 	return account ? account->cuts[cut] : 0;
+}
+
+uint64_t accounts__cut_cnt(const struct accounts *accounts, enum account_cut cut)
+{
+	uint64_t cnt = 0;
+
+	for (size_t i = 0; i < ACCOUNTS_BUCKETS; i++)
+		for (const struct account *account = accounts->buckets[i]; account;
+		     account = account->next)
+			cnt += account->cuts[cut];
+	return cnt;
 }
 
 struct line {

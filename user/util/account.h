@@ -69,6 +69,8 @@ enum account_cut {
 	ACCOUNT_CUT_CNT,
 };
 
+#define ACCOUNT_NAME_BYTES 256u /* longer names are cut */
+
 struct account;
 struct accounts;
 
@@ -101,7 +103,7 @@ const char *account__name(const struct account *account);
  * process, and tests.
  */
 
-/* May one of its files be read now? Says false at most as often as it is on the bill. */
+/* May one of its files be read now? What is not read for it is for the caller to put on the bill. */
 bool account__may_read(struct account *account, uint64_t now_ns);
 /* CPU time that was spent on it. */
 void account__spend(struct account *account, uint64_t cpu_ns, uint64_t now_ns);
@@ -128,7 +130,8 @@ void account__give(struct account *account, enum account_pool pool, size_t bytes
 size_t account__held(const struct account *account, enum account_pool pool);
 /* Does it hold more than an equal part of what accounts hold? What it has goes first then. */
 bool account__is_over_share(const struct account *account, enum account_pool pool);
-/* Of all accounts together. */
+/* Do all accounts hold more than half of the pool? */
+bool account__is_crowded(const struct account *account, enum account_pool pool);
 size_t accounts__held(const struct accounts *accounts, enum account_pool pool);
 
 /* What the next stack of this window may have. */
@@ -144,5 +147,7 @@ void account__note_cut(struct account *account, enum account_cut cut, uint64_t c
 #define ACCOUNT_BILL_BYTES 512u
 void account__bill(const struct account *account, char *out, size_t len);
 uint64_t account__cut_cnt(const struct account *account, enum account_cut cut);
+/* Of all accounts. */
+uint64_t accounts__cut_cnt(const struct accounts *accounts, enum account_cut cut);
 
 #endif
