@@ -44,7 +44,10 @@ struct stack_namer_target {
 	struct window *window;	    /* its counters of samples, frames and unknowns */
 };
 
-/* Adds `count` to the target. 0 or -ENOMEM. */
+/*
+ * Adds `count` to the target, at the cost of the process's account: past its text of the window names
+ * are cut, then stacks, see enum account_text. 0 or -ENOMEM, whatever the stack is.
+ */
 int stack_namer_add(struct stack_namer *namer, struct process *process,
 		    const struct probe_count *count, const struct stack_namer_target *target);
 
