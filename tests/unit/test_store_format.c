@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 #include "user/store/crc32c.h"
 #include "user/store/format.h"
@@ -297,6 +299,25 @@ static void tags_and_magics_are_recognised(void **state)
 				 rows[i].is_record);
 }
 
+static void short_memory_is_not_damage(void **state)
+{
+	/* As ZSTD_decompress() returns its errors. */
+	const size_t no_memory = (size_t)-ZSTD_error_memory_allocation;
+	const size_t corrupt = (size_t)-ZSTD_error_corruption_detected;
+	char frame[128], text[8];
+	size_t frame_len = ZSTD_compress(frame, sizeof(frame), "1234567", 8, 1);
+
+	(void)state;
+	assert_int_equal(format_decompress_result(8, 8), 0);
+	assert_int_equal(format_decompress_result(7, 8), -EINVAL);
+	assert_int_equal(format_decompress_result(corrupt, 8), -EINVAL);
+	assert_int_equal(format_decompress_result(no_memory, 8), -ENOMEM);
+	assert_int_equal(format_decompress(frame, frame_len, text, 8), 0);
+	assert_string_equal(text, "1234567");
+	assert_int_equal(format_decompress(frame, frame_len - 1, text, 8), -EINVAL);
+	assert_int_equal(format_decompress(frame, frame_len, text, 7), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +331,7 @@ int main(void)
 		cmocka_unit_test(groups_that_an_older_writer_did_not_know_are_zero),
 		cmocka_unit_test(garbage_payloads_never_read_too_far),
 		cmocka_unit_test(tags_and_magics_are_recognised),
+		cmocka_unit_test(short_memory_is_not_damage),
 	};
 
 	return cmocka_run_group_tests_name("store_format", tests, NULL, NULL);

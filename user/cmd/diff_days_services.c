@@ -431,5 +431,7 @@ int diff_days_services_list(struct store_reader *reader, const struct selection 
 
 	if (!err)
 		err = walk.err;
+	if (!err && damage->is_unreadable)
+		err = -EIO;
 	return err ? err : diff_days_services_finish(services);
 }

@@ -552,6 +552,9 @@ int diff_load_range(struct store_reader *reader, const struct diff_load *what,
 	if (err)
 		return err;
 	err = store_reader__visit(reader, what->since_unix_ns, what->until_unix_ns, &visitor);
+	/* A comparison with something that is not all of it is worth nothing. */
+	if (!err && damage->is_unreadable)
+		err = -EIO;
 	if (!err)
 		err = diff_loader__finish(walk.loader, out);
 	diff_loader__free(walk.loader);

@@ -263,7 +263,7 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 	code = cmd_write(dump->options->output, &out);
 	if (code == CMD_EXIT_DONE)
 		advice_warn(&dump->streams);
-	return code;
+	return cmd_store_damage_code(&dump->damage, code);
 }
 
 /* What must not go to a terminal, in a word; NULL = it may. */

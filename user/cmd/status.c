@@ -238,7 +238,8 @@ static int status_run(const struct status_options *options, struct status *statu
 	}
 	cmd_store_damage_end(&status->damage);
 	if (!err && options->check)
-		return status_check(&report, &status->streams);
+		return cmd_store_damage_code(&status->damage,
+					     status_check(&report, &status->streams));
 	if (!err && options->json)
 		err = status_report_json(&report, &status->streams, &out);
 	else if (!err)
@@ -247,7 +248,7 @@ static int status_run(const struct status_options *options, struct status *statu
 		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
 		return CMD_EXIT_FAILED;
 	}
-	return cmd_write(NULL, &out);
+	return cmd_store_damage_code(&status->damage, cmd_write(NULL, &out));
 }
 
 int cmd_status(int argc, char **argv)

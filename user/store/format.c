@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "user/model/cells.h"
 #include "user/store/crc32c.h"
@@ -445,23 +446,34 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	return 0;
 }
 
+/* Every one-shot call makes a context of its own: short memory must not pass for damage. */
+int format_decompress_result(size_t result, size_t len)
+{
+	if (result == len)
+		return 0;
+	return ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation ? -ENOMEM : -EINVAL;
+}
+
+int format_decompress(const void *frame, size_t frame_len, void *out, size_t len)
+{
+	return format_decompress_result(ZSTD_decompress(out, len, frame, frame_len), len);
+}
+
 int format_decode_lines(const struct format_record *record, struct strbuf *out)
 {
 	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
 	uint32_t text_len = byte_reader_u32(&reader);
-	size_t len;
 	int err;
 
 	if (reader.failed || text_len > FORMAT_LINES_MAX_BYTES ||
 	    ZSTD_getFrameContentSize(reader.at, reader.left) != text_len)
 		return -EINVAL;
 	err = strbuf_reserve(out, text_len);
+	if (!err)
+		err = format_decompress(reader.at, reader.left, out->data + out->len, text_len);
 	if (err)
 		return err;
-	len = ZSTD_decompress(out->data + out->len, text_len, reader.at, reader.left);
-	if (len != text_len)
-		return -EINVAL;
-	out->len += len;
+	out->len += text_len;
 	out->data[out->len] = '\0';
 	return 0;
 }

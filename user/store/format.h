@@ -94,6 +94,15 @@ int format_encode_header(const struct format_header *header, struct strbuf *out)
 /* Appends a whole lines record: `text_len` bytes of text in a zstd frame. 0 or -ENOMEM. */
 int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out);
 
+/*
+ * Decompresses a zstd frame that must hold exactly `len` bytes into `out`. 0; -EINVAL: the frame is
+ * broken or holds something else; -ENOMEM, which says nothing about the frame.
+ */
+int format_decompress(const void *frame, size_t frame_len, void *out, size_t len);
+
+/* The same of a result of ZSTD_decompress*(): 0, -EINVAL, or -ENOMEM. */
+int format_decompress_result(size_t result, size_t len);
+
 /* The text of a lines record, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
 int format_decode_lines(const struct format_record *record, struct strbuf *out);
 

@@ -345,10 +345,10 @@ int merged_decompress(const uint8_t *frame, size_t frame_len, uint32_t body_len,
 	    ZSTD_getFrameContentSize(frame, frame_len) != body_len)
 		return -EINVAL;
 	err = strbuf_reserve(out, body_len);
+	if (!err)
+		err = format_decompress(frame, frame_len, out->data, body_len);
 	if (err)
 		return err;
-	if (ZSTD_decompress(out->data, body_len, frame, frame_len) != body_len)
-		return -EINVAL;
 	out->len = body_len;
 	out->data[out->len] = '\0';
 	return 0;

@@ -152,9 +152,10 @@ static int claim_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
 }
 
 /* Header of the file: only the first record may be one. */
-static const char *header_accept(struct walk *walk, const struct segment_unit *unit)
+static const char *header_accept(struct walk *walk, const struct segment_unit *unit, int *result)
 {
 	struct format_header header;
+	int err;
 
 	if (unit->data_offset != 0 || unit->data_len)
 		return "header in the middle";
@@ -162,8 +163,11 @@ static const char *header_accept(struct walk *walk, const struct segment_unit *u
 		walk->needs_newer = true;
 		return "header needs a newer version of jbpf";
 	}
-	if (format_decode_header(&unit->record, &walk->reader->labels, &header))
-		return "broken header";
+	err = format_decode_header(&unit->record, &walk->reader->labels, &header);
+	if (err == -ENOMEM)
+		*result = err;
+	if (err)
+		return err == -ENOMEM ? NULL : "broken header";
 	if (header.format_version != FORMAT_VERSION)
 		walk->is_clean = false; /* readable, but not for us to continue */
 	walk->needs_newer |= header.format_version > FORMAT_VERSION;
@@ -254,7 +258,7 @@ static const char *unit_accept(struct walk *walk, const struct segment_unit *uni
 		return NULL;
 	}
 	if (unit->record.type == FORMAT_TYPE_HEADER) {
-		what = header_accept(walk, unit);
+		what = header_accept(walk, unit, result);
 		if (!what)
 			walk->offset = unit->end;
 		return what;
@@ -480,7 +484,7 @@ static void source_check(struct walk *walk)
 	if (!source->err || source->err == -ENOMEM)
 		return;
 	walk->is_unreadable = true;
-	damage_open(walk, walk->offset, "input/output error");
+	damage_open(walk, walk->offset, SEGMENT_UNREADABLE);
 	walk->offset = source->size;
 	source->err = 0;
 }

@@ -20,6 +20,9 @@ struct segment_reader;
 struct segment_reader *segment_reader__new(void);
 void segment_reader__free(struct segment_reader *reader); /* NULL is fine */
 
+/* What is reported of a file that the disk does not give: its rest may be intact. */
+#define SEGMENT_UNREADABLE "input/output error"
+
 struct segment_visitor {
 	void *ctx;
 	bool wants_lines; /* window->lines is filled when there are any */

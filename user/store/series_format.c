@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 #include "user/store/crc32c.h"
+#include "user/store/format.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 
@@ -390,6 +391,7 @@ static int read_section(const struct section_header *header, const void *frame, 
 			struct series *series, const char **what_out)
 {
 	__cleanup_free void *text = NULL;
+	int err;
 
 	*what_out = "bad checksum";
 	if (crc32c(frame, header->len) != header->crc)
@@ -401,8 +403,9 @@ static int read_section(const struct section_header *header, const void *frame, 
 	text = malloc((size_t)header->text_len + 1);
 	if (!text)
 		return -ENOMEM;
-	if (ZSTD_decompress(text, header->text_len, frame, header->len) != header->text_len)
-		return SECTION_DAMAGED;
+	err = format_decompress(frame, header->len, text, header->text_len);
+	if (err)
+		return err == -ENOMEM ? err : SECTION_DAMAGED;
 	return read_text(text, header->text_len, key, series);
 }
 

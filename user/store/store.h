@@ -113,6 +113,8 @@ struct store_damage {
 	uint64_t offset;  /* where the damage begins */
 	uint64_t bytes;	  /* how much was skipped */
 	const char *what; /* "torn tail", "bad checksum", ...; borrowed for the call */
+	/* Could not be read just now. It may be intact: what was read is not all there is. */
+	bool is_unreadable;
 };
 
 struct store_visitor {

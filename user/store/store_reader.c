@@ -21,7 +21,9 @@
 #include "user/util/clock.h"
 
 #define DAY_OPEN_MAX  256 /* files held open at once; a day has 25 unless jbpfd keeps dying */
-#define DAY_TRIES_MAX 16  /* for a directory that changes while its files are opened */
+#define FD_UNREADABLE (-2)
+#define PATH_BYTES    (sizeof(SEGMENT_TREE_DIR) + SEGMENT_PATH_BYTES)
+#define DAY_TRIES_MAX 16 /* for a directory that changes while its files are opened */
 
 struct store_reader {
 	int tree_fd;
@@ -95,6 +97,8 @@ static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t 
 		.offset = offset,
 		.bytes = bytes,
 		.what = what,
+		/* With a path it is a note of long ago. */
+		.is_unreadable = !path && strcmp(what, SEGMENT_UNREADABLE) == 0,
 	};
 
 	if (visit->visitor->damage)
@@ -103,6 +107,27 @@ static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t 
 
 /* ---- the files of a day ---- */
 
+/* Which path is looked at, for what is reported of it. */
+static void visit_name(struct visit *visit, const struct segment_file *file,
+		       char path[static PATH_BYTES])
+{
+	memcpy(path, SEGMENT_TREE_DIR "/", sizeof(SEGMENT_TREE_DIR));
+	segment_path(file, path + sizeof(SEGMENT_TREE_DIR));
+	visit->path = path;
+}
+
+/*
+ * Of a file whose beginning cannot be read nobody knows whether others have taken it in, or it has
+ * taken in others: it is left out, so that no window counts twice.
+ */
+static void visit_unreadable(const struct segment_file *file, struct visit *visit)
+{
+	char path[PATH_BYTES];
+
+	visit_name(visit, file, path);
+	visit_damage(visit, NULL, 0, 0, SEGMENT_UNREADABLE);
+}
+
 /*
  * Hours are merged into one file and days into another while we read. So the files of a day are
  * opened before any is read, and are taken when the directory looks the same after that; and what
@@ -110,7 +135,8 @@ static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t 
  */
 struct day_files {
 	struct segment_list list;
-	int *fds; /* of the first DAY_OPEN_MAX files; the others are opened in their turn */
+	/* Of the first DAY_OPEN_MAX files, -1 or FD_UNREADABLE; the others are opened in their turn. */
+	int *fds;
 	size_t fd_cnt;
 	struct segment_identity *identities; /* of those */
 };
@@ -201,11 +227,14 @@ static int day_open(struct store_reader *reader, uint64_t from_s, uint64_t until
 		err = day_open_once(reader, from_s, until_s, day, &is_stable);
 	}
 	for (size_t i = 0; i < day->fd_cnt && !err; i++) {
-		if (day->fds[i] >= 0)
-			err = segment_reader__identify(reader->segment, day->fds[i],
-						       &day->identities[i]);
-		if (err != -ENOMEM)
-			err = 0; /* what cannot be read now is told when it is its turn */
+		if (day->fds[i] < 0)
+			continue;
+		err = segment_reader__identify(reader->segment, day->fds[i], &day->identities[i]);
+		if (!err || err == -ENOMEM)
+			continue;
+		close(day->fds[i]);
+		day->fds[i] = FD_UNREADABLE;
+		err = 0;
 	}
 	return err;
 }
@@ -239,11 +268,9 @@ static int visit_fd(struct store_reader *reader, const struct segment_file *file
 		.window = visit_window,
 		.damage = visit_damage,
 	};
-	char path[sizeof(SEGMENT_TREE_DIR) + SEGMENT_PATH_BYTES];
+	char path[PATH_BYTES];
 
-	memcpy(path, SEGMENT_TREE_DIR "/", sizeof(SEGMENT_TREE_DIR));
-	segment_path(file, path + sizeof(SEGMENT_TREE_DIR));
-	visit->path = path;
+	visit_name(visit, file, path);
 	return segment_reader__walk(reader->segment, fd, &visitor);
 }
 
@@ -257,8 +284,10 @@ static int visit_late(struct store_reader *reader, const struct day_files *day, 
 	if (err)
 		return err == -ENOENT || err == -ELOOP ? 0 : err;
 	err = segment_reader__identify(reader->segment, fd, &identity);
-	if (err == -ENOMEM)
-		return err;
+	if (err && err != -ENOMEM)
+		visit_unreadable(&day->list.files[index], visit);
+	if (err)
+		return err == -ENOMEM ? err : 0;
 	return is_replaced(day, index, &identity) ?
 		       0 :
 		       visit_fd(reader, &day->list.files[index], fd, visit);
@@ -273,6 +302,8 @@ static int visit_day(struct store_reader *reader, uint64_t from_s, uint64_t unti
 	for (size_t i = 0; i < day.list.cnt && !err; i++) {
 		if (i >= day.fd_cnt)
 			err = visit_late(reader, &day, i, visit);
+		else if (day.fds[i] == FD_UNREADABLE)
+			visit_unreadable(&day.list.files[i], visit);
 		else if (day.fds[i] >= 0 && !is_replaced(&day, i, &day.identities[i]))
 			err = visit_fd(reader, &day.list.files[i], day.fds[i], visit);
 	}

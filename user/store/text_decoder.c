@@ -121,7 +121,7 @@ static int job_decode(ZSTD_DCtx *context, struct text_job *job)
 		return -EINVAL;
 	len = ZSTD_decompressDCtx(context, job->text, (size_t)job->text_len, job->frame.data,
 				  job->frame.len);
-	return len == job->text_len ? 0 : -EINVAL;
+	return format_decompress_result(len, (size_t)job->text_len);
 }
 
 static void *decode_jobs(void *ctx)
