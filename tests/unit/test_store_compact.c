@@ -296,6 +296,49 @@ static void an_hour_of_hundreds_of_files_becomes_one(void **state)
 
 /* ---- what is not as it should be ---- */
 
+static void assert_kept(const struct test_store *store, const char *name,
+			const struct strbuf *expected)
+{
+	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
+
+	test_read(store, name, &bytes);
+	assert_int_equal(bytes.len, expected->len);
+	assert_memory_equal(bytes.data, expected->data, bytes.len);
+}
+
+/*
+ * Killed between any two of its steps, a compaction has lost no damaged file: the second name comes before
+ * the first one goes. What is left is done by the next one.
+ */
+static void damaged_file_is_kept_whenever_a_compaction_was_killed(void **state)
+{
+	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
+	struct test_store store;
+	char path[256], kept[256];
+
+	(void)state;
+	test_store_make(&store);
+	test_fill(&store, 0, 6);
+	test_read(&store, TEST_FILE, &bytes);
+	bytes.data[bytes.len / 2] ^= 0x10;
+	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	/* The second name is there, the merged file not yet. */
+	assert_int_equal(link(test_path(&store, TEST_FILE, path),
+			      test_path(&store, TEST_FILE ".damaged", kept)),
+			 0);
+	assert_int_equal(compact_at(&store, LATER_NS).kept, 1);
+	assert_kept(&store, TEST_FILE ".damaged", &bytes);
+	assert_false(test_exists(&store, TEST_HOUR "-1.zst.damaged"));
+	/* Another damaged file of the hour takes the next name. */
+	test_read(&store, TEST_FILE, &bytes);
+	bytes.data[bytes.len / 3] ^= 0x10;
+	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	test_fill(&store, 6, 7);
+	assert_int_equal(compact_at(&store, LATER_NS).kept, 1);
+	assert_kept(&store, TEST_HOUR "-1.zst.damaged", &bytes);
+	test_store_remove(&store);
+}
+
 static void damage_is_stepped_over_and_noted(void **state)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
@@ -315,6 +358,8 @@ static void damage_is_stepped_over_and_noted(void **state)
 	stats = compact_at(&store, LATER_NS);
 	assert_int_equal(stats.hours, 1);
 	assert_int_equal(stats.damaged, 1);
+	assert_int_equal(stats.kept, 1);
+	assert_kept(&store, TEST_FILE ".damaged", &bytes);
 	test_visit_all(&store, &after);
 	assert_int_equal(after.cnt, 5);
 	assert_int_equal(after.damage_cnt, 1);
@@ -325,6 +370,7 @@ static void damage_is_stepped_over_and_noted(void **state)
 	stats = compact_at(&store, LATER_NS);
 	assert_int_equal(stats.hours, 1);
 	assert_int_equal(stats.damaged, 0);
+	assert_int_equal(stats.kept, 0);
 	test_visit_all(&store, &after);
 	assert_int_equal(after.cnt, 6);
 	assert_int_equal(after.damage_cnt, 1);
@@ -618,6 +664,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_of_a_day_is_no_hour),
 		cmocka_unit_test(an_hour_of_hundreds_of_files_becomes_one),
 		cmocka_unit_test(damage_is_stepped_over_and_noted),
+		cmocka_unit_test(damaged_file_is_kept_whenever_a_compaction_was_killed),
 		cmocka_unit_test(whatever_is_damaged_all_that_is_intact_goes_on),
 		cmocka_unit_test(what_a_newer_version_wrote_is_left_as_it_is),
 		cmocka_unit_test(two_compactions_exclude_each_other),

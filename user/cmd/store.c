@@ -97,8 +97,9 @@ static int compact(const char *dir)
 	}
 	if (stats.damaged)
 		pr_warn("%" PRIu64
-			" damaged places could not be carried over; the merged files keep a note of them\n",
-			stats.damaged);
+			" damaged places could not be carried over; the merged files keep a note of them, and %" PRIu64
+			" damaged files are kept as *.damaged\n",
+			stats.damaged, stats.kept);
 	if (stats.left)
 		pr_warn("%" PRIu64 " hours or days stay as they are\n", stats.left);
 	if (err)

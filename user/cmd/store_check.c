@@ -38,6 +38,8 @@ struct check {
 	uint64_t samples;
 	uint64_t damage_cnt;
 	uint64_t damage_bytes;
+	uint64_t kept_files; /* damaged ones beside what was read of them */
+	uint64_t kept_bytes;
 	uint64_t first_unix_ns; /* of windows with samples; UINT64_MAX = none */
 	uint64_t last_unix_ns;
 };
@@ -100,6 +102,40 @@ static void check_damage(void *ctx, const struct store_damage *damage)
 		damage_text(check, damage);
 }
 
+static void kept_json_begin(struct check *check)
+{
+	json_writer_end(&check->writer, ']');
+	json_writer_newline(&check->writer);
+	json_writer_key(&check->writer, "kept");
+	json_writer_begin(&check->writer, '[');
+}
+
+/* A damaged file that compaction has kept. The path consists of digits and our suffixes. */
+static void check_kept(struct check *check, const char *path, uint64_t bytes)
+{
+	struct json_writer *writer = &check->writer;
+
+	check->kept_files++;
+	check->kept_bytes += bytes;
+	if (check->json) {
+		__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+		if (!check->err)
+			check->err = strbuf_printf(&name, SEGMENT_TREE_DIR "/%s", path);
+		json_writer_newline(writer);
+		json_writer_begin(writer, '{');
+		json_writer_member_string(writer, "file", strbuf_str(&name));
+		json_writer_member_u64(writer, "bytes", bytes);
+		json_writer_end(writer, '}');
+	} else if (!check->err) {
+		check->err = strbuf_printf(&check->out,
+					   SEGMENT_TREE_DIR
+					   "/%s: damaged, %" PRIu64
+					   " bytes, kept: what could be read of it is merged\n",
+					   path, bytes);
+	}
+}
+
 /* What the files take. Those that vanish meanwhile are not there. */
 static int check_files(struct check *check)
 {
@@ -114,13 +150,19 @@ static int check_files(struct check *check)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	err = segment_tree_list(fd, 0, UINT64_MAX, &list);
+	err = segment_tree_list_all(fd, &list);
+	if (!err && check->json)
+		kept_json_begin(check);
 	for (size_t i = 0; i < list.cnt; i++) {
 		struct stat st;
 
 		segment_path(&list.files[i], path);
 		if (fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
+		if (list.files[i].is_damaged) {
+			check_kept(check, path, (uint64_t)st.st_size);
+			continue;
+		}
 		check->files++;
 		check->day_files += list.files[i].is_day;
 		check->bytes += (uint64_t)st.st_size;
@@ -156,6 +198,7 @@ static int totals_json(struct check *check)
 		info_json_time(writer, "last", check->last_unix_ns);
 	}
 	json_writer_member_u64(writer, "damage_bytes", check->damage_bytes);
+	json_writer_member_u64(writer, "kept_bytes", check->kept_bytes);
 	json_writer_end(writer, '}');
 	return writer->err ? writer->err : strbuf_putc(&check->out, '\n');
 }
@@ -179,6 +222,13 @@ static int totals_text(struct check *check)
 		err = strbuf_puts(out, " to ");
 	if (!err && check->windows)
 		err = info_append_time(out, check->last_unix_ns);
+	if (err)
+		return err;
+	if (check->kept_files)
+		err = strbuf_printf(out,
+				    "\n%" PRIu64 " damaged files, %" PRIu64
+				    " bytes, are kept as *.damaged until retention deletes them",
+				    check->kept_files, check->kept_bytes);
 	if (err)
 		return err;
 	if (!check->damage_cnt)

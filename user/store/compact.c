@@ -3,7 +3,8 @@
  * Which closed files become one: those of an hour, or, when it is old enough, those of a day. What
  * is there is seen in the tree each time; there is no list of what was done. A merged file replaces
  * one of its sources by rename and names all of them, so that readers leave out those that a crash
- * kept from being deleted.
+ * kept from being deleted. A source that is damaged keeps a second name of its own: what one program
+ * cannot read another may, and merging is no reason to lose it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,14 +127,18 @@ static int group_replace(struct compaction *compaction, const struct group *grou
 	};
 	__cleanup_compact_output struct compact_output output = { .fd = -1 };
 	struct compact_merge_result result;
+	uint64_t kept = 0;
 	int err = compact_output_open(compaction->tree_fd, &output);
 
 	if (!err)
 		err = compact_merge(&merge, output.fd, &result);
 	if (!err)
+		err = compact_sources_keep_damaged(compaction->tree_fd, sources, &kept);
+	if (!err)
 		err = compact_output_publish(&output, &group->target);
 	if (err)
 		return err;
+	compaction->stats->kept += kept;
 	count_file(compaction->stats, group, sources, output.fd, &result);
 	return compact_sources_delete(compaction->tree_fd, sources, &group->target);
 }

@@ -25,9 +25,9 @@ struct merge_state {
 	struct merged_writer *writer;
 	struct compact_streams *streams;
 	struct compact_notes *notes;
-	const struct compact_source *source; /* being read */
-	uint32_t unit;			     /* being written */
-	uint64_t window_cnt;		     /* that the first pass has seen */
+	struct compact_source *source; /* being read */
+	uint32_t unit;		       /* being written */
+	uint64_t window_cnt;	       /* that the first pass has seen */
 	struct compact_digest digest;
 	int err; /* from where the walk cannot be ended */
 };
@@ -43,13 +43,19 @@ static void take_note(void *ctx, const char *path, uint64_t offset, uint64_t byt
 	struct merge_state *state = ctx;
 	int err = compact_notes__add(state->notes, &state->source->file, path, offset, bytes, what);
 
+	/* Without a path it is damage of the file itself, not one that it has a note of. */
+	if (!path) {
+		state->source->is_damaged = true;
+		if (!err && strcmp(what, SEGMENT_UNREADABLE) == 0)
+			err = -EIO;
+	}
 	if (!state->err)
 		state->err = err;
 }
 
 static int walk_sources(struct merge_state *state, const struct segment_visitor *visitor)
 {
-	const struct compact_sources *sources = state->merge->sources;
+	struct compact_sources *sources = state->merge->sources;
 
 	for (size_t i = 0; i < sources->cnt; i++) {
 		int err;

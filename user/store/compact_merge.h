@@ -16,8 +16,8 @@
 struct compact_merge {
 	const struct store_compaction *how;
 	struct segment_reader *reader;
-	const struct compact_sources *sources;
-	uint64_t row_ns; /* 0 = the sources' windows stay what they are */
+	struct compact_sources *sources; /* those that turn out damaged are marked */
+	uint64_t row_ns;		 /* 0 = the sources' windows stay what they are */
 };
 
 struct compact_merge_result {
@@ -27,7 +27,7 @@ struct compact_merge_result {
 
 /*
  * Writes the merged file to `fd`, which is empty, readable and borrowed. 0; -ECANCELED; -EBADMSG:
- * what was written is not what was read; or -errno.
+ * what was written is not what was read; -EIO: the disk does not give all of a source; or -errno.
  */
 int compact_merge(const struct compact_merge *merge, int fd, struct compact_merge_result *out);
 

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/util/log.h"
+
 static void source_close(struct compact_source *source)
 {
 	if (source->fd >= 0)
@@ -169,6 +171,32 @@ int compact_sources_drop_leftovers(int tree_fd, struct segment_reader *reader,
 			sources->items[kept++] = sources->items[i];
 	}
 	sources->cnt = kept;
+	return 0;
+}
+
+int compact_sources_keep_damaged(int tree_fd, const struct compact_sources *sources,
+				 uint64_t *cnt_out)
+{
+	char path[SEGMENT_PATH_BYTES], kept_path[SEGMENT_PATH_BYTES];
+
+	for (size_t i = 0; i < sources->cnt; i++) {
+		const struct compact_source *source = &sources->items[i];
+		struct segment_file kept;
+		int err;
+
+		if (!source->is_damaged)
+			continue;
+		err = segment_tree_keep_damaged(tree_fd, &source->file, &kept);
+		if (!err)
+			err = segment_tree_sync_parent(tree_fd, &source->file);
+		if (err)
+			return err;
+		segment_path(&source->file, path);
+		segment_path(&kept, kept_path);
+		pr_warn("store: '%s' is damaged: what could be read is merged, and the file is kept as '%s'\n",
+			path, kept_path);
+		(*cnt_out)++;
+	}
 	return 0;
 }
 

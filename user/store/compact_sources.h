@@ -23,6 +23,7 @@ struct compact_source {
 	dev_t device;
 	ino_t inode;
 	struct segment_identity identity;
+	bool is_damaged; /* set while it is merged: not all of it could be read */
 };
 
 struct compact_sources {
@@ -47,6 +48,13 @@ int compact_sources_open(int tree_fd, struct segment_reader *reader,
  */
 int compact_sources_drop_leftovers(int tree_fd, struct segment_reader *reader,
 				   struct compact_sources *sources);
+
+/*
+ * Gives those that are damaged a second name, which stays (segment_tree.h): before their merged file
+ * takes the place of the first of them. *cnt_out grows by their number. 0 or -errno.
+ */
+int compact_sources_keep_damaged(int tree_fd, const struct compact_sources *sources,
+				 uint64_t *cnt_out);
 
 /* Deletes all but `kept`, which is their merged file. 0 or -errno. */
 int compact_sources_delete(int tree_fd, struct compact_sources *sources,

@@ -49,7 +49,7 @@ int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
 	__cleanup_free uint64_t *bytes = NULL;
 	uint64_t total = 0;
-	int err = segment_tree_list(tree_fd, 0, UINT64_MAX, &list);
+	int err = segment_tree_list_all(tree_fd, &list);
 
 	if (err || list.cnt == 0)
 		return err;
@@ -82,7 +82,7 @@ int retention_delete_oldest_hour(int tree_fd, const struct segment_file *current
 {
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
 	const struct segment_file *victim = NULL;
-	int err = segment_tree_list(tree_fd, 0, UINT64_MAX, &list);
+	int err = segment_tree_list_all(tree_fd, &list);
 
 	for (size_t i = 0; i < list.cnt && !err; i++) {
 		const struct segment_file *file = &list.files[i];
@@ -102,7 +102,7 @@ int retention_usage(int tree_fd, struct store_usage *out)
 {
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
 	struct store_usage usage = { .files = 0 };
-	int err = segment_tree_list(tree_fd, 0, UINT64_MAX, &list);
+	int err = segment_tree_list_all(tree_fd, &list);
 
 	if (err)
 		return err;

@@ -27,6 +27,7 @@
 #define YEAR_PATH_LEN  4
 #define LEVEL_CNT      3 /* of directories: year, month, day */
 #define SEGMENT_SUFFIX ".zst"
+#define DAMAGED_SUFFIX ".damaged"
 #define YEAR_MAX_S     253402300800ull /* year 10000 */
 
 void segment_list_release(struct segment_list *list)
@@ -61,10 +62,9 @@ void segment_path(const struct segment_file *file, char path[static SEGMENT_PATH
 	gmtime_r(&hour, &tm);
 	len = strftime(path, SEGMENT_PATH_BYTES, file->is_day ? "%Y/%m/%d" : "%Y/%m/%d/%H", &tm);
 	if (file->index)
-		snprintf(path + len, SEGMENT_PATH_BYTES - len, "-%u%s", file->index,
-			 SEGMENT_SUFFIX);
-	else
-		snprintf(path + len, SEGMENT_PATH_BYTES - len, "%s", SEGMENT_SUFFIX);
+		len += (size_t)snprintf(path + len, SEGMENT_PATH_BYTES - len, "-%u", file->index);
+	snprintf(path + len, SEGMENT_PATH_BYTES - len, "%s%s", SEGMENT_SUFFIX,
+		 file->is_damaged ? DAMAGED_SUFFIX : "");
 }
 
 int segment_file_compare(const void *a, const void *b)
@@ -77,6 +77,8 @@ int segment_file_compare(const void *a, const void *b)
 		return order;
 	if (left->is_day != right->is_day)
 		return left->is_day ? -1 : 1;
+	if (left->is_damaged != right->is_damaged)
+		return left->is_damaged ? 1 : -1;
 	return (left->index > right->index) - (left->index < right->index);
 }
 
@@ -95,13 +97,23 @@ static bool index_parse(const char *text, uint32_t *out)
 	return true;
 }
 
+static bool has_suffix(const char *path, const char *suffix)
+{
+	size_t len = strlen(path), suffix_len = strlen(suffix);
+
+	return len >= suffix_len && strcmp(path + len - suffix_len, suffix) == 0;
+}
+
 /* Path as the walk found it -> file; false when it is not the path of a segment. */
 static bool segment_path_parse(const char *path, bool is_day, struct segment_file *out)
 {
 	static const size_t at[] = { 0, 5, 8, 11 }; /* year, month, day, hour */
 	static const size_t lens[] = { 4, 2, 2, 2 };
 	size_t cnt = is_day ? LEVEL_CNT : LEVEL_CNT + 1;
-	struct segment_file file = { .is_day = is_day };
+	struct segment_file file = {
+		.is_day = is_day,
+		.is_damaged = has_suffix(path, DAMAGED_SUFFIX),
+	};
 	uint64_t parts[ARRAY_SIZE(at)] = { 0 };
 	char again[SEGMENT_PATH_BYTES];
 	struct tm tm = { 0 };
@@ -113,7 +125,8 @@ static bool segment_path_parse(const char *path, bool is_day, struct segment_fil
 		if (parse_u64_n(path + at[i], lens[i], 10, &parts[i]))
 			return false;
 	}
-	if (!is_day && !index_parse(path + at[cnt - 1] + lens[cnt - 1], &file.index))
+	if ((!is_day || file.is_damaged) &&
+	    !index_parse(path + at[cnt - 1] + lens[cnt - 1], &file.index))
 		return false;
 	if (parts[0] < 1970 || parts[1] < 1)
 		return false;
@@ -153,6 +166,7 @@ struct tree_walk {
 	char until[SEGMENT_PATH_BYTES]; /* path of the first hour not wanted any more */
 	uint64_t from_s;
 	uint64_t until_s;
+	bool wants_damaged;
 	struct segment_list *out;
 };
 
@@ -164,7 +178,7 @@ static bool is_within(const struct tree_walk *walk, const char *path, size_t len
 
 static bool file_is_wanted(const struct tree_walk *walk, const struct segment_file *file)
 {
-	if (file->hour_unix_s >= walk->until_s)
+	if (file->hour_unix_s >= walk->until_s || (file->is_damaged && !walk->wants_damaged))
 		return false;
 	return file->hour_unix_s >= walk->from_s ||
 	       (file->is_day && segment_file_end(file) > walk->from_s);
@@ -213,18 +227,20 @@ static int tree_walk_dir(const struct tree_walk *walk, const char *path, int lev
 	return err ? err : -errno;
 }
 
-int segment_tree_list(int tree_fd, uint64_t from_s, uint64_t until_s, struct segment_list *out)
+/* walk->from_s and until_s are set. */
+static int tree_list(struct tree_walk *walk, struct segment_list *out)
 {
 	struct segment_list list = { NULL, 0, 0 };
-	struct tree_walk walk = { .tree_fd = tree_fd, .from_s = from_s, .out = &list };
 	int err;
 
-	walk.until_s = until_s < YEAR_MAX_S ? until_s : YEAR_MAX_S;
-	if (from_s >= walk.until_s)
+	if (walk->until_s > YEAR_MAX_S)
+		walk->until_s = YEAR_MAX_S;
+	if (walk->from_s >= walk->until_s)
 		return 0;
-	segment_path(&(struct segment_file){ .hour_unix_s = from_s }, walk.from);
-	segment_path(&(struct segment_file){ .hour_unix_s = walk.until_s - 1 }, walk.until);
-	err = tree_walk_dir(&walk, "", 0);
+	segment_path(&(struct segment_file){ .hour_unix_s = walk->from_s }, walk->from);
+	segment_path(&(struct segment_file){ .hour_unix_s = walk->until_s - 1 }, walk->until);
+	walk->out = &list;
+	err = tree_walk_dir(walk, "", 0);
 	if (err) {
 		segment_list_release(&list);
 		return err;
@@ -233,6 +249,22 @@ int segment_tree_list(int tree_fd, uint64_t from_s, uint64_t until_s, struct seg
 		qsort(list.files, list.cnt, sizeof(*list.files), segment_file_compare);
 	*out = list;
 	return 0;
+}
+
+int segment_tree_list(int tree_fd, uint64_t from_s, uint64_t until_s, struct segment_list *out)
+{
+	struct tree_walk walk = { .tree_fd = tree_fd, .from_s = from_s, .until_s = until_s };
+
+	return tree_list(&walk, out);
+}
+
+int segment_tree_list_all(int tree_fd, struct segment_list *out)
+{
+	struct tree_walk walk = { .tree_fd = tree_fd,
+				  .until_s = UINT64_MAX,
+				  .wants_damaged = true };
+
+	return tree_list(&walk, out);
 }
 
 /* Path of the directory at `level` (0 = the tree itself) above an hour. */
@@ -305,4 +337,33 @@ int segment_tree_delete(int tree_fd, const struct segment_file *file)
 			break;
 	}
 	return 0;
+}
+
+static bool is_same_file(int tree_fd, const char *path, const char *other_path)
+{
+	struct stat st, other;
+
+	return fstatat(tree_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstatat(tree_fd, other_path, &other, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_dev == other.st_dev && st.st_ino == other.st_ino;
+}
+
+int segment_tree_keep_damaged(int tree_fd, const struct segment_file *file,
+			      struct segment_file *kept)
+{
+	struct segment_file copy = *file;
+	char path[SEGMENT_PATH_BYTES], copy_path[SEGMENT_PATH_BYTES];
+
+	segment_path(file, path);
+	for (copy.is_damaged = true; copy.index <= SEGMENT_INDEX_MAX; copy.index++) {
+		segment_path(&copy, copy_path);
+		if (linkat(tree_fd, path, tree_fd, copy_path, 0) && errno != EEXIST)
+			return -errno;
+		/* Its own, of just now or of a try that was killed; else another file's. */
+		if (is_same_file(tree_fd, path, copy_path)) {
+			*kept = copy;
+			return 0;
+		}
+	}
+	return -EEXIST;
 }

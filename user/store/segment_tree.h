@@ -2,7 +2,9 @@
 /*
  * Where segments are: hour files YYYY/MM/DD/HH.zst below the event's directory, all UTC, HH-1.zst,
  * HH-2.zst ... beside one that could not be continued, and day files YYYY/MM/DD.zst beside the
- * directory whose hours they have taken in. Anything else in the tree belongs to somebody else and
+ * directory whose hours they have taken in. Each of these names with ".damaged" behind it is a file that
+ * was merged as far as it could be read, and kept: nobody reads it, retention counts and deletes it
+ * (there may be several of a day: DD-N.zst.damaged). Anything else in the tree belongs to somebody else and
  * is left alone.
  */
 #ifndef JBPF_STORE_SEGMENT_TREE_H
@@ -24,6 +26,7 @@ struct segment_file {
 	uint64_t hour_unix_s; /* start of the hour, or of the day */
 	uint32_t index;	      /* 0 for HH.zst and DD.zst, N for HH-N.zst */
 	bool is_day;	      /* DD.zst */
+	bool is_damaged;      /* kept for people; its hour was merged without what is damaged */
 };
 
 struct segment_list {
@@ -55,6 +58,16 @@ uint64_t segment_file_end(const struct segment_file *file);
  */
 int segment_tree_list(int tree_fd, uint64_t from_s, uint64_t until_s, struct segment_list *out);
 
+/* The same of all times, with the damaged ones that were kept. */
+int segment_tree_list_all(int tree_fd, struct segment_list *out);
+
+/*
+ * Gives the file a second name: the first free one with ".damaged", or the one it has already. 0 with
+ * it in *kept (on disk when the directory was synced), or -errno.
+ */
+int segment_tree_keep_damaged(int tree_fd, const struct segment_file *file,
+			      struct segment_file *kept);
+
 /* Makes the directory of the hour's day and syncs what it made. 0 or -errno. */
 int segment_tree_make_day(int tree_fd, uint64_t hour_unix_s);
 
@@ -64,7 +77,7 @@ int segment_tree_sync_parent(int tree_fd, const struct segment_file *file);
 /* Deletes a file and the directories above it that this leaves empty. 0 or -errno. */
 int segment_tree_delete(int tree_fd, const struct segment_file *file);
 
-/* Order by start, a day before its first hour, then by index. */
+/* Order by start, a day before its first hour, then by index; damaged ones behind the others. */
 int segment_file_compare(const void *a, const void *b);
 
 #endif

@@ -87,14 +87,16 @@ struct store_compaction_stats {
 	uint64_t bytes_after;
 	uint64_t samples;
 	uint64_t damaged; /* stretches that could not be carried over; noted in the new file */
+	uint64_t kept;	  /* damaged files that stay, with ".damaged" behind their names */
 	uint64_t left;	  /* hours or days left as they are: unreadable, or of a newer format */
 };
 
 /*
  * Rewrites closed hours merged, hours of old days as days, and removes what a crash left of earlier
- * tries. An hour is closed when it is over and nobody appends to it. Readers and the writer go on
- * meanwhile; a second compaction waits for none: -EWOULDBLOCK. Each file is replaced by rename or not
- * at all. 0, -ECANCELED (should_stop), -ENOENT: no store, or -errno; *stats tells what was done
+ * tries. A file that is damaged is kept under another name; one that the disk does not give now is left
+ * where it is, with its hour. An hour is closed when it is over and nobody appends to it. Readers and
+ * the writer go on meanwhile; a second compaction waits for none: -EWOULDBLOCK. Each file is replaced
+ * by rename or not at all. 0, -ECANCELED (should_stop), -ENOENT: no store, or -errno; *stats tells what was done
  * until then.
  */
 int store_compact(const char *dir, const struct store_compaction *how,
