@@ -11,7 +11,7 @@
 
 #include "user/util/cleanup.h"
 
-#define DISK_BYTES "size=131072"
+#define DISK_BYTES "mode=0755,size=131072"
 
 static bool can_mount;
 

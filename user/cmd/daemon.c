@@ -262,7 +262,11 @@ static int run(struct daemon *daemon)
 
 static void explain_store_error(const char *dir, int err)
 {
-	if (err == -EWOULDBLOCK)
+	char why[DAEMON_WHY_BYTES];
+
+	if (err == -EUCLEAN && store_dir_check(dir, why, sizeof(why)) == -EPERM)
+		pr_err("store '%s' is not safe from others: %s\n", dir, why);
+	else if (err == -EWOULDBLOCK)
 		pr_err("store '%s' is in use by another jbpfd; stop it or give --store another directory\n",
 		       dir);
 	else if (err == -EACCES || err == -EPERM || err == -EROFS)

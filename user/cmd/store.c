@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* jbpf store: check and compact, for people; jbpfd compacts by itself. */
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
@@ -50,7 +52,14 @@ static bool tell_progress(void *ctx)
 
 static void explain(const char *dir, int err)
 {
+	char why[STORE_WHY_BYTES];
+
 	switch (err) {
+	case -EUCLEAN:
+		if (store_dir_check(dir, why, sizeof(why)) != -EPERM)
+			(void)snprintf(why, sizeof(why), "others may write to it");
+		pr_err("the store in '%s' is not safe from others: %s\n", dir, why);
+		break;
 	case -ENOENT:
 		pr_err("there is no store in '%s'; is jbpfd running, or is it another --store?\n",
 		       dir);
@@ -76,6 +85,20 @@ static void explain(const char *dir, int err)
 	}
 }
 
+/*
+ * Root merges the store of a jbpfd that has a user of its own as that user: what comes out is its file, and
+ * whoever may write there can make root do no more than that. When it fails the store is refused.
+ */
+static void become_owner(const char *dir)
+{
+	struct stat st;
+
+	if (geteuid() != 0 || stat(dir, &st) || st.st_uid == 0)
+		return;
+	if (!setgroups(0, NULL) && !setegid(st.st_gid))
+		(void)!seteuid(st.st_uid);
+}
+
 static int compact(const char *dir)
 {
 	struct store_compaction_stats stats = { 0 };
@@ -88,6 +111,7 @@ static int compact(const char *dir)
 	int err;
 
 	progress.said_ns = clock_monotonic_ns();
+	become_owner(dir);
 	err = store_compact(dir, &how, &stats);
 	if (progress.has_line)
 		fputc('\n', stderr);

@@ -272,11 +272,15 @@ int store_compact(const char *dir, const struct store_compaction *how,
 	struct compaction compaction = { .how = how, .stats = stats };
 	__cleanup_fd int tree_fd = tree_open(dir);
 	__cleanup_fd int lock_fd = -1;
+	char why[PATH_MAX];
 	int err;
 
 	*stats = (struct store_compaction_stats){ 0 };
 	if (tree_fd < 0)
 		return tree_fd;
+	err = store_dir_check(dir, why, sizeof(why));
+	if (err)
+		return err == -EPERM ? -EUCLEAN : err;
 	lock_fd = openat(tree_fd, COMPACT_LOCK_PATH, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 			 SEGMENT_TREE_FILE_MODE);
 	if (lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB))

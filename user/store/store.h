@@ -28,9 +28,19 @@ struct store_writer_options {
 };
 
 /*
+ * May nobody but root and ourselves write to the store's directories? One that belongs to another user, or
+ * that others may write to (its group, unless it is ours), would let them put links and files into it, or
+ * take history away. A parent that everybody may write to would let them exchange it whole; a sticky one
+ * (/tmp) does not. 0 (also for what is not there yet), or -EPERM with one line for people in `why`, or
+ * -errno.
+ */
+int store_dir_check(const char *dir, char *why, size_t why_len);
+
+/*
  * Makes the directory when it is missing, takes the lock and finds a safe place to append: a file
  * that does not end at a record boundary is left as it is and a new one is begun beside it.
- * -EWOULDBLOCK: another jbpfd writes here. -EROFS, -EACCES, -ENOSPC, ... as the system says.
+ * -EWOULDBLOCK: another jbpfd writes here. -EUCLEAN: others may write to it, store_dir_check() says who.
+ * -EROFS, -EACCES, -ENOSPC, ... as the system says.
  */
 int store_writer__open(const char *dir, const struct store_writer_options *options,
 		       struct store_writer **out);
@@ -96,7 +106,8 @@ struct store_compaction_stats {
  * tries. A file that is damaged is kept under another name; one that the disk does not give now is left
  * where it is, with its hour. An hour is closed when it is over and nobody appends to it. Readers and
  * the writer go on meanwhile; a second compaction waits for none: -EWOULDBLOCK. Each file is replaced
- * by rename or not at all. 0, -ECANCELED (should_stop), -ENOENT: no store, or -errno; *stats tells what was done
+ * by rename or not at all. 0, -ECANCELED (should_stop), -ENOENT: no store, -EUCLEAN: others may write to it
+ * (store_dir_check()), or -errno; *stats tells what was done
  * until then.
  */
 int store_compact(const char *dir, const struct store_compaction *how,

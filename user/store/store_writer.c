@@ -73,6 +73,15 @@ static int tree_open(const char *dir, int *fd_out)
 	return 0;
 }
 
+/* Nothing is written where others may put links, or what they have put there. */
+static int dir_refuse(const char *dir)
+{
+	char why[PATH_MAX];
+	int err = store_dir_check(dir, why, sizeof(why));
+
+	return err == -EPERM ? -EUCLEAN : err;
+}
+
 static int lock_take(struct store_writer *writer)
 {
 	writer->lock_fd = openat(writer->tree_fd, STORE_LOCK_PATH,
@@ -111,7 +120,12 @@ int store_writer__open(const char *dir, const struct store_writer_options *optio
 	writer->options = *options;
 	writer->tree_fd = -1;
 	writer->lock_fd = -1;
-	err = tree_open(dir, &writer->tree_fd);
+	err = dir_refuse(dir);
+	if (!err)
+		err = tree_open(dir, &writer->tree_fd);
+	/* Those that were made just now, too: a link in the place of one is another directory. */
+	if (!err)
+		err = dir_refuse(dir);
 	if (!err)
 		err = lock_take(writer);
 	if (!err)
