@@ -239,22 +239,6 @@ static void cut_at_every_byte_never_gives_wrong_lines(void **state)
 	test_store_remove(&store);
 }
 
-static void too_many_lines_are_refused(void **state)
-{
-	struct window window = number_to_window(1);
-	struct store_writer *writer;
-	struct test_store store;
-
-	(void)state;
-	test_store_make(&store);
-	writer = test_writer(&store);
-	window.lines = "x";
-	window.lines_len = FORMAT_LINES_MAX_BYTES + 1;
-	assert_int_equal(store_writer__add(writer, &window, NULL, 0), -EINVAL);
-	store_writer__free(writer);
-	test_store_remove(&store);
-}
-
 static void record_of_lines_that_lies_is_refused(void **state)
 {
 	static const struct {
@@ -294,7 +278,6 @@ int main(void)
 		cmocka_unit_test(lines_behind_damage_are_found_and_no_part_of_it),
 		cmocka_unit_test(lines_without_a_unit_are_no_damage),
 		cmocka_unit_test(cut_at_every_byte_never_gives_wrong_lines),
-		cmocka_unit_test(too_many_lines_are_refused),
 		cmocka_unit_test(record_of_lines_that_lies_is_refused),
 	};
 

@@ -342,8 +342,19 @@ static void unwanted_windows_are_skipped(void **state)
 	test_store_remove(&store);
 }
 
-static void unacceptable_windows_are_refused(void **state)
+/* Each refusal is one stream's: those before and behind it in the same window are written. */
+static void unacceptable_streams_are_refused_and_the_rest_goes_on(void **state)
 {
+	static const struct {
+		const char *text;
+		size_t len;
+		int err;
+	} rows[] = {
+		{ "a 1", 3, -EINVAL },
+		{ "a 1\n", (size_t)STORE_TEXT_MAX_BYTES + 1, -E2BIG },
+		{ "a;\0b 1\n", 8, -EINVAL },
+		{ "\0", 1, -EINVAL },
+	};
 	struct window window = number_to_window(0);
 	struct store_writer *writer;
 	struct test_store store;
@@ -352,18 +363,106 @@ static void unacceptable_windows_are_refused(void **state)
 	(void)state;
 	test_store_make(&store);
 	writer = test_writer(&store);
-	assert_int_equal(store_writer__add(writer, &window, "a 1", 3), -EINVAL);
-	assert_int_equal(store_writer__add(writer, &window, "a 1\n",
-					   (size_t)FORMAT_TEXT_MAX_BYTES + 1),
-			 -EINVAL);
-	window.duration_ns = STORE_WINDOW_MAX_NS + 1;
-	assert_int_equal(store_writer__add(writer, &window, "a 1\n", 4), -EINVAL);
-	test_add(writer, 0);
+	for (uint32_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		test_add(writer, i);
+		assert_int_equal(store_writer__add(writer, &window, rows[i].text, rows[i].len),
+				 rows[i].err);
+	}
+	test_add(writer, ARRAY_SIZE(rows));
 	test_commit(writer);
 	store_writer__free(writer);
 	test_visit_all(&store, &got);
-	assert_got_range(&got, 0, 1);
+	assert_got_range(&got, 0, ARRAY_SIZE(rows) + 1);
 	test_store_remove(&store);
+}
+
+/* What the readers get of one window. */
+struct mended {
+	uint64_t duration_ns;
+	uint64_t lines_len;
+	char label[256];
+	int cnt;
+};
+
+static int take_mended(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct mended *mended = ctx;
+
+	assert_int_equal(len, 4);
+	assert_memory_equal(text, "a 1\n", 4);
+	mended->duration_ns = window->duration_ns;
+	mended->lines_len = window->lines_len;
+	(void)snprintf(mended->label, sizeof(mended->label), "%s",
+		       window_label(window, WINDOW_LABEL_OVER_BUDGET));
+	mended->cnt++;
+	return 0;
+}
+
+static struct mended write_and_read(const struct window *window, uint64_t since_ns)
+{
+	struct mended mended = { .cnt = 0 };
+	const struct store_visitor visitor = {
+		.ctx = &mended,
+		.wants_lines = true,
+		.window = take_mended,
+		.damage = got_damage,
+	};
+	struct store_reader *reader;
+	struct store_writer *writer;
+	struct test_store store;
+
+	test_store_make(&store);
+	writer = test_writer(&store);
+	assert_int_equal(store_writer__add(writer, window, "a 1\n", 4), 0);
+	test_commit(writer);
+	store_writer__free(writer);
+	assert_int_equal(store_reader__open(store.dir, &reader), 0);
+	assert_int_equal(store_reader__visit(reader, since_ns, UINT64_MAX, &visitor), 0);
+	store_reader__free(reader);
+	test_store_remove(&store);
+	return mended;
+}
+
+/* The host slept, or jbpfd was stopped: readers begin an hour before what they were asked for. */
+static void windows_longer_than_an_hour_count_as_an_hour(void **state)
+{
+	struct window window = number_to_window(0);
+	struct mended mended;
+
+	(void)state;
+	window.duration_ns = 8 * STORE_WINDOW_MAX_NS + STORE_WINDOW_MAX_NS / 2;
+	mended = write_and_read(&window, window.start_unix_ns + STORE_WINDOW_MAX_NS - 1);
+	assert_int_equal(mended.cnt, 1);
+	assert_int_equal(mended.duration_ns, STORE_WINDOW_MAX_NS);
+	assert_string_equal(mended.label, "the window lasted 8.5 hours and counts as one");
+	window.duration_ns = UINT64_MAX;
+	assert_int_equal(write_and_read(&window, 0).duration_ns, STORE_WINDOW_MAX_NS);
+	window.duration_ns = STORE_WINDOW_MAX_NS;
+	assert_string_equal(write_and_read(&window, 0).label, "");
+}
+
+static void lines_that_cannot_be_kept_do_not_take_their_stacks_with_them(void **state)
+{
+	static const char with_nul[] = "a;A.java\0:1 1\n", unended[] = "a;A.java:1 1";
+	struct window window = number_to_window(0);
+	struct mended mended;
+
+	(void)state;
+	window.lines = with_nul;
+	window.lines_len = sizeof(with_nul) - 1;
+	mended = write_and_read(&window, 0);
+	assert_int_equal(mended.cnt, 1);
+	assert_int_equal(mended.lines_len, 0);
+	assert_string_equal(mended.label, "source lines are left out (14 bytes)");
+	window.lines = unended;
+	window.lines_len = sizeof(unended) - 1;
+	assert_int_equal(write_and_read(&window, 0).lines_len, 0);
+	window.lines_len = (32u << 20) + 1;
+	window.labels[WINDOW_LABEL_OVER_BUDGET] = "what the budget took";
+	mended = write_and_read(&window, 0);
+	assert_int_equal(mended.cnt, 1);
+	assert_int_equal(mended.lines_len, 0);
+	assert_string_equal(mended.label, "what the budget took");
 }
 
 static void long_labels_are_cut_at_a_character(void **state)
@@ -571,7 +670,9 @@ int main(void)
 		cmocka_unit_test(range_takes_windows_that_overlap_it),
 		cmocka_unit_test(long_window_of_the_hour_before_is_found),
 		cmocka_unit_test(unwanted_windows_are_skipped),
-		cmocka_unit_test(unacceptable_windows_are_refused),
+		cmocka_unit_test(unacceptable_streams_are_refused_and_the_rest_goes_on),
+		cmocka_unit_test(windows_longer_than_an_hour_count_as_an_hour),
+		cmocka_unit_test(lines_that_cannot_be_kept_do_not_take_their_stacks_with_them),
 		cmocka_unit_test(long_labels_are_cut_at_a_character),
 		cmocka_unit_test(failed_write_is_taken_back_and_counted),
 		cmocka_unit_test(file_without_a_record_is_removed),

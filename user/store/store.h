@@ -14,8 +14,9 @@
 
 #include "user/model/window.h"
 
-#define STORE_DEFAULT_DIR   "/var/lib/jbpf"
-#define STORE_WINDOW_MAX_NS (3600ull * 1000000000ull) /* readers look that far back, not further */
+#define STORE_DEFAULT_DIR    "/var/lib/jbpf"
+#define STORE_TEXT_MAX_BYTES (256u << 20)	       /* of one stream and window */
+#define STORE_WINDOW_MAX_NS  (3600ull * 1000000000ull) /* readers look that far back, not further */
 
 /* ---- writing ---- */
 
@@ -49,9 +50,16 @@ void store_writer__free(struct store_writer *writer);
 
 /*
  * Adds one stream's window: `text` is sorted folded text (may be empty for a host record, where
- * window->pid is 0); window->lines goes with it. Buffered until store_writer__commit(). 0,
- * -ENOMEM, or -EINVAL: the window is longer than STORE_WINDOW_MAX_NS, the text larger than 256 MiB
- * or without a newline at its end, the lines larger than 32 MiB.
+ * window->pid is 0); window->lines goes with it. Buffered until store_writer__commit().
+ *
+ * Every error is this stream's only: nothing of it is in the buffer then, the others of the window are, and
+ * the next ones may be added. The caller counts its samples as lost and goes on. -E2BIG: the text is
+ * larger than STORE_TEXT_MAX_BYTES. -EINVAL: it holds a NUL or has no newline at its end, and would change
+ * what others count. -ENOMEM: also this stream's only, a smaller one may fit.
+ *
+ * Two things are mended and told in the label over_budget, if that is not taken: lines that are too large
+ * or no text are left out, and a window longer than STORE_WINDOW_MAX_NS (suspend, SIGSTOP, a frozen cgroup)
+ * counts as so long, from its start: a reader would not find it else.
  */
 int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
 		      size_t len);

@@ -31,6 +31,9 @@
 #define STORE_LEVEL_DEFAULT 6
 #define STORE_LOCK_PATH	    "../.lock" /* v1/.lock, from the tree v1/cpu */
 
+#define OVER_BUDGET_BYTES 160 /* of a label that says what was mended */
+_Static_assert(STORE_TEXT_MAX_BYTES == FORMAT_TEXT_MAX_BYTES, "what is promised in store.h");
+
 /* One window in the buffer. */
 struct pending {
 	uint64_t hour_unix_s;
@@ -241,34 +244,70 @@ static int pending_reserve(struct store_writer *writer)
 }
 
 /* One line too many or too few would change counts of others: the texts are concatenated. */
-static bool is_acceptable(const struct window *window, const char *text, size_t len)
+static bool is_text(const char *text, size_t len)
 {
-	return window->duration_ns <= STORE_WINDOW_MAX_NS && len <= FORMAT_TEXT_MAX_BYTES &&
-	       window->lines_len <= FORMAT_LINES_MAX_BYTES && (len == 0 || text[len - 1] == '\n');
+	return len == 0 || (text[len - 1] == '\n' && !memchr(text, '\0', len));
 }
 
-int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
-		      size_t len)
+/* What a reader could not find, or not take, is mended in a copy; `note` gets what was done. */
+static void mend(struct window *window, char note[static OVER_BUDGET_BYTES])
+{
+	size_t len = 0;
+
+	if (window->duration_ns > STORE_WINDOW_MAX_NS) {
+		len = (size_t)snprintf(note, OVER_BUDGET_BYTES,
+				       "the window lasted %.1f hours and counts as one",
+				       (double)window->duration_ns / (double)STORE_WINDOW_MAX_NS);
+		window->duration_ns = STORE_WINDOW_MAX_NS;
+	}
+	if (window->lines_len && (window->lines_len > FORMAT_LINES_MAX_BYTES ||
+				  !is_text(window->lines, (size_t)window->lines_len))) {
+		(void)snprintf(note + len, OVER_BUDGET_BYTES - len,
+			       "%ssource lines are left out (%llu bytes)", len ? "; " : "",
+			       (unsigned long long)window->lines_len);
+		window->lines = NULL;
+		window->lines_len = 0;
+	}
+	if (*note && !window->labels[WINDOW_LABEL_OVER_BUDGET])
+		window->labels[WINDOW_LABEL_OVER_BUDGET] = note;
+}
+
+/* Lines, data frame and record, to the end of the buffer. */
+static int add_unit(struct store_writer *writer, const struct window *window, const char *text,
+		    size_t len, size_t *record_offset)
 {
 	struct format_commit commit = {
 		.window = *window,
 		.cells = window->cells,
 		.cells_len = window->cells_len,
 	};
+	int err = 0;
+
+	if (window->lines_len)
+		err = add_lines(writer, window, &commit);
+	if (!err && len)
+		err = add_data_frame(writer, text, len, &commit);
+	*record_offset = writer->buf.len;
+	return err ? err : format_encode_commit(&commit, &writer->buf);
+}
+
+int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
+		      size_t len)
+{
+	char note[OVER_BUDGET_BYTES] = "";
+	struct window mended = *window;
 	size_t start = writer->buf.len;
 	size_t record_offset;
 	int err;
 
-	if (!is_acceptable(window, text, len))
+	if (len > STORE_TEXT_MAX_BYTES)
+		return -E2BIG;
+	if (!is_text(text, len))
 		return -EINVAL;
+	mend(&mended, note);
 	err = pending_reserve(writer);
-	if (!err && window->lines_len)
-		err = add_lines(writer, window, &commit);
-	if (!err && len)
-		err = add_data_frame(writer, text, len, &commit);
-	record_offset = writer->buf.len;
 	if (!err)
-		err = format_encode_commit(&commit, &writer->buf);
+		err = add_unit(writer, &mended, text, len, &record_offset);
 	if (err) {
 		strbuf_truncate(&writer->buf, start);
 		return err;
