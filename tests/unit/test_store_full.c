@@ -67,11 +67,32 @@ static void visit_count(const struct test_store *store, struct got *got)
 	store_reader__free(reader);
 }
 
-static void oldest_hour_makes_room_for_the_newest_window(void **state)
+/* Takes all the room that is left, but so much. */
+static void fill_disk(const struct test_store *store, off_t left_bytes)
+{
+	static char zeros[4096];
+	char path[256];
+	int fd = open(test_path(store, "ballast", path), O_RDWR | O_CREAT | O_APPEND, 0600);
+	struct stat st;
+
+	assert_true(fd >= 0);
+	while (write(fd, zeros, sizeof(zeros)) > 0)
+		;
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(st.st_size > left_bytes);
+	assert_int_equal(ftruncate(fd, st.st_size - left_bytes), 0);
+	close(fd);
+}
+
+/* Somebody fills the disk, and takes whatever becomes free. */
+static void full_disk_costs_windows_and_no_history(void **state)
 {
 	struct store_writer *writer;
 	struct test_store store;
+	uint64_t lost = 0;
 	struct got got;
+	char path[256];
 
 	(void)state;
 	if (!disk_mount(&store)) {
@@ -79,21 +100,111 @@ static void oldest_hour_makes_room_for_the_newest_window(void **state)
 		skip();
 	}
 	writer = test_writer(&store);
-	for (uint32_t hour = 0; hour < 8; hour++) {
-		add_incompressible(writer, hour * 360, 40000);
+	for (uint32_t hour = 0; hour < 3; hour++) {
+		add_incompressible(writer, hour * 360, 10000);
 		test_commit(writer);
 	}
+	for (uint32_t hour = 3; hour < 8; hour++) {
+		fill_disk(&store, 0);
+		add_incompressible(writer, hour * 360, 10000);
+		assert_int_equal(store_writer__commit(writer, &lost), -ENOSPC);
+		assert_int_equal(lost, number_to_window(hour * 360).counts.samples);
+	}
+	visit_count(&store, &got);
+	assert_int_equal(got.cnt, 3);
+	/* It goes on by itself. */
+	assert_int_equal(unlink(test_path(&store, "ballast", path)), 0);
+	add_incompressible(writer, 8 * 360, 10000);
+	test_commit(writer);
 	store_writer__free(writer);
 	visit_count(&store, &got);
+	assert_int_equal(got.cnt, 4);
 	assert_int_equal(got.damage_cnt, 0);
-	assert_true(got.cnt >= 2);
-	/* The newest are there without a gap. */
-	for (size_t i = 0; i < got.cnt; i++)
-		assert_int_equal(got.numbers[i], (8 - got.cnt + i) * 360);
 	disk_unmount(&store);
 }
 
-static void without_an_older_hour_the_window_is_lost_and_counted(void **state)
+#define RESERVE "v1/.reserve"
+
+static off_t file_bytes(const struct test_store *store, const char *name)
+{
+	char path[256];
+	struct stat st;
+
+	return stat(test_path(store, name, path), &st) ? -1 : st.st_size;
+}
+
+static struct store_writer *reserving_writer(const struct test_store *store, uint64_t bytes)
+{
+	const struct store_writer_options options = { .reserve_bytes = bytes };
+	struct store_writer *writer;
+
+	assert_int_equal(store_writer__open(store->dir, &options, &writer), 0);
+	return writer;
+}
+
+static void reserve_keeps_windows_until_it_is_used_up(void **state)
+{
+	struct store_writer *writer;
+	struct store_usage usage;
+	struct test_store store;
+	uint32_t written = 1;
+	uint64_t lost = 0;
+	char path[256];
+	struct got got;
+
+	(void)state;
+	test_store_make(&store);
+	if (!can_mount || mount("none", store.dir, "tmpfs", 0, "mode=0755,size=16777216")) {
+		(void)rmdir(store.dir);
+		skip();
+	}
+	writer = reserving_writer(&store, 4 << 20);
+	assert_int_equal(file_bytes(&store, RESERVE), 4 << 20);
+	assert_int_equal(store_writer__usage(writer, &usage), 0);
+	assert_int_equal(usage.reserve_bytes, 4 << 20);
+	assert_int_equal(usage.bytes, 0);
+	add_incompressible(writer, 0, 100000);
+	test_commit(writer);
+	/* Four pieces of 1 MiB, the rest of each taken by somebody else. */
+	for (;; written++) {
+		fill_disk(&store, 0);
+		add_incompressible(writer, written, 100000);
+		if (store_writer__commit(writer, &lost))
+			break;
+		assert_true(file_bytes(&store, RESERVE) < 4 << 20);
+	}
+	assert_int_equal(written, 5);
+	assert_int_equal(lost, number_to_window(written).counts.samples);
+	assert_int_equal(file_bytes(&store, RESERVE), 0);
+	/* There is room: it is made again, and not before there is room for more than that. */
+	assert_int_equal(truncate(test_path(&store, "ballast", path), 0), 0);
+	fill_disk(&store, 5 << 20);
+	assert_int_equal(store_writer__retain(writer, TEST_NS), 0);
+	assert_int_equal(file_bytes(&store, RESERVE), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(store_writer__retain(writer, TEST_NS), 0);
+	assert_int_equal(file_bytes(&store, RESERVE), 4 << 20);
+	store_writer__free(writer);
+	/* Without a reserve nothing of one is left. */
+	store_writer__free(reserving_writer(&store, 1 << 20));
+	assert_int_equal(file_bytes(&store, RESERVE), 1 << 20);
+	store_writer__free(reserving_writer(&store, 0));
+	assert_int_equal(file_bytes(&store, RESERVE), -1);
+	visit_count(&store, &got);
+	assert_int_equal(got.cnt, 5);
+	disk_unmount(&store);
+}
+
+static void reserve_is_a_small_part_of_what_is_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(store_reserve_bytes(0), 64 << 20);
+	assert_int_equal(store_reserve_bytes(5ull << 30), 64 << 20);
+	assert_int_equal(store_reserve_bytes(1 << 30), 64 << 20);
+	assert_int_equal(store_reserve_bytes(160 << 20), 10 << 20);
+}
+
+static void window_that_does_not_fit_is_lost_and_counted(void **state)
 {
 	struct store_writer *writer;
 	struct test_store store;
@@ -149,24 +260,6 @@ static void read_only_store_is_told_at_open(void **state)
 	test_visit_all(&store, &got);
 	assert_got_range(&got, 0, 2);
 	disk_unmount(&store);
-}
-
-/* Takes all the room that is left, but so much. */
-static void fill_disk(const struct test_store *store, off_t left_bytes)
-{
-	static char zeros[4096];
-	char path[256];
-	int fd = open(test_path(store, "ballast", path), O_RDWR | O_CREAT, 0600);
-	struct stat st;
-
-	assert_true(fd >= 0);
-	while (write(fd, zeros, sizeof(zeros)) > 0)
-		;
-	assert_int_equal(errno, ENOSPC);
-	assert_int_equal(fstat(fd, &st), 0);
-	assert_true(st.st_size > left_bytes);
-	assert_int_equal(ftruncate(fd, st.st_size - left_bytes), 0);
-	close(fd);
 }
 
 static void full_disk_leaves_hours_as_they_are_until_there_is_room(void **state)
@@ -257,8 +350,10 @@ static bool namespace_enter(void)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(oldest_hour_makes_room_for_the_newest_window),
-		cmocka_unit_test(without_an_older_hour_the_window_is_lost_and_counted),
+		cmocka_unit_test(full_disk_costs_windows_and_no_history),
+		cmocka_unit_test(reserve_keeps_windows_until_it_is_used_up),
+		cmocka_unit_test(reserve_is_a_small_part_of_what_is_kept),
+		cmocka_unit_test(window_that_does_not_fit_is_lost_and_counted),
 		cmocka_unit_test(read_only_store_is_told_at_open),
 		cmocka_unit_test(full_disk_leaves_hours_as_they_are_until_there_is_room),
 		cmocka_unit_test(read_only_store_is_not_compacted),

@@ -25,6 +25,9 @@ static const char *const foreign[] = {
 	"v1/cpu/2026/11/21/24.zst",
 	"v1/cpu/2026/11/21/9.zst",
 	"v1/cpu/2026/11/21/10.zst.tmp",
+	"v1/cpu/2026/11/21/10.damaged",
+	"v1/cpu/2026/11/21/10-0.zst.damaged",
+	"v1/cpu/2026/11/22-1.zst",
 	"v1/cpu/2026/11/21/10-0.zst",
 	"v1/cpu/2026/11/21/10-01.zst",
 	"v1/cpu/2026/11/21/10-10000.zst",
@@ -123,45 +126,217 @@ static void listing_takes_hours_that_begin_in_the_range(void **state)
 	test_store_remove(&store);
 }
 
-static void files_go_by_age_and_by_size(void **state)
+static struct retention_outcome apply(const struct test_store *store,
+				      const struct retention_limits *limits, uint64_t now_s,
+				      const struct segment_file *current)
 {
-	static const struct retention_limits none = { 0 };
+	__cleanup_fd int fd = tree_open(store);
+	struct retention_outcome outcome;
+
+	assert_int_equal(retention_apply(fd, limits, now_s * CLOCK_NS_PER_S, current, &outcome), 0);
+	return outcome;
+}
+
+static void the_oldest_files_go_by_size(void **state)
+{
 	const struct segment_file current = { .hour_unix_s = TEST_HOUR_S - 2 * 3600, .index = 2 };
 	const struct {
 		struct retention_limits limits;
-		uint64_t now_ns;
 		const struct segment_file *current;
 		unsigned left;
+		bool is_over;
 	} rows[] = {
-		{ none, UINT64_MAX, NULL, 0xff },
-		/* 11:00-12:00 is exactly one hour old at 13:00, and older a second later. */
-		{ { .keep_age_ns = HOUR_NS }, TEST_NS + HOUR_NS, NULL, 0x80 },
-		{ { .keep_age_ns = HOUR_NS }, TEST_NS + HOUR_NS + CLOCK_NS_PER_S, NULL, 0 },
-		{ { .keep_age_ns = 24 * HOUR_NS }, TEST_NS, NULL, 0xfc },
-		{ { .keep_age_ns = HOUR_NS }, UINT64_MAX, &current, 0x20 },
-		{ { .keep_age_ns = HOUR_NS }, 0, NULL, 0xff },
-		{ { .keep_bytes = 80 }, 0, NULL, 0xff },
-		{ { .keep_bytes = 79 }, 0, NULL, 0xfe },
-		{ { .keep_bytes = 35 }, 0, NULL, 0xe0 },
-		{ { .keep_bytes = 1 }, 0, NULL, 0 },
-		{ { .keep_bytes = 1 }, 0, &current, 0x20 },
-		{ { .keep_bytes = 25 }, 0, &current, 0xa0 },
-		{ { .keep_bytes = 45, .keep_age_ns = 24 * HOUR_NS }, TEST_NS, NULL, 0xf0 },
+		{ { 0 }, NULL, 0xff, false },
+		{ { .keep_bytes = 80 }, NULL, 0xff, false },
+		{ { .keep_bytes = 79 }, NULL, 0xfe, false },
+		{ { .keep_bytes = 35 }, NULL, 0xe0, false },
+		{ { .keep_bytes = 1 }, NULL, 0, false },
+		{ { .keep_bytes = 1 }, &current, 0x20, true },
+		{ { .keep_bytes = 25 }, &current, 0xa0, false },
+		/* So many hours at once: all files of an hour are one. */
+		{ { .keep_bytes = 1, .max_hours = 1 }, NULL, 0xfe, true },
+		{ { .keep_bytes = 1, .max_hours = 3 }, NULL, 0xf8, true },
+		{ { .keep_bytes = 1, .max_hours = 4 }, NULL, 0x80, true },
+		{ { .keep_bytes = 79, .max_hours = 4 }, NULL, 0xfe, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct retention_outcome outcome;
 		struct test_store store;
 
 		make_files(&store);
-		__cleanup_fd int fd = tree_open(&store);
-
-		assert_int_equal(
-			retention_apply(fd, &rows[i].limits, rows[i].now_ns, rows[i].current), 0);
-		if (present(&store) != rows[i].left)
+		outcome = apply(&store, &rows[i].limits, TEST_HOUR_S, rows[i].current);
+		if (present(&store) != rows[i].left || outcome.is_over != rows[i].is_over)
 			fail_msg("row %zu: %x", i, present(&store));
+		assert_false(outcome.is_clock_off);
 		test_store_remove(&store);
 	}
+}
+
+/* ---- age ---- */
+
+/* The hour that begins so many hours after TEST_HOUR_S. */
+static const char *hour_name(int hours_after, char name[static 64])
+{
+	const struct segment_file file = {
+		.hour_unix_s = (uint64_t)((int64_t)TEST_HOUR_S + 3600 * hours_after),
+	};
+	char path[SEGMENT_PATH_BYTES];
+
+	segment_path(&file, path);
+	(void)snprintf(name, 64, SEGMENT_TREE_DIR "/%s", path);
+	return name;
+}
+
+/* Hours [first, last). */
+static void make_hours(const struct test_store *store, int first, int last)
+{
+	char name[64];
+
+	for (int hour = first; hour < last; hour++)
+		test_write(store, hour_name(hour, name), "0123456789", 10);
+}
+
+static int count_hours(const struct test_store *store, int first, int last)
+{
+	char name[64];
+	int cnt = 0;
+
+	for (int hour = first; hour < last; hour++)
+		cnt += test_exists(store, hour_name(hour, name));
+	return cnt;
+}
+
+#define DAYS_40_H (40 * 24)
+
+static void age_is_measured_from_the_newest_stored_hour(void **state)
+{
+	static const struct {
+		uint64_t keep_hours;
+		int now_hours; /* of the clock */
+		int left;
+		bool is_clock_off;
+	} rows[] = {
+		{ 100, 0, 60, false },
+		/* The newest ends at TEST_HOUR_S; the clock may be a little off. */
+		{ 30, 0, 31, false },
+		{ 30, 24, 31, false },
+		{ 30, -24, 31, false },
+		{ 1, 0, 2, false },
+		/* But not a day: then nothing is old. */
+		{ 30, 25, 60, true },
+		{ 30, -26, 60, true },
+		{ 30, DAYS_40_H, 60, true },
+		{ 1, -DAYS_40_H, 60, true },
+		{ 0, DAYS_40_H, 60, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct retention_limits limits = { .keep_age_ns =
+								 rows[i].keep_hours * HOUR_NS };
+		struct retention_outcome outcome;
+		struct test_store store;
+
+		test_store_make(&store);
+		make_hours(&store, -60, 0);
+		outcome = apply(&store, &limits,
+				(uint64_t)((int64_t)TEST_HOUR_S + 3600 * rows[i].now_hours), NULL);
+		if (count_hours(&store, -60, 0) != rows[i].left ||
+		    outcome.is_clock_off != rows[i].is_clock_off)
+			fail_msg("row %zu: %d", i, count_hours(&store, -60, 0));
+		assert_int_equal(outcome.newest_unix_s, TEST_HOUR_S);
+		test_store_remove(&store);
+	}
+}
+
+/* Hours of the wrong time are stored, too: they must not make the others old before there is a day of them. */
+static void hours_of_a_clock_that_jumped_are_no_proof_for_a_day(void **state)
+{
+	const struct retention_limits limits = { .keep_age_ns = 48 * HOUR_NS };
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	make_hours(&store, -60, 0);
+	for (int hour = 0; hour < 23; hour++) {
+		const struct segment_file current = {
+			.hour_unix_s = TEST_HOUR_S + 3600u * (unsigned)(DAYS_40_H + hour),
+		};
+
+		make_hours(&store, DAYS_40_H + hour, DAYS_40_H + hour + 1);
+		(void)apply(&store, &limits, current.hour_unix_s, &current);
+		/* In the end the hour that has 24 behind it is the last good one: a day later is now. */
+		assert_true(count_hours(&store, -60, 0) >= 25);
+	}
+	/* The clock is right again: what was stored meanwhile is only a few hours from the future. */
+	assert_false(apply(&store, &limits, TEST_HOUR_S, NULL).is_clock_off);
+	make_hours(&store, DAYS_40_H + 23, DAYS_40_H + 25);
+	(void)apply(&store, &limits, TEST_HOUR_S + 3600ull * (DAYS_40_H + 25), NULL);
+	assert_int_equal(count_hours(&store, -60, 0), 0);
+	test_store_remove(&store);
+}
+
+static void clock_that_jumps_ahead_deletes_nothing_of_the_writer(void **state)
+{
+	const struct store_writer_options options = { .keep_age_ns = 60 * HOUR_NS };
+	struct store_writer *writer;
+	struct store_usage usage;
+	struct test_store store;
+	char name[64];
+
+	(void)state;
+	test_store_make(&store);
+	test_fill(&store, 0, 1);
+	make_hours(&store, -40, 0);
+	assert_int_equal(store_writer__open(store.dir, &options, &writer), 0);
+	test_add(writer, DAYS_40_H * 360);
+	test_commit(writer);
+	assert_true(test_exists(&store, hour_name(DAYS_40_H, name)));
+	test_add(writer, (DAYS_40_H + 1) * 360);
+	test_commit(writer);
+	assert_int_equal(count_hours(&store, -40, 1), 41);
+	assert_int_equal(store_writer__usage(writer, &usage), 0);
+	assert_int_equal(usage.files, 43);
+	store_writer__free(writer);
+	test_store_remove(&store);
+}
+
+static void damaged_files_that_were_kept_count_and_go_as_others(void **state)
+{
+	static const char *const kept[] = {
+		"v1/cpu/2025/12/31/23.zst.damaged",
+		"v1/cpu/2025/12/31/23-1.zst.damaged",
+		"v1/cpu/2025/12/31.zst.damaged",
+		"v1/cpu/2025/12/31-2.zst.damaged",
+	};
+	struct retention_limits limits = { .keep_bytes = 120 };
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 }, all = { NULL, 0, 0 };
+	struct store_usage usage;
+	struct test_store store;
+
+	(void)state;
+	make_files(&store);
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		test_write(&store, kept[i], "0123456789", 10);
+	__cleanup_fd int fd = tree_open(&store);
+
+	assert_int_equal(segment_tree_list(fd, 0, UINT64_MAX, &list), 0);
+	assert_int_equal(list.cnt, ARRAY_SIZE(hours));
+	assert_int_equal(segment_tree_list_all(fd, &all), 0);
+	assert_int_equal(all.cnt, ARRAY_SIZE(hours) + ARRAY_SIZE(kept));
+	assert_int_equal(retention_usage(fd, &usage), 0);
+	assert_int_equal(usage.bytes, 120);
+	(void)apply(&store, &limits, TEST_HOUR_S, NULL);
+	assert_int_equal(present(&store), 0xff);
+	limits.keep_bytes = 79;
+	(void)apply(&store, &limits, TEST_HOUR_S, NULL);
+	assert_int_equal(present(&store), 0xfe);
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		assert_false(test_exists(&store, kept[i]));
+	assert_false(test_exists(&store, "v1/cpu/2025"));
+	test_store_remove(&store);
 }
 
 static void empty_directories_go_and_foreign_files_stay(void **state)
@@ -173,9 +348,7 @@ static void empty_directories_go_and_foreign_files_stay(void **state)
 	make_files(&store);
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
 		test_write(&store, foreign[i], "0123456789", 10);
-	__cleanup_fd int fd = tree_open(&store);
-
-	assert_int_equal(retention_apply(fd, &limits, 0, NULL), 0);
+	(void)apply(&store, &limits, TEST_HOUR_S, NULL);
 	assert_int_equal(present(&store), 0);
 	assert_false(test_exists(&store, "v1/cpu/2025"));
 	assert_false(test_exists(&store, "v1/cpu/2026/01"));
@@ -200,36 +373,10 @@ static void symlinked_days_are_not_followed(void **state)
 	assert_int_equal(symlink(test_path(&other, "10.zst", from),
 				 test_path(&store, "v1/cpu/2025/12/31/10.zst", to)),
 			 0);
-	__cleanup_fd int fd = tree_open(&store);
-
-	assert_int_equal(retention_apply(fd, &limits, 0, NULL), 0);
+	(void)apply(&store, &limits, TEST_HOUR_S, NULL);
 	assert_true(test_exists(&other, "10.zst"));
 	test_store_remove(&store);
 	test_store_remove(&other);
-}
-
-static void room_is_made_by_the_oldest_hour(void **state)
-{
-	const struct segment_file current = { .hour_unix_s = TEST_HOUR_S - 2 * 3600, .index = 2 };
-	struct test_store store;
-
-	(void)state;
-	make_files(&store);
-	__cleanup_fd int fd = tree_open(&store);
-
-	assert_int_equal(retention_delete_oldest_hour(fd, &current), 0);
-	assert_int_equal(present(&store), 0xfe);
-	assert_int_equal(retention_delete_oldest_hour(fd, &current), 0);
-	assert_int_equal(retention_delete_oldest_hour(fd, &current), 0);
-	assert_int_equal(present(&store), 0xf8);
-	/* All files of the hour, but not the one being written. */
-	assert_int_equal(retention_delete_oldest_hour(fd, &current), 0);
-	assert_int_equal(present(&store), 0xa0);
-	assert_int_equal(retention_delete_oldest_hour(fd, &current), 0);
-	assert_int_equal(present(&store), 0x20);
-	assert_int_equal(retention_delete_oldest_hour(fd, &current), -ENOENT);
-	assert_int_equal(present(&store), 0x20);
-	test_store_remove(&store);
 }
 
 static void writer_deletes_old_hours_when_a_new_one_begins(void **state)
@@ -277,10 +424,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_hours_are_listed_in_order),
 		cmocka_unit_test(listing_takes_hours_that_begin_in_the_range),
-		cmocka_unit_test(files_go_by_age_and_by_size),
+		cmocka_unit_test(the_oldest_files_go_by_size),
+		cmocka_unit_test(age_is_measured_from_the_newest_stored_hour),
+		cmocka_unit_test(hours_of_a_clock_that_jumped_are_no_proof_for_a_day),
+		cmocka_unit_test(clock_that_jumps_ahead_deletes_nothing_of_the_writer),
+		cmocka_unit_test(damaged_files_that_were_kept_count_and_go_as_others),
 		cmocka_unit_test(empty_directories_go_and_foreign_files_stay),
 		cmocka_unit_test(symlinked_days_are_not_followed),
-		cmocka_unit_test(room_is_made_by_the_oldest_hour),
 		cmocka_unit_test(writer_deletes_old_hours_when_a_new_one_begins),
 		cmocka_unit_test(unset_limits_delete_nothing),
 	};

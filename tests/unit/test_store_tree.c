@@ -115,48 +115,37 @@ static void days_that_reach_into_the_range_are_listed(void **state)
 
 static void a_day_goes_when_all_of_it_is_too_old(void **state)
 {
-	const uint64_t day_ns = DAY_S * CLOCK_NS_PER_S;
+	/* The newest hour ends 12 hours after the 20th does; an hour of the 20th ends before. */
 	const struct {
 		struct retention_limits limits;
-		uint64_t now_ns;
 		unsigned left;
 	} rows[] = {
-		/* The 20th ends where the 21st begins, an hour of it before. */
-		{ { .keep_age_ns = 24 * HOUR_NS }, day_ns + 24 * HOUR_NS, 0xf4 },
-		{ { .keep_age_ns = 24 * HOUR_NS }, day_ns + 24 * HOUR_NS + CLOCK_NS_PER_S, 0xe0 },
-		{ { .keep_age_ns = 24 * HOUR_NS }, day_ns + CLOCK_NS_PER_S, 0xfc },
-		{ { .keep_bytes = 80 }, 0, 0xff },
-		{ { .keep_bytes = 70 }, 0, 0xfe },
-		{ { .keep_bytes = 50 }, 0, 0xf8 },
-		{ { .keep_bytes = 49 }, 0, 0xf0 },
+		{ { .keep_age_ns = 12 * HOUR_NS }, 0xf4 },
+		{ { .keep_age_ns = 12 * HOUR_NS - CLOCK_NS_PER_S }, 0xe0 },
+		{ { .keep_age_ns = 36 * HOUR_NS - CLOCK_NS_PER_S }, 0xfc },
+		{ { .keep_bytes = 80 }, 0xff },
+		{ { .keep_bytes = 70 }, 0xfe },
+		{ { .keep_bytes = 50 }, 0xf8 },
+		{ { .keep_bytes = 49 }, 0xf0 },
+		/* A day is 24 hours of what may go at once, the first hour or day always may. */
+		{ { .keep_bytes = 1, .max_hours = 24 }, 0xfe },
+		{ { .keep_bytes = 1, .max_hours = 49 }, 0xfc },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct retention_outcome outcome;
 		struct test_store store;
 		__cleanup_fd int fd = make_files(&store);
 
-		assert_int_equal(retention_apply(fd, &rows[i].limits, rows[i].now_ns, NULL), 0);
+		assert_int_equal(retention_apply(fd, &rows[i].limits,
+						 (DAY_S + 12 * 3600) * CLOCK_NS_PER_S, NULL,
+						 &outcome),
+				 0);
 		if (present(fd) != rows[i].left)
 			fail_msg("row %zu: %x", i, present(fd));
 		test_store_remove(&store);
 	}
-}
-
-static void room_is_made_by_the_oldest_day(void **state)
-{
-	static const unsigned left[] = { 0xfe, 0xfc, 0xf8, 0xf0, 0xe0, 0x80, 0 };
-	struct test_store store;
-	__cleanup_fd int fd = make_files(&store);
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
-		assert_int_equal(retention_delete_oldest_hour(fd, NULL), 0);
-		assert_int_equal(present(fd), left[i]);
-	}
-	assert_int_equal(retention_delete_oldest_hour(fd, NULL), -ENOENT);
-	assert_int_equal(faccessat(fd, "2026", F_OK, 0), -1);
-	test_store_remove(&store);
 }
 
 static void windows_that_come_late_begin_an_hour_beside_their_day(void **state)
@@ -178,7 +167,6 @@ int main(void)
 		cmocka_unit_test(days_stand_in_front_of_their_hours_and_foreign_names_nowhere),
 		cmocka_unit_test(days_that_reach_into_the_range_are_listed),
 		cmocka_unit_test(a_day_goes_when_all_of_it_is_too_old),
-		cmocka_unit_test(room_is_made_by_the_oldest_day),
 		cmocka_unit_test(windows_that_come_late_begin_an_hour_beside_their_day),
 	};
 

@@ -31,7 +31,7 @@ const char daemon_options_usage[] =
 	"  --window DUR        one profile per process and window (10s)\n"
 	"  --max-depth N       user frames taken of a stack, 1 to 1024 (1024)\n"
 	"  --jit MODE          names of JIT code: auto, vmstructs, perfmap, attach, off (auto)\n"
-	"  --keep-age DUR      delete hours older than this (30d)\n"
+	"  --keep-age DUR      delete hours that are older than the newest by this (30d)\n"
 	"  --keep-bytes SIZE   delete the oldest hours past this size (5G)\n"
 	"  --compact on|off    rewrite closed hours smaller, at lowest priority (on)\n"
 	"  --metrics ADDRESS   serve metrics: unix:PATH, 127.0.0.1:PORT or [::1]:PORT (off)\n"

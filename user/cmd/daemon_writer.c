@@ -241,6 +241,7 @@ int daemon_writer__open(struct daemon_writer *writer, const struct daemon_option
 	const struct store_writer_options store_options = {
 		.keep_age_ns = options->keep_age_ns,
 		.keep_bytes = options->keep_bytes,
+		.reserve_bytes = store_reserve_bytes(options->keep_bytes),
 	};
 
 	writer->options = *options;

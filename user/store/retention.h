@@ -1,26 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Deletes whole hour and day files: those that are too old, then the oldest until the rest is small
- * enough. The file being written stays in any case.
+ * enough. The file being written stays in any case. Neither a clock that is wrong nor somebody else who
+ * fills the disk empties the store: what is old is measured by what is stored, and there is a limit to
+ * what goes at once.
  */
 #ifndef JBPF_STORE_RETENTION_H
 #define JBPF_STORE_RETENTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user/store/segment_tree.h"
 
+/* A clock that far from what is stored is not believed. */
+#define RETENTION_CLOCK_MAX_S SEGMENT_DAY_S
+
 struct retention_limits {
 	uint64_t keep_age_ns; /* 0 = keep */
 	uint64_t keep_bytes;  /* 0 = no limit */
+	/* Hours of history that may go for keep_bytes this time; 0 = no limit. */
+	uint32_t max_hours;
 };
 
-/* `current` is the file being written, or NULL. 0 or the first -errno; goes on after errors. */
-int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t now_unix_ns,
-		    const struct segment_file *current);
+struct retention_outcome {
+	/*
+	 * The clock is more than a day from the newest stored hour, so that nothing was deleted by
+	 * age. Not set without keep_age_ns.
+	 */
+	bool is_clock_off;
+	uint64_t newest_unix_s; /* end of the newest stored hour but `current`; 0 = there is none */
+	bool is_over;		/* there is still more than keep_bytes */
+};
 
-/* Makes room: deletes the files of the oldest hour, or the oldest day file. -ENOENT when nothing may be deleted. */
-int retention_delete_oldest_hour(int tree_fd, const struct segment_file *current);
+/*
+ * `current` is the file being written, or NULL. Age is measured from the newest stored hour, but from
+ * no later than a day behind the hour that has 24 stored hours from it on: hours of a wrong clock do not
+ * make the rest old before there is a day of them. 0 or the first -errno; goes on after errors.
+ */
+int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t now_unix_ns,
+		    const struct segment_file *current, struct retention_outcome *out);
 
 struct store_usage;
 

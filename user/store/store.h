@@ -23,10 +23,14 @@
 struct store_writer;
 
 struct store_writer_options {
-	uint64_t keep_age_ns;  /* hours older than this are deleted; 0 = keep */
-	uint64_t keep_bytes;   /* oldest hours are deleted past this; 0 = no limit */
-	int compression_level; /* zstd; 0 = 6 */
+	uint64_t keep_age_ns;	/* hours older than this are deleted; 0 = keep */
+	uint64_t keep_bytes;	/* oldest hours are deleted past this; 0 = no limit */
+	uint64_t reserve_bytes; /* put by for a full disk (store_reserve_bytes()); 0 = none */
+	int compression_level;	/* zstd; 0 = 6 */
 };
+
+/* How much a daemon puts by: 64 MiB, or a sixteenth of keep_bytes when that is less. */
+uint64_t store_reserve_bytes(uint64_t keep_bytes);
 
 /*
  * May nobody but root and ourselves write to the store's directories? One that belongs to another user, or
@@ -66,19 +70,29 @@ int store_writer__add(struct store_writer *writer, const struct window *window, 
 
 /*
  * Writes what was added since the last commit in one go and fdatasyncs it. The hour is that of the
- * windows' start. On error (-ENOSPC) nothing of it is in the file afterwards, or the file is
- * abandoned at its last good record; the added windows are dropped and their samples are returned
- * in *lost_samples. On -ENOSPC the oldest hour is deleted and the write tried once more first.
+ * windows' start. When the disk is full (-ENOSPC, -EDQUOT) the reserve is made smaller and the write tried
+ * again; history is never deleted for it.
+ *
+ * Every error is this window's only (of several hours: those that could not be written): nothing of it is
+ * in the file afterwards, or the file is abandoned at its last good record and the next commit begins
+ * another one. The added windows are dropped, their samples returned in *lost_samples, and the writer is
+ * as good as before: the next commit tries again.
  */
 int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples);
 
-/* Deletes what is too old or too much; called once per hour and at open. 0 or -errno. */
+/*
+ * Deletes what is too old or too much, at most a day of history for the sake of bytes (at open: as much as
+ * is needed); fills the reserve. Called once per hour and at open. Warns, once and then hourly, when nothing
+ * is deleted by age because the clock is more than a day from the newest stored hour. 0 or -errno.
+ */
 int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
 
 struct store_usage {
 	uint64_t files;
 	uint64_t bytes;
 	uint64_t oldest_unix_s; /* begin of the oldest hour or day; 0 = there is none */
+	uint64_t reserve_bytes; /* put by now, not in `bytes` */
+	bool is_clock_off;	/* deleting by age is paused: see store_writer__retain() */
 };
 
 /* Lists the whole tree: not for every window. 0 or -errno. */

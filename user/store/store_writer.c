@@ -22,6 +22,7 @@
 #include "user/store/retention.h"
 #include "user/store/segment_tree.h"
 #include "user/store/segment_writer.h"
+#include "user/store/store_reserve.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -31,6 +32,15 @@
 #define STORE_LEVEL_DEFAULT 6
 #define STORE_LOCK_PATH	    "../.lock" /* v1/.lock, from the tree v1/cpu */
 
+#define RESERVE_BYTES	    (64ull << 20)
+#define RESERVE_SHARE	    16	       /* of keep_bytes at most */
+#define RESERVE_PIECE_BYTES (1u << 20) /* given back at least, for a window that does not fit */
+/* Somebody else may be faster than the window's second and third try. */
+#define RESERVE_TRIES	3
+#define RESERVE_FILL_NS (300 * CLOCK_NS_PER_S)
+
+#define RETAIN_MAX_HOURS  24 /* of history, for keep_bytes, in one go */
+#define RETAIN_WARN_NS	  (3600 * CLOCK_NS_PER_S)
 #define OVER_BUDGET_BYTES 160 /* of a label that says what was mended */
 _Static_assert(STORE_TEXT_MAX_BYTES == FORMAT_TEXT_MAX_BYTES, "what is promised in store.h");
 
@@ -47,6 +57,12 @@ struct store_writer {
 	int tree_fd;
 	int lock_fd;
 	ZSTD_CCtx *encoder;
+	struct store_reserve reserve;
+	uint64_t reserve_tried_ns; /* CLOCK_BOOTTIME of the last try to fill it */
+	bool is_reserve_used;	   /* and said */
+	bool is_open;		   /* what is needed may go at opening, less of it later */
+	bool is_clock_off;
+	uint64_t clock_warned_ns;	/* CLOCK_BOOTTIME; 0 = not yet */
 	struct segment_writer *segment; /* NULL until the first commit */
 	/* A file whose state on disk is not known: the hour goes on behind this index. */
 	uint64_t abandoned_hour_unix_s;
@@ -123,6 +139,7 @@ int store_writer__open(const char *dir, const struct store_writer_options *optio
 	writer->options = *options;
 	writer->tree_fd = -1;
 	writer->lock_fd = -1;
+	writer->reserve.fd = -1;
 	err = dir_refuse(dir);
 	if (!err)
 		err = tree_open(dir, &writer->tree_fd);
@@ -137,10 +154,14 @@ int store_writer__open(const char *dir, const struct store_writer_options *optio
 		store_writer__free(writer);
 		return err;
 	}
+	err = store_reserve_open(writer->tree_fd, options->reserve_bytes, &writer->reserve);
+	if (err)
+		pr_warn("store: '%s' has no reserve for a full disk: %s\n", dir, errstr(err));
 	err = store_writer__retain(writer, clock_unix_ns());
 	if (err)
 		pr_warn("store: delete old hours in '%s': %s, the disk may fill up\n", dir,
 			errstr(err));
+	writer->is_open = true;
 	*out = writer;
 	return 0;
 }
@@ -150,6 +171,7 @@ void store_writer__free(struct store_writer *writer)
 	if (!writer)
 		return;
 	segment_writer__free(writer->segment);
+	store_reserve_close(&writer->reserve);
 	ZSTD_freeCCtx(writer->encoder);
 	if (writer->tree_fd >= 0)
 		close(writer->tree_fd);
@@ -163,22 +185,69 @@ void store_writer__free(struct store_writer *writer)
 	free(writer);
 }
 
+/* Once, and once an hour while it lasts. */
+static void warn_of_clock(struct store_writer *writer, uint64_t now_unix_ns,
+			  const struct retention_outcome *outcome)
+{
+	uint64_t now_boot_ns = clock_boot_ns(), now_s = now_unix_ns / CLOCK_NS_PER_S;
+	uint64_t newest_s = outcome->newest_unix_s;
+
+	writer->is_clock_off = outcome->is_clock_off;
+	if (!outcome->is_clock_off ||
+	    (writer->clock_warned_ns && now_boot_ns - writer->clock_warned_ns < RETAIN_WARN_NS))
+		return;
+	writer->clock_warned_ns = now_boot_ns;
+	pr_warn("store: the clock is %.1f days %s the newest stored hour: nothing is deleted by age until it is within a day of it, or a day was stored at this time; check the clock\n",
+		(double)(now_s > newest_s ? now_s - newest_s : newest_s - now_s) / SEGMENT_DAY_S,
+		now_s > newest_s ? "ahead of" : "behind");
+}
+
+static void fill_reserve(struct store_writer *writer)
+{
+	writer->reserve_tried_ns = clock_boot_ns();
+	if (!store_reserve_fill(&writer->reserve) || !writer->is_reserve_used)
+		return;
+	writer->is_reserve_used = false;
+	pr_info("store: the disk has room again: %llu MiB are put by\n",
+		(unsigned long long)writer->reserve.bytes >> 20);
+}
+
 int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns)
 {
 	const struct retention_limits limits = {
 		.keep_age_ns = writer->options.keep_age_ns,
 		.keep_bytes = writer->options.keep_bytes,
+		.max_hours = writer->is_open ? RETAIN_MAX_HOURS : 0,
 	};
+	struct retention_outcome outcome;
+	int err;
 
+	fill_reserve(writer);
 	if (!limits.keep_age_ns && !limits.keep_bytes)
 		return 0;
-	return retention_apply(writer->tree_fd, &limits, now_unix_ns,
-			       writer->segment ? segment_writer__file(writer->segment) : NULL);
+	err = retention_apply(writer->tree_fd, &limits, now_unix_ns,
+			      writer->segment ? segment_writer__file(writer->segment) : NULL,
+			      &outcome);
+	warn_of_clock(writer, now_unix_ns, &outcome);
+	return err;
+}
+
+uint64_t store_reserve_bytes(uint64_t keep_bytes)
+{
+	uint64_t share = keep_bytes / RESERVE_SHARE;
+
+	return keep_bytes && share < RESERVE_BYTES ? share : RESERVE_BYTES;
 }
 
 int store_writer__usage(const struct store_writer *writer, struct store_usage *out)
 {
-	return retention_usage(writer->tree_fd, out);
+	int err = retention_usage(writer->tree_fd, out);
+
+	if (err)
+		return err;
+	out->reserve_bytes = writer->reserve.bytes;
+	out->is_clock_off = writer->is_clock_off;
+	return 0;
 }
 
 /* ---- adding ---- */
@@ -386,19 +455,33 @@ static bool is_disk_full(int err)
 	return err == -ENOSPC || err == -EDQUOT;
 }
 
-static int write_run_or_make_room(struct store_writer *writer, size_t first, size_t last)
+/* false when there is nothing left of it. */
+static bool take_from_reserve(struct store_writer *writer, uint64_t bytes)
 {
-	int err = write_run(writer, first, last);
-	int room_err;
+	uint64_t piece = 2 * bytes > RESERVE_PIECE_BYTES ? 2 * bytes : RESERVE_PIECE_BYTES;
 
-	if (!is_disk_full(err))
-		return err;
-	room_err = retention_delete_oldest_hour(
-		writer->tree_fd, writer->segment ? segment_writer__file(writer->segment) : NULL);
-	if (room_err)
-		return err;
-	pr_warn("store: disk full: the oldest hour was deleted\n");
-	return write_run(writer, first, last);
+	if (!store_reserve_release(&writer->reserve, piece))
+		return false;
+	if (!writer->is_reserve_used)
+		pr_warn("store: the disk is full: windows are written from the reserve, %llu MiB are left of it; free space\n",
+			(unsigned long long)writer->reserve.bytes >> 20);
+	writer->is_reserve_used = true;
+	return true;
+}
+
+/* History is never deleted for a full disk: who fills it would take that room, too. */
+static int write_run_somehow(struct store_writer *writer, size_t first, size_t last)
+{
+	uint64_t bytes =
+		writer->pending[last - 1].end - (first ? writer->pending[first - 1].end : 0);
+	int err = write_run(writer, first, last);
+
+	for (int i = 0; i < RESERVE_TRIES && is_disk_full(err); i++) {
+		if (!take_from_reserve(writer, bytes))
+			return err;
+		err = write_run(writer, first, last);
+	}
+	return err;
 }
 
 int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples)
@@ -415,7 +498,7 @@ int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples)
 				break;
 			samples += writer->pending[last].samples;
 		}
-		run_err = write_run_or_make_room(writer, first, last);
+		run_err = write_run_somehow(writer, first, last);
 		if (!run_err)
 			continue;
 		lost += samples;
@@ -424,6 +507,8 @@ int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples)
 	}
 	writer->pending_cnt = 0;
 	strbuf_clear(&writer->buf);
+	if (!err && clock_boot_ns() - writer->reserve_tried_ns >= RESERVE_FILL_NS)
+		fill_reserve(writer);
 	if (lost_samples)
 		*lost_samples = lost;
 	return err;
