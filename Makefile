@@ -80,6 +80,9 @@ TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
 CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
 CRASH_BIN  := $(BUILD)/tests/crash/store_crash
 SOAK_LIB   := $(BUILD)/tests/soak/hour_steps.so
+# What is left when one call fails: see tests/failures/sweep.py.
+FAIL_LIB   := $(BUILD)/tests/failures/fail_nth.so
+FAIL_BIN   := $(BUILD)/tests/failures/write_windows
 # Simulations that take minutes.
 SLOW_BIN   := $(addprefix $(BUILD)/tests/diff/,check_diff check_days run-real-check)
 
@@ -189,6 +192,15 @@ $(SOAK_LIB): tests/soak/hour_steps.c
 	$(call msg,CC,$<)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -shared $(WARNINGS) $< -o $@
 
+$(FAIL_LIB): tests/failures/fail_nth.c
+	@mkdir -p $(@D)
+	$(call msg,CC,$<)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -shared -fno-builtin $(WARNINGS) $< -o $@
+
+$(FAIL_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+
 $(SLOW_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
@@ -198,7 +210,7 @@ $(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: test-programs
-test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN) $(SOAK_LIB)
+test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN) $(SOAK_LIB) $(FAIL_LIB) $(FAIL_BIN)
 
 .PHONY: check
 check: $(TEST_BIN)
@@ -216,6 +228,11 @@ check-crash: $(CRASH_BIN)
 	$(Q)$(CRASH_BIN) sweep
 	$(Q)$(CRASH_BIN) readers
 	$(Q)$(CRASH_BIN) kill $(CRASH_RUNS) $(CRASH_SEED)
+
+# Every call that can fail does, once: FAILURES=--fast tries a part of them.
+.PHONY: check-failures
+check-failures: all test-programs
+	$(Q)tests/failures/sweep.py --build $(BUILD) $(FAILURES)
 
 SOAK_MINUTES ?= 60
 
@@ -342,6 +359,7 @@ help:
 	@echo 'make check        unit tests: no root, no network'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
+	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
 	@echo 'make soak         SOAK_MINUTES=60 of JVM churn: flat memory, nothing lost unexplained (root)'

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Preloaded into a program, makes one of its calls fail: the n-th that asks for memory, or the n-th that
+ * asks for something of a file. Calls are counted from the program's start, in all its threads; what is
+ * written to standard error is left alone, because a failure has to be told.
+ *
+ *   JBPF_FAIL=memory:N   malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc
+ *   JBPF_FAIL=EIO:N      open, read, write, sync, rename, link, truncate, allocate, stat of a descriptor
+ *   JBPF_FAIL=ENOSPC:N   those of them that write
+ *   JBPF_FAIL=short:N    reads and writes: half of what was asked for, which is no failure at all
+ *
+ * With N = 0 nothing fails. N is followed by ":FD": how many calls there were, and whether one was made to
+ * fail, is written there at the end: "COUNT HIT\n". The environment is taken once and is not inherited.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EARLY_BYTES 65536 /* for dlsym(), which allocates before the real functions are known */
+#define EARLY_ALIGN 16
+#define EXPORT	    __attribute__((visibility("default")))
+
+enum mode {
+	MODE_NONE = 0,
+	MODE_MEMORY = 1,
+	MODE_EIO = 2,
+	MODE_ENOSPC = 3,
+	MODE_SHORT = 4,
+};
+
+/* What a call does, to which modes it counts. */
+enum kind {
+	KIND_MEMORY = 0,
+	KIND_LOOK = 1,	/* opens, asks, syncs, renames: EIO */
+	KIND_STORE = 2, /* takes room: EIO, ENOSPC */
+	KIND_READ = 3,	/* EIO, short */
+	KIND_WRITE = 4, /* EIO, ENOSPC, short */
+};
+
+static enum mode mode;
+static unsigned long fail_at;
+static int report_fd = -1;
+static atomic_ulong count;
+static atomic_bool hit;
+static bool is_on;
+
+static char early[EARLY_BYTES] __attribute__((aligned(EARLY_ALIGN)));
+static size_t early_used;
+
+static void *(*real_malloc)(size_t);
+static void *(*real_calloc)(size_t, size_t);
+static void *(*real_realloc)(void *, size_t);
+static void (*real_free)(void *);
+static int (*real_posix_memalign)(void **, size_t, size_t);
+static void *(*real_aligned_alloc)(size_t, size_t);
+
+static bool counts(enum kind kind)
+{
+	switch (mode) {
+	case MODE_MEMORY:
+		return kind == KIND_MEMORY;
+	case MODE_EIO:
+		return kind != KIND_MEMORY;
+	case MODE_ENOSPC:
+		return kind == KIND_STORE || kind == KIND_WRITE;
+	case MODE_SHORT:
+		return kind == KIND_READ || kind == KIND_WRITE;
+	default:
+		return false;
+	}
+}
+
+/* Is it this call? */
+static bool is_it(enum kind kind)
+{
+	if (!is_on || !counts(kind) || atomic_fetch_add(&count, 1) + 1 != fail_at)
+		return false;
+	atomic_store(&hit, true);
+	return true;
+}
+
+static bool fails(enum kind kind, int fd)
+{
+	if (fd == STDERR_FILENO || fd == report_fd || !is_it(kind))
+		return false;
+	if (mode == MODE_SHORT)
+		return true;
+	errno = mode == MODE_ENOSPC ? ENOSPC : EIO;
+	return true;
+}
+
+/* ---- memory ---- */
+
+static void *early_take(size_t bytes)
+{
+	size_t start = (early_used + EARLY_ALIGN - 1) / EARLY_ALIGN * EARLY_ALIGN;
+
+	if (bytes > EARLY_BYTES - start)
+		return NULL;
+	early_used = start + bytes;
+	return early + start;
+}
+
+static bool is_early(const void *at)
+{
+	return (const char *)at >= early && (const char *)at < early + EARLY_BYTES;
+}
+
+static void resolve(void)
+{
+	static bool is_resolving;
+
+	if (real_free || is_resolving)
+		return;
+	is_resolving = true;
+	*(void **)&real_malloc = dlsym(RTLD_NEXT, "malloc");
+	*(void **)&real_calloc = dlsym(RTLD_NEXT, "calloc");
+	*(void **)&real_realloc = dlsym(RTLD_NEXT, "realloc");
+	*(void **)&real_posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
+	*(void **)&real_aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+	*(void **)&real_free = dlsym(RTLD_NEXT, "free");
+	is_resolving = false;
+}
+
+static bool no_memory(void)
+{
+	if (!is_it(KIND_MEMORY))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+EXPORT void *malloc(size_t bytes)
+{
+	resolve();
+	if (!real_free)
+		return early_take(bytes);
+	return no_memory() ? NULL : real_malloc(bytes);
+}
+
+EXPORT void *calloc(size_t cnt, size_t bytes)
+{
+	resolve();
+	if (!real_free)
+		return early_take(cnt * bytes); /* zero, and never given back */
+	return no_memory() ? NULL : real_calloc(cnt, bytes);
+}
+
+EXPORT void *realloc(void *at, size_t bytes)
+{
+	resolve();
+	if (is_early(at)) {
+		void *copy = real_malloc(bytes);
+
+		if (copy)
+			memcpy(copy, at, bytes);
+		return copy;
+	}
+	return no_memory() ? NULL : real_realloc(at, bytes);
+}
+
+EXPORT void *reallocarray(void *at, size_t cnt, size_t bytes)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(cnt, bytes, &all)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(at, all);
+}
+
+EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+	resolve();
+	return no_memory() ? ENOMEM : real_posix_memalign(out, alignment, bytes);
+}
+
+EXPORT void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	resolve();
+	return no_memory() ? NULL : real_aligned_alloc(alignment, bytes);
+}
+
+EXPORT void free(void *at)
+{
+	resolve();
+	if (at && !is_early(at) && real_free)
+		real_free(at);
+}
+
+/* ---- files: the system calls themselves, the library's functions are what is replaced ---- */
+
+static int open_at(int dir_fd, const char *path, int flags, mode_t create_mode)
+{
+	if (fails(flags & O_CREAT ? KIND_STORE : KIND_LOOK, dir_fd))
+		return -1;
+	return (int)syscall(SYS_openat, dir_fd, path, flags, create_mode);
+}
+
+static mode_t mode_of(int flags, va_list arguments)
+{
+	return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+}
+
+#define OPEN_FUNCTION(name)                                         \
+	EXPORT int name(const char *path, int flags, ...)           \
+	{                                                           \
+		va_list arguments;                                  \
+		mode_t create_mode;                                 \
+                                                                    \
+		va_start(arguments, flags);                         \
+		create_mode = mode_of(flags, arguments);            \
+		va_end(arguments);                                  \
+		return open_at(AT_FDCWD, path, flags, create_mode); \
+	}
+
+#define OPENAT_FUNCTION(name)                                         \
+	EXPORT int name(int dir_fd, const char *path, int flags, ...) \
+	{                                                             \
+		va_list arguments;                                    \
+		mode_t create_mode;                                   \
+                                                                      \
+		va_start(arguments, flags);                           \
+		create_mode = mode_of(flags, arguments);              \
+		va_end(arguments);                                    \
+		return open_at(dir_fd, path, flags, create_mode);     \
+	}
+
+OPEN_FUNCTION(open)
+OPEN_FUNCTION(open64)
+OPENAT_FUNCTION(openat)
+OPENAT_FUNCTION(openat64)
+
+/* Half of it, so that a second call is needed; a call for one byte gets it. */
+static size_t shortened(size_t len)
+{
+	return len > 1 ? len / 2 : len;
+}
+
+static ssize_t read_at(int fd, void *bytes, size_t len, off_t offset, bool has_offset)
+{
+	if (fails(KIND_READ, fd)) {
+		if (mode != MODE_SHORT)
+			return -1;
+		len = shortened(len);
+	}
+	return has_offset ? syscall(SYS_pread64, fd, bytes, len, offset) :
+			    syscall(SYS_read, fd, bytes, len);
+}
+
+static ssize_t write_at(int fd, const void *bytes, size_t len, off_t offset, bool has_offset)
+{
+	if (fails(KIND_WRITE, fd)) {
+		if (mode != MODE_SHORT)
+			return -1;
+		len = shortened(len);
+	}
+	return has_offset ? syscall(SYS_pwrite64, fd, bytes, len, offset) :
+			    syscall(SYS_write, fd, bytes, len);
+}
+
+EXPORT ssize_t read(int fd, void *bytes, size_t len)
+{
+	return read_at(fd, bytes, len, 0, false);
+}
+
+EXPORT ssize_t pread(int fd, void *bytes, size_t len, off_t offset)
+{
+	return read_at(fd, bytes, len, offset, true);
+}
+
+EXPORT ssize_t pread64(int fd, void *bytes, size_t len, off64_t offset)
+{
+	return read_at(fd, bytes, len, offset, true);
+}
+
+EXPORT ssize_t write(int fd, const void *bytes, size_t len)
+{
+	return write_at(fd, bytes, len, 0, false);
+}
+
+EXPORT ssize_t pwrite(int fd, const void *bytes, size_t len, off_t offset)
+{
+	return write_at(fd, bytes, len, offset, true);
+}
+
+EXPORT ssize_t pwrite64(int fd, const void *bytes, size_t len, off64_t offset)
+{
+	return write_at(fd, bytes, len, offset, true);
+}
+
+EXPORT int fsync(int fd)
+{
+	return fails(KIND_STORE, fd) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+EXPORT int fdatasync(int fd)
+{
+	return fails(KIND_STORE, fd) ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+EXPORT int ftruncate(int fd, off_t bytes)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+EXPORT int ftruncate64(int fd, off64_t bytes)
+{
+	return ftruncate(fd, bytes);
+}
+
+EXPORT int fallocate(int fd, int how, off_t offset, off_t bytes)
+{
+	return fails(KIND_STORE, fd) ? -1 : (int)syscall(SYS_fallocate, fd, how, offset, bytes);
+}
+
+EXPORT int fallocate64(int fd, int how, off64_t offset, off64_t bytes)
+{
+	return fallocate(fd, how, offset, bytes);
+}
+
+EXPORT int fstat(int fd, struct stat *st)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_newfstatat, fd, "", st, AT_EMPTY_PATH);
+}
+
+EXPORT int fstatat(int fd, const char *path, struct stat *st, int flags)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_newfstatat, fd, path, st, flags);
+}
+
+EXPORT int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+	return fails(KIND_STORE, to_fd) ? -1 :
+					  (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
+}
+
+EXPORT int rename(const char *from, const char *to)
+{
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+EXPORT int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+	return fails(KIND_STORE, to_fd) ? -1 :
+					  (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
+}
+
+EXPORT int unlinkat(int fd, const char *path, int flags)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_unlinkat, fd, path, flags);
+}
+
+EXPORT int mkdirat(int fd, const char *path, mode_t dir_mode)
+{
+	return fails(KIND_STORE, fd) ? -1 : (int)syscall(SYS_mkdirat, fd, path, dir_mode);
+}
+
+EXPORT int mkdir(const char *path, mode_t dir_mode)
+{
+	return mkdirat(AT_FDCWD, path, dir_mode);
+}
+
+/* ---- begin and end ---- */
+
+static const struct {
+	const char *name;
+	enum mode mode;
+} modes[] = {
+	{ "memory:", MODE_MEMORY },
+	{ "EIO:", MODE_EIO },
+	{ "ENOSPC:", MODE_ENOSPC },
+	{ "short:", MODE_SHORT },
+};
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *asked = getenv("JBPF_FAIL");
+	char *end_of_number;
+
+	resolve();
+	for (size_t i = 0; asked && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		size_t len = strlen(modes[i].name);
+
+		if (strncmp(asked, modes[i].name, len) == 0) {
+			mode = modes[i].mode;
+			fail_at = strtoul(asked + len, &end_of_number, 10);
+			if (*end_of_number == ':')
+				report_fd = (int)strtol(end_of_number + 1, NULL, 10);
+		}
+	}
+	(void)unsetenv("JBPF_FAIL");
+	(void)unsetenv("LD_PRELOAD");
+	is_on = true;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	char line[64];
+	int len;
+
+	is_on = false;
+	len = snprintf(line, sizeof(line), "%lu %d\n", atomic_load(&count), atomic_load(&hit));
+	(void)!syscall(SYS_write, report_fd, line, (size_t)len);
+}

@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every call that can fail does, once: for each command the n-th allocation, open, read, write, sync, rename
+(EIO, ENOSPC, half of it), for n = 1, 2, 3 ... as SQLite's tests do it. After each the program must have said
+clearly that it failed, or have given the whole right result; nothing that is stored may be lost, and nothing
+may crash. With --fast a part of the n, for scripts/check.
+
+Usage: tests/failures/sweep.py [--build DIR] [--fast] [--only CASE] [--max-points N]
+Last line: "N passed, N failed"; a case with a way to fail is one test.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+MODES = ["memory", "EIO", "ENOSPC", "short"]
+FAST_POINTS = 25  # of a case and mode
+JOBS = 2
+TIMEOUT_S = 120
+SHOWN_FAULTS = 5  # of a case and mode
+EXIT_SANITIZER = 99
+DAY_S = 86400
+OLD = 1700000000  # 2023-11-14T22:13:20Z: becomes a day file
+HOUR_S = 3600
+WRITTEN_FROM, WRITTEN_UNTIL = 1700006380, 1700006480  # by write_windows
+
+Result = collections.namedtuple("Result", "code out err cnt hit")
+
+
+def run(build, argv, fail=None, env=None):
+    """Runs a program; `fail` is (mode, n)."""
+    read_fd, write_fd = os.pipe()
+    environment = {
+        **os.environ, "TZ": "UTC",
+        "ASAN_OPTIONS": f"verify_asan_link_order=0:exitcode={EXIT_SANITIZER}:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1", "LSAN_OPTIONS": f"exitcode={EXIT_SANITIZER}", **(env or {})
+    }
+    if fail:
+        environment["LD_PRELOAD"] = str(build / "tests/failures/fail_nth.so")
+        environment["JBPF_FAIL"] = f"{fail[0]}:{fail[1]}:{write_fd}"
+    process = subprocess.Popen([str(part) for part in argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=environment, pass_fds=(write_fd,))
+    os.close(write_fd)
+    try:
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        err += b"\nhangs"
+    with os.fdopen(read_fd, "rb") as reader:
+        words = reader.read().split()
+    cnt, hit = (int(words[0]), words[1] == b"1") if len(words) == 2 else (0, False)
+    return Result(process.returncode, out, err.decode(errors="replace"), cnt, hit)
+
+
+def must(result):
+    if result.code:
+        sys.exit(f"sweep: preparing failed with {result.code}: {result.err}")
+    return result
+
+
+def make(tool, folder, script, *arguments):
+    made = subprocess.run([str(tool), str(folder), *arguments], input=script, text=True, capture_output=True,
+                          timeout=TIMEOUT_S)
+    if made.returncode:
+        sys.exit(f"sweep: {tool.name}: {made.stderr}")
+
+
+def window(number, start):
+    pid = 40 + number % 3
+    stacks = "".join(f"\tjava;a.B.run_[j];a.B.own_{number}_{i}_[j] 1\n" for i in range(10, 30))
+    return (f"window start={start} pid={pid} duration=10 samples={20 + pid} frames=9 frequency_hz=49 comm=java "
+            f"service=shop container=shop-{pid}\n{stacks}\tjava;a.B.run_[j];a.B.work_[j] {pid}\n"
+            f"\t@a.B.work_[j];B.java:{10 + number % 4} {pid}\n"
+            f"window start={start} pid=0 duration=10 samples=99\ncommit\n")
+
+
+def digest(build, store):
+    """What is in the store, however it is laid out: sums by process, and all stacks."""
+    listed = must(run(build, [build / "tests/tools/store_windows", store]))
+    sums = collections.Counter()
+    for line in listed.out.decode().splitlines():
+        words = line.split()
+        if words[0] == "damage":
+            sums[line] += 1
+            continue
+        fields = dict(word.split("=") for word in words[5:])
+        key = fields.get("pid", "host")
+        sums[key, "samples"] += int(words[4])
+        sums[key, "text"] += int(fields.get("text", 0))
+    stacks = must(run(build, [build / "bin/jbpf", "dump", "--store", store, "--since", "@1", "--by", "pid"]))
+    return sums, stacks.out
+
+
+def content(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in (".lock", ".reserve")}
+
+
+def is_told(result):
+    """A line of the program about what went wrong; diff --days has one for each service, store check one for
+    each place, as their results."""
+    return (re.search(r"^(jbpf|write_windows)[^:]*: .", result.err, re.M) is not None or
+            re.search(rb"^\S+ +failed.*: .", result.out, re.M) is not None or b"input/output error" in result.out)
+
+
+def without_age(out):
+    return re.sub(rb'(_age_ms":|written for )[0-9]+', rb"\g<1>N", out)
+
+
+class Case:
+    """One command. Subclasses that change something work in a copy of their own."""
+
+    def __init__(self, name, sweep, *argv, may_end=(0,), normal=lambda out: out):
+        self.name, self.sweep, self.argv, self.may_end, self.normal = name, sweep, argv, may_end, normal
+
+    def prepare(self):
+        first, self.right = self.run_in(None, None), None
+        if first.code not in self.may_end:
+            sys.exit(f"sweep: {self.name} ends with {first.code}: {first.err}")
+        self.right = self.result_of(first, None)
+        again = self.result_of(self.run_in(None, None), None)
+        if again != self.right:
+            sys.exit(f"sweep: {self.name} does not give the same twice")
+        self.right_code = first.code
+
+    def copy(self):
+        return None
+
+    def run_in(self, folder, fail):
+        return run(self.sweep.build, self.argv, fail)
+
+    def result_of(self, result, folder):
+        return self.normal(result.out)
+
+    def after(self, result, folder):
+        """What is wrong with what was left; None = nothing."""
+
+    def count(self, mode):
+        folder = self.copy()
+        try:
+            return self.run_in(folder, (mode, 0)).cnt
+        finally:
+            self.drop(folder)
+
+    def drop(self, folder):
+        if folder:
+            shutil.rmtree(folder)
+
+    def judge(self, mode, number):
+        folder = self.copy()
+        try:
+            result = self.run_in(folder, (mode, number))
+            if result.code < 0 or "hangs" in result.err:
+                return f"ends with {result.code}"
+            if result.code == EXIT_SANITIZER or "Sanitizer" in result.err or "runtime error" in result.err:
+                return "sanitizer: " + result.err[:4000]
+            if mode == "short" and result.hit and result.code != self.right_code:
+                return f"half a read or write ends it with {result.code}: {result.err.strip()[-200:]}"
+            if result.code == self.right_code:
+                if self.result_of(result, folder) != self.right:
+                    return f"exit code {result.code} with another result: {result.err.strip()[-300:]}"
+            elif not result.code:
+                return "exit code 0"
+            elif not is_told(result):
+                return f"ends with {result.code} and no word: {result.err.strip()[-200:]}"
+            return self.after(result, folder)
+        finally:
+            self.drop(folder)
+
+
+class FileCase(Case):
+    """Writes a file: the old one, or the whole new one."""
+
+    def copy(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.sweep.work))
+        (folder / "out").write_bytes(b"old")
+        return folder
+
+    def run_in(self, folder, fail):
+        target = folder or self.sweep.work
+        result = run(self.sweep.build, [*self.argv, "-o", target / "out"], fail)
+        self_content = (target / "out").read_bytes()
+        return result._replace(out=self_content)
+
+    def after(self, result, folder):
+        # What cannot be read is left out of a profile, which is said and no success.
+        if result.out not in (b"old", self.right) and "result is not complete" not in result.err:
+            return "the file is neither the old one nor the whole new one"
+        left = [path.name for path in folder.iterdir() if path.name != "out"]
+        return f"left behind: {left}" if left else None
+
+
+class StoreCase(Case):
+    """Changes a store, in a copy."""
+
+    def __init__(self, name, sweep, source, *argv, **options):
+        super().__init__(name, sweep, *argv, **options)
+        self.source = source
+
+    def copy(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.sweep.work))
+        if self.source:
+            shutil.copytree(self.source, folder / "store", symlinks=True)
+        return folder
+
+
+class CompactCase(StoreCase):
+    def prepare(self):
+        folder = self.copy()
+        self.before = digest(self.sweep.build, folder / "store")
+        self.right_code = must(self.run_in(folder, None)).code
+        if digest(self.sweep.build, folder / "store") != self.before:
+            sys.exit("sweep: compaction changes what is stored")
+        self.right = self.files(folder)
+        self.drop(folder)
+
+    @staticmethod
+    def files(folder):
+        return sorted(content(folder / "store"))
+
+    def run_in(self, folder, fail):
+        return run(self.sweep.build, [self.sweep.build / "bin/jbpf", "store", "compact", "--store", folder / "store"],
+                   fail)
+
+    def result_of(self, result, folder):
+        return self.files(folder)
+
+    def after(self, result, folder):
+        if digest(self.sweep.build, folder / "store") != self.before:
+            return "something that was stored is lost, or counts twice"
+        again = self.run_in(folder, None)
+        if again.code:
+            return f"the next compaction ends with {again.code}: {again.err.strip()[-200:]}"
+        if digest(self.sweep.build, folder / "store") != self.before:
+            return "something is lost, or counts twice, after the next compaction"
+        if self.files(folder) != self.right:
+            return f"left behind: {set(self.files(folder)) ^ set(self.right)}"
+        return None
+
+
+class WriteCase(StoreCase):
+    """jbpfd's windows: what the writer says it has written is what is there."""
+
+    def prepare(self):
+        folder = self.copy()
+        first = must(self.run_in(folder, None))
+        self.right, self.right_code = first.out, 0
+        fault = self.after(first, folder)
+        if fault:
+            sys.exit(f"sweep: {self.name}: {fault}")
+        self.drop(folder)
+
+    def run_in(self, folder, fail):
+        return run(self.sweep.build, [self.sweep.build / "tests/failures/write_windows", folder / "store"], fail)
+
+    def after(self, result, folder):
+        said = sorted(result.out.decode().splitlines())
+        if not (folder / "store/v1/cpu").exists():
+            return None if not said else "there is no store"
+        listed = must(run(self.sweep.build, [self.sweep.build / "tests/tools/store_windows", folder / "store"]))
+        found = []
+        for line in listed.out.decode().splitlines():
+            words = line.split()
+            if words[0] == "damage":
+                return line
+            start = int(words[1]) // 10**9
+            if not WRITTEN_FROM <= start < WRITTEN_UNTIL:
+                continue
+            pid = dict(word.split("=") for word in words[5:]).get("pid", "0")
+            found.append(f"written {pid} {start} {words[4]}")
+        return None if sorted(found) == said else f"said {len(said)} windows, there are {len(found)}"
+
+
+class DaysCase(StoreCase):
+    """diff --days: pages and learned series."""
+
+    def run_in(self, folder, fail):
+        out = folder / "days" if folder else pathlib.Path(tempfile.mkdtemp(dir=self.sweep.work)) / "days"
+        result = run(self.sweep.build, [*self.argv, "--output-dir", out], fail)
+        if not folder:
+            shutil.rmtree(out.parent)
+        return result
+
+    def copy(self):
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.sweep.work))
+        if self.source:
+            shutil.copytree(self.source, folder / "days")
+        return folder
+
+    def prepare(self):
+        folder = self.copy()
+        first = self.run_in(folder, None)
+        if first.code not in self.may_end:
+            sys.exit(f"sweep: {self.name} ends with {first.code}: {first.err}")
+        self.right_code, self.right = first.code, self.result_of(first, folder)
+        self.drop(folder)
+
+    def result_of(self, result, folder):
+        files = {name: text for name, text in content(folder / "days").items() if not name.startswith(".")}
+        return result.out, sorted(files), {name: text for name, text in files.items() if name.startswith("series")}
+
+    def after(self, result, folder):
+        again = self.run_in(folder, None)
+        if again.code != self.right_code:
+            return f"the next run ends with {again.code}: {again.err.strip()[-200:]}"
+        out, names, series = self.result_of(again, folder)
+        if names != self.right[1]:
+            return f"left behind, or missing: {set(names) ^ set(self.right[1])}"
+        return None if out == self.right[0] and series == self.right[2] else "the next run gives another result"
+
+
+class Sweep:
+    def __init__(self, options, work):
+        self.build = options.build.resolve()
+        self.work = work
+        self.fast = options.fast
+        self.max_points = options.max_points or (FAST_POINTS if options.fast else None)
+        self.points = 0
+        self.jbpf = self.build / "bin/jbpf"
+        self.make_stores()
+
+    def make_stores(self):
+        now = int(time.time()) // HOUR_S * HOUR_S
+        mkstore, self.store = self.build / "tests/tools/mkstore", self.work / "read"
+        self.unmerged = self.work / "unmerged"
+        old = "".join(window(i, OLD + i * 150) for i in range(24))  # two hours of a day
+        late = "".join(window(i, now - 2 * DAY_S + i * 150) for i in range(12))
+        make(mkstore, self.store, old + late)
+        must(run(self.build, [self.jbpf, "store", "compact", "--store", self.store]))
+        make(mkstore, self.store, "".join(window(i, now - 4 * HOUR_S + i * 150) for i in range(12)))
+        make(mkstore, self.unmerged, old + late)
+        self.until = now + HOUR_S
+        self.two_days = self.work / "two-days"
+        midnight = int(time.time()) // DAY_S * DAY_S
+        runs = "".join(f"run pid=1 from={midnight - day * DAY_S + 9 * HOUR_S} "
+                       f"until={midnight - day * DAY_S + 11 * HOUR_S} service=shop\n" for day in (3, 2, 1))
+        make(self.build / "tests/tools/mkdiffstore", self.two_days, runs, "1", "0.003", "0.01")
+        self.sides = ["--before", f"@{midnight - 2 * DAY_S}..@{midnight - DAY_S}", "--after",
+                      f"@{midnight - DAY_S}..@{midnight}"]
+        self.series = self.work / "series"
+        must(run(self.build, [self.jbpf, "diff", "--days", "1", "--store", self.two_days, "--output-dir", self.series]))
+
+    def cases(self):
+        dump = [self.jbpf, "dump", "--store", self.store, "--since", "@1", "--until", f"@{self.until}"]
+        diff = [self.jbpf, "diff", "--store", self.two_days]
+        days = [*diff, "--days", "1"]
+        for form in "folded", "svg", "top", "json", "pprof", "speedscope", "cells":
+            may_end = (3,) if form == "cells" else (0,)
+            yield Case(f"dump {form}", self, *dump, "--format", form, may_end=may_end)
+        yield FileCase("dump html", self, *dump, "--format", "html")
+        yield Case("dump lines", self, *dump, "--format", "top", "--lines")
+        yield Case("dump list", self, *dump, "--list")
+        for form in "top", "json", "folded":
+            yield Case(f"diff {form}", self, *diff, *self.sides, "--format", form)
+        yield FileCase("diff html", self, *diff, *self.sides, "--format", "html")
+        yield DaysCase("diff days", self, None, *days)
+        yield DaysCase("diff days again", self, self.series, *days)
+        yield Case("status", self, self.jbpf, "status", "--store", self.store, normal=without_age)
+        yield Case("status json", self, self.jbpf, "status", "--store", self.store, "--json", normal=without_age)
+        yield Case("store check", self, self.jbpf, "store", "check", "--store", self.store)
+        yield Case("store check json", self, self.jbpf, "store", "check", "--store", self.store, "--format", "json")
+        yield CompactCase("store compact", self, self.unmerged)
+        yield WriteCase("windows into a new store", self, None)
+        yield WriteCase("windows into a store", self, self.unmerged)
+
+    def numbers(self, cnt):
+        """Which calls fail: all, or some that are spread evenly and end with the last."""
+        if not self.max_points or cnt <= self.max_points:
+            return range(1, cnt + 1)
+        return sorted({max(1, cnt * (i + 1) // self.max_points) for i in range(self.max_points)})
+
+    def sweep(self, case, mode, pool):
+        begin, numbers = time.monotonic(), self.numbers(case.count(mode))
+        faults = [(number, fault) for number, fault in zip(numbers, pool.map(lambda n: case.judge(mode, n), numbers))
+                  if fault]
+        self.points += len(numbers)
+        print(f"{'FAILED' if faults else 'ok':6} {case.name}, {mode}: {len(numbers)} points, {len(faults)} faults, "
+              f"{time.monotonic() - begin:.1f} s", flush=True)
+        for number, fault in faults[:SHOWN_FAULTS]:
+            print(f"       {mode}:{number}: {fault}", flush=True)
+        return not faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=TOP / "build")
+    parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--only", help="cases whose names begin so")
+    parser.add_argument("--max-points", type=int, help="of a case and mode")
+    options = parser.parse_args()
+    passed = failed = 0
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="jbpf-failures.") as folder, \
+            concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        sweep = Sweep(options, pathlib.Path(folder))
+        for case in sweep.cases():
+            if options.only and not case.name.startswith(options.only):
+                continue
+            case.prepare()
+            for mode in MODES:
+                if sweep.sweep(case, mode, pool):
+                    passed += 1
+                else:
+                    failed += 1
+    print(f"{sweep.points} points in {time.monotonic() - begin:.0f} s")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
