@@ -68,6 +68,16 @@ bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *spa
 	return life_began_before(life, span) && (is_there || life->alive_ns >= span->until);
 }
 
+/*
+ * The samples go on after the first reading: what was read then is what was sampled, as sure as by a
+ * look at a sample that is moments old, where nothing else is known to have been.
+ */
+static bool samples_go_on(const struct jit_life *life, const struct jit_span *span)
+{
+	return !life->is_doubtful && !life->born_after_ns && span->until != UINT64_MAX &&
+	       life->first_seen_ns <= span->until;
+}
+
 /* Samples may be older than its first reading. */
 static bool life_began_in_time(const struct jit_life *life, const struct jit_span *span)
 {
@@ -75,7 +85,7 @@ static bool life_began_in_time(const struct jit_life *life, const struct jit_spa
 
 	if (life_began_before(life, span))
 		return true;
-	if (!life->is_prompt || life->is_disproved)
+	if (life->is_disproved || (!life->is_prompt && !samples_go_on(life, span)))
 		return false;
 	if (life->is_restless)
 		return slack_ns <= JIT_VM_RESTLESS_PROMPT_NS;

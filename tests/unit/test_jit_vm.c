@@ -64,6 +64,47 @@ static void code_read_by_a_late_look_names_only_later_windows(void **state)
 	CHECK(A + AT, window_begins(), "Work.one");
 }
 
+/* A busy daemon reads the tables of a JVM in the middle of a row of samples. */
+static void code_read_late_names_samples_that_go_on_after_the_reading(void **state)
+{
+	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_LOOK_LATE };
+	struct jit_vm_answer answer;
+	uint64_t since = window_begins(), before, after;
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	before = window_begins();
+	fake.now_ns += 2 * JIT_VM_PROMPT_NS;
+	assert_int_equal(ask(&late, &answer), 0);
+	fake.now_ns += JIT_VM_PROMPT_NS;
+	after = window_begins();
+	window_ends();
+	assert_string_equal(name_between(A + AT, since, after), "Work.one");
+	/* All of them older than the reading: it may have been other code. */
+	assert_string_equal(name_between(A + AT, since, before), "unknown");
+}
+
+static void code_read_late_where_other_code_was_names_no_samples_from_before(void **state)
+{
+	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_LOOK_LATE };
+	struct jit_vm_answer answer;
+	uint64_t since, after;
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	assert_int_equal(look(A + AT), 0);
+	fake_remove(&fake, A);
+	window_ends();
+	fake.now_ns += 2 * JIT_VM_PROMPT_NS;
+	since = window_begins();
+	put_code(A, METHOD + 0x100, 2);
+	fake.now_ns += JIT_VM_PROMPT_NS;
+	assert_int_equal(ask(&late, &answer), 0);
+	after = window_begins();
+	window_ends();
+	assert_string_not_equal(name_between(A + AT, since, after), "Work.two");
+}
+
 static void code_replaced_within_the_window_is_ambiguous(void **state)
 {
 	uint64_t since;
@@ -642,6 +683,8 @@ int main(void)
 		TEST(code_read_by_a_look_names_this_window),
 		TEST(code_first_read_after_the_window_names_only_later_ones),
 		TEST(code_read_by_a_late_look_names_only_later_windows),
+		TEST(code_read_late_names_samples_that_go_on_after_the_reading),
+		TEST(code_read_late_where_other_code_was_names_no_samples_from_before),
 		TEST(code_replaced_within_the_window_is_ambiguous),
 		TEST(code_replaced_and_looked_at_is_ambiguous_for_this_window_only),
 		TEST(code_of_the_same_method_compiled_again_at_the_same_place_is_another),
