@@ -77,7 +77,7 @@ class Scene:
 
     def sample(self, profiler):
         profiler.start().wait_ready()
-        begin = profiler.wait_met(self.pids.values(), WINDOW_SECONDS)
+        begin = profiler.wait_met(self.pids.values())
         profiler.wait_samples({pid: SAMPLES[name] for name, pid in self.pids.items()}, since=begin)
         assert profiler.stop() == 0, profiler.log()
         self.status = profiler.status_json()
@@ -224,7 +224,7 @@ def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
     container = remapped_engine.start_ready("matrix-userns", java("Shares", 600, 60), "TRUTH", user="0:0")
     pid = container.pid
     profiler = daemon(window="3s").start().wait_ready()
-    begin = profiler.wait_met([pid], 3)
+    begin = profiler.wait_met([pid])
     profiler.wait_samples({pid: 250}, since=begin)
     assert profiler.stop() == 0, profiler.log()
     folded = profiler.dump("--pid", pid, since=begin)
@@ -245,7 +245,8 @@ def test_killed_jvms_keep_their_names(engine, daemon):
     wait_cpu(pids, 2)
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    time.sleep(3)
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids), 30, "nothing is left of them")
+    time.sleep(1)  # whatever a daemon does that meets what is gone
     assert profiler.process.poll() is None, profiler.log()
     assert profiler.stop() == 0, profiler.log()
     for jdk, pid in zip(jdks, pids):

@@ -6,7 +6,10 @@ import subprocess
 import time
 
 from harness.folded import Folded
-from harness.programs import BIN, PATIENCE, jbpf, wait_until
+from harness.programs import BIN, BUILD, PATIENCE, jbpf, run, wait_until
+
+STORE_WINDOWS = BUILD / "tests" / "tools" / "store_windows"
+CLOCK_SLACK = 0.005  # seconds; the end of a window and the begin of the next one are one reading of another clock
 
 
 class Daemon:
@@ -95,12 +98,26 @@ class Daemon:
         for pid, count in wanted.items():
             wait_until(lambda: samples(pid) >= count, seconds, f"{count} samples of pid {pid} are in the store; log: {self.log()}")
 
-    def wait_met(self, pids, window_seconds):
+    def windows(self):
+        """(begin, end) of what is stored, seconds since 1970. A busy daemon's are longer than it was asked for."""
+        listed = run(STORE_WINDOWS, self.store)
+        assert listed.returncode == 0, listed.stderr
+        hosts = [line.split()[1:3] for line in listed.stdout.splitlines() if line.startswith("host ")]
+        return sorted((int(begin) / 1e9, (int(begin) + int(duration)) / 1e9) for begin, duration in hosts)
+
+    def stored_until(self):
+        """A moment, seconds since 1970: no window that is stored now reaches beyond it, and the next one does."""
+        return self.windows()[-1][1] + CLOCK_SLACK
+
+    def wait_met(self, pids):
         """A moment, seconds since 1970: windows that reach beyond it began when the daemon had named a window of
         each. Of its very first samples it does not know yet that they are a JVM's, and a busy daemon may first read
-        the JVM's tables when the first window ends, which proves nothing about that window's samples."""
+        the JVM's tables when the first window ends, which proves nothing about the samples taken before that."""
         self.wait_samples({pid: 1 for pid in pids})
-        return time.time() + window_seconds
+        named = time.time()
+        later = wait_until(lambda: [begin for begin, _ in self.windows() if begin >= named], 300,
+                           f"a window begins and ends; log: {self.log()}")
+        return later[0] + CLOCK_SLACK
 
     def has(self, *selectors):
         return self.dump_raw(*selectors).returncode == 0
