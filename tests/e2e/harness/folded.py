@@ -20,6 +20,17 @@ class Folded:
             previous = stack.encode()
             self.stacks.append((stack.split(";"), int(count)))
 
+    def only(self, want):
+        """Those stacks for which want(frames) is true."""
+        found = Folded("")
+        found.stacks = [(frames, count) for frames, count in self.stacks if want(frames)]
+        return found
+
+    def of(self, comm):
+        """The samples of one program. A pid is its parent's program until it executes its own, a container's
+        runc: what is sampled before belongs to the pid, too, and is none of the program's."""
+        return self.only(lambda frames: frames[0] == comm)
+
     @property
     def total(self):
         return sum(count for _, count in self.stacks)
@@ -78,9 +89,9 @@ def assert_rare(part, whole, share, what=""):
         f"{part} of {whole} samples, {100 * share:.2g} % may be so ({most_by_luck(share, whole)} by luck): {what}"
 
 
-def assert_share(part, whole, expected, sigmas=4, slack=0.005):
-    """part/whole is `expected` within what sampling allows: binomial, plus a little slack for the
-    time a program spends between its two methods."""
+def assert_share(part, whole, expected, sigmas=5, slack=0.005):
+    """part/whole is `expected` within what sampling allows: binomial, five sigmas or bad luck of one in
+    a million, plus a little slack for the time a program spends between its two methods."""
     assert whole >= 200, f"only {whole} samples: too few to judge a share"
     allowed = sigmas * math.sqrt(expected * (1 - expected) / whole) + slack
     found = part / whole

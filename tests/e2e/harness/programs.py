@@ -50,6 +50,18 @@ def cpu_seconds(pid):
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
+def age_seconds(pid):
+    """Since the process began; an exec does not make it younger."""
+    with open(f"/proc/{pid}/stat") as stat, open("/proc/uptime") as uptime:
+        ticks = int(stat.read().rpartition(")")[2].split()[19])
+        return float(uptime.read().split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def comm_of(pid):
+    with open(f"/proc/{pid}/comm") as comm:
+        return comm.read().rstrip("\n")
+
+
 def wait_cpu(pids, seconds):
     """Until each of these has used so much more CPU time: there are samples of it then."""
     goal = {pid: cpu_seconds(pid) + seconds for pid in pids}
