@@ -13,13 +13,14 @@ import pytest
 from harness.containers import java
 from harness.folded import plain
 from harness.hostile import LATEST, WINDOW, Watched, assert_unharmed, heavy, thread_names
-from harness.programs import AIDS, run, wait_cpu, wait_until
+from harness.programs import AIDS, PATIENCE, run, wait_cpu, wait_until
 
 SECONDS = 900  # longer than any test; containers are removed before
 LIES = ("endless", "loops", "numbers", "changing", "stalling")
 MAPPED_FILES = heavy(4000, 60000)
 THREADS = 1000
 SHORT_LIVED = heavy(2000, 10000)
+MOST_PIDS = 300  # of the fork bomb's container
 MOST_MIB = 160  # of one JVM and one C program: some 40
 OWN_FUNCTION, OTHER_FUNCTION = b"work_of_file_a", b"work_of_file_b"
 
@@ -75,15 +76,21 @@ def twins(app):
     return files
 
 
-def assert_own_names(folded, least):
-    """Each comm with the function of its own file, never with that of the other one."""
+def own_names(folded):
+    """Samples of each comm with the function of its own file, which never are with that of the other one."""
     found = {"hostile-a": 0, "hostile-b": 0}
     for frames, count in folded.stacks:
         names = {plain(frame) for frame in frames[1:]}
         own = {"hostile-a": "work_of_file_a", "hostile-b": "work_of_file_b"}.get(frames[0])
         assert not own or not {"work_of_file_a", "work_of_file_b"} - {own} & names, ";".join(frames)
         found[frames[0]] = found.get(frames[0], 0) + (count if own in names else 0)
-    assert found["hostile-a"] >= least and found["hostile-b"] >= least, (found, folded)
+    return found
+
+
+def have_own_names(daemon, pid, least):
+    """Has each of the two files so many samples with its own function?"""
+    found = own_names(daemon.dump("--pid", pid)) if daemon.has("--pid", pid) else {}
+    return min(found.get("hostile-a", 0), found.get("hostile-b", 0)) >= least
 
 
 # ---- a memory that lies ---------------------------------------------------------------------------
@@ -109,8 +116,7 @@ def test_daemon_goes_on_beside_tables_that_lie(attacked, liars):
 @pytest.mark.parametrize("kind", LIES)
 def test_tables_that_lie_name_nothing_and_it_is_said(attacked, liars, kind):
     pid = liars[kind].pid
-    folded = attacked.samples_of(pid)
-    assert folded.with_frame("burn_as_jvm") >= 1, folded
+    folded = attacked.samples_of(pid, "burn_as_jvm")
     # Nothing in there is Java, whatever its memory says.
     assert not folded.samples(lambda frames: any(re.search(r"_\[[j10i]\]$", frame) for frame in frames)), folded
     wait_until(lambda: any("tables" in stream.get("jit_fallback", "") for stream in attacked.daemon.list_json("--pid", pid)),
@@ -131,9 +137,7 @@ def test_process_that_executes_another_file_all_the_time(attacked, twins):
     container = attacked.engine.start_ready("hostile-exec", ["/app/hostile-a", "exec", str(SECONDS), "/app/hostile-b"],
                                             "READY")
     pid = container.pid
-    wait_until(lambda: attacked.daemon.has("--pid", pid) and
-               attacked.daemon.dump("--pid", pid).with_frame("work_of_file_b") >= 10, LATEST, "both files have samples")
-    assert_own_names(attacked.daemon.dump("--pid", pid), 5)
+    wait_until(lambda: have_own_names(attacked.daemon, pid, 10), LATEST, "both files have samples")
     assert container.running(), container.logs()
     container.remove()
     attacked.assert_goes_on(started)
@@ -142,20 +146,22 @@ def test_process_that_executes_another_file_all_the_time(attacked, twins):
 def test_pid_that_is_another_process_eight_times_a_second(attacked, twins):
     spare = subprocess.Popen(["true"])
     spare.wait()
-    seconds = heavy(8, 60)
-    attacker = subprocess.Popen([AIDS / "hostile_process", "reuse", str(seconds), str(spare.pid), *map(str, twins)],
-                                stdout=subprocess.PIPE, text=True)
-    try:
-        out, _ = attacker.communicate(timeout=seconds + LATEST)
-    finally:
-        attacker.kill()
-        attacker.wait()
-    assert attacker.returncode == 0, f"clone3 with set_tid: {attacker.returncode} {out}"
-    turns = int(re.search(r"^TURNS (\d+)$", out, re.M).group(1))
-    assert turns >= 4, out
-    attacked.daemon.wait_samples({spare.pid: 4}, seconds=LATEST)
-    attacked.assert_goes_on()
-    assert_own_names(attacked.daemon.dump("--pid", spare.pid), 1)
+    turns = 0
+    # How much of it a busy daemon can name while it is there is another question.
+    for seconds in (heavy(8, 60), 30, 120):
+        attacker = subprocess.Popen([AIDS / "hostile_process", "reuse", str(seconds), str(spare.pid), *map(str, twins)],
+                                    stdout=subprocess.PIPE, text=True)
+        try:
+            out, _ = attacker.communicate(timeout=(seconds + LATEST) * PATIENCE)
+        finally:
+            attacker.kill()
+            attacker.wait()
+        assert attacker.returncode == 0, f"clone3 with set_tid: {attacker.returncode} {out}"
+        turns += int(re.search(r"^TURNS (\d+)$", out, re.M).group(1))
+        attacked.assert_goes_on()
+        if turns >= 4 and have_own_names(attacked.daemon, spare.pid, 1):
+            break
+    assert turns >= 4 and have_own_names(attacked.daemon, spare.pid, 1), attacked.daemon.dump("--pid", spare.pid)
 
 
 def test_process_that_changes_its_name_all_the_time(attacked):
@@ -201,15 +207,17 @@ def test_thousands_of_processes_that_live_for_a_moment(attacked):
     wait_until(lambda: not container.running(), 300, "all have lived")
     assert "DONE" in container.logs() and container.inspect("{{.State.ExitCode}}") == "0", container.logs()
     attacked.assert_goes_on(begin)
+    wait_until(lambda: host_samples(attacked.daemon, "hostile_process")[1] > before, LATEST, "some of them were sampled")
     samples, streams = host_samples(attacked.daemon, "hostile_process")
-    assert streams > before and samples >= streams, (samples, streams)
+    assert samples >= streams, (samples, streams)
     container.remove()
 
 
 def test_fork_bomb_in_its_limits(attacked):
-    container = attacked.attack("bomb", "bomb", str(SECONDS), options=["--pids-limit", "300"])
+    container = attacked.attack("bomb", "bomb", str(SECONDS), options=["--pids-limit", str(MOST_PIDS)])
     made, was_limit = map(int, re.search(r"FULL (\d+) (\d)", container.logs()).groups())
-    assert was_limit and made >= 250, container.logs()
+    # The rest are children of the children, of which each has one at a time: up to as many again.
+    assert was_limit and 1 + 2 * made >= MOST_PIDS, container.logs()
     attacked.assert_goes_on()
     assert container.running()
     container.remove()
