@@ -74,6 +74,20 @@ def sample(*args, until=lambda data: total(data["counts"]) > 0):
     raise AssertionError(f"too little even in {args[seconds]} s: {data['counters']}")
 
 
+def sample_life(mode, seconds, *args, sampled, until):
+    """Samples a load from before its begin to after its end, `seconds` by the clock, and again when it did not
+    get the CPU in time for what until(data, pid) asks for: three times as long each time. (data, pid)"""
+    for factor in (1, 3, 9, 27):
+        sampling = Sampling("--seconds", factor * sampled)
+        with load(mode, factor * seconds, *args) as process:
+            process.wait(timeout=240)
+            in_time = sampling.process.poll() is None
+            data = sampling.result()
+        if in_time and until(data, process.pid):
+            return data, process.pid
+    raise AssertionError(f"{mode}: {of_pid(data, process.pid)} {[one for one in data['notices'] if one['pid'] == process.pid]}")
+
+
 def samples(least):
     """For sample(until=...)."""
     return lambda data: total(data["counts"]) >= least

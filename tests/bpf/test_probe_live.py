@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from live import (AIDS, END_LEAF_ONLY, END_MAX_DEPTH, VARIANTS, Sampling, assert_nothing_lost, load, of_pid,
-                  sample, samples, total)
+                  sample, sample_life, samples, total)
 
 CPUS = sorted(os.sched_getaffinity(0))
 HZ = 99  # live_probe's default; loads end with their test, long before the time they are given
@@ -201,7 +201,7 @@ def cgroup():
     group = top / f"jbpf-test-{os.getpid()}"
     (group / "inner").mkdir(parents=True)
     yield group
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while True:
         try:
             (group / "inner").rmdir()
@@ -230,32 +230,35 @@ def test_with_both_filters_a_process_must_pass_both(cgroup):
     assert {item["pid"] for item in data["counts"]} == {both.pid}
 
 
+def notices_of(data, pid):
+    return [notice for notice in data["notices"] if notice["pid"] == pid]
+
+
 def test_first_sample_exec_and_exit_are_told_in_time():
-    sampling = Sampling("--seconds", 3)
-    with load("exec", 0.6) as process:
-        process.wait(timeout=240)
-        data = sampling.result()
-    notices = [notice for notice in data["notices"] if notice["pid"] == process.pid]
+    def is_seen_twice(data, pid):
+        notices = notices_of(data, pid)
+        return len(notices) == 4 and len({item["comm"] for item in of_pid(data, pid)}) == 2 and \
+            min(notices[1]["at_ns"] - notices[0]["at_ns"], notices[3]["at_ns"] - notices[2]["at_ns"]) > 0.3e9
+    data, pid = sample_life("exec", 0.6, sampled=3, until=is_seen_twice)
+    notices = notices_of(data, pid)
     assert [notice["notice"] for notice in notices] == [SEEN, EXEC, SEEN, EXIT]
     first, execve, second, last = notices
     assert execve["exec_id"] == second["exec_id"] == last["exec_id"] == first["exec_id"] + 1
     assert [notice["comm"] for notice in notices] == ["load", "exe", "exe", "exe"]
     assert len({notice["start_ns"] for notice in notices}) == 1
-    # Told while it ran: 0.6 s of work on each side of the exec.
+    # Told while it ran: 0.6 s of work, or more where others have the CPU, on each side of the exec.
     assert execve["at_ns"] - first["at_ns"] > 0.3e9
     assert last["at_ns"] - second["at_ns"] > 0.3e9
-    streams = {(item["exec_id"], item["comm"]) for item in of_pid(data, process.pid)}
+    streams = {(item["exec_id"], item["comm"]) for item in of_pid(data, pid)}
     assert streams == {(first["exec_id"], "load"), (second["exec_id"], "exe")}
 
 
 def test_a_new_name_is_told_once():
-    sampling = Sampling("--seconds", 4)
-    with load("rename", 2.5) as process:
-        data = sampling.result()
-    names = [notice["comm"] for notice in data["notices"]
-             if notice["notice"] == RENAME and notice["pid"] == process.pid]
+    data, pid = sample_life("rename", 1.2, sampled=2.5,
+                            until=lambda data, pid: len({item["comm"] for item in of_pid(data, pid)}) == 2)
+    names = [notice["comm"] for notice in notices_of(data, pid) if notice["notice"] == RENAME]
     assert names == ["renamed"]
-    assert {item["comm"] for item in of_pid(data, process.pid)} == {"load", "renamed"}
+    assert {item["comm"] for item in of_pid(data, pid)} == {"load", "renamed"}
 
 
 def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
@@ -272,11 +275,9 @@ def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
 
 
 def test_threads_belong_to_their_process_and_end_it_once():
-    sampling = Sampling("--seconds", 4)
-    with load("threads", 2, 8) as process:
-        data = sampling.result()
-    assert {item["comm"] for item in of_pid(data, process.pid)} == {"load"}
-    assert [notice["notice"] for notice in data["notices"] if notice["pid"] == process.pid] == [SEEN, EXIT]
+    data, pid = sample_life("threads", 1, 8, sampled=2.5, until=lambda data, pid: total(of_pid(data, pid)) >= 8)
+    assert {item["comm"] for item in of_pid(data, pid)} == {"load"}
+    assert [notice["notice"] for notice in notices_of(data, pid)] == [SEEN, EXIT]
     assert_nothing_lost(data)
 
 
