@@ -39,7 +39,8 @@ MOST_KIB_LEFT = 6144  # of memory that is no names and no symbol tables, when ev
 MOST_ZOMBIE_SECONDS = 60
 MOST_FDS_LEFT = 12  # more than at the beginning, when everything is over
 MOST_LOST = 0.001
-LEAST_JVMS = 0.25  # of those planned: on a busy machine they take longer
+LEAST_JVMS = 0.25  # of those planned, within MOST_LONGER times the time planned: on a busy machine they take longer
+MOST_LONGER = 3
 
 
 class Soak:
@@ -125,11 +126,12 @@ class Soak:
                    unknown_kib=memory["given_kib"] - memory["symbols_kib"])
         self.rows.append(row)
 
-    def phase(self, name, seconds, busy):
-        self.phases[name] = [self.seconds(), 0]
-        end = self.seconds() + seconds
+    def phase(self, name, seconds, busy, is_lacking=lambda: False):
+        """So long, and while is_lacking() up to MOST_LONGER times that."""
+        begin = self.seconds()
+        self.phases[name] = [begin, 0]
         next_reading, next_client, next_reload = 0, self.seconds() + 5, self.seconds() + 15
-        while self.seconds() < end:
+        while self.seconds() < begin + seconds or (is_lacking() and self.seconds() < begin + MOST_LONGER * seconds):
             now = self.seconds()
             assert self.daemon.poll() is None, f"jbpfd ended: {self.log()[-2000:]}"
             if busy:
@@ -148,6 +150,15 @@ class Soak:
                 next_reading = now + READ_SECONDS
             time.sleep(0.2)
         self.phases[name][1] = self.seconds()
+
+    def late_jvms(self):
+        """How many began since half of the busy phase's time was over."""
+        begin = self.phases["busy"][0] + self.busy_seconds / 2
+        late = [row["jvms"] for row in self.rows if row["phase"] == "busy" and row["seconds"] >= begin]
+        return late[-1] - late[0] if late else 0
+
+    def is_lacking_jvms(self):
+        return self.late_jvms() < LEAST_JVMS * self.workload.planned_jvms(self.busy_seconds / 2)
 
     def is_alone(self):
         """Is nothing profiled but the workload?"""
@@ -168,7 +179,8 @@ class Soak:
         self.begin = time.monotonic()
         self.phase("alone", ALONE_SECONDS, busy=False)
         self.workload.start()
-        self.phase("busy", total - ALONE_SECONDS - QUIET_SECONDS, busy=True)
+        self.busy_seconds = total - ALONE_SECONDS - QUIET_SECONDS
+        self.phase("busy", self.busy_seconds, busy=True, is_lacking=self.is_lacking_jvms)
         steady = self.workload.steady_alive()
         self.workload.end()
         self.quiet()
@@ -203,9 +215,7 @@ class Soak:
 
     def judge_churn(self):
         """Flat memory says nothing when no JVM comes and goes any more."""
-        begin, end = self.phases["busy"]
-        late = [row["jvms"] for row in self.rows if row["phase"] == "busy" and row["seconds"] >= (begin + end) / 2]
-        started, planned = late[-1] - late[0], self.workload.planned_jvms((end - begin) / 2)
+        started, planned = self.late_jvms(), self.workload.planned_jvms(self.busy_seconds / 2)
         self.result("JVMs came and went to the end", started >= LEAST_JVMS * planned,
                     f"{started} began in the second half, {planned:.0f} would have on an idle machine")
 
