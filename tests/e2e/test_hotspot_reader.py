@@ -13,7 +13,7 @@ import pytest
 
 from harness.containers import JDKS, java
 from harness.jvm_truth import Code, codelist, compilations, parse_perf_map, perf_map, without_hash
-from harness.programs import BUILD, PATIENCE, run, wait_until
+from harness.programs import BUILD, PATIENCE, age_seconds, run, wait_until
 
 TOOL = BUILD / "tests" / "tools" / "hotspot_dump"
 WITH_PERF_MAP = [jdk for jdk in JDKS if jdk >= 17]
@@ -92,7 +92,7 @@ def test_methods_are_what_compiler_codelist_says(warm, jdk):
 def test_code_of_a_jvm_that_compiles_everything(engine, jdk):
     container = engine.start_ready(f"reader-comp-{jdk}", java("Shares", 600, 10, flags=["-Xcomp"]), "TRUTH",
                                    jdk=jdk, seconds=120)
-    time.sleep(3.3)  # older, so that it may be asked
+    wait_until(lambda: age_seconds(container.pid) >= 3.3, 60, "it is old enough to be asked")
     try:
         found = assert_same_as_perf_map(container.pid)
         assert sum(map(is_method, found)) >= 1500, len(found)  # a busy JVM has not done all of them yet
@@ -113,7 +113,7 @@ def test_methods_are_those_that_the_jvm_logged(engine, tmp_path, jdk, flags):
     container = engine.start_ready(f"reader-log-{jdk}", java("Mixed", 600, 20, 2, flags=[*flags, *logging], inline=True),
                                    "WARM", jdk=jdk, options=["-v", f"{log}:/log"])
     pid = container.pid
-    begin = jvm_seconds(pid)
+    begin = age_seconds(pid)  # time stamps in its log count from a little later on: when the JVM began
     found = set(filter(is_method, comparable(dump(pid))))
     stop(container)
     container.remove()
@@ -129,13 +129,6 @@ def test_methods_are_those_that_the_jvm_logged(engine, tmp_path, jdk, flags):
     assert not missing, f"{len(missing)} of {len(made)} living ones not found: {missing[:5]}"
     assert len(found) >= 200
     print(f"JDK {jdk} {' '.join(flags)}: {len(found)} methods, all as logged")
-
-
-def jvm_seconds(pid):
-    """Age of a process. Time stamps in its log count from a little later on: when the JVM began."""
-    with open(f"/proc/{pid}/stat") as stat, open("/proc/uptime") as uptime:
-        ticks = int(stat.read().rpartition(")")[2].split()[19])
-        return float(uptime.read().split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
 
 
 def stop(container):
@@ -202,7 +195,15 @@ def test_jvm_that_is_killed_in_the_middle_of_reading(engine, jdk):
 @pytest.mark.parametrize("jdk", JDKS)
 def test_jvm_is_read_while_its_code_comes_and_goes(engine, jdk):
     """Start-up and churn: whatever is read, no class has another one's method."""
-    container = engine.start_ready(f"reader-churn-{jdk}", java("Churn", 4, 2, 60, inline=True), "READY", jdk=jdk)
+    for seconds in (4, 16, 64):  # by the clock: on a busy machine the first may be too few readings
+        readings, methods = read_while_it_churns(engine, jdk, seconds)
+        if readings >= 5 and methods >= 50:
+            break
+    assert readings >= 5 and methods >= 50, (readings, methods)
+
+
+def read_while_it_churns(engine, jdk, seconds):
+    container = engine.start_ready(f"reader-churn-{jdk}", java("Churn", seconds, 2, 60, inline=True), "READY", jdk=jdk)
     pid, readings, methods = container.pid, 0, 0
     while container.running():
         result = run(TOOL, pid)
@@ -216,8 +217,8 @@ def test_jvm_is_read_while_its_code_comes_and_goes(engine, jdk):
                 assert len(numbers) <= 1, code.name
     wait_until(lambda: not container.running(), 60, "the JVM ends")
     assert "DONE" in container.logs() and container.inspect("{{.State.ExitCode}}") == "0", container.logs()[-800:]
-    assert readings >= 5 and methods >= 50, (readings, methods)
     container.remove()
+    return readings, methods
 
 
 def test_process_that_is_no_jvm_is_refused():
