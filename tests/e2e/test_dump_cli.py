@@ -400,11 +400,12 @@ def test_status_of_a_store_that_nobody_writes_any_more(store):
         "lost on this host: nothing\n")
 
 
-@pytest.fixture(scope="module")
-def fresh_store(tmp_path_factory):
+@pytest.fixture
+def fresh_store(tmp_path):
+    """Of each test its own: it must be of the last minute when that looks at it."""
     import time
     now = int(time.time())
-    return make_store(tmp_path_factory.mktemp("fresh") / "store", f"""
+    return make_store(tmp_path / "store", f"""
 window start={now - 15} pid=42 samples=10 frames=40 is_jvm=1 preserve_frame_pointer=1 comm=java container=shop-1
 	java;x 10
 window start={now - 15} pid=44 samples=40 frames=400 is_jvm=1 preserve_frame_pointer=2 comm=java \

@@ -65,16 +65,18 @@ def test_quickstart_profiles_a_jvm_in_a_container_and_cleans_up(tmp_path, engine
         environment["DOCKER_HOST"] = f"unix://{tmp_path}/no-engine.sock"
     before = leftovers()
     page = tmp_path / "flame.html"
-    result = run(SCRIPTS / "quickstart", "--no-install", "--seconds", "14", "-o", page, timeout=240,
-                 env=environment)
-    assert result.returncode == 0, result.stdout + result.stderr
+    for seconds in (14, 90):  # a busy machine has not compiled the demo in the first ones
+        result = run(SCRIPTS / "quickstart", "--no-install", "--seconds", seconds, "-o", page, timeout=240, env=environment)
+        assert result.returncode == 0, result.stdout + result.stderr
+        # Named methods of the demo program are on top of the table.
+        rows = [line.split() for line in result.stdout.splitlines() if re.match(r"\s*\d+\.\d\d\s", line)]
+        if rows and re.fullmatch(r"Shop.*_\[j\]", rows[0][-1]):
+            break
     assert re.search(r"Docker container" if engine == "docker" else r"namespaces of its own", result.stderr)
-    # Named methods of the demo program are on top of the table.
-    rows = [line.split() for line in result.stdout.splitlines() if re.match(r"\s*\d+\.\d\d\s", line)]
     assert rows and rows[0][-1].startswith("Shop") and rows[0][-1].endswith("_[j]"), result.stdout
     assert str(page) in result.stdout
     assert page.read_text().lstrip().lower().startswith("<!doctype html>")
-    wait_until(lambda: leftovers() <= before, 10, "everything is taken down")
+    wait_until(lambda: leftovers() <= before, 30, "everything is taken down")
 
 
 def test_quickstart_without_root_says_so():
