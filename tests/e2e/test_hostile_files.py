@@ -18,13 +18,15 @@ import pytest
 
 from harness.folded import plain
 from harness.hostile import LATEST, WINDOW, Watched, heavy
-from harness.programs import AIDS, BIN, run, wait_until
+from harness.jit import jit_command, jit_processes
+from harness.programs import AIDS, BIN, PATIENCE, run, wait_until
 
 SECONDS = 900
 UNKNOWN = "[unknown jit]"
 USER = 12345
 MOST_MIB = 300  # a map of 256 MiB may be read; nothing of that size is kept
 HUGE_MAPS = 4
+ENOUGH = 8  # samples in JIT code
 KINDS = ("socket", "device", "hard_link", "names", "invalid", "too_many", "growing", "shrinking", "replaced",
          *(f"huge_{i}" for i in range(HUGE_MAPS)))
 OUTWARD = ("absolute", "dotdot", "magic")
@@ -48,20 +50,6 @@ class Spinner:
                 file.write(piece)
             os.fchown(file.fileno(), USER, USER)
         os.rename(fresh, self.map)
-
-
-def inner_pid(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return re.search(r"^NSpid:.*\t(\d+)$", status.read(), re.M).group(1)
-
-
-def spinners_of(container, cnt):
-    """All jit_spinners of a container."""
-    said = re.compile(r"^JIT (\w+) (\w+) (\w+) pid (\d+)$", re.M)
-    wait_until(lambda: len(said.findall(container.logs())) == cnt, 60, "all spinners work")
-    by_inner = {match[3]: match[:3] for match in said.findall(container.logs())}
-    pids = container.pids("/app/jit_spinner")
-    return [Spinner(pid, *by_inner[inner_pid(pid)], inner_pid(pid)) for pid in pids if inner_pid(pid) in by_inner]
 
 
 # ---- what is planted ------------------------------------------------------------------------------
@@ -204,8 +192,7 @@ class Scene:
         self.spinners, self.containers = {}, {}
         folder = app / "files"
         folder.mkdir(exist_ok=True)
-        work = "; ".join(["for i in $(seq %d); do /app/jit_spinner %d 6 & done" % (len(KINDS), SECONDS), "wait"])
-        maps = engine.start("maps", ["sh", "-c", work])
+        maps = engine.start("maps", jit_command(len(KINDS), SECONDS, 6))
         self.out = {kind: self.outward(engine, kind) for kind in OUTWARD}
         self.debug = self.debug_link(engine, folder)
         self.broken = {}
@@ -215,7 +202,7 @@ class Scene:
         self.rewriter = engine.start_ready("rewriter", ["/app/hostile_process", "rewrite", str(SECONDS), "/tmp"], "READY",
                                            options=["--tmpfs", "/tmp:exec"])
         self.witness = subprocess.Popen([AIDS / "native_spinner", str(SECONDS), "8"])
-        spinners = spinners_of(maps, len(KINDS))
+        spinners = [Spinner(*process) for process in jit_processes(maps, len(KINDS))]
         self.threads = []
         for kind, spinner in zip(KINDS, spinners):
             self.spinners[kind] = spinner
@@ -266,13 +253,22 @@ def scene(engine, app, module_daemon, canaries):
     scene = Scene(engine, app, module_daemon, canaries)
     try:
         looked_at = [spinner for kind, spinner in scene.spinners.items() if not kind.startswith("huge")]
-        scene.daemon.wait_samples({spinner.pid: 8 for spinner in [*looked_at, *scene.out.values()]})
+        scene.daemon.wait_samples({spinner.pid: ENOUGH for spinner in [*looked_at, *scene.out.values()]})
         yield scene
     finally:
         scene.end()
 
 
-def jit_names(scene, spinner):
+def jit_names(scene, spinner, wanted=()):
+    """jit_names_now() once there are enough samples to judge, and one of each name in `wanted`."""
+    def are_enough():
+        found = jit_names_now(scene, spinner) if scene.daemon.has("--pid", spinner.pid) else {}
+        return sum(found.values()) >= ENOUGH and all(any(name.startswith(one) for name in found) for one in wanted)
+    wait_until(are_enough, LATEST, f"pid {spinner.pid} has samples in JIT code, {wanted}")
+    return jit_names_now(scene, spinner)
+
+
+def jit_names_now(scene, spinner):
     """Name -> samples of what spin_for() calls in JIT code."""
     found = {}
     for frames, count in scene.daemon.dump("--pid", spinner.pid).stacks:
@@ -336,30 +332,28 @@ def test_map_that_changes_while_it_is_read_names_right_or_not_at_all(scene, kind
 def test_names_of_any_length_and_bytes_leave_text_that_can_be_read(scene):
     for kind in ("names", "invalid"):
         raw = subprocess.run([BIN / "jbpf-dump", "--store", scene.daemon.store, "--since", scene.daemon.since(), "--pid",
-                              str(scene.spinners[kind].pid)], stdout=subprocess.PIPE, timeout=60).stdout
+                              str(scene.spinners[kind].pid)], stdout=subprocess.PIPE, timeout=60 * PATIENCE).stdout
         raw.decode("utf-8")  # strictly
         assert not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", raw)
         assert max(map(len, raw.splitlines())) <= 60 << 10
         for line in raw.splitlines():
             assert not re.search(rb"\s\d+(;| \d+$)", line.rpartition(b" ")[0] + b";"), line[-200:]
-    names = jit_names(scene, scene.spinners["names"])
-    assert any(name.startswith("Wide::") for name in names), {name[:30] for name in names}
+    jit_names(scene, scene.spinners["names"], wanted=["Wide::"])
 
 
 @pytest.mark.parametrize("name", ["bomb", "sections"])
 def test_program_that_is_more_than_it_seems_costs_its_names_only(scene, name):
     pid = scene.broken[name].pid
-    scene.daemon.wait_samples({pid: 5}, seconds=LATEST)
-    found = scene.daemon.dump("--pid", pid).names()
+    wait_until(lambda: scene.daemon.has("--pid", pid) and {f"[{name}]", "main"} & scene.daemon.dump("--pid", pid).names(),
+               LATEST, f"{name} is profiled")
     assert scene.broken[name].running()
-    assert f"[{name}]" in found or "main" in found, found
 
 
 def test_program_that_is_rewritten_while_it_is_read(scene):
     assert scene.rewriter.running(), scene.rewriter.logs()
     pid = scene.rewriter.pid
-    scene.daemon.wait_samples({pid: 5}, seconds=LATEST)
-    assert scene.daemon.dump("--pid", pid).with_frame("work_of_file_a") >= 1
+    wait_until(lambda: scene.daemon.has("--pid", pid) and scene.daemon.dump("--pid", pid).with_frame("work_of_file_a"),
+               LATEST, "it is profiled by name")
 
 
 def test_containers_are_as_they_were(scene):

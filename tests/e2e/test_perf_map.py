@@ -1,33 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Perf maps that a hostile or broken container leaves for the profiler, each in a real container.
+"""Perf maps that a hostile or broken container leaves for the profiler, in a real container.
 The addresses are known (jit_spinner), so it is certain which name a frame should have."""
 import os
-import re
-import time
 
 import pytest
 
 from harness.daemon import Daemon
-from harness.folded import plain
-from harness.programs import wait_cpu
+from harness.folded import Folded, plain
+from harness.jit import jit_command, jit_processes
+from harness.programs import wait_cpu, wait_until
 
-SECONDS = 16
+ENOUGH = 40  # samples: both of a case's functions are among them
 UNKNOWN = "[unknown jit]"
 HOST_FILE = "/var/tmp/jbpf-e2e-host-secret"
 
 
 class Spinner:
-    """A container that runs jit_spinner, and its /tmp as the host sees it."""
+    """A jit_spinner of a container, and its /tmp as the host sees it."""
 
-    def __init__(self, engine, name, options=()):
-        # The shell is pid 1 and waits; jit_spinner's pid inside is thus not 1.
-        self.container = engine.start_ready(
-            f"map-{name}", ["/app/jit_spinner", "600", "15"], "JIT", options=options)
-        match = re.search(r"JIT (\w+) (\w+) (\w+) pid (\d+)", self.container.logs())
-        self.first, self.second, self.size = match.group(1, 2, 3)
-        self.pid = self.container.pid
+    def __init__(self, process):
+        self.pid, self.first, self.second, self.size, inner = process
         self.tmp = f"/proc/{self.pid}/root/tmp"
-        self.map = f"{self.tmp}/perf-{match.group(4)}.map"
+        self.map = f"{self.tmp}/perf-{inner}.map"
 
     def line(self, address, name):
         return f"{address} {self.size} {name}\n".encode()
@@ -113,6 +107,9 @@ def prepare_absurd_sizes(spinner):
                   f"{'f' * 40} 1 Absurd::overflow\n".encode())
 
 
+# How the names begin that must come; of the other cases nothing is named.
+NAMES = {"good": ["Good::first", "Good::second"], "half_written": ["Half::first", UNKNOWN], "evil_names": ["Evil:first"],
+         "endless_line": ["Long::second"]}
 CASES = [name.removeprefix("prepare_") for name in list(globals()) if name.startswith("prepare_")]
 
 
@@ -124,17 +121,18 @@ def profiled(engine, tmp_path_factory):
         os.unlink(HOST_FILE)
     daemon = Daemon(folder, window="3s")
     try:
-        spinners = {}
+        container = engine.start("maps", jit_command(len(CASES), 600, 15))
+        spinners = {name: Spinner(process) for name, process in zip(CASES, jit_processes(container, len(CASES)))}
+        assert len(spinners) == len(CASES), container.logs()
         for name in CASES:
-            spinners[name] = Spinner(engine, name)
             globals()[f"prepare_{name}"](spinners[name])
         daemon.start().wait_ready()
-        begin = time.monotonic()
+        daemon.spinners = spinners
         wait_cpu([spinner.pid for spinner in spinners.values()], 1)
-        time.sleep(max(0, begin + SECONDS - time.monotonic()))
+        for name in CASES:
+            wait_until(lambda: is_complete(name, found_jit_frames(daemon, name)), 120, f"{name} has its samples")
         daemon.alive = daemon.process.poll() is None
         daemon.code = daemon.stop()
-        daemon.spinners = spinners
         yield daemon
     finally:
         daemon.stop()
@@ -143,16 +141,27 @@ def profiled(engine, tmp_path_factory):
             os.unlink(HOST_FILE)
 
 
-def jit_frames(daemon, name):
+def found_jit_frames(daemon, name):
     """The names under spin_for, whose callee is always JIT code, with samples."""
     found = {}
-    for frames, count in daemon.dump("--pid", daemon.spinners[name].pid).stacks:
+    dumped = daemon.dump_raw("--pid", daemon.spinners[name].pid)
+    for frames, count in Folded(dumped.stdout if dumped.returncode == 0 else "").stacks:
         names = [plain(frame) for frame in frames]
         if "spin_for" in names[:-1]:
             callee = names[names.index("spin_for") + 1]
             if not callee.startswith(("now_ns", "clock_gettime", "__", "[")) or callee == UNKNOWN:
                 found[callee] = found.get(callee, 0) + count
-    assert sum(found.values()) >= 20, f"{name}: {found} {daemon.dump('--pid', daemon.spinners[name].pid)}"
+    return found
+
+
+def is_complete(name, found):
+    return sum(found.values()) >= ENOUGH and \
+        all(any(one.startswith(begin) for one in found) for begin in NAMES.get(name, []))
+
+
+def jit_frames(daemon, name):
+    found = found_jit_frames(daemon, name)
+    assert sum(found.values()) >= ENOUGH, f"{name}: {found} {daemon.dump('--pid', daemon.spinners[name].pid)}"
     return found
 
 
