@@ -96,7 +96,7 @@ def test_full_store_is_said_once_and_sampling_goes_on(daemon, tmp_path, spinner)
         (store / "ballast").write_bytes(b"x" * (48 << 10))
         for _ in range(4):
             spinner("native_spinner", 600, 25)
-        profiler = daemon(window="1s", name="tiny").start().wait_ready()
+        profiler = daemon(window="2s", name="tiny").start().wait_ready()
         wait_until(lambda: "not written" in profiler.log(), 60, "the full disk is reported")
         time.sleep(3)
         assert profiler.process.poll() is None, profiler.log()
@@ -104,12 +104,13 @@ def test_full_store_is_said_once_and_sampling_goes_on(daemon, tmp_path, spinner)
         assert len(said) == 1, profiler.log()
         assert re.search(r"no space", said[0], re.I) and str(store) in said[0]
         # A window or two that fit in between are no recovery, and the next failure is no news.
+        written = len(profiler.windows())
         (store / "ballast").unlink()
-        time.sleep(1.5)
+        wait_until(lambda: len(profiler.windows()) > written, 60, "a window fits in")
         assert "written again" not in profiler.log(), profiler.log()
         with contextlib.suppress(OSError):
             (store / "ballast").write_bytes(b"x" * (64 << 10))
-        time.sleep(3)
+        time.sleep(5)
         assert profiler.log().count("not written") == 1, profiler.log()
         # Room again, also for the windows of a busy host: it goes on by itself.
         (store / "ballast").unlink()
@@ -142,7 +143,7 @@ def stored(tmp_path_factory):
     profiler = Daemon(tmp_path_factory.mktemp("stored"), window="1s").start().wait_ready()
     with subprocess.Popen([AIDS / "native_spinner", "600"]) as process:
         profiler.pid = process.pid
-        time.sleep(5.5)
+        wait_until(lambda: len(profiler.windows()) >= 5 and profiler.has("--pid", process.pid), 60, "five windows are stored")
         process.kill()
     assert profiler.stop() == 0, profiler.log()
     return profiler

@@ -4,13 +4,12 @@ import json
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
 from harness.containers import java
 from harness.daemon import Daemon
-from harness.folded import Folded
+from harness.folded import Folded, kind
 from harness.programs import BIN, cpu_seconds, lines_of, run, wait_cpu, wait_until
 
 SHARE = 12  # percent of a CPU for each JVM: nine of them share two cores
@@ -18,7 +17,7 @@ SAMPLES = 150  # with a named method: more than a JVM needs to start
 
 
 WANTED = {**{(name, "Shares.seventy"): SAMPLES for name in ("before", "after", "wrapped", "root", "tmpfs")},
-          ("pair", "Shares.seventy"): 30, ("pair", "Syscalls.readPieces"): 30, ("sealed", "java"): 60, ("flat", "java"): 60}
+          ("pair", "Shares.seventy"): 30, ("pair", "Syscalls.readPieces"): 30, ("flat", "java"): 60}
 
 
 def too_few(daemon, containers):
@@ -31,10 +30,9 @@ def too_few(daemon, containers):
 
 
 def wait_samples_of_all(daemon, containers):
-    end = time.monotonic() + 300
-    while lacking := too_few(daemon, containers):
-        assert time.monotonic() < end, lacking
-        time.sleep(1)
+    wait_until(lambda: not too_few(daemon, containers), 300, f"all of {WANTED} are in the store")
+    wait_until(lambda: in_java(daemon.dump("--container", containers["sealed"].name)).total >= SAMPLES, 300,
+               "the JVM that may write nowhere has samples")
     anew = containers["renamed"].name + "-anew"
     wait_until(lambda: daemon.has("--container", anew), 60, "the container is seen under its new name")
 
@@ -74,6 +72,11 @@ def fleet(engine, tmp_path_factory):
     engine.remove_all()
 
 
+def in_java(folded):
+    """Of Java code, with a name or without: how long a JVM is at its own work when it starts is the machine's."""
+    return folded.only(lambda frames: any(kind(frame) in "j10i" or frame == "[unknown jit]" for frame in frames))
+
+
 def named(daemon, name):
     """Samples of a container's stacks that show a named method of the program."""
     folded = daemon.dump("--container", daemon.containers[name].name)
@@ -96,7 +99,7 @@ def status_of(daemon, name):
 def test_java_methods_are_named(fleet, name):
     samples, folded = named(fleet, name)
     assert samples >= 40, folded
-    assert samples >= 0.5 * folded.total, folded  # the rest is the JVM starting up
+    assert samples >= 0.5 * in_java(folded).total, folded  # the rest is the JVM starting up
 
 
 def test_no_jvm_was_harmed(fleet):
@@ -117,7 +120,7 @@ def test_read_only_container_without_tmp_says_why_names_are_missing(fleet):
     folded = fleet.dump("--container", fleet.containers["sealed"].name)
     unknown = folded.with_frame("[unknown jit]")
     named_samples = folded.with_frame("Shares.seventy") + folded.with_frame("Shares.thirty")
-    assert unknown + named_samples >= 0.5 * folded.total, folded
+    assert unknown + named_samples >= 0.5 * in_java(folded).total, folded
     if named_samples > unknown:
         return  # a source that needs no file named them
     # Unknown, but not flat: the frames are there, each of them visible.
@@ -139,7 +142,8 @@ def test_two_jvms_of_one_container_keep_their_own_names(fleet):
 
 
 def test_container_that_dies_within_a_window_keeps_its_name_and_its_frames(fleet):
-    folded = fleet.dump("--container", fleet.containers["dies"].name)
+    # Before its own program a container runs runc.
+    folded = fleet.dump("--container", fleet.containers["dies"].name).of("native_spinner")
     assert folded.with_frame("burn_seventy") >= 20, folded
     assert folded.with_frame("burn_seventy") + folded.with_frame("burn_thirty") >= 0.9 * folded.total
 

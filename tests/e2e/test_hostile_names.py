@@ -13,7 +13,7 @@ from harness.browser import Browser
 from harness.containers import java
 from harness.folded import Folded
 from harness.hostile import LATEST
-from harness.programs import AIDS, BIN, jbpf, run, wait_until
+from harness.programs import AIDS, BIN, PATIENCE, jbpf, run, wait_until
 
 SECONDS = 900
 # What a terminal or a browser would obey, a folded line would be broken by, and no UTF-8.
@@ -62,7 +62,7 @@ class Scene:
         """Bytes that a client prints."""
         when = ["--since", self.daemon.since()] if command == "dump" else []
         done = subprocess.run([BIN / f"jbpf-{command}", "--store", self.daemon.store, *when, *map(str, arguments)],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
         assert done.returncode == 0, done.stderr
         assert not CONTROL.search(done.stderr), done.stderr
         return done.stdout
@@ -122,7 +122,7 @@ def test_comparison_is_safe_in_every_format(scene):
     after.write_bytes(folded.replace(b" 1\n", b" 9\n"))
     for form in ("folded", "top", "json", "html"):
         compared = subprocess.run([BIN / "jbpf-diff", before, after, "--format", form], stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, timeout=60)
+                                  stderr=subprocess.PIPE, timeout=60 * PATIENCE)
         assert compared.returncode in (0, 3, 4), compared.stderr
         compared.stdout.decode("utf-8")
         assert not CONTROL.search(compared.stdout) and not CONTROL.search(compared.stderr)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The caller of the method on top: Callers.java says what each method's only caller is."""
-import json
-import time
 from collections import Counter
 
 import pytest
@@ -11,7 +9,6 @@ from harness.daemon import Daemon
 from harness.folded import assert_rare, kind, plain
 from harness.programs import cpu_seconds, wait_until
 
-SECONDS = 300  # at most
 SAMPLES = 1500
 WARM_UP = 8  # seconds of CPU time
 FREQUENCY = 499
@@ -61,17 +58,6 @@ def wrong_edges(folded, edges):
     return wrong
 
 
-def wait_until_sampled(daemon):
-    """On a busy machine it takes a while."""
-    end = time.monotonic() + SECONDS
-    samples = 0
-    while time.monotonic() < end and samples < SAMPLES:
-        time.sleep(3)
-        listed = daemon.dump_raw("--list", "--format", "json")
-        if listed.returncode == 0:  # else the first window is not written yet
-            samples = sum(stream["samples"] for stream in json.loads(listed.stdout)["streams"])
-
-
 @pytest.fixture(scope="module", params=JDKS_THAT_MUST_BE)
 def profile(request, engine, tmp_path_factory):
     """Text, counters and edges of a profile of the program after its warm-up."""
@@ -82,7 +68,7 @@ def profile(request, engine, tmp_path_factory):
     wait_until(lambda: cpu_seconds(pid) >= WARM_UP, 300, "it is warmed up")
     daemon = Daemon(tmp_path_factory.mktemp("leaf"), "--pid", container.pid, "--frequency", FREQUENCY)
     daemon.start().wait_ready()
-    wait_until_sampled(daemon)
+    daemon.wait_samples({pid: SAMPLES})
     assert daemon.stop() == 0, daemon.log()
     edges = edges_of(container)
     container.remove()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import AIDS, jbpf, wait_until
+from harness.programs import AIDS, PATIENCE, cpu_seconds, jbpf, wait_until
 
 LOAD = Path(AIDS).parent / "bpf" / "load"
 OFF = dict(os.environ, JBPF_PROFILE="off")
@@ -22,15 +22,10 @@ def everything_in(store):
     found = b""
     for path in Path(store).rglob("*.zst"):
         raw = path.read_bytes()
-        text = subprocess.run(["zstd", "-dcq"], input=raw, stdout=subprocess.PIPE, timeout=60)
+        text = subprocess.run(["zstd", "-dcq"], input=raw, stdout=subprocess.PIPE, timeout=60 * PATIENCE)
         found += raw + text.stdout
     assert found
     return found
-
-
-def cpu_seconds(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Programs:
@@ -73,14 +68,14 @@ def host(module_daemon, tmp_path_factory):
         # Short ones: most end before anybody could ask them.
         for _ in range(25):
             programs.start("shy-brief", "cpu", 0.01, env=OFF)
-            programs.running[-1].wait(60)
+            programs.running[-1].wait(60 * PATIENCE)
         # One that turns: its first program opts out, the second does not, and the other way round.
         turns = programs.named("turn-open-shy")
         programs.start("turn-open-shy", "cpu-exec", 0.15, env=ON)
         programs.start("turn-shy-open", "cpu-exec", 0.15, env=OFF)
         assert turns.exists()
         for process in programs.running[2:]:
-            assert process.wait(120) == 0
+            assert process.wait(120 * PATIENCE) == 0
         wait_until(lambda: all(cpu_seconds(process.pid) > 0.3 for process in long), 120, "they have run")
         daemon.wait_samples({long[1].pid: 20})
         maps = jbpf("maps", "-p", long[0].pid, "-d", programs.folder)

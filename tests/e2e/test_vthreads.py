@@ -4,9 +4,10 @@ heap is marked, not left out in silence."""
 import pytest
 
 from harness.containers import java
-from harness.folded import assert_rare, kind, plain
-from harness.programs import wait_until
+from harness.folded import Folded, assert_rare, kind, plain
+from harness.programs import jbpf, wait_until
 
+ENOUGH = 300  # samples of each kind of thread
 FROZEN = "[frozen frames]"
 ROOT = "[vthread]"
 
@@ -20,9 +21,16 @@ def folded(request, engine, module_daemon):
     container = engine.start_ready(f"vthreads-{request.param}", java("Vthreads", 600), "ALIVE", jdk=request.param)
     wait_until(lambda: container.logs().count("ALIVE") >= 4, 60, "it is warmed up")
     daemon = module_daemon(window="3s", name=f"vthreads-{request.param}").start().wait_ready()
-    daemon.wait_samples({container.pid: 1200})
+    pid = container.pid
+    begin = daemon.wait_met([pid])
+
+    def are_enough():
+        found = Folded(jbpf("dump", "--store", daemon.store, "--since", f"@{begin:.3f}", "--pid", pid).stdout)
+        return all(found.with_frame(name) >= ENOUGH for name in ("Vthreads.steadyMiddle", "Vthreads.yieldBurn")) and \
+            found.with_frame(FROZEN) >= ENOUGH
+    wait_until(are_enough, 300, "there are enough samples of both kinds of threads")
     assert daemon.stop() == 0, daemon.log()
-    result = daemon.dump("--pid", container.pid)
+    result = daemon.dump("--pid", pid, since=begin)
     assert "Full thread dump" not in container.logs()
     container.remove()
     return result
