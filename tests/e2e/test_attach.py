@@ -84,7 +84,8 @@ def jvm(engine):
                                        command or java("Shares", 600, 20, flags=flags), "TRUTH",
                                        options=options, user=user)
         made.append(container)
-        grow_up(container.pid)
+        for pid in container.pids("Shares"):  # a shell's child is younger than the container
+            grow_up(pid)
         return container
     yield make
     for container in made:
