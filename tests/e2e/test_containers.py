@@ -2,6 +2,8 @@
 """Containers of a real Docker engine as jbpf names them: id, name and image without asking the
 engine; renames are noticed, restarts and ends survived."""
 import os
+import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -148,3 +150,55 @@ def test_nothing_but_names_is_taken_from_the_configuration(engine, resolver):
     found = resolver(container.pid)
     assert found["name"] == container.name
     assert "hunter2" not in str(found) and "yyyy" not in str(found)
+
+
+# What a user of uid 12345 does in a cgroup of its own: it goes by another container's name, and burns CPU.
+IMPOSTOR = """
+mkdir "$1/docker-$2.scope" && echo $$ > "$1/docker-$2.scope/cgroup.procs" || exit
+"$3" recurse 600 3 & echo $!; wait
+"""
+
+
+@pytest.fixture
+def given_cgroup():
+    """A cgroup that root gave to uid 12345, as systemd does for a session."""
+    top = next((root for root in map(Path, ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
+                if (root / "cgroup.controllers").exists()), None)
+    assert top, "this host has no cgroup v2 tree: the test needs one"
+    given = top / f"jbpf-e2e-{os.getpid()}-given"
+    given.mkdir()
+    for path in (given, given / "cgroup.procs", given / "cgroup.subtree_control"):
+        os.chown(path, 12345, 12345)
+    yield given
+    for inner in [*given.iterdir(), given]:
+        if inner.is_dir():
+            wait_until(lambda: not (inner / "cgroup.procs").read_text(), 20, f"{inner} is empty")
+            inner.rmdir()
+
+
+def test_a_user_does_not_pass_for_a_container_by_the_name_of_a_cgroup(engine, daemon, given_cgroup):
+    victim = engine.start("victim", ["sh", "-c", "while :; do :; done"])
+    one = daemon(window="1s").start().wait_ready()
+    load = shutil.copy(BUILD / "tests" / "bpf" / "load", f"/tmp/jbpf-e2e-{os.getpid()}-impostor")
+    # Root puts it into the cgroup it was given; the rest it does by itself.
+    enter = f'echo $$ > {given_cgroup}/cgroup.procs && exec setpriv --reuid 12345 --regid 12345 --clear-groups "$@"'
+    shell = subprocess.Popen(["sh", "-c", enter, "sh", "sh", "-c", IMPOSTOR, "sh", given_cgroup, victim.id, load],
+                             stdout=subprocess.PIPE, text=True)
+    impostor = int(shell.stdout.readline())
+    try:
+        one.wait_samples({victim.pid: 30, impostor: 30})
+        streams = {stream["pid"]: stream for stream in one.list_json()}
+        assert f"docker-{victim.id}.scope" in streams[impostor]["cgroup"]
+        for selector in (victim.name, victim.id, victim.id[:12]):
+            pids = {stream["pid"] for stream in one.list_json("--container", selector)}
+            assert victim.pid in pids and impostor not in pids, selector
+        assert streams[impostor]["container"] == f"user:12345/{victim.id[:12]}"
+        assert streams[impostor]["service"].removeprefix("user:12345/") != streams[victim.pid]["service"]
+        assert "by=user:12345" in streams[impostor]["label_sources"]
+        assert streams[victim.pid]["label_sources"] == "container=docker service=container by=root"
+        assert one.status_json()[impostor]["label_sources"].endswith("by=user:12345")
+    finally:
+        os.kill(impostor, signal.SIGKILL)
+        shell.communicate()
+        os.unlink(load)
+        one.stop()

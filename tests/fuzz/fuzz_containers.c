@@ -51,17 +51,38 @@ static void check_path(const char *path)
 	must(memchr(parsed.runtime, '\0', sizeof(parsed.runtime)));
 	must(memchr(parsed.unit, '\0', sizeof(parsed.unit)));
 	must(!parsed.unit[0] || strstr(path, parsed.unit));
+	must(parsed.len <= strlen(path));
 	/* It is one thing. */
 	must(!!parsed.id[0] + !!parsed.name[0] + !!parsed.unit[0] <= 1);
 	if (parsed.id[0] || parsed.name[0] || parsed.unit[0] || parsed.pod_uid[0])
 		must(parsed.runtime[0] || parsed.id[0]);
 }
 
+/* What root named is not replaced by what a user named, wherever the border is. */
+static void check_identity(const char *path)
+{
+	struct container_trust trust = { .is_checked = true, .rest_owner = 7 };
+
+	for (; trust.root_len <= strlen(path); trust.root_len++) {
+		struct container_identity identity;
+
+		container_path_identify(path, &trust, &identity);
+		must(identity.namer != CONTAINER_NAMER_UNCHECKED);
+		must(identity.roots_len <= trust.root_len);
+		if (identity.namer == CONTAINER_NAMER_ROOT)
+			must(identity.path.len == identity.roots_len && identity.uid == 0);
+		else
+			must(identity.path.len > trust.root_len && identity.uid == 7);
+	}
+}
+
 /* The path that was chosen stands in one of the lines, at its end. */
 static void check_cgroup(const char *text)
 {
+	const struct container_hierarchies nowhere = { -1, -1 };
+	struct container_identity identity;
 	char path[PATH_MAX];
-	int err = container_cgroup_choose(text, path, sizeof(path));
+	int err = container_cgroup_choose(text, &nowhere, path, sizeof(path), &identity);
 	bool is_there = false;
 
 	must(err == 0 || err == -ENOENT || err == -ENAMETOOLONG);
@@ -81,10 +102,13 @@ static void check_cgroup(const char *text)
 		char *small = malloc(strlen(path) + 1);
 
 		must(small);
-		must(container_cgroup_choose(text, small, strlen(path)) == -ENAMETOOLONG);
-		must(container_cgroup_choose(text, small, strlen(path) + 1) == 0);
+		must(container_cgroup_choose(text, &nowhere, small, strlen(path), &identity) ==
+		     -ENAMETOOLONG);
+		must(container_cgroup_choose(text, &nowhere, small, strlen(path) + 1, &identity) ==
+		     0);
 		free(small);
 		check_path(path);
+		check_identity(path);
 	}
 }
 

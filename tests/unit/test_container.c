@@ -29,18 +29,23 @@
 #define X32(c)	 X16(c) X16(c)
 #define X64(c)	 X16(c) X16(c) X16(c) X16(c)
 
-static struct container_resolver *resolver_for(int root_fd, int proc_fd)
+static struct container_resolver *resolver_with(int root_fd, int proc_fd, const char *cgroup_root)
 {
 	const struct container_resolver_options options = {
 		.proc_fd = proc_fd,
 		.root_fd = root_fd,
-		.cgroup_root = FIXTURES "/no-cgroup",
+		.cgroup_root = cgroup_root,
 	};
 	struct container_resolver *resolver = NULL;
 
 	assert_true(root_fd >= 0 && proc_fd >= 0);
 	assert_int_equal(container_resolver__new(&options, &resolver), 0);
 	return resolver;
+}
+
+static struct container_resolver *resolver_for(int root_fd, int proc_fd)
+{
+	return resolver_with(root_fd, proc_fd, FIXTURES "/no-cgroup");
 }
 
 struct lookup_case {
@@ -119,6 +124,7 @@ static void container_resolver_takes_a_pods_name_from_its_host_name(void **state
 	assert_int_equal(container_resolver__lookup(resolver, 31, 0, &got), 0);
 	assert_string_equal(got.pod, "shop-5d8f7b9c4-x2x4z");
 	assert_string_equal(got.service, "shop");
+	assert_string_equal(got.sources, "container=cgroup pod=hostname service=pod by=unchecked");
 	container_info_release(&got);
 	/* the host's own name is the node's, not the pod's */
 	assert_int_equal(container_resolver__lookup(resolver, 32, 0, &got), 0);
@@ -365,8 +371,104 @@ static void container_resolver_finds_rootless_containers_in_the_users_home(void 
 	    "root/home/ann/.local/share/containers/storage/overlay-containers/containers.json",
 	    "[{\"id\":\"" X64("b") "\",\"names\":[\"anns\"],\"metadata\":\"{}\"}]");
 	assert_int_equal(container_resolver__lookup(tree->resolver, 2, 0, &got), 0);
-	assert_string_equal(got.name, "anns");
+	assert_string_equal(got.name + strcspn(got.name, "/"), "/anns");
+	assert_int_equal(strncmp(got.name, "user:", strlen("user:")), 0);
 	assert_string_equal(got.runtime, "podman");
+	container_info_release(&got);
+}
+
+/* ---- names that users give ---- */
+
+/* A cgroup that everybody may write to stands for one that was given to a user. */
+static void put_given_cgroup(const struct tree *tree, const char *path, const char *below)
+{
+	char full[PATH_MAX];
+	uid_t uid = getuid();
+
+	(void)snprintf(full, sizeof(full), "%s/cgroup/memory%s", tree->path, path);
+	assert_int_equal(fs_mkdir_all(full, 0755), 0);
+	assert_int_equal(chmod(full, 0777), 0);
+	(void)snprintf(full, sizeof(full), "%s/cgroup/memory%s%s", tree->path, path, below);
+	assert_int_equal(fs_mkdir_all(full, 0755), 0);
+	/* Root gives it to somebody; others cannot, and nobody is told apart from them. */
+	if (uid == 0)
+		assert_int_equal(chown(full, 1000, 1000), 0);
+}
+
+static struct container_resolver *resolver_with_cgroups(const struct tree *tree)
+{
+	char cgroups[PATH_MAX];
+
+	(void)snprintf(cgroups, sizeof(cgroups), "%s/cgroup", tree->path);
+	return resolver_with(tree->root_fd, tree->proc_fd, cgroups);
+}
+
+static void a_cgroup_that_a_user_named_is_not_another_container(void **state)
+{
+	struct tree *tree = *state;
+	struct container_info got = { 0 };
+	struct container_resolver *resolver;
+
+	put(tree, CONFIG_A,
+	    "{\"Name\":\"/shop\",\"Config\":{\"Labels\":{\"jbpf.profile\":\"off\"}}}");
+	put(tree, "proc/1/cgroup", "4:memory:/docker/" X64("a") "\n");
+	put(tree, "proc/2/cgroup", "4:memory:/given/docker-" X64("a") ".scope\n");
+	put(tree, "cgroup/memory/docker/" X64("a") "/tasks", "");
+	put_given_cgroup(tree, "/given", "/docker-" X64("a") ".scope");
+	resolver = resolver_with_cgroups(tree);
+
+	assert_int_equal(container_resolver__lookup(resolver, 1, 0, &got), 0);
+	assert_string_equal(got.name, "shop");
+	assert_string_equal(got.id, X64("a"));
+	assert_true(got.is_opted_out);
+	container_info_release(&got);
+
+	assert_int_equal(container_resolver__lookup(resolver, 2, 0, &got), 0);
+	assert_null(strstr(got.name, "shop"));
+	assert_string_not_equal(got.id, X64("a"));
+	assert_int_not_equal(strncmp(got.id, "aaaaaa", 6), 0);
+	assert_null(strstr(got.service, "shop"));
+	assert_false(got.is_opted_out);
+	container_info_release(&got);
+	container_resolver__free(resolver);
+}
+
+static void a_container_keeps_its_name_in_a_cgroup_that_it_was_given(void **state)
+{
+	struct tree *tree = *state;
+	struct container_info got = { 0 };
+	struct container_resolver *resolver;
+
+	put(tree, CONFIG_A, "{\"Name\":\"/shop\",\"Config\":{\"Image\":\"i\"}}");
+	put(tree, "proc/1/cgroup", "4:memory:/docker/" X64("a") "/docker/" X64("b") "\n");
+	put_given_cgroup(tree, "/docker/" X64("a"), "/docker");
+	resolver = resolver_with_cgroups(tree);
+	assert_int_equal(container_resolver__lookup(resolver, 1, 0, &got), 0);
+	assert_string_equal(got.name, "shop");
+	assert_string_equal(got.id, X64("a"));
+	assert_string_equal(got.sources, "container=docker service=container by=root");
+	assert_int_equal(got.roots_path_len, strlen("/docker/" X64("a")));
+	container_info_release(&got);
+	container_resolver__free(resolver);
+}
+
+static void a_pods_name_is_the_kubelets_where_there_is_one(void **state)
+{
+	struct tree *tree = *state;
+	struct container_info got = { 0 };
+
+	put(tree, "proc/1/cgroup", "0::/kubepods/burstable/pod" UID "/" X64("c") "\n");
+	put(tree, "proc/1/root/etc/hostname", "victim-5d8f7b9c4-x2x4z\n");
+	put(tree, "proc/sys/kernel/hostname", "node\n");
+	put(tree, "root/var/log/pods/prod_other-0_11111111-9a5a-4bd0-a0a7-54d1a1b2c3d4/x", "");
+	put(tree, "root/var/log/pods/prod_shop-0_" UID "/x", "");
+	assert_int_equal(container_resolver__lookup(tree->resolver, 1, 0, &got), 0);
+	assert_string_equal(got.pod, "shop-0");
+	assert_string_equal(got.namespace, "prod");
+	assert_string_equal(got.service, "shop");
+	assert_string_equal(
+		got.sources,
+		"container=cgroup pod=kubelet namespace=kubelet service=pod by=unchecked");
 	container_info_release(&got);
 }
 
@@ -413,6 +515,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			container_resolver_finds_rootless_containers_in_the_users_home, tree_make,
 			tree_remove),
+		cmocka_unit_test_setup_teardown(a_cgroup_that_a_user_named_is_not_another_container,
+						tree_make, tree_remove),
+		cmocka_unit_test_setup_teardown(
+			a_container_keeps_its_name_in_a_cgroup_that_it_was_given, tree_make,
+			tree_remove),
+		cmocka_unit_test_setup_teardown(a_pods_name_is_the_kubelets_where_there_is_one,
+						tree_make, tree_remove),
 		cmocka_unit_test_setup_teardown(container_resolver_cache_stays_bounded, tree_make,
 						tree_remove),
 	};

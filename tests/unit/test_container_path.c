@@ -223,12 +223,16 @@ static const struct choose_case choices[] = {
 	{ "zzz\n0::/docker/" ID1 "\n", "/docker/" ID1, 0 },
 };
 
+static const struct container_hierarchies nowhere = { -1, -1 };
+
 static void container_cgroup_choose_takes_the_path_that_tells_most(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
 		char path[256] = "untouched";
-		int err = container_cgroup_choose(choices[i].text, path, sizeof(path));
+		struct container_identity identity;
+		int err = container_cgroup_choose(choices[i].text, &nowhere, path, sizeof(path),
+						  &identity);
 		const char *want = choices[i].path ? choices[i].path : "untouched";
 
 		if (err != choices[i].err || strcmp(path, want) != 0)
@@ -238,15 +242,125 @@ static void container_cgroup_choose_takes_the_path_that_tells_most(void **state)
 
 static void container_cgroup_choose_refuses_what_does_not_fit(void **state)
 {
+	struct container_identity identity;
 	char path[16] = "untouched";
 	char text[PATH_MAX + 64] = "0::/";
 
 	(void)state;
-	assert_int_equal(container_cgroup_choose("0::/docker/" ID1 "\n", path, sizeof(path)),
+	assert_int_equal(container_cgroup_choose("0::/docker/" ID1 "\n", &nowhere, path,
+						 sizeof(path), &identity),
 			 -ENAMETOOLONG);
 	assert_string_equal(path, "untouched");
 	memset(text + 4, 'a', sizeof(text) - 5);
-	assert_int_equal(container_cgroup_choose(text, path, sizeof(path)), -ENAMETOOLONG);
+	assert_int_equal(container_cgroup_choose(text, &nowhere, path, sizeof(path), &identity),
+			 -ENAMETOOLONG);
+}
+
+/* ---- what root named, and what a user named ---- */
+
+#define UNKNOWN	 (-1)
+#define USER_DIR "/user.slice/user-1000.slice/user@1000.service"
+
+struct identity_case {
+	const char *roots; /* the part of the path that root named */
+	const char *rest;
+	int owner; /* of the rest; UNKNOWN */
+	const char *id, *name, *unit, *pod_uid;
+	enum container_namer namer;
+	const char *roots_container; /* the part of the path that says whose it is */
+};
+
+static const struct identity_case identities[] = {
+	/* all of it is root's */
+	{ "/docker/" ID1, "", 0, ID1, "", "", "", CONTAINER_NAMER_ROOT, "/docker/" ID1 },
+	{ "/docker/" ID1 "/init.scope", "", 0, ID1, "", "", "", CONTAINER_NAMER_ROOT,
+	  "/docker/" ID1 },
+	/* a user's cgroup is called as another container */
+	{ "/jobs", "/docker-" ID1 ".scope", 12345, ID1, "", "", "", CONTAINER_NAMER_USER, "" },
+	{ "/system.slice/job.service", "/docker/" ID1, 12345, ID1, "", "", "", CONTAINER_NAMER_USER,
+	  "/system.slice/job.service" },
+	{ "/jobs", "/lxc.payload.web01", 12345, "", "web01", "", "", CONTAINER_NAMER_USER, "" },
+	{ "/jobs", "/kubepods/pod" UID, 12345, "", "", "", UID, CONTAINER_NAMER_USER, "" },
+	/* ... within a container: it stays in that one */
+	{ "/docker/" ID1, "/docker/" ID2, 12345, ID1, "", "", "", CONTAINER_NAMER_ROOT,
+	  "/docker/" ID1 },
+	{ "/lxc.payload.web01", "/system.slice/docker-" ID2 ".scope", 100000, "", "web01", "", "",
+	  CONTAINER_NAMER_ROOT, "/lxc.payload.web01" },
+	{ "/kubepods/pod" UID, "/" ID1, 12345, "", "", "", UID, CONTAINER_NAMER_ROOT,
+	  "/kubepods/pod" UID },
+	/* rootless runtimes, and units of a user's own systemd */
+	{ USER_DIR, "/user.slice/libpod-" ID1 ".scope/container", 1000, ID1, "", "", "",
+	  CONTAINER_NAMER_USER, USER_DIR },
+	{ USER_DIR, "/app.slice/nginx.service", 1000, "", "", "nginx.service", "",
+	  CONTAINER_NAMER_USER, USER_DIR },
+	/* a service that was given its cgroup, and its parts */
+	{ "/system.slice/ci.service", "/payload.scope", 998, "", "", "ci.service", "",
+	  CONTAINER_NAMER_ROOT, "/system.slice/ci.service" },
+	{ "/system.slice/ci.service", "/worker-3", 998, "", "", "ci.service", "",
+	  CONTAINER_NAMER_ROOT, "/system.slice/ci.service" },
+	/* nobody knows whose the rest was */
+	{ "/jobs", "/docker/" ID1, UNKNOWN, "", "", "", "", CONTAINER_NAMER_ROOT, "" },
+	{ "", "/docker/" ID1, UNKNOWN, "", "", "", "", CONTAINER_NAMER_ROOT, "" },
+};
+
+static void names_of_users_count_only_where_root_named_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(identities); i++) {
+		const struct identity_case *want = &identities[i];
+		const struct container_trust trust = {
+			.is_checked = true,
+			.root_len = strlen(want->roots),
+			.rest_owner = (uid_t)want->owner,
+		};
+		struct container_identity got;
+		char path[1024];
+
+		(void)snprintf(path, sizeof(path), "%s%s", want->roots, want->rest);
+		container_path_identify(path, &trust, &got);
+		if (strcmp(got.path.id, want->id) != 0 || strcmp(got.path.name, want->name) != 0 ||
+		    strcmp(got.path.unit, want->unit) != 0 ||
+		    strcmp(got.path.pod_uid, want->pod_uid) != 0 || got.namer != want->namer ||
+		    got.roots_len != strlen(want->roots_container) ||
+		    got.uid != (got.namer == CONTAINER_NAMER_USER ? (uid_t)want->owner : 0))
+			fail_msg(
+				"%s: id '%s' name '%s' unit '%s' pod '%s' by %d, uid %u, %zu bytes",
+				path, got.path.id, got.path.name, got.path.unit, got.path.pod_uid,
+				got.namer, got.uid, got.roots_len);
+	}
+}
+
+/* Without a look at the directories the usual tree decides: below a user's slice it is the user's. */
+static void unchecked_paths_below_a_users_slice_are_that_users(void **state)
+{
+	static const struct {
+		const char *path, *id;
+		enum container_namer namer;
+		uid_t uid;
+	} rows[] = {
+		{ "/docker/" ID1, ID1, CONTAINER_NAMER_UNCHECKED, 0 },
+		{ USER_DIR "/user.slice/libpod-" ID1 ".scope", ID1, CONTAINER_NAMER_USER, 1000 },
+		{ "/user.slice/user-0.slice/libpod-" ID1 ".scope", ID1, CONTAINER_NAMER_UNCHECKED,
+		  0 },
+		{ "/user.slice/user-1000x.slice/a/docker-" ID1 ".scope", ID1,
+		  CONTAINER_NAMER_UNCHECKED, 0 },
+		{ "/user.slice/user-1000.slice/docker-" ID1 ".scope", ID1,
+		  CONTAINER_NAMER_UNCHECKED, 0 },
+		{ "/docker/" ID2 USER_DIR "/docker-" ID1 ".scope", ID1, CONTAINER_NAMER_UNCHECKED,
+		  0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct container_trust trust = { .rest_owner = CONTAINER_TRUST_NOBODY };
+		struct container_identity got;
+
+		container_path_identify(rows[i].path, &trust, &got);
+		if (strcmp(got.path.id, rows[i].id) != 0 || got.namer != rows[i].namer ||
+		    got.uid != rows[i].uid)
+			fail_msg("%s: id '%s' by %d, uid %u", rows[i].path, got.path.id, got.namer,
+				 got.uid);
+	}
 }
 
 int main(void)
@@ -256,6 +370,8 @@ int main(void)
 		cmocka_unit_test(container_path_survives_overlong_parts),
 		cmocka_unit_test(container_cgroup_choose_takes_the_path_that_tells_most),
 		cmocka_unit_test(container_cgroup_choose_refuses_what_does_not_fit),
+		cmocka_unit_test(names_of_users_count_only_where_root_named_nothing),
+		cmocka_unit_test(unchecked_paths_below_a_users_slice_are_that_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include "symbols/slow_file.h"
 #include "user/collect/container_cgroup.h"
 #include "user/collect/container_names.h"
+#include "user/collect/container_pods.h"
 #include "user/collect/container_service.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -36,17 +37,20 @@
 struct cached {
 	struct cached *next;
 	char id[CONTAINER_ID_LEN + 1];
+	uid_t uid; /* the user that gave it this id; 0 = root, whose ids are other ones */
 	struct container_names names;
-	bool is_known;		/* names were found */
+	const char *
+		pod_source; /* "kubelet" or "hostname" when not from the files of names; else NULL */
+	bool is_known;	    /* names were found */
 	uint8_t hostname_tries; /* the pod's name may come from it; a process may be gone already */
 	uint64_t tried_ns;	/* CLOCK_MONOTONIC */
 	uint64_t used;		/* by resolver's tick */
 };
 
 struct container_resolver {
-	int proc_fd;   /* borrowed */
-	int root_fd;   /* borrowed */
-	int cgroup_fd; /* -1: no cgroup v2 here */
+	int proc_fd; /* borrowed */
+	int root_fd; /* borrowed */
+	struct container_hierarchies hierarchies;
 	struct container_places places;
 	uint64_t places_ns; /* when looked for; CLOCK_MONOTONIC */
 	struct cached *buckets[CACHE_BUCKETS];
@@ -65,6 +69,7 @@ void container_info_release(struct container_info *info)
 	free(info->pod_uid);
 	free(info->namespace);
 	free(info->service);
+	free(info->sources);
 	memset(info, 0, sizeof(*info));
 }
 
@@ -78,9 +83,11 @@ int container_resolver__new(const struct container_resolver_options *options,
 		return -ENOMEM;
 	resolver->proc_fd = options->proc_fd;
 	resolver->root_fd = options->root_fd;
-	resolver->cgroup_fd = container_cgroup_mount_open(options->proc_fd, options->cgroup_root);
-	if (resolver->cgroup_fd < 0)
-		resolver->cgroup_fd = -1;
+	resolver->hierarchies.v2_fd =
+		container_cgroup_mount_open(options->proc_fd, options->cgroup_root);
+	if (resolver->hierarchies.v2_fd < 0)
+		resolver->hierarchies.v2_fd = -1;
+	resolver->hierarchies.dir_fd = open(options->cgroup_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	err = container_places_find(&resolver->places, resolver->root_fd, resolver->proc_fd);
 	if (err) {
 		container_resolver__free(resolver);
@@ -110,17 +117,19 @@ void container_resolver__free(struct container_resolver *resolver)
 		}
 	}
 	container_places_release(&resolver->places);
-	if (resolver->cgroup_fd >= 0)
-		close(resolver->cgroup_fd);
+	if (resolver->hierarchies.v2_fd >= 0)
+		close(resolver->hierarchies.v2_fd);
+	if (resolver->hierarchies.dir_fd >= 0)
+		close(resolver->hierarchies.dir_fd);
 	free(resolver);
 }
 
 int container_cgroup_path(struct container_resolver *resolver, uint64_t cgroup_id, char *path,
 			  size_t path_len)
 {
-	if (resolver->cgroup_fd < 0)
+	if (resolver->hierarchies.v2_fd < 0)
 		return -ENOENT;
-	return container_cgroup_by_id(resolver->cgroup_fd, cgroup_id, path, path_len);
+	return container_cgroup_by_id(resolver->hierarchies.v2_fd, cgroup_id, path, path_len);
 }
 
 /* ---- which cgroup ---- */
@@ -145,9 +154,10 @@ static const char *v2_path(const char *text, size_t *len)
  * /proc is asked for what the id cannot tell: the v1 hierarchies of the same process.
  */
 static int find_cgroup(struct container_resolver *resolver, uint32_t pid, uint64_t cgroup_id,
-		       char *path, size_t path_len)
+		       char *path, size_t path_len, struct container_identity *identity)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct container_trust trust;
 	char by_id[PATH_MAX];
 	const char *by_proc;
 	size_t len;
@@ -161,13 +171,17 @@ static int find_cgroup(struct container_resolver *resolver, uint32_t pid, uint64
 		return -ENOMEM;
 	if (id_err)
 		return proc_err ? -ENOENT :
-				  container_cgroup_choose(strbuf_str(&text), path, path_len);
+				  container_cgroup_choose(strbuf_str(&text), &resolver->hierarchies,
+							  path, path_len, identity);
 	by_proc = proc_err ? NULL : v2_path(strbuf_str(&text), &len);
 	if (by_proc && len == strlen(by_id) && memcmp(by_proc, by_id, len) == 0)
-		return container_cgroup_choose(strbuf_str(&text), path, path_len);
+		return container_cgroup_choose(strbuf_str(&text), &resolver->hierarchies, path,
+					       path_len, identity);
 	if (strlen(by_id) >= path_len)
 		return -ENAMETOOLONG;
 	memcpy(path, by_id, strlen(by_id) + 1);
+	container_trust_below(resolver->hierarchies.v2_fd, path, &trust);
+	container_path_identify(path, &trust, identity);
 	return 0;
 }
 
@@ -200,13 +214,15 @@ static void evict_oldest(struct container_resolver *resolver)
 	}
 }
 
-static struct cached *find_or_add(struct container_resolver *resolver, const char *id)
+static struct cached *find_or_add(struct container_resolver *resolver,
+				  const struct container_identity *identity)
 {
+	const char *id = identity->path.id;
 	struct cached **bucket = bucket_of(resolver, id);
 	struct cached *entry;
 
 	for (entry = *bucket; entry; entry = entry->next) {
-		if (strcmp(entry->id, id) == 0) {
+		if (entry->uid == identity->uid && strcmp(entry->id, id) == 0) {
 			entry->used = ++resolver->tick;
 			return entry;
 		}
@@ -217,6 +233,7 @@ static struct cached *find_or_add(struct container_resolver *resolver, const cha
 	if (!entry)
 		return NULL;
 	memcpy(entry->id, id, sizeof(entry->id));
+	entry->uid = identity->uid;
 	entry->used = ++resolver->tick;
 	entry->next = *bucket;
 	*bucket = entry;
@@ -226,23 +243,13 @@ static struct cached *find_or_add(struct container_resolver *resolver, const cha
 
 /* ---- names ---- */
 
-/* A rootless runtime's container lies below its user's slice. */
-static void rootless_user(struct container_resolver *resolver, const char *cgroup_path,
+/* In the files of a user only that user's containers are looked for, and in root's only root's. */
+static void rootless_user(struct container_resolver *resolver, uid_t uid,
 			  struct container_user *out)
 {
-	static const char slice[] = "/user.slice/user-";
-	const char *at = strstr(cgroup_path, slice);
-	uint64_t uid;
-	size_t digits;
-
 	out->home[0] = '\0';
-	if (!at)
-		return;
-	at += strlen(slice);
-	digits = strspn(at, "0123456789");
-	if (parse_u64_n(at, digits, 10, &uid) || uid == 0 || uid >= UINT32_MAX)
-		return;
-	if (container_user_find(resolver->root_fd, (uid_t)uid, out))
+	out->uid = uid;
+	if (uid && container_user_find(resolver->root_fd, uid, out))
 		out->home[0] = '\0';
 }
 
@@ -282,8 +289,7 @@ static int hostname_as_pod(struct container_resolver *resolver, uint32_t pid, ch
 }
 
 /* Brings the entry up to date. 0 or -ENOMEM. */
-static int refresh(struct container_resolver *resolver, const char *cgroup_path,
-		   struct cached *entry)
+static int refresh(struct container_resolver *resolver, struct cached *entry)
 {
 	uint64_t now = clock_monotonic_ns();
 	struct container_names names;
@@ -302,12 +308,19 @@ static int refresh(struct container_resolver *resolver, const char *cgroup_path,
 		resolver->places_ns = now;
 	}
 	entry->tried_ns = now;
-	rootless_user(resolver, cgroup_path, &user);
+	rootless_user(resolver, entry->uid, &user);
+	if (entry->uid && !user.home[0])
+		return 0;
 	err = container_names_read(&resolver->places, resolver->root_fd, entry->id, &user, &names);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	if (!names.pod && entry->names.pod) /* the host name's */
+	if (names.pod) {
+		entry->pod_source = NULL;
+	} else if (entry->pod_source) {
 		names.pod = take_ptr(entry->names.pod);
+		if (!names.namespace)
+			names.namespace = take_ptr(entry->names.namespace);
+	}
 	container_names_release(&entry->names);
 	entry->names = names;
 	entry->is_known = true;
@@ -327,9 +340,62 @@ static const char *first_text(const char *a, const char *b)
 	return a && *a ? a : b;
 }
 
-static int fill(const struct container_path *path, const char *cgroup_path,
-		const struct container_names *names, struct container_info *out)
+/* A name as it is shown: what a user gave is that user's. */
+static int put_name(char **field, const struct container_identity *identity, const char *text)
 {
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+	if (identity->namer != CONTAINER_NAMER_USER || !text || !*text)
+		return put(field, text);
+	if (strbuf_printf(&name, CONTAINER_USER_PREFIX "%u/%s", identity->uid, text))
+		return -ENOMEM;
+	return put(field, strbuf_str(&name));
+}
+
+/* What is known of a container, and where from. Borrowed strings, NULL or "" where nothing is. */
+struct answer {
+	const struct container_identity *identity;
+	const char *cgroup_path;
+	const struct container_names *names;
+	const char *pod_source;
+};
+
+/* "container=docker pod=kubelet namespace=kubelet service=label by=root" */
+static int put_sources(const struct answer *answer, const char *service_source,
+		       struct container_info *out)
+{
+	const char *files = first_text(answer->names->runtime, "file");
+	const char *pod = answer->pod_source ? answer->pod_source : files;
+	const char *namespace = answer->pod_source && strcmp(answer->pod_source, "kubelet") == 0 ?
+					answer->pod_source :
+					files;
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = 0;
+
+	if (!*answer->cgroup_path)
+		return put(&out->sources, "");
+	if (*out->name)
+		err = strbuf_printf(&text, "container=%s ", answer->names->name ? files : "cgroup");
+	if (!err && *out->pod)
+		err = strbuf_printf(&text, "pod=%s ", pod);
+	if (!err && *out->namespace)
+		err = strbuf_printf(&text, "namespace=%s ", namespace);
+	if (!err && *service_source)
+		err = strbuf_printf(&text, "service=%s ", service_source);
+	if (!err && answer->identity->namer == CONTAINER_NAMER_USER)
+		err = strbuf_printf(&text, "by=" CONTAINER_USER_PREFIX "%u", answer->identity->uid);
+	else if (!err)
+		err = strbuf_puts(&text, answer->identity->namer == CONTAINER_NAMER_ROOT ?
+						 "by=root" :
+						 "by=unchecked");
+	return err ? -ENOMEM : put(&out->sources, strbuf_str(&text));
+}
+
+static int fill(const struct answer *answer, struct container_info *out)
+{
+	const struct container_identity *identity = answer->identity;
+	const struct container_path *path = &identity->path;
+	const struct container_names *names = answer->names;
 	char short_id[SHORT_ID_LEN + 1], service[256];
 	const char *name = first_text(names->name, path->name);
 	const char *runtime = path->runtime;
@@ -340,72 +406,98 @@ static int fill(const struct container_path *path, const char *cgroup_path,
 		.image = names->image,
 		.unit = path->unit,
 	};
+	const char *service_source = container_service_derive(&hints, service, sizeof(service));
 	int err;
 
 	(void)snprintf(short_id, sizeof(short_id), "%.*s", SHORT_ID_LEN, path->id);
 	if (!*runtime || strcmp(runtime, "kubernetes") == 0)
 		runtime = first_text(names->runtime, path->runtime);
-	container_service_derive(&hints, service, sizeof(service));
 	out->is_opted_out = names->is_opted_out;
-	err = put(&out->cgroup_path, cgroup_path);
+	out->roots_path_len = identity->roots_len;
+	err = put(&out->cgroup_path, answer->cgroup_path);
 	if (!err)
-		err = put(&out->id, path->id);
+		err = put_name(&out->id, identity, path->id);
 	if (!err)
-		err = put(&out->name, first_text(name, short_id));
+		err = put_name(&out->name, identity, first_text(name, short_id));
 	if (!err)
-		err = put(&out->image, names->image);
+		err = put_name(&out->image, identity, names->image);
 	if (!err)
 		err = put(&out->runtime, runtime);
 	if (!err)
-		err = put(&out->pod, names->pod);
+		err = put_name(&out->pod, identity, names->pod);
 	if (!err)
-		err = put(&out->pod_uid, first_text(path->pod_uid, names->pod_uid));
+		err = put_name(&out->pod_uid, identity, first_text(path->pod_uid, names->pod_uid));
 	if (!err)
-		err = put(&out->namespace, names->namespace);
+		err = put_name(&out->namespace, identity, names->namespace);
 	if (!err)
-		err = put(&out->service, service);
+		err = put_name(&out->service, identity, service);
+	return err ? err : put_sources(answer, service_source, out);
+}
+
+/*
+ * The name of a pod that its runtime keeps in no file: from the kubelet's directories of logs, which
+ * are root's, else from the container's own host name file, which is the container's to write.
+ */
+static int find_pod(struct container_resolver *resolver, uint32_t pid, const char *pod_uid,
+		    struct cached *entry)
+{
+	int err;
+
+	if (entry->names.pod || entry->hostname_tries >= HOSTNAME_MAX_TRIES)
+		return 0;
+	entry->hostname_tries++;
+	err = container_pod_find(resolver->root_fd, pod_uid, &entry->names.pod,
+				 &entry->names.namespace);
+	if (err == 0)
+		entry->pod_source = "kubelet";
+	if (err == 0 || err == -ENOMEM)
+		return err;
+	err = hostname_as_pod(resolver, pid, &entry->names.pod);
+	if (!err && entry->names.pod)
+		entry->pod_source = "hostname";
 	return err;
 }
 
-/* Names of the path's container; *names_out is borrowed from the cache. */
-static int look_up_names(struct container_resolver *resolver, uint32_t pid, const char *cgroup_path,
-			 const struct container_path *path,
-			 const struct container_names **names_out)
+/* Names of the path's container, borrowed from the cache. */
+static int look_up_names(struct container_resolver *resolver, uint32_t pid, struct answer *answer)
 {
-	struct cached *entry = find_or_add(resolver, path->id);
+	const struct container_identity *identity = answer->identity;
+	struct cached *entry = find_or_add(resolver, identity);
 	int err;
 
 	if (!entry)
 		return -ENOMEM;
-	err = refresh(resolver, cgroup_path, entry);
-	if (err)
-		return err;
-	if (path->pod_uid[0] && !entry->names.pod && entry->hostname_tries < HOSTNAME_MAX_TRIES) {
-		err = hostname_as_pod(resolver, pid, &entry->names.pod);
-		if (err)
-			return err;
-		entry->hostname_tries++;
-	}
-	*names_out = &entry->names;
-	return 0;
+	err = refresh(resolver, entry);
+	if (!err && identity->path.pod_uid[0])
+		err = find_pod(resolver, pid,
+			       identity->namer == CONTAINER_NAMER_USER ? "" :
+									 identity->path.pod_uid,
+			       entry);
+	answer->names = &entry->names;
+	answer->pod_source = entry->pod_source;
+	return err;
 }
 
 int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid,
 			       uint64_t cgroup_id, struct container_info *out)
 {
 	static const struct container_names no_names;
-	const struct container_names *names = &no_names;
+	struct container_identity identity = { .namer = CONTAINER_NAMER_UNCHECKED };
 	struct container_info info = { 0 };
-	struct container_path path;
 	char cgroup_path[PATH_MAX] = "";
-	int found = find_cgroup(resolver, pid, cgroup_id, cgroup_path, sizeof(cgroup_path));
+	struct answer answer = {
+		.identity = &identity,
+		.cgroup_path = cgroup_path,
+		.names = &no_names,
+	};
+	int found =
+		find_cgroup(resolver, pid, cgroup_id, cgroup_path, sizeof(cgroup_path), &identity);
 	int err = found == -ENOMEM ? found : 0;
 
-	container_path_parse(cgroup_path, &path);
-	if (!err && path.id[0])
-		err = look_up_names(resolver, pid, cgroup_path, &path, &names);
+	if (!err && identity.path.id[0])
+		err = look_up_names(resolver, pid, &answer);
 	if (!err)
-		err = fill(&path, cgroup_path, names, &info);
+		err = fill(&answer, &info);
 	if (err) {
 		container_info_release(&info);
 		return err;

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "user/collect/container_trust.h"
 
 #define CONTAINER_ID_LEN 64
 
@@ -19,18 +22,42 @@ struct container_path {
 	char name[256];	  /* of a container that has no id: LXC, Incus, systemd-nspawn */
 	char runtime[24]; /* docker, containerd, crio, podman, lxc, nspawn, systemd, kubernetes */
 	char unit[256];	  /* systemd unit ("nginx.service") when it is no container */
+	size_t len; /* bytes of the path up to the end of the component that said so; 0 = none did */
 };
 
 /* Parses one cgroup path ("/kubepods.slice/.../cri-containerd-<id>.scope"). Never fails: an
  * unknown form gives empty strings. */
 void container_path_parse(const char *cgroup_path, struct container_path *out);
 
+/* By whom a process was put into its container, pod or unit. */
+enum container_namer {
+	CONTAINER_NAMER_UNCHECKED = 0, /* the host shows no cgroup hierarchy: by the path's form */
+	CONTAINER_NAMER_ROOT,
+	CONTAINER_NAMER_USER, /* below a cgroup that was given to this user */
+};
+
+struct container_identity {
+	struct container_path path;
+	enum container_namer namer;
+	uid_t uid;	  /* of CONTAINER_NAMER_USER */
+	size_t roots_len; /* container_path.len of what root named */
+};
+
 /*
- * Picks, out of the text of /proc/PID/cgroup, the path that tells most: cgroup v2 ("0::"), else the
- * v1 hierarchies (name=systemd, memory, pids, ...; hybrid hosts have both). Copies it to `path`.
- * 0, -ENOENT when there is none, -ENAMETOOLONG.
+ * What a path says that can be believed. The deepest component that root named decides; names that a
+ * user gave count only where root named no container above them, and then as that user's. Pure.
  */
-int container_cgroup_choose(const char *proc_cgroup_text, char *path, size_t path_len);
+void container_path_identify(const char *cgroup_path, const struct container_trust *trust,
+			     struct container_identity *out);
+
+/*
+ * Picks, out of the text of /proc/PID/cgroup, the path that tells most of what can be believed:
+ * cgroup v2 ("0::"), else the v1 hierarchies (name=systemd, memory, pids, ...; hybrid hosts have
+ * both). Copies it to `path`. 0, -ENOENT when there is none, -ENAMETOOLONG.
+ */
+int container_cgroup_choose(const char *proc_cgroup_text,
+			    const struct container_hierarchies *hierarchies, char *path,
+			    size_t path_len, struct container_identity *out);
 
 /* Everything known about the container of a process. Owned strings, "" never NULL. */
 struct container_info {
@@ -44,7 +71,14 @@ struct container_info {
 	char *namespace;
 	bool is_opted_out; /* label jbpf.profile=off: see opt_out.h */
 	char *service; /* compose service, k8s app label, unit, or the name without run-specific parts */
+	char *sources; /* where these come from, for people: see user/store/FORMAT.md, label_sources */
+	/* Bytes of cgroup_path that say whose it is, up to the end of the component of the container
+	 * or unit that root named; 0 = root named none. */
+	size_t roots_path_len;
 };
+
+/* In front of each name that a user gave ("user:1000/shop"): no runtime's name holds a ":" or "/". */
+#define CONTAINER_USER_PREFIX "user:"
 
 void container_info_release(struct container_info *info);
 
@@ -54,8 +88,8 @@ struct container_resolver;
 struct container_resolver_options {
 	int proc_fd; /* /proc */
 	int root_fd; /* / : data roots of Docker, Podman, CRI are looked for below it */
-	const char *
-		cgroup_root; /* "/sys/fs/cgroup", where cgroup v2 is looked for (also .../unified) */
+	/* "/sys/fs/cgroup": cgroup v2 is looked for there and in .../unified, version 1 below it */
+	const char *cgroup_root;
 };
 
 int container_resolver__new(const struct container_resolver_options *options,

@@ -86,54 +86,73 @@ static int hierarchy_rank(const struct cgroup_line *line)
 	return 0;
 }
 
-/* How much the path tells: container, unit, some group, nothing. */
-static int path_rank(const char *path)
+/* How much the path tells: container, unit, some group, nothing. What root named counts first. */
+static int path_rank(const char *path, const struct container_identity *identity)
 {
-	struct container_path parsed;
+	const struct container_path *parsed = &identity->path;
+	int of_root = identity->namer == CONTAINER_NAMER_USER ? 0 : 4;
 
-	container_path_parse(path, &parsed);
-	if (parsed.id[0])
-		return 4;
-	if (parsed.name[0] || parsed.pod_uid[0])
-		return 3;
-	if (parsed.unit[0])
+	if (parsed->id[0])
+		return 4 + of_root;
+	if (parsed->name[0] || parsed->pod_uid[0])
+		return 3 + of_root;
+	if (parsed->unit[0])
 		return 2;
 	return strcmp(path, "/") != 0;
 }
 
-int container_cgroup_choose(const char *proc_cgroup_text, char *path, size_t path_len)
+/* The best line so far. */
+struct choice {
+	int rank; /* -1 = none */
+	char path[PATH_MAX];
+	struct container_identity identity;
+};
+
+static int consider(const struct cgroup_line *line, const struct container_hierarchies *hierarchies,
+		    struct choice *best)
 {
-	char best[PATH_MAX];
-	int best_rank = -1;
-	bool too_long = false;
+	struct container_identity identity;
+	struct container_trust trust;
+	char path[PATH_MAX];
+	int rank;
+
+	if (line->path_len >= sizeof(path))
+		return -ENAMETOOLONG;
+	memcpy(path, line->path, line->path_len);
+	path[line->path_len] = '\0';
+	container_trust_find(hierarchies, line->controllers, line->controllers_len, path, &trust);
+	container_path_identify(path, &trust, &identity);
+	rank = path_rank(path, &identity) * 8 + hierarchy_rank(line);
+	if (rank > best->rank) {
+		best->rank = rank;
+		best->identity = identity;
+		memcpy(best->path, path, line->path_len + 1);
+	}
+	return 0;
+}
+
+int container_cgroup_choose(const char *proc_cgroup_text,
+			    const struct container_hierarchies *hierarchies, char *path,
+			    size_t path_len, struct container_identity *out)
+{
+	struct choice best = { .rank = -1 };
+	int err = -ENOENT;
 
 	for (const char *line = proc_cgroup_text; *line;) {
 		size_t len = strcspn(line, "\n");
 		struct cgroup_line parsed;
-		char candidate[PATH_MAX];
-		int rank;
 
-		if (cgroup_line_parse(line, len, &parsed)) {
-			if (parsed.path_len >= sizeof(candidate)) {
-				too_long = true;
-			} else {
-				memcpy(candidate, parsed.path, parsed.path_len);
-				candidate[parsed.path_len] = '\0';
-				rank = path_rank(candidate) * 8 + hierarchy_rank(&parsed);
-				if (rank > best_rank) {
-					best_rank = rank;
-					memcpy(best, candidate, parsed.path_len + 1);
-				}
-			}
-		}
+		if (cgroup_line_parse(line, len, &parsed) && consider(&parsed, hierarchies, &best))
+			err = -ENAMETOOLONG;
 		line += len;
 		line += *line == '\n';
 	}
-	if (best_rank < 0)
-		return too_long ? -ENAMETOOLONG : -ENOENT;
-	if (strlen(best) >= path_len)
+	if (best.rank < 0)
+		return err;
+	if (strlen(best.path) >= path_len)
 		return -ENAMETOOLONG;
-	memcpy(path, best, strlen(best) + 1);
+	memcpy(path, best.path, strlen(best.path) + 1);
+	*out = best.identity;
 	return 0;
 }
 

@@ -409,10 +409,11 @@ int container_names_read(const struct container_places *places, int root_fd, con
 	if (fstat(root_fd, &root))
 		return -errno;
 	search.owner = root.st_uid;
-	err = read_system(places, &search);
-	if (err == -ENOENT && user->home[0]) {
+	if (user->home[0]) {
 		search.owner = user->uid;
 		err = read_rootless(user, &search);
+	} else {
+		err = read_system(places, &search);
 	}
 	if (err) {
 		container_names_release(&names);

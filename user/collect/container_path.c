@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/parse.h"
 
 #define POD_UID_LEN	   36 /* 8-4-4-4-12 */
 #define STATIC_POD_UID_LEN 32 /* hash of the manifest, no dashes */
@@ -126,6 +127,11 @@ static const char *runtime_of_parent(struct piece parent)
 			return known[i].runtime;
 	}
 	return "";
+}
+
+static bool is_container(const struct container_path *path)
+{
+	return path->id[0] || path->name[0] || path->pod_uid[0];
 }
 
 static void container_found(struct container_path *out, struct piece id, const char *runtime)
@@ -292,45 +298,51 @@ static bool parse_lxc(struct piece component, struct piece parent, struct contai
 }
 
 /* The innermost unit, as long as no container was found: what runs in one has units of its own. */
-static void parse_unit(struct piece component, struct container_path *out)
+static bool parse_unit(struct piece component, struct container_path *out)
 {
-	if (out->id[0] || out->name[0] || out->pod_uid[0])
-		return;
+	if (is_container(out))
+		return false;
 	if (!piece_ends(component, ".service") && !piece_ends(component, ".scope") &&
 	    !piece_ends(component, ".socket"))
-		return;
-	if (piece_copy(component, out->unit, sizeof(out->unit)))
-		set_runtime(out, "systemd");
+		return false;
+	if (!piece_copy(component, out->unit, sizeof(out->unit)))
+		return false;
+	set_runtime(out, "systemd");
+	return true;
 }
 
-static void parse_component(struct piece component, struct piece parent, bool in_kubepods,
+/* True when it said something. */
+static bool parse_component(struct piece component, struct piece parent, bool in_kubepods,
 			    struct container_path *out)
 {
 	bool is_pod = parse_pod(component, in_kubepods, out);
 
 	if (parse_prefixed_id(component, out) || is_pod)
-		return;
+		return true;
 	if (piece_is_container_id(component)) {
 		container_found(out, component, runtime_of_parent(parent));
-		return;
+		return true;
 	}
-	if (parse_nspawn(component, out) || parse_lxc(component, parent, out))
-		return;
-	parse_unit(component, out);
+	return parse_nspawn(component, out) || parse_lxc(component, parent, out) ||
+	       parse_unit(component, out);
 }
 
-void container_path_parse(const char *cgroup_path, struct container_path *out)
+/* The names in the first `len` bytes. */
+static void parse_len(const char *cgroup_path, size_t len, struct container_path *out)
 {
+	struct piece rest = { cgroup_path, len };
 	struct piece parent = { "", 0 };
 	bool in_kubepods = false;
-	const char *at = cgroup_path;
 
 	memset(out, 0, sizeof(*out));
 	for (;;) {
 		struct piece component;
 
-		at += strspn(at, "/");
-		component = (struct piece){ at, strcspn(at, "/") };
+		while (rest.len && *rest.at == '/')
+			rest = piece_skip(rest, 1);
+		component = (struct piece){ rest.at, strcspn(rest.at, "/") };
+		if (component.len > rest.len)
+			component.len = rest.len;
 		if (component.len == 0)
 			return;
 		if (piece_is(component, "kubepods"))
@@ -338,9 +350,73 @@ void container_path_parse(const char *cgroup_path, struct container_path *out)
 		/* nspawn keeps its own process beside what runs inside. */
 		if (strcmp(out->runtime, "nspawn") == 0 && piece_is(component, "supervisor"))
 			memset(out, 0, sizeof(*out));
-		else
-			parse_component(component, parent, in_kubepods, out);
+		else if (parse_component(component, parent, in_kubepods, out))
+			out->len = (size_t)(component.at - cgroup_path) + component.len;
 		parent = component;
-		at += component.len;
+		rest = piece_skip(rest, component.len);
 	}
+}
+
+void container_path_parse(const char *cgroup_path, struct container_path *out)
+{
+	parse_len(cgroup_path, strlen(cgroup_path), out);
+}
+
+/*
+ * Where no hierarchy can be looked at, the usual tree tells whose names begin where: what is below
+ * a user's slice was named by that user's own systemd.
+ */
+static void trust_by_form(const char *path, struct container_trust *out)
+{
+	static const char slices[] = "/user.slice/user-";
+	const char *uid_text = path + strlen(slices);
+	const char *at;
+	uint64_t uid;
+
+	out->root_len = strlen(path);
+	out->rest_owner = CONTAINER_TRUST_NOBODY;
+	if (strncmp(path, slices, strlen(slices)) != 0)
+		return;
+	at = uid_text + strspn(uid_text, "0123456789");
+	if (strncmp(at, ".slice/", strlen(".slice/")) != 0 ||
+	    parse_u64_n(uid_text, (size_t)(at - uid_text), 10, &uid) || uid == 0 ||
+	    uid >= UINT32_MAX)
+		return;
+	at += strlen(".slice/");
+	out->root_len = (size_t)(at + strcspn(at, "/") - path);
+	out->rest_owner = (uid_t)uid;
+}
+
+/*
+ * Does what a user named say more than what root named above it? Units of a user's own systemd do;
+ * those below another unit are parts of a service that was given its cgroup, and belong to it.
+ */
+static bool says_more(const struct container_path *users, const struct container_path *roots)
+{
+	if (is_container(users))
+		return true;
+	return users->unit[0] && strcmp(users->unit, roots->unit) != 0 &&
+	       (roots->unit[0] == '\0' || strncmp(roots->unit, "user@", strlen("user@")) == 0);
+}
+
+void container_path_identify(const char *cgroup_path, const struct container_trust *trust,
+			     struct container_identity *out)
+{
+	struct container_trust trusted = *trust;
+	struct container_path whole;
+
+	if (!trust->is_checked)
+		trust_by_form(cgroup_path, &trusted);
+	out->namer = trust->is_checked ? CONTAINER_NAMER_ROOT : CONTAINER_NAMER_UNCHECKED;
+	out->uid = 0;
+	parse_len(cgroup_path, trusted.root_len, &out->path);
+	out->roots_len = out->path.len;
+	if (is_container(&out->path) || trusted.rest_owner == CONTAINER_TRUST_NOBODY)
+		return;
+	container_path_parse(cgroup_path, &whole);
+	if (!says_more(&whole, &out->path))
+		return;
+	out->path = whole;
+	out->namer = CONTAINER_NAMER_USER;
+	out->uid = trusted.rest_owner;
 }

@@ -141,24 +141,29 @@ static bool known(const char *text)
 	return text && *text;
 }
 
-void container_service_derive(const struct container_service_hints *hints, char *out,
-			      size_t out_len)
+const char *container_service_derive(const struct container_service_hints *hints, char *out,
+				     size_t out_len)
 {
-	const char *text = "";
+	const char *text = "", *from = "";
 	size_t len = 0;
 
 	if (known(hints->label)) {
+		from = "label";
 		text = hints->label;
 		len = strlen(text);
 	} else if (known(hints->pod)) {
+		from = "pod";
 		text = hints->pod;
 		len = pod_owner_len(text);
 	} else if (known(hints->container)) {
+		from = "container";
 		text = hints->container;
 		len = stable_len(text);
 	} else if (known(hints->image)) {
+		from = "image";
 		text = image_base(hints->image, &len);
 	} else if (known(hints->unit)) {
+		from = "unit";
 		text = hints->unit;
 		len = unit_len(text);
 	}
@@ -166,4 +171,5 @@ void container_service_derive(const struct container_service_hints *hints, char 
 		len = out_len - 1;
 	memcpy(out, text, len);
 	out[len] = '\0';
+	return from;
 }

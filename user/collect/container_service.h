@@ -14,8 +14,11 @@ struct container_service_hints {
 	const char *unit;
 };
 
-/* "" when nothing is known; cut at out_len - 1. */
-void container_service_derive(const struct container_service_hints *hints, char *out,
-			      size_t out_len);
+/*
+ * "" when nothing is known; cut at out_len - 1. Returns what it was made of, as a constant: "label",
+ * "pod", "container", "image", "unit" or "".
+ */
+const char *container_service_derive(const struct container_service_hints *hints, char *out,
+				     size_t out_len);
 
 #endif

@@ -75,6 +75,7 @@ static void fill_labels(const struct process *process, struct window *window)
 	window->labels[WINDOW_LABEL_RUNTIME] = container->runtime;
 	window->labels[WINDOW_LABEL_IMAGE] = container->image;
 	window->labels[WINDOW_LABEL_CGROUP] = container->cgroup_path;
+	window->labels[WINDOW_LABEL_SOURCES] = container->sources;
 	window->labels[WINDOW_LABEL_EXE] = process->exe;
 	window->labels[WINDOW_LABEL_JVM_VERSION] = process->jvm.version;
 }
