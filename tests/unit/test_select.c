@@ -94,6 +94,43 @@ static void selectors_match_streams(void **state)
 	}
 }
 
+/* As a shell's "*" stands for no leading dot: whoever wants a user's own names has to say so. */
+static void names_that_a_user_gave_are_selected_on_purpose_only(void **state)
+{
+	static const struct window users = {
+		.pid = 9,
+		.labels = { [WINDOW_LABEL_COMM] = "user:comm",
+			    [WINDOW_LABEL_SERVICE] = "user:1000/shop",
+			    [WINDOW_LABEL_POD] = "user:1000/shop-0",
+			    [WINDOW_LABEL_CONTAINER] = "user:1000/app",
+			    [WINDOW_LABEL_CONTAINER_ID] = "user:1000/" ID },
+	};
+	static const struct {
+		struct selection selection;
+		bool matches;
+	} rows[] = {
+		{ { .container = "app" }, false },
+		{ { .container = "*app" }, false },
+		{ { .container = "?ser:1000/app" }, false },
+		{ { .container = ID }, false },
+		{ { .container = "0123456789ab" }, false },
+		{ { .service = "*shop" }, false },
+		{ { .pod = "*shop*" }, false },
+		{ { .container = "*" }, true },
+		{ { .container = "user:1000/app" }, true },
+		{ { .container = "user:1000/" ID }, true },
+		{ { .service = "user:*/shop" }, true },
+		{ { .pod = "user:1000/shop-?" }, true },
+		{ { .comm = "*comm" }, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (selection_matches(&rows[i].selection, &users) != rows[i].matches)
+			fail_msg("row %zu", i);
+	}
+}
+
 static void host_record_matches_only_the_empty_selection(void **state)
 {
 	const struct window host_record = { 0 };
@@ -172,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(selectors_match_streams),
+		cmocka_unit_test(names_that_a_user_gave_are_selected_on_purpose_only),
 		cmocka_unit_test(host_record_matches_only_the_empty_selection),
 		cmocka_unit_test(ranges_are_half_open),
 		cmocka_unit_test(kinds_are_parsed_strictly),

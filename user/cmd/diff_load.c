@@ -8,7 +8,6 @@
 #include "user/cmd/diff_load.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,10 +138,7 @@ static uint32_t block_of(const struct diff_loader *loader, const struct window *
 
 static bool image_matches(const char *pattern, const struct window *window)
 {
-	const char *image = window_label(window, WINDOW_LABEL_IMAGE);
-
-	return !pattern || strcmp(pattern, image) == 0 ||
-	       (*image && fnmatch(pattern, image, 0) == 0);
+	return !pattern || select_name_matches(pattern, window_label(window, WINDOW_LABEL_IMAGE));
 }
 
 /* A young JVM interprets and compiles: its profile is of another kind. */

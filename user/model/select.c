@@ -22,12 +22,23 @@ static bool label_matches(const char *pattern, const char *label)
 	return *label && fnmatch(pattern, label, 0) == 0;
 }
 
+bool select_name_matches(const char *pattern, const char *name)
+{
+	static const char users[] = "user:";
+	size_t len = strlen(users);
+
+	if (strncmp(name, users, len) == 0 && strncmp(pattern, users, len) != 0 &&
+	    strcmp(pattern, "*") != 0)
+		return false;
+	return label_matches(pattern, name);
+}
+
 static bool container_matches(const char *pattern, const struct window *window)
 {
 	const char *id = window_label(window, WINDOW_LABEL_CONTAINER_ID);
 	size_t len = strlen(pattern);
 
-	if (label_matches(pattern, window_label(window, WINDOW_LABEL_CONTAINER)))
+	if (select_name_matches(pattern, window_label(window, WINDOW_LABEL_CONTAINER)))
 		return true;
 	if (*pattern && strcmp(pattern, id) == 0)
 		return true;
@@ -39,8 +50,8 @@ static bool pod_matches(const char *pattern, const struct window *window)
 {
 	const char *uid = window_label(window, WINDOW_LABEL_POD_UID);
 
-	return label_matches(pattern, window_label(window, WINDOW_LABEL_POD)) ||
-	       (*uid && label_matches(pattern, uid));
+	return select_name_matches(pattern, window_label(window, WINDOW_LABEL_POD)) ||
+	       (*uid && select_name_matches(pattern, uid));
 }
 
 /* Takes the path as /proc/PID/cgroup has it or as it is seen below the usual mount point. */
@@ -72,16 +83,18 @@ bool selection_matches(const struct selection *selection, const struct window *w
 	} plain[] = {
 		{ selection->namespace, WINDOW_LABEL_NAMESPACE },
 		{ selection->service, WINDOW_LABEL_SERVICE },
-		{ selection->comm, WINDOW_LABEL_COMM },
 	};
 
 	if (selection->pid && selection->pid != window->pid)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
 		if (plain[i].pattern &&
-		    !label_matches(plain[i].pattern, window_label(window, plain[i].label)))
+		    !select_name_matches(plain[i].pattern, window_label(window, plain[i].label)))
 			return false;
 	}
+	if (selection->comm &&
+	    !label_matches(selection->comm, window_label(window, WINDOW_LABEL_COMM)))
+		return false;
 	if (selection->container && !container_matches(selection->container, window))
 		return false;
 	if (selection->pod && !pod_matches(selection->pod, window))

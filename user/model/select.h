@@ -36,6 +36,11 @@ struct selection {
 	enum select_kind kind;
 };
 
+/*
+ * Does the glob match this name of a container, pod, namespace, service or image? Names that a user
+ * gave ("user:UID/...", see container.h) match patterns that begin with "user:", and "*" alone.
+ */
+bool select_name_matches(const char *pattern, const char *name);
 /* Does the stream match? Times are not looked at. */
 bool selection_matches(const struct selection *selection, const struct window *window);
 /* Does the window overlap [since, until)? */
