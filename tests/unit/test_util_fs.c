@@ -222,6 +222,31 @@ static void fs_write_output_leaves_what_is_no_regular_file_as_it_is(void **state
 	assert_int_equal(fs_write_output(fixture->fd, "folder", 0640, "x", 1), -EISDIR);
 }
 
+/* What needs two users is tried where there is root; the rest everywhere. */
+static void fs_write_output_follows_no_link_that_another_user_put_where_all_may(void **state)
+{
+	struct fixture *fixture = *state;
+	struct strbuf text = STRBUF_INIT;
+
+	assert_int_equal(mkdirat(fixture->fd, "all", 0700), 0);
+	assert_int_equal(fchmodat(fixture->fd, "all", 01777, 0), 0);
+	assert_int_equal(fs_write_atomic(fixture->fd, "target", 0640, "old", 3), 0);
+	assert_int_equal(symlinkat("../target", fixture->fd, "all/own"), 0);
+	assert_int_equal(fs_write_output(fixture->fd, "all/own", 0640, "new", 3), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(symlinkat("../target", fixture->fd, "all/trap"), 0);
+		assert_int_equal(
+			fchownat(fixture->fd, "all/trap", 12345, 12345, AT_SYMLINK_NOFOLLOW), 0);
+		assert_int_equal(fs_write_output(fixture->fd, "all/trap", 0640, "bad", 3), -EACCES);
+		assert_int_equal(mkfifoat(fixture->fd, "all/fifo", 0666), 0);
+		assert_int_equal(fchownat(fixture->fd, "all/fifo", 12345, 12345, 0), 0);
+		assert_int_equal(fs_write_output(fixture->fd, "all/fifo", 0640, "bad", 3), -EACCES);
+	}
+	assert_int_equal(fs_read_file(fixture->fd, "target", 64, &text), 0);
+	assert_string_equal(strbuf_str(&text), "new");
+	strbuf_release(&text);
+}
+
 static void fs_write_output_writes_a_regular_file_whole_or_not_at_all(void **state)
 {
 	struct fixture *fixture = *state;
@@ -249,6 +274,9 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(
 			fs_write_output_leaves_what_is_no_regular_file_as_it_is, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			fs_write_output_follows_no_link_that_another_user_put_where_all_may, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(
 			fs_write_output_writes_a_regular_file_whole_or_not_at_all, setup, teardown),
 	};

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -135,6 +136,34 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
 	return fs_sync_parent(dir_fd, path);
 }
 
+/* Into `parent`: the directory of a path. */
+static void parent_of(const char *path, char parent[static PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+
+	(void)snprintf(parent, PATH_MAX, "%.*s", (int)len, path);
+	if (!len)
+		strcpy(parent, ".");
+}
+
+/*
+ * Somebody else put it there, where everybody may: it may lead to any file of whoever runs this. The
+ * kernel says the same where fs.protected_symlinks and fs.protected_fifos are on.
+ */
+static bool is_a_trap(int dir_fd, const char *path, const struct stat *st)
+{
+	char parent[PATH_MAX];
+	struct stat dir;
+
+	if (st->st_uid == geteuid() || !(S_ISLNK(st->st_mode) || S_ISFIFO(st->st_mode)) ||
+	    strlen(path) >= sizeof(parent))
+		return false;
+	parent_of(path, parent);
+	return fstatat(dir_fd, parent, &dir, 0) == 0 && (dir.st_mode & S_IWOTH) &&
+	       st->st_uid != dir.st_uid;
+}
+
 int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len)
 {
 	struct stat st;
@@ -142,9 +171,13 @@ int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes
 
 	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode))
 		return fs_write_atomic(dir_fd, path, mode, bytes, len);
+	if (is_a_trap(dir_fd, path, &st))
+		return -EACCES;
 
-	__cleanup_fd int fd =
-		openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, mode);
+	__cleanup_fd int fd = openat(dir_fd, path,
+				     O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC |
+					     (S_ISLNK(st.st_mode) ? 0 : O_NOFOLLOW),
+				     mode);
 
 	if (fd < 0)
 		return -errno;
