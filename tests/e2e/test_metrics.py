@@ -224,3 +224,21 @@ def test_a_path_that_is_taken_is_refused(tmp_path):
     assert result.returncode == 1 and "taken by something that is no socket" in result.stderr
     assert path.read_text() == "precious"
     assert jbpf("status", "--store", tmp_path / "store").returncode in (1, 3)
+
+
+def test_who_connects_to_a_port_at_once_and_says_nothing_does_not_keep_others_out(daemon):
+    """Three hundred connections that never send a request, all the time; every question is answered at once."""
+    port = free_port()
+    daemon("--metrics", f"127.0.0.1:{port}", window="1s").start().wait_ready()
+    silent = []
+    try:
+        for _ in range(20):
+            for _ in range(15):
+                silent.append(socket.create_connection(("127.0.0.1", port), timeout=60))
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=3)
+            connection.request("GET", "/healthz")
+            assert connection.getresponse().status in (200, 503)
+            connection.close()
+    finally:
+        for connection in silent:
+            connection.close()

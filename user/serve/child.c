@@ -23,7 +23,7 @@
 #include "user/util/seccomp_rules.h"
 
 #define CHILD_NAME	"jbpfd-metrics" /* at most 15 bytes */
-#define CHILD_FILES_MAX 64
+#define CHILD_FILES_MAX (2 * HTTP_CONNECTIONS_MAX + 16)
 #define CHILD_LISTEN_FD 3
 #define CHILD_PAGE_FD	4
 #define CHILD_SPARE_FD	16 /* above both */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * libmicrohttpd in one thread. Its own time limit starts anew with each byte that comes; so that
- * nobody can hold a connection by sending one now and then, an overdue one is shut down here.
+ * libmicrohttpd in one thread. Its own time limit starts again with each byte that comes; so that
+ * nobody can hold a connection by sending one now and then, an overdue one is shut down here. Nor can
+ * anybody take all places: a new connection puts out the oldest of the user that has most of them
+ * (of a port users are not known: just the oldest). An honest request needs milliseconds.
  */
 #include "user/serve/http.h"
 
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #include "user/serve/address.h"
 #include "user/util/cleanup.h"
@@ -21,9 +24,14 @@
 #define METRICS_MEDIATYPE "text/plain; version=0.0.4; charset=utf-8"
 #define OTHER_MEDIATYPE	  "text/plain; charset=utf-8"
 
+/* MHD's own limit: those that were put out stay until it has noticed. */
+#define PLACES (2 * HTTP_CONNECTIONS_MAX)
+
 struct http_connection {
-	int fd; /* -1: unused */
+	int fd;	   /* -1: unused */
+	uid_t uid; /* of a Unix socket's other end */
 	uint64_t until_boot_ns;
+	bool is_put_out;
 };
 
 struct http {
@@ -31,7 +39,8 @@ struct http {
 	const struct serve_page_view *view;
 	bool is_unix;
 	struct strbuf text;
-	struct http_connection connections[HTTP_CONNECTIONS_MAX];
+	struct http_connection connections[PLACES];
+	size_t open_cnt; /* of connections, without those that are put out */
 };
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status,
@@ -101,31 +110,115 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 		      http->text.len);
 }
 
+static void put_out(struct http *http, struct http_connection *connection)
+{
+	(void)shutdown(connection->fd, SHUT_RDWR);
+	connection->is_put_out = true;
+	http->open_cnt--;
+}
+
+static size_t connections_of(const struct http *http, uid_t uid)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < PLACES; i++) {
+		const struct http_connection *connection = &http->connections[i];
+
+		cnt += connection->fd >= 0 && !connection->is_put_out && connection->uid == uid;
+	}
+	return cnt;
+}
+
+/* The oldest connection of the user that has most. */
+static void make_room(struct http *http)
+{
+	struct http_connection *oldest = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < PLACES; i++) {
+		struct http_connection *connection = &http->connections[i];
+		size_t cnt;
+
+		if (connection->fd < 0 || connection->is_put_out)
+			continue;
+		cnt = connections_of(http, connection->uid);
+		if (!oldest || cnt > most ||
+		    (cnt == most && connection->until_boot_ns < oldest->until_boot_ns))
+			oldest = connection;
+		if (cnt > most)
+			most = cnt;
+	}
+	if (oldest)
+		put_out(http, oldest);
+}
+
+static struct http_connection *find_connection(struct http *http, int fd)
+{
+	for (size_t i = 0; i < PLACES; i++) {
+		if (http->connections[i].fd == fd)
+			return &http->connections[i];
+	}
+	return NULL;
+}
+
+static uid_t peer_uid(int fd)
+{
+	struct ucred peer = { .uid = 0 };
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? 0 : peer.uid;
+}
+
+static void connection_starts(struct http *http, int fd)
+{
+	struct http_connection *connection;
+
+	if (http->open_cnt >= HTTP_CONNECTIONS_MAX)
+		make_room(http);
+	connection = find_connection(http, -1);
+	if (!connection)
+		return;
+	*connection = (struct http_connection){
+		.fd = fd,
+		.uid = http->is_unix ? peer_uid(fd) : 0,
+		.until_boot_ns = clock_boot_ns() + HTTP_CONNECTION_S * CLOCK_NS_PER_S,
+	};
+	http->open_cnt++;
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
 			  enum MHD_ConnectionNotificationCode code)
 {
-	struct http_connection *connections = ((struct http *)ctx)->connections;
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	int wanted = code == MHD_CONNECTION_NOTIFY_STARTED ? -1 : info ? info->connect_fd : -2;
+	struct http *http = ctx;
+	struct http_connection *ended;
 
 	(void)socket_ctx;
-	for (size_t i = 0; info && i < HTTP_CONNECTIONS_MAX; i++) {
-		if (connections[i].fd != wanted)
-			continue;
-		connections[i].fd = code == MHD_CONNECTION_NOTIFY_STARTED ? info->connect_fd : -1;
-		connections[i].until_boot_ns = clock_boot_ns() + HTTP_CONNECTION_S * CLOCK_NS_PER_S;
-		break;
+	if (!info)
+		return;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		connection_starts(http, info->connect_fd);
+		return;
 	}
+	ended = find_connection(http, info->connect_fd);
+	if (!ended)
+		return;
+	if (!ended->is_put_out)
+		http->open_cnt--;
+	ended->fd = -1;
 }
 
 static void end_overdue(struct http *http)
 {
 	uint64_t now_ns = clock_boot_ns();
 
-	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
-		if (http->connections[i].fd >= 0 && now_ns > http->connections[i].until_boot_ns)
-			(void)shutdown(http->connections[i].fd, SHUT_RDWR);
+	for (size_t i = 0; i < PLACES; i++) {
+		struct http_connection *connection = &http->connections[i];
+
+		if (connection->fd >= 0 && !connection->is_put_out &&
+		    now_ns > connection->until_boot_ns)
+			put_out(http, connection);
 	}
 }
 
@@ -137,15 +230,14 @@ int http__open(int listen_fd, bool is_unix, const struct serve_page_view *view, 
 		return -ENOMEM;
 	http->view = view;
 	http->is_unix = is_unix;
-	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
+	for (size_t i = 0; i < PLACES; i++)
 		http->connections[i].fd = -1;
 	http->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)HTTP_CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)HTTP_IDLE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_REQUEST_BYTES,
-		MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)PLACES, MHD_OPTION_CONNECTION_TIMEOUT,
+		(unsigned int)HTTP_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HTTP_REQUEST_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!http->daemon) {
 		free(http);
 		return -EIO;

@@ -10,10 +10,10 @@
 
 #include "user/serve/page.h"
 
-#define HTTP_CONNECTIONS_MAX 16
+#define HTTP_CONNECTIONS_MAX 64		 /* one more puts out the oldest: see http.c */
 #define HTTP_REQUEST_BYTES   (16 * 1024) /* per connection: what is read and what is built of it */
-#define HTTP_IDLE_S	     5
-#define HTTP_CONNECTION_S    10 /* from its begin to its end */
+#define HTTP_IDLE_S	     3
+#define HTTP_CONNECTION_S    5 /* from its begin to its end */
 
 struct http;
 
