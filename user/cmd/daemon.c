@@ -27,6 +27,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/notify_ready.h"
 #include "user/util/version.h"
 
 #define DAEMON_MMAP_THRESHOLD (128 * 1024)
@@ -46,6 +47,7 @@ struct daemon {
 	struct daemon_metrics metrics;
 	bool may_attach; /* the rights for it were kept */
 	int signal_fd;
+	int notify_fd; /* the service manager's; -1 = none */
 };
 
 /* Borrows from `options`. */
@@ -243,13 +245,17 @@ static int run(struct daemon *daemon)
 		}
 		if (event == SIGHUP) {
 			err = reload(daemon);
+			notify_ready_started(daemon->notify_fd, daemon->options.window_ns);
 		} else {
+			if (event)
+				notify_ready_stopping(daemon->notify_fd);
 			if (event)
 				recorder__stop(daemon->recorder);
 			recorder__end_window(daemon->recorder);
 		}
 		if (err)
 			return err;
+		notify_ready_alive(daemon->notify_fd);
 		if (event == SIGTERM || event == SIGINT)
 			return finish(daemon, event);
 		if (daemon->options.compact)
@@ -309,6 +315,7 @@ static int open_all(struct daemon *daemon)
 	struct recorder_stats stats;
 	int err;
 
+	daemon->notify_fd = notify_ready_open();
 	/* Before threads of the BPF side could take them. */
 	daemon->signal_fd = sampling_signals_open();
 	if (daemon->signal_fd < 0) {
@@ -342,6 +349,7 @@ static int open_all(struct daemon *daemon)
 	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps\n", jbpf_version,
 		daemon->options.frequency_hz, daemon->options.store,
 		(double)stats.map_bytes / (1 << 20));
+	notify_ready_started(daemon->notify_fd, daemon->options.window_ns);
 	return 0;
 }
 
@@ -354,11 +362,13 @@ static void close_all(struct daemon *daemon)
 	daemon_options_release(&daemon->options);
 	if (daemon->signal_fd >= 0)
 		close(daemon->signal_fd);
+	if (daemon->notify_fd >= 0)
+		close(daemon->notify_fd);
 }
 
 int daemon_main(int argc, char **argv)
 {
-	struct daemon daemon = { .argc = argc, .argv = argv, .signal_fd = -1 };
+	struct daemon daemon = { .argc = argc, .argv = argv, .signal_fd = -1, .notify_fd = -1 };
 	char why[DAEMON_WHY_BYTES];
 	int err;
 
