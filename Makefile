@@ -10,6 +10,8 @@ prefix  ?= /usr/local
 bindir  ?= $(prefix)/bin
 mandir  ?= $(prefix)/share/man
 unitdir ?= /usr/lib/systemd/system
+sysusersdir ?= /usr/lib/sysusers.d
+sysconfdir  ?= /etc
 DESTDIR ?=
 
 # ---- toolchain ------------------------------------------------------------------------------
@@ -343,6 +345,11 @@ install: all
 		sed "s|/usr/local/bin/|$(bindir)/|" scripts/systemd/$$unit > $(DESTDIR)$(unitdir)/$$unit || exit 1; \
 	done
 	install -m 0644 scripts/systemd/jbpf-diff.timer $(DESTDIR)$(unitdir)
+	install -D -m 0644 scripts/systemd/jbpf.sysusers $(DESTDIR)$(sysusersdir)/jbpf.conf
+	[ -e $(DESTDIR)$(sysconfdir)/jbpf/jbpfd.conf ] || \
+		install -D -m 0644 scripts/systemd/jbpfd.conf $(DESTDIR)$(sysconfdir)/jbpf/jbpfd.conf
+	[ -n "$(DESTDIR)" ] || ! command -v systemd-sysusers >/dev/null || \
+		systemd-sysusers $(sysusersdir)/jbpf.conf
 
 # build/jbpf_VERSION_ARCH.deb
 .PHONY: deb
@@ -368,7 +375,7 @@ help:
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
 	@echo 'make check-style  format, include rules, sizes'
 	@echo 'make bench        figures, side by side with peers (root); BENCH_ARGS="--quick --json FILE"'
-	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir are honoured'
+	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir, sysusersdir, sysconfdir are honoured'
 	@echo 'make deb          a Debian package in build/ (needs debhelper)'
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'

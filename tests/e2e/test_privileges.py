@@ -192,6 +192,41 @@ def test_running_daemon_holds_the_capabilities_of_the_list_and_no_others(daemons
         assert "from here on without privileges but CAP_" in daemon.log(), lost
 
 
+def units_user(uid):
+    """As systemd starts jbpfd: a user without a password, with the unit's capabilities and nothing else."""
+    rights = "-all," + ",".join(f"+{name.removeprefix('CAP_').lower()}"
+                                for name in " ".join(unit_values("AmbientCapabilities")).split())
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs",
+            *(f"--{kind}={rights}" for kind in ("inh-caps", "ambient-caps", "bounding-set"))]
+
+
+def test_the_units_user_names_what_root_names(programs, engine):
+    container = engine.start("of-root", ["sh", "-c", "while :; do :; done"])
+    folder = Path(tempfile.mkdtemp(prefix="jbpf-e2e-"))
+    folder.chmod(0o750)
+    os.chown(folder, USER + 1, USER + 1)
+    wanted = {pid: ENOUGH for pid in [container.pid, *map(programs.pid, programs.processes)]}
+    one = Daemon(folder, *(option for pid in wanted for option in ("--pid", pid)), window="1s",
+                 wrapper=units_user(USER + 1))
+    try:
+        one.start().wait_ready(120)
+        status = process_status(one.process.pid)
+        one.wait_samples(wanted)
+        assert one.stop() == 0, one.log()
+        assert {status["Uid"], status["Gid"]} == {"\t".join([str(USER + 1)] * 4)}
+        assert int(status["CapEff"], 16) & ~bits(NAMING | {"BPF"}) == 0, status
+        assert int(status["CapAmb"], 16) == int(status["CapInh"], 16) == 0, status
+        assert all(has_names(one, programs, name) for name in programs.processes), one.log()
+        assert one.has("--container", container.name)
+        modes = {oct(path.stat().st_mode & 0o777) for path in one.store.rglob("*") if path.is_file()}
+        assert modes == {"0o640"}
+    finally:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+        shutil.rmtree(folder)
+
+
 def test_rights_to_change_ids_are_kept_only_where_a_jvm_may_be_asked(daemon):
     profiler = daemon("--jit", "vmstructs").start().wait_ready(60)
     assert int(process_status(profiler.process.pid)["CapPrm"], 16) & bits(ATTACHING) == 0
@@ -445,6 +480,7 @@ def test_unit_lists_the_capabilities_that_check_lists():
     # Instead of this one the unit raises the limit itself.
     assert set(said) - set(listed) == {"CAP_SYS_RESOURCE"} and "infinity" in unit_values("LimitMEMLOCK")
     assert set(listed) <= set(said)
+    assert " ".join(unit_values("AmbientCapabilities")).split() == listed
 
 
 def expand(names, groups):
