@@ -4,6 +4,7 @@ the systemd unit gives it - and that is enough, in a container that is not privi
 import os
 import re
 import shutil
+import socket
 import tarfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import yaml
 
 from harness.containers import java
 from harness.folded import Folded
-from harness.programs import BIN, TOP, jbpf, run, wait_until
+from harness.programs import BIN, TOP, jbpf, lines_of, run, wait_until
 
 UNIT = TOP / "scripts" / "systemd" / "jbpfd.service"
 MANIFEST = TOP / "scripts" / "kubernetes" / "jbpf.yaml"
@@ -74,6 +75,125 @@ def test_units_of_the_package_start_what_is_in_it(package):
         assert (root / program.lstrip("/")).exists(), f"{unit.name}: {program}"
 
 
+def test_units_of_the_package_are_content_with_themselves(package):
+    """systemd's own checker, on the units as they are installed, with the programs at their places."""
+    root, _ = package
+    units = [root / "units" / path.name for path in sorted((root / "lib/systemd/system").iterdir())]
+    for unit in units:
+        unit.parent.mkdir(exist_ok=True)
+        text = (root / "lib/systemd/system" / unit.name).read_text()
+        unit.write_text(text.replace("/usr/bin/", f"{root}/usr/bin/"))
+    said = run("systemd-analyze", "verify", "--man=no", *units)
+    mine = [line for line in lines_of(said.stdout + said.stderr) if "jbpf" in line]
+    assert said.returncode == 0 and not mine, mine
+    for unit, worst in (("jbpfd.service", 3.5), ("jbpf-diff.service", 1.2)):
+        said = run("systemd-analyze", "security", "--offline=true", "--no-pager", root / "units" / unit).stdout
+        assert float(re.search(r"exposure level for .*: ([\d.]+)", said)[1]) <= worst, said
+
+
+def test_jbpfd_takes_the_config_file_of_the_package(package, tmp_path):
+    """Each option of it, also those that are commented out, with the value that holds without it."""
+    root, _ = package
+    text = (root / "etc/jbpf/jbpfd.conf").read_text()
+    assert "metrics = unix:/run/jbpf/metrics.sock" in text
+    config = tmp_path / "all.conf"
+    config.write_text(re.sub(r"^#(?=[a-z-]+ +=)", "", text, flags=re.M))
+    usage = run(BIN / "jbpfd", "--help").stdout
+    assert run(BIN / "jbpfd", "--config", config, "--version").returncode == 0
+    named = set(re.findall(r"^#?([a-z-]+) +=", text, re.M))
+    assert named == set(re.findall(r"^  --([a-z-]+) \S", usage, re.M)) - {"config", "pid"}
+    config.write_text(text + "nonsense = 1\n")
+    assert run(BIN / "jbpfd", "--config", config, "--version").returncode == 2
+
+
+@pytest.fixture
+def other_root(tmp_path):
+    """This host's files, of which changes are thrown away."""
+    scratch, root = tmp_path / "scratch", tmp_path / "root"
+    changes, aside = scratch / "changes", scratch / "aside"
+    scratch.mkdir()
+    root.mkdir()
+    run("mount", "-t", "tmpfs", "none", scratch, check=True)
+    try:
+        changes.mkdir()
+        aside.mkdir()
+        run("mount", "-t", "overlay", "none", "-o", f"lowerdir=/,upperdir={changes},workdir={aside}", root, check=True)
+        yield root
+    finally:
+        run("umount", root)
+        run("umount", scratch)
+
+
+def test_package_installs_upgrades_and_goes_without_a_trace(package, other_root):
+    root, _ = package
+    first, = root.parent.glob("jbpf_*.deb")
+    tree = root.parent / "later"
+    run("dpkg-deb", "-R", first, tree, check=True)
+    control, config = tree / "DEBIAN/control", tree / "etc/jbpf/jbpfd.conf"
+    control.write_text(re.sub(r"^Version:.*", "Version: 9.0", control.read_text(), flags=re.M))
+    config.write_text(config.read_text().replace("#keep-age   = 30d", "#keep-age   = 31d"))
+    run("dpkg-deb", "-b", tree, other_root / "tmp/later.deb", check=True)
+    shutil.copy(first, other_root / "tmp/first.deb")
+
+    def inside(*command):
+        result = run("chroot", other_root, "env", "DEBIAN_FRONTEND=noninteractive", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                     *command, timeout=120)
+        assert result.returncode == 0, f"{command}: {result.stdout} {result.stderr}"
+        return result.stdout
+
+    inside("dpkg", "-i", "/tmp/first.deb")
+    assert inside("getent", "passwd", "jbpf").rstrip().endswith(":/usr/sbin/nologin")
+    assert (other_root / "etc/systemd/system/multi-user.target.wants/jbpfd.service").is_symlink()
+    installed = other_root / "etc/jbpf/jbpfd.conf"
+    mine = installed.read_text() + "window = 20s\n"
+    installed.write_text(mine)
+    store = other_root / "var/lib/jbpf/v1"
+    store.mkdir(parents=True)
+
+    inside("dpkg", "--force-confold", "-i", "/tmp/later.deb")
+    assert installed.read_text() == mine, "what the administrator wrote stays"
+    inside("dpkg", "-r", "jbpf")
+    assert installed.exists() and store.exists()
+    assert not (other_root / "usr/bin/jbpfd").exists()
+    inside("dpkg", "-P", "jbpf")
+    left = [path for place in ("etc", "var/lib", "lib/systemd", "usr/lib/sysusers.d", "usr/bin")
+            for path in (other_root / place).glob("**/jbpf*")]
+    assert not [path for path in left if "dpkg" not in path.parts], left
+
+
+# ---- the claims ---------------------------------------------------------------------------------
+
+def test_every_test_that_a_claim_of_safety_names_is_there():
+    named = re.findall(r"`(tests/\S+?)::(\w+)`", (TOP / "docs" / "safety.md").read_text())
+    assert len(named) > 30
+    missing = [f"{path}::{name}" for path, name in named
+               if not re.search(rf"\b{name}\(", (TOP / path).read_text())]
+    assert not missing, missing
+
+
+# ---- what a service manager is told --------------------------------------------------------------
+
+def test_the_service_manager_knows_when_it_samples_and_that_it_lives(daemon, tmp_path):
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(tmp_path / "notify"))
+    manager.settimeout(120)
+    one = daemon(window="1s", wrapper=["env", f"NOTIFY_SOCKET={tmp_path}/notify", "WATCHDOG_USEC=120000000"]).start()
+    assert manager.recv(4096) == b"READY=1\nWATCHDOG_USEC=120000000"
+    assert " samples at " in one.log(), "not before the BPF programs run"
+    assert manager.recv(4096) == b"WATCHDOG=1"
+    assert manager.recv(4096) == b"WATCHDOG=1"
+    assert one.stop() == 0
+    rest = []
+    manager.settimeout(0.1)
+    while True:
+        try:
+            rest.append(manager.recv(4096))
+        except TimeoutError:
+            break
+    assert b"STOPPING=1" in rest
+    manager.close()
+
+
 # ---- the manifest -------------------------------------------------------------------------------
 
 def test_manifest_gives_the_capabilities_of_the_unit_and_no_more(manifest):
@@ -83,6 +203,21 @@ def test_manifest_gives_the_capabilities_of_the_unit_and_no_more(manifest):
     assert context["privileged"] is False and context["allowPrivilegeEscalation"] is False
     assert context["readOnlyRootFilesystem"] is True
     assert "hostNetwork" not in manifest and manifest["automountServiceAccountToken"] is False
+
+
+def test_manifest_bounds_what_a_pod_takes_and_asks_how_it_is(manifest):
+    container = manifest["containers"][0]
+    limits, requests = container["resources"]["limits"], container["resources"]["requests"]
+    assert {"cpu", "memory", "ephemeral-storage"} == set(limits) == set(requests)
+    unit = UNIT.read_text()
+    assert limits["memory"] == "512Mi" and "MemoryMax=512M" in unit
+    assert limits["cpu"] == "1" and "CPUQuota=100%" in unit
+    assert container["readinessProbe"]["exec"]["command"] == ["jbpf", "status", "--check"]
+    assert manifest["nodeSelector"] == {"kubernetes.io/os": "linux"}
+    classes = [one for one in yaml.safe_load_all(MANIFEST.read_text()) if one["kind"] == "PriorityClass"]
+    assert [one["metadata"]["name"] for one in classes] == [manifest["priorityClassName"]]
+    assert classes[0]["preemptionPolicy"] == "Never"
+    assert {one["name"] for one in container["env"]} == {"NODE_NAME"}
 
 
 def image_of_programs(engine, folder):
