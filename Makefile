@@ -178,6 +178,7 @@ $(BUILD)/tests/bpf/%: tests/bpf/%.c
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
 
 $(BUILD)/tests/e2e/hostile_jvm: EXPORTS := -rdynamic # as libjvm.so does
+$(BUILD)/tests/e2e/witness_spinner: EXPORTS := -static -no-pie -fno-pie # the same addresses in every process
 $(BUILD)/tests/e2e/%: tests/e2e/%.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)

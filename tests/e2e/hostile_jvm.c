@@ -3,17 +3,21 @@
  * A process that pretends to be a JVM: run it as a copy named libjvm.so. It exports the tables by
  * which HotSpot describes itself to debuggers, and lies in them. Prints "READY", then works in
  * burn_as_jvm() and counts up its progress on stdout, once a second.
- * Usage: libjvm.so KIND SECONDS PERCENT
+ * Usage: libjvm.so KIND SECONDS PERCENT [FILE SERVER]
  *   endless   tables without an end
  *   loops     strings without an end, every pointer leads back to the tables
  *   numbers   all numbers as large as they get
  *   changing  other contents every millisecond
  *   stalling  memory that the kernel can hand out only after a user-space server says so, which it
  *             never does (userfaultfd): whoever reads it waits. Needs CAP_SYS_PTRACE.
+ *   file      tables in FILE of a FUSE server (its pid: SERVER) that hangs from the moment they are
+ *             there on
+ *   empty     tables of nothing
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,6 +231,26 @@ static void fill_stalling(void)
 	gHotSpotVMTypes = memory;
 }
 
+static void fill_file(const char *path, pid_t server)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, TABLE_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (memory == MAP_FAILED || kill(server, SIGUSR1)) {
+		perror(path);
+		exit(1);
+	}
+	usleep(100000);
+	gHotSpotVMStructs = memory;
+	gHotSpotVMTypes = memory;
+}
+
+static void fill_empty(void)
+{
+	gHotSpotVMStructs = pages();
+	gHotSpotVMTypes = pages();
+}
+
 static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -251,22 +275,27 @@ int main(int argc, char **argv)
 		      { "loops", fill_loops },
 		      { "numbers", fill_numbers },
 		      { "changing", fill_changing },
-		      { "stalling", fill_stalling } };
+		      { "stalling", fill_stalling },
+		      { "empty", fill_empty },
+		      { "file", NULL } };
 	uint64_t seconds = argc > 3 ? strtoull(argv[2], NULL, 10) : 0;
 	uint64_t percent = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 	uint64_t end_ns = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000u;
 	size_t kind = 0;
 	void *code;
 
-	while (argc > 3 && kind < 5 && strcmp(kinds[kind].name, argv[1]) != 0)
+	while (argc > 3 && kind < 7 && strcmp(kinds[kind].name, argv[1]) != 0)
 		kind++;
-	if (argc <= 3 || kind == 5 || percent < 1 || percent > 100)
+	if (argc <= 3 || kind == 7 || percent < 1 || percent > 100)
 		return 2;
 	/* What makes names of JIT code wanted. */
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED)
 		return 1;
-	kinds[kind].fill();
+	if (kinds[kind].fill)
+		kinds[kind].fill();
+	else if (argc > 5)
+		fill_file(argv[4], (pid_t)strtol(argv[5], NULL, 10));
 	puts("READY");
 	fflush(stdout);
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {

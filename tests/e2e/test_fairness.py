@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One neighbour attacks, others must not notice. An attacker in a container of its own, and beside it
+witnesses in theirs: a JVM, a C program, and a newcomer whose file nobody has seen. Under each attack
+
+ - every window is written, readable 10 s and a window after its end at the latest, none between is missing;
+ - the witnesses keep their samples (held against the CPU time that they used) and 99 % of their names;
+ - their text has no frame that they did not run;
+ - jbpfd uses twice the CPU time and memory that it uses beside an honest neighbour, or says for whom;
+ - what is lost is on the attacker's name.
+
+Each attack ends by itself, and lives in namespaces and cgroups that the test made."""
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.fairness import LATE_CHAIN, LIFE, PERCENT, Scene, Trial, Windows, make_user
+from harness.hostile_elf import equal_hash_changes, equal_symbols, many_dynamic_symbols
+from harness.neighbours import CGROUP_ROOTS
+from harness.programs import AIDS, BUILD, jbpf, run, wait_until
+
+FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
+ATTACKS = {}
+
+
+def attack(check=None, **settings):
+    """Registers an attack: a function that starts it in a trial. `check(trial, what it returned)`: what must be
+    so besides."""
+    def register(start):
+        ATTACKS[start.__name__.replace("_", "-")] = (start, check, settings)
+        return start
+    return register
+
+
+# ---- processes and their names --------------------------------------------------------------------
+
+@attack()
+def short_processes(trial):
+    trial.attack("/mnt/hostile_process", "short", 100000)
+
+
+@attack()
+def fork_bomb(trial):
+    trial.attack("/mnt/hostile_process", "bomb", 60, processes=300)
+
+
+@attack()
+def exec_with_large_environments(trial):
+    trial.hostile("exec")
+
+
+@attack()
+def process_that_becomes_others(trial):
+    trial.attack("/mnt/hostile-a", "exec", 60, "/mnt/hostile-b")
+
+
+@attack()
+def names_of_a_thread(trial):
+    trial.attack("/mnt/hostile_process", "rename", 60)
+
+
+@attack()
+def thousands_of_threads(trial):
+    trial.attack("/mnt/hostile_process", "threads", 60, 3000)
+
+
+@attack()
+def processes_that_stop_and_go_on(trial):
+    trial.hostile("stops")
+
+
+@attack()
+def container_that_is_frozen(trial):
+    one = trial.hostile("rewrite")
+    time.sleep(0.5)
+    one.cgroup.freeze(True)
+
+
+# ---- cgroups --------------------------------------------------------------------------------------
+
+@attack()
+def cgroups_that_come_and_go(trial):
+    trial.hostile("cgroups", "{cgroup}")
+
+
+def is_nobody_else(trial, _):
+    """The witness's container has the witness and no other process."""
+    witness = trial.scene.native
+    listed = jbpf("dump", "--store", trial.scene.daemon.store, "--since", f"@{trial.begin:.0f}", "--container", witness.neighbour.id[:12])
+    trial.must("planted" not in listed.stdout, "the attacker's samples are another container's")
+    trial.must("leaf" in listed.stdout, f"the witness is not in its container: {listed.stderr}")
+
+
+@attack(check=is_nobody_else)
+def name_of_another_container(trial):
+    trial.hostile("become", f"{{cgroup}}/docker-{trial.scene.native.neighbour.id}.scope")
+
+
+# ---- files and address spaces ---------------------------------------------------------------------
+
+@attack()
+def many_mapped_files(trial):
+    trial.attack("/mnt/hostile_process", "maps", 60, 4000, "/tmp")
+
+
+@attack()
+def program_that_is_damaged_and_mended(trial):
+    trial.attack("/mnt/hostile_process", "rewrite", 60, "/tmp")
+
+
+@attack()
+def areas_of_memory(trial):
+    trial.hostile("areas", 65000)
+
+
+@attack()
+def programs_in_memory_files(trial):
+    trial.hostile("memfd")
+
+
+@attack()
+def symbols_that_are_slow_to_sort(trial):
+    path = trial.scene.app / "planted-symbols"
+    path.write_bytes(equal_symbols((AIDS / "hostile_neighbour").read_bytes()))
+    path.chmod(0o755)
+    trial.hostile("file", "/mnt/planted-symbols")
+
+
+def fuse_setup(folders, program):
+    """Shell: file systems whose servers run beside, in the container's own mounts. "$P0", "$P1", ... are their pids."""
+    return "".join(f"mkdir {folder}; python3 /mnt/fuse_server.py /mnt/{program} {folder} & P{i}=$!; "
+                   for i, folder in enumerate(folders)) + \
+        "".join(f"until [ -e {folder}/program ]; do sleep 0.1; done; " for folder in folders)
+
+
+@attack()
+def file_systems_that_hang(trial):
+    folders = [f"/tmp/hang{i}" for i in range(17)]
+    runs = "".join(f"{folder}/program 60 5 & sleep 0.05; kill -USR1 $P{i}; " for i, folder in enumerate(folders))
+    trial.attack("sleep", "60", user=0, setup=fuse_setup(folders, "native_spinner") + runs + "echo READY;")
+
+
+# ---- perf maps and stacks -------------------------------------------------------------------------
+
+@attack()
+def names_that_are_empty(trial):
+    trial.hostile("nul")
+
+
+@attack()
+def perf_map_that_is_rewritten(trial):
+    trial.hostile("rewrite")
+
+
+@attack()
+def large_perf_maps(trial):
+    trial.hostile("large", 4, 62)
+
+
+@attack()
+def long_names(trial):
+    trial.hostile("names", 2, 14000, 4090)
+
+
+@attack()
+def stacks_of_any_frames(trial):
+    trial.hostile("frames", 4)
+
+
+# ---- memory that lies -----------------------------------------------------------------------------
+
+def lying(kind):
+    def start(trial):
+        for _ in range(3):
+            trial.attack("/mnt/lies/libjvm.so", kind, 60, 20, user=0)
+    start.__name__ = f"tables_{kind}"
+    return start
+
+
+for one in ("endless", "loops", "changing", "stalling"):
+    attack()(lying(one))
+
+
+@attack()
+def tables_in_a_file_system_that_hangs(trial):
+    trial.attack("sh", "-c", "exec /mnt/lies/libjvm.so file 60 50 /tmp/hang/program $P0", user=0,
+                 setup=fuse_setup(["/tmp/hang"], "native_spinner") + "export P0;")
+
+
+@attack()
+def library_with_a_large_table(trial):
+    for _ in range(4):
+        trial.attack("/mnt/large/libjvm.so", "empty", 60, 20)
+
+
+@attack()
+def hundreds_of_jvms_that_are_none(trial):
+    trial.attack("sleep", "60", setup="i=0; while [ $i -lt 600 ]; do /mnt/lies/libjvm.so empty 60 1 >/dev/null & "
+                 "i=$((i + 1)); done; echo READY;")
+
+
+# ---- the host's files and sockets -----------------------------------------------------------------
+
+@pytest.fixture
+def rootless(tmp_path):
+    """A user of the host whose home has a file of 16 MiB for whoever asks what a container is called."""
+    name, uid = make_user(tmp_path / "home")
+    for folder in (tmp_path, *list(tmp_path.parents)[:-2]):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    storage = tmp_path / "home/.local/share/containers/storage/overlay-containers"
+    storage.mkdir(parents=True)
+    (storage / "containers.json").write_text("[" + "{}," * (16 * 1024 * 1024 // 3 - 10) + "{}]")
+    for one in [tmp_path / "home", *(tmp_path / "home").rglob("*")]:
+        shutil.chown(one, uid, uid)
+    yield uid
+    run("userdel", name)
+    shutil.rmtree(tmp_path / "home")
+
+
+@attack(wants="rootless")
+def large_json_in_a_home(trial, uid):
+    for _ in range(3):
+        trial.attack("/mnt/hostile_neighbour", "work", 60, user=uid,
+                     cgroup=f"user.slice/user-{uid}.slice/libpod-{{id}}.scope")
+
+
+@attack()
+def stack_with_the_hash_of_another(trial):
+    """Planted before the other stack is there."""
+    changes = trial.scene.app / "changes"
+    numbers = equal_hash_changes()
+    for part in range(2):
+        (changes.parent / f"changes{part}").write_text("\n".join(f"{number:x}" for number in numbers[part::2]))
+        trial.attack("/mnt/witness_spinner", 60, 100, "plant", f"/mnt/changes{part}")
+    time.sleep(9)
+    trial.late_victim = trial.scene.witness("victim", "/mnt/witness_spinner", LIFE, PERCENT, "late", chain=LATE_CHAIN)
+
+
+# ---- running them ---------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def scene(app, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fairness")
+    lies, large = app / "lies", app / "large"
+    for one in (lies, large):
+        one.mkdir(exist_ok=True)
+    jvm = (AIDS / "hostile_jvm").read_bytes()
+    (lies / "libjvm.so").write_bytes(jvm)
+    (large / "libjvm.so").write_bytes(many_dynamic_symbols(jvm))
+    process = (AIDS / "hostile_process").read_bytes()
+    (app / "hostile-a").write_bytes(process)
+    (app / "hostile-b").write_bytes(process.replace(b"work_of_file_a", b"work_of_file_b"))
+    for one in ("lies/libjvm.so", "large/libjvm.so", "hostile-a", "hostile-b"):
+        (app / one).chmod(0o755)
+    shutil.copy(FUSE_SERVER, app)
+    scene = Scene(app, folder)
+    try:
+        scene.begin()
+        yield scene
+    finally:
+        scene.end()
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_neighbours_do_not_notice(scene, request, name):
+    start, check, settings = ATTACKS[name]
+    if not scene.is_well():
+        scene.replace_daemon()
+    trial = Trial(scene)
+    wanted = [request.getfixturevalue(settings["wants"])] if "wants" in settings else []
+    try:
+        trial.late_victim = None
+        result = start(trial, *wanted)
+        trial.run(trial.late_victim)
+        if check:
+            check(trial, result)
+    finally:
+        trial.stop()
+    trial.verdict()
+
+
+def test_witnesses_kept_their_samples_in_all_attacks_together(scene):
+    """One attack has few samples: what luck may take there would show here."""
+    for witness in (scene.native, scene.jvm):
+        print(f"{witness.name}: {witness.samples} samples of {witness.expected:.0f}")
+        assert witness.samples >= 0.97 * witness.expected - 4 * witness.expected ** 0.5
