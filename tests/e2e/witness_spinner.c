@@ -21,7 +21,7 @@
 #define MAX_FRAMES     32
 #define VARIANT_NS     11000000ull /* longer than between two samples at 99 Hz */
 #define FLIPPED_BIT    4
-#define LOOPS_PER_LOOK 200000
+#define LOOPS_PER_LOOK 1000000
 
 struct frame {
 	struct frame *next;

@@ -6,6 +6,9 @@
  * and every HOUR_STEP seconds (even) an hour's file is closed.
  *
  * HOUR_STEP_START: seconds since 1970, a multiple of HOUR_STEP, the same in all programs of one run.
+ *
+ * Or the clocks jump: from CLOCK_JUMP_AT on, seconds since boot, CLOCK_REALTIME is CLOCK_JUMP_REALTIME
+ * seconds ahead and CLOCK_BOOTTIME CLOCK_JUMP_BOOTTIME, as when a host was asleep.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,11 +28,26 @@ static int64_t setting(const char *name)
 	return text ? strtoll(text, NULL, 10) : 0;
 }
 
+static void jump(clockid_t id, struct timespec *out)
+{
+	int64_t at_s = setting("CLOCK_JUMP_AT");
+	struct timespec boot;
+
+	if (at_s <= 0 || syscall(SYS_clock_gettime, CLOCK_BOOTTIME, &boot) || boot.tv_sec < at_s)
+		return;
+	if (id == CLOCK_REALTIME)
+		out->tv_sec += setting("CLOCK_JUMP_REALTIME");
+	else if (id == CLOCK_BOOTTIME)
+		out->tv_sec += setting("CLOCK_JUMP_BOOTTIME");
+}
+
 int clock_gettime(clockid_t id, struct timespec *out)
 {
 	int64_t step_s = setting("HOUR_STEP"), start_s = setting("HOUR_STEP_START");
 	int err = (int)syscall(SYS_clock_gettime, id, out);
 
+	if (!err)
+		jump(id, out);
 	if (err || id != CLOCK_REALTIME || step_s <= 0 || start_s <= 0 || out->tv_sec < start_s)
 		return err;
 	int64_t run_s = out->tv_sec - start_s;

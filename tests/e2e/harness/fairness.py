@@ -13,11 +13,12 @@ import time
 
 from harness.containers import java
 from harness.daemon import Daemon
-from harness.folded import Folded, kind, most_by_luck, plain
+from harness.folded import Folded, most_by_luck, plain
 from harness.neighbours import Neighbours
 from harness.programs import AIDS, BUILD, jbpf, run
+from harness.store import make_store
 
-HZ = 99
+HZ = 99  # usually
 WINDOW = 2  # seconds
 LATE = 10  # seconds behind its end, and a window: then it must be readable
 SECONDS = 6  # that an attack is looked at
@@ -27,6 +28,7 @@ PERCENT = 40  # of a CPU, for each witness
 # What jbpfd may use beside twice its quiet figures: a new neighbour's files are read once.
 CPU_SLACK, MEMORY_SLACK_KIB = 0.05, 24 << 10
 MOST_LOG_BYTES = 16 << 10
+MOST_STORE_BYTES = 2 << 20  # that one attack may add to the store, or it is said
 # What a neighbour may cost only on its own name: samples (or stacks, or notices) of the host's losses.
 LOSSES = ("counts_full", "no_map", "stack_buffer", "store", "memory", "not_named", "cut")
 PLANTED = re.compile(r"planted|work_of_file|burn_as_jvm|aaaa")
@@ -176,11 +178,16 @@ class Scene:
         """Another one, on a store of its own."""
         self.end_daemon()
         self.number += 1
+        store = store or self.folder / f"store-{self.number}"
+        self.hz = int(options[options.index("--frequency") + 1]) if "--frequency" in options else HZ
         wrapper = ["env", *environment, "sh", "-c", f'{self.watched["jbpfd"].enter()} && exec "$@"', "sh"]
-        self.daemon = Daemon(store or self.folder, *options, window=f"{WINDOW}s", wrapper=wrapper,
-                             name=f"store-{self.number}")
-        self.is_usual = not (options or store or environment)
+        self.daemon = Daemon(store.parent, *options, window=f"{WINDOW}s", wrapper=wrapper, name=store.name)
+        self.options = None if environment else options
         self.daemon.start().wait_ready()
+
+    def samples_since(self, witness, begin):
+        """A witness's samples in windows that began since `begin`, by whatever clock they were written."""
+        return Windows(self.daemon.store, begin, math.inf).pids.get(witness.pid, 0)
 
     def end_daemon(self):
         """However it is: one that hangs was judged before."""
@@ -192,10 +199,13 @@ class Scene:
                 self.daemon.process.kill()
                 self.daemon.process.wait(60)
 
-    def is_well(self):
-        """It runs and has just written."""
-        return self.daemon.process.poll() is None and self.is_usual and self.watch.commits and \
+    def is_well(self, options=()):
+        """It runs with these options and has just written."""
+        return self.daemon.process.poll() is None and self.options == options and self.watch.commits and \
             time.time() - self.watch.commits[-1] < 2 * WINDOW + 1
+
+    def store_bytes(self):
+        return sum(file.stat().st_size for file in self.daemon.store.rglob("*.zst"))
 
     def wait_readable(self, moment):
         """Until a window that reaches beyond `moment` is in the store; false: too late. The time is the claim's,
@@ -218,7 +228,7 @@ class Scene:
         dumped = jbpf("dump", "--store", self.daemon.store, "--since", f"@{begin:.3f}", *when)
         listed = jbpf("dump", "--store", self.daemon.store, "--since", f"@{begin:.3f}", *when, "--list", "--format", "json")
         streams = json.loads(listed.stdout)["streams"] if listed.returncode == 0 else []
-        return Seen(windows.pids.get(witness.pid, 0), HZ * self.watch.cpu_between(witness.name, begin, end),
+        return Seen(windows.pids.get(witness.pid, 0), self.hz * self.watch.cpu_between(witness.name, begin, end),
                     Folded(dumped.stdout if dumped.returncode == 0 else ""), streams)
 
     def over_budget(self, neighbours):
@@ -278,10 +288,12 @@ class Trial:
         """To the end of the attack. `late_victim`: a witness beside the newcomer, started by now."""
         scene = self.scene
         log_bytes = scene.daemon.log_path.stat().st_size
+        store_bytes = scene.store_bytes()
         self.begin = time.time()
         newcomer = scene.newcomer()
         self.witnesses = [scene.native, scene.jvm, newcomer, *([late_victim] if late_victim else [])]
         time.sleep(self.seconds)
+        self.wait_windows()
         self.end = time.time()
         is_in_time = scene.wait_readable(self.end)
         self.must(scene.daemon.process.poll() is None,
@@ -297,9 +309,18 @@ class Trial:
         self.judge_cost()
         log_bytes = scene.daemon.log_path.stat().st_size - log_bytes
         self.must(log_bytes <= MOST_LOG_BYTES, f"{log_bytes} bytes of log")
+        store_bytes = scene.store_bytes() - store_bytes
+        self.must(store_bytes <= MOST_STORE_BYTES or bool(self.said), f"{store_bytes} bytes of store, and nothing says whose")
         for one in self.witnesses[2:]:
             one.neighbour.end()
             del scene.watched[one.name]
+
+    def wait_windows(self):
+        """More time where two windows are not written by now: how late they may be is judged afterwards."""
+        end = self.begin + 2 * WINDOW + LATE
+        while time.time() < end and self.scene.daemon.process.poll() is None and \
+                sum(commit > self.begin + WINDOW for commit in self.scene.watch.commits) < 2:
+            time.sleep(0.2)
 
     def stop(self):
         for one in self.attackers:
@@ -345,15 +366,14 @@ class Trial:
 
     @staticmethod
     def wrong_of_chain(chain):
-        """Of a C program every frame is known: those of its chain, in this order, or none of them."""
+        """Of a C program every frame is known: those of its chain, in this order. One may be missing: a leaf's caller
+        is, at the leaf's first instruction."""
+        functions = {*CHAIN, *LATE_CHAIN}
+
         def wrong(frames):
-            own = [frame for frame in frames[1:] if kind(frame) == "n" and not PLACEHOLDER.match(frame)]
-            if any(PLANTED.search(frame) for frame in own):
-                return True
-            if "leaf" in own and not any(PLACEHOLDER.match(frame) for frame in frames):
-                return own[-len(chain):] != chain
-            known = {*CHAIN, *LATE_CHAIN} - set(chain)
-            return bool(known & set(own))
+            own = [frame for frame in frames[1:] if frame in functions]
+            rest = iter(chain)
+            return any(PLANTED.search(frame) for frame in frames[1:]) or not all(frame in rest for frame in own)
         return wrong
 
     @staticmethod
@@ -385,6 +405,25 @@ class Trial:
                   "and nothing says for whom")
         self.must(kib <= 2 * self.scene.quiet_kib + MEMORY_SLACK_KIB or bool(self.said),
                   f"jbpfd had {kib >> 10} MiB, {self.scene.quiet_kib >> 10} MiB when all is quiet, and nothing says for whom")
+
+
+HISTORY_DAYS = 20
+
+
+def make_history(store):
+    """A window on each of the last days; returns when they were, seconds since 1970."""
+    now = int(time.time())
+    starts = [now - (day + 1) * 86400 for day in range(HISTORY_DAYS)]
+    make_store(store, "".join(f"window start={start} pid=42 samples=7 comm=old\n\told;kept 7\ncommit\n"
+                              for start in reversed(starts)))
+    return starts
+
+
+def lost_history(store, starts):
+    """Which of these windows are not in the store any more."""
+    dumped = [jbpf("dump", "--store", store, "--since", f"@{start}", "--until", f"@{start + 60}", "--comm", "old")
+              for start in starts]
+    return [start for start, result in zip(starts, dumped) if "old;kept 7" not in result.stdout]
 
 
 def make_user(home):
