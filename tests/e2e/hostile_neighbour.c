@@ -407,6 +407,8 @@ static int do_fill(const struct task *task)
 
 	for (size_t i = 0; i < sizeof(block); i++)
 		block[i] = (char)rand_r(&seed);
+	if (close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)))
+		return 1;
 	say_ready();
 	while (!is_over(task)) {
 		size_t piece = sizeof(block);

@@ -9,8 +9,9 @@ witnesses in theirs: a JVM, a C program, and a newcomer whose file nobody has se
  - what is lost is on the attacker's name.
 
 Each attack ends by itself, and lives in namespaces and cgroups that the test made."""
+import http.client
 import shutil
-import sys
+import socket
 import time
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from harness.programs import AIDS, BUILD, jbpf, run, wait_until
 
 FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
 ATTACKS = {}
+# It attacks every jbpfd of the host, and measures what one costs.
+pytestmark = pytest.mark.alone
 
 
 def attack(check=None, **settings):
@@ -32,6 +35,12 @@ def attack(check=None, **settings):
         ATTACKS[start.__name__.replace("_", "-")] = (start, check, settings)
         return start
     return register
+
+
+@attack()
+def nothing_but_work(trial):
+    """No attack: that this passes says that the others fail for what they do."""
+    trial.hostile("work")
 
 
 # ---- processes and their names --------------------------------------------------------------------
@@ -198,8 +207,8 @@ def library_with_a_large_table(trial):
 
 @attack()
 def hundreds_of_jvms_that_are_none(trial):
-    trial.attack("sleep", "60", setup="i=0; while [ $i -lt 200 ]; do /mnt/lies/libjvm.so empty 60 1 >/dev/null & "
-                 "i=$((i + 1)); done; echo READY;")
+    trial.attack("sleep", "60", setup="echo READY; i=0; while [ $i -lt 600 ]; do "
+                 "/mnt/lies/libjvm.so empty 60 1 >/dev/null & i=$((i + 1)); done;")
 
 
 # ---- the host's files and sockets -----------------------------------------------------------------
@@ -225,6 +234,31 @@ def large_json_in_a_home(trial, uid):
     for _ in range(3):
         trial.attack("/mnt/hostile_neighbour", "work", 60, user=uid,
                      cgroup=f"user.slice/user-{uid}.slice/libpod-{{id}}.scope")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+METRICS = f"127.0.0.1:{free_port()}"
+
+
+def answers_others(trial, _):
+    connection = http.client.HTTPConnection(METRICS, timeout=LATE)
+    try:
+        connection.request("GET", "/healthz")
+        trial.must(connection.getresponse().status == 200, "it says that it is not well")
+    except OSError as error:
+        trial.must(False, f"/healthz does not answer others: {error}")
+    finally:
+        connection.close()
+
+
+@attack(check=answers_others, options=("--metrics", METRICS))
+def connections_that_say_nothing(trial):
+    trial.hostile("connect", METRICS.rpartition(":")[2])
 
 
 @attack()

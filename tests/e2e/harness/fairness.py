@@ -14,14 +14,16 @@ import time
 from harness.containers import java
 from harness.daemon import Daemon
 from harness.folded import Folded, most_by_luck, plain
+from harness.hostile import SANITIZED
 from harness.neighbours import Neighbours
-from harness.programs import AIDS, BUILD, jbpf, run
+from harness.programs import AIDS, BUILD, jbpf, run, wait_until
 from harness.store import make_store
 
 HZ = 99  # usually
 WINDOW = 2  # seconds
 LATE = 10  # seconds behind its end, and a window: then it must be readable
 SECONDS = 6  # that an attack is looked at
+LEAST_CPU_SECONDS, MOST_SECONDS = 1, 40  # ... more of them until the witness has worked so much
 LIFE = 900  # seconds: longer than all tests
 LEAST_SAMPLES, LEAST_NAMED = 0.97, 0.99
 PERCENT = 40  # of a CPU, for each witness
@@ -98,9 +100,6 @@ class Seen:
     def nameless(self):
         """Samples with a frame that stands for one without a name."""
         return self.folded.samples(lambda frames: any(PLACEHOLDER.match(plain(frame)) for frame in frames))
-
-    def share(self):
-        return self.samples / self.expected if self.expected else 1.0
 
     def __repr__(self):
         return f"{self.samples} samples of {self.expected:.0f}, {self.nameless} nameless, " \
@@ -245,9 +244,10 @@ class Scene:
         honest = self.neighbours.start("honest", "/mnt/native_spinner", LIFE, 100, word="")
         newcomer = self.newcomer()
         begin = time.time()
-        time.sleep(3 * WINDOW + 2)
+        time.sleep(SECONDS)
+        wait_until(lambda: len(Windows(self.daemon.store, begin, time.time()).hosts) >= 3, 60,
+                   f"windows are written without an attack: {self.daemon.log()[-2000:]}")
         end = time.time()
-        assert self.wait_readable(end), f"not even without an attack: {self.daemon.log()[-2000:]}"
         windows = Windows(self.daemon.store, begin, end)
         for witness in (self.native, self.jvm, newcomer):
             witness.quiet = self.seen(witness, windows)
@@ -316,14 +316,21 @@ class Trial:
             del scene.watched[one.name]
 
     def wait_windows(self):
-        """More time where two windows are not written by now: how late they may be is judged afterwards."""
-        end = self.begin + 2 * WINDOW + LATE
-        while time.time() < end and self.scene.daemon.process.poll() is None and \
-                sum(commit > self.begin + WINDOW for commit in self.scene.watch.commits) < 2:
+        """More time where a busy host gave the witness little, or the daemon wrote little: how late that may be is
+        judged afterwards."""
+        scene, patience = self.scene, self.begin + 2 * WINDOW + LATE
+        watch = scene.watch
+
+        def has_enough():
+            return sum(commit > self.begin + WINDOW for commit in watch.commits) >= 2 and \
+                watch.cpu_between("native", self.begin, time.time()) >= LEAST_CPU_SECONDS
+        while not has_enough() and scene.daemon.process.poll() is None and time.time() < patience:
             time.sleep(0.2)
+            if watch.commits and time.time() - watch.commits[-1] < 2 * WINDOW:
+                patience = max(patience, self.begin + MOST_SECONDS)
 
     def stop(self):
-        for one in self.attackers:
+        for one in reversed(self.attackers):
             one.end()
 
     def verdict(self):
@@ -349,11 +356,10 @@ class Trial:
         quiet = witness.quiet or self.scene.native.quiet
         self.figures.append(f"{witness.name}: {seen}")
         witness.samples += seen.samples
-        witness.expected += seen.expected * min(quiet.share(), 1)
-        expected = seen.expected * min(quiet.share(), 1)
-        # It began in the first of these windows: that it was there before its first sample is not certain.
-        self.must(seen.samples >= LEAST_SAMPLES * expected - 4 * math.sqrt(expected) - 1,
-                  f"{witness.name}: {seen.samples} samples of {expected:.0f}")
+        witness.expected += seen.expected
+        # What one attack's few samples may lack by luck; all attacks together are judged at the end.
+        self.must(seen.samples >= LEAST_SAMPLES * seen.expected - 4 * math.sqrt(seen.expected) - 1,
+                  f"{witness.name}: {seen.samples} samples of {seen.expected:.0f}")
         named = 1 - LEAST_NAMED + (quiet.nameless / quiet.folded.total if quiet.folded.total else 0)
         self.must(seen.nameless <= most_by_luck(named, seen.folded.total),
                   f"{witness.name}: {seen.folded.show(lambda frames: any(PLACEHOLDER.match(f) for f in frames), 3)} "
@@ -403,7 +409,7 @@ class Trial:
         self.must(rate <= 2 * self.scene.quiet_rate + CPU_SLACK or bool(self.said),
                   f"jbpfd used {100 * rate:.1f} % of a CPU, {100 * self.scene.quiet_rate:.1f} % when all is quiet, "
                   "and nothing says for whom")
-        self.must(kib <= 2 * self.scene.quiet_kib + MEMORY_SLACK_KIB or bool(self.said),
+        self.must(SANITIZED or kib <= 2 * self.scene.quiet_kib + MEMORY_SLACK_KIB or bool(self.said),
                   f"jbpfd had {kib >> 10} MiB, {self.scene.quiet_kib >> 10} MiB when all is quiet, and nothing says for whom")
 
 

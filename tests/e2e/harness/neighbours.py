@@ -18,7 +18,7 @@ CGROUP_ROOTS = [Path(root) for root in ("/sys/fs/cgroup/unified", "/sys/fs/cgrou
 CPU_V1 = Path("/sys/fs/cgroup/cpu")
 USER = 12345  # no passwd entry anywhere
 INSIDE = """
-mount --bind {app} /mnt && mount -t tmpfs -o mode=1777,size=768m none /tmp && cd /tmp &&
+mount --rbind {app} /mnt && mount -t tmpfs -o mode=1777,size=768m none /tmp && cd /tmp &&
 exec prlimit --nproc={processes} setpriv --reuid={user} --regid={user} --clear-groups sh -c '{setup} exec "$@"' sh "$@"
 """
 
