@@ -17,6 +17,11 @@
 #define OTHER "f123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define UID   "11111111-2222-3333-4444-555555555555"
 
+static uint64_t id_of(const char *path)
+{
+	return cgroup_account_id(path, cgroup_account_len(path));
+}
+
 static void account_is_the_container_or_the_user_or_the_unit(void **state)
 {
 	static const struct {
@@ -56,12 +61,12 @@ static void account_is_the_container_or_the_user_or_the_unit(void **state)
 static void ids_are_equal_within_an_account_and_nowhere_else(void **state)
 {
 	(void)state;
-	assert_int_equal(cgroup_account_id("/docker/" ID), cgroup_account_id("/docker/" ID "/a/b"));
-	assert_int_not_equal(cgroup_account_id("/docker/" ID), cgroup_account_id("/docker/" OTHER));
-	assert_int_not_equal(cgroup_account_id("/user.slice/user-1.slice/a"),
-			     cgroup_account_id("/user.slice/user-10.slice/a"));
-	assert_int_equal(cgroup_account_id(""), ACCOUNT_NONE);
-	assert_int_not_equal(cgroup_account_id("/"), ACCOUNT_NONE);
+	assert_int_equal(id_of("/docker/" ID), id_of("/docker/" ID "/a/b"));
+	assert_int_not_equal(id_of("/docker/" ID), id_of("/docker/" OTHER));
+	assert_int_not_equal(id_of("/user.slice/user-1.slice/a"),
+			     id_of("/user.slice/user-10.slice/a"));
+	assert_int_equal(id_of(""), ACCOUNT_NONE);
+	assert_int_not_equal(id_of("/"), ACCOUNT_NONE);
 }
 
 int main(void)

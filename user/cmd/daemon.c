@@ -305,7 +305,7 @@ static int drop_privileges(struct daemon *daemon)
 		return err;
 	}
 	daemon->may_attach = jit_mode_may_attach(daemon->options.jit);
-	daemon_sandbox_log(&sandbox);
+	daemon_sandbox_log(&sandbox, daemon->may_attach);
 	return 0;
 }
 

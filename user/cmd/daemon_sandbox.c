@@ -163,6 +163,8 @@ int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon
 	struct daemon_sandbox sandbox;
 	int err = daemon_sandbox_plan(needs, &sandbox.kept, why, why_len);
 
+	if (!err)
+		err = capabilities_read(&sandbox.held);
 	if (err)
 		return err;
 	if (!is_only_thread()) {
@@ -222,24 +224,30 @@ int daemon_sandbox_namer(void)
 	return err ? err : filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_NAMER));
 }
 
-void daemon_sandbox_log(const struct daemon_sandbox *sandbox)
+void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
 {
-	__cleanup_strbuf struct strbuf names = STRBUF_INIT;
-	__cleanup_strbuf struct strbuf aside = STRBUF_INIT;
-	uint64_t rest = sandbox->kept.permitted & ~sandbox->kept.effective;
+	const struct capabilities naming = daemon_sandbox_naming(attaches);
+	uint64_t aside = naming.permitted & ~naming.effective & sandbox->held.permitted;
 	const uint64_t bpf = CAPABILITY_BIT(CAP_BPF) | CAPABILITY_BIT(CAP_SYS_ADMIN);
+	__cleanup_strbuf struct strbuf names = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf asides = STRBUF_INIT;
 
-	if (capabilities_append_names(sandbox->kept.effective, &names) ||
-	    capabilities_append_names(rest, &aside))
+	if (capabilities_append_names(naming.effective & sandbox->held.permitted, &names) ||
+	    capabilities_append_names(aside, &asides))
 		return;
-	pr_info("from here on without privileges but %s%s%s%s\n", strbuf_str(&names),
-		rest ? "; for children that ask JVMs: " : "", rest ? strbuf_str(&aside) : "",
-		sandbox->filter_err ? "" : "; system calls are filtered");
+	pr_info("from here on without privileges; the process that looks into others keeps %s%s%s%s%s\n",
+		strbuf_str(&names), aside ? "; those that ask JVMs: " : "",
+		aside ? strbuf_str(&asides) : "",
+		sandbox->filter_err ? "" : "; system calls are filtered",
+		sandbox->landlock_err ? "" : "; files are written in the store only");
 	if (sandbox->kept.effective & bpf)
 		pr_info("this kernel asks for CAP_BPF at every look into a BPF map (before 5.19, kernel.unprivileged_bpf_disabled): it is kept\n");
 	if (sandbox->filter_err)
 		pr_warn("system calls are not filtered: %s; the kernel needs CONFIG_SECCOMP_FILTER\n",
 			errstr(sandbox->filter_err));
+	if (sandbox->landlock_err)
+		pr_warn("files outside of the store are not protected by the kernel: %s; it needs Landlock (5.19, CONFIG_SECURITY_LANDLOCK)\n",
+			errstr(sandbox->landlock_err));
 }
 
 int daemon_sandbox_confine(const char *dir)

@@ -13,10 +13,11 @@
  *     CAP_BPF                 only where the kernel asks for it at every bpf() call: before 5.19,
  *                             and kernel.unprivileged_bpf_disabled is not 0. Found by trying
  *
- * Then no_new_privs and a filter of system calls (sandbox_filter.h). What this cannot do: uid 0
- * still owns root's files and may write them. Landlock could take that away, but also takes away
- * looking into other processes (security/landlock/ptrace.c), which is what jbpfd is for; so only
- * the child that merges hours is confined to the store. The systemd unit mounts the rest read-only.
+ * None of this is kept by the process that samples and has the store: it leaves naming to another one
+ * (collect/launcher.h, collect/namer.h), which was forked before. Then no_new_privs and a filter of
+ * system calls (sandbox_filter.h) for each, and Landlock for the one with the store: it writes there and
+ * nowhere else. Landlock also takes away looking into other processes (security/landlock/ptrace.c), so
+ * the namer has a filter instead that lets it open files for reading only.
  */
 #ifndef JBPF_CMD_DAEMON_SANDBOX_H
 #define JBPF_CMD_DAEMON_SANDBOX_H
@@ -51,6 +52,7 @@ int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabil
 			char *why, size_t why_len);
 
 struct daemon_sandbox {
+	struct capabilities held; /* before */
 	struct capabilities kept;
 	int landlock_err; /* 0: files are written below the store only; -errno: this kernel could not */
 	int filter_err; /* 0: system calls are filtered; -errno: this kernel could not */
@@ -65,8 +67,8 @@ int daemon_sandbox_launcher(bool attaches);
 /* For the process that names: looks into processes, and changes nothing. 0 or -errno. */
 int daemon_sandbox_namer(void);
 
-/* Says in the log what was kept, and what could not be given up. */
-void daemon_sandbox_log(const struct daemon_sandbox *sandbox);
+/* Says in the log what was kept by whom, and what could not be given up. */
+void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches);
 
 /*
  * For a child that works on files below `dir` and on nothing else: no capability, no other file.

@@ -71,12 +71,12 @@ size_t cgroup_account_len(const char *cgroup_path)
 	return len;
 }
 
-uint64_t cgroup_account_id(const char *cgroup_path)
+uint64_t cgroup_account_id(const char *cgroup_path, size_t len)
 {
 	uint64_t id;
 
 	if (!*cgroup_path)
 		return ACCOUNT_NONE;
-	id = XXH3_64bits(cgroup_path, cgroup_account_len(cgroup_path));
+	id = XXH3_64bits(cgroup_path, len);
 	return id == ACCOUNT_NONE ? 1 : id;
 }

@@ -19,7 +19,7 @@
  */
 size_t cgroup_account_len(const char *cgroup_path);
 
-/* Hash of that part; never ACCOUNT_NONE but when nothing is known of the cgroup (an empty path). */
-uint64_t cgroup_account_id(const char *cgroup_path);
+/* Hash of so much of it; never ACCOUNT_NONE but when nothing is known of the cgroup (an empty path). */
+uint64_t cgroup_account_id(const char *cgroup_path, size_t len);
 
 #endif

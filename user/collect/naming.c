@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbols/parser.h"
@@ -33,6 +35,8 @@
 #define LOOK_DELAY_NS (100 * CLOCK_NS_PER_MS)
 #define JVM_LOOKS_MAX 30u
 
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
 /* ---- life ---- */
 
 /* The host's root, also when jbpfd itself runs in a container that shares the host's pids. */
@@ -51,21 +55,41 @@ void naming_work_on(struct naming *naming, const struct process *process)
 		work_note__on(naming->config.note, &work);
 }
 
+/* The cgroup v2 id of what stands for its account: the number of its directory. 0 = not known. */
+static uint64_t account_cgroup(const struct process *process)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int len = snprintf(path, sizeof(path), CGROUP_ROOT "%.*s", (int)process->account_len,
+			   process->container.cgroup_path ? process->container.cgroup_path : "");
+
+	return len > 0 && (size_t)len < sizeof(path) && stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+static void tell_account(struct naming *naming, uint64_t cgroup_id, uint64_t account)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	const struct naming_account told = { .cgroup_id = cgroup_id, .account = account };
+	struct naming_account *last = &naming->told[cgroup_id % TOLD_ACCOUNTS];
+
+	if (!cgroup_id || !account || memcmp(last, &told, sizeof(told)) == 0)
+		return;
+	*last = told;
+	listener->account(listener->ctx, &told);
+}
+
 /* Before anything of it is opened: whose it is, and whether it may be. */
 static void meet_process(void *ctx, struct process *process)
 {
 	struct naming *naming = ctx;
-	const struct naming_account account = {
-		.cgroup_id = process->cgroup_id,
-		.account = process->account,
-	};
-	const struct naming_listener *listener = &naming->config.listener;
 
-	process->is_banned = ban_list_find(&naming->bans, account.account, process->id.pid,
+	process->is_banned = ban_list_find(&naming->bans, process->account, process->id.pid,
 					   process->id.start_ns, clock_boot_ns()) != NULL;
 	naming_work_on(naming, process);
-	if (account.account)
-		listener->account(listener->ctx, &account);
+	if (!process->account)
+		return; /* of its cgroup nothing is known */
+	tell_account(naming, account_cgroup(process), process->account);
+	tell_account(naming, process->cgroup_id, process->account);
 }
 
 static int open_processes(struct naming *naming, struct process_table **out)
@@ -112,7 +136,7 @@ static int open_symbolizer(struct naming *naming)
 
 static int open_parts(struct naming *naming, char *why, size_t why_len)
 {
-	struct container_resolver_options container_options = { .cgroup_root = "/sys/fs/cgroup" };
+	struct container_resolver_options container_options = { .cgroup_root = CGROUP_ROOT };
 	int err;
 
 	naming->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

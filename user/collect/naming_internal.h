@@ -13,6 +13,8 @@
 #include "user/util/boot_id.h"
 #include "user/util/strbuf.h"
 
+#define TOLD_ACCOUNTS 256u
+
 struct naming {
 	struct naming_config config;
 	int proc_fd;
@@ -22,6 +24,7 @@ struct naming {
 	struct process_table *processes;
 	uint8_t boot_id[BOOT_ID_BYTES];
 	struct accounts *accounts;
+	struct naming_account told[TOLD_ACCOUNTS]; /* lately, by cgroup id */
 	struct ban_list bans;
 	struct look_queue looks;
 	/* Of the stream being named. */

@@ -385,6 +385,22 @@ static void fill_facts(const struct naming *naming, struct naming_end *out)
 	out->parser_restarts = parser.restart_cnt;
 }
 
+/* What the kernel cut of containers that are over their share there. */
+static void note_kernel_accounts(struct naming *naming, const struct naming_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->head.account_cnt; i++) {
+		const struct probe_account *used = &batch->accounts[i];
+		struct account *account = accounts__find(naming->accounts, used->account_id);
+
+		if (!account)
+			continue;
+		account__note_cut(account, ACCOUNT_CUT_DEPTH, used->cut_samples);
+		account__note_cut(account, ACCOUNT_CUT_LEAF,
+				  (uint64_t)used->leaf_samples + used->bare_samples);
+		account__note_cut(account, ACCOUNT_CUT_LOST, used->lost_samples);
+	}
+}
+
 void naming__window(struct naming *naming, const struct naming_batch *batch, struct naming_end *out)
 {
 	const struct naming_listener *listener = &naming->config.listener;
@@ -392,6 +408,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 
 	*out = (struct naming_end){ 0 };
 	fill_base(naming, &batch->head, &run.base);
+	note_kernel_accounts(naming, batch);
 	for (size_t at = 0; at < batch->head.count_cnt;) {
 		struct stream stream = stream_next(batch->counts, batch->head.count_cnt, at);
 

@@ -15,7 +15,8 @@
 _Static_assert(sizeof(struct naming_stack) % 8 == 0, "records stay aligned");
 _Static_assert(sizeof(struct naming_window) % 8 == 0, "counts stay aligned");
 _Static_assert(sizeof(struct probe_count) % 8 == 0, "ticks stay aligned");
-_Static_assert(sizeof(struct probe_tick) % 8 == 0, "stacks stay aligned");
+_Static_assert(sizeof(struct probe_tick) % 8 == 0, "accounts stay aligned");
+_Static_assert(sizeof(struct probe_account) % 8 == 0, "stacks stay aligned");
 _Static_assert(JBPF_LEAF_CODE_BYTES == 2 * sizeof(uint64_t), "leaf code is two words");
 
 /* ---- stacks ---- */
@@ -109,14 +110,15 @@ int naming_stacks_of(const struct probe *probe, const struct probe_count *counts
 /* ---- windows to be named ---- */
 
 int naming_window_put(struct packet_stream *stream, const struct naming_window *head,
-		      const struct probe_count *counts, const struct probe_tick *ticks,
-		      const struct strbuf *stacks)
+		      const struct naming_window_parts *window)
 {
 	const struct iovec parts[] = {
 		{ (void *)(uintptr_t)head, sizeof(*head) },
-		{ (void *)(uintptr_t)counts, head->count_cnt * sizeof(*counts) },
-		{ (void *)(uintptr_t)ticks, head->tick_cnt * sizeof(*ticks) },
-		{ stacks->data, stacks->len },
+		{ (void *)(uintptr_t)window->counts, head->count_cnt * sizeof(*window->counts) },
+		{ (void *)(uintptr_t)window->ticks, head->tick_cnt * sizeof(*window->ticks) },
+		{ (void *)(uintptr_t)window->accounts,
+		  head->account_cnt * sizeof(*window->accounts) },
+		{ window->stacks->data, window->stacks->len },
 	};
 
 	return packet_stream_put(stream, NAMING_WINDOW, parts, ARRAY_SIZE(parts));
@@ -170,18 +172,20 @@ static int batch_index(struct naming_batch *batch, const uint8_t *begin, const u
 int naming_batch_read(const void *bytes, size_t len, struct naming_batch *out)
 {
 	struct naming_batch batch = { .bytes = bytes };
-	size_t counts_at = sizeof(batch.head), ticks_at, stacks_at;
+	size_t counts_at = sizeof(batch.head), ticks_at, accounts_at, stacks_at;
 	int err;
 
 	if (len < sizeof(batch.head))
 		return -EBADMSG;
 	memcpy(&batch.head, bytes, sizeof(batch.head));
 	ticks_at = counts_at + (size_t)batch.head.count_cnt * sizeof(*batch.counts);
-	stacks_at = ticks_at + (size_t)batch.head.tick_cnt * sizeof(*batch.ticks);
+	accounts_at = ticks_at + (size_t)batch.head.tick_cnt * sizeof(*batch.ticks);
+	stacks_at = accounts_at + (size_t)batch.head.account_cnt * sizeof(*batch.accounts);
 	if (stacks_at > len)
 		return -EBADMSG;
 	batch.counts = (const void *)(batch.bytes + counts_at);
 	batch.ticks = (const void *)(batch.bytes + ticks_at);
+	batch.accounts = (const void *)(batch.bytes + accounts_at);
 	err = batch_index(&batch, batch.bytes + stacks_at, batch.bytes + len);
 	if (err)
 		return err;

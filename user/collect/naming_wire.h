@@ -137,7 +137,9 @@ struct naming_window {
 	uint32_t tick_cnt;
 	uint32_t frequency_hz;
 	uint32_t cpu_cnt;
-	/* counts, ticks, then records of stacks up to the packet's end */
+	uint32_t account_cnt;
+	uint32_t pad;
+	/* counts, ticks, accounts, then records of stacks up to the packet's end */
 };
 
 /* As the namer reads it; borrows from the packet's bytes. */
@@ -145,17 +147,23 @@ struct naming_batch {
 	struct naming_window head;
 	const struct probe_count *counts; /* as probe_batch has them */
 	const struct probe_tick *ticks;
-	const uint8_t *bytes; /* of the packet */
-	uint32_t *slots;      /* hash table: offset of a stack's record / 8, 0 = free */
-	uint32_t slot_cnt;    /* power of two */
+	const struct probe_account *accounts; /* one may come several times: they add up */
+	const uint8_t *bytes;		      /* of the packet */
+	uint32_t *slots;   /* hash table: offset of a stack's record / 8, 0 = free */
+	uint32_t slot_cnt; /* power of two */
 };
 
-/*
- * Queues the window with all stacks that its counts name, as `probe` has them. 0, -ENOMEM or -EMSGSIZE.
- */
+/* What follows the head: as many as it says, and records of stacks. Borrowed. */
+struct naming_window_parts {
+	const struct probe_count *counts;
+	const struct probe_tick *ticks;
+	const struct probe_account *accounts;
+	const struct strbuf *stacks;
+};
+
+/* Queues the window. 0, -ENOMEM or -EMSGSIZE. */
 int naming_window_put(struct packet_stream *stream, const struct naming_window *head,
-		      const struct probe_count *counts, const struct probe_tick *ticks,
-		      const struct strbuf *stacks);
+		      const struct naming_window_parts *window);
 /* Appends the records of the stacks that the counts name, each once. 0 or -ENOMEM. */
 int naming_stacks_of(const struct probe *probe, const struct probe_count *counts, size_t cnt,
 		     struct strbuf *out);

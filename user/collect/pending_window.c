@@ -13,6 +13,7 @@ void pending_window_release(struct pending_window *window)
 {
 	strbuf_release(&window->counts);
 	strbuf_release(&window->ticks);
+	strbuf_release(&window->accounts);
 	strbuf_release(&window->stacks);
 	free(window->streams);
 	*window = (struct pending_window){ 0 };
@@ -64,6 +65,8 @@ void pending_window_add(struct pending_window *window, const struct probe *probe
 	/* Without them stacks show as lost, samples without their moment: both are counted. */
 	(void)naming_stacks_of(probe, batch->counts, batch->count_cnt, &window->stacks);
 	(void)add_ticks(window, batch);
+	(void)strbuf_append(&window->accounts, batch->accounts,
+			    batch->account_cnt * sizeof(*batch->accounts));
 }
 
 static int count_compare(const void *left, const void *right)
@@ -132,6 +135,11 @@ int pending_window_send(const struct pending_window *window, const struct naming
 {
 	__cleanup_strbuf struct strbuf left = STRBUF_INIT;
 	const struct probe_count *counts = pending_window_counts(window);
+	struct naming_window_parts parts = {
+		.ticks = (const void *)window->ticks.data,
+		.accounts = (const void *)window->accounts.data,
+		.stacks = &window->stacks,
+	};
 	struct naming_window full = *head;
 	int err = strbuf_reserve(&left, window->counts.len);
 
@@ -143,13 +151,14 @@ int pending_window_send(const struct pending_window *window, const struct naming
 	}
 	if (err)
 		return err;
+	parts.counts = (const void *)left.data;
 	full.window_id = window->id;
 	full.start_boot_ns = window->start_boot_ns;
 	full.end_boot_ns = window->end_boot_ns;
 	full.count_cnt = (uint32_t)(left.len / sizeof(*counts));
 	full.tick_cnt = (uint32_t)(window->ticks.len / sizeof(struct probe_tick));
-	return naming_window_put(stream, &full, (const void *)left.data,
-				 (const void *)window->ticks.data, &window->stacks);
+	full.account_cnt = (uint32_t)(window->accounts.len / sizeof(struct probe_account));
+	return naming_window_put(stream, &full, &parts);
 }
 
 struct pending_stream *pending_window_find(const struct pending_window *window,

@@ -29,10 +29,11 @@ struct pending_window {
 	uint64_t end_boot_ns;
 	uint32_t frequency_hz; /* set by its owner */
 	uint32_t cpu_cnt;
-	uint64_t closed_ns;   /* CLOCK_BOOTTIME: when it was over */
-	struct strbuf counts; /* of struct probe_count */
-	struct strbuf ticks;  /* of struct probe_tick */
-	struct strbuf stacks; /* records of naming_stack_put() */
+	uint64_t closed_ns;	/* CLOCK_BOOTTIME: when it was over */
+	struct strbuf counts;	/* of struct probe_count */
+	struct strbuf ticks;	/* of struct probe_tick */
+	struct strbuf accounts; /* of struct probe_account; one for each drain that has it */
+	struct strbuf stacks;	/* records of naming_stack_put() */
 	struct pending_stream *streams;
 	size_t stream_cnt;
 	uint64_t counters[JBPF_CNT_MAX];

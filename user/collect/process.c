@@ -193,17 +193,31 @@ int process_table__relabel(struct process_table *table, struct process *process)
 	return 0;
 }
 
-/* Of the process's cgroup, as one user of it. NULL: nobody's. */
+/* Whose it is. What a user made below the cgroup that root named is no account of its own. */
+static void process_set_account(struct process *process)
+{
+	const struct container_info *container = &process->container;
+	const char *path = container->cgroup_path ? container->cgroup_path : "";
+	size_t len = cgroup_account_len(path);
+
+	if (container->roots_path_len && container->roots_path_len < len)
+		len = container->roots_path_len;
+	process->account_len = len;
+	process->account = cgroup_account_id(path, len);
+}
+
+/* At the cost of its account. NULL: nobody's. */
 static int process_open_symbols(struct process_table *table, struct process *process)
 {
-	const char *path = process->container.cgroup_path ? process->container.cgroup_path : "";
 	struct account *account = NULL;
-	char name[ACCOUNT_NAME_BYTES];
+	char name[ACCOUNT_NAME_BYTES] = "";
 	int err;
 
 	if (table->options.accounts) {
-		snprintf(name, sizeof(name), "%.*s", (int)cgroup_account_len(path), path);
-		account = accounts__get(table->options.accounts, cgroup_account_id(path), name);
+		if (process->account_len)
+			snprintf(name, sizeof(name), "%.*s", (int)process->account_len,
+				 process->container.cgroup_path);
+		account = accounts__get(table->options.accounts, process->account, name);
 		if (!account)
 			return -ENOMEM;
 	}
@@ -237,8 +251,7 @@ static int process_make(struct process_table *table, const struct process_sight 
 		process->opt_out = process_opt_out(table, process, sight, err == 0);
 		err = 0;
 	}
-	if (process->container.cgroup_path)
-		process->account = cgroup_account_id(process->container.cgroup_path);
+	process_set_account(process);
 	if (!err && table->options.meet)
 		table->options.meet(table->options.ctx, process);
 	if (!err && process->opt_out == OPT_OUT_NONE && !process->is_banned)

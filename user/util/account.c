@@ -405,6 +405,7 @@ void account__bill(const struct account *account, char *out, size_t len)
 		[ACCOUNT_CUT_FILES] = "files not read: ",
 		[ACCOUNT_CUT_MAPS] = "perf maps not kept: ",
 		[ACCOUNT_CUT_HANGING] = "files not opened because others hang: ",
+		[ACCOUNT_CUT_LOST] = "samples lost: ",
 		[ACCOUNT_CUT_QUARANTINE] = "not looked at because it made a helper hang: ",
 	};
 	struct line line = { .out = out, .len = len };

@@ -65,6 +65,7 @@ enum account_cut {
 	ACCOUNT_CUT_FILES,   /* times a file was not read: no CPU time left, or too many failures */
 	ACCOUNT_CUT_MAPS,    /* perf maps that were not kept */
 	ACCOUNT_CUT_HANGING, /* times a file was not opened: others hang */
+	ACCOUNT_CUT_LOST,    /* samples that found no room in the kernel */
 	ACCOUNT_CUT_QUARANTINE, /* times nothing was looked at: it made a helper hang */
 	ACCOUNT_CUT_CNT,
 };
@@ -144,7 +145,7 @@ void account__note_cut(struct account *account, enum account_cut cut, uint64_t c
  * One line for people of what was cut in this window, and how much CPU time went into it; "" when
  * nothing was. NUL-terminated, cut to `len`.
  */
-#define ACCOUNT_BILL_BYTES 512u
+#define ACCOUNT_BILL_BYTES 640u
 void account__bill(const struct account *account, char *out, size_t len);
 uint64_t account__cut_cnt(const struct account *account, enum account_cut cut);
 /* Of all accounts. */
