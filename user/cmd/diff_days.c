@@ -93,7 +93,10 @@ static int find_services(struct days_run *run)
 		pr_warn("%zu services with fewer samples than the first %d were left out\n",
 			run->services.left_out, DIFF_DAYS_SERVICES_MAX);
 	run->outcomes = calloc(run->services.cnt, sizeof(*run->outcomes));
-	return run->outcomes ? 0 : -ENOMEM;
+	if (run->outcomes)
+		return 0;
+	pr_err("out of memory\n");
+	return -ENOMEM;
 }
 
 static int write_day(struct days_run *run)

@@ -98,9 +98,10 @@ static int read_series(struct service_work *work)
 			name);
 	else if (err == -EPROTO)
 		pr_warn(DIFF_DAYS_DIR_SERIES "/%s was written by a newer jbpf, left alone\n", name);
-	else if (err)
-		pr_warn(DIFF_DAYS_DIR_SERIES "/%s cannot be read, left alone: %s\n", name,
-			errstr(err));
+	else if (err && set_why(work->out, DIFF_DAYS_STATE_FAILED,
+				DIFF_DAYS_DIR_SERIES "/%s cannot be read, left alone: %s", name,
+				errstr(err)))
+		return -ENOMEM;
 	if (state.is_damaged) {
 		pr_warn(DIFF_DAYS_DIR_SERIES
 			"/%s is damaged from byte %" PRIu64
