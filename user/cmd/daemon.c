@@ -258,6 +258,7 @@ static int run(struct daemon *daemon)
 		notify_ready_alive(daemon->notify_fd);
 		if (event == SIGTERM || event == SIGINT)
 			return finish(daemon, event);
+		daemon->compactor.keep_bytes = daemon->options.keep_bytes;
 		if (daemon->options.compact)
 			daemon_compactor_tick(&daemon->compactor, daemon->options.store,
 					      clock_boot_ns(), clock_unix_ns());

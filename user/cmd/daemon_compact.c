@@ -61,9 +61,10 @@ static void child_step_back(void)
 	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS_, 0, IOPRIO_IDLE_);
 }
 
-static int child_run(const char *store, pid_t parent, uint64_t now_unix_ns)
+static int child_run(const char *store, pid_t parent, uint64_t keep_bytes, uint64_t now_unix_ns)
 {
-	const struct store_compaction how = { .now_unix_ns = now_unix_ns };
+	const struct store_compaction how = { .now_unix_ns = now_unix_ns,
+					      .keep_bytes = keep_bytes };
 	struct store_compaction_stats stats;
 	int err;
 
@@ -96,7 +97,7 @@ static void child_start(struct daemon_compactor *compactor, const char *store, u
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(-child_run(store, parent, now_unix_ns) & 0xff);
+		_exit(-child_run(store, parent, compactor->keep_bytes, now_unix_ns) & 0xff);
 	if (pid > 0)
 		compactor->pid = pid;
 	else

@@ -36,6 +36,7 @@ struct check {
 	uint64_t bytes;
 	uint64_t windows;
 	uint64_t samples;
+	uint64_t over_budget; /* of the windows: something was cut of them, their label says what */
 	uint64_t damage_cnt;
 	uint64_t damage_bytes;
 	uint64_t kept_files; /* damaged ones beside what was read of them */
@@ -55,6 +56,8 @@ static int check_window(void *ctx, const struct window *window, const char *text
 	if (!window->pid)
 		return 0;
 	check->windows += window->window_cnt ? window->window_cnt : 1;
+	if (*window_label(window, WINDOW_LABEL_OVER_BUDGET))
+		check->over_budget += window->window_cnt ? window->window_cnt : 1;
 	check->samples += window->counts.samples;
 	if (window->start_unix_ns < check->first_unix_ns)
 		check->first_unix_ns = window->start_unix_ns;
@@ -188,6 +191,7 @@ static int totals_json(struct check *check)
 	json_writer_member_u64(writer, "bytes", check->bytes);
 	json_writer_member_u64(writer, "windows", check->windows);
 	json_writer_member_u64(writer, "samples", check->samples);
+	json_writer_member_u64(writer, "over_budget_windows", check->over_budget);
 	json_writer_key(writer, "bytes_per_sample");
 	if (check->samples)
 		json_writer_decimal(writer, bytes_per_sample(check));
@@ -224,7 +228,12 @@ static int totals_text(struct check *check)
 		err = info_append_time(out, check->last_unix_ns);
 	if (err)
 		return err;
-	if (check->kept_files)
+	if (check->over_budget)
+		err = strbuf_printf(out,
+				    "\n%" PRIu64
+				    " windows were cut because their container is over its budget",
+				    check->over_budget);
+	if (!err && check->kept_files)
 		err = strbuf_printf(out,
 				    "\n%" PRIu64 " damaged files, %" PRIu64
 				    " bytes, are kept as *.damaged until retention deletes them",

@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/store/compact_cut.h"
 #include "user/store/compact_merge.h"
 #include "user/store/compact_output.h"
 #include "user/store/compact_sources.h"
@@ -29,6 +31,10 @@
 /* The last window of an hour ends and is written after the hour; a clock may be stepped a little. */
 #define CLOSED_AFTER_S 180
 
+#define CUT_FROM       9 /* of ten parts of keep_bytes: then the largest files are looked at */
+#define CUT_FROM_PARTS 10
+#define CUT_FILES_MAX  8 /* in one go: they are decoded several times */
+
 struct compaction {
 	const struct store_compaction *how;
 	struct store_compaction_stats *stats;
@@ -41,6 +47,7 @@ struct compaction {
 struct group {
 	struct segment_file target;
 	uint64_t row_ns;
+	bool is_cut; /* the merged file is written again, with the stacks of one container cut */
 };
 
 /* Errors that the next group would meet, too. */
@@ -117,12 +124,13 @@ static void count_file(struct store_compaction_stats *stats, const struct group 
 }
 
 static int group_replace(struct compaction *compaction, const struct group *group,
-			 struct compact_sources *sources)
+			 struct compact_sources *sources, uint64_t cut_key)
 {
 	const struct compact_merge merge = {
 		.how = compaction->how,
 		.reader = compaction->reader,
 		.sources = sources,
+		.cut_key = cut_key,
 		.row_ns = group->row_ns,
 	};
 	__cleanup_compact_output struct compact_output output = { .fd = -1 };
@@ -143,6 +151,31 @@ static int group_replace(struct compaction *compaction, const struct group *grou
 	return compact_sources_delete(compaction->tree_fd, sources, &group->target);
 }
 
+/* The merged file once more, when one container has most of it. */
+static int group_cut(struct compaction *compaction, const struct group *group,
+		     struct compact_sources *sources)
+{
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	const struct store_compaction *how = compaction->how;
+	char path[SEGMENT_PATH_BYTES];
+	uint64_t key;
+	int err = check_sources(compaction, sources);
+
+	if (!err)
+		err = compact_cut_find(compaction->reader, &sources->items[0], how->should_stop,
+				       how->ctx, &key, &name);
+	if (err || !key)
+		return err;
+	err = group_replace(compaction, group, sources, key);
+	if (err)
+		return err;
+	compaction->stats->cut++;
+	segment_path(&group->target, path);
+	pr_warn("store: nearly full: in '%s' the stacks of '%.120s' are cut to their leaf, most of that file was its own\n",
+		path, strbuf_str(&name));
+	return 0;
+}
+
 /* One turn. 0, 1: there is more of this group, or -errno. */
 static int group_turn(struct compaction *compaction, const struct group *group)
 {
@@ -154,7 +187,7 @@ static int group_turn(struct compaction *compaction, const struct group *group)
 	if (err)
 		return err;
 	/* A day file is a merged one by its name. */
-	if (list.cnt == 0 || (list.cnt == 1 && list.files[0].is_day))
+	if (list.cnt == 0 || (list.cnt == 1 && list.files[0].is_day && !group->is_cut))
 		return 0;
 	is_full = list.cnt == COMPACT_SOURCES_MAX;
 	err = compact_sources_open(compaction->tree_fd, compaction->reader, list.files, list.cnt,
@@ -167,7 +200,9 @@ static int group_turn(struct compaction *compaction, const struct group *group)
 	if (!is_done(&sources, &group->target)) {
 		err = check_sources(compaction, &sources);
 		if (!err)
-			err = group_replace(compaction, group, &sources);
+			err = group_replace(compaction, group, &sources, 0);
+	} else if (group->is_cut && sources.cnt) {
+		return group_cut(compaction, group, &sources);
 	}
 	return err ? err : is_full;
 }
@@ -253,6 +288,97 @@ static int compact_all(struct compaction *compaction)
 	return err ? err : compaction->first_err;
 }
 
+/* ---- a store that is nearly full ---- */
+
+/* Bytes of the files, and all of them together. */
+static uint64_t files_bytes(const struct compaction *compaction, const struct segment_list *list,
+			    uint64_t *bytes)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		char path[SEGMENT_PATH_BYTES];
+		struct stat st;
+
+		segment_path(&list->files[i], path);
+		bytes[i] = fstatat(compaction->tree_fd, path, &st, AT_SYMLINK_NOFOLLOW) ?
+				   0 :
+				   (uint64_t)st.st_size;
+		total += bytes[i];
+	}
+	return total;
+}
+
+/* Only hours that are over, and what is the merged file of them. */
+static bool may_be_cut(const struct compaction *compaction, const struct segment_file *file)
+{
+	return file->index == 0 && !file->is_damaged &&
+	       compaction->how->now_unix_ns / CLOCK_NS_PER_S >=
+		       segment_file_end(file) + CLOSED_AFTER_S;
+}
+
+static int cut_one(struct compaction *compaction, const struct segment_file *file)
+{
+	const struct group group = {
+		.target = *file,
+		.row_ns = file->is_day ? STORE_DAY_ROW_NS : 0,
+		.is_cut = true,
+	};
+	int err = group_compact(compaction, &group);
+
+	return ends_all(err) ? err : 0;
+}
+
+/* The files in `order`, until the store is small enough. 0 or -errno. */
+static int cut_files(struct compaction *compaction, const struct segment_list *list,
+		     const size_t *order, size_t cnt, uint64_t total)
+{
+	const struct store_compaction_stats *stats = compaction->stats;
+	uint64_t limit = compaction->how->keep_bytes / CUT_FROM_PARTS * CUT_FROM;
+	int err = 0;
+
+	for (size_t i = 0, tried = 0; i < cnt && tried < CUT_FILES_MAX && !err; i++) {
+		uint64_t before = stats->bytes_before, after = stats->bytes_after;
+
+		if (total <= limit)
+			break;
+		if (!may_be_cut(compaction, &list->files[order[i]]))
+			continue;
+		tried++;
+		err = cut_one(compaction, &list->files[order[i]]);
+		total -= stats->bytes_before - before;
+		total += stats->bytes_after - after;
+	}
+	return err;
+}
+
+/*
+ * Before retention has to delete the oldest hours of everybody: the files that stand out for their size are
+ * written again without what made them large, if that is one container's.
+ */
+static int cut_heaviest(struct compaction *compaction)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	__cleanup_free uint64_t *bytes = NULL;
+	__cleanup_free size_t *order = NULL;
+	uint64_t total;
+	size_t cnt;
+	int err;
+
+	if (!compaction->how->keep_bytes)
+		return 0;
+	err = segment_tree_list_all(compaction->tree_fd, &list);
+	if (err || !list.cnt)
+		return err;
+	bytes = calloc(list.cnt, sizeof(*bytes));
+	order = calloc(list.cnt, sizeof(*order));
+	if (!bytes || !order)
+		return -ENOMEM;
+	total = files_bytes(compaction, &list, bytes);
+	cnt = compact_cut_order(list.files, bytes, list.cnt, order);
+	return cut_files(compaction, &list, order, cnt, total);
+}
+
 static int tree_open(const char *dir)
 {
 	char path[PATH_MAX];
@@ -290,6 +416,11 @@ int store_compact(const char *dir, const struct store_compaction *how,
 	if (!compaction.reader)
 		return -ENOMEM;
 	err = compact_all(&compaction);
+	if (!ends_all(err)) {
+		int cut_err = cut_heaviest(&compaction);
+
+		err = err ? err : cut_err;
+	}
 	segment_reader__free(compaction.reader);
 	return err;
 }

@@ -17,6 +17,7 @@ struct compact_merge {
 	const struct store_compaction *how;
 	struct segment_reader *reader;
 	struct compact_sources *sources; /* those that turn out damaged are marked */
+	uint64_t cut_key;		 /* whose stacks are cut (compact_cut.h); 0 = nobody's */
 	uint64_t row_ns;		 /* 0 = the sources' windows stay what they are */
 };
 

@@ -105,7 +105,14 @@ int store_writer__usage(const struct store_writer *writer, struct store_usage *o
 
 struct store_compaction {
 	uint64_t now_unix_ns;
-	uint64_t day_age_ns;   /* 0 = STORE_DAY_FILE_AGE_NS */
+	uint64_t day_age_ns; /* 0 = STORE_DAY_FILE_AGE_NS */
+	/*
+	 * What retention deletes from; 0 = no limit. Past nine tenths of it the files that have more
+	 * than four times the usual bytes an hour are written again with the stacks of the one
+	 * container that has most of them cut to process and leaf: who writes much pushes out its own
+	 * history before the oldest hours of all go.
+	 */
+	uint64_t keep_bytes;
 	int compression_level; /* zstd; 0 = 9 */
 	/* Asked between steps of at most some 100 ms: true ends it, nothing half-done stays. NULL = never. */
 	bool (*should_stop)(void *ctx);
@@ -119,6 +126,7 @@ struct store_compaction_stats {
 	uint64_t bytes_after;
 	uint64_t samples;
 	uint64_t damaged; /* stretches that could not be carried over; noted in the new file */
+	uint64_t cut;	  /* files written again because one container made them large */
 	uint64_t kept;	  /* damaged files that stay, with ".damaged" behind their names */
 	uint64_t left;	  /* hours or days left as they are: unreadable, or of a newer format */
 };
