@@ -85,14 +85,13 @@ int fd_message_receive(int socket_fd, int flags, void *bytes, size_t size, size_
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
-	if (got == 0)
-		return -EPIPE;
 	if (fd_max)
 		fd_cnt = control_take_fds(&header, fds, fd_max, &left_out);
-	if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || left_out) {
+	/* An empty message looks like the end, and may have descriptors all the same. */
+	if (got == 0 || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || left_out) {
 		while (fd_cnt)
 			close(fds[--fd_cnt]);
-		return -EBADMSG;
+		return got ? -EBADMSG : -EPIPE;
 	}
 	*len_out = (size_t)got;
 	if (fd_cnt_out)
