@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is remembered of sampled processes, for whom, and until when. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "user/collect/sight_table.h"
+
+#define IDLE_WINDOWS 8
+
+static struct sight_table *table;
+
+static int setup(void **state)
+{
+	(void)state;
+	table = sight_table__new();
+	return table ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sight_table__free(table);
+	return 0;
+}
+
+static struct jbpf_notice notice_of(uint32_t kind, uint32_t pid, uint32_t exec_id)
+{
+	return (struct jbpf_notice){ .kind = kind,
+				     .pid = pid,
+				     .exec_id = exec_id,
+				     .start_ns = pid * 10ull,
+				     .comm = "java" };
+}
+
+static void note(uint32_t kind, uint32_t pid, uint32_t exec_id)
+{
+	const struct jbpf_notice notice = notice_of(kind, pid, exec_id);
+
+	sight_table__note(table, &notice);
+}
+
+struct seen {
+	struct jbpf_notice last;
+	size_t cnt;
+	size_t stop_at;
+};
+
+static int see(void *ctx, const struct jbpf_notice *notice)
+{
+	struct seen *seen = ctx;
+
+	assert_int_equal(notice->kind, JBPF_NOTICE_SEEN);
+	seen->last = *notice;
+	return ++seen->cnt == seen->stop_at ? -5 : 0;
+}
+
+static struct seen see_all(void)
+{
+	struct seen seen = { .cnt = 0 };
+
+	assert_int_equal(sight_table__each(table, see, &seen), 0);
+	return seen;
+}
+
+static void processes_that_live_are_shown_as_they_were_seen(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(see_all().cnt, 0);
+	note(JBPF_NOTICE_SEEN, 1, 1);
+	note(JBPF_NOTICE_SEEN, 1, 1);
+	seen = see_all();
+	assert_int_equal(seen.cnt, 1);
+	assert_int_equal(seen.last.pid, 1);
+	assert_int_equal(seen.last.start_ns, 10);
+	assert_string_equal(seen.last.comm, "java");
+	/* Another program of the same process, another process. */
+	note(JBPF_NOTICE_SEEN, 1, 2);
+	note(JBPF_NOTICE_SEEN, 2, 1);
+	assert_int_equal(see_all().cnt, 3);
+	assert_int_equal(sight_table__count(table), 3);
+}
+
+static void what_has_ended_or_runs_another_program_is_not_shown(void **state)
+{
+	(void)state;
+	note(JBPF_NOTICE_SEEN, 1, 1);
+	note(JBPF_NOTICE_SEEN, 2, 5);
+	note(JBPF_NOTICE_EXIT, 1, 1);
+	assert_int_equal(see_all().last.pid, 2);
+	assert_int_equal(see_all().cnt, 1);
+	/* Its notice has the new program's number. */
+	note(JBPF_NOTICE_EXEC, 2, 6);
+	assert_int_equal(see_all().cnt, 0);
+	/* Strangers do no harm. */
+	note(JBPF_NOTICE_EXIT, 77, 1);
+	note(JBPF_NOTICE_EXEC, 77, 1);
+	note(JBPF_NOTICE_RENAME, 77, 1);
+	assert_int_equal(sight_table__count(table), 2);
+}
+
+static void a_new_name_is_told_to_those_who_come_later(void **state)
+{
+	struct jbpf_notice rename = notice_of(JBPF_NOTICE_RENAME, 1, 1);
+
+	(void)state;
+	note(JBPF_NOTICE_SEEN, 1, 1);
+	strcpy(rename.comm, "shop");
+	sight_table__note(table, &rename);
+	assert_string_equal(see_all().last.comm, "shop");
+}
+
+static void silent_ones_are_forgotten_after_some_windows_and_ended_ones_soon(void **state)
+{
+	(void)state;
+	for (uint32_t pid = 1; pid <= 3; pid++)
+		note(JBPF_NOTICE_SEEN, pid, 1);
+	note(JBPF_NOTICE_EXIT, 3, 1);
+	sight_table__expire(table);
+	assert_int_equal(sight_table__count(table), 3); /* its last window may still be named */
+	sight_table__expire(table);
+	assert_int_equal(sight_table__count(table), 2);
+	for (int i = 2; i < IDLE_WINDOWS; i++) {
+		sight_table__use(table, 1, 10, 1);
+		sight_table__expire(table);
+	}
+	assert_int_equal(sight_table__count(table), 2);
+	sight_table__use(table, 1, 10, 1);
+	sight_table__expire(table);
+	assert_int_equal(sight_table__count(table), 1);
+	assert_int_equal(see_all().last.pid, 1);
+}
+
+static void what_was_recorded_is_known_of_one_run_of_a_program(void **state)
+{
+	(void)state;
+	note(JBPF_NOTICE_SEEN, 1, 1);
+	assert_false(sight_table__is_recorded(table, 1, 10, 1));
+	sight_table__note_recorded(table, 1, 10, 1);
+	assert_true(sight_table__is_recorded(table, 1, 10, 1));
+	assert_false(sight_table__is_recorded(table, 1, 10, 2));
+	assert_false(sight_table__is_recorded(table, 1, 11, 1));
+	/* Seen again, or ended: it still was recorded. */
+	note(JBPF_NOTICE_SEEN, 1, 1);
+	note(JBPF_NOTICE_EXIT, 1, 1);
+	assert_true(sight_table__is_recorded(table, 1, 10, 1));
+	sight_table__note_recorded(table, 5, 50, 1);
+	assert_false(sight_table__is_recorded(table, 5, 50, 1));
+}
+
+static void thousands_are_found_and_each_is_shown_once(void **state)
+{
+	struct seen seen = { .stop_at = 100 };
+
+	(void)state;
+	for (uint32_t pid = 1; pid <= 5000; pid++)
+		note(JBPF_NOTICE_SEEN, pid, pid);
+	for (uint32_t pid = 1; pid <= 5000; pid += 2) {
+		sight_table__note_recorded(table, pid, pid * 10ull, pid);
+		note(JBPF_NOTICE_SEEN, pid, pid);
+	}
+	assert_int_equal(sight_table__count(table), 5000);
+	assert_int_equal(see_all().cnt, 5000);
+	for (uint32_t pid = 1; pid <= 5000; pid++)
+		assert_int_equal(sight_table__is_recorded(table, pid, pid * 10ull, pid), pid & 1);
+	/* Ends when it is told to. */
+	assert_int_equal(sight_table__each(table, see, &seen), -5);
+	assert_int_equal(seen.cnt, 100);
+	for (int i = 0; i <= IDLE_WINDOWS; i++)
+		sight_table__expire(table);
+	assert_int_equal(sight_table__count(table), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(processes_that_live_are_shown_as_they_were_seen),
+		TEST(what_has_ended_or_runs_another_program_is_not_shown),
+		TEST(a_new_name_is_told_to_those_who_come_later),
+		TEST(silent_ones_are_forgotten_after_some_windows_and_ended_ones_soon),
+		TEST(what_was_recorded_is_known_of_one_run_of_a_program),
+		TEST(thousands_are_found_and_each_is_shown_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
