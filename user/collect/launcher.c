@@ -87,14 +87,21 @@ static void reap(struct state *state)
 	}
 }
 
-/* Ended ones of which nobody will ask any more give their place back when places are short. */
+/* Ended ones of which nobody has asked yet give their place away when there is no other. */
 static struct child *new_child(struct state *state)
 {
-	for (size_t i = 0; i < state->child_cnt; i++)
-		if (state->children[i].has_ended)
-			return &state->children[i];
+	struct child *unasked = NULL;
+
+	for (size_t i = 0; i < state->child_cnt; i++) {
+		struct child *child = &state->children[i];
+
+		if (child->has_ended && !child->pid)
+			return child;
+		if (child->has_ended && !unasked)
+			unasked = child;
+	}
 	if (state->child_cnt == MAX_CHILDREN)
-		return NULL;
+		return unasked;
 	state->children[state->child_cnt].has_ended = true; /* until it is filled */
 	return &state->children[state->child_cnt++];
 }
