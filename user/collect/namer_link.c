@@ -18,6 +18,7 @@
 #include "user/collect/jvm_ask.h"
 #include "user/collect/launcher.h"
 #include "user/collect/namer.h"
+#include "user/collect/namer_link_internal.h"
 #include "user/collect/naming_wire.h"
 #include "user/collect/work_note.h"
 #include "user/util/cleanup.h"
@@ -158,7 +159,8 @@ static int await_ready(struct namer_link *link)
 	return err == -EAGAIN ? -ETIMEDOUT : err;
 }
 
-static int link_prepare(struct namer_link *link, const struct namer_link_options *options)
+static int link_prepare(struct namer_link *link, const struct namer_link_options *options,
+			const launcher_main_fn *programs)
 {
 	link->options = *options;
 	link->stream.fd = -1;
@@ -172,21 +174,19 @@ static int link_prepare(struct namer_link *link, const struct namer_link_options
 		.confine = options->confine_namer,
 	};
 	link->launcher_options = (struct launcher_options){
-		.programs = { [LAUNCHER_NAMER] = namer__main,
-			      [LAUNCHER_PARSER] = parser_main,
-			      [LAUNCHER_ATTACH] = jvm_ask_child_main },
 		.confine = confine_launcher,
 		.ctx = &link->context,
 		.kept_fd = &link->context.kallsyms_fd,
 	};
+	memcpy(link->launcher_options.programs, programs, sizeof(link->launcher_options.programs));
 	return link->context.note ? 0 : -ENOMEM;
 }
 
-int namer_link__open(const struct namer_link_options *options, struct namer_link **out, char *why,
-		     size_t why_len)
+int namer_link_open_with(const struct namer_link_options *options, const launcher_main_fn *programs,
+			 struct namer_link **out, char *why, size_t why_len)
 {
 	struct namer_link *link = calloc(1, sizeof(*link));
-	int err = link ? link_prepare(link, options) : -ENOMEM;
+	int err = link ? link_prepare(link, options, programs) : -ENOMEM;
 
 	if (!err)
 		err = launcher__open(&link->launcher_options, &link->launcher);
@@ -201,6 +201,18 @@ int namer_link__open(const struct namer_link_options *options, struct namer_link
 	}
 	*out = link;
 	return 0;
+}
+
+int namer_link__open(const struct namer_link_options *options, struct namer_link **out, char *why,
+		     size_t why_len)
+{
+	static const launcher_main_fn programs[LAUNCHER_KIND_CNT] = {
+		[LAUNCHER_NAMER] = namer__main,
+		[LAUNCHER_PARSER] = parser_main,
+		[LAUNCHER_ATTACH] = jvm_ask_child_main,
+	};
+
+	return namer_link_open_with(options, programs, out, why, why_len);
 }
 
 void namer_link__free(struct namer_link *link)
