@@ -335,6 +335,8 @@ static void end_namer(struct namer_link *link, uint64_t now_ns)
 	else
 		snprintf(what, sizeof(what), "ended (%s)", errstr(link->broken));
 	ban_culprit(link, what, now_ns);
+	/* The next one may end before it says anything: whom this one worked on is not to blame then. */
+	work_note__idle(link->context.note);
 	link->pid = 0;
 	packet_stream_release(&link->stream);
 }
