@@ -367,6 +367,7 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 			"the process that names cannot be started again: %s; samples are counted, and not named\n",
 			errstr(err));
 		link->next_tick_ns = now_ns + IDLE_TICK_NS;
+		link->broken = 0; /* there is none that could be */
 	}
 	return err == 0;
 }
