@@ -75,7 +75,8 @@ int store_writer__add(struct store_writer *writer, const struct window *window, 
  *
  * Every error is this window's only (of several hours: those that could not be written): nothing of it is
  * in the file afterwards, or the file is abandoned at its last good record and the next commit begins
- * another one. The added windows are dropped, their samples returned in *lost_samples, and the writer is
+ * another one. The added windows are dropped, their samples returned in *lost_samples (those of a host
+ * record are the streams' and not counted again), and the writer is
  * as good as before: the next commit tries again.
  */
 int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples);

@@ -383,7 +383,7 @@ int store_writer__add(struct store_writer *writer, const struct window *window, 
 	}
 	writer->pending[writer->pending_cnt++] = (struct pending){
 		.hour_unix_s = segment_hour(window->start_unix_ns),
-		.samples = window->counts.samples,
+		.samples = window->pid ? window->counts.samples : 0, /* the host's are theirs */
 		.record_offset = record_offset,
 		.end = writer->buf.len,
 	};
