@@ -33,11 +33,13 @@ struct job {
 	struct daemon_compactor compactor; /* as it was; only its counters are looked at */
 	struct daemon_options options;	   /* likewise: its numbers */
 	uint64_t lost_samples;		   /* that were dropped on the way here */
+	uint64_t lost_before;		   /* of whole windows that were dropped before it */
 };
 
 struct daemon_writer {
 	struct daemon_options options; /* numbers and `store` of those in force; borrowed */
 	struct job *present;	       /* being filled */
+	uint64_t dropped_samples;      /* found no place; for the next window that does */
 	pthread_t thread;
 	bool is_started;
 
@@ -154,12 +156,13 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 	uint64_t lost = 0;
 	int err;
 
+	job->host.lost[WINDOW_LOSS_STORE] += writer->lost_samples + job->lost_before;
 	if (!writer->store) {
+		writer->lost_samples = job->host.lost[WINDOW_LOSS_STORE] + job->host.counts.samples;
 		report_commit(writer, -ENODEV);
 		return;
 	}
-	job->host.lost[WINDOW_LOSS_STORE] +=
-		writer->lost_samples + job->lost_samples + add_streams(writer, job);
+	job->host.lost[WINDOW_LOSS_STORE] += job->lost_samples + add_streams(writer, job);
 	err = store_writer__add(writer->store, &job->host, "", 0);
 	daemon_metrics_note(writer->metrics, &job->host);
 	if (!err)
@@ -220,6 +223,8 @@ struct daemon_writer *daemon_writer__new(struct daemon_metrics *metrics)
 
 void daemon_writer__free(struct daemon_writer *writer)
 {
+	struct job *job;
+
 	if (!writer)
 		return;
 	if (writer->is_started) {
@@ -230,6 +235,11 @@ void daemon_writer__free(struct daemon_writer *writer)
 		pthread_join(writer->thread, NULL);
 	}
 	job_free(writer->present);
+	/* None, unless the thread was never started. */
+	while ((job = writer->first)) {
+		writer->first = job->next;
+		job_free(job);
+	}
 	store_writer__free(writer->store);
 	pthread_cond_destroy(&writer->is_changed);
 	pthread_mutex_destroy(&writer->lock);
@@ -276,8 +286,8 @@ void daemon_writer__add(struct daemon_writer *writer, const struct window *windo
 	job = writer->present;
 	if (job && packet_stream_waiting(&job->streams) < BYTES_MAX)
 		err = naming_stream_put(&job->streams, window, text, len);
-	if (err && job)
-		job->lost_samples += window->counts.samples;
+	if (err)
+		*(job ? &job->lost_samples : &writer->dropped_samples) += window->counts.samples;
 }
 
 /* False: too much waits already. */
@@ -306,7 +316,6 @@ void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
 			const struct daemon_compactor *compactor)
 {
 	struct job *job = writer->present ? writer->present : job_new();
-	struct job *next;
 
 	writer->present = NULL;
 	if (!job)
@@ -316,16 +325,16 @@ void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
 	job->compactor = *compactor;
 	job->options = writer->options;
 	job->bytes = packet_stream_waiting(&job->streams);
-	if (queue_job(writer, job))
+	job->lost_before = writer->dropped_samples;
+	if (queue_job(writer, job)) {
+		writer->dropped_samples = 0;
 		return;
+	}
+	writer->dropped_samples += host->counts.samples + host->lost[WINDOW_LOSS_STORE];
 	pr_warn_limited("store '%s': the disk is too slow: a window of %" PRIu64
 			" samples is lost\n",
 			writer->options.store, host->counts.samples);
 	job_free(job);
-	next = job_new();
-	if (next)
-		next->lost_samples = host->counts.samples;
-	writer->present = next;
 }
 
 void daemon_writer__wait(struct daemon_writer *writer)
