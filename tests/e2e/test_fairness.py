@@ -147,8 +147,10 @@ def fuse_setup(folders, program):
 @attack()
 def file_systems_that_hang(trial):
     folders = [f"/tmp/hang{i}" for i in range(17)]
-    runs = "".join(f"{folder}/program 60 5 & sleep 0.05; kill -USR1 $P{i}; " for i, folder in enumerate(folders))
-    trial.attack("sleep", "60", user=0, setup=fuse_setup(folders, "native_spinner") + runs + "echo READY;")
+    # Each is loaded and stands still before most of them were sampled; it works on when its file system hangs.
+    runs = "".join(f"{folder}/program 60 2 & Q{i}=$!; sleep 0.25; kill -STOP $Q{i}; " for i, folder in enumerate(folders))
+    hangs = "".join(f"kill -USR1 $P{i}; kill -CONT $Q{i}; " for i in range(len(folders)))
+    trial.attack("sleep", "60", user=0, setup=fuse_setup(folders, "native_spinner") + runs + hangs + "echo READY;")
 
 
 # ---- perf maps and stacks -------------------------------------------------------------------------
