@@ -151,6 +151,7 @@ def file_systems_that_hang(trial):
     runs = "".join(f"{folder}/program 60 2 & Q{i}=$!; sleep 0.25; kill -STOP $Q{i}; " for i, folder in enumerate(folders))
     hangs = "".join(f"kill -USR1 $P{i}; kill -CONT $Q{i}; " for i in range(len(folders)))
     trial.attack("sleep", "60", user=0, setup=fuse_setup(folders, "native_spinner") + runs + hangs + "echo READY;")
+    time.sleep(6)  # a second for each file that does not open: it has met them when the newcomer comes
 
 
 # ---- perf maps and stacks -------------------------------------------------------------------------
@@ -271,7 +272,8 @@ def stack_with_the_hash_of_another(trial):
     for part in range(2):
         (changes.parent / f"changes{part}").write_text("\n".join(f"{number:x}" for number in numbers[part::2]))
         trial.attack("/mnt/witness_spinner", 60, 100, "plant", f"/mnt/changes{part}")
-    time.sleep(9)
+    planted = len(numbers) / 2 * 0.011 + 0.3  # seconds of CPU time, each
+    wait_until(lambda: all(one.cgroup.cpu_seconds() >= planted for one in trial.attackers), 30, "all numbers had their turn")
     trial.late_victim = trial.scene.witness("victim", "/mnt/witness_spinner", LIFE, PERCENT, "late", chain=LATE_CHAIN)
 
 

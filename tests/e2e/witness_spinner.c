@@ -130,7 +130,8 @@ int main(int argc, char **argv)
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		/* Slices of ever other length: equal ones fall into step with the sampling. */
-		uint64_t slice_ns = 5000000 + (uint64_t)(random() % 10000000);
+		uint64_t slice_ns = change_cnt ? VARIANT_NS :
+						 5000000 + (uint64_t)(random() % 10000000);
 
 		while (now_ns(CLOCK_THREAD_CPUTIME_ID) < cpu_ns + slice_ns) {
 			if (is_late)
