@@ -15,8 +15,8 @@
  */
 #define NAMES_MAX_BYTES (64u << 20)
 /*
- * Longer names are cut when they come in, with "..." behind. Names people wrote are shorter: of
- * 250,000 in JDKs, Node, LLVM and Chromium the longest that is no template of templates has 700.
+ * Longer names are cut when they come in, with "..." behind. Of Node's 78,590 names 187 are longer,
+ * of LLVM's 34,327 40, of GCC's 28,904 none: templates of templates.
  */
 #define NAMES_MAX_NAME_BYTES 1024u
 /* Where names__is_large() begins to say so. */

@@ -217,10 +217,17 @@ static void text_is_cut_step_by_step_and_in_the_next_window_is_whole(void **stat
 		assert_true(account__text(one) >= level && account__text(one) <= level + 1);
 		level = account__text(one);
 	}
-	assert_true(bytes <= 24 * MIB);
+	assert_true(bytes <= ACCOUNT_TEXT_MIN_BYTES + ACCOUNT_TEXT_MIN_BYTES / 2);
 	assert_int_equal(account__text(other), ACCOUNT_TEXT_WHOLE);
 	accounts__begin_window(accounts, BEGIN_NS);
 	assert_int_equal(account__text(one), ACCOUNT_TEXT_WHOLE);
+	/* More CPUs take more samples, but memory has an end. */
+	accounts__scale(accounts, 4);
+	account__add_text(one, 4 * ACCOUNT_TEXT_BYTES_PER_CPU - 1);
+	assert_int_equal(account__text(one), ACCOUNT_TEXT_WHOLE);
+	accounts__scale(accounts, 1024);
+	account__add_text(one, ACCOUNT_TEXT_MAX_BYTES);
+	assert_int_not_equal(account__text(one), ACCOUNT_TEXT_WHOLE);
 }
 
 static void bill_says_all_that_was_cut_and_begins_again(void **state)

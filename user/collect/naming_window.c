@@ -409,6 +409,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	*out = (struct naming_end){ 0 };
 	fill_base(naming, &batch->head, &run.base);
 	note_kernel_accounts(naming, batch);
+	accounts__scale(naming->accounts, batch->head.cpu_cnt);
 	for (size_t at = 0; at < batch->head.count_cnt;) {
 		struct stream stream = stream_next(batch->counts, batch->head.count_cnt, at);
 

@@ -22,14 +22,6 @@ static const struct pool_limits pools[ACCOUNT_POOL_CNT] = {
 	[ACCOUNT_POOL_TABLES] = { SIZE_MAX / 4, 0 }, /* object_cache.c drops tables, takes all */
 };
 
-/* Text of a window, up to which one is given so much. */
-static const size_t text_limits[ACCOUNT_TEXT_NOTHING] = {
-	[ACCOUNT_TEXT_WHOLE] = 16u << 20,
-	[ACCOUNT_TEXT_SHORT_NAMES] = 20u << 20,
-	[ACCOUNT_TEXT_SHALLOW] = 22u << 20,
-	[ACCOUNT_TEXT_LEAF] = 24u << 20,
-};
-
 /* Credit that comes back with time; below 0 it is a debt. */
 struct bucket {
 	int64_t credit_ns;
@@ -57,6 +49,7 @@ struct accounts {
 	struct account *buckets[ACCOUNTS_BUCKETS];
 	size_t cnt;
 	struct bucket cpu;
+	size_t text_bytes; /* that one may have whole */
 	size_t held[ACCOUNT_POOL_CNT];
 	size_t holder_cnt[ACCOUNT_POOL_CNT]; /* accounts that hold anything */
 };
@@ -67,9 +60,20 @@ struct accounts *accounts__new(void)
 {
 	struct accounts *accounts = calloc(1, sizeof(*accounts));
 
-	if (accounts)
-		accounts->cpu.credit_ns = (int64_t)ACCOUNT_HOST_CPU_BURST_NS;
+	if (!accounts)
+		return NULL;
+	accounts->cpu.credit_ns = (int64_t)ACCOUNT_HOST_CPU_BURST_NS;
+	accounts__scale(accounts, 1);
 	return accounts;
+}
+
+void accounts__scale(struct accounts *accounts, uint32_t cpu_cnt)
+{
+	size_t bytes = (size_t)cpu_cnt * ACCOUNT_TEXT_BYTES_PER_CPU;
+
+	if (bytes < ACCOUNT_TEXT_MIN_BYTES)
+		bytes = ACCOUNT_TEXT_MIN_BYTES;
+	accounts->text_bytes = bytes < ACCOUNT_TEXT_MAX_BYTES ? bytes : ACCOUNT_TEXT_MAX_BYTES;
 }
 
 static void account_free(struct account *account)
@@ -321,11 +325,20 @@ size_t accounts__held(const struct accounts *accounts, enum account_pool pool)
 
 enum account_text account__text(const struct account *account)
 {
-	size_t level = ACCOUNT_TEXT_WHOLE;
+	size_t whole, more;
 
-	while (account && level < ACCOUNT_TEXT_NOTHING && account->text_bytes >= text_limits[level])
-		level++;
-	return (enum account_text)level;
+	if (!account)
+		return ACCOUNT_TEXT_WHOLE;
+	whole = account->accounts->text_bytes;
+	more = account->text_bytes > whole ? account->text_bytes - whole : 0;
+	if (account->text_bytes < whole)
+		return ACCOUNT_TEXT_WHOLE;
+	/* Half as much again in all. */
+	if (more < whole / 4)
+		return ACCOUNT_TEXT_SHORT_NAMES;
+	if (more < whole / 4 + whole / 8)
+		return ACCOUNT_TEXT_SHALLOW;
+	return more < whole / 2 ? ACCOUNT_TEXT_LEAF : ACCOUNT_TEXT_NOTHING;
 }
 
 void account__add_text(struct account *account, size_t bytes)

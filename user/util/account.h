@@ -20,7 +20,8 @@
 #define ACCOUNT_NONE 0u /* id of what is nobody's */
 
 /*
- * CPU time of parser and readers. A request may begin while there is credit, and is never cut short
+ * CPU time of parser and readers. Measured: Node 81 ms, libjvm of JDK 8 to 25 1 to 32 ms each, LLVM
+ * 15 ms, GCC's cc1plus 15 ms, Chromium 1 ms, a C library 5 ms. A request may begin while there is credit, and is never cut short
  * for want of it: what it uses up beyond is a debt, which is paid off first. So a single honest file
  * is always read, and no container gets more than the refill for long.
  */
@@ -53,6 +54,15 @@ enum account_text {
 	ACCOUNT_TEXT_CNT,
 };
 
+/*
+ * Text of a window that is given whole; of what comes then, in three steps, half as much. Measured, 10 s
+ * windows: two CPUs full of compilers, JVMs and Python 0.35 MiB in all; 990 samples of one CPU, all
+ * different and 100 Java frames deep, 4 MiB.
+ */
+#define ACCOUNT_TEXT_BYTES_PER_CPU ((size_t)4 << 20)
+#define ACCOUNT_TEXT_MIN_BYTES	   ((size_t)8 << 20)
+#define ACCOUNT_TEXT_MAX_BYTES	   ((size_t)48 << 20)
+
 #define ACCOUNT_TEXT_SHORT_NAME_BYTES 64u
 #define ACCOUNT_TEXT_SHALLOW_FRAMES   16u
 
@@ -77,6 +87,8 @@ struct accounts;
 
 /* NULL only when memory is short. */
 struct accounts *accounts__new(void);
+/* For a host of so many CPUs: the text of a window grows with them. */
+void accounts__scale(struct accounts *accounts, uint32_t cpu_cnt);
 /* With all accounts: nobody may use one any more. NULL is fine. */
 void accounts__free(struct accounts *accounts);
 
