@@ -29,6 +29,7 @@
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/fs.h"
 #include "user/util/log.h"
 
 #define PARSER_ERRNO_MAX      4095
@@ -281,7 +282,9 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 		else
 			err = parser_hand_over(parser, call);
 	}
-	cpu_ns = parser_process_cpu_ns(&parser->process) - watch.cpu_begin_ns;
+	cpu_ns = parser_process_cpu_ns(&parser->process);
+	/* One that has ended may have no clock any more. */
+	cpu_ns = cpu_ns > watch.cpu_begin_ns ? cpu_ns - watch.cpu_begin_ns : 0;
 	parser->stats.cpu_ns += cpu_ns;
 	parser->was_starved = cpu_ns < watch.limits->max_cpu_ns / 2 &&
 			      watch.stalled_ticks < watch.limits->max_stalled_ticks;
@@ -560,6 +563,46 @@ int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
 		err = perfmap_decode(call.reply, call.reply_len, out, stats);
 	if (err == -EBADMSG)
 		err = parser_fail(parser, call.what, err);
+	call_release(&call);
+	return err;
+}
+
+/* ---- containers ---- */
+
+static int container_here(int fd, enum container_json_kind kind, const char *id,
+			  struct container_json *out)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = fs_read_fd(fd, PARSER_CONTAINER_MAX_BYTES, &text);
+
+	if (!err)
+		container_json_read(kind, strbuf_str(&text), text.len, id, out);
+	return err;
+}
+
+int parser__container(struct parser *parser, int fd, enum container_json_kind kind, const char *id,
+		      struct container_json *out)
+{
+	struct parser_call call;
+	uint64_t size = 0;
+	int err = file_size(fd, &size);
+
+	if (!err && size > PARSER_CONTAINER_MAX_BYTES)
+		err = -EFBIG;
+	if (err)
+		return err;
+	if (!parser)
+		return container_here(fd, kind, id, out);
+	call_init(&call, PARSER_MESSAGE_CONTAINER, "a user's containers", fd);
+	call.message.numbers[0] = size;
+	call.message.numbers[1] = kind;
+	call.has_reply = true;
+	call_set_text(&call, id, strlen(id));
+	err = parser_call(parser, &call);
+	if (!err && (call.reply_len != sizeof(*out) || !container_json_is_sound(call.reply)))
+		err = parser_fail(parser, call.what, -EBADMSG);
+	if (!err)
+		memcpy(out, call.reply, sizeof(*out));
 	call_release(&call);
 	return err;
 }

@@ -7,7 +7,7 @@
  * own names and nothing else: the parser is started again.
  *
  * What is parsed there: ELF files with their debug files and MiniDebugInfo, HotSpot's libjvm, perf
- * maps, mangled names. Not there: /proc text, which is the kernel's, and a JVM's memory, which is no
+ * maps, mangled names, JSON of rootless container runtimes. Not there: /proc text, which is the kernel's, and a JVM's memory, which is no
  * file; hotspot_*.c reads that with bounds of its own.
  *
  * A restart may come at any time. What it needs of a profiler that has itself given up rights:
@@ -35,6 +35,7 @@
 #include "symbols/elf_object.h"
 #include "symbols/libjvm.h"
 #include "symbols/perfmap.h"
+#include "user/util/container_json.h"
 #include "user/util/strbuf.h"
 
 struct account;
@@ -83,6 +84,10 @@ int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *m
 /* As perfmap__parse(), for the regular file `fd`; -EFBIG when it is too large, or grew to be. */
 int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
 		    struct perfmap_stats *stats);
+
+/* As container_json_read(), for the regular file `fd` of at most 1 MiB; else -EFBIG. */
+int parser__container(struct parser *parser, int fd, enum container_json_kind kind, const char *id,
+		      struct container_json *out);
 
 /* As demangle_native(); after an error the name is only trimmed. 0, -ENOMEM, -EAGAIN. */
 int parser__demangle(struct parser *parser, const char *raw, size_t len, bool keep_parameters,

@@ -19,6 +19,7 @@
 #include "symbols/parser_wire.h"
 #include "symbols/perfmap_wire.h"
 #include "user/util/cleanup.h"
+#include "user/util/container_json.h"
 #include "user/util/fs.h"
 #include "user/util/strbuf.h"
 
@@ -133,6 +134,23 @@ static int serve_perfmap(struct child *child)
 	return err;
 }
 
+static int serve_container(struct child *child)
+{
+	const struct wire_sink sink = { .write = reply_write, .ctx = child };
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct container_json json;
+	int err = fs_read_fd(child->file_fd, PARSER_CONTAINER_MAX_BYTES, &text);
+
+	if (err)
+		return err;
+	child->request.text[child->request.text_len] = '\0';
+	container_json_read((enum container_json_kind)child->request.numbers[1], strbuf_str(&text),
+			    text.len, child->request.text, &json);
+	err = wire_sink_write(&sink, &json, sizeof(json));
+	child->answer.numbers[0] = child->reply_len;
+	return err;
+}
+
 static int serve_demangle(struct child *child)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -157,6 +175,8 @@ static int child_serve(struct child *child, size_t fd_cnt)
 		return fd_cnt == 1 ? serve_libjvm(child) : -EINVAL;
 	case PARSER_MESSAGE_PERFMAP:
 		return fd_cnt == 2 ? serve_perfmap(child) : -EINVAL;
+	case PARSER_MESSAGE_CONTAINER:
+		return fd_cnt == 2 ? serve_container(child) : -EINVAL;
 	case PARSER_MESSAGE_DEMANGLE:
 		return serve_demangle(child);
 	default:
@@ -191,7 +211,10 @@ int parser_child_main(int socket_fd, pid_t parent)
 {
 	struct child child;
 	uint32_t features = 0;
-	int err = parser_sandbox_enter(socket_fd, parent, PARSER_SANDBOX_ALL, &features);
+	int err;
+
+	container_json_prepare();
+	err = parser_sandbox_enter(socket_fd, parent, PARSER_SANDBOX_ALL, &features);
 
 	/* Nobody may be told: the socket may not be where it should be. */
 	if (err)

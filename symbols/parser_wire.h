@@ -20,6 +20,8 @@
 #define PARSER_MAX_NUMBERS 16u
 #define PARSER_MAX_FDS	   2u
 
+#define PARSER_CONTAINER_MAX_BYTES (1u << 20) /* of a runtime's JSON */
+
 enum parser_message_kind {
 	PARSER_MESSAGE_NONE = 0,
 	/* Requests. Descriptors: the file, and the reply memory where the result is a table. */
@@ -34,6 +36,8 @@ enum parser_message_kind {
 	PARSER_MESSAGE_WANTS =
 		7, /* numbers: enum debug_file_place, _root; text: build id or name */
 	PARSER_MESSAGE_READY = 8, /* once, at the start; numbers: features of the sandbox */
+	/* A request, too. Numbers: file size, enum container_json_kind; text: id of the container */
+	PARSER_MESSAGE_CONTAINER = 9,
 };
 
 struct parser_message {

@@ -25,7 +25,6 @@
 #include "symbols/parser_internal.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/tiny_elf.h"
-#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -677,130 +676,6 @@ static void names_that_are_none_are_not_taken(void **state)
 	}
 }
 
-/* ---- accounts ---- */
-
-static struct accounts *accounts;
-static struct account *one, *other;
-
-static int accounts_make(void **state)
-{
-	(void)quiet(state);
-	accounts = accounts__new();
-	if (!accounts)
-		return -1;
-	one = accounts__get(accounts, 1, "one");
-	other = accounts__get(accounts, 2, "other");
-	return one && other ? 0 : -1;
-}
-
-static int accounts_remove(void **state)
-{
-	(void)state;
-	accounts__free(accounts);
-	return 0;
-}
-
-/* What one container's file may have made of the process is not there when another's is parsed. */
-static void parser_process_sees_files_of_one_account_only(void **state)
-{
-	struct parser *parser = parser_real();
-	pid_t first = stats_of(parser).pid, second;
-
-	(void)state;
-	parser__charge(parser, one);
-	assert_int_equal(ask_elf(parser), 0);
-	assert_int_equal(ask_elf(parser), 0);
-	assert_int_equal(stats_of(parser).pid, first);
-	parser__charge(parser, other);
-	assert_int_equal(stats_of(parser).pid, first);
-	assert_int_equal(ask_elf(parser), 0);
-	second = stats_of(parser).pid;
-	assert_int_not_equal(second, first);
-	parser__charge(parser, NULL);
-	assert_int_equal(ask_elf(parser), 0);
-	assert_int_not_equal(stats_of(parser).pid, second);
-	/* No start that a failure would lack then. */
-	assert_int_equal(stats_of(parser).renewal_cnt, 2);
-	assert_int_equal(stats_of(parser).restart_cnt, 0);
-	parser__free(parser);
-}
-
-static void files_that_fail_leave_the_parser_to_other_accounts(void **state)
-{
-	struct parser *parser;
-	size_t failure_cnt = 0;
-
-	(void)state;
-	assert_int_equal(parser__open_with(main_that_dies, &parser_limits_default, &parser), 0);
-	parser__charge(parser, one);
-	for (int i = 0; i < 50; i++)
-		failure_cnt += ask_elf(parser) == -ENOTRECOVERABLE;
-	assert_int_equal(failure_cnt, ACCOUNT_FAILURES_BURST);
-	assert_int_equal(ask_elf(parser), -EAGAIN);
-	assert_true(account__cut_cnt(one, ACCOUNT_CUT_FILES) > 0);
-	parser__charge(parser, other);
-	assert_int_equal(ask_elf(parser), -ENOTRECOVERABLE);
-	assert_int_equal(account__cut_cnt(other, ACCOUNT_CUT_FILES), 0);
-	parser__free(parser);
-}
-
-static void account_without_credit_waits_and_others_are_served(void **state)
-{
-	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
-	struct parser *parser = parser_real();
-
-	(void)state;
-	account__spend(one, ACCOUNT_CPU_BURST_NS * 2, clock_boot_ns());
-	parser__charge(parser, one);
-	assert_int_equal(ask_elf(parser), -EAGAIN);
-	assert_int_equal(parser__demangle(parser, "_Z3foov", 7, false, &name), -EAGAIN);
-	assert_int_equal(stats_of(parser).request_cnt, 0);
-	parser__charge(parser, other);
-	assert_int_equal(ask_elf(parser), 0);
-	parser__free(parser);
-}
-
-static int main_that_knows_a_jvm(int socket_fd, pid_t parent)
-{
-	int err = 0;
-
-	(void)parent;
-	begin(socket_fd);
-	while (!err) {
-		err = take_request(socket_fd);
-		if (!err)
-			err = say(socket_fd, PARSER_MESSAGE_DONE, 0, 0x1234);
-	}
-	return 0;
-}
-
-/* A JVM that never fills its tables is asked for up to a thousand times. */
-static void jvm_symbols_of_one_file_are_parsed_once(void **state)
-{
-	struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x2000 };
-	struct vm_symbols symbols;
-	struct parser *parser = parser_with(main_that_knows_a_jvm);
-	int fd = simple_elf();
-
-	(void)state;
-	for (int i = 0; i < 100; i++) {
-		memset(&symbols, 0, sizeof(symbols));
-		assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
-		assert_int_equal(symbols.addresses[0], 0x1234);
-	}
-	assert_int_equal(stats_of(parser).request_cnt, 1);
-	/* Mapped elsewhere, or changed. */
-	mapping.start = 0x3000;
-	assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
-	assert_int_equal(stats_of(parser).request_cnt, 2);
-	assert_int_equal(write(fd, "x", 1), 1);
-	assert_int_equal(ftruncate(fd, 100), 0);
-	assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
-	assert_int_equal(stats_of(parser).request_cnt, 3);
-	parser__free(parser);
-	close(fd);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -819,13 +694,6 @@ int main(void)
 		cmocka_unit_test(parser_that_cannot_begin_says_why),
 		cmocka_unit_test(parser_that_lies_is_not_believed),
 		cmocka_unit_test(names_that_are_none_are_not_taken),
-		cmocka_unit_test_setup_teardown(parser_process_sees_files_of_one_account_only,
-						accounts_make, accounts_remove),
-		cmocka_unit_test_setup_teardown(files_that_fail_leave_the_parser_to_other_accounts,
-						accounts_make, accounts_remove),
-		cmocka_unit_test_setup_teardown(account_without_credit_waits_and_others_are_served,
-						accounts_make, accounts_remove),
-		cmocka_unit_test(jvm_symbols_of_one_file_are_parsed_once),
 	};
 
 	return cmocka_run_group_tests(tests, quiet, NULL);

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who pays for what the parser process does, and that it serves one account at a time. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "symbols/parser_internal.h"
+#include "tests/unit/tiny_elf.h"
+#include "user/util/account.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+
+static const struct debug_file_roots nowhere = { .container_fd = -1, .host_fd = -1 };
+
+static int file_of(const void *bytes, size_t len)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fs_write_all(fd, bytes, len), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static int elf_of(const struct tiny_elf *elf)
+{
+	static uint8_t bytes[TINY_ELF_MAX];
+	size_t len = tiny_elf_write(elf, bytes);
+
+	return file_of(bytes, len);
+}
+
+static int simple_elf(void)
+{
+	static const struct tiny_symbol symbol = { .name = "work", .at = 0x10, .size = 16 };
+	const struct tiny_elf elf = { .symbols = &symbol, .symbol_cnt = 1 };
+
+	return elf_of(&elf);
+}
+
+static struct parser *parser_real(void)
+{
+	struct parser *parser;
+
+	assert_int_equal(parser__open(&parser), 0);
+	return parser;
+}
+
+static struct parser_stats stats_of(const struct parser *parser)
+{
+	struct parser_stats stats;
+
+	parser__stats(parser, &stats);
+	return stats;
+}
+
+static struct parser_message message; /* of the child */
+static int fds[PARSER_MAX_FDS];
+
+static int say(int socket_fd, uint32_t kind, int32_t err, uint64_t number)
+{
+	message.kind = kind;
+	message.err = err;
+	message.text_len = 0;
+	memset(message.numbers, 0, sizeof(message.numbers));
+	message.numbers[0] = number;
+	return parser_message_send(socket_fd, &message, NULL, 0);
+}
+
+/* Nothing of it stays behind, whatever becomes of the test. */
+static void begin(int socket_fd)
+{
+	const struct rlimit no_core = { 0 };
+
+	(void)setrlimit(RLIMIT_CORE, &no_core);
+	(void)alarm(60);
+	(void)say(socket_fd, PARSER_MESSAGE_READY, 0, 0);
+}
+
+static int take_request(int socket_fd)
+{
+	size_t fd_cnt;
+
+	return parser_message_receive(socket_fd, 0, &message, fds, &fd_cnt);
+}
+
+static int main_that_dies(int socket_fd, pid_t parent)
+{
+	(void)parent;
+	begin(socket_fd);
+	(void)take_request(socket_fd);
+	(void)signal(SIGSEGV, SIG_DFL);
+	(void)raise(SIGSEGV);
+	return 1;
+}
+
+static int ask_elf(struct parser *parser)
+{
+	struct elf_object object = { .symtab = NULL };
+	int fd = simple_elf();
+	int err = parser__elf(parser, fd, "/usr/lib/libx.so", &nowhere, &object);
+
+	elf_symtab__free(object.symtab);
+	close(fd);
+	return err;
+}
+
+/* ---- accounts ---- */
+
+static struct accounts *accounts;
+static struct account *one, *other;
+
+static int accounts_make(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_ERR);
+	accounts = accounts__new();
+	if (!accounts)
+		return -1;
+	one = accounts__get(accounts, 1, "one");
+	other = accounts__get(accounts, 2, "other");
+	return one && other ? 0 : -1;
+}
+
+static int accounts_remove(void **state)
+{
+	(void)state;
+	accounts__free(accounts);
+	return 0;
+}
+
+/* What one container's file may have made of the process is not there when another's is parsed. */
+static void parser_process_sees_files_of_one_account_only(void **state)
+{
+	struct parser *parser = parser_real();
+	pid_t first = stats_of(parser).pid, second;
+
+	(void)state;
+	parser__charge(parser, one);
+	assert_int_equal(ask_elf(parser), 0);
+	assert_int_equal(ask_elf(parser), 0);
+	assert_int_equal(stats_of(parser).pid, first);
+	parser__charge(parser, other);
+	assert_int_equal(stats_of(parser).pid, first);
+	assert_int_equal(ask_elf(parser), 0);
+	second = stats_of(parser).pid;
+	assert_int_not_equal(second, first);
+	parser__charge(parser, NULL);
+	assert_int_equal(ask_elf(parser), 0);
+	assert_int_not_equal(stats_of(parser).pid, second);
+	/* No start that a failure would lack then. */
+	assert_int_equal(stats_of(parser).renewal_cnt, 2);
+	assert_int_equal(stats_of(parser).restart_cnt, 0);
+	parser__free(parser);
+}
+
+static void files_that_fail_leave_the_parser_to_other_accounts(void **state)
+{
+	struct parser *parser;
+	size_t failure_cnt = 0;
+
+	(void)state;
+	assert_int_equal(parser__open_with(main_that_dies, &parser_limits_default, &parser), 0);
+	parser__charge(parser, one);
+	for (int i = 0; i < 50; i++)
+		failure_cnt += ask_elf(parser) == -ENOTRECOVERABLE;
+	assert_int_equal(failure_cnt, ACCOUNT_FAILURES_BURST);
+	assert_int_equal(ask_elf(parser), -EAGAIN);
+	assert_true(account__cut_cnt(one, ACCOUNT_CUT_FILES) > 0);
+	parser__charge(parser, other);
+	assert_int_equal(ask_elf(parser), -ENOTRECOVERABLE);
+	assert_int_equal(account__cut_cnt(other, ACCOUNT_CUT_FILES), 0);
+	parser__free(parser);
+}
+
+static void account_without_credit_waits_and_others_are_served(void **state)
+{
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	struct parser *parser = parser_real();
+
+	(void)state;
+	account__spend(one, ACCOUNT_CPU_BURST_NS * 2, clock_boot_ns());
+	parser__charge(parser, one);
+	assert_int_equal(ask_elf(parser), -EAGAIN);
+	assert_int_equal(parser__demangle(parser, "_Z3foov", 7, false, &name), -EAGAIN);
+	assert_int_equal(stats_of(parser).request_cnt, 0);
+	parser__charge(parser, other);
+	assert_int_equal(ask_elf(parser), 0);
+	parser__free(parser);
+}
+
+static int main_that_knows_a_jvm(int socket_fd, pid_t parent)
+{
+	int err = 0;
+
+	(void)parent;
+	begin(socket_fd);
+	while (!err) {
+		err = take_request(socket_fd);
+		if (!err)
+			err = say(socket_fd, PARSER_MESSAGE_DONE, 0, 0x1234);
+	}
+	return 0;
+}
+
+/* A JVM that never fills its tables is asked for up to a thousand times. */
+static void jvm_symbols_of_one_file_are_parsed_once(void **state)
+{
+	struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x2000 };
+	struct vm_symbols symbols;
+	struct parser *parser = NULL;
+	int fd = simple_elf();
+
+	(void)state;
+	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default, &parser),
+			 0);
+	for (int i = 0; i < 100; i++) {
+		memset(&symbols, 0, sizeof(symbols));
+		assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
+		assert_int_equal(symbols.addresses[0], 0x1234);
+	}
+	assert_int_equal(stats_of(parser).request_cnt, 1);
+	/* Mapped elsewhere, or changed. */
+	mapping.start = 0x3000;
+	assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
+	assert_int_equal(stats_of(parser).request_cnt, 2);
+	assert_int_equal(write(fd, "x", 1), 1);
+	assert_int_equal(ftruncate(fd, 100), 0);
+	assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
+	assert_int_equal(stats_of(parser).request_cnt, 3);
+	parser__free(parser);
+	close(fd);
+}
+
+static int ask_container(struct parser *parser, const char *text, struct container_json *out)
+{
+	int fd = file_of(text, strlen(text));
+	int err = parser__container(parser, fd, CONTAINER_JSON_STORAGE, "b", out);
+
+	close(fd);
+	return err;
+}
+
+static void containers_of_users_are_read_as_one_would_here(void **state)
+{
+	static const char *const texts[] = { "[{\"id\":\"a\"},{\"id\":\"b\",\"names\":[\"anns\"]}]",
+					     "[{\"id\":\"a\"}]", "no JSON", "" };
+	struct parser *parser = parser_real();
+	struct container_json here, apart;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		assert_int_equal(ask_container(NULL, texts[i], &here), 0);
+		assert_int_equal(ask_container(parser, texts[i], &apart), 0);
+		assert_memory_equal(&here, &apart, sizeof(here));
+		assert_int_equal(apart.has_entry, i == 0);
+	}
+	assert_int_equal(ask_container(parser, texts[0], &apart), 0);
+	assert_string_equal(apart.name, "anns");
+	assert_int_equal(stats_of(parser).request_cnt, ARRAY_SIZE(texts) + 1);
+	parser__free(parser);
+}
+
+static int main_that_lies_of_containers(int socket_fd, pid_t parent)
+{
+	struct container_json json;
+
+	(void)parent;
+	begin(socket_fd);
+	memset(&json, 'x', sizeof(json));
+	if (take_request(socket_fd) || fs_write_all(fds[1], &json, sizeof(json)))
+		return 1;
+	return say(socket_fd, PARSER_MESSAGE_DONE, 0, sizeof(json));
+}
+
+static void containers_that_make_no_sense_are_not_believed(void **state)
+{
+	struct container_json json;
+	struct parser *parser;
+
+	(void)state;
+	assert_int_equal(parser__open_with(main_that_lies_of_containers, &parser_limits_default,
+					   &parser),
+			 0);
+	assert_int_equal(ask_container(parser, "[]", &json), -ENOTRECOVERABLE);
+	parser__free(parser);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(parser_process_sees_files_of_one_account_only,
+						accounts_make, accounts_remove),
+		cmocka_unit_test_setup_teardown(files_that_fail_leave_the_parser_to_other_accounts,
+						accounts_make, accounts_remove),
+		cmocka_unit_test_setup_teardown(account_without_credit_waits_and_others_are_served,
+						accounts_make, accounts_remove),
+		cmocka_unit_test(jvm_symbols_of_one_file_are_parsed_once),
+		cmocka_unit_test(containers_of_users_are_read_as_one_would_here),
+		cmocka_unit_test(containers_that_make_no_sense_are_not_believed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
