@@ -121,7 +121,7 @@ static void check_names_in(const char *path, const uint8_t *bytes, size_t len)
 	int err;
 
 	fuzz_dir_put(dir_fd, path, bytes, len);
-	err = container_names_read(&places, dir_fd, ID, &nobody, &names);
+	err = container_names_read(&places, dir_fd, ID, &nobody, NULL, &names);
 	must(err == 0 || err == -ENOENT);
 	if (!err) {
 		const char *const texts[] = { names.name,    names.image,     names.pod,

@@ -472,6 +472,40 @@ static void a_pods_name_is_the_kubelets_where_there_is_one(void **state)
 	container_info_release(&got);
 }
 
+/* 16 MiB of "{},{}," took 1.25 GiB, again each time the file was touched. */
+static void files_of_a_user_are_small_or_not_read_and_not_all_the_time(void **state)
+{
+	static char large[2 << 20];
+	struct tree *tree = *state;
+	char passwd[256], cgroup[512], list[256];
+	uid_t uid = getuid() ? getuid() : 1000;
+
+	(void)snprintf(passwd, sizeof(passwd), "ann:x:%u:1000:Ann:/home/ann:/bin/bash\n", uid);
+	put(tree, "root/etc/passwd", passwd);
+	for (int i = 0; i < 10; i++) {
+		struct container_info got = { 0 };
+		char id[65];
+
+		(void)snprintf(id, sizeof(id), "%064x", 0xabcde0 + i);
+		(void)snprintf(cgroup, sizeof(cgroup),
+			       "0::/user.slice/user-%u.slice/user.slice/libpod-%s.scope\n", uid,
+			       id);
+		put(tree, "proc/2/cgroup", cgroup);
+		(void)snprintf(list, sizeof(list), "[{\"id\":\"%s\",\"names\":[\"anns\"]}]", id);
+		memset(large, ' ', sizeof(large) - 1);
+		memcpy(large, list, strlen(list));
+		put(tree,
+		    "root/home/ann/.local/share/containers/storage/overlay-containers/containers.json",
+		    i == 0 ? large : list);
+		assert_int_equal(container_resolver__lookup(tree->resolver, 2, 0, &got), 0);
+		if (i >= 1 && i < 4)
+			assert_non_null(strstr(got.name, "anns"));
+		else
+			assert_null(strstr(got.name, "anns"));
+		container_info_release(&got);
+	}
+}
+
 static void container_resolver_cache_stays_bounded(void **state)
 {
 	struct tree *tree = *state;
@@ -511,6 +545,9 @@ int main(void)
 						tree_make, tree_remove),
 		cmocka_unit_test_setup_teardown(
 			container_resolver_follows_no_symlink_and_reads_no_fifo, tree_make,
+			tree_remove),
+		cmocka_unit_test_setup_teardown(
+			files_of_a_user_are_small_or_not_read_and_not_all_the_time, tree_make,
 			tree_remove),
 		cmocka_unit_test_setup_teardown(
 			container_resolver_finds_rootless_containers_in_the_users_home, tree_make,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "symbols/container_file.h"
+#include "symbols/parser.h"
 #include "symbols/slow_file.h"
 #include "user/collect/container_cgroup.h"
 #include "user/collect/container_names.h"
@@ -33,6 +34,9 @@
 #define RETRY_NS	      (15 * CLOCK_NS_PER_S) /* for containers nothing is known of */
 #define PLACES_RETRY_NS	      (60 * CLOCK_NS_PER_S)
 #define SHORT_ID_LEN	      12
+#define ASKED_USERS	      256u
+#define ASK_USER_NS	      (60 * CLOCK_NS_PER_S)
+#define ASK_USER_BURST	      4u /* containers of one user that start together */
 
 struct cached {
 	struct cached *next;
@@ -47,10 +51,19 @@ struct cached {
 	uint64_t used;		/* by resolver's tick */
 };
 
+/* A user whose runtime's files were read. */
+struct asked_user {
+	uid_t uid; /* 0 = none */
+	uint32_t cnt;
+	uint64_t since_ns; /* CLOCK_MONOTONIC */
+};
+
 struct container_resolver {
 	int proc_fd; /* borrowed */
 	int root_fd; /* borrowed */
 	struct container_hierarchies hierarchies;
+	struct parser *parser; /* borrowed; may be NULL */
+	struct asked_user asked[ASKED_USERS];
 	struct container_places places;
 	uint64_t places_ns; /* when looked for; CLOCK_MONOTONIC */
 	struct cached *buckets[CACHE_BUCKETS];
@@ -83,6 +96,7 @@ int container_resolver__new(const struct container_resolver_options *options,
 		return -ENOMEM;
 	resolver->proc_fd = options->proc_fd;
 	resolver->root_fd = options->root_fd;
+	resolver->parser = options->parser;
 	resolver->hierarchies.v2_fd =
 		container_cgroup_mount_open(options->proc_fd, options->cgroup_root);
 	if (resolver->hierarchies.v2_fd < 0)
@@ -288,6 +302,19 @@ static int hostname_as_pod(struct container_resolver *resolver, uint32_t pid, ch
 	return *out ? 0 : -ENOMEM;
 }
 
+/*
+ * A user can make any number of cgroups that are called like containers, and write its runtime's files
+ * as often: they are read this often at most.
+ */
+static bool may_ask_user(struct container_resolver *resolver, uid_t uid, uint64_t now_ns)
+{
+	struct asked_user *asked = &resolver->asked[uid % ASKED_USERS];
+
+	if (asked->uid != uid || now_ns - asked->since_ns >= ASK_USER_NS)
+		*asked = (struct asked_user){ .uid = uid, .since_ns = now_ns };
+	return asked->cnt++ < ASK_USER_BURST;
+}
+
 /* Brings the entry up to date. 0 or -ENOMEM. */
 static int refresh(struct container_resolver *resolver, struct cached *entry)
 {
@@ -309,9 +336,11 @@ static int refresh(struct container_resolver *resolver, struct cached *entry)
 	}
 	entry->tried_ns = now;
 	rootless_user(resolver, entry->uid, &user);
-	if (entry->uid && !user.home[0])
+	if (entry->uid && (!user.home[0] || !may_ask_user(resolver, user.uid, now)))
 		return 0;
-	err = container_names_read(&resolver->places, resolver->root_fd, entry->id, &user, &names);
+	parser__charge(resolver->parser, NULL);
+	err = container_names_read(&resolver->places, resolver->root_fd, entry->id, &user,
+				   resolver->parser, &names);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (names.pod) {

@@ -85,11 +85,14 @@ void container_info_release(struct container_info *info);
 /* Looks names up and caches them by container id. */
 struct container_resolver;
 
+struct parser;
+
 struct container_resolver_options {
 	int proc_fd; /* /proc */
 	int root_fd; /* / : data roots of Docker, Podman, CRI are looked for below it */
 	/* "/sys/fs/cgroup": cgroup v2 is looked for there and in .../unified, version 1 below it */
 	const char *cgroup_root;
+	struct parser *parser; /* reads files of users; borrowed; NULL: they are read here */
 };
 
 int container_resolver__new(const struct container_resolver_options *options,

@@ -14,6 +14,8 @@
 
 #define CONTAINER_DOCKER_ROOTS_MAX 16
 
+struct parser;
+
 /* Where runtimes keep their files. Zero-initialise; end with container_places_release(). */
 struct container_places {
 	char *docker_roots
@@ -54,7 +56,8 @@ struct container_names {
 /*
  * Reads what is known about container `id` (64 hex digits, checked by the caller). `user` is the
  * home directory and uid of a rootless runtime's user, where alone it is looked for; home "" = look
- * in the system's places only: a user may give a container the id of another.
+ * in the system's places only: a user may give a container the id of another. `parser` (see parser.h;
+ * may be NULL) reads the user's files.
  * 0, -ENOENT when no runtime's files know it, -ENOMEM.
  */
 struct container_user {
@@ -63,7 +66,8 @@ struct container_user {
 };
 
 int container_names_read(const struct container_places *places, int root_fd, const char *id,
-			 const struct container_user *user, struct container_names *out);
+			 const struct container_user *user, struct parser *parser,
+			 struct container_names *out);
 void container_names_release(struct container_names *names);
 
 /* Did the file change since it was read? A file that is gone did not: its names stay true. */

@@ -159,6 +159,7 @@ static int open_parts(struct naming *naming, char *why, size_t why_len)
 	}
 	container_options.proc_fd = naming->proc_fd;
 	container_options.root_fd = naming->root_fd;
+	container_options.parser = symbolizer__parser(naming->symbolizer);
 	err = container_resolver__new(&container_options, &naming->containers);
 	if (!err)
 		err = open_processes(naming, &naming->processes);
