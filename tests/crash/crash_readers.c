@@ -105,14 +105,19 @@ static void write_round(const char *dir, struct crash_shared *shared,
 static void delete_round(const char *dir, struct crash_shared *shared,
 			 const struct crash_clock *clock)
 {
-	struct store_writer *writer = open_writer(dir, KEEP_S);
+	struct store_writer *writer;
 	uint64_t now_s = crash_time_s(clock, shared->committed);
-	/* Times of neighbours differ by two hours where the clock steps. */
-	uint64_t until_s = now_s - KEEP_S + 2 * HOUR_S;
+	/*
+	 * Times of neighbours differ by two hours where the clock steps, and age counts from the end of
+	 * the newest hour.
+	 */
+	uint64_t until_s = now_s - KEEP_S + 5 * HOUR_S;
 	int err;
 
+	/* Opening deletes, too. */
 	if (until_s > CRASH_T0_S)
 		shared->deleted = (uint32_t)((until_s - CRASH_T0_S) / CRASH_STEP_S);
+	writer = open_writer(dir, KEEP_S);
 	err = store_writer__retain(writer, now_s * CLOCK_NS_PER_S);
 	if (err)
 		crash_die("retention: %s", errstr(err));

@@ -148,6 +148,28 @@ static void a_day_goes_when_all_of_it_is_too_old(void **state)
 	}
 }
 
+/* How far a day goes its name does not say: it may end with its first hour. */
+static void newest_day_counts_as_its_first_hour(void **state)
+{
+	const struct retention_limits limits = { .keep_age_ns = 23 * HOUR_NS };
+	struct retention_outcome outcome;
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	test_write(&store, "v1/cpu/2026/11/20.zst", "x", 1);
+	test_write(&store, "v1/cpu/2026/11/20/01.zst", "x", 1);
+	test_write(&store, "v1/cpu/2026/11/21.zst", "x", 1);
+	char path[256];
+	__cleanup_fd int fd =
+		open(test_path(&store, SEGMENT_TREE_DIR, path), O_RDONLY | O_DIRECTORY);
+
+	assert_int_equal(retention_apply(fd, &limits, DAY_S * CLOCK_NS_PER_S, NULL, &outcome), 0);
+	assert_true(test_exists(&store, "v1/cpu/2026/11/20.zst"));
+	assert_true(test_exists(&store, "v1/cpu/2026/11/20/01.zst"));
+	test_store_remove(&store);
+}
+
 static void windows_that_come_late_begin_an_hour_beside_their_day(void **state)
 {
 	struct test_store store;
@@ -167,6 +189,7 @@ int main(void)
 		cmocka_unit_test(days_stand_in_front_of_their_hours_and_foreign_names_nowhere),
 		cmocka_unit_test(days_that_reach_into_the_range_are_listed),
 		cmocka_unit_test(a_day_goes_when_all_of_it_is_too_old),
+		cmocka_unit_test(newest_day_counts_as_its_first_hour),
 		cmocka_unit_test(windows_that_come_late_begin_an_hour_beside_their_day),
 	};
 

@@ -46,7 +46,9 @@ static bool is_next_hour(const struct segment_list *list, size_t index)
 /* What age is measured from; the list is not empty. */
 static uint64_t reference_s(const struct segment_list *list)
 {
-	uint64_t newest_s = segment_file_end(&list->files[list->cnt - 1]);
+	const struct segment_file *newest = &list->files[list->cnt - 1];
+	/* Of a day nobody knows here how far it goes: its first hour is sure. */
+	uint64_t newest_s = newest->hour_unix_s + SEGMENT_HOUR_S;
 	uint64_t day_s = segment_file_end(&list->files[0]);
 	uint64_t hours = 0;
 
