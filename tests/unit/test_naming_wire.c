@@ -115,7 +115,10 @@ static void window_make(struct packet_stream *stream, uint32_t stack_cnt, struct
 	const struct probe_count counts[] = { { .key.pid = 1, .value.count = 2 },
 					      { .key.pid = 3, .value.count = 4 } };
 	const struct probe_tick ticks[] = { { 1, 2 }, { 3, 4 }, { 5, 6 } };
-	const struct naming_window head = { .window_id = 8, .count_cnt = 2, .tick_cnt = 3 };
+	const struct probe_account accounts[] = { { .account_id = 7, .cut_samples = 11 } };
+	const struct naming_window head = {
+		.window_id = 8, .count_cnt = 2, .tick_cnt = 3, .account_cnt = 1
+	};
 	__cleanup_strbuf struct strbuf stacks = STRBUF_INIT;
 	int err;
 
@@ -128,7 +131,10 @@ static void window_make(struct packet_stream *stream, uint32_t stack_cnt, struct
 		assert_int_equal(naming_stack_put(&stacks, &stack_head, &stack), 0);
 	}
 	packet_stream_init(stream, -1, PACKET_MAX_BYTES);
-	assert_int_equal(naming_window_put(stream, &head, counts, ticks, &stacks), 0);
+	const struct naming_window_parts parts = {
+		.counts = counts, .ticks = ticks, .accounts = accounts, .stacks = &stacks
+	};
+	assert_int_equal(naming_window_put(stream, &head, &parts), 0);
 	packet_stream_turn(stream);
 	assert_true(packet_stream_next(stream, packet, &err));
 	assert_int_equal(packet->kind, NAMING_WINDOW);
@@ -148,6 +154,8 @@ static void a_window_comes_back_with_counts_ticks_and_stacks(void **state)
 		assert_int_equal(naming_batch_read(packet.bytes, packet.len, &batch), 0);
 		assert_int_equal(batch.head.window_id, 8);
 		assert_int_equal(batch.counts[1].value.count, 4);
+		assert_int_equal(batch.accounts[0].account_id, 7);
+		assert_int_equal(batch.accounts[0].cut_samples, 11);
 		assert_int_equal(batch.ticks[2].after_us, 6);
 		for (uint32_t hash = 1; hash <= cnts[i]; hash++) {
 			assert_int_equal(naming_batch_stack(&batch, hash, &stack), 0);
