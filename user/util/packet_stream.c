@@ -101,6 +101,14 @@ size_t packet_stream_waiting(const struct packet_stream *stream)
 	return stream->out.len - stream->out_at;
 }
 
+/* Somebody who reads all the time and never all of it: what was sent does not pile up. */
+static int sent_part(struct packet_stream *stream, int err)
+{
+	if (stream->out_at > packet_stream_waiting(stream))
+		consume(&stream->out, &stream->out_at);
+	return err == -ECONNRESET ? -EPIPE : err;
+}
+
 static int flush(struct packet_stream *stream, int flags)
 {
 	while (packet_stream_waiting(stream)) {
@@ -110,7 +118,7 @@ static int flush(struct packet_stream *stream, int flags)
 		if (sent < 0 && errno == EINTR)
 			continue;
 		if (sent < 0)
-			return errno == ECONNRESET ? -EPIPE : -errno;
+			return sent_part(stream, -errno);
 		stream->out_at += (size_t)sent;
 	}
 	consume(&stream->out, &stream->out_at);
