@@ -186,7 +186,7 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 	__cleanup_fd int asker_fd = askers[0];
 	if (err || place < 0)
 		return err ? err : place;
-	child.socket_fd = sockets[1];
+	child.socket_fd = kind == LAUNCHER_ATTACH ? handed_fd : child_fd;
 	child.launcher_fd = namer_fd;
 	memcpy(child.numbers, request->numbers, sizeof(child.numbers));
 	pid = fork();
@@ -283,8 +283,8 @@ static bool serve(struct state *state, uint32_t asker)
 	else
 		answer.err = serve_start(state, &request, asker, handed_fd, &answer, &socket_fd);
 	__cleanup_fd int answer_fd = socket_fd;
-	return fd_message_send(state->asker_fds[asker], &answer, sizeof(answer), &socket_fd,
-			       socket_fd >= 0 && !answer.err) == 0;
+	return fd_message_send(state->asker_fds[asker], &answer, sizeof(answer), &answer_fd,
+			       answer_fd >= 0 && !answer.err) == 0;
 }
 
 static void drain_signals(int signal_fd)
