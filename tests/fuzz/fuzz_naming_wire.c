@@ -113,10 +113,21 @@ static void use_stack(const struct probe_stack *stack, const uint8_t *bytes, siz
 	*(volatile uint64_t *)&sum = sum;
 }
 
+/* Where records of stacks begin, as the table has it; `len` when there are none. */
+static size_t first_stack(const struct naming_batch *batch, size_t len)
+{
+	size_t first = len;
+
+	for (uint32_t i = 0; i < batch->slot_cnt; i++)
+		if (batch->slots[i] && batch->slots[i] * sizeof(uint64_t) < first)
+			first = batch->slots[i] * sizeof(uint64_t);
+	return first;
+}
+
 /* Each record that is there is found by its hash. */
 static void use_batch(const struct naming_batch *batch, const uint8_t *bytes, size_t len)
 {
-	const uint8_t *at = (const uint8_t *)(batch->ticks + batch->head.tick_cnt);
+	const uint8_t *at = bytes + first_stack(batch, len);
 	struct probe_stack stack, found;
 	struct naming_stack head;
 	uint64_t sum = 0;
