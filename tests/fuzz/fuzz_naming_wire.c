@@ -154,6 +154,8 @@ static void take_batch(const uint8_t *bytes, size_t len)
 	if (err)
 		return;
 	must(is_inside(batch.counts, batch.head.count_cnt * sizeof(*batch.counts), bytes, len));
+	must(is_inside(batch.accounts, batch.head.account_cnt * sizeof(*batch.accounts), bytes,
+		       len));
 	must(is_inside(batch.ticks, batch.head.tick_cnt * sizeof(*batch.ticks), bytes, len));
 	use_batch(&batch, bytes, len);
 	naming_batch_release(&batch);

@@ -62,7 +62,7 @@ static void one_that_spends_too_much_rests_and_others_do_not(void **state)
 	assert_true(account__may_read(other, now_ns));
 	account__note_cut(one, ACCOUNT_CUT_FILES, 1);
 	assert_bill(other, "");
-	assert_bill(one, "files not read: 1; CPU time for its files: 4.5 s");
+	assert_bill(one, "files not read: 1; CPU time of jbpfd for it: 4.5 s");
 	/* One percent comes back. */
 	spent_ns = 0;
 	for (uint64_t end_ns = now_ns + 1000 * S; now_ns < end_ns; now_ns += 100 * MS)
@@ -222,10 +222,10 @@ static void text_is_cut_step_by_step_and_in_the_next_window_is_whole(void **stat
 	accounts__begin_window(accounts, BEGIN_NS);
 	assert_int_equal(account__text(one), ACCOUNT_TEXT_WHOLE);
 	/* More CPUs take more samples, but memory has an end. */
-	accounts__scale(accounts, 4);
+	accounts__scale(accounts, 4, 10 * S);
 	account__add_text(one, 4 * ACCOUNT_TEXT_BYTES_PER_CPU - 1);
 	assert_int_equal(account__text(one), ACCOUNT_TEXT_WHOLE);
-	accounts__scale(accounts, 1024);
+	accounts__scale(accounts, 1024, 10 * S);
 	account__add_text(one, ACCOUNT_TEXT_MAX_BYTES);
 	assert_int_not_equal(account__text(one), ACCOUNT_TEXT_WHOLE);
 }
@@ -246,7 +246,31 @@ static void bill_says_all_that_was_cut_and_begins_again(void **state)
 	account__spend(one, 4100 * MS, BEGIN_NS);
 	account__bill(one, bill, sizeof(bill));
 	assert_non_null(strstr(
-		bill, "helper hang: 9,223,372,036,854,775,807; CPU time for its files: 4.1 s"));
+		bill, "helper hang: 9,223,372,036,854,775,807; CPU time of jbpfd for it: 4.1 s"));
+	accounts__begin_window(accounts, BEGIN_NS);
+	assert_bill(one, "");
+}
+
+static void bill_says_who_used_much_though_nothing_was_cut(void **state)
+{
+	(void)state;
+	accounts__scale(accounts, 2, 10 * S);
+	account__note_work(one, 250 * MS);
+	account__spend(one, 50 * MS, BEGIN_NS);
+	account__note_stacks(one, 2 * MIB);
+	account__add_text(one, 2 * MIB);
+	assert_int_equal(account__take(one, ACCOUNT_POOL_MAPS, 16 * MIB), 0);
+	assert_bill(one, "");
+	account__note_work(one, 1 * MS);
+	assert_bill(one, "CPU time of jbpfd for it: 0.3 s");
+	account__note_stacks(one, MIB);
+	account__add_text(one, MIB / 2);
+	assert_int_equal(account__take(one, ACCOUNT_POOL_NAMES, MIB / 2), 0);
+	assert_bill(one, "memory for its names and maps: 16.5 MiB; new stacks: 3.0 MiB; "
+			 "text: 2.5 MiB; CPU time of jbpfd for it: 0.3 s");
+	assert_bill(other, "");
+	account__give(one, ACCOUNT_POOL_NAMES, MIB / 2);
+	account__give(one, ACCOUNT_POOL_MAPS, 16 * MIB);
 	accounts__begin_window(accounts, BEGIN_NS);
 	assert_bill(one, "");
 }
@@ -304,6 +328,7 @@ int main(void)
 		TEST(who_holds_more_than_others_is_over_its_share),
 		TEST(text_is_cut_step_by_step_and_in_the_next_window_is_whole),
 		TEST(bill_says_all_that_was_cut_and_begins_again),
+		TEST(bill_says_who_used_much_though_nothing_was_cut),
 		TEST(account_is_kept_while_it_is_used_or_owes),
 		TEST(nobody_may_do_all),
 	};

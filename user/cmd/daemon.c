@@ -240,7 +240,9 @@ static int run(struct daemon *daemon)
 		int err = 0;
 
 		if (event < 0) {
-			pr_err("waiting for samples: %s\n", errstr(event));
+			pr_err("waiting for samples: %s%s\n", errstr(event),
+			       event == -ECHILD ? " (the process that starts others was killed)" :
+						  "");
 			return event;
 		}
 		if (event == SIGHUP) {

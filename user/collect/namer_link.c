@@ -55,6 +55,7 @@ struct namer_link {
 	uint64_t token_ns;
 	uint64_t start_cnt;
 	uint64_t ban_cnt;
+	bool is_orphan; /* the launcher has ended */
 };
 
 /* ---- starting ---- */
@@ -362,6 +363,7 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 		return false;
 	}
 	err = start_namer(link, now_ns);
+	link->is_orphan = err == -EPIPE;
 	if (err) {
 		pr_warn_limited(
 			"the process that names cannot be started again: %s; samples are counted, and not named\n",
@@ -385,6 +387,11 @@ uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)
 	if (is_busy && due_ns > now_ns + NAMER_LINK_TICK_NS)
 		due_ns = now_ns + NAMER_LINK_TICK_NS;
 	return due_ns;
+}
+
+bool namer_link__has_launcher(const struct namer_link *link)
+{
+	return !link->is_orphan;
 }
 
 void namer_link__stats(const struct namer_link *link, struct namer_link_stats *out)

@@ -64,6 +64,9 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_boot_ns);
 /* When the next tick is due; CLOCK_BOOTTIME ns. */
 uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_boot_ns);
 
+/* False: the launcher has ended, which it never does by itself. */
+bool namer_link__has_launcher(const struct namer_link *link);
+
 struct namer_link_stats {
 	pid_t launcher_pid;
 	pid_t namer_pid;      /* 0: none just now */

@@ -47,10 +47,21 @@ static int open_host_root(void)
 	return fd >= 0 ? fd : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+void naming_rest(struct naming *naming)
+{
+	uint64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	account__note_work(naming->worked_for, now_ns - naming->work_begin_ns);
+	naming->worked_for = NULL;
+	naming->work_begin_ns = now_ns;
+}
+
 void naming_work_on(struct naming *naming, const struct process *process)
 {
 	const struct work work = { .id = process->id, .account = process->account };
 
+	naming_rest(naming);
+	naming->worked_for = accounts__find(naming->accounts, process->account);
 	if (naming->config.note)
 		work_note__on(naming->config.note, &work);
 }
@@ -336,6 +347,7 @@ void naming__tick(struct naming *naming)
 		if (naming_look_at_jvm(naming, process) && look.try_cnt < JVM_LOOKS_MAX)
 			look_later(naming, &look.id, look.try_cnt + 1);
 	}
+	naming_rest(naming);
 }
 
 uint64_t naming__due_boot_ns(const struct naming *naming)
@@ -364,6 +376,7 @@ uint64_t naming__look(struct naming *naming, const void *records, size_t len)
 		naming_work_on(naming, process);
 		symbols_process__look(process->symbols, &stack, head.since_boot_ns);
 	}
+	naming_rest(naming);
 	return symbolizer__end_looks(naming->symbolizer);
 }
 
@@ -404,6 +417,7 @@ void naming__notice(struct naming *naming, const struct jbpf_notice *notice)
 	switch (notice->kind) {
 	case JBPF_NOTICE_SEEN:
 		meet(naming, notice);
+		naming_rest(naming);
 		break;
 	case JBPF_NOTICE_EXIT:
 		process = process_table__find(naming->processes, &id);

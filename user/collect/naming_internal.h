@@ -24,6 +24,8 @@ struct naming {
 	struct process_table *processes;
 	uint8_t boot_id[BOOT_ID_BYTES];
 	struct accounts *accounts;
+	struct account *worked_for;		   /* just now; NULL = nobody */
+	uint64_t work_begin_ns;			   /* CLOCK_THREAD_CPUTIME_ID */
 	struct naming_account told[TOLD_ACCOUNTS]; /* lately, by cgroup id */
 	struct ban_list bans;
 	struct look_queue looks;
@@ -37,6 +39,8 @@ struct naming {
 
 /* Notes that what comes next is done with this process. */
 void naming_work_on(struct naming *naming, const struct process *process);
+/* That work is over, and charged to who it was for. */
+void naming_rest(struct naming *naming);
 /* No more samples of a process that opted out: neither its stacks nor their cost. */
 void naming_stop_sampling(struct naming *naming, const struct process *process);
 /* Version, flags and code range, while the JVM lives. True when it is still starting. */

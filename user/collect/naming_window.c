@@ -398,6 +398,7 @@ static void note_kernel_accounts(struct naming *naming, const struct naming_batc
 		account__note_cut(account, ACCOUNT_CUT_LEAF,
 				  (uint64_t)used->leaf_samples + used->bare_samples);
 		account__note_cut(account, ACCOUNT_CUT_LOST, used->lost_samples);
+		account__note_stacks(account, used->stack_bytes);
 	}
 }
 
@@ -409,7 +410,8 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	*out = (struct naming_end){ 0 };
 	fill_base(naming, &batch->head, &run.base);
 	note_kernel_accounts(naming, batch);
-	accounts__scale(naming->accounts, batch->head.cpu_cnt);
+	accounts__scale(naming->accounts, batch->head.cpu_cnt,
+			batch->head.end_boot_ns - batch->head.start_boot_ns);
 	for (size_t at = 0; at < batch->head.count_cnt;) {
 		struct stream stream = stream_next(batch->counts, batch->head.count_cnt, at);
 
@@ -421,6 +423,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 			listener->pause(listener->ctx);
 	}
 	do_deferred(&run);
+	naming_rest(naming);
 	process_table__expire(naming->processes);
 	(void)symbolizer__trim(naming->symbolizer);
 	out->cut = accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_DEPTH) +

@@ -27,7 +27,8 @@ struct pending_window {
 	uint64_t id;
 	uint64_t start_boot_ns; /* 0: nothing was added yet */
 	uint64_t end_boot_ns;
-	uint32_t frequency_hz; /* set by its owner */
+	uint64_t start_unix_ns; /* set by its owner, once, so that all its streams agree */
+	uint32_t frequency_hz;	/* set by its owner */
 	uint32_t cpu_cnt;
 	uint64_t closed_ns;	/* CLOCK_BOOTTIME: when it was over */
 	struct strbuf counts;	/* of struct probe_count */

@@ -33,6 +33,8 @@
  */
 #define RECORDER_SPLIT_NS CLOCK_NS_PER_S
 
+#define TALK_FILLS_MAX 256 /* reads of the namer's socket in one go */
+
 struct recorder {
 	struct recorder_options options;
 	struct recorder_sink sink;
@@ -299,10 +301,8 @@ static void tell_all(struct recorder *recorder)
 static void fill_host(const struct recorder *recorder, const struct pending_window *window,
 		      struct window *host)
 {
-	uint64_t age_ns = clock_boot_ns() - window->start_boot_ns;
-
 	memset(host, 0, sizeof(*host));
-	host->start_unix_ns = clock_unix_ns() - age_ns;
+	host->start_unix_ns = window->start_unix_ns;
 	host->duration_ns = window->end_boot_ns - window->start_boot_ns;
 	host->start_boot_ns = window->start_boot_ns;
 	memcpy(host->boot_id, recorder->boot_id, sizeof(host->boot_id));
@@ -522,6 +522,7 @@ void recorder__end_window(struct recorder *recorder)
 	}
 	(void)pending_window_close(window, clock_boot_ns());
 	window->id = ++recorder->last_id;
+	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
 	window->frequency_hz = recorder->options.probe.frequency_hz;
 	window->cpu_cnt = (uint32_t)cpus_online_count();
 	recorder->present = next;
@@ -567,6 +568,30 @@ static void set_account(struct recorder *recorder, const struct naming_account *
 			 (unsigned long long)account->cgroup_id, errstr(err));
 }
 
+/*
+ * What the namer says of a stream counts, but not when it was, nor how many samples there are: a namer
+ * that was taken over writes no other hour. False: it cannot be so.
+ */
+static bool set_truth(const struct recorder *recorder, const struct pending_window *window,
+		      const struct pending_stream *one, struct window *named)
+{
+	const struct stream stream = { .counts = pending_window_counts(window) + one->at,
+				       .cnt = one->cnt };
+	struct window host;
+
+	fill_host(recorder, window, &host);
+	named->start_unix_ns = host.start_unix_ns;
+	named->duration_ns = host.duration_ns;
+	named->start_boot_ns = host.start_boot_ns;
+	memcpy(named->boot_id, host.boot_id, sizeof(named->boot_id));
+	named->frequency_hz = host.frequency_hz;
+	named->cpu_cnt = host.cpu_cnt;
+	named->window_cnt = 0;
+	named->recorded_ns = 0;
+	memset(named->lost, 0, sizeof(named->lost));
+	return named->counts.samples == stream_samples(&stream);
+}
+
 /* A stream that was not asked for, or twice, is none of ours. */
 static int take_stream(struct recorder *recorder, const struct packet *packet)
 {
@@ -584,6 +609,8 @@ static int take_stream(struct recorder *recorder, const struct packet *packet)
 	one = pending_window_find(window, &named);
 	if (!one || one->is_answered)
 		return 0;
+	if (!set_truth(recorder, window, one, &named))
+		return -EBADMSG;
 	one->is_answered = true;
 	sight_table__note_recorded(recorder->sights, named.pid, named.process_start_ns,
 				   named.exec_id);
@@ -644,12 +671,13 @@ static void talk(struct recorder *recorder)
 
 	if (!namer_link__is_up(recorder->link))
 		return;
-	while (!err) {
+	/* Not for ever: who sends without end does not keep the rings from being drained. */
+	for (int i = 0; i < TALK_FILLS_MAX && !err; i++) {
 		err = packet_stream_fill(stream);
 		while (!err && packet_stream_next(stream, &packet, &err))
 			err = take_packet(recorder, &packet);
 	}
-	if (err == -EAGAIN)
+	if (!err || err == -EAGAIN)
 		err = packet_stream_flush(stream);
 	if (err && err != -EAGAIN)
 		namer_link__broke(recorder->link, err);
@@ -664,6 +692,8 @@ int recorder__consume(struct recorder *recorder)
 		recorder->link_fd = -1; /* its number may be the old one's */
 		tell_all(recorder);
 	}
+	if (!namer_link__has_launcher(recorder->link))
+		return -ECHILD;
 	err = probe__consume(recorder->probe, handle_notice, recorder);
 	if (!recorder->look_ns || clock_boot_ns() >= recorder->next_look_ns)
 		pass_new_stacks(recorder);

@@ -77,7 +77,10 @@ int recorder__start(struct recorder *recorder);
 void recorder__stop(struct recorder *recorder);
 /* Readable when recorder__consume() has something to do. */
 int recorder__fd(const struct recorder *recorder);
-/* Passes on what happened, and hands out what has been named. 0 or -errno. */
+/*
+ * Passes on what happened, and hands out what has been named. 0; -ECHILD: the launcher was killed, and
+ * without it no namer can be replaced: end, and be started again; -errno.
+ */
 int recorder__consume(struct recorder *recorder);
 /* When recorder__consume() is to be called even if nothing is readable; CLOCK_BOOTTIME ns. */
 uint64_t recorder__due_boot_ns(const struct recorder *recorder);

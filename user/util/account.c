@@ -42,6 +42,8 @@ struct account {
 	/* Of this window. */
 	size_t text_bytes;
 	uint64_t spent_ns;
+	uint64_t worked_ns;
+	uint64_t stack_bytes;
 	uint64_t cuts[ACCOUNT_CUT_CNT];
 };
 
@@ -49,6 +51,8 @@ struct accounts {
 	struct account *buckets[ACCOUNTS_BUCKETS];
 	size_t cnt;
 	struct bucket cpu;
+	uint32_t cpu_cnt;
+	uint64_t window_ns;
 	size_t text_bytes; /* that one may have whole */
 	size_t held[ACCOUNT_POOL_CNT];
 	size_t holder_cnt[ACCOUNT_POOL_CNT]; /* accounts that hold anything */
@@ -63,16 +67,18 @@ struct accounts *accounts__new(void)
 	if (!accounts)
 		return NULL;
 	accounts->cpu.credit_ns = (int64_t)ACCOUNT_HOST_CPU_BURST_NS;
-	accounts__scale(accounts, 1);
+	accounts__scale(accounts, 1, 10 * NS_PER_S);
 	return accounts;
 }
 
-void accounts__scale(struct accounts *accounts, uint32_t cpu_cnt)
+void accounts__scale(struct accounts *accounts, uint32_t cpu_cnt, uint64_t window_ns)
 {
 	size_t bytes = (size_t)cpu_cnt * ACCOUNT_TEXT_BYTES_PER_CPU;
 
 	if (bytes < ACCOUNT_TEXT_MIN_BYTES)
 		bytes = ACCOUNT_TEXT_MIN_BYTES;
+	accounts->cpu_cnt = cpu_cnt;
+	accounts->window_ns = window_ns;
 	accounts->text_bytes = bytes < ACCOUNT_TEXT_MAX_BYTES ? bytes : ACCOUNT_TEXT_MAX_BYTES;
 }
 
@@ -408,6 +414,43 @@ static const char *grouped(uint64_t number, char out[32])
 	return out;
 }
 
+void account__note_work(struct account *account, uint64_t cpu_ns)
+{
+	if (account)
+		account->worked_ns += cpu_ns;
+}
+
+void account__note_stacks(struct account *account, uint64_t bytes)
+{
+	if (account)
+		account->stack_bytes += bytes;
+}
+
+static void add_mib(struct line *line, const char *text, uint64_t bytes, uint64_t told_bytes)
+{
+	if (bytes > told_bytes)
+		line_add(line, "%s%s%.1f MiB", line->used ? "; " : "", text,
+			 (double)bytes / (1 << 20));
+}
+
+/* What it used up, where that is much or something was cut. */
+static void add_usage(struct line *line, const struct account *account)
+{
+	const struct accounts *accounts = account->accounts;
+	uint64_t told_bytes = (uint64_t)ACCOUNT_TOLD_BYTES_PER_CPU * accounts->cpu_cnt;
+	uint64_t cpu_ns = account->spent_ns + account->worked_ns;
+
+	add_mib(line, "memory for its names and maps: ",
+		account->held[ACCOUNT_POOL_NAMES] + account->held[ACCOUNT_POOL_MAPS],
+		ACCOUNT_TOLD_BYTES);
+	add_mib(line, "new stacks: ", account->stack_bytes, told_bytes);
+	add_mib(line, "text: ", account->text_bytes, told_bytes);
+	if (cpu_ns > accounts->window_ns / 100 * ACCOUNT_TOLD_CPU_PERCENT ||
+	    (line->used && cpu_ns >= NS_PER_S / 10))
+		line_add(line, "%sCPU time of jbpfd for it: %.1f s", line->used ? "; " : "",
+			 (double)cpu_ns / NS_PER_S);
+}
+
 void account__bill(const struct account *account, char *out, size_t len)
 {
 	static const char *const texts[ACCOUNT_CUT_CNT] = {
@@ -429,9 +472,8 @@ void account__bill(const struct account *account, char *out, size_t len)
 		if (account->cuts[i])
 			line_add(&line, "%s%s%s", line.used ? "; " : "", texts[i],
 				 grouped(account->cuts[i], number));
-	if (line.used && account->spent_ns)
-		line_add(&line, "; CPU time for its files: %.1f s",
-			 (double)account->spent_ns / NS_PER_S);
+	if (account)
+		add_usage(&line, account);
 }
 
 /* ---- windows ---- */
@@ -458,6 +500,8 @@ void accounts__begin_window(struct accounts *accounts, uint64_t now_ns)
 			account_fill(account, now_ns);
 			account->text_bytes = 0;
 			account->spent_ns = 0;
+			account->worked_ns = 0;
+			account->stack_bytes = 0;
 			memset(account->cuts, 0, sizeof(account->cuts));
 			if (account->user_cnt || !account_is_plain(account) ||
 			    account__is_quarantined(account, now_ns)) {

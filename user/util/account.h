@@ -80,6 +80,14 @@ enum account_cut {
 	ACCOUNT_CUT_CNT,
 };
 
+/*
+ * What one may use up in a window without being mentioned: CPU time, in percent of one CPU, and memory.
+ * Nothing is cut there; the bill says whose it was.
+ */
+#define ACCOUNT_TOLD_CPU_PERCENT   3u
+#define ACCOUNT_TOLD_BYTES	   (16u << 20) /* held: names and maps */
+#define ACCOUNT_TOLD_BYTES_PER_CPU (1u << 20)  /* of new stacks, of text */
+
 #define ACCOUNT_NAME_BYTES 256u /* longer names are cut */
 
 struct account;
@@ -88,7 +96,7 @@ struct accounts;
 /* NULL only when memory is short. */
 struct accounts *accounts__new(void);
 /* For a host of so many CPUs: the text of a window grows with them. */
-void accounts__scale(struct accounts *accounts, uint32_t cpu_cnt);
+void accounts__scale(struct accounts *accounts, uint32_t cpu_cnt, uint64_t window_ns);
 /* With all accounts: nobody may use one any more. NULL is fine. */
 void accounts__free(struct accounts *accounts);
 
@@ -151,6 +159,11 @@ size_t accounts__held(const struct accounts *accounts, enum account_pool pool);
 enum account_text account__text(const struct account *account);
 /* So much text was added to a profile. */
 void account__add_text(struct account *account, size_t bytes);
+
+/* CPU time that looking into it took, in the process that names; on the bill only. */
+void account__note_work(struct account *account, uint64_t cpu_ns);
+/* Bytes of stacks that it had first, in this window; on the bill only. */
+void account__note_stacks(struct account *account, uint64_t bytes);
 
 void account__note_cut(struct account *account, enum account_cut cut, uint64_t cnt);
 /*
