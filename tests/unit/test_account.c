@@ -273,6 +273,19 @@ static void bill_says_who_used_much_though_nothing_was_cut(void **state)
 	account__give(one, ACCOUNT_POOL_MAPS, 16 * MIB);
 	accounts__begin_window(accounts, BEGIN_NS);
 	assert_bill(one, "");
+	/* Little in each window, but more than it may for long. */
+	for (int i = 0; i < 4; i++) {
+		account__note_work(other, 80 * MS);
+		accounts__scale(accounts, 2, S);
+		assert_bill(other, "");
+		accounts__begin_window(accounts, BEGIN_NS);
+	}
+	for (int i = 0; i < 4; i++) {
+		account__note_work(other, 80 * MS);
+		accounts__begin_window(accounts, BEGIN_NS);
+	}
+	account__note_work(other, 1 * MS);
+	assert_bill(other, "CPU time of jbpfd for it: 0.0 s");
 }
 
 static void account_is_kept_while_it_is_used_or_owes(void **state)

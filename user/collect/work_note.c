@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * See work_note.h. A sequence number before and after, so that a reader never sees half of a note. The
- * writer may be a process that was taken over: the reader gives up after some tries, and believes
- * nothing but who is to be blamed.
+ * writer may be a process that was taken over: the reader gives up after some tries and sees nobody, and
+ * believes nothing but who is to be blamed.
  */
 #include "user/collect/work_note.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#define READ_TRIES 64
+#define READ_TRIES 10000
 
 struct work_note {
 	uint64_t sequence; /* odd while it is written */
@@ -62,17 +61,18 @@ void work_note__idle(struct work_note *note)
 
 uint64_t work_note__read(const struct work_note *note, struct work *out, bool *is_busy_out)
 {
+	static const struct work nobody;
 	uint64_t before = 0;
 
-	memset(out, 0, sizeof(*out));
 	for (int i = 0; i < READ_TRIES; i++) {
 		before = __atomic_load_n(&note->sequence, __ATOMIC_ACQUIRE);
 		*out = note->work;
 		*is_busy_out = note->is_busy;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (!(before & 1) && __atomic_load_n(&note->sequence, __ATOMIC_RELAXED) == before)
-			break;
+			return before;
 	}
+	*out = nobody;
 	return before;
 }
 

@@ -43,6 +43,8 @@ struct account {
 	size_t text_bytes;
 	uint64_t spent_ns;
 	uint64_t worked_ns;
+	uint64_t
+		busy_ns; /* CPU time of windows before, less what one may use up without being mentioned */
 	uint64_t stack_bytes;
 	uint64_t cuts[ACCOUNT_CUT_CNT];
 };
@@ -445,7 +447,7 @@ static void add_usage(struct line *line, const struct account *account)
 		ACCOUNT_TOLD_BYTES);
 	add_mib(line, "new stacks: ", account->stack_bytes, told_bytes);
 	add_mib(line, "text: ", account->text_bytes, told_bytes);
-	if (cpu_ns > accounts->window_ns / 100 * ACCOUNT_TOLD_CPU_PERCENT ||
+	if ((cpu_ns && account->busy_ns + cpu_ns > ACCOUNT_TOLD_CPU_NS) ||
 	    (line->used && cpu_ns >= NS_PER_S / 10))
 		line_add(line, "%sCPU time of jbpfd for it: %.1f s", line->used ? "; " : "",
 			 (double)cpu_ns / NS_PER_S);
@@ -489,6 +491,16 @@ static bool account_is_plain(const struct account *account)
 		       (int64_t)(ACCOUNT_FAILURES_BURST * ACCOUNT_FAILURES_INTERVAL_NS);
 }
 
+static void account_age_usage(struct account *account)
+{
+	uint64_t free_ns = account->accounts->window_ns / 100 * ACCOUNT_TOLD_CPU_PERCENT;
+
+	account->busy_ns += account->spent_ns + account->worked_ns;
+	account->busy_ns -= account->busy_ns < free_ns ? account->busy_ns : free_ns;
+	account->spent_ns = 0;
+	account->worked_ns = 0;
+}
+
 void accounts__begin_window(struct accounts *accounts, uint64_t now_ns)
 {
 	for (size_t i = 0; i < ACCOUNTS_BUCKETS; i++) {
@@ -499,8 +511,7 @@ void accounts__begin_window(struct accounts *accounts, uint64_t now_ns)
 
 			account_fill(account, now_ns);
 			account->text_bytes = 0;
-			account->spent_ns = 0;
-			account->worked_ns = 0;
+			account_age_usage(account);
 			account->stack_bytes = 0;
 			memset(account->cuts, 0, sizeof(account->cuts));
 			if (account->user_cnt || !account_is_plain(account) ||
