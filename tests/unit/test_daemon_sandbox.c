@@ -188,6 +188,60 @@ static int files_below_only(const char *dir)
 	return opens("/tmp/jbpf-outside", O_WRONLY | O_CREAT) == -EACCES ? 0 : 4;
 }
 
+/* The process that has the store. */
+static int sampler_in(const char *dir)
+{
+	const struct daemon_sandbox_needs needs = { .store_dir = dir };
+	struct daemon_sandbox sandbox;
+	char path[256], why[256];
+
+	(void)snprintf(path, sizeof(path), "%s/c", dir);
+	if (daemon_sandbox_enter(&needs, &sandbox, why, sizeof(why)))
+		return 1;
+	if (opens(path, O_WRONLY | O_CREAT) || unlink(path) || opens("/etc/passwd", O_RDONLY))
+		return 2;
+	if (connect(-1, NULL, 0) == 0 || errno != EPERM || setresuid(1, 1, 1) == 0)
+		return 3;
+	if (syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0) >= 0 || errno != EPERM)
+		return 4;
+	if (landlock_version() < 2)
+		return 0;
+	if (opens("/tmp/jbpf-outside", O_WRONLY | O_CREAT) != -EACCES ||
+	    opens("/dev/null", O_WRONLY) != -EACCES)
+		return 5;
+	return opens("/proc/self/mem", O_RDWR) == -EACCES ? 0 : 6;
+}
+
+static void sampler_writes_below_the_store_only(void **state)
+{
+	assert_int_equal(in_child(sampler_in, *state), 0);
+}
+
+static int namer_in(const char *dir)
+{
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/d", dir);
+	if (daemon_sandbox_launcher(true) || daemon_sandbox_namer())
+		return 1;
+	if (opens("/etc/passwd", O_RDONLY) || opens("/proc/self/mem", O_RDONLY))
+		return 2;
+	if (opens("/proc/self/mem", O_RDWR) != -EPERM || opens("/dev/null", O_WRONLY) != -EPERM ||
+	    opens(path, O_RDONLY | O_CREAT) != -EPERM || rename("/nothing", path) == 0 ||
+	    errno != EPERM)
+		return 3;
+	if (fork() >= 0 || errno != EPERM)
+		return 4;
+	if (kill(getpid(), 0) == 0 || errno != EPERM || socket(AF_UNIX, SOCK_STREAM, 0) >= 0)
+		return 5;
+	return setresgid(1, 1, 1) ? 0 : 6;
+}
+
+static void namer_reads_and_changes_nothing(void **state)
+{
+	assert_int_equal(in_child(namer_in, *state), 0);
+}
+
 static int nowhere(const char *dir)
 {
 	(void)dir;
@@ -223,6 +277,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			confined_child_reaches_files_below_its_directory_only, make_dir,
 			remove_dir),
+		cmocka_unit_test_setup_teardown(sampler_writes_below_the_store_only, make_dir,
+						remove_dir),
+		cmocka_unit_test_setup_teardown(namer_reads_and_changes_nothing, make_dir,
+						remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,22 +5,19 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "user/cmd/dump_list.h"
 #include "user/collect/jvm_attach.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
-#include "user/util/parse.h"
+#include "user/util/self_usage.h"
 #include "user/util/strtab.h"
 #include "user/util/version.h"
 
 #define FRESH_WINDOWS	  3
 #define USAGE_INTERVAL_NS (60 * CLOCK_NS_PER_S)
-#define PROC_TEXT_BYTES	  4096
 
 _Static_assert((int)JVM_ATTACH_OUTCOME_CNT <= METRICS_STATES_MAX, "each outcome has its state");
 
@@ -53,35 +50,6 @@ static void count_state(struct metrics_state *states, uint32_t state)
 
 /* ---- the process ---- */
 
-static uint64_t timeval_ns(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * CLOCK_NS_PER_S + (uint64_t)time->tv_usec * 1000;
-}
-
-static uint64_t cpu_ns(int who)
-{
-	struct rusage usage;
-
-	if (getrusage(who, &usage))
-		return 0;
-	return timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime);
-}
-
-/* Second field of statm, in pages: proc(5). */
-static uint64_t resident_bytes(void)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *at;
-	uint64_t pages;
-
-	if (fs_read_file(AT_FDCWD, "/proc/self/statm", PROC_TEXT_BYTES, &text))
-		return 0;
-	at = strchr(strbuf_str(&text), ' ');
-	if (!at || parse_u64_n(at + 1, strcspn(at + 1, " "), 10, &pages))
-		return 0;
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static uint64_t open_fds(void)
 {
 	__cleanup_dir DIR *list = opendir("/proc/self/fd");
@@ -95,9 +63,9 @@ static uint64_t open_fds(void)
 
 static void ask_process(struct metrics *metrics)
 {
-	metrics->cpu_ns = cpu_ns(RUSAGE_SELF);
-	metrics->children_cpu_ns = cpu_ns(RUSAGE_CHILDREN);
-	metrics->resident_bytes = resident_bytes();
+	metrics->cpu_ns = self_usage_cpu_ns();
+	metrics->children_cpu_ns = self_usage_children_cpu_ns();
+	metrics->resident_bytes = self_usage_resident_bytes();
 	metrics->open_fds = open_fds();
 }
 
@@ -120,6 +88,8 @@ static void ask_recorder(struct metrics *metrics, const struct recorder_stats *s
 	metrics->unsampled_cpus = stats->unsampled_cpu_cnt;
 	metrics->parser_failures = stats->parser_failures;
 	metrics->parser_restarts = stats->parser_restarts;
+	metrics->namer_restarts = stats->namer_restarts;
+	metrics->bans = stats->bans;
 }
 
 static void ask_store(struct daemon_metrics *self, const struct store_writer *writer,
@@ -252,6 +222,8 @@ void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics
 	metrics->compactions_failed = parts->compactor->failed_cnt;
 	metrics->compaction_unix_ns = parts->compactor->done_unix_ns;
 	ask_process(metrics);
+	metrics->cpu_ns += parts->stats->naming_cpu_ns;
+	metrics->resident_bytes += parts->stats->naming_resident_bytes;
 	publish(self);
 	self->is_window_over = true;
 }

@@ -18,6 +18,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/self_usage.h"
 
 /* For asking JVMs, all together, per window; and for one of them. */
 #define ATTACH_BUDGET_MS  4000
@@ -383,6 +384,8 @@ static void fill_facts(const struct naming *naming, struct naming_end *out)
 	out->symbol_bytes = symbolizer__bytes(naming->symbolizer);
 	out->parser_failures = parser.failure_cnt;
 	out->parser_restarts = parser.restart_cnt;
+	out->cpu_ns = self_usage_cpu_ns() + parser.cpu_ns;
+	out->resident_bytes = self_usage_resident_bytes();
 }
 
 /* What the kernel cut of containers that are over their share there. */

@@ -99,6 +99,8 @@ struct naming_end {
 	uint64_t symbol_bytes;
 	uint64_t parser_failures;
 	uint64_t parser_restarts;
+	uint64_t cpu_ns; /* of the namer and of its parsers, so far */
+	uint64_t resident_bytes;
 };
 
 /* ---- new stacks ---- */

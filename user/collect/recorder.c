@@ -55,6 +55,7 @@ struct recorder {
 	bool changes; /* the next ones are in force when this window ends */
 	struct recorder_options next_options;
 	struct naming_end facts; /* of the last window's answer */
+	uint64_t past_cpu_ns;	 /* of namers that were replaced */
 	uint64_t stack_bytes;
 };
 
@@ -690,6 +691,8 @@ int recorder__consume(struct recorder *recorder)
 	talk(recorder);
 	if (namer_link__tick(recorder->link, clock_boot_ns())) {
 		recorder->link_fd = -1; /* its number may be the old one's */
+		recorder->past_cpu_ns += recorder->facts.cpu_ns;
+		recorder->facts.cpu_ns = 0;
 		tell_all(recorder);
 	}
 	if (!namer_link__has_launcher(recorder->link))
@@ -726,6 +729,8 @@ void recorder__stats(const struct recorder *recorder, struct recorder_stats *out
 		.parser_restarts = recorder->facts.parser_restarts,
 		.namer_restarts = link.restart_cnt,
 		.bans = link.ban_cnt,
+		.naming_cpu_ns = recorder->past_cpu_ns + recorder->facts.cpu_ns,
+		.naming_resident_bytes = recorder->facts.resident_bytes,
 		.stack_bytes = recorder->stack_bytes,
 		.unsampled_cpu_cnt = probe__unsampled_cpus(recorder->probe),
 	};

@@ -33,13 +33,15 @@ struct recorder_stats {
 	size_t process_cnt;
 	size_t symbol_bytes;
 	uint64_t map_bytes;
-	uint64_t parser_failures;   /* files that could not be parsed: see symbols/parser.h */
-	uint64_t parser_restarts;   /* of the process that parses */
-	uint64_t namer_restarts;    /* of the process that names: it hung or died */
-	uint64_t bans;		    /* containers and processes that made it so */
-	uint64_t stack_bytes;	    /* of stacks kept in user space, at the last window's end */
-	uint32_t unsampled_cpu_cnt; /* online, but came after privileges were given up */
-	uint64_t begin_boot_ns;	    /* when the window that is handed out was over */
+	uint64_t parser_failures;	/* files that could not be parsed: see symbols/parser.h */
+	uint64_t parser_restarts;	/* of the process that parses */
+	uint64_t namer_restarts;	/* of the process that names: it hung or died */
+	uint64_t bans;			/* containers and processes that made it so */
+	uint64_t naming_cpu_ns;		/* CPU time of the processes that name and parse, so far */
+	uint64_t naming_resident_bytes; /* of the one that names */
+	uint64_t stack_bytes;		/* of stacks kept in user space, at the last window's end */
+	uint32_t unsampled_cpu_cnt;	/* online, but came after privileges were given up */
+	uint64_t begin_boot_ns;		/* when the window that is handed out was over */
 };
 
 /* Takes what is recorded, while recorder__consume() runs. Everything is borrowed for the call. */

@@ -214,6 +214,12 @@ static void put_memory(struct page_text *text, const struct metrics *metrics)
 		"Files of containers that could not be parsed.", metrics->parser_failures);
 	put_u64(text, "jbpf_parser_restarts_total", COUNTER,
 		"Times the process that parses them was started again.", metrics->parser_restarts);
+	put_u64(text, "jbpf_namer_restarts_total", COUNTER,
+		"Times the process that names was replaced, because it hung or died.",
+		metrics->namer_restarts);
+	put_u64(text, "jbpf_bans_total", COUNTER,
+		"Containers and processes that were left alone for a while, because it hung or died over them.",
+		metrics->bans);
 	put_u64(text, "jbpf_metrics_restarts_total", COUNTER,
 		"Times the process that serves these metrics was started again.",
 		metrics->server_restarts);
@@ -221,12 +227,15 @@ static void put_memory(struct page_text *text, const struct metrics *metrics)
 
 static void put_process(struct page_text *text, const struct metrics *metrics)
 {
-	put_seconds(text, "process_cpu_seconds_total", COUNTER,
-		    "CPU time of the daemon, in user and kernel mode.", metrics->cpu_ns);
+	put_seconds(
+		text, "process_cpu_seconds_total", COUNTER,
+		"CPU time of the daemon and of the processes that name and parse for it, in user and kernel mode.",
+		metrics->cpu_ns);
 	put_seconds(text, "jbpf_children_cpu_seconds_total", COUNTER,
 		    "CPU time of its children that have ended: merging hours, asking JVMs.",
 		    metrics->children_cpu_ns);
-	put_u64(text, "process_resident_memory_bytes", GAUGE, "Resident memory of the daemon.",
+	put_u64(text, "process_resident_memory_bytes", GAUGE,
+		"Resident memory of the daemon and of the process that names for it.",
 		metrics->resident_bytes);
 	put_u64(text, "process_open_fds", GAUGE, "Open file descriptors of the daemon.",
 		metrics->open_fds);

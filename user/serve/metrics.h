@@ -42,6 +42,8 @@ struct metrics {
 	uint64_t server_restarts;
 	uint64_t parser_failures;
 	uint64_t parser_restarts;
+	uint64_t namer_restarts;
+	uint64_t bans;
 
 	/* Of the last window. */
 	uint64_t last_window_unix_ns; /* its end, once it was written; 0 = none */
