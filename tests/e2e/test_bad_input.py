@@ -91,7 +91,7 @@ def test_full_store_is_said_once_and_sampling_goes_on(daemon, tmp_path, spinner)
     """A file system of 64 KiB; other streams of the host fill it within a few windows."""
     store = tmp_path / "tiny"
     store.mkdir()
-    assert run("mount", "-t", "tmpfs", "-o", "size=64k", "none", store).returncode == 0
+    assert run("mount", "-t", "tmpfs", "-o", "size=64k,mode=0755", "none", store).returncode == 0
     try:
         (store / "ballast").write_bytes(b"x" * (48 << 10))
         for _ in range(4):

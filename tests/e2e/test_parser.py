@@ -27,11 +27,12 @@ def status_of(pid):
 
 
 def parsers_of(daemon):
-    """Pids of the parser processes of a daemon, without those that have ended."""
+    """Pids of the parser processes of a daemon, without those that have ended: children of its launcher."""
     found = []
+    launchers = Path(f"/proc/{daemon.process.pid}/task/{daemon.process.pid}/children").read_text().split()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         status = status_of(pid)
-        if (status.get("Name") == "jbpfd-parser" and status["PPid"] == str(daemon.process.pid)
+        if (status.get("Name") == "jbpfd-parser" and status["PPid"] in launchers
                 and not status["State"].startswith("Z")):
             found.append(int(pid))
     return found

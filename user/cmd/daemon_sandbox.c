@@ -211,7 +211,11 @@ static int limit_for_good(const struct capabilities *kept)
 int daemon_sandbox_launcher(bool attaches)
 {
 	const struct capabilities kept = daemon_sandbox_naming(attaches);
-	int err = limit_for_good(&kept);
+	int err;
+
+	/* Its children cannot: that takes CAP_SETPCAP. Without it there is still no_new_privs. */
+	(void)capabilities_empty_bounding();
+	err = limit_for_good(&kept);
 
 	return err ? err : filter_if_possible(sandbox_filter_load());
 }

@@ -111,6 +111,11 @@ static int limit_bounding(uint64_t most)
 	return 0;
 }
 
+int capabilities_empty_bounding(void)
+{
+	return limit_bounding(0);
+}
+
 int capabilities_limit(const struct capabilities *most)
 {
 	struct capabilities held;

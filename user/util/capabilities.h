@@ -25,6 +25,12 @@ int capabilities_read(struct capabilities *out);
 uint64_t capabilities_bounding(void);
 
 /*
+ * No program that this process or a child of it executes may have capabilities any more; what is held stays.
+ * 0, also without CAP_SETPCAP, where it stays; -errno.
+ */
+int capabilities_empty_bounding(void);
+
+/*
  * From now on at most these. What is not held is not given; what is given up cannot be had again.
  * Ambient and inheritable sets are emptied, and the bounding set is cut down to `permitted` where
  * CAP_SETPCAP allows that. 0 or -errno.
