@@ -60,7 +60,9 @@ void naming_work_on(struct naming *naming, const struct process *process)
 {
 	const struct work work = { .id = process->id, .account = process->account };
 
-	naming_rest(naming);
+	/* What came before it was known whose the process is belongs to it, too. */
+	if (naming->worked_for)
+		naming_rest(naming);
 	naming->worked_for = accounts__find(naming->accounts, process->account);
 	if (naming->config.note)
 		work_note__on(naming->config.note, &work);
@@ -398,6 +400,7 @@ static void meet(struct naming *naming, const struct jbpf_notice *notice)
 	/* Short of memory: the window's naming tries again and counts what it loses. */
 	if (process_table__get(naming->processes, &sight, &process))
 		return;
+	naming_work_on(naming, process);
 	if (process->opt_out) {
 		naming_stop_sampling(naming, process);
 		return;

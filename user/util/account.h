@@ -84,8 +84,8 @@ enum account_cut {
  * What one may use up without being mentioned: CPU time at once (a JVM that is met takes some 0.1 s) and, in
  * percent of one CPU, for long; memory. Nothing is cut there; the bill says whose it was.
  */
-#define ACCOUNT_TOLD_CPU_NS	   300000000ull
-#define ACCOUNT_TOLD_CPU_PERCENT   3u
+#define ACCOUNT_TOLD_CPU_NS	   200000000ull
+#define ACCOUNT_TOLD_CPU_PERCENT   1u
 #define ACCOUNT_TOLD_BYTES	   (16u << 20) /* held: names and maps */
 #define ACCOUNT_TOLD_BYTES_PER_CPU (1u << 20)  /* of new stacks, of text */
 
