@@ -57,7 +57,9 @@ def test_file_server_that_hangs_costs_names_and_nothing_else(fuse, daemon, spinn
     # server ends, but another jbpfd can take over at once.
     profiler.process.terminate()
     wait_until(lambda: "the last window is written" in profiler.log(), 30, "it ends")
-    heir = daemon(window="1s", name="after").start().wait_ready()
+    heir = daemon(window="1s", name="after").start()
+    # Both write into one log.
+    wait_until(lambda: heir.log().count(" samples at ") >= 2, 30, "the next one samples")
     heir.wait_samples({other.pid: 60}, seconds=60)
     server.kill()
     assert profiler.process.wait(60 * PATIENCE) == 0
