@@ -71,18 +71,9 @@ void pending_window_add(struct pending_window *window, const struct probe *probe
 
 static int count_compare(const void *left, const void *right)
 {
-	const struct jbpf_key *a = &((const struct probe_count *)left)->key;
-	const struct jbpf_key *b = &((const struct probe_count *)right)->key;
+	const struct probe_count *a = left, *b = right;
 
-#define BY(field)                 \
-	if (a->field != b->field) \
-	return a->field > b->field ? 1 : -1
-	BY(start_ns);
-	BY(pid);
-	BY(exec_id);
-	BY(cgroup_id);
-#undef BY
-	return 0;
+	return stream_compare(&a->key, &b->key);
 }
 
 static int tick_compare(const void *left, const void *right)

@@ -27,6 +27,7 @@
 #include "user/collect/probe_sizes.h"
 #include "user/collect/probe_why.h"
 #include "user/collect/stack_table.h"
+#include "user/collect/stream_fallback.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -518,18 +519,13 @@ static int count_compare(const void *left, const void *right)
 {
 	const struct jbpf_key *a = &((const struct probe_count *)left)->key;
 	const struct jbpf_key *b = &((const struct probe_count *)right)->key;
+	int order = stream_compare(a, b);
 
-#define BY(field)                 \
-	if (a->field != b->field) \
-	return a->field > b->field ? 1 : -1
-	BY(start_ns);
-	BY(pid);
-	BY(exec_id);
-	BY(cgroup_id);
-	BY(user_hash);
-	BY(kernel_hash);
-#undef BY
-	return 0;
+	if (order)
+		return order;
+	if (a->user_hash != b->user_hash)
+		return a->user_hash > b->user_hash ? 1 : -1;
+	return (a->kernel_hash > b->kernel_hash) - (a->kernel_hash < b->kernel_hash);
 }
 
 /* What the counters gained since the last time. */

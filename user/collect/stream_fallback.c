@@ -3,23 +3,29 @@
 #include "user/collect/stream_fallback.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 
 #include "user/model/stack_text.h"
 
 #define FRAME_NOT_NAMED "[not named]"
 
-static bool is_same_stream(const struct jbpf_key *a, const struct jbpf_key *b)
+int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b)
 {
-	return a->start_ns == b->start_ns && a->pid == b->pid && a->exec_id == b->exec_id &&
-	       a->cgroup_id == b->cgroup_id;
+#define BY(field)                 \
+	if (a->field != b->field) \
+	return a->field > b->field ? 1 : -1
+	BY(start_ns);
+	BY(pid);
+	BY(exec_id);
+	BY(cgroup_id);
+#undef BY
+	return 0;
 }
 
 struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from)
 {
 	size_t end = from + 1;
 
-	while (end < cnt && is_same_stream(&counts[from].key, &counts[end].key))
+	while (end < cnt && stream_compare(&counts[from].key, &counts[end].key) == 0)
 		end++;
 	return (struct stream){ .counts = &counts[from], .cnt = end - from };
 }

@@ -16,6 +16,9 @@ struct stream {
 	size_t cnt;
 };
 
+/* The order of streams: <0, 0 (the same stream) or >0. Hashes of stacks are not looked at. */
+int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b);
+
 /* The stream that begins at counts[from]. */
 struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from);
 uint64_t stream_samples(const struct stream *stream);
