@@ -79,8 +79,12 @@ static __always_inline __u32 opt_out_look(struct bpf_perf_event_data *ctx, struc
 		return 0;
 	at = BPF_CORE_READ(mm, env_start);
 	end = BPF_CORE_READ(mm, env_end);
-	if (!at)
-		return 0; /* in the middle of execve() */
+	/*
+	 * In the middle of execve() there is none yet; while its variables are counted it seems empty
+	 * (create_elf_tables() in fs/binfmt_elf.c), and the task has its new name already.
+	 */
+	if (!at || (at >= end && task_in_execve(task)))
+		return 0;
 	state->window[0] = 0;
 	for (int i = 0; i < ENVIRONMENT_PARTS; i++) {
 		__u64 len = end - at;

@@ -15,6 +15,8 @@ from harness.programs import AIDS, PATIENCE, cpu_seconds, jbpf, wait_until
 LOAD = Path(AIDS).parent / "bpf" / "load"
 OFF = dict(os.environ, JBPF_PROFILE="off")
 ON = {name: text for name, text in os.environ.items() if name != "JBPF_PROFILE"}
+# The kernel counts its variables in the last part of execve(), where the program has its name, but no environment yet.
+CROWDED = dict(OFF, **{f"v{i}": "" for i in range(100_000)})
 
 
 def everything_in(store):
@@ -68,6 +70,9 @@ def host(module_daemon, tmp_path_factory):
         # Short ones: most end before anybody could ask them.
         for _ in range(25):
             programs.start("shy-brief", "cpu", 0.01, env=OFF)
+            programs.running[-1].wait(60 * PATIENCE)
+        for _ in range(25):
+            programs.start("shy-crowded", "cpu", 0.01, env=CROWDED)
             programs.running[-1].wait(60 * PATIENCE)
         # One that turns: its first program opts out, the second does not, and the other way round.
         turns = programs.named("turn-open-shy")
