@@ -43,9 +43,35 @@ def parser_of(daemon):
 
 
 def only_descriptor(pid):
-    """What its one descriptor is, as soon as it is not at work on a file."""
+    """What its one descriptor is, as soon as it is not at work on a file. Raises OSError when it is gone."""
     wait_until(lambda: os.listdir(f"/proc/{pid}/fd") == ["0"], 30, f"process {pid} has no descriptor but 0")
     return os.readlink(f"/proc/{pid}/fd/0")
+
+
+def facts_of_a_parser(daemon):
+    """Pid, status, descriptor, maps and limits of one parser; each container's files get another one."""
+    def look():
+        try:
+            pid = parser_of(daemon)
+            descriptor, process = only_descriptor(pid), Path(f"/proc/{pid}")
+            maps, limits = (process / "maps").read_text(), (process / "limits").read_text()
+        except OSError:
+            return None
+        status = status_of(pid)
+        return (pid, status, descriptor, maps, limits) if status and maps else None
+    return wait_until(look, 60, "a parser lives while it is looked at")
+
+
+def kill_a_parser(daemon):
+    """Its pid. One that has just ended by itself is not killed: the next one is."""
+    def kill():
+        pid = parser_of(daemon)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return None
+        return pid
+    return wait_until(kill, 20, "a parser was killed")
 
 
 class Programs:
@@ -87,17 +113,15 @@ def wait_named(daemon, pid, frame="burn_seventy"):
 
 def test_parser_has_no_rights_and_one_descriptor(daemon):
     jbpfd = daemon(window="1s").start().wait_ready()
-    pid = parser_of(jbpfd)
-    status = status_of(pid)
+    pid, status, descriptor, maps, limits = facts_of_a_parser(jbpfd)
     for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
         assert int(status[kind], 16) == 0, f"{kind} is {status[kind]}"
     assert status["NoNewPrivs"] == "1"
     assert status["Seccomp"] == "2", "system calls are not filtered"
     assert status["Threads"] == "1"
-    assert only_descriptor(pid).startswith("socket:")
-    shared = [line for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if line.split()[1][3] == "s"]
+    assert descriptor.startswith("socket:")
+    shared = [line for line in maps.splitlines() if line.split()[1][3] == "s"]
     assert not shared, shared
-    limits = Path(f"/proc/{pid}/limits").read_text()
     assert "Max core file size        0                    0" in limits
     assert jbpfd.stop() == 0
     wait_until(lambda: not status_of(pid), 20, "the parser has ended with jbpfd")
@@ -115,16 +139,13 @@ def test_parser_ends_with_a_jbpfd_that_is_killed(daemon):
 
 def test_killed_parser_is_replaced_and_nothing_is_lost(daemon, programs):
     jbpfd = daemon(window="1s").start().wait_ready()
-    before = parser_of(jbpfd)
-    os.kill(before, signal.SIGKILL)
+    before = kill_a_parser(jbpfd)
     spinner = programs.spinner("after")
     wait_named(jbpfd, spinner.pid)
-    after = parser_of(jbpfd)
+    after, status, *_ = facts_of_a_parser(jbpfd)
     assert after != before
     # Started by a jbpfd that has given up its own rights by now.
-    status = status_of(after)
     assert int(status["CapPrm"], 16) == 0 and status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
-    only_descriptor(after)
     assert jbpfd.stop() == 0
 
 
