@@ -22,63 +22,17 @@
 #include "symbols/demangle.h"
 #include "symbols/elf_symtab_wire.h"
 #include "symbols/parser_child.h"
-#include "symbols/parser_internal.h"
 #include "tests/unit/fake_proc.h"
-#include "tests/unit/tiny_elf.h"
+#include "tests/unit/parser_testing.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
-
-static const struct debug_file_roots nowhere = { .container_fd = -1, .host_fd = -1 };
 
 static int quiet(void **state)
 {
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
 	return 0;
-}
-
-static int file_of(const void *bytes, size_t len)
-{
-	int fd = memfd_create("file", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(fs_write_all(fd, bytes, len), 0);
-	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	return fd;
-}
-
-static int elf_of(const struct tiny_elf *elf)
-{
-	static uint8_t bytes[TINY_ELF_MAX];
-	size_t len = tiny_elf_write(elf, bytes);
-
-	return file_of(bytes, len);
-}
-
-static int simple_elf(void)
-{
-	static const struct tiny_symbol symbol = { .name = "work", .at = 0x10, .size = 16 };
-	const struct tiny_elf elf = { .symbols = &symbol, .symbol_cnt = 1 };
-
-	return elf_of(&elf);
-}
-
-static struct parser *parser_real(void)
-{
-	struct parser *parser;
-
-	assert_int_equal(parser__open(&parser), 0);
-	return parser;
-}
-
-static struct parser_stats stats_of(const struct parser *parser)
-{
-	struct parser_stats stats;
-
-	parser__stats(parser, &stats);
-	return stats;
 }
 
 /* ---- the real one ---- */
@@ -310,46 +264,6 @@ static void names_that_a_container_chose_open_no_file_of_the_host(void **state)
 
 /* ---- programs in its place ---- */
 
-static struct parser_message message; /* of the child */
-static int fds[PARSER_MAX_FDS];
-
-static int say(int socket_fd, uint32_t kind, int32_t err, uint64_t number)
-{
-	message.kind = kind;
-	message.err = err;
-	message.text_len = 0;
-	memset(message.numbers, 0, sizeof(message.numbers));
-	message.numbers[0] = number;
-	return parser_message_send(socket_fd, &message, NULL, 0);
-}
-
-/* Nothing of it stays behind, whatever becomes of the test. */
-static void begin(int socket_fd)
-{
-	const struct rlimit no_core = { 0 };
-
-	(void)setrlimit(RLIMIT_CORE, &no_core);
-	(void)alarm(60);
-	(void)say(socket_fd, PARSER_MESSAGE_READY, 0, 0);
-}
-
-static int take_request(int socket_fd)
-{
-	size_t fd_cnt;
-
-	return parser_message_receive(socket_fd, 0, &message, fds, &fd_cnt);
-}
-
-static int main_that_dies(int socket_fd, pid_t parent)
-{
-	(void)parent;
-	begin(socket_fd);
-	(void)take_request(socket_fd);
-	(void)signal(SIGSEGV, SIG_DFL);
-	(void)raise(SIGSEGV);
-	return 1;
-}
-
 static int __attribute__((noreturn)) main_that_hangs(int socket_fd, pid_t parent)
 {
 	(void)parent;
@@ -403,17 +317,6 @@ static struct parser *parser_with(parser_main_fn main)
 	limits.start_interval_ns = 3600 * CLOCK_NS_PER_S;
 	assert_int_equal(parser__open_with(main, &limits, &parser), 0);
 	return parser;
-}
-
-static int ask_elf(struct parser *parser)
-{
-	struct elf_object object = { .symtab = NULL };
-	int fd = simple_elf();
-	int err = parser__elf(parser, fd, "/usr/lib/libx.so", &nowhere, &object);
-
-	elf_symtab__free(object.symtab);
-	close(fd);
-	return err;
 }
 
 static void parser_that_fails_costs_one_answer(void **state)
