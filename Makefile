@@ -182,7 +182,7 @@ $(BUILD)/tests/e2e/witness_spinner: EXPORTS := -static -no-pie -fno-pie # the sa
 $(BUILD)/tests/e2e/%: tests/e2e/%.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread $(EXPORTS)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. -MMD -MP -MF $@.d -MT $@ $< -o $@ -lpthread $(EXPORTS)
 
 # Tools for tests and people, linked with everything.
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(LIB)
@@ -381,7 +381,7 @@ help:
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
--include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d)
+-include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d) $(AID_BIN:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(BUILD)/bpf/jbpf.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)

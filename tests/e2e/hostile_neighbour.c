@@ -33,10 +33,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MS		1000000ull
+#include "tests/e2e/program.h"
+
 #define LINE_CODE_BYTES 16 /* code that a line of a perf map names */
 #define MAX_FRAMES	1000
 #define LONG_NAME_BYTES 4096
@@ -44,25 +44,10 @@
 #define LARGE_NAME	"planted_in_a_large_map"
 #define CONNECTIONS	16
 
-struct frame {
-	struct frame *next;
-	uintptr_t address;
-};
-
 struct task {
 	uint64_t end_ns;
 	char **arguments; /* behind SECONDS */
 };
-
-static volatile double sink = 1.5;
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int is_over(const struct task *task)
 {
@@ -71,17 +56,7 @@ static int is_over(const struct task *task)
 
 static __attribute__((noinline, noclone)) void planted_work(uint64_t cpu_ns)
 {
-	uint64_t until_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
-
-	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
-		for (int i = 0; i < 20000; i++)
-			sink = sink * 1.0000001 + 0.5;
-}
-
-static void say_ready(void)
-{
-	puts("READY");
-	fflush(stdout);
+	burn(cpu_ns);
 }
 
 /* 0 in each of so many children, which work until the parent's task ends; waits in the parent. */
@@ -103,21 +78,7 @@ static int in_children(unsigned long cnt, int (*work)(const struct task *, unsig
 /* Works for a moment with the frame pointer at `frame`. */
 static __attribute__((noinline, noclone)) void planted_leaf(const struct frame *frame)
 {
-	uint64_t loops = 2000000;
-
-#if defined(__x86_64__)
-	asm volatile("mov %%rbp, %%r9\n\tmov %1, %%rbp\n1:\tdec %0\n\tjnz 1b\n\tmov %%r9, %%rbp"
-		     : "+r"(loops)
-		     : "r"(frame)
-		     : "r9", "memory", "cc");
-#elif defined(__aarch64__)
-	asm volatile("mov x9, x29\n\tmov x29, %1\n1:\tsubs %0, %0, #1\n\tb.ne 1b\n\tmov x29, x9"
-		     : "+r"(loops)
-		     : "r"(frame)
-		     : "x9", "memory", "cc");
-#else
-#error "which register is the frame pointer?"
-#endif
+	burn_at(frame, 2000000);
 }
 
 static void frames_link(struct frame *frames, size_t cnt)
@@ -456,7 +417,7 @@ static int do_cgroups(const struct task *task)
 		if (child == 0) {
 			if (cgroup_enter(folder))
 				_exit(1);
-			planted_work(4 * MS);
+			planted_work(4 * NS_PER_MS);
 			_exit(0);
 		}
 		if (child < 0 || waitpid(child, NULL, 0) != child)
@@ -473,7 +434,7 @@ static int do_become(const struct task *task)
 		return 1;
 	say_ready();
 	while (!is_over(task))
-		planted_work(10 * MS);
+		planted_work(10 * NS_PER_MS);
 	return 0;
 }
 
@@ -485,7 +446,7 @@ static int do_stops(const struct task *task)
 		children[i] = fork();
 		if (children[i] == 0) {
 			while (!is_over(task))
-				planted_work(MS);
+				planted_work(NS_PER_MS);
 			_exit(0);
 		}
 	}
@@ -519,7 +480,7 @@ static int do_connect(const struct task *task)
 			(void)connect(*fd, (struct sockaddr *)&to, sizeof(to));
 		if (turn == CONNECTIONS)
 			say_ready();
-		planted_work(MS);
+		planted_work(NS_PER_MS);
 		usleep(turn < CONNECTIONS ? 1000 : 100000);
 	}
 	return 0;
@@ -529,7 +490,7 @@ static int do_work(const struct task *task)
 {
 	say_ready();
 	while (!is_over(task))
-		planted_work(10 * MS);
+		planted_work(10 * NS_PER_MS);
 	return 0;
 }
 
@@ -554,10 +515,10 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	if (strcmp(argv[1], "moment") == 0) {
-		planted_work(strtoull(argv[2], NULL, 10) * MS);
+		planted_work(strtoull(argv[2], NULL, 10) * NS_PER_MS);
 		return 0;
 	}
-	task.end_ns = now_ns(CLOCK_MONOTONIC) + strtoull(argv[2], NULL, 10) * 1000000000u;
+	task.end_ns = now_ns(CLOCK_MONOTONIC) + strtoull(argv[2], NULL, 10) * NS_PER_S;
 	task.arguments = argv + 3;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(argv[1], kinds[i].name) == 0 && argc - 3 >= kinds[i].argument_cnt)

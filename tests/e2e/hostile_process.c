@@ -28,34 +28,13 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MS 1000000ull
-
-static volatile double sink = 1.5;
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+#include "tests/e2e/program.h"
 
 static __attribute__((noinline, noclone)) void work_of_file_a(uint64_t cpu_ns)
 {
-	uint64_t until_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
-
-	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
-		for (int i = 0; i < 20000; i++)
-			sink = sink * 1.0000001 + 0.5;
-}
-
-static void say_ready(void)
-{
-	puts("READY");
-	fflush(stdout);
+	burn(cpu_ns);
 }
 
 /* ---- one process ---- */
@@ -75,7 +54,7 @@ static int do_rename(uint64_t end_ns)
 	say_ready();
 	for (size_t i = 0; now_ns(CLOCK_MONOTONIC) < end_ns; i++) {
 		prctl(PR_SET_NAME, names[i % (sizeof(names) / sizeof(names[0]))]);
-		work_of_file_a(MS / 10);
+		work_of_file_a(NS_PER_MS / 10);
 		usleep(900);
 	}
 	return 0;
@@ -85,7 +64,7 @@ static int do_work(uint64_t end_ns)
 {
 	say_ready();
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
-		work_of_file_a(2 * MS);
+		work_of_file_a(2 * NS_PER_MS);
 		usleep(8000);
 	}
 	return 0;
@@ -98,7 +77,7 @@ static int do_exec(uint64_t end_ns, char **argv)
 
 	if (!getenv("HOSTILE_AGAIN"))
 		say_ready();
-	work_of_file_a(15 * MS);
+	work_of_file_a(15 * NS_PER_MS);
 	usleep(10000);
 	if (now_ns(CLOCK_MONOTONIC) >= end_ns)
 		return 0;
@@ -116,7 +95,7 @@ static void *thread_main(void *end)
 
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		usleep((useconds_t)rand_r(&seed) % 10000000);
-		work_of_file_a(MS);
+		work_of_file_a(NS_PER_MS);
 	}
 	return NULL;
 }
@@ -163,7 +142,7 @@ static int do_maps(uint64_t end_ns, unsigned long cnt, const char *dir)
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		void *mapped = map_new_file(dir);
 
-		work_of_file_a(2 * MS);
+		work_of_file_a(2 * NS_PER_MS);
 		usleep(10000);
 		munmap(mapped, 4096);
 	}
@@ -215,7 +194,7 @@ static int do_rewrite(uint64_t end_ns, const char *dir)
 	say_ready();
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		rewrite_once(dir, program, (size_t)len, &seed);
-		work_of_file_a(10 * MS);
+		work_of_file_a(10 * NS_PER_MS);
 	}
 	return 0;
 }
@@ -229,7 +208,7 @@ static int do_short(unsigned long cnt)
 		pid_t child = fork();
 
 		if (child == 0) {
-			work_of_file_a(MS / 20);
+			work_of_file_a(NS_PER_MS / 20);
 			_exit(0);
 		}
 		if (child < 0 || waitpid(child, NULL, 0) != child)
@@ -248,7 +227,7 @@ static void bomb_child(uint64_t end_ns)
 			_exit(0);
 		if (child > 0)
 			waitpid(child, NULL, 0);
-		work_of_file_a(MS / 10);
+		work_of_file_a(NS_PER_MS / 10);
 		usleep(1000000);
 	}
 	_exit(0);
@@ -272,7 +251,7 @@ static int do_bomb(uint64_t end_ns)
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		if (fork() == 0)
 			bomb_child(end_ns);
-		work_of_file_a(MS / 10);
+		work_of_file_a(NS_PER_MS / 10);
 		usleep(2000);
 	}
 	while (wait(NULL) > 0)
@@ -304,7 +283,7 @@ static int do_reuse(uint64_t end_ns, pid_t pid, char **files)
 
 			dup2(null_fd, STDOUT_FILENO);
 			snprintf(until, sizeof(until), "@%llu",
-				 (unsigned long long)(now_ns(CLOCK_MONOTONIC) + 120 * MS));
+				 (unsigned long long)(now_ns(CLOCK_MONOTONIC) + 120 * NS_PER_MS));
 			execl(*file, *file, "work", until, NULL);
 			_exit(1);
 		}
@@ -327,7 +306,7 @@ static uint64_t end_of(const char *text)
 {
 	if (*text == '@')
 		return strtoull(text + 1, NULL, 10);
-	return now_ns(CLOCK_MONOTONIC) + strtoull(text, NULL, 10) * 1000000000u;
+	return now_ns(CLOCK_MONOTONIC) + strtoull(text, NULL, 10) * NS_PER_S;
 }
 
 int main(int argc, char **argv)

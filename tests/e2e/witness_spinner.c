@@ -14,8 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/e2e/program.h"
 
 #define MAX_CHANGES    4096
 #define MAX_FRAMES     32
@@ -23,23 +24,10 @@
 #define FLIPPED_BIT    4
 #define LOOPS_PER_LOOK 1000000
 
-struct frame {
-	struct frame *next;
-	uintptr_t address;
-};
-
 static uint64_t changes[MAX_CHANGES];
 static size_t change_cnt;
 static struct frame
 	*made_up; /* on the stack, above all frames of the chain: elsewhere it is none */
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The frames from `real` on, as a profiler would walk them, but for the two words. */
 static void frames_copy(const struct frame *real, uint64_t change, struct frame *copy)
@@ -63,19 +51,7 @@ static __attribute__((noinline, noclone)) void leaf(uint64_t loops, uint64_t cha
 		frames_copy(frame, change, made_up);
 		frame = made_up;
 	}
-#if defined(__x86_64__)
-	asm volatile("mov %%rbp, %%r9\n\tmov %1, %%rbp\n1:\tdec %0\n\tjnz 1b\n\tmov %%r9, %%rbp"
-		     : "+r"(loops)
-		     : "r"(frame)
-		     : "r9", "memory", "cc");
-#elif defined(__aarch64__)
-	asm volatile("mov x9, x29\n\tmov x29, %1\n1:\tsubs %0, %0, #1\n\tb.ne 1b\n\tmov x29, x9"
-		     : "+r"(loops)
-		     : "r"(frame)
-		     : "x9", "memory", "cc");
-#else
-#error "which register is the frame pointer?"
-#endif
+	burn_at(frame, loops);
 }
 
 static __attribute__((noinline, noclone)) void real_caller(void)
@@ -118,15 +94,14 @@ int main(int argc, char **argv)
 {
 	uint64_t seconds = argc > 2 ? strtoull(argv[1], NULL, 10) : 0;
 	uint64_t percent = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	uint64_t end_ns = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000u;
+	uint64_t end_ns = now_ns(CLOCK_MONOTONIC) + seconds * NS_PER_S;
 	const int is_late = argc > 3;
 	struct frame room[MAX_FRAMES];
 
 	if (percent < 1 || percent > 100 || (argc > 4 && changes_read(argv[4])))
 		return 2;
 	made_up = room;
-	puts("READY");
-	fflush(stdout);
+	say_ready();
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		/* Slices of ever other length: equal ones fall into step with the sampling. */
