@@ -215,6 +215,7 @@ void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics
 	} else {
 		metrics->windows_failed++;
 	}
+	metrics->windows_failed += parts->dropped_windows;
 	ask_options(metrics, parts->options);
 	ask_recorder(metrics, parts->stats);
 	ask_store(self, parts->writer, now_ns);

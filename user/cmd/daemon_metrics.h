@@ -45,6 +45,7 @@ struct daemon_metrics_parts {
 	const struct daemon_compactor *compactor;
 	uint64_t begin_boot_ns; /* when the window began to end */
 	bool is_written;
+	uint64_t dropped_windows; /* before it, which found no place: they failed, too */
 };
 
 /* Publishes what was noted. Failures are counted by nobody but told at level debug. */

@@ -32,14 +32,17 @@ struct job {
 	struct recorder_stats stats;
 	struct daemon_compactor compactor; /* as it was; only its counters are looked at */
 	struct daemon_options options;	   /* likewise: its numbers */
-	uint64_t lost_samples;		   /* that were dropped on the way here */
+	uint64_t lost_samples;		   /* of its streams, on the way here */
 	uint64_t lost_before;		   /* of whole windows that were dropped before it */
+	uint64_t windows_before;	   /* how many these were */
 };
 
 struct daemon_writer {
 	struct daemon_options options; /* numbers and `store` of those in force; borrowed */
 	struct job *present;	       /* being filled */
-	uint64_t dropped_samples;      /* found no place; for the next window that does */
+	uint64_t present_lost;	       /* samples of that window that found no place */
+	uint64_t dropped_samples;      /* of windows that found none; for the next one that does */
+	uint64_t dropped_windows;      /* these windows; 0 = the last one found a place */
 	pthread_t thread;
 	bool is_started;
 
@@ -56,7 +59,7 @@ struct daemon_writer {
 	uint64_t lost_samples;	 /* of windows before, for the next host record */
 	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
 	bool has_failed;	 /* said once, until WELL_WINDOWS were written */
-	uint32_t good_windows;	 /* written in a row since */
+	uint32_t good_windows;	 /* written in a row since; 0 = the last one was not */
 	uint64_t failed_windows; /* not written since it was said */
 };
 
@@ -152,6 +155,7 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 		.writer = writer->store,
 		.compactor = &job->compactor,
 		.begin_boot_ns = job->stats.begin_boot_ns,
+		.dropped_windows = job->windows_before,
 	};
 	uint64_t lost = 0;
 	int err;
@@ -287,7 +291,7 @@ void daemon_writer__add(struct daemon_writer *writer, const struct window *windo
 	if (job && packet_stream_waiting(&job->streams) < BYTES_MAX)
 		err = naming_stream_put(&job->streams, window, text, len);
 	if (err)
-		*(job ? &job->lost_samples : &writer->dropped_samples) += window->counts.samples;
+		writer->present_lost += window->counts.samples;
 }
 
 /* False: too much waits already. */
@@ -311,6 +315,16 @@ static bool queue_job(struct daemon_writer *writer, struct job *job)
 	return has_room;
 }
 
+/* What its streams lost is among the samples of the host. */
+static void drop_window(struct daemon_writer *writer, const struct window *host, const char *why)
+{
+	writer->present_lost = 0;
+	writer->dropped_samples += host->counts.samples + host->lost[WINDOW_LOSS_STORE];
+	writer->dropped_windows++;
+	pr_warn_limited("store '%s': %s: a window of %" PRIu64 " samples is lost\n",
+			writer->options.store, why, host->counts.samples);
+}
+
 void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
 			const struct recorder_stats *stats,
 			const struct daemon_compactor *compactor)
@@ -318,23 +332,26 @@ void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
 	struct job *job = writer->present ? writer->present : job_new();
 
 	writer->present = NULL;
-	if (!job)
+	if (!job) {
+		drop_window(writer, host, "out of memory");
 		return;
+	}
 	job->host = *host;
 	job->stats = *stats;
 	job->compactor = *compactor;
 	job->options = writer->options;
 	job->bytes = packet_stream_waiting(&job->streams);
+	job->lost_samples = writer->present_lost;
 	job->lost_before = writer->dropped_samples;
-	if (queue_job(writer, job)) {
-		writer->dropped_samples = 0;
+	job->windows_before = writer->dropped_windows;
+	if (!queue_job(writer, job)) {
+		drop_window(writer, host, "the disk is too slow");
+		job_free(job);
 		return;
 	}
-	writer->dropped_samples += host->counts.samples + host->lost[WINDOW_LOSS_STORE];
-	pr_warn_limited("store '%s': the disk is too slow: a window of %" PRIu64
-			" samples is lost\n",
-			writer->options.store, host->counts.samples);
-	job_free(job);
+	writer->present_lost = 0;
+	writer->dropped_samples = 0;
+	writer->dropped_windows = 0;
 }
 
 void daemon_writer__wait(struct daemon_writer *writer)
@@ -347,5 +364,5 @@ void daemon_writer__wait(struct daemon_writer *writer)
 
 bool daemon_writer__has_failed(const struct daemon_writer *writer)
 {
-	return writer->has_failed;
+	return writer->dropped_windows || (writer->has_failed && !writer->good_windows);
 }

@@ -41,7 +41,7 @@ void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
 
 /* Waits until all that was handed over is written or lost. */
 void daemon_writer__wait(struct daemon_writer *writer);
-/* Could the last window not be written? Idle. */
+/* Was the last window lost, on the way to the disk or there? Idle. */
 bool daemon_writer__has_failed(const struct daemon_writer *writer);
 
 #endif
