@@ -44,6 +44,7 @@ static int teardown(void **state)
 	struct scene *scene = *state;
 
 	daemon_writer__free(scene->writer);
+	daemon_metrics_close(&scene->metrics);
 	test_store_remove(&scene->store);
 	free(scene);
 	return 0;
@@ -218,16 +219,22 @@ static void a_disk_that_is_too_slow_loses_the_newest_windows_and_counts_them_all
 	assert_int_equal(found.lost_total, 3 * SAMPLES);
 }
 
+static void serve_metrics(struct scene *scene)
+{
+	struct daemon_options options = scene->options;
+	char address[300], why[300];
+
+	(void)snprintf(address, sizeof(address), "unix:%s/metrics.sock", scene->store.dir);
+	options.metrics = address;
+	assert_int_equal(daemon_metrics_open(&scene->metrics, &options, why, sizeof(why)), 0);
+}
+
 /* As much a failed window as one that a full disk refuses; so is the last one when jbpfd stops. */
 static void windows_that_a_slow_disk_loses_have_failed(void **state)
 {
 	struct scene *scene = *state;
-	char address[300], why[300];
 
-	(void)snprintf(address, sizeof(address), "unix:%s/metrics.sock", scene->store.dir);
-	scene->options.metrics = address;
-	assert_int_equal(daemon_metrics_open(&scene->metrics, &scene->options, why, sizeof(why)),
-			 0);
+	serve_metrics(scene);
 	hand_over(scene, WINDOWS_MAX + 3);
 	assert_true(daemon_writer__has_failed(scene->writer));
 	assert_int_equal(daemon_writer__start(scene->writer), 0);
@@ -237,8 +244,6 @@ static void windows_that_a_slow_disk_loses_have_failed(void **state)
 	assert_false(daemon_writer__has_failed(scene->writer));
 	assert_int_equal(scene->metrics.metrics.windows_written, WINDOWS_MAX + 1);
 	assert_int_equal(scene->metrics.metrics.windows_failed, 3);
-	daemon_writer__free(take_ptr(scene->writer));
-	daemon_metrics_close(&scene->metrics);
 }
 
 static void limit_file_bytes(rlim_t bytes)
@@ -259,6 +264,7 @@ static void windows_that_cannot_be_written_are_counted_in_the_next_that_can(void
 	if (before.rlim_max != RLIM_INFINITY)
 		skip();
 	(void)signal(SIGXFSZ, SIG_IGN);
+	serve_metrics(scene);
 	assert_int_equal(daemon_writer__start(scene->writer), 0);
 	hand_over(scene, 1);
 	daemon_writer__wait(scene->writer);
@@ -278,6 +284,7 @@ static void windows_that_cannot_be_written_are_counted_in_the_next_that_can(void
 	assert_int_equal(found.samples, 4 * SAMPLES);
 	assert_int_equal(found.lost[3], 3 * SAMPLES);
 	assert_int_equal(found.lost_total, 3 * SAMPLES);
+	assert_int_equal(scene->metrics.metrics.lost[WINDOW_LOSS_STORE], 3 * SAMPLES);
 }
 
 static void the_store_can_be_another_one_between_two_windows(void **state)

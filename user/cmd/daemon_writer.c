@@ -157,23 +157,26 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 		.begin_boot_ns = job->stats.begin_boot_ns,
 		.dropped_windows = job->windows_before,
 	};
-	uint64_t lost = 0;
+	uint64_t lost = job->lost_before, unwritten = 0;
 	int err;
 
-	job->host.lost[WINDOW_LOSS_STORE] += writer->lost_samples + job->lost_before;
+	job->host.lost[WINDOW_LOSS_STORE] += writer->lost_samples + lost;
 	if (!writer->store) {
 		writer->lost_samples = job->host.lost[WINDOW_LOSS_STORE] + job->host.counts.samples;
 		report_commit(writer, -ENODEV);
 		return;
 	}
-	job->host.lost[WINDOW_LOSS_STORE] += job->lost_samples + add_streams(writer, job);
+	lost += job->lost_samples + add_streams(writer, job);
+	job->host.lost[WINDOW_LOSS_STORE] += lost - job->lost_before;
 	err = store_writer__add(writer->store, &job->host, "", 0);
-	daemon_metrics_note(writer->metrics, &job->host);
 	if (!err)
-		err = store_writer__commit(writer->store, &lost);
+		err = store_writer__commit(writer->store, &unwritten);
 	report_commit(writer, err);
 	/* A host record that was not written takes what it says along to the next. */
-	writer->lost_samples = lost + (err ? job->host.lost[WINDOW_LOSS_STORE] : 0);
+	writer->lost_samples = unwritten + (err ? job->host.lost[WINDOW_LOSS_STORE] : 0);
+	/* The metrics have seen what it took along. */
+	job->host.lost[WINDOW_LOSS_STORE] = lost + unwritten;
+	daemon_metrics_note(writer->metrics, &job->host);
 	log_limits_report(clock_boot_ns());
 	parts.is_written = !err;
 	daemon_metrics_end(writer->metrics, &parts);
