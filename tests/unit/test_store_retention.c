@@ -278,6 +278,32 @@ static void hours_of_a_clock_that_jumped_are_no_proof_for_a_day(void **state)
 	test_store_remove(&store);
 }
 
+/*
+ * A clock that jumps twice: what it left at its first time is merged at its second one, an hour or two as
+ * a day. That is a file, not a day of hours.
+ */
+static void a_day_file_of_a_clock_that_jumped_is_no_day_of_hours(void **state)
+{
+	const struct retention_limits limits = { .keep_age_ns = 48 * HOUR_NS };
+	const struct segment_file day = {
+		.hour_unix_s = (TEST_HOUR_S + 3600ull * DAYS_40_H) / SEGMENT_DAY_S * SEGMENT_DAY_S,
+		.is_day = true,
+	};
+	char path[SEGMENT_PATH_BYTES], name[64];
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	make_hours(&store, -60, 0);
+	segment_path(&day, path);
+	(void)snprintf(name, sizeof(name), SEGMENT_TREE_DIR "/%s", path);
+	test_write(&store, name, "0123456789", 10);
+	make_hours(&store, 2 * DAYS_40_H, 2 * DAYS_40_H + 2);
+	(void)apply(&store, &limits, TEST_HOUR_S + 3600ull * (2 * DAYS_40_H + 2), NULL);
+	assert_true(count_hours(&store, -60, 0) >= 25);
+	test_store_remove(&store);
+}
+
 static void clock_that_jumps_ahead_deletes_nothing_of_the_writer(void **state)
 {
 	const struct store_writer_options options = { .keep_age_ns = 60 * HOUR_NS };
@@ -427,6 +453,7 @@ int main(void)
 		cmocka_unit_test(the_oldest_files_go_by_size),
 		cmocka_unit_test(age_is_measured_from_the_newest_stored_hour),
 		cmocka_unit_test(hours_of_a_clock_that_jumped_are_no_proof_for_a_day),
+		cmocka_unit_test(a_day_file_of_a_clock_that_jumped_is_no_day_of_hours),
 		cmocka_unit_test(clock_that_jumps_ahead_deletes_nothing_of_the_writer),
 		cmocka_unit_test(damaged_files_that_were_kept_count_and_go_as_others),
 		cmocka_unit_test(empty_directories_go_and_foreign_files_stay),

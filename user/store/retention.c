@@ -43,6 +43,15 @@ static bool is_next_hour(const struct segment_list *list, size_t index)
 	       list->files[index - 1].is_day != list->files[index].is_day;
 }
 
+/*
+ * How many hours of history a file proves; `next_s` is when the one after it begins. A day with a gap
+ * behind it may have been made of a single hour, of a clock that jumped on from there.
+ */
+static uint64_t sure_hours(const struct segment_file *file, uint64_t next_s)
+{
+	return next_s <= segment_file_end(file) + SEGMENT_DAY_S ? hours_of(file) : 1;
+}
+
 /* What age is measured from; the list is not empty. */
 static uint64_t reference_s(const struct segment_list *list)
 {
@@ -50,13 +59,14 @@ static uint64_t reference_s(const struct segment_list *list)
 	/* Of a day nobody knows here how far it goes: its first hour is sure. */
 	uint64_t newest_s = newest->hour_unix_s + SEGMENT_HOUR_S;
 	uint64_t day_s = segment_file_end(&list->files[0]);
-	uint64_t hours = 0;
+	uint64_t hours = 0, next_s = UINT64_MAX;
 
 	for (size_t i = list->cnt; i-- > 0 && hours < SEGMENT_DAY_S / SEGMENT_HOUR_S;) {
 		if (!is_next_hour(list, i))
 			continue;
-		hours += hours_of(&list->files[i]);
+		hours += sure_hours(&list->files[i], next_s);
 		day_s = segment_file_end(&list->files[i]);
+		next_s = list->files[i].hour_unix_s;
 	}
 	return newest_s < day_s + SEGMENT_DAY_S ? newest_s : day_s + SEGMENT_DAY_S;
 }

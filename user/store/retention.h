@@ -36,7 +36,8 @@ struct retention_outcome {
 /*
  * `current` is the file being written, or NULL. Age is measured from the newest stored hour, but from
  * no later than a day behind the hour that has 24 stored hours from it on: hours of a wrong clock do not
- * make the rest old before there is a day of them. 0 or the first -errno; goes on after errors.
+ * make the rest old before there is a day of them. A day file with a gap of more than a day behind it
+ * counts as one hour there, for it may have been made of one. 0 or the first -errno; goes on after errors.
  */
 int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t now_unix_ns,
 		    const struct segment_file *current, struct retention_outcome *out);
