@@ -468,6 +468,20 @@ def test_sighup_refuses_as_a_whole_what_needs_a_restart(daemon, tmp_path, spinne
     assert config.profiler.stop() == 0, config.profiler.log()
 
 
+def test_sighup_does_not_open_the_store_again(daemon, tmp_path, spinner):
+    """What the path leads to by now is the next start's business: what is open is written on."""
+    process = spinner("native_spinner", 600)
+    config = Config(daemon, tmp_path / "jbpfd.conf", keep_bytes="1G", window="1s", pid=process.pid)
+    store, moved = config.profiler.store, tmp_path / "moved"
+    config.profiler.wait_samples({process.pid: 20})
+    os.rename(store, moved)
+    assert "taken over" in config.reload(keep_bytes="2G", window="1s", pid=process.pid)
+    changed = time.time()
+    wait_until(lambda: jbpf("dump", "--store", moved, "--since", f"@{changed:.3f}").returncode == 0, 60,
+               f"windows are written; log: {config.profiler.log()}")
+    assert config.profiler.stop() == 0, config.profiler.log()
+
+
 def test_sighup_switches_the_source_of_java_names(daemon, tmp_path, jvm):
     config = Config(daemon, tmp_path / "jbpfd.conf", jit="off", pid=jvm.pid, window="1s")
     profiler = config.profiler

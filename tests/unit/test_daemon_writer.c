@@ -307,6 +307,28 @@ static void the_store_can_be_another_one_between_two_windows(void **state)
 	assert_int_equal(found.cnt, 4);
 }
 
+/* As after a SIGHUP, which waits for no disk: it may be slow just then. */
+static void changed_limits_hold_from_the_next_window_that_ends(void **state)
+{
+	static const char old[] = "v1/cpu/2025/12/31/23.zst";
+	struct scene *scene = *state;
+	struct daemon_options options = { .keep_bytes = 1 };
+	struct found found;
+
+	test_write(&scene->store, old, "0123456789", 10);
+	hand_over(scene, 1);
+	daemon_writer__change(scene->writer, &options);
+	assert_true(test_exists(&scene->store, old));
+	assert_int_equal(daemon_writer__start(scene->writer), 0);
+	daemon_writer__wait(scene->writer);
+	assert_true(test_exists(&scene->store, old)); /* that window is of before */
+	hand_over(scene, 1);
+	found = written(scene);
+	assert_false(test_exists(&scene->store, old));
+	assert_int_equal(found.cnt, 4);
+	assert_int_equal(found.lost_total, 0);
+}
+
 static void windows_without_a_store_are_counted_in_the_next_one(void **state)
 {
 	struct scene *scene = *state;
@@ -366,6 +388,7 @@ int main(void)
 		TEST(windows_that_a_slow_disk_loses_have_failed),
 		TEST(windows_that_cannot_be_written_are_counted_in_the_next_that_can),
 		TEST(the_store_can_be_another_one_between_two_windows),
+		TEST(changed_limits_hold_from_the_next_window_that_ends),
 		TEST(windows_without_a_store_are_counted_in_the_next_one),
 		TEST(freeing_waits_for_what_was_handed_over),
 		TEST(a_thread_that_never_started_leaves_nothing_behind),

@@ -165,31 +165,25 @@ static int may_change(const struct daemon *daemon, const struct daemon_options *
 }
 
 /* The new options are in force, and the old ones' window ends; taken over from `options`. */
-static int change(struct daemon *daemon, struct daemon_options *options)
+static void change(struct daemon *daemon, struct daemon_options *options)
 {
 	const struct recorder_options recorder_options = recorder_options_of(options);
 	bool differs = daemon_options_sampling_differs(&daemon->options, options);
 	char why[DAEMON_WHY_BYTES];
-	int err;
 
 	if (differs && recorder__change(daemon->recorder, &recorder_options, why, sizeof(why))) {
 		pr_err("SIGHUP: %s; going on as before\n", why);
-		return 0;
+		return;
 	}
 	recorder__end_window(daemon->recorder);
-	/* It uses what is about to be released. */
-	daemon_writer__wait(daemon->writer);
 	adopt_options(daemon, options);
-	err = daemon_writer__open(daemon->writer, &daemon->options);
-	if (err)
-		pr_err("SIGHUP: store '%s': %s\n", daemon->options.store, errstr(err));
-	else
-		pr_info("SIGHUP: config file '%s' taken over\n", daemon->options.config);
-	return err;
+	/* The store stays open: it is the same, and a disk that hangs must not hold up the rings. */
+	daemon_writer__change(daemon->writer, &daemon->options);
+	pr_info("SIGHUP: config file '%s' taken over\n", daemon->options.config);
 }
 
 /* SIGHUP: all or nothing; what cannot be taken over leaves everything as it was. */
-static int reload(struct daemon *daemon)
+static void reload(struct daemon *daemon)
 {
 	struct daemon_options options;
 	char why[DAEMON_WHY_BYTES];
@@ -197,19 +191,16 @@ static int reload(struct daemon *daemon)
 
 	if (!daemon->options.config) {
 		pr_info("SIGHUP: there is no config file to reread\n");
-		return 0;
+		return;
 	}
 	err = daemon_options_parse(daemon->argc, daemon->argv, &options, why, sizeof(why));
 	if (!err)
 		err = may_change(daemon, &options, why, sizeof(why));
-	if (err) {
+	if (err)
 		pr_err("SIGHUP: %s; going on as before\n", why);
-		err = 0;
-	} else {
-		err = change(daemon, &options);
-	}
+	else
+		change(daemon, &options);
 	daemon_options_release(&options);
-	return err;
 }
 
 /* The last window is written when its names are there, or are not coming. */
@@ -237,7 +228,6 @@ static int run(struct daemon *daemon)
 	for (;;) {
 		int event = sampling_wait(daemon->recorder, daemon->signal_fd,
 					  next_deadline_ns(daemon->options.window_ns));
-		int err = 0;
 
 		if (event < 0) {
 			pr_err("waiting for samples: %s%s\n", errstr(event),
@@ -246,7 +236,7 @@ static int run(struct daemon *daemon)
 			return event;
 		}
 		if (event == SIGHUP) {
-			err = reload(daemon);
+			reload(daemon);
 			notify_ready_started(daemon->notify_fd, daemon->options.window_ns);
 		} else {
 			if (event)
@@ -255,8 +245,6 @@ static int run(struct daemon *daemon)
 				recorder__stop(daemon->recorder);
 			recorder__end_window(daemon->recorder);
 		}
-		if (err)
-			return err;
 		notify_ready_alive(daemon->notify_fd);
 		if (event == SIGTERM || event == SIGINT)
 			return finish(daemon, event);

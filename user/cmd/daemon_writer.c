@@ -38,7 +38,8 @@ struct job {
 };
 
 struct daemon_writer {
-	struct daemon_options options; /* numbers and `store` of those in force; borrowed */
+	char *store_dir;	       /* for messages */
+	struct daemon_options options; /* numbers of those in force, for windows that end */
 	struct job *present;	       /* being filled */
 	uint64_t present_lost;	       /* samples of that window that found no place */
 	uint64_t dropped_samples;      /* of windows that found none; for the next one that does */
@@ -55,6 +56,7 @@ struct daemon_writer {
 
 	/* The thread's own. */
 	struct store_writer *store;
+	struct store_writer_options limits; /* that it has */
 	struct daemon_metrics *metrics;
 	uint64_t lost_samples;	 /* of windows before, for the next host record */
 	uint64_t next_retain_ns; /* CLOCK_BOOTTIME */
@@ -84,7 +86,7 @@ static void job_free(struct job *job)
 
 static void report_commit(struct daemon_writer *writer, int err)
 {
-	const char *store = writer->options.store;
+	const char *store = writer->store_dir;
 
 	if (err) {
 		if (!writer->has_failed)
@@ -143,8 +145,28 @@ static void retain(struct daemon_writer *writer)
 	writer->next_retain_ns = clock_boot_ns() + RETAIN_INTERVAL_NS;
 	err = store_writer__retain(writer->store, clock_unix_ns());
 	if (err)
-		pr_warn("store '%s': old hours not deleted: %s\n", writer->options.store,
-			errstr(err));
+		pr_warn("store '%s': old hours not deleted: %s\n", writer->store_dir, errstr(err));
+}
+
+static struct store_writer_options limits_of(const struct daemon_options *options)
+{
+	return (struct store_writer_options){
+		.keep_age_ns = options->keep_age_ns,
+		.keep_bytes = options->keep_bytes,
+		.reserve_bytes = store_reserve_bytes(options->keep_bytes),
+	};
+}
+
+/* Options that were changed come with the first window that ends under them. */
+static void take_limits(struct daemon_writer *writer, const struct daemon_options *options)
+{
+	struct store_writer_options limits = limits_of(options);
+
+	if (limits.keep_age_ns == writer->limits.keep_age_ns &&
+	    limits.keep_bytes == writer->limits.keep_bytes)
+		return;
+	writer->limits = limits;
+	store_writer__change(writer->store, &limits);
 }
 
 static void write_window(struct daemon_writer *writer, struct job *job)
@@ -166,6 +188,7 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 		report_commit(writer, -ENODEV);
 		return;
 	}
+	take_limits(writer, &job->options);
 	lost += job->lost_samples + add_streams(writer, job);
 	job->host.lost[WINDOW_LOSS_STORE] += lost - job->lost_before;
 	err = store_writer__add(writer->store, &job->host, "", 0);
@@ -248,6 +271,7 @@ void daemon_writer__free(struct daemon_writer *writer)
 		job_free(job);
 	}
 	store_writer__free(writer->store);
+	free(writer->store_dir);
 	pthread_cond_destroy(&writer->is_changed);
 	pthread_mutex_destroy(&writer->lock);
 	free(writer);
@@ -255,17 +279,23 @@ void daemon_writer__free(struct daemon_writer *writer)
 
 int daemon_writer__open(struct daemon_writer *writer, const struct daemon_options *options)
 {
-	const struct store_writer_options store_options = {
-		.keep_age_ns = options->keep_age_ns,
-		.keep_bytes = options->keep_bytes,
-		.reserve_bytes = store_reserve_bytes(options->keep_bytes),
-	};
+	char *store_dir = strdup(options->store);
 
+	if (!store_dir)
+		return -ENOMEM;
+	free(writer->store_dir);
+	writer->store_dir = store_dir;
 	writer->options = *options;
+	writer->limits = limits_of(options);
 	/* The lock is per open file: the old writer must go first. */
 	store_writer__free(take_ptr(writer->store));
 	writer->next_retain_ns = 0;
-	return store_writer__open(options->store, &store_options, &writer->store);
+	return store_writer__open(options->store, &writer->limits, &writer->store);
+}
+
+void daemon_writer__change(struct daemon_writer *writer, const struct daemon_options *options)
+{
+	writer->options = *options;
 }
 
 int daemon_writer__start(struct daemon_writer *writer)
@@ -325,7 +355,7 @@ static void drop_window(struct daemon_writer *writer, const struct window *host,
 	writer->dropped_samples += host->counts.samples + host->lost[WINDOW_LOSS_STORE];
 	writer->dropped_windows++;
 	pr_warn_limited("store '%s': %s: a window of %" PRIu64 " samples is lost\n",
-			writer->options.store, why, host->counts.samples);
+			writer->store_dir, why, host->counts.samples);
 }
 
 void daemon_writer__end(struct daemon_writer *writer, const struct window *host,

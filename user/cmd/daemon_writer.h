@@ -26,8 +26,13 @@ struct daemon_writer *daemon_writer__new(struct daemon_metrics *metrics);
 /* Ends the thread when all was written that was handed over. NULL is fine. */
 void daemon_writer__free(struct daemon_writer *writer);
 
-/* Opens the store, or opens it again with other options. Idle. 0 or -errno of store_writer__open(). */
+/* Opens the store, or another one. Idle. 0, -ENOMEM or -errno of store_writer__open(). */
 int daemon_writer__open(struct daemon_writer *writer, const struct daemon_options *options);
+/*
+ * Other options for the same store, for the windows that end from now on. Waits for nothing and cannot
+ * fail. Only the numbers of `options` are looked at later.
+ */
+void daemon_writer__change(struct daemon_writer *writer, const struct daemon_options *options);
 /* Starts the thread: after privileges were given up, which are a thread's own. 0 or -errno. */
 int daemon_writer__start(struct daemon_writer *writer);
 

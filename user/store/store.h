@@ -53,6 +53,12 @@ int store_writer__open(const char *dir, const struct store_writer_options *optio
 void store_writer__free(struct store_writer *writer);
 
 /*
+ * Other limits and another reserve from now on, and deletes what is too much by them, as at open. The
+ * compression level stays. What fails is logged; the writer is as good as before.
+ */
+void store_writer__change(struct store_writer *writer, const struct store_writer_options *options);
+
+/*
  * Adds one stream's window: `text` is sorted folded text (may be empty for a host record, where
  * window->pid is 0); window->lines goes with it. Buffered until store_writer__commit().
  *

@@ -128,6 +128,21 @@ static int encoder_make(struct store_writer *writer)
 	return ZSTD_isError(result) ? -EINVAL : 0;
 }
 
+/* What the options say of the reserve and of what is kept; without it there is a writer all the same. */
+static void limits_begin(struct store_writer *writer)
+{
+	int err = store_reserve_open(writer->tree_fd, writer->options.reserve_bytes,
+				     &writer->reserve);
+
+	if (err)
+		pr_warn("store: there is no reserve for a full disk: %s\n", errstr(err));
+	writer->is_open = false;
+	err = store_writer__retain(writer, clock_unix_ns());
+	if (err)
+		pr_warn("store: delete old hours: %s, the disk may fill up\n", errstr(err));
+	writer->is_open = true;
+}
+
 int store_writer__open(const char *dir, const struct store_writer_options *options,
 		       struct store_writer **out)
 {
@@ -154,16 +169,16 @@ int store_writer__open(const char *dir, const struct store_writer_options *optio
 		store_writer__free(writer);
 		return err;
 	}
-	err = store_reserve_open(writer->tree_fd, options->reserve_bytes, &writer->reserve);
-	if (err)
-		pr_warn("store: '%s' has no reserve for a full disk: %s\n", dir, errstr(err));
-	err = store_writer__retain(writer, clock_unix_ns());
-	if (err)
-		pr_warn("store: delete old hours in '%s': %s, the disk may fill up\n", dir,
-			errstr(err));
-	writer->is_open = true;
+	limits_begin(writer);
 	*out = writer;
 	return 0;
+}
+
+void store_writer__change(struct store_writer *writer, const struct store_writer_options *options)
+{
+	writer->options = *options;
+	store_reserve_close(&writer->reserve);
+	limits_begin(writer);
 }
 
 void store_writer__free(struct store_writer *writer)
