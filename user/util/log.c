@@ -6,6 +6,7 @@
 #include "user/util/log.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,7 +137,12 @@ void log_print(enum log_level level, const char *format, ...)
 
 /* ---- limits ---- */
 
-static struct log_limit *limits; /* that have let something through; one thread logs with limits */
+/*
+ * Of all limits: jbpfd has two threads. Not held while a line is written, which may wait. A child that is
+ * forked beside another thread must not log with limits: that one may have had it.
+ */
+static pthread_mutex_t limits_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct log_limit *limits; /* that have let something through */
 
 bool log_limit_pass(struct log_limit *limit, uint64_t now_ns, uint32_t *held)
 {
@@ -167,17 +173,21 @@ static void print_held(const struct log_limit *limit, uint32_t held)
 void log_print_limited(struct log_limit *limit, enum log_level level, const char *format, ...)
 {
 	uint32_t held;
+	bool passes;
 	va_list args;
 
 	if (level > current_level)
 		return;
+	pthread_mutex_lock(&limits_lock);
 	if (!limit->format) {
 		limit->format = format;
 		limit->level = level;
 		limit->next = limits;
 		limits = limit;
 	}
-	if (!log_limit_pass(limit, clock_boot_ns(), &held))
+	passes = log_limit_pass(limit, clock_boot_ns(), &held);
+	pthread_mutex_unlock(&limits_lock);
+	if (!passes)
 		return;
 	print_held(limit, held);
 	va_start(args, format);
@@ -187,11 +197,19 @@ void log_print_limited(struct log_limit *limit, enum log_level level, const char
 
 void log_limits_report(uint64_t now_ns)
 {
-	for (struct log_limit *limit = limits; limit; limit = limit->next) {
-		if (!limit->held_cnt || now_ns - limit->since_ns < LOG_LIMIT_NS)
-			continue;
-		print_held(limit, limit->held_cnt);
-		limit->held_cnt = 0;
+	struct log_limit *limit;
+	uint32_t held;
+
+	pthread_mutex_lock(&limits_lock);
+	limit = limits;
+	pthread_mutex_unlock(&limits_lock);
+	/* What is behind one of them was there before it, and stays. */
+	for (; limit; limit = limit->next) {
+		pthread_mutex_lock(&limits_lock);
+		held = now_ns - limit->since_ns < LOG_LIMIT_NS ? 0 : limit->held_cnt;
+		limit->held_cnt -= held;
+		pthread_mutex_unlock(&limits_lock);
+		print_held(limit, held);
 	}
 }
 
