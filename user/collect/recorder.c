@@ -293,8 +293,7 @@ static void tell_all(struct recorder *recorder)
 
 	(void)sight_table__each(recorder->sights, pass_sight, recorder);
 	for (window = recorder->pending; window; window = window->next)
-		if (!window->is_given_up)
-			send_window(recorder, window);
+		send_window(recorder, window);
 }
 
 /* ---- windows ---- */
@@ -422,6 +421,13 @@ static void window_named(struct recorder *recorder, const struct naming_end *end
 		hand_out_end(recorder, window, end);
 	}
 	drop_first(recorder);
+}
+
+/* Those whose answers a namer that is no more still owed: nobody will say that they are over. */
+static void drop_given_up(struct recorder *recorder)
+{
+	while (recorder->pending && recorder->pending->is_given_up)
+		drop_first(recorder);
 }
 
 /* Its time is over. What the namer says of it from now on is dropped. */
@@ -693,6 +699,7 @@ int recorder__consume(struct recorder *recorder)
 		recorder->link_fd = -1; /* its number may be the old one's */
 		recorder->past_cpu_ns += recorder->facts.cpu_ns;
 		recorder->facts.cpu_ns = 0;
+		drop_given_up(recorder);
 		tell_all(recorder);
 	}
 	if (!namer_link__has_launcher(recorder->link))
