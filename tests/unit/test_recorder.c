@@ -20,8 +20,9 @@
 #include "user/collect/recorder.h"
 #include "user/util/clock.h"
 
-#define PID	42u
-#define SAMPLES 7u
+#define PID	    42u
+#define SAMPLES	    7u
+#define WINDOWS_MAX 32u
 
 /* ---- a probe: each drain has one process with some samples ---- */
 
@@ -303,7 +304,7 @@ static void take_end(void *ctx, struct window *host, const struct recorder_stats
 static struct recorder *open_recorder(void)
 {
 	const struct recorder_options options = {
-		.probe = { .frequency_hz = 99, .max_depth = 64, .window_ns = CLOCK_NS_PER_S },
+		.probe = { .frequency_hz = 99, .max_depth = 64, .window_ns = 10 * CLOCK_NS_PER_S },
 	};
 	const struct recorder_sink sink = { .stream = take_stream, .end = take_end };
 	struct recorder *recorder = NULL;
@@ -391,11 +392,59 @@ static void windows_are_named_after_one_that_was_given_up_with_its_namer(void **
 	recorder__free(recorder);
 }
 
+/* Not hanging, not dead, and of no use: what is kept for it would grow for ever. */
+static void a_namer_that_answers_nothing_is_replaced(void **state)
+{
+	struct recorder *recorder = open_recorder();
+	size_t cnt = 0;
+
+	(void)state;
+	do {
+		recorder__end_window(recorder);
+		recorder__give_up(recorder);
+		assert_int_equal(recorder__consume(recorder), 0);
+		cnt++;
+	} while (!link_.broken && cnt < WINDOWS_MAX);
+	assert_int_equal(link_.broken, -ETIME);
+	assert_true(cnt > 6); /* a minute */
+	assert_int_equal(taken.end_cnt, cnt);
+	assert_int_equal(taken.lost, cnt * SAMPLES);
+
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(link_.broken, 0);
+	recorder__end_window(recorder);
+	assert_int_equal(answer_all(), 1);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.samples, SAMPLES);
+	recorder__free(recorder);
+}
+
+/* It says so of windows, however late, that it is through with them. */
+static void a_namer_that_is_late_with_every_window_is_not_replaced(void **state)
+{
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	for (size_t i = 0; i < WINDOWS_MAX; i++) {
+		recorder__end_window(recorder);
+		recorder__give_up(recorder);
+		assert_int_equal(answer_all(), 1);
+		assert_int_equal(recorder__consume(recorder), 0);
+		assert_int_equal(link_.broken, 0);
+	}
+	assert_int_equal(taken.end_cnt, WINDOWS_MAX);
+	assert_int_equal(taken.stream_cnt, 0);
+	assert_int_equal(taken.lost, WINDOWS_MAX * SAMPLES);
+	recorder__free(recorder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_is_handed_out_when_it_is_answered),
 		cmocka_unit_test(windows_are_named_after_one_that_was_given_up_with_its_namer),
+		cmocka_unit_test(a_namer_that_answers_nothing_is_replaced),
+		cmocka_unit_test(a_namer_that_is_late_with_every_window_is_not_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

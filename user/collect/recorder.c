@@ -35,6 +35,14 @@
 
 #define TALK_FILLS_MAX 256 /* reads of the namer's socket in one go */
 
+/*
+ * Windows that were given up and may wait for the namer to say that it is through with them: so many,
+ * and so long a time of them. It does so for each before it begins with the next, however late: one
+ * that owes more does not listen, and what is kept for it would grow for ever.
+ */
+#define DEAF_WINDOWS 3
+#define DEAF_NS	     (60 * CLOCK_NS_PER_S)
+
 struct recorder {
 	struct recorder_options options;
 	struct recorder_sink sink;
@@ -446,6 +454,7 @@ static void give_up(struct recorder *recorder, struct pending_window *window)
 	/* Only its id is of use now. */
 	strbuf_release(&window->counts);
 	strbuf_release(&window->ticks);
+	strbuf_release(&window->accounts);
 	strbuf_release(&window->stacks);
 	window->stream_cnt = 0;
 }
@@ -455,6 +464,18 @@ static uint64_t naming_max_ns(const struct recorder *recorder)
 	uint64_t window_ns = recorder->options.probe.window_ns;
 
 	return window_ns > RECORDER_NAMING_MAX_NS ? window_ns : RECORDER_NAMING_MAX_NS;
+}
+
+static void replace_deaf_namer(struct recorder *recorder)
+{
+	const struct pending_window *window = recorder->pending;
+	size_t cnt = 0;
+
+	for (; window && window->is_given_up; window = window->next)
+		cnt++;
+	if (cnt > DEAF_WINDOWS && cnt * recorder->options.probe.window_ns > DEAF_NS &&
+	    namer_link__is_up(recorder->link))
+		namer_link__broke(recorder->link, -ETIME);
 }
 
 static void give_up_late(struct recorder *recorder, uint64_t now_ns)
@@ -710,6 +731,7 @@ int recorder__consume(struct recorder *recorder)
 	split_when_wanted(recorder);
 	talk(recorder);
 	give_up_late(recorder, clock_boot_ns());
+	replace_deaf_namer(recorder);
 	watch_link(recorder);
 	return err;
 }
