@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,6 +112,20 @@ static int refuses_what_is_not_open(void)
 	return child_process_keep_fds(places, 1) != -EBADF;
 }
 
+/* As a shell's `ulimit -n` may leave it. */
+static int keeps_them_where_few_may_be_open(void)
+{
+	const struct rlimit few = { .rlim_cur = 3 + 2 * FD_CNT, .rlim_max = 3 + 2 * FD_CNT };
+
+	return setrlimit(RLIMIT_NOFILE, &few) ? 100 : keeps_in_reverse();
+}
+
+static void descriptors_are_kept_where_few_may_be_open(void **state)
+{
+	(void)state;
+	assert_int_equal(child_run(keeps_them_where_few_may_be_open), 0);
+}
+
 static void kept_descriptors_become_the_first_and_all_others_close(void **state)
 {
 	(void)state;
@@ -129,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kept_descriptors_become_the_first_and_all_others_close),
+		cmocka_unit_test(descriptors_are_kept_where_few_may_be_open),
 		cmocka_unit_test(a_descriptor_that_is_not_open_cannot_be_kept),
 	};
 

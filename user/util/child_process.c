@@ -24,16 +24,16 @@ void child_process_reset_signals(const int *ignored, size_t ignored_cnt)
 }
 
 #define FIRST_FD 3
-#define ASIDE_FD 512 /* above all that are kept */
 
 int child_process_keep_fds(int *const fds[], size_t cnt)
 {
 	int next = FIRST_FD;
+	int aside = FIRST_FD + (int)cnt; /* no place of one that is kept */
 
 	for (size_t i = 0; i < cnt; i++) {
 		if (*fds[i] < 0)
 			continue;
-		*fds[i] = fcntl(*fds[i], F_DUPFD_CLOEXEC, ASIDE_FD);
+		*fds[i] = fcntl(*fds[i], F_DUPFD_CLOEXEC, aside);
 		if (*fds[i] < 0)
 			return -errno;
 	}
