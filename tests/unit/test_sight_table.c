@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "user/collect/sight_table.h"
+#include "user/util/clock.h"
 
 #define IDLE_WINDOWS 8
+#define MANY	     40000u
 
 static struct sight_table *table;
 
@@ -177,6 +179,32 @@ static void thousands_are_found_and_each_is_shown_once(void **state)
 	assert_int_equal(sight_table__count(table), 0);
 }
 
+/* CPU time of taking note of so many runs of programs, of one process or of as many. */
+static uint64_t note_many_ns(uint32_t cnt, bool is_one_process)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	for (uint32_t i = 1; i <= cnt; i++)
+		note(JBPF_NOTICE_SEEN, is_one_process ? 1 : i, i);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+}
+
+/* A process that executes without end is another one each time; its notices may be held back. */
+static void one_process_with_many_programs_costs_no_more_than_many_processes(void **state)
+{
+	uint64_t one_ns = note_many_ns(MANY, true), many_ns;
+
+	(void)state;
+	assert_int_equal(sight_table__count(table), MANY);
+	sight_table__free(table);
+	table = sight_table__new();
+	assert_non_null(table);
+	many_ns = note_many_ns(MANY, false);
+	assert_int_equal(sight_table__count(table), MANY);
+	/* A walk over all of them each time would take a thousand times as long. */
+	assert_true(one_ns < 50 * many_ns);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -188,6 +216,7 @@ int main(void)
 		TEST(silent_ones_are_forgotten_after_some_windows_and_ended_ones_soon),
 		TEST(what_was_recorded_is_known_of_one_run_of_a_program),
 		TEST(thousands_are_found_and_each_is_shown_once),
+		TEST(one_process_with_many_programs_costs_no_more_than_many_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See sight_table.h. A hash table by pid with chains; it grows with what it holds. */
+/*
+ * See sight_table.h. A hash table with chains; it grows with what it holds. The run of the program is
+ * hashed, too: a process that executes without end has thousands, which would share one chain.
+ */
 #include "user/collect/sight_table.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define FIRST_BUCKETS	 256u
 #define IDLE_WINDOWS_MAX 8u /* longer than the namer keeps a silent process */
@@ -52,15 +56,27 @@ void sight_table__free(struct sight_table *table)
 	free(table);
 }
 
-static size_t bucket_of(const struct sight_table *table, uint32_t pid)
+static size_t bucket_of(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			uint32_t exec_id)
 {
-	return (pid * 0x9e3779b1u >> 8) & (table->bucket_cnt - 1);
+	const struct {
+		uint64_t start_ns;
+		uint32_t pid;
+		uint32_t exec_id;
+	} key = { start_ns, pid, exec_id };
+
+	return XXH3_64bits(&key, sizeof(key)) & (table->bucket_cnt - 1);
+}
+
+static size_t bucket_of_notice(const struct sight_table *table, const struct jbpf_notice *notice)
+{
+	return bucket_of(table, notice->pid, notice->start_ns, notice->exec_id);
 }
 
 static struct sight *find(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			  uint32_t exec_id)
 {
-	struct sight *sight = table->buckets[bucket_of(table, pid)];
+	struct sight *sight = table->buckets[bucket_of(table, pid, start_ns, exec_id)];
 
 	while (sight && (sight->notice.pid != pid || sight->notice.start_ns != start_ns ||
 			 sight->notice.exec_id != exec_id))
@@ -78,7 +94,7 @@ static void grow(struct sight_table *table)
 	for (size_t i = 0; i < table->bucket_cnt; i++)
 		while (table->buckets[i]) {
 			struct sight *sight = table->buckets[i];
-			size_t bucket = bucket_of(&larger, sight->notice.pid);
+			size_t bucket = bucket_of_notice(&larger, &sight->notice);
 
 			table->buckets[i] = sight->next;
 			sight->next = larger.buckets[bucket];
@@ -100,7 +116,7 @@ static void note_seen(struct sight_table *table, const struct jbpf_notice *notic
 		sight = calloc(1, sizeof(*sight));
 		if (!sight)
 			return;
-		bucket = bucket_of(table, notice->pid);
+		bucket = bucket_of_notice(table, notice);
 		sight->next = table->buckets[bucket];
 		table->buckets[bucket] = sight;
 		table->cnt++;
