@@ -448,7 +448,7 @@ static void give_up(struct recorder *recorder, struct pending_window *window)
 		if (!window->streams[i].is_answered)
 			hand_out_unnamed(recorder, window, &window->streams[i], &end);
 	pr_warn_limited("window: %llu samples could not be named in time\n",
-			(unsigned long long)end.not_named);
+			(unsigned long long)(end.not_named + end.undecided));
 	window->is_given_up = true;
 	hand_out_end(recorder, window, &end);
 	/* Only its id is of use now. */
