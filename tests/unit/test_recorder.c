@@ -88,9 +88,10 @@ int probe__fd(const struct probe *probe)
 
 int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx)
 {
-	(void)notice;
-	(void)ctx;
+	const struct jbpf_notice seen = { .kind = JBPF_NOTICE_SEEN, .pid = PID, .start_ns = 1 };
+
 	assert_null(probe);
+	notice(ctx, &seen);
 	return 0;
 }
 
@@ -392,6 +393,45 @@ static void windows_are_named_after_one_that_was_given_up_with_its_namer(void **
 	recorder__free(recorder);
 }
 
+/* A window after the first, which was recorded, given up. `says`: what the namer says before. */
+static void give_up_second(void (*says)(void))
+{
+	struct recorder *recorder = open_recorder();
+
+	assert_int_equal(recorder__consume(recorder), 0);
+	recorder__end_window(recorder);
+	assert_int_equal(answer_all(), 1);
+	if (says)
+		says();
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.samples, SAMPLES);
+	recorder__end_window(recorder);
+	recorder__give_up(recorder);
+	assert_int_equal(taken.end_cnt, 2);
+	recorder__free(recorder);
+}
+
+static void say_opt_out(void)
+{
+	const struct naming_opt_out said = { .process = { .start_ns = 1 }, .pid = PID };
+
+	assert_int_equal(packet_stream_put_bytes(&link_.namer, NAMING_OPT_OUT, &said, sizeof(said)),
+			 0);
+	assert_int_equal(packet_stream_flush_all(&link_.namer), 0);
+}
+
+/* A label may say so of a process that was recorded for hours. */
+static void who_opted_out_is_not_kept_when_a_window_is_given_up(void **state)
+{
+	(void)state;
+	give_up_second(NULL);
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_int_equal(taken.lost, 0);
+	give_up_second(say_opt_out);
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.lost, SAMPLES);
+}
+
 /* Not hanging, not dead, and of no use: what is kept for it would grow for ever. */
 static void a_namer_that_answers_nothing_is_replaced(void **state)
 {
@@ -443,6 +483,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_is_handed_out_when_it_is_answered),
 		cmocka_unit_test(windows_are_named_after_one_that_was_given_up_with_its_namer),
+		cmocka_unit_test(who_opted_out_is_not_kept_when_a_window_is_given_up),
 		cmocka_unit_test(a_namer_that_answers_nothing_is_replaced),
 		cmocka_unit_test(a_namer_that_is_late_with_every_window_is_not_replaced),
 	};

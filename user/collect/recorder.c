@@ -580,8 +580,11 @@ static void set_code_range(struct recorder *recorder, const struct naming_code_r
 
 static void set_opt_out(struct recorder *recorder, const struct naming_opt_out *opt_out)
 {
-	int err = probe__opt_out(recorder->probe, opt_out->pid, &opt_out->process);
+	const struct jbpf_known *process = &opt_out->process;
+	int err = probe__opt_out(recorder->probe, opt_out->pid, process);
 
+	sight_table__note_opted_out(recorder->sights, opt_out->pid, process->start_ns,
+				    process->exec_id);
 	if (err)
 		pr_debug("process %u: still sampled, not recorded: %s\n", opt_out->pid,
 			 errstr(err));

@@ -18,6 +18,7 @@ struct sight {
 	uint32_t idle_windows;
 	bool has_ended;
 	bool is_recorded;
+	bool is_opted_out;
 };
 
 struct sight_table {
@@ -152,12 +153,21 @@ void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_
 		sight->is_recorded = true;
 }
 
+void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+				 uint32_t exec_id)
+{
+	struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	if (sight)
+		sight->is_opted_out = true;
+}
+
 bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			      uint32_t exec_id)
 {
 	const struct sight *sight = find(table, pid, start_ns, exec_id);
 
-	return sight && sight->is_recorded;
+	return sight && sight->is_recorded && !sight->is_opted_out;
 }
 
 void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns, uint32_t exec_id)

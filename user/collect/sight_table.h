@@ -23,6 +23,9 @@ void sight_table__note(struct sight_table *table, const struct jbpf_notice *noti
 /* A profile of this run of a program was written: it does not want to be left out. */
 void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_t start_ns,
 				uint32_t exec_id);
+/* This run of a program wants to be left out, whatever was written of it before. */
+void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+				 uint32_t exec_id);
 bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			      uint32_t exec_id);
 /* It was sampled in the present window. */
