@@ -128,7 +128,7 @@ struct counts_map {
 
 /*
  * Slots 0 and 1 hold the count maps of the two sets. User space changes active_set, then writes a
- * slot anew: once that returns, no program uses the other set (the kernel waits for that after each
+ * slot again: once that returns, no program uses the other set (the kernel waits for that after each
  * update of such a map), and it can be drained.
  */
 struct {
@@ -183,7 +183,6 @@ struct {
 	__type(value, struct jbpf_code_range);
 } code_ranges SEC(".maps");
 
-/* Targets; written by user space before sampling begins. */
 /* Account of a cgroup, by its id; written by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -192,6 +191,7 @@ struct {
 	__type(value, __u64);
 } accounts_of SEC(".maps");
 
+/* Targets; written by user space before sampling begins. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
