@@ -266,6 +266,41 @@ static void the_sampler_may_start_a_namer_and_nothing_else(void **state)
 	launcher__free(launcher);
 }
 
+/* A launcher of the test's own: answers are four numbers, err, pid, status and nothing. */
+static void __attribute__((noreturn)) answer_once(int socket_fd, pid_t pid)
+{
+	const int32_t answer[4] = { 0, pid, 0, 0 };
+	char request[256];
+
+	if (recv(socket_fd, request, sizeof(request), 0) <= 0)
+		_exit(1);
+	_exit(send(socket_fd, answer, sizeof(answer), 0) == sizeof(answer) ? 0 : 1);
+}
+
+static void an_answer_that_came_too_late_is_not_that_to_the_next_request(void **state)
+{
+	static const int32_t late[4] = { 0, 111, 0, 0 };
+	struct launcher *launcher;
+	int sockets[2], status;
+	pid_t child, pid = 0;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+	assert_int_equal(send(sockets[1], late, sizeof(late), 0), sizeof(late));
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		answer_once(sockets[1], 222);
+	launcher = launcher__from_fd(sockets[0]);
+	assert_non_null(launcher);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_PARSER, NULL, -1, NULL, &pid), 0);
+	assert_int_equal(pid, 222);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	launcher__free(launcher);
+	close(sockets[1]);
+}
+
 static void nobody_ends_what_another_one_started(void **state)
 {
 	struct launcher *launcher = launcher_make();
@@ -529,6 +564,7 @@ int main(void)
 		cmocka_unit_test(a_child_gets_what_it_was_started_with_and_plain_signals),
 		cmocka_unit_test(a_namer_may_start_all_but_a_namer),
 		cmocka_unit_test(the_sampler_may_start_a_namer_and_nothing_else),
+		cmocka_unit_test(an_answer_that_came_too_late_is_not_that_to_the_next_request),
 		cmocka_unit_test(nobody_ends_what_another_one_started),
 		cmocka_unit_test(the_status_of_one_that_ended_is_kept_until_it_is_asked_for),
 		cmocka_unit_test(hundreds_that_nobody_asks_for_take_no_place),

@@ -33,6 +33,7 @@
 #define END_WAIT_MS	  100
 #define REQUEST_END	  100 /* beside enum launcher_kind */
 #define ANSWER_TIMEOUT_MS 5000
+#define SEND_TRIES	  100 /* the kernel may be short of memory for a moment */
 
 struct request {
 	uint32_t kind; /* enum launcher_kind or REQUEST_END */
@@ -263,6 +264,19 @@ static void drop_asker(struct state *state, uint32_t asker)
 	}
 }
 
+/* 0 or -errno: what was started and not told of ends, as nobody has the other end of its socket. */
+static int send_answer(int asker_fd, const struct answer *answer, const int *fd, size_t fd_cnt)
+{
+	const struct timespec pause = { .tv_nsec = (long)CLOCK_NS_PER_MS };
+	int err = fd_message_send(asker_fd, answer, sizeof(*answer), fd, fd_cnt);
+
+	for (int i = 1; i < SEND_TRIES && err && err != -EPIPE; i++) {
+		(void)nanosleep(&pause, NULL);
+		err = fd_message_send(asker_fd, answer, sizeof(*answer), fd, fd_cnt);
+	}
+	return err;
+}
+
 /* False: the other side is gone. */
 static bool serve(struct state *state, uint32_t asker)
 {
@@ -274,8 +288,8 @@ static bool serve(struct state *state, uint32_t asker)
 				     sizeof(request), &len, &handed, 1, &fd_cnt);
 	__cleanup_fd int handed_fd = fd_cnt ? handed : -1;
 
-	if (err == -EAGAIN)
-		return true;
+	if (err && err != -EPIPE && err != -EBADMSG)
+		return true; /* none is there, or the next turn gets it */
 	if (err || len != sizeof(request))
 		return false;
 	if (request.kind == REQUEST_END)
@@ -283,8 +297,8 @@ static bool serve(struct state *state, uint32_t asker)
 	else
 		answer.err = serve_start(state, &request, asker, handed_fd, &answer, &socket_fd);
 	__cleanup_fd int answer_fd = socket_fd;
-	return fd_message_send(state->asker_fds[asker], &answer, sizeof(answer), &answer_fd,
-			       answer_fd >= 0 && !answer.err) == 0;
+	return send_answer(state->asker_fds[asker], &answer, &answer_fd,
+			   answer_fd >= 0 && !answer.err) != -EPIPE;
 }
 
 static void drain_signals(int signal_fd)
@@ -383,6 +397,19 @@ static int await_answer(const struct launcher *launcher, struct answer *answer, 
 	return err;
 }
 
+/* What came too late, or could not be read, would be taken for the answer to the next request. */
+static void forget_answers(const struct launcher *launcher)
+{
+	struct answer answer;
+	size_t len, fd_cnt = 0;
+	int fd = -1;
+
+	while (fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, &answer, sizeof(answer), &len,
+				  &fd, 1, &fd_cnt) == 0)
+		if (fd_cnt)
+			close(fd);
+}
+
 int launcher__open(const struct launcher_options *options, struct launcher **out)
 {
 	struct launcher *launcher = calloc(1, sizeof(*launcher));
@@ -451,6 +478,7 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 
 	if (numbers)
 		memcpy(request.numbers, numbers, sizeof(request.numbers));
+	forget_answers(launcher);
 	err = fd_message_send(launcher->socket_fd, &request, sizeof(request), &handed_fd,
 			      handed_fd >= 0);
 	if (!err)
@@ -471,9 +499,10 @@ int launcher__end(struct launcher *launcher, pid_t pid)
 {
 	struct request request = { .kind = REQUEST_END, .pid = pid };
 	struct answer answer;
-	int none = -1;
-	int err = fd_message_send(launcher->socket_fd, &request, sizeof(request), NULL, 0);
+	int none = -1, err;
 
+	forget_answers(launcher);
+	err = fd_message_send(launcher->socket_fd, &request, sizeof(request), NULL, 0);
 	if (!err)
 		err = await_answer(launcher, &answer, &none);
 	return err || answer.err ? -1 : answer.status;
