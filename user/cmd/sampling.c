@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "user/util/clock.h"
+#include "user/util/log.h"
 
 int sampling_signals_open(void)
 {
@@ -33,7 +34,10 @@ static int read_signal(int signal_fd)
 
 	if (len == (ssize_t)sizeof(info))
 		return (int)info.ssi_signo;
-	return len < 0 && errno != EAGAIN ? -errno : 0;
+	/* It stays there, to be read by the next turn. */
+	if (len < 0 && errno != EAGAIN)
+		pr_warn_limited("signals: %s\n", errstr(errno));
+	return 0;
 }
 
 static struct timespec timeout_until(uint64_t until_ns, uint64_t now_ns)
