@@ -567,8 +567,11 @@ static void follow_cpus(struct probe *probe)
 	uint32_t cpu = 0;
 	int err = cpus_online(&cpus, &cpu_cnt);
 
-	if (!err)
-		err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
+	if (err) {
+		pr_debug("probe: which CPUs are online cannot be read now: %s\n", errstr(err));
+		return; /* they are as they were, for all we know */
+	}
+	err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
 	if (err && err != probe->follow_err)
 		pr_warn("probe: CPU %u came online and is not sampled: %s; restart to sample it\n",
 			cpu, errstr(err));

@@ -65,6 +65,7 @@ struct recorder {
 	struct naming_end facts; /* of the last window's answer */
 	uint64_t past_cpu_ns;	 /* of namers that were replaced */
 	uint64_t stack_bytes;
+	uint32_t cpu_cnt; /* as it was last known */
 };
 
 /* ---- life ---- */
@@ -537,6 +538,15 @@ static void split_when_wanted(struct recorder *recorder)
 	(void)drain(recorder);
 }
 
+static uint32_t cpu_count(struct recorder *recorder)
+{
+	uint32_t cnt = cpus_online_count();
+
+	if (cnt)
+		recorder->cpu_cnt = cnt;
+	return recorder->cpu_cnt;
+}
+
 void recorder__end_window(struct recorder *recorder)
 {
 	struct pending_window *next = calloc(1, sizeof(*next));
@@ -552,7 +562,7 @@ void recorder__end_window(struct recorder *recorder)
 	window->id = ++recorder->last_id;
 	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
 	window->frequency_hz = recorder->options.probe.frequency_hz;
-	window->cpu_cnt = (uint32_t)cpus_online_count();
+	window->cpu_cnt = cpu_count(recorder);
 	recorder->present = next;
 	recorder->wants_split = false;
 	while (*last)
