@@ -82,7 +82,7 @@ TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
 CRASH_SRC  := $(sort $(wildcard tests/crash/*.c))
 CRASH_BIN  := $(BUILD)/tests/crash/store_crash
 SOAK_LIB   := $(BUILD)/tests/soak/hour_steps.so
-# What is left when one call fails: see tests/failures/sweep.py.
+# What is left when one call fails: see tests/failures/sweep.py, and daemon.py beside it.
 FAIL_LIB   := $(BUILD)/tests/failures/fail_nth.so
 FAIL_BIN   := $(BUILD)/tests/failures/write_windows
 # Simulations that take minutes.
@@ -198,7 +198,7 @@ $(SOAK_LIB): tests/soak/hour_steps.c
 $(FAIL_LIB): tests/failures/fail_nth.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -shared -fno-builtin $(WARNINGS) $< -o $@
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -shared -fno-builtin -fno-omit-frame-pointer $(WARNINGS) $< -o $@
 
 $(FAIL_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
 	$(call msg,LINK,$@)
@@ -232,10 +232,11 @@ check-crash: $(CRASH_BIN)
 	$(Q)$(CRASH_BIN) readers
 	$(Q)$(CRASH_BIN) kill $(CRASH_RUNS) $(CRASH_SEED)
 
-# Every call that can fail does, once: FAILURES=--fast tries a part of them.
+# Every call that can fail does, once: FAILURES=--fast tries a part of them. The daemon's need root.
 .PHONY: check-failures
 check-failures: all test-programs
 	$(Q)tests/failures/sweep.py --build $(BUILD) $(FAILURES)
+	$(Q)tests/failures/daemon.py --build $(BUILD) $(FAILURES)
 
 SOAK_MINUTES ?= 60
 

@@ -11,7 +11,11 @@
  *
  * With N = 0 nothing fails. N is followed by ":FD": how many calls there were, and whether one was made to
  * fail, is written there at the end: "COUNT HIT\n". The environment is taken once and is not inherited.
+ *
+ *   JBPF_FAIL=armed:PATH  a file that holds a struct arm: whoever maps it says while the program runs which
+ *                         call of which of its processes fails, and reads which one it was. Forks share it.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,12 +27,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define EARLY_BYTES 65536 /* for dlsym(), which allocates before the real functions are known */
 #define EARLY_ALIGN 16
+#define ARMED	    "armed:"
+#define NAME_BYTES  16 /* of a process, as prctl() has it */
+#define CALLERS_MAX 6
+#define FRAME_BYTES 65536 /* a larger step is no frame */
 #define EXPORT	    __attribute__((visibility("default")))
 
 enum mode {
@@ -42,13 +56,27 @@ enum mode {
 /* What a call does, to which modes it counts. */
 enum kind {
 	KIND_MEMORY = 0,
-	KIND_LOOK = 1,	/* opens, asks, syncs, renames: EIO */
+	KIND_LOOK = 1,	/* opens, asks, messages, syncs, renames, forks: EIO */
 	KIND_STORE = 2, /* takes room: EIO, ENOSPC */
 	KIND_READ = 3,	/* EIO, short */
 	KIND_WRITE = 4, /* EIO, ENOSPC, short */
 };
 
+/* As tests/failures/daemon.py writes it. */
+struct arm {
+	atomic_uint mode;   /* last to be written; MODE_NONE = nothing fails */
+	atomic_uint is_hit; /* `callers` are what they are */
+	char process
+		[NAME_BYTES]; /* its name; with "+" behind it: its other threads than the first */
+	uint64_t fail_at;     /* 0: only counts */
+	atomic_ulong count;
+	uint64_t callers[CALLERS_MAX]; /* innermost first; 0 = no more */
+};
+
 static enum mode mode;
+static struct arm *arm;
+static char process_name[NAME_BYTES];
+static __thread __attribute__((tls_model("initial-exec"))) bool is_first_thread;
 static unsigned long fail_at;
 static int report_fd = -1;
 static atomic_ulong count;
@@ -64,10 +92,17 @@ static void *(*real_realloc)(void *, size_t);
 static void (*real_free)(void *);
 static int (*real_posix_memalign)(void **, size_t, size_t);
 static void *(*real_aligned_alloc)(size_t, size_t);
+static DIR *(*real_fdopendir)(int);
+static pid_t (*real_fork)(void);
+
+static enum mode mode_now(void)
+{
+	return arm ? (enum mode)atomic_load(&arm->mode) : mode;
+}
 
 static bool counts(enum kind kind)
 {
-	switch (mode) {
+	switch (mode_now()) {
 	case MODE_MEMORY:
 		return kind == KIND_MEMORY;
 	case MODE_EIO:
@@ -81,10 +116,47 @@ static bool counts(enum kind kind)
 	}
 }
 
+/* Of functions that keep a frame pointer; where one does not, the chain ends or leaves some out. */
+static void note_callers(void)
+{
+	const uintptr_t *frame = __builtin_frame_address(0);
+
+	for (int i = 0; i < CALLERS_MAX; i++) {
+		uintptr_t next = frame[0];
+
+		arm->callers[i] = frame[1];
+		if (next <= (uintptr_t)frame || next - (uintptr_t)frame > FRAME_BYTES || next % 8)
+			break;
+		frame = (const uintptr_t *)next;
+	}
+}
+
+static bool is_armed_process(void)
+{
+	size_t len = strnlen(process_name, sizeof(process_name));
+
+	if (strncmp(arm->process, process_name, len) != 0)
+		return false;
+	return strcmp(arm->process + len, is_first_thread ? "" : "+") == 0;
+}
+
+static bool is_armed_call(void)
+{
+	if (!is_armed_process() || atomic_fetch_add(&arm->count, 1) + 1 != arm->fail_at)
+		return false;
+	note_callers();
+	atomic_store(&arm->is_hit, 1);
+	return true;
+}
+
 /* Is it this call? */
 static bool is_it(enum kind kind)
 {
-	if (!is_on || !counts(kind) || atomic_fetch_add(&count, 1) + 1 != fail_at)
+	if (!is_on || !counts(kind))
+		return false;
+	if (arm)
+		return is_armed_call();
+	if (atomic_fetch_add(&count, 1) + 1 != fail_at)
 		return false;
 	atomic_store(&hit, true);
 	return true;
@@ -94,9 +166,9 @@ static bool fails(enum kind kind, int fd)
 {
 	if (fd == STDERR_FILENO || fd == report_fd || !is_it(kind))
 		return false;
-	if (mode == MODE_SHORT)
+	if (mode_now() == MODE_SHORT)
 		return true;
-	errno = mode == MODE_ENOSPC ? ENOSPC : EIO;
+	errno = mode_now() == MODE_ENOSPC ? ENOSPC : EIO;
 	return true;
 }
 
@@ -129,6 +201,8 @@ static void resolve(void)
 	*(void **)&real_realloc = dlsym(RTLD_NEXT, "realloc");
 	*(void **)&real_posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
 	*(void **)&real_aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
+	*(void **)&real_fdopendir = dlsym(RTLD_NEXT, "fdopendir");
+	*(void **)&real_fork = dlsym(RTLD_NEXT, "fork");
 	*(void **)&real_free = dlsym(RTLD_NEXT, "free");
 	is_resolving = false;
 }
@@ -252,7 +326,7 @@ static size_t shortened(size_t len)
 static ssize_t read_at(int fd, void *bytes, size_t len, off_t offset, bool has_offset)
 {
 	if (fails(KIND_READ, fd)) {
-		if (mode != MODE_SHORT)
+		if (mode_now() != MODE_SHORT)
 			return -1;
 		len = shortened(len);
 	}
@@ -263,7 +337,7 @@ static ssize_t read_at(int fd, void *bytes, size_t len, off_t offset, bool has_o
 static ssize_t write_at(int fd, const void *bytes, size_t len, off_t offset, bool has_offset)
 {
 	if (fails(KIND_WRITE, fd)) {
-		if (mode != MODE_SHORT)
+		if (mode_now() != MODE_SHORT)
 			return -1;
 		len = shortened(len);
 	}
@@ -341,6 +415,46 @@ EXPORT int fstatat(int fd, const char *path, struct stat *st, int flags)
 	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_newfstatat, fd, path, st, flags);
 }
 
+EXPORT int fstat64(int fd, struct stat64 *st)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_newfstatat, fd, "", st, AT_EMPTY_PATH);
+}
+
+EXPORT int fstatat64(int fd, const char *path, struct stat64 *st, int flags)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_newfstatat, fd, path, st, flags);
+}
+
+EXPORT int stat64(const char *path, struct stat64 *st)
+{
+	return fstatat64(AT_FDCWD, path, st, 0);
+}
+
+EXPORT int lstat64(const char *path, struct stat64 *st)
+{
+	return fstatat64(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+}
+
+EXPORT ssize_t readlinkat(int fd, const char *path, char *bytes, size_t size)
+{
+	return fails(KIND_LOOK, fd) ? -1 : syscall(SYS_readlinkat, fd, path, bytes, size);
+}
+
+EXPORT ssize_t readlink(const char *path, char *bytes, size_t size)
+{
+	return readlinkat(AT_FDCWD, path, bytes, size);
+}
+
+EXPORT int flock(int fd, int how)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_flock, fd, how);
+}
+
+EXPORT DIR *fdopendir(int fd)
+{
+	return fails(KIND_LOOK, fd) ? NULL : real_fdopendir(fd);
+}
+
 EXPORT int renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
 	return fails(KIND_STORE, to_fd) ? -1 :
@@ -373,6 +487,87 @@ EXPORT int mkdir(const char *path, mode_t dir_mode)
 	return mkdirat(AT_FDCWD, path, dir_mode);
 }
 
+/* ---- other processes ---- */
+
+/* Half of a message would be another message: only streams have short ones. */
+EXPORT ssize_t recv(int fd, void *bytes, size_t len, int flags)
+{
+	if (fails(KIND_READ, fd)) {
+		if (mode_now() != MODE_SHORT)
+			return -1;
+		len = shortened(len);
+	}
+	return syscall(SYS_recvfrom, fd, bytes, len, flags, NULL, NULL);
+}
+
+EXPORT ssize_t send(int fd, const void *bytes, size_t len, int flags)
+{
+	if (fails(KIND_WRITE, fd)) {
+		if (mode_now() != MODE_SHORT)
+			return -1;
+		len = shortened(len);
+	}
+	return syscall(SYS_sendto, fd, bytes, len, flags, NULL, 0);
+}
+
+EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+	return fails(KIND_LOOK, fd) ? -1 : syscall(SYS_recvmsg, fd, message, flags);
+}
+
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	return fails(KIND_LOOK, fd) ? -1 : syscall(SYS_sendmsg, fd, message, flags);
+}
+
+EXPORT int socketpair(int domain, int type, int protocol, int fds[2])
+{
+	return fails(KIND_LOOK, -1) ? -1 :
+				      (int)syscall(SYS_socketpair, domain, type, protocol, fds);
+}
+
+EXPORT int epoll_ctl(int epoll_fd, int how, int fd, struct epoll_event *event)
+{
+	return fails(KIND_LOOK, fd) ? -1 : (int)syscall(SYS_epoll_ctl, epoll_fd, how, fd, event);
+}
+
+EXPORT ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_cnt,
+				const struct iovec *remote, unsigned long remote_cnt,
+				unsigned long flags)
+{
+	return fails(KIND_LOOK, -1) ? -1 :
+				      syscall(SYS_process_vm_readv, pid, local, local_cnt, remote,
+					      remote_cnt, flags);
+}
+
+EXPORT pid_t fork(void)
+{
+	return fails(KIND_LOOK, -1) ? -1 : real_fork();
+}
+
+/* Each process of jbpfd gives itself a name. */
+EXPORT int prctl(int option, ...)
+{
+	unsigned long values[4];
+	va_list arguments;
+
+	va_start(arguments, option);
+	for (int i = 0; i < 4; i++)
+		values[i] = va_arg(arguments, unsigned long);
+	va_end(arguments);
+	if (option == PR_SET_NAME)
+		(void)snprintf(process_name, sizeof(process_name), "%s", (const char *)values[0]);
+	return (int)syscall(SYS_prctl, option, values[0], values[1], values[2], values[3]);
+}
+
+/* The parser process gives up all memory that it shares with others, and is still to be told. */
+EXPORT int munmap(void *at, size_t len)
+{
+	if (arm && at == (void *)arm)
+		return 0;
+	return (int)syscall(SYS_munmap, at, len);
+}
+
 /* ---- begin and end ---- */
 
 static const struct {
@@ -384,6 +579,18 @@ static const struct {
 	{ "ENOSPC:", MODE_ENOSPC },
 	{ "short:", MODE_SHORT },
 };
+
+static void map_arm(const char *path)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+	void *at = mmap(NULL, sizeof(*arm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	(void)snprintf(process_name, sizeof(process_name), "%s", program_invocation_short_name);
+	is_first_thread = true;
+	if (at != MAP_FAILED)
+		arm = at;
+	(void)syscall(SYS_close, fd);
+}
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -401,6 +608,8 @@ __attribute__((constructor)) static void begin(void)
 				report_fd = (int)strtol(end_of_number + 1, NULL, 10);
 		}
 	}
+	if (asked && strncmp(asked, ARMED, strlen(ARMED)) == 0)
+		map_arm(asked + strlen(ARMED));
 	(void)unsetenv("JBPF_FAIL");
 	(void)unsetenv("LD_PRELOAD");
 	is_on = true;

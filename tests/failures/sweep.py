@@ -100,6 +100,18 @@ def digest(build, store):
     return sums, stacks.out
 
 
+def old_digest(build, store):
+    """Likewise of what make_stores() puts there, without anything that is newer."""
+    listed = must(run(build, [build / "tests/tools/store_windows", store]))
+    sums = collections.Counter()
+    for line in listed.out.decode().splitlines():
+        words = line.split()
+        if words[0] == "damage" or int(words[1]) // 10**9 < OLD + DAY_S:
+            fields = dict(word.split("=") for word in words[5:] if "=" in word)
+            sums[fields.get("pid", "host")] += int(words[4]) if words[0] != "damage" else 1
+    return sums
+
+
 def content(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes()
             for path in sorted(folder.rglob("*")) if path.is_file() and path.name not in (".lock", ".reserve")}
