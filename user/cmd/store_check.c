@@ -160,7 +160,12 @@ static int check_files(struct check *check)
 		struct stat st;
 
 		segment_path(&list.files[i], path);
-		if (fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (fstatat(fd, path, &st, AT_SYMLINK_NOFOLLOW)) {
+			if (errno == ENOENT)
+				continue;
+			return -errno;
+		}
+		if (!S_ISREG(st.st_mode))
 			continue;
 		if (list.files[i].is_damaged) {
 			check_kept(check, path, (uint64_t)st.st_size);
