@@ -218,6 +218,7 @@ def remove(path):
 
 class Jbpfd(Program):
     name = "jbpfd"
+    daemon = JBPFD
 
     def __init__(self, work, hz, window_s=10, **options):
         super().__init__(work, hz, **options)
@@ -226,7 +227,7 @@ class Jbpfd(Program):
 
     def command(self):
         pids = [part for pid in self.options.get("pids", []) for part in ("--pid", str(pid))]
-        return [JBPFD, "--store", self.out, "--frequency", str(self.hz), "--window", f"{self.window_s}s", *pids]
+        return [self.daemon, "--store", self.out, "--frequency", str(self.hz), "--window", f"{self.window_s}s", *pids]
 
     def is_ready(self):
         return "samples at" in self.said()
