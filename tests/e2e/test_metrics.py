@@ -194,6 +194,22 @@ def test_a_server_that_dies_is_started_again(served):
     assert daemon.log().count("it is started again") == 1, daemon.log()
 
 
+def descendants(pid):
+    found = [pid]
+    for parent in found:
+        found += map(int, " ".join(path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")).split())
+    return found
+
+
+def test_only_a_daemon_that_serves_metrics_loads_what_serves_them(daemon, served):
+    """It brings GnuTLS along, and its tables into each process."""
+    quiet = daemon(window="1s").start().wait_ready()
+    for started, serves in ((quiet, False), (served[0], True)):
+        for pid in descendants(started.process.pid):
+            maps = Path(f"/proc/{pid}/maps").read_text()
+            assert ("libmicrohttpd" in maps, "libgnutls" in maps) == (serves, serves), maps
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -163,7 +163,7 @@ int serve_child_run(const struct serve_child *child)
 	view = serve_page_view(CHILD_PAGE_FD);
 	if (!view)
 		return -errno;
-	err = http__open(CHILD_LISTEN_FD, child->is_unix, view, &http);
+	err = http__open(child->library, CHILD_LISTEN_FD, child->is_unix, view, &http);
 	if (err)
 		return err;
 	err = give_up_rights();

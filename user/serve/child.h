@@ -6,8 +6,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct http_library;
+
 struct serve_child {
 	pid_t parent; /* it ends with this one */
+	const struct http_library *library;
 	int listen_fd;
 	int page_fd;
 	bool is_unix;

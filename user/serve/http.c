@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +34,7 @@ struct http_connection {
 };
 
 struct http {
+	const struct http_library *library;
 	struct MHD_Daemon *daemon;
 	const struct serve_page_view *view;
 	bool is_unix;
@@ -43,42 +43,45 @@ struct http {
 	size_t open_cnt; /* of connections, without those that are put out */
 };
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status,
-			      const char *media_type, const char *body, size_t len)
+static enum MHD_Result answer(const struct http *http, struct MHD_Connection *connection,
+			      unsigned int status, const char *media_type, const char *body,
+			      size_t len)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(
+	const struct http_library *library = http->library;
+	struct MHD_Response *response = library->create_response_from_buffer(
 		len, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result result;
 
 	if (!response)
 		return MHD_NO;
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, media_type);
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	(void)library->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, media_type);
+	(void)library->add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	(void)library->add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	(void)library->add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		(void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+		(void)library->add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = library->queue_response(connection, status, response);
+	library->destroy_response(response);
 	return result;
 }
 
-static enum MHD_Result answer_line(struct MHD_Connection *connection, unsigned int status,
-				   const char *line)
+static enum MHD_Result answer_line(const struct http *http, struct MHD_Connection *connection,
+				   unsigned int status, const char *line)
 {
-	return answer(connection, status, OTHER_MEDIATYPE, line, strlen(line));
+	return answer(http, connection, status, OTHER_MEDIATYPE, line, strlen(line));
 }
 
-static enum MHD_Result answer_health(struct MHD_Connection *connection, uint64_t fresh_until_ns)
+static enum MHD_Result answer_health(const struct http *http, struct MHD_Connection *connection,
+				     uint64_t fresh_until_ns)
 {
 	uint64_t now_ns = clock_boot_ns();
 	char line[96];
 
 	if (now_ns <= fresh_until_ns)
-		return answer_line(connection, MHD_HTTP_OK, "ok\n");
+		return answer_line(http, connection, MHD_HTTP_OK, "ok\n");
 	snprintf(line, sizeof(line), "no window was written in time; overdue by %" PRIu64 " s\n",
 		 (uint64_t)((now_ns - fresh_until_ns) / CLOCK_NS_PER_S));
-	return answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, line);
+	return answer_line(http, connection, MHD_HTTP_SERVICE_UNAVAILABLE, line);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
@@ -95,18 +98,19 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	(void)request_ctx;
 	/* At once, without the body that may follow. */
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-		return answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
-	if (!http->is_unix && serve_host_is_foreign(MHD_lookup_connection_value(
+		return answer_line(http, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET only\n");
+	if (!http->is_unix && serve_host_is_foreign(http->library->lookup_connection_value(
 				      connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
-		return answer_line(connection, MHD_HTTP_FORBIDDEN, "this is for localhost only\n");
+		return answer_line(http, connection, MHD_HTTP_FORBIDDEN,
+				   "this is for localhost only\n");
 	if (!is_health && strcmp(url, "/metrics") != 0)
-		return answer_line(connection, MHD_HTTP_NOT_FOUND,
+		return answer_line(http, connection, MHD_HTTP_NOT_FOUND,
 				   "there are /metrics and /healthz\n");
 	if (serve_page_read(http->view, &http->text, &fresh_until_ns))
-		return answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "try again\n");
+		return answer_line(http, connection, MHD_HTTP_SERVICE_UNAVAILABLE, "try again\n");
 	if (is_health)
-		return answer_health(connection, fresh_until_ns);
-	return answer(connection, MHD_HTTP_OK, METRICS_MEDIATYPE, strbuf_str(&http->text),
+		return answer_health(http, connection, fresh_until_ns);
+	return answer(http, connection, MHD_HTTP_OK, METRICS_MEDIATYPE, strbuf_str(&http->text),
 		      http->text.len);
 }
 
@@ -189,9 +193,9 @@ static void connection_starts(struct http *http, int fd)
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_ctx,
 			  enum MHD_ConnectionNotificationCode code)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http *http = ctx;
+	const union MHD_ConnectionInfo *info =
+		http->library->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http_connection *ended;
 
 	(void)socket_ctx;
@@ -222,17 +226,19 @@ static void end_overdue(struct http *http)
 	}
 }
 
-int http__open(int listen_fd, bool is_unix, const struct serve_page_view *view, struct http **out)
+int http__open(const struct http_library *library, int listen_fd, bool is_unix,
+	       const struct serve_page_view *view, struct http **out)
 {
 	struct http *http = calloc(1, sizeof(*http));
 
 	if (!http)
 		return -ENOMEM;
+	http->library = library;
 	http->view = view;
 	http->is_unix = is_unix;
 	for (size_t i = 0; i < PLACES; i++)
 		http->connections[i].fd = -1;
-	http->daemon = MHD_start_daemon(
+	http->daemon = library->start_daemon(
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, listen_fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)PLACES, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned int)HTTP_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -250,14 +256,14 @@ void http__free(struct http *http)
 {
 	if (!http)
 		return;
-	MHD_stop_daemon(http->daemon);
+	http->library->stop_daemon(http->daemon);
 	strbuf_release(&http->text);
 	free(http);
 }
 
 int http__run(struct http *http)
 {
-	if (MHD_run_wait(http->daemon, RUN_MS) != MHD_YES)
+	if (http->library->run_wait(http->daemon, RUN_MS) != MHD_YES)
 		return -EIO;
 	end_overdue(http);
 	return 0;

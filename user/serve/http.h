@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "user/serve/http_library.h"
 #include "user/serve/page.h"
 
 #define HTTP_CONNECTIONS_MAX 64		 /* one more puts out the oldest: see http.c */
@@ -17,8 +18,12 @@
 
 struct http;
 
-/* Takes over `listen_fd`. `is_unix`: the Host header is not looked at. 0 or -errno. */
-int http__open(int listen_fd, bool is_unix, const struct serve_page_view *view, struct http **out);
+/*
+ * Takes over `listen_fd`; borrows `library` and `view` until the end. `is_unix`: the Host header is not
+ * looked at. 0 or -errno.
+ */
+int http__open(const struct http_library *library, int listen_fd, bool is_unix,
+	       const struct serve_page_view *view, struct http **out);
 void http__free(struct http *http); /* NULL is fine */
 
 /* Answers what comes for about half a second. 0 or -errno. */

@@ -13,6 +13,7 @@
 
 #include "user/serve/address.h"
 #include "user/serve/child.h"
+#include "user/serve/http_library.h"
 #include "user/serve/page.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -21,6 +22,7 @@
 
 struct metrics_server {
 	struct serve_address address;
+	struct http_library library;
 	struct serve_page *page;
 	int listen_fd;
 	dev_t socket_dev; /* of the Unix socket, as it was made */
@@ -35,6 +37,7 @@ static int start_child(struct metrics_server *server)
 {
 	const struct serve_child child = {
 		.parent = getpid(),
+		.library = &server->library,
 		.listen_fd = server->listen_fd,
 		.page_fd = serve_page__fd(server->page),
 		.is_unix = server->address.is_unix,
@@ -63,6 +66,17 @@ static void explain_listen(const char *address, int err, char *why, size_t why_l
 	else
 		snprintf(why, why_len, "--metrics %s cannot be listened on: %s; give another one",
 			 address, errstr(err));
+}
+
+static int load_library(struct metrics_server *server, char *why, size_t why_len)
+{
+	int err = http_library_load(&server->library);
+
+	if (err)
+		snprintf(
+			why, why_len,
+			"--metrics needs libmicrohttpd, which cannot be loaded; install libmicrohttpd12");
+	return err;
 }
 
 static int listen_on(struct metrics_server *server, const char *address, char *why, size_t why_len)
@@ -99,6 +113,8 @@ int metrics_server__open(const char *address, struct metrics_server **out, char 
 			why, why_len,
 			"--metrics '%s' is not valid; it wants unix:PATH, 127.0.0.1:PORT or [::1]:PORT",
 			address);
+	if (!err)
+		err = load_library(server, why, why_len);
 	if (!err)
 		err = listen_on(server, address, why, why_len);
 	if (!err) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See http_library.h. */
+#include "user/serve/http_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "user/util/cleanup.h"
+
+/* Of the ABI that <microhttpd.h> describes. */
+#define LIBRARY_NAME "libmicrohttpd.so.12"
+
+static const struct {
+	const char *name;
+	size_t offset;
+} functions[] = {
+#define FUNCTION(name)                                            \
+	{                                                         \
+		"MHD_" #name, offsetof(struct http_library, name) \
+	}
+	FUNCTION(start_daemon),
+	FUNCTION(stop_daemon),
+	FUNCTION(run_wait),
+	FUNCTION(get_connection_info),
+	FUNCTION(lookup_connection_value),
+	FUNCTION(create_response_from_buffer),
+	FUNCTION(add_response_header),
+	FUNCTION(queue_response),
+	FUNCTION(destroy_response),
+#undef FUNCTION
+};
+
+int http_library_load(struct http_library *out)
+{
+	void *handle = dlopen(LIBRARY_NAME, RTLD_NOW | RTLD_LOCAL);
+	struct http_library library;
+
+	if (!handle)
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		void *function = dlsym(handle, functions[i].name);
+
+		if (!function)
+			return -ENOSYS;
+		memcpy((char *)&library + functions[i].offset, &function, sizeof(function));
+	}
+	*out = library;
+	return 0;
+}
