@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -210,6 +211,7 @@ static int sandbox_seccomp(void)
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
+	(void)malloc_trim(0);
 	return err;
 }
 

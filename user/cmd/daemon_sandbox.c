@@ -6,6 +6,7 @@
 #include "user/cmd/daemon_sandbox.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -183,6 +184,7 @@ int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon
 	sandbox.filter_err = sandbox_filter_load();
 	if (!sandbox.filter_err && !needs->names)
 		sandbox.filter_err = sandbox_filter_narrow(SANDBOX_ROLE_SAMPLER);
+	(void)malloc_trim(0);
 	*out = sandbox;
 	return 0;
 }
@@ -217,7 +219,10 @@ int daemon_sandbox_launcher(bool attaches)
 	(void)capabilities_empty_bounding();
 	err = limit_for_good(&kept);
 
-	return err ? err : filter_if_possible(sandbox_filter_load());
+	if (!err)
+		err = filter_if_possible(sandbox_filter_load());
+	(void)malloc_trim(0);
+	return err;
 }
 
 int daemon_sandbox_namer(void)
@@ -225,7 +230,10 @@ int daemon_sandbox_namer(void)
 	const struct capabilities kept = { .effective = NAMING, .permitted = NAMING };
 	int err = limit_for_good(&kept);
 
-	return err ? err : filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_NAMER));
+	if (!err)
+		err = filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_NAMER));
+	(void)malloc_trim(0);
+	return err;
 }
 
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
