@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define READ_BYTES  (64u << 10)
-#define KEEP_BYTES  (256u << 10) /* of an empty buffer; more is given back */
+#define KEEP_BYTES  (16u << 10)	     /* of an empty buffer; more is given back */
+#define READ_BYTES  (KEEP_BYTES - 1) /* at least; a strbuf has room for one more */
 #define ALIGN_BYTES 8u
 
 struct packet_head {
