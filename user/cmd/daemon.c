@@ -31,6 +31,7 @@
 #include "user/util/version.h"
 
 #define DAEMON_MMAP_THRESHOLD (128 * 1024)
+#define DAEMON_TOP_PAD	      (16 * 1024)
 #define DAEMON_WHY_BYTES      1024
 #define DAEMON_FINISH_NS      (15 * CLOCK_NS_PER_S) /* for the names of the last window */
 #define DAEMON_FINISH_POLL_MS 50
@@ -370,6 +371,8 @@ int daemon_main(int argc, char **argv)
 	 */
 	(void)mallopt(M_MMAP_THRESHOLD, DAEMON_MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, DAEMON_MMAP_THRESHOLD);
+	/* What is beyond the heap's last piece when it grows, and when it is given back. */
+	(void)mallopt(M_TOP_PAD, DAEMON_TOP_PAD);
 	err = daemon_options_parse(argc, argv, &daemon.options, why, sizeof(why));
 	if (err) {
 		pr_err("%s\n", why);
