@@ -26,7 +26,7 @@ def builds(path):
 
 
 def status_numbers(pattern, field):
-    """Sum of a field of /proc/.../status over what the pattern finds."""
+    """Sum of a field of files like /proc/PID/status over what the pattern finds."""
     total = 0
     for path in glob.glob(pattern):
         try:
@@ -60,7 +60,8 @@ def turn(program, seconds):
         took, switches = program.cpu_seconds() - cpu, wakeups(pids) - woken
         pids = program.cgroup.pids()
         return {"cpu_ms": took / windows * 1000, "wakeups": switches / windows, "kernel": kernel_bytes(pids) / 1024,
-                "memory": sum(mapped_bytes(pid) for pid in pids) / 1024, "processes": len(pids)}
+                "memory": sum(mapped_bytes(pid) for pid in pids) / 1024, "processes": len(pids),
+                "anonymous": sum(status_numbers(f"/proc/{pid}/smaps_rollup", "Pss_Anon") for pid in pids)}
 
 
 def rows(report, turns):
@@ -69,6 +70,7 @@ def rows(report, turns):
 
     report.beside("memory of its processes (Pss)", "KiB", each("memory"),
                   notes={name: f"{done[-1]['processes']} processes" for name, done in turns.items()})
+    report.beside("  of it anonymous, which no other program has a part in", "KiB", each("anonymous"))
     report.beside("memory of the kernel for it: pages, stacks, BPF", "KiB", each("kernel"))
     report.beside("CPU of its processes, per window", "ms", each("cpu_ms"))
     report.beside("wakeups, per window", "", each("wakeups"))
