@@ -23,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "user/util/cleanup.h"
 #include "user/util/seccomp_rules.h"
@@ -167,7 +168,6 @@ static const int plain_calls[] = {
 	SCMP_SYS(getpriority),
 	SCMP_SYS(setpriority),
 	SCMP_SYS(ioprio_set),
-	SCMP_SYS(prlimit64),
 	SCMP_SYS(getrlimit),
 	SCMP_SYS(setrlimit),
 	SCMP_SYS(getrusage),
@@ -264,6 +264,9 @@ static int allow_by_argument(scmp_filter_ctx filter)
 		err = allow_value(filter, SCMP_SYS(socket), 0, AF_UNIX);
 	if (!err)
 		err = allow_value(filter, SCMP_SYS(socketpair), 0, AF_UNIX);
+	/* Its own limits, not those of other processes of its user. */
+	if (!err)
+		err = allow_value(filter, SCMP_SYS(prlimit64), 0, 0);
 	/* fork() and threads; clone3() hides its flags in memory, so libc is left with clone(). */
 	if (!err)
 		err = seccomp_rules_allow_without(filter, SCMP_SYS(clone), 0, CLONE_NEW_ANY);
@@ -337,7 +340,9 @@ static const int not_for_sampler[] = {
 	SCMP_SYS(setresuid),
 	SCMP_SYS(setresgid),
 	SCMP_SYS(setgroups),
+	SCMP_SYS(socket),
 	SCMP_SYS(connect),
+	SCMP_SYS(openat2), /* with a mode and flags that no filter sees */
 	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(pidfd_open),
 	SCMP_SYS(pidfd_send_signal),
@@ -411,11 +416,39 @@ static int deny_writing(scmp_filter_ctx filter)
 		err = deny_bit(filter, SCMP_SYS(open), 1, writing[i]);
 		if (!err)
 			err = deny_bit(filter, SCMP_SYS(openat), 2, writing[i]);
+		if (!err)
+			err = deny_bit(filter, SCMP_SYS(open_by_handle_at), 2, writing[i]);
 	}
 	if (!err)
 		err = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
 					     &no_thread);
 	return err;
+}
+
+/* A program of root's in the store, which whoever can get at it runs as root. */
+static int deny_set_id_programs(scmp_filter_ctx filter)
+{
+	static const uint64_t bits[] = { S_ISUID, S_ISGID };
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bits) && !err; i++) {
+		err = deny_bit(filter, SCMP_SYS(fchmod), 1, bits[i]);
+		if (!err)
+			err = deny_bit(filter, SCMP_SYS(open), 2, bits[i]);
+		if (!err)
+			err = deny_bit(filter, SCMP_SYS(openat), 3, bits[i]);
+	}
+	return err;
+}
+
+/* Each half of such a pair sends to any address. */
+static int deny_datagrams(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp is = {
+		.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = 0xf, .datum_b = SOCK_DGRAM
+	};
+
+	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1, &is);
 }
 
 int sandbox_filter_narrow(enum sandbox_role role)
@@ -433,6 +466,10 @@ int sandbox_filter_narrow(enum sandbox_role role)
 		err = deny(filter, not_for_namer, ARRAY_SIZE(not_for_namer));
 	if (!err && role == SANDBOX_ROLE_NAMER)
 		err = deny_writing(filter);
+	if (!err && role == SANDBOX_ROLE_SAMPLER)
+		err = deny_set_id_programs(filter);
+	if (!err)
+		err = deny_datagrams(filter);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);
