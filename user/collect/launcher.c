@@ -128,9 +128,10 @@ static int free_asker(const struct state *state)
 static void __attribute__((noreturn))
 child_main(const struct state *state, enum launcher_kind kind, struct launcher_child *child)
 {
-	static const int ignored = SIGPIPE;
+	/* Signals to the whole group or service are for the sampler, which ends this one at last. */
+	static const int ignored[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP };
 
-	child_process_reset_signals(&ignored, 1);
+	child_process_reset_signals(ignored, ARRAY_SIZE(ignored));
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != child->launcher)
 		_exit(1);

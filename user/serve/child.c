@@ -91,8 +91,8 @@ static int keep_two(const struct serve_child *child)
 
 static void reset_signals(void)
 {
-	/* A terminal's Ctrl-C is the daemon's: it ends this one when it has ended itself. */
-	static const int ignored[] = { SIGPIPE, SIGINT };
+	/* A signal to the terminal's group or to the service is the daemon's: it ends this one, too. */
+	static const int ignored[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP };
 
 	child_process_reset_signals(ignored, ARRAY_SIZE(ignored));
 }
