@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What systemd does with the unit, and others do with a group of processes: their signals reach every process of
+jbpfd, not the first one alone."""
+import os
+import signal
+
+import pytest
+
+from harness.programs import TOP, wait_until
+from test_privileges import statuses_of_all
+
+UNIT = TOP / "scripts" / "systemd" / "jbpfd.service"
+SERVERS = {"jbpfd-launcher", "jbpfd-namer", "jbpfd-metrics"}
+
+
+def test_a_stop_of_the_unit_asks_the_first_process_alone():
+    """A namer that were ended with it could not name the last window."""
+    assert "KillMode=mixed" in UNIT.read_text().splitlines()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_signal_to_all_processes_ends_them_in_order(daemon, spinner, tmp_path, number):
+    """As from systemd without that line, from a terminal, or from a container engine's kill."""
+    process = spinner("native_spinner", 600)
+    one = daemon("--pid", process.pid, "--metrics", f"unix:{tmp_path}/metrics.sock", window="1s").start().wait_ready(60)
+    one.wait_samples({process.pid: 20})
+    statuses = statuses_of_all(one.process.pid)
+    assert SERVERS <= set(statuses)
+    for name in SERVERS:
+        os.kill(int(statuses[name]["Pid"]), number)
+    met = one.stored_until()
+    wait_until(lambda: one.stored_until() > met + 2, 60, "windows are written by the same processes")
+    after = statuses_of_all(one.process.pid)
+    assert {name: statuses[name]["Pid"] for name in SERVERS} == {name: after[name]["Pid"] for name in SERVERS}
+    assert one.stop(number) == 0, one.log()
+    assert "stopped by" in one.log() and "the last window is written" in one.log()
+    assert "ended by" not in one.log() and "has ended" not in one.log(), one.log()
