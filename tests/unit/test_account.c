@@ -47,6 +47,16 @@ static void assert_bill(const struct account *account, const char *expected)
 	assert_string_equal(bill, expected);
 }
 
+/* What it used up, though nothing was cut; on the bill is nothing then. */
+static void assert_cost(const struct account *account, const char *expected)
+{
+	char cost[ACCOUNT_COST_BYTES];
+
+	account__cost(account, cost, sizeof(cost));
+	assert_string_equal(cost, expected);
+	assert_bill(account, "");
+}
+
 static void one_that_spends_too_much_rests_and_others_do_not(void **state)
 {
 	uint64_t now_ns = BEGIN_NS;
@@ -251,8 +261,10 @@ static void bill_says_all_that_was_cut_and_begins_again(void **state)
 	assert_bill(one, "");
 }
 
-static void bill_says_who_used_much_though_nothing_was_cut(void **state)
+static void what_is_used_is_said_though_nothing_was_cut_and_is_no_bill(void **state)
 {
+	char cost[ACCOUNT_COST_BYTES];
+
 	(void)state;
 	accounts__scale(accounts, 2, 10 * S);
 	account__note_work(one, 150 * MS);
@@ -260,29 +272,34 @@ static void bill_says_who_used_much_though_nothing_was_cut(void **state)
 	account__note_stacks(one, 2 * MIB);
 	account__add_text(one, 2 * MIB);
 	assert_int_equal(account__take(one, ACCOUNT_POOL_MAPS, 16 * MIB), 0);
-	assert_bill(one, "");
+	assert_cost(one, "");
 	account__note_work(one, 1 * MS);
-	assert_bill(one, "CPU time of jbpfd for it: 0.2 s");
+	assert_cost(one, "CPU time of jbpfd for it: 0.2 s");
 	account__note_stacks(one, MIB);
 	account__add_text(one, MIB / 2);
 	assert_int_equal(account__take(one, ACCOUNT_POOL_NAMES, MIB / 2), 0);
-	assert_bill(one, "memory for its names and maps: 16.5 MiB; new stacks: 3.0 MiB; "
+	assert_cost(one, "memory for its names and maps: 16.5 MiB; new stacks: 3.0 MiB; "
 			 "text: 2.5 MiB; CPU time of jbpfd for it: 0.2 s");
-	assert_bill(other, "");
+	assert_cost(other, "");
 	account__give(one, ACCOUNT_POOL_NAMES, MIB / 2);
 	account__give(one, ACCOUNT_POOL_MAPS, 16 * MIB);
 	accounts__begin_window(accounts, BEGIN_NS);
-	assert_bill(one, "");
+	assert_cost(one, "");
 	/* Little in each window, but more than it may for long. */
 	accounts__scale(accounts, 2, S);
 	for (int i = 0; i < 3; i++) {
 		account__note_work(other, 80 * MS);
 		if (i < 2)
-			assert_bill(other, "");
+			assert_cost(other, "");
 		accounts__begin_window(accounts, BEGIN_NS);
 	}
 	account__note_work(other, 1 * MS);
-	assert_bill(other, "CPU time of jbpfd for it: 0.0 s");
+	assert_cost(other, "CPU time of jbpfd for it: 0.0 s");
+	account__note_work(other, 400 * MS);
+	account__note_cut(other, ACCOUNT_CUT_FILES, 1);
+	assert_bill(other, "files not read: 1; CPU time of jbpfd for it: 0.4 s");
+	account__cost(other, cost, sizeof(cost));
+	assert_string_equal(cost, "");
 }
 
 static void account_is_kept_while_it_is_used_or_owes(void **state)
@@ -338,7 +355,7 @@ int main(void)
 		TEST(who_holds_more_than_others_is_over_its_share),
 		TEST(text_is_cut_step_by_step_and_in_the_next_window_is_whole),
 		TEST(bill_says_all_that_was_cut_and_begins_again),
-		TEST(bill_says_who_used_much_though_nothing_was_cut),
+		TEST(what_is_used_is_said_though_nothing_was_cut_and_is_no_bill),
 		TEST(account_is_kept_while_it_is_used_or_owes),
 		TEST(nobody_may_do_all),
 	};

@@ -13,12 +13,12 @@
 
 static void label_names_are_those_on_disk(void **state)
 {
-	static const char *const names[] = { "comm",	     "service",	     "namespace",
-					     "pod",	     "pod_uid",	     "container",
-					     "container_id", "runtime",	     "image",
-					     "cgroup",	     "exe",	     "jvm_version",
-					     "jit_problem",  "jit_fallback", "over_budget",
-					     "label_sources" };
+	static const char *const names[] = { "comm",	      "service",      "namespace",
+					     "pod",	      "pod_uid",      "container",
+					     "container_id",  "runtime",      "image",
+					     "cgroup",	      "exe",	      "jvm_version",
+					     "jit_problem",   "jit_fallback", "over_budget",
+					     "label_sources", "cost" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

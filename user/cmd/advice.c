@@ -132,13 +132,16 @@ static bool is_attach_failure(uint32_t outcome)
 	return outcome != JVM_ATTACH_NONE && outcome != JVM_ATTACH_OK;
 }
 
-/* What its container, as a whole, lost by using more than its share. */
+/* What its container, as a whole, lost by using more than its share; or what it used up within that. */
 static void find_over_budget(const struct stream *stream, struct advice *out)
 {
-	const char *what = window_label(&stream->latest, WINDOW_LABEL_OVER_BUDGET);
+	const char *lost = window_label(&stream->latest, WINDOW_LABEL_OVER_BUDGET);
+	const char *cost = window_label(&stream->latest, WINDOW_LABEL_COST);
 
-	if (*what)
-		add_line(out, "its container is over its budget: %s", what);
+	if (*lost)
+		add_line(out, "its container is over its budget: %s", lost);
+	else if (*cost)
+		add_line(out, "its container is within its budget, but uses much: %s", cost);
 }
 
 /* Why JIT code has no names at all. */

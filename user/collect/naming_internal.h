@@ -34,7 +34,8 @@ struct naming {
 	struct strbuf folded;
 	struct strbuf lines;
 	struct window_cells cells;
-	char bill[ACCOUNT_BILL_BYTES]; /* a label */
+	char bill[ACCOUNT_BILL_BYTES]; /* labels */
+	char cost[ACCOUNT_COST_BYTES];
 };
 
 /* Notes that what comes next is done with this process. */

@@ -104,12 +104,15 @@ static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct
 	window->labels[WINDOW_LABEL_JIT_PROBLEM] = jvm_problem(&process->jvm, &status);
 }
 
-/* What was cut of its container so far in this window. */
+/* What was cut of its container so far in this window, or else what it cost. */
 static void fill_bill(struct naming *naming, const struct process *process, struct window *window)
 {
-	account__bill(symbols_process__account(process->symbols), naming->bill,
-		      sizeof(naming->bill));
+	const struct account *account = symbols_process__account(process->symbols);
+
+	account__bill(account, naming->bill, sizeof(naming->bill));
+	account__cost(account, naming->cost, sizeof(naming->cost));
 	window->labels[WINDOW_LABEL_OVER_BUDGET] = *naming->bill ? naming->bill : NULL;
+	window->labels[WINDOW_LABEL_COST] = *naming->cost ? naming->cost : NULL;
 }
 
 static struct jvm_asker asker_of(const struct run *run, const struct process *process)

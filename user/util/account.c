@@ -453,7 +453,7 @@ static void add_usage(struct line *line, const struct account *account)
 			 (double)cpu_ns / NS_PER_S);
 }
 
-void account__bill(const struct account *account, char *out, size_t len)
+static bool add_cuts(struct line *line, const struct account *account)
 {
 	static const char *const texts[ACCOUNT_CUT_CNT] = {
 		[ACCOUNT_CUT_NAMES] = "frames without names: ",
@@ -466,15 +466,38 @@ void account__bill(const struct account *account, char *out, size_t len)
 		[ACCOUNT_CUT_LOST] = "samples lost: ",
 		[ACCOUNT_CUT_QUARANTINE] = "not looked at because it made a helper hang: ",
 	};
-	struct line line = { .out = out, .len = len };
 	char number[32];
 
-	out[0] = '\0';
-	for (size_t i = 0; account && i < ACCOUNT_CUT_CNT; i++)
+	for (size_t i = 0; i < ACCOUNT_CUT_CNT; i++)
 		if (account->cuts[i])
-			line_add(&line, "%s%s%s", line.used ? "; " : "", texts[i],
+			line_add(line, "%s%s%s", line->used ? "; " : "", texts[i],
 				 grouped(account->cuts[i], number));
-	if (account)
+	return line->used > 0;
+}
+
+void account__bill(const struct account *account, char *out, size_t len)
+{
+	struct line line = { .out = out, .len = len };
+
+	out[0] = '\0';
+	if (account && add_cuts(&line, account))
+		add_usage(&line, account);
+}
+
+static bool is_cut(const struct account *account)
+{
+	for (size_t i = 0; i < ACCOUNT_CUT_CNT; i++)
+		if (account->cuts[i])
+			return true;
+	return false;
+}
+
+void account__cost(const struct account *account, char *out, size_t len)
+{
+	struct line line = { .out = out, .len = len };
+
+	out[0] = '\0';
+	if (account && !is_cut(account))
 		add_usage(&line, account);
 }
 

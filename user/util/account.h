@@ -82,7 +82,7 @@ enum account_cut {
 
 /*
  * What one may use up without being mentioned: CPU time at once (a JVM that is met takes some 0.1 s) and, in
- * percent of one CPU, for long; memory. Nothing is cut there; the bill says whose it was.
+ * percent of one CPU, for long; memory. Nothing is cut there: account__cost() says whose it was.
  */
 #define ACCOUNT_TOLD_CPU_NS	   200000000ull
 #define ACCOUNT_TOLD_CPU_PERCENT   1u
@@ -168,11 +168,14 @@ void account__note_stacks(struct account *account, uint64_t bytes);
 
 void account__note_cut(struct account *account, enum account_cut cut, uint64_t cnt);
 /*
- * One line for people of what was cut in this window, and how much CPU time went into it; "" when
- * nothing was. NUL-terminated, cut to `len`.
+ * One line for people of what was cut in this window, and what it used up; "" when nothing was cut.
+ * NUL-terminated, cut to `len`.
  */
 #define ACCOUNT_BILL_BYTES 640u
 void account__bill(const struct account *account, char *out, size_t len);
+/* The same of what it used up, where that is much though nothing was cut: who works hard is no culprit. */
+#define ACCOUNT_COST_BYTES 192u
+void account__cost(const struct account *account, char *out, size_t len);
 uint64_t account__cut_cnt(const struct account *account, enum account_cut cut);
 /* Of all accounts. */
 uint64_t accounts__cut_cnt(const struct accounts *accounts, enum account_cut cut);

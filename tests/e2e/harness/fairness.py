@@ -231,13 +231,14 @@ class Scene:
                     Folded(dumped.stdout if dumped.returncode == 0 else ""), streams)
 
     def over_budget(self, neighbours):
-        """What the status says of these containers' budgets."""
+        """What the status says of these containers: what was cut of them, or what they cost."""
         status = jbpf("status", "--store", self.daemon.store, "--json", "--all")
         if status.returncode != 0:
             return []
         ids = [neighbour.id for neighbour in neighbours]
-        return [stream["over_budget"] for stream in json.loads(status.stdout)["streams"]
-                if stream.get("over_budget") and any(one in stream["cgroup"] for one in ids)]
+        return [said for stream in json.loads(status.stdout)["streams"]
+                for said in (stream.get("over_budget"), stream.get("cost"))
+                if said and any(one in stream["cgroup"] for one in ids)]
 
     def learn(self):
         """The quiet figures, beside a neighbour that works as much as those that attack."""
@@ -416,7 +417,7 @@ class Trial:
             self.must(bool(self.said), f"lost {lost}, and nothing says by whose doing")
         for one in self.witnesses:
             said = self.scene.over_budget([one.neighbour])
-            self.must(not said, f"{one.name} is said to be over its budget: {said[:1]}")
+            self.must(not said, f"{one.name} is said to be over its budget, or to cost much: {said[:1]}")
 
     def judge_cost(self):
         rate = self.scene.watch.cpu_between("jbpfd", self.begin, self.end) / (self.end - self.begin)
