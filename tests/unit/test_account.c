@@ -302,6 +302,38 @@ static void what_is_used_is_said_though_nothing_was_cut_and_is_no_bill(void **st
 	assert_string_equal(cost, "");
 }
 
+static void count_text(void *ctx, const struct account *account)
+{
+	struct account_usage used;
+
+	account__usage(account, &used);
+	*(size_t *)ctx += used.text_bytes;
+}
+
+static void what_is_used_of_each_budget_can_be_read(void **state)
+{
+	struct account_usage used;
+	size_t text_bytes = 0;
+
+	(void)state;
+	account__add_text(one, 5);
+	account__add_text(other, 2);
+	account__note_work(one, 3 * MS);
+	account__spend(one, 4 * MS, BEGIN_NS);
+	account__note_stacks(one, 6);
+	assert_int_equal(account__take(one, ACCOUNT_POOL_MAPS, 7), 0);
+	account__usage(one, &used);
+	assert_int_equal(used.text_bytes, 5);
+	assert_int_equal(used.text_max_bytes, ACCOUNT_TEXT_MIN_BYTES);
+	assert_int_equal(used.cpu_ns, 7 * MS);
+	assert_int_equal(used.credit_ns, ACCOUNT_CPU_BURST_NS - 4 * MS);
+	assert_int_equal(used.stack_bytes, 6);
+	assert_int_equal(used.held[ACCOUNT_POOL_MAPS], 7);
+	assert_int_equal(used.held[ACCOUNT_POOL_NAMES], 0);
+	accounts__each(accounts, count_text, &text_bytes);
+	assert_int_equal(text_bytes, 7);
+}
+
 static void account_is_kept_while_it_is_used_or_owes(void **state)
 {
 	(void)state;
@@ -356,6 +388,7 @@ int main(void)
 		TEST(text_is_cut_step_by_step_and_in_the_next_window_is_whole),
 		TEST(bill_says_all_that_was_cut_and_begins_again),
 		TEST(what_is_used_is_said_though_nothing_was_cut_and_is_no_bill),
+		TEST(what_is_used_of_each_budget_can_be_read),
 		TEST(account_is_kept_while_it_is_used_or_owes),
 		TEST(nobody_may_do_all),
 	};

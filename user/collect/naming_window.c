@@ -408,6 +408,40 @@ static void note_kernel_accounts(struct naming *naming, const struct naming_batc
 	}
 }
 
+static void log_account(void *ctx, const struct account *account)
+{
+	struct account_usage used;
+	char bill[ACCOUNT_BILL_BYTES];
+
+	(void)ctx;
+	account__usage(account, &used);
+	account__bill(account, bill, sizeof(bill));
+	pr_debug("account '%s': text %zu of %zu bytes, CPU %" PRIu64 " ms, credit %" PRId64
+		 " ms, new stacks %" PRIu64 " bytes, names %zu, maps %zu, tables %zu%s%s\n",
+		 account__name(account), used.text_bytes, used.text_max_bytes,
+		 used.cpu_ns / CLOCK_NS_PER_MS, used.credit_ns / (int64_t)CLOCK_NS_PER_MS,
+		 used.stack_bytes, used.held[ACCOUNT_POOL_NAMES], used.held[ACCOUNT_POOL_MAPS],
+		 used.held[ACCOUNT_POOL_TABLES], *bill ? ": " : "", bill);
+}
+
+/* How near each container is to its budgets. */
+static void log_accounts(const struct naming *naming, const struct naming_batch *batch)
+{
+	if (log_level() < LOG_LEVEL_DEBUG)
+		return;
+	for (uint32_t i = 0; i < batch->head.account_cnt; i++) {
+		const struct probe_account *used = &batch->accounts[i];
+		const struct account *account = accounts__find(naming->accounts, used->account_id);
+
+		pr_debug("account '%s' in the kernel: %u counts, %" PRIu64
+			 " bytes of stacks, %u processes; cut %u, leaf %u, bare %u, lost %u\n",
+			 account__name(account), used->entries, used->stack_bytes, used->processes,
+			 used->cut_samples, used->leaf_samples, used->bare_samples,
+			 used->lost_samples);
+	}
+	accounts__each(naming->accounts, log_account, NULL);
+}
+
 void naming__window(struct naming *naming, const struct naming_batch *batch, struct naming_end *out)
 {
 	const struct naming_listener *listener = &naming->config.listener;
@@ -434,6 +468,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	(void)symbolizer__trim(naming->symbolizer);
 	out->cut = accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_DEPTH) +
 		   accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_LEAF);
+	log_accounts(naming, batch);
 	accounts__begin_window(naming->accounts, clock_boot_ns());
 	fill_facts(naming, out);
 }

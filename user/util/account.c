@@ -379,6 +379,26 @@ uint64_t accounts__cut_cnt(const struct accounts *accounts, enum account_cut cut
 	return cnt;
 }
 
+void account__usage(const struct account *account, struct account_usage *out)
+{
+	*out = (struct account_usage){
+		.text_bytes = account->text_bytes,
+		.text_max_bytes = account->accounts->text_bytes,
+		.cpu_ns = account->spent_ns + account->worked_ns,
+		.credit_ns = account->cpu.credit_ns,
+		.stack_bytes = account->stack_bytes,
+	};
+	memcpy(out->held, account->held, sizeof(out->held));
+}
+
+void accounts__each(const struct accounts *accounts, account_fn fn, void *ctx)
+{
+	for (size_t i = 0; i < ACCOUNTS_BUCKETS; i++)
+		for (const struct account *account = accounts->buckets[i]; account;
+		     account = account->next)
+			fn(ctx, account);
+}
+
 struct line {
 	char *out;
 	size_t len; /* room */
