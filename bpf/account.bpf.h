@@ -21,10 +21,12 @@
 
 /*
  * So many times what is free may be used. Entries: maps are made for 5/4 of all samples of a window,
- * so four times: where windows are as long as planned, nobody is cut. Bytes: one account gets two
- * thirds of them at full depth. Processes: an LRU keeps what is used, where not all of it goes.
+ * and of Node's samples 94 in 100 were keys of their own, of javac's 77: eight times, so that nobody
+ * is cut whose window is a tenth longer than planned, though all samples of a host are its own. Bytes:
+ * one account gets two thirds of them at full depth; most that one took was 0.4 of 6 MiB (javac on
+ * JDK 25, two CPUs). Processes: an LRU keeps what is used, where not all of it goes.
  */
-#define ENTRIES_TIMES	   4
+#define ENTRIES_TIMES	   8
 #define BARE_ENTRIES_TIMES 16 /* one entry for each process */
 #define BYTES_TIMES	   2
 #define CUT_BYTES_TIMES	   4 /* with JBPF_CUT_DEPTH words */
