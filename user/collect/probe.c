@@ -563,7 +563,7 @@ static void forget_stacks(struct probe *probe)
 static void follow_cpus(struct probe *probe)
 {
 	__cleanup_free uint32_t *cpus = NULL;
-	size_t cpu_cnt = 0;
+	size_t cpu_cnt = 0, sampled;
 	uint32_t cpu = 0;
 	int err = cpus_online(&cpus, &cpu_cnt);
 
@@ -572,11 +572,13 @@ static void follow_cpus(struct probe *probe)
 		return; /* they are as they were, for all we know */
 	}
 	err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
-	if (err && err != probe->follow_err)
+	sampled = cpu_events__count(probe->events);
+	/* Short of memory it changes nothing: those that were sampled are, and gone ones do no harm. */
+	probe->unsampled_cpu_cnt = err && sampled < cpu_cnt ? (uint32_t)(cpu_cnt - sampled) : 0;
+	if (probe->unsampled_cpu_cnt && err != probe->follow_err)
 		pr_warn("probe: CPU %u came online and is not sampled: %s; restart to sample it\n",
 			cpu, errstr(err));
 	probe->follow_err = err;
-	probe->unsampled_cpu_cnt = err ? (uint32_t)(cpu_cnt - cpu_events__count(probe->events)) : 0;
 }
 
 /*
