@@ -26,7 +26,9 @@
 #include "user/util/fs.h"
 #include "user/util/log.h"
 
-#define IDLE_TICK_NS	 CLOCK_NS_PER_S
+/* Its socket says when it ends; what it begins by itself may hang that much longer, until it is seen. */
+#define IDLE_TICK_NS	 (5 * CLOCK_NS_PER_S)
+#define RETRY_NS	 CLOCK_NS_PER_S
 #define START_BURST	 16u
 #define START_REFILL_NS	 (5 * CLOCK_NS_PER_S)
 #define READY_TIMEOUT_NS (20 * CLOCK_NS_PER_S)
@@ -50,6 +52,7 @@ struct namer_link {
 	uint64_t cpu_ns;
 	uint32_t stalled_ticks;
 	uint64_t next_tick_ns; /* CLOCK_BOOTTIME */
+	bool was_busy;
 	/* Starts that are allowed at once. */
 	uint32_t tokens;
 	uint64_t token_ns;
@@ -348,17 +351,20 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 	struct work work;
 	int err;
 
-	if (now_ns < link->next_tick_ns && !link->broken)
+	(void)work_note__read(link->context.note, &work, &is_busy);
+	/* One that has begun to work is looked at from now on. */
+	if (now_ns < link->next_tick_ns && !link->broken && (link->was_busy || !is_busy))
 		return false;
 	if (link->pid && !link->broken && hangs(link))
 		link->broken = -ETIME;
-	(void)work_note__read(link->context.note, &work, &is_busy);
+	link->was_busy = is_busy;
 	link->next_tick_ns = now_ns + (is_busy ? NAMER_LINK_TICK_NS : IDLE_TICK_NS);
 	if (link->pid && !link->broken)
 		return false;
 	end_namer(link, now_ns);
+	link->was_busy = false;
 	if (!may_start(link, now_ns)) {
-		link->next_tick_ns = now_ns + IDLE_TICK_NS;
+		link->next_tick_ns = now_ns + RETRY_NS;
 		link->broken = 0;
 		return false;
 	}
@@ -368,7 +374,7 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 		pr_warn_limited(
 			"the process that names cannot be started again: %s; samples are counted, and not named\n",
 			errstr(err));
-		link->next_tick_ns = now_ns + IDLE_TICK_NS;
+		link->next_tick_ns = now_ns + RETRY_NS;
 		link->broken = 0; /* there is none that could be */
 	}
 	return err == 0;
@@ -386,6 +392,9 @@ uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)
 	(void)work_note__read(link->context.note, &work, &is_busy);
 	if (is_busy && due_ns > now_ns + NAMER_LINK_TICK_NS)
 		due_ns = now_ns + NAMER_LINK_TICK_NS;
+	/* It has finished what the next look was for. */
+	if (!is_busy && link->was_busy)
+		due_ns += IDLE_TICK_NS - NAMER_LINK_TICK_NS;
 	return due_ns;
 }
 
