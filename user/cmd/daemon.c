@@ -95,9 +95,12 @@ static void report_memory(const struct recorder_stats *stats)
 static void sink_end(void *ctx, struct window *host, const struct recorder_stats *stats)
 {
 	struct daemon *daemon = ctx;
+	struct recorder_stats all = *stats;
 
 	report_memory(stats);
-	daemon_writer__end(daemon->writer, host, stats, &daemon->compactor);
+	if (daemon->metrics.server)
+		all.map_bytes = recorder__map_bytes(daemon->recorder);
+	daemon_writer__end(daemon->writer, host, &all, &daemon->compactor);
 }
 
 static int recorder_from_options(struct daemon *daemon, char *why, size_t why_len)
@@ -304,7 +307,6 @@ static int drop_privileges(struct daemon *daemon)
 static int open_all(struct daemon *daemon)
 {
 	char why[DAEMON_WHY_BYTES];
-	struct recorder_stats stats;
 	int err;
 
 	daemon->notify_fd = notify_ready_open();
@@ -337,10 +339,9 @@ static int open_all(struct daemon *daemon)
 		return err;
 	}
 	daemon_compactor_init(&daemon->compactor, clock_boot_ns());
-	recorder__stats(daemon->recorder, &stats);
 	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps\n", jbpf_version,
 		daemon->options.frequency_hz, daemon->options.store,
-		(double)stats.map_bytes / (1 << 20));
+		(double)recorder__map_bytes(daemon->recorder) / (1 << 20));
 	notify_ready_started(daemon->notify_fd, daemon->options.window_ns);
 	return 0;
 }

@@ -766,7 +766,6 @@ void recorder__stats(const struct recorder *recorder, struct recorder_stats *out
 	*out = (struct recorder_stats){
 		.process_cnt = (size_t)recorder->facts.process_cnt,
 		.symbol_bytes = (size_t)recorder->facts.symbol_bytes,
-		.map_bytes = probe__map_bytes(recorder->probe),
 		.parser_failures = recorder->facts.parser_failures,
 		.parser_restarts = recorder->facts.parser_restarts,
 		.namer_restarts = link.restart_cnt,
@@ -776,4 +775,9 @@ void recorder__stats(const struct recorder *recorder, struct recorder_stats *out
 		.stack_bytes = recorder->stack_bytes,
 		.unsampled_cpu_cnt = probe__unsampled_cpus(recorder->probe),
 	};
+}
+
+uint64_t recorder__map_bytes(const struct recorder *recorder)
+{
+	return probe__map_bytes(recorder->probe);
 }

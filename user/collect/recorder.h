@@ -32,12 +32,12 @@ struct recorder_options {
 struct recorder_stats {
 	size_t process_cnt;
 	size_t symbol_bytes;
-	uint64_t map_bytes;
-	uint64_t parser_failures;	/* files that could not be parsed: see symbols/parser.h */
-	uint64_t parser_restarts;	/* of the process that parses */
-	uint64_t namer_restarts;	/* of the process that names: it hung or died */
-	uint64_t bans;			/* containers and processes that made it so */
-	uint64_t naming_cpu_ns;		/* CPU time of the processes that name and parse, so far */
+	uint64_t map_bytes;	  /* 0: the caller asks recorder__map_bytes() when it wants it */
+	uint64_t parser_failures; /* files that could not be parsed: see symbols/parser.h */
+	uint64_t parser_restarts; /* of the process that parses */
+	uint64_t namer_restarts;  /* of the process that names: it hung or died */
+	uint64_t bans;		  /* containers and processes that made it so */
+	uint64_t naming_cpu_ns;	  /* CPU time of the processes that name and parse, so far */
 	uint64_t naming_resident_bytes; /* of the one that names */
 	uint64_t stack_bytes;		/* of stacks kept in user space, at the last window's end */
 	uint32_t unsampled_cpu_cnt;	/* online, but came after privileges were given up */
@@ -98,5 +98,7 @@ bool recorder__is_idle(const struct recorder *recorder);
 void recorder__give_up(struct recorder *recorder);
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out);
+/* As the kernel charges them: a file is read for each. */
+uint64_t recorder__map_bytes(const struct recorder *recorder);
 
 #endif
