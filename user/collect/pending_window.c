@@ -53,6 +53,7 @@ void pending_window_add(struct pending_window *window, const struct probe *probe
 
 	if (!window->start_boot_ns)
 		window->start_boot_ns = batch->start_boot_ns;
+	window->part_cnt += batch->count_cnt || batch->tick_cnt;
 	window->end_boot_ns = batch->end_boot_ns;
 	window->stack_bytes = batch->stack_bytes;
 	for (int i = 0; i < JBPF_CNT_MAX; i++)
@@ -87,6 +88,9 @@ static int tick_compare(const void *left, const void *right)
 
 static void sort_parts(struct pending_window *window)
 {
+	/* What came in one go is in order already: see probe_batch. */
+	if (window->part_cnt < 2)
+		return;
 	if (window->counts.len)
 		qsort(window->counts.data, count_cnt(window), sizeof(struct probe_count),
 		      count_compare);

@@ -32,6 +32,7 @@ struct pending_window {
 	uint32_t cpu_cnt;
 	uint64_t closed_ns;	/* CLOCK_BOOTTIME: when it was over */
 	struct strbuf counts;	/* of struct probe_count */
+	uint32_t part_cnt;	/* drains that had something to add */
 	struct strbuf ticks;	/* of struct probe_tick */
 	struct strbuf accounts; /* of struct probe_account; one for each drain that has it */
 	struct strbuf stacks;	/* records of naming_stack_put() */
