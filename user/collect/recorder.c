@@ -269,7 +269,8 @@ static void pass_new_stacks(struct recorder *recorder)
 	}
 	if (!recorder->look_ns)
 		return;
-	put(recorder, NAMING_STACKS, records.data, records.len);
+	if (records.len)
+		put(recorder, NAMING_STACKS, records.data, records.len);
 	recorder->next_look_ns = clock_boot_ns() + recorder->look_ns;
 }
 
@@ -704,6 +705,18 @@ static int take_packet(struct recorder *recorder, const struct packet *packet)
 	}
 }
 
+/* What the socket takes now. */
+static void flush(struct recorder *recorder)
+{
+	int err;
+
+	if (!namer_link__is_up(recorder->link))
+		return;
+	err = packet_stream_flush(namer_link__stream(recorder->link));
+	if (err && err != -EAGAIN)
+		namer_link__broke(recorder->link, err);
+}
+
 static void talk(struct recorder *recorder)
 {
 	struct packet_stream *stream = namer_link__stream(recorder->link);
@@ -718,10 +731,9 @@ static void talk(struct recorder *recorder)
 		while (!err && packet_stream_next(stream, &packet, &err))
 			err = take_packet(recorder, &packet);
 	}
-	if (!err || err == -EAGAIN)
-		err = packet_stream_flush(stream);
 	if (err && err != -EAGAIN)
 		namer_link__broke(recorder->link, err);
+	flush(recorder);
 }
 
 int recorder__consume(struct recorder *recorder)
@@ -742,7 +754,7 @@ int recorder__consume(struct recorder *recorder)
 	if (!recorder->look_ns || clock_boot_ns() >= recorder->next_look_ns)
 		pass_new_stacks(recorder);
 	split_when_wanted(recorder);
-	talk(recorder);
+	flush(recorder);
 	give_up_late(recorder, clock_boot_ns());
 	replace_deaf_namer(recorder);
 	watch_link(recorder);
