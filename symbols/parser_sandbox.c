@@ -22,17 +22,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "symbols/child_sandbox.h"
 #include "user/util/capabilities.h"
-#include "user/util/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/landlock.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 
-#define SANDBOX_NAME	   "jbpfd-parser"
-#define SANDBOX_MAX_FDS	   16u
-#define SANDBOX_MAPS_BYTES (16u << 20)
+#define SANDBOX_NAME "jbpfd-parser"
 /* See landlock_only_below(). */
 #define LANDLOCK_WANTED_VERSION 2
 
@@ -60,37 +58,6 @@ uint32_t parser_sandbox_features(void)
 
 /* ---- memory ---- */
 
-/* "START-END rwxs ...": the range of a line of /proc/self/maps that is shared memory. */
-static bool maps_line_is_shared(const char *line, size_t len, uint64_t *start, uint64_t *end)
-{
-	const char *dash = memchr(line, '-', len);
-	const char *blank = memchr(line, ' ', len);
-
-	return dash && blank && dash < blank && (size_t)(line + len - blank) > 5 &&
-	       blank[4] == 's' && parse_u64_n(line, (size_t)(dash - line), 16, start) == 0 &&
-	       parse_u64_n(dash + 1, (size_t)(blank - dash - 1), 16, end) == 0;
-}
-
-/* BPF maps that the profiler has mapped are writable, and a fork shares them. */
-static int sandbox_unmap_shared(void)
-{
-	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
-	const char *line;
-	int err = fs_read_file(AT_FDCWD, "/proc/self/maps", SANDBOX_MAPS_BYTES, &maps);
-
-	for (line = strbuf_str(&maps); !err && *line;) {
-		const char *newline = strchr(line, '\n');
-		size_t len = newline ? (size_t)(newline - line) : strlen(line);
-		uint64_t start, end;
-
-		if (maps_line_is_shared(line, len, &start, &end) &&
-		    munmap((void *)(uintptr_t)start, (size_t)(end - start)))
-			err = -errno;
-		line += newline ? len + 1 : len;
-	}
-	return err;
-}
-
 static uint64_t sandbox_memory_now(void)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
@@ -104,50 +71,18 @@ static uint64_t sandbox_memory_now(void)
 
 /* ---- limits ---- */
 
-static int sandbox_limit(int resource, uint64_t value)
-{
-	struct rlimit limit = { .rlim_cur = value, .rlim_max = value };
-	struct rlimit now;
-
-	/* A lower limit that is there already is as good, and may not be raised. */
-	if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max < value)
-		limit.rlim_cur = limit.rlim_max = now.rlim_max;
-	return setrlimit((__rlimit_resource_t)resource, &limit) ? -errno : 0;
-}
-
 static int sandbox_limits(void)
 {
-	int err = sandbox_limit(RLIMIT_CORE, 0);
+	int err = child_sandbox_limit(RLIMIT_CORE, 0);
 
 	if (!err)
-		err = sandbox_limit(RLIMIT_NOFILE, SANDBOX_MAX_FDS);
+		err = child_sandbox_limit(RLIMIT_NOFILE, CHILD_SANDBOX_MAX_FDS);
 	if (!err)
-		err = sandbox_limit(RLIMIT_FSIZE, PARSER_SANDBOX_FILE_BYTES);
+		err = child_sandbox_limit(RLIMIT_FSIZE, PARSER_SANDBOX_FILE_BYTES);
 	if (!err && !SANDBOX_IS_SANITIZED)
-		err = sandbox_limit(RLIMIT_AS, sandbox_memory_now() + PARSER_SANDBOX_MEMORY_BYTES);
+		err = child_sandbox_limit(RLIMIT_AS,
+					  sandbox_memory_now() + PARSER_SANDBOX_MEMORY_BYTES);
 	return err;
-}
-
-/* ---- descriptors ---- */
-
-static int sandbox_close_from(unsigned int first)
-{
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
-		return 0;
-	if (errno != ENOSYS)
-		return -errno;
-#endif
-	for (long fd = (long)first, max = sysconf(_SC_OPEN_MAX); fd < max; fd++)
-		(void)close((int)fd);
-	return 0;
-}
-
-static int sandbox_descriptors(int keep_fd)
-{
-	if (keep_fd != STDIN_FILENO && dup3(keep_fd, STDIN_FILENO, O_CLOEXEC) < 0)
-		return -errno;
-	return sandbox_close_from(STDIN_FILENO + 1);
 }
 
 /* ---- seccomp ---- */
@@ -217,29 +152,12 @@ static int sandbox_seccomp(void)
 
 /* ---- all of it ---- */
 
-/* Signals to the whole process group or service are for the profiler, which may still need names. */
-static int sandbox_life(pid_t parent)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	if (sigprocmask(SIG_SETMASK, &all, NULL) || prctl(PR_SET_NAME, SANDBOX_NAME, 0, 0, 0) ||
-	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-		return -errno;
-	return getppid() == parent ? 0 : -ESRCH;
-}
-
 int parser_sandbox_enter(int keep_fd, pid_t parent, uint32_t wanted, uint32_t *features_out)
 {
 	const struct capabilities none = { 0 };
 	uint32_t features = parser_sandbox_features() & wanted;
-	int err = sandbox_life(parent);
+	int err = child_sandbox_begin(SANDBOX_NAME, keep_fd, parent);
 
-	if (!err)
-		err = sandbox_unmap_shared();
-	child_process_offer_to_oom();
-	if (!err)
-		err = sandbox_descriptors(keep_fd);
 	if (!err)
 		err = sandbox_limits();
 	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
