@@ -151,16 +151,17 @@ static void two_files_that_hang_are_enough_and_only_for_their_container(void **s
 	assert_true(account__may_open(one, BEGIN_NS));
 }
 
-static void one_in_quarantine_is_not_touched_until_it_ends(void **state)
+/* A server that answers after the deadline has none that hangs, and still costs a second each time. */
+static void files_waited_for_in_vain_use_up_the_failures_of_their_container(void **state)
 {
+	uint64_t cnt = 0;
+
 	(void)state;
-	account__quarantine(one, BEGIN_NS + 60 * S);
-	assert_false(account__may_open(one, BEGIN_NS));
-	assert_false(account__may_read(one, BEGIN_NS + 59 * S));
-	assert_true(account__may_read(other, BEGIN_NS));
-	assert_bill(one, "not looked at because it made a helper hang: 2");
-	assert_true(account__may_open(one, BEGIN_NS + 60 * S));
-	assert_true(account__may_read(one, BEGIN_NS + 60 * S));
+	for (; account__may_open(one, BEGIN_NS); cnt++)
+		account__note_failure(one, BEGIN_NS);
+	assert_int_equal(cnt, ACCOUNT_FAILURES_BURST);
+	assert_true(account__may_open(other, BEGIN_NS));
+	assert_true(account__may_open(one, BEGIN_NS + ACCOUNT_FAILURES_INTERVAL_NS));
 }
 
 static size_t take_all(struct account *account)
@@ -256,7 +257,7 @@ static void bill_says_all_that_was_cut_and_begins_again(void **state)
 	account__spend(one, 4100 * MS, BEGIN_NS);
 	account__bill(one, bill, sizeof(bill));
 	assert_non_null(strstr(
-		bill, "helper hang: 9,223,372,036,854,775,807; CPU time of jbpfd for it: 4.1 s"));
+		bill, "samples lost: 9,223,372,036,854,775,807; CPU time of jbpfd for it: 4.1 s"));
 	accounts__begin_window(accounts, BEGIN_NS);
 	assert_bill(one, "");
 }
@@ -365,7 +366,6 @@ static void nobody_may_do_all(void **state)
 	account__note_cut(NULL, ACCOUNT_CUT_NAMES, 1);
 	account__add_text(NULL, SIZE_MAX);
 	assert_int_equal(account__text(NULL), ACCOUNT_TEXT_WHOLE);
-	assert_false(account__is_quarantined(NULL, 0));
 	assert_int_equal(account__id(NULL), ACCOUNT_NONE);
 	assert_bill(NULL, "");
 	account__put(NULL);
@@ -381,7 +381,7 @@ int main(void)
 		TEST(all_together_are_bounded),
 		TEST(files_that_fail_cost_their_own_container),
 		TEST(two_files_that_hang_are_enough_and_only_for_their_container),
-		TEST(one_in_quarantine_is_not_touched_until_it_ends),
+		TEST(files_waited_for_in_vain_use_up_the_failures_of_their_container),
 		TEST(one_that_takes_all_it_can_leaves_room_for_the_next),
 		TEST(room_that_is_given_back_is_there_again),
 		TEST(who_holds_more_than_others_is_over_its_share),

@@ -36,7 +36,6 @@ struct account {
 	size_t user_cnt;
 	struct bucket cpu;
 	struct bucket failures; /* in ns of time that each takes to be forgotten */
-	uint64_t quarantine_ns; /* its end; 0 = none */
 	size_t held[ACCOUNT_POOL_CNT];
 	uint32_t hanging_cnt;
 	/* Of this window. */
@@ -195,17 +194,17 @@ static void account_fill(struct account *account, uint64_t now_ns)
 		    now_ns);
 }
 
+static bool account_may_fail(const struct account *account)
+{
+	return account->failures.credit_ns >= (int64_t)ACCOUNT_FAILURES_INTERVAL_NS;
+}
+
 bool account__may_read(struct account *account, uint64_t now_ns)
 {
 	if (!account)
 		return true;
-	if (account__is_quarantined(account, now_ns)) {
-		account->cuts[ACCOUNT_CUT_QUARANTINE]++;
-		return false;
-	}
 	account_fill(account, now_ns);
-	return account->cpu.credit_ns > 0 &&
-	       account->failures.credit_ns >= (int64_t)ACCOUNT_FAILURES_INTERVAL_NS;
+	return account->cpu.credit_ns > 0 && account_may_fail(account);
 }
 
 static void bucket_spend(struct bucket *bucket, uint64_t ns)
@@ -240,11 +239,8 @@ bool account__may_open(struct account *account, uint64_t now_ns)
 {
 	if (!account)
 		return true;
-	if (account__is_quarantined(account, now_ns)) {
-		account->cuts[ACCOUNT_CUT_QUARANTINE]++;
-		return false;
-	}
-	if (account->hanging_cnt < ACCOUNT_MAX_HANGING)
+	account_fill(account, now_ns);
+	if (account->hanging_cnt < ACCOUNT_MAX_HANGING && account_may_fail(account))
 		return true;
 	account->cuts[ACCOUNT_CUT_HANGING]++;
 	return false;
@@ -260,17 +256,6 @@ void account__note_answered(struct account *account)
 {
 	if (account && account->hanging_cnt)
 		account->hanging_cnt--;
-}
-
-void account__quarantine(struct account *account, uint64_t until_ns)
-{
-	if (account)
-		account->quarantine_ns = until_ns;
-}
-
-bool account__is_quarantined(const struct account *account, uint64_t now_ns)
-{
-	return account && account->quarantine_ns > now_ns;
 }
 
 /* ---- memory ---- */
@@ -484,7 +469,6 @@ static bool add_cuts(struct line *line, const struct account *account)
 		[ACCOUNT_CUT_MAPS] = "perf maps not kept: ",
 		[ACCOUNT_CUT_HANGING] = "files not opened because others hang: ",
 		[ACCOUNT_CUT_LOST] = "samples lost: ",
-		[ACCOUNT_CUT_QUARANTINE] = "not looked at because it made a helper hang: ",
 	};
 	char number[32];
 
@@ -557,8 +541,7 @@ void accounts__begin_window(struct accounts *accounts, uint64_t now_ns)
 			account_age_usage(account);
 			account->stack_bytes = 0;
 			memset(account->cuts, 0, sizeof(account->cuts));
-			if (account->user_cnt || !account_is_plain(account) ||
-			    account__is_quarantined(account, now_ns)) {
+			if (account->user_cnt || !account_is_plain(account)) {
 				at = &account->next;
 				continue;
 			}

@@ -39,7 +39,7 @@
 /* Failures (crashes, timeouts) of its files that it may have at once; then one in this time. */
 #define ACCOUNT_FAILURES_BURST	     8u
 #define ACCOUNT_FAILURES_INTERVAL_NS 30000000000ull
-/* Files whose server does not answer, at once. */
+/* Files whose server does not answer, at once: a process hangs over each. */
 #define ACCOUNT_MAX_HANGING 2u
 
 /*
@@ -85,7 +85,6 @@ enum account_cut {
 	ACCOUNT_CUT_MAPS,    /* perf maps that were not kept */
 	ACCOUNT_CUT_HANGING, /* times a file was not opened: others hang */
 	ACCOUNT_CUT_LOST,    /* samples that found no room in the kernel */
-	ACCOUNT_CUT_QUARANTINE, /* times nothing was looked at: it made a helper hang */
 	ACCOUNT_CUT_CNT,
 };
 
@@ -141,15 +140,14 @@ void account__spend(struct account *account, uint64_t cpu_ns, uint64_t now_ns);
 /* One of its files ended, or would have ended, what was reading it. */
 void account__note_failure(struct account *account, uint64_t now_ns);
 
-/* May one of its files be opened, which may wait? */
+/*
+ * May one of its files be opened, which may wait? Not while ACCOUNT_MAX_HANGING do, nor when it has
+ * no failures left: a file that was waited for in vain is one, also when it answers a moment later.
+ */
 bool account__may_open(struct account *account, uint64_t now_ns);
 /* A file of it hangs; it does not any more. */
 void account__note_hanging(struct account *account);
 void account__note_answered(struct account *account);
-
-/* Until then nothing of it is opened or read. */
-void account__quarantine(struct account *account, uint64_t until_ns);
-bool account__is_quarantined(const struct account *account, uint64_t now_ns);
 
 /*
  * Memory of a pool. An account may hold as much as all others leave free, so that one alone has
