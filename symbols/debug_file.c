@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
-#include "symbols/slow_file.h"
+#include "symbols/opener.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 
@@ -112,7 +112,7 @@ static int debug_file_add_mini(const struct elf_file *file, struct elf_symtab_bu
 /* ---- opening ---- */
 
 /* Is it the header of something with symbols? A core dump or any other file is nobody's business. */
-static bool debug_file_is_program(const struct slow_file_head *head)
+static bool debug_file_is_program(const struct opener_head *head)
 {
 	struct byte_reader type = byte_reader_init(head->bytes + EI_NIDENT, 2);
 	uint16_t value;
@@ -151,7 +151,7 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
 {
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
 	int root_fd = wanted->root == DEBUG_FILE_IN_HOST ? roots->host_fd : roots->container_fd;
-	struct slow_file_head head;
+	struct opener_head head;
 	char candidate[PATH_MAX];
 	struct stat st;
 	int err;
@@ -165,7 +165,8 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
 	if (root_fd < 0)
 		return -ENOENT;
 
-	__cleanup_fd int fd = slow_library_open(root_fd, candidate, &rules, &st, &head);
+	__cleanup_fd int fd =
+		opener__library(roots->opener, root_fd, candidate, &rules, &st, &head);
 
 	if (fd < 0)
 		return fd;

@@ -271,7 +271,7 @@ static int open_mapping(int proc_fd, uint32_t pid, struct parser *parser,
 			const struct libjvm_mapping *mapping, struct hotspot_vm **out)
 {
 	struct remote_mem mem = remote_mem_of_process(proc_fd, pid);
-	__cleanup_fd int fd = libjvm_open(proc_fd, pid, mapping);
+	__cleanup_fd int fd = libjvm_open(proc_fd, pid, parser__opener(parser), mapping);
 	struct vm_symbols symbols;
 	int err = fd < 0 ? fd : parser__libjvm(parser, fd, mapping, &symbols);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
-#include "symbols/slow_file.h"
+#include "symbols/opener.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -88,7 +88,7 @@ static const char *jit_names_problem(int err)
 }
 
 /* The file, opened and checked. fd or -errno; -ESRCH when it is the process that is gone. */
-static int jit_names_open(int proc_fd, uint32_t pid, struct stat *st)
+static int jit_names_open(const struct jit_names *names, int proc_fd, uint32_t pid, struct stat *st)
 {
 	struct container_file_rules rules = { .max_bytes = PERFMAP_MAX_BYTES };
 	struct proc_status status;
@@ -104,7 +104,8 @@ static int jit_names_open(int proc_fd, uint32_t pid, struct stat *st)
 		return root_fd == -ENOENT ? -ESRCH : root_fd;
 	rules.owner = status.euid;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", status.ns_pid);
-	return slow_file_open(root_fd, path, &rules, st, NULL);
+	parser__charge(names->parser, names->account);
+	return opener__file(parser__opener(names->parser), root_fd, path, &rules, st, NULL);
 }
 
 static uint64_t stat_mtime_ns(const struct stat *st)
@@ -208,7 +209,7 @@ int jit_names_refresh(struct jit_names *names, int proc_fd, uint32_t pid, enum j
 		      enum jit_names_force force)
 {
 	struct stat st;
-	__cleanup_fd int fd = jit_names_open(proc_fd, pid, &st);
+	__cleanup_fd int fd = jit_names_open(names, proc_fd, pid, &st);
 	int err = fd < 0 ? fd : 0;
 
 	if (err == -ESRCH)

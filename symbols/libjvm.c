@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
-#include "symbols/slow_file.h"
+#include "symbols/opener.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
@@ -128,7 +128,8 @@ int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t ma
 /* ---- the file ---- */
 
 /* Follows the kernel's link to the mapped file. Devices are not opened: that may have effects. */
-static int mapped_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping)
+static int mapped_file_open(int proc_fd, uint32_t pid, struct opener *opener,
+			    const struct libjvm_mapping *mapping)
 {
 	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
 						    .max_bytes = LIBJVM_MAX_BYTES };
@@ -139,11 +140,12 @@ static int mapped_file_open(int proc_fd, uint32_t pid, const struct libjvm_mappi
 	__cleanup_fd int path_fd = openat(proc_fd, path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;
-	return slow_file_reopen(path_fd, &rules, NULL);
+	return opener__reopen(opener, path_fd, &rules, NULL);
 }
 
 /* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path will do when it is the same file. */
-static int path_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping)
+static int path_file_open(int proc_fd, uint32_t pid, struct opener *opener,
+			  const struct libjvm_mapping *mapping)
 {
 	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
 						    .max_bytes = LIBJVM_MAX_BYTES };
@@ -152,7 +154,7 @@ static int path_file_open(int proc_fd, uint32_t pid, const struct libjvm_mapping
 
 	if (root_fd < 0)
 		return root_fd;
-	__cleanup_fd int fd = slow_library_open(root_fd, mapping->path, &rules, &st, NULL);
+	__cleanup_fd int fd = opener__library(opener, root_fd, mapping->path, &rules, &st, NULL);
 	if (fd < 0)
 		return fd;
 	if (st.st_ino != mapping->inode)
@@ -252,9 +254,10 @@ int libjvm_symbols_file(const struct elf_file *file, const struct libjvm_mapping
 	return err;
 }
 
-int libjvm_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping)
+int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,
+		const struct libjvm_mapping *mapping)
 {
-	int fd = mapped_file_open(proc_fd, pid, mapping);
+	int fd = mapped_file_open(proc_fd, pid, opener, mapping);
 
-	return fd == -EPERM || fd == -EACCES ? path_file_open(proc_fd, pid, mapping) : fd;
+	return fd == -EPERM || fd == -EACCES ? path_file_open(proc_fd, pid, opener, mapping) : fd;
 }

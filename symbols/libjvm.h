@@ -12,6 +12,8 @@
 #include "symbols/elf_file.h"
 #include "symbols/vm_structs.h"
 
+struct opener;
+
 /* An executable mapping of a file called libjvm.so. One that is only read as data is none. */
 struct libjvm_mapping {
 	uint64_t start;
@@ -28,8 +30,9 @@ struct libjvm_mapping {
  */
 int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out);
 
-/* The mapped file, opened for reading: a regular one. fd or -errno. */
-int libjvm_open(int proc_fd, uint32_t pid, const struct libjvm_mapping *mapping);
+/* The mapped file, opened for reading by `opener` (see opener.h; may be NULL): a regular one. fd or -errno. */
+int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,
+		const struct libjvm_mapping *mapping);
 
 /*
  * Addresses of HotSpot's tables in the process that maps `file` at `mapping`. 0; -ENOENT: not

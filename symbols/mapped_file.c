@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
-#include "symbols/slow_file.h"
+#include "symbols/opener.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -53,7 +53,7 @@ int mapped_file_open(const struct mapped_file_request *request)
 	if (root_fd < 0)
 		return root_fd;
 
-	__cleanup_fd int path_fd = slow_path_open(root_fd, request->path);
+	__cleanup_fd int path_fd = opener__path(request->opener, root_fd, request->path);
 
 	if (path_fd < 0)
 		return path_fd;

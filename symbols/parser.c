@@ -21,6 +21,7 @@
 #include "symbols/container_file.h"
 #include "symbols/demangle.h"
 #include "symbols/elf_symtab_wire.h"
+#include "symbols/opener.h"
 #include "symbols/parser_child.h"
 #include "symbols/parser_internal.h"
 #include "symbols/parser_sandbox.h"
@@ -51,6 +52,7 @@ struct parser {
 	uint64_t last_id;
 	bool was_starved;	    /* the last request got too little CPU time, which it wanted */
 	struct account *account;    /* whose input comes next; a user of it */
+	struct opener *opener;	    /* borrowed; NULL = files are opened here */
 	uint64_t served_account_id; /* whose input the process has seen */
 	bool has_served;
 	struct parsed_libjvm libjvms[PARSER_MAX_LIBJVMS]; /* a ring */
@@ -92,7 +94,7 @@ int parser__open(struct parser **out)
 	return parser__open_with(parser_child_main, &parser_limits_default, out);
 }
 
-int parser__open_by(const struct parser_starter *starter, struct parser **out)
+int parser__open_by(const struct child_starter *starter, struct parser **out)
 {
 	struct parser *parser = calloc(1, sizeof(*parser));
 	int err;
@@ -132,9 +134,22 @@ void parser__stats(const struct parser *parser, struct parser_stats *out)
 	out->sandbox = parser->process.sandbox;
 }
 
+void parser__set_opener(struct parser *parser, struct opener *opener)
+{
+	parser->opener = opener;
+}
+
+struct opener *parser__opener(const struct parser *parser)
+{
+	return parser ? parser->opener : NULL;
+}
+
 void parser__charge(struct parser *parser, struct account *account)
 {
-	if (!parser || parser->account == account)
+	if (!parser)
+		return;
+	opener__charge(parser->opener, account);
+	if (parser->account == account)
 		return;
 	account__put(parser->account);
 	parser->account = account__ref(account);

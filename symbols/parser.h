@@ -31,6 +31,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbols/child_starter.h"
 #include "symbols/debug_file.h"
 #include "symbols/elf_object.h"
 #include "symbols/libjvm.h"
@@ -39,31 +40,29 @@
 #include "user/util/strbuf.h"
 
 struct account;
+struct opener;
 struct parser;
 
-/* Who starts and ends the process where the profiler itself may not: the launcher. */
-struct parser_starter {
-	/* A process that runs parser_child_main() on the other end of *socket_out. 0 or -errno. */
-	int (*start)(void *ctx, int *socket_out, pid_t *pid_out);
-	/* Kills it. Its wait status, or -1 when that is not known. */
-	int (*end)(void *ctx, pid_t pid);
-	void *ctx;
-};
-
-/* The same by such a starter, which is copied. */
-int parser__open_by(const struct parser_starter *starter, struct parser **out);
+/* The same by such a starter of parser_child_main(), which is copied. */
+int parser__open_by(const struct child_starter *starter, struct parser **out);
 
 /* Starts the process and waits until it has given up its rights. 0 or -errno. */
 int parser__open(struct parser **out);
 /* Ends the process. NULL is fine. */
 void parser__free(struct parser *parser);
 
+/* What opens the files that are parsed, borrowed: whoever has the parser has that, too. */
+void parser__set_opener(struct parser *parser, struct opener *opener);
+/* NULL for a NULL parser, and until it was set. */
+struct opener *parser__opener(const struct parser *parser);
+
 /*
  * Whose input comes next, and at whose cost, until the next call; NULL: nobody's, without limits.
  * What has no credit gets -EAGAIN. What fails uses up its own account's failures. The process ends
  * between two accounts: it keeps nothing between requests, but one that was taken over by an input
  * could, and lie about the next one's. That costs less than 1 ms of CPU time for each change, of which
- * there are few: requests come process by process, and answers are kept. A NULL parser is fine.
+ * there are few: requests come process by process, and answers are kept. The opener opens files for the same
+ * account. A NULL parser is fine.
  */
 void parser__charge(struct parser *parser, struct account *account);
 

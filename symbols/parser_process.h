@@ -37,7 +37,7 @@ typedef int (*parser_main_fn)(int socket_fd, pid_t parent);
 
 struct parser_process {
 	parser_main_fn main; /* NULL: started by `starter` */
-	struct parser_starter starter;
+	struct child_starter starter;
 	struct parser_limits limits;
 	pid_t pid; /* 0 = not running */
 	int socket_fd;

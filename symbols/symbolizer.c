@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/opener.h"
 #include "symbols/parser.h"
 #include "symbols/symbols_internal.h"
 #include "symbols/vdso.h"
@@ -97,6 +98,20 @@ void symbolizer_put_share(struct symbolizer *symbolizer, struct symbols_share *s
 
 /* ---- life ---- */
 
+static int symbolizer_open_helpers(struct symbolizer *symbolizer)
+{
+	const struct symbolizer_options *options = &symbolizer->options;
+	int err = options->parser_starter ?
+			  parser__open_by(options->parser_starter, &symbolizer->parser) :
+			  parser__open(&symbolizer->parser);
+
+	if (err)
+		return err;
+	symbolizer->opener = opener__new(options->opener_starter);
+	parser__set_opener(symbolizer->parser, symbolizer->opener);
+	return symbolizer->opener ? 0 : -ENOMEM;
+}
+
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out)
 {
 	struct symbols_share *nobodys;
@@ -108,8 +123,7 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 		return -ENOMEM;
 	symbolizer->options = *options;
 	if (options->parsing == SYMBOLS_PARSING_APART)
-		err = options->starter ? parser__open_by(options->starter, &symbolizer->parser) :
-					 parser__open(&symbolizer->parser);
+		err = symbolizer_open_helpers(symbolizer);
 	if (!err)
 		err = symbolizer_get_share(symbolizer, NULL, &nobodys);
 	if (!err) {
@@ -161,6 +175,7 @@ void symbolizer__free(struct symbolizer *symbolizer)
 		symbolizer_put_share(symbolizer, symbolizer->shares);
 	}
 	parser__free(symbolizer->parser);
+	opener__free(symbolizer->opener);
 	free(symbolizer);
 }
 

@@ -51,21 +51,22 @@ enum jit_source {
 	JIT_SOURCE_VMSTRUCTS = 3,
 };
 
-/* Where files out of containers are parsed; see parser.h. */
+/* Where files out of containers are opened and parsed; see opener.h and parser.h. */
 enum symbols_parsing {
-	SYMBOLS_PARSING_APART = 0, /* in a process without rights */
+	SYMBOLS_PARSING_APART = 0, /* in processes without rights */
 	SYMBOLS_PARSING_HERE = 1,  /* for tests and tools */
 };
 
 struct parser;
-struct parser_starter;
+struct child_starter;
 
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
 	bool keep_parameters; /* Java and C++ names with their parameter lists */
 	enum symbols_parsing parsing;
-	const struct parser_starter *starter; /* of the parser process; NULL: forked here */
+	const struct child_starter *parser_starter; /* of the parser process; NULL: forked here */
+	const struct child_starter *opener_starter; /* of the process that opens files; as above */
 	int kallsyms_fd; /* /proc/kallsyms, opened with more rights, taken over; 0: opened here */
 };
 

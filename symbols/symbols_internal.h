@@ -21,6 +21,7 @@ struct symbolizer {
 	struct symbols_share
 		*shares;       /* one per account; that of nobody's, and the kernel, for ever */
 	struct parser *parser; /* NULL: files are parsed here */
+	struct opener *opener; /* NULL: and opened here */
 	struct object_cache *objects;
 	struct kallsyms *kallsyms;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */

@@ -18,8 +18,8 @@
 
 #include "symbols/container_file.h"
 #include "symbols/mapped_file.h"
+#include "symbols/opener.h"
 #include "symbols/parser.h"
-#include "symbols/slow_file.h"
 #include "symbols/symbols_internal.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -133,6 +133,11 @@ struct parser *symbols_process__parser(const struct symbols_process *process)
 	return process->symbolizer->parser;
 }
 
+static struct opener *process_opener(const struct symbols_process *process)
+{
+	return parser__opener(symbols_process__parser(process));
+}
+
 struct account *symbols_process__account(const struct symbols_process *process)
 {
 	return process->share->account;
@@ -160,14 +165,16 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	if (process->load_ns > PROCESS_LOAD_MAX_NS)
 		return -EBUSY;
 
-	__cleanup_fd int fd = slow_file_reopen(path_fd, &rules, NULL);
+	__cleanup_fd int fd = opener__reopen(process_opener(process), path_fd, &rules, NULL);
 
 	if (fd < 0)
 		return fd;
 
 	__cleanup_fd int container_fd = container_root_open(proc_fd, process->id.pid);
 	__cleanup_fd int host_fd = process_open_host_root(proc_fd);
-	struct debug_file_roots roots = { .container_fd = container_fd, .host_fd = host_fd };
+	struct debug_file_roots roots = { .container_fd = container_fd,
+					  .host_fd = host_fd,
+					  .opener = process_opener(process) };
 
 	err = object_cache__load(symbolizer->objects, object, fd, path, &roots,
 				 process->share->account);
@@ -181,6 +188,7 @@ static int process_open_map(const struct symbols_process *process, const struct 
 {
 	struct mapped_file_request request = {
 		.proc_fd = process->symbolizer->options.proc_fd,
+		.opener = process_opener(process),
 		.pid = process->id.pid,
 		.start_unix_ns = clock_unix_ns() - clock_boot_ns() + process->id.start_ns,
 		.map = map,

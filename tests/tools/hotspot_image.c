@@ -209,7 +209,7 @@ static int symbols_of(uint32_t pid, struct vm_symbols *out)
 	if (err)
 		return err;
 
-	__cleanup_fd int fd = libjvm_open(proc_fd, pid, &mapping);
+	__cleanup_fd int fd = libjvm_open(proc_fd, pid, NULL, &mapping);
 
 	return fd < 0 ? fd : parser__libjvm(NULL, fd, &mapping, out);
 }

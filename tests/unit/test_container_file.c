@@ -20,10 +20,11 @@
 #include <unistd.h>
 
 #include "symbols/container_file.h"
-#include "symbols/slow_file.h"
+#include "symbols/opener.h"
 
 static char tree[64];
 static int tree_fd; /* the host */
+static struct opener *opener;
 static int root_fd; /* the container, below it */
 
 static void put_file(int dir_fd, const char *path, const char *text)
@@ -52,7 +53,8 @@ static int tree_make(void **state)
 	assert_int_equal(mkdirat(root_fd, "lib", 0755), 0);
 	put_file(root_fd, "tmp/map", "container");
 	put_file(root_fd, "lib/libx.so.1", "library");
-	return 0;
+	opener = opener__new(NULL);
+	return opener ? 0 : -1;
 }
 
 static int tree_remove(void **state)
@@ -60,6 +62,7 @@ static int tree_remove(void **state)
 	char command[128];
 
 	(void)state;
+	opener__free(opener);
 	close(root_fd);
 	close(tree_fd);
 	snprintf(command, sizeof(command), "rm -rf %s", tree);
@@ -86,13 +89,13 @@ static void check_fd(int fd, const char *expected, int err)
 static void check_file(const char *path, const char *expected, int err)
 {
 	check_fd(container_file_open(root_fd, path, &anybody, NULL), expected, err);
-	check_fd(slow_file_open(root_fd, path, &anybody, NULL, NULL), expected, err);
+	check_fd(opener__file(opener, root_fd, path, &anybody, NULL, NULL), expected, err);
 }
 
 static void check_library(const char *path, const char *expected, int err)
 {
 	check_fd(container_library_open(root_fd, path, &anybody, NULL), expected, err);
-	check_fd(slow_library_open(root_fd, path, &anybody, NULL, NULL), expected, err);
+	check_fd(opener__library(opener, root_fd, path, &anybody, NULL, NULL), expected, err);
 }
 
 static void container_root_of_nobody_is_an_error(void **state)
@@ -272,30 +275,32 @@ static void container_stat_without_asking_says_what_fstat_says(void **state)
 	assert_int_equal(container_file_stat(-1, &cached), -EBADF);
 }
 
-static void container_file_opened_with_a_deadline_is_the_same(void **state)
+static void container_file_opened_by_the_process_for_that_is_the_same(void **state)
 {
-	struct slow_file_head head;
+	struct opener_head head;
 	struct stat st;
-	int path_fd = slow_path_open(root_fd, "/tmp/map");
-	int fd = slow_file_reopen(path_fd, &anybody, &st);
+	int path_fd = opener__path(opener, root_fd, "/tmp/map");
+	int fd = opener__reopen(opener, path_fd, &anybody, &st);
 
 	(void)state;
 	assert_int_equal(st.st_size, 9);
 	check_fd(fd, "container", 0);
 	close(path_fd);
-	fd = slow_file_open(root_fd, "/tmp/map", &anybody, NULL, &head);
+	fd = opener__file(opener, root_fd, "/tmp/map", &anybody, NULL, &head);
 	assert_int_equal(head.len, 9);
 	assert_memory_equal(head.bytes, "container", 9);
 	check_fd(fd, "container", 0); /* reading the head has not moved it */
-	assert_int_equal(slow_path_open(root_fd, "/none"), -ENOENT);
-	assert_int_equal(slow_file_reopen(-1, &anybody, NULL), -EBADF);
+	assert_int_equal(opener__path(opener, root_fd, "/none"), -ENOENT);
+	assert_int_equal(opener__reopen(opener, -1, &anybody, NULL), -EBADF);
 }
 
 static void container_descriptors_are_closed_on_all_paths(void **state)
 {
-	int before = dup(root_fd), after;
+	int before, after;
 
 	(void)state;
+	check_file("/tmp/map", "container", 0); /* from here on the process is there */
+	before = dup(root_fd);
 	close(before);
 	for (int i = 0; i < 3; i++) {
 		(void)container_file_open(root_fd, "/tmp/fifo", &anybody, NULL);
@@ -323,7 +328,7 @@ int main(void)
 		TEST(container_owner_must_be_the_expected_one_or_root),
 		TEST(container_file_past_the_cap_is_refused),
 		TEST(container_stat_without_asking_says_what_fstat_says),
-		TEST(container_file_opened_with_a_deadline_is_the_same),
+		TEST(container_file_opened_by_the_process_for_that_is_the_same),
 		TEST(container_descriptors_are_closed_on_all_paths),
 	};
 

@@ -316,13 +316,13 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	image_make(&image);
 	proc_make(&proc, MAPS_LINE "/x/libjvm.so\n");
 	assert_int_equal(libjvm_find(proc.fd, 42, &mapping, 1, &cnt), 0);
-	assert_int_equal(libjvm_open(proc.fd, 42, &mapping), -ENOENT);
+	assert_int_equal(libjvm_open(proc.fd, 42, NULL, &mapping), -ENOENT);
 
 	snprintf(path, sizeof(path), "%s/42/map_files/7f1000000000-7f1000250000", proc.path);
 	__cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_true(fd >= 0);
 	assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
-	__cleanup_fd int opened = libjvm_open(proc.fd, 42, &mapping);
+	__cleanup_fd int opened = libjvm_open(proc.fd, 42, NULL, &mapping);
 	assert_true(opened >= 0);
 	assert_int_equal(parser__libjvm(NULL, opened, &mapping, &symbols), 0);
 	assert_int_equal(symbols.addresses[VM_SYMBOL_STRUCTS], LOAD_START);
@@ -330,7 +330,7 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	/* Opening a FIFO would wait for a writer. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0644), 0);
-	assert_int_equal(libjvm_open(proc.fd, 42, &mapping), -EINVAL);
+	assert_int_equal(libjvm_open(proc.fd, 42, NULL, &mapping), -EINVAL);
 	proc_remove(&proc);
 }
 

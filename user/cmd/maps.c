@@ -430,14 +430,17 @@ static int maps_open(struct maps *maps, int root_fd)
 		.proc_fd = maps->proc_fd,
 		.jit = JIT_MODE_AUTO,
 	};
-	const struct container_resolver_options container_options = {
+	struct container_resolver_options container_options = {
 		.proc_fd = maps->proc_fd,
 		.root_fd = root_fd,
 		.cgroup_root = "/sys/fs/cgroup",
 	};
 	int err = symbolizer__open(&symbolizer_options, &maps->symbolizer);
 
-	return err ? err : container_resolver__new(&container_options, &maps->containers);
+	if (err)
+		return err;
+	container_options.parser = symbolizer__parser(maps->symbolizer);
+	return container_resolver__new(&container_options, &maps->containers);
 }
 
 /* From here on bytes of containers are read. */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/opener.h"
+#include "symbols/parser.h"
 #include "user/cmd/advice.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_write.h"
@@ -431,7 +433,7 @@ static int record_drop_privileges(const struct recorder *recorder)
 }
 
 /* Who names a process means it: it is better told than left with an empty picture. */
-static enum opt_out opt_out_of(uint32_t pid)
+static enum opt_out opt_out_by(struct parser *parser, uint32_t pid)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -439,6 +441,7 @@ static enum opt_out opt_out_of(uint32_t pid)
 		.proc_fd = proc_fd,
 		.root_fd = root_fd,
 		.cgroup_root = "/sys/fs/cgroup",
+		.parser = parser,
 	};
 	enum opt_out opt_out = opt_out_read(proc_fd, pid);
 	struct container_info info = { 0 };
@@ -450,6 +453,22 @@ static enum opt_out opt_out_of(uint32_t pid)
 		opt_out = OPT_OUT_BY_LABEL;
 	container_info_release(&info);
 	container_resolver__free(containers);
+	return opt_out;
+}
+
+/* What a user wrote about its containers is opened and parsed by those that have no other rights. */
+static enum opt_out opt_out_of(uint32_t pid)
+{
+	struct opener *opener = opener__new(NULL);
+	struct parser *parser = NULL;
+	enum opt_out opt_out;
+
+	/* Short of memory, or of processes: it is done here. */
+	if (opener && parser__open(&parser) == 0)
+		parser__set_opener(parser, opener);
+	opt_out = opt_out_by(parser, pid);
+	parser__free(parser);
+	opener__free(opener);
 	return opt_out;
 }
 

@@ -71,6 +71,13 @@ size_t cgroup_account_len(const char *cgroup_path)
 	return len;
 }
 
+size_t cgroup_account_len_within(const char *cgroup_path, size_t roots_len)
+{
+	size_t len = cgroup_account_len(cgroup_path);
+
+	return roots_len && roots_len < len ? roots_len : len;
+}
+
 uint64_t cgroup_account_id(const char *cgroup_path, size_t len)
 {
 	uint64_t id;

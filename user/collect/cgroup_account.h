@@ -19,6 +19,9 @@
  */
 size_t cgroup_account_len(const char *cgroup_path);
 
+/* The same, but what lies below the first `roots_len` bytes, which root named, makes no account; 0: no limit. */
+size_t cgroup_account_len_within(const char *cgroup_path, size_t roots_len);
+
 /* Hash of so much of it; never ACCOUNT_NONE but when nothing is known of the cgroup (an empty path). */
 uint64_t cgroup_account_id(const char *cgroup_path, size_t len);
 

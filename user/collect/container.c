@@ -14,12 +14,14 @@
 #include <string.h>
 
 #include "symbols/container_file.h"
+#include "symbols/opener.h"
 #include "symbols/parser.h"
-#include "symbols/slow_file.h"
+#include "user/collect/cgroup_account.h"
 #include "user/collect/container_cgroup.h"
 #include "user/collect/container_names.h"
 #include "user/collect/container_pods.h"
 #include "user/collect/container_service.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -29,7 +31,7 @@
 #define CACHE_BUCKETS	      256
 #define CACHE_MAX_ENTRIES     4096 /* then the one not used for longest goes */
 #define CGROUP_TEXT_MAX_BYTES 65536
-#define HOSTNAME_MAX_BYTES    253 /* of a pod: an RFC 1123 name; fits into a struct slow_file_head */
+#define HOSTNAME_MAX_BYTES    253 /* of a pod: an RFC 1123 name; fits into a struct opener_head */
 #define HOSTNAME_MAX_TRIES    8
 #define RETRY_NS	      (15 * CLOCK_NS_PER_S) /* for containers nothing is known of */
 #define PLACES_RETRY_NS	      (60 * CLOCK_NS_PER_S)
@@ -62,7 +64,8 @@ struct container_resolver {
 	int proc_fd; /* borrowed */
 	int root_fd; /* borrowed */
 	struct container_hierarchies hierarchies;
-	struct parser *parser; /* borrowed; may be NULL */
+	struct parser *parser;	   /* borrowed; may be NULL */
+	struct accounts *accounts; /* borrowed; may be NULL */
 	struct asked_user asked[ASKED_USERS];
 	struct container_places places;
 	uint64_t places_ns; /* when looked for; CLOCK_MONOTONIC */
@@ -86,6 +89,14 @@ void container_info_release(struct container_info *info)
 	memset(info, 0, sizeof(*info));
 }
 
+/* Files of root are nobody's. */
+static int find_places(struct container_resolver *resolver)
+{
+	parser__charge(resolver->parser, NULL);
+	return container_places_find(&resolver->places, resolver->root_fd, resolver->proc_fd,
+				     parser__opener(resolver->parser));
+}
+
 int container_resolver__new(const struct container_resolver_options *options,
 			    struct container_resolver **out)
 {
@@ -97,12 +108,13 @@ int container_resolver__new(const struct container_resolver_options *options,
 	resolver->proc_fd = options->proc_fd;
 	resolver->root_fd = options->root_fd;
 	resolver->parser = options->parser;
+	resolver->accounts = options->accounts;
 	resolver->hierarchies.v2_fd =
 		container_cgroup_mount_open(options->proc_fd, options->cgroup_root);
 	if (resolver->hierarchies.v2_fd < 0)
 		resolver->hierarchies.v2_fd = -1;
 	resolver->hierarchies.dir_fd = open(options->cgroup_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	err = container_places_find(&resolver->places, resolver->root_fd, resolver->proc_fd);
+	err = find_places(resolver);
 	if (err) {
 		container_resolver__free(resolver);
 		return err;
@@ -263,7 +275,8 @@ static void rootless_user(struct container_resolver *resolver, uid_t uid,
 {
 	out->home[0] = '\0';
 	out->uid = uid;
-	if (uid && container_user_find(resolver->root_fd, uid, out))
+	if (uid &&
+	    container_user_find(resolver->root_fd, uid, parser__opener(resolver->parser), out))
 		out->home[0] = '\0';
 }
 
@@ -277,13 +290,14 @@ static int hostname_as_pod(struct container_resolver *resolver, uint32_t pid, ch
 						    .max_bytes = HOSTNAME_MAX_BYTES };
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT, host = STRBUF_INIT;
 	__cleanup_fd int root_fd = container_root_open(resolver->proc_fd, pid);
-	struct slow_file_head head;
+	struct opener_head head;
 	size_t len;
 
 	if (root_fd < 0)
 		return 0;
 
-	__cleanup_fd int fd = slow_file_open(root_fd, "/etc/hostname", &rules, NULL, &head);
+	__cleanup_fd int fd = opener__file(parser__opener(resolver->parser), root_fd,
+					   "/etc/hostname", &rules, NULL, &head);
 
 	if (fd < 0)
 		return 0;
@@ -315,30 +329,40 @@ static bool may_ask_user(struct container_resolver *resolver, uid_t uid, uint64_
 	return asked->cnt++ < ASK_USER_BURST;
 }
 
-/* Brings the entry up to date. 0 or -ENOMEM. */
-static int refresh(struct container_resolver *resolver, struct cached *entry)
+/* False: they are known, or were looked for a moment ago. */
+static bool wants_names(struct container_resolver *resolver, const struct cached *entry,
+			struct account *account, uint64_t now)
+{
+	parser__charge(resolver->parser, entry->uid ? account : NULL);
+	if (entry->is_known)
+		return container_source_changed(&entry->names.source, resolver->root_fd,
+						parser__opener(resolver->parser));
+	return !entry->tried_ns || now - entry->tried_ns >= RETRY_NS;
+}
+
+/* Brings the entry up to date; a user's files are read at the cost of `account`. 0 or -ENOMEM. */
+static int refresh(struct container_resolver *resolver, struct cached *entry,
+		   struct account *account)
 {
 	uint64_t now = clock_monotonic_ns();
 	struct container_names names;
 	struct container_user user;
 	int err;
 
-	if (entry->is_known && !container_source_changed(&entry->names.source, resolver->root_fd))
-		return 0;
-	if (!entry->is_known && entry->tried_ns && now - entry->tried_ns < RETRY_NS)
+	if (!wants_names(resolver, entry, account, now))
 		return 0;
 	if (!entry->is_known && now - resolver->places_ns > PLACES_RETRY_NS) {
-		err = container_places_find(&resolver->places, resolver->root_fd,
-					    resolver->proc_fd);
+		err = find_places(resolver);
 		if (err)
 			return err;
 		resolver->places_ns = now;
 	}
 	entry->tried_ns = now;
+	parser__charge(resolver->parser, NULL);
 	rootless_user(resolver, entry->uid, &user);
 	if (entry->uid && (!user.home[0] || !may_ask_user(resolver, user.uid, now)))
 		return 0;
-	parser__charge(resolver->parser, NULL);
+	parser__charge(resolver->parser, entry->uid ? account : NULL);
 	err = container_names_read(&resolver->places, resolver->root_fd, entry->id, &user,
 				   resolver->parser, &names);
 	if (err)
@@ -468,23 +492,39 @@ static int fill(const struct answer *answer, struct container_info *out)
  * are root's, else from the container's own host name file, which is the container's to write.
  */
 static int find_pod(struct container_resolver *resolver, uint32_t pid, const char *pod_uid,
-		    struct cached *entry)
+		    struct account *account, struct cached *entry)
 {
 	int err;
 
 	if (entry->names.pod || entry->hostname_tries >= HOSTNAME_MAX_TRIES)
 		return 0;
 	entry->hostname_tries++;
-	err = container_pod_find(resolver->root_fd, pod_uid, &entry->names.pod,
-				 &entry->names.namespace);
+	parser__charge(resolver->parser, NULL);
+	err = container_pod_find(resolver->root_fd, parser__opener(resolver->parser), pod_uid,
+				 &entry->names.pod, &entry->names.namespace);
 	if (err == 0)
 		entry->pod_source = "kubelet";
 	if (err == 0 || err == -ENOMEM)
 		return err;
+	parser__charge(resolver->parser, account);
 	err = hostname_as_pod(resolver, pid, &entry->names.pod);
 	if (!err && entry->names.pod)
 		entry->pod_source = "hostname";
 	return err;
+}
+
+/* Whose the container is, as one more user of it; NULL = nobody's. */
+static struct account *account_of(const struct container_resolver *resolver,
+				  const struct answer *answer)
+{
+	const char *path = answer->cgroup_path;
+	size_t len = cgroup_account_len_within(path, answer->identity->roots_len);
+	char name[ACCOUNT_NAME_BYTES];
+
+	if (!resolver->accounts)
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", (int)len, path);
+	return accounts__get(resolver->accounts, cgroup_account_id(path, len), name);
 }
 
 /* Names of the path's container, borrowed from the cache. */
@@ -492,16 +532,19 @@ static int look_up_names(struct container_resolver *resolver, uint32_t pid, stru
 {
 	const struct container_identity *identity = answer->identity;
 	struct cached *entry = find_or_add(resolver, identity);
+	struct account *account;
 	int err;
 
 	if (!entry)
 		return -ENOMEM;
-	err = refresh(resolver, entry);
+	account = account_of(resolver, answer);
+	err = refresh(resolver, entry, account);
 	if (!err && identity->path.pod_uid[0])
 		err = find_pod(resolver, pid,
 			       identity->namer == CONTAINER_NAMER_USER ? "" :
 									 identity->path.pod_uid,
-			       entry);
+			       account, entry);
+	account__put(account);
 	answer->names = &entry->names;
 	answer->pod_source = entry->pod_source;
 	return err;

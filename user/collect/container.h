@@ -85,6 +85,7 @@ void container_info_release(struct container_info *info);
 /* Looks names up and caches them by container id. */
 struct container_resolver;
 
+struct accounts;
 struct parser;
 
 struct container_resolver_options {
@@ -92,7 +93,10 @@ struct container_resolver_options {
 	int root_fd; /* / : data roots of Docker, Podman, CRI are looked for below it */
 	/* "/sys/fs/cgroup": cgroup v2 is looked for there and in .../unified, version 1 below it */
 	const char *cgroup_root;
-	struct parser *parser; /* reads files of users; borrowed; NULL: they are read here */
+	/* Reads files of users, and its opener opens all files; borrowed; NULL: both is done here. */
+	struct parser *parser;
+	struct accounts
+		*accounts; /* borrowed: whose file it is, it is at the cost of; NULL: nobody's */
 };
 
 int container_resolver__new(const struct container_resolver_options *options,

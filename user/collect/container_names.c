@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reads the files in which runtimes write down what they run. They are root's, or the rootless
- * user's; they are opened with the rules for hostile trees (container_file.h) and capped. Those of
- * root (dockerd, containerd, CRI-O, Podman run by root) are parsed here: who writes them is root
- * already. A user's are opened with a deadline and parsed by the parser process. Of each file only names, image and labels are kept: the rest holds
+ * user's; they are opened with the rules for hostile trees (container_file.h) and a deadline, and capped.
+ * Those of root (dockerd, containerd, CRI-O, Podman run by root) are parsed here: who writes them is root
+ * already. A user's are parsed by the parser process. Of each file only names, image and labels are kept: the rest holds
  * command lines and environments.
  */
 #include "user/collect/container_names.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "symbols/container_file.h"
+#include "symbols/opener.h"
 #include "symbols/parser.h"
-#include "symbols/slow_file.h"
 #include "user/collect/opt_out.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -31,7 +31,7 @@ struct search {
 	int root_fd;
 	uid_t owner;
 	const char *id;
-	struct parser *parser; /* for what is a user's */
+	struct parser *parser; /* for what is a user's; with the opener of all */
 	bool is_users;
 	struct container_names *out;
 };
@@ -41,13 +41,19 @@ static uint64_t stat_mtime_ns(const struct stat *st)
 	return (uint64_t)st->st_mtim.tv_sec * CLOCK_NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
 }
 
-/* What is read of the users' own files: opened with a deadline, parsed by who has no rights. */
+static int open_file(const struct search *search, const char *path,
+		     const struct container_file_rules *rules, struct stat *st)
+{
+	return opener__file(parser__opener(search->parser), search->root_fd, path, rules, st, NULL);
+}
+
+/* What is read of the users' own files: parsed by who has no rights. */
 static int facts_of_user(const struct search *search, const char *path,
 			 enum container_json_kind kind, struct stat *st, struct container_json *out)
 {
 	const struct container_file_rules rules = { .owner = search->owner,
 						    .max_bytes = USER_FILE_MAX_BYTES };
-	__cleanup_fd int fd = slow_file_open(search->root_fd, path, &rules, st, NULL);
+	__cleanup_fd int fd = open_file(search, path, &rules, st);
 
 	return fd < 0 ? fd : parser__container(search->parser, fd, kind, search->id, out);
 }
@@ -61,7 +67,7 @@ static int facts_of_root(const struct search *search, const char *path,
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	int err;
 
-	__cleanup_fd int fd = container_file_open(search->root_fd, path, &rules, st);
+	__cleanup_fd int fd = open_file(search, path, &rules, st);
 
 	err = fd < 0 ? fd : fs_read_fd(fd, max_bytes, &text);
 	if (!err)
@@ -291,7 +297,8 @@ void container_names_release(struct container_names *names)
 	memset(names, 0, sizeof(*names));
 }
 
-bool container_source_changed(const struct container_source *source, int root_fd)
+bool container_source_changed(const struct container_source *source, int root_fd,
+			      struct opener *opener)
 {
 	struct container_file_rules rules = { .owner = source->owner };
 	struct stat st;
@@ -299,7 +306,7 @@ bool container_source_changed(const struct container_source *source, int root_fd
 	if (!source->path[0])
 		return false;
 
-	__cleanup_fd int fd = slow_file_open(root_fd, source->path, &rules, &st, NULL);
+	__cleanup_fd int fd = opener__file(opener, root_fd, source->path, &rules, &st, NULL);
 
 	return fd >= 0 && (stat_mtime_ns(&st) != source->mtime_ns ||
 			   (uint64_t)st.st_size != source->size || st.st_ino != source->ino);

@@ -14,6 +14,7 @@
 
 #define CONTAINER_DOCKER_ROOTS_MAX 16
 
+struct opener;
 struct parser;
 
 /* Where runtimes keep their files. Zero-initialise; end with container_places_release(). */
@@ -26,9 +27,10 @@ struct container_places {
 /*
  * Finds Docker's data roots: the usual one, those of daemon.json, of running dockerd processes
  * that share our root, and the per-user directories of userns-remap in them. Adds what is new.
- * 0 or -ENOMEM.
+ * `opener` (see opener.h; may be NULL) opens files. 0 or -ENOMEM.
  */
-int container_places_find(struct container_places *places, int root_fd, int proc_fd);
+int container_places_find(struct container_places *places, int root_fd, int proc_fd,
+			  struct opener *opener);
 void container_places_release(struct container_places *places);
 
 /* The file the names came from, to notice when it changes. path "" = none. */
@@ -57,7 +59,7 @@ struct container_names {
  * Reads what is known about container `id` (64 hex digits, checked by the caller). `user` is the
  * home directory and uid of a rootless runtime's user, where alone it is looked for; home "" = look
  * in the system's places only: a user may give a container the id of another. `parser` (see parser.h;
- * may be NULL) reads the user's files.
+ * may be NULL) reads the user's files, its opener opens all of them.
  * 0, -ENOENT when no runtime's files know it, -ENOMEM.
  */
 struct container_user {
@@ -71,9 +73,10 @@ int container_names_read(const struct container_places *places, int root_fd, con
 void container_names_release(struct container_names *names);
 
 /* Did the file change since it was read? A file that is gone did not: its names stay true. */
-bool container_source_changed(const struct container_source *source, int root_fd);
+bool container_source_changed(const struct container_source *source, int root_fd,
+			      struct opener *opener);
 
 /* Home directory out of root_fd's passwd file. -ENOENT when the uid has none. */
-int container_user_find(int root_fd, uid_t uid, struct container_user *out);
+int container_user_find(int root_fd, uid_t uid, struct opener *opener, struct container_user *out);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/container_file.h"
+#include "symbols/opener.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"
@@ -35,7 +35,8 @@ static int root_owner(int root_fd, uid_t *owner)
 	return 0;
 }
 
-static int read_root_owned(int root_fd, const char *path, size_t max_bytes, struct strbuf *out)
+static int read_root_owned(int root_fd, struct opener *opener, const char *path, size_t max_bytes,
+			   struct strbuf *out)
 {
 	struct container_file_rules rules = { .max_bytes = max_bytes };
 	int err = root_owner(root_fd, &rules.owner);
@@ -43,7 +44,7 @@ static int read_root_owned(int root_fd, const char *path, size_t max_bytes, stru
 	if (err)
 		return err;
 
-	__cleanup_fd int fd = container_file_open(root_fd, path, &rules, NULL);
+	__cleanup_fd int fd = opener__file(opener, root_fd, path, &rules, NULL, NULL);
 
 	return fd < 0 ? fd : fs_read_fd(fd, max_bytes, out);
 }
@@ -70,14 +71,15 @@ static int add_root(struct container_places *places, const char *path)
 	return 0;
 }
 
-static int add_from_daemon_json(struct container_places *places, int root_fd)
+static int add_from_daemon_json(struct container_places *places, int root_fd, struct opener *opener)
 {
 	static const char *const keys[] = { "data-root", "graph" };
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	json_t *json;
 	int err = 0;
 
-	if (read_root_owned(root_fd, "/etc/docker/daemon.json", DAEMON_JSON_MAX_BYTES, &text))
+	if (read_root_owned(root_fd, opener, "/etc/docker/daemon.json", DAEMON_JSON_MAX_BYTES,
+			    &text))
 		return 0;
 	json = json_loadb(strbuf_str(&text), text.len, 0, NULL);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(keys); i++) {
@@ -186,9 +188,10 @@ static bool is_remap_dir(const char *name)
 	       rest[1 + strspn(rest + 1, "0123456789")] == '\0';
 }
 
-static int add_remap_dirs(struct container_places *places, int root_fd, const char *data_root)
+static int add_remap_dirs(struct container_places *places, int root_fd, struct opener *opener,
+			  const char *data_root)
 {
-	int path_fd = container_dir_open(root_fd, data_root);
+	int path_fd = opener__path(opener, root_fd, data_root);
 	int list_fd = path_fd >= 0 ? openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	__cleanup_dir DIR *list = list_fd >= 0 ? fdopendir(list_fd) : NULL;
 	struct dirent *entry;
@@ -215,18 +218,19 @@ static int add_remap_dirs(struct container_places *places, int root_fd, const ch
 	return 0;
 }
 
-int container_places_find(struct container_places *places, int root_fd, int proc_fd)
+int container_places_find(struct container_places *places, int root_fd, int proc_fd,
+			  struct opener *opener)
 {
 	int err = add_root(places, DOCKER_DEFAULT_ROOT);
 	size_t base_cnt;
 
 	if (!err)
-		err = add_from_daemon_json(places, root_fd);
+		err = add_from_daemon_json(places, root_fd, opener);
 	if (!err)
 		err = add_from_daemons(places, root_fd, proc_fd);
 	base_cnt = places->docker_root_cnt;
 	for (size_t i = 0; !err && i < base_cnt; i++)
-		err = add_remap_dirs(places, root_fd, places->docker_roots[i]);
+		err = add_remap_dirs(places, root_fd, opener, places->docker_roots[i]);
 	return err;
 }
 
@@ -265,10 +269,10 @@ static bool passwd_line_home(const char *line, size_t len, uid_t uid, struct con
 	return true;
 }
 
-int container_user_find(int root_fd, uid_t uid, struct container_user *out)
+int container_user_find(int root_fd, uid_t uid, struct opener *opener, struct container_user *out)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = read_root_owned(root_fd, "/etc/passwd", PASSWD_MAX_BYTES, &text);
+	int err = read_root_owned(root_fd, opener, "/etc/passwd", PASSWD_MAX_BYTES, &text);
 
 	if (err)
 		return err;

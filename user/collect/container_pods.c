@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/container_file.h"
+#include "symbols/opener.h"
 #include "user/util/cleanup.h"
 
 #define PODS_DIR	 "/var/log/pods"
 #define PODS_MAX_ENTRIES 4096 /* a kubelet runs some hundred pods */
 
-static DIR *open_pods(int root_fd)
+static DIR *open_pods(int root_fd, struct opener *opener)
 {
-	__cleanup_fd int path_fd = container_dir_open(root_fd, PODS_DIR);
+	__cleanup_fd int path_fd = opener__path(opener, root_fd, PODS_DIR);
 	struct stat root, st;
 	DIR *dir;
 
@@ -67,9 +67,10 @@ static int keep(const char *name, const char *pod_at, size_t pod_len, char **pod
 	return 0;
 }
 
-int container_pod_find(int root_fd, const char *pod_uid, char **pod, char **namespace)
+int container_pod_find(int root_fd, struct opener *opener, const char *pod_uid, char **pod,
+		       char **namespace)
 {
-	__cleanup_dir DIR *dir = *pod_uid ? open_pods(root_fd) : NULL;
+	__cleanup_dir DIR *dir = *pod_uid ? open_pods(root_fd, opener) : NULL;
 	struct dirent *entry;
 	size_t left = PODS_MAX_ENTRIES;
 

@@ -26,10 +26,12 @@
 #include "user/util/fd_message.h"
 #include "user/util/log.h"
 
-#define LAUNCHER_NAME	  "jbpfd-launcher" /* at most 15 bytes */
-#define MAX_ASKERS	  8u		   /* the sampler, and namers, of which old ones may hang */
-#define MAX_CHILDREN	  256u
-#define MAX_HANGING	  64u
+#define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
+#define MAX_ASKERS    8u	       /* the sampler, and namers, of which old ones may hang */
+#define MAX_CHILDREN  256u
+#define MAX_HANGING   64u
+#define MAX_HANGING_OPENERS \
+	32u /* whoever makes them hang does not keep namer and parser from starting */
 #define END_WAIT_MS	  100
 #define REQUEST_END	  100 /* beside enum launcher_kind */
 #define ANSWER_TIMEOUT_MS 5000
@@ -214,7 +216,7 @@ static int serve_start(struct state *state, const struct request *request, uint3
 		return -EPERM;
 	if (!state->options->programs[kind])
 		return -ENOTSUP;
-	if (count_hanging(state) >= MAX_HANGING)
+	if (count_hanging(state) >= (kind == LAUNCHER_OPENER ? MAX_HANGING_OPENERS : MAX_HANGING))
 		return -EAGAIN;
 	pid = child_fork(state, request, asker, handed_fd, socket_out);
 	if (pid < 0)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "symbols/opener_child.h"
 #include "symbols/parser_child.h"
 #include "user/collect/ban_list.h"
 #include "user/collect/jvm_ask.h"
@@ -66,6 +67,11 @@ struct namer_link {
 static int parser_main(const struct launcher_child *child)
 {
 	return parser_child_main(child->socket_fd, child->launcher);
+}
+
+static int opener_main(const struct launcher_child *child)
+{
+	return opener_child_main(child->socket_fd, child->launcher);
 }
 
 static int confine_launcher(void *ctx)
@@ -213,6 +219,7 @@ int namer_link__open(const struct namer_link_options *options, struct namer_link
 	static const launcher_main_fn programs[LAUNCHER_KIND_CNT] = {
 		[LAUNCHER_NAMER] = namer__main,
 		[LAUNCHER_PARSER] = parser_main,
+		[LAUNCHER_OPENER] = opener_main,
 		[LAUNCHER_ATTACH] = jvm_ask_child_main,
 	};
 

@@ -125,22 +125,34 @@ static int start_parser(void *ctx, int *socket_out, pid_t *pid_out)
 	return launcher__start(ctx, LAUNCHER_PARSER, NULL, -1, socket_out, pid_out);
 }
 
-static int end_parser(void *ctx, pid_t pid)
+static int start_opener(void *ctx, int *socket_out, pid_t *pid_out)
+{
+	return launcher__start(ctx, LAUNCHER_OPENER, NULL, -1, socket_out, pid_out);
+}
+
+static int end_child(void *ctx, pid_t pid)
 {
 	return launcher__end(ctx, pid);
 }
 
 static int open_symbolizer(struct naming *naming)
 {
-	const struct parser_starter starter = {
+	struct launcher *launcher = naming->config.launcher;
+	const struct child_starter parser = {
 		.start = start_parser,
-		.end = end_parser,
-		.ctx = naming->config.launcher,
+		.end = end_child,
+		.ctx = launcher,
+	};
+	const struct child_starter opener = {
+		.start = start_opener,
+		.end = end_child,
+		.ctx = launcher,
 	};
 	const struct symbolizer_options options = {
 		.proc_fd = naming->proc_fd,
 		.jit = naming->config.jit,
-		.starter = naming->config.launcher ? &starter : NULL,
+		.parser_starter = launcher ? &parser : NULL,
+		.opener_starter = launcher ? &opener : NULL,
 		.kallsyms_fd = naming->config.kallsyms_fd,
 	};
 
@@ -173,6 +185,7 @@ static int open_parts(struct naming *naming, char *why, size_t why_len)
 	container_options.proc_fd = naming->proc_fd;
 	container_options.root_fd = naming->root_fd;
 	container_options.parser = symbolizer__parser(naming->symbolizer);
+	container_options.accounts = naming->accounts;
 	err = container_resolver__new(&container_options, &naming->containers);
 	if (!err)
 		err = open_processes(naming, &naming->processes);

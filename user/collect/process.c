@@ -198,12 +198,9 @@ static void process_set_account(struct process *process)
 {
 	const struct container_info *container = &process->container;
 	const char *path = container->cgroup_path ? container->cgroup_path : "";
-	size_t len = cgroup_account_len(path);
 
-	if (container->roots_path_len && container->roots_path_len < len)
-		len = container->roots_path_len;
-	process->account_len = len;
-	process->account = cgroup_account_id(path, len);
+	process->account_len = cgroup_account_len_within(path, container->roots_path_len);
+	process->account = cgroup_account_id(path, process->account_len);
 }
 
 /* At the cost of its account. NULL: nobody's. */
