@@ -290,8 +290,8 @@ static void set_attributes(scmp_filter_ctx filter)
 }
 
 /*
- * libc tries clone3() for each thread, and takes clone() when it is refused: once per file that is
- * opened. That is no attack to be logged. Of filters that refuse alike the kernel takes the one that
+ * libc tries clone3() for each thread and process, and takes clone() when it is refused. That is no
+ * attack to be logged. Of filters that refuse alike the kernel takes the one that
  * was loaded last, with its flags, so that this one, which does not log, answers.
  */
 static int load_quiet_clone3(void)
@@ -368,6 +368,8 @@ static const int not_for_namer[] = {
 	SCMP_SYS(connect),
 	SCMP_SYS(accept),
 	SCMP_SYS(accept4),
+	/* its flags are in memory, where no filter sees them; the opener has Landlock for that */
+	SCMP_SYS(openat2),
 	/* changing files by their names */
 	SCMP_SYS(mkdir),
 	SCMP_SYS(mkdirat),
@@ -403,13 +405,10 @@ static int deny_bit(scmp_filter_ctx filter, int call, unsigned int index, uint64
 	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &is);
 }
 
-/* Files are opened for reading; processes are started by another one, threads are its own. */
+/* Files are opened for reading, by whatever call. */
 static int deny_writing(scmp_filter_ctx filter)
 {
 	static const uint64_t writing[] = { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND };
-	const struct scmp_arg_cmp no_thread = {
-		.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = CLONE_THREAD, .datum_b = 0
-	};
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(writing) && !err; i++) {
@@ -419,9 +418,6 @@ static int deny_writing(scmp_filter_ctx filter)
 		if (!err)
 			err = deny_bit(filter, SCMP_SYS(open_by_handle_at), 2, writing[i]);
 	}
-	if (!err)
-		err = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-					     &no_thread);
 	return err;
 }
 
@@ -451,6 +447,14 @@ static int deny_datagrams(scmp_filter_ctx filter)
 	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1, &is);
 }
 
+/* It has one thread. What a fork() makes has this filter, too. */
+static int deny_threads(scmp_filter_ctx filter)
+{
+	int err = deny_bit(filter, SCMP_SYS(clone), 0, CLONE_THREAD);
+
+	return err ? err : deny_bit(filter, SCMP_SYS(clone), 0, CLONE_VM);
+}
+
 int sandbox_filter_narrow(enum sandbox_role role)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -470,6 +474,8 @@ int sandbox_filter_narrow(enum sandbox_role role)
 		err = deny_set_id_programs(filter);
 	if (!err)
 		err = deny_datagrams(filter);
+	if (!err && role == SANDBOX_ROLE_NAMER)
+		err = deny_threads(filter);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

@@ -15,7 +15,7 @@ int sandbox_filter_load(void);
 /* Which process it is: each has use for a part of that list. */
 enum sandbox_role {
 	SANDBOX_ROLE_SAMPLER, /* has BPF maps, rings, the store */
-	SANDBOX_ROLE_NAMER, /* looks into processes: opens for reading only, starts and signals nobody */
+	SANDBOX_ROLE_NAMER, /* looks into processes: opens for reading only, has one thread, signals nobody */
 };
 
 /* Takes away what this role has no use for, on top of sandbox_filter_load(). As that. */
