@@ -27,19 +27,27 @@
 #include "user/util/log.h"
 
 #define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
-#define MAX_ASKERS    8u	       /* the sampler, and namers, of which old ones may hang */
+#define MAX_ASKERS    12u /* the sampler, namers, of which old ones may hang, and their copies */
 #define MAX_CHILDREN  256u
 #define MAX_HANGING   64u
 #define MAX_HANGING_OPENERS \
 	32u /* whoever makes them hang does not keep namer and parser from starting */
 #define END_WAIT_MS	  100
-#define REQUEST_END	  100 /* beside enum launcher_kind */
+#define ANSWER_FDS	  2u
 #define ANSWER_TIMEOUT_MS 5000
 #define SEND_TRIES	  100 /* the kernel may be short of memory for a moment */
 
+/* Beside enum launcher_kind. */
+enum request_kind {
+	REQUEST_END = 100,
+	REQUEST_NEW_COPY = 101, /* of a namer */
+	REQUEST_ADOPT = 102,
+	REQUEST_TAKE = 103, /* of the sampler */
+};
+
 struct request {
-	uint32_t kind; /* enum launcher_kind or REQUEST_END */
-	int32_t pid;   /* of REQUEST_END */
+	uint32_t kind; /* enum launcher_kind or enum request_kind */
+	int32_t pid;   /* of REQUEST_END and REQUEST_ADOPT */
 	uint64_t numbers[LAUNCHER_NUMBERS];
 };
 
@@ -48,6 +56,12 @@ struct answer {
 	int32_t pid;
 	int32_t status;
 	int32_t pad;
+};
+
+/* An answer and the descriptors that go with it; -1 = none. */
+struct reply {
+	struct answer answer;
+	int fds[ANSWER_FDS];
 };
 
 struct launcher {
@@ -63,7 +77,18 @@ struct child {
 	uint32_t asker; /* index of who started it */
 	bool has_ended; /* `status` is what it left */
 	bool is_killed;
+	bool is_forgotten; /* nobody will ask for its status */
 };
+
+/* A copy that a namer made of itself, asleep. */
+struct copy {
+	int socket_fd; /* the end that the sampler gets when it takes the copy; -1 = there is none */
+	uint32_t place; /* where it asks */
+	uint32_t maker; /* where the namer that makes it asks */
+	pid_t pid;
+};
+
+static const struct copy no_copy = { .socket_fd = -1 };
 
 struct state {
 	const struct launcher_options *options;
@@ -71,6 +96,8 @@ struct state {
 	int asker_fds[MAX_ASKERS]; /* [0]: the sampler; -1 = free */
 	struct child children[MAX_CHILDREN];
 	size_t child_cnt;
+	struct copy copy;      /* that can be taken */
+	struct copy next_copy; /* that is being made: it has no pid yet */
 };
 
 static void reap(struct state *state)
@@ -86,6 +113,8 @@ static void reap(struct state *state)
 				continue;
 			child->has_ended = true;
 			child->status = status;
+			if (child->is_forgotten)
+				child->pid = 0;
 		}
 	}
 }
@@ -168,6 +197,140 @@ static int make_asker(enum launcher_kind kind, int pair[2])
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
 }
 
+/* ---- those who ask, and copies of them ---- */
+
+static struct child *find_child(struct state *state, pid_t pid)
+{
+	for (size_t i = 0; i < state->child_cnt; i++)
+		if (state->children[i].pid == pid && !state->children[i].has_ended)
+			return &state->children[i];
+	return NULL;
+}
+
+static void close_asker(struct state *state, uint32_t asker)
+{
+	if (state->asker_fds[asker] >= 0)
+		close(state->asker_fds[asker]);
+	state->asker_fds[asker] = -1;
+}
+
+/* A copy that sleeps ends when its socket is closed; one that does not is killed. */
+static void drop_copy(struct state *state, struct copy *copy)
+{
+	struct child *child = copy->pid ? find_child(state, copy->pid) : NULL;
+
+	if (copy->socket_fd < 0)
+		return;
+	close(copy->socket_fd);
+	close_asker(state, copy->place);
+	*copy = no_copy;
+	if (!child)
+		return;
+	(void)kill(child->pid, SIGKILL);
+	child->is_killed = true;
+	child->is_forgotten = true;
+}
+
+/* What a namer that is gone had started is of no use to anybody, but the copy that it has made. */
+static void drop_asker(struct state *state, uint32_t asker)
+{
+	struct copy *const copies[] = { &state->copy, &state->next_copy };
+
+	close_asker(state, asker);
+	for (size_t i = 0; i < state->child_cnt; i++) {
+		struct child *child = &state->children[i];
+
+		if (child->asker != asker || child->has_ended)
+			continue;
+		(void)kill(child->pid, SIGKILL);
+		child->is_killed = true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+		if (copies[i]->place == asker || (!copies[i]->pid && copies[i]->maker == asker))
+			drop_copy(state, copies[i]);
+}
+
+/* Its sockets, one to the sampler and one to the launcher. */
+static int serve_new_copy(struct state *state, uint32_t asker, struct reply *reply)
+{
+	int place, sockets[2], askers[2], err;
+
+	drop_copy(state, &state->next_copy);
+	place = free_asker(state);
+	err = asker == 0 ? -EPERM : place < 0 ? place : make_sockets(LAUNCHER_NAMER, -1, sockets);
+	if (err)
+		return err;
+	err = make_asker(LAUNCHER_NAMER, askers);
+	if (err) {
+		close(sockets[0]);
+		close(sockets[1]);
+		return err;
+	}
+	state->asker_fds[place] = askers[0];
+	state->next_copy = (struct copy){
+		.socket_fd = sockets[0],
+		.place = (uint32_t)place,
+		.maker = asker,
+	};
+	reply->fds[0] = sockets[1];
+	reply->fds[1] = askers[1];
+	return 0;
+}
+
+/*
+ * The namer says which process it is. It is believed only of a child of the launcher's that the
+ * launcher did not start: no other can be killed by that, and none that has the number later.
+ */
+static int adopt(struct state *state, pid_t pid, uint32_t asker)
+{
+	siginfo_t info;
+	struct child *slot;
+
+	if (state->next_copy.socket_fd < 0 || state->next_copy.maker != asker)
+		return -EPERM;
+	if (find_child(state, pid))
+		return -EEXIST;
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT))
+		return -errno;
+	slot = new_child(state);
+	if (!slot)
+		return -EAGAIN;
+	*slot = (struct child){ .pid = pid };
+	drop_copy(state, &state->copy);
+	state->copy = state->next_copy;
+	state->copy.pid = pid;
+	state->next_copy = no_copy;
+	return 0;
+}
+
+static int serve_adopt(struct state *state, pid_t pid, uint32_t asker)
+{
+	int err = adopt(state, pid, asker);
+
+	if (err && state->next_copy.maker == asker)
+		drop_copy(state, &state->next_copy);
+	return err;
+}
+
+/* From now on it is a namer as any other. */
+static int serve_take(struct state *state, uint32_t asker, struct reply *reply)
+{
+	if (asker != 0)
+		return -EPERM;
+	if (state->copy.socket_fd < 0)
+		return -ENOENT;
+	if (!find_child(state, state->copy.pid)) {
+		drop_copy(state, &state->copy);
+		return -ENOENT;
+	}
+	reply->answer.pid = state->copy.pid;
+	reply->fds[0] = state->copy.socket_fd;
+	state->copy = no_copy;
+	return 0;
+}
+
+/* ---- requests ---- */
+
 /* pid or -errno; *socket_out is the asker's end. */
 static pid_t child_fork(struct state *state, const struct request *request, uint32_t asker,
 			int handed_fd, int *socket_out)
@@ -205,7 +368,7 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 }
 
 static int serve_start(struct state *state, const struct request *request, uint32_t asker,
-		       int handed_fd, struct answer *answer, int *socket_out)
+		       int handed_fd, struct reply *reply)
 {
 	uint32_t kind = request->kind;
 	bool is_sampler = asker == 0;
@@ -218,10 +381,15 @@ static int serve_start(struct state *state, const struct request *request, uint3
 		return -ENOTSUP;
 	if (count_hanging(state) >= (kind == LAUNCHER_OPENER ? MAX_HANGING_OPENERS : MAX_HANGING))
 		return -EAGAIN;
-	pid = child_fork(state, request, asker, handed_fd, socket_out);
+	/* What was copied is not wanted any more. */
+	if (kind == LAUNCHER_NAMER) {
+		drop_copy(state, &state->copy);
+		drop_copy(state, &state->next_copy);
+	}
+	pid = child_fork(state, request, asker, handed_fd, &reply->fds[0]);
 	if (pid < 0)
 		return pid;
-	answer->pid = pid;
+	reply->answer.pid = pid;
 	return 0;
 }
 
@@ -252,30 +420,34 @@ static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answ
 	return 0;
 }
 
-/* What a namer that is gone had started is of no use to anybody. */
-static void drop_asker(struct state *state, uint32_t asker)
+static int serve_request(struct state *state, const struct request *request, uint32_t asker,
+			 int handed_fd, struct reply *reply)
 {
-	close(state->asker_fds[asker]);
-	state->asker_fds[asker] = -1;
-	for (size_t i = 0; i < state->child_cnt; i++) {
-		struct child *child = &state->children[i];
-
-		if (child->asker != asker || child->has_ended)
-			continue;
-		(void)kill(child->pid, SIGKILL);
-		child->is_killed = true;
+	switch (request->kind) {
+	case REQUEST_END:
+		return serve_end(state, request->pid, asker, &reply->answer);
+	case REQUEST_NEW_COPY:
+		return serve_new_copy(state, asker, reply);
+	case REQUEST_ADOPT:
+		return serve_adopt(state, request->pid, asker);
+	case REQUEST_TAKE:
+		return serve_take(state, asker, reply);
+	default:
+		return serve_start(state, request, asker, handed_fd, reply);
 	}
 }
 
 /* 0 or -errno: what was started and not told of ends, as nobody has the other end of its socket. */
-static int send_answer(int asker_fd, const struct answer *answer, const int *fd, size_t fd_cnt)
+static int send_answer(int asker_fd, const struct reply *reply, size_t fd_cnt)
 {
 	const struct timespec pause = { .tv_nsec = (long)CLOCK_NS_PER_MS };
-	int err = fd_message_send(asker_fd, answer, sizeof(*answer), fd, fd_cnt);
+	int err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
+				  fd_cnt);
 
 	for (int i = 1; i < SEND_TRIES && err && err != -EPIPE; i++) {
 		(void)nanosleep(&pause, NULL);
-		err = fd_message_send(asker_fd, answer, sizeof(*answer), fd, fd_cnt);
+		err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
+				      fd_cnt);
 	}
 	return err;
 }
@@ -283,9 +455,9 @@ static int send_answer(int asker_fd, const struct answer *answer, const int *fd,
 /* False: the other side is gone. */
 static bool serve(struct state *state, uint32_t asker)
 {
-	struct answer answer = { .status = -1 };
+	struct reply reply = { .answer = { .status = -1 }, .fds = { -1, -1 } };
 	struct request request;
-	int handed = -1, socket_fd = -1;
+	int handed = -1;
 	size_t len, fd_cnt = 0;
 	int err = fd_message_receive(state->asker_fds[asker], MSG_DONTWAIT, &request,
 				     sizeof(request), &len, &handed, 1, &fd_cnt);
@@ -295,13 +467,11 @@ static bool serve(struct state *state, uint32_t asker)
 		return true; /* none is there, or the next turn gets it */
 	if (err || len != sizeof(request))
 		return false;
-	if (request.kind == REQUEST_END)
-		answer.err = serve_end(state, request.pid, asker, &answer);
-	else
-		answer.err = serve_start(state, &request, asker, handed_fd, &answer, &socket_fd);
-	__cleanup_fd int answer_fd = socket_fd;
-	return send_answer(state->asker_fds[asker], &answer, &answer_fd,
-			   answer_fd >= 0 && !answer.err) != -EPIPE;
+	reply.answer.err = serve_request(state, &request, asker, handed_fd, &reply);
+	__cleanup_fd int first_fd = reply.fds[0];
+	__cleanup_fd int second_fd = reply.fds[1];
+	fd_cnt = reply.answer.err ? 0 : (size_t)(first_fd >= 0) + (second_fd >= 0);
+	return send_answer(state->asker_fds[asker], &reply, fd_cnt) != -EPIPE;
 }
 
 static void drain_signals(int signal_fd)
@@ -360,6 +530,7 @@ static int launcher_main(const struct launcher_options *options, int socket_fd, 
 	if (child_process_keep_fds(kept, ARRAY_SIZE(kept)))
 		return 1;
 	state.options = options;
+	state.copy = state.next_copy = no_copy;
 	for (size_t i = 1; i < MAX_ASKERS; i++)
 		state.asker_fds[i] = -1;
 	state.asker_fds[0] = socket_fd;
@@ -379,8 +550,8 @@ static int launcher_main(const struct launcher_options *options, int socket_fd, 
 
 /* ---- in those who ask ---- */
 
-/* It answers at once, unless the host is so busy that nothing works. */
-static int await_answer(const struct launcher *launcher, struct answer *answer, int *fd_out)
+/* It answers at once, unless the host is so busy that nothing works. What came with it is the caller's. */
+static int await_reply(const struct launcher *launcher, struct reply *reply)
 {
 	struct pollfd wait = { .fd = launcher->socket_fd, .events = POLLIN };
 	size_t len, fd_cnt = 0;
@@ -389,13 +560,14 @@ static int await_answer(const struct launcher *launcher, struct answer *answer, 
 	do
 		err = poll(&wait, 1, ANSWER_TIMEOUT_MS);
 	while (err < 0 && errno == EINTR);
+	reply->fds[0] = reply->fds[1] = -1;
 	if (err <= 0)
 		return err ? -errno : -ETIMEDOUT;
-	err = fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, answer, sizeof(*answer), &len,
-				 fd_out, 1, &fd_cnt);
-	if (!err && !fd_cnt)
-		*fd_out = -1;
-	if (!err && len != sizeof(*answer))
+	err = fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, &reply->answer,
+				 sizeof(reply->answer), &len, reply->fds, ANSWER_FDS, &fd_cnt);
+	for (size_t i = err ? 0 : fd_cnt; i < ANSWER_FDS; i++)
+		reply->fds[i] = -1;
+	if (!err && len != sizeof(reply->answer))
 		err = -EBADMSG;
 	return err;
 }
@@ -405,20 +577,35 @@ static void forget_answers(const struct launcher *launcher)
 {
 	struct answer answer;
 	size_t len, fd_cnt = 0;
-	int fd = -1;
+	int fds[ANSWER_FDS];
 
 	while (fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, &answer, sizeof(answer), &len,
-				  &fd, 1, &fd_cnt) == 0)
-		if (fd_cnt)
-			close(fd);
+				  fds, ANSWER_FDS, &fd_cnt) == 0)
+		for (size_t i = 0; i < fd_cnt; i++)
+			close(fds[i]);
+}
+
+/* 0 and what it answered, or -errno, also of the launcher's. */
+static int ask(const struct launcher *launcher, const struct request *request, int handed_fd,
+	       struct reply *reply)
+{
+	int err;
+
+	forget_answers(launcher);
+	err = fd_message_send(launcher->socket_fd, request, sizeof(*request), &handed_fd,
+			      handed_fd >= 0);
+	*reply = (struct reply){ .fds = { -1, -1 } };
+	if (!err)
+		err = await_reply(launcher, reply);
+	return err ? err : reply->answer.err;
 }
 
 int launcher__open(const struct launcher_options *options, struct launcher **out)
 {
 	struct launcher *launcher = calloc(1, sizeof(*launcher));
-	struct answer ready;
+	struct reply ready;
 	pid_t parent = getpid();
-	int sockets[2], none = -1, err;
+	int sockets[2], err;
 
 	if (!launcher)
 		return -ENOMEM;
@@ -434,9 +621,9 @@ int launcher__open(const struct launcher_options *options, struct launcher **out
 		_exit(launcher_main(options, sockets[1], parent));
 	}
 	close(sockets[1]);
-	err = launcher->pid < 0 ? -errno : await_answer(launcher, &ready, &none);
+	err = launcher->pid < 0 ? -errno : await_reply(launcher, &ready);
 	if (!err)
-		err = ready.err;
+		err = ready.answer.err;
 	if (err) {
 		launcher__free(launcher);
 		return err;
@@ -475,38 +662,79 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 		    int handed_fd, int *socket_out, pid_t *pid_out)
 {
 	struct request request = { .kind = kind };
-	struct answer answer;
-	int socket_fd = -1;
+	struct reply reply;
 	int err;
 
 	if (numbers)
 		memcpy(request.numbers, numbers, sizeof(request.numbers));
-	forget_answers(launcher);
-	err = fd_message_send(launcher->socket_fd, &request, sizeof(request), &handed_fd,
-			      handed_fd >= 0);
-	if (!err)
-		err = await_answer(launcher, &answer, &socket_fd);
-	__cleanup_fd int fd = socket_fd;
-	if (!err)
-		err = answer.err;
+	err = ask(launcher, &request, handed_fd, &reply);
+	__cleanup_fd int fd = reply.fds[0];
+	__cleanup_fd int unwanted_fd = reply.fds[1];
 	if (err)
 		return err;
 	if (socket_out)
 		*socket_out = take_fd(&fd);
 	if (pid_out)
-		*pid_out = answer.pid;
+		*pid_out = reply.answer.pid;
 	return 0;
 }
 
 int launcher__end(struct launcher *launcher, pid_t pid)
 {
-	struct request request = { .kind = REQUEST_END, .pid = pid };
-	struct answer answer;
-	int none = -1, err;
+	const struct request request = { .kind = REQUEST_END, .pid = pid };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+	__cleanup_fd int first_unwanted_fd = reply.fds[0];
+	__cleanup_fd int second_unwanted_fd = reply.fds[1];
 
-	forget_answers(launcher);
-	err = fd_message_send(launcher->socket_fd, &request, sizeof(request), NULL, 0);
-	if (!err)
-		err = await_answer(launcher, &answer, &none);
-	return err || answer.err ? -1 : answer.status;
+	return err ? -1 : reply.answer.status;
+}
+
+int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out)
+{
+	const struct request request = { .kind = REQUEST_NEW_COPY };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+	__cleanup_fd int socket_fd = reply.fds[0];
+	__cleanup_fd int launcher_fd = reply.fds[1];
+
+	if (!err && (socket_fd < 0 || launcher_fd < 0))
+		err = -EBADMSG;
+	if (err)
+		return err;
+	*socket_out = take_fd(&socket_fd);
+	*launcher_fd_out = take_fd(&launcher_fd);
+	return 0;
+}
+
+int launcher__adopt_copy(struct launcher *launcher, pid_t pid)
+{
+	const struct request request = { .kind = REQUEST_ADOPT, .pid = pid };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+	__cleanup_fd int first_unwanted_fd = reply.fds[0];
+	__cleanup_fd int second_unwanted_fd = reply.fds[1];
+
+	return err;
+}
+
+int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out)
+{
+	const struct request request = { .kind = REQUEST_TAKE };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+	__cleanup_fd int fd = reply.fds[0];
+	__cleanup_fd int unwanted_fd = reply.fds[1];
+
+	if (err)
+		return err;
+	*socket_out = take_fd(&fd);
+	*pid_out = reply.answer.pid;
+	return 0;
+}
+
+void launcher__turn_to(struct launcher *launcher, int launcher_fd)
+{
+	close(launcher->socket_fd);
+	launcher->socket_fd = launcher_fd;
 }

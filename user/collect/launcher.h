@@ -67,7 +67,28 @@ pid_t launcher__pid(const struct launcher *launcher);
 int launcher__start(struct launcher *launcher, enum launcher_kind kind, const uint64_t *numbers,
 		    int handed_fd, int *socket_out, pid_t *pid_out);
 
-/* Kills a child that this handle started. Its wait status, or -1: it hangs, or is not known. */
+/* Kills a child that this handle started or took. Its wait status, or -1: it hangs, or is not known. */
 int launcher__end(struct launcher *launcher, pid_t pid);
+
+/*
+ * A namer's copy of itself, which sleeps until the sampler takes it (namer_copy.h). There is one at a time: the
+ * next one ends it, and so does the start of a new namer. Its maker's end does not.
+ */
+
+/*
+ * In a namer: sockets for a copy, to the sampler and to the launcher, the caller's. 0; -EAGAIN: too many
+ * namers hang; -EPIPE; -errno.
+ */
+int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out);
+/*
+ * The copy that has these sockets is process `pid`, a child of the launcher. 0; -ECHILD: it is none, or
+ * has ended; -errno: the launcher closes the sockets' other ends.
+ */
+int launcher__adopt_copy(struct launcher *launcher, pid_t pid);
+/* In the copy: this handle is on that socket from now on; takes it over. */
+void launcher__turn_to(struct launcher *launcher, int launcher_fd);
+
+/* In the sampler: the copy is its namer now, as if it had started it. 0; -ENOENT: there is none; -errno. */
+int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out);
 
 #endif
