@@ -121,6 +121,15 @@ void parser__free(struct parser *parser)
 	free(parser);
 }
 
+void parser__forget_process(struct parser *parser)
+{
+	if (!parser)
+		return;
+	parser_process_forget(&parser->process);
+	parser->has_served = false;
+	parser->stats.cpu_ns = 0; /* on the other's bill */
+}
+
 void parser__stats(const struct parser *parser, struct parser_stats *out)
 {
 	*out = (struct parser_stats){ 0 };

@@ -57,6 +57,12 @@ void parser__set_opener(struct parser *parser, struct opener *opener);
 struct opener *parser__opener(const struct parser *parser);
 
 /*
+ * In a copy of the process that opened it: the parser's process is the other's. It is left alone, and another
+ * one started when there is something to parse. A NULL parser is fine.
+ */
+void parser__forget_process(struct parser *parser);
+
+/*
  * Whose input comes next, and at whose cost, until the next call; NULL: nobody's, without limits.
  * What has no credit gets -EAGAIN. What fails uses up its own account's failures. The process ends
  * between two accounts: it keeps nothing between requests, but one that was taken over by an input

@@ -170,6 +170,16 @@ void parser_process_renew(struct parser_process *process)
 	process->next_is_free = true;
 }
 
+void parser_process_forget(struct parser_process *process)
+{
+	if (!process->pid)
+		return;
+	close(process->socket_fd);
+	process->socket_fd = -1;
+	process->pid = 0;
+	process->next_is_free = true;
+}
+
 /* ---- starting ---- */
 
 static bool process_may_start(struct parser_process *process)

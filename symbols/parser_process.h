@@ -75,6 +75,9 @@ int parser_process_end(struct parser_process *process);
 /* Ends it so that the next start is a fresh one, which is not counted among those after failures. */
 void parser_process_renew(struct parser_process *process);
 
+/* It is another process's: lets it go without ending it. The next start is as after a renewal. */
+void parser_process_forget(struct parser_process *process);
+
 /* CPU time it has used so far; 0 when it does not run. */
 uint64_t parser_process_cpu_ns(const struct parser_process *process);
 

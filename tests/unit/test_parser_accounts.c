@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/parser_testing.h"
@@ -64,6 +65,35 @@ static void parser_process_sees_files_of_one_account_only(void **state)
 	/* No start that a failure would lack then. */
 	assert_int_equal(stats_of(parser).renewal_cnt, 2);
 	assert_int_equal(stats_of(parser).restart_cnt, 0);
+	parser__free(parser);
+}
+
+/* As a copy of the process has it. */
+static int in_copy(struct parser *parser, pid_t original)
+{
+	parser__forget_process(parser);
+	if (stats_of(parser).pid || kill(original, 0))
+		return 1;
+	if (ask_elf(parser) || stats_of(parser).pid == original)
+		return 2;
+	return stats_of(parser).restart_cnt ? 3 : 0;
+}
+
+static void a_copy_starts_a_parser_of_its_own_and_leaves_that_of_the_original(void **state)
+{
+	struct parser *parser = parser_real();
+	pid_t original = stats_of(parser).pid, copy;
+	int status;
+
+	(void)state;
+	assert_int_equal(ask_elf(parser), 0);
+	copy = fork();
+	if (copy == 0)
+		_exit(in_copy(parser, original));
+	assert_int_equal(waitpid(copy, &status, 0), copy);
+	assert_int_equal(status, 0);
+	assert_int_equal(ask_elf(parser), 0);
+	assert_int_equal(stats_of(parser).pid, original);
 	parser__free(parser);
 }
 
@@ -208,6 +238,7 @@ int main(void)
 						accounts_make, accounts_remove),
 		cmocka_unit_test_setup_teardown(account_without_credit_waits_and_others_are_served,
 						accounts_make, accounts_remove),
+		cmocka_unit_test(a_copy_starts_a_parser_of_its_own_and_leaves_that_of_the_original),
 		cmocka_unit_test(jvm_symbols_of_one_file_are_parsed_once),
 		cmocka_unit_test(containers_of_users_are_read_as_one_would_here),
 		cmocka_unit_test(containers_that_make_no_sense_are_not_believed),
