@@ -257,6 +257,7 @@ static int makes_threads(void)
 static int namer_in(const char *dir)
 {
 	char path[256];
+	pid_t copy;
 
 	(void)snprintf(path, sizeof(path), "%s/d", dir);
 	if (daemon_sandbox_launcher(true) || daemon_sandbox_namer())
@@ -267,8 +268,17 @@ static int namer_in(const char *dir)
 	    opens(path, O_RDONLY | O_CREAT) != -EPERM || rename("/nothing", path) == 0 ||
 	    errno != EPERM)
 		return 3;
-	if (opens_in_other_ways(dir) || makes_threads())
+	if (opens_in_other_ways(dir) || makes_threads() || fork() >= 0 || errno != EPERM)
 		return 4;
+	/* A copy beside it, which shares nothing, and no other. */
+	if (syscall(SYS_clone, CLONE_PARENT | CLONE_VM | SIGCHLD, 0, 0, 0, 0) >= 0 ||
+	    errno != EPERM)
+		return 4;
+	copy = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
+	if (copy == 0)
+		_exit(0);
+	if (copy < 0)
+		return 7;
 	if (kill(getpid(), 0) == 0 || errno != EPERM || socket(AF_UNIX, SOCK_STREAM, 0) >= 0)
 		return 5;
 	return setresgid(1, 1, 1) ? 0 : 6;

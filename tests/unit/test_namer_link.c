@@ -22,6 +22,7 @@
 
 #include "user/collect/ban_list.h"
 #include "user/collect/namer.h"
+#include "user/collect/namer_copy.h"
 #include "user/collect/namer_link_internal.h"
 #include "user/collect/naming_wire.h"
 #include "user/util/child_process.h"
@@ -50,6 +51,7 @@ enum task {
 struct orders {
 	enum task task;
 	struct work work;
+	bool makes_copy; /* before it begins */
 	uint32_t started;
 	uint64_t numbers[LAUNCHER_NUMBERS];
 };
@@ -111,6 +113,21 @@ static void do_task(struct packet_stream *stream, struct work_note *note)
 	}
 }
 
+/* Returns in both: the copy goes on when it is woken, by the orders of then. */
+static bool copy_self(struct packet_stream *stream, int launcher_fd)
+{
+	struct launcher *launcher = launcher__from_fd(launcher_fd);
+	int socket_fd;
+	int err = namer_copy_make(launcher, &socket_fd);
+
+	if (err <= 0)
+		return err == 0;
+	packet_stream_release(stream);
+	packet_stream_init(stream, socket_fd, PACKET_MAX_BYTES);
+	namer_copy_sleep(socket_fd);
+	return true;
+}
+
 static int namer_of_test(const struct launcher_child *child)
 {
 	struct namer_context *context = child->ctx;
@@ -126,6 +143,8 @@ static int namer_of_test(const struct launcher_child *child)
 	if (orders->task == TASK_REFUSES)
 		return EPERM;
 	packet_stream_init(&stream, socket_fd, PACKET_MAX_BYTES);
+	if (orders->makes_copy && !copy_self(&stream, launcher_fd))
+		return 6;
 	if (orders->task == TASK_GARBAGE)
 		(void)fs_write_all(socket_fd, garbage, sizeof(garbage));
 	(void)packet_stream_put_bytes(&stream, NAMING_READY, NULL, 0);
@@ -213,6 +232,14 @@ static void replace_by(enum task task)
 	assert_int_equal(err, 0);
 	assert_true(packet_stream_next(stream, &packet, &broken));
 	assert_int_equal(packet.kind, NAMING_READY);
+}
+
+/* The same; and the one before it has just made its copy. */
+static void replace_by_copier(enum task task)
+{
+	orders->makes_copy = true;
+	replace_by(task);
+	orders->makes_copy = false;
 }
 
 static void await_state(char wanted)
@@ -508,6 +535,119 @@ static void work_is_watched_from_the_moment_it_is_seen(void **state)
 	fail_msg("a namer that hangs was not replaced in time");
 }
 
+/* ---- copies ---- */
+
+/* What the copy was told first; it says all back. */
+static struct naming_options awakened(void)
+{
+	struct packet_stream *stream = namer_link__stream(link_);
+	uint64_t end_ns = clock_monotonic_ns() + AWAIT_NS;
+	struct naming_options options = { 0 };
+	struct packet packet;
+	int broken;
+
+	assert_int_equal(packet_stream_flush(stream), 0);
+	while (clock_monotonic_ns() < end_ns) {
+		while (packet_stream_next(stream, &packet, &broken)) {
+			if (packet.kind == NAMING_READY)
+				continue;
+			assert_int_equal(packet.kind, NAMING_AWAKE);
+			assert_int_equal(packet.len, sizeof(options));
+			memcpy(&options, packet.bytes, sizeof(options));
+			return options;
+		}
+		(void)poll(NULL, 0, 1);
+		(void)packet_stream_fill(stream);
+	}
+	fail_msg("the copy says nothing back");
+	return options;
+}
+
+static void a_namer_that_hangs_is_replaced_by_its_copy(void **state)
+{
+	struct naming_options options;
+	struct naming_banned banned;
+	uint32_t started;
+	pid_t old;
+
+	(void)state;
+	replace_by_copier(TASK_SLEEP);
+	await_state('S');
+	old = stats_of().namer_pid;
+	started = orders->started;
+	assert_int_equal(namer_link__change(link_, 1, true), 0);
+	orders->task = TASK_SERVE;
+	assert_true(ticks_until_replaced(2 * NAMER_LINK_HANGS_TICKS) > 0);
+	assert_true(namer_link__is_up(link_));
+	assert_int_equal(orders->started, started);
+	assert_int_not_equal(stats_of().namer_pid, old);
+	assert_int_equal(stats_of().restart_cnt, 2);
+	/* What it may have missed. */
+	options = awakened();
+	assert_int_equal(options.jit, 1);
+	assert_int_equal(options.wants_ticks, 1);
+	assert_int_equal(options.log_level, LOG_LEVEL_ERR);
+	assert_int_equal(bans_told(&banned), 1);
+	assert_int_equal(banned.account, 7);
+}
+
+static void a_namer_that_is_killed_is_replaced_by_its_copy(void **state)
+{
+	uint32_t started;
+
+	(void)state;
+	replace_by_copier(TASK_SERVE);
+	started = orders->started;
+	assert_int_equal(kill(stats_of().namer_pid, SIGKILL), 0);
+	await_end();
+	assert_true(tick());
+	assert_int_equal(orders->started, started);
+	assert_int_equal(awakened().jit, 2);
+}
+
+/* What it crashed of may be in its tables: its copy has it, too. */
+static void the_copy_of_one_that_crashes_or_breaks_a_rule_does_not_go_on(void **state)
+{
+	static const enum task tasks[] = { TASK_CRASH, TASK_EXIT, TASK_GARBAGE };
+	struct naming_banned banned;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(tasks); i++) {
+		uint32_t started;
+
+		replace_by_copier(tasks[i] == TASK_GARBAGE ? TASK_SERVE : tasks[i]);
+		started = orders->started;
+		if (tasks[i] == TASK_GARBAGE)
+			namer_link__broke(link_, -EBADMSG);
+		else
+			await_end();
+		orders->task = TASK_SERVE;
+		assert_true(tick());
+		(void)bans_told(&banned); /* it is there */
+		assert_int_equal(orders->started, started + 1);
+	}
+}
+
+static void a_copy_that_hangs_before_it_made_another_is_replaced_by_a_new_one(void **state)
+{
+	uint32_t started;
+
+	(void)state;
+	replace_by_copier(TASK_SLEEP);
+	await_state('S');
+	started = orders->started;
+	assert_true(ticks_until_replaced(2 * NAMER_LINK_HANGS_TICKS) > 0);
+	assert_int_equal(orders->started, started);
+	assert_int_equal(packet_stream_flush(namer_link__stream(link_)), 0);
+	await_state('S');
+	orders->task = TASK_SERVE;
+	for (uint32_t i = 0; orders->started == started && i < 1000; i++) {
+		(void)tick();
+		(void)poll(NULL, 0, 1);
+	}
+	assert_int_equal(orders->started, started + 1);
+}
+
 /* ---- limits ---- */
 
 static void restarts_are_limited_and_come_back(void **state)
@@ -565,6 +705,10 @@ int main(void)
 		TEST(a_long_time_between_two_looks_is_one_look),
 		TEST(looks_come_more_often_while_it_is_at_work),
 		TEST(work_is_watched_from_the_moment_it_is_seen),
+		TEST(a_namer_that_hangs_is_replaced_by_its_copy),
+		TEST(a_namer_that_is_killed_is_replaced_by_its_copy),
+		TEST(the_copy_of_one_that_crashes_or_breaks_a_rule_does_not_go_on),
+		TEST(a_copy_that_hangs_before_it_made_another_is_replaced_by_a_new_one),
 		TEST(restarts_are_limited_and_come_back),
 		TEST(without_a_launcher_ticks_go_on_at_leisure),
 	};

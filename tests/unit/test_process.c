@@ -80,6 +80,34 @@ static void a_living_process_is_made_once_and_has_its_program(void **state)
 	assert_int_equal(process_table__count(fixture->table), 1);
 }
 
+static bool has_pid(const void *ctx, const struct process *process)
+{
+	return process->id.pid == *(const uint32_t *)ctx;
+}
+
+/* Known processes are, too: nothing of one is open any more, and others are as they were. */
+static void a_ban_takes_the_symbols_of_processes_that_are_known(void **state)
+{
+	struct fixture *fixture = *state;
+	struct symbols_process_id other = fixture->self;
+	struct process *banned, *left;
+
+	other.pid = 1;
+	assert_int_equal(get(fixture->table, &fixture->self, "test_process", 7, &banned), 0);
+	assert_int_equal(get(fixture->table, &other, "init", 7, &left), 0);
+	assert_non_null(banned->symbols);
+	assert_non_null(left->symbols);
+	process_table__ban(fixture->table, has_pid, &fixture->self.pid);
+	assert_true(banned->is_banned);
+	assert_null(banned->symbols);
+	assert_false(left->is_banned);
+	assert_non_null(left->symbols);
+	/* Sampled again it is still banned. */
+	assert_int_equal(get(fixture->table, &fixture->self, "test_process", 7, &left), 0);
+	assert_ptr_equal(left, banned);
+	assert_null(left->symbols);
+}
+
 /* After an exec the path is that of another program than the one that was sampled. */
 static void the_program_of_a_process_with_another_name_is_not_known(void **state)
 {
@@ -414,6 +442,8 @@ static void a_program_without_jit_code_has_no_problem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_ban_takes_the_symbols_of_processes_that_are_known,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			the_program_of_a_process_with_another_name_is_not_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_environment_is_read_where_the_kernel_could_not,

@@ -447,11 +447,17 @@ static int deny_datagrams(scmp_filter_ctx filter)
 	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socketpair), 1, &is);
 }
 
-/* It has one thread. What a fork() makes has this filter, too. */
-static int deny_threads(scmp_filter_ctx filter)
+/* It has one thread, and makes a copy of itself beside it (namer_copy.h), which shares nothing. */
+static int deny_processes(scmp_filter_ctx filter)
 {
-	int err = deny_bit(filter, SCMP_SYS(clone), 0, CLONE_THREAD);
+	const struct scmp_arg_cmp is_child = { .arg = 0,
+					       .op = SCMP_CMP_MASKED_EQ,
+					       .datum_a = CLONE_PARENT };
+	int err = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+					 &is_child);
 
+	if (!err)
+		err = deny_bit(filter, SCMP_SYS(clone), 0, CLONE_THREAD);
 	return err ? err : deny_bit(filter, SCMP_SYS(clone), 0, CLONE_VM);
 }
 
@@ -475,7 +481,7 @@ int sandbox_filter_narrow(enum sandbox_role role)
 	if (!err)
 		err = deny_datagrams(filter);
 	if (!err && role == SANDBOX_ROLE_NAMER)
-		err = deny_threads(filter);
+		err = deny_processes(filter);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See namer.h: packets in, packets out, and a note of what is worked on. */
+/* See namer.h: packets in, packets out, a note of what is worked on, and a copy after each window. */
 #include "user/collect/namer.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "user/collect/namer_copy.h"
 #include "user/collect/naming.h"
 #include "user/collect/naming_wire.h"
 #include "user/util/child_process.h"
@@ -23,7 +24,9 @@
 struct namer {
 	struct packet_stream stream;
 	struct naming *naming;
+	struct launcher *launcher;
 	struct work_note *note;
+	bool wants_copy;       /* a window was named: what was learnt by that is worth to be kept */
 	bool is_naming;	       /* a window: those that come meanwhile wait */
 	int err;	       /* of the conversation: the end */
 	struct strbuf waiting; /* windows and changes that came while one was named: packets */
@@ -95,6 +98,7 @@ static void do_window(struct namer *namer, const struct packet *packet)
 	end.window_id = batch.head.window_id;
 	naming_batch_release(&batch);
 	say(namer, NAMING_END, &end, sizeof(end));
+	namer->wants_copy = true;
 	log_limits_report(clock_boot_ns());
 }
 
@@ -131,6 +135,11 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 	const struct jbpf_notice *notice;
 
 	switch (packet->kind) {
+	case NAMING_AWAKE:
+		options = EXPECT(packet, struct naming_options);
+		if (options && naming__awake(namer->naming, options))
+			namer->err = -ENOMEM;
+		break;
 	case NAMING_NOTICE:
 		notice = EXPECT(packet, struct jbpf_notice);
 		if (notice)
@@ -213,6 +222,32 @@ static void do_waiting(struct namer *namer)
 	}
 }
 
+/* In the copy, which goes on from here when it is wanted. */
+static void be_copy(struct namer *namer, int socket_fd)
+{
+	/* First of all: as long as it has them, too, nobody sees its maker's end. */
+	packet_stream_release(&namer->stream);
+	naming__become_copy(namer->naming);
+	packet_stream_init(&namer->stream, socket_fd, PACKET_MAX_BYTES);
+	namer_copy_sleep(socket_fd);
+	(void)prctl(PR_SET_NAME, NAMER_NAME);
+	work_note__on(namer->note, NULL);
+	say(namer, NAMING_READY, NULL, 0);
+}
+
+/* Nothing is in the middle of anything now. Without a copy the next one starts with nothing. */
+static void make_copy(struct namer *namer)
+{
+	int socket_fd;
+	int err = namer_copy_make(namer->launcher, &socket_fd);
+
+	namer->wants_copy = err == -EBUSY;
+	if (err > 0)
+		be_copy(namer, socket_fd);
+	else if (err && err != -EBUSY)
+		pr_debug("namer: no copy: %s\n", errstr(err));
+}
+
 static int wait_timeout_ms(const struct namer *namer)
 {
 	uint64_t due_ns = naming__due_boot_ns(namer->naming), now_ns = clock_boot_ns();
@@ -236,18 +271,19 @@ static void namer_loop(struct namer *namer)
 		do_arrived(namer);
 		do_waiting(namer);
 		naming__tick(namer->naming);
+		if (namer->wants_copy && !namer->err)
+			make_copy(namer);
 	}
 }
 
-static int namer_open(struct namer *namer, const struct launcher_child *child, int kallsyms_fd,
-		      int launcher_fd)
+static int namer_open(struct namer *namer, const struct launcher_child *child, int kallsyms_fd)
 {
 	char why[WHY_BYTES];
 	const struct naming_config config = {
 		.jit = (enum jit_mode)child->numbers[NAMER_JIT],
 		.ignores_opt_out = child->numbers[NAMER_IGNORES_OPT_OUT] != 0,
 		.wants_ticks = child->numbers[NAMER_WANTS_TICKS] != 0,
-		.launcher = launcher__from_fd(launcher_fd),
+		.launcher = namer->launcher,
 		.note = namer->note,
 		.kallsyms_fd = kallsyms_fd,
 		.listener = {
@@ -259,10 +295,10 @@ static int namer_open(struct namer *namer, const struct launcher_child *child, i
 			.pause = do_news,
 		},
 	};
-	int err = config.launcher ? naming__open(&config, &namer->naming, why, sizeof(why)) :
+	int err = namer->launcher ? naming__open(&config, &namer->naming, why, sizeof(why)) :
 				    -ENOMEM;
 
-	if (err && config.launcher)
+	if (err && namer->launcher)
 		pr_err("%s\n", why);
 	return err;
 }
@@ -287,7 +323,8 @@ int namer__main(const struct launcher_child *child)
 		return -err & 0xff;
 	packet_stream_init(&namer.stream, socket_fd, PACKET_MAX_BYTES);
 	work_note__on(namer.note, NULL);
-	err = namer_open(&namer, child, kallsyms_fd < 0 ? 0 : kallsyms_fd, launcher_fd);
+	namer.launcher = launcher__from_fd(launcher_fd);
+	err = namer_open(&namer, child, kallsyms_fd < 0 ? 0 : kallsyms_fd);
 	if (err)
 		return -err & 0xff;
 	say(&namer, NAMING_READY, NULL, 0);

@@ -45,7 +45,8 @@ struct namer_link {
 	struct packet_stream stream;
 	pid_t pid; /* 0 = none */
 	clockid_t cpu_clock;
-	int broken; /* why it is to be replaced; 0 = it is not */
+	int broken;	/* why it is to be replaced; 0 = it is not */
+	bool may_go_on; /* its copy may take its place */
 	struct ban_list bans;
 	/* What the last looks saw. */
 	struct work work;
@@ -116,6 +117,20 @@ static int tell_bans(struct namer_link *link, uint64_t now_ns)
 	return err;
 }
 
+/* This is the namer from now on; takes the socket over. */
+static void use_namer(struct namer_link *link, int socket_fd)
+{
+	packet_stream_release(&link->stream);
+	packet_stream_init(&link->stream, socket_fd, STREAM_MAX_BYTES);
+	link->start_cnt++;
+	link->broken = 0;
+	link->may_go_on = false;
+	link->stalled_ticks = 0;
+	link->cpu_ns = 0;
+	if (clock_getcpuclockid(link->pid, &link->cpu_clock))
+		link->cpu_clock = CLOCK_PROCESS_CPUTIME_ID;
+}
+
 static int start_namer(struct namer_link *link, uint64_t now_ns)
 {
 	const uint64_t numbers[LAUNCHER_NUMBERS] = {
@@ -132,15 +147,41 @@ static int start_namer(struct namer_link *link, uint64_t now_ns)
 		link->pid = 0;
 		return err;
 	}
-	packet_stream_release(&link->stream);
-	packet_stream_init(&link->stream, socket_fd, STREAM_MAX_BYTES);
-	link->start_cnt++;
-	link->broken = 0;
-	link->stalled_ticks = 0;
-	link->cpu_ns = 0;
-	if (clock_getcpuclockid(link->pid, &link->cpu_clock))
-		link->cpu_clock = CLOCK_PROCESS_CPUTIME_ID;
+	use_namer(link, socket_fd);
 	return tell_bans(link, now_ns);
+}
+
+static struct naming_options present_options(const struct namer_link *link)
+{
+	return (struct naming_options){
+		.jit = link->options.jit,
+		.ignores_opt_out = link->options.ignores_opt_out,
+		.wants_ticks = link->options.wants_ticks,
+		.log_level = log_level(),
+	};
+}
+
+/* The copy that the last namer made of itself (namer_copy.h) goes on. -ENOENT: there is none. */
+static int wake_copy(struct namer_link *link, uint64_t now_ns)
+{
+	const struct naming_options options = present_options(link);
+	int socket_fd;
+	int err = launcher__take_copy(link->launcher, &socket_fd, &link->pid);
+
+	if (err) {
+		link->pid = 0;
+		return err;
+	}
+	use_namer(link, socket_fd);
+	err = packet_stream_put_bytes(&link->stream, NAMING_AWAKE, &options, sizeof(options));
+	if (!err)
+		err = tell_bans(link, now_ns);
+	if (err) {
+		(void)launcher__end(link->launcher, link->pid);
+		packet_stream_release(&link->stream);
+		link->pid = 0;
+	}
+	return err;
 }
 
 /* The first one must work: what it cannot do, none of those that follow could. */
@@ -250,15 +291,11 @@ bool namer_link__is_up(const struct namer_link *link)
 
 int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets)
 {
-	const struct naming_options options = {
-		.jit = jit,
-		.ignores_opt_out = link->options.ignores_opt_out,
-		.wants_ticks = link->options.wants_ticks,
-		.log_level = log_level(),
-		.forgets = forgets,
-	};
+	struct naming_options options;
 
 	link->options.jit = jit;
+	options = present_options(link);
+	options.forgets = forgets;
 	return packet_stream_put_bytes(&link->stream, NAMING_OPTIONS, &options, sizeof(options));
 }
 
@@ -309,53 +346,102 @@ static bool hangs(struct namer_link *link)
 	return ++link->stalled_ticks >= NAMER_LINK_HANGS_TICKS;
 }
 
-static void ban_culprit(struct namer_link *link, const char *what, uint64_t now_ns)
+/* What is said of one that had to be replaced. */
+struct fall {
+	char what[64];
+	const struct ban *ban; /* NULL: nobody is to blame */
+	uint32_t pid;	       /* the culprit */
+};
+
+static void ban_culprit(struct namer_link *link, struct fall *fall, uint64_t now_ns)
 {
 	const struct work *work = &link->work;
 	const struct ban who = { .account = work->account,
 				 .start_ns = work->id.start_ns,
 				 .pid = work->id.pid };
-	const struct ban *ban;
 
-	if (!work->id.pid) {
-		pr_warn("the process that names %s; another one was started\n", what);
+	if (!work->id.pid)
 		return;
-	}
-	ban = ban_list_add(&link->bans, &who, now_ns);
+	fall->pid = work->id.pid;
+	fall->ban = ban_list_add(&link->bans, &who, now_ns);
 	link->ban_cnt++;
-	pr_warn("the process that names %s over process %u; for %" PRIu64
-		" s nothing of it%s is looked into, its frames have no names\n",
-		what, work->id.pid, (uint64_t)((ban->until_boot_ns - now_ns) / CLOCK_NS_PER_S),
-		work->account ? ", and of its container," : "");
 }
 
-static void end_namer(struct namer_link *link, uint64_t now_ns)
+static void report(const struct fall *fall, const char *next, uint64_t now_ns)
 {
-	char what[64];
+	const struct ban *ban = fall->ban;
+
+	if (!ban)
+		pr_warn("the process that names %s; %s\n", fall->what, next);
+	else
+		pr_warn("the process that names %s over process %u; for %" PRIu64
+			" s nothing of it%s is looked into, its frames have no names; %s\n",
+			fall->what, fall->pid,
+			(uint64_t)((ban->until_boot_ns - now_ns) / CLOCK_NS_PER_S),
+			ban->account ? ", and of its container," : "", next);
+}
+
+/*
+ * One that hung, or that was killed, memory being short most often, did nothing wrong: its copy goes on. What
+ * one has in its tables that crashed or talked nonsense, its copy has, too.
+ */
+static bool may_go_on(const struct namer_link *link, int status)
+{
+	return link->broken == -ETIME || (link->broken == -EPIPE && status >= 0 &&
+					  WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_ns)
+{
 	bool is_busy;
 	int status;
 
-	if (!link->pid)
-		return;
 	(void)work_note__read(link->context.note, &link->work, &is_busy);
 	status = launcher__end(link->launcher, link->pid);
 	if (link->broken == -ETIME)
-		snprintf(what, sizeof(what), "hung");
+		snprintf(fall->what, sizeof(fall->what), "hung");
 	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
-		snprintf(what, sizeof(what), "ended by signal %d", WTERMSIG(status));
+		snprintf(fall->what, sizeof(fall->what), "ended by signal %d", WTERMSIG(status));
 	else
-		snprintf(what, sizeof(what), "ended (%s)", errstr(link->broken));
-	ban_culprit(link, what, now_ns);
+		snprintf(fall->what, sizeof(fall->what), "ended (%s)", errstr(link->broken));
+	link->may_go_on = may_go_on(link, status);
+	ban_culprit(link, fall, now_ns);
 	/* The next one may end before it says anything: whom this one worked on is not to blame then. */
 	work_note__idle(link->context.note);
 	link->pid = 0;
 	packet_stream_release(&link->stream);
 }
 
+/* 0, or -errno: there is none now, and a later tick tries again. */
+static int start_next(struct namer_link *link, const char **how_out, uint64_t now_ns)
+{
+	int err = -EAGAIN;
+
+	*how_out = "another one is started later";
+	if (!may_start(link, now_ns))
+		return err;
+	*how_out = "its copy goes on, with all names that were known";
+	err = link->may_go_on ? wake_copy(link, now_ns) : -ENOENT;
+	if (!err)
+		return 0;
+	*how_out = "another one was started, which reads all names again";
+	err = start_namer(link, now_ns);
+	link->is_orphan = err == -EPIPE;
+	if (!err)
+		return 0;
+	pr_warn_limited(
+		"the process that names cannot be started again: %s; samples are counted, and not named\n",
+		errstr(err));
+	*how_out = "there is none now";
+	return err;
+}
+
 bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 {
+	struct fall fall = { 0 };
 	bool is_busy = false;
 	struct work work;
+	const char *how;
 	int err;
 
 	(void)work_note__read(link->context.note, &work, &is_busy);
@@ -368,19 +454,13 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 	link->next_tick_ns = now_ns + (is_busy ? NAMER_LINK_TICK_NS : IDLE_TICK_NS);
 	if (link->pid && !link->broken)
 		return false;
-	end_namer(link, now_ns);
+	if (link->pid)
+		end_namer(link, &fall, now_ns);
 	link->was_busy = false;
-	if (!may_start(link, now_ns)) {
-		link->next_tick_ns = now_ns + RETRY_NS;
-		link->broken = 0;
-		return false;
-	}
-	err = start_namer(link, now_ns);
-	link->is_orphan = err == -EPIPE;
+	err = start_next(link, &how, now_ns);
+	if (*fall.what)
+		report(&fall, how, now_ns);
 	if (err) {
-		pr_warn_limited(
-			"the process that names cannot be started again: %s; samples are counted, and not named\n",
-			errstr(err));
 		link->next_tick_ns = now_ns + RETRY_NS;
 		link->broken = 0; /* there is none that could be */
 	}

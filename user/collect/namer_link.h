@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sampler's end of the conversation with the process that names: has it started, watches it, and
- * replaces it when it hangs or dies. Whoever it worked on then is banned for a while, and with it its
- * container: nothing of them is opened, read or asked.
+ * replaces it when it hangs or dies: by the copy that it made of itself (namer_copy.h) when it hung or was
+ * killed, else, and when there is none, by a new one. Whoever it worked on then is banned for a while, and
+ * with it its container: nothing of them is opened, read or asked.
  *
  * Hanging means: at work on one process, without CPU time, and not waiting for the CPU either, over
  * NAMER_LINK_HANGS_TICKS looks in a row. Looks and not a clock, so that a suspended host or a stopped
@@ -57,8 +58,8 @@ void namer_link__give_up(struct namer_link *link, uint64_t window_id);
 void namer_link__broke(struct namer_link *link, int err);
 
 /*
- * Looks after it. True: another namer was started, which knows nothing: tell it of all processes and
- * all pending windows again.
+ * Looks after it. True: another namer is there, which knows nothing, or nothing since its copy was made: tell
+ * it of all processes and all pending windows again.
  */
 bool namer_link__tick(struct namer_link *link, uint64_t now_boot_ns);
 /* When the next tick is due; CLOCK_BOOTTIME ns. */

@@ -91,13 +91,18 @@ static void tell_account(struct naming *naming, uint64_t cgroup_id, uint64_t acc
 	listener->account(listener->ctx, &told);
 }
 
+static bool is_banned(const void *ctx, const struct process *process)
+{
+	return ban_list_find(ctx, process->account, process->id.pid, process->id.start_ns,
+			     clock_boot_ns()) != NULL;
+}
+
 /* Before anything of it is opened: whose it is, and whether it may be. */
 static void meet_process(void *ctx, struct process *process)
 {
 	struct naming *naming = ctx;
 
-	process->is_banned = ban_list_find(&naming->bans, process->account, process->id.pid,
-					   process->id.start_ns, clock_boot_ns()) != NULL;
+	process->is_banned = is_banned(&naming->bans, process);
 	naming_work_on(naming, process);
 	if (!process->account)
 		return; /* of its cgroup nothing is known */
@@ -254,6 +259,21 @@ int naming__change(struct naming *naming, const struct naming_options *options)
 	return 0;
 }
 
+void naming__become_copy(struct naming *naming)
+{
+	parser__forget_process(symbolizer__parser(naming->symbolizer));
+	naming->worked_for = NULL;
+	naming->work_begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+int naming__awake(struct naming *naming, const struct naming_options *options)
+{
+	struct naming_options changed = *options;
+
+	changed.forgets = options->jit != (uint32_t)naming->config.jit;
+	return naming__change(naming, &changed);
+}
+
 void naming__ban(struct naming *naming, const struct naming_banned *banned)
 {
 	const struct ban ban = {
@@ -265,6 +285,7 @@ void naming__ban(struct naming *naming, const struct naming_banned *banned)
 	};
 
 	ban_list_put(&naming->bans, &ban);
+	process_table__ban(naming->processes, is_banned, &naming->bans);
 }
 
 /* ---- looks ---- */

@@ -49,7 +49,15 @@ void naming__free(struct naming *naming); /* NULL is fine */
 /* Other options; with `forgets` all processes are met anew. 0 or -ENOMEM: all as before. */
 int naming__change(struct naming *naming, const struct naming_options *options);
 
-/* Nothing of these processes is looked into any more. */
+/*
+ * In a copy of the process that opened it: what belongs to that one is let go, the parser first of all. What
+ * was learnt of processes stays.
+ */
+void naming__become_copy(struct naming *naming);
+/* The copy goes on in its place, with these options; what is named by other rules is forgotten. As above. */
+int naming__awake(struct naming *naming, const struct naming_options *options);
+
+/* Nothing of these processes is looked into any more; those that it knows already have no names from here on. */
 void naming__ban(struct naming *naming, const struct naming_banned *banned);
 
 void naming__notice(struct naming *naming, const struct jbpf_notice *notice);

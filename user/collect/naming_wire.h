@@ -6,7 +6,7 @@
  * stranger's: lengths, ends of strings, numbers that index anything.
  *
  *     sampler                                namer
- *     OPTIONS, BANNED ---------------------->
+ *     OPTIONS, BANNED ---------------------->    first of all AWAKE, when it is a copy (namer_copy.h)
  *     NOTICE, STACKS ----------------------->   while processes run
  *          <------------------------------ CODE_RANGE, OPT_OUT, ACCOUNT, LOOKS
  *     WINDOW ------------------------------->   at its end
@@ -34,6 +34,7 @@ enum naming_packet {
 	NAMING_STACKS = 3,  /* new stacks: see naming_stack_put(); none: only the round ends */
 	NAMING_WINDOW = 4,  /* see naming_window_put() */
 	NAMING_BANNED = 5,  /* struct naming_banned */
+	NAMING_AWAKE = 6,   /* struct naming_options: what of it is not yet so */
 	/* From it. */
 	NAMING_READY = 16,	/* nothing */
 	NAMING_CODE_RANGE = 17, /* struct naming_code_range */

@@ -334,6 +334,34 @@ void process_table__expire(struct process_table *table)
 	free(sweep.dead);
 }
 
+struct process_ban {
+	struct process_table *table;
+	bool (*is_banned)(const void *ctx, const struct process *process);
+	const void *ctx;
+};
+
+static void process_ban(const void *node, VISIT visit, void *closure)
+{
+	struct process *process = *(struct process *const *)node;
+	const struct process_ban *ban = closure;
+
+	if ((visit != postorder && visit != leaf) || process->is_banned ||
+	    !ban->is_banned(ban->ctx, process))
+		return;
+	process->is_banned = true;
+	process->symbols = NULL;
+	symbolizer__forget(ban->table->options.symbolizer, &process->id);
+}
+
+void process_table__ban(struct process_table *table,
+			bool (*is_banned)(const void *ctx, const struct process *process),
+			const void *ctx)
+{
+	struct process_ban ban = { .table = table, .is_banned = is_banned, .ctx = ctx };
+
+	twalk_r(table->tree, process_ban, &ban);
+}
+
 size_t process_table__count(const struct process_table *table)
 {
 	return table->cnt;

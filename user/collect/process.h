@@ -80,6 +80,11 @@ void process_execed(struct process *process);
  */
 int process_table__relabel(struct process_table *table, struct process *process);
 
+/* Lets go of what was opened of the processes for which that is so: they have no symbols from here on. */
+void process_table__ban(struct process_table *table,
+			bool (*is_banned)(const void *ctx, const struct process *process),
+			const void *ctx);
+
 /* NULL when it was never seen. */
 struct process *process_table__find(struct process_table *table,
 				    const struct symbols_process_id *id);
