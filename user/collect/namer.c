@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See namer.h: packets in, packets out, a note of what is worked on, and a copy after each window. */
+/* See namer.h: packets in, packets out, a note of what is worked on, and now and then a copy of itself. */
 #include "user/collect/namer.h"
 
 #include <errno.h>
@@ -21,12 +21,20 @@
 #define WHY_BYTES      512
 #define MMAP_THRESHOLD (128 * 1024)
 
+/*
+ * A copy takes a few ms of CPU time, now and as pages are written to. One is made after a window when the
+ * last is this old, and after each window for as long since a JVM was met: it compiles most of its code then.
+ */
+#define COPY_REST_NS (30 * CLOCK_NS_PER_S)
+
 struct namer {
 	struct packet_stream stream;
 	struct naming *naming;
 	struct launcher *launcher;
 	struct work_note *note;
-	bool wants_copy;       /* a window was named: what was learnt by that is worth to be kept */
+	bool wants_copy;    /* a window was named, and a copy is due */
+	uint64_t copied_ns; /* CLOCK_BOOTTIME of the last copy; 0 = there was none */
+	uint64_t met_jvm_ns;
 	bool is_naming;	       /* a window: those that come meanwhile wait */
 	int err;	       /* of the conversation: the end */
 	struct strbuf waiting; /* windows and changes that came while one was named: packets */
@@ -59,6 +67,10 @@ static int say_stream(void *ctx, const struct window *window, const char *text, 
 
 static void say_code_range(void *ctx, const struct naming_code_range *range)
 {
+	struct namer *namer = ctx;
+
+	if (range->is_first)
+		namer->met_jvm_ns = clock_boot_ns();
 	say(ctx, NAMING_CODE_RANGE, range, sizeof(*range));
 }
 
@@ -73,6 +85,12 @@ static void say_account(void *ctx, const struct naming_account *account)
 }
 
 /* ---- what the sampler has to say ---- */
+
+static bool is_copy_due(const struct namer *namer, uint64_t now_ns)
+{
+	return !namer->copied_ns || now_ns - namer->copied_ns >= COPY_REST_NS ||
+	       now_ns - namer->met_jvm_ns < COPY_REST_NS;
+}
 
 static void do_window(struct namer *namer, const struct packet *packet)
 {
@@ -98,7 +116,7 @@ static void do_window(struct namer *namer, const struct packet *packet)
 	end.window_id = batch.head.window_id;
 	naming_batch_release(&batch);
 	say(namer, NAMING_END, &end, sizeof(end));
-	namer->wants_copy = true;
+	namer->wants_copy = is_copy_due(namer, clock_boot_ns());
 	log_limits_report(clock_boot_ns());
 }
 
@@ -242,6 +260,7 @@ static void make_copy(struct namer *namer)
 	int err = namer_copy_make(namer->launcher, &socket_fd);
 
 	namer->wants_copy = err == -EBUSY;
+	namer->copied_ns = err ? 0 : clock_boot_ns();
 	if (err > 0)
 		be_copy(namer, socket_fd);
 	else if (err && err != -EBUSY)
