@@ -271,7 +271,6 @@ class Trial:
     def __init__(self, scene, seconds=SECONDS):
         self.scene, self.seconds = scene, seconds
         self.attackers, self.problems, self.figures = [], [], []
-        self.replaces_the_reader = False  # then a JVM's names are judged afterwards
 
     def attack(self, *arguments, **options):
         self.attackers.append(self.scene.neighbours.start("attacker", *arguments, **options))
@@ -353,16 +352,6 @@ class Trial:
             self.must(commit is not None and commit - end <= WINDOW + LATE,
                       f"a window was written {commit and commit - end} s after its end")
 
-    def judge_names_again(self):
-        """After what reads the JVM's tables had to be replaced: its code is known from then on, and windows that begin
-        now must have all names."""
-        scene, begin = self.scene, time.time()
-        wait_until(lambda: len(Windows(scene.daemon.store, begin, time.time()).hosts) >= 3, 60, "windows are written")
-        seen = scene.seen(scene.jvm, Windows(scene.daemon.store, begin, time.time()))
-        self.figures.append(f"jvm afterwards: {seen}")
-        self.must(seen.unknown <= (1 - LEAST_NAMED) * seen.frames + 2,
-                  f"jvm: {seen.unknown} of {seen.frames} frames are unknown though its tables were read again")
-
     def judge_witness(self, witness):
         seen = self.scene.seen(witness, self.windows)
         quiet = witness.quiet or self.scene.native.quiet
@@ -372,8 +361,7 @@ class Trial:
         # What one attack's few samples may lack by luck; all attacks together are judged at the end.
         self.must(seen.samples >= LEAST_SAMPLES * seen.expected - 4 * math.sqrt(seen.expected) - 1,
                   f"{witness.name}: {seen.samples} samples of {seen.expected:.0f}")
-        if witness is not self.scene.jvm or not self.replaces_the_reader:
-            self.judge_names(witness, seen, quiet)
+        self.judge_names(witness, seen, quiet)
         wrong = self.wrong_of_chain(witness.chain) if witness.chain else self.wrong_of_java()
         self.must(not seen.folded.samples(wrong), f"{witness.name}: frames that it did not run: {seen.folded.show(wrong, 3)}")
 

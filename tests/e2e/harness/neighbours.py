@@ -62,11 +62,11 @@ class Cgroup:
         raise AssertionError(f"no CPU time in {self.folder}/cpu.stat")
 
     def memory_kib(self):
-        """Anonymous and shared memory of its processes now: files that they map are others', too."""
+        """Anonymous and shared memory of its processes now, each page once: files that they map are others', too."""
         sum_kib = 0
         for pid in self.pids():
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as status:
-                sum_kib += sum(int(line.split()[1]) for line in status if line.startswith(("RssAnon:", "RssShmem:")))
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup") as sums:
+                sum_kib += sum(int(line.split()[1]) for line in sums if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
         return sum_kib
 
     def freeze(self, is_frozen):
