@@ -188,6 +188,16 @@ static void process_drop(struct opener *opener)
 	work_clear(opener);
 }
 
+void opener__forget_process(struct opener *opener)
+{
+	if (!opener || !opener->pid)
+		return;
+	close(opener->socket_fd);
+	opener->socket_fd = -1;
+	opener->pid = 0;
+	work_clear(opener);
+}
+
 void opener__free(struct opener *opener)
 {
 	if (!opener)

@@ -42,6 +42,12 @@ struct opener *opener__new(const struct child_starter *starter);
 /* Ends the process, and waits for none that hangs. NULL is fine. */
 void opener__free(struct opener *opener);
 
+/*
+ * In a copy of the process that has it: the process that runs is the other's. It is left alone, and another
+ * one started when there is a file to open. NULL is fine.
+ */
+void opener__forget_process(struct opener *opener);
+
 /* For whom files are opened until the next call; NULL: nobody in particular, without limits. */
 void opener__charge(struct opener *opener, struct account *account);
 

@@ -589,6 +589,45 @@ static void the_process_has_one_right_at_most(void **state)
 	opener__free(real);
 }
 
+/* As a copy of the process has it. */
+static int in_copy(struct opener *real, pid_t original)
+{
+	struct opener_stats stats;
+	int fd;
+
+	opener__forget_process(real);
+	opener__stats(real, &stats);
+	if (stats.pid || kill(original, 0))
+		return 1;
+	fd = opener__path(real, roots[0], "/file");
+	opener__stats(real, &stats);
+	return fd < 0 || stats.pid == original ? 2 : 0;
+}
+
+static void a_copy_starts_one_of_its_own_and_leaves_that_of_the_original(void **state)
+{
+	struct opener *real = opener__new(NULL);
+	struct opener_stats first, now;
+	int fd = opener__path(real, roots[0], "/file"), status;
+	pid_t copy;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	opener__stats(real, &first);
+	copy = fork();
+	if (copy == 0)
+		_exit(in_copy(real, first.pid));
+	assert_int_equal(waitpid(copy, &status, 0), copy);
+	assert_int_equal(status, 0);
+	fd = opener__path(real, roots[0], "/file");
+	assert_true(fd >= 0);
+	close(fd);
+	opener__stats(real, &now);
+	assert_int_equal(now.pid, first.pid);
+	opener__free(real);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scene_make, scene_remove)
@@ -608,6 +647,7 @@ int main(void)
 		TEST(without_an_opener_files_are_opened_here),
 		TEST(the_process_reads_and_changes_nothing),
 		TEST(the_process_has_one_right_at_most),
+		TEST(a_copy_starts_one_of_its_own_and_leaves_that_of_the_original),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

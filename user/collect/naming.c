@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbols/opener.h"
 #include "symbols/parser.h"
 #include "user/collect/ban_list.h"
 #include "user/collect/look_queue.h"
@@ -261,7 +262,10 @@ int naming__change(struct naming *naming, const struct naming_options *options)
 
 void naming__become_copy(struct naming *naming)
 {
-	parser__forget_process(symbolizer__parser(naming->symbolizer));
+	struct parser *parser = symbolizer__parser(naming->symbolizer);
+
+	parser__forget_process(parser);
+	opener__forget_process(parser__opener(parser));
 	naming->worked_for = NULL;
 	naming->work_begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
