@@ -212,13 +212,9 @@ static int process_fork(struct parser_process *process)
 	int sockets[2];
 	pid_t pid;
 
-	if (!process->main) {
-		int err = process->starter.start(process->starter.ctx, &process->socket_fd,
-						 &process->pid);
-
-		process->start_cnt += !err;
-		return err;
-	}
+	if (!process->main)
+		return process->starter.start(process->starter.ctx, &process->socket_fd,
+					      &process->pid);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
 	pid = fork();
@@ -233,9 +229,6 @@ static int process_fork(struct parser_process *process)
 	}
 	process->pid = pid;
 	process->socket_fd = sockets[0];
-	process->start_cnt++;
-	process->renewal_cnt += process->next_is_free;
-	process->next_is_free = false;
 	return 0;
 }
 
@@ -268,6 +261,9 @@ int parser_process_start(struct parser_process *process)
 	err = process_fork(process);
 	if (err)
 		return err;
+	process->start_cnt++;
+	process->renewal_cnt += process->next_is_free;
+	process->next_is_free = false;
 	err = process_wait_ready(process);
 	if (err) {
 		int status = parser_process_end(process);

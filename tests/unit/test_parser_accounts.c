@@ -10,9 +10,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "symbols/parser_child.h"
 #include "tests/unit/parser_testing.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
@@ -65,6 +67,57 @@ static void parser_process_sees_files_of_one_account_only(void **state)
 	/* No start that a failure would lack then. */
 	assert_int_equal(stats_of(parser).renewal_cnt, 2);
 	assert_int_equal(stats_of(parser).restart_cnt, 0);
+	parser__free(parser);
+}
+
+/* As the launcher does it. */
+static int start_here(void *ctx, int *socket_out, pid_t *pid_out)
+{
+	pid_t parent = getpid();
+	int sockets[2];
+
+	(void)ctx;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return -errno;
+	*pid_out = fork();
+	if (*pid_out == 0)
+		_exit(parser_child_main(sockets[1], parent));
+	close(sockets[1]);
+	*socket_out = sockets[0];
+	return *pid_out < 0 ? -errno : 0;
+}
+
+static int end_here(void *ctx, pid_t pid)
+{
+	int status;
+
+	(void)ctx;
+	(void)kill(pid, SIGKILL);
+	return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+/* The start of one for another account is no failure's, and those after it are limited as before. */
+static void starts_by_another_process_are_counted_as_ones_own(void **state)
+{
+	const struct parser_starter starter = { .start = start_here, .end = end_here };
+	struct parser *parser;
+	siginfo_t info;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(parser__open_by(&starter, &parser), 0);
+	parser__charge(parser, one);
+	assert_int_equal(ask_elf(parser), 0);
+	parser__charge(parser, other);
+	assert_int_equal(ask_elf(parser), 0);
+	assert_int_equal(stats_of(parser).renewal_cnt, 1);
+	assert_int_equal(stats_of(parser).restart_cnt, 0);
+	pid = stats_of(parser).pid;
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(ask_elf(parser), 0);
+	assert_int_equal(stats_of(parser).renewal_cnt, 1);
+	assert_int_equal(stats_of(parser).restart_cnt, 1);
 	parser__free(parser);
 }
 
@@ -232,6 +285,8 @@ static void containers_that_make_no_sense_are_not_believed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(starts_by_another_process_are_counted_as_ones_own,
+						accounts_make, accounts_remove),
 		cmocka_unit_test_setup_teardown(parser_process_sees_files_of_one_account_only,
 						accounts_make, accounts_remove),
 		cmocka_unit_test_setup_teardown(files_that_fail_leave_the_parser_to_other_accounts,
