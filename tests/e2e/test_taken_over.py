@@ -487,9 +487,6 @@ NOT_EVERYWHERE = {"init_module", "finit_module", "kexec_load", "iopl", "keyctl",
 
 SAMPLER = {"write into the store": "it keeps it", "a child": "it forks the child that merges hours"}
 NAMER = {"read a secret of root": "it reads programs and memory of all"}
-# To be removed with the filter that refuses openat2() to the namer.
-NAMER_OPENAT2 = {"make a file outside of the store (openat2)"}
-NAMER_OPENAT2_OF_ROOT = {"write a file of root (openat2)", "write the memory of a process of root (openat2)"}
 # It forks those that look into others and those that ask JVMs, so that it has all that these need. Nobody's data reaches
 # it but two requests of fixed size. See "What is not defended" in docs/safety.md.
 LAUNCHER = {
@@ -507,7 +504,7 @@ SAMPLER_OF_ROOT = {"read a secret of root": "Landlock bounds what it writes", "k
 ALLOWED = {
     "jbpfd": (set(SAMPLER), set(SAMPLER_OF_ROOT)),
     "jbpfd-metrics": (set(), set()),
-    "jbpfd-namer": (set(NAMER) | NAMER_OPENAT2, NAMER_OPENAT2_OF_ROOT),
+    "jbpfd-namer": (set(NAMER), set()),
     "jbpfd-launcher": (LAUNCHER, LAUNCHER_OF_ROOT),
 }
 MERGER = {"write into the store": "it merges it", "a child": "as the sampler"}

@@ -17,6 +17,7 @@
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <signal.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -450,15 +451,11 @@ static int deny_datagrams(scmp_filter_ctx filter)
 /* It has one thread, and makes a copy of itself beside it (namer_copy.h), which shares nothing. */
 static int deny_processes(scmp_filter_ctx filter)
 {
-	const struct scmp_arg_cmp is_child = { .arg = 0,
-					       .op = SCMP_CMP_MASKED_EQ,
-					       .datum_a = CLONE_PARENT };
-	int err = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-					 &is_child);
+	const struct scmp_arg_cmp other = { .arg = 0,
+					    .op = SCMP_CMP_NE,
+					    .datum_a = CLONE_PARENT | SIGCHLD };
 
-	if (!err)
-		err = deny_bit(filter, SCMP_SYS(clone), 0, CLONE_THREAD);
-	return err ? err : deny_bit(filter, SCMP_SYS(clone), 0, CLONE_VM);
+	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, &other);
 }
 
 int sandbox_filter_narrow(enum sandbox_role role)
