@@ -508,7 +508,9 @@ ALLOWED = {
     "jbpfd-launcher": (LAUNCHER, LAUNCHER_OF_ROOT),
 }
 MERGER = {"write into the store": "it merges it", "a child": "as the sampler"}
-PARSER_STEPS = ["write a file of root", "connect to a socket that all may connect to", "a child", "execute a program"]
+# The kernel ends them at any call that is not on their list.
+ENDED_BY_STEPS = ["jbpfd-parser", "jbpfd-opener"]
+ENDING_STEPS = ["write a file of root", "connect to a socket that all may connect to", "a child", "execute a program"]
 
 
 # ---- the tests ----------------------------------------------------------------------------------
@@ -589,24 +591,39 @@ def test_jbpfd_goes_on_when_its_process_is_given_back(field):
     assert "has ended" not in field.daemon.log() and "ended by" not in field.daemon.log(), field.daemon.log()
 
 
-def parser_of(field):
+def helper_of(field, name):
     """Its pid, when it lives and has memory to look at; it is replaced now and then."""
-    pid = field.processes().get("jbpfd-parser")
+    pid = field.processes().get(name)
     try:
         return pid if pid and call_address(pid) else None
     except OSError:
         return None
 
 
-@pytest.mark.parametrize("name", PARSER_STEPS)
-def test_the_parser_is_ended_for_a_step(name):
-    """By the kernel, at its first one: each takes a parser of its own."""
+def step_in_helper(field, name, step):
+    field.daemon.wait_ready(120)
+    field.renew()
+    with TakenOver(wait_until(lambda: helper_of(field, name), 60, f"there is a {name}")) as it:
+        return it.try_step(lambda held: STEPS[step](held, field))
+
+
+@pytest.mark.parametrize("step", ENDING_STEPS)
+@pytest.mark.parametrize("name", ENDED_BY_STEPS)
+def test_a_helper_is_ended_for_a_step(name, step):
+    """By the kernel, at its first one: each takes a helper of its own."""
     field = start_daemon(0)
     try:
-        field.daemon.wait_ready(120)
-        field.renew()
-        with TakenOver(wait_until(lambda: parser_of(field), 60, "there is a parser")) as it:
-            assert it.try_step(lambda held: STEPS[name](held, field)) == KILLED
+        assert step_in_helper(field, name, step) == KILLED
+    finally:
+        stop_daemon(field)
+
+
+def test_the_opener_opens_nothing_for_writing():
+    """Its list has openat2(), whose flags no filter sees: Landlock does."""
+    field = start_daemon(0)
+    try:
+        result = step_in_helper(field, "jbpfd-opener", "write a file of root (openat2)")
+        assert is_denied(result) and result != KILLED, result
     finally:
         stop_daemon(field)
 

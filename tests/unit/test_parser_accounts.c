@@ -99,7 +99,7 @@ static int end_here(void *ctx, pid_t pid)
 /* The start of one for another account is no failure's, and those after it are limited as before. */
 static void starts_by_another_process_are_counted_as_ones_own(void **state)
 {
-	const struct parser_starter starter = { .start = start_here, .end = end_here };
+	const struct child_starter starter = { .start = start_here, .end = end_here };
 	struct parser *parser;
 	siginfo_t info;
 	pid_t pid;
