@@ -419,7 +419,7 @@ static void log_account(void *ctx, const struct account *account)
 	pr_debug("account '%s': text %zu of %zu bytes, CPU %" PRIu64 " ms, credit %" PRId64
 		 " ms, new stacks %" PRIu64 " bytes, names %zu, maps %zu, tables %zu%s%s\n",
 		 account__name(account), used.text_bytes, used.text_max_bytes,
-		 used.cpu_ns / CLOCK_NS_PER_MS, used.credit_ns / (int64_t)CLOCK_NS_PER_MS,
+		 used.cpu_ns / (uint64_t)CLOCK_NS_PER_MS, used.credit_ns / (int64_t)CLOCK_NS_PER_MS,
 		 used.stack_bytes, used.held[ACCOUNT_POOL_NAMES], used.held[ACCOUNT_POOL_MAPS],
 		 used.held[ACCOUNT_POOL_TABLES], *bill ? ": " : "", bill);
 }
