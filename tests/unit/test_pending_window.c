@@ -34,7 +34,7 @@ static struct probe_count count_of(uint32_t pid, uint64_t hash, uint64_t samples
 {
 	return (struct probe_count){
 		.key = { .start_ns = pid * 100ull, .pid = pid, .cgroup_id = 9, .user_hash = hash },
-		.value = { .count = samples, .comm = "java" },
+		.value = { .count = samples, .last_ns = START_NS + hash, .comm = "java" },
 	};
 }
 
@@ -68,6 +68,41 @@ static void two_drains(struct pending_window *window)
 	pending_window_add(window, NULL, &batches[0]);
 	pending_window_add(window, NULL, &batches[1]);
 	assert_int_equal(pending_window_close(window, START_NS + 4000000), 0);
+}
+
+/* A JVM is met in the middle of a window: its stacks came before anybody looked at them. */
+static void stacks_that_came_before_their_jvm_was_met_can_be_looked_at(void **state)
+{
+	static const uint32_t first = 1, third = 3;
+	uint64_t sum = 0;
+	size_t cnt = 0;
+	struct pending_window window = { 0 };
+	__cleanup_strbuf struct strbuf records = STRBUF_INIT;
+	struct probe_stack words;
+	struct naming_stack head;
+	const uint8_t *at, *end;
+
+	(void)state;
+	two_drains(&window);
+	assert_int_equal(pending_window_looks(&window, NULL, &first, 1, &records), 0);
+	at = (const uint8_t *)records.data;
+	end = at + records.len;
+	for (; naming_stack_next(&at, end, &head, &words); cnt++) {
+		assert_int_equal(head.pid, 1);
+		assert_int_equal(head.start_ns, 100);
+		assert_int_equal(head.since_boot_ns, START_NS + words.ips[0]);
+		sum += words.ips[0];
+	}
+	assert_int_equal(cnt, 3);
+	assert_int_equal(sum, 11 + 12 + 11);
+	/* Of another one's stacks one is lost: the other is there. */
+	strbuf_clear(&records);
+	assert_int_equal(pending_window_looks(&window, NULL, &third, 1, &records), 0);
+	at = (const uint8_t *)records.data;
+	end = at + records.len;
+	assert_true(naming_stack_next(&at, end, &head, &words));
+	assert_false(naming_stack_next(&at, end, &head, &words));
+	pending_window_release(&window);
 }
 
 static void drains_of_one_window_become_one_in_order(void **state)
@@ -259,6 +294,7 @@ static void a_window_without_samples_has_no_streams_and_is_sent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_that_came_before_their_jvm_was_met_can_be_looked_at),
 		cmocka_unit_test(drains_of_one_window_become_one_in_order),
 		cmocka_unit_test(each_stream_is_found_by_what_is_named_and_no_other_is),
 		cmocka_unit_test(a_namer_gets_all_with_every_stack_that_is_there),

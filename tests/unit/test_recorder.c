@@ -26,8 +26,11 @@
 
 /* ---- a probe: each drain has one process with some samples ---- */
 
+#define HASH 5u
+
 static struct probe_count drained;
 static uint64_t drained_ns;
+static bool has_stack; /* of each process that is drained */
 
 int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len)
 {
@@ -101,8 +104,8 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	(void)ctx;
 	assert_null(probe);
 	drained = (struct probe_count){
-		.key = { .pid = PID, .start_ns = 1 },
-		.value = { .count = SAMPLES, .comm = "busy" },
+		.key = { .pid = PID, .start_ns = 1, .user_hash = has_stack ? HASH : 0 },
+		.value = { .count = SAMPLES, .last_ns = clock_boot_ns(), .comm = "busy" },
 	};
 	*out = (struct probe_batch){
 		.counts = &drained,
@@ -122,10 +125,11 @@ uint64_t probe__stream_seed(const struct probe *probe)
 
 int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
 {
-	(void)hash;
-	(void)out;
+	static const uint64_t ips[] = { 0x1000, 0x2000 };
+
 	assert_null(probe);
-	return -ENOENT;
+	*out = (struct probe_stack){ .ips = ips, .frame_cnt = 2 };
+	return has_stack && hash == HASH ? 0 : -ENOENT;
 }
 
 bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
@@ -313,6 +317,7 @@ static struct recorder *open_recorder(void)
 
 	memset(&taken, 0, sizeof(taken));
 	drained_ns = 0;
+	has_stack = false;
 	assert_int_equal(recorder__open(&options, &sink, &recorder, why, sizeof(why)), 0);
 	return recorder;
 }
@@ -478,6 +483,54 @@ static void a_namer_that_is_late_with_every_window_is_not_replaced(void **state)
 	recorder__free(recorder);
 }
 
+/* How many stacks the namer is asked to look at. */
+static size_t stacks_to_look_at(void)
+{
+	struct packet packet;
+	size_t cnt = 0;
+	int err = packet_stream_fill(&link_.namer);
+
+	while (!err && packet_stream_next(&link_.namer, &packet, &err)) {
+		const uint8_t *at = packet.bytes, *end = at + packet.len;
+		struct naming_stack head;
+		struct probe_stack words;
+
+		if (packet.kind != NAMING_STACKS)
+			continue;
+		for (; naming_stack_next(&at, end, &head, &words); cnt++) {
+			assert_int_equal(head.pid, PID);
+			assert_true(clock_boot_ns() - head.since_boot_ns < 60 * CLOCK_NS_PER_S);
+		}
+	}
+	return cnt;
+}
+
+/*
+ * Its stacks came when nobody knew that they were a JVM's, and do not come as new ones again. Its row of
+ * counts ends there: what comes then is younger than the reading of its code.
+ */
+static void a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_at(void **state)
+{
+	const struct naming_code_range met = { .pid = PID, .is_first = 1 };
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	has_stack = true;
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(stacks_to_look_at(), 0);
+	assert_int_equal(
+		packet_stream_put_bytes(&link_.namer, NAMING_CODE_RANGE, &met, sizeof(met)), 0);
+	assert_int_equal(packet_stream_flush_all(&link_.namer), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(recorder__consume(recorder), 0);
+	assert_true(drained_ns > 0);
+	assert_int_equal(stacks_to_look_at(), 1);
+	/* Two rows of one stream. */
+	recorder__end_window(recorder);
+	assert_int_equal(answer_all(), 1);
+	recorder__free(recorder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -486,6 +539,8 @@ int main(void)
 		cmocka_unit_test(who_opted_out_is_not_kept_when_a_window_is_given_up),
 		cmocka_unit_test(a_namer_that_answers_nothing_is_replaced),
 		cmocka_unit_test(a_namer_that_is_late_with_every_window_is_not_replaced),
+		cmocka_unit_test(
+			a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_at),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,37 @@ void pending_window_add(struct pending_window *window, const struct probe *probe
 			    batch->account_cnt * sizeof(*batch->accounts));
 }
 
+static bool is_among(const uint32_t *pids, size_t pid_cnt, uint32_t pid)
+{
+	for (size_t i = 0; i < pid_cnt; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+int pending_window_looks(const struct pending_window *window, const struct probe *probe,
+			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records)
+{
+	const struct probe_count *counts = pending_window_counts(window);
+	int err = 0;
+
+	for (size_t i = 0; i < count_cnt(window) && !err; i++) {
+		const struct jbpf_key *key = &counts[i].key;
+		const struct naming_stack head = {
+			.start_ns = key->start_ns,
+			.since_boot_ns = counts[i].value.last_ns,
+			.pid = key->pid,
+			.exec_id = key->exec_id,
+		};
+		struct probe_stack stack;
+
+		if (key->user_hash && is_among(pids, pid_cnt, key->pid) &&
+		    probe__stack(probe, key->user_hash, &stack) == 0)
+			err = naming_stack_put(records, &head, &stack);
+	}
+	return err;
+}
+
 static int count_compare(const void *left, const void *right)
 {
 	const struct probe_count *a = left, *b = right;

@@ -50,6 +50,13 @@ void pending_window_release(struct pending_window *window);
 void pending_window_add(struct pending_window *window, const struct probe *probe,
 			const struct probe_batch *batch);
 
+/*
+ * Adds what was counted of these processes so far to `records` (of NAMING_STACKS), each stack with the
+ * moment of its last sample. 0, or -ENOMEM: some are missing.
+ */
+int pending_window_looks(const struct pending_window *window, const struct probe *probe,
+			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records);
+
 /* It is over: sorts, and finds its streams. 0, or -ENOMEM: all of it is in lost_memory. */
 int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
 

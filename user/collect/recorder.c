@@ -28,10 +28,12 @@
 #define RECORDER_NAMING_MAX_NS (10 * CLOCK_NS_PER_S)
 
 /*
- * When a JVM's tables were read for the first time, its stacks are named from then on: what was counted
- * before is set apart, but not more often than this.
+ * When it is known where a JVM has its code, what was counted of it before is drained and looked at: its
+ * stacks came when nobody knew that they were a JVM's, and come no second time. Read only at the window's
+ * end their code would name nothing, as it may have changed. Not more often than this.
  */
 #define RECORDER_SPLIT_NS CLOCK_NS_PER_S
+#define SPLIT_PIDS_MAX	  64u /* the stacks of more are looked at when they come with other frames */
 
 #define TALK_FILLS_MAX 256 /* reads of the namer's socket in one go */
 
@@ -59,7 +61,8 @@ struct recorder {
 	uint64_t look_ns;      /* how often new stacks are to be looked at; 0 = no need */
 	uint64_t next_look_ns; /* CLOCK_BOOTTIME */
 	uint64_t split_ns;     /* the last one */
-	bool wants_split;
+	uint32_t split_pids[SPLIT_PIDS_MAX]; /* of JVMs that were just met */
+	size_t split_cnt;
 	bool changes; /* the next ones are in force when this window ends */
 	struct recorder_options next_options;
 	struct naming_end facts; /* of the last window's answer */
@@ -528,15 +531,29 @@ static int drain(struct recorder *recorder)
 	return 0;
 }
 
+/* What was drained of JVMs that were just met is to be read while it is young. */
+static void pass_split_stacks(struct recorder *recorder)
+{
+	__cleanup_strbuf struct strbuf records = STRBUF_INIT;
+
+	if (!recorder->split_cnt)
+		return;
+	(void)pending_window_looks(recorder->present, recorder->probe, recorder->split_pids,
+				   recorder->split_cnt, &records);
+	recorder->split_cnt = 0;
+	if (records.len)
+		put(recorder, NAMING_STACKS, records.data, records.len);
+}
+
 static void split_when_wanted(struct recorder *recorder)
 {
 	uint64_t now_ns = clock_boot_ns();
 
-	if (!recorder->wants_split || now_ns - recorder->split_ns < RECORDER_SPLIT_NS)
+	if (!recorder->split_cnt || now_ns - recorder->split_ns < RECORDER_SPLIT_NS)
 		return;
-	recorder->wants_split = false;
 	recorder->split_ns = now_ns;
-	(void)drain(recorder);
+	if (drain(recorder) == 0)
+		pass_split_stacks(recorder);
 }
 
 static uint32_t cpu_count(struct recorder *recorder)
@@ -559,13 +576,13 @@ void recorder__end_window(struct recorder *recorder)
 		free(next);
 		return;
 	}
+	pass_split_stacks(recorder);
 	(void)pending_window_close(window, clock_boot_ns());
 	window->id = ++recorder->last_id;
 	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
 	window->frequency_hz = recorder->options.probe.frequency_hz;
 	window->cpu_cnt = cpu_count(recorder);
 	recorder->present = next;
-	recorder->wants_split = false;
 	while (*last)
 		last = &(*last)->next;
 	*last = window;
@@ -586,7 +603,8 @@ static void set_code_range(struct recorder *recorder, const struct naming_code_r
 		recorder->next_look_ns = clock_boot_ns() + CLOCK_NS_PER_S;
 	if (!recorder->look_ns)
 		recorder->look_ns = CLOCK_NS_PER_S;
-	recorder->wants_split |= range->is_first;
+	if (range->is_first && recorder->split_cnt < SPLIT_PIDS_MAX)
+		recorder->split_pids[recorder->split_cnt++] = range->pid;
 }
 
 static void set_opt_out(struct recorder *recorder, const struct naming_opt_out *opt_out)
