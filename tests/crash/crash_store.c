@@ -275,6 +275,7 @@ void crash_compact(const char *dir, uint64_t now_s, uint64_t day_age_s)
 	const struct store_compaction how = {
 		.now_unix_ns = now_s * CLOCK_NS_PER_S,
 		.day_age_ns = day_age_s * CLOCK_NS_PER_S,
+		.is_clock_sure = true,
 		.compression_level = 1,
 	};
 	struct store_compaction_stats stats;

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,11 @@ def window(number, at):
 
 def make_store(folder, count=90, step=40):
     """Windows over one hour, from 22:13:20 to 23:13:20."""
-    script = "".join(window(number, START + number * step) for number in range(count))
+    return store_windows(folder, [START + number * step for number in range(count)])
+
+
+def store_windows(folder, begins):
+    script = "".join(window(number, at) for number, at in enumerate(begins))
     made = subprocess.run([MKSTORE, folder], input=script, text=True, capture_output=True, timeout=60 * PATIENCE)
     assert made.returncode == 0, made.stderr
     return folder
@@ -175,8 +180,11 @@ def test_compact_says_why_it_cannot(store, tmp_path):
 
 
 def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path):
-    """What it did not merge while it was away it merges soon after its start."""
+    """What it did not merge while it was away it merges soon after its start. A day of stored hours shows that the
+    clock is right."""
+    now = int(time.time())
     make_store(tmp_path / "store", count=20, step=300)
+    store_windows(tmp_path / "store", range(now - 30 * 3600, now - 3600, 3600))
     before = dumped(tmp_path / "store", "--until", f"@{START + 86400}")
     shutil.copytree(tmp_path / "store", tmp_path / "other")
     limits = ["--keep-age", "36500d"]
@@ -192,3 +200,16 @@ def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path):
     assert (tmp_path / "other" / HOUR_FILE).exists() and not (tmp_path / "other" / DAY_FILE).exists()
     assert check(tmp_path / "store")["damage"] == []
     assert list((tmp_path / "store").glob("v1/cpu/.*")) == []
+
+
+def test_daemon_merges_hours_and_no_days_while_its_clock_is_far_from_what_is_stored(tmp_path):
+    make_store(tmp_path / "store", count=20, step=300)
+    bytes_before = (tmp_path / "store" / HOUR_FILE).stat().st_size
+    daemon = Daemon(tmp_path, "--keep-age", "36500d", window="1s").start().wait_ready()
+    try:
+        wait_until(lambda: "days stay in hours" in daemon.log(), 60, f"it says so: {daemon.log()}")
+    finally:
+        code = daemon.stop()
+    assert code == 0
+    assert (tmp_path / "store" / HOUR_FILE).stat().st_size < bytes_before
+    assert not (tmp_path / "store" / DAY_FILE).exists()

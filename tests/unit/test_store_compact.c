@@ -19,7 +19,7 @@
 
 static struct store_compaction_stats compact_at(const struct test_store *store, uint64_t now_ns)
 {
-	const struct store_compaction how = { .now_unix_ns = now_ns };
+	const struct store_compaction how = { .now_unix_ns = now_ns, .is_clock_sure = true };
 	struct store_compaction_stats stats;
 
 	assert_int_equal(store_compact(store->dir, &how, &stats), 0);
@@ -609,6 +609,56 @@ static void a_day_is_left_in_hours_until_it_is_old_enough(void **state)
 	test_store_remove(&store);
 }
 
+/* A window at the begin of each of the hours. */
+static void fill_hours(const struct test_store *store, uint32_t first, uint32_t last)
+{
+	struct store_writer *writer = test_writer(store);
+
+	for (uint32_t hour = first; hour < last; hour++) {
+		test_add(writer, hour * PER_HOUR);
+		test_commit(writer);
+	}
+	store_writer__free(writer);
+}
+
+static struct store_compaction_stats compact_unsure(const struct test_store *store, uint32_t hours)
+{
+	const struct store_compaction how = { .now_unix_ns = TEST_NS + hours * HOUR_NS };
+	struct store_compaction_stats stats;
+
+	assert_int_equal(store_compact(store->dir, &how, &stats), 0);
+	return stats;
+}
+
+static void a_clock_that_jumped_ahead_makes_no_days_before_a_day_of_it_is_stored(void **state)
+{
+	const uint32_t jump = 48 + 10 * 24;
+	struct store_compaction_stats stats;
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	fill_hours(&store, 0, 48);
+	stats = compact_unsure(&store, jump);
+	assert_int_equal(stats.hours, 48);
+	assert_int_equal(stats.days, 0);
+	assert_int_equal(stats.paused, 3);
+	/* Hours of the wrong time are stored, too. */
+	fill_hours(&store, jump, jump + 3);
+	stats = compact_unsure(&store, jump + 4);
+	assert_int_equal(stats.hours, 3);
+	assert_int_equal(stats.days, 0);
+	assert_int_equal(stats.paused, 3);
+	assert_true(is_merged(&store, TEST_FILE));
+	/* It was the right time. */
+	fill_hours(&store, jump + 3, jump + 30);
+	stats = compact_unsure(&store, jump + 31);
+	assert_int_equal(stats.days, 3);
+	assert_int_equal(stats.paused, 0);
+	assert_false(test_exists(&store, TEST_FILE));
+	test_store_remove(&store);
+}
+
 static void a_day_with_an_hour_in_use_has_its_other_hours_merged(void **state)
 {
 	struct store_writer *writer;
@@ -671,6 +721,8 @@ int main(void)
 		cmocka_unit_test(it_can_be_stopped_anywhere),
 		cmocka_unit_test(hours_of_an_old_day_become_a_day_of_five_minutes),
 		cmocka_unit_test(a_day_is_left_in_hours_until_it_is_old_enough),
+		cmocka_unit_test(
+			a_clock_that_jumped_ahead_makes_no_days_before_a_day_of_it_is_stored),
 		cmocka_unit_test(a_day_with_an_hour_in_use_has_its_other_hours_merged),
 		cmocka_unit_test(what_a_crash_has_left_of_a_day_is_read_once_and_removed),
 	};

@@ -188,6 +188,7 @@ static void days_are_cut_as_hours_are(void **state)
 {
 	const struct store_compaction how = {
 		.now_unix_ns = TEST_NS + 400 * 24 * HOUR_NS,
+		.is_clock_sure = true,
 		.keep_bytes = 1,
 	};
 	struct store_compaction_stats stats;

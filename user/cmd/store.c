@@ -105,6 +105,8 @@ static int compact(const char *dir)
 	struct progress progress = { .stats = &stats, .is_wanted = isatty(STDERR_FILENO) };
 	const struct store_compaction how = {
 		.now_unix_ns = clock_unix_ns(),
+		.is_clock_sure =
+			true, /* somebody asks for it, perhaps of a store of another host */
 		.should_stop = tell_progress,
 		.ctx = &progress,
 	};

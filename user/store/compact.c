@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "user/store/compact_merge.h"
 #include "user/store/compact_output.h"
 #include "user/store/compact_sources.h"
+#include "user/store/retention.h"
 #include "user/store/segment_reader.h"
 #include "user/store/segment_tree.h"
 #include "user/store/store.h"
@@ -40,6 +42,7 @@ struct compaction {
 	struct store_compaction_stats *stats;
 	struct segment_reader *reader;
 	int tree_fd;
+	uint64_t day_now_s; /* the time by which days are old enough; not later than now */
 	int first_err; /* of a group that is left as it is; the others are merged all the same */
 };
 
@@ -55,6 +58,11 @@ static bool ends_all(int err)
 {
 	return err == -ECANCELED || err == -ENOSPC || err == -EDQUOT || err == -EROFS ||
 	       err == -ENOMEM;
+}
+
+static uint64_t now_of(const struct compaction *compaction)
+{
+	return compaction->how->now_unix_ns / CLOCK_NS_PER_S;
 }
 
 static bool is_stopped(const struct compaction *compaction)
@@ -234,7 +242,7 @@ static int group_compact(struct compaction *compaction, const struct group *grou
 static int hours_compact(struct compaction *compaction, const struct segment_list *list,
 			 uint64_t day_unix_s)
 {
-	uint64_t now_s = compaction->how->now_unix_ns / CLOCK_NS_PER_S;
+	uint64_t now_s = now_of(compaction);
 	uint64_t last_s = UINT64_MAX;
 
 	for (size_t i = 0; i < list->cnt; i++) {
@@ -253,22 +261,76 @@ static int hours_compact(struct compaction *compaction, const struct segment_lis
 	return 0;
 }
 
+static bool is_day_due(const struct compaction *compaction, uint64_t day_unix_s, uint64_t now_s)
+{
+	uint64_t age_ns = compaction->how->day_age_ns;
+
+	return now_s >= day_unix_s + SEGMENT_DAY_S +
+				(age_ns ? age_ns : STORE_DAY_FILE_AGE_NS) / CLOCK_NS_PER_S;
+}
+
+/* Would it be a day now, but for a clock that is not believed? */
+static bool is_day_paused(const struct compaction *compaction, const struct segment_list *list,
+			  uint64_t day_unix_s)
+{
+	uint64_t now_s = now_of(compaction);
+
+	if (now_s - compaction->day_now_s <= RETENTION_CLOCK_MAX_S ||
+	    !is_day_due(compaction, day_unix_s, now_s))
+		return false;
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (!list->files[i].is_day && segment_day(list->files[i].hour_unix_s) == day_unix_s)
+			return true;
+	}
+	return false;
+}
+
 static int day_compact(struct compaction *compaction, const struct segment_list *list,
 		       uint64_t day_unix_s)
 {
-	const struct store_compaction *how = compaction->how;
-	uint64_t age_ns = how->day_age_ns ? how->day_age_ns : STORE_DAY_FILE_AGE_NS;
-	uint64_t now_s = how->now_unix_ns / CLOCK_NS_PER_S;
 	const struct group group = {
 		.target = { .hour_unix_s = day_unix_s, .is_day = true },
 		.row_ns = STORE_DAY_ROW_NS,
 	};
 	int err = -EWOULDBLOCK;
 
-	if (now_s >= segment_file_end(&group.target) + age_ns / CLOCK_NS_PER_S)
+	if (is_day_due(compaction, day_unix_s, compaction->day_now_s))
 		err = group_compact(compaction, &group);
+	else if (is_day_paused(compaction, list, day_unix_s))
+		compaction->stats->paused++;
 	/* A day that cannot be one file yet has merged hours at least. */
 	return err && !ends_all(err) ? hours_compact(compaction, list, day_unix_s) : err;
+}
+
+static uint64_t day_now(const struct compaction *compaction, const struct segment_list *list)
+{
+	uint64_t now_s = now_of(compaction), reference_s;
+
+	if (compaction->how->is_clock_sure || list->cnt == 0)
+		return now_s;
+	reference_s = retention_reference_s(list);
+	return reference_s < now_s ? reference_s : now_s;
+}
+
+/*
+ * A host that is off now and then measures its days later, too: for people that is no news unless the hour
+ * before this one is far away.
+ */
+static void report_paused(const struct compaction *compaction, const struct segment_list *list)
+{
+	uint64_t now_s = now_of(compaction), newest_s = 0;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		uint64_t end_s = segment_file_end(&list->files[i]);
+
+		if (end_s + CLOSED_AFTER_S <= now_s && end_s > newest_s)
+			newest_s = end_s;
+	}
+	if (!compaction->stats->paused || now_s - newest_s <= RETENTION_CLOCK_MAX_S)
+		return;
+	pr_warn("store: the clock is %.1f days ahead of the newest stored hour: %" PRIu64
+		" days stay in hours until it is within a day of it, or a day was stored at this time; check the clock\n",
+		(double)(now_s - newest_s) / SEGMENT_DAY_S, compaction->stats->paused);
 }
 
 static int compact_all(struct compaction *compaction)
@@ -277,6 +339,7 @@ static int compact_all(struct compaction *compaction)
 	uint64_t last_s = UINT64_MAX;
 	int err = segment_tree_list(compaction->tree_fd, 0, UINT64_MAX, &list);
 
+	compaction->day_now_s = day_now(compaction, &list);
 	for (size_t i = 0; i < list.cnt && !err; i++) {
 		uint64_t day_s = segment_day(list.files[i].hour_unix_s);
 
@@ -285,6 +348,7 @@ static int compact_all(struct compaction *compaction)
 		last_s = day_s;
 		err = day_compact(compaction, &list, day_s);
 	}
+	report_paused(compaction, &list);
 	return err ? err : compaction->first_err;
 }
 
@@ -313,8 +377,7 @@ static uint64_t files_bytes(const struct compaction *compaction, const struct se
 static bool may_be_cut(const struct compaction *compaction, const struct segment_file *file)
 {
 	return file->index == 0 && !file->is_damaged &&
-	       compaction->how->now_unix_ns / CLOCK_NS_PER_S >=
-		       segment_file_end(file) + CLOSED_AFTER_S;
+	       now_of(compaction) >= segment_file_end(file) + CLOSED_AFTER_S;
 }
 
 static int cut_one(struct compaction *compaction, const struct segment_file *file)

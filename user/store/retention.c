@@ -52,8 +52,7 @@ static uint64_t sure_hours(const struct segment_file *file, uint64_t next_s)
 	return next_s <= segment_file_end(file) + SEGMENT_DAY_S ? hours_of(file) : 1;
 }
 
-/* What age is measured from; the list is not empty. */
-static uint64_t reference_s(const struct segment_list *list)
+uint64_t retention_reference_s(const struct segment_list *list)
 {
 	const struct segment_file *newest = &list->files[list->cnt - 1];
 	/* Of a day nobody knows here how far it goes: its first hour is sure. */
@@ -174,7 +173,7 @@ int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t
 		retention.total += bytes[i];
 	}
 	retention.list = &list;
-	retention.reference_s = reference_s(&list);
+	retention.reference_s = retention_reference_s(&list);
 	out->newest_unix_s = newest_other_s(&list, current);
 	retention.is_paused = out->newest_unix_s && is_far(now_s, out->newest_unix_s) &&
 			      is_far(now_s, retention.reference_s);

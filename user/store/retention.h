@@ -42,6 +42,12 @@ struct retention_outcome {
 int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t now_unix_ns,
 		    const struct segment_file *current, struct retention_outcome *out);
 
+/*
+ * What age is measured from: see retention_apply(). The list is sorted and not empty. In seconds since 1970;
+ * it may be later than now, by what is left of the newest hour.
+ */
+uint64_t retention_reference_s(const struct segment_list *list);
+
 struct store_usage;
 
 /* How much there is; files that go meanwhile are left out. 0 or -errno. */

@@ -114,6 +114,11 @@ struct store_compaction {
 	uint64_t now_unix_ns;
 	uint64_t day_age_ns; /* 0 = STORE_DAY_FILE_AGE_NS */
 	/*
+	 * A day takes the windows of its hours away for ever. Its age is measured as retention does it, by
+	 * what is stored, so that a clock that is days ahead merges nothing too early; true: by now_unix_ns.
+	 */
+	bool is_clock_sure;
+	/*
 	 * What retention deletes from; 0 = no limit. Past nine tenths of it the files that have more
 	 * than four times the usual bytes an hour are written again with the stacks of the one
 	 * container that has most of them cut to process and leaf: who writes much pushes out its own
@@ -136,6 +141,7 @@ struct store_compaction_stats {
 	uint64_t cut;	  /* files written again because one container made them large */
 	uint64_t kept;	  /* damaged files that stay, with ".damaged" behind their names */
 	uint64_t left;	  /* hours or days left as they are: unreadable, or of a newer format */
+	uint64_t paused;  /* days left in hours: the clock is more than a day off what is stored */
 };
 
 /*
