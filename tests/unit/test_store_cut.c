@@ -56,8 +56,8 @@ static void only_files_that_stand_out_are_looked_at(void **state)
 #define LOUD_HOUR   5
 #define LOUD_STACKS 4000
 
-static void add_stacks(struct store_writer *writer, unsigned hour, const char *container,
-		       unsigned cnt)
+static void add_leaves(struct store_writer *writer, unsigned hour, const char *container,
+		       unsigned cnt, unsigned leaf_cnt)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	struct window window = {
@@ -71,9 +71,16 @@ static void add_stacks(struct store_writer *writer, unsigned hour, const char *c
 
 	for (unsigned i = 0; i < cnt; i++)
 		assert_int_equal(strbuf_printf(&text, "java;run_%08x;%08x_%u;leaf_%u 1\n",
-					       i * 2654435761u, i * 40503u, hour, i % 3),
+					       i * 2654435761u, i * 40503u, hour,
+					       i % leaf_cnt * 2654435761u),
 				 0);
 	assert_int_equal(store_writer__add(writer, &window, text.data, text.len), 0);
+}
+
+static void add_stacks(struct store_writer *writer, unsigned hour, const char *container,
+		       unsigned cnt)
+{
+	add_leaves(writer, hour, container, cnt, 3);
 }
 
 static void fill_hours(const struct test_store *store)
@@ -184,6 +191,42 @@ static void who_writes_much_pays_with_its_own_history(void **state)
 	test_store_remove(&store);
 }
 
+/* What is left of eight hours after the cut stands out still; the ninth has its turn in the next hour. */
+static void hours_that_cannot_become_smaller_are_cut_once_and_stand_in_nobodys_way(void **state)
+{
+	const unsigned hours = 20, stubborn = 8;
+	struct store_writer *writer;
+	struct stored stored;
+	struct test_store store;
+
+	(void)state;
+	test_store_make(&store);
+	writer = test_writer(&store);
+	for (unsigned hour = 0; hour < hours; hour++) {
+		add_stacks(writer, hour, "shop", 20);
+		if (hour < stubborn)
+			add_leaves(writer, hour, "loud", LOUD_STACKS, LOUD_STACKS);
+		else if (hour == stubborn)
+			add_stacks(writer, hour, "loud", LOUD_STACKS / 4);
+		test_commit(writer);
+	}
+	store_writer__free(writer);
+	assert_int_equal(compact(&store, 1).cut, stubborn);
+	assert_int_equal(compact(&store, 1).cut, 1);
+	assert_int_equal(compact(&store, 1).cut, 0);
+	stored = read_stored(&store);
+	assert_int_equal(stored.loud_samples, stubborn * LOUD_STACKS + LOUD_STACKS / 4);
+	strbuf_release(&stored.others);
+	/* What comes into one of them later is looked at, too. */
+	writer = test_writer(&store);
+	add_stacks(writer, 0, "other", 4 * LOUD_STACKS);
+	test_commit(writer);
+	store_writer__free(writer);
+	assert_int_equal(compact(&store, 1).cut, 1);
+	assert_int_equal(compact(&store, 1).cut, 0);
+	test_store_remove(&store);
+}
+
 static void days_are_cut_as_hours_are(void **state)
 {
 	const struct store_compaction how = {
@@ -221,6 +264,8 @@ int main(void)
 		cmocka_unit_test(text_keeps_process_leaf_and_samples),
 		cmocka_unit_test(only_files_that_stand_out_are_looked_at),
 		cmocka_unit_test(who_writes_much_pays_with_its_own_history),
+		cmocka_unit_test(
+			hours_that_cannot_become_smaller_are_cut_once_and_stand_in_nobodys_way),
 		cmocka_unit_test(days_are_cut_as_hours_are),
 	};
 

@@ -354,6 +354,11 @@ static int compact_all(struct compaction *compaction)
 
 /* ---- a store that is nearly full ---- */
 
+static uint64_t cut_limit(const struct compaction *compaction)
+{
+	return compaction->how->keep_bytes / CUT_FROM_PARTS * CUT_FROM;
+}
+
 /* Bytes of the files, and all of them together. */
 static uint64_t files_bytes(const struct compaction *compaction, const struct segment_list *list,
 			    uint64_t *bytes)
@@ -392,22 +397,55 @@ static int cut_one(struct compaction *compaction, const struct segment_file *fil
 	return ends_all(err) ? err : 0;
 }
 
+static bool was_cut(const struct compaction *compaction, const struct segment_file *file)
+{
+	char path[SEGMENT_PATH_BYTES];
+	bool result;
+
+	segment_path(file, path);
+
+	__cleanup_fd int fd =
+		openat(compaction->tree_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && compact_cut_was_cut(compaction->reader, fd, &result) == 0 && result;
+}
+
+/*
+ * Those to look at, in order: what was cut before and stands out still has little left to gain, most of the
+ * time, and comes behind all others. `order` is sorted again; the number that is left in it.
+ */
+static size_t cut_before_last(const struct compaction *compaction, const struct segment_list *list,
+			      size_t *order, size_t cnt)
+{
+	__cleanup_free size_t *later = calloc(cnt + 1, sizeof(*later));
+	size_t first_cnt = 0, later_cnt = 0;
+
+	for (size_t i = 0; i < cnt && later && !is_stopped(compaction); i++) {
+		const struct segment_file *file = &list->files[order[i]];
+
+		if (!may_be_cut(compaction, file))
+			continue;
+		if (was_cut(compaction, file))
+			later[later_cnt++] = order[i];
+		else
+			order[first_cnt++] = order[i];
+	}
+	for (size_t i = 0; i < later_cnt; i++)
+		order[first_cnt + i] = later[i];
+	return first_cnt + later_cnt;
+}
+
 /* The files in `order`, until the store is small enough. 0 or -errno. */
 static int cut_files(struct compaction *compaction, const struct segment_list *list,
 		     const size_t *order, size_t cnt, uint64_t total)
 {
 	const struct store_compaction_stats *stats = compaction->stats;
-	uint64_t limit = compaction->how->keep_bytes / CUT_FROM_PARTS * CUT_FROM;
+	uint64_t limit = cut_limit(compaction);
 	int err = 0;
 
-	for (size_t i = 0, tried = 0; i < cnt && tried < CUT_FILES_MAX && !err; i++) {
+	for (size_t i = 0; i < cnt && i < CUT_FILES_MAX && total > limit && !err; i++) {
 		uint64_t before = stats->bytes_before, after = stats->bytes_after;
 
-		if (total <= limit)
-			break;
-		if (!may_be_cut(compaction, &list->files[order[i]]))
-			continue;
-		tried++;
 		err = cut_one(compaction, &list->files[order[i]]);
 		total -= stats->bytes_before - before;
 		total += stats->bytes_after - after;
@@ -438,7 +476,10 @@ static int cut_heaviest(struct compaction *compaction)
 	if (!bytes || !order)
 		return -ENOMEM;
 	total = files_bytes(compaction, &list, bytes);
+	if (total <= cut_limit(compaction))
+		return 0;
 	cnt = compact_cut_order(list.files, bytes, list.cnt, order);
+	cnt = cut_before_last(compaction, &list, order, cnt);
 	return cut_files(compaction, &list, order, cnt, total);
 }
 

@@ -57,6 +57,31 @@ static struct weight *weight_of(struct weights *weights, uint64_t key)
 	return &weights->items[weights->cnt++];
 }
 
+static bool is_cut(const struct window *window)
+{
+	return strcmp(window_label(window, WINDOW_LABEL_OVER_BUDGET), COMPACT_CUT_LABEL) == 0;
+}
+
+static bool note_cut(void *ctx, const struct window *window)
+{
+	bool *was_cut = ctx;
+
+	*was_cut = *was_cut || is_cut(window);
+	return false;
+}
+
+int compact_cut_was_cut(struct segment_reader *reader, int fd, bool *was_cut)
+{
+	const struct segment_visitor visitor = {
+		.ctx = was_cut,
+		.merge_ns = UINT64_MAX,
+		.want = note_cut,
+	};
+
+	*was_cut = false;
+	return segment_reader__walk(reader, fd, &visitor);
+}
+
 static bool want_all(void *ctx, const struct window *window)
 {
 	(void)ctx;
@@ -70,7 +95,8 @@ static int weigh_window(void *ctx, const struct window *window, const char *text
 
 	(void)text;
 	weights->total += len + window->lines_len;
-	if (weight) {
+	/* Cutting it again would win nothing. */
+	if (weight && !is_cut(window)) {
 		weight->bytes += len + window->lines_len;
 		if (weight->bytes > weights->heaviest.bytes) {
 			if (weight->key != weights->heaviest.key) {

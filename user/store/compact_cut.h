@@ -21,9 +21,16 @@
  */
 uint64_t compact_cut_key(const struct window *window);
 
+/* The label over_budget of a window that was cut; files have it. */
+#define COMPACT_CUT_LABEL \
+	"stacks are cut to their leaf: the store was full, most of it was written here"
+
+/* Is there a window in the file that was cut already? Decodes no text. 0 or -errno. */
+int compact_cut_was_cut(struct segment_reader *reader, int fd, bool *was_cut);
+
 /*
- * Which container has more than half of the bytes of what is in the source, beside others; 0 = none. 0 in
- * *key, -ECANCELED or -errno otherwise.
+ * Which container has more than half of the bytes of what is in the source, beside others, without what was
+ * cut already; 0 = none. 0 in *key, -ECANCELED or -errno otherwise.
  */
 int compact_cut_find(struct segment_reader *reader, const struct compact_source *source,
 		     bool (*should_stop)(void *ctx), void *stop_ctx, uint64_t *key,

@@ -19,7 +19,6 @@
 
 /* 12 makes two percent less of it, for half as much CPU time and memory more. */
 #define MERGE_LEVEL_DEFAULT 9
-#define CUT_LABEL	    "stacks are cut to their leaf: the store was full, most of it was written here"
 #define UNIT_MAX_BYTES	    (48u << 20) /* of distinct text; a stream may go on in the next unit */
 
 struct merge_state {
@@ -141,7 +140,7 @@ static int add_window(void *ctx, const struct window *window, const char *text, 
 		return err;
 	cut.lines = NULL;
 	cut.lines_len = 0;
-	cut.labels[WINDOW_LABEL_OVER_BUDGET] = CUT_LABEL;
+	cut.labels[WINDOW_LABEL_OVER_BUDGET] = COMPACT_CUT_LABEL;
 	return put_window(state, &cut, strbuf_str(&state->cut), state->cut.len);
 }
 
