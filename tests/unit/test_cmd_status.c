@@ -197,7 +197,7 @@ static void status_report_is_json(void **state)
 		"\"until\":\"2023-11-14T22:14:20Z\",\"samples\":0,\"lost\":{\"counts_full\":0,"
 		"\"no_map\":0,\"stack_buffer\":0,\"notices\":0,\"kernel_stack\":0,\"store\":0,"
 		"\"memory\":0,\"cells\":0,\"undecided\":0,\"not_named\":0,\"cut\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
-		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"streams\":[\n"
+		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"store_problem\":\"\",\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","
 		"\"preserve_frame_pointer_from\":\"environment\","
@@ -251,6 +251,37 @@ static void status_report_tells_whether_the_host_is_well(void **state)
 	}
 }
 
+/* Of the latest host record: what was wrong before is over. */
+static void what_is_not_well_with_the_store_is_shown_while_it_lasts(void **state)
+{
+	static const char problem[] = "the clock is off";
+	const struct status_report report = { .now_unix_ns = 1700000020 * S };
+	const struct window first = {
+		.start_unix_ns = 1700000000 * S,
+		.duration_ns = 10 * S,
+		.counts.samples = 5,
+		.labels = { [WINDOW_LABEL_STORE_PROBLEM] = problem },
+	};
+	struct window second = first;
+
+	(void)state;
+	second.start_unix_ns += 10 * S;
+	for (int i = 0; i < 2; i++) {
+		__cleanup_strbuf struct strbuf table = STRBUF_INIT, json = STRBUF_INIT;
+		struct streams streams = { 0 };
+
+		second.labels[WINDOW_LABEL_STORE_PROBLEM] = i ? NULL : problem;
+		assert_int_equal(streams_add(&streams, &first), 0);
+		assert_int_equal(streams_add(&streams, &second), 0);
+		assert_int_equal(status_report_table(&report, &streams, &table), 0);
+		assert_int_equal(status_report_json(&report, &streams, &json), 0);
+		assert_true((strstr(table.data, "\nstore: the clock is off\n") != NULL) == !i);
+		assert_non_null(strstr(json.data, i ? "\"store_problem\":\"\"" :
+						      "\"store_problem\":\"the clock is off\""));
+		streams_release(&streams);
+	}
+}
+
 /* Every member of the text is in the document, and the other way round. */
 static void the_document_and_the_json_have_the_same_members(void **state)
 {
@@ -288,6 +319,7 @@ int main(void)
 		cmocka_unit_test(status_report_without_jvms_has_no_columns_for_them),
 		cmocka_unit_test(status_report_names_who_set_the_flag),
 		cmocka_unit_test(status_report_is_json),
+		cmocka_unit_test(what_is_not_well_with_the_store_is_shown_while_it_lasts),
 		cmocka_unit_test(the_document_and_the_json_have_the_same_members),
 		cmocka_unit_test(status_report_tells_whether_the_host_is_well),
 	};

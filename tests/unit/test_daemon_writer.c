@@ -100,7 +100,8 @@ struct found {
 	size_t cnt;
 	uint64_t samples; /* of streams */
 	uint64_t lost_total;
-	bool is_other; /* something that nobody has written */
+	char store_problem[256]; /* of the last host record */
+	bool is_other;		 /* something that nobody has written */
 };
 
 static int find(void *ctx, const struct window *window, const char *text, size_t len)
@@ -111,8 +112,11 @@ static int find(void *ctx, const struct window *window, const char *text, size_t
 	found->lost[found->cnt] = window->lost[WINDOW_LOSS_STORE];
 	found->lost_total += window->lost[WINDOW_LOSS_STORE];
 	found->pids[found->cnt++] = window->pid;
-	if (!window->pid)
+	if (!window->pid) {
+		(void)snprintf(found->store_problem, sizeof(found->store_problem), "%s",
+			       window_label(window, WINDOW_LABEL_STORE_PROBLEM));
 		return 0;
+	}
 	found->samples += window->counts.samples;
 	if (len != strlen(TEXT) || memcmp(text, TEXT, len) != 0 ||
 	    strcmp(window_label(window, WINDOW_LABEL_COMM), "java") != 0)
@@ -329,6 +333,26 @@ static void changed_limits_hold_from_the_next_window_that_ends(void **state)
 	assert_int_equal(found.lost_total, 0);
 }
 
+/* The hours are those of another year. */
+static void what_is_not_well_with_the_store_is_in_the_host_records_and_the_metrics(void **state)
+{
+	static const char old[] = "v1/cpu/2001/12/31/23.zst";
+	struct scene *scene = *state;
+	struct daemon_options options = { .keep_age_ns = HOUR_NS };
+	struct found found;
+
+	test_write(&scene->store, old, "0123456789", 10);
+	serve_metrics(scene);
+	daemon_writer__change(scene->writer, &options);
+	hand_over(scene, 1);
+	assert_int_equal(daemon_writer__start(scene->writer), 0);
+	found = written(scene);
+	assert_non_null(strstr(found.store_problem, "nothing is deleted by age"));
+	assert_int_equal(scene->metrics.metrics.store_clock_off, 1);
+	assert_true(scene->metrics.metrics.store_reserve_target_bytes > 0);
+	assert_true(test_exists(&scene->store, old));
+}
+
 static void windows_without_a_store_are_counted_in_the_next_one(void **state)
 {
 	struct scene *scene = *state;
@@ -389,6 +413,7 @@ int main(void)
 		TEST(windows_that_cannot_be_written_are_counted_in_the_next_that_can),
 		TEST(the_store_can_be_another_one_between_two_windows),
 		TEST(changed_limits_hold_from_the_next_window_that_ends),
+		TEST(what_is_not_well_with_the_store_is_in_the_host_records_and_the_metrics),
 		TEST(windows_without_a_store_are_counted_in_the_next_one),
 		TEST(freeing_waits_for_what_was_handed_over),
 		TEST(a_thread_that_never_started_leaves_nothing_behind),

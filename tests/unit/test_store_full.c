@@ -149,7 +149,7 @@ static void reserve_keeps_windows_until_it_is_used_up(void **state)
 	struct test_store store;
 	uint32_t written = 1;
 	uint64_t lost = 0;
-	char path[256];
+	char path[256], problem[256];
 	struct got got;
 
 	(void)state;
@@ -162,7 +162,10 @@ static void reserve_keeps_windows_until_it_is_used_up(void **state)
 	assert_int_equal(file_bytes(&store, RESERVE), 4 << 20);
 	assert_int_equal(store_writer__usage(writer, &usage), 0);
 	assert_int_equal(usage.reserve_bytes, 4 << 20);
+	assert_int_equal(usage.reserve_target_bytes, 4 << 20);
 	assert_int_equal(usage.bytes, 0);
+	store_writer__problem(writer, problem, sizeof(problem));
+	assert_string_equal(problem, "");
 	add_incompressible(writer, 0, 100000);
 	test_commit(writer);
 	/* Four pieces of 1 MiB, the rest of each taken by somebody else. */
@@ -175,6 +178,10 @@ static void reserve_keeps_windows_until_it_is_used_up(void **state)
 	}
 	assert_int_equal(written, 5);
 	assert_int_equal(lost, number_to_window(written).counts.samples);
+	store_writer__problem(writer, problem, sizeof(problem));
+	assert_string_equal(
+		problem,
+		"0.0 of the 4.0 MiB for a full disk are put by: they were used, or there was no room; free space");
 	assert_int_equal(file_bytes(&store, RESERVE), 0);
 	/* There is room: it is made again, and not before there is room for more than that. */
 	assert_int_equal(truncate(test_path(&store, "ballast", path), 0), 0);

@@ -329,6 +329,31 @@ static void clock_that_jumps_ahead_deletes_nothing_of_the_writer(void **state)
 	test_store_remove(&store);
 }
 
+static void a_paused_deletion_is_a_problem_of_the_store(void **state)
+{
+	const struct store_writer_options options = { .keep_age_ns = 60 * HOUR_NS };
+	struct store_writer *writer;
+	struct store_usage usage;
+	struct test_store store;
+	char problem[256];
+
+	(void)state;
+	test_store_make(&store);
+	make_hours(&store, -40, 0);
+	assert_int_equal(store_writer__open(store.dir, &options, &writer), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(
+			store_writer__retain(writer, TEST_NS + (i ? 0 : DAYS_40_H) * HOUR_NS), 0);
+		store_writer__problem(writer, problem, sizeof(problem));
+		assert_true((strstr(problem, "nothing is deleted by age") != NULL) == !i);
+		assert_int_equal(store_writer__usage(writer, &usage), 0);
+		assert_int_equal(usage.is_clock_off, !i);
+	}
+	assert_string_equal(problem, "");
+	store_writer__free(writer);
+	test_store_remove(&store);
+}
+
 static void damaged_files_that_were_kept_count_and_go_as_others(void **state)
 {
 	static const char *const kept[] = {
@@ -455,6 +480,7 @@ int main(void)
 		cmocka_unit_test(hours_of_a_clock_that_jumped_are_no_proof_for_a_day),
 		cmocka_unit_test(a_day_file_of_a_clock_that_jumped_is_no_day_of_hours),
 		cmocka_unit_test(clock_that_jumps_ahead_deletes_nothing_of_the_writer),
+		cmocka_unit_test(a_paused_deletion_is_a_problem_of_the_store),
 		cmocka_unit_test(damaged_files_that_were_kept_count_and_go_as_others),
 		cmocka_unit_test(empty_directories_go_and_foreign_files_stay),
 		cmocka_unit_test(symlinked_days_are_not_followed),

@@ -18,7 +18,7 @@ static void label_names_are_those_on_disk(void **state)
 					     "container_id",  "runtime",      "image",
 					     "cgroup",	      "exe",	      "jvm_version",
 					     "jit_problem",   "jit_fallback", "over_budget",
-					     "label_sources", "cost" };
+					     "label_sources", "cost",	      "store_problem" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

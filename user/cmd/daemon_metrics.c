@@ -105,6 +105,9 @@ static void ask_store(struct daemon_metrics *self, const struct store_writer *wr
 	self->metrics.store_bytes = usage.bytes;
 	self->metrics.store_files = usage.files;
 	self->metrics.store_oldest_unix_s = usage.oldest_unix_s;
+	self->metrics.store_clock_off = usage.is_clock_off;
+	self->metrics.store_reserve_bytes = usage.reserve_bytes;
+	self->metrics.store_reserve_target_bytes = usage.reserve_target_bytes;
 }
 
 static void publish(struct daemon_metrics *self)

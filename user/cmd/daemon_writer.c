@@ -22,7 +22,8 @@
 #define BYTES_MAX	   (128u << 20)
 #define RETAIN_INTERVAL_NS (3600 * CLOCK_NS_PER_S)
 /* On a full disk a small window may still fit: so many in a row, and the store is well again. */
-#define WELL_WINDOWS 3
+#define WELL_WINDOWS	    3
+#define STORE_PROBLEM_BYTES 320
 
 struct job {
 	struct job *next;
@@ -136,6 +137,19 @@ static uint64_t add_streams(struct daemon_writer *writer, struct job *job)
 	return lost;
 }
 
+static int add_host(struct daemon_writer *writer, struct window *host)
+{
+	char problem[STORE_PROBLEM_BYTES];
+	int err;
+
+	store_writer__problem(writer->store, problem, sizeof(problem));
+	if (*problem)
+		host->labels[WINDOW_LABEL_STORE_PROBLEM] = problem;
+	err = store_writer__add(writer->store, host, "", 0);
+	host->labels[WINDOW_LABEL_STORE_PROBLEM] = NULL;
+	return err;
+}
+
 static void retain(struct daemon_writer *writer)
 {
 	int err;
@@ -191,7 +205,7 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 	take_limits(writer, &job->options);
 	lost += job->lost_samples + add_streams(writer, job);
 	job->host.lost[WINDOW_LOSS_STORE] += lost - job->lost_before;
-	err = store_writer__add(writer->store, &job->host, "", 0);
+	err = add_host(writer, &job->host);
 	if (!err)
 		err = store_writer__commit(writer->store, &unwritten);
 	report_commit(writer, err);

@@ -238,6 +238,8 @@ static int append_host(const struct streams *streams, size_t hidden_cnt, uint64_
 				    "left out on this host: %" PRIu64
 				    " samples of processes that opted out of profiling\n",
 				    streams->lost[WINDOW_LOSS_OPTED_OUT]);
+	if (!err && streams->store_problem)
+		err = strbuf_printf(out, "store: %s\n", streams->store_problem);
 	return err;
 }
 
@@ -343,6 +345,8 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_writer_end(&json, '}');
 	json_writer_member_u64(&json, "opted_out_samples", streams->lost[WINDOW_LOSS_OPTED_OUT]);
 	json_health(&json, report, streams);
+	json_writer_member_string(&json, "store_problem",
+				  streams->store_problem ? streams->store_problem : "");
 	json_writer_key(&json, "streams");
 	json_writer_begin(&json, '[');
 	for (size_t i = 0; i < streams->cnt; i++) {

@@ -64,8 +64,26 @@ static int prepare(struct streams *streams)
 	return streams->keys && streams->labels ? 0 : -ENOMEM;
 }
 
-static void add_host_record(struct streams *streams, const struct window *window)
+static int keep_store_problem(struct streams *streams, const char *problem)
 {
+	uint32_t id;
+	int err;
+
+	streams->store_problem = NULL;
+	if (!problem || !*problem)
+		return 0;
+	err = prepare(streams);
+	if (!err)
+		err = strtab__intern(streams->labels, problem, strlen(problem), &id);
+	if (!err)
+		streams->store_problem = strtab__get(streams->labels, id, NULL);
+	return err;
+}
+
+static int add_host_record(struct streams *streams, const struct window *window)
+{
+	int err = 0;
+
 	streams->host_samples += window->counts.samples;
 	streams->window_cnt += window->window_cnt ? window->window_cnt : 1;
 	if (window_end_unix_ns(window) >= streams->last_window_unix_ns) {
@@ -73,9 +91,11 @@ static void add_host_record(struct streams *streams, const struct window *window
 		streams->last_window_ns = window->window_cnt > 1 ?
 						  window->recorded_ns / window->window_cnt :
 						  window->duration_ns;
+		err = keep_store_problem(streams, window->labels[WINDOW_LABEL_STORE_PROBLEM]);
 	}
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
 		streams->lost[i] += window->lost[i];
+	return err;
 }
 
 static void add_counts(struct stream *stream, const struct window *window)
@@ -98,10 +118,8 @@ int streams_add(struct streams *streams, const struct window *window)
 	uint32_t index;
 	int err;
 
-	if (window->pid == 0) {
-		add_host_record(streams, window);
-		return 0;
-	}
+	if (window->pid == 0)
+		return add_host_record(streams, window);
 	memcpy(key.boot_id, window->boot_id, sizeof(key.boot_id));
 	err = prepare(streams);
 	if (!err)

@@ -32,6 +32,7 @@ struct streams {
 	uint64_t window_cnt;	      /* of the host records */
 	uint64_t last_window_unix_ns; /* end of the last of them; 0 = none */
 	uint64_t last_window_ns;      /* its length */
+	const char *store_problem;    /* the label of that one; NULL = none */
 };
 
 /* Adds a stream's window or a host record (pid 0). 0 or -ENOMEM. */

@@ -27,6 +27,7 @@ static const char *const label_names[WINDOW_LABEL_CNT] = {
 	[WINDOW_LABEL_OVER_BUDGET] = "over_budget",
 	[WINDOW_LABEL_SOURCES] = "label_sources",
 	[WINDOW_LABEL_COST] = "cost",
+	[WINDOW_LABEL_STORE_PROBLEM] = "store_problem",
 };
 
 static const char *const loss_names[WINDOW_LOSS_CNT] = {

@@ -29,6 +29,7 @@ enum window_label {
 	WINDOW_LABEL_OVER_BUDGET, /* one line: what was cut, and how much, because its cgroup used more than its share */
 	WINDOW_LABEL_SOURCES, /* where the labels come from: "pod=kubelet container=docker ..." */
 	WINDOW_LABEL_COST, /* one line: what its cgroup used up of jbpfd, where that is much; nothing was cut */
+	WINDOW_LABEL_STORE_PROBLEM, /* one line, of a host record: what is not well with the store */
 	WINDOW_LABEL_CNT,
 };
 

@@ -190,6 +190,13 @@ static void put_store(struct page_text *text, const struct metrics *metrics)
 	put_u64(text, "jbpf_store_oldest_timestamp_seconds", GAUGE,
 		"Begin of the oldest hour in the store; 0 when it is empty.",
 		metrics->store_oldest_unix_s);
+	put_u64(text, "jbpf_store_clock_off", GAUGE,
+		"1 while nothing is deleted by age: the clock is more than a day off what is stored.",
+		metrics->store_clock_off);
+	put_u64(text, "jbpf_store_reserve_bytes", GAUGE, "Room that is put by for a full disk.",
+		metrics->store_reserve_bytes);
+	put_u64(text, "jbpf_store_reserve_target_bytes", GAUGE,
+		"Room that is to be put by for a full disk.", metrics->store_reserve_target_bytes);
 	put_u64(text, "jbpf_compactions_done_total", COUNTER, "Runs that merged closed hours.",
 		metrics->compactions_done);
 	put_u64(text, "jbpf_compactions_failed_total", COUNTER,

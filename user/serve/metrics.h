@@ -63,6 +63,9 @@ struct metrics {
 	uint64_t store_bytes;
 	uint64_t store_files;
 	uint64_t store_oldest_unix_s; /* 0 = it is empty */
+	uint64_t store_clock_off;     /* 1 = nothing is deleted by age for it */
+	uint64_t store_reserve_bytes;
+	uint64_t store_reserve_target_bytes;
 
 	/* The process. */
 	uint64_t cpu_ns;

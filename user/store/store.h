@@ -97,13 +97,20 @@ int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
 struct store_usage {
 	uint64_t files;
 	uint64_t bytes;
-	uint64_t oldest_unix_s; /* begin of the oldest hour or day; 0 = there is none */
-	uint64_t reserve_bytes; /* put by now, not in `bytes` */
-	bool is_clock_off;	/* deleting by age is paused: see store_writer__retain() */
+	uint64_t oldest_unix_s;	       /* begin of the oldest hour or day; 0 = there is none */
+	uint64_t reserve_bytes;	       /* put by now, not in `bytes` */
+	uint64_t reserve_target_bytes; /* to be put by: as in the options */
+	bool is_clock_off;	       /* deleting by age is paused: see store_writer__retain() */
 };
 
 /* Lists the whole tree: not for every window. 0 or -errno. */
 int store_writer__usage(const struct store_writer *writer, struct store_usage *out);
+
+/*
+ * One line for people: deleting by age is paused, less is put by for a full disk than should be. Empty when
+ * neither is so. Cheap.
+ */
+void store_writer__problem(const struct store_writer *writer, char *out, size_t out_len);
 
 /* ---- merging what is closed ---- */
 

@@ -39,6 +39,8 @@
 #define RESERVE_TRIES	3
 #define RESERVE_FILL_NS (300 * CLOCK_NS_PER_S)
 
+#define MIB (1024.0 * 1024.0)
+
 #define RETAIN_MAX_HOURS  24 /* of history, for keep_bytes, in one go */
 #define RETAIN_WARN_NS	  (3600 * CLOCK_NS_PER_S)
 #define OVER_BUDGET_BYTES 160 /* of a label that says what was mended */
@@ -261,8 +263,26 @@ int store_writer__usage(const struct store_writer *writer, struct store_usage *o
 	if (err)
 		return err;
 	out->reserve_bytes = writer->reserve.bytes;
+	out->reserve_target_bytes = writer->options.reserve_bytes;
 	out->is_clock_off = writer->is_clock_off;
 	return 0;
+}
+
+void store_writer__problem(const struct store_writer *writer, char *out, size_t out_len)
+{
+	uint64_t target_bytes = writer->options.reserve_bytes, bytes = writer->reserve.bytes;
+	int len = 0;
+
+	*out = '\0';
+	if (writer->is_clock_off)
+		len = snprintf(
+			out, out_len,
+			"the clock is more than a day off what is stored: nothing is deleted by age; check the clock");
+	if (bytes < target_bytes && (size_t)len < out_len)
+		(void)snprintf(
+			out + len, out_len - (size_t)len,
+			"%s%.1f of the %.1f MiB for a full disk are put by: they were used, or there was no room; free space",
+			len ? "; " : "", (double)bytes / MIB, (double)target_bytes / MIB);
 }
 
 /* ---- adding ---- */
