@@ -171,12 +171,23 @@ static void streams_of_one_window_stay_together(void **state)
 	assert_int_equal(found.pids[20] + found.pids[21], 0);
 }
 
+static void serve_metrics(struct scene *scene)
+{
+	struct daemon_options options = scene->options;
+	char address[300], why[300];
+
+	(void)snprintf(address, sizeof(address), "unix:%s/metrics.sock", scene->store.dir);
+	options.metrics = address;
+	assert_int_equal(daemon_metrics_open(&scene->metrics, &options, why, sizeof(why)), 0);
+}
+
 /* A folded text ends with a newline. */
 static void a_stream_that_the_store_refuses_costs_that_stream_and_is_counted(void **state)
 {
 	struct scene *scene = *state;
 	struct found found;
 
+	serve_metrics(scene);
 	assert_int_equal(daemon_writer__start(scene->writer), 0);
 	add_stream(scene, 1, TEXT);
 	add_stream(scene, 2, "java;cut 10");
@@ -190,6 +201,8 @@ static void a_stream_that_the_store_refuses_costs_that_stream_and_is_counted(voi
 	assert_int_equal(found.pids[2], 0);
 	assert_int_equal(found.lost[2], SAMPLES);
 	assert_int_equal(found.lost_total, SAMPLES);
+	assert_int_equal(scene->metrics.metrics.counts.samples, 3 * SAMPLES);
+	assert_int_equal(scene->metrics.metrics.lost[WINDOW_LOSS_STORE], SAMPLES);
 }
 
 static void what_waits_for_a_slow_disk_is_written_all_the_same(void **state)
@@ -221,16 +234,6 @@ static void a_disk_that_is_too_slow_loses_the_newest_windows_and_counts_them_all
 	/* In the host record of the first one that got through. */
 	assert_int_equal(found.lost[2 * WINDOWS_MAX + 1], 3 * SAMPLES);
 	assert_int_equal(found.lost_total, 3 * SAMPLES);
-}
-
-static void serve_metrics(struct scene *scene)
-{
-	struct daemon_options options = scene->options;
-	char address[300], why[300];
-
-	(void)snprintf(address, sizeof(address), "unix:%s/metrics.sock", scene->store.dir);
-	options.metrics = address;
-	assert_int_equal(daemon_metrics_open(&scene->metrics, &options, why, sizeof(why)), 0);
 }
 
 /* As much a failed window as one that a full disk refuses; so is the last one when jbpfd stops. */
@@ -289,6 +292,7 @@ static void windows_that_cannot_be_written_are_counted_in_the_next_that_can(void
 	assert_int_equal(found.lost[3], 3 * SAMPLES);
 	assert_int_equal(found.lost_total, 3 * SAMPLES);
 	assert_int_equal(scene->metrics.metrics.lost[WINDOW_LOSS_STORE], 3 * SAMPLES);
+	assert_int_equal(scene->metrics.metrics.counts.samples, 4 * SAMPLES);
 }
 
 static void the_store_can_be_another_one_between_two_windows(void **state)

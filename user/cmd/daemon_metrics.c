@@ -194,10 +194,14 @@ void daemon_metrics_note(struct daemon_metrics *self, const struct window *windo
 		return;
 	}
 	metrics->streams++;
-	window_counts_add(&metrics->counts, &window->counts);
 	note_container(self, window);
 	if (window->is_jvm)
 		note_jvm(metrics, window);
+}
+
+void daemon_metrics_count(struct daemon_metrics *self, const struct window *window)
+{
+	window_counts_add(&self->counts, &window->counts);
 }
 
 void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics_parts *parts)
@@ -205,6 +209,9 @@ void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics
 	struct metrics *metrics = &self->metrics;
 	uint64_t now_ns = clock_boot_ns();
 
+	if (parts->is_written)
+		window_counts_add(&metrics->counts, &self->counts);
+	self->counts = (struct window_counts){ 0 };
 	if (!self->server)
 		return;
 	metrics_server__tick(self->server, now_ns);

@@ -23,9 +23,10 @@ struct strtab;
 struct daemon_metrics {
 	struct metrics_server *server; /* NULL = nobody asks */
 	struct metrics metrics;
-	struct strtab *containers; /* of the present window */
-	bool is_window_over;	   /* what is noted next is of another one */
-	uint64_t usage_boot_ns;	   /* when the store was looked at last */
+	struct strtab *containers;   /* of the present window */
+	struct window_counts counts; /* of the present window's streams that the store took */
+	bool is_window_over;	     /* what is noted next is of another one */
+	uint64_t usage_boot_ns;	     /* when the store was looked at last */
 	uint64_t fresh_until_boot_ns;
 };
 
@@ -36,6 +37,8 @@ void daemon_metrics_close(struct daemon_metrics *self);
 
 /* Takes note of a window on its way to the store: a stream's or the host's. */
 void daemon_metrics_note(struct daemon_metrics *self, const struct window *window);
+/* The store took this stream: it counts as recorded when its window is written. */
+void daemon_metrics_count(struct daemon_metrics *self, const struct window *window);
 
 /* What there is to be asked at the end of a window. */
 struct daemon_metrics_parts {

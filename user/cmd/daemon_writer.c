@@ -111,8 +111,10 @@ static uint64_t add_stream(struct daemon_writer *writer, const struct window *wi
 	int err = store_writer__add(writer->store, window, text, len);
 
 	daemon_metrics_note(writer->metrics, window);
-	if (!err)
+	if (!err) {
+		daemon_metrics_count(writer->metrics, window);
 		return 0;
+	}
 	pr_warn_limited("store: process %u (%s): %s; %" PRIu64 " samples are lost\n", window->pid,
 			window_label(window, WINDOW_LABEL_COMM), errstr(err),
 			window->counts.samples);

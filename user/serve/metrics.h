@@ -30,7 +30,7 @@ struct metrics {
 	const char *version;
 
 	/* Since the start. */
-	struct window_counts counts;	/* of all streams; what was handed to the store */
+	struct window_counts counts;	/* of all streams that were written */
 	uint64_t lost[WINDOW_LOSS_CNT]; /* as in the host records */
 	uint64_t windows_written;
 	uint64_t windows_failed;
