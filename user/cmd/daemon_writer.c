@@ -33,6 +33,7 @@ struct job {
 	struct recorder_stats stats;
 	struct daemon_compactor compactor; /* as it was; only its counters are looked at */
 	struct daemon_options options;	   /* likewise: its numbers */
+	uint64_t samples;		   /* of the streams in its queue */
 	uint64_t lost_samples;		   /* of its streams, on the way here */
 	uint64_t lost_before;		   /* of whole windows that were dropped before it */
 	uint64_t windows_before;	   /* how many these were */
@@ -123,7 +124,7 @@ static uint64_t add_stream(struct daemon_writer *writer, const struct window *wi
 
 static uint64_t add_streams(struct daemon_writer *writer, struct job *job)
 {
-	uint64_t lost = 0;
+	uint64_t lost = 0, read_samples = 0;
 	struct packet packet;
 	int err = 0;
 
@@ -133,10 +134,18 @@ static uint64_t add_streams(struct daemon_writer *writer, struct job *job)
 		const char *text;
 		size_t len;
 
-		if (naming_stream_read(packet.bytes, packet.len, &window, &text, &len) == 0)
-			lost += add_stream(writer, &window, text, len);
+		if (naming_stream_read(packet.bytes, packet.len, &window, &text, &len))
+			continue;
+		read_samples += window.counts.samples;
+		lost += add_stream(writer, &window, text, len);
 	}
-	return lost;
+	if (read_samples >= job->samples)
+		return lost;
+	pr_warn_limited(
+		"store: %" PRIu64
+		" samples are lost: what waited for the disk in memory is broken; report it\n",
+		job->samples - read_samples);
+	return lost + job->samples - read_samples;
 }
 
 static int add_host(struct daemon_writer *writer, struct window *host)
@@ -341,6 +350,8 @@ void daemon_writer__add(struct daemon_writer *writer, const struct window *windo
 		err = naming_stream_put(&job->streams, window, text, len);
 	if (err)
 		writer->present_lost += window->counts.samples;
+	else
+		job->samples += window->counts.samples;
 }
 
 /* False: too much waits already. */
