@@ -114,6 +114,71 @@ static void parents_that_everybody_may_write_to_must_be_sticky(void **state)
 	test_store_remove(&parent);
 }
 
+/* Whoever may rename a directory above the store may put another one in its place. */
+static void parents_that_another_user_may_rename_are_refused(void **state)
+{
+	static const struct {
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		const char *why; /* NULL = accepted */
+	} rows[] = {
+		{ 0, 0, 0755, NULL },
+		{ 0, 0, 0775, NULL },
+		{ 0, 12345, 0755, NULL },
+		{ 0, 12345, 01775, NULL },
+		{ 0, 12345, 01777, NULL },
+		{ 0, 12345, 0775,
+		  "may be written by a group that is not jbpfd's (uid 0, mode 0775)" },
+		{ 12345, 12345, 0755, "belongs to another user (uid 12345, mode 0755)" },
+		{ 12345, 12345, 01777, "belongs to another user (uid 12345, mode 1777)" },
+	};
+	struct test_store top;
+	char home[256], store[256], why[512];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	test_store_make(&top);
+	test_path(&top, "eve", home);
+	test_path(&top, "eve/a/store", store);
+	assert_int_equal(open_and_close(store), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int err = rows[i].why ? -EPERM : 0;
+
+		assert_int_equal(chown(home, rows[i].uid, rows[i].gid), 0);
+		assert_int_equal(chmod(home, rows[i].mode), 0);
+		if (store_dir_check(store, why, sizeof(why)) != err ||
+		    open_and_close(store) != (err ? -EUCLEAN : 0))
+			fail_msg("row %zu", i);
+		if (!err)
+			continue;
+		assert_non_null(strstr(why, home));
+		assert_non_null(strstr(why, rows[i].why));
+		assert_null(strchr(why, '\n'));
+	}
+	test_store_remove(&top);
+}
+
+/* As deep as a path can say, and deeper than any number of steps would go up. */
+static void a_parent_is_looked_at_however_far_above_it_is(void **state)
+{
+	struct test_store top;
+	char path[256], why[512];
+
+	(void)state;
+	test_store_make(&top);
+	test_path(&top, "", path);
+	for (int i = 0; i < 100; i++)
+		strcat(path, "/d");
+	assert_int_equal(open_and_close(path), 0);
+	assert_int_equal(chmod(top.dir, 0777), 0);
+	assert_int_equal(open_and_close(path), -EUCLEAN);
+	assert_int_equal(store_dir_check(path, why, sizeof(why)), -EPERM);
+	assert_int_equal(chmod(top.dir, 0700), 0);
+	(void)nftw(top.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void what_is_not_there_yet_is_made(void **state)
 {
 	struct test_store store;
@@ -135,6 +200,8 @@ int main(void)
 		cmocka_unit_test(directories_of_others_are_refused),
 		cmocka_unit_test(links_in_place_of_directories_are_refused),
 		cmocka_unit_test(parents_that_everybody_may_write_to_must_be_sticky),
+		cmocka_unit_test(parents_that_another_user_may_rename_are_refused),
+		cmocka_unit_test(a_parent_is_looked_at_however_far_above_it_is),
 		cmocka_unit_test(what_is_not_there_yet_is_made),
 	};
 

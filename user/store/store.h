@@ -35,8 +35,8 @@ uint64_t store_reserve_bytes(uint64_t keep_bytes);
 /*
  * May nobody but root and ourselves write to the store's directories? One that belongs to another user, or
  * that others may write to (its group, unless it is ours), would let them put links and files into it, or
- * take history away. A parent that everybody may write to would let them exchange it whole; a sticky one
- * (/tmp) does not. 0 (also for what is not there yet), or -EPERM with one line for people in `why`, or
+ * take history away. A directory above it that is another user's, or that others may write to, would let them
+ * exchange it whole; one of root's or ours that is sticky (/tmp) does not. 0 (also for what is not there yet), or -EPERM with one line for people in `why`, or
  * -errno.
  */
 int store_dir_check(const char *dir, char *why, size_t why_len);

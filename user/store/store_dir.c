@@ -15,20 +15,56 @@
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 
-#define PARENTS_MAX 64 /* deeper than PATH_MAX lets anybody write */
+/* As deep as one path can name; deeper ones, reached by links or from within, are refused. */
+#define PARENTS_MAX (PATH_MAX / 2)
 
-/* NULL when nobody else may write to it; else a word why not. */
-static const char *fault(const struct stat *st)
+/* PROC_USER_INIT_INO of include/linux/proc_ns.h, and what /proc/sys/kernel/overflowuid is unless changed. */
+#define FIRST_USER_NAMESPACE_INODE 0xEFFFFFFDu
+#define OVERFLOW_UID		   65534u
+
+/*
+ * In a user namespace whoever it has no number for is this one: root of the host, too, and there is no way to
+ * find out. In the first namespace it is a user as any other.
+ */
+static bool is_nobody_here(uid_t uid)
 {
-	if (!S_ISDIR(st->st_mode))
-		return "is no directory";
-	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return "belongs to another user";
+	struct stat st;
+
+	return uid == OVERFLOW_UID && !stat("/proc/self/ns/user", &st) &&
+	       st.st_ino != FIRST_USER_NAMESPACE_INODE;
+}
+
+static const char *owner_fault(const struct stat *st)
+{
+	return st->st_uid == 0 || st->st_uid == geteuid() ? NULL : "belongs to another user";
+}
+
+static const char *mode_fault(const struct stat *st)
+{
 	if (st->st_mode & S_IWOTH)
 		return "may be written by everybody";
 	if ((st->st_mode & S_IWGRP) && st->st_gid != 0 && st->st_gid != getegid())
 		return "may be written by a group that is not jbpfd's";
 	return NULL;
+}
+
+/* NULL when nobody else may write to it; else a word why not. */
+static const char *fault(const struct stat *st)
+{
+	const char *what = S_ISDIR(st->st_mode) ? owner_fault(st) : "is no directory";
+
+	return what ? what : mode_fault(st);
+}
+
+/*
+ * NULL when nobody else may rename what is below it. In a sticky one only root, its owner and the owner of
+ * what is below may, and both owners are looked at.
+ */
+static const char *parent_fault(const struct stat *st)
+{
+	const char *what = is_nobody_here(st->st_uid) ? NULL : owner_fault(st);
+
+	return what || (st->st_mode & S_ISVTX) ? what : mode_fault(st);
 }
 
 /* 0, or -EPERM with a line for people. */
@@ -45,6 +81,19 @@ static int judge(const char *dir, const char *sub, const struct stat *st, char *
 	return -EPERM;
 }
 
+static void explain_parent(int fd, const struct stat *st, const char *what, char *why,
+			   size_t why_len)
+{
+	char link[32], path[PATH_MAX] = "";
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	(void)!readlink(link, path, sizeof(path) - 1);
+	(void)snprintf(
+		why, why_len,
+		"'%s', above the store, %s (uid %u, mode %04o): chown it to root or jbpfd's user, and chmod go-w or +t it",
+		path, what, (unsigned)st->st_uid, (unsigned)st->st_mode & 07777);
+}
+
 /* Somebody who may rename the directory could put another one in its place. */
 static int check_parents(const char *dir, int dir_fd, char *why, size_t why_len)
 {
@@ -55,6 +104,7 @@ static int check_parents(const char *dir, int dir_fd, char *why, size_t why_len)
 		return -errno;
 	for (int i = 0; i < PARENTS_MAX; i++) {
 		int parent = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		const char *what;
 
 		if (parent < 0)
 			return errno == EACCES ? 0 : -errno;
@@ -62,18 +112,18 @@ static int check_parents(const char *dir, int dir_fd, char *why, size_t why_len)
 		fd = parent;
 		if (fstat(fd, &st))
 			return -errno;
-		if ((st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX)) {
-			(void)snprintf(
-				why, why_len,
-				"a directory above '%s' may be written by everybody (mode %04o): chmod o-w it, or make it sticky (chmod +t)",
-				dir, (unsigned)st.st_mode & 07777);
+		what = parent_fault(&st);
+		if (what) {
+			explain_parent(fd, &st, what, why, why_len);
 			return -EPERM;
 		}
 		if (st.st_dev == before.st_dev && st.st_ino == before.st_ino)
-			break;
+			return 0;
 		before = st;
 	}
-	return 0;
+	(void)snprintf(why, why_len, "'%s' has more than %d directories above it", dir,
+		       PARENTS_MAX);
+	return -EPERM;
 }
 
 int store_dir_check(const char *dir, char *why, size_t why_len)
