@@ -36,7 +36,8 @@
 #define LOOK_DELAY_NS (100 * CLOCK_NS_PER_MS)
 #define JVM_LOOKS_MAX 30u
 
-#define CGROUP_ROOT "/sys/fs/cgroup"
+#define CGROUP_ROOT    "/sys/fs/cgroup"
+#define ROOT_CGROUP_ID 1
 
 /* ---- life ---- */
 
@@ -80,13 +81,29 @@ static uint64_t account_cgroup(const struct process *process)
 	return len > 0 && (size_t)len < sizeof(path) && stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-static void tell_account(struct naming *naming, uint64_t cgroup_id, uint64_t account)
+/*
+ * Its own cgroup only where that of the account cannot be seen: anybody may make cgroups below, and
+ * each would take a place of what the kernel knows. Never the root instead, where all processes of a
+ * host are that has cgroup version 1 only.
+ */
+static uint64_t told_cgroup(const struct process *process)
+{
+	if (process->account_cgroup)
+		return process->account_cgroup;
+	return process->cgroup_id > ROOT_CGROUP_ID ? process->cgroup_id : 0;
+}
+
+void naming_tell_account(struct naming *naming, const struct process *process)
 {
 	const struct naming_listener *listener = &naming->config.listener;
-	const struct naming_account told = { .cgroup_id = cgroup_id, .account = account };
-	struct naming_account *last = &naming->told[cgroup_id % TOLD_ACCOUNTS];
+	const struct naming_account told = {
+		.cgroup_id = told_cgroup(process),
+		.account = process->account,
+	};
+	struct naming_account *last = &naming->told[told.cgroup_id % TOLD_ACCOUNTS];
 
-	if (!cgroup_id || !account || memcmp(last, &told, sizeof(told)) == 0)
+	/* Account 0: of its cgroup nothing is known. */
+	if (!told.cgroup_id || !told.account || memcmp(last, &told, sizeof(told)) == 0)
 		return;
 	*last = told;
 	listener->account(listener->ctx, &told);
@@ -105,10 +122,8 @@ static void meet_process(void *ctx, struct process *process)
 
 	process->is_banned = is_banned(&naming->bans, process);
 	naming_work_on(naming, process);
-	if (!process->account)
-		return; /* of its cgroup nothing is known */
-	tell_account(naming, account_cgroup(process), process->account);
-	tell_account(naming, process->cgroup_id, process->account);
+	process->account_cgroup = account_cgroup(process);
+	naming_tell_account(naming, process);
 }
 
 static int open_processes(struct naming *naming, struct process_table **out)

@@ -26,7 +26,7 @@ struct naming {
 	struct accounts *accounts;
 	struct account *worked_for;		   /* just now; NULL = nobody */
 	uint64_t work_begin_ns;			   /* CLOCK_THREAD_CPUTIME_ID */
-	struct naming_account told[TOLD_ACCOUNTS]; /* lately, by cgroup id */
+	struct naming_account told[TOLD_ACCOUNTS]; /* since the last window, by cgroup id */
 	struct ban_list bans;
 	struct look_queue looks;
 	/* Of the stream being named. */
@@ -42,6 +42,8 @@ struct naming {
 void naming_work_on(struct naming *naming, const struct process *process);
 /* That work is over, and charged to who it was for. */
 void naming_rest(struct naming *naming);
+/* Tells whose the process's cgroup is, once between two windows. */
+void naming_tell_account(struct naming *naming, const struct process *process);
 /* No more samples of a process that opted out: neither its stacks nor their cost. */
 void naming_stop_sampling(struct naming *naming, const struct process *process);
 /* Version, flags and code range, while the JVM lives. True when it is still starting. */

@@ -184,6 +184,7 @@ static int meet_process(struct naming *naming, const struct stream *stream, stru
 	*out = process;
 	process->idle_windows = 0;
 	naming_work_on(naming, process);
+	naming_tell_account(naming, process);
 	if (process->opt_out || !process->symbols)
 		return 0;
 	if (symbols_process__refresh(process->symbols) == -ESRCH)
@@ -448,6 +449,8 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	struct run run = { .naming = naming, .batch = batch, .sums = out };
 
 	*out = (struct naming_end){ 0 };
+	/* The sampler may have had no room for one, or have forgotten it while it was idle. */
+	memset(naming->told, 0, sizeof(naming->told));
 	fill_base(naming, &batch->head, &run.base);
 	note_kernel_accounts(naming, batch);
 	accounts__scale(naming->accounts, batch->head.cpu_cnt,

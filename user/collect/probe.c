@@ -625,7 +625,7 @@ static uint32_t take_counts(struct probe *probe)
 		(void)stack_table__use(probe->stacks, probe->keys[i].user_hash);
 		(void)stack_table__use(probe->stacks, probe->keys[i].kernel_hash);
 	}
-	probe_accounts_sort(probe->accounts);
+	probe_accounts_end_drain(probe->accounts);
 	qsort(probe->counts, sample_cnt, sizeof(*probe->counts), count_compare);
 	return sample_cnt;
 }

@@ -129,9 +129,10 @@ uint64_t probe__stream_seed(const struct probe *probe);
 /*
  * The account of a cgroup and, unless they have one of their own, of all below it, down to the twelfth
  * level. Set it for the cgroup that stands for the account (a container's own, 1 for the root), as
- * soon as one of its processes was told of: until then it shares the budget of account 0. Safe to
- * set again. account_id 0 takes it back. Where there are over JBPF_ACCOUNTS_OF_MAX another one is
- * taken back for it. 0 or -errno: it stays with the account it had.
+ * soon as one of its processes was told of: until then it shares the budget of account 0. Set it again
+ * with each window that has samples of it, which costs nothing where it is set. account_id 0 takes it
+ * back. Where there are JBPF_ACCOUNTS_OF_MAX, one without samples of late is taken back for it; one that
+ * has them stays. 0, -ENOSPC: all have samples; -errno: it stays with the account it had.
  */
 int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);
 

@@ -30,8 +30,9 @@ struct process {
 	struct jvm jvm;
 	struct symbols_code_range code_range; /* as the probe knows it; all 0 = not */
 	uint64_t account;		      /* who pays for it; 0 = not known */
-	size_t account_len; /* bytes of container.cgroup_path that name the account */
-	bool is_banned;	    /* nothing of it is looked into: `symbols` is NULL */
+	uint64_t account_cgroup; /* id of the cgroup that stands for the account; 0 = not known */
+	size_t account_len;	 /* bytes of container.cgroup_path that name the account */
+	bool is_banned;		 /* nothing of it is looked into: `symbols` is NULL */
 	bool exited;
 	uint32_t idle_windows; /* windows in a row without a sample */
 };
