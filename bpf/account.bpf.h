@@ -39,27 +39,18 @@ enum stack_room {
 };
 
 /*
- * Puts the account of state->key into state->account_key: that of its cgroup, else of the deepest
- * one above it that has one, else 0.
+ * The account of the running task: that of its cgroup, else of the deepest one above it that has one,
+ * else 0.
  */
-__noinline int account_find(struct bpf_perf_event_data *ctx)
+static __always_inline __u64 account_of_current(__u64 cgroup_id)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 *account = bpf_map_lookup_elem(&accounts_of, &cgroup_id);
 	struct cgroup *cgroup;
-	struct scratch *state;
-	__u64 level, *account;
+	__u64 level, found = 0;
 
-	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
-	asm volatile("" ::"r"(ctx));
-	state = scratch_get();
-	if (!state)
-		return 0;
-	state->account_key.start_ns = 0;
-	account = bpf_map_lookup_elem(&accounts_of, &state->key.cgroup_id);
-	if (account) {
-		state->account_key.start_ns = *account;
-		return 0;
-	}
+	if (account)
+		return *account;
 	cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
 	level = BPF_CORE_READ(cgroup, level);
 	for (__u64 i = 1; i <= ACCOUNT_LEVELS; i++) {
@@ -70,8 +61,21 @@ __noinline int account_find(struct bpf_perf_event_data *ctx)
 		id = cgroup_id_at(cgroup, i);
 		account = bpf_map_lookup_elem(&accounts_of, &id);
 		if (account)
-			state->account_key.start_ns = *account;
+			found = *account;
 	}
+	return found;
+}
+
+/* Puts the account of state->key into state->account_key. */
+__noinline int account_find(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+
+	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (state)
+		state->account_key.start_ns = account_of_current(state->key.cgroup_id);
 	return 0;
 }
 

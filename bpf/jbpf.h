@@ -196,7 +196,7 @@ struct jbpf_known {
 /*
  * What happened to a process, on the `notices` ring buffer. Only processes that were sampled; no
  * kernel threads, and none that opted out. A process that renames itself, or executes, without end is
- * told of so often, and then not for some seconds. SEEN may come twice where thousands of processes are sampled; a process that is
+ * told of so often, and then not for some seconds; so are all of an account together. SEEN may come twice where thousands of processes are sampled; a process that is
  * first sampled while it exits gives none.
  */
 enum jbpf_notice_kind {
@@ -244,7 +244,7 @@ enum jbpf_counter {
 	JBPF_CNT_CUT_DEPTH = 17,  /* samples by JBPF_END_CUT_*, counted by their walk's end, too */
 	JBPF_CNT_CUT_LEAF = 18,
 	JBPF_CNT_CUT_ALL = 19,
-	JBPF_CNT_NOTICE_HELD = 20, /* RENAME or EXEC, one of very many of one process */
+	JBPF_CNT_NOTICE_HELD = 20, /* RENAME or EXEC, one of very many of a process or account */
 	JBPF_CNT_MAX = 21,
 };
 

@@ -72,32 +72,56 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 	return process.flags;
 }
 
-#define NOTICE_TIME_SHIFT 33 /* 8.6 s */
-#define NOTICES_MAX	  64 /* of one process in such a time */
-#define NOTICE_CNT_BITS	  8
+#define NOTICE_TIME_SHIFT   33	/* 8.6 s */
+#define NOTICES_MAX	    16	/* of one process in such a time */
+#define ACCOUNT_NOTICES_MAX 256 /* of one account: a quarter of the buffer */
+#define NOTICE_CNT_BITS	    10
+#define NOTICE_ACCOUNT_BITS 10
+
+/* The same of `told` as in struct jbpf_known, for an account or, rarely, a few that share it. */
+__u32 accounts_told[1 << NOTICE_ACCOUNT_BITS] = {};
+
+static __always_inline __u32 *account_told(__u64 account)
+{
+	__u64 hash = (account ^ hash_seed) * 0xff51afd7ed558ccdull; /* murmur3's */
+
+	return &accounts_told[hash >> (64 - NOTICE_ACCOUNT_BITS)];
+}
+
+/* Takes one of `max` notices of this time. Several CPUs at once may take a few more. */
+static __always_inline bool notice_take(__u32 *told, __u32 max)
+{
+	__u32 now = (__u32)(bpf_ktime_get_boot_ns() >> NOTICE_TIME_SHIFT) << NOTICE_CNT_BITS;
+
+	if (*told >> NOTICE_CNT_BITS != now >> NOTICE_CNT_BITS)
+		*told = now;
+	if ((*told & ((1 << NOTICE_CNT_BITS) - 1)) >= max)
+		return false;
+	__sync_fetch_and_add(told, 1);
+	return true;
+}
 
 /*
  * May the running process be told of once more? Renaming oneself takes no time: one process could
- * fill the buffer for all others, and keep the reader busy.
+ * fill the buffer for all others, and keep the reader busy. Children multiply it: hence the account.
+ *
+ * What is held is lost: a new name shows when the process executes the next time, or is first sampled
+ * again after it was pushed out of `known`. An EXEC says nothing that the SEEN of the first sample
+ * after it does not say, but that an environment that user space read may have been the new program's.
  */
 static __always_inline bool notice_may_go(void)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct jbpf_known *process = bpf_map_lookup_elem(&known, &pid);
-	__u32 now = (__u32)(bpf_ktime_get_boot_ns() >> NOTICE_TIME_SHIFT) << NOTICE_CNT_BITS;
-	__u32 told;
 
 	if (!process)
 		return true;
-	told = process->told;
-	if (told >> NOTICE_CNT_BITS != now >> NOTICE_CNT_BITS)
-		told = now;
-	if ((told & ((1 << NOTICE_CNT_BITS) - 1)) >= NOTICES_MAX) {
-		count(JBPF_CNT_NOTICE_HELD);
-		return false;
-	}
-	process->told = told + 1;
-	return true;
+	if (notice_take(&process->told, NOTICES_MAX) &&
+	    notice_take(account_told(account_of_current(bpf_get_current_cgroup_id())),
+			ACCOUNT_NOTICES_MAX))
+		return true;
+	count(JBPF_CNT_NOTICE_HELD);
+	return false;
 }
 
 /* Fills a notice about the running process, when it is a sampled one that did not opt out. */

@@ -6,6 +6,7 @@
  *   syscalls S    spends most of its time inside system calls
  *   rename S      burns, and renames itself to "renamed" half-way
  *   renames S     gives itself one name after the other, as fast as it can
+ *   rename-storm S N   N children of its own do so; their parent waits
  *   exec S        burns, then executes itself in mode "recurse S 1"
  *   threads S N   N threads named "worker" burn and end together, while the first one waits
  *   many S N      burns below N frames whose return addresses differ from round to round
@@ -19,11 +20,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -131,6 +134,24 @@ static void renames_until(double end)
 	}
 }
 
+static int rename_storm(double end, long cnt)
+{
+	for (long i = 0; i < cnt; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return 1;
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			renames_until(end);
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
 static void *worker(void *end)
 {
 	prctl(PR_SET_NAME, "worker");
@@ -181,6 +202,8 @@ int main(int argc, char **argv)
 		burn_until(end);
 	} else if (strcmp(argv[1], "renames") == 0) {
 		renames_until(end);
+	} else if (strcmp(argv[1], "rename-storm") == 0) {
+		return rename_storm(end, depth);
 	} else if (strcmp(argv[1], "exec") == 0) {
 		burn_until(end);
 		execl("/proc/self/exe", "load", "recurse", argv[2], "1", (char *)NULL);

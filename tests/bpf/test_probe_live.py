@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from live import (AIDS, END_LEAF_ONLY, END_MAX_DEPTH, VARIANTS, Sampling, assert_nothing_lost, load, of_pid,
+from live import (AIDS, END_LEAF_ONLY, END_MAX_DEPTH, VARIANTS, Sampling, assert_nothing_lost, cgroups, load, of_pid,
                   sample, sample_life, samples, total)
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -261,6 +261,10 @@ def test_a_new_name_is_told_once():
     assert {item["comm"] for item in of_pid(data, pid)} == {"load", "renamed"}
 
 
+def inside(cgroup):
+    return ["sh", "-c", f'echo $$ > {cgroup}/cgroup.procs && exec "$@"', "sh"]
+
+
 def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
     sampling = Sampling("--seconds", 4, "--lazy")
     with load("renames", 90) as busy:
@@ -270,7 +274,36 @@ def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
     names = collections.Counter(notice["pid"] for notice in data["notices"] if notice["notice"] == RENAME)
     assert busy.pid in {notice["pid"] for notice in data["notices"]}
     assert names[process.pid] == 1
-    assert names[busy.pid] <= 2 * 64
+    assert names[busy.pid] <= 2 * 16
+    assert data["counters"]["notice_lost"] == 0 < data["counters"]["notice_held"]
+
+
+def account_of(cgroup, account):
+    return ["--account", f"{cgroup.stat().st_ino}:{account}"]
+
+
+def sample_beside_storm(theirs, ours):
+    """A witness that is sampled before and after its new name, when another's children had renamed themselves."""
+    for factor in (1, 3, 9):
+        sampling = Sampling("--seconds", 8 * factor, "--lazy", "--frequency", 499, *account_of(theirs, 7),
+                            *account_of(ours, 8))
+        with load("rename-storm", 3 * factor, 40, prefix=inside(theirs)) as storm:
+            storm.wait(timeout=120)
+        with load("rename", 2 * factor, prefix=inside(ours)) as process:
+            data = sampling.result()
+        if {"load", "renamed"} <= {item["comm"] for item in of_pid(data, process.pid)}:
+            return data, process.pid
+    raise AssertionError(f"too few samples: {of_pid(data, process.pid)}")
+
+
+def test_one_whose_children_rename_themselves_leaves_room_for_others_notices():
+    """Many more together than the buffer holds; the others are another account."""
+    with cgroups("theirs", "ours") as (theirs, ours):
+        their_id = theirs.stat().st_ino
+        data, pid = sample_beside_storm(theirs, ours)
+    names = collections.Counter(notice["cgroup_id"] for notice in data["notices"] if notice["notice"] == RENAME)
+    assert {SEEN, RENAME} <= {notice["notice"] for notice in notices_of(data, pid)}
+    assert 16 < names[their_id] <= 4 * 256
     assert data["counters"]["notice_lost"] == 0 < data["counters"]["notice_held"]
 
 
