@@ -37,8 +37,12 @@
 #define PARSER_WHAT_MAX_BYTES 95 /* of a name in a message */
 #define PARSER_MAX_LIBJVMS    16u
 
-/* An answer of parser__libjvm(), by the file and where it is mapped. */
+/*
+ * An answer of parser__libjvm(), by the file and where it is mapped; and by who paid for it: one that
+ * took the process over with a file of its own may have had a file asked for that others have, too.
+ */
 struct parsed_libjvm {
+	uint64_t account_id;
 	struct stat file; /* st_ino 0 = free */
 	uint64_t start;
 	uint64_t end;
@@ -512,9 +516,9 @@ static const struct vm_symbols *libjvm_known(const struct parser *parser, const 
 	for (size_t i = 0; i < PARSER_MAX_LIBJVMS; i++) {
 		const struct parsed_libjvm *known = &parser->libjvms[i];
 
-		if (known->file.st_ino && stat_is_same(&known->file, file) &&
-		    known->start == mapping->start && known->end == mapping->end &&
-		    known->file_offset == mapping->file_offset)
+		if (known->file.st_ino && known->account_id == account__id(parser->account) &&
+		    stat_is_same(&known->file, file) && known->start == mapping->start &&
+		    known->end == mapping->end && known->file_offset == mapping->file_offset)
 			return &known->symbols;
 	}
 	return NULL;
@@ -524,6 +528,7 @@ static void libjvm_remember(struct parser *parser, const struct stat *file,
 			    const struct libjvm_mapping *mapping, const struct vm_symbols *symbols)
 {
 	parser->libjvms[parser->next_libjvm++ % PARSER_MAX_LIBJVMS] = (struct parsed_libjvm){
+		.account_id = account__id(parser->account),
 		.file = *file,
 		.start = mapping->start,
 		.end = mapping->end,

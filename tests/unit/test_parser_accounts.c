@@ -228,6 +228,27 @@ static void jvm_symbols_of_one_file_are_parsed_once(void **state)
 	close(fd);
 }
 
+/* Whoever takes the process over may lie about a file that others have, too. */
+static void jvm_symbols_that_one_account_had_are_not_anothers(void **state)
+{
+	const struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x2000 };
+	struct account *const payers[] = { one, other, NULL, one, other, NULL };
+	struct vm_symbols symbols;
+	struct parser *parser = NULL;
+	int fd = simple_elf();
+
+	(void)state;
+	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default, &parser),
+			 0);
+	for (size_t i = 0; i < ARRAY_SIZE(payers); i++) {
+		parser__charge(parser, payers[i]);
+		assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
+		assert_int_equal(stats_of(parser).request_cnt, i < 3 ? i + 1 : 3);
+	}
+	parser__free(parser);
+	close(fd);
+}
+
 static int ask_container(struct parser *parser, const char *text, struct container_json *out)
 {
 	int fd = file_of(text, strlen(text));
@@ -295,6 +316,8 @@ int main(void)
 						accounts_make, accounts_remove),
 		cmocka_unit_test(a_copy_starts_a_parser_of_its_own_and_leaves_that_of_the_original),
 		cmocka_unit_test(jvm_symbols_of_one_file_are_parsed_once),
+		cmocka_unit_test_setup_teardown(jvm_symbols_that_one_account_had_are_not_anothers,
+						accounts_make, accounts_remove),
 		cmocka_unit_test(containers_of_users_are_read_as_one_would_here),
 		cmocka_unit_test(containers_that_make_no_sense_are_not_believed),
 	};
