@@ -18,7 +18,21 @@
 #include "user/collect/namer_link.h"
 #include "user/collect/naming_wire.h"
 #include "user/collect/recorder.h"
+#include "user/collect/stream_fallback.h"
 #include "user/util/clock.h"
+
+/* What is kept of a stream without names, where there may be no memory for it. */
+int real_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
+#define stream_fallback_text real_fallback_text
+#include "user/collect/stream_fallback.c"
+#undef stream_fallback_text
+
+static bool has_no_memory;
+
+int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out)
+{
+	return has_no_memory ? -ENOMEM : real_fallback_text(comm, samples, out);
+}
 
 #define PID	    42u
 #define SAMPLES	    7u
@@ -285,8 +299,9 @@ void namer_link__stats(const struct namer_link *link, struct namer_link_stats *o
 static struct {
 	size_t stream_cnt;
 	size_t end_cnt;
-	uint64_t samples; /* in streams */
-	uint64_t lost;	  /* for want of memory, undecided, not named */
+	uint64_t samples;   /* in streams */
+	uint64_t lost;	    /* for want of memory, undecided */
+	uint64_t not_named; /* but kept */
 } taken;
 
 static void take_stream(void *ctx, const struct window *window, const char *text, size_t len)
@@ -304,6 +319,7 @@ static void take_end(void *ctx, struct window *host, const struct recorder_stats
 	(void)stats;
 	taken.end_cnt++;
 	taken.lost += host->lost[WINDOW_LOSS_MEMORY] + host->lost[WINDOW_LOSS_UNDECIDED];
+	taken.not_named += host->lost[WINDOW_LOSS_NOT_NAMED];
 }
 
 static struct recorder *open_recorder(void)
@@ -437,6 +453,21 @@ static void who_opted_out_is_not_kept_when_a_window_is_given_up(void **state)
 	assert_int_equal(taken.lost, SAMPLES);
 }
 
+static void what_finds_no_memory_when_a_window_is_given_up_is_lost_and_not_kept(void **state)
+{
+	(void)state;
+	give_up_second(NULL);
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_int_equal(taken.lost, 0);
+	assert_int_equal(taken.not_named, SAMPLES);
+	has_no_memory = true;
+	give_up_second(NULL);
+	has_no_memory = false;
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.lost, SAMPLES);
+	assert_int_equal(taken.not_named, 0);
+}
+
 /* Not hanging, not dead, and of no use: what is kept for it would grow for ever. */
 static void a_namer_that_answers_nothing_is_replaced(void **state)
 {
@@ -537,6 +568,8 @@ int main(void)
 		cmocka_unit_test(a_window_is_handed_out_when_it_is_answered),
 		cmocka_unit_test(windows_are_named_after_one_that_was_given_up_with_its_namer),
 		cmocka_unit_test(who_opted_out_is_not_kept_when_a_window_is_given_up),
+		cmocka_unit_test(
+			what_finds_no_memory_when_a_window_is_given_up_is_lost_and_not_kept),
 		cmocka_unit_test(a_namer_that_answers_nothing_is_replaced),
 		cmocka_unit_test(a_namer_that_is_late_with_every_window_is_not_replaced),
 		cmocka_unit_test(

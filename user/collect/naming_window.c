@@ -263,9 +263,9 @@ static void hand_out_unnamed(struct run *run, const struct stream *stream,
 	window.labels[WINDOW_LABEL_OVER_BUDGET] = reason;
 	window.is_jvm = process->jvm.is_hotspot;
 	window.counts = stream_fallback_counts(stream_samples(stream));
-	run->sums->not_named += window.counts.samples;
-	if (stream_fallback_text(process->comm, window.counts.samples, &run->naming->folded) == 0)
-		(void)hand_out(run, stream, &window);
+	if (stream_fallback_text(process->comm, window.counts.samples, &run->naming->folded) == 0 &&
+	    hand_out(run, stream, &window) == 0)
+		run->sums->not_named += window.counts.samples;
 }
 
 static int name_and_hand_out(struct run *run, const struct stream *stream, struct process *process,

@@ -351,7 +351,7 @@ static void fill_losses(const struct pending_window *window, const struct naming
 }
 
 /* A stream that nobody named in time: kept without names if its process is known to want it. */
-static void hand_out_unnamed(struct recorder *recorder, const struct pending_window *window,
+static void hand_out_unnamed(struct recorder *recorder, struct pending_window *window,
 			     const struct pending_stream *one, struct naming_end *end)
 {
 	const struct probe_count *counts = pending_window_counts(window) + one->at;
@@ -374,9 +374,12 @@ static void hand_out_unnamed(struct recorder *recorder, const struct pending_win
 	named.labels[WINDOW_LABEL_COMM] = counts->value.comm;
 	named.labels[WINDOW_LABEL_OVER_BUDGET] = "it could not be named in time";
 	named.counts = stream_fallback_counts(samples);
+	if (stream_fallback_text(counts->value.comm, samples, &text)) {
+		window->lost_memory += samples;
+		return;
+	}
 	end->not_named += samples;
-	if (!stream_fallback_text(counts->value.comm, samples, &text))
-		recorder->sink.stream(recorder->sink.ctx, &named, text.data, text.len);
+	recorder->sink.stream(recorder->sink.ctx, &named, text.data, text.len);
 }
 
 static uint64_t unanswered_samples(const struct pending_window *window)
