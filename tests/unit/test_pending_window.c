@@ -14,19 +14,27 @@
 
 #define START_NS 5000000000ull
 
-/* In place of BPF's stacks: each hash but 404 has a stack of one frame, the hash itself. */
+/*
+ * In place of BPF's stacks: each hash but 404 has a stack of one frame, the hash itself; from DEEP on
+ * the hash says how many frames it has.
+ */
+#define DEEP 100000ull
 static uint64_t asked_cnt;
 
 int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
 {
-	static uint64_t ip;
+	static uint64_t ips[JBPF_MAX_DEPTH];
 
 	assert_null(probe);
 	asked_cnt++;
 	if (hash == 404)
 		return -ENOENT;
-	ip = hash;
-	*out = (struct probe_stack){ .ips = &ip, .frame_cnt = 1, .end = 0 };
+	ips[0] = hash;
+	*out = (struct probe_stack){
+		.ips = ips,
+		.frame_cnt = hash < DEEP ? 1 : (uint32_t)(hash / DEEP),
+		.end = 0,
+	};
 	return 0;
 }
 
@@ -272,6 +280,56 @@ static void stacks_that_several_counts_share_are_asked_for_once(void **state)
 	pending_window_release(&window);
 }
 
+/* One of 1000 frames, and many of 100, beside those of others that have 1 and 50. */
+static void deep_window(struct pending_window *window)
+{
+	struct probe_count counts[23] = { count_of(1, 11, 1), count_of(2, 50 * DEEP, 1),
+					  count_of(3, 1000 * DEEP, 1) };
+	const struct probe_batch batch = {
+		.counts = counts,
+		.count_cnt = 23,
+		.start_boot_ns = START_NS,
+		.end_boot_ns = START_NS + 1,
+	};
+
+	for (uint64_t i = 3; i < 23; i++)
+		counts[i] = count_of(4, 100 * DEEP + i, 1);
+	pending_window_add(window, NULL, &batch);
+}
+
+static void what_is_too_much_for_a_packet_costs_the_deepest_stacks(void **state)
+{
+	static const struct {
+		size_t max_bytes;
+		size_t left_out;
+	} cases[] = { { SIZE_MAX, 0 }, { 30000, 0 }, { 20000, 1 }, { 10000, 10 },
+		      { 504, 21 },     { 100, 22 },  { 0, 23 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pending_window window = { 0 };
+		struct packet_stream stream;
+		struct naming_batch batch;
+		struct probe_stack stack;
+		bool is_whole = cases[i].left_out < 23;
+
+		deep_window(&window);
+		assert_int_equal(pending_window_trim(&window, cases[i].max_bytes),
+				 cases[i].left_out);
+		assert_true(window.stacks.len <= cases[i].max_bytes);
+		assert_int_equal(pending_window_close(&window, START_NS + 2), 0);
+		sent(&window, &stream, &batch);
+		assert_int_equal(batch.head.count_cnt, 23);
+		assert_int_equal(naming_batch_stack(&batch, 11, &stack), is_whole ? 0 : -ENOENT);
+		assert_int_equal(naming_batch_stack(&batch, 50 * DEEP, &stack),
+				 cases[i].left_out < 22 ? 0 : -ENOENT);
+		assert_int_equal(naming_batch_stack(&batch, 1000 * DEEP, &stack),
+				 cases[i].left_out ? -ENOENT : 0);
+		sent_release(&stream, &batch);
+		pending_window_release(&window);
+	}
+}
+
 static void a_window_without_samples_has_no_streams_and_is_sent(void **state)
 {
 	const struct probe_batch nothing = { .start_boot_ns = START_NS,
@@ -300,6 +358,7 @@ int main(void)
 		cmocka_unit_test(a_namer_gets_all_with_every_stack_that_is_there),
 		cmocka_unit_test(the_next_namer_gets_only_what_was_not_answered),
 		cmocka_unit_test(stacks_that_several_counts_share_are_asked_for_once),
+		cmocka_unit_test(what_is_too_much_for_a_packet_costs_the_deepest_stacks),
 		cmocka_unit_test(a_window_without_samples_has_no_streams_and_is_sent),
 	};
 

@@ -8,6 +8,7 @@
 
 #include "user/collect/stream_fallback.h"
 #include "user/util/cleanup.h"
+#include "user/util/log.h"
 
 void pending_window_release(struct pending_window *window)
 {
@@ -46,6 +47,79 @@ static int add_ticks(struct pending_window *window, const struct probe_batch *ba
 	return 0;
 }
 
+/* Which stacks fit: those with fewer words, and of those with as many so many bytes. */
+struct stack_limit {
+	uint32_t words;
+	size_t bytes;
+};
+
+static struct stack_limit stack_limit_of(const struct strbuf *stacks, size_t max_bytes)
+{
+	const uint8_t *at = (const uint8_t *)stacks->data, *end = at + stacks->len, *begin = at;
+	size_t bytes[JBPF_MAX_DEPTH + 1] = { 0 };
+	struct stack_limit limit = { .bytes = max_bytes };
+	struct naming_stack head;
+	struct probe_stack stack;
+
+	while (naming_stack_next(&at, end, &head, &stack)) {
+		bytes[stack.frame_cnt] += (size_t)(at - begin);
+		begin = at;
+	}
+	while (limit.words <= JBPF_MAX_DEPTH && bytes[limit.words] <= limit.bytes)
+		limit.bytes -= bytes[limit.words++];
+	return limit;
+}
+
+static bool stack_fits(struct stack_limit *limit, uint32_t words, size_t len)
+{
+	if (words != limit->words)
+		return words < limit->words;
+	if (len > limit->bytes)
+		return false;
+	limit->bytes -= len;
+	return true;
+}
+
+size_t pending_window_trim(struct pending_window *window, size_t max_bytes)
+{
+	struct strbuf *stacks = &window->stacks;
+	const uint8_t *at = (const uint8_t *)stacks->data, *end = at + stacks->len, *begin = at;
+	size_t kept_bytes = 0, left_out = 0;
+	struct stack_limit limit;
+	struct naming_stack head;
+	struct probe_stack stack;
+
+	if (stacks->len <= max_bytes)
+		return 0;
+	limit = stack_limit_of(stacks, max_bytes);
+	while (naming_stack_next(&at, end, &head, &stack)) {
+		size_t len = (size_t)(at - begin);
+
+		if (stack_fits(&limit, stack.frame_cnt, len)) {
+			memmove(stacks->data + kept_bytes, begin, len);
+			kept_bytes += len;
+		} else {
+			left_out++;
+		}
+		begin = at;
+	}
+	strbuf_truncate(stacks, kept_bytes);
+	return left_out;
+}
+
+/* One window too large for a packet would have no names at all. */
+static void fit_into_packet(struct pending_window *window)
+{
+	size_t others = sizeof(struct naming_window) + window->counts.len + window->ticks.len +
+			window->accounts.len;
+	size_t left_out = pending_window_trim(
+		window, others < PACKET_MAX_BYTES ? PACKET_MAX_BYTES - others : 0);
+
+	if (left_out)
+		pr_warn_limited("window: too many deep stacks at once: %zu of them are not named\n",
+				left_out);
+}
+
 void pending_window_add(struct pending_window *window, const struct probe *probe,
 			const struct probe_batch *batch)
 {
@@ -68,6 +142,7 @@ void pending_window_add(struct pending_window *window, const struct probe *probe
 	(void)add_ticks(window, batch);
 	(void)strbuf_append(&window->accounts, batch->accounts,
 			    batch->account_cnt * sizeof(*batch->accounts));
+	fit_into_packet(window);
 }
 
 static bool is_among(const uint32_t *pids, size_t pid_cnt, uint32_t pid)

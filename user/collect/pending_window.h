@@ -46,7 +46,10 @@ struct pending_window {
 
 void pending_window_release(struct pending_window *window);
 
-/* Adds what a drain gave, with its stacks. What finds no memory is counted in lost_memory. */
+/*
+ * Adds what a drain gave, with its stacks, as far as all can be sent. What finds no memory is counted
+ * in lost_memory.
+ */
 void pending_window_add(struct pending_window *window, const struct probe *probe,
 			const struct probe_batch *batch);
 
@@ -56,6 +59,13 @@ void pending_window_add(struct pending_window *window, const struct probe *probe
  */
 int pending_window_looks(const struct pending_window *window, const struct probe *probe,
 			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records);
+
+/*
+ * Leaves out stacks until those that remain have at most `max_bytes`: the deepest ones. So whoever has
+ * very many has them shallow, or loses them; ordinary ones stay. Returns how many; where one is
+ * missing, its samples show a lost stack.
+ */
+size_t pending_window_trim(struct pending_window *window, size_t max_bytes);
 
 /* It is over: sorts, and finds its streams. 0, or -ENOMEM: all of it is in lost_memory. */
 int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
