@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "user/collect/namer_link.h"
@@ -37,6 +38,19 @@ int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out)
 #define PID	    42u
 #define SAMPLES	    7u
 #define WINDOWS_MAX 32u
+
+/* ---- clocks that a suspend sets forward, or time itself ---- */
+
+static uint64_t suspended_ns, passed_ns;
+
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+	int err = (int)syscall(SYS_clock_gettime, id, out);
+	uint64_t later_ns = (id == CLOCK_BOOTTIME ? suspended_ns : 0) + passed_ns;
+
+	out->tv_sec += (time_t)(later_ns / CLOCK_NS_PER_S);
+	return err;
+}
 
 /* ---- a probe: each drain has one process with some samples ---- */
 
@@ -453,6 +467,26 @@ static void who_opted_out_is_not_kept_when_a_window_is_given_up(void **state)
 	assert_int_equal(taken.lost, SAMPLES);
 }
 
+/* The namer was suspended, too. */
+static void a_window_is_not_given_up_for_a_suspend(void **state)
+{
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	recorder__end_window(recorder);
+	suspended_ns = 3600 * CLOCK_NS_PER_S;
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.end_cnt, 0);
+	passed_ns = 9 * CLOCK_NS_PER_S;
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.end_cnt, 0);
+	passed_ns = 60 * CLOCK_NS_PER_S;
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.end_cnt, 1);
+	suspended_ns = passed_ns = 0;
+	recorder__free(recorder);
+}
+
 static void what_finds_no_memory_when_a_window_is_given_up_is_lost_and_not_kept(void **state)
 {
 	(void)state;
@@ -568,6 +602,7 @@ int main(void)
 		cmocka_unit_test(a_window_is_handed_out_when_it_is_answered),
 		cmocka_unit_test(windows_are_named_after_one_that_was_given_up_with_its_namer),
 		cmocka_unit_test(who_opted_out_is_not_kept_when_a_window_is_given_up),
+		cmocka_unit_test(a_window_is_not_given_up_for_a_suspend),
 		cmocka_unit_test(
 			what_finds_no_memory_when_a_window_is_given_up_is_lost_and_not_kept),
 		cmocka_unit_test(a_namer_that_answers_nothing_is_replaced),

@@ -30,7 +30,8 @@ struct pending_window {
 	uint64_t start_unix_ns; /* set by its owner, once, so that all its streams agree */
 	uint32_t frequency_hz;	/* set by its owner */
 	uint32_t cpu_cnt;
-	uint64_t closed_ns;	/* CLOCK_BOOTTIME: when it was over */
+	uint64_t closed_ns; /* CLOCK_BOOTTIME: when it was over */
+	uint64_t sent_ns;   /* CLOCK_MONOTONIC, set by its owner: a suspended namer names nothing */
 	struct strbuf counts;	/* of struct probe_count */
 	uint32_t part_cnt;	/* drains that had something to add */
 	struct strbuf ticks;	/* of struct probe_tick */

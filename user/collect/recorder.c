@@ -486,12 +486,13 @@ static void replace_deaf_namer(struct recorder *recorder)
 		namer_link__broke(recorder->link, -ETIME);
 }
 
-static void give_up_late(struct recorder *recorder, uint64_t now_ns)
+static void give_up_late(struct recorder *recorder)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	struct pending_window *window;
 
 	for (window = recorder->pending; window; window = window->next)
-		if (!window->is_given_up && now_ns > window->closed_ns + naming_max_ns(recorder))
+		if (!window->is_given_up && now_ns > window->sent_ns + naming_max_ns(recorder))
 			give_up(recorder, window);
 }
 
@@ -583,6 +584,7 @@ void recorder__end_window(struct recorder *recorder)
 	(void)pending_window_close(window, clock_boot_ns());
 	window->id = ++recorder->last_id;
 	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
+	window->sent_ns = clock_monotonic_ns();
 	window->frequency_hz = recorder->options.probe.frequency_hz;
 	window->cpu_cnt = cpu_count(recorder);
 	recorder->present = next;
@@ -776,7 +778,7 @@ int recorder__consume(struct recorder *recorder)
 		pass_new_stacks(recorder);
 	split_when_wanted(recorder);
 	flush(recorder);
-	give_up_late(recorder, clock_boot_ns());
+	give_up_late(recorder);
 	replace_deaf_namer(recorder);
 	watch_link(recorder);
 	return err;
