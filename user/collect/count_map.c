@@ -38,7 +38,7 @@ int count_map_drain_each(int map_fd, struct jbpf_key *keys, struct jbpf_value *v
 
 	/*
 	 * The next key is fetched while the present one is still there. Asking for the first key
-	 * anew after each delete would walk the empty buckets again every time.
+	 * again after each delete would walk the empty buckets every time.
 	 */
 	while (!err) {
 		struct jbpf_key next;

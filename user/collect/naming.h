@@ -46,7 +46,7 @@ int naming__open(const struct naming_config *config, struct naming **out, char *
 		 size_t why_len);
 void naming__free(struct naming *naming); /* NULL is fine */
 
-/* Other options; with `forgets` all processes are met anew. 0 or -ENOMEM: all as before. */
+/* Other options; with `forgets` all processes are met again. 0 or -ENOMEM: all as before. */
 int naming__change(struct naming *naming, const struct naming_options *options);
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * See stack_table.h. Open addressing; the kernel's hashes are mixed and seeded, so their low bits
- * serve as they are. Entries leave only at the end of a window, when the slots are laid out anew.
+ * serve as they are. Entries leave only at the end of a window, when the slots are laid out again.
  */
 #include "user/collect/stack_table.h"
 
@@ -268,7 +268,7 @@ int stack_table__end_window(struct stack_table *table, const uint64_t **forget_o
 	table->window++;
 	*forget_out = table->forget;
 	*forget_cnt_out = forget_cnt;
-	/* Dead entries that could not be laid out anew stay and are tried again. */
+	/* Dead entries that could not be laid out again stay and are tried again. */
 	return err == -ENOMEM && !forget_cnt ? err : 0;
 }
 
