@@ -287,3 +287,47 @@ struct pending_stream *pending_window_find(const struct pending_window *window,
 	}
 	return NULL;
 }
+
+/* ---- what is said of it ---- */
+
+static void take_off(uint64_t *from, uint64_t what)
+{
+	*from -= what < *from ? what : *from;
+}
+
+void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
+			   struct window *host)
+{
+	const uint64_t *counters = window->counters;
+
+	host->counts.samples = counters[JBPF_CNT_SAMPLES];
+	/* Counts that could not be read in time come without their share of this counter. */
+	take_off(&host->counts.samples, end->opted_out);
+	host->lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
+	host->lost[WINDOW_LOSS_NO_MAP] =
+		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];
+	host->lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];
+	host->lost[WINDOW_LOSS_NOTICES] = counters[JBPF_CNT_NOTICE_LOST];
+	host->lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];
+	host->lost[WINDOW_LOSS_MEMORY] = window->lost_memory;
+	host->lost[WINDOW_LOSS_CELLS] = end->lost_cells;
+	host->lost[WINDOW_LOSS_OPTED_OUT] = counters[JBPF_CNT_OPTED_OUT] + end->opted_out;
+	host->lost[WINDOW_LOSS_UNDECIDED] = end->undecided;
+	host->lost[WINDOW_LOSS_NOT_NAMED] = end->not_named;
+	host->lost[WINDOW_LOSS_CUT] = end->cut;
+}
+
+uint64_t pending_window_unanswered(const struct pending_window *window)
+{
+	const struct probe_count *counts = pending_window_counts(window);
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < window->stream_cnt; i++) {
+		const struct stream stream = { .counts = counts + window->streams[i].at,
+					       .cnt = window->streams[i].cnt };
+
+		if (!window->streams[i].is_answered)
+			samples += stream_samples(&stream);
+	}
+	return samples;
+}

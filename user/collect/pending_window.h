@@ -81,4 +81,11 @@ struct pending_stream *pending_window_find(const struct pending_window *window,
 
 const struct probe_count *pending_window_counts(const struct pending_window *window);
 
+/* What was sampled and lost in it, into the host's record. `end` is the namer's answer. */
+void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
+			   struct window *host);
+
+/* Samples of streams that the namer has not answered. */
+uint64_t pending_window_unanswered(const struct pending_window *window);
+
 #endif

@@ -323,33 +323,6 @@ static void fill_host(const struct recorder *recorder, const struct pending_wind
 	host->cpu_cnt = window->cpu_cnt;
 }
 
-static void take_off(uint64_t *from, uint64_t what)
-{
-	*from -= what < *from ? what : *from;
-}
-
-static void fill_losses(const struct pending_window *window, const struct naming_end *end,
-			struct window *host)
-{
-	const uint64_t *counters = window->counters;
-
-	host->counts.samples = counters[JBPF_CNT_SAMPLES];
-	/* Counts that could not be read in time come without their share of this counter. */
-	take_off(&host->counts.samples, end->opted_out);
-	host->lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
-	host->lost[WINDOW_LOSS_NO_MAP] =
-		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];
-	host->lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];
-	host->lost[WINDOW_LOSS_NOTICES] = counters[JBPF_CNT_NOTICE_LOST];
-	host->lost[WINDOW_LOSS_KERNEL_STACK] = counters[JBPF_CNT_KERNEL_STACK_ERROR];
-	host->lost[WINDOW_LOSS_MEMORY] = window->lost_memory;
-	host->lost[WINDOW_LOSS_CELLS] = end->lost_cells;
-	host->lost[WINDOW_LOSS_OPTED_OUT] = counters[JBPF_CNT_OPTED_OUT] + end->opted_out;
-	host->lost[WINDOW_LOSS_UNDECIDED] = end->undecided;
-	host->lost[WINDOW_LOSS_NOT_NAMED] = end->not_named;
-	host->lost[WINDOW_LOSS_CUT] = end->cut;
-}
-
 /* A stream that nobody named in time: kept without names if its process is known to want it. */
 static void hand_out_unnamed(struct recorder *recorder, struct pending_window *window,
 			     const struct pending_stream *one, struct naming_end *end)
@@ -382,21 +355,6 @@ static void hand_out_unnamed(struct recorder *recorder, struct pending_window *w
 	recorder->sink.stream(recorder->sink.ctx, &named, text.data, text.len);
 }
 
-static uint64_t unanswered_samples(const struct pending_window *window)
-{
-	const struct probe_count *counts = pending_window_counts(window);
-	uint64_t samples = 0;
-
-	for (size_t i = 0; i < window->stream_cnt; i++) {
-		const struct stream stream = { .counts = counts + window->streams[i].at,
-					       .cnt = window->streams[i].cnt };
-
-		if (!window->streams[i].is_answered)
-			samples += stream_samples(&stream);
-	}
-	return samples;
-}
-
 static void hand_out_end(struct recorder *recorder, struct pending_window *window,
 			 const struct naming_end *end)
 {
@@ -404,7 +362,7 @@ static void hand_out_end(struct recorder *recorder, struct pending_window *windo
 	struct window host;
 
 	fill_host(recorder, window, &host);
-	fill_losses(window, end, &host);
+	pending_window_losses(window, end, &host);
 	recorder->stack_bytes = window->stack_bytes;
 	recorder__stats(recorder, &stats);
 	stats.begin_boot_ns = window->closed_ns;
@@ -432,7 +390,7 @@ static void window_named(struct recorder *recorder, const struct naming_end *end
 		return; /* it was given up and dropped */
 	recorder->facts = *end;
 	if (!window->is_given_up) {
-		unanswered = unanswered_samples(window);
+		unanswered = pending_window_unanswered(window);
 		window->lost_memory += unanswered > left_out ? unanswered - left_out : 0;
 		hand_out_end(recorder, window, end);
 	}
