@@ -37,6 +37,7 @@ enum task {
 	TASK_ASK,	/* a namer: starts one child of each kind and says what came of it */
 	TASK_MANY,	/* a namer: starts HANGING_MAX parsers and names them, then waits */
 	TASK_ASK_AGAIN, /* a namer: ends what it did not start */
+	TASK_FLOOD,	/* a namer: asks without end, and reads no answer */
 };
 
 struct report {
@@ -118,6 +119,28 @@ static void ask_for_anothers(const struct launcher_child *child, struct report *
 	report->status = launcher__end(launcher, (pid_t)child->numbers[1]);
 }
 
+#define REQUEST_BYTES 72u
+#define FLOOD_TRIES   50
+
+/* Until it is refused, or the launcher has read nothing for a while. */
+static void flood(const struct launcher_child *child)
+{
+	static const uint32_t request[REQUEST_BYTES / sizeof(uint32_t)] = { 100, 1 };
+	int full = 0;
+
+	while (full < FLOOD_TRIES) {
+		if (send(child->launcher_fd, request, sizeof(request),
+			 MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+			full = 0;
+			continue;
+		}
+		if (errno != EAGAIN)
+			return;
+		full++;
+		(void)poll(NULL, 0, 1);
+	}
+}
+
 static void __attribute__((noreturn)) be_stubborn(int fd)
 {
 	sigset_t all;
@@ -156,6 +179,8 @@ static int child_main(const struct launcher_child *given)
 		start_many(child, &report);
 	if (child->numbers[0] == TASK_ASK_AGAIN)
 		ask_for_anothers(child, &report);
+	if (child->numbers[0] == TASK_FLOOD)
+		flood(child);
 	(void)send(child->socket_fd, &report, sizeof(report), MSG_NOSIGNAL);
 	wait_for_end(child->socket_fd);
 	return (int)child->numbers[1];
@@ -319,6 +344,24 @@ static void nobody_ends_what_another_one_started(void **state)
 	assert_int_equal(launcher__end(launcher, 1), -1);
 	close(first_fd);
 	close(second_fd);
+	launcher__free(launcher);
+}
+
+static void a_namer_that_reads_no_answers_keeps_nobody_waiting(void **state)
+{
+	struct launcher *launcher = launcher_make();
+	struct report report;
+	int flood_fd, socket_fd;
+	pid_t pid;
+
+	(void)state;
+	(void)namer_start(launcher, TASK_FLOOD, 0, &flood_fd);
+	read_report(flood_fd, &report);
+	pid = namer_start(launcher, TASK_WAIT, 3, &socket_fd);
+	read_report(socket_fd, &report);
+	assert_int_equal(report.pid, pid);
+	close(socket_fd);
+	close(flood_fd);
 	launcher__free(launcher);
 }
 
@@ -566,6 +609,7 @@ int main(void)
 		cmocka_unit_test(the_sampler_may_start_a_namer_and_nothing_else),
 		cmocka_unit_test(an_answer_that_came_too_late_is_not_that_to_the_next_request),
 		cmocka_unit_test(nobody_ends_what_another_one_started),
+		cmocka_unit_test(a_namer_that_reads_no_answers_keeps_nobody_waiting),
 		cmocka_unit_test(the_status_of_one_that_ended_is_kept_until_it_is_asked_for),
 		cmocka_unit_test(hundreds_that_nobody_asks_for_take_no_place),
 		cmocka_unit_test(a_child_that_ignores_all_signals_is_killed),

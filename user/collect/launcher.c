@@ -194,7 +194,10 @@ static int make_asker(enum launcher_kind kind, int pair[2])
 	pair[0] = pair[1] = -1;
 	if (kind != LAUNCHER_NAMER)
 		return 0;
-	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) ? -errno : 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	/* Whoever does not read its answers must not keep the others waiting. */
+	return fcntl(pair[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
 }
 
 /* ---- those who ask, and copies of them ---- */
@@ -444,7 +447,7 @@ static int send_answer(int asker_fd, const struct reply *reply, size_t fd_cnt)
 	int err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
 				  fd_cnt);
 
-	for (int i = 1; i < SEND_TRIES && err && err != -EPIPE; i++) {
+	for (int i = 1; i < SEND_TRIES && err && err != -EPIPE && err != -EAGAIN; i++) {
 		(void)nanosleep(&pause, NULL);
 		err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
 				      fd_cnt);
@@ -452,7 +455,7 @@ static int send_answer(int asker_fd, const struct reply *reply, size_t fd_cnt)
 	return err;
 }
 
-/* False: the other side is gone. */
+/* False: the other side is gone, or does not read what it asked for. */
 static bool serve(struct state *state, uint32_t asker)
 {
 	struct reply reply = { .answer = { .status = -1 }, .fds = { -1, -1 } };
@@ -471,7 +474,8 @@ static bool serve(struct state *state, uint32_t asker)
 	__cleanup_fd int first_fd = reply.fds[0];
 	__cleanup_fd int second_fd = reply.fds[1];
 	fd_cnt = reply.answer.err ? 0 : (size_t)(first_fd >= 0) + (second_fd >= 0);
-	return send_answer(state->asker_fds[asker], &reply, fd_cnt) != -EPIPE;
+	err = send_answer(state->asker_fds[asker], &reply, fd_cnt);
+	return err != -EPIPE && err != -EAGAIN;
 }
 
 static void drain_signals(int signal_fd)
