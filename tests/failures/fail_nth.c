@@ -283,9 +283,12 @@ static int open_at(int dir_fd, const char *path, int flags, mode_t create_mode)
 	return (int)syscall(SYS_openat, dir_fd, path, flags, create_mode);
 }
 
+/* O_TMPFILE has the bit of O_DIRECTORY, with which alone there is no mode. */
 static mode_t mode_of(int flags, va_list arguments)
 {
-	return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+	bool creates = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
+
+	return creates ? va_arg(arguments, mode_t) : 0;
 }
 
 #define OPEN_FUNCTION(name)                                         \
