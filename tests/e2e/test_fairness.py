@@ -148,9 +148,11 @@ def fuse_setup(folders, program):
 
 
 def is_told_its_limit(trial, _):
-    """It has two files that hang; those beyond are not opened, which costs nobody a second."""
-    trial.must(any("files not opened because others hang" in said for said in trial.said),
-               f"nothing says that the attacker's files were not opened: {trial.said}")
+    """It has two files that hang; those beyond are not opened, which costs nobody a second. Said in the windows in
+    which it was so."""
+    said = trial.scene.said_since(trial.attack_begin, trial.attackers)
+    trial.must(any("files not opened because others hang" in one for one in said),
+               f"nothing says that the attacker's files were not opened: {said}")
 
 
 @attack(check=is_told_its_limit)

@@ -12,7 +12,7 @@ import threading
 import time
 
 from harness.containers import java
-from harness.daemon import Daemon
+from harness.daemon import CLOCK_SLACK, Daemon
 from harness.folded import Folded, most_by_luck, plain
 from harness.hostile import SANITIZED
 from harness.neighbours import Neighbours
@@ -235,10 +235,23 @@ class Scene:
         status = jbpf("status", "--store", self.daemon.store, "--json", "--all")
         if status.returncode != 0:
             return []
+        return self.said_of(json.loads(status.stdout)["streams"], neighbours)
+
+    @staticmethod
+    def said_of(streams, neighbours):
         ids = [neighbour.id for neighbour in neighbours]
-        return [said for stream in json.loads(status.stdout)["streams"]
-                for said in (stream.get("over_budget"), stream.get("cost"))
-                if said and any(one in stream["cgroup"] for one in ids)]
+        return [said for stream in streams for said in (stream.get("over_budget"), stream.get("cost"))
+                if said and any(one in stream.get("cgroup", "") for one in ids)]
+
+    def said_since(self, begin, neighbours):
+        """The same of each window that began since then."""
+        found = []
+        for start, end in self.daemon.windows():
+            if start >= begin:
+                listed = jbpf("dump", "--store", self.daemon.store, "--since", f"@{start + CLOCK_SLACK:.3f}",
+                              "--until", f"@{end - CLOCK_SLACK:.3f}", "--list", "--format", "json")
+                found += self.said_of(json.loads(listed.stdout)["streams"] if listed.returncode == 0 else [], neighbours)
+        return found
 
     def learn(self):
         """The quiet figures, beside a neighbour that works as much as those that attack."""
@@ -271,8 +284,10 @@ class Trial:
     def __init__(self, scene, seconds=SECONDS):
         self.scene, self.seconds = scene, seconds
         self.attackers, self.problems, self.figures = [], [], []
+        self.attack_begin = None
 
     def attack(self, *arguments, **options):
+        self.attack_begin = self.attack_begin or time.time()
         self.attackers.append(self.scene.neighbours.start("attacker", *arguments, **options))
         return self.attackers[-1]
 
