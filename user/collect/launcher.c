@@ -589,6 +589,13 @@ static void forget_answers(const struct launcher *launcher)
 			close(fds[i]);
 }
 
+/* What came with it and nobody took. */
+static void reply_release(struct reply *reply)
+{
+	for (size_t i = 0; i < ANSWER_FDS; i++)
+		cleanup_fd_(&reply->fds[i]);
+}
+
 /* 0 and what it answered, or -errno, also of the launcher's. */
 static int ask(const struct launcher *launcher, const struct request *request, int handed_fd,
 	       struct reply *reply)
@@ -672,15 +679,12 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 	if (numbers)
 		memcpy(request.numbers, numbers, sizeof(request.numbers));
 	err = ask(launcher, &request, handed_fd, &reply);
-	__cleanup_fd int fd = reply.fds[0];
-	__cleanup_fd int unwanted_fd = reply.fds[1];
-	if (err)
-		return err;
-	if (socket_out)
-		*socket_out = take_fd(&fd);
-	if (pid_out)
+	if (!err && socket_out)
+		*socket_out = take_fd(&reply.fds[0]);
+	if (!err && pid_out)
 		*pid_out = reply.answer.pid;
-	return 0;
+	reply_release(&reply);
+	return err;
 }
 
 int launcher__end(struct launcher *launcher, pid_t pid)
@@ -688,9 +692,8 @@ int launcher__end(struct launcher *launcher, pid_t pid)
 	const struct request request = { .kind = REQUEST_END, .pid = pid };
 	struct reply reply;
 	int err = ask(launcher, &request, -1, &reply);
-	__cleanup_fd int first_unwanted_fd = reply.fds[0];
-	__cleanup_fd int second_unwanted_fd = reply.fds[1];
 
+	reply_release(&reply);
 	return err ? -1 : reply.answer.status;
 }
 
@@ -716,9 +719,8 @@ int launcher__adopt_copy(struct launcher *launcher, pid_t pid)
 	const struct request request = { .kind = REQUEST_ADOPT, .pid = pid };
 	struct reply reply;
 	int err = ask(launcher, &request, -1, &reply);
-	__cleanup_fd int first_unwanted_fd = reply.fds[0];
-	__cleanup_fd int second_unwanted_fd = reply.fds[1];
 
+	reply_release(&reply);
 	return err;
 }
 
@@ -727,14 +729,13 @@ int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_o
 	const struct request request = { .kind = REQUEST_TAKE };
 	struct reply reply;
 	int err = ask(launcher, &request, -1, &reply);
-	__cleanup_fd int fd = reply.fds[0];
-	__cleanup_fd int unwanted_fd = reply.fds[1];
 
-	if (err)
-		return err;
-	*socket_out = take_fd(&fd);
-	*pid_out = reply.answer.pid;
-	return 0;
+	if (!err) {
+		*socket_out = take_fd(&reply.fds[0]);
+		*pid_out = reply.answer.pid;
+	}
+	reply_release(&reply);
+	return err;
 }
 
 void launcher__turn_to(struct launcher *launcher, int launcher_fd)
