@@ -68,6 +68,17 @@ __noinline int environment_look(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
+/*
+ * Is the old program's memory gone, and the new one's environment not yet there? For a moment of that time the
+ * task has its new name, but still the execution id of the old program (begin_new_exec() in fs/exec.c).
+ */
+static __always_inline bool is_between_programs(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	return task_in_execve(task) && (!mm || !BPF_CORE_READ(mm, env_start));
+}
+
 /* JBPF_KNOWN_*, 0 = could not be read, or not all of it. */
 static __always_inline __u32 opt_out_look(struct bpf_perf_event_data *ctx, struct scratch *state,
 					  struct task_struct *task)
