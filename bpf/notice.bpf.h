@@ -48,7 +48,8 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 
 	/* What is known of the old program says nothing of the next one, whose name it may have by now. */
 	if (old && old->start_ns == key->start_ns && old->exec_id == key->exec_id)
-		return is_between_programs(task) ? old->flags & ~JBPF_KNOWN_OPT_OUT_NONE : old->flags;
+		return is_between_programs(task) ? old->flags & ~JBPF_KNOWN_OPT_OUT_NONE :
+						   old->flags;
 	if (view->flags & PF_KTHREAD)
 		return 0;
 	process.flags = honours_opt_out ? opt_out_look(ctx, state, task) : JBPF_KNOWN_OPT_OUT_NONE;

@@ -275,7 +275,7 @@ def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
     assert busy.pid in {notice["pid"] for notice in data["notices"]}
     assert names[process.pid] == 1
     assert names[busy.pid] <= 2 * 16
-    assert data["counters"]["notice_lost"] == 0 < data["counters"]["notice_held"]
+    assert data["counters"]["notice_held"] > 0
 
 
 def account_of(cgroup, account):

@@ -223,9 +223,11 @@ def test_manifest_bounds_what_a_pod_takes_and_asks_how_it_is(manifest):
 def image_of_programs(engine, folder):
     """An image with nothing but our programs and the libraries they need."""
     root = folder / "root"
-    libraries = set()
-    for name in ("jbpf", "jbpfd"):
-        libraries |= set(re.findall(r"(/\S+) \(0x", run("ldd", BIN / name, check=True).stdout))
+    # jbpfd loads this one itself, when it serves metrics.
+    served_by = re.search(r"libmicrohttpd\.so\.12 .*=> (\S+)", run("ldconfig", "-p", check=True).stdout)[1]
+    libraries = {served_by}
+    for name in (BIN / "jbpf", BIN / "jbpfd", served_by):
+        libraries |= set(re.findall(r"(/\S+) \(0x", run("ldd", name, check=True).stdout))
     for library in libraries:
         target = root / library.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
