@@ -105,3 +105,18 @@ int child_sandbox_begin(const char *name, int keep_fd, pid_t parent)
 	child_process_offer_to_oom();
 	return err ? err : child_descriptors(keep_fd);
 }
+
+int child_sandbox_give_up(const struct child_sandbox_rights *rights)
+{
+	int err = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
+
+	if (!err)
+		err = capabilities_limit(&rights->capabilities);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (!err && rights->landlock)
+		err = rights->landlock(NULL);
+	if (!err && rights->filter)
+		err = rights->filter();
+	return err;
+}

@@ -4,7 +4,7 @@
  * does not answer is killed, and nothing that it says later is read; its socket is kept for what it
  * tells when it is closed, that the process has ended after all.
  *
- * Who has waited in vain is not asked for again for a minute: a file system for all, since what is
+ * Where nobody answered, nobody is asked again for a minute: a file system for all, since what is
  * mapped from it is opened by the inode, or the paths of one root for one account.
  */
 #include "symbols/opener.h"
@@ -47,7 +47,7 @@ static const struct opener_limits default_limits = {
 	.max_busy_ticks = 50,
 };
 
-/* Where somebody waited in vain. */
+/* Where nobody answered in time. */
 struct place {
 	dev_t device;
 	ino_t inode;	     /* 0 = all of the file system */
@@ -513,15 +513,15 @@ int opener__reopen(struct opener *opener, int path_fd, const struct container_fi
 	return ask(opener, &request, path_fd, st_out, NULL);
 }
 
-/* 0 or -ENAMETOOLONG. */
-static int request_set_path(struct opener_request *request, const char *path)
+static int ask_for_path(struct opener *opener, struct opener_request *request, int root_fd,
+			const char *path, struct stat *st_out, struct opener_head *head_out)
 {
 	size_t len = strlen(path);
 
 	if (len >= sizeof(request->path))
 		return -ENAMETOOLONG;
 	memcpy(request->path, path, len + 1);
-	return 0;
+	return ask(opener, request, root_fd, st_out, head_out);
 }
 
 int opener__file(struct opener *opener, int root_fd, const char *path,
@@ -529,9 +529,8 @@ int opener__file(struct opener *opener, int root_fd, const char *path,
 		 struct opener_head *head_out)
 {
 	struct opener_request request = { .what = OPENER_FILE, .rules = *rules };
-	int err = request_set_path(&request, path);
 
-	return err ? err : ask(opener, &request, root_fd, st_out, head_out);
+	return ask_for_path(opener, &request, root_fd, path, st_out, head_out);
 }
 
 int opener__library(struct opener *opener, int root_fd, const char *path,
@@ -539,15 +538,13 @@ int opener__library(struct opener *opener, int root_fd, const char *path,
 		    struct opener_head *head_out)
 {
 	struct opener_request request = { .what = OPENER_LIBRARY, .rules = *rules };
-	int err = request_set_path(&request, path);
 
-	return err ? err : ask(opener, &request, root_fd, st_out, head_out);
+	return ask_for_path(opener, &request, root_fd, path, st_out, head_out);
 }
 
 int opener__path(struct opener *opener, int root_fd, const char *path)
 {
 	struct opener_request request = { .what = OPENER_PATH };
-	int err = request_set_path(&request, path);
 
-	return err ? err : ask(opener, &request, root_fd, NULL, NULL);
+	return ask_for_path(opener, &request, root_fd, path, NULL, NULL);
 }

@@ -14,7 +14,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -82,28 +81,20 @@ static int filter_calls(void)
 
 int opener_child_confine(void)
 {
-	const struct capabilities kept = {
-		.effective = CAPABILITY_BIT(CAP_DAC_READ_SEARCH),
-		.permitted = CAPABILITY_BIT(CAP_DAC_READ_SEARCH),
-	};
 	uint32_t features = parser_sandbox_features();
+	const struct child_sandbox_rights kept = {
+		.capabilities.effective = CAPABILITY_BIT(CAP_DAC_READ_SEARCH),
+		.capabilities.permitted = CAPABILITY_BIT(CAP_DAC_READ_SEARCH),
+		.landlock = features & PARSER_SANDBOX_LANDLOCK ? landlock_write_only_below : NULL,
+		.filter = features & PARSER_SANDBOX_SECCOMP ? filter_calls : NULL,
+	};
 	int err = child_sandbox_limit(RLIMIT_CORE, 0);
 
 	if (!err)
 		err = child_sandbox_limit(RLIMIT_NOFILE, CHILD_SANDBOX_MAX_FDS);
 	if (!err)
 		err = child_sandbox_limit(RLIMIT_FSIZE, 0);
-	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		err = -errno;
-	if (!err)
-		err = capabilities_limit(&kept);
-	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		err = -errno;
-	if (!err && features & PARSER_SANDBOX_LANDLOCK)
-		err = landlock_write_only_below(NULL);
-	if (!err && features & PARSER_SANDBOX_SECCOMP)
-		err = filter_calls();
-	return err;
+	return err ? err : child_sandbox_give_up(&kept);
 }
 
 /* A socket of nobody's use for a minute is no reason to keep a process. */

@@ -7,23 +7,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <seccomp.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbols/child_sandbox.h"
-#include "user/util/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/landlock.h"
@@ -154,22 +150,17 @@ static int sandbox_seccomp(void)
 
 int parser_sandbox_enter(int keep_fd, pid_t parent, uint32_t wanted, uint32_t *features_out)
 {
-	const struct capabilities none = { 0 };
 	uint32_t features = parser_sandbox_features() & wanted;
+	const struct child_sandbox_rights none = {
+		.landlock = features & PARSER_SANDBOX_LANDLOCK ? landlock_only_below : NULL,
+		.filter = features & PARSER_SANDBOX_SECCOMP ? sandbox_seccomp : NULL,
+	};
 	int err = child_sandbox_begin(SANDBOX_NAME, keep_fd, parent);
 
 	if (!err)
 		err = sandbox_limits();
-	if (!err && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		err = -errno;
 	if (!err)
-		err = capabilities_limit(&none);
-	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		err = -errno;
-	if (!err && features & PARSER_SANDBOX_LANDLOCK)
-		err = landlock_only_below(NULL);
-	if (!err && features & PARSER_SANDBOX_SECCOMP)
-		err = sandbox_seccomp();
+		err = child_sandbox_give_up(&none);
 	if (!err)
 		*features_out = features;
 	return err;
