@@ -440,7 +440,7 @@ static int serve_request(struct state *state, const struct request *request, uin
 	}
 }
 
-/* 0 or -errno: what was started and not told of ends, as nobody has the other end of its socket. */
+/* 0 or -errno: a child that was not reported ends, as nobody has the other end of its socket. */
 static int send_answer(int asker_fd, const struct reply *reply, size_t fd_cnt)
 {
 	const struct timespec pause = { .tv_nsec = (long)CLOCK_NS_PER_MS };
