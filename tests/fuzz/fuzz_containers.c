@@ -58,7 +58,7 @@ static void check_path(const char *path)
 		must(parsed.runtime[0] || parsed.id[0]);
 }
 
-/* What root named is not replaced by what a user named, wherever the border is. */
+/* What root named is not replaced by what a user named, after whichever component the border is. */
 static void check_identity(const char *path)
 {
 	struct container_trust trust = { .is_checked = true, .rest_owner = 7 };
@@ -66,6 +66,8 @@ static void check_identity(const char *path)
 	for (; trust.root_len <= strlen(path); trust.root_len++) {
 		struct container_identity identity;
 
+		if (path[trust.root_len] && path[trust.root_len] != '/')
+			continue;
 		container_path_identify(path, &trust, &identity);
 		must(identity.namer != CONTAINER_NAMER_UNCHECKED);
 		must(identity.roots_len <= trust.root_len);
