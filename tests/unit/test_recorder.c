@@ -193,6 +193,12 @@ int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *p
 	return 0;
 }
 
+uint32_t probe__cpus(const struct probe *probe)
+{
+	(void)probe;
+	return 2;
+}
+
 uint32_t probe__unsampled_cpus(const struct probe *probe)
 {
 	assert_null(probe);

@@ -22,18 +22,22 @@
 #define MMAP_THRESHOLD (128 * 1024)
 
 /*
- * A copy takes a few ms of CPU time, now and as pages are written to. One is made after a window when the
- * last is this old, and after each window for as long since a JVM was met: it compiles most of its code then.
+ * What a copy costs, now and as pages are written to, is well spent when it saves much work: of the CPU time
+ * that was used since the last one, the copy is to be a small part. One is made after a window when the last
+ * is old enough, and after each window for as long since a JVM was met: it compiles most of its code then.
  */
 #define COPY_REST_NS (30 * CLOCK_NS_PER_S)
+#define COPY_WORTH   50
 
 struct namer {
 	struct packet_stream stream;
 	struct naming *naming;
 	struct launcher *launcher;
 	struct work_note *note;
-	bool wants_copy;    /* a window was named, and a copy is due */
-	uint64_t copied_ns; /* CLOCK_BOOTTIME of the last copy; 0 = there was none */
+	bool wants_copy;	/* a window was named, and a copy is due */
+	uint64_t copied_ns;	/* CLOCK_BOOTTIME of the last copy; 0 = there was none */
+	uint64_t copied_cpu_ns; /* CPU time used by then */
+	uint64_t copy_cost_ns;	/* of it for that copy */
 	uint64_t met_jvm_ns;
 	bool is_naming;	       /* a window: those that come meanwhile wait */
 	int err;	       /* of the conversation: the end */
@@ -88,8 +92,12 @@ static void say_account(void *ctx, const struct naming_account *account)
 
 static bool is_copy_due(const struct namer *namer, uint64_t now_ns)
 {
-	return !namer->copied_ns || now_ns - namer->copied_ns >= COPY_REST_NS ||
-	       now_ns - namer->met_jvm_ns < COPY_REST_NS;
+	uint64_t used_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - namer->copied_cpu_ns;
+
+	if (!namer->copied_ns || now_ns - namer->met_jvm_ns < COPY_REST_NS)
+		return true;
+	return now_ns - namer->copied_ns >= COPY_REST_NS &&
+	       used_ns >= COPY_WORTH * namer->copy_cost_ns;
 }
 
 static void do_window(struct namer *namer, const struct packet *packet)
@@ -256,11 +264,14 @@ static void be_copy(struct namer *namer, int socket_fd)
 /* Nothing is in the middle of anything now. Without a copy the next one starts with nothing. */
 static void make_copy(struct namer *namer)
 {
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int socket_fd;
 	int err = namer_copy_make(namer->launcher, &socket_fd);
 
 	namer->wants_copy = err == -EBUSY;
 	namer->copied_ns = err ? 0 : clock_boot_ns();
+	namer->copied_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	namer->copy_cost_ns = namer->copied_cpu_ns - begin_ns;
 	if (err > 0)
 		be_copy(namer, socket_fd);
 	else if (err && err != -EBUSY)

@@ -28,7 +28,7 @@
 #include "user/util/log.h"
 
 /* Its socket says when it ends; what it begins by itself may hang that much longer, until it is seen. */
-#define IDLE_TICK_NS	 (5 * CLOCK_NS_PER_S)
+#define IDLE_TICK_NS	 (10 * CLOCK_NS_PER_S)
 #define RETRY_NS	 CLOCK_NS_PER_S
 #define START_BURST	 16u
 #define START_REFILL_NS	 (5 * CLOCK_NS_PER_S)

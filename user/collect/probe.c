@@ -56,7 +56,8 @@ struct probe {
 	struct tick_log tick_log;
 	struct probe_tick *ticks;
 
-	int follow_err; /* of the last look for new CPUs */
+	int follow_err;	  /* of the last look for new CPUs */
+	uint32_t cpu_cnt; /* online, as last seen */
 	uint32_t unsampled_cpu_cnt;
 	uint64_t swap_boot_ns; /* when the present window began */
 	uint64_t previous[JBPF_CNT_MAX];
@@ -357,6 +358,7 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 		return err;
 
 	failure->step = PROBE_STEP_OPEN;
+	probe->cpu_cnt = (uint32_t)cpu_cnt;
 	note_room(probe, options, cpu_cnt);
 	probe->skel = jbpf_bpf__open();
 	if (!probe->skel)
@@ -571,6 +573,7 @@ static void follow_cpus(struct probe *probe)
 		pr_debug("probe: which CPUs are online cannot be read now: %s\n", errstr(err));
 		return; /* they are as they were, for all we know */
 	}
+	probe->cpu_cnt = (uint32_t)cpu_cnt;
 	err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
 	sampled = cpu_events__count(probe->events);
 	/* Short of memory it changes nothing: those that were sampled are, and gone ones do no harm. */
@@ -739,6 +742,11 @@ int probe__try_maps(const struct probe *probe)
 	int err = bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.code_ranges), &nobody, &range);
 
 	return err == -ENOENT ? 0 : err;
+}
+
+uint32_t probe__cpus(const struct probe *probe)
+{
+	return probe->cpu_cnt;
 }
 
 uint32_t probe__unsampled_cpus(const struct probe *probe)

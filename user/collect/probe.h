@@ -181,6 +181,8 @@ int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id
  */
 int probe__try_maps(const struct probe *probe);
 
+/* CPUs that were online when counts were last drained. */
+uint32_t probe__cpus(const struct probe *probe);
 /* CPUs that are online and not sampled: they came later, and perf_event_open() was refused. */
 uint32_t probe__unsampled_cpus(const struct probe *probe);
 

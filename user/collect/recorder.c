@@ -14,7 +14,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "user/collect/cpus.h"
 #include "user/collect/namer_link.h"
 #include "user/collect/naming_wire.h"
 #include "user/collect/pending_window.h"
@@ -68,7 +67,6 @@ struct recorder {
 	struct naming_end facts; /* of the last window's answer */
 	uint64_t past_cpu_ns;	 /* of namers that were replaced */
 	uint64_t stack_bytes;
-	uint32_t cpu_cnt; /* as it was last known */
 };
 
 /* ---- life ---- */
@@ -518,15 +516,6 @@ static void split_when_wanted(struct recorder *recorder)
 		pass_split_stacks(recorder);
 }
 
-static uint32_t cpu_count(struct recorder *recorder)
-{
-	uint32_t cnt = cpus_online_count();
-
-	if (cnt)
-		recorder->cpu_cnt = cnt;
-	return recorder->cpu_cnt;
-}
-
 void recorder__end_window(struct recorder *recorder)
 {
 	struct pending_window *next = calloc(1, sizeof(*next));
@@ -544,7 +533,7 @@ void recorder__end_window(struct recorder *recorder)
 	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
 	window->sent_ns = clock_monotonic_ns();
 	window->frequency_hz = recorder->options.probe.frequency_hz;
-	window->cpu_cnt = cpu_count(recorder);
+	window->cpu_cnt = probe__cpus(recorder->probe);
 	recorder->present = next;
 	while (*last)
 		last = &(*last)->next;
