@@ -648,6 +648,17 @@ static void a_copy_that_hangs_before_it_made_another_is_replaced_by_a_new_one(vo
 	assert_int_equal(orders->started, started + 1);
 }
 
+static void memory_that_is_short_here_is_not_the_fault_of_whom_it_worked_on(void **state)
+{
+	(void)state;
+	replace_by(TASK_SLEEP);
+	await_state('S');
+	orders->task = TASK_SERVE;
+	namer_link__broke(link_, -ENOMEM);
+	assert_true(tick());
+	assert_int_equal(stats_of().ban_cnt, 0);
+}
+
 /* ---- limits ---- */
 
 static void restarts_are_limited_and_come_back(void **state)
@@ -697,6 +708,7 @@ int main(void)
 		TEST(a_namer_that_ends_at_once_bans_nobody_for_the_one_before),
 		TEST(a_ban_that_is_over_is_not_told),
 		TEST(a_namer_that_sleeps_at_work_is_replaced_and_its_work_banned),
+		TEST(memory_that_is_short_here_is_not_the_fault_of_whom_it_worked_on),
 		TEST(who_is_worked_on_without_an_account_is_banned_alone),
 		TEST(hanging_over_nobody_in_particular_bans_nobody),
 		TEST(an_idle_namer_is_left_alone),

@@ -382,13 +382,15 @@ static void report(const struct fall *fall, const char *next, uint64_t now_ns)
 }
 
 /*
- * One that hung, or that was killed, memory being short most often, did nothing wrong: its copy goes on. What
- * one has in its tables that crashed or talked nonsense, its copy has, too.
+ * One that hung, or that was killed, memory being short most often, did nothing wrong: its copy goes on; nor did
+ * one whose answer there was no memory for here. What one has in its tables that crashed or talked nonsense, its
+ * copy has, too.
  */
 static bool may_go_on(const struct namer_link *link, int status)
 {
-	return link->broken == -ETIME || (link->broken == -EPIPE && status >= 0 &&
-					  WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	return link->broken == -ETIME || link->broken == -ENOMEM ||
+	       (link->broken == -EPIPE && status >= 0 && WIFSIGNALED(status) &&
+		WTERMSIG(status) == SIGKILL);
 }
 
 static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_ns)
@@ -405,7 +407,8 @@ static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_n
 	else
 		snprintf(fall->what, sizeof(fall->what), "ended (%s)", errstr(link->broken));
 	link->may_go_on = may_go_on(link, status);
-	ban_culprit(link, fall, now_ns);
+	if (link->broken != -ENOMEM)
+		ban_culprit(link, fall, now_ns);
 	/* The next one may end before it says anything: whom this one worked on is not to blame then. */
 	work_note__idle(link->context.note);
 	link->pid = 0;
