@@ -17,6 +17,15 @@ from harness.daemon import Daemon  # noqa: E402
 from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run  # noqa: E402
 
 
+@pytest.fixture
+def readable_folder():
+    """A folder that every user may read, unlike pytest's own, and unlike a clone in somebody's home."""
+    folder = Path(tempfile.mkdtemp(prefix="jbpf-e2e-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
 @pytest.fixture(scope="session")
 def app():
     """What containers see as /app: the Java programs, compiled for JDK 8 and up, and the C ones.

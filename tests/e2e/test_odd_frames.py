@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One process whose frames have names that are none ends nothing, and hides nobody else."""
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -11,8 +12,9 @@ SECONDS = 300
 
 
 @pytest.fixture
-def odd():
-    process = subprocess.Popen([AIDS / "odd_frames", str(SECONDS)], stdout=subprocess.PIPE, text=True, user=12345,
+def odd(readable_folder):
+    program = shutil.copy(AIDS / "odd_frames", readable_folder)
+    process = subprocess.Popen([program, str(SECONDS)], stdout=subprocess.PIPE, text=True, user=12345,
                                group=12345)
     assert process.stdout.readline() == "READY\n"
     yield process

@@ -79,8 +79,9 @@ def test_quickstart_profiles_a_jvm_in_a_container_and_cleans_up(tmp_path, engine
     wait_until(lambda: leftovers() <= before, 30, "everything is taken down")
 
 
-def test_quickstart_without_root_says_so():
-    result = run(*NOBODY, "bash", SCRIPTS / "quickstart")
+def test_quickstart_without_root_says_so(readable_folder):
+    scripts = shutil.copytree(SCRIPTS, readable_folder / "scripts")
+    result = run(*NOBODY, "bash", scripts / "quickstart")
     assert result.returncode == 1
     assert len(lines_of(result.stderr)) == 1 and "root" in result.stderr, result.stderr
 
