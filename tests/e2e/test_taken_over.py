@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.containers import java
 from harness.daemon import Daemon
 from harness.hostile import SANITIZED
 from harness.programs import AIDS, comm_of, wait_until
 from harness.taken_over import KILLED, TakenOver, call_address, is_denied
+from test_attach import TOOL, grow_up
 from test_privileges import units_user
 
 UNITS_UID = 12346
@@ -639,3 +641,39 @@ def test_the_child_that_merges_hours_has_no_next_step(uid):
         assert set(attack(field, child)) == set(MERGER), field.daemon.log()
     finally:
         stop_daemon(field)
+
+
+# By whom jbpfd runs, and by whom the JVM.
+ASKED = [(0, 0), (0, OTHER_UID), (UNITS_UID, OTHER_UID)]
+
+
+@pytest.mark.parametrize("uid,jvm_uid", ASKED, ids=["root asks root's", "root asks a user's", "the unit asks a user's"])
+def test_the_child_that_reads_a_jvms_answer_has_no_next_step(engine, uid, jvm_uid):
+    """Taken over where the answer arrives. It has the ids of the JVM's user, and that may be root."""
+    container = engine.start_ready(f"asked-{uid}-{jvm_uid}", java("Shares", 600, 20), "TRUTH", user=f"{jvm_uid}:{jvm_uid}")
+    pid = container.pids("Shares")[0]
+    grow_up(pid)
+    field = Field(jvm_uid)
+    (field.store / "v1").mkdir(parents=True)
+    (field.store / "v1" / "file").write_text("x")
+    tool = subprocess.Popen([*(units_user(uid) if uid else ()), TOOL, "confined", str(pid), "100000"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: comm_of(tool.pid) == "attach_tool", 30, "it runs")
+        child = TakenOver(tool.pid, until="recvfrom")
+        tool.stdin.write("\n")
+        tool.stdin.flush()
+        assert attack(field, child) == {}
+        assert not child.is_gone
+    finally:
+        tool.kill()
+        tool.communicate()
+        field.stop()
+
+
+def test_a_confined_child_gets_the_answer_of_a_jvm(engine):
+    container = engine.start_ready("asked-confined", java("Shares", 600, 20), "TRUTH", user="12345:12345")
+    pid = container.pids("Shares")[0]
+    grow_up(pid)
+    result = subprocess.run([TOOL, "confined", str(pid)], input="\n", capture_output=True, text=True, check=True)
+    assert "outcome=ok" in result.stdout

@@ -5,6 +5,7 @@
  *
  *     attach_tool vm PID        version, flags
  *     attach_tool attach PID    asks for a perf map; exits 0 when one was written
+ *     attach_tool confined PID  the same, as confined as jbpfd's children, after a line of input
  *     attach_tool remove PID    removes it again
  *
  * Prints KEY=VALUE lines on stdout.
@@ -14,6 +15,7 @@
 #include <string.h>
 
 #include "symbols/hotspot_vm.h"
+#include "user/cmd/daemon_sandbox.h"
 #include "user/collect/jvm_attach.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -50,11 +52,14 @@ static int run_vm(int proc_fd, uint32_t pid)
 	return 0;
 }
 
-static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms)
+static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms, int (*confine)(int tmp_fd))
 {
-	struct jvm_attach_request request = { .proc_fd = proc_fd,
-					      .pid = pid,
-					      .timeout_ms = timeout_ms };
+	struct jvm_attach_request request = {
+		.proc_fd = proc_fd,
+		.pid = pid,
+		.timeout_ms = timeout_ms,
+		.confine = confine,
+	};
 	struct jvm_attach_result result;
 	int err = proc_stat_start_ns(proc_fd, pid, &request.start_ns);
 
@@ -67,6 +72,18 @@ static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms)
 	       jvm_attach_outcome_name(result.outcome), result.wall_ms, result.command_ms,
 	       result.map_existed, result.listener_started);
 	return err ? 1 : 0;
+}
+
+static int run_confined(int proc_fd, uint32_t pid, uint32_t timeout_ms)
+{
+	int err = daemon_sandbox_launcher(true);
+	int byte = err ? EOF : getchar();
+
+	if (byte == EOF) {
+		printf("error=%s\n", err ? errstr(err) : "no input");
+		return 1;
+	}
+	return run_attach(proc_fd, pid, timeout_ms, daemon_sandbox_asker);
 }
 
 static int run_remove(int proc_fd, uint32_t pid)
@@ -85,13 +102,15 @@ int main(int argc, char **argv)
 
 	if (proc_fd < 0 || argc < 3 || parse_u32_range(argv[2], 1, UINT32_MAX, &pid) ||
 	    (argc > 3 && parse_u32_range(argv[3], 1, UINT32_MAX, &timeout_ms))) {
-		fprintf(stderr, "usage: attach_tool vm|attach|remove PID [TIMEOUT_MS]\n");
+		fprintf(stderr, "usage: attach_tool vm|attach|confined|remove PID [TIMEOUT_MS]\n");
 		return 2;
 	}
 	if (strcmp(argv[1], "vm") == 0)
 		return run_vm(proc_fd, pid);
 	if (strcmp(argv[1], "attach") == 0)
-		return run_attach(proc_fd, pid, timeout_ms);
+		return run_attach(proc_fd, pid, timeout_ms, NULL);
+	if (strcmp(argv[1], "confined") == 0)
+		return run_confined(proc_fd, pid, timeout_ms);
 	if (strcmp(argv[1], "remove") == 0)
 		return run_remove(proc_fd, pid);
 	return 2;

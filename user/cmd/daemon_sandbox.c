@@ -236,6 +236,18 @@ int daemon_sandbox_namer(void)
 	return err;
 }
 
+int daemon_sandbox_asker(int tmp_fd)
+{
+	char dir[32];
+	int err;
+
+	snprintf(dir, sizeof(dir), "/proc/self/fd/%d", tmp_fd);
+	err = landlock_only_below(dir);
+	if (err && err != -ENOSYS && err != -EOPNOTSUPP)
+		return err;
+	return filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_ASKER));
+}
+
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
 {
 	const struct capabilities naming = daemon_sandbox_naming(attaches);

@@ -67,6 +67,12 @@ int daemon_sandbox_launcher(bool attaches);
 /* For the process that names: looks into processes, and changes nothing. 0 or -errno. */
 int daemon_sandbox_namer(void);
 
+/*
+ * For the child that talks to a JVM, once it is connected (collect/jvm_attach.h): below `tmp_fd`, the JVM's /tmp,
+ * are all files that it needs. 0 or -errno.
+ */
+int daemon_sandbox_asker(int tmp_fd);
+
 /* Says in the log what was kept by whom, and what could not be given up. */
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches);
 

@@ -495,6 +495,7 @@ int cmd_record(int argc, char **argv)
 	struct recorder_options recorder_options = {
 		.confine_launcher = daemon_sandbox_launcher,
 		.confine_namer = daemon_sandbox_namer,
+		.confine_asker = daemon_sandbox_asker,
 	};
 	struct recorder_sink sink = { .stream = record_stream, .end = record_end };
 	struct recording recording;

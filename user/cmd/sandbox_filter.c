@@ -387,6 +387,46 @@ static const int not_for_namer[] = {
 	SCMP_SYS(perf_event_open),
 };
 
+static const int not_for_asker[] = {
+	/* becoming somebody else: its real user may be root */
+	SCMP_SYS(setuid),
+	SCMP_SYS(setgid),
+	SCMP_SYS(setresuid),
+	SCMP_SYS(setresgid),
+	SCMP_SYS(setgroups),
+	/* other processes */
+	SCMP_SYS(kill),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(pidfd_open),
+	SCMP_SYS(pidfd_send_signal),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(setpriority),
+	SCMP_SYS(sched_setscheduler),
+	SCMP_SYS(ioprio_set),
+	SCMP_SYS(setrlimit),
+	SCMP_SYS(clone),
+	/* talking to anybody but that JVM */
+	SCMP_SYS(socket),
+	SCMP_SYS(socketpair),
+	SCMP_SYS(connect),
+	SCMP_SYS(accept),
+	SCMP_SYS(accept4),
+	SCMP_SYS(recvmsg), /* descriptors */
+	/* changing files by their names, but for the removal of its map */
+	SCMP_SYS(openat2),
+	SCMP_SYS(mkdir),
+	SCMP_SYS(mkdirat),
+	SCMP_SYS(rename),
+	SCMP_SYS(renameat),
+	SCMP_SYS(renameat2),
+	SCMP_SYS(rmdir),
+	SCMP_SYS(link),
+	SCMP_SYS(linkat),
+	SCMP_SYS(fchmod),
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+};
+
 static int deny(scmp_filter_ctx filter, const int *calls, size_t cnt)
 {
 	int err = 0;
@@ -458,8 +498,40 @@ static int deny_processes(scmp_filter_ctx filter)
 	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, &other);
 }
 
+static int narrow_sampler(scmp_filter_ctx filter)
+{
+	int err = deny(filter, not_for_sampler, ARRAY_SIZE(not_for_sampler));
+
+	if (!err)
+		err = deny_set_id_programs(filter);
+	return err ? err : deny_datagrams(filter);
+}
+
+static int narrow_namer(scmp_filter_ctx filter)
+{
+	int err = deny(filter, not_for_namer, ARRAY_SIZE(not_for_namer));
+
+	if (!err)
+		err = deny_writing(filter);
+	if (!err)
+		err = deny_datagrams(filter);
+	return err ? err : deny_processes(filter);
+}
+
+static int narrow_asker(scmp_filter_ctx filter)
+{
+	int err = deny(filter, not_for_asker, ARRAY_SIZE(not_for_asker));
+
+	return err ? err : deny_writing(filter);
+}
+
 int sandbox_filter_narrow(enum sandbox_role role)
 {
+	static int (*const narrow[])(scmp_filter_ctx filter) = {
+		[SANDBOX_ROLE_SAMPLER] = narrow_sampler,
+		[SANDBOX_ROLE_NAMER] = narrow_namer,
+		[SANDBOX_ROLE_ASKER] = narrow_asker,
+	};
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int err;
 
@@ -467,18 +539,8 @@ int sandbox_filter_narrow(enum sandbox_role role)
 		return -ENOMEM;
 	set_attributes(filter);
 	err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-	if (!err && role == SANDBOX_ROLE_SAMPLER)
-		err = deny(filter, not_for_sampler, ARRAY_SIZE(not_for_sampler));
-	if (!err && role == SANDBOX_ROLE_NAMER)
-		err = deny(filter, not_for_namer, ARRAY_SIZE(not_for_namer));
-	if (!err && role == SANDBOX_ROLE_NAMER)
-		err = deny_writing(filter);
-	if (!err && role == SANDBOX_ROLE_SAMPLER)
-		err = deny_set_id_programs(filter);
 	if (!err)
-		err = deny_datagrams(filter);
-	if (!err && role == SANDBOX_ROLE_NAMER)
-		err = deny_processes(filter);
+		err = narrow[role](filter);
 	if (!err)
 		err = seccomp_load(filter);
 	seccomp_release(filter);

@@ -16,6 +16,7 @@ int sandbox_filter_load(void);
 enum sandbox_role {
 	SANDBOX_ROLE_SAMPLER, /* has BPF maps, rings, the store */
 	SANDBOX_ROLE_NAMER, /* looks into processes: opens for reading only, has one thread, signals nobody */
+	SANDBOX_ROLE_ASKER, /* reads the answer of one JVM, to which it is connected, as its user */
 };
 
 /* Takes away what this role has no use for, on top of sandbox_filter_load(). As that. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/collect/namer.h"
 #include "user/util/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -117,6 +118,7 @@ void jvm_ask_release(struct jvm_ask *ask)
 
 int jvm_ask_child_main(const struct launcher_child *child)
 {
+	const struct namer_context *context = child->ctx;
 	const uint64_t *numbers = child->numbers;
 	const struct jvm_attach_job job = {
 		.pid = (uint32_t)numbers[JOB_PID],
@@ -124,6 +126,7 @@ int jvm_ask_child_main(const struct launcher_child *child)
 		.start_ns = numbers[JOB_START_NS],
 		.feature = (int)numbers[JOB_FEATURE],
 		.removes = numbers[JOB_REMOVES] != 0,
+		.confine = context->confine_asker,
 	};
 	int report_fd = child->socket_fd;
 	int *const kept[] = { &report_fd };

@@ -4,7 +4,7 @@
  * looked at here; everything that touches its /tmp happens in the child, so that whatever hangs or
  * crashes there ends with the child. The child looks as root, opens what it needs, then takes on the JVM's effective
  * ids as the host sees them: JDK 8 talks to nobody else, and below a user namespace nothing else
- * works (attach-spike.md 2). The real uid stays root, so nobody of that uid may signal the child,
+ * works. The real uid stays root, so nobody of that uid may signal the child,
  * and the switched ids make it undumpable. The right to switch ids is in force only in the child,
  * and until it is used: from then on the child has no capability at all.
  */
@@ -216,7 +216,8 @@ static int run_request_map(const struct child_task *task, struct jvm_attach_resu
 				  .pid_fd = task->pid_fd,
 				  .status_fd = view.status_fd,
 				  .pid = (pid_t)task->request->pid,
-				  .deadline_ns = task->deadline_ns };
+				  .deadline_ns = task->deadline_ns,
+				  .confine = task->request->confine };
 	result->outcome = jvm_talk_request_map(&talk);
 	result->command_ms = talk.command_ms;
 	result->listener_started = talk.listener_started;
@@ -234,6 +235,8 @@ static int run_remove_map(const struct child_task *task, struct jvm_attach_resul
 		err = -ESRCH;
 	if (!err)
 		err = child_take_ids(&view.status, parent, task->deadline_ns);
+	if (!err && task->request->confine)
+		err = task->request->confine(view.tmp_fd);
 	return err ? err : jvm_tmp_remove_map(&view.tmp);
 }
 
@@ -418,6 +421,7 @@ int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t paren
 		.pid = job->pid,
 		.start_ns = job->start_ns,
 		.timeout_ms = job->timeout_ms,
+		.confine = job->confine,
 	};
 	__cleanup_fd int pid_fd = pidfd_open(job->pid);
 	const struct child_task task = {

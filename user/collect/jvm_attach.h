@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ask a HotSpot JVM (17+) to write its perf map, by dynamic attach, without ever harming it: every
- * gate of attach-spike.md 3.4 and 7 must be open before anything is created or signalled. The
+ * gate of jvm_gates.h must be open before anything is created or signalled. The
  * conversation happens in a forked child that has the JVM's ids; the caller waits, with a deadline.
  */
 #ifndef JBPF_COLLECT_JVM_ATTACH_H
@@ -43,6 +43,12 @@ struct jvm_attach_request {
 	uint64_t start_ns; /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
 	uint32_t timeout_ms;   /* for the whole conversation */
 	struct parser *parser; /* reads its libjvm; borrowed, may be NULL (symbols/parser.h) */
+	/*
+	 * In the child, once it has the ids of the JVM's user and is connected: gives up what reading an answer
+	 * and removing a map do not need. `tmp_fd` is the JVM's /tmp. 0, or -errno: nothing is asked. NULL:
+	 * nothing is given up.
+	 */
+	int (*confine)(int tmp_fd);
 };
 
 struct jvm_attach_result {
@@ -72,6 +78,7 @@ struct jvm_attach_job {
 	uint64_t start_ns;
 	int feature;
 	bool removes; /* unlinks the map that a request of ours made, and asks for nothing */
+	int (*confine)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
 /* What the child writes, in one piece, to the descriptor that it was handed. */

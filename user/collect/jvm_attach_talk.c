@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Protocol version 1, which every HotSpot speaks (hotspot.md 1.3): "1", command, three arguments,
- * each with a NUL; the answer is a decimal status line and text up to end of file.
+ * Protocol version 1, which every HotSpot speaks (attachListener_linux.cpp, from JDK 25 on
+ * attachListener_posix.cpp): "1", command, three arguments, each with a NUL; the answer is a decimal
+ * status line and text up to end of file.
  *
  * The socket is reached through /proc/self/fd/N of an O_PATH descriptor: no length limit of
  * sun_path, and what was checked is what is connected to.
@@ -284,5 +285,7 @@ enum jvm_attach_outcome jvm_talk_request_map(struct jvm_talk *talk)
 		return outcome;
 
 	__cleanup_fd int fd = connected;
+	if (talk->confine && talk->confine(talk->tmp->dir_fd))
+		return JVM_ATTACH_ERROR;
 	return converse(talk, fd);
 }

@@ -21,6 +21,8 @@ struct namer_context {
 	int (*confine_launcher)(bool attaches);
 	/* Gives up what naming does not need, in the child. 0 or -errno. NULL: nothing is given up. */
 	int (*confine)(void);
+	/* The same in the child that talks to a JVM: see struct jvm_attach_request. */
+	int (*confine_asker)(int tmp_fd);
 };
 
 /* Of namer__main(), as given to launcher__start(). */

@@ -223,6 +223,7 @@ static int link_prepare(struct namer_link *link, const struct namer_link_options
 		.attaches = options->attaches,
 		.confine_launcher = options->confine_launcher,
 		.confine = options->confine_namer,
+		.confine_asker = options->confine_asker,
 	};
 	link->launcher_options = (struct launcher_options){
 		.confine = confine_launcher,

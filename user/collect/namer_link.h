@@ -33,6 +33,7 @@ struct namer_link_options {
 	/* In the launcher and in the namer: give up what is not needed there. 0 or -errno; NULL: nothing. */
 	int (*confine_launcher)(bool attaches);
 	int (*confine_namer)(void);
+	int (*confine_asker)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
 /*

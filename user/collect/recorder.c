@@ -135,6 +135,7 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 		.attaches = jit_mode_may_attach(options->jit),
 		.confine_launcher = options->confine_launcher,
 		.confine_namer = options->confine_namer,
+		.confine_asker = options->confine_asker,
 	};
 	int err = namer_link__open(&link_options, &recorder->link, why, why_len);
 

@@ -27,6 +27,7 @@ struct recorder_options {
 	/* See struct namer_link_options. */
 	int (*confine_launcher)(bool attaches);
 	int (*confine_namer)(void);
+	int (*confine_asker)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
 struct recorder_stats {
