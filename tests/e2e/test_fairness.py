@@ -152,7 +152,7 @@ def is_told_its_limit(trial, _):
     which it was so."""
     said = trial.scene.said_since(trial.attack_begin, trial.attackers)
     trial.must(any("files not opened because others hang" in one for one in said),
-               f"nothing says that the attacker's files were not opened: {said}")
+               f"nothing says that the attacker's files were not opened: {said} {trial.scene.daemon.log()[-3000:]}")
 
 
 @attack(check=is_told_its_limit)
