@@ -140,7 +140,7 @@ struct jbpf_code_range {
 /*
  * This bit marks a word of a stack that is no address but the Method* of the frame before it,
  * whose address lies in the interpreter: the word at [fp - 24] of that frame (x86_64 and aarch64,
- * JDK 8 to 25; hotspot.md 6.5). A word that is no user address is not taken.
+ * JDK 8 to 25; frame_x86.hpp, frame_aarch64.hpp). A word that is no user address is not taken.
  */
 #define JBPF_WORD_METHOD (1ull << 63)
 
@@ -196,8 +196,9 @@ struct jbpf_known {
 /*
  * What happened to a process, on the `notices` ring buffer. Only processes that were sampled; no
  * kernel threads, and none that opted out. A process that renames itself, or executes, without end is
- * told of so often, and then not for some seconds; so are all of an account together. SEEN may come twice where thousands of processes are sampled; a process that is
- * first sampled while it exits gives none.
+ * reported so often, and then not for some seconds; so are all of an account together. SEEN may come
+ * twice where thousands of processes are sampled; a process that is first sampled while it exits
+ * gives none.
  */
 enum jbpf_notice_kind {
 	JBPF_NOTICE_NONE = 0,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening files inside a container's file system, which is hostile (DESIGN.md section 8): openat2
+ * Opening files inside a container's file system, which is hostile: openat2
  * with RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS for the directories, the last part O_NOFOLLOW |
  * O_NONBLOCK, then fstat: regular file, owner, size. All but container_file_stat() may ask the file's
  * server, which may not answer: see opener.h.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code cache of a running HotSpot, read from outside (hotspot.md 6.3, 6.9): what lies at a pc,
- * or everything. The JVM goes on meanwhile, so what is read may be torn or gone a moment later:
+ * The code cache of a running HotSpot, read from outside (src/hotspot/share/memory/heap.hpp): what
+ * lies at a pc, or everything. The JVM goes on meanwhile, so what is read may be torn or gone a moment later:
  * each blob is checked against bounds and against a second reading of its header, and what does
  * not hold is refused, never guessed. Holds no file and no lock; nothing in the JVM notices.
  */

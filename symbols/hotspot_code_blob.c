@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * From the bytes at the begin of a block of the code cache to a blob: HeapBlock, CodeBlob, nmethod
- * in all layouts (hotspot.md 6.2). Pure. Every number is checked against the bounds of its block
+ * in all layouts (src/hotspot/share/code). Pure. Every number is checked against the bounds of its block
  * before it is believed; what only makes lines and inlined frames possible is left out when wrong.
  */
 #include <errno.h>

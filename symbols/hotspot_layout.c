@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One table says which field of which JDK goes where; the first name that the VM knows wins. The
- * names and their history are in hotspot.md 6.2. A field whose width is not known or whose offset
+ * names are those of src/hotspot/share/runtime/vmStructs.cpp. A field whose width is not known or whose offset
  * is absurd counts as missing: the process may claim anything.
  */
 #include "symbols/hotspot_layout.h"

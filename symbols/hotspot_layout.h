@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where HotSpot keeps what names its code: offsets and sizes of the fields that its exported tables
- * name (hotspot.md 6.2 lists them by JDK). Decides by which fields exist, never by version. Pure
+ * name (src/hotspot/share/runtime/vmStructs.cpp). Decides by which fields exist, never by version. Pure
  * data once filled: no address of a process is in it except those of static fields.
  */
 #ifndef JBPF_SYMBOLS_HOTSPOT_LAYOUT_H
@@ -139,7 +139,7 @@ struct hotspot_layout {
 	bool symbol_length_is_packed;
 	struct hotspot_field symbol_body;
 
-	/* Numbers in scopes and line tables: since 20 no byte of theirs is 0 (hotspot.md 6.4). */
+	/* Numbers in scopes and line tables: since 20 no byte of theirs is 0 (utilities/unsigned5.hpp). */
 	bool unsigned5_excludes_zero;
 	bool unsigned5_is_known; /* else neither scopes nor lines can be read */
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Source file and line numbers of one method (hotspot.md 6.4; src/hotspot/share/oops/method.cpp,
+ * Source file and line numbers of one method (src/hotspot/share/oops/method.cpp,
  * code/compressedStream.hpp). Method -> ConstMethod, behind which lie the bytecodes and then the
  * compressed line table; the file's name is a Symbol that the constant pool (JDK 15 on) or its
  * class (before) has an index of.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of methods of a running HotSpot, many at a time: Method -> ConstMethod -> ConstantPool ->
- * Symbols and Klass (hotspot.md 6.2). Each step reads for all methods at once. What does not hold
+ * Symbols and Klass (src/hotspot/share/oops). Each step reads for all methods at once. What does not hold
  * together gives a method without a name.
  */
 #ifndef JBPF_SYMBOLS_HOTSPOT_METHOD_H

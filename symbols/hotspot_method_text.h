@@ -13,7 +13,7 @@
 #include "user/util/strbuf.h"
 
 /*
- * Appends a Symbol's bytes (modified UTF-8, hotspot.md 6.2) as UTF-8. 0; -EINVAL: empty, damaged
+ * Appends a Symbol's bytes (modified UTF-8) as UTF-8. 0; -EINVAL: empty, damaged
  * or with control characters (`out` unchanged then); -ENOMEM.
  */
 int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out);

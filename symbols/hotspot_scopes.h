@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which methods were inlined where: PcDescs and scopes of an nmethod, and line number tables
- * (hotspot.md 6.4). A description covers the half-open interval (previous pc, its pc]: a sampled
- * leaf takes the first with pc >= its own, a return address matches exactly.
+ * (src/hotspot/share/code/pcDesc.hpp, scopeDesc.cpp). A description covers the half-open interval
+ * (previous pc, its pc]: a sampled leaf takes the first with pc >= its own, a return address matches
+ * exactly.
  */
 #ifndef JBPF_SYMBOLS_HOTSPOT_SCOPES_H
 #define JBPF_SYMBOLS_HOTSPOT_SCOPES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Facts about a HotSpot JVM read from outside, through the tables that libjvm.so exports
- * (gHotSpotVMStructs and friends; hotspot.md 6.1, 6.2; attach-spike.md 5.3) with
+ * (gHotSpotVMStructs and friends, src/hotspot/share/runtime/vmStructs.hpp) with
  * process_vm_readv. Touches nothing in the JVM. Decides by which fields exist, never by version.
  */
 #ifndef JBPF_SYMBOLS_HOTSPOT_VM_H
@@ -34,7 +34,7 @@ int hotspot_vm__feature_version(const struct hotspot_vm *vm);
 const struct remote_mem *hotspot_vm__mem(const struct hotspot_vm *vm);
 const struct vm_structs *hotspot_vm__structs(const struct hotspot_vm *vm);
 
-/* Where a flag's value came from: JVMFlag::_flags & 15 (hotspot.md 7.6). */
+/* Where a flag's value came from: JVMFlag::_flags & 15 (runtime/flags/jvmFlag.hpp). */
 enum hotspot_flag_origin {
 	HOTSPOT_FLAG_DEFAULT = 0,
 	HOTSPOT_FLAG_COMMAND_LINE = 1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The caller that a frame-pointer walk misses when a JIT method is interrupted before its frame is
- * set up or after it is torn down (hotspot.md 7.3: 21-30 % of JIT leaf samples). The caller's
+ * set up or after it is torn down (21-30 % of JIT leaf samples as measured). The caller's
  * return address then lies at [sp] or [sp + 8]. Said only when the code itself proves it; pure: no
  * process is touched here.
  */

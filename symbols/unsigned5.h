@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HotSpot's UNSIGNED5, the variable-length numbers in scopes and line tables (hotspot.md 6.4;
- * src/hotspot/share/utilities/unsigned5.hpp). Up to five bytes, low digits first; a byte below 192
+ * HotSpot's UNSIGNED5, the variable-length numbers in scopes and line tables
+ * (src/hotspot/share/utilities/unsigned5.hpp). Up to five bytes, low digits first; a byte below 192
  * ends the number, and so does the fifth. JDK 20 shifted all digits by one so that no byte is 0.
  */
 #ifndef JBPF_SYMBOLS_UNSIGNED5_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tables that HotSpot exports for debuggers: which C++ types and fields it has and where they
- * lie (hotspot.md 6.1; src/hotspot/share/runtime/vmStructs.hpp). Read once per JVM from its memory
+ * lie (src/hotspot/share/runtime/vmStructs.hpp). Read once per JVM from its memory
  * and then asked by name. Presence decides, never a version number.
  */
 #ifndef JBPF_SYMBOLS_VM_STRUCTS_H

@@ -2,7 +2,7 @@
 /*
  * Perf map reader: MB/s of text parsed and lookups per second on a map like that of a large
  * service (50,000 lines, HotSpot's spelling, unsorted), and the worst case for overlaps (a million
- * nested ranges). DESIGN.md section 9 wants 500 MB/s and 10 M lookups/s. Median of five rounds, CPU
+ * nested ranges). The aim: 500 MB/s and 10 M lookups/s. Median of five rounds, CPU
  * time: other load on the host does not count.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Canonical names: the spellings of JDK 8 to 25 and of the frameworks that generate classes, as
- * seen in perf maps (hotspot.md 8.1), and that a canonical name is its own canonical form.
+ * seen in perf maps, and that a canonical name is its own canonical form.
  */
 #include <setjmp.h>
 #include <stdarg.h>

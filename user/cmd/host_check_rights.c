@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * See host_check_rights.h. Which call asks for which capability: capabilities(7), perf_allow_cpu()
- * and kallsyms_show_value() of the kernel; kernels.md B for Debian's own levels.
+ * and kallsyms_show_value() of the kernel; Debian adds levels of its own to the two settings.
  */
 #include "user/cmd/host_check_rights.h"
 

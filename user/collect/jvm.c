@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One JVM's facts and the decision to ask it for a map. Asking is rare on purpose: a dump holds
- * CodeCache_lock for 4-5 us per entry (hotspot.md 2.4), so it happens only while sampled JIT
+ * CodeCache_lock for 4-5 us per entry (CodeCache::write_perf_map(), codeCache.cpp), so it happens only while sampled JIT
  * addresses have no name: while many, as often as the limiter's budget of held-up time allows;
  * while few, at most once a minute.
  */

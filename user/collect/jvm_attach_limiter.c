@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What outcomes are called, and when a JVM may be asked again. While a JVM writes its map it holds
- * CodeCache_lock, which every safepoint may have to wait for (hotspot.md 2.4): hence the budget.
+ * CodeCache_lock, which every safepoint may have to wait for (CodeCache::write_perf_map(), codeCache.cpp): hence the budget.
  */
 #include "user/collect/jvm_attach.h"
 

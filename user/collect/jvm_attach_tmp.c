@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Files of the attach protocol. What the JVM does when they are not in order (attach-spike.md 3.2,
- * 3.3): it follows a symlink, blocks for ever on a FIFO, overwrites a hard link's victim, and
+ * Files of the attach protocol. What the JVM does when they are not in order (attachListener_linux.cpp,
+ * codeCache.cpp): it follows a symlink, blocks for ever on a FIFO, overwrites a hard link's victim, and
  * prints a thread dump when the trigger is missing or not its own.
  */
 #include "user/collect/jvm_attach_tmp.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gates before a JVM is asked to do anything (attach-spike.md 3.4 and 7). Each looks at one
+ * The gates before a JVM is asked to do anything. Each looks at one
  * side of the process, changes nothing, and answers JVM_ATTACH_OK when it is open or the reason why
  * the JVM must be left alone. What cannot be told counts as closed.
  */

@@ -112,7 +112,7 @@ struct probe_batch {
  * Swaps the count maps, empties the idle one and consumes the ring buffers. The batch is borrowed
  * until the next drain or free. Also picks up CPUs that came online.
  *
- * 0: `out` is filled. Whatever could not be read of it is missing there, told of by a warning, and
+ * 0: `out` is filled. Whatever could not be read of it is missing there, with a warning, and
  * comes with a later batch: counts that the kernel did not hand out, counters of losses.
  * -errno (-ENOMEM, -EINTR): the maps could not be swapped. Nothing is lost and `out` is not touched:
  * this window goes on, the next drain brings it, longer. Ring buffers were emptied. No error is a
@@ -129,7 +129,7 @@ uint64_t probe__stream_seed(const struct probe *probe);
 /*
  * The account of a cgroup and, unless they have one of their own, of all below it, down to the twelfth
  * level. Set it for the cgroup that stands for the account (a container's own, 1 for the root), as
- * soon as one of its processes was told of: until then it shares the budget of account 0. Set it again
+ * soon as one of its processes was reported: until then it shares the budget of account 0. Set it again
  * with each window that has samples of it, which costs nothing where it is set. account_id 0 takes it
  * back. Where there are JBPF_ACCOUNTS_OF_MAX, one without samples of late is taken back for it; one that
  * has them stays. 0, -ENOSPC: all have samples; -errno: it stays with the account it had.

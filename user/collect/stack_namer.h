@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One counted sample -> one line of folded text: comm, user frames, kernel frames, root first, with
- * the markers DESIGN.md section 4 names; and the counts of what could not be named.
+ * the markers of stack_text.h; and the counts of what could not be named.
  */
 #ifndef JBPF_COLLECT_STACK_NAMER_H
 #define JBPF_COLLECT_STACK_NAMER_H

@@ -2,7 +2,7 @@
 /*
  * Frame names into folded text and back. Names come from symbol tables, perf maps and JVMs inside
  * containers, so each byte is looked at; what folded tools would misread is replaced, see
- * DESIGN.md section 4.
+ * stack_text.h.
  */
 #include "user/model/stack_text.h"
 

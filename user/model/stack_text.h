@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of one stack, "process;frame;frame" root first, as DESIGN.md section 4 defines it:
- * building it with everything escaped, and reading it back. Pure.
+ * The text of one stack, "process;frame;frame" root first, with everything escaped:
+ * building it, and reading it back. Pure.
  */
 #ifndef JBPF_MODEL_STACK_TEXT_H
 #define JBPF_MODEL_STACK_TEXT_H

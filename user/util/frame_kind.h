@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kind of code a frame is, and the suffix that says so in folded text (DESIGN.md section 4;
- * the suffixes are those of FlameGraph and async-profiler).
+ * What kind of code a frame is, and the suffix that says so in folded text (the
+ * suffixes are those of FlameGraph and async-profiler).
  */
 #ifndef JBPF_UTIL_FRAME_KIND_H
 #define JBPF_UTIL_FRAME_KIND_H

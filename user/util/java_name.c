@@ -2,7 +2,7 @@
 /*
  * Canonical Java names. The JVM and the frameworks on it put counters, addresses and hashes into
  * the names of generated classes; flame graphs of two runs only compare when these are gone. The
- * rules and the real names behind them are in hotspot.md section 8.
+ * real names behind the rules are in tests/unit/test_java_name.c.
  *
  * One pass removes what the rules name. Removing may bring two parts together that match another
  * rule, so passes are repeated until nothing changes: canonical names are their own canonical form.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One spelling for every JIT name, stable from run to run (DESIGN.md section 4, hotspot.md 8.3). Pure. */
+/* One spelling for every JIT name, stable from run to run. Pure. */
 #ifndef JBPF_UTIL_JAVA_NAME_H
 #define JBPF_UTIL_JAVA_NAME_H
 
@@ -19,7 +19,7 @@
 int java_name_canonical(const char *raw, size_t raw_len, bool is_hotspot, bool keep_parameters,
 			struct strbuf *out, enum frame_kind *kind_out);
 
-/* Native file name with run-specific digits removed: "libzstd-jni-1.5.5-41239938.so" (hotspot.md 8.3 rule 8). */
+/* Native file name with run-specific digits removed: "libzstd-jni-1.5.5-41239938.so". */
 int java_name_canonical_library(const char *base_name, struct strbuf *out);
 
 #endif

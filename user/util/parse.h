@@ -22,7 +22,7 @@ int parse_duration_ns(const char *text, uint64_t *ns_out);
 int parse_size_bytes(const char *text, uint64_t *bytes_out);
 
 /*
- * A point in time as DESIGN.md section 3 has it: a duration back from now ("1h"), RFC 3339
+ * A point in time as commands take it: a duration back from now ("1h"), RFC 3339
  * ("2026-11-21T13:00:00Z", local time when it has no zone; a blank may stand for the T and the
  * seconds may be left out), "now", or "@EPOCH" (seconds, fraction allowed). Unix nanoseconds.
  */
