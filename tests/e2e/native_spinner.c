@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A plain C program to profile: 70 % of its CPU time in burn_seventy, 30 % in burn_thirty.
- * Usage: native_spinner SECONDS [PERCENT]     PERCENT of a CPU, default 100
+ * Usage: native_spinner SECONDS [PERCENT [stopped]]     PERCENT of a CPU, default 100; `stopped`: before
+ * it works it stops, with all that it needs of its file in memory, until SIGCONT.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -32,6 +34,15 @@ static __attribute__((noinline)) void burn_thirty(uint64_t until_ns)
 			sink = sink * 0.9999999 + 0.25;
 }
 
+static void stop(void)
+{
+	burn_seventy(0);
+	burn_thirty(0);
+	sink = 1.0 + (double)(random() % 2);
+	usleep(1);
+	(void)raise(SIGSTOP);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : 10;
@@ -40,6 +51,8 @@ int main(int argc, char **argv)
 
 	if (percent < 1 || percent > 100)
 		return 1;
+	if (argc > 3)
+		stop();
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		/* Slices of ever other length: equal ones fall into step with the sampling. */
 		uint64_t unit_ns = 500000 + (uint64_t)(random() % 1000000);

@@ -158,8 +158,9 @@ def is_told_its_limit(trial, _):
 @attack(check=is_told_its_limit)
 def file_systems_that_hang(trial):
     folders = [f"/tmp/hang{i}" for i in range(17)]
-    # Each is loaded and stands still before most of them were sampled; it works on when its file system hangs.
-    runs = "".join(f"{folder}/program 60 2 & Q{i}=$!; sleep 0.25; kill -STOP $Q{i}; " for i, folder in enumerate(folders))
+    # Each is loaded and stands still before it works; it works when its file system hangs.
+    runs = "".join(f"{folder}/program 60 2 stopped & Q{i}=$!; until grep -q stopped /proc/$Q{i}/status; do sleep 0.05; done; "
+                   for i, folder in enumerate(folders))
     hangs = "".join(f"kill -USR1 $P{i}; kill -CONT $Q{i}; " for i in range(len(folders)))
     trial.attack("sleep", "60", user=0, setup=fuse_setup(folders, "native_spinner") + runs + hangs + "echo READY;")
     time.sleep(6)  # a second for each file that does not open: it has met them when the newcomer comes
