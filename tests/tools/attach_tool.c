@@ -5,7 +5,7 @@
  *
  *     attach_tool vm PID        version, flags
  *     attach_tool attach PID    asks for a perf map; exits 0 when one was written
- *     attach_tool confined PID  the same, as confined as jbpfd's children, after a line of input
+ *     attach_tool confined PID  the same, as confined as jbpfd's children, after it said so and read a line
  *     attach_tool remove PID    removes it again
  *
  * Prints KEY=VALUE lines on stdout.
@@ -77,12 +77,15 @@ static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms, int (*conf
 static int run_confined(int proc_fd, uint32_t pid, uint32_t timeout_ms)
 {
 	int err = daemon_sandbox_launcher(true);
-	int byte = err ? EOF : getchar();
 
-	if (byte == EOF) {
-		printf("error=%s\n", err ? errstr(err) : "no input");
+	if (err) {
+		printf("error=%s\n", errstr(err));
 		return 1;
 	}
+	printf("confined=1\n");
+	(void)fflush(stdout);
+	if (getchar() == EOF)
+		return 1;
 	return run_attach(proc_fd, pid, timeout_ms, daemon_sandbox_asker);
 }
 
