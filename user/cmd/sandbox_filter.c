@@ -350,8 +350,9 @@ static const int not_for_sampler[] = {
 	SCMP_SYS(open_by_handle_at),
 };
 
-static const int not_for_namer[] = {
-	/* becoming somebody else */
+/* Namer and asker read what others say. */
+static const int not_for_readers[] = {
+	/* becoming somebody else: the real user of an asker may be root */
 	SCMP_SYS(setuid),
 	SCMP_SYS(setgid),
 	SCMP_SYS(setresuid),
@@ -377,8 +378,6 @@ static const int not_for_namer[] = {
 	SCMP_SYS(rename),
 	SCMP_SYS(renameat),
 	SCMP_SYS(renameat2),
-	SCMP_SYS(unlink),
-	SCMP_SYS(unlinkat),
 	SCMP_SYS(rmdir),
 	SCMP_SYS(link),
 	SCMP_SYS(linkat),
@@ -387,44 +386,15 @@ static const int not_for_namer[] = {
 	SCMP_SYS(perf_event_open),
 };
 
+static const int not_for_namer[] = {
+	SCMP_SYS(unlink),
+	SCMP_SYS(unlinkat),
+};
+
+/* It removes the JVM's map, if it made it; looks into nobody, and takes no descriptors. */
 static const int not_for_asker[] = {
-	/* becoming somebody else: its real user may be root */
-	SCMP_SYS(setuid),
-	SCMP_SYS(setgid),
-	SCMP_SYS(setresuid),
-	SCMP_SYS(setresgid),
-	SCMP_SYS(setgroups),
-	/* other processes */
-	SCMP_SYS(kill),
-	SCMP_SYS(tgkill),
-	SCMP_SYS(pidfd_open),
-	SCMP_SYS(pidfd_send_signal),
-	SCMP_SYS(process_vm_readv),
-	SCMP_SYS(setpriority),
-	SCMP_SYS(sched_setscheduler),
-	SCMP_SYS(ioprio_set),
-	SCMP_SYS(setrlimit),
-	SCMP_SYS(clone),
-	/* talking to anybody but that JVM */
-	SCMP_SYS(socket),
-	SCMP_SYS(socketpair),
-	SCMP_SYS(connect),
-	SCMP_SYS(accept),
-	SCMP_SYS(accept4),
-	SCMP_SYS(recvmsg), /* descriptors */
-	/* changing files by their names, but for the removal of its map */
-	SCMP_SYS(openat2),
-	SCMP_SYS(mkdir),
-	SCMP_SYS(mkdirat),
-	SCMP_SYS(rename),
-	SCMP_SYS(renameat),
-	SCMP_SYS(renameat2),
-	SCMP_SYS(rmdir),
-	SCMP_SYS(link),
-	SCMP_SYS(linkat),
-	SCMP_SYS(fchmod),
-	SCMP_SYS(bpf),
-	SCMP_SYS(perf_event_open),
+	SCMP_SYS(tgkill), SCMP_SYS(pidfd_open), SCMP_SYS(process_vm_readv),
+	SCMP_SYS(clone),  SCMP_SYS(socketpair), SCMP_SYS(recvmsg),
 };
 
 static int deny(scmp_filter_ctx filter, const int *calls, size_t cnt)
@@ -507,12 +477,19 @@ static int narrow_sampler(scmp_filter_ctx filter)
 	return err ? err : deny_datagrams(filter);
 }
 
+static int deny_all_but_reading(scmp_filter_ctx filter)
+{
+	int err = deny(filter, not_for_readers, ARRAY_SIZE(not_for_readers));
+
+	return err ? err : deny_writing(filter);
+}
+
 static int narrow_namer(scmp_filter_ctx filter)
 {
-	int err = deny(filter, not_for_namer, ARRAY_SIZE(not_for_namer));
+	int err = deny_all_but_reading(filter);
 
 	if (!err)
-		err = deny_writing(filter);
+		err = deny(filter, not_for_namer, ARRAY_SIZE(not_for_namer));
 	if (!err)
 		err = deny_datagrams(filter);
 	return err ? err : deny_processes(filter);
@@ -520,9 +497,9 @@ static int narrow_namer(scmp_filter_ctx filter)
 
 static int narrow_asker(scmp_filter_ctx filter)
 {
-	int err = deny(filter, not_for_asker, ARRAY_SIZE(not_for_asker));
+	int err = deny_all_but_reading(filter);
 
-	return err ? err : deny_writing(filter);
+	return err ? err : deny(filter, not_for_asker, ARRAY_SIZE(not_for_asker));
 }
 
 int sandbox_filter_narrow(enum sandbox_role role)
