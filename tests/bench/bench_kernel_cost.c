@@ -180,13 +180,17 @@ static int set_range(struct bench *bench, bool is_jvm)
 /* As probe.c does it: the moment of each sample is noted, too. */
 static int load_jbpf(struct bench *bench)
 {
-	int err;
+	__cleanup_free uint32_t *cpus = NULL;
+	size_t cpu_cnt = 0;
+	int err = cpus_online(&cpus, &cpu_cnt);
 
+	if (err)
+		return err;
 	bench->jbpf = jbpf_bpf__open();
 	if (!bench->jbpf)
 		return -errno;
 	tick_log_size(&bench->ticks, (uint32_t)(1000000000 / BENCH_PERIOD_HOT_NS),
-		      cpus_online_count(), BENCH_TICKS_NS);
+		      (uint32_t)cpu_cnt, BENCH_TICKS_NS);
 	bench->taken = calloc(tick_log_max(&bench->ticks) + 1, sizeof(*bench->taken));
 	if (!bench->taken)
 		return -ENOMEM;

@@ -103,14 +103,6 @@ int cpus_online(uint32_t **cpus_out, size_t *cnt_out)
 	return 0;
 }
 
-uint32_t cpus_online_count(void)
-{
-	__cleanup_free uint32_t *cpus = NULL;
-	size_t cnt = 0;
-
-	return cpus_online(&cpus, &cnt) ? 0 : (uint32_t)cnt;
-}
-
 struct cpu_event {
 	uint32_t cpu;
 	int fd;

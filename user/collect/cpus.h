@@ -16,8 +16,6 @@ int cpus_parse(const char *text, uint32_t *cpus, size_t max, size_t *cnt_out);
 
 /* CPUs that are online now, from sysfs. Free with free(). 0 or -errno; -ENODEV when none is. */
 int cpus_online(uint32_t **cpus_out, size_t *cnt_out);
-/* How many these are; 0 when it cannot be told. */
-uint32_t cpus_online_count(void);
 
 struct cpu_events;
 
