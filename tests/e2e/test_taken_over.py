@@ -519,11 +519,16 @@ ENDING_STEPS = ["write a file of root", "connect to a socket that all may connec
 
 # ---- the tests ----------------------------------------------------------------------------------
 
-@pytest.fixture
-def field_of_root():
-    field = Field(0)
+def field_without_daemon(uid):
+    field = Field(uid)
     (field.store / "v1").mkdir(parents=True)
     (field.store / "v1" / "file").write_text("x")
+    return field
+
+
+@pytest.fixture
+def field_of_root():
+    field = field_without_daemon(0)
     yield field
     field.stop()
 
@@ -643,6 +648,14 @@ def test_the_child_that_merges_hours_has_no_next_step(uid):
         stop_daemon(field)
 
 
+def start_asked(engine, name, uid):
+    """The pid of a JVM that is old enough to be asked."""
+    container = engine.start_ready(name, java("Shares", 600, 20), "TRUTH", user=f"{uid}:{uid}")
+    pid = container.pids("Shares")[0]
+    grow_up(pid)
+    return pid
+
+
 # By whom jbpfd runs, and by whom the JVM.
 ASKED = [(0, 0), (0, OTHER_UID), (UNITS_UID, OTHER_UID)]
 
@@ -650,12 +663,8 @@ ASKED = [(0, 0), (0, OTHER_UID), (UNITS_UID, OTHER_UID)]
 @pytest.mark.parametrize("uid,jvm_uid", ASKED, ids=["root asks root's", "root asks a user's", "the unit asks a user's"])
 def test_the_child_that_reads_a_jvms_answer_has_no_next_step(engine, uid, jvm_uid):
     """Taken over where the answer arrives. It has the ids of the JVM's user, and that may be root."""
-    container = engine.start_ready(f"asked-{uid}-{jvm_uid}", java("Shares", 600, 20), "TRUTH", user=f"{jvm_uid}:{jvm_uid}")
-    pid = container.pids("Shares")[0]
-    grow_up(pid)
-    field = Field(jvm_uid)
-    (field.store / "v1").mkdir(parents=True)
-    (field.store / "v1" / "file").write_text("x")
+    pid = start_asked(engine, f"asked-{uid}-{jvm_uid}", jvm_uid)
+    field = field_without_daemon(jvm_uid)
     tool = subprocess.Popen([*(units_user(uid) if uid else ()), TOOL, "confined", str(pid), "100000"],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -672,8 +681,6 @@ def test_the_child_that_reads_a_jvms_answer_has_no_next_step(engine, uid, jvm_ui
 
 
 def test_a_confined_child_gets_the_answer_of_a_jvm(engine):
-    container = engine.start_ready("asked-confined", java("Shares", 600, 20), "TRUTH", user="12345:12345")
-    pid = container.pids("Shares")[0]
-    grow_up(pid)
+    pid = start_asked(engine, "asked-confined", OTHER_UID)
     result = subprocess.run([TOOL, "confined", str(pid)], input="\n", capture_output=True, text=True, check=True)
     assert "outcome=ok" in result.stdout

@@ -236,16 +236,22 @@ int daemon_sandbox_namer(void)
 	return err;
 }
 
+/* A kernel without Landlock: its files are as they were. */
+static int keep_files_below(const char *dir)
+{
+	int err = landlock_only_below(dir);
+
+	return err == -ENOSYS || err == -EOPNOTSUPP ? 0 : err;
+}
+
 int daemon_sandbox_asker(int tmp_fd)
 {
 	char dir[32];
 	int err;
 
 	snprintf(dir, sizeof(dir), "/proc/self/fd/%d", tmp_fd);
-	err = landlock_only_below(dir);
-	if (err && err != -ENOSYS && err != -EOPNOTSUPP)
-		return err;
-	return filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_ASKER));
+	err = keep_files_below(dir);
+	return err ? err : filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_ASKER));
 }
 
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
@@ -283,6 +289,5 @@ int daemon_sandbox_confine(const char *dir)
 		return err;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	err = landlock_only_below(dir);
-	return err == -ENOSYS || err == -EOPNOTSUPP ? 0 : err;
+	return keep_files_below(dir);
 }
