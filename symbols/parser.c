@@ -59,6 +59,7 @@ struct parser {
 	struct opener *opener;	    /* borrowed; NULL = files are opened here */
 	uint64_t served_account_id; /* whose input the process has seen */
 	bool has_served;
+	bool has_grown; /* the process took much memory for what it read last */
 	struct parsed_libjvm libjvms[PARSER_MAX_LIBJVMS]; /* a ring */
 	size_t next_libjvm;
 };
@@ -287,6 +288,18 @@ static int parser_send(struct parser *parser, const struct parser_call *call)
 		     parser_message_send(parser->process.socket_fd, &call->message, fds, fd_cnt);
 }
 
+/* Before the process is ended, if it has to be. */
+static void parser_note_memory(struct parser *parser, const struct parser_call *call)
+{
+	uint64_t bytes;
+
+	if (call->file_fd < 0)
+		return;
+	bytes = parser_process_peak_bytes(&parser->process);
+	account__note_reading(parser->account, bytes);
+	parser->has_grown = bytes > ACCOUNT_TOLD_READING_BYTES;
+}
+
 /* Until the answer is there, in call->message. 0, or what the parser must be killed for. */
 static int parser_converse(struct parser *parser, struct parser_call *call)
 {
@@ -310,6 +323,7 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 		else
 			err = parser_hand_over(parser, call);
 	}
+	parser_note_memory(parser, call);
 	cpu_ns = parser_process_cpu_ns(&parser->process);
 	/* One that has ended may have no clock any more. */
 	cpu_ns = cpu_ns > watch.cpu_begin_ns ? cpu_ns - watch.cpu_begin_ns : 0;
@@ -363,13 +377,17 @@ static void call_init(struct parser_call *call, uint32_t kind, const char *what,
 	call->reply_fd = -1;
 }
 
-/* A process that has seen nothing, or only what is of the same account. */
+/*
+ * A process that has seen nothing, or only what is of the same account; and whose most memory is not that of a
+ * large file before.
+ */
 static void parser_be_fresh(struct parser *parser)
 {
 	uint64_t id = account__id(parser->account);
 
-	if (parser->has_served && parser->served_account_id != id)
+	if (parser->has_served && (parser->served_account_id != id || parser->has_grown))
 		parser_process_renew(&parser->process);
+	parser->has_grown = false;
 	parser->served_account_id = id;
 	parser->has_served = true;
 }

@@ -3,18 +3,25 @@
 #include "symbols/parser_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/fs.h"
 #include "user/util/log.h"
+#include "user/util/parse.h"
 
 #define REAP_TRIES 200
 #define REAP_MS	   1
+
+#define STATUS_MAX_BYTES 16384
 
 const struct parser_limits parser_limits_default = {
 	.tick_ms = 100,
@@ -51,6 +58,36 @@ uint64_t parser_process_cpu_ns(const struct parser_process *process)
 {
 	return process->pid ? clock_ns(process->cpu_clock) : 0;
 }
+
+/* ---- memory ---- */
+
+/* VmHWM of proc(5), which counts pages of files that it has mapped, too. */
+static uint64_t process_most_bytes(pid_t pid)
+{
+	static const char field[] = "\nVmHWM:";
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	uint64_t kib = 0;
+	const char *at;
+
+	if (fs_read_filef(AT_FDCWD, STATUS_MAX_BYTES, &text, "/proc/%d/status", (int)pid))
+		return 0;
+	at = strstr(strbuf_str(&text), field);
+	if (!at)
+		return 0;
+	at += strlen(field);
+	at += strspn(at, " \t");
+	(void)parse_u64_n(at, strspn(at, "0123456789"), 10, &kib);
+	return kib << 10;
+}
+
+uint64_t parser_process_peak_bytes(const struct parser_process *process)
+{
+	uint64_t most = process->pid ? process_most_bytes(process->pid) : 0;
+
+	return most > process->begin_bytes ? most - process->begin_bytes : 0;
+}
+
+/* ---- watching ---- */
 
 struct parser_watch parser_watch_begin(const struct parser_process *process)
 {
@@ -247,6 +284,7 @@ static int process_wait_ready(struct parser_process *process)
 		err = -EBADMSG;
 	if (!err)
 		process->sandbox = (uint32_t)message.numbers[0];
+	process->begin_bytes = process_most_bytes(process->pid);
 	return err;
 }
 

@@ -42,7 +42,8 @@ struct parser_process {
 	pid_t pid; /* 0 = not running */
 	int socket_fd;
 	clockid_t cpu_clock;
-	uint32_t sandbox; /* features in force */
+	uint64_t begin_bytes; /* memory that it had when it was ready */
+	uint32_t sandbox;     /* features in force */
 	uint64_t start_cnt;
 	uint64_t renewal_cnt;	/* of these starts, those after parser_process_renew() */
 	bool next_is_free;	/* the next start is a renewal */
@@ -80,6 +81,9 @@ void parser_process_forget(struct parser_process *process);
 
 /* CPU time it has used so far; 0 when it does not run. */
 uint64_t parser_process_cpu_ns(const struct parser_process *process);
+
+/* The most memory it has had since it was ready, beside what it had then; 0 when that is not known. */
+uint64_t parser_process_peak_bytes(const struct parser_process *process);
 
 struct parser_watch parser_watch_begin(const struct parser_process *process);
 

@@ -29,6 +29,7 @@ FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
 ATTACKS = {}
 # It attacks every jbpfd of the host, and measures what one costs.
 pytestmark = pytest.mark.alone
+LARGE_TABLE_MIB = 64  # the largest that is read
 
 
 def attack(check=None, **settings):
@@ -248,7 +249,12 @@ def memory_that_is_short(trial):
     threading.Timer(3 * WINDOW / 2, kill_reader, [trial.scene.daemon.process.pid]).start()
 
 
-@attack()
+def is_told_its_memory(trial, _):
+    trial.must(any("memory while one of its files was read" in line for line in trial.said),
+               f"nothing says whose file took {LARGE_TABLE_MIB} MiB, only {trial.said}")
+
+
+@attack(check=is_told_its_memory)
 def library_with_a_large_table(trial):
     for _ in range(4):
         trial.attack("/mnt/large/libjvm.so", "empty", 60, 20)
@@ -333,7 +339,7 @@ def scene(app, tmp_path_factory):
         one.mkdir(exist_ok=True)
     jvm = (AIDS / "hostile_jvm").read_bytes()
     (lies / "libjvm.so").write_bytes(jvm)
-    (large / "libjvm.so").write_bytes(many_dynamic_symbols(jvm))
+    (large / "libjvm.so").write_bytes(many_dynamic_symbols(jvm, LARGE_TABLE_MIB))
     process = (AIDS / "hostile_process").read_bytes()
     (app / "hostile-a").write_bytes(process)
     (app / "hostile-b").write_bytes(process.replace(b"work_of_file_a", b"work_of_file_b"))

@@ -279,8 +279,17 @@ static void what_is_used_is_said_though_nothing_was_cut_and_is_no_bill(void **st
 	account__note_stacks(one, MIB);
 	account__add_text(one, MIB / 2);
 	assert_int_equal(account__take(one, ACCOUNT_POOL_NAMES, MIB / 2), 0);
-	assert_cost(one, "memory for its names and maps: 16.5 MiB; new stacks: 3.0 MiB; "
+	assert_cost(one, "memory for its names, maps and tables: 16.5 MiB; new stacks: 3.0 MiB; "
 			 "text: 2.5 MiB; CPU time of jbpfd for it: 0.2 s");
+	account__note_reading(one, 40 * MIB);
+	account__note_reading(one, 33 * MIB);
+	account__note_reading(one, 1 * MIB);
+	assert_cost(
+		one,
+		"memory for its names, maps and tables: 16.5 MiB; memory while one of its files was read: "
+		"40.0 MiB; new stacks: 3.0 MiB; text: 2.5 MiB; CPU time of jbpfd for it: 0.2 s");
+	assert_cost(other, "");
+	account__note_reading(other, 32 * MIB);
 	assert_cost(other, "");
 	account__give(one, ACCOUNT_POOL_NAMES, MIB / 2);
 	account__give(one, ACCOUNT_POOL_MAPS, 16 * MIB);

@@ -228,6 +228,67 @@ static void jvm_symbols_of_one_file_are_parsed_once(void **state)
 	close(fd);
 }
 
+/* Takes as much memory for a while as the JVM's mapping is long. */
+static int main_that_takes_memory(int socket_fd, pid_t parent)
+{
+	int err = 0;
+
+	(void)parent;
+	begin(socket_fd);
+	while (!err) {
+		uint64_t len;
+		void *taken;
+
+		err = take_request(socket_fd);
+		len = message.numbers[2] - message.numbers[1];
+		taken = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (taken == MAP_FAILED)
+			return 1;
+		munmap(taken, len);
+		if (!err)
+			err = say(socket_fd, PARSER_MESSAGE_DONE, 0, 0x1234);
+	}
+	return 0;
+}
+
+static void ask_jvm_of_size(struct parser *parser, uint64_t bytes)
+{
+	const struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x1000 + bytes };
+	struct vm_symbols symbols;
+	int fd = simple_elf();
+
+	assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
+	close(fd);
+}
+
+static void memory_that_a_file_takes_for_a_moment_is_on_its_accounts_bill(void **state)
+{
+	char cost[ACCOUNT_COST_BYTES];
+	struct parser *parser = NULL;
+
+	(void)state;
+	assert_int_equal(parser__open_with(main_that_takes_memory, &parser_limits_default, &parser),
+			 0);
+	parser__charge(parser, one);
+	ask_jvm_of_size(parser, 8 << 20);
+	account__cost(one, cost, sizeof(cost));
+	assert_string_equal(cost, "");
+	ask_jvm_of_size(parser, 64 << 20);
+	account__cost(one, cost, sizeof(cost));
+	assert_non_null(strstr(cost, "memory while one of its files was read: 6"));
+	/* In the next window it reads a small one. */
+	accounts__begin_window(accounts, clock_boot_ns());
+	ask_jvm_of_size(parser, 8 << 20);
+	account__cost(one, cost, sizeof(cost));
+	assert_string_equal(cost, "");
+	parser__charge(parser, other);
+	ask_jvm_of_size(parser, 8 << 20);
+	account__cost(other, cost, sizeof(cost));
+	assert_string_equal(cost, "");
+	parser__free(parser);
+}
+
 /* Whoever takes the process over may lie about a file that others have, too. */
 static void jvm_symbols_that_one_account_had_are_not_anothers(void **state)
 {
@@ -315,6 +376,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(account_without_credit_waits_and_others_are_served,
 						accounts_make, accounts_remove),
 		cmocka_unit_test(a_copy_starts_a_parser_of_its_own_and_leaves_that_of_the_original),
+		cmocka_unit_test_setup_teardown(
+			memory_that_a_file_takes_for_a_moment_is_on_its_accounts_bill,
+			accounts_make, accounts_remove),
 		cmocka_unit_test(jvm_symbols_of_one_file_are_parsed_once),
 		cmocka_unit_test_setup_teardown(jvm_symbols_that_one_account_had_are_not_anothers,
 						accounts_make, accounts_remove),

@@ -45,6 +45,7 @@ struct account {
 	uint64_t
 		busy_ns; /* CPU time of windows before, less what one may use up without being mentioned */
 	uint64_t stack_bytes;
+	uint64_t reading_bytes;
 	uint64_t cuts[ACCOUNT_CUT_CNT];
 };
 
@@ -427,6 +428,12 @@ void account__note_work(struct account *account, uint64_t cpu_ns)
 		account->worked_ns += cpu_ns;
 }
 
+void account__note_reading(struct account *account, uint64_t bytes)
+{
+	if (account && account->reading_bytes < bytes)
+		account->reading_bytes = bytes;
+}
+
 void account__note_stacks(struct account *account, uint64_t bytes)
 {
 	if (account)
@@ -447,9 +454,13 @@ static void add_usage(struct line *line, const struct account *account)
 	uint64_t told_bytes = (uint64_t)ACCOUNT_TOLD_BYTES_PER_CPU * accounts->cpu_cnt;
 	uint64_t cpu_ns = account->spent_ns + account->worked_ns;
 
-	add_mib(line, "memory for its names and maps: ",
-		account->held[ACCOUNT_POOL_NAMES] + account->held[ACCOUNT_POOL_MAPS],
-		ACCOUNT_TOLD_BYTES);
+	uint64_t held_bytes = 0;
+
+	for (size_t i = 0; i < ACCOUNT_POOL_CNT; i++)
+		held_bytes += account->held[i];
+	add_mib(line, "memory for its names, maps and tables: ", held_bytes, ACCOUNT_TOLD_BYTES);
+	add_mib(line, "memory while one of its files was read: ", account->reading_bytes,
+		ACCOUNT_TOLD_READING_BYTES);
 	add_mib(line, "new stacks: ", account->stack_bytes, told_bytes);
 	add_mib(line, "text: ", account->text_bytes, told_bytes);
 	if ((cpu_ns && account->busy_ns + cpu_ns > ACCOUNT_TOLD_CPU_NS) ||
@@ -540,6 +551,7 @@ void accounts__begin_window(struct accounts *accounts, uint64_t now_ns)
 			account->text_bytes = 0;
 			account_age_usage(account);
 			account->stack_bytes = 0;
+			account->reading_bytes = 0;
 			memset(account->cuts, 0, sizeof(account->cuts));
 			if (account->user_cnt || !account_is_plain(account)) {
 				at = &account->next;

@@ -41,7 +41,7 @@ def equal_symbols(data, symbols=100000, name_bytes=8 << 20):
     return with_sections(data, sections)
 
 
-def many_dynamic_symbols(data, mib=64):
+def many_dynamic_symbols(data, mib):
     """A library whose table of dynamic symbols is so large; what it had is at its end."""
     sections = sections_of(data)
     table = next(section for section in sections if section[1] == DYNSYM)
