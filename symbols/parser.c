@@ -202,15 +202,23 @@ static int parser_note_failure(struct parser *parser, const char *what, int err,
 	return -ENOTRECOVERABLE;
 }
 
+/* It had ended by itself: whoever sent SIGKILL, the kernel when memory is short or a person, was not the input. */
+static bool was_killed(int err, int status)
+{
+	return (err == -EPIPE || err == -ECONNRESET) && status >= 0 && WIFSIGNALED(status) &&
+	       WTERMSIG(status) == SIGKILL;
+}
+
 /*
- * The parser broke a rule, died or hangs. One that did not get the CPU it needed says nothing of the
- * input: it may be tried again, as often as its account may fail.
+ * The parser broke a rule, died or hangs. One that was killed, or did not get the CPU it needed, says
+ * nothing of the input: it may be tried again, as often as its account may fail.
  */
 static int parser_fail(struct parser *parser, const char *what, int err)
 {
 	bool is_final = err != -ETIMEDOUT || !parser->was_starved;
 	int status = parser_process_end(&parser->process);
 
+	is_final = is_final && !was_killed(err, status);
 	parser->has_served = false;
 	err = parser_note_failure(parser, what, err, status);
 	return is_final ? err : -EAGAIN;

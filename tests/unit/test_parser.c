@@ -340,6 +340,27 @@ static void parser_that_fails_costs_one_answer(void **state)
 	}
 }
 
+static int main_that_is_killed(int socket_fd, pid_t parent)
+{
+	(void)parent;
+	begin(socket_fd);
+	(void)take_request(socket_fd);
+	(void)kill(getpid(), SIGKILL);
+	return 1;
+}
+
+/* The kernel does that when memory is short: the next one may read the same file. */
+static void file_is_asked_for_again_when_its_parser_was_killed(void **state)
+{
+	struct parser *parser = parser_with(main_that_is_killed);
+
+	(void)state;
+	assert_int_equal(ask_elf(parser), -EAGAIN);
+	assert_int_equal(stats_of(parser).failure_cnt, 1);
+	assert_int_equal(stats_of(parser).pid, 0);
+	parser__free(parser);
+}
+
 static void parser_that_fails_always_rests(void **state)
 {
 	struct parser *parser = parser_with(main_that_dies);
@@ -590,6 +611,7 @@ int main(void)
 		cmocka_unit_test(debug_files_are_programs_or_nothing),
 		cmocka_unit_test(names_that_a_container_chose_open_no_file_of_the_host),
 		cmocka_unit_test(parser_that_fails_costs_one_answer),
+		cmocka_unit_test(file_is_asked_for_again_when_its_parser_was_killed),
 		cmocka_unit_test(parser_that_fails_always_rests),
 		cmocka_unit_test(parser_is_started_again_after_a_rest),
 		cmocka_unit_test(parser_killed_between_requests_is_nobodys_fault),
