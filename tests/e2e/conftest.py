@@ -2,6 +2,7 @@
 """Fixtures of the end-to-end tests. They need root, a Docker engine and the test image; the
 runner (scripts/run-e2e-tests) provides both. What is missing fails a test, it skips none."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,24 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness.containers import Engine  # noqa: E402
 from harness.daemon import Daemon  # noqa: E402
+from harness.neighbours import CGROUP_ROOTS, Cgroup  # noqa: E402
 from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cgroup_of_this_worker():
+    """What jbpfd may spend it gives to each cgroup: hostile files of tests beside these, and a build on the same
+    machine, are not on the account of the programs that tests of this worker start."""
+    if not CGROUP_ROOTS:
+        yield
+        return
+    own = Path("/proc/self/cgroup").read_text()
+    before = CGROUP_ROOTS[0] / re.search(r"^0::/(.*)$", own, re.M).group(1)
+    cgroup = Cgroup(f"jbpf-tests/worker-{os.getpid()}")
+    (cgroup.folder / "cgroup.procs").write_text(str(os.getpid()))
+    yield
+    (before / "cgroup.procs").write_text(str(os.getpid()))
+    cgroup.end()
 
 
 @pytest.fixture

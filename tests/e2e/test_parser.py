@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that parses files of containers: it has no rights, ends with jbpfd, is started again
 when it is killed, and hostile files cost nobody else a name."""
+import itertools
 import lzma
 import os
 import shutil
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.neighbours import Cgroup
 from harness.programs import AIDS, wait_cpu, wait_until
 
 SPINNER = AIDS / "native_spinner"
+PROGRAMS_CNT = itertools.count()
 
 
 def status_of(pid):
@@ -75,14 +78,16 @@ def kill_a_parser(daemon):
 
 
 class Programs:
-    """Programs to profile, ended with the test."""
+    """Programs to profile, ended with the test. They have a cgroup, and so an account, of their own: files that fail,
+    of this test or of others beside it, use up what an account may have failing."""
 
     def __init__(self, folder):
         self.folder, self.started = folder, []
+        self.cgroup = Cgroup(f"jbpf-tests/parser-{os.getpid()}-{next(PROGRAMS_CNT)}")
 
     def start(self, *command):
-        process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(["sh", "-c", f'{self.cgroup.enter()} && exec "$@"', "sh", *map(str, command)],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self.started.append(process)
         return process
 
@@ -95,6 +100,7 @@ class Programs:
         for process in self.started:
             process.kill()
             process.communicate()
+        self.cgroup.end()
 
 
 @pytest.fixture
@@ -105,8 +111,11 @@ def programs(tmp_path):
 
 
 def wait_named(daemon, pid, frame="burn_seventy"):
-    wait_until(lambda: daemon.has("--pid", pid) and frame in daemon.dump("--pid", pid).names(), 120,
-               f"'{frame}' is in the stacks of pid {pid}; log: {daemon.log()}")
+    try:
+        wait_until(lambda: daemon.has("--pid", pid) and frame in daemon.dump("--pid", pid).names(), 120,
+                   f"'{frame}' is in the stacks of pid {pid}")
+    except AssertionError as error:
+        raise AssertionError(f"{error}; log: {daemon.log()}") from None
 
 
 # ---- rights -------------------------------------------------------------------------------------
