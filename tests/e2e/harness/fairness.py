@@ -239,12 +239,12 @@ class Scene:
 
     @staticmethod
     def said_of(streams, neighbours):
-        ids = [neighbour.id for neighbour in neighbours]
+        ids = [neighbour.id for neighbour in neighbours] if neighbours is not None else [""]
         return [said for stream in streams for said in (stream.get("over_budget"), stream.get("cost"))
                 if said and any(one in stream.get("cgroup", "") for one in ids)]
 
-    def said_since(self, begin, neighbours):
-        """The same of each window that began since then."""
+    def said_since(self, begin, neighbours=None):
+        """The same of each window that began since then; without neighbours of all processes of the host."""
         found = []
         for start, end in self.daemon.windows():
             if start >= begin:
@@ -427,11 +427,14 @@ class Trial:
         kib = self.scene.watch.most_memory(self.begin, time.time())
         self.figures.append(f"jbpfd {100 * rate:.1f} % of a CPU ({100 * self.scene.quiet_rate:.1f}), "
                             f"{kib >> 10} MiB ({self.scene.quiet_kib >> 10})")
-        self.must(rate <= 2 * self.scene.quiet_rate + CPU_SLACK or bool(self.said),
-                  f"jbpfd used {100 * rate:.1f} % of a CPU, {100 * self.scene.quiet_rate:.1f} % when all is quiet, "
-                  "and nothing says for whom")
-        self.must(SANITIZED or kib <= 2 * self.scene.quiet_kib + MEMORY_SLACK_KIB or bool(self.said),
-                  f"jbpfd had {kib >> 10} MiB, {self.scene.quiet_kib >> 10} MiB when all is quiet, and nothing says for whom")
+        costs_cpu = rate > 2 * self.scene.quiet_rate + CPU_SLACK
+        costs_memory = not SANITIZED and kib > 2 * self.scene.quiet_kib + MEMORY_SLACK_KIB
+        # Something else may work on this host, too, as a build does: its cost is said beside its name.
+        if (costs_cpu or costs_memory) and not (self.said or self.scene.said_since(self.begin - WINDOW)):
+            self.must(not costs_cpu, f"jbpfd used {100 * rate:.1f} % of a CPU, {100 * self.scene.quiet_rate:.1f} % when "
+                      "all is quiet, and nothing says for whom")
+            self.must(not costs_memory, f"jbpfd had {kib >> 10} MiB, {self.scene.quiet_kib >> 10} MiB when all is quiet, "
+                      "and nothing says for whom")
 
 
 HISTORY_DAYS = 20
