@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/cmd/cmd_write.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
-#include "user/util/version.h"
 
 #define PROGRAM	    "jbpf"
 #define LINK_PREFIX "jbpf-"
@@ -94,15 +94,6 @@ static int run_help(int argc, char **argv)
 		return CMD_EXIT_DONE;
 	}
 	return run_command(argv[2], 2, help_argv);
-}
-
-int cmd_print_info(const char *program, const char *usage)
-{
-	if (usage)
-		fputs(usage, stdout);
-	else
-		printf("%s %s\n", program, jbpf_version);
-	return fflush(stdout) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
 }
 
 int cmd_main(int argc, char **argv)

@@ -6,14 +6,7 @@
 #ifndef JBPF_CMD_CMD_H
 #define JBPF_CMD_CMD_H
 
-enum cmd_exit {
-	CMD_EXIT_DONE = 0,
-	CMD_EXIT_FAILED = 1,
-	CMD_EXIT_USAGE = 2,
-	CMD_EXIT_NO_SAMPLES = 3,
-	CMD_EXIT_NOT_WELL = 4,	 /* status --check */
-	CMD_EXIT_REGRESSION = 4, /* diff --fail-on regression */
-};
+#include "user/cmd/exit_codes.h"
 
 struct cmd {
 	const char *name;
@@ -28,9 +21,6 @@ int cmd_maps(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_store(int argc, char **argv);
-
-/* Prints `usage`, or without one "PROGRAM VERSION". The exit code. */
-int cmd_print_info(const char *program, const char *usage);
 
 /* `jbpf CMD ...` and, by the name it was called with, `jbpf-CMD ...`. The exit code. */
 int cmd_main(int argc, char **argv);

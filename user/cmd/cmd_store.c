@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "user/cmd/cmd.h"
+#include "user/cmd/exit_codes.h"
 #include "user/cmd/streams.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"

@@ -4,15 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "user/cmd/cmd.h"
 #include "user/cmd/daemon_sandbox.h"
+#include "user/cmd/exit_codes.h"
 #include "user/output/escape.h"
 #include "user/util/capabilities.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
+#include "user/util/version.h"
 
 /* Commands that gave up privileges may have kept those of the person who asked, for this. */
 static int write_output(const char *path, const struct strbuf *text)
@@ -64,4 +66,13 @@ int cmd_write_prepare_lines(const char *path, struct strbuf *text)
 		line += *line == '\n';
 	}
 	return err;
+}
+
+int cmd_print_info(const char *program, const char *usage)
+{
+	if (usage)
+		fputs(usage, stdout);
+	else
+		printf("%s %s\n", program, jbpf_version);
+	return fflush(stdout) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
 }

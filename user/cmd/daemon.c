@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/cmd/cmd.h"
+#include "user/cmd/cmd_write.h"
 #include "user/cmd/daemon_compact.h"
 #include "user/cmd/daemon_metrics.h"
 #include "user/cmd/daemon_options.h"

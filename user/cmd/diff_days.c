@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "user/cmd/cmd.h"
+#include "user/cmd/exit_codes.h"
 #include "user/cmd/cmd_store.h"
 #include "user/cmd/cmd_write.h"
 #include "user/cmd/diff_days_dir.h"
