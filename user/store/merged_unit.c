@@ -12,7 +12,7 @@
 
 #include "user/model/cells.h"
 #include "user/store/line_table.h"
-#include "user/store/store.h"
+#include "user/store/limits.h"
 #include "user/util/cleanup.h"
 
 #define NO_CHOICE UINT32_MAX

@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 #include "user/model/window.h"
+#include "user/store/limits.h"
 
-#define STORE_DEFAULT_DIR    "/var/lib/jbpf"
-#define STORE_TEXT_MAX_BYTES (256u << 20)	       /* of one stream and window */
-#define STORE_WINDOW_MAX_NS  (3600ull * 1000000000ull) /* readers look that far back, not further */
+#define STORE_DEFAULT_DIR "/var/lib/jbpf"
 
 /* ---- writing ---- */
 
