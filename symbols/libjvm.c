@@ -162,6 +162,28 @@ static int path_file_open(int proc_fd, uint32_t pid, struct opener *opener,
 	return take_fd(&fd);
 }
 
+/* ---- symbols ---- */
+
+const char *vm_symbol_name(enum vm_symbol symbol)
+{
+	static const char *const names[VM_SYMBOL_CNT] = {
+		[VM_SYMBOL_STRUCTS] = "gHotSpotVMStructs",
+		[VM_SYMBOL_STRUCT_TYPE_NAME] = "gHotSpotVMStructEntryTypeNameOffset",
+		[VM_SYMBOL_STRUCT_FIELD_NAME] = "gHotSpotVMStructEntryFieldNameOffset",
+		[VM_SYMBOL_STRUCT_TYPE_STRING] = "gHotSpotVMStructEntryTypeStringOffset",
+		[VM_SYMBOL_STRUCT_IS_STATIC] = "gHotSpotVMStructEntryIsStaticOffset",
+		[VM_SYMBOL_STRUCT_OFFSET] = "gHotSpotVMStructEntryOffsetOffset",
+		[VM_SYMBOL_STRUCT_ADDRESS] = "gHotSpotVMStructEntryAddressOffset",
+		[VM_SYMBOL_STRUCT_STRIDE] = "gHotSpotVMStructEntryArrayStride",
+		[VM_SYMBOL_TYPES] = "gHotSpotVMTypes",
+		[VM_SYMBOL_TYPE_TYPE_NAME] = "gHotSpotVMTypeEntryTypeNameOffset",
+		[VM_SYMBOL_TYPE_SIZE] = "gHotSpotVMTypeEntrySizeOffset",
+		[VM_SYMBOL_TYPE_STRIDE] = "gHotSpotVMTypeEntryArrayStride",
+	};
+
+	return names[symbol];
+}
+
 /* ---- ELF ---- */
 
 /*

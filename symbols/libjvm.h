@@ -10,9 +10,32 @@
 #include <stdint.h>
 
 #include "symbols/elf_file.h"
-#include "symbols/vm_structs.h"
 
 struct opener;
+
+/* libjvm.so's dynamic symbols that lead to the tables. */
+enum vm_symbol {
+	VM_SYMBOL_STRUCTS = 0,
+	VM_SYMBOL_STRUCT_TYPE_NAME,
+	VM_SYMBOL_STRUCT_FIELD_NAME,
+	VM_SYMBOL_STRUCT_TYPE_STRING,
+	VM_SYMBOL_STRUCT_IS_STATIC,
+	VM_SYMBOL_STRUCT_OFFSET,
+	VM_SYMBOL_STRUCT_ADDRESS,
+	VM_SYMBOL_STRUCT_STRIDE,
+	VM_SYMBOL_TYPES,
+	VM_SYMBOL_TYPE_TYPE_NAME,
+	VM_SYMBOL_TYPE_SIZE,
+	VM_SYMBOL_TYPE_STRIDE,
+	VM_SYMBOL_CNT,
+};
+
+/* "gHotSpotVMStructs" ... */
+const char *vm_symbol_name(enum vm_symbol symbol);
+
+struct vm_symbols {
+	uint64_t addresses[VM_SYMBOL_CNT]; /* in the process; 0 = not exported */
+};
 
 /* An executable mapping of a file called libjvm.so. One that is only read as data is none. */
 struct libjvm_mapping {

@@ -11,31 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbols/libjvm.h"
 #include "symbols/remote_mem.h"
-
-/* libjvm.so's dynamic symbols that lead to the tables. */
-enum vm_symbol {
-	VM_SYMBOL_STRUCTS = 0,
-	VM_SYMBOL_STRUCT_TYPE_NAME,
-	VM_SYMBOL_STRUCT_FIELD_NAME,
-	VM_SYMBOL_STRUCT_TYPE_STRING,
-	VM_SYMBOL_STRUCT_IS_STATIC,
-	VM_SYMBOL_STRUCT_OFFSET,
-	VM_SYMBOL_STRUCT_ADDRESS,
-	VM_SYMBOL_STRUCT_STRIDE,
-	VM_SYMBOL_TYPES,
-	VM_SYMBOL_TYPE_TYPE_NAME,
-	VM_SYMBOL_TYPE_SIZE,
-	VM_SYMBOL_TYPE_STRIDE,
-	VM_SYMBOL_CNT,
-};
-
-/* "gHotSpotVMStructs" ... */
-const char *vm_symbol_name(enum vm_symbol symbol);
-
-struct vm_symbols {
-	uint64_t addresses[VM_SYMBOL_CNT]; /* in the process; 0 = not exported */
-};
 
 struct vm_field {
 	const char *type;	 /* "JVMFlag" */
