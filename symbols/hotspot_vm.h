@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/model/jvm_facts.h"
+
 struct hotspot_vm;
 struct parser;
 struct remote_mem;
@@ -33,14 +35,6 @@ int hotspot_vm__feature_version(const struct hotspot_vm *vm);
 /* Its memory and its tables. They live as long as `vm`. */
 const struct remote_mem *hotspot_vm__mem(const struct hotspot_vm *vm);
 const struct vm_structs *hotspot_vm__structs(const struct hotspot_vm *vm);
-
-/* Where a flag's value came from: JVMFlag::_flags & 15 (runtime/flags/jvmFlag.hpp). */
-enum hotspot_flag_origin {
-	HOTSPOT_FLAG_DEFAULT = 0,
-	HOTSPOT_FLAG_COMMAND_LINE = 1,
-	HOTSPOT_FLAG_ENVIRONMENT = 2,
-	HOTSPOT_FLAG_ERGONOMIC = 5,
-};
 
 /* Value of a bool flag such as "PreserveFramePointer", read now. 0, -ENOENT no such flag, -errno. */
 int hotspot_vm__bool_flag(struct hotspot_vm *vm, const char *name, bool *value_out,

@@ -12,7 +12,7 @@
 
 #include "symbols/parser.h"
 #include "symbols/perfmap.h"
-#include "symbols/symbols.h"
+#include "user/model/jvm_facts.h"
 
 /* Two, because a map that was found and one that was asked for may come within one window. */
 #define JIT_NAMES_PREVIOUS 2

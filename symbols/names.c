@@ -8,7 +8,6 @@
 
 #include "symbols/parser.h"
 #include "symbols/procmaps.h"
-#include "symbols/symbols.h"
 #include "user/util/account.h"
 #include "user/util/java_name.h"
 #include "user/util/log.h"

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/model/jvm_facts.h"
 #include "user/util/frame_kind.h"
 
 struct account;
@@ -43,14 +44,6 @@ static inline bool jit_mode_may_attach(enum jit_mode mode)
 	return mode == JIT_MODE_AUTO || mode == JIT_MODE_ATTACH;
 }
 
-/* Where the names of JIT frames came from. Values reach disk: append only. */
-enum jit_source {
-	JIT_SOURCE_NONE = 0,
-	JIT_SOURCE_PERFMAP = 1, /* a perf map that was there */
-	JIT_SOURCE_ATTACH = 2,	/* a perf map written because we asked for it */
-	JIT_SOURCE_VMSTRUCTS = 3,
-};
-
 /* Where files out of containers are opened and parsed; see opener.h and parser.h. */
 enum symbols_parsing {
 	SYMBOLS_PARSING_APART = 0, /* in processes without rights */
@@ -69,9 +62,6 @@ struct symbolizer_options {
 	const struct child_starter *opener_starter; /* of the process that opens files; as above */
 	int kallsyms_fd; /* /proc/kallsyms, opened with more rights, taken over; 0: opened here */
 };
-
-/* The name of frames whose own was one too many for its account; they are unknown. */
-#define NAMES_TOO_MANY "[too many names]"
 
 struct frame {
 	const char *

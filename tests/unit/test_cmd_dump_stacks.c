@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "user/cmd/dump_stacks.h"
-#include "user/cmd/dump_title.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
 
@@ -87,45 +86,10 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 	}
 }
 
-static const struct {
-	struct dump_options options;
-	const char *title;
-	const char *subtitle;
-} titles[] = {
-	{ .title = "CPU of all processes", .subtitle = "" },
-	{ { .selection = { .comm = "java" } }, "CPU of java", "" },
-	{ { .selection = { .pid = 7 } }, "CPU of process 7", "" },
-	{ { .selection = { .comm = "java", .container = "shop-1" } },
-	  "CPU of java in container shop-1",
-	  "" },
-	{ { .selection = { .pod = "p", .namespace = "prod", .kind = SELECT_KIND_JAVA },
-	    .by = { DUMP_BY_PID, DUMP_BY_POD },
-	    .by_cnt = 2 },
-	  "CPU of pod p",
-	  "namespace prod, kind java, by pid, by pod" },
-	{ { .selection = { .comm = "java", .pid = 7, .cgroup = "/a", .service = "s" } },
-	  "CPU of java, process 7 in service s",
-	  "cgroup /a" },
-};
-
-static void dump_title_names_the_narrowest_place(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(titles); i++) {
-		__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
-
-		assert_int_equal(dump_title(&titles[i].options, &title), 0);
-		assert_int_equal(dump_subtitle(&titles[i].options, &subtitle), 0);
-		assert_string_equal(strbuf_str(&title), titles[i].title);
-		assert_string_equal(strbuf_str(&subtitle), titles[i].subtitle);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_stacks_put_labels_in_front_and_keep_one_kind),
-		cmocka_unit_test(dump_title_names_the_narrowest_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/cmd/dump_list.h"
 #include "user/collect/jvm_attach.h"
+#include "user/model/jvm_facts.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -29,7 +29,7 @@ static void name_states(struct metrics *metrics)
 
 	metrics->jvm_sources[JIT_SOURCE_NONE].name = "none";
 	for (uint32_t i = JIT_SOURCE_PERFMAP; i <= JIT_SOURCE_VMSTRUCTS; i++)
-		metrics->jvm_sources[i].name = dump_list_source_name(i);
+		metrics->jvm_sources[i].name = jit_source_name(i);
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		metrics->jvm_frame_pointers[i].name = flags[i];
 	for (int i = JVM_ATTACH_OK; i < JVM_ATTACH_OUTCOME_CNT; i++)

@@ -9,7 +9,7 @@
 #include "user/cmd/diff_alarms.h"
 #include "user/cmd/diff_foreign.h"
 #include "user/cmd/diff_images.h"
-#include "user/cmd/dump_title.h"
+#include "user/cmd/selection_title.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -131,7 +131,6 @@ static int name_side(const struct diff_cmd_side *side, struct strbuf *out)
 
 static int name_everything(const struct diff_cmd_options *options, struct diff_compare *compare)
 {
-	const struct dump_options titled = { .selection = options->selection };
 	int err = name_side(&options->before, &compare->name_before);
 
 	if (!err)
@@ -139,8 +138,8 @@ static int name_everything(const struct diff_cmd_options *options, struct diff_c
 	if (!err && options->mode == DIFF_CMD_MODE_FILES)
 		return strbuf_puts(&compare->title, "two folded files");
 	if (!err)
-		err = dump_title(&titled, &compare->title);
-	return err ? err : dump_subtitle(&titled, &compare->subtitle);
+		err = selection_title(&options->selection, &compare->title);
+	return err ? err : selection_subtitle(&options->selection, NULL, 0, &compare->subtitle);
 }
 
 /* What of one side is not compared, and why. */

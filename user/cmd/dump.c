@@ -18,7 +18,7 @@
 #include "user/cmd/dump_list.h"
 #include "user/cmd/dump_options.h"
 #include "user/cmd/dump_stacks.h"
-#include "user/cmd/dump_title.h"
+#include "user/cmd/selection_title.h"
 #include "user/cmd/streams.h"
 #include "user/model/profile.h"
 #include "user/output/info.h"
@@ -143,10 +143,14 @@ static void dump_fill_info(struct dump *dump)
 static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
-	int err = dump_title(dump->options, &title);
+	const struct dump_options *options = dump->options;
+	const char *by[DUMP_BY_CNT];
+	int err = selection_title(&options->selection, &title);
 
+	for (size_t i = 0; i < options->by_cnt; i++)
+		by[i] = dump_by_names[options->by[i]];
 	if (!err)
-		err = dump_subtitle(dump->options, &subtitle);
+		err = selection_subtitle(&options->selection, by, options->by_cnt, &subtitle);
 	if (err)
 		return err;
 	dump->info.title = strbuf_str(&title);

@@ -8,23 +8,10 @@
 
 #include "symbols/symbols.h"
 #include "user/cmd/text_table.h"
+#include "user/model/jvm_facts.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
-
-const char *dump_list_source_name(uint32_t jit_source)
-{
-	switch (jit_source) {
-	case JIT_SOURCE_PERFMAP:
-		return "perfmap";
-	case JIT_SOURCE_ATTACH:
-		return "attach";
-	case JIT_SOURCE_VMSTRUCTS:
-		return "vmstructs";
-	default:
-		return "";
-	}
-}
 
 void dump_list_jdk_version(const struct window *window, char out[static DUMP_LIST_VERSION_BYTES])
 {
@@ -63,7 +50,7 @@ static void add_row(struct text_table *table, const struct stream *stream)
 	cell_time(table, stream->last_unix_ns);
 	text_table_cellf(table, "%.1f",
 			 info_percent(stream->counts.unknown_frames, stream->counts.frames));
-	text_table_cell(table, dump_list_source_name(latest->jit_source));
+	text_table_cell(table, jit_source_name(latest->jit_source));
 }
 
 int dump_list_table(struct streams *streams, struct strbuf *out)
@@ -124,7 +111,7 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	info_json_time(json, "first", stream->first_unix_ns);
 	info_json_time(json, "last", stream->last_unix_ns);
 	dump_list_json_counts(json, stream);
-	json_writer_member_string(json, "jit_source", dump_list_source_name(latest->jit_source));
+	json_writer_member_string(json, "jit_source", jit_source_name(latest->jit_source));
 	json_writer_end(json, '}');
 }
 

@@ -23,7 +23,4 @@ void dump_list_json_counts(struct json_writer *json, const struct stream *stream
  */
 void dump_list_jdk_version(const struct window *window, char out[static DUMP_LIST_VERSION_BYTES]);
 
-/* "perfmap", "attach", ...; "" for none. */
-const char *dump_list_source_name(uint32_t jit_source);
-
 #endif

@@ -19,12 +19,12 @@
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_write.h"
 #include "user/cmd/daemon_sandbox.h"
-#include "user/cmd/dump_list.h"
 #include "user/cmd/map_file.h"
 #include "user/cmd/map_text.h"
 #include "user/cmd/text_table.h"
 #include "user/collect/container.h"
 #include "user/collect/opt_out.h"
+#include "user/model/jvm_facts.h"
 #include "user/model/select.h"
 #include "user/util/cleanup.h"
 #include "user/util/java_name.h"
@@ -247,7 +247,7 @@ static const char *maps_collect(struct maps *maps, const struct symbols_process_
 		return "it ended meanwhile";
 	if (err)
 		return collect_problem(err, &status);
-	row->source = dump_list_source_name(status.source);
+	row->source = jit_source_name(status.source);
 	row->entry_cnt = text->cnt;
 	return NULL;
 }

@@ -3,7 +3,7 @@
  * The most telling process and place go into the title, all other selectors into the subtitle, so
  * that a picture in a ticket says what it is of.
  */
-#include "user/cmd/dump_title.h"
+#include "user/cmd/selection_title.h"
 
 #include <inttypes.h>
 
@@ -35,9 +35,8 @@ static const struct named *title_place(const struct named *places)
 	return NULL;
 }
 
-int dump_title(const struct dump_options *options, struct strbuf *out)
+int selection_title(const struct selection *selection, struct strbuf *out)
 {
-	const struct selection *selection = &options->selection;
 	struct named places[PLACES_CNT];
 	const struct named *place;
 	int err = strbuf_puts(out, "CPU of ");
@@ -62,22 +61,23 @@ static int append_part(struct strbuf *out, const char *name, const char *value)
 	return strbuf_printf(out, "%s%s %s", out->len ? ", " : "", name, value);
 }
 
-int dump_subtitle(const struct dump_options *options, struct strbuf *out)
+int selection_subtitle(const struct selection *selection, const char *const *by, size_t by_cnt,
+		       struct strbuf *out)
 {
 	static const char *const kinds[] = { "any", "java", "kernel", "native" };
 	struct named places[PLACES_CNT];
 	const struct named *place;
 	int err = 0;
 
-	places_of(&options->selection, places);
+	places_of(selection, places);
 	place = title_place(places);
 	for (size_t i = 0; !err && i < PLACES_CNT; i++) {
 		if (places[i].value && &places[i] != place)
 			err = append_part(out, places[i].name, places[i].value);
 	}
-	if (!err && options->selection.kind != SELECT_KIND_ANY)
-		err = append_part(out, "kind", kinds[options->selection.kind]);
-	for (size_t i = 0; !err && i < options->by_cnt; i++)
-		err = append_part(out, "by", dump_by_names[options->by[i]]);
+	if (!err && selection->kind != SELECT_KIND_ANY)
+		err = append_part(out, "kind", kinds[selection->kind]);
+	for (size_t i = 0; !err && i < by_cnt; i++)
+		err = append_part(out, "by", by[i]);
 	return err;
 }

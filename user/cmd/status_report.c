@@ -14,6 +14,7 @@
 #include "user/cmd/dump_list.h"
 #include "user/cmd/text_table.h"
 #include "user/collect/jvm_attach.h"
+#include "user/model/jvm_facts.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
@@ -123,18 +124,7 @@ static const char *flag_origin_name(const struct window *window)
 {
 	if (!window->is_jvm || window->preserve_frame_pointer == WINDOW_FLAG_UNKNOWN)
 		return "";
-	switch (window->preserve_frame_pointer_origin) {
-	case HOTSPOT_FLAG_DEFAULT:
-		return "";
-	case HOTSPOT_FLAG_COMMAND_LINE:
-		return "command line";
-	case HOTSPOT_FLAG_ENVIRONMENT:
-		return "environment";
-	case HOTSPOT_FLAG_ERGONOMIC:
-		return "JVM";
-	default:
-		return "other";
-	}
+	return hotspot_flag_origin_name(window->preserve_frame_pointer_origin);
 }
 
 static const char *attach_name(const struct window *window)
@@ -195,7 +185,7 @@ static void add_row(struct text_table *table, const struct stream *stream)
 	dump_list_jdk_version(latest, version);
 	text_table_cell(table, version);
 	cell_flag(table, latest);
-	text_table_cell(table, dump_list_source_name(latest->jit_source));
+	text_table_cell(table, jit_source_name(latest->jit_source));
 	cell_age(table, latest);
 	text_table_cell(table, attach_name(latest));
 	cell_percent(table, stream->counts.unknown_frames, stream->counts.frames);
@@ -303,7 +293,7 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_writer_member_u64(json, "is_jvm", latest->is_jvm);
 	json_writer_member_string(json, "preserve_frame_pointer", flag_name(latest));
 	json_writer_member_string(json, "preserve_frame_pointer_from", flag_origin_name(latest));
-	json_writer_member_string(json, "jit_source", dump_list_source_name(latest->jit_source));
+	json_writer_member_string(json, "jit_source", jit_source_name(latest->jit_source));
 	json_writer_key(json, "jit_age_ms");
 	if (latest->jit_source == JIT_SOURCE_NONE || latest->jit_age_ms == UINT32_MAX)
 		json_writer_null(json);

@@ -11,31 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct parser;
+#include "user/model/jvm_facts.h"
 
-/* Values reach the store and `jbpf status`: append only. */
-enum jvm_attach_outcome {
-	JVM_ATTACH_NONE = 0, /* never tried */
-	JVM_ATTACH_OK = 1,   /* a fresh, complete map lies there */
-	JVM_ATTACH_NOT_HOTSPOT = 2,
-	JVM_ATTACH_TOO_YOUNG = 3,   /* starting: try again later */
-	JVM_ATTACH_NOT_RUNNING = 4, /* stopped, frozen, zombie */
-	JVM_ATTACH_DISABLED = 5,    /* -XX:+DisableAttachMechanism */
-	JVM_ATTACH_NO_SIGNAL = 6,   /* SIGQUIT not caught (-Xrs) and no socket there */
-	JVM_ATTACH_NO_THREAD_ROOM =
-		7, /* pids.max, RLIMIT_NPROC, threads-max too near: an attach could kill it */
-	JVM_ATTACH_TMP_NOT_WRITABLE = 8,
-	JVM_ATTACH_TMP_HOSTILE =
-		9, /* FIFO, symlink, foreign owner, hard link where socket or map belong */
-	JVM_ATTACH_WRONG_PEER = 10, /* another JVM answered on the socket */
-	JVM_ATTACH_TIMEOUT = 11,
-	JVM_ATTACH_UNSUPPORTED = 12, /* JDK without Compiler.perfmap: never ask again */
-	JVM_ATTACH_REFUSED = 13,     /* connection closed without an answer */
-	JVM_ATTACH_NO_MAP = 14,	     /* it said yes, but there is no usable file */
-	JVM_ATTACH_GONE = 15,	     /* the process ended meanwhile */
-	JVM_ATTACH_ERROR = 16,	     /* ours: fork, memory, permission */
-	JVM_ATTACH_OUTCOME_CNT = 17,
-};
+struct parser;
 
 struct jvm_attach_request {
 	int proc_fd;	   /* /proc */
@@ -95,11 +73,6 @@ int jvm_attach_outcome_errno(enum jvm_attach_outcome outcome);
 
 /* Unlinks the perf map that a request of ours produced, with the JVM's own rights. 0 or -errno. */
 int jvm_attach_remove_map(int proc_fd, uint32_t pid);
-
-/* One line for people: what it means and what to do. Never NULL. */
-const char *jvm_attach_outcome_text(enum jvm_attach_outcome outcome);
-/* Short stable word for metrics and JSON: "ok", "too-young", ... */
-const char *jvm_attach_outcome_name(enum jvm_attach_outcome outcome);
 
 /* When may this JVM be asked next? Pure; one per JVM. Zero-initialised = never asked. */
 struct jvm_attach_limiter {

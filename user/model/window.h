@@ -96,15 +96,15 @@ struct window {
 	uint64_t lost[WINDOW_LOSS_CNT]; /* only in a host record */
 
 	/* Where JIT names come from. */
-	uint32_t jit_source; /* enum jit_source of symbols/symbols.h */
+	uint32_t jit_source; /* enum jit_source of jvm_facts.h */
 	uint32_t jit_age_ms; /* age of the map at the window's end; UINT32_MAX = none */
 	uint32_t jit_entries;
-	uint32_t attach_outcome; /* enum jvm_attach_outcome of collect/jvm_attach.h: the last one */
-	uint32_t attach_cnt;	 /* requests so far */
+	uint32_t attach_outcome;	 /* enum jvm_attach_outcome of jvm_facts.h: the last one */
+	uint32_t attach_cnt;		 /* requests so far */
 	uint32_t attach_command_ms;	 /* time the JVM spent on them so far */
 	uint32_t preserve_frame_pointer; /* enum window_flag */
 	uint32_t is_jvm;		 /* 0 or 1 */
-	/* Who set the flag: enum hotspot_flag_origin of symbols/hotspot_vm.h; 0 also when unknown. */
+	/* Who set the flag: enum hotspot_flag_origin of jvm_facts.h; 0 also when unknown. */
 	uint32_t preserve_frame_pointer_origin;
 
 	/* Of windows that were merged into this one: see store.h. 0 = it is a single one. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What kind of code a frame is, and the suffix that says so in folded text (the
- * suffixes are those of FlameGraph and async-profiler).
+ * suffixes are those of FlameGraph and async-profiler); a name that stands for no function.
  */
 #ifndef JBPF_UTIL_FRAME_KIND_H
 #define JBPF_UTIL_FRAME_KIND_H
+
+/* The name of frames whose own was one too many for its account; they are unknown. */
+#define NAMES_TOO_MANY "[too many names]"
 
 /* Append only: the values are used in JSON and in the HTML page. */
 enum frame_kind {

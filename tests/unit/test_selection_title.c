@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The words at the head of a picture. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "user/cmd/selection_title.h"
+#include "user/util/cleanup.h"
+
+static const struct {
+	struct selection selection;
+	const char *by[2];
+	const char *title;
+	const char *subtitle;
+} titles[] = {
+	{ .title = "CPU of all processes", .subtitle = "" },
+	{ { .comm = "java" }, { NULL }, "CPU of java", "" },
+	{ { .pid = 7 }, { NULL }, "CPU of process 7", "" },
+	{ { .comm = "java", .container = "shop-1" },
+	  { NULL },
+	  "CPU of java in container shop-1",
+	  "" },
+	{ { .pod = "p", .namespace = "prod", .kind = SELECT_KIND_JAVA },
+	  { "pid", "pod" },
+	  "CPU of pod p",
+	  "namespace prod, kind java, by pid, by pod" },
+	{ { .comm = "java", .pid = 7, .cgroup = "/a", .service = "s" },
+	  { NULL },
+	  "CPU of java, process 7 in service s",
+	  "cgroup /a" },
+};
+
+static void title_names_the_narrowest_place_and_the_rest_follows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(titles); i++) {
+		__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
+		size_t by_cnt = titles[i].by[0] ? ARRAY_SIZE(titles[i].by) : 0;
+
+		assert_int_equal(selection_title(&titles[i].selection, &title), 0);
+		assert_int_equal(selection_subtitle(&titles[i].selection, titles[i].by, by_cnt,
+						    &subtitle),
+				 0);
+		assert_string_equal(strbuf_str(&title), titles[i].title);
+		assert_string_equal(strbuf_str(&subtitle), titles[i].subtitle);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(title_names_the_narrowest_place_and_the_rest_follows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
