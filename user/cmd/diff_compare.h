@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "user/cmd/cmd_store.h"
+#include "user/cmd/compare_options.h"
 #include "user/cmd/diff_load.h"
 #include "user/cmd/diff_notes.h"
-#include "user/cmd/diff_options.h"
 #include "user/cmd/diff_past.h"
 #include "user/diff/diff.h"
 #include "user/output/diff_output.h"

@@ -7,7 +7,7 @@
 #ifndef JBPF_CMD_DIFF_DAYS_H
 #define JBPF_CMD_DIFF_DAYS_H
 
-#include "user/cmd/diff_options.h"
+#include "user/cmd/compare_options.h"
 
 /* The exit code; what went wrong is printed. */
 int diff_days_run(const struct diff_cmd_options *options);

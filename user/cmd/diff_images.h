@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
+#include "user/cmd/compare_options.h"
 #include "user/cmd/diff_notes.h"
-#include "user/cmd/diff_options.h"
 #include "user/cmd/streams.h"
 #include "user/store/store.h"
 #include "user/util/strbuf.h"
