@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/collect/namer.h"
+#include "user/collect/namer_context.h"
 #include "user/util/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
