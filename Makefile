@@ -54,9 +54,8 @@ msg  = @printf '  %-8s %s\n' "$(1)" "$(2)";
 endif
 
 # ---- files ----------------------------------------------------------------------------------
-LIB_DIRS := user/util user/model user/diff user/store user/output user/collect user/serve user/cmd symbols
-LIB_SRC  := $(sort $(foreach d,$(LIB_DIRS),$(wildcard $(d)/*.c)))
-LIB_ASM  := $(sort $(wildcard user/output/*.S))
+LIB_SRC  := $(sort $(wildcard symbols/*.c symbols/*/*.c user/*/*.c user/*/*/*.c))
+LIB_ASM  := $(sort $(wildcard user/*/*.S))
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_ASM:%.S=$(BUILD)/%.o)
 LIB      := $(BUILD)/libjbpf.a
 
@@ -255,10 +254,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_JOBS    ?= $(shell nproc)
 FUZZ_TARGETS ?=
 FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-# Of the commands, what parses; of all else, what does not need the BPF skeleton.
-FUZZ_CMD     := $(addprefix user/cmd/,arguments.c cmd_store.c daemon_options.c diff_foreign.c diff_load.c \
-			diff_notes.c diff_options.c dump_options.c jit_option.c store_options.c streams.c)
-FUZZ_LIB     := $(filter-out user/cmd/% user/collect/probe.c,$(LIB_SRC)) $(FUZZ_CMD)
+# One file knows the BPF skeleton, which clang's fuzzer need not build.
+FUZZ_LIB     := $(filter-out user/collect/probe.c,$(LIB_SRC))
 # COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
 ifeq ($(COVERAGE),1)
 FUZZ_BUILD   := build-coverage
