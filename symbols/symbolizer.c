@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/opener.h"
-#include "symbols/parser.h"
+#include "user/files/opener.h"
+#include "symbols/parser/parser.h"
 #include "symbols/symbols_internal.h"
-#include "symbols/vdso.h"
+#include "symbols/elf/vdso.h"
 #include "user/util/clock.h"
 
 void frame_list_release(struct frame_list *list)

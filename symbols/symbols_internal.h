@@ -3,14 +3,14 @@
 #ifndef JBPF_SYMBOLS_INTERNAL_H
 #define JBPF_SYMBOLS_INTERNAL_H
 
-#include "symbols/addr_cache.h"
-#include "symbols/elf_symtab.h"
-#include "symbols/jit_names.h"
-#include "symbols/jit_vm.h"
-#include "symbols/kallsyms.h"
-#include "symbols/names.h"
-#include "symbols/object_cache.h"
-#include "symbols/procmaps.h"
+#include "symbols/names/addr_cache.h"
+#include "symbols/elf/elf_symtab.h"
+#include "symbols/jit/jit_names.h"
+#include "symbols/jit/jit_vm.h"
+#include "symbols/names/kallsyms.h"
+#include "symbols/names/names.h"
+#include "symbols/names/object_cache.h"
+#include "user/host/procmaps.h"
 #include "symbols/symbols.h"
 #include "user/util/account.h"
 

@@ -16,10 +16,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "symbols/container_file.h"
-#include "symbols/mapped_file.h"
-#include "symbols/opener.h"
-#include "symbols/parser.h"
+#include "user/files/container_file.h"
+#include "user/files/mapped_file.h"
+#include "user/files/opener.h"
+#include "symbols/parser/parser.h"
 #include "symbols/symbols_internal.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

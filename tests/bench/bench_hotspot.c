@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/hotspot_code.h"
+#include "symbols/hotspot/hotspot_code.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"

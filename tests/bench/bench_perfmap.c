@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/perfmap.h"
+#include "symbols/perfmap/perfmap.h"
 #include "user/util/clock.h"
 #include "user/util/strbuf.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/procmaps.h"
+#include "user/host/procmaps.h"
 #include "symbols/symbols.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/wire_sink.h"
+#include "user/util/wire_sink.h"
 #include "tests/fuzz/must.h"
 #include "user/util/strbuf.h"
 

@@ -6,8 +6,8 @@
  *
  * Input: names, one a line.
  */
-#include "symbols/demangle.h"
-#include "symbols/names.h"
+#include "symbols/elf/demangle.h"
+#include "symbols/names/names.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_trim(const char *raw, size_t len)

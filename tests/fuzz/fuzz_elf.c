@@ -9,13 +9,13 @@
  */
 #include <elf.h>
 
-#include "symbols/build_id.h"
-#include "symbols/elf_file.h"
-#include "symbols/elf_plt.h"
-#include "symbols/elf_symtab.h"
-#include "symbols/elf_symtab_wire.h"
-#include "symbols/libjvm.h"
-#include "symbols/libc_thread.h"
+#include "symbols/elf/build_id.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/elf_plt.h"
+#include "symbols/elf/elf_symtab.h"
+#include "symbols/elf/elf_symtab_wire.h"
+#include "symbols/elf/libjvm.h"
+#include "symbols/elf/libc_thread.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SYMBOLS_MAX 512u

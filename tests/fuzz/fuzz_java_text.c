@@ -7,8 +7,8 @@
  * Input: one byte (modulo 4: symbol; class, name and signature on a line each; numbers; names of a
  * perf map, one a line), then that.
  */
-#include "symbols/hotspot_method_text.h"
-#include "symbols/unsigned5.h"
+#include "symbols/hotspot/hotspot_method_text.h"
+#include "symbols/hotspot/unsigned5.h"
 #include "tests/fuzz/fuzz.h"
 #include "user/util/java_name.h"
 

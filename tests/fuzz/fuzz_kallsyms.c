@@ -5,7 +5,7 @@
  *
  * Input: the text, less than 64 KiB.
  */
-#include "symbols/kallsyms.h"
+#include "symbols/names/kallsyms.h"
 #include "tests/fuzz/fuzz.h"
 
 #define LINES_MAX     256

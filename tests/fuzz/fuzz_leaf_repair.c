@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/leaf_repair.h"
-#include "symbols/leaf_repair_arm64.h"
-#include "symbols/leaf_repair_x86_judge.h"
+#include "symbols/leaf/leaf_repair.h"
+#include "symbols/leaf/leaf_repair_arm64.h"
+#include "symbols/leaf/leaf_repair_x86_judge.h"
 #include "user/util/cleanup.h"
 
 #define HEAD_BYTES 8

@@ -9,8 +9,8 @@
  */
 #include <lzma.h>
 
-#include "symbols/build_id.h"
-#include "symbols/debug_file.h"
+#include "symbols/elf/build_id.h"
+#include "symbols/elf/debug_file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/tiny_elf.h"
 

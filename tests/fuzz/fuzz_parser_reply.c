@@ -6,8 +6,8 @@
  * Input: one byte that says which table, the table. Or, with the other values of the byte, a file or
  * a perf map whose table is made, written and taken.
  */
-#include "symbols/elf_symtab_wire.h"
-#include "symbols/perfmap_wire.h"
+#include "symbols/elf/elf_symtab_wire.h"
+#include "symbols/perfmap/perfmap_wire.h"
 #include "tests/fuzz/fuzz.h"
 #include "user/util/strbuf.h"
 

@@ -6,8 +6,8 @@
  *
  * Input: the text.
  */
-#include "symbols/perfmap.h"
-#include "symbols/perfmap_wire.h"
+#include "symbols/perfmap/perfmap.h"
+#include "symbols/perfmap/perfmap_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 #define LINES_MAX  128 /* for the slow reader */

@@ -8,7 +8,7 @@
  */
 #include <inttypes.h>
 
-#include "symbols/procmaps.h"
+#include "user/host/procmaps.h"
 #include "tests/fuzz/fuzz.h"
 #include "user/util/strbuf.h"
 

@@ -7,7 +7,7 @@
  * Input: two bytes (how names are cut, how often the input is gone through), the process's name up
  * to a newline, then frames: one byte for the kind, the name up to a newline.
  */
-#include "symbols/names.h"
+#include "symbols/names/names.h"
 #include "tests/fuzz/fuzz.h"
 #include "user/model/stack_text.h"
 

@@ -9,8 +9,8 @@
  * Input: one byte (odd: jstat's memory), 12 symbols as offsets (2 bytes each, not for jstat), then the
  * memory, which repeats from BASE on.
  */
-#include "symbols/hotspot_unloads.h"
-#include "symbols/vm_structs.h"
+#include "symbols/hotspot/hotspot_unloads.h"
+#include "symbols/hotspot/vm_structs.h"
 #include "tests/fuzz/fuzz.h"
 
 #define BASE	   0x7f0000000000ull

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/hotspot_code.h"
-#include "symbols/hotspot_scopes.h"
-#include "symbols/hotspot_vm_memory.h"
+#include "symbols/hotspot/hotspot_code.h"
+#include "symbols/hotspot/hotspot_scopes.h"
+#include "symbols/hotspot/hotspot_vm_memory.h"
 #include "tests/fuzz/must.h"
 #include "user/util/strbuf.h"
 

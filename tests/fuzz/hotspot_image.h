@@ -20,8 +20,8 @@
 
 #include <zstd.h>
 
-#include "symbols/remote_mem.h"
-#include "symbols/vm_structs.h"
+#include "user/host/remote_mem.h"
+#include "symbols/hotspot/vm_structs.h"
 
 #define IMAGE_PIECE_BYTES 64u
 #define IMAGE_PAGE_BYTES  4096u

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/hotspot_vm.h"
+#include "symbols/hotspot/hotspot_vm.h"
 #include "user/cmd/daemon_sandbox.h"
 #include "user/collect/jvm_attach.h"
 #include "user/util/cleanup.h"

@@ -17,9 +17,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "symbols/hotspot_code.h"
-#include "symbols/hotspot_unloads.h"
-#include "symbols/hotspot_vm.h"
+#include "symbols/hotspot/hotspot_code.h"
+#include "symbols/hotspot/hotspot_unloads.h"
+#include "symbols/hotspot/hotspot_vm.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"

@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/libjvm.h"
-#include "symbols/parser.h"
+#include "symbols/elf/libjvm.h"
+#include "symbols/parser/parser.h"
 #include "tests/fuzz/hotspot_exercise.h"
 #include "tests/fuzz/hotspot_image.h"
 #include "user/util/cleanup.h"

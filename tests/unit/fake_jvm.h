@@ -8,8 +8,8 @@
 #ifndef JBPF_TESTS_FAKE_JVM_H
 #define JBPF_TESTS_FAKE_JVM_H
 
-#include "symbols/hotspot_code.h"
-#include "symbols/hotspot_vm_memory.h"
+#include "symbols/hotspot/hotspot_code.h"
+#include "symbols/hotspot/hotspot_vm_memory.h"
 #include "tests/unit/fake_tables.h"
 
 enum fake_jdk {

@@ -16,8 +16,8 @@
 
 #include <errno.h>
 
-#include "symbols/remote_mem.h"
-#include "symbols/vm_structs.h"
+#include "user/host/remote_mem.h"
+#include "symbols/hotspot/vm_structs.h"
 #include "user/util/cleanup.h"
 
 #define MEMORY_BASE  0x7f0000010000ull

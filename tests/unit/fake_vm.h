@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/jit_vm.h"
+#include "symbols/jit/jit_vm.h"
 
 #define FAKE_CODE	 0x7f0000000000ull /* begin of the code range, 16 MiB long */
 #define FAKE_INTERPRETER (FAKE_CODE + 0x1000)

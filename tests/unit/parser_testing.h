@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "symbols/parser_internal.h"
+#include "symbols/parser/parser_internal.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/fs.h"
 

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/build_id.h"
-#include "symbols/debug_file.h"
+#include "symbols/elf/build_id.h"
+#include "symbols/elf/debug_file.h"
 #include "tests/unit/tiny_elf.h"
 
 static const uint8_t right_id[20] = { 0xab, 0xcd, 0xef, 4, 5 };

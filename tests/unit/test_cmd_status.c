@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/hotspot_vm.h"
+#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/cmd/status_report.h"
 #include "user/collect/jvm_attach.h"

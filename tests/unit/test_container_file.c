@@ -19,8 +19,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "symbols/container_file.h"
-#include "symbols/opener.h"
+#include "user/files/container_file.h"
+#include "user/files/opener.h"
 
 static char tree[64];
 static int tree_fd; /* the host */

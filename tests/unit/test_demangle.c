@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/demangle.h"
+#include "symbols/elf/demangle.h"
 
 static void check(const char *raw, bool keep_parameters, const char *expected)
 {

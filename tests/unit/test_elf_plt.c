@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/elf_plt.h"
+#include "symbols/elf/elf_plt.h"
 #include "user/util/fs.h"
 
 /* More than this program has, also where its size is damaged. */

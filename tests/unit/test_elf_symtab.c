@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/build_id.h"
-#include "symbols/elf_symtab.h"
+#include "symbols/elf/build_id.h"
+#include "symbols/elf/elf_symtab.h"
 #include "tests/unit/tiny_elf.h"
 
 #define LOCAL_FUNC  ELF64_ST_INFO(STB_LOCAL, STT_FUNC)

@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-#include "symbols/hotspot_layout.h"
+#include "symbols/hotspot/hotspot_layout.h"
 #include "tests/unit/fake_jvm.h"
 
 /* Tables with one row left out, renamed or changed. */

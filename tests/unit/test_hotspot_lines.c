@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-#include "symbols/hotspot_scopes_memory.h"
+#include "symbols/hotspot/hotspot_scopes_memory.h"
 #include "user/util/cleanup.h"
 
 #define BASE	     0x7f0000010000ull

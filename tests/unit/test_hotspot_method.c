@@ -15,8 +15,8 @@
 
 #include <errno.h>
 
-#include "symbols/hotspot_code.h"
-#include "symbols/hotspot_method_text.h"
+#include "symbols/hotspot/hotspot_code.h"
+#include "symbols/hotspot/hotspot_method_text.h"
 #include "tests/unit/fake_jvm.h"
 
 static struct fake_jvm jvm;

@@ -15,8 +15,8 @@
 
 #include <errno.h>
 
-#include "symbols/hotspot_scopes_memory.h"
-#include "symbols/unsigned5.h"
+#include "symbols/hotspot/hotspot_scopes_memory.h"
+#include "symbols/hotspot/unsigned5.h"
 #include "user/util/cleanup.h"
 
 #define BASE	      0x7f0000010000ull

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#include "symbols/hotspot_unloads.h"
+#include "symbols/hotspot/hotspot_unloads.h"
 #include "tests/unit/fake_tables.h"
 
 #define COUNTER "java.cls.unloadedClasses"

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-#include "symbols/hotspot_vm_memory.h"
+#include "symbols/hotspot/hotspot_vm_memory.h"
 #include "tests/unit/fake_tables.h"
 #include "user/util/cleanup.h"
 

@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-#include "symbols/hotspot_code.h"
+#include "symbols/hotspot/hotspot_code.h"
 #include "tests/unit/fake_scene.h"
 
 /* ---- verify ---- */

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "symbols/jit_names.h"
+#include "symbols/jit/jit_names.h"
 #include "tests/unit/fake_proc.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/kallsyms.h"
+#include "symbols/names/kallsyms.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"

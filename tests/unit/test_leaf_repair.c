@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "symbols/leaf_repair.h"
-#include "symbols/leaf_repair_x86.h"
-#include "symbols/leaf_repair_x86_judge.h"
+#include "symbols/leaf/leaf_repair.h"
+#include "symbols/leaf/leaf_repair_x86.h"
+#include "symbols/leaf/leaf_repair_x86_judge.h"
 #include "user/util/cleanup.h"
 
 #define CODE_BYTES_MAX 2048

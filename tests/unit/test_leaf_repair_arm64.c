@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/leaf_repair_arm64.h"
+#include "symbols/leaf/leaf_repair_arm64.h"
 #include "user/util/cleanup.h"
 
 #define BASE 0xffff80001000ull

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/leaf_repair_x86.h"
+#include "symbols/leaf/leaf_repair_x86.h"
 #include "user/util/cleanup.h"
 
 static void instructions_are_told_by_what_they_do_to_the_stack(void **test_state)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "symbols/libc_thread.h"
+#include "symbols/elf/libc_thread.h"
 
 /* call *0x638(%rbx); cltq; mov %rax,%fs:0x628, as in glibc 2.36. */
 #define C11_MEMORY 0xff, 0x93, 0x38, 0x06, 0, 0, 0x48, 0x98

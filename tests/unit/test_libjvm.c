@@ -19,8 +19,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "symbols/libjvm.h"
-#include "symbols/parser.h"
+#include "symbols/elf/libjvm.h"
+#include "symbols/parser/parser.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 

@@ -9,9 +9,9 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "symbols/addr_cache.h"
-#include "symbols/names.h"
-#include "symbols/object_cache.h"
+#include "symbols/names/addr_cache.h"
+#include "symbols/names/names.h"
+#include "symbols/names/object_cache.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/account.h"

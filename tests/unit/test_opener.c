@@ -23,10 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/opener_child.h"
-#include "symbols/opener_internal.h"
-#include "symbols/opener_wire.h"
-#include "symbols/parser_sandbox.h"
+#include "user/files/opener_child.h"
+#include "user/files/opener_internal.h"
+#include "user/files/opener_wire.h"
+#include "user/sandbox/parser_sandbox.h"
 #include "user/util/account.h"
 #include "user/util/capabilities.h"
 #include "user/util/cleanup.h"

@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/demangle.h"
-#include "symbols/elf_symtab_wire.h"
-#include "symbols/parser_child.h"
+#include "symbols/elf/demangle.h"
+#include "symbols/elf/elf_symtab_wire.h"
+#include "symbols/parser/parser_child.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/parser_testing.h"
 #include "user/util/cleanup.h"

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/parser_child.h"
+#include "symbols/parser/parser_child.h"
 #include "tests/unit/parser_testing.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"

@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/parser_sandbox.h"
+#include "user/sandbox/parser_sandbox.h"
 #include "user/util/cleanup.h"
 #include "user/util/landlock.h"
 

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/elf_symtab_internal.h"
-#include "symbols/elf_symtab_wire.h"
-#include "symbols/perfmap_internal.h"
-#include "symbols/perfmap_wire.h"
+#include "symbols/elf/elf_symtab_internal.h"
+#include "symbols/elf/elf_symtab_wire.h"
+#include "symbols/perfmap/perfmap_internal.h"
+#include "symbols/perfmap/perfmap_wire.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "symbols/perfmap.h"
+#include "symbols/perfmap/perfmap.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/strbuf.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/procmaps.h"
+#include "user/host/procmaps.h"
 #include "user/util/strbuf.h"
 
 static void parse(const char *text, struct procmaps *maps)

@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/remote_batch.h"
-#include "symbols/remote_mem.h"
+#include "user/host/remote_batch.h"
+#include "user/host/remote_mem.h"
 #include "tests/unit/fake_proc.h"
 #include "user/util/cleanup.h"
 

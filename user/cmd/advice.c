@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/hotspot_vm.h"
+#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/collect/jvm_attach.h"
 #include "user/output/escape.h"

@@ -20,7 +20,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "symbols/container_file.h"
+#include "user/files/container_file.h"
 #include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/host_check_rights.h"
 #include "user/collect/container.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "symbols/libjvm.h"
+#include "symbols/elf/libjvm.h"
 #include "symbols/symbols.h"
 #include "user/cmd/arguments.h"
 #include "user/cmd/cmd.h"

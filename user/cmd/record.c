@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/opener.h"
-#include "symbols/parser.h"
+#include "user/files/opener.h"
+#include "symbols/parser/parser.h"
 #include "user/cmd/advice.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/cmd_write.h"

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbols/hotspot_vm.h"
+#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/cmd/advice.h"
 #include "user/cmd/dump_list.h"

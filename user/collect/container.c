@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/container_file.h"
-#include "symbols/opener.h"
-#include "symbols/parser.h"
+#include "user/files/container_file.h"
+#include "user/files/opener.h"
+#include "symbols/parser/parser.h"
 #include "user/collect/cgroup_account.h"
 #include "user/collect/container_cgroup.h"
 #include "user/collect/container_names.h"

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/container_file.h"
-#include "symbols/opener.h"
-#include "symbols/parser.h"
+#include "user/files/container_file.h"
+#include "user/files/opener.h"
+#include "symbols/parser/parser.h"
 #include "user/collect/opt_out.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/opener.h"
+#include "user/files/opener.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/opener.h"
+#include "user/files/opener.h"
 #include "user/util/cleanup.h"
 
 #define PODS_DIR	 "/var/log/pods"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbols/hotspot_vm.h"
+#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/collect/jvm_ask.h"
 #include "user/model/window.h"

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbols/container_file.h"
+#include "user/files/container_file.h"
 #include "user/collect/jvm_attach_talk.h"
 #include "user/collect/jvm_attach_tmp.h"
 #include "user/collect/jvm_gates.h"

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/hotspot_vm.h"
+#include "symbols/hotspot/hotspot_vm.h"
 #include "user/collect/jvm_cgroup.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"

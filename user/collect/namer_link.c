@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbols/opener_child.h"
-#include "symbols/parser_child.h"
+#include "user/files/opener_child.h"
+#include "symbols/parser/parser_child.h"
 #include "user/collect/ban_list.h"
 #include "user/collect/jvm_ask.h"
 #include "user/collect/launcher.h"

@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/opener.h"
-#include "symbols/parser.h"
+#include "user/files/opener.h"
+#include "symbols/parser/parser.h"
 #include "user/collect/ban_list.h"
 #include "user/collect/look_queue.h"
 #include "user/collect/naming_internal.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/parser.h"
+#include "symbols/parser/parser.h"
 #include "user/collect/naming_internal.h"
 #include "user/collect/stream_fallback.h"
 #include "user/model/profile.h"

@@ -34,7 +34,7 @@ struct recorder_stats {
 	size_t process_cnt;
 	size_t symbol_bytes;
 	uint64_t map_bytes;	  /* 0: the caller asks recorder__map_bytes() when it wants it */
-	uint64_t parser_failures; /* files that could not be parsed: see symbols/parser.h */
+	uint64_t parser_failures; /* files that could not be parsed: see symbols/parser/parser.h */
 	uint64_t parser_restarts; /* of the process that parses */
 	uint64_t namer_restarts;  /* of the process that names: it hung or died */
 	uint64_t bans;		  /* containers and processes that made it so */

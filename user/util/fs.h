@@ -2,7 +2,7 @@
 /*
  * Whole-file reads with caps, and writes that either happen completely or not at all. Every path
  * is relative to a directory fd, so that tests can hand in a fake /proc and life hands in the real
- * one. Nothing here may be used below /proc/PID/root: see symbols/container_file.h for that.
+ * one. Nothing here may be used below /proc/PID/root: see user/files/container_file.h for that.
  */
 #ifndef JBPF_UTIL_FS_H
 #define JBPF_UTIL_FS_H

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One file's symbols from every source; see elf_object.h. */
+#include "symbols/elf/elf_object.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "symbols/elf/build_id.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/elf_plt.h"
+#include "symbols/elf/libc_thread.h"
+#include "user/host/procmaps.h"
+
+static int elf_object_symbols(const struct elf_file *file, const char *name,
+			      const struct debug_file_opener *opener, struct elf_symtab **out)
+{
+	struct elf_symtab_builder *builder = NULL;
+	struct build_id id = { .len = 0 };
+	int err = build_id_read(file, &id);
+
+	if (err == -ENOMEM)
+		return err;
+	err = elf_symtab_builder__start(file, &builder);
+	if (!err)
+		err = elf_symtab_builder__add(builder, file);
+	if (!err)
+		err = elf_plt_add(file, builder);
+	if (!err)
+		err = libc_thread_add(file, name, builder);
+	if (!err)
+		err = debug_file_add(file, &id, opener, builder);
+	if (!err)
+		err = elf_symtab_builder__finish(builder, out);
+	elf_symtab_builder__free(builder);
+	return err;
+}
+
+static bool elf_object_looks_like_jvm(const char *name)
+{
+	return strncmp(procmaps_base_name(name), "libjvm", strlen("libjvm")) == 0;
+}
+
+int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_file_opener *opener,
+		    struct elf_object *out)
+{
+	struct elf_object object = { .symtab = NULL };
+	struct elf_file file;
+	int err = elf_file_open_sized(fd, size, &file);
+
+	if (!err)
+		err = elf_object_symbols(&file, name, opener, &object.symtab);
+	if (!err && elf_object_looks_like_jvm(name))
+		object.is_hotspot = elf_symtab_exports(&file, "gHotSpotVMStructs");
+	elf_file_release(&file);
+	if (!err)
+		*out = object;
+	return err;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All that jbpf wants to know of one mapped ELF file, from every source there is: its own symbols,
+ * those of its procedure linkage table, what libc leaves out, debug files. Reads what is opened for
+ * it and opens nothing, so that it can be done where nothing can be opened; see parser.h.
+ */
+#ifndef JBPF_ELF_ELF_OBJECT_H
+#define JBPF_ELF_ELF_OBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols/elf/debug_file.h"
+#include "symbols/elf/elf_symtab.h"
+
+struct elf_object {
+	struct elf_symtab *symtab;
+	bool is_hotspot; /* a libjvm with the tables of HotSpot's Serviceability Agent */
+};
+
+/*
+ * Reads the regular file `fd` of `size` bytes. `name` is its path or the last part of it. 0 and
+ * *out, whose symtab the caller frees; -ENOEXEC not an ELF file that is understood; -ENOMEM; -errno
+ * of reading.
+ */
+int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_file_opener *opener,
+		    struct elf_object *out);
+
+#endif

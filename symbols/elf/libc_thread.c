@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The two ways in which start_thread calls the thread's function end in one store:
+ *
+ *         call *...              ff d0..d7, or ff 90..97 disp32
+ *         cltq                   48 98                          C11: int -> void *
+ *     S:  mov  %rax,%fs:RESULT   64 48 89 04 25 imm32
+ *         ...
+ *         call *...
+ *         jmp  S                 e9 rel32, or eb rel8           POSIX
+ */
+#include "symbols/elf/libc_thread.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "user/util/byte_reader.h"
+#include "user/util/cleanup.h"
+
+#define LIBC_CODE_MAX_BYTES (16u << 20)
+/* struct pthread is about 2.3 KiB; `result` lies behind its list of robust mutexes. */
+#define RESULT_MIN_OFFSET 0x200
+#define RESULT_MAX_OFFSET 0x1000
+
+static int32_t read_i32(const uint8_t *bytes)
+{
+	struct byte_reader reader = byte_reader_init(bytes, 4);
+
+	return (int32_t)byte_reader_u32(&reader);
+}
+
+/* Length of an indirect call that ends right before `end`, 0 when there is none. */
+static size_t call_before(const uint8_t *code, size_t end)
+{
+	if (end >= 2 && code[end - 2] == 0xff && (code[end - 1] & 0xf8) == 0xd0)
+		return 2;
+	if (end >= 6 && code[end - 6] == 0xff && (code[end - 5] & 0xf8) == 0x90)
+		return 6;
+	return 0;
+}
+
+/* Offset of S behind `from`, or `len`; *call is the call in front of it. */
+static size_t find_store(const uint8_t *code, size_t len, size_t from,
+			 struct libc_thread_call *call)
+{
+	static const uint8_t pattern[] = { 0x48, 0x98, 0x64, 0x48, 0x89, 0x04, 0x25 };
+
+	while (from < len) {
+		const uint8_t *hit = memmem(code + from, len - from, pattern, sizeof(pattern));
+		size_t at, call_len;
+		int32_t result;
+
+		if (!hit)
+			return len;
+		at = (size_t)(hit - code);
+		if (len - at < sizeof(pattern) + 4)
+			return len;
+		result = read_i32(hit + sizeof(pattern));
+		call_len = call_before(code, at);
+		if (call_len && result >= RESULT_MIN_OFFSET && result < RESULT_MAX_OFFSET) {
+			*call = (struct libc_thread_call){ .offset = at - call_len,
+							   .len = call_len };
+			return at + 2;
+		}
+		from = at + 1;
+	}
+	return len;
+}
+
+/* Does a jump at `at` go to `target`? */
+static bool jumps_to(const uint8_t *code, size_t len, size_t at, size_t target)
+{
+	int64_t end;
+
+	if (code[at] == 0xe9 && len - at >= 5)
+		end = (int64_t)at + 5 + read_i32(code + at + 1);
+	else if (code[at] == 0xeb && len - at >= 2)
+		end = (int64_t)at + 2 + (int8_t)code[at + 1];
+	else
+		return false;
+	return end == (int64_t)target;
+}
+
+size_t libc_thread_find(const uint8_t *code, size_t len,
+			struct libc_thread_call out[LIBC_THREAD_MAX_CALLS])
+{
+	struct libc_thread_call calls[LIBC_THREAD_MAX_CALLS], other;
+	size_t store = find_store(code, len, 0, &calls[0]);
+	size_t cnt = 1;
+
+	if (store == len || find_store(code, len, store, &other) != len)
+		return 0;
+	for (size_t at = 2; at < len; at++) {
+		size_t call_len;
+
+		if (!jumps_to(code, len, at, store))
+			continue;
+		call_len = call_before(code, at);
+		if (!call_len)
+			continue;
+		if (cnt == LIBC_THREAD_MAX_CALLS)
+			return 0;
+		calls[cnt++] =
+			(struct libc_thread_call){ .offset = at - call_len, .len = call_len };
+	}
+	if (cnt != LIBC_THREAD_MAX_CALLS)
+		return 0;
+	memcpy(out, calls, sizeof(calls));
+	return cnt;
+}
+
+static bool is_libc(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strcmp(name, "libc.so.6") == 0 || strncmp(name, "libc-2.", 7) == 0;
+}
+
+int libc_thread_add(const struct elf_file *file, const char *path,
+		    struct elf_symtab_builder *builder)
+{
+	const struct elf_section *text = elf_file_section(file, ".text");
+	const struct elf_section *symtab = elf_file_section_of_type(file, SHT_SYMTAB);
+	struct libc_thread_call calls[LIBC_THREAD_MAX_CALLS];
+	__cleanup_free char *code = NULL;
+	size_t len, cnt;
+	int err;
+
+	if (!is_libc(path) || !file->is_64 || file->machine != EM_X86_64 || !text ||
+	    (symtab && symtab->size > 0))
+		return 0;
+	err = elf_file_section_bytes(file, text, LIBC_CODE_MAX_BYTES, &code, &len);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	cnt = libc_thread_find((const uint8_t *)code, len, calls);
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = elf_symtab_builder__add_symbol(builder, text->address + calls[i].offset,
+						     calls[i].len, LIBC_THREAD_NAME);
+	return err;
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The file comes out of a container: it may be anything, and may shrink while we look. Hence it is
+ * read, not mapped (no SIGBUS), there are caps on its sections, and nothing is opened for reading
+ * before it is known to be a regular file.
+ */
+#include "symbols/elf/libjvm.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/files/container_file.h"
+#include "user/files/opener.h"
+#include "user/util/byte_reader.h"
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+#include "user/util/parse.h"
+
+#define MAPS_MAX_BYTES	  (32u << 20)
+#define LIBJVM_MAX_BYTES  (2ull << 30) /* debug builds with everything in one file */
+#define SECTION_MAX_BYTES (64u << 20)
+
+/* ---- /proc/PID/maps ---- */
+
+/* Number up to `stop`; moves *at behind it. */
+static bool maps_number(const char **at, const char *end, char stop, int base, uint64_t *out)
+{
+	const char *found = memchr(*at, stop, (size_t)(end - *at));
+
+	if (!found || parse_u64_n(*at, (size_t)(found - *at), base, out))
+		return false;
+	*at = found + 1;
+	return true;
+}
+
+/* A field up to a blank; moves *at behind it. NULL when there is none. */
+static const char *maps_field(const char **at, const char *end)
+{
+	const char *field = *at;
+	const char *found = memchr(*at, ' ', (size_t)(end - *at));
+
+	if (!found)
+		return NULL;
+	*at = found + 1;
+	return field;
+}
+
+static bool path_is_libjvm(const char *path, size_t len)
+{
+	static const char name[] = "/libjvm.so";
+	size_t name_len = sizeof(name) - 1;
+
+	return len >= name_len && memcmp(path + len - name_len, name, name_len) == 0;
+}
+
+/* "START-END PERMS OFFSET DEV INODE    PATH" */
+static bool maps_line_is_libjvm(const char *at, const char *end, struct libjvm_mapping *out)
+{
+	static const char deleted[] = " (deleted)";
+	size_t deleted_len = sizeof(deleted) - 1;
+	const char *permissions;
+	size_t len;
+
+	if (!maps_number(&at, end, '-', 16, &out->start) ||
+	    !maps_number(&at, end, ' ', 16, &out->end))
+		return false;
+	permissions = maps_field(&at, end);
+	if (!permissions || at - permissions < 5 || permissions[2] != 'x' ||
+	    !maps_number(&at, end, ' ', 16, &out->file_offset) || !maps_field(&at, end) ||
+	    !maps_number(&at, end, ' ', 10, &out->inode))
+		return false;
+	while (at < end && *at == ' ')
+		at++;
+	len = (size_t)(end - at);
+	if (len > deleted_len && memcmp(end - deleted_len, deleted, deleted_len) == 0)
+		len -= deleted_len;
+	if (!path_is_libjvm(at, len) || len >= sizeof(out->path))
+		return false;
+	memcpy(out->path, at, len);
+	out->path[len] = '\0';
+	return true;
+}
+
+/* Is it another part of what is there, such as one whose protection was changed for a while? */
+static bool mapping_is_known(const struct libjvm_mapping *known, size_t cnt,
+			     const struct libjvm_mapping *mapping)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		if (known[i].inode == mapping->inode &&
+		    known[i].start - known[i].file_offset == mapping->start - mapping->file_offset)
+			return true;
+	}
+	return false;
+}
+
+int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out)
+{
+	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
+	const char *at, *end;
+	size_t cnt = 0;
+	int err;
+
+	err = fs_read_filef(proc_fd, MAPS_MAX_BYTES, &maps, "%u/maps", pid);
+	if (err && err != -EFBIG)
+		return err == -ENOENT ? -ESRCH : err;
+	at = strbuf_str(&maps);
+	end = at + maps.len;
+	while (at < end && cnt < max) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+
+		if (!newline)
+			break;
+		if (maps_line_is_libjvm(at, newline, &out[cnt]) &&
+		    !mapping_is_known(out, cnt, &out[cnt]))
+			cnt++;
+		at = newline + 1;
+	}
+	*cnt_out = cnt;
+	return cnt ? 0 : -ENOENT;
+}
+
+/* ---- the file ---- */
+
+/* Follows the kernel's link to the mapped file. Devices are not opened: that may have effects. */
+static int mapped_file_open(int proc_fd, uint32_t pid, struct opener *opener,
+			    const struct libjvm_mapping *mapping)
+{
+	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
+						    .max_bytes = LIBJVM_MAX_BYTES };
+	char path[128];
+
+	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+	__cleanup_fd int path_fd = openat(proc_fd, path, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return -errno;
+	return opener__reopen(opener, path_fd, &rules, NULL);
+}
+
+/* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path will do when it is the same file. */
+static int path_file_open(int proc_fd, uint32_t pid, struct opener *opener,
+			  const struct libjvm_mapping *mapping)
+{
+	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
+						    .max_bytes = LIBJVM_MAX_BYTES };
+	__cleanup_fd int root_fd = container_root_open(proc_fd, pid);
+	struct stat st;
+
+	if (root_fd < 0)
+		return root_fd;
+	__cleanup_fd int fd = opener__library(opener, root_fd, mapping->path, &rules, &st, NULL);
+	if (fd < 0)
+		return fd;
+	if (st.st_ino != mapping->inode)
+		return -ESTALE;
+	return take_fd(&fd);
+}
+
+/* ---- symbols ---- */
+
+const char *vm_symbol_name(enum vm_symbol symbol)
+{
+	static const char *const names[VM_SYMBOL_CNT] = {
+		[VM_SYMBOL_STRUCTS] = "gHotSpotVMStructs",
+		[VM_SYMBOL_STRUCT_TYPE_NAME] = "gHotSpotVMStructEntryTypeNameOffset",
+		[VM_SYMBOL_STRUCT_FIELD_NAME] = "gHotSpotVMStructEntryFieldNameOffset",
+		[VM_SYMBOL_STRUCT_TYPE_STRING] = "gHotSpotVMStructEntryTypeStringOffset",
+		[VM_SYMBOL_STRUCT_IS_STATIC] = "gHotSpotVMStructEntryIsStaticOffset",
+		[VM_SYMBOL_STRUCT_OFFSET] = "gHotSpotVMStructEntryOffsetOffset",
+		[VM_SYMBOL_STRUCT_ADDRESS] = "gHotSpotVMStructEntryAddressOffset",
+		[VM_SYMBOL_STRUCT_STRIDE] = "gHotSpotVMStructEntryArrayStride",
+		[VM_SYMBOL_TYPES] = "gHotSpotVMTypes",
+		[VM_SYMBOL_TYPE_TYPE_NAME] = "gHotSpotVMTypeEntryTypeNameOffset",
+		[VM_SYMBOL_TYPE_SIZE] = "gHotSpotVMTypeEntrySizeOffset",
+		[VM_SYMBOL_TYPE_STRIDE] = "gHotSpotVMTypeEntryArrayStride",
+	};
+
+	return names[symbol];
+}
+
+/* ---- ELF ---- */
+
+/*
+ * What to add to a symbol's value: the mapping is all of an executable segment or a part of it.
+ * The kernel rounds both to pages, whose size is not asked for here.
+ */
+static int elf_bias(const struct elf_file *file, const struct libjvm_mapping *mapping,
+		    uint64_t *out)
+{
+	uint64_t offset = mapping->file_offset;
+
+	for (size_t i = 0; i < file->segment_cnt; i++) {
+		const struct elf_segment *segment = &file->segments[i];
+
+		if (segment->type != PT_LOAD || !(segment->flags & PF_X) ||
+		    offset + (mapping->end - mapping->start) <= segment->offset ||
+		    (offset > segment->offset && offset - segment->offset >= segment->file_size))
+			continue;
+		*out = mapping->start - offset - (segment->address - segment->offset);
+		return 0;
+	}
+	return -ENOTSUP;
+}
+
+static int section_read(const struct elf_file *file, const struct elf_section *section,
+			char **bytes_out, size_t *len_out)
+{
+	int err;
+
+	if (section->size > SECTION_MAX_BYTES)
+		return -ENOTSUP;
+	err = elf_file_section_bytes(file, section, SECTION_MAX_BYTES, bytes_out, len_out);
+	return err == -ENODATA ? -ENOTSUP : err;
+}
+
+static void symbol_note(const char *name, uint64_t address, struct vm_symbols *out)
+{
+	for (int i = 0; i < VM_SYMBOL_CNT; i++) {
+		if (strcmp(name, vm_symbol_name((enum vm_symbol)i)) == 0)
+			out->addresses[i] = address;
+	}
+}
+
+static int dynsym_read(const struct elf_file *file, const struct elf_section *section,
+		       uint64_t bias, struct vm_symbols *out)
+{
+	__cleanup_free char *symbols = NULL;
+	__cleanup_free char *strings = NULL;
+	size_t symbols_len, strings_len;
+	int err;
+
+	if (section->link >= file->section_cnt)
+		return -ENOTSUP;
+	err = section_read(file, section, &symbols, &symbols_len);
+	if (!err)
+		err = section_read(file, &file->sections[section->link], &strings, &strings_len);
+	if (err)
+		return err;
+	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols_len; at += sizeof(Elf64_Sym)) {
+		struct byte_reader reader = byte_reader_init(symbols + at, sizeof(Elf64_Sym));
+		uint32_t name = byte_reader_u32(&reader);
+		uint16_t index;
+
+		byte_reader_u16(&reader); /* st_info, st_other */
+		index = byte_reader_u16(&reader);
+		/* A name ends at the NUL behind all strings at the latest. */
+		if (index == SHN_UNDEF || name >= strings_len ||
+		    strncmp(strings + name, "gHotSpotVM", 10) != 0)
+			continue;
+		symbol_note(strings + name, bias + byte_reader_u64(&reader), out);
+	}
+	return out->addresses[VM_SYMBOL_STRUCTS] ? 0 : -ENOENT;
+}
+
+int libjvm_symbols_file(const struct elf_file *file, const struct libjvm_mapping *mapping,
+			struct vm_symbols *out)
+{
+	const struct elf_section *section = elf_file_section_of_type(file, SHT_DYNSYM);
+	struct vm_symbols symbols = { { 0 } };
+	uint64_t bias;
+	int err;
+
+	if (!file->is_64)
+		return -ENOTSUP;
+	err = elf_bias(file, mapping, &bias);
+	if (!err)
+		err = section ? dynsym_read(file, section, bias, &symbols) : -ENOENT;
+	if (!err)
+		*out = symbols;
+	return err;
+}
+
+int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,
+		const struct libjvm_mapping *mapping)
+{
+	int fd = mapped_file_open(proc_fd, pid, opener, mapping);
+
+	return fd == -EPERM || fd == -EACCES ? path_file_open(proc_fd, pid, opener, mapping) : fd;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbols of the vdso. All 64-bit processes of a host run the same one, so ours stands for all;
+ * the vdso of 32-bit processes is another one, recognised by its place.
+ */
+#ifndef JBPF_ELF_VDSO_H
+#define JBPF_ELF_VDSO_H
+
+#include "symbols/elf/elf_symtab.h"
+
+/* 0, -ENOENT when this process has no vdso, -ENOMEM, -ENOEXEC. */
+int vdso_load(struct elf_symtab **out);
+
+#endif

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names as in JVMS 4.2 and 4.3, text as in share/oops/symbol.cpp and klass.cpp of HotSpot.
+ */
+#include "symbols/hotspot/hotspot_method_text.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define ARRAY_MAX_DEPTH 255
+
+/* ---- modified UTF-8 ---- */
+
+static bool is_continuation(uint8_t byte)
+{
+	return (byte & 0xc0) == 0x80;
+}
+
+/* One UTF-16 unit from up to 3 bytes; returns how many, 0 = damaged. */
+static size_t unit_read(const uint8_t *bytes, size_t len, uint32_t *out)
+{
+	if (bytes[0] < 0x80) {
+		*out = bytes[0];
+		return 1;
+	}
+	if ((bytes[0] & 0xe0) == 0xc0 && len >= 2 && is_continuation(bytes[1])) {
+		*out = (bytes[0] & 0x1fu) << 6 | (bytes[1] & 0x3fu);
+		return *out >= 0x80 ? 2 : 0;
+	}
+	if ((bytes[0] & 0xf0) == 0xe0 && len >= 3 && is_continuation(bytes[1]) &&
+	    is_continuation(bytes[2])) {
+		*out = (bytes[0] & 0xfu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
+		return *out >= 0x800 ? 3 : 0;
+	}
+	return 0;
+}
+
+static bool is_control(uint32_t unit)
+{
+	return unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || unit == 0x2028 || unit == 0x2029;
+}
+
+/*
+ * Length of the next character, which is as it should be in UTF-8 already, or a pair of surrogates
+ * of 3 bytes each, whose 4 bytes go to `pair`. 0 = damaged or a control character.
+ */
+static size_t character_read(const uint8_t *bytes, size_t len, char pair[4], bool *is_pair)
+{
+	uint32_t unit, low, code;
+	size_t used = unit_read(bytes, len, &unit);
+
+	*is_pair = false;
+	if (!used || is_control(unit) || (unit >= 0xdc00 && unit < 0xe000))
+		return 0;
+	if (unit < 0xd800 || unit >= 0xdc00)
+		return used;
+	if (used == len || !unit_read(bytes + used, len - used, &low) || low < 0xdc00 ||
+	    low >= 0xe000)
+		return 0;
+	code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+	pair[0] = (char)(0xf0 | code >> 18);
+	pair[1] = (char)(0x80 | (code >> 12 & 0x3f));
+	pair[2] = (char)(0x80 | (code >> 6 & 0x3f));
+	pair[3] = (char)(0x80 | (code & 0x3f));
+	*is_pair = true;
+	return used + 3;
+}
+
+static size_t plain_ascii_len(const uint8_t *bytes, size_t len)
+{
+	size_t plain = 0;
+
+	while (plain < len && bytes[plain] >= 0x20 && bytes[plain] < 0x7f)
+		plain++;
+	return plain;
+}
+
+int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out)
+{
+	size_t begin_len = out->len;
+	int err = len ? 0 : -EINVAL;
+
+	for (size_t at = 0; at < len && !err;) {
+		size_t plain = plain_ascii_len(bytes + at, len - at);
+		size_t used;
+		char pair[4];
+		bool is_pair;
+
+		if (plain) {
+			err = strbuf_append(out, bytes + at, plain);
+			at += plain;
+			continue;
+		}
+		used = character_read(bytes + at, len - at, pair, &is_pair);
+		if (!used)
+			err = -EINVAL;
+		else if (is_pair)
+			err = strbuf_append(out, pair, sizeof(pair));
+		else
+			err = strbuf_append(out, bytes + at, used);
+		at += used;
+	}
+	if (err)
+		strbuf_truncate(out, begin_len);
+	return err;
+}
+
+/* ---- names ---- */
+
+static bool text_has(struct hotspot_text text, const char *any_of)
+{
+	for (; *any_of; any_of++) {
+		if (memchr(text.bytes, *any_of, text.len))
+			return true;
+	}
+	return false;
+}
+
+static bool text_is(struct hotspot_text text, const char *literal)
+{
+	return text.len == strlen(literal) && memcmp(text.bytes, literal, text.len) == 0;
+}
+
+/* A class, not an array; parts are not empty. */
+static bool class_name_is_valid(struct hotspot_text name)
+{
+	bool part_is_empty = true;
+
+	if (text_has(name, ".;["))
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		if (name.bytes[i] == '/' && part_is_empty)
+			return false;
+		part_is_empty = name.bytes[i] == '/';
+	}
+	return !part_is_empty;
+}
+
+static bool method_name_is_valid(struct hotspot_text name)
+{
+	if (text_is(name, "<init>") || text_is(name, "<clinit>"))
+		return true;
+	return name.len && !text_has(name, ".;[/<>");
+}
+
+static int append_dotted(struct hotspot_text name, struct strbuf *out)
+{
+	size_t begin_len = out->len;
+	int err = strbuf_append(out, name.bytes, name.len);
+
+	if (err)
+		return err;
+	for (size_t i = begin_len; i < out->len; i++) {
+		if (out->data[i] == '/')
+			out->data[i] = '.';
+	}
+	return 0;
+}
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Hidden classes: "Foo$$Lambda+0x00007f..." is printed with a slash. */
+static int append_class(struct hotspot_text name, struct strbuf *out)
+{
+	const char *plus = memrchr(name.bytes, '+', name.len);
+	size_t plus_offset = plus ? (size_t)(plus - name.bytes) : name.len;
+	size_t begin_len = out->len;
+	int err = append_dotted(name, out);
+
+	if (err || name.len - plus_offset < 4 || memcmp(plus, "+0x", 3) != 0)
+		return err;
+	for (size_t i = plus_offset + 3; i < name.len; i++) {
+		if (!is_hex(name.bytes[i]))
+			return 0;
+	}
+	out->data[begin_len + plus_offset] = '/';
+	return 0;
+}
+
+/* ---- signatures ---- */
+
+static const char *primitive_name(char c)
+{
+	switch (c) {
+	case 'B':
+		return "byte";
+	case 'C':
+		return "char";
+	case 'D':
+		return "double";
+	case 'F':
+		return "float";
+	case 'I':
+		return "int";
+	case 'J':
+		return "long";
+	case 'S':
+		return "short";
+	case 'Z':
+		return "boolean";
+	default:
+		return NULL;
+	}
+}
+
+/* Appends the type that begins at *at and moves *at behind it. 0, -EINVAL, -ENOMEM. */
+static int append_type(struct hotspot_text signature, size_t *at, struct strbuf *out)
+{
+	size_t depth = 0, left;
+	const char *primitive, *end;
+	int err;
+
+	while (*at < signature.len && signature.bytes[*at] == '[') {
+		depth++;
+		(*at)++;
+	}
+	left = signature.len - *at;
+	if (!left || depth > ARRAY_MAX_DEPTH)
+		return -EINVAL;
+	primitive = primitive_name(signature.bytes[*at]);
+	if (primitive) {
+		err = strbuf_puts(out, primitive);
+		(*at)++;
+	} else {
+		struct hotspot_text name = { signature.bytes + *at + 1, 0 };
+
+		end = memchr(signature.bytes + *at, ';', left);
+		if (signature.bytes[*at] != 'L' || !end)
+			return -EINVAL;
+		name.len = (size_t)(end - name.bytes);
+		if (!name.len || text_has(name, "[()"))
+			return -EINVAL;
+		err = append_dotted(name, out);
+		*at += name.len + 2;
+	}
+	while (depth-- && !err)
+		err = strbuf_append(out, "[]", 2);
+	return err;
+}
+
+/* "(int, java.lang.String)" from "(ILjava/lang/String;)J"; *at ends behind the ')'. */
+static int append_parameters(struct hotspot_text signature, size_t *at, struct strbuf *out)
+{
+	int err = strbuf_putc(out, '(');
+
+	for (bool is_first = true; !err; is_first = false) {
+		if (*at >= signature.len)
+			return -EINVAL;
+		if (signature.bytes[*at] == ')') {
+			(*at)++;
+			return strbuf_putc(out, ')');
+		}
+		if (!is_first)
+			err = strbuf_append(out, ", ", 2);
+		if (!err)
+			err = append_type(signature, at, out);
+	}
+	return err;
+}
+
+static int append_return_type(struct hotspot_text signature, struct strbuf *out)
+{
+	const char *close = memrchr(signature.bytes, ')', signature.len);
+	size_t at;
+	int err;
+
+	if (!close)
+		return -EINVAL;
+	at = (size_t)(close - signature.bytes) + 1;
+	if (signature.len - at == 1 && signature.bytes[at] == 'V')
+		return strbuf_puts(out, "void");
+	err = append_type(signature, &at, out);
+	if (!err && at != signature.len)
+		err = -EINVAL;
+	return err;
+}
+
+/* The ')' that ends the parameters must be the last one, where the return type was taken from. */
+static int append_method(struct hotspot_text class_name, struct hotspot_text name,
+			 struct hotspot_text signature, struct strbuf *out)
+{
+	size_t at = 1;
+	int err = append_return_type(signature, out);
+
+	if (!err)
+		err = strbuf_putc(out, ' ');
+	if (!err)
+		err = append_class(class_name, out);
+	if (!err)
+		err = strbuf_putc(out, '.');
+	if (!err)
+		err = strbuf_append(out, name.bytes, name.len);
+	if (!err)
+		err = append_parameters(signature, &at, out);
+	if (!err && memchr(signature.bytes + at, ')', signature.len - at))
+		err = -EINVAL;
+	return err;
+}
+
+int hotspot_method_text(struct hotspot_text class_name, struct hotspot_text name,
+			struct hotspot_text signature, struct strbuf *out)
+{
+	size_t begin_len = out->len;
+	int err;
+
+	if (!class_name_is_valid(class_name) || !method_name_is_valid(name) || !signature.len ||
+	    signature.bytes[0] != '(')
+		return -EINVAL;
+	err = append_method(class_name, name, signature, out);
+	if (err)
+		strbuf_truncate(out, begin_len);
+	return err;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the three symbols that name a method to the text that HotSpot itself would print
+ * (Method::external_name, which Compiler.perfmap writes). Pure; refuses what no JVM could have
+ * meant, since then the memory was something else.
+ */
+#ifndef JBPF_HOTSPOT_HOTSPOT_METHOD_TEXT_H
+#define JBPF_HOTSPOT_HOTSPOT_METHOD_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/util/strbuf.h"
+
+/*
+ * Appends a Symbol's bytes (modified UTF-8) as UTF-8. 0; -EINVAL: empty, damaged
+ * or with control characters (`out` unchanged then); -ENOMEM.
+ */
+int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out);
+
+/* Borrowed UTF-8. */
+struct hotspot_text {
+	const char *bytes;
+	size_t len;
+};
+
+/*
+ * "com/foo/Bar", "baz", "(ILjava/lang/String;)J" -> "long com.foo.Bar.baz(int, java.lang.String)",
+ * appended. 0; -EINVAL: not names of a class and of a method, or not a signature (`out` unchanged);
+ * -ENOMEM.
+ */
+int hotspot_method_text(struct hotspot_text class_name, struct hotspot_text name,
+			struct hotspot_text signature, struct strbuf *out);
+
+#endif

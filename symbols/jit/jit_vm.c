@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One JVM's JIT code as an object: questions, the answers that are kept, and what is done between
+ * windows; see jit_vm.h. A warm question is one hash probe and a look at the version it hangs on.
+ */
+#include "symbols/jit/jit_vm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/jit/jit_vm_internal.h"
+#include "user/util/clock.h"
+
+/*
+ * Keys of answers. Addresses in user space leave the upper bits free: a return address asks for
+ * another place than the same address as a leaf, and a leaf with its code for a verdict, too.
+ */
+#define KEY_METHOD    (1ull << 63)
+#define KEY_LEAF      (1ull << 62)
+#define KEY_LEAF_CODE (1ull << 61)
+#define KEY_USER_MASK (KEY_LEAF_CODE - 1)
+
+#define EPOCH_MASK 0xffffffu
+
+/* ---- reading ---- */
+
+bool jit_vm_may_read(struct jit_vm *vm)
+{
+	if (vm->is_ended || vm->spent_ns > JIT_VM_READ_BUDGET_NS)
+		return false;
+	/* Asking for CPU time is a system call: only questions that read something are measured. */
+	if (!vm->reading_ns)
+		vm->reading_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	vm->read_cnt++;
+	return true;
+}
+
+/* A question is answered: what it read is on the account. */
+static void vm_end_reading(struct jit_vm *vm)
+{
+	if (vm->reading_ns)
+		vm->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - vm->reading_ns;
+	vm->reading_ns = 0;
+}
+
+int jit_vm_note(struct jit_vm *vm, int err)
+{
+	if (err == -ESRCH || err == -EPERM || err == -EACCES)
+		vm->is_ended = true;
+	return err;
+}
+
+/* ---- restless JVMs ---- */
+
+void jit_vm_stir(struct jit_vm *vm)
+{
+	vm->restless_ns = vm->ops->now_ns(vm->ctx) + JIT_VM_RESTLESS_NS;
+}
+
+uint64_t jit_vm_round_ns(const struct jit_vm *vm)
+{
+	return jit_vm__is_restless(vm) ? JIT_VM_RESTLESS_ROUND_NS : JIT_VM_ROUND_NS;
+}
+
+/* ---- object ---- */
+
+int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out)
+{
+	struct jit_vm *vm = calloc(1, sizeof(*vm));
+
+	if (!vm)
+		return -ENOMEM;
+	vm->chains = strtab__new();
+	if (!vm->chains) {
+		free(vm);
+		return -ENOMEM;
+	}
+	vm->ops = ops;
+	vm->ctx = ctx;
+	vm->names = names;
+	vm->refresh_cnt = 1;
+	vm->opened_ns = vm->read_boot_ns = ops->now_ns(ctx);
+	(void)jit_unloads_read(vm);
+	ops->ranges(ctx, &vm->ranges);
+	*out = vm;
+	return 0;
+}
+
+void jit_vm__free(struct jit_vm *vm)
+{
+	if (!vm)
+		return;
+	jit_blobs_release(vm);
+	jit_methods_release(vm);
+	strtab__free(vm->chains);
+	addr_cache_release(&vm->answers);
+	strbuf_release(&vm->text);
+	vm->ops->free(vm->ctx);
+	free(vm);
+}
+
+static void vm_read_ranges(struct jit_vm *vm)
+{
+	struct hotspot_ranges ranges;
+
+	vm->ops->ranges(vm->ctx, &ranges);
+	if (memcmp(&ranges, &vm->ranges, sizeof(ranges)) != 0)
+		addr_cache_clear(&vm->answers);
+	vm->ranges = ranges;
+}
+
+int jit_vm__refresh(struct jit_vm *vm)
+{
+	int err;
+
+	if (vm->is_ended)
+		return -ESRCH;
+	vm->refresh_cnt++;
+	vm->epoch++;
+	vm->spent_ns = 0;
+	vm->mode = JIT_VM_LOOK;
+	vm->round_ns = vm->ops->now_ns(vm->ctx);
+	err = jit_vm_note(vm, vm->ops->refresh(vm->ctx));
+	(void)jit_unloads_read(vm);
+	if (!err) {
+		vm_read_ranges(vm);
+		err = jit_vm_note(vm, jit_blobs_refresh(vm));
+	}
+	jit_methods_refresh(vm);
+	vm_end_reading(vm);
+	if (!err)
+		vm->read_boot_ns = vm->ops->now_ns(vm->ctx);
+	return err;
+}
+
+void jit_vm__round(struct jit_vm *vm)
+{
+	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
+
+	jit_unloads_look(vm);
+	if (vm->is_ended || now_ns - vm->round_ns < jit_vm_round_ns(vm))
+		return;
+	vm->round_ns = now_ns;
+	vm->mode = JIT_VM_LOOK;
+	jit_vm_note(vm, jit_blobs_round(vm));
+	vm_end_reading(vm);
+}
+
+void jit_vm__forget_names(struct jit_vm *vm)
+{
+	struct strtab *fresh = strtab__new();
+
+	/* Without memory for a new table the old one only is larger than it needs to be. */
+	if (fresh) {
+		strtab__free(vm->chains);
+		vm->chains = fresh;
+	}
+	addr_cache_clear(&vm->answers);
+	jit_methods_clear(vm);
+}
+
+void jit_vm__end(struct jit_vm *vm, uint64_t since_boot_ns)
+{
+	vm->is_ended = true;
+	jit_blobs_drop_since(vm, since_boot_ns);
+	jit_methods_drop_since(vm, since_boot_ns);
+	addr_cache_clear(&vm->answers);
+}
+
+void jit_vm__ranges(const struct jit_vm *vm, struct hotspot_ranges *out)
+{
+	*out = vm->ranges;
+}
+
+static bool vm_is_interpreter(const struct jit_vm *vm, uint64_t address)
+{
+	return address >= vm->ranges.interpreter_low && address < vm->ranges.interpreter_high;
+}
+
+bool jit_vm__covers(const struct jit_vm *vm, uint64_t address)
+{
+	return address >= vm->ranges.code_low && address < vm->ranges.code_high &&
+	       address <= KEY_USER_MASK;
+}
+
+int jit_vm__walk(struct jit_vm *vm, hotspot_walk_fn fn, void *ctx)
+{
+	if (vm->is_ended)
+		return -ESRCH;
+	return vm->ops->walk(vm->ctx, fn, ctx, NULL);
+}
+
+/* ---- answers ---- */
+
+static uint64_t query_address(const struct jit_vm_query *query)
+{
+	/* A call may be the last instruction before other code. */
+	return query->is_leaf || query->word == 0 ? query->word : query->word - 1;
+}
+
+static uint64_t query_key(const struct jit_vm_query *query, bool is_interpreter)
+{
+	if (is_interpreter && query->method)
+		return KEY_METHOD | query->method;
+	if (!query->is_leaf)
+		return query->word;
+	return query->word | (query->leaf_code ? KEY_LEAF_CODE : KEY_LEAF);
+}
+
+/* Of something that is there: can these samples be another's? */
+static bool life_holds(const struct jit_vm *vm, const struct jit_life *life,
+		       const struct jit_vm_query *query)
+{
+	struct jit_span span = jit_span_of(query);
+
+	return span.since >= life->sure_from_ns && jit_life_is_credible(vm, life, &span, true);
+}
+
+static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
+		       const struct jit_vm_query *query)
+{
+	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->epoch);
+
+	if (!blob || blob->life.gone_ns)
+		return false;
+	/* Not used lately, so not verified with the others. */
+	if (blob->verified_refresh != vm->refresh_cnt && !vm->is_ended &&
+	    jit_blobs_check(vm, blob) && !vm->is_ended)
+		return false;
+	if (vm->mode == JIT_VM_RESOLVE && !life_holds(vm, &blob->life, query))
+		return false;
+	blob->used_refresh = vm->refresh_cnt;
+	return true;
+}
+
+static bool method_holds(struct jit_vm *vm, const struct answer *answer,
+			 const struct jit_vm_query *query)
+{
+	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->epoch);
+
+	if (!method || !jit_method_is_there(vm, method) ||
+	    (vm->mode == JIT_VM_RESOLVE ? !life_holds(vm, &method->life, query) :
+					  jit_method_is_old(vm, method)))
+		return false;
+	method->used_refresh = vm->refresh_cnt;
+	return true;
+}
+
+static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
+			 const struct jit_vm_query *query)
+{
+	switch ((enum answer_kind)answer->kind) {
+	case ANSWER_KIND_FIXED:
+		return true;
+	case ANSWER_KIND_BLOB:
+		return blob_holds(vm, answer, query);
+	case ANSWER_KIND_METHOD:
+		return method_holds(vm, answer, query);
+	default:
+		/* What is not known at the end of a window may be read by the next look. */
+		return vm->mode == JIT_VM_RESOLVE && answer->epoch == (vm->epoch & EPOCH_MASK);
+	}
+}
+
+/*
+ * The frames of a piece of code. `known` is what was answered before: if it was that very code, its
+ * names are those of when it was there.
+ */
+static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
+			    const struct jit_vm_query *query, const struct answer *known,
+			    struct answer *out)
+{
+	uint32_t chain = known->name;
+	int err = 0;
+
+	if (known->kind != ANSWER_KIND_BLOB || known->epoch != blob->handle)
+		err = jit_chain_of_blob(vm, blob, query, &chain);
+	if (!err)
+		*out = (struct answer){
+			.name = chain,
+			.kind = ANSWER_KIND_BLOB,
+			.epoch = blob->handle,
+		};
+	return err;
+}
+
+/* At the end of a window: by who may have been there when the samples were taken. */
+static int answer_owner(struct jit_vm *vm, const struct jit_vm_query *query,
+			const struct answer *known, struct answer *out)
+{
+	struct jit_blob *blob;
+	int err = jit_blobs_present(vm, query_address(query), &blob);
+
+	if (err == -ENOMEM)
+		return err;
+	err = jit_blobs_owner(vm, query, query_address(query), err == -EAGAIN, &blob);
+	return err ? err : answer_from_blob(vm, blob, query, known, out);
+}
+
+static int answer_looked(struct jit_vm *vm, const struct jit_vm_query *query,
+			 const struct answer *known, struct answer *out)
+{
+	struct jit_blob *blob;
+	int err = jit_blobs_present(vm, query_address(query), &blob);
+
+	return err ? err : answer_from_blob(vm, blob, query, known, out);
+}
+
+static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query,
+		       const struct answer *known, struct answer *out)
+{
+	int err = -EAGAIN;
+
+	/* Twice: it may change while its names are read. */
+	for (int i = 0; i < 2 && err == -EAGAIN; i++)
+		err = vm->mode == JIT_VM_RESOLVE ? answer_owner(vm, query, known, out) :
+						   answer_looked(vm, query, known, out);
+	return err == -EAGAIN ? -ENOENT : err;
+}
+
+static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *query,
+			      struct answer *out)
+{
+	struct jit_method *method;
+	bool is_past = false;
+	uint32_t chain;
+	int err = -ENOENT;
+
+	if (query->method)
+		err = jit_methods_interpreted(vm, query, &method, &is_past);
+	if (!err) {
+		bool is_dated = is_past || method->life.gone_ns;
+
+		err = jit_chain_of_method(vm, method, is_past, &chain);
+		*out = (struct answer){
+			.name = err ? 0 : chain,
+			.kind = is_dated ? ANSWER_KIND_DATED : ANSWER_KIND_METHOD,
+			.epoch = method->handle,
+		};
+		return err;
+	}
+	if (err != -ENOENT)
+		return err;
+	err = jit_chain_of_interpreter(vm, query->method != 0, &chain);
+	*out = (struct answer){
+		.name = err ? 0 : chain,
+		.kind = query->method ? ANSWER_KIND_DATED : ANSWER_KIND_FIXED,
+	};
+	return err;
+}
+
+/* 0 and an answer to be kept, also when it says that there is no name; or -ENOMEM. */
+static int vm_answer(struct jit_vm *vm, const struct jit_vm_query *query,
+		     const struct answer *known, struct answer *out)
+{
+	int err;
+
+	if (vm_is_interpreter(vm, query_address(query)))
+		err = answer_interpreter(vm, query, out);
+	else
+		err = answer_code(vm, query, known, out);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		*out = (struct answer){
+			.kind = err == -EXDEV ? ANSWER_KIND_AMBIGUOUS : ANSWER_KIND_UNKNOWN,
+		};
+	if (out->kind >= ANSWER_KIND_DATED)
+		out->epoch = vm->epoch & EPOCH_MASK;
+	return 0;
+}
+
+static int answer_give(const struct jit_vm *vm, const struct answer *answer,
+		       struct jit_vm_answer *out)
+{
+	size_t bytes;
+	const char *chain;
+
+	if (answer->kind == ANSWER_KIND_UNKNOWN)
+		return -ENOENT;
+	if (answer->kind == ANSWER_KIND_AMBIGUOUS)
+		return -EXDEV;
+	/* Strings of a table are not aligned. */
+	chain = strtab__get(vm->chains, answer->name, &bytes);
+	memcpy(out->frames, chain, bytes);
+	out->cnt = bytes / sizeof(out->frames[0]);
+	return 0;
+}
+
+int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct jit_vm_answer *out)
+{
+	uint64_t key = query_key(query, vm_is_interpreter(vm, query_address(query)));
+	const struct answer *found = addr_cache_find(&vm->answers, key);
+	struct answer known = found ? *found : (struct answer){ .kind = ANSWER_KIND_NONE };
+	struct answer answer = known;
+	int err = 0;
+
+	vm->mode = query->mode;
+	if (query->mode == JIT_VM_RESOLVE && (query->since_boot_ns != vm->last_since_ns ||
+					      query->until_boot_ns != vm->last_until_ns)) {
+		vm->last_since_ns = query->since_boot_ns;
+		vm->last_until_ns = query->until_boot_ns;
+		vm->epoch++;
+	}
+	out->is_new = !found || !answer_holds(vm, &known, query);
+	if (out->is_new)
+		err = vm_answer(vm, query, &known, &answer);
+	vm_end_reading(vm);
+	if (err)
+		return err;
+	if (out->is_new)
+		addr_cache_put(&vm->answers, key, answer);
+	return answer_give(vm, &answer, out);
+}
+
+/* ---- facts ---- */
+
+void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out)
+{
+	*out = (struct jit_vm_status){
+		.read_boot_ns = vm->read_boot_ns,
+		.blob_cnt = vm->blobs.alive_cnt,
+		.has_inlined = vm->ops->has_inlined(vm->ctx),
+		.has_interpreted = vm->ranges.interpreter_high > vm->ranges.interpreter_low,
+		.is_ended = vm->is_ended,
+	};
+}
+
+uint64_t jit_vm__read_cnt(const struct jit_vm *vm)
+{
+	return vm->read_cnt;
+}
+
+bool jit_vm__is_quiet(const struct jit_vm *vm)
+{
+	uint64_t since_ns = vm->opened_ns;
+
+	if (!vm->unloads.is_known)
+		return false;
+	if (vm->restless_ns > since_ns)
+		since_ns = vm->restless_ns;
+	if (vm->unloads.since_ns > since_ns)
+		since_ns = vm->unloads.since_ns;
+	return vm->ops->now_ns(vm->ctx) > since_ns + JIT_VM_RESTLESS_NS;
+}
+
+bool jit_vm__is_restless(const struct jit_vm *vm)
+{
+	return vm->ops->now_ns(vm->ctx) < vm->restless_ns;
+}
+
+size_t jit_vm__bytes(const struct jit_vm *vm)
+{
+	return sizeof(*vm) + jit_blobs_bytes(vm) + jit_methods_bytes(vm) +
+	       strtab__bytes(vm->chains) + addr_cache_bytes(&vm->answers) + vm->text.cap;
+}

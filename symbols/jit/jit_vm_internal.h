@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of jit_vm share (jit_vm.c, jit_vm_*.c); nobody else includes this. */
+#ifndef JBPF_JIT_JIT_VM_INTERNAL_H
+#define JBPF_JIT_JIT_VM_INTERNAL_H
+
+#include "symbols/names/addr_cache.h"
+#include "symbols/jit/jit_vm.h"
+#include "user/util/strtab.h"
+
+/* A JVM may have as much code as it likes; what is known of it at a time stops here. */
+#define JIT_VM_MAX_BLOBS       16384u /* = JIT_HANDLE_SLOTS */
+#define JIT_VM_MAX_METHODS     16384u
+#define JIT_VM_MAX_GONE	       4096u
+#define JIT_VM_MAX_SCOPE_BYTES (8u << 20)
+#define JIT_VM_MAX_CHAIN_BYTES (4u << 20)
+/* CPU time for reading between two refreshes; beyond it addresses stay unknown. */
+#define JIT_VM_READ_BUDGET_NS (500ull * 1000 * 1000)
+
+/* JIT_VM_PROMPT_NS in a restless JVM. */
+#define JIT_VM_RESTLESS_PROMPT_NS (150ull * 1000 * 1000)
+/* While there are looks, what is in use is verified this often. */
+#define JIT_VM_ROUND_NS		 (900ull * 1000 * 1000)
+#define JIT_VM_RESTLESS_ROUND_NS (80ull * 1000 * 1000)
+/* Code that was there for a time is verified again after this share of that time, or this. */
+#define JIT_VM_ROUND_SHARE  8u
+#define JIT_VM_OLD_ROUND_NS (1900ull * 1000 * 1000)
+/* A JVM that put code or a method where another one was is restless for so long. */
+#define JIT_VM_RESTLESS_NS (30ull * 1000 * 1000 * 1000)
+/* Where so many pieces of code were, and at so many places in each, a round looks what is there. */
+#define JIT_VM_PROBE_BLOBS  32u
+#define JIT_VM_PROBE_PLACES 8u
+
+/* Refreshes without use after which something is ... */
+#define JIT_VM_VERIFY_REFRESHES	 3u  /* verified only when it is asked for again */
+#define JIT_VM_DETAILS_REFRESHES 6u  /* robbed of its scopes, or its lines */
+#define JIT_VM_KEEP_REFRESHES	 60u /* forgotten */
+
+/*
+ * Handles: a slot and how often it was used before, so that an answer that outlives what it came
+ * from is seen to be void. When the count wraps all answers are dropped.
+ */
+#define JIT_HANDLE_SLOT_BITS 14u
+#define JIT_HANDLE_SLOTS     (1u << JIT_HANDLE_SLOT_BITS)
+#define JIT_HANDLE_USES	     (1u << (24u - JIT_HANDLE_SLOT_BITS))
+
+struct jit_slots {
+	void **items; /* NULL = free */
+	uint16_t *uses;
+	uint16_t *free_slots;
+	size_t cnt; /* slots ever used */
+	size_t cap;
+	size_t free_cnt;
+};
+
+/*
+ * When something was there: certainly from `first_seen_ns` to `alive_ns`, possibly from
+ * `born_after_ns` to `gone_ns`.
+ */
+struct jit_life {
+	uint64_t born_after_ns; /* something else was there then; 0 = not known */
+	uint64_t first_seen_ns;
+	uint64_t alive_ns;
+	uint64_t gone_ns;      /* 0 = it is there */
+	uint64_t sure_from_ns; /* while it is there no other can own samples that are younger */
+	bool is_prompt;	       /* first seen soon after it was sampled */
+	bool is_restless;      /* first seen in a restless JVM */
+	bool is_doubtful;      /* a sample that it was read for was not its own */
+	/* Methods: no class was unloaded between then and the first reading; UINT64_MAX: not known. */
+	uint64_t proved_from_ns;
+	bool is_disproved; /* before that moment a class was: an older sample may be another's */
+};
+
+/* How many classes the JVM says it has unloaded; see jit_vm_unloads.c. */
+struct jit_unloads {
+	uint64_t cnt;
+	uint64_t since_ns; /* at the latest; it was so till now. 0 = since the JVM began */
+	uint64_t seen_ns;  /* begin of the last reading that succeeded ... */
+	uint64_t asked_ns; /* ... and of the last one */
+	bool is_known;	   /* it was read once */
+	bool has_changed;  /* since the first reading */
+};
+
+/* Between these times the samples of a question were taken. */
+struct jit_span {
+	uint64_t since;
+	uint64_t until;
+};
+
+struct jit_blob {
+	struct hotspot_blob blob;
+	struct hotspot_scopes *scopes; /* NULL = not read, or dropped */
+	struct jit_life life;
+	uint32_t handle;
+	uint32_t verified_refresh;
+	uint32_t used_refresh;
+	bool has_no_scopes; /* looked for in vain */
+};
+
+struct jit_blobs {
+	struct jit_blob **alive; /* sorted by start; they do not overlap */
+	size_t alive_cnt;
+	size_t alive_cap;
+	struct jit_blob **gone; /* those that may own samples still to be named */
+	size_t gone_cnt;
+	size_t gone_cap;
+	uint64_t lost_gone_ns; /* of those that were found gone before, some are forgotten */
+	struct jit_slots slots;
+	size_t scope_bytes;
+};
+
+struct jit_method {
+	uint64_t method;
+	uint64_t const_method;
+	struct hotspot_lines *lines; /* NULL = not read, or there are none */
+	struct jit_life life;
+	uint64_t
+		read_end_ns; /* the last reading of its name began at life.alive_ns and ended then */
+	uint32_t name;
+	uint32_t file; /* when `lines` were read */
+	uint32_t handle;
+	uint32_t verified_refresh;
+	uint32_t used_refresh;
+	bool lines_tried;
+	bool is_enter; /* Continuation.enterSpecial */
+	bool has_past;
+	struct { /* what was at this address before */
+		struct jit_life life;
+		uint32_t name;
+	} past;
+};
+
+struct jit_methods {
+	struct addr_cache index; /* Method* -> slot */
+	struct jit_slots slots;
+};
+
+struct jit_vm {
+	const struct jit_vm_ops *ops;
+	void *ctx;
+	struct names *names;
+	struct hotspot_ranges ranges;
+	struct jit_blobs blobs;
+	struct jit_methods methods;
+	struct jit_unloads unloads;
+	struct strtab *chains;	   /* arrays of struct jit_vm_frame */
+	struct addr_cache answers; /* key: see jit_vm.c */
+	struct strbuf text;
+	uint64_t spent_ns;   /* CPU time since the last refresh */
+	uint64_t reading_ns; /* CPU time at the first read for the present question; 0 = none yet */
+	uint64_t opened_ns;
+	uint64_t read_boot_ns;
+	uint64_t read_cnt;
+	uint64_t last_since_ns; /* of the last question of a window */
+	uint64_t round_ns;	/* of the last round */
+	uint64_t restless_ns;	/* until then it counts as restless */
+	uint64_t last_until_ns;
+	uint32_t refresh_cnt;
+	uint32_t epoch;	       /* of what holds for one window only */
+	enum jit_vm_mode mode; /* of the query that is being answered */
+	bool is_ended;
+};
+
+/* ---- jit_vm.c ---- */
+/* May something be read now? Counts it when so. */
+bool jit_vm_may_read(struct jit_vm *vm);
+/* Notes what an error of reading means for all that follows; returns it. */
+int jit_vm_note(struct jit_vm *vm, int err);
+
+/* Something is where something else was. */
+void jit_vm_stir(struct jit_vm *vm);
+uint64_t jit_vm_round_ns(const struct jit_vm *vm);
+
+/* ---- jit_vm_life.c ---- */
+struct jit_span jit_span_of(const struct jit_vm_query *query);
+/* It was read just now, between these times; the first time. */
+void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, uint64_t read_ns,
+		    uint64_t read_end_ns);
+/*
+ * Of a method that was read just now: what the number of unloaded classes says about it. `cnt`: the
+ * number before its name was read.
+ */
+void jit_life_prove(struct jit_vm *vm, struct jit_life *life, bool is_known, uint64_t cnt);
+/* What was at the same place before. */
+void jit_life_follows(struct jit_life *life, const struct jit_life *before);
+bool jit_life_is_possible(const struct jit_life *life, const struct jit_span *span);
+/* `is_there`: it was verified after all samples that are asked for. */
+bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *span, bool is_there);
+/* If no other can be meant: was it there when the samples were taken? */
+bool jit_life_is_credible(const struct jit_vm *vm, const struct jit_life *life,
+			  const struct jit_span *span, bool is_there);
+
+/* ---- jit_vm_unloads.c ---- */
+/* Reads the number. False: it cannot be had now. */
+bool jit_unloads_read(struct jit_vm *vm);
+/* Reads it when that is some time ago. */
+void jit_unloads_look(struct jit_vm *vm);
+/* Was no class unloaded between these moments of the past? True when that cannot be told. */
+bool jit_unloads_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns);
+
+/* ---- jit_vm_slots.c ---- */
+void jit_slots_release(struct jit_slots *slots);
+/* 0 and *handle_out; -ENOSPC; -ENOMEM. */
+int jit_slots_add(struct jit_slots *slots, void *item, uint32_t *handle_out);
+/* True: the slot's uses wrapped, so handles handed out long ago may come to life again. */
+bool jit_slots_remove(struct jit_slots *slots, uint32_t handle);
+/* NULL when what the handle stood for is gone. */
+void *jit_slots_get(const struct jit_slots *slots, uint32_t handle);
+size_t jit_slots_bytes(const struct jit_slots *slots);
+
+/* ---- jit_vm_blobs.c ---- */
+void jit_blobs_release(struct jit_vm *vm);
+/*
+ * The version at an address that is known to be there now, read when it was not known. 0; -ENOENT:
+ * free space or dead code; -EAGAIN: cannot be told; -ENOMEM.
+ */
+int jit_blobs_present(struct jit_vm *vm, uint64_t address, struct jit_blob **out);
+/* Is it still there? Asked of the JVM; what is not is retired. 0, -EAGAIN. */
+int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob);
+/*
+ * The version that owns the samples of a query: it alone may have been there all the time, or it
+ * certainly was; `is_certain_only`: what is there now could not be told. 0; -ENOENT; -EXDEV: several.
+ */
+int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_t address,
+		    bool is_certain_only, struct jit_blob **out);
+/* What is in use: still there? And what is where something was? 0 or -errno of reading. */
+int jit_blobs_round(struct jit_vm *vm);
+/* Verifies what is in use, forgets what is not. 0 or -errno of reading. */
+int jit_blobs_refresh(struct jit_vm *vm);
+void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns);
+/* Scopes of a version, read when needed. NULL: none. */
+const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob *blob);
+size_t jit_blobs_bytes(const struct jit_vm *vm);
+
+/* ---- jit_vm_methods.c ---- */
+void jit_methods_release(struct jit_vm *vm);
+/*
+ * A method that a blob refers to, and so keeps alive. 0; -EAGAIN: no sane method, or not to be had
+ * any more; -ENOMEM.
+ */
+int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t method,
+			struct jit_method **out);
+/*
+ * A method that was interpreted when the samples of a query were taken. `is_past_out`: the one that
+ * was at the address before. 0, -ENOENT, -EXDEV, -ENOMEM.
+ */
+int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
+			    struct jit_method **out, bool *is_past_out);
+/* As far as it can be told, now or, when nothing can be read any more, at the end. */
+bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method);
+/* Read so long ago that a look asks again: another one may be there. */
+bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method);
+/* File and, with bci >= 0, line. Both stay as they are when not known. */
+void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
+		      uint32_t *line_out);
+void jit_methods_refresh(struct jit_vm *vm);
+void jit_methods_drop_since(struct jit_vm *vm, uint64_t boot_ns);
+void jit_methods_clear(struct jit_vm *vm);
+size_t jit_methods_bytes(const struct jit_vm *vm);
+
+/* ---- jit_vm_leaf.c ---- */
+/*
+ * Do the bytes that were taken with the sample belong to this blob? 0; -EAGAIN: it is gone, what is
+ * there now was not asked; -EXDEV: it came after the sample.
+ */
+int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query);
+enum leaf_verdict jit_leaf_judge(struct jit_vm *vm, const struct jit_blob *blob,
+				 const struct jit_vm_query *query);
+
+/* ---- jit_vm_chains.c ---- */
+/* The frames at a query's word in this blob. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM. */
+int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query,
+		      uint32_t *chain_out);
+/* "Interpreter": without its method, which may have been looked for. */
+int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out);
+int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
+			uint32_t *chain_out);
+
+#endif

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names of methods by their Method*. A class that is unloaded leaves its memory to the next one,
+ * which may well put a method at the same address with a ConstMethod at the same address: only
+ * reading the name again tells. So a name holds
+ *   - for a blob that was known to be there while it was read: the blob keeps its methods alive;
+ *   - for an interpreted frame when it is the same after the window as it was before, or when no class
+ *     was unloaded between the sample and the reading.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/jit/jit_vm_internal.h"
+
+/* In less time no class is unloaded, another one loaded in its place, compiled and sampled. */
+#define METHOD_TRUST_NS (10ull * 1000 * 1000)
+
+static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
+{
+	const struct answer *known = addr_cache_find(&vm->methods.index, address);
+
+	return known ? vm->methods.slots.items[known->name] : NULL;
+}
+
+static void method_drop_lines(struct jit_vm *vm, struct jit_method *method)
+{
+	if (method->lines)
+		vm->ops->lines_free(method->lines);
+	method->lines = NULL;
+	method->lines_tried = false;
+}
+
+static void method_forget(struct jit_vm *vm, struct jit_method *method)
+{
+	if (jit_slots_remove(&vm->methods.slots, method->handle))
+		addr_cache_clear(&vm->answers);
+	method_drop_lines(vm, method);
+	free(method);
+}
+
+static void index_put(struct jit_vm *vm, const struct jit_method *method)
+{
+	struct answer answer = {
+		.name = method->handle & (JIT_HANDLE_SLOTS - 1),
+		.kind = ANSWER_KIND_FIXED,
+	};
+
+	addr_cache_put(&vm->methods.index, method->method, answer);
+}
+
+void jit_methods_clear(struct jit_vm *vm)
+{
+	for (size_t i = 0; i < vm->methods.slots.cnt; i++)
+		if (vm->methods.slots.items[i])
+			method_forget(vm, vm->methods.slots.items[i]);
+	addr_cache_clear(&vm->methods.index);
+}
+
+void jit_methods_release(struct jit_vm *vm)
+{
+	jit_methods_clear(vm);
+	jit_slots_release(&vm->methods.slots);
+	addr_cache_release(&vm->methods.index);
+}
+
+/* ---- reading ---- */
+
+static int method_new(struct jit_vm *vm, uint64_t address, struct jit_method **out)
+{
+	struct jit_method *method = calloc(1, sizeof(*method));
+	int err;
+
+	if (!method)
+		return -ENOMEM;
+	method->method = address;
+	err = jit_slots_add(&vm->methods.slots, method, &method->handle);
+	if (err) {
+		free(method);
+		return err == -ENOSPC ? -EAGAIN : err;
+	}
+	index_put(vm, method);
+	if (!addr_cache_find(&vm->methods.index, address)) {
+		method_forget(vm, method);
+		return -ENOMEM;
+	}
+	*out = method;
+	return 0;
+}
+
+/* Answers that were given for what it was are void. */
+static void method_renew(struct jit_vm *vm, struct jit_method *method)
+{
+	if (jit_slots_remove(&vm->methods.slots, method->handle))
+		addr_cache_clear(&vm->answers);
+	/* The slot that was just freed is there: this cannot fail. */
+	(void)jit_slots_add(&vm->methods.slots, method, &method->handle);
+	index_put(vm, method);
+	method_drop_lines(vm, method);
+}
+
+/* It is not what it was: that is past. */
+static void method_bury(struct jit_vm *vm, struct jit_method *method, uint64_t now_ns)
+{
+	method->past.life = method->life;
+	method->past.name = method->name;
+	if (!method->past.life.gone_ns)
+		method->past.life.gone_ns = now_ns;
+	method->has_past = true;
+	jit_vm_stir(vm);
+}
+
+/* What was known when the reading of a name began. */
+struct method_reading {
+	uint64_t begin_ns;
+	uint64_t unload_cnt;
+	bool has_unload_cnt;
+};
+
+/* What a name that was read means for the one that was known. */
+static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t name,
+			uint64_t const_method, const struct method_reading *reading)
+{
+	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
+	bool is_first = method->read_end_ns == 0;
+	bool is_same = !is_first && !method->life.gone_ns && method->name == name &&
+		       method->const_method == const_method;
+
+	if (!is_first && !is_same) {
+		method_bury(vm, method, now_ns);
+		method_renew(vm, method);
+	}
+	if (!is_same) {
+		jit_life_begin(vm, &method->life, reading->begin_ns, now_ns);
+		jit_life_prove(vm, &method->life, reading->has_unload_cnt, reading->unload_cnt);
+	}
+	if (!is_same && !is_first)
+		jit_life_follows(&method->life, &method->past.life);
+	method->life.alive_ns = reading->begin_ns;
+	method->name = name;
+	method->const_method = const_method;
+	method->read_end_ns = now_ns;
+	method->verified_refresh = vm->refresh_cnt;
+}
+
+/* Not a method any more, as it seems; what it was stays known for the windows before. */
+static void method_lose(struct jit_vm *vm, struct jit_method *method)
+{
+	if (method->life.gone_ns == 0)
+		method->life.gone_ns = vm->ops->now_ns(vm->ctx);
+	method->verified_refresh = vm->refresh_cnt;
+}
+
+/* Reads the name, for an entry that exists or a new one. 0; -EAGAIN: none to be had; -ENOMEM. */
+static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **out)
+{
+	struct jit_method *method = method_find(vm, address);
+	struct method_reading reading = {
+		.begin_ns = vm->ops->now_ns(vm->ctx),
+		.unload_cnt = vm->unloads.cnt,
+		.has_unload_cnt = vm->unloads.is_known,
+	};
+	uint64_t const_method = 0;
+	enum frame_kind ignored;
+	uint32_t name;
+	int err;
+
+	if (!jit_vm_may_read(vm))
+		return -EAGAIN;
+	strbuf_clear(&vm->text);
+	err = jit_vm_note(vm, vm->ops->method_name(vm->ctx, address, &const_method, &vm->text));
+	if (err && err != -ENOMEM && method && !vm->is_ended)
+		method_lose(vm, method);
+	if (!err)
+		err = names__jit(vm->names, strbuf_str(&vm->text), vm->text.len, true, &name,
+				 &ignored);
+	if (!err && !method)
+		err = method_new(vm, address, &method);
+	if (err)
+		return err == -ENOMEM ? err : -EAGAIN;
+	method_take(vm, method, name, const_method, &reading);
+	method->used_refresh = vm->refresh_cnt;
+	method->is_enter =
+		strstr(strbuf_str(&vm->text), "jdk.internal.vm.Continuation.enterSpecial") != NULL;
+	*out = method;
+	return 0;
+}
+
+static uint64_t read_age_ns(const struct jit_vm *vm, const struct jit_method *method)
+{
+	return vm->ops->now_ns(vm->ctx) - method->life.alive_ns;
+}
+
+/*
+ * Was it read while the blob is known to have been there? Or a moment away from that, without a
+ * class being unloaded in the meantime, as far as this can be told.
+ */
+static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
+			 const struct jit_blob *blob)
+{
+	const struct jit_life *life = &blob->life;
+	uint64_t begin_ns = method->life.alive_ns, end_ns = method->read_end_ns;
+
+	if (method->life.gone_ns)
+		return false;
+	if (begin_ns >= life->first_seen_ns && end_ns <= life->alive_ns)
+		return true;
+	if (life->gone_ns)
+		return false;
+	if (begin_ns >= life->first_seen_ns)
+		return jit_unloads_none_between(vm, life->alive_ns, end_ns);
+	/* What was read may have been dead already, so the number of unloaded classes proves little. */
+	return !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
+	       jit_unloads_none_between(vm, begin_ns, life->first_seen_ns);
+}
+
+int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
+			struct jit_method **out)
+{
+	struct jit_method *method = method_find(vm, address);
+
+	if (method && method_is_of(vm, method, blob)) {
+		method->used_refresh = vm->refresh_cnt;
+		*out = method;
+		return 0;
+	}
+	if (blob->life.gone_ns || vm->is_ended || !address)
+		return -EAGAIN;
+	return method_read(vm, address, out);
+}
+
+bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
+{
+	return read_age_ns(vm, method) > jit_vm_round_ns(vm) && !vm->is_ended;
+}
+
+/* It could not be asked again after the samples, and a class was unloaded since it was asked. */
+static bool method_is_stale(struct jit_vm *vm, const struct jit_method *method)
+{
+	return method->verified_refresh != vm->refresh_cnt &&
+	       !jit_unloads_none_between(vm, method->life.alive_ns, 0);
+}
+
+bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method)
+{
+	if (method->life.gone_ns)
+		return false;
+	return method->verified_refresh == vm->refresh_cnt ||
+	       (vm->is_ended && !method_is_stale(vm, method));
+}
+
+/* By who may have been there when the samples were taken. */
+static int method_owner(struct jit_vm *vm, const struct jit_method *method,
+			const struct jit_span *span, bool *is_past_out)
+{
+	bool is_there = jit_method_is_there(vm, method);
+	bool is_stale = !method->life.gone_ns && method_is_stale(vm, method);
+	bool may_be = jit_life_is_possible(&method->life, span);
+	bool may_be_past = method->has_past && jit_life_is_possible(&method->past.life, span);
+
+	*is_past_out = false;
+	if (may_be && jit_life_is_certain(&method->life, span, is_there))
+		return 0;
+	*is_past_out = may_be_past;
+	if (may_be_past && jit_life_is_certain(&method->past.life, span, false))
+		return 0;
+	if (may_be && may_be_past)
+		return -EXDEV;
+	if (may_be && !is_stale && jit_life_is_credible(vm, &method->life, span, is_there))
+		return 0;
+	if (may_be_past && jit_life_is_credible(vm, &method->past.life, span, false))
+		return 0;
+	if (may_be && (method->life.is_restless || method->life.is_disproved || is_stale))
+		return -EXDEV;
+	return may_be_past ? -EXDEV : -ENOENT;
+}
+
+int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
+			    struct jit_method **out, bool *is_past_out)
+{
+	struct jit_method *method = method_find(vm, query->method);
+	struct jit_span span = jit_span_of(query);
+	bool is_known = method && method->verified_refresh == vm->refresh_cnt;
+
+	/* A look asks again now and then, so that one that came in its place is seen. */
+	if (method && vm->mode == JIT_VM_RESOLVE)
+		is_known |= method->life.alive_ns >= span.until;
+	else if (method)
+		is_known &= !jit_method_is_old(vm, method);
+	if (!is_known && !vm->is_ended && method_read(vm, query->method, &method) == -ENOMEM)
+		return -ENOMEM;
+	if (!method)
+		return -ENOENT;
+	method->used_refresh = vm->refresh_cnt;
+	*out = method;
+	if (vm->mode == JIT_VM_RESOLVE)
+		return method_owner(vm, method, &span, is_past_out);
+	*is_past_out = false;
+	return method->life.gone_ns ? -ENOENT : 0;
+}
+
+void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
+		      uint32_t *line_out)
+{
+	uint32_t line;
+
+	if (!method->lines_tried && !method->life.gone_ns && jit_vm_may_read(vm)) {
+		const char *file;
+
+		method->lines_tried = true;
+		method->file = JIT_VM_NO_FILE;
+		if (jit_vm_note(vm, vm->ops->lines_read(vm->ctx, method->method, &method->lines)))
+			method->lines = NULL;
+		file = method->lines ? vm->ops->lines_file(method->lines) : "";
+		if (file[0] && (names__plain(vm->names, file, strlen(file), &method->file) ||
+				names__is_unknown(vm->names, method->file)))
+			method->file = JIT_VM_NO_FILE;
+	}
+	if (!method->lines_tried || method->file == JIT_VM_NO_FILE)
+		return;
+	*file_out = method->file;
+	line = method->lines && bci >= 0 ? vm->ops->lines_line(method->lines, bci) : 0;
+	if (line)
+		*line_out = line;
+}
+
+/* ---- between windows ---- */
+
+static void index_rebuild(struct jit_vm *vm)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+
+	addr_cache_clear(&vm->methods.index);
+	for (size_t i = 0; i < slots->cnt; i++)
+		if (slots->items[i])
+			index_put(vm, slots->items[i]);
+}
+
+void jit_methods_drop_since(struct jit_vm *vm, uint64_t boot_ns)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+
+	for (size_t i = 0; i < slots->cnt; i++) {
+		struct jit_method *method = slots->items[i];
+
+		if (method && method->read_end_ns >= boot_ns)
+			method_forget(vm, method);
+	}
+	index_rebuild(vm);
+}
+
+void jit_methods_refresh(struct jit_vm *vm)
+{
+	struct jit_slots *slots = &vm->methods.slots;
+	size_t used = slots->cnt - slots->free_cnt;
+	uint32_t keep = used > JIT_VM_MAX_METHODS / 2 ? 1 : JIT_VM_DETAILS_REFRESHES;
+	bool is_changed = false;
+
+	for (size_t i = 0; i < slots->cnt; i++) {
+		struct jit_method *method = slots->items[i];
+
+		if (!method || vm->refresh_cnt - method->used_refresh <= keep)
+			continue;
+		method_forget(vm, method);
+		is_changed = true;
+	}
+	if (is_changed)
+		index_rebuild(vm);
+}
+
+size_t jit_methods_bytes(const struct jit_vm *vm)
+{
+	const struct jit_slots *slots = &vm->methods.slots;
+
+	return (slots->cnt - slots->free_cnt) * sizeof(struct jit_method) + jit_slots_bytes(slots) +
+	       addr_cache_bytes(&vm->methods.index);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How many classes were unloaded, asked of the JVM now and then. It counts them before it frees
+ * what they consist of, so between two moments with the same number no Method* became another
+ * class's: what is read at the second one was there, or nothing, at the first one. The order matters:
+ * the number of before the sample, the sample, the name, the number again; each is read by a system
+ * call of its own, so none can be seen earlier than the one before.
+ */
+#include "symbols/jit/jit_vm_internal.h"
+
+/* Looks come stack by stack: they share one reading. */
+#define UNLOADS_AGE_NS (10ull * 1000 * 1000)
+
+bool jit_unloads_read(struct jit_vm *vm)
+{
+	struct jit_unloads *unloads = &vm->unloads;
+	uint64_t cnt, begin_ns;
+
+	if (vm->is_ended)
+		return false;
+	begin_ns = vm->ops->now_ns(vm->ctx);
+	unloads->asked_ns = begin_ns;
+	if (jit_vm_note(vm, vm->ops->unloads(vm->ctx, &cnt)) != 0)
+		return false;
+	if (!unloads->is_known || cnt != unloads->cnt) {
+		unloads->has_changed = unloads->is_known;
+		unloads->since_ns = vm->ops->now_ns(vm->ctx);
+	}
+	if (!unloads->is_known && cnt == 0)
+		unloads->since_ns = 0; /* none was ever unloaded */
+	unloads->is_known = true;
+	unloads->cnt = cnt;
+	unloads->seen_ns = begin_ns;
+	return true;
+}
+
+void jit_unloads_look(struct jit_vm *vm)
+{
+	if (vm->ops->now_ns(vm->ctx) - vm->unloads.asked_ns >= UNLOADS_AGE_NS)
+		(void)jit_unloads_read(vm);
+}
+
+bool jit_unloads_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct jit_unloads *unloads = &vm->unloads;
+
+	if (!unloads->is_known || (unloads->seen_ns < to_ns && !jit_unloads_read(vm)))
+		return true;
+	return unloads->since_ns <= from_ns || !unloads->has_changed;
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * /proc/kallsyms as a sorted table; see kallsyms.h. Only text symbols are kept: some 60,000 of
+ * 120,000 lines, in about 3 MiB.
+ */
+#include "symbols/names/kallsyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+#define KALLSYMS_STEP_BYTES (64 * 1024)
+#define KALLSYMS_REFRESH_NS (30 * CLOCK_NS_PER_S)
+/* The last function before a gap (end of the kernel, of a module) is taken to be this long at most. */
+#define KALLSYMS_LAST_MAX_BYTES (64u * 1024)
+
+struct kallsyms_entry {
+	uint64_t start;
+	uint32_t name;	 /* into names */
+	uint32_t module; /* into names; 0 = "" */
+};
+
+struct kallsyms {
+	int fd; /* -1: could not be opened */
+	struct kallsyms_entry *entries;
+	size_t cnt;
+	size_t cap;
+	struct strbuf names;   /* NUL-terminated strings; begins with "" */
+	uint64_t read_boot_ns; /* 0 = never */
+	bool is_hidden;
+	uint32_t last_module; /* of the line before: modules come in runs */
+};
+
+int kallsyms__from_fd(int fd, struct kallsyms **out)
+{
+	struct kallsyms *syms = calloc(1, sizeof(*syms));
+
+	if (!syms) {
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	syms->fd = fd;
+	*out = syms;
+	return 0;
+}
+
+int kallsyms__open(int proc_fd, struct kallsyms **out)
+{
+	return kallsyms__from_fd(openat(proc_fd, "kallsyms", O_RDONLY | O_CLOEXEC), out);
+}
+
+void kallsyms__free(struct kallsyms *syms)
+{
+	if (!syms)
+		return;
+	if (syms->fd >= 0)
+		close(syms->fd);
+	free(syms->entries);
+	strbuf_release(&syms->names);
+	free(syms);
+}
+
+static bool has_prefix(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool has_suffix(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), suffix_len = strlen(suffix);
+
+	return len >= suffix_len && strcmp(text + len - suffix_len, suffix) == 0;
+}
+
+/* Marks of the linker share their address with the function that comes first. */
+static bool kallsyms_is_mark(const char *name)
+{
+	return strcmp(name, "_text") == 0 || strcmp(name, "_stext") == 0 ||
+	       strcmp(name, "_etext") == 0 || strcmp(name, "_sinittext") == 0 ||
+	       (has_prefix(name, "__") &&
+		(has_suffix(name, "text_start") || has_suffix(name, "text_end") ||
+		 has_suffix(name, "text_begin")));
+}
+
+static int kallsyms_add_text(struct kallsyms *syms, const char *text, size_t len, uint32_t *at_out)
+{
+	size_t at = syms->names.len;
+	int err;
+
+	if (at + len + 1 > KALLSYMS_MAX_NAMES)
+		return -E2BIG;
+	err = strbuf_append(&syms->names, text, len);
+	if (!err)
+		err = strbuf_putc(&syms->names, '\0');
+	if (!err)
+		*at_out = (uint32_t)at;
+	return err;
+}
+
+static int kallsyms_add(struct kallsyms *syms, uint64_t start, const char *name, size_t name_len,
+			const char *module, size_t module_len)
+{
+	struct kallsyms_entry entry = { .start = start };
+	const char *last = syms->names.data + syms->last_module;
+	int err;
+
+	if (syms->cnt == KALLSYMS_MAX_SYMBOLS)
+		return 0;
+	if (syms->cnt == syms->cap) {
+		size_t cap = syms->cap ? syms->cap * 2 : 4096;
+		struct kallsyms_entry *entries = reallocarray(syms->entries, cap, sizeof(*entries));
+
+		if (!entries)
+			return -ENOMEM;
+		syms->entries = entries;
+		syms->cap = cap;
+	}
+	if (module_len && (strlen(last) != module_len || memcmp(last, module, module_len) != 0)) {
+		err = kallsyms_add_text(syms, module, module_len, &syms->last_module);
+		if (err)
+			return err;
+	}
+	if (module_len)
+		entry.module = syms->last_module;
+	err = kallsyms_add_text(syms, name, name_len, &entry.name);
+	if (err)
+		return err;
+	syms->entries[syms->cnt++] = entry;
+	return 0;
+}
+
+static bool kallsyms_hex(const char **at, const char *end, uint64_t *out)
+{
+	const char *begin = *at;
+	uint64_t value = 0;
+
+	for (; *at < end && **at != ' '; (*at)++) {
+		char c = **at;
+		int digit = c >= '0' && c <= '9' ? c - '0' :
+			    c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+						   -1;
+
+		if (digit < 0 || *at - begin == 16)
+			return false;
+		value = value * 16 + (uint64_t)digit;
+	}
+	*out = value;
+	return *at > begin;
+}
+
+/* "ffffffff81000000 t name\t[module]" */
+static int kallsyms_line(struct kallsyms *syms, const char *at, const char *end)
+{
+	const char *name, *tab, *module = "";
+	size_t module_len = 0;
+	uint64_t start;
+	char type;
+	int err;
+
+	if (!kallsyms_hex(&at, end, &start) || end - at < 4 || at[2] != ' ')
+		return 0;
+	type = at[1];
+	name = at + 3;
+	if ((type != 't' && type != 'T' && type != 'w' && type != 'W') || start == 0)
+		return 0;
+	tab = memchr(name, '\t', (size_t)(end - name));
+	if (tab && end - tab > 3 && tab[1] == '[' && end[-1] == ']') {
+		module = tab + 2;
+		module_len = (size_t)(end - module) - 1;
+	}
+	if (tab)
+		end = tab;
+	/* Padding before functions; nothing runs there under that name. */
+	if (end == name || has_prefix(name, "__pfx_") || has_prefix(name, "__cfi_"))
+		return 0;
+	err = kallsyms_add(syms, start, name, (size_t)(end - name), module, module_len);
+	return err == -E2BIG ? 0 : err;
+}
+
+static int kallsyms_parse(struct kallsyms *syms, char *text)
+{
+	size_t len = 0;
+
+	for (;;) {
+		ssize_t got = read(syms->fd, text + len, KALLSYMS_STEP_BYTES - len);
+		char *at = text;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return 0;
+		len += (size_t)got;
+		for (;;) {
+			char *newline = memchr(at, '\n', len - (size_t)(at - text));
+			int err;
+
+			if (!newline)
+				break;
+			err = kallsyms_line(syms, at, newline);
+			if (err)
+				return err;
+			at = newline + 1;
+		}
+		len -= (size_t)(at - text);
+		memmove(text, at, len);
+		if (len == KALLSYMS_STEP_BYTES)
+			return -EBADMSG;
+	}
+}
+
+/* Of names with one address: what is no mark, has fewer leading underscores, comes first. */
+static bool kallsyms_is_better(const struct kallsyms *syms, const struct kallsyms_entry *a,
+			       const struct kallsyms_entry *b)
+{
+	const char *left = syms->names.data + a->name;
+	const char *right = syms->names.data + b->name;
+	size_t left_lead = strspn(left, "_"), right_lead = strspn(right, "_");
+	bool left_mark = kallsyms_is_mark(left), right_mark = kallsyms_is_mark(right);
+
+	if (left_mark != right_mark)
+		return right_mark;
+	if (left_lead != right_lead)
+		return left_lead < right_lead;
+	return strcmp(left, right) < 0;
+}
+
+static int kallsyms_compare(const void *left, const void *right)
+{
+	const struct kallsyms_entry *a = left;
+	const struct kallsyms_entry *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static void kallsyms_settle(struct kallsyms *syms)
+{
+	struct kallsyms_entry *shrunk;
+	size_t kept = 0;
+
+	if (syms->cnt == 0)
+		return;
+	qsort(syms->entries, syms->cnt, sizeof(*syms->entries), kallsyms_compare);
+	for (size_t i = 0; i < syms->cnt; i++) {
+		struct kallsyms_entry *entry = &syms->entries[i];
+
+		if (kept == 0 || syms->entries[kept - 1].start != entry->start)
+			syms->entries[kept++] = *entry;
+		else if (kallsyms_is_better(syms, entry, &syms->entries[kept - 1]))
+			syms->entries[kept - 1] = *entry;
+	}
+	syms->cnt = kept;
+	shrunk = reallocarray(syms->entries, kept, sizeof(*shrunk));
+	if (shrunk) {
+		syms->entries = shrunk;
+		syms->cap = kept;
+	}
+}
+
+static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
+{
+	__cleanup_free char *text = malloc(KALLSYMS_STEP_BYTES);
+	struct kallsyms fresh = { .fd = syms->fd, .read_boot_ns = now_boot_ns };
+	int err = -ENOMEM;
+
+	syms->read_boot_ns = now_boot_ns;
+	if (text && lseek(syms->fd, 0, SEEK_SET) < 0)
+		return -errno;
+	if (text)
+		err = strbuf_putc(&fresh.names, '\0');
+	if (!err)
+		err = kallsyms_parse(&fresh, text);
+	if (err) {
+		free(fresh.entries);
+		strbuf_release(&fresh.names);
+		return err;
+	}
+	kallsyms_settle(&fresh);
+	fresh.is_hidden = fresh.cnt == 0;
+	if (fresh.is_hidden && !syms->is_hidden)
+		pr_warn("kallsyms: the kernel hides its addresses (kernel.kptr_restrict, or no CAP_SYSLOG), kernel frames stay unnamed\n");
+	free(syms->entries);
+	strbuf_release(&syms->names);
+	*syms = fresh;
+	return 0;
+}
+
+/* End of entry `i`: where the next begins, unless a gap lies between. */
+static uint64_t kallsyms_end(const struct kallsyms *syms, size_t i)
+{
+	const struct kallsyms_entry *entry = &syms->entries[i];
+	uint64_t limit = entry->start + KALLSYMS_LAST_MAX_BYTES;
+
+	if (i + 1 == syms->cnt)
+		return limit;
+	if (entry[1].module == entry->module || entry[1].start < limit)
+		return entry[1].start;
+	return limit;
+}
+
+static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct kallsym *out)
+{
+	size_t low = 0, high = syms->cnt;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (syms->entries[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address >= kallsyms_end(syms, low - 1))
+		return -ENOENT;
+	*out = (struct kallsym){
+		.start = syms->entries[low - 1].start,
+		.end = kallsyms_end(syms, low - 1),
+		.name = syms->names.data + syms->entries[low - 1].name,
+		.module = syms->names.data + syms->entries[low - 1].module,
+	};
+	return 0;
+}
+
+int kallsyms__lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
+		     struct kallsym *out)
+{
+	int err = -ENOENT;
+
+	if (syms->fd < 0)
+		return -EACCES;
+	if (syms->cnt)
+		err = kallsyms_find(syms, address, out);
+	if (err == 0)
+		return 0;
+	if (syms->read_boot_ns == 0 || now_boot_ns - syms->read_boot_ns >= KALLSYMS_REFRESH_NS) {
+		err = kallsyms_read(syms, now_boot_ns);
+		if (err == -ENOMEM)
+			return err;
+		if (syms->cnt)
+			return kallsyms_find(syms, address, out);
+	}
+	return syms->cnt ? -ENOENT : -EACCES;
+}
+
+size_t kallsyms__count(const struct kallsyms *syms)
+{
+	return syms->cnt;
+}
+
+size_t kallsyms__bytes(const struct kallsyms *syms)
+{
+	return sizeof(*syms) + syms->cap * sizeof(*syms->entries) + syms->names.cap;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel functions from /proc/kallsyms. Read when first needed, and again when an address lies
+ * outside of everything known (a new module or BPF program), but not often. The file stays open:
+ * whether it shows addresses is decided by the rights its opener had, which jbpfd gives up later.
+ */
+#ifndef JBPF_NAMES_KALLSYMS_H
+#define JBPF_NAMES_KALLSYMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KALLSYMS_MAX_SYMBOLS 2000000u
+#define KALLSYMS_MAX_NAMES   (128u << 20) /* bytes */
+
+struct kallsyms;
+
+struct kallsym {
+	uint64_t start;
+	uint64_t end;	    /* exclusive */
+	const char *name;   /* as the kernel has it; valid until the next lookup */
+	const char *module; /* "ext4", "bpf"; "" for the kernel itself */
+};
+
+/* Opens `proc_fd`/kallsyms. 0, also when it cannot be opened (nothing is found then), -ENOMEM. */
+int kallsyms__open(int proc_fd, struct kallsyms **out);
+/* The same for what somebody opened, who may have had more rights; taken over. 0 or -ENOMEM. */
+int kallsyms__from_fd(int fd, struct kallsyms **out);
+void kallsyms__free(struct kallsyms *syms); /* NULL is fine */
+
+/*
+ * The function at a kernel address. `now_boot_ns` limits re-reading. 0; -ENOENT; -EACCES when
+ * the kernel hides its addresses from us (kernel.kptr_restrict) or the file cannot be read.
+ */
+int kallsyms__lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
+		     struct kallsym *out);
+
+size_t kallsyms__count(const struct kallsyms *syms);
+size_t kallsyms__bytes(const struct kallsyms *syms);
+
+#endif

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Shared symbol tables; see object_cache.h. */
+#include "symbols/names/object_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "symbols/parser/parser.h"
+#include "user/util/account.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+
+#define OBJECT_CACHE_BUCKETS 1024u
+
+struct object_key {
+	uint64_t device;
+	uint64_t inode;
+	uint64_t size;
+	struct timespec modified;
+	struct timespec changed; /* what the owner cannot set back */
+};
+
+struct object_table {
+	struct object_table *next;
+	struct elf_symtab *symtab;
+	struct account *account; /* that brought it; may be NULL; a user of it */
+	uint64_t hash[2];
+	uint64_t last_use;
+	size_t user_cnt; /* objects */
+};
+
+enum object_state {
+	OBJECT_STATE_NEW = 0,
+	OBJECT_STATE_ELF = 1, /* `table` may have been dropped */
+	OBJECT_STATE_NOT_ELF = 2,
+	OBJECT_STATE_UNPARSABLE = 3, /* the parser failed on it: never again */
+};
+
+struct object {
+	struct object *next; /* in its bucket */
+	struct object_key key;
+	struct object_table *table;
+	enum object_state state;
+	bool is_hotspot;
+	size_t user_cnt; /* mappings */
+	/* Neighbours among the objects without users; NULL while it has some. */
+	struct object *older;
+	struct object *newer;
+};
+
+struct object_cache {
+	struct parser *parser; /* borrowed; may be NULL */
+	struct object *buckets[OBJECT_CACHE_BUCKETS];
+	struct object_table *tables;
+	struct object *oldest_unused; /* has been without users for longest */
+	struct object *newest_unused;
+	size_t object_cnt;
+	size_t table_bytes;
+	size_t max_bytes;
+	uint64_t clock; /* counts uses */
+	uint64_t seed;
+};
+
+struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser)
+{
+	struct object_cache *cache = calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return NULL;
+	cache->parser = parser;
+	cache->max_bytes = max_bytes ? max_bytes : OBJECT_CACHE_MAX_BYTES;
+	/* Nobody outside shall be able to construct two tables of one hash. */
+	if (getrandom(&cache->seed, sizeof(cache->seed), 0) != sizeof(cache->seed))
+		cache->seed = (uintptr_t)cache;
+	return cache;
+}
+
+static void object_table_put(struct object_cache *cache, struct object_table *table)
+{
+	struct object_table **at = &cache->tables;
+
+	if (!table || --table->user_cnt)
+		return;
+	while (*at != table)
+		at = &(*at)->next;
+	*at = table->next;
+	cache->table_bytes -= elf_symtab__bytes(table->symtab);
+	account__give(table->account, ACCOUNT_POOL_TABLES, elf_symtab__bytes(table->symtab));
+	account__put(table->account);
+	elf_symtab__free(table->symtab);
+	free(table);
+}
+
+static void object_free(struct object_cache *cache, struct object *object)
+{
+	object_table_put(cache, object->table);
+	free(object);
+	cache->object_cnt--;
+}
+
+void object_cache__free(struct object_cache *cache)
+{
+	if (!cache)
+		return;
+	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS; i++)
+		while (cache->buckets[i]) {
+			struct object *next = cache->buckets[i]->next;
+
+			object_free(cache, cache->buckets[i]);
+			cache->buckets[i] = next;
+		}
+	free(cache);
+}
+
+static struct object **object_bucket(struct object_cache *cache, const struct object_key *key)
+{
+	uint64_t hash = (key->inode ^ key->device << 20) * 0x9e3779b97f4a7c15ull;
+
+	return &cache->buckets[(hash >> 32) % OBJECT_CACHE_BUCKETS];
+}
+
+static bool object_key_equal(const struct object_key *a, const struct object_key *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->modified.tv_sec == b->modified.tv_sec &&
+	       a->modified.tv_nsec == b->modified.tv_nsec &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+static void object_note_unused(struct object_cache *cache, struct object *object)
+{
+	object->older = cache->newest_unused;
+	object->newer = NULL;
+	*(object->older ? &object->older->newer : &cache->oldest_unused) = object;
+	cache->newest_unused = object;
+}
+
+static void object_note_used(struct object_cache *cache, struct object *object)
+{
+	*(object->older ? &object->older->newer : &cache->oldest_unused) = object->newer;
+	*(object->newer ? &object->newer->older : &cache->newest_unused) = object->older;
+	object->older = NULL;
+	object->newer = NULL;
+}
+
+/*
+ * Forgets the object that has been without users for longest. A container can map 60,000 files and
+ * end: this comes that often then, and must not look for it.
+ */
+static void object_cache_shrink(struct object_cache *cache)
+{
+	struct object *object = cache->oldest_unused;
+	struct object **at;
+
+	if (!object)
+		return;
+	object_note_used(cache, object);
+	at = object_bucket(cache, &object->key);
+	while (*at != object)
+		at = &(*at)->next;
+	*at = object->next;
+	object_free(cache, object);
+}
+
+struct object *object_cache__get(struct object_cache *cache, const struct stat *st)
+{
+	struct object_key key = {
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.modified = st->st_mtim,
+		.changed = st->st_ctim,
+	};
+	struct object **bucket = object_bucket(cache, &key);
+	struct object *object = *bucket;
+
+	while (object && !object_key_equal(&object->key, &key))
+		object = object->next;
+	if (!object) {
+		if (cache->object_cnt >= OBJECT_CACHE_MAX_OBJECTS)
+			object_cache_shrink(cache);
+		object = calloc(1, sizeof(*object));
+		if (!object)
+			return NULL;
+		object->key = key;
+		object->next = *bucket;
+		*bucket = object;
+		cache->object_cnt++;
+	} else if (object->user_cnt == 0) {
+		object_note_used(cache, object);
+	}
+	object->user_cnt++;
+	return object;
+}
+
+void object_cache__put(struct object_cache *cache, struct object *object)
+{
+	if (!object)
+		return;
+	if (--object->user_cnt)
+		return;
+	object_note_unused(cache, object);
+	if (cache->object_cnt > OBJECT_CACHE_MAX_OBJECTS)
+		object_cache_shrink(cache);
+}
+
+bool object_needs_load(const struct object *object)
+{
+	return object->state == OBJECT_STATE_NEW ||
+	       (object->state == OBJECT_STATE_ELF && !object->table);
+}
+
+bool object_is_elf(const struct object *object)
+{
+	return object->state == OBJECT_STATE_ELF;
+}
+
+bool object_is_hotspot(const struct object *object)
+{
+	return object->is_hotspot;
+}
+
+static void object_cache_drop_table(struct object_cache *cache, struct object_table *table)
+{
+	size_t left = table->user_cnt;
+
+	for (size_t i = 0; i < OBJECT_CACHE_BUCKETS && left; i++)
+		for (struct object *object = cache->buckets[i]; object && left;
+		     object = object->next)
+			if (object->table == table) {
+				object->table = NULL;
+				object_table_put(cache, table);
+				left--;
+			}
+}
+
+/* Before another one? Its account holds too much, or it has not been used for longer. */
+static bool object_table_goes_before(const struct object_table *table,
+				     const struct object_table *other)
+{
+	bool is_over = account__is_over_share(table->account, ACCOUNT_POOL_TABLES);
+
+	if (is_over != account__is_over_share(other->account, ACCOUNT_POOL_TABLES))
+		return is_over;
+	return table->last_use < other->last_use;
+}
+
+static void object_cache_evict(struct object_cache *cache, const struct object_table *keep)
+{
+	while (cache->table_bytes > cache->max_bytes) {
+		struct object_table *oldest = NULL;
+
+		for (struct object_table *table = cache->tables; table; table = table->next)
+			if (table != keep && (!oldest || object_table_goes_before(table, oldest)))
+				oldest = table;
+		/* Whoever brings one that has no room beside the others' does not push these out. */
+		if (!oldest || (account__is_over_share(keep->account, ACCOUNT_POOL_TABLES) &&
+				!account__is_over_share(oldest->account, ACCOUNT_POOL_TABLES)))
+			return;
+		object_cache_drop_table(cache, oldest);
+	}
+}
+
+/* Takes the symtab over: shares an equal one that is there, or keeps it. NULL: out of memory. */
+static struct object_table *object_cache_share(struct object_cache *cache,
+					       struct elf_symtab *symtab, struct account *account)
+{
+	struct object_table *table = cache->tables;
+	uint64_t hash[2];
+
+	elf_symtab__hash(symtab, cache->seed, hash);
+	while (table && (table->hash[0] != hash[0] || table->hash[1] != hash[1]))
+		table = table->next;
+	if (table) {
+		elf_symtab__free(symtab);
+	} else {
+		table = calloc(1, sizeof(*table));
+		if (!table) {
+			elf_symtab__free(symtab);
+			return NULL;
+		}
+		table->symtab = symtab;
+		table->hash[0] = hash[0];
+		table->hash[1] = hash[1];
+		table->next = cache->tables;
+		cache->tables = table;
+		cache->table_bytes += elf_symtab__bytes(symtab);
+		table->account = account__ref(account);
+		(void)account__take(account, ACCOUNT_POOL_TABLES, elf_symtab__bytes(symtab));
+	}
+	table->user_cnt++;
+	table->last_use = ++cache->clock;
+	return table;
+}
+
+int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
+		       const struct debug_file_roots *roots, struct account *account)
+{
+	struct elf_object elf;
+	int err;
+
+	parser__charge(cache->parser, account);
+	err = parser__elf(cache->parser, fd, path, roots, &elf);
+	if (err == -ENOEXEC) {
+		object->state = OBJECT_STATE_NOT_ELF;
+		return 0;
+	}
+	if (err == -ENOTRECOVERABLE)
+		object->state = OBJECT_STATE_UNPARSABLE;
+	if (err)
+		return err;
+	object->is_hotspot = elf.is_hotspot;
+	if (elf_symtab__dropped(elf.symtab))
+		pr_debug("symbols: '%s': %zu symbols too many\n", path,
+			 elf_symtab__dropped(elf.symtab));
+	object->table = object_cache_share(cache, elf.symtab, account);
+	if (!object->table)
+		return -ENOMEM;
+	object->state = OBJECT_STATE_ELF;
+	object_cache_evict(cache, object->table);
+	return 0;
+}
+
+int object_cache__lookup(struct object_cache *cache, struct object *object, uint64_t file_offset,
+			 struct elf_symbol *out)
+{
+	uint64_t address;
+	int err;
+
+	if (object_needs_load(object))
+		return -EAGAIN;
+	if (!object->table)
+		return -ENOENT;
+	object->table->last_use = ++cache->clock;
+	err = elf_symtab__address_of_offset(object->table->symtab, file_offset, &address);
+	return err ? err : elf_symtab__lookup(object->table->symtab, address, out);
+}
+
+size_t object_cache__bytes(const struct object_cache *cache)
+{
+	return sizeof(*cache) + cache->table_bytes + cache->object_cnt * sizeof(struct object);
+}

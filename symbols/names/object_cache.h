@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbol tables of the files that processes map, shared between processes and containers.
+ *
+ * An object is one file (device, inode, size, times). Its table is shared with every object whose
+ * table has the same content, which is how the same library in many images costs memory once. The
+ * content decides, not the build id alone: a container can put any build id on any symbols, and
+ * must not be able to name the frames of another container.
+ *
+ * Objects are kept while processes use them and some time longer; tables are dropped least
+ * recently used first when all together grow past a cap, and read again when they are needed. Those
+ * of accounts that hold more than their share go first: a table is on the account that brought it.
+ */
+#ifndef JBPF_NAMES_OBJECT_CACHE_H
+#define JBPF_NAMES_OBJECT_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "symbols/elf/debug_file.h"
+#include "symbols/elf/elf_symtab.h"
+
+#define OBJECT_CACHE_MAX_BYTES	 (24u << 20) /* of tables */
+#define OBJECT_CACHE_MAX_OBJECTS 4096u	     /* unused ones beyond that are forgotten */
+
+struct account;
+struct object;
+struct object_cache;
+struct parser;
+
+/*
+ * NULL only when memory is short. `max_bytes` 0 = OBJECT_CACHE_MAX_BYTES. `parser`, which may be
+ * NULL (see parser.h), is borrowed.
+ */
+struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser);
+void object_cache__free(struct object_cache *cache); /* NULL is fine */
+
+/* The object of a file, made when new, with one more user. NULL when memory is short. */
+struct object *object_cache__get(struct object_cache *cache, const struct stat *st);
+/* One user less. NULL is fine. */
+void object_cache__put(struct object_cache *cache, struct object *object);
+
+/* Must object_cache__load() be called before the next lookup? */
+bool object_needs_load(const struct object *object);
+/*
+ * Reads the symbols from `fd` at the cost of `account` (may be NULL). `path` is where the container
+ * has it, for debug files. A file that is no ELF file, or cannot be parsed, is remembered as such. 0;
+ * -EAGAIN the parser rests, or has no more time for this account; another one's may do it;
+ * -ENOTRECOVERABLE it failed just now; -ENOMEM, or an error of reading.
+ */
+int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
+		       const struct debug_file_roots *roots, struct account *account);
+
+/* The function at a byte of the file. 0; -ENOENT; -EAGAIN when it must be loaded (again). */
+int object_cache__lookup(struct object_cache *cache, struct object *object, uint64_t file_offset,
+			 struct elf_symbol *out);
+
+bool object_is_elf(const struct object *object);
+/* A libjvm.so with the tables of HotSpot's Serviceability Agent. */
+bool object_is_hotspot(const struct object *object);
+
+size_t object_cache__bytes(const struct object_cache *cache);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files out of containers are parsed in a process of their own that has no rights: no descriptors
+ * but its socket and what it is handed, no capabilities, no way to open, connect, execute or signal
+ * anything (parser_sandbox.h). The profiler opens the files by its own rules, passes them over, and
+ * checks every byte of what comes back. A file that crashes the parser, or keeps it busy, costs its
+ * own names and nothing else: the parser is started again.
+ *
+ * What is parsed there: ELF files with their debug files and MiniDebugInfo, HotSpot's libjvm, perf
+ * maps, mangled names, JSON of rootless container runtimes. Not there: /proc text, which is the kernel's, and a JVM's memory, which is no
+ * file; hotspot_*.c reads that with bounds of its own.
+ *
+ * A restart may come at any time. What it needs of a profiler that has itself given up rights:
+ * clone/fork, socketpair, memfd_create, ftruncate/fcntl, sendmsg/recvmsg, poll, kill and wait4; in
+ * the child also close_range, prctl (name, death signal, dumpable, no_new_privs, bounding set,
+ * ambient), capset, setrlimit, landlock_*, seccomp, munmap, and reading /proc/self. The child has
+ * the profiler's uid, so that it can be killed without CAP_KILL.
+ *
+ * Every function takes a NULL parser too and then parses where it is called, for tests and tools.
+ * One thread. Errors of all requests, besides what each says itself: -EAGAIN the parser, or the
+ * account's input, has failed too often lately or used up its time, or the host was too busy to parse
+ * it within PARSER_REQUEST_MAX_NS: ask again in a while; -ENOTRECOVERABLE it could not parse this input
+ * (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried again;
+ * -ENOMEM the profiler's own memory is short.
+ */
+#ifndef JBPF_PARSER_PARSER_H
+#define JBPF_PARSER_PARSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "user/sandbox/child_starter.h"
+#include "symbols/elf/debug_file.h"
+#include "symbols/elf/elf_object.h"
+#include "symbols/elf/libjvm.h"
+#include "symbols/perfmap/perfmap.h"
+#include "user/util/container_json.h"
+#include "user/util/strbuf.h"
+
+struct account;
+struct opener;
+struct parser;
+
+/* The same by such a starter of parser_child_main(), which is copied. */
+int parser__open_by(const struct child_starter *starter, struct parser **out);
+
+/* Starts the process and waits until it has given up its rights. 0 or -errno. */
+int parser__open(struct parser **out);
+/* Ends the process. NULL is fine. */
+void parser__free(struct parser *parser);
+
+/* What opens the files that are parsed, borrowed: whoever has the parser has that, too. */
+void parser__set_opener(struct parser *parser, struct opener *opener);
+/* NULL for a NULL parser, and until it was set. */
+struct opener *parser__opener(const struct parser *parser);
+
+/*
+ * In a copy of the process that opened it: the parser's process is the other's. It is left alone, and another
+ * one started when there is something to parse. A NULL parser is fine.
+ */
+void parser__forget_process(struct parser *parser);
+
+/*
+ * Whose input comes next, and at whose cost, until the next call; NULL: nobody's, without limits.
+ * What has no credit gets -EAGAIN. What fails uses up its own account's failures. The process ends
+ * between two accounts: it keeps nothing between requests, but one that was taken over by an input
+ * could, and lie about the next one's. That costs less than 1 ms of CPU time for each change, of which
+ * there are few: requests come process by process, and answers are kept. The opener opens files for the same
+ * account. A NULL parser is fine.
+ */
+void parser__charge(struct parser *parser, struct account *account);
+
+/*
+ * Symbols of the regular file `fd`, which the container knows as `path`; debug files are looked for
+ * in `roots`. As elf_object_read().
+ */
+int parser__elf(struct parser *parser, int fd, const char *path,
+		const struct debug_file_roots *roots, struct elf_object *out);
+
+/*
+ * As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. The last
+ * answers are kept: a JVM that is starting is asked for again and again, by more than one.
+ */
+int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
+		   struct vm_symbols *out);
+
+/* As perfmap__parse(), for the regular file `fd`; -EFBIG when it is too large, or grew to be. */
+int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
+		    struct perfmap_stats *stats);
+
+/* As container_json_read(), for the regular file `fd` of at most 1 MiB; else -EFBIG. */
+int parser__container(struct parser *parser, int fd, enum container_json_kind kind, const char *id,
+		      struct container_json *out);
+
+/* As demangle_native(); after an error the name is only trimmed. 0, -ENOMEM, -EAGAIN. */
+int parser__demangle(struct parser *parser, const char *raw, size_t len, bool keep_parameters,
+		     struct strbuf *out);
+
+struct parser_stats {
+	pid_t pid;	      /* 0 = not running */
+	uint64_t request_cnt; /* since parser__open(); so are the others */
+	uint64_t failure_cnt; /* inputs that could not be parsed */
+	uint64_t restart_cnt; /* of the process, after failures */
+	uint64_t renewal_cnt; /* of the process, between accounts */
+	uint64_t cpu_ns;      /* of the process, for requests */
+	uint32_t sandbox;     /* enum parser_sandbox_feature bits in force */
+};
+
+/* All zero for NULL. */
+void parser__stats(const struct parser *parser, struct parser_stats *out);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parser process's side: takes requests until the profiler closes its end. */
+#ifndef JBPF_PARSER_PARSER_CHILD_H
+#define JBPF_PARSER_PARSER_CHILD_H
+
+#include <sys/types.h>
+
+/*
+ * Runs in the forked process: gives up its rights and serves. Returns the exit status, which is an
+ * errno: 0 when the profiler is gone, else what cannot be helped.
+ */
+int parser_child_main(int socket_fd, pid_t parent);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of parser.h, for tests that stand in for the parser process; nobody else includes this. */
+#ifndef JBPF_PARSER_PARSER_INTERNAL_H
+#define JBPF_PARSER_PARSER_INTERNAL_H
+
+#include "symbols/parser/parser.h"
+#include "symbols/parser/parser_process.h"
+
+/* parser__open() with another program in the process, and other limits. */
+int parser__open_with(parser_main_fn main, const struct parser_limits *limits, struct parser **out);
+
+#endif

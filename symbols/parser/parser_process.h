@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Life of the parser process: started, watched while it works, killed when it does not answer,
+ * started again, but not for ever: a container may hold any number of files that crash it.
+ */
+#ifndef JBPF_PARSER_PARSER_PROCESS_H
+#define JBPF_PARSER_PARSER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbols/parser/parser.h"
+#include "symbols/parser/parser_wire.h"
+
+/* Of one request by default, CPU time and otherwise. The largest honest file takes a quarter of it. */
+#define PARSER_REQUEST_MAX_NS (2000000000ull)
+
+#define PARSER_MAX_LEFT_BEHIND 8u /* killed, but hanging in the kernel: no start beyond */
+
+struct parser_limits {
+	/* Of one request; time passes in ticks, so that a suspended host is no reason to kill. */
+	uint32_t tick_ms;
+	uint32_t max_ticks;
+	uint32_t max_stalled_ticks; /* without using the CPU: the file's server does not answer */
+	uint64_t max_cpu_ns;
+	/* Of starts after the first: so many at once, then one in this time. */
+	uint32_t start_burst;
+	uint64_t start_interval_ns;
+};
+
+extern const struct parser_limits parser_limits_default;
+
+/* parser_child_main(), or a test's. */
+typedef int (*parser_main_fn)(int socket_fd, pid_t parent);
+
+struct parser_process {
+	parser_main_fn main; /* NULL: started by `starter` */
+	struct child_starter starter;
+	struct parser_limits limits;
+	pid_t pid; /* 0 = not running */
+	int socket_fd;
+	clockid_t cpu_clock;
+	uint64_t begin_bytes; /* memory that it had when it was ready */
+	uint32_t sandbox;     /* features in force */
+	uint64_t start_cnt;
+	uint64_t renewal_cnt;	/* of these starts, those after parser_process_renew() */
+	bool next_is_free;	/* the next start is a renewal */
+	uint32_t tokens;	/* starts that are allowed at once */
+	uint64_t token_boot_ns; /* when the last one was given back */
+	pid_t left_behind[PARSER_MAX_LEFT_BEHIND];
+};
+
+/* What a request may use up. */
+struct parser_watch {
+	const struct parser_limits *limits;
+	uint64_t cpu_begin_ns;
+	uint64_t cpu_ns; /* at the last tick */
+	uint32_t ticks;
+	uint32_t stalled_ticks;
+};
+
+void parser_process_init(struct parser_process *process, parser_main_fn main,
+			 const struct parser_limits *limits);
+
+/*
+ * Starts it when it does not run, and waits until it is ready. 0; -EAGAIN: it was started too often
+ * lately; -errno: it cannot be started, or cannot give up its rights.
+ */
+int parser_process_start(struct parser_process *process);
+
+/* Kills and reaps it when it runs. The wait status, or -1 when that is not known. */
+int parser_process_end(struct parser_process *process);
+
+/* Ends it so that the next start is a fresh one, which is not counted among those after failures. */
+void parser_process_renew(struct parser_process *process);
+
+/* It is another process's: lets it go without ending it. The next start is as after a renewal. */
+void parser_process_forget(struct parser_process *process);
+
+/* CPU time it has used so far; 0 when it does not run. */
+uint64_t parser_process_cpu_ns(const struct parser_process *process);
+
+/* The most memory it has had since it was ready, beside what it had then; 0 when that is not known. */
+uint64_t parser_process_peak_bytes(const struct parser_process *process);
+
+struct parser_watch parser_watch_begin(const struct parser_process *process);
+
+/* Its next message. 0; -ETIMEDOUT: the watch has run out; -EPIPE: it has ended; -EBADMSG. */
+int parser_process_receive(const struct parser_process *process, struct parser_watch *watch,
+			   struct parser_message *message);
+
+#endif

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The profiler's side; see opener.h. One request at a time: send, wait, take the answer. A process that
+ * does not answer is killed, and nothing that it says later is read; its socket is kept for what it
+ * tells when it is closed, that the process has ended after all.
+ *
+ * Where nobody answered, nobody is asked again for a minute: a file system for all, since what is
+ * mapped from it is opened by the inode, or the paths of one root for one account.
+ */
+#include "user/files/opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/files/opener_child.h"
+#include "user/files/opener_internal.h"
+#include "user/files/opener_wire.h"
+#include "user/util/account.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fd_message.h"
+#include "user/util/log.h"
+#include "user/util/proc_stat.h"
+
+#define REST_NS	       (60 * CLOCK_NS_PER_S)
+#define MAX_PLACES     64u
+#define MAX_TRIES      2 /* one that ended meanwhile, as it does when it is idle, is started again */
+#define END_WAIT_TRIES 100
+#define END_WAIT_NS    ((long)CLOCK_NS_PER_MS)
+#define ERRNO_MAX      4095
+
+static const struct opener_limits default_limits = {
+	.tick_ms = 100,
+	.max_ticks = 10,
+	.max_ready_ticks = 50,
+	.max_busy_ticks = 50,
+};
+
+/* Where nobody answered in time. */
+struct place {
+	dev_t device;
+	ino_t inode;	     /* 0 = all of the file system */
+	uint64_t account_id; /* with an inode: who must not */
+	uint64_t until_boot_ns;
+};
+
+/* Somebody's request. */
+struct work {
+	struct place place;
+	struct account *account; /* a user of it */
+};
+
+/* A process that was given up and has not ended. */
+struct hanging {
+	pid_t pid;
+	int socket_fd;
+	struct account *account; /* a user of it */
+};
+
+struct opener {
+	struct child_starter starter; /* without start(): forked here */
+	opener_main_fn main;
+	struct opener_limits limits;
+	pid_t pid; /* 0 = none runs */
+	int socket_fd;
+	uint64_t start_cnt;
+	uint64_t last_id;
+	struct account *account; /* for whom files are opened; a user of it */
+	struct work work;	 /* what it has answered and not finished */
+	bool is_free;
+	struct hanging hanging[OPENER_MAX_HANGING];
+	size_t hanging_cnt;
+	struct place places[MAX_PLACES]; /* a ring */
+	size_t next_place;
+};
+
+/* ---- life ---- */
+
+struct opener *opener__new_with(opener_main_fn main, const struct child_starter *starter,
+				const struct opener_limits *limits)
+{
+	struct opener *opener = calloc(1, sizeof(*opener));
+
+	if (!opener)
+		return NULL;
+	if (starter)
+		opener->starter = *starter;
+	opener->main = main;
+	opener->limits = *limits;
+	opener->socket_fd = -1;
+	return opener;
+}
+
+struct opener *opener__new(const struct child_starter *starter)
+{
+	return opener__new_with(opener_child_main, starter, &default_limits);
+}
+
+void opener__charge(struct opener *opener, struct account *account)
+{
+	if (!opener || opener->account == account)
+		return;
+	account__put(opener->account);
+	opener->account = account__ref(account);
+}
+
+void opener__stats(const struct opener *opener, struct opener_stats *out)
+{
+	*out = (struct opener_stats){ 0 };
+	if (!opener)
+		return;
+	out->pid = opener->pid;
+	out->start_cnt = opener->start_cnt;
+	out->hanging_cnt = opener->hanging_cnt;
+}
+
+/* ---- processes ---- */
+
+/* Its wait status, or -1: it hangs. */
+static int kill_forked(pid_t pid)
+{
+	const struct timespec pause = { .tv_nsec = END_WAIT_NS };
+	int status;
+
+	(void)kill(pid, SIGKILL);
+	for (int i = 0; i < END_WAIT_TRIES; i++) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+		(void)nanosleep(&pause, NULL);
+	}
+	return -1;
+}
+
+static int process_kill(const struct opener *opener, pid_t pid)
+{
+	return opener->starter.start ? opener->starter.end(opener->starter.ctx, pid) :
+				       kill_forked(pid);
+}
+
+static void work_clear(struct opener *opener)
+{
+	account__put(opener->work.account);
+	opener->work.account = NULL;
+	opener->is_free = true;
+}
+
+/* False: it was killed, and hangs. */
+static bool process_end(struct opener *opener, int *socket_out)
+{
+	int socket_fd = opener->socket_fd;
+	pid_t pid = opener->pid;
+
+	opener->pid = 0;
+	opener->socket_fd = -1;
+	if (process_kill(opener, pid) >= 0) {
+		close(socket_fd);
+		return true;
+	}
+	*socket_out = socket_fd;
+	return false;
+}
+
+static void hanging_release(struct hanging *hanging)
+{
+	close(hanging->socket_fd);
+	account__note_answered(hanging->account);
+	account__put(hanging->account);
+}
+
+/* Ends it where nobody is to blame. */
+static void process_drop(struct opener *opener)
+{
+	int socket_fd;
+
+	if (opener->pid && !process_end(opener, &socket_fd))
+		close(socket_fd);
+	work_clear(opener);
+}
+
+void opener__forget_process(struct opener *opener)
+{
+	if (!opener || !opener->pid)
+		return;
+	close(opener->socket_fd);
+	opener->socket_fd = -1;
+	opener->pid = 0;
+	work_clear(opener);
+}
+
+void opener__free(struct opener *opener)
+{
+	if (!opener)
+		return;
+	process_drop(opener);
+	for (size_t i = 0; i < opener->hanging_cnt; i++)
+		hanging_release(&opener->hanging[i]);
+	account__put(opener->account);
+	free(opener);
+}
+
+/* Those that have ended after all count no longer. */
+static void look_after_hanging(struct opener *opener)
+{
+	struct pollfd fds[OPENER_MAX_HANGING];
+	size_t kept = 0;
+
+	if (!opener->hanging_cnt)
+		return;
+	for (size_t i = 0; i < opener->hanging_cnt; i++)
+		fds[i] = (struct pollfd){ .fd = opener->hanging[i].socket_fd };
+	if (poll(fds, opener->hanging_cnt, 0) <= 0)
+		return;
+	for (size_t i = 0; i < opener->hanging_cnt; i++) {
+		struct hanging *hanging = &opener->hanging[i];
+
+		if (!fds[i].revents) {
+			opener->hanging[kept++] = *hanging;
+			continue;
+		}
+		if (!opener->starter.start)
+			(void)waitpid(hanging->pid, NULL, WNOHANG);
+		hanging_release(hanging);
+	}
+	opener->hanging_cnt = kept;
+}
+
+/* Does it wait for a CPU? Then nobody else keeps it. */
+static bool process_is_busy(pid_t pid)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc_stat stat;
+
+	return proc_fd >= 0 && proc_stat_read(proc_fd, (uint32_t)pid, &stat) == 0 &&
+	       stat.state == 'R';
+}
+
+/* Its next message; *fd_out is -1 without a descriptor. 0, -ETIMEDOUT, -EPIPE: it has ended, -EBADMSG. */
+static int process_receive(const struct opener *opener, uint32_t max_ticks,
+			   struct opener_reply *reply, int *fd_out)
+{
+	uint32_t ticks = 0, busy_ticks = 0;
+	size_t len, fd_cnt = 0;
+	int err;
+
+	while (ticks < max_ticks) {
+		struct pollfd wait = { .fd = opener->socket_fd, .events = POLLIN };
+		int ready = poll(&wait, 1, (int)opener->limits.tick_ms);
+
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		if (ready > 0)
+			break;
+		if (ready == 0 && busy_ticks < opener->limits.max_busy_ticks &&
+		    process_is_busy(opener->pid))
+			busy_ticks++;
+		else
+			ticks += ready == 0;
+	}
+	if (ticks >= max_ticks)
+		return -ETIMEDOUT;
+	err = fd_message_receive(opener->socket_fd, MSG_DONTWAIT, reply, sizeof(*reply), &len,
+				 fd_out, 1, &fd_cnt);
+	if (err)
+		return err;
+	if (!fd_cnt)
+		*fd_out = -1;
+	if (len == sizeof(*reply))
+		return 0;
+	cleanup_fd_(fd_out);
+	return -EBADMSG;
+}
+
+static int process_fork(struct opener *opener)
+{
+	pid_t parent = getpid();
+	int sockets[2];
+	int err = 0;
+
+	if (opener->starter.start)
+		return opener->starter.start(opener->starter.ctx, &opener->socket_fd, &opener->pid);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+		return -errno;
+	opener->pid = fork();
+	if (opener->pid == 0)
+		_exit(opener->main(sockets[1], parent));
+	if (opener->pid < 0) {
+		err = -errno;
+		opener->pid = 0;
+		close(sockets[0]);
+	} else {
+		opener->socket_fd = sockets[0];
+	}
+	close(sockets[1]);
+	return err;
+}
+
+/* Starts it where it does not run. 0 or -errno. */
+static int process_start(struct opener *opener)
+{
+	struct opener_reply reply;
+	int fd = -1, err;
+
+	if (opener->pid)
+		return 0;
+	if (opener->hanging_cnt == OPENER_MAX_HANGING)
+		return -EBUSY;
+	err = process_fork(opener);
+	if (!err) {
+		opener->start_cnt++;
+		opener->is_free = true;
+		err = process_receive(opener, opener->limits.max_ready_ticks, &reply, &fd);
+		cleanup_fd_(&fd);
+		if (!err && reply.says != OPENER_IS_READY)
+			err = -EBADMSG;
+	}
+	if (!err)
+		return 0;
+	process_drop(opener);
+	pr_warn_limited(
+		"symbols: the process that opens files of containers cannot be started: %s; new ones stay without names\n",
+		err == -EAGAIN ? "too many of them hang" : errstr(err));
+	return -EBUSY;
+}
+
+/* ---- where it hangs ---- */
+
+static bool place_rests(const struct opener *opener, const struct place *place)
+{
+	uint64_t now_ns = clock_boot_ns();
+
+	for (size_t i = 0; i < MAX_PLACES; i++) {
+		const struct place *known = &opener->places[i];
+
+		if (known->until_boot_ns > now_ns && known->device == place->device &&
+		    known->inode == place->inode && known->account_id == place->account_id)
+			return true;
+	}
+	return false;
+}
+
+static void place_note(struct opener *opener, const struct place *place)
+{
+	struct place *noted = &opener->places[opener->next_place++ % MAX_PLACES];
+
+	*noted = *place;
+	noted->until_boot_ns = clock_boot_ns() + REST_NS;
+	pr_warn_limited(
+		"symbols: the server of a file system (%u:%u) does not answer: files there stay without names\n",
+		major(place->device), minor(place->device));
+}
+
+/* 0 or -errno. */
+static int place_of(const struct opener *opener, enum opener_what what, int at_fd,
+		    struct place *out)
+{
+	struct stat st;
+	int err = container_file_stat(at_fd, &st);
+
+	if (err)
+		return err;
+	*out = (struct place){ .device = st.st_dev };
+	if (what != OPENER_REOPEN) {
+		out->inode = st.st_ino;
+		out->account_id = account__id(opener->account);
+	}
+	return 0;
+}
+
+/* It did not answer in time: it is left behind, with what it may still say. */
+static void give_up(struct opener *opener)
+{
+	struct hanging hanging = { .pid = opener->pid, .account = opener->work.account };
+	uint64_t now_ns = clock_boot_ns();
+
+	place_note(opener, &opener->work.place);
+	account__note_failure(hanging.account, now_ns);
+	if (!process_end(opener, &hanging.socket_fd)) {
+		account__note_hanging(hanging.account);
+		opener->hanging[opener->hanging_cnt++] = hanging;
+		opener->work.account = NULL; /* hanging's now */
+	}
+	work_clear(opener);
+}
+
+/* ---- asking ---- */
+
+/* Waits until it has done with the last file, at the cost of that one. */
+static void await_free(struct opener *opener)
+{
+	struct opener_reply reply;
+	int fd = -1, err;
+
+	if (!opener->pid || opener->is_free)
+		return;
+	err = process_receive(opener, opener->limits.max_ticks, &reply, &fd);
+	cleanup_fd_(&fd);
+	if (!err && reply.says == OPENER_IS_FREE)
+		work_clear(opener);
+	else if (err == -ETIMEDOUT)
+		give_up(opener);
+	else
+		process_drop(opener);
+}
+
+/*
+ * 0 and the answer: a descriptor, or what is wrong with the file. -EPIPE: it has ended; -ETIMEDOUT;
+ * -EBADMSG: it answers nonsense; -errno of sending.
+ */
+static int converse(const struct opener *opener, const struct opener_request *request, int at_fd,
+		    struct opener_reply *reply, int *answer_out)
+{
+	size_t len = offsetof(struct opener_request, path) + strlen(request->path) + 1;
+	int fd = -1;
+	int err = fd_message_send(opener->socket_fd, request, len, &at_fd, 1);
+
+	if (!err)
+		err = process_receive(opener, opener->limits.max_ticks, reply, &fd);
+	if (err)
+		return err == -ECONNRESET ? -EPIPE : err;
+	if (reply->id == request->id && reply->says == OPENER_HAS_OPENED && reply->err <= 0 &&
+	    reply->err >= -ERRNO_MAX && (reply->err == 0) == (fd >= 0) &&
+	    reply->head.len <= OPENER_HEAD_BYTES) {
+		*answer_out = fd >= 0 ? fd : reply->err;
+		return 0;
+	}
+	cleanup_fd_(&fd);
+	return -EBADMSG;
+}
+
+/* fd or -errno, as of opener__file(). */
+static int work_on(struct opener *opener, struct opener_request *request, const struct place *place,
+		   int at_fd, struct opener_reply *reply)
+{
+	int answer, err = 0;
+
+	for (int i = 0; i < MAX_TRIES; i++) {
+		err = process_start(opener);
+		if (err)
+			return err;
+		request->id = ++opener->last_id;
+		opener->work =
+			(struct work){ .place = *place, .account = account__ref(opener->account) };
+		opener->is_free = false;
+		err = converse(opener, request, at_fd, reply, &answer);
+		if (!err)
+			return answer;
+		if (err == -ETIMEDOUT) {
+			give_up(opener);
+			return err;
+		}
+		process_drop(opener);
+		if (err != -EPIPE)
+			break;
+	}
+	if (err != -EPIPE && err != -EBADMSG)
+		return err;
+	account__note_failure(opener->account, clock_boot_ns());
+	pr_warn_limited(
+		"symbols: the process that opens files of containers %s; a file stays without names\n",
+		err == -EPIPE ? "ended over one" : "answered nonsense");
+	return -EIO;
+}
+
+static int ask_process(struct opener *opener, struct opener_request *request, int at_fd,
+		       struct opener_reply *reply)
+{
+	struct place place;
+	int err = place_of(opener, request->what, at_fd, &place);
+
+	if (err)
+		return err;
+	look_after_hanging(opener);
+	await_free(opener);
+	if (place_rests(opener, &place))
+		return -ETIMEDOUT;
+	if (!account__may_open(opener->account, clock_boot_ns()))
+		return -EBUSY;
+	return work_on(opener, request, &place, at_fd, reply);
+}
+
+static int ask(struct opener *opener, struct opener_request *request, int at_fd,
+	       struct stat *st_out, struct opener_head *head_out)
+{
+	struct opener_reply reply = { .id = 0 };
+	int fd;
+
+	request->wants_head = head_out != NULL;
+	fd = opener ? ask_process(opener, request, at_fd, &reply) :
+		      opener_child_open(request, at_fd, &reply);
+	if (fd >= 0 && st_out)
+		*st_out = reply.st;
+	if (fd >= 0 && head_out)
+		*head_out = reply.head;
+	return fd;
+}
+
+int opener__reopen(struct opener *opener, int path_fd, const struct container_file_rules *rules,
+		   struct stat *st_out)
+{
+	struct opener_request request = { .what = OPENER_REOPEN, .rules = *rules };
+
+	return ask(opener, &request, path_fd, st_out, NULL);
+}
+
+static int ask_for_path(struct opener *opener, struct opener_request *request, int root_fd,
+			const char *path, struct stat *st_out, struct opener_head *head_out)
+{
+	size_t len = strlen(path);
+
+	if (len >= sizeof(request->path))
+		return -ENAMETOOLONG;
+	memcpy(request->path, path, len + 1);
+	return ask(opener, request, root_fd, st_out, head_out);
+}
+
+int opener__file(struct opener *opener, int root_fd, const char *path,
+		 const struct container_file_rules *rules, struct stat *st_out,
+		 struct opener_head *head_out)
+{
+	struct opener_request request = { .what = OPENER_FILE, .rules = *rules };
+
+	return ask_for_path(opener, &request, root_fd, path, st_out, head_out);
+}
+
+int opener__library(struct opener *opener, int root_fd, const char *path,
+		    const struct container_file_rules *rules, struct stat *st_out,
+		    struct opener_head *head_out)
+{
+	struct opener_request request = { .what = OPENER_LIBRARY, .rules = *rules };
+
+	return ask_for_path(opener, &request, root_fd, path, st_out, head_out);
+}
+
+int opener__path(struct opener *opener, int root_fd, const char *path)
+{
+	struct opener_request request = { .what = OPENER_PATH };
+
+	return ask_for_path(opener, &request, root_fd, path, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of containers are opened by a process of their own: a FUSE or NFS server that hangs holds
+ * whoever opens a file of it, or walks a path through it, and a container may bring its own. No signal
+ * ends that, not even SIGKILL. Such a process is given up after 1 s, and another one is started for
+ * the next request. Its rights are few: it opens for reading, in whatever root it is handed.
+ *
+ * It is started by the first request, and ends when nothing was asked of it for a minute. What is
+ * needed for that in a profiler that has itself given up rights: fork, socketpair, sendmsg and recvmsg,
+ * poll, kill, wait4, or a starter; in the child what child_sandbox.h and opener_child.c do.
+ *
+ * What still asks the server: following /proc/PID/map_files on NFS, closing a file that was opened, and
+ * reading a JVM's memory where a page of a mapped file is not in memory.
+ *
+ * All functions take a NULL opener too, and then open the file where they are called, however long
+ * that takes: for tests and tools. One thread.
+ */
+#ifndef JBPF_FILES_OPENER_H
+#define JBPF_FILES_OPENER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "user/sandbox/child_starter.h"
+#include "user/files/container_file.h"
+
+#define OPENER_HEAD_BYTES  256u
+#define OPENER_MAX_HANGING 32u /* of all accounts; the launcher's limit is the same */
+
+struct account;
+struct opener;
+
+/* The first bytes of a file, which reading may wait for, too. */
+struct opener_head {
+	uint8_t bytes[OPENER_HEAD_BYTES];
+	size_t len;
+};
+
+/* `starter` is copied; NULL: the process is forked here. Starts nothing yet. NULL: out of memory. */
+struct opener *opener__new(const struct child_starter *starter);
+/* Ends the process, and waits for none that hangs. NULL is fine. */
+void opener__free(struct opener *opener);
+
+/*
+ * In a copy of the process that has it: the process that runs is the other's. It is left alone, and another
+ * one started when there is a file to open. NULL is fine.
+ */
+void opener__forget_process(struct opener *opener);
+
+/* For whom files are opened until the next call; NULL: nobody in particular, without limits. */
+void opener__charge(struct opener *opener, struct account *account);
+
+/*
+ * As the functions of container_file.h that are named alike. fd, which is the caller's, or -errno; also
+ * -ETIMEDOUT: the server did not answer within 1 s, or did not within the last minute; -EBUSY: too many
+ * files of this account hang, or of all accounts, or there is no process to open it; -EIO: the process
+ * ended over it. `st_out` and `head_out` may be NULL.
+ */
+int opener__reopen(struct opener *opener, int path_fd, const struct container_file_rules *rules,
+		   struct stat *st_out);
+int opener__file(struct opener *opener, int root_fd, const char *path,
+		 const struct container_file_rules *rules, struct stat *st_out,
+		 struct opener_head *head_out);
+int opener__library(struct opener *opener, int root_fd, const char *path,
+		    const struct container_file_rules *rules, struct stat *st_out,
+		    struct opener_head *head_out);
+int opener__path(struct opener *opener, int root_fd, const char *path);
+
+struct opener_stats {
+	pid_t pid;	    /* 0 = none runs */
+	uint64_t start_cnt; /* of processes, so far */
+	size_t hanging_cnt; /* processes that were killed and have not ended */
+};
+
+/* All zero for NULL. What hangs is counted as it was at the last request. */
+void opener__stats(const struct opener *opener, struct opener_stats *out);
+
+#endif
