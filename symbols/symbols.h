@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "user/model/jvm_facts.h"
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 
 struct account;
 struct symbolizer;

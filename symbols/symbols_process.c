@@ -26,7 +26,7 @@
 #include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 #include "user/util/strbuf.h"
 
 /* An unchanged size of the address space hardly ever hides a change, but now and then it may. */

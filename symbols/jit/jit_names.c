@@ -14,7 +14,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 /*
  * Some runtimes append to their map all the time. Reading it again costs what it cost last time;

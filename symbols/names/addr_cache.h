@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 
 #define ADDR_CACHE_MAX_ENTRIES 43690u /* two thirds of 65536 slots: 1 MiB; then it starts anew */
 

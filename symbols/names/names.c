@@ -9,7 +9,7 @@
 #include "symbols/parser/parser.h"
 #include "user/host/procmaps.h"
 #include "user/util/account.h"
-#include "user/util/java_name.h"
+#include "user/model/java_name.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"

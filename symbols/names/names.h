@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 
 /*
  * Names come from outside: beyond this many bytes, or what the account is given

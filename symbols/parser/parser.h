@@ -36,7 +36,7 @@
 #include "symbols/elf/elf_object.h"
 #include "symbols/elf/libjvm.h"
 #include "symbols/perfmap/perfmap.h"
-#include "user/util/container_json.h"
+#include "user/host/container_json.h"
 #include "user/util/strbuf.h"
 
 struct account;

@@ -19,7 +19,7 @@
 #include "symbols/parser/parser_wire.h"
 #include "symbols/perfmap/perfmap_wire.h"
 #include "user/util/cleanup.h"
-#include "user/util/container_json.h"
+#include "user/host/container_json.h"
 #include "user/util/fs.h"
 #include "user/util/strbuf.h"
 

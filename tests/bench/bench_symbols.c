@@ -17,7 +17,7 @@
 #include "symbols/symbols.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #define BENCH_ADDRESSES 20000u
 #define BENCH_ROUNDS	200u

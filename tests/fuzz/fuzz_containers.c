@@ -13,7 +13,7 @@
 #include "user/collect/container_service.h"
 #include "user/collect/jvm_attach_talk.h"
 #include "user/util/cleanup.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #define ID	   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define NAME_BYTES 512

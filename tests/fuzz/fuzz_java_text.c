@@ -10,7 +10,7 @@
 #include "symbols/hotspot/hotspot_method_text.h"
 #include "symbols/hotspot/unsigned5.h"
 #include "tests/fuzz/fuzz.h"
-#include "user/util/java_name.h"
+#include "user/model/java_name.h"
 
 static void check_symbol(const uint8_t *bytes, size_t len)
 {

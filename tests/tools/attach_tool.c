@@ -21,7 +21,7 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 static int run_vm(int proc_fd, uint32_t pid)
 {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "user/util/boot_id.h"
+#include "user/host/boot_id.h"
 
 static void text_becomes_bytes_in_order(void **state)
 {

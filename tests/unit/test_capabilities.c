@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 
 /* What a forked child's function returns. */
 static int in_child(int (*run)(void))

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 
 #define FD_CNT 8
 

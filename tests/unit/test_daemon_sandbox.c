@@ -24,7 +24,7 @@
 
 #include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/sandbox_filter.h"
-#include "user/util/landlock.h"
+#include "user/sandbox/landlock.h"
 
 #define BIT(cap) CAPABILITY_BIT(cap)
 #define NAMING	 (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE))

@@ -11,7 +11,7 @@
 
 #include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/host_check_rights.h"
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 
 #define BIT(cap) CAPABILITY_BIT(cap)
 #define ALL	 UINT64_MAX

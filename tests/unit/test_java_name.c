@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "user/util/java_name.h"
+#include "user/model/java_name.h"
 #include "user/util/cleanup.h"
 
 #define KEEP_PARAMETERS true

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "user/collect/launcher.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"

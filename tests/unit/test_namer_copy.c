@@ -23,7 +23,7 @@
 
 #include "user/collect/launcher.h"
 #include "user/collect/namer_copy.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"

@@ -25,7 +25,7 @@
 #include "user/collect/namer_copy.h"
 #include "user/collect/namer_link_internal.h"
 #include "user/collect/naming_wire.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"

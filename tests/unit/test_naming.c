@@ -12,7 +12,7 @@
 
 #include "user/collect/naming.h"
 #include "user/util/clock.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #define LEAF_ID (1ull << 40) /* there is none; /proc says where the process is */
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "user/util/clock.h"
-#include "user/util/notify_ready.h"
+#include "user/host/notify_ready.h"
 
 struct manager {
 	struct sockaddr_un addr;

@@ -28,7 +28,7 @@
 #include "user/files/opener_wire.h"
 #include "user/sandbox/parser_sandbox.h"
 #include "user/util/account.h"
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fd_message.h"

@@ -28,7 +28,7 @@
 
 #include "user/sandbox/parser_sandbox.h"
 #include "user/util/cleanup.h"
-#include "user/util/landlock.h"
+#include "user/sandbox/landlock.h"
 
 typedef void (*deed_fn)(void);
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 static char tree[64];
 static int proc_fd;

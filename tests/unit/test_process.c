@@ -16,7 +16,7 @@
 
 #include "user/collect/jvm.h"
 #include "user/collect/process.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 struct fixture {
 	int proc_fd;

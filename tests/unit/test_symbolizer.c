@@ -18,7 +18,7 @@
 #include "tests/unit/tiny_elf.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #define START_TICKS 5000u
 #define BEFORE	    0ull       /* a window that began before any map was read */

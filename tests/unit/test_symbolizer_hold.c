@@ -14,7 +14,7 @@
 
 #include "symbols/symbols_internal.h"
 #include "user/util/log.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 static struct symbolizer *symbolizer;
 static struct symbols_process *process;

@@ -11,7 +11,7 @@
 #include "user/cmd/daemon_sandbox.h"
 #include "user/cmd/exit_codes.h"
 #include "user/output/escape.h"
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/version.h"

@@ -27,7 +27,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
-#include "user/util/notify_ready.h"
+#include "user/host/notify_ready.h"
 #include "user/util/version.h"
 
 #define DAEMON_MMAP_THRESHOLD (128 * 1024)

@@ -22,7 +22,7 @@
 
 #include "user/cmd/daemon_sandbox.h"
 #include "user/store/store.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"

@@ -12,7 +12,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
-#include "user/util/self_usage.h"
+#include "user/host/self_usage.h"
 #include "user/util/strtab.h"
 #include "user/util/version.h"
 

@@ -17,7 +17,7 @@
 
 #include "user/cmd/sandbox_filter.h"
 #include "user/util/cleanup.h"
-#include "user/util/landlock.h"
+#include "user/sandbox/landlock.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 

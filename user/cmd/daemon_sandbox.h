@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 
 /* For files that a person wants, wherever that is: not in force but while they are written. */
 #define DAEMON_SANDBOX_WRITING (CAPABILITY_BIT(CAP_DAC_OVERRIDE) | CAPABILITY_BIT(CAP_FOWNER))

@@ -25,10 +25,10 @@
 #include "user/cmd/host_check_rights.h"
 #include "user/collect/container.h"
 #include "user/collect/probe.h"
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
-#include "user/util/landlock.h"
+#include "user/sandbox/landlock.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 
 #define PARANOID_ADMIN	3 /* from here on, in Debian and Ubuntu, CAP_PERFMON is not enough */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "user/cmd/daemon_sandbox.h"
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 

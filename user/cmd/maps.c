@@ -27,10 +27,10 @@
 #include "user/model/jvm_facts.h"
 #include "user/model/select.h"
 #include "user/util/cleanup.h"
-#include "user/util/java_name.h"
+#include "user/model/java_name.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 #include "user/util/strbuf.h"
 
 #define MAPS_DEFAULT_DIR "/tmp"

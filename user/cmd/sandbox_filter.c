@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 
 #include "user/util/cleanup.h"
-#include "user/util/seccomp_rules.h"
+#include "user/sandbox/seccomp_rules.h"
 
 /* linux/fs.h, from 6.11 on: one mapping of /proc/PID/maps; the structure has 104 bytes. */
 #define PROCMAP_QUERY_ _IOC(_IOC_READ | _IOC_WRITE, 'f', 17, 104)

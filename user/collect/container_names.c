@@ -18,7 +18,7 @@
 #include "user/collect/opt_out.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/container_json.h"
+#include "user/host/container_json.h"
 #include "user/util/fs.h"
 #include "user/util/strbuf.h"
 

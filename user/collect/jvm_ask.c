@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "user/collect/namer_context.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 

@@ -28,13 +28,13 @@
 #include "user/collect/jvm_attach_talk.h"
 #include "user/collect/jvm_attach_tmp.h"
 #include "user/collect/jvm_gates.h"
-#include "user/util/capabilities.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/capabilities.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #define CHILD_GRACE_MS	  500  /* for the child to tidy up after its own deadline */
 #define CHILD_REAP_MS	  1000 /* for a killed child to go */

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "user/collect/jvm_attach.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #define JVM_GATE_MIN_AGE_NS	 (3ull * 1000000000ull)
 #define JVM_GATE_MIN_THREAD_ROOM 16u

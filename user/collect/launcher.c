@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fd_message.h"

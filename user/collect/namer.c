@@ -12,7 +12,7 @@
 #include "user/collect/namer_copy.h"
 #include "user/collect/naming.h"
 #include "user/collect/naming_wire.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"

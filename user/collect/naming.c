@@ -23,7 +23,7 @@
 #include "user/collect/look_queue.h"
 #include "user/collect/naming_internal.h"
 #include "user/collect/process.h"
-#include "user/util/boot_id.h"
+#include "user/host/boot_id.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"

@@ -10,7 +10,7 @@
 #include "user/collect/stack_namer.h"
 #include "user/collect/window_cells.h"
 #include "user/util/account.h"
-#include "user/util/boot_id.h"
+#include "user/host/boot_id.h"
 #include "user/util/strbuf.h"
 
 #define TOLD_ACCOUNTS 256u

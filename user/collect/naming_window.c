@@ -18,7 +18,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
-#include "user/util/self_usage.h"
+#include "user/host/self_usage.h"
 
 /* For asking JVMs, all together, per window; and for one of them. */
 #define ATTACH_BUDGET_MS  4000

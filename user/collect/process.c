@@ -18,7 +18,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 #include "user/util/strbuf.h"
 
 /* A silent process is looked at afresh when it comes back: a minute at 10 s windows. */

@@ -19,7 +19,7 @@
 #include "user/collect/pending_window.h"
 #include "user/collect/sight_table.h"
 #include "user/collect/stream_fallback.h"
-#include "user/util/boot_id.h"
+#include "user/host/boot_id.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"

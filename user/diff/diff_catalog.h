@@ -16,7 +16,7 @@
 
 #include "user/diff/diff.h"
 #include "user/diff/diff_side.h"
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 
 /* Deeper frames have no place of their own in the tree; they count for their method all the same. */
 #define DIFF_CATALOG_DEPTH_MAX 1024

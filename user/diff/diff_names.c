@@ -13,7 +13,7 @@
 
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
-#include "user/util/java_name.h"
+#include "user/model/java_name.h"
 #include "user/util/strtab.h"
 
 #define UNKNOWN	    "[unknown]"

@@ -31,7 +31,7 @@
 #include "user/util/clock.h"
 #include "user/util/fd_message.h"
 #include "user/util/log.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #define REST_NS	       (60 * CLOCK_NS_PER_S)
 #define MAX_PLACES     64u

@@ -20,11 +20,11 @@
 
 #include "user/sandbox/child_sandbox.h"
 #include "user/sandbox/parser_sandbox.h"
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fd_message.h"
-#include "user/util/landlock.h"
-#include "user/util/seccomp_rules.h"
+#include "user/sandbox/landlock.h"
+#include "user/sandbox/seccomp_rules.h"
 
 #define CHILD_NAME   "jbpfd-opener" /* at most 15 bytes */
 #define CHILD_SOCKET 0		    /* where child_sandbox_begin() leaves it */

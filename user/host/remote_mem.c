@@ -27,7 +27,7 @@
 
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 #include "user/util/strbuf.h"
 
 #define CACHE_PAGE_BYTES 4096u

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "user/model/window.h"
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 
 enum select_kind {
 	SELECT_KIND_ANY = 0,

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
 #define SOURCE_LINES_TEXT_ROWS	     4096  /* of one window's text: the hottest */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
 #define STACK_TEXT_MAX_BYTES  (60 * 1024) /* Pyroscope stops reading at a line over 64 KiB */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "user/model/source_lines.h"
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 
 /* Files of functions that have none: what the name is, in a form no file has. */
 #define FRAME_TABLE_FILE_FRONT	"[process]"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "user/model/profile.h"
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 #include "user/util/strtab.h"
 
 /* What a reader tells apart: the kinds of code, and three that only the text knows. The values are

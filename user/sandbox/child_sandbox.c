@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"

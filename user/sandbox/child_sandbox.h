@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 
 #define CHILD_SANDBOX_MAX_FDS 16u /* that such a process may have open */
 

@@ -22,7 +22,7 @@
 #include "user/sandbox/child_sandbox.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
-#include "user/util/landlock.h"
+#include "user/sandbox/landlock.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 

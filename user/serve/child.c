@@ -16,11 +16,11 @@
 
 #include "user/serve/http.h"
 #include "user/serve/page.h"
-#include "user/util/capabilities.h"
-#include "user/util/child_process.h"
+#include "user/sandbox/capabilities.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
-#include "user/util/landlock.h"
-#include "user/util/seccomp_rules.h"
+#include "user/sandbox/landlock.h"
+#include "user/sandbox/seccomp_rules.h"
 
 #define CHILD_NAME	"jbpfd-metrics" /* at most 15 bytes */
 #define CHILD_FILES_MAX (2 * HTTP_CONNECTIONS_MAX + 16)

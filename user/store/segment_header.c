@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/util/boot_id.h"
+#include "user/host/boot_id.h"
 #include "user/util/clock.h"
 #include "user/util/version.h"
 

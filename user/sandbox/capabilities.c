@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See capabilities.h. The kernel's interface is two words of 32 bits per set, per thread. */
-#include "user/util/capabilities.h"
+#include "user/sandbox/capabilities.h"
 
 #include <errno.h>
 #include <stdbool.h>

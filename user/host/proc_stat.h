@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The few facts of /proc/PID/stat and /proc/PID/status that several stages need. */
-#ifndef JBPF_UTIL_PROC_STAT_H
-#define JBPF_UTIL_PROC_STAT_H
+#ifndef JBPF_HOST_PROC_STAT_H
+#define JBPF_HOST_PROC_STAT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * What a service manager wants to know (sd_notify(3), Type=notify, WatchdogSec=), without libsystemd.
  * The socket is connected before rights are dropped; afterwards only sendto() is needed.
  */
-#ifndef JBPF_UTIL_NOTIFY_READY_H
-#define JBPF_UTIL_NOTIFY_READY_H
+#ifndef JBPF_HOST_NOTIFY_READY_H
+#define JBPF_HOST_NOTIFY_READY_H
 
 #include <stdint.h>
 

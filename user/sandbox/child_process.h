@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a forked child that never executes another program does first. */
-#ifndef JBPF_UTIL_CHILD_PROCESS_H
-#define JBPF_UTIL_CHILD_PROCESS_H
+#ifndef JBPF_SANDBOX_CHILD_PROCESS_H
+#define JBPF_SANDBOX_CHILD_PROCESS_H
 
 #include <stddef.h>
 

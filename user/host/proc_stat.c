@@ -3,7 +3,7 @@
  * /proc/PID/stat and /proc/PID/status. The comm in stat may hold anything, ")" and blanks
  * included, so fields are counted from the last ")". See proc(5).
  */
-#include "user/util/proc_stat.h"
+#include "user/host/proc_stat.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which boot of the host: 16 bytes that tell two CLOCK_BOOTTIME values of different boots apart. */
-#ifndef JBPF_UTIL_BOOT_ID_H
-#define JBPF_UTIL_BOOT_ID_H
+#ifndef JBPF_HOST_BOOT_ID_H
+#define JBPF_HOST_BOOT_ID_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules that the filters of jbpfd and of its children share: what a filter lets pass (seccomp(2)). */
-#ifndef JBPF_UTIL_SECCOMP_RULES_H
-#define JBPF_UTIL_SECCOMP_RULES_H
+#ifndef JBPF_SANDBOX_SECCOMP_RULES_H
+#define JBPF_SANDBOX_SECCOMP_RULES_H
 
 #include <seccomp.h>
 #include <stddef.h>

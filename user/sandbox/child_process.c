@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See child_process.h. Nothing here fails: a child that cannot do it is only a little less modest. */
-#include "user/util/child_process.h"
+#include "user/sandbox/child_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,8 +4,8 @@
  * set by the system calls themselves: capabilities(7). Nothing is inherited by a program that is
  * executed: all calls that set leave the inheritable set empty.
  */
-#ifndef JBPF_UTIL_CAPABILITIES_H
-#define JBPF_UTIL_CAPABILITIES_H
+#ifndef JBPF_SANDBOX_CAPABILITIES_H
+#define JBPF_SANDBOX_CAPABILITIES_H
 
 #include <linux/capability.h>
 #include <stdint.h>

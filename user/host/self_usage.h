@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this process uses up itself. */
-#ifndef JBPF_UTIL_SELF_USAGE_H
-#define JBPF_UTIL_SELF_USAGE_H
+#ifndef JBPF_HOST_SELF_USAGE_H
+#define JBPF_HOST_SELF_USAGE_H
 
 #include <stdint.h>
 

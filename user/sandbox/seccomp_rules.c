@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See seccomp_rules.h. */
-#include "user/util/seccomp_rules.h"
+#include "user/sandbox/seccomp_rules.h"
 
 int seccomp_rules_allow(scmp_filter_ctx filter, const int *calls, size_t cnt)
 {

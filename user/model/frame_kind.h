@@ -3,8 +3,8 @@
  * What kind of code a frame is, and the suffix that says so in folded text (the
  * suffixes are those of FlameGraph and async-profiler); a name that stands for no function.
  */
-#ifndef JBPF_UTIL_FRAME_KIND_H
-#define JBPF_UTIL_FRAME_KIND_H
+#ifndef JBPF_MODEL_FRAME_KIND_H
+#define JBPF_MODEL_FRAME_KIND_H
 
 /* The name of frames whose own was one too many for its account; they are unknown. */
 #define NAMES_TOO_MANY "[too many names]"

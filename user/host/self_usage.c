@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See self_usage.h. */
-#include "user/util/self_usage.h"
+#include "user/host/self_usage.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * (landlock(7), kernel 5.13). A process that did so may no longer look into processes outside
  * (security/landlock/ptrace.c), so this is for children that only work on files.
  */
-#ifndef JBPF_UTIL_LANDLOCK_H
-#define JBPF_UTIL_LANDLOCK_H
+#ifndef JBPF_SANDBOX_LANDLOCK_H
+#define JBPF_SANDBOX_LANDLOCK_H
 
 /* Version of the kernel's interface, 1 or more; -ENOSYS, -EOPNOTSUPP: there is none. */
 int landlock_version(void);

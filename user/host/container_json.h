@@ -4,8 +4,8 @@
  * and environments, is left alone. Text in, plain struct out: the parser process does this to files
  * that are not root's. Pure.
  */
-#ifndef JBPF_UTIL_CONTAINER_JSON_H
-#define JBPF_UTIL_CONTAINER_JSON_H
+#ifndef JBPF_HOST_CONTAINER_JSON_H
+#define JBPF_HOST_CONTAINER_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

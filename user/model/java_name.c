@@ -7,7 +7,7 @@
  * One pass removes what the rules name. Removing may bring two parts together that match another
  * rule, so passes are repeated until nothing changes: canonical names are their own canonical form.
  */
-#include "user/util/java_name.h"
+#include "user/model/java_name.h"
 
 #include <errno.h>
 #include <string.h>

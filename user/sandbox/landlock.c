@@ -3,7 +3,7 @@
  * See landlock.h. Numbers of include/uapi/linux/landlock.h, which libc's headers may not have yet.
  * The kernel takes a longer structure than it knows when what it does not know is 0.
  */
-#include "user/util/landlock.h"
+#include "user/sandbox/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>

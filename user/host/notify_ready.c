@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See notify_ready.h. A manager that does not listen loses a message; nothing here can wait or fail. */
-#include "user/util/notify_ready.h"
+#include "user/host/notify_ready.h"
 
 #include <inttypes.h>
 #include <stddef.h>

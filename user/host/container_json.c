@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names out of runtimes' JSON; see container_json.h. The first value that is found for a field stays. */
-#include "user/util/container_json.h"
+#include "user/host/container_json.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One spelling for every JIT name, stable from run to run. Pure. */
-#ifndef JBPF_UTIL_JAVA_NAME_H
-#define JBPF_UTIL_JAVA_NAME_H
+#ifndef JBPF_MODEL_JAVA_NAME_H
+#define JBPF_MODEL_JAVA_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "user/util/frame_kind.h"
+#include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
 /*

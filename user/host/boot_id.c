@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The kernel's random id of this boot; see random(4). */
-#include "user/util/boot_id.h"
+#include "user/host/boot_id.h"
 
 #include <fcntl.h>
 #include <string.h>
