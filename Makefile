@@ -116,7 +116,7 @@ $(BUILD)/tests/bench/%.skel.h: $(BUILD)/tests/bench/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/user/collect/probe.o: $(SKEL)
+$(BUILD)/user/collect/probe/probe.o: $(SKEL)
 
 # ---- user space -----------------------------------------------------------------------------
 # Rewritten only when the version differs, so that a commit does not rebuild everything.
@@ -255,7 +255,7 @@ FUZZ_JOBS    ?= $(shell nproc)
 FUZZ_TARGETS ?=
 FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # One file knows the BPF skeleton, which clang's fuzzer need not build.
-FUZZ_LIB     := $(filter-out user/collect/probe.c,$(LIB_SRC))
+FUZZ_LIB     := $(filter-out user/collect/probe/probe.c,$(LIB_SRC))
 # COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
 ifeq ($(COVERAGE),1)
 FUZZ_BUILD   := build-coverage

@@ -31,9 +31,9 @@
 #include "bpf/jbpf.skel.h"
 #include "tests/bench/stackid.skel.h"
 
-#include "user/collect/count_map.h"
-#include "user/collect/cpus.h"
-#include "user/collect/tick_log.h"
+#include "user/collect/probe/count_map.h"
+#include "user/collect/probe/cpus.h"
+#include "user/collect/probe/tick_log.h"
 #include "user/util/cleanup.h"
 
 #define BENCH_PERIOD_HOT_NS  200000  /* 5 kHz */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "user/collect/probe_ranges.h"
+#include "user/collect/probe/probe_ranges.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 

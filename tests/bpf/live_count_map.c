@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/collect/count_map.h"
+#include "user/collect/probe/count_map.h"
 #include "user/util/cleanup.h"
 
 #define MAP_ENTRIES 4096

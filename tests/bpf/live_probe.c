@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/collect/probe.h"
+#include "user/collect/probe/probe.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 

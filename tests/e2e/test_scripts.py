@@ -151,7 +151,7 @@ SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
     ("includes", "symbols/bad.c", SPDX + "#include <bpf/libbpf.h>\n"),
     ("includes", "user/model/bad.c", SPDX + '#include "user/store/store.h"\n'),
     ("includes", "user/collect/bad.c", SPDX + '#include "bpf/jbpf.skel.h"\n'),
-    ("includes", "user/output/bad.c", SPDX + '#include "user/collect/probe.h"\n'),
+    ("includes", "user/output/bad.c", SPDX + '#include "user/collect/probe/probe.h"\n'),
     ("headers", "user/util/bad.h", "/* SPDX-License-Identifier: Apache-2.0 */\nsize_t x(FILE *f);\n"),
     ("licence", "user/util/bad.c", "int x;\n"),
     ("licence", "bpf/bad.bpf.c", SPDX),

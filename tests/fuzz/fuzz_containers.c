@@ -8,10 +8,10 @@
  * Input: one byte (modulo 12: see the end), then that.
  */
 #include "tests/fuzz/fuzz.h"
-#include "user/collect/container.h"
-#include "user/collect/container_names.h"
-#include "user/collect/container_service.h"
-#include "user/collect/jvm_attach_talk.h"
+#include "user/collect/container/container.h"
+#include "user/collect/container/container_names.h"
+#include "user/collect/container/container_service.h"
+#include "user/collect/attach/jvm_attach_talk.h"
 #include "user/util/cleanup.h"
 #include "user/host/proc_stat.h"
 

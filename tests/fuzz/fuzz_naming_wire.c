@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "user/collect/naming_wire.h"
+#include "user/collect/naming/naming_wire.h"
 #include "user/util/packet_stream.h"
 
 #define STREAM_MAX 65536u

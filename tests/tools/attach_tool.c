@@ -16,7 +16,7 @@
 
 #include "symbols/hotspot/hotspot_vm.h"
 #include "user/cmd/daemon_sandbox.h"
-#include "user/collect/jvm_attach.h"
+#include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/collect/container.h"
+#include "user/collect/container/container.h"
 #include "user/util/cleanup.h"
 
 static void answer(struct container_resolver *resolver, uint32_t pid, uint64_t cgroup_id)

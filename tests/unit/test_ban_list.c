@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "user/collect/ban_list.h"
+#include "user/collect/naming/ban_list.h"
 
 #define NOW_NS 1000000ull
 

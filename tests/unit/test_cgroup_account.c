@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "user/collect/cgroup_account.h"
+#include "user/collect/container/cgroup_account.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 

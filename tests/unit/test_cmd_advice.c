@@ -11,7 +11,7 @@
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/cmd/advice.h"
-#include "user/collect/jvm_attach.h"
+#include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
 
 #define S 1000000000ull

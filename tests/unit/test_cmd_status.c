@@ -13,7 +13,7 @@
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/cmd/status_report.h"
-#include "user/collect/jvm_attach.h"
+#include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/strbuf.h"

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "user/collect/container.h"
+#include "user/collect/container/container.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/collect/container.h"
+#include "user/collect/container/container.h"
 #include "user/util/cleanup.h"
 
 #define ID1  "fc533062de76175f5adbb7ddff2b408d9906cf4355b69e158992fb91287957c9"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "user/collect/container_service.h"
+#include "user/collect/container/container_service.h"
 #include "user/util/cleanup.h"
 
 static const struct {

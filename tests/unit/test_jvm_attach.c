@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 
 #include "tests/unit/fake_tree.h"
-#include "user/collect/jvm_attach_talk.h"
-#include "user/collect/jvm_attach_tmp.h"
+#include "user/collect/attach/jvm_attach_talk.h"
+#include "user/collect/attach/jvm_attach_tmp.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 

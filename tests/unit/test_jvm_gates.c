@@ -14,8 +14,8 @@
 #include <errno.h>
 
 #include "tests/unit/fake_tree.h"
-#include "user/collect/jvm_cgroup.h"
-#include "user/collect/jvm_gates.h"
+#include "user/collect/attach/jvm_cgroup.h"
+#include "user/collect/attach/jvm_gates.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 

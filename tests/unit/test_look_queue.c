@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "user/collect/look_queue.h"
+#include "user/collect/naming/look_queue.h"
 
 static struct look_queue queue;
 

@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/collect/launcher.h"
-#include "user/collect/namer_copy.h"
+#include "user/sandbox/launcher.h"
+#include "user/collect/namer/namer_copy.h"
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

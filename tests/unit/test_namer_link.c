@@ -20,11 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/collect/ban_list.h"
-#include "user/collect/namer.h"
-#include "user/collect/namer_copy.h"
-#include "user/collect/namer_link_internal.h"
-#include "user/collect/naming_wire.h"
+#include "user/collect/naming/ban_list.h"
+#include "user/collect/namer/namer.h"
+#include "user/collect/namer/namer_copy.h"
+#include "user/collect/namer/namer_link_internal.h"
+#include "user/collect/naming/naming_wire.h"
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

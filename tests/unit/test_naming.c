@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/collect/naming.h"
+#include "user/collect/naming/naming.h"
 #include "user/util/clock.h"
 #include "user/host/proc_stat.h"
 

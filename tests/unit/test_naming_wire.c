@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/collect/naming_wire.h"
+#include "user/collect/naming/naming_wire.h"
 #include "user/util/cleanup.h"
 
 #define WORDS 5

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "user/collect/opt_out.h"
+#include "user/collect/container/opt_out.h"
 #include "user/util/cleanup.h"
 
 static void values_that_opt_out_are_few_and_in_any_case(void **state)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "user/collect/pending_window.h"
+#include "user/collect/namer/pending_window.h"
 #include "user/util/cleanup.h"
 
 #define START_NS 5000000000ull

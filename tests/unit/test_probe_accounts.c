@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "user/collect/probe_accounts.h"
+#include "user/collect/probe/probe_accounts.h"
 
 static struct probe_accounts accounts;
 

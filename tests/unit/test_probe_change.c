@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "user/collect/count_map.h"
-#include "user/collect/probe_change.h"
+#include "user/collect/probe/count_map.h"
+#include "user/collect/probe/probe_change.h"
 
 #define SECOND 1000000000ull
 

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "user/collect/count_map.h"
-#include "user/collect/cpus.h"
+#include "user/collect/probe/count_map.h"
+#include "user/collect/probe/cpus.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "user/collect/probe_queue.h"
+#include "user/collect/probe/probe_queue.h"
 
 static struct probe_queue *queue_new(void)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "user/collect/probe_sizes.h"
+#include "user/collect/probe/probe_sizes.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/collect/stack_table.h"
+#include "user/collect/probe/stack_table.h"
 #include "user/util/cleanup.h"
 
 #define IDLE_WINDOWS 3

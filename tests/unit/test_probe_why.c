@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "user/collect/probe_why.h"
+#include "user/collect/probe/probe_why.h"
 #include "user/util/cleanup.h"
 
 #define SYS_ADMIN (1ull << 21)

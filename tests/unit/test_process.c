@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/collect/jvm.h"
-#include "user/collect/process.h"
+#include "user/collect/naming/jvm.h"
+#include "user/collect/naming/process.h"
 #include "user/host/proc_stat.h"
 
 struct fixture {

@@ -16,16 +16,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "user/collect/namer_link.h"
-#include "user/collect/naming_wire.h"
+#include "user/collect/namer/namer_link.h"
+#include "user/collect/naming/naming_wire.h"
 #include "user/collect/recorder.h"
-#include "user/collect/stream_fallback.h"
+#include "user/collect/probe/stream_fallback.h"
 #include "user/util/clock.h"
 
 /* What is kept of a stream without names, where there may be no memory for it. */
 int real_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
 #define stream_fallback_text real_fallback_text
-#include "user/collect/stream_fallback.c"
+#include "user/collect/probe/stream_fallback.c"
 #undef stream_fallback_text
 
 static bool has_no_memory;

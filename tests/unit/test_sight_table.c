@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "user/collect/sight_table.h"
+#include "user/collect/namer/sight_table.h"
 #include "user/util/clock.h"
 
 #define IDLE_WINDOWS 8

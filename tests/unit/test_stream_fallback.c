@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "user/collect/stream_fallback.h"
+#include "user/collect/probe/stream_fallback.h"
 
 static void a_stream_is_a_run_of_counts_of_one_process_in_one_cgroup(void **state)
 {

@@ -15,7 +15,7 @@
 
 #include "bpf/jbpf_user.h"
 
-#include "user/collect/tick_log.h"
+#include "user/collect/probe/tick_log.h"
 #include "user/util/clock.h"
 
 #define CPUS	 3

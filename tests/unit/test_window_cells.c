@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "user/collect/window_cells.h"
+#include "user/collect/naming/window_cells.h"
 #include "user/util/clock.h"
 
 #define CELL_US	 20000u

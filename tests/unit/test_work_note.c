@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/collect/work_note.h"
+#include "user/collect/naming/work_note.h"
 
 #define READS 200000
 

@@ -13,7 +13,7 @@
 
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
-#include "user/collect/jvm_attach.h"
+#include "user/collect/attach/jvm_attach.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"

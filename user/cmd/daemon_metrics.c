@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/collect/jvm_attach.h"
+#include "user/collect/attach/jvm_attach.h"
 #include "user/model/jvm_facts.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "symbols/symbols.h"
-#include "user/collect/probe.h"
+#include "user/collect/probe/probe.h"
 #include "user/util/log.h"
 
 #define DAEMON_PIDS_MAX	     64

@@ -14,7 +14,7 @@
  *                             and kernel.unprivileged_bpf_disabled is not 0. Found by trying
  *
  * None of this is kept by the process that samples and has the store: it leaves naming to another one
- * (collect/launcher.h, collect/namer.h), which was forked before. Then no_new_privs and a filter of
+ * (sandbox/launcher.h, collect/namer/namer.h), which was forked before. Then no_new_privs and a filter of
  * system calls (sandbox_filter.h) for each, and Landlock for the one with the store: it writes there and
  * nowhere else. Landlock also takes away looking into other processes (security/landlock/ptrace.c), so
  * the namer has a filter instead that lets it open files for reading only.
@@ -62,13 +62,13 @@ struct daemon_sandbox {
 int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon_sandbox *out,
 			 char *why, size_t why_len);
 
-/* For the launcher (collect/launcher.h): what its children need, and no more. 0 or -errno. */
+/* For the launcher (sandbox/launcher.h): what its children need, and no more. 0 or -errno. */
 int daemon_sandbox_launcher(bool attaches);
 /* For the process that names: looks into processes, and changes nothing. 0 or -errno. */
 int daemon_sandbox_namer(void);
 
 /*
- * For the child that talks to a JVM, once it is connected (collect/jvm_attach.h): below `tmp_fd`, the JVM's /tmp,
+ * For the child that talks to a JVM, once it is connected (collect/attach/jvm_attach.h): below `tmp_fd`, the JVM's /tmp,
  * are all files that it needs. 0 or -errno.
  */
 int daemon_sandbox_asker(int tmp_fd);

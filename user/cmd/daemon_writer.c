@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/collect/naming_wire.h"
+#include "user/collect/naming/naming_wire.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

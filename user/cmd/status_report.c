@@ -13,7 +13,7 @@
 #include "user/cmd/advice.h"
 #include "user/cmd/dump_list.h"
 #include "user/cmd/text_table.h"
-#include "user/collect/jvm_attach.h"
+#include "user/collect/attach/jvm_attach.h"
 #include "user/model/jvm_facts.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"

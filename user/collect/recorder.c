@@ -14,11 +14,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "user/collect/namer_link.h"
-#include "user/collect/naming_wire.h"
-#include "user/collect/pending_window.h"
-#include "user/collect/sight_table.h"
-#include "user/collect/stream_fallback.h"
+#include "user/collect/namer/namer_link.h"
+#include "user/collect/naming/naming_wire.h"
+#include "user/collect/namer/pending_window.h"
+#include "user/collect/namer/sight_table.h"
+#include "user/collect/probe/stream_fallback.h"
 #include "user/host/boot_id.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "symbols/symbols.h"
-#include "user/collect/probe.h"
+#include "user/collect/probe/probe.h"
 #include "user/model/window.h"
 
 struct recorder;

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One attach = one forked child. What needs only /proc, and whether it is a HotSpot at all, is
+ * looked at here; everything that touches its /tmp happens in the child, so that whatever hangs or
+ * crashes there ends with the child. The child looks as root, opens what it needs, then takes on the JVM's effective
+ * ids as the host sees them: JDK 8 talks to nobody else, and below a user namespace nothing else
+ * works. The real uid stays root, so nobody of that uid may signal the child,
+ * and the switched ids make it undumpable. The right to switch ids is in force only in the child,
+ * and until it is used: from then on the child has no capability at all.
+ */
+#include "user/collect/attach/jvm_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/files/container_file.h"
+#include "user/collect/attach/jvm_attach_talk.h"
+#include "user/collect/attach/jvm_attach_tmp.h"
+#include "user/collect/attach/jvm_gates.h"
+#include "user/sandbox/capabilities.h"
+#include "user/sandbox/child_process.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+#include "user/host/proc_stat.h"
+
+#define CHILD_GRACE_MS	  500  /* for the child to tidy up after its own deadline */
+#define CHILD_REAP_MS	  1000 /* for a killed child to go */
+#define REMOVE_TIMEOUT_MS 2000
+#define TIMEOUT_MAX_MS	  (10u * 60 * 1000)
+
+/* What the child is asked to do. */
+struct child_task {
+	int (*run)(const struct child_task *task, struct jvm_attach_result *result);
+	const struct jvm_attach_request *request;
+	int pid_fd;  /* of the JVM */
+	int feature; /* its release: 17, ...; 0 = not known */
+	uint64_t deadline_ns;
+};
+
+static int pidfd_open(uint32_t pid)
+{
+	long fd = syscall(SYS_pidfd_open, (pid_t)pid, 0);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static bool process_has_ended(int pid_fd)
+{
+	struct pollfd poll_fd = { .fd = pid_fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) != 0;
+}
+
+/* ---- child: identity ---- */
+
+/* Dies with its parent, and by itself some time after the deadline. */
+static void child_bind_life(pid_t parent, uint64_t deadline_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+
+	(void)alarm((unsigned int)(left_ns / CLOCK_NS_PER_S) + 2);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+static int child_take_ids(const struct proc_status *status, pid_t parent, uint64_t deadline_ns)
+{
+	const struct capabilities none = { 0 };
+	int err;
+
+	if (setgroups(0, NULL) || setegid(status->egid) || seteuid(status->euid))
+		return -errno;
+	/* Of a JVM that runs as root, too: what is left is what its files allow to root. */
+	err = capabilities_limit(&none);
+	if (err)
+		return err;
+	/* A change of credentials clears the death signal. */
+	child_bind_life(parent, deadline_ns);
+	return 0;
+}
+
+/* ---- child: look ---- */
+
+/* Descriptors that can be opened only as root. */
+struct child_view {
+	struct proc_status status;
+	int tmp_fd;
+	int status_fd;
+	int lock_fd;
+	struct jvm_tmp tmp;
+};
+
+static void child_view_release(struct child_view *view)
+{
+	cleanup_fd_(&view->tmp_fd);
+	cleanup_fd_(&view->status_fd);
+	cleanup_fd_(&view->lock_fd);
+}
+
+#define __cleanup_view __attribute__((cleanup(child_view_release)))
+#define CHILD_VIEW_INIT                                      \
+	{                                                    \
+		.tmp_fd = -1, .status_fd = -1, .lock_fd = -1 \
+	}
+
+static int open_below_pid(const struct jvm_attach_request *request, const char *name, int flags)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%u%s", request->pid, name);
+	fd = openat(request->proc_fd, path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens /tmp of the JVM and reads whom it belongs to. 0 or -errno. */
+static int child_view_open(const struct jvm_attach_request *request, struct child_view *view)
+{
+	int err = proc_status_read(request->proc_fd, request->pid, &view->status);
+
+	if (err)
+		return err == -ENOENT ? -ESRCH : err;
+	if (view->status.tgid != request->pid)
+		return -EINVAL;
+	__cleanup_fd int root_fd = container_root_open(request->proc_fd, request->pid);
+	if (root_fd < 0)
+		return root_fd == -ENOENT ? -ESRCH : root_fd;
+	view->tmp_fd = container_dir_open(root_fd, "/tmp");
+	if (view->tmp_fd < 0)
+		return view->tmp_fd == -ENOENT ? -ENOTDIR : view->tmp_fd;
+	jvm_tmp_init(&view->tmp, view->tmp_fd, view->status.ns_pid, view->status.euid);
+	return 0;
+}
+
+static enum jvm_attach_outcome outcome_of_view_error(int err)
+{
+	switch (err) {
+	case -ESRCH:
+		return JVM_ATTACH_GONE;
+	case -ENOTDIR: /* there is no /tmp */
+		return JVM_ATTACH_TMP_NOT_WRITABLE;
+	case -ELOOP:
+		return JVM_ATTACH_TMP_HOSTILE;
+	default:
+		return JVM_ATTACH_ERROR;
+	}
+}
+
+/* One conversation at a time, whoever else profiles this host. The lock goes with the process. */
+static int child_lock(const struct jvm_attach_request *request, struct child_view *view)
+{
+	view->lock_fd = open_below_pid(request, "", O_RDONLY | O_DIRECTORY);
+	if (view->lock_fd < 0)
+		return view->lock_fd;
+	return flock(view->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+}
+
+/* All gates that the parent did not look at, as root. JVM_ATTACH_OK: go ahead. */
+static enum jvm_attach_outcome child_look(const struct child_task *task, struct child_view *view)
+{
+	const struct jvm_attach_request *request = task->request;
+	enum jvm_attach_outcome outcome;
+	int err = child_view_open(request, view);
+
+	if (err)
+		return outcome_of_view_error(err);
+	if (child_lock(request, view))
+		return JVM_ATTACH_ERROR;
+	outcome = jvm_tmp_look(&view->tmp);
+	if (outcome != JVM_ATTACH_OK || view->tmp.has_socket)
+		return outcome;
+	outcome = jvm_gate_signal(request->proc_fd, request->pid, &view->status, task->feature);
+	if (outcome != JVM_ATTACH_OK)
+		return outcome;
+	return jvm_gate_thread_room(request->proc_fd, request->pid, view->status.uid);
+}
+
+/* ---- child: tasks ---- */
+
+static int run_request_map(const struct child_task *task, struct jvm_attach_result *result)
+{
+	__cleanup_view struct child_view view = CHILD_VIEW_INIT;
+	pid_t parent = getppid();
+	struct jvm_talk talk;
+
+	result->outcome = child_look(task, &view);
+	result->map_existed = view.tmp.map_existed;
+	if (result->outcome != JVM_ATTACH_OK)
+		return 0;
+	view.status_fd = open_below_pid(task->request, "/status", O_RDONLY);
+	/* All of the above was about the process behind pid_fd if that one still lives. */
+	if (view.status_fd < 0 || process_has_ended(task->pid_fd)) {
+		result->outcome = JVM_ATTACH_GONE;
+		return 0;
+	}
+	if (child_take_ids(&view.status, parent, task->deadline_ns)) {
+		result->outcome = JVM_ATTACH_ERROR;
+		return 0;
+	}
+	talk = (struct jvm_talk){ .tmp = &view.tmp,
+				  .pid_fd = task->pid_fd,
+				  .status_fd = view.status_fd,
+				  .pid = (pid_t)task->request->pid,
+				  .deadline_ns = task->deadline_ns,
+				  .confine = task->request->confine };
+	result->outcome = jvm_talk_request_map(&talk);
+	result->command_ms = talk.command_ms;
+	result->listener_started = talk.listener_started;
+	return 0;
+}
+
+static int run_remove_map(const struct child_task *task, struct jvm_attach_result *result)
+{
+	__cleanup_view struct child_view view = CHILD_VIEW_INIT;
+	pid_t parent = getppid();
+	int err = child_view_open(task->request, &view);
+
+	(void)result;
+	if (!err && process_has_ended(task->pid_fd))
+		err = -ESRCH;
+	if (!err)
+		err = child_take_ids(&view.status, parent, task->deadline_ns);
+	if (!err && task->request->confine)
+		err = task->request->confine(view.tmp_fd);
+	return err ? err : jvm_tmp_remove_map(&view.tmp);
+}
+
+static void __attribute__((noreturn))
+child_main(const struct child_task *task, int report_fd, pid_t parent)
+{
+	static const int ignored = SIGPIPE; /* a JVM that rejects us closes early */
+	struct jvm_attach_report report;
+
+	memset(&report, 0, sizeof(report));
+	child_process_reset_signals(&ignored, 1);
+	child_bind_life(parent, task->deadline_ns);
+	/* Where they are missing the switch fails, and says so. */
+	(void)capabilities_raise(CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETGID), NULL);
+	report.err = task->run(task, &report.result);
+	/* Smaller than PIPE_BUF: all or nothing. */
+	_exit(write(report_fd, &report, sizeof(report)) == sizeof(report) ? 0 : 1);
+}
+
+/* ---- parent ---- */
+
+/* 0; -ETIMEDOUT; -EPIPE: the child ended without a report. */
+static int report_wait(int report_fd, uint64_t deadline_ns, struct jvm_attach_report *report)
+{
+	struct pollfd poll_fd = { .fd = report_fd, .events = POLLIN };
+
+	for (;;) {
+		uint64_t now_ns = clock_monotonic_ns();
+		int ready;
+
+		if (now_ns >= deadline_ns)
+			return -ETIMEDOUT;
+		ready = poll(&poll_fd, 1, (int)((deadline_ns - now_ns) / CLOCK_NS_PER_MS) + 1);
+		if (ready < 0 && errno != EINTR)
+			return -errno;
+		if (ready > 0)
+			break;
+	}
+	return read(report_fd, report, sizeof(*report)) == sizeof(*report) ? 0 : -EPIPE;
+}
+
+/*
+ * Kills and reaps. A child that hangs in the kernel (a dead NFS server below /tmp) cannot be waited
+ * for; it stays behind as a zombie once that ends, rather than the daemon hanging with it.
+ */
+static void child_end(pid_t child)
+{
+	const struct timespec pause = { .tv_nsec = CLOCK_NS_PER_MS };
+
+	(void)kill(child, SIGKILL);
+	for (int i = 0; i < CHILD_REAP_MS; i++) {
+		pid_t reaped = waitpid(child, NULL, WNOHANG);
+
+		if (reaped == child || (reaped < 0 && errno != EINTR))
+			return;
+		(void)nanosleep(&pause, NULL);
+	}
+	pr_warn_limited("jvm_attach: helper %d does not end, left behind\n", (int)child);
+}
+
+static int child_run(const struct child_task *task, struct jvm_attach_result *result)
+{
+	struct jvm_attach_report report;
+	pid_t parent = getpid();
+	int fds[2];
+	pid_t child;
+	int err;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	__cleanup_fd int read_fd = fds[0];
+	__cleanup_fd int write_fd = fds[1];
+
+	child = fork();
+	if (child < 0)
+		return -errno;
+	if (child == 0)
+		child_main(task, write_fd, parent);
+	close(take_fd(&write_fd));
+	err = report_wait(read_fd, task->deadline_ns + CHILD_GRACE_MS * CLOCK_NS_PER_MS, &report);
+	child_end(child);
+	if (err)
+		return err;
+	*result = report.result;
+	return report.err;
+}
+
+enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out)
+{
+	enum jvm_attach_outcome outcome = jvm_gate_process(request, clock_boot_ns());
+
+	*feature_out = 0;
+	return outcome == JVM_ATTACH_OK ? jvm_gate_hotspot(request, feature_out) : outcome;
+}
+
+static uint64_t deadline_after_ms(uint32_t timeout_ms)
+{
+	if (timeout_ms > TIMEOUT_MAX_MS)
+		timeout_ms = TIMEOUT_MAX_MS;
+	return clock_monotonic_ns() + timeout_ms * CLOCK_NS_PER_MS;
+}
+
+static void attach_run(const struct jvm_attach_request *request, struct jvm_attach_result *result)
+{
+	struct child_task task = { .run = run_request_map,
+				   .request = request,
+				   .deadline_ns = deadline_after_ms(request->timeout_ms) };
+	int err;
+
+	/* Before anything else: from here on the process cannot be mistaken for another one. */
+	__cleanup_fd int pid_fd = pidfd_open(request->pid);
+	if (pid_fd < 0) {
+		result->outcome = pid_fd == -ESRCH ? JVM_ATTACH_GONE : JVM_ATTACH_ERROR;
+		return;
+	}
+	result->outcome = jvm_attach_look(request, &task.feature);
+	if (result->outcome != JVM_ATTACH_OK)
+		return;
+	task.pid_fd = pid_fd;
+	err = child_run(&task, result);
+	if (err)
+		result->outcome = err == -ETIMEDOUT ? JVM_ATTACH_TIMEOUT : JVM_ATTACH_ERROR;
+	else if (result->outcome == JVM_ATTACH_OK &&
+		 proc_stat_check_start(request->proc_fd, request->pid, request->start_ns))
+		result->outcome = JVM_ATTACH_GONE;
+}
+
+int jvm_attach_outcome_errno(enum jvm_attach_outcome outcome)
+{
+	static const int errnos[JVM_ATTACH_OUTCOME_CNT] = {
+		[JVM_ATTACH_NOT_HOTSPOT] = -ENOENT,
+		[JVM_ATTACH_TOO_YOUNG] = -EAGAIN,
+		[JVM_ATTACH_NOT_RUNNING] = -EAGAIN,
+		[JVM_ATTACH_DISABLED] = -EPERM,
+		[JVM_ATTACH_NO_SIGNAL] = -EPERM,
+		[JVM_ATTACH_NO_THREAD_ROOM] = -EAGAIN,
+		[JVM_ATTACH_TMP_NOT_WRITABLE] = -EROFS,
+		[JVM_ATTACH_TMP_HOSTILE] = -ELOOP,
+		[JVM_ATTACH_WRONG_PEER] = -EXDEV,
+		[JVM_ATTACH_TIMEOUT] = -ETIMEDOUT,
+		[JVM_ATTACH_UNSUPPORTED] = -ENOTSUP,
+		[JVM_ATTACH_REFUSED] = -ECONNREFUSED,
+		[JVM_ATTACH_NO_MAP] = -ENODATA,
+		[JVM_ATTACH_GONE] = -ESRCH,
+		[JVM_ATTACH_ERROR] = -EIO,
+	};
+
+	return errnos[outcome];
+}
+
+int jvm_attach_request_map(const struct jvm_attach_request *request,
+			   struct jvm_attach_result *result)
+{
+	uint64_t start_ns = clock_monotonic_ns();
+
+	*result = (struct jvm_attach_result){ .outcome = JVM_ATTACH_ERROR };
+	attach_run(request, result);
+	result->wall_ms = (uint32_t)((clock_monotonic_ns() - start_ns) / CLOCK_NS_PER_MS);
+	return jvm_attach_outcome_errno(result->outcome);
+}
+
+int jvm_attach_remove_map(int proc_fd, uint32_t pid)
+{
+	struct jvm_attach_request request = { .proc_fd = proc_fd, .pid = pid };
+	struct child_task task = { .run = run_remove_map,
+				   .request = &request,
+				   .deadline_ns = deadline_after_ms(REMOVE_TIMEOUT_MS) };
+	struct jvm_attach_result ignored;
+
+	__cleanup_fd int pid_fd = pidfd_open(pid);
+	if (pid_fd < 0)
+		return pid_fd;
+	task.pid_fd = pid_fd;
+	return child_run(&task, &ignored);
+}
+
+int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct jvm_attach_request request = {
+		.proc_fd = proc_fd,
+		.pid = job->pid,
+		.start_ns = job->start_ns,
+		.timeout_ms = job->timeout_ms,
+		.confine = job->confine,
+	};
+	__cleanup_fd int pid_fd = pidfd_open(job->pid);
+	const struct child_task task = {
+		.run = job->removes ? run_remove_map : run_request_map,
+		.request = &request,
+		.pid_fd = pid_fd,
+		.feature = job->feature,
+		.deadline_ns = deadline_after_ms(job->timeout_ms),
+	};
+	struct jvm_attach_report gone = { .result.outcome = JVM_ATTACH_GONE };
+
+	/* From here on it cannot be mistaken for another one. */
+	if (proc_fd >= 0 && pid_fd >= 0 &&
+	    proc_stat_check_start(proc_fd, job->pid, job->start_ns) == 0)
+		child_main(&task, report_fd, parent);
+	gone.err = -ESRCH;
+	return write(report_fd, &gone, sizeof(gone)) == sizeof(gone) ? 0 : 1;
+}

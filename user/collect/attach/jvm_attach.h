@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ask a HotSpot JVM (17+) to write its perf map, by dynamic attach, without ever harming it: every
+ * gate of jvm_gates.h must be open before anything is created or signalled. The
+ * conversation happens in a forked child that has the JVM's ids; the caller waits, with a deadline.
+ */
+#ifndef JBPF_ATTACH_JVM_ATTACH_H
+#define JBPF_ATTACH_JVM_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "user/model/jvm_facts.h"
+
+struct parser;
+
+struct jvm_attach_request {
+	int proc_fd;	   /* /proc */
+	uint32_t pid;	   /* host pid */
+	uint64_t start_ns; /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
+	uint32_t timeout_ms;   /* for the whole conversation */
+	struct parser *parser; /* reads its libjvm; borrowed, may be NULL (parser.h) */
+	/*
+	 * In the child, once it has the ids of the JVM's user and is connected: gives up what reading an answer
+	 * and removing a map do not need. `tmp_fd` is the JVM's /tmp. 0, or -errno: nothing is asked. NULL:
+	 * nothing is given up.
+	 */
+	int (*confine)(int tmp_fd);
+};
+
+struct jvm_attach_result {
+	enum jvm_attach_outcome outcome;
+	uint32_t wall_ms; /* from the first gate to the end */
+	uint32_t
+		command_ms; /* while the JVM worked on the command: what it cost the target at most */
+	bool map_existed; /* a map was there before: leave it there. Else jvm_attach_remove_map() */
+	bool listener_started; /* we made the JVM create its attach listener */
+};
+
+/* Blocks up to timeout_ms. Always fills `result`; 0 when the outcome is JVM_ATTACH_OK, else -errno. */
+int jvm_attach_request_map(const struct jvm_attach_request *request,
+			   struct jvm_attach_result *result);
+
+/* ---- the same without waiting, by a child of the launcher: see jvm_ask.h ---- */
+
+/*
+ * The gates that only look, and only at what the namer may look at. JVM_ATTACH_OK: the rest is for the
+ * child; *feature_out: the JVM's release, 0 = not known.
+ */
+enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out);
+
+struct jvm_attach_job {
+	uint32_t pid;
+	uint32_t timeout_ms;
+	uint64_t start_ns;
+	int feature;
+	bool removes; /* unlinks the map that a request of ours made, and asks for nothing */
+	int (*confine)(int tmp_fd); /* see struct jvm_attach_request */
+};
+
+/* What the child writes, in one piece, to the descriptor that it was handed. */
+struct jvm_attach_report {
+	int err; /* 0 or -errno */
+	struct jvm_attach_result result;
+};
+
+/* The child: all gates that touch the JVM's /tmp, the conversation, the report. Its exit status. */
+int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent);
+
+/* 0 when the outcome is JVM_ATTACH_OK, else -errno. */
+int jvm_attach_outcome_errno(enum jvm_attach_outcome outcome);
+
+/* Unlinks the perf map that a request of ours produced, with the JVM's own rights. 0 or -errno. */
+int jvm_attach_remove_map(int proc_fd, uint32_t pid);
+
+/* When may this JVM be asked next? Pure; one per JVM. Zero-initialised = never asked. */
+struct jvm_attach_limiter {
+	uint64_t last_boot_ns;
+	uint32_t failure_cnt; /* in a row */
+	uint32_t request_cnt; /* that reached the JVM or its gates; not those that came too early */
+	uint64_t total_command_ms;
+	uint32_t last_command_ms;
+	bool never_again;
+};
+
+/* `min_interval_ns`: for a JVM that answers quickly; widened by cost (the JVM may be held up at
+ * most 0.1 % of the time) and doubled per failure up to an hour. */
+bool jvm_attach_limiter_may(const struct jvm_attach_limiter *limiter, uint64_t now_boot_ns,
+			    uint64_t min_interval_ns);
+void jvm_attach_limiter_note(struct jvm_attach_limiter *limiter, uint64_t now_boot_ns,
+			     const struct jvm_attach_result *result);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a process's cgroups, v1 and v2 and all their ancestors, say about attaching to it: is it
+ * frozen, and may it create another thread. Hosts mix both versions, so both are always asked.
+ */
+#ifndef JBPF_ATTACH_JVM_CGROUP_H
+#define JBPF_ATTACH_JVM_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * 0; -ESRCH the process is gone; or -errno when it cannot be told: a hierarchy that is not mounted
+ * here, a cgroup outside of our cgroup namespace.
+ */
+int jvm_cgroup_is_frozen(int proc_fd, uint32_t pid, bool *frozen_out);
+
+/* Tasks that may still be created, the least of all limits; UINT64_MAX without any. As above. */
+int jvm_cgroup_pids_room(int proc_fd, uint32_t pid, uint64_t *room_out);
+
+#endif

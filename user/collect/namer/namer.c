@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See namer.h: packets in, packets out, a note of what is worked on, and now and then a copy of itself. */
+#include "user/collect/namer/namer.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "user/collect/namer/namer_copy.h"
+#include "user/collect/naming/naming.h"
+#include "user/collect/naming/naming_wire.h"
+#include "user/sandbox/child_process.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define NAMER_NAME     "jbpfd-namer" /* at most 15 bytes */
+#define WHY_BYTES      512
+#define MMAP_THRESHOLD (128 * 1024)
+
+/*
+ * What a copy costs, now and as pages are written to, is well spent when it saves much work: of the CPU time
+ * that was used since the last one, the copy is to be a small part. One is made after a window when the last
+ * is old enough, and after each window for as long since a JVM was met: it compiles most of its code then.
+ */
+#define COPY_REST_NS (30 * CLOCK_NS_PER_S)
+#define COPY_WORTH   50
+
+struct namer {
+	struct packet_stream stream;
+	struct naming *naming;
+	struct launcher *launcher;
+	struct work_note *note;
+	bool wants_copy;	/* a window was named, and a copy is due */
+	uint64_t copied_ns;	/* CLOCK_BOOTTIME of the last copy; 0 = there was none */
+	uint64_t copied_cpu_ns; /* CPU time used by then */
+	uint64_t copy_cost_ns;	/* of it for that copy */
+	uint64_t met_jvm_ns;
+	bool is_naming;	       /* a window: those that come meanwhile wait */
+	int err;	       /* of the conversation: the end */
+	struct strbuf waiting; /* windows and changes that came while one was named: packets */
+};
+
+/* ---- what naming has to say ---- */
+
+static void say(struct namer *namer, uint32_t kind, const void *bytes, size_t len)
+{
+	int err = packet_stream_put_bytes(&namer->stream, kind, bytes, len);
+
+	if (!err)
+		err = packet_stream_flush_all(&namer->stream);
+	if (err && !namer->err)
+		namer->err = err;
+}
+
+static int say_stream(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct namer *namer = ctx;
+	int err = naming_stream_put(&namer->stream, window, text, len);
+
+	if (err)
+		return err;
+	err = packet_stream_flush_all(&namer->stream);
+	if (err)
+		namer->err = err;
+	return err;
+}
+
+static void say_code_range(void *ctx, const struct naming_code_range *range)
+{
+	struct namer *namer = ctx;
+
+	if (range->is_first)
+		namer->met_jvm_ns = clock_boot_ns();
+	say(ctx, NAMING_CODE_RANGE, range, sizeof(*range));
+}
+
+static void say_opt_out(void *ctx, const struct naming_opt_out *opt_out)
+{
+	say(ctx, NAMING_OPT_OUT, opt_out, sizeof(*opt_out));
+}
+
+static void say_account(void *ctx, const struct naming_account *account)
+{
+	say(ctx, NAMING_ACCOUNT, account, sizeof(*account));
+}
+
+/* ---- what the sampler has to say ---- */
+
+static bool is_copy_due(const struct namer *namer, uint64_t now_ns)
+{
+	uint64_t used_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - namer->copied_cpu_ns;
+
+	if (!namer->copied_ns || now_ns - namer->met_jvm_ns < COPY_REST_NS)
+		return true;
+	return now_ns - namer->copied_ns >= COPY_REST_NS &&
+	       used_ns >= COPY_WORTH * namer->copy_cost_ns;
+}
+
+static void do_window(struct namer *namer, const struct packet *packet)
+{
+	__cleanup_free void *bytes = malloc(packet->len ? packet->len : 1);
+	struct naming_batch batch;
+	struct naming_end end;
+	int err;
+
+	if (!bytes) {
+		namer->err = -ENOMEM;
+		return;
+	}
+	/* More packets are read while it is named. */
+	memcpy(bytes, packet->bytes, packet->len);
+	err = naming_batch_read(bytes, packet->len, &batch);
+	if (err) {
+		namer->err = err;
+		return;
+	}
+	namer->is_naming = true;
+	naming__window(namer->naming, &batch, &end);
+	namer->is_naming = false;
+	end.window_id = batch.head.window_id;
+	naming_batch_release(&batch);
+	say(namer, NAMING_END, &end, sizeof(end));
+	namer->wants_copy = is_copy_due(namer, clock_boot_ns());
+	log_limits_report(clock_boot_ns());
+}
+
+static void do_stacks(struct namer *namer, const struct packet *packet)
+{
+	const struct naming_looks looks = {
+		.interval_ns = naming__look(namer->naming, packet->bytes, packet->len),
+	};
+
+	say(namer, NAMING_LOOKS, &looks, sizeof(looks));
+}
+
+/* Keeps a packet for later, as it is. */
+static void put_aside(struct namer *namer, const struct packet *packet)
+{
+	const uint64_t head[2] = { packet->kind, packet->len };
+	static const char zeros[8];
+
+	if (strbuf_reserve(&namer->waiting, sizeof(head) + packet->len + sizeof(zeros))) {
+		namer->err = -ENOMEM;
+		return;
+	}
+	(void)strbuf_append(&namer->waiting, head, sizeof(head));
+	(void)strbuf_append(&namer->waiting, packet->bytes, packet->len);
+	(void)strbuf_append(&namer->waiting, zeros, -packet->len & 7);
+}
+
+#define EXPECT(packet, type) ((packet)->len == sizeof(type) ? (const type *)(packet)->bytes : NULL)
+
+static void do_packet(struct namer *namer, const struct packet *packet)
+{
+	const struct naming_options *options;
+	const struct naming_banned *banned;
+	const struct jbpf_notice *notice;
+
+	switch (packet->kind) {
+	case NAMING_AWAKE:
+		options = EXPECT(packet, struct naming_options);
+		if (options && naming__awake(namer->naming, options))
+			namer->err = -ENOMEM;
+		break;
+	case NAMING_NOTICE:
+		notice = EXPECT(packet, struct jbpf_notice);
+		if (notice)
+			naming__notice(namer->naming, notice);
+		break;
+	case NAMING_BANNED:
+		banned = EXPECT(packet, struct naming_banned);
+		if (banned)
+			naming__ban(namer->naming, banned);
+		break;
+	case NAMING_OPTIONS:
+		options = EXPECT(packet, struct naming_options);
+		if (namer->is_naming)
+			put_aside(namer, packet);
+		else if (options && naming__change(namer->naming, options))
+			namer->err = -ENOMEM;
+		break;
+	case NAMING_STACKS:
+	case NAMING_WINDOW:
+		/* What a stack in a window is looked at for was read before or never will be. */
+		if (namer->is_naming)
+			put_aside(namer, packet);
+		else if (packet->kind == NAMING_STACKS)
+			do_stacks(namer, packet);
+		else
+			do_window(namer, packet);
+		break;
+	default:
+		namer->err = -EBADMSG;
+	}
+}
+
+/* All that has arrived. */
+static void do_arrived(struct namer *namer)
+{
+	struct packet packet;
+	int err = 0;
+
+	while (!namer->err && packet_stream_next(&namer->stream, &packet, &err))
+		do_packet(namer, &packet);
+	if (err && !namer->err)
+		namer->err = err;
+}
+
+static void read_more(struct namer *namer)
+{
+	int err = packet_stream_fill(&namer->stream);
+
+	if (err && err != -EAGAIN && !namer->err)
+		namer->err = err;
+}
+
+/* Between two streams of a window: processes that were just sampled first may not live for long. */
+static void do_news(void *ctx)
+{
+	struct namer *namer = ctx;
+
+	read_more(namer);
+	do_arrived(namer);
+	naming__tick(namer->naming);
+}
+
+/* Windows that came while one was named; each may take so long that more come. */
+static void do_waiting(struct namer *namer)
+{
+	while (namer->waiting.len && !namer->err) {
+		struct strbuf waiting = namer->waiting;
+
+		namer->waiting = (struct strbuf)STRBUF_INIT;
+		for (size_t at = 0; at < waiting.len && !namer->err;) {
+			const uint64_t *head = (const uint64_t *)(const void *)(waiting.data + at);
+			const struct packet packet = { .kind = (uint32_t)head[0],
+						       .bytes = head + 2,
+						       .len = (size_t)head[1] };
+
+			do_packet(namer, &packet);
+			at += 2 * sizeof(*head) + ((packet.len + 7) & ~(size_t)7);
+		}
+		strbuf_release(&waiting);
+	}
+}
+
+/* In the copy, which goes on from here when it is wanted. */
+static void be_copy(struct namer *namer, int socket_fd)
+{
+	/* First of all: as long as it has them, too, nobody sees its maker's end. */
+	packet_stream_release(&namer->stream);
+	naming__become_copy(namer->naming);
+	packet_stream_init(&namer->stream, socket_fd, PACKET_MAX_BYTES);
+	namer_copy_sleep(socket_fd);
+	(void)prctl(PR_SET_NAME, NAMER_NAME);
+	work_note__on(namer->note, NULL);
+	say(namer, NAMING_READY, NULL, 0);
+}
+
+/* Nothing is in the middle of anything now. Without a copy the next one starts with nothing. */
+static void make_copy(struct namer *namer)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int socket_fd;
+	int err = namer_copy_make(namer->launcher, &socket_fd);
+
+	namer->wants_copy = err == -EBUSY;
+	namer->copied_ns = err ? 0 : clock_boot_ns();
+	namer->copied_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	namer->copy_cost_ns = namer->copied_cpu_ns - begin_ns;
+	if (err > 0)
+		be_copy(namer, socket_fd);
+	else if (err && err != -EBUSY)
+		pr_debug("namer: no copy: %s\n", errstr(err));
+}
+
+static int wait_timeout_ms(const struct namer *namer)
+{
+	uint64_t due_ns = naming__due_boot_ns(namer->naming), now_ns = clock_boot_ns();
+
+	if (due_ns == UINT64_MAX)
+		return -1;
+	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns) / CLOCK_NS_PER_MS) + 1;
+}
+
+static void namer_loop(struct namer *namer)
+{
+	while (!namer->err) {
+		struct pollfd wait = { .fd = namer->stream.fd, .events = POLLIN };
+
+		work_note__idle(namer->note);
+		if (poll(&wait, 1, wait_timeout_ms(namer)) < 0 && errno != EINTR)
+			return;
+		work_note__on(namer->note, NULL);
+		if (wait.revents)
+			read_more(namer);
+		do_arrived(namer);
+		do_waiting(namer);
+		naming__tick(namer->naming);
+		if (namer->wants_copy && !namer->err)
+			make_copy(namer);
+	}
+}
+
+static int namer_open(struct namer *namer, const struct launcher_child *child, int kallsyms_fd)
+{
+	char why[WHY_BYTES];
+	const struct naming_config config = {
+		.jit = (enum jit_mode)child->numbers[NAMER_JIT],
+		.ignores_opt_out = child->numbers[NAMER_IGNORES_OPT_OUT] != 0,
+		.wants_ticks = child->numbers[NAMER_WANTS_TICKS] != 0,
+		.launcher = namer->launcher,
+		.note = namer->note,
+		.kallsyms_fd = kallsyms_fd,
+		.listener = {
+			.ctx = namer,
+			.stream = say_stream,
+			.code_range = say_code_range,
+			.opt_out = say_opt_out,
+			.account = say_account,
+			.pause = do_news,
+		},
+	};
+	int err = namer->launcher ? naming__open(&config, &namer->naming, why, sizeof(why)) :
+				    -ENOMEM;
+
+	if (err && namer->launcher)
+		pr_err("%s\n", why);
+	return err;
+}
+
+int namer__main(const struct launcher_child *child)
+{
+	const struct namer_context *context = child->ctx;
+	struct namer namer = { .note = context->note };
+	int socket_fd = child->socket_fd, launcher_fd = child->launcher_fd;
+	int kallsyms_fd = context->kallsyms_fd;
+	int *const kept[] = { &socket_fd, &launcher_fd, &kallsyms_fd };
+	int err = child_process_keep_fds(kept, ARRAY_SIZE(kept));
+
+	(void)prctl(PR_SET_NAME, NAMER_NAME);
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+	(void)mallopt(M_TRIM_THRESHOLD, MMAP_THRESHOLD);
+	log_set_level((enum log_level)child->numbers[NAMER_LOG_LEVEL]);
+	child_process_offer_to_oom();
+	if (!err && context->confine)
+		err = context->confine();
+	if (err)
+		return -err & 0xff;
+	packet_stream_init(&namer.stream, socket_fd, PACKET_MAX_BYTES);
+	work_note__on(namer.note, NULL);
+	namer.launcher = launcher__from_fd(launcher_fd);
+	err = namer_open(&namer, child, kallsyms_fd < 0 ? 0 : kallsyms_fd);
+	if (err)
+		return -err & 0xff;
+	say(&namer, NAMING_READY, NULL, 0);
+	namer_loop(&namer);
+	return namer.err == -EPIPE ? 0 : -namer.err & 0xff;
+}

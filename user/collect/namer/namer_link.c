@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See namer_link.h. */
+#include "user/collect/namer/namer_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/files/opener_child.h"
+#include "symbols/parser/parser_child.h"
+#include "user/collect/naming/ban_list.h"
+#include "user/collect/naming/jvm_ask.h"
+#include "user/sandbox/launcher.h"
+#include "user/collect/namer/namer.h"
+#include "user/collect/namer/namer_link_internal.h"
+#include "user/collect/naming/naming_wire.h"
+#include "user/collect/naming/work_note.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fs.h"
+#include "user/util/log.h"
+
+/* Its socket says when it ends; what it begins by itself may hang that much longer, until it is seen. */
+#define IDLE_TICK_NS	 (10 * CLOCK_NS_PER_S)
+#define RETRY_NS	 CLOCK_NS_PER_S
+#define START_BURST	 16u
+#define START_REFILL_NS	 (5 * CLOCK_NS_PER_S)
+#define READY_TIMEOUT_NS (20 * CLOCK_NS_PER_S)
+#define READY_POLL_MS	 100
+#define STAT_BYTES	 1024
+#define STREAM_MAX_BYTES (64u << 20) /* one stream's text and lines, with room */
+
+struct namer_link {
+	struct namer_link_options options;
+	struct launcher_options launcher_options;
+	struct namer_context context;
+	struct launcher *launcher;
+	struct packet_stream stream;
+	pid_t pid; /* 0 = none */
+	clockid_t cpu_clock;
+	int broken;	/* why it is to be replaced; 0 = it is not */
+	bool may_go_on; /* its copy may take its place */
+	struct ban_list bans;
+	/* What the last looks saw. */
+	struct work work;
+	uint64_t sequence;
+	uint64_t cpu_ns;
+	uint32_t stalled_ticks;
+	uint64_t next_tick_ns; /* CLOCK_BOOTTIME */
+	bool was_busy;
+	/* Starts that are allowed at once. */
+	uint32_t tokens;
+	uint64_t token_ns;
+	uint64_t start_cnt;
+	uint64_t ban_cnt;
+	bool is_orphan; /* the launcher has ended */
+};
+
+/* ---- starting ---- */
+
+static int parser_main(const struct launcher_child *child)
+{
+	return parser_child_main(child->socket_fd, child->launcher);
+}
+
+static int opener_main(const struct launcher_child *child)
+{
+	return opener_child_main(child->socket_fd, child->launcher);
+}
+
+static int confine_launcher(void *ctx)
+{
+	const struct namer_context *context = ctx;
+
+	return context->confine_launcher ? context->confine_launcher(context->attaches) : 0;
+}
+
+static bool may_start(struct namer_link *link, uint64_t now_ns)
+{
+	uint64_t back = (now_ns - link->token_ns) / START_REFILL_NS;
+
+	if (back) {
+		link->tokens = back < START_BURST - link->tokens ? link->tokens + (uint32_t)back :
+								   START_BURST;
+		link->token_ns = now_ns;
+	}
+	if (!link->tokens)
+		return false;
+	link->tokens--;
+	return true;
+}
+
+static int tell_bans(struct namer_link *link, uint64_t now_ns)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < BAN_LIST_MAX && !err; i++) {
+		const struct ban *ban = &link->bans.bans[i];
+		const struct naming_banned banned = {
+			.account = ban->account,
+			.start_ns = ban->start_ns,
+			.until_boot_ns = ban->until_boot_ns,
+			.pid = ban->pid,
+		};
+
+		if (ban->cnt && ban->until_boot_ns > now_ns)
+			err = packet_stream_put_bytes(&link->stream, NAMING_BANNED, &banned,
+						      sizeof(banned));
+	}
+	return err;
+}
+
+/* This is the namer from now on; takes the socket over. */
+static void use_namer(struct namer_link *link, int socket_fd)
+{
+	packet_stream_release(&link->stream);
+	packet_stream_init(&link->stream, socket_fd, STREAM_MAX_BYTES);
+	link->start_cnt++;
+	link->broken = 0;
+	link->may_go_on = false;
+	link->stalled_ticks = 0;
+	link->cpu_ns = 0;
+	if (clock_getcpuclockid(link->pid, &link->cpu_clock))
+		link->cpu_clock = CLOCK_PROCESS_CPUTIME_ID;
+}
+
+static int start_namer(struct namer_link *link, uint64_t now_ns)
+{
+	const uint64_t numbers[LAUNCHER_NUMBERS] = {
+		[NAMER_JIT] = link->options.jit,
+		[NAMER_IGNORES_OPT_OUT] = link->options.ignores_opt_out,
+		[NAMER_WANTS_TICKS] = link->options.wants_ticks,
+		[NAMER_LOG_LEVEL] = log_level(),
+	};
+	int socket_fd;
+	int err = launcher__start(link->launcher, LAUNCHER_NAMER, numbers, -1, &socket_fd,
+				  &link->pid);
+
+	if (err) {
+		link->pid = 0;
+		return err;
+	}
+	use_namer(link, socket_fd);
+	return tell_bans(link, now_ns);
+}
+
+static struct naming_options present_options(const struct namer_link *link)
+{
+	return (struct naming_options){
+		.jit = link->options.jit,
+		.ignores_opt_out = link->options.ignores_opt_out,
+		.wants_ticks = link->options.wants_ticks,
+		.log_level = log_level(),
+	};
+}
+
+/* The copy that the last namer made of itself (namer_copy.h) goes on. -ENOENT: there is none. */
+static int wake_copy(struct namer_link *link, uint64_t now_ns)
+{
+	const struct naming_options options = present_options(link);
+	int socket_fd;
+	int err = launcher__take_copy(link->launcher, &socket_fd, &link->pid);
+
+	if (err) {
+		link->pid = 0;
+		return err;
+	}
+	use_namer(link, socket_fd);
+	err = packet_stream_put_bytes(&link->stream, NAMING_AWAKE, &options, sizeof(options));
+	if (!err)
+		err = tell_bans(link, now_ns);
+	if (err) {
+		(void)launcher__end(link->launcher, link->pid);
+		packet_stream_release(&link->stream);
+		link->pid = 0;
+	}
+	return err;
+}
+
+/* The first one must work: what it cannot do, none of those that follow could. */
+static int await_ready(struct namer_link *link)
+{
+	uint64_t end_ns = clock_monotonic_ns() + READY_TIMEOUT_NS;
+	struct packet packet;
+	int err = -EAGAIN;
+
+	while (err == -EAGAIN && clock_monotonic_ns() < end_ns) {
+		struct pollfd wait = { .fd = link->stream.fd, .events = POLLIN };
+
+		(void)poll(&wait, 1, READY_POLL_MS);
+		err = packet_stream_fill(&link->stream);
+		if (!err && !packet_stream_next(&link->stream, &packet, &err) && !err)
+			err = -EAGAIN;
+	}
+	if (!err && packet.kind != NAMING_READY)
+		err = -EBADMSG;
+	if (err == -EPIPE) {
+		int status = launcher__end(link->launcher, link->pid);
+
+		if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status))
+			err = -WEXITSTATUS(status);
+	}
+	return err == -EAGAIN ? -ETIMEDOUT : err;
+}
+
+static int link_prepare(struct namer_link *link, const struct namer_link_options *options,
+			const launcher_main_fn *programs)
+{
+	link->options = *options;
+	link->stream.fd = -1;
+	link->tokens = START_BURST;
+	link->token_ns = clock_boot_ns();
+	link->context = (struct namer_context){
+		.note = work_note__new(),
+		.kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC),
+		.attaches = options->attaches,
+		.confine_launcher = options->confine_launcher,
+		.confine = options->confine_namer,
+		.confine_asker = options->confine_asker,
+	};
+	link->launcher_options = (struct launcher_options){
+		.confine = confine_launcher,
+		.ctx = &link->context,
+		.kept_fd = &link->context.kallsyms_fd,
+	};
+	memcpy(link->launcher_options.programs, programs, sizeof(link->launcher_options.programs));
+	return link->context.note ? 0 : -ENOMEM;
+}
+
+int namer_link_open_with(const struct namer_link_options *options, const launcher_main_fn *programs,
+			 struct namer_link **out, char *why, size_t why_len)
+{
+	struct namer_link *link = calloc(1, sizeof(*link));
+	int err = link ? link_prepare(link, options, programs) : -ENOMEM;
+
+	if (!err)
+		err = launcher__open(&link->launcher_options, &link->launcher);
+	if (!err)
+		err = start_namer(link, clock_boot_ns());
+	if (!err)
+		err = await_ready(link);
+	if (err) {
+		snprintf(why, why_len, "the process that names cannot be started: %s", errstr(err));
+		namer_link__free(link);
+		return err;
+	}
+	*out = link;
+	return 0;
+}
+
+int namer_link__open(const struct namer_link_options *options, struct namer_link **out, char *why,
+		     size_t why_len)
+{
+	static const launcher_main_fn programs[LAUNCHER_KIND_CNT] = {
+		[LAUNCHER_NAMER] = namer__main,
+		[LAUNCHER_PARSER] = parser_main,
+		[LAUNCHER_OPENER] = opener_main,
+		[LAUNCHER_ATTACH] = jvm_ask_child_main,
+	};
+
+	return namer_link_open_with(options, programs, out, why, why_len);
+}
+
+void namer_link__free(struct namer_link *link)
+{
+	if (!link)
+		return;
+	packet_stream_release(&link->stream);
+	launcher__free(link->launcher);
+	work_note__free(link->context.note);
+	if (link->context.kallsyms_fd >= 0)
+		close(link->context.kallsyms_fd);
+	free(link);
+}
+
+struct packet_stream *namer_link__stream(struct namer_link *link)
+{
+	return &link->stream;
+}
+
+bool namer_link__is_up(const struct namer_link *link)
+{
+	return link->pid && !link->broken;
+}
+
+int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets)
+{
+	struct naming_options options;
+
+	link->options.jit = jit;
+	options = present_options(link);
+	options.forgets = forgets;
+	return packet_stream_put_bytes(&link->stream, NAMING_OPTIONS, &options, sizeof(options));
+}
+
+void namer_link__give_up(struct namer_link *link, uint64_t window_id)
+{
+	work_note__give_up(link->context.note, window_id);
+}
+
+void namer_link__broke(struct namer_link *link, int err)
+{
+	if (!link->broken)
+		link->broken = err;
+}
+
+/* ---- watching ---- */
+
+/* Its state in /proc/PID/stat, behind the comm in brackets; 0 = not known. */
+static char process_state(pid_t pid)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *bracket;
+
+	if (fs_read_filef(AT_FDCWD, STAT_BYTES, &text, "/proc/%d/stat", (int)pid))
+		return 0;
+	bracket = strrchr(strbuf_str(&text), ')');
+	return bracket && bracket[1] == ' ' ? bracket[2] : 0;
+}
+
+/* True: it has been at the same for too long without doing anything. */
+static bool hangs(struct namer_link *link)
+{
+	bool is_busy = false;
+	uint64_t cpu_ns, sequence;
+	char state;
+
+	sequence = work_note__read(link->context.note, &link->work, &is_busy);
+	cpu_ns = clock_ns(link->cpu_clock);
+	if (!is_busy || sequence != link->sequence || cpu_ns != link->cpu_ns) {
+		link->sequence = sequence;
+		link->cpu_ns = cpu_ns;
+		link->stalled_ticks = 0;
+		return false;
+	}
+	state = process_state(link->pid);
+	/* R: it waits for a CPU; T, t: somebody stopped it. Of a zombie the socket tells. */
+	if (state != 'D' && state != 'S')
+		return false;
+	return ++link->stalled_ticks >= NAMER_LINK_HANGS_TICKS;
+}
+
+/* What is said of one that had to be replaced. */
+struct fall {
+	char what[64];
+	const struct ban *ban; /* NULL: nobody is to blame */
+	uint32_t pid;	       /* the culprit */
+};
+
+static void ban_culprit(struct namer_link *link, struct fall *fall, uint64_t now_ns)
+{
+	const struct work *work = &link->work;
+	const struct ban who = { .account = work->account,
+				 .start_ns = work->id.start_ns,
+				 .pid = work->id.pid };
+
+	if (!work->id.pid)
+		return;
+	fall->pid = work->id.pid;
+	fall->ban = ban_list_add(&link->bans, &who, now_ns);
+	link->ban_cnt++;
+}
+
+static void report(const struct fall *fall, const char *next, uint64_t now_ns)
+{
+	const struct ban *ban = fall->ban;
+
+	if (!ban)
+		pr_warn("the process that names %s; %s\n", fall->what, next);
+	else
+		pr_warn("the process that names %s over process %u; for %" PRIu64
+			" s nothing of it%s is looked into, its frames have no names; %s\n",
+			fall->what, fall->pid,
+			(uint64_t)((ban->until_boot_ns - now_ns) / CLOCK_NS_PER_S),
+			ban->account ? ", and of its container," : "", next);
+}
+
+/*
+ * One that hung, or that was killed, memory being short most often, did nothing wrong: its copy goes on; nor did
+ * one whose answer there was no memory for here. What one has in its tables that crashed or talked nonsense, its
+ * copy has, too.
+ */
+static bool may_go_on(const struct namer_link *link, int status)
+{
+	return link->broken == -ETIME || link->broken == -ENOMEM ||
+	       (link->broken == -EPIPE && status >= 0 && WIFSIGNALED(status) &&
+		WTERMSIG(status) == SIGKILL);
+}
+
+static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_ns)
+{
+	bool is_busy;
+	int status;
+
+	(void)work_note__read(link->context.note, &link->work, &is_busy);
+	status = launcher__end(link->launcher, link->pid);
+	if (link->broken == -ETIME)
+		snprintf(fall->what, sizeof(fall->what), "hung");
+	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		snprintf(fall->what, sizeof(fall->what), "ended by signal %d", WTERMSIG(status));
+	else
+		snprintf(fall->what, sizeof(fall->what), "ended (%s)", errstr(link->broken));
+	link->may_go_on = may_go_on(link, status);
+	if (link->broken != -ENOMEM)
+		ban_culprit(link, fall, now_ns);
+	/* The next one may end before it says anything: whom this one worked on is not to blame then. */
+	work_note__idle(link->context.note);
+	link->pid = 0;
+	packet_stream_release(&link->stream);
+}
+
+/* 0, or -errno: there is none now, and a later tick tries again. */
+static int start_next(struct namer_link *link, const char **how_out, uint64_t now_ns)
+{
+	int err = -EAGAIN;
+
+	*how_out = "another one is started later";
+	if (!may_start(link, now_ns))
+		return err;
+	*how_out = "its copy goes on, with all names that were known";
+	err = link->may_go_on ? wake_copy(link, now_ns) : -ENOENT;
+	if (!err)
+		return 0;
+	*how_out = "another one was started, which reads all names again";
+	err = start_namer(link, now_ns);
+	link->is_orphan = err == -EPIPE;
+	if (!err)
+		return 0;
+	pr_warn_limited(
+		"the process that names cannot be started again: %s; samples are counted, and not named\n",
+		errstr(err));
+	*how_out = "there is none now";
+	return err;
+}
+
+bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
+{
+	struct fall fall = { 0 };
+	bool is_busy = false;
+	struct work work;
+	const char *how;
+	int err;
+
+	(void)work_note__read(link->context.note, &work, &is_busy);
+	/* One that has begun to work is looked at from now on. */
+	if (now_ns < link->next_tick_ns && !link->broken && (link->was_busy || !is_busy))
+		return false;
+	if (link->pid && !link->broken && hangs(link))
+		link->broken = -ETIME;
+	link->was_busy = is_busy;
+	link->next_tick_ns = now_ns + (is_busy ? NAMER_LINK_TICK_NS : IDLE_TICK_NS);
+	if (link->pid && !link->broken)
+		return false;
+	if (link->pid)
+		end_namer(link, &fall, now_ns);
+	link->was_busy = false;
+	err = start_next(link, &how, now_ns);
+	if (*fall.what)
+		report(&fall, how, now_ns);
+	if (err) {
+		link->next_tick_ns = now_ns + RETRY_NS;
+		link->broken = 0; /* there is none that could be */
+	}
+	return err == 0;
+}
+
+uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)
+{
+	bool is_busy = false;
+	uint64_t due_ns = link->next_tick_ns;
+	struct work work;
+
+	if (link->broken)
+		return now_ns;
+	/* It may have begun to work by itself. */
+	(void)work_note__read(link->context.note, &work, &is_busy);
+	if (is_busy && due_ns > now_ns + NAMER_LINK_TICK_NS)
+		due_ns = now_ns + NAMER_LINK_TICK_NS;
+	/* It has finished what the next look was for. */
+	if (!is_busy && link->was_busy)
+		due_ns += IDLE_TICK_NS - NAMER_LINK_TICK_NS;
+	return due_ns;
+}
+
+bool namer_link__has_launcher(const struct namer_link *link)
+{
+	return !link->is_orphan;
+}
+
+void namer_link__stats(const struct namer_link *link, struct namer_link_stats *out)
+{
+	*out = (struct namer_link_stats){
+		.launcher_pid = launcher__pid(link->launcher),
+		.namer_pid = link->pid,
+		.restart_cnt = link->start_cnt ? link->start_cnt - 1 : 0,
+		.ban_cnt = link->ban_cnt,
+	};
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A window that was counted and is being named by another process: what that process needs, kept
+ * until it has answered, so that another one can go on where it stopped.
+ */
+#ifndef JBPF_NAMER_PENDING_WINDOW_H
+#define JBPF_NAMER_PENDING_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/collect/naming/naming_wire.h"
+#include "user/collect/probe/probe.h"
+#include "user/util/packet_stream.h"
+#include "user/util/strbuf.h"
+
+struct pending_stream {
+	size_t at; /* index of its first count */
+	size_t cnt;
+	bool is_answered;
+};
+
+/* Zero-initialise; fields are read-only outside. */
+struct pending_window {
+	struct pending_window *next; /* of its owner */
+	uint64_t id;
+	uint64_t start_boot_ns; /* 0: nothing was added yet */
+	uint64_t end_boot_ns;
+	uint64_t start_unix_ns; /* set by its owner, once, so that all its streams agree */
+	uint32_t frequency_hz;	/* set by its owner */
+	uint32_t cpu_cnt;
+	uint64_t closed_ns; /* CLOCK_BOOTTIME: when it was over */
+	uint64_t sent_ns;   /* CLOCK_MONOTONIC, set by its owner: a suspended namer names nothing */
+	struct strbuf counts;	/* of struct probe_count */
+	uint32_t part_cnt;	/* drains that had something to add */
+	struct strbuf ticks;	/* of struct probe_tick */
+	struct strbuf accounts; /* of struct probe_account; one for each drain that has it */
+	struct strbuf stacks;	/* records of naming_stack_put() */
+	struct pending_stream *streams;
+	size_t stream_cnt;
+	uint64_t counters[JBPF_CNT_MAX];
+	uint64_t stack_bytes;
+	uint64_t lost_memory; /* samples that found no room here */
+	bool is_given_up;     /* its host record is written; what still comes is dropped */
+};
+
+void pending_window_release(struct pending_window *window);
+
+/*
+ * Adds what a drain gave, with its stacks, as far as all can be sent. What finds no memory is counted
+ * in lost_memory.
+ */
+void pending_window_add(struct pending_window *window, const struct probe *probe,
+			const struct probe_batch *batch);
+
+/*
+ * Adds what was counted of these processes so far to `records` (of NAMING_STACKS), each stack with the
+ * moment of its last sample. 0, or -ENOMEM: some are missing.
+ */
+int pending_window_looks(const struct pending_window *window, const struct probe *probe,
+			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records);
+
+/*
+ * Leaves out stacks until those that remain have at most `max_bytes`: the deepest ones. So whoever has
+ * very many has them shallow, or loses them; ordinary ones stay. Returns how many; where one is
+ * missing, its samples show a lost stack.
+ */
+size_t pending_window_trim(struct pending_window *window, size_t max_bytes);
+
+/* It is over: sorts, and finds its streams. 0, or -ENOMEM: all of it is in lost_memory. */
+int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
+
+/* Queues what was not answered yet. `head` needs its numbers but the counts. 0 or -errno. */
+int pending_window_send(const struct pending_window *window, const struct naming_window *head,
+			struct packet_stream *stream);
+
+/* The stream that a named window is of, or NULL. */
+struct pending_stream *pending_window_find(const struct pending_window *window,
+					   const struct window *named);
+
+const struct probe_count *pending_window_counts(const struct pending_window *window);
+
+/* What was sampled and lost in it, into the host's record. `end` is the namer's answer. */
+void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
+			   struct window *host);
+
+/* Samples of streams that the namer has not answered. */
+uint64_t pending_window_unanswered(const struct pending_window *window);
+
+#endif

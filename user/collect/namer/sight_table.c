@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See sight_table.h. A hash table with chains; it grows with what it holds. The run of the program is
+ * hashed, too: a process that executes without end has thousands, which would share one chain.
+ */
+#include "user/collect/namer/sight_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define FIRST_BUCKETS	 256u
+#define IDLE_WINDOWS_MAX 8u /* longer than the namer keeps a silent process */
+
+struct sight {
+	struct sight *next;
+	struct jbpf_notice notice; /* as JBPF_NOTICE_SEEN */
+	uint32_t idle_windows;
+	bool has_ended;
+	bool is_recorded;
+	bool is_opted_out;
+};
+
+struct sight_table {
+	struct sight **buckets;
+	size_t bucket_cnt; /* power of two */
+	size_t cnt;
+};
+
+struct sight_table *sight_table__new(void)
+{
+	struct sight_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->buckets = calloc(FIRST_BUCKETS, sizeof(struct sight *));
+	table->bucket_cnt = FIRST_BUCKETS;
+	if (!table->buckets) {
+		free(table);
+		return NULL;
+	}
+	return table;
+}
+
+void sight_table__free(struct sight_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->bucket_cnt; i++)
+		while (table->buckets[i]) {
+			struct sight *sight = table->buckets[i];
+
+			table->buckets[i] = sight->next;
+			free(sight);
+		}
+	free(table->buckets);
+	free(table);
+}
+
+static size_t bucket_of(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			uint32_t exec_id)
+{
+	const struct {
+		uint64_t start_ns;
+		uint32_t pid;
+		uint32_t exec_id;
+	} key = { start_ns, pid, exec_id };
+
+	return XXH3_64bits(&key, sizeof(key)) & (table->bucket_cnt - 1);
+}
+
+static size_t bucket_of_notice(const struct sight_table *table, const struct jbpf_notice *notice)
+{
+	return bucket_of(table, notice->pid, notice->start_ns, notice->exec_id);
+}
+
+static struct sight *find(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			  uint32_t exec_id)
+{
+	struct sight *sight = table->buckets[bucket_of(table, pid, start_ns, exec_id)];
+
+	while (sight && (sight->notice.pid != pid || sight->notice.start_ns != start_ns ||
+			 sight->notice.exec_id != exec_id))
+		sight = sight->next;
+	return sight;
+}
+
+static void grow(struct sight_table *table)
+{
+	struct sight_table larger = { .bucket_cnt = table->bucket_cnt * 2 };
+
+	larger.buckets = calloc(larger.bucket_cnt, sizeof(struct sight *));
+	if (!larger.buckets)
+		return; /* chains grow instead */
+	for (size_t i = 0; i < table->bucket_cnt; i++)
+		while (table->buckets[i]) {
+			struct sight *sight = table->buckets[i];
+			size_t bucket = bucket_of_notice(&larger, &sight->notice);
+
+			table->buckets[i] = sight->next;
+			sight->next = larger.buckets[bucket];
+			larger.buckets[bucket] = sight;
+		}
+	free(table->buckets);
+	table->buckets = larger.buckets;
+	table->bucket_cnt = larger.bucket_cnt;
+}
+
+static void note_seen(struct sight_table *table, const struct jbpf_notice *notice)
+{
+	struct sight *sight = find(table, notice->pid, notice->start_ns, notice->exec_id);
+	size_t bucket;
+
+	if (!sight) {
+		if (table->cnt >= 2 * table->bucket_cnt)
+			grow(table);
+		sight = calloc(1, sizeof(*sight));
+		if (!sight)
+			return;
+		bucket = bucket_of_notice(table, notice);
+		sight->next = table->buckets[bucket];
+		table->buckets[bucket] = sight;
+		table->cnt++;
+	}
+	sight->notice = *notice;
+	sight->idle_windows = 0;
+}
+
+void sight_table__note(struct sight_table *table, const struct jbpf_notice *notice)
+{
+	uint32_t exec_id = notice->exec_id - (notice->kind == JBPF_NOTICE_EXEC);
+	struct sight *sight;
+
+	if (notice->kind == JBPF_NOTICE_SEEN) {
+		note_seen(table, notice);
+		return;
+	}
+	sight = find(table, notice->pid, notice->start_ns, exec_id);
+	if (!sight)
+		return;
+	if (notice->kind == JBPF_NOTICE_RENAME)
+		memcpy(sight->notice.comm, notice->comm, sizeof(sight->notice.comm));
+	else
+		sight->has_ended = true;
+}
+
+void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+				uint32_t exec_id)
+{
+	struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	if (sight)
+		sight->is_recorded = true;
+}
+
+void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+				 uint32_t exec_id)
+{
+	struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	if (sight)
+		sight->is_opted_out = true;
+}
+
+bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			      uint32_t exec_id)
+{
+	const struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	return sight && sight->is_recorded && !sight->is_opted_out;
+}
+
+void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns, uint32_t exec_id)
+{
+	struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	if (sight)
+		sight->idle_windows = 0;
+}
+
+int sight_table__each(const struct sight_table *table,
+		      int (*fn)(void *ctx, const struct jbpf_notice *notice), void *ctx)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < table->bucket_cnt && !err; i++)
+		for (const struct sight *sight = table->buckets[i]; sight && !err;
+		     sight = sight->next)
+			if (!sight->has_ended)
+				err = fn(ctx, &sight->notice);
+	return err;
+}
+
+void sight_table__expire(struct sight_table *table)
+{
+	for (size_t i = 0; i < table->bucket_cnt; i++)
+		for (struct sight **at = &table->buckets[i]; *at;) {
+			struct sight *sight = *at;
+
+			if (++sight->idle_windows <= (sight->has_ended ? 1 : IDLE_WINDOWS_MAX)) {
+				at = &sight->next;
+				continue;
+			}
+			*at = sight->next;
+			free(sight);
+			table->cnt--;
+		}
+}
+
+size_t sight_table__count(const struct sight_table *table)
+{
+	return table->cnt;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel said of the sampled processes that live, for a namer that has to begin again; and of
+ * which of them profiles were ever written, for windows that nobody could name. Pure but for memory.
+ */
+#ifndef JBPF_NAMER_SIGHT_TABLE_H
+#define JBPF_NAMER_SIGHT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/jbpf_user.h"
+
+struct sight_table;
+
+/* NULL when memory is short. */
+struct sight_table *sight_table__new(void);
+void sight_table__free(struct sight_table *table); /* NULL is fine */
+
+/* Takes note of it. Short of memory: it is forgotten, and met by its next window. */
+void sight_table__note(struct sight_table *table, const struct jbpf_notice *notice);
+/* A profile of this run of a program was written: it does not want to be left out. */
+void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+				uint32_t exec_id);
+/* This run of a program wants to be left out, whatever was written of it before. */
+void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+				 uint32_t exec_id);
+bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			      uint32_t exec_id);
+/* It was sampled in the present window. */
+void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns, uint32_t exec_id);
+
+/* Calls `fn` with a notice JBPF_NOTICE_SEEN of each that lives. Ends when it returns not 0. */
+int sight_table__each(const struct sight_table *table,
+		      int (*fn)(void *ctx, const struct jbpf_notice *notice), void *ctx);
+
+/* A window is over: forgets what has ended, and what was not sampled for a while. */
+void sight_table__expire(struct sight_table *table);
+size_t sight_table__count(const struct sight_table *table);
+
+#endif

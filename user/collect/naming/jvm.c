@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One JVM's facts and the decision to ask it for a map. Asking is rare on purpose: a dump holds
+ * CodeCache_lock for 4-5 us per entry (CodeCache::write_perf_map(), codeCache.cpp), so it happens only while sampled JIT
+ * addresses have no name: while many, as often as the limiter's budget of held-up time allows;
+ * while few, at most once a minute.
+ */
+#include "user/collect/naming/jvm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+/* A starting JVM is looked at ten times a second for some seconds, then once a window. */
+#define JVM_LOOK_MAX_TRIES 40
+/* Asking is worth it when more than 1 in this many compiled frames has no name, and how often. */
+#define JVM_MANY_UNKNOWN_SHARE 20
+#define JVM_MANY_INTERVAL_NS   (10 * CLOCK_NS_PER_S)
+#define JVM_SOME_UNKNOWN_SHARE 200
+#define JVM_SOME_INTERVAL_NS   (60 * CLOCK_NS_PER_S)
+
+static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
+{
+	enum hotspot_flag_origin origin;
+	bool is_on;
+
+	snprintf(jvm->version, sizeof(jvm->version), "%s", hotspot_vm__version(vm));
+	if (hotspot_vm__bool_flag(vm, "PreserveFramePointer", &is_on, &origin))
+		return;
+	jvm->preserve_frame_pointer = is_on ? WINDOW_FLAG_ON : WINDOW_FLAG_OFF;
+	jvm->preserve_frame_pointer_origin = origin;
+}
+
+void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, struct parser *parser, bool is_hotspot)
+{
+	struct hotspot_vm *vm;
+	int err;
+
+	if (jvm->is_known || !is_hotspot)
+		return;
+	jvm->is_hotspot = true;
+	err = hotspot_vm__open(proc_fd, pid, parser, &vm);
+	if (err) {
+		/* -EAGAIN: the JVM has not filled its tables yet. */
+		jvm->is_known = err != -EAGAIN || ++jvm->try_cnt >= JVM_LOOK_MAX_TRIES;
+		pr_debug("jvm: pid %u: tables not read: %s\n", pid, errstr(err));
+		return;
+	}
+	jvm_read_facts(jvm, vm);
+	jvm->is_known = true;
+	hotspot_vm__free(vm);
+}
+
+/* 0: the names are good enough, do not ask. */
+static uint64_t jvm_map_interval_ns(const struct window *window)
+{
+	uint64_t unknown = window->counts.unknown_jit_frames;
+
+	if (unknown * JVM_MANY_UNKNOWN_SHARE > window->counts.jit_frames)
+		return JVM_MANY_INTERVAL_NS;
+	if (unknown * JVM_SOME_UNKNOWN_SHARE > window->counts.jit_frames)
+		return JVM_SOME_INTERVAL_NS;
+	return 0;
+}
+
+static void jvm_note_answer(struct jvm *jvm, uint32_t pid, const struct jvm_attach_result *result)
+{
+	/* One that is still starting was not asked for anything: the next window tries again. */
+	if (result->outcome != JVM_ATTACH_TOO_YOUNG)
+		jvm_attach_limiter_note(&jvm->limiter, jvm->asked_ns, result);
+	jvm->outcome = result->outcome;
+	pr_debug("jvm: pid %u: perf map asked for: %s, %u ms, of these %u ms in the JVM\n", pid,
+		 jvm_attach_outcome_name(result->outcome), result->wall_ms, result->command_ms);
+}
+
+bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window,
+		     uint32_t timeout_ms)
+{
+	const struct jvm_attach_request request = {
+		.proc_fd = asker->proc_fd,
+		.pid = asker->id.pid,
+		.start_ns = asker->id.start_ns,
+		.timeout_ms = timeout_ms,
+		.parser = symbols_process__parser(asker->symbols),
+	};
+	uint64_t interval_ns = jvm_map_interval_ns(window);
+	uint64_t now_ns = clock_boot_ns();
+	struct jvm_attach_result result;
+
+	if (!asker->launcher || !jvm->is_hotspot || jvm->ask.is_open || jvm->removal.is_open ||
+	    !interval_ns || !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
+		return false;
+	jvm->asked_ns = now_ns;
+	if (jvm_ask_start(&jvm->ask, asker->launcher, &request, &result))
+		return true;
+	jvm_note_answer(jvm, asker->id.pid, &result);
+	return false;
+}
+
+bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker)
+{
+	struct jvm_attach_result result;
+	int err;
+
+	if (jvm->removal.is_open)
+		(void)jvm_ask_poll(&jvm->removal, &result);
+	if (!jvm->ask.is_open || !jvm_ask_poll(&jvm->ask, &result))
+		return false;
+	jvm_note_answer(jvm, asker->id.pid, &result);
+	if (result.outcome != JVM_ATTACH_OK)
+		return false;
+	err = symbols_process__reload_jit(asker->symbols, JIT_SOURCE_ATTACH);
+	if (!result.map_existed && !jvm_ask_start_removal(&jvm->removal, asker->launcher,
+							  asker->id.pid, asker->id.start_ns))
+		pr_warn_limited("jvm: pid %u: perf map stays in the container's /tmp\n",
+				asker->id.pid);
+	return err == 0;
+}
+
+void jvm_release(struct jvm *jvm)
+{
+	jvm_ask_release(&jvm->ask);
+	jvm_ask_release(&jvm->removal);
+}
+
+const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status)
+{
+	if (jvm->is_hotspot && jvm->preserve_frame_pointer == WINDOW_FLAG_OFF)
+		return "stacks are cut: start this JVM with -XX:+PreserveFramePointer";
+	if (status->source != JIT_SOURCE_NONE)
+		return NULL;
+	if (!jvm->is_hotspot)
+		return status->has_jit_code ? status->problem : NULL;
+	if (jvm->outcome != JVM_ATTACH_NONE && jvm->outcome != JVM_ATTACH_OK)
+		return jvm_attach_outcome_text(jvm->outcome);
+	return status->problem;
+}

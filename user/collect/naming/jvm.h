@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What jbpf knows about one JVM beside its symbols: version, frame pointer flag, and the history of
+ * asking it for a perf map.
+ */
+#ifndef JBPF_NAMING_JVM_H
+#define JBPF_NAMING_JVM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols/hotspot/hotspot_vm.h"
+#include "symbols/symbols.h"
+#include "user/collect/naming/jvm_ask.h"
+#include "user/model/window.h"
+
+struct jvm {
+	bool is_known; /* tables were read: the fields below are final */
+	bool is_hotspot;
+	uint32_t try_cnt; /* reads that found the tables empty */
+	char version[64]; /* "" = not known */
+	enum window_flag preserve_frame_pointer;
+	enum hotspot_flag_origin preserve_frame_pointer_origin;
+	enum jvm_attach_outcome outcome;
+	struct jvm_attach_limiter limiter;
+	struct jvm_ask ask;	/* for a map */
+	struct jvm_ask removal; /* of the map */
+	uint64_t asked_ns;	/* CLOCK_BOOTTIME */
+};
+
+/*
+ * Reads version and flags once; cheap when done already. `is_hotspot` comes from the mappings;
+ * `parser` is the symbolizer's.
+ * A JVM that is still starting is read again in the next window, a few times.
+ */
+void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, struct parser *parser, bool is_hotspot);
+
+/* Who asks, and with what. */
+struct jvm_asker {
+	int proc_fd;
+	struct launcher *launcher; /* NULL: nobody is asked */
+	struct symbols_process *symbols;
+	struct symbols_process_id id;
+};
+
+/*
+ * Begins to ask the JVM for a fresh perf map when enough of its compiled frames had no name in this
+ * window and the limiter allows it. True: it was asked, jvm_poll_map() says when it has answered.
+ */
+bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window,
+		     uint32_t timeout_ms);
+
+/*
+ * Loads the map that the JVM was asked for once it is there, and has the file removed when it was made
+ * for us. True: the JIT names are newer now.
+ */
+bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker);
+
+/* Ends what goes on. */
+void jvm_release(struct jvm *jvm);
+
+/* One line for people: why this JVM's frames have no names; NULL when they have. */
+const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status);
+
+#endif

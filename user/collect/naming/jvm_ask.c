@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See jvm_ask.h. */
+#include "user/collect/naming/jvm_ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/collect/naming/namer_context.h"
+#include "user/sandbox/child_process.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+
+#define CHILD_GRACE_MS	  500 /* for the child to tidy up after its own deadline */
+#define REMOVE_TIMEOUT_MS 2000
+
+enum job_number {
+	JOB_PID,
+	JOB_TIMEOUT_MS,
+	JOB_START_NS,
+	JOB_FEATURE,
+	JOB_REMOVES,
+};
+
+static int ask_launch(struct jvm_ask *ask, struct launcher *launcher,
+		      const struct jvm_attach_job *job)
+{
+	uint64_t numbers[LAUNCHER_NUMBERS] = {
+		[JOB_PID] = job->pid,		[JOB_TIMEOUT_MS] = job->timeout_ms,
+		[JOB_START_NS] = job->start_ns, [JOB_FEATURE] = (uint64_t)job->feature,
+		[JOB_REMOVES] = job->removes,
+	};
+	uint64_t now_ns = clock_monotonic_ns();
+	int fds[2];
+	int err;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	__cleanup_fd int read_fd = fds[0];
+	__cleanup_fd int write_fd = fds[1];
+	err = launcher__start(launcher, LAUNCHER_ATTACH, numbers, write_fd, NULL, &ask->child);
+	if (err)
+		return err;
+	ask->report_fd = take_fd(&read_fd);
+	ask->begin_ns = now_ns;
+	ask->deadline_ns = now_ns + (job->timeout_ms + CHILD_GRACE_MS) * CLOCK_NS_PER_MS;
+	ask->launcher = launcher;
+	ask->is_open = true;
+	return 0;
+}
+
+bool jvm_ask_start(struct jvm_ask *ask, struct launcher *launcher,
+		   const struct jvm_attach_request *request, struct jvm_attach_result *result)
+{
+	struct jvm_attach_job job = {
+		.pid = request->pid,
+		.timeout_ms = request->timeout_ms,
+		.start_ns = request->start_ns,
+	};
+
+	*result = (struct jvm_attach_result){ .outcome = jvm_attach_look(request, &job.feature) };
+	if (result->outcome != JVM_ATTACH_OK)
+		return false;
+	result->outcome = JVM_ATTACH_ERROR;
+	return ask_launch(ask, launcher, &job) == 0;
+}
+
+bool jvm_ask_start_removal(struct jvm_ask *ask, struct launcher *launcher, uint32_t pid,
+			   uint64_t start_ns)
+{
+	const struct jvm_attach_job job = {
+		.pid = pid,
+		.timeout_ms = REMOVE_TIMEOUT_MS,
+		.start_ns = start_ns,
+		.removes = true,
+	};
+
+	return ask_launch(ask, launcher, &job) == 0;
+}
+
+/* 0 with a report; -EAGAIN; -ETIMEDOUT; -EPIPE: the child ended without one. */
+static int ask_read(const struct jvm_ask *ask, struct jvm_attach_report *report)
+{
+	struct pollfd wait = { .fd = ask->report_fd, .events = POLLIN };
+
+	if (poll(&wait, 1, 0) > 0)
+		return read(ask->report_fd, report, sizeof(*report)) == sizeof(*report) ? 0 :
+											  -EPIPE;
+	return clock_monotonic_ns() < ask->deadline_ns ? -EAGAIN : -ETIMEDOUT;
+}
+
+bool jvm_ask_poll(struct jvm_ask *ask, struct jvm_attach_result *result)
+{
+	struct jvm_attach_report report;
+	int err = ask_read(ask, &report);
+
+	if (err == -EAGAIN)
+		return false;
+	*result = (struct jvm_attach_result){ .outcome = err == -ETIMEDOUT ? JVM_ATTACH_TIMEOUT :
+									     JVM_ATTACH_ERROR };
+	if (!err && (unsigned int)report.result.outcome < JVM_ATTACH_OUTCOME_CNT)
+		*result = report.result;
+	result->wall_ms = (uint32_t)((clock_monotonic_ns() - ask->begin_ns) / CLOCK_NS_PER_MS);
+	jvm_ask_release(ask);
+	return true;
+}
+
+void jvm_ask_release(struct jvm_ask *ask)
+{
+	if (!ask->is_open)
+		return;
+	(void)launcher__end(ask->launcher, ask->child);
+	close(ask->report_fd);
+	ask->is_open = false;
+}
+
+int jvm_ask_child_main(const struct launcher_child *child)
+{
+	const struct namer_context *context = child->ctx;
+	const uint64_t *numbers = child->numbers;
+	const struct jvm_attach_job job = {
+		.pid = (uint32_t)numbers[JOB_PID],
+		.timeout_ms = (uint32_t)numbers[JOB_TIMEOUT_MS],
+		.start_ns = numbers[JOB_START_NS],
+		.feature = (int)numbers[JOB_FEATURE],
+		.removes = numbers[JOB_REMOVES] != 0,
+		.confine = context->confine_asker,
+	};
+	int report_fd = child->socket_fd;
+	int *const kept[] = { &report_fd };
+
+	if (child_process_keep_fds(kept, 1))
+		return 1;
+	return jvm_attach_main(&job, report_fd, child->launcher);
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See naming.h. Processes are looked at when they are first sampled, and again a little later; what
+ * names the stacks of JVMs is read while it is young; windows are named stream by stream. A JVM whose
+ * compiled code stays unknown is asked for its map, and its stream is named last, when it has answered
+ * or the time for that is over.
+ */
+#include "user/collect/naming/naming.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/files/opener.h"
+#include "symbols/parser/parser.h"
+#include "user/collect/naming/ban_list.h"
+#include "user/collect/naming/look_queue.h"
+#include "user/collect/naming/naming_internal.h"
+#include "user/collect/naming/process.h"
+#include "user/host/boot_id.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+/*
+ * A process is often sampled first while the dynamic linker still maps its libraries. One that ends
+ * within the window is looked at no more, so it is looked at twice, at first sight and this later;
+ * a JVM that is still starting a few times more, until its tables can be read.
+ */
+#define LOOK_DELAY_NS (100 * CLOCK_NS_PER_MS)
+#define JVM_LOOKS_MAX 30u
+
+#define CGROUP_ROOT    "/sys/fs/cgroup"
+#define ROOT_CGROUP_ID 1
+
+/* ---- life ---- */
+
+/* The host's root, also when jbpfd itself runs in a container that shares the host's pids. */
+static int open_host_root(void)
+{
+	int fd = open("/proc/1/root", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 ? fd : open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+void naming_rest(struct naming *naming)
+{
+	uint64_t now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	account__note_work(naming->worked_for, now_ns - naming->work_begin_ns);
+	naming->worked_for = NULL;
+	naming->work_begin_ns = now_ns;
+}
+
+void naming_work_on(struct naming *naming, const struct process *process)
+{
+	const struct work work = { .id = process->id, .account = process->account };
+
+	/* What came before it was known whose the process is belongs to it, too. */
+	if (naming->worked_for)
+		naming_rest(naming);
+	naming->worked_for = accounts__find(naming->accounts, process->account);
+	if (naming->config.note)
+		work_note__on(naming->config.note, &work);
+}
+
+/* The cgroup v2 id of what stands for its account: the number of its directory. 0 = not known. */
+static uint64_t account_cgroup(const struct process *process)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int len = snprintf(path, sizeof(path), CGROUP_ROOT "%.*s", (int)process->account_len,
+			   process->container.cgroup_path ? process->container.cgroup_path : "");
+
+	return len > 0 && (size_t)len < sizeof(path) && stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/*
+ * Its own cgroup only where that of the account cannot be seen: anybody may make cgroups below, and
+ * each would take a place of what the kernel knows. Never the root instead, where all processes of a
+ * host are that has cgroup version 1 only.
+ */
+static uint64_t told_cgroup(const struct process *process)
+{
+	if (process->account_cgroup)
+		return process->account_cgroup;
+	return process->cgroup_id > ROOT_CGROUP_ID ? process->cgroup_id : 0;
+}
+
+void naming_tell_account(struct naming *naming, const struct process *process)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	const struct naming_account told = {
+		.cgroup_id = told_cgroup(process),
+		.account = process->account,
+	};
+	struct naming_account *last = &naming->told[told.cgroup_id % TOLD_ACCOUNTS];
+
+	/* Account 0: of its cgroup nothing is known. */
+	if (!told.cgroup_id || !told.account || memcmp(last, &told, sizeof(told)) == 0)
+		return;
+	*last = told;
+	listener->account(listener->ctx, &told);
+}
+
+static bool is_banned(const void *ctx, const struct process *process)
+{
+	return ban_list_find(ctx, process->account, process->id.pid, process->id.start_ns,
+			     clock_boot_ns()) != NULL;
+}
+
+/* Before anything of it is opened: whose it is, and whether it may be. */
+static void meet_process(void *ctx, struct process *process)
+{
+	struct naming *naming = ctx;
+
+	process->is_banned = is_banned(&naming->bans, process);
+	naming_work_on(naming, process);
+	process->account_cgroup = account_cgroup(process);
+	naming_tell_account(naming, process);
+}
+
+static int open_processes(struct naming *naming, struct process_table **out)
+{
+	const struct process_table_options options = {
+		.proc_fd = naming->proc_fd,
+		.symbolizer = naming->symbolizer,
+		.containers = naming->containers,
+		.accounts = naming->accounts,
+		.meet = meet_process,
+		.ctx = naming,
+		.ignores_opt_out = naming->config.ignores_opt_out,
+	};
+
+	return process_table__new(&options, out);
+}
+
+static int start_parser(void *ctx, int *socket_out, pid_t *pid_out)
+{
+	return launcher__start(ctx, LAUNCHER_PARSER, NULL, -1, socket_out, pid_out);
+}
+
+static int start_opener(void *ctx, int *socket_out, pid_t *pid_out)
+{
+	return launcher__start(ctx, LAUNCHER_OPENER, NULL, -1, socket_out, pid_out);
+}
+
+static int end_child(void *ctx, pid_t pid)
+{
+	return launcher__end(ctx, pid);
+}
+
+static int open_symbolizer(struct naming *naming)
+{
+	struct launcher *launcher = naming->config.launcher;
+	const struct child_starter parser = {
+		.start = start_parser,
+		.end = end_child,
+		.ctx = launcher,
+	};
+	const struct child_starter opener = {
+		.start = start_opener,
+		.end = end_child,
+		.ctx = launcher,
+	};
+	const struct symbolizer_options options = {
+		.proc_fd = naming->proc_fd,
+		.jit = naming->config.jit,
+		.parser_starter = launcher ? &parser : NULL,
+		.opener_starter = launcher ? &opener : NULL,
+		.kallsyms_fd = naming->config.kallsyms_fd,
+	};
+
+	return symbolizer__open(&options, &naming->symbolizer);
+}
+
+static int open_parts(struct naming *naming, char *why, size_t why_len)
+{
+	struct container_resolver_options container_options = { .cgroup_root = CGROUP_ROOT };
+	int err;
+
+	naming->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	naming->root_fd = open_host_root();
+	if (naming->proc_fd < 0 || naming->root_fd < 0) {
+		err = -errno;
+		snprintf(why, why_len, "cannot open /proc: %s; mount it", errstr(err));
+		return err;
+	}
+	boot_id_read(naming->boot_id);
+	naming->accounts = accounts__new();
+	if (!naming->accounts) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
+	err = open_symbolizer(naming);
+	if (err) {
+		snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
+		return err;
+	}
+	container_options.proc_fd = naming->proc_fd;
+	container_options.root_fd = naming->root_fd;
+	container_options.parser = symbolizer__parser(naming->symbolizer);
+	container_options.accounts = naming->accounts;
+	err = container_resolver__new(&container_options, &naming->containers);
+	if (!err)
+		err = open_processes(naming, &naming->processes);
+	if (err)
+		snprintf(why, why_len, "cannot set up process tables: %s", errstr(err));
+	return err;
+}
+
+int naming__open(const struct naming_config *config, struct naming **out, char *why, size_t why_len)
+{
+	struct naming *naming = calloc(1, sizeof(*naming));
+	int err;
+
+	if (!naming) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
+	naming->config = *config;
+	naming->proc_fd = -1;
+	naming->root_fd = -1;
+	err = open_parts(naming, why, why_len);
+	if (err) {
+		naming__free(naming);
+		return err;
+	}
+	naming->namer.symbolizer = naming->symbolizer;
+	*out = naming;
+	return 0;
+}
+
+void naming__free(struct naming *naming)
+{
+	if (!naming)
+		return;
+	process_table__free(naming->processes);
+	container_resolver__free(naming->containers);
+	symbolizer__free(naming->symbolizer);
+	accounts__free(naming->accounts);
+	stack_namer_release(&naming->namer);
+	strbuf_release(&naming->folded);
+	strbuf_release(&naming->lines);
+	window_cells_release(&naming->cells);
+	if (naming->proc_fd >= 0)
+		close(naming->proc_fd);
+	if (naming->root_fd >= 0)
+		close(naming->root_fd);
+	free(naming);
+}
+
+int naming__change(struct naming *naming, const struct naming_options *options)
+{
+	struct process_table *processes = NULL;
+
+	log_set_level((enum log_level)options->log_level);
+	naming->config.ignores_opt_out = options->ignores_opt_out;
+	naming->config.wants_ticks = options->wants_ticks;
+	if (!options->forgets)
+		return 0;
+	/* What was named by other rules is not mixed with what comes. */
+	if (open_processes(naming, &processes))
+		return -ENOMEM;
+	process_table__free(naming->processes);
+	naming->processes = processes;
+	naming->config.jit = (enum jit_mode)options->jit;
+	symbolizer__set_jit(naming->symbolizer, naming->config.jit);
+	return 0;
+}
+
+void naming__become_copy(struct naming *naming)
+{
+	struct parser *parser = symbolizer__parser(naming->symbolizer);
+
+	parser__forget_process(parser);
+	opener__forget_process(parser__opener(parser));
+	naming->worked_for = NULL;
+	naming->work_begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+int naming__awake(struct naming *naming, const struct naming_options *options)
+{
+	struct naming_options changed = *options;
+
+	changed.forgets = options->jit != (uint32_t)naming->config.jit;
+	return naming__change(naming, &changed);
+}
+
+void naming__ban(struct naming *naming, const struct naming_banned *banned)
+{
+	const struct ban ban = {
+		.account = banned->account,
+		.start_ns = banned->start_ns,
+		.until_boot_ns = banned->until_boot_ns,
+		.pid = banned->pid,
+		.cnt = 1,
+	};
+
+	ban_list_put(&naming->bans, &ban);
+	process_table__ban(naming->processes, is_banned, &naming->bans);
+}
+
+/* ---- looks ---- */
+
+static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
+{
+	return (struct symbols_process_id){
+		.start_ns = notice->start_ns,
+		.pid = notice->pid,
+		.exec_id = notice->exec_id,
+	};
+}
+
+static void look_later(struct naming *naming, const struct symbols_process_id *id, uint32_t try_cnt)
+{
+	struct look look = {
+		.id = *id,
+		.due_ns = clock_boot_ns() + LOOK_DELAY_NS,
+		.try_cnt = try_cnt,
+	};
+
+	look_queue_push(&naming->looks, &look);
+}
+
+void naming_stop_sampling(struct naming *naming, const struct process *process)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	const struct naming_opt_out opt_out = {
+		.process = {
+			.start_ns = process->id.start_ns,
+			.cgroup_id = process->cgroup_id,
+			.exec_id = process->id.exec_id,
+			.ns_pid = process->ns_pid,
+		},
+		.pid = process->id.pid,
+	};
+
+	if (!process->exited && process->opt_out != OPT_OUT_UNDECIDED)
+		listener->opt_out(listener->ctx, &opt_out);
+}
+
+/* Says where the JIT code lies; true when that is known. */
+static bool share_code_range(struct naming *naming, struct process *process)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	struct symbols_code_range range, none = { 0 };
+	struct naming_code_range shared;
+
+	if (!symbols_process__code_range(process->symbols, &range))
+		return false;
+	if (memcmp(&range, &process->code_range, sizeof(range)) == 0)
+		return true;
+	shared = (struct naming_code_range){
+		.range = {
+			.start_ns = process->id.start_ns,
+			.exec_id = process->id.exec_id,
+			.code_low = range.code_low,
+			.code_high = range.code_high,
+			.interpreter_low = range.interpreter_low,
+			.interpreter_high = range.interpreter_high,
+		},
+		.account = process->account,
+		.pid = process->id.pid,
+		.is_first = memcmp(&process->code_range, &none, sizeof(none)) == 0,
+	};
+	listener->code_range(listener->ctx, &shared);
+	process->code_range = range;
+	return true;
+}
+
+bool naming_look_at_jvm(struct naming *naming, struct process *process)
+{
+	struct symbols_jit_status jit;
+	bool has_range = share_code_range(naming, process);
+
+	symbols_process__jit_status(process->symbols, &jit);
+	jvm_look(&process->jvm, naming->proc_fd, process->id.pid,
+		 symbols_process__parser(process->symbols), jit.is_hotspot);
+	return process->jvm.is_hotspot && !jit.fallback &&
+	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(naming->config.jit)));
+}
+
+void naming__tick(struct naming *naming)
+{
+	struct look look;
+
+	while (look_queue_pop(&naming->looks, clock_boot_ns(), &look)) {
+		struct process *process = process_table__find(naming->processes, &look.id);
+
+		if (!process || process->exited || !process->symbols)
+			continue;
+		naming_work_on(naming, process);
+		if (symbols_process__refresh(process->symbols) != 0)
+			continue;
+		if (naming_look_at_jvm(naming, process) && look.try_cnt < JVM_LOOKS_MAX)
+			look_later(naming, &look.id, look.try_cnt + 1);
+	}
+	naming_rest(naming);
+}
+
+uint64_t naming__due_boot_ns(const struct naming *naming)
+{
+	return look_queue_due_ns(&naming->looks);
+}
+
+/* Short of memory: the window's naming tries again. */
+uint64_t naming__look(struct naming *naming, const void *records, size_t len)
+{
+	const uint8_t *at = records, *end = at + len;
+	struct naming_stack head;
+	struct probe_stack words;
+
+	while (naming_stack_next(&at, end, &head, &words)) {
+		struct symbols_process_id id = {
+			.start_ns = head.start_ns,
+			.pid = head.pid,
+			.exec_id = head.exec_id,
+		};
+		struct process *process = process_table__find(naming->processes, &id);
+		struct symbols_stack stack = stack_namer_words(&words);
+
+		if (!process || !process->symbols)
+			continue;
+		naming_work_on(naming, process);
+		symbols_process__look(process->symbols, &stack, head.since_boot_ns);
+	}
+	naming_rest(naming);
+	return symbolizer__end_looks(naming->symbolizer);
+}
+
+static void meet(struct naming *naming, const struct jbpf_notice *notice)
+{
+	struct symbols_process_id id = notice_id(notice);
+	const struct process_sight sight = {
+		.id = id,
+		.cgroup_id = notice->cgroup_id,
+		.comm = notice->comm,
+		.ns_pid = notice->ns_pid,
+		.may_be_recorded = notice->flags & JBPF_KNOWN_OPT_OUT_NONE,
+	};
+	const struct work work = { .id = id };
+	struct process *process;
+
+	if (naming->config.note)
+		work_note__on(naming->config.note, &work);
+	/* Short of memory: the window's naming tries again and counts what it loses. */
+	if (process_table__get(naming->processes, &sight, &process))
+		return;
+	naming_work_on(naming, process);
+	if (process->opt_out) {
+		naming_stop_sampling(naming, process);
+		return;
+	}
+	if (!process->symbols)
+		return;
+	/* One that runs for long already: from its second sample on all is there. */
+	naming_look_at_jvm(naming, process);
+	look_later(naming, &id, 0);
+}
+
+void naming__notice(struct naming *naming, const struct jbpf_notice *notice)
+{
+	struct symbols_process_id id = notice_id(notice);
+	struct process *process;
+
+	switch (notice->kind) {
+	case JBPF_NOTICE_SEEN:
+		meet(naming, notice);
+		naming_rest(naming);
+		break;
+	case JBPF_NOTICE_EXIT:
+		process = process_table__find(naming->processes, &id);
+		if (process)
+			process->exited = true;
+		break;
+	case JBPF_NOTICE_RENAME:
+		process = process_table__find(naming->processes, &id);
+		if (process)
+			snprintf(process->comm, sizeof(process->comm), "%.*s",
+				 (int)sizeof(notice->comm) - 1, notice->comm);
+		break;
+	case JBPF_NOTICE_EXEC:
+		/* The next sample comes with another exec_id, as SEEN. This is of the run before. */
+		id.exec_id--;
+		process_execed(process_table__find(naming->processes, &id));
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names windows: owns symbolizer, process table and container resolver, takes what the kernel said of
+ * processes and stacks, and hands out one named profile per process and window. It knows neither
+ * probe nor store: in life it works in a process of its own (namer.h), which may hang or die of what
+ * it looks into. One thread.
+ */
+#ifndef JBPF_NAMING_NAMING_H
+#define JBPF_NAMING_NAMING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/symbols.h"
+#include "user/sandbox/launcher.h"
+#include "user/collect/naming/naming_wire.h"
+#include "user/collect/naming/work_note.h"
+#include "user/model/window.h"
+
+struct naming;
+
+/* What it has to say. Everything is borrowed for the call. */
+struct naming_listener {
+	void *ctx;
+	/* A stream's window. */
+	int (*stream)(void *ctx, const struct window *window, const char *text, size_t len);
+	void (*code_range)(void *ctx, const struct naming_code_range *range);
+	void (*opt_out)(void *ctx, const struct naming_opt_out *opt_out);
+	void (*account)(void *ctx, const struct naming_account *account);
+	/* Called between streams: news of processes that start meanwhile should not wait. NULL = none. */
+	void (*pause)(void *ctx);
+};
+
+struct naming_config {
+	enum jit_mode jit;
+	bool ignores_opt_out;	   /* also processes that do not want to be profiled */
+	bool wants_ticks;	   /* windows say when their samples were taken */
+	struct launcher *launcher; /* borrowed; NULL: parses here, asks no JVM */
+	struct work_note *note;	   /* borrowed; NULL = nobody watches */
+	int kallsyms_fd;	   /* see symbolizer_options; taken over */
+	struct naming_listener listener;
+};
+
+/* -errno and a line for the user in `why`. */
+int naming__open(const struct naming_config *config, struct naming **out, char *why,
+		 size_t why_len);
+void naming__free(struct naming *naming); /* NULL is fine */
+
+/* Other options; with `forgets` all processes are met again. 0 or -ENOMEM: all as before. */
+int naming__change(struct naming *naming, const struct naming_options *options);
+
+/*
+ * In a copy of the process that opened it: what belongs to that one is let go, the parser first of all. What
+ * was learnt of processes stays.
+ */
+void naming__become_copy(struct naming *naming);
+/* The copy goes on in its place, with these options; what is named by other rules is forgotten. As above. */
+int naming__awake(struct naming *naming, const struct naming_options *options);
+
+/* Nothing of these processes is looked into any more; those that it knows already have no names from here on. */
+void naming__ban(struct naming *naming, const struct naming_banned *banned);
+
+void naming__notice(struct naming *naming, const struct jbpf_notice *notice);
+
+/*
+ * Looks at new stacks (records of naming_stack_put()). Returns how soon after a sample the next look
+ * should come, in ns; 0: there is no process for which that matters.
+ */
+uint64_t naming__look(struct naming *naming, const void *records, size_t len);
+
+/* Second looks that are due, JVMs that have answered. */
+void naming__tick(struct naming *naming);
+/* When naming__tick() is to be called even if nothing happens; CLOCK_BOOTTIME ns or UINT64_MAX. */
+uint64_t naming__due_boot_ns(const struct naming *naming);
+
+/*
+ * Names the window, stream after stream; what cannot be named becomes "comm;[not named]". May take a
+ * few seconds while a JVM is asked for its map. `out` is filled but for window_id.
+ */
+void naming__window(struct naming *naming, const struct naming_batch *batch,
+		    struct naming_end *out);
+
+#endif

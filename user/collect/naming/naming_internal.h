@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What naming.c and naming_window.c share; nobody else includes this. */
+#ifndef JBPF_NAMING_NAMING_INTERNAL_H
+#define JBPF_NAMING_NAMING_INTERNAL_H
+
+#include "user/collect/naming/ban_list.h"
+#include "user/collect/naming/look_queue.h"
+#include "user/collect/naming/naming.h"
+#include "user/collect/naming/process.h"
+#include "user/collect/naming/stack_namer.h"
+#include "user/collect/naming/window_cells.h"
+#include "user/util/account.h"
+#include "user/host/boot_id.h"
+#include "user/util/strbuf.h"
+
+#define TOLD_ACCOUNTS 256u
+
+struct naming {
+	struct naming_config config;
+	int proc_fd;
+	int root_fd;
+	struct symbolizer *symbolizer;
+	struct container_resolver *containers;
+	struct process_table *processes;
+	uint8_t boot_id[BOOT_ID_BYTES];
+	struct accounts *accounts;
+	struct account *worked_for;		   /* just now; NULL = nobody */
+	uint64_t work_begin_ns;			   /* CLOCK_THREAD_CPUTIME_ID */
+	struct naming_account told[TOLD_ACCOUNTS]; /* since the last window, by cgroup id */
+	struct ban_list bans;
+	struct look_queue looks;
+	/* Of the stream being named. */
+	struct stack_namer namer;
+	struct strbuf folded;
+	struct strbuf lines;
+	struct window_cells cells;
+	char bill[ACCOUNT_BILL_BYTES]; /* labels */
+	char cost[ACCOUNT_COST_BYTES];
+};
+
+/* Notes that what comes next is done with this process. */
+void naming_work_on(struct naming *naming, const struct process *process);
+/* That work is over, and charged to who it was for. */
+void naming_rest(struct naming *naming);
+/* Tells whose the process's cgroup is, once between two windows. */
+void naming_tell_account(struct naming *naming, const struct process *process);
+/* No more samples of a process that opted out: neither its stacks nor their cost. */
+void naming_stop_sampling(struct naming *naming, const struct process *process);
+/* Version, flags and code range, while the JVM lives. True when it is still starting. */
+bool naming_look_at_jvm(struct naming *naming, struct process *process);
+
+#endif

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names one window, stream by stream. Whatever goes wrong with one stream costs that stream: its
+ * samples are handed out as "comm;[not named]", with the reason, and the rest goes on.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/parser/parser.h"
+#include "user/collect/naming/naming_internal.h"
+#include "user/collect/probe/stream_fallback.h"
+#include "user/model/profile.h"
+#include "user/model/source_lines.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+#include "user/host/self_usage.h"
+
+/* For asking JVMs, all together, per window; and for one of them. */
+#define ATTACH_BUDGET_MS  4000
+#define ATTACH_TIMEOUT_MS 2000
+#define ATTACH_POLL_MS	  5
+#define DEFERRED_MAX	  64u
+
+/* What one window's streams share. */
+struct run {
+	struct naming *naming;
+	const struct naming_batch *batch;
+	struct window base;
+	struct naming_end *sums;
+	struct stream deferred[DEFERRED_MAX]; /* wait for an answer of their JVM */
+	size_t deferred_cnt;
+};
+
+static void target_release(struct stack_namer_target *target)
+{
+	profile__free(take_ptr(target->profile));
+	source_lines__free(take_ptr(target->lines));
+}
+
+/* Names the whole stream into new parts of `target`; the window's counters are those of it. */
+static int name_stream(struct run *run, const struct stream *stream, struct process *process,
+		       struct stack_namer_target *target)
+{
+	struct stack_namer *namer = &run->naming->namer;
+	struct window *window = target->window;
+	int err = 0;
+
+	target_release(target);
+	target->profile = profile__new();
+	target->lines = source_lines__new(SOURCE_LINES_WINDOW_MAX_ROWS);
+	if (!target->profile || !target->lines)
+		return -ENOMEM;
+	namer->batch = run->batch;
+	window->counts = (struct window_counts){ 0 };
+	for (size_t i = 0; i < stream->cnt && !err; i++)
+		err = stack_namer_add(namer, process, &stream->counts[i], target);
+	return err;
+}
+
+static void fill_labels(const struct process *process, struct window *window)
+{
+	const struct container_info *container = &process->container;
+
+	window->labels[WINDOW_LABEL_COMM] = process->comm;
+	window->labels[WINDOW_LABEL_SERVICE] = container->service;
+	window->labels[WINDOW_LABEL_NAMESPACE] = container->namespace;
+	window->labels[WINDOW_LABEL_POD] = container->pod;
+	window->labels[WINDOW_LABEL_POD_UID] = container->pod_uid;
+	window->labels[WINDOW_LABEL_CONTAINER] = container->name;
+	window->labels[WINDOW_LABEL_CONTAINER_ID] = container->id;
+	window->labels[WINDOW_LABEL_RUNTIME] = container->runtime;
+	window->labels[WINDOW_LABEL_IMAGE] = container->image;
+	window->labels[WINDOW_LABEL_CGROUP] = container->cgroup_path;
+	window->labels[WINDOW_LABEL_SOURCES] = container->sources;
+	window->labels[WINDOW_LABEL_EXE] = process->exe;
+	window->labels[WINDOW_LABEL_JVM_VERSION] = process->jvm.version;
+}
+
+static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct window *window)
+{
+	struct symbols_jit_status status;
+
+	symbols_process__jit_status(process->symbols, &status);
+	window->is_jvm = process->jvm.is_hotspot;
+	window->jit_source = status.source;
+	window->jit_entries = (uint32_t)status.entry_cnt;
+	window->jit_age_ms = UINT32_MAX;
+	if (status.loaded_boot_ns)
+		window->jit_age_ms = end_boot_ns > status.loaded_boot_ns ?
+					     (uint32_t)((end_boot_ns - status.loaded_boot_ns) /
+							CLOCK_NS_PER_MS) :
+					     0;
+	window->attach_outcome = process->jvm.outcome;
+	window->attach_cnt = process->jvm.limiter.request_cnt;
+	window->attach_command_ms = (uint32_t)process->jvm.limiter.total_command_ms;
+	window->preserve_frame_pointer = process->jvm.preserve_frame_pointer;
+	window->preserve_frame_pointer_origin = process->jvm.preserve_frame_pointer_origin;
+	window->labels[WINDOW_LABEL_JIT_FALLBACK] = status.fallback;
+	window->labels[WINDOW_LABEL_JIT_PROBLEM] = jvm_problem(&process->jvm, &status);
+}
+
+/* What was cut of its container so far in this window, or else what it cost. */
+static void fill_bill(struct naming *naming, const struct process *process, struct window *window)
+{
+	const struct account *account = symbols_process__account(process->symbols);
+
+	account__bill(account, naming->bill, sizeof(naming->bill));
+	account__cost(account, naming->cost, sizeof(naming->cost));
+	window->labels[WINDOW_LABEL_OVER_BUDGET] = *naming->bill ? naming->bill : NULL;
+	window->labels[WINDOW_LABEL_COST] = *naming->cost ? naming->cost : NULL;
+}
+
+static struct jvm_asker asker_of(const struct run *run, const struct process *process)
+{
+	return (struct jvm_asker){
+		.proc_fd = run->naming->proc_fd,
+		.launcher = run->naming->config.launcher,
+		.symbols = process->symbols,
+		.id = process->id,
+	};
+}
+
+/* Is the stream better named a little later, when its JVM has answered? */
+static bool defer(struct run *run, const struct stream *stream, struct process *process,
+		  const struct window *window)
+{
+	const struct jvm_asker asker = asker_of(run, process);
+	struct symbols_jit_status jit;
+
+	/* A map would add nothing to what the JVM's own tables say. */
+	symbols_process__jit_status(process->symbols, &jit);
+	if (jit.source == JIT_SOURCE_VMSTRUCTS || process->exited ||
+	    !jit_mode_may_attach(run->naming->config.jit) || run->deferred_cnt == DEFERRED_MAX ||
+	    !jvm_ask_for_map(&process->jvm, &asker, window, ATTACH_TIMEOUT_MS))
+		return false;
+	run->deferred[run->deferred_cnt++] = *stream;
+	return true;
+}
+
+/*
+ * One of its counts, best one whose samples found that the environment does not opt out; kernel
+ * threads have none. In the middle of execve() the old run may have the new one's name already.
+ */
+static const struct jbpf_value *decided_value(const struct stream *stream, bool *may_be_recorded)
+{
+	for (size_t i = 0; i < stream->cnt; i++) {
+		const struct jbpf_value *value = &stream->counts[i].value;
+
+		*may_be_recorded = value->flags &
+				   (JBPF_VALUE_OPT_OUT_NONE | JBPF_VALUE_KERNEL_THREAD);
+		if (*may_be_recorded)
+			return value;
+	}
+	return &stream->counts[0].value;
+}
+
+/* The stream's process as it is now. 0 or -ENOMEM. */
+static int meet_process(struct naming *naming, const struct stream *stream, struct process **out)
+{
+	const struct jbpf_key *key = &stream->counts[0].key;
+	bool may_be_recorded = false;
+	const struct jbpf_value *value = decided_value(stream, &may_be_recorded);
+	const struct process_sight sight = {
+		.id = { .start_ns = key->start_ns, .pid = key->pid, .exec_id = key->exec_id },
+		.cgroup_id = key->cgroup_id,
+		.comm = value->comm,
+		.ns_pid = value->ns_pid,
+		.may_be_recorded = may_be_recorded,
+	};
+	const struct work work = { .id = sight.id };
+	struct process *process;
+	int err;
+
+	if (naming->config.note)
+		work_note__on(naming->config.note, &work);
+	err = process_table__get(naming->processes, &sight, &process);
+	if (err)
+		return err;
+	*out = process;
+	process->idle_windows = 0;
+	naming_work_on(naming, process);
+	naming_tell_account(naming, process);
+	if (process->opt_out || !process->symbols)
+		return 0;
+	if (symbols_process__refresh(process->symbols) == -ESRCH)
+		process->exited = true;
+	return process_table__relabel(naming->processes, process);
+}
+
+static void fill_identity(const struct jbpf_key *key, uint32_t ns_pid, struct window *window)
+{
+	window->pid = key->pid;
+	window->ns_pid = ns_pid;
+	window->process_start_ns = key->start_ns;
+	window->exec_id = key->exec_id;
+	window->cgroup_id = key->cgroup_id;
+}
+
+static uint64_t ambiguous_frames(const struct process *process)
+{
+	struct symbols_jit_status jit;
+
+	symbols_process__jit_status(process->symbols, &jit);
+	return jit.ambiguous_cnt;
+}
+
+/* The texts of what was named, in the naming's buffers. */
+static int write_texts(struct naming *naming, const struct stack_namer_target *target)
+{
+	struct window *window = target->window;
+	int err;
+
+	strbuf_clear(&naming->folded);
+	strbuf_clear(&naming->lines);
+	err = profile__to_folded(target->profile, &naming->folded);
+	if (!err)
+		err = source_lines__to_text(target->lines, &naming->lines);
+	if (!err && naming->lines.len) {
+		window->lines = strbuf_str(&naming->lines);
+		window->lines_len = naming->lines.len;
+	}
+	return err;
+}
+
+/* When the stream's samples were taken. */
+static void fill_cells(struct run *run, const struct stream *stream, struct window *window)
+{
+	const struct naming_batch *batch = run->batch;
+	uint32_t tag = jbpf_stream_tag(&stream->counts[0].key, batch->head.stream_seed);
+	uint64_t samples = stream_samples(stream);
+	const struct probe_tick *ticks;
+	size_t tick_cnt;
+
+	if (!run->naming->config.wants_ticks)
+		return;
+	ticks = tick_find(batch->ticks, batch->head.tick_cnt, tag, &tick_cnt);
+	run->sums->lost_cells +=
+		samples - window_cells_fill(&run->naming->cells, ticks, tick_cnt, samples, window);
+}
+
+static int hand_out(struct run *run, const struct stream *stream, struct window *window)
+{
+	const struct naming_listener *listener = &run->naming->config.listener;
+	const struct strbuf *folded = &run->naming->folded;
+
+	fill_cells(run, stream, window);
+	return listener->stream(listener->ctx, window, strbuf_str(folded), folded->len);
+}
+
+/* Short of memory even for that: the sampler sees that there was no answer, and counts it. */
+static void hand_out_unnamed(struct run *run, const struct stream *stream,
+			     const struct process *process, const char *reason)
+{
+	struct window window = run->base;
+
+	fill_identity(&stream->counts[0].key, process->ns_pid, &window);
+	fill_labels(process, &window);
+	window.labels[WINDOW_LABEL_OVER_BUDGET] = reason;
+	window.is_jvm = process->jvm.is_hotspot;
+	window.counts = stream_fallback_counts(stream_samples(stream));
+	if (stream_fallback_text(process->comm, window.counts.samples, &run->naming->folded) == 0 &&
+	    hand_out(run, stream, &window) == 0)
+		run->sums->not_named += window.counts.samples;
+}
+
+static int name_and_hand_out(struct run *run, const struct stream *stream, struct process *process,
+			     bool may_defer)
+{
+	struct window window = run->base;
+	struct stack_namer_target target = { .window = &window };
+	uint64_t ambiguous_before = ambiguous_frames(process);
+	int err;
+
+	fill_identity(&stream->counts[0].key, process->ns_pid, &window);
+	err = name_stream(run, stream, process, &target);
+	if (!err && may_defer && defer(run, stream, process, &window)) {
+		target_release(&target);
+		return 0;
+	}
+	if (!err) {
+		window.counts.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
+		fill_labels(process, &window);
+		fill_jit(process, run->batch->head.end_boot_ns, &window);
+		fill_bill(run->naming, process, &window);
+		err = write_texts(run->naming, &target);
+	}
+	target_release(&target);
+	return err ? err : hand_out(run, stream, &window);
+}
+
+static void leave_out(struct run *run, const struct stream *stream, const struct process *process)
+{
+	uint64_t *sum = process->opt_out == OPT_OUT_UNDECIDED ? &run->sums->undecided :
+								&run->sums->opted_out;
+
+	*sum += stream_samples(stream);
+	naming_stop_sampling(run->naming, process);
+}
+
+static void do_stream(struct run *run, const struct stream *stream, bool may_defer)
+{
+	struct process *process = NULL;
+	int err = meet_process(run->naming, stream, &process);
+
+	if (!process)
+		return; /* no memory for it: as above */
+	if (process->opt_out) {
+		leave_out(run, stream, process);
+		return;
+	}
+	if (!process->symbols) {
+		hand_out_unnamed(
+			run, stream, process,
+			"not looked into for a while: it made jbpfd's reader hang or crash");
+		return;
+	}
+	if (!err) {
+		naming_look_at_jvm(run->naming, process);
+		err = name_and_hand_out(run, stream, process, may_defer);
+	}
+	if (!err)
+		return;
+	pr_warn_limited("window: process %u (%s) is not named: %s; %" PRIu64
+			" samples are kept as [not named]\n",
+			process->id.pid, process->comm, errstr(err), stream_samples(stream));
+	hand_out_unnamed(run, stream, process, errstr(err));
+}
+
+/* Streams whose JVMs were asked, as they answer. */
+static void do_deferred(struct run *run)
+{
+	uint64_t end_ns = clock_monotonic_ns() + ATTACH_BUDGET_MS * CLOCK_NS_PER_MS;
+
+	while (run->deferred_cnt) {
+		bool is_late = clock_monotonic_ns() >= end_ns ||
+			       work_note__is_given_up(run->naming->config.note,
+						      run->batch->head.window_id);
+
+		for (size_t i = 0; i < run->deferred_cnt;) {
+			struct stream stream = run->deferred[i];
+			struct process *process = NULL;
+
+			if (meet_process(run->naming, &stream, &process) == 0 && process &&
+			    process->symbols) {
+				const struct jvm_asker asker = asker_of(run, process);
+
+				(void)jvm_poll_map(&process->jvm, &asker);
+				if (process->jvm.ask.is_open && !is_late) {
+					i++;
+					continue;
+				}
+			}
+			run->deferred[i] = run->deferred[--run->deferred_cnt];
+			do_stream(run, &stream, false);
+		}
+		if (run->deferred_cnt) {
+			work_note__on(run->naming->config.note, NULL);
+			(void)poll(NULL, 0, ATTACH_POLL_MS);
+		}
+	}
+}
+
+static void fill_base(const struct naming *naming, const struct naming_window *head,
+		      struct window *window)
+{
+	uint64_t age_ns = clock_boot_ns() - head->start_boot_ns;
+
+	memset(window, 0, sizeof(*window));
+	window->start_unix_ns = clock_unix_ns() - age_ns;
+	window->duration_ns = head->end_boot_ns - head->start_boot_ns;
+	window->start_boot_ns = head->start_boot_ns;
+	memcpy(window->boot_id, naming->boot_id, sizeof(window->boot_id));
+	window->frequency_hz = head->frequency_hz;
+	window->cpu_cnt = head->cpu_cnt;
+}
+
+static void fill_facts(const struct naming *naming, struct naming_end *out)
+{
+	struct parser_stats parser;
+
+	parser__stats(symbolizer__parser(naming->symbolizer), &parser);
+	out->process_cnt = process_table__count(naming->processes);
+	out->symbol_bytes = symbolizer__bytes(naming->symbolizer);
+	out->parser_failures = parser.failure_cnt;
+	out->parser_restarts = parser.restart_cnt;
+	out->cpu_ns = self_usage_cpu_ns() + parser.cpu_ns;
+	out->resident_bytes = self_usage_resident_bytes();
+}
+
+/* What the kernel cut of containers that are over their share there. */
+static void note_kernel_accounts(struct naming *naming, const struct naming_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->head.account_cnt; i++) {
+		const struct probe_account *used = &batch->accounts[i];
+		struct account *account = accounts__find(naming->accounts, used->account_id);
+
+		if (!account)
+			continue;
+		account__note_cut(account, ACCOUNT_CUT_DEPTH, used->cut_samples);
+		account__note_cut(account, ACCOUNT_CUT_LEAF,
+				  (uint64_t)used->leaf_samples + used->bare_samples);
+		account__note_cut(account, ACCOUNT_CUT_LOST, used->lost_samples);
+		account__note_stacks(account, used->stack_bytes);
+	}
+}
+
+static void log_account(void *ctx, const struct account *account)
+{
+	struct account_usage used;
+	char bill[ACCOUNT_BILL_BYTES];
+
+	(void)ctx;
+	account__usage(account, &used);
+	account__bill(account, bill, sizeof(bill));
+	pr_debug("account '%s': text %zu of %zu bytes, CPU %" PRIu64 " ms, credit %" PRId64
+		 " ms, new stacks %" PRIu64 " bytes, names %zu, maps %zu, tables %zu%s%s\n",
+		 account__name(account), used.text_bytes, used.text_max_bytes,
+		 used.cpu_ns / (uint64_t)CLOCK_NS_PER_MS, used.credit_ns / (int64_t)CLOCK_NS_PER_MS,
+		 used.stack_bytes, used.held[ACCOUNT_POOL_NAMES], used.held[ACCOUNT_POOL_MAPS],
+		 used.held[ACCOUNT_POOL_TABLES], *bill ? ": " : "", bill);
+}
+
+/* How near each container is to its budgets. */
+static void log_accounts(const struct naming *naming, const struct naming_batch *batch)
+{
+	if (log_level() < LOG_LEVEL_DEBUG)
+		return;
+	for (uint32_t i = 0; i < batch->head.account_cnt; i++) {
+		const struct probe_account *used = &batch->accounts[i];
+		const struct account *account = accounts__find(naming->accounts, used->account_id);
+
+		pr_debug("account '%s' in the kernel: %u counts, %" PRIu64
+			 " bytes of stacks, %u processes; cut %u, leaf %u, bare %u, lost %u\n",
+			 account__name(account), used->entries, used->stack_bytes, used->processes,
+			 used->cut_samples, used->leaf_samples, used->bare_samples,
+			 used->lost_samples);
+	}
+	accounts__each(naming->accounts, log_account, NULL);
+}
+
+void naming__window(struct naming *naming, const struct naming_batch *batch, struct naming_end *out)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	struct run run = { .naming = naming, .batch = batch, .sums = out };
+
+	*out = (struct naming_end){ 0 };
+	/* The sampler may have had no room for one, or have forgotten it while it was idle. */
+	memset(naming->told, 0, sizeof(naming->told));
+	fill_base(naming, &batch->head, &run.base);
+	note_kernel_accounts(naming, batch);
+	accounts__scale(naming->accounts, batch->head.cpu_cnt,
+			batch->head.end_boot_ns - batch->head.start_boot_ns);
+	for (size_t at = 0; at < batch->head.count_cnt;) {
+		struct stream stream = stream_next(batch->counts, batch->head.count_cnt, at);
+
+		at += stream.cnt;
+		if (work_note__is_given_up(naming->config.note, batch->head.window_id))
+			break;
+		do_stream(&run, &stream, true);
+		if (listener->pause)
+			listener->pause(listener->ctx);
+	}
+	do_deferred(&run);
+	naming_rest(naming);
+	process_table__expire(naming->processes);
+	(void)symbolizer__trim(naming->symbolizer);
+	out->cut = accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_DEPTH) +
+		   accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_LEAF);
+	log_accounts(naming, batch);
+	accounts__begin_window(naming->accounts, clock_boot_ns());
+	fill_facts(naming, out);
+}

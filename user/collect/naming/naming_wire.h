@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the process that samples and the process that names say to each other, as packets
+ * (user/util/packet_stream.h). Both are the same program, so structures travel as they are; but the
+ * one that names looks into hostile processes all day, so what comes from it is checked as a
+ * stranger's: lengths, ends of strings, numbers that index anything.
+ *
+ *     sampler                                namer
+ *     OPTIONS, BANNED ---------------------->    first of all AWAKE, when it is a copy (namer_copy.h)
+ *     NOTICE, STACKS ----------------------->   while processes run
+ *          <------------------------------ CODE_RANGE, OPT_OUT, ACCOUNT, LOOKS
+ *     WINDOW ------------------------------->   at its end
+ *          <------------------------------ STREAM ... STREAM, END
+ */
+#ifndef JBPF_NAMING_NAMING_WIRE_H
+#define JBPF_NAMING_NAMING_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/jbpf_user.h"
+#include "symbols/symbols.h"
+#include "user/collect/probe/probe.h"
+#include "user/model/window.h"
+#include "user/util/packet_stream.h"
+#include "user/util/strbuf.h"
+
+enum naming_packet {
+	NAMING_NONE = 0,
+	/* To the namer. */
+	NAMING_OPTIONS = 1, /* struct naming_options */
+	NAMING_NOTICE = 2,  /* struct jbpf_notice */
+	NAMING_STACKS = 3,  /* new stacks: see naming_stack_put(); none: only the round ends */
+	NAMING_WINDOW = 4,  /* see naming_window_put() */
+	NAMING_BANNED = 5,  /* struct naming_banned */
+	NAMING_AWAKE = 6,   /* struct naming_options: what of it is not yet so */
+	/* From it. */
+	NAMING_READY = 16,	/* nothing */
+	NAMING_CODE_RANGE = 17, /* struct naming_code_range */
+	NAMING_OPT_OUT = 18,	/* struct naming_opt_out */
+	NAMING_ACCOUNT = 19,	/* struct naming_account */
+	NAMING_LOOKS = 20,	/* struct naming_looks */
+	NAMING_STREAM = 21,	/* see naming_stream_put() */
+	NAMING_END = 22,	/* struct naming_end */
+};
+
+struct naming_options {
+	uint32_t jit; /* enum jit_mode */
+	uint32_t ignores_opt_out;
+	uint32_t wants_ticks;
+	uint32_t log_level; /* enum log_level */
+	uint32_t
+		forgets; /* 1: what was named by other rules is forgotten, all processes are met again */
+	uint32_t pad;
+};
+
+/* From now on nothing of these processes is opened, read or asked: their frames have no names. */
+struct naming_banned {
+	uint64_t account; /* 0: only the process below */
+	uint64_t start_ns;
+	uint64_t until_boot_ns;
+	uint32_t pid;
+	uint32_t pad;
+};
+
+struct naming_code_range {
+	struct jbpf_code_range range;
+	uint64_t account; /* 0 = not known */
+	uint32_t pid;
+	uint32_t is_first; /* of this run of the program: from here on its stacks are better */
+};
+
+struct naming_opt_out {
+	struct jbpf_known process;
+	uint32_t pid;
+	uint32_t pad;
+};
+
+/* The account that pays for what processes of this cgroup do. */
+struct naming_account {
+	uint64_t cgroup_id;
+	uint64_t account;
+};
+
+/* How soon after a sample its stack should be looked at, in ns; 0: there is no need. */
+struct naming_looks {
+	uint64_t interval_ns;
+};
+
+/* What the namer has to say of a window as a whole, and of itself. */
+struct naming_end {
+	uint64_t window_id;
+	uint64_t opted_out; /* samples that were counted before it was known */
+	uint64_t undecided;
+	uint64_t lost_cells;
+	uint64_t not_named; /* samples of streams whose naming failed */
+	uint64_t cut;
+	uint64_t process_cnt;
+	uint64_t symbol_bytes;
+	uint64_t parser_failures;
+	uint64_t parser_restarts;
+	uint64_t cpu_ns; /* of the namer and of its parsers, so far */
+	uint64_t resident_bytes;
+};
+
+/* ---- new stacks ---- */
+
+/* One record in STACKS; `frame_cnt` words follow, and 4 more when flags has JBPF_STACK_LEAF_*. */
+struct naming_stack {
+	uint64_t hash; /* 0 in STACKS */
+	uint64_t start_ns;
+	uint64_t since_boot_ns;
+	uint32_t pid;
+	uint32_t exec_id;
+	uint32_t frame_cnt;
+	uint16_t end;	/* enum jbpf_stack_end */
+	uint16_t flags; /* JBPF_STACK_LEAF_* */
+};
+
+/* Appends the stack as a record. 0 or -ENOMEM. */
+int naming_stack_put(struct strbuf *out, const struct naming_stack *head,
+		     const struct probe_stack *stack);
+
+/*
+ * Takes the next record out of [*at, end), aligned to 8. `stack_out` borrows from there. False: no
+ * more, or what is left is none.
+ */
+bool naming_stack_next(const uint8_t **at, const uint8_t *end, struct naming_stack *head_out,
+		       struct probe_stack *stack_out);
+
+/* ---- a window to be named ---- */
+
+struct naming_window {
+	uint64_t window_id;
+	uint64_t start_boot_ns;
+	uint64_t end_boot_ns;
+	uint64_t stream_seed; /* of jbpf_stream_tag() */
+	uint32_t count_cnt;
+	uint32_t tick_cnt;
+	uint32_t frequency_hz;
+	uint32_t cpu_cnt;
+	uint32_t account_cnt;
+	uint32_t pad;
+	/* counts, ticks, accounts, then records of stacks up to the packet's end */
+};
+
+/* As the namer reads it; borrows from the packet's bytes. */
+struct naming_batch {
+	struct naming_window head;
+	const struct probe_count *counts; /* as probe_batch has them */
+	const struct probe_tick *ticks;
+	const struct probe_account *accounts; /* one may come several times: they add up */
+	const uint8_t *bytes;		      /* of the packet */
+	uint32_t *slots;   /* hash table: offset of a stack's record / 8, 0 = free */
+	uint32_t slot_cnt; /* power of two */
+};
+
+/* What follows the head: as many as it says, and records of stacks. Borrowed. */
+struct naming_window_parts {
+	const struct probe_count *counts;
+	const struct probe_tick *ticks;
+	const struct probe_account *accounts;
+	const struct strbuf *stacks;
+};
+
+/* Queues the window. 0, -ENOMEM or -EMSGSIZE. */
+int naming_window_put(struct packet_stream *stream, const struct naming_window *head,
+		      const struct naming_window_parts *window);
+/* Appends the records of the stacks that the counts name, each once. 0 or -ENOMEM. */
+int naming_stacks_of(const struct probe *probe, const struct probe_count *counts, size_t cnt,
+		     struct strbuf *out);
+
+/* 0, -ENOMEM, or -EBADMSG: not such a packet. End with naming_batch_release(). */
+int naming_batch_read(const void *bytes, size_t len, struct naming_batch *out);
+void naming_batch_release(struct naming_batch *batch);
+/* The stack of a hash. -ENOENT: its record was lost. Borrowed from the packet. */
+int naming_batch_stack(const struct naming_batch *batch, uint64_t hash, struct probe_stack *out);
+
+/* ---- a named stream ---- */
+
+/* Queues the window of one stream. 0, -ENOMEM or -EMSGSIZE. */
+int naming_stream_put(struct packet_stream *stream, const struct window *window, const char *text,
+		      size_t len);
+
+/* 0, or -EBADMSG. All is borrowed from the packet; `text` ends with a NUL behind `len` bytes. */
+int naming_stream_read(const void *bytes, size_t packet_len, struct window *window_out,
+		       const char **text_out, size_t *len_out);
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See window_cells.h. */
+#include "user/collect/naming/window_cells.h"
+
+#include <stdlib.h>
+
+#define TICK_US 1000 /* ns */
+
+void window_cells_release(struct window_cells *cells)
+{
+	free(cells->cells);
+	strbuf_release(&cells->code);
+	*cells = (struct window_cells){ 0 };
+}
+
+static int cells_reserve(struct window_cells *cells, size_t cnt)
+{
+	struct cell *grown;
+
+	if (cnt <= cells->cap)
+		return 0;
+	grown = reallocarray(cells->cells, cnt, sizeof(*grown));
+	if (!grown)
+		return -1;
+	cells->cells = grown;
+	cells->cap = cnt;
+	return 0;
+}
+
+/* Index of the cell in which the window ends. */
+static uint64_t last_index(const struct window *window)
+{
+	uint64_t end = window_end_unix_ns(window);
+	uint64_t last;
+
+	if (end <= window->start_unix_ns)
+		return 0;
+	last = cell_of(end - 1) - cell_of(window->start_unix_ns);
+	return last < CELLS_MAX ? last : CELLS_MAX - 1;
+}
+
+/* The maps are swapped a little after the clock was read: what was counted then is in the last. */
+static size_t cells_count(const struct probe_tick *ticks, size_t tick_cnt,
+			  const struct window *window, struct cell *out)
+{
+	uint64_t base = cell_of(window->start_unix_ns), last = last_index(window);
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < tick_cnt; i++) {
+		uint64_t unix_ns = window->start_unix_ns + (uint64_t)ticks[i].after_us * TICK_US;
+		uint64_t index = cell_of(unix_ns) - base;
+
+		if (index > last)
+			index = last;
+		if (cnt && out[cnt - 1].index == index)
+			out[cnt - 1].count++;
+		else
+			out[cnt++] = (struct cell){ .index = (uint32_t)index, .count = 1 };
+	}
+	return cnt;
+}
+
+uint64_t window_cells_fill(struct window_cells *cells, const struct probe_tick *ticks,
+			   size_t tick_cnt, uint64_t samples, struct window *window)
+{
+	size_t cnt;
+
+	window->cells = NULL;
+	window->cells_len = 0;
+	if (!tick_cnt || tick_cnt > samples || cells_reserve(cells, tick_cnt))
+		return 0;
+	cnt = cells_count(ticks, tick_cnt, window, cells->cells);
+	strbuf_clear(&cells->code);
+	if (cells_encode(cells->cells, cnt, &cells->code) || cells->code.len > CELLS_MAX_LEN)
+		return 0;
+	window->cells = (const uint8_t *)cells->code.data;
+	window->cells_len = (uint32_t)cells->code.len;
+	return tick_cnt;
+}

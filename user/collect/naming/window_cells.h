@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the moments of a stream's samples to the cells of its window. Pure but for its memory, which
+ * is used for one window after the other.
+ */
+#ifndef JBPF_NAMING_WINDOW_CELLS_H
+#define JBPF_NAMING_WINDOW_CELLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/collect/probe/tick_log.h"
+#include "user/model/cells.h"
+#include "user/model/window.h"
+#include "user/util/strbuf.h"
+
+struct window_cells {
+	struct cell *cells;
+	size_t cap;
+	struct strbuf code;
+};
+
+void window_cells_release(struct window_cells *cells);
+
+/*
+ * Sets window->cells, borrowed until the next call, from the `tick_cnt` ticks of one stream, in
+ * order of time; the window's times are set. Two streams that share a tag have more ticks than
+ * either has `samples`: then there are no cells, as there are when memory is short or the code too
+ * long. Returns how many samples are in the cells.
+ */
+uint64_t window_cells_fill(struct window_cells *cells, const struct probe_tick *ticks,
+			   size_t tick_cnt, uint64_t samples, struct window *window);
+
+#endif

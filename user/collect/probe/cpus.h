@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of CPUs as sysfs writes them ("0-3,5,7-8\n"), and the sampling events opened on them. */
+#ifndef JBPF_PROBE_CPUS_H
+#define JBPF_PROBE_CPUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CPUS_MAX 8192 /* the kernel's own limit (NR_CPUS of a MAXSMP build) */
+
+/*
+ * Parses a list into ascending numbers without repeats, at most `max` of them. 0, -EINVAL for
+ * anything that is no such list or names a CPU >= CPUS_MAX, -E2BIG. Outputs as they were on error.
+ */
+int cpus_parse(const char *text, uint32_t *cpus, size_t max, size_t *cnt_out);
+
+/* CPUs that are online now, from sysfs. Free with free(). 0 or -errno; -ENODEV when none is. */
+int cpus_online(uint32_t **cpus_out, size_t *cnt_out);
+
+struct cpu_events;
+
+struct cpu_events_options {
+	uint32_t frequency_hz;
+	int program_fd; /* a perf_event program, run at each tick; borrowed while the events live */
+};
+
+/* No event yet; cpu_events__follow() opens them. NULL only when memory is short. */
+struct cpu_events *cpu_events__new(const struct cpu_events_options *options);
+void cpu_events__free(struct cpu_events *events); /* NULL is fine */
+
+/*
+ * Opens an event on each of these CPUs that has none, closes those of other CPUs (an event does
+ * not survive its CPU going offline). New ones run when the others do. -errno of the first that
+ * fails, with `cpu_out` set; the others are then opened nevertheless.
+ */
+int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t cnt,
+		       uint32_t *cpu_out);
+
+/* Other samples per second from now on, also of events to come. 0 or -errno of the first. */
+int cpu_events__set_frequency(struct cpu_events *events, uint32_t frequency_hz);
+
+int cpu_events__enable(struct cpu_events *events);
+void cpu_events__disable(struct cpu_events *events);
+
+/* On how many CPUs there is an event. */
+size_t cpu_events__count(const struct cpu_events *events);
+
+#endif

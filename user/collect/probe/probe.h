@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BPF side of jbpf as an object: load, sample, drain. The only module that knows the skeleton.
+ *
+ *     probe__open -> probe__start -> { poll probe__fd, probe__consume; every window probe__drain }
+ *     -> probe__free
+ *
+ * One thread drives it. Nothing is printed except pr_debug and warnings that are survived.
+ */
+#ifndef JBPF_PROBE_PROBE_H
+#define JBPF_PROBE_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/jbpf_user.h"
+
+#include "user/collect/probe/tick_log.h"
+
+struct probe;
+
+struct probe_options {
+	uint32_t frequency_hz; /* samples per second and CPU */
+	uint32_t max_depth;    /* user frames, 1..JBPF_MAX_DEPTH */
+	uint64_t window_ns;    /* expected time between drains: sizes count maps and tick log */
+	bool wants_ticks;      /* batches say when each sample was taken */
+	const uint32_t *pids;  /* only these host pids; NULL = all. Borrowed during open.
+				* With cgroup_paths, too: a process must pass both. */
+	size_t pid_cnt;
+	const char *const *cgroup_paths; /* only below these cgroup v2 directories; NULL = all */
+	size_t cgroup_cnt;		 /* <= JBPF_CGROUP_FILTER_MAX */
+	bool ignores_opt_out;		 /* of environments; see probe__opt_out() */
+	bool force_compat;  /* the program for kernels below 5.15 even here: for tests */
+	uint64_t hash_seed; /* of the stacks' hashes: for tests; 0: random, as it must be in life */
+};
+
+/* Called from probe__consume() and probe__drain(). The notice is borrowed for the call. */
+typedef void (*probe_notice_fn)(void *ctx, const struct jbpf_notice *notice);
+
+/*
+ * Loads programs and maps and opens one event per CPU, disabled. On failure returns -errno and
+ * fills `why` (one line for the user: what failed, why, what to do; no newline).
+ */
+int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len);
+void probe__free(struct probe *probe); /* NULL is fine */
+
+/*
+ * Other options for a probe that runs, privileges or not: frequency, window, pids and cgroups, as
+ * far as they fit into what was loaded. probe__may_change() looks at all of them and changes
+ * nothing; call it, drain, then probe__change(). 0; -EOPNOTSUPP: only a new probe can; else -errno.
+ * On error `why` holds a line for the user, and everything is as before.
+ */
+int probe__may_change(const struct probe *probe, const struct probe_options *options, char *why,
+		      size_t why_len);
+int probe__change(struct probe *probe, const struct probe_options *options, char *why,
+		  size_t why_len);
+
+/* Sampling begins. 0 or -errno. */
+int probe__start(struct probe *probe);
+/* Sampling ends; what was counted can still be drained. */
+void probe__stop(struct probe *probe);
+
+/* Readable when probe__consume() has something to do. */
+int probe__fd(const struct probe *probe);
+/*
+ * Takes stacks and notices out of the ring buffers. A stack for which there is no memory is sent
+ * again later, counted in JBPF_CNT_STACK_BUFFER_FULL. 0 or -errno: what is left is taken next time.
+ */
+int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx);
+
+struct probe_count {
+	struct jbpf_key key;
+	struct jbpf_value value;
+};
+
+/*
+ * What one account used of what all share in a window, and what was cut for that (bpf/jbpf.h,
+ * JBPF_END_CUT_*). Figures may lack a few where several CPUs wrote at once. Only accounts that had a
+ * stack or a key of which there was none before are there.
+ */
+struct probe_account {
+	uint64_t account_id;   /* 0: of all cgroups for which none was set */
+	uint64_t stack_bytes;  /* new stacks */
+	uint32_t entries;      /* distinct keys */
+	uint32_t processes;    /* first sampled in this window */
+	uint32_t cut_samples;  /* of these the stack's root is missing, */
+	uint32_t leaf_samples; /* all but the leaf, */
+	uint32_t bare_samples; /* all but the process */
+	uint32_t lost_samples; /* not counted; in JBPF_CNT_LOST_*, too */
+};
+
+struct probe_batch {
+	const struct probe_count *counts; /* sorted by start_ns, pid, exec_id, cgroup_id */
+	size_t count_cnt;
+	/*
+	 * The moments of these very samples, sorted by stream, then time. Fewer when the log was
+	 * full (JBPF_CNT_TICKS_FULL) or a count could not be read and comes with a later batch.
+	 */
+	const struct probe_tick *ticks;
+	size_t tick_cnt;
+	const struct probe_account *accounts; /* sorted by account_id */
+	size_t account_cnt;
+	uint64_t start_boot_ns;		 /* from when ... */
+	uint64_t end_boot_ns;		 /* ... to when these were counted, CLOCK_BOOTTIME */
+	uint64_t counters[JBPF_CNT_MAX]; /* what was added since the last drain */
+	uint64_t stack_records; /* stacks that crossed from the kernel since the last drain */
+	uint64_t stack_bytes;	/* memory of the stacks kept in user space */
+};
+
+/*
+ * Swaps the count maps, empties the idle one and consumes the ring buffers. The batch is borrowed
+ * until the next drain or free. Also picks up CPUs that came online.
+ *
+ * 0: `out` is filled. Whatever could not be read of it is missing there, with a warning, and
+ * comes with a later batch: counts that the kernel did not hand out, counters of losses.
+ * -errno (-ENOMEM, -EINTR): the maps could not be swapped. Nothing is lost and `out` is not touched:
+ * this window goes on, the next drain brings it, longer. Ring buffers were emptied. No error is a
+ * reason to end.
+ *
+ * A window may be of any length. One that is much longer than planned (the process was stopped) has
+ * no moments of its later samples, and accounts over their share have these cut or lost, counted.
+ */
+int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out);
+
+/* What jbpf_stream_tag() begins with here: by its result the ticks of a key are found. */
+uint64_t probe__stream_seed(const struct probe *probe);
+
+/*
+ * The account of a cgroup and, unless they have one of their own, of all below it, down to the twelfth
+ * level. Set it for the cgroup that stands for the account (a container's own, 1 for the root), as
+ * soon as one of its processes was reported: until then it shares the budget of account 0. Set it again
+ * with each window that has samples of it, which costs nothing where it is set. account_id 0 takes it
+ * back. Where there are JBPF_ACCOUNTS_OF_MAX, one without samples of late is taken back for it; one that
+ * has them stays. 0, -ENOSPC: all have samples; -errno: it stays with the account it had.
+ */
+int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);
+
+struct probe_stack {
+	const uint64_t *ips; /* leaf first; words marked by JBPF_WORD_METHOD among them */
+	uint32_t frame_cnt;  /* words */
+	enum jbpf_stack_end end;
+	const uint64_t *leaf_words; /* 2 words as struct jbpf_stack has them; NULL = not taken */
+	const uint8_t *leaf_code;   /* JBPF_LEAF_CODE_BYTES; NULL = not taken */
+};
+
+/*
+ * The stack of a hash found in the present batch. -ENOENT when its record was lost (counted in
+ * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the next drain. That of JBPF_HASH_CUT_ALL has no words
+ * and ends with JBPF_END_CUT_ALL.
+ */
+int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
+
+/* A user stack that user space did not have before, and its process. */
+struct probe_new_stack {
+	uint64_t start_ns;
+	uint32_t pid;
+	uint32_t exec_id;
+	uint64_t since_boot_ns; /* it was sampled after this (when the buffer was emptied before) */
+	struct probe_stack stack;
+};
+
+/*
+ * Takes the next user stack that arrived by probe__consume() or probe__drain(). False: no more.
+ * Meant to be called until then after each of them; some thousands are kept, then the oldest are
+ * left out. Borrowed until the next call into the probe.
+ */
+bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out);
+
+/*
+ * From now on samples of this run of a program carry what lies in these ranges (see struct
+ * jbpf_code_range). Ends by itself when the process execs or exits. 0; -EDQUOT: the account of the
+ * process (0: not known) has as many as are left for all others; -ENOSPC: too many; -errno.
+ */
+int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
+			  const struct jbpf_code_range *range);
+
+/*
+ * One bpf() call as every drain makes them: 0, or -EPERM when this process lacks what the kernel
+ * asks for. For who is about to give up privileges.
+ */
+int probe__try_maps(const struct probe *probe);
+
+/* CPUs that were online when counts were last drained. */
+uint32_t probe__cpus(const struct probe *probe);
+/* CPUs that are online and not sampled: they came later, and perf_event_open() was refused. */
+uint32_t probe__unsampled_cpus(const struct probe *probe);
+
+/*
+ * Of this run of a program no more samples are taken, but for those of an instant. For what the
+ * programs do not find out themselves: see struct jbpf_known. 0 or -errno.
+ */
+int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *process);
+
+/* Memory of all maps and ring buffers as the kernel charges it (fdinfo memlock), in bytes. */
+uint64_t probe__map_bytes(const struct probe *probe);
+
+#endif

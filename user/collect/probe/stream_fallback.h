@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of counts that belong to one stream, and what is kept of a stream that cannot be named. Pure. */
+#ifndef JBPF_PROBE_STREAM_FALLBACK_H
+#define JBPF_PROBE_STREAM_FALLBACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/collect/probe/probe.h"
+#include "user/model/window.h"
+#include "user/util/strbuf.h"
+
+/* One stream: counts with the same process and cgroup. Borrowed. */
+struct stream {
+	const struct probe_count *counts;
+	size_t cnt;
+};
+
+/* The order of streams: <0, 0 (the same stream) or >0. Hashes of stacks are not looked at. */
+int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b);
+
+/* The stream that begins at counts[from]. */
+struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from);
+uint64_t stream_samples(const struct stream *stream);
+
+/* Replaces `out` by "comm;[not named] SAMPLES\n". 0 or -ENOMEM. */
+int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
+/* One frame without a name per sample, and no root. */
+struct window_counts stream_fallback_counts(uint64_t samples);
+
+#endif

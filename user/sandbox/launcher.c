@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See launcher.h. The launcher's sockets: one of the sampler, one of each namer that lives. A request
+ * is a message, answered by one. What ends is reaped when SIGCHLD says so; what was killed and does not
+ * end (it hangs in the kernel on a file server or a page fault) is counted, and beyond some of them
+ * nothing more is started until one has ended.
+ */
+#include "user/sandbox/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/sandbox/child_process.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/fd_message.h"
+#include "user/util/log.h"
+
+#define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
+#define MAX_ASKERS    12u /* the sampler, namers, of which old ones may hang, and their copies */
+#define MAX_CHILDREN  256u
+#define MAX_HANGING   64u
+#define MAX_HANGING_OPENERS \
+	32u /* whoever makes them hang does not keep namer and parser from starting */
+#define END_WAIT_MS	  100
+#define ANSWER_FDS	  2u
+#define ANSWER_TIMEOUT_MS 5000
+#define SEND_TRIES	  100 /* the kernel may be short of memory for a moment */
+
+/* Beside enum launcher_kind. */
+enum request_kind {
+	REQUEST_END = 100,
+	REQUEST_NEW_COPY = 101, /* of a namer */
+	REQUEST_ADOPT = 102,
+	REQUEST_TAKE = 103, /* of the sampler */
+};
+
+struct request {
+	uint32_t kind; /* enum launcher_kind or enum request_kind */
+	int32_t pid;   /* of REQUEST_END and REQUEST_ADOPT */
+	uint64_t numbers[LAUNCHER_NUMBERS];
+};
+
+struct answer {
+	int32_t err;
+	int32_t pid;
+	int32_t status;
+	int32_t pad;
+};
+
+/* An answer and the descriptors that go with it; -1 = none. */
+struct reply {
+	struct answer answer;
+	int fds[ANSWER_FDS];
+};
+
+struct launcher {
+	int socket_fd;
+	pid_t pid; /* 0: only a handle of the namer's */
+};
+
+/* ---- in the launcher ---- */
+
+struct child {
+	pid_t pid;
+	int status;
+	uint32_t asker; /* index of who started it */
+	bool has_ended; /* `status` is what it left */
+	bool is_killed;
+	bool is_forgotten; /* nobody will ask for its status */
+};
+
+/* A copy that a namer made of itself, asleep. */
+struct copy {
+	int socket_fd; /* the end that the sampler gets when it takes the copy; -1 = there is none */
+	uint32_t place; /* where it asks */
+	uint32_t maker; /* where the namer that makes it asks */
+	pid_t pid;
+};
+
+static const struct copy no_copy = { .socket_fd = -1 };
+
+struct state {
+	const struct launcher_options *options;
+	int signal_fd;
+	int asker_fds[MAX_ASKERS]; /* [0]: the sampler; -1 = free */
+	struct child children[MAX_CHILDREN];
+	size_t child_cnt;
+	struct copy copy;      /* that can be taken */
+	struct copy next_copy; /* that is being made: it has no pid yet */
+};
+
+static void reap(struct state *state)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (size_t i = 0; i < state->child_cnt; i++) {
+			struct child *child = &state->children[i];
+
+			if (child->pid != pid || child->has_ended)
+				continue;
+			child->has_ended = true;
+			child->status = status;
+			if (child->is_forgotten)
+				child->pid = 0;
+		}
+	}
+}
+
+/* Ended ones of which nobody has asked yet give their place away when there is no other. */
+static struct child *new_child(struct state *state)
+{
+	struct child *unasked = NULL;
+
+	for (size_t i = 0; i < state->child_cnt; i++) {
+		struct child *child = &state->children[i];
+
+		if (child->has_ended && !child->pid)
+			return child;
+		if (child->has_ended && !unasked)
+			unasked = child;
+	}
+	if (state->child_cnt == MAX_CHILDREN)
+		return unasked;
+	state->children[state->child_cnt].has_ended = true; /* until it is filled */
+	return &state->children[state->child_cnt++];
+}
+
+static size_t count_hanging(const struct state *state)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < state->child_cnt; i++)
+		cnt += state->children[i].is_killed && !state->children[i].has_ended;
+	return cnt;
+}
+
+static int free_asker(const struct state *state)
+{
+	for (uint32_t i = 1; i < MAX_ASKERS; i++)
+		if (state->asker_fds[i] < 0)
+			return (int)i;
+	return -EAGAIN;
+}
+
+/* Never returns. Descriptors of others are closed by each program as its sandbox begins. */
+static void __attribute__((noreturn))
+child_main(const struct state *state, enum launcher_kind kind, struct launcher_child *child)
+{
+	/* Signals to the whole group or service are for the sampler, which ends this one at last. */
+	static const int ignored[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP };
+
+	child_process_reset_signals(ignored, ARRAY_SIZE(ignored));
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != child->launcher)
+		_exit(1);
+	for (size_t i = 0; i < MAX_ASKERS; i++)
+		if (state->asker_fds[i] >= 0)
+			close(state->asker_fds[i]);
+	close(state->signal_fd);
+	_exit(state->options->programs[kind](child) & 0xff);
+}
+
+/* Both ends of what connects the child with the one who asked. 0 or -errno. */
+static int make_sockets(enum launcher_kind kind, int handed_fd, int pair[2])
+{
+	pair[0] = pair[1] = -1;
+	if (kind == LAUNCHER_ATTACH) {
+		pair[1] = handed_fd;
+		return handed_fd >= 0 ? 0 : -EBADF;
+	}
+	return socketpair(AF_UNIX,
+			  (kind == LAUNCHER_NAMER ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0,
+			  pair) ?
+		       -errno :
+		       0;
+}
+
+/* A namer asks the launcher itself: a further socket, whose other end becomes an asker. */
+static int make_asker(enum launcher_kind kind, int pair[2])
+{
+	pair[0] = pair[1] = -1;
+	if (kind != LAUNCHER_NAMER)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	/* Whoever does not read its answers must not keep the others waiting. */
+	return fcntl(pair[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
+}
+
+/* ---- those who ask, and copies of them ---- */
+
+static struct child *find_child(struct state *state, pid_t pid)
+{
+	for (size_t i = 0; i < state->child_cnt; i++)
+		if (state->children[i].pid == pid && !state->children[i].has_ended)
+			return &state->children[i];
+	return NULL;
+}
+
+static void close_asker(struct state *state, uint32_t asker)
+{
+	if (state->asker_fds[asker] >= 0)
+		close(state->asker_fds[asker]);
+	state->asker_fds[asker] = -1;
+}
+
+/* A copy that sleeps ends when its socket is closed; one that does not is killed. */
+static void drop_copy(struct state *state, struct copy *copy)
+{
+	struct child *child = copy->pid ? find_child(state, copy->pid) : NULL;
+
+	if (copy->socket_fd < 0)
+		return;
+	close(copy->socket_fd);
+	close_asker(state, copy->place);
+	*copy = no_copy;
+	if (!child)
+		return;
+	(void)kill(child->pid, SIGKILL);
+	child->is_killed = true;
+	child->is_forgotten = true;
+}
+
+/* What a namer that is gone had started is of no use to anybody, but the copy that it has made. */
+static void drop_asker(struct state *state, uint32_t asker)
+{
+	struct copy *const copies[] = { &state->copy, &state->next_copy };
+
+	close_asker(state, asker);
+	for (size_t i = 0; i < state->child_cnt; i++) {
+		struct child *child = &state->children[i];
+
+		if (child->asker != asker || child->has_ended)
+			continue;
+		(void)kill(child->pid, SIGKILL);
+		child->is_killed = true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+		if (copies[i]->place == asker || (!copies[i]->pid && copies[i]->maker == asker))
+			drop_copy(state, copies[i]);
+}
+
+/* Its sockets, one to the sampler and one to the launcher. */
+static int serve_new_copy(struct state *state, uint32_t asker, struct reply *reply)
+{
+	int place, sockets[2], askers[2], err;
+
+	drop_copy(state, &state->next_copy);
+	place = free_asker(state);
+	err = asker == 0 ? -EPERM : place < 0 ? place : make_sockets(LAUNCHER_NAMER, -1, sockets);
+	if (err)
+		return err;
+	err = make_asker(LAUNCHER_NAMER, askers);
+	if (err) {
+		close(sockets[0]);
+		close(sockets[1]);
+		return err;
+	}
+	state->asker_fds[place] = askers[0];
+	state->next_copy = (struct copy){
+		.socket_fd = sockets[0],
+		.place = (uint32_t)place,
+		.maker = asker,
+	};
+	reply->fds[0] = sockets[1];
+	reply->fds[1] = askers[1];
+	return 0;
+}
+
+/*
+ * The namer says which process it is. It is believed only of a child of the launcher's that the
+ * launcher did not start: no other can be killed by that, and none that has the number later.
+ */
+static int adopt(struct state *state, pid_t pid, uint32_t asker)
+{
+	siginfo_t info;
+	struct child *slot;
+
+	if (state->next_copy.socket_fd < 0 || state->next_copy.maker != asker)
+		return -EPERM;
+	if (find_child(state, pid))
+		return -EEXIST;
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT))
+		return -errno;
+	slot = new_child(state);
+	if (!slot)
+		return -EAGAIN;
+	*slot = (struct child){ .pid = pid };
+	drop_copy(state, &state->copy);
+	state->copy = state->next_copy;
+	state->copy.pid = pid;
+	state->next_copy = no_copy;
+	return 0;
+}
+
+static int serve_adopt(struct state *state, pid_t pid, uint32_t asker)
+{
+	int err = adopt(state, pid, asker);
+
+	if (err && state->next_copy.maker == asker)
+		drop_copy(state, &state->next_copy);
+	return err;
+}
+
+/* From now on it is a namer as any other. */
+static int serve_take(struct state *state, uint32_t asker, struct reply *reply)
+{
+	if (asker != 0)
+		return -EPERM;
+	if (state->copy.socket_fd < 0)
+		return -ENOENT;
+	if (!find_child(state, state->copy.pid)) {
+		drop_copy(state, &state->copy);
+		return -ENOENT;
+	}
+	reply->answer.pid = state->copy.pid;
+	reply->fds[0] = state->copy.socket_fd;
+	state->copy = no_copy;
+	return 0;
+}
+
+/* ---- requests ---- */
+
+/* pid or -errno; *socket_out is the asker's end. */
+static pid_t child_fork(struct state *state, const struct request *request, uint32_t asker,
+			int handed_fd, int *socket_out)
+{
+	enum launcher_kind kind = (enum launcher_kind)request->kind;
+	struct launcher_child child = { .launcher = getpid(), .ctx = state->options->ctx };
+	struct child *slot = new_child(state);
+	int sockets[2], askers[2], place = 0, err;
+	pid_t pid;
+
+	err = !slot ? -EAGAIN : make_sockets(kind, handed_fd, sockets);
+	if (err)
+		return err;
+	*socket_out = sockets[0];
+	__cleanup_fd int child_fd = kind == LAUNCHER_ATTACH ? -1 : sockets[1];
+	err = make_asker(kind, askers);
+	if (!err && kind == LAUNCHER_NAMER)
+		place = free_asker(state);
+	__cleanup_fd int namer_fd = askers[1];
+	__cleanup_fd int asker_fd = askers[0];
+	if (err || place < 0)
+		return err ? err : place;
+	child.socket_fd = kind == LAUNCHER_ATTACH ? handed_fd : child_fd;
+	child.launcher_fd = namer_fd;
+	memcpy(child.numbers, request->numbers, sizeof(child.numbers));
+	pid = fork();
+	if (pid == 0)
+		child_main(state, kind, &child);
+	if (pid < 0)
+		return -errno;
+	*slot = (struct child){ .pid = pid, .asker = asker };
+	if (kind == LAUNCHER_NAMER)
+		state->asker_fds[place] = take_fd(&asker_fd);
+	return pid;
+}
+
+static int serve_start(struct state *state, const struct request *request, uint32_t asker,
+		       int handed_fd, struct reply *reply)
+{
+	uint32_t kind = request->kind;
+	bool is_sampler = asker == 0;
+	pid_t pid;
+
+	if (kind == LAUNCHER_NONE || kind >= LAUNCHER_KIND_CNT ||
+	    is_sampler != (kind == LAUNCHER_NAMER))
+		return -EPERM;
+	if (!state->options->programs[kind])
+		return -ENOTSUP;
+	if (count_hanging(state) >= (kind == LAUNCHER_OPENER ? MAX_HANGING_OPENERS : MAX_HANGING))
+		return -EAGAIN;
+	/* What was copied is not wanted any more. */
+	if (kind == LAUNCHER_NAMER) {
+		drop_copy(state, &state->copy);
+		drop_copy(state, &state->next_copy);
+	}
+	pid = child_fork(state, request, asker, handed_fd, &reply->fds[0]);
+	if (pid < 0)
+		return pid;
+	reply->answer.pid = pid;
+	return 0;
+}
+
+/* Kills and waits a moment. 0 with a status, or -EBUSY. */
+static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answer *answer)
+{
+	const struct timespec pause = { .tv_nsec = (long)CLOCK_NS_PER_MS };
+	struct child *child = NULL;
+
+	for (size_t i = 0; i < state->child_cnt; i++)
+		if (state->children[i].pid == pid && state->children[i].asker == asker)
+			child = &state->children[i];
+	if (!child)
+		return -ESRCH;
+	/* One that has ended by itself keeps its own status; its pid may be another's by now. */
+	if (!child->has_ended)
+		(void)kill(pid, SIGKILL);
+	child->is_killed = true;
+	for (int i = 0; i < END_WAIT_MS && !child->has_ended; i++) {
+		reap(state);
+		if (!child->has_ended)
+			(void)nanosleep(&pause, NULL);
+	}
+	if (!child->has_ended)
+		return -EBUSY;
+	answer->status = child->status;
+	child->pid = 0;
+	return 0;
+}
+
+static int serve_request(struct state *state, const struct request *request, uint32_t asker,
+			 int handed_fd, struct reply *reply)
+{
+	switch (request->kind) {
+	case REQUEST_END:
+		return serve_end(state, request->pid, asker, &reply->answer);
+	case REQUEST_NEW_COPY:
+		return serve_new_copy(state, asker, reply);
+	case REQUEST_ADOPT:
+		return serve_adopt(state, request->pid, asker);
+	case REQUEST_TAKE:
+		return serve_take(state, asker, reply);
+	default:
+		return serve_start(state, request, asker, handed_fd, reply);
+	}
+}
+
+/* 0 or -errno: a child that was not reported ends, as nobody has the other end of its socket. */
+static int send_answer(int asker_fd, const struct reply *reply, size_t fd_cnt)
+{
+	const struct timespec pause = { .tv_nsec = (long)CLOCK_NS_PER_MS };
+	int err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
+				  fd_cnt);
+
+	for (int i = 1; i < SEND_TRIES && err && err != -EPIPE && err != -EAGAIN; i++) {
+		(void)nanosleep(&pause, NULL);
+		err = fd_message_send(asker_fd, &reply->answer, sizeof(reply->answer), reply->fds,
+				      fd_cnt);
+	}
+	return err;
+}
+
+/* False: the other side is gone, or does not read what it asked for. */
+static bool serve(struct state *state, uint32_t asker)
+{
+	struct reply reply = { .answer = { .status = -1 }, .fds = { -1, -1 } };
+	struct request request;
+	int handed = -1;
+	size_t len, fd_cnt = 0;
+	int err = fd_message_receive(state->asker_fds[asker], MSG_DONTWAIT, &request,
+				     sizeof(request), &len, &handed, 1, &fd_cnt);
+	__cleanup_fd int handed_fd = fd_cnt ? handed : -1;
+
+	if (err && err != -EPIPE && err != -EBADMSG)
+		return true; /* none is there, or the next turn gets it */
+	if (err || len != sizeof(request))
+		return false;
+	reply.answer.err = serve_request(state, &request, asker, handed_fd, &reply);
+	__cleanup_fd int first_fd = reply.fds[0];
+	__cleanup_fd int second_fd = reply.fds[1];
+	fd_cnt = reply.answer.err ? 0 : (size_t)(first_fd >= 0) + (second_fd >= 0);
+	err = send_answer(state->asker_fds[asker], &reply, fd_cnt);
+	return err != -EPIPE && err != -EAGAIN;
+}
+
+static void drain_signals(int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signal_fd, &info, sizeof(info)) == sizeof(info))
+		;
+}
+
+static void launcher_loop(struct state *state)
+{
+	for (;;) {
+		struct pollfd fds[MAX_ASKERS + 1];
+
+		for (size_t i = 0; i < MAX_ASKERS; i++)
+			fds[i] = (struct pollfd){ .fd = state->asker_fds[i], .events = POLLIN };
+		fds[MAX_ASKERS] = (struct pollfd){ .fd = state->signal_fd, .events = POLLIN };
+		if (poll(fds, MAX_ASKERS + 1, -1) < 0 && errno != EINTR)
+			return;
+		drain_signals(state->signal_fd);
+		reap(state);
+		for (uint32_t i = 0; i < MAX_ASKERS; i++) {
+			if (!fds[i].revents || state->asker_fds[i] < 0 || serve(state, i))
+				continue;
+			if (i == 0)
+				return;
+			drop_asker(state, i);
+		}
+	}
+}
+
+/* Signals to the whole group are for the sampler, which still wants its last window named. */
+static int open_signals(void)
+{
+	sigset_t all, wanted;
+
+	sigfillset(&all);
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGCHLD);
+	child_process_reset_signals(NULL, 0);
+	if (sigprocmask(SIG_SETMASK, &all, NULL))
+		return -errno;
+	return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int launcher_main(const struct launcher_options *options, int socket_fd, pid_t parent)
+{
+	static struct state state; /* for the child's whole life */
+	struct answer ready = { 0 };
+	int none = -1;
+	int *const kept[] = { &socket_fd, options->kept_fd ? options->kept_fd : &none };
+	int err;
+
+	/* The store's lock, BPF objects: they live as long as somebody has them open. */
+	if (child_process_keep_fds(kept, ARRAY_SIZE(kept)))
+		return 1;
+	state.options = options;
+	state.copy = state.next_copy = no_copy;
+	for (size_t i = 1; i < MAX_ASKERS; i++)
+		state.asker_fds[i] = -1;
+	state.asker_fds[0] = socket_fd;
+	(void)prctl(PR_SET_NAME, LAUNCHER_NAME);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		return 1;
+	state.signal_fd = open_signals();
+	ready.err = options->confine ? options->confine(options->ctx) : 0;
+	if (!ready.err && state.signal_fd < 0)
+		ready.err = -EIO;
+	err = fd_message_send(socket_fd, &ready, sizeof(ready), NULL, 0);
+	if (!err && !ready.err)
+		launcher_loop(&state);
+	return 0;
+}
+
+/* ---- in those who ask ---- */
+
+/* It answers at once, unless the host is so busy that nothing works. What came with it is the caller's. */
+static int await_reply(const struct launcher *launcher, struct reply *reply)
+{
+	struct pollfd wait = { .fd = launcher->socket_fd, .events = POLLIN };
+	size_t len, fd_cnt = 0;
+	int err;
+
+	do
+		err = poll(&wait, 1, ANSWER_TIMEOUT_MS);
+	while (err < 0 && errno == EINTR);
+	reply->fds[0] = reply->fds[1] = -1;
+	if (err <= 0)
+		return err ? -errno : -ETIMEDOUT;
+	err = fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, &reply->answer,
+				 sizeof(reply->answer), &len, reply->fds, ANSWER_FDS, &fd_cnt);
+	for (size_t i = err ? 0 : fd_cnt; i < ANSWER_FDS; i++)
+		reply->fds[i] = -1;
+	if (!err && len != sizeof(reply->answer))
+		err = -EBADMSG;
+	return err;
+}
+
+/* What came too late, or could not be read, would be taken for the answer to the next request. */
+static void forget_answers(const struct launcher *launcher)
+{
+	struct answer answer;
+	size_t len, fd_cnt = 0;
+	int fds[ANSWER_FDS];
+
+	while (fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, &answer, sizeof(answer), &len,
+				  fds, ANSWER_FDS, &fd_cnt) == 0)
+		for (size_t i = 0; i < fd_cnt; i++)
+			close(fds[i]);
+}
+
+/* What came with it and nobody took. */
+static void reply_release(struct reply *reply)
+{
+	for (size_t i = 0; i < ANSWER_FDS; i++)
+		cleanup_fd_(&reply->fds[i]);
+}
+
+/* 0 and what it answered, or -errno, also of the launcher's. */
+static int ask(const struct launcher *launcher, const struct request *request, int handed_fd,
+	       struct reply *reply)
+{
+	int err;
+
+	forget_answers(launcher);
+	err = fd_message_send(launcher->socket_fd, request, sizeof(*request), &handed_fd,
+			      handed_fd >= 0);
+	*reply = (struct reply){ .fds = { -1, -1 } };
+	if (!err)
+		err = await_reply(launcher, reply);
+	return err ? err : reply->answer.err;
+}
+
+int launcher__open(const struct launcher_options *options, struct launcher **out)
+{
+	struct launcher *launcher = calloc(1, sizeof(*launcher));
+	struct reply ready;
+	pid_t parent = getpid();
+	int sockets[2], err;
+
+	if (!launcher)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
+		err = -errno;
+		free(launcher);
+		return err;
+	}
+	launcher->socket_fd = sockets[0];
+	launcher->pid = fork();
+	if (launcher->pid == 0) {
+		close(sockets[0]);
+		_exit(launcher_main(options, sockets[1], parent));
+	}
+	close(sockets[1]);
+	err = launcher->pid < 0 ? -errno : await_reply(launcher, &ready);
+	if (!err)
+		err = ready.answer.err;
+	if (err) {
+		launcher__free(launcher);
+		return err;
+	}
+	*out = launcher;
+	return 0;
+}
+
+struct launcher *launcher__from_fd(int launcher_fd)
+{
+	struct launcher *launcher = calloc(1, sizeof(*launcher));
+
+	if (launcher)
+		launcher->socket_fd = launcher_fd;
+	return launcher;
+}
+
+void launcher__free(struct launcher *launcher)
+{
+	if (!launcher)
+		return;
+	close(launcher->socket_fd);
+	/* It ends when its socket is closed, and waits for nobody. */
+	if (launcher->pid > 0)
+		while (waitpid(launcher->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	free(launcher);
+}
+
+pid_t launcher__pid(const struct launcher *launcher)
+{
+	return launcher->pid;
+}
+
+int launcher__start(struct launcher *launcher, enum launcher_kind kind, const uint64_t *numbers,
+		    int handed_fd, int *socket_out, pid_t *pid_out)
+{
+	struct request request = { .kind = kind };
+	struct reply reply;
+	int err;
+
+	if (numbers)
+		memcpy(request.numbers, numbers, sizeof(request.numbers));
+	err = ask(launcher, &request, handed_fd, &reply);
+	if (!err && socket_out)
+		*socket_out = take_fd(&reply.fds[0]);
+	if (!err && pid_out)
+		*pid_out = reply.answer.pid;
+	reply_release(&reply);
+	return err;
+}
+
+int launcher__end(struct launcher *launcher, pid_t pid)
+{
+	const struct request request = { .kind = REQUEST_END, .pid = pid };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+
+	reply_release(&reply);
+	return err ? -1 : reply.answer.status;
+}
+
+int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out)
+{
+	const struct request request = { .kind = REQUEST_NEW_COPY };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+	__cleanup_fd int socket_fd = reply.fds[0];
+	__cleanup_fd int launcher_fd = reply.fds[1];
+
+	if (!err && (socket_fd < 0 || launcher_fd < 0))
+		err = -EBADMSG;
+	if (err)
+		return err;
+	*socket_out = take_fd(&socket_fd);
+	*launcher_fd_out = take_fd(&launcher_fd);
+	return 0;
+}
+
+int launcher__adopt_copy(struct launcher *launcher, pid_t pid)
+{
+	const struct request request = { .kind = REQUEST_ADOPT, .pid = pid };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+
+	reply_release(&reply);
+	return err;
+}
+
+int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out)
+{
+	const struct request request = { .kind = REQUEST_TAKE };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+
+	if (!err) {
+		*socket_out = take_fd(&reply.fds[0]);
+		*pid_out = reply.answer.pid;
+	}
+	reply_release(&reply);
+	return err;
+}
+
+void launcher__turn_to(struct launcher *launcher, int launcher_fd)
+{
+	close(launcher->socket_fd);
+	launcher->socket_fd = launcher_fd;
+}

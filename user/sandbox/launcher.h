@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process that is forked before anything else is open and does nothing but start, end and reap the
+ * others: the namer, the parser, the openers, the children that ask JVMs. So the process that samples
+ * needs no rights for what they do, the namer can be replaced when it hangs or crashes, and neither can
+ * start or signal anything else. It reads no file and no memory of other processes, and waits for nobody.
+ *
+ * Its children die with it, and it ends when the sampler does. One thread each side.
+ */
+#ifndef JBPF_SANDBOX_LAUNCHER_H
+#define JBPF_SANDBOX_LAUNCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum launcher_kind {
+	LAUNCHER_NONE = 0,
+	LAUNCHER_NAMER = 1,  /* only the sampler may ask for it */
+	LAUNCHER_PARSER = 2, /* these only the namer */
+	LAUNCHER_OPENER = 3,
+	LAUNCHER_ATTACH = 4,
+	LAUNCHER_KIND_CNT = 5,
+};
+
+#define LAUNCHER_NUMBERS 8u
+
+/* What a child gets. Descriptors are its own; all others that it inherits are to be closed. */
+struct launcher_child {
+	int socket_fd;	 /* to the one that asked; of LAUNCHER_ATTACH: what that one handed over */
+	int launcher_fd; /* of LAUNCHER_NAMER: where it asks the launcher; else -1 */
+	pid_t launcher;	 /* its parent */
+	uint64_t numbers[LAUNCHER_NUMBERS]; /* as given to launcher__start() */
+	void *ctx;			    /* of the options */
+};
+
+/* Runs in the forked child; what it returns is its exit status, 0..255. */
+typedef int (*launcher_main_fn)(const struct launcher_child *child);
+
+struct launcher_options {
+	launcher_main_fn programs[LAUNCHER_KIND_CNT]; /* NULL: refused with -ENOTSUP */
+	/* In the launcher, before it takes requests: gives up what none of the children needs. 0 or -errno. */
+	int (*confine)(void *ctx);
+	void *ctx;
+	int *kept_fd; /* the one descriptor of the caller's that the children need; may get another number
+		       * there. NULL = none */
+};
+
+struct launcher;
+
+/* Forks it. 0, or -errno (also what confine() returned). */
+int launcher__open(const struct launcher_options *options, struct launcher **out);
+/* The namer's handle on it: takes `launcher_fd` over. NULL when memory is short. */
+struct launcher *launcher__from_fd(int launcher_fd);
+/* Closes the handle; that of the sampler ends the launcher and all its children. NULL is fine. */
+void launcher__free(struct launcher *launcher);
+/* 0 in a handle of launcher__from_fd(). */
+pid_t launcher__pid(const struct launcher *launcher);
+
+/*
+ * Starts a child. `numbers`: LAUNCHER_NUMBERS of them, or NULL. `handed_fd`: for LAUNCHER_ATTACH what
+ * the child writes its report to (stays the caller's), else -1. Outputs may be NULL: *socket_out is to
+ * the child (SOCK_STREAM for a namer, else SOCK_SEQPACKET), the caller's. 0; -EAGAIN: too many children
+ * hang; -EPIPE: the launcher is gone; -errno of fork().
+ */
+int launcher__start(struct launcher *launcher, enum launcher_kind kind, const uint64_t *numbers,
+		    int handed_fd, int *socket_out, pid_t *pid_out);
+
+/* Kills a child that this handle started or took. Its wait status, or -1: it hangs, or is not known. */
+int launcher__end(struct launcher *launcher, pid_t pid);
+
+/*
+ * A namer's copy of itself, which sleeps until the sampler takes it (namer_copy.h). There is one at a time: the
+ * next one ends it, and so does the start of a new namer. Its maker's end does not.
+ */
+
+/*
+ * In a namer: sockets for a copy, to the sampler and to the launcher, the caller's. 0; -EAGAIN: too many
+ * namers hang; -EPIPE; -errno.
+ */
+int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out);
+/*
+ * The copy that has these sockets is process `pid`, a child of the launcher. 0; -ECHILD: it is none, or
+ * has ended; -errno: the launcher closes the sockets' other ends.
+ */
+int launcher__adopt_copy(struct launcher *launcher, pid_t pid);
+/* In the copy: this handle is on that socket from now on; takes it over. */
+void launcher__turn_to(struct launcher *launcher, int launcher_fd);
+
+/* In the sampler: the copy is its namer now, as if it had started it. 0; -ENOENT: there is none; -errno. */
+int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out);
+
+#endif
