@@ -28,9 +28,9 @@
 
 #include "user/model/cells.h"
 #include "user/model/profile.h"
-#include "user/store/merged_writer.h"
-#include "user/store/segment_reader.h"
-#include "user/store/segment_tree.h"
+#include "user/store/compact/merged_writer.h"
+#include "user/store/segment/segment_reader.h"
+#include "user/store/segment/segment_tree.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/series_format.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/series/series_format.h"
 #include "user/util/strbuf.h"
 
 #define KEY	     "service=shop"

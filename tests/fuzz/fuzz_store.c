@@ -21,10 +21,10 @@
 
 #include "tests/fuzz/must.h"
 #include "user/model/cells.h"
-#include "user/store/crc32c.h"
-#include "user/store/merged_format.h"
-#include "user/store/rows_block.h"
-#include "user/store/segment_reader.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/merged_format.h"
+#include "user/store/format/rows_block.h"
+#include "user/store/segment/segment_reader.h"
 #include "user/util/cleanup.h"
 
 #define CHOICE_MERGE	 3u

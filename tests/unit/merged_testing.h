@@ -12,7 +12,7 @@
 #include <errno.h>
 
 #include "user/model/cells.h"
-#include "user/store/merged_writer.h"
+#include "user/store/compact/merged_writer.h"
 #include "user/util/cleanup.h"
 
 /* ---- random windows ---- */

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "user/model/cells.h"
-#include "user/store/crc32c.h"
-#include "user/store/format.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/format.h"
 #include "user/util/cleanup.h"
 
 #define UNIT_CNT    6

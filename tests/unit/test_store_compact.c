@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <sys/file.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/segment_reader.h"
-#include "user/store/segment_tree.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/segment/segment_reader.h"
+#include "user/store/segment/segment_tree.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 

@@ -3,9 +3,9 @@
 #include "tests/unit/store_testing.h"
 
 #include "user/model/cells.h"
-#include "user/store/compact_digest.h"
-#include "user/store/compact_notes.h"
-#include "user/store/compact_streams.h"
+#include "user/store/compact/compact_digest.h"
+#include "user/store/compact/compact_notes.h"
+#include "user/store/compact/compact_streams.h"
 
 #define SLOT_NS (300 * CLOCK_NS_PER_S)
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "user/store/crc32c.h"
+#include "user/store/format/crc32c.h"
 #include "user/util/cleanup.h"
 
 static void known_values_are_right(void **state)

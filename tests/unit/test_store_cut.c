@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "user/store/compact_cut.h"
+#include "user/store/compact/compact_cut.h"
 #include "user/util/cleanup.h"
 
 static void text_keeps_process_leaf_and_samples(void **state)

@@ -7,9 +7,9 @@
 
 #include <zstd.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/format.h"
-#include "user/store/segment_source.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/format.h"
+#include "user/store/segment/segment_source.h"
 #include "user/util/cleanup.h"
 
 #define WINDOW_CNT 4

@@ -12,8 +12,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/format.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/format.h"
 #include "user/util/cleanup.h"
 
 #define OFFSET_PAYLOAD	 28

@@ -9,8 +9,8 @@
 
 #include <zstd.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/format.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/format.h"
 #include "user/util/cleanup.h"
 
 #define SEGMENT_ID "golden segment 1"

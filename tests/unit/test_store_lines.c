@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/format.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/format.h"
 #include "user/util/cleanup.h"
 
 #define UNIT_CNT 6

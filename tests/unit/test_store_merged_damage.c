@@ -7,9 +7,9 @@
 
 #include <zstd.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/format.h"
-#include "user/store/merged_format.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/format.h"
+#include "user/store/format/merged_format.h"
 
 #define UNIT_CNT     3
 #define UNIT_WINDOWS 2

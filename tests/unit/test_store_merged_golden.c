@@ -8,9 +8,9 @@
 
 #include <zstd.h>
 
-#include "user/store/merged_format.h"
-#include "user/store/rows_block.h"
-#include "user/store/segment_reader.h"
+#include "user/store/format/merged_format.h"
+#include "user/store/format/rows_block.h"
+#include "user/store/segment/segment_reader.h"
 
 #define GOLDEN_PATH "tests/fixtures/store/format-1-merged.zst"
 #define WINDOW_CNT  9

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "user/store/retention.h"
-#include "user/store/segment_tree.h"
+#include "user/store/segment/segment_tree.h"
 #include "user/util/cleanup.h"
 
 static const char *const hours[] = {

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "tests/unit/store_testing.h"
-#include "user/store/crc32c.h"
-#include "user/store/series_file.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
 
 #define KEY	  "service=shop"

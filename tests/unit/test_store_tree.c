@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "user/store/retention.h"
-#include "user/store/segment_tree.h"
+#include "user/store/segment/segment_tree.h"
 #include "user/util/cleanup.h"
 
 #define DAY_S (TEST_HOUR_S - 12 * SEGMENT_HOUR_S) /* 2026-11-21T00:00:00Z */

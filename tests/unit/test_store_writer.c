@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "user/store/format.h"
+#include "user/store/format/format.h"
 #include "user/util/cleanup.h"
 
 static void committed_windows_read_back(void **state)

@@ -13,7 +13,7 @@
 
 #include "user/diff/diff.h"
 #include "user/diff/diff_series.h"
-#include "user/store/series.h"
+#include "user/store/series/series.h"
 
 #define DIFF_DAYS_CHANGES_WINDOW 120 /* days that are looked at */
 

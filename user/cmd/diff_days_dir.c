@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "user/cmd/diff_days_date.h"
-#include "user/store/series_file.h"
+#include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 

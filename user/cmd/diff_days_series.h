@@ -15,7 +15,7 @@
 #include "user/diff/diff_catalog.h"
 #include "user/diff/diff_history.h"
 #include "user/diff/diff_side.h"
-#include "user/store/series.h"
+#include "user/store/series/series.h"
 
 #define DIFF_DAYS_SAMPLES_MIN 1000  /* of a day; fewer tell nothing */
 #define DIFF_DAYS_SHARE_MIN   0.001 /* smaller items have no rows */

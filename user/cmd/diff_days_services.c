@@ -14,7 +14,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "user/store/series.h"
+#include "user/store/series/series.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"

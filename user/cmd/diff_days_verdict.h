@@ -12,7 +12,7 @@
 #include "user/cmd/diff_notes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_catalog.h"
-#include "user/store/series.h"
+#include "user/store/series/series.h"
 
 #define DIFF_DAYS_ALARMS_MAX 500 /* of one service that are kept */
 #define DIFF_DAYS_KNOWN_MAX  20

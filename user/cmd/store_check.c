@@ -19,7 +19,7 @@
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
-#include "user/store/segment_tree.h"
+#include "user/store/segment/segment_tree.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"

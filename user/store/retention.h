@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "user/store/segment_tree.h"
+#include "user/store/segment/segment_tree.h"
 
 /* A clock that far from what is stored is not believed. */
 #define RETENTION_CLOCK_MAX_S SEGMENT_DAY_S

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "user/model/window.h"
-#include "user/store/limits.h"
+#include "user/store/format/limits.h"
 
 #define STORE_DEFAULT_DIR "/var/lib/jbpf"
 

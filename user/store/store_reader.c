@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "user/model/select.h"
-#include "user/store/segment_reader.h"
-#include "user/store/segment_tree.h"
+#include "user/store/segment/segment_reader.h"
+#include "user/store/segment/segment_tree.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 

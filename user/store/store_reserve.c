@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "user/store/segment_tree.h"
+#include "user/store/segment/segment_tree.h"
 #include "user/util/cleanup.h"
 
 #define RESERVE_PATH "../.reserve" /* v1/.reserve, from the tree v1/cpu */

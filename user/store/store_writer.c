@@ -17,11 +17,11 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "user/store/crc32c.h"
-#include "user/store/format.h"
+#include "user/store/format/crc32c.h"
+#include "user/store/format/format.h"
 #include "user/store/retention.h"
-#include "user/store/segment_tree.h"
-#include "user/store/segment_writer.h"
+#include "user/store/segment/segment_tree.h"
+#include "user/store/segment/segment_writer.h"
 #include "user/store/store_reserve.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which closed files become one: those of an hour, or, when it is old enough, those of a day. What
+ * is there is seen in the tree each time; there is no list of what was done. A merged file replaces
+ * one of its sources by rename and names all of them, so that readers leave out those that a crash
+ * kept from being deleted. A source that is damaged keeps a second name of its own: what one program
+ * cannot read another may, and merging is no reason to lose it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "user/store/compact/compact_cut.h"
+#include "user/store/compact/compact_merge.h"
+#include "user/store/compact/compact_output.h"
+#include "user/store/compact/compact_sources.h"
+#include "user/store/retention.h"
+#include "user/store/segment/segment_reader.h"
+#include "user/store/segment/segment_tree.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define COMPACT_LOCK_PATH "../.compact.lock" /* v1/.compact.lock, from the tree v1/cpu */
+/* The last window of an hour ends and is written after the hour; a clock may be stepped a little. */
+#define CLOSED_AFTER_S 180
+
+#define CUT_FROM       9 /* of ten parts of keep_bytes: then the largest files are looked at */
+#define CUT_FROM_PARTS 10
+#define CUT_FILES_MAX  8 /* in one go: they are decoded several times */
+
+struct compaction {
+	const struct store_compaction *how;
+	struct store_compaction_stats *stats;
+	struct segment_reader *reader;
+	int tree_fd;
+	uint64_t day_now_s; /* the time by which days are old enough; not later than now */
+	int first_err; /* of a group that is left as it is; the others are merged all the same */
+};
+
+/* Files that are to become one. */
+struct group {
+	struct segment_file target;
+	uint64_t row_ns;
+	bool is_cut; /* the merged file is written again, with the stacks of one container cut */
+};
+
+/* Errors that the next group would meet, too. */
+static bool ends_all(int err)
+{
+	return err == -ECANCELED || err == -ENOSPC || err == -EDQUOT || err == -EROFS ||
+	       err == -ENOMEM;
+}
+
+static uint64_t now_of(const struct compaction *compaction)
+{
+	return compaction->how->now_unix_ns / CLOCK_NS_PER_S;
+}
+
+static bool is_stopped(const struct compaction *compaction)
+{
+	const struct store_compaction *how = compaction->how;
+
+	return how->should_stop && how->should_stop(how->ctx);
+}
+
+/* Files of the group as they are now, at most COMPACT_SOURCES_MAX; the rest has another turn. */
+static int group_list(const struct compaction *compaction, const struct group *group,
+		      struct segment_list *out)
+{
+	const struct segment_file *target = &group->target;
+	size_t kept = 0;
+	int err = segment_tree_list(compaction->tree_fd, target->hour_unix_s,
+				    segment_file_end(target), out);
+
+	for (size_t i = 0; i < out->cnt && kept < COMPACT_SOURCES_MAX; i++) {
+		if (target->is_day || !out->files[i].is_day)
+			out->files[kept++] = out->files[i];
+	}
+	out->cnt = kept;
+	return err;
+}
+
+/* Whether all can be read, and by us. What a newer jbpf wrote must not lose what we do not know. */
+static int check_sources(const struct compaction *compaction, const struct compact_sources *sources)
+{
+	for (size_t i = 0; i < sources->cnt; i++) {
+		struct segment_end end = { 0 };
+		int err = segment_reader__verify(compaction->reader, sources->items[i].fd, &end);
+
+		if (err)
+			return err;
+		if (end.is_unreadable)
+			return -EIO;
+		if (end.needs_newer)
+			return -EPROTONOSUPPORT;
+		if (is_stopped(compaction))
+			return -ECANCELED;
+	}
+	return 0;
+}
+
+static bool is_done(const struct compact_sources *sources, const struct segment_file *target)
+{
+	return sources->cnt == 0 || (sources->cnt == 1 && sources->items[0].identity.is_merged &&
+				     segment_file_compare(&sources->items[0].file, target) == 0);
+}
+
+static void count_file(struct store_compaction_stats *stats, const struct group *group,
+		       const struct compact_sources *sources, int fd,
+		       const struct compact_merge_result *result)
+{
+	struct stat st;
+
+	if (group->target.is_day)
+		stats->days++;
+	else
+		stats->hours++;
+	stats->bytes_before += compact_sources_bytes(sources);
+	if (fstat(fd, &st) == 0)
+		stats->bytes_after += (uint64_t)st.st_size;
+	stats->samples += result->digest.samples;
+	stats->damaged += result->damaged;
+}
+
+static int group_replace(struct compaction *compaction, const struct group *group,
+			 struct compact_sources *sources, uint64_t cut_key)
+{
+	const struct compact_merge merge = {
+		.how = compaction->how,
+		.reader = compaction->reader,
+		.sources = sources,
+		.cut_key = cut_key,
+		.row_ns = group->row_ns,
+	};
+	__cleanup_compact_output struct compact_output output = { .fd = -1 };
+	struct compact_merge_result result;
+	uint64_t kept = 0;
+	int err = compact_output_open(compaction->tree_fd, &output);
+
+	if (!err)
+		err = compact_merge(&merge, output.fd, &result);
+	if (!err)
+		err = compact_sources_keep_damaged(compaction->tree_fd, sources, &kept);
+	if (!err)
+		err = compact_output_publish(&output, &group->target);
+	if (err)
+		return err;
+	compaction->stats->kept += kept;
+	count_file(compaction->stats, group, sources, output.fd, &result);
+	return compact_sources_delete(compaction->tree_fd, sources, &group->target);
+}
+
+/* The merged file once more, when one container has most of it. */
+static int group_cut(struct compaction *compaction, const struct group *group,
+		     struct compact_sources *sources)
+{
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	const struct store_compaction *how = compaction->how;
+	char path[SEGMENT_PATH_BYTES];
+	uint64_t key;
+	int err = check_sources(compaction, sources);
+
+	if (!err)
+		err = compact_cut_find(compaction->reader, &sources->items[0], how->should_stop,
+				       how->ctx, &key, &name);
+	if (err || !key)
+		return err;
+	err = group_replace(compaction, group, sources, key);
+	if (err)
+		return err;
+	compaction->stats->cut++;
+	segment_path(&group->target, path);
+	pr_warn("store: nearly full: in '%s' the stacks of '%.120s' are cut to their leaf, most of that file was its own\n",
+		path, strbuf_str(&name));
+	return 0;
+}
+
+/* One turn. 0, 1: there is more of this group, or -errno. */
+static int group_turn(struct compaction *compaction, const struct group *group)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	__cleanup_compact_sources struct compact_sources sources = { NULL, 0 };
+	bool is_full;
+	int err = group_list(compaction, group, &list);
+
+	if (err)
+		return err;
+	/* A day file is a merged one by its name. */
+	if (list.cnt == 0 || (list.cnt == 1 && list.files[0].is_day && !group->is_cut))
+		return 0;
+	is_full = list.cnt == COMPACT_SOURCES_MAX;
+	err = compact_sources_open(compaction->tree_fd, compaction->reader, list.files, list.cnt,
+				   &sources);
+	if (!err)
+		err = compact_sources_drop_leftovers(compaction->tree_fd, compaction->reader,
+						     &sources);
+	if (err)
+		return err;
+	if (!is_done(&sources, &group->target)) {
+		err = check_sources(compaction, &sources);
+		if (!err)
+			err = group_replace(compaction, group, &sources, 0);
+	} else if (group->is_cut && sources.cnt) {
+		return group_cut(compaction, group, &sources);
+	}
+	return err ? err : is_full;
+}
+
+/* 0: merged, or nothing to do; -EWOULDBLOCK: another time; else -errno. */
+static int group_compact(struct compaction *compaction, const struct group *group)
+{
+	char path[SEGMENT_PATH_BYTES];
+	int turn;
+
+	do
+		turn = is_stopped(compaction) ? -ECANCELED : group_turn(compaction, group);
+	while (turn > 0);
+	if (!turn || turn == -EWOULDBLOCK || ends_all(turn))
+		return turn;
+	segment_path(&group->target, path);
+	if (turn == -EPROTONOSUPPORT)
+		pr_debug("store: '%s': written by a newer jbpf, stays as it is\n", path);
+	else
+		pr_warn("store: '%s' is not merged: %s, its files stay as they are\n", path,
+			turn == -EBADMSG ? "what was read back is not what was written" :
+					   errstr(turn));
+	compaction->stats->left++;
+	if (!compaction->first_err && turn != -EPROTONOSUPPORT)
+		compaction->first_err = turn;
+	return turn;
+}
+
+static int hours_compact(struct compaction *compaction, const struct segment_list *list,
+			 uint64_t day_unix_s)
+{
+	uint64_t now_s = now_of(compaction);
+	uint64_t last_s = UINT64_MAX;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		struct group group = { .target.hour_unix_s = list->files[i].hour_unix_s };
+		int err;
+
+		if (list->files[i].is_day || group.target.hour_unix_s == last_s ||
+		    segment_day(group.target.hour_unix_s) != day_unix_s ||
+		    now_s < segment_file_end(&group.target) + CLOSED_AFTER_S)
+			continue;
+		last_s = group.target.hour_unix_s;
+		err = group_compact(compaction, &group);
+		if (ends_all(err))
+			return err;
+	}
+	return 0;
+}
+
+static bool is_day_due(const struct compaction *compaction, uint64_t day_unix_s, uint64_t now_s)
+{
+	uint64_t age_ns = compaction->how->day_age_ns;
+
+	return now_s >= day_unix_s + SEGMENT_DAY_S +
+				(age_ns ? age_ns : STORE_DAY_FILE_AGE_NS) / CLOCK_NS_PER_S;
+}
+
+/* Would it be a day now, but for a clock that is not believed? */
+static bool is_day_paused(const struct compaction *compaction, const struct segment_list *list,
+			  uint64_t day_unix_s)
+{
+	uint64_t now_s = now_of(compaction);
+
+	if (now_s - compaction->day_now_s <= RETENTION_CLOCK_MAX_S ||
+	    !is_day_due(compaction, day_unix_s, now_s))
+		return false;
+	for (size_t i = 0; i < list->cnt; i++) {
+		if (!list->files[i].is_day && segment_day(list->files[i].hour_unix_s) == day_unix_s)
+			return true;
+	}
+	return false;
+}
+
+static int day_compact(struct compaction *compaction, const struct segment_list *list,
+		       uint64_t day_unix_s)
+{
+	const struct group group = {
+		.target = { .hour_unix_s = day_unix_s, .is_day = true },
+		.row_ns = STORE_DAY_ROW_NS,
+	};
+	int err = -EWOULDBLOCK;
+
+	if (is_day_due(compaction, day_unix_s, compaction->day_now_s))
+		err = group_compact(compaction, &group);
+	else if (is_day_paused(compaction, list, day_unix_s))
+		compaction->stats->paused++;
+	/* A day that cannot be one file yet has merged hours at least. */
+	return err && !ends_all(err) ? hours_compact(compaction, list, day_unix_s) : err;
+}
+
+static uint64_t day_now(const struct compaction *compaction, const struct segment_list *list)
+{
+	uint64_t now_s = now_of(compaction), reference_s;
+
+	if (compaction->how->is_clock_sure || list->cnt == 0)
+		return now_s;
+	reference_s = retention_reference_s(list);
+	return reference_s < now_s ? reference_s : now_s;
+}
+
+/*
+ * A host that is off now and then measures its days later, too: for people that is no news unless the hour
+ * before this one is far away.
+ */
+static void report_paused(const struct compaction *compaction, const struct segment_list *list)
+{
+	uint64_t now_s = now_of(compaction), newest_s = 0;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		uint64_t end_s = segment_file_end(&list->files[i]);
+
+		if (end_s + CLOSED_AFTER_S <= now_s && end_s > newest_s)
+			newest_s = end_s;
+	}
+	if (!compaction->stats->paused || now_s - newest_s <= RETENTION_CLOCK_MAX_S)
+		return;
+	pr_warn("store: the clock is %.1f days ahead of the newest stored hour: %" PRIu64
+		" days stay in hours until it is within a day of it, or a day was stored at this time; check the clock\n",
+		(double)(now_s - newest_s) / SEGMENT_DAY_S, compaction->stats->paused);
+}
+
+static int compact_all(struct compaction *compaction)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	uint64_t last_s = UINT64_MAX;
+	int err = segment_tree_list(compaction->tree_fd, 0, UINT64_MAX, &list);
+
+	compaction->day_now_s = day_now(compaction, &list);
+	for (size_t i = 0; i < list.cnt && !err; i++) {
+		uint64_t day_s = segment_day(list.files[i].hour_unix_s);
+
+		if (day_s == last_s)
+			continue;
+		last_s = day_s;
+		err = day_compact(compaction, &list, day_s);
+	}
+	report_paused(compaction, &list);
+	return err ? err : compaction->first_err;
+}
+
+/* ---- a store that is nearly full ---- */
+
+static uint64_t cut_limit(const struct compaction *compaction)
+{
+	return compaction->how->keep_bytes / CUT_FROM_PARTS * CUT_FROM;
+}
+
+/* Bytes of the files, and all of them together. */
+static uint64_t files_bytes(const struct compaction *compaction, const struct segment_list *list,
+			    uint64_t *bytes)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < list->cnt; i++) {
+		char path[SEGMENT_PATH_BYTES];
+		struct stat st;
+
+		segment_path(&list->files[i], path);
+		bytes[i] = fstatat(compaction->tree_fd, path, &st, AT_SYMLINK_NOFOLLOW) ?
+				   0 :
+				   (uint64_t)st.st_size;
+		total += bytes[i];
+	}
+	return total;
+}
+
+/* Only hours that are over, and what is the merged file of them. */
+static bool may_be_cut(const struct compaction *compaction, const struct segment_file *file)
+{
+	return file->index == 0 && !file->is_damaged &&
+	       now_of(compaction) >= segment_file_end(file) + CLOSED_AFTER_S;
+}
+
+static int cut_one(struct compaction *compaction, const struct segment_file *file)
+{
+	const struct group group = {
+		.target = *file,
+		.row_ns = file->is_day ? STORE_DAY_ROW_NS : 0,
+		.is_cut = true,
+	};
+	int err = group_compact(compaction, &group);
+
+	return ends_all(err) ? err : 0;
+}
+
+static bool was_cut(const struct compaction *compaction, const struct segment_file *file)
+{
+	char path[SEGMENT_PATH_BYTES];
+	bool result;
+
+	segment_path(file, path);
+
+	__cleanup_fd int fd =
+		openat(compaction->tree_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && compact_cut_was_cut(compaction->reader, fd, &result) == 0 && result;
+}
+
+/*
+ * Those to look at, in order: what was cut before and stands out still has little left to gain, most of the
+ * time, and comes behind all others. `order` is sorted again; the number that is left in it.
+ */
+static size_t cut_before_last(const struct compaction *compaction, const struct segment_list *list,
+			      size_t *order, size_t cnt)
+{
+	__cleanup_free size_t *later = calloc(cnt + 1, sizeof(*later));
+	size_t first_cnt = 0, later_cnt = 0;
+
+	for (size_t i = 0; i < cnt && later && !is_stopped(compaction); i++) {
+		const struct segment_file *file = &list->files[order[i]];
+
+		if (!may_be_cut(compaction, file))
+			continue;
+		if (was_cut(compaction, file))
+			later[later_cnt++] = order[i];
+		else
+			order[first_cnt++] = order[i];
+	}
+	for (size_t i = 0; i < later_cnt; i++)
+		order[first_cnt + i] = later[i];
+	return first_cnt + later_cnt;
+}
+
+/* The files in `order`, until the store is small enough. 0 or -errno. */
+static int cut_files(struct compaction *compaction, const struct segment_list *list,
+		     const size_t *order, size_t cnt, uint64_t total)
+{
+	const struct store_compaction_stats *stats = compaction->stats;
+	uint64_t limit = cut_limit(compaction);
+	int err = 0;
+
+	for (size_t i = 0; i < cnt && i < CUT_FILES_MAX && total > limit && !err; i++) {
+		uint64_t before = stats->bytes_before, after = stats->bytes_after;
+
+		err = cut_one(compaction, &list->files[order[i]]);
+		total -= stats->bytes_before - before;
+		total += stats->bytes_after - after;
+	}
+	return err;
+}
+
+/*
+ * Before retention has to delete the oldest hours of everybody: the files that stand out for their size are
+ * written again without what made them large, if that is one container's.
+ */
+static int cut_heaviest(struct compaction *compaction)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	__cleanup_free uint64_t *bytes = NULL;
+	__cleanup_free size_t *order = NULL;
+	uint64_t total;
+	size_t cnt;
+	int err;
+
+	if (!compaction->how->keep_bytes)
+		return 0;
+	err = segment_tree_list_all(compaction->tree_fd, &list);
+	if (err || !list.cnt)
+		return err;
+	bytes = calloc(list.cnt, sizeof(*bytes));
+	order = calloc(list.cnt, sizeof(*order));
+	if (!bytes || !order)
+		return -ENOMEM;
+	total = files_bytes(compaction, &list, bytes);
+	if (total <= cut_limit(compaction))
+		return 0;
+	cnt = compact_cut_order(list.files, bytes, list.cnt, order);
+	cnt = cut_before_last(compaction, &list, order, cnt);
+	return cut_files(compaction, &list, order, cnt, total);
+}
+
+static int tree_open(const char *dir)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR) >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	return fd;
+}
+
+int store_compact(const char *dir, const struct store_compaction *how,
+		  struct store_compaction_stats *stats)
+{
+	struct compaction compaction = { .how = how, .stats = stats };
+	__cleanup_fd int tree_fd = tree_open(dir);
+	__cleanup_fd int lock_fd = -1;
+	char why[PATH_MAX];
+	int err;
+
+	*stats = (struct store_compaction_stats){ 0 };
+	if (tree_fd < 0)
+		return tree_fd;
+	err = store_dir_check(dir, why, sizeof(why));
+	if (err)
+		return err == -EPERM ? -EUCLEAN : err;
+	lock_fd = openat(tree_fd, COMPACT_LOCK_PATH, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			 SEGMENT_TREE_FILE_MODE);
+	if (lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	compaction.tree_fd = tree_fd;
+	compaction.reader = segment_reader__new();
+	if (!compaction.reader)
+		return -ENOMEM;
+	err = compact_all(&compaction);
+	if (!ends_all(err)) {
+		int cut_err = cut_heaviest(&compaction);
+
+		err = err ? err : cut_err;
+	}
+	segment_reader__free(compaction.reader);
+	return err;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whose stacks are cut in which file; see compact_cut.h. */
+#include "user/store/compact/compact_cut.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "user/store/segment/segment_reader.h"
+#include "user/util/cleanup.h"
+
+#define WEIGHTS_MAX 4096 /* containers of a file; what comes later is no large part of it */
+#define STANDS_OUT  4	 /* times as many bytes an hour as the file in the middle */
+
+static const char *key_text(const struct window *window)
+{
+	const char *id = window_label(window, WINDOW_LABEL_CONTAINER_ID);
+
+	return *id ? id : window_label(window, WINDOW_LABEL_CGROUP);
+}
+
+uint64_t compact_cut_key(const struct window *window)
+{
+	const char *text = key_text(window);
+
+	return *text ? XXH3_64bits(text, strlen(text)) : 0;
+}
+
+/* ---- who has the most ---- */
+
+struct weight {
+	uint64_t key;
+	uint64_t bytes;
+};
+
+struct weights {
+	struct weight items[WEIGHTS_MAX];
+	size_t cnt;
+	uint64_t total;
+	struct weight heaviest;
+	struct strbuf *name; /* of that */
+	bool (*should_stop)(void *ctx);
+	void *stop_ctx;
+};
+
+static struct weight *weight_of(struct weights *weights, uint64_t key)
+{
+	for (size_t i = 0; i < weights->cnt; i++) {
+		if (weights->items[i].key == key)
+			return &weights->items[i];
+	}
+	if (weights->cnt == WEIGHTS_MAX)
+		return NULL;
+	weights->items[weights->cnt] = (struct weight){ .key = key };
+	return &weights->items[weights->cnt++];
+}
+
+static bool is_cut(const struct window *window)
+{
+	return strcmp(window_label(window, WINDOW_LABEL_OVER_BUDGET), COMPACT_CUT_LABEL) == 0;
+}
+
+static bool note_cut(void *ctx, const struct window *window)
+{
+	bool *was_cut = ctx;
+
+	*was_cut = *was_cut || is_cut(window);
+	return false;
+}
+
+int compact_cut_was_cut(struct segment_reader *reader, int fd, bool *was_cut)
+{
+	const struct segment_visitor visitor = {
+		.ctx = was_cut,
+		.merge_ns = UINT64_MAX,
+		.want = note_cut,
+	};
+
+	*was_cut = false;
+	return segment_reader__walk(reader, fd, &visitor);
+}
+
+static bool want_all(void *ctx, const struct window *window)
+{
+	(void)ctx;
+	return window->pid != 0;
+}
+
+static int weigh_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct weights *weights = ctx;
+	struct weight *weight = weight_of(weights, compact_cut_key(window));
+
+	(void)text;
+	weights->total += len + window->lines_len;
+	/* Cutting it again would win nothing. */
+	if (weight && !is_cut(window)) {
+		weight->bytes += len + window->lines_len;
+		if (weight->bytes > weights->heaviest.bytes) {
+			if (weight->key != weights->heaviest.key) {
+				strbuf_clear(weights->name);
+				if (strbuf_puts(weights->name, key_text(window)))
+					return -ENOMEM;
+			}
+			weights->heaviest = *weight;
+		}
+	}
+	return weights->should_stop && weights->should_stop(weights->stop_ctx) ? -ECANCELED : 0;
+}
+
+int compact_cut_find(struct segment_reader *reader, const struct compact_source *source,
+		     bool (*should_stop)(void *ctx), void *stop_ctx, uint64_t *key,
+		     struct strbuf *name)
+{
+	__cleanup_free struct weights *weights = calloc(1, sizeof(*weights));
+	const struct segment_visitor visitor = {
+		.ctx = weights,
+		.wants_lines = true,
+		/* Every stream once: what a file takes is its different stacks, not how often. */
+		.merge_ns = UINT64_MAX,
+		.want = want_all,
+		.window = weigh_window,
+	};
+	int err;
+
+	*key = 0;
+	if (!weights)
+		return -ENOMEM;
+	weights->name = name;
+	weights->should_stop = should_stop;
+	weights->stop_ctx = stop_ctx;
+	err = segment_reader__walk(reader, source->fd, &visitor);
+	if (!err && weights->cnt > 1 && weights->heaviest.bytes > weights->total / 2)
+		*key = weights->heaviest.key;
+	return err;
+}
+
+/* ---- which files ---- */
+
+struct density {
+	uint64_t bytes_per_hour;
+	size_t index;
+};
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct density *left = a, *right = b;
+
+	if (left->bytes_per_hour != right->bytes_per_hour)
+		return left->bytes_per_hour < right->bytes_per_hour ? 1 : -1;
+	return (left->index > right->index) - (left->index < right->index);
+}
+
+size_t compact_cut_order(const struct segment_file *files, const uint64_t *bytes, size_t cnt,
+			 size_t *order)
+{
+	__cleanup_free struct density *densities = calloc(cnt + 1, sizeof(*densities));
+	size_t out = 0;
+
+	if (!densities)
+		return 0; /* then nothing is cut this time */
+	for (size_t i = 0; i < cnt; i++)
+		densities[i] = (struct density){
+			.bytes_per_hour = bytes[i] / (files[i].is_day ? 24 : 1),
+			.index = i,
+		};
+	qsort(densities, cnt, sizeof(*densities), larger_first);
+	while (out < cnt &&
+	       densities[out].bytes_per_hour > STANDS_OUT * densities[cnt / 2].bytes_per_hour) {
+		order[out] = densities[out].index;
+		out++;
+	}
+	return out;
+}
+
+/* ---- the text ---- */
+
+/* A stack of the text, by its process and its leaf. */
+struct line {
+	const char *comm, *leaf;
+	size_t comm_len, leaf_len;
+	uint64_t count;
+};
+
+static bool line_parse(const char *text, size_t len, struct line *out)
+{
+	const char *blank = memrchr(text, ' ', len);
+	const char *first, *last;
+	uint64_t count = 0;
+
+	if (!blank || blank == text)
+		return false;
+	for (const char *digit = blank + 1; digit < text + len; digit++) {
+		if (*digit < '0' || *digit > '9')
+			return false;
+		count = count * 10 + (uint64_t)(*digit - '0');
+	}
+	first = memchr(text, ';', (size_t)(blank - text));
+	last = memrchr(text, ';', (size_t)(blank - text));
+	*out = (struct line){ .comm = text, .comm_len = (size_t)(blank - text), .count = count };
+	if (first) {
+		out->comm_len = (size_t)(first - text);
+		out->leaf = last;
+		out->leaf_len = (size_t)(blank - last);
+	}
+	return true;
+}
+
+static int bytes_compare(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t len = a_len < b_len ? a_len : b_len;
+	int order = len ? memcmp(a, b, len) : 0;
+
+	return order ? order : (a_len > b_len) - (a_len < b_len);
+}
+
+static int line_compare(const void *a, const void *b)
+{
+	const struct line *left = a, *right = b;
+	int order = bytes_compare(left->comm, left->comm_len, right->comm, right->comm_len);
+
+	return order ? order :
+		       bytes_compare(left->leaf, left->leaf_len, right->leaf, right->leaf_len);
+}
+
+static int put_line(const struct line *line, struct strbuf *out)
+{
+	int err = strbuf_append(out, line->comm, line->comm_len);
+
+	if (!err && line->leaf_len)
+		err = strbuf_append(out, line->leaf, line->leaf_len);
+	return err ? err : strbuf_printf(out, " %" PRIu64 "\n", line->count);
+}
+
+static size_t count_lines(const char *text, size_t len)
+{
+	size_t cnt = 0;
+
+	for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + len - at))); at++)
+		cnt++;
+	return cnt;
+}
+
+int compact_cut_text(const char *text, size_t len, struct strbuf *out)
+{
+	__cleanup_free struct line *lines = calloc(count_lines(text, len) + 1, sizeof(*lines));
+	const char *newline;
+	size_t cnt = 0;
+	int err = 0;
+
+	strbuf_clear(out);
+	if (!lines)
+		return -ENOMEM;
+	for (const char *at = text; (newline = memchr(at, '\n', (size_t)(text + len - at)));
+	     at = newline + 1)
+		cnt += line_parse(at, (size_t)(newline - at), &lines[cnt]);
+	qsort(lines, cnt, sizeof(*lines), line_compare);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		if (i + 1 < cnt && line_compare(&lines[i], &lines[i + 1]) == 0)
+			lines[i + 1].count += lines[i].count;
+		else
+			err = put_line(&lines[i], out);
+	}
+	return err;
+}

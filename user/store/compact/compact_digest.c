@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Sums that survive merging; see compact_digest.h. */
+#include "user/store/compact/compact_digest.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "user/model/cells.h"
+#include "user/util/parse.h"
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	return XXH3_64bits_withSeed(&value, sizeof(value), hash);
+}
+
+uint64_t compact_stream_hash(const struct window *window)
+{
+	uint64_t hash = mix(window->pid, window->process_start_ns);
+
+	return mix(mix(hash, window->exec_id), window->cgroup_id);
+}
+
+/* "text count": the same rule by which every reader of folded text takes or leaves a line. */
+static bool line_split(const char *line, size_t len, size_t *text_len, uint64_t *count)
+{
+	size_t at = len;
+
+	while (at && line[at - 1] >= '0' && line[at - 1] <= '9')
+		at--;
+	if (at < 2 || line[at - 1] != ' ' || parse_u64_n(line + at, len - at, 10, count))
+		return false;
+	*text_len = at - 1;
+	return memchr(line, '\0', at) == NULL;
+}
+
+/* Sum of hash times count over the lines; their counts are added to *samples. */
+static uint64_t text_digest(const char *text, size_t len, uint64_t seed, uint64_t *samples)
+{
+	const char *end = text + len;
+	uint64_t sum = 0;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		size_t text_len;
+		uint64_t count;
+
+		if (!newline)
+			break;
+		if (line_split(text, (size_t)(newline - text), &text_len, &count)) {
+			sum += XXH3_64bits_withSeed(text, text_len, seed) * count;
+			*samples += count;
+		}
+		text = newline + 1;
+	}
+	return sum;
+}
+
+static uint64_t cells_digest(const struct window *window, uint64_t seed)
+{
+	struct cells_reader reader = cells_reader_init(window->cells, window->cells_len);
+	uint64_t first = cell_of(window->start_unix_ns);
+	struct cell cell;
+	uint64_t sum = 0;
+
+	while (cells_next(&reader, &cell))
+		sum += mix(seed, first + cell.index) * cell.count;
+	return sum;
+}
+
+static uint64_t counts_digest(const struct window *window, uint64_t seed)
+{
+	const struct window_counts *counts = &window->counts;
+	const uint64_t values[] = {
+		counts->samples,	   counts->unknown_frames,   counts->frames,
+		counts->truncated_samples, counts->jit_frames,	     counts->unknown_jit_frames,
+		counts->ambiguous_frames,  counts->inlined_frames,   counts->interpreted_frames,
+		counts->jit_leaf_samples,  counts->repaired_samples, counts->unrepaired_samples,
+	};
+	uint64_t sum = 0;
+	uint64_t place = 0;
+
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		sum += mix(seed, place++) * values[i];
+	for (size_t i = 0; i < WINDOW_LOSS_CNT; i++)
+		sum += mix(seed, place++) * window->lost[i];
+	return sum;
+}
+
+static uint64_t labels_hash(const struct window *window, uint64_t seed)
+{
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		const char *label = window->labels[i];
+
+		seed = label ? XXH3_64bits_withSeed(label, strlen(label), seed) : mix(seed, 0);
+	}
+	return seed;
+}
+
+void compact_digest_add(struct compact_digest *digest, const struct window *window,
+			const char *text, size_t len, uint64_t slot_ns)
+{
+	uint64_t stream = compact_stream_hash(window);
+	uint64_t window_cnt = window->window_cnt ? window->window_cnt : 1;
+	uint64_t slot = slot_ns ? window->start_unix_ns / slot_ns : window->start_unix_ns;
+	uint64_t line_samples = 0;
+
+	digest->windows += window_cnt;
+	/* The host's own record counts those of all processes once more. */
+	if (window->pid)
+		digest->samples += window->counts.samples;
+	digest->recorded_ns += window->window_cnt ? window->recorded_ns : window->duration_ns;
+	digest->stacks += text_digest(text, len, stream, &digest->text_samples);
+	if (window->lines)
+		digest->lines += text_digest(window->lines, (size_t)window->lines_len, stream,
+					     &line_samples);
+	if (window->cells)
+		digest->cells += cells_digest(window, stream);
+	digest->counts += counts_digest(window, stream);
+	digest->labels += labels_hash(window, mix(stream, slot)) * window_cnt;
+}
+
+bool compact_digest_equal(const struct compact_digest *a, const struct compact_digest *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Encoding and decoding of records. All numbers are little-endian and are moved byte-wise; no
+ * struct is ever laid over file bytes. What is decoded may be hostile: every length is checked
+ * against what is there.
+ */
+#include "user/store/format/format.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "user/model/cells.h"
+#include "user/store/format/crc32c.h"
+#include "user/util/byte_reader.h"
+#include "user/util/cleanup.h"
+
+/* Within a commit record's payload. */
+#define COMMIT_OFFSET_SEGMENT_ID 0
+#define COMMIT_OFFSET_SEQUENCE	 16
+#define COMMIT_FIXED_MIN_BYTES	 168 /* of the window's fixed fields, as the first jbpf wrote them */
+#define COMMIT_LATER_BYTES	 56  /* of the group behind them */
+#define COMMIT_FIXED_BYTES	 (COMMIT_FIXED_MIN_BYTES + COMMIT_LATER_BYTES)
+
+#define OFFSET_PAYLOAD	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
+#define OFFSET_FRAME_SIZE  4
+#define OFFSET_PAYLOAD_LEN 24
+
+uint32_t format_get_u32(const uint8_t *bytes)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return le32toh(value);
+}
+
+static void put_u32(uint8_t *bytes, uint32_t value)
+{
+	value = htole32(value);
+	memcpy(bytes, &value, sizeof(value));
+}
+
+/* ---- encoding ---- */
+
+/* Little-endian appender: the first error sticks, so that a record is checked once at its end. */
+struct record_writer {
+	struct strbuf *out;
+	size_t start; /* of the record in `out` */
+	int err;
+};
+
+static void write_bytes(struct record_writer *writer, const void *bytes, size_t len)
+{
+	if (!writer->err)
+		writer->err = strbuf_append(writer->out, bytes, len);
+}
+
+static void write_uint(struct record_writer *writer, uint64_t value, size_t size)
+{
+	value = htole64(value);
+	write_bytes(writer, &value, size);
+}
+
+/* u16 length and bytes; what is too long is cut at a character's start. */
+static void write_string(struct record_writer *writer, const char *text)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	if (len > FORMAT_LABEL_MAX_BYTES) {
+		len = FORMAT_LABEL_MAX_BYTES;
+		while (len && ((uint8_t)text[len] & 0xc0) == 0x80)
+			len--;
+	}
+	write_uint(writer, len, 2);
+	if (len)
+		write_bytes(writer, text, len);
+}
+
+static struct record_writer record_begin(struct strbuf *out, enum format_type type)
+{
+	struct record_writer writer = { .out = out, .start = out->len, .err = 0 };
+
+	write_uint(&writer, FORMAT_MAGIC_RECORD, 4);
+	write_uint(&writer, 0, 4); /* frame size: record_end() */
+	write_bytes(&writer, FORMAT_TAG, strlen(FORMAT_TAG));
+	write_uint(&writer, type, 2);
+	write_uint(&writer, FORMAT_VERSION, 2);
+	write_uint(&writer, 0, 4); /* compatible flags */
+	write_uint(&writer, 0, 4); /* incompatible flags */
+	write_uint(&writer, 0, 4); /* payload length: record_end() */
+	return writer;
+}
+
+static int record_end(struct record_writer *writer)
+{
+	size_t len;
+	uint8_t *record;
+
+	write_uint(writer, 0, FORMAT_CHECKSUM_BYTES);
+	if (writer->err) {
+		strbuf_truncate(writer->out, writer->start);
+		return writer->err;
+	}
+	record = (uint8_t *)writer->out->data + writer->start;
+	len = writer->out->len - writer->start;
+	put_u32(record + OFFSET_FRAME_SIZE, (uint32_t)(len - FORMAT_FRAME_HEADER_BYTES));
+	put_u32(record + OFFSET_PAYLOAD_LEN, (uint32_t)(len - FORMAT_RECORD_MIN_BYTES));
+	put_u32(record + len - FORMAT_CHECKSUM_BYTES, crc32c(record, len - FORMAT_CHECKSUM_BYTES));
+	return 0;
+}
+
+int format_encode_record(enum format_type type, const void *payload, size_t len, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, type);
+
+	if (len > UINT32_MAX - FORMAT_RECORD_MIN_BYTES)
+		writer.err = -E2BIG;
+	write_bytes(&writer, payload, len);
+	return record_end(&writer);
+}
+
+int format_encode_header(const struct format_header *header, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, FORMAT_TYPE_HEADER);
+
+	write_uint(&writer, header->format_version, 4);
+	write_bytes(&writer, header->segment_id, sizeof(header->segment_id));
+	write_bytes(&writer, header->boot_id, sizeof(header->boot_id));
+	write_uint(&writer, header->created_unix_ns, 8);
+	write_string(&writer, header->host);
+	write_string(&writer, header->software);
+	return record_end(&writer);
+}
+
+/* The fields of the first jbpf, then what came later. */
+static void write_window_fields(struct record_writer *writer, const struct window *window)
+{
+	write_uint(writer, window->start_unix_ns, 8);
+	write_uint(writer, window->duration_ns, 8);
+	write_uint(writer, window->start_boot_ns, 8);
+	write_bytes(writer, window->boot_id, sizeof(window->boot_id));
+	write_uint(writer, window->frequency_hz, 4);
+	write_uint(writer, window->cpu_cnt, 4);
+	write_uint(writer, window->pid, 4);
+	write_uint(writer, window->ns_pid, 4);
+	write_uint(writer, window->process_start_ns, 8);
+	write_uint(writer, window->cgroup_id, 8);
+	write_uint(writer, window->exec_id, 4);
+	write_uint(writer, window->is_jvm, 4);
+	write_uint(writer, window->counts.samples, 8);
+	write_uint(writer, window->counts.unknown_frames, 8);
+	write_uint(writer, window->counts.frames, 8);
+	write_uint(writer, window->counts.truncated_samples, 8);
+	write_uint(writer, window->counts.jit_frames, 8);
+	write_uint(writer, window->counts.unknown_jit_frames, 8);
+	write_uint(writer, window->counts.ambiguous_frames, 8);
+	write_uint(writer, window->jit_source, 4);
+	write_uint(writer, window->jit_age_ms, 4);
+	write_uint(writer, window->jit_entries, 4);
+	write_uint(writer, window->attach_outcome, 4);
+	write_uint(writer, window->attach_cnt, 4);
+	write_uint(writer, window->attach_command_ms, 4);
+	write_uint(writer, window->preserve_frame_pointer, 4);
+	write_uint(writer, 0, 4); /* reserved */
+	write_uint(writer, window->counts.inlined_frames, 8);
+	write_uint(writer, window->counts.interpreted_frames, 8);
+	write_uint(writer, window->counts.jit_leaf_samples, 8);
+	write_uint(writer, window->counts.repaired_samples, 8);
+	write_uint(writer, window->counts.unrepaired_samples, 8);
+	write_uint(writer, window->preserve_frame_pointer_origin, 4);
+}
+
+static void write_losses(struct record_writer *writer, const struct window *window)
+{
+	size_t cnt = WINDOW_LOSS_CNT;
+
+	while (cnt && window->lost[cnt - 1] == 0)
+		cnt--;
+	write_uint(writer, cnt, 2);
+	for (size_t i = 0; i < cnt; i++)
+		write_uint(writer, window->lost[i], 8);
+}
+
+static void write_labels(struct record_writer *writer, const struct window *window)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++)
+		cnt += window->labels[i] != NULL;
+	write_uint(writer, cnt, 2);
+	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++) {
+		const char *name = window_label_name((enum window_label)i);
+
+		if (!window->labels[i])
+			continue;
+		write_uint(writer, strlen(name), 1);
+		write_bytes(writer, name, strlen(name));
+		write_string(writer, window->labels[i]);
+	}
+}
+
+/* They take the room that the labels leave, or are left out. */
+static void write_cells(struct record_writer *writer, const struct format_commit *commit)
+{
+	size_t used = writer->out->len - writer->start + FORMAT_CHECKSUM_BYTES;
+
+	if (!commit->cells_len || commit->cells_len > CELLS_MAX_LEN ||
+	    used + 4 + commit->cells_len > FORMAT_RECORD_MAX_BYTES)
+		return;
+	write_uint(writer, commit->cells_len, 4);
+	write_bytes(writer, commit->cells, commit->cells_len);
+}
+
+int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, FORMAT_TYPE_COMMIT);
+
+	write_bytes(&writer, commit->segment_id, sizeof(commit->segment_id));
+	write_uint(&writer, commit->sequence, 8);
+	write_uint(&writer, commit->data_len, 4);
+	write_uint(&writer, commit->data_crc, 4);
+	write_uint(&writer, commit->text_len, 8);
+	write_uint(&writer, COMMIT_FIXED_BYTES, 4);
+	write_window_fields(&writer, &commit->window);
+	write_uint(&writer, commit->lines_len, 4);
+	write_uint(&writer, commit->lines_crc, 4);
+	write_uint(&writer, 0, 4); /* reserved */
+	write_losses(&writer, &commit->window);
+	write_labels(&writer, &commit->window);
+	write_cells(&writer, commit);
+	return record_end(&writer);
+}
+
+int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out)
+{
+	struct record_writer writer = record_begin(out, FORMAT_TYPE_LINES);
+
+	write_uint(&writer, text_len, 4);
+	write_bytes(&writer, frame, frame_len);
+	return record_end(&writer);
+}
+
+void format_seal_commit(uint8_t *record, size_t len, const uint8_t *segment_id, uint64_t sequence)
+{
+	uint8_t *payload = record + OFFSET_PAYLOAD;
+
+	sequence = htole64(sequence);
+	memcpy(payload + COMMIT_OFFSET_SEGMENT_ID, segment_id, FORMAT_ID_BYTES);
+	memcpy(payload + COMMIT_OFFSET_SEQUENCE, &sequence, sizeof(sequence));
+	put_u32(record + len - FORMAT_CHECKSUM_BYTES, crc32c(record, len - FORMAT_CHECKSUM_BYTES));
+}
+
+/* ---- decoding ---- */
+
+bool format_is_record(const uint8_t *bytes, size_t len)
+{
+	if (len < 4)
+		return false;
+	/* The tag counts under any of the 16 magics, and our magic without the tag as well: one
+	 * flipped bit must not turn a record into a foreign frame that is skipped silently. */
+	if (format_get_u32(bytes) == FORMAT_MAGIC_RECORD)
+		return true;
+	return (format_get_u32(bytes) & FORMAT_MAGIC_RECORD_MASK) == FORMAT_MAGIC_RECORD_FIRST &&
+	       len >= FORMAT_FRAME_HEADER_BYTES + strlen(FORMAT_TAG) &&
+	       memcmp(bytes + FORMAT_FRAME_HEADER_BYTES, FORMAT_TAG, strlen(FORMAT_TAG)) == 0;
+}
+
+int format_decode_record(const uint8_t *bytes, size_t len, struct format_record *out)
+{
+	struct byte_reader reader = byte_reader_init(bytes, len);
+	struct format_record record = { 0 };
+	uint32_t magic = byte_reader_u32(&reader);
+	uint32_t frame_size = byte_reader_u32(&reader);
+	const void *tag = byte_reader_take(&reader, strlen(FORMAT_TAG));
+
+	record.type = byte_reader_u16(&reader);
+	record.version = byte_reader_u16(&reader);
+	record.compat = byte_reader_u32(&reader);
+	record.incompat = byte_reader_u32(&reader);
+	record.payload_len = byte_reader_u32(&reader);
+	record.payload = byte_reader_take(&reader, record.payload_len);
+
+	size_t summed = FORMAT_RECORD_MIN_BYTES - FORMAT_CHECKSUM_BYTES + record.payload_len;
+	uint32_t checksum = byte_reader_u32(&reader);
+
+	if (reader.failed || magic != FORMAT_MAGIC_RECORD ||
+	    memcmp(tag, FORMAT_TAG, strlen(FORMAT_TAG)) != 0)
+		return -EINVAL;
+	record.frame_len = summed + FORMAT_CHECKSUM_BYTES;
+	if (frame_size != record.frame_len - FORMAT_FRAME_HEADER_BYTES)
+		return -EINVAL;
+	if (crc32c(bytes, summed) != checksum)
+		return -EINVAL;
+	*out = record;
+	return 0;
+}
+
+static void read_window_fields(struct byte_reader *reader, struct format_commit *commit)
+{
+	struct window *out = &commit->window;
+	const void *boot_id;
+
+	out->start_unix_ns = byte_reader_u64(reader);
+	out->duration_ns = byte_reader_u64(reader);
+	out->start_boot_ns = byte_reader_u64(reader);
+	boot_id = byte_reader_take(reader, sizeof(out->boot_id));
+	if (boot_id)
+		memcpy(out->boot_id, boot_id, sizeof(out->boot_id));
+	out->frequency_hz = byte_reader_u32(reader);
+	out->cpu_cnt = byte_reader_u32(reader);
+	out->pid = byte_reader_u32(reader);
+	out->ns_pid = byte_reader_u32(reader);
+	out->process_start_ns = byte_reader_u64(reader);
+	out->cgroup_id = byte_reader_u64(reader);
+	out->exec_id = byte_reader_u32(reader);
+	out->is_jvm = byte_reader_u32(reader);
+	out->counts.samples = byte_reader_u64(reader);
+	out->counts.unknown_frames = byte_reader_u64(reader);
+	out->counts.frames = byte_reader_u64(reader);
+	out->counts.truncated_samples = byte_reader_u64(reader);
+	out->counts.jit_frames = byte_reader_u64(reader);
+	out->counts.unknown_jit_frames = byte_reader_u64(reader);
+	out->counts.ambiguous_frames = byte_reader_u64(reader);
+	out->jit_source = byte_reader_u32(reader);
+	out->jit_age_ms = byte_reader_u32(reader);
+	out->jit_entries = byte_reader_u32(reader);
+	out->attach_outcome = byte_reader_u32(reader);
+	out->attach_cnt = byte_reader_u32(reader);
+	out->attach_command_ms = byte_reader_u32(reader);
+	out->preserve_frame_pointer = byte_reader_u32(reader);
+	(void)byte_reader_u32(reader); /* reserved */
+	if (reader->left < COMMIT_LATER_BYTES)
+		return; /* of a time before this group: all 0 */
+	out->counts.inlined_frames = byte_reader_u64(reader);
+	out->counts.interpreted_frames = byte_reader_u64(reader);
+	out->counts.jit_leaf_samples = byte_reader_u64(reader);
+	out->counts.repaired_samples = byte_reader_u64(reader);
+	out->counts.unrepaired_samples = byte_reader_u64(reader);
+	out->preserve_frame_pointer_origin = byte_reader_u32(reader);
+	commit->lines_len = byte_reader_u32(reader);
+	commit->lines_crc = byte_reader_u32(reader);
+	(void)byte_reader_u32(reader); /* reserved */
+}
+
+static void read_losses(struct byte_reader *reader, struct window *out)
+{
+	size_t cnt = byte_reader_u16(reader);
+
+	for (size_t i = 0; i < cnt && !reader->failed; i++) {
+		uint64_t lost = byte_reader_u64(reader);
+
+		if (i < WINDOW_LOSS_CNT)
+			out->lost[i] = lost;
+	}
+}
+
+/* A copy with a NUL behind, as an offset into `strings` because that may move. */
+static int copy_string(struct byte_reader *reader, struct strbuf *strings, size_t *offset_out)
+{
+	size_t len = byte_reader_u16(reader);
+	const char *text = byte_reader_take(reader, len);
+	int err;
+
+	*offset_out = strings->len;
+	err = text ? strbuf_append(strings, text, len) : 0;
+	return err ? err : strbuf_putc(strings, '\0');
+}
+
+/* What stands behind the labels; what cannot be cells is ignored. */
+static int copy_cells(struct byte_reader *reader, struct strbuf *strings, uint32_t *len_out)
+{
+	uint32_t len = byte_reader_u32(reader);
+	const void *cells = len <= CELLS_MAX_LEN ? byte_reader_take(reader, len) : NULL;
+
+	*len_out = cells ? len : 0;
+	return *len_out ? strbuf_append(strings, cells, len) : 0;
+}
+
+static int read_labels_and_cells(struct byte_reader *reader, struct strbuf *labels,
+				 struct format_commit *commit)
+{
+	struct window *out = &commit->window;
+	size_t offsets[WINDOW_LABEL_CNT], cells_offset;
+	bool is_known[WINDOW_LABEL_CNT] = { false };
+	size_t cnt = byte_reader_u16(reader);
+	int err;
+
+	strbuf_clear(labels);
+	for (size_t i = 0; i < cnt && !reader->failed; i++) {
+		size_t name_len = byte_reader_u8(reader);
+		const char *name = byte_reader_take(reader, name_len);
+		enum window_label label = name ? window_label_by_name(name, name_len) :
+						 WINDOW_LABEL_CNT;
+
+		if (label == WINDOW_LABEL_CNT) {
+			(void)byte_reader_take(reader, byte_reader_u16(reader));
+			continue;
+		}
+		err = copy_string(reader, labels, &offsets[label]);
+		if (err)
+			return err;
+		is_known[label] = true;
+	}
+	if (reader->failed)
+		return -EINVAL;
+	cells_offset = labels->len;
+	err = copy_cells(reader, labels, &commit->cells_len);
+	if (err)
+		return err;
+	if (commit->cells_len)
+		commit->cells = (const uint8_t *)labels->data + cells_offset;
+	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++)
+		out->labels[i] = is_known[i] ? labels->data + offsets[i] : NULL;
+	return 0;
+}
+
+int format_decode_commit(const struct format_record *record, struct strbuf *labels,
+			 struct format_commit *out)
+{
+	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
+	struct format_commit commit = { 0 };
+	const void *id = byte_reader_take(&reader, FORMAT_ID_BYTES);
+	struct byte_reader fixed;
+	uint32_t fixed_len;
+	int err;
+
+	commit.sequence = byte_reader_u64(&reader);
+	commit.data_len = byte_reader_u32(&reader);
+	commit.data_crc = byte_reader_u32(&reader);
+	commit.text_len = byte_reader_u64(&reader);
+	fixed_len = byte_reader_u32(&reader);
+	fixed = byte_reader_init(byte_reader_take(&reader, fixed_len), fixed_len);
+	if (reader.failed || fixed_len < COMMIT_FIXED_MIN_BYTES)
+		return -EINVAL;
+	memcpy(commit.segment_id, id, FORMAT_ID_BYTES);
+	read_window_fields(&fixed, &commit);
+	if (fixed.failed)
+		return -EINVAL;
+	read_losses(&reader, &commit.window);
+	err = read_labels_and_cells(&reader, labels, &commit);
+	if (err)
+		return err;
+	*out = commit;
+	return 0;
+}
+
+/* Every one-shot call makes a context of its own: short memory must not pass for damage. */
+int format_decompress_result(size_t result, size_t len)
+{
+	if (result == len)
+		return 0;
+	return ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation ? -ENOMEM : -EINVAL;
+}
+
+int format_decompress(const void *frame, size_t frame_len, void *out, size_t len)
+{
+	return format_decompress_result(ZSTD_decompress(out, len, frame, frame_len), len);
+}
+
+int format_decode_lines(const struct format_record *record, struct strbuf *out)
+{
+	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
+	uint32_t text_len = byte_reader_u32(&reader);
+	int err;
+
+	if (reader.failed || text_len > FORMAT_LINES_MAX_BYTES ||
+	    ZSTD_getFrameContentSize(reader.at, reader.left) != text_len)
+		return -EINVAL;
+	err = strbuf_reserve(out, text_len);
+	if (!err)
+		err = format_decompress(reader.at, reader.left, out->data + out->len, text_len);
+	if (err)
+		return err;
+	out->len += text_len;
+	out->data[out->len] = '\0';
+	return 0;
+}
+
+int format_decode_header(const struct format_record *record, struct strbuf *strings,
+			 struct format_header *out)
+{
+	struct byte_reader reader = byte_reader_init(record->payload, record->payload_len);
+	struct format_header header = { 0 };
+	size_t host_offset, software_offset;
+	const void *segment_id, *boot_id;
+	int err;
+
+	header.format_version = byte_reader_u32(&reader);
+	segment_id = byte_reader_take(&reader, sizeof(header.segment_id));
+	boot_id = byte_reader_take(&reader, sizeof(header.boot_id));
+	header.created_unix_ns = byte_reader_u64(&reader);
+	strbuf_clear(strings);
+	err = copy_string(&reader, strings, &host_offset);
+	if (!err)
+		err = copy_string(&reader, strings, &software_offset);
+	if (err)
+		return err;
+	if (reader.failed)
+		return -EINVAL;
+	memcpy(header.segment_id, segment_id, sizeof(header.segment_id));
+	memcpy(header.boot_id, boot_id, sizeof(header.boot_id));
+	header.host = strings->data + host_offset;
+	header.software = strings->data + software_offset;
+	*out = header;
+	return 0;
+}

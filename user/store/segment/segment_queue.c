@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Units between the walk and the visitor; see segment_walk.h. Their texts are decoded ahead by
+ * text_decoder.h; a unit of a merged file becomes its windows when it comes out of the queue.
+ */
+#include <errno.h>
+
+#include "user/store/segment/segment_walk.h"
+
+static int deliver_unit(struct walk *walk, struct text_job *job, int *result)
+{
+	const struct merged_texts texts = {
+		.head = &job->head,
+		.stacks = job->text_len ? job->text : "",
+		.stacks_len = (size_t)job->text_len,
+		.sources = job->lines.len ? job->lines.data : NULL,
+		.sources_len = job->lines.len,
+	};
+
+	return merged_unit__deliver(job->unit, walk->visitor, &texts, result);
+}
+
+/* Hands the oldest decoded unit to the visitor. Its result, 0 when there is none, or -ENOMEM. */
+static int deliver_oldest(struct walk *walk)
+{
+	const struct segment_visitor *visitor = walk->visitor;
+	struct text_job *job = text_decoder__take(walk->reader->decoder);
+	const char *what = "data frame is not what its record says";
+	int result = 0, err;
+
+	if (!job)
+		return 0;
+	err = job->err;
+	if (!err && job->is_unit) {
+		err = deliver_unit(walk, job, &result);
+		what = "text is not what its rows say";
+	} else if (!err) {
+		result = visitor->window(visitor->ctx, &job->window, job->text_len ? job->text : "",
+					 (size_t)job->text_len);
+	}
+	if (err == -EINVAL) {
+		walk->is_clean = false;
+		if (visitor->damage)
+			visitor->damage(visitor->ctx, NULL, job->offset, job->end - job->offset,
+					what);
+	} else if (err) {
+		result = err;
+	}
+	text_decoder__drop(walk->reader->decoder);
+	walk->queued_cnt--;
+	return result;
+}
+
+/* Source lines of an intact unit. Without them its stacks still count. 0 or -ENOMEM. */
+static int take_lines(struct walk *walk, uint64_t data_offset, const struct format_commit *commit,
+		      struct text_job *job)
+{
+	const struct segment_visitor *visitor = walk->visitor;
+	const uint8_t *bytes = segment_unit_lines(&walk->reader->source, data_offset, commit);
+	struct format_record record;
+	int err = -EINVAL;
+
+	if (bytes && format_decode_record(bytes, commit->lines_len, &record) == 0 &&
+	    record.type == FORMAT_TYPE_LINES && !(record.incompat & ~FORMAT_INCOMPAT_KNOWN))
+		err = format_decode_lines(&record, &job->lines);
+	if (err == -EINVAL && visitor->damage)
+		visitor->damage(visitor->ctx, NULL, data_offset, 0, "source lines are missing");
+	return err == -EINVAL ? walk->reader->source.err : err;
+}
+
+/* The window's labels and cells point into the bytes, which go with it. */
+static void take_window(struct walk *walk, const struct format_commit *commit, struct text_job *job)
+{
+	struct segment_reader *reader = walk->reader;
+	struct strbuf labels = job->labels;
+
+	job->labels = reader->labels;
+	reader->labels = labels;
+	job->window = commit->window;
+	job->window.lines = job->lines.len ? job->lines.data : NULL;
+	job->window.lines_len = job->lines.len;
+	if (walk->visitor->wants_cells) {
+		job->window.cells = commit->cells;
+		job->window.cells_len = commit->cells_len;
+	}
+}
+
+static int take_rows(struct walk *walk, const struct merged_rows_head *head, struct text_job *job)
+{
+	struct segment_reader *reader = walk->reader;
+	struct merged_unit *unit = job->unit ? job->unit : merged_unit__new();
+
+	if (!unit)
+		return -ENOMEM;
+	job->unit = reader->rows;
+	reader->rows = unit;
+	job->head = *head;
+	job->is_unit = true;
+	return 0;
+}
+
+int segment_queue_put(struct walk *walk, uint64_t data_offset, uint64_t end,
+		      const struct segment_claim *claim)
+{
+	const struct format_commit *commit = &claim->commit;
+	struct segment_reader *reader = walk->reader;
+	struct text_job *job;
+	const uint8_t *bytes;
+	size_t available;
+	int err = 0;
+
+	while (!(job = text_decoder__claim(reader->decoder))) {
+		int result = deliver_oldest(walk);
+
+		if (result)
+			return result;
+	}
+	if (commit->data_len) {
+		bytes = segment_source_view(&reader->source, data_offset, commit->data_len,
+					    &available);
+		if (!bytes)
+			return reader->source.err; /* the file has become shorter: gone */
+		if (strbuf_append(&job->frame, bytes, commit->data_len))
+			return -ENOMEM;
+	}
+	if (commit->lines_len && walk->visitor->wants_lines)
+		err = take_lines(walk, data_offset, commit, job);
+	if (!err && claim->is_rows)
+		err = take_rows(walk, &claim->head, job);
+	else if (!err)
+		take_window(walk, commit, job);
+	if (err)
+		return err;
+	job->text_len = commit->text_len;
+	job->offset = data_offset;
+	job->end = end;
+	text_decoder__submit(reader->decoder);
+	walk->queued_cnt++;
+	return 0;
+}
+
+int segment_queue_drain(struct walk *walk, int result)
+{
+	while (walk->queued_cnt) {
+		if (!result) {
+			result = deliver_oldest(walk);
+			continue;
+		}
+		(void)text_decoder__take(walk->reader->decoder);
+		text_decoder__drop(walk->reader->decoder);
+		walk->queued_cnt--;
+	}
+	return result;
+}
