@@ -11,7 +11,7 @@
 
 #include "tests/fuzz/fuzz_page.h"
 #include "user/diff/diff_catalog.h"
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 
 #define BLOCKS_MAX 8
 #define LINES_MAX  200

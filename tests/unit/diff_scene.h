@@ -12,7 +12,7 @@
 
 #include "tests/unit/diff_sim.h"
 #include "user/diff/diff_catalog.h"
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 
 #define SCENE_DAYS	  6u /* of history */
 #define SCENE_BLOCK_S	  900u

@@ -16,7 +16,7 @@
 
 #include "tests/unit/diff_scene.h"
 #include "tests/unit/output_profiles.h"
-#include "user/output/diff_paths.h"
+#include "user/output/diff/diff_paths.h"
 
 static const char *const hostile[] = { HOSTILE_NAMES };
 

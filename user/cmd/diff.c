@@ -17,7 +17,7 @@
 #include "user/cmd/diff_images.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 #include "user/output/info.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"

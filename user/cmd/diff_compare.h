@@ -17,7 +17,7 @@
 #include "user/cmd/diff_notes.h"
 #include "user/cmd/diff_past.h"
 #include "user/diff/diff.h"
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 #include "user/store/store.h"
 #include "user/util/strbuf.h"
 

@@ -18,7 +18,7 @@
 #include "user/cmd/diff_days_verdict.h"
 #include "user/cmd/diff_load.h"
 #include "user/cmd/diff_notes.h"
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 #include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

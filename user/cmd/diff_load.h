@@ -21,7 +21,7 @@
 #include "user/diff/diff_side.h"
 #include "user/model/select.h"
 #include "user/model/window.h"
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 #include "user/store/store.h"
 
 #define DIFF_LOAD_EVENT_CPU   1

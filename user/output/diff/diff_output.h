@@ -3,8 +3,8 @@
  * A comparison as bytes. Every writer writes the whole text to a strbuf and escapes what it takes
  * from names. The tree of the flame graph are the items of kind DIFF_KIND_PATH. 0 or -ENOMEM.
  */
-#ifndef JBPF_OUTPUT_DIFF_OUTPUT_H
-#define JBPF_OUTPUT_DIFF_OUTPUT_H
+#ifndef JBPF_DIFF_DIFF_OUTPUT_H
+#define JBPF_DIFF_DIFF_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
  * A place's own samples are its total less its children's. Names are escaped as in folded profiles;
  * stacks that become the same by that are added up.
  */
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "user/model/stack_text.h"
-#include "user/output/diff_paths.h"
+#include "user/output/diff/diff_paths.h"
 #include "user/util/cleanup.h"
 
 #define CUT_TEXT ";[truncated]"

@@ -3,7 +3,7 @@
  * Places come numbered with a place's parent before it, so sizes add up from the back and positions
  * in preorder follow from the front; nothing is recursive and nothing looks at a place twice.
  */
-#include "user/output/diff_paths.h"
+#include "user/output/diff/diff_paths.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/output/diff_words.h"
+#include "user/output/diff/diff_words.h"
 #include "user/util/cleanup.h"
 
 #define WEIGHT_ALL   (1ull << 63) /* the root stays */

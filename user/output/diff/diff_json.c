@@ -6,7 +6,7 @@
  * Places in the call tree are many and most say nothing: only those are written that were tested or
  * that a change comes from, and what leads to them.
  */
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 
 #include <errno.h>
 #include <stdbool.h>

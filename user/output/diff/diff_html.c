@@ -16,7 +16,7 @@
  *
  *   fixed-point: 0 = not known, else 1 + 2 n for n >= 0 and -2 n for n < 0, n in units of 1e-5.
  */
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/output/diff_paths.h"
-#include "user/output/diff_words.h"
+#include "user/output/diff/diff_paths.h"
+#include "user/output/diff/diff_words.h"
 #include "user/output/escape.h"
 #include "user/output/json_writer.h"
 #include "user/output/page_parts.h"

@@ -3,7 +3,7 @@
  * A comparison for terminals: how sure it is, the alarms by where they come from, the methods whose
  * change was found. What was not found is counted, not listed: a list of noise invites reading it.
  */
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/output/diff_words.h"
+#include "user/output/diff/diff_words.h"
 #include "user/output/escape.h"
 #include "user/util/cleanup.h"
 

@@ -4,7 +4,7 @@
  * whatever is not known is said to be unknown: a reader must be able to tell "nothing changed" from
  * "nothing could be seen".
  */
-#include "user/output/diff_words.h"
+#include "user/output/diff/diff_words.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,13 +3,13 @@
  * What a comparison says, in words: the same for the table and the page. Texts may hold bytes of
  * foreign names; who prints them escapes them.
  */
-#ifndef JBPF_OUTPUT_DIFF_WORDS_H
-#define JBPF_OUTPUT_DIFF_WORDS_H
+#ifndef JBPF_DIFF_DIFF_WORDS_H
+#define JBPF_DIFF_DIFF_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 #include "user/util/strbuf.h"
 
 /* Takes one line of a header. An error ends the header and is passed on. */

@@ -3,14 +3,14 @@
  * The merged call tree of a comparison: the items of kind DIFF_KIND_PATH in the shape of a struct
  * tree, so that its order and its pruning are those of the other pictures. Node 0 stands for all.
  */
-#ifndef JBPF_OUTPUT_DIFF_PATHS_H
-#define JBPF_OUTPUT_DIFF_PATHS_H
+#ifndef JBPF_DIFF_DIFF_PATHS_H
+#define JBPF_DIFF_DIFF_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/output/diff_output.h"
+#include "user/output/diff/diff_output.h"
 #include "user/output/tree.h"
 
 enum { DIFF_PATHS_BEFORE = 0, DIFF_PATHS_AFTER = 1, DIFF_PATHS_SIDES = 2 };
