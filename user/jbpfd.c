@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* jbpfd, the daemon: see user/cmd/daemon.h. */
-#include "user/cmd/daemon.h"
+/* jbpfd, the daemon: see user/daemon/daemon.h. */
+#include "user/daemon/daemon.h"
 
 int main(int argc, char **argv)
 {

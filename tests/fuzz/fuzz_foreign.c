@@ -7,7 +7,7 @@
  * Input: the first file, a byte 0, the second file.
  */
 #include "tests/fuzz/fuzz.h"
-#include "user/cmd/diff_foreign.h"
+#include "user/compare/diff_foreign.h"
 #include "user/util/log.h"
 
 #define TOTAL_MAX (1ull << 31)

@@ -8,7 +8,7 @@
  * file), then arguments, one a line, or the file.
  */
 #include "tests/fuzz/fuzz.h"
-#include "user/cmd/daemon_options.h"
+#include "user/daemon/daemon_options.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_options.h"
 #include "user/cmd/store_options.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "symbols/hotspot/hotspot_vm.h"
-#include "user/cmd/daemon_sandbox.h"
+#include "user/sandbox/daemon_sandbox.h"
 #include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

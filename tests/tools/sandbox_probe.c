@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/cmd/daemon_sandbox.h"
+#include "user/sandbox/daemon_sandbox.h"
 #include "user/util/cleanup.h"
 
 #define PAGE 4096

@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "tests/unit/diff_sim.h"
-#include "user/cmd/diff_days_series.h"
-#include "user/cmd/diff_days_verdict.h"
+#include "user/daily/diff_days_series.h"
+#include "user/daily/diff_days_verdict.h"
 
 #define DAYS_SIM_FIRST 20000u
 #define DAYS_SIM_STACK 1024

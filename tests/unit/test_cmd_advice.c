@@ -10,7 +10,7 @@
 
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
-#include "user/cmd/advice.h"
+#include "user/cli/advice.h"
 #include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
 

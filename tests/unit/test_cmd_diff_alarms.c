@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "user/cmd/diff_alarms.h"
+#include "user/compare/diff_alarms.h"
 #include "user/util/cleanup.h"
 
 /* run calls a and b; a calls c. */

@@ -7,10 +7,10 @@
 #include <math.h>
 
 #include "tests/unit/store_testing.h"
-#include "user/cmd/diff_days_date.h"
-#include "user/cmd/diff_days_dir.h"
-#include "user/cmd/diff_days_report.h"
-#include "user/cmd/diff_days_services.h"
+#include "user/daily/diff_days_date.h"
+#include "user/daily/diff_days_dir.h"
+#include "user/daily/diff_days_report.h"
+#include "user/daily/diff_days_services.h"
 #include "user/util/cleanup.h"
 
 #define NOON_NS TEST_NS /* 2026-11-21T12:00:00Z */

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/diff_days_sim.h"
-#include "user/cmd/diff_days_changes.h"
+#include "user/daily/diff_days_changes.h"
 #include "user/util/cleanup.h"
 
 #define FIRST	 DAYS_SIM_FIRST

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "user/cmd/diff_load.h"
+#include "user/compare/diff_load.h"
 #include "user/util/cleanup.h"
 
 #define SECOND	 1000000000ull

@@ -11,8 +11,8 @@
 
 #include "symbols/symbols.h"
 #include "user/cmd/dump_list.h"
-#include "user/cmd/streams.h"
-#include "user/cmd/text_table.h"
+#include "user/cli/streams.h"
+#include "user/cli/text_table.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
 

@@ -6,7 +6,7 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
-#include "user/cmd/daemon_compact.h"
+#include "user/daemon/daemon_compact.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 

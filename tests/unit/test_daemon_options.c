@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/cmd/daemon_options.h"
+#include "user/daemon/daemon_options.h"
 #include "user/util/cleanup.h"
 
 #define ARGS_MAX 16

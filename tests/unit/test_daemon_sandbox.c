@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/cmd/daemon_sandbox.h"
-#include "user/cmd/sandbox_filter.h"
+#include "user/sandbox/daemon_sandbox.h"
+#include "user/sandbox/sandbox_filter.h"
 #include "user/sandbox/landlock.h"
 
 #define BIT(cap) CAPABILITY_BIT(cap)

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "user/cmd/daemon_writer.h"
+#include "user/daemon/daemon_writer.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 

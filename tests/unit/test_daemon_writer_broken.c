@@ -3,7 +3,7 @@
  * What waits for the disk in memory and is not what was put there. Nobody can bring that about from
  * outside of the file, so it is part of this program.
  */
-#include "user/cmd/daemon_writer.c" /* NOLINT(bugprone-suspicious-include) */
+#include "user/daemon/daemon_writer.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include "tests/unit/store_testing.h"
 

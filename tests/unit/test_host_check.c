@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "user/cmd/daemon_sandbox.h"
-#include "user/cmd/host_check_rights.h"
+#include "user/sandbox/daemon_sandbox.h"
+#include "user/daemon/host_check_rights.h"
 #include "user/sandbox/capabilities.h"
 
 #define BIT(cap) CAPABILITY_BIT(cap)

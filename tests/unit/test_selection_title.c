@@ -6,7 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "user/cmd/selection_title.h"
+#include "user/cli/selection_title.h"
 #include "user/util/cleanup.h"
 
 static const struct {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/cmd/cmd_write.h"
+#include "user/cli/cmd_write.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 

@@ -6,7 +6,7 @@
 #ifndef JBPF_CMD_CMD_H
 #define JBPF_CMD_CMD_H
 
-#include "user/cmd/exit_codes.h"
+#include "user/cli/exit_codes.h"
 
 struct cmd {
 	const char *name;

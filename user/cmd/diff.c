@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
-#include "user/cmd/cmd_store.h"
-#include "user/cmd/cmd_write.h"
-#include "user/cmd/diff_alarms.h"
-#include "user/cmd/diff_compare.h"
-#include "user/cmd/diff_days.h"
-#include "user/cmd/diff_images.h"
+#include "user/cli/cmd_store.h"
+#include "user/cli/cmd_write.h"
+#include "user/compare/diff_alarms.h"
+#include "user/compare/diff_compare.h"
+#include "user/daily/diff_days.h"
+#include "user/compare/diff_images.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
 #include "user/output/diff/diff_output.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/cmd/arguments.h"
-#include "user/cmd/diff_load.h"
+#include "user/cli/arguments.h"
+#include "user/compare/diff_load.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

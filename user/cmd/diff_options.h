@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/cmd/compare_options.h"
+#include "user/compare/compare_options.h"
 
 extern const char diff_options_usage[];
 

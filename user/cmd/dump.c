@@ -9,17 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/cmd/advice.h"
+#include "user/cli/advice.h"
 #include "user/cmd/cmd.h"
-#include "user/cmd/cmd_store.h"
-#include "user/cmd/cmd_write.h"
+#include "user/cli/cmd_store.h"
+#include "user/cli/cmd_write.h"
 #include "user/cmd/dump_cells.h"
 #include "user/cmd/dump_hint.h"
 #include "user/cmd/dump_list.h"
 #include "user/cmd/dump_options.h"
 #include "user/cmd/dump_stacks.h"
-#include "user/cmd/selection_title.h"
-#include "user/cmd/streams.h"
+#include "user/cli/selection_title.h"
+#include "user/cli/streams.h"
 #include "user/model/profile.h"
 #include "user/output/info.h"
 #include "user/output/output.h"

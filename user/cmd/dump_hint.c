@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/cmd/cmd_store.h"
-#include "user/cmd/streams.h"
+#include "user/cli/cmd_store.h"
+#include "user/cli/streams.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"

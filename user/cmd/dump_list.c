@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "symbols/symbols.h"
-#include "user/cmd/text_table.h"
+#include "user/cli/text_table.h"
 #include "user/model/jvm_facts.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"

@@ -4,7 +4,7 @@
 #define JBPF_CMD_DUMP_LIST_H
 
 #include "user/cmd/dump_options.h"
-#include "user/cmd/streams.h"
+#include "user/cli/streams.h"
 #include "user/output/json_writer.h"
 #include "user/util/strbuf.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/cmd/arguments.h"
+#include "user/cli/arguments.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"

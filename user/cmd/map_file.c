@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "user/cmd/daemon_sandbox.h"
+#include "user/sandbox/daemon_sandbox.h"
 #include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"

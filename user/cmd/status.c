@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/cmd/arguments.h"
+#include "user/cli/arguments.h"
 #include "user/cmd/cmd.h"
-#include "user/cmd/cmd_store.h"
-#include "user/cmd/cmd_write.h"
+#include "user/cli/cmd_store.h"
+#include "user/cli/cmd_write.h"
 #include "user/cmd/status_report.h"
-#include "user/cmd/streams.h"
+#include "user/cli/streams.h"
 #include "user/output/info.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"

@@ -10,9 +10,9 @@
 
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
-#include "user/cmd/advice.h"
+#include "user/cli/advice.h"
 #include "user/cmd/dump_list.h"
-#include "user/cmd/text_table.h"
+#include "user/cli/text_table.h"
 #include "user/collect/attach/jvm_attach.h"
 #include "user/model/jvm_facts.h"
 #include "user/output/info.h"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/cmd/streams.h"
+#include "user/cli/streams.h"
 #include "user/util/strbuf.h"
 
 struct status_report {

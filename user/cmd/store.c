@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
-#include "user/cmd/cmd_write.h"
+#include "user/cli/cmd_write.h"
 #include "user/cmd/store_check.h"
 #include "user/cmd/store_options.h"
 #include "user/store/store.h"

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 #include "user/cmd/cmd.h"
-#include "user/cmd/cmd_store.h"
-#include "user/cmd/cmd_write.h"
+#include "user/cli/cmd_store.h"
+#include "user/cli/cmd_write.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"

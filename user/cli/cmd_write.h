@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a command's data goes: a file, all or nothing, or standard output; and what it says of itself. */
+#ifndef JBPF_CLI_CMD_WRITE_H
+#define JBPF_CLI_CMD_WRITE_H
+
+#include "user/util/strbuf.h"
+
+/*
+ * Writes to `path`, or to standard output when it is NULL. A reader that went away is no failure.
+ * Prints what went wrong; the exit code (enum cmd_exit).
+ */
+int cmd_write(const char *path, const struct strbuf *text);
+
+/*
+ * Lines with names, on their way to cmd_write(): when that is a terminal, what could command it is
+ * made visible. Names were made inert when they were recorded; the store may still be anybody's.
+ * 0 or -ENOMEM.
+ */
+int cmd_write_prepare_lines(const char *path, struct strbuf *text);
+
+/* Prints `usage`, or without one "PROGRAM VERSION". The exit code. */
+int cmd_print_info(const char *program, const char *usage);
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Windows added up per stream; see streams.h. */
+#include "user/cli/streams.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/util/strtab.h"
+
+/* A pid and its start time come again after a reboot, hence the boot id. No padding: compared as bytes. */
+struct stream_key {
+	uint64_t process_start_ns;
+	uint64_t cgroup_id;
+	uint32_t pid;
+	uint32_t exec_id;
+	uint8_t boot_id[16];
+};
+
+_Static_assert(sizeof(struct stream_key) == 40, "stream_key has no padding");
+
+static int keep_labels(struct streams *streams, struct window *window)
+{
+	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
+		const char *text = window->labels[i];
+		uint32_t id;
+		int err;
+
+		if (!text)
+			continue;
+		err = strtab__intern(streams->labels, text, strlen(text), &id);
+		if (err)
+			return err;
+		window->labels[i] = strtab__get(streams->labels, id, NULL);
+	}
+	return 0;
+}
+
+static int add_item(struct streams *streams, size_t index)
+{
+	size_t cap = streams->cap ? streams->cap * 2 : 64;
+	struct stream *items;
+
+	if (index < streams->cnt)
+		return 0;
+	if (streams->cnt == streams->cap) {
+		items = reallocarray(streams->items, cap, sizeof(*items));
+		if (!items)
+			return -ENOMEM;
+		streams->items = items;
+		streams->cap = cap;
+	}
+	memset(&streams->items[streams->cnt], 0, sizeof(*streams->items));
+	streams->items[streams->cnt++].first_unix_ns = UINT64_MAX;
+	return 0;
+}
+
+static int prepare(struct streams *streams)
+{
+	if (!streams->keys)
+		streams->keys = strtab__new();
+	if (!streams->labels)
+		streams->labels = strtab__new();
+	return streams->keys && streams->labels ? 0 : -ENOMEM;
+}
+
+static int keep_store_problem(struct streams *streams, const char *problem)
+{
+	uint32_t id;
+	int err;
+
+	streams->store_problem = NULL;
+	if (!problem || !*problem)
+		return 0;
+	err = prepare(streams);
+	if (!err)
+		err = strtab__intern(streams->labels, problem, strlen(problem), &id);
+	if (!err)
+		streams->store_problem = strtab__get(streams->labels, id, NULL);
+	return err;
+}
+
+static int add_host_record(struct streams *streams, const struct window *window)
+{
+	int err = 0;
+
+	streams->host_samples += window->counts.samples;
+	streams->window_cnt += window->window_cnt ? window->window_cnt : 1;
+	if (window_end_unix_ns(window) >= streams->last_window_unix_ns) {
+		streams->last_window_unix_ns = window_end_unix_ns(window);
+		streams->last_window_ns = window->window_cnt > 1 ?
+						  window->recorded_ns / window->window_cnt :
+						  window->duration_ns;
+		err = keep_store_problem(streams, window->labels[WINDOW_LABEL_STORE_PROBLEM]);
+	}
+	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
+		streams->lost[i] += window->lost[i];
+	return err;
+}
+
+static void add_counts(struct stream *stream, const struct window *window)
+{
+	if (window->start_unix_ns < stream->first_unix_ns)
+		stream->first_unix_ns = window->start_unix_ns;
+	window_counts_add(&stream->counts, &window->counts);
+}
+
+int streams_add(struct streams *streams, const struct window *window)
+{
+	struct stream_key key = {
+		.process_start_ns = window->process_start_ns,
+		.cgroup_id = window->cgroup_id,
+		.pid = window->pid,
+		.exec_id = window->exec_id,
+	};
+	struct window latest = *window; /* without its lines: they are not kept */
+	struct stream *stream;
+	uint32_t index;
+	int err;
+
+	if (window->pid == 0)
+		return add_host_record(streams, window);
+	memcpy(key.boot_id, window->boot_id, sizeof(key.boot_id));
+	err = prepare(streams);
+	if (!err)
+		err = strtab__intern(streams->keys, &key, sizeof(key), &index);
+	if (!err)
+		err = add_item(streams, index);
+	if (!err)
+		err = keep_labels(streams, &latest);
+	if (err)
+		return err;
+	latest.lines = NULL;
+	latest.lines_len = 0;
+	stream = &streams->items[index];
+	add_counts(stream, window);
+	if (window_end_unix_ns(window) >= stream->last_unix_ns) {
+		stream->last_unix_ns = window_end_unix_ns(window);
+		stream->latest = latest;
+	}
+	return 0;
+}
+
+void streams_release(struct streams *streams)
+{
+	free(streams->items);
+	strtab__free(streams->keys);
+	strtab__free(streams->labels);
+	memset(streams, 0, sizeof(*streams));
+}
+
+/* Processes outside of containers come last: a busy host has many, and few of them matter. */
+static int compare_label(const struct stream *a, const struct stream *b, enum window_label label)
+{
+	const char *text_a = window_label(&a->latest, label);
+	const char *text_b = window_label(&b->latest, label);
+
+	if (!*text_a != !*text_b)
+		return *text_a ? -1 : 1;
+	return strcmp(text_a, text_b);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct stream *a = left;
+	const struct stream *b = right;
+	int order = compare_label(a, b, WINDOW_LABEL_CONTAINER);
+
+	if (!order)
+		order = compare_label(a, b, WINDOW_LABEL_POD);
+	if (!order)
+		order = (a->counts.samples < b->counts.samples) -
+			(a->counts.samples > b->counts.samples);
+	if (!order)
+		order = compare_label(a, b, WINDOW_LABEL_COMM);
+	if (!order)
+		order = (a->latest.pid > b->latest.pid) - (a->latest.pid < b->latest.pid);
+	if (!order)
+		order = (a->first_unix_ns > b->first_unix_ns) -
+			(a->first_unix_ns < b->first_unix_ns);
+	return order;
+}
+
+void streams_sort(struct streams *streams)
+{
+	if (streams->cnt)
+		qsort(streams->items, streams->cnt, sizeof(*streams->items), compare);
+}

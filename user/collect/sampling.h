@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `jbpfd` and `jbpf record` share: waiting for the end of a window while processes are looked
+ * at as they appear, and signals that end or change things. */
+#ifndef JBPF_COLLECT_SAMPLING_H
+#define JBPF_COLLECT_SAMPLING_H
+
+#include <stdint.h>
+
+#include "user/collect/recorder.h"
+
+/* Blocks SIGTERM, SIGINT and SIGHUP and gives a descriptor that reads them. fd or -errno. */
+int sampling_signals_open(void);
+
+/*
+ * Consumes what the recorder has until `deadline_boot_ns` (CLOCK_BOOTTIME) or a signal. 0 at the
+ * deadline, the signal's number, or -errno.
+ */
+int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_boot_ns);
+
+#endif

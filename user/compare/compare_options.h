@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is to be compared with what, and how it is shown: the command line of jbpf diff as a value. */
+#ifndef JBPF_COMPARE_COMPARE_OPTIONS_H
+#define JBPF_COMPARE_COMPARE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/diff/diff.h"
+#include "user/model/select.h"
+
+#define DIFF_CMD_DAYS_MAX    30
+#define DIFF_CMD_KEEP_DAYS   30
+#define DIFF_CMD_KEEP_MAX    3650
+#define DIFF_CMD_DEFAULT_DIR "/var/lib/jbpf-diff" /* of --days */
+
+enum diff_cmd_format {
+	DIFF_CMD_FORMAT_TOP = 0,
+	DIFF_CMD_FORMAT_FOLDED,
+	DIFF_CMD_FORMAT_HTML,
+	DIFF_CMD_FORMAT_JSON,
+};
+
+/* What is compared. */
+enum diff_cmd_mode {
+	DIFF_CMD_MODE_TIMES = 0,  /* two times of the same streams */
+	DIFF_CMD_MODE_IMAGES = 1, /* streams of two images in one time */
+	DIFF_CMD_MODE_FILES = 2,  /* two folded files of other programs */
+	DIFF_CMD_MODE_DAYS = 3,	  /* the last days with those before, service by service */
+};
+
+struct diff_cmd_range {
+	uint64_t since_unix_ns;
+	uint64_t until_unix_ns; /* exclusive */
+};
+
+/* One side. Texts are borrowed from argv. */
+struct diff_cmd_side {
+	struct diff_cmd_range range; /* 0 with files and days */
+	const char *image;	     /* glob; only with images */
+	const char *file;	     /* only with files */
+};
+
+struct diff_cmd_options {
+	enum diff_cmd_mode mode;
+	/* Whose; its times span both sides. */
+	struct selection selection;
+	struct diff_cmd_side before;
+	struct diff_cmd_side after;
+	uint32_t days;		/* only with days, then at least 1 */
+	const char *output_dir; /* only with days, as is the next */
+	uint32_t keep_days;	/* days whose pages are kept there */
+	const char *store;
+	struct diff_options statistics;
+	enum diff_cmd_format format;
+	bool has_format;    /* it was given */
+	const char *output; /* file; NULL = stdout */
+	bool fail_on_regression;
+	uint64_t now_unix_ns; /* what times are relative to */
+	bool help;
+	bool version;
+};
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One comparison from the store, or of two files, to its result: sides, earlier days, statistics,
+ * notes, and everything that the outputs want to know. Nothing is written.
+ *
+ *     load, then (when both sides have samples) run, then output or alarms, then release
+ */
+#ifndef JBPF_COMPARE_DIFF_COMPARE_H
+#define JBPF_COMPARE_DIFF_COMPARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "user/cli/cmd_store.h"
+#include "user/compare/compare_options.h"
+#include "user/compare/diff_load.h"
+#include "user/compare/diff_notes.h"
+#include "user/compare/diff_past.h"
+#include "user/diff/diff.h"
+#include "user/output/diff/diff_output.h"
+#include "user/store/store.h"
+#include "user/util/strbuf.h"
+
+/* Zero-initialise; end with diff_compare_release(). It may not be moved after diff_compare_run(). */
+struct diff_compare {
+	struct diff_options statistics;
+	struct diff_catalog *catalog;
+	struct diff_loaded before;
+	struct diff_loaded after;
+	struct diff_past past;
+	struct diff_notes notes;
+	struct diff_result *result;
+	struct cmd_store_damage damage;
+	uint64_t block_ns;
+	struct strbuf title;
+	struct strbuf subtitle;
+	struct strbuf name_before;
+	struct strbuf name_after;
+	struct diff_output output; /* set by run */
+};
+
+void diff_compare_release(struct diff_compare *compare);
+
+/*
+ * Reads both sides. `block_ns` 0 = as long as fits the sides (diff_side_block_length_ns()). 0 or
+ * -errno. Sides without samples are fine here.
+ */
+int diff_compare_load(struct store_reader *reader, const struct diff_cmd_options *options,
+		      uint64_t block_ns, struct diff_compare *compare);
+
+/* Reads two files instead. 0 or -errno, said already. */
+int diff_compare_load_files(const struct diff_cmd_options *options, struct diff_compare *compare);
+
+/*
+ * Compares; reads earlier days from the store for it (`reader` NULL: from files, there are none).
+ * 0 or -errno.
+ */
+int diff_compare_run(struct store_reader *reader, const struct diff_cmd_options *options,
+		     struct diff_compare *compare);
+
+#endif

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Windows into blocks; see diff_load.h. A side wants its blocks in order of time, the store gives a
+ * merged file stream by stream. So counts are first kept as (block, stack, count), stacks by their
+ * number in the catalog, and dealt out at the end. Windows of one block mostly follow each other:
+ * a stack seen again in the block it was last seen in adds up in place.
+ */
+#include "user/compare/diff_load.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/model/stack_text.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/parse.h"
+
+#define DAY_NS	 (86400 * CLOCK_NS_PER_S)
+#define NO_ENTRY UINT32_MAX
+
+struct load_block {
+	uint64_t samples;
+	uint64_t frames;
+	uint64_t unknown_frames;
+	uint64_t truncated_samples;
+	uint64_t recorded_ns; /* by the host's records */
+	uint64_t host_samples;
+	uint64_t host_lost;
+	uint64_t union_ns; /* by the streams' windows */
+	size_t entry_cnt;
+	uint32_t frequency_hz; /* of its first window */
+	bool has_frequency;
+};
+
+struct load_entry {
+	uint32_t block;
+	uint32_t stack; /* number in the catalog */
+	uint32_t count; /* saturates */
+};
+
+struct load_interval {
+	uint64_t start;
+	uint64_t end;
+};
+
+struct diff_loader {
+	struct diff_load what;
+	struct diff_catalog *catalog;
+	struct load_block *blocks;
+	size_t block_cnt;
+	uint64_t first_block; /* number since 1970 */
+	struct load_entry *entries;
+	size_t entry_cnt;
+	size_t entry_cap;
+	uint32_t *last_entry; /* by stack: its latest entry */
+	size_t stack_cap;
+	struct load_interval *intervals; /* of the streams' windows */
+	size_t interval_cnt;
+	size_t interval_cap;
+	struct diff_loaded loaded; /* all but the side */
+	int err;		   /* first failure of want() */
+};
+
+static int grow(void **array, size_t cnt, size_t *cap, size_t element_bytes)
+{
+	if (cnt < *cap)
+		return 0;
+
+	size_t wanted = *cap ? *cap + *cap / 2 : 256;
+	void *bigger = reallocarray(*array, wanted, element_bytes);
+
+	if (!bigger)
+		return -ENOMEM;
+	*array = bigger;
+	*cap = wanted;
+	return 0;
+}
+
+int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
+		     struct diff_loader **out)
+{
+	if (what->block_ns < CLOCK_NS_PER_S || what->block_ns > DAY_NS ||
+	    what->block_ns % CLOCK_NS_PER_S || what->since_unix_ns >= what->until_unix_ns ||
+	    what->until_unix_ns - what->since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
+		return -EINVAL;
+
+	uint64_t first = what->since_unix_ns / what->block_ns;
+	uint64_t last = (what->until_unix_ns - 1) / what->block_ns;
+
+	if (last - first >= DIFF_SIDE_BLOCKS_MAX)
+		return -EINVAL;
+
+	struct diff_loader *loader = calloc(1, sizeof(*loader));
+
+	if (!loader)
+		return -ENOMEM;
+	loader->what = *what;
+	loader->catalog = catalog;
+	loader->first_block = first;
+	loader->block_cnt = (size_t)(last - first) + 1;
+	loader->blocks = calloc(loader->block_cnt, sizeof(*loader->blocks));
+	if (!loader->blocks) {
+		diff_loader__free(loader);
+		return -ENOMEM;
+	}
+	*out = loader;
+	return 0;
+}
+
+void diff_loader__free(struct diff_loader *loader)
+{
+	if (!loader)
+		return;
+	free(loader->blocks);
+	free(loader->entries);
+	free(loader->last_entry);
+	free(loader->intervals);
+	diff_loaded_release(&loader->loaded);
+	free(loader);
+}
+
+void diff_loaded_release(struct diff_loaded *loaded)
+{
+	diff_side__free(loaded->side);
+	streams_release(&loaded->streams);
+	memset(loaded, 0, sizeof(*loaded));
+}
+
+/* ---- which windows ---- */
+
+static uint32_t block_of(const struct diff_loader *loader, const struct window *window)
+{
+	return (uint32_t)(window->start_unix_ns / loader->what.block_ns - loader->first_block);
+}
+
+static bool image_matches(const char *pattern, const struct window *window)
+{
+	return !pattern || select_name_matches(pattern, window_label(window, WINDOW_LABEL_IMAGE));
+}
+
+/* A young JVM interprets and compiles: its profile is of another kind. */
+static bool is_warming_up(const struct diff_loader *loader, const struct window *window)
+{
+	uint64_t warm_up_ns = loader->what.warm_up_s * CLOCK_NS_PER_S;
+
+	if (!window->is_jvm || !window->process_start_ns || !window->start_boot_ns)
+		return false;
+	return window->start_boot_ns < window->process_start_ns ||
+	       window->start_boot_ns - window->process_start_ns < warm_up_ns;
+}
+
+static uint64_t recorded_ns(const struct window *window)
+{
+	return window->window_cnt ? window->recorded_ns : window->duration_ns;
+}
+
+static void note_host(struct diff_loader *loader, const struct window *window)
+{
+	struct load_block *block = &loader->blocks[block_of(loader, window)];
+
+	block->recorded_ns += recorded_ns(window);
+	block->host_samples += window->counts.samples;
+	block->host_lost += window_lost_samples(window->lost);
+}
+
+static void note_stream(struct diff_loader *loader, const struct window *window)
+{
+	struct diff_loaded *loaded = &loader->loaded;
+	uint64_t end = window_end_unix_ns(window);
+
+	window_counts_add(&loaded->counts, &window->counts);
+	if (!loaded->last_unix_ns || window->start_unix_ns < loaded->first_unix_ns)
+		loaded->first_unix_ns = window->start_unix_ns;
+	if (end > loaded->last_unix_ns)
+		loaded->last_unix_ns = end;
+	if (loader->what.wants_streams && !loader->err)
+		loader->err = streams_add(&loaded->streams, window);
+}
+
+bool diff_loader__want(struct diff_loader *loader, const struct window *window)
+{
+	if (window->start_unix_ns < loader->what.since_unix_ns ||
+	    window->start_unix_ns >= loader->what.until_unix_ns)
+		return false;
+	if (window->pid == 0) {
+		note_host(loader, window);
+		return false;
+	}
+	if (!window->counts.samples || !selection_matches(loader->what.selection, window) ||
+	    !image_matches(loader->what.image, window))
+		return false;
+	note_stream(loader, window);
+	if (is_warming_up(loader, window)) {
+		loader->loaded.warm_up_samples += window->counts.samples;
+		return false;
+	}
+	return !loader->err;
+}
+
+/* ---- counting ---- */
+
+static int reserve_stack(struct diff_loader *loader, uint32_t stack)
+{
+	size_t wanted = loader->stack_cap ? loader->stack_cap : 1024;
+
+	if (stack < loader->stack_cap)
+		return 0;
+	while (wanted <= stack)
+		wanted *= 2;
+
+	uint32_t *bigger = reallocarray(loader->last_entry, wanted, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	for (size_t i = loader->stack_cap; i < wanted; i++)
+		bigger[i] = NO_ENTRY;
+	loader->last_entry = bigger;
+	loader->stack_cap = wanted;
+	return 0;
+}
+
+static int count_stack(struct diff_loader *loader, uint32_t block, uint32_t stack, uint64_t count)
+{
+	int err = reserve_stack(loader, stack);
+
+	if (err)
+		return err;
+
+	uint32_t at = loader->last_entry[stack];
+
+	if (at != NO_ENTRY && loader->entries[at].block == block) {
+		struct load_entry *entry = &loader->entries[at];
+
+		entry->count = count > UINT32_MAX - entry->count ? UINT32_MAX :
+								   entry->count + (uint32_t)count;
+		return 0;
+	}
+	if (loader->entry_cnt >= NO_ENTRY)
+		return -E2BIG;
+	err = grow((void **)&loader->entries, loader->entry_cnt, &loader->entry_cap,
+		   sizeof(*loader->entries));
+	if (err)
+		return err;
+	loader->last_entry[stack] = (uint32_t)loader->entry_cnt;
+	loader->entries[loader->entry_cnt++] = (struct load_entry){
+		.block = block,
+		.stack = stack,
+		.count = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
+	};
+	loader->blocks[block].entry_cnt++;
+	return 0;
+}
+
+/* "stack count"; what is not that is counted, and what is of another kind of code left out. */
+static int add_line(struct diff_loader *loader, uint32_t block, const char *line, size_t len,
+		    uint64_t *samples)
+{
+	const char *blank = len ? memrchr(line, ' ', len) : NULL;
+	size_t stack_len = blank ? (size_t)(blank - line) : 0;
+	struct stack_frame leaf;
+	uint64_t count;
+	uint32_t stack = 0;
+
+	if (!stack_len || parse_u64_n(blank + 1, len - stack_len - 1, 10, &count) || !count) {
+		loader->loaded.bad_line_cnt++;
+		return 0;
+	}
+	if (loader->what.selection->kind != SELECT_KIND_ANY &&
+	    (!stack_text_leaf(line, stack_len, &leaf) ||
+	     !select_kind_matches(loader->what.selection->kind, leaf.kind)))
+		return 0;
+
+	int err = diff_catalog__learn(loader->catalog, line, stack_len, &stack);
+
+	if (!err)
+		err = count_stack(loader, block, stack, count);
+	if (!err)
+		*samples += count;
+	return err;
+}
+
+static int note_interval(struct diff_loader *loader, const struct window *window)
+{
+	const struct load_interval *last =
+		loader->interval_cnt ? &loader->intervals[loader->interval_cnt - 1] : NULL;
+	struct load_interval interval = { window->start_unix_ns, window_end_unix_ns(window) };
+
+	/* The streams of one drain have the same times. */
+	if (last && last->start == interval.start && last->end == interval.end)
+		return 0;
+
+	int err = grow((void **)&loader->intervals, loader->interval_cnt, &loader->interval_cap,
+		       sizeof(*loader->intervals));
+
+	if (!err)
+		loader->intervals[loader->interval_cnt++] = interval;
+	return err;
+}
+
+/* What of a window's counts goes with the samples that were counted; all without --kind. */
+static uint64_t scaled(uint64_t value, uint64_t part, uint64_t whole)
+{
+	if (part >= whole)
+		return value;
+	return (uint64_t)((double)value * (double)part / (double)whole);
+}
+
+static void add_counts(struct load_block *block, const struct window_counts *counts,
+		       uint64_t samples)
+{
+	block->samples += samples;
+	block->frames += scaled(counts->frames, samples, counts->samples);
+	block->unknown_frames += scaled(counts->unknown_frames, samples, counts->samples);
+	block->truncated_samples += scaled(counts->truncated_samples, samples, counts->samples);
+}
+
+int diff_loader__add(struct diff_loader *loader, const struct window *window, const char *text,
+		     size_t len)
+{
+	uint32_t number = block_of(loader, window);
+	struct load_block *block = &loader->blocks[number];
+	const char *end = text + len;
+	uint64_t samples = 0;
+
+	if (!block->has_frequency) {
+		block->has_frequency = true;
+		block->frequency_hz = window->frequency_hz;
+	}
+	/* jbpfd was started anew with another rate in the midst of a block: samples that stand for
+	 * different times cannot be added up. */
+	if (block->frequency_hz != window->frequency_hz) {
+		loader->loaded.other_rate_samples += window->counts.samples;
+		return 0;
+	}
+
+	int err = note_interval(loader, window);
+
+	while (!err && text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		size_t line_len = newline ? (size_t)(newline - text) : (size_t)(end - text);
+
+		err = add_line(loader, number, text, line_len, &samples);
+		text += line_len + 1;
+	}
+	if (!err)
+		add_counts(block, &window->counts, samples);
+	return err;
+}
+
+/* ---- the side ---- */
+
+static int compare_intervals(const void *a, const void *b)
+{
+	const struct load_interval *left = a;
+	const struct load_interval *right = b;
+
+	if (left->start != right->start)
+		return (left->start > right->start) - (left->start < right->start);
+	return (left->end > right->end) - (left->end < right->end);
+}
+
+/* How long streams were recorded in each block: overlaps count once, to where they begin. */
+static void measure_union(struct diff_loader *loader)
+{
+	uint64_t covered = 0;
+
+	if (loader->interval_cnt)
+		qsort(loader->intervals, loader->interval_cnt, sizeof(*loader->intervals),
+		      compare_intervals);
+	for (size_t i = 0; i < loader->interval_cnt; i++) {
+		const struct load_interval *at = &loader->intervals[i];
+		uint64_t number = at->start / loader->what.block_ns - loader->first_block;
+		uint64_t from = at->start > covered ? at->start : covered;
+
+		if (at->end <= from)
+			continue;
+		loader->blocks[number].union_ns += at->end - from;
+		covered = at->end;
+	}
+}
+
+/* Groups the entries by block; first[block_cnt + 1]. */
+static struct load_entry *sort_entries(const struct diff_loader *loader, size_t *first)
+{
+	struct load_entry *sorted = reallocarray(NULL, loader->entry_cnt + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	first[0] = 0;
+	for (size_t i = 0; i < loader->block_cnt; i++)
+		first[i + 1] = first[i] + loader->blocks[i].entry_cnt;
+	for (size_t i = 0; i < loader->entry_cnt; i++)
+		sorted[first[loader->entries[i].block]++] = loader->entries[i];
+	/* Each first[] has moved to where the next one began. */
+	for (size_t i = loader->block_cnt; i > 0; i--)
+		first[i] = first[i - 1];
+	first[0] = 0;
+	return sorted;
+}
+
+/* By the clock on the wall of this host; the rhythm of people's days. */
+static uint32_t time_of_day_s(uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / CLOCK_NS_PER_S);
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm))
+		return (uint32_t)(unix_ns / CLOCK_NS_PER_S % 86400);
+	return (uint32_t)(tm.tm_hour * 3600 + tm.tm_min * 60 + (tm.tm_sec > 59 ? 59 : tm.tm_sec));
+}
+
+static struct diff_block make_block(struct diff_loader *loader, size_t number)
+{
+	const struct load_block *at = &loader->blocks[number];
+	/* The host's records also know when these processes slept. */
+	uint64_t length_ns = at->recorded_ns ? at->recorded_ns : at->union_ns;
+	uint64_t start = (loader->first_block + number) * loader->what.block_ns;
+	uint64_t host_samples = at->host_samples > at->samples ? at->host_samples : at->samples;
+	double lost = (double)at->host_lost * (double)at->samples / (double)host_samples;
+
+	length_ns = length_ns > loader->what.block_ns ? loader->what.block_ns : length_ns;
+	return (struct diff_block){
+		.start_unix_ns = start,
+		.length_ns = length_ns ? length_ns : 1,
+		.time_of_day_s = time_of_day_s(start),
+		.frequency_hz = at->frequency_hz,
+		.jvm_age_s = UINT32_MAX, /* young ones were left out, stream by stream */
+		.samples = at->samples,
+		.cpu_s = at->frequency_hz ? (double)at->samples / at->frequency_hz : 0,
+		.lost_samples = (uint64_t)llround(lost),
+		.frames = at->frames,
+		.unknown_frames = at->unknown_frames,
+		.truncated_samples = at->truncated_samples,
+	};
+}
+
+static int fill_side(struct diff_loader *loader, struct diff_side *side, size_t *first)
+{
+	__cleanup_free struct load_entry *sorted = sort_entries(loader, first);
+	int err = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < loader->block_cnt; i++) {
+		if (!loader->blocks[i].samples)
+			continue;
+		for (size_t at = first[i]; !err && at < first[i + 1]; at++)
+			err = diff_catalog__count(loader->catalog, side, sorted[at].stack,
+						  sorted[at].count);
+		if (err)
+			return err;
+
+		struct diff_block block = make_block(loader, i);
+
+		loader->loaded.lost_samples += block.lost_samples;
+		err = diff_side__close_block(side, &block);
+	}
+	return err;
+}
+
+int diff_loader__finish(struct diff_loader *loader, struct diff_loaded *out)
+{
+	__cleanup_free size_t *first = calloc(loader->block_cnt + 1, sizeof(*first));
+	struct diff_side *side;
+
+	if (loader->err)
+		return loader->err;
+	side = diff_side__new(DIFF_LOAD_EVENT_CPU);
+	measure_union(loader);
+
+	int err = side && first ? fill_side(loader, side, first) : -ENOMEM;
+
+	if (err) {
+		diff_side__free(side);
+		return err;
+	}
+	*out = loader->loaded;
+	out->side = side;
+	memset(&loader->loaded, 0, sizeof(loader->loaded));
+	return 0;
+}
+
+/* ---- words ---- */
+
+/* The label that all streams have, "several", or NULL. */
+static const char *common_label(const struct streams *streams, enum window_label label)
+{
+	const char *common = NULL;
+
+	for (size_t i = 0; i < streams->cnt; i++) {
+		const char *text = streams->items[i].latest.labels[label];
+
+		if (!text || !*text)
+			continue;
+		if (common && strcmp(common, text) != 0)
+			return "several";
+		common = text;
+	}
+	return common;
+}
+
+void diff_loaded_describe(const struct diff_loaded *loaded, struct diff_output_side *out)
+{
+	out->counts = loaded->counts;
+	out->lost_samples = loaded->lost_samples;
+	out->stream_cnt = loaded->streams.cnt;
+	out->jvm_version = common_label(&loaded->streams, WINDOW_LABEL_JVM_VERSION);
+	out->image = common_label(&loaded->streams, WINDOW_LABEL_IMAGE);
+}
+
+/* ---- one range of the store ---- */
+
+struct load_walk {
+	struct diff_loader *loader;
+	struct cmd_store_damage *damage;
+};
+
+static bool walk_want(void *ctx, const struct window *window)
+{
+	return diff_loader__want(((struct load_walk *)ctx)->loader, window);
+}
+
+static int walk_window(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	return diff_loader__add(((struct load_walk *)ctx)->loader, window, text, len);
+}
+
+static void walk_damage(void *ctx, const struct store_damage *stretch)
+{
+	cmd_store_damage_note(((struct load_walk *)ctx)->damage, stretch);
+}
+
+int diff_load_range(struct store_reader *reader, const struct diff_load *what,
+		    struct diff_catalog *catalog, struct cmd_store_damage *damage,
+		    struct diff_loaded *out)
+{
+	struct load_walk walk = { .damage = damage };
+	const struct store_visitor visitor = {
+		.ctx = &walk,
+		.merge_ns = what->block_ns,
+		.want = walk_want,
+		.window = walk_window,
+		.damage = walk_damage,
+	};
+	int err = diff_loader__new(what, catalog, &walk.loader);
+
+	if (err)
+		return err;
+	err = store_reader__visit(reader, what->since_unix_ns, what->until_unix_ns, &visitor);
+	/* A comparison with something that is not all of it is worth nothing. */
+	if (!err && damage->is_unreadable)
+		err = -EIO;
+	if (!err)
+		err = diff_loader__finish(walk.loader, out);
+	diff_loader__free(walk.loader);
+	return err;
+}

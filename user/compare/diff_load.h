@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows of the store as blocks of a comparison. A loader takes the windows of any number of
+ * streams in any order (merged hours come stream by stream) and deals them out to blocks by when
+ * they begin. Several processes of a service add up; the time of a block is that in which jbpfd
+ * recorded, whether one process ran in it or ten.
+ *
+ *     diff_load_range()                 one walk over the store for one side, or
+ *     diff_loader__want(), __add() ...  from a walk that feeds many loaders; then __finish()
+ */
+#ifndef JBPF_COMPARE_DIFF_LOAD_H
+#define JBPF_COMPARE_DIFF_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/cli/cmd_store.h"
+#include "user/cli/streams.h"
+#include "user/diff/diff_catalog.h"
+#include "user/diff/diff_side.h"
+#include "user/model/select.h"
+#include "user/model/window.h"
+#include "user/output/diff/diff_output.h"
+#include "user/store/store.h"
+
+#define DIFF_LOAD_EVENT_CPU   1
+#define DIFF_LOAD_SPAN_MAX_NS (200ull * 86400 * 1000000000ull)
+
+/* What to load. Texts are borrowed until the loader has finished. */
+struct diff_load {
+	/* Whose, and which leaves; its times are not looked at. */
+	const struct selection *selection;
+	const char *image;	/* glob on the image label; NULL = any */
+	uint64_t since_unix_ns; /* windows that begin in [since, until) */
+	uint64_t until_unix_ns;
+	uint64_t block_ns;  /* whole seconds, at most a day; see diff_side_block_length_ns() */
+	uint32_t warm_up_s; /* windows that begin in a JVM's first seconds are left out; 0 = none */
+	bool wants_streams; /* diff_loaded.streams is filled */
+};
+
+/* One side as it was read. Ended with diff_loaded_release(). */
+struct diff_loaded {
+	struct diff_side *side;
+	/* Of all windows that match, also those that were left out. */
+	struct window_counts counts;
+	struct streams streams;
+	uint64_t first_unix_ns; /* when samples begin and end; both 0 when there are none */
+	uint64_t last_unix_ns;
+	uint64_t lost_samples; /* of the host's, as many as are this side's by share */
+	/* Why samples are not in the blocks. */
+	uint64_t warm_up_samples;
+	uint64_t other_rate_samples; /* not the sampling rate that their block began with */
+	size_t bad_line_cnt;
+};
+
+void diff_loaded_release(struct diff_loaded *loaded);
+
+/* Counts, losses, streams, JVM, image; name and times are the caller's. Texts live with `loaded`. */
+void diff_loaded_describe(const struct diff_loaded *loaded, struct diff_output_side *out);
+
+struct diff_loader;
+
+/* 0, -ENOMEM, or -EINVAL when range, block length or span make no sense. */
+int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
+		     struct diff_loader **out);
+void diff_loader__free(struct diff_loader *loader); /* NULL is fine */
+
+/*
+ * To be asked about every window once, also about host records, as struct store_visitor does it: true
+ * when its text is wanted for diff_loader__add().
+ */
+bool diff_loader__want(struct diff_loader *loader, const struct window *window);
+/* A wanted window with its text. 0, -ENOMEM, or -E2BIG (too many different stacks). */
+int diff_loader__add(struct diff_loader *loader, const struct window *window, const char *text,
+		     size_t len);
+/* Makes the side, once, after the last window. 0 or -errno, also one that want() could not return. */
+int diff_loader__finish(struct diff_loader *loader, struct diff_loaded *out);
+
+/* All of that for one range. Damage is noted, not ended. 0 or -errno. */
+int diff_load_range(struct store_reader *reader, const struct diff_load *what,
+		    struct diff_catalog *catalog, struct cmd_store_damage *damage,
+		    struct diff_loaded *out);
+
+#endif

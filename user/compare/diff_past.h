@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Earlier days of the same streams, read from the store: they tell how much items drift when
+ * nothing was changed. Sides at the same time of day are calibrated by the days before (each day
+ * against its neighbour), sides at different times of one day by the same two times of earlier
+ * days.
+ */
+#ifndef JBPF_COMPARE_DIFF_PAST_H
+#define JBPF_COMPARE_DIFF_PAST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/compare/diff_load.h"
+#include "user/diff/diff_history.h"
+
+#define DIFF_PAST_PAIRS 7
+
+/* What calibrates; ended with diff_past_release(). */
+struct diff_past {
+	struct diff_history history;
+	struct diff_history_set sets[DIFF_PAST_PAIRS + 1];
+};
+
+/*
+ * `what`: of whom, block length and warm-up (times and image are not looked at). `before` and
+ * `after`: the sides; `catalog` is theirs. A history of no sets is fine: 0. Else -errno.
+ */
+int diff_past_load(struct store_reader *reader, const struct diff_load *what,
+		   struct diff_catalog *catalog, const struct diff_side *before,
+		   const struct diff_side *after, struct cmd_store_damage *damage,
+		   struct diff_past *out);
+void diff_past_release(struct diff_past *past);
+
+#endif

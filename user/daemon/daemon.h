@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jbpfd: foreground, one thread. Samples the host, writes one window after the other to the store
+ * until SIGTERM or SIGINT; SIGHUP rereads the config file.
+ */
+#ifndef JBPF_DAEMON_DAEMON_H
+#define JBPF_DAEMON_DAEMON_H
+
+/* Exit code of the program: 0 done, 1 failed, 2 wrong usage. */
+int daemon_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jbpfd's account of itself: counts what goes by, asks the parts at the end of each window, and
+ * hands the text to who serves it. Without --metrics nothing of it happens.
+ */
+#ifndef JBPF_DAEMON_DAEMON_METRICS_H
+#define JBPF_DAEMON_DAEMON_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/daemon/daemon_compact.h"
+#include "user/daemon/daemon_options.h"
+#include "user/collect/recorder.h"
+#include "user/serve/metrics.h"
+#include "user/serve/server.h"
+#include "user/store/store.h"
+
+struct strtab;
+
+/* Zero-initialise; end with daemon_metrics_close(). */
+struct daemon_metrics {
+	struct metrics_server *server; /* NULL = nobody asks */
+	struct metrics metrics;
+	struct strtab *containers;   /* of the present window */
+	struct window_counts counts; /* of the present window's streams that the store took */
+	bool is_window_over;	     /* what is noted next is of another one */
+	uint64_t usage_boot_ns;	     /* when the store was looked at last */
+	uint64_t fresh_until_boot_ns;
+};
+
+/* 0, or -errno and a line in `why`. Before privileges are given up. */
+int daemon_metrics_open(struct daemon_metrics *self, const struct daemon_options *options,
+			char *why, size_t why_len);
+void daemon_metrics_close(struct daemon_metrics *self);
+
+/* Takes note of a window on its way to the store: a stream's or the host's. */
+void daemon_metrics_note(struct daemon_metrics *self, const struct window *window);
+/* The store took this stream: it counts as recorded when its window is written. */
+void daemon_metrics_count(struct daemon_metrics *self, const struct window *window);
+
+/* What there is to be asked at the end of a window. */
+struct daemon_metrics_parts {
+	const struct daemon_options *options;
+	const struct recorder_stats *stats;
+	const struct store_writer *writer;
+	const struct daemon_compactor *compactor;
+	uint64_t begin_boot_ns; /* when the window began to end */
+	bool is_written;
+	uint64_t dropped_windows; /* before it, which found no place: they failed, too */
+};
+
+/* Publishes what was noted. Failures are counted by nobody but told at level debug. */
+void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics_parts *parts);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options of jbpfd from the command line and the config file (lines "option = value" with the long
+ * names of the options, "#" comments). The command line wins. Pure but for reading the file.
+ */
+#ifndef JBPF_DAEMON_DAEMON_OPTIONS_H
+#define JBPF_DAEMON_DAEMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/symbols.h"
+#include "user/collect/probe/probe.h"
+#include "user/util/log.h"
+
+#define DAEMON_PIDS_MAX	     64
+#define DAEMON_MIN_WINDOW_NS 1000000000ull
+#define DAEMON_MAX_WINDOW_NS 600000000000ull
+#define DAEMON_MAX_FREQUENCY 10000
+
+/* Copies of every text, so that a config file's buffer need not live on. */
+struct daemon_options {
+	char *store;
+	char *config; /* NULL = none */
+	uint32_t frequency_hz;
+	uint64_t window_ns;
+	uint32_t max_depth;
+	enum jit_mode jit;
+	uint64_t keep_age_ns;
+	uint64_t keep_bytes;
+	bool compact;  /* closed hours */
+	char *metrics; /* where they are served: see user/serve/address.h; NULL = nowhere */
+	uint32_t pids[DAEMON_PIDS_MAX];
+	size_t pid_cnt;
+	char *cgroups[JBPF_CGROUP_FILTER_MAX];
+	size_t cgroup_cnt;
+	enum log_level log_level;
+	bool check;
+	bool help;
+	bool version;
+};
+
+/*
+ * Defaults, then the config file named by --config, then the command line. 0; -EINVAL wrong usage;
+ * else -errno of the config file. On error `why` holds one line for the user. Release in any case.
+ */
+int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char *why,
+			 size_t why_len);
+void daemon_options_release(struct daemon_options *options);
+
+/* Do they differ in what needs other BPF programs, maps or symbol tables? */
+bool daemon_options_sampling_differs(const struct daemon_options *a,
+				     const struct daemon_options *b);
+
+extern const char daemon_options_usage[];
+
+#endif

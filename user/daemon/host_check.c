@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Each line is the result of trying the thing itself where that is possible: the real BPF object is
+ * loaded, the real events are opened, real files are read; what jbpfd does while it runs is tried
+ * with the rights that it has then. Capability bits are shown beside, since they are what an
+ * administrator can change.
+ */
+#include "user/daemon/host_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "user/files/container_file.h"
+#include "user/sandbox/daemon_sandbox.h"
+#include "user/daemon/host_check_rights.h"
+#include "user/collect/container/container.h"
+#include "user/collect/probe/probe.h"
+#include "user/sandbox/capabilities.h"
+#include "user/util/cleanup.h"
+#include "user/util/fs.h"
+#include "user/sandbox/landlock.h"
+#include "user/util/parse.h"
+#include "user/util/strbuf.h"
+
+#define SWITCH_MAX_BYTES 32 /* a number of /proc/sys */
+
+struct check_run {
+	FILE *out;
+	const struct host_check_options *options;
+	struct host_facts facts;
+	struct capabilities kept; /* while running */
+	bool failed;
+	bool less;
+};
+
+static void check_line(struct check_run *run, enum check_result result, const char *what,
+		       const char *detail)
+{
+	static const char *const words[] = { "ok  ", "less", "FAIL" };
+
+	run->failed |= result == CHECK_FAILED;
+	run->less |= result == CHECK_LESS;
+	fprintf(run->out, "%s  %-22s %s\n", words[result], what, detail);
+}
+
+static int read_switch(const char *name)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *at;
+	uint64_t number;
+	bool is_negative;
+
+	if (fs_read_filef(AT_FDCWD, SWITCH_MAX_BYTES, &text, "/proc/sys/kernel/%s", name))
+		return HOST_SWITCH_UNKNOWN;
+	at = strbuf_str(&text);
+	is_negative = *at == '-';
+	at += is_negative;
+	if (parse_u64_n(at, strcspn(at, "\n"), 10, &number) || number >= HOST_SWITCH_UNKNOWN)
+		return HOST_SWITCH_UNKNOWN;
+	return is_negative ? -(int)number : (int)number;
+}
+
+static void read_facts(struct host_facts *facts)
+{
+	struct capabilities held = { 0 };
+
+	(void)capabilities_read(&held);
+	*facts = (struct host_facts){
+		.capabilities = held.effective,
+		.perf_event_paranoid = read_switch("perf_event_paranoid"),
+		.kptr_restrict = read_switch("kptr_restrict"),
+		.unprivileged_bpf_disabled = read_switch("unprivileged_bpf_disabled"),
+	};
+}
+
+static bool has_cap(const struct check_run *run, int cap)
+{
+	return run->facts.capabilities & CAPABILITY_BIT(cap);
+}
+
+static void check_capabilities(struct check_run *run)
+{
+	size_t cnt;
+	const struct capability_use *uses = host_check_uses(&cnt);
+
+	for (size_t i = 0; i < cnt; i++) {
+		char detail[512];
+		/* What truly fails is found by trying. */
+		enum check_result result =
+			host_check_capability(&uses[i], &run->facts, detail, sizeof(detail));
+
+		check_line(run, result, capabilities_name(uses[i].cap), detail);
+	}
+}
+
+static void check_kernel(struct check_run *run)
+{
+	struct utsname name;
+	char detail[512];
+
+	uname(&name);
+	snprintf(detail, sizeof(detail), "%s %s", name.release, name.machine);
+	check_line(run, CHECK_OK, "kernel", detail);
+	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
+		check_line(run, CHECK_OK, "BTF", "/sys/kernel/btf/vmlinux is there");
+	else
+		check_line(
+			run, CHECK_FAILED, "BTF",
+			"/sys/kernel/btf/vmlinux is missing: the kernel needs CONFIG_DEBUG_INFO_BTF=y");
+}
+
+static int try_maps(const void *ctx)
+{
+	return probe__try_maps(ctx);
+}
+
+/* What jbpfd keeps when all is open, tried with the maps of this probe. */
+static void check_kept(struct check_run *run, const struct probe *probe)
+{
+	const struct daemon_sandbox_needs needs = {
+		.names = true,
+		.attaches = run->options->attaches,
+		.store_dir = access(run->options->store_dir, F_OK) ? NULL : run->options->store_dir,
+		.try_maps = try_maps,
+		.ctx = probe,
+	};
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	char why[512];
+	uint64_t aside;
+
+	if (daemon_sandbox_plan(&needs, &run->kept, why, sizeof(why))) {
+		check_line(run, CHECK_FAILED, "while running", why);
+		return;
+	}
+	aside = run->kept.permitted & ~run->kept.effective;
+	if (strbuf_puts(&text, "keeps ") || capabilities_append_names(run->kept.effective, &text) ||
+	    (aside && (strbuf_puts(&text, "; for children that ask JVMs ") ||
+		       capabilities_append_names(aside, &text))) ||
+	    strbuf_puts(&text, "; all else is given up"))
+		return;
+	check_line(run, CHECK_OK, "while running", strbuf_str(&text));
+}
+
+static void check_probe(struct check_run *run)
+{
+	struct probe_options options = {
+		.frequency_hz = 99,
+		.max_depth = JBPF_MAX_DEPTH,
+		.window_ns = 10000000000ull,
+	};
+	struct probe *probe;
+	char detail[1024];
+
+	if (probe__open(&options, &probe, detail, sizeof(detail))) {
+		check_line(run, CHECK_FAILED, "sampling", detail);
+		return;
+	}
+	snprintf(detail, sizeof(detail), "programs loaded, events opened, %.1f MiB of maps",
+		 (double)probe__map_bytes(probe) / (1 << 20));
+	check_line(run, CHECK_OK, "sampling", detail);
+	check_kept(run, probe);
+	probe__free(probe);
+}
+
+static void check_switches(struct check_run *run)
+{
+	char detail[512];
+	enum check_result result;
+
+	result = host_check_paranoid(&run->facts, detail, sizeof(detail));
+	check_line(run, result, "perf_event_paranoid", detail);
+	result = host_check_kptr(&run->facts, detail, sizeof(detail));
+	check_line(run, result, "kptr_restrict", detail);
+	result = host_check_unprivileged_bpf(&run->facts, run->kept.effective, detail,
+					     sizeof(detail));
+	check_line(run, result, "unprivileged_bpf", detail);
+	result = host_check_landlock(landlock_version(), detail, sizeof(detail));
+	check_line(run, result, "Landlock", detail);
+}
+
+static void check_seccomp(struct check_run *run)
+{
+	uint32_t action = SECCOMP_RET_ERRNO;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action))
+		check_line(run, CHECK_LESS, "seccomp",
+			   "not in this kernel: system calls of jbpfd are not filtered");
+	else
+		check_line(run, CHECK_OK, "seccomp",
+			   "while running, system calls are filtered by a list");
+}
+
+/* On older kernels the first ones are 0, hidden or not: offsets of per-CPU variables. */
+static bool shows_addresses(FILE *kallsyms)
+{
+	char line[1024];
+
+	while (fgets(line, sizeof(line), kallsyms)) {
+		if (strncmp(line, "0000000000000000 ", 17) != 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_kallsyms(struct check_run *run)
+{
+	__cleanup_file FILE *file = fopen("/proc/kallsyms", "re");
+
+	if (!file)
+		check_line(run, CHECK_LESS, "kernel names",
+			   "/proc/kallsyms cannot be read: kernel frames have no names");
+	else if (!shows_addresses(file))
+		check_line(
+			run, CHECK_LESS, "kernel names",
+			"addresses are hidden: set kernel.kptr_restrict=1 and hold CAP_SYSLOG, or 0");
+	else
+		check_line(run, CHECK_OK, "kernel names", "/proc/kallsyms shows addresses");
+}
+
+/*
+ * A process in a user namespace that we own is open to us without the capability. Its namespace may
+ * not be looked at without it either; the map of its user ids may, by all.
+ */
+static bool is_in_our_user_namespace(int proc_fd, uint32_t pid, const struct strbuf *our_uid_map)
+{
+	__cleanup_strbuf struct strbuf uid_map = STRBUF_INIT;
+
+	return fs_read_filef(proc_fd, 1 << 16, &uid_map, "%u/uid_map", pid) == 0 &&
+	       uid_map.len == our_uid_map->len &&
+	       memcmp(uid_map.data, our_uid_map->data, uid_map.len) == 0;
+}
+
+/*
+ * A process of another user, which is what needs the capability; init when there is none. Init
+ * alone proves little: where it holds more than we do, it may be closed when all others are open.
+ */
+static uint32_t find_foreign_pid(int proc_fd)
+{
+	__cleanup_strbuf struct strbuf our_uid_map = STRBUF_INIT;
+	__cleanup_dir DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	struct stat st;
+	uint32_t pid;
+
+	if (fs_read_filef(proc_fd, 1 << 16, &our_uid_map, "self/uid_map"))
+		return 1;
+	while (proc && (entry = readdir(proc))) {
+		if (parse_u32_range(entry->d_name, 2, INT32_MAX, &pid) == 0 &&
+		    fstatat(proc_fd, entry->d_name, &st, 0) == 0 && st.st_uid != geteuid() &&
+		    is_in_our_user_namespace(proc_fd, pid, &our_uid_map))
+			return pid;
+	}
+	return 1;
+}
+
+static void check_foreign_process(struct check_run *run)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__cleanup_fd int root_fd = -1;
+	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
+	uint32_t pid = find_foreign_pid(proc_fd);
+	bool reads_maps;
+	char detail[256];
+
+	/* Some kernels let a stranger open it and show nothing. */
+	(void)fs_read_filef(proc_fd, 1 << 20, &maps, "%u/maps", pid);
+	reads_maps = maps.len > 0;
+	snprintf(detail, sizeof(detail), "/proc/%u/maps can%s be read%s", pid,
+		 reads_maps ? "" : "not",
+		 reads_maps		      ? "" :
+		 has_cap(run, CAP_SYS_PTRACE) ? ": a security module or its own rights close it" :
+						": CAP_SYS_PTRACE is missing");
+	check_line(run, reads_maps ? CHECK_OK : CHECK_LESS, "other users' mappings", detail);
+
+	root_fd = container_root_open(proc_fd, pid);
+	snprintf(detail, sizeof(detail), "/proc/%u/root can%s be opened%s", pid,
+		 root_fd < 0 ? "not" : "",
+		 root_fd < 0 ? ": no perf maps, no libraries of containers" : "");
+	check_line(run, root_fd < 0 ? CHECK_LESS : CHECK_OK, "container roots", detail);
+}
+
+/* A link of map_files asks for more than the process's own rights, so our own will do. */
+static void check_map_files(struct check_run *run)
+{
+	__cleanup_dir DIR *dir = opendir("/proc/self/map_files");
+	struct dirent *entry = NULL;
+	int fd = -1;
+
+	while (dir && (entry = readdir(dir)) && entry->d_name[0] == '.')
+		;
+	if (entry)
+		fd = openat(dirfd(dir), entry->d_name, O_PATH | O_CLOEXEC);
+	if (fd < 0) {
+		check_line(
+			run, CHECK_LESS, "replaced files",
+			"/proc/PID/map_files cannot be read: files replaced while mapped have no names");
+		return;
+	}
+	close(fd);
+	check_line(run, CHECK_OK, "replaced files", "/proc/PID/map_files can be read");
+}
+
+static void check_cgroups(struct check_run *run)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct container_resolver_options options = {
+		.proc_fd = proc_fd,
+		.root_fd = root_fd,
+		.cgroup_root = "/sys/fs/cgroup",
+	};
+	struct container_resolver *resolver;
+	char path[4096];
+	int err = container_resolver__new(&options, &resolver);
+
+	if (!err) {
+		/* 1 is the root of the hierarchy on every kernel. */
+		err = container_cgroup_path(resolver, 1, path, sizeof(path));
+		container_resolver__free(resolver);
+	}
+	if (err)
+		check_line(
+			run, CHECK_LESS, "cgroup ids",
+			"no cgroup v2 mount or no right to open handles: processes that end before they are seen have no container name");
+	else
+		check_line(run, CHECK_OK, "cgroup ids", "cgroup v2 ids lead to paths");
+}
+
+static void check_store(struct check_run *run, const char *dir)
+{
+	char detail[512];
+	struct stat st;
+
+	if (stat(dir, &st)) {
+		snprintf(detail, sizeof(detail), "'%s' does not exist yet: jbpfd makes it", dir);
+		check_line(run, CHECK_OK, "store", detail);
+	} else if (!S_ISDIR(st.st_mode) || access(dir, W_OK)) {
+		snprintf(detail, sizeof(detail), "'%s' is not a writable directory", dir);
+		check_line(run, CHECK_FAILED, "store", detail);
+	} else {
+		snprintf(detail, sizeof(detail), "'%s' can be written", dir);
+		check_line(run, CHECK_OK, "store", detail);
+	}
+}
+
+int host_check(const struct host_check_options *options, FILE *out)
+{
+	struct check_run run = { .out = out, .options = options };
+
+	read_facts(&run.facts);
+	check_kernel(&run);
+	check_probe(&run);
+	check_switches(&run);
+	check_seccomp(&run);
+	check_capabilities(&run);
+	check_kallsyms(&run);
+	if (run.kept.effective)
+		(void)capabilities_limit(&run.kept);
+	check_foreign_process(&run);
+	check_map_files(&run);
+	check_cgroups(&run);
+	check_store(&run, options->store_dir);
+	fprintf(out, "\n%s\n",
+		run.failed ? "This host cannot be profiled: see the lines marked FAIL." :
+		run.less ? "This host can be profiled, with the losses of the lines marked less." :
+			   "This host can be profiled, nothing is missing.");
+	return run.failed ? -EPERM : 0;
+}

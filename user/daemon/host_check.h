@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `jbpfd --check`: what this host allows, and what is lost without it. */
+#ifndef JBPF_DAEMON_HOST_CHECK_H
+#define JBPF_DAEMON_HOST_CHECK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct host_check_options {
+	const char *store_dir;
+	bool attaches; /* by --jit, JVMs may be asked for their maps */
+};
+
+/*
+ * Prints one line per capability and feature. 0 when the host can be profiled (some names may
+ * still be missing), -EPERM or another -errno when it cannot.
+ */
+int host_check(const struct host_check_options *options, FILE *out);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The daily job; see diff_days.h. Whole days and not the last 24 hours: the answer does not depend
+ * on when the job ran, running it again gives the same one, and the series gets one row per day.
+ */
+#include "user/daily/diff_days.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "user/cli/exit_codes.h"
+#include "user/cli/cmd_store.h"
+#include "user/cli/cmd_write.h"
+#include "user/daily/diff_days_dir.h"
+#include "user/daily/diff_days_report.h"
+#include "user/daily/diff_days_series.h"
+#include "user/daily/diff_days_service.h"
+#include "user/daily/diff_days_services.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+
+struct days_run {
+	const struct diff_cmd_options *options;
+	struct diff_days_job job;
+	struct diff_days_dir dir;
+	struct cmd_store_damage damage;
+	struct diff_days_services services;
+	struct diff_days_outcome *outcomes; /* room for all services */
+	size_t outcome_cnt;
+};
+
+static int fail(const struct days_run *run, const char *what, int err)
+{
+	if (err == -ENOMEM)
+		pr_err("out of memory\n");
+	else
+		pr_err("'%s': %s: %s\n", run->options->output_dir, what, errstr(err));
+	return CMD_EXIT_FAILED;
+}
+
+static int set_dates(struct diff_days_job *job, const struct diff_cmd_options *options)
+{
+	int err = diff_days_date_before(options->now_unix_ns, 1, &job->after_last);
+
+	if (!err)
+		err = diff_days_date_before(options->now_unix_ns, options->days, &job->after_first);
+	if (!err)
+		err = diff_days_date_before(options->now_unix_ns, options->days + 1,
+					    &job->before_last);
+	if (!err)
+		err = diff_days_date_before(options->now_unix_ns, 2 * options->days,
+					    &job->before_first);
+	return err;
+}
+
+/* The services with enough samples on a side to be worth a look. */
+static size_t keep_busy(struct diff_days_services *services)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < services->cnt; i++)
+		if (services->items[i].samples_before >= DIFF_DAYS_SAMPLES_MIN ||
+		    services->items[i].samples_after >= DIFF_DAYS_SAMPLES_MIN)
+			services->items[kept++] = services->items[i];
+	services->cnt = kept;
+	return kept;
+}
+
+/* 0, 1 when there is nothing to compare, or -errno; says what is wrong. */
+static int find_services(struct days_run *run)
+{
+	const struct diff_days_job *job = &run->job;
+	const struct diff_cmd_options *options = run->options;
+	uint64_t last_unix_ns;
+	int err = cmd_store_range(job->reader, &run->job.store_first_unix_ns, &last_unix_ns);
+
+	if (!err)
+		err = diff_days_services_list(job->reader, &options->selection,
+					      job->before_first.since_unix_ns,
+					      job->after_first.since_unix_ns,
+					      job->after_last.until_unix_ns, &run->damage,
+					      &run->services);
+	if (err) {
+		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+		return err;
+	}
+	if (keep_busy(&run->services) == 0) {
+		pr_err("no service has %d samples or more from %s to %s\n", DIFF_DAYS_SAMPLES_MIN,
+		       job->before_first.text, job->after_last.text);
+		return 1;
+	}
+	if (run->services.left_out)
+		pr_warn("%zu services with fewer samples than the first %d were left out\n",
+			run->services.left_out, DIFF_DAYS_SERVICES_MAX);
+	run->outcomes = calloc(run->services.cnt, sizeof(*run->outcomes));
+	if (run->outcomes)
+		return 0;
+	pr_err("out of memory\n");
+	return -ENOMEM;
+}
+
+static int write_day(struct days_run *run)
+{
+	const struct diff_days_job *job = &run->job;
+	const struct diff_days_report report = {
+		.before_first = &job->before_first,
+		.before_last = &job->before_last,
+		.after_first = &job->after_first,
+		.after_last = &job->after_last,
+		.outcomes = run->outcomes,
+		.outcome_cnt = run->outcome_cnt,
+		.left_out = run->services.left_out,
+	};
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = diff_days_report_html(&report, &text);
+
+	if (!err)
+		err = diff_days_dir_write(&run->dir, "index.html", &text);
+	strbuf_clear(&text);
+	if (!err)
+		err = diff_days_report_json(&report, &text);
+	if (!err)
+		err = diff_days_dir_write(&run->dir, "summary.json", &text);
+	return err ? err : diff_days_dir_end(&run->dir, job->after_last.text);
+}
+
+/* What needs a look comes first. */
+static int print_day(const struct days_run *run)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = 0;
+
+	for (int state = 0; state <= DIFF_DAYS_STATE_NOT_COMPARED; state++)
+		for (size_t i = 0; !err && i < run->outcome_cnt; i++)
+			if ((int)run->outcomes[i].state == state)
+				err = diff_days_report_lines(&run->outcomes[i], &text);
+	return err ? fail(run, "lines", err) : cmd_write(NULL, &text);
+}
+
+static int count_state(const struct days_run *run, enum diff_days_state state)
+{
+	int cnt = 0;
+
+	for (size_t i = 0; i < run->outcome_cnt; i++)
+		cnt += run->outcomes[i].state == state;
+	return cnt;
+}
+
+static int run_services(struct days_run *run)
+{
+	int code;
+	int err = diff_days_dir_begin(&run->dir, run->job.after_last.text);
+
+	for (size_t i = 0; !err && i < run->services.cnt; i++)
+		err = diff_days_service_run(&run->job, &run->services.items[i],
+					    &run->outcomes[run->outcome_cnt++]);
+	if (!err)
+		err = write_day(run);
+	if (err)
+		return fail(run, "the day's pages cannot be written", err);
+	cmd_store_damage_end(&run->damage);
+	err = diff_days_dir_retain(&run->dir, run->job.after_last.number, run->options->keep_days);
+	if (err)
+		pr_warn("'%s': old pages cannot be deleted: %s\n", run->options->output_dir,
+			errstr(err));
+	code = print_day(run);
+	if (code != CMD_EXIT_DONE)
+		return code;
+	if (run->options->fail_on_regression && count_state(run, DIFF_DAYS_STATE_REGRESSION))
+		return CMD_EXIT_REGRESSION;
+	return count_state(run, DIFF_DAYS_STATE_FAILED) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
+}
+
+static int run_days(struct days_run *run)
+{
+	int err = find_services(run);
+
+	if (err > 0)
+		return CMD_EXIT_NO_SAMPLES;
+	if (err)
+		return CMD_EXIT_FAILED;
+	err = diff_days_dir_open(run->options->output_dir, &run->dir);
+	if (err == -EWOULDBLOCK) {
+		pr_err("'%s': another jbpf-diff --days is at work there; wait for it to end\n",
+		       run->options->output_dir);
+		return CMD_EXIT_FAILED;
+	}
+	if (err)
+		return fail(run, "cannot be used; give another --output-dir", err);
+	return run_services(run);
+}
+
+int diff_days_run(const struct diff_cmd_options *options)
+{
+	struct days_run run = {
+		.options = options,
+		.dir = { .fd = -1, .series_fd = -1, .lock_fd = -1, .day_fd = -1 },
+		.job = {
+			.statistics = &options->statistics,
+			.now_unix_ns = options->now_unix_ns,
+			.days = options->days,
+		},
+	};
+	int code;
+
+	run.job.dir = &run.dir;
+	run.job.damage = &run.damage;
+	if (set_dates(&run.job, options)) {
+		pr_err("the clock shows no date that has days before it\n");
+		return CMD_EXIT_FAILED;
+	}
+	if (cmd_store_open(options->store, &run.job.reader))
+		return CMD_EXIT_FAILED;
+	code = run_days(&run);
+	for (size_t i = 0; i < run.outcome_cnt; i++)
+		diff_days_outcome_release(&run.outcomes[i]);
+	free(run.outcomes);
+	diff_days_services_release(&run.services);
+	diff_days_dir_close(&run.dir);
+	store_reader__free(run.job.reader);
+	return code;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The directory of the daily job: one subdirectory per day with its pages, "latest" that points to the
+ * newest, and the series. Only what the job made itself is ever deleted: each day's directory lists
+ * its files. One job at a time.
+ */
+#ifndef JBPF_DAILY_DIFF_DAYS_DIR_H
+#define JBPF_DAILY_DIFF_DAYS_DIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/util/strbuf.h"
+
+#define DIFF_DAYS_DIR_SERIES	  "series"
+#define DIFF_DAYS_DIR_LIST	  ".files" /* in a day's directory: what the job wrote, a line each */
+#define DIFF_DAYS_DIR_LIST_MAX	  (4u << 20)
+#define DIFF_DAYS_DIR_NAME_MAX	  200
+#define DIFF_DAYS_DIR_SERIES_DAYS 400 /* a series that nobody added to for so long is deleted */
+
+struct diff_days_dir {
+	int fd;
+	int series_fd;
+	int lock_fd;
+	int day_fd;
+	struct strbuf names; /* written or to be written today, a line each */
+	struct strbuf old;   /* of an earlier run of the same day */
+};
+
+/*
+ * Makes what is missing and takes the lock. -EWOULDBLOCK: another job is at work here. 0 or -errno;
+ * *out is to be closed in any case.
+ */
+int diff_days_dir_open(const char *path, struct diff_days_dir *out);
+void diff_days_dir_close(struct diff_days_dir *dir);
+
+/* Begins a day's directory, or goes on with it. `date` is "2026-11-21". 0 or -errno. */
+int diff_days_dir_begin(struct diff_days_dir *dir, const char *date);
+
+/*
+ * Writes a file of the day, all or nothing, and lists it first, so that a crash leaves nothing that
+ * nobody deletes. 0, -EINVAL when the name is none of ours, or -errno.
+ */
+int diff_days_dir_write(struct diff_days_dir *dir, const char *name, const struct strbuf *text);
+
+/* Ends the day: what an earlier run left and this one did not write is deleted. 0 or -errno. */
+int diff_days_dir_end(struct diff_days_dir *dir, const char *date);
+
+/* Deletes days older than the newest `keep`, counted from day number `last`, and forgotten series. */
+int diff_days_dir_retain(struct diff_days_dir *dir, uint32_t last, uint32_t keep);
+
+#endif

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a day came to; see diff_days_report.h. */
+#include "user/daily/diff_days_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/output/escape.h"
+#include "user/output/info.h"
+#include "user/output/json_writer.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+
+static const char *const state_names[] = {
+	[DIFF_DAYS_STATE_FAILED] = "failed",
+	[DIFF_DAYS_STATE_REGRESSION] = "regression",
+	[DIFF_DAYS_STATE_QUIET] = "no regression",
+	[DIFF_DAYS_STATE_LEARNING] = "learning",
+	[DIFF_DAYS_STATE_NOT_COMPARED] = "not compared",
+};
+
+static const char *const alarm_names[] = {
+	[DIFF_DAYS_ALARM_REGRESSION] = "regression",
+	[DIFF_DAYS_ALARM_STEP] = "step",
+	[DIFF_DAYS_ALARM_CREEP] = "creep",
+};
+
+static const char page_head[] =
+	"<!DOCTYPE html>\n"
+	"<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+	"<meta name=\"viewport\" content=\"width=device-width\">\n"
+	"<style>\n"
+	"body { font: 14px/1.5 system-ui, sans-serif; margin: 2em; color: #222; background: #fff }\n"
+	"table { border-collapse: collapse }\n"
+	"th, td { text-align: left; vertical-align: top; padding: .3em 1.2em .3em 0;"
+	" border-bottom: 1px solid #ddd }\n"
+	"td.number { text-align: right }\n"
+	".regression { color: #a40000; font-weight: bold }\n"
+	".aside { color: #666 }\n"
+	"ul { margin: 0; padding-left: 1.2em }\n"
+	"@media (prefers-color-scheme: dark) { body { color: #ddd; background: #1b1b1b }\n"
+	"  th, td { border-color: #444 } a { color: #8ab4f8 } .regression { color: #ff8a80 }\n"
+	"  .aside { color: #999 } }\n"
+	"</style>\n";
+
+static void release_alarms(struct diff_days_alarm *alarms, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		free(alarms[i].method);
+		free(alarms[i].origin);
+	}
+	free(alarms);
+}
+
+void diff_days_outcome_release(struct diff_days_outcome *outcome)
+{
+	release_alarms(outcome->alarms, outcome->alarm_cnt);
+	release_alarms(outcome->known, outcome->known_cnt);
+	free(outcome->why);
+	free(outcome->image_before);
+	free(outcome->image_after);
+	*outcome = (struct diff_days_outcome){ 0 };
+}
+
+const char *diff_days_state_name(enum diff_days_state state)
+{
+	return state < ARRAY_SIZE(state_names) ? state_names[state] : "";
+}
+
+/* ---- lines ---- */
+
+static int put_since(const struct diff_days_alarm *alarm, struct strbuf *out)
+{
+	char date[DIFF_DAYS_DATE_BYTES];
+
+	diff_days_date_text(alarm->first_day, date);
+	if (alarm->kind == DIFF_DAYS_ALARM_STEP)
+		return strbuf_printf(out, " since %s", date);
+	return strbuf_printf(out, " since %s (creep over %" PRIu32 " days)", date,
+			     alarm->last_day - alarm->first_day + 1);
+}
+
+int diff_days_alarm_text(const struct diff_days_alarm *alarm, struct strbuf *out)
+{
+	int err = strbuf_printf(out, "%s: %+.1f %%", alarm->method, 100 * alarm->change);
+
+	if (!err && alarm->kind != DIFF_DAYS_ALARM_REGRESSION)
+		err = put_since(alarm, out);
+	else if (!err && isfinite(alarm->low) && isfinite(alarm->high))
+		err = strbuf_printf(out, " (%+.1f to %+.1f %%)", 100 * alarm->low,
+				    100 * alarm->high);
+	if (!err)
+		err = strbuf_printf(out, ", %.2f %% to %.2f %% of the CPU, %s",
+				    100 * alarm->share_before, 100 * alarm->share_after,
+				    alarm->is_self ? "by itself" : "with what it calls");
+	return err || !alarm->origin ? err : strbuf_printf(out, ", from %s", alarm->origin);
+}
+
+/* What is said of a service besides its alarms. */
+static int put_remark(const struct diff_days_outcome *outcome, struct strbuf *out)
+{
+	if (outcome->why)
+		return strbuf_puts(out, outcome->why);
+	if (outcome->state == DIFF_DAYS_STATE_QUIET && isfinite(outcome->detectable))
+		return strbuf_printf(out, "%+.0f %% of a larger method would have been seen",
+				     100 * outcome->detectable);
+	return 0;
+}
+
+static bool has_new_image(const struct diff_days_outcome *outcome)
+{
+	return outcome->image_before && outcome->image_after &&
+	       strcmp(outcome->image_before, outcome->image_after) != 0;
+}
+
+/* "SERVICE: TEXT", with everything that could move a cursor made inert. */
+static int put_line(const struct diff_days_outcome *outcome, const struct strbuf *text,
+		    struct strbuf *out)
+{
+	const char *name = outcome->service->name;
+	int err = escape_terminal(out, name, strlen(name));
+
+	if (!err)
+		err = strbuf_puts(out, ": ");
+	if (!err)
+		err = escape_terminal(out, strbuf_str(text), text->len);
+	return err ? err : strbuf_putc(out, '\n');
+}
+
+static int put_alarm_line(const struct diff_days_outcome *outcome,
+			  const struct diff_days_alarm *alarm, const char *word, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = strbuf_printf(&text, "%s: ", word);
+
+	if (!err)
+		err = diff_days_alarm_text(alarm, &text);
+	return err ? err : put_line(outcome, &text, out);
+}
+
+static int put_state_line(const struct diff_days_outcome *outcome, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf remark = STRBUF_INIT;
+	int err = strbuf_puts(&text, diff_days_state_name(outcome->state));
+
+	if (!err)
+		err = put_remark(outcome, &remark);
+	if (!err && remark.len)
+		err = strbuf_printf(&text, ": %s", strbuf_str(&remark));
+	return err ? err : put_line(outcome, &text, out);
+}
+
+int diff_days_report_lines(const struct diff_days_outcome *outcome, struct strbuf *out)
+{
+	size_t shown = outcome->alarm_cnt < DIFF_DAYS_ALARMS_SHOWN ? outcome->alarm_cnt :
+								     DIFF_DAYS_ALARMS_SHOWN;
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err = 0;
+
+	if (!outcome->alarm_cnt)
+		err = put_state_line(outcome, out);
+	for (size_t i = 0; !err && i < shown; i++)
+		err = put_alarm_line(outcome, &outcome->alarms[i],
+				     alarm_names[outcome->alarms[i].kind], out);
+	if (!err && shown < outcome->alarm_cnt) {
+		err = strbuf_printf(&text, "regression: and %zu more methods",
+				    outcome->alarm_cnt - shown);
+		if (!err)
+			err = put_line(outcome, &text, out);
+	}
+	strbuf_clear(&text);
+	if (!err && outcome->alarm_cnt && has_new_image(outcome)) {
+		err = strbuf_printf(&text, "the image changed: %s before, %s after",
+				    outcome->image_before, outcome->image_after);
+		if (!err)
+			err = put_line(outcome, &text, out);
+	}
+	return err;
+}
+
+/* ---- page ---- */
+
+static int put_html(struct strbuf *out, const char *text)
+{
+	return escape_html(out, text, strlen(text));
+}
+
+static int html_alarms(const struct diff_days_alarm *alarms, size_t cnt, const char *class,
+		       struct strbuf *out)
+{
+	size_t shown = cnt < DIFF_DAYS_ALARMS_SHOWN ? cnt : DIFF_DAYS_ALARMS_SHOWN;
+	int err = cnt ? strbuf_printf(out, "<ul class=\"%s\">", class) : 0;
+
+	for (size_t i = 0; !err && i < shown; i++) {
+		__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+		err = diff_days_alarm_text(&alarms[i], &text);
+		if (!err)
+			err = strbuf_printf(out, "<li>%s", class[0] == 'a' ? "known: " : "");
+		if (!err)
+			err = put_html(out, strbuf_str(&text));
+		if (!err)
+			err = strbuf_puts(out, "</li>");
+	}
+	if (!err && shown < cnt)
+		err = strbuf_printf(out, "<li>and %zu more</li>", cnt - shown);
+	return err || !cnt ? err : strbuf_puts(out, "</ul>");
+}
+
+static int html_name(const struct diff_days_outcome *outcome, struct strbuf *out)
+{
+	int err = 0;
+
+	if (outcome->has_page)
+		err = strbuf_printf(out, "<a href=\"%s.html\">", outcome->service->file);
+	if (!err)
+		err = put_html(out, outcome->service->title);
+	if (!err && outcome->has_page)
+		err = strbuf_printf(out, "</a> <a class=\"aside\" href=\"%s.json\">json</a>",
+				    outcome->service->file);
+	return err;
+}
+
+static int html_row(const struct diff_days_outcome *outcome, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf remark = STRBUF_INIT;
+	int err = strbuf_puts(out, "<tr><td>");
+
+	if (!err)
+		err = html_name(outcome, out);
+	if (!err)
+		err = strbuf_printf(
+			out,
+			"</td><td class=\"%s\">%s</td><td class=\"number\">%" PRIu64
+			"</td><td class=\"number\">%" PRIu64 "</td><td>",
+			outcome->state == DIFF_DAYS_STATE_REGRESSION ? "regression" : "aside",
+			diff_days_state_name(outcome->state), outcome->service->samples_before,
+			outcome->service->samples_after);
+	if (!err)
+		err = put_remark(outcome, &remark);
+	if (!err)
+		err = put_html(out, strbuf_str(&remark));
+	if (!err)
+		err = html_alarms(outcome->alarms, outcome->alarm_cnt, "regressions", out);
+	if (!err)
+		err = html_alarms(outcome->known, outcome->known_cnt, "aside", out);
+	if (!err && has_new_image(outcome)) {
+		err = strbuf_puts(out, "<div class=\"aside\">image: ");
+		if (!err)
+			err = put_html(out, outcome->image_before);
+		if (!err)
+			err = strbuf_puts(out, " before, ");
+		if (!err)
+			err = put_html(out, outcome->image_after);
+		if (!err)
+			err = strbuf_puts(out, " after</div>");
+	}
+	return err ? err : strbuf_puts(out, "</td></tr>\n");
+}
+
+/* "2026-11-20" or "2026-11-14 to 2026-11-20". */
+static int put_days(const struct diff_days_date *first, const struct diff_days_date *last,
+		    struct strbuf *out)
+{
+	if (first->number == last->number)
+		return strbuf_puts(out, last->text);
+	return strbuf_printf(out, "%s to %s", first->text, last->text);
+}
+
+/* States in the order of their numbers: what needs a look comes first. */
+static int html_rows(const struct diff_days_report *report, struct strbuf *out)
+{
+	int err = 0;
+
+	for (int state = 0; state < (int)ARRAY_SIZE(state_names); state++)
+		for (size_t i = 0; !err && i < report->outcome_cnt; i++)
+			if ((int)report->outcomes[i].state == state)
+				err = html_row(&report->outcomes[i], out);
+	return err;
+}
+
+int diff_days_report_html(const struct diff_days_report *report, struct strbuf *out)
+{
+	int err = strbuf_printf(out, "%s<title>jbpf %s</title></head><body>\n<h1>", page_head,
+				report->after_last->text);
+
+	if (!err)
+		err = put_days(report->after_first, report->after_last, out);
+	if (!err)
+		err = strbuf_puts(out, " against ");
+	if (!err)
+		err = put_days(report->before_first, report->before_last, out);
+	if (!err)
+		err = strbuf_puts(out,
+				  "</h1>\n<table>\n<tr><th>service</th><th></th><th>samples before"
+				  "</th><th>after</th><th></th></tr>\n");
+	if (!err)
+		err = html_rows(report, out);
+	if (!err)
+		err = strbuf_puts(out, "</table>\n");
+	if (!err && report->left_out)
+		err = strbuf_printf(out, "<p>%zu more services were left out.</p>\n",
+				    report->left_out);
+	return err ? err : strbuf_puts(out, "</body></html>\n");
+}
+
+/* ---- JSON ---- */
+
+static void json_text(struct json_writer *json, const char *key, const char *text)
+{
+	json_writer_key(json, key);
+	if (text)
+		json_writer_string(json, text);
+	else
+		json_writer_null(json);
+}
+
+static void json_percent(struct json_writer *json, const char *key, double value)
+{
+	json_writer_key(json, key);
+	if (isfinite(value))
+		json_writer_decimal(json, 100 * value);
+	else
+		json_writer_null(json);
+}
+
+static void json_date(struct json_writer *json, const char *key, uint32_t day, bool is_known)
+{
+	char date[DIFF_DAYS_DATE_BYTES];
+
+	json_writer_key(json, key);
+	if (!is_known) {
+		json_writer_null(json);
+		return;
+	}
+	diff_days_date_text(day, date);
+	json_writer_string(json, date);
+}
+
+static void json_alarms(struct json_writer *json, const char *key,
+			const struct diff_days_alarm *alarms, size_t cnt)
+{
+	json_writer_key(json, key);
+	json_writer_begin(json, '[');
+	for (size_t i = 0; i < cnt; i++) {
+		const struct diff_days_alarm *alarm = &alarms[i];
+		bool is_dated = alarm->kind != DIFF_DAYS_ALARM_REGRESSION;
+
+		json_writer_newline(json);
+		json_writer_begin(json, '{');
+		json_writer_member_string(json, "kind", alarm_names[alarm->kind]);
+		json_writer_member_string(json, "method", alarm->method);
+		json_text(json, "origin", alarm->origin);
+		json_writer_member_u64(json, "callers", alarm->caller_cnt);
+		json_writer_member_string(json, "measure", alarm->is_self ? "self" : "total");
+		json_percent(json, "change_percent", alarm->change);
+		json_percent(json, "low_percent", alarm->low);
+		json_percent(json, "high_percent", alarm->high);
+		json_percent(json, "share_before_percent", alarm->share_before);
+		json_percent(json, "share_after_percent", alarm->share_after);
+		json_date(json, "since", alarm->first_day, is_dated);
+		json_date(json, "settled", alarm->last_day, is_dated);
+		json_writer_end(json, '}');
+	}
+	json_writer_end(json, ']');
+}
+
+static void json_page(struct json_writer *json, const struct diff_days_outcome *outcome,
+		      const char *key)
+{
+	char name[DIFF_DAYS_FILE_BYTES + 8];
+
+	(void)snprintf(name, sizeof(name), "%s.%s", outcome->service->file, key);
+	json_text(json, key, outcome->has_page ? name : NULL);
+}
+
+static void json_outcome(struct json_writer *json, const struct diff_days_outcome *outcome)
+{
+	json_writer_newline(json);
+	json_writer_begin(json, '{');
+	json_writer_member_string(json, "name", outcome->service->name);
+	json_writer_member_string(json, "key", outcome->service->key);
+	json_writer_member_string(json, "title", outcome->service->title);
+	json_writer_member_string(json, "state", diff_days_state_name(outcome->state));
+	json_text(json, "why", outcome->why);
+	json_page(json, outcome, "html");
+	json_page(json, outcome, "json");
+	json_writer_member_u64(json, "samples_before", outcome->service->samples_before);
+	json_writer_member_u64(json, "samples_after", outcome->service->samples_after);
+	json_text(json, "image_before", outcome->image_before);
+	json_text(json, "image_after", outcome->image_after);
+	json_writer_member_u64(json, "history_pairs", outcome->history_pairs);
+	json_percent(json, "detectable_percent", outcome->detectable);
+	json_alarms(json, "alarms", outcome->alarms, outcome->alarm_cnt);
+	json_alarms(json, "known_changes", outcome->known, outcome->known_cnt);
+	json_writer_end(json, '}');
+}
+
+static void json_side(struct json_writer *json, const char *key, const struct diff_days_date *first,
+		      const struct diff_days_date *last)
+{
+	json_writer_key(json, key);
+	json_writer_begin(json, '{');
+	json_writer_member_string(json, "first_day", first->text);
+	json_writer_member_string(json, "last_day", last->text);
+	info_json_time(json, "since", first->since_unix_ns);
+	info_json_time(json, "until", last->until_unix_ns);
+	json_writer_end(json, '}');
+}
+
+int diff_days_report_json(const struct diff_days_report *report, struct strbuf *out)
+{
+	struct json_writer json = { .out = out };
+	size_t alarm_cnt = 0;
+
+	for (size_t i = 0; i < report->outcome_cnt; i++)
+		alarm_cnt += report->outcomes[i].alarm_cnt;
+	json_writer_begin(&json, '{');
+	json_writer_member_string(&json, "format", "jbpf-diff-days");
+	json_writer_member_u64(&json, "version", 1);
+	json_writer_member_string(&json, "date", report->after_last->text);
+	json_side(&json, "before", report->before_first, report->before_last);
+	json_side(&json, "after", report->after_first, report->after_last);
+	json_writer_member_u64(&json, "alarms", alarm_cnt);
+	json_writer_member_u64(&json, "services_left_out", report->left_out);
+	json_writer_key(&json, "services");
+	json_writer_begin(&json, '[');
+	for (size_t i = 0; i < report->outcome_cnt; i++)
+		json_outcome(&json, &report->outcomes[i]);
+	json_writer_newline(&json);
+	json_writer_end(&json, ']');
+	json_writer_end(&json, '}');
+	return json.err ? json.err : strbuf_putc(out, '\n');
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daily job's work on one service: its series is brought up to date from the store, the days are
+ * compared, and the pages written. Nothing of one service stays in memory for the next.
+ */
+#ifndef JBPF_DAILY_DIFF_DAYS_SERVICE_H
+#define JBPF_DAILY_DIFF_DAYS_SERVICE_H
+
+#include <stdint.h>
+
+#include "user/cli/cmd_store.h"
+#include "user/daily/diff_days_date.h"
+#include "user/daily/diff_days_dir.h"
+#include "user/daily/diff_days_report.h"
+#include "user/daily/diff_days_services.h"
+#include "user/diff/diff.h"
+#include "user/store/store.h"
+
+#define DIFF_DAYS_FILL_MAX 30 /* days that are looked up in the store when the series lacks them */
+
+/* What all services share. */
+struct diff_days_job {
+	struct store_reader *reader;
+	struct cmd_store_damage *damage;
+	struct diff_days_dir *dir; /* its day was begun */
+	const struct diff_options *statistics;
+	uint64_t now_unix_ns;
+	uint64_t store_first_unix_ns; /* when its samples begin */
+	uint32_t days;		      /* on each side */
+	struct diff_days_date before_first;
+	struct diff_days_date before_last;
+	struct diff_days_date after_first;
+	struct diff_days_date after_last;
+};
+
+/*
+ * Does all of it. 0, also when the service could not be compared or its files not be written, which
+ * *out then says; -ENOMEM; *out is to be released in any case.
+ */
+int diff_days_service_run(const struct diff_days_job *job, const struct diff_days_service *service,
+			  struct diff_days_outcome *out);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The services of a store: what is compared with itself from day to day, and the names their files
+ * get. A service is what carries the service label; what has none goes by its container's name;
+ * processes outside of containers go by their program's name. Names are hostile: two services never
+ * share a file, and no name leads out of the directory.
+ */
+#ifndef JBPF_DAILY_DIFF_DAYS_SERVICES_H
+#define JBPF_DAILY_DIFF_DAYS_SERVICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/cli/cmd_store.h"
+#include "user/model/select.h"
+#include "user/store/store.h"
+
+#define DIFF_DAYS_SERVICES_MAX 1000 /* the busiest are compared */
+#define DIFF_DAYS_FILE_BYTES   192  /* with NUL; suffixes of 40 bytes fit a file system's limit */
+
+struct strtab;
+
+struct diff_days_service {
+	const char *key;   /* who it is, to the series: "service=shop,namespace=prod" */
+	const char *title; /* "service shop in namespace prod"; not yet escaped */
+	const char *name;  /* "shop"; the same */
+	char file[DIFF_DAYS_FILE_BYTES]; /* safe name without suffix: "shop@prod" */
+	struct selection selection;	 /* selects exactly it; texts live as long as the list */
+	uint64_t samples_before;
+	uint64_t samples_after;
+};
+
+/* Zero-initialise; end with diff_days_services_release(). */
+struct diff_days_services {
+	struct diff_days_service *items; /* by file name */
+	size_t cnt;
+	size_t cap;
+	size_t left_out; /* past DIFF_DAYS_SERVICES_MAX */
+	uint64_t samples;
+	struct strtab *texts;
+	struct strtab *keys; /* id = index in items while windows are added */
+};
+
+/*
+ * Adds a window that begins in [since, until), before or at and after `middle_unix_ns`. `base` is
+ * what the command line selects. 0 or -ENOMEM.
+ */
+int diff_days_services_add(struct diff_days_services *services, const struct selection *base,
+			   uint64_t middle_unix_ns, const struct window *window);
+
+/* After the last window: names files, sorts, drops what is too much. 0 or -ENOMEM. */
+int diff_days_services_finish(struct diff_days_services *services);
+
+void diff_days_services_release(struct diff_days_services *services);
+
+/* All of that from a store; no text is decoded. 0 or -errno. */
+int diff_days_services_list(struct store_reader *reader, const struct selection *base,
+			    uint64_t since_unix_ns, uint64_t middle_unix_ns, uint64_t until_unix_ns,
+			    struct cmd_store_damage *damage, struct diff_days_services *services);
+
+#endif

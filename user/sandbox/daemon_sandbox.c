@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * See daemon_sandbox.h. Each step that cannot be undone is tried in a child first, so that what
+ * would fail later fails now, with a reason.
+ */
+#include "user/sandbox/daemon_sandbox.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "user/sandbox/sandbox_filter.h"
+#include "user/util/cleanup.h"
+#include "user/sandbox/landlock.h"
+#include "user/util/log.h"
+#include "user/util/strbuf.h"
+
+#define NAMING                                                                  \
+	(CAPABILITY_BIT(CAP_SYS_PTRACE) | CAPABILITY_BIT(CAP_DAC_READ_SEARCH) | \
+	 CAPABILITY_BIT(CAP_CHECKPOINT_RESTORE))
+#define ATTACHING (CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETGID))
+
+struct capabilities daemon_sandbox_naming(bool attaches)
+{
+	return (struct capabilities){
+		.effective = NAMING,
+		.permitted = attaches ? NAMING | ATTACHING : NAMING,
+	};
+}
+
+/* ---- trying ---- */
+
+/* What `attempt` says with no more than these capabilities. 0 or -errno. */
+static int try_with(const struct capabilities *kept, int (*attempt)(const void *ctx),
+		    const void *ctx)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child < 0)
+		return -errno;
+	if (child == 0) {
+		int err = capabilities_limit(kept);
+
+		_exit(-(err ? err : attempt(ctx)) & 0xff);
+	}
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+}
+
+static int try_dir(const void *ctx)
+{
+	return faccessat(AT_FDCWD, ctx, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+}
+
+static bool is_refusal(int err)
+{
+	return err == -EPERM || err == -EACCES;
+}
+
+/* Adds what bpf() calls on open maps need here, if anything. */
+static int plan_maps(const struct daemon_sandbox_needs *needs, struct capabilities *kept, char *why,
+		     size_t why_len)
+{
+	static const uint64_t more[] = { 0, CAPABILITY_BIT(CAP_BPF),
+					 CAPABILITY_BIT(CAP_SYS_ADMIN) };
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+		const struct capabilities tried = {
+			.effective = kept->effective | more[i],
+			.permitted = kept->permitted | more[i],
+		};
+
+		err = try_with(&tried, needs->try_maps, needs->ctx);
+		if (!err)
+			*kept = tried;
+		if (!is_refusal(err))
+			break;
+	}
+	if (err)
+		snprintf(
+			why, why_len,
+			"BPF maps cannot be read once privileges are dropped: %s; a security module may forbid it",
+			errstr(err));
+	return err;
+}
+
+static int plan_store(const struct daemon_sandbox_needs *needs, const struct capabilities *kept,
+		      char *why, size_t why_len)
+{
+	char versions[PATH_MAX];
+	const char *const dirs[] = { needs->store_dir, versions };
+
+	(void)snprintf(versions, sizeof(versions), "%s/v1", needs->store_dir);
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		int err = try_with(kept, try_dir, dirs[i]);
+		struct stat st;
+
+		if (!err || err == -ENOENT)
+			continue;
+		if (stat(dirs[i], &st) == 0 && st.st_uid != geteuid())
+			snprintf(
+				why, why_len,
+				"store '%s' belongs to user %u, and the right to write files of others is dropped after loading; chown it to user %u",
+				dirs[i], st.st_uid, geteuid());
+		else
+			snprintf(why, why_len,
+				 "store '%s' cannot be written once privileges are dropped: %s",
+				 dirs[i], errstr(err));
+		return err;
+	}
+	return 0;
+}
+
+int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabilities *out,
+			char *why, size_t why_len)
+{
+	struct capabilities kept = { 0 };
+	struct capabilities held;
+	int err = capabilities_read(&held);
+
+	if (err) {
+		snprintf(why, why_len, "capabilities cannot be read: %s", errstr(err));
+		return err;
+	}
+	if (needs->names)
+		kept = daemon_sandbox_naming(needs->attaches);
+	kept.permitted |= needs->aside;
+	if (needs->try_maps)
+		err = plan_maps(needs, &kept, why, why_len);
+	if (!err && needs->store_dir)
+		err = plan_store(needs, &kept, why, why_len);
+	if (err)
+		return err;
+	out->permitted = kept.permitted & held.permitted;
+	out->effective = kept.effective & held.effective;
+	return 0;
+}
+
+/* ---- giving up ---- */
+
+/* Capabilities are a thread's: another one would keep its own. */
+static bool is_only_thread(void)
+{
+	struct stat st;
+
+	/* "." and "..", and one for each thread. */
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
+}
+
+int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon_sandbox *out,
+			 char *why, size_t why_len)
+{
+	struct daemon_sandbox sandbox;
+	int err = daemon_sandbox_plan(needs, &sandbox.kept, why, why_len);
+
+	if (!err)
+		err = capabilities_read(&sandbox.held);
+	if (err)
+		return err;
+	if (!is_only_thread()) {
+		snprintf(why, why_len,
+			 "privileges cannot be dropped: a second thread runs, or /proc is missing");
+		return -EBUSY;
+	}
+	err = capabilities_limit(&sandbox.kept);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	if (err) {
+		snprintf(why, why_len, "privileges cannot be dropped: %s", errstr(err));
+		return err;
+	}
+	sandbox.landlock_err = needs->store_dir ? landlock_write_only_below(needs->store_dir) : 0;
+	sandbox.filter_err = sandbox_filter_load();
+	if (!sandbox.filter_err && !needs->names)
+		sandbox.filter_err = sandbox_filter_narrow(SANDBOX_ROLE_SAMPLER);
+	(void)malloc_trim(0);
+	*out = sandbox;
+	return 0;
+}
+
+/* A kernel without filters: what can be given up is. */
+static int filter_if_possible(int err)
+{
+	return err == -ENOSYS || err == -EINVAL ? 0 : err;
+}
+
+static int limit_for_good(const struct capabilities *kept)
+{
+	struct capabilities held;
+	int err = capabilities_read(&held);
+
+	if (err)
+		return err;
+	held.permitted &= kept->permitted;
+	held.effective = held.permitted & kept->effective;
+	err = capabilities_limit(&held);
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		err = -errno;
+	return err;
+}
+
+int daemon_sandbox_launcher(bool attaches)
+{
+	const struct capabilities kept = daemon_sandbox_naming(attaches);
+	int err;
+
+	/* Its children cannot: that takes CAP_SETPCAP. Without it there is still no_new_privs. */
+	(void)capabilities_empty_bounding();
+	err = limit_for_good(&kept);
+
+	if (!err)
+		err = filter_if_possible(sandbox_filter_load());
+	(void)malloc_trim(0);
+	return err;
+}
+
+int daemon_sandbox_namer(void)
+{
+	const struct capabilities kept = { .effective = NAMING, .permitted = NAMING };
+	int err = limit_for_good(&kept);
+
+	if (!err)
+		err = filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_NAMER));
+	(void)malloc_trim(0);
+	return err;
+}
+
+/* A kernel without Landlock: its files are as they were. */
+static int keep_files_below(const char *dir)
+{
+	int err = landlock_only_below(dir);
+
+	return err == -ENOSYS || err == -EOPNOTSUPP ? 0 : err;
+}
+
+int daemon_sandbox_asker(int tmp_fd)
+{
+	char dir[32];
+	int err;
+
+	snprintf(dir, sizeof(dir), "/proc/self/fd/%d", tmp_fd);
+	err = keep_files_below(dir);
+	return err ? err : filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_ASKER));
+}
+
+void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
+{
+	const struct capabilities naming = daemon_sandbox_naming(attaches);
+	uint64_t aside = naming.permitted & ~naming.effective & sandbox->held.permitted;
+	const uint64_t bpf = CAPABILITY_BIT(CAP_BPF) | CAPABILITY_BIT(CAP_SYS_ADMIN);
+	__cleanup_strbuf struct strbuf names = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf asides = STRBUF_INIT;
+
+	if (capabilities_append_names(naming.effective & sandbox->held.permitted, &names) ||
+	    capabilities_append_names(aside, &asides))
+		return;
+	pr_info("from here on without privileges; the process that looks into others keeps %s%s%s%s%s\n",
+		strbuf_str(&names), aside ? "; those that ask JVMs: " : "",
+		aside ? strbuf_str(&asides) : "",
+		sandbox->filter_err ? "" : "; system calls are filtered",
+		sandbox->landlock_err ? "" : "; files are written in the store only");
+	if (sandbox->kept.effective & bpf)
+		pr_info("this kernel asks for CAP_BPF at every look into a BPF map (before 5.19, kernel.unprivileged_bpf_disabled): it is kept\n");
+	if (sandbox->filter_err)
+		pr_warn("system calls are not filtered: %s; the kernel needs CONFIG_SECCOMP_FILTER\n",
+			errstr(sandbox->filter_err));
+	if (sandbox->landlock_err)
+		pr_warn("files outside of the store are not protected by the kernel: %s; it needs Landlock (5.19, CONFIG_SECURITY_LANDLOCK)\n",
+			errstr(sandbox->landlock_err));
+}
+
+int daemon_sandbox_confine(const char *dir)
+{
+	const struct capabilities none = { 0 };
+	int err = capabilities_limit(&none);
+
+	if (err)
+		return err;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return keep_files_below(dir);
+}
