@@ -11,9 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
-#include "user/collect/attach/jvm_attach.h"
+#include "user/model/jvm_facts.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"

@@ -8,12 +8,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols.h"
 #include "user/cli/advice.h"
 #include "user/cmd/dump_list.h"
 #include "user/cli/text_table.h"
-#include "user/collect/attach/jvm_attach.h"
 #include "user/model/jvm_facts.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"

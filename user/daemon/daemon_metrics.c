@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/collect/attach/jvm_attach.h"
 #include "user/model/jvm_facts.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
