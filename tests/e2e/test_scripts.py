@@ -152,6 +152,11 @@ SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
     ("includes", "user/model/bad.c", SPDX + '#include "user/store/store.h"\n'),
     ("includes", "user/collect/bad.c", SPDX + '#include "bpf/jbpf.skel.h"\n'),
     ("includes", "user/output/bad.c", SPDX + '#include "user/collect/probe/probe.h"\n'),
+    ("includes", "user/cmd/bad.c", SPDX + '#include "user/store/format/format.h"\n'),
+    ("includes", "user/cmd/bad.c", SPDX + "#include <zstd.h>\n"),
+    ("includes", "user/new_room/bad.c", SPDX + '#include "user/util/log.h"\n'),
+    ("includes", "bpf/jbpf.h", "#include <linux/types.h>\n"),
+    ("includes", "scripts/rooms.txt", "room user/util user/host\nroom user/host\n"),
     ("headers", "user/util/bad.h", "/* SPDX-License-Identifier: Apache-2.0 */\nsize_t x(FILE *f);\n"),
     ("licence", "user/util/bad.c", "int x;\n"),
     ("licence", "bpf/bad.bpf.c", SPDX),
@@ -161,6 +166,7 @@ SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
     ("scripts", "scripts/bad", "#!/bin/bash\n# SPDX-License-Identifier: Apache-2.0\nrm $1\n"),
 ], ids=lambda value: value if "\n" not in value else "text")
 def test_style_rule_can_fail(checkout, rule, path, text):
+    (checkout / path).parent.mkdir(exist_ok=True)
     (checkout / path).write_text(text)
     result = run(checkout / "scripts" / "check-style", rule, cwd=checkout)
     assert result.returncode == 1
@@ -169,3 +175,9 @@ def test_style_rule_can_fail(checkout, rule, path, text):
     assert Path(path).name in result.stdout
     assert re.fullmatch(r"\d+ passed, [1-9]\d* failed", result.stdout.splitlines()[-1])
 
+
+def test_folder_that_is_too_full_breaks_the_style(checkout):
+    for number in range(36):
+        (checkout / "user/util" / f"bad_{number}.c").write_text(SPDX)
+    result = run(checkout / "scripts" / "check-style", "size: no folder", cwd=checkout)
+    assert result.returncode == 1 and "user/util: " in result.stdout, result.stdout
