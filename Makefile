@@ -214,9 +214,13 @@ $(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
 .PHONY: test-programs
 test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN) $(SOAK_LIB) $(FAIL_LIB) $(FAIL_BIN)
 
+# TESTS='test_account test_parser*': these only.
+CHECK_BIN := $(if $(TESTS),$(filter $(subst *,%,$(TESTS:%=$(BUILD)/tests/%)),$(TEST_BIN)),$(TEST_BIN))
+
 .PHONY: check
-check: $(TEST_BIN)
-	$(Q)scripts/run-unit-tests $(TEST_BIN)
+check: $(CHECK_BIN)
+	$(Q)[ -n "$(CHECK_BIN)" ] || { echo "no test is called '$(TESTS)': see tests/unit" >&2; exit 2; }
+	$(Q)scripts/run-unit-tests $(CHECK_BIN)
 
 .PHONY: check-diff
 check-diff: $(BUILD)/tests/diff/check_diff $(BUILD)/tests/diff/check_days
@@ -362,7 +366,7 @@ clean:
 .PHONY: help
 help:
 	@echo 'make              build/bin/jbpfd, build/bin/jbpf and its links'
-	@echo 'make check        unit tests: no root, no network'
+	@echo 'make check        unit tests: no root, no network; TESTS="test_account test_parser*" for some of them'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
