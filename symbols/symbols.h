@@ -20,6 +20,7 @@
 #include "user/model/frame_kind.h"
 
 struct account;
+struct hotspot_vm;
 struct symbolizer;
 struct symbols_process;
 
@@ -228,6 +229,13 @@ struct symbols_jit_status {
 
 void symbols_process__jit_status(const struct symbols_process *process,
 				 struct symbols_jit_status *out);
+
+/*
+ * The tables of its JVM, open, whatever `jit` says; they live as long as the process. 0; -ENOENT: it is no
+ * HotSpot; -EAGAIN: they are not filled yet, or could not be asked for: another refresh or look tries it
+ * again; else the final error.
+ */
+int symbols_process__hotspot(const struct symbols_process *process, struct hotspot_vm **out);
 
 /*
  * Call between windows, when no frame is held: once names have grown past a cap it forgets them

@@ -59,10 +59,12 @@ struct symbols_process {
 	struct process_file *files; /* maps.cnt of them */
 	struct addr_cache answers;
 	struct jit_names jit;
-	struct jit_vm *vm;			 /* the JVM's own tables; NULL = not used (yet) */
-	const struct jit_vm_trouble *vm_trouble; /* why not; NULL = not tried */
-	uint64_t vm_tried_ns;			 /* CLOCK_BOOTTIME */
-	uint32_t vm_try_cnt;
+	struct hotspot_vm *hotspot; /* the JVM's own tables, opened once; NULL = not (yet) */
+	int hotspot_err;	    /* why not; 0 = not tried, or open */
+	uint64_t hotspot_tried_ns;  /* CLOCK_BOOTTIME */
+	uint32_t hotspot_try_cnt;
+	struct jit_vm *vm; /* its JIT code from these; NULL = not used (yet) */
+	int vm_err;	   /* why not; 0 = not tried, or open */
 	uint64_t
 		vm_pages; /* size of the address space when the mappings were read; 0 = not known */
 	uint64_t load_ns; /* CPU time spent on reading its files so far */
@@ -93,7 +95,7 @@ size_t symbols_process_bytes(const struct symbols_process *process);
 /* Reads what is there of HotSpot's tables and of perf maps. 0, -ENOMEM, -ESRCH. */
 int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
 				enum jit_names_force force);
-/* A JVM that was starting when it was looked at first: again, now and then. */
+/* Opens the tables of a JVM; of one that was starting when it was looked at first again, now and then. */
 void symbols_process_open_vm(struct symbols_process *process);
 /* An address of JIT code in the perf maps. 0 or -ENOMEM. */
 int symbols_process_answer_jit(struct symbols_process *process, uint64_t address,

@@ -16,17 +16,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "symbols/hotspot/hotspot_vm.h"
+#include "symbols/parser/parser.h"
+#include "symbols/symbols_internal.h"
 #include "user/files/container_file.h"
 #include "user/files/mapped_file.h"
 #include "user/files/opener.h"
-#include "symbols/parser/parser.h"
-#include "symbols/symbols_internal.h"
+#include "user/host/proc_stat.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
-#include "user/host/proc_stat.h"
 #include "user/util/strbuf.h"
 
 /* An unchanged size of the address space hardly ever hides a change, but now and then it may. */
@@ -115,6 +116,7 @@ void symbols_process__free(struct symbols_process *process)
 	addr_cache_release(&process->answers);
 	jit_names_release(&process->jit);
 	jit_vm__free(process->vm);
+	hotspot_vm__free(process->hotspot);
 	symbolizer_put_share(process->symbolizer, process->share);
 	free(process);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/symbols_internal.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -22,7 +23,7 @@
 #define VM_PROMPT_RETRIES 50u /* before each wait is a tenth longer */
 #define VM_MAX_TRIES	  1000u
 
-/* Why a JVM's tables are not used. */
+/* Why a JVM's tables are not used, by the error that opening them gave. */
 struct jit_vm_trouble {
 	int err;	      /* 0: any other */
 	const char *fallback; /* for --jit auto */
@@ -55,17 +56,7 @@ static const struct jit_vm_trouble *trouble_of(int err)
 	return &troubles[i];
 }
 
-static bool process_wants_vm(const struct symbols_process *process)
-{
-	enum jit_mode mode = process->symbolizer->options.jit;
-	bool is_final = process->vm_trouble && process->vm_trouble->err &&
-			process->vm_trouble->err != -EAGAIN;
-
-	return !process->vm && process->is_hotspot && !is_final &&
-	       process->vm_try_cnt < VM_MAX_TRIES && jit_mode_reads_vm(mode);
-}
-
-static uint64_t vm_retry_ns(uint32_t try_cnt)
+static uint64_t retry_ns(uint32_t try_cnt)
 {
 	uint64_t wait_ns = VM_RETRY_NS;
 
@@ -74,31 +65,75 @@ static uint64_t vm_retry_ns(uint32_t try_cnt)
 	return wait_ns < VM_RETRY_MAX_NS ? wait_ns : VM_RETRY_MAX_NS;
 }
 
-void symbols_process_open_vm(struct symbols_process *process)
+/* A JVM that is starting, or a parser that rests. */
+static bool may_change(int err)
 {
-	const struct symbolizer *symbolizer = process->symbolizer;
-	const struct jit_vm_trouble *before = process->vm_trouble;
-	uint64_t now_ns;
+	return !err || err == -EAGAIN;
+}
+
+static bool process_may_try(struct symbols_process *process)
+{
+	uint64_t now_ns = clock_boot_ns();
+
+	if (process->hotspot_try_cnt >= VM_MAX_TRIES ||
+	    (process->hotspot_try_cnt &&
+	     now_ns - process->hotspot_tried_ns < retry_ns(process->hotspot_try_cnt)))
+		return false;
+	process->hotspot_tried_ns = now_ns;
+	process->hotspot_try_cnt++;
+	return true;
+}
+
+static int process_open_hotspot(struct symbols_process *process)
+{
 	int err;
 
-	if (!process_wants_vm(process))
-		return;
-	now_ns = clock_boot_ns();
-	if (process->vm_try_cnt && now_ns - process->vm_tried_ns < vm_retry_ns(process->vm_try_cnt))
-		return;
-	process->vm_tried_ns = now_ns;
-	process->vm_try_cnt++;
-	err = jit_vm__open(symbolizer->options.proc_fd, process->id.pid,
-			   symbols_process__parser(process), process->names, &process->vm);
-	if (!err) {
-		process->vm_trouble = NULL;
+	if (process->hotspot)
+		return 0;
+	err = hotspot_vm__open(process->symbolizer->options.proc_fd, process->id.pid,
+			       symbols_process__parser(process), &process->hotspot);
+	process->hotspot_err = err;
+	if (!err)
 		symbols_process_hold(process);
+	return err;
+}
+
+void symbols_process_open_vm(struct symbols_process *process)
+{
+	bool reads_vm = jit_mode_reads_vm(process->symbolizer->options.jit);
+	int before = process->vm_err, err;
+
+	if (!process->is_hotspot || process->vm || (process->hotspot && !reads_vm) ||
+	    !may_change(process->hotspot_err) || !may_change(process->vm_err) ||
+	    !process_may_try(process))
 		return;
+	err = process_open_hotspot(process);
+	if (!reads_vm)
+		return;
+	if (!err)
+		err = jit_vm__open(process->hotspot, process->id.pid, process->names, &process->vm);
+	/* Of a JVM that is starting they may be half filled: what is kept is read when all is there. */
+	if (err == -EAGAIN) {
+		hotspot_vm__free(process->hotspot);
+		process->hotspot = NULL;
 	}
-	process->vm_trouble = trouble_of(err);
-	if (process->vm_trouble != before)
-		pr_debug("symbols: pid %u: %s: %s\n", process->id.pid, process->vm_trouble->problem,
+	process->vm_err = err;
+	if (err && err != before)
+		pr_debug("symbols: pid %u: %s: %s\n", process->id.pid, trouble_of(err)->problem,
 			 errstr(err));
+}
+
+int symbols_process__hotspot(const struct symbols_process *process, struct hotspot_vm **out)
+{
+	if (process->hotspot) {
+		*out = process->hotspot;
+		return 0;
+	}
+	if (!process->is_hotspot)
+		return -ENOENT;
+	if (!may_change(process->hotspot_err))
+		return process->hotspot_err == -ENOENT ? -ENOTSUP : process->hotspot_err;
+	return process->hotspot_try_cnt < VM_MAX_TRIES ? -EAGAIN : -ETIMEDOUT;
 }
 
 static void process_refresh_vm(struct symbols_process *process)
@@ -123,11 +158,9 @@ int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source
 	uint64_t loaded_ns = process->jit.loaded_boot_ns;
 	int err;
 
-	if (mode == JIT_MODE_OFF)
-		return 0;
 	if (force == JIT_NAMES_WHEN_CHANGED)
 		process_refresh_vm(process);
-	if (mode == JIT_MODE_VMSTRUCTS || !process->has_jit_code)
+	if (mode == JIT_MODE_OFF || mode == JIT_MODE_VMSTRUCTS || !process->has_jit_code)
 		return 0;
 	err = jit_names_refresh(&process->jit, process->symbolizer->options.proc_fd,
 				process->id.pid, source, force);
@@ -308,7 +341,7 @@ void symbols_process__jit_status(const struct symbols_process *process,
 				 struct symbols_jit_status *out)
 {
 	enum jit_mode mode = process->symbolizer->options.jit;
-	const struct jit_vm_trouble *trouble = process->vm_trouble;
+	const struct jit_vm_trouble *trouble = process->vm_err ? trouble_of(process->vm_err) : NULL;
 	const struct jit_names *jit = &process->jit;
 
 	*out = (struct symbols_jit_status){

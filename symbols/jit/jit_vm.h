@@ -24,6 +24,7 @@
 #include "symbols/leaf/leaf_repair.h"
 #include "symbols/names/names.h"
 
+struct hotspot_vm;
 struct jit_vm;
 
 /* What reads the JVM; `ctx` belongs to it. As in hotspot_code.h and hotspot_scopes.h. */
@@ -53,11 +54,10 @@ struct jit_vm_ops {
 };
 
 /*
- * Opens the JVM of a process. `names` is borrowed for the life of the jit_vm. 0; -EAGAIN: starting;
- * -ENOENT: no HotSpot; -ENOTSUP: unknown layout; -errno (-EPERM, -ESRCH, ...).
+ * The JIT code of an open JVM. `vm` and `names` are borrowed for the life of the jit_vm. 0; -EAGAIN: starting;
+ * -ENOTSUP: unknown layout; -errno (-EPERM, -ESRCH, ...).
  */
-int jit_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct names *names,
-		 struct jit_vm **out);
+int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct names *names, struct jit_vm **out);
 /* The same with another reader, whose `ctx` is taken over when it succeeds. 0 or -ENOMEM. */
 int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out);
 void jit_vm__free(struct jit_vm *vm); /* NULL is fine */

@@ -10,7 +10,7 @@
 #include "user/util/log.h"
 
 struct reader {
-	struct hotspot_vm *vm;
+	struct hotspot_vm *vm; /* borrowed */
 	struct hotspot_code *code;
 	struct hotspot_unloads unloads;
 };
@@ -106,7 +106,6 @@ static void reader_free(void *ctx)
 	struct reader *reader = ctx;
 
 	hotspot_code__free(reader->code);
-	hotspot_vm__free(reader->vm);
 	free(reader);
 }
 
@@ -132,8 +131,7 @@ static const struct jit_vm_ops reader_ops = {
 	.free = reader_free,
 };
 
-int jit_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct names *names,
-		 struct jit_vm **out)
+int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct names *names, struct jit_vm **out)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	const char *missing = "?";
@@ -141,14 +139,13 @@ int jit_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct names 
 
 	if (!reader)
 		return -ENOMEM;
-	err = hotspot_vm__open(proc_fd, pid, parser, &reader->vm);
-	if (!err)
-		err = hotspot_code__open(reader->vm, &reader->code, &missing);
-	if (err == -ENOTSUP && reader->vm)
+	reader->vm = vm;
+	err = hotspot_code__open(vm, &reader->code, &missing);
+	if (err == -ENOTSUP)
 		pr_debug("jit: pid %u: HotSpot %s has no %s: its tables are not used\n", pid,
-			 hotspot_vm__version(reader->vm), missing);
+			 hotspot_vm__version(vm), missing);
 	if (!err)
-		hotspot_unloads_init(&reader->unloads, hotspot_vm__structs(reader->vm));
+		hotspot_unloads_init(&reader->unloads, hotspot_vm__structs(vm));
 	if (!err)
 		err = jit_vm__new(&reader_ops, reader, names, out);
 	if (err)

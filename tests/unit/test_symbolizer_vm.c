@@ -496,6 +496,27 @@ static void status_says_why_the_tables_are_not_used(void **state)
 	assert_int_equal(jit_status().source, JIT_SOURCE_PERFMAP);
 }
 
+/* Version and flags are wanted whatever names the code. */
+static void tables_are_opened_in_every_mode_and_an_error_is_final(void **state)
+{
+	static const enum jit_mode modes[] = { JIT_MODE_AUTO, JIT_MODE_VMSTRUCTS, JIT_MODE_PERFMAP,
+					       JIT_MODE_ATTACH, JIT_MODE_OFF };
+	struct hotspot_vm *vm;
+
+	(void)state;
+	open_process(JIT_MODE_AUTO);
+	assert_int_equal(symbols_process__hotspot(process, &vm), -ENOENT);
+	put_libjvm();
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		int err;
+
+		open_process(modes[i]);
+		err = symbols_process__hotspot(process, &vm);
+		if (err == 0 || err == -EAGAIN || err == -ENOENT)
+			fail_msg("mode %d: %d", (int)modes[i], err);
+	}
+}
+
 static void mode_vmstructs_names_nothing_of_other_runtimes(void **state)
 {
 	(void)state;
@@ -540,6 +561,7 @@ int main(void)
 		TEST(all_code_is_listed_from_the_best_source),
 		TEST(status_says_what_names_the_code),
 		TEST(status_says_why_the_tables_are_not_used),
+		TEST(tables_are_opened_in_every_mode_and_an_error_is_final),
 		TEST(mode_vmstructs_names_nothing_of_other_runtimes),
 		TEST(memory_is_reported),
 	};

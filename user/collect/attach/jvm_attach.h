@@ -13,14 +13,14 @@
 
 #include "user/model/jvm_facts.h"
 
-struct parser;
+struct hotspot_vm;
 
 struct jvm_attach_request {
 	int proc_fd;	   /* /proc */
 	uint32_t pid;	   /* host pid */
 	uint64_t start_ns; /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
 	uint32_t timeout_ms;   /* for the whole conversation */
-	struct parser *parser; /* reads its libjvm; borrowed, may be NULL (parser.h) */
+	struct hotspot_vm *vm; /* its tables, open; borrowed. NULL: opened and parsed here */
 	/*
 	 * In the child, once it has the ids of the JVM's user and is connected: gives up what reading an answer
 	 * and removing a map do not need. `tmp_fd` is the JVM's /tmp. 0, or -errno: nothing is asked. NULL:

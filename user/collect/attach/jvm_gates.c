@@ -73,22 +73,19 @@ static enum jvm_attach_outcome outcome_of_vm_error(int err)
 
 enum jvm_attach_outcome jvm_gate_hotspot(const struct jvm_attach_request *request, int *feature_out)
 {
-	struct hotspot_vm *vm;
-	bool is_disabled;
-	int feature;
-	int err = hotspot_vm__open(request->proc_fd, request->pid, request->parser, &vm);
+	struct hotspot_vm *opened = NULL;
+	bool is_disabled = false;
+	int err = request->vm ? 0 : hotspot_vm__open(request->proc_fd, request->pid, NULL, &opened);
+	struct hotspot_vm *vm = request->vm ? request->vm : opened;
 
 	if (err)
 		return outcome_of_vm_error(err);
-	feature = hotspot_vm__feature_version(vm);
+	*feature_out = hotspot_vm__feature_version(vm);
 	err = hotspot_vm__bool_flag(vm, "DisableAttachMechanism", &is_disabled, NULL);
-	hotspot_vm__free(vm);
+	hotspot_vm__free(opened);
 	if (err)
 		return err == -EAGAIN ? JVM_ATTACH_TOO_YOUNG : JVM_ATTACH_ERROR;
-	if (is_disabled)
-		return JVM_ATTACH_DISABLED;
-	*feature_out = feature;
-	return JVM_ATTACH_OK;
+	return is_disabled ? JVM_ATTACH_DISABLED : JVM_ATTACH_OK;
 }
 
 /* ---- signal ---- */

@@ -14,8 +14,6 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-/* A starting JVM is looked at ten times a second for some seconds, then once a window. */
-#define JVM_LOOK_MAX_TRIES 40
 /* Asking is worth it when more than 1 in this many compiled frames has no name, and how often. */
 #define JVM_MANY_UNKNOWN_SHARE 20
 #define JVM_MANY_INTERVAL_NS   (10 * CLOCK_NS_PER_S)
@@ -34,24 +32,20 @@ static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
 	jvm->preserve_frame_pointer_origin = origin;
 }
 
-void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, struct parser *parser, bool is_hotspot)
+void jvm_look(struct jvm *jvm, struct symbols_process *symbols)
 {
 	struct hotspot_vm *vm;
 	int err;
 
-	if (jvm->is_known || !is_hotspot)
+	if (jvm->is_known)
+		return;
+	err = symbols_process__hotspot(symbols, &vm);
+	if (err == -ENOENT)
 		return;
 	jvm->is_hotspot = true;
-	err = hotspot_vm__open(proc_fd, pid, parser, &vm);
-	if (err) {
-		/* -EAGAIN: the JVM has not filled its tables yet. */
-		jvm->is_known = err != -EAGAIN || ++jvm->try_cnt >= JVM_LOOK_MAX_TRIES;
-		pr_debug("jvm: pid %u: tables not read: %s\n", pid, errstr(err));
-		return;
-	}
-	jvm_read_facts(jvm, vm);
-	jvm->is_known = true;
-	hotspot_vm__free(vm);
+	if (!err)
+		jvm_read_facts(jvm, vm);
+	jvm->is_known = err != -EAGAIN;
 }
 
 /* 0: the names are good enough, do not ask. */
@@ -79,12 +73,11 @@ static void jvm_note_answer(struct jvm *jvm, uint32_t pid, const struct jvm_atta
 bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struct window *window,
 		     uint32_t timeout_ms)
 {
-	const struct jvm_attach_request request = {
+	struct jvm_attach_request request = {
 		.proc_fd = asker->proc_fd,
 		.pid = asker->id.pid,
 		.start_ns = asker->id.start_ns,
 		.timeout_ms = timeout_ms,
-		.parser = symbols_process__parser(asker->symbols),
 	};
 	uint64_t interval_ns = jvm_map_interval_ns(window);
 	uint64_t now_ns = clock_boot_ns();
@@ -93,6 +86,7 @@ bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struc
 	if (!asker->launcher || !jvm->is_hotspot || jvm->ask.is_open || jvm->removal.is_open ||
 	    !interval_ns || !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
 		return false;
+	(void)symbols_process__hotspot(asker->symbols, &request.vm);
 	jvm->asked_ns = now_ns;
 	if (jvm_ask_start(&jvm->ask, asker->launcher, &request, &result))
 		return true;

@@ -17,7 +17,6 @@
 struct jvm {
 	bool is_known; /* tables were read: the fields below are final */
 	bool is_hotspot;
-	uint32_t try_cnt; /* reads that found the tables empty */
 	char version[64]; /* "" = not known */
 	enum window_flag preserve_frame_pointer;
 	enum hotspot_flag_origin preserve_frame_pointer_origin;
@@ -29,11 +28,10 @@ struct jvm {
 };
 
 /*
- * Reads version and flags once; cheap when done already. `is_hotspot` comes from the mappings;
- * `parser` is the symbolizer's.
- * A JVM that is still starting is read again in the next window, a few times.
+ * Reads version and flags as soon as the JVM's tables are open, which is the symbolizer's work (symbols.h);
+ * cheap when that is done.
  */
-void jvm_look(struct jvm *jvm, int proc_fd, uint32_t pid, struct parser *parser, bool is_hotspot);
+void jvm_look(struct jvm *jvm, struct symbols_process *symbols);
 
 /* Who asks, and with what. */
 struct jvm_asker {

@@ -381,8 +381,7 @@ bool naming_look_at_jvm(struct naming *naming, struct process *process)
 	bool has_range = share_code_range(naming, process);
 
 	symbols_process__jit_status(process->symbols, &jit);
-	jvm_look(&process->jvm, naming->proc_fd, process->id.pid,
-		 symbols_process__parser(process->symbols), jit.is_hotspot);
+	jvm_look(&process->jvm, process->symbols);
 	return process->jvm.is_hotspot && !jit.fallback &&
 	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(naming->config.jit)));
 }
