@@ -434,7 +434,6 @@ static void check_time(void)
 			.length_ns = 900000000000ull,
 			.time_of_day_s = b % SIM_BLOCKS * SIM_BLOCK_S,
 			.frequency_hz = 49,
-			.jvm_age_s = UINT32_MAX,
 			.samples = 100000,
 		};
 

@@ -156,7 +156,6 @@ static int add_block(struct recording *recording, const struct slot *slot, uint6
 		.length_ns = slot->recorded_ns,
 		.time_of_day_s = start_s % 86400,
 		.frequency_hz = slot->frequency_hz,
-		.jvm_age_s = UINT32_MAX,
 		.samples = profile__sample_count(slot->profile),
 		.frames = slot->counts.frames,
 		.unknown_frames = slot->counts.unknown_frames,

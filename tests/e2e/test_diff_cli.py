@@ -155,6 +155,7 @@ def test_methods_come_and_go(store):
 def test_a_restart_is_left_out_and_said(store):
     answer = as_json(diff(store, "--service", "restarted", "--format", "json", "--fail-on", "regression"))
     assert answer["summary"]["blocks_after"] == 34
+    assert answer["summary"]["warm_up_before"] == 0 and answer["summary"]["warm_up_after"] == 2
     assert any("after: " in note and "first 10 minutes" in note for note in answer["notes"])
     assert verdicts(answer) == {}
     result = diff(store, "--service", "restarted", "--fail-on", "regression", span=600)

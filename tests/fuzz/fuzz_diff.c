@@ -62,7 +62,6 @@ static void comparison_fill(struct comparison *comparison, int side, size_t bloc
 			.length_ns = BLOCK_S * 1000000000ull,
 			.time_of_day_s = (uint32_t)b * BLOCK_S,
 			.frequency_hz = 99,
-			.jvm_age_s = 86400,
 		};
 
 		for (size_t i = 0; i < comparison->cnt; i++) {

@@ -128,7 +128,6 @@ static inline void scene_day(struct scene *scene, uint32_t day, uint32_t block_c
 			.length_ns = SCENE_BLOCK_S * 1000000000ull,
 			.time_of_day_s = b * SCENE_BLOCK_S,
 			.frequency_hz = 49,
-			.jvm_age_s = 86400,
 		};
 
 		block.samples = scene_changed(scene, side, load, 4 * b / block_cnt, is_after);

@@ -332,7 +332,6 @@ static inline int sim_add_day(struct sim *sim, struct diff_side *side,
 			.length_ns = SIM_BLOCK_S * 1000000000ull,
 			.time_of_day_s = b * SIM_BLOCK_S,
 			.frequency_hz = sim->config.frequency_hz,
-			.jvm_age_s = 86400,
 		};
 
 		sim_block_rates(sim, drift, rates);

@@ -103,7 +103,6 @@ static void names_without_room_have_no_rows(void **state)
 	char stack[SERIES_NAME_MAX + 64] = "java;a.b.c_[j];";
 	const struct diff_block block = { .length_ns = 900000000000ull,
 					  .frequency_hz = 49,
-					  .jvm_age_s = UINT32_MAX,
 					  .samples = 10 };
 	const struct diff_days_date date = { .number = 5, .until_unix_ns = 1 };
 	struct diff_days_measure day = { .date = &date, .side = side, .catalog = catalog };

@@ -14,6 +14,7 @@
 
 #include "user/compare/diff_load.h"
 #include "user/util/cleanup.h"
+#include "user/util/strbuf.h"
 
 #define SECOND	 1000000000ull
 #define BLOCK_S	 300
@@ -28,6 +29,7 @@ struct world {
 	struct diff_catalog *catalog;
 	struct diff_loader *loader;
 	struct diff_loaded loaded;
+	bool has_no_warm_up;
 };
 
 static void world_begin(struct world *world, uint64_t since_s, uint64_t until_s)
@@ -38,7 +40,7 @@ static void world_begin(struct world *world, uint64_t since_s, uint64_t until_s)
 		.since_unix_ns = since_s * SECOND,
 		.until_unix_ns = until_s * SECOND,
 		.block_ns = BLOCK_S * SECOND,
-		.warm_up_s = 600,
+		.warm_up_s = world->has_no_warm_up ? 0 : 600,
 		.wants_streams = true,
 	};
 	world->catalog = diff_catalog__new();
@@ -261,9 +263,129 @@ static void young_jvms_are_left_out_stream_by_stream(void **state)
 		assert_int_equal(finish(&world, 1)->samples, cases[i].is_left_out ? 50 : 150);
 		assert_int_equal(world.loaded.warm_up_samples, cases[i].is_left_out ? 100 : 0);
 		assert_int_equal(world.loaded.counts.samples, 150);
-		assert_int_equal(diff_side__block(world.loaded.side, 0)->jvm_age_s, UINT32_MAX);
 		world_end(&world);
 	}
+}
+
+struct process {
+	uint32_t is_jvm;
+	uint64_t age_s; /* when the block began */
+	uint64_t samples;
+};
+
+#define UNKNOWN_AGE UINT64_MAX
+#define BOOT_S	    100000
+
+/* From one block to the end of another, a window every 100 seconds. */
+static void give_process(struct world *world, const struct process *process, uint32_t pid,
+			 uint64_t first_s, uint64_t until_s)
+{
+	for (uint64_t at = first_s; process->samples && at < until_s; at += 100) {
+		struct window window = window_at(START_S + at, pid, process->samples);
+		__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+		window.is_jvm = process->is_jvm;
+		window.start_boot_ns = (BOOT_S + at) * SECOND;
+		if (process->age_s != UNKNOWN_AGE)
+			window.process_start_ns = (BOOT_S - process->age_s) * SECOND;
+		assert_int_equal(strbuf_printf(&text, STACK " %u\n", (unsigned)process->samples),
+				 0);
+		(void)give(world, &window, strbuf_str(&text));
+	}
+}
+
+/* In its other half the JVM is old enough: all the block's time with half of its CPU time. */
+static void a_block_that_began_with_young_jvms_is_left_out(void **state)
+{
+	static const struct {
+		struct process processes[2];
+		uint64_t kept; /* of the first block; 0 = it is left out */
+	} cases[] = {
+		{ { { 1, 400, 10 } }, 0 },
+		{ { { 1, 0, 10 } }, 0 },
+		{ { { 1, 599, 10 } }, 0 },
+		{ { { 1, 600, 10 } }, 30 },
+		{ { { 1, UNKNOWN_AGE, 10 } }, 30 },
+		{ { { 1, 400, 10 }, { 1, 300, 10 } }, 0 },
+		/* One of many that was started again says nothing of the others. */
+		{ { { 1, 400, 10 }, { 1, 5000, 10 } }, 40 },
+		{ { { 1, 400, 10 }, { 1, UNKNOWN_AGE, 10 } }, 40 },
+		/* A shell beside the JVM; a JVM beside a database. */
+		{ { { 1, 400, 10 }, { 0, 400, 1 } }, 0 },
+		{ { { 1, 400, 10 }, { 0, 400, 20 } }, 70 },
+		{ { { 0, 0, 10 } }, 30 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct world world = { 0 };
+		uint64_t all = 0;
+		uint64_t blocks = cases[i].kept ? 3 : 2;
+
+		world_begin(&world, START_S, START_S + 4 * BLOCK_S);
+		for (uint32_t p = 0; p < 2; p++) {
+			/* The last two blocks are of the old in any case. */
+			give_process(&world, &cases[i].processes[p], 1 + p, 0, BLOCK_S);
+			give_process(&world, &cases[i].processes[p], 1 + p, 2 * BLOCK_S,
+				     4 * BLOCK_S);
+			all += 3 * cases[i].processes[p].samples;
+		}
+
+		const struct diff_block *block = finish(&world, blocks);
+
+		if (cases[i].kept)
+			assert_int_equal(block->samples, cases[i].kept);
+		assert_int_equal(diff_side__young_count(world.loaded.side), !cases[i].kept);
+		assert_int_equal(world.loaded.warm_up_samples, all - cases[i].kept);
+		world_end(&world);
+	}
+}
+
+static void young_blocks_are_better_than_none(void **state)
+{
+	static const struct process process = { 1, 400, 10 };
+	struct world world = { 0 };
+
+	(void)state;
+	world_begin(&world, START_S, START_S + BLOCK_S);
+	give_process(&world, &process, 1, 0, BLOCK_S);
+	assert_int_equal(finish(&world, 1)->samples, 10);
+	assert_int_equal(diff_side__young_count(world.loaded.side), 0);
+	assert_int_equal(world.loaded.warm_up_samples, 20);
+	world_end(&world);
+	/* Of this one nothing is left to compare. */
+	world_begin(&world, START_S, START_S + BLOCK_S);
+	give_process(&world, &process, 1, 0, 200);
+	finish(&world, 0);
+	assert_int_equal(diff_side__young_count(world.loaded.side), 1);
+	world_end(&world);
+}
+
+/* A side that begins in the midst of a block knows nothing of the time before. */
+static void the_age_counts_from_where_the_side_begins(void **state)
+{
+	static const struct process process = { 1, 500, 10 };
+	struct world world = { 0 };
+
+	(void)state;
+	world_begin(&world, START_S + 100, START_S + 4 * BLOCK_S);
+	give_process(&world, &process, 1, 0, 4 * BLOCK_S);
+	assert_int_equal(finish(&world, 4)->samples, 20);
+	assert_int_equal(diff_side__young_count(world.loaded.side), 0);
+	world_end(&world);
+}
+
+static void no_warm_up_leaves_nothing_out(void **state)
+{
+	static const struct process process = { 1, 0, 10 };
+	struct world world = { .has_no_warm_up = true };
+
+	(void)state;
+	world_begin(&world, START_S, START_S + 4 * BLOCK_S);
+	give_process(&world, &process, 1, 0, 4 * BLOCK_S);
+	finish(&world, 4);
+	assert_int_equal(diff_side__young_count(world.loaded.side), 0);
+	world_end(&world);
 }
 
 static void another_rate_within_a_block_is_left_out_and_counted(void **state)
@@ -455,6 +577,10 @@ int main(void)
 		cmocka_unit_test(a_block_is_no_longer_than_it_is),
 		cmocka_unit_test(losses_of_the_host_are_shared_by_samples),
 		cmocka_unit_test(young_jvms_are_left_out_stream_by_stream),
+		cmocka_unit_test(a_block_that_began_with_young_jvms_is_left_out),
+		cmocka_unit_test(young_blocks_are_better_than_none),
+		cmocka_unit_test(the_age_counts_from_where_the_side_begins),
+		cmocka_unit_test(no_warm_up_leaves_nothing_out),
 		cmocka_unit_test(another_rate_within_a_block_is_left_out_and_counted),
 		cmocka_unit_test(selectors_images_and_kinds_are_obeyed),
 		cmocka_unit_test(damaged_lines_are_counted),

@@ -25,7 +25,7 @@ struct world {
 static struct world world_of(const char *const *stacks, size_t cnt)
 {
 	struct world world = { diff_catalog__new(), diff_side__new(1) };
-	struct diff_block block = { .length_ns = SECOND, .jvm_age_s = UINT32_MAX };
+	struct diff_block block = { .length_ns = SECOND };
 
 	assert_non_null(world.catalog);
 	for (size_t i = 0; i < cnt; i++)
@@ -206,7 +206,7 @@ static void odd_stacks_are_counted_as_far_as_they_go(void **state)
 static void very_deep_stacks_keep_their_methods(void **state)
 {
 	struct world world = { diff_catalog__new(), diff_side__new(1) };
-	struct diff_block block = { .length_ns = SECOND, .jvm_age_s = UINT32_MAX };
+	struct diff_block block = { .length_ns = SECOND };
 	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
 	uint32_t places = 0;
 	uint32_t cnt = 0;
@@ -239,7 +239,6 @@ static struct diff_side *count_day(struct diff_catalog *catalog, uint32_t day, u
 			.length_ns = 900 * SECOND,
 			.time_of_day_s = b * 900,
 			.frequency_hz = 49,
-			.jvm_age_s = UINT32_MAX,
 		};
 
 		for (uint32_t m = 0; m < 40; m++) {
@@ -291,9 +290,7 @@ static void a_learned_stack_counts_as_an_added_one(void **state)
 					      "java;a.B$$Lambda$1/17.c_[j]",
 					      "java;a.B$$Lambda$2/18.c_[j]" };
 	struct world world = world_of(stacks, 4);
-	struct diff_block block = { .start_unix_ns = SECOND,
-				    .length_ns = SECOND,
-				    .jvm_age_s = UINT32_MAX };
+	struct diff_block block = { .start_unix_ns = SECOND, .length_ns = SECOND };
 	uint32_t numbers[4];
 	uint32_t again = 0;
 	size_t cnt_added, cnt_learned;

@@ -57,7 +57,6 @@ static struct diff_side *read_side(FILE *file, uint32_t first_block, size_t unit
 			.length_ns = BLOCK_S * SECOND,
 			.time_of_day_s = (first_block + j) % 96 * BLOCK_S,
 			.frequency_hz = 49,
-			.jvm_age_s = UINT32_MAX,
 			.samples = (uint64_t)totals[j],
 		};
 
@@ -77,7 +76,7 @@ static void check_case(FILE *file, bool is_paired, size_t units, uint32_t items)
 
 	sides[DIFF_PLAN_A] = read_side(file, 0, units, items);
 	sides[DIFF_PLAN_B] = read_side(file, is_paired ? 96 : 96 + 48, units, items);
-	assert_int_equal(diff_plan_make(sides[DIFF_PLAN_A], sides[DIFF_PLAN_B], 0, &plan), 0);
+	assert_int_equal(diff_plan_make(sides[DIFF_PLAN_A], sides[DIFF_PLAN_B], &plan), 0);
 	assert_int_equal(plan.is_paired, is_paired);
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
 		assert_int_equal(diff_counts_make(sides[s], &plan.sides[s], items, &counts[s]), 0);

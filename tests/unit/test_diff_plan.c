@@ -19,7 +19,6 @@ struct stretch {
 	uint32_t first; /* block since some midnight */
 	uint32_t cnt;
 	uint32_t frequency_hz;
-	uint32_t age_s; /* of the JVM at the first block; UINT32_MAX = none */
 };
 
 static struct diff_side *side_of(const struct stretch *stretches, size_t cnt)
@@ -29,13 +28,11 @@ static struct diff_side *side_of(const struct stretch *stretches, size_t cnt)
 	for (size_t s = 0; s < cnt; s++) {
 		for (uint32_t i = 0; i < stretches[s].cnt; i++) {
 			uint32_t number = stretches[s].first + i;
-			uint32_t age = stretches[s].age_s;
 			struct diff_block block = {
 				.start_unix_ns = (uint64_t)number * BLOCK_S * SECOND,
 				.length_ns = BLOCK_S * SECOND,
 				.time_of_day_s = number % DAY * BLOCK_S,
 				.frequency_hz = stretches[s].frequency_hz,
-				.jvm_age_s = age == UINT32_MAX ? age : age + i * BLOCK_S,
 				.samples = 1000 + number,
 			};
 
@@ -50,7 +47,7 @@ static void make(const struct stretch *a, const struct stretch *b, struct diff_p
 	struct diff_side *before = side_of(a, a->cnt ? 1 : 0);
 	struct diff_side *after = side_of(b, b->cnt ? 1 : 0);
 
-	assert_int_equal(diff_plan_make(before, after, 600, plan), 0);
+	assert_int_equal(diff_plan_make(before, after, plan), 0);
 	diff_side__free(before);
 	diff_side__free(after);
 }
@@ -61,81 +58,23 @@ static void sides_are_paired_where_both_cover_the_time_of_day(void **state)
 		struct stretch a;
 		struct stretch b;
 		bool is_paired;
-		uint32_t units, blocks_a, blocks_b, left_a, left_b, warm_a;
+		uint32_t units, blocks_a, blocks_b, left_a, left_b;
 	} rows[] = {
 		/* a day and a day; seven and seven; seven and one */
-		{ { 0, 96, 49, UINT32_MAX },
-		  { 96, 96, 49, UINT32_MAX },
-		  true,
-		  96,
-		  96,
-		  96,
-		  0,
-		  0,
-		  0 },
-		{ { 0, 672, 49, UINT32_MAX },
-		  { 672, 672, 49, UINT32_MAX },
-		  true,
-		  672,
-		  672,
-		  672,
-		  0,
-		  0,
-		  0 },
-		{ { 0, 672, 49, UINT32_MAX },
-		  { 672, 96, 49, UINT32_MAX },
-		  true,
-		  96,
-		  672,
-		  96,
-		  0,
-		  0,
-		  0 },
+		{ { 0, 96, 49 }, { 96, 96, 49 }, true, 96, 96, 96, 0, 0 },
+		{ { 0, 672, 49 }, { 672, 672, 49 }, true, 672, 672, 672, 0, 0 },
+		{ { 0, 672, 49 }, { 672, 96, 49 }, true, 96, 672, 96, 0, 0 },
 		/* a day and its beginning; a day and a half, beginning at noon */
-		{ { 0, 96, 49, UINT32_MAX },
-		  { 96, 20, 49, UINT32_MAX },
-		  true,
-		  20,
-		  20,
-		  20,
-		  76,
-		  0,
-		  0 },
-		{ { 48, 96, 49, UINT32_MAX },
-		  { 144, 48, 49, UINT32_MAX },
-		  true,
-		  48,
-		  48,
-		  48,
-		  48,
-		  0,
-		  0 },
+		{ { 0, 96, 49 }, { 96, 20, 49 }, true, 20, 20, 20, 76, 0 },
+		{ { 48, 96, 49 }, { 144, 48, 49 }, true, 48, 48, 48, 48, 0 },
 		/* morning and evening; too little in common */
-		{ { 0, 40, 49, UINT32_MAX },
-		  { 48, 40, 49, UINT32_MAX },
-		  false,
-		  80,
-		  40,
-		  40,
-		  0,
-		  0,
-		  0 },
-		{ { 0, 40, 49, UINT32_MAX },
-		  { 126, 40, 49, UINT32_MAX },
-		  false,
-		  80,
-		  40,
-		  40,
-		  0,
-		  0,
-		  0 },
+		{ { 0, 40, 49 }, { 48, 40, 49 }, false, 80, 40, 40, 0, 0 },
+		{ { 0, 40, 49 }, { 126, 40, 49 }, false, 80, 40, 40, 0, 0 },
 		/* few pairs are no pairs */
-		{ { 0, 7, 49, UINT32_MAX }, { 96, 7, 49, UINT32_MAX }, false, 14, 7, 7, 0, 0, 0 },
-		/* a JVM that has just started */
-		{ { 0, 96, 49, 0 }, { 96, 96, 49, 700 }, true, 95, 95, 95, 0, 1, 1 },
+		{ { 0, 7, 49 }, { 96, 7, 49 }, false, 14, 7, 7, 0, 0 },
 		/* nothing at all */
-		{ { 0, 0, 49, 0 }, { 0, 96, 49, UINT32_MAX }, false, 96, 0, 96, 0, 0, 0 },
-		{ { 0, 0, 49, 0 }, { 0, 0, 49, 0 }, false, 0, 0, 0, 0, 0, 0 },
+		{ { 0, 0, 49 }, { 0, 96, 49 }, false, 96, 0, 96, 0, 0 },
+		{ { 0, 0, 49 }, { 0, 0, 49 }, false, 0, 0, 0, 0, 0 },
 	};
 
 	(void)state;
@@ -149,7 +88,6 @@ static void sides_are_paired_where_both_cover_the_time_of_day(void **state)
 		assert_int_equal(plan.sides[DIFF_PLAN_B].block_cnt, rows[i].blocks_b);
 		assert_int_equal(plan.sides[DIFF_PLAN_A].unpaired_cnt, rows[i].left_a);
 		assert_int_equal(plan.sides[DIFF_PLAN_B].unpaired_cnt, rows[i].left_b);
-		assert_int_equal(plan.sides[DIFF_PLAN_A].warm_up_cnt, rows[i].warm_a);
 		assert_int_equal(plan.first_b, rows[i].is_paired ? 0 : rows[i].blocks_a);
 		diff_plan_release(&plan);
 	}
@@ -157,8 +95,8 @@ static void sides_are_paired_where_both_cover_the_time_of_day(void **state)
 
 static void every_unit_has_both_sides_and_units_go_by_time(void **state)
 {
-	static const struct stretch a = { 48, 672, 49, UINT32_MAX };
-	static const struct stretch b = { 800, 192, 49, UINT32_MAX };
+	static const struct stretch a = { 48, 672, 49 };
+	static const struct stretch b = { 800, 192, 49 };
 	struct diff_plan plan;
 
 	(void)state;
@@ -184,9 +122,9 @@ static void every_unit_has_both_sides_and_units_go_by_time(void **state)
 
 static void frequencies_become_weights(void **state)
 {
-	static const struct stretch a = { 0, 96, 50, UINT32_MAX };
-	static const struct stretch b = { 96, 96, 100, UINT32_MAX };
-	static const struct stretch unknown = { 96, 96, 0, UINT32_MAX };
+	static const struct stretch a = { 0, 96, 50 };
+	static const struct stretch b = { 96, 96, 100 };
+	static const struct stretch unknown = { 96, 96, 0 };
 	struct diff_plan plan;
 
 	(void)state;
@@ -206,9 +144,8 @@ static void frequencies_become_weights(void **state)
 static void gaps_and_late_starts_do_not_confuse_the_clock(void **state)
 {
 	/* A first block that began late and one that ended early; a hole in the night. */
-	static const struct stretch first[] = { { 0, 30, 49, UINT32_MAX },
-						{ 40, 56, 49, UINT32_MAX } };
-	static const struct stretch second[] = { { 96, 96, 49, UINT32_MAX } };
+	static const struct stretch first[] = { { 0, 30, 49 }, { 40, 56, 49 } };
+	static const struct stretch second[] = { { 96, 96, 49 } };
 	struct diff_side *a = side_of(first, ARRAY_SIZE(first));
 	struct diff_side *b = side_of(second, ARRAY_SIZE(second));
 	struct diff_block late = {
@@ -216,14 +153,13 @@ static void gaps_and_late_starts_do_not_confuse_the_clock(void **state)
 		.length_ns = 479 * SECOND,
 		.time_of_day_s = 421,
 		.frequency_hz = 49,
-		.jvm_age_s = UINT32_MAX,
 		.samples = 10,
 	};
 	struct diff_plan plan;
 
 	(void)state;
 	assert_int_equal(diff_side__close_block(b, &late), 0);
-	assert_int_equal(diff_plan_make(a, b, 600, &plan), 0);
+	assert_int_equal(diff_plan_make(a, b, &plan), 0);
 	assert_true(plan.is_paired);
 	assert_int_equal(plan.unit_cnt, 86);
 	assert_int_equal(plan.sides[DIFF_PLAN_B].unpaired_cnt, 10);

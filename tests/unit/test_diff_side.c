@@ -22,7 +22,6 @@ static struct diff_block block_at(uint64_t second)
 		.length_ns = 60 * SECOND,
 		.time_of_day_s = (uint32_t)(second % 86400),
 		.frequency_hz = 49,
-		.jvm_age_s = UINT32_MAX,
 		.samples = 100,
 	};
 }

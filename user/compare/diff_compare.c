@@ -149,8 +149,9 @@ static int note_side(const struct diff_loaded *side, const char *name, struct di
 
 	if (side->warm_up_samples)
 		err = diff_notes_add(notes,
-				     "%s: %" PRIu64
-				     " samples of JVMs in their first 10 minutes were left out",
+				     "%s: %" PRIu64 " samples of JVMs in their first 10 minutes, "
+				     "and of blocks of time that began with such JVMs alone, "
+				     "were left out",
 				     name, side->warm_up_samples);
 	if (!err && side->other_rate_samples)
 		err = diff_notes_add(

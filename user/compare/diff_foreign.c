@@ -242,7 +242,6 @@ static int fill(const struct foreign_file *file, struct diff_catalog *catalog, u
 	struct diff_loaded loaded = { .side = diff_side__new(DIFF_LOAD_EVENT_CPU) };
 	struct diff_block block = {
 		.length_ns = SECOND_PLACE_NS,
-		.jvm_age_s = UINT32_MAX,
 		.frames = file->frames / divisor,
 		.unknown_frames = file->unknown_frames / divisor,
 	};

@@ -18,8 +18,9 @@
 #include "user/util/clock.h"
 #include "user/util/parse.h"
 
-#define DAY_NS	 (86400 * CLOCK_NS_PER_S)
-#define NO_ENTRY UINT32_MAX
+#define DAY_NS	    (86400 * CLOCK_NS_PER_S)
+#define NO_ENTRY    UINT32_MAX
+#define AGE_UNKNOWN UINT64_MAX
 
 struct load_block {
 	uint64_t samples;
@@ -30,6 +31,10 @@ struct load_block {
 	uint64_t host_samples;
 	uint64_t host_lost;
 	uint64_t union_ns; /* by the streams' windows */
+	/* Of all windows that match, also of those that are left out. */
+	uint64_t jvm_samples;
+	uint64_t other_samples; /* of processes that are no JVMs */
+	uint64_t jvm_age_ns;	/* of the oldest JVM when the block began */
 	size_t entry_cnt;
 	uint32_t frequency_hz; /* of its first window */
 	bool has_frequency;
@@ -141,15 +146,49 @@ static bool image_matches(const char *pattern, const struct window *window)
 	return !pattern || select_name_matches(pattern, window_label(window, WINDOW_LABEL_IMAGE));
 }
 
-/* A young JVM interprets and compiles: its profile is of another kind. */
-static bool is_warming_up(const struct diff_loader *loader, const struct window *window)
+static uint64_t subtract(uint64_t a, uint64_t b)
 {
-	uint64_t warm_up_ns = loader->what.warm_up_s * CLOCK_NS_PER_S;
+	return a > b ? a - b : 0;
+}
 
-	if (!window->is_jvm || !window->process_start_ns || !window->start_boot_ns)
-		return false;
-	return window->start_boot_ns < window->process_start_ns ||
-	       window->start_boot_ns - window->process_start_ns < warm_up_ns;
+/* 0 also when the process began within the window. */
+static uint64_t age_ns(const struct window *window)
+{
+	if (!window->process_start_ns || !window->start_boot_ns)
+		return AGE_UNKNOWN;
+	return subtract(window->start_boot_ns, window->process_start_ns);
+}
+
+static bool is_young(const struct diff_loader *loader, uint64_t jvm_age_ns)
+{
+	return jvm_age_ns < loader->what.warm_up_s * CLOCK_NS_PER_S;
+}
+
+/* How old was its process when the block began, or the side within it? */
+static uint64_t age_at_block_ns(const struct diff_loader *loader, const struct window *window)
+{
+	uint64_t begin = (loader->first_block + block_of(loader, window)) * loader->what.block_ns;
+	uint64_t age = age_ns(window);
+
+	if (begin < loader->what.since_unix_ns)
+		begin = loader->what.since_unix_ns;
+	return age == AGE_UNKNOWN ? age : subtract(age, window->start_unix_ns - begin);
+}
+
+static void note_age(struct diff_loader *loader, const struct window *window)
+{
+	struct load_block *block = &loader->blocks[block_of(loader, window)];
+
+	if (!window->is_jvm) {
+		block->other_samples += window->counts.samples;
+		return;
+	}
+
+	uint64_t age = age_at_block_ns(loader, window);
+
+	block->jvm_samples += window->counts.samples;
+	if (age > block->jvm_age_ns)
+		block->jvm_age_ns = age;
 }
 
 static uint64_t recorded_ns(const struct window *window)
@@ -193,7 +232,8 @@ bool diff_loader__want(struct diff_loader *loader, const struct window *window)
 	    !image_matches(loader->what.image, window))
 		return false;
 	note_stream(loader, window);
-	if (is_warming_up(loader, window)) {
+	note_age(loader, window);
+	if (window->is_jvm && is_young(loader, age_ns(window))) {
 		loader->loaded.warm_up_samples += window->counts.samples;
 		return false;
 	}
@@ -412,6 +452,24 @@ static uint32_t time_of_day_s(uint64_t unix_ns)
 	return (uint32_t)(tm.tm_hour * 3600 + tm.tm_min * 60 + (tm.tm_sec > 59 ? 59 : tm.tm_sec));
 }
 
+/*
+ * A block most of whose samples are of JVMs that were all young when it began. A shell beside the
+ * JVM does not make it old, and build jobs do not make the database beside them young.
+ */
+static bool is_young_block(const struct diff_loader *loader, const struct load_block *block)
+{
+	return block->jvm_samples > block->other_samples && is_young(loader, block->jvm_age_ns);
+}
+
+/* Something is better than nothing: then the rest of young blocks is taken. */
+static bool has_older_blocks(const struct diff_loader *loader)
+{
+	for (size_t i = 0; i < loader->block_cnt; i++)
+		if (loader->blocks[i].samples && !is_young_block(loader, &loader->blocks[i]))
+			return true;
+	return false;
+}
+
 static struct diff_block make_block(struct diff_loader *loader, size_t number)
 {
 	const struct load_block *at = &loader->blocks[number];
@@ -427,7 +485,6 @@ static struct diff_block make_block(struct diff_loader *loader, size_t number)
 		.length_ns = length_ns ? length_ns : 1,
 		.time_of_day_s = time_of_day_s(start),
 		.frequency_hz = at->frequency_hz,
-		.jvm_age_s = UINT32_MAX, /* young ones were left out, stream by stream */
 		.samples = at->samples,
 		.cpu_s = at->frequency_hz ? (double)at->samples / at->frequency_hz : 0,
 		.lost_samples = (uint64_t)llround(lost),
@@ -440,10 +497,18 @@ static struct diff_block make_block(struct diff_loader *loader, size_t number)
 static int fill_side(struct diff_loader *loader, struct diff_side *side, size_t *first)
 {
 	__cleanup_free struct load_entry *sorted = sort_entries(loader, first);
+	bool has_older = has_older_blocks(loader);
 	int err = sorted ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < loader->block_cnt; i++) {
-		if (!loader->blocks[i].samples)
+		uint64_t samples = loader->blocks[i].samples;
+
+		if (is_young_block(loader, &loader->blocks[i]) && (has_older || !samples)) {
+			loader->loaded.warm_up_samples += samples;
+			diff_side__leave_out_young(side);
+			continue;
+		}
+		if (!samples)
 			continue;
 		for (size_t at = first[i]; !err && at < first[i + 1]; at++)
 			err = diff_catalog__count(loader->catalog, side, sorted[at].stack,

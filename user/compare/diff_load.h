@@ -5,6 +5,14 @@
  * they begin. Several processes of a service add up; the time of a block is that in which jbpfd
  * recorded, whether one process ran in it or ten.
  *
+ * A young JVM interprets and compiles, so its profile says little about the code. Its windows are
+ * left out stream by stream: one replica that was started again neither hides nor colours the
+ * others. Where no JVM was old enough when a block began, the block is left out as a whole, because
+ * the time of the block counts in full and the CPU time of its other part does not: a restart would
+ * look like less load. The age of a JVM is that of its process, at the begin of the window; a
+ * merged window has the times of its first one. It is not known for windows without a start of
+ * their process, and these are kept.
+ *
  *     diff_load_range()                 one walk over the store for one side, or
  *     diff_loader__want(), __add() ...  from a walk that feeds many loaders; then __finish()
  */
@@ -35,7 +43,7 @@ struct diff_load {
 	uint64_t since_unix_ns; /* windows that begin in [since, until) */
 	uint64_t until_unix_ns;
 	uint64_t block_ns;  /* whole seconds, at most a day; see diff_side_block_length_ns() */
-	uint32_t warm_up_s; /* windows that begin in a JVM's first seconds are left out; 0 = none */
+	uint32_t warm_up_s; /* JVMs are left out in their first seconds; 0 = none */
 	bool wants_streams; /* diff_loaded.streams is filled */
 };
 
@@ -49,7 +57,7 @@ struct diff_loaded {
 	uint64_t last_unix_ns;
 	uint64_t lost_samples; /* of the host's, as many as are this side's by share */
 	/* Why samples are not in the blocks. */
-	uint64_t warm_up_samples;
+	uint64_t warm_up_samples;    /* of young JVMs, and of blocks left out for them */
 	uint64_t other_rate_samples; /* not the sampling rate that their block began with */
 	size_t bad_line_cnt;
 };

@@ -186,7 +186,7 @@ static int load_pairs(struct past_reading *reading, struct past_range before,
 static int is_paired(const struct diff_side *before, const struct diff_side *after, bool *out)
 {
 	struct diff_plan plan;
-	int err = diff_plan_make(before, after, 0, &plan);
+	int err = diff_plan_make(before, after, &plan);
 
 	if (err)
 		return err;

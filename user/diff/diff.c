@@ -202,8 +202,8 @@ static void summarise(const struct diff_input *input, const struct diff_options 
 		.unit_cnt = plan->unit_cnt,
 		.blocks_a = a->block_cnt,
 		.blocks_b = b->block_cnt,
-		.warm_up_a = a->warm_up_cnt,
-		.warm_up_b = b->warm_up_cnt,
+		.warm_up_a = diff_side__young_count(input->a),
+		.warm_up_b = diff_side__young_count(input->b),
 		.unpaired_a = a->unpaired_cnt,
 		.unpaired_b = b->unpaired_cnt,
 		.days_a = a->days,
@@ -393,7 +393,7 @@ static int run(const struct diff_input *input, const struct diff_options *option
 {
 	const struct diff_side *sides[DIFF_PLAN_SIDES] = { input->a, input->b };
 	size_t room = (size_t)input->item_cnt + 1;
-	int err = diff_plan_make(input->a, input->b, options->warm_up_s, &work->plan);
+	int err = diff_plan_make(input->a, input->b, &work->plan);
 
 	for (int s = 0; !err && s < DIFF_PLAN_SIDES; s++)
 		err = diff_counts_make(sides[s], &work->plan.sides[s], input->item_cnt,

@@ -54,7 +54,7 @@ struct diff_options {
 	double lost_max;	  /* gates, as shares: 0.05, ... */
 	double gap_max;		  /* ... 0.01 ... */
 	double unknown_max;	  /* ... and 0.5 */
-	uint32_t warm_up_s;	  /* blocks of a younger JVM are left out: 600 */
+	uint32_t warm_up_s;	  /* for the caller, to leave younger JVMs out: 600 */
 	uint32_t blocks_min;	  /* per side, fewer = descriptive mode: 8 */
 	uint32_t history_min;	  /* pairs of earlier days that calibrate: 3 */
 	uint32_t

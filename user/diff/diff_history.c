@@ -38,7 +38,7 @@ static int measure_make(const struct diff_side *before, const struct diff_side *
 			uint32_t item_cnt, struct measure *out)
 {
 	const struct diff_side *sides[DIFF_PLAN_SIDES] = { before, day };
-	int err = diff_plan_make(before, day, 0, &out->plan);
+	int err = diff_plan_make(before, day, &out->plan);
 
 	for (int s = 0; !err && s < DIFF_PLAN_SIDES; s++)
 		err = diff_counts_make(sides[s], &out->plan.sides[s], item_cnt, &out->counts[s]);

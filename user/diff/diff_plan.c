@@ -104,14 +104,9 @@ static int compare_units(const void *a, const void *b)
 	return (left->number > right->number) - (left->number < right->number);
 }
 
-static bool is_warming_up(const struct diff_block *block, uint32_t warm_up_s)
-{
-	return block->jvm_age_s != UINT32_MAX && block->jvm_age_s < warm_up_s;
-}
-
-/* All blocks that may be compared; the others are marked and counted. */
-static size_t list_blocks(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t warm_up_s,
-			  uint32_t slot_s, struct diff_plan *plan, struct plan_block *out)
+/* All blocks; none has a unit yet. */
+static size_t list_blocks(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t slot_s,
+			  struct diff_plan *plan, struct plan_block *out)
 {
 	size_t cnt = 0;
 
@@ -120,10 +115,6 @@ static size_t list_blocks(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32
 			const struct diff_block *block = diff_side__block(sides[s], i);
 
 			plan->sides[s].unit_of[i] = DIFF_NONE;
-			if (is_warming_up(block, warm_up_s)) {
-				plan->sides[s].warm_up_cnt++;
-				continue;
-			}
 			out[cnt++] = (struct plan_block){
 				.slot = block->time_of_day_s / slot_s,
 				.side = s,
@@ -206,8 +197,7 @@ static void number_unpaired(const struct diff_side *sides[DIFF_PLAN_SIDES], stru
 }
 
 /* Pairs what can be paired; gives that up when it is too little. */
-static int assign_units(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t warm_up_s,
-			struct diff_plan *plan)
+static int assign_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
 {
 	size_t room = diff_side__block_count(sides[0]) + diff_side__block_count(sides[1]);
 	__cleanup_free struct plan_block *blocks = reallocarray(NULL, room + 1, sizeof(*blocks));
@@ -222,7 +212,7 @@ static int assign_units(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t
 	if (err)
 		return err;
 
-	size_t cnt = list_blocks(sides, warm_up_s, slot_s, plan, blocks);
+	size_t cnt = list_blocks(sides, slot_s, plan, blocks);
 	uint32_t usable[DIFF_PLAN_SIDES] = { 0 };
 	uint32_t paired[DIFF_PLAN_SIDES] = { 0 };
 
@@ -314,8 +304,7 @@ static int sum_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff
 	return 0;
 }
 
-static int plan_fill(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t warm_up_s,
-		     struct diff_plan *plan)
+static int plan_fill(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
 {
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
 		size_t cnt = diff_side__block_count(sides[s]);
@@ -326,7 +315,7 @@ static int plan_fill(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t wa
 			return -ENOMEM;
 	}
 
-	int err = assign_units(sides, warm_up_s, plan);
+	int err = assign_units(sides, plan);
 
 	if (err)
 		return err;
@@ -337,12 +326,11 @@ static int plan_fill(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t wa
 	return sum_units(sides, plan);
 }
 
-int diff_plan_make(const struct diff_side *a, const struct diff_side *b, uint32_t warm_up_s,
-		   struct diff_plan *out)
+int diff_plan_make(const struct diff_side *a, const struct diff_side *b, struct diff_plan *out)
 {
 	const struct diff_side *sides[DIFF_PLAN_SIDES] = { a, b };
 	struct diff_plan plan = { 0 };
-	int err = plan_fill(sides, warm_up_s, &plan);
+	int err = plan_fill(sides, &plan);
 
 	if (err) {
 		diff_plan_release(&plan);

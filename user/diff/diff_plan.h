@@ -32,7 +32,6 @@ struct diff_plan_side {
 	double work_total;  /* 0 = not counted */
 	double days;	    /* different days, at least 1 */
 	uint32_t block_cnt; /* compared */
-	uint32_t warm_up_cnt;
 	uint32_t unpaired_cnt;
 	/* Sums for gates, not weighted. */
 	double raw_samples, lost, frames, unknown_frames, truncated;
@@ -48,8 +47,7 @@ struct diff_plan {
 };
 
 /* 0 and a plan to be ended with diff_plan_release(), or -ENOMEM. */
-int diff_plan_make(const struct diff_side *a, const struct diff_side *b, uint32_t warm_up_s,
-		   struct diff_plan *out);
+int diff_plan_make(const struct diff_side *a, const struct diff_side *b, struct diff_plan *out);
 void diff_plan_release(struct diff_plan *plan);
 
 #endif

@@ -31,6 +31,7 @@ struct diff_side {
 	struct diff_count *counts;
 	size_t count_cnt;
 	size_t count_cap;
+	uint32_t young_cnt;
 	uint32_t *slots; /* by item: distance from the open block's first count */
 	size_t slot_cnt;
 };
@@ -153,6 +154,16 @@ int diff_side__close_block(struct diff_side *side, const struct diff_block *bloc
 	side->blocks[side->block_cnt++] =
 		(struct side_block){ .block = *block, .count_end = side->count_cnt };
 	return 0;
+}
+
+void diff_side__leave_out_young(struct diff_side *side)
+{
+	side->young_cnt++;
+}
+
+uint32_t diff_side__young_count(const struct diff_side *side)
+{
+	return side->young_cnt;
 }
 
 uint32_t diff_side__event(const struct diff_side *side)

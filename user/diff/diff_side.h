@@ -23,7 +23,6 @@ struct diff_block {
 	uint64_t length_ns;	 /* of the time that was recorded in it; above 0 */
 	uint32_t time_of_day_s;	 /* of its start, where the program's users live; below 86400 */
 	uint32_t frequency_hz;	 /* 0 = not known */
-	uint32_t jvm_age_s;	 /* at its start; UINT32_MAX = no JVM or not known */
 	uint64_t samples;	 /* all, whether or not an item got them */
 	double cpu_s;		 /* CPU time behind the samples; 0 = samples / frequency */
 	double work;		 /* units of work done (requests); 0 = not counted */
@@ -54,6 +53,13 @@ int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count);
  * day, negative or non-finite cpu_s or work); the block stays open then.
  */
 int diff_side__close_block(struct diff_side *side, const struct diff_block *block);
+
+/*
+ * In place of closing a block without counts: one in which nothing is to be compared, because its
+ * JVMs were too young. Such blocks are only counted; the caller knows how old its JVMs are.
+ */
+void diff_side__leave_out_young(struct diff_side *side);
+uint32_t diff_side__young_count(const struct diff_side *side);
 
 uint32_t diff_side__event(const struct diff_side *side);
 size_t diff_side__block_count(const struct diff_side *side);
