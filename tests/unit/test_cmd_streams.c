@@ -134,6 +134,30 @@ static void streams_grow_and_sort(void **state)
 	streams_release(&streams);
 }
 
+/* The same in all that is shown: they are added in either order. */
+static void streams_that_look_alike_have_an_order(void **state)
+{
+	struct window others[] = { java, java, java, java };
+
+	(void)state;
+	others[0].process_start_ns++;
+	others[1].exec_id++;
+	others[2].cgroup_id++;
+	others[3].boot_id[15]++;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		for (int turn = 0; turn < 2; turn++) {
+			struct streams streams = { 0 };
+
+			assert_int_equal(streams_add(&streams, turn ? &others[i] : &java), 0);
+			assert_int_equal(streams_add(&streams, turn ? &java : &others[i]), 0);
+			streams_sort(&streams);
+			assert_int_equal(streams.cnt, 2);
+			assert_true(window_is_same_stream(&streams.items[0].latest, &java));
+			streams_release(&streams);
+		}
+	}
+}
+
 static void window_end_unix_ns_does_not_wrap(void **state)
 {
 	struct window window = { .start_unix_ns = UINT64_MAX - 5, .duration_ns = 10 };
@@ -284,6 +308,7 @@ int main(void)
 		cmocka_unit_test(streams_tell_lives_apart),
 		cmocka_unit_test(streams_keep_host_records_apart),
 		cmocka_unit_test(streams_grow_and_sort),
+		cmocka_unit_test(streams_that_look_alike_have_an_order),
 		cmocka_unit_test(window_end_unix_ns_does_not_wrap),
 		cmocka_unit_test(dump_list_is_a_table_with_inert_cells),
 		cmocka_unit_test(dump_list_names_jdks_as_people_do),

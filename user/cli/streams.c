@@ -160,6 +160,18 @@ static int compare_label(const struct stream *a, const struct stream *b, enum wi
 	return strcmp(text_a, text_b);
 }
 
+/* Of one pid. Where rows are equal, qsort() orders them by how much memory it gets. */
+static int compare_lives(const struct window *a, const struct window *b)
+{
+	if (a->process_start_ns != b->process_start_ns)
+		return a->process_start_ns < b->process_start_ns ? -1 : 1;
+	if (a->exec_id != b->exec_id)
+		return a->exec_id < b->exec_id ? -1 : 1;
+	if (a->cgroup_id != b->cgroup_id)
+		return a->cgroup_id < b->cgroup_id ? -1 : 1;
+	return memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id));
+}
+
 static int compare(const void *left, const void *right)
 {
 	const struct stream *a = left;
@@ -178,7 +190,7 @@ static int compare(const void *left, const void *right)
 	if (!order)
 		order = (a->first_unix_ns > b->first_unix_ns) -
 			(a->first_unix_ns < b->first_unix_ns);
-	return order;
+	return order ? order : compare_lives(&a->latest, &b->latest);
 }
 
 void streams_sort(struct streams *streams)
