@@ -256,18 +256,6 @@ static int elf_file_open(struct elf_file *file)
 	return err;
 }
 
-int elf_file_open_fd(int fd, struct elf_file *out)
-{
-	struct stat st;
-
-	*out = (struct elf_file){ .fd = fd };
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -ENOEXEC;
-	return elf_file_open_sized(fd, (uint64_t)st.st_size, out);
-}
-
 int elf_file_open_sized(int fd, uint64_t size, struct elf_file *out)
 {
 	*out = (struct elf_file){ .fd = fd, .size = size };

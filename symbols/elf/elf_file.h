@@ -52,12 +52,11 @@ struct elf_file {
 };
 
 /*
- * Reads headers from a regular file or from memory, which must outlive `out`. 0; -ENOEXEC not an
+ * Reads headers from a descriptor that the caller knows to be a regular file of `size` bytes, or
+ * from memory; both must outlive `out`. 0; -ENOEXEC not an
  * ELF file that is understood; -ENOMEM; -errno of reading. A file whose section table is broken
  * gives one without sections. End with elf_file_release() in any case.
  */
-int elf_file_open_fd(int fd, struct elf_file *out);
-/* The same for a descriptor that the caller knows to be a regular file of `size` bytes. */
 int elf_file_open_sized(int fd, uint64_t size, struct elf_file *out);
 int elf_file_open_bytes(const void *bytes, size_t len, struct elf_file *out);
 void elf_file_release(struct elf_file *file);

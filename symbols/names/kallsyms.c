@@ -352,11 +352,6 @@ int kallsyms__lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_
 	return syms->cnt ? -ENOENT : -EACCES;
 }
 
-size_t kallsyms__count(const struct kallsyms *syms)
-{
-	return syms->cnt;
-}
-
 size_t kallsyms__bytes(const struct kallsyms *syms)
 {
 	return sizeof(*syms) + syms->cap * sizeof(*syms->entries) + syms->names.cap;

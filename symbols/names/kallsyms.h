@@ -35,7 +35,6 @@ void kallsyms__free(struct kallsyms *syms); /* NULL is fine */
 int kallsyms__lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
 		     struct kallsym *out);
 
-size_t kallsyms__count(const struct kallsyms *syms);
 size_t kallsyms__bytes(const struct kallsyms *syms);
 
 #endif

@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct elf_file in_memory, on_disk;
 	int err = elf_file_open_bytes(data, len, &in_memory);
 
-	must(elf_file_open_fd(fd, &on_disk) == err && (!err || err == -ENOEXEC));
+	must(elf_file_open_sized(fd, len, &on_disk) == err && (!err || err == -ENOEXEC));
 	if (!err) {
 		struct elf_symtab *tab = build(&in_memory), *other = build(&on_disk);
 		uint64_t hash[2], other_hash[2];

@@ -49,7 +49,6 @@ struct exercise {
 	size_t chain_cnt;    /* pcs with a chain */
 	size_t inlined_cnt;  /* frames of them but the outermost */
 	size_t lines_cnt;    /* methods whose lines were read */
-	size_t lines_bytes;
 };
 
 static inline void exercise_release(struct exercise *exercise)
@@ -138,7 +137,6 @@ static inline size_t exercise_method(struct exercise *exercise, struct hotspot_c
 
 		must(exercise_is_printable(file) && !strchr(file, '/'));
 		exercise->lines_cnt++;
-		exercise->lines_bytes += hotspot_lines__bytes(methods->items[idx].lines);
 	}
 	return idx;
 }

@@ -187,10 +187,10 @@ static int print_all(struct exercise *exercise, const struct remote_mem *mem,
 		       at->blob.code_end - at->blob.code_begin, at->name);
 	}
 	printf("total blobs=%zu found=%zu scopes=%zu scopes_bytes=%zu raw_bytes=%zu chains=%zu "
-	       "inlined=%zu lines=%zu lines_bytes=%zu us=%" PRIu64 "\n",
+	       "inlined=%zu lines=%zu us=%" PRIu64 "\n",
 	       exercise->blob_cnt, exercise->found_cnt, exercise->scopes_cnt,
 	       exercise->scopes_bytes, exercise->raw_bytes, exercise->chain_cnt,
-	       exercise->inlined_cnt, exercise->lines_cnt, exercise->lines_bytes,
+	       exercise->inlined_cnt, exercise->lines_cnt,
 	       (clock_monotonic_ns() - start_ns) / 1000);
 	return err;
 }

@@ -94,7 +94,6 @@ static void kallsyms_keeps_text_and_the_better_name(void **state)
 	check(syms, 0xffffffff82000000, 100, "-", "");
 	check(syms, 0, 100, "-", "");
 	check(syms, UINT64_MAX, 100, "-", "");
-	assert_int_equal(kallsyms__count(syms), 4);
 	kallsyms__free(syms);
 }
 
@@ -141,7 +140,6 @@ static void kallsyms_hidden_addresses_are_said_to_be(void **state)
 	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
 	check(syms, 0xffffffff81000000, 100, "!", "");
 	check(syms, 0xffffffff81000000, 101, "!", "");
-	assert_int_equal(kallsyms__count(syms), 0);
 	write_kallsyms(KERNEL);
 	check(syms, 0xffffffff81000000, 131, "startup_64", "");
 	kallsyms__free(syms);
@@ -194,7 +192,6 @@ static void kallsyms_of_many_lines_is_compact(void **state)
 		snprintf(name, sizeof(name), "some_kernel_function_%u", i);
 		check(syms, 0xffffffff81000000ull + i * 64ull + 63, 100, name, "");
 	}
-	assert_int_equal(kallsyms__count(syms), 60000);
 	assert_true(kallsyms__bytes(syms) < 5u << 20);
 	kallsyms__free(syms);
 }

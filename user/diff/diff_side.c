@@ -190,12 +190,6 @@ const struct diff_count *diff_side__counts(const struct diff_side *side, size_t 
 	return side->counts ? &side->counts[first] : NULL;
 }
 
-size_t diff_side__bytes(const struct diff_side *side)
-{
-	return sizeof(*side) + side->block_cap * sizeof(*side->blocks) +
-	       side->count_cap * sizeof(*side->counts) + side->slot_cnt * sizeof(*side->slots);
-}
-
 uint64_t diff_side_block_length_ns(uint64_t shorter_ns)
 {
 	return shorter_ns < SHORT_BLOCKS_BELOW_NS ? SHORT_BLOCK_NS : LONG_BLOCK_NS;

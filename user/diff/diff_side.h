@@ -68,8 +68,6 @@ const struct diff_block *diff_side__block(const struct diff_side *side, size_t i
 /* Each item at most once, in no order; valid until the next diff_side__add(). */
 const struct diff_count *diff_side__counts(const struct diff_side *side, size_t index,
 					   size_t *cnt_out);
-/* Memory held, in bytes. */
-size_t diff_side__bytes(const struct diff_side *side);
 
 /*
  * The block length for sides of which the shorter one lasts `shorter_ns`: 15 minutes, or 5 when it

@@ -311,28 +311,6 @@ static int cache_view(struct remote_cache *cache, uint64_t address, const uint8_
 	return 0;
 }
 
-int remote_cache__read(struct remote_cache *cache, uint64_t address, void *out, size_t len)
-{
-	uint8_t *to = out;
-
-	while (len) {
-		const uint8_t *bytes;
-		size_t left;
-		int err = cache_view(cache, address, &bytes, &left);
-
-		if (err)
-			return err;
-		if (left > len)
-			left = len;
-		memcpy(to, bytes, left);
-		to += left;
-		len -= left;
-		if (len && __builtin_add_overflow(address, left, &address))
-			return -EFAULT;
-	}
-	return 0;
-}
-
 int remote_cache__string(struct remote_cache *cache, uint64_t address, char *out, size_t out_size)
 {
 	size_t used = 0;

@@ -82,7 +82,6 @@ struct remote_cache;
 
 struct remote_cache *remote_cache__new(const struct remote_mem *mem); /* borrows `mem` */
 void remote_cache__free(struct remote_cache *cache);		      /* NULL is fine */
-int remote_cache__read(struct remote_cache *cache, uint64_t address, void *out, size_t len);
 /* A NUL-terminated string; -ENAMETOOLONG when it does not fit into `out_size`. */
 int remote_cache__string(struct remote_cache *cache, uint64_t address, char *out, size_t out_size);
 

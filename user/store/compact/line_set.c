@@ -78,12 +78,10 @@ static int add_line(struct line_set *set, const char *stack, size_t len, uint64_
 	return err ? err : varint_put(&set->spans, count);
 }
 
-int line_set__add(struct line_set *set, const char *text, size_t len, struct line_span *out,
-		  uint64_t *bad_line_cnt)
+int line_set__add(struct line_set *set, const char *text, size_t len, struct line_span *out)
 {
 	const char *end = text + len;
 	size_t start = set->spans.len;
-	uint64_t bad = 0;
 	int err = 0;
 
 	while (text < end && !err) {
@@ -93,10 +91,8 @@ int line_set__add(struct line_set *set, const char *text, size_t len, struct lin
 		uint64_t count;
 
 		/* Names are C strings to those who draw them. */
-		if (!profile_split_line(text, line_len, &stack_len, &count) ||
-		    memchr(text, '\0', stack_len))
-			bad++;
-		else
+		if (profile_split_line(text, line_len, &stack_len, &count) &&
+		    !memchr(text, '\0', stack_len))
 			err = add_line(set, text, stack_len, count);
 		text += line_len + 1;
 	}
@@ -105,7 +101,6 @@ int line_set__add(struct line_set *set, const char *text, size_t len, struct lin
 			strbuf_truncate(&set->spans, start);
 		return err;
 	}
-	*bad_line_cnt += bad;
 	*out = (struct line_span){ .offset = start, .len = set->spans.len - start };
 	return 0;
 }

@@ -30,11 +30,9 @@ size_t line_set__bytes(const struct line_set *set);
 size_t line_set__span_bytes(const struct line_set *set);
 
 /*
- * Adds a folded text. Lines that are no "stack count" are left out and added to *bad_line_cnt. 0 or
- * -ENOMEM.
+ * Adds a folded text. Lines that are no "stack count" are left out, as readers do. 0 or -ENOMEM.
  */
-int line_set__add(struct line_set *set, const char *text, size_t len, struct line_span *out,
-		  uint64_t *bad_line_cnt);
+int line_set__add(struct line_set *set, const char *text, size_t len, struct line_span *out);
 
 /* Nothing is added any more: lines get their numbers. 0 or -ENOMEM. */
 int line_set__seal(struct line_set *set);

@@ -64,7 +64,6 @@ struct merged_writer {
 	uint8_t segment_id[FORMAT_ID_BYTES];
 	uint64_t sequence; /* of the last unit */
 	uint64_t offset;   /* bytes written */
-	uint64_t bad_line_cnt;
 	struct merged_seek_entry *frames;
 	size_t frame_cnt;
 	size_t frame_cap;
@@ -248,11 +247,6 @@ size_t merged_writer__unit_bytes(const struct merged_writer *writer)
 	return line_set__bytes(writer->stacks) + line_set__bytes(writer->sources);
 }
 
-uint64_t merged_writer__bad_line_count(const struct merged_writer *writer)
-{
-	return writer->bad_line_cnt;
-}
-
 /* ---- collecting ---- */
 
 static bool is_acceptable(const struct window *window, const char *text, size_t len)
@@ -329,7 +323,6 @@ int merged_writer__add(struct merged_writer *writer, const struct window *window
 		       size_t len)
 {
 	struct unit_row row = { .window = *window, .cells_offset = writer->cells.len };
-	uint64_t bad = 0;
 	int err;
 
 	if (!is_acceptable(window, text, len))
@@ -340,10 +333,10 @@ int merged_writer__add(struct merged_writer *writer, const struct window *window
 	if (!err)
 		err = keep_series(writer, &row);
 	if (!err)
-		err = line_set__add(writer->stacks, text, len, &row.stacks, &bad);
+		err = line_set__add(writer->stacks, text, len, &row.stacks);
 	if (!err)
-		err = line_set__add(writer->sources, window->lines, window->lines_len, &row.sources,
-				    &bad);
+		err = line_set__add(writer->sources, window->lines, window->lines_len,
+				    &row.sources);
 	if (!err && window->cells_len)
 		err = strbuf_append(&writer->cells, window->cells, window->cells_len);
 	if (err)
@@ -353,7 +346,6 @@ int merged_writer__add(struct merged_writer *writer, const struct window *window
 	row.window.cells = NULL;
 	row.number = (uint32_t)writer->row_cnt;
 	writer->rows[writer->row_cnt++] = row;
-	writer->bad_line_cnt += bad;
 	return 0;
 }
 

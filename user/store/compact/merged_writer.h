@@ -47,9 +47,6 @@ size_t merged_writer__unit_bytes(const struct merged_writer *writer);
 /* Writes the unit; an empty one is none. 0 or -errno. */
 int merged_writer__end_unit(struct merged_writer *writer);
 
-/* Lines so far that were no "stack count" and are left out, as readers do. */
-uint64_t merged_writer__bad_line_count(const struct merged_writer *writer);
-
 /* Ends the last unit, writes index and seek table. The caller syncs and renames. 0 or -errno. */
 int merged_writer__finish(struct merged_writer *writer);
 

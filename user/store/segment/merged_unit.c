@@ -33,7 +33,6 @@ enum series_verdict {
 struct merged_unit {
 	struct strbuf body; /* the block; its windows borrow from here */
 	struct rows_block block;
-	bool is_loaded;
 	uint8_t *verdicts; /* enum series_verdict, by series */
 	size_t verdict_cap;
 	uint32_t series_cnt;
@@ -74,18 +73,11 @@ int merged_unit__load(struct merged_unit *unit, const struct merged_rows_head *h
 	int err;
 
 	rows_block_release(&unit->block);
-	unit->is_loaded = false;
 	err = merged_decompress(frame, frame_len, head->body_len, &unit->body);
 	if (!err)
 		err = rows_block_parse((const uint8_t *)strbuf_str(&unit->body), unit->body.len,
 				       head->series_cnt, head->row_cnt, &unit->block);
-	unit->is_loaded = err == 0;
 	return err;
-}
-
-bool merged_unit__is_loaded(const struct merged_unit *unit)
-{
-	return unit->is_loaded;
 }
 
 /* ---- choosing ---- */

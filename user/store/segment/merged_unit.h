@@ -25,7 +25,6 @@ void merged_unit__free(struct merged_unit *unit); /* NULL is fine */
  */
 int merged_unit__load(struct merged_unit *unit, const struct merged_rows_head *head,
 		      const uint8_t *frame, size_t frame_len);
-bool merged_unit__is_loaded(const struct merged_unit *unit);
 
 /*
  * What is wanted of a unit, by the sums of its series as an index has them. Returns whether
