@@ -33,7 +33,7 @@ CFLAGS   ?= -O2 -g
 LDFLAGS  ?=
 override CFLAGS += -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
 	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)
-LDLIBS   := -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a -lseccomp -lm
+LDLIBS   := -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a -lseccomp -lZydis -lm
 ifeq ($(DEV),1)
 override CFLAGS  += -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
 override LDFLAGS += -fsanitize=address,undefined
