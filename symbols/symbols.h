@@ -65,10 +65,10 @@ struct symbolizer_options {
 };
 
 struct frame {
-	const char *
-		name; /* canonical, not yet escaped for folded text; lives as long as the symbolizer */
-	const char *
-		file; /* source file without directories ("Work.java") of a leaf; NULL = not known. As name */
+	/* Canonical, not yet escaped for folded text; lives as long as the symbolizer. */
+	const char *name;
+	/* Source file without directories ("Work.java") of a leaf; NULL = not known. As name. */
+	const char *file;
 	uint32_t line; /* 0 = not known */
 	enum frame_kind kind;
 	bool is_unknown; /* no name was found: name is one of the bracketed placeholders */
@@ -222,8 +222,8 @@ struct symbols_jit_status {
 	uint64_t rejected_cnt;	 /* map lines or files that were refused, since the start */
 	bool has_inlined;	 /* the source tells inlined frames */
 	bool has_interpreted;	 /* and the methods of interpreted frames */
-	const char
-		*fallback; /* why it is not a better source; NULL = it is the best. Static string */
+	/* Why it is not a better source; NULL = it is the best. Static string. */
+	const char *fallback;
 	const char *problem; /* why there is no map, for people; NULL = none. Static string */
 };
 

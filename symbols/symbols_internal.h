@@ -18,8 +18,8 @@
 
 struct symbolizer {
 	struct symbolizer_options options;
-	struct symbols_share
-		*shares;       /* one per account; that of nobody's, and the kernel, for ever */
+	/* One per account; that of nobody's, and the kernel, for ever. */
+	struct symbols_share *shares;
 	struct parser *parser; /* NULL: files are parsed here */
 	struct opener *opener; /* NULL: and opened here */
 	struct object_cache *objects;
@@ -65,8 +65,8 @@ struct symbols_process {
 	uint32_t hotspot_try_cnt;
 	struct jit_vm *vm; /* its JIT code from these; NULL = not used (yet) */
 	int vm_err;	   /* why not; 0 = not tried, or open */
-	uint64_t
-		vm_pages; /* size of the address space when the mappings were read; 0 = not known */
+	/* Size of the address space when the mappings were read; 0 = not known. */
+	uint64_t vm_pages;
 	uint64_t load_ns; /* CPU time spent on reading its files so far */
 	uint32_t refresh_cnt;
 	uint32_t maps_age;	  /* refreshes since the mappings were read */

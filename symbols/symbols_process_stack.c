@@ -191,7 +191,7 @@ static int walk_repair(struct stack_walk *walk, enum leaf_verdict verdict)
 
 static int walk_word(struct stack_walk *walk, size_t index)
 {
-	enum leaf_verdict verdict = (enum leaf_verdict) - 1;
+	enum leaf_verdict verdict = LEAF_NOT_JUDGED;
 	const struct symbols_stack *stack = walk->stack;
 	uint64_t word = stack->words[index];
 	uint64_t next = index + 1 < stack->word_cnt ? stack->words[index + 1] : 0;
@@ -202,7 +202,7 @@ static int walk_word(struct stack_walk *walk, size_t index)
 		/* A call may be the last instruction of a function that never returns. */
 		return push_address(walk, word - (!is_leaf && word > 0));
 	err = push_vm(walk, word, next & SYMBOLS_WORD_METHOD ? next : 0, is_leaf, &verdict);
-	if (!err && verdict != (enum leaf_verdict) - 1 && !walk->is_over)
+	if (!err && verdict != LEAF_NOT_JUDGED && !walk->is_over)
 		err = walk_repair(walk, verdict);
 	return err;
 }

@@ -111,8 +111,8 @@ struct hotspot_layout {
 	struct hotspot_field nmethod_deopt_handler_offset;  /* 8: _deoptimize_offset; 23+ */
 	struct hotspot_field nmethod_orig_pc_offset;
 	struct hotspot_field nmethod_scopes_data_begin; /* address (9-22) */
-	struct hotspot_field
-		nmethod_scopes_data_offset; /* from the blob (8), immutable data (23+) */
+	/* From the blob (8), immutable data (23+). */
+	struct hotspot_field nmethod_scopes_data_offset;
 	struct hotspot_field nmethod_scopes_pcs_offset;	  /* likewise; 9-22 from the blob */
 	struct hotspot_field nmethod_dependencies_offset; /* end of the PcDescs up to 22 */
 	struct hotspot_field nmethod_metadata_offset;	  /* from the blob; 23, 24: from the data */

@@ -113,8 +113,8 @@ struct jit_method {
 	uint64_t const_method;
 	struct hotspot_lines *lines; /* NULL = not read, or there are none */
 	struct jit_life life;
-	uint64_t
-		read_end_ns; /* the last reading of its name began at life.alive_ns and ended then */
+	/* The last reading of its name began at life.alive_ns and ended then. */
+	uint64_t read_end_ns;
 	uint32_t name;
 	uint32_t file; /* when `lines` were read */
 	uint32_t handle;

@@ -21,6 +21,7 @@ enum leaf_verdict {
 	LEAF_CALLER_AT_SP,   /* return address at [sp] */
 	LEAF_CALLER_AT_SP_8, /* return address in the second word: [sp + 8], or as below */
 	LEAF_NOT_REPAIRABLE, /* a caller is missing, or may be, and nothing proves where it is */
+	LEAF_NOT_JUDGED, /* nobody asked: no leaf in JIT code; leaf_repair_judge() never says it */
 };
 
 struct leaf_code {

@@ -30,8 +30,8 @@ struct names {
 	size_t billed_bytes;	 /* to the account */
 	bool keep_parameters;
 	bool is_full; /* and said so */
-	uint32_t
-		unknown_id; /* of NAME_UNKNOWN, and of NAMES_TOO_MANY; STRTAB_NONE = not used yet */
+	/* Of NAME_UNKNOWN, and of NAMES_TOO_MANY; STRTAB_NONE = not used yet. */
+	uint32_t unknown_id;
 	uint32_t too_many_id;
 };
 

@@ -33,8 +33,8 @@ enum parser_message_kind {
 	PARSER_MESSAGE_FILE = 5, /* numbers: file size */
 	/* From the parser. */
 	PARSER_MESSAGE_DONE = 6, /* numbers and text: see parser.c */
-	PARSER_MESSAGE_WANTS =
-		7, /* numbers: enum debug_file_place, _root; text: build id or name */
+	/* Numbers: enum debug_file_place, _root; text: build id or name. */
+	PARSER_MESSAGE_WANTS = 7,
 	PARSER_MESSAGE_READY = 8, /* once, at the start; numbers: features of the sandbox */
 	/* A request, too. Numbers: file size, enum container_json_kind; text: id of the container */
 	PARSER_MESSAGE_CONTAINER = 9,

@@ -44,8 +44,8 @@ struct live {
 		uint64_t cgroup_id, account_id;
 	} accounts[LIVE_ACCOUNTS_MAX];
 	int account_cnt;
-	struct jbpf_code_range
-		range; /* start_ns and exec_id: to be added to those of the process */
+	/* start_ns and exec_id: to be added to those of the process. */
+	struct jbpf_code_range range;
 };
 
 static const char *const counter_names[JBPF_CNT_MAX] = {

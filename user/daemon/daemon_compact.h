@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 struct daemon_compactor {
-	uint64_t
-		keep_bytes; /* as in struct store_compaction; set by the daemon, also after SIGHUP */
-	pid_t pid;	    /* 0 = none is running */
+	/* As in struct store_compaction; set by the daemon, also after SIGHUP. */
+	uint64_t keep_bytes;
+	pid_t pid;	       /* 0 = none is running */
 	uint64_t next_boot_ns; /* when the next one begins */
 	bool is_failing;       /* said, until one succeeds */
 	uint64_t done_cnt;     /* runs, ... */

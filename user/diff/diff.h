@@ -57,8 +57,8 @@ struct diff_options {
 	uint32_t warm_up_s;	  /* for the caller, to leave younger JVMs out: 600 */
 	uint32_t blocks_min;	  /* per side, fewer = descriptive mode: 8 */
 	uint32_t history_min;	  /* pairs of earlier days that calibrate: 3 */
-	uint32_t
-		scale_samples_min; /* on each side, of a method that takes part in the median: 200 */
+	/* On each side, of a method that takes part in the median: 200. */
+	uint32_t scale_samples_min;
 	bool alarm_without_history; /* alarms rest on this pair's own noise when there is no other */
 };
 

@@ -29,8 +29,8 @@ struct diff_block {
 	uint64_t lost_samples;	 /* on top of `samples` */
 	uint64_t frames;	 /* all frames, times samples */
 	uint64_t unknown_frames; /* of `frames`: without a name */
-	uint64_t
-		truncated_samples; /* of `samples`: stacks that do not reach their thread's start */
+	/* Of `samples`: stacks that do not reach their thread's start. */
+	uint64_t truncated_samples;
 };
 
 struct diff_count {

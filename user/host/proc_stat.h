@@ -29,8 +29,8 @@ struct proc_status {
 	uid_t euid; /* effective */
 	gid_t egid;
 	uint32_t tgid;
-	uint32_t
-		ns_pid; /* in the innermost pid namespace; tgid where NSpid is missing (before 4.1) */
+	/* In the innermost pid namespace; tgid where NSpid is missing (before 4.1). */
+	uint32_t ns_pid;
 	uint64_t sig_caught;
 	uint64_t sig_ignored;
 	uint64_t sig_blocked;  /* of the main thread */

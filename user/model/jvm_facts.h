@@ -28,11 +28,11 @@ enum jvm_attach_outcome {
 	JVM_ATTACH_NOT_RUNNING = 4, /* stopped, frozen, zombie */
 	JVM_ATTACH_DISABLED = 5,    /* -XX:+DisableAttachMechanism */
 	JVM_ATTACH_NO_SIGNAL = 6,   /* SIGQUIT not caught (-Xrs) and no socket there */
-	JVM_ATTACH_NO_THREAD_ROOM =
-		7, /* pids.max, RLIMIT_NPROC, threads-max too near: an attach could kill it */
+	/* Pids.max, RLIMIT_NPROC, threads-max too near: an attach could kill it. */
+	JVM_ATTACH_NO_THREAD_ROOM = 7,
 	JVM_ATTACH_TMP_NOT_WRITABLE = 8,
-	JVM_ATTACH_TMP_HOSTILE =
-		9, /* FIFO, symlink, foreign owner, hard link where socket or map belong */
+	/* FIFO, symlink, foreign owner, hard link where socket or map belong. */
+	JVM_ATTACH_TMP_HOSTILE = 9,
 	JVM_ATTACH_WRONG_PEER = 10, /* another JVM answered on the socket */
 	JVM_ATTACH_TIMEOUT = 11,
 	JVM_ATTACH_UNSUPPORTED = 12, /* JDK without Compiler.perfmap: never ask again */

@@ -42,8 +42,8 @@ struct stack_line {
 
 enum stack_line_end {
 	STACK_LINE_WHOLE = 0,
-	STACK_LINE_CUT =
-		1, /* frames at the root are missing: STACK_LINE_TRUNCATED stands for them */
+	/* Frames at the root are missing: STACK_LINE_TRUNCATED stands for them. */
+	STACK_LINE_CUT = 1,
 };
 
 /* `root` is the first frame. max_name_bytes: 3 to STACK_TEXT_NAME_BYTES; longer names are cut. */

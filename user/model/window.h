@@ -43,13 +43,13 @@ enum window_loss {
 	WINDOW_LOSS_STORE = 5,	      /* samples that could not be written (disk full) */
 	WINDOW_LOSS_MEMORY = 6,	      /* samples dropped because jbpfd ran out of memory */
 	WINDOW_LOSS_CELLS = 7, /* samples that are counted, but in no cell: when is not known */
-	WINDOW_LOSS_OPTED_OUT =
-		8, /* samples of processes that do not want to be profiled: no loss */
+	/* Samples of processes that do not want to be profiled: no loss. */
+	WINDOW_LOSS_OPTED_OUT = 8,
 	WINDOW_LOSS_UNDECIDED = 9, /* samples of processes that ended before it was known whether */
-	WINDOW_LOSS_NOT_NAMED =
-		10, /* samples that are kept as "comm;[not named]": naming them failed or was given up */
-	WINDOW_LOSS_CUT =
-		11, /* samples that are kept with less of their stack: their cgroup is over its budget */
+	/* Samples that are kept as "comm;[not named]": naming them failed or was given up. */
+	WINDOW_LOSS_NOT_NAMED = 10,
+	/* Samples that are kept with less of their stack: their cgroup is over its budget. */
+	WINDOW_LOSS_CUT = 11,
 	WINDOW_LOSS_CNT,
 };
 
@@ -122,8 +122,8 @@ struct window {
 	const uint8_t *cells;
 	uint32_t cells_len;
 
-	const char
-		*labels[WINDOW_LABEL_CNT]; /* NULL = not known; owner: whoever filled the window */
+	/* NULL = not known; owner: whoever filled the window. */
+	const char *labels[WINDOW_LABEL_CNT];
 };
 
 /* "comm", "service", ... */

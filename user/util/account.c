@@ -42,8 +42,8 @@ struct account {
 	size_t text_bytes;
 	uint64_t spent_ns;
 	uint64_t worked_ns;
-	uint64_t
-		busy_ns; /* CPU time of windows before, less what one may use up without being mentioned */
+	/* CPU time of windows before, less what one may use up without being mentioned. */
+	uint64_t busy_ns;
 	uint64_t stack_bytes;
 	uint64_t reading_bytes;
 	uint64_t cuts[ACCOUNT_CUT_CNT];

@@ -32,8 +32,8 @@ struct jvm_attach_request {
 struct jvm_attach_result {
 	enum jvm_attach_outcome outcome;
 	uint32_t wall_ms; /* from the first gate to the end */
-	uint32_t
-		command_ms; /* while the JVM worked on the command: what it cost the target at most */
+	/* While the JVM worked on the command: what it cost the target at most. */
+	uint32_t command_ms;
 	bool map_existed; /* a map was there before: leave it there. Else jvm_attach_remove_map() */
 	bool listener_started; /* we made the JVM create its attach listener */
 };

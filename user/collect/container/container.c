@@ -45,9 +45,9 @@ struct cached {
 	char id[CONTAINER_ID_LEN + 1];
 	uid_t uid; /* the user that gave it this id; 0 = root, whose ids are other ones */
 	struct container_names names;
-	const char *
-		pod_source; /* "kubelet" or "hostname" when not from the files of names; else NULL */
-	bool is_known;	    /* names were found */
+	/* "kubelet" or "hostname" when not from the files of names; else NULL. */
+	const char *pod_source;
+	bool is_known;		/* names were found */
 	uint8_t hostname_tries; /* the pod's name may come from it; a process may be gone already */
 	uint64_t tried_ns;	/* CLOCK_MONOTONIC */
 	uint64_t used;		/* by resolver's tick */

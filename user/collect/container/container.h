@@ -95,8 +95,8 @@ struct container_resolver_options {
 	const char *cgroup_root;
 	/* Reads files of users, and its opener opens all files; borrowed; NULL: both is done here. */
 	struct parser *parser;
-	struct accounts
-		*accounts; /* borrowed: whose file it is, it is at the cost of; NULL: nobody's */
+	/* Borrowed: whose file it is, it is at the cost of; NULL: nobody's. */
+	struct accounts *accounts;
 };
 
 int container_resolver__new(const struct container_resolver_options *options,

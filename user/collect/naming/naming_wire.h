@@ -50,8 +50,8 @@ struct naming_options {
 	uint32_t ignores_opt_out;
 	uint32_t wants_ticks;
 	uint32_t log_level; /* enum log_level */
-	uint32_t
-		forgets; /* 1: what was named by other rules is forgotten, all processes are met again */
+	/* 1: what was named by other rules is forgotten, all processes are met again. */
+	uint32_t forgets;
 	uint32_t pad;
 };
 

@@ -31,8 +31,8 @@ struct stack_table_entry {
 	uint32_t forgotten_window; /* when it was deleted from `seen`; 0 = it is there */
 	uint32_t frame_cnt;
 	uint16_t end; /* enum jbpf_stack_end */
-	uint16_t
-		flags; /* JBPF_STACK_LEAF_*; when any is set, 4 words more: leaf_words, leaf_code */
+	/* JBPF_STACK_LEAF_*; when any is set, 4 words more: leaf_words, leaf_code. */
+	uint16_t flags;
 	uint64_t ips[];
 };
 
