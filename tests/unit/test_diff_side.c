@@ -100,7 +100,7 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 	rows[3].time_of_day_s = 86400;
 	rows[4].cpu_s = NAN;
 	rows[5].cpu_s = -1;
-	rows[6].work = INFINITY;
+	rows[6].cpu_s = INFINITY;
 	rows[7].length_ns = UINT64_MAX;
 	assert_int_equal(diff_side__add(side, DIFF_SIDE_ITEMS_MAX, 1), -E2BIG);
 	assert_int_equal(diff_side__add(side, DIFF_NONE, 1), -E2BIG);

@@ -219,26 +219,6 @@ static void a_leaf_is_one_row_and_not_two(void **state)
 	scene_end(scene);
 }
 
-static void work_gives_the_table_a_third_scale(void **state)
-{
-	struct scene *scene = scene_new(SCENE_HISTORY, 20, NULL, 0);
-	char *table = table_of(scene, 100);
-
-	(void)state;
-	assert_has_not(table, "MS/WK");
-	free(table);
-	scene->result->summary.work_a = 0.002;
-	scene->result->summary.work_b = 0.003;
-	for (uint32_t i = 0; i < scene->result->row_cnt; i++)
-		scene->result->rows[i].work_a = scene->result->rows[i].work_b = 0.001234;
-	table = table_of(scene, 100);
-	assert_has(table, "MS/WK BEF  MS/WK AFT");
-	assert_has(table, "   1.2340     1.2340  com.example.shop.Tax.compute");
-	assert_has(table, ", 3 CPU ms per unit of work");
-	free(table);
-	scene_end(scene);
-}
-
 static void what_cannot_be_judged_is_said_and_shown_as_shares(void **state)
 {
 	static const struct {
@@ -445,7 +425,7 @@ static void the_json_holds_the_numbers_of_the_result(void **state)
 		assert_int_equal(json_integer_value(at(value, "samples_after")), row->samples_b);
 		assert_number(value, "share_before", row->share_a);
 		assert_number(value, "cores_after", row->cores_b);
-		assert_number(value, "work_after", row->work_b);
+		assert_true(json_is_null(at(value, "work_after")));
 		assert_number(at(value, "change"), "high", row->change.high);
 		assert_number(at(value, "points"), "low", row->points.low);
 		assert_number(value, "df", row->df);
@@ -762,7 +742,6 @@ int main(void)
 		cmocka_unit_test(without_a_limit_the_table_lists_every_method),
 		cmocka_unit_test(alarms_come_first_then_what_is_surest_and_largest),
 		cmocka_unit_test(a_leaf_is_one_row_and_not_two),
-		cmocka_unit_test(work_gives_the_table_a_third_scale),
 		cmocka_unit_test(what_cannot_be_judged_is_said_and_shown_as_shares),
 		cmocka_unit_test(one_pair_of_days_is_said_to_be_one),
 		cmocka_unit_test(every_gate_that_failed_is_told_with_its_values),

@@ -166,12 +166,6 @@ static void describe_row(const struct diff_plan *plan, const struct diff_estimat
 		.share_b = at->share[DIFF_PLAN_B],
 		.cores_a = at->share[DIFF_PLAN_A] * a->cpu_total_s / a->second_total,
 		.cores_b = at->share[DIFF_PLAN_B] * b->cpu_total_s / b->second_total,
-		.work_a = a->work_total > 0 ?
-				  at->share[DIFF_PLAN_A] * a->cpu_total_s / a->work_total :
-				  NAN,
-		.work_b = b->work_total > 0 ?
-				  at->share[DIFF_PLAN_B] * b->cpu_total_s / b->work_total :
-				  NAN,
 		.change = unknown,
 		.points = unknown,
 		.error = NAN,
@@ -212,8 +206,6 @@ static void summarise(const struct diff_input *input, const struct diff_options 
 		.samples_b = b->sample_total,
 		.cores_a = a->cpu_total_s / a->second_total,
 		.cores_b = b->cpu_total_s / b->second_total,
-		.work_a = a->work_total > 0 ? a->cpu_total_s / a->work_total : NAN,
-		.work_b = b->work_total > 0 ? b->cpu_total_s / b->work_total : NAN,
 		.load = unknown,
 		.composition = unknown,
 		.scale = unknown,

@@ -132,8 +132,6 @@ struct diff_row {
 	double share_b;
 	double cores_a; /* second scale: CPU seconds per second */
 	double cores_b;
-	double work_a; /* third scale: CPU seconds per unit of work */
-	double work_b;
 	struct diff_interval change; /* log ratio against the composition factor */
 	struct diff_interval points; /* the same as a difference of shares of A */
 	double error;		     /* standard error of change.value */
@@ -177,7 +175,6 @@ struct diff_summary {
 	double days_a, days_b;		 /* different days that the compared blocks come from */
 	double samples_a, samples_b;	 /* B and A at the frequency of A's first block */
 	double cores_a, cores_b;
-	double work_a, work_b; /* CPU seconds per unit; NaN = not counted */
 
 	/* The process as a whole: B / A. */
 	struct diff_interval load;	  /* log ratio of CPU seconds per second: everything */

@@ -260,7 +260,6 @@ static void add_block(struct diff_plan_side *side, uint32_t unit, const struct d
 	side->sample_total += samples;
 	side->cpu_total_s += block_cpu_s(block);
 	side->second_total += seconds;
-	side->work_total += block->work;
 	side->block_cnt++;
 	side->raw_samples += (double)block->samples;
 	side->lost += (double)block->lost_samples;

@@ -29,7 +29,6 @@ struct diff_plan_side {
 	double sample_total; /* weighted */
 	double cpu_total_s;  /* NaN when a block's frequency is not known */
 	double second_total;
-	double work_total;  /* 0 = not counted */
 	double days;	    /* different days, at least 1 */
 	uint32_t block_cnt; /* compared */
 	uint32_t unpaired_cnt;

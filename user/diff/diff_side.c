@@ -134,8 +134,7 @@ static bool is_amount(double value)
 int diff_side__close_block(struct diff_side *side, const struct diff_block *block)
 {
 	if (!block->length_ns || block->time_of_day_s >= SECONDS_PER_DAY ||
-	    block->length_ns > UINT64_MAX - block->start_unix_ns || !is_amount(block->cpu_s) ||
-	    !is_amount(block->work))
+	    block->length_ns > UINT64_MAX - block->start_unix_ns || !is_amount(block->cpu_s))
 		return -EINVAL;
 	if (side->block_cnt >= DIFF_SIDE_BLOCKS_MAX)
 		return -E2BIG;

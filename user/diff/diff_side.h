@@ -25,7 +25,6 @@ struct diff_block {
 	uint32_t frequency_hz;	 /* 0 = not known */
 	uint64_t samples;	 /* all, whether or not an item got them */
 	double cpu_s;		 /* CPU time behind the samples; 0 = samples / frequency */
-	double work;		 /* units of work done (requests); 0 = not counted */
 	uint64_t lost_samples;	 /* on top of `samples` */
 	uint64_t frames;	 /* all frames, times samples */
 	uint64_t unknown_frames; /* of `frames`: without a name */
@@ -50,7 +49,7 @@ int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count);
 /*
  * Ends the block; `block` is copied. Blocks come in order of time and do not overlap. 0, -ENOMEM,
  * -E2BIG past DIFF_SIDE_BLOCKS_MAX, or -EINVAL when a field makes no sense (order, length, time of
- * day, negative or non-finite cpu_s or work); the block stays open then.
+ * day, negative or non-finite cpu_s); the block stays open then.
  */
 int diff_side__close_block(struct diff_side *side, const struct diff_block *block);
 

@@ -164,6 +164,15 @@ static void write_families(struct json_writer *json, const struct diff_summary *
 	json_writer_end(json, ']');
 }
 
+/* Members of version 1 that readers may expect; work is not counted. */
+static void write_no_work(struct json_writer *json)
+{
+	json_writer_key(json, "work_before");
+	json_writer_null(json);
+	json_writer_key(json, "work_after");
+	json_writer_null(json);
+}
+
 static void write_summary(struct json_writer *json, const struct diff_summary *at)
 {
 	static const char *const calibrations[] = { "none", "pair", "history" };
@@ -190,8 +199,7 @@ static void write_summary(struct json_writer *json, const struct diff_summary *a
 	json_writer_member_number(json, "samples_after", at->samples_b);
 	json_writer_member_number(json, "cores_before", at->cores_a);
 	json_writer_member_number(json, "cores_after", at->cores_b);
-	json_writer_member_number(json, "work_before", at->work_a);
-	json_writer_member_number(json, "work_after", at->work_b);
+	write_no_work(json);
 	member_interval(json, "load", &at->load);
 	member_interval(json, "composition", &at->composition);
 	member_interval(json, "scale", &at->scale);
@@ -213,8 +221,7 @@ static void write_numbers(struct json_writer *json, const struct diff_row *row)
 	json_writer_member_number(json, "share_after", row->share_b);
 	json_writer_member_number(json, "cores_before", row->cores_a);
 	json_writer_member_number(json, "cores_after", row->cores_b);
-	json_writer_member_number(json, "work_before", row->work_a);
-	json_writer_member_number(json, "work_after", row->work_b);
+	write_no_work(json);
 	member_interval(json, "change", &row->change);
 	json_writer_member_number(json, "relative", diff_relative(row->change.value));
 	member_interval(json, "points", &row->points);

@@ -25,7 +25,6 @@ struct table {
 	const struct diff_item *items;
 	uint32_t item_cnt;
 	bool is_judged;
-	bool has_work;
 	uint32_t *self_of; /* METHOD_TOTAL: METHOD_SELF of the same method, or DIFF_NONE */
 	struct strbuf *out;
 	struct strbuf cell; /* scratch */
@@ -232,14 +231,14 @@ static int append_judgement(struct table *table, const struct diff_row *row)
 	return err ? err : append_cell(table, 10);
 }
 
-static int append_scale(struct table *table, double a, double b, double unit)
+static int append_cores(struct table *table, double a, double b)
 {
 	int err = 0;
 
 	for (int side = 0; !err && side < 2; side++) {
 		double value = side ? b : a;
 
-		err = isfinite(value) ? strbuf_printf(&table->cell, "%.4f", unit * value) :
+		err = isfinite(value) ? strbuf_printf(&table->cell, "%.4f", value) :
 					strbuf_putc(&table->cell, '-');
 		if (!err)
 			err = append_cell(table, 9);
@@ -259,9 +258,7 @@ static int append_row(struct table *table, uint32_t item)
 	if (!err)
 		err = append_judgement(table, row);
 	if (!err)
-		err = append_scale(table, row->cores_a, row->cores_b, 1);
-	if (!err && table->has_work)
-		err = append_scale(table, row->work_a, row->work_b, 1000);
+		err = append_cores(table, row->cores_a, row->cores_b);
 	if (!err)
 		err = append_name(table, item);
 	if (!err && row->verdict == DIFF_VERDICT_MOVED && row->moved_with != DIFF_NONE) {
@@ -276,14 +273,10 @@ static int append_row(struct table *table, uint32_t item)
 
 static int append_head(struct table *table)
 {
-	int err = strbuf_printf(table->out,
-				"\n%-10s  %-5s  %7s  %7s  %9s  %24s  %7s  %10s  %9s  %9s  ",
-				"VERDICT", "OF", "BEFORE%", "AFTER%", "CHANGE", "95 % INTERVAL",
-				"Q", "COULD SEE", "CORES BEF", "CORES AFT");
-
-	if (!err && table->has_work)
-		err = strbuf_printf(table->out, "%9s  %9s  ", "MS/WK BEF", "MS/WK AFT");
-	return err ? err : strbuf_puts(table->out, "METHOD\n");
+	return strbuf_printf(table->out,
+			     "\n%-10s  %-5s  %7s  %7s  %9s  %24s  %7s  %10s  %9s  %9s  METHOD\n",
+			     "VERDICT", "OF", "BEFORE%", "AFTER%", "CHANGE", "95 % INTERVAL", "Q",
+			     "COULD SEE", "CORES BEF", "CORES AFT");
 }
 
 /* Methods to list: found ones, or all of them. */
@@ -349,8 +342,6 @@ int diff_output_table(const struct diff_output *diff, size_t limit, struct strbu
 	struct table table = {
 		.diff = diff,
 		.is_judged = diff_words_is_judged(diff),
-		.has_work = isfinite(diff->result->summary.work_a) &&
-			    isfinite(diff->result->summary.work_b),
 		.out = out,
 	};
 	int err;

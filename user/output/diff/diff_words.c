@@ -186,7 +186,7 @@ static int append_quality(struct strbuf *out, const struct diff_output_side *sid
 
 /* "a day; 2026-...; 12345 samples, 1.04 cores, 3 streams, JVM 17, image x, unknown frames ..." */
 static int header_side(struct header *header, const char *label,
-		       const struct diff_output_side *side, double cores, double work)
+		       const struct diff_output_side *side, double cores)
 {
 	const struct diff_output *diff = header->diff;
 	struct strbuf *out = &header->text;
@@ -205,8 +205,6 @@ static int header_side(struct header *header, const char *label,
 				    side->counts.samples, plural((double)side->counts.samples));
 	if (!err && isfinite(cores))
 		err = strbuf_printf(out, ", %.3f cores", cores);
-	if (!err && isfinite(work))
-		err = strbuf_printf(out, ", %.4g CPU ms per unit of work", 1000 * work);
 	if (!err && side->stream_cnt)
 		err = strbuf_printf(out, ", %zu stream%s", side->stream_cnt,
 				    plural((double)side->stream_cnt));
@@ -542,10 +540,10 @@ static int header_lines(struct header *header)
 {
 	const struct diff_output *diff = header->diff;
 	const struct diff_summary *at = header->summary;
-	int err = header_side(header, "Before", &diff->before, at->cores_a, at->work_a);
+	int err = header_side(header, "Before", &diff->before, at->cores_a);
 
 	if (!err)
-		err = header_side(header, "After", &diff->after, at->cores_b, at->work_b);
+		err = header_side(header, "After", &diff->after, at->cores_b);
 	if (!err)
 		err = header_gates(header);
 	if (!err)

@@ -103,8 +103,6 @@ function sideText(share, samples, side) {
   const text = [formatShare(share)];
   const part = share / SHARE_UNITS;
   if (data.cores[side] !== null) text.push(`${(part * data.cores[side]).toFixed(4)} cores`);
-  if (data.work[side] !== null)
-    text.push(`${(1000 * part * data.work[side]).toPrecision(3)} CPU ms per unit of work`);
   text.push(`${formatCount(samples)} samples`);
   return text.join(' \u00b7 ');
 }
