@@ -50,9 +50,7 @@ static int share_new(struct symbolizer *symbolizer, struct account *account,
 		     struct symbols_share **out)
 {
 	struct symbols_share *share = calloc(1, sizeof(*share));
-	int err = share ? names__new(symbolizer->options.keep_parameters, symbolizer->parser,
-				     account, &share->names) :
-			  -ENOMEM;
+	int err = share ? names__new(symbolizer->parser, account, &share->names) : -ENOMEM;
 
 	if (err) {
 		free(share);

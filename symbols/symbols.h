@@ -57,7 +57,6 @@ struct child_starter;
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
-	bool keep_parameters; /* Java and C++ names with their parameter lists */
 	enum symbols_parsing parsing;
 	const struct child_starter *parser_starter; /* of the parser process; NULL: forked here */
 	const struct child_starter *opener_starter; /* of the process that opens files; as above */

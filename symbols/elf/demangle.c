@@ -78,7 +78,7 @@ bool demangle_is_mangled(const char *raw, size_t len)
 }
 
 /* `name` ends in NUL. False: it stays as it is. */
-static bool demangle_run(const char *name, int options, struct demangle_sink *sink)
+static bool demangle_run(const char *name, struct demangle_sink *sink)
 {
 	sink->len = 0;
 	if (setjmp(sink->full))
@@ -89,10 +89,10 @@ static bool demangle_run(const char *name, int options, struct demangle_sink *si
 	sink->len = 0;
 	if (name[1] != 'Z')
 		return false;
-	return cplus_demangle_v3_callback(name, options, demangle_take, sink) && sink->len;
+	return cplus_demangle_v3_callback(name, DMGL_ANSI, demangle_take, sink) && sink->len;
 }
 
-int demangle_native(const char *raw, size_t len, bool keep_parameters, struct strbuf *out)
+int demangle_native(const char *raw, size_t len, struct strbuf *out)
 {
 	struct demangle_sink sink;
 	char name[DEMANGLE_MAX_RAW_BYTES + 1];
@@ -102,7 +102,7 @@ int demangle_native(const char *raw, size_t len, bool keep_parameters, struct st
 		return strbuf_append(out, raw, len);
 	memcpy(name, raw, len);
 	name[len] = '\0';
-	if (demangle_run(name, keep_parameters ? DMGL_PARAMS | DMGL_ANSI : DMGL_ANSI, &sink))
+	if (demangle_run(name, &sink))
 		return strbuf_append(out, sink.bytes, sink.len);
 	return strbuf_append(out, raw, len);
 }

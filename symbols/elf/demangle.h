@@ -15,10 +15,10 @@
 #define DEMANGLE_MAX_BYTES     4096u /* a name that demangles to more is kept as it is */
 
 /*
- * Appends the canonical form. Foreign text is fine: what does not demangle, or would become
- * longer than DEMANGLE_MAX_BYTES, stays as it is. 0 or -ENOMEM. Not thread-safe.
+ * Appends the canonical form, which has no parameters. Foreign text is fine: what does not demangle,
+ * or would become longer than DEMANGLE_MAX_BYTES, stays as it is. 0 or -ENOMEM. Not thread-safe.
  */
-int demangle_native(const char *raw, size_t len, bool keep_parameters, struct strbuf *out);
+int demangle_native(const char *raw, size_t len, struct strbuf *out);
 
 /* Would demangle_native() look into the name? Else it only trims it. */
 bool demangle_is_mangled(const char *raw, size_t len);

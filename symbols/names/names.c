@@ -28,8 +28,7 @@ struct names {
 	struct parser *parser;	 /* borrowed; may be NULL */
 	struct account *account; /* may be NULL; a user of it */
 	size_t billed_bytes;	 /* to the account */
-	bool keep_parameters;
-	bool is_full; /* and said so */
+	bool is_full;		 /* and said so */
 	/* Of NAME_UNKNOWN, and of NAMES_TOO_MANY; STRTAB_NONE = not used yet. */
 	uint32_t unknown_id;
 	uint32_t too_many_id;
@@ -50,8 +49,7 @@ static void names_free_tables(struct names *names)
 	strtab__free(names->mangled);
 }
 
-int names__new(bool keep_parameters, struct parser *parser, struct account *account,
-	       struct names **out)
+int names__new(struct parser *parser, struct account *account, struct names **out)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
@@ -61,7 +59,6 @@ int names__new(bool keep_parameters, struct parser *parser, struct account *acco
 	}
 	names->parser = parser;
 	names->account = account__ref(account);
-	names->keep_parameters = keep_parameters;
 	*out = names;
 	return 0;
 }
@@ -194,7 +191,7 @@ int names__native(struct names *names, const char *raw, size_t len, uint32_t *id
 	}
 	strbuf_clear(&names->scratch);
 	parser__charge(names->parser, names->account);
-	err = parser__demangle(names->parser, raw, len, names->keep_parameters, &names->scratch);
+	err = parser__demangle(names->parser, raw, len, &names->scratch);
 	if (err == -EAGAIN) {
 		is_final = false;
 		err = 0;
@@ -216,8 +213,7 @@ int names__jit(struct names *names, const char *raw, size_t len, bool is_hotspot
 	int err;
 
 	strbuf_clear(&names->scratch);
-	err = java_name_canonical(raw, len, is_hotspot, names->keep_parameters, &names->scratch,
-				  &kind);
+	err = java_name_canonical(raw, len, is_hotspot, false, &names->scratch, &kind);
 	if (!err)
 		err = names__plain(names, strbuf_str(&names->scratch), names->scratch.len, id_out);
 	if (!err)

@@ -30,8 +30,7 @@ struct parser;
  * `parser` (see parser.h; may be NULL) demangles and is borrowed. `account` (may be NULL) is whose
  * names they are. 0 or -ENOMEM.
  */
-int names__new(bool keep_parameters, struct parser *parser, struct account *account,
-	       struct names **out);
+int names__new(struct parser *parser, struct account *account, struct names **out);
 void names__free(struct names *names); /* NULL is fine */
 /* Forgets all; ids and texts handed out before are void. 0 or -ENOMEM (nothing is forgotten). */
 int names__reset(struct names *names);

@@ -664,8 +664,7 @@ int parser__container(struct parser *parser, int fd, enum container_json_kind ki
 
 /* ---- names ---- */
 
-int parser__demangle(struct parser *parser, const char *raw, size_t len, bool keep_parameters,
-		     struct strbuf *out)
+int parser__demangle(struct parser *parser, const char *raw, size_t len, struct strbuf *out)
 {
 	size_t trimmed_len = demangle_trim(raw, len);
 	struct parser_call call;
@@ -674,9 +673,8 @@ int parser__demangle(struct parser *parser, const char *raw, size_t len, bool ke
 	/* Without a look into the name there is nothing to be afraid of. */
 	if (!parser || trimmed_len > DEMANGLE_MAX_RAW_BYTES ||
 	    !demangle_is_mangled(raw, trimmed_len))
-		return demangle_native(raw, len, keep_parameters, out);
+		return demangle_native(raw, len, out);
 	call_init(&call, PARSER_MESSAGE_DEMANGLE, "a C++ or Rust name", -1);
-	call.message.numbers[0] = keep_parameters;
 	call_set_text(&call, raw, trimmed_len);
 	err = parser_call(parser, &call);
 	if (!err && (call.message.text_len == 0 ||

@@ -95,8 +95,7 @@ int parser__container(struct parser *parser, int fd, enum container_json_kind ki
 		      struct container_json *out);
 
 /* As demangle_native(); after an error the name is only trimmed. 0, -ENOMEM, -EAGAIN. */
-int parser__demangle(struct parser *parser, const char *raw, size_t len, bool keep_parameters,
-		     struct strbuf *out);
+int parser__demangle(struct parser *parser, const char *raw, size_t len, struct strbuf *out);
 
 struct parser_stats {
 	pid_t pid;	      /* 0 = not running */

@@ -154,8 +154,7 @@ static int serve_container(struct child *child)
 static int serve_demangle(struct child *child)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
-	int err = demangle_native(child->request.text, (size_t)child->request.text_len,
-				  child->request.numbers[0] != 0, &out);
+	int err = demangle_native(child->request.text, (size_t)child->request.text_len, &out);
 
 	if (err)
 		return err;

@@ -28,7 +28,7 @@ enum parser_message_kind {
 	PARSER_MESSAGE_ELF = 1,	     /* numbers: file size; text: last part of its path */
 	PARSER_MESSAGE_LIBJVM = 2,   /* numbers: file size, start, end, file_offset */
 	PARSER_MESSAGE_PERFMAP = 3,  /* numbers: file size */
-	PARSER_MESSAGE_DEMANGLE = 4, /* numbers: keep_parameters; text: the name */
+	PARSER_MESSAGE_DEMANGLE = 4, /* text: the name */
 	/* To the parser. Descriptor: the file, or none and err. */
 	PARSER_MESSAGE_FILE = 5, /* numbers: file size */
 	/* From the parser. */

@@ -33,14 +33,14 @@ static void check_kept(const char *kept, const char *text, size_t len)
 	must(memcmp(kept, text, kept_len) == 0 && strcmp(kept + kept_len, mark) == 0);
 }
 
-static void check_native(struct names *names, const char *raw, size_t len, bool keep_parameters)
+static void check_native(struct names *names, const char *raw, size_t len)
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 	size_t trimmed = demangle_trim(raw, len);
 	uint32_t id, again;
 
 	must(strbuf_puts(&out, "x") == 0);
-	must(demangle_native(raw, len, keep_parameters, &out) == 0);
+	must(demangle_native(raw, len, &out) == 0);
 	must(out.len - 1 <= DEMANGLE_MAX_BYTES || out.len - 1 == trimmed);
 	must(out.data[0] == 'x' && (out.len > 1 || !len));
 	if (trimmed < 2 || raw[0] != '_' || (raw[1] != 'Z' && raw[1] != 'R') ||
@@ -58,28 +58,24 @@ static void check_native(struct names *names, const char *raw, size_t len, bool 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fuzz_input input = { data, len };
+	struct names *names;
 
-	for (int keep = 0; keep < 2; keep++) {
-		struct names *names;
+	must(names__new(NULL, NULL, &names) == 0);
+	while (input.left) {
+		const uint8_t *end = memchr(input.at, '\n', input.left);
+		size_t line = end ? (size_t)(end - input.at) : input.left;
+		/* Of just that size, so that reading past it shows. */
+		char *raw = malloc(line ? line : 1);
 
-		input = (struct fuzz_input){ data, len };
-		must(names__new(keep, NULL, NULL, &names) == 0);
-		while (input.left) {
-			const uint8_t *end = memchr(input.at, '\n', input.left);
-			size_t line = end ? (size_t)(end - input.at) : input.left;
-			/* Of just that size, so that reading past it shows. */
-			char *raw = malloc(line ? line : 1);
-
-			must(raw);
-			memcpy(raw, input.at, line);
-			check_trim(raw, line);
-			check_native(names, raw, line, keep);
-			free(raw);
-			input.at += line + (end != NULL);
-			input.left -= line + (end != NULL);
-		}
-		must(names__bytes(names) <= (1u << 20) + len * 512);
-		names__free(names);
+		must(raw);
+		memcpy(raw, input.at, line);
+		check_trim(raw, line);
+		check_native(names, raw, line);
+		free(raw);
+		input.at += line + (end != NULL);
+		input.left -= line + (end != NULL);
 	}
+	must(names__bytes(names) <= (1u << 20) + len * 512);
+	names__free(names);
 	return 0;
 }

@@ -72,7 +72,7 @@ static void check_entry(const uint8_t *data, size_t len)
 	enum frame_kind kind;
 	uint32_t id;
 
-	must(names__new(false, NULL, NULL, &names) == 0);
+	must(names__new(NULL, NULL, &names) == 0);
 	must(names__plain(names, (const char *)data, len, &id) == 0);
 	must(*names__text(names, id) || names__is_unknown(names, id));
 	must(names__jit(names, (const char *)data, len, len & 1, &id, &kind) == 0);

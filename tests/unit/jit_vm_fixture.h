@@ -22,7 +22,7 @@ static inline int vm_make(void **state)
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
 	fake_vm_init(&fake);
-	if (names__new(false, NULL, NULL, &names) || jit_vm__new(&fake_vm_ops, &fake, names, &vm))
+	if (names__new(NULL, NULL, &names) || jit_vm__new(&fake_vm_ops, &fake, names, &vm))
 		return -1;
 	fake_method(&fake, METHOD, "int Work.one(int)", "Work.java");
 	fake_method(&fake, METHOD + 0x100, "int Work.two(int)", "Work.java");

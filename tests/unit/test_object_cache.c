@@ -316,7 +316,7 @@ static void names_past_the_cap_are_not_kept(void **state)
 	uint32_t first, id = 0;
 
 	(void)state;
-	assert_int_equal(names__new(false, NULL, NULL, &names), 0);
+	assert_int_equal(names__new(NULL, NULL, &names), 0);
 	assert_int_equal(names__native(names, "_Z3foov", 7, &first), 0);
 	assert_string_equal(names__text(names, first), "foo");
 	assert_false(names__is_large(names));
@@ -358,7 +358,7 @@ static void names_that_are_none_are_unknown(void **state)
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(names__new(false, NULL, NULL, &names), 0);
+	assert_int_equal(names__new(NULL, NULL, &names), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
 		assert_int_equal(names__plain(names, none[i].text, none[i].len, &id), 0);
 		assert_string_equal(names__text(names, id), "[unknown]");
@@ -383,7 +383,7 @@ static void long_names_are_cut_at_a_character_when_they_come_in(void **state)
 	(void)state;
 	for (size_t i = 0; i + 2 < sizeof(text); i += 3)
 		memcpy(text + i, "\xe2\x82\xac", 3);
-	assert_int_equal(names__new(false, NULL, NULL, &names), 0);
+	assert_int_equal(names__new(NULL, NULL, &names), 0);
 	assert_int_equal(names__plain(names, text, NAMES_MAX_NAME_BYTES + 2, &id), 0);
 	kept = names__text(names, id);
 	assert_true(strlen(kept) <= NAMES_MAX_NAME_BYTES);
@@ -405,8 +405,8 @@ static void names_of_one_account_leave_room_for_those_of_others(void **state)
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(names__new(false, NULL, one, &many), 0);
-	assert_int_equal(names__new(false, NULL, other, &few), 0);
+	assert_int_equal(names__new(NULL, one, &many), 0);
+	assert_int_equal(names__new(NULL, other, &few), 0);
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < 100000; i++) {
 		snprintf(text, sizeof(text), "%08u", i);

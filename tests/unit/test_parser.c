@@ -127,17 +127,17 @@ static void parser_demangles_as_one_would_here(void **state)
 	struct parser *parser = parser_real();
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names) * 2; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		__cleanup_strbuf struct strbuf here = STRBUF_INIT;
 		__cleanup_strbuf struct strbuf apart = STRBUF_INIT;
-		const char *name = names[i / 2];
+		const char *name = names[i];
 
-		assert_int_equal(demangle_native(name, strlen(name), i & 1, &here), 0);
-		assert_int_equal(parser__demangle(parser, name, strlen(name), i & 1, &apart), 0);
+		assert_int_equal(demangle_native(name, strlen(name), &here), 0);
+		assert_int_equal(parser__demangle(parser, name, strlen(name), &apart), 0);
 		assert_string_equal(strbuf_str(&here), strbuf_str(&apart));
 	}
 	/* What is not mangled does not travel. */
-	assert_int_equal(stats_of(parser).request_cnt, 12);
+	assert_int_equal(stats_of(parser).request_cnt, 6);
 	parser__free(parser);
 }
 
@@ -332,7 +332,7 @@ static void parser_that_fails_costs_one_answer(void **state)
 		assert_int_equal(stats_of(parser).failure_cnt, 1);
 		assert_int_equal(stats_of(parser).pid, 0);
 		/* A name stays as it is, and is one for good. */
-		assert_int_equal(parser__demangle(parser, "_Z3foov@@X_1", 12, false, &name), 0);
+		assert_int_equal(parser__demangle(parser, "_Z3foov@@X_1", 12, &name), 0);
 		assert_string_equal(strbuf_str(&name), "_Z3foov");
 		assert_int_equal(stats_of(parser).failure_cnt, 2);
 		assert_int_equal(stats_of(parser).restart_cnt, 1);
@@ -371,7 +371,7 @@ static void parser_that_fails_always_rests(void **state)
 		assert_int_equal(ask_elf(parser), -ENOTRECOVERABLE);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(ask_elf(parser), -EAGAIN);
-	assert_int_equal(parser__demangle(parser, "_Z3foov", 7, false, &name), -EAGAIN);
+	assert_int_equal(parser__demangle(parser, "_Z3foov", 7, &name), -EAGAIN);
 	assert_string_equal(strbuf_str(&name), "_Z3foov");
 	assert_int_equal(stats_of(parser).failure_cnt, 4);
 	assert_int_equal(stats_of(parser).restart_cnt, 3);
@@ -593,7 +593,7 @@ static void names_that_are_none_are_not_taken(void **state)
 
 		lie = lengths[i];
 		parser = parser_with(main_with_a_bad_name);
-		assert_int_equal(parser__demangle(parser, "_Z3foov", 7, false, &name), 0);
+		assert_int_equal(parser__demangle(parser, "_Z3foov", 7, &name), 0);
 		assert_string_equal(strbuf_str(&name), "_Z3foov");
 		assert_int_equal(stats_of(parser).failure_cnt, 1);
 		parser__free(parser);

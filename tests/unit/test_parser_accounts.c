@@ -178,7 +178,7 @@ static void account_without_credit_waits_and_others_are_served(void **state)
 	account__spend(one, ACCOUNT_CPU_BURST_NS * 2, clock_boot_ns());
 	parser__charge(parser, one);
 	assert_int_equal(ask_elf(parser), -EAGAIN);
-	assert_int_equal(parser__demangle(parser, "_Z3foov", 7, false, &name), -EAGAIN);
+	assert_int_equal(parser__demangle(parser, "_Z3foov", 7, &name), -EAGAIN);
 	assert_int_equal(stats_of(parser).request_cnt, 0);
 	parser__charge(parser, other);
 	assert_int_equal(ask_elf(parser), 0);
