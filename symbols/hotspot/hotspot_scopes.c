@@ -298,7 +298,7 @@ static struct pc_desc pc_desc_at(const struct raw_scopes *raw, size_t idx)
 
 /*
  * Number of PcDescs between the two that only mark the ends, the first of them at index 1. -EAGAIN:
- * this is no array of PcDescs. The end mark lies behind the code (nmethod::copy_pcs); the gap of
+ * this is no array of PcDescs. The end mark lies behind the code (nmethod::copy_scopes_pcs); the gap of
  * rounding after it is filled with copies.
  */
 static int pc_descs_check(const struct raw_scopes *raw, uint32_t code_bytes, uint32_t *cnt_out)
