@@ -19,7 +19,6 @@
 #define SEGMAP_WINDOW	   4096u /* bytes read at once */
 #define SEGMAP_MAX_WINDOWS 1024u
 #define SEGMENT_FREE	   0xffu
-#define STUB_QUEUE_BYTES   256u
 #define INTERPRETER_MAX	   (16u << 20)
 #define VERIFY_BATCH_CNT   256u
 

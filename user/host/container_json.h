@@ -11,7 +11,6 @@
 #include <stddef.h>
 
 #define CONTAINER_JSON_TEXT_BYTES 512u /* longer values are not names */
-#define CONTAINER_JSON_ID_BYTES	  64u
 #define CONTAINER_JSON_OPT_OUTS	  3u
 
 /* The values cross the border to the parser process. */

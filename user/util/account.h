@@ -12,7 +12,7 @@
  * status shows; nobody else notices.
  *
  * No I/O, no clock: times are CLOCK_BOOTTIME ns and given. One thread. An account is counted by its
- * users; one without users is forgotten by accounts__expire() when nothing is owed any more.
+ * users; one without users is forgotten by accounts__begin_window() when nothing is owed any more.
  */
 #ifndef JBPF_UTIL_ACCOUNT_H
 #define JBPF_UTIL_ACCOUNT_H

@@ -33,7 +33,7 @@ int merged_unit__load(struct merged_unit *unit, const struct merged_rows_head *h
 enum merged_wanted {
 	MERGED_WANTED_NOTHING = 0,
 	MERGED_WANTED_WHOLE = 1, /* the one series of the unit as one window: no rows are needed */
-	MERGED_WANTED_ROWS = 2,	 /* they must be loaded before merged_unit__choose() */
+	MERGED_WANTED_ROWS = 2,	 /* they must be loaded before merged_unit__choose_rows() */
 };
 
 int merged_unit__choose_series(struct merged_unit *unit, const struct segment_visitor *visitor,
