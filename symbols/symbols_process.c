@@ -2,8 +2,19 @@
 /*
  * One process's address space: mappings, files behind them, JIT names; see symbols.h.
  *
- * Files are opened and their symbols read when a mapping is first seen, not when an address is
- * first asked for: by then the process, and with it the way to its files, may be gone.
+ * At the first sample symbols_process__new() reads /proc/PID/maps, opens the file behind each
+ * mapping, has its symbols read, and looks for a perf map. It does so then, not when an address is
+ * first asked for: by then the process, and with it the way to its files, may be gone. Once per
+ * window symbols_process__refresh() reads the mappings again when the address space changed its
+ * size, or did not for some windows; what is still mapped keeps its file. symbols_process_answer()
+ * then finds the mapping of an address: a file's symbols, the vdso, JIT code
+ * (symbols_process_jit.c), or a placeholder that says what is known. Words in a HotSpot's own code
+ * do not come here; symbols_process_stack.c asks jit_vm.
+ *
+ * What can go wrong: the pid belongs to another process by now, so each reading of /proc is
+ * followed by symbols_process_check(), and what was known stays. A file cannot be had: its
+ * addresses are "[library]". Its symbols were dropped for want of memory: they are read when they
+ * are wanted. A process has more or worse files than it may: the time for reading them is limited.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every blob in use. The segment map says where blocks begin, so that only headers are read and
- * never the code. Thousands of blobs make a batch: first all headers, then the names of all
- * methods in the order of their addresses (neighbours share classes, pools and pages), then the
- * headers again. A blob that is still the same then has kept its method alive meanwhile, and with
- * it all that its name came from. What is read goes through small buffers: they stay in the
- * processor's cache, and little memory is held.
+ * Every blob in use, with its name. The segment map of a heap says where blocks begin, so that only
+ * headers are read and never the code.
+ *
+ * Blocks are collected until WALK_HEADER_CNT headers can be read at once, and become items: kind
+ * and bounds from the header, the blob's name by its address. Items are collected until they are a
+ * batch. For a batch the names of all methods are read in the order of their addresses (neighbours
+ * share classes, pools and pages); then the headers are read again, and each item that is still the
+ * same is given to the caller. A blob that is still the same has kept its method alive meanwhile,
+ * and with it all that its name came from. What is read goes through small buffers: they stay in
+ * the processor's cache, and little memory is held.
+ *
+ * What can go wrong: a header that cannot be read, is no blob, or changed, a dead nmethod, a method
+ * without a sane name: that blob is left out and counted. A segment map that cannot be read ends
+ * the walk with -EAGAIN, more blocks than any JVM has with -E2BIG, a process that is gone with
+ * -ESRCH.
  */
 #include <errno.h>
 #include <stdlib.h>

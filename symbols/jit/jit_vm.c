@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One JVM's JIT code as an object: questions, the answers that are kept, and what is done between
- * windows; see jit_vm.h. A warm question is one hash probe and a look at the version it hangs on.
+ * One JVM's JIT code as an object; jit_vm.h has the rules. A question is one word of a stack, and
+ * when its samples were taken. It comes in one of three modes, which hold until it is answered:
+ * looks soon after the sample (prompt or late), and the resolving at the end of a window.
+ *
+ * The order: the key of the question (a leaf and a return address are two) is looked up among the
+ * answers that are kept. A kept answer holds as long as the version of code or the method that it
+ * hangs on does; a cached question costs one hash probe and one check of that version. Otherwise
+ * the interpreter's range leads to jit_vm_methods.c, all other code to jit_vm_blobs.c, which say
+ * what is there now or, when resolving, who owned the samples. jit_vm_chains.c makes frames of it,
+ * which are kept. Between windows jit_vm__refresh() verifies what is in use and forgets the rest;
+ * between looks jit_vm__round() does it for what is due.
+ *
+ * What can go wrong: too much CPU time was spent on reading, or the process has ended. Then nothing
+ * is read any more, and only what is known answers. Unknown and ambiguous are answers, no errors.
  */
 #include "symbols/jit/jit_vm.h"
 
@@ -36,7 +48,7 @@ bool jit_vm_may_read(struct jit_vm *vm)
 	return true;
 }
 
-/* A question is answered: what it read is on the account. */
+/* End of a question: the CPU time of its reading counts against the budget. */
 static void vm_end_reading(struct jit_vm *vm)
 {
 	if (vm->reading_ns)

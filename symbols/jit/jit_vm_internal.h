@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of jit_vm share (jit_vm.c, jit_vm_*.c); nobody else includes this. */
+/*
+ * What the parts of jit_vm share (jit_vm.c, jit_vm_*.c); nobody else includes this.
+ *
+ *     jit_vm.c          questions, kept answers, windows; the budget for reading
+ *     jit_vm_blobs.c    versions of code: there now, gone, and who owns a sample
+ *     jit_vm_methods.c  names by Method*, of compiled and of interpreted frames
+ *     jit_vm_life.c     when was it there? From a few moments at which it was seen
+ *     jit_vm_unloads.c  how many classes the JVM has unloaded: no Method* changed hands meanwhile
+ *     jit_vm_chains.c   from a place in the code to its frames
+ *     jit_vm_leaf.c     the leaf's code and its caller
+ *     jit_vm_slots.c    handles, by which an answer knows that what it hangs on is gone
+ *     jit_vm_hotspot.c  the reader of a real JVM; tests put another one in its place
+ *
+ * The life of a version: it is read (jit_life_begin(), dated by what was there before), verified
+ * now and then (alive_ns), found gone or replaced (gone_ns), kept while windows may ask for samples
+ * of before that, forgotten.
+ */
 #ifndef JBPF_JIT_JIT_VM_INTERNAL_H
 #define JBPF_JIT_JIT_VM_INTERNAL_H
 
@@ -32,7 +48,7 @@
 
 /* Refreshes without use after which something is ... */
 #define JIT_VM_VERIFY_REFRESHES	 3u  /* verified only when it is asked for again */
-#define JIT_VM_DETAILS_REFRESHES 6u  /* robbed of its scopes, or its lines */
+#define JIT_VM_DETAILS_REFRESHES 6u  /* without its scopes, or its lines */
 #define JIT_VM_KEEP_REFRESHES	 60u /* forgotten */
 
 /*
@@ -64,7 +80,7 @@ struct jit_life {
 	uint64_t sure_from_ns; /* while it is there no other can own samples that are younger */
 	bool is_prompt;	       /* first seen soon after it was sampled */
 	bool is_restless;      /* first seen in a restless JVM */
-	bool is_doubtful;      /* a sample that it was read for was not its own */
+	bool is_doubtful;      /* it was read because of a sample that was another blob's */
 	/* Methods: no class was unloaded between then and the first reading; UINT64_MAX: not known. */
 	uint64_t proved_from_ns;
 	bool is_disproved; /* before that moment a class was: an older sample may be another's */

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See recorder.h. What the kernel says goes to the namer as it comes; a window goes there as a whole,
- * with its stacks, and stays here until it is answered. A namer that hangs or dies is replaced, and the
- * next one gets what is left; windows are handed out in their order, each RECORDER_NAMING_MAX_NS after
- * its end at the latest.
+ * Between the probe and the namer, in the sampler's first thread; see recorder.h.
+ *
+ * From the probe come notices of processes and new stacks (recorder__consume()). Notices are kept
+ * in the table of sights and passed on at once; stacks, too, while they are young, if there are JVMs.
+ * At the end of a window recorder__end_window() drains the counts, closes the window, and sends it
+ * to the namer as a whole, with its stacks; it stays in `pending` until it is answered. From the
+ * namer come named streams, each handed to the sink if it was asked for and its samples are as many
+ * as were counted, then the window's end, which the sink gets as host record. Code ranges, accounts
+ * and opt-outs go on to the probe.
+ *
+ * What can go wrong: a namer hangs, dies or says what makes no sense. namer_link.c replaces it, and
+ * the next one is told all sights and gets all windows that are left. A window is given up
+ * RECORDER_NAMING_MAX_NS after its end, or a window's length where that is more: what is not named
+ * then is handed out without names, if its process is known to want to be recorded. When the
+ * launcher is gone all ends.
  */
 #include "user/collect/recorder.h"
 

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
+ * The variance between days. In come items with their log ratio and its variance by the blocks of
+ * this pair, and the log ratios of earlier pairs; out go the items' variances with drift added, and
+ * their degrees of freedom.
+ *
+ * The order: earlier pairs are centred by their median and summed up per item. Each family
+ * (methods, classes, ...) gets a prior: a typical drift tau^2 and how alike its items are in it.
+ * Small families borrow that of methods by themselves. Then each item's variance is put together,
+ * from the prior and its own past, or without enough history from the prior alone.
+ *
  * Method of moments, made robust. S[i] is item i's mean squared log ratio over earlier pairs; it is
  * expected to be V[i] + tau^2, V being what the blocks explain. tau^2 of a family is where the
  * median of S / (V + tau^2) is the median of its distribution, and how widely these ratios spread
- * tells how unlike the items are, as "prior degrees of freedom" (Smyth 2004). Each item then gets a
+ * shows how unlike the items are, as "prior degrees of freedom" (Smyth 2004). Each item then gets a
  * mean of its own S and the family's expectation, weighted by degrees of freedom.
  *
  * Without history the same is done with one pair, this one, and no item has a say of its own. A
  * single factor on all z (the classic empirical null) would be wrong here, since drift adds to the
  * variance of large items as much as to that of small ones, whose counting noise hides it; the
  * factor is still applied on top where something is left of it.
+ *
+ * What can go wrong: history that knows none of today's methods calibrates nothing, then this pair
+ * does; with too few methods in it there is no calibration, and every verdict stays unresolved.
  */
 #include "user/diff/diff_between.h"
 

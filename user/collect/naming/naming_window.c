@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names one window, stream by stream. Whatever goes wrong with one stream costs that stream: its
- * samples are handed out as "comm;[not named]", with the reason, and the rest goes on.
+ * Names one window. In comes what the sampler drained: counts sorted by stream (one process's
+ * life), the stacks that they refer to, ticks, and what each account used in the kernel. Out goes a
+ * profile for each stream, to the listener, and a sum in struct naming_end.
+ *
+ * For each stream: meet its process, or make it; read its mappings and JIT names again; leave it
+ * out when it opted out; look at its JVM; name its stacks one by one (stack_namer.c); fill labels,
+ * facts and bill; hand it out. A JVM whose own tables do not name its code may be asked for its map
+ * instead (defer()): that stream waits until all others are done, and is named again with the
+ * answer, or without it when ATTACH_BUDGET_MS are over.
+ *
+ * Whatever goes wrong with one stream costs that stream: its samples are handed out as "comm;[not
+ * named]" with the reason. Where even that finds no memory nothing is handed out, and the sampler
+ * counts it. When the sampler has given the window up, the rest of it is left.
  */
 #include <errno.h>
 #include <inttypes.h>

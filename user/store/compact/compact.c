@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which closed files become one: those of an hour, or, when it is old enough, those of a day. What
- * is there is seen in the tree each time; there is no list of what was done. A merged file replaces
- * one of its sources by rename and names all of them, so that readers leave out those that a crash
- * kept from being deleted. A source that is damaged keeps a second name of its own: what one program
- * cannot read another may, and merging is no reason to lose it.
+ * is there is seen in the tree each time; there is no list of what was done.
+ *
+ * For each day of the tree the day is tried, and else each of its hours that is over. A group, the
+ * files of one of these, takes turns until it is one file: open and lock its files, drop what a
+ * crash left behind, look whether all can be read and understood, merge them into a new file, which
+ * is read back and compared (compact_merge.c), give damaged sources a second name, rename the new
+ * file into place, delete the sources. The new file names its sources, so readers leave out those
+ * that a crash kept from being deleted. When the store is nearly full the files that stand out are
+ * written once more, with the stacks of the container that has most of them cut.
+ *
+ * What can go wrong with a group leaves its files as they are, is said, and does not keep the next
+ * one from its turn; a full disk, short memory, or the wish to stop ends all. What one program
+ * cannot read another may, so damage is kept, and files of a newer jbpf are not touched.
  */
 #include <errno.h>
 #include <fcntl.h>
