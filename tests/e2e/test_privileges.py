@@ -540,7 +540,7 @@ def test_unit_allows_every_call_of_the_filter_and_none_of_the_worst():
     for value in unit_values("SystemCallFilter"):
         calls = expand(value.lstrip("~").split(), groups)
         allowed = allowed - calls if value.startswith("~") else allowed | calls
-    source = (TOP / "user" / "cmd" / "sandbox_filter.c").read_text()
+    source = (TOP / "user" / "sandbox" / "sandbox_filter.c").read_text()
     source = re.sub(r"#if defined\(__SANITIZE_ADDRESS__\).*?#endif", "", source, flags=re.S)
     filtered = set(re.findall(r"SCMP_SYS\((\w+)\)", source))
     assert len(filtered) > 100 and filtered <= allowed, filtered - allowed
