@@ -318,7 +318,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	code_range_forget();
 	is_told = notice_of_known(task, &notice);
-	/* Two threads that end together both see 0: who removes the entry tells. */
+	/* Two threads that end together both see 0: only the one that deletes the entry reports. */
 	if (!bpf_map_delete_elem(&known, &pid) && is_told)
 		notice_send(&notice, 0);
 	return 0;

@@ -49,8 +49,8 @@ static inline __attribute__((always_inline)) __u64 jbpf_tick(__u32 stream, __u64
 }
 
 /*
- * The stream of a key in 32 bits. Two may share them; who reads the log sees that, as the ticks are
- * more than the samples then. `seed` keeps programs from choosing to.
+ * The stream of a key in 32 bits. Two streams may collide; a reader of the log sees it, because there
+ * are more ticks than samples then. `seed` keeps programs from choosing to collide.
  */
 static inline __attribute__((always_inline)) __u32 jbpf_stream_tag(const struct jbpf_key *key,
 								   __u64 seed)
@@ -152,8 +152,8 @@ struct jbpf_code_range {
 /*
  * One distinct stack, on the `stacks` ring buffer: this head and `frame_cnt` words, __u64 each.
  * Leaf first. The first word is the interrupted instruction, never a Method*; the others are return
- * addresses, and Method* words. The hash covers all but cgroup and time: a user stack is its
- * process's own, kernel stacks are shared.
+ * addresses, and Method* words. The hash covers everything but cgroup and time: a user
+ * stack belongs to one process, kernel stacks are shared.
  */
 struct jbpf_stack {
 	__u64 hash;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tells user space of processes while they can still be looked at: first sample, exec, exit, name. */
+/* Reports processes to user space while they can still be looked at: first sample, exec, exit, name. */
 #ifndef JBPF_NOTICE_BPF_H
 #define JBPF_NOTICE_BPF_H
 
@@ -18,11 +18,11 @@ static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
 /*
  * First sample of a process since it began or since its execve? Then its environment is looked at,
  * and the reader is woken at once: a short-lived process is gone in milliseconds. An exiting task
- * would be entered after its exit has been told, and would stay; it has nothing to look at anyway.
- * In the middle of execve() the old program is gone and the new one not mapped: its first sample
- * after EXEC tells. One too many of its account is told of, but not entered: it would push out what
- * others have there. Returns JBPF_KNOWN_*; a process that opted out is not told of. The state's user
- * stack must have been walked: its memory window is used.
+ * would be entered after its exit was reported, and would stay; it has nothing to look at anyway. In
+ * the middle of execve() the old program is gone and the new one not mapped: the first sample after
+ * EXEC reports it. A process that is one too many for its account is reported, but not entered: it
+ * would push out what others have there. Returns JBPF_KNOWN_*; a process that opted out is not
+ * reported. The state's user stack must have been walked: its memory window is used.
  */
 static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct scratch *state,
 					 const struct task_view *view, struct jbpf_account *account)
@@ -56,7 +56,7 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 	if (view->flags & PF_EXITING || task_in_execve(task))
 		return process.flags;
 	if (!old)
-		flags = BPF_NOEXIST; /* of two CPUs one tells */
+		flags = BPF_NOEXIST; /* only one of two CPUs reports */
 	if (old || has_known(account)) {
 		/* (int): 6.1 does not extend the sign of an LRU map's error. */
 		if ((int)bpf_map_update_elem(&known, &key->pid, &process, flags) == -EEXIST)

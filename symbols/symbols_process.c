@@ -46,7 +46,7 @@
 #define PROCESS_STATM_MAX_BYTES 256u
 /* A process may map as many huge files as it likes; reading them stops here. */
 #define PROCESS_LOAD_MAX_NS (5 * CLOCK_NS_PER_S)
-/* One whose files end the parser is given up after a few. */
+/* After a few files that crash the parser, no more files of the process are read. */
 #define PROCESS_LOAD_FAILURE_NS (2 * CLOCK_NS_PER_S)
 
 /* File descriptors above are for others: a host may run as many JVMs as it likes. */

@@ -295,7 +295,7 @@ def test_picture_is_not_written_to_a_terminal(store):
     (["--frob"], "there is no option --frob; see jbpf-dump --help"),
     (["--pid", "1", "--pid", "2"], "--pid is given twice; see jbpf-dump --help"),
     (["--since", "1h", "--until", "2h"], "--since must lie before --until"),
-    (["--by", "color"], "--by: 'color' is none of container, pod, service, pid, none; see jbpf-dump --help"),
+    (["--by", "color"], "--by: 'color' is not one of container, pod, service, pid, none; see jbpf-dump --help"),
     (["--list", "--format", "svg"], "--list is a table, or --format json"),
     (["--lines"], "--lines goes with --format top; json has them anyway"),
     (["--lines", "--list"], "--lines goes with --format top; json has them anyway"),
@@ -472,7 +472,7 @@ def test_dump_of_a_jvm_without_frame_pointers_says_so_beside_its_data(fresh_stor
     (["--frob"], "there is no option --frob; see jbpf-status --help"),
     (["--store"], "--store wants a value; see jbpf-status --help"),
     (["--all", "--all"], "--all is given twice; see jbpf-status --help"),
-    (["--format", "xml"], "--format: 'xml' is none of table, json"),
+    (["--format", "xml"], "--format: 'xml' is not one of table, json"),
     (["--json", "--format", "json"], "--json and --format say the same; give one of them"),
     (["now"], "'now' is no option; see jbpf-status --help"),
 ], ids=lambda value: "_".join(value) if isinstance(value, list) else "")

@@ -63,14 +63,14 @@ static void wrong_usage_is_told_in_one_line(void **state)
 		const char *why;
 	} rows[] = {
 		{ { NULL }, "check or compact? see jbpf-store --help" },
-		{ { "delete" }, "'delete' is none of check, compact; see jbpf-store --help" },
+		{ { "delete" }, "'delete' is not one of check, compact; see jbpf-store --help" },
 		{ { "check", "again" }, "'again' is too much; see jbpf-store --help" },
 		{ { "check", "--nonsense" },
 		  "there is no option --nonsense; see jbpf-store --help" },
 		{ { "check", "--store" }, "--store wants a value; see jbpf-store --help" },
 		{ { "check", "--store=a", "--store=b" },
 		  "--store is given twice; see jbpf-store --help" },
-		{ { "check", "--format=xml" }, "--format: 'xml' is none of text, json" },
+		{ { "check", "--format=xml" }, "--format: 'xml' is not one of text, json" },
 		{ { "compact", "--format=json" },
 		  "--format is for check only; see jbpf-store --help" },
 	};

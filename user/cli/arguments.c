@@ -139,7 +139,8 @@ int arguments_take_selector(struct arguments *arguments, int id, const char *val
 	default:
 		if (select_kind_parse(value, &out->kind))
 			return arguments_refuse_see_help(
-				arguments, "--kind: '%s' is none of java, kernel, native", value);
+				arguments, "--kind: '%s' is not one of java, kernel, native",
+				value);
 		return 0;
 	}
 }

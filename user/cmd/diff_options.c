@@ -206,7 +206,7 @@ static int take_format(struct parsing *parsing, const char *value)
 		}
 	}
 	return arguments_refuse_see_help(
-		&parsing->arguments, "--format: '%s' is none of top, html, folded, json", value);
+		&parsing->arguments, "--format: '%s' is not one of top, html, folded, json", value);
 }
 
 /* ---- the table ---- */

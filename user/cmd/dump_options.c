@@ -99,7 +99,7 @@ static int take_by(struct parsing *parsing, const char *value)
 	if (by == DUMP_BY_CNT)
 		return arguments_refuse_see_help(
 			&parsing->arguments,
-			"--by: '%s' is none of container, pod, service, pid, none", value);
+			"--by: '%s' is not one of container, pod, service, pid, none", value);
 	for (size_t i = 0; i < options->by_cnt; i++) {
 		if (options->by[i] == by)
 			return arguments_refuse_see_help(&parsing->arguments,
@@ -122,7 +122,7 @@ static int take_format(struct parsing *parsing, const char *value)
 	}
 	return arguments_refuse_see_help(
 		&parsing->arguments,
-		"--format: '%s' is none of folded, html, svg, top, json, pprof, speedscope, cells",
+		"--format: '%s' is not one of folded, html, svg, top, json, pprof, speedscope, cells",
 		value);
 }
 

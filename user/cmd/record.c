@@ -190,7 +190,7 @@ static int record_parse(int argc, char **argv, struct record_options *options)
 		return -EINVAL;
 	}
 	if (options->ignores_opt_out && !options->selection.pid) {
-		pr_err("--ignore-opt-out wants -p: who opted out is profiled only when he is named\n");
+		pr_err("--ignore-opt-out requires -p PID: a process that opted out is profiled only when it is named\n");
 		return -EINVAL;
 	}
 	if (!options->output)

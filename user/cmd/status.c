@@ -83,7 +83,7 @@ static int take_format(struct parsing *parsing, const char *value)
 	parsing->out->json = strcmp(value, "json") == 0;
 	if (parsing->out->json || strcmp(value, "table") == 0)
 		return 0;
-	return arguments_refuse(&parsing->arguments, "--format: '%s' is none of table, json",
+	return arguments_refuse(&parsing->arguments, "--format: '%s' is not one of table, json",
 				value);
 }
 

@@ -67,8 +67,8 @@ static int take_option(void *ctx, int id, const char *value)
 		out->json = strcmp(value, "json") == 0;
 		if (out->json || strcmp(value, "text") == 0)
 			return 0;
-		return arguments_refuse(&parsing->arguments, "--format: '%s' is none of text, json",
-					value);
+		return arguments_refuse(&parsing->arguments,
+					"--format: '%s' is not one of text, json", value);
 	case OPTION_HELP:
 		out->help = true;
 		return 0;
@@ -86,7 +86,7 @@ static int take_verb(struct parsing *parsing, const char *name)
 			return 0;
 		}
 	}
-	return arguments_refuse_see_help(&parsing->arguments, "'%s' is none of check, compact",
+	return arguments_refuse_see_help(&parsing->arguments, "'%s' is not one of check, compact",
 					 name);
 }
 

@@ -84,7 +84,7 @@ int diff_alarms_list(const struct diff_result *result, const struct diff_catalog
 		if (items[i].kind == DIFF_KIND_METHOD_TOTAL && i != cause)
 			alarms[place[cause] - 1].caller_cnt++;
 	}
-	/* One that stands for the rest is none of the others. */
+	/* An alarm that stands for a group is not counted again as one of its callers. */
 	for (size_t i = 0; i < cnt; i++)
 		if (method_of(items, alarms[i].item) != alarms[i].origin && alarms[i].caller_cnt)
 			alarms[i].caller_cnt--;

@@ -51,7 +51,7 @@ struct daemon_metrics_parts {
 	uint64_t dropped_windows; /* before it, which found no place: they failed, too */
 };
 
-/* Publishes what was noted. Failures are counted by nobody but told at level debug. */
+/* Publishes what was noted. Failures are not counted; they are logged at level debug. */
 void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics_parts *parts);
 
 #endif

@@ -40,9 +40,9 @@ struct remote_mem {
 };
 
 /*
- * Needs CAP_SYS_PTRACE or the same uid; the process does not notice. By process_vm_readv(), which
- * is the faster way to read very much, if the process can not keep the reader waiting with it, else
- * by /proc/PID/mem. `proc_fd` of /proc is borrowed for as long as copies are used.
+ * Needs CAP_SYS_PTRACE or the same uid; the process does not notice. Reads by process_vm_readv(),
+ * which is faster for many pieces, unless the process could stall the reader that way; else by
+ * /proc/PID/mem. `proc_fd` of /proc is borrowed for as long as copies are used.
  */
 struct remote_mem remote_mem_of_process(int proc_fd, uint32_t pid);
 /* By /proc/PID/mem in any case. */

@@ -38,11 +38,11 @@ int capabilities_empty_bounding(void);
 int capabilities_limit(const struct capabilities *most);
 
 /*
- * Brings into force what of `set` is permitted; that some is not is no error. `before`, unless NULL,
- * is for capabilities_restore(). 0, or -errno and nothing changed.
+ * Raises those of `set` that are permitted and ignores the others. `before`, unless NULL, is for
+ * capabilities_restore(). 0, or -errno and nothing changed.
  */
 int capabilities_raise(uint64_t set, struct capabilities *before);
-/* In force is again what was, as far as it is permitted still. 0 or -errno. */
+/* Puts the capabilities in force back to `before`, as far as they are still permitted. 0 or -errno. */
 int capabilities_restore(const struct capabilities *before);
 
 /* "CAP_BPF"; NULL for a number without a name here. */

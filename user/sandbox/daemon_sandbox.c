@@ -265,7 +265,7 @@ void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
 	if (capabilities_append_names(naming.effective & sandbox->held.permitted, &names) ||
 	    capabilities_append_names(aside, &asides))
 		return;
-	pr_info("from here on without privileges; the process that looks into others keeps %s%s%s%s%s\n",
+	pr_info("dropped privileges; the process that looks into others keeps %s%s%s%s%s\n",
 		strbuf_str(&names), aside ? "; those that ask JVMs: " : "",
 		aside ? strbuf_str(&asides) : "",
 		sandbox->filter_err ? "" : "; system calls are filtered",

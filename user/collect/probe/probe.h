@@ -177,7 +177,7 @@ int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id
 
 /*
  * One bpf() call as every drain makes them: 0, or -EPERM when this process lacks what the kernel
- * asks for. For who is about to give up privileges.
+ * asks for. Call it before privileges are dropped.
  */
 int probe__try_maps(const struct probe *probe);
 
@@ -187,8 +187,8 @@ uint32_t probe__cpus(const struct probe *probe);
 uint32_t probe__unsampled_cpus(const struct probe *probe);
 
 /*
- * Of this run of a program no more samples are taken, but for those of an instant. For what the
- * programs do not find out themselves: see struct jbpf_known. 0 or -errno.
+ * Stops the sampling of this run of a program; a few samples may still arrive. It serves where the
+ * BPF programs cannot find out by themselves: see struct jbpf_known. 0 or -errno.
  */
 int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *process);
 

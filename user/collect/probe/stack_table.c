@@ -79,7 +79,7 @@ static struct stack_table_slot *slot_of(struct stack_table_slot *slots, size_t s
 	return &slots[at];
 }
 
-/* May it go? It was deleted from `seen` two windows ago and nobody asked for it since. */
+/* True if the entry can be freed: it left `seen` two windows ago and nobody asked for it since. */
 static bool entry_is_dead(const struct stack_table *table, const struct stack_table_entry *entry)
 {
 	return entry->forgotten_window && entry->used_window <= entry->forgotten_window &&

@@ -2,8 +2,8 @@
 /*
  * Writes a merged segment ("layout B" of FORMAT.md): units of one text, in which every stack stands
  * once, and small rows that say how often each window saw which line of it. A unit is one busy
- * stream, or many small ones together. Memory is that of one unit. The result is an ordinary
- * segment to segment_reader.h and to zstdcat.
+ * stream, or many small ones together. Memory use is bounded by one unit. The result is an
+ * ordinary segment to segment_reader.h and to zstdcat.
  */
 #ifndef JBPF_COMPACT_MERGED_WRITER_H
 #define JBPF_COMPACT_MERGED_WRITER_H

@@ -19,7 +19,7 @@
 
 #define GROWTH_RETRIES_MAX  8
 #define IDENTITY_STEP_BYTES 4096 /* the records at a file's beginning are small */
-/* Summing records in vain stops there: only a hostile file gets that far. */
+/* Upper limit for checksumming records that turn out invalid: only a hostile file gets that far. */
 #define RESYNC_FACTOR	 8
 #define RESYNC_MIN_BYTES (64ull << 20)
 
