@@ -10,9 +10,14 @@
  *
  * Prints KEY=VALUE lines on stdout.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "symbols/hotspot/hotspot_vm.h"
 #include "user/sandbox/daemon_sandbox.h"
@@ -22,6 +27,9 @@
 #include "user/util/log.h"
 #include "user/util/parse.h"
 #include "user/host/proc_stat.h"
+
+#define CHILD_GRACE_MS	  500 /* for the child to tidy up after its own deadline */
+#define REMOVE_TIMEOUT_MS 2000
 
 static int run_vm(int proc_fd, uint32_t pid)
 {
@@ -52,6 +60,63 @@ static int run_vm(int proc_fd, uint32_t pid)
 	return 0;
 }
 
+static int wait_for_report(int fd, uint32_t timeout_ms, struct jvm_attach_report *report)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	if (poll(&wait, 1, (int)timeout_ms + CHILD_GRACE_MS) == 0)
+		return -ETIMEDOUT;
+	return read(fd, report, sizeof(*report)) == sizeof(*report) ? 0 : -EPIPE;
+}
+
+/* As jbpfd's launcher does it, but waits. */
+static int run_job(const struct jvm_attach_job *job, struct jvm_attach_report *report)
+{
+	pid_t parent = getpid();
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	__cleanup_fd int read_fd = fds[0];
+	__cleanup_fd int write_fd = fds[1];
+	pid_t child = fork();
+
+	if (child < 0)
+		return -errno;
+	if (child == 0)
+		_exit(jvm_attach_main(job, write_fd, parent));
+	close(take_fd(&write_fd));
+
+	int err = wait_for_report(read_fd, job->timeout_ms, report);
+
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, NULL, 0);
+	return err;
+}
+
+static void ask(const struct jvm_attach_request *request, struct jvm_attach_result *result)
+{
+	struct jvm_attach_job job = {
+		.pid = request->pid,
+		.timeout_ms = request->timeout_ms,
+		.start_ns = request->start_ns,
+		.confine = request->confine,
+	};
+	struct jvm_attach_report report = { 0 };
+
+	*result = (struct jvm_attach_result){ .outcome = jvm_attach_look(request, &job.feature) };
+	if (result->outcome != JVM_ATTACH_OK)
+		return;
+
+	int err = run_job(&job, &report);
+
+	*result = report.result;
+	if (err)
+		*result = (struct jvm_attach_result){
+			.outcome = err == -ETIMEDOUT ? JVM_ATTACH_TIMEOUT : JVM_ATTACH_ERROR,
+		};
+}
+
 static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms, int (*confine)(int tmp_fd))
 {
 	struct jvm_attach_request request = {
@@ -60,6 +125,7 @@ static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms, int (*conf
 		.timeout_ms = timeout_ms,
 		.confine = confine,
 	};
+	uint64_t start_ns = clock_monotonic_ns();
 	struct jvm_attach_result result;
 	int err = proc_stat_start_ns(proc_fd, pid, &request.start_ns);
 
@@ -67,11 +133,12 @@ static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms, int (*conf
 		printf("error=%s\n", errstr(err));
 		return 1;
 	}
-	err = jvm_attach_request_map(&request, &result);
+	ask(&request, &result);
 	printf("outcome=%s\nwall_ms=%u\ncommand_ms=%u\nmap_existed=%d\nlistener_started=%d\n",
-	       jvm_attach_outcome_name(result.outcome), result.wall_ms, result.command_ms,
+	       jvm_attach_outcome_name(result.outcome),
+	       (uint32_t)((clock_monotonic_ns() - start_ns) / CLOCK_NS_PER_MS), result.command_ms,
 	       result.map_existed, result.listener_started);
-	return err ? 1 : 0;
+	return result.outcome != JVM_ATTACH_OK;
 }
 
 static int run_confined(int proc_fd, uint32_t pid, uint32_t timeout_ms)
@@ -91,8 +158,18 @@ static int run_confined(int proc_fd, uint32_t pid, uint32_t timeout_ms)
 
 static int run_remove(int proc_fd, uint32_t pid)
 {
-	int err = jvm_attach_remove_map(proc_fd, pid);
+	struct jvm_attach_job job = {
+		.pid = pid,
+		.timeout_ms = REMOVE_TIMEOUT_MS,
+		.removes = true,
+	};
+	struct jvm_attach_report report = { 0 };
+	int err = proc_stat_start_ns(proc_fd, pid, &job.start_ns);
 
+	if (!err)
+		err = run_job(&job, &report);
+	if (!err)
+		err = report.err;
 	printf("error=%s\n", err ? errstr(err) : "none");
 	return err ? 1 : 0;
 }

@@ -594,13 +594,13 @@ static size_t open_fd_cnt(void)
 	return cnt;
 }
 
-static void jvm_attach_leaves_nothing_open_and_no_zombie(void **state)
+static void jvm_attach_looks_and_leaves_nothing_open(void **state)
 {
 	struct jvm_attach_request request = { .pid = (uint32_t)getpid(),
 					      .start_ns = CLOCK_NS_PER_S,
 					      .timeout_ms = 1000 };
-	struct jvm_attach_result result;
 	struct fake_tree proc;
+	int feature = -1;
 	size_t before;
 	char path[32];
 
@@ -615,27 +615,42 @@ static void jvm_attach_leaves_nothing_open_and_no_zombie(void **state)
 	fake_tree_write(&proc, path, "");
 	request.proc_fd = proc.fd;
 	before = open_fd_cnt();
-	for (int i = 0; i < 3; i++) {
-		memset(&result, 0xff, sizeof(result));
-		assert_int_equal(jvm_attach_request_map(&request, &result), -ENOENT);
-		assert_int_equal(result.outcome, JVM_ATTACH_NOT_HOTSPOT);
-		assert_int_equal(result.command_ms, 0);
-		assert_false(result.map_existed);
-		assert_false(result.listener_started);
-	}
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(jvm_attach_look(&request, &feature), JVM_ATTACH_NOT_HOTSPOT);
+	assert_int_equal(feature, 0);
 	/* Another start time: it is another process by now. */
 	request.start_ns += CLOCK_NS_PER_S;
-	assert_int_equal(jvm_attach_request_map(&request, &result), -ESRCH);
-	assert_int_equal(result.outcome, JVM_ATTACH_GONE);
+	assert_int_equal(jvm_attach_look(&request, &feature), JVM_ATTACH_GONE);
 	/* No process has such a pid. */
 	request.pid = 0x7fffffff;
-	assert_int_equal(jvm_attach_request_map(&request, &result), -ESRCH);
-	assert_int_equal(result.outcome, JVM_ATTACH_GONE);
-	assert_int_equal(jvm_attach_remove_map(proc.fd, 0x7fffffff), -ESRCH);
+	assert_int_equal(jvm_attach_look(&request, &feature), JVM_ATTACH_GONE);
 	assert_int_equal(open_fd_cnt(), before);
-	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-	assert_int_equal(errno, ECHILD);
 	fake_tree_remove(&proc);
+}
+
+static void jvm_attach_reports_a_jvm_that_is_gone(void **state)
+{
+	/* No process has the first pid; the other lives, but did not begin then. */
+	static const uint32_t pids[] = { 0x7fffffff, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(pids); i++) {
+		const struct jvm_attach_job job = { .pid = pids[i / 2],
+						    .start_ns = UINT64_MAX / 2,
+						    .removes = i & 1 };
+		struct jvm_attach_report report = { 0 };
+		size_t before = open_fd_cnt();
+		int fds[2];
+
+		assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+		assert_int_equal(jvm_attach_main(&job, fds[1], getppid()), 0);
+		assert_int_equal(read(fds[0], &report, sizeof(report)), sizeof(report));
+		assert_int_equal(report.err, -ESRCH);
+		assert_int_equal(report.result.outcome, JVM_ATTACH_GONE);
+		close(fds[0]);
+		close(fds[1]);
+		assert_int_equal(open_fd_cnt(), before);
+	}
 }
 
 /* ---- limiter, texts ---- */
@@ -772,7 +787,8 @@ int main(void)
 		cmocka_unit_test(jvm_talk_does_not_signal_what_no_longer_catches),
 		cmocka_unit_test(jvm_talk_waits_for_an_attach_of_somebody_else),
 		cmocka_unit_test(jvm_talk_with_a_socket_nobody_listens_on_is_refused),
-		cmocka_unit_test(jvm_attach_leaves_nothing_open_and_no_zombie),
+		cmocka_unit_test(jvm_attach_looks_and_leaves_nothing_open),
+		cmocka_unit_test(jvm_attach_reports_a_jvm_that_is_gone),
 		cmocka_unit_test(jvm_limiter_lets_the_first_request_through),
 		cmocka_unit_test(jvm_limiter_holds_a_jvm_up_a_thousandth_of_the_time_at_most),
 		cmocka_unit_test(jvm_limiter_doubles_per_failure_up_to_an_hour),

@@ -20,8 +20,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "user/files/container_file.h"
@@ -32,14 +30,9 @@
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
-#include "user/util/log.h"
 #include "user/host/proc_stat.h"
 
-#define CHILD_GRACE_MS	  500  /* for the child to tidy up after its own deadline */
-#define CHILD_REAP_MS	  1000 /* for a killed child to go */
-#define REMOVE_TIMEOUT_MS 2000
-#define TIMEOUT_MAX_MS	  (10u * 60 * 1000)
+#define TIMEOUT_MAX_MS (10u * 60 * 1000)
 
 /* What the child is asked to do. */
 struct child_task {
@@ -256,73 +249,7 @@ child_main(const struct child_task *task, int report_fd, pid_t parent)
 	_exit(write(report_fd, &report, sizeof(report)) == sizeof(report) ? 0 : 1);
 }
 
-/* ---- parent ---- */
-
-/* 0; -ETIMEDOUT; -EPIPE: the child ended without a report. */
-static int report_wait(int report_fd, uint64_t deadline_ns, struct jvm_attach_report *report)
-{
-	struct pollfd poll_fd = { .fd = report_fd, .events = POLLIN };
-
-	for (;;) {
-		uint64_t now_ns = clock_monotonic_ns();
-		int ready;
-
-		if (now_ns >= deadline_ns)
-			return -ETIMEDOUT;
-		ready = poll(&poll_fd, 1, (int)((deadline_ns - now_ns) / CLOCK_NS_PER_MS) + 1);
-		if (ready < 0 && errno != EINTR)
-			return -errno;
-		if (ready > 0)
-			break;
-	}
-	return read(report_fd, report, sizeof(*report)) == sizeof(*report) ? 0 : -EPIPE;
-}
-
-/*
- * Kills and reaps. A child that hangs in the kernel (a dead NFS server below /tmp) cannot be waited
- * for; it stays behind as a zombie once that ends, rather than the daemon hanging with it.
- */
-static void child_end(pid_t child)
-{
-	const struct timespec pause = { .tv_nsec = CLOCK_NS_PER_MS };
-
-	(void)kill(child, SIGKILL);
-	for (int i = 0; i < CHILD_REAP_MS; i++) {
-		pid_t reaped = waitpid(child, NULL, WNOHANG);
-
-		if (reaped == child || (reaped < 0 && errno != EINTR))
-			return;
-		(void)nanosleep(&pause, NULL);
-	}
-	pr_warn_limited("jvm_attach: helper %d does not end, left behind\n", (int)child);
-}
-
-static int child_run(const struct child_task *task, struct jvm_attach_result *result)
-{
-	struct jvm_attach_report report;
-	pid_t parent = getpid();
-	int fds[2];
-	pid_t child;
-	int err;
-
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
-	__cleanup_fd int read_fd = fds[0];
-	__cleanup_fd int write_fd = fds[1];
-
-	child = fork();
-	if (child < 0)
-		return -errno;
-	if (child == 0)
-		child_main(task, write_fd, parent);
-	close(take_fd(&write_fd));
-	err = report_wait(read_fd, task->deadline_ns + CHILD_GRACE_MS * CLOCK_NS_PER_MS, &report);
-	child_end(child);
-	if (err)
-		return err;
-	*result = report.result;
-	return report.err;
-}
+/* ---- parent, and what it starts ---- */
 
 enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out)
 {
@@ -337,80 +264,6 @@ static uint64_t deadline_after_ms(uint32_t timeout_ms)
 	if (timeout_ms > TIMEOUT_MAX_MS)
 		timeout_ms = TIMEOUT_MAX_MS;
 	return clock_monotonic_ns() + timeout_ms * CLOCK_NS_PER_MS;
-}
-
-static void attach_run(const struct jvm_attach_request *request, struct jvm_attach_result *result)
-{
-	struct child_task task = { .run = run_request_map,
-				   .request = request,
-				   .deadline_ns = deadline_after_ms(request->timeout_ms) };
-	int err;
-
-	/* Before anything else: from here on the process cannot be mistaken for another one. */
-	__cleanup_fd int pid_fd = pidfd_open(request->pid);
-	if (pid_fd < 0) {
-		result->outcome = pid_fd == -ESRCH ? JVM_ATTACH_GONE : JVM_ATTACH_ERROR;
-		return;
-	}
-	result->outcome = jvm_attach_look(request, &task.feature);
-	if (result->outcome != JVM_ATTACH_OK)
-		return;
-	task.pid_fd = pid_fd;
-	err = child_run(&task, result);
-	if (err)
-		result->outcome = err == -ETIMEDOUT ? JVM_ATTACH_TIMEOUT : JVM_ATTACH_ERROR;
-	else if (result->outcome == JVM_ATTACH_OK &&
-		 proc_stat_check_start(request->proc_fd, request->pid, request->start_ns))
-		result->outcome = JVM_ATTACH_GONE;
-}
-
-int jvm_attach_outcome_errno(enum jvm_attach_outcome outcome)
-{
-	static const int errnos[JVM_ATTACH_OUTCOME_CNT] = {
-		[JVM_ATTACH_NOT_HOTSPOT] = -ENOENT,
-		[JVM_ATTACH_TOO_YOUNG] = -EAGAIN,
-		[JVM_ATTACH_NOT_RUNNING] = -EAGAIN,
-		[JVM_ATTACH_DISABLED] = -EPERM,
-		[JVM_ATTACH_NO_SIGNAL] = -EPERM,
-		[JVM_ATTACH_NO_THREAD_ROOM] = -EAGAIN,
-		[JVM_ATTACH_TMP_NOT_WRITABLE] = -EROFS,
-		[JVM_ATTACH_TMP_HOSTILE] = -ELOOP,
-		[JVM_ATTACH_WRONG_PEER] = -EXDEV,
-		[JVM_ATTACH_TIMEOUT] = -ETIMEDOUT,
-		[JVM_ATTACH_UNSUPPORTED] = -ENOTSUP,
-		[JVM_ATTACH_REFUSED] = -ECONNREFUSED,
-		[JVM_ATTACH_NO_MAP] = -ENODATA,
-		[JVM_ATTACH_GONE] = -ESRCH,
-		[JVM_ATTACH_ERROR] = -EIO,
-	};
-
-	return errnos[outcome];
-}
-
-int jvm_attach_request_map(const struct jvm_attach_request *request,
-			   struct jvm_attach_result *result)
-{
-	uint64_t start_ns = clock_monotonic_ns();
-
-	*result = (struct jvm_attach_result){ .outcome = JVM_ATTACH_ERROR };
-	attach_run(request, result);
-	result->wall_ms = (uint32_t)((clock_monotonic_ns() - start_ns) / CLOCK_NS_PER_MS);
-	return jvm_attach_outcome_errno(result->outcome);
-}
-
-int jvm_attach_remove_map(int proc_fd, uint32_t pid)
-{
-	struct jvm_attach_request request = { .proc_fd = proc_fd, .pid = pid };
-	struct child_task task = { .run = run_remove_map,
-				   .request = &request,
-				   .deadline_ns = deadline_after_ms(REMOVE_TIMEOUT_MS) };
-	struct jvm_attach_result ignored;
-
-	__cleanup_fd int pid_fd = pidfd_open(pid);
-	if (pid_fd < 0)
-		return pid_fd;
-	task.pid_fd = pid_fd;
-	return child_run(&task, &ignored);
 }
 
 int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent)

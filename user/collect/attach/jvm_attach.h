@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ask a HotSpot JVM (17+) to write its perf map, by dynamic attach, without ever harming it: every
- * gate of jvm_gates.h must be open before anything is created or signalled. The
- * conversation happens in a forked child that has the JVM's ids; the caller waits, with a deadline.
+ * gate of jvm_gates.h must be open before anything is created or signalled. The caller looks first
+ * (jvm_attach_look); the conversation happens in a child that takes the JVM's ids (jvm_attach_main)
+ * and that the caller need not wait for: see jvm_ask.h.
  */
 #ifndef JBPF_ATTACH_JVM_ATTACH_H
 #define JBPF_ATTACH_JVM_ATTACH_H
@@ -34,15 +35,9 @@ struct jvm_attach_result {
 	uint32_t wall_ms; /* from the first gate to the end */
 	/* While the JVM worked on the command: what it cost the target at most. */
 	uint32_t command_ms;
-	bool map_existed; /* a map was there before: leave it there. Else jvm_attach_remove_map() */
+	bool map_existed;      /* a map was there before: leave it there */
 	bool listener_started; /* we made the JVM create its attach listener */
 };
-
-/* Blocks up to timeout_ms. Always fills `result`; 0 when the outcome is JVM_ATTACH_OK, else -errno. */
-int jvm_attach_request_map(const struct jvm_attach_request *request,
-			   struct jvm_attach_result *result);
-
-/* ---- the same without waiting, by a child of the launcher: see jvm_ask.h ---- */
 
 /*
  * The gates that only look, and only at what the namer may look at. JVM_ATTACH_OK: the rest is for the
@@ -67,12 +62,6 @@ struct jvm_attach_report {
 
 /* The child: all gates that touch the JVM's /tmp, the conversation, the report. Its exit status. */
 int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent);
-
-/* 0 when the outcome is JVM_ATTACH_OK, else -errno. */
-int jvm_attach_outcome_errno(enum jvm_attach_outcome outcome);
-
-/* Unlinks the perf map that a request of ours produced, with the JVM's own rights. 0 or -errno. */
-int jvm_attach_remove_map(int proc_fd, uint32_t pid);
 
 /* When may this JVM be asked next? Pure; one per JVM. Zero-initialised = never asked. */
 struct jvm_attach_limiter {

@@ -29,7 +29,7 @@ bool jvm_ask_start(struct jvm_ask *ask, struct launcher *launcher,
 bool jvm_ask_start_removal(struct jvm_ask *ask, struct launcher *launcher, uint32_t pid,
 			   uint64_t start_ns);
 
-/* True: it is over, *result is filled, as by jvm_attach_request_map(). */
+/* True: it is over, *result is filled. */
 bool jvm_ask_poll(struct jvm_ask *ask, struct jvm_attach_result *result);
 
 /* Ends the child, when there is one. */
