@@ -19,110 +19,58 @@
 #include "user/files/opener.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
-#include "user/util/fs.h"
-#include "user/util/parse.h"
 
-#define MAPS_MAX_BYTES	  (32u << 20)
 #define LIBJVM_MAX_BYTES  (2ull << 30) /* debug builds with everything in one file */
 #define SECTION_MAX_BYTES (64u << 20)
 
 /* ---- /proc/PID/maps ---- */
 
-/* Number up to `stop`; moves *at behind it. */
-static bool maps_number(const char **at, const char *end, char stop, int base, uint64_t *out)
-{
-	const char *found = memchr(*at, stop, (size_t)(end - *at));
-
-	if (!found || parse_u64_n(*at, (size_t)(found - *at), base, out))
-		return false;
-	*at = found + 1;
-	return true;
-}
-
-/* A field up to a blank; moves *at behind it. NULL when there is none. */
-static const char *maps_field(const char **at, const char *end)
-{
-	const char *field = *at;
-	const char *found = memchr(*at, ' ', (size_t)(end - *at));
-
-	if (!found)
-		return NULL;
-	*at = found + 1;
-	return field;
-}
-
-static bool path_is_libjvm(const char *path, size_t len)
-{
-	static const char name[] = "/libjvm.so";
-	size_t name_len = sizeof(name) - 1;
-
-	return len >= name_len && memcmp(path + len - name_len, name, name_len) == 0;
-}
-
-/* "START-END PERMS OFFSET DEV INODE    PATH" */
-static bool maps_line_is_libjvm(const char *at, const char *end, struct libjvm_mapping *out)
-{
-	static const char deleted[] = " (deleted)";
-	size_t deleted_len = sizeof(deleted) - 1;
-	const char *permissions;
-	size_t len;
-
-	if (!maps_number(&at, end, '-', 16, &out->start) ||
-	    !maps_number(&at, end, ' ', 16, &out->end))
-		return false;
-	permissions = maps_field(&at, end);
-	if (!permissions || at - permissions < 5 || permissions[2] != 'x' ||
-	    !maps_number(&at, end, ' ', 16, &out->file_offset) || !maps_field(&at, end) ||
-	    !maps_number(&at, end, ' ', 10, &out->inode))
-		return false;
-	while (at < end && *at == ' ')
-		at++;
-	len = (size_t)(end - at);
-	if (len > deleted_len && memcmp(end - deleted_len, deleted, deleted_len) == 0)
-		len -= deleted_len;
-	if (!path_is_libjvm(at, len) || len >= sizeof(out->path))
-		return false;
-	memcpy(out->path, at, len);
-	out->path[len] = '\0';
-	return true;
-}
-
 /* Is it another part of what is there, such as one whose protection was changed for a while? */
 static bool mapping_is_known(const struct libjvm_mapping *known, size_t cnt,
-			     const struct libjvm_mapping *mapping)
+			     const struct procmap *map)
 {
 	for (size_t i = 0; i < cnt; i++) {
-		if (known[i].inode == mapping->inode &&
-		    known[i].start - known[i].file_offset == mapping->start - mapping->file_offset)
+		if (known[i].map.inode == map->inode &&
+		    known[i].map.start - known[i].map.offset == map->start - map->offset)
 			return true;
 	}
 	return false;
 }
 
+static size_t mappings_pick(const struct procmaps *maps, struct libjvm_mapping *out, size_t max)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < maps->cnt && cnt < max; i++) {
+		const char *path = procmaps_path(maps, &maps->items[i]);
+		size_t len = strlen(path);
+
+		if (!strchr(path, '/') || strcmp(procmaps_base_name(path), "libjvm.so") != 0 ||
+		    len >= sizeof(out->path) || mapping_is_known(out, cnt, &maps->items[i]))
+			continue;
+		out[cnt].map = maps->items[i];
+		memcpy(out[cnt++].path, path, len + 1);
+	}
+	return cnt;
+}
+
 int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out)
 {
-	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
-	const char *at, *end;
-	size_t cnt = 0;
+	struct procmaps maps = { 0 };
+	char path[32];
 	int err;
 
-	err = fs_read_filef(proc_fd, MAPS_MAX_BYTES, &maps, "%u/maps", pid);
-	if (err && err != -EFBIG)
-		return err == -ENOENT ? -ESRCH : err;
-	at = strbuf_str(&maps);
-	end = at + maps.len;
-	while (at < end && cnt < max) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-
-		if (!newline)
-			break;
-		if (maps_line_is_libjvm(at, newline, &out[cnt]) &&
-		    !mapping_is_known(out, cnt, &out[cnt]))
-			cnt++;
-		at = newline + 1;
+	snprintf(path, sizeof(path), "%u/maps", pid);
+	__cleanup_fd int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	err = procmaps_read(fd, &maps);
+	if (!err) {
+		*cnt_out = mappings_pick(&maps, out, max);
+		err = *cnt_out ? 0 : -ENOENT;
 	}
-	*cnt_out = cnt;
-	return cnt ? 0 : -ENOENT;
+	procmaps_release(&maps);
+	return err;
 }
 
 /* ---- the file ---- */
@@ -136,7 +84,7 @@ static int mapped_file_open(int proc_fd, uint32_t pid, struct opener *opener,
 	char path[128];
 
 	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", pid,
-		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+		 (unsigned long long)mapping->map.start, (unsigned long long)mapping->map.end);
 	__cleanup_fd int path_fd = openat(proc_fd, path, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return -errno;
@@ -157,7 +105,7 @@ static int path_file_open(int proc_fd, uint32_t pid, struct opener *opener,
 	__cleanup_fd int fd = opener__library(opener, root_fd, mapping->path, &rules, &st, NULL);
 	if (fd < 0)
 		return fd;
-	if (st.st_ino != mapping->inode)
+	if (st.st_ino != mapping->map.inode)
 		return -ESTALE;
 	return take_fd(&fd);
 }
@@ -193,16 +141,16 @@ const char *vm_symbol_name(enum vm_symbol symbol)
 static int elf_bias(const struct elf_file *file, const struct libjvm_mapping *mapping,
 		    uint64_t *out)
 {
-	uint64_t offset = mapping->file_offset;
+	uint64_t offset = mapping->map.offset;
 
 	for (size_t i = 0; i < file->segment_cnt; i++) {
 		const struct elf_segment *segment = &file->segments[i];
 
 		if (segment->type != PT_LOAD || !(segment->flags & PF_X) ||
-		    offset + (mapping->end - mapping->start) <= segment->offset ||
+		    offset + (mapping->map.end - mapping->map.start) <= segment->offset ||
 		    (offset > segment->offset && offset - segment->offset >= segment->file_size))
 			continue;
-		*out = mapping->start - offset - (segment->address - segment->offset);
+		*out = mapping->map.start - offset - (segment->address - segment->offset);
 		return 0;
 	}
 	return -ENOTSUP;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "symbols/elf/elf_file.h"
+#include "user/host/procmaps.h"
 
 struct opener;
 
@@ -39,11 +40,8 @@ struct vm_symbols {
 
 /* An executable mapping of a file called libjvm.so. One that is only read as data is none. */
 struct libjvm_mapping {
-	uint64_t start;
-	uint64_t end;
-	uint64_t file_offset;
-	uint64_t inode;
-	char path[4096]; /* as the process sees it, without " (deleted)" */
+	struct procmap map; /* path_at means nothing here */
+	char path[4096];    /* as the process sees it, without " (deleted)" */
 };
 
 /*

@@ -543,8 +543,8 @@ static const struct vm_symbols *libjvm_known(const struct parser *parser, const 
 		const struct parsed_libjvm *known = &parser->libjvms[i];
 
 		if (known->file.st_ino && known->account_id == account__id(parser->account) &&
-		    stat_is_same(&known->file, file) && known->start == mapping->start &&
-		    known->end == mapping->end && known->file_offset == mapping->file_offset)
+		    stat_is_same(&known->file, file) && known->start == mapping->map.start &&
+		    known->end == mapping->map.end && known->file_offset == mapping->map.offset)
 			return &known->symbols;
 	}
 	return NULL;
@@ -556,9 +556,9 @@ static void libjvm_remember(struct parser *parser, const struct stat *file,
 	parser->libjvms[parser->next_libjvm++ % PARSER_MAX_LIBJVMS] = (struct parsed_libjvm){
 		.account_id = account__id(parser->account),
 		.file = *file,
-		.start = mapping->start,
-		.end = mapping->end,
-		.file_offset = mapping->file_offset,
+		.start = mapping->map.start,
+		.end = mapping->map.end,
+		.file_offset = mapping->map.offset,
 		.symbols = *symbols,
 	};
 }
@@ -586,9 +586,9 @@ int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *m
 	}
 	call_init(&call, PARSER_MESSAGE_LIBJVM, mapping->path, fd);
 	call.message.numbers[0] = size;
-	call.message.numbers[1] = mapping->start;
-	call.message.numbers[2] = mapping->end;
-	call.message.numbers[3] = mapping->file_offset;
+	call.message.numbers[1] = mapping->map.start;
+	call.message.numbers[2] = mapping->map.end;
+	call.message.numbers[3] = mapping->map.offset;
 	err = parser_call(parser, &call);
 	if (err)
 		return err;

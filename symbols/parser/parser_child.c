@@ -105,9 +105,9 @@ static int serve_libjvm(struct child *child)
 	int err = elf_file_open_sized(child->file_fd, child->request.numbers[0], &file);
 
 	mapping.path[0] = '\0';
-	mapping.start = child->request.numbers[1];
-	mapping.end = child->request.numbers[2];
-	mapping.file_offset = child->request.numbers[3];
+	mapping.map.start = child->request.numbers[1];
+	mapping.map.end = child->request.numbers[2];
+	mapping.map.offset = child->request.numbers[3];
 	if (err == -ENOEXEC)
 		err = -ENOTSUP;
 	if (!err)

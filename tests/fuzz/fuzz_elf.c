@@ -195,9 +195,9 @@ static void check_libjvm(const struct elf_file *file)
 {
 	for (size_t i = 0; i < file->segment_cnt && i < 4; i++) {
 		const struct libjvm_mapping mapping = {
-			.start = 0x7f0000000000,
-			.end = 0x7f0000000000 + (file->segments[i].file_size | 0xfff) + 1,
-			.file_offset = file->segments[i].offset & ~0xfffull,
+			.map.start = 0x7f0000000000,
+			.map.end = 0x7f0000000000 + (file->segments[i].file_size | 0xfff) + 1,
+			.map.offset = file->segments[i].offset & ~0xfffull,
 		};
 		struct vm_symbols symbols;
 		int err = libjvm_symbols_file(file, &mapping, &symbols);

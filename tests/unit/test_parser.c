@@ -143,7 +143,9 @@ static void parser_demangles_as_one_would_here(void **state)
 
 static void parser_without_jvm_symbols_says_so(void **state)
 {
-	struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x2000, .path = "/x/libjvm.so" };
+	struct libjvm_mapping mapping = { .map.start = 0x1000,
+					  .map.end = 0x2000,
+					  .path = "/x/libjvm.so" };
 	struct parser *parser = parser_real();
 	struct vm_symbols symbols;
 	int script = file_of("#!/bin/sh\n", 10);

@@ -202,7 +202,7 @@ static int main_that_knows_a_jvm(int socket_fd, pid_t parent)
 /* A JVM that never fills its tables is asked for up to a thousand times. */
 static void jvm_symbols_of_one_file_are_parsed_once(void **state)
 {
-	struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x2000 };
+	struct libjvm_mapping mapping = { .map.start = 0x1000, .map.end = 0x2000 };
 	struct vm_symbols symbols;
 	struct parser *parser = NULL;
 	int fd = simple_elf();
@@ -217,7 +217,7 @@ static void jvm_symbols_of_one_file_are_parsed_once(void **state)
 	}
 	assert_int_equal(stats_of(parser).request_cnt, 1);
 	/* Mapped elsewhere, or changed. */
-	mapping.start = 0x3000;
+	mapping.map.start = 0x3000;
 	assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
 	assert_int_equal(stats_of(parser).request_cnt, 2);
 	assert_int_equal(write(fd, "x", 1), 1);
@@ -254,7 +254,7 @@ static int main_that_takes_memory(int socket_fd, pid_t parent)
 
 static void ask_jvm_of_size(struct parser *parser, uint64_t bytes)
 {
-	const struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x1000 + bytes };
+	const struct libjvm_mapping mapping = { .map.start = 0x1000, .map.end = 0x1000 + bytes };
 	struct vm_symbols symbols;
 	int fd = simple_elf();
 
@@ -292,7 +292,7 @@ static void memory_that_a_file_takes_for_a_moment_is_on_its_accounts_bill(void *
 /* Whoever takes the process over may lie about a file that others have, too. */
 static void jvm_symbols_that_one_account_had_are_not_anothers(void **state)
 {
-	const struct libjvm_mapping mapping = { .start = 0x1000, .end = 0x2000 };
+	const struct libjvm_mapping mapping = { .map.start = 0x1000, .map.end = 0x2000 };
 	struct account *const payers[] = { one, other, NULL, one, other, NULL };
 	struct vm_symbols symbols;
 	struct parser *parser = NULL;

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
+#include "user/util/procmaps_line.h"
 
 #define PROCMAPS_STEP_BYTES (64 * 1024)
 
@@ -26,30 +28,6 @@ const char *procmaps_base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
-}
-
-/* Hex or decimal number up to `stop`, which is taken too. */
-static bool procmaps_number(const char **at, const char *end, unsigned int base, char stop,
-			    uint64_t *out)
-{
-	const char *begin = *at;
-	uint64_t value = 0;
-
-	for (; *at < end && **at != stop; (*at)++) {
-		char c = **at;
-		unsigned int digit = c >= '0' && c <= '9' ? (unsigned int)(c - '0') :
-				     c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a') + 10 :
-							    99;
-
-		if (digit >= base || value > (UINT64_MAX - digit) / base)
-			return false;
-		value = value * base + digit;
-	}
-	if (*at == begin || *at == end)
-		return false;
-	(*at)++;
-	*out = value;
-	return true;
 }
 
 static bool has_prefix(const char *text, const char *prefix)
@@ -107,10 +85,18 @@ static int procmaps_add_path(struct procmaps *maps, const char *path, size_t len
 	return 0;
 }
 
-static int procmaps_add(struct procmaps *maps, struct procmap map, const char *path, size_t len)
+static int procmaps_add(struct procmaps *maps, const struct procmaps_line *line,
+			const struct procmaps_line_file *file)
 {
-	static const char deleted[] = " (deleted)";
-	size_t deleted_len = sizeof(deleted) - 1;
+	struct procmap map = {
+		.start = line->start,
+		.end = line->end,
+		.offset = file->offset,
+		.inode = file->inode,
+		.dev_major = file->dev_major,
+		.dev_minor = file->dev_minor,
+		.is_deleted = file->is_deleted,
+	};
 	int err;
 
 	if (maps->cnt == PROCMAPS_MAX_ENTRIES ||
@@ -127,11 +113,7 @@ static int procmaps_add(struct procmaps *maps, struct procmap map, const char *p
 		maps->items = items;
 		maps->cap = cap;
 	}
-	if (len > deleted_len && memcmp(path + len - deleted_len, deleted, deleted_len) == 0) {
-		map.is_deleted = true;
-		len -= deleted_len;
-	}
-	err = procmaps_add_path(maps, path, len, &map.path_at);
+	err = procmaps_add_path(maps, file->path, file->path_len, &map.path_at);
 	if (err)
 		return err;
 	map.kind = procmaps_classify(maps->paths + map.path_at, map.inode);
@@ -139,68 +121,42 @@ static int procmaps_add(struct procmaps *maps, struct procmap map, const char *p
 	return 0;
 }
 
-/* "START-END PERMS OFFSET MAJOR:MINOR INODE    PATH" */
-static int procmaps_line(const char *at, const char *end, struct procmaps *out)
+static int procmaps_line(const struct line *text, struct procmaps *out)
 {
-	struct procmap map = { 0 };
-	uint64_t dev_major, dev_minor;
+	struct procmaps_line_file file;
+	struct procmaps_line line;
 
-	if (!procmaps_number(&at, end, 16, '-', &map.start) ||
-	    !procmaps_number(&at, end, 16, ' ', &map.end) || end - at < 5 || at[4] != ' ')
-		goto bad;
-	if (at[2] != 'x')
+	if (!procmaps_line_parse(text->at, text->len, &line) ||
+	    (line.is_executable && !procmaps_line_file(&line, &file))) {
+		out->dropped_cnt++;
 		return 0;
-	at += 5;
-	if (map.start >= map.end || !procmaps_number(&at, end, 16, ' ', &map.offset) ||
-	    !procmaps_number(&at, end, 16, ':', &dev_major) ||
-	    !procmaps_number(&at, end, 16, ' ', &dev_minor) || dev_major > UINT32_MAX ||
-	    dev_minor > UINT32_MAX)
-		goto bad;
-	/* Nothing need follow the inode of an anonymous mapping, though the kernel writes a blank. */
-	for (; at < end && *at >= '0' && *at <= '9'; at++)
-		map.inode = map.inode * 10 + (uint64_t)(*at - '0');
-	while (at < end && *at == ' ')
-		at++;
-	map.dev_major = (uint32_t)dev_major;
-	map.dev_minor = (uint32_t)dev_minor;
-	/* No path the kernel writes has a NUL; one in made-up text ends it. */
-	return procmaps_add(out, map, at, strnlen(at, (size_t)(end - at)));
-bad:
-	out->dropped_cnt++;
-	return 0;
+	}
+	return line.is_executable ? procmaps_add(out, &line, &file) : 0;
 }
 
 /* All complete lines; *used is how much they were. */
 static int procmaps_lines(const char *text, size_t len, struct procmaps *out, size_t *used)
 {
-	const char *at = text;
-	const char *end = text + len;
+	struct lines lines = lines_init(text, len);
+	struct line line;
+	int err = 0;
 
-	for (;;) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		int err;
-
-		if (!newline)
-			break;
-		err = procmaps_line(at, newline, out);
-		if (err)
-			return err;
-		at = newline + 1;
+	*used = 0;
+	while (!err && lines_next(&lines, &line) && line.is_whole) {
+		err = procmaps_line(&line, out);
+		*used = (size_t)(lines.at - text);
 	}
-	*used = (size_t)(at - text);
-	return 0;
+	return err;
 }
 
 int procmaps_parse(const char *text, size_t len, struct procmaps *out)
 {
-	size_t used;
-	int err;
+	struct lines lines = lines_init(text, len);
+	struct line line;
+	int err = 0;
 
-	if (len == 0)
-		return 0;
-	err = procmaps_lines(text, len, out, &used);
-	if (!err && used < len)
-		err = procmaps_line(text + used, text + len, out);
+	while (!err && lines_next(&lines, &line))
+		err = procmaps_line(&line, out);
 	return err;
 }
 

@@ -6,8 +6,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,7 +15,8 @@
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
-#include "user/util/parse.h"
+#include "user/util/lines.h"
+#include "user/util/procmaps_line.h"
 #include "user/util/strbuf.h"
 
 #define MAPS_BYTES (16u << 20)
@@ -34,33 +33,20 @@ static int child_life(const char *name, pid_t parent)
 	return getppid() == parent ? 0 : -ESRCH;
 }
 
-/* "START-END rwxs ...": the range of a line of /proc/self/maps that is shared memory. */
-static bool maps_line_is_shared(const char *line, size_t len, uint64_t *start, uint64_t *end)
-{
-	const char *dash = memchr(line, '-', len);
-	const char *blank = memchr(line, ' ', len);
-
-	return dash && blank && dash < blank && (size_t)(line + len - blank) > 5 &&
-	       blank[4] == 's' && parse_u64_n(line, (size_t)(dash - line), 16, start) == 0 &&
-	       parse_u64_n(dash + 1, (size_t)(blank - dash - 1), 16, end) == 0;
-}
-
 /* BPF maps that the profiler has mapped are writable, and a fork shares them. */
 static int child_unmap_shared(void)
 {
 	__cleanup_strbuf struct strbuf maps = STRBUF_INIT;
-	const char *line;
 	int err = fs_read_file(AT_FDCWD, "/proc/self/maps", MAPS_BYTES, &maps);
+	struct lines lines = lines_init(strbuf_str(&maps), maps.len);
+	struct line line;
 
-	for (line = strbuf_str(&maps); !err && *line;) {
-		const char *newline = strchr(line, '\n');
-		size_t len = newline ? (size_t)(newline - line) : strlen(line);
-		uint64_t start, end;
+	while (!err && lines_next(&lines, &line)) {
+		struct procmaps_line map;
 
-		if (maps_line_is_shared(line, len, &start, &end) &&
-		    munmap((void *)(uintptr_t)start, (size_t)(end - start)))
+		if (procmaps_line_parse(line.at, line.len, &map) && map.is_shared &&
+		    munmap((void *)(uintptr_t)map.start, (size_t)(map.end - map.start)))
 			err = -errno;
-		line += newline ? len + 1 : len;
 	}
 	return err;
 }
