@@ -21,6 +21,7 @@
 #include "user/collect/container/container_names.h"
 #include "user/collect/container/container_pods.h"
 #include "user/collect/container/container_service.h"
+#include "user/host/cgroup_lines.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -160,21 +161,6 @@ int container_cgroup_path(struct container_resolver *resolver, uint64_t cgroup_i
 
 /* ---- which cgroup ---- */
 
-/* The v2 path of /proc/PID/cgroup, or NULL. Ends at the line's end. */
-static const char *v2_path(const char *text, size_t *len)
-{
-	while (*text) {
-		*len = strcspn(text, "\n");
-		if (strncmp(text, "0::", 3) == 0) {
-			*len -= 3;
-			return text + 3;
-		}
-		text += *len;
-		text += *text == '\n';
-	}
-	return NULL;
-}
-
 /*
  * The sample's cgroup id is the truth: the process may be gone, or its pid be another's by now.
  * /proc is asked for what the id cannot tell: the v1 hierarchies of the same process.
@@ -185,8 +171,7 @@ static int find_cgroup(struct container_resolver *resolver, uint32_t pid, uint64
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	struct container_trust trust;
 	char by_id[PATH_MAX];
-	const char *by_proc;
-	size_t len;
+	struct cgroup_line v2;
 	int proc_err =
 		fs_read_filef(resolver->proc_fd, CGROUP_TEXT_MAX_BYTES, &text, "%u/cgroup", pid);
 	int id_err = cgroup_id > 1 ?
@@ -199,8 +184,8 @@ static int find_cgroup(struct container_resolver *resolver, uint32_t pid, uint64
 		return proc_err ? -ENOENT :
 				  container_cgroup_choose(strbuf_str(&text), &resolver->hierarchies,
 							  path, path_len, identity);
-	by_proc = proc_err ? NULL : v2_path(strbuf_str(&text), &len);
-	if (by_proc && len == strlen(by_id) && memcmp(by_proc, by_id, len) == 0)
+	if (!proc_err && cgroup_lines_find(strbuf_str(&text), text.len, NULL, &v2) &&
+	    v2.path_len == strlen(by_id) && memcmp(v2.path, by_id, v2.path_len) == 0)
 		return container_cgroup_choose(strbuf_str(&text), &resolver->hierarchies, path,
 					       path_len, identity);
 	if (strlen(by_id) >= path_len)

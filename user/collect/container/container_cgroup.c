@@ -17,70 +17,23 @@
 #include <sys/statfs.h>
 
 #include "user/collect/container/container.h"
+#include "user/host/cgroup_lines.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 
 #define CGROUP2_MAGIC	     0x63677270 /* CGROUP2_SUPER_MAGIC of linux/magic.h */
 #define KERNFS_HANDLE_TYPE   0xfe	/* FILEID_KERNFS of the kernel's linux/exportfs.h */
-#define DELETED_SUFFIX	     " (deleted)"
 #define CGROUP_WALK_MAX_DIRS 20000
-
-/* One line of /proc/PID/cgroup: "4:memory:/docker/<id>". */
-struct cgroup_line {
-	const char *controllers;
-	size_t controllers_len;
-	const char *path;
-	size_t path_len;
-};
-
-static bool cgroup_line_parse(const char *line, size_t len, struct cgroup_line *out)
-{
-	const char *end = line + len;
-	const char *first = memchr(line, ':', len);
-	const char *second;
-	size_t suffix_len = strlen(DELETED_SUFFIX);
-
-	if (!first)
-		return false;
-	second = memchr(first + 1, ':', (size_t)(end - first - 1));
-	if (!second || second + 1 == end || second[1] != '/')
-		return false;
-	out->controllers = first + 1;
-	out->controllers_len = (size_t)(second - first - 1);
-	out->path = second + 1;
-	out->path_len = (size_t)(end - second - 1);
-	if (out->path_len > suffix_len && memcmp(end - suffix_len, DELETED_SUFFIX, suffix_len) == 0)
-		out->path_len -= suffix_len;
-	return true;
-}
-
-static bool has_controller(const struct cgroup_line *line, const char *name)
-{
-	size_t name_len = strlen(name);
-	const char *at = line->controllers;
-	size_t left = line->controllers_len;
-
-	for (;;) {
-		const char *comma = memchr(at, ',', left);
-		size_t len = comma ? (size_t)(comma - at) : left;
-
-		if (len == name_len && memcmp(at, name, len) == 0)
-			return true;
-		if (!comma)
-			return false;
-		left -= len + 1;
-		at = comma + 1;
-	}
-}
 
 /* How much to trust this hierarchy when several say equally much; more is better. */
 static int hierarchy_rank(const struct cgroup_line *line)
 {
 	static const char *const order[] = { "pids", "memory", "name=systemd" };
 
-	if (line->controllers_len == 0)
-		return (int)ARRAY_SIZE(order) + 1; /* v2 */
+	if (cgroup_line_is_of(line, NULL))
+		return (int)ARRAY_SIZE(order) + 1;
 	for (size_t i = ARRAY_SIZE(order); i > 0; i--) {
-		if (has_controller(line, order[i - 1]))
+		if (cgroup_line_is_of(line, order[i - 1]))
 			return (int)i;
 	}
 	return 0;
@@ -116,17 +69,17 @@ static int consider(const struct cgroup_line *line, const struct container_hiera
 	char path[PATH_MAX];
 	int rank;
 
-	if (line->path_len >= sizeof(path))
+	if (line->name_len >= sizeof(path))
 		return -ENAMETOOLONG;
-	memcpy(path, line->path, line->path_len);
-	path[line->path_len] = '\0';
+	memcpy(path, line->path, line->name_len);
+	path[line->name_len] = '\0';
 	container_trust_find(hierarchies, line->controllers, line->controllers_len, path, &trust);
 	container_path_identify(path, &trust, &identity);
 	rank = path_rank(path, &identity) * 8 + hierarchy_rank(line);
 	if (rank > best->rank) {
 		best->rank = rank;
 		best->identity = identity;
-		memcpy(best->path, path, line->path_len + 1);
+		memcpy(best->path, path, line->name_len + 1);
 	}
 	return 0;
 }
@@ -135,17 +88,16 @@ int container_cgroup_choose(const char *proc_cgroup_text,
 			    const struct container_hierarchies *hierarchies, char *path,
 			    size_t path_len, struct container_identity *out)
 {
+	struct lines lines = lines_init(proc_cgroup_text, strlen(proc_cgroup_text));
 	struct choice best = { .rank = -1 };
+	struct cgroup_line parsed;
 	int err = -ENOENT;
+	struct line line;
 
-	for (const char *line = proc_cgroup_text; *line;) {
-		size_t len = strcspn(line, "\n");
-		struct cgroup_line parsed;
-
-		if (cgroup_line_parse(line, len, &parsed) && consider(&parsed, hierarchies, &best))
+	while (lines_next(&lines, &line)) {
+		if (cgroup_line_parse(line.at, line.len, &parsed) && parsed.path_len &&
+		    parsed.path[0] == '/' && consider(&parsed, hierarchies, &best))
 			err = -ENAMETOOLONG;
-		line += len;
-		line += *line == '\n';
 	}
 	if (best.rank < 0)
 		return err;
@@ -170,42 +122,22 @@ static int open_if_cgroup2(const char *path)
 	return take_fd(&fd);
 }
 
-/* The mount point of the first cgroup2 line of /proc/mounts. */
-static int open_from_mounts(int proc_fd)
-{
-	__cleanup_fd int fd = openat(proc_fd, "self/mounts", O_RDONLY | O_CLOEXEC);
-	__cleanup_file FILE *file = NULL;
-	char line[PATH_MAX + 256];
-
-	if (fd < 0)
-		return -errno;
-	file = fdopen(fd, "re");
-	if (!file)
-		return -errno;
-	(void)take_fd(&fd);
-	while (fgets(line, sizeof(line), file)) {
-		char *point = strchr(line, ' ');
-		char *type = point ? strchr(point + 1, ' ') : NULL;
-
-		if (!type || strncmp(type, " cgroup2 ", strlen(" cgroup2 ")) != 0)
-			continue;
-		*type = '\0';
-		return open_if_cgroup2(point + 1);
-	}
-	return -ENOENT;
-}
-
 int container_cgroup_mount_open(int proc_fd, const char *cgroup_root)
 {
+	int err, fd = open_if_cgroup2(cgroup_root);
 	char path[PATH_MAX];
-	int fd = open_if_cgroup2(cgroup_root);
 
 	if (fd >= 0)
 		return fd;
 	if ((size_t)snprintf(path, sizeof(path), "%s/unified", cgroup_root) >= sizeof(path))
 		return -ENAMETOOLONG;
 	fd = open_if_cgroup2(path);
-	return fd >= 0 ? fd : open_from_mounts(proc_fd);
+	if (fd >= 0)
+		return fd;
+	err = cgroup_mount_find(proc_fd, NULL, path);
+	if (err)
+		return err == -ENODEV ? -ENOENT : err;
+	return open_if_cgroup2(path);
 }
 
 /* Path of an open descriptor. */
