@@ -12,13 +12,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "user/files/container_file.h"
+#include "user/files/mapped_file.h"
 #include "user/files/opener.h"
+#include "user/host/proc_stat.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 
 #define LIBJVM_MAX_BYTES  (2ull << 30) /* debug builds with everything in one file */
 #define SECTION_MAX_BYTES (64u << 20)
@@ -71,43 +73,6 @@ int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t ma
 	}
 	procmaps_release(&maps);
 	return err;
-}
-
-/* ---- the file ---- */
-
-/* Follows the kernel's link to the mapped file. Devices are not opened: that may have effects. */
-static int mapped_file_open(int proc_fd, uint32_t pid, struct opener *opener,
-			    const struct libjvm_mapping *mapping)
-{
-	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
-						    .max_bytes = LIBJVM_MAX_BYTES };
-	char path[128];
-
-	snprintf(path, sizeof(path), "%u/map_files/%llx-%llx", pid,
-		 (unsigned long long)mapping->map.start, (unsigned long long)mapping->map.end);
-	__cleanup_fd int path_fd = openat(proc_fd, path, O_PATH | O_CLOEXEC);
-	if (path_fd < 0)
-		return -errno;
-	return opener__reopen(opener, path_fd, &rules, NULL);
-}
-
-/* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; the path will do when it is the same file. */
-static int path_file_open(int proc_fd, uint32_t pid, struct opener *opener,
-			  const struct libjvm_mapping *mapping)
-{
-	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
-						    .max_bytes = LIBJVM_MAX_BYTES };
-	__cleanup_fd int root_fd = container_root_open(proc_fd, pid);
-	struct stat st;
-
-	if (root_fd < 0)
-		return root_fd;
-	__cleanup_fd int fd = opener__library(opener, root_fd, mapping->path, &rules, &st, NULL);
-	if (fd < 0)
-		return fd;
-	if (st.st_ino != mapping->map.inode)
-		return -ESTALE;
-	return take_fd(&fd);
 }
 
 /* ---- symbols ---- */
@@ -224,10 +189,24 @@ int libjvm_symbols_file(const struct elf_file *file, const struct libjvm_mapping
 	return err;
 }
 
+/* ---- the file ---- */
+
 int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,
 		const struct libjvm_mapping *mapping)
 {
-	int fd = mapped_file_open(proc_fd, pid, opener, mapping);
+	const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER,
+						    .max_bytes = LIBJVM_MAX_BYTES };
+	struct mapped_file_request request = { .proc_fd = proc_fd,
+					       .opener = opener,
+					       .pid = pid,
+					       .map = &mapping->map,
+					       .path = mapping->path };
+	uint64_t start_ns;
 
-	return fd == -EPERM || fd == -EACCES ? path_file_open(proc_fd, pid, opener, mapping) : fd;
+	if (!proc_stat_start_ns(proc_fd, pid, &start_ns))
+		request.start_unix_ns = clock_unix_ns() - clock_boot_ns() + start_ns;
+
+	__cleanup_fd int path_fd = mapped_file_open(&request);
+
+	return path_fd < 0 ? path_fd : opener__reopen(opener, path_fd, &rules, NULL);
 }

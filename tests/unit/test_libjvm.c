@@ -18,6 +18,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "symbols/elf/libjvm.h"
 #include "symbols/parser/parser.h"
@@ -334,6 +336,32 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	proc_remove(&proc);
 }
 
+static void libjvm_is_read_by_its_path_when_it_is_the_mapped_file(void **state)
+{
+	struct libjvm_mapping mapping;
+	struct fake_proc proc;
+	struct stat st;
+	size_t cnt;
+
+	(void)state;
+	proc_make(&proc, MAPS_LINE "/libjvm.so\n");
+	assert_int_equal(libjvm_find(proc.fd, 42, &mapping, 1, &cnt), 0);
+	assert_int_equal(mkdirat(proc.fd, "42/root", 0755), 0);
+	__cleanup_fd int fd = openat(proc.fd, "42/root/libjvm.so", O_WRONLY | O_CREAT, 0644);
+	assert_int_equal(write(fd, "text", 4), 4);
+	assert_int_equal(libjvm_open(proc.fd, 42, NULL, &mapping), -ESTALE);
+
+	assert_int_equal(fstat(fd, &st), 0);
+	mapping.map.inode = st.st_ino;
+	mapping.map.dev_major = major(st.st_dev);
+	mapping.map.dev_minor = minor(st.st_dev);
+	__cleanup_fd int opened = libjvm_open(proc.fd, 42, NULL, &mapping);
+	assert_true(opened >= 0);
+	assert_int_equal(unlinkat(proc.fd, "42/root/libjvm.so", 0), 0);
+	assert_int_equal(unlinkat(proc.fd, "42/root", AT_REMOVEDIR), 0);
+	proc_remove(&proc);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +373,7 @@ int main(void)
 		cmocka_unit_test(libjvm_mappings_of_several_files_are_all_found),
 		cmocka_unit_test(libjvm_symbols_are_found_from_any_part_of_the_code),
 		cmocka_unit_test(libjvm_is_read_through_map_files_and_only_when_regular),
+		cmocka_unit_test(libjvm_is_read_by_its_path_when_it_is_the_mapped_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
