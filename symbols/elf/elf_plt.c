@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/elf/elf_syms.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
@@ -18,17 +19,15 @@
 #define ELF_PLT_STUB_BYTES 16u
 
 struct elf_plt_slot {
-	uint64_t got;	 /* address */
-	uint32_t symbol; /* in .dynsym */
+	uint64_t got;	  /* address */
+	uint32_t symbol;  /* in .dynsym */
+	const char *name; /* of the function; NULL: not known */
 };
 
 struct elf_plt {
 	struct elf_plt_slot *slots; /* sorted by got */
 	size_t slot_cnt;
-	char *symbols;
-	size_t symbol_bytes;
-	char *strings;
-	size_t string_bytes;
+	char *names;
 };
 
 static int elf_plt_slot_compare(const void *left, const void *right)
@@ -37,6 +36,14 @@ static int elf_plt_slot_compare(const void *left, const void *right)
 	const struct elf_plt_slot *b = right;
 
 	return (a->got > b->got) - (a->got < b->got);
+}
+
+static int elf_plt_symbol_compare(const void *left, const void *right)
+{
+	const struct elf_plt_slot *a = left;
+	const struct elf_plt_slot *b = right;
+
+	return (a->symbol > b->symbol) - (a->symbol < b->symbol);
 }
 
 static int elf_plt_read_slots(const struct elf_file *file, struct elf_plt *plt)
@@ -62,24 +69,40 @@ static int elf_plt_read_slots(const struct elf_file *file, struct elf_plt *plt)
 		plt->slots[i].symbol = (uint32_t)(byte_reader_u64(&reader) >> 32);
 		byte_reader_u64(&reader); /* addend */
 	}
-	qsort(plt->slots, plt->slot_cnt, sizeof(*plt->slots), elf_plt_slot_compare);
 	return 0;
+}
+
+/* Names the slots in the order of their symbols; symbol 0 is none. */
+static int elf_plt_name_slots(struct elf_plt *plt, struct elf_syms *syms)
+{
+	struct elf_plt_slot *slot = plt->slots, *end = plt->slots + plt->slot_cnt;
+	struct elf_sym sym;
+	int got;
+
+	qsort(plt->slots, plt->slot_cnt, sizeof(*plt->slots), elf_plt_symbol_compare);
+	for (uint32_t number = 0; (got = elf_syms_next(syms, &sym)) > 0; number++) {
+		for (; slot < end && slot->symbol == number; slot++)
+			slot->name = number && sym.name && sym.name[0] ? sym.name : NULL;
+	}
+	qsort(plt->slots, plt->slot_cnt, sizeof(*plt->slots), elf_plt_slot_compare);
+	return got;
 }
 
 static int elf_plt_read(const struct elf_file *file, struct elf_plt *plt)
 {
 	const struct elf_section *dynsym = elf_file_section_of_type(file, SHT_DYNSYM);
+	struct elf_syms syms;
 	int err;
 
-	if (!dynsym || dynsym->link >= file->section_cnt)
+	if (!dynsym)
 		return -ENODATA;
 	err = elf_plt_read_slots(file, plt);
 	if (!err)
-		err = elf_file_section_bytes(file, dynsym, ELF_PLT_MAX_BYTES, &plt->symbols,
-					     &plt->symbol_bytes);
-	if (!err)
-		err = elf_file_section_bytes(file, &file->sections[dynsym->link], ELF_PLT_MAX_BYTES,
-					     &plt->strings, &plt->string_bytes);
+		err = elf_syms_open(&syms, file, dynsym, ELF_PLT_MAX_BYTES, ELF_PLT_MAX_BYTES);
+	if (err)
+		return err;
+	err = elf_plt_name_slots(plt, &syms);
+	plt->names = elf_syms_take_names(&syms);
 	return err;
 }
 
@@ -89,16 +112,8 @@ static const char *elf_plt_name(const struct elf_plt *plt, uint64_t got)
 	struct elf_plt_slot key = { .got = got };
 	const struct elf_plt_slot *slot =
 		bsearch(&key, plt->slots, plt->slot_cnt, sizeof(key), elf_plt_slot_compare);
-	struct byte_reader reader = byte_reader_init(plt->symbols, plt->symbol_bytes);
-	uint32_t name;
 
-	if (!slot || slot->symbol == 0)
-		return NULL;
-	byte_reader_take(&reader, (size_t)slot->symbol * sizeof(Elf64_Sym));
-	name = byte_reader_u32(&reader);
-	if (reader.failed || name >= plt->string_bytes || plt->strings[name] == '\0')
-		return NULL;
-	return plt->strings + name;
+	return slot ? slot->name : NULL;
 }
 
 /* jmp *disp32(%rip), behind an optional endbr64 and bnd. */
@@ -188,7 +203,6 @@ int elf_plt_add(const struct elf_file *file, struct elf_symtab_builder *builder)
 	if (!err)
 		err = elf_plt_add_section(file, ".plt.sec", &plt, builder);
 	free(plt.slots);
-	free(plt.symbols);
-	free(plt.strings);
+	free(plt.names);
 	return err == -ENOMEM ? err : 0;
 }

@@ -15,11 +15,10 @@
 #include <xxhash.h>
 
 #include "symbols/elf/elf_symtab_internal.h"
-#include "user/util/byte_reader.h"
+#include "symbols/elf/elf_syms.h"
 #include "user/util/cleanup.h"
 #include "user/util/strtab.h"
 
-#define ELF_SYMTAB_STEP_SYMBOLS	  4096u
 #define ELF_SYMTAB_COMPARED_BYTES 256u /* of two names of one place */
 #define ELF_SYMTAB_MAX_STRINGS \
 	8u /* string sections of a builder: two each for a file and its debug files */
@@ -151,32 +150,6 @@ static uint64_t elf_code_limit(const struct elf_symtab *tab, uint64_t address)
 	return 0;
 }
 
-struct elf_sym {
-	uint32_t name;
-	uint8_t info;
-	uint16_t section;
-	uint64_t value;
-	uint64_t size;
-};
-
-static struct elf_sym elf_parse_sym(const struct elf_file *file, struct byte_reader reader)
-{
-	struct elf_sym sym = { .name = byte_reader_u32(&reader) };
-
-	if (!file->is_64) {
-		sym.value = byte_reader_u32(&reader);
-		sym.size = byte_reader_u32(&reader);
-	}
-	sym.info = byte_reader_u8(&reader);
-	byte_reader_u8(&reader); /* st_other */
-	sym.section = byte_reader_u16(&reader);
-	if (file->is_64) {
-		sym.value = byte_reader_u64(&reader);
-		sym.size = byte_reader_u64(&reader);
-	}
-	return sym;
-}
-
 /* "$x", "$d.1", ".L12": marks of the assembler, not functions. */
 static bool elf_is_mapping_name(const char *name)
 {
@@ -184,8 +157,9 @@ static bool elf_is_mapping_name(const char *name)
 }
 
 /* Global over weak over local, true functions over plain labels, sized over unsized. */
-static uint32_t elf_rank(const struct elf_sym *sym, const char *name)
+static uint32_t elf_rank(const struct elf_sym *sym)
 {
+	const char *name = sym->name;
 	uint32_t bind = ELF64_ST_BIND(sym->info);
 	uint32_t rank = bind == STB_GLOBAL ? 2 : bind == STB_WEAK ? 1 : 0;
 
@@ -209,17 +183,15 @@ static bool elf_is_function(const struct elf_file *file, const struct elf_sym *s
 }
 
 static int elf_add_sym(struct elf_symtab_builder *builder, const struct elf_file *file,
-		       const struct elf_sym *sym, const char *strings, size_t strings_len)
+		       const struct elf_sym *sym)
 {
 	uint64_t limit, start, section_end;
 	struct elf_candidate candidate;
-	const char *name;
 
-	if (sym->name >= strings_len || !elf_is_function(file, sym))
+	if (!sym->name || !elf_is_function(file, sym))
 		return 0;
-	name = strings + sym->name; /* ends at the NUL behind all strings at the latest */
 	limit = elf_code_limit(builder->tab, sym->value);
-	if (limit == 0 || elf_is_mapping_name(name))
+	if (limit == 0 || elf_is_mapping_name(sym->name))
 		return 0;
 	start = sym->value - builder->tab->base;
 	if (sym->section < file->section_cnt) {
@@ -237,72 +209,32 @@ static int elf_add_sym(struct elf_symtab_builder *builder, const struct elf_file
 		.start = (uint32_t)start,
 		.end = (uint32_t)(sym->size < limit - start ? start + sym->size : limit),
 		.limit = (uint32_t)limit,
-		.rank = elf_rank(sym, name),
-		.name = name,
+		.rank = elf_rank(sym),
+		.name = sym->name,
 	};
 	return elf_add_candidate(builder, &candidate);
 }
 
-/* The string section a symbol section belongs to. The builder owns the bytes. */
-static int elf_load_strings(struct elf_symtab_builder *builder, const struct elf_file *file,
-			    const struct elf_section *symbols, const char **strings, size_t *len)
-{
-	char *bytes;
-	int err;
-
-	if (symbols->link >= file->section_cnt || builder->string_cnt == ELF_SYMTAB_MAX_STRINGS)
-		return -ENODATA;
-	err = elf_file_section_bytes(file, &file->sections[symbols->link], ELF_SYMTAB_MAX_NAMES,
-				     &bytes, len);
-	if (err)
-		return err;
-	builder->strings[builder->string_cnt++] = bytes;
-	*strings = bytes;
-	return 0;
-}
-
+/* What is cut off, or has no names, gives fewer symbols. */
 static int elf_add_symbol_section(struct elf_symtab_builder *builder, const struct elf_file *file,
 				  const struct elf_section *section)
 {
-	size_t sym_size = file->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	__cleanup_free uint8_t *step = NULL;
-	uint64_t bytes = section->size;
-	const char *strings;
-	size_t strings_len;
-	int err;
+	struct elf_syms syms;
+	struct elf_sym sym;
+	int err, got;
 
-	if (section->type == SHT_NOBITS)
+	if (builder->string_cnt == ELF_SYMTAB_MAX_STRINGS)
 		return 0;
-	err = elf_load_strings(builder, file, section, &strings, &strings_len);
+	err = elf_syms_open(&syms, file, section, ELF_SYMTAB_MAX_BYTES, ELF_SYMTAB_MAX_NAMES);
 	if (err)
 		return err == -ENODATA ? 0 : err;
-	step = malloc(ELF_SYMTAB_STEP_SYMBOLS * sym_size);
-	if (!step)
-		return -ENOMEM;
-	if (bytes > ELF_SYMTAB_MAX_BYTES) {
-		builder->tab->dropped_cnt += (bytes - ELF_SYMTAB_MAX_BYTES) / sym_size;
-		bytes = ELF_SYMTAB_MAX_BYTES;
-	}
-	for (uint64_t at = 0; at + sym_size <= bytes;) {
-		size_t left = (size_t)((bytes - at) / sym_size);
-		size_t cnt = left < ELF_SYMTAB_STEP_SYMBOLS ? left : ELF_SYMTAB_STEP_SYMBOLS;
-
-		if (section->offset > UINT64_MAX - at)
-			return 0;
-		err = elf_file_read(file, section->offset + at, step, cnt * sym_size);
-		if (err)
-			return err == -ENODATA ? 0 : err;
-		for (size_t i = 0; i < cnt && !err; i++) {
-			struct elf_sym sym = elf_parse_sym(
-				file, byte_reader_init(step + i * sym_size, sym_size));
-
-			err = elf_add_sym(builder, file, &sym, strings, strings_len);
-		}
-		if (err)
-			return err;
-		at += cnt * sym_size;
-	}
-	return 0;
+	if (section->size > ELF_SYMTAB_MAX_BYTES)
+		builder->tab->dropped_cnt += (section->size - ELF_SYMTAB_MAX_BYTES) / syms.sym_size;
+	while (!err && (got = elf_syms_next(&syms, &sym)) != 0)
+		err = got < 0 ? got : elf_add_sym(builder, file, &sym);
+	/* The candidates point into them. */
+	builder->strings[builder->string_cnt++] = elf_syms_take_names(&syms);
+	return err == -ENODATA ? 0 : err;
 }
 
 int elf_symtab_builder__add(struct elf_symtab_builder *builder, const struct elf_file *file)
@@ -598,22 +530,15 @@ void elf_symtab__hash(const struct elf_symtab *tab, uint64_t seed, uint64_t out[
 bool elf_symtab_exports(const struct elf_file *file, const char *name)
 {
 	const struct elf_section *section = elf_file_section_of_type(file, SHT_DYNSYM);
-	size_t sym_size = file->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	__cleanup_free char *symbols = NULL;
-	__cleanup_free char *strings = NULL;
-	size_t symbols_len, strings_len;
+	bool is_found = false;
+	struct elf_syms syms;
+	struct elf_sym sym;
 
-	if (!section || section->link >= file->section_cnt ||
-	    elf_file_section_bytes(file, section, ELF_SYMTAB_MAX_BYTES, &symbols, &symbols_len) ||
-	    elf_file_section_bytes(file, &file->sections[section->link], ELF_SYMTAB_MAX_NAMES,
-				   &strings, &strings_len))
+	if (!section ||
+	    elf_syms_open(&syms, file, section, ELF_SYMTAB_MAX_BYTES, ELF_SYMTAB_MAX_NAMES))
 		return false;
-	for (size_t at = 0; at + sym_size <= symbols_len; at += sym_size) {
-		struct elf_sym sym = elf_parse_sym(file, byte_reader_init(symbols + at, sym_size));
-
-		if (sym.section != SHN_UNDEF && sym.name < strings_len &&
-		    strcmp(strings + sym.name, name) == 0)
-			return true;
-	}
-	return false;
+	while (!is_found && elf_syms_next(&syms, &sym) > 0)
+		is_found = sym.section != SHN_UNDEF && sym.name && strcmp(sym.name, name) == 0;
+	elf_syms_release(&syms);
+	return is_found;
 }

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbols/elf/elf_syms.h"
 #include "user/files/container_file.h"
 #include "user/files/mapped_file.h"
 #include "user/files/opener.h"
 #include "user/host/proc_stat.h"
-#include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -121,17 +121,6 @@ static int elf_bias(const struct elf_file *file, const struct libjvm_mapping *ma
 	return -ENOTSUP;
 }
 
-static int section_read(const struct elf_file *file, const struct elf_section *section,
-			char **bytes_out, size_t *len_out)
-{
-	int err;
-
-	if (section->size > SECTION_MAX_BYTES)
-		return -ENOTSUP;
-	err = elf_file_section_bytes(file, section, SECTION_MAX_BYTES, bytes_out, len_out);
-	return err == -ENODATA ? -ENOTSUP : err;
-}
-
 static void symbol_note(const char *name, uint64_t address, struct vm_symbols *out)
 {
 	for (int i = 0; i < VM_SYMBOL_CNT; i++) {
@@ -143,31 +132,21 @@ static void symbol_note(const char *name, uint64_t address, struct vm_symbols *o
 static int dynsym_read(const struct elf_file *file, const struct elf_section *section,
 		       uint64_t bias, struct vm_symbols *out)
 {
-	__cleanup_free char *symbols = NULL;
-	__cleanup_free char *strings = NULL;
-	size_t symbols_len, strings_len;
-	int err;
+	struct elf_syms syms;
+	struct elf_sym sym;
+	int err, got;
 
-	if (section->link >= file->section_cnt)
-		return -ENOTSUP;
-	err = section_read(file, section, &symbols, &symbols_len);
-	if (!err)
-		err = section_read(file, &file->sections[section->link], &strings, &strings_len);
+	err = elf_syms_open(&syms, file, section, SECTION_MAX_BYTES, SECTION_MAX_BYTES);
 	if (err)
-		return err;
-	for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols_len; at += sizeof(Elf64_Sym)) {
-		struct byte_reader reader = byte_reader_init(symbols + at, sizeof(Elf64_Sym));
-		uint32_t name = byte_reader_u32(&reader);
-		uint16_t index;
-
-		byte_reader_u16(&reader); /* st_info, st_other */
-		index = byte_reader_u16(&reader);
-		/* A name ends at the NUL behind all strings at the latest. */
-		if (index == SHN_UNDEF || name >= strings_len ||
-		    strncmp(strings + name, "gHotSpotVM", 10) != 0)
-			continue;
-		symbol_note(strings + name, bias + byte_reader_u64(&reader), out);
+		return err == -ENODATA ? -ENOTSUP : err;
+	while ((got = elf_syms_next(&syms, &sym)) > 0) {
+		if (sym.section != SHN_UNDEF && sym.name &&
+		    strncmp(sym.name, "gHotSpotVM", 10) == 0)
+			symbol_note(sym.name, bias + sym.value, out);
 	}
+	elf_syms_release(&syms);
+	if (got < 0)
+		return got == -ENODATA ? -ENOTSUP : got;
 	return out->addresses[VM_SYMBOL_STRUCTS] ? 0 : -ENOENT;
 }
 

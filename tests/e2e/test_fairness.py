@@ -22,7 +22,7 @@ import pytest
 
 from harness.fairness import (LATE, LATE_CHAIN, LEAST_SAMPLES, LIFE, PERCENT, WINDOW, Scene, Trial, lost_history,
                               make_history, make_user)
-from harness.hostile_elf import equal_hash_changes, equal_symbols, many_dynamic_symbols
+from harness.hostile_elf import equal_hash_changes, equal_symbols, large_dynamic_tables
 from harness.programs import AIDS, BUILD, jbpf, run, wait_until
 
 FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
@@ -255,7 +255,7 @@ def is_told_its_memory(trial, _):
 
 
 @attack(check=is_told_its_memory)
-def library_with_a_large_table(trial):
+def library_with_large_tables(trial):
     for _ in range(4):
         trial.attack("/mnt/large/libjvm.so", "empty", 60, 20)
 
@@ -339,7 +339,7 @@ def scene(app, tmp_path_factory):
         one.mkdir(exist_ok=True)
     jvm = (AIDS / "hostile_jvm").read_bytes()
     (lies / "libjvm.so").write_bytes(jvm)
-    (large / "libjvm.so").write_bytes(many_dynamic_symbols(jvm, LARGE_TABLE_MIB))
+    (large / "libjvm.so").write_bytes(large_dynamic_tables(jvm, LARGE_TABLE_MIB))
     process = (AIDS / "hostile_process").read_bytes()
     (app / "hostile-a").write_bytes(process)
     (app / "hostile-b").write_bytes(process.replace(b"work_of_file_a", b"work_of_file_b"))

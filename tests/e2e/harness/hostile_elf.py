@@ -41,14 +41,16 @@ def equal_symbols(data, symbols=100000, name_bytes=8 << 20):
     return with_sections(data, sections)
 
 
-def many_dynamic_symbols(data, mib):
-    """A library whose table of dynamic symbols is so large; what it had is at its end."""
+def large_dynamic_tables(data, mib):
+    """A library whose table of dynamic symbols is so large, and their names, too. The symbols it had are at the end."""
     sections = sections_of(data)
     table = next(section for section in sections if section[1] == DYNSYM)
-    own = data[table[4]:table[4] + table[5]]
+    names = sections[table[6]]
+    own, own_names = (data[one[4]:one[4] + one[5]] for one in (table, names))
     filler = SYMBOL.pack(1, FUNCTION, 0, 1, 4096, 16)
     count = ((mib << 20) - len(own)) // SYMBOL.size
     data = replace(data, table, filler * count + own)
+    data = replace(data, names, own_names + bytes((mib << 20) - len(own_names)))
     return with_sections(data, sections)
 
 
