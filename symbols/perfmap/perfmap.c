@@ -18,6 +18,7 @@
 #include "symbols/perfmap/perfmap_internal.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
+#include "user/util/lines.h"
 #include "user/util/strbuf.h"
 
 #define PERFMAP_BYTES_PER_LINE 64 /* first guess, for the size of the record array */
@@ -141,24 +142,20 @@ static int lines_reserve(struct perfmap_builder *builder)
 
 static int lines_read(struct perfmap_builder *builder, struct perfmap_stats *stats)
 {
-	const char *end = builder->text + builder->text_len;
-	const char *at = builder->text;
+	struct lines lines = lines_init(builder->text, builder->text_len);
+	struct line line;
 
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		int err;
+	while (lines_next(&lines, &line) && line.is_whole) {
+		int err = lines_reserve(builder);
 
-		if (!newline)
-			break;
-		err = lines_reserve(builder);
 		if (err)
 			return err;
 		stats->line_cnt++;
-		if (line_parse(builder->text, at, newline, &builder->lines[builder->line_cnt]))
+		if (line_parse(builder->text, line.at, line.at + line.len,
+			       &builder->lines[builder->line_cnt]))
 			builder->line_cnt++;
 		else
 			stats->rejected_cnt++;
-		at = newline + 1;
 	}
 	return 0;
 }

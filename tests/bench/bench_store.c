@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "user/model/cells.h"
+#include "user/model/folded_line.h"
 #include "user/model/profile.h"
 #include "user/store/compact/merged_writer.h"
 #include "user/store/segment/segment_reader.h"
@@ -139,7 +140,7 @@ static bool next_line(const char **at, const char *end, const char **stack, size
 			return false;
 		*stack = *at;
 		*at = newline + 1;
-		if (profile_split_line(*stack, (size_t)(newline - *stack), stack_len, count))
+		if (folded_line_split(*stack, (size_t)(newline - *stack), stack_len, count))
 			return true;
 	}
 	return false;

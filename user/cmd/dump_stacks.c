@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/model/folded_line.h"
 #include "user/model/stack_text.h"
 #include "user/output/output.h"
-#include "user/util/parse.h"
+#include "user/util/lines.h"
 
 /* "shop-1;4711;", every label escaped as a frame. */
 static int append_prefix(const struct dump_options *options, const struct window *window,
@@ -42,15 +43,13 @@ static int append_prefix(const struct dump_options *options, const struct window
 static int add_line(const struct dump_options *options, const char *line, size_t len,
 		    struct strbuf *stack, struct profile *profile, size_t *bad_line_cnt)
 {
-	const char *blank = memrchr(line, ' ', len);
 	size_t prefix_len = stack->len;
 	struct stack_frame leaf;
 	size_t stack_len;
 	uint64_t count;
 	int err;
 
-	stack_len = blank ? (size_t)(blank - line) : 0;
-	if (stack_len == 0 || parse_u64_n(blank + 1, len - stack_len - 1, 10, &count) ||
+	if (!folded_line_split(line, len, &stack_len, &count) ||
 	    !stack_text_leaf(line, stack_len, &leaf)) {
 		(*bad_line_cnt)++;
 		return 0;
@@ -70,7 +69,8 @@ int dump_stacks_add(const struct dump_options *options, const struct window *win
 		    const char *text, size_t len, struct profile *profile, size_t *bad_line_cnt)
 {
 	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
-	const char *end = text + len;
+	struct lines lines = lines_init(text, len);
+	struct line line;
 	int err;
 
 	if (options->by_cnt == 0 && options->selection.kind == SELECT_KIND_ANY) {
@@ -81,12 +81,7 @@ int dump_stacks_add(const struct dump_options *options, const struct window *win
 		return err;
 	}
 	err = append_prefix(options, window, &stack);
-	while (!err && text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t line_len = newline ? (size_t)(newline - text) : (size_t)(end - text);
-
-		err = add_line(options, text, line_len, &stack, profile, bad_line_cnt);
-		text += line_len + 1;
-	}
+	while (!err && lines_next(&lines, &line))
+		err = add_line(options, line.at, line.len, &stack, profile, bad_line_cnt);
 	return err;
 }

@@ -18,6 +18,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
+#include "user/util/lines.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
 
@@ -143,17 +144,13 @@ static int take_line(struct foreign_file *file, const char *text, size_t len, si
 
 static int take_text(struct foreign_file *file, const char *text, size_t len)
 {
-	const char *end = text + len;
+	struct lines lines = lines_init(text, len);
+	struct line line;
 	size_t number = 0;
 	int err = 0;
 
-	while (!err && text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t line_len = newline ? (size_t)(newline - text) : (size_t)(end - text);
-
-		err = take_line(file, text, line_len, ++number);
-		text += line_len + 1;
-	}
+	while (!err && lines_next(&lines, &line))
+		err = take_line(file, line.at, line.len, ++number);
 	return err;
 }
 

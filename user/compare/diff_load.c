@@ -13,10 +13,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "user/model/folded_line.h"
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/parse.h"
+#include "user/util/lines.h"
 
 #define DAY_NS	    (86400 * CLOCK_NS_PER_S)
 #define NO_ENTRY    UINT32_MAX
@@ -298,13 +299,12 @@ static int count_stack(struct diff_loader *loader, uint32_t block, uint32_t stac
 static int add_line(struct diff_loader *loader, uint32_t block, const char *line, size_t len,
 		    uint64_t *samples)
 {
-	const char *blank = len ? memrchr(line, ' ', len) : NULL;
-	size_t stack_len = blank ? (size_t)(blank - line) : 0;
 	struct stack_frame leaf;
+	size_t stack_len;
 	uint64_t count;
 	uint32_t stack = 0;
 
-	if (!stack_len || parse_u64_n(blank + 1, len - stack_len - 1, 10, &count) || !count) {
+	if (!folded_line_split(line, len, &stack_len, &count) || !count) {
 		loader->loaded.bad_line_cnt++;
 		return 0;
 	}
@@ -362,7 +362,8 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 {
 	uint32_t number = block_of(loader, window);
 	struct load_block *block = &loader->blocks[number];
-	const char *end = text + len;
+	struct lines lines = lines_init(text, len);
+	struct line line;
 	uint64_t samples = 0;
 
 	if (!block->has_frequency) {
@@ -378,13 +379,8 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 
 	int err = note_interval(loader, window);
 
-	while (!err && text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t line_len = newline ? (size_t)(newline - text) : (size_t)(end - text);
-
-		err = add_line(loader, number, text, line_len, &samples);
-		text += line_len + 1;
-	}
+	while (!err && lines_next(&lines, &line))
+		err = add_line(loader, number, line.at, line.len, &samples);
 	if (!err)
 		add_counts(block, &window->counts, samples);
 	return err;

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "user/util/parse.h"
+#include "user/model/folded_line.h"
+#include "user/util/lines.h"
 
 #define PROFILE_FIRST_SLOTS 256
 /* Windows are small: their text stays below what malloc() takes from the kernel piece by piece. */
 #define PROFILE_FIRST_CHUNK_BYTES (16 * 1024)
 #define PROFILE_CHUNK_BYTES	  (256 * 1024)
 #define PROFILE_SLOT_FREE	  UINT32_MAX
-#define COUNT_MAX_DIGITS	  20 /* of UINT64_MAX */
 
 struct profile_slot {
 	uint64_t hash;
@@ -220,47 +220,30 @@ int profile__add(struct profile *profile, const char *stack, size_t len, uint64_
 	return profile_insert(profile, hash, stack, len, count);
 }
 
-bool profile_split_line(const char *line, size_t len, size_t *stack_len, uint64_t *count)
-{
-	size_t at = len;
-
-	while (at && line[at - 1] >= '0' && line[at - 1] <= '9')
-		at--;
-	if (at < 2 || at == len || line[at - 1] != ' ' || len - at > COUNT_MAX_DIGITS)
-		return false;
-	if (parse_u64_n(line + at, len - at, 10, count))
-		return false;
-	*stack_len = at - 1;
-	return true;
-}
-
 int profile__add_folded(struct profile *profile, const char *text, size_t len, size_t *bad_line_cnt)
 {
-	const char *end = text + len;
+	struct lines lines = lines_init(text, len);
+	struct line line;
 	size_t bad = 0;
 	int err = 0;
 
-	while (text < end && !err) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		const char *line = text;
+	while (!err && lines_next(&lines, &line)) {
 		size_t stack_len;
 		uint64_t count, hash;
 
-		text = newline ? newline + 1 : end;
 		/* A line without its end may be a cut one, with digits missing. */
-		if (!newline ||
-		    !profile_split_line(line, (size_t)(newline - line), &stack_len, &count)) {
+		if (!line.is_whole || !folded_line_split(line.at, line.len, &stack_len, &count)) {
 			bad++;
 			continue;
 		}
-		hash = XXH3_64bits(line, stack_len);
-		if (count == 0 || profile_count_known(profile, hash, line, stack_len, count))
+		hash = XXH3_64bits(line.at, stack_len);
+		if (count == 0 || profile_count_known(profile, hash, line.at, stack_len, count))
 			continue;
 		/* Looked at once per distinct stack: names are C strings to those who draw them. */
-		if (memchr(line, '\0', stack_len))
+		if (memchr(line.at, '\0', stack_len))
 			bad++;
 		else
-			err = profile_insert(profile, hash, line, stack_len, count);
+			err = profile_insert(profile, hash, line.at, stack_len, count);
 	}
 	if (bad_line_cnt)
 		*bad_line_cnt = bad;
@@ -314,7 +297,7 @@ int profile__to_folded(struct profile *profile, struct strbuf *out)
 		return 0;
 	profile__sort(profile);
 	for (uint32_t i = 0; i < profile->entry_cnt; i++)
-		bytes += profile->entries[i].len + COUNT_MAX_DIGITS + 2;
+		bytes += profile->entries[i].len + FOLDED_COUNT_MAX_DIGITS + 2;
 	err = strbuf_reserve(out, bytes);
 	for (uint32_t i = 0; i < profile->entry_cnt && !err; i++) {
 		const struct profile_stack *stack = &profile->entries[profile->order[i]];

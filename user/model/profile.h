@@ -29,11 +29,6 @@ int profile__add(struct profile *profile, const char *stack, size_t len, uint64_
 int profile__add_folded(struct profile *profile, const char *text, size_t len,
 			size_t *bad_line_cnt);
 
-/*
- * Splits a folded line, without its newline, at its last blank. false when it is not "stack count".
- */
-bool profile_split_line(const char *line, size_t len, size_t *stack_len, uint64_t *count);
-
 struct profile_stack {
 	const char *text; /* NUL-terminated; lives as long as the profile */
 	size_t len;

@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/folded_line.h"
 #include "user/model/profile.h"
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 #include "user/util/parse.h"
 
 #define LEFT_OUT_NAME  "[other lines]"
@@ -118,12 +120,11 @@ static bool row_parse(const char *text, size_t len, struct source_line *out)
 static int add_text_line(struct source_lines *lines, const char *text, size_t len,
 			 size_t *bad_line_cnt)
 {
-	const char *blank = memrchr(text, ' ', len);
-	size_t row_len = blank ? (size_t)(blank - text) : 0;
 	struct source_line row;
 	uint64_t samples;
+	size_t row_len;
 
-	if (!row_len || parse_u64_n(blank + 1, len - row_len - 1, 10, &samples)) {
+	if (!folded_line_split(text, len, &row_len, &samples)) {
 		(*bad_line_cnt)++;
 		return 0;
 	}
@@ -141,16 +142,12 @@ static int add_text_line(struct source_lines *lines, const char *text, size_t le
 int source_lines__add_text(struct source_lines *lines, const char *text, size_t len,
 			   size_t *bad_line_cnt)
 {
-	const char *end = text + len;
+	struct lines rest = lines_init(text, len);
+	struct line line;
 	int err = 0;
 
-	while (!err && text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t line_len = newline ? (size_t)(newline - text) : (size_t)(end - text);
-
-		err = add_text_line(lines, text, line_len, bad_line_cnt);
-		text += line_len + 1;
-	}
+	while (!err && lines_next(&rest, &line))
+		err = add_text_line(lines, line.at, line.len, bad_line_cnt);
 	return err;
 }
 

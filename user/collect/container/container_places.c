@@ -17,6 +17,7 @@
 #include "user/files/opener.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
+#include "user/util/lines.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 
@@ -276,13 +277,12 @@ int container_user_find(int root_fd, uid_t uid, struct opener *opener, struct co
 
 	if (err)
 		return err;
-	for (const char *line = strbuf_str(&text); *line;) {
-		size_t len = strcspn(line, "\n");
+	struct lines lines = lines_init(strbuf_str(&text), text.len);
+	struct line line;
 
-		if (passwd_line_home(line, len, uid, out))
+	while (lines_next(&lines, &line)) {
+		if (passwd_line_home(line.at, line.len, uid, out))
 			return 0;
-		line += len;
-		line += *line == '\n';
 	}
 	return -ENOENT;
 }

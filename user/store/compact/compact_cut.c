@@ -8,8 +8,10 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "user/model/folded_line.h"
 #include "user/store/segment/segment_reader.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 
 #define WEIGHTS_MAX 4096 /* containers of a file; what comes later is no large part of it */
 #define STANDS_OUT  4	 /* times as many bytes an hour as the file in the middle */
@@ -178,32 +180,27 @@ size_t compact_cut_order(const struct segment_file *files, const uint64_t *bytes
 /* ---- the text ---- */
 
 /* A stack of the text, by its process and its leaf. */
-struct line {
+struct cut_line {
 	const char *comm, *leaf;
 	size_t comm_len, leaf_len;
 	uint64_t count;
 };
 
-static bool line_parse(const char *text, size_t len, struct line *out)
+static bool line_parse(const char *text, size_t len, struct cut_line *out)
 {
-	const char *blank = memrchr(text, ' ', len);
 	const char *first, *last;
-	uint64_t count = 0;
+	size_t stack_len;
+	uint64_t count;
 
-	if (!blank || blank == text)
+	if (!folded_line_split(text, len, &stack_len, &count))
 		return false;
-	for (const char *digit = blank + 1; digit < text + len; digit++) {
-		if (*digit < '0' || *digit > '9')
-			return false;
-		count = count * 10 + (uint64_t)(*digit - '0');
-	}
-	first = memchr(text, ';', (size_t)(blank - text));
-	last = memrchr(text, ';', (size_t)(blank - text));
-	*out = (struct line){ .comm = text, .comm_len = (size_t)(blank - text), .count = count };
+	first = memchr(text, ';', stack_len);
+	last = memrchr(text, ';', stack_len);
+	*out = (struct cut_line){ .comm = text, .comm_len = stack_len, .count = count };
 	if (first) {
 		out->comm_len = (size_t)(first - text);
 		out->leaf = last;
-		out->leaf_len = (size_t)(blank - last);
+		out->leaf_len = (size_t)(text + stack_len - last);
 	}
 	return true;
 }
@@ -218,14 +215,14 @@ static int bytes_compare(const char *a, size_t a_len, const char *b, size_t b_le
 
 static int line_compare(const void *a, const void *b)
 {
-	const struct line *left = a, *right = b;
+	const struct cut_line *left = a, *right = b;
 	int order = bytes_compare(left->comm, left->comm_len, right->comm, right->comm_len);
 
 	return order ? order :
 		       bytes_compare(left->leaf, left->leaf_len, right->leaf, right->leaf_len);
 }
 
-static int put_line(const struct line *line, struct strbuf *out)
+static int put_line(const struct cut_line *line, struct strbuf *out)
 {
 	int err = strbuf_append(out, line->comm, line->comm_len);
 
@@ -236,26 +233,28 @@ static int put_line(const struct line *line, struct strbuf *out)
 
 static size_t count_lines(const char *text, size_t len)
 {
+	struct lines lines = lines_init(text, len);
+	struct line line;
 	size_t cnt = 0;
 
-	for (const char *at = text; (at = memchr(at, '\n', (size_t)(text + len - at))); at++)
+	while (lines_next(&lines, &line))
 		cnt++;
 	return cnt;
 }
 
 int compact_cut_text(const char *text, size_t len, struct strbuf *out)
 {
-	__cleanup_free struct line *lines = calloc(count_lines(text, len) + 1, sizeof(*lines));
-	const char *newline;
+	__cleanup_free struct cut_line *lines = calloc(count_lines(text, len) + 1, sizeof(*lines));
+	struct lines rest = lines_init(text, len);
+	struct line line;
 	size_t cnt = 0;
 	int err = 0;
 
 	strbuf_clear(out);
 	if (!lines)
 		return -ENOMEM;
-	for (const char *at = text; (newline = memchr(at, '\n', (size_t)(text + len - at)));
-	     at = newline + 1)
-		cnt += line_parse(at, (size_t)(newline - at), &lines[cnt]);
+	while (lines_next(&rest, &line) && line.is_whole)
+		cnt += line_parse(line.at, line.len, &lines[cnt]);
 	qsort(lines, cnt, sizeof(*lines), line_compare);
 	for (size_t i = 0; i < cnt && !err; i++) {
 		if (i + 1 < cnt && line_compare(&lines[i], &lines[i + 1]) == 0)

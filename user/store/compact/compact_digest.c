@@ -6,7 +6,8 @@
 #include <xxhash.h>
 
 #include "user/model/cells.h"
-#include "user/util/parse.h"
+#include "user/model/folded_line.h"
+#include "user/util/lines.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -20,37 +21,23 @@ uint64_t compact_stream_hash(const struct window *window)
 	return mix(mix(hash, window->exec_id), window->cgroup_id);
 }
 
-/* "text count": the same rule by which every reader of folded text takes or leaves a line. */
-static bool line_split(const char *line, size_t len, size_t *text_len, uint64_t *count)
-{
-	size_t at = len;
-
-	while (at && line[at - 1] >= '0' && line[at - 1] <= '9')
-		at--;
-	if (at < 2 || line[at - 1] != ' ' || parse_u64_n(line + at, len - at, 10, count))
-		return false;
-	*text_len = at - 1;
-	return memchr(line, '\0', at) == NULL;
-}
-
 /* Sum of hash times count over the lines; their counts are added to *samples. */
 static uint64_t text_digest(const char *text, size_t len, uint64_t seed, uint64_t *samples)
 {
-	const char *end = text + len;
+	struct lines lines = lines_init(text, len);
+	struct line line;
 	uint64_t sum = 0;
 
-	while (text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
+	while (lines_next(&lines, &line) && line.is_whole) {
 		size_t text_len;
 		uint64_t count;
 
-		if (!newline)
-			break;
-		if (line_split(text, (size_t)(newline - text), &text_len, &count)) {
-			sum += XXH3_64bits_withSeed(text, text_len, seed) * count;
-			*samples += count;
-		}
-		text = newline + 1;
+		/* Every reader of folded text takes or leaves a line by this rule. */
+		if (!folded_line_split(line.at, line.len, &text_len, &count) ||
+		    memchr(line.at, '\0', text_len))
+			continue;
+		sum += XXH3_64bits_withSeed(line.at, text_len, seed) * count;
+		*samples += count;
 	}
 	return sum;
 }

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/model/profile.h"
+#include "user/model/folded_line.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 #include "user/util/strtab.h"
-
-#define COUNT_MAX_DIGITS 20
 
 struct line_set {
 	struct strtab *lines;
@@ -54,7 +53,7 @@ void line_set__free(struct line_set *set)
 
 size_t line_set__bytes(const struct line_set *set)
 {
-	return set->bytes + (size_t)strtab__count(set->lines) * (COUNT_MAX_DIGITS + 2);
+	return set->bytes + (size_t)strtab__count(set->lines) * (FOLDED_COUNT_MAX_DIGITS + 2);
 }
 
 size_t line_set__span_bytes(const struct line_set *set)
@@ -80,21 +79,19 @@ static int add_line(struct line_set *set, const char *stack, size_t len, uint64_
 
 int line_set__add(struct line_set *set, const char *text, size_t len, struct line_span *out)
 {
-	const char *end = text + len;
+	struct lines lines = lines_init(text, len);
 	size_t start = set->spans.len;
+	struct line line;
 	int err = 0;
 
-	while (text < end && !err) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t line_len = (size_t)((newline ? newline : end) - text);
+	while (!err && lines_next(&lines, &line)) {
 		size_t stack_len;
 		uint64_t count;
 
 		/* Names are C strings to those who draw them. */
-		if (profile_split_line(text, line_len, &stack_len, &count) &&
-		    !memchr(text, '\0', stack_len))
-			err = add_line(set, text, stack_len, count);
-		text += line_len + 1;
+		if (folded_line_split(line.at, line.len, &stack_len, &count) &&
+		    !memchr(line.at, '\0', stack_len))
+			err = add_line(set, line.at, stack_len, count);
 	}
 	if (err) {
 		if (set->spans.len > start)

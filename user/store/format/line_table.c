@@ -3,14 +3,14 @@
 #include "user/store/format/line_table.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/folded_line.h"
 #include "user/store/format/format.h"
+#include "user/util/lines.h"
 
-#define COUNT_MAX_DIGITS 20
-#define SPARSE_FACTOR	 16 /* fewer lines than that part of all are sorted, not searched */
+#define SPARSE_FACTOR 16 /* fewer lines than that part of all are sorted, not searched */
 
 /* A line without its count. */
 struct line_place {
@@ -42,19 +42,10 @@ static int reserve_lines(struct line_table *table, uint32_t cnt)
 	return 0;
 }
 
-/* Length of the stack in a line, up to the blank before the count; 0 when it has no count. */
-static size_t stack_bytes(const char *line, size_t len)
-{
-	size_t at = len;
-
-	while (at && line[at - 1] >= '0' && line[at - 1] <= '9')
-		at--;
-	return at == len || at < 2 || line[at - 1] != ' ' ? 0 : at - 1;
-}
-
 int line_table_load(struct line_table *table, const char *text, size_t len, uint32_t line_cnt)
 {
-	const char *at = text, *end = text + len;
+	struct lines lines = lines_init(text, len);
+	struct line line;
 	int err;
 
 	/* Of a text that was given up. */
@@ -68,24 +59,22 @@ int line_table_load(struct line_table *table, const char *text, size_t len, uint
 	err = reserve_lines(table, line_cnt);
 	if (err)
 		return err;
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		size_t stack_len = newline ? stack_bytes(at, (size_t)(newline - at)) : 0;
+	while (lines_next(&lines, &line)) {
+		size_t stack_len = line.is_whole ? folded_line_stack_bytes(line.at, line.len) : 0;
 
 		if (!stack_len || table->line_cnt == line_cnt)
 			return -EINVAL;
 		table->lines[table->line_cnt++] = (struct line_place){
-			.offset = (uint32_t)(at - text),
+			.offset = (uint32_t)(line.at - text),
 			.len = (uint32_t)stack_len,
 		};
-		at = newline + 1;
 	}
 	return table->line_cnt == line_cnt ? 0 : -EINVAL;
 }
 
 int line_table_put(struct line_table *table, uint64_t line, uint64_t count)
 {
-	char digits[COUNT_MAX_DIGITS + 1];
+	char digits[FOLDED_COUNT_MAX_DIGITS + 1];
 	size_t at = sizeof(digits);
 	const struct line_place *place;
 	char *to;
