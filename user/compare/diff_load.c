@@ -18,6 +18,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/lines.h"
+#include "user/util/saturate.h"
 
 #define DAY_NS	    (86400 * CLOCK_NS_PER_S)
 #define NO_ENTRY    UINT32_MAX
@@ -275,8 +276,7 @@ static int count_stack(struct diff_loader *loader, uint32_t block, uint32_t stac
 	if (at != NO_ENTRY && loader->entries[at].block == block) {
 		struct load_entry *entry = &loader->entries[at];
 
-		entry->count = count > UINT32_MAX - entry->count ? UINT32_MAX :
-								   entry->count + (uint32_t)count;
+		entry->count = add_saturated_u32(entry->count, count);
 		return 0;
 	}
 	if (loader->entry_cnt >= NO_ENTRY)
@@ -289,7 +289,7 @@ static int count_stack(struct diff_loader *loader, uint32_t block, uint32_t stac
 	loader->entries[loader->entry_cnt++] = (struct load_entry){
 		.block = block,
 		.stack = stack,
-		.count = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
+		.count = add_saturated_u32(0, count),
 	};
 	loader->blocks[block].entry_cnt++;
 	return 0;

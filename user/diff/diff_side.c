@@ -5,6 +5,7 @@
  * nothing has to be cleared between blocks.
  */
 #include "user/diff/diff_side.h"
+#include "user/util/saturate.h"
 
 #include <errno.h>
 #include <math.h>
@@ -97,11 +98,6 @@ static size_t open_first(const struct diff_side *side)
 	return side->block_cnt ? side->blocks[side->block_cnt - 1].count_end : 0;
 }
 
-static uint32_t add_saturated(uint32_t a, uint64_t b)
-{
-	return b > UINT32_MAX - a ? UINT32_MAX : a + (uint32_t)b;
-}
-
 int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count)
 {
 	int err = grow_slots(side, item);
@@ -113,7 +109,7 @@ int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count)
 	size_t at = first + side->slots[item];
 
 	if (at < side->count_cnt && side->counts[at].item == item) {
-		side->counts[at].count = add_saturated(side->counts[at].count, count);
+		side->counts[at].count = add_saturated_u32(side->counts[at].count, count);
 		return 0;
 	}
 	err = grow((void **)&side->counts, side->count_cnt, &side->count_cap,
@@ -122,7 +118,7 @@ int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count)
 		return err;
 	side->slots[item] = (uint32_t)(side->count_cnt - first);
 	side->counts[side->count_cnt++] =
-		(struct diff_count){ .item = item, .count = add_saturated(0, count) };
+		(struct diff_count){ .item = item, .count = add_saturated_u32(0, count) };
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 #define LEB_BITS      7
 #define LEB_MORE      0x80u
@@ -143,8 +144,8 @@ static void sum_tidy(struct cells_sum *sum)
 
 		if (sum->totals[i].number != last->number)
 			sum->totals[++kept] = sum->totals[i];
-		else if (__builtin_add_overflow(last->count, sum->totals[i].count, &last->count))
-			last->count = UINT64_MAX;
+		else
+			last->count = add_saturated(last->count, sum->totals[i].count);
 	}
 	sum->cnt = kept + 1;
 	sum->is_tidy = true;

@@ -13,6 +13,7 @@
 
 #include "user/model/folded_line.h"
 #include "user/util/lines.h"
+#include "user/util/saturate.h"
 
 #define PROFILE_FIRST_SLOTS 256
 /* Windows are small: their text stays below what malloc() takes from the kernel piece by piece. */
@@ -63,13 +64,6 @@ void profile__free(struct profile *profile)
 	free(profile->entries);
 	free(profile->order);
 	free(profile);
-}
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 /* The stack's slot, or the free one where it belongs. There is always a free one. */

@@ -18,6 +18,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/lines.h"
 #include "user/util/parse.h"
+#include "user/util/saturate.h"
 
 #define LEFT_OUT_NAME  "[other lines]"
 #define FILE_MAX_BYTES 255 /* of a file's name */
@@ -55,16 +56,10 @@ void source_lines__free(struct source_lines *lines)
 	free(lines);
 }
 
-static void leave_out(struct source_lines *lines, uint64_t samples)
-{
-	if (__builtin_add_overflow(lines->left_out, samples, &lines->left_out))
-		lines->left_out = UINT64_MAX;
-}
-
 static int add_row(struct source_lines *lines, const char *row, size_t len, uint64_t samples)
 {
 	if (profile__stack_count(lines->profile) >= lines->max_rows) {
-		leave_out(lines, samples);
+		lines->left_out = add_saturated(lines->left_out, samples);
 		return 0;
 	}
 	return profile__add(lines->profile, row, len, samples);
@@ -77,7 +72,7 @@ int source_lines__add(struct source_lines *lines, const char *name, enum frame_k
 	int err;
 
 	if (!*file) {
-		leave_out(lines, samples);
+		lines->left_out = add_saturated(lines->left_out, samples);
 		return 0;
 	}
 	(void)snprintf(place, sizeof(place), "%.*s:%" PRIu32, FILE_MAX_BYTES, file, line);
@@ -129,7 +124,7 @@ static int add_text_line(struct source_lines *lines, const char *text, size_t le
 		return 0;
 	}
 	if (row_len == strlen(LEFT_OUT_NAME) && memcmp(text, LEFT_OUT_NAME, row_len) == 0) {
-		leave_out(lines, samples);
+		lines->left_out = add_saturated(lines->left_out, samples);
 		return 0;
 	}
 	if (!row_parse(text, row_len, &row)) {
@@ -203,8 +198,8 @@ int source_lines__to_text(struct source_lines *lines, struct strbuf *out)
 		if (row.count > least || (row.count == least && room)) {
 			room -= row.count == least;
 			err = append_row(out, row.text, row.len, row.count);
-		} else if (__builtin_add_overflow(left_out, row.count, &left_out)) {
-			left_out = UINT64_MAX;
+		} else {
+			left_out = add_saturated(left_out, row.count);
 		}
 	}
 	if (!err && left_out)

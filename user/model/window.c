@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 static const char *const label_names[WINDOW_LABEL_CNT] = {
 	[WINDOW_LABEL_COMM] = "comm",
@@ -81,26 +82,23 @@ bool window_is_same_stream(const struct window *a, const struct window *b)
 	       memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0;
 }
 
-static void add_saturated(uint64_t *sum, uint64_t count)
-{
-	if (__builtin_add_overflow(*sum, count, sum))
-		*sum = UINT64_MAX;
-}
-
 void window_counts_add(struct window_counts *sum, const struct window_counts *counts)
 {
-	add_saturated(&sum->samples, counts->samples);
-	add_saturated(&sum->unknown_frames, counts->unknown_frames);
-	add_saturated(&sum->frames, counts->frames);
-	add_saturated(&sum->truncated_samples, counts->truncated_samples);
-	add_saturated(&sum->jit_frames, counts->jit_frames);
-	add_saturated(&sum->unknown_jit_frames, counts->unknown_jit_frames);
-	add_saturated(&sum->ambiguous_frames, counts->ambiguous_frames);
-	add_saturated(&sum->inlined_frames, counts->inlined_frames);
-	add_saturated(&sum->interpreted_frames, counts->interpreted_frames);
-	add_saturated(&sum->jit_leaf_samples, counts->jit_leaf_samples);
-	add_saturated(&sum->repaired_samples, counts->repaired_samples);
-	add_saturated(&sum->unrepaired_samples, counts->unrepaired_samples);
+	sum->samples = add_saturated(sum->samples, counts->samples);
+	sum->unknown_frames = add_saturated(sum->unknown_frames, counts->unknown_frames);
+	sum->frames = add_saturated(sum->frames, counts->frames);
+	sum->truncated_samples = add_saturated(sum->truncated_samples, counts->truncated_samples);
+	sum->jit_frames = add_saturated(sum->jit_frames, counts->jit_frames);
+	sum->unknown_jit_frames =
+		add_saturated(sum->unknown_jit_frames, counts->unknown_jit_frames);
+	sum->ambiguous_frames = add_saturated(sum->ambiguous_frames, counts->ambiguous_frames);
+	sum->inlined_frames = add_saturated(sum->inlined_frames, counts->inlined_frames);
+	sum->interpreted_frames =
+		add_saturated(sum->interpreted_frames, counts->interpreted_frames);
+	sum->jit_leaf_samples = add_saturated(sum->jit_leaf_samples, counts->jit_leaf_samples);
+	sum->repaired_samples = add_saturated(sum->repaired_samples, counts->repaired_samples);
+	sum->unrepaired_samples =
+		add_saturated(sum->unrepaired_samples, counts->unrepaired_samples);
 }
 
 uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT])
@@ -111,6 +109,6 @@ uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT])
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-		add_saturated(&sum, lost[reasons[i]]);
+		sum = add_saturated(sum, lost[reasons[i]]);
 	return sum;
 }

@@ -20,6 +20,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
+#include "user/util/saturate.h"
 #include "user/util/strtab.h"
 
 #define GZIP_WINDOW_BITS (15 + 16) /* zlib's way to ask for a gzip header */
@@ -98,13 +99,6 @@ static uint64_t text_id(struct pprof *pprof, const char *text, size_t len)
 static uint64_t clamp_i64(uint64_t value)
 {
 	return value > INT64_MAX ? INT64_MAX : value;
-}
-
-static uint64_t times_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t product;
-
-	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 static struct protobuf begin(struct strbuf *scratch)
@@ -238,7 +232,7 @@ static void add_sample(struct pprof *pprof, const struct profile_stack *stack)
 {
 	const uint64_t values[] = {
 		clamp_i64(stack->count),
-		clamp_i64(times_saturated(stack->count, pprof->period_ns)),
+		clamp_i64(multiply_saturated(stack->count, pprof->period_ns)),
 	};
 	struct protobuf sample = begin(&pprof->message);
 	const char *text = stack->text;

@@ -10,6 +10,7 @@
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/saturate.h"
 #include "user/util/version.h"
 
 #define SPEEDSCOPE_SCHEMA "https://www.speedscope.app/file-format-schema.json"
@@ -21,13 +22,6 @@ struct speedscope {
 	uint64_t weight; /* of one sample */
 	uint64_t total;	 /* saturates */
 };
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 static uint64_t stack_weight(const struct speedscope *speedscope, const struct profile_stack *stack)
 {

@@ -13,6 +13,7 @@
 
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 #define TREE_NONE      UINT32_MAX
 #define TREE_ROOT_NAME "all"
@@ -155,7 +156,7 @@ static int tree_add(struct tree_builder *builder, const struct profile_stack *st
 			return err;
 	}
 	builder->step_cnt = depth;
-	builder->selfs[node] = tree_add_counts(builder->selfs[node], stack->count);
+	builder->selfs[node] = add_saturated(builder->selfs[node], stack->count);
 	return 0;
 }
 
@@ -297,7 +298,7 @@ static void tree_sum(struct tree *tree)
 	for (size_t i = tree->node_cnt - 1; i > 0; i--) {
 		struct tree_node *parent = &tree->nodes[tree->nodes[i].parent];
 
-		parent->total = tree_add_counts(parent->total, tree->nodes[i].total);
+		parent->total = add_saturated(parent->total, tree->nodes[i].total);
 	}
 }
 

@@ -67,14 +67,6 @@ void tree_release(struct tree *tree);
 /* By name, then kind: <0, 0, >0. */
 int tree_compare_frames(const struct tree_frame *a, const struct tree_frame *b);
 
-/* Counts saturate, as in the profile. */
-static inline uint64_t tree_add_counts(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /* Self and total of a frame in all its places. */
 struct tree_method {
 	uint32_t frame;

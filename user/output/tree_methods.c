@@ -8,6 +8,7 @@
 
 #include "user/output/tree.h"
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 static int compare_methods(const void *left, const void *right, void *frames)
 {
@@ -44,9 +45,9 @@ static void tree_count_methods(const struct tree *tree, struct tree_method *meth
 
 		while (path_len >= node->depth)
 			on_path[path[--path_len]]--;
-		method->self = tree_add_counts(method->self, node->self);
+		method->self = add_saturated(method->self, node->self);
 		if (on_path[node->frame]++ == 0)
-			method->total = tree_add_counts(method->total, node->total);
+			method->total = add_saturated(method->total, node->total);
 		path[path_len++] = node->frame;
 	}
 }

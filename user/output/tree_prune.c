@@ -9,6 +9,7 @@
 
 #include "user/output/tree.h"
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 /* A kept node whose subtree is still being walked. */
 struct prune_open {
@@ -107,7 +108,7 @@ static size_t prune_walk(const struct tree *tree, struct prune_cut cut, struct p
 		} else {
 			struct prune_open *parent = &open[open_cnt - 1];
 
-			parent->hidden_total = tree_add_counts(parent->hidden_total, node->total);
+			parent->hidden_total = add_saturated(parent->hidden_total, node->total);
 			parent->hidden_cnt++;
 			skip_depth = node->depth;
 		}

@@ -17,6 +17,7 @@
 #include "user/model/stack_text.h"
 #include "user/output/diff/diff_paths.h"
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 #define CUT_TEXT ";[truncated]"
 
@@ -135,8 +136,8 @@ static int write_lines(struct folded *folded, struct strbuf *out)
 		for (; i + 1 < folded->line_cnt && compare_lines(&line, &lines[i + 1], texts) == 0;
 		     i++)
 			for (int side = 0; side < DIFF_PATHS_SIDES; side++)
-				line.samples[side] = tree_add_counts(line.samples[side],
-								     lines[i + 1].samples[side]);
+				line.samples[side] = add_saturated(line.samples[side],
+								   lines[i + 1].samples[side]);
 		err = strbuf_append(out, texts + line.at, line.len);
 		if (!err)
 			err = strbuf_printf(out, " %" PRIu64 " %" PRIu64 "\n",

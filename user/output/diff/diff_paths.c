@@ -13,6 +13,7 @@
 
 #include "user/output/diff/diff_words.h"
 #include "user/util/cleanup.h"
+#include "user/util/saturate.h"
 
 #define WEIGHT_ALL   (1ull << 63) /* the root stays */
 #define WEIGHT_FOUND (1ull << 62) /* more than any share: what was found stays as long as it can */
@@ -81,7 +82,7 @@ enum tree_kind diff_paths_kind(const struct diff_catalog_name *name, bool is_pro
 static void sum_add(struct diff_paths_sum *sum, const struct diff_paths_sum *part)
 {
 	for (int side = 0; side < DIFF_PATHS_SIDES; side++) {
-		sum->samples[side] = tree_add_counts(sum->samples[side], part->samples[side]);
+		sum->samples[side] = add_saturated(sum->samples[side], part->samples[side]);
 		sum->share[side] += part->share[side];
 	}
 }

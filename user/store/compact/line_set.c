@@ -9,6 +9,7 @@
 #include "user/model/folded_line.h"
 #include "user/util/cleanup.h"
 #include "user/util/lines.h"
+#include "user/util/saturate.h"
 #include "user/util/strtab.h"
 
 struct line_set {
@@ -133,13 +134,6 @@ int line_set__seal(struct line_set *set)
 }
 
 /* ---- rows ---- */
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 static int put_entry(const struct entry *entry, uint64_t before, struct rows_entry_columns *out)
 {

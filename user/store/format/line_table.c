@@ -9,6 +9,7 @@
 #include "user/model/folded_line.h"
 #include "user/store/format/format.h"
 #include "user/util/lines.h"
+#include "user/util/saturate.h"
 
 #define SPARSE_FACTOR 16 /* fewer lines than that part of all are sorted, not searched */
 
@@ -131,8 +132,7 @@ int line_table_add(struct line_table *table, uint64_t line, uint64_t count)
 		return 0;
 	if (table->sums[line] == 0)
 		table->touched[table->touched_cnt++] = (uint32_t)line;
-	if (__builtin_add_overflow(table->sums[line], count, &table->sums[line]))
-		table->sums[line] = UINT64_MAX;
+	table->sums[line] = add_saturated(table->sums[line], count);
 	return 0;
 }
 

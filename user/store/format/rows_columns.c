@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "user/store/format/rows_block.h"
+#include "user/util/saturate.h"
 
 #define COLUMN(section_, kind_, field_)                                                            \
 	{                                                                                          \
@@ -109,20 +110,6 @@ bool rows_is_same_series(const struct window *a, const struct window *b)
 	return true;
 }
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint32_t add_saturated32(uint32_t a, uint32_t b)
-{
-	uint32_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT32_MAX : sum;
-}
-
 static uint64_t recorded_ns(const struct window *window)
 {
 	return window->window_cnt ? window->recorded_ns : window->duration_ns;
@@ -147,8 +134,8 @@ void rows_merge_window(struct window *sum, const struct window *window)
 	uint64_t end = window_end_unix_ns(sum), window_end = window_end_unix_ns(window);
 
 	sum->recorded_ns = add_saturated(recorded_ns(sum), recorded_ns(window));
-	sum->window_cnt = add_saturated32(sum->window_cnt ? sum->window_cnt : 1,
-					  window->window_cnt ? window->window_cnt : 1);
+	sum->window_cnt = add_saturated_u32(sum->window_cnt ? sum->window_cnt : 1,
+					    window->window_cnt ? window->window_cnt : 1);
 	if (window->start_unix_ns < sum->start_unix_ns) {
 		sum->start_unix_ns = window->start_unix_ns;
 		sum->start_boot_ns = window->start_boot_ns;
