@@ -2,38 +2,15 @@
 /* Protocol buffers into a strbuf, see protobuf.h. */
 #include "user/output/protobuf.h"
 
+#include "user/util/varint.h"
+
 #define WIRE_VARINT 0
 #define WIRE_BYTES  2
 
-#define VARINT_MAX_BYTES 10
-
-/* Seven bits a byte, lowest first, the top bit says that more follow. */
-static size_t varint_encode(uint64_t value, uint8_t out[VARINT_MAX_BYTES])
-{
-	size_t len = 0;
-
-	for (; value >= 0x80; value >>= 7)
-		out[len++] = (uint8_t)(value | 0x80);
-	out[len++] = (uint8_t)value;
-	return len;
-}
-
-static size_t varint_len(uint64_t value)
-{
-	size_t len = 1;
-
-	for (; value >= 0x80; value >>= 7)
-		len++;
-	return len;
-}
-
 static void append_varint(struct protobuf *message, uint64_t value)
 {
-	uint8_t bytes[VARINT_MAX_BYTES];
-	size_t len = varint_encode(value, bytes);
-
 	if (!message->err)
-		message->err = strbuf_append(message->out, bytes, len);
+		message->err = varint_put(message->out, value);
 }
 
 static void append_tag(struct protobuf *message, uint32_t field, uint32_t wire)

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "user/store/format/format.h"
-#include "user/store/format/varint.h"
 #include "user/util/strbuf.h"
+#include "user/util/varint.h"
 
 /* Of a whole rows or index record, and of what is compressed in it. */
 #define MERGED_RECORD_MAX_BYTES (256u << 20)

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "user/model/window.h"
-#include "user/store/format/varint.h"
 #include "user/util/strbuf.h"
+#include "user/util/varint.h"
 
 /* ---- windows that become one ---- */
 

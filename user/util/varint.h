@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers in as few bytes as they need (unsigned LEB128: 7 bits per byte, low ones first), and
- * differences folded to small ones (zigzag: 0, -1, 1, -2 ...). The reader is a bounds-checked cursor
- * that remembers a failure, as byte_reader.h.
+ * Numbers in as few bytes as they need (unsigned LEB128: 7 bits per byte, low ones first; protocol
+ * buffers' varint is the same), and differences folded to small ones (zigzag: 0, -1, 1, -2 ...). Written:
+ * numbers in, bytes out, appended to the caller's buffer; -ENOMEM. Read: foreign bytes in, which stay the
+ * caller's; the reader is a bounds-checked cursor that remembers a failure, as byte_reader.h.
  */
-#ifndef JBPF_FORMAT_VARINT_H
-#define JBPF_FORMAT_VARINT_H
+#ifndef JBPF_UTIL_VARINT_H
+#define JBPF_UTIL_VARINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,15 @@ static inline size_t varint_encode(uint8_t *bytes, uint64_t value)
 	for (; value >= 0x80; value >>= 7)
 		bytes[len++] = (uint8_t)(value | 0x80);
 	bytes[len++] = (uint8_t)value;
+	return len;
+}
+
+static inline size_t varint_len(uint64_t value)
+{
+	size_t len = 1;
+
+	for (; value >= 0x80; value >>= 7)
+		len++;
 	return len;
 }
 
