@@ -15,6 +15,7 @@
 #include "user/model/cells.h"
 #include "user/store/format/crc32c.h"
 #include "user/util/byte_reader.h"
+#include "user/util/byte_writer.h"
 #include "user/util/cleanup.h"
 
 /* Within a commit record's payload. */
@@ -44,27 +45,8 @@ static void put_u32(uint8_t *bytes, uint32_t value)
 
 /* ---- encoding ---- */
 
-/* Little-endian appender: the first error sticks, so that a record is checked once at its end. */
-struct record_writer {
-	struct strbuf *out;
-	size_t start; /* of the record in `out` */
-	int err;
-};
-
-static void write_bytes(struct record_writer *writer, const void *bytes, size_t len)
-{
-	if (!writer->err)
-		writer->err = strbuf_append(writer->out, bytes, len);
-}
-
-static void write_uint(struct record_writer *writer, uint64_t value, size_t size)
-{
-	value = htole64(value);
-	write_bytes(writer, &value, size);
-}
-
 /* u16 length and bytes; what is too long is cut at a character's start. */
-static void write_string(struct record_writer *writer, const char *text)
+static void write_string(struct byte_writer *writer, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;
 
@@ -73,36 +55,34 @@ static void write_string(struct record_writer *writer, const char *text)
 		while (len && ((uint8_t)text[len] & 0xc0) == 0x80)
 			len--;
 	}
-	write_uint(writer, len, 2);
-	if (len)
-		write_bytes(writer, text, len);
+	byte_writer_text(writer, text, len);
 }
 
-static struct record_writer record_begin(struct strbuf *out, enum format_type type)
+static struct byte_writer record_begin(struct strbuf *out, enum format_type type)
 {
-	struct record_writer writer = { .out = out, .start = out->len, .err = 0 };
+	struct byte_writer writer = byte_writer_init(out);
 
-	write_uint(&writer, FORMAT_MAGIC_RECORD, 4);
-	write_uint(&writer, 0, 4); /* frame size: record_end() */
-	write_bytes(&writer, FORMAT_TAG, strlen(FORMAT_TAG));
-	write_uint(&writer, type, 2);
-	write_uint(&writer, FORMAT_VERSION, 2);
-	write_uint(&writer, 0, 4); /* compatible flags */
-	write_uint(&writer, 0, 4); /* incompatible flags */
-	write_uint(&writer, 0, 4); /* payload length: record_end() */
+	byte_writer_uint(&writer, FORMAT_MAGIC_RECORD, 4);
+	byte_writer_uint(&writer, 0, 4); /* frame size: record_end() */
+	byte_writer_bytes(&writer, FORMAT_TAG, strlen(FORMAT_TAG));
+	byte_writer_uint(&writer, type, 2);
+	byte_writer_uint(&writer, FORMAT_VERSION, 2);
+	byte_writer_uint(&writer, 0, 4); /* compatible flags */
+	byte_writer_uint(&writer, 0, 4); /* incompatible flags */
+	byte_writer_uint(&writer, 0, 4); /* payload length: record_end() */
 	return writer;
 }
 
-static int record_end(struct record_writer *writer)
+static int record_end(struct byte_writer *writer)
 {
 	size_t len;
 	uint8_t *record;
+	int err;
 
-	write_uint(writer, 0, FORMAT_CHECKSUM_BYTES);
-	if (writer->err) {
-		strbuf_truncate(writer->out, writer->start);
-		return writer->err;
-	}
+	byte_writer_uint(writer, 0, FORMAT_CHECKSUM_BYTES);
+	err = byte_writer_end(writer);
+	if (err)
+		return err;
 	record = (uint8_t *)writer->out->data + writer->start;
 	len = writer->out->len - writer->start;
 	put_u32(record + OFFSET_FRAME_SIZE, (uint32_t)(len - FORMAT_FRAME_HEADER_BYTES));
@@ -113,120 +93,120 @@ static int record_end(struct record_writer *writer)
 
 int format_encode_record(enum format_type type, const void *payload, size_t len, struct strbuf *out)
 {
-	struct record_writer writer = record_begin(out, type);
+	struct byte_writer writer = record_begin(out, type);
 
 	if (len > UINT32_MAX - FORMAT_RECORD_MIN_BYTES)
 		writer.err = -E2BIG;
-	write_bytes(&writer, payload, len);
+	byte_writer_bytes(&writer, payload, len);
 	return record_end(&writer);
 }
 
 int format_encode_header(const struct format_header *header, struct strbuf *out)
 {
-	struct record_writer writer = record_begin(out, FORMAT_TYPE_HEADER);
+	struct byte_writer writer = record_begin(out, FORMAT_TYPE_HEADER);
 
-	write_uint(&writer, header->format_version, 4);
-	write_bytes(&writer, header->segment_id, sizeof(header->segment_id));
-	write_bytes(&writer, header->boot_id, sizeof(header->boot_id));
-	write_uint(&writer, header->created_unix_ns, 8);
+	byte_writer_uint(&writer, header->format_version, 4);
+	byte_writer_bytes(&writer, header->segment_id, sizeof(header->segment_id));
+	byte_writer_bytes(&writer, header->boot_id, sizeof(header->boot_id));
+	byte_writer_uint(&writer, header->created_unix_ns, 8);
 	write_string(&writer, header->host);
 	write_string(&writer, header->software);
 	return record_end(&writer);
 }
 
 /* The fields of the first jbpf, then what came later. */
-static void write_window_fields(struct record_writer *writer, const struct window *window)
+static void write_window_fields(struct byte_writer *writer, const struct window *window)
 {
-	write_uint(writer, window->start_unix_ns, 8);
-	write_uint(writer, window->duration_ns, 8);
-	write_uint(writer, window->start_boot_ns, 8);
-	write_bytes(writer, window->boot_id, sizeof(window->boot_id));
-	write_uint(writer, window->frequency_hz, 4);
-	write_uint(writer, window->cpu_cnt, 4);
-	write_uint(writer, window->pid, 4);
-	write_uint(writer, window->ns_pid, 4);
-	write_uint(writer, window->process_start_ns, 8);
-	write_uint(writer, window->cgroup_id, 8);
-	write_uint(writer, window->exec_id, 4);
-	write_uint(writer, window->is_jvm, 4);
-	write_uint(writer, window->counts.samples, 8);
-	write_uint(writer, window->counts.unknown_frames, 8);
-	write_uint(writer, window->counts.frames, 8);
-	write_uint(writer, window->counts.truncated_samples, 8);
-	write_uint(writer, window->counts.jit_frames, 8);
-	write_uint(writer, window->counts.unknown_jit_frames, 8);
-	write_uint(writer, window->counts.ambiguous_frames, 8);
-	write_uint(writer, window->jit_source, 4);
-	write_uint(writer, window->jit_age_ms, 4);
-	write_uint(writer, window->jit_entries, 4);
-	write_uint(writer, window->attach_outcome, 4);
-	write_uint(writer, window->attach_cnt, 4);
-	write_uint(writer, window->attach_command_ms, 4);
-	write_uint(writer, window->preserve_frame_pointer, 4);
-	write_uint(writer, 0, 4); /* reserved */
-	write_uint(writer, window->counts.inlined_frames, 8);
-	write_uint(writer, window->counts.interpreted_frames, 8);
-	write_uint(writer, window->counts.jit_leaf_samples, 8);
-	write_uint(writer, window->counts.repaired_samples, 8);
-	write_uint(writer, window->counts.unrepaired_samples, 8);
-	write_uint(writer, window->preserve_frame_pointer_origin, 4);
+	byte_writer_uint(writer, window->start_unix_ns, 8);
+	byte_writer_uint(writer, window->duration_ns, 8);
+	byte_writer_uint(writer, window->start_boot_ns, 8);
+	byte_writer_bytes(writer, window->boot_id, sizeof(window->boot_id));
+	byte_writer_uint(writer, window->frequency_hz, 4);
+	byte_writer_uint(writer, window->cpu_cnt, 4);
+	byte_writer_uint(writer, window->pid, 4);
+	byte_writer_uint(writer, window->ns_pid, 4);
+	byte_writer_uint(writer, window->process_start_ns, 8);
+	byte_writer_uint(writer, window->cgroup_id, 8);
+	byte_writer_uint(writer, window->exec_id, 4);
+	byte_writer_uint(writer, window->is_jvm, 4);
+	byte_writer_uint(writer, window->counts.samples, 8);
+	byte_writer_uint(writer, window->counts.unknown_frames, 8);
+	byte_writer_uint(writer, window->counts.frames, 8);
+	byte_writer_uint(writer, window->counts.truncated_samples, 8);
+	byte_writer_uint(writer, window->counts.jit_frames, 8);
+	byte_writer_uint(writer, window->counts.unknown_jit_frames, 8);
+	byte_writer_uint(writer, window->counts.ambiguous_frames, 8);
+	byte_writer_uint(writer, window->jit_source, 4);
+	byte_writer_uint(writer, window->jit_age_ms, 4);
+	byte_writer_uint(writer, window->jit_entries, 4);
+	byte_writer_uint(writer, window->attach_outcome, 4);
+	byte_writer_uint(writer, window->attach_cnt, 4);
+	byte_writer_uint(writer, window->attach_command_ms, 4);
+	byte_writer_uint(writer, window->preserve_frame_pointer, 4);
+	byte_writer_uint(writer, 0, 4); /* reserved */
+	byte_writer_uint(writer, window->counts.inlined_frames, 8);
+	byte_writer_uint(writer, window->counts.interpreted_frames, 8);
+	byte_writer_uint(writer, window->counts.jit_leaf_samples, 8);
+	byte_writer_uint(writer, window->counts.repaired_samples, 8);
+	byte_writer_uint(writer, window->counts.unrepaired_samples, 8);
+	byte_writer_uint(writer, window->preserve_frame_pointer_origin, 4);
 }
 
-static void write_losses(struct record_writer *writer, const struct window *window)
+static void write_losses(struct byte_writer *writer, const struct window *window)
 {
 	size_t cnt = WINDOW_LOSS_CNT;
 
 	while (cnt && window->lost[cnt - 1] == 0)
 		cnt--;
-	write_uint(writer, cnt, 2);
+	byte_writer_uint(writer, cnt, 2);
 	for (size_t i = 0; i < cnt; i++)
-		write_uint(writer, window->lost[i], 8);
+		byte_writer_uint(writer, window->lost[i], 8);
 }
 
-static void write_labels(struct record_writer *writer, const struct window *window)
+static void write_labels(struct byte_writer *writer, const struct window *window)
 {
 	size_t cnt = 0;
 
 	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++)
 		cnt += window->labels[i] != NULL;
-	write_uint(writer, cnt, 2);
+	byte_writer_uint(writer, cnt, 2);
 	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++) {
 		const char *name = window_label_name((enum window_label)i);
 
 		if (!window->labels[i])
 			continue;
-		write_uint(writer, strlen(name), 1);
-		write_bytes(writer, name, strlen(name));
+		byte_writer_uint(writer, strlen(name), 1);
+		byte_writer_bytes(writer, name, strlen(name));
 		write_string(writer, window->labels[i]);
 	}
 }
 
 /* They take the room that the labels leave, or are left out. */
-static void write_cells(struct record_writer *writer, const struct format_commit *commit)
+static void write_cells(struct byte_writer *writer, const struct format_commit *commit)
 {
 	size_t used = writer->out->len - writer->start + FORMAT_CHECKSUM_BYTES;
 
 	if (!commit->cells_len || commit->cells_len > CELLS_MAX_LEN ||
 	    used + 4 + commit->cells_len > FORMAT_RECORD_MAX_BYTES)
 		return;
-	write_uint(writer, commit->cells_len, 4);
-	write_bytes(writer, commit->cells, commit->cells_len);
+	byte_writer_uint(writer, commit->cells_len, 4);
+	byte_writer_bytes(writer, commit->cells, commit->cells_len);
 }
 
 int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 {
-	struct record_writer writer = record_begin(out, FORMAT_TYPE_COMMIT);
+	struct byte_writer writer = record_begin(out, FORMAT_TYPE_COMMIT);
 
-	write_bytes(&writer, commit->segment_id, sizeof(commit->segment_id));
-	write_uint(&writer, commit->sequence, 8);
-	write_uint(&writer, commit->data_len, 4);
-	write_uint(&writer, commit->data_crc, 4);
-	write_uint(&writer, commit->text_len, 8);
-	write_uint(&writer, COMMIT_FIXED_BYTES, 4);
+	byte_writer_bytes(&writer, commit->segment_id, sizeof(commit->segment_id));
+	byte_writer_uint(&writer, commit->sequence, 8);
+	byte_writer_uint(&writer, commit->data_len, 4);
+	byte_writer_uint(&writer, commit->data_crc, 4);
+	byte_writer_uint(&writer, commit->text_len, 8);
+	byte_writer_uint(&writer, COMMIT_FIXED_BYTES, 4);
 	write_window_fields(&writer, &commit->window);
-	write_uint(&writer, commit->lines_len, 4);
-	write_uint(&writer, commit->lines_crc, 4);
-	write_uint(&writer, 0, 4); /* reserved */
+	byte_writer_uint(&writer, commit->lines_len, 4);
+	byte_writer_uint(&writer, commit->lines_crc, 4);
+	byte_writer_uint(&writer, 0, 4); /* reserved */
 	write_losses(&writer, &commit->window);
 	write_labels(&writer, &commit->window);
 	write_cells(&writer, commit);
@@ -235,10 +215,10 @@ int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 
 int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out)
 {
-	struct record_writer writer = record_begin(out, FORMAT_TYPE_LINES);
+	struct byte_writer writer = record_begin(out, FORMAT_TYPE_LINES);
 
-	write_uint(&writer, text_len, 4);
-	write_bytes(&writer, frame, frame_len);
+	byte_writer_uint(&writer, text_len, 4);
+	byte_writer_bytes(&writer, frame, frame_len);
 	return record_end(&writer);
 }
 

@@ -5,13 +5,13 @@
  */
 #include "user/store/format/merged_format.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "user/store/format/crc32c.h"
 #include "user/util/byte_reader.h"
+#include "user/util/byte_writer.h"
 #include "user/util/cleanup.h"
 
 #define NOTE_TEXT_MAX_BYTES 256
@@ -22,44 +22,20 @@
 #define SEEK_ENTRY_CHECKSUM 0x80 /* of the descriptor: entries are 4 bytes longer */
 #define SEEK_ENTRIES_MAX    0x8000000u
 
-static int put_uint(struct strbuf *out, uint64_t value, size_t size)
-{
-	value = htole64(value);
-	return strbuf_append(out, &value, size);
-}
-
-/* Little-endian appender: the first error sticks. */
-struct payload_writer {
-	struct strbuf *out;
-	int err;
-};
-
-static void write_uint(struct payload_writer *writer, uint64_t value, size_t size)
-{
-	if (!writer->err)
-		writer->err = put_uint(writer->out, value, size);
-}
-
-static void write_bytes(struct payload_writer *writer, const void *bytes, size_t len)
-{
-	if (!writer->err)
-		writer->err = strbuf_append(writer->out, bytes, len);
-}
-
 /* ---- sources ---- */
 
 int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
-	int err;
+	struct byte_writer writer = byte_writer_init(&payload);
 
 	if (cnt > MERGED_SOURCES_MAX)
 		return -E2BIG;
-	err = put_uint(&payload, cnt, 4);
-	if (!err && cnt)
-		err = strbuf_append(&payload, ids, cnt * FORMAT_ID_BYTES);
-	return err ? err :
-		     format_encode_record(FORMAT_TYPE_SOURCES, payload.data, payload.len, out);
+	byte_writer_uint(&writer, cnt, 4);
+	byte_writer_bytes(&writer, ids, cnt * FORMAT_ID_BYTES);
+	return writer.err ?
+		       writer.err :
+		       format_encode_record(FORMAT_TYPE_SOURCES, payload.data, payload.len, out);
 }
 
 int merged_decode_sources(const struct format_record *record,
@@ -81,26 +57,20 @@ int merged_decode_sources(const struct format_record *record,
 
 /* ---- notes ---- */
 
-static void write_note_text(struct payload_writer *writer, const char *text)
+static void write_note_text(struct byte_writer *writer, const char *text)
 {
-	size_t len = strnlen(text, NOTE_TEXT_MAX_BYTES);
-
-	write_uint(writer, len, 2);
-	write_bytes(writer, text, len);
+	byte_writer_text(writer, text, strnlen(text, NOTE_TEXT_MAX_BYTES));
 }
 
 int merged_encode_note(const struct merged_note *note, struct strbuf *payload)
 {
-	struct payload_writer writer = { .out = payload };
-	size_t start = payload->len;
+	struct byte_writer writer = byte_writer_init(payload);
 
-	write_uint(&writer, note->offset, 8);
-	write_uint(&writer, note->bytes, 8);
+	byte_writer_uint(&writer, note->offset, 8);
+	byte_writer_uint(&writer, note->bytes, 8);
 	write_note_text(&writer, note->path);
 	write_note_text(&writer, note->what);
-	if (writer.err)
-		strbuf_truncate(payload, start);
-	return writer.err;
+	return byte_writer_end(&writer);
 }
 
 /* They are printed as they are, so they are nothing but visible characters. */
@@ -155,30 +125,30 @@ int merged_encode_rows(const struct merged_rows_head *head, const void *frame, s
 		       struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
-	struct payload_writer writer = { .out = &payload };
+	struct byte_writer writer = byte_writer_init(&payload);
 	size_t record_len = FORMAT_RECORD_MIN_BYTES + ROWS_HEAD_BYTES + frame_len;
 
 	if (record_len > MERGED_RECORD_MAX_BYTES)
 		return -E2BIG;
-	write_bytes(&writer, head->segment_id, FORMAT_ID_BYTES);
-	write_uint(&writer, head->sequence, 8);
-	write_uint(&writer, ROWS_FIXED_BYTES, 4);
-	write_uint(&writer, head->data_len, 4);
-	write_uint(&writer, head->data_crc, 4);
-	write_uint(&writer, head->text_len, 8);
-	write_uint(&writer, head->lines_len, 4);
-	write_uint(&writer, head->lines_crc, 4);
-	write_uint(&writer, head->source_text_len, 8);
-	write_uint(&writer, head->line_cnt, 4);
-	write_uint(&writer, head->source_line_cnt, 4);
-	write_uint(&writer, head->series_cnt, 4);
-	write_uint(&writer, head->row_cnt, 4);
-	write_uint(&writer, head->body_len, 4);
-	write_uint(&writer, 0, 4); /* reserved */
-	write_uint(&writer, record_len, 4);
+	byte_writer_bytes(&writer, head->segment_id, FORMAT_ID_BYTES);
+	byte_writer_uint(&writer, head->sequence, 8);
+	byte_writer_uint(&writer, ROWS_FIXED_BYTES, 4);
+	byte_writer_uint(&writer, head->data_len, 4);
+	byte_writer_uint(&writer, head->data_crc, 4);
+	byte_writer_uint(&writer, head->text_len, 8);
+	byte_writer_uint(&writer, head->lines_len, 4);
+	byte_writer_uint(&writer, head->lines_crc, 4);
+	byte_writer_uint(&writer, head->source_text_len, 8);
+	byte_writer_uint(&writer, head->line_cnt, 4);
+	byte_writer_uint(&writer, head->source_line_cnt, 4);
+	byte_writer_uint(&writer, head->series_cnt, 4);
+	byte_writer_uint(&writer, head->row_cnt, 4);
+	byte_writer_uint(&writer, head->body_len, 4);
+	byte_writer_uint(&writer, 0, 4); /* reserved */
+	byte_writer_uint(&writer, record_len, 4);
 	if (!writer.err)
-		write_uint(&writer, crc32c(payload.data, payload.len), 4);
-	write_bytes(&writer, frame, frame_len);
+		byte_writer_uint(&writer, crc32c(payload.data, payload.len), 4);
+	byte_writer_bytes(&writer, frame, frame_len);
 	return writer.err ? writer.err :
 			    format_encode_record(FORMAT_TYPE_ROWS, payload.data, payload.len, out);
 }
@@ -271,17 +241,17 @@ int merged_encode_index(const struct merged_index_head *head, const void *frame,
 			struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
-	struct payload_writer writer = { .out = &payload };
+	struct byte_writer writer = byte_writer_init(&payload);
 
 	if (frame_len > MERGED_RECORD_MAX_BYTES - FORMAT_RECORD_MAX_BYTES)
 		return -E2BIG;
-	write_bytes(&writer, head->segment_id, FORMAT_ID_BYTES);
-	write_uint(&writer, head->offset, 8);
-	write_uint(&writer, head->unit_cnt, 4);
-	write_uint(&writer, head->notes_len, 4);
-	write_uint(&writer, head->body_len, 4);
-	write_uint(&writer, 0, 4); /* reserved */
-	write_bytes(&writer, frame, frame_len);
+	byte_writer_bytes(&writer, head->segment_id, FORMAT_ID_BYTES);
+	byte_writer_uint(&writer, head->offset, 8);
+	byte_writer_uint(&writer, head->unit_cnt, 4);
+	byte_writer_uint(&writer, head->notes_len, 4);
+	byte_writer_uint(&writer, head->body_len, 4);
+	byte_writer_uint(&writer, 0, 4); /* reserved */
+	byte_writer_bytes(&writer, frame, frame_len);
 	return writer.err ? writer.err :
 			    format_encode_record(FORMAT_TYPE_INDEX, payload.data, payload.len, out);
 }
@@ -359,23 +329,20 @@ int merged_decompress(const uint8_t *frame, size_t frame_len, uint32_t body_len,
 int merged_encode_seek_table(const struct merged_seek_entry *entries, size_t cnt,
 			     struct strbuf *out)
 {
-	struct payload_writer writer = { .out = out };
-	size_t start = out->len;
+	struct byte_writer writer = byte_writer_init(out);
 
 	if (cnt > SEEK_ENTRIES_MAX)
 		return -E2BIG;
-	write_uint(&writer, SEEK_MAGIC_TABLE, 4);
-	write_uint(&writer, cnt * SEEK_ENTRY_BYTES + MERGED_SEEK_FOOTER_BYTES, 4);
+	byte_writer_uint(&writer, SEEK_MAGIC_TABLE, 4);
+	byte_writer_uint(&writer, cnt * SEEK_ENTRY_BYTES + MERGED_SEEK_FOOTER_BYTES, 4);
 	for (size_t i = 0; i < cnt; i++) {
-		write_uint(&writer, entries[i].frame_bytes, 4);
-		write_uint(&writer, entries[i].content_bytes, 4);
+		byte_writer_uint(&writer, entries[i].frame_bytes, 4);
+		byte_writer_uint(&writer, entries[i].content_bytes, 4);
 	}
-	write_uint(&writer, cnt, 4);
-	write_uint(&writer, 0, 1); /* descriptor: no checksums */
-	write_uint(&writer, SEEK_MAGIC_END, 4);
-	if (writer.err)
-		strbuf_truncate(out, start);
-	return writer.err;
+	byte_writer_uint(&writer, cnt, 4);
+	byte_writer_uint(&writer, 0, 1); /* descriptor: no checksums */
+	byte_writer_uint(&writer, SEEK_MAGIC_END, 4);
+	return byte_writer_end(&writer);
 }
 
 bool merged_seek_footer(const uint8_t footer[static MERGED_SEEK_FOOTER_BYTES], uint64_t *bytes_out)

@@ -6,7 +6,6 @@
  */
 #include "user/store/series/series_format.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "user/store/format/crc32c.h"
 #include "user/store/format/format.h"
 #include "user/util/byte_reader.h"
+#include "user/util/byte_writer.h"
 #include "user/util/cleanup.h"
 
 #define MAGIC		    "JBPFSER"
@@ -37,36 +37,12 @@ struct section_header {
 	uint32_t crc;	   /* of the frame */
 };
 
-/* Little-endian appender; the first error sticks. */
-struct section_writer {
-	struct strbuf *out;
-	int err;
-};
-
-static void write_bytes(struct section_writer *writer, const void *bytes, size_t len)
-{
-	if (!writer->err && len)
-		writer->err = strbuf_append(writer->out, bytes, len);
-}
-
-static void write_uint(struct section_writer *writer, uint64_t value, size_t size)
-{
-	value = htole64(value);
-	write_bytes(writer, &value, size);
-}
-
-static void write_float(struct section_writer *writer, float value)
+static void write_float(struct byte_writer *writer, float value)
 {
 	uint32_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	write_uint(writer, bits, sizeof(bits));
-}
-
-static void write_string(struct section_writer *writer, const char *text, size_t len)
-{
-	write_uint(writer, len, 2);
-	write_bytes(writer, text, len);
+	byte_writer_uint(writer, bits, sizeof(bits));
 }
 
 /* ---- encoding ---- */
@@ -88,43 +64,43 @@ static uint32_t number_items(const struct series_day *days, size_t day_cnt, uint
 }
 
 static void write_items(const struct series *series, const uint32_t *numbers, uint32_t used,
-			struct section_writer *writer)
+			struct byte_writer *writer)
 {
-	write_uint(writer, used, 4);
+	byte_writer_uint(writer, used, 4);
 	for (uint32_t i = 0; i < series__item_count(series); i++) {
 		struct series_item item = series__item(series, i);
 
 		if (numbers[i] == ITEM_NOT_IN_SECTION)
 			continue;
-		write_uint(writer, item.item_kind, 1);
-		write_uint(writer, item.frame_kind, 1);
-		write_string(writer, item.name, item.name_len);
+		byte_writer_uint(writer, item.item_kind, 1);
+		byte_writer_uint(writer, item.frame_kind, 1);
+		byte_writer_text(writer, item.name, item.name_len);
 	}
 }
 
 static void write_day(const struct series_day *day, const uint32_t *numbers,
-		      struct section_writer *writer)
+		      struct byte_writer *writer)
 {
-	write_uint(writer, day->day, 4);
-	write_uint(writer, day->length_s, 4);
-	write_uint(writer, day->start_unix_s, 8);
-	write_uint(writer, day->recorded_s, 8);
-	write_uint(writer, day->cpu_ms, 8);
-	write_uint(writer, day->samples, 8);
-	write_uint(writer, day->lost_samples, 8);
-	write_uint(writer, day->frames, 8);
-	write_uint(writer, day->unknown_frames, 8);
-	write_uint(writer, day->truncated_samples, 8);
-	write_uint(writer, day->blocks, 4);
-	write_uint(writer, day->frequency_hz, 4);
-	write_uint(writer, day->left_out, 4);
-	write_uint(writer, day->is_judged ? DAY_JUDGED : 0, 4);
-	write_string(writer, day->jvm_version, strlen(day->jvm_version));
-	write_string(writer, day->image, strlen(day->image));
-	write_uint(writer, day->row_cnt, 4);
+	byte_writer_uint(writer, day->day, 4);
+	byte_writer_uint(writer, day->length_s, 4);
+	byte_writer_uint(writer, day->start_unix_s, 8);
+	byte_writer_uint(writer, day->recorded_s, 8);
+	byte_writer_uint(writer, day->cpu_ms, 8);
+	byte_writer_uint(writer, day->samples, 8);
+	byte_writer_uint(writer, day->lost_samples, 8);
+	byte_writer_uint(writer, day->frames, 8);
+	byte_writer_uint(writer, day->unknown_frames, 8);
+	byte_writer_uint(writer, day->truncated_samples, 8);
+	byte_writer_uint(writer, day->blocks, 4);
+	byte_writer_uint(writer, day->frequency_hz, 4);
+	byte_writer_uint(writer, day->left_out, 4);
+	byte_writer_uint(writer, day->is_judged ? DAY_JUDGED : 0, 4);
+	byte_writer_text(writer, day->jvm_version, strlen(day->jvm_version));
+	byte_writer_text(writer, day->image, strlen(day->image));
+	byte_writer_uint(writer, day->row_cnt, 4);
 	/* Column by column: that is what compresses. */
 	for (size_t i = 0; i < day->row_cnt; i++)
-		write_uint(writer, numbers[day->rows[i].item], 4);
+		byte_writer_uint(writer, numbers[day->rows[i].item], 4);
 	for (size_t i = 0; i < day->row_cnt; i++)
 		write_float(writer, day->rows[i].value);
 	for (size_t i = 0; i < day->row_cnt; i++)
@@ -134,18 +110,18 @@ static void write_day(const struct series_day *day, const uint32_t *numbers,
 static int write_header(const struct section_header *header, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
-	struct section_writer writer = { .out = &bytes };
+	struct byte_writer writer = byte_writer_init(&bytes);
 
-	write_bytes(&writer, MAGIC, strlen(MAGIC));
-	write_uint(&writer, VERSION, 1);
-	write_uint(&writer, header->number, 2);
-	write_uint(&writer, header->section_cnt, 2);
-	write_uint(&writer, header->len, 4);
-	write_uint(&writer, header->text_len, 4);
-	write_uint(&writer, header->crc, 4);
+	byte_writer_bytes(&writer, MAGIC, strlen(MAGIC));
+	byte_writer_uint(&writer, VERSION, 1);
+	byte_writer_uint(&writer, header->number, 2);
+	byte_writer_uint(&writer, header->section_cnt, 2);
+	byte_writer_uint(&writer, header->len, 4);
+	byte_writer_uint(&writer, header->text_len, 4);
+	byte_writer_uint(&writer, header->crc, 4);
 	if (writer.err)
 		return writer.err;
-	write_uint(&writer, crc32c(bytes.data, bytes.len), 4);
+	byte_writer_uint(&writer, crc32c(bytes.data, bytes.len), 4);
 	return writer.err ? writer.err : strbuf_append(out, bytes.data, bytes.len);
 }
 
@@ -213,13 +189,14 @@ int series_format_encode(const struct series *series, const char *key, struct st
 		const struct series_day *at = cnt ? days + first :
 						    days; /* NULL when there are none */
 		size_t in_section = cnt ? section_end(at, cnt - first) : 0;
-		struct section_writer writer = { .out = &text };
+		struct byte_writer writer;
 
 		strbuf_clear(&text);
-		write_string(&writer, key, strlen(key));
+		writer = byte_writer_init(&text);
+		byte_writer_text(&writer, key, strlen(key));
 		write_items(series, numbers, number_items(at, in_section, item_cnt, numbers),
 			    &writer);
-		write_uint(&writer, in_section, 4);
+		byte_writer_uint(&writer, in_section, 4);
 		for (size_t j = 0; j < in_section; j++)
 			write_day(&at[j], numbers, &writer);
 		err = writer.err ? writer.err : compress_section(&text, i, sections, out);
