@@ -146,70 +146,46 @@ $(LIB): $(LIB_OBJ)
 	$(call msg,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/bin/%: $(BUILD)/user/%.o $(LIB)
+# The way every program is linked: its objects, the library, and what the rule adds.
+define link
 	@mkdir -p $(@D)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(filter %.o %.a,$^) $(LDLIBS) $(1) -o $@
+endef
+
+$(BUILD)/bin/%: $(BUILD)/user/%.o $(LIB)
+	$(link)
 
 $(BUILD)/bin/jbpf-%: $(BUILD)/bin/jbpf
 	$(Q)ln -sf jbpf $@
 
 # ---- tests ----------------------------------------------------------------------------------
-$(BUILD)/tests/test_%: $(BUILD)/tests/unit/test_%.o $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -lcmocka -o $@
+$(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
+	$(call link,-lcmocka)
 
-$(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
+$(BENCH_BIN) $(LIVE_BIN) $(TOOL_BIN) $(FAIL_BIN) $(SLOW_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIB)
+	$(link)
+
+$(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
+	$(link)
 
 $(BENCH_BIN:%=%.o): $(BENCH_SKEL)
 
-# Drivers of the real BPF side: as root, with the library.
-$(LIVE_BIN): $(BUILD)/tests/bpf/live_%: $(BUILD)/tests/bpf/live_%.o $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
-
-# Programs under test keep their frame pointers and their recursion.
-$(BUILD)/tests/bpf/%: tests/bpf/%.c
-	@mkdir -p $(@D)
-	$(call msg,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. $< -o $@ -lpthread
+# What is profiled keeps its frame pointers and its recursion; none of it knows the library.
+AID_CFLAGS := -std=gnu11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(WARNINGS) -I.
 
 $(BUILD)/tests/e2e/hostile_jvm: EXPORTS := -rdynamic # as libjvm.so does
 $(BUILD)/tests/e2e/witness_spinner: EXPORTS := -static -no-pie -fno-pie # the same addresses in every process
-$(BUILD)/tests/e2e/%: tests/e2e/%.c
+$(AID_BIN): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARNINGS) -I. -MMD -MP -MF $@.d -MT $@ $< -o $@ -lpthread $(EXPORTS)
+	$(Q)$(CC) $(AID_CFLAGS) -O1 -fno-optimize-sibling-calls -MMD -MP -MF $@.d -MT $@ $< -o $@ -lpthread $(EXPORTS)
 
-# Tools for tests and people, linked with everything.
-$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
-
-# Preloaded into programs of the soak.
-$(SOAK_LIB): tests/soak/hour_steps.c
+# Preloaded into programs of the soak and of the failure sweep.
+$(SOAK_LIB) $(FAIL_LIB): $(BUILD)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -shared $(WARNINGS) $< -o $@
-
-$(FAIL_LIB): tests/failures/fail_nth.c
-	@mkdir -p $(@D)
-	$(call msg,CC,$<)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -shared -fno-builtin -fno-omit-frame-pointer $(WARNINGS) $< -o $@
-
-$(FAIL_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
-
-$(SLOW_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LIB) $(LDLIBS) -o $@
-
-$(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
-	$(call msg,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(CC) $(AID_CFLAGS) -O2 -fPIC -shared -fno-builtin $< -o $@
 
 .PHONY: test-programs
 test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN) $(SOAK_LIB) $(FAIL_LIB) $(FAIL_BIN)
