@@ -61,6 +61,12 @@ class Guest:
         return {name: Folded(self.dump("--pid", self.load(name)[0])) for name in LOADS}
 
     @cached_property
+    def named(self):
+        """The same since the first window of each that had names: before, a starved guest may have had none."""
+        since = int(self.text("named.at"))
+        return {name: Folded(self.dump("--pid", self.load(name)[0], since=since)) for name in LOADS}
+
+    @cached_property
     def streams(self):
         return json.loads(self.dump("--list", "--format", "json"))["streams"]
 
@@ -109,7 +115,7 @@ def test_program_fits_the_kernel(guest):
 
 
 def test_c_functions_have_their_names(guest):
-    stacks = by_process(guest.folded["spinner"], "native_spinner")
+    stacks = by_process(guest.named["spinner"], "native_spinner")
     names = [([plain(frame) for frame in frames if kind(frame) == "n"], count) for frames, count in stacks]
     work = [(frames, count) for frames, count in names if "main" in frames]
     whole = sum(count for _, count in work)
@@ -125,7 +131,7 @@ def test_c_functions_have_their_names(guest):
 
 
 def test_c_recursion_has_its_exact_depth(guest):
-    stacks = by_process(guest.folded["recurse"], "load")
+    stacks = by_process(guest.named["recurse"], "load")
     deep = [([plain(frame) for frame in frames if kind(frame) == "n"], count) for frames, count in stacks]
     deep = [(frames, count) for frames, count in deep if "recurse" in frames]
     whole = sum(count for _, count in deep)
@@ -143,8 +149,7 @@ def test_c_recursion_has_its_exact_depth(guest):
 
 def java_main_thread(guest):
     """(words of KernelTree's methods, count) of the thread that runs main, once its code is known."""
-    pid, since = guest.load("java")[0], int(guest.text("named.at"))
-    folded = Folded(guest.dump("--pid", pid, since=since))
+    folded = guest.named["java"]
     prefix = "KernelTree."
     found = []
     for frames, count in folded.stacks:
@@ -185,7 +190,7 @@ def test_jvm_is_named_by_its_own_tables(guest):
 
 
 def test_kernel_frames_have_their_names(guest):
-    stacks = by_process(guest.folded["syscalls"], "load")
+    stacks = by_process(guest.named["syscalls"], "load")
     kernel = [([plain(frame) for frame in frames if kind(frame) == "k"], count) for frames, count in stacks]
     whole = sum(count for _, count in kernel)
     calls = [(frames, count) for frames, count in kernel if "vfs_read" in frames]
