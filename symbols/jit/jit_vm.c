@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "symbols/jit/jit_vm_internal.h"
-#include "user/util/clock.h"
 
 /*
  * Keys of answers. Addresses in user space leave the upper bits free: a return address asks for
@@ -34,46 +33,6 @@
 #define KEY_USER_MASK (KEY_LEAF_CODE - 1)
 
 #define EPOCH_MASK 0xffffffu
-
-/* ---- reading ---- */
-
-bool jit_vm_may_read(struct jit_vm *vm)
-{
-	if (vm->is_ended || vm->spent_ns > JIT_VM_READ_BUDGET_NS)
-		return false;
-	/* Asking for CPU time is a system call: only questions that read something are measured. */
-	if (!vm->reading_ns)
-		vm->reading_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	vm->read_cnt++;
-	return true;
-}
-
-/* End of a question: the CPU time of its reading counts against the budget. */
-static void vm_end_reading(struct jit_vm *vm)
-{
-	if (vm->reading_ns)
-		vm->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - vm->reading_ns;
-	vm->reading_ns = 0;
-}
-
-int jit_vm_note(struct jit_vm *vm, int err)
-{
-	if (err == -ESRCH || err == -EPERM || err == -EACCES)
-		vm->is_ended = true;
-	return err;
-}
-
-/* ---- restless JVMs ---- */
-
-void jit_vm_stir(struct jit_vm *vm)
-{
-	vm->restless_ns = vm->ops->now_ns(vm->ctx) + JIT_VM_RESTLESS_NS;
-}
-
-uint64_t jit_vm_round_ns(const struct jit_vm *vm)
-{
-	return jit_vm__is_restless(vm) ? JIT_VM_RESTLESS_ROUND_NS : JIT_VM_ROUND_NS;
-}
 
 /* ---- object ---- */
 
@@ -126,21 +85,20 @@ int jit_vm__refresh(struct jit_vm *vm)
 {
 	int err;
 
-	if (vm->is_ended)
+	if (vm->account.is_ended)
 		return -ESRCH;
 	vm->refresh_cnt++;
 	vm->epoch++;
-	vm->spent_ns = 0;
-	vm->mode = JIT_VM_LOOK;
+	jit_account_renew(&vm->account);
 	vm->round_ns = vm->ops->now_ns(vm->ctx);
-	err = jit_vm_note(vm, vm->ops->refresh(vm->ctx));
+	err = jit_account_note(&vm->account, vm->ops->refresh(vm->ctx));
 	(void)jit_unloads_read(vm);
 	if (!err) {
 		vm_read_ranges(vm);
-		err = jit_vm_note(vm, jit_blobs_refresh(vm));
+		err = jit_account_note(&vm->account, jit_blobs_refresh(vm));
 	}
 	jit_methods_refresh(vm);
-	vm_end_reading(vm);
+	jit_account_settle(&vm->account);
 	if (!err)
 		vm->read_boot_ns = vm->ops->now_ns(vm->ctx);
 	return err;
@@ -151,12 +109,12 @@ void jit_vm__round(struct jit_vm *vm)
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 
 	jit_unloads_look(vm);
-	if (vm->is_ended || now_ns - vm->round_ns < jit_vm_round_ns(vm))
+	if (vm->account.is_ended ||
+	    now_ns - vm->round_ns < jit_account_round_ns(&vm->account, now_ns))
 		return;
 	vm->round_ns = now_ns;
-	vm->mode = JIT_VM_LOOK;
-	jit_vm_note(vm, jit_blobs_round(vm));
-	vm_end_reading(vm);
+	jit_account_note(&vm->account, jit_blobs_round(vm));
+	jit_account_settle(&vm->account);
 }
 
 void jit_vm__forget_names(struct jit_vm *vm)
@@ -174,7 +132,7 @@ void jit_vm__forget_names(struct jit_vm *vm)
 
 void jit_vm__end(struct jit_vm *vm, uint64_t since_boot_ns)
 {
-	vm->is_ended = true;
+	vm->account.is_ended = true;
 	jit_blobs_drop_since(vm, since_boot_ns);
 	jit_methods_drop_since(vm, since_boot_ns);
 	addr_cache_clear(&vm->answers);
@@ -198,7 +156,7 @@ bool jit_vm__covers(const struct jit_vm *vm, uint64_t address)
 
 int jit_vm__walk(struct jit_vm *vm, hotspot_walk_fn fn, void *ctx)
 {
-	if (vm->is_ended)
+	if (vm->account.is_ended)
 		return -ESRCH;
 	return vm->ops->walk(vm->ctx, fn, ctx, NULL);
 }
@@ -237,10 +195,10 @@ static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 	if (!blob || blob->life.gone_ns)
 		return false;
 	/* Not used lately, so not verified with the others. */
-	if (blob->verified_refresh != vm->refresh_cnt && !vm->is_ended &&
-	    jit_blobs_check(vm, blob) && !vm->is_ended)
+	if (blob->verified_refresh != vm->refresh_cnt && !vm->account.is_ended &&
+	    jit_blobs_check(vm, blob) && !vm->account.is_ended)
 		return false;
-	if (vm->mode == JIT_VM_RESOLVE && !life_holds(vm, &blob->life, query))
+	if (query->mode == JIT_VM_RESOLVE && !life_holds(vm, &blob->life, query))
 		return false;
 	blob->used_refresh = vm->refresh_cnt;
 	return true;
@@ -252,8 +210,8 @@ static bool method_holds(struct jit_vm *vm, const struct answer *answer,
 	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->epoch);
 
 	if (!method || !jit_method_is_there(vm, method) ||
-	    (vm->mode == JIT_VM_RESOLVE ? !life_holds(vm, &method->life, query) :
-					  jit_method_is_old(vm, method)))
+	    (query->mode == JIT_VM_RESOLVE ? !life_holds(vm, &method->life, query) :
+					     jit_method_is_old(vm, method)))
 		return false;
 	method->used_refresh = vm->refresh_cnt;
 	return true;
@@ -271,7 +229,7 @@ static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
 		return method_holds(vm, answer, query);
 	default:
 		/* What is not known at the end of a window may be read by the next look. */
-		return vm->mode == JIT_VM_RESOLVE && answer->epoch == (vm->epoch & EPOCH_MASK);
+		return query->mode == JIT_VM_RESOLVE && answer->epoch == (vm->epoch & EPOCH_MASK);
 	}
 }
 
@@ -302,7 +260,7 @@ static int answer_owner(struct jit_vm *vm, const struct jit_vm_query *query,
 			const struct answer *known, struct answer *out)
 {
 	struct jit_blob *blob;
-	int err = jit_blobs_present(vm, query_address(query), &blob);
+	int err = jit_blobs_present(vm, query_address(query), query->mode, &blob);
 
 	if (err == -ENOMEM)
 		return err;
@@ -314,7 +272,7 @@ static int answer_looked(struct jit_vm *vm, const struct jit_vm_query *query,
 			 const struct answer *known, struct answer *out)
 {
 	struct jit_blob *blob;
-	int err = jit_blobs_present(vm, query_address(query), &blob);
+	int err = jit_blobs_present(vm, query_address(query), query->mode, &blob);
 
 	return err ? err : answer_from_blob(vm, blob, query, known, out);
 }
@@ -326,8 +284,8 @@ static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query,
 
 	/* Twice: it may change while its names are read. */
 	for (int i = 0; i < 2 && err == -EAGAIN; i++)
-		err = vm->mode == JIT_VM_RESOLVE ? answer_owner(vm, query, known, out) :
-						   answer_looked(vm, query, known, out);
+		err = query->mode == JIT_VM_RESOLVE ? answer_owner(vm, query, known, out) :
+						      answer_looked(vm, query, known, out);
 	return err == -EAGAIN ? -ENOENT : err;
 }
 
@@ -408,7 +366,6 @@ int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct j
 	struct answer answer = known;
 	int err = 0;
 
-	vm->mode = query->mode;
 	if (query->mode == JIT_VM_RESOLVE && (query->since_boot_ns != vm->last_since_ns ||
 					      query->until_boot_ns != vm->last_until_ns)) {
 		vm->last_since_ns = query->since_boot_ns;
@@ -418,7 +375,7 @@ int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct j
 	out->is_new = !found || !answer_holds(vm, &known, query);
 	if (out->is_new)
 		err = vm_answer(vm, query, &known, &answer);
-	vm_end_reading(vm);
+	jit_account_settle(&vm->account);
 	if (err)
 		return err;
 	if (out->is_new)
@@ -435,13 +392,13 @@ void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out)
 		.blob_cnt = vm->blobs.alive_cnt,
 		.has_inlined = vm->ops->has_inlined(vm->ctx),
 		.has_interpreted = vm->ranges.interpreter_high > vm->ranges.interpreter_low,
-		.is_ended = vm->is_ended,
+		.is_ended = vm->account.is_ended,
 	};
 }
 
 uint64_t jit_vm__read_cnt(const struct jit_vm *vm)
 {
-	return vm->read_cnt;
+	return vm->account.read_cnt;
 }
 
 bool jit_vm__is_quiet(const struct jit_vm *vm)
@@ -450,16 +407,16 @@ bool jit_vm__is_quiet(const struct jit_vm *vm)
 
 	if (!vm->unloads.is_known)
 		return false;
-	if (vm->restless_ns > since_ns)
-		since_ns = vm->restless_ns;
+	if (vm->account.restless_ns > since_ns)
+		since_ns = vm->account.restless_ns;
 	if (vm->unloads.since_ns > since_ns)
 		since_ns = vm->unloads.since_ns;
-	return vm->ops->now_ns(vm->ctx) > since_ns + JIT_VM_RESTLESS_NS;
+	return vm->ops->now_ns(vm->ctx) > since_ns + JIT_ACCOUNT_RESTLESS_NS;
 }
 
 bool jit_vm__is_restless(const struct jit_vm *vm)
 {
-	return vm->ops->now_ns(vm->ctx) < vm->restless_ns;
+	return jit_account_is_restless(&vm->account, vm->ops->now_ns(vm->ctx));
 }
 
 size_t jit_vm__bytes(const struct jit_vm *vm)

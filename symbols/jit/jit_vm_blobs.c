@@ -122,11 +122,12 @@ static bool blob_is_method(const struct hotspot_blob *blob)
 }
 
 /* What is known of a version that was read now, by those that were there before it. */
-static void blob_date(struct jit_vm *vm, struct jit_blob *blob, uint64_t read_ns)
+static void blob_date(struct jit_vm *vm, struct jit_blob *blob, enum jit_vm_mode mode,
+		      uint64_t read_ns)
 {
 	struct jit_life *life = &blob->life;
 
-	jit_life_begin(vm, life, read_ns, vm->ops->now_ns(vm->ctx));
+	jit_life_begin(vm, life, mode, read_ns, vm->ops->now_ns(vm->ctx));
 	if (vm->blobs.lost_gone_ns > life->sure_from_ns)
 		life->sure_from_ns = vm->blobs.lost_gone_ns;
 	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
@@ -136,12 +137,12 @@ static void blob_date(struct jit_vm *vm, struct jit_blob *blob, uint64_t read_ns
 			jit_life_follows(life, &rival->life);
 	}
 	if (life->born_after_ns)
-		jit_vm_stir(vm);
+		jit_account_stir(&vm->account, vm->ops->now_ns(vm->ctx));
 }
 
 /* Takes over what was read. 0, -ENOSPC, -ENOMEM. */
-static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, uint64_t read_ns,
-		    struct jit_blob **out)
+static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, enum jit_vm_mode mode,
+		    uint64_t read_ns, struct jit_blob **out)
 {
 	struct jit_blobs *blobs = &vm->blobs;
 	struct jit_blob *blob;
@@ -166,7 +167,7 @@ static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, uint64_t
 	blob->blob = *read;
 	blob->verified_refresh = vm->refresh_cnt;
 	blob->used_refresh = vm->refresh_cnt;
-	blob_date(vm, blob, read_ns);
+	blob_date(vm, blob, mode, read_ns);
 	memmove(&blobs->alive[index + 1], &blobs->alive[index],
 		(blobs->alive_cnt - index) * sizeof(*blobs->alive));
 	blobs->alive[index] = blob;
@@ -175,7 +176,8 @@ static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, uint64_t
 	return 0;
 }
 
-static int blob_find(struct jit_vm *vm, uint64_t address, struct jit_blob **out)
+static int blob_find(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+		     struct jit_blob **out)
 {
 	struct hotspot_blob read;
 	uint64_t read_ns = 0;
@@ -183,10 +185,10 @@ static int blob_find(struct jit_vm *vm, uint64_t address, struct jit_blob **out)
 
 	/* Once more when it changed while it was read: mostly it is there a moment later. */
 	for (int i = 0; i < 2 && err == -EAGAIN; i++) {
-		if (!jit_vm_may_read(vm))
+		if (!jit_account_may_read(&vm->account))
 			return -EAGAIN;
 		read_ns = vm->ops->now_ns(vm->ctx);
-		err = jit_vm_note(vm, vm->ops->find(vm->ctx, address, &read));
+		err = jit_account_note(&vm->account, vm->ops->find(vm->ctx, address, &read));
 	}
 	if (err)
 		return err == -ENOENT || err == -ENOMEM ? err : -EAGAIN;
@@ -194,7 +196,7 @@ static int blob_find(struct jit_vm *vm, uint64_t address, struct jit_blob **out)
 		return -EAGAIN;
 	if (blob_is_method(&read) && !read.method)
 		return -ENOENT;
-	err = blob_add(vm, &read, read_ns, out);
+	err = blob_add(vm, &read, mode, read_ns, out);
 	return err == -ENOSPC ? -EAGAIN : err;
 }
 
@@ -205,10 +207,10 @@ int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob)
 	uint64_t read_ns;
 	int err;
 
-	if (!jit_vm_may_read(vm))
+	if (!jit_account_may_read(&vm->account))
 		return -EAGAIN;
 	read_ns = vm->ops->now_ns(vm->ctx);
-	err = jit_vm_note(vm, vm->ops->verify(vm->ctx, &asked, 1, &is_same));
+	err = jit_account_note(&vm->account, vm->ops->verify(vm->ctx, &asked, 1, &is_same));
 	if (err)
 		return -EAGAIN;
 	if (is_same) {
@@ -220,19 +222,20 @@ int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob)
 	return -EAGAIN;
 }
 
-int jit_blobs_present(struct jit_vm *vm, uint64_t address, struct jit_blob **out)
+int jit_blobs_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+		      struct jit_blob **out)
 {
 	struct jit_blob *blob = alive_at(&vm->blobs, address);
 
-	if (blob && !vm->is_ended && blob->verified_refresh != vm->refresh_cnt) {
+	if (blob && !vm->account.is_ended && blob->verified_refresh != vm->refresh_cnt) {
 		/* When it is not the same any more it is retired, and what is there now is read. */
 		if (jit_blobs_check(vm, blob) && alive_at(&vm->blobs, address) == blob &&
-		    !vm->is_ended)
+		    !vm->account.is_ended)
 			return -EAGAIN;
 		blob = alive_at(&vm->blobs, address);
 	}
 	if (!blob)
-		return vm->is_ended ? -ENOENT : blob_find(vm, address, out);
+		return vm->account.is_ended ? -ENOENT : blob_find(vm, address, mode, out);
 	blob->used_refresh = vm->refresh_cnt;
 	*out = blob;
 	return 0;
@@ -245,10 +248,10 @@ const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob 
 
 	if (blob->scopes || blob->has_no_scopes || blob->life.gone_ns)
 		return blob->scopes;
-	if (!jit_vm_may_read(vm))
+	if (!jit_account_may_read(&vm->account))
 		return NULL;
-	if (jit_vm_note(vm, vm->ops->scopes_read(vm->ctx, &blob->blob, &scopes))) {
-		blob->has_no_scopes = !vm->is_ended;
+	if (jit_account_note(&vm->account, vm->ops->scopes_read(vm->ctx, &blob->blob, &scopes))) {
+		blob->has_no_scopes = !vm->account.is_ended;
 		return NULL;
 	}
 	bytes = vm->ops->scopes_bytes(scopes);
@@ -275,7 +278,8 @@ const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob 
 
 static bool blob_is_there(const struct jit_vm *vm, const struct jit_blob *blob)
 {
-	return !blob->life.gone_ns && (blob->verified_refresh == vm->refresh_cnt || vm->is_ended);
+	return !blob->life.gone_ns &&
+	       (blob->verified_refresh == vm->refresh_cnt || vm->account.is_ended);
 }
 
 struct owner_search {
@@ -385,7 +389,7 @@ static void alive_age(struct jit_vm *vm)
 static void blobs_settle(struct jit_vm *vm, struct jit_blob *const *asked, const bool *is_same,
 			 size_t cnt, uint64_t read_ns)
 {
-	for (size_t i = 0; i < cnt && !vm->is_ended; i++) {
+	for (size_t i = 0; i < cnt && !vm->account.is_ended; i++) {
 		if (!is_same[i]) {
 			blob_retire(vm, alive_from(&vm->blobs, asked[i]->blob.start));
 			continue;
@@ -404,8 +408,8 @@ static bool blob_is_due(const struct jit_vm *vm, const struct jit_blob *blob, ui
 	const struct jit_life *life = &blob->life;
 	uint64_t interval_ns = (life->alive_ns - life->first_seen_ns) / JIT_VM_ROUND_SHARE;
 
-	if (life->alive_ns < life->first_seen_ns || interval_ns < JIT_VM_RESTLESS_ROUND_NS)
-		interval_ns = JIT_VM_RESTLESS_ROUND_NS;
+	if (life->alive_ns < life->first_seen_ns || interval_ns < JIT_ACCOUNT_RESTLESS_ROUND_NS)
+		interval_ns = JIT_ACCOUNT_RESTLESS_ROUND_NS;
 	if (interval_ns > JIT_VM_OLD_ROUND_NS)
 		interval_ns = JIT_VM_OLD_ROUND_NS;
 	return vm->refresh_cnt - blob->used_refresh <= JIT_VM_VERIFY_REFRESHES &&
@@ -466,7 +470,7 @@ static void blobs_probe(struct jit_vm *vm)
 		for (uint64_t at = gone.start; at < gone.end; at += step) {
 			struct jit_blob *found;
 
-			if (alive_at(blobs, at) || blob_find(vm, at, &found))
+			if (alive_at(blobs, at) || blob_find(vm, at, JIT_VM_LOOK, &found))
 				continue;
 			/* In a longer time there may have been more than one. */
 			if (found->life.first_seen_ns - found->life.born_after_ns >
@@ -486,7 +490,7 @@ int jit_blobs_round(struct jit_vm *vm)
 	 * What the code of a restless JVM leaves behind owns no sample that is younger than the
 	 * last proof of it, whoever came next: who that is is looked for at the end of the window.
 	 */
-	if (!err && !jit_vm__is_restless(vm))
+	if (!err && !jit_account_is_restless(&vm->account, vm->ops->now_ns(vm->ctx)))
 		blobs_probe(vm);
 	return err;
 }

@@ -60,15 +60,16 @@ static enum frame_kind blob_frame_kind(const struct hotspot_blob *blob)
 }
 
 /*
- * One method at a bytecode index; "[unknown jit]" when it cannot be named. `has_place`: with its
- * line, which is told of leaves only and costs reads of its own. 0 or -ENOMEM.
+ * One method at a bytecode index; "[unknown jit]" when it cannot be named. A leaf has its line, too,
+ * which costs reads of its own. 0 or -ENOMEM.
  */
 static int chain_push_scope(struct jit_vm *vm, struct chain *chain, const struct jit_blob *blob,
-			    const struct hotspot_scope *scope, enum frame_kind kind, bool has_place)
+			    const struct jit_vm_query *query, const struct hotspot_scope *scope,
+			    enum frame_kind kind)
 {
 	struct jit_vm_frame frame = { .file = JIT_VM_NO_FILE, .kind = (uint8_t)kind };
 	struct jit_method *method;
-	int err = jit_methods_of_blob(vm, blob, scope->method, &method);
+	int err = jit_methods_of_blob(vm, blob, scope->method, query->mode, &method);
 
 	if (err == -EAGAIN)
 		return chain_push_text(vm, chain, "[unknown jit]", true);
@@ -78,7 +79,7 @@ static int chain_push_scope(struct jit_vm *vm, struct chain *chain, const struct
 	if (method->is_enter && blob->blob.kind == HOTSPOT_BLOB_NATIVE)
 		frame.place = JIT_VM_PLACE_ENTER;
 	/* A method that is being entered is at its first line. */
-	if (has_place)
+	if (query->is_leaf)
 		jit_method_place(vm, method, scope->bci < 0 ? 0 : scope->bci, &frame.file,
 				 &frame.line);
 	return chain_push(chain, &frame);
@@ -98,7 +99,7 @@ static int chain_push_scopes(struct jit_vm *vm, struct chain *chain, struct jit_
 	for (size_t i = 0; i < cnt; i++) {
 		enum frame_kind kind = i + 1 < cnt ? FRAME_KIND_INLINED :
 						     blob_frame_kind(&blob->blob);
-		int err = chain_push_scope(vm, chain, blob, &found[i], kind, query->is_leaf);
+		int err = chain_push_scope(vm, chain, blob, query, &found[i], kind);
 
 		if (err)
 			return err;
@@ -121,7 +122,7 @@ static int chain_push_method(struct jit_vm *vm, struct chain *chain, struct jit_
 	if (err != -ENOENT)
 		return err;
 	/* No description of this place, as in stubs at the end of a method: whose code is it? */
-	err = jit_methods_of_blob(vm, blob, blob->blob.method, &method);
+	err = jit_methods_of_blob(vm, blob, blob->blob.method, query->mode, &method);
 	if (err)
 		return err == -EAGAIN ? -ENOENT : err;
 	frame.name = method->name;
@@ -166,7 +167,7 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 {
 	bool is_method = blob->blob.kind == HOTSPOT_BLOB_NMETHOD ||
 			 blob->blob.kind == HOTSPOT_BLOB_NATIVE;
-	uint64_t read_cnt = vm->read_cnt;
+	uint64_t read_cnt = vm->account.read_cnt;
 	struct chain chain = { .cnt = 0 };
 	enum leaf_verdict verdict;
 	int err;
@@ -176,7 +177,7 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 	if (!err && chain.cnt == 0)
 		err = -ENOENT;
 	if (!err && query->is_leaf && query->leaf_code) {
-		if (vm->mode != JIT_VM_RESOLVE)
+		if (query->mode != JIT_VM_RESOLVE)
 			err = jit_leaf_check(vm, blob, query);
 		verdict = jit_leaf_judge(vm, blob, query);
 		if (is_method && (verdict == LEAF_CALLER_AT_SP || verdict == LEAF_CALLER_AT_SP_8))
@@ -184,7 +185,8 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 		chain.frames[0].verdict = (uint8_t)verdict;
 	}
 	/* What was read belongs together only if the blob is still the same. */
-	if (!err && vm->read_cnt != read_cnt && !blob->life.gone_ns && !vm->is_ended)
+	if (!err && vm->account.read_cnt != read_cnt && !blob->life.gone_ns &&
+	    !vm->account.is_ended)
 		err = jit_blobs_check(vm, blob);
 	return err ? err : chain_intern(vm, &chain, chain_out);
 }

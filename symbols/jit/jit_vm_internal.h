@@ -2,7 +2,7 @@
 /*
  * What the parts of jit_vm share (jit_vm.c, jit_vm_*.c); nobody else includes this.
  *
- *     jit_vm.c          questions, kept answers, windows; the budget for reading
+ *     jit_vm.c          questions, kept answers, windows
  *     jit_vm_blobs.c    versions of code: there now, gone, and who owns a sample
  *     jit_vm_methods.c  names by Method*, of compiled and of interpreted frames
  *     jit_vm_life.c     when was it there? From a few moments at which it was seen
@@ -10,6 +10,7 @@
  *     jit_vm_chains.c   from a place in the code to its frames
  *     jit_vm_leaf.c     the leaf's code and its caller
  *     jit_vm_slots.c    handles, by which an answer knows that what it hangs on is gone
+ *     jit_account.c     may it be read, and how often
  *     jit_vm_hotspot.c  the reader of a real JVM; tests put another one in its place
  *
  * The life of a version: it is read (jit_life_begin(), dated by what was there before), verified
@@ -20,6 +21,7 @@
 #define JBPF_JIT_JIT_VM_INTERNAL_H
 
 #include "symbols/names/addr_cache.h"
+#include "symbols/jit/jit_account.h"
 #include "symbols/jit/jit_vm.h"
 #include "user/util/strtab.h"
 
@@ -29,19 +31,12 @@
 #define JIT_VM_MAX_GONE	       4096u
 #define JIT_VM_MAX_SCOPE_BYTES (8u << 20)
 #define JIT_VM_MAX_CHAIN_BYTES (4u << 20)
-/* CPU time for reading between two refreshes; beyond it addresses stay unknown. */
-#define JIT_VM_READ_BUDGET_NS (500ull * 1000 * 1000)
 
 /* JIT_VM_PROMPT_NS in a restless JVM. */
 #define JIT_VM_RESTLESS_PROMPT_NS (150ull * 1000 * 1000)
-/* While there are looks, what is in use is verified this often. */
-#define JIT_VM_ROUND_NS		 (900ull * 1000 * 1000)
-#define JIT_VM_RESTLESS_ROUND_NS (80ull * 1000 * 1000)
 /* Code that was there for a time is verified again after this share of that time, or this. */
 #define JIT_VM_ROUND_SHARE  8u
 #define JIT_VM_OLD_ROUND_NS (1900ull * 1000 * 1000)
-/* A JVM that put code or a method where another one was is restless for so long. */
-#define JIT_VM_RESTLESS_NS (30ull * 1000 * 1000 * 1000)
 /* Where so many pieces of code were, and at so many places in each, a round looks what is there. */
 #define JIT_VM_PROBE_BLOBS  32u
 #define JIT_VM_PROBE_PLACES 8u
@@ -154,6 +149,7 @@ struct jit_vm {
 	const struct jit_vm_ops *ops;
 	void *ctx;
 	struct names *names;
+	struct jit_account account;
 	struct hotspot_ranges ranges;
 	struct jit_blobs blobs;
 	struct jit_methods methods;
@@ -161,36 +157,20 @@ struct jit_vm {
 	struct strtab *chains;	   /* arrays of struct jit_vm_frame */
 	struct addr_cache answers; /* key: see jit_vm.c */
 	struct strbuf text;
-	uint64_t spent_ns;   /* CPU time since the last refresh */
-	uint64_t reading_ns; /* CPU time at the first read for the present question; 0 = none yet */
 	uint64_t opened_ns;
 	uint64_t read_boot_ns;
-	uint64_t read_cnt;
 	uint64_t last_since_ns; /* of the last question of a window */
 	uint64_t round_ns;	/* of the last round */
-	uint64_t restless_ns;	/* until then it counts as restless */
 	uint64_t last_until_ns;
 	uint32_t refresh_cnt;
-	uint32_t epoch;	       /* of what holds for one window only */
-	enum jit_vm_mode mode; /* of the query that is being answered */
-	bool is_ended;
+	uint32_t epoch; /* of what holds for one window only */
 };
-
-/* ---- jit_vm.c ---- */
-/* May something be read now? Counts it when so. */
-bool jit_vm_may_read(struct jit_vm *vm);
-/* Notes what an error of reading means for all that follows; returns it. */
-int jit_vm_note(struct jit_vm *vm, int err);
-
-/* Something is where something else was. */
-void jit_vm_stir(struct jit_vm *vm);
-uint64_t jit_vm_round_ns(const struct jit_vm *vm);
 
 /* ---- jit_vm_life.c ---- */
 struct jit_span jit_span_of(const struct jit_vm_query *query);
 /* It was read just now, between these times; the first time. */
-void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, uint64_t read_ns,
-		    uint64_t read_end_ns);
+void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, enum jit_vm_mode mode,
+		    uint64_t read_ns, uint64_t read_end_ns);
 /*
  * Of a method that was read just now: what the number of unloaded classes says about it. `cnt`: the
  * number before its name was read.
@@ -229,7 +209,8 @@ void jit_blobs_release(struct jit_vm *vm);
  * The version at an address that is known to be there now, read when it was not known. 0; -ENOENT:
  * free space or dead code; -EAGAIN: cannot be told; -ENOMEM.
  */
-int jit_blobs_present(struct jit_vm *vm, uint64_t address, struct jit_blob **out);
+int jit_blobs_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+		      struct jit_blob **out);
 /* Is it still there? Asked of the JVM; what is not is retired. 0, -EAGAIN. */
 int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob);
 /*
@@ -254,7 +235,7 @@ void jit_methods_release(struct jit_vm *vm);
  * any more; -ENOMEM.
  */
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t method,
-			struct jit_method **out);
+			enum jit_vm_mode mode, struct jit_method **out);
 /*
  * A method that was interpreted when the samples of a query were taken. `is_past_out`: the one that
  * was at the address before. 0, -ENOENT, -EXDEV, -ENOMEM.

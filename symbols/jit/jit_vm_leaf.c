@@ -36,8 +36,9 @@ int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm
 	    (entry && query->word < entry + LEAF_ENTRY_JUMP_BYTES &&
 	     query->word + LEAF_CODE_BYTES > entry))
 		return 0;
-	if (!jit_vm_may_read(vm) ||
-	    jit_vm_note(vm, vm->ops->read_code(vm->ctx, query->word, now, sizeof(now))) ||
+	if (!jit_account_may_read(&vm->account) ||
+	    jit_account_note(&vm->account,
+			     vm->ops->read_code(vm->ctx, query->word, now, sizeof(now))) ||
 	    bytes_different(now, query->leaf_code, sizeof(now)) <= LEAF_MAX_PATCHED_BYTES)
 		return 0;
 	/* It may have been replaced a moment ago; else something else was there before it. */
@@ -63,9 +64,9 @@ enum leaf_verdict jit_leaf_judge(struct jit_vm *vm, const struct jit_blob *blob,
 	leaf_repair_wants(&blob->blob, query->word, &leaf.entry_address, &leaf.entry_len);
 	if (leaf.entry_len > sizeof(code))
 		leaf.entry_len = sizeof(code);
-	if (leaf.entry_len && !blob->life.gone_ns && jit_vm_may_read(vm) &&
-	    jit_vm_note(vm,
-			vm->ops->read_code(vm->ctx, leaf.entry_address, code, leaf.entry_len)) == 0)
+	if (leaf.entry_len && !blob->life.gone_ns && jit_account_may_read(&vm->account) &&
+	    jit_account_note(&vm->account, vm->ops->read_code(vm->ctx, leaf.entry_address, code,
+							      leaf.entry_len)) == 0)
 		leaf.entry = code;
 	else
 		leaf.entry_len = 0;

@@ -16,14 +16,14 @@ struct jit_span jit_span_of(const struct jit_vm_query *query)
 	};
 }
 
-void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, uint64_t read_ns,
-		    uint64_t read_end_ns)
+void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, enum jit_vm_mode mode,
+		    uint64_t read_ns, uint64_t read_end_ns)
 {
 	*life = (struct jit_life){
 		.first_seen_ns = read_end_ns,
 		.alive_ns = read_ns,
-		.is_prompt = vm->mode == JIT_VM_LOOK,
-		.is_restless = vm->restless_ns > read_ns,
+		.is_prompt = mode == JIT_VM_LOOK,
+		.is_restless = vm->account.restless_ns > read_ns,
 		.proved_from_ns = UINT64_MAX,
 	};
 	life->sure_from_ns = life->is_prompt && !life->is_restless ? 0 : read_end_ns;
@@ -99,7 +99,7 @@ bool jit_life_is_credible(const struct jit_vm *vm, const struct jit_life *life,
 	bool is_to_the_end = is_there || life->alive_ns >= span->until;
 
 	/* Gone, and others may have come and gone since: in a calm JVM it is the only one known. */
-	if (!is_to_the_end && (life->is_restless || vm->restless_ns > life->alive_ns))
+	if (!is_to_the_end && (life->is_restless || vm->account.restless_ns > life->alive_ns))
 		return false;
 	return life_began_in_time(life, span);
 }

@@ -107,11 +107,12 @@ static void method_bury(struct jit_vm *vm, struct jit_method *method, uint64_t n
 	if (!method->past.life.gone_ns)
 		method->past.life.gone_ns = now_ns;
 	method->has_past = true;
-	jit_vm_stir(vm);
+	jit_account_stir(&vm->account, vm->ops->now_ns(vm->ctx));
 }
 
 /* What was known when the reading of a name began. */
 struct method_reading {
+	enum jit_vm_mode mode;
 	uint64_t begin_ns;
 	uint64_t unload_cnt;
 	bool has_unload_cnt;
@@ -131,7 +132,7 @@ static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t n
 		method_renew(vm, method);
 	}
 	if (!is_same) {
-		jit_life_begin(vm, &method->life, reading->begin_ns, now_ns);
+		jit_life_begin(vm, &method->life, reading->mode, reading->begin_ns, now_ns);
 		jit_life_prove(vm, &method->life, reading->has_unload_cnt, reading->unload_cnt);
 	}
 	if (!is_same && !is_first)
@@ -152,10 +153,12 @@ static void method_lose(struct jit_vm *vm, struct jit_method *method)
 }
 
 /* Reads the name, for an entry that exists or a new one. 0; -EAGAIN: none to be had; -ENOMEM. */
-static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **out)
+static int method_read(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+		       struct jit_method **out)
 {
 	struct jit_method *method = method_find(vm, address);
 	struct method_reading reading = {
+		.mode = mode,
 		.begin_ns = vm->ops->now_ns(vm->ctx),
 		.unload_cnt = vm->unloads.cnt,
 		.has_unload_cnt = vm->unloads.is_known,
@@ -165,11 +168,12 @@ static int method_read(struct jit_vm *vm, uint64_t address, struct jit_method **
 	uint32_t name;
 	int err;
 
-	if (!jit_vm_may_read(vm))
+	if (!jit_account_may_read(&vm->account))
 		return -EAGAIN;
 	strbuf_clear(&vm->text);
-	err = jit_vm_note(vm, vm->ops->method_name(vm->ctx, address, &const_method, &vm->text));
-	if (err && err != -ENOMEM && method && !vm->is_ended)
+	err = jit_account_note(&vm->account,
+			       vm->ops->method_name(vm->ctx, address, &const_method, &vm->text));
+	if (err && err != -ENOMEM && method && !vm->account.is_ended)
 		method_lose(vm, method);
 	if (!err)
 		err = names__jit(vm->names, strbuf_str(&vm->text), vm->text.len, true, &name,
@@ -210,12 +214,12 @@ static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
 	if (begin_ns >= life->first_seen_ns)
 		return jit_unloads_none_between(vm, life->alive_ns, end_ns);
 	/* What was read may have been dead already, so the number of unloaded classes proves little. */
-	return !vm->is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
+	return !vm->account.is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
 	       jit_unloads_none_between(vm, begin_ns, life->first_seen_ns);
 }
 
 int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
-			struct jit_method **out)
+			enum jit_vm_mode mode, struct jit_method **out)
 {
 	struct jit_method *method = method_find(vm, address);
 
@@ -224,14 +228,16 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
 		*out = method;
 		return 0;
 	}
-	if (blob->life.gone_ns || vm->is_ended || !address)
+	if (blob->life.gone_ns || vm->account.is_ended || !address)
 		return -EAGAIN;
-	return method_read(vm, address, out);
+	return method_read(vm, address, mode, out);
 }
 
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
 {
-	return read_age_ns(vm, method) > jit_vm_round_ns(vm) && !vm->is_ended;
+	return read_age_ns(vm, method) >
+		       jit_account_round_ns(&vm->account, vm->ops->now_ns(vm->ctx)) &&
+	       !vm->account.is_ended;
 }
 
 /* It could not be asked again after the samples, and a class was unloaded since it was asked. */
@@ -246,7 +252,7 @@ bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method)
 	if (method->life.gone_ns)
 		return false;
 	return method->verified_refresh == vm->refresh_cnt ||
-	       (vm->is_ended && !method_is_stale(vm, method));
+	       (vm->account.is_ended && !method_is_stale(vm, method));
 }
 
 /* By who may have been there when the samples were taken. */
@@ -283,17 +289,18 @@ int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
 	bool is_known = method && method->verified_refresh == vm->refresh_cnt;
 
 	/* A look asks again now and then, so that one that came in its place is seen. */
-	if (method && vm->mode == JIT_VM_RESOLVE)
+	if (method && query->mode == JIT_VM_RESOLVE)
 		is_known |= method->life.alive_ns >= span.until;
 	else if (method)
 		is_known &= !jit_method_is_old(vm, method);
-	if (!is_known && !vm->is_ended && method_read(vm, query->method, &method) == -ENOMEM)
+	if (!is_known && !vm->account.is_ended &&
+	    method_read(vm, query->method, query->mode, &method) == -ENOMEM)
 		return -ENOMEM;
 	if (!method)
 		return -ENOENT;
 	method->used_refresh = vm->refresh_cnt;
 	*out = method;
-	if (vm->mode == JIT_VM_RESOLVE)
+	if (query->mode == JIT_VM_RESOLVE)
 		return method_owner(vm, method, &span, is_past_out);
 	*is_past_out = false;
 	return method->life.gone_ns ? -ENOENT : 0;
@@ -304,12 +311,13 @@ void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
 {
 	uint32_t line;
 
-	if (!method->lines_tried && !method->life.gone_ns && jit_vm_may_read(vm)) {
+	if (!method->lines_tried && !method->life.gone_ns && jit_account_may_read(&vm->account)) {
 		const char *file;
 
 		method->lines_tried = true;
 		method->file = JIT_VM_NO_FILE;
-		if (jit_vm_note(vm, vm->ops->lines_read(vm->ctx, method->method, &method->lines)))
+		if (jit_account_note(&vm->account,
+				     vm->ops->lines_read(vm->ctx, method->method, &method->lines)))
 			method->lines = NULL;
 		file = method->lines ? vm->ops->lines_file(method->lines) : "";
 		if (file[0] && (names__plain(vm->names, file, strlen(file), &method->file) ||

@@ -16,11 +16,11 @@ bool jit_unloads_read(struct jit_vm *vm)
 	struct jit_unloads *unloads = &vm->unloads;
 	uint64_t cnt, begin_ns;
 
-	if (vm->is_ended)
+	if (vm->account.is_ended)
 		return false;
 	begin_ns = vm->ops->now_ns(vm->ctx);
 	unloads->asked_ns = begin_ns;
-	if (jit_vm_note(vm, vm->ops->unloads(vm->ctx, &cnt)) != 0)
+	if (jit_account_note(&vm->account, vm->ops->unloads(vm->ctx, &cnt)) != 0)
 		return false;
 	if (!unloads->is_known || cnt != unloads->cnt) {
 		unloads->has_changed = unloads->is_known;
