@@ -6,133 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/files/opener.h"
-#include "symbols/parser/parser.h"
-#include "symbols/symbols_internal.h"
-#include "symbols/elf/vdso.h"
+#include "symbols/symbolizer.h"
+#include "symbols/symbols_frames.h"
 #include "user/util/clock.h"
 
-void frame_list_release(struct frame_list *list)
-{
-	free(list->items);
-	*list = (struct frame_list){ 0 };
-}
-
-int frame_list_push(struct frame_list *list, const struct frame *frame)
-{
-	if (list->cnt == list->cap) {
-		size_t cap = list->cap ? list->cap * 2 : 128;
-		struct frame *items = reallocarray(list->items, cap, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		list->items = items;
-		list->cap = cap;
-	}
-	list->items[list->cnt++] = *frame;
-	return 0;
-}
-
-int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer)
-{
-	struct frame frame = {
-		.name = names__text(names, answer->name),
-		.kind = (enum frame_kind)answer->frame_kind,
-		.is_unknown = answer->is_unknown || names__is_unknown(names, answer->name),
-	};
-
-	return frame_list_push(list, &frame);
-}
-
-/* ---- shares ---- */
-
-static int share_new(struct symbolizer *symbolizer, struct account *account,
-		     struct symbols_share **out)
-{
-	struct symbols_share *share = calloc(1, sizeof(*share));
-	int err = share ? names__new(symbolizer->parser, account, &share->names) : -ENOMEM;
-
-	if (err) {
-		free(share);
-		return err;
-	}
-	share->account = account__ref(account);
-	share->next = symbolizer->shares;
-	symbolizer->shares = share;
-	*out = share;
-	return 0;
-}
-
-int symbolizer_get_share(struct symbolizer *symbolizer, struct account *account,
-			 struct symbols_share **out)
-{
-	struct symbols_share *share = symbolizer->shares;
-	int err = 0;
-
-	while (share && share->account != account)
-		share = share->next;
-	if (!share)
-		err = share_new(symbolizer, account, &share);
-	if (err)
-		return err;
-	share->user_cnt++;
-	*out = share;
-	return 0;
-}
-
-void symbolizer_put_share(struct symbolizer *symbolizer, struct symbols_share *share)
-{
-	struct symbols_share **at = &symbolizer->shares;
-
-	if (!share || --share->user_cnt)
-		return;
-	while (*at != share)
-		at = &(*at)->next;
-	*at = share->next;
-	names__free(share->names);
-	account__put(share->account);
-	free(share);
-}
-
 /* ---- life ---- */
-
-static int symbolizer_open_helpers(struct symbolizer *symbolizer)
-{
-	const struct symbolizer_options *options = &symbolizer->options;
-	int err = options->parser_starter ?
-			  parser__open_by(options->parser_starter, &symbolizer->parser) :
-			  parser__open(&symbolizer->parser);
-
-	if (err)
-		return err;
-	symbolizer->opener = opener__new(options->opener_starter);
-	parser__set_opener(symbolizer->parser, symbolizer->opener);
-	return symbolizer->opener ? 0 : -ENOMEM;
-}
 
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out)
 {
 	struct symbols_share *nobodys;
 	struct symbolizer *symbolizer;
-	int err = 0;
+	int err;
 
 	symbolizer = calloc(1, sizeof(*symbolizer));
 	if (!symbolizer)
 		return -ENOMEM;
-	symbolizer->options = *options;
-	if (options->parsing == SYMBOLS_PARSING_APART)
-		err = symbolizer_open_helpers(symbolizer);
+	err = symbols_shared_open(&symbolizer->shared, options);
 	if (!err)
-		err = symbolizer_get_share(symbolizer, NULL, &nobodys);
+		err = symbols_shared_get(&symbolizer->shared, NULL, &nobodys);
 	if (!err) {
 		symbolizer->names = nobodys->names;
 		err = options->kallsyms_fd ?
 			      kallsyms__from_fd(options->kallsyms_fd, &symbolizer->kallsyms) :
 			      kallsyms__open(options->proc_fd, &symbolizer->kallsyms);
-	}
-	if (!err) {
-		symbolizer->objects = object_cache__new(0, symbolizer->parser);
-		err = symbolizer->objects ? 0 : -ENOMEM;
 	}
 	if (err) {
 		symbolizer__free(symbolizer);
@@ -156,7 +52,7 @@ static void symbolizer_forget_all(struct symbolizer *symbolizer)
 void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit)
 {
 	symbolizer_forget_all(symbolizer);
-	symbolizer->options.jit = jit;
+	symbolizer->shared.options.jit = jit;
 }
 
 void symbolizer__free(struct symbolizer *symbolizer)
@@ -165,21 +61,14 @@ void symbolizer__free(struct symbolizer *symbolizer)
 		return;
 	symbolizer_forget_all(symbolizer);
 	addr_cache_release(&symbolizer->kernel_answers);
-	object_cache__free(symbolizer->objects);
 	kallsyms__free(symbolizer->kallsyms);
-	elf_symtab__free(symbolizer->vdso);
-	while (symbolizer->shares) {
-		symbolizer->shares->user_cnt = 1;
-		symbolizer_put_share(symbolizer, symbolizer->shares);
-	}
-	parser__free(symbolizer->parser);
-	opener__free(symbolizer->opener);
+	symbols_shared_release(&symbolizer->shared);
 	free(symbolizer);
 }
 
 struct parser *symbolizer__parser(const struct symbolizer *symbolizer)
 {
-	return symbolizer->parser;
+	return symbolizer->shared.parser;
 }
 
 /* Not by exec_id: the runs of one process are in one bucket. */
@@ -190,30 +79,39 @@ static size_t symbolizer_bucket(const struct symbols_process_id *id)
 	return (size_t)(hash >> 40) % SYMBOLIZER_BUCKETS;
 }
 
+static bool is_same_process(const struct symbols_process_id *a, const struct symbols_process_id *b)
+{
+	return a->start_ns == b->start_ns && a->pid == b->pid;
+}
+
 static bool symbols_process_id_equal(const struct symbols_process_id *a,
 				     const struct symbols_process_id *b)
 {
-	return a->start_ns == b->start_ns && a->pid == b->pid && a->exec_id == b->exec_id;
+	return is_same_process(a, b) && a->exec_id == b->exec_id;
 }
 
-bool symbolizer_is_superseded(const struct symbolizer *symbolizer,
-			      const struct symbols_process_id *id)
+static bool is_later_run(const struct symbols_process_id *a, const struct symbols_process_id *b)
 {
-	const struct symbols_process *process = symbolizer->buckets[symbolizer_bucket(id)];
-
-	for (; process; process = process->next)
-		if (process->id.start_ns == id->start_ns && process->id.pid == id->pid &&
-		    (int32_t)(process->id.exec_id - id->exec_id) > 0)
-			return true;
-	return false;
+	return is_same_process(a, b) && (int32_t)(a->exec_id - b->exec_id) > 0;
 }
 
-const struct elf_symtab *symbolizer_vdso(struct symbolizer *symbolizer)
+static int symbolizer_make_process(struct symbols_process **bucket, struct symbols_shared *shared,
+				   const struct symbols_process_id *id, struct account *account)
 {
-	if (!symbolizer->vdso_tried)
-		(void)vdso_load(&symbolizer->vdso); /* without it: "[vdso]" */
-	symbolizer->vdso_tried = true;
-	return symbolizer->vdso;
+	struct symbols_process *process, *other;
+	bool is_superseded = false;
+	int err;
+
+	for (other = *bucket; other; other = other->next)
+		is_superseded |= is_later_run(&other->id, id);
+	err = symbols_process__new(shared, id, account, is_superseded, &process);
+	if (err)
+		return err;
+	for (other = *bucket; other; other = other->next)
+		other->is_superseded |= is_later_run(id, &other->id);
+	process->next = *bucket;
+	*bucket = process;
+	return 0;
 }
 
 int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
@@ -226,11 +124,10 @@ int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_proc
 	while (process && !symbols_process_id_equal(&process->id, id))
 		process = process->next;
 	if (!process) {
-		err = symbols_process__new(symbolizer, id, account, &process);
+		err = symbolizer_make_process(bucket, &symbolizer->shared, id, account);
 		if (err)
 			return err;
-		process->next = *bucket;
-		*bucket = process;
+		process = *bucket;
 	}
 	*out = process;
 	return 0;
@@ -267,7 +164,7 @@ static void symbolizer_forget_answers(struct symbolizer *symbolizer, struct symb
 
 int symbolizer__trim(struct symbolizer *symbolizer)
 {
-	for (struct symbols_share *share = symbolizer->shares; share; share = share->next) {
+	for (struct symbols_share *share = symbolizer->shared.shares; share; share = share->next) {
 		int err;
 
 		if (!names__is_large(share->names))
@@ -329,62 +226,31 @@ int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ip
 	return 0;
 }
 
-bool symbols_is_thread_root(const char *name)
-{
-	static const char *const roots[] = { "_start",
-					     "start_thread",
-					     "clone",
-					     "clone3",
-					     "__clone",
-					     "__clone3",
-					     "__clone_internal",
-					     "thread_start",
-					     "thread_start_C",
-					     "_start_c",
-					     "__libc_start_call_main",
-					     "__libc_start_main",
-					     "__libc_start_main_impl",
-					     "libc_start_main_stage2",
-					     "__pthread_start",
-					     "[vthread]" };
-
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
-		if (strcmp(name, roots[i]) == 0)
-			return true;
-	return strncmp(name, "__libc_start_main", strlen("__libc_start_main")) == 0;
-}
-
-bool symbols_reaches_root(const struct frame *frames, size_t cnt)
-{
-	static const char *const c_libraries[] = { "[libc.so.6]", "[libc-2.", "[ld-musl-" };
-	const char *outermost;
-
-	if (cnt == 0)
-		return false;
-	outermost = frames[cnt - 1].name;
-	if (symbols_is_thread_root(outermost))
-		return true;
-	if (cnt < 2 || strcmp(frames[cnt - 2].name, "main") != 0)
-		return false;
-	for (size_t i = 0; i < sizeof(c_libraries) / sizeof(c_libraries[0]); i++)
-		if (strncmp(outermost, c_libraries[i], strlen(c_libraries[i])) == 0)
-			return true;
-	return false;
-}
-
 size_t symbolizer__bytes(const struct symbolizer *symbolizer)
 {
-	size_t bytes = sizeof(*symbolizer) + object_cache__bytes(symbolizer->objects) +
+	size_t bytes = sizeof(*symbolizer) + symbols_shared_bytes(&symbolizer->shared) +
 		       kallsyms__bytes(symbolizer->kallsyms) +
 		       addr_cache_bytes(&symbolizer->kernel_answers);
 
-	for (const struct symbols_share *share = symbolizer->shares; share; share = share->next)
-		bytes += sizeof(*share) + names__bytes(share->names);
-	if (symbolizer->vdso)
-		bytes += elf_symtab__bytes(symbolizer->vdso);
 	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
 		for (const struct symbols_process *process = symbolizer->buckets[i]; process;
 		     process = process->next)
 			bytes += symbols_process_bytes(process);
 	return bytes;
+}
+
+uint64_t symbolizer__end_looks(struct symbolizer *symbolizer)
+{
+	uint64_t interval_ns = SYMBOLS_LOOK_QUIET_NS;
+
+	while (symbolizer->shared.looked) {
+		struct symbols_process *process = symbolizer->shared.looked;
+		uint64_t wanted_ns;
+
+		symbolizer->shared.looked = process->next_looked;
+		wanted_ns = symbols_process_end_looks(process);
+		if (wanted_ns < interval_ns)
+			interval_ns = wanted_ns;
+	}
+	return interval_ns;
 }

@@ -19,21 +19,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/parser/parser.h"
-#include "symbols/symbols_internal.h"
+#include "symbols/symbols_frames.h"
+#include "symbols/symbols_process.h"
 #include "user/files/container_file.h"
 #include "user/files/mapped_file.h"
 #include "user/files/opener.h"
-#include "user/host/proc_stat.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -49,44 +47,6 @@
 /* After a few files that crash the parser, no more files of the process are read. */
 #define PROCESS_LOAD_FAILURE_NS (2 * CLOCK_NS_PER_S)
 
-/* File descriptors above are for others: a host may run as many JVMs as it likes. */
-#define PROCESS_PID_FD_MAX 512
-
-/*
- * A pid that is held cannot go to another process unseen: the descriptor tells its end before the
- * number is free. Asking it costs a system call; the kernel adds up all threads for /proc/PID/stat.
- */
-void symbols_process_hold(struct symbols_process *process)
-{
-	long fd;
-
-	if (process->pid_fd >= 0)
-		return;
-	fd = syscall(SYS_pidfd_open, (pid_t)process->id.pid, 0);
-	/* Only now it is known whose descriptor it is. */
-	if (fd >= 0 && (fd > PROCESS_PID_FD_MAX || symbols_process_check(process)))
-		close((int)fd);
-	else if (fd >= 0)
-		process->pid_fd = (int)fd;
-}
-
-/* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
-int symbols_process_check(const struct symbols_process *process)
-{
-	const struct symbolizer *symbolizer = process->symbolizer;
-	struct pollfd held = { .fd = process->pid_fd, .events = POLLIN };
-	int err;
-
-	if (process->pid_fd >= 0 && poll(&held, 1, 0) >= 0)
-		err = held.revents ? -ESRCH : 0;
-	else
-		err = proc_stat_check_start(symbolizer->options.proc_fd, process->id.pid,
-					    process->id.start_ns);
-	if (err)
-		return err;
-	return symbolizer_is_superseded(symbolizer, &process->id) ? -ESRCH : 0;
-}
-
 /* Pages of the address space; 0 when that cannot be told. */
 static uint64_t process_vm_pages(const struct symbols_process *process)
 {
@@ -94,7 +54,7 @@ static uint64_t process_vm_pages(const struct symbols_process *process)
 	const char *pages;
 	uint64_t page_cnt;
 
-	if (fs_read_filef(process->symbolizer->options.proc_fd, PROCESS_STATM_MAX_BYTES, &text,
+	if (fs_read_filef(process->shared->options.proc_fd, PROCESS_STATM_MAX_BYTES, &text,
 			  "%" PRIu32 "/statm", process->id.pid))
 		return 0;
 	pages = strbuf_str(&text);
@@ -115,12 +75,12 @@ void symbols_process__free(struct symbols_process *process)
 
 	if (!process)
 		return;
-	at = &process->symbolizer->looked;
+	at = &process->shared->looked;
 	while (*at && *at != process)
 		at = &(*at)->next_looked;
 	if (*at)
 		*at = process->next_looked;
-	process_release_files(process->symbolizer->objects, process->files, process->maps.cnt);
+	process_release_files(process->shared->objects, process->files, process->maps.cnt);
 	if (process->pid_fd >= 0)
 		close(process->pid_fd);
 	procmaps_release(&process->maps);
@@ -128,7 +88,7 @@ void symbols_process__free(struct symbols_process *process)
 	jit_names_release(&process->jit);
 	jit_vm__free(process->vm);
 	hotspot_vm__free(process->hotspot);
-	symbolizer_put_share(process->symbolizer, process->share);
+	symbols_shared_put(process->shared, process->share);
 	free(process);
 }
 
@@ -142,8 +102,8 @@ static int process_open_host_root(int proc_fd)
 
 struct parser *symbols_process__parser(const struct symbols_process *process)
 {
-	parser__charge(process->symbolizer->parser, process->share->account);
-	return process->symbolizer->parser;
+	parser__charge(process->shared->parser, process->share->account);
+	return process->shared->parser;
 }
 
 static struct opener *process_opener(const struct symbols_process *process)
@@ -157,11 +117,11 @@ struct account *symbols_process__account(const struct symbols_process *process)
 }
 
 /* CPU time that reading files has cost, here and in the parser. */
-static uint64_t process_load_clock_ns(const struct symbolizer *symbolizer)
+static uint64_t process_load_clock_ns(const struct symbols_shared *shared)
 {
 	struct parser_stats stats;
 
-	parser__stats(symbolizer->parser, &stats);
+	parser__stats(shared->parser, &stats);
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + stats.cpu_ns;
 }
 
@@ -170,9 +130,9 @@ static int process_load_object(struct symbols_process *process, struct object *o
 			       const char *path)
 {
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
-	struct symbolizer *symbolizer = process->symbolizer;
-	int proc_fd = symbolizer->options.proc_fd;
-	uint64_t begin_ns = process_load_clock_ns(symbolizer);
+	struct symbols_shared *shared = process->shared;
+	int proc_fd = shared->options.proc_fd;
+	uint64_t begin_ns = process_load_clock_ns(shared);
 	int err;
 
 	if (process->load_ns > PROCESS_LOAD_MAX_NS)
@@ -189,9 +149,9 @@ static int process_load_object(struct symbols_process *process, struct object *o
 					  .host_fd = host_fd,
 					  .opener = process_opener(process) };
 
-	err = object_cache__load(symbolizer->objects, object, fd, path, &roots,
+	err = object_cache__load(shared->objects, object, fd, path, &roots,
 				 process->share->account);
-	process->load_ns += process_load_clock_ns(symbolizer) - begin_ns;
+	process->load_ns += process_load_clock_ns(shared) - begin_ns;
 	if (err == -ENOTRECOVERABLE)
 		process->load_ns += PROCESS_LOAD_FAILURE_NS;
 	return err;
@@ -200,7 +160,7 @@ static int process_load_object(struct symbols_process *process, struct object *o
 static int process_open_map(const struct symbols_process *process, const struct procmap *map)
 {
 	struct mapped_file_request request = {
-		.proc_fd = process->symbolizer->options.proc_fd,
+		.proc_fd = process->shared->options.proc_fd,
 		.opener = process_opener(process),
 		.pid = process->id.pid,
 		.start_unix_ns = clock_unix_ns() - clock_boot_ns() + process->id.start_ns,
@@ -236,7 +196,7 @@ static int process_identify(struct symbols_process *process, size_t index, enum 
 		return 0;
 	}
 	if (!file->object)
-		file->object = object_cache__get(process->symbolizer->objects, &st);
+		file->object = object_cache__get(process->shared->objects, &st);
 	if (!file->object)
 		return -ENOMEM;
 	if (!object_needs_load(file->object) ||
@@ -314,7 +274,7 @@ static int process_set_maps(struct symbols_process *process, struct procmaps *ma
 	for (size_t i = 0; i < process->maps.cnt && !err; i++)
 		if (!process->files[i].object)
 			err = process_identify(process, i, IDENTIFY_NEW);
-	process_release_files(process->symbolizer->objects, old_files, old_maps.cnt);
+	process_release_files(process->shared->objects, old_files, old_maps.cnt);
 	procmaps_release(&old_maps);
 	addr_cache_clear(&process->answers);
 	process_describe(process);
@@ -333,8 +293,7 @@ static int process_read_maps(struct symbols_process *process)
 	process->maps_are_fresh = true;
 	vm_pages = process_vm_pages(process);
 
-	__cleanup_fd int fd =
-		openat(process->symbolizer->options.proc_fd, path, O_RDONLY | O_CLOEXEC);
+	__cleanup_fd int fd = openat(process->shared->options.proc_fd, path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
@@ -354,24 +313,25 @@ static int process_read_maps(struct symbols_process *process)
 	return err;
 }
 
-int symbols_process__new(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			 struct account *account, struct symbols_process **out)
+int symbols_process__new(struct symbols_shared *shared, const struct symbols_process_id *id,
+			 struct account *account, bool is_superseded, struct symbols_process **out)
 {
 	struct symbols_process *process = calloc(1, sizeof(*process));
 	int err;
 
 	if (!process)
 		return -ENOMEM;
-	process->symbolizer = symbolizer;
+	process->shared = shared;
 	process->id = *id;
 	process->pid_fd = -1;
-	err = symbolizer_get_share(symbolizer, account, &process->share);
+	process->is_superseded = is_superseded;
+	err = symbols_shared_get(shared, account, &process->share);
 	if (err) {
 		symbols_process__free(process);
 		return err;
 	}
 	process->names = process->share->names;
-	process->jit.parser = symbolizer->parser;
+	process->jit.parser = shared->parser;
 	process->jit.account = account;
 	err = symbols_process_check(process);
 	if (!err)
@@ -417,25 +377,6 @@ int symbols_process__reload_jit(struct symbols_process *process, enum jit_source
 	return err ? err : symbols_process_refresh_jit(process, source, JIT_NAMES_ALWAYS);
 }
 
-/* No name was found: `name` says so. */
-static void answer_unknown(uint32_t name, struct answer *out)
-{
-	out->name = name;
-	out->frame_kind = FRAME_KIND_NATIVE;
-	out->is_unknown = true;
-}
-
-int symbols_process_placeholder(const struct symbols_process *process, const char *text,
-				struct answer *out)
-{
-	uint32_t id;
-	int err = names__plain(process->names, text, strlen(text), &id);
-
-	if (!err)
-		answer_unknown(id, out);
-	return err;
-}
-
 static int process_answer_symbol(struct symbols_process *process, const struct elf_symbol *symbol,
 				 struct answer *out)
 {
@@ -471,7 +412,7 @@ static int process_reload(struct symbols_process *process, size_t index)
 static int process_answer_file(struct symbols_process *process, const struct procmap *map,
 			       uint64_t address, struct answer *out)
 {
-	struct object_cache *objects = process->symbolizer->objects;
+	struct object_cache *objects = process->shared->objects;
 	size_t index = (size_t)(map - process->maps.items);
 	struct object *object = process->files[index].object;
 	uint64_t offset = address - map->start + map->offset;
@@ -500,7 +441,7 @@ static int process_answer_file(struct symbols_process *process, const struct pro
 static int process_answer_vdso(struct symbols_process *process, const struct procmap *map,
 			       uint64_t address, struct answer *out)
 {
-	const struct elf_symtab *vdso = symbolizer_vdso(process->symbolizer);
+	const struct elf_symtab *vdso = symbols_shared_vdso(process->shared);
 	uint64_t offset = address - map->start + map->offset;
 	struct elf_symbol symbol;
 
@@ -509,7 +450,7 @@ static int process_answer_vdso(struct symbols_process *process, const struct pro
 	    elf_symtab__address_of_offset(vdso, offset, &offset) == 0 &&
 	    elf_symtab__lookup(vdso, offset, &symbol) == 0)
 		return process_answer_symbol(process, &symbol, out);
-	return symbols_process_placeholder(process, "[vdso]", out);
+	return answer_placeholder(process->names, "[vdso]", out);
 }
 
 int symbols_process_answer(struct symbols_process *process, uint64_t address,
@@ -541,7 +482,7 @@ int symbols_process_answer(struct symbols_process *process, uint64_t address,
 	case PROCMAP_KIND_OTHER:
 		break;
 	}
-	return symbols_process_placeholder(process, "[unknown]", out);
+	return answer_placeholder(process->names, "[unknown]", out);
 }
 
 size_t symbols_process_bytes(const struct symbols_process *process)

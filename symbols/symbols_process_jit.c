@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "symbols/hotspot/hotspot_vm.h"
-#include "symbols/symbols_internal.h"
+#include "symbols/symbols_frames.h"
+#include "symbols/symbols_process.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
@@ -90,7 +91,7 @@ static int process_open_hotspot(struct symbols_process *process)
 
 	if (process->hotspot)
 		return 0;
-	err = hotspot_vm__open(process->symbolizer->options.proc_fd, process->id.pid,
+	err = hotspot_vm__open(process->shared->options.proc_fd, process->id.pid,
 			       symbols_process__parser(process), &process->hotspot);
 	process->hotspot_err = err;
 	if (!err)
@@ -100,7 +101,7 @@ static int process_open_hotspot(struct symbols_process *process)
 
 void symbols_process_open_vm(struct symbols_process *process)
 {
-	bool reads_vm = jit_mode_reads_vm(process->symbolizer->options.jit);
+	bool reads_vm = jit_mode_reads_vm(process->shared->options.jit);
 	int before = process->vm_err, err;
 
 	if (!process->is_hotspot || process->vm || (process->hotspot && !reads_vm) ||
@@ -153,7 +154,7 @@ static void process_refresh_vm(struct symbols_process *process)
 int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
 				enum jit_names_force force)
 {
-	enum jit_mode mode = process->symbolizer->options.jit;
+	enum jit_mode mode = process->shared->options.jit;
 	uint32_t generation = process->jit.generation;
 	uint64_t loaded_ns = process->jit.loaded_boot_ns;
 	int err;
@@ -162,8 +163,8 @@ int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source
 		process_refresh_vm(process);
 	if (mode == JIT_MODE_OFF || mode == JIT_MODE_VMSTRUCTS || !process->has_jit_code)
 		return 0;
-	err = jit_names_refresh(&process->jit, process->symbolizer->options.proc_fd,
-				process->id.pid, source, force);
+	err = jit_names_refresh(&process->jit, process->shared->options.proc_fd, process->id.pid,
+				source, force);
 	if (process->jit.generation != generation && process->jit.loaded_boot_ns != loaded_ns)
 		process->unknown_jit_cnt = 0;
 	return err;
@@ -234,8 +235,8 @@ int symbols_process_answer_jit(struct symbols_process *process, uint64_t address
 
 	out->kind = ANSWER_KIND_JIT;
 	out->epoch = symbols_process_jit_epoch(process, since_boot_ns);
-	if (process->symbolizer->options.jit == JIT_MODE_OFF)
-		return symbols_process_placeholder(process, "[jit]", out);
+	if (process->shared->options.jit == JIT_MODE_OFF)
+		return answer_placeholder(process->names, "[jit]", out);
 	err = process_name_jit(process, address, since_boot_ns, out);
 	if (err != -ENOENT && err != -EXDEV)
 		return err;
@@ -243,7 +244,7 @@ int symbols_process_answer_jit(struct symbols_process *process, uint64_t address
 		process->ambiguous_jit_cnt++;
 	else
 		process->unknown_jit_cnt++;
-	return symbols_process_placeholder(process, "[unknown jit]", out);
+	return answer_placeholder(process->names, "[unknown jit]", out);
 }
 
 int symbols_process_answer_missing(struct symbols_process *process, uint64_t address,
@@ -252,13 +253,13 @@ int symbols_process_answer_missing(struct symbols_process *process, uint64_t add
 	int err = -ENOENT;
 
 	/* Code cache that grew before the process died is in no mapping we know, but in its map. */
-	if (process->symbolizer->options.jit != JIT_MODE_OFF)
+	if (process->shared->options.jit != JIT_MODE_OFF)
 		err = process_name_jit(process, address, since_boot_ns, out);
 	if (err == -ENOMEM)
 		return err;
 	out->kind = ANSWER_KIND_MISSING;
 	out->epoch = process->refresh_cnt & 0xffffff;
-	return err ? symbols_process_placeholder(process, "[unknown]", out) : 0;
+	return err ? answer_placeholder(process->names, "[unknown]", out) : 0;
 }
 
 /* ---- facts ---- */
@@ -340,7 +341,7 @@ static void jit_status_of_vm(const struct symbols_process *process, struct symbo
 void symbols_process__jit_status(const struct symbols_process *process,
 				 struct symbols_jit_status *out)
 {
-	enum jit_mode mode = process->symbolizer->options.jit;
+	enum jit_mode mode = process->shared->options.jit;
 	const struct jit_vm_trouble *trouble = process->vm_err ? trouble_of(process->vm_err) : NULL;
 	const struct jit_names *jit = &process->jit;
 

@@ -6,7 +6,8 @@
  */
 #include <errno.h>
 
-#include "symbols/symbols_internal.h"
+#include "symbols/symbols_frames.h"
+#include "symbols/symbols_process.h"
 #include "user/util/clock.h"
 
 /*
@@ -18,7 +19,6 @@
 #define FRAME_FROZEN	  "[frozen frames]"
 #define FRAME_UNKNOWN_JIT "[unknown jit]"
 
-#define LOOK_QUIET_NS	 (2 * CLOCK_NS_PER_S)
 #define LOOK_CALM_NS	 CLOCK_NS_PER_S
 #define LOOK_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
 
@@ -242,7 +242,7 @@ static uint64_t look_interval_ns(const struct jit_vm *vm)
 {
 	if (jit_vm__is_restless(vm))
 		return LOOK_RESTLESS_NS;
-	return jit_vm__is_quiet(vm) ? LOOK_QUIET_NS : LOOK_CALM_NS;
+	return jit_vm__is_quiet(vm) ? SYMBOLS_LOOK_QUIET_NS : LOOK_CALM_NS;
 }
 
 static void look_begin(struct symbols_process *process, uint64_t now_ns)
@@ -251,8 +251,8 @@ static void look_begin(struct symbols_process *process, uint64_t now_ns)
 		return;
 	process->looked_ns = now_ns;
 	process->looked_read_cnt = jit_vm__read_cnt(process->vm);
-	process->next_looked = process->symbolizer->looked;
-	process->symbolizer->looked = process;
+	process->next_looked = process->shared->looked;
+	process->shared->looked = process;
 }
 
 int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
@@ -277,22 +277,14 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 	return walk_all(&walk);
 }
 
-uint64_t symbolizer__end_looks(struct symbolizer *symbolizer)
+uint64_t symbols_process_end_looks(struct symbols_process *process)
 {
-	uint64_t interval_ns = LOOK_QUIET_NS;
+	struct jit_vm *vm = process->vm;
 
-	while (symbolizer->looked) {
-		struct symbols_process *process = symbolizer->looked;
-		struct jit_vm *vm = process->vm;
-
-		symbolizer->looked = process->next_looked;
-		/* What was read is another program's if the pid went to one meanwhile. */
-		if (jit_vm__read_cnt(vm) != process->looked_read_cnt &&
-		    symbols_process_check(process) == -ESRCH)
-			jit_vm__end(vm, process->looked_ns);
-		process->looked_ns = 0;
-		if (look_interval_ns(vm) < interval_ns)
-			interval_ns = look_interval_ns(vm);
-	}
-	return interval_ns;
+	/* What was read is another program's if the pid went to one meanwhile. */
+	if (jit_vm__read_cnt(vm) != process->looked_read_cnt &&
+	    symbols_process_check(process) == -ESRCH)
+		jit_vm__end(vm, process->looked_ns);
+	process->looked_ns = 0;
+	return look_interval_ns(vm);
 }

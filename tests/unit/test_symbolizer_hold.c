@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/symbols_internal.h"
+#include "symbols/symbolizer.h"
 #include "user/util/log.h"
 #include "user/host/proc_stat.h"
 

@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "symbols/symbols_internal.h"
+#include "symbols/symbolizer.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/clock.h"
@@ -66,9 +66,9 @@ static int tree_make(void **state)
 	put_process(101);
 	if (symbolizer__open(&options, &symbolizer))
 		return -1;
-	object_cache__free(symbolizer->objects);
-	symbolizer->objects = object_cache__new(1, symbolizer->parser);
-	return symbolizer->objects ? 0 : -1;
+	object_cache__free(symbolizer->shared.objects);
+	symbolizer->shared.objects = object_cache__new(1, symbolizer->shared.parser);
+	return symbolizer->shared.objects ? 0 : -1;
 }
 
 static int tree_remove(void **state)

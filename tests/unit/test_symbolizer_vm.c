@@ -9,7 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "symbols/symbols_internal.h"
+#include "symbols/symbolizer.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/fake_vm.h"
 #include "tests/unit/tiny_elf.h"

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The symbolizer from within; only symbolizer.c and tests include this. */
+#ifndef JBPF_SYMBOLIZER_H
+#define JBPF_SYMBOLIZER_H
+
+#include "symbols/names/kallsyms.h"
+#include "symbols/symbols_process.h"
+
+#define SYMBOLIZER_BUCKETS 4096u
+
+struct symbolizer {
+	struct symbols_shared shared;
+	struct kallsyms *kallsyms;
+	struct names *names; /* the kernel's: of the share of nobody's */
+	struct addr_cache kernel_answers;
+	struct symbols_process *buckets[SYMBOLIZER_BUCKETS]; /* all runs of a process in one */
+};
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What all processes of a symbolizer share; see symbols_shared.h. */
+#include "symbols/symbols_shared.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "symbols/elf/vdso.h"
+#include "symbols/parser/parser.h"
+#include "user/files/opener.h"
+#include "user/util/account.h"
+
+static int open_helpers(struct symbols_shared *shared)
+{
+	const struct symbolizer_options *options = &shared->options;
+	int err = options->parser_starter ?
+			  parser__open_by(options->parser_starter, &shared->parser) :
+			  parser__open(&shared->parser);
+
+	if (err)
+		return err;
+	shared->opener = opener__new(options->opener_starter);
+	parser__set_opener(shared->parser, shared->opener);
+	return shared->opener ? 0 : -ENOMEM;
+}
+
+int symbols_shared_open(struct symbols_shared *shared, const struct symbolizer_options *options)
+{
+	int err = 0;
+
+	shared->options = *options;
+	if (options->parsing == SYMBOLS_PARSING_APART)
+		err = open_helpers(shared);
+	if (err)
+		return err;
+	shared->objects = object_cache__new(0, shared->parser);
+	return shared->objects ? 0 : -ENOMEM;
+}
+
+void symbols_shared_release(struct symbols_shared *shared)
+{
+	object_cache__free(shared->objects);
+	elf_symtab__free(shared->vdso);
+	while (shared->shares) {
+		shared->shares->user_cnt = 1;
+		symbols_shared_put(shared, shared->shares);
+	}
+	parser__free(shared->parser);
+	opener__free(shared->opener);
+}
+
+/* ---- shares ---- */
+
+static int share_new(struct symbols_shared *shared, struct account *account,
+		     struct symbols_share **out)
+{
+	struct symbols_share *share = calloc(1, sizeof(*share));
+	int err = share ? names__new(shared->parser, account, &share->names) : -ENOMEM;
+
+	if (err) {
+		free(share);
+		return err;
+	}
+	share->account = account__ref(account);
+	share->next = shared->shares;
+	shared->shares = share;
+	*out = share;
+	return 0;
+}
+
+int symbols_shared_get(struct symbols_shared *shared, struct account *account,
+		       struct symbols_share **out)
+{
+	struct symbols_share *share = shared->shares;
+	int err = 0;
+
+	while (share && share->account != account)
+		share = share->next;
+	if (!share)
+		err = share_new(shared, account, &share);
+	if (err)
+		return err;
+	share->user_cnt++;
+	*out = share;
+	return 0;
+}
+
+void symbols_shared_put(struct symbols_shared *shared, struct symbols_share *share)
+{
+	struct symbols_share **at = &shared->shares;
+
+	if (!share || --share->user_cnt)
+		return;
+	while (*at != share)
+		at = &(*at)->next;
+	*at = share->next;
+	names__free(share->names);
+	account__put(share->account);
+	free(share);
+}
+
+/* ---- the vdso ---- */
+
+const struct elf_symtab *symbols_shared_vdso(struct symbols_shared *shared)
+{
+	if (!shared->vdso_tried)
+		(void)vdso_load(&shared->vdso); /* without it: "[vdso]" */
+	shared->vdso_tried = true;
+	return shared->vdso;
+}
+
+size_t symbols_shared_bytes(const struct symbols_shared *shared)
+{
+	size_t bytes = object_cache__bytes(shared->objects);
+
+	for (const struct symbols_share *share = shared->shares; share; share = share->next)
+		bytes += sizeof(*share) + names__bytes(share->names);
+	if (shared->vdso)
+		bytes += elf_symtab__bytes(shared->vdso);
+	return bytes;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the processes of a symbolizer share: the helpers that open and parse files, the tables of
+ * files, and, by account, the names. The bottom of symbols/: it knows no process and no symbolizer.
+ *
+ *     symbolizer.c               all processes, and the kernel
+ *     symbols_process_stack.c    a stack of one process, word by word
+ *     symbols_process.c          one address: which mapping, which file
+ *     symbols_process_jit.c      one address of JIT code
+ *     symbols_process_check.c    is it still the same process?
+ *     symbols_frames.c           answers and frames
+ *     symbols_shared.c           this
+ *
+ * Each calls those below it only.
+ */
+#ifndef JBPF_SYMBOLS_SHARED_H
+#define JBPF_SYMBOLS_SHARED_H
+
+#include "symbols/elf/elf_symtab.h"
+#include "symbols/names/names.h"
+#include "symbols/names/object_cache.h"
+#include "symbols/symbols.h"
+
+/* What the processes of one account share. */
+struct symbols_share {
+	struct symbols_share *next;
+	struct account *account; /* NULL = nobody's */
+	struct names *names;
+	size_t user_cnt; /* processes */
+};
+
+/* Zero-initialise; end with symbols_shared_release(). */
+struct symbols_shared {
+	struct symbolizer_options options;
+	/* One per account; that of nobody's, and the kernel, for ever. */
+	struct symbols_share *shares;
+	struct parser *parser; /* NULL: files are parsed here */
+	struct opener *opener; /* NULL: and opened here */
+	struct object_cache *objects;
+	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
+	bool vdso_tried;
+	struct symbols_process *looked; /* at in this round of looks, by next_looked */
+};
+
+/* 0 or -errno; what was opened is released by symbols_shared_release() in any case. */
+int symbols_shared_open(struct symbols_shared *shared, const struct symbolizer_options *options);
+/* All processes are gone. */
+void symbols_shared_release(struct symbols_shared *shared);
+
+/* The share of an account, with one more user; and one less. 0 or -ENOMEM. */
+int symbols_shared_get(struct symbols_shared *shared, struct account *account,
+		       struct symbols_share **out);
+void symbols_shared_put(struct symbols_shared *shared, struct symbols_share *share);
+
+/* The vdso's symbols or NULL. */
+const struct elf_symtab *symbols_shared_vdso(struct symbols_shared *shared);
+size_t symbols_shared_bytes(const struct symbols_shared *shared);
+
+#endif
