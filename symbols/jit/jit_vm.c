@@ -184,7 +184,8 @@ static bool life_holds(const struct jit_vm *vm, const struct jit_life *life,
 {
 	struct jit_span span = jit_span_of(query);
 
-	return span.since >= life->sure_from_ns && jit_life_is_credible(vm, life, &span, true);
+	return span.since >= life->sure_from_ns &&
+	       jit_life_is_credible(life, &span, true, vm->account.restless_ns);
 }
 
 static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
@@ -192,7 +193,7 @@ static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 {
 	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->epoch);
 
-	if (!blob || blob->life.gone_ns)
+	if (!blob || jit_life_is_gone(&blob->life))
 		return false;
 	/* Not used lately, so not verified with the others. */
 	if (blob->verified_refresh != vm->refresh_cnt && !vm->account.is_ended &&
@@ -300,7 +301,7 @@ static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *quer
 	if (query->method)
 		err = jit_methods_interpreted(vm, query, &method, &is_past);
 	if (!err) {
-		bool is_dated = is_past || method->life.gone_ns;
+		bool is_dated = is_past || jit_life_is_gone(&method->life);
 
 		err = jit_chain_of_method(vm, method, is_past, &chain);
 		*out = (struct answer){

@@ -99,7 +99,7 @@ static void blob_retire(struct jit_vm *vm, size_t index)
 	struct jit_blob *blob = blobs->alive[index];
 
 	alive_remove(blobs, index);
-	blob->life.gone_ns = vm->ops->now_ns(vm->ctx);
+	(void)jit_life_event(&blob->life, JIT_EVENT_LOST, vm->ops->now_ns(vm->ctx));
 	if (blobs->gone_cnt == JIT_VM_MAX_GONE) {
 		for (size_t i = 0; i < blobs->gone_cnt; i++)
 			blob_forget(vm, blobs->gone[i]);
@@ -127,9 +127,9 @@ static void blob_date(struct jit_vm *vm, struct jit_blob *blob, enum jit_vm_mode
 {
 	struct jit_life *life = &blob->life;
 
-	jit_life_begin(vm, life, mode, read_ns, vm->ops->now_ns(vm->ctx));
-	if (vm->blobs.lost_gone_ns > life->sure_from_ns)
-		life->sure_from_ns = vm->blobs.lost_gone_ns;
+	jit_life_begin(life, mode, vm->account.restless_ns > read_ns, read_ns,
+		       vm->ops->now_ns(vm->ctx));
+	jit_life_sure_from(life, vm->blobs.lost_gone_ns);
 	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
 		const struct jit_blob *rival = vm->blobs.gone[i];
 
@@ -214,7 +214,7 @@ int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob)
 	if (err)
 		return -EAGAIN;
 	if (is_same) {
-		blob->life.alive_ns = read_ns;
+		(void)jit_life_event(&blob->life, JIT_EVENT_SEEN, read_ns);
 		blob->verified_refresh = vm->refresh_cnt;
 		return 0;
 	}
@@ -246,7 +246,7 @@ const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob 
 	struct hotspot_scopes *scopes;
 	size_t bytes;
 
-	if (blob->scopes || blob->has_no_scopes || blob->life.gone_ns)
+	if (blob->scopes || blob->has_no_scopes || jit_life_is_gone(&blob->life))
 		return blob->scopes;
 	if (!jit_account_may_read(&vm->account))
 		return NULL;
@@ -278,7 +278,7 @@ const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob 
 
 static bool blob_is_there(const struct jit_vm *vm, const struct jit_blob *blob)
 {
-	return !blob->life.gone_ns &&
+	return !jit_life_is_gone(&blob->life) &&
 	       (blob->verified_refresh == vm->refresh_cnt || vm->account.is_ended);
 }
 
@@ -328,8 +328,10 @@ int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_
 		return -EXDEV;
 	if (is_certain_only || search.possible_cnt == 0)
 		return -ENOENT;
-	if (!jit_life_is_credible(vm, &only->life, &search.span, blob_is_there(vm, only)))
-		return only->life.is_doubtful || only->life.is_restless || only->life.gone_ns ?
+	if (!jit_life_is_credible(&only->life, &search.span, blob_is_there(vm, only),
+				  vm->account.restless_ns))
+		return jit_life_evidence(&only->life) == JIT_STATE_DOUBTFUL ||
+				       only->life.was_restless || jit_life_is_gone(&only->life) ?
 			       -EXDEV :
 			       -ENOENT;
 	*out = search.possible;
@@ -394,7 +396,7 @@ static void blobs_settle(struct jit_vm *vm, struct jit_blob *const *asked, const
 			blob_retire(vm, alive_from(&vm->blobs, asked[i]->blob.start));
 			continue;
 		}
-		asked[i]->life.alive_ns = read_ns;
+		(void)jit_life_event(&asked[i]->life, JIT_EVENT_SEEN, read_ns);
 		asked[i]->verified_refresh = vm->refresh_cnt;
 	}
 }
@@ -474,10 +476,8 @@ static void blobs_probe(struct jit_vm *vm)
 				continue;
 			/* In a longer time there may have been more than one. */
 			if (found->life.first_seen_ns - found->life.born_after_ns >
-			    JIT_VM_PROMPT_NS) {
-				found->life.is_prompt = false;
-				found->life.sure_from_ns = found->life.first_seen_ns;
-			}
+			    JIT_VM_PROMPT_NS)
+				(void)jit_life_event(&found->life, JIT_EVENT_UNWATCHED, 0);
 		}
 	}
 }

@@ -185,7 +185,7 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 		chain.frames[0].verdict = (uint8_t)verdict;
 	}
 	/* What was read belongs together only if the blob is still the same. */
-	if (!err && vm->account.read_cnt != read_cnt && !blob->life.gone_ns &&
+	if (!err && vm->account.read_cnt != read_cnt && !jit_life_is_gone(&blob->life) &&
 	    !vm->account.is_ended)
 		err = jit_blobs_check(vm, blob);
 	return err ? err : chain_intern(vm, &chain, chain_out);

@@ -5,23 +5,20 @@
  *     jit_vm.c          questions, kept answers, windows
  *     jit_vm_blobs.c    versions of code: there now, gone, and who owns a sample
  *     jit_vm_methods.c  names by Method*, of compiled and of interpreted frames
- *     jit_vm_life.c     when was it there? From a few moments at which it was seen
  *     jit_vm_unloads.c  how many classes the JVM has unloaded: no Method* changed hands meanwhile
  *     jit_vm_chains.c   from a place in the code to its frames
  *     jit_vm_leaf.c     the leaf's code and its caller
  *     jit_vm_slots.c    handles, by which an answer knows that what it hangs on is gone
  *     jit_account.c     may it be read, and how often
+ *     jit_state.c       when was it there? From a few moments at which it was seen
  *     jit_vm_hotspot.c  the reader of a real JVM; tests put another one in its place
- *
- * The life of a version: it is read (jit_life_begin(), dated by what was there before), verified
- * now and then (alive_ns), found gone or replaced (gone_ns), kept while windows may ask for samples
- * of before that, forgotten.
  */
 #ifndef JBPF_JIT_JIT_VM_INTERNAL_H
 #define JBPF_JIT_JIT_VM_INTERNAL_H
 
 #include "symbols/names/addr_cache.h"
 #include "symbols/jit/jit_account.h"
+#include "symbols/jit/jit_state.h"
 #include "symbols/jit/jit_vm.h"
 #include "user/util/strtab.h"
 
@@ -32,8 +29,6 @@
 #define JIT_VM_MAX_SCOPE_BYTES (8u << 20)
 #define JIT_VM_MAX_CHAIN_BYTES (4u << 20)
 
-/* JIT_VM_PROMPT_NS in a restless JVM. */
-#define JIT_VM_RESTLESS_PROMPT_NS (150ull * 1000 * 1000)
 /* Code that was there for a time is verified again after this share of that time, or this. */
 #define JIT_VM_ROUND_SHARE  8u
 #define JIT_VM_OLD_ROUND_NS (1900ull * 1000 * 1000)
@@ -63,24 +58,6 @@ struct jit_slots {
 	size_t free_cnt;
 };
 
-/*
- * When something was there: certainly from `first_seen_ns` to `alive_ns`, possibly from
- * `born_after_ns` to `gone_ns`.
- */
-struct jit_life {
-	uint64_t born_after_ns; /* something else was there then; 0 = not known */
-	uint64_t first_seen_ns;
-	uint64_t alive_ns;
-	uint64_t gone_ns;      /* 0 = it is there */
-	uint64_t sure_from_ns; /* while it is there no other can own samples that are younger */
-	bool is_prompt;	       /* first seen soon after it was sampled */
-	bool is_restless;      /* first seen in a restless JVM */
-	bool is_doubtful;      /* it was read because of a sample that was another blob's */
-	/* Methods: no class was unloaded between then and the first reading; UINT64_MAX: not known. */
-	uint64_t proved_from_ns;
-	bool is_disproved; /* before that moment a class was: an older sample may be another's */
-};
-
 /* How many classes the JVM says it has unloaded; see jit_vm_unloads.c. */
 struct jit_unloads {
 	uint64_t cnt;
@@ -89,12 +66,6 @@ struct jit_unloads {
 	uint64_t asked_ns; /* ... and of the last one */
 	bool is_known;	   /* it was read once */
 	bool has_changed;  /* since the first reading */
-};
-
-/* Between these times the samples of a question were taken. */
-struct jit_span {
-	uint64_t since;
-	uint64_t until;
 };
 
 struct jit_blob {
@@ -165,25 +136,6 @@ struct jit_vm {
 	uint32_t refresh_cnt;
 	uint32_t epoch; /* of what holds for one window only */
 };
-
-/* ---- jit_vm_life.c ---- */
-struct jit_span jit_span_of(const struct jit_vm_query *query);
-/* It was read just now, between these times; the first time. */
-void jit_life_begin(const struct jit_vm *vm, struct jit_life *life, enum jit_vm_mode mode,
-		    uint64_t read_ns, uint64_t read_end_ns);
-/*
- * Of a method that was read just now: what the number of unloaded classes says about it. `cnt`: the
- * number before its name was read.
- */
-void jit_life_prove(struct jit_vm *vm, struct jit_life *life, bool is_known, uint64_t cnt);
-/* What was at the same place before. */
-void jit_life_follows(struct jit_life *life, const struct jit_life *before);
-bool jit_life_is_possible(const struct jit_life *life, const struct jit_span *span);
-/* `is_there`: it was verified after all samples that are asked for. */
-bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *span, bool is_there);
-/* If no other can be meant: was it there when the samples were taken? */
-bool jit_life_is_credible(const struct jit_vm *vm, const struct jit_life *life,
-			  const struct jit_span *span, bool is_there);
 
 /* ---- jit_vm_unloads.c ---- */
 /* Reads the number. False: it cannot be had now. */

@@ -44,10 +44,7 @@ int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm
 	/* It may have been replaced a moment ago; else something else was there before it. */
 	if (jit_blobs_check(vm, blob))
 		return -EAGAIN;
-	blob->life.first_seen_ns = vm->ops->now_ns(vm->ctx);
-	blob->life.sure_from_ns = blob->life.first_seen_ns;
-	blob->life.is_prompt = false;
-	blob->life.is_doubtful = true;
+	(void)jit_life_event(&blob->life, JIT_EVENT_MISTAKEN, vm->ops->now_ns(vm->ctx));
 	return -EXDEV;
 }
 
@@ -64,7 +61,8 @@ enum leaf_verdict jit_leaf_judge(struct jit_vm *vm, const struct jit_blob *blob,
 	leaf_repair_wants(&blob->blob, query->word, &leaf.entry_address, &leaf.entry_len);
 	if (leaf.entry_len > sizeof(code))
 		leaf.entry_len = sizeof(code);
-	if (leaf.entry_len && !blob->life.gone_ns && jit_account_may_read(&vm->account) &&
+	if (leaf.entry_len && !jit_life_is_gone(&blob->life) &&
+	    jit_account_may_read(&vm->account) &&
 	    jit_account_note(&vm->account, vm->ops->read_code(vm->ctx, leaf.entry_address, code,
 							      leaf.entry_len)) == 0)
 		leaf.entry = code;

@@ -104,8 +104,8 @@ static void method_bury(struct jit_vm *vm, struct jit_method *method, uint64_t n
 {
 	method->past.life = method->life;
 	method->past.name = method->name;
-	if (!method->past.life.gone_ns)
-		method->past.life.gone_ns = now_ns;
+	/* Which may have been found before. */
+	(void)jit_life_event(&method->past.life, JIT_EVENT_LOST, now_ns);
 	method->has_past = true;
 	jit_account_stir(&vm->account, vm->ops->now_ns(vm->ctx));
 }
@@ -118,13 +118,30 @@ struct method_reading {
 	bool has_unload_cnt;
 };
 
+/* Of a method that was read just now: what the number of unloaded classes says about it. */
+static void method_prove(struct jit_vm *vm, struct jit_method *method,
+			 const struct method_reading *reading)
+{
+	const struct jit_unloads *unloads = &vm->unloads;
+	uint64_t from_ns;
+
+	if (!jit_unloads_read(vm) || !reading->has_unload_cnt)
+		return;
+	from_ns = unloads->cnt == reading->unload_cnt ? unloads->since_ns :
+							method->life.first_seen_ns;
+	if (unloads->has_changed)
+		(void)jit_life_event(&method->life, JIT_EVENT_UNLOADED, from_ns);
+	else
+		jit_life_prove(&method->life, from_ns);
+}
+
 /* What a name that was read means for the one that was known. */
 static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t name,
 			uint64_t const_method, const struct method_reading *reading)
 {
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 	bool is_first = method->read_end_ns == 0;
-	bool is_same = !is_first && !method->life.gone_ns && method->name == name &&
+	bool is_same = !is_first && !jit_life_is_gone(&method->life) && method->name == name &&
 		       method->const_method == const_method;
 
 	if (!is_first && !is_same) {
@@ -132,12 +149,14 @@ static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t n
 		method_renew(vm, method);
 	}
 	if (!is_same) {
-		jit_life_begin(vm, &method->life, reading->mode, reading->begin_ns, now_ns);
-		jit_life_prove(vm, &method->life, reading->has_unload_cnt, reading->unload_cnt);
+		jit_life_begin(&method->life, reading->mode,
+			       vm->account.restless_ns > reading->begin_ns, reading->begin_ns,
+			       now_ns);
+		method_prove(vm, method, reading);
 	}
 	if (!is_same && !is_first)
 		jit_life_follows(&method->life, &method->past.life);
-	method->life.alive_ns = reading->begin_ns;
+	(void)jit_life_event(&method->life, JIT_EVENT_SEEN, reading->begin_ns);
 	method->name = name;
 	method->const_method = const_method;
 	method->read_end_ns = now_ns;
@@ -147,8 +166,9 @@ static void method_take(struct jit_vm *vm, struct jit_method *method, uint32_t n
 /* Not a method any more, as it seems; what it was stays known for the windows before. */
 static void method_lose(struct jit_vm *vm, struct jit_method *method)
 {
-	if (method->life.gone_ns == 0)
-		method->life.gone_ns = vm->ops->now_ns(vm->ctx);
+	/* Once: it may have been found before. */
+	if (!jit_life_is_gone(&method->life))
+		(void)jit_life_event(&method->life, JIT_EVENT_LOST, vm->ops->now_ns(vm->ctx));
 	method->verified_refresh = vm->refresh_cnt;
 }
 
@@ -205,11 +225,11 @@ static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
 	const struct jit_life *life = &blob->life;
 	uint64_t begin_ns = method->life.alive_ns, end_ns = method->read_end_ns;
 
-	if (method->life.gone_ns)
+	if (jit_life_is_gone(&method->life))
 		return false;
 	if (begin_ns >= life->first_seen_ns && end_ns <= life->alive_ns)
 		return true;
-	if (life->gone_ns)
+	if (jit_life_is_gone(life))
 		return false;
 	if (begin_ns >= life->first_seen_ns)
 		return jit_unloads_none_between(vm, life->alive_ns, end_ns);
@@ -228,7 +248,7 @@ int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t
 		*out = method;
 		return 0;
 	}
-	if (blob->life.gone_ns || vm->account.is_ended || !address)
+	if (jit_life_is_gone(&blob->life) || vm->account.is_ended || !address)
 		return -EAGAIN;
 	return method_read(vm, address, mode, out);
 }
@@ -249,7 +269,7 @@ static bool method_is_stale(struct jit_vm *vm, const struct jit_method *method)
 
 bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method)
 {
-	if (method->life.gone_ns)
+	if (jit_life_is_gone(&method->life))
 		return false;
 	return method->verified_refresh == vm->refresh_cnt ||
 	       (vm->account.is_ended && !method_is_stale(vm, method));
@@ -260,7 +280,7 @@ static int method_owner(struct jit_vm *vm, const struct jit_method *method,
 			const struct jit_span *span, bool *is_past_out)
 {
 	bool is_there = jit_method_is_there(vm, method);
-	bool is_stale = !method->life.gone_ns && method_is_stale(vm, method);
+	bool is_stale = !jit_life_is_gone(&method->life) && method_is_stale(vm, method);
 	bool may_be = jit_life_is_possible(&method->life, span);
 	bool may_be_past = method->has_past && jit_life_is_possible(&method->past.life, span);
 
@@ -272,11 +292,14 @@ static int method_owner(struct jit_vm *vm, const struct jit_method *method,
 		return 0;
 	if (may_be && may_be_past)
 		return -EXDEV;
-	if (may_be && !is_stale && jit_life_is_credible(vm, &method->life, span, is_there))
+	if (may_be && !is_stale &&
+	    jit_life_is_credible(&method->life, span, is_there, vm->account.restless_ns))
 		return 0;
-	if (may_be_past && jit_life_is_credible(vm, &method->past.life, span, false))
+	if (may_be_past &&
+	    jit_life_is_credible(&method->past.life, span, false, vm->account.restless_ns))
 		return 0;
-	if (may_be && (method->life.is_restless || method->life.is_disproved || is_stale))
+	if (may_be && (method->life.was_restless ||
+		       jit_life_evidence(&method->life) == JIT_STATE_DISPROVED || is_stale))
 		return -EXDEV;
 	return may_be_past ? -EXDEV : -ENOENT;
 }
@@ -303,7 +326,7 @@ int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
 	if (query->mode == JIT_VM_RESOLVE)
 		return method_owner(vm, method, &span, is_past_out);
 	*is_past_out = false;
-	return method->life.gone_ns ? -ENOENT : 0;
+	return jit_life_is_gone(&method->life) ? -ENOENT : 0;
 }
 
 void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
@@ -311,7 +334,8 @@ void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
 {
 	uint32_t line;
 
-	if (!method->lines_tried && !method->life.gone_ns && jit_account_may_read(&vm->account)) {
+	if (!method->lines_tried && !jit_life_is_gone(&method->life) &&
+	    jit_account_may_read(&vm->account)) {
 		const char *file;
 
 		method->lines_tried = true;
