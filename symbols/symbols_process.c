@@ -432,7 +432,7 @@ static int process_answer_file(struct symbols_process *process, const struct pro
 	if (err == -EAGAIN) {
 		/* Its symbols may be there in the next window. */
 		out->kind = ANSWER_KIND_MISSING;
-		out->epoch = process->refresh_cnt & 0xffffff;
+		out->epoch = process->refresh_cnt & ANSWER_EPOCH_MASK;
 	}
 	return err ? process_answer_library(process, map, out) :
 		     process_answer_symbol(process, &symbol, out);

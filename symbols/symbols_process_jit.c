@@ -225,7 +225,7 @@ uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64
 {
 	return (process->jit.generation << 1 |
 		(jit_names_is_between(&process->jit, since_boot_ns) ? 1 : 0)) &
-	       0xffffff;
+	       ANSWER_EPOCH_MASK;
 }
 
 int symbols_process_answer_jit(struct symbols_process *process, uint64_t address,
@@ -258,7 +258,7 @@ int symbols_process_answer_missing(struct symbols_process *process, uint64_t add
 	if (err == -ENOMEM)
 		return err;
 	out->kind = ANSWER_KIND_MISSING;
-	out->epoch = process->refresh_cnt & 0xffffff;
+	out->epoch = process->refresh_cnt & ANSWER_EPOCH_MASK;
 	return err ? answer_placeholder(process->names, "[unknown]", out) : 0;
 }
 

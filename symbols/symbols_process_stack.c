@@ -36,7 +36,7 @@ static bool answer_holds(const struct symbols_process *process, const struct ans
 	if (answer->kind == ANSWER_KIND_JIT)
 		return answer->epoch == symbols_process_jit_epoch(process, since_boot_ns);
 	if (answer->kind == ANSWER_KIND_MISSING)
-		return answer->epoch == (process->refresh_cnt & 0xffffff);
+		return answer->epoch == (process->refresh_cnt & ANSWER_EPOCH_MASK);
 	return true;
 }
 

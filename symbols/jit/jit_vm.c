@@ -32,8 +32,6 @@
 #define KEY_LEAF_CODE (1ull << 61)
 #define KEY_USER_MASK (KEY_LEAF_CODE - 1)
 
-#define EPOCH_MASK 0xffffffu
-
 /* ---- object ---- */
 
 int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out)
@@ -191,7 +189,7 @@ static bool life_holds(const struct jit_vm *vm, const struct jit_life *life,
 static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 		       const struct jit_vm_query *query)
 {
-	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->epoch);
+	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->handle);
 
 	if (!blob || jit_life_is_gone(&blob->life))
 		return false;
@@ -208,7 +206,7 @@ static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 static bool method_holds(struct jit_vm *vm, const struct answer *answer,
 			 const struct jit_vm_query *query)
 {
-	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->epoch);
+	struct jit_method *method = jit_slots_get(&vm->methods.slots, answer->handle);
 
 	if (!method || !jit_method_is_there(vm, method) ||
 	    (query->mode == JIT_VM_RESOLVE ? !life_holds(vm, &method->life, query) :
@@ -222,7 +220,7 @@ static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
 			 const struct jit_vm_query *query)
 {
 	switch ((enum answer_kind)answer->kind) {
-	case ANSWER_KIND_FIXED:
+	case ANSWER_KIND_CHAIN:
 		return true;
 	case ANSWER_KIND_BLOB:
 		return blob_holds(vm, answer, query);
@@ -230,7 +228,8 @@ static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
 		return method_holds(vm, answer, query);
 	default:
 		/* What is not known at the end of a window may be read by the next look. */
-		return query->mode == JIT_VM_RESOLVE && answer->epoch == (vm->epoch & EPOCH_MASK);
+		return query->mode == JIT_VM_RESOLVE &&
+		       answer->epoch == (vm->epoch & ANSWER_EPOCH_MASK);
 	}
 }
 
@@ -242,17 +241,13 @@ static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
 			    const struct jit_vm_query *query, const struct answer *known,
 			    struct answer *out)
 {
-	uint32_t chain = known->name;
+	uint32_t chain = known->chain;
 	int err = 0;
 
-	if (known->kind != ANSWER_KIND_BLOB || known->epoch != blob->handle)
+	if (known->kind != ANSWER_KIND_BLOB || known->handle != blob->handle)
 		err = jit_chain_of_blob(vm, blob, query, &chain);
 	if (!err)
-		*out = (struct answer){
-			.name = chain,
-			.kind = ANSWER_KIND_BLOB,
-			.epoch = blob->handle,
-		};
+		*out = answer_of_handle(ANSWER_KIND_BLOB, chain, blob->handle);
 	return err;
 }
 
@@ -301,22 +296,20 @@ static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *quer
 	if (query->method)
 		err = jit_methods_interpreted(vm, query, &method, &is_past);
 	if (!err) {
-		bool is_dated = is_past || jit_life_is_gone(&method->life);
-
 		err = jit_chain_of_method(vm, method, is_past, &chain);
-		*out = (struct answer){
-			.name = err ? 0 : chain,
-			.kind = is_dated ? ANSWER_KIND_DATED : ANSWER_KIND_METHOD,
-			.epoch = method->handle,
-		};
-		return err;
+		if (err)
+			return err;
+		*out = is_past || jit_life_is_gone(&method->life) ?
+			       (struct answer){ .chain = chain, .kind = ANSWER_KIND_DATED } :
+			       answer_of_handle(ANSWER_KIND_METHOD, chain, method->handle);
+		return 0;
 	}
 	if (err != -ENOENT)
 		return err;
 	err = jit_chain_of_interpreter(vm, query->method != 0, &chain);
 	*out = (struct answer){
-		.name = err ? 0 : chain,
-		.kind = query->method ? ANSWER_KIND_DATED : ANSWER_KIND_FIXED,
+		.chain = err ? 0 : chain,
+		.kind = query->method ? ANSWER_KIND_DATED : ANSWER_KIND_CHAIN,
 	};
 	return err;
 }
@@ -338,7 +331,7 @@ static int vm_answer(struct jit_vm *vm, const struct jit_vm_query *query,
 			.kind = err == -EXDEV ? ANSWER_KIND_AMBIGUOUS : ANSWER_KIND_UNKNOWN,
 		};
 	if (out->kind >= ANSWER_KIND_DATED)
-		out->epoch = vm->epoch & EPOCH_MASK;
+		out->epoch = vm->epoch & ANSWER_EPOCH_MASK;
 	return 0;
 }
 
@@ -353,7 +346,7 @@ static int answer_give(const struct jit_vm *vm, const struct answer *answer,
 	if (answer->kind == ANSWER_KIND_AMBIGUOUS)
 		return -EXDEV;
 	/* Strings of a table are not aligned. */
-	chain = strtab__get(vm->chains, answer->name, &bytes);
+	chain = strtab__get(vm->chains, answer->chain, &bytes);
 	memcpy(out->frames, chain, bytes);
 	out->cnt = bytes / sizeof(out->frames[0]);
 	return 0;

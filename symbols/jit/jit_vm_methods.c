@@ -20,7 +20,7 @@ static struct jit_method *method_find(const struct jit_vm *vm, uint64_t address)
 {
 	const struct answer *known = addr_cache_find(&vm->methods.index, address);
 
-	return known ? vm->methods.slots.items[known->name] : NULL;
+	return known ? vm->methods.slots.items[known->slot] : NULL;
 }
 
 static void method_drop_lines(struct jit_vm *vm, struct jit_method *method)
@@ -42,8 +42,8 @@ static void method_forget(struct jit_vm *vm, struct jit_method *method)
 static void index_put(struct jit_vm *vm, const struct jit_method *method)
 {
 	struct answer answer = {
-		.name = method->handle & (JIT_HANDLE_SLOTS - 1),
-		.kind = ANSWER_KIND_FIXED,
+		.slot = method->handle & (JIT_HANDLE_SLOTS - 1),
+		.kind = ANSWER_KIND_SLOT,
 	};
 
 	addr_cache_put(&vm->methods.index, method->method, answer);

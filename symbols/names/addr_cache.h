@@ -11,27 +11,55 @@
 
 #define ADDR_CACHE_MAX_ENTRIES 43690u /* two thirds of 65536 slots: 1 MiB; then it starts anew */
 
-/* How long an answer is good for. */
+/* What an answer is, and how long it is good for. */
 enum answer_kind {
 	ANSWER_KIND_NONE = 0,
-	ANSWER_KIND_FIXED = 1,	 /* until the mappings change */
-	ANSWER_KIND_JIT = 2,	 /* for one `epoch` of JIT names */
-	ANSWER_KIND_MISSING = 3, /* no mapping: for one `epoch` of reading the mappings */
-	/* Of struct jit_vm: `name` is a chain of frames. */
-	ANSWER_KIND_BLOB = 4,	   /* as long as the blob holds whose handle is in `epoch` */
-	ANSWER_KIND_METHOD = 5,	   /* likewise an interpreted method */
-	ANSWER_KIND_DATED = 6,	   /* for one `epoch`; so are those below */
-	ANSWER_KIND_UNKNOWN = 7,   /* no frames */
-	ANSWER_KIND_AMBIGUOUS = 8, /* no frames */
+	/* A `name`: */
+	ANSWER_KIND_FIXED,   /* until the mappings change */
+	ANSWER_KIND_JIT,     /* for one `epoch` of JIT names */
+	ANSWER_KIND_MISSING, /* no mapping: for one `epoch` of reading the mappings */
+	/* A `slot` of the index of methods of struct jit_vm: */
+	ANSWER_KIND_SLOT,
+	/* A `chain` of struct jit_vm: */
+	ANSWER_KIND_CHAIN,  /* for ever */
+	ANSWER_KIND_BLOB,   /* as long as the blob of this `handle` is there */
+	ANSWER_KIND_METHOD, /* likewise an interpreted method */
+	ANSWER_KIND_DATED,  /* for one `epoch` of struct jit_vm; so are those below */
+	/* Nothing: */
+	ANSWER_KIND_UNKNOWN,
+	ANSWER_KIND_AMBIGUOUS,
 };
 
+#define ANSWER_EPOCH_MASK 0xffffffu
+
 struct answer {
-	uint32_t name;	   /* id in struct names, unless the kind says otherwise */
-	uint32_t kind : 4; /* enum answer_kind */
-	uint32_t frame_kind : 3;
-	uint32_t is_unknown : 1;
-	uint32_t epoch : 24;
+	union {
+		uint32_t name;	/* id in struct names */
+		uint32_t chain; /* id of frames that belong together */
+		uint32_t slot;
+	};
+	union {
+		struct {
+			uint32_t kind : 4; /* enum answer_kind */
+			uint32_t frame_kind : 3;
+			uint32_t is_unknown : 1;
+			uint32_t epoch : 24;
+		};
+		struct {
+			uint32_t : 8; /* as above */
+			uint32_t handle : 24;
+		};
+	};
 };
+
+/* BLOB or METHOD; an initializer cannot name two members of a union. */
+static inline struct answer answer_of_handle(enum answer_kind kind, uint32_t chain, uint32_t handle)
+{
+	struct answer answer = { .chain = chain, .kind = kind };
+
+	answer.handle = handle;
+	return answer;
+}
 
 /* Zero-initialise; end with addr_cache_release(). */
 struct addr_cache {
