@@ -177,14 +177,14 @@ int symbolizer__trim(struct symbolizer *symbolizer)
 	return 0;
 }
 
-static int symbolizer_kernel_answer(struct symbolizer *symbolizer, uint64_t address,
-				    struct answer *out)
+static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t address,
+					 struct answer *out)
 {
 	static const char unknown[] = "[unknown kernel]";
 	uint64_t now_ns = clock_boot_ns();
 	struct kallsym symbol;
 	uint32_t id;
-	int err = kallsyms__lookup(symbolizer->kallsyms, address, now_ns, &symbol);
+	int err = kallsyms__read_and_lookup(symbolizer->kallsyms, address, now_ns, &symbol);
 
 	if (err == -ENOMEM)
 		return err;
@@ -199,8 +199,8 @@ static int symbolizer_kernel_answer(struct symbolizer *symbolizer, uint64_t addr
 	return err;
 }
 
-int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips, size_t ip_cnt,
-			       struct frame_list *out)
+int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips,
+					size_t ip_cnt, struct frame_list *out)
 {
 	struct addr_cache *answers = &symbolizer->kernel_answers;
 
@@ -214,7 +214,7 @@ int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ip
 		if (known && known->kind == ANSWER_KIND_FIXED) {
 			answer = *known;
 		} else {
-			err = symbolizer_kernel_answer(symbolizer, address, &answer);
+			err = symbolizer_read_kernel_answer(symbolizer, address, &answer);
 			if (!err)
 				addr_cache_put(answers, address, answer);
 		}

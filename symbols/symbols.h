@@ -155,10 +155,13 @@ struct symbols_stack {
  * Appends the frames of a user stack to `out`, leaf first; one address may give several frames
  * (inlined code). `since_boot_ns`: begin of the window the samples are from, or later if it is known
  * that all samples of this stack are younger; JIT names that changed between it and the stack's
- * until_boot_ns are ambiguous and come out as "[unknown jit]". 0 or -ENOMEM.
+ * until_boot_ns are ambiguous and come out as "[unknown jit]". What is not known is read: the mappings
+ * once between two refreshes, a file whose symbols were dropped, the JVM's memory within a budget of
+ * time. 0 or -ENOMEM.
  */
-int symbols_process__resolve(struct symbols_process *process, const struct symbols_stack *stack,
-			     uint64_t since_boot_ns, struct frame_list *out);
+int symbols_process__read_and_resolve(struct symbols_process *process,
+				      const struct symbols_stack *stack, uint64_t since_boot_ns,
+				      struct frame_list *out);
 
 /*
  * Soon after a stack was first seen: reads what names its JIT frames, so that the names are those
@@ -197,8 +200,8 @@ typedef int (*symbols_jit_fn)(void *ctx, uint64_t start, uint64_t len, const cha
 int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn, void *ctx);
 
 /* The same for a kernel stack. */
-int symbolizer__resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips, size_t ip_cnt,
-			       struct frame_list *out);
+int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips,
+					size_t ip_cnt, struct frame_list *out);
 
 /* True for frames that begin a thread or process ("_start", "start_thread", "clone3", ...): a
  * stack that ends there is whole even when its frame pointer chain ended in an odd way. */

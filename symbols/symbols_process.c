@@ -6,7 +6,7 @@
  * mapping, has its symbols read, and looks for a perf map. It does so then, not when an address is
  * first asked for: by then the process, and with it the way to its files, may be gone. Once per
  * window symbols_process__refresh() reads the mappings again when the address space changed its
- * size, or did not for some windows; what is still mapped keeps its file. symbols_process_answer()
+ * size, or did not for some windows; what is still mapped keeps its file. symbols_process_read_answer()
  * then finds the mapping of an address: a file's symbols, the vdso, JIT code
  * (symbols_process_jit.c), or a placeholder that says what is known. Words in a HotSpot's own code
  * do not come here; symbols_process_stack.c asks jit_vm.
@@ -402,15 +402,15 @@ static int process_answer_library(struct symbols_process *process, const struct 
 }
 
 /* Tables are dropped when memory is short; this one is wanted again. */
-static int process_reload(struct symbols_process *process, size_t index)
+static int process_read_again(struct symbols_process *process, size_t index)
 {
 	if (symbols_process_check(process))
 		return 0;
 	return process_identify(process, index, IDENTIFY_WANTED);
 }
 
-static int process_answer_file(struct symbols_process *process, const struct procmap *map,
-			       uint64_t address, struct answer *out)
+static int process_read_file_answer(struct symbols_process *process, const struct procmap *map,
+				    uint64_t address, struct answer *out)
 {
 	struct object_cache *objects = process->shared->objects;
 	size_t index = (size_t)(map - process->maps.items);
@@ -422,7 +422,7 @@ static int process_answer_file(struct symbols_process *process, const struct pro
 	if (object) {
 		err = object_cache__lookup(objects, object, offset, &symbol);
 		if (err == -EAGAIN) {
-			err = process_reload(process, index);
+			err = process_read_again(process, index);
 			if (!err)
 				err = object_cache__lookup(objects, object, offset, &symbol);
 		}
@@ -453,17 +453,23 @@ static int process_answer_vdso(struct symbols_process *process, const struct pro
 	return answer_placeholder(process->names, "[vdso]", out);
 }
 
-int symbols_process_answer(struct symbols_process *process, uint64_t address,
-			   uint64_t since_boot_ns, struct answer *out)
+/* The mappings, again, if none of those that are known has the address. */
+static int process_read_maps_for(struct symbols_process *process, uint64_t address)
 {
-	const struct procmap *map = procmaps_find(&process->maps, address);
+	if (process->maps_are_fresh || procmaps_find(&process->maps, address))
+		return 0;
+	return process_read_maps(process);
+}
+
+int symbols_process_read_answer(struct symbols_process *process, uint64_t address,
+				uint64_t since_boot_ns, struct answer *out)
+{
+	const struct procmap *map;
 	const struct object *object;
 
-	if (!map && !process->maps_are_fresh) {
-		if (process_read_maps(process) == -ENOMEM)
-			return -ENOMEM;
-		map = procmaps_find(&process->maps, address);
-	}
+	if (process_read_maps_for(process, address) == -ENOMEM)
+		return -ENOMEM;
+	map = procmaps_find(&process->maps, address);
 	*out = (struct answer){ .kind = ANSWER_KIND_FIXED };
 	if (!map)
 		return symbols_process_answer_missing(process, address, since_boot_ns, out);
@@ -474,9 +480,9 @@ int symbols_process_answer(struct symbols_process *process, uint64_t address,
 		object = process->files[map - process->maps.items].object;
 		if (!object || !object_is_elf(object))
 			return symbols_process_answer_jit(process, address, since_boot_ns, out);
-		return process_answer_file(process, map, address, out);
+		return process_read_file_answer(process, map, address, out);
 	case PROCMAP_KIND_FILE:
-		return process_answer_file(process, map, address, out);
+		return process_read_file_answer(process, map, address, out);
 	case PROCMAP_KIND_VDSO:
 		return process_answer_vdso(process, map, address, out);
 	case PROCMAP_KIND_OTHER:

@@ -62,9 +62,12 @@ void symbols_process_hold(struct symbols_process *process);
 int symbols_process__new(struct symbols_shared *shared, const struct symbols_process_id *id,
 			 struct account *account, bool is_superseded, struct symbols_process **out);
 void symbols_process__free(struct symbols_process *process); /* NULL is fine */
-/* The frame at an address that is not in the code of `vm`. 0 or -ENOMEM. */
-int symbols_process_answer(struct symbols_process *process, uint64_t address,
-			   uint64_t since_boot_ns, struct answer *out);
+/*
+ * The frame at an address that is not in the code of `vm`. Reads the mappings again when no known one
+ * has it, and the file behind its mapping when its symbols were dropped. 0 or -ENOMEM.
+ */
+int symbols_process_read_answer(struct symbols_process *process, uint64_t address,
+				uint64_t since_boot_ns, struct answer *out);
 size_t symbols_process_bytes(const struct symbols_process *process);
 
 /* ---- symbols_process_jit.c ---- */

@@ -66,7 +66,7 @@ static int push_address(struct stack_walk *walk, uint64_t address)
 	if (known && answer_holds(process, known, since_boot_ns)) {
 		answer = *known;
 	} else {
-		err = symbols_process_answer(process, address, since_boot_ns, &answer);
+		err = symbols_process_read_answer(process, address, since_boot_ns, &answer);
 		if (err)
 			return err;
 		addr_cache_put(&process->answers, address, answer);
@@ -142,7 +142,7 @@ static int push_vm(struct stack_walk *walk, uint64_t word, uint64_t method, bool
 	query.is_leaf = is_leaf;
 	query.method = method & ~SYMBOLS_WORD_METHOD;
 	query.leaf_code = is_leaf ? walk->stack->leaf_code : NULL;
-	err = jit_vm__frames(walk->process->vm, &query, &answer);
+	err = jit_vm__read_frames(walk->process->vm, &query, &answer);
 	if (err == -ENOENT || err == -EXDEV)
 		return push_vm_unknown(walk, &answer, err);
 	if (err)
@@ -218,8 +218,9 @@ static int walk_all(struct stack_walk *walk)
 	return err;
 }
 
-int symbols_process__resolve(struct symbols_process *process, const struct symbols_stack *stack,
-			     uint64_t since_boot_ns, struct frame_list *out)
+int symbols_process__read_and_resolve(struct symbols_process *process,
+				      const struct symbols_stack *stack, uint64_t since_boot_ns,
+				      struct frame_list *out)
 {
 	struct stack_walk walk = {
 		.process = process,

@@ -186,8 +186,8 @@ static bool life_holds(const struct jit_vm *vm, const struct jit_life *life,
 	       jit_life_is_credible(life, &span, true, vm->account.restless_ns);
 }
 
-static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
-		       const struct jit_vm_query *query)
+static bool blob_read_holds(struct jit_vm *vm, const struct answer *answer,
+			    const struct jit_vm_query *query)
 {
 	struct jit_blob *blob = jit_slots_get(&vm->blobs.slots, answer->handle);
 
@@ -195,7 +195,7 @@ static bool blob_holds(struct jit_vm *vm, const struct answer *answer,
 		return false;
 	/* Not used lately, so not verified with the others. */
 	if (blob->verified_refresh != vm->refresh_cnt && !vm->account.is_ended &&
-	    jit_blobs_check(vm, blob) && !vm->account.is_ended)
+	    jit_blobs_read_again(vm, blob) && !vm->account.is_ended)
 		return false;
 	if (query->mode == JIT_VM_RESOLVE && !life_holds(vm, &blob->life, query))
 		return false;
@@ -216,14 +216,14 @@ static bool method_holds(struct jit_vm *vm, const struct answer *answer,
 	return true;
 }
 
-static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
-			 const struct jit_vm_query *query)
+static bool answer_read_holds(struct jit_vm *vm, const struct answer *answer,
+			      const struct jit_vm_query *query)
 {
 	switch ((enum answer_kind)answer->kind) {
 	case ANSWER_KIND_CHAIN:
 		return true;
 	case ANSWER_KIND_BLOB:
-		return blob_holds(vm, answer, query);
+		return blob_read_holds(vm, answer, query);
 	case ANSWER_KIND_METHOD:
 		return method_holds(vm, answer, query);
 	default:
@@ -237,7 +237,7 @@ static bool answer_holds(struct jit_vm *vm, const struct answer *answer,
  * The frames of a piece of code. `known` is what was answered before: if it was that very code, its
  * names are those of when it was there.
  */
-static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
+static int answer_read_blob(struct jit_vm *vm, struct jit_blob *blob,
 			    const struct jit_vm_query *query, const struct answer *known,
 			    struct answer *out)
 {
@@ -245,48 +245,48 @@ static int answer_from_blob(struct jit_vm *vm, struct jit_blob *blob,
 	int err = 0;
 
 	if (known->kind != ANSWER_KIND_BLOB || known->handle != blob->handle)
-		err = jit_chain_of_blob(vm, blob, query, &chain);
+		err = jit_chain_read_of_blob(vm, blob, query, &chain);
 	if (!err)
 		*out = answer_of_handle(ANSWER_KIND_BLOB, chain, blob->handle);
 	return err;
 }
 
 /* At the end of a window: by who may have been there when the samples were taken. */
-static int answer_owner(struct jit_vm *vm, const struct jit_vm_query *query,
-			const struct answer *known, struct answer *out)
+static int answer_read_owner(struct jit_vm *vm, const struct jit_vm_query *query,
+			     const struct answer *known, struct answer *out)
 {
 	struct jit_blob *blob;
-	int err = jit_blobs_present(vm, query_address(query), query->mode, &blob);
+	int err = jit_blobs_read_present(vm, query_address(query), query->mode, &blob);
 
 	if (err == -ENOMEM)
 		return err;
 	err = jit_blobs_owner(vm, query, query_address(query), err == -EAGAIN, &blob);
-	return err ? err : answer_from_blob(vm, blob, query, known, out);
+	return err ? err : answer_read_blob(vm, blob, query, known, out);
 }
 
-static int answer_looked(struct jit_vm *vm, const struct jit_vm_query *query,
-			 const struct answer *known, struct answer *out)
+static int answer_read_present(struct jit_vm *vm, const struct jit_vm_query *query,
+			       const struct answer *known, struct answer *out)
 {
 	struct jit_blob *blob;
-	int err = jit_blobs_present(vm, query_address(query), query->mode, &blob);
+	int err = jit_blobs_read_present(vm, query_address(query), query->mode, &blob);
 
-	return err ? err : answer_from_blob(vm, blob, query, known, out);
+	return err ? err : answer_read_blob(vm, blob, query, known, out);
 }
 
-static int answer_code(struct jit_vm *vm, const struct jit_vm_query *query,
-		       const struct answer *known, struct answer *out)
+static int answer_read_code(struct jit_vm *vm, const struct jit_vm_query *query,
+			    const struct answer *known, struct answer *out)
 {
 	int err = -EAGAIN;
 
 	/* Twice: it may change while its names are read. */
 	for (int i = 0; i < 2 && err == -EAGAIN; i++)
-		err = query->mode == JIT_VM_RESOLVE ? answer_owner(vm, query, known, out) :
-						      answer_looked(vm, query, known, out);
+		err = query->mode == JIT_VM_RESOLVE ? answer_read_owner(vm, query, known, out) :
+						      answer_read_present(vm, query, known, out);
 	return err == -EAGAIN ? -ENOENT : err;
 }
 
-static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *query,
-			      struct answer *out)
+static int answer_read_interpreter(struct jit_vm *vm, const struct jit_vm_query *query,
+				   struct answer *out)
 {
 	struct jit_method *method;
 	bool is_past = false;
@@ -294,9 +294,9 @@ static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *quer
 	int err = -ENOENT;
 
 	if (query->method)
-		err = jit_methods_interpreted(vm, query, &method, &is_past);
+		err = jit_methods_read_interpreted(vm, query, &method, &is_past);
 	if (!err) {
-		err = jit_chain_of_method(vm, method, is_past, &chain);
+		err = jit_chain_read_of_method(vm, method, is_past, &chain);
 		if (err)
 			return err;
 		*out = is_past || jit_life_is_gone(&method->life) ?
@@ -315,15 +315,15 @@ static int answer_interpreter(struct jit_vm *vm, const struct jit_vm_query *quer
 }
 
 /* 0 and an answer to be kept, also when it says that there is no name; or -ENOMEM. */
-static int vm_answer(struct jit_vm *vm, const struct jit_vm_query *query,
-		     const struct answer *known, struct answer *out)
+static int vm_read_answer(struct jit_vm *vm, const struct jit_vm_query *query,
+			  const struct answer *known, struct answer *out)
 {
 	int err;
 
 	if (vm_is_interpreter(vm, query_address(query)))
-		err = answer_interpreter(vm, query, out);
+		err = answer_read_interpreter(vm, query, out);
 	else
-		err = answer_code(vm, query, known, out);
+		err = answer_read_code(vm, query, known, out);
 	if (err == -ENOMEM)
 		return err;
 	if (err)
@@ -352,7 +352,8 @@ static int answer_give(const struct jit_vm *vm, const struct answer *answer,
 	return 0;
 }
 
-int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct jit_vm_answer *out)
+int jit_vm__read_frames(struct jit_vm *vm, const struct jit_vm_query *query,
+			struct jit_vm_answer *out)
 {
 	uint64_t key = query_key(query, vm_is_interpreter(vm, query_address(query)));
 	const struct answer *found = addr_cache_find(&vm->answers, key);
@@ -366,9 +367,9 @@ int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct j
 		vm->last_until_ns = query->until_boot_ns;
 		vm->epoch++;
 	}
-	out->is_new = !found || !answer_holds(vm, &known, query);
+	out->is_new = !found || !answer_read_holds(vm, &known, query);
 	if (out->is_new)
-		err = vm_answer(vm, query, &known, &answer);
+		err = vm_read_answer(vm, query, &known, &answer);
 	jit_account_settle(&vm->account);
 	if (err)
 		return err;

@@ -139,7 +139,8 @@ void jit_vm__round(struct jit_vm *vm);
  * The frames at a word that is covered. 0 and *out; -ENOENT: no name; -EXDEV: ambiguous; in both
  * cases out->is_new is set. -ENOMEM.
  */
-int jit_vm__frames(struct jit_vm *vm, const struct jit_vm_query *query, struct jit_vm_answer *out);
+int jit_vm__read_frames(struct jit_vm *vm, const struct jit_vm_query *query,
+			struct jit_vm_answer *out);
 
 /* All code by name, as it is now; see hotspot_code__walk(). */
 int jit_vm__walk(struct jit_vm *vm, hotspot_walk_fn fn, void *ctx);

@@ -176,8 +176,8 @@ static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, enum jit
 	return 0;
 }
 
-static int blob_find(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
-		     struct jit_blob **out)
+static int blob_read_at(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+			struct jit_blob **out)
 {
 	struct hotspot_blob read;
 	uint64_t read_ns = 0;
@@ -200,7 +200,7 @@ static int blob_find(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
 	return err == -ENOSPC ? -EAGAIN : err;
 }
 
-int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob)
+int jit_blobs_read_again(struct jit_vm *vm, struct jit_blob *blob)
 {
 	const struct hotspot_blob *asked = &blob->blob;
 	bool is_same = false;
@@ -222,26 +222,26 @@ int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob)
 	return -EAGAIN;
 }
 
-int jit_blobs_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
-		      struct jit_blob **out)
+int jit_blobs_read_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+			   struct jit_blob **out)
 {
 	struct jit_blob *blob = alive_at(&vm->blobs, address);
 
 	if (blob && !vm->account.is_ended && blob->verified_refresh != vm->refresh_cnt) {
 		/* When it is not the same any more it is retired, and what is there now is read. */
-		if (jit_blobs_check(vm, blob) && alive_at(&vm->blobs, address) == blob &&
+		if (jit_blobs_read_again(vm, blob) && alive_at(&vm->blobs, address) == blob &&
 		    !vm->account.is_ended)
 			return -EAGAIN;
 		blob = alive_at(&vm->blobs, address);
 	}
 	if (!blob)
-		return vm->account.is_ended ? -ENOENT : blob_find(vm, address, mode, out);
+		return vm->account.is_ended ? -ENOENT : blob_read_at(vm, address, mode, out);
 	blob->used_refresh = vm->refresh_cnt;
 	*out = blob;
 	return 0;
 }
 
-const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob *blob)
+const struct hotspot_scopes *jit_blob_read_scopes(struct jit_vm *vm, struct jit_blob *blob)
 {
 	struct hotspot_scopes *scopes;
 	size_t bytes;
@@ -472,7 +472,7 @@ static void blobs_probe(struct jit_vm *vm)
 		for (uint64_t at = gone.start; at < gone.end; at += step) {
 			struct jit_blob *found;
 
-			if (alive_at(blobs, at) || blob_find(vm, at, JIT_VM_LOOK, &found))
+			if (alive_at(blobs, at) || blob_read_at(vm, at, JIT_VM_LOOK, &found))
 				continue;
 			/* In a longer time there may have been more than one. */
 			if (found->life.first_seen_ns - found->life.born_after_ns >

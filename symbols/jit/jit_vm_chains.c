@@ -63,13 +63,13 @@ static enum frame_kind blob_frame_kind(const struct hotspot_blob *blob)
  * One method at a bytecode index; "[unknown jit]" when it cannot be named. A leaf has its line, too,
  * which costs reads of its own. 0 or -ENOMEM.
  */
-static int chain_push_scope(struct jit_vm *vm, struct chain *chain, const struct jit_blob *blob,
+static int chain_read_scope(struct jit_vm *vm, struct chain *chain, const struct jit_blob *blob,
 			    const struct jit_vm_query *query, const struct hotspot_scope *scope,
 			    enum frame_kind kind)
 {
 	struct jit_vm_frame frame = { .file = JIT_VM_NO_FILE, .kind = (uint8_t)kind };
 	struct jit_method *method;
-	int err = jit_methods_of_blob(vm, blob, scope->method, query->mode, &method);
+	int err = jit_methods_read_of_blob(vm, blob, scope->method, query->mode, &method);
 
 	if (err == -EAGAIN)
 		return chain_push_text(vm, chain, "[unknown jit]", true);
@@ -80,16 +80,16 @@ static int chain_push_scope(struct jit_vm *vm, struct chain *chain, const struct
 		frame.place = JIT_VM_PLACE_ENTER;
 	/* A method that is being entered is at its first line. */
 	if (query->is_leaf)
-		jit_method_place(vm, method, scope->bci < 0 ? 0 : scope->bci, &frame.file,
-				 &frame.line);
+		jit_method_read_place(vm, method, scope->bci < 0 ? 0 : scope->bci, &frame.file,
+				      &frame.line);
 	return chain_push(chain, &frame);
 }
 
 /* The scopes at the word; -ENOENT: none that fit. */
-static int chain_push_scopes(struct jit_vm *vm, struct chain *chain, struct jit_blob *blob,
+static int chain_read_scopes(struct jit_vm *vm, struct chain *chain, struct jit_blob *blob,
 			     const struct jit_vm_query *query)
 {
-	const struct hotspot_scopes *scopes = jit_blob_scopes(vm, blob);
+	const struct hotspot_scopes *scopes = jit_blob_read_scopes(vm, blob);
 	struct hotspot_scope found[HOTSPOT_SCOPES_MAX_DEPTH];
 	size_t cnt = 0;
 
@@ -99,7 +99,7 @@ static int chain_push_scopes(struct jit_vm *vm, struct chain *chain, struct jit_
 	for (size_t i = 0; i < cnt; i++) {
 		enum frame_kind kind = i + 1 < cnt ? FRAME_KIND_INLINED :
 						     blob_frame_kind(&blob->blob);
-		int err = chain_push_scope(vm, chain, blob, query, &found[i], kind);
+		int err = chain_read_scope(vm, chain, blob, query, &found[i], kind);
 
 		if (err)
 			return err;
@@ -107,7 +107,7 @@ static int chain_push_scopes(struct jit_vm *vm, struct chain *chain, struct jit_
 	return 0;
 }
 
-static int chain_push_method(struct jit_vm *vm, struct chain *chain, struct jit_blob *blob,
+static int chain_read_method(struct jit_vm *vm, struct chain *chain, struct jit_blob *blob,
 			     const struct jit_vm_query *query)
 {
 	struct jit_vm_frame frame = {
@@ -118,18 +118,18 @@ static int chain_push_method(struct jit_vm *vm, struct chain *chain, struct jit_
 	int err = -ENOENT;
 
 	if (blob->blob.kind == HOTSPOT_BLOB_NMETHOD)
-		err = chain_push_scopes(vm, chain, blob, query);
+		err = chain_read_scopes(vm, chain, blob, query);
 	if (err != -ENOENT)
 		return err;
 	/* No description of this place, as in stubs at the end of a method: whose code is it? */
-	err = jit_methods_of_blob(vm, blob, blob->blob.method, query->mode, &method);
+	err = jit_methods_read_of_blob(vm, blob, blob->blob.method, query->mode, &method);
 	if (err)
 		return err == -EAGAIN ? -ENOENT : err;
 	frame.name = method->name;
 	if (method->is_enter && blob->blob.kind == HOTSPOT_BLOB_NATIVE)
 		frame.place = JIT_VM_PLACE_ENTER;
 	if (query->is_leaf)
-		jit_method_place(vm, method, -1, &frame.file, &frame.line);
+		jit_method_read_place(vm, method, -1, &frame.file, &frame.line);
 	return chain_push(chain, &frame);
 }
 
@@ -162,8 +162,8 @@ static void chain_keep_own_method(struct chain *chain)
 	}
 }
 
-int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query,
-		      uint32_t *chain_out)
+int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
+			   const struct jit_vm_query *query, uint32_t *chain_out)
 {
 	bool is_method = blob->blob.kind == HOTSPOT_BLOB_NMETHOD ||
 			 blob->blob.kind == HOTSPOT_BLOB_NATIVE;
@@ -172,14 +172,14 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 	enum leaf_verdict verdict;
 	int err;
 
-	err = is_method ? chain_push_method(vm, &chain, blob, query) :
+	err = is_method ? chain_read_method(vm, &chain, blob, query) :
 			  chain_push_stub(vm, &chain, &blob->blob);
 	if (!err && chain.cnt == 0)
 		err = -ENOENT;
 	if (!err && query->is_leaf && query->leaf_code) {
 		if (query->mode != JIT_VM_RESOLVE)
-			err = jit_leaf_check(vm, blob, query);
-		verdict = jit_leaf_judge(vm, blob, query);
+			err = jit_leaf_read_and_check(vm, blob, query);
+		verdict = jit_leaf_read_and_judge(vm, blob, query);
 		if (is_method && (verdict == LEAF_CALLER_AT_SP || verdict == LEAF_CALLER_AT_SP_8))
 			chain_keep_own_method(&chain);
 		chain.frames[0].verdict = (uint8_t)verdict;
@@ -187,7 +187,7 @@ int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit
 	/* What was read belongs together only if the blob is still the same. */
 	if (!err && vm->account.read_cnt != read_cnt && !jit_life_is_gone(&blob->life) &&
 	    !vm->account.is_ended)
-		err = jit_blobs_check(vm, blob);
+		err = jit_blobs_read_again(vm, blob);
 	return err ? err : chain_intern(vm, &chain, chain_out);
 }
 
@@ -199,8 +199,8 @@ int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain
 	return err ? err : chain_intern(vm, &chain, chain_out);
 }
 
-int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
-			uint32_t *chain_out)
+int jit_chain_read_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
+			     uint32_t *chain_out)
 {
 	struct chain chain = { .cnt = 1 };
 	struct jit_vm_frame *frame = &chain.frames[0];
@@ -211,6 +211,6 @@ int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, bool is_pa
 		.kind = FRAME_KIND_INTERPRETED,
 	};
 	if (!is_past)
-		jit_method_place(vm, method, -1, &frame->file, &frame->line);
+		jit_method_read_place(vm, method, -1, &frame->file, &frame->line);
 	return chain_intern(vm, &chain, chain_out);
 }

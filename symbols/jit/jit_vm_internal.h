@@ -12,6 +12,8 @@
  *     jit_account.c     may it be read, and how often
  *     jit_state.c       when was it there? From a few moments at which it was seen
  *     jit_vm_hotspot.c  the reader of a real JVM; tests put another one in its place
+ *
+ * What has "read" in its name may read the JVM's memory, within the budget of the account.
  */
 #ifndef JBPF_JIT_JIT_VM_INTERNAL_H
 #define JBPF_JIT_JIT_VM_INTERNAL_H
@@ -142,8 +144,10 @@ struct jit_vm {
 bool jit_unloads_read(struct jit_vm *vm);
 /* Reads it when that is some time ago. */
 void jit_unloads_look(struct jit_vm *vm);
-/* Was no class unloaded between these moments of the past? True when that cannot be told. */
-bool jit_unloads_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns);
+/* Was no class unloaded since, as far as was read? True when that is not known. */
+bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns);
+/* The same up to a moment of the past; the number is read when its last reading is older. */
+bool jit_unloads_read_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns);
 
 /* ---- jit_vm_slots.c ---- */
 void jit_slots_release(struct jit_slots *slots);
@@ -161,10 +165,10 @@ void jit_blobs_release(struct jit_vm *vm);
  * The version at an address that is known to be there now, read when it was not known. 0; -ENOENT:
  * free space or dead code; -EAGAIN: cannot be told; -ENOMEM.
  */
-int jit_blobs_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
-		      struct jit_blob **out);
+int jit_blobs_read_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+			   struct jit_blob **out);
 /* Is it still there? Asked of the JVM; what is not is retired. 0, -EAGAIN. */
-int jit_blobs_check(struct jit_vm *vm, struct jit_blob *blob);
+int jit_blobs_read_again(struct jit_vm *vm, struct jit_blob *blob);
 /*
  * The version that owns the samples of a query: it alone may have been there all the time, or it
  * certainly was; `is_certain_only`: what is there now could not be told. 0; -ENOENT; -EXDEV: several.
@@ -177,7 +181,7 @@ int jit_blobs_round(struct jit_vm *vm);
 int jit_blobs_refresh(struct jit_vm *vm);
 void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns);
 /* Scopes of a version, read when needed. NULL: none. */
-const struct hotspot_scopes *jit_blob_scopes(struct jit_vm *vm, struct jit_blob *blob);
+const struct hotspot_scopes *jit_blob_read_scopes(struct jit_vm *vm, struct jit_blob *blob);
 size_t jit_blobs_bytes(const struct jit_vm *vm);
 
 /* ---- jit_vm_methods.c ---- */
@@ -186,21 +190,21 @@ void jit_methods_release(struct jit_vm *vm);
  * A method that a blob refers to, and so keeps alive. 0; -EAGAIN: no sane method, or not to be had
  * any more; -ENOMEM.
  */
-int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t method,
-			enum jit_vm_mode mode, struct jit_method **out);
+int jit_methods_read_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t method,
+			     enum jit_vm_mode mode, struct jit_method **out);
 /*
  * A method that was interpreted when the samples of a query were taken. `is_past_out`: the one that
  * was at the address before. 0, -ENOENT, -EXDEV, -ENOMEM.
  */
-int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
-			    struct jit_method **out, bool *is_past_out);
+int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
+				 struct jit_method **out, bool *is_past_out);
 /* As far as it can be told, now or, when nothing can be read any more, at the end. */
-bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method);
+bool jit_method_is_there(const struct jit_vm *vm, const struct jit_method *method);
 /* Read so long ago that a look asks again: another one may be there. */
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method);
 /* File and, with bci >= 0, line. Both stay as they are when not known. */
-void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
-		      uint32_t *line_out);
+void jit_method_read_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
+			   uint32_t *file_out, uint32_t *line_out);
 void jit_methods_refresh(struct jit_vm *vm);
 void jit_methods_drop_since(struct jit_vm *vm, uint64_t boot_ns);
 void jit_methods_clear(struct jit_vm *vm);
@@ -211,17 +215,18 @@ size_t jit_methods_bytes(const struct jit_vm *vm);
  * Do the bytes that were taken with the sample belong to this blob? 0; -EAGAIN: it is gone, what is
  * there now was not asked; -EXDEV: it came after the sample.
  */
-int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query);
-enum leaf_verdict jit_leaf_judge(struct jit_vm *vm, const struct jit_blob *blob,
-				 const struct jit_vm_query *query);
+int jit_leaf_read_and_check(struct jit_vm *vm, struct jit_blob *blob,
+			    const struct jit_vm_query *query);
+enum leaf_verdict jit_leaf_read_and_judge(struct jit_vm *vm, const struct jit_blob *blob,
+					  const struct jit_vm_query *query);
 
 /* ---- jit_vm_chains.c ---- */
 /* The frames at a query's word in this blob. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM. */
-int jit_chain_of_blob(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query,
-		      uint32_t *chain_out);
+int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
+			   const struct jit_vm_query *query, uint32_t *chain_out);
 /* "Interpreter": without its method, which may have been looked for. */
 int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out);
-int jit_chain_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
-			uint32_t *chain_out);
+int jit_chain_read_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
+			     uint32_t *chain_out);
 
 #endif

@@ -22,7 +22,8 @@ static size_t bytes_different(const uint8_t *a, const uint8_t *b, size_t len)
 	return cnt;
 }
 
-int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm_query *query)
+int jit_leaf_read_and_check(struct jit_vm *vm, struct jit_blob *blob,
+			    const struct jit_vm_query *query)
 {
 	static const uint8_t nothing[LEAF_CODE_BYTES];
 	uint64_t entry = blob->blob.verified_entry;
@@ -42,14 +43,14 @@ int jit_leaf_check(struct jit_vm *vm, struct jit_blob *blob, const struct jit_vm
 	    bytes_different(now, query->leaf_code, sizeof(now)) <= LEAF_MAX_PATCHED_BYTES)
 		return 0;
 	/* It may have been replaced a moment ago; else something else was there before it. */
-	if (jit_blobs_check(vm, blob))
+	if (jit_blobs_read_again(vm, blob))
 		return -EAGAIN;
 	(void)jit_life_event(&blob->life, JIT_EVENT_MISTAKEN, vm->ops->now_ns(vm->ctx));
 	return -EXDEV;
 }
 
-enum leaf_verdict jit_leaf_judge(struct jit_vm *vm, const struct jit_blob *blob,
-				 const struct jit_vm_query *query)
+enum leaf_verdict jit_leaf_read_and_judge(struct jit_vm *vm, const struct jit_blob *blob,
+					  const struct jit_vm_query *query)
 {
 	uint8_t code[LEAF_ENTRY_BYTES_MAX];
 	struct leaf_code leaf = {

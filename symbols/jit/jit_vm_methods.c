@@ -219,8 +219,8 @@ static uint64_t read_age_ns(const struct jit_vm *vm, const struct jit_method *me
  * Was it read while the blob is known to have been there? Or a moment away from that, without a
  * class being unloaded in the meantime, as far as this can be told.
  */
-static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
-			 const struct jit_blob *blob)
+static bool method_read_is_of(struct jit_vm *vm, const struct jit_method *method,
+			      const struct jit_blob *blob)
 {
 	const struct jit_life *life = &blob->life;
 	uint64_t begin_ns = method->life.alive_ns, end_ns = method->read_end_ns;
@@ -232,18 +232,18 @@ static bool method_is_of(struct jit_vm *vm, const struct jit_method *method,
 	if (jit_life_is_gone(life))
 		return false;
 	if (begin_ns >= life->first_seen_ns)
-		return jit_unloads_none_between(vm, life->alive_ns, end_ns);
+		return jit_unloads_read_none_between(vm, life->alive_ns, end_ns);
 	/* What was read may have been dead already, so the number of unloaded classes proves little. */
 	return !vm->account.is_ended && read_age_ns(vm, method) < METHOD_TRUST_NS &&
-	       jit_unloads_none_between(vm, begin_ns, life->first_seen_ns);
+	       jit_unloads_read_none_between(vm, begin_ns, life->first_seen_ns);
 }
 
-int jit_methods_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
-			enum jit_vm_mode mode, struct jit_method **out)
+int jit_methods_read_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t address,
+			     enum jit_vm_mode mode, struct jit_method **out)
 {
 	struct jit_method *method = method_find(vm, address);
 
-	if (method && method_is_of(vm, method, blob)) {
+	if (method && method_read_is_of(vm, method, blob)) {
 		method->used_refresh = vm->refresh_cnt;
 		*out = method;
 		return 0;
@@ -261,13 +261,13 @@ bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method)
 }
 
 /* It could not be asked again after the samples, and a class was unloaded since it was asked. */
-static bool method_is_stale(struct jit_vm *vm, const struct jit_method *method)
+static bool method_is_stale(const struct jit_vm *vm, const struct jit_method *method)
 {
 	return method->verified_refresh != vm->refresh_cnt &&
-	       !jit_unloads_none_between(vm, method->life.alive_ns, 0);
+	       !jit_unloads_none_since(vm, method->life.alive_ns);
 }
 
-bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method)
+bool jit_method_is_there(const struct jit_vm *vm, const struct jit_method *method)
 {
 	if (jit_life_is_gone(&method->life))
 		return false;
@@ -276,7 +276,7 @@ bool jit_method_is_there(struct jit_vm *vm, const struct jit_method *method)
 }
 
 /* By who may have been there when the samples were taken. */
-static int method_owner(struct jit_vm *vm, const struct jit_method *method,
+static int method_owner(const struct jit_vm *vm, const struct jit_method *method,
 			const struct jit_span *span, bool *is_past_out)
 {
 	bool is_there = jit_method_is_there(vm, method);
@@ -304,8 +304,8 @@ static int method_owner(struct jit_vm *vm, const struct jit_method *method,
 	return may_be_past ? -EXDEV : -ENOENT;
 }
 
-int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
-			    struct jit_method **out, bool *is_past_out)
+int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
+				 struct jit_method **out, bool *is_past_out)
 {
 	struct jit_method *method = method_find(vm, query->method);
 	struct jit_span span = jit_span_of(query);
@@ -329,8 +329,8 @@ int jit_methods_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
 	return jit_life_is_gone(&method->life) ? -ENOENT : 0;
 }
 
-void jit_method_place(struct jit_vm *vm, struct jit_method *method, int32_t bci, uint32_t *file_out,
-		      uint32_t *line_out)
+void jit_method_read_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,
+			   uint32_t *file_out, uint32_t *line_out)
 {
 	uint32_t line;
 

@@ -40,11 +40,16 @@ void jit_unloads_look(struct jit_vm *vm)
 		(void)jit_unloads_read(vm);
 }
 
-bool jit_unloads_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns)
+bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns)
 {
 	const struct jit_unloads *unloads = &vm->unloads;
 
-	if (!unloads->is_known || (unloads->seen_ns < to_ns && !jit_unloads_read(vm)))
+	return !unloads->is_known || unloads->since_ns <= from_ns || !unloads->has_changed;
+}
+
+bool jit_unloads_read_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns)
+{
+	if (!vm->unloads.is_known || (vm->unloads.seen_ns < to_ns && !jit_unloads_read(vm)))
 		return true;
-	return unloads->since_ns <= from_ns || !unloads->has_changed;
+	return jit_unloads_none_since(vm, from_ns);
 }

@@ -331,8 +331,8 @@ static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct k
 	return 0;
 }
 
-int kallsyms__lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
-		     struct kallsym *out)
+int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
+			      struct kallsym *out)
 {
 	int err = -ENOENT;
 

@@ -29,11 +29,11 @@ int kallsyms__from_fd(int fd, struct kallsyms **out);
 void kallsyms__free(struct kallsyms *syms); /* NULL is fine */
 
 /*
- * The function at a kernel address. `now_boot_ns` limits re-reading. 0; -ENOENT; -EACCES when
+ * The function at a kernel address; reads the file when it is not known. `now_boot_ns` limits that. 0; -ENOENT; -EACCES when
  * the kernel hides its addresses from us (kernel.kptr_restrict) or the file cannot be read.
  */
-int kallsyms__lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
-		     struct kallsym *out);
+int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
+			      struct kallsym *out);
 
 size_t kallsyms__bytes(const struct kallsyms *syms);
 

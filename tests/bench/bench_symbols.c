@@ -68,7 +68,7 @@ static double resolve_all(struct symbols_process *process, const uint64_t *ips, 
 		struct symbols_stack stack = { .words = ips + at, .word_cnt = depth };
 
 		frames->cnt = 0;
-		if (symbols_process__resolve(process, &stack, UINT64_MAX, frames))
+		if (symbols_process__read_and_resolve(process, &stack, UINT64_MAX, frames))
 			return -1;
 	}
 	return (double)(clock_monotonic_ns() - begin_ns) / (double)(cnt ? cnt : 1);
@@ -125,7 +125,7 @@ static double window_of_all(struct symbols_process *process, const struct jit_pl
 		struct symbols_stack stack = { .words = &places->words[i], .word_cnt = 1 };
 
 		frames->cnt = 0;
-		if (symbols_process__resolve(process, &stack, since_ns, frames))
+		if (symbols_process__read_and_resolve(process, &stack, since_ns, frames))
 			return -1;
 	}
 	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e6;
@@ -187,7 +187,7 @@ static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 		warm_ns += resolve_all(process, ips, cnt, &frames) / BENCH_ROUNDS;
 	row("warm address", warm_ns, "ns");
 	begin_ns = clock_monotonic_ns();
-	if (symbolizer__resolve_kernel(symbolizer, &kernel_ip, 1, &frames))
+	if (symbolizer__read_and_resolve_kernel(symbolizer, &kernel_ip, 1, &frames))
 		return 1;
 	row("kernel symbols read", (double)(clock_monotonic_ns() - begin_ns) / 1e6, "ms");
 	row("memory", (double)symbolizer__bytes(symbolizer) / 1024, "KiB");

@@ -73,7 +73,7 @@ static void check_at(struct kallsyms *syms, const struct line *lines, size_t cnt
 	struct kallsym found;
 	bool is_known = false;
 
-	if (kallsyms__lookup(syms, address, 1, &found) != 0)
+	if (kallsyms__read_and_lookup(syms, address, 1, &found) != 0)
 		return;
 	must(found.start <= address && address < found.end);
 	for (size_t i = 0; i < cnt; i++) {
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 		/* All that begins below the last 64 KiB is found where it begins. */
 		if (!is_left_out(lines[i].name) && lines[i].start < UINT64_MAX - LAST_MAX_SIZE)
-			must(kallsyms__lookup(syms, lines[i].start, 1, &found) == 0);
+			must(kallsyms__read_and_lookup(syms, lines[i].start, 1, &found) == 0);
 		check_at(syms, lines, cnt, lines[i].start);
 		check_at(syms, lines, cnt, lines[i].start - 1);
 		check_at(syms, lines, cnt, lines[i].start + LAST_MAX_SIZE - 1);

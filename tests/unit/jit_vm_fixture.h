@@ -57,7 +57,7 @@ static inline void window_ends(void)
 
 static inline int ask(const struct jit_vm_query *query, struct jit_vm_answer *out)
 {
-	return jit_vm__frames(vm, query, out);
+	return jit_vm__read_frames(vm, query, out);
 }
 
 static inline int look(uint64_t word)

@@ -55,7 +55,7 @@ static void check(struct kallsyms *syms, uint64_t address, uint64_t now_s, const
 		  const char *module)
 {
 	struct kallsym symbol = { .name = "-", .module = "" };
-	int err = kallsyms__lookup(syms, address, now_s * CLOCK_NS_PER_S, &symbol);
+	int err = kallsyms__read_and_lookup(syms, address, now_s * CLOCK_NS_PER_S, &symbol);
 
 	if (err == -EACCES)
 		symbol.name = "!";

@@ -82,7 +82,7 @@ static int resolve(const uint64_t *ips, size_t cnt, uint64_t since, struct frame
 {
 	struct symbols_stack stack = { .words = ips, .word_cnt = cnt };
 
-	return symbols_process__resolve(process, &stack, since, frames);
+	return symbols_process__read_and_resolve(process, &stack, since, frames);
 }
 
 /* The one frame of a leaf address. The text lives as long as the symbolizer. */
@@ -610,8 +610,8 @@ static void kernel_frames_are_named_or_said_to_be_unknown(void **state)
 	fake_proc_text(&proc, "kallsyms",
 		       "ffffffff81000000 T first.isra.0\nffffffff81000100 t second\n");
 	open_symbolizer(JIT_MODE_AUTO);
-	assert_int_equal(symbolizer__resolve_kernel(symbolizer, ips, 3, &frames), 0);
-	assert_int_equal(symbolizer__resolve_kernel(symbolizer, ips, 3, &frames), 0);
+	assert_int_equal(symbolizer__read_and_resolve_kernel(symbolizer, ips, 3, &frames), 0);
+	assert_int_equal(symbolizer__read_and_resolve_kernel(symbolizer, ips, 3, &frames), 0);
 	assert_int_equal(frames.cnt, 6);
 	for (size_t i = 0; i < 6; i++) {
 		assert_string_equal(frames.items[i].name, names[i % 3]);

@@ -94,7 +94,8 @@ static void check_name(struct symbols_process *process, uint64_t library, const 
 	struct symbols_stack stack = { .words = &ip, .word_cnt = 1 };
 	struct frame_list frames = { 0 };
 
-	assert_int_equal(symbols_process__resolve(process, &stack, UINT64_MAX, &frames), 0);
+	assert_int_equal(symbols_process__read_and_resolve(process, &stack, UINT64_MAX, &frames),
+			 0);
 	assert_int_equal(frames.cnt, 1);
 	assert_string_equal(frames.items[0].name, name);
 	frame_list_release(&frames);

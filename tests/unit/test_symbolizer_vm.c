@@ -115,7 +115,7 @@ static const char *text_of(const struct symbols_stack *stack, uint64_t since)
 	size_t used = 0;
 
 	frames.cnt = 0;
-	assert_int_equal(symbols_process__resolve(process, stack, since, &frames), 0);
+	assert_int_equal(symbols_process__read_and_resolve(process, stack, since, &frames), 0);
 	text[0] = '\0';
 	for (size_t i = 0; i < frames.cnt; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s", i ? ";" : "",
@@ -225,8 +225,9 @@ static void stack_that_ends_anywhere_is_fine(void **state)
 	CHECK_STACK("Interpreter", INTERPRETER);
 	CHECK_STACK("[unknown]", AS_METHOD); /* a first word is an address */
 	frames.cnt = 0;
-	assert_int_equal(
-		symbols_process__resolve(process, &(struct symbols_stack){ 0 }, 0, &frames), 0);
+	assert_int_equal(symbols_process__read_and_resolve(process, &(struct symbols_stack){ 0 }, 0,
+							   &frames),
+			 0);
 	assert_int_equal(frames.cnt, 0);
 	assert_int_equal(symbols_process__look(process, &(struct symbols_stack){ 0 }, 0), 0);
 }

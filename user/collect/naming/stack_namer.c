@@ -166,7 +166,8 @@ static int name_user(struct stack_namer *namer, struct process *process, uint64_
 		return push_marker(&namer->user, FRAME_CUT);
 	words = stack_namer_words(&stack);
 	words.until_boot_ns = value->last_ns;
-	err = symbols_process__resolve(process->symbols, &words, value->first_ns, &namer->user);
+	err = symbols_process__read_and_resolve(process->symbols, &words, value->first_ns,
+						&namer->user);
 	if (err == -ENOMEM)
 		return err;
 	/* Whatever else it is, it is this stack's and nobody else's. */
@@ -189,8 +190,8 @@ static int name_kernel(struct stack_namer *namer, uint64_t hash)
 		return 0;
 	if (naming_batch_stack(namer->batch, hash, &stack))
 		return push_marker(&namer->kernel, FRAME_STACK_LOST);
-	if (symbolizer__resolve_kernel(namer->symbolizer, stack.ips, stack.frame_cnt,
-				       &namer->kernel) == 0)
+	if (symbolizer__read_and_resolve_kernel(namer->symbolizer, stack.ips, stack.frame_cnt,
+						&namer->kernel) == 0)
 		return 0;
 	namer->kernel.cnt = 0;
 	return -ENOMEM;
