@@ -157,8 +157,7 @@ static void symbolizer_forget_answers(struct symbolizer *symbolizer, struct symb
 			if (process->share != share)
 				continue;
 			addr_cache_clear(&process->answers);
-			if (process->vm)
-				jit_vm__forget_names(process->vm);
+			symbols_process_forget_jit_names(process);
 		}
 }
 

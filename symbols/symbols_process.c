@@ -25,7 +25,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/parser/parser.h"
 #include "symbols/symbols_frames.h"
 #include "symbols/symbols_process.h"
@@ -85,9 +84,7 @@ void symbols_process__free(struct symbols_process *process)
 		close(process->pid_fd);
 	procmaps_release(&process->maps);
 	addr_cache_release(&process->answers);
-	jit_names_release(&process->jit);
-	jit_vm__free(process->vm);
-	hotspot_vm__free(process->hotspot);
+	symbols_process_close_jit(process);
 	symbols_shared_put(process->shared, process->share);
 	free(process);
 }
@@ -244,14 +241,16 @@ static void process_carry_over(struct procmaps *old_maps, struct process_file *o
 
 static void process_describe(struct symbols_process *process)
 {
-	process->is_hotspot = false;
-	process->has_jit_code = false;
+	struct jit_target *target = &process->target;
+
+	target->is_hotspot = false;
+	target->has_jit_code = false;
 	for (size_t i = 0; i < process->maps.cnt; i++) {
 		const struct object *object = process->files[i].object;
 		enum procmap_kind kind = process->maps.items[i].kind;
 
-		process->is_hotspot |= object && object_is_hotspot(object);
-		process->has_jit_code |=
+		target->is_hotspot |= object && object_is_hotspot(object);
+		target->has_jit_code |=
 			kind == PROCMAP_KIND_ANONYMOUS ||
 			(kind == PROCMAP_KIND_MEMFD && !(object && object_is_elf(object)));
 	}
@@ -331,9 +330,16 @@ int symbols_process__new(struct symbols_shared *shared, const struct symbols_pro
 		return err;
 	}
 	process->names = process->share->names;
-	process->jit.parser = shared->parser;
-	process->jit.account = account;
-	err = symbols_process_check(process);
+	process->target = (struct jit_target){
+		.proc_fd = shared->options.proc_fd,
+		.pid = id->pid,
+		.parser = shared->parser,
+		.account = account,
+		.names = process->names,
+	};
+	err = symbols_process_open_jit(process);
+	if (!err)
+		err = symbols_process_check(process);
 	if (!err)
 		err = process_read_maps(process);
 	/* A short-lived process may be gone at the first refresh: its perf map is read now. */
@@ -495,6 +501,5 @@ size_t symbols_process_bytes(const struct symbols_process *process)
 {
 	return sizeof(*process) + process->maps.cap * sizeof(*process->maps.items) +
 	       process->maps.paths_cap + process->maps.cnt * sizeof(*process->files) +
-	       addr_cache_bytes(&process->answers) + jit_names_bytes(&process->jit) +
-	       (process->vm ? jit_vm__bytes(process->vm) : 0);
+	       addr_cache_bytes(&process->answers) + symbols_process_jit_bytes(process);
 }

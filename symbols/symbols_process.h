@@ -4,11 +4,12 @@
 #define JBPF_SYMBOLS_PROCESS_H
 
 #include "symbols/names/addr_cache.h"
-#include "symbols/jit/jit_names.h"
-#include "symbols/jit/jit_vm.h"
+#include "symbols/jit/jit_source.h"
 #include "symbols/symbols_shared.h"
 #include "user/host/procmaps.h"
 #include "user/util/clock.h"
+
+#define SYMBOLS_JIT_SOURCES 2 /* that there are */
 
 /* What is behind a mapping; beside maps.items[i]. */
 struct process_file {
@@ -28,13 +29,9 @@ struct symbols_process {
 	struct procmaps maps;
 	struct process_file *files; /* maps.cnt of them */
 	struct addr_cache answers;
-	struct jit_names jit;
-	struct hotspot_vm *hotspot; /* the JVM's own tables, opened once; NULL = not (yet) */
-	int hotspot_err;	    /* why not; 0 = not tried, or open */
-	uint64_t hotspot_tried_ns;  /* CLOCK_BOOTTIME */
-	uint32_t hotspot_try_cnt;
-	struct jit_vm *vm; /* its JIT code from these; NULL = not used (yet) */
-	int vm_err;	   /* why not; 0 = not tried, or open */
+	struct jit_target target;
+	struct jit_source_use jit_sources[SYMBOLS_JIT_SOURCES]; /* the best first */
+	size_t jit_source_cnt;
 	/* Size of the address space when the mappings were read; 0 = not known. */
 	uint64_t vm_pages;
 	uint64_t load_ns; /* CPU time spent on reading its files so far */
@@ -44,8 +41,6 @@ struct symbols_process {
 	uint64_t ambiguous_jit_cnt;
 	bool is_superseded;  /* another program took over this process since */
 	bool maps_are_fresh; /* read since the last refresh */
-	bool is_hotspot;
-	bool has_jit_code;
 };
 
 /* ---- symbols_process_check.c ---- */
@@ -63,7 +58,7 @@ int symbols_process__new(struct symbols_shared *shared, const struct symbols_pro
 			 struct account *account, bool is_superseded, struct symbols_process **out);
 void symbols_process__free(struct symbols_process *process); /* NULL is fine */
 /*
- * The frame at an address that is not in the code of `vm`. Reads the mappings again when no known one
+ * The frame at an address that is in the code of no source of JIT names. Reads the mappings again when no known one
  * has it, and the file behind its mapping when its symbols were dropped. 0 or -ENOMEM.
  */
 int symbols_process_read_answer(struct symbols_process *process, uint64_t address,
@@ -71,18 +66,29 @@ int symbols_process_read_answer(struct symbols_process *process, uint64_t addres
 size_t symbols_process_bytes(const struct symbols_process *process);
 
 /* ---- symbols_process_jit.c ---- */
-/* Reads what is there of HotSpot's tables and of perf maps. 0, -ENOMEM, -ESRCH. */
+/* The sources for this process. 0 or -ENOMEM; what was opened is closed by the other one. */
+int symbols_process_open_jit(struct symbols_process *process);
+void symbols_process_close_jit(struct symbols_process *process);
+void symbols_process_forget_jit_names(struct symbols_process *process);
+/* Reads what there is of HotSpot's tables and of perf maps. 0, -ENOMEM, -ESRCH. */
 int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
 				enum jit_names_force force);
-/* Opens the tables of a JVM; of one that was starting when it was looked at first again, now and then. */
-void symbols_process_open_vm(struct symbols_process *process);
-/* An address of JIT code in the perf maps. 0 or -ENOMEM. */
+/* The source that has its code at an address; NULL: none. */
+const struct jit_source_use *symbols_process_jit_owner(const struct symbols_process *process,
+						       uint64_t address);
+/* An address of JIT code that no source has for its own. 0 or -ENOMEM. */
 int symbols_process_answer_jit(struct symbols_process *process, uint64_t address,
 			       uint64_t since_boot_ns, struct answer *out);
 /* The same where no mapping is known. */
 int symbols_process_answer_missing(struct symbols_process *process, uint64_t address,
 				   uint64_t since_boot_ns, struct answer *out);
 uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64_t since_boot_ns);
+/* Of all sources: see jit_source.h. */
+bool symbols_process_begin_jit_look(struct symbols_process *process);
+uint64_t symbols_process_jit_read_cnt(const struct symbols_process *process);
+uint64_t symbols_process_jit_look_interval_ns(const struct symbols_process *process);
+void symbols_process_end_jit(struct symbols_process *process, uint64_t since_boot_ns);
+size_t symbols_process_jit_bytes(const struct symbols_process *process);
 
 /* ---- symbols_process_stack.c ---- */
 /* How soon after a sample the next looks should come when no process wants them sooner. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From the words of a user stack to its frames: what lies in HotSpot's code may be several frames
+ * From the words of a user stack to its frames: what lies in the code of a source that knows its own
+ * (HotSpot's) may be several frames
  * (inlined), need the word behind it (interpreted), lack its caller (leaf) or have no callers on
  * this stack at all (virtual threads); everything else is one address, one frame.
  */
@@ -18,9 +19,6 @@
 #define FRAME_VTHREAD	  "[vthread]"
 #define FRAME_FROZEN	  "[frozen frames]"
 #define FRAME_UNKNOWN_JIT "[unknown jit]"
-
-#define LOOK_CALM_NS	 CLOCK_NS_PER_S
-#define LOOK_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
 
 struct stack_walk {
 	struct symbols_process *process;
@@ -130,9 +128,9 @@ static int push_vm_place(struct stack_walk *walk, const struct jit_vm_answer *an
 	return err;
 }
 
-/* A word in the JVM's code. *verdict_out is that of a leaf, if there is one. */
-static int push_vm(struct stack_walk *walk, uint64_t word, uint64_t method, bool is_leaf,
-		   enum leaf_verdict *verdict_out)
+/* A word in the code of a source. *verdict_out is that of a leaf, if there is one. */
+static int push_vm(struct stack_walk *walk, const struct jit_source_use *source, uint64_t word,
+		   uint64_t method, bool is_leaf, enum leaf_verdict *verdict_out)
 {
 	struct jit_vm_query query = walk->query;
 	struct jit_vm_answer answer;
@@ -142,7 +140,7 @@ static int push_vm(struct stack_walk *walk, uint64_t word, uint64_t method, bool
 	query.is_leaf = is_leaf;
 	query.method = method & ~SYMBOLS_WORD_METHOD;
 	query.leaf_code = is_leaf ? walk->stack->leaf_code : NULL;
-	err = jit_vm__read_frames(walk->process->vm, &query, &answer);
+	err = source->ops->read_frames(source->state, &query, &answer);
 	if (err == -ENOENT || err == -EXDEV)
 		return push_vm_unknown(walk, &answer, err);
 	if (err)
@@ -152,11 +150,10 @@ static int push_vm(struct stack_walk *walk, uint64_t word, uint64_t method, bool
 	return push_vm_place(walk, &answer, is_leaf);
 }
 
-static bool walk_covers(const struct stack_walk *walk, uint64_t word, bool is_leaf)
+static const struct jit_source_use *walk_owner(const struct stack_walk *walk, uint64_t word,
+					       bool is_leaf)
 {
-	const struct jit_vm *vm = walk->process->vm;
-
-	return vm && jit_vm__covers(vm, word - (!is_leaf && word > 0));
+	return symbols_process_jit_owner(walk->process, word - (!is_leaf && word > 0));
 }
 
 /* ---- the leaf's caller ---- */
@@ -165,6 +162,7 @@ static int walk_repair(struct stack_walk *walk, enum leaf_verdict verdict)
 {
 	const struct symbols_stack *stack = walk->stack;
 	enum leaf_repair repair = LEAF_REPAIR_NOT_POSSIBLE;
+	const struct jit_source_use *source = NULL;
 	uint64_t caller = 0;
 	int err = 0;
 
@@ -172,15 +170,17 @@ static int walk_repair(struct stack_walk *walk, enum leaf_verdict verdict)
 		caller = stack->leaf_words[0];
 	else if (stack->leaf_words && verdict == LEAF_CALLER_AT_SP_8)
 		caller = stack->leaf_words[1];
+	if (caller)
+		source = walk_owner(walk, caller, false);
 	if (verdict == LEAF_NOT_NEEDED) {
 		repair = LEAF_REPAIR_NOT_NEEDED;
-	} else if (caller && walk_covers(walk, caller, false)) {
+	} else if (source) {
 		enum leaf_verdict ignored;
 		bool is_there = stack->word_cnt > 1 && stack->words[1] == caller;
 
 		repair = is_there ? LEAF_REPAIR_NOT_NEEDED : LEAF_REPAIR_DONE;
 		if (!is_there)
-			err = push_vm(walk, caller, 0, false, &ignored);
+			err = push_vm(walk, source, caller, 0, false, &ignored);
 	}
 	if (walk->out)
 		walk->out->leaf_repair = repair;
@@ -196,12 +196,13 @@ static int walk_word(struct stack_walk *walk, size_t index)
 	uint64_t word = stack->words[index];
 	uint64_t next = index + 1 < stack->word_cnt ? stack->words[index + 1] : 0;
 	bool is_leaf = index == 0;
+	const struct jit_source_use *source = walk_owner(walk, word, is_leaf);
 	int err;
 
-	if (!walk_covers(walk, word, is_leaf))
+	if (!source)
 		/* A call may be the last instruction of a function that never returns. */
 		return push_address(walk, word - (!is_leaf && word > 0));
-	err = push_vm(walk, word, next & SYMBOLS_WORD_METHOD ? next : 0, is_leaf, &verdict);
+	err = push_vm(walk, source, word, next & SYMBOLS_WORD_METHOD ? next : 0, is_leaf, &verdict);
 	if (!err && verdict != LEAF_NOT_JUDGED && !walk->is_over)
 		err = walk_repair(walk, verdict);
 	return err;
@@ -239,19 +240,12 @@ int symbols_process__read_and_resolve(struct symbols_process *process,
 
 /* ---- looks ---- */
 
-static uint64_t look_interval_ns(const struct jit_vm *vm)
-{
-	if (jit_vm__is_restless(vm))
-		return LOOK_RESTLESS_NS;
-	return jit_vm__is_quiet(vm) ? SYMBOLS_LOOK_QUIET_NS : LOOK_CALM_NS;
-}
-
-static void look_begin(struct symbols_process *process, uint64_t now_ns)
+static void look_begin(struct symbols_process *process, uint64_t now_ns, uint64_t read_cnt)
 {
 	if (process->looked_ns)
 		return;
 	process->looked_ns = now_ns;
-	process->looked_read_cnt = jit_vm__read_cnt(process->vm);
+	process->looked_read_cnt = read_cnt;
 	process->next_looked = process->shared->looked;
 	process->shared->looked = process;
 }
@@ -260,6 +254,7 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 			  uint64_t sampled_boot_ns)
 {
 	uint64_t now_ns = clock_boot_ns();
+	uint64_t read_cnt = symbols_process_jit_read_cnt(process);
 	bool is_late = now_ns > sampled_boot_ns && now_ns - sampled_boot_ns > JIT_VM_PROMPT_NS;
 	struct stack_walk walk = {
 		.process = process,
@@ -270,22 +265,18 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 		},
 	};
 
-	symbols_process_open_vm(process);
-	if (!process->vm)
+	if (!symbols_process_begin_jit_look(process))
 		return 0;
-	look_begin(process, now_ns);
-	jit_vm__round(process->vm);
+	look_begin(process, now_ns, read_cnt);
 	return walk_all(&walk);
 }
 
 uint64_t symbols_process_end_looks(struct symbols_process *process)
 {
-	struct jit_vm *vm = process->vm;
-
 	/* What was read is another program's if the pid went to one meanwhile. */
-	if (jit_vm__read_cnt(vm) != process->looked_read_cnt &&
+	if (symbols_process_jit_read_cnt(process) != process->looked_read_cnt &&
 	    symbols_process_check(process) == -ESRCH)
-		jit_vm__end(vm, process->looked_ns);
+		symbols_process_end_jit(process, process->looked_ns);
 	process->looked_ns = 0;
-	return look_interval_ns(vm);
+	return symbols_process_jit_look_interval_ns(process);
 }

@@ -6,7 +6,7 @@
  *     symbolizer.c               all processes, and the kernel
  *     symbols_process_stack.c    a stack of one process, word by word
  *     symbols_process.c          one address: which mapping, which file
- *     symbols_process_jit.c      one address of JIT code
+ *     symbols_process_jit.c      the sources of names for JIT code
  *     symbols_process_check.c    is it still the same process?
  *     symbols_frames.c           answers and frames
  *     symbols_shared.c           this

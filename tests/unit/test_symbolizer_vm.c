@@ -57,8 +57,11 @@ static void open_process(enum jit_mode jit)
 /* The JVM's tables are read from here on. */
 static void open_vm(void)
 {
-	assert_null(process->vm);
-	assert_int_equal(jit_vm__new(&fake_vm_ops, &fake, symbolizer->names, &process->vm), 0);
+	struct jit_vm *vm;
+
+	assert_ptr_equal(process->jit_sources[0].ops, &jit_source_hotspot);
+	assert_int_equal(jit_vm__new(&fake_vm_ops, &fake, symbolizer->names, &vm), 0);
+	jit_source_hotspot_use(process->jit_sources[0].state, vm);
 }
 
 static void put_code(uint64_t address, uint64_t method, const char *name, int32_t level)
