@@ -38,20 +38,8 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 	return 0;
 }
 
-static void symbolizer_forget_all(struct symbolizer *symbolizer)
-{
-	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
-		while (symbolizer->buckets[i]) {
-			struct symbols_process *process = symbolizer->buckets[i];
-
-			symbolizer->buckets[i] = process->next;
-			symbols_process__free(process);
-		}
-}
-
 void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit)
 {
-	symbolizer_forget_all(symbolizer);
 	symbolizer->shared.options.jit = jit;
 }
 
@@ -59,7 +47,8 @@ void symbolizer__free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	symbolizer_forget_all(symbolizer);
+	while (symbolizer->shared.processes)
+		symbols_process__close(symbolizer->shared.processes);
 	addr_cache_release(&symbolizer->kernel_answers);
 	kallsyms__free(symbolizer->kallsyms);
 	symbols_shared_release(&symbolizer->shared);
@@ -71,94 +60,39 @@ struct parser *symbolizer__parser(const struct symbolizer *symbolizer)
 	return symbolizer->shared.parser;
 }
 
-/* Not by exec_id: the runs of one process are in one bucket. */
-static size_t symbolizer_bucket(const struct symbols_process_id *id)
-{
-	uint64_t hash = (id->start_ns ^ (uint64_t)id->pid << 32) * 0x9e3779b97f4a7c15ull;
-
-	return (size_t)(hash >> 40) % SYMBOLIZER_BUCKETS;
-}
-
-static bool is_same_process(const struct symbols_process_id *a, const struct symbols_process_id *b)
-{
-	return a->start_ns == b->start_ns && a->pid == b->pid;
-}
-
-static bool symbols_process_id_equal(const struct symbols_process_id *a,
-				     const struct symbols_process_id *b)
-{
-	return is_same_process(a, b) && a->exec_id == b->exec_id;
-}
-
+/* Another run of the process that came after. */
 static bool is_later_run(const struct symbols_process_id *a, const struct symbols_process_id *b)
 {
-	return is_same_process(a, b) && (int32_t)(a->exec_id - b->exec_id) > 0;
+	return a->start_ns == b->start_ns && a->pid == b->pid &&
+	       (int32_t)(a->exec_id - b->exec_id) > 0;
 }
 
-static int symbolizer_make_process(struct symbols_process **bucket, struct symbols_shared *shared,
-				   const struct symbols_process_id *id, struct account *account)
+int symbolizer__open_process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
+			     struct account *account, struct symbols_process **out)
 {
-	struct symbols_process *process, *other;
+	struct symbols_process *other;
 	bool is_superseded = false;
 	int err;
 
-	for (other = *bucket; other; other = other->next)
+	for (other = symbolizer->shared.processes; other; other = other->next)
 		is_superseded |= is_later_run(&other->id, id);
-	err = symbols_process__new(shared, id, account, is_superseded, &process);
-	if (err)
-		return err;
-	for (other = *bucket; other; other = other->next)
+	err = symbols_process_open(&symbolizer->shared, id, account, is_superseded, out);
+	for (other = symbolizer->shared.processes; other && !err; other = other->next)
 		other->is_superseded |= is_later_run(id, &other->id);
-	process->next = *bucket;
-	*bucket = process;
-	return 0;
-}
-
-int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			struct account *account, struct symbols_process **out)
-{
-	struct symbols_process **bucket = &symbolizer->buckets[symbolizer_bucket(id)];
-	struct symbols_process *process = *bucket;
-	int err;
-
-	while (process && !symbols_process_id_equal(&process->id, id))
-		process = process->next;
-	if (!process) {
-		err = symbolizer_make_process(bucket, &symbolizer->shared, id, account);
-		if (err)
-			return err;
-		process = *bucket;
-	}
-	*out = process;
-	return 0;
-}
-
-void symbolizer__forget(struct symbolizer *symbolizer, const struct symbols_process_id *id)
-{
-	struct symbols_process **at = &symbolizer->buckets[symbolizer_bucket(id)];
-	struct symbols_process *process;
-
-	while (*at && !symbols_process_id_equal(&(*at)->id, id))
-		at = &(*at)->next;
-	process = *at;
-	if (!process)
-		return;
-	*at = process->next;
-	symbols_process__free(process);
+	return err;
 }
 
 static void symbolizer_forget_answers(struct symbolizer *symbolizer, struct symbols_share *share)
 {
 	if (share->names == symbolizer->names)
 		addr_cache_clear(&symbolizer->kernel_answers);
-	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
-		for (struct symbols_process *process = symbolizer->buckets[i]; process;
-		     process = process->next) {
-			if (process->share != share)
-				continue;
-			addr_cache_clear(&process->answers);
-			symbols_process_forget_jit_names(process);
-		}
+	for (struct symbols_process *process = symbolizer->shared.processes; process;
+	     process = process->next) {
+		if (process->share != share)
+			continue;
+		addr_cache_clear(&process->answers);
+		symbols_process_forget_jit_names(process);
+	}
 }
 
 int symbolizer__trim(struct symbolizer *symbolizer)
@@ -231,10 +165,9 @@ size_t symbolizer__bytes(const struct symbolizer *symbolizer)
 		       kallsyms__bytes(symbolizer->kallsyms) +
 		       addr_cache_bytes(&symbolizer->kernel_answers);
 
-	for (size_t i = 0; i < SYMBOLIZER_BUCKETS; i++)
-		for (const struct symbols_process *process = symbolizer->buckets[i]; process;
-		     process = process->next)
-			bytes += symbols_process_bytes(process);
+	for (const struct symbols_process *process = symbolizer->shared.processes; process;
+	     process = process->next)
+		bytes += symbols_process_bytes(process);
 	return bytes;
 }
 

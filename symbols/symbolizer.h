@@ -6,14 +6,11 @@
 #include "symbols/names/kallsyms.h"
 #include "symbols/symbols_process.h"
 
-#define SYMBOLIZER_BUCKETS 4096u
-
 struct symbolizer {
 	struct symbols_shared shared;
 	struct kallsyms *kallsyms;
 	struct names *names; /* the kernel's: of the share of nobody's */
 	struct addr_cache kernel_answers;
-	struct symbols_process *buckets[SYMBOLIZER_BUCKETS]; /* all runs of a process in one */
 };
 
 #endif

@@ -96,7 +96,7 @@ int frame_list_push(struct frame_list *list, const struct frame *frame);
 /* Starts the parser process: early, while the caller's memory is small. 0 or -errno. */
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out);
 void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */
-/* Another source of names for JIT code; forgets all processes. What the kernel told stays. */
+/* Another source of names for JIT code, for processes that are opened from here on. */
 void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit);
 
 /* What parses for it, for others who have files to parse; NULL with SYMBOLS_PARSING_HERE. */
@@ -110,15 +110,16 @@ struct symbols_process_id {
 };
 
 /*
- * The process of this id, made and looked at when it is new: call it at the first sample, while
- * the process lives. `account` (user/util/account.h): whose it is, and at whose cost; it gets users,
- * which end with the symbolizer at the latest. NULL: nobody's, without limits. A process that is gone already gives an object without mappings. Borrowed
- * until symbolizer__forget(). 0 or -ENOMEM.
+ * The process of this id, whose mappings and files are read now: call it at the first sample, while
+ * the process lives, and once. A process that is gone already gives an object without mappings.
+ * `account` (user/util/account.h): whose it is, and at whose cost; it gets users, which end with the
+ * symbolizer at the latest. NULL: nobody's, without limits. What is returned ends with
+ * symbols_process__close(), at the latest with the symbolizer. 0 or -ENOMEM.
  */
-int symbolizer__process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			struct account *account, struct symbols_process **out);
-/* Frees what is known about it. Unknown ids are ignored. */
-void symbolizer__forget(struct symbolizer *symbolizer, const struct symbols_process_id *id);
+int symbolizer__open_process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
+			     struct account *account, struct symbols_process **out);
+/* Frees what is known about it. NULL is fine. */
+void symbols_process__close(struct symbols_process *process);
 
 /* That of its symbolizer; what is asked of it next is at the cost of the process's account. */
 struct parser *symbols_process__parser(const struct symbols_process *process);

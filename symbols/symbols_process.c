@@ -2,7 +2,7 @@
 /*
  * One process's address space: mappings, files behind them, JIT names; see symbols.h.
  *
- * At the first sample symbols_process__new() reads /proc/PID/maps, opens the file behind each
+ * At the first sample symbols_process_open() reads /proc/PID/maps, opens the file behind each
  * mapping, has its symbols read, and looks for a perf map. It does so then, not when an address is
  * first asked for: by then the process, and with it the way to its files, may be gone. Once per
  * window symbols_process__refresh() reads the mappings again when the address space changed its
@@ -60,6 +60,17 @@ static uint64_t process_vm_pages(const struct symbols_process *process)
 	return parse_u64_n(pages, strspn(pages, "0123456789"), 10, &page_cnt) ? 0 : page_cnt;
 }
 
+static void process_link(struct symbols_process *process)
+{
+	struct symbols_process **first = &process->shared->processes;
+
+	process->next = *first;
+	process->link = first;
+	if (*first)
+		(*first)->link = &process->next;
+	*first = process;
+}
+
 static void process_release_files(struct object_cache *objects, struct process_file *files,
 				  size_t cnt)
 {
@@ -68,12 +79,16 @@ static void process_release_files(struct object_cache *objects, struct process_f
 	free(files);
 }
 
-void symbols_process__free(struct symbols_process *process)
+void symbols_process__close(struct symbols_process *process)
 {
 	struct symbols_process **at;
 
 	if (!process)
 		return;
+	if (process->link)
+		*process->link = process->next;
+	if (process->next)
+		process->next->link = process->link;
 	at = &process->shared->looked;
 	while (*at && *at != process)
 		at = &(*at)->next_looked;
@@ -312,7 +327,7 @@ static int process_read_maps(struct symbols_process *process)
 	return err;
 }
 
-int symbols_process__new(struct symbols_shared *shared, const struct symbols_process_id *id,
+int symbols_process_open(struct symbols_shared *shared, const struct symbols_process_id *id,
 			 struct account *account, bool is_superseded, struct symbols_process **out)
 {
 	struct symbols_process *process = calloc(1, sizeof(*process));
@@ -326,7 +341,7 @@ int symbols_process__new(struct symbols_shared *shared, const struct symbols_pro
 	process->is_superseded = is_superseded;
 	err = symbols_shared_get(shared, account, &process->share);
 	if (err) {
-		symbols_process__free(process);
+		symbols_process__close(process);
 		return err;
 	}
 	process->names = process->share->names;
@@ -347,11 +362,12 @@ int symbols_process__new(struct symbols_shared *shared, const struct symbols_pro
 		err = symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
 						  JIT_NAMES_WHEN_CHANGED);
 	if (err == -ENOMEM) {
-		symbols_process__free(process);
+		symbols_process__close(process);
 		return err;
 	}
 	if (err && err != -ESRCH)
 		pr_debug("symbols: pid %u: %s\n", id->pid, errstr(err));
+	process_link(process);
 	*out = process;
 	return 0;
 }

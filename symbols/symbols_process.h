@@ -17,7 +17,8 @@ struct process_file {
 };
 
 struct symbols_process {
-	struct symbols_process *next; /* in its bucket */
+	struct symbols_process *next;  /* of all that are open */
+	struct symbols_process **link; /* what points to it */
 	struct symbols_process *next_looked;
 	int pid_fd;		  /* holds the pid of a JVM; -1 = not held */
 	uint64_t looked_ns;	  /* begin of the first look of this round; 0 = none */
@@ -54,9 +55,8 @@ void symbols_process_hold(struct symbols_process *process);
  * `is_superseded`: another program is known to have taken it over already. 0 or -ENOMEM; a process
  * that is gone gives an object without mappings.
  */
-int symbols_process__new(struct symbols_shared *shared, const struct symbols_process_id *id,
+int symbols_process_open(struct symbols_shared *shared, const struct symbols_process_id *id,
 			 struct account *account, bool is_superseded, struct symbols_process **out);
-void symbols_process__free(struct symbols_process *process); /* NULL is fine */
 /*
  * The frame at an address that is in the code of no source of JIT names. Reads the mappings again when no known one
  * has it, and the file behind its mapping when its symbols were dropped. 0 or -ENOMEM.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the processes of a symbolizer share: the helpers that open and parse files, the tables of
- * files, and, by account, the names. The bottom of symbols/: it knows no process and no symbolizer.
+ * files, and, by account, the names. The bottom of symbols/: it calls no process and no symbolizer.
  *
  *     symbolizer.c               all processes, and the kernel
  *     symbols_process_stack.c    a stack of one process, word by word
@@ -39,7 +39,8 @@ struct symbols_shared {
 	struct object_cache *objects;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
 	bool vdso_tried;
-	struct symbols_process *looked; /* at in this round of looks, by next_looked */
+	struct symbols_process *processes; /* that are open, by next */
+	struct symbols_process *looked;	   /* at in this round of looks, by next_looked */
 };
 
 /* 0 or -errno; what was opened is released by symbols_shared_release() in any case. */

@@ -167,7 +167,7 @@ static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 	if (proc_stat_start_ns(proc_fd, pid, &id.start_ns))
 		return 1;
 	begin_ns = clock_monotonic_ns();
-	if (symbolizer__process(symbolizer, &id, NULL, &process))
+	if (symbolizer__open_process(symbolizer, &id, NULL, &process))
 		return 1;
 	symbols_process__jit_status(process, &status);
 	row("first look at a process", (double)(clock_monotonic_ns() - begin_ns) / 1e6, "ms");

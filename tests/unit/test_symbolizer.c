@@ -75,7 +75,7 @@ static void look_at(uint32_t pid)
 {
 	struct symbols_process_id id = id_of(pid, 0);
 
-	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
 }
 
 static int resolve(const uint64_t *ips, size_t cnt, uint64_t since, struct frame_list *frames)
@@ -218,7 +218,7 @@ static void native_path_older_than_the_process_counts(void **state)
 	fake_proc_process(&proc, 200, start_ticks, 1, geteuid());
 	put_library("200/root/lib/libx.so", "work");
 	fake_proc_text(&proc, "200/maps", LIBRARY_MAPS);
-	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
 	check_name(CODE, "work");
 }
 
@@ -232,7 +232,7 @@ static void native_deleted_file_is_not_looked_for_by_name(void **state)
 	put_library("200/root/lib/libx.so", "wrong");
 	fake_proc_text(&proc, "200/maps",
 		       "7e0000000000-7e0000001000 r-xp 00000000 08:01 7 /lib/libx.so (deleted)\n");
-	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
 	check_name(CODE, "[libx.so]");
 }
 
@@ -415,7 +415,6 @@ static void jit_map_that_is_a_trap_is_refused_and_said(void **state)
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
 	for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
 		bool needs_size = strcmp(traps[i], "sparse") == 0;
-		struct symbols_process_id id = id_of(100, 0);
 		int fd;
 
 		switch (i) {
@@ -448,7 +447,7 @@ static void jit_map_that_is_a_trap_is_refused_and_said(void **state)
 		assert_int_equal(symbols_process__refresh(process), 0);
 		assert_int_equal(jit_status().rejected_cnt, 1);
 		assert_int_equal(jit_status().entry_cnt, 0);
-		symbolizer__forget(symbolizer, &id);
+		symbols_process__close(process);
 		assert_int_equal(unlinkat(proc.fd, map, i == 2 ? AT_REMOVEDIR : 0), 0);
 	}
 }
@@ -513,13 +512,13 @@ static void process_after_exec_is_another_one(void **state)
 	first = process;
 	put_map_file("7e0000000000-7e0000001000", "files/liby.so");
 	fake_proc_text(&proc, "100/maps", "7e0000000000-7e0000001000 r-xp 0 08:01 8 /liby.so\n");
-	assert_int_equal(symbolizer__process(symbolizer, &second, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &second, NULL, &process), 0);
 	check_name(CODE, "after");
 	process = first;
 	assert_int_equal(symbols_process__refresh(process), -ESRCH);
 	check_name(CODE, "before");
 	/* A run that was over before it was first asked for. */
-	assert_int_equal(symbolizer__process(symbolizer, &late, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &late, NULL, &process), 0);
 	check_name(CODE, "[unknown]");
 }
 
@@ -556,17 +555,13 @@ static void process_mapping_replaced_by_another_file_is_seen(void **state)
 	check_name(CODE, "after");
 }
 
-static void process_forgotten_is_made_anew(void **state)
+static void process_that_was_closed_is_read_again(void **state)
 {
-	struct symbols_process_id id = id_of(100, 0);
-	struct symbols_process_id other = id_of(101, 0);
-
 	(void)state;
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
 	look_at(100);
 	check_jit(0x7f0000000000, AFTER, "[unknown jit]");
-	symbolizer__forget(symbolizer, &other);
-	symbolizer__forget(symbolizer, &id);
+	symbols_process__close(process);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 foo\n");
 	look_at(100);
 	check_jit(0x7f0000000000, AFTER, "foo");
@@ -703,7 +698,7 @@ static void native_replaced_file_never_gives_the_new_files_name(void **state)
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;
 	assert_int_equal(symbolizer__open(&options, &symbolizer), 0);
-	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
 	frame = frame_at((uint64_t)(uintptr_t)code + TINY_TEXT_OFFSET, AFTER);
 	/* map_files needs a capability; without it the name cannot be had. */
 	assert_string_equal(frame.name, frame.is_unknown ? "[libx.so]" : "mapped");
@@ -770,7 +765,7 @@ int main(void)
 		TEST(process_after_exec_is_another_one),
 		TEST(process_mappings_are_read_again_once_per_window),
 		TEST(process_mapping_replaced_by_another_file_is_seen),
-		TEST(process_forgotten_is_made_anew),
+		TEST(process_that_was_closed_is_read_again),
 		TEST(hotspot_is_told_by_what_libjvm_exports),
 		TEST(kernel_frames_are_named_or_said_to_be_unknown),
 		TEST(symbolizer_shares_tables_between_processes),

@@ -39,7 +39,7 @@ static int child_make(void **state)
 	if (child < 0 || proc_stat_start_ns(proc_fd, id.pid, &id.start_ns))
 		return -1;
 	return symbolizer__open(&options, &symbolizer) ||
-	       symbolizer__process(symbolizer, &id, NULL, &process);
+	       symbolizer__open_process(symbolizer, &id, NULL, &process);
 }
 
 static void child_end(void)
@@ -96,13 +96,12 @@ static void process_that_is_gone_is_not_held(void **state)
 
 static void held_pid_is_given_up_with_the_process(void **state)
 {
-	struct symbols_process_id id = process->id;
 	int fd;
 
 	(void)state;
 	symbols_process_hold(process);
 	fd = process->pid_fd;
-	symbolizer__forget(symbolizer, &id);
+	symbols_process__close(process);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
@@ -114,7 +113,7 @@ static void process_that_was_superseded_by_an_exec_is_another_one(void **state)
 	(void)state;
 	symbols_process_hold(process);
 	id.exec_id++;
-	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &next), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &next), 0);
 	assert_int_equal(symbols_process_check(process), -ESRCH);
 	assert_int_equal(symbols_process_check(next), 0);
 }

@@ -84,7 +84,7 @@ static struct symbols_process *process_of(uint32_t pid)
 	struct symbols_process_id id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
 	struct symbols_process *process;
 
-	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
 	return process;
 }
 

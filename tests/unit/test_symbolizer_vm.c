@@ -51,7 +51,7 @@ static void open_process(enum jit_mode jit)
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;
 	assert_int_equal(symbolizer__open(&options, &symbolizer), 0);
-	assert_int_equal(symbolizer__process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
 }
 
 /* The JVM's tables are read from here on. */
@@ -309,7 +309,7 @@ static void process_may_be_forgotten_between_a_look_and_the_end_of_the_round(voi
 
 	(void)state;
 	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
-	symbolizer__forget(symbolizer, &process->id);
+	symbols_process__close(process);
 	assert_true(symbolizer__end_looks(symbolizer) > 0);
 }
 

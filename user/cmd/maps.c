@@ -229,8 +229,8 @@ static const char *maps_collect(struct maps *maps, const struct symbols_process_
 {
 	struct symbols_jit_status status = { .source = JIT_SOURCE_NONE };
 	struct maps_names names = { .text = text };
-	struct symbols_process *process;
-	int err = symbolizer__process(maps->symbolizer, id, NULL, &process);
+	struct symbols_process *process = NULL;
+	int err = symbolizer__open_process(maps->symbolizer, id, NULL, &process);
 
 	if (!err) {
 		symbols_process__jit_status(process, &status);
@@ -241,7 +241,7 @@ static const char *maps_collect(struct maps *maps, const struct symbols_process_
 	}
 	if (!err && text->cnt == 0)
 		err = -ENOENT;
-	symbolizer__forget(maps->symbolizer, id);
+	symbols_process__close(process);
 	/* What was read of a process that ended, or became another one, may be of either. */
 	if (proc_stat_check_start(maps->proc_fd, id->pid, id->start_ns))
 		return "it ended meanwhile";

@@ -55,6 +55,7 @@ static void process_free(void *pointer)
 
 	if (!process)
 		return;
+	symbols_process__close(process->symbols);
 	jvm_release(&process->jvm);
 	container_info_release(&process->container);
 	free(process->exe);
@@ -218,8 +219,8 @@ static int process_open_symbols(struct process_table *table, struct process *pro
 		if (!account)
 			return -ENOMEM;
 	}
-	err = symbolizer__process(table->options.symbolizer, &process->id, account,
-				  &process->symbols);
+	err = symbolizer__open_process(table->options.symbolizer, &process->id, account,
+				       &process->symbols);
 	account__put(account);
 	return err;
 }
@@ -327,7 +328,6 @@ void process_table__expire(struct process_table *table)
 	twalk_r(table->tree, process_collect_dead, &sweep);
 	for (size_t i = 0; i < sweep.cnt; i++) {
 		tdelete(sweep.dead[i], &table->tree, process_compare);
-		symbolizer__forget(table->options.symbolizer, &sweep.dead[i]->id);
 		process_free(sweep.dead[i]);
 		table->cnt--;
 	}
@@ -335,7 +335,6 @@ void process_table__expire(struct process_table *table)
 }
 
 struct process_ban {
-	struct process_table *table;
 	bool (*is_banned)(const void *ctx, const struct process *process);
 	const void *ctx;
 };
@@ -349,15 +348,15 @@ static void process_ban(const void *node, VISIT visit, void *closure)
 	    !ban->is_banned(ban->ctx, process))
 		return;
 	process->is_banned = true;
+	symbols_process__close(process->symbols);
 	process->symbols = NULL;
-	symbolizer__forget(ban->table->options.symbolizer, &process->id);
 }
 
 void process_table__ban(struct process_table *table,
 			bool (*is_banned)(const void *ctx, const struct process *process),
 			const void *ctx)
 {
-	struct process_ban ban = { .table = table, .is_banned = is_banned, .ctx = ctx };
+	struct process_ban ban = { .is_banned = is_banned, .ctx = ctx };
 
 	twalk_r(table->tree, process_ban, &ban);
 }

@@ -25,7 +25,7 @@ struct process {
 	struct container_info container; /* "" strings when it is in none */
 	enum opt_out opt_out;		 /* OPT_OUT_NONE, or nothing of it is recorded */
 	bool is_environment_read; /* ... by us, in this window: it may be that of a later exec */
-	/* Borrowed from the symbolizer; NULL when it opted out or is banned. */
+	/* What is known of its addresses; NULL when it opted out or is banned. */
 	struct symbols_process *symbols;
 	struct jvm jvm;
 	struct symbols_code_range code_range; /* as the probe knows it; all 0 = not */
