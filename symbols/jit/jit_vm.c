@@ -7,8 +7,8 @@
  * The order: the key of the question (a leaf and a return address are two) is looked up among the
  * answers that are kept. A kept answer holds as long as the version of code or the method that it
  * hangs on does; a cached question costs one hash probe and one check of that version. Otherwise
- * the interpreter's range leads to jit_vm_methods.c, all other code to jit_vm_blobs.c, which say
- * what is there now or, when resolving, who owned the samples. jit_vm_chains.c makes frames of it,
+ * the interpreter's range leads to jit_vm_methods.c, all other code to jit_code_blobs.c, which say
+ * what is there now or, when resolving, who owned the samples. jit_call_chains.c makes frames of it,
  * which are kept. Between windows jit_vm__refresh() verifies what is in use and forgets the rest;
  * between looks jit_vm__round() does it for what is due.
  *

@@ -3,10 +3,10 @@
  * What the parts of jit_vm share (jit_vm.c, jit_vm_*.c); nobody else includes this.
  *
  *     jit_vm.c          questions, kept answers, windows
- *     jit_vm_blobs.c    versions of code: there now, gone, and who owns a sample
+ *     jit_code_blobs.c    versions of code: there now, gone, and who owns a sample
  *     jit_vm_methods.c  names by Method*, of compiled and of interpreted frames
  *     jit_vm_unloads.c  how many classes the JVM has unloaded: no Method* changed hands meanwhile
- *     jit_vm_chains.c   from a place in the code to its frames
+ *     jit_call_chains.c   from a place in the code to its frames
  *     jit_vm_leaf.c     the leaf's code and its caller
  *     jit_vm_slots.c    handles, by which an answer knows that what it hangs on is gone
  *     jit_account.c     may it be read, and how often
@@ -159,7 +159,7 @@ bool jit_slots_remove(struct jit_slots *slots, uint32_t handle);
 void *jit_slots_get(const struct jit_slots *slots, uint32_t handle);
 size_t jit_slots_bytes(const struct jit_slots *slots);
 
-/* ---- jit_vm_blobs.c ---- */
+/* ---- jit_code_blobs.c ---- */
 void jit_blobs_release(struct jit_vm *vm);
 /*
  * The version at an address that is known to be there now, read when it was not known. 0; -ENOENT:
@@ -220,7 +220,7 @@ int jit_leaf_read_and_check(struct jit_vm *vm, struct jit_blob *blob,
 enum leaf_verdict jit_leaf_read_and_judge(struct jit_vm *vm, const struct jit_blob *blob,
 					  const struct jit_vm_query *query);
 
-/* ---- jit_vm_chains.c ---- */
+/* ---- jit_call_chains.c ---- */
 /* The frames at a query's word in this blob. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM. */
 int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
 			   const struct jit_vm_query *query, uint32_t *chain_out);
