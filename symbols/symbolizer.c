@@ -171,16 +171,16 @@ size_t symbolizer__bytes(const struct symbolizer *symbolizer)
 	return bytes;
 }
 
-uint64_t symbolizer__end_looks(struct symbolizer *symbolizer)
+uint64_t symbolizer__end_prefetch(struct symbolizer *symbolizer)
 {
-	uint64_t interval_ns = SYMBOLS_LOOK_QUIET_NS;
+	uint64_t interval_ns = SYMBOLS_PREFETCH_QUIET_NS;
 
-	while (symbolizer->shared.looked) {
-		struct symbols_process *process = symbolizer->shared.looked;
+	while (symbolizer->shared.prefetched) {
+		struct symbols_process *process = symbolizer->shared.prefetched;
 		uint64_t wanted_ns;
 
-		symbolizer->shared.looked = process->next_looked;
-		wanted_ns = symbols_process_end_looks(process);
+		symbolizer->shared.prefetched = process->next_prefetched;
+		wanted_ns = symbols_process_end_prefetch(process);
 		if (wanted_ns < interval_ns)
 			interval_ns = wanted_ns;
 	}

@@ -167,17 +167,17 @@ int symbols_process__read_and_resolve(struct symbols_process *process,
 /*
  * Soon after a stack was first seen: reads what names its JIT frames, so that the names are those
  * of the time of the sample. `sampled_boot_ns`: it is not older than this. After some of them comes
- * symbolizer__end_looks(), before anything else is done with the process. 0 or -ENOMEM.
+ * symbolizer__end_prefetch(), before anything else is done with the process. 0 or -ENOMEM.
  */
-int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
-			  uint64_t sampled_boot_ns);
+int symbols_process__prefetch(struct symbols_process *process, const struct symbols_stack *stack,
+			      uint64_t sampled_boot_ns);
 
 /*
- * Ends a round of looks: what was read of a process that is not the same any more is dropped.
- * Returns how soon after a sample the next looks should come, and so how often: most JVMs reuse the
+ * Ends a round of prefetching: what was read of a process that is not the same any more is dropped.
+ * Returns how soon after a sample the next round should come, and so how often: most JVMs reuse the
  * memory of freed code after minutes or never, some within a second.
  */
-uint64_t symbolizer__end_looks(struct symbolizer *symbolizer);
+uint64_t symbolizer__end_prefetch(struct symbolizer *symbolizer);
 
 /* Where the JIT code of a HotSpot lies; see struct jbpf_code_range. */
 struct symbols_code_range {
@@ -235,7 +235,7 @@ void symbols_process__jit_status(const struct symbols_process *process,
 
 /*
  * The tables of its JVM, open, whatever `jit` says; they live as long as the process. 0; -ENOENT: it is no
- * HotSpot; -EAGAIN: they are not filled yet, or could not be asked for: another refresh or look tries it
+ * HotSpot; -EAGAIN: they are not filled yet, or could not be asked for: another refresh or prefetch tries it
  * again; else the final error.
  */
 int symbols_process__hotspot(const struct symbols_process *process, struct hotspot_vm **out);

@@ -89,11 +89,11 @@ void symbols_process__close(struct symbols_process *process)
 		*process->link = process->next;
 	if (process->next)
 		process->next->link = process->link;
-	at = &process->shared->looked;
+	at = &process->shared->prefetched;
 	while (*at && *at != process)
-		at = &(*at)->next_looked;
+		at = &(*at)->next_prefetched;
 	if (*at)
-		*at = process->next_looked;
+		*at = process->next_prefetched;
 	process_release_files(process->shared->objects, process->files, process->maps.cnt);
 	if (process->pid_fd >= 0)
 		close(process->pid_fd);

@@ -19,10 +19,10 @@ struct process_file {
 struct symbols_process {
 	struct symbols_process *next;  /* of all that are open */
 	struct symbols_process **link; /* what points to it */
-	struct symbols_process *next_looked;
-	int pid_fd;		  /* holds the pid of a JVM; -1 = not held */
-	uint64_t looked_ns;	  /* begin of the first look of this round; 0 = none */
-	uint64_t looked_read_cnt; /* reads from the JVM before it */
+	struct symbols_process *next_prefetched;
+	int pid_fd;		      /* holds the pid of a JVM; -1 = not held */
+	uint64_t prefetched_ns;	      /* begin of the first prefetch of this round; 0 = none */
+	uint64_t prefetched_read_cnt; /* reads from the JVM before it */
 	struct symbols_shared *shared;
 	struct symbols_share *share;
 	struct names *names; /* of the share */
@@ -84,16 +84,16 @@ int symbols_process_answer_missing(struct symbols_process *process, uint64_t add
 				   uint64_t since_boot_ns, struct answer *out);
 uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64_t since_boot_ns);
 /* Of all sources: see jit_source.h. */
-bool symbols_process_begin_jit_look(struct symbols_process *process);
+bool symbols_process_begin_jit_prefetch(struct symbols_process *process);
 uint64_t symbols_process_jit_read_cnt(const struct symbols_process *process);
-uint64_t symbols_process_jit_look_interval_ns(const struct symbols_process *process);
+uint64_t symbols_process_jit_prefetch_interval_ns(const struct symbols_process *process);
 void symbols_process_end_jit(struct symbols_process *process, uint64_t since_boot_ns);
 size_t symbols_process_jit_bytes(const struct symbols_process *process);
 
 /* ---- symbols_process_stack.c ---- */
-/* How soon after a sample the next looks should come when no process wants them sooner. */
-#define SYMBOLS_LOOK_QUIET_NS (2 * CLOCK_NS_PER_S)
-/* Ends the looks of this round at this process. Returns how soon it wants the next ones. */
-uint64_t symbols_process_end_looks(struct symbols_process *process);
+/* How soon after a sample the next prefetch should come when no process wants them sooner. */
+#define SYMBOLS_PREFETCH_QUIET_NS (2 * CLOCK_NS_PER_S)
+/* Ends this round of prefetching for this process. Returns how soon it wants the next one. */
+uint64_t symbols_process_end_prefetch(struct symbols_process *process);
 
 #endif

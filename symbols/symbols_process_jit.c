@@ -162,16 +162,16 @@ int symbols_process_answer_missing(struct symbols_process *process, uint64_t add
 	return err ? answer_placeholder(process->names, "[unknown]", out) : 0;
 }
 
-/* ---- looks ---- */
+/* ---- prefetching ---- */
 
-bool symbols_process_begin_jit_look(struct symbols_process *process)
+bool symbols_process_begin_jit_prefetch(struct symbols_process *process)
 {
 	bool had_tables = has_tables(process);
 	bool is_open = false;
 
 	for (size_t i = 0; i < process->jit_source_cnt; i++)
-		if (process->jit_sources[i].ops->begin_look)
-			is_open |= process->jit_sources[i].ops->begin_look(
+		if (process->jit_sources[i].ops->begin_prefetch)
+			is_open |= process->jit_sources[i].ops->begin_prefetch(
 				process->jit_sources[i].state);
 	if (!had_tables && has_tables(process))
 		symbols_process_hold(process);
@@ -196,14 +196,14 @@ void symbols_process_end_jit(struct symbols_process *process, uint64_t since_boo
 							 since_boot_ns);
 }
 
-uint64_t symbols_process_jit_look_interval_ns(const struct symbols_process *process)
+uint64_t symbols_process_jit_prefetch_interval_ns(const struct symbols_process *process)
 {
-	uint64_t shortest_ns = SYMBOLS_LOOK_QUIET_NS;
+	uint64_t shortest_ns = SYMBOLS_PREFETCH_QUIET_NS;
 
 	for (size_t i = 0; i < process->jit_source_cnt; i++) {
 		const struct jit_source_use *use = &process->jit_sources[i];
-		uint64_t interval_ns = use->ops->look_interval_ns ?
-					       use->ops->look_interval_ns(use->state) :
+		uint64_t interval_ns = use->ops->prefetch_interval_ns ?
+					       use->ops->prefetch_interval_ns(use->state) :
 					       shortest_ns;
 
 		if (interval_ns < shortest_ns)

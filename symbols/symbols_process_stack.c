@@ -24,7 +24,7 @@ struct stack_walk {
 	struct symbols_process *process;
 	const struct symbols_stack *stack;
 	struct jit_vm_query query; /* what all words share */
-	struct frame_list *out;	   /* NULL: only looking */
+	struct frame_list *out;	   /* NULL: only prefetching */
 	bool is_over;		   /* the rest is the carrier thread's */
 };
 
@@ -238,20 +238,20 @@ int symbols_process__read_and_resolve(struct symbols_process *process,
 	return walk_all(&walk);
 }
 
-/* ---- looks ---- */
+/* ---- prefetching ---- */
 
-static void look_begin(struct symbols_process *process, uint64_t now_ns, uint64_t read_cnt)
+static void prefetch_begin(struct symbols_process *process, uint64_t now_ns, uint64_t read_cnt)
 {
-	if (process->looked_ns)
+	if (process->prefetched_ns)
 		return;
-	process->looked_ns = now_ns;
-	process->looked_read_cnt = read_cnt;
-	process->next_looked = process->shared->looked;
-	process->shared->looked = process;
+	process->prefetched_ns = now_ns;
+	process->prefetched_read_cnt = read_cnt;
+	process->next_prefetched = process->shared->prefetched;
+	process->shared->prefetched = process;
 }
 
-int symbols_process__look(struct symbols_process *process, const struct symbols_stack *stack,
-			  uint64_t sampled_boot_ns)
+int symbols_process__prefetch(struct symbols_process *process, const struct symbols_stack *stack,
+			      uint64_t sampled_boot_ns)
 {
 	uint64_t now_ns = clock_boot_ns();
 	uint64_t read_cnt = symbols_process_jit_read_cnt(process);
@@ -260,23 +260,23 @@ int symbols_process__look(struct symbols_process *process, const struct symbols_
 		.process = process,
 		.stack = stack,
 		.query = {
-			.mode = is_late ? JIT_VM_LOOK_LATE : JIT_VM_LOOK,
+			.mode = is_late ? JIT_VM_PREFETCH_LATE : JIT_VM_PREFETCH,
 			.since_boot_ns = sampled_boot_ns,
 		},
 	};
 
-	if (!symbols_process_begin_jit_look(process))
+	if (!symbols_process_begin_jit_prefetch(process))
 		return 0;
-	look_begin(process, now_ns, read_cnt);
+	prefetch_begin(process, now_ns, read_cnt);
 	return walk_all(&walk);
 }
 
-uint64_t symbols_process_end_looks(struct symbols_process *process)
+uint64_t symbols_process_end_prefetch(struct symbols_process *process)
 {
 	/* What was read is another program's if the pid went to one meanwhile. */
-	if (symbols_process_jit_read_cnt(process) != process->looked_read_cnt &&
+	if (symbols_process_jit_read_cnt(process) != process->prefetched_read_cnt &&
 	    symbols_process_check(process) == -ESRCH)
-		symbols_process_end_jit(process, process->looked_ns);
-	process->looked_ns = 0;
-	return symbols_process_jit_look_interval_ns(process);
+		symbols_process_end_jit(process, process->prefetched_ns);
+	process->prefetched_ns = 0;
+	return symbols_process_jit_prefetch_interval_ns(process);
 }

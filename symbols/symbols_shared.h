@@ -39,8 +39,8 @@ struct symbols_shared {
 	struct object_cache *objects;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
 	bool vdso_tried;
-	struct symbols_process *processes; /* that are open, by next */
-	struct symbols_process *looked;	   /* at in this round of looks, by next_looked */
+	struct symbols_process *processes;  /* that are open, by next */
+	struct symbols_process *prefetched; /* in this round, by next_prefetched */
 };
 
 /* 0 or -errno; what was opened is released by symbols_shared_release() in any case. */

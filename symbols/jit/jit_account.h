@@ -12,7 +12,7 @@
 /* CPU time for reading between two refreshes; beyond it addresses stay unknown. */
 #define JIT_ACCOUNT_BUDGET_NS (500ull * 1000 * 1000)
 
-/* While stacks are looked at, what is in use is verified this often. */
+/* While stacks are prefetched, what is in use is verified this often. */
 #define JIT_ACCOUNT_ROUND_NS	      (900ull * 1000 * 1000)
 #define JIT_ACCOUNT_RESTLESS_ROUND_NS (80ull * 1000 * 1000)
 /* A JVM that put code or a method where another one was is restless for so long. */

@@ -472,7 +472,7 @@ static void blobs_probe(struct jit_vm *vm)
 		for (uint64_t at = gone.start; at < gone.end; at += step) {
 			struct jit_blob *found;
 
-			if (alive_at(blobs, at) || blob_read_at(vm, at, JIT_VM_LOOK, &found))
+			if (alive_at(blobs, at) || blob_read_at(vm, at, JIT_VM_PREFETCH, &found))
 				continue;
 			/* In a longer time there may have been more than one. */
 			if (found->life.first_seen_ns - found->life.born_after_ns >

@@ -84,9 +84,9 @@ struct jit_source_ops {
 			   struct jit_vm_answer *out);
 
 	/* For those that are read soon after a sample; they have the group before, too. */
-	bool (*begin_look)(void *state); /* false: there is nothing to read (yet) */
+	bool (*begin_prefetch)(void *state); /* false: there is nothing to read (yet) */
 	uint64_t (*read_cnt)(const void *state);
-	uint64_t (*look_interval_ns)(const void *state);
+	uint64_t (*prefetch_interval_ns)(const void *state);
 	/* What was read since then is another program's; nothing is read any more. */
 	void (*end)(void *state, uint64_t since_boot_ns);
 

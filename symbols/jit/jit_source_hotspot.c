@@ -23,13 +23,13 @@ struct source {
 	int vm_err;	   /* why not; 0 = not tried, or open */
 };
 
-#define LOOK_QUIET_NS	 (2 * CLOCK_NS_PER_S)
-#define LOOK_CALM_NS	 CLOCK_NS_PER_S
-#define LOOK_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
+#define PREFETCH_QUIET_NS    (2 * CLOCK_NS_PER_S)
+#define PREFETCH_CALM_NS     CLOCK_NS_PER_S
+#define PREFETCH_RESTLESS_NS (100 * CLOCK_NS_PER_MS)
 
 /*
- * A JVM fills its tables within its first moments; until then it is looked at this often. One that
- * has not for long, or never will, is looked at ever more seldom.
+ * A JVM fills its tables within its first moments; until then it is tried this often. One that
+ * has not for long, or never will, is tried ever more seldom.
  */
 #define VM_RETRY_NS	  (CLOCK_NS_PER_S / 5)
 #define VM_RETRY_MAX_NS	  (10 * CLOCK_NS_PER_S)
@@ -206,7 +206,7 @@ static int source_read_frames(void *state, const struct jit_vm_query *query,
 	return jit_vm__read_frames(source->vm, query, out);
 }
 
-static bool source_begin_look(void *state)
+static bool source_begin_prefetch(void *state)
 {
 	struct source *source = state;
 
@@ -223,13 +223,13 @@ static uint64_t source_read_cnt(const void *state)
 	return source->vm ? jit_vm__read_cnt(source->vm) : 0;
 }
 
-static uint64_t source_look_interval_ns(const void *state)
+static uint64_t source_prefetch_interval_ns(const void *state)
 {
 	const struct source *source = state;
 
 	if (jit_vm__is_restless(source->vm))
-		return LOOK_RESTLESS_NS;
-	return jit_vm__is_quiet(source->vm) ? LOOK_QUIET_NS : LOOK_CALM_NS;
+		return PREFETCH_RESTLESS_NS;
+	return jit_vm__is_quiet(source->vm) ? PREFETCH_QUIET_NS : PREFETCH_CALM_NS;
 }
 
 static void source_end(void *state, uint64_t since_boot_ns)
@@ -331,9 +331,9 @@ const struct jit_source_ops jit_source_hotspot = {
 	.covers = source_covers,
 	.ranges = source_ranges,
 	.read_frames = source_read_frames,
-	.begin_look = source_begin_look,
+	.begin_prefetch = source_begin_prefetch,
 	.read_cnt = source_read_cnt,
-	.look_interval_ns = source_look_interval_ns,
+	.prefetch_interval_ns = source_prefetch_interval_ns,
 	.end = source_end,
 	.each = source_each,
 	.describe = source_describe,

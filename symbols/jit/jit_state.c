@@ -111,7 +111,7 @@ bool jit_life_event(struct jit_life *life, enum jit_event event, uint64_t at_ns)
 void jit_life_begin(struct jit_life *life, enum jit_vm_mode mode, bool is_restless,
 		    uint64_t read_ns, uint64_t read_end_ns)
 {
-	bool is_prompt = mode == JIT_VM_LOOK;
+	bool is_prompt = mode == JIT_VM_PREFETCH;
 
 	*life = (struct jit_life){
 		.first_seen_ns = read_end_ns,
@@ -187,7 +187,7 @@ bool jit_life_is_certain(const struct jit_life *life, const struct jit_span *spa
 
 /*
  * The samples go on after the first reading: what was read then is what was sampled, as sure as by a
- * look at a sample that is moments old, where nothing else is known to have been.
+ * prefetch of a sample that is moments old, where nothing else is known to have been.
  */
 static bool samples_go_on(const struct jit_life *life, const struct jit_span *span)
 {

@@ -2,7 +2,7 @@
 /*
  * One JVM's JIT code as an object; jit_vm.h has the rules. A question is one word of a stack, and
  * when its samples were taken. It comes in one of three modes, which hold until it is answered:
- * looks soon after the sample (prompt or late), and the resolving at the end of a window.
+ * prefetching soon after the sample (prompt or late), and resolving at the end of a window.
  *
  * The order: the key of the question (a leaf and a return address are two) is looked up among the
  * answers that are kept. A kept answer holds as long as the version of code or the method that it
@@ -10,7 +10,7 @@
  * the interpreter's range leads to jit_vm_methods.c, all other code to jit_code_blobs.c, which say
  * what is there now or, when resolving, who owned the samples. jit_call_chains.c makes frames of it,
  * which are kept. Between windows jit_vm__refresh() verifies what is in use and forgets the rest;
- * between looks jit_vm__round() does it for what is due.
+ * between prefetches jit_vm__round() does it for what is due.
  *
  * What can go wrong: too much CPU time was spent on reading, or the process has ended. Then nothing
  * is read any more, and only what is known answers. Unknown and ambiguous are answers, no errors.
@@ -106,7 +106,7 @@ void jit_vm__round(struct jit_vm *vm)
 {
 	uint64_t now_ns = vm->ops->now_ns(vm->ctx);
 
-	jit_unloads_look(vm);
+	jit_unloads_poll(vm);
 	if (vm->account.is_ended ||
 	    now_ns - vm->round_ns < jit_account_round_ns(&vm->account, now_ns))
 		return;
@@ -227,7 +227,7 @@ static bool answer_read_holds(struct jit_vm *vm, const struct answer *answer,
 	case ANSWER_KIND_METHOD:
 		return method_holds(vm, answer, query);
 	default:
-		/* What is not known at the end of a window may be read by the next look. */
+		/* What is not known at the end of a window may be read by the next prefetch. */
 		return query->mode == JIT_VM_RESOLVE &&
 		       answer->epoch == (vm->epoch & ANSWER_EPOCH_MASK);
 	}

@@ -2,12 +2,12 @@
 /*
  * JIT code of one HotSpot, named from its own tables: return address -> frames, inlined ones too.
  *
- * The code cache changes while it is looked at, and a sample is always older than the look. So
+ * The code cache changes while it is read, and a sample is always older than the reading. So
  * every piece of code is a version (blob start, kind, compile id, method) with the times between
  * which it is known to have been there, and a version names the samples of a window only when no
  * other one can own them:
  *   - read before the window began and there now: it was there all the time;
- *   - read within the window, by a look soon after the sample, with nothing else known there;
+ *   - prefetched within the window, soon after the sample, with nothing else known there;
  *   - gone by now, with nothing else there: what was known still holds for this window.
  * Everything else is ambiguous (-EXDEV) or unknown (-ENOENT). Methods that the interpreter runs
  * are versions in the same way, told apart by their names.
@@ -82,13 +82,13 @@ void jit_vm__ranges(const struct jit_vm *vm, struct hotspot_ranges *out);
 /* Does the JVM have its code there? */
 bool jit_vm__covers(const struct jit_vm *vm, uint64_t address);
 
-/* A look that comes later after the sample than that proves nothing. */
+/* A prefetch that comes later after the sample than that proves nothing. */
 #define JIT_VM_PROMPT_NS (5ull * 1000 * 1000 * 1000)
 
 enum jit_vm_mode {
-	JIT_VM_RESOLVE = 0, /* at the end of a window */
-	JIT_VM_LOOK,	    /* soon after the sample: what is read here is what was sampled */
-	JIT_VM_LOOK_LATE,   /* a look so late that it proves nothing about the sample */
+	JIT_VM_RESOLVE = 0,   /* at the end of a window */
+	JIT_VM_PREFETCH,      /* soon after the sample: what is read here is what was sampled */
+	JIT_VM_PREFETCH_LATE, /* so late that it proves nothing about the sample */
 };
 
 /* One word of a stack. */
@@ -130,7 +130,7 @@ struct jit_vm_answer {
 };
 
 /*
- * For looks: call it before some of them. Once a second or so it checks what is in use, so that
+ * For prefetching: call it before some words of it. Once a second or so it checks what is in use, so that
  * code which comes and goes is dated well.
  */
 void jit_vm__round(struct jit_vm *vm);
@@ -156,9 +156,9 @@ struct jit_vm_status {
 void jit_vm__status(const struct jit_vm *vm, struct jit_vm_status *out);
 /* Reads from the JVM so far: did something happen? */
 uint64_t jit_vm__read_cnt(const struct jit_vm *vm);
-/* Lately code or a method came where another one was: look more often. */
+/* Lately code or a method came where another one was: prefetch more often. */
 bool jit_vm__is_restless(const struct jit_vm *vm);
-/* For long nothing of that, nor was a class unloaded: looking less often misses nothing. */
+/* For long nothing of that, nor was a class unloaded: prefetching less often misses nothing. */
 bool jit_vm__is_quiet(const struct jit_vm *vm);
 size_t jit_vm__bytes(const struct jit_vm *vm);
 

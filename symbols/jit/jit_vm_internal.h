@@ -34,7 +34,7 @@
 /* Code that was there for a time is verified again after this share of that time, or this. */
 #define JIT_VM_ROUND_SHARE  8u
 #define JIT_VM_OLD_ROUND_NS (1900ull * 1000 * 1000)
-/* Where so many pieces of code were, and at so many places in each, a round looks what is there. */
+/* Where so many pieces of code were, and at so many places in each, a round reads what is there. */
 #define JIT_VM_PROBE_BLOBS  32u
 #define JIT_VM_PROBE_PLACES 8u
 
@@ -143,7 +143,7 @@ struct jit_vm {
 /* Reads the number. False: it cannot be had now. */
 bool jit_unloads_read(struct jit_vm *vm);
 /* Reads it when that is some time ago. */
-void jit_unloads_look(struct jit_vm *vm);
+void jit_unloads_poll(struct jit_vm *vm);
 /* Was no class unloaded since, as far as was read? True when that is not known. */
 bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns);
 /* The same up to a moment of the past; the number is read when its last reading is older. */
@@ -200,7 +200,7 @@ int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *q
 				 struct jit_method **out, bool *is_past_out);
 /* As far as it can be told, now or, when nothing can be read any more, at the end. */
 bool jit_method_is_there(const struct jit_vm *vm, const struct jit_method *method);
-/* Read so long ago that a look asks again: another one may be there. */
+/* Read so long ago that a prefetch asks again: another one may be there. */
 bool jit_method_is_old(const struct jit_vm *vm, const struct jit_method *method);
 /* File and, with bci >= 0, line. Both stay as they are when not known. */
 void jit_method_read_place(struct jit_vm *vm, struct jit_method *method, int32_t bci,

@@ -311,7 +311,7 @@ int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *q
 	struct jit_span span = jit_span_of(query);
 	bool is_known = method && method->verified_refresh == vm->refresh_cnt;
 
-	/* A look asks again now and then, so that one that came in its place is seen. */
+	/* A prefetch asks again now and then, so that one that came in its place is seen. */
 	if (method && query->mode == JIT_VM_RESOLVE)
 		is_known |= method->life.alive_ns >= span.until;
 	else if (method)

@@ -8,7 +8,7 @@
  */
 #include "symbols/jit/jit_vm_internal.h"
 
-/* Looks come stack by stack: they share one reading. */
+/* Stacks are prefetched one by one: they share one reading. */
 #define UNLOADS_AGE_NS (10ull * 1000 * 1000)
 
 bool jit_unloads_read(struct jit_vm *vm)
@@ -34,7 +34,7 @@ bool jit_unloads_read(struct jit_vm *vm)
 	return true;
 }
 
-void jit_unloads_look(struct jit_vm *vm)
+void jit_unloads_poll(struct jit_vm *vm)
 {
 	if (vm->ops->now_ns(vm->ctx) - vm->unloads.asked_ns >= UNLOADS_AGE_NS)
 		(void)jit_unloads_read(vm);

@@ -97,19 +97,19 @@ static int add_places(void *ctx, uint64_t start, uint64_t len, const char *name)
 	return 0;
 }
 
-/* Each place as the leaf of a stack of its own: all that a look has to do. */
-static double look_at_all(struct symbolizer *symbolizer, struct symbols_process *process,
-			  const struct jit_places *places)
+/* Each place as the leaf of a stack of its own: all that a prefetch has to do. */
+static double prefetch_all(struct symbolizer *symbolizer, struct symbols_process *process,
+			   const struct jit_places *places)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	for (size_t i = 0; i < places->cnt; i++) {
 		struct symbols_stack stack = { .words = &places->words[i], .word_cnt = 1 };
 
-		if (symbols_process__look(process, &stack, clock_boot_ns()))
+		if (symbols_process__prefetch(process, &stack, clock_boot_ns()))
 			return -1;
 	}
-	(void)symbolizer__end_looks(symbolizer);
+	(void)symbolizer__end_prefetch(symbolizer);
 	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e6;
 }
 
@@ -142,8 +142,8 @@ static void bench_jit(struct symbolizer *symbolizer, struct symbols_process *pro
 	if (!places.words || symbols_process__each_jit(process, add_places, &places))
 		places.cnt = 0;
 	row("JIT: pieces of code", (double)(places.cnt / BENCH_PLACES), "");
-	row("JIT: first look at all", look_at_all(symbolizer, process, &places), "ms");
-	row("JIT: second look at all", look_at_all(symbolizer, process, &places), "ms");
+	row("JIT: first prefetch of all", prefetch_all(symbolizer, process, &places), "ms");
+	row("JIT: second prefetch of all", prefetch_all(symbolizer, process, &places), "ms");
 	row("JIT: first window", window_of_all(process, &places, frames), "ms");
 	for (unsigned int i = 0; i < BENCH_WINDOWS; i++)
 		warm_ms += window_of_all(process, &places, frames) / BENCH_WINDOWS;

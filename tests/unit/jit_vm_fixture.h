@@ -60,9 +60,9 @@ static inline int ask(const struct jit_vm_query *query, struct jit_vm_answer *ou
 	return jit_vm__read_frames(vm, query, out);
 }
 
-static inline int look(uint64_t word)
+static inline int prefetch(uint64_t word)
 {
-	struct jit_vm_query query = { .word = word, .mode = JIT_VM_LOOK };
+	struct jit_vm_query query = { .word = word, .mode = JIT_VM_PREFETCH };
 	struct jit_vm_answer answer;
 
 	return ask(&query, &answer);

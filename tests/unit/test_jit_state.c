@@ -137,9 +137,12 @@ static void a_life_begins_by_how_it_was_read(void **state)
 		enum jit_state state;
 		uint64_t sure_from_ns;
 	} cases[] = {
-		{ JIT_VM_LOOK, false, PROMPT, 0 },	  { JIT_VM_LOOK, true, PROMPT, 6 * S },
-		{ JIT_VM_LOOK_LATE, false, LATE, 6 * S }, { JIT_VM_LOOK_LATE, true, LATE, 6 * S },
-		{ JIT_VM_RESOLVE, false, LATE, 6 * S },	  { JIT_VM_RESOLVE, true, LATE, 6 * S },
+		{ JIT_VM_PREFETCH, false, PROMPT, 0 },
+		{ JIT_VM_PREFETCH, true, PROMPT, 6 * S },
+		{ JIT_VM_PREFETCH_LATE, false, LATE, 6 * S },
+		{ JIT_VM_PREFETCH_LATE, true, LATE, 6 * S },
+		{ JIT_VM_RESOLVE, false, LATE, 6 * S },
+		{ JIT_VM_RESOLVE, true, LATE, 6 * S },
 	};
 
 	(void)state;

@@ -25,13 +25,13 @@ static void code_known_before_the_window_and_there_now_is_sure(void **state)
 	CHECK(A + AT, since, "Work.one");
 }
 
-static void code_read_by_a_look_names_this_window(void **state)
+static void code_read_by_a_prefetch_names_this_window(void **state)
 {
 	uint64_t since = window_begins();
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	window_ends();
 	CHECK(A + AT, since, "Work.one");
 	CHECK(A + AT + 8, since, "Work.one");
@@ -50,9 +50,9 @@ static void code_first_read_after_the_window_names_only_later_ones(void **state)
 	CHECK(A + AT, since, "Work.one");
 }
 
-static void code_read_by_a_late_look_names_only_later_windows(void **state)
+static void code_read_by_a_late_prefetch_names_only_later_windows(void **state)
 {
-	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_LOOK_LATE };
+	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_PREFETCH_LATE };
 	struct jit_vm_answer answer;
 	uint64_t since = window_begins();
 
@@ -67,7 +67,7 @@ static void code_read_by_a_late_look_names_only_later_windows(void **state)
 /* A busy daemon reads the tables of a JVM in the middle of a row of samples. */
 static void code_read_late_names_samples_that_go_on_after_the_reading(void **state)
 {
-	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_LOOK_LATE };
+	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_PREFETCH_LATE };
 	struct jit_vm_answer answer;
 	uint64_t since = window_begins(), before, after;
 
@@ -86,13 +86,13 @@ static void code_read_late_names_samples_that_go_on_after_the_reading(void **sta
 
 static void code_read_late_where_other_code_was_names_no_samples_from_before(void **state)
 {
-	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_LOOK_LATE };
+	struct jit_vm_query late = { .word = A + AT, .mode = JIT_VM_PREFETCH_LATE };
 	struct jit_vm_answer answer;
 	uint64_t since, after;
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	fake_remove(&fake, A);
 	window_ends();
 	fake.now_ns += 2 * JIT_VM_PROMPT_NS;
@@ -121,20 +121,20 @@ static void code_replaced_within_the_window_is_ambiguous(void **state)
 	CHECK(A + AT, window_begins(), "Work.two");
 }
 
-static void code_replaced_and_looked_at_is_ambiguous_for_this_window_only(void **state)
+static void code_replaced_and_prefetched_is_ambiguous_for_this_window_only(void **state)
 {
 	uint64_t since = window_begins();
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	window_ends();
 	CHECK(A + AT, since, "Work.one");
 	since = window_begins();
 	fake_remove(&fake, A);
 	put_code(A + 0x80, METHOD + 0x100, 2);
 	/* A place that the old code did not have. */
-	assert_int_equal(look(A + LEN + 0x10), 0);
+	assert_int_equal(prefetch(A + LEN + 0x10), 0);
 	window_ends();
 	CHECK(A + AT, since, "ambiguous");
 	/* Of where only one of them was, too: this JVM reuses its memory. */
@@ -183,7 +183,7 @@ static void code_that_came_and_went_within_the_window_keeps_its_name(void **stat
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	fake_remove(&fake, A);
 	window_ends();
 	CHECK(A + AT, since, "Work.one");
@@ -195,7 +195,7 @@ static void code_that_two_versions_left_is_ambiguous(void **state)
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	window_ends();
 	fake_remove(&fake, A);
 	put_code(A, METHOD + 0x100, 2);
@@ -233,7 +233,7 @@ static void code_that_is_torn_once_is_read_again(void **state)
 	(void)state;
 	put_code(A, METHOD, 1);
 	fake.torn_cnt = 1;
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	window_ends();
 	CHECK(A + AT, since, "Work.one");
 }
@@ -245,13 +245,13 @@ static void code_that_stays_torn_is_unknown(void **state)
 	(void)state;
 	put_code(A, METHOD, 1);
 	fake.torn_cnt = 100;
-	assert_int_equal(look(A + AT), -ENOENT);
+	assert_int_equal(prefetch(A + AT), -ENOENT);
 	window_ends();
 	CHECK(A + AT, since, "unknown");
 	fake.torn_cnt = 0;
-	/* What was unknown in a window stays so; a look asks anew. */
+	/* What was unknown in a window stays so; a prefetch asks again. */
 	CHECK(A + AT, since, "unknown");
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	CHECK(A + AT, window_begins(), "Work.one");
 }
 
@@ -279,7 +279,7 @@ static void code_that_changes_while_its_name_is_read_gives_the_new_name(void **s
 	(void)state;
 	put_code(A, METHOD, 1);
 	fake.before_name = replace_a;
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	window_ends();
 	/* Both were seen in this window. */
 	CHECK(A + AT, since, "ambiguous");
@@ -310,14 +310,14 @@ static void death_leaves_what_was_known(void **state)
 	(void)state;
 	put_code(A, METHOD, 1);
 	put_code(B, METHOD + 0x100, 2);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	fake.error = -ESRCH;
 	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
 	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
 	CHECK(A + AT, since, "Work.one");
 	CHECK(A + AT + 8, since, "Work.one");
 	CHECK(B + AT, since, "unknown");
-	assert_int_equal(look(B + AT), -ENOENT);
+	assert_int_equal(prefetch(B + AT), -ENOENT);
 	jit_vm__status(vm, &status);
 	assert_true(status.is_ended);
 }
@@ -334,7 +334,7 @@ static void death_in_the_middle_of_a_read_names_nothing(void **state)
 	(void)state;
 	put_code(A, METHOD, 1);
 	fake.before_name = kill_it;
-	assert_int_equal(look(A + AT), -ENOENT);
+	assert_int_equal(prefetch(A + AT), -ENOENT);
 	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
 	CHECK(A + AT, since, "unknown");
 }
@@ -347,27 +347,27 @@ static void end_takes_back_what_was_read_since(void **state)
 	(void)state;
 	put_code(A, METHOD, 1);
 	put_code(B, METHOD + 0x100, 2);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	end = window_begins();
-	assert_int_equal(look(B + AT), 0);
+	assert_int_equal(prefetch(B + AT), 0);
 	jit_vm__end(vm, end);
 	CHECK(A + AT, since, "Work.one");
 	CHECK(B + AT, since, "unknown");
 	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
 }
 
-static void look_reads_what_is_known_only_once(void **state)
+static void prefetch_reads_what_is_known_only_once(void **state)
 {
 	size_t before;
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	before = reads();
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	assert_int_equal(reads(), before);
 	/* Another place in the same code: its names are known. */
-	assert_int_equal(look(A + AT + 8), 0);
+	assert_int_equal(prefetch(A + AT + 8), 0);
 	assert_int_equal(fake.find_cnt, 1);
 	assert_int_equal(fake.name_cnt, 1);
 }
@@ -380,7 +380,7 @@ static void warm_window_reads_nothing_but_one_verification(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 300; i++) {
 		put_code(A + i * 0x1000, METHOD, (int32_t)i + 1);
-		assert_int_equal(look(A + i * 0x1000 + AT), 0);
+		assert_int_equal(prefetch(A + i * 0x1000 + AT), 0);
 	}
 	for (int round = 0; round < 3; round++) {
 		since = window_begins();
@@ -442,8 +442,8 @@ static void slot_used_thousands_of_times_never_gives_an_old_name(void **state)
 		uint64_t method = METHOD + (i % 2 ? 0x100 : 0);
 
 		put_code(A, method, i + 2);
-		assert_int_equal(look(A + AT + (uint64_t)i % 64), 0);
-		assert_int_equal(look(B + AT), 0);
+		assert_int_equal(prefetch(A + AT + (uint64_t)i % 64), 0);
+		assert_int_equal(prefetch(B + AT), 0);
 		window_ends();
 		CHECK(A + AT + (uint64_t)i % 64, since, i % 2 ? "Work.two" : "Work.one");
 		fake_remove(&fake, A);
@@ -458,7 +458,7 @@ static void slot_used_thousands_of_times_never_gives_an_old_name(void **state)
 static void endless_code_is_capped(void **state)
 {
 	struct jit_vm_status status;
-	struct jit_vm_query query = { .mode = JIT_VM_LOOK };
+	struct jit_vm_query query = { .mode = JIT_VM_PREFETCH };
 	struct jit_vm_answer answer;
 
 	(void)state;
@@ -492,7 +492,7 @@ static void stack_is_named_by_what_was_there_in_its_time(void **state)
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	times[0] = window_begins();
 	round_passes();
 	times[1] = window_begins();
@@ -516,13 +516,13 @@ static void stack_is_named_by_what_was_there_in_its_time(void **state)
 	assert_string_equal(name_between(A + AT, window, times[0]), "Work.one");
 }
 
-static void restless_jvm_needs_a_look_within_a_moment(void **state)
+static void restless_jvm_needs_a_prefetch_within_a_moment(void **state)
 {
 	uint64_t since;
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	fake_remove(&fake, A);
 	put_code(A, METHOD + 0x100, 2);
 	round_passes();
@@ -530,10 +530,10 @@ static void restless_jvm_needs_a_look_within_a_moment(void **state)
 	since = window_begins();
 	put_code(B, METHOD, 3);
 	fake.now_ns += 100000000;
-	assert_int_equal(look(B + AT), 0);
+	assert_int_equal(prefetch(B + AT), 0);
 	put_code(C, METHOD, 4);
 	fake.now_ns += 100000000;
-	assert_int_equal(look(C + AT), 0);
+	assert_int_equal(prefetch(C + AT), 0);
 	window_ends();
 	assert_string_equal(name_between(B + AT, since, since + 1), "Work.one");
 	assert_string_equal(name_between(C + AT, since, since + 1), "ambiguous");
@@ -549,7 +549,7 @@ static void restless_jvm_needs_a_look_within_a_moment(void **state)
 	since = window_begins();
 	put_code(B, METHOD + 0x200, 5);
 	fake.now_ns += 1000000000;
-	assert_int_equal(look(B + AT + 0x300), 0);
+	assert_int_equal(prefetch(B + AT + 0x300), 0);
 	window_ends();
 	CHECK(B + AT + 0x300, since, "Work.three");
 }
@@ -562,7 +562,7 @@ static void code_that_was_read_long_after_a_stack_does_not_name_it(void **state)
 	(void)state;
 	fake.now_ns += 60000000000ull;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	window_ends();
 	assert_string_equal(name_between(A + AT, since, until), "unknown");
 	assert_string_equal(name_between(A + AT, since, 0), "Work.one");
@@ -570,13 +570,13 @@ static void code_that_was_read_long_after_a_stack_does_not_name_it(void **state)
 
 /* ---- the leaf's own code ---- */
 
-/* A look at a leaf that was sampled after `sampled`, with these bytes at it. */
-static int look_at_leaf(uint64_t sampled, const char *bytes)
+/* Prefetches a leaf that was sampled after `sampled`, with these bytes at it. */
+static int prefetch_leaf(uint64_t sampled, const char *bytes)
 {
 	struct jit_vm_query query = {
 		.word = A + AT,
 		.is_leaf = true,
-		.mode = JIT_VM_LOOK,
+		.mode = JIT_VM_PREFETCH,
 		.since_boot_ns = sampled,
 		.leaf_code = (const uint8_t *)bytes,
 	};
@@ -626,7 +626,7 @@ static void leaf_whose_code_is_other_code_now_is_ambiguous(void **state)
 			code->blob.verified_entry = A + cases[i].entry_at;
 		fake.leaf_at = A + AT;
 		memcpy(fake.leaf_code, "abcdefghijklmnop", LEAF_CODE_BYTES);
-		(void)look_at_leaf(since, cases[i].sampled);
+		(void)prefetch_leaf(since, cases[i].sampled);
 		window_ends();
 		assert_string_equal(leaf_name(since, cases[i].sampled), cases[i].name);
 		/* From the next window on there is no doubt. */
@@ -649,7 +649,7 @@ static void leaf_in_code_known_before_the_sample_needs_no_check(void **state)
 	CHECK(A + AT, UINT64_MAX, "Work.one");
 	since = window_begins();
 	fake.leaf_at = A + AT;
-	assert_int_equal(look_at_leaf(since, "1234567890123456"), 0);
+	assert_int_equal(prefetch_leaf(since, "1234567890123456"), 0);
 	window_ends();
 	assert_string_equal(leaf_name(since, "1234567890123456"), "Work.one");
 }
@@ -662,14 +662,14 @@ static void replace_once(struct fake_vm *at)
 	put_code(A, METHOD + 0x100, 2);
 }
 
-static void leaf_whose_code_is_replaced_during_the_look_is_that_of_the_new_code(void **state)
+static void leaf_whose_code_is_replaced_during_the_prefetch_is_that_of_the_new_code(void **state)
 {
 	uint64_t since = window_begins();
 
 	(void)state;
 	put_code(A, METHOD, 1);
 	fake.before_name = replace_once;
-	assert_int_equal(look_at_leaf(since, "1234567890123456"), 0);
+	assert_int_equal(prefetch_leaf(since, "1234567890123456"), 0);
 	window_ends();
 	assert_string_equal(leaf_name(since, "1234567890123456"), "ambiguous");
 	assert_string_equal(leaf_name(window_begins(), "1234567890123456"), "Work.two");
@@ -680,13 +680,13 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(code_known_before_the_window_and_there_now_is_sure),
-		TEST(code_read_by_a_look_names_this_window),
+		TEST(code_read_by_a_prefetch_names_this_window),
 		TEST(code_first_read_after_the_window_names_only_later_ones),
-		TEST(code_read_by_a_late_look_names_only_later_windows),
+		TEST(code_read_by_a_late_prefetch_names_only_later_windows),
 		TEST(code_read_late_names_samples_that_go_on_after_the_reading),
 		TEST(code_read_late_where_other_code_was_names_no_samples_from_before),
 		TEST(code_replaced_within_the_window_is_ambiguous),
-		TEST(code_replaced_and_looked_at_is_ambiguous_for_this_window_only),
+		TEST(code_replaced_and_prefetched_is_ambiguous_for_this_window_only),
 		TEST(code_of_the_same_method_compiled_again_at_the_same_place_is_another),
 		TEST(code_that_is_gone_names_its_last_window),
 		TEST(code_that_came_and_went_within_the_window_keeps_its_name),
@@ -700,18 +700,18 @@ int main(void)
 		TEST(death_leaves_what_was_known),
 		TEST(death_in_the_middle_of_a_read_names_nothing),
 		TEST(end_takes_back_what_was_read_since),
-		TEST(look_reads_what_is_known_only_once),
+		TEST(prefetch_reads_what_is_known_only_once),
 		TEST(warm_window_reads_nothing_but_one_verification),
 		TEST(code_not_used_lately_is_verified_when_it_is_asked_for),
 		TEST(code_not_used_for_long_is_forgotten),
 		TEST(slot_used_thousands_of_times_never_gives_an_old_name),
 		TEST(endless_code_is_capped),
 		TEST(stack_is_named_by_what_was_there_in_its_time),
-		TEST(restless_jvm_needs_a_look_within_a_moment),
+		TEST(restless_jvm_needs_a_prefetch_within_a_moment),
 		TEST(code_that_was_read_long_after_a_stack_does_not_name_it),
 		TEST(leaf_whose_code_is_other_code_now_is_ambiguous),
 		TEST(leaf_in_code_known_before_the_sample_needs_no_check),
-		TEST(leaf_whose_code_is_replaced_during_the_look_is_that_of_the_new_code),
+		TEST(leaf_whose_code_is_replaced_during_the_prefetch_is_that_of_the_new_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

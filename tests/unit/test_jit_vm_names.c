@@ -230,12 +230,12 @@ static const char *interpreted(uint64_t method, uint64_t since)
 	return names__text(names, answer.frames[0].name);
 }
 
-static int look_interpreted(uint64_t method)
+static int prefetch_interpreted(uint64_t method)
 {
 	struct jit_vm_query query = {
 		.word = FAKE_INTERPRETER + AT,
 		.method = method,
-		.mode = JIT_VM_LOOK,
+		.mode = JIT_VM_PREFETCH,
 	};
 	struct jit_vm_answer answer;
 
@@ -268,12 +268,12 @@ static void interpreted_frame_without_a_method_is_the_interpreter(void **state)
 	assert_int_equal(fake.find_cnt, 0);
 }
 
-static void interpreted_method_read_by_a_look_names_this_window(void **state)
+static void interpreted_method_read_by_a_prefetch_names_this_window(void **state)
 {
 	uint64_t since = window_begins();
 
 	(void)state;
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	window_ends();
 	assert_string_equal(interpreted(METHOD, since), "Work.one");
 	/* Not looked at: read first after the window. */
@@ -289,7 +289,7 @@ static void interpreted_method_is_read_once_per_window(void **state)
 	uint64_t since;
 
 	(void)state;
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	since = window_begins();
 	window_ends();
 	before = fake.name_cnt;
@@ -303,7 +303,7 @@ static void interpreted_method_that_became_another_is_ambiguous(void **state)
 	uint64_t since;
 
 	(void)state;
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	since = window_begins();
 	/* Class unloaded, another one loaded in its place: same addresses. */
 	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
@@ -316,16 +316,16 @@ static void interpreted_method_that_became_another_is_ambiguous(void **state)
 	assert_string_equal(interpreted(METHOD, since), "Next.life");
 }
 
-static void interpreted_method_that_became_another_is_seen_by_a_look(void **state)
+static void interpreted_method_that_became_another_is_seen_by_a_prefetch(void **state)
 {
 	uint64_t since;
 
 	(void)state;
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	since = window_begins();
 	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
 	fake.now_ns += 1000000000;
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	/* The first is back before the window ends. */
 	fake_method(&fake, METHOD, "int Work.one(int)", "Work.java");
 	window_ends();
@@ -337,7 +337,7 @@ static void interpreted_method_that_is_unloaded_names_its_last_window(void **sta
 	uint64_t since;
 
 	(void)state;
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	since = window_begins();
 	fake_unload(&fake, METHOD);
 	window_ends();
@@ -348,7 +348,7 @@ static void interpreted_method_that_is_unloaded_names_its_last_window(void **sta
 	/* And it comes back as something else. */
 	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
 	since = window_begins();
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	window_ends();
 	assert_string_equal(interpreted(METHOD, since), "ambiguous");
 	assert_string_equal(interpreted(METHOD, window_begins()), "Next.life");
@@ -359,7 +359,7 @@ static void interpreted_methods_survive_death(void **state)
 	uint64_t since = window_begins();
 
 	(void)state;
-	assert_int_equal(look_interpreted(METHOD), 0);
+	assert_int_equal(prefetch_interpreted(METHOD), 0);
 	fake.error = -ESRCH;
 	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
 	assert_string_equal(interpreted(METHOD, since), "Work.one");
@@ -372,14 +372,14 @@ static void compiled_code_does_not_take_the_name_of_an_unloaded_method(void **st
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	/* Much later: the class is gone, its memory holds another method, which is compiled. */
 	fake_remove(&fake, A);
 	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
 	fake.now_ns += 5000000000ull;
 	since = window_begins();
 	put_code(B, METHOD, 2);
-	assert_int_equal(look(B + AT), 0);
+	assert_int_equal(prefetch(B + AT), 0);
 	window_ends();
 	CHECK(B + AT, since, "Next.life");
 	CHECK(A + AT, since, "ambiguous");
@@ -388,7 +388,7 @@ static void compiled_code_does_not_take_the_name_of_an_unloaded_method(void **st
 static void inlined_names_of_code_that_is_gone_are_those_of_its_time(void **state)
 {
 	struct fake_blob *code = put_code(A, METHOD, 1);
-	struct jit_vm_query query = { .word = A + AT, .mode = JIT_VM_LOOK };
+	struct jit_vm_query query = { .word = A + AT, .mode = JIT_VM_PREFETCH };
 	struct jit_vm_answer answer;
 	uint64_t since = window_begins();
 
@@ -450,10 +450,10 @@ int main(void)
 		TEST(addresses_outside_the_code_are_not_covered),
 		TEST(interpreted_frame_is_named_by_its_method),
 		TEST(interpreted_frame_without_a_method_is_the_interpreter),
-		TEST(interpreted_method_read_by_a_look_names_this_window),
+		TEST(interpreted_method_read_by_a_prefetch_names_this_window),
 		TEST(interpreted_method_is_read_once_per_window),
 		TEST(interpreted_method_that_became_another_is_ambiguous),
-		TEST(interpreted_method_that_became_another_is_seen_by_a_look),
+		TEST(interpreted_method_that_became_another_is_seen_by_a_prefetch),
 		TEST(interpreted_method_that_is_unloaded_names_its_last_window),
 		TEST(interpreted_methods_survive_death),
 		TEST(compiled_code_does_not_take_the_name_of_an_unloaded_method),

@@ -17,7 +17,7 @@ static void round_sees_code_that_comes_and_goes_where_other_code_was(void **stat
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	fake_remove(&fake, A);
 	put_code(A, METHOD + 0x100, 2);
 	/* Nobody looks at it: its stacks have the very addresses of those before. */
@@ -34,7 +34,7 @@ static void round_sees_code_that_begins_within_what_was_there(void **state)
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	fake_remove(&fake, A);
 	round_passes();
 	put_code(A + 0x200, METHOD + 0x100, 2);
@@ -48,7 +48,7 @@ static void rounds_are_not_more_frequent_than_they_need_to_be(void **state)
 {
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	round_passes();
 	fake.verify_cnt = 0;
 	for (int i = 0; i < 100; i++)
@@ -66,8 +66,8 @@ static void restless_jvm_is_asked_for_old_code_less_often_than_for_young_code(vo
 	(void)state;
 	put_code(A, METHOD, 1);
 	put_code(B, METHOD, 2);
-	assert_int_equal(look(A + AT), 0);
-	assert_int_equal(look(B + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
+	assert_int_equal(prefetch(B + AT), 0);
 	for (int i = 0; i < 20; i++)
 		round_passes();
 	/* B is replaced: restless from now on, and what is there is young. */
@@ -92,8 +92,8 @@ static void code_that_lived_for_long_and_goes_keeps_what_was_proved(void **state
 	(void)state;
 	put_code(A, METHOD, 1);
 	put_code(B, METHOD, 2);
-	assert_int_equal(look(A + AT), 0);
-	assert_int_equal(look(B + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
+	assert_int_equal(prefetch(B + AT), 0);
 	for (int i = 0; i < 20; i++)
 		round_passes();
 	proved = window_begins();
@@ -120,7 +120,7 @@ static void death_during_a_round_leaves_what_was_known(void **state)
 
 	(void)state;
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	fake.error = -ESRCH;
 	round_passes();
 	CHECK(A + AT, since, "Work.one");

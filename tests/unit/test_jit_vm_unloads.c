@@ -37,12 +37,12 @@ static void fake_goes_meanwhile(struct fake_vm *changed)
 	class_goes(METHOD);
 }
 
-static void look_interpreted(uint64_t method)
+static void prefetch_interpreted(uint64_t method)
 {
 	struct jit_vm_query query = {
 		.word = FAKE_INTERPRETER + AT,
 		.method = method,
-		.mode = JIT_VM_LOOK,
+		.mode = JIT_VM_PREFETCH,
 	};
 	struct jit_vm_answer answer;
 
@@ -50,11 +50,11 @@ static void look_interpreted(uint64_t method)
 	(void)ask(&query, &answer);
 }
 
-/* A look that has nothing to do with the methods of a test. */
-static void look_around(void)
+/* A prefetch that has nothing to do with the methods of a test. */
+static void prefetch_other(void)
 {
 	fake.now_ns += SECOND / 10;
-	look_interpreted(OTHER);
+	prefetch_interpreted(OTHER);
 }
 
 /* Of samples between the two times. */
@@ -81,13 +81,13 @@ static const char *interpreted(uint64_t method, uint64_t since, uint64_t until)
 /* A JVM in which a method came where another one was not long ago. */
 static void become_restless(void)
 {
-	look_interpreted(METHOD + 0x300);
+	prefetch_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void Old.one()", "Old.java");
 	fake.now_ns += SECOND;
-	look_interpreted(METHOD + 0x300);
+	prefetch_interpreted(METHOD + 0x300);
 	fake_method(&fake, METHOD + 0x300, "void New.one()", "New.java");
 	fake.now_ns += SECOND;
-	look_interpreted(METHOD + 0x300);
+	prefetch_interpreted(METHOD + 0x300);
 	assert_true(jit_vm__is_restless(vm));
 }
 
@@ -99,12 +99,12 @@ static void method_read_after_a_class_was_unloaded_is_not_believed_before(void *
 
 	(void)state;
 	classes_are_counted(5);
-	look_around();
+	prefetch_other();
 	/* A method is sampled, and 20 ms later another one is where it was. */
 	since = window_begins();
 	fake.now_ns += SECOND / 50;
 	class_goes(METHOD);
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
@@ -117,10 +117,10 @@ static void method_is_believed_from_the_reading_that_saw_the_unloading(void **st
 	(void)state;
 	classes_are_counted(5);
 	class_goes(METHOD);
-	look_around();
+	prefetch_other();
 	since = window_begins();
 	fake.now_ns += SECOND / 20;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "Next.life");
 }
@@ -133,13 +133,13 @@ static void method_that_was_dead_when_it_was_read_does_not_hide_the_next_one(voi
 	classes_are_counted(5);
 	/* Its class was unloaded, and nothing has taken its memory yet. */
 	fake.unloads++;
-	look_around();
-	look_interpreted(METHOD);
+	prefetch_other();
+	prefetch_interpreted(METHOD);
 	fake.now_ns += SECOND;
 	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
 	since = window_begins();
 	fake.now_ns += SECOND;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	/* The JVM ends: what was read is all there is. */
 	fake.error = -ESRCH;
 	(void)jit_vm__refresh(vm);
@@ -151,12 +151,12 @@ static void code_does_not_get_the_name_of_a_method_that_was_dead_when_it_was_rea
 	(void)state;
 	classes_are_counted(5);
 	fake.unloads++;
-	look_around();
-	look_interpreted(METHOD);
+	prefetch_other();
+	prefetch_interpreted(METHOD);
 	fake.now_ns += SECOND;
 	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	CHECK(A + AT, UINT64_MAX, "Next.life");
 }
 
@@ -166,10 +166,10 @@ static void quiet_jvm_is_one_without_changes_for_half_a_minute(void **state)
 	classes_are_counted(0);
 	assert_false(jit_vm__is_quiet(vm));
 	fake.now_ns += 40 * SECOND;
-	look_around();
+	prefetch_other();
 	assert_true(jit_vm__is_quiet(vm));
 	fake.unloads++;
-	look_around();
+	prefetch_other();
 	assert_false(jit_vm__is_quiet(vm));
 	assert_false(jit_vm__is_restless(vm));
 	fake.now_ns += 40 * SECOND;
@@ -182,7 +182,7 @@ static void jvm_that_does_not_count_its_classes_is_never_quiet(void **state)
 {
 	(void)state;
 	fake.now_ns += 100 * SECOND;
-	look_around();
+	prefetch_other();
 	assert_false(jit_vm__is_quiet(vm));
 }
 
@@ -192,10 +192,10 @@ static void class_that_is_unloaded_while_the_name_is_read_is_seen(void **state)
 
 	(void)state;
 	classes_are_counted(5);
-	look_around();
+	prefetch_other();
 	since = window_begins();
 	fake.before_name = fake_goes_meanwhile;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	after = fake.now_ns;
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
@@ -214,7 +214,7 @@ static void jvm_that_unloads_nothing_loses_nothing(void **state)
 		if (i == 0)
 			fake.now_ns += SECOND;
 		classes_are_counted(counts[i]);
-		look_interpreted(METHOD + i * 0x100);
+		prefetch_interpreted(METHOD + i * 0x100);
 		window_ends();
 		CHECK_INTERPRETED(METHOD + i * 0x100, since, since + 1,
 				  i == 0 ? "Work.one" : "Work.two");
@@ -233,7 +233,7 @@ static void method_is_proved_however_late_it_is_read(void **state)
 	/* Long before the first reading, but nothing was unloaded in between. */
 	since = window_begins();
 	fake.now_ns += 2 * SECOND;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "Work.one");
 	/* And not looked at at all. */
@@ -246,15 +246,15 @@ static void method_that_follows_another_owns_what_is_younger_than_the_unloading(
 
 	(void)state;
 	classes_are_counted(5);
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	before = fake.now_ns++;
-	look_around();
+	prefetch_other();
 	between = fake.now_ns++;
 	class_goes(METHOD);
-	look_around();
+	prefetch_other();
 	after = fake.now_ns++;
 	fake.now_ns += SECOND / 20;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, after, after + 1, "Next.life");
 	CHECK_INTERPRETED(METHOD, between, after, "ambiguous");
@@ -267,12 +267,12 @@ static void method_that_was_redefined_is_not_proved(void **state)
 
 	(void)state;
 	classes_are_counted(5);
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	since = window_begins();
 	/* Another one, and no class was unloaded. */
 	fake_method(&fake, METHOD, "void Next.life()", "Next.java");
 	fake.now_ns += 2 * SECOND;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
 }
@@ -283,14 +283,14 @@ static void method_of_a_jvm_that_died_is_not_believed_across_an_unloading(void *
 
 	(void)state;
 	classes_are_counted(5);
-	look_interpreted(METHOD);
-	look_interpreted(METHOD + 0x100);
+	prefetch_interpreted(METHOD);
+	prefetch_interpreted(METHOD + 0x100);
 	/* Not sampled for a while: nobody asks for it. */
 	class_goes(METHOD);
-	look_around();
-	look_interpreted(METHOD + 0x100);
+	prefetch_other();
+	prefetch_interpreted(METHOD + 0x100);
 	fake.now_ns += SECOND;
-	look_interpreted(METHOD + 0x100);
+	prefetch_interpreted(METHOD + 0x100);
 	since = window_begins();
 	fake.error = -ESRCH;
 	assert_int_equal(jit_vm__refresh(vm), -ESRCH);
@@ -298,16 +298,16 @@ static void method_of_a_jvm_that_died_is_not_believed_across_an_unloading(void *
 	CHECK_INTERPRETED(METHOD + 0x100, since, since + 1, "Work.two");
 }
 
-static void without_the_number_a_prompt_look_is_believed(void **state)
+static void without_the_number_a_prompt_prefetch_is_believed(void **state)
 {
 	uint64_t since;
 
 	(void)state;
 	assert_int_equal(fake.unloads_error, -ENOENT);
-	look_around();
+	prefetch_other();
 	since = window_begins();
 	class_goes(METHOD);
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "Next.life");
 }
@@ -322,27 +322,27 @@ static void number_that_cannot_be_read_any_more_proves_nothing(void **state)
 	since = window_begins();
 	fake.unloads_error = -EFAULT;
 	fake.now_ns += 2 * SECOND;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	window_ends();
 	CHECK_INTERPRETED(METHOD, since, since + 1, "ambiguous");
 }
 
-static void number_is_read_once_for_many_looks(void **state)
+static void number_is_read_once_for_many_prefetches(void **state)
 {
 	size_t before;
 
 	(void)state;
 	classes_are_counted(5);
 	fake.now_ns += SECOND;
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	before = fake.unloads_cnt;
 	for (int i = 0; i < 100; i++)
-		look_interpreted(METHOD);
+		prefetch_interpreted(METHOD);
 	assert_int_equal(fake.unloads_cnt, before);
 	/* A second later once, though the name is read again. */
 	fake.now_ns += SECOND;
 	for (int i = 0; i < 100; i++)
-		look_interpreted(METHOD);
+		prefetch_interpreted(METHOD);
 	assert_int_equal(fake.unloads_cnt, before + 1);
 }
 
@@ -355,10 +355,10 @@ static void code_does_not_get_the_name_that_was_read_a_moment_before_the_unloadi
 	(void)state;
 	classes_are_counted(5);
 	since = window_begins();
-	look_interpreted(METHOD);
+	prefetch_interpreted(METHOD);
 	class_goes(METHOD);
 	put_code(A, METHOD, 1);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	window_ends();
 	CHECK(A + AT, since, "Next.life");
 }
@@ -376,19 +376,19 @@ static void code_does_not_get_a_name_that_was_read_when_it_was_gone(void **state
 		.cnt = 2,
 	};
 	classes_are_counted(5);
-	assert_int_equal(look(A + AT), 0);
+	assert_int_equal(prefetch(A + AT), 0);
 	query.since_boot_ns = window_begins();
 	fake.now_ns += SECOND * 6 / 10;
 	query.until_boot_ns = window_begins();
-	look_around();
+	prefetch_other();
 	fake.now_ns += SECOND * 6 / 10;
-	look_around();
+	prefetch_other();
 	/* Not seen yet: the code is gone, and its class; the method is read again. */
 	fake_remove(&fake, A);
 	class_goes(METHOD);
 	fake.now_ns += SECOND * 3 / 10;
-	look_interpreted(METHOD);
-	(void)look(A + 2 * AT);
+	prefetch_interpreted(METHOD);
+	(void)prefetch(A + 2 * AT);
 	window_ends();
 	assert_int_equal(ask(&query, &answer), 0);
 	assert_string_not_equal(names__text(names, answer.frames[0].name), "Next.life");
@@ -413,9 +413,9 @@ int main(void)
 		TEST(method_that_follows_another_owns_what_is_younger_than_the_unloading),
 		TEST(method_that_was_redefined_is_not_proved),
 		TEST(method_of_a_jvm_that_died_is_not_believed_across_an_unloading),
-		TEST(without_the_number_a_prompt_look_is_believed),
+		TEST(without_the_number_a_prompt_prefetch_is_believed),
 		TEST(number_that_cannot_be_read_any_more_proves_nothing),
-		TEST(number_is_read_once_for_many_looks),
+		TEST(number_is_read_once_for_many_prefetches),
 		TEST(code_does_not_get_the_name_that_was_read_a_moment_before_the_unloading),
 		TEST(code_does_not_get_a_name_that_was_read_when_it_was_gone),
 	};

@@ -71,7 +71,7 @@ static struct symbols_process_id id_of(uint32_t pid, uint32_t exec_id)
 					    .start_ns = ticks_to_ns(START_TICKS) };
 }
 
-static void look_at(uint32_t pid)
+static void open_pid(uint32_t pid)
 {
 	struct symbols_process_id id = id_of(pid, 0);
 
@@ -160,7 +160,7 @@ static void native_leaf_and_return_addresses_get_their_functions(void **state)
 	put_library("files/libx.so", "work");
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
-	look_at(100);
+	open_pid(100);
 	/* A return address may lie one past a function that ends in a call. */
 	assert_int_equal(resolve(ips, 4, AFTER, &frames), 0);
 	assert_int_equal(frames.cnt, 4);
@@ -181,7 +181,7 @@ static void native_names_are_demangled(void **state)
 	put_library("files/libx.so", "_ZN15G1CollectedHeap7collectEN7GCCause5CauseE.constprop.0");
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "G1CollectedHeap::collect");
 }
 
@@ -191,7 +191,7 @@ static void native_path_changed_after_the_process_began_does_not_count(void **st
 	/* Without map_files. The process began a minute after boot, the file is from now. */
 	put_library("100/root/lib/libx.so", "work");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "[libx.so]");
 }
 
@@ -205,7 +205,7 @@ static void native_path_of_the_mapped_inode_counts(void **state)
 	fake_proc_text(&proc, "100/maps",
 		       "7e0000000000-7e0000001000 r-xp 00000000 %x:%x %lu /lib/libx.so\n",
 		       major(st.st_dev), minor(st.st_dev), (unsigned long)st.st_ino);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "work");
 }
 
@@ -249,7 +249,7 @@ static void native_files_that_are_traps_give_the_library_name(void **state)
 		       LIBRARY_MAPS
 		       "7e0000002000-7e0000003000 r-xp 00000000 08:01 8 /x/netty12345678901.so\n"
 		       "7e0000004000-7e0000005000 r-xp 00000000 08:01 9 /x/\n");
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "[libx.so]");
 	check_name(0x7e0000002300, "[netty.so]");
 	check_name(0x7e0000004300, "[unknown]");
@@ -265,7 +265,7 @@ static void native_same_build_id_does_not_lend_names_to_another_file(void **stat
 	put_map_file("7e0000002000-7e0000003000", "files/liby.so");
 	fake_proc_text(&proc, "100/maps",
 		       LIBRARY_MAPS "7e0000002000-7e0000003000 r-xp 0 08:01 8 /lib/liby.so\n");
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "evil");
 	check_name(CODE + 0x2000, "good");
 }
@@ -280,7 +280,7 @@ static void native_memfd_is_an_elf_file_or_jit_code(void **state)
 	fake_proc_text(&proc, "100/maps",
 		       "7e0000000000-7e0000001000 r-xp 0 00:01 7 /memfd:runner (deleted)\n"
 		       "7e0000002000-7e0000003000 r-xp 0 00:01 8 /memfd:other (deleted)\n");
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "work");
 	check_jit(0x7e0000002000, AFTER, "[unknown jit]");
 	assert_true(jit_status().has_jit_code);
@@ -295,7 +295,7 @@ static void jit_names_come_from_the_perf_map(void **state)
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map",
 		       "7f0000000000 100 LazyCompile:*foo /p.js:1:2\nnonsense\n"
 		       "7f0000000200 100 bar\n7f0000000300 10 half");
-	look_at(100);
+	open_pid(100);
 	check_jit(0x7f0000000000, AFTER, "LazyCompile:*foo /p.js:1:2");
 	check_jit(0x7f00000000ff, AFTER, "LazyCompile:*foo /p.js:1:2");
 	check_jit(0x7f0000000100, AFTER, "[unknown jit]");
@@ -320,7 +320,7 @@ static void jit_mode_off_reads_no_map(void **state)
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 foo\n");
 	open_symbolizer(JIT_MODE_OFF);
-	look_at(100);
+	open_pid(100);
 	check_jit(0x7f0000000000, AFTER, "[jit]");
 	assert_int_equal(symbols_process__refresh(process), 0);
 	assert_int_equal(jit_status().entry_cnt, 0);
@@ -331,7 +331,7 @@ static void jit_map_is_read_again_when_it_changed(void **state)
 {
 	(void)state;
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
-	look_at(100);
+	open_pid(100);
 	check_jit(0x7f0000000000, AFTER, "[unknown jit]");
 	assert_non_null(jit_status().problem);
 	assert_int_equal(jit_status().rejected_cnt, 0);
@@ -358,7 +358,7 @@ static void jit_name_that_changed_within_the_window_is_not_guessed(void **state)
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map",
 		       "7f0000000000 100 old\n7f0000000100 100 gone\n7f0000000200 100 same\n");
-	look_at(100);
+	open_pid(100);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map",
 		       "7f0000000000 100 new\n7f0000000300 100 fresh\n7f0000000200 100 same\n");
 	assert_int_equal(symbols_process__refresh(process), 0);
@@ -381,7 +381,7 @@ static void jit_old_map_counts_for_two_windows_and_not_longer(void **state)
 	(void)state;
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 old\n");
-	look_at(100);
+	open_pid(100);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 newer\n");
 	assert_int_equal(symbols_process__refresh(process), 0);
 	check_jit(0x7f0000000000, BEFORE, "[unknown jit]");
@@ -396,7 +396,7 @@ static void jit_map_found_and_map_asked_for_in_one_window_both_count(void **stat
 	(void)state;
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 first\n");
-	look_at(100);
+	open_pid(100);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 second\n");
 	assert_int_equal(symbols_process__refresh(process), 0);
 	assert_int_equal(jit_status().source, JIT_SOURCE_PERFMAP);
@@ -439,7 +439,7 @@ static void jit_map_that_is_a_trap_is_refused_and_said(void **state)
 			fake_proc_process(&proc, 100, START_TICKS, 1, geteuid() + 1);
 		if (i == 4 && geteuid() == 0)
 			assert_int_equal(fchownat(proc.fd, map, 4711, 4711, 0), 0);
-		look_at(100);
+		open_pid(100);
 		check_jit(0x7f0000000000, AFTER, "[unknown jit]");
 		assert_non_null(jit_status().problem);
 		assert_non_null(strstr(jit_status().problem, "refused"));
@@ -459,7 +459,7 @@ static void process_that_ended_keeps_its_names(void **state)
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS JIT_MAPS);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 foo\n");
-	look_at(100);
+	open_pid(100);
 	/* Before anything was asked for. */
 	assert_int_equal(renameat(proc.fd, "100", proc.fd, "gone"), 0);
 	assert_int_equal(symbols_process__refresh(process), -ESRCH);
@@ -472,7 +472,7 @@ static void process_that_ended_keeps_its_names(void **state)
 static void process_that_was_never_seen_alive_has_no_names(void **state)
 {
 	(void)state;
-	look_at(4242);
+	open_pid(4242);
 	assert_int_equal(symbols_process__refresh(process), -ESRCH);
 	check_name(CODE, "[unknown]");
 	assert_false(jit_status().has_jit_code);
@@ -484,7 +484,7 @@ static void process_with_a_reused_pid_is_not_looked_at(void **state)
 	put_library("files/libx.so", "work");
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "work");
 	fake_proc_process(&proc, 100, START_TICKS + 7, 1, geteuid());
 	fake_proc_text(&proc, "100/maps", "7e0000000000-7e0000001000 r-xp 0 08:01 9 /other\n");
@@ -493,7 +493,7 @@ static void process_with_a_reused_pid_is_not_looked_at(void **state)
 	check_name(CODE + 16, "[libx.so]");
 	/* And the other way round: an old id, asked for late. */
 	open_symbolizer(JIT_MODE_AUTO);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "[unknown]");
 }
 
@@ -508,7 +508,7 @@ static void process_after_exec_is_another_one(void **state)
 	put_library("files/liby.so", "after");
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
-	look_at(100);
+	open_pid(100);
 	first = process;
 	put_map_file("7e0000000000-7e0000001000", "files/liby.so");
 	fake_proc_text(&proc, "100/maps", "7e0000000000-7e0000001000 r-xp 0 08:01 8 /liby.so\n");
@@ -528,7 +528,7 @@ static void process_mappings_are_read_again_once_per_window(void **state)
 	put_library("files/libx.so", "work");
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
-	look_at(100);
+	open_pid(100);
 	assert_int_equal(symbols_process__refresh(process), 0);
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS JIT_MAPS);
 	check_name(CODE, "work");
@@ -545,7 +545,7 @@ static void process_mapping_replaced_by_another_file_is_seen(void **state)
 	put_library("files/libx.so", "before");
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "before");
 	put_library("files/liby.so", "after");
 	put_map_file("7e0000000000-7e0000001000", "files/liby.so");
@@ -559,11 +559,11 @@ static void process_that_was_closed_is_read_again(void **state)
 {
 	(void)state;
 	fake_proc_text(&proc, "100/maps", JIT_MAPS);
-	look_at(100);
+	open_pid(100);
 	check_jit(0x7f0000000000, AFTER, "[unknown jit]");
 	symbols_process__close(process);
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map", "7f0000000000 100 foo\n");
-	look_at(100);
+	open_pid(100);
 	check_jit(0x7f0000000000, AFTER, "foo");
 }
 
@@ -583,7 +583,7 @@ static void hotspot_is_told_by_what_libjvm_exports(void **state)
 	fake_proc_text(&proc, "100/root/tmp/perf-1.map",
 		       "0x00007f0000000000 0x0000000000000100 long com.x.Work.f(int, long)\n"
 		       "0x00007f0000000100 0x0000000000000100 Interpreter\n");
-	look_at(100);
+	open_pid(100);
 	assert_true(jit_status().is_hotspot);
 	check_jit(0x7f0000000000, AFTER, "com.x.Work.f");
 	check_name(0x7f0000000100, "Interpreter");
@@ -591,7 +591,7 @@ static void hotspot_is_told_by_what_libjvm_exports(void **state)
 	symbol.name = "J9_something";
 	fake_proc_put(&proc, "files/libjvm.so", bytes, tiny_elf_write(&elf, bytes));
 	open_symbolizer(JIT_MODE_AUTO);
-	look_at(100);
+	open_pid(100);
 	assert_false(jit_status().is_hotspot);
 }
 
@@ -627,10 +627,10 @@ static void symbolizer_shares_tables_between_processes(void **state)
 	fake_proc_process(&proc, 101, START_TICKS, 1, geteuid());
 	fake_proc_text(&proc, "101/maps", LIBRARY_MAPS);
 	assert_int_equal(symlinkat("../100/map_files", proc.fd, "101/map_files"), 0);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "work");
 	one = symbolizer__bytes(symbolizer);
-	look_at(101);
+	open_pid(101);
 	check_name(CODE, "work");
 	two = symbolizer__bytes(symbolizer);
 	assert_true(two > one && two - one < 12000);
@@ -642,7 +642,7 @@ static void symbolizer_trim_below_the_cap_keeps_names(void **state)
 	put_library("files/libx.so", "work");
 	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
 	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
-	look_at(100);
+	open_pid(100);
 	check_name(CODE, "work");
 	assert_int_equal(symbolizer__trim(symbolizer), 0);
 	check_name(CODE, "work");

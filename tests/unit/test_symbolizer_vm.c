@@ -232,23 +232,23 @@ static void stack_that_ends_anywhere_is_fine(void **state)
 							   &frames),
 			 0);
 	assert_int_equal(frames.cnt, 0);
-	assert_int_equal(symbols_process__look(process, &(struct symbols_stack){ 0 }, 0), 0);
+	assert_int_equal(symbols_process__prefetch(process, &(struct symbols_stack){ 0 }, 0), 0);
 }
 
-static void look_names_the_window_it_is_in(void **state)
+static void prefetch_names_the_window_it_is_in(void **state)
 {
 	const uint64_t words[] = { LIBC, ONE, INTERPRETER, AS_METHOD, TWO };
 	struct symbols_stack stack = { .words = words, .word_cnt = 5 };
 	uint64_t since = fake.now_ns++;
 
 	(void)state;
-	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	assert_int_equal(symbols_process__prefetch(process, &stack, clock_boot_ns()), 0);
 	assert_int_equal(symbols_process__refresh(process), 0);
 	assert_string_equal(text_of(&stack, since),
 			    "[unknown];Work.one_[j];Work.slow_[0];Work.two_[1]");
 }
 
-static void look_a_minute_late_proves_nothing(void **state)
+static void prefetch_a_minute_late_proves_nothing(void **state)
 {
 	const uint64_t words[] = { ONE };
 	struct symbols_stack stack = { .words = words, .word_cnt = 1 };
@@ -256,7 +256,7 @@ static void look_a_minute_late_proves_nothing(void **state)
 	uint64_t now_ns = clock_boot_ns();
 
 	(void)state;
-	assert_int_equal(symbols_process__look(
+	assert_int_equal(symbols_process__prefetch(
 				 process, &stack,
 				 now_ns > 60 * CLOCK_NS_PER_S ? now_ns - 60 * CLOCK_NS_PER_S : 0),
 			 0);
@@ -264,7 +264,7 @@ static void look_a_minute_late_proves_nothing(void **state)
 	assert_string_equal(text_of(&stack, since), "[unknown jit]");
 }
 
-static void look_at_a_pid_that_is_another_process_by_now_is_void(void **state)
+static void prefetch_of_a_pid_that_is_another_process_by_now_is_void(void **state)
 {
 	const uint64_t words[] = { ONE };
 	const uint64_t both[] = { ONE, TWO };
@@ -273,17 +273,17 @@ static void look_at_a_pid_that_is_another_process_by_now_is_void(void **state)
 
 	(void)state;
 	fake.now_ns = clock_boot_ns();
-	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
-	(void)symbolizer__end_looks(symbolizer);
+	assert_int_equal(symbols_process__prefetch(process, &stack, clock_boot_ns()), 0);
+	(void)symbolizer__end_prefetch(symbolizer);
 	fake_proc_process(&proc, 100, START_TICKS + 1, 1, geteuid());
 	fake.now_ns = clock_boot_ns() + CLOCK_NS_PER_S;
 	stack = (struct symbols_stack){ .words = both, .word_cnt = 2 };
-	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
-	(void)symbolizer__end_looks(symbolizer);
+	assert_int_equal(symbols_process__prefetch(process, &stack, clock_boot_ns()), 0);
+	(void)symbolizer__end_prefetch(symbolizer);
 	assert_string_equal(text_of(&stack, since), "Work.one_[j];[unknown jit]");
 }
 
-static void all_looks_of_a_round_are_void_when_the_pid_went_to_another_process(void **state)
+static void all_prefetches_of_a_round_are_void_when_the_pid_went_to_another_process(void **state)
 {
 	const uint64_t words[] = { ONE, TWO };
 	struct symbols_stack stacks[] = {
@@ -294,34 +294,34 @@ static void all_looks_of_a_round_are_void_when_the_pid_went_to_another_process(v
 
 	(void)state;
 	fake.now_ns = clock_boot_ns() + CLOCK_NS_PER_S;
-	assert_int_equal(symbols_process__look(process, &stacks[0], clock_boot_ns()), 0);
+	assert_int_equal(symbols_process__prefetch(process, &stacks[0], clock_boot_ns()), 0);
 	fake_proc_process(&proc, 100, START_TICKS + 1, 1, geteuid());
-	assert_int_equal(symbols_process__look(process, &stacks[1], clock_boot_ns()), 0);
-	(void)symbolizer__end_looks(symbolizer);
+	assert_int_equal(symbols_process__prefetch(process, &stacks[1], clock_boot_ns()), 0);
+	(void)symbolizer__end_prefetch(symbolizer);
 	assert_string_equal(text_of(&stacks[0], since), "[unknown jit]");
 	assert_string_equal(text_of(&stacks[1], since), "[unknown jit]");
 }
 
-static void process_may_be_forgotten_between_a_look_and_the_end_of_the_round(void **state)
+static void process_may_be_closed_between_a_prefetch_and_the_end_of_the_round(void **state)
 {
 	const uint64_t words[] = { ONE };
 	struct symbols_stack stack = { .words = words, .word_cnt = 1 };
 
 	(void)state;
-	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	assert_int_equal(symbols_process__prefetch(process, &stack, clock_boot_ns()), 0);
 	symbols_process__close(process);
-	assert_true(symbolizer__end_looks(symbolizer) > 0);
+	assert_true(symbolizer__end_prefetch(symbolizer) > 0);
 }
 
-static void process_that_ended_keeps_what_was_looked_at(void **state)
+static void process_that_ended_keeps_what_was_prefetched(void **state)
 {
 	const uint64_t words[] = { ONE, INTERPRETER, AS_METHOD };
 	struct symbols_stack stack = { .words = words, .word_cnt = 3 };
 	uint64_t since = fake.now_ns++;
 
 	(void)state;
-	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
-	(void)symbolizer__end_looks(symbolizer);
+	assert_int_equal(symbols_process__prefetch(process, &stack, clock_boot_ns()), 0);
+	(void)symbolizer__end_prefetch(symbolizer);
 	fake.error = -ESRCH;
 	assert_int_equal(renameat(proc.fd, "100", proc.fd, "gone"), 0);
 	assert_int_equal(symbols_process__refresh(process), -ESRCH);
@@ -371,7 +371,7 @@ static void leaf_gets_the_caller_that_the_chain_lacks(void **state)
 	}
 }
 
-static void look_reads_the_caller_of_the_leaf_too(void **state)
+static void prefetch_reads_the_caller_of_the_leaf_too(void **state)
 {
 	static const uint8_t code[LEAF_CODE_BYTES] = { 0x90 };
 	const uint64_t words[] = { VTABLE, ONE };
@@ -385,7 +385,7 @@ static void look_reads_the_caller_of_the_leaf_too(void **state)
 	uint64_t since = fake.now_ns++;
 
 	(void)state;
-	assert_int_equal(symbols_process__look(process, &stack, clock_boot_ns()), 0);
+	assert_int_equal(symbols_process__prefetch(process, &stack, clock_boot_ns()), 0);
 	assert_int_equal(symbols_process__refresh(process), 0);
 	assert_string_equal(text_of(&stack, since), "vtable chunks;Work.two_[1];Work.one_[j]");
 }
@@ -552,15 +552,15 @@ int main(void)
 		TEST(virtual_thread_ends_where_the_carrier_begins),
 		TEST(virtual_thread_whose_callers_are_frozen_says_so),
 		TEST(stack_that_ends_anywhere_is_fine),
-		TEST(look_names_the_window_it_is_in),
-		TEST(look_a_minute_late_proves_nothing),
-		TEST(look_at_a_pid_that_is_another_process_by_now_is_void),
-		TEST(all_looks_of_a_round_are_void_when_the_pid_went_to_another_process),
-		TEST(process_may_be_forgotten_between_a_look_and_the_end_of_the_round),
-		TEST(process_that_ended_keeps_what_was_looked_at),
+		TEST(prefetch_names_the_window_it_is_in),
+		TEST(prefetch_a_minute_late_proves_nothing),
+		TEST(prefetch_of_a_pid_that_is_another_process_by_now_is_void),
+		TEST(all_prefetches_of_a_round_are_void_when_the_pid_went_to_another_process),
+		TEST(process_may_be_closed_between_a_prefetch_and_the_end_of_the_round),
+		TEST(process_that_ended_keeps_what_was_prefetched),
 #if defined(__x86_64__)
 		TEST(leaf_gets_the_caller_that_the_chain_lacks),
-		TEST(look_reads_the_caller_of_the_leaf_too),
+		TEST(prefetch_reads_the_caller_of_the_leaf_too),
 #endif
 		TEST(all_code_is_listed_from_the_best_source),
 		TEST(status_says_what_names_the_code),
