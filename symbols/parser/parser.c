@@ -77,7 +77,8 @@ struct parser_call {
 	size_t reply_len;
 };
 
-int parser__open_with(parser_main_fn main, const struct parser_limits *limits, struct parser **out)
+int parser__open_with(child_program_fn main, const struct parser_limits *limits,
+		      struct parser **out)
 {
 	struct parser *parser = calloc(1, sizeof(*parser));
 	int err;

@@ -206,16 +206,15 @@ static int child_request(struct child *child)
 	return parser_message_send(CHILD_SOCKET, &child->answer, NULL, 0);
 }
 
-int parser_child_main(int socket_fd, pid_t parent)
+int parser_child_main(int socket_fd)
 {
 	struct child child;
 	uint32_t features = 0;
 	int err;
 
 	container_json_prepare();
-	err = parser_sandbox_enter(socket_fd, parent, PARSER_SANDBOX_ALL, &features);
-
-	/* Nobody may be told: the socket may not be where it should be. */
+	err = parser_sandbox_enter(&socket_fd, PARSER_SANDBOX_ALL, &features);
+	/* No message says so: the socket may not be where it should be. */
 	if (err)
 		return -err & 0xff;
 	memset(&child.answer, 0, offsetof(struct parser_message, text));

@@ -3,12 +3,10 @@
 #ifndef JBPF_PARSER_PARSER_CHILD_H
 #define JBPF_PARSER_PARSER_CHILD_H
 
-#include <sys/types.h>
-
 /*
  * Runs in the forked process: gives up its rights and serves. Returns the exit status, which is an
  * errno: 0 when the profiler is gone, else what cannot be helped.
  */
-int parser_child_main(int socket_fd, pid_t parent);
+int parser_child_main(int socket_fd);
 
 #endif

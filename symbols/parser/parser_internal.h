@@ -7,6 +7,7 @@
 #include "symbols/parser/parser_process.h"
 
 /* parser__open() with another program in the process, and other limits. */
-int parser__open_with(parser_main_fn main, const struct parser_limits *limits, struct parser **out);
+int parser__open_with(child_program_fn main, const struct parser_limits *limits,
+		      struct parser **out);
 
 #endif

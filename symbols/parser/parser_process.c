@@ -5,21 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
-#include "user/util/log.h"
 #include "user/util/parse.h"
-
-#define REAP_TRIES 200
-#define REAP_MS	   1
 
 #define STATUS_MAX_BYTES 16384
 
@@ -41,11 +36,12 @@ static const struct parser_limits start_limits = {
 	.max_cpu_ns = 10 * CLOCK_NS_PER_S,
 };
 
-void parser_process_init(struct parser_process *process, parser_main_fn main,
+void parser_process_init(struct parser_process *process, child_program_fn main,
 			 const struct parser_limits *limits)
 {
 	*process = (struct parser_process){
-		.main = main,
+		.forker = { .program = main, .max_hanging = PARSER_MAX_HANGING },
+		.starter = child_forker_starter(&process->forker),
 		.limits = *limits,
 		.socket_fd = -1,
 		.tokens = limits->start_burst,
@@ -133,70 +129,19 @@ int parser_process_receive(const struct parser_process *process, struct parser_w
 
 /* ---- ending ---- */
 
-/* Another process's child: that one waits for it. */
-static int process_end_started(struct parser_process *process)
-{
-	pid_t pid = process->pid;
-
-	close(process->socket_fd);
-	process->socket_fd = -1;
-	process->pid = 0;
-	return process->starter.end(process->starter.ctx, pid);
-}
-
-/* One more zombie that may be gone by now is looked at each time a process is started. */
-static size_t process_count_left_behind(struct parser_process *process)
-{
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < PARSER_MAX_LEFT_BEHIND; i++) {
-		pid_t pid = process->left_behind[i];
-
-		if (pid && waitpid(pid, NULL, WNOHANG) != 0)
-			process->left_behind[i] = 0;
-		cnt += process->left_behind[i] != 0;
-	}
-	return cnt;
-}
-
-static void process_leave_behind(struct parser_process *process, pid_t pid)
-{
-	size_t i = 0;
-
-	while (i < PARSER_MAX_LEFT_BEHIND - 1 && process->left_behind[i])
-		i++;
-	process->left_behind[i] = pid;
-	pr_warn_limited(
-		"parser: process %d was killed and has not ended yet: it hangs on a file whose server does not answer, or the host is very busy; left behind\n",
-		(int)pid);
-}
-
 int parser_process_end(struct parser_process *process)
 {
-	const struct timespec pause = { .tv_nsec = REAP_MS * (long)CLOCK_NS_PER_MS };
 	pid_t pid = process->pid;
-	int status = -1;
+	int status;
 
 	if (!pid)
 		return -1;
-	if (!process->main)
-		return process_end_started(process);
-	/* One that has ended by itself keeps its own status. */
-	(void)kill(pid, SIGKILL);
+	/* One that sees its socket closed first ends by itself, with another status. */
+	status = process->starter.end(process->starter.ctx, pid);
 	close(process->socket_fd);
 	process->socket_fd = -1;
 	process->pid = 0;
-	for (int i = 0; i < REAP_TRIES; i++) {
-		pid_t reaped = waitpid(pid, &status, WNOHANG);
-
-		if (reaped == pid)
-			return status;
-		if (reaped < 0 && errno != EINTR)
-			return -1;
-		(void)nanosleep(&pause, NULL);
-	}
-	process_leave_behind(process, pid);
-	return -1;
+	return status;
 }
 
 void parser_process_renew(struct parser_process *process)
@@ -224,8 +169,6 @@ static bool process_may_start(struct parser_process *process)
 	const struct parser_limits *limits = &process->limits;
 	uint64_t now_ns = clock_boot_ns();
 
-	if (process_count_left_behind(process) >= PARSER_MAX_LEFT_BEHIND)
-		return false;
 	if (process->start_cnt == 0 || process->next_is_free)
 		return true;
 	if (process->tokens < limits->start_burst) {
@@ -241,32 +184,6 @@ static bool process_may_start(struct parser_process *process)
 		return false;
 	process->tokens--;
 	return true;
-}
-
-static int process_fork(struct parser_process *process)
-{
-	pid_t parent = getpid();
-	int sockets[2];
-	pid_t pid;
-
-	if (!process->main)
-		return process->starter.start(process->starter.ctx, &process->socket_fd,
-					      &process->pid);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		return -errno;
-	pid = fork();
-	if (pid == 0)
-		_exit(process->main(sockets[1], parent));
-	close(sockets[1]);
-	if (pid < 0) {
-		int err = -errno;
-
-		close(sockets[0]);
-		return err;
-	}
-	process->pid = pid;
-	process->socket_fd = sockets[0];
-	return 0;
 }
 
 static int process_wait_ready(struct parser_process *process)
@@ -296,7 +213,7 @@ int parser_process_start(struct parser_process *process)
 		return 0;
 	if (!process_may_start(process))
 		return -EAGAIN;
-	err = process_fork(process);
+	err = process->starter.start(process->starter.ctx, &process->socket_fd, &process->pid);
 	if (err)
 		return err;
 	process->start_cnt++;
@@ -304,11 +221,11 @@ int parser_process_start(struct parser_process *process)
 	process->next_is_free = false;
 	err = process_wait_ready(process);
 	if (err) {
-		int status = parser_process_end(process);
+		int exit_err = child_process_err(parser_process_end(process));
 
 		/* Its exit status says what it could not do. */
-		if (err == -EPIPE && status >= 0 && WIFEXITED(status) && WEXITSTATUS(status))
-			err = -WEXITSTATUS(status);
+		if (err == -EPIPE && exit_err)
+			err = exit_err;
 	}
 	return err;
 }

@@ -13,11 +13,12 @@
 
 #include "symbols/parser/parser.h"
 #include "symbols/parser/parser_wire.h"
+#include "user/sandbox/child_starter.h"
 
 /* Of one request by default, CPU time and otherwise. The largest honest file takes a quarter of it. */
 #define PARSER_REQUEST_MAX_NS (2000000000ull)
 
-#define PARSER_MAX_LEFT_BEHIND 8u /* killed, but hanging in the kernel: no start beyond */
+#define PARSER_MAX_HANGING 8u /* of those forked here: killed, but not ended: no start beyond */
 
 struct parser_limits {
 	/* Of one request; time passes in ticks, so that a suspended host is no reason to kill. */
@@ -32,12 +33,9 @@ struct parser_limits {
 
 extern const struct parser_limits parser_limits_default;
 
-/* parser_child_main(), or a test's. */
-typedef int (*parser_main_fn)(int socket_fd, pid_t parent);
-
 struct parser_process {
-	parser_main_fn main; /* NULL: started by `starter` */
-	struct child_starter starter;
+	struct child_forker forker;
+	struct child_starter starter; /* the forker's, unless another one is set */
 	struct parser_limits limits;
 	pid_t pid; /* 0 = not running */
 	int socket_fd;
@@ -49,7 +47,6 @@ struct parser_process {
 	bool next_is_free;	/* the next start is a renewal */
 	uint32_t tokens;	/* starts that are allowed at once */
 	uint64_t token_boot_ns; /* when the last one was given back */
-	pid_t left_behind[PARSER_MAX_LEFT_BEHIND];
 };
 
 /* What a request may use up. */
@@ -61,7 +58,8 @@ struct parser_watch {
 	uint32_t stalled_ticks;
 };
 
-void parser_process_init(struct parser_process *process, parser_main_fn main,
+/* `main`: parser_child_main(), or a test's. Starts nothing yet. */
+void parser_process_init(struct parser_process *process, child_program_fn main,
 			 const struct parser_limits *limits);
 
 /*

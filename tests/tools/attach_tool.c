@@ -13,13 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbols/hotspot/hotspot_vm.h"
+#include "user/sandbox/child_process.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
@@ -69,28 +68,37 @@ static int wait_for_report(int fd, uint32_t timeout_ms, struct jvm_attach_report
 	return read(fd, report, sizeof(*report)) == sizeof(*report) ? 0 : -EPIPE;
 }
 
+struct started_job {
+	const struct jvm_attach_job *job;
+	int report_fd;
+};
+
+static int job_main(int none, const void *ctx)
+{
+	const struct started_job *started = ctx;
+
+	(void)none;
+	return jvm_attach_main(started->job, started->report_fd);
+}
+
 /* As jbpfd's launcher does it, but waits. */
 static int run_job(const struct jvm_attach_job *job, struct jvm_attach_report *report)
 {
-	pid_t parent = getpid();
 	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC))
 		return -errno;
 	__cleanup_fd int read_fd = fds[0];
 	__cleanup_fd int write_fd = fds[1];
-	pid_t child = fork();
+	const struct started_job started = { .job = job, .report_fd = write_fd };
+	pid_t child;
+	int err = child_process_start(job_main, &started, NULL, &child);
 
-	if (child < 0)
-		return -errno;
-	if (child == 0)
-		_exit(jvm_attach_main(job, write_fd, parent));
+	if (err)
+		return err;
 	close(take_fd(&write_fd));
-
-	int err = wait_for_report(read_fd, job->timeout_ms, report);
-
-	(void)kill(child, SIGKILL);
-	(void)waitpid(child, NULL, 0);
+	err = wait_for_report(read_fd, job->timeout_ms, report);
+	(void)child_process_end(child, CHILD_WAITS_FOREVER);
 	return err;
 }
 

@@ -90,9 +90,8 @@ static inline int take_request(int socket_fd)
 	return parser_message_receive(socket_fd, 0, &message, fds, &fd_cnt);
 }
 
-static inline int main_that_dies(int socket_fd, pid_t parent)
+static inline int main_that_dies(int socket_fd)
 {
-	(void)parent;
 	begin(socket_fd);
 	(void)take_request(socket_fd);
 	(void)signal(SIGSEGV, SIG_DFL);

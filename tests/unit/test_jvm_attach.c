@@ -643,7 +643,7 @@ static void jvm_attach_reports_a_jvm_that_is_gone(void **state)
 		int fds[2];
 
 		assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-		assert_int_equal(jvm_attach_main(&job, fds[1], getppid()), 0);
+		assert_int_equal(jvm_attach_main(&job, fds[1]), 0);
 		assert_int_equal(read(fds[0], &report, sizeof(report)), sizeof(report));
 		assert_int_equal(report.err, -ESRCH);
 		assert_int_equal(report.result.outcome, JVM_ATTACH_GONE);

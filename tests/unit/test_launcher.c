@@ -62,7 +62,7 @@ static void report_fill(struct report *report, const struct launcher_child *chil
 
 	memset(report, 0, sizeof(*report));
 	report->pid = getpid();
-	report->launcher = child->launcher;
+	report->launcher = getppid();
 	report->launcher_fd = child->launcher_fd;
 	report->ctx = child->ctx;
 	memcpy(report->numbers, child->numbers, sizeof(report->numbers));
@@ -159,10 +159,13 @@ static int child_main(const struct launcher_child *given)
 	struct launcher_child own = *given;
 	const struct launcher_child *child = &own;
 	int *const kept[] = { &own.socket_fd, &own.launcher_fd };
+	const struct child_options options = { .fds = CHILD_FDS_STANDARD,
+					       .kept = kept,
+					       .kept_cnt = ARRAY_SIZE(kept) };
 	struct report report;
 
 	/* As all programs do: else it would have both ends of its socket. */
-	if (child_process_keep_fds(kept, ARRAY_SIZE(kept)))
+	if (child_process_become(&options))
 		return 1;
 	report_fill(&report, child);
 	if (child->numbers[0] == TASK_EXIT)

@@ -135,10 +135,13 @@ static int namer_main(const struct launcher_child *child)
 {
 	struct launcher_child own = *child;
 	int *const kept[] = { &own.socket_fd, &own.launcher_fd };
+	const struct child_options options = { .fds = CHILD_FDS_STANDARD,
+					       .kept = kept,
+					       .kept_cnt = ARRAY_SIZE(kept) };
 	struct namer namer = { 0 };
 	char order;
 
-	if (child_process_keep_fds(kept, ARRAY_SIZE(kept)))
+	if (child_process_become(&options))
 		return 1;
 	namer.socket_fd = own.socket_fd;
 	namer.launcher = launcher__from_fd(own.launcher_fd);

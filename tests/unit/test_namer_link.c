@@ -133,12 +133,15 @@ static int namer_of_test(const struct launcher_child *child)
 	struct namer_context *context = child->ctx;
 	int socket_fd = child->socket_fd, launcher_fd = child->launcher_fd;
 	int *const kept[] = { &socket_fd, &launcher_fd };
+	const struct child_options options = { .fds = CHILD_FDS_STANDARD,
+					       .kept = kept,
+					       .kept_cnt = ARRAY_SIZE(kept) };
 	static const uint8_t garbage[16] = { [8] = 255, [15] = 255 };
 	struct packet_stream stream;
 
 	memcpy(orders->numbers, child->numbers, sizeof(orders->numbers));
 	orders->started++;
-	if (child_process_keep_fds(kept, ARRAY_SIZE(kept)) || orders->task == TASK_EARLY)
+	if (child_process_become(&options) || orders->task == TASK_EARLY)
 		return 0;
 	if (orders->task == TASK_REFUSES)
 		return EPERM;

@@ -88,11 +88,10 @@ static int serve(void)
 	return say(&reply, OPENER_IS_FREE, -1) == 0;
 }
 
-static int test_main(int socket_fd, pid_t parent)
+static int test_main(int socket_fd)
 {
 	struct opener_reply ready = { .id = 0 };
 
-	(void)parent;
 	(void)alarm(120);
 	if (dup2(socket_fd, SOCKET_FD) < 0 || close_range(SOCKET_FD + 1, ~0u, 0) ||
 	    say(&ready, OPENER_IS_READY, -1))
@@ -120,7 +119,7 @@ static int test_start(void *ctx, int *socket_out, pid_t *pid_out)
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		_exit(test_main(sockets[1], getppid()));
+		_exit(test_main(sockets[1]));
 	close(sockets[1]);
 	assert_true(pid > 0 && pid_cnt < MAX_PIDS);
 	pids[pid_cnt++] = pid;

@@ -266,36 +266,32 @@ static void names_that_a_container_chose_open_no_file_of_the_host(void **state)
 
 /* ---- programs in its place ---- */
 
-static int __attribute__((noreturn)) main_that_hangs(int socket_fd, pid_t parent)
+static int __attribute__((noreturn)) main_that_hangs(int socket_fd)
 {
-	(void)parent;
 	begin(socket_fd);
 	(void)take_request(socket_fd);
 	for (;;)
 		(void)pause();
 }
 
-static int __attribute__((noreturn)) main_that_spins(int socket_fd, pid_t parent)
+static int __attribute__((noreturn)) main_that_spins(int socket_fd)
 {
-	(void)parent;
 	begin(socket_fd);
 	(void)take_request(socket_fd);
 	for (volatile unsigned int i = 0;; i++)
 		;
 }
 
-static int main_that_is_not_ready(int socket_fd, pid_t parent)
+static int main_that_is_not_ready(int socket_fd)
 {
-	(void)parent;
 	(void)socket_fd;
 	return EPERM;
 }
 
-static int main_without_memory(int socket_fd, pid_t parent)
+static int main_without_memory(int socket_fd)
 {
 	int err = 0;
 
-	(void)parent;
 	begin(socket_fd);
 	while (!err) {
 		err = take_request(socket_fd);
@@ -305,7 +301,7 @@ static int main_without_memory(int socket_fd, pid_t parent)
 	return 0;
 }
 
-static struct parser *parser_with(parser_main_fn main)
+static struct parser *parser_with(child_program_fn main)
 {
 	struct parser_limits limits = parser_limits_default;
 	struct parser *parser;
@@ -323,7 +319,8 @@ static struct parser *parser_with(parser_main_fn main)
 
 static void parser_that_fails_costs_one_answer(void **state)
 {
-	static const parser_main_fn mains[] = { main_that_dies, main_that_hangs, main_that_spins };
+	static const child_program_fn mains[] = { main_that_dies, main_that_hangs,
+						  main_that_spins };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(mains); i++) {
@@ -342,9 +339,8 @@ static void parser_that_fails_costs_one_answer(void **state)
 	}
 }
 
-static int main_that_is_killed(int socket_fd, pid_t parent)
+static int main_that_is_killed(int socket_fd)
 {
-	(void)parent;
 	begin(socket_fd);
 	(void)take_request(socket_fd);
 	(void)kill(getpid(), SIGKILL);
@@ -545,9 +541,8 @@ static void tell_lie(int socket_fd)
 
 #define LIE_CNT 20u
 
-static int main_that_lies(int socket_fd, pid_t parent)
+static int main_that_lies(int socket_fd)
 {
-	(void)parent;
 	begin(socket_fd);
 	if (take_request(socket_fd))
 		return 1;
@@ -570,9 +565,8 @@ static void parser_that_lies_is_not_believed(void **state)
 	}
 }
 
-static int main_with_a_bad_name(int socket_fd, pid_t parent)
+static int main_with_a_bad_name(int socket_fd)
 {
-	(void)parent;
 	begin(socket_fd);
 	if (take_request(socket_fd))
 		return 1;

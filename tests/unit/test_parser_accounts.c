@@ -10,12 +10,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbols/parser/parser_child.h"
 #include "tests/unit/parser_testing.h"
+#include "user/sandbox/child_process.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -70,30 +70,23 @@ static void parser_process_sees_files_of_one_account_only(void **state)
 	parser__free(parser);
 }
 
+static int run_parser(int socket_fd, const void *ctx)
+{
+	(void)ctx;
+	return parser_child_main(socket_fd);
+}
+
 /* As the launcher does it. */
 static int start_here(void *ctx, int *socket_out, pid_t *pid_out)
 {
-	pid_t parent = getpid();
-	int sockets[2];
-
 	(void)ctx;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		return -errno;
-	*pid_out = fork();
-	if (*pid_out == 0)
-		_exit(parser_child_main(sockets[1], parent));
-	close(sockets[1]);
-	*socket_out = sockets[0];
-	return *pid_out < 0 ? -errno : 0;
+	return child_process_start(run_parser, NULL, socket_out, pid_out);
 }
 
 static int end_here(void *ctx, pid_t pid)
 {
-	int status;
-
 	(void)ctx;
-	(void)kill(pid, SIGKILL);
-	return waitpid(pid, &status, 0) == pid ? status : -1;
+	return child_process_end(pid, CHILD_WAITS_FOREVER);
 }
 
 /* The start of one for another account is no failure's, and those after it are limited as before. */
@@ -185,11 +178,10 @@ static void account_without_credit_waits_and_others_are_served(void **state)
 	parser__free(parser);
 }
 
-static int main_that_knows_a_jvm(int socket_fd, pid_t parent)
+static int main_that_knows_a_jvm(int socket_fd)
 {
 	int err = 0;
 
-	(void)parent;
 	begin(socket_fd);
 	while (!err) {
 		err = take_request(socket_fd);
@@ -229,11 +221,10 @@ static void jvm_symbols_of_one_file_are_parsed_once(void **state)
 }
 
 /* Takes as much memory for a while as the JVM's mapping is long. */
-static int main_that_takes_memory(int socket_fd, pid_t parent)
+static int main_that_takes_memory(int socket_fd)
 {
 	int err = 0;
 
-	(void)parent;
 	begin(socket_fd);
 	while (!err) {
 		uint64_t len;
@@ -339,11 +330,10 @@ static void containers_of_users_are_read_as_one_would_here(void **state)
 	parser__free(parser);
 }
 
-static int main_that_lies_of_containers(int socket_fd, pid_t parent)
+static int main_that_lies_of_containers(int socket_fd)
 {
 	struct container_json json;
 
-	(void)parent;
 	begin(socket_fd);
 	memset(&json, 'x', sizeof(json));
 	if (take_request(socket_fd) || fs_write_all(fds[1], &json, sizeof(json)))

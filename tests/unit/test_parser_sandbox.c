@@ -37,7 +37,6 @@ typedef void (*deed_fn)(void);
 /* Wait status of a child that does the deed inside. */
 static int status_of(uint32_t wanted, deed_fn deed)
 {
-	pid_t parent = getpid();
 	int sockets[2];
 	int status = -1;
 	pid_t pid;
@@ -48,7 +47,7 @@ static int status_of(uint32_t wanted, deed_fn deed)
 	if (pid == 0) {
 		uint32_t features;
 
-		if (parser_sandbox_enter(sockets[1], parent, wanted, &features))
+		if (parser_sandbox_enter(&sockets[1], wanted, &features))
 			_exit(ENTER_FAILED);
 		deed();
 		_exit(0);
@@ -400,26 +399,7 @@ static void landlock_alone_keeps_signals_inside(void **state)
 	assert_int_equal(status_of(PARSER_SANDBOX_LANDLOCK, check_no_signal), 0);
 }
 
-/* ---- life ---- */
-
-static void do_nothing(void)
-{
-}
-
-static void sandbox_is_not_entered_after_the_parent_has_ended(void **state)
-{
-	uint32_t features;
-	int status = -1;
-	pid_t pid = fork();
-
-	(void)state;
-	assert_true(pid >= 0);
-	if (pid == 0)
-		_exit(parser_sandbox_enter(0, 1, 0, &features) == -ESRCH ? 0 : 1);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_int_equal(status_of(0, do_nothing), 0);
-}
+/* ---- signals ---- */
 
 static void check_signals(void)
 {
@@ -450,7 +430,6 @@ int main(void)
 		cmocka_unit_test(landlock_alone_keeps_files_shut),
 		cmocka_unit_test(landlock_alone_keeps_the_network_shut),
 		cmocka_unit_test(landlock_alone_keeps_signals_inside),
-		cmocka_unit_test(sandbox_is_not_entered_after_the_parent_has_ended),
 		cmocka_unit_test(sandbox_leaves_signals_to_the_profiler),
 	};
 

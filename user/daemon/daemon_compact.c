@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Life of the merging child. It is forked, not exec'd, so that it is the same program whatever was
- * installed since; it closes all that it inherits, gives up every right but that to the store, and
- * dies with its parent. Its exit code is an errno; the parent says what is wrong, once.
+ * Life of the merging child (sandbox/child_process.h). It gives up every right but that to the store. Its
+ * exit code is an errno; the parent says what is wrong, once.
  */
 #include "user/daemon/daemon_compact.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "user/sandbox/child_process.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/store/store.h"
-#include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -32,12 +23,7 @@
 /* Behind the hour's last window; and not on all hosts of a rack, with their one disk, at once. */
 #define COMPACT_DELAY_S	 240
 #define COMPACT_JITTER_S 300
-#define COMPACT_NICE	 19
 #define COMPACT_NAME	 "jbpfd-compact" /* at most 15 bytes */
-
-/* Not in the headers of libc. */
-#define IOPRIO_WHO_PROCESS_ 1
-#define IOPRIO_IDLE_	    (3 << 13)
 
 /* Its buffers are large, and live as long as it does. */
 #define CHILD_MMAP_THRESHOLD (32 * 1024 * 1024)
@@ -49,39 +35,33 @@ void daemon_compactor_init(struct daemon_compactor *compactor, uint64_t now_boot
 
 /* ---- the child ---- */
 
-/* What of it the kernel does not allow is left as it is: then it is only a little less modest. */
-static void child_step_back(void)
-{
-	const struct sched_param param = { 0 };
+struct merge {
+	const char *store;
+	struct store_compaction how;
+};
 
-	child_process_offer_to_oom();
-	(void)prctl(PR_SET_NAME, COMPACT_NAME);
-	(void)setpriority(PRIO_PROCESS, 0, COMPACT_NICE);
-	(void)sched_setscheduler(0, SCHED_IDLE, &param);
-	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS_, 0, IOPRIO_IDLE_);
-}
-
-static int child_run(const char *store, pid_t parent, uint64_t keep_bytes, uint64_t now_unix_ns)
+static int child_main(int none, const void *ctx)
 {
-	const struct store_compaction how = { .now_unix_ns = now_unix_ns,
-					      .keep_bytes = keep_bytes };
+	static const struct child_options options = {
+		.name = COMPACT_NAME,
+		.signals = CHILD_SIGNALS_PLAIN,
+		.fds = CHILD_FDS_STANDARD,
+		.ends_first = true,
+		.is_idle = true,
+	};
+	const struct merge *merge = ctx;
+	const char *store = merge->store;
 	struct store_compaction_stats stats;
-	int err;
+	int err = child_process_become(&options);
 
-	/* First of all: BPF objects and locks live as long as somebody has them open. */
-	if (close_range(STDERR_FILENO + 1, ~0u, 0))
-		return -errno;
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		return -ESRCH;
-	child_process_reset_signals(NULL, 0);
-	child_step_back();
+	(void)none;
 	(void)mallopt(M_MMAP_THRESHOLD, CHILD_MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, CHILD_MMAP_THRESHOLD);
-	err = daemon_sandbox_confine(store);
+	if (!err)
+		err = daemon_sandbox_confine(store);
 	if (err)
 		return err;
-	err = store_compact(store, &how, &stats);
+	err = store_compact(store, &merge->how, &stats);
 	if (stats.hours || stats.days)
 		pr_debug("store '%s': %" PRIu64 " hours and %" PRIu64 " days merged, %" PRIu64
 			 " bytes are now %" PRIu64 "\n",
@@ -93,15 +73,14 @@ static int child_run(const char *store, pid_t parent, uint64_t keep_bytes, uint6
 
 static void child_start(struct daemon_compactor *compactor, const char *store, uint64_t now_unix_ns)
 {
-	pid_t parent = getpid();
-	pid_t pid = fork();
+	const struct merge merge = {
+		.store = store,
+		.how = { .now_unix_ns = now_unix_ns, .keep_bytes = compactor->keep_bytes },
+	};
+	int err = child_process_start(child_main, &merge, NULL, &compactor->pid);
 
-	if (pid == 0)
-		_exit(-child_run(store, parent, compactor->keep_bytes, now_unix_ns) & 0xff);
-	if (pid > 0)
-		compactor->pid = pid;
-	else
-		pr_debug("store '%s': no process to merge hours in: %s\n", store, errstr(errno));
+	if (err)
+		pr_debug("store '%s': no process to merge hours in: %s\n", store, errstr(err));
 }
 
 static const char *advice(int err)
@@ -123,10 +102,10 @@ static const char *advice(int err)
 
 static void child_ended(struct daemon_compactor *compactor, const char *store, int status)
 {
-	int err = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	int err = -child_process_err(status);
 
 	/* Somebody else is at it, or there is nothing yet. */
-	if (WIFEXITED(status) && (err == EWOULDBLOCK || err == ENOENT))
+	if (err == EWOULDBLOCK || err == ENOENT)
 		return;
 	if (WIFEXITED(status) && err == 0) {
 		compactor->done_cnt++;
@@ -141,7 +120,7 @@ static void child_ended(struct daemon_compactor *compactor, const char *store, i
 		return;
 	compactor->is_failing = true;
 	pr_warn("store '%s': closed hours are not merged: %s; nothing is lost, but it takes more space; %s\n",
-		store, WIFEXITED(status) ? errstr(err) : strsignal(WTERMSIG(status)), advice(err));
+		store, child_process_why(status), advice(err));
 }
 
 /* Minutes behind the next full hour in wall time, as CLOCK_BOOTTIME. */
@@ -160,7 +139,7 @@ void daemon_compactor_tick(struct daemon_compactor *compactor, const char *store
 {
 	int status;
 
-	if (compactor->pid && waitpid(compactor->pid, &status, WNOHANG) == compactor->pid) {
+	if (compactor->pid && child_process_has_ended(compactor->pid, &status)) {
 		compactor->pid = 0;
 		child_ended(compactor, store, status);
 	}
@@ -172,12 +151,7 @@ void daemon_compactor_tick(struct daemon_compactor *compactor, const char *store
 
 void daemon_compactor_stop(struct daemon_compactor *compactor)
 {
-	int status;
-
-	if (!compactor->pid)
-		return;
-	(void)kill(compactor->pid, SIGKILL);
-	while (waitpid(compactor->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (compactor->pid)
+		(void)child_process_end(compactor->pid, CHILD_WAITS_FOREVER);
 	compactor->pid = 0;
 }

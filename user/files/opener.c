@@ -12,15 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "user/files/opener_child.h"
@@ -33,12 +30,10 @@
 #include "user/util/log.h"
 #include "user/host/proc_stat.h"
 
-#define REST_NS	       (60 * CLOCK_NS_PER_S)
-#define MAX_PLACES     64u
-#define MAX_TRIES      2 /* one that ended meanwhile, as it does when it is idle, is started again */
-#define END_WAIT_TRIES 100
-#define END_WAIT_NS    ((long)CLOCK_NS_PER_MS)
-#define ERRNO_MAX      4095
+#define REST_NS	   (60 * CLOCK_NS_PER_S)
+#define MAX_PLACES 64u
+#define MAX_TRIES  2 /* one that ended meanwhile, as it does when it is idle, is started again */
+#define ERRNO_MAX  4095
 
 static const struct opener_limits default_limits = {
 	.tick_ms = 100,
@@ -63,14 +58,13 @@ struct work {
 
 /* A process that was given up and has not ended. */
 struct hanging {
-	pid_t pid;
 	int socket_fd;
 	struct account *account; /* a user of it */
 };
 
 struct opener {
-	struct child_starter starter; /* without start(): forked here */
-	opener_main_fn main;
+	struct child_forker forker;
+	struct child_starter starter; /* the forker's, unless another one was given */
 	struct opener_limits limits;
 	pid_t pid; /* 0 = none runs */
 	int socket_fd;
@@ -87,16 +81,16 @@ struct opener {
 
 /* ---- life ---- */
 
-struct opener *opener__new_with(opener_main_fn main, const struct child_starter *starter,
+struct opener *opener__new_with(child_program_fn main, const struct child_starter *starter,
 				const struct opener_limits *limits)
 {
 	struct opener *opener = calloc(1, sizeof(*opener));
 
 	if (!opener)
 		return NULL;
-	if (starter)
-		opener->starter = *starter;
-	opener->main = main;
+	opener->forker.program = main;
+	opener->forker.max_hanging = OPENER_MAX_HANGING;
+	opener->starter = starter ? *starter : child_forker_starter(&opener->forker);
 	opener->limits = *limits;
 	opener->socket_fd = -1;
 	return opener;
@@ -127,27 +121,6 @@ void opener__stats(const struct opener *opener, struct opener_stats *out)
 
 /* ---- processes ---- */
 
-/* Its wait status, or -1: it hangs. */
-static int kill_forked(pid_t pid)
-{
-	const struct timespec pause = { .tv_nsec = END_WAIT_NS };
-	int status;
-
-	(void)kill(pid, SIGKILL);
-	for (int i = 0; i < END_WAIT_TRIES; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return status;
-		(void)nanosleep(&pause, NULL);
-	}
-	return -1;
-}
-
-static int process_kill(const struct opener *opener, pid_t pid)
-{
-	return opener->starter.start ? opener->starter.end(opener->starter.ctx, pid) :
-				       kill_forked(pid);
-}
-
 static void work_clear(struct opener *opener)
 {
 	account__put(opener->work.account);
@@ -163,7 +136,7 @@ static bool process_end(struct opener *opener, int *socket_out)
 
 	opener->pid = 0;
 	opener->socket_fd = -1;
-	if (process_kill(opener, pid) >= 0) {
+	if (opener->starter.end(opener->starter.ctx, pid) >= 0) {
 		close(socket_fd);
 		return true;
 	}
@@ -228,8 +201,6 @@ static void look_after_hanging(struct opener *opener)
 			opener->hanging[kept++] = *hanging;
 			continue;
 		}
-		if (!opener->starter.start)
-			(void)waitpid(hanging->pid, NULL, WNOHANG);
 		hanging_release(hanging);
 	}
 	opener->hanging_cnt = kept;
@@ -281,30 +252,6 @@ static int process_receive(const struct opener *opener, uint32_t max_ticks,
 	return -EBADMSG;
 }
 
-static int process_fork(struct opener *opener)
-{
-	pid_t parent = getpid();
-	int sockets[2];
-	int err = 0;
-
-	if (opener->starter.start)
-		return opener->starter.start(opener->starter.ctx, &opener->socket_fd, &opener->pid);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		return -errno;
-	opener->pid = fork();
-	if (opener->pid == 0)
-		_exit(opener->main(sockets[1], parent));
-	if (opener->pid < 0) {
-		err = -errno;
-		opener->pid = 0;
-		close(sockets[0]);
-	} else {
-		opener->socket_fd = sockets[0];
-	}
-	close(sockets[1]);
-	return err;
-}
-
 /* Starts it where it does not run. 0 or -errno. */
 static int process_start(struct opener *opener)
 {
@@ -315,7 +262,7 @@ static int process_start(struct opener *opener)
 		return 0;
 	if (opener->hanging_cnt == OPENER_MAX_HANGING)
 		return -EBUSY;
-	err = process_fork(opener);
+	err = opener->starter.start(opener->starter.ctx, &opener->socket_fd, &opener->pid);
 	if (!err) {
 		opener->start_cnt++;
 		opener->is_free = true;
@@ -380,7 +327,7 @@ static int place_of(const struct opener *opener, enum opener_what what, int at_f
 /* It did not answer in time: it is left behind, with what it may still say. */
 static void give_up(struct opener *opener)
 {
-	struct hanging hanging = { .pid = opener->pid, .account = opener->work.account };
+	struct hanging hanging = { .account = opener->work.account };
 	uint64_t now_ns = clock_boot_ns();
 
 	place_note(opener, &opener->work.place);

@@ -7,7 +7,7 @@
  *
  * It is started by the first request, and ends when nothing was asked of it for a minute. What is
  * needed for that in a profiler that has itself given up rights: fork, socketpair, sendmsg and recvmsg,
- * poll, kill, wait4, or a starter; in the child what child_sandbox.h and opener_child.c do.
+ * poll, kill, wait4, or a starter; in the child what child_process.h, child_sandbox.h and opener_child.c do.
  *
  * What still asks the server: following /proc/PID/map_files on NFS, closing a file that was opened, and
  * reading a JVM's memory where a page of a mapped file is not in memory.

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "user/sandbox/child_process.h"
 #include "user/sandbox/child_sandbox.h"
 #include "user/sandbox/parser_sandbox.h"
 #include "user/sandbox/capabilities.h"
@@ -27,7 +28,7 @@
 #include "user/sandbox/seccomp_rules.h"
 
 #define CHILD_NAME   "jbpfd-opener" /* at most 15 bytes */
-#define CHILD_SOCKET 0		    /* where child_sandbox_begin() leaves it */
+#define CHILD_SOCKET 0		    /* where child_process_become() leaves it */
 #define IDLE_S	     60
 
 /* ---- rights ---- */
@@ -82,19 +83,40 @@ static int filter_calls(void)
 int opener_child_confine(void)
 {
 	uint32_t features = parser_sandbox_features();
-	const struct child_sandbox_rights kept = {
+	const struct child_rights kept = {
 		.capabilities.effective = CAPABILITY_BIT(CAP_DAC_READ_SEARCH),
 		.capabilities.permitted = CAPABILITY_BIT(CAP_DAC_READ_SEARCH),
 		.landlock = features & PARSER_SANDBOX_LANDLOCK ? landlock_write_only_below : NULL,
 		.filter = features & PARSER_SANDBOX_SECCOMP ? filter_calls : NULL,
+		.needs_kernel = true,
 	};
-	int err = child_sandbox_limit(RLIMIT_CORE, 0);
 
-	if (!err)
-		err = child_sandbox_limit(RLIMIT_NOFILE, CHILD_SANDBOX_MAX_FDS);
-	if (!err)
-		err = child_sandbox_limit(RLIMIT_FSIZE, 0);
-	return err ? err : child_sandbox_give_up(&kept);
+	return child_sandbox_give_up(&kept);
+}
+
+static int become_opener(int *socket_fd)
+{
+	static const struct child_limit limits[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_NOFILE, CHILD_SANDBOX_MAX_FDS },
+		{ RLIMIT_FSIZE, 0 },
+	};
+	int *const kept[] = { socket_fd };
+	const struct child_options options = {
+		.name = CHILD_NAME,
+		.signals = CHILD_SIGNALS_BLOCKED,
+		.fds = CHILD_FDS_KEPT,
+		.kept = kept,
+		.kept_cnt = ARRAY_SIZE(kept),
+		.limits = limits,
+		.limit_cnt = ARRAY_SIZE(limits),
+		.unmaps_shared = true,
+		.ends_first = true,
+		.is_undumpable = true,
+	};
+	int err = child_process_become(&options);
+
+	return err ? err : opener_child_confine();
 }
 
 /* A socket of nobody's use for a minute is no reason to keep a process. */
@@ -177,15 +199,13 @@ static int serve(void)
 	return err ? err : say(&reply, OPENER_IS_FREE, -1);
 }
 
-int opener_child_main(int socket_fd, pid_t parent)
+int opener_child_main(int socket_fd)
 {
 	struct opener_reply ready;
 	int err = limit_idle_time(socket_fd);
 
 	if (!err)
-		err = child_sandbox_begin(CHILD_NAME, socket_fd, parent);
-	if (!err)
-		err = opener_child_confine();
+		err = become_opener(&socket_fd);
 	if (err)
 		return -err & 0xff;
 	memset(&ready, 0, sizeof(ready));

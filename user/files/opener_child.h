@@ -3,15 +3,13 @@
 #ifndef JBPF_FILES_OPENER_CHILD_H
 #define JBPF_FILES_OPENER_CHILD_H
 
-#include <sys/types.h>
-
 #include "user/files/opener_wire.h"
 
 /*
  * Runs in the forked process: gives up its rights and serves. Returns the exit status, which is an
  * errno: 0 when the profiler is gone or has not asked for a minute, else what cannot be helped.
  */
-int opener_child_main(int socket_fd, pid_t parent);
+int opener_child_main(int socket_fd);
 
 /* One request's work: fd or -errno. `st` and `head` of the reply are filled in. */
 int opener_child_open(const struct opener_request *request, int at_fd, struct opener_reply *reply);

@@ -5,9 +5,6 @@
 
 #include "user/files/opener.h"
 
-/* opener_child_main(), or a test's. */
-typedef int (*opener_main_fn)(int socket_fd, pid_t parent);
-
 /* Time passes in ticks, so that a suspended host or a frozen cgroup is no reason to give up. */
 struct opener_limits {
 	uint32_t tick_ms;
@@ -16,8 +13,8 @@ struct opener_limits {
 	uint32_t max_busy_ticks;  /* it could go on and gets no CPU: these are not counted above */
 };
 
-/* opener__new() with another program in the process, and other limits. */
-struct opener *opener__new_with(opener_main_fn main, const struct child_starter *starter,
+/* opener__new() with another program than opener_child_main(), and other limits. */
+struct opener *opener__new_with(child_program_fn main, const struct child_starter *starter,
 				const struct opener_limits *limits);
 
 #endif

@@ -125,12 +125,10 @@ int capabilities_limit(const struct capabilities *most)
 		return err;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
 		return -errno;
-	err = limit_bounding(most->permitted);
-	if (err)
-		return err;
 	held.permitted &= most->permitted;
 	held.effective &= most->effective & held.permitted;
-	return capabilities_write(&held);
+	err = limit_bounding(held.permitted);
+	return err ? err : capabilities_write(&held);
 }
 
 int capabilities_raise(uint64_t set, struct capabilities *before)

@@ -32,8 +32,8 @@ int capabilities_empty_bounding(void);
 
 /*
  * From now on at most these. What is not held is not given; what is given up cannot be had again.
- * Ambient and inheritable sets are emptied, and the bounding set is cut down to `permitted` where
- * CAP_SETPCAP allows that. 0 or -errno.
+ * Ambient and inheritable sets are emptied, and the bounding set is cut down to what is
+ * permitted then, where CAP_SETPCAP allows that. 0 or -errno.
  */
 int capabilities_limit(const struct capabilities *most);
 

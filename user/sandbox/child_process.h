@@ -1,23 +1,140 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a forked child that never executes another program does first. */
+/*
+ * Helper processes: how they are started, what they keep of their parent, how they end. All of them are
+ * forked here and none executes a program, so that a helper is the same version as its parent, whatever
+ * was installed meanwhile. Each ends with its parent, also when that one is killed.
+ *
+ * A helper calls child_process_become() first; it says what is different about this one:
+ *
+ *   process     forked by  signals    descriptors              memory short, limits, other
+ *   launcher    sampler    BLOCKED    0-2, socket, kallsyms    (SIGCHLD is read from a signalfd)
+ *   namer       launcher   OF_PARENT  0-2, two sockets,        ends first
+ *                                     kallsyms
+ *   standby     namer      as namer   as namer, two sockets    ends first; sibling of its maker
+ *                                     of its own
+ *   parser      launcher   BLOCKED    socket (0)               ends first; no core, 16 files, files of
+ *                                                              512 MiB, 1 GiB more memory; nothing shared
+ *                                                              with others; not dumpable
+ *   opener      launcher   BLOCKED    socket (0)               ends first; no core, 16 files, writes no
+ *                                                              byte; nothing shared; not dumpable
+ *   asker       launcher   NO_PIPE    0-2, pipe for report     ends at its deadline (alarm)
+ *   metrics     sampler    OF_PARENT  2, listening socket,     ends first; no core, files for its
+ *                                     page                     connections; not dumpable
+ *   compaction  sampler    PLAIN      0-2                      ends first; lowest priority of CPU, disk
+ *   trial       sampler    INHERITED  all                      lives for one attempt (daemon_sandbox.c)
+ *
+ * What each gives up beside that is in struct child_rights (child_sandbox.h). `jbpf` without a daemon forks
+ * parser and opener itself (child_starter.h).
+ *
+ * The sampler has threads when it forks. What child_process_start() and child_process_become() do is
+ * async-signal-safe, but for `unmaps_shared`, which allocates; that, and what children do later, relies on
+ * glibc, whose fork() hands the child an allocator that works (malloc/arena.c, __malloc_fork_lock_parent()).
+ */
 #ifndef JBPF_SANDBOX_CHILD_PROCESS_H
 #define JBPF_SANDBOX_CHILD_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* ---- starting ---- */
 
 /*
- * The parent's handlers and masks mean nothing in it: all signals as by default, but those to be
- * ignored, and none blocked.
+ * Runs in the child. `socket_fd`: to the parent, or -1. What it returns is the exit status: 0..255, or -errno,
+ * which becomes errno.
  */
-void child_process_reset_signals(const int *ignored, size_t ignored_cnt);
+typedef int (*child_main_fn)(int socket_fd, const void *ctx);
 
 /*
- * Of all descriptors from 3 on these alone stay open: they become 3, 4, ... and are written back. What
- * is -1 stays -1. 0 or -errno.
+ * Forks a child that runs `main` and ends with this thread. *socket_out is to it (SOCK_SEQPACKET), the
+ * caller's; NULL: there is no socket. The child has a copy of *ctx. 0 or -errno.
  */
-int child_process_keep_fds(int *const fds[], size_t cnt);
+int child_process_start(child_main_fn main, const void *ctx, int *socket_out, pid_t *pid_out);
 
-/* When memory is short, rather this process than its parent. Not possible: left as it is. */
-void child_process_offer_to_oom(void);
+/* Runs `main` in a child and waits for it. 0, -errno as it returned, -EIO: it was killed; of fork(). */
+int child_process_run(child_main_fn main, const void *ctx);
+
+/*
+ * Copies this process as a further child of its parent, which reaps it: a copy outlives its maker. Not by
+ * fork(), which makes children only; what that does beside is for processes with threads, so that this one
+ * must have none. Returns as fork() does: the pid, 0 in the copy, or -errno.
+ */
+pid_t child_process_copy(void);
+
+/* Has this process one thread only? False also when /proc is missing. */
+bool child_process_has_one_thread(void);
+
+/*
+ * This process is killed when `parent`, its parent, ends. Done for all that are started here; again after a
+ * change of ids, which clears it (kernel/cred.c, commit_creds()). 0; -ESRCH: it has ended already; -errno.
+ */
+int child_process_end_with(pid_t parent);
+
+/* ---- in the child ---- */
+
+enum child_signals {
+	CHILD_SIGNALS_INHERITED = 0,
+	CHILD_SIGNALS_PLAIN = 1,   /* all as by default, none blocked */
+	CHILD_SIGNALS_NO_PIPE = 2, /* as PLAIN, but SIGPIPE is ignored */
+	CHILD_SIGNALS_OF_PARENT =
+		3, /* as NO_PIPE; SIGINT, SIGTERM, SIGHUP to a whole terminal or service
+				      * are for the parent, which ends this one: ignored */
+	CHILD_SIGNALS_BLOCKED = 4, /* all as by default, all blocked */
+};
+
+enum child_fds {
+	CHILD_FDS_INHERITED = 0,
+	CHILD_FDS_STANDARD = 1, /* 0, 1, 2; the kept ones are 3, 4, ... */
+	CHILD_FDS_ERRORS = 2,	/* 2 only; the kept ones are 3, 4, ... */
+	CHILD_FDS_KEPT = 3,	/* none but the kept ones, which are 0, 1, ... */
+};
+
+struct child_limit {
+	int resource; /* RLIMIT_... */
+	uint64_t value;
+};
+
+struct child_options {
+	const char *name; /* at most 15 bytes; NULL: as its parent */
+	enum child_signals signals;
+	enum child_fds fds;
+	/* Descriptors that stay open; each gets its new number. One that is -1 stays -1. */
+	int *const *kept;
+	size_t kept_cnt;
+	/* A limit that is lower already stays. */
+	const struct child_limit *limits;
+	size_t limit_cnt;
+	uint64_t memory_bytes; /* that it may have beside what it has now; 0 = no limit */
+	bool unmaps_shared;    /* memory that others write to, such as BPF maps, is unmapped */
+	bool ends_first;       /* when memory is short: rather this one than its parent */
+	bool is_undumpable;    /* no core, no ptrace() by processes of its user */
+	bool is_idle;	       /* runs when nobody else wants the CPU or the disk */
+};
+
+/*
+ * This process is such a child from now on. 0, or -errno: then it must end. Where ends_first and is_idle
+ * are not possible, they are left out.
+ */
+int child_process_become(const struct child_options *options);
+
+/* ---- ending ---- */
+
+#define CHILD_WAITS_FOREVER UINT32_MAX
+
+/*
+ * Kills a child of this process and reaps it. Its wait status, which is its own where it had ended before;
+ * -1: it did not end within `wait_ms` (it hangs in the kernel), or is no child of this process.
+ */
+int child_process_end(pid_t pid, uint32_t wait_ms);
+
+/* Reaps it if it has ended; then *status_out is its wait status. */
+bool child_process_has_ended(pid_t pid, int *status_out);
+
+/* The -errno with which it exited; 0: with none, or it was killed, or `status` is -1. */
+int child_process_err(int status);
+
+/* Why it ended, for a message: an error's text, or a signal's. */
+const char *child_process_why(int status);
 
 #endif

@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the helper processes begin that then give up their rights: the parser, the opener. */
+/*
+ * The rights that a helper process (child_process.h) gives up before it reads what others wrote: for ever,
+ * for itself and for all that it starts.
+ *
+ *   process     capabilities it keeps          files (Landlock)     system calls (seccomp)
+ *   launcher    those of namer, opener, asker  -                    those of jbpfd (sandbox_filter.h)
+ *   namer       those to look into processes   -                    ... that only read
+ *   parser      none                           none                 a short list, or it is killed
+ *   opener      CAP_DAC_READ_SEARCH            read only            a short list, or it is killed
+ *   asker       none                           below a JVM's /tmp   ... that only read, of one thread
+ *   metrics     none                           none                 a short list
+ *   compaction  none                           below the store      those of the sampler, inherited
+ */
 #ifndef JBPF_SANDBOX_CHILD_SANDBOX_H
 #define JBPF_SANDBOX_CHILD_SANDBOX_H
 
-#include <stdint.h>
-#include <sys/types.h>
+#include <stdbool.h>
 
 #include "user/sandbox/capabilities.h"
 
-#define CHILD_SANDBOX_MAX_FDS 16u /* that such a process may have open */
-
-/*
- * Gives the process its name (at most 15 bytes), blocks all signals, has it end with `parent`, and
- * leaves it nothing of the profiler's: no memory that others write to, no descriptor but `keep_fd`,
- * which becomes number 0. When memory is short it goes first. 0 or -errno: then it must end.
- */
-int child_sandbox_begin(const char *name, int keep_fd, pid_t parent);
+#define CHILD_SANDBOX_MAX_FDS 16u /* that a process with one socket may have open */
 
 /* What is left to it when it has given up the rest. */
-struct child_sandbox_rights {
-	struct capabilities capabilities;
-	int (*landlock)(
-		const char *dir); /* see landlock.h, called with NULL; NULL: the kernel has none */
-	int (*filter)(void);	  /* of system calls; NULL: the kernel has none */
+struct child_rights {
+	struct capabilities capabilities; /* of these those that it has */
+	int (*landlock)(const char *dir); /* see landlock.h; NULL: files are left as they are */
+	const char *dir;
+	int (*filter)(void); /* of system calls; NULL: they are left as they are */
+	/* A kernel that has no Landlock, or no filters, is an error. Else what it has is used. */
+	bool needs_kernel;
 };
 
-/* For ever, and no program that it executes gets more. 0 or -errno: then it must end. */
-int child_sandbox_give_up(const struct child_sandbox_rights *rights);
-
-/* setrlimit(), but never higher than it is. 0 or -errno. */
-int child_sandbox_limit(int resource, uint64_t value);
+/* 0 or -errno: then it must end. */
+int child_sandbox_give_up(const struct child_rights *rights);
 
 #endif

@@ -12,12 +12,13 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "user/sandbox/child_process.h"
+#include "user/sandbox/child_sandbox.h"
+#include "user/sandbox/landlock.h"
 #include "user/sandbox/sandbox_filter.h"
 #include "user/util/cleanup.h"
-#include "user/sandbox/landlock.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 
@@ -36,25 +37,28 @@ struct capabilities daemon_sandbox_naming(bool attaches)
 
 /* ---- trying ---- */
 
+struct trial {
+	const struct capabilities *kept;
+	int (*attempt)(const void *ctx);
+	const void *ctx;
+};
+
+static int trial_main(int none, const void *ctx)
+{
+	const struct trial *trial = ctx;
+	int err = capabilities_limit(trial->kept);
+
+	(void)none;
+	return err ? err : trial->attempt(trial->ctx);
+}
+
 /* What `attempt` says with no more than these capabilities. 0 or -errno. */
 static int try_with(const struct capabilities *kept, int (*attempt)(const void *ctx),
 		    const void *ctx)
 {
-	pid_t child = fork();
-	int status;
+	const struct trial trial = { .kept = kept, .attempt = attempt, .ctx = ctx };
 
-	if (child < 0)
-		return -errno;
-	if (child == 0) {
-		int err = capabilities_limit(kept);
-
-		_exit(-(err ? err : attempt(ctx)) & 0xff);
-	}
-	while (waitpid(child, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
+	return child_process_run(trial_main, &trial);
 }
 
 static int try_dir(const void *ctx)
@@ -149,15 +153,6 @@ int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabil
 
 /* ---- giving up ---- */
 
-/* Capabilities are a thread's: another one would keep its own. */
-static bool is_only_thread(void)
-{
-	struct stat st;
-
-	/* "." and "..", and one for each thread. */
-	return stat("/proc/self/task", &st) == 0 && st.st_nlink == 3;
-}
-
 int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon_sandbox *out,
 			 char *why, size_t why_len)
 {
@@ -168,7 +163,8 @@ int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon
 		err = capabilities_read(&sandbox.held);
 	if (err)
 		return err;
-	if (!is_only_thread()) {
+	/* Capabilities are a thread's: another one would keep its own. */
+	if (!child_process_has_one_thread()) {
 		snprintf(why, why_len,
 			 "privileges cannot be dropped: a second thread runs, or /proc is missing");
 		return -EBUSY;
@@ -189,69 +185,54 @@ int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon
 	return 0;
 }
 
-/* A kernel without filters: what can be given up is. */
-static int filter_if_possible(int err)
-{
-	return err == -ENOSYS || err == -EINVAL ? 0 : err;
-}
-
-static int limit_for_good(const struct capabilities *kept)
-{
-	struct capabilities held;
-	int err = capabilities_read(&held);
-
-	if (err)
-		return err;
-	held.permitted &= kept->permitted;
-	held.effective = held.permitted & kept->effective;
-	err = capabilities_limit(&held);
-	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		err = -errno;
-	return err;
-}
-
 int daemon_sandbox_launcher(bool attaches)
 {
-	const struct capabilities kept = daemon_sandbox_naming(attaches);
+	const struct child_rights kept = {
+		.capabilities = daemon_sandbox_naming(attaches),
+		.filter = sandbox_filter_load,
+	};
 	int err;
 
 	/* Its children cannot: that takes CAP_SETPCAP. Without it there is still no_new_privs. */
 	(void)capabilities_empty_bounding();
-	err = limit_for_good(&kept);
-
-	if (!err)
-		err = filter_if_possible(sandbox_filter_load());
+	err = child_sandbox_give_up(&kept);
 	(void)malloc_trim(0);
 	return err;
+}
+
+static int filter_namer(void)
+{
+	return sandbox_filter_narrow(SANDBOX_ROLE_NAMER);
 }
 
 int daemon_sandbox_namer(void)
 {
-	const struct capabilities kept = { .effective = NAMING, .permitted = NAMING };
-	int err = limit_for_good(&kept);
+	const struct child_rights kept = {
+		.capabilities = daemon_sandbox_naming(false),
+		.filter = filter_namer,
+	};
+	int err = child_sandbox_give_up(&kept);
 
-	if (!err)
-		err = filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_NAMER));
 	(void)malloc_trim(0);
 	return err;
 }
 
-/* A kernel without Landlock: its files are as they were. */
-static int keep_files_below(const char *dir)
+static int filter_asker(void)
 {
-	int err = landlock_only_below(dir);
-
-	return err == -ENOSYS || err == -EOPNOTSUPP ? 0 : err;
+	return sandbox_filter_narrow(SANDBOX_ROLE_ASKER);
 }
 
 int daemon_sandbox_asker(int tmp_fd)
 {
 	char dir[32];
-	int err;
+	const struct child_rights kept = {
+		.landlock = landlock_only_below,
+		.dir = dir,
+		.filter = filter_asker,
+	};
 
 	snprintf(dir, sizeof(dir), "/proc/self/fd/%d", tmp_fd);
-	err = keep_files_below(dir);
-	return err ? err : filter_if_possible(sandbox_filter_narrow(SANDBOX_ROLE_ASKER));
+	return child_sandbox_give_up(&kept);
 }
 
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
@@ -282,12 +263,7 @@ void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
 
 int daemon_sandbox_confine(const char *dir)
 {
-	const struct capabilities none = { 0 };
-	int err = capabilities_limit(&none);
+	const struct child_rights kept = { .landlock = landlock_only_below, .dir = dir };
 
-	if (err)
-		return err;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	return keep_files_below(dir);
+	return child_sandbox_give_up(&kept);
 }

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -155,22 +154,29 @@ static int free_asker(const struct state *state)
 	return -EAGAIN;
 }
 
-/* Never returns. Descriptors of others are closed by each program as its sandbox begins. */
-static void __attribute__((noreturn))
-child_main(const struct state *state, enum launcher_kind kind, struct launcher_child *child)
-{
-	/* Signals to the whole group or service are for the sampler, which ends this one at last. */
-	static const int ignored[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP };
+/* What is forked with. */
+struct birth {
+	const struct state *state;
+	enum launcher_kind kind;
+	struct launcher_child child;
+};
 
-	child_process_reset_signals(ignored, ARRAY_SIZE(ignored));
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != child->launcher)
-		_exit(1);
+/* Descriptors that are left are closed by each program, when it becomes what it is. */
+static int child_main(int none, const void *ctx)
+{
+	static const struct child_options options = { .signals = CHILD_SIGNALS_OF_PARENT };
+	const struct birth *birth = ctx;
+	const struct state *state = birth->state;
+	int err = child_process_become(&options);
+
+	(void)none;
+	if (err)
+		return err;
 	for (size_t i = 0; i < MAX_ASKERS; i++)
 		if (state->asker_fds[i] >= 0)
 			close(state->asker_fds[i]);
 	close(state->signal_fd);
-	_exit(state->options->programs[kind](child) & 0xff);
+	return state->options->programs[birth->kind](&birth->child);
 }
 
 /* Both ends of what connects the child with the one who asked. 0 or -errno. */
@@ -339,7 +345,7 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 			int handed_fd, int *socket_out)
 {
 	enum launcher_kind kind = (enum launcher_kind)request->kind;
-	struct launcher_child child = { .launcher = getpid(), .ctx = state->options->ctx };
+	struct birth birth = { .state = state, .kind = kind, .child.ctx = state->options->ctx };
 	struct child *slot = new_child(state);
 	int sockets[2], askers[2], place = 0, err;
 	pid_t pid;
@@ -356,14 +362,12 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 	__cleanup_fd int asker_fd = askers[0];
 	if (err || place < 0)
 		return err ? err : place;
-	child.socket_fd = kind == LAUNCHER_ATTACH ? handed_fd : child_fd;
-	child.launcher_fd = namer_fd;
-	memcpy(child.numbers, request->numbers, sizeof(child.numbers));
-	pid = fork();
-	if (pid == 0)
-		child_main(state, kind, &child);
-	if (pid < 0)
-		return -errno;
+	birth.child.socket_fd = kind == LAUNCHER_ATTACH ? handed_fd : child_fd;
+	birth.child.launcher_fd = namer_fd;
+	memcpy(birth.child.numbers, request->numbers, sizeof(birth.child.numbers));
+	err = child_process_start(child_main, &birth, NULL, &pid);
+	if (err)
+		return err;
 	*slot = (struct child){ .pid = pid, .asker = asker };
 	if (kind == LAUNCHER_NAMER)
 		state->asker_fds[place] = take_fd(&asker_fd);
@@ -399,7 +403,6 @@ static int serve_start(struct state *state, const struct request *request, uint3
 /* Kills and waits a moment. 0 with a status, or -EBUSY. */
 static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answer *answer)
 {
-	const struct timespec pause = { .tv_nsec = (long)CLOCK_NS_PER_MS };
 	struct child *child = NULL;
 
 	for (size_t i = 0; i < state->child_cnt; i++)
@@ -407,14 +410,11 @@ static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answ
 			child = &state->children[i];
 	if (!child)
 		return -ESRCH;
-	/* One that has ended by itself keeps its own status; its pid may be another's by now. */
-	if (!child->has_ended)
-		(void)kill(pid, SIGKILL);
-	child->is_killed = true;
-	for (int i = 0; i < END_WAIT_MS && !child->has_ended; i++) {
-		reap(state);
-		if (!child->has_ended)
-			(void)nanosleep(&pause, NULL);
+	/* The pid of one that has ended and was reaped may be another's by now. */
+	if (!child->has_ended) {
+		child->is_killed = true;
+		child->status = child_process_end(pid, END_WAIT_MS);
+		child->has_ended = child->status >= 0;
 	}
 	if (!child->has_ended)
 		return -EBUSY;
@@ -508,40 +508,45 @@ static void launcher_loop(struct state *state)
 	}
 }
 
-/* Signals to the whole group are for the sampler, which still wants its last window named. */
 static int open_signals(void)
 {
-	sigset_t all, wanted;
+	sigset_t wanted;
 
-	sigfillset(&all);
 	sigemptyset(&wanted);
 	sigaddset(&wanted, SIGCHLD);
-	child_process_reset_signals(NULL, 0);
-	if (sigprocmask(SIG_SETMASK, &all, NULL))
-		return -errno;
 	return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int launcher_main(const struct launcher_options *options, int socket_fd, pid_t parent)
+/* Signals to the whole group are for the sampler, which still wants its last window named. */
+static int become_launcher(const struct launcher_options *options, int *socket_fd)
+{
+	int none = -1;
+	int *const kept[] = { socket_fd, options->kept_fd ? options->kept_fd : &none };
+	const struct child_options child = {
+		.name = LAUNCHER_NAME,
+		.signals = CHILD_SIGNALS_BLOCKED,
+		.fds = CHILD_FDS_STANDARD,
+		.kept = kept,
+		.kept_cnt = ARRAY_SIZE(kept),
+	};
+
+	return child_process_become(&child);
+}
+
+static int launcher_main(int socket_fd, const void *ctx)
 {
 	static struct state state; /* for the child's whole life */
+	const struct launcher_options *options = ctx;
 	struct answer ready = { 0 };
-	int none = -1;
-	int *const kept[] = { &socket_fd, options->kept_fd ? options->kept_fd : &none };
-	int err;
+	int err = become_launcher(options, &socket_fd);
 
-	/* The store's lock, BPF objects: they live as long as somebody has them open. */
-	if (child_process_keep_fds(kept, ARRAY_SIZE(kept)))
-		return 1;
+	if (err)
+		return err;
 	state.options = options;
 	state.copy = state.next_copy = no_copy;
 	for (size_t i = 1; i < MAX_ASKERS; i++)
 		state.asker_fds[i] = -1;
 	state.asker_fds[0] = socket_fd;
-	(void)prctl(PR_SET_NAME, LAUNCHER_NAME);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		return 1;
 	state.signal_fd = open_signals();
 	ready.err = options->confine ? options->confine(options->ctx) : 0;
 	if (!ready.err && state.signal_fd < 0)
@@ -615,24 +620,14 @@ int launcher__open(const struct launcher_options *options, struct launcher **out
 {
 	struct launcher *launcher = calloc(1, sizeof(*launcher));
 	struct reply ready;
-	pid_t parent = getpid();
-	int sockets[2], err;
+	int err;
 
 	if (!launcher)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets)) {
-		err = -errno;
-		free(launcher);
-		return err;
-	}
-	launcher->socket_fd = sockets[0];
-	launcher->pid = fork();
-	if (launcher->pid == 0) {
-		close(sockets[0]);
-		_exit(launcher_main(options, sockets[1], parent));
-	}
-	close(sockets[1]);
-	err = launcher->pid < 0 ? -errno : await_reply(launcher, &ready);
+	launcher->socket_fd = -1;
+	err = child_process_start(launcher_main, options, &launcher->socket_fd, &launcher->pid);
+	if (!err)
+		err = await_reply(launcher, &ready);
 	if (!err)
 		err = ready.answer.err;
 	if (err) {
@@ -656,7 +651,8 @@ void launcher__free(struct launcher *launcher)
 {
 	if (!launcher)
 		return;
-	close(launcher->socket_fd);
+	if (launcher->socket_fd >= 0)
+		close(launcher->socket_fd);
 	/* It ends when its socket is closed, and waits for nobody. */
 	if (launcher->pid > 0)
 		while (waitpid(launcher->pid, NULL, 0) < 0 && errno == EINTR)

@@ -30,12 +30,11 @@ enum launcher_kind {
 struct launcher_child {
 	int socket_fd;	 /* to the one that asked; of LAUNCHER_ATTACH: what that one handed over */
 	int launcher_fd; /* of LAUNCHER_NAMER: where it asks the launcher; else -1 */
-	pid_t launcher;	 /* its parent */
 	uint64_t numbers[LAUNCHER_NUMBERS]; /* as given to launcher__start() */
 	void *ctx;			    /* of the options */
 };
 
-/* Runs in the forked child; what it returns is its exit status, 0..255. */
+/* Runs in the forked child; what it returns is its exit status, as of child_main_fn (child_process.h). */
 typedef int (*launcher_main_fn)(const struct launcher_child *child);
 
 struct launcher_options {

@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Giving up rights; see parser_sandbox.h. The order matters: what needs a right comes before it is
- * given up, seccomp comes last because nothing of this is on its list.
- */
+/* See parser_sandbox.h. */
 #include "user/sandbox/parser_sandbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "user/sandbox/child_process.h"
 #include "user/sandbox/child_sandbox.h"
-#include "user/util/cleanup.h"
-#include "user/util/fs.h"
 #include "user/sandbox/landlock.h"
-#include "user/util/parse.h"
-#include "user/util/strbuf.h"
+#include "user/util/cleanup.h"
 
 #define SANDBOX_NAME "jbpfd-parser"
 /* See landlock_only_below(). */
@@ -50,35 +42,6 @@ uint32_t parser_sandbox_features(void)
 {
 	return (seccomp_can_kill() ? PARSER_SANDBOX_SECCOMP : 0u) |
 	       (landlock_version() >= LANDLOCK_WANTED_VERSION ? PARSER_SANDBOX_LANDLOCK : 0u);
-}
-
-/* ---- memory ---- */
-
-static uint64_t sandbox_memory_now(void)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	uint64_t page_cnt = 0;
-
-	if (!fs_read_file(AT_FDCWD, "/proc/self/statm", 256, &text))
-		(void)parse_u64_n(strbuf_str(&text), strspn(strbuf_str(&text), "0123456789"), 10,
-				  &page_cnt);
-	return page_cnt * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* ---- limits ---- */
-
-static int sandbox_limits(void)
-{
-	int err = child_sandbox_limit(RLIMIT_CORE, 0);
-
-	if (!err)
-		err = child_sandbox_limit(RLIMIT_NOFILE, CHILD_SANDBOX_MAX_FDS);
-	if (!err)
-		err = child_sandbox_limit(RLIMIT_FSIZE, PARSER_SANDBOX_FILE_BYTES);
-	if (!err && !SANDBOX_IS_SANITIZED)
-		err = child_sandbox_limit(RLIMIT_AS,
-					  sandbox_memory_now() + PARSER_SANDBOX_MEMORY_BYTES);
-	return err;
 }
 
 /* ---- seccomp ---- */
@@ -148,17 +111,35 @@ static int sandbox_seccomp(void)
 
 /* ---- all of it ---- */
 
-int parser_sandbox_enter(int keep_fd, pid_t parent, uint32_t wanted, uint32_t *features_out)
+int parser_sandbox_enter(int *socket_fd, uint32_t wanted, uint32_t *features_out)
 {
+	static const struct child_limit limits[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_NOFILE, CHILD_SANDBOX_MAX_FDS },
+		{ RLIMIT_FSIZE, PARSER_SANDBOX_FILE_BYTES },
+	};
+	int *const kept[] = { socket_fd };
+	const struct child_options options = {
+		.name = SANDBOX_NAME,
+		.signals = CHILD_SIGNALS_BLOCKED,
+		.fds = CHILD_FDS_KEPT,
+		.kept = kept,
+		.kept_cnt = ARRAY_SIZE(kept),
+		.limits = limits,
+		.limit_cnt = ARRAY_SIZE(limits),
+		.memory_bytes = SANDBOX_IS_SANITIZED ? 0 : PARSER_SANDBOX_MEMORY_BYTES,
+		.unmaps_shared = true,
+		.ends_first = true,
+		.is_undumpable = true,
+	};
 	uint32_t features = parser_sandbox_features() & wanted;
-	const struct child_sandbox_rights none = {
+	const struct child_rights none = {
 		.landlock = features & PARSER_SANDBOX_LANDLOCK ? landlock_only_below : NULL,
 		.filter = features & PARSER_SANDBOX_SECCOMP ? sandbox_seccomp : NULL,
+		.needs_kernel = true,
 	};
-	int err = child_sandbox_begin(SANDBOX_NAME, keep_fd, parent);
+	int err = child_process_become(&options);
 
-	if (!err)
-		err = sandbox_limits();
 	if (!err)
 		err = child_sandbox_give_up(&none);
 	if (!err)

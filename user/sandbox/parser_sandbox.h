@@ -7,7 +7,6 @@
 #define JBPF_SANDBOX_PARSER_SANDBOX_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
 enum parser_sandbox_feature {
 	PARSER_SANDBOX_SECCOMP = 1u << 0,  /* a list of system calls; any other one kills */
@@ -24,10 +23,10 @@ uint32_t parser_sandbox_features(void);
 /*
  * Gives up, for good, everything but computing and the one descriptor, which becomes number 0: other
  * descriptors, memory shared with anybody, capabilities, gaining privileges, files, network,
- * processes, signals, being traced; it ends with `parent`. `wanted` are the features to use where
- * the kernel has them: PARSER_SANDBOX_ALL, except in tests, which look at each alone. 0 and the
- * features in force, or -errno: then the process must end.
+ * processes, signals, being traced. `wanted` are the features to use where the kernel has them:
+ * PARSER_SANDBOX_ALL, except in tests, which look at each alone. 0 and the features in force, or
+ * -errno: then the process must end.
  */
-int parser_sandbox_enter(int keep_fd, pid_t parent, uint32_t wanted, uint32_t *features_out);
+int parser_sandbox_enter(int *socket_fd, uint32_t wanted, uint32_t *features_out);
 
 #endif

@@ -6,27 +6,20 @@
 #include "user/serve/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <seccomp.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "user/serve/http.h"
 #include "user/serve/page.h"
-#include "user/sandbox/capabilities.h"
 #include "user/sandbox/child_process.h"
-#include "user/util/cleanup.h"
+#include "user/sandbox/child_sandbox.h"
 #include "user/sandbox/landlock.h"
 #include "user/sandbox/seccomp_rules.h"
+#include "user/util/cleanup.h"
 
 #define CHILD_NAME	"jbpfd-metrics" /* at most 15 bytes */
 #define CHILD_FILES_MAX (2 * HTTP_CONNECTIONS_MAX + 16)
-#define CHILD_LISTEN_FD 3
-#define CHILD_PAGE_FD	4
-#define CHILD_SPARE_FD	16 /* above both */
 
 static const int calls[] = {
 	/* answering */
@@ -75,37 +68,27 @@ static const int calls[] = {
 	SCMP_SYS(exit_group),
 };
 
-/* Listening socket and page at known numbers, and nothing else but standard error. */
-static int keep_two(const struct serve_child *child)
+/* Signals to the terminal's group or to the service are the daemon's: it ends this one, too. */
+static int become_server(int *listen_fd, int *page_fd)
 {
-	int listen_fd = fcntl(child->listen_fd, F_DUPFD_CLOEXEC, CHILD_SPARE_FD);
-	int page_fd = fcntl(child->page_fd, F_DUPFD_CLOEXEC, CHILD_SPARE_FD);
+	static const struct child_limit limits[] = {
+		{ RLIMIT_NOFILE, CHILD_FILES_MAX },
+		{ RLIMIT_CORE, 0 },
+	};
+	int *const kept[] = { listen_fd, page_fd };
+	const struct child_options options = {
+		.name = CHILD_NAME,
+		.signals = CHILD_SIGNALS_OF_PARENT,
+		.fds = CHILD_FDS_ERRORS,
+		.kept = kept,
+		.kept_cnt = ARRAY_SIZE(kept),
+		.limits = limits,
+		.limit_cnt = ARRAY_SIZE(limits),
+		.ends_first = true,
+		.is_undumpable = true,
+	};
 
-	if (listen_fd < 0 || page_fd < 0 || dup2(listen_fd, CHILD_LISTEN_FD) < 0 ||
-	    dup2(page_fd, CHILD_PAGE_FD) < 0 || close_range(CHILD_PAGE_FD + 1, ~0u, 0))
-		return -errno;
-	(void)close(STDIN_FILENO);
-	(void)close(STDOUT_FILENO);
-	return 0;
-}
-
-static void reset_signals(void)
-{
-	/* A signal to the terminal's group or to the service is the daemon's: it ends this one, too. */
-	static const int ignored[] = { SIGPIPE, SIGINT, SIGTERM, SIGHUP };
-
-	child_process_reset_signals(ignored, ARRAY_SIZE(ignored));
-}
-
-static void step_back(void)
-{
-	const struct rlimit files = { CHILD_FILES_MAX, CHILD_FILES_MAX }, none = { 0, 0 };
-
-	child_process_offer_to_oom();
-	(void)prctl(PR_SET_NAME, CHILD_NAME);
-	(void)prctl(PR_SET_DUMPABLE, 0);
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-	(void)setrlimit(RLIMIT_CORE, &none);
+	return child_process_become(&options);
 }
 
 static int filter_calls(void)
@@ -127,46 +110,28 @@ static int filter_calls(void)
 	return err;
 }
 
-static bool is_unknown_to_kernel(int err)
+int serve_child_main(int none, const void *ctx)
 {
-	return err == -ENOSYS || err == -EOPNOTSUPP;
-}
-
-static int give_up_rights(void)
-{
-	const struct capabilities none = { 0, 0 };
-	int err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
-
-	if (!err)
-		err = capabilities_limit(&none);
-	if (!err)
-		err = landlock_only_below(NULL);
-	if (!err || is_unknown_to_kernel(err))
-		err = filter_calls();
-	return is_unknown_to_kernel(err) || err == -EINVAL ? 0 : err;
-}
-
-int serve_child_run(const struct serve_child *child)
-{
+	static const struct child_rights rights = {
+		.landlock = landlock_only_below,
+		.filter = filter_calls,
+	};
+	const struct serve_child *child = ctx;
+	int listen_fd = child->listen_fd, page_fd = child->page_fd;
 	const struct serve_page_view *view;
 	struct http *http;
-	int err;
+	int err = become_server(&listen_fd, &page_fd);
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != child->parent)
-		return -ESRCH;
-	err = keep_two(child);
+	(void)none;
 	if (err)
 		return err;
-	reset_signals();
-	step_back();
-	view = serve_page_view(CHILD_PAGE_FD);
+	view = serve_page_view(page_fd);
 	if (!view)
 		return -errno;
-	err = http__open(child->library, CHILD_LISTEN_FD, child->is_unix, view, &http);
+	err = http__open(child->library, listen_fd, child->is_unix, view, &http);
 	if (err)
 		return err;
-	err = give_up_rights();
+	err = child_sandbox_give_up(&rights);
 	while (!err)
 		err = http__run(http);
 	http__free(http);

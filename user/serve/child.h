@@ -4,19 +4,17 @@
 #define JBPF_SERVE_CHILD_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct http_library;
 
 struct serve_child {
-	pid_t parent; /* it ends with this one */
 	const struct http_library *library;
 	int listen_fd;
 	int page_fd;
 	bool is_unix;
 };
 
-/* Never returns 0: serves until something fails, then -errno. */
-int serve_child_run(const struct serve_child *child);
+/* For child_process_start(), with a struct serve_child. Never returns 0: serves until something fails, then -errno. */
+int serve_child_main(int none, const void *ctx);
 
 #endif

@@ -3,14 +3,12 @@
 #include "user/serve/server.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "user/sandbox/child_process.h"
 #include "user/serve/address.h"
 #include "user/serve/child.h"
 #include "user/serve/http_library.h"
@@ -36,21 +34,16 @@ struct metrics_server {
 static int start_child(struct metrics_server *server)
 {
 	const struct serve_child child = {
-		.parent = getpid(),
 		.library = &server->library,
 		.listen_fd = server->listen_fd,
 		.page_fd = serve_page__fd(server->page),
 		.is_unix = server->address.is_unix,
 	};
-	pid_t pid = fork();
+	int err = child_process_start(serve_child_main, &child, NULL, &server->child);
 
-	if (pid < 0)
-		return -errno;
-	if (pid == 0)
-		_exit(-serve_child_run(&child) & 0xff);
-	server->child = pid;
-	server->started_boot_ns = clock_boot_ns();
-	return 0;
+	if (!err)
+		server->started_boot_ns = clock_boot_ns();
+	return err;
 }
 
 static void explain_listen(const char *address, int err, char *why, size_t why_len)
@@ -147,11 +140,8 @@ void metrics_server__free(struct metrics_server *server)
 {
 	if (!server)
 		return;
-	if (server->child) {
-		(void)kill(server->child, SIGKILL);
-		while (waitpid(server->child, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (server->child)
+		(void)child_process_end(server->child, CHILD_WAITS_FOREVER);
 	remove_socket(server);
 	if (server->listen_fd >= 0)
 		close(server->listen_fd);
@@ -172,7 +162,7 @@ static void child_died(struct metrics_server *server, int status)
 		return;
 	server->is_failing = true;
 	pr_warn("metrics: the process that serves them has ended (%s); it is started again\n",
-		WIFEXITED(status) ? errstr(WEXITSTATUS(status)) : strsignal(WTERMSIG(status)));
+		child_process_why(status));
 }
 
 void metrics_server__tick(struct metrics_server *server, uint64_t now_boot_ns)
@@ -181,7 +171,7 @@ void metrics_server__tick(struct metrics_server *server, uint64_t now_boot_ns)
 	int status;
 	int err;
 
-	if (server->child && waitpid(server->child, &status, WNOHANG) == server->child)
+	if (server->child && child_process_has_ended(server->child, &status))
 		child_died(server, status);
 	else if (server->child && is_late)
 		server->is_failing = false;

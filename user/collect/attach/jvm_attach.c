@@ -14,11 +14,9 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,8 +64,7 @@ static void child_bind_life(pid_t parent, uint64_t deadline_ns)
 	uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 
 	(void)alarm((unsigned int)(left_ns / CLOCK_NS_PER_S) + 2);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
+	if (child_process_end_with(parent))
 		_exit(1);
 }
 
@@ -233,15 +230,15 @@ static int run_remove_map(const struct child_task *task, struct jvm_attach_resul
 	return err ? err : jvm_tmp_remove_map(&view.tmp);
 }
 
-static void __attribute__((noreturn))
-child_main(const struct child_task *task, int report_fd, pid_t parent)
+static void __attribute__((noreturn)) child_main(const struct child_task *task, int report_fd)
 {
-	static const int ignored = SIGPIPE; /* a JVM that rejects us closes early */
+	/* A JVM that rejects us closes early. */
+	static const struct child_options options = { .signals = CHILD_SIGNALS_NO_PIPE };
 	struct jvm_attach_report report;
 
 	memset(&report, 0, sizeof(report));
-	child_process_reset_signals(&ignored, 1);
-	child_bind_life(parent, task->deadline_ns);
+	(void)child_process_become(&options);
+	child_bind_life(getppid(), task->deadline_ns);
 	/* Where they are missing the switch fails, and says so. */
 	(void)capabilities_raise(CAPABILITY_BIT(CAP_SETUID) | CAPABILITY_BIT(CAP_SETGID), NULL);
 	report.err = task->run(task, &report.result);
@@ -266,7 +263,7 @@ static uint64_t deadline_after_ms(uint32_t timeout_ms)
 	return clock_monotonic_ns() + timeout_ms * CLOCK_NS_PER_MS;
 }
 
-int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent)
+int jvm_attach_main(const struct jvm_attach_job *job, int report_fd)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct jvm_attach_request request = {
@@ -289,7 +286,7 @@ int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t paren
 	/* From here on it cannot be mistaken for another one. */
 	if (proc_fd >= 0 && pid_fd >= 0 &&
 	    proc_stat_check_start(proc_fd, job->pid, job->start_ns) == 0)
-		child_main(&task, report_fd, parent);
+		child_main(&task, report_fd);
 	gone.err = -ESRCH;
 	return write(report_fd, &gone, sizeof(gone)) == sizeof(gone) ? 0 : 1;
 }

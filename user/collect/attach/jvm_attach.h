@@ -61,7 +61,7 @@ struct jvm_attach_report {
 };
 
 /* The child: all gates that touch the JVM's /tmp, the conversation, the report. Its exit status. */
-int jvm_attach_main(const struct jvm_attach_job *job, int report_fd, pid_t parent);
+int jvm_attach_main(const struct jvm_attach_job *job, int report_fd);
 
 /* When may this JVM be asked next? Pure; one per JVM. Zero-initialised = never asked. */
 struct jvm_attach_limiter {

@@ -340,13 +340,18 @@ int namer__main(const struct launcher_child *child)
 	int socket_fd = child->socket_fd, launcher_fd = child->launcher_fd;
 	int kallsyms_fd = context->kallsyms_fd;
 	int *const kept[] = { &socket_fd, &launcher_fd, &kallsyms_fd };
-	int err = child_process_keep_fds(kept, ARRAY_SIZE(kept));
+	const struct child_options options = {
+		.name = NAMER_NAME,
+		.fds = CHILD_FDS_STANDARD,
+		.kept = kept,
+		.kept_cnt = ARRAY_SIZE(kept),
+		.ends_first = true,
+	};
+	int err = child_process_become(&options);
 
-	(void)prctl(PR_SET_NAME, NAMER_NAME);
 	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, MMAP_THRESHOLD);
 	log_set_level((enum log_level)child->numbers[NAMER_LOG_LEVEL]);
-	child_process_offer_to_oom();
 	if (!err && context->confine)
 		err = context->confine();
 	if (err)

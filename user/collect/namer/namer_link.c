@@ -17,6 +17,7 @@
 #include "symbols/parser/parser_child.h"
 #include "user/collect/naming/ban_list.h"
 #include "user/collect/naming/jvm_ask.h"
+#include "user/sandbox/child_process.h"
 #include "user/sandbox/launcher.h"
 #include "user/collect/namer/namer.h"
 #include "user/collect/namer/namer_link_internal.h"
@@ -67,12 +68,12 @@ struct namer_link {
 
 static int parser_main(const struct launcher_child *child)
 {
-	return parser_child_main(child->socket_fd, child->launcher);
+	return parser_child_main(child->socket_fd);
 }
 
 static int opener_main(const struct launcher_child *child)
 {
-	return opener_child_main(child->socket_fd, child->launcher);
+	return opener_child_main(child->socket_fd);
 }
 
 static int confine_launcher(void *ctx)
@@ -202,10 +203,10 @@ static int await_ready(struct namer_link *link)
 	if (!err && packet.kind != NAMING_READY)
 		err = -EBADMSG;
 	if (err == -EPIPE) {
-		int status = launcher__end(link->launcher, link->pid);
+		int exit_err = child_process_err(launcher__end(link->launcher, link->pid));
 
-		if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status))
-			err = -WEXITSTATUS(status);
+		if (exit_err)
+			err = exit_err;
 	}
 	return err == -EAGAIN ? -ETIMEDOUT : err;
 }

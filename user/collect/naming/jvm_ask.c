@@ -130,8 +130,12 @@ int jvm_ask_child_main(const struct launcher_child *child)
 	};
 	int report_fd = child->socket_fd;
 	int *const kept[] = { &report_fd };
+	const struct child_options options = {
+		.fds = CHILD_FDS_STANDARD,
+		.kept = kept,
+		.kept_cnt = ARRAY_SIZE(kept),
+	};
+	int err = child_process_become(&options);
 
-	if (child_process_keep_fds(kept, 1))
-		return 1;
-	return jvm_attach_main(&job, report_fd, child->launcher);
+	return err ? err : jvm_attach_main(&job, report_fd);
 }
