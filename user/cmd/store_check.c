@@ -145,11 +145,10 @@ static int check_files(struct check *check)
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
 	char path[PATH_MAX];
 	__cleanup_fd int fd = -1;
-	int err;
+	int err = segment_tree_path(check->dir, path);
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", check->dir, SEGMENT_TREE_DIR) >=
-	    sizeof(path))
-		return -ENAMETOOLONG;
+	if (err)
+		return err;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -32,15 +32,11 @@ struct store_reader {
 
 int store_reader__open(const char *dir, struct store_reader **out)
 {
-	char path[PATH_MAX];
+	__cleanup_fd int fd = segment_tree_open(dir);
 	struct store_reader *reader;
-	__cleanup_fd int fd = -1;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR) >= sizeof(path))
-		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
+		return fd;
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return -ENOMEM;

@@ -80,11 +80,10 @@ struct store_writer {
 static int tree_open(const char *dir, int *fd_out)
 {
 	char path[PATH_MAX];
-	int fd, err;
+	int fd, err = segment_tree_path(dir, path);
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR) >= sizeof(path))
-		return -ENAMETOOLONG;
-	err = fs_mkdir_all(path, SEGMENT_TREE_DIR_MODE);
+	if (!err)
+		err = fs_mkdir_all(path, SEGMENT_TREE_DIR_MODE);
 	if (err)
 		return err;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -115,19 +114,8 @@ static int lock_take(struct store_writer *writer)
 static int encoder_make(struct store_writer *writer)
 {
 	int level = writer->options.compression_level;
-	size_t result;
 
-	writer->encoder = ZSTD_createCCtx();
-	if (!writer->encoder)
-		return -ENOMEM;
-	if (level == 0)
-		level = STORE_LEVEL_DEFAULT;
-	result = ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_compressionLevel, level);
-	if (!ZSTD_isError(result))
-		result = ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_checksumFlag, 1);
-	if (!ZSTD_isError(result))
-		result = ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_contentSizeFlag, 1);
-	return ZSTD_isError(result) ? -EINVAL : 0;
+	return format_encoder_open(level ? level : STORE_LEVEL_DEFAULT, 0, &writer->encoder);
 }
 
 /* What the options say of the reserve and of what is kept; without it there is a writer all the same. */
@@ -290,20 +278,12 @@ void store_writer__problem(const struct store_writer *writer, char *out, size_t 
 static int add_data_frame(struct store_writer *writer, const char *text, size_t len,
 			  struct format_commit *commit)
 {
-	size_t bound = ZSTD_compressBound(len);
 	size_t start = writer->buf.len;
-	size_t result;
-	int err = strbuf_reserve(&writer->buf, bound);
+	int err = format_compress(writer->encoder, text, len, &writer->buf, &commit->data_len);
 
 	if (err)
 		return err;
-	result = ZSTD_compress2(writer->encoder, writer->buf.data + start, bound, text, len);
-	if (ZSTD_isError(result) || result > UINT32_MAX)
-		return -ENOMEM; /* it has room enough: only memory can be missing */
-	writer->buf.len += result;
-	writer->buf.data[writer->buf.len] = '\0';
-	commit->data_len = (uint32_t)result;
-	commit->data_crc = crc32c(writer->buf.data + start, result);
+	commit->data_crc = crc32c(writer->buf.data + start, commit->data_len);
 	commit->text_len = len;
 	return 0;
 }
@@ -313,18 +293,14 @@ static int add_lines(struct store_writer *writer, const struct window *window,
 		     struct format_commit *commit)
 {
 	__cleanup_strbuf struct strbuf frame = STRBUF_INIT;
-	size_t bound = ZSTD_compressBound(window->lines_len);
 	size_t start = writer->buf.len;
-	size_t result;
-	int err = strbuf_reserve(&frame, bound);
+	uint32_t frame_len;
+	int err = format_compress(writer->encoder, window->lines, (size_t)window->lines_len, &frame,
+				  &frame_len);
 
-	if (err)
-		return err;
-	result = ZSTD_compress2(writer->encoder, frame.data, bound, window->lines,
-				window->lines_len);
-	if (ZSTD_isError(result))
-		return -ENOMEM; /* it has room enough: only memory can be missing */
-	err = format_encode_lines((uint32_t)window->lines_len, frame.data, result, &writer->buf);
+	if (!err)
+		err = format_encode_lines((uint32_t)window->lines_len, frame.data, frame_len,
+					  &writer->buf);
 	if (err)
 		return err;
 	commit->lines_len = (uint32_t)(writer->buf.len - start);

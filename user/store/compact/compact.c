@@ -492,24 +492,11 @@ static int cut_heaviest(struct compaction *compaction)
 	return cut_files(compaction, &list, order, cnt, total);
 }
 
-static int tree_open(const char *dir)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR) >= sizeof(path))
-		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
-	return fd;
-}
-
 int store_compact(const char *dir, const struct store_compaction *how,
 		  struct store_compaction_stats *stats)
 {
 	struct compaction compaction = { .how = how, .stats = stats };
-	__cleanup_fd int tree_fd = tree_open(dir);
+	__cleanup_fd int tree_fd = segment_tree_open(dir);
 	__cleanup_fd int lock_fd = -1;
 	char why[PATH_MAX];
 	int err;

@@ -112,19 +112,9 @@ static int put_frame(struct merged_writer *writer, const struct strbuf *bytes, u
 /* Appends a zstd frame with these bytes. */
 static int compress(struct merged_writer *writer, const struct strbuf *bytes, struct strbuf *out)
 {
-	size_t bound = ZSTD_compressBound(bytes->len);
-	size_t result;
-	int err = strbuf_reserve(out, bound);
+	uint32_t frame_len;
 
-	if (err)
-		return err;
-	result = ZSTD_compress2(writer->encoder, out->data + out->len, bound, strbuf_str(bytes),
-				bytes->len);
-	if (ZSTD_isError(result) || result > UINT32_MAX)
-		return -ENOMEM; /* it has room enough: only memory can be missing */
-	out->len += result;
-	out->data[out->len] = '\0';
-	return 0;
+	return format_compress(writer->encoder, strbuf_str(bytes), bytes->len, out, &frame_len);
 }
 
 /* ---- life ---- */
@@ -173,15 +163,7 @@ static int encoder_open(struct merged_writer *writer)
 {
 	int level = writer->options.compression_level;
 
-	writer->encoder = ZSTD_createCCtx();
-	if (!writer->encoder)
-		return -ENOMEM;
-	if (ZSTD_isError(ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_compressionLevel,
-						level ? level : DEFAULT_LEVEL)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_windowLog, WINDOW_LOG)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(writer->encoder, ZSTD_c_checksumFlag, 1)))
-		return -EINVAL;
-	return 0;
+	return format_encoder_open(level ? level : DEFAULT_LEVEL, WINDOW_LOG, &writer->encoder);
 }
 
 static int write_front(struct merged_writer *writer, const uint8_t (*source_ids)[FORMAT_ID_BYTES],

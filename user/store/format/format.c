@@ -426,6 +426,46 @@ int format_decode_commit(const struct format_record *record, struct strbuf *labe
 	return 0;
 }
 
+int format_encoder_open(int level, int window_log, ZSTD_CCtx **out)
+{
+	const struct {
+		ZSTD_cParameter name;
+		int value;
+	} parameters[] = {
+		{ ZSTD_c_compressionLevel, level },
+		{ ZSTD_c_windowLog, window_log },
+		{ ZSTD_c_checksumFlag, 1 },
+		{ ZSTD_c_contentSizeFlag, 1 },
+	};
+
+	*out = ZSTD_createCCtx();
+	if (!*out)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(parameters); i++)
+		if (ZSTD_isError(
+			    ZSTD_CCtx_setParameter(*out, parameters[i].name, parameters[i].value)))
+			return -EINVAL;
+	return 0;
+}
+
+int format_compress(ZSTD_CCtx *encoder, const void *bytes, size_t len, struct strbuf *out,
+		    uint32_t *frame_len_out)
+{
+	size_t bound = ZSTD_compressBound(len);
+	size_t result;
+	int err = strbuf_reserve(out, bound);
+
+	if (err)
+		return err;
+	result = ZSTD_compress2(encoder, out->data + out->len, bound, bytes, len);
+	if (ZSTD_isError(result) || result > UINT32_MAX)
+		return -ENOMEM; /* it has room enough: only memory can be missing */
+	out->len += result;
+	out->data[out->len] = '\0';
+	*frame_len_out = (uint32_t)result;
+	return 0;
+}
+
 /* Every one-shot call makes a context of its own: short memory must not pass for damage. */
 int format_decompress_result(size_t result, size_t len)
 {

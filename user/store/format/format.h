@@ -14,6 +14,8 @@
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
 
+struct ZSTD_CCtx_s;
+
 #define FORMAT_VERSION		  1
 #define FORMAT_MAGIC_DATA	  0xfd2fb528u /* zstd frame */
 #define FORMAT_MAGIC_RECORD	  0x184d2a5bu /* zstd skippable frame, as jbpf writes it */
@@ -93,6 +95,16 @@ int format_encode_header(const struct format_header *header, struct strbuf *out)
 
 /* Appends a whole lines record: `text_len` bytes of text in a zstd frame. 0 or -ENOMEM. */
 int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out);
+
+/*
+ * What compresses frames, with a checksum and the length of what they hold. `window_log`: of zstd, 0 = as
+ * the level has it. *out is the caller's, for ZSTD_freeCCtx(), also on error. 0, -ENOMEM, or -EINVAL.
+ */
+int format_encoder_open(int level, int window_log, struct ZSTD_CCtx_s **out);
+
+/* Appends a frame that holds these bytes, and says how long it is. 0 or -ENOMEM. */
+int format_compress(struct ZSTD_CCtx_s *encoder, const void *bytes, size_t len, struct strbuf *out,
+		    uint32_t *frame_len_out);
 
 /*
  * Decompresses a zstd frame that must hold exactly `len` bytes into `out`. 0; -EINVAL: the frame is

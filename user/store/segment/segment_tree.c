@@ -36,6 +36,26 @@ void segment_list_release(struct segment_list *list)
 	*list = (struct segment_list){ NULL, 0, 0 };
 }
 
+int segment_tree_path(const char *store_dir, char path[static PATH_MAX])
+{
+	int len = snprintf(path, PATH_MAX, "%s/%s", store_dir, SEGMENT_TREE_DIR);
+
+	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int segment_tree_open(const char *store_dir)
+{
+	char path[PATH_MAX];
+	int fd, err = segment_tree_path(store_dir, path);
+
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOTDIR ? -ENOENT : -errno;
+	return fd;
+}
+
 uint64_t segment_hour(uint64_t unix_ns)
 {
 	uint64_t unix_s = unix_ns / CLOCK_NS_PER_S;

@@ -10,6 +10,7 @@
 #ifndef JBPF_SEGMENT_SEGMENT_TREE_H
 #define JBPF_SEGMENT_SEGMENT_TREE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +39,12 @@ struct segment_list {
 #define __cleanup_segment_list __attribute__((cleanup(segment_list_release)))
 
 void segment_list_release(struct segment_list *list);
+
+/* Path of the tree of a store. 0 or -ENAMETOOLONG. */
+int segment_tree_path(const char *store_dir, char path[static PATH_MAX]);
+
+/* The tree's directory, the caller's. fd or -errno; -ENOENT also for what is no directory. */
+int segment_tree_open(const char *store_dir);
 
 /* Path relative to the tree's directory. */
 void segment_path(const struct segment_file *file, char path[static SEGMENT_PATH_BYTES]);
