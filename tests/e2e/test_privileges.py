@@ -212,7 +212,7 @@ def test_each_process_of_the_daemon_holds_the_capabilities_of_the_list_and_no_ot
             if "SETPCAP" not in gone:
                 assert int(status["CapBnd"], 16) == (bits(wanted) if name == "jbpfd" else 0), (lost, name)
             assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), (lost, name)
-        assert "dropped privileges; the process that looks into others keeps CAP_" in daemon.log(), lost
+        assert "privileges: dropped; the process that looks into others keeps CAP_" in daemon.log(), lost
 
 
 def units_user(uid):

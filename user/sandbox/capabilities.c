@@ -99,7 +99,7 @@ uint64_t capabilities_bounding(void)
 	return set;
 }
 
-/* Whoever lacks CAP_SETPCAP keeps the set: then only an execve() could make use of it. */
+/* Without CAP_SETPCAP the set stays as it is: only an execve() could make use of it. */
 static int limit_bounding(uint64_t most)
 {
 	uint64_t excess = capabilities_bounding() & ~most;

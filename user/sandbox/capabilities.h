@@ -21,19 +21,19 @@ struct capabilities {
 
 /* 0 or -errno. */
 int capabilities_read(struct capabilities *out);
-/* What lies in the bounding set: what an executed program could get at most. */
+/* The bounding set: capabilities that an executed program could get at most. */
 uint64_t capabilities_bounding(void);
 
 /*
- * No program that this process or a child of it executes may have capabilities any more; what is held stays.
- * 0, also without CAP_SETPCAP, where it stays; -errno.
+ * No program that this process or a child of it executes may have capabilities any more; held ones
+ * stay. 0, also without CAP_SETPCAP, where it stays; -errno.
  */
 int capabilities_empty_bounding(void);
 
 /*
- * From now on at most these. What is not held is not given; what is given up cannot be had again.
- * Ambient and inheritable sets are emptied, and the bounding set is cut down to what is
- * permitted then, where CAP_SETPCAP allows that. 0 or -errno.
+ * From now on at most these. One that is not held is not given; one that is given up is gone for
+ * ever. Ambient and inheritable sets are emptied, and the bounding set is cut down to the permitted
+ * set, where CAP_SETPCAP allows that. 0 or -errno.
  */
 int capabilities_limit(const struct capabilities *most);
 

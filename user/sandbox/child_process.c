@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See child_process.h. The order in child_process_become(): descriptors go early, since BPF objects and
- * the store's lock live as long as somebody has them open; what opens files below /proc comes before the
- * limits and before the process is undumpable, which makes its files in /proc root's (fs/proc/base.c,
- * task_dump_owner()).
+ * See child_process.h. The order in child_process_become() matters: descriptors are closed early,
+ * since BPF objects and the store's lock live as long as a process has them open. Files below /proc
+ * are opened before the limits are set, and before the process is undumpable: from then on its
+ * files in /proc belong to root (fs/proc/base.c, task_dump_owner()).
  */
 #include "user/sandbox/child_process.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Helper processes: how they are started, what they keep of their parent, how they end. All of them are
- * forked here and none executes a program, so that a helper is the same version as its parent, whatever
- * was installed meanwhile. Each ends with its parent, also when that one is killed.
+ * Helper processes: their start, their properties, their end. All of them are forked here and none
+ * executes a program, so that a helper is the same version as its parent even if another one was
+ * installed meanwhile. Each ends with its parent, also when the parent is killed.
  *
- * A helper calls child_process_become() first; it says what is different about this one:
+ * A helper calls child_process_become() first, with the properties of its row:
  *
  *   process     forked by  signals    descriptors              memory short, limits, other
  *   launcher    sampler    BLOCKED    0-2, socket, kallsyms    (SIGCHLD is read from a signalfd)
@@ -23,12 +23,13 @@
  *   compaction  sampler    PLAIN      0-2                      ends first; lowest priority of CPU, disk
  *   trial       sampler    INHERITED  all                      lives for one attempt (daemon_sandbox.c)
  *
- * What each gives up beside that is in struct child_rights (child_sandbox.h). `jbpf` without a daemon forks
- * parser and opener itself (child_starter.h).
+ * It then gives up the rights of its row in child_sandbox.h. `jbpf` without a daemon forks parser
+ * and opener itself (child_starter.h).
  *
- * The sampler has threads when it forks. What child_process_start() and child_process_become() do is
- * async-signal-safe, but for `unmaps_shared`, which allocates; that, and what children do later, relies on
- * glibc, whose fork() hands the child an allocator that works (malloc/arena.c, __malloc_fork_lock_parent()).
+ * The sampler has threads when it forks. child_process_start() and child_process_become() make
+ * async-signal-safe calls only, except for `unmaps_shared`, which allocates memory. That, and the
+ * work of the children, relies on glibc: its fork() gives the child an allocator that works
+ * (malloc/arena.c, __malloc_fork_lock_parent()).
  */
 #ifndef JBPF_SANDBOX_CHILD_PROCESS_H
 #define JBPF_SANDBOX_CHILD_PROCESS_H
@@ -41,14 +42,14 @@
 /* ---- starting ---- */
 
 /*
- * Runs in the child. `socket_fd`: to the parent, or -1. What it returns is the exit status: 0..255, or -errno,
- * which becomes errno.
+ * Runs in the child. `socket_fd`: to the parent, or -1. The return value becomes the exit status:
+ * 0..255, or -errno, which becomes errno.
  */
 typedef int (*child_main_fn)(int socket_fd, const void *ctx);
 
 /*
- * Forks a child that runs `main` and ends with this thread. *socket_out is to it (SOCK_SEQPACKET), the
- * caller's; NULL: there is no socket. The child has a copy of *ctx. 0 or -errno.
+ * Forks a child that runs `main` and ends with this thread. *socket_out is to it (SOCK_SEQPACKET),
+ * the caller's; NULL: there is no socket. The child has a copy of *ctx. 0 or -errno.
  */
 int child_process_start(child_main_fn main, const void *ctx, int *socket_out, pid_t *pid_out);
 
@@ -56,9 +57,9 @@ int child_process_start(child_main_fn main, const void *ctx, int *socket_out, pi
 int child_process_run(child_main_fn main, const void *ctx);
 
 /*
- * Copies this process as a further child of its parent, which reaps it: a copy outlives its maker. Not by
- * fork(), which makes children only; what that does beside is for processes with threads, so that this one
- * must have none. Returns as fork() does: the pid, 0 in the copy, or -errno.
+ * Copies this process as a further child of its parent, which reaps it: a copy outlives its maker.
+ * fork() cannot do that; the locks of libc that it takes care of need no care in a process without
+ * other threads, which this one must be. Returns the pid, 0 in the copy, or -errno.
  */
 pid_t child_process_copy(void);
 
@@ -66,12 +67,13 @@ pid_t child_process_copy(void);
 bool child_process_has_one_thread(void);
 
 /*
- * This process is killed when `parent`, its parent, ends. Done for all that are started here; again after a
- * change of ids, which clears it (kernel/cred.c, commit_creds()). 0; -ESRCH: it has ended already; -errno.
+ * This process is killed when `parent`, its parent, ends. Done for all that are started here; again
+ * after a change of ids, which clears it (kernel/cred.c, commit_creds()). 0; -ESRCH: it has ended
+ * already; -errno.
  */
 int child_process_end_with(pid_t parent);
 
-/* ---- in the child ---- */
+/* ---- properties ---- */
 
 enum child_signals {
 	CHILD_SIGNALS_INHERITED = 0,
@@ -105,16 +107,16 @@ struct child_options {
 	/* A limit that is lower already stays. */
 	const struct child_limit *limits;
 	size_t limit_cnt;
-	uint64_t memory_bytes; /* that it may have beside what it has now; 0 = no limit */
+	uint64_t memory_bytes; /* address space that it may add to its present one; 0 = no limit */
 	bool unmaps_shared;    /* memory that others write to, such as BPF maps, is unmapped */
 	bool ends_first;       /* when memory is short: rather this one than its parent */
 	bool is_undumpable;    /* no core, no ptrace() by processes of its user */
-	bool is_idle;	       /* runs when nobody else wants the CPU or the disk */
+	bool is_idle;	       /* runs when no other process wants the CPU or the disk */
 };
 
 /*
- * This process is such a child from now on. 0, or -errno: then it must end. Where ends_first and is_idle
- * are not possible, they are left out.
+ * This process is such a child from now on. 0, or -errno: then it must end. Where ends_first and
+ * is_idle are not possible, they are left out.
  */
 int child_process_become(const struct child_options *options);
 
@@ -123,8 +125,9 @@ int child_process_become(const struct child_options *options);
 #define CHILD_WAITS_FOREVER UINT32_MAX
 
 /*
- * Kills a child of this process and reaps it. Its wait status, which is its own where it had ended before;
- * -1: it did not end within `wait_ms` (it hangs in the kernel), or is no child of this process.
+ * Kills a child of this process and reaps it. Its wait status, which is its own where it had ended
+ * before; -1: it did not end within `wait_ms` (it hangs in the kernel), or is no child of this
+ * process.
  */
 int child_process_end(pid_t pid, uint32_t wait_ms);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See child_sandbox.h. The order matters: what needs a right comes before that is given up, and the filter
- * comes last, because none of this is on its list.
+ * See child_sandbox.h. The order matters: a step that needs a right comes before the right is given
+ * up, and the filter comes last, because it allows none of these steps.
  */
 #include "user/sandbox/child_sandbox.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rights that a helper process (child_process.h) gives up before it reads what others wrote: for ever,
- * for itself and for all that it starts.
+ * The rights that a helper process (child_process.h) gives up before it reads data of others: for
+ * ever, for itself and for all processes that it starts.
  *
  *   process     capabilities it keeps          files (Landlock)     system calls (seccomp)
  *   launcher    those of namer, opener, asker  -                    those of jbpfd (sandbox_filter.h)
@@ -21,13 +21,13 @@
 
 #define CHILD_SANDBOX_MAX_FDS 16u /* that a process with one socket may have open */
 
-/* What is left to it when it has given up the rest. */
+/* The rights that it keeps; it gives up all others. */
 struct child_rights {
 	struct capabilities capabilities; /* of these those that it has */
 	int (*landlock)(const char *dir); /* see landlock.h; NULL: files are left as they are */
 	const char *dir;
 	int (*filter)(void); /* of system calls; NULL: they are left as they are */
-	/* A kernel that has no Landlock, or no filters, is an error. Else what it has is used. */
+	/* True: a kernel without Landlock or filters is an error. False: the rest is given up. */
 	bool needs_kernel;
 };
 

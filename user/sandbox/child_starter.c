@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See child_starter.h. One that was killed may hang in the kernel, on a file whose server does not answer:
- * it is remembered, and reaped later.
+ * See child_starter.h. One that was killed may hang in the kernel, on a file whose server does not
+ * answer: it is remembered, and reaped later.
  */
 #include "user/sandbox/child_starter.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A way to start and end a helper process: by the launcher (launcher.h), where this process may not fork, or
- * by fork() here. Its user does not know which.
+ * A way to start and end a helper process: by the launcher (launcher.h), where this process may not
+ * fork, or by fork() here. Its user does not know which.
  */
 #ifndef JBPF_SANDBOX_CHILD_STARTER_H
 #define JBPF_SANDBOX_CHILD_STARTER_H
@@ -11,8 +11,8 @@
 
 struct child_starter {
 	/*
-	 * A process that runs its program on the other end of *socket_out. 0 or -errno; -EAGAIN: too many of
-	 * them hang.
+	 * A process that runs its program on the other end of *socket_out. 0 or -errno; -EAGAIN:
+	 * too many of them hang.
 	 */
 	int (*start)(void *ctx, int *socket_out, pid_t *pid_out);
 	/* Kills it. Its wait status, or -1: it hangs, or that is not known. */

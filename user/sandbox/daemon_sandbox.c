@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See daemon_sandbox.h. Each step that cannot be undone is tried in a child first, so that what
- * would fail later fails now, with a reason.
+ * See daemon_sandbox.h. Each step that cannot be undone is tried in a child first, so that an error
+ * of a later call is found now, with its reason.
  */
 #include "user/sandbox/daemon_sandbox.h"
 
@@ -52,7 +52,7 @@ static int trial_main(int none, const void *ctx)
 	return err ? err : trial->attempt(trial->ctx);
 }
 
-/* What `attempt` says with no more than these capabilities. 0 or -errno. */
+/* The result of `attempt` with these capabilities and no others. 0 or -errno. */
 static int try_with(const struct capabilities *kept, int (*attempt)(const void *ctx),
 		    const void *ctx)
 {
@@ -71,7 +71,7 @@ static bool is_refusal(int err)
 	return err == -EPERM || err == -EACCES;
 }
 
-/* Adds what bpf() calls on open maps need here, if anything. */
+/* Adds the capabilities that bpf() calls on open maps need here, if any. */
 static int plan_maps(const struct daemon_sandbox_needs *needs, struct capabilities *kept, char *why,
 		     size_t why_len)
 {
@@ -193,7 +193,7 @@ int daemon_sandbox_launcher(bool attaches)
 	};
 	int err;
 
-	/* Its children cannot: that takes CAP_SETPCAP. Without it there is still no_new_privs. */
+	/* Its children cannot do it: that takes CAP_SETPCAP. Without it there is still no_new_privs. */
 	(void)capabilities_empty_bounding();
 	err = child_sandbox_give_up(&kept);
 	(void)malloc_trim(0);
@@ -246,18 +246,18 @@ void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches)
 	if (capabilities_append_names(naming.effective & sandbox->held.permitted, &names) ||
 	    capabilities_append_names(aside, &asides))
 		return;
-	pr_info("dropped privileges; the process that looks into others keeps %s%s%s%s%s\n",
-		strbuf_str(&names), aside ? "; those that ask JVMs: " : "",
+	pr_info("privileges: dropped; the process that looks into others keeps %s%s%s%s%s\n",
+		strbuf_str(&names), aside ? "; the processes that ask JVMs keep " : "",
 		aside ? strbuf_str(&asides) : "",
 		sandbox->filter_err ? "" : "; system calls are filtered",
 		sandbox->landlock_err ? "" : "; files are written in the store only");
 	if (sandbox->kept.effective & bpf)
-		pr_info("this kernel asks for CAP_BPF at every look into a BPF map (before 5.19, kernel.unprivileged_bpf_disabled): it is kept\n");
+		pr_info("privileges: this kernel asks for CAP_BPF at every access to a BPF map (before 5.19, kernel.unprivileged_bpf_disabled): it is kept\n");
 	if (sandbox->filter_err)
-		pr_warn("system calls are not filtered: %s; the kernel needs CONFIG_SECCOMP_FILTER\n",
+		pr_warn("privileges: system calls are not filtered: %s; the kernel needs CONFIG_SECCOMP_FILTER\n",
 			errstr(sandbox->filter_err));
 	if (sandbox->landlock_err)
-		pr_warn("files outside of the store are not protected by the kernel: %s; it needs Landlock (5.19, CONFIG_SECURITY_LANDLOCK)\n",
+		pr_warn("privileges: the kernel does not protect files outside the store: %s; it needs Landlock (5.19, CONFIG_SECURITY_LANDLOCK)\n",
 			errstr(sandbox->landlock_err));
 }
 

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Least privilege: what jbpfd (and jbpf record, jbpf maps) give up once everything is open.
+ * Least privilege: the rights that jbpfd (and jbpf record, jbpf maps) give up once everything is
+ * open.
  *
  * Loading programs, making maps and opening events need CAP_BPF and CAP_PERFMON (or CAP_SYS_ADMIN),
- * kernel addresses CAP_SYSLOG; the descriptors last, so none of these is needed afterwards. What
- * naming needs, for every process that is yet to come, stays:
+ * kernel addresses CAP_SYSLOG; the descriptors last, so none of these is needed afterwards.
+ * Naming needs these for every process that is yet to come, so they stay:
  *
  *     CAP_SYS_PTRACE          /proc/PID/{maps,root,exe,map_files}, memory of JVMs
  *     CAP_DAC_READ_SEARCH     files of other users in containers; cgroup id to path
- *     CAP_CHECKPOINT_RESTORE  what is behind /proc/PID/map_files (kernel 5.9; else CAP_SYS_ADMIN)
+ *     CAP_CHECKPOINT_RESTORE  files behind /proc/PID/map_files (kernel 5.9; else CAP_SYS_ADMIN)
  *     CAP_SETUID, CAP_SETGID  not in force; raised in the forked child that asks a JVM for its map
  *     CAP_BPF                 only where the kernel asks for it at every bpf() call: before 5.19,
  *                             and kernel.unprivileged_bpf_disabled is not 0. Found by trying
  *
- * None of this is kept by the process that samples and has the store: it leaves naming to another one
- * (sandbox/launcher.h, collect/namer/namer.h), which was forked before. Then no_new_privs and a filter of
- * system calls (sandbox_filter.h) for each, and Landlock for the one with the store: it writes there and
- * nowhere else. Landlock also takes away looking into other processes (security/landlock/ptrace.c), so
- * the namer has a filter instead that lets it open files for reading only.
+ * None of this is kept by the process that samples and has the store: it leaves naming to another
+ * one (sandbox/launcher.h, collect/namer/namer.h), which was forked before. Then no_new_privs and a
+ * filter of system calls (sandbox_filter.h) for each, and Landlock for the one with the store: it
+ * writes there and nowhere else. Landlock also takes away looking into other processes
+ * (security/landlock/ptrace.c), so the namer has a filter instead that lets it open files for
+ * reading only.
  */
 #ifndef JBPF_SANDBOX_DAEMON_SANDBOX_H
 #define JBPF_SANDBOX_DAEMON_SANDBOX_H
@@ -28,7 +30,7 @@
 
 #include "user/sandbox/capabilities.h"
 
-/* For files that a person wants, wherever that is: not in force but while they are written. */
+/* For output files at any place that the user names: in force only while they are written. */
 #define DAEMON_SANDBOX_WRITING (CAPABILITY_BIT(CAP_DAC_OVERRIDE) | CAPABILITY_BIT(CAP_FOWNER))
 
 struct daemon_sandbox_needs {
@@ -45,8 +47,8 @@ struct daemon_sandbox_needs {
 struct capabilities daemon_sandbox_naming(bool attaches);
 
 /*
- * What would be kept, found by trying in children. 0, or -errno and a line for the user in `why`:
- * something that is needed would not work any more.
+ * Finds the capabilities that must be kept by trying in children. 0, or -errno and a line for the
+ * user in `why`: something that is needed would not work any more.
  */
 int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabilities *out,
 			char *why, size_t why_len);
@@ -62,18 +64,18 @@ struct daemon_sandbox {
 int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon_sandbox *out,
 			 char *why, size_t why_len);
 
-/* For the launcher (sandbox/launcher.h): what its children need, and no more. 0 or -errno. */
+/* For the launcher (sandbox/launcher.h): keeps the rights that its children need. 0 or -errno. */
 int daemon_sandbox_launcher(bool attaches);
 /* For the process that names: looks into processes, and changes nothing. 0 or -errno. */
 int daemon_sandbox_namer(void);
 
 /*
- * For the child that talks to a JVM, once it is connected (collect/attach/jvm_attach.h): below `tmp_fd`, the JVM's /tmp,
- * are all files that it needs. 0 or -errno.
+ * For the child that talks to a JVM, once it is connected (collect/attach/jvm_attach.h): below
+ * `tmp_fd`, the JVM's /tmp, are all files that it needs. 0 or -errno.
  */
 int daemon_sandbox_asker(int tmp_fd);
 
-/* Says in the log what was kept by whom, and what could not be given up. */
+/* Logs which process has kept which rights, and which could not be given up. */
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches);
 
 /*

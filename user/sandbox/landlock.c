@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * See landlock.h. Numbers of include/uapi/linux/landlock.h, which libc's headers may not have yet.
- * The kernel takes a longer structure than it knows when what it does not know is 0.
+ * The kernel takes a longer structure than it knows when the part that it does not know is 0.
  */
 #include "user/sandbox/landlock.h"
 

@@ -11,8 +11,8 @@
 int landlock_version(void);
 
 /*
- * From here on files are opened, made, moved and removed below `dir` only (NULL: nowhere); what is
- * open stays open. Nothing is executed; where the kernel knows how, no TCP socket is bound or
+ * From here on files are opened, made, moved and removed below `dir` only (NULL: nowhere); open
+ * files stay open. Nothing is executed; where the kernel knows how, no TCP socket is bound or
  * connected, and no abstract socket or process outside is reached. Needs no_new_privs or
  * CAP_SYS_ADMIN. 0 or -errno; -EOPNOTSUPP also for version 1, under which files cannot be moved
  * from one directory to another.
@@ -20,9 +20,9 @@ int landlock_version(void);
 int landlock_only_below(const char *dir);
 
 /*
- * From here on files are written, made, moved and removed below `dir` only, and read as before; nothing
- * is executed, and no TCP socket bound or connected where the kernel knows how. What is open stays
- * open. Needs and errors as above.
+ * From here on files are written, made, moved and removed below `dir` only, and read as before;
+ * nothing is executed, and no TCP socket bound or connected where the kernel knows how. Open files
+ * stay open. Needs and errors as above.
  */
 int landlock_write_only_below(const char *dir);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See launcher.h. The launcher's sockets: one of the sampler, one of each namer that lives. A request
- * is a message, answered by one. What ends is reaped when SIGCHLD says so; what was killed and does not
- * end (it hangs in the kernel on a file server or a page fault) is counted, and beyond some of them
- * nothing more is started until one has ended.
+ * See launcher.h. The launcher's sockets: one of the sampler, one of each namer that lives. A
+ * request is a message, answered by one. Children that end are reaped on SIGCHLD. A child that was
+ * killed and does not end hangs in the kernel, on a file server or a page fault; such children are
+ * counted, and when there are too many none is started until one of them has ended.
  */
 #include "user/sandbox/launcher.h"
 
@@ -30,7 +30,7 @@
 #define MAX_CHILDREN  256u
 #define MAX_HANGING   64u
 #define MAX_HANGING_OPENERS \
-	32u /* whoever makes them hang does not keep namer and parser from starting */
+	32u /* files that make them hang do not keep namer and parser from starting */
 #define END_WAIT_MS	  100
 #define ANSWER_FDS	  2u
 #define ANSWER_TIMEOUT_MS 5000
@@ -73,8 +73,8 @@ struct launcher {
 struct child {
 	pid_t pid;
 	int status;
-	uint32_t asker; /* index of who started it */
-	bool has_ended; /* `status` is what it left */
+	uint32_t asker; /* index of the process that started it */
+	bool has_ended; /* `status` is its wait status */
 	bool is_killed;
 	bool is_forgotten; /* nobody will ask for its status */
 };
@@ -154,14 +154,14 @@ static int free_asker(const struct state *state)
 	return -EAGAIN;
 }
 
-/* What is forked with. */
+/* A child and its program, for the moment of the fork. */
 struct birth {
 	const struct state *state;
 	enum launcher_kind kind;
 	struct launcher_child child;
 };
 
-/* Descriptors that are left are closed by each program, when it becomes what it is. */
+/* Each program closes the other descriptors itself, in child_process_become(). */
 static int child_main(int none, const void *ctx)
 {
 	static const struct child_options options = { .signals = CHILD_SIGNALS_OF_PARENT };
@@ -179,7 +179,7 @@ static int child_main(int none, const void *ctx)
 	return state->options->programs[birth->kind](&birth->child);
 }
 
-/* Both ends of what connects the child with the one who asked. 0 or -errno. */
+/* Both ends of the socket between the child and the process that asked for it. 0 or -errno. */
 static int make_sockets(enum launcher_kind kind, int handed_fd, int pair[2])
 {
 	pair[0] = pair[1] = -1;
@@ -202,11 +202,11 @@ static int make_asker(enum launcher_kind kind, int pair[2])
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	/* Whoever does not read its answers must not keep the others waiting. */
+	/* A namer that does not read its answers must not keep the others waiting. */
 	return fcntl(pair[0], F_SETFL, O_NONBLOCK) ? -errno : 0;
 }
 
-/* ---- those who ask, and copies of them ---- */
+/* ---- askers, and copies of them ---- */
 
 static struct child *find_child(struct state *state, pid_t pid)
 {
@@ -240,7 +240,7 @@ static void drop_copy(struct state *state, struct copy *copy)
 	child->is_forgotten = true;
 }
 
-/* What a namer that is gone had started is of no use to anybody, but the copy that it has made. */
+/* Children of a namer that is gone are of no use any more, except for the copy that it has made. */
 static void drop_asker(struct state *state, uint32_t asker)
 {
 	struct copy *const copies[] = { &state->copy, &state->next_copy };
@@ -388,7 +388,7 @@ static int serve_start(struct state *state, const struct request *request, uint3
 		return -ENOTSUP;
 	if (count_hanging(state) >= (kind == LAUNCHER_OPENER ? MAX_HANGING_OPENERS : MAX_HANGING))
 		return -EAGAIN;
-	/* What was copied is not wanted any more. */
+	/* A copy of an earlier namer is not wanted any more. */
 	if (kind == LAUNCHER_NAMER) {
 		drop_copy(state, &state->copy);
 		drop_copy(state, &state->next_copy);
@@ -455,7 +455,7 @@ static int send_answer(int asker_fd, const struct reply *reply, size_t fd_cnt)
 	return err;
 }
 
-/* False: the other side is gone, or does not read what it asked for. */
+/* False: the other side is gone, or does not read its answers. */
 static bool serve(struct state *state, uint32_t asker)
 {
 	struct reply reply = { .answer = { .status = -1 }, .fds = { -1, -1 } };
@@ -557,9 +557,9 @@ static int launcher_main(int socket_fd, const void *ctx)
 	return 0;
 }
 
-/* ---- in those who ask ---- */
+/* ---- in the askers ---- */
 
-/* It answers at once, unless the host is so busy that nothing works. What came with it is the caller's. */
+/* It answers at once, unless the host is far too busy. Descriptors in the reply are the caller's. */
 static int await_reply(const struct launcher *launcher, struct reply *reply)
 {
 	struct pollfd wait = { .fd = launcher->socket_fd, .events = POLLIN };
@@ -581,7 +581,7 @@ static int await_reply(const struct launcher *launcher, struct reply *reply)
 	return err;
 }
 
-/* What came too late, or could not be read, would be taken for the answer to the next request. */
+/* A late answer, or one that could not be read, would be taken for the answer to the next request. */
 static void forget_answers(const struct launcher *launcher)
 {
 	struct answer answer;
@@ -594,14 +594,14 @@ static void forget_answers(const struct launcher *launcher)
 			close(fds[i]);
 }
 
-/* What came with it and nobody took. */
+/* Closes the descriptors that the caller did not take. */
 static void reply_release(struct reply *reply)
 {
 	for (size_t i = 0; i < ANSWER_FDS; i++)
 		cleanup_fd_(&reply->fds[i]);
 }
 
-/* 0 and what it answered, or -errno, also of the launcher's. */
+/* 0 and the answer; -errno, also one that the launcher answered. */
 static int ask(const struct launcher *launcher, const struct request *request, int handed_fd,
 	       struct reply *reply)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that is forked before anything else is open and does nothing but start, end and reap the
- * others: the namer, the parser, the openers, the children that ask JVMs. So the process that samples
- * needs no rights for what they do, the namer can be replaced when it hangs or crashes, and neither can
- * start or signal anything else. It reads no file and no memory of other processes, and waits for nobody.
+ * A process that is forked before anything else is open and does nothing but start, end and reap
+ * the others: the namer, the parser, the openers, the children that ask JVMs. So the process that
+ * samples needs no rights for their work, the namer can be replaced when it hangs or crashes, and
+ * neither can start or signal anything else. It reads no file and no memory of other processes, and
+ * waits for nobody.
  *
  * Its children die with it, and it ends when the sampler does. One thread each side.
  */
@@ -26,20 +27,20 @@ enum launcher_kind {
 
 #define LAUNCHER_NUMBERS 8u
 
-/* What a child gets. Descriptors are its own; all others that it inherits are to be closed. */
+/* Arguments of a child. These descriptors are its own; it must close all others that it inherits. */
 struct launcher_child {
-	int socket_fd;	 /* to the one that asked; of LAUNCHER_ATTACH: what that one handed over */
+	int socket_fd; /* to its asker; of LAUNCHER_ATTACH: the descriptor that the asker handed over */
 	int launcher_fd; /* of LAUNCHER_NAMER: where it asks the launcher; else -1 */
 	uint64_t numbers[LAUNCHER_NUMBERS]; /* as given to launcher__start() */
 	void *ctx;			    /* of the options */
 };
 
-/* Runs in the forked child; what it returns is its exit status, as of child_main_fn (child_process.h). */
+/* Runs in the forked child. Returns its exit status, as child_main_fn does (child_process.h). */
 typedef int (*launcher_main_fn)(const struct launcher_child *child);
 
 struct launcher_options {
 	launcher_main_fn programs[LAUNCHER_KIND_CNT]; /* NULL: refused with -ENOTSUP */
-	/* In the launcher, before it takes requests: gives up what none of the children needs. 0 or -errno. */
+	/* In the launcher, before it takes requests: gives up rights that no child needs. 0 or -errno. */
 	int (*confine)(void *ctx);
 	void *ctx;
 	int *kept_fd; /* the one descriptor of the caller's that the children need; may get another number
@@ -48,7 +49,7 @@ struct launcher_options {
 
 struct launcher;
 
-/* Forks it. 0, or -errno (also what confine() returned). */
+/* Forks it. 0, or -errno, also that of confine(). */
 int launcher__open(const struct launcher_options *options, struct launcher **out);
 /* The namer's handle on it: takes `launcher_fd` over. NULL when memory is short. */
 struct launcher *launcher__from_fd(int launcher_fd);
@@ -58,10 +59,10 @@ void launcher__free(struct launcher *launcher);
 pid_t launcher__pid(const struct launcher *launcher);
 
 /*
- * Starts a child. `numbers`: LAUNCHER_NUMBERS of them, or NULL. `handed_fd`: for LAUNCHER_ATTACH what
- * the child writes its report to (stays the caller's), else -1. Outputs may be NULL: *socket_out is to
- * the child (SOCK_STREAM for a namer, else SOCK_SEQPACKET), the caller's. 0; -EAGAIN: too many children
- * hang; -EPIPE: the launcher is gone; -errno of fork().
+ * Starts a child. `numbers`: LAUNCHER_NUMBERS of them, or NULL. `handed_fd`: for LAUNCHER_ATTACH
+ * the pipe that the child writes its report to (stays the caller's), else -1. Outputs may be NULL:
+ * *socket_out is to the child (SOCK_STREAM for a namer, else SOCK_SEQPACKET), the caller's. 0;
+ * -EAGAIN: too many children hang; -EPIPE: the launcher is gone; -errno of fork().
  */
 int launcher__start(struct launcher *launcher, enum launcher_kind kind, const uint64_t *numbers,
 		    int handed_fd, int *socket_out, pid_t *pid_out);
@@ -70,18 +71,18 @@ int launcher__start(struct launcher *launcher, enum launcher_kind kind, const ui
 int launcher__end(struct launcher *launcher, pid_t pid);
 
 /*
- * A namer's copy of itself, which sleeps until the sampler takes it (namer_copy.h). There is one at a time: the
- * next one ends it, and so does the start of a new namer. Its maker's end does not.
+ * A namer's copy of itself, which sleeps until the sampler takes it (namer_copy.h). There is one at
+ * a time: the next one ends it, and so does the start of a new namer. Its maker's end does not.
  */
 
 /*
- * In a namer: sockets for a copy, to the sampler and to the launcher, the caller's. 0; -EAGAIN: too many
- * namers hang; -EPIPE; -errno.
+ * In a namer: sockets for a copy, to the sampler and to the launcher, the caller's. 0; -EAGAIN: too
+ * many namers hang; -EPIPE; -errno.
  */
 int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out);
 /*
- * The copy that has these sockets is process `pid`, a child of the launcher. 0; -ECHILD: it is none, or
- * has ended; -errno: the launcher closes the sockets' other ends.
+ * The copy that has these sockets is process `pid`, a child of the launcher. 0; -ECHILD: it is
+ * none, or has ended; -errno: the launcher closes the sockets' other ends.
  */
 int launcher__adopt_copy(struct launcher *launcher, pid_t pid);
 /* In the copy: this handle is on that socket from now on; takes it over. */

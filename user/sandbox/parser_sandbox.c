@@ -29,7 +29,7 @@
 #define SANDBOX_IS_SANITIZED 0
 #endif
 
-/* ---- what the kernel has ---- */
+/* ---- features of the kernel ---- */
 
 static bool seccomp_can_kill(void)
 {
@@ -50,7 +50,7 @@ uint32_t parser_sandbox_features(void)
 static int seccomp_add_calls(scmp_filter_ctx filter)
 {
 	static const int calls[] = {
-		/* what is handed over, and what is handed back */
+		/* requests, their files, and answers */
 		SCMP_SYS(read),
 		SCMP_SYS(pread64),
 		SCMP_SYS(write),
@@ -63,7 +63,7 @@ static int seccomp_add_calls(scmp_filter_ctx filter)
 		SCMP_SYS(brk),
 		SCMP_SYS(madvise),
 		SCMP_SYS(futex),
-		/* what a C library may ask in qsort, malloc and the like; none of it acts */
+		/* calls of qsort, malloc and the like; they change nothing */
 		SCMP_SYS(sysinfo),
 		SCMP_SYS(getrandom),
 		SCMP_SYS(clock_gettime),

@@ -17,12 +17,12 @@ enum parser_sandbox_feature {
 /* Which of them this kernel has. Changes nothing. */
 uint32_t parser_sandbox_features(void);
 
-#define PARSER_SANDBOX_MEMORY_BYTES (1ull << 30)   /* beside what the process has at the start */
+#define PARSER_SANDBOX_MEMORY_BYTES (1ull << 30)   /* more than the process has at the start */
 #define PARSER_SANDBOX_FILE_BYTES   (512ull << 20) /* of one that it writes to */
 
 /*
- * Gives up, for good, everything but computing and the one descriptor, which becomes number 0: other
- * descriptors, memory shared with anybody, capabilities, gaining privileges, files, network,
+ * Gives up, for good, everything but computing and the one descriptor, which becomes number 0:
+ * other descriptors, memory shared with anybody, capabilities, gaining privileges, files, network,
  * processes, signals, being traced. `wanted` are the features to use where the kernel has them:
  * PARSER_SANDBOX_ALL, except in tests, which look at each alone. 0 and the features in force, or
  * -errno: then the process must end.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An allow-list. What is not in it answers ENOSYS, as on a kernel that does not have it: a later
- * libc that tries a newer call first then takes the older one, which is here. Refusals are written
- * to the audit log, where the kernel keeps one (type=1326, with the number of the call).
+ * An allow-list. Other calls fail with ENOSYS, as on a kernel that does not have them: a later libc
+ * that tries a newer call first then takes the older one, which is on the list. Refusals are
+ * written to the audit log, where the kernel keeps one (type=1326, with the number of the call).
  *
  * Left out on purpose, and tested to be refused: everything that runs a program (execve), traces or
- * writes to another process (ptrace, process_vm_writev, pidfd_getfd, process_madvise), makes or joins
- * namespaces, mounts, loads modules, kernels or BPF programs, keyrings, io_uring and userfaultfd
- * (whose work no filter sees), sockets but AF_UNIX, bind and listen, executable memory, and typing
- * into a terminal (TIOCSTI).
+ * writes to another process (ptrace, process_vm_writev, pidfd_getfd, process_madvise), makes or
+ * joins namespaces, mounts, loads modules, kernels or BPF programs, keyrings, io_uring and
+ * userfaultfd (whose work no filter sees), sockets but AF_UNIX, bind and listen, executable memory,
+ * and typing into a terminal (TIOCSTI).
  */
 #include "user/sandbox/sandbox_filter.h"
 
@@ -209,7 +209,7 @@ static const int plain_calls[] = {
 	SCMP_SYS(recvfrom),
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(recvmsg),
-	/* what jbpfd is for */
+	/* sampling and reading memory */
 	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(perf_event_open), /* a CPU that came online: the kernel decides */
 #if defined(__SANITIZE_ADDRESS__)
@@ -334,7 +334,7 @@ int sandbox_filter_load(void)
 
 /* ---- roles ---- */
 
-/* Who was taken over could use them: to become somebody else, to talk to others, to look into them. */
+/* An attacker in the sampler could change ids with them, connect, or read other processes. */
 static const int not_for_sampler[] = {
 	SCMP_SYS(setuid),
 	SCMP_SYS(setgid),
@@ -350,22 +350,22 @@ static const int not_for_sampler[] = {
 	SCMP_SYS(open_by_handle_at),
 };
 
-/* Namer and asker read what others say. */
+/* Namer and asker read data of other processes. */
 static const int not_for_readers[] = {
-	/* becoming somebody else: the real user of an asker may be root */
+	/* a change of ids: the real user of an asker may be root */
 	SCMP_SYS(setuid),
 	SCMP_SYS(setgid),
 	SCMP_SYS(setresuid),
 	SCMP_SYS(setresgid),
 	SCMP_SYS(setgroups),
-	/* other processes, but to look into them */
+	/* effects on other processes */
 	SCMP_SYS(kill),
 	SCMP_SYS(pidfd_send_signal),
 	SCMP_SYS(setpriority),
 	SCMP_SYS(sched_setscheduler),
 	SCMP_SYS(ioprio_set),
 	SCMP_SYS(setrlimit),
-	/* talking to anybody but those to whom there is a socket already */
+	/* new connections: the sockets that they need are open */
 	SCMP_SYS(socket),
 	SCMP_SYS(connect),
 	SCMP_SYS(accept),
@@ -416,7 +416,7 @@ static int deny_bit(scmp_filter_ctx filter, int call, unsigned int index, uint64
 	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), call, 1, &is);
 }
 
-/* Files are opened for reading, by whatever call. */
+/* All calls that open files may open them for reading only. */
 static int deny_writing(scmp_filter_ctx filter)
 {
 	static const uint64_t writing[] = { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND };
@@ -432,7 +432,7 @@ static int deny_writing(scmp_filter_ctx filter)
 	return err;
 }
 
-/* A program of root's in the store, which whoever can get at it runs as root. */
+/* A set-user-id program of root in the store would run as root for every user that can reach it. */
 static int deny_set_id_programs(scmp_filter_ctx filter)
 {
 	static const uint64_t bits[] = { S_ISUID, S_ISGID };

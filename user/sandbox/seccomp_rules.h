@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules that the filters of jbpfd and of its children share: what a filter lets pass (seccomp(2)). */
+/* Rules that the filters of jbpfd and of its children share: calls that a filter allows (seccomp(2)). */
 #ifndef JBPF_SANDBOX_SECCOMP_RULES_H
 #define JBPF_SANDBOX_SECCOMP_RULES_H
 
@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* These calls (SCMP_SYS numbers), whatever their arguments. 0 or -errno. */
+/* Allows these calls (SCMP_SYS numbers) with any arguments. 0 or -errno. */
 int seccomp_rules_allow(scmp_filter_ctx filter, const int *calls, size_t cnt);
 
-/* `call` when none of these bits is set in its argument `index`. 0 or -errno. */
+/* Allows `call` when none of these bits is set in its argument `index`. 0 or -errno. */
 int seccomp_rules_allow_without(scmp_filter_ctx filter, int call, unsigned int index,
 				uint64_t bits);
 
