@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The daemon's life: options, store, recorder, one window after the other. Windows end at whole
- * multiples of their length in wall time, so that hours hold whole windows and streams line up.
+ * The daemon's life. open_all() opens everything in an order that gives each child as little as
+ * possible, then drops privileges; run() waits for the end of a window or a signal, again and
+ * again; finish() waits for the names of the last window. Windows end at whole multiples of their
+ * length in wall time, so that hours hold whole windows and streams line up.
  */
 #include "user/daemon/daemon.h"
 
@@ -78,7 +80,7 @@ static void sink_stream(void *ctx, const struct window *window, const char *text
 	daemon_writer__add(daemon->writer, window, text, len);
 }
 
-/* What is kept of names and processes, and all that malloc() gave out: the soak compares the two. */
+/* Memory of names and processes, and all that malloc() gave out: the soak compares the two. */
 static void report_memory(const struct recorder_stats *stats)
 {
 	struct mallinfo2 heap;
@@ -144,7 +146,7 @@ static void adopt_options(struct daemon *daemon, struct daemon_options *options)
 	log_set_level(daemon->options.log_level);
 }
 
-/* May all of it be changed while it runs? Privileges are gone: what needs them needs a restart. */
+/* May all of it be changed while it runs? Privileges are gone: a change that needs them needs a restart. */
 static int may_change(const struct daemon *daemon, const struct daemon_options *options, char *why,
 		      size_t why_len)
 {
@@ -187,7 +189,7 @@ static void change(struct daemon *daemon, struct daemon_options *options)
 	pr_info("SIGHUP: config file '%s' taken over\n", daemon->options.config);
 }
 
-/* SIGHUP: all or nothing; what cannot be taken over leaves everything as it was. */
+/* SIGHUP: all or nothing; a change that cannot be made leaves everything as it was. */
 static void reload(struct daemon *daemon)
 {
 	struct daemon_options options;
@@ -235,7 +237,7 @@ static int run(struct daemon *daemon)
 					  next_deadline_ns(daemon->options.window_ns));
 
 		if (event < 0) {
-			pr_err("waiting for samples: %s%s\n", errstr(event),
+			pr_err("sampling: waiting for samples failed: %s%s\n", errstr(event),
 			       event == -ECHILD ? " (the process that starts others was killed)" :
 						  "");
 			return event;
@@ -284,7 +286,7 @@ static int try_maps(const void *ctx)
 	return recorder__try_maps(ctx);
 }
 
-/* Everything is open: gives up all that was needed only for that. */
+/* Everything is open: gives up the rights that were needed only for that. */
 static int drop_privileges(struct daemon *daemon)
 {
 	const struct daemon_sandbox_needs needs = {
@@ -323,7 +325,7 @@ static int open_all(struct daemon *daemon)
 		explain_store_error(daemon->options.store, err);
 		return err;
 	}
-	/* Its child is to have nothing of what comes next. */
+	/* Before the recorder: the server's child must not inherit BPF objects. */
 	err = daemon_metrics_open(&daemon->metrics, &daemon->options, why, sizeof(why));
 	if (!err)
 		err = recorder_from_options(daemon, why, sizeof(why));
@@ -336,7 +338,7 @@ static int open_all(struct daemon *daemon)
 		return err;
 	err = daemon_writer__start(daemon->writer);
 	if (err) {
-		pr_err("the thread that writes cannot be started: %s\n", errstr(err));
+		pr_err("store: the thread that writes cannot be started: %s\n", errstr(err));
 		return err;
 	}
 	daemon_compactor_init(&daemon->compactor, clock_boot_ns());
@@ -373,7 +375,7 @@ int daemon_main(int argc, char **argv)
 	 */
 	(void)mallopt(M_MMAP_THRESHOLD, DAEMON_MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, DAEMON_MMAP_THRESHOLD);
-	/* What is beyond the heap's last piece when it grows, and when it is given back. */
+	/* Room above the last piece of the heap when it grows, and when memory is given back. */
 	(void)mallopt(M_TOP_PAD, DAEMON_TOP_PAD);
 	err = daemon_options_parse(argc, argv, &daemon.options, why, sizeof(why));
 	if (err) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jbpfd: foreground, one thread. Samples the host, writes one window after the other to the store
- * until SIGTERM or SIGINT; SIGHUP rereads the config file.
+ * jbpfd, in the foreground: one thread records, another one writes. Samples the host and writes one
+ * window after the other to the store until SIGTERM or SIGINT; SIGHUP rereads the config file.
  */
 #ifndef JBPF_DAEMON_DAEMON_H
 #define JBPF_DAEMON_DAEMON_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Life of the merging child (sandbox/child_process.h). It gives up every right but that to the store. Its
- * exit code is an errno; the parent says what is wrong, once.
+ * Life of the merging child (sandbox/child_process.h). It gives up every right but that to the
+ * store. Its exit code is an errno; the parent logs the reason, once.
  */
 #include "user/daemon/daemon_compact.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The part of jbpfd that merges closed hours: a child process of the lowest priority, once an hour.
- * A process of its own, so that its memory goes with it and a file that it cannot digest does not
- * take the profiler along.
+ * It is a process of its own, so that its memory goes with it and a file that crashes it does not
+ * end the profiler.
  */
 #ifndef JBPF_DAEMON_DAEMON_COMPACT_H
 #define JBPF_DAEMON_DAEMON_COMPACT_H
@@ -16,7 +16,7 @@ struct daemon_compactor {
 	uint64_t keep_bytes;
 	pid_t pid;	       /* 0 = none is running */
 	uint64_t next_boot_ns; /* when the next one begins */
-	bool is_failing;       /* said, until one succeeds */
+	bool is_failing;       /* was logged, until one succeeds */
 	uint64_t done_cnt;     /* runs, ... */
 	uint64_t failed_cnt;
 	uint64_t done_unix_ns; /* the last one's end, as it was noticed; 0 = none yet */
@@ -29,7 +29,7 @@ void daemon_compactor_init(struct daemon_compactor *compactor, uint64_t now_boot
 void daemon_compactor_tick(struct daemon_compactor *compactor, const char *store,
 			   uint64_t now_boot_ns, uint64_t now_unix_ns);
 
-/* Ends the child at once; what it was writing is gone with it. */
+/* Ends the child at once; the file that it was writing is gone with it. */
 void daemon_compactor_stop(struct daemon_compactor *compactor);
 
 #endif

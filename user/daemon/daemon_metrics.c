@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See daemon_metrics.h. All of it is cheap but the store's size, which is looked at now and then. */
+/* See daemon_metrics.h. All of it is cheap except the store's size, which is read once a minute. */
 #include "user/daemon/daemon_metrics.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * jbpfd's account of itself: counts what goes by, asks the parts at the end of each window, and
- * hands the text to who serves it. Without --metrics nothing of it happens.
+ * Metrics of jbpfd itself: counts windows on their way to the store, asks the parts at the end of
+ * each window, and publishes the text through user/serve. Without --metrics it only counts.
  */
 #ifndef JBPF_DAEMON_DAEMON_METRICS_H
 #define JBPF_DAEMON_DAEMON_METRICS_H
@@ -21,11 +21,11 @@ struct strtab;
 
 /* Zero-initialise; end with daemon_metrics_close(). */
 struct daemon_metrics {
-	struct metrics_server *server; /* NULL = nobody asks */
+	struct metrics_server *server; /* NULL = metrics are not served */
 	struct metrics metrics;
 	struct strtab *containers;   /* of the present window */
 	struct window_counts counts; /* of the present window's streams that the store took */
-	bool is_window_over;	     /* what is noted next is of another one */
+	bool is_window_over;	     /* the next window that is noted begins another one */
 	uint64_t usage_boot_ns;	     /* when the store was looked at last */
 	uint64_t fresh_until_boot_ns;
 };
@@ -40,7 +40,7 @@ void daemon_metrics_note(struct daemon_metrics *self, const struct window *windo
 /* The store took this stream: it counts as recorded when its window is written. */
 void daemon_metrics_count(struct daemon_metrics *self, const struct window *window);
 
-/* What there is to be asked at the end of a window. */
+/* The sources of metrics at the end of a window. */
 struct daemon_metrics_parts {
 	const struct daemon_options *options;
 	const struct recorder_stats *stats;
@@ -51,7 +51,7 @@ struct daemon_metrics_parts {
 	uint64_t dropped_windows; /* before it, which found no place: they failed, too */
 };
 
-/* Publishes what was noted. Failures are not counted; they are logged at level debug. */
+/* Publishes the metrics of the window. Failures are not counted; they are logged at level debug. */
 void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics_parts *parts);
 
 #endif

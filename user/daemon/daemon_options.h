@@ -49,7 +49,7 @@ int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char
 			 size_t why_len);
 void daemon_options_release(struct daemon_options *options);
 
-/* Do they differ in what needs other BPF programs, maps or symbol tables? */
+/* Do they differ in an option that needs other BPF programs, maps or symbol tables? */
 bool daemon_options_sampling_differs(const struct daemon_options *a,
 				     const struct daemon_options *b);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See daemon_writer.h. A window is a queue of packets, as they come from the process that names. Some
- * may wait for a slow disk; beyond WINDOWS_MAX or BYTES_MAX the newest one is lost.
+ * See daemon_writer.h. A window is a queue of packets, as they come from the process that names.
+ * Some may wait for a slow disk; beyond WINDOWS_MAX or BYTES_MAX the newest one is lost.
  */
 #include "user/daemon/daemon_writer.h"
 
@@ -31,7 +31,7 @@ struct job {
 	size_t bytes;
 	struct window host;
 	struct recorder_stats stats;
-	struct daemon_compactor compactor; /* as it was; only its counters are looked at */
+	struct daemon_compactor compactor; /* as it was; only its counters are read */
 	struct daemon_options options;	   /* likewise: its numbers */
 	uint64_t samples;		   /* of the streams in its queue */
 	uint64_t lost_samples;		   /* of its streams, on the way here */
@@ -49,7 +49,7 @@ struct daemon_writer {
 	pthread_t thread;
 	bool is_started;
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* of the next five fields */
 	pthread_cond_t is_changed;
 	struct job *first; /* oldest */
 	size_t job_cnt;	   /* with the one being written */
@@ -143,7 +143,7 @@ static uint64_t add_streams(struct daemon_writer *writer, struct job *job)
 		return lost;
 	pr_warn_limited(
 		"store: %" PRIu64
-		" samples are lost: what waited for the disk in memory is broken; report it\n",
+		" samples are lost: a window that waited for the disk in memory is broken; report it\n",
 		job->samples - read_samples);
 	return lost + job->samples - read_samples;
 }
@@ -220,9 +220,9 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 	if (!err)
 		err = store_writer__commit(writer->store, &unwritten);
 	report_commit(writer, err);
-	/* A host record that was not written takes what it says along to the next. */
+	/* The losses of a host record that was not written go into the next one. */
 	writer->lost_samples = unwritten + (err ? job->host.lost[WINDOW_LOSS_STORE] : 0);
-	/* The metrics have seen what it took along. */
+	/* The metrics have counted the losses of earlier records already. */
 	job->host.lost[WINDOW_LOSS_STORE] = lost + unwritten;
 	daemon_metrics_note(writer->metrics, &job->host);
 	log_limits_report(clock_boot_ns());
@@ -375,7 +375,7 @@ static bool queue_job(struct daemon_writer *writer, struct job *job)
 	return has_room;
 }
 
-/* What its streams lost is among the samples of the host. */
+/* Losses of its streams are among the samples of the host. */
 static void drop_window(struct daemon_writer *writer, const struct window *host, const char *why)
 {
 	writer->present_lost = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread that keeps the store: it takes whole windows and writes them, so that a disk that takes
- * its time costs no sample. What it cannot keep up with is lost, counted and told.
+ * The thread that keeps the store: it takes whole windows and writes them, so that a slow disk
+ * costs no sample. Windows that it cannot keep up with are lost, counted and reported.
  *
  * Opened, changed and closed by one thread, the one that records; functions marked so may be called
  * only while the thread is idle or was not started.
@@ -29,8 +29,8 @@ void daemon_writer__free(struct daemon_writer *writer);
 /* Opens the store, or another one. Idle. 0, -ENOMEM or -errno of store_writer__open(). */
 int daemon_writer__open(struct daemon_writer *writer, const struct daemon_options *options);
 /*
- * Other options for the same store, for the windows that end from now on. Waits for nothing and cannot
- * fail. Only the numbers of `options` are looked at later.
+ * Other options for the same store, for the windows that end from now on. Waits for nothing and
+ * cannot fail. Only the numbers of `options` are read later.
  */
 void daemon_writer__change(struct daemon_writer *writer, const struct daemon_options *options);
 /* Starts the thread: after privileges were given up, which are a thread's own. 0 or -errno. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Each line is the result of trying the thing itself where that is possible: the real BPF object is
- * loaded, the real events are opened, real files are read; what jbpfd does while it runs is tried
- * with the rights that it has then. Capability bits are shown beside, since they are what an
- * administrator can change.
+ * loaded, the real events are opened, real files are read; actions of a running jbpfd are tried
+ * with the rights that it has then. Capability bits are shown too, since an administrator can
+ * change them.
  */
 #include "user/daemon/host_check.h"
 
@@ -95,7 +95,7 @@ static void check_capabilities(struct check_run *run)
 
 	for (size_t i = 0; i < cnt; i++) {
 		char detail[512];
-		/* What truly fails is found by trying. */
+		/* The other lines try the thing itself. */
 		enum check_result result =
 			host_check_capability(&uses[i], &run->facts, detail, sizeof(detail));
 
@@ -124,7 +124,7 @@ static int try_maps(const void *ctx)
 	return probe__try_maps(ctx);
 }
 
-/* What jbpfd keeps when all is open, tried with the maps of this probe. */
+/* The rights that jbpfd keeps when all is open, tried with the maps of this probe. */
 static void check_kept(struct check_run *run, const struct probe *probe)
 {
 	const struct daemon_sandbox_needs needs = {
@@ -241,7 +241,7 @@ static bool is_in_our_user_namespace(int proc_fd, uint32_t pid, const struct str
 }
 
 /*
- * A process of another user, which is what needs the capability; init when there is none. Init
+ * A process of another user, since such ones need the capability; init when there is none. Init
  * alone proves little: where it holds more than we do, it may be closed when all others are open.
  */
 static uint32_t find_foreign_pid(int proc_fd)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `jbpfd --check`: what this host allows, and what is lost without it. */
+/* `jbpfd --check`: reports the rights and features of this host, and the losses where one is missing. */
 #ifndef JBPF_DAEMON_HOST_CHECK_H
 #define JBPF_DAEMON_HOST_CHECK_H
 

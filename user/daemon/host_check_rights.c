@@ -121,7 +121,7 @@ enum check_result host_check_paranoid(const struct host_facts *facts, char *deta
 
 	if (!is_known(level)) {
 		(void)snprintf(detail, detail_len, "cannot be read");
-		return CHECK_OK; /* opening the events tells */
+		return CHECK_OK; /* the attempt to open the events decides */
 	}
 	if (needs_admin(facts)) {
 		bool is_held = has(facts, CAP_SYS_ADMIN);

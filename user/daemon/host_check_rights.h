@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `jbpfd --check` says of capabilities and of the kernel's switches. Pure: what is known of
- * the host comes in as arguments.
+ * The lines of `jbpfd --check` about capabilities and the kernel's switches. Pure: facts of the
+ * host come in as arguments.
  */
 #ifndef JBPF_DAEMON_HOST_CHECK_RIGHTS_H
 #define JBPF_DAEMON_HOST_CHECK_RIGHTS_H
@@ -36,7 +36,7 @@ struct capability_use {
 	unsigned int cap;
 	enum capability_time time;
 	const char *use;
-	const char *loss; /* what is lost without it */
+	const char *loss; /* the effect of its absence */
 };
 
 /* Those that jbpfd makes use of, in the order of their use; the systemd unit has the same. */

@@ -84,7 +84,7 @@ static int make_parent(const char *path)
 	return mkdir(dir, SOCKET_DIR_MODE) && errno != EEXIST ? -errno : 0;
 }
 
-/* Removes a socket that nobody listens on. A link is not followed: connect() is told of it first. */
+/* Removes a socket that no process listens on. A link is not followed: lstat() sees it first. */
 static int remove_stale(const struct serve_address *address)
 {
 	const char *path = serve_address_path(address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where metrics are served: a Unix socket, or a port of the loopback. Nothing else is offered,
- * because there is no login: who is on the network shall not read what runs on the host.
+ * because there is no login: the network shall not read which programs run on the host.
  */
 #ifndef JBPF_SERVE_ADDRESS_H
 #define JBPF_SERVE_ADDRESS_H
@@ -25,8 +25,8 @@ const char *serve_address_path(const struct serve_address *address);
 
 /*
  * A listening socket, non-blocking. Of a Unix socket: mode 0660; a directory that is missing is
- * made (0755), and a socket that nobody listens on any more is removed. fd; -EADDRINUSE: somebody
- * listens there; -EEXIST: something else has the path; -errno.
+ * made (0755), and a socket that no process listens on any more is removed. fd; -EADDRINUSE: a
+ * process listens there; -EEXIST: something else has the path; -errno.
  */
 int serve_address_listen(const struct serve_address *address);
 

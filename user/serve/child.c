@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What talks to strangers has nothing to lose: no capability, no file, no other process, and the
- * system calls that an HTTP server needs. What the kernel is too old for is left out; the rest holds.
+ * The process that talks to strangers has no capability, no file, no other process, and only the
+ * system calls that an HTTP server needs. Where the kernel is too old for one of these, the others
+ * hold.
  */
 #include "user/serve/child.h"
 

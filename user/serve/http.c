@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * libmicrohttpd in one thread. Its own time limit starts again with each byte that comes; so that
- * nobody can hold a connection by sending one now and then, an overdue one is shut down here. Nor can
- * anybody take all places: a new connection puts out the oldest of the user that has most of them
- * (of a port users are not known: just the oldest). An honest request needs milliseconds.
+ * nobody can hold a connection by sending one now and then, an overdue one is shut down here. Nor
+ * can anybody take all places: a new connection puts out the oldest of the user that has most of
+ * them (of a port users are not known: just the oldest). An honest request needs milliseconds.
  */
 #include "user/serve/http.h"
 

@@ -12,21 +12,21 @@
 #include "user/serve/page.h"
 
 #define HTTP_CONNECTIONS_MAX 64		 /* one more puts out the oldest: see http.c */
-#define HTTP_REQUEST_BYTES   (16 * 1024) /* per connection: what is read and what is built of it */
+#define HTTP_REQUEST_BYTES   (16 * 1024) /* per connection: for the request and the answer */
 #define HTTP_IDLE_S	     3
 #define HTTP_CONNECTION_S    5 /* from its begin to its end */
 
 struct http;
 
 /*
- * Takes over `listen_fd`; borrows `library` and `view` until the end. `is_unix`: the Host header is not
- * looked at. 0 or -errno.
+ * Takes over `listen_fd`; borrows `library` and `view` until the end. `is_unix`: the Host header is
+ * ignored. 0 or -errno.
  */
 int http__open(const struct http_library *library, int listen_fd, bool is_unix,
 	       const struct serve_page_view *view, struct http **out);
 void http__free(struct http *http); /* NULL is fine */
 
-/* Answers what comes for about half a second. 0 or -errno. */
+/* Answers requests for about half a second. 0 or -errno. */
 int http__run(struct http *http);
 
 #endif

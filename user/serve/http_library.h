@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libmicrohttpd, loaded when metrics are asked for. It brings GnuTLS along with all that it needs,
- * which makes a table of 110 KiB in each process that it is loaded into: a daemon that serves nothing
- * and its children can do without.
+ * which makes a table of 110 KiB in each process that it is loaded into: a daemon that serves
+ * nothing and its children can do without.
  */
 #ifndef JBPF_SERVE_HTTP_LIBRARY_H
 #define JBPF_SERVE_HTTP_LIBRARY_H
@@ -23,8 +23,8 @@ struct http_library {
 };
 
 /*
- * Stays loaded for good. To be called before executable memory is refused; children have it from their
- * parent. 0, -ENOENT without the library, -ENOSYS when it lacks a function.
+ * Stays loaded for good. To be called before executable memory is refused; children have it from
+ * their parent. 0, -ENOENT without the library, -ENOSYS when it lacks a function.
  */
 int http_library_load(struct http_library *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What jbpfd tells about itself, and its text in Prometheus's exposition format 0.0.4. METRICS.md
- * lists every metric; names are promises, as the store's format is. Pure.
+ * The metrics of jbpfd, and their text in Prometheus's exposition format 0.0.4. METRICS.md lists
+ * every metric; their names are stable, as the store's format is. Pure.
  */
 #ifndef JBPF_SERVE_METRICS_H
 #define JBPF_SERVE_METRICS_H

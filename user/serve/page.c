@@ -44,7 +44,7 @@ static int page_map(struct serve_page *page)
 	if (shared == MAP_FAILED)
 		return -errno;
 	page->shared = shared;
-	/* Children do not inherit what can be written to. */
+	/* Children do not inherit the writable mapping. */
 	if (madvise(shared, sizeof(*page->shared), MADV_DONTFORK) ||
 	    fcntl(page->fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW))
 		return -errno;

@@ -17,10 +17,10 @@ struct serve_page; /* as the writer has it */
 int serve_page__new(struct serve_page **out);
 void serve_page__free(struct serve_page *page); /* NULL is fine */
 
-/* For the reader, and for reading only: the kernel lets nobody else map it writable. */
+/* For the reader: the kernel refuses any further writable mapping (F_SEAL_FUTURE_WRITE). */
 int serve_page__fd(const struct serve_page *page);
 
-/* What holds until the next call; well until `fresh_until_boot_ns`. 0, or -E2BIG and unchanged. */
+/* The text until the next call, fresh until `fresh_until_boot_ns`. 0, or -E2BIG and unchanged. */
 int serve_page__write(struct serve_page *page, const struct strbuf *text,
 		      uint64_t fresh_until_boot_ns);
 

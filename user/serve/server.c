@@ -28,7 +28,7 @@ struct metrics_server {
 	pid_t child; /* 0 = none */
 	uint64_t started_boot_ns;
 	uint64_t restart_cnt;
-	bool is_failing; /* said, until a child lives for some seconds */
+	bool is_failing; /* was logged, until a child lives for some seconds */
 };
 
 static int start_child(struct metrics_server *server)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Serves metrics to Prometheus over HTTP: GET /metrics (text format 0.0.4) and GET /healthz. A child
- * process without capabilities, files or network of its own answers; it has the listening socket
- * and reads a page of memory (page.h). The daemon itself never reads a byte of a request.
+ * Serves metrics to Prometheus over HTTP: GET /metrics (text format 0.0.4) and GET /healthz. A
+ * child process without capabilities, files or network of its own answers; it has the listening
+ * socket and reads a page of memory (page.h). The daemon itself never reads a byte of a request.
  */
 #ifndef JBPF_SERVE_SERVER_H
 #define JBPF_SERVE_SERVER_H
@@ -15,19 +15,19 @@
 struct metrics_server;
 
 /*
- * Listens on `address` (see address.h) and starts the child: to be called early, as the child has
- * what memory and rights the daemon has when it begins. 0, or -errno and a line in `why`.
+ * Listens on `address` (see address.h) and starts the child: to be called early, as the child
+ * begins with the memory and the rights that the daemon has then. 0, or -errno and a line in `why`.
  */
 int metrics_server__open(const char *address, struct metrics_server **out, char *why,
 			 size_t why_len);
 /* Ends the child and removes the Unix socket where that is still allowed. NULL is fine. */
 void metrics_server__free(struct metrics_server *server);
 
-/* What is served from now on; /healthz says 503 from `fresh_until_boot_ns` on. 0 or -E2BIG. */
+/* The text that is served from now on; /healthz answers 503 from `fresh_until_boot_ns` on. 0 or -E2BIG. */
 int metrics_server__publish(struct metrics_server *server, const struct strbuf *text,
 			    uint64_t fresh_until_boot_ns);
 
-/* Starts a child that has died anew, at most once in some seconds. To be called now and then. */
+/* Starts a child that has died again, at most once in five seconds. To be called after each window. */
 void metrics_server__tick(struct metrics_server *server, uint64_t now_boot_ns);
 
 /* How often a child was started because another had died. */
