@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Requests to the parser process; see parser.h. One at a time: send, hand over debug files that are
- * asked for, take the answer, and check it. A parser that breaks any rule is killed, since what it
- * knows of the rules it knows from the same source as we.
+ * asked for, take the answer, and check it. A parser that breaks any rule is killed: it is the
+ * same program and knows the rules.
  */
 #include "symbols/parser/parser.h"
 
@@ -38,8 +38,9 @@
 #define PARSER_MAX_LIBJVMS    16u
 
 /*
- * An answer of parser__libjvm(), by the file and where it is mapped; and by who paid for it: one that
- * took the process over with a file of its own may have had a file asked for that others have, too.
+ * An answer of parser__libjvm(), by the file, its place in memory, and the account that paid for
+ * it: an account whose file took the process over could give a lie about a file that others have,
+ * too.
  */
 struct parsed_libjvm {
 	uint64_t account_id;
@@ -52,14 +53,14 @@ struct parsed_libjvm {
 
 struct parser {
 	struct parser_process process;
-	struct parser_stats stats; /* without what `process` knows */
+	struct parser_stats stats; /* without the numbers of `process` */
 	uint64_t last_id;
 	bool was_starved;	    /* the last request got too little CPU time, which it wanted */
 	struct account *account;    /* whose input comes next; a user of it */
 	struct opener *opener;	    /* borrowed; NULL = files are opened here */
 	uint64_t served_account_id; /* whose input the process has seen */
 	bool has_served;
-	bool has_grown; /* the process took much memory for what it read last */
+	bool has_grown; /* the process took much memory for its last input */
 	struct parsed_libjvm libjvms[PARSER_MAX_LIBJVMS]; /* a ring */
 	size_t next_libjvm;
 };
@@ -203,7 +204,7 @@ static int parser_note_failure(struct parser *parser, const char *what, int err,
 	return -ENOTRECOVERABLE;
 }
 
-/* It had ended by itself: whoever sent SIGKILL, the kernel when memory is short or a person, was not the input. */
+/* It had ended before: the kernel, when memory is short, or a person sent SIGKILL, but not the input. */
 static bool was_killed(int err, int status)
 {
 	return (err == -EPIPE || err == -ECONNRESET) && status >= 0 && WIFSIGNALED(status) &&
@@ -211,8 +212,8 @@ static bool was_killed(int err, int status)
 }
 
 /*
- * The parser broke a rule, died or hangs. One that was killed, or did not get the CPU it needed, says
- * nothing of the input: it may be tried again, as often as its account may fail.
+ * The parser broke a rule, died or hangs. One that was killed, or did not get the CPU it needed,
+ * says nothing about the input: it may be tried again, as often as its account may fail.
  */
 static int parser_fail(struct parser *parser, const char *what, int err)
 {
@@ -227,7 +228,7 @@ static int parser_fail(struct parser *parser, const char *what, int err)
 
 /* ---- debug files ---- */
 
-/* What the message asks for. False: nothing that one may ask for. */
+/* The file that the message asks for. False: it may not ask for that. */
 static bool wanted_read(const struct parser_message *message, struct build_id *id,
 			char name[NAME_MAX + 1], struct debug_file_wanted *out)
 {
@@ -309,7 +310,7 @@ static void parser_note_memory(struct parser *parser, const struct parser_call *
 	parser->has_grown = bytes > ACCOUNT_TOLD_READING_BYTES;
 }
 
-/* Until the answer is there, in call->message. 0, or what the parser must be killed for. */
+/* Until the answer is there, in call->message. 0, or an error for which the parser must be killed. */
 static int parser_converse(struct parser *parser, struct parser_call *call)
 {
 	struct parser_watch watch = parser_watch_begin(&parser->process);
@@ -387,8 +388,8 @@ static void call_init(struct parser_call *call, uint32_t kind, const char *what,
 }
 
 /*
- * A process that has seen nothing, or only what is of the same account; and whose most memory is not that of a
- * large file before.
+ * Makes the process one that has seen no input, or only that of the same account, and whose peak
+ * memory is not that of a large file before.
  */
 static void parser_be_fresh(struct parser *parser)
 {
@@ -429,7 +430,7 @@ static int parser_call(struct parser *parser, struct parser_call *call)
 	call->message.id = ++parser->last_id;
 	err = parser_send(parser, call);
 	if (err) {
-		pr_debug("parser: not to be had: %s\n", errstr(err));
+		pr_debug("parser: it cannot be reached: %s\n", errstr(err));
 		return -EAGAIN;
 	}
 	parser->stats.request_cnt++;

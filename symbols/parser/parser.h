@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files out of containers are parsed in a process of their own that has no rights: no descriptors
- * but its socket and what it is handed, no capabilities, no way to open, connect, execute or signal
- * anything (parser_sandbox.h). The profiler opens the files by its own rules, passes them over, and
- * checks every byte of what comes back. A file that crashes the parser, or keeps it busy, costs its
- * own names and nothing else: the parser is started again.
+ * but its socket and those that it is handed, no capabilities, no way to open, connect, execute or
+ * signal anything (parser_sandbox.h). The profiler opens the files by its own rules, passes them
+ * over, and checks every byte of the answer. A file that crashes the parser, or keeps it busy,
+ * costs its own names and nothing else: the parser is started again.
  *
- * What is parsed there: ELF files with their debug files and MiniDebugInfo, HotSpot's libjvm, perf
- * maps, mangled names, JSON of rootless container runtimes. Not there: /proc text, which is the kernel's, and a JVM's memory, which is no
- * file; hotspot_*.c reads that with bounds of its own.
+ * Parsed there: ELF files with their debug files and MiniDebugInfo, HotSpot's libjvm, perf maps,
+ * mangled names, JSON of rootless container runtimes. Not there: /proc text, which is the kernel's,
+ * and a JVM's memory, which is no file; hotspot_*.c reads that with bounds of its own.
  *
- * A restart may come at any time. What it needs of a profiler that has itself given up rights:
- * clone/fork, socketpair, memfd_create, ftruncate/fcntl, sendmsg/recvmsg, poll, kill and wait4; in
- * the child also close_range, prctl (name, death signal, dumpable, no_new_privs, bounding set,
- * ambient), capset, setrlimit, landlock_*, seccomp, munmap, and reading /proc/self. The child has
- * the profiler's uid, so that it can be killed without CAP_KILL.
+ * A restart may come at any time. It makes these calls in a profiler that has itself given up
+ * rights: clone/fork, socketpair, memfd_create, ftruncate/fcntl, sendmsg/recvmsg, poll, kill and
+ * wait4; in the child also close_range, prctl (name, death signal, dumpable, no_new_privs, bounding
+ * set, ambient), capset, setrlimit, landlock_*, seccomp, munmap, and reading /proc/self. The child
+ * has the profiler's uid, so that it can be killed without CAP_KILL.
  *
  * Every function takes a NULL parser too and then parses where it is called, for tests and tools.
- * One thread. Errors of all requests, besides what each says itself: -EAGAIN the parser, or the
- * account's input, has failed too often lately or used up its time, or the host was too busy to parse
- * it within PARSER_REQUEST_MAX_NS: ask again in a while; -ENOTRECOVERABLE it could not parse this input
- * (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried again;
- * -ENOMEM the profiler's own memory is short.
+ * One thread. Errors of all requests, besides those that each names itself: -EAGAIN the parser, or
+ * the account's input, has failed too often lately or used up its time, or the host was too busy to
+ * parse it within PARSER_REQUEST_MAX_NS: ask again in a while; -ENOTRECOVERABLE it could not parse
+ * this input (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried
+ * again; -ENOMEM the profiler's own memory is short.
  */
 #ifndef JBPF_PARSER_PARSER_H
 #define JBPF_PARSER_PARSER_H
@@ -51,24 +51,24 @@ int parser__open(struct parser **out);
 /* Ends the process. NULL is fine. */
 void parser__free(struct parser *parser);
 
-/* What opens the files that are parsed, borrowed: whoever has the parser has that, too. */
+/* The opener of files that are parsed, borrowed: every user of the parser has it, too. */
 void parser__set_opener(struct parser *parser, struct opener *opener);
 /* NULL for a NULL parser, and until it was set. */
 struct opener *parser__opener(const struct parser *parser);
 
 /*
- * In a copy of the process that opened it: the parser's process is the other's. It is left alone, and another
- * one started when there is something to parse. A NULL parser is fine.
+ * In a copy of the process that opened it: the parser's process is the other's. It is left alone,
+ * and another one started when there is something to parse. A NULL parser is fine.
  */
 void parser__forget_process(struct parser *parser);
 
 /*
- * Whose input comes next, and at whose cost, until the next call; NULL: nobody's, without limits.
- * What has no credit gets -EAGAIN. What fails uses up its own account's failures. The process ends
- * between two accounts: it keeps nothing between requests, but one that was taken over by an input
- * could, and lie about the next one's. That costs less than 1 ms of CPU time for each change, of which
- * there are few: requests come process by process, and answers are kept. The opener opens files for the same
- * account. A NULL parser is fine.
+ * Charges the input that follows to this account, until the next call; NULL: to none, without
+ * limits. An account without credit gets -EAGAIN. A failure uses up the failures of its own
+ * account. The process ends between two accounts: it keeps nothing between requests, but one that
+ * was taken over by an input could, and lie about the next one's. That costs less than 1 ms of CPU
+ * time for each change, of which there are few: requests come process by process, and answers are
+ * kept. The opener opens files for the same account. A NULL parser is fine.
  */
 void parser__charge(struct parser *parser, struct account *account);
 
@@ -80,8 +80,8 @@ int parser__elf(struct parser *parser, int fd, const char *path,
 		const struct debug_file_roots *roots, struct elf_object *out);
 
 /*
- * As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. The last
- * answers are kept: a JVM that is starting is asked for again and again, by more than one.
+ * As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. The
+ * last answers are kept: a JVM that is starting is asked for again and again, by more than one.
  */
 int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
 		   struct vm_symbols *out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Serving requests inside the sandbox. Nothing is kept from one request to the next, nothing is
- * logged and nothing can be opened: what is missing is asked for. Whatever goes wrong here is an
+ * logged and nothing can be opened: the profiler is asked for further files. A failure here is an
  * error of the request, or the end of this process.
  */
 #include "symbols/parser/parser_child.h"
@@ -43,7 +43,7 @@ static int reply_write(void *ctx, const void *bytes, size_t len)
 	return err;
 }
 
-/* ---- what is asked of the profiler ---- */
+/* ---- requests to the profiler ---- */
 
 static int child_open_debug(void *ctx, const struct debug_file_wanted *wanted, uint64_t *size_out)
 {

@@ -5,7 +5,7 @@
 
 /*
  * Runs in the forked process: gives up its rights and serves. Returns the exit status, which is an
- * errno: 0 when the profiler is gone, else what cannot be helped.
+ * errno: 0 when the profiler is gone, else the error that ended it.
  */
 int parser_child_main(int socket_fd);
 

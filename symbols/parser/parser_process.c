@@ -223,7 +223,7 @@ int parser_process_start(struct parser_process *process)
 	if (err) {
 		int exit_err = child_process_err(parser_process_end(process));
 
-		/* Its exit status says what it could not do. */
+		/* Its exit status is the error of the step that failed. */
 		if (err == -EPIPE && exit_err)
 			err = exit_err;
 	}

@@ -49,7 +49,7 @@ struct parser_process {
 	uint64_t token_boot_ns; /* when the last one was given back */
 };
 
-/* What a request may use up. */
+/* Time that a request may use up. */
 struct parser_watch {
 	const struct parser_limits *limits;
 	uint64_t cpu_begin_ns;
@@ -80,7 +80,7 @@ void parser_process_forget(struct parser_process *process);
 /* CPU time it has used so far; 0 when it does not run. */
 uint64_t parser_process_cpu_ns(const struct parser_process *process);
 
-/* The most memory it has had since it was ready, beside what it had then; 0 when that is not known. */
+/* The most memory that it has taken since it was ready; 0 when that is not known. */
 uint64_t parser_process_peak_bytes(const struct parser_process *process);
 
 struct parser_watch parser_watch_begin(const struct parser_process *process);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the profiler and its parser process say to each other over a SOCK_SEQPACKET socket. Both are
- * the same program, so numbers are in the machine's own order; but the parser may have been taken
- * over by what it parsed, so the profiler checks each message as if it came from a stranger.
+ * Messages between the profiler and its parser process over a SOCK_SEQPACKET socket. Both are
+ * the same program, so numbers are in the machine's own order; but an input may have taken the
+ * parser over, so the profiler checks each message as if it came from a stranger.
  *
  *     profiler                                  parser
  *     REQUEST file, reply memory ------------->

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The profiler's side; see opener.h. One request at a time: send, wait, take the answer. A process that
- * does not answer is killed, and nothing that it says later is read; its socket is kept for what it
- * tells when it is closed, that the process has ended after all.
+ * The profiler's side; see opener.h. One request at a time: send, wait, take the answer. A process
+ * that does not answer is killed, and later answers are never read; its socket is kept because it
+ * closes when the process has ended after all.
  *
- * Where nobody answered, nobody is asked again for a minute: a file system for all, since what is
- * mapped from it is opened by the inode, or the paths of one root for one account.
+ * A server that did not answer is not asked again for a minute: a file system for all accounts,
+ * since mapped files of it are opened by the inode, or the paths of one root for one account.
  */
 #include "user/files/opener.h"
 
@@ -42,11 +42,11 @@ static const struct opener_limits default_limits = {
 	.max_busy_ticks = 50,
 };
 
-/* Where nobody answered in time. */
+/* A place whose server did not answer in time. */
 struct place {
 	dev_t device;
 	ino_t inode;	     /* 0 = all of the file system */
-	uint64_t account_id; /* with an inode: who must not */
+	uint64_t account_id; /* with an inode: the account that must not open it */
 	uint64_t until_boot_ns;
 };
 
@@ -71,7 +71,7 @@ struct opener {
 	uint64_t start_cnt;
 	uint64_t last_id;
 	struct account *account; /* for whom files are opened; a user of it */
-	struct work work;	 /* what it has answered and not finished */
+	struct work work;	 /* a request that it has answered and not finished */
 	bool is_free;
 	struct hanging hanging[OPENER_MAX_HANGING];
 	size_t hanging_cnt;
@@ -151,7 +151,7 @@ static void hanging_release(struct hanging *hanging)
 	account__put(hanging->account);
 }
 
-/* Ends it where nobody is to blame. */
+/* Ends it where no account is to blame. */
 static void process_drop(struct opener *opener)
 {
 	int socket_fd;
@@ -206,7 +206,7 @@ static void look_after_hanging(struct opener *opener)
 	opener->hanging_cnt = kept;
 }
 
-/* Does it wait for a CPU? Then nobody else keeps it. */
+/* Does it wait for a CPU? Then no server keeps it. */
 static bool process_is_busy(pid_t pid)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -324,7 +324,7 @@ static int place_of(const struct opener *opener, enum opener_what what, int at_f
 	return 0;
 }
 
-/* It did not answer in time: it is left behind, with what it may still say. */
+/* It did not answer in time: it is left behind, with any later answer. */
 static void give_up(struct opener *opener)
 {
 	struct hanging hanging = { .account = opener->work.account };
@@ -361,7 +361,7 @@ static void await_free(struct opener *opener)
 }
 
 /*
- * 0 and the answer: a descriptor, or what is wrong with the file. -EPIPE: it has ended; -ETIMEDOUT;
+ * 0 and the answer: a descriptor, or the -errno of the file. -EPIPE: it has ended; -ETIMEDOUT;
  * -EBADMSG: it answers nonsense; -errno of sending.
  */
 static int converse(const struct opener *opener, const struct opener_request *request, int at_fd,

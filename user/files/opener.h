@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files of containers are opened by a process of their own: a FUSE or NFS server that hangs holds
- * whoever opens a file of it, or walks a path through it, and a container may bring its own. No signal
- * ends that, not even SIGKILL. Such a process is given up after 1 s, and another one is started for
- * the next request. Its rights are few: it opens for reading, in whatever root it is handed.
+ * every process that opens a file of it, or walks a path through it, and a container may bring its
+ * own. No signal ends that, not even SIGKILL. Such a process is given up after 1 s, and another one
+ * is started for the next request. Its rights are few: it opens for reading, in whatever root it is
+ * handed.
  *
- * It is started by the first request, and ends when nothing was asked of it for a minute. What is
- * needed for that in a profiler that has itself given up rights: fork, socketpair, sendmsg and recvmsg,
- * poll, kill, wait4, or a starter; in the child what child_process.h, child_sandbox.h and opener_child.c do.
+ * It is started by the first request, and ends after a minute without requests. It needs these
+ * calls in a profiler that has itself given up rights: fork, socketpair, sendmsg and recvmsg, poll,
+ * kill, wait4, or a starter; in the child those of child_process.c, child_sandbox.c and
+ * opener_child.c.
  *
- * What still asks the server: following /proc/PID/map_files on NFS, closing a file that was opened, and
- * reading a JVM's memory where a page of a mapped file is not in memory.
+ * Three things still ask the server: following /proc/PID/map_files on NFS, closing a file that was
+ * opened, and reading a JVM's memory where a page of a mapped file is not in memory.
  *
  * All functions take a NULL opener too, and then open the file where they are called, however long
  * that takes: for tests and tools. One thread.
@@ -43,19 +45,19 @@ struct opener *opener__new(const struct child_starter *starter);
 void opener__free(struct opener *opener);
 
 /*
- * In a copy of the process that has it: the process that runs is the other's. It is left alone, and another
- * one started when there is a file to open. NULL is fine.
+ * In a copy of the process that has it: the process that runs is the other's. It is left alone, and
+ * another one started when there is a file to open. NULL is fine.
  */
 void opener__forget_process(struct opener *opener);
 
-/* For whom files are opened until the next call; NULL: nobody in particular, without limits. */
+/* The account for which files are opened until the next call; NULL: none, without limits. */
 void opener__charge(struct opener *opener, struct account *account);
 
 /*
- * As the functions of container_file.h that are named alike. fd, which is the caller's, or -errno; also
- * -ETIMEDOUT: the server did not answer within 1 s, or did not within the last minute; -EBUSY: too many
- * files of this account hang, or of all accounts, or there is no process to open it; -EIO: the process
- * ended over it. `st_out` and `head_out` may be NULL.
+ * As the functions of container_file.h that are named alike. fd, which is the caller's, or -errno;
+ * also -ETIMEDOUT: the server did not answer within 1 s, or did not within the last minute; -EBUSY:
+ * too many files of this account hang, or of all accounts, or there is no process to open it; -EIO:
+ * the process ended over it. `st_out` and `head_out` may be NULL.
  */
 int opener__reopen(struct opener *opener, int path_fd, const struct container_file_rules *rules,
 		   struct stat *st_out);
@@ -73,7 +75,7 @@ struct opener_stats {
 	size_t hanging_cnt; /* processes that were killed and have not ended */
 };
 
-/* All zero for NULL. What hangs is counted as it was at the last request. */
+/* All zero for NULL. Processes that hang are counted as they were at the last request. */
 void opener__stats(const struct opener *opener, struct opener_stats *out);
 
 #endif

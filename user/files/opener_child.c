@@ -41,7 +41,7 @@ static const int calls[] = {
 	SCMP_SYS(close),
 	SCMP_SYS(sendmsg),
 	SCMP_SYS(recvmsg),
-	/* what a C library may ask; none of it acts */
+	/* calls of the C library; they change nothing */
 	SCMP_SYS(munmap),
 	SCMP_SYS(brk),
 	SCMP_SYS(futex),
@@ -119,7 +119,7 @@ static int become_opener(int *socket_fd)
 	return err ? err : opener_child_confine();
 }
 
-/* A socket of nobody's use for a minute is no reason to keep a process. */
+/* A process that had no request for a minute ends. */
 static int limit_idle_time(int socket_fd)
 {
 	const struct timeval timeout = { .tv_sec = IDLE_S };

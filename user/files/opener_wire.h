@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What opener and profiler say to one another: messages of a SOCK_SEQPACKET socket, fd_message.h. */
+/* Messages between opener and profiler over a SOCK_SEQPACKET socket; see fd_message.h. */
 #ifndef JBPF_FILES_OPENER_WIRE_H
 #define JBPF_FILES_OPENER_WIRE_H
 
@@ -17,7 +17,7 @@ enum opener_what {
 	OPENER_PATH = 3,
 };
 
-/* With one descriptor: the root, or what is to be reopened. Sent up to the end of the path. */
+/* With one descriptor: the root, or the file to reopen. Sent up to the end of the path. */
 struct opener_request {
 	uint64_t id;
 	uint32_t what; /* enum opener_what */

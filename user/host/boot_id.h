@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which boot of the host: 16 bytes that tell two CLOCK_BOOTTIME values of different boots apart. */
+/* The id of the host's boot: 16 bytes. CLOCK_BOOTTIME values can be compared within one boot only. */
 #ifndef JBPF_HOST_BOOT_ID_H
 #define JBPF_HOST_BOOT_ID_H
 

@@ -17,7 +17,7 @@ struct field {
 	size_t len;
 };
 
-/* Cuts what is before `separator` off `rest`; all of it when there is no separator. */
+/* Cuts the part before `separator` off `rest`; all of it when there is no separator. */
 static struct field field_cut(struct field *rest, char separator)
 {
 	const char *stop = rest->len ? memchr(rest->at, separator, rest->len) : NULL;

@@ -155,7 +155,7 @@ static void read_task(struct container_json *out, const json_t *json)
 	out->has_entry = true;
 }
 
-/* Podman's has no names in it, but perhaps what `podman run --annotation` said. */
+/* Podman's has no names in it, but perhaps an annotation of `podman run --annotation`. */
 static void read_crio(struct container_json *out, const json_t *json)
 {
 	const json_t *annotations = json_object_get(json, "annotations");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a runtime's JSON says of a container: names, image and labels; all else in it, command lines
- * and environments, is left alone. Text in, plain struct out: the parser process does this to files
- * that are not root's. Pure.
+ * A runtime's JSON about a container: names, image and labels are read; all else in it, command
+ * lines and environments, is left alone. Text in, plain struct out: the parser process does this to
+ * files that are not root's. Pure.
  */
 #ifndef JBPF_HOST_CONTAINER_JSON_H
 #define JBPF_HOST_CONTAINER_JSON_H
@@ -24,7 +24,7 @@ enum container_json_kind {
 	CONTAINER_JSON_KIND_CNT = 6,
 };
 
-/* NUL-terminated, "" where the file does not tell. */
+/* NUL-terminated, "" where the file does not say. */
 struct container_json {
 	char name[CONTAINER_JSON_TEXT_BYTES + 1];
 	char image[CONTAINER_JSON_TEXT_BYTES + 1];
@@ -43,13 +43,13 @@ struct container_json {
 void container_json_prepare(void);
 
 /*
- * `id`: 64 hex digits, for CONTAINER_JSON_STORAGE. Never fails: what
- * is not understood, or no memory is there for, is not told.
+ * `id`: 64 hex digits, for CONTAINER_JSON_STORAGE. Never fails: a field that is not understood, or
+ * for which there is no memory, is left empty.
  */
 void container_json_read(enum container_json_kind kind, const char *text, size_t len,
 			 const char *id, struct container_json *out);
 
-/* Is it what container_json_read() may give? For what comes from the parser process. */
+/* May container_json_read() return this? For an answer of the parser process. */
 bool container_json_is_sound(const struct container_json *json);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a service manager wants to know (sd_notify(3), Type=notify, WatchdogSec=), without libsystemd.
+ * Messages to the service manager (sd_notify(3), Type=notify, WatchdogSec=), without libsystemd.
  * The socket is connected before rights are dropped; afterwards only sendto() is needed.
  */
 #ifndef JBPF_HOST_NOTIFY_READY_H
@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Connects to $NOTIFY_SOCKET and takes it out of the environment. fd, or -1: nobody wants to know. */
+/* Connects to $NOTIFY_SOCKET and takes it out of the environment. fd, or -1: there is no service manager. */
 int notify_ready_open(void);
 
 /*

@@ -21,7 +21,7 @@ int proc_stat_read(int proc_fd, uint32_t pid, struct proc_stat *out);
  */
 int proc_stat_check_start(int proc_fd, uint32_t pid, uint64_t start_ns);
 
-/* CLOCK_BOOTTIME ns of the start as far as field 22 tells: to one tick. 0 or -errno. */
+/* CLOCK_BOOTTIME ns of the start, to one tick, as field 22 has it. 0 or -errno. */
 int proc_stat_start_ns(int proc_fd, uint32_t pid, uint64_t *start_ns_out);
 
 struct proc_status {
@@ -34,7 +34,7 @@ struct proc_status {
 	uint64_t sig_caught;
 	uint64_t sig_ignored;
 	uint64_t sig_blocked;  /* of the main thread */
-	uint64_t cap_bounding; /* bits CAP_*: what it can ever have; all of them where not known */
+	uint64_t cap_bounding; /* bits CAP_* that it can ever have; all of them where not known */
 };
 
 /* 0, -ENOENT/-ESRCH when the process is gone, -EINVAL when a needed line is missing. */

@@ -17,7 +17,7 @@
 enum procmap_kind {
 	PROCMAP_KIND_FILE = 0,
 	PROCMAP_KIND_ANONYMOUS = 1, /* no file, or one that only stands for memory: JIT code */
-	PROCMAP_KIND_MEMFD = 2,	    /* an ELF file or JIT code: the bytes tell */
+	PROCMAP_KIND_MEMFD = 2,	    /* an ELF file or JIT code: the bytes decide */
 	PROCMAP_KIND_VDSO = 3,
 	PROCMAP_KIND_OTHER = 4, /* "[vsyscall]", "[uprobes]" */
 };

@@ -144,7 +144,7 @@ static bool piece_is_wanted(const struct remote_piece *piece)
 	return piece->len && piece_is_possible(piece);
 }
 
-/* Gives pieces [0, cnt) what was read of their groups. */
+/* Gives pieces [0, cnt) the bytes that were read for their groups. */
 static int pieces_deal(struct remote_batch *batch, struct remote_piece *pieces, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {

@@ -2,13 +2,14 @@
 /*
  * process_vm_readv or /proc/PID/mem, and a direct-mapped page cache in front of them.
  *
- * A process may have its page faults served by itself (userfaultfd(2)), and then let whoever reads
- * its memory with process_vm_readv wait for ever, so that only SIGKILL ends it: the kernel waits in
+ * A process may serve its page faults itself (userfaultfd(2)), and then let a reader of its memory
+ * by process_vm_readv() wait for ever, so that only SIGKILL ends the reader: the kernel waits in
  * handle_userfault() where the fault may be retried, as it is for pin_user_pages_remote().
- * /proc/PID/mem reads by access_remote_vm(), which does not allow that, and fails instead (mm/gup.c,
- * mm/memory.c, fs/userfaultfd.c; Linux 5.10 to 6.18). It costs a system call for each piece.
+ * /proc/PID/mem reads by access_remote_vm(), which does not allow that, and fails instead
+ * (mm/gup.c, mm/memory.c, fs/userfaultfd.c; Linux 5.10 to 6.18). It costs a system call for each
+ * piece.
  *
- * Faults of the kernel are served so only for who has CAP_SYS_PTRACE or where
+ * A process may serve faults of the kernel only with CAP_SYS_PTRACE, or where
  * vm.unprivileged_userfaultfd is 1, the default up to 5.10.
  */
 #include "user/host/remote_mem.h"
@@ -49,7 +50,7 @@ static int process_read(const struct remote_mem *mem, uint64_t address, void *ou
 }
 
 /*
- * The pieces are read in order until one fails; the call then tells only how many bytes it got.
+ * The pieces are read in order until one fails; the call then returns only the number of bytes.
  * *done_out: pieces settled, at least one.
  */
 static int process_read_batch(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of another process. What is read may be garbage and an address may lead nowhere: a read
- * either gives all bytes or an error, and says nothing about whether they still are as they were.
+ * Memory of another process. The bytes may be garbage and an address may lead nowhere: a read
+ * either gives all bytes or an error. The bytes may have changed as soon as it returns.
  */
 #ifndef JBPF_HOST_REMOTE_MEM_H
 #define JBPF_HOST_REMOTE_MEM_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Is it only this place that cannot be read? Else nothing of the process can be. */
+/* True: only this address cannot be read. False: no memory of the process can be. */
 static inline bool remote_mem_error_is_local(int err)
 {
 	return err == -EFAULT || err == -EIO;

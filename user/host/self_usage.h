@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process uses up itself. */
+/* CPU time and memory that this process uses itself. */
 #ifndef JBPF_HOST_SELF_USAGE_H
 #define JBPF_HOST_SELF_USAGE_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One attach = one forked child. What needs only /proc, and whether it is a HotSpot at all, is
- * looked at here; everything that touches its /tmp happens in the child, so that whatever hangs or
- * crashes there ends with the child. The child looks as root, opens what it needs, then takes on the JVM's effective
- * ids as the host sees them: JDK 8 talks to nobody else, and below a user namespace nothing else
- * works. The real uid stays root, so nobody of that uid may signal the child,
- * and the switched ids make it undumpable. The right to switch ids is in force only in the child,
- * and until it is used: from then on the child has no capability at all.
+ * One attach = one forked child. The gates that need only /proc, and the check for HotSpot, are in
+ * jvm_attach_look(); everything that touches the JVM's /tmp happens in the child, so that a hang or
+ * a crash there ends with the child. The child checks and opens files as root, then takes on the
+ * JVM's effective ids as the host sees them: JDK 8 answers no other user, and below a user
+ * namespace nothing else works. The real uid stays root, so processes of that uid may not signal
+ * the child, and the change of ids makes it undumpable. The right to change ids is in force only in
+ * the child, and only until it is used: from then on the child has no capability at all.
  */
 #include "user/collect/attach/jvm_attach.h"
 
@@ -32,7 +32,7 @@
 
 #define TIMEOUT_MAX_MS (10u * 60 * 1000)
 
-/* What the child is asked to do. */
+/* One conversation, or the removal of one map. */
 struct child_task {
 	int (*run)(const struct child_task *task, struct jvm_attach_result *result);
 	const struct jvm_attach_request *request;
@@ -75,7 +75,7 @@ static int child_take_ids(const struct proc_status *status, pid_t parent, uint64
 
 	if (setgroups(0, NULL) || setegid(status->egid) || seteuid(status->euid))
 		return -errno;
-	/* Of a JVM that runs as root, too: what is left is what its files allow to root. */
+	/* Of a JVM that runs as root, too: file permissions are all that is left to it. */
 	err = capabilities_limit(&none);
 	if (err)
 		return err;
@@ -118,7 +118,7 @@ static int open_below_pid(const struct jvm_attach_request *request, const char *
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens /tmp of the JVM and reads whom it belongs to. 0 or -errno. */
+/* Opens /tmp of the JVM and reads the JVM's ids. 0 or -errno. */
 static int child_view_open(const struct jvm_attach_request *request, struct child_view *view)
 {
 	int err = proc_status_read(request->proc_fd, request->pid, &view->status);
@@ -151,7 +151,7 @@ static enum jvm_attach_outcome outcome_of_view_error(int err)
 	}
 }
 
-/* One conversation at a time, whoever else profiles this host. The lock goes with the process. */
+/* One conversation at a time, also with other profilers of this host. The lock goes with the process. */
 static int child_lock(const struct jvm_attach_request *request, struct child_view *view)
 {
 	view->lock_fd = open_below_pid(request, "", O_RDONLY | O_DIRECTORY);
@@ -160,7 +160,7 @@ static int child_lock(const struct jvm_attach_request *request, struct child_vie
 	return flock(view->lock_fd, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
-/* All gates that the parent did not look at, as root. JVM_ATTACH_OK: go ahead. */
+/* All gates that the parent did not check, as root. JVM_ATTACH_OK: go ahead. */
 static enum jvm_attach_outcome child_look(const struct child_task *task, struct child_view *view)
 {
 	const struct jvm_attach_request *request = task->request;
@@ -246,7 +246,7 @@ static void __attribute__((noreturn)) child_main(const struct child_task *task, 
 	_exit(write(report_fd, &report, sizeof(report)) == sizeof(report) ? 0 : 1);
 }
 
-/* ---- parent, and what it starts ---- */
+/* ---- parent, and the start of the child ---- */
 
 enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out)
 {

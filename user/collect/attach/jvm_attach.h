@@ -2,8 +2,8 @@
 /*
  * Ask a HotSpot JVM (17+) to write its perf map, by dynamic attach, without ever harming it: every
  * gate of jvm_gates.h must be open before anything is created or signalled. The caller looks first
- * (jvm_attach_look); the conversation happens in a child that takes the JVM's ids (jvm_attach_main)
- * and that the caller need not wait for: see jvm_ask.h.
+ * (jvm_attach_look); the conversation happens in a child that takes the JVM's ids
+ * (jvm_attach_main); the caller need not wait for it: see jvm_ask.h.
  */
 #ifndef JBPF_ATTACH_JVM_ATTACH_H
 #define JBPF_ATTACH_JVM_ATTACH_H
@@ -23,9 +23,9 @@ struct jvm_attach_request {
 	uint32_t timeout_ms;   /* for the whole conversation */
 	struct hotspot_vm *vm; /* its tables, open; borrowed. NULL: opened and parsed here */
 	/*
-	 * In the child, once it has the ids of the JVM's user and is connected: gives up what reading an answer
-	 * and removing a map do not need. `tmp_fd` is the JVM's /tmp. 0, or -errno: nothing is asked. NULL:
-	 * nothing is given up.
+	 * In the child, once it has the ids of the JVM's user and is connected: gives up all rights
+	 * but those to read an answer and remove a map. `tmp_fd` is the JVM's /tmp. 0, or -errno:
+	 * nothing is asked. NULL: nothing is given up.
 	 */
 	int (*confine)(int tmp_fd);
 };
@@ -33,15 +33,15 @@ struct jvm_attach_request {
 struct jvm_attach_result {
 	enum jvm_attach_outcome outcome;
 	uint32_t wall_ms; /* from the first gate to the end */
-	/* While the JVM worked on the command: what it cost the target at most. */
+	/* While the JVM worked on the command: the cost of it to the target at most. */
 	uint32_t command_ms;
 	bool map_existed;      /* a map was there before: leave it there */
 	bool listener_started; /* we made the JVM create its attach listener */
 };
 
 /*
- * The gates that only look, and only at what the namer may look at. JVM_ATTACH_OK: the rest is for the
- * child; *feature_out: the JVM's release, 0 = not known.
+ * The gates that only read, and only files that the namer may read. JVM_ATTACH_OK: the rest is for
+ * the child; *feature_out: the JVM's release, 0 = not known.
  */
 enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out);
 
@@ -54,7 +54,7 @@ struct jvm_attach_job {
 	int (*confine)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
-/* What the child writes, in one piece, to the descriptor that it was handed. */
+/* The child writes it, in one piece, to the descriptor that it was handed. */
 struct jvm_attach_report {
 	int err; /* 0 or -errno */
 	struct jvm_attach_result result;

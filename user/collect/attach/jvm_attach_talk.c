@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Protocol version 1, which every HotSpot speaks (attachListener_linux.cpp, from JDK 25 on
- * attachListener_posix.cpp): "1", command, three arguments, each with a NUL; the answer is a decimal
- * status line and text up to end of file.
+ * attachListener_posix.cpp): "1", command, three arguments, each with a NUL; the answer is a
+ * decimal status line and text up to end of file.
  *
  * The socket is reached through /proc/self/fd/N of an O_PATH descriptor: no length limit of
- * sun_path, and what was checked is what is connected to.
+ * sun_path, and the socket that was checked is the one that is connected to.
  */
 #include "user/collect/attach/jvm_attach_talk.h"
 
@@ -59,7 +59,7 @@ static enum jvm_attach_outcome talk_wait(const struct jvm_talk *talk, int fd, sh
 		return JVM_ATTACH_TIMEOUT;
 	if (poll(fds, 2, left_ms < max_ms ? left_ms : max_ms) < 0 && errno != EINTR)
 		return JVM_ATTACH_ERROR;
-	/* What an ended JVM has said before is still worth reading. */
+	/* An answer of a JVM that has ended is still worth reading. */
 	if (fds[1].revents && !fds[0].revents)
 		return JVM_ATTACH_GONE;
 	return JVM_ATTACH_OK;
@@ -123,7 +123,7 @@ static enum jvm_attach_outcome start_listener(struct jvm_talk *talk)
 		outcome = signal_and_wait(talk);
 		jvm_tmp_remove_trigger(talk->tmp);
 		return outcome;
-	case -EEXIST: /* somebody else's attach: a second SIGQUIT could print a thread dump */
+	case -EEXIST: /* another attach: a second SIGQUIT could print a thread dump */
 		return wait_for_socket(talk);
 	case -ELOOP:
 		return JVM_ATTACH_TMP_HOSTILE;
@@ -266,7 +266,7 @@ static enum jvm_attach_outcome converse(struct jvm_talk *talk, int fd)
 	/* JDK 17 and 21 say "0" too when they could not write the file. */
 	if (outcome == JVM_ATTACH_OK)
 		outcome = jvm_tmp_judge_map(talk->tmp);
-	/* Half a map is of no use: nobody would remove it. */
+	/* Half a map is of no use, and no process would remove it. */
 	if (outcome != JVM_ATTACH_OK && !talk->tmp->map_existed)
 		(void)jvm_tmp_remove_map(talk->tmp);
 	return outcome;

@@ -29,7 +29,7 @@ struct jvm_talk {
 /* Starts the listener when there is no socket, sends the command, reads and judges the answer. */
 enum jvm_attach_outcome jvm_talk_request_map(struct jvm_talk *talk);
 
-/* What a reply ("0\n...", "-1\n...") means. Pure. */
+/* The meaning of a reply ("0\n...", "-1\n..."). Pure. */
 enum jvm_attach_outcome jvm_talk_judge_reply(const char *reply, size_t len);
 
 #endif

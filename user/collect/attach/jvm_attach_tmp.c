@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Files of the attach protocol. What the JVM does when they are not in order (attachListener_linux.cpp,
- * codeCache.cpp): it follows a symlink, blocks for ever on a FIFO, overwrites a hard link's victim, and
+ * Files of the attach protocol. When they are not in order, the JVM (attachListener_linux.cpp,
+ * codeCache.cpp) follows a symlink, blocks for ever on a FIFO, overwrites a hard link's victim, and
  * prints a thread dump when the trigger is missing or not its own.
  */
 #include "user/collect/attach/jvm_attach_tmp.h"
@@ -15,7 +15,7 @@
 
 #include "user/util/cleanup.h"
 
-#define TRIGGER_STALE_S 60 /* nobody attaches that long: the one who made it died */
+#define TRIGGER_STALE_S 60 /* no attach takes that long: the process that made it has died */
 
 void jvm_tmp_init(struct jvm_tmp *tmp, int dir_fd, uint32_t ns_pid, uid_t uid)
 {

@@ -44,8 +44,8 @@ int jvm_tmp_socket_appeared(const struct jvm_tmp *tmp);
 int jvm_tmp_open_socket(const struct jvm_tmp *tmp);
 
 /*
- * With the JVM's ids: the file that tells the JVM that SIGQUIT means "attach". 0 made by us: to be
- * removed; -EEXIST: another attach is under way, its owner signals and removes it; -ELOOP: it is
+ * With the JVM's ids: the file by which the JVM knows that SIGQUIT means "attach". 0 made by us: to
+ * be removed; -EEXIST: another attach is under way, its owner signals and removes it; -ELOOP: it is
  * there, but not as the JVM or its friends make it; else -errno.
  */
 int jvm_tmp_make_trigger(const struct jvm_tmp *tmp);

@@ -2,7 +2,7 @@
 /*
  * /proc/PID/cgroup names the process's cgroup in each hierarchy, /proc/mounts says where the
  * hierarchies are. A limit holds for a whole subtree, so each is looked for from the process's
- * cgroup up to the root. "Cannot be told" is an error: the caller must then leave the JVM alone.
+ * cgroup up to the root. "Not known" is an error: the caller must then leave the JVM alone.
  */
 #include "user/collect/attach/jvm_cgroup.h"
 

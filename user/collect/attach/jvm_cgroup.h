@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process's cgroups, v1 and v2 and all their ancestors, say about attaching to it: is it
- * frozen, and may it create another thread. Hosts mix both versions, so both are always asked.
+ * The cgroups of a process, v1 and v2 and all their ancestors: is it frozen, and may it create
+ * another thread? An attach needs both answers. Hosts mix both versions, so both are always read.
  */
 #ifndef JBPF_ATTACH_JVM_CGROUP_H
 #define JBPF_ATTACH_JVM_CGROUP_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- * 0; -ESRCH the process is gone; or -errno when it cannot be told: a hierarchy that is not mounted
+ * 0; -ESRCH the process is gone; or -errno when that is not known: a hierarchy that is not mounted
  * here, a cgroup outside of our cgroup namespace.
  */
 int jvm_cgroup_is_frozen(int proc_fd, uint32_t pid, bool *frozen_out);

@@ -90,7 +90,7 @@ enum jvm_attach_outcome jvm_gate_hotspot(const struct jvm_attach_request *reques
 
 /* ---- signal ---- */
 
-/* What the names and masks of a process's threads tell. */
+/* Facts from the names and masks of a process's threads. */
 struct thread_facts {
 	bool has_dispatcher; /* "Signal Dispatcher" */
 	bool has_listener;   /* "Attach Listener" */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gates before a JVM is asked to do anything. Each looks at one
- * side of the process, changes nothing, and answers JVM_ATTACH_OK when it is open or the reason why
- * the JVM must be left alone. What cannot be told counts as closed.
+ * The gates before a JVM is asked to do anything. Each checks one side of the process, changes
+ * nothing, and answers JVM_ATTACH_OK when it is open, or the reason to leave the JVM alone. When
+ * the state of a gate is not known, it counts as closed.
  */
 #ifndef JBPF_ATTACH_JVM_GATES_H
 #define JBPF_ATTACH_JVM_GATES_H

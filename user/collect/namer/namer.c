@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See namer.h: packets in, packets out, a note of what is worked on, and now and then a copy of itself. */
+/*
+ * See namer.h. namer_loop() waits for packets and for due work. While a window is named, do_news()
+ * reads notices between two streams, and windows that arrive are put aside. A work note says which
+ * process it is looking into, so that the sampler knows which one to blame (namer_link.h). After a
+ * window it may copy itself (namer_copy.h); the copy goes on from be_copy() when it is wanted.
+ */
 #include "user/collect/namer/namer.h"
 
 #include <errno.h>
@@ -22,9 +27,10 @@
 #define MMAP_THRESHOLD (128 * 1024)
 
 /*
- * What a copy costs, now and as pages are written to, is well spent when it saves much work: of the CPU time
- * that was used since the last one, the copy is to be a small part. One is made after a window when the last
- * is old enough, and after each window for as long since a JVM was met: it compiles most of its code then.
+ * The cost of a copy, now and as pages are written to, is well spent when it saves much work: it
+ * must be a small part of the CPU time that was used since the last one. One is made after a window
+ * when the last is old enough, and after each window for as long since a JVM was met: it compiles
+ * most of its code then.
  */
 #define COPY_REST_NS (30 * CLOCK_NS_PER_S)
 #define COPY_WORTH   50
@@ -44,7 +50,7 @@ struct namer {
 	struct strbuf waiting; /* windows and changes that came while one was named: packets */
 };
 
-/* ---- what naming has to say ---- */
+/* ---- to the sampler ---- */
 
 static void say(struct namer *namer, uint32_t kind, const void *bytes, size_t len)
 {
@@ -88,7 +94,7 @@ static void say_account(void *ctx, const struct naming_account *account)
 	say(ctx, NAMING_ACCOUNT, account, sizeof(*account));
 }
 
-/* ---- what the sampler has to say ---- */
+/* ---- from the sampler ---- */
 
 static bool is_copy_due(const struct namer *namer, uint64_t now_ns)
 {
@@ -185,7 +191,7 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 		break;
 	case NAMING_STACKS:
 	case NAMING_WINDOW:
-		/* What a stack in a window is looked at for was read before or never will be. */
+		/* Stacks are for reading ahead: for this window it is too late. */
 		if (namer->is_naming)
 			put_aside(namer, packet);
 		else if (packet->kind == NAMING_STACKS)
@@ -251,7 +257,7 @@ static void do_waiting(struct namer *namer)
 /* In the copy, which goes on from here when it is wanted. */
 static void be_copy(struct namer *namer, int socket_fd)
 {
-	/* First of all: as long as it has them, too, nobody sees its maker's end. */
+	/* First of all: as long as the copy has these sockets, too, its maker's end is not seen. */
 	packet_stream_release(&namer->stream);
 	naming__become_copy(namer->naming);
 	packet_stream_init(&namer->stream, socket_fd, PACKET_MAX_BYTES);

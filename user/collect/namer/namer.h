@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that names (naming.h): a child of the launcher, with a socket to the sampler and one to
- * the launcher, and nothing else. It may hang or die of what it looks into; the sampler sees that
- * and has another one started (namer_link.h).
+ * The process that names (naming.h): a child of the launcher, with a socket to the sampler and one
+ * to the launcher, and nothing else. A process that it looks into may make it hang or crash; the
+ * sampler sees that and has another one started (namer_link.h).
  */
 #ifndef JBPF_NAMER_NAMER_H
 #define JBPF_NAMER_NAMER_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See namer_copy.h. The copy is a child of the launcher from the beginning (child_process_copy()), so that
- * it outlives its maker, also one that hangs and cannot die, and the launcher ends and reaps it as all
- * others.
+ * See namer_copy.h. The copy is a child of the launcher from the beginning (child_process_copy()),
+ * so that it outlives its maker, also one that hangs and cannot die, and the launcher ends and
+ * reaps it as all others.
  */
 #include "user/collect/namer/namer_copy.h"
 
@@ -20,7 +20,7 @@ int namer_copy_make(struct launcher *launcher, int *socket_out)
 {
 	int copy_fd = -1, copy_launcher_fd = -1;
 	static const struct child_options options = { .name = COPY_NAME };
-	/* Another thread may hold a lock of libc's, which nobody would give back in the copy. */
+	/* Another thread may hold a lock of libc, which would stay locked in the copy. */
 	int err = child_process_has_one_thread() ? 0 : -EBUSY;
 	pid_t pid;
 

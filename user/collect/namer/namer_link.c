@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* See namer_link.h. */
+/*
+ * See namer_link.h. namer_link__tick() is the heart: it compares the namer's work note
+ * (work_note.h) and its CPU time with those of the last tick. When both stood still for too long,
+ * or the socket has closed, end_namer() kills it, bans the process of the note and logs that;
+ * start_next() wakes the copy or starts a new namer. A bucket of tokens limits the starts.
+ */
 #include "user/collect/namer/namer_link.h"
 
 #include <errno.h>
@@ -28,7 +33,7 @@
 #include "user/util/fs.h"
 #include "user/util/log.h"
 
-/* Its socket says when it ends; what it begins by itself may hang that much longer, until it is seen. */
+/* Its socket says when it ends; work that it begins by itself is watched that much later. */
 #define IDLE_TICK_NS	 (10 * CLOCK_NS_PER_S)
 #define RETRY_NS	 CLOCK_NS_PER_S
 #define START_BURST	 16u
@@ -49,7 +54,7 @@ struct namer_link {
 	int broken;	/* why it is to be replaced; 0 = it is not */
 	bool may_go_on; /* its copy may take its place */
 	struct ban_list bans;
-	/* What the last looks saw. */
+	/* As the last tick saw it. */
 	struct work work;
 	uint64_t sequence;
 	uint64_t cpu_ns;
@@ -98,7 +103,7 @@ static bool may_start(struct namer_link *link, uint64_t now_ns)
 	return true;
 }
 
-static int tell_bans(struct namer_link *link, uint64_t now_ns)
+static int send_bans(struct namer_link *link, uint64_t now_ns)
 {
 	int err = 0;
 
@@ -149,7 +154,7 @@ static int start_namer(struct namer_link *link, uint64_t now_ns)
 		return err;
 	}
 	use_namer(link, socket_fd);
-	return tell_bans(link, now_ns);
+	return send_bans(link, now_ns);
 }
 
 static struct naming_options present_options(const struct namer_link *link)
@@ -176,7 +181,7 @@ static int wake_copy(struct namer_link *link, uint64_t now_ns)
 	use_namer(link, socket_fd);
 	err = packet_stream_put_bytes(&link->stream, NAMING_AWAKE, &options, sizeof(options));
 	if (!err)
-		err = tell_bans(link, now_ns);
+		err = send_bans(link, now_ns);
 	if (err) {
 		(void)launcher__end(link->launcher, link->pid);
 		packet_stream_release(&link->stream);
@@ -185,7 +190,7 @@ static int wake_copy(struct namer_link *link, uint64_t now_ns)
 	return err;
 }
 
-/* The first one must work: what it cannot do, none of those that follow could. */
+/* The first one must work: an error of it would be one of all that follow. */
 static int await_ready(struct namer_link *link)
 {
 	uint64_t end_ns = clock_monotonic_ns() + READY_TIMEOUT_NS;
@@ -342,16 +347,16 @@ static bool hangs(struct namer_link *link)
 		return false;
 	}
 	state = process_state(link->pid);
-	/* R: it waits for a CPU; T, t: somebody stopped it. Of a zombie the socket tells. */
+	/* R: it waits for a CPU; T, t: it was stopped. A zombie has closed its socket. */
 	if (state != 'D' && state != 'S')
 		return false;
 	return ++link->stalled_ticks >= NAMER_LINK_HANGS_TICKS;
 }
 
-/* What is said of one that had to be replaced. */
+/* Why a namer had to be replaced, for the log. */
 struct fall {
 	char what[64];
-	const struct ban *ban; /* NULL: nobody is to blame */
+	const struct ban *ban; /* NULL: no process is to blame */
 	uint32_t pid;	       /* the culprit */
 };
 
@@ -374,19 +379,19 @@ static void report(const struct fall *fall, const char *next, uint64_t now_ns)
 	const struct ban *ban = fall->ban;
 
 	if (!ban)
-		pr_warn("the process that names %s; %s\n", fall->what, next);
+		pr_warn("namer: the process that names %s; %s\n", fall->what, next);
 	else
-		pr_warn("the process that names %s over process %u; for %" PRIu64
-			" s nothing of it%s is looked into, its frames have no names; %s\n",
+		pr_warn("namer: the process that names %s over process %u; for %" PRIu64
+			" s nothing of it%s is read, and its frames have no names; %s\n",
 			fall->what, fall->pid,
 			(uint64_t)((ban->until_boot_ns - now_ns) / CLOCK_NS_PER_S),
 			ban->account ? ", and of its container," : "", next);
 }
 
 /*
- * One that hung, or that was killed, memory being short most often, did nothing wrong: its copy goes on; nor did
- * one whose answer there was no memory for here. What one has in its tables that crashed or talked nonsense, its
- * copy has, too.
+ * A namer that hung, or was killed, mostly because memory was short, did nothing wrong: its copy
+ * goes on. So it is when there was no memory here for its answer. But the tables of a namer that
+ * crashed or sent nonsense may hold the reason, and its copy has the same tables.
  */
 static bool may_go_on(const struct namer_link *link, int status)
 {
@@ -411,7 +416,7 @@ static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_n
 	link->may_go_on = may_go_on(link, status);
 	if (link->broken != -ENOMEM)
 		ban_culprit(link, fall, now_ns);
-	/* The next one may end before it says anything: whom this one worked on is not to blame then. */
+	/* The next one may end before it writes a note: the process of this one is not to blame then. */
 	work_note__idle(link->context.note);
 	link->pid = 0;
 	packet_stream_release(&link->stream);
@@ -435,7 +440,7 @@ static int start_next(struct namer_link *link, const char **how_out, uint64_t no
 	if (!err)
 		return 0;
 	pr_warn_limited(
-		"the process that names cannot be started again: %s; samples are counted, and not named\n",
+		"namer: the process that names cannot be started again: %s; samples are counted but not named\n",
 		errstr(err));
 	*how_out = "there is none now";
 	return err;
@@ -484,7 +489,7 @@ uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)
 	(void)work_note__read(link->context.note, &work, &is_busy);
 	if (is_busy && due_ns > now_ns + NAMER_LINK_TICK_NS)
 		due_ns = now_ns + NAMER_LINK_TICK_NS;
-	/* It has finished what the next look was for. */
+	/* It has finished the work that the next tick was for. */
 	if (!is_busy && link->was_busy)
 		due_ns += IDLE_TICK_NS - NAMER_LINK_TICK_NS;
 	return due_ns;

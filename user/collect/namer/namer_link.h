@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sampler's end of the conversation with the process that names: has it started, watches it, and
- * replaces it when it hangs or dies: by the copy that it made of itself (namer_copy.h) when it hung or was
- * killed, else, and when there is none, by a new one. Whoever it worked on then is banned for a while, and
- * with it its container: nothing of them is opened, read or asked.
+ * The sampler's end of the conversation with the namer: has it started, watches it, and replaces it
+ * when it hangs or dies: by the copy that it made of itself (namer_copy.h) when it hung or was
+ * killed, else, and when there is none, by a new one. The process that it worked on then is banned
+ * for a while, and with it its container: nothing of them is opened, read or asked.
  *
  * Hanging means: at work on one process, without CPU time, and not waiting for the CPU either, over
- * NAMER_LINK_HANGS_TICKS looks in a row. Looks and not a clock, so that a suspended host or a stopped
- * jbpfd is no reason.
+ * NAMER_LINK_HANGS_TICKS looks in a row. Looks and not a clock, so that a suspended host or a
+ * stopped jbpfd is no reason.
  */
 #ifndef JBPF_NAMER_NAMER_LINK_H
 #define JBPF_NAMER_NAMER_LINK_H
@@ -30,15 +30,15 @@ struct namer_link_options {
 	bool ignores_opt_out;
 	bool wants_ticks;
 	bool attaches; /* JVMs may be asked for their maps */
-	/* In the launcher and in the namer: give up what is not needed there. 0 or -errno; NULL: nothing. */
+	/* In the launcher and in the namer: give up rights not needed there. 0 or -errno; NULL: nothing. */
 	int (*confine_launcher)(bool attaches);
 	int (*confine_namer)(void);
 	int (*confine_asker)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
 /*
- * Forks the launcher, which starts the namer: early, while this process is small and has all its rights.
- * 0, or -errno and a line for the user in `why`.
+ * Forks the launcher, which starts the namer: early, while this process is small and has all its
+ * rights. 0, or -errno and a line for the user in `why`.
  */
 int namer_link__open(const struct namer_link_options *options, struct namer_link **out, char *why,
 		     size_t why_len);
@@ -46,21 +46,21 @@ void namer_link__free(struct namer_link *link); /* NULL is fine */
 
 /* Where packets are put for the namer, and come from it. Valid until the next namer_link__tick(). */
 struct packet_stream *namer_link__stream(struct namer_link *link);
-/* False: there is none just now; what is put into the stream goes nowhere. */
+/* False: there is none just now; packets that are put into the stream are lost. */
 bool namer_link__is_up(const struct namer_link *link);
 
 /* Other options for this namer and all that follow. 0 or -ENOMEM. */
 int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets);
 
-/* Nobody waits any more for windows up to this one. */
+/* The sampler does not wait any more for windows up to this one. */
 void namer_link__give_up(struct namer_link *link, uint64_t window_id);
 
 /* The conversation broke (-EPIPE, -EBADMSG): the next tick replaces it. */
 void namer_link__broke(struct namer_link *link, int err);
 
 /*
- * Looks after it. True: another namer is there, which knows nothing, or nothing since its copy was made: tell
- * it of all processes and all pending windows again.
+ * Looks after it. True: another namer is there, which knows nothing, or nothing since its copy was
+ * made: send it all processes and all pending windows again.
  */
 bool namer_link__tick(struct namer_link *link, uint64_t now_boot_ns);
 /* When the next tick is due; CLOCK_BOOTTIME ns. */

@@ -194,7 +194,7 @@ static int tick_compare(const void *left, const void *right)
 
 static void sort_parts(struct pending_window *window)
 {
-	/* What came in one go is in order already: see probe_batch. */
+	/* The counts of one drain are in order already: see probe_batch. */
 	if (window->part_cnt < 2)
 		return;
 	if (window->counts.len)
@@ -288,7 +288,7 @@ struct pending_stream *pending_window_find(const struct pending_window *window,
 	return NULL;
 }
 
-/* ---- what is said of it ---- */
+/* ---- numbers of it ---- */
 
 static void take_off(uint64_t *from, uint64_t what)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window that was counted and is being named by another process: what that process needs, kept
- * until it has answered, so that another one can go on where it stopped.
+ * A window that was counted and is being named by the namer. It keeps everything that the namer
+ * needs until each stream is answered, so that another namer can go on where the first one stopped.
  */
 #ifndef JBPF_NAMER_PENDING_WINDOW_H
 #define JBPF_NAMER_PENDING_WINDOW_H
@@ -42,28 +42,28 @@ struct pending_window {
 	uint64_t counters[JBPF_CNT_MAX];
 	uint64_t stack_bytes;
 	uint64_t lost_memory; /* samples that found no room here */
-	bool is_given_up;     /* its host record is written; what still comes is dropped */
+	bool is_given_up;     /* its host record is written; later answers are dropped */
 };
 
 void pending_window_release(struct pending_window *window);
 
 /*
- * Adds what a drain gave, with its stacks, as far as all can be sent. What finds no memory is counted
- * in lost_memory.
+ * Adds the counts of a drain, with their stacks, as far as all can be sent. Samples for which there
+ * is no memory are counted in lost_memory.
  */
 void pending_window_add(struct pending_window *window, const struct probe *probe,
 			const struct probe_batch *batch);
 
 /*
- * Adds what was counted of these processes so far to `records` (of NAMING_STACKS), each stack with the
+ * Adds the counts of these processes so far to `records` (of NAMING_STACKS), each stack with the
  * moment of its last sample. 0, or -ENOMEM: some are missing.
  */
 int pending_window_looks(const struct pending_window *window, const struct probe *probe,
 			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records);
 
 /*
- * Leaves out stacks until those that remain have at most `max_bytes`: the deepest ones. So whoever has
- * very many has them shallow, or loses them; ordinary ones stay. Returns how many; where one is
+ * Leaves out stacks until those that remain have at most `max_bytes`: the deepest ones. So a
+ * process with very many deep stacks loses them; ordinary ones stay. Returns how many; where one is
  * missing, its samples show a lost stack.
  */
 size_t pending_window_trim(struct pending_window *window, size_t max_bytes);
@@ -71,7 +71,7 @@ size_t pending_window_trim(struct pending_window *window, size_t max_bytes);
 /* It is over: sorts, and finds its streams. 0, or -ENOMEM: all of it is in lost_memory. */
 int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
 
-/* Queues what was not answered yet. `head` needs its numbers but the counts. 0 or -errno. */
+/* Queues the streams that were not answered yet. `head` needs its numbers but the counts. 0 or -errno. */
 int pending_window_send(const struct pending_window *window, const struct naming_window *head,
 			struct packet_stream *stream);
 
@@ -81,7 +81,7 @@ struct pending_stream *pending_window_find(const struct pending_window *window,
 
 const struct probe_count *pending_window_counts(const struct pending_window *window);
 
-/* What was sampled and lost in it, into the host's record. `end` is the namer's answer. */
+/* Puts its samples and losses into the host's record. `end` is the namer's answer. */
 void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
 			   struct window *host);
 

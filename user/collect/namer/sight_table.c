@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See sight_table.h. A hash table with chains; it grows with what it holds. The run of the program is
- * hashed, too: a process that executes without end has thousands, which would share one chain.
+ * See sight_table.h. A hash table with chains; it grows with its contents. The run of the program
+ * is hashed, too: a process that executes without end has thousands, which would share one chain.
  */
 #include "user/collect/namer/sight_table.h"
 

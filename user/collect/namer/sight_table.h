@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel said of the sampled processes that live, for a namer that has to begin again; and of
- * which of them profiles were ever written, for windows that nobody could name. Pure but for memory.
+ * The kernel's notices of the sampled processes that live, for a namer that has to begin again. It
+ * also remembers which of them have a profile in the store, for windows that no namer could name.
+ * Pure except for memory.
  */
 #ifndef JBPF_NAMER_SIGHT_TABLE_H
 #define JBPF_NAMER_SIGHT_TABLE_H
@@ -23,7 +24,7 @@ void sight_table__note(struct sight_table *table, const struct jbpf_notice *noti
 /* A profile of this run of a program was written: it does not want to be left out. */
 void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_t start_ns,
 				uint32_t exec_id);
-/* This run of a program wants to be left out, whatever was written of it before. */
+/* This run of a program wants to be left out, also when a profile was written before. */
 void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
 				 uint32_t exec_id);
 bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
@@ -35,7 +36,7 @@ void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns
 int sight_table__each(const struct sight_table *table,
 		      int (*fn)(void *ctx, const struct jbpf_notice *notice), void *ctx);
 
-/* A window is over: forgets what has ended, and what was not sampled for a while. */
+/* A window is over: forgets processes that have ended, or were not sampled for a while. */
 void sight_table__expire(struct sight_table *table);
 size_t sight_table__count(const struct sight_table *table);
 
