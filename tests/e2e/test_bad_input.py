@@ -178,7 +178,7 @@ def test_output_file_is_not_touched_when_nothing_matches(stored, tmp_path):
     ["--since", "1h", "--by", "colour"],
 ], ids=lambda arguments: "_".join(arguments) or "nothing")
 def test_wrong_usage_of_dump_is_exit_2(arguments, tmp_path):
-    assert_one_line(jbpf("dump", "--store", tmp_path, *arguments), 2, r"--help|--since|is not one of|is no process id")
+    assert_one_line(jbpf("dump", "--store", tmp_path, *arguments), 2, r"--help|--since|is not one of|is not a process id")
 
 
 @pytest.mark.parametrize("arguments", [

@@ -472,9 +472,9 @@ def test_dump_of_a_jvm_without_frame_pointers_says_so_beside_its_data(fresh_stor
     (["--frob"], "there is no option --frob; see jbpf-status --help"),
     (["--store"], "--store wants a value; see jbpf-status --help"),
     (["--all", "--all"], "--all is given twice; see jbpf-status --help"),
-    (["--format", "xml"], "--format: 'xml' is not one of table, json"),
+    (["--format", "xml"], "--format: 'xml' is not one of table, json; see jbpf-status --help"),
     (["--json", "--format", "json"], "--json and --format say the same; give one of them"),
-    (["now"], "'now' is no option; see jbpf-status --help"),
+    (["now"], "'now' is not an option; see jbpf-status --help"),
 ], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
 def test_wrong_usage_of_status_is_one_line_and_exit_2(arguments, line):
     assert refused(jbpf("status", *arguments), 2) == f"jbpf-status: {line}\n"

@@ -303,12 +303,12 @@ def test_jvm_that_dies_meanwhile_leaves_a_whole_map_or_none(engine, folder):
 # ---- usage ----------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments,line", [
-    (["-p", "0"], "-p: '0' is no process id; see jbpf-maps --help"),
-    (["-p", "x"], "-p: 'x' is no process id; see jbpf-maps --help"),
+    (["-p", "0"], "--pid: '0' is not a process id; see jbpf-maps --help"),
+    (["-p", "x"], "--pid: 'x' is not a process id; see jbpf-maps --help"),
     (["-p"], "--pid wants a value; see jbpf-maps --help"),
     (["--frob"], "there is no option --frob; see jbpf-maps --help"),
     (["-d", "/tmp", "-d", "/tmp"], "--directory is given twice; see jbpf-maps --help"),
-    (["now"], "'now' is no option; see jbpf-maps --help"),
+    (["now"], "'now' is not an option; see jbpf-maps --help"),
 ], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
 def test_wrong_usage_is_one_line_and_exit_2(arguments, line):
     result = maps(*arguments)

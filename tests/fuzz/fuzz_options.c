@@ -59,7 +59,7 @@ static void check_dump(struct command_line *line)
 
 	must(err == 0 || err == -EINVAL);
 	check_why(err, line->why);
-	if (err || options.help || options.version)
+	if (err || options.info.help || options.info.version)
 		return;
 	must(options.selection.since_unix_ns < options.selection.until_unix_ns);
 	must(options.store && options.by_cnt <= DUMP_BY_CNT);
@@ -80,7 +80,7 @@ static void check_diff(struct command_line *line)
 
 	must(err == 0 || err == -EINVAL);
 	check_why(err, line->why);
-	if (err || options.help || options.version)
+	if (err || options.info.help || options.info.version)
 		return;
 	switch (options.mode) {
 	case DIFF_CMD_MODE_TIMES:
@@ -108,7 +108,7 @@ static void check_store(struct command_line *line)
 
 	must(err == 0 || err == -EINVAL);
 	check_why(err, line->why);
-	if (!err && !options.help && !options.version)
+	if (!err && !options.info.help && !options.info.version)
 		must(options.verb != STORE_VERB_NONE && options.store);
 }
 

@@ -41,8 +41,8 @@ struct refusal {
 static const struct refusal refusals[] = {
 	{ ARGS("--frob"), "there is no option --frob; see jbpf-dump --help" },
 	{ ARGS("-x"), "there is no option -x; see jbpf-dump --help" },
-	{ ARGS("shop-1"), "'shop-1' is no option; see jbpf-dump --help" },
-	{ ARGS("--list", "shop-1"), "'shop-1' is no option; see jbpf-dump --help" },
+	{ ARGS("shop-1"), "'shop-1' is not an option; see jbpf-dump --help" },
+	{ ARGS("--list", "shop-1"), "'shop-1' is not an option; see jbpf-dump --help" },
 	{ ARGS("--since"), "--since wants a value; see jbpf-dump --help" },
 	{ ARGS("-o"), "--output wants a value; see jbpf-dump --help" },
 	{ ARGS("--list=yes"), "--list takes no value; see jbpf-dump --help" },
@@ -55,18 +55,18 @@ static const struct refusal refusals[] = {
 	{ ARGS("--by", "host"),
 	  "--by: 'host' is not one of container, pod, service, pid, none; see jbpf-dump --help" },
 	{ ARGS("--since", "yesterday"),
-	  "--since: 'yesterday' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or "
+	  "--since: 'yesterday' is not a time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or "
 	  "@EPOCH; see jbpf-dump --help" },
 	{ ARGS("--until", "90"),
-	  "--until: '90' is no time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH; see jbpf-dump --help" },
+	  "--until: '90' is not a time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH; see jbpf-dump --help" },
 	{ ARGS("--since", "1h", "--until", "2h"), "--since must lie before --until" },
 	{ ARGS("--since", "@100", "--until", "@100"), "--since must lie before --until" },
 	{ ARGS("--since", "now"), "--since must lie before --until" },
-	{ ARGS("--pid", "0"), "--pid: '0' is no process id; see jbpf-dump --help" },
-	{ ARGS("--pid", "-1"), "--pid: '-1' is no process id; see jbpf-dump --help" },
-	{ ARGS("--pid", "12x"), "--pid: '12x' is no process id; see jbpf-dump --help" },
+	{ ARGS("--pid", "0"), "--pid: '0' is not a process id; see jbpf-dump --help" },
+	{ ARGS("--pid", "-1"), "--pid: '-1' is not a process id; see jbpf-dump --help" },
+	{ ARGS("--pid", "12x"), "--pid: '12x' is not a process id; see jbpf-dump --help" },
 	{ ARGS("--pid", "4294967296"),
-	  "--pid: '4294967296' is no process id; see jbpf-dump --help" },
+	  "--pid: '4294967296' is not a process id; see jbpf-dump --help" },
 	{ ARGS("--kind", "any"),
 	  "--kind: 'any' is not one of java, kernel, native; see jbpf-dump --help" },
 	{ ARGS("--format", "pdf"),
@@ -174,7 +174,7 @@ static void dump_options_help_needs_nothing_else_to_be_right(void **state)
 
 	(void)state;
 	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
-	assert_true(options.help);
+	assert_true(options.info.help);
 }
 
 static void dump_options_dash_is_standard_output(void **state)

@@ -38,8 +38,8 @@ static void verbs_and_options_come_in_any_order(void **state)
 		  { .verb = STORE_VERB_CHECK, .store = "/var/lib/jbpf", .json = true } },
 		{ { "check", "--format=text" },
 		  { .verb = STORE_VERB_CHECK, .store = "/var/lib/jbpf" } },
-		{ { "--help" }, { .store = "/var/lib/jbpf", .help = true } },
-		{ { "--version" }, { .store = "/var/lib/jbpf", .version = true } },
+		{ { "--help" }, { .store = "/var/lib/jbpf", .info.help = true } },
+		{ { "--version" }, { .store = "/var/lib/jbpf", .info.version = true } },
 	};
 
 	(void)state;
@@ -51,12 +51,12 @@ static void verbs_and_options_come_in_any_order(void **state)
 		assert_int_equal(options.verb, rows[i].expected.verb);
 		assert_string_equal(options.store, rows[i].expected.store);
 		assert_int_equal(options.json, rows[i].expected.json);
-		assert_int_equal(options.help, rows[i].expected.help);
-		assert_int_equal(options.version, rows[i].expected.version);
+		assert_int_equal(options.info.help, rows[i].expected.info.help);
+		assert_int_equal(options.info.version, rows[i].expected.info.version);
 	}
 }
 
-static void wrong_usage_is_told_in_one_line(void **state)
+static void wrong_usage_is_refused_in_one_line(void **state)
 {
 	static const struct {
 		const char *args[ARGS_MAX];
@@ -70,9 +70,10 @@ static void wrong_usage_is_told_in_one_line(void **state)
 		{ { "check", "--store" }, "--store wants a value; see jbpf-store --help" },
 		{ { "check", "--store=a", "--store=b" },
 		  "--store is given twice; see jbpf-store --help" },
-		{ { "check", "--format=xml" }, "--format: 'xml' is not one of text, json" },
+		{ { "check", "--format=xml" },
+		  "--format: 'xml' is not one of text, json; see jbpf-store --help" },
 		{ { "compact", "--format=json" },
-		  "--format is for check only; see jbpf-store --help" },
+		  "--format does not go with compact; see jbpf-store --help" },
 	};
 
 	(void)state;
@@ -89,7 +90,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verbs_and_options_come_in_any_order),
-		cmocka_unit_test(wrong_usage_is_told_in_one_line),
+		cmocka_unit_test(wrong_usage_is_refused_in_one_line),
 	};
 
 	return cmocka_run_group_tests_name("cmd_store_options", tests, NULL, NULL);

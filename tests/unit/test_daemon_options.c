@@ -94,36 +94,35 @@ static void every_option_is_taken(void **state)
 	daemon_options_release(&options);
 }
 
-static void wrong_usage_is_told_in_one_line(void **state)
+static void wrong_usage_is_refused_in_one_line(void **state)
 {
 	static const struct {
 		const char *args[3];
 		const char *why;
 	} cases[] = {
-		{ { "--nonsense" }, "unknown option '--nonsense'; see jbpfd --help" },
+		{ { "--nonsense" }, "there is no option --nonsense; see jbpfd --help" },
 		{ { "--store" }, "--store wants a value; see jbpfd --help" },
 		{ { "rest" }, "'rest' is not an option; see jbpfd --help" },
-		{ { "--window=5s", "--window=6s" }, "--window is given twice; give it once" },
+		{ { "--window=5s", "--window=6s" }, "--window is given twice; see jbpfd --help" },
 		{ { "--frequency=0" },
-		  "--frequency '0' is not valid; it wants a number from 1 to 10000" },
+		  "--frequency: '0' is not a number from 1 to 10000; see jbpfd --help" },
 		{ { "--frequency=99x" },
-		  "--frequency '99x' is not valid; it wants a number from 1 to 10000" },
+		  "--frequency: '99x' is not a number from 1 to 10000; see jbpfd --help" },
 		{ { "--frequency=99999999999999999999" },
-		  "--frequency '99999999999999999999' is not valid; it wants a number from 1 to 10000" },
+		  "--frequency: '99999999999999999999' is not a number from 1 to 10000; see jbpfd --help" },
 		{ { "--window=10" },
-		  "--window '10' is not valid; it wants a duration from 1s to 10m, such as 10s" },
+		  "--window: '10' is not a duration from 1s to 10m, such as 10s; see jbpfd --help" },
 		{ { "--window=1d" },
-		  "--window '1d' is not valid; it wants a duration from 1s to 10m, such as 10s" },
+		  "--window: '1d' is not a duration from 1s to 10m, such as 10s; see jbpfd --help" },
 		{ { "--max-depth=1025" },
-		  "--max-depth '1025' is not valid; it wants a number from 1 to 1024" },
+		  "--max-depth: '1025' is not a number from 1 to 1024; see jbpfd --help" },
 		{ { "--jit=magic" },
-		  "--jit 'magic' is not valid; it wants auto, vmstructs, perfmap, attach or off" },
-		{ { "--pid=-1" },
-		  "--pid '-1' is not valid; it wants a process id, at most 64 of them" },
-		{ { "--store=" }, "--store '' is not valid; it wants a path" },
-		{ { "--compact=yes" }, "--compact 'yes' is not valid; it wants on or off" },
+		  "--jit: 'magic' is not one of auto, vmstructs, perfmap, attach, off; see jbpfd --help" },
+		{ { "--pid=-1" }, "--pid: '-1' is not a process id; see jbpfd --help" },
+		{ { "--store=" }, "--store: '' is not a path; see jbpfd --help" },
+		{ { "--compact=yes" }, "--compact: 'yes' is not one of off, on; see jbpfd --help" },
 		{ { "--keep-bytes=5 G" },
-		  "--keep-bytes '5 G' is not valid; it wants a size, such as 5G" },
+		  "--keep-bytes: '5 G' is not a size, such as 5G; see jbpfd --help" },
 	};
 	struct daemon_options options;
 	char why[256];
@@ -164,9 +163,9 @@ static void config_errors_name_file_and_line(void **state)
 		{ "frequency 49\n", "line 1: 'frequency 49' is not of the form option = value" },
 		{ "\n\nfreq = 49\n", "line 3: there is no option 'freq'; see jbpfd --help" },
 		{ "config = /x\n", "line 1: there is no option 'config'; see jbpfd --help" },
-		{ "window = 1\n", "line 1: window '1' is not valid; it wants a duration from 1s to "
-				  "10m, such as 10s" },
-		{ "window=1s\nwindow=2s\n", "line 2: window is given twice; give it once" },
+		{ "window = 1\n", "line 1: window: '1' is not a duration from 1s to "
+				  "10m, such as 10s; see jbpfd --help" },
+		{ "window=1s\nwindow=2s\n", "line 2: window is given twice; see jbpfd --help" },
 	};
 
 	(void)state;
@@ -230,7 +229,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults_are_those_of_the_manual),
 		cmocka_unit_test(every_option_is_taken),
-		cmocka_unit_test(wrong_usage_is_told_in_one_line),
+		cmocka_unit_test(wrong_usage_is_refused_in_one_line),
 		cmocka_unit_test(command_line_wins_over_config),
 		cmocka_unit_test(config_errors_name_file_and_line),
 		cmocka_unit_test(missing_config_is_an_error_of_the_system),

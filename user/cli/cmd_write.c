@@ -14,7 +14,6 @@
 #include "user/sandbox/capabilities.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"
-#include "user/util/version.h"
 
 /* Commands that gave up privileges may have kept those of the person who asked, for this. */
 static int write_output(const char *path, const struct strbuf *text)
@@ -66,13 +65,4 @@ int cmd_write_prepare_lines(const char *path, struct strbuf *text)
 		line += *line == '\n';
 	}
 	return err;
-}
-
-int cmd_print_info(const char *program, const char *usage)
-{
-	if (usage)
-		fputs(usage, stdout);
-	else
-		printf("%s %s\n", program, jbpf_version);
-	return fflush(stdout) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
 }

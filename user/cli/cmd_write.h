@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a command's data goes: a file, all or nothing, or standard output; and what it says of itself. */
+/* The output of a command: to a file, all or nothing, or to standard output. */
 #ifndef JBPF_CLI_CMD_WRITE_H
 #define JBPF_CLI_CMD_WRITE_H
 
@@ -17,8 +17,5 @@ int cmd_write(const char *path, const struct strbuf *text);
  * 0 or -ENOMEM.
  */
 int cmd_write_prepare_lines(const char *path, struct strbuf *text);
-
-/* Prints `usage`, or without one "PROGRAM VERSION". The exit code. */
-int cmd_print_info(const char *program, const char *usage);
 
 #endif

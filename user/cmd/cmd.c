@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The table of commands and the way into them: "jbpf dump" and the link "jbpf-dump" are the same.
- * What is planned but not here says so, instead of looking like a typing error.
+ * A command that is planned but not here yet is refused as such, not as a typing error.
  */
 #include "user/cmd/cmd.h"
 
@@ -11,20 +11,32 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/cli/cmd_write.h"
+#include "user/cmd/diff_options.h"
+#include "user/cmd/dump_options.h"
+#include "user/cmd/maps_options.h"
+#include "user/cmd/record_options.h"
+#include "user/cmd/store_options.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
+#include "user/util/version.h"
 
 #define PROGRAM	    "jbpf"
 #define LINK_PREFIX "jbpf-"
 
-static const struct cmd commands[] = {
-	{ "diff", "which methods need more CPU than before, and how sure that is", cmd_diff },
-	{ "dump", "stacks of the store as folded text, flame graph, table or JSON", cmd_dump },
-	{ "maps", "write /tmp/perf-PID.map for every JVM, so that perf names Java code", cmd_maps },
-	{ "record", "sample this host for a while, without daemon and store", cmd_record },
-	{ "status", "are the stacks of every JVM whole and named, and if not, why", cmd_status },
-	{ "store", "check the files of the store, or compact them now", cmd_store },
+const struct cmd cmd_list[] = {
+	{ "diff", "report which methods need more CPU than before, and how sure that is",
+	  &diff_option_table, cmd_diff },
+	{ "dump", "write stacks of the store as folded text, flame graph, table or JSON",
+	  &dump_option_table, cmd_dump },
+	{ "maps", "write /tmp/perf-PID.map for every JVM, so that perf names Java code",
+	  &maps_option_table, cmd_maps },
+	{ "record", "sample this host for a while, without daemon and store", &record_option_table,
+	  cmd_record },
+	{ "status", "show whether the stacks of every JVM are whole and named, and if not, why",
+	  &status_option_table, cmd_status },
+	{ "store", "check the files of the store, or compact them now", &store_option_table,
+	  cmd_store },
+	{ NULL, NULL, NULL, NULL },
 };
 
 /* Names that later versions will know. */
@@ -32,11 +44,11 @@ static const char *const later_commands[] = { "top" };
 
 static const struct cmd *find_command(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
-	}
-	return NULL;
+	const struct cmd *cmd = cmd_list;
+
+	while (cmd->name && strcmp(cmd->name, name) != 0)
+		cmd++;
+	return cmd->name ? cmd : NULL;
 }
 
 static void print_help(void)
@@ -44,11 +56,17 @@ static void print_help(void)
 	printf("usage: jbpf COMMAND [OPTION]...\n"
 	       "Continuous profiles of every process of a host, and of JVMs in containers.\n"
 	       "\n");
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		printf("  %-8s %s\n", commands[i].name, commands[i].help);
+	for (const struct cmd *cmd = cmd_list; cmd->name; cmd++)
+		printf("  %-8s %s\n", cmd->name, cmd->help);
 	printf("\n"
-	       "jbpf COMMAND --help says more, and so does man jbpf-COMMAND. Every command is also\n"
-	       "a program: jbpf-dump is jbpf dump. The daemon that fills the store is jbpfd.\n");
+	       "jbpf COMMAND --help and man jbpf-COMMAND say more. Every command is also a program:\n"
+	       "jbpf-dump is jbpf dump. The daemon that fills the store is jbpfd.\n");
+}
+
+static int print_version(void)
+{
+	printf("%s %s\n", PROGRAM, jbpf_version);
+	return fflush(stdout) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
 }
 
 static int unknown_command(const char *name)
@@ -115,9 +133,8 @@ int cmd_main(int argc, char **argv)
 		print_help();
 		return CMD_EXIT_DONE;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
-		return cmd_print_info("jbpf", NULL);
-	}
+	if (strcmp(argv[1], "--version") == 0)
+		return print_version();
 	if (strcmp(argv[1], "help") == 0)
 		return run_help(argc, argv);
 	return run_command(argv[1], argc - 1, argv + 1);

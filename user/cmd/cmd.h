@@ -7,13 +7,19 @@
 #define JBPF_CMD_CMD_H
 
 #include "user/cli/exit_codes.h"
+#include "user/cli/options.h"
 
 struct cmd {
 	const char *name;
 	const char *help; /* one line for `jbpf --help` */
-	/* argv[0] is the command's name; getopt must be reset by the callee (optind = 0). */
-	int (*run)(int argc, char **argv);
+	const struct option_table *options;
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
+
+/* All of them; ends with one without a name. */
+extern const struct cmd cmd_list[];
+
+extern const struct option_table status_option_table;
 
 int cmd_diff(int argc, char **argv);
 int cmd_dump(int argc, char **argv);

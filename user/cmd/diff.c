@@ -11,6 +11,7 @@
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_store.h"
 #include "user/cli/cmd_write.h"
+#include "user/cli/option_usage.h"
 #include "user/compare/diff_alarms.h"
 #include "user/compare/diff_compare.h"
 #include "user/daily/diff_days.h"
@@ -212,8 +213,8 @@ int cmd_diff(int argc, char **argv)
 		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
 	}
-	if (options.help || options.version)
-		return cmd_print_info("jbpf-diff", options.help ? diff_options_usage : NULL);
+	if (options.info.help || options.info.version)
+		return option_usage_print(&diff_option_table, &options.info);
 	if (options.format == DIFF_CMD_FORMAT_HTML && !options.output && isatty(STDOUT_FILENO)) {
 		pr_err("that is a picture, not for a terminal; give -o FILE\n");
 		return CMD_EXIT_USAGE;

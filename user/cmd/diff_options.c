@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Options of jbpf diff: one table, each option once, every refusal says what would be right. There
+ * Options of jbpf diff: the table, and which of them go together. There
  * are four things to compare, and each has options of its own.
  */
 #include "user/cmd/diff_options.h"
@@ -10,144 +10,82 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/cli/arguments.h"
 #include "user/compare/diff_load.h"
 #include "user/store/store.h"
-#include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/parse.h"
 
 #define DEFAULT_SINCE_NS (86400 * CLOCK_NS_PER_S) /* of images */
 #define TIME_TEXT_MAX	 64
 #define NUMBER_TEXT_MAX	 16
+#define SPAN_MAX_DAYS	 ((unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400))
 
-const char diff_options_usage[] =
-	"usage: jbpf-diff --before T..T --after T..T [OPTION]...\n"
-	"       jbpf-diff --before-image S --after-image S [--since T] [--until T] [OPTION]...\n"
-	"       jbpf-diff --days N [--output-dir DIR] [--keep-days N] [OPTION]...\n"
-	"       jbpf-diff [OPTION]... BEFORE.folded AFTER.folded\n"
-	"Says which methods need more or less CPU than before, how surely, and which change could not\n"
-	"have been seen. What is only noise has no colour.\n"
-	"\n"
-	"What is compared:\n"
-	"  --before T..T      from when to when; T is 90s, 15m, 1h, 2d back from now, now,\n"
-	"  --after T..T       2026-11-21T13:00:00Z (local time without zone) or @EPOCH\n"
-	"  --before-image S   processes of one container image with those of another; names may be\n"
-	"  --after-image S    globs\n"
-	"  --since T          with images: from when (24h)\n"
-	"  --until T          with images: to when (now)\n"
-	"  --days N           the last N whole days with the N before them, service by service\n"
-	"  two files          folded text of any profiler: shares only, nothing is sure\n"
-	"  --store DIR        where the profiles are (" STORE_DEFAULT_DIR ")\n"
-	"\n"
-	"Which processes; names may be globs, all that are given must match:\n"
-	"  --container S      container name, or id, or 6 and more digits of it\n"
-	"  --pod S            pod name or uid\n"
-	"  --namespace S      Kubernetes namespace\n"
-	"  --service S        name that stays over restarts and roll-outs\n"
-	"  --pid N            process id as the host sees it\n"
-	"  --comm S           process name\n"
-	"  --cgroup S         cgroup path, and all below it\n"
-	"  --kind K           only samples whose CPU was in java, kernel or native code\n"
-	"\n"
-	"What comes out:\n"
-	"  --relevant X       changes up to here do not matter: 0.05pp (points of all samples), 1%\n"
-	"                     (of the method), or both; the larger one counts (0.05pp,1%)\n"
-	"  --format F         top, html, folded (two columns) or json (top)\n"
-	"  -o, --output FILE  write there, all or nothing, instead of standard output\n"
-	"  --output-dir DIR   with --days: one page and one JSON per service (" DIFF_CMD_DEFAULT_DIR
-	")\n"
-	"  --keep-days N      with --days: pages of how many days stay there (30)\n"
-	"  --fail-on WHAT     exit with 4 on: regression\n"
-	"  --help, --version\n"
-	"\n"
-	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no samples on a side, 4 regression.\n";
-
-enum option_id {
-	OPTION_OUTPUT = 'o',
-	OPTION_BEFORE = 256,
-	OPTION_AFTER,
-	OPTION_BEFORE_IMAGE,
-	OPTION_AFTER_IMAGE,
-	OPTION_SINCE,
-	OPTION_UNTIL,
-	OPTION_DAYS,
-	OPTION_STORE,
-	OPTION_RELEVANT,
-	OPTION_FORMAT,
-	OPTION_OUTPUT_DIR,
-	OPTION_KEEP_DAYS,
-	OPTION_FAIL_ON,
-	OPTION_HELP,
-	OPTION_VERSION,
-	OPTION_END,
+/* The ways to compare, in the order of enum diff_cmd_mode. */
+static const struct option_use uses[] = {
+	[DIFF_CMD_MODE_TIMES] = { .name = "--before and --after" },
+	[DIFF_CMD_MODE_IMAGES] = { .name = "images" },
+	[DIFF_CMD_MODE_FILES] = { .name = "two files", .operands = "BEFORE.folded AFTER.folded" },
+	[DIFF_CMD_MODE_DAYS] = { .name = "--days" },
+	{ .name = NULL },
 };
 
-static const struct option long_options[] = {
-	{ "before", required_argument, NULL, OPTION_BEFORE },
-	{ "after", required_argument, NULL, OPTION_AFTER },
-	{ "before-image", required_argument, NULL, OPTION_BEFORE_IMAGE },
-	{ "after-image", required_argument, NULL, OPTION_AFTER_IMAGE },
-	{ "since", required_argument, NULL, OPTION_SINCE },
-	{ "until", required_argument, NULL, OPTION_UNTIL },
-	{ "days", required_argument, NULL, OPTION_DAYS },
-	{ "store", required_argument, NULL, OPTION_STORE },
-	ARGUMENT_SELECTORS,
-	{ "relevant", required_argument, NULL, OPTION_RELEVANT },
-	{ "format", required_argument, NULL, OPTION_FORMAT },
-	{ "output", required_argument, NULL, OPTION_OUTPUT },
-	{ "output-dir", required_argument, NULL, OPTION_OUTPUT_DIR },
-	{ "keep-days", required_argument, NULL, OPTION_KEEP_DAYS },
-	{ "fail-on", required_argument, NULL, OPTION_FAIL_ON },
-	{ "help", no_argument, NULL, OPTION_HELP },
-	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
+#define RANGE_WANTS "a range of time; write two times, as in 2d..1d"
+
+#define TIMES	    OPTION_USE(DIFF_CMD_MODE_TIMES)
+#define IMAGES	    OPTION_USE(DIFF_CMD_MODE_IMAGES)
+#define DAYS	    OPTION_USE(DIFF_CMD_MODE_DAYS)
+#define FILES	    OPTION_USE(DIFF_CMD_MODE_FILES)
+#define FROM_STORE  (TIMES | IMAGES | DAYS)
+#define ONE_PICTURE (TIMES | IMAGES | FILES)
 
 struct parsing {
-	struct diff_cmd_options *options;
+	struct diff_cmd_options options;
 	struct diff_cmd_range images; /* --since and --until */
-	struct arguments arguments;
 };
 
 /* ---- values ---- */
 
 /* "2d..1d" */
-static int take_range(struct parsing *parsing, const char *option, const char *value,
-		      struct diff_cmd_range *out)
+static int take_range(struct option_walk *walk, const char *value, struct diff_cmd_range *out)
 {
 	const char *dots = strstr(value, "..");
 	char since[TIME_TEXT_MAX];
 	size_t since_len = dots ? (size_t)(dots - value) : 0;
 
 	if (!dots || !since_len || since_len >= sizeof(since) || !dots[2])
-		return arguments_refuse_see_help(
-			&parsing->arguments,
-			"%s: '%s' is no range of time; write two times, as in 2d..1d", option,
-			value);
+		return -EINVAL;
 	memcpy(since, value, since_len);
 	since[since_len] = '\0';
 
 	struct diff_cmd_range range = { 0 };
-	int err = arguments_take_time(&parsing->arguments, option, since,
-				      parsing->options->now_unix_ns, &range.since_unix_ns);
+	int err = options_parse_time(walk, since, &range.since_unix_ns);
 
 	if (!err)
-		err = arguments_take_time(&parsing->arguments, option, dots + 2,
-					  parsing->options->now_unix_ns, &range.until_unix_ns);
+		err = options_parse_time(walk, dots + 2, &range.until_unix_ns);
 	if (err)
 		return err;
 	if (range.since_unix_ns >= range.until_unix_ns)
-		return arguments_refuse(&parsing->arguments,
-					"%s: in '%s' the first time must lie before the second",
-					option, value);
+		return options_refuse(walk,
+				      "--%s: in '%s' the first time must lie before the second",
+				      walk->at.row->name, value);
 	if (range.until_unix_ns - range.since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
-		return arguments_refuse(
-			&parsing->arguments, "%s: '%s' is longer than %llu days, take less", option,
-			value,
-			(unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400));
+		return options_refuse(walk, "--%s: '%s' is longer than %llu days, take less",
+				      walk->at.row->name, value, SPAN_MAX_DAYS);
 	*out = range;
 	return 0;
+}
+
+static int take_before(struct option_walk *walk, const char *value)
+{
+	struct parsing *parsing = walk->options;
+
+	return take_range(walk, value, &parsing->options.before.range);
+}
+
+static int take_after(struct option_walk *walk, const char *value)
+{
+	struct parsing *parsing = walk->options;
+
+	return take_range(walk, value, &parsing->options.after.range);
 }
 
 /* A plain decimal number, no exponent, no sign. */
@@ -167,9 +105,10 @@ static int parse_amount(const char *text, size_t len, double *out)
 }
 
 /* "0.05pp", "1%", or both with a comma between. What is not given is 0. */
-static int take_relevant(struct parsing *parsing, const char *value)
+static int take_relevant(struct option_walk *walk, const char *value)
 {
-	struct diff_options *statistics = &parsing->options->statistics;
+	struct parsing *parsing = walk->options;
+	struct diff_options *statistics = &parsing->options.statistics;
 	double points = -1, relative = -1;
 	bool is_fine = *value != '\0';
 
@@ -186,121 +125,148 @@ static int take_relevant(struct parsing *parsing, const char *value)
 			is_fine = is_fine && *++at != '\0';
 	}
 	if (!is_fine)
-		return arguments_refuse_see_help(
-			&parsing->arguments,
-			"--relevant: '%s' is no limit; write 0.05pp, 1%% or 0.05pp,1%%", value);
+		return -EINVAL;
 	statistics->relevant_points = points < 0 ? 0 : points / 100;
 	statistics->relevant_relative = relative < 0 ? 0 : relative / 100;
 	return 0;
 }
 
-static int take_format(struct parsing *parsing, const char *value)
-{
-	static const char *const names[] = { "top", "folded", "html", "json" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(names[i], value) == 0) {
-			parsing->options->format = (enum diff_cmd_format)i;
-			parsing->options->has_format = true;
-			return 0;
-		}
-	}
-	return arguments_refuse_see_help(
-		&parsing->arguments, "--format: '%s' is not one of top, html, folded, json", value);
-}
-
 /* ---- the table ---- */
 
-/* Where an option's text goes, NULL when it is more than text. */
-static const char **text_field(struct diff_cmd_options *options, int id)
-{
-	switch (id) {
-	case OPTION_BEFORE_IMAGE:
-		return &options->before.image;
-	case OPTION_AFTER_IMAGE:
-		return &options->after.image;
-	case OPTION_STORE:
-		return &options->store;
-	case OPTION_OUTPUT:
-		return &options->output;
-	case OPTION_OUTPUT_DIR:
-		return &options->output_dir;
-	default:
-		return NULL;
-	}
-}
+/* In the order of enum diff_cmd_format. */
+static const char *const format_words[] = { "top", "folded", "html", "json", NULL };
+/* There is no other yet; its place is the bool's value. */
+static const char *const fail_on_words[] = { "regression", NULL };
 
-static int take_option(void *ctx, int id, const char *value)
-{
-	struct parsing *parsing = ctx;
-	struct diff_cmd_options *options = parsing->options;
-	const char **text = text_field(options, id);
+static const struct option_row compared_rows[] = {
+	{ .name = "before",
+	  .kind = OPTION_KIND_OWN,
+	  .metavar = "TIME..TIME",
+	  .help = "times of the side before; a TIME is 90s, 15m, 1h, 2d back from now, now, "
+		  "2026-11-21T13:00:00Z (local time without a zone) or @EPOCH",
+	  .wants = RANGE_WANTS,
+	  .parse = take_before,
+	  .uses = TIMES,
+	  .needed = TIMES },
+	{ .name = "after",
+	  .kind = OPTION_KIND_OWN,
+	  .metavar = "TIME..TIME",
+	  .help = "times of the side after",
+	  .wants = RANGE_WANTS,
+	  .parse = take_after,
+	  .uses = TIMES,
+	  .needed = TIMES },
+	{ .name = "before-image",
+	  .kind = OPTION_KIND_TEXT,
+	  .metavar = "IMAGE",
+	  .help = "container image of the processes before; it may be a glob",
+	  .uses = IMAGES,
+	  .needed = IMAGES,
+	  OPTION_FIELD(struct parsing, options.before.image) },
+	{ .name = "after-image",
+	  .kind = OPTION_KIND_TEXT,
+	  .metavar = "IMAGE",
+	  .help = "container image of the processes after; it may be a glob",
+	  .uses = IMAGES,
+	  .needed = IMAGES,
+	  OPTION_FIELD(struct parsing, options.after.image) },
+	{ OPTION_ROW_SINCE(struct parsing, images.since_unix_ns, "24h before --until"),
+	  .uses = IMAGES },
+	{ OPTION_ROW_UNTIL(struct parsing, images.until_unix_ns), .uses = IMAGES },
+	{ .name = "days",
+	  .kind = OPTION_KIND_NUMBER,
+	  .metavar = "N",
+	  .help = "compare the last N whole days with the N days before, service by service",
+	  .min = 1,
+	  .max = DIFF_CMD_DAYS_MAX,
+	  .uses = DAYS,
+	  .needed = DAYS,
+	  OPTION_FIELD(struct parsing, options.days) },
+	{ OPTION_ROW_STORE(struct parsing, options.store), .uses = FROM_STORE },
+	{ .name = NULL },
+};
 
-	if (text) {
-		*text = value;
-		return 0;
-	}
-	if (arguments_is_selector(id))
-		return arguments_take_selector(&parsing->arguments, id, value, &options->selection);
-	switch (id) {
-	case OPTION_BEFORE:
-		return take_range(parsing, "--before", value, &options->before.range);
-	case OPTION_AFTER:
-		return take_range(parsing, "--after", value, &options->after.range);
-	case OPTION_SINCE:
-		return arguments_take_time(&parsing->arguments, "--since", value,
-					   parsing->options->now_unix_ns,
-					   &parsing->images.since_unix_ns);
-	case OPTION_UNTIL:
-		return arguments_take_time(&parsing->arguments, "--until", value,
-					   parsing->options->now_unix_ns,
-					   &parsing->images.until_unix_ns);
-	case OPTION_DAYS:
-		if (parse_u32_range(value, 1, DIFF_CMD_DAYS_MAX, &options->days))
-			return arguments_refuse_see_help(&parsing->arguments,
-							 "--days: '%s' is no number from 1 to %d",
-							 value, DIFF_CMD_DAYS_MAX);
-		return 0;
-	case OPTION_KEEP_DAYS:
-		if (parse_u32_range(value, 1, DIFF_CMD_KEEP_MAX, &options->keep_days))
-			return arguments_refuse_see_help(
-				&parsing->arguments, "--keep-days: '%s' is no number from 1 to %d",
-				value, DIFF_CMD_KEEP_MAX);
-		return 0;
-	case OPTION_RELEVANT:
-		return take_relevant(parsing, value);
-	case OPTION_FORMAT:
-		return take_format(parsing, value);
-	case OPTION_FAIL_ON:
-		if (strcmp(value, "regression") != 0)
-			return arguments_refuse_see_help(
-				&parsing->arguments, "--fail-on: '%s' is not regression", value);
-		options->fail_on_regression = true;
-		return 0;
-	case OPTION_HELP:
-		options->help = true;
-		return 0;
-	default:
-		options->version = true;
-		return 0;
-	}
-}
+static const struct option_row output_rows[] = {
+	{ .name = "relevant",
+	  .kind = OPTION_KIND_OWN,
+	  .metavar = "LIMIT",
+	  .help = "changes up to this limit do not matter: 0.05pp (points of all samples), 1% (of "
+		  "the method), or both, of which the larger one counts",
+	  .fallback = "0.05pp,1%",
+	  .wants = "a limit; write 0.05pp, 1% or 0.05pp,1%",
+	  .parse = take_relevant,
+	  .uses = FROM_STORE },
+	{ .name = "format",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "FORMAT",
+	  .help = "form of the output",
+	  .fallback = "top",
+	  .words = format_words,
+	  .uses = ONE_PICTURE,
+	  OPTION_FIELD(struct parsing, options.format) },
+	{ OPTION_ROW_OUTPUT(struct parsing, options.output), .fallback = "-", .uses = ONE_PICTURE },
+	{ .name = "output-dir",
+	  .kind = OPTION_KIND_DIR,
+	  .metavar = "DIR",
+	  .help = "directory of the pages: with --days there is a page and JSON for each service",
+	  .fallback = DIFF_CMD_DEFAULT_DIR,
+	  .uses = DAYS,
+	  OPTION_FIELD(struct parsing, options.output_dir) },
+	{ .name = "keep-days",
+	  .kind = OPTION_KIND_NUMBER,
+	  .metavar = "N",
+	  .help = "days for which these pages are kept",
+	  .fallback = "30",
+	  .min = 1,
+	  .max = DIFF_CMD_KEEP_MAX,
+	  .uses = DAYS,
+	  OPTION_FIELD(struct parsing, options.keep_days) },
+	{ .name = "fail-on",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "CHANGE",
+	  .help = "exit with 4 when there is such a change",
+	  .words = fail_on_words,
+	  .min = true,
+	  OPTION_FIELD(struct parsing, options.fail_on_regression) },
+	{ .name = NULL },
+};
 
-static int take_files(struct parsing *parsing, char **files, int cnt)
+static const struct option_group groups[] = {
+	{ .title = "What is compared:", .rows = compared_rows },
+	{ OPTION_GROUP_SELECTION(struct parsing, options.selection), .uses = FROM_STORE },
+	{ .title = "What comes out:", .rows = output_rows },
+	{ OPTION_GROUP_INFO(struct parsing, options.info) },
+	{ .rows = NULL },
+};
+
+const struct option_table diff_option_table = {
+	.program = "jbpf-diff",
+	.summary =
+		"Reports which methods need more or less CPU than before, how sure that is, and how "
+		"large a change must be to be seen. A change that may be noise has no colour. Of two "
+		"folded files, written by any profiler, only shares are shown, and nothing is sure.",
+	.groups = groups,
+	.uses = uses,
+	.notes =
+		"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no samples on a side, 4 regression.",
+};
+
+/* ---- two files ---- */
+
+static int take_files(struct option_walk *walk, char **files, int cnt)
 {
-	struct diff_cmd_options *options = parsing->options;
+	struct parsing *parsing = walk->options;
+	struct diff_cmd_options *options = &parsing->options;
 
 	if (cnt == 1)
-		return arguments_refuse_see_help(
-			&parsing->arguments,
-			"'%s': two files are compared, the one before and the one after", files[0]);
+		return options_refuse_see_help(
+			walk, "'%s': two files are compared, the one before and the one after",
+			files[0]);
 	if (cnt > 2)
-		return arguments_refuse_see_help(&parsing->arguments, "'%s' is one file too many",
-						 files[2]);
+		return options_refuse_see_help(walk, "'%s' is one file too many", files[2]);
 	for (int i = 0; i < cnt; i++)
 		if (strcmp(files[i], "-") == 0)
-			return arguments_refuse(&parsing->arguments,
-						"'-': files are read, not standard input");
+			return options_refuse(walk, "'-': files are read, not standard input");
 	if (cnt == 2) {
 		options->before.file = files[0];
 		options->after.file = files[1];
@@ -308,112 +274,67 @@ static int take_files(struct parsing *parsing, char **files, int cnt)
 	return 0;
 }
 
-static int parse_arguments(int argc, char **argv, struct parsing *parsing)
-{
-	int err = arguments_walk(&parsing->arguments, argc, argv);
-
-	return err ? err : take_files(parsing, argv + optind, argc - optind);
-}
-
 /* ---- what goes together ---- */
 
-/* Options of one kind of comparison; in the others they are refused. */
-static const struct {
-	int id;
-	unsigned int modes; /* bits of enum diff_cmd_mode */
-} option_modes[] = {
-	{ OPTION_BEFORE, 1u << DIFF_CMD_MODE_TIMES },
-	{ OPTION_AFTER, 1u << DIFF_CMD_MODE_TIMES },
-	{ OPTION_BEFORE_IMAGE, 1u << DIFF_CMD_MODE_IMAGES },
-	{ OPTION_AFTER_IMAGE, 1u << DIFF_CMD_MODE_IMAGES },
-	{ OPTION_SINCE, 1u << DIFF_CMD_MODE_IMAGES },
-	{ OPTION_UNTIL, 1u << DIFF_CMD_MODE_IMAGES },
-	{ OPTION_DAYS, 1u << DIFF_CMD_MODE_DAYS },
-	{ OPTION_OUTPUT_DIR, 1u << DIFF_CMD_MODE_DAYS },
-	{ OPTION_KEEP_DAYS, 1u << DIFF_CMD_MODE_DAYS },
-	{ OPTION_STORE, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_CONTAINER, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_POD, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_NAMESPACE, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_SERVICE, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_PID, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_COMM, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_CGROUP, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ ARGUMENT_KIND, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_RELEVANT, ~(1u << DIFF_CMD_MODE_FILES) },
-	{ OPTION_FORMAT, ~(1u << DIFF_CMD_MODE_DAYS) },
-	{ OPTION_OUTPUT, ~(1u << DIFF_CMD_MODE_DAYS) },
-};
-
-static int find_mode(struct parsing *parsing, const char **name_out)
+static int find_mode(struct option_walk *walk)
 {
-	struct diff_cmd_options *options = parsing->options;
+	struct parsing *parsing = walk->options;
+	struct diff_cmd_options *options = &parsing->options;
+	bool has_before = options_given(walk, "before"), has_after = options_given(walk, "after");
 
 	if (options->before.file) {
 		options->mode = DIFF_CMD_MODE_FILES;
-		*name_out = "two files";
 	} else if (options->days) {
 		options->mode = DIFF_CMD_MODE_DAYS;
-		*name_out = "--days";
-	} else if (parsing->arguments.seen[OPTION_BEFORE_IMAGE] ||
-		   parsing->arguments.seen[OPTION_AFTER_IMAGE]) {
+	} else if (options->before.image || options->after.image) {
 		options->mode = DIFF_CMD_MODE_IMAGES;
-		*name_out = "images";
 		if (!options->before.image || !options->after.image)
-			return arguments_refuse_see_help(
-				&parsing->arguments,
-				"--before-image and --after-image go together");
+			return options_refuse_see_help(
+				walk, "--before-image and --after-image go together");
 	} else {
 		options->mode = DIFF_CMD_MODE_TIMES;
-		*name_out = "--before and --after";
-		if (!parsing->arguments.seen[OPTION_BEFORE] &&
-		    !parsing->arguments.seen[OPTION_AFTER])
-			return arguments_refuse_see_help(
-				&parsing->arguments,
+		if (!has_before && !has_after)
+			return options_refuse_see_help(
+				walk,
 				"what is to be compared? give --before T..T and --after T..T, "
 				"two images, --days N or two files");
-		if (!parsing->arguments.seen[OPTION_BEFORE] ||
-		    !parsing->arguments.seen[OPTION_AFTER])
-			return arguments_refuse_see_help(&parsing->arguments,
-							 "--before and --after go together");
+		if (!has_before || !has_after)
+			return options_refuse_see_help(walk, "--before and --after go together");
 	}
-	return 0;
+	return options_check_use(walk, options->mode);
 }
 
-static int check_times(struct parsing *parsing)
+static int check_times(struct option_walk *walk, struct diff_cmd_options *options)
 {
-	struct diff_cmd_options *options = parsing->options;
 	const struct diff_cmd_range *a = &options->before.range;
 	const struct diff_cmd_range *b = &options->after.range;
 
 	if (a->since_unix_ns < b->until_unix_ns && b->since_unix_ns < a->until_unix_ns)
-		return arguments_refuse(
-			&parsing->arguments,
+		return options_refuse(
+			walk,
 			"--before and --after overlap: the same samples would be on both sides");
 	return 0;
 }
 
-static int set_image_times(struct parsing *parsing)
+static int set_image_times(struct option_walk *walk, struct diff_cmd_options *options)
 {
-	struct diff_cmd_options *options = parsing->options;
+	const struct parsing *parsing = walk->options;
 	struct diff_cmd_range range = parsing->images;
 
-	if (!parsing->arguments.seen[OPTION_UNTIL])
+	if (!options_given(walk, "until"))
 		range.until_unix_ns = options->now_unix_ns;
-	if (!parsing->arguments.seen[OPTION_SINCE])
+	if (!options_given(walk, "since"))
 		range.since_unix_ns = range.until_unix_ns > DEFAULT_SINCE_NS ?
 					      range.until_unix_ns - DEFAULT_SINCE_NS :
 					      0;
 	if (range.since_unix_ns >= range.until_unix_ns)
-		return arguments_refuse(&parsing->arguments, "--since must lie before --until");
+		return options_refuse(walk, "--since must lie before --until");
 	if (range.until_unix_ns - range.since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
-		return arguments_refuse(
-			&parsing->arguments,
-			"--since and --until are more than %llu days apart, take less",
-			(unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400));
+		return options_refuse(
+			walk, "--since and --until are more than %llu days apart, take less",
+			SPAN_MAX_DAYS);
 	if (strcmp(options->before.image, options->after.image) == 0)
-		return arguments_refuse(&parsing->arguments,
-					"--before-image and --after-image are the same");
+		return options_refuse(walk, "--before-image and --after-image are the same");
 	options->before.range = range;
 	options->after.range = range;
 	return 0;
@@ -424,31 +345,19 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static int check_combination(struct parsing *parsing)
+static int check_combination(struct option_walk *walk, struct diff_cmd_options *options)
 {
-	struct diff_cmd_options *options = parsing->options;
-	const char *mode_name = "";
-	char name[ARGUMENT_NAME_BYTES];
-	int err = find_mode(parsing, &mode_name);
+	int err = find_mode(walk);
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(option_modes); i++) {
-		if (parsing->arguments.seen[option_modes[i].id] &&
-		    !(option_modes[i].modes & 1u << options->mode))
-			err = arguments_refuse_see_help(
-				&parsing->arguments, "%s does not go with %s",
-				arguments_name(&parsing->arguments, option_modes[i].id, name),
-				mode_name);
-	}
 	if (err)
 		return err;
 	if (options->mode == DIFF_CMD_MODE_FILES && options->fail_on_regression)
-		return arguments_refuse(
-			&parsing->arguments,
-			"--fail-on: two files cannot show that a change is more than chance");
+		return options_refuse(
+			walk, "--fail-on: two files cannot show that a change is more than chance");
 	if (options->mode == DIFF_CMD_MODE_TIMES)
-		err = check_times(parsing);
+		err = check_times(walk, options);
 	else if (options->mode == DIFF_CMD_MODE_IMAGES)
-		err = set_image_times(parsing);
+		err = set_image_times(walk, options);
 	if (err)
 		return err;
 	options->selection.since_unix_ns =
@@ -463,33 +372,34 @@ static int check_combination(struct parsing *parsing)
 int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_cmd_options *out,
 		       char *why, size_t why_len)
 {
-	struct diff_cmd_options options = {
-		.store = STORE_DEFAULT_DIR,
-		.output_dir = DIFF_CMD_DEFAULT_DIR,
-		.keep_days = DIFF_CMD_KEEP_DAYS,
-		.statistics = diff_options_default(),
-		.now_unix_ns = now_unix_ns,
-	};
 	struct parsing parsing = {
-		.options = &options,
-		.arguments = {
-			.program = "jbpf-diff",
-			.letters = ":o:",
-			.options = long_options,
-			.ctx = &parsing,
-			.take = take_option,
-			.why = why,
-			.why_len = why_len,
+		.options = {
+			.store = STORE_DEFAULT_DIR,
+			.output_dir = DIFF_CMD_DEFAULT_DIR,
+			.keep_days = DIFF_CMD_KEEP_DAYS,
+			.statistics = diff_options_default(),
+			.now_unix_ns = now_unix_ns,
 		},
 	};
-	int err = parse_arguments(argc, argv, &parsing);
+	struct diff_cmd_options *options = &parsing.options;
+	struct option_walk walk = {
+		.table = &diff_option_table,
+		.options = &parsing,
+		.now_unix_ns = now_unix_ns,
+		.why = why,
+		.why_len = why_len,
+	};
+	int err = options_walk(&walk, argc, argv);
 
-	if (!err && !options.help && !options.version)
-		err = check_combination(&parsing);
+	if (!err)
+		err = take_files(&walk, argv + walk.operands, argc - walk.operands);
+	if (!err && !options->info.help && !options->info.version)
+		err = check_combination(&walk, options);
 	if (err)
 		return err;
-	if (options.output && strcmp(options.output, "-") == 0)
-		options.output = NULL;
-	*out = options;
+	options->has_format = options_given(&walk, "format");
+	if (options->output && strcmp(options->output, "-") == 0)
+		options->output = NULL;
+	*out = *options;
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "user/compare/compare_options.h"
 
-extern const char diff_options_usage[];
+extern const struct option_table diff_option_table;
 
 /*
  * 0, or -EINVAL with one line for the user in `why`. Times are taken relative to `now_unix_ns`.

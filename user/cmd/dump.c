@@ -13,6 +13,7 @@
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_store.h"
 #include "user/cli/cmd_write.h"
+#include "user/cli/option_usage.h"
 #include "user/cmd/dump_cells.h"
 #include "user/cmd/dump_hint.h"
 #include "user/cmd/dump_list.h"
@@ -296,8 +297,8 @@ int cmd_dump(int argc, char **argv)
 		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
 	}
-	if (options.help || options.version)
-		return cmd_print_info("jbpf-dump", options.help ? dump_options_usage : NULL);
+	if (options.info.help || options.info.version)
+		return option_usage_print(&dump_option_table, &options.info);
 	if (not_for_terminal(options.format) && !options.output && isatty(STDOUT_FILENO)) {
 		pr_err("that is %s, not for a terminal; give -o FILE\n",
 		       not_for_terminal(options.format));

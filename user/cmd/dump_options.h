@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/cli/option_groups.h"
 #include "user/model/select.h"
 
 enum dump_format {
@@ -40,11 +41,10 @@ struct dump_options {
 	bool list;
 	bool lines;	       /* source lines instead of methods; only with DUMP_FORMAT_TOP */
 	bool is_default_since; /* no --since: the last hour */
-	bool help;
-	bool version;
+	struct option_info info;
 };
 
-extern const char dump_options_usage[];
+extern const struct option_table dump_option_table;
 /* "container", ... as --by takes them. */
 extern const char *const dump_by_names[DUMP_BY_CNT];
 

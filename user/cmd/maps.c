@@ -15,12 +15,13 @@
 
 #include "symbols/elf/libjvm.h"
 #include "symbols/symbols.h"
-#include "user/cli/arguments.h"
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_write.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/cmd/map_file.h"
 #include "user/cmd/map_text.h"
+#include "user/cmd/maps_options.h"
+#include "user/cli/option_usage.h"
 #include "user/cli/text_table.h"
 #include "user/collect/container/container.h"
 #include "user/collect/container/opt_out.h"
@@ -32,125 +33,6 @@
 #include "user/util/parse.h"
 #include "user/host/proc_stat.h"
 #include "user/util/strbuf.h"
-
-#define MAPS_DEFAULT_DIR "/tmp"
-#define MAPS_MAX_PIDS	 256
-
-static const char maps_usage[] =
-	"usage: jbpf-maps [-p PID]... [--container S] [-d DIR] [--force]\n"
-	"Writes " MAPS_DEFAULT_DIR
-	"/perf-PID.map for every JVM of this host, in containers or not, "
-	"so that perf\n"
-	"report, perf top and perf script name its compiled code. PID is the host's. Write them\n"
-	"again when the JVM has compiled more.\n"
-	"\n"
-	"  -p, --pid PID        only this process, also if it is no JVM; repeatable\n"
-	"      --container S    only this container: name, glob or id\n"
-	"  -d, --directory DIR  write there; perf reads only " MAPS_DEFAULT_DIR "\n"
-	"      --force          replace what is there, whatever it is and whose it is\n"
-	"      --help, --version\n"
-	"\n"
-	"Exit codes: 0 a map was written, 1 failed, 2 wrong usage, 3 there is no such JVM.\n";
-
-/* ---- options ---- */
-
-struct maps_options {
-	uint32_t pids[MAPS_MAX_PIDS];
-	size_t pid_cnt; /* 0 = all JVMs */
-	const char *container;
-	const char *dir;
-	bool is_forced;
-	bool help;
-	bool version;
-};
-
-enum { OPT_CONTAINER = 256, OPT_FORCE, OPT_HELP, OPT_VERSION };
-
-static const struct option maps_long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "container", required_argument, NULL, OPT_CONTAINER },
-	{ "directory", required_argument, NULL, 'd' },
-	{ "force", no_argument, NULL, OPT_FORCE },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
-
-struct parsing {
-	struct maps_options *options;
-	struct arguments arguments;
-};
-
-static int take_pid(struct parsing *parsing, const char *value)
-{
-	struct maps_options *options = parsing->options;
-	uint32_t pid;
-
-	if (parse_u32_range(value, 1, INT32_MAX, &pid))
-		return arguments_refuse_see_help(&parsing->arguments, "-p: '%s' is no process id",
-						 value);
-	for (size_t i = 0; i < options->pid_cnt; i++) {
-		if (options->pids[i] == pid)
-			return 0;
-	}
-	if (options->pid_cnt == MAPS_MAX_PIDS)
-		return arguments_refuse(
-			&parsing->arguments,
-			"-p: %d processes are the most; leave it out to take all JVMs",
-			MAPS_MAX_PIDS);
-	options->pids[options->pid_cnt++] = pid;
-	return 0;
-}
-
-static int take_option(void *ctx, int id, const char *value)
-{
-	struct parsing *parsing = ctx;
-	struct maps_options *options = parsing->options;
-
-	switch (id) {
-	case 'p':
-		return take_pid(parsing, value);
-	case OPT_CONTAINER:
-		options->container = value;
-		return 0;
-	case 'd':
-		options->dir = value;
-		return 0;
-	case OPT_FORCE:
-		options->is_forced = true;
-		return 0;
-	case OPT_HELP:
-		options->help = true;
-		return 0;
-	default:
-		options->version = true;
-		return 0;
-	}
-}
-
-static int maps_parse(int argc, char **argv, struct maps_options *options, char *why,
-		      size_t why_len)
-{
-	struct parsing parsing = {
-		.options = options,
-		.arguments = {
-			.program = "jbpf-maps",
-			.letters = "+:p:d:",
-			.options = maps_long_options,
-			.repeatable = 'p',
-			.ctx = &parsing,
-			.take = take_option,
-			.why = why,
-			.why_len = why_len,
-		},
-	};
-	int err = arguments_walk(&parsing.arguments, argc, argv);
-
-	if (!err && optind < argc)
-		err = arguments_refuse_see_help(&parsing.arguments, "'%s' is no option",
-						argv[optind]);
-	return err;
-}
 
 /* ---- one process ---- */
 
@@ -509,14 +391,14 @@ static int maps_run(const struct maps_options *options)
 
 int cmd_maps(int argc, char **argv)
 {
-	struct maps_options options = { .dir = MAPS_DEFAULT_DIR };
+	struct maps_options options;
 	char why[256];
 
-	if (maps_parse(argc, argv, &options, why, sizeof(why))) {
+	if (maps_options_parse(argc, argv, &options, why, sizeof(why))) {
 		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
 	}
-	if (options.help || options.version)
-		return cmd_print_info("jbpf-maps", options.help ? maps_usage : NULL);
+	if (options.info.help || options.info.version)
+		return option_usage_print(&maps_option_table, &options.info);
 	return maps_run(&options);
 }

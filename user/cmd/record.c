@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,8 @@
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_write.h"
 #include "user/sandbox/daemon_sandbox.h"
-#include "user/cli/jit_option.h"
+#include "user/cli/option_usage.h"
+#include "user/cmd/record_options.h"
 #include "user/collect/sampling.h"
 #include "user/cli/streams.h"
 #include "user/collect/container/container.h"
@@ -37,173 +37,6 @@
 #define RECORD_FINISH_NS    (15 * CLOCK_NS_PER_S)
 #define RECORD_POLL_NS	    (20 * CLOCK_NS_PER_MS)
 #define RECORD_TOP_ROWS	    50
-#define RECORD_DEFAULT_FILE "flame.html"
-
-enum record_format {
-	RECORD_FORMAT_NONE,
-	RECORD_FORMAT_HTML,
-	RECORD_FORMAT_SVG,
-	RECORD_FORMAT_FOLDED,
-	RECORD_FORMAT_JSON,
-	RECORD_FORMAT_TOP,
-};
-
-struct record_options {
-	struct selection selection;
-	uint64_t duration_ns;
-	uint32_t frequency_hz;
-	enum jit_mode jit;
-	enum record_format format;
-	const char *output; /* NULL = RECORD_DEFAULT_FILE, "-" = stdout */
-	bool ignores_opt_out;
-	bool help;
-	bool version;
-};
-
-static const char record_usage[] =
-	"usage: jbpf record [-p PID | --container S] [-d DUR] [-o FILE]\n"
-	"Samples this host for a while and makes one flame graph; needs no daemon, no store.\n"
-	"\n"
-	"  -p, --pid PID        only this process\n"
-	"      --container S    only this container: name, glob or id\n"
-	"      --comm S         only processes of this name\n"
-	"  -d, --duration DUR   how long (30s)\n"
-	"  -o, --output FILE    where to (" RECORD_DEFAULT_FILE "); - is standard output\n"
-	"      --format F       html, svg, folded, json, top; default: by FILE's ending, else html\n"
-	"      --frequency HZ   samples per second and CPU (99)\n"
-	"      --jit MODE       auto, vmstructs, perfmap, attach, off (auto)\n"
-	"      --ignore-opt-out also when the process of -p opted out (JBPF_PROFILE=off)\n"
-	"      --help, --version\n"
-	"\n"
-	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing was sampled.\n";
-
-static int parse_format(const char *text, enum record_format *out)
-{
-	static const struct {
-		const char *name;
-		enum record_format format;
-	} names[] = {
-		{ "html", RECORD_FORMAT_HTML },	       { "htm", RECORD_FORMAT_HTML },
-		{ "svg", RECORD_FORMAT_SVG },	       { "folded", RECORD_FORMAT_FOLDED },
-		{ "collapsed", RECORD_FORMAT_FOLDED }, { "json", RECORD_FORMAT_JSON },
-		{ "top", RECORD_FORMAT_TOP },	       { "txt", RECORD_FORMAT_TOP },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(text, names[i].name) == 0) {
-			*out = names[i].format;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-enum {
-	OPT_CONTAINER = 256,
-	OPT_COMM,
-	OPT_FORMAT,
-	OPT_FREQUENCY,
-	OPT_JIT,
-	OPT_IGNORE_OPT_OUT,
-	OPT_HELP,
-	OPT_VERSION,
-};
-
-static const struct option record_long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "container", required_argument, NULL, OPT_CONTAINER },
-	{ "comm", required_argument, NULL, OPT_COMM },
-	{ "duration", required_argument, NULL, 'd' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "format", required_argument, NULL, OPT_FORMAT },
-	{ "frequency", required_argument, NULL, OPT_FREQUENCY },
-	{ "jit", required_argument, NULL, OPT_JIT },
-	{ "ignore-opt-out", no_argument, NULL, OPT_IGNORE_OPT_OUT },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ "version", no_argument, NULL, OPT_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
-
-static int record_option(struct record_options *options, int id, const char *value)
-{
-	switch (id) {
-	case 'p':
-		return parse_u32_range(value, 1, INT32_MAX, &options->selection.pid);
-	case OPT_CONTAINER:
-		options->selection.container = value;
-		return 0;
-	case OPT_COMM:
-		options->selection.comm = value;
-		return 0;
-	case 'd':
-		if (parse_duration_ns(value, &options->duration_ns))
-			return -EINVAL;
-		return options->duration_ns ? 0 : -EINVAL;
-	case 'o':
-		options->output = value;
-		return 0;
-	case OPT_FORMAT:
-		return parse_format(value, &options->format);
-	case OPT_FREQUENCY:
-		return parse_u32_range(value, 1, 10000, &options->frequency_hz);
-	case OPT_JIT:
-		return jit_option_parse(value, &options->jit);
-	case OPT_IGNORE_OPT_OUT:
-		options->ignores_opt_out = true;
-		return 0;
-	case OPT_VERSION:
-		options->version = true;
-		return 0;
-	default:
-		options->help = true;
-		return 0;
-	}
-}
-
-static int record_parse(int argc, char **argv, struct record_options *options)
-{
-	bool seen[OPT_VERSION + 1] = { false };
-	int id;
-
-	optind = 0;
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, ":p:d:o:", record_long_options, NULL)) != -1) {
-		if (id == '?' || id == ':') {
-			pr_err(id == ':' ? "%s wants a value; see jbpf record --help\n" :
-					   "unknown option '%s'; see jbpf record --help\n",
-			       argv[optind - 1]);
-			return -EINVAL;
-		}
-		if (seen[id]) {
-			pr_err("an option is given twice ('%s'); give it once\n",
-			       optarg ? optarg : "");
-			return -EINVAL;
-		}
-		seen[id] = true;
-		if (record_option(options, id, optarg)) {
-			pr_err("'%s' is not a valid value here; see jbpf record --help\n", optarg);
-			return -EINVAL;
-		}
-	}
-	if (optind < argc) {
-		pr_err("'%s' is not an option; see jbpf record --help\n", argv[optind]);
-		return -EINVAL;
-	}
-	if (options->ignores_opt_out && !options->selection.pid) {
-		pr_err("--ignore-opt-out requires -p PID: a process that opted out is profiled only when it is named\n");
-		return -EINVAL;
-	}
-	if (!options->output)
-		options->output = RECORD_DEFAULT_FILE;
-	if (options->format == RECORD_FORMAT_NONE) {
-		const char *ending = strrchr(options->output, '.');
-
-		options->format = RECORD_FORMAT_HTML;
-		if (ending)
-			(void)parse_format(ending + 1, &options->format);
-	}
-	return 0;
-}
 
 /* What was recorded so far. */
 struct recording {
@@ -487,11 +320,7 @@ static int refuse_opted_out(const struct record_options *options)
 
 int cmd_record(int argc, char **argv)
 {
-	struct record_options options = {
-		.duration_ns = 30 * CLOCK_NS_PER_S,
-		.frequency_hz = 99,
-		.jit = JIT_MODE_AUTO,
-	};
+	struct record_options options;
 	struct recorder_options recorder_options = {
 		.confine_launcher = daemon_sandbox_launcher,
 		.confine_namer = daemon_sandbox_namer,
@@ -503,10 +332,12 @@ int cmd_record(int argc, char **argv)
 	char why[1024];
 	int code;
 
-	if (record_parse(argc, argv, &options))
-		return 2;
-	if (options.help || options.version)
-		return cmd_print_info("jbpf-record", options.help ? record_usage : NULL);
+	if (record_options_parse(argc, argv, &options, why, sizeof(why))) {
+		pr_err("%s\n", why);
+		return CMD_EXIT_USAGE;
+	}
+	if (options.info.help || options.info.version)
+		return option_usage_print(&record_option_table, &options.info);
 	if (refuse_opted_out(&options))
 		return CMD_EXIT_FAILED;
 	recorder_options.probe = (struct probe_options){

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/cli/arguments.h"
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_store.h"
 #include "user/cli/cmd_write.h"
+#include "user/cli/option_usage.h"
 #include "user/cmd/status_report.h"
 #include "user/cli/streams.h"
 #include "user/output/info.h"
@@ -23,125 +23,77 @@
 
 #define STATUS_SPAN_NS (60 * CLOCK_NS_PER_S)
 
-static const char status_usage[] =
-	"usage: jbpf-status [OPTION]...\n"
-	"Every JVM and container of the last minute: are its stacks whole, where do its names come\n"
-	"from, and if not, why and what to change.\n"
-	"\n"
-	"  --store DIR   where the profiles are (" STORE_DEFAULT_DIR ")\n"
-	"  --all         also processes that are neither JVMs nor in containers\n"
-	"  --format F    table or json (table)\n"
-	"  --json        the same as --format json\n"
-	"  --check       only say whether jbpfd is running and well, by a line and the exit code\n"
-	"  --help, --version\n"
-	"\n"
-	"FP: is PreserveFramePointer on, and who said so? SYMBOLS, AGE: where names of compiled code\n"
-	"come from, and how old they are. UNKNOWN%, STALE%, INLINED%, INTERP%: frames without a name,\n"
-	"frames whose code was replaced meanwhile, inlined and interpreted Java methods. CUT%: stacks\n"
-	"that do not reach their thread's first frame. REPAIRED%, UNREPAIRED%: stacks taken while a\n"
-	"method was entered or left, whose caller could or could not be put back.\n"
-	"\n"
-	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples, 4 (--check) not well.\n";
-
-enum option_id {
-	OPTION_STORE = 256,
-	OPTION_ALL,
-	OPTION_FORMAT,
-	OPTION_JSON,
-	OPTION_CHECK,
-	OPTION_HELP,
-	OPTION_VERSION,
-};
-
-static const struct option long_options[] = {
-	{ "store", required_argument, NULL, OPTION_STORE },
-	{ "all", no_argument, NULL, OPTION_ALL },
-	{ "format", required_argument, NULL, OPTION_FORMAT },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "check", no_argument, NULL, OPTION_CHECK },
-	{ "help", no_argument, NULL, OPTION_HELP },
-	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
-
 struct status_options {
 	const char *store;
 	bool all;
 	bool json;
 	bool check;
-	bool help;
-	bool version;
+	struct option_info info;
 };
 
-struct parsing {
-	struct status_options *out;
-	struct arguments arguments;
+static const char *const format_words[] = { "table", "json", NULL };
+
+static const struct option_row rows[] = {
+	{ OPTION_ROW_STORE(struct status_options, store) },
+	{ .name = "all",
+	  .help = "also processes that are neither JVMs nor in containers",
+	  OPTION_FIELD(struct status_options, all) },
+	{ .name = "format",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "FORMAT",
+	  .help = "form of the output",
+	  .fallback = "table",
+	  .words = format_words,
+	  OPTION_FIELD(struct status_options, json) },
+	{ .name = "json",
+	  .help = "the same as --format json",
+	  OPTION_FIELD(struct status_options, json) },
+	{ .name = "check",
+	  .help = "only report whether jbpfd is running and well, by a line and the exit code",
+	  OPTION_FIELD(struct status_options, check) },
+	{ .name = NULL },
 };
 
-static int take_format(struct parsing *parsing, const char *value)
-{
-	parsing->out->json = strcmp(value, "json") == 0;
-	if (parsing->out->json || strcmp(value, "table") == 0)
-		return 0;
-	return arguments_refuse(&parsing->arguments, "--format: '%s' is not one of table, json",
-				value);
-}
+static const struct option_group groups[] = {
+	{ .rows = rows },
+	{ OPTION_GROUP_INFO(struct status_options, info) },
+	{ .rows = NULL },
+};
 
-static int take_option(void *ctx, int id, const char *value)
-{
-	struct parsing *parsing = ctx;
-	struct status_options *out = parsing->out;
-
-	switch (id) {
-	case OPTION_STORE:
-		out->store = value;
-		return 0;
-	case OPTION_ALL:
-		out->all = true;
-		return 0;
-	case OPTION_FORMAT:
-		return take_format(parsing, value);
-	case OPTION_JSON:
-		out->json = true;
-		return 0;
-	case OPTION_CHECK:
-		out->check = true;
-		return 0;
-	case OPTION_HELP:
-		out->help = true;
-		return 0;
-	default:
-		out->version = true;
-		return 0;
-	}
-}
+const struct option_table status_option_table = {
+	.program = "jbpf-status",
+	.summary =
+		"Shows every JVM and container of the last minute: whether its stacks are whole, where "
+		"its names come from, and if not, why and what to change.",
+	.groups = groups,
+	.notes =
+		"FP: whether PreserveFramePointer is on, and where it was set. SYMBOLS, AGE: the source "
+		"of the names of compiled code, and how old they are. UNKNOWN%, STALE%, INLINED%, "
+		"INTERP%: frames without a name, frames whose code was replaced meanwhile, inlined and "
+		"interpreted Java methods. CUT%: stacks that do not reach their thread's first frame. "
+		"REPAIRED%, UNREPAIRED%: stacks taken while a method was entered or left, whose caller "
+		"could or could not be put back.\n"
+		"\n"
+		"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the store has no samples, 4 (--check) "
+		"not well.",
+};
 
 static int status_parse(int argc, char **argv, struct status_options *out, char *why,
 			size_t why_len)
 {
-	struct parsing parsing = {
-		.out = out,
-		.arguments = {
-			.program = "jbpf-status",
-			.letters = "+:",
-			.options = long_options,
-			.ctx = &parsing,
-			.take = take_option,
-			.why = why,
-			.why_len = why_len,
-		},
+	struct option_walk walk = {
+		.table = &status_option_table,
+		.options = out,
+		.why = why,
+		.why_len = why_len,
 	};
-	int err = arguments_walk(&parsing.arguments, argc, argv);
+	int err;
 
-	if (err)
-		return err;
-	if (optind < argc)
-		return arguments_refuse_see_help(&parsing.arguments, "'%s' is no option",
-						 argv[optind]);
-	if (parsing.arguments.seen[OPTION_FORMAT] && parsing.arguments.seen[OPTION_JSON])
-		return arguments_refuse(&parsing.arguments,
-					"--json and --format say the same; give one of them");
-	return 0;
+	*out = (struct status_options){ .store = STORE_DEFAULT_DIR };
+	err = options_walk_all(&walk, argc, argv);
+	if (!err && options_given(&walk, "format") && options_given(&walk, "json"))
+		err = options_refuse(&walk, "--json and --format say the same; give one of them");
+	return err;
 }
 
 struct status {
@@ -253,7 +205,7 @@ static int status_run(const struct status_options *options, struct status *statu
 
 int cmd_status(int argc, char **argv)
 {
-	struct status_options options = { .store = STORE_DEFAULT_DIR };
+	struct status_options options;
 	struct status status = { 0 };
 	struct store_reader *reader;
 	char why[256];
@@ -263,8 +215,8 @@ int cmd_status(int argc, char **argv)
 		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
 	}
-	if (options.help || options.version)
-		return cmd_print_info("jbpf-status", options.help ? status_usage : NULL);
+	if (options.info.help || options.info.version)
+		return option_usage_print(&status_option_table, &options.info);
 	if (cmd_store_open(options.store, &reader))
 		return CMD_EXIT_FAILED;
 	code = status_run(&options, &status, reader);

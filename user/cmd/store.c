@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "user/cmd/cmd.h"
-#include "user/cli/cmd_write.h"
+#include "user/cli/option_usage.h"
 #include "user/cmd/store_check.h"
 #include "user/cmd/store_options.h"
 #include "user/store/store.h"
@@ -143,8 +143,8 @@ int cmd_store(int argc, char **argv)
 		pr_err("%s\n", why);
 		return CMD_EXIT_USAGE;
 	}
-	if (options.help || options.version)
-		return cmd_print_info("jbpf-store", options.help ? store_options_usage : NULL);
+	if (options.info.help || options.info.version)
+		return option_usage_print(&store_option_table, &options.info);
 	if (options.verb == STORE_VERB_CHECK)
 		return store_check(options.store, options.json);
 	return compact(options.store);

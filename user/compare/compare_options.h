@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/cli/option_groups.h"
 #include "user/diff/diff.h"
 #include "user/model/select.h"
 
@@ -58,8 +59,7 @@ struct diff_cmd_options {
 	const char *output; /* file; NULL = stdout */
 	bool fail_on_regression;
 	uint64_t now_unix_ns; /* what times are relative to */
-	bool help;
-	bool version;
+	struct option_info info;
 };
 
 #endif

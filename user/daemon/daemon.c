@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/cli/cmd_write.h"
+#include "user/cli/option_usage.h"
 #include "user/daemon/daemon_compact.h"
 #include "user/daemon/daemon_metrics.h"
 #include "user/daemon/daemon_options.h"
@@ -65,7 +65,7 @@ static struct recorder_options recorder_options_of(const struct daemon_options *
 			.pids = options->pid_cnt ? options->pids : NULL,
 			.pid_cnt = options->pid_cnt,
 			.cgroup_paths = options->cgroup_cnt ?
-						(const char *const *)options->cgroups :
+						options->cgroups :
 						NULL,
 			.cgroup_cnt = options->cgroup_cnt,
 		},
@@ -384,8 +384,8 @@ int daemon_main(int argc, char **argv)
 		return err == -EINVAL ? 2 : 1;
 	}
 	log_set_level(daemon.options.log_level);
-	if (daemon.options.help || daemon.options.version) {
-		err = cmd_print_info("jbpfd", daemon.options.help ? daemon_options_usage : NULL);
+	if (daemon.options.info.help || daemon.options.info.version) {
+		err = option_usage_print(&daemon_option_table, &daemon.options.info);
 	} else if (daemon.options.check) {
 		const struct host_check_options options = {
 			.store_dir = daemon.options.store,

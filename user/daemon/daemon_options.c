@@ -7,284 +7,171 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "user/cli/jit_option.h"
 #include "user/serve/address.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/parse.h"
-#include "user/util/strbuf.h"
 
 #define CONFIG_MAX_BYTES (64 * 1024)
 
-const char daemon_options_usage[] =
-	"usage: jbpfd [OPTION]...\n"
-	"Profiles every process of this host, all the time, into a store of files.\n"
-	"\n"
-	"  --store DIR         where profiles go (" STORE_DEFAULT_DIR ")\n"
-	"  --frequency HZ      samples per second and CPU (99)\n"
-	"  --window DUR        one profile per process and window (10s)\n"
-	"  --max-depth N       user frames taken of a stack, 1 to 1024 (1024)\n"
-	"  --jit MODE          names of JIT code: auto, vmstructs, perfmap, attach, off (auto)\n"
-	"  --keep-age DUR      delete hours that are older than the newest by this (30d)\n"
-	"  --keep-bytes SIZE   delete the oldest hours past this size (5G)\n"
-	"  --compact on|off    rewrite closed hours smaller, at lowest priority (on)\n"
-	"  --metrics ADDRESS   serve metrics: unix:PATH, 127.0.0.1:PORT or [::1]:PORT (off)\n"
-	"  --pid PID           only this process; may be repeated\n"
-	"  --cgroup PATH       only processes below this cgroup v2 directory; may be repeated\n"
-	"  --config FILE       lines \"option = value\"; the command line wins; reread on SIGHUP\n"
-	"  --check             say what this host allows and what is lost without it, then end\n"
-	"  --log-level LEVEL   err, warn, info, debug (info)\n"
-	"  --help, --version\n"
-	"\n"
-	"SIGTERM writes the last window and ends. Exit codes: 0 done, 1 failed, 2 wrong usage.\n";
-
-enum option_id {
-	OPTION_STORE = 1,
-	OPTION_FREQUENCY,
-	OPTION_WINDOW,
-	OPTION_MAX_DEPTH,
-	OPTION_JIT,
-	OPTION_KEEP_AGE,
-	OPTION_KEEP_BYTES,
-	OPTION_COMPACT,
-	OPTION_METRICS,
-	OPTION_PID,
-	OPTION_CGROUP,
-	OPTION_LOG_LEVEL,
-	OPTION_CONFIG,
-	OPTION_CHECK,
-	OPTION_HELP,
-	OPTION_VERSION,
-	OPTION_CNT,
-};
-
-static const struct option long_options[] = {
-	{ "store", required_argument, NULL, OPTION_STORE },
-	{ "frequency", required_argument, NULL, OPTION_FREQUENCY },
-	{ "window", required_argument, NULL, OPTION_WINDOW },
-	{ "max-depth", required_argument, NULL, OPTION_MAX_DEPTH },
-	{ "jit", required_argument, NULL, OPTION_JIT },
-	{ "keep-age", required_argument, NULL, OPTION_KEEP_AGE },
-	{ "keep-bytes", required_argument, NULL, OPTION_KEEP_BYTES },
-	{ "compact", required_argument, NULL, OPTION_COMPACT },
-	{ "metrics", required_argument, NULL, OPTION_METRICS },
-	{ "pid", required_argument, NULL, OPTION_PID },
-	{ "cgroup", required_argument, NULL, OPTION_CGROUP },
-	{ "log-level", required_argument, NULL, OPTION_LOG_LEVEL },
-	{ "config", required_argument, NULL, OPTION_CONFIG },
-	{ "check", no_argument, NULL, OPTION_CHECK },
-	{ "help", no_argument, NULL, OPTION_HELP },
-	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ NULL, 0, NULL, 0 },
-};
-
-static bool option_repeats(int id)
+static int take_metrics(struct option_walk *walk, const char *value)
 {
-	return id == OPTION_PID || id == OPTION_CGROUP;
-}
-
-static const char *option_wants(int id)
-{
-	switch (id) {
-	case OPTION_FREQUENCY:
-		return "a number from 1 to 10000";
-	case OPTION_WINDOW:
-		return "a duration from 1s to 10m, such as 10s";
-	case OPTION_MAX_DEPTH:
-		return "a number from 1 to 1024";
-	case OPTION_JIT:
-		return "auto, vmstructs, perfmap, attach or off";
-	case OPTION_KEEP_AGE:
-		return "a duration, such as 30d";
-	case OPTION_KEEP_BYTES:
-		return "a size, such as 5G";
-	case OPTION_COMPACT:
-		return "on or off";
-	case OPTION_METRICS:
-		return "unix:PATH, 127.0.0.1:PORT or [::1]:PORT: metrics tell what runs here, so "
-		       "only this host may read them";
-	case OPTION_PID:
-		return "a process id, at most 64 of them";
-	case OPTION_CGROUP:
-		return "a cgroup path, at most 16 of them";
-	case OPTION_LOG_LEVEL:
-		return "err, warn, info or debug";
-	default:
-		return "a path";
-	}
-}
-
-static int set_text(char **field, const char *value)
-{
-	char *copy;
-
-	if (!*value)
-		return -EINVAL;
-	copy = strdup(value);
-	if (!copy)
-		return -ENOMEM;
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
-static int set_window(const char *value, uint64_t *out)
-{
-	uint64_t ns;
-	int err = parse_duration_ns(value, &ns);
-
-	if (err)
-		return err;
-	if (ns < DAEMON_MIN_WINDOW_NS || ns > DAEMON_MAX_WINDOW_NS)
-		return -ERANGE;
-	*out = ns;
-	return 0;
-}
-
-static int set_switch(const char *value, bool *out)
-{
-	bool is_on = strcmp(value, "on") == 0;
-
-	if (!is_on && strcmp(value, "off") != 0)
-		return -EINVAL;
-	*out = is_on;
-	return 0;
-}
-
-static int set_metrics(const char *value, char **field)
-{
+	struct daemon_options *options = walk->options;
 	struct serve_address address;
 	int err = serve_address_parse(value, &address);
 
-	return err ? err : set_text(field, value);
+	if (!err)
+		options->metrics = value;
+	return err;
 }
 
-static int add_pid(struct daemon_options *options, const char *value)
+static int take_pid(struct option_walk *walk, const char *value)
 {
+	struct daemon_options *options = walk->options;
 	int err;
 
 	if (options->pid_cnt == DAEMON_PIDS_MAX)
-		return -E2BIG;
+		return options_refuse_see_help(walk, "at most %d processes can be named",
+					       DAEMON_PIDS_MAX);
 	err = parse_u32_range(value, 1, INT32_MAX, &options->pids[options->pid_cnt]);
 	if (!err)
 		options->pid_cnt++;
 	return err;
 }
 
-static int add_cgroup(struct daemon_options *options, const char *value)
+static int take_cgroup(struct option_walk *walk, const char *value)
 {
-	int err;
+	struct daemon_options *options = walk->options;
 
 	if (options->cgroup_cnt == JBPF_CGROUP_FILTER_MAX)
-		return -E2BIG;
-	err = set_text(&options->cgroups[options->cgroup_cnt], value);
-	if (!err)
-		options->cgroup_cnt++;
-	return err;
-}
-
-static int option_apply(struct daemon_options *options, int id, const char *value)
-{
-	switch (id) {
-	case OPTION_STORE:
-		return set_text(&options->store, value);
-	case OPTION_CONFIG:
-		return set_text(&options->config, value);
-	case OPTION_FREQUENCY:
-		return parse_u32_range(value, 1, DAEMON_MAX_FREQUENCY, &options->frequency_hz);
-	case OPTION_WINDOW:
-		return set_window(value, &options->window_ns);
-	case OPTION_MAX_DEPTH:
-		return parse_u32_range(value, 1, JBPF_MAX_DEPTH, &options->max_depth);
-	case OPTION_JIT:
-		return jit_option_parse(value, &options->jit);
-	case OPTION_KEEP_AGE:
-		return parse_duration_ns(value, &options->keep_age_ns);
-	case OPTION_KEEP_BYTES:
-		return parse_size_bytes(value, &options->keep_bytes);
-	case OPTION_COMPACT:
-		return set_switch(value, &options->compact);
-	case OPTION_METRICS:
-		return set_metrics(value, &options->metrics);
-	case OPTION_PID:
-		return add_pid(options, value);
-	case OPTION_CGROUP:
-		return add_cgroup(options, value);
-	case OPTION_LOG_LEVEL:
-		return log_level_parse(value, &options->log_level);
-	case OPTION_CHECK:
-		options->check = true;
-		return 0;
-	case OPTION_HELP:
-		options->help = true;
-		return 0;
-	case OPTION_VERSION:
-		options->version = true;
-		return 0;
-	default:
+		return options_refuse_see_help(walk, "at most %d cgroups can be named",
+					       JBPF_CGROUP_FILTER_MAX);
+	if (!*value)
 		return -EINVAL;
-	}
-}
-
-static const char *option_name(int id)
-{
-	for (const struct option *option = long_options; option->name; option++) {
-		if (option->val == id)
-			return option->name;
-	}
-	return "?";
-}
-
-/* Drops what an earlier source (the config file) gave for a repeatable option. */
-static void option_forget(struct daemon_options *options, int id)
-{
-	if (id == OPTION_PID)
-		options->pid_cnt = 0;
-	if (id == OPTION_CGROUP) {
-		while (options->cgroup_cnt) {
-			options->cgroup_cnt--;
-			free(take_ptr(options->cgroups[options->cgroup_cnt]));
-		}
-	}
-}
-
-/* One source of options: which were given in it already. */
-struct option_source {
-	const char *prefix; /* for messages: "--" or "" */
-	bool seen[OPTION_CNT];
-};
-
-static int option_take(struct daemon_options *options, struct option_source *source, int id,
-		       const char *value, char *why, size_t why_len)
-{
-	int err;
-
-	if (source->seen[id] && !option_repeats(id)) {
-		snprintf(why, why_len, "%s%s is given twice; give it once", source->prefix,
-			 option_name(id));
-		return -EINVAL;
-	}
-	if (!source->seen[id])
-		option_forget(options, id);
-	source->seen[id] = true;
-	err = option_apply(options, id, value);
-	if (err == -ENOMEM) {
-		snprintf(why, why_len, "out of memory");
-		return err;
-	}
-	if (err) {
-		snprintf(why, why_len, "%s%s '%s' is not valid; it wants %s", source->prefix,
-			 option_name(id), value, option_wants(id));
-		return -EINVAL;
-	}
+	options->cgroups[options->cgroup_cnt++] = value;
 	return 0;
 }
+
+static const char *const switch_words[] = { "off", "on", NULL };
+/* In the order of enum log_level. */
+static const char *const log_level_words[] = { "err", "warn", "info", "debug", NULL };
+
+/* What may stand in the config file, too. */
+static const struct option_row setting_rows[] = {
+	{ OPTION_ROW_STORE(struct daemon_options, store), .min = 1 },
+	{ .name = "frequency",
+	  .kind = OPTION_KIND_NUMBER,
+	  .metavar = "HZ",
+	  .help = "samples per second and CPU",
+	  .fallback = "99",
+	  .min = 1,
+	  .max = DAEMON_MAX_FREQUENCY,
+	  OPTION_FIELD(struct daemon_options, frequency_hz) },
+	{ .name = "window",
+	  .kind = OPTION_KIND_DURATION,
+	  .metavar = "DURATION",
+	  .help = "time that one profile of a process covers, 1s to 10m",
+	  .fallback = "10s",
+	  .wants = "a duration from 1s to 10m, such as 10s",
+	  .min = DAEMON_MIN_WINDOW_NS,
+	  .max = DAEMON_MAX_WINDOW_NS,
+	  OPTION_FIELD(struct daemon_options, window_ns) },
+	{ .name = "max-depth",
+	  .kind = OPTION_KIND_NUMBER,
+	  .metavar = "N",
+	  .help = "user frames taken of a stack, 1 to 1024",
+	  .fallback = "1024",
+	  .min = 1,
+	  .max = JBPF_MAX_DEPTH,
+	  OPTION_FIELD(struct daemon_options, max_depth) },
+	{ OPTION_ROW_JIT(struct daemon_options, jit) },
+	{ .name = "keep-age",
+	  .kind = OPTION_KIND_DURATION,
+	  .metavar = "DURATION",
+	  .help = "delete hours that are older than the newest by this",
+	  .fallback = "30d",
+	  .wants = "a duration, such as 30d",
+	  OPTION_FIELD(struct daemon_options, keep_age_ns) },
+	{ .name = "keep-bytes",
+	  .kind = OPTION_KIND_SIZE,
+	  .metavar = "SIZE",
+	  .help = "delete the oldest hours when the store is larger",
+	  .fallback = "5G",
+	  .wants = "a size, such as 5G",
+	  OPTION_FIELD(struct daemon_options, keep_bytes) },
+	{ .name = "compact",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "SWITCH",
+	  .help = "merge closed hours into smaller files, at the lowest priority",
+	  .fallback = "on",
+	  .words = switch_words,
+	  OPTION_FIELD(struct daemon_options, compact) },
+	{ .name = "metrics",
+	  .kind = OPTION_KIND_OWN,
+	  .metavar = "ADDRESS",
+	  .help = "serve metrics at unix:PATH, 127.0.0.1:PORT or [::1]:PORT",
+	  .fallback = "off",
+	  .wants = "unix:PATH, 127.0.0.1:PORT or [::1]:PORT: metrics say what runs here, so only "
+		   "this host may read them",
+	  .parse = take_metrics },
+	{ .name = "pid",
+	  .kind = OPTION_KIND_OWN,
+	  .repeats = true,
+	  .metavar = "PID",
+	  .help = "only this process",
+	  .wants = "a process id",
+	  .parse = take_pid },
+	{ .name = "cgroup",
+	  .kind = OPTION_KIND_OWN,
+	  .repeats = true,
+	  .metavar = "PATH",
+	  .help = "only processes below this cgroup v2 directory",
+	  .wants = "the path of a cgroup",
+	  .parse = take_cgroup },
+	{ .name = "log-level",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "LEVEL",
+	  .help = "least important messages that are logged",
+	  .fallback = "info",
+	  .words = log_level_words,
+	  OPTION_FIELD(struct daemon_options, log_level) },
+	{ .name = NULL },
+};
+
+static const struct option_row line_rows[] = {
+	{ .name = "config",
+	  .kind = OPTION_KIND_FILE,
+	  .metavar = "FILE",
+	  .help = "read lines \"option = value\" from this file, again on SIGHUP; the command line "
+		  "wins",
+	  .min = 1,
+	  OPTION_FIELD(struct daemon_options, config) },
+	{ .name = "check",
+	  .help = "report what this host allows and what is lost without it, then end",
+	  OPTION_FIELD(struct daemon_options, check) },
+	{ .name = NULL },
+};
+
+static const struct option_group groups[] = {
+	{ .rows = setting_rows },
+	{ .rows = line_rows },
+	{ OPTION_GROUP_INFO(struct daemon_options, info) },
+	{ .rows = NULL },
+};
+
+const struct option_table daemon_option_table = {
+	.program = "jbpfd",
+	.summary = "Profiles every process of this host, all the time, into a store of files.",
+	.groups = groups,
+	.notes = "SIGTERM writes the last window and ends. Exit codes: 0 done, 1 failed, 2 wrong "
+		 "usage.",
+};
+
+/* ---- the config file ---- */
 
 static char *trim(char *text)
 {
@@ -297,21 +184,11 @@ static char *trim(char *text)
 	return text;
 }
 
-static int config_option_id(const char *name)
-{
-	for (const struct option *option = long_options; option->name; option++) {
-		if (strcmp(option->name, name) == 0 && option->val < OPTION_CONFIG)
-			return option->val;
-	}
-	return 0;
-}
-
-static int config_line(struct daemon_options *options, struct option_source *source, char *line,
-		       char *why, size_t why_len)
+static int config_line(struct option_walk *walk, char *line)
 {
 	char *comment = strchr(line, '#');
+	struct option_place place;
 	char *equals;
-	int id;
 
 	if (comment)
 		*comment = '\0';
@@ -319,87 +196,75 @@ static int config_line(struct daemon_options *options, struct option_source *sou
 	if (!*line)
 		return 0;
 	equals = strchr(line, '=');
-	if (!equals) {
-		snprintf(why, why_len, "'%s' is not of the form option = value", line);
-		return -EINVAL;
-	}
+	if (!equals)
+		return options_refuse(walk, "'%s' is not of the form option = value", line);
 	*equals = '\0';
-	id = config_option_id(trim(line));
-	if (!id) {
-		snprintf(why, why_len, "there is no option '%s'; see jbpfd --help", trim(line));
-		return -EINVAL;
-	}
-	return option_take(options, source, id, trim(equals + 1), why, why_len);
+	line = trim(line);
+	place = options_find(walk->table, line);
+	if (!place.row || place.group->rows != setting_rows)
+		return options_refuse_see_help(walk, "there is no option '%s'", line);
+	return options_take(walk, &place, trim(equals + 1));
 }
 
-static int config_read(struct daemon_options *options, char *why, size_t why_len)
+static int config_lines(struct daemon_options *options, char *why, size_t why_len)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	struct option_source source = { .prefix = "" };
-	char *line, *next;
+	char problem[512];
+	struct option_walk walk = {
+		.table = &daemon_option_table,
+		.options = options,
+		.why = problem,
+		.why_len = sizeof(problem),
+		.is_file = true,
+	};
+	char *next;
 	int number = 0;
-	int err;
 
-	err = fs_read_file(AT_FDCWD, options->config, CONFIG_MAX_BYTES, &text);
-	if (err) {
-		snprintf(why, why_len, "config file '%s' cannot be read: %s", options->config,
-			 errstr(err));
-		return err;
-	}
-	for (line = text.data; line && *line; line = next) {
-		char problem[512];
-
+	for (char *line = options->config_text.data; line && *line; line = next) {
 		number++;
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		err = config_line(options, &source, line, problem, sizeof(problem));
-		if (err) {
-			snprintf(why, why_len, "config file '%s', line %d: %s", options->config,
-				 number, problem);
-			return err;
+		if (config_line(&walk, line)) {
+			(void)snprintf(why, why_len, "config file '%s', line %d: %s",
+				       options->config, number, problem);
+			return -EINVAL;
 		}
 	}
 	return 0;
 }
 
-static int command_line(int argc, char **argv, struct daemon_options *options,
-			struct option_source *source, bool only_config, char *why, size_t why_len)
+static int config_read(struct daemon_options *options, char *why, size_t why_len)
 {
-	int id;
+	int err = fs_read_file(AT_FDCWD, options->config, CONFIG_MAX_BYTES, &options->config_text);
 
-	optind = 0; /* glibc: start over */
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-		int err;
+	if (err) {
+		(void)snprintf(why, why_len, "config file '%s' cannot be read: %s", options->config,
+			       errstr(err));
+		return err;
+	}
+	return config_lines(options, why, why_len);
+}
 
-		if (id == '?' || id == ':') {
-			snprintf(why, why_len,
-				 id == ':' ? "%s wants a value; see jbpfd --help" :
-					     "unknown option '%s'; see jbpfd --help",
-				 argv[optind - 1]);
-			return -EINVAL;
-		}
-		if (only_config != (id == OPTION_CONFIG))
-			continue;
-		err = option_take(options, source, id, optarg ? optarg : "", why, why_len);
-		if (err)
-			return err;
-	}
-	if (optind < argc) {
-		snprintf(why, why_len, "'%s' is not an option; see jbpfd --help", argv[optind]);
-		return -EINVAL;
-	}
-	return 0;
+/* ---- the command line ---- */
+
+static int command_line(int argc, char **argv, struct daemon_options *options, char *why,
+			size_t why_len)
+{
+	struct option_walk walk = {
+		.table = &daemon_option_table,
+		.options = options,
+		.why = why,
+		.why_len = why_len,
+	};
+
+	return options_walk_all(&walk, argc, argv);
 }
 
 int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char *why,
 			 size_t why_len)
 {
-	struct option_source source = { .prefix = "--" };
-	int err;
-
-	*out = (struct daemon_options){
+	const struct daemon_options defaults = {
+		.store = STORE_DEFAULT_DIR,
 		.frequency_hz = 99,
 		.window_ns = 10000000000ull,
 		.max_depth = JBPF_MAX_DEPTH,
@@ -409,23 +274,27 @@ int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char
 		.compact = true,
 		.log_level = LOG_LEVEL_INFO,
 	};
-	snprintf(why, why_len, "out of memory");
-	err = set_text(&out->store, STORE_DEFAULT_DIR);
-	if (!err)
-		err = command_line(argc, argv, out, &source, true, why, why_len);
-	if (!err && out->config)
-		err = config_read(out, why, why_len);
-	if (!err)
-		err = command_line(argc, argv, out, &source, false, why, why_len);
-	return err;
+	struct daemon_options line = defaults;
+	int err = command_line(argc, argv, &line, why, why_len);
+
+	*out = err || !line.config ? line : defaults;
+	if (err || !line.config)
+		return err;
+	out->config = line.config;
+	err = config_read(out, why, why_len);
+	if (err)
+		return err;
+	/* Those of the command line replace those of the file. */
+	if (line.pid_cnt)
+		out->pid_cnt = 0;
+	if (line.cgroup_cnt)
+		out->cgroup_cnt = 0;
+	return command_line(argc, argv, out, why, why_len);
 }
 
 void daemon_options_release(struct daemon_options *options)
 {
-	free(options->store);
-	free(options->config);
-	free(options->metrics);
-	option_forget(options, OPTION_CGROUP);
+	strbuf_release(&options->config_text);
 	*options = (struct daemon_options){ 0 };
 }
 

@@ -12,33 +12,35 @@
 
 #include "symbols/symbols.h"
 #include "user/collect/probe/probe.h"
+#include "user/cli/option_groups.h"
 #include "user/util/log.h"
+#include "user/util/strbuf.h"
 
 #define DAEMON_PIDS_MAX	     64
 #define DAEMON_MIN_WINDOW_NS 1000000000ull
 #define DAEMON_MAX_WINDOW_NS 600000000000ull
 #define DAEMON_MAX_FREQUENCY 10000
 
-/* Copies of every text, so that a config file's buffer need not live on. */
+/* Texts are borrowed from argv and from `config_text`. */
 struct daemon_options {
-	char *store;
-	char *config; /* NULL = none */
+	const char *store;
+	const char *config; /* NULL = none */
 	uint32_t frequency_hz;
 	uint64_t window_ns;
 	uint32_t max_depth;
 	enum jit_mode jit;
 	uint64_t keep_age_ns;
 	uint64_t keep_bytes;
-	bool compact;  /* closed hours */
-	char *metrics; /* where they are served: see user/serve/address.h; NULL = nowhere */
+	bool compact;	     /* closed hours */
+	const char *metrics; /* where they are served: see user/serve/address.h; NULL = nowhere */
 	uint32_t pids[DAEMON_PIDS_MAX];
 	size_t pid_cnt;
-	char *cgroups[JBPF_CGROUP_FILTER_MAX];
+	const char *cgroups[JBPF_CGROUP_FILTER_MAX];
 	size_t cgroup_cnt;
 	enum log_level log_level;
 	bool check;
-	bool help;
-	bool version;
+	struct option_info info;
+	struct strbuf config_text; /* the config file, cut into names and values */
 };
 
 /*
@@ -53,6 +55,6 @@ void daemon_options_release(struct daemon_options *options);
 bool daemon_options_sampling_differs(const struct daemon_options *a,
 				     const struct daemon_options *b);
 
-extern const char daemon_options_usage[];
+extern const struct option_table daemon_option_table;
 
 #endif
