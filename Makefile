@@ -9,6 +9,7 @@ ARCH    ?= $(shell uname -m)
 prefix  ?= /usr/local
 bindir  ?= $(prefix)/bin
 mandir  ?= $(prefix)/share/man
+completiondir ?= $(prefix)/share/bash-completion/completions
 unitdir ?= /usr/lib/systemd/system
 sysusersdir ?= /usr/lib/sysusers.d
 sysconfdir  ?= /etc
@@ -312,14 +313,22 @@ objects: $(LIB_OBJ) $(PROGRAMS:$(BUILD)/bin/%=$(BUILD)/user/%.o) $(TEST_SRC:%.c=
 check-style:
 	$(Q)scripts/check-style
 
+# What man pages and completion say of options, from the programs' tables; a unit test compares.
+.PHONY: docs
+docs: $(BUILD)/tests/tools/option_docs
+	$(Q)$<
+
 # ---- install, clean, help -------------------------------------------------------------------
 .PHONY: install
 install: all
-	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir)
+	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man8 $(DESTDIR)$(unitdir) \
+		$(DESTDIR)$(completiondir)
 	install -m 0755 $(BUILD)/bin/jbpf $(BUILD)/bin/jbpfd $(DESTDIR)$(bindir)
 	for link in $(LINKS); do ln -sf jbpf $(DESTDIR)$(bindir)/jbpf-$$link; done
 	install -m 0644 user/man/*.1 $(DESTDIR)$(mandir)/man1
 	install -m 0644 user/man/*.8 $(DESTDIR)$(mandir)/man8
+	install -m 0644 user/completion/jbpf.bash $(DESTDIR)$(completiondir)/jbpf
+	for name in jbpfd $(LINKS:%=jbpf-%); do ln -sf jbpf $(DESTDIR)$(completiondir)/$$name; done
 	for unit in jbpfd.service jbpf-diff.service; do \
 		sed "s|/usr/local/bin/|$(bindir)/|" scripts/systemd/$$unit > $(DESTDIR)$(unitdir)/$$unit || exit 1; \
 	done
@@ -342,7 +351,8 @@ clean:
 .PHONY: help
 help:
 	@echo 'make              build/bin/jbpfd, build/bin/jbpf and its links'
-	@echo 'make check        unit tests: no root, no network; TESTS="test_account test_parser*" for some of them'
+	@echo 'make check        unit tests: no root, no network; TESTS="test_account test_parser*" for some'
+	@echo 'make test-programs  builds the tests, tools and benches without running them'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
@@ -350,11 +360,13 @@ help:
 	@echo 'make check-aarch64  compiles everything for aarch64'
 	@echo 'make soak         SOAK_MINUTES=60 of JVM churn: flat memory, nothing lost unexplained (root)'
 	@echo 'make check-kernels  jbpfd on kernels 5.10, 6.1, 6.12 and 7 under QEMU (root)'
-	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at a time, FUZZ_TARGETS="fuzz_elf ..."'
+	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at once, FUZZ_TARGETS="fuzz_elf"'
+	@echo 'make fuzz-programs  builds the fuzz targets without running them'
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
-	@echo 'make check-style  format, include rules, sizes'
+	@echo 'make check-style  format, includes, headers, licences, sizes, paths, shell scripts'
 	@echo 'make bench        figures, side by side with peers (root); BENCH_ARGS="--quick --json FILE"'
-	@echo 'make install      DESTDIR, prefix, bindir, mandir, unitdir, sysusersdir, sysconfdir are honoured'
+	@echo 'make docs         writes the options of man pages and completion from the tables of the programs'
+	@echo 'make install      knobs: DESTDIR, prefix, bindir, mandir, completiondir, unitdir and the like'
 	@echo 'make deb          a Debian package in build/ (needs debhelper)'
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'

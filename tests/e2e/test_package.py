@@ -52,6 +52,14 @@ def test_package_has_every_program_with_its_man_page(package):
     assert programs == pages
 
 
+def test_package_has_completion_for_every_program(package):
+    root, _ = package
+    programs = {path.name for path in (root / "usr/bin").iterdir()}
+    folder = root / "usr/share/bash-completion/completions"
+    assert {path.name for path in folder.iterdir()} == programs
+    assert all(path.resolve() == folder / "jbpf" for path in folder.iterdir())
+
+
 def test_programs_of_the_package_run(package):
     root, _ = package
     for path in sorted((root / "usr/bin").iterdir()):

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The documents that hold parts made from the tables of options: how each is filled. */
+#ifndef JBPF_TESTS_OPTION_DOCS_H
+#define JBPF_TESTS_OPTION_DOCS_H
+
+#include <stdio.h>
+
+#include "user/cli/option_completion.h"
+#include "user/cli/option_manual.h"
+#include "user/cmd/cmd.h"
+#include "user/daemon/daemon_options.h"
+
+#define OPTION_DOCS_MAX_TABLES 16
+#define OPTION_DOCS_COMPLETION "user/completion/jbpf.bash"
+
+/* The tables of all programs; ends with NULL. */
+static inline void option_docs_tables(const struct option_table *tables[OPTION_DOCS_MAX_TABLES])
+{
+	size_t cnt = 0;
+
+	tables[cnt++] = &daemon_option_table;
+	for (const struct cmd *cmd = cmd_list; cmd->name; cmd++)
+		tables[cnt++] = cmd->options;
+	tables[cnt] = NULL;
+}
+
+/* "user/man/jbpf-dump.1" */
+static inline void option_docs_page(const struct option_table *table, char *path, size_t path_len)
+{
+	bool is_daemon = table == &daemon_option_table;
+
+	(void)snprintf(path, path_len, "user/man/%s.%c", table->program, is_daemon ? '8' : '1');
+}
+
+#endif

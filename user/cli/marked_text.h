@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text in which stretches between marks are made by a program, and the rest by hand. */
+#ifndef JBPF_CLI_MARKED_TEXT_H
+#define JBPF_CLI_MARKED_TEXT_H
+
+#include "user/util/strbuf.h"
+
+struct marked_text {
+	const char *comment; /* what a mark begins with, at the begin of a line: ".\\\" " */
+	void *ctx;
+	/* Appends the lines of the stretch "begin WHAT". 0 or -errno. */
+	int (*fill)(void *ctx, const char *what, struct strbuf *out);
+};
+
+/*
+ * Appends `text` with what is between each "begin WHAT" and the next "end" replaced. 0; -EINVAL:
+ * a mark without the other; what fill() returned.
+ */
+int marked_text_fill(const struct marked_text *marked, const char *text, struct strbuf *out);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of bash's completion that come from the tables of options. The functions that use them
+ * are written by hand around them.
+ */
+#ifndef JBPF_CLI_OPTION_COMPLETION_H
+#define JBPF_CLI_OPTION_COMPLETION_H
+
+#include "user/cli/options.h"
+#include "user/util/strbuf.h"
+
+/*
+ * Appends the script with the lines between these marks made from the tables, which end with NULL:
+ *	# begin words			branches of a case over "PROGRAM:OPTION"
+ *	# end
+ *	# begin programs		complete -F _jbpf PROGRAM...
+ *	# end
+ * 0; -EINVAL: a mark is wrong; -ENOMEM.
+ */
+int option_completion_fill(const struct option_table *const *tables, const char *script,
+			   struct strbuf *out);
+
+#endif
