@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Command lines of jbpf record and jbpf maps. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "user/cmd/maps_options.h"
+#include "user/cmd/record_options.h"
+#include "user/util/cleanup.h"
+
+#define ARGS_MAX 8
+
+struct command_line {
+	int argc;
+	char *argv[ARGS_MAX + 2];
+};
+
+static struct command_line line_of(const char *const *args)
+{
+	struct command_line line = { .argc = 1, .argv = { (char *)"jbpf" } };
+
+	for (; args[line.argc - 1]; line.argc++)
+		line.argv[line.argc] = (char *)(uintptr_t)args[line.argc - 1];
+	return line;
+}
+
+static int record(const char *const *args, struct record_options *out, char *why, size_t why_len)
+{
+	struct command_line line = line_of(args);
+
+	return record_options_parse(line.argc, line.argv, out, why, why_len);
+}
+
+static int maps(const char *const *args, struct maps_options *out, char *why, size_t why_len)
+{
+	struct command_line line = line_of(args);
+
+	return maps_options_parse(line.argc, line.argv, out, why, why_len);
+}
+
+static void record_has_defaults_and_takes_everything(void **state)
+{
+	static const char *const none[] = { NULL };
+	static const char *const all[] = { "-p7",     "--container=c",	  "--comm=j",
+					   "-d5m",    "--frequency=49",	  "--jit=off",
+					   "-ox.svg", "--ignore-opt-out", NULL };
+	struct record_options options;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(record(none, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.duration_ns, 30000000000ull);
+	assert_int_equal(options.frequency_hz, 99);
+	assert_int_equal(options.jit, JIT_MODE_AUTO);
+	assert_string_equal(options.output, "flame.html");
+	assert_int_equal(options.format, RECORD_FORMAT_HTML);
+
+	assert_int_equal(record(all, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.selection.pid, 7);
+	assert_string_equal(options.selection.container, "c");
+	assert_string_equal(options.selection.comm, "j");
+	assert_int_equal(options.duration_ns, 300000000000ull);
+	assert_int_equal(options.frequency_hz, 49);
+	assert_int_equal(options.jit, JIT_MODE_OFF);
+	assert_int_equal(options.format, RECORD_FORMAT_SVG);
+	assert_true(options.ignores_opt_out);
+}
+
+static void the_format_is_that_of_the_file_unless_it_is_given(void **state)
+{
+	static const struct {
+		const char *args[3];
+		enum record_format format;
+	} cases[] = {
+		{ { "-oa.htm" }, RECORD_FORMAT_HTML },
+		{ { "-oa.b.folded" }, RECORD_FORMAT_FOLDED },
+		{ { "-oa.collapsed" }, RECORD_FORMAT_FOLDED },
+		{ { "-oa.json" }, RECORD_FORMAT_JSON },
+		{ { "-oa.txt" }, RECORD_FORMAT_TOP },
+		{ { "-oa.gif" }, RECORD_FORMAT_HTML },
+		{ { "-o-" }, RECORD_FORMAT_HTML },
+		{ { "-oa.svg", "--format=json" }, RECORD_FORMAT_JSON },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct record_options options;
+		char why[256];
+
+		assert_int_equal(record(cases[i].args, &options, why, sizeof(why)), 0);
+		assert_int_equal(options.format, cases[i].format);
+	}
+}
+
+static void record_refuses_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *args[3];
+		const char *why;
+	} cases[] = {
+		{ { "-p0" }, "--pid: '0' is not a process id; see jbpf-record --help" },
+		{ { "-d0s" },
+		  "--duration: '0s' is not a duration, such as 30s; see jbpf-record --help" },
+		{ { "--format=gif" },
+		  "--format: 'gif' is not one of html, svg, folded, json, top; see jbpf-record --help" },
+		{ { "stray" }, "'stray' is not an option; see jbpf-record --help" },
+		{ { "--ignore-opt-out" },
+		  "--ignore-opt-out requires -p PID: a process that opted "
+		  "out is profiled only when it is named" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct record_options options = { .output = "untouched" };
+		char why[256] = "";
+
+		assert_int_equal(record(cases[i].args, &options, why, sizeof(why)), -EINVAL);
+		assert_string_equal(why, cases[i].why);
+		assert_string_equal(options.output, "untouched");
+	}
+}
+
+static void maps_takes_each_process_once(void **state)
+{
+	static const char *const args[] = { "-p1", "--pid=2", "-p1", "-dx", "--force", NULL };
+	struct maps_options options;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(maps(args, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.pid_cnt, 2);
+	assert_int_equal(options.pids[1], 2);
+	assert_string_equal(options.dir, "x");
+	assert_true(options.is_forced);
+}
+
+static void maps_takes_so_many_processes_and_no_more(void **state)
+{
+	static char text[MAPS_MAX_PIDS + 1][16];
+	char *argv[MAPS_MAX_PIDS + 3] = { (char *)"jbpf" };
+	struct maps_options options;
+	char why[256];
+
+	(void)state;
+	for (int i = 0; i <= MAPS_MAX_PIDS; i++) {
+		(void)snprintf(text[i], sizeof(text[i]), "-p%d", i + 1);
+		argv[i + 1] = text[i];
+	}
+	assert_int_equal(maps_options_parse(MAPS_MAX_PIDS + 1, argv, &options, why, sizeof(why)),
+			 0);
+	assert_int_equal(options.pid_cnt, MAPS_MAX_PIDS);
+	assert_int_equal(maps_options_parse(MAPS_MAX_PIDS + 2, argv, &options, why, sizeof(why)),
+			 -EINVAL);
+	assert_string_equal(why,
+			    "--pid: 256 processes are the most; leave it out to take all JVMs");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(record_has_defaults_and_takes_everything),
+		cmocka_unit_test(the_format_is_that_of_the_file_unless_it_is_given),
+		cmocka_unit_test(record_refuses_what_is_wrong),
+		cmocka_unit_test(maps_takes_each_process_once),
+		cmocka_unit_test(maps_takes_so_many_processes_and_no_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
