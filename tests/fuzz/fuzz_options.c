@@ -4,14 +4,17 @@
  * the help states, or it is refused with one line that says why. A config file gives what the same
  * options give on the command line.
  *
- * Input: one byte (modulo 5: jbpf-dump, jbpf-diff, jbpf-store, jbpfd's command line, its config
- * file), then arguments, one a line, or the file.
+ * Input: one byte (modulo 7: jbpf-dump, jbpf-diff, jbpf-store, jbpfd's command line, its config
+ * file, jbpf-record, jbpf-maps), then arguments, one a line, or the file.
  */
 #include "tests/fuzz/fuzz.h"
 #include "user/daemon/daemon_options.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_options.h"
+#include "user/cmd/maps_options.h"
+#include "user/cmd/record_options.h"
 #include "user/cmd/store_options.h"
+#include "user/util/cleanup.h"
 
 #define ARGUMENTS_MAX 40
 #define WHY_BYTES     1024
@@ -110,6 +113,38 @@ static void check_store(struct command_line *line)
 	check_why(err, line->why);
 	if (!err && !options.info.help && !options.info.version)
 		must(options.verb != STORE_VERB_NONE && options.store);
+}
+
+static void check_record(struct command_line *line)
+{
+	struct record_options options = { 0 };
+	int err = record_options_parse(line->argc, line->argv, &options, line->why, WHY_BYTES);
+
+	must(err == 0 || err == -EINVAL);
+	check_why(err, line->why);
+	if (err)
+		return;
+	must(options.output && options.duration_ns && options.format <= RECORD_FORMAT_TOP);
+	must(options.frequency_hz >= 1 && options.frequency_hz <= 10000);
+	must(options.selection.pid <= INT32_MAX && options.jit <= JIT_MODE_OFF);
+	must(!options.ignores_opt_out || options.selection.pid);
+}
+
+static void check_maps(struct command_line *line)
+{
+	struct maps_options options = { .pid_cnt = 0 };
+	int err = maps_options_parse(line->argc, line->argv, &options, line->why, WHY_BYTES);
+
+	must(err == 0 || err == -EINVAL);
+	check_why(err, line->why);
+	if (err)
+		return;
+	must(options.dir && options.pid_cnt <= MAPS_MAX_PIDS);
+	for (size_t i = 0; i < options.pid_cnt; i++) {
+		must(options.pids[i] >= 1 && options.pids[i] <= INT32_MAX);
+		for (size_t j = 0; j < i; j++)
+			must(options.pids[i] != options.pids[j]);
+	}
 }
 
 /* ---- jbpfd ---- */
@@ -230,13 +265,14 @@ static void check_config(struct fuzz_input input)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	static void (*const checks[])(struct command_line *) = { check_dump, check_diff,
-								 check_store, check_daemon };
+	static void (*const checks[])(struct command_line *) = {
+		check_dump, check_diff, check_store, check_daemon, NULL, check_record, check_maps,
+	};
 	struct fuzz_input input = { data, len };
-	uint8_t command = fuzz_u8(&input) % 5;
+	uint8_t command = fuzz_u8(&input) % ARRAY_SIZE(checks);
 	struct command_line line;
 
-	if (command == 4) {
+	if (!checks[command]) {
 		check_config(input);
 		return 0;
 	}
