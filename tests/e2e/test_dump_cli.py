@@ -374,7 +374,7 @@ def test_lines_that_are_no_stacks_are_skipped_and_counted(tmp_path):
                        "\ta 1\n\tnonsense\n\tb x\ncommit\n")
     result = dump(store)
     assert (result.returncode, result.stdout) == (0, "a 1\n")
-    assert result.stderr == "jbpf-dump: damage in the store: 2 lines are no stacks, skipped\n"
+    assert result.stderr == "jbpf-dump: damage in the store: 2 lines are not stacks, skipped\n"
 
 
 def test_a_narrow_time_does_not_touch_other_hours(store, tmp_path):

@@ -149,10 +149,10 @@ def take_foreign_file(path, victim):
 
 
 @pytest.mark.parametrize("take,word", [
-    (take_symlink, "no regular file"),
-    (take_dangling_symlink, "no regular file"),
-    (take_fifo, "no regular file"),
-    (take_socket, "no regular file"),
+    (take_symlink, "not a regular file"),
+    (take_dangling_symlink, "not a regular file"),
+    (take_fifo, "not a regular file"),
+    (take_socket, "not a regular file"),
     (take_foreign_file, "another user"),
 ], ids=lambda value: getattr(value, "__name__", ""))
 def test_what_is_not_ours_stays_without_force(jvm, tmp_path, folder, take, word):

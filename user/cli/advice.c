@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * From counters and labels to sentences. A cut stack has one most likely cause after the other: the
- * JVM's flag, then native code; what is a consequence of a cause named before is not told again.
+ * JVM's flag, then native code; a consequence of a cause that was named before is not reported again.
  */
 #include "user/cli/advice.h"
 
@@ -19,7 +19,7 @@
 #include "user/util/log.h"
 
 #define WORTH_A_LINE_PERCENT 5.0
-#define WORTH_A_LINE_SAMPLES 20	 /* a share of fewer says nothing */
+#define WORTH_A_LINE_SAMPLES 20	 /* a share of fewer is chance */
 #define NAME_MAX_BYTES	     128 /* of a container or pod within a line */
 
 static void add_line(struct advice *advice, const char *format, ...)
@@ -98,7 +98,7 @@ static void add_frame_pointer_line(const struct window *window, struct advice *o
 	}
 }
 
-/* Stacks that do not reach their thread's first frame, the flag being no reason. */
+/* Stacks that do not reach their thread's first frame, when the flag is not the known cause. */
 static void find_cut_stacks(const struct stream *stream, struct advice *out)
 {
 	const struct window *latest = &stream->latest;
@@ -131,7 +131,7 @@ static bool is_attach_failure(uint32_t outcome)
 	return outcome != JVM_ATTACH_NONE && outcome != JVM_ATTACH_OK;
 }
 
-/* What its container, as a whole, lost by using more than its share; or what it used up within that. */
+/* Its container, as a whole, lost samples over its budget, or uses much of that. */
 static void find_over_budget(const struct stream *stream, struct advice *out)
 {
 	const char *lost = window_label(&stream->latest, WINDOW_LABEL_OVER_BUDGET);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is wrong with a process's stacks or names, and what to change: one line each, for
- * jbpf status and for the word that jbpf dump and jbpf record add.
+ * Reports the problems of a process's stacks and names, with the change that helps: one line each,
+ * for jbpf status, jbpf dump and jbpf record.
  */
 #ifndef JBPF_CLI_ADVICE_H
 #define JBPF_CLI_ADVICE_H
@@ -14,7 +14,7 @@
 
 #define ADVICE_LINES_MAX 6
 
-/* Lines hold foreign names as they are: escape them where they go. */
+/* The lines hold foreign names as they are: escape them for their destination. */
 struct advice {
 	char lines[ADVICE_LINES_MAX][512];
 	size_t cnt;
@@ -25,11 +25,11 @@ void advice_find(const struct stream *stream, struct advice *out);
 
 /*
  * Appends one line, without newline and inert on a terminal, when JVMs among the streams run
- * without frame pointers: the busiest one's, and how many more there are. 0 or -ENOMEM.
+ * without frame pointers: it names the busiest one and counts the others. 0 or -ENOMEM.
  */
 int advice_frame_pointers(const struct streams *streams, struct strbuf *out);
 
-/* That line on stderr, for commands whose data would look whole. True when there was one. */
+/* Prints that line on stderr, for data that would look complete. True when there was one. */
 bool advice_warn(const struct streams *streams);
 
 #endif

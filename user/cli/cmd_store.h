@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store as the commands meet it: what to say when it cannot be opened or is damaged. */
+/* The store as the commands meet it: messages when it cannot be opened or is damaged. */
 #ifndef JBPF_CLI_CMD_STORE_H
 #define JBPF_CLI_CMD_STORE_H
 
@@ -9,35 +9,35 @@
 
 #include "user/store/store.h"
 
-/* Opens it or says why not. 0 or -errno. */
+/* Opens it, or prints why that failed. 0 or -errno. */
 int cmd_store_open(const char *dir, struct store_reader **out);
 
 /*
- * From when to when the store has samples: Unix ns, both 0 when it has none. Reads the first window
- * and the newest hours, not what lies between. 0 or -errno;
- * both are only set with 0, and -EIO says that the newest hours could not be read.
+ * The times of the first and last sample of the store: Unix ns, both 0 when it has none. Reads the
+ * first window and the newest hours, nothing between them. 0 or -errno; both are only set with 0,
+ * and -EIO means that the newest hours could not be read.
  */
 int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns, uint64_t *last_unix_ns);
 
 #define CMD_STORE_DAMAGE_NAMED 10
 
 /*
- * Counts damaged stretches and names the first few. One that is named counts once, however often it is
- * met: a day may be read again and again. Zero-initialise.
+ * Counts damaged stretches and names the first few. A stretch that is named counts once, because a
+ * day may be read several times. Zero-initialise.
  */
 struct cmd_store_damage {
 	size_t cnt;
-	bool is_unreadable; /* of some, the disk did not give what may be intact */
-	uint64_t named[CMD_STORE_DAMAGE_NAMED]; /* hashes of what was named */
+	bool is_unreadable; /* the disk failed to read some that may be intact */
+	uint64_t named[CMD_STORE_DAMAGE_NAMED]; /* hashes of the stretches that were named */
 };
 
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch);
-/* Says how many were not named. */
+/* Prints how many were not named. */
 void cmd_store_damage_end(const struct cmd_store_damage *damage);
 
 /*
- * The exit code of a command that has read the store and would end with `code`: what could not be read
- * is missing in its result, which is no success.
+ * The exit code of a command that has read the store and would end with `code`: a failure when
+ * unreadable data is missing in its result.
  */
 int cmd_store_damage_code(const struct cmd_store_damage *damage, int code);
 

@@ -15,7 +15,7 @@
 #include "user/util/fs.h"
 #include "user/util/log.h"
 
-/* Commands that gave up privileges may have kept those of the person who asked, for this. */
+/* A command that dropped privileges may have kept the user's right to write, for this. */
 static int write_output(const char *path, const struct strbuf *text)
 {
 	struct capabilities before;

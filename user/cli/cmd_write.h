@@ -6,15 +6,14 @@
 #include "user/util/strbuf.h"
 
 /*
- * Writes to `path`, or to standard output when it is NULL. A reader that went away is no failure.
- * Prints what went wrong; the exit code (enum cmd_exit).
+ * Writes to `path`, or to standard output when it is NULL. A reader that went away is not an error.
+ * Prints errors. The exit code (enum cmd_exit).
  */
 int cmd_write(const char *path, const struct strbuf *text);
 
 /*
- * Lines with names, on their way to cmd_write(): when that is a terminal, what could command it is
- * made visible. Names were made inert when they were recorded; the store may still be anybody's.
- * 0 or -ENOMEM.
+ * Prepares lines with names for cmd_write(): for a terminal, control characters are made visible.
+ * Names were made inert when they were recorded, but the store may come from anywhere. 0 or -ENOMEM.
  */
 int cmd_write_prepare_lines(const char *path, struct strbuf *text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command's exit code says; README.md lists them for scripts. */
+/* The exit codes of the commands; README.md lists them for scripts. */
 #ifndef JBPF_CLI_EXIT_CODES_H
 #define JBPF_CLI_EXIT_CODES_H
 

@@ -14,7 +14,7 @@ static size_t line_len(const char *line)
 	return len + (line[len] == '\n');
 }
 
-/* What is behind "# begin" or "# end"; NULL = it is another line. */
+/* The rest of the line behind "# begin" or "# end"; NULL = it is another line. */
 static const char *mark_of(const struct marked_text *marked, const char *line, const char *word)
 {
 	size_t comment_len = strlen(marked->comment), word_len = strlen(word);

@@ -6,15 +6,15 @@
 #include "user/util/strbuf.h"
 
 struct marked_text {
-	const char *comment; /* what a mark begins with, at the begin of a line: ".\\\" " */
+	const char *comment; /* first characters of a mark's line: ".\\\" " */
 	void *ctx;
 	/* Appends the lines of the stretch "begin WHAT". 0 or -errno. */
 	int (*fill)(void *ctx, const char *what, struct strbuf *out);
 };
 
 /*
- * Appends `text` with what is between each "begin WHAT" and the next "end" replaced. 0; -EINVAL:
- * a mark without the other; what fill() returned.
+ * Appends `text` with the lines between each "begin WHAT" and the next "end" replaced. 0; -EINVAL:
+ * one mark lacks the other; or the error of fill().
  */
 int marked_text_fill(const struct marked_text *marked, const char *text, struct strbuf *out);
 

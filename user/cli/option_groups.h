@@ -6,7 +6,7 @@
 #include "user/cli/options.h"
 #include "user/store/store.h"
 
-/* What was asked instead of the command's work. */
+/* Questions that are answered instead of the command's work. */
 struct option_info {
 	bool help;
 	bool version;

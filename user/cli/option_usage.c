@@ -54,7 +54,7 @@ static int put_option(struct strbuf *out, const struct option_row *row, bool is_
 			     is_optional ? "]" : "");
 }
 
-/* What the use cannot do without, and what goes with no other use. */
+/* The options that the use needs, and those that go with no other use. */
 static int put_own_options(const struct option_table *table, size_t use, struct strbuf *out)
 {
 	int err = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The most telling process and place go into the title, all other selectors into the subtitle, so
- * that a picture in a ticket says what it is of.
+ * The narrowest process and place go into the title, all other selectors into the subtitle, so that
+ * a picture in a ticket explains itself.
  */
 #include "user/cli/selection_title.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a selection chooses, in words, for the head of a picture. Pure. */
+/* A selection in words, for the head of a picture. Pure. */
 #ifndef JBPF_CLI_SELECTION_TITLE_H
 #define JBPF_CLI_SELECTION_TITLE_H
 

@@ -8,7 +8,7 @@
 
 #include "user/util/strtab.h"
 
-/* A pid and its start time come again after a reboot, hence the boot id. No padding: compared as bytes. */
+/* A pid and start time can recur after a reboot, hence the boot id. No padding: compared as bytes. */
 struct stream_key {
 	uint64_t process_start_ns;
 	uint64_t cgroup_id;
@@ -160,7 +160,7 @@ static int compare_label(const struct stream *a, const struct stream *b, enum wi
 	return strcmp(text_a, text_b);
 }
 
-/* Of one pid. Where rows are equal, qsort() orders them by how much memory it gets. */
+/* Of one pid. The order is total: qsort() is not stable when memory is short. */
 static int compare_lives(const struct window *a, const struct window *b)
 {
 	if (a->process_start_ns != b->process_start_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows added up per stream (one process's life): what --list, the hint after "no samples
- * match" and jbpf status show.
+ * Windows added up per stream (one process's life), for --list, for the hint after "no samples
+ * match" and for jbpf status.
  */
 #ifndef JBPF_CLI_STREAMS_H
 #define JBPF_CLI_STREAMS_H
@@ -14,7 +14,7 @@
 struct strtab;
 
 struct stream {
-	uint64_t first_unix_ns; /* begin of its first window */
+	uint64_t first_unix_ns; /* start of its first window */
 	uint64_t last_unix_ns;	/* end of its last */
 	struct window_counts counts;
 	struct window latest; /* the last window; its labels live as long as the streams */

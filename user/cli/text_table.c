@@ -14,7 +14,7 @@
 #define NOTE_INDENT "    "
 #define EMPTY_CELL  "-"
 
-/* Code points, which is what most names take on a terminal. */
+/* Code points: most names take one column for each on a terminal. */
 static size_t width(const char *text)
 {
 	size_t cnt = 0;

@@ -39,7 +39,7 @@ const struct cmd cmd_list[] = {
 	{ NULL, NULL, NULL, NULL },
 };
 
-/* Names that later versions will know. */
+/* Commands of later versions. */
 static const char *const later_commands[] = { "top" };
 
 static const struct cmd *find_command(const char *name)
@@ -119,7 +119,7 @@ int cmd_main(int argc, char **argv)
 	const char *called = argc > 0 ? argv[0] : PROGRAM;
 	const char *slash = strrchr(called, '/');
 
-	/* A reader that goes away (| head) is no failure; writes then say EPIPE. */
+	/* A reader that goes away (| head) is not an error; writes then fail with EPIPE. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	log_set_program(PROGRAM);
 	called = slash ? slash + 1 : called;

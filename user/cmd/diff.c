@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jbpf diff: what needs more or less CPU than before, and how sure that is. Two times or two images
- * from the store, two folded files, or (diff_days.c) day by day for every service.
+ * jbpf diff: reports which methods need more or less CPU than before, and how sure that is. It
+ * compares two times or two images from the store, two folded files, or, day by day, every service
+ * (diff_days.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -115,7 +116,7 @@ static int say_empty(struct store_reader *reader, const struct diff_cmd_options 
 	return CMD_EXIT_NO_SAMPLES;
 }
 
-/* ---- what comes out ---- */
+/* ---- output ---- */
 
 static int render(const struct diff_cmd_options *options, const struct diff_compare *compare,
 		  struct strbuf *out)

@@ -32,7 +32,7 @@
 
 #define DUMP_TOP_ROWS 50
 
-/* What was read so far. */
+/* The state of a run. */
 struct dump {
 	const struct dump_options *options;
 	struct profile *profile; /* NULL with --list and cells */
@@ -113,7 +113,7 @@ static int dump_read(struct dump *dump, struct store_reader *reader)
 
 	cmd_store_damage_end(&dump->damage);
 	if (dump->bad_line_cnt)
-		pr_warn("damage in the store: %zu lines are no stacks, skipped\n",
+		pr_warn("damage in the store: %zu lines are not stacks, skipped\n",
 			dump->bad_line_cnt);
 	if (dump->cells.bad_cnt)
 		pr_warn("damage in the store: %zu windows have broken cells, left out\n",
@@ -180,7 +180,7 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	return err ? err : cmd_write_prepare_lines(dump->options->output, out);
 }
 
-/* False when no line of the output would say anything, with a word why. */
+/* False when the output would have no samples; *why then completes the message. */
 static bool has_result(const struct dump *dump, const char **why)
 {
 	*why = "";
@@ -271,7 +271,7 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 	return cmd_store_damage_code(&dump->damage, code);
 }
 
-/* What must not go to a terminal, in a word; NULL = it may. */
+/* Name of a format that must not go to a terminal; NULL = it may. */
 static const char *not_for_terminal(enum dump_format format)
 {
 	switch (format) {

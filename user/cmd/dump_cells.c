@@ -64,7 +64,7 @@ static int line_put(const struct cell_total *cell, struct second *second, struct
 		second->unix_s = unix_s;
 		if (!gmtime_r(&unix_s, &parts) ||
 		    !strftime(second->text, sizeof(second->text), "%Y-%m-%dT%H:%M:%S", &parts))
-			return 0; /* no such second in any store */
+			return 0; /* no store has such a second */
 	}
 	return strbuf_printf(out, "%s.%03uZ %" PRIu64 "\n", second->text,
 			     (unsigned int)(cell->number % CELLS_PER_S * CELL_MS), cell->count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of the store as counts per cell of time: what a heat map is drawn of. No I/O. */
+/* Windows of the store as counts per cell of time, for a heat map. No I/O. */
 #ifndef JBPF_CMD_DUMP_CELLS_H
 #define JBPF_CMD_DUMP_CELLS_H
 
@@ -26,7 +26,7 @@ int dump_cells_add(struct dump_cells *cells, const struct window *window);
 
 /*
  * Appends a line "2026-11-21T13:00:00.020Z 3" for each cell of the selection's time with samples,
- * in order of time. Nothing when there is none. 0 or -ENOMEM.
+ * in order of time. 0 or -ENOMEM.
  */
 int dump_cells_text(struct dump_cells *cells, const struct selection *range, struct strbuf *out);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * After "no samples match": which processes the asked time has, nearest names first; or, when the
- * time is empty, from when to when there is something.
+ * The hint after "no samples match": it names processes of the asked time, nearest names first; or,
+ * when that time is empty, the times of the first and last sample.
  */
 #include "user/cmd/dump_hint.h"
 
@@ -34,7 +34,7 @@ static bool collect(void *ctx, const struct window *window)
 
 	if (window->pid && window->counts.samples && hint->streams.cnt < HINT_COLLECTED_MAX &&
 	    selection_covers(hint->selection, window))
-		(void)streams_add(&hint->streams, window); /* less to say, no more */
+		(void)streams_add(&hint->streams, window); /* on failure the hint is shorter */
 	return false;
 }
 
@@ -43,7 +43,7 @@ static bool contains(const char *label, const char *wanted)
 	return wanted && *wanted && strcasestr(label, wanted);
 }
 
-/* Does a label hold what was asked for, as when a name was cut or belongs to another label? */
+/* Does a label contain the asked name, as when it was cut or belongs to another label? */
 static bool is_near(const struct selection *selection, const struct window *window)
 {
 	const char *const wanted[] = { selection->container, selection->pod,  selection->namespace,

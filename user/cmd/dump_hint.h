@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the store has instead, when no samples match. */
+/* When no samples match: a hint at the samples that the store has. */
 #ifndef JBPF_CMD_DUMP_HINT_H
 #define JBPF_CMD_DUMP_HINT_H
 

@@ -12,14 +12,14 @@
 int dump_list_table(struct streams *streams, struct strbuf *out);
 int dump_list_json(struct streams *streams, const struct dump_options *options, struct strbuf *out);
 
-/* What was counted of a stream, as members of a JSON object. */
+/* The counts of a stream, as members of a JSON object. */
 void dump_list_json_counts(struct json_writer *json, const struct stream *stream);
 
 #define DUMP_LIST_VERSION_BYTES 64
 
 /*
- * The JDK's version as people know it, cut to fit. HotSpot's own is another one in JDK 8:
- * "25.432-b06" is of 8u432, whereas JDK 25 says "25.0.1+8".
+ * The JDK's version as people know it, cut to fit. HotSpot's own version differs in JDK 8:
+ * "25.432-b06" is that of 8u432, whereas JDK 25 has "25.0.1+8".
  */
 void dump_list_jdk_version(const struct window *window, char out[static DUMP_LIST_VERSION_BYTES]);
 

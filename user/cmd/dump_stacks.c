@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Without --by and --kind a window's text goes into the profile as it is, which is what makes a day
- * fast. Otherwise line by line: the leaf decides the kind, the labels become the first frames.
+ * Without --by and --kind a window's text goes into the profile as it is, which makes a day fast.
+ * Otherwise each line is read: its leaf decides the kind, the labels become the first frames.
  */
 #include "user/cmd/dump_stacks.h"
 

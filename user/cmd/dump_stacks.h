@@ -10,7 +10,7 @@
 #include "user/model/window.h"
 
 /*
- * Adds a window's folded text to the profile as the options ask for. Lines that are no stacks are
+ * Adds a window's folded text to the profile as the options ask for. Lines that are not stacks are
  * skipped and added to *bad_line_cnt. 0 or -ENOMEM.
  */
 int dump_stacks_add(const struct dump_options *options, const struct window *window,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Between looking at the name and taking it anybody may put something else there. That does no
- * harm: rename() replaces the name itself, whatever it names, and fails on a directory.
+ * Between the check of the name and the rename another user may put something else there. That does
+ * no harm: rename() replaces the name itself and never follows it, and fails on a directory.
  */
 #include "user/cmd/map_file.h"
 
@@ -29,13 +29,13 @@ const char *map_file_obstacle(const struct map_file *file)
 	struct stat st;
 
 	if (fstatat(file->dir_fd, file->name, &st, AT_SYMLINK_NOFOLLOW))
-		return NULL; /* not there, or writing will tell */
+		return NULL; /* not there, or the write will fail with the reason */
 	if (S_ISDIR(st.st_mode))
 		return "a directory has this name; remove it";
 	if (file->is_forced)
 		return NULL;
 	if (!S_ISREG(st.st_mode))
-		return "something that is no regular file has this name; remove it, or give --force";
+		return "something that is not a regular file has this name; remove it, or give --force";
 	if (st.st_uid == 0 || st.st_uid == geteuid())
 		return NULL;
 	if (file->may_be_jvms && st.st_uid == file->process_uid)
@@ -43,7 +43,7 @@ const char *map_file_obstacle(const struct map_file *file)
 	return "a file of another user has this name; remove it, or give --force";
 }
 
-/* A new file of a name nobody can know beforehand. The descriptor or -errno. */
+/* A new file with a random name, which nobody can take before. The descriptor or -errno. */
 static int create_temp(int dir_fd, char name[static TEMP_NAME_LEN])
 {
 	for (int i = 0; i < TEMP_MAX_TRIES; i++) {
@@ -64,13 +64,13 @@ static int create_temp(int dir_fd, char name[static TEMP_NAME_LEN])
 	return -EEXIST;
 }
 
-/* Some file systems tell at the very end that there was no room. */
+/* Some file systems report only at close that there was no room. */
 static int fill_temp(int temp_fd, const void *bytes, size_t len)
 {
 	__cleanup_fd int fd = temp_fd;
 	int err = fs_write_all(fd, bytes, len);
 
-	if (!err && fchmod(fd, MAP_FILE_MODE)) /* whatever the umask is */
+	if (!err && fchmod(fd, MAP_FILE_MODE)) /* the umask does not count */
 		err = -errno;
 	if (!err && fsync(fd))
 		err = -errno;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of a perf map: "START SIZE name", hexadecimal, one line per range of code, as perf reads
- * it. Names come from hostile processes: what could end or garble a line is replaced. Pure.
+ * it. Names come from hostile processes: bytes that could end or garble a line are replaced. Pure.
  */
 #ifndef JBPF_CMD_MAP_TEXT_H
 #define JBPF_CMD_MAP_TEXT_H
@@ -29,8 +29,8 @@ struct map_text {
 };
 
 /*
- * Adds a range; what perf could not read (no name, no length, past the end of the address space) is
- * left out. 0, -ENOMEM, or -E2BIG when there is more than anybody's code.
+ * Adds a range; a range that perf could not read (no name, no length, past the end of the address
+ * space) is left out. 0, -ENOMEM, or -E2BIG when there is more than any JVM's code.
  */
 int map_text_add(struct map_text *map, uint64_t start, uint64_t len, const char *name);
 

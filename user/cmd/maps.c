@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jbpf maps: for every JVM of the host /tmp/perf-PID.map, from what jbpfd would name its code with,
- * so that perf report and perf top name Java frames of containers. PID is the host's: there perf
- * looks when the container has no map of its own.
+ * jbpf maps: writes /tmp/perf-PID.map for every JVM of the host, with the names that jbpfd would give
+ * its code, so that perf report and perf top name Java frames of containers. PID is the host's: perf
+ * looks there when the container has no such map.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -47,7 +47,7 @@ struct maps {
 	size_t written_cnt;
 };
 
-/* What is told of one process. */
+/* The row of one process. */
 struct maps_row {
 	uint32_t pid;
 	const char *container;
@@ -86,7 +86,7 @@ static const char *collect_problem(int err, const struct symbols_jit_status *sta
 	}
 }
 
-/* Names as in profiles: without what differs from run to run. */
+/* Names as in profiles: without the parts that differ from run to run. */
 struct maps_names {
 	struct map_text *text;
 	struct strbuf name;
@@ -124,7 +124,7 @@ static const char *maps_collect(struct maps *maps, const struct symbols_process_
 	if (!err && text->cnt == 0)
 		err = -ENOENT;
 	symbols_process__close(process);
-	/* What was read of a process that ended, or became another one, may be of either. */
+	/* The pid may belong to another process meanwhile: then the names may be of either. */
 	if (proc_stat_check_start(maps->proc_fd, id->pid, id->start_ns))
 		return "it ended meanwhile";
 	if (err)
@@ -134,7 +134,7 @@ static const char *maps_collect(struct maps *maps, const struct symbols_process_
 	return NULL;
 }
 
-/* Is the directory that maps are written to the process's /tmp under the same name? */
+/* Does the process see the directory of the maps under the same name? */
 static bool shares_files(const struct maps *maps, uint32_t pid)
 {
 	char path[32];
@@ -176,7 +176,7 @@ static const char *maps_write(struct maps *maps, uint32_t pid, struct map_text *
 	return err ? errstr(err) : NULL;
 }
 
-/* Without this right nothing is seen of the process, which looks as if it had no code. */
+/* Without this right the process would look as if it had no code. */
 static bool may_look(const struct maps *maps, uint32_t pid)
 {
 	char path[32];
@@ -325,7 +325,7 @@ static int maps_open(struct maps *maps, int root_fd)
 	return container_resolver__new(&container_options, &maps->containers);
 }
 
-/* From here on bytes of containers are read. */
+/* Dropped before any bytes of containers are read. */
 static int maps_drop_privileges(void)
 {
 	const struct daemon_sandbox_needs needs = { .names = true,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jbpf record: samples for a while and makes one flame graph, without daemon and store. Windows of
- * 10 s as in the daemon, merged in memory.
+ * jbpf record: samples for a while and makes one flame graph, without daemon and store. Windows last
+ * 10 s as in the daemon, and are merged in memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,14 +38,14 @@
 #define RECORD_POLL_NS	    (20 * CLOCK_NS_PER_MS)
 #define RECORD_TOP_ROWS	    50
 
-/* What was recorded so far. */
+/* The state of a recording. */
 struct recording {
 	const struct record_options *options;
 	struct profile *profile;
 	struct output_info info;
 	uint64_t host_samples;
 	uint64_t opted_out;	/* samples of the host */
-	int err;		/* of what was handed out: it is not all here */
+	int err;		/* of a stream that could not be added */
 	struct streams streams; /* that were selected */
 };
 
@@ -82,7 +82,7 @@ static void record_end(void *ctx, struct window *host, const struct recorder_sta
 	recording->opted_out += host->lost[WINDOW_LOSS_OPTED_OUT];
 }
 
-/* What was counted last is named a moment later. */
+/* The names of the last counts come a moment later. */
 static int await_names(struct recorder *recorder, int signal_fd)
 {
 	uint64_t end_ns = clock_boot_ns() + RECORD_FINISH_NS;
@@ -109,7 +109,7 @@ static int record_run(struct recording *recording, struct recorder *recorder, in
 		event = sampling_wait(recorder, signal_fd, deadline_ns);
 		if (event < 0)
 			return event;
-		/* An impatient Ctrl-C still gives the picture of what there is. */
+		/* After Ctrl-C the picture shows the samples up to now. */
 		if (event || deadline_ns >= end_ns) {
 			recorder__stop(recorder);
 			event = SIGTERM;
@@ -162,7 +162,7 @@ static void describe(const struct record_options *options, char *title, size_t t
 		snprintf(title, title_len, "CPU of this host");
 }
 
-/* Why the busiest JVM whose code has no names has none. */
+/* Warns why the code of the busiest JVM without names has none. */
 static void record_warn_names(const struct streams *streams)
 {
 	const struct stream *busiest = NULL;
@@ -248,7 +248,7 @@ static int try_maps(const void *ctx)
 	return recorder__try_maps(ctx);
 }
 
-/* Everything is open but the output, which is the only thing that is still written. */
+/* Everything but the output is open; only that is still written. */
 static int record_drop_privileges(const struct recorder *recorder)
 {
 	const struct daemon_sandbox_needs needs = {
@@ -265,7 +265,7 @@ static int record_drop_privileges(const struct recorder *recorder)
 	return err;
 }
 
-/* Who names a process means it: it is better told than left with an empty picture. */
+/* A user who names a process wants it: a refusal is better than an empty picture. */
 static enum opt_out opt_out_by(struct parser *parser, uint32_t pid)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -289,14 +289,14 @@ static enum opt_out opt_out_by(struct parser *parser, uint32_t pid)
 	return opt_out;
 }
 
-/* What a user wrote about its containers is opened and parsed by those that have no other rights. */
+/* Users write files about their containers: processes without rights open and parse these. */
 static enum opt_out opt_out_of(uint32_t pid)
 {
 	struct opener *opener = opener__new(NULL);
 	struct parser *parser = NULL;
 	enum opt_out opt_out;
 
-	/* Short of memory, or of processes: it is done here. */
+	/* When memory or processes are short it is done here. */
 	if (opener && parser__open(&parser) == 0)
 		parser__set_opener(parser, opener);
 	opt_out = opt_out_by(parser, pid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jbpf status: the last minute of the store, one row per JVM and container. When jbpfd has stopped
- * writing, the last minute there is, and a word about it.
+ * jbpf status: shows the last minute of the store, one row per JVM and container. When jbpfd has
+ * stopped writing it shows the last minute that there is, with a warning.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -102,7 +102,7 @@ struct status {
 	int err;
 };
 
-/* Adds the window up and refuses it: no text is needed. */
+/* Adds the window up, and refuses its text, which is not needed. */
 static bool status_want(void *ctx, const struct window *window)
 {
 	struct status *status = ctx;
@@ -132,7 +132,7 @@ static int status_read(struct status *status, struct store_reader *reader, uint6
 	return err ? err : status->err;
 }
 
-/* Nothing in the last minute: what was before? Moves the range there. 0, -ENOENT, -errno. */
+/* The last minute is empty: moves the range to the last one that is not. 0, -ENOENT, -errno. */
 static int status_read_older(struct status *status, struct store_reader *reader,
 			     struct status_report *report)
 {

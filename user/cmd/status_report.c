@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Is what the profiles show whole and named? Each row answers for one process; what is not well
- * has a line below it that says what to change, because "unknown 12 %" alone helps nobody.
+ * Are the profiles whole and named? Each row answers for one process; for each problem a line below
+ * it names the change that helps, because "unknown 12 %" alone is of no use.
  */
 #include "user/cmd/status_report.h"
 
@@ -117,7 +117,7 @@ static const char *flag_name(const struct window *window)
 		       "?";
 }
 
-/* Who gave the flag; "" for nobody. */
+/* Where the flag was set; "" = nowhere. */
 static const char *flag_origin_name(const struct window *window)
 {
 	if (!window->is_jvm || window->preserve_frame_pointer == WINDOW_FLAG_UNKNOWN)
@@ -155,7 +155,7 @@ static void cell_percent(struct text_table *table, uint64_t part, uint64_t whole
 	text_table_cellf(table, "%.1f", info_percent(part, whole));
 }
 
-/* What only code that a JVM compiles has. */
+/* The columns that only code compiled by a JVM fills. */
 static void cells_java(struct text_table *table, const struct stream *stream)
 {
 	if (!stream->latest.is_jvm) {

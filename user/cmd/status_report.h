@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What jbpf status says about streams: a table with advice below the rows, or JSON. Pure. */
+/* The report of jbpf status: a table of streams with advice below the rows, or JSON. Pure. */
 #ifndef JBPF_CMD_STATUS_REPORT_H
 #define JBPF_CMD_STATUS_REPORT_H
 

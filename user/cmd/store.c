@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* jbpf store: check and compact, for people; jbpfd compacts by itself. */
+/* jbpf store: check and compact on demand; jbpfd compacts by itself. */
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
@@ -21,8 +21,8 @@
 
 struct progress {
 	const struct store_compaction_stats *stats; /* as they grow */
-	uint64_t said_ns;
-	bool is_wanted; /* somebody looks at a terminal */
+	uint64_t reported_ns;
+	bool is_wanted; /* stderr is a terminal */
 	bool has_line;
 };
 
@@ -35,15 +35,15 @@ static void print_stats(FILE *out, const struct store_compaction_stats *stats)
 		(double)stats->bytes_after / MIB);
 }
 
-/* Asked between steps: a moment to say how far it is. */
-static bool tell_progress(void *ctx)
+/* Called between steps: prints the progress from time to time. */
+static bool report_progress(void *ctx)
 {
 	struct progress *progress = ctx;
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (!progress->is_wanted || now_ns - progress->said_ns < PROGRESS_INTERVAL_NS)
+	if (!progress->is_wanted || now_ns - progress->reported_ns < PROGRESS_INTERVAL_NS)
 		return false;
-	progress->said_ns = now_ns;
+	progress->reported_ns = now_ns;
 	progress->has_line = true;
 	fputc('\r', stderr);
 	print_stats(stderr, progress->stats);
@@ -87,8 +87,8 @@ static void explain(const char *dir, int err)
 }
 
 /*
- * Root merges the store of a jbpfd that has a user of its own as that user: what comes out is its file, and
- * whoever may write there can make root do no more than that. When it fails the store is refused.
+ * When jbpfd has a user of its own, root merges its store as that user: the new files are that user's,
+ * and a user who may write there gains no right of root. When it fails the store is refused.
  */
 static void become_owner(const char *dir)
 {
@@ -106,14 +106,13 @@ static int compact(const char *dir)
 	struct progress progress = { .stats = &stats, .is_wanted = isatty(STDERR_FILENO) };
 	const struct store_compaction how = {
 		.now_unix_ns = clock_unix_ns(),
-		.is_clock_sure =
-			true, /* somebody asks for it, perhaps of a store of another host */
-		.should_stop = tell_progress,
+		.is_clock_sure = true, /* a user asks for it, perhaps for a store of another host */
+		.should_stop = report_progress,
 		.ctx = &progress,
 	};
 	int err;
 
-	progress.said_ns = clock_monotonic_ns();
+	progress.reported_ns = clock_monotonic_ns();
 	become_owner(dir);
 	err = store_compact(dir, &how, &stats);
 	if (progress.has_line)

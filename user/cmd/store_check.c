@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads every file of the store to its end and decodes every profile in it. Damage is told while
- * it is found, totals at the end.
+ * Reads every file of the store to its end and decodes every profile in it. Damage is printed when it
+ * is found, totals at the end.
  */
 #include "user/cmd/store_check.h"
 
@@ -36,16 +36,16 @@ struct check {
 	uint64_t bytes;
 	uint64_t windows;
 	uint64_t samples;
-	uint64_t over_budget; /* of the windows: something was cut of them, their label says what */
+	uint64_t over_budget; /* windows that were cut; their label names the reason */
 	uint64_t damage_cnt;
 	uint64_t damage_bytes;
-	uint64_t kept_files; /* damaged ones beside what was read of them */
+	uint64_t kept_files; /* damaged ones, beside the files made from them */
 	uint64_t kept_bytes;
 	uint64_t first_unix_ns; /* of windows with samples; UINT64_MAX = none */
 	uint64_t last_unix_ns;
 };
 
-/* ---- what is found ---- */
+/* ---- findings ---- */
 
 static int check_window(void *ctx, const struct window *window, const char *text, size_t len)
 {
@@ -139,7 +139,7 @@ static void check_kept(struct check *check, const char *path, uint64_t bytes)
 	}
 }
 
-/* What the files take. Those that vanish meanwhile are not there. */
+/* The size of the files. A file that vanishes meanwhile does not count. */
 static int check_files(struct check *check)
 {
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
@@ -177,7 +177,7 @@ static int check_files(struct check *check)
 	return err;
 }
 
-/* ---- what is said ---- */
+/* ---- the report ---- */
 
 static double bytes_per_sample(const struct check *check)
 {
