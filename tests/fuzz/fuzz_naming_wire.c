@@ -14,15 +14,6 @@
 
 #define STREAM_MAX 65536u
 
-/* naming_stacks_of() asks for it; no packet here is made from BPF's stacks. */
-int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
-{
-	(void)probe;
-	(void)hash;
-	(void)out;
-	return -ENOENT;
-}
-
 static bool is_inside(const void *what, size_t what_len, const void *bytes, size_t len)
 {
 	const char *at = what, *begin = bytes;

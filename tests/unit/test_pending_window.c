@@ -21,7 +21,7 @@
 #define DEEP 100000ull
 static uint64_t asked_cnt;
 
-int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
+static int stack_of(const struct probe *probe, uint64_t hash, struct probe_stack *out)
 {
 	static uint64_t ips[JBPF_MAX_DEPTH];
 
@@ -37,6 +37,9 @@ int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *o
 	};
 	return 0;
 }
+
+static const struct sample_source_ops ops = { .stack = stack_of };
+static const struct sample_source source = { .ops = &ops };
 
 static struct probe_count count_of(uint32_t pid, uint64_t hash, uint64_t samples)
 {
@@ -73,8 +76,8 @@ static void two_drains(struct pending_window *window)
 	};
 
 	window->id = 77;
-	pending_window_add(window, NULL, &batches[0]);
-	pending_window_add(window, NULL, &batches[1]);
+	pending_window_add(window, &source, &batches[0]);
+	pending_window_add(window, &source, &batches[1]);
 	assert_int_equal(pending_window_close(window, START_NS + 4000000), 0);
 }
 
@@ -92,7 +95,7 @@ static void stacks_that_came_before_their_jvm_was_met_can_be_looked_at(void **st
 
 	(void)state;
 	two_drains(&window);
-	assert_int_equal(pending_window_looks(&window, NULL, &first, 1, &records), 0);
+	assert_int_equal(pending_window_looks(&window, &source, &first, 1, &records), 0);
 	at = (const uint8_t *)records.data;
 	end = at + records.len;
 	for (; naming_stack_next(&at, end, &head, &words); cnt++) {
@@ -105,7 +108,7 @@ static void stacks_that_came_before_their_jvm_was_met_can_be_looked_at(void **st
 	assert_int_equal(sum, 11 + 12 + 11);
 	/* Of another one's stacks one is lost: the other is there. */
 	strbuf_clear(&records);
-	assert_int_equal(pending_window_looks(&window, NULL, &third, 1, &records), 0);
+	assert_int_equal(pending_window_looks(&window, &source, &third, 1, &records), 0);
 	at = (const uint8_t *)records.data;
 	end = at + records.len;
 	assert_true(naming_stack_next(&at, end, &head, &words));
@@ -274,7 +277,7 @@ static void stacks_that_several_counts_share_are_asked_for_once(void **state)
 
 	(void)state;
 	asked_cnt = 0;
-	pending_window_add(&window, NULL, &batch);
+	pending_window_add(&window, &source, &batch);
 	assert_int_equal(asked_cnt, 1);
 	assert_int_equal(window.stacks.len, sizeof(struct naming_stack) + sizeof(uint64_t));
 	pending_window_release(&window);
@@ -294,7 +297,7 @@ static void deep_window(struct pending_window *window)
 
 	for (uint64_t i = 3; i < 23; i++)
 		counts[i] = count_of(4, 100 * DEEP + i, 1);
-	pending_window_add(window, NULL, &batch);
+	pending_window_add(window, &source, &batch);
 }
 
 static void what_is_too_much_for_a_packet_costs_the_deepest_stacks(void **state)
@@ -339,7 +342,7 @@ static void a_window_without_samples_has_no_streams_and_is_sent(void **state)
 	struct naming_batch batch;
 
 	(void)state;
-	pending_window_add(&window, NULL, &nothing);
+	pending_window_add(&window, &source, &nothing);
 	assert_int_equal(pending_window_close(&window, START_NS + 2), 0);
 	assert_int_equal(window.stream_cnt, 0);
 	sent(&window, &stream, &batch);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Windows on their way to be named, and namers that do not do as they should. The probe, and what
- * watches the namer, are this test's: nothing is sampled, and nobody waits.
+ * From samples to windows that are handed out, with namers that do not do as they should. The source
+ * of samples, and what watches the namer, are this test's: nothing is sampled, and nobody waits.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,16 +10,17 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "user/collect/namer/namer_link.h"
-#include "user/collect/naming/naming_wire.h"
-#include "user/collect/recorder.h"
+#include "tests/unit/fake_link.h"
+#include "tests/unit/fake_source.h"
 #include "user/collect/probe/stream_fallback.h"
+#include "user/collect/recorder.h"
+#include "user/collect/recorder_internal.h"
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
 /* What is kept of a stream without names, where there may be no memory for it. */
@@ -28,15 +29,19 @@ int real_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
 #include "user/collect/probe/stream_fallback.c"
 #undef stream_fallback_text
 
-static bool has_no_memory;
+static const char *no_memory_for; /* the comm of a stream; "" = all; NULL = there is enough */
 
 int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out)
 {
-	return has_no_memory ? -ENOMEM : real_fallback_text(comm, samples, out);
+	if (no_memory_for && (!*no_memory_for || strcmp(no_memory_for, comm) == 0))
+		return -ENOMEM;
+	return real_fallback_text(comm, samples, out);
 }
 
 #define PID	    42u
+#define OTHER	    43u
 #define SAMPLES	    7u
+#define HASH	    5u
 #define WINDOWS_MAX 32u
 
 /* ---- clocks that a suspend sets forward, or time itself ---- */
@@ -52,268 +57,6 @@ int clock_gettime(clockid_t id, struct timespec *out)
 	return err;
 }
 
-/* ---- a probe: each drain has one process with some samples ---- */
-
-#define HASH 5u
-
-static struct probe_count drained;
-static uint64_t drained_ns;
-static bool has_stack; /* of each process that is drained */
-
-int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len)
-{
-	(void)options;
-	(void)why;
-	(void)why_len;
-	*out = NULL;
-	return 0;
-}
-
-void probe__free(struct probe *probe)
-{
-	assert_null(probe);
-}
-
-int probe__may_change(const struct probe *probe, const struct probe_options *options, char *why,
-		      size_t why_len)
-{
-	(void)options;
-	(void)why;
-	(void)why_len;
-	assert_null(probe);
-	return 0;
-}
-
-int probe__change(struct probe *probe, const struct probe_options *options, char *why,
-		  size_t why_len)
-{
-	return probe__may_change(probe, options, why, why_len);
-}
-
-int probe__try_maps(const struct probe *probe)
-{
-	assert_null(probe);
-	return 0;
-}
-
-int probe__start(struct probe *probe)
-{
-	assert_null(probe);
-	return 0;
-}
-
-void probe__stop(struct probe *probe)
-{
-	assert_null(probe);
-}
-
-int probe__fd(const struct probe *probe)
-{
-	static int fd = -1;
-
-	assert_null(probe);
-	if (fd < 0)
-		fd = epoll_create1(EPOLL_CLOEXEC);
-	return fd;
-}
-
-int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx)
-{
-	const struct jbpf_notice seen = { .kind = JBPF_NOTICE_SEEN, .pid = PID, .start_ns = 1 };
-
-	assert_null(probe);
-	notice(ctx, &seen);
-	return 0;
-}
-
-int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out)
-{
-	(void)notice;
-	(void)ctx;
-	assert_null(probe);
-	drained = (struct probe_count){
-		.key = { .pid = PID, .start_ns = 1, .user_hash = has_stack ? HASH : 0 },
-		.value = { .count = SAMPLES, .last_ns = clock_boot_ns(), .comm = "busy" },
-	};
-	*out = (struct probe_batch){
-		.counts = &drained,
-		.count_cnt = 1,
-		.start_boot_ns = drained_ns ? drained_ns : clock_boot_ns() - 1,
-		.counters = { [JBPF_CNT_SAMPLES] = SAMPLES },
-	};
-	out->end_boot_ns = drained_ns = clock_boot_ns();
-	return 0;
-}
-
-uint64_t probe__stream_seed(const struct probe *probe)
-{
-	assert_null(probe);
-	return 1;
-}
-
-int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
-{
-	static const uint64_t ips[] = { 0x1000, 0x2000 };
-
-	assert_null(probe);
-	*out = (struct probe_stack){ .ips = ips, .frame_cnt = 2 };
-	return has_stack && hash == HASH ? 0 : -ENOENT;
-}
-
-bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
-{
-	(void)out;
-	assert_null(probe);
-	return false;
-}
-
-int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id)
-{
-	(void)cgroup_id;
-	(void)account_id;
-	assert_null(probe);
-	return 0;
-}
-
-int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
-			  const struct jbpf_code_range *range)
-{
-	(void)pid;
-	(void)account_id;
-	(void)range;
-	assert_null(probe);
-	return 0;
-}
-
-int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *process)
-{
-	(void)pid;
-	(void)process;
-	assert_null(probe);
-	return 0;
-}
-
-uint32_t probe__cpus(const struct probe *probe)
-{
-	(void)probe;
-	return 2;
-}
-
-uint32_t probe__unsampled_cpus(const struct probe *probe)
-{
-	assert_null(probe);
-	return 0;
-}
-
-uint64_t probe__map_bytes(const struct probe *probe)
-{
-	assert_null(probe);
-	return 0;
-}
-
-/* ---- a link, whose other end is the test ---- */
-
-static struct {
-	struct packet_stream stream;
-	struct packet_stream namer;
-	int broken;
-	bool is_dead; /* the next tick starts another one */
-	uint64_t given_up_id;
-} link_;
-
-static void start_namer(void)
-{
-	int fds[2];
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-	packet_stream_release(&link_.stream);
-	packet_stream_release(&link_.namer);
-	packet_stream_init(&link_.stream, fds[0], PACKET_MAX_BYTES);
-	packet_stream_init(&link_.namer, fds[1], PACKET_MAX_BYTES);
-	link_.broken = 0;
-	link_.is_dead = false;
-}
-
-int namer_link__open(const struct namer_link_options *options, struct namer_link **out, char *why,
-		     size_t why_len)
-{
-	(void)options;
-	(void)why;
-	(void)why_len;
-	*out = NULL;
-	memset(&link_, 0, sizeof(link_));
-	link_.stream.fd = link_.namer.fd = -1;
-	start_namer();
-	return 0;
-}
-
-void namer_link__free(struct namer_link *link)
-{
-	assert_null(link);
-	packet_stream_release(&link_.stream);
-	packet_stream_release(&link_.namer);
-}
-
-struct packet_stream *namer_link__stream(struct namer_link *link)
-{
-	assert_null(link);
-	return &link_.stream;
-}
-
-bool namer_link__is_up(const struct namer_link *link)
-{
-	assert_null(link);
-	return !link_.broken && !link_.is_dead;
-}
-
-int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets)
-{
-	(void)jit;
-	(void)forgets;
-	assert_null(link);
-	return 0;
-}
-
-void namer_link__give_up(struct namer_link *link, uint64_t window_id)
-{
-	assert_null(link);
-	link_.given_up_id = window_id;
-}
-
-void namer_link__broke(struct namer_link *link, int err)
-{
-	assert_null(link);
-	link_.broken = err;
-}
-
-bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
-{
-	(void)now_ns;
-	assert_null(link);
-	if (!link_.broken && !link_.is_dead)
-		return false;
-	start_namer();
-	return true;
-}
-
-uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)
-{
-	assert_null(link);
-	return now_ns;
-}
-
-bool namer_link__has_launcher(const struct namer_link *link)
-{
-	assert_null(link);
-	return true;
-}
-
-void namer_link__stats(const struct namer_link *link, struct namer_link_stats *out)
-{
-	assert_null(link);
-	*out = (struct namer_link_stats){ 0 };
-}
-
 /* ---- the sink ---- */
 
 static struct {
@@ -322,77 +65,119 @@ static struct {
 	uint64_t samples;   /* in streams */
 	uint64_t lost;	    /* for want of memory, undecided */
 	uint64_t not_named; /* but kept */
+	uint32_t exec_ids;  /* a bit for each that has a stream */
+	char text[256];	    /* of the last stream */
+	char comm[32];	    /* its label */
+	struct window host; /* of the last end */
+	struct recorder_stats stats;
 } taken;
 
 static void take_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
+	const char *comm = window->labels[WINDOW_LABEL_COMM];
+
 	(void)ctx;
-	(void)text;
-	(void)len;
 	taken.stream_cnt++;
 	taken.samples += window->counts.samples;
+	taken.exec_ids |= 1u << window->exec_id;
+	snprintf(taken.text, sizeof(taken.text), "%.*s", (int)len, text);
+	snprintf(taken.comm, sizeof(taken.comm), "%s", comm ? comm : "");
 }
 
 static void take_end(void *ctx, struct window *host, const struct recorder_stats *stats)
 {
 	(void)ctx;
-	(void)stats;
 	taken.end_cnt++;
 	taken.lost += host->lost[WINDOW_LOSS_MEMORY] + host->lost[WINDOW_LOSS_UNDECIDED];
 	taken.not_named += host->lost[WINDOW_LOSS_NOT_NAMED];
+	taken.host = *host;
+	taken.stats = *stats;
 }
 
-static struct recorder *open_recorder(void)
+static struct recorder_options options_of(uint32_t frequency_hz)
 {
-	const struct recorder_options options = {
-		.probe = { .frequency_hz = 99, .max_depth = 64, .window_ns = 10 * CLOCK_NS_PER_S },
+	return (struct recorder_options){
+		.probe = { .frequency_hz = frequency_hz,
+			   .max_depth = 64,
+			   .window_ns = 10 * CLOCK_NS_PER_S },
 	};
+}
+
+/* Nothing is sampled yet. */
+static struct recorder *open_idle(void)
+{
+	const struct recorder_options options = options_of(99);
 	const struct recorder_sink sink = { .stream = take_stream, .end = take_end };
 	struct recorder *recorder = NULL;
 	char why[256];
 
 	memset(&taken, 0, sizeof(taken));
-	drained_ns = 0;
-	has_stack = false;
-	assert_int_equal(recorder__open(&options, &sink, &recorder, why, sizeof(why)), 0);
+	memset(&source_, 0, sizeof(source_));
+	assert_int_equal(
+		recorder_open_with(&options, &sink, &source_ops, &recorder, why, sizeof(why)), 0);
+	return recorder;
+}
+
+/* Each window has one process with some samples. */
+static struct recorder *open_recorder(void)
+{
+	struct recorder *recorder = open_idle();
+
+	source_count(PID, 0, 0, SAMPLES);
+	source_notice(JBPF_NOTICE_SEEN, PID, 0);
 	return recorder;
 }
 
 /* ---- what a namer does ---- */
 
-static void answer(uint64_t window_id)
+static void answer_stream(uint32_t pid, uint32_t exec_id, uint64_t samples)
 {
-	const struct naming_end end = { .window_id = window_id };
 	const struct window window = {
-		.pid = PID,
-		.process_start_ns = 1,
-		.counts = { .samples = SAMPLES },
+		.pid = pid,
+		.process_start_ns = pid,
+		.exec_id = exec_id,
+		.counts = { .samples = samples },
+		.labels = { [WINDOW_LABEL_COMM] = "named" },
 	};
 	static const char text[] = "busy;main 7\n";
 
 	assert_int_equal(naming_stream_put(&link_.namer, &window, text, strlen(text)), 0);
-	assert_int_equal(packet_stream_put_bytes(&link_.namer, NAMING_END, &end, sizeof(end)), 0);
 }
 
-/* Answers all windows that have come. Returns how many. */
+static void answer_end(const struct naming_end *end)
+{
+	namer_says(NAMING_END, end, sizeof(*end));
+}
+
+/* The id of the window that came to be named, which has so many counts; 0: none came. */
+static uint64_t heard_window(uint32_t *count_cnt_out)
+{
+	struct naming_window head;
+	struct packet packet;
+
+	if (!namer_hears(NAMING_WINDOW, &packet))
+		return 0;
+	memcpy(&head, packet.bytes, sizeof(head));
+	assert_int_equal(head.stream_seed, SOURCE_SEED);
+	*count_cnt_out = head.count_cnt;
+	return head.window_id;
+}
+
+/* Answers all windows that have come, as those of open_recorder(). Returns how many. */
 static size_t answer_all(void)
 {
-	struct packet packet;
+	struct naming_end end = { 0 };
+	uint32_t count_cnt;
 	size_t cnt = 0;
-	int err = packet_stream_fill(&link_.namer);
 
-	while (!err && packet_stream_next(&link_.namer, &packet, &err)) {
-		struct naming_window head;
-
-		if (packet.kind != NAMING_WINDOW)
-			continue;
-		memcpy(&head, packet.bytes, sizeof(head));
-		answer(head.window_id);
-		cnt++;
+	for (; (end.window_id = heard_window(&count_cnt)); cnt++) {
+		answer_stream(PID, 0, SAMPLES);
+		answer_end(&end);
 	}
-	assert_int_equal(packet_stream_flush_all(&link_.namer), 0);
 	return cnt;
 }
+
+/* ---- windows that are named ---- */
 
 static void a_window_is_handed_out_when_it_is_answered(void **state)
 {
@@ -401,14 +186,194 @@ static void a_window_is_handed_out_when_it_is_answered(void **state)
 	(void)state;
 	recorder__end_window(recorder);
 	assert_int_equal(taken.end_cnt, 0);
+	assert_false(recorder__is_idle(recorder));
 	assert_int_equal(answer_all(), 1);
 	assert_int_equal(recorder__consume(recorder), 0);
+	assert_true(recorder__is_idle(recorder));
 	assert_int_equal(taken.stream_cnt, 1);
 	assert_int_equal(taken.end_cnt, 1);
 	assert_int_equal(taken.samples, SAMPLES);
 	assert_int_equal(taken.lost, 0);
 	recorder__free(recorder);
 }
+
+static void a_window_with_samples_of_two_processes_gives_two_streams(void **state)
+{
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { 0 };
+	uint32_t count_cnt;
+
+	(void)state;
+	source_count(PID, 0, 1, 3);
+	source_count(PID, 0, 2, 4);
+	source_count(OTHER, 0, 3, 5);
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	assert_int_equal(count_cnt, 3);
+	answer_stream(PID, 0, 7);
+	answer_stream(OTHER, 0, 5);
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_int_equal(taken.samples, 12);
+	assert_int_equal(taken.host.counts.samples, 12);
+	assert_int_equal(taken.lost, 0);
+	recorder__free(recorder);
+}
+
+static void an_exec_in_mid_window_splits_the_stream(void **state)
+{
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { 0 };
+	uint32_t count_cnt;
+
+	(void)state;
+	source_count(PID, 0, 1, 3);
+	source_count(PID, 1, 1, 4);
+	source_notice(JBPF_NOTICE_EXEC, PID, 1);
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	assert_int_equal(count_cnt, 2);
+	answer_stream(PID, 0, 3);
+	answer_stream(PID, 1, 4);
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_int_equal(taken.exec_ids, 0x3);
+	assert_int_equal(taken.samples, 7);
+	recorder__free(recorder);
+}
+
+/* Its samples were counted before that was known. */
+static void a_process_that_opted_out_gives_no_stream_and_is_counted(void **state)
+{
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { .opted_out = 3 };
+	uint32_t count_cnt;
+
+	(void)state;
+	source_count(PID, 0, 1, 3);
+	source_count(OTHER, 0, 1, 4);
+	source_.counters[JBPF_CNT_OPTED_OUT] = 20; /* which the kernel left out */
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	answer_stream(OTHER, 0, 4);
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.host.counts.samples, 4);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_OPTED_OUT], 23);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_MEMORY], 0);
+	recorder__free(recorder);
+}
+
+static void a_stream_that_the_namer_left_out_without_a_word_is_lost(void **state)
+{
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { 0 };
+	uint32_t count_cnt;
+
+	(void)state;
+	source_count(PID, 0, 1, 3);
+	source_count(OTHER, 0, 1, 4);
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	answer_stream(OTHER, 0, 4);
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_MEMORY], 3);
+	recorder__free(recorder);
+}
+
+static void losses_of_the_probe_appear_in_the_window_by_reason(void **state)
+{
+	static const struct {
+		uint32_t counter;
+		uint32_t loss;
+		uint64_t value;
+	} losses[] = {
+		{ JBPF_CNT_LOST_COUNTS_FULL, WINDOW_LOSS_COUNTS_FULL, 1 },
+		{ JBPF_CNT_STACK_BUFFER_FULL, WINDOW_LOSS_STACK_BUFFER, 2 },
+		{ JBPF_CNT_NOTICE_LOST, WINDOW_LOSS_NOTICES, 3 },
+		{ JBPF_CNT_KERNEL_STACK_ERROR, WINDOW_LOSS_KERNEL_STACK, 4 },
+		{ JBPF_CNT_LOST_NO_MAP, WINDOW_LOSS_NO_MAP, 5 },
+	};
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
+		source_.counters[losses[i].counter] = losses[i].value;
+	source_.counters[JBPF_CNT_LOST_UPDATE] = 6;
+	recorder__end_window(recorder);
+	assert_int_equal(answer_all(), 1);
+	assert_int_equal(recorder__consume(recorder), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(losses) - 1; i++)
+		assert_int_equal(taken.host.lost[losses[i].loss], losses[i].value);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_NO_MAP], 5 + 6);
+	recorder__free(recorder);
+}
+
+static void a_window_without_a_sample_has_a_host_record(void **state)
+{
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { 0 };
+	uint32_t count_cnt = 1;
+
+	(void)state;
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	assert_int_equal(count_cnt, 0);
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.stream_cnt, 0);
+	assert_int_equal(taken.end_cnt, 1);
+	assert_int_equal(taken.host.frequency_hz, 99);
+	assert_int_equal(taken.host.cpu_cnt, SOURCE_CPUS);
+	recorder__free(recorder);
+}
+
+static void a_drain_that_fails_costs_nothing_and_the_next_window_has_all(void **state)
+{
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	recorder__end_window(recorder);
+	assert_int_equal(answer_all(), 1);
+	assert_int_equal(recorder__consume(recorder), 0);
+	source_.drain_err = -EINTR;
+	recorder__end_window(recorder);
+	assert_true(recorder__is_idle(recorder));
+	assert_int_equal(answer_all(), 0);
+	recorder__end_window(recorder);
+	assert_int_equal(answer_all(), 1);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.end_cnt, 2);
+	assert_int_equal(taken.samples, 2 * SAMPLES);
+	assert_int_equal(taken.lost, 0);
+	recorder__free(recorder);
+}
+
+static void the_sink_learns_what_the_source_and_the_namer_cost(void **state)
+{
+	struct naming_end end = { .cpu_ns = 5, .process_cnt = 6, .parser_failures = 7 };
+	struct recorder *recorder = open_recorder();
+	uint32_t count_cnt;
+
+	(void)state;
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.stats.stack_bytes, 77);
+	assert_int_equal(taken.stats.unsampled_cpu_cnt, SOURCE_UNSAMPLED);
+	assert_int_equal(taken.stats.naming_cpu_ns, 5);
+	assert_int_equal(taken.stats.process_cnt, 6);
+	assert_int_equal(taken.stats.parser_failures, 7);
+	assert_int_equal(recorder__map_bytes(recorder), SOURCE_MAP_BYTES);
+	recorder__free(recorder);
+}
+
+/* ---- windows that nobody names in time ---- */
 
 /* Nobody but the namer that had it answers a window that was given up: the next one does not wait. */
 static void windows_are_named_after_one_that_was_given_up_with_its_namer(void **state)
@@ -454,11 +419,9 @@ static void give_up_second(void (*says)(void))
 
 static void say_opt_out(void)
 {
-	const struct naming_opt_out said = { .process = { .start_ns = 1 }, .pid = PID };
+	const struct naming_opt_out said = { .process = { .start_ns = PID }, .pid = PID };
 
-	assert_int_equal(packet_stream_put_bytes(&link_.namer, NAMING_OPT_OUT, &said, sizeof(said)),
-			 0);
-	assert_int_equal(packet_stream_flush_all(&link_.namer), 0);
+	namer_says(NAMING_OPT_OUT, &said, sizeof(said));
 }
 
 /* A label may say so of a process that was recorded for hours. */
@@ -471,6 +434,21 @@ static void who_opted_out_is_not_kept_when_a_window_is_given_up(void **state)
 	give_up_second(say_opt_out);
 	assert_int_equal(taken.stream_cnt, 1);
 	assert_int_equal(taken.lost, SAMPLES);
+	assert_int_equal(source_.opted_out_pid, PID);
+}
+
+static void say_exit(void)
+{
+	source_notice(JBPF_NOTICE_EXIT, PID, 0);
+}
+
+static void a_process_that_exits_in_the_window_keeps_its_name(void **state)
+{
+	(void)state;
+	give_up_second(say_exit);
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_string_equal(taken.comm, "prog42");
+	assert_string_equal(taken.text, "prog42;[not named] 7\n");
 }
 
 /* The namer was suspended, too. */
@@ -500,13 +478,45 @@ static void what_finds_no_memory_when_a_window_is_given_up_is_lost_and_not_kept(
 	assert_int_equal(taken.stream_cnt, 2);
 	assert_int_equal(taken.lost, 0);
 	assert_int_equal(taken.not_named, SAMPLES);
-	has_no_memory = true;
+	no_memory_for = "";
 	give_up_second(NULL);
-	has_no_memory = false;
+	no_memory_for = NULL;
 	assert_int_equal(taken.stream_cnt, 1);
 	assert_int_equal(taken.lost, SAMPLES);
 	assert_int_equal(taken.not_named, 0);
 }
+
+static void no_memory_for_one_stream_costs_that_stream(void **state)
+{
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { 0 };
+	uint32_t count_cnt;
+
+	(void)state;
+	source_count(PID, 0, 1, 3);
+	source_count(OTHER, 0, 1, 4);
+	source_notice(JBPF_NOTICE_SEEN, PID, 0);
+	source_notice(JBPF_NOTICE_SEEN, OTHER, 0);
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	answer_stream(PID, 0, 3);
+	answer_stream(OTHER, 0, 4);
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	memset(&taken, 0, sizeof(taken));
+
+	recorder__end_window(recorder);
+	no_memory_for = "prog42";
+	recorder__give_up(recorder);
+	no_memory_for = NULL;
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_string_equal(taken.comm, "prog43");
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_MEMORY], 3);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_NOT_NAMED], 4);
+	recorder__free(recorder);
+}
+
+/* ---- namers ---- */
 
 /* Not hanging, not dead, and of no use: what is kept for it would grow for ever. */
 static void a_namer_that_answers_nothing_is_replaced(void **state)
@@ -554,20 +564,91 @@ static void a_namer_that_is_late_with_every_window_is_not_replaced(void **state)
 	recorder__free(recorder);
 }
 
+static void the_next_namer_gets_all_processes_and_windows_that_are_left(void **state)
+{
+	struct recorder *recorder = open_recorder();
+	struct jbpf_notice seen;
+	struct packet packet;
+
+	(void)state;
+	recorder__end_window(recorder);
+	link_.is_dead = true;
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_true(namer_hears(NAMING_NOTICE, &packet));
+	memcpy(&seen, packet.bytes, sizeof(seen));
+	assert_int_equal(seen.kind, JBPF_NOTICE_SEEN);
+	assert_int_equal(seen.pid, PID);
+	assert_int_equal(answer_all(), 1);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.samples, SAMPLES);
+	recorder__free(recorder);
+}
+
+/* Half an answer, and what only the sampler says. */
+static void a_namer_that_talks_nonsense_is_replaced_and_the_window_is_named(void **state)
+{
+	static const uint32_t kinds[] = { NAMING_END, NAMING_CODE_RANGE, NAMING_OPT_OUT,
+					  NAMING_STREAM, NAMING_WINDOW };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct recorder *recorder = open_recorder();
+
+		recorder__end_window(recorder);
+		namer_says(kinds[i], "1234567", 8);
+		assert_int_equal(recorder__consume(recorder), 0); /* it is replaced at once */
+		assert_int_equal(taken.end_cnt, 0);
+		assert_int_equal(link_.started_cnt, 2);
+		assert_int_equal(answer_all(), 1);
+		assert_int_equal(recorder__consume(recorder), 0);
+		assert_int_equal(taken.stream_cnt, 1);
+		recorder__free(recorder);
+	}
+}
+
+static void the_end_of_the_launcher_ends_the_recorder(void **state)
+{
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	link_.is_orphan = true;
+	assert_int_equal(recorder__consume(recorder), -ECHILD);
+	recorder__free(recorder);
+}
+
+/* ---- what the namer learnt ---- */
+
+static void accounts_and_code_ranges_go_to_the_source(void **state)
+{
+	const struct naming_account account = { .cgroup_id = 12, .account = 34 };
+	const struct naming_code_range range = { .pid = OTHER };
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		source_.range_pid = 0;
+		source_.account_cgroup = 0;
+		namer_says(NAMING_ACCOUNT, &account, sizeof(account));
+		namer_says(NAMING_CODE_RANGE, &range, sizeof(range));
+		assert_int_equal(recorder__consume(recorder), 0);
+		assert_int_equal(source_.account_cgroup, 12);
+		assert_int_equal(source_.range_pid, OTHER);
+		source_.order_err = -ENOSPC; /* the next one is refused: no reason to end */
+	}
+	recorder__free(recorder);
+}
+
 /* How many stacks the namer is asked to look at. */
 static size_t stacks_to_look_at(void)
 {
 	struct packet packet;
 	size_t cnt = 0;
-	int err = packet_stream_fill(&link_.namer);
 
-	while (!err && packet_stream_next(&link_.namer, &packet, &err)) {
+	while (namer_hears(NAMING_STACKS, &packet)) {
 		const uint8_t *at = packet.bytes, *end = at + packet.len;
 		struct naming_stack head;
 		struct probe_stack words;
 
-		if (packet.kind != NAMING_STACKS)
-			continue;
 		for (; naming_stack_next(&at, end, &head, &words); cnt++) {
 			assert_int_equal(head.pid, PID);
 			assert_true(clock_boot_ns() - head.since_boot_ns < 60 * CLOCK_NS_PER_S);
@@ -583,22 +664,102 @@ static size_t stacks_to_look_at(void)
 static void a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_at(void **state)
 {
 	const struct naming_code_range met = { .pid = PID, .is_first = 1 };
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { 0 };
+	uint32_t count_cnt;
+
+	(void)state;
+	source_count(PID, 0, HASH, SAMPLES);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(stacks_to_look_at(), 0);
+	namer_says(NAMING_CODE_RANGE, &met, sizeof(met));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(source_.drain_cnt, 1);
+	assert_int_equal(stacks_to_look_at(), 1);
+	recorder__end_window(recorder);
+	end.window_id = heard_window(&count_cnt);
+	assert_int_equal(count_cnt, 2);
+	answer_stream(PID, 0, 2 * SAMPLES); /* two rows of one stream */
+	answer_end(&end);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.samples, 2 * SAMPLES);
+	recorder__free(recorder);
+}
+
+/* ---- life ---- */
+
+static void a_source_that_does_not_open_says_why(void **state)
+{
+	const struct recorder_options options = options_of(99);
+	const struct recorder_sink sink = { .stream = take_stream, .end = take_end };
+	struct recorder *recorder = NULL;
+	char why[256] = "";
+
+	(void)state;
+	memset(&source_, 0, sizeof(source_));
+	source_.open_err = -EPERM;
+	assert_int_equal(recorder_open_with(&options, &sink, &source_ops, &recorder, why,
+					    sizeof(why)),
+			 -EPERM);
+	assert_null(recorder);
+	assert_string_equal(why, "no BPF here");
+	recorder__free(recorder);
+}
+
+static void sampling_starts_and_stops_with_the_recorder(void **state)
+{
 	struct recorder *recorder = open_recorder();
 
 	(void)state;
-	has_stack = true;
-	assert_int_equal(recorder__consume(recorder), 0);
-	assert_int_equal(stacks_to_look_at(), 0);
-	assert_int_equal(
-		packet_stream_put_bytes(&link_.namer, NAMING_CODE_RANGE, &met, sizeof(met)), 0);
-	assert_int_equal(packet_stream_flush_all(&link_.namer), 0);
-	for (int i = 0; i < 2; i++)
+	assert_int_equal(recorder__try_maps(recorder), 0);
+	assert_int_equal(recorder__start(recorder), 0);
+	assert_true(source_.is_started);
+	recorder__stop(recorder);
+	assert_false(source_.is_started);
+	recorder__free(recorder);
+}
+
+/* What is counted meanwhile is already counted as the next window says. */
+static void a_change_is_in_force_when_the_window_has_ended(void **state)
+{
+	struct recorder *recorder = open_recorder();
+	struct recorder_options options = options_of(11);
+	char why[256];
+
+	(void)state;
+	options.jit = JIT_MODE_OFF;
+	assert_int_equal(recorder__may_change(recorder, &options, why, sizeof(why)), 0);
+	assert_int_equal(recorder__change(recorder, &options, why, sizeof(why)), 0);
+	assert_int_equal(link_.change_cnt, 0);
+	for (int i = 0; i < 2; i++) {
+		recorder__end_window(recorder);
+		assert_int_equal(link_.change_cnt, 1);
+		assert_int_equal(answer_all(), 1);
 		assert_int_equal(recorder__consume(recorder), 0);
-	assert_true(drained_ns > 0);
-	assert_int_equal(stacks_to_look_at(), 1);
-	/* Two rows of one stream. */
-	recorder__end_window(recorder);
-	assert_int_equal(answer_all(), 1);
+		assert_int_equal(taken.host.frequency_hz, i ? 11 : 99);
+	}
+	recorder__free(recorder);
+}
+
+static void a_change_that_is_refused_changes_nothing(void **state)
+{
+	struct recorder *recorder = open_recorder();
+	const struct recorder_options options = options_of(11);
+	char why[256] = "";
+
+	(void)state;
+	source_.change_err = -EOPNOTSUPP;
+	assert_int_equal(recorder__change(recorder, &options, why, sizeof(why)), -EOPNOTSUPP);
+	assert_string_equal(why, "it cannot be so");
+	for (int i = 0; i < 2; i++) {
+		recorder__end_window(recorder);
+		assert_int_equal(answer_all(), 1);
+		assert_int_equal(recorder__consume(recorder), 0);
+		assert_int_equal(taken.host.frequency_hz, 99);
+	}
+	assert_int_equal(link_.change_cnt, 0);
 	recorder__free(recorder);
 }
 
@@ -606,15 +767,33 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_is_handed_out_when_it_is_answered),
+		cmocka_unit_test(a_window_with_samples_of_two_processes_gives_two_streams),
+		cmocka_unit_test(an_exec_in_mid_window_splits_the_stream),
+		cmocka_unit_test(a_process_that_opted_out_gives_no_stream_and_is_counted),
+		cmocka_unit_test(a_stream_that_the_namer_left_out_without_a_word_is_lost),
+		cmocka_unit_test(losses_of_the_probe_appear_in_the_window_by_reason),
+		cmocka_unit_test(a_window_without_a_sample_has_a_host_record),
+		cmocka_unit_test(a_drain_that_fails_costs_nothing_and_the_next_window_has_all),
+		cmocka_unit_test(the_sink_learns_what_the_source_and_the_namer_cost),
 		cmocka_unit_test(windows_are_named_after_one_that_was_given_up_with_its_namer),
 		cmocka_unit_test(who_opted_out_is_not_kept_when_a_window_is_given_up),
+		cmocka_unit_test(a_process_that_exits_in_the_window_keeps_its_name),
 		cmocka_unit_test(a_window_is_not_given_up_for_a_suspend),
 		cmocka_unit_test(
 			what_finds_no_memory_when_a_window_is_given_up_is_lost_and_not_kept),
+		cmocka_unit_test(no_memory_for_one_stream_costs_that_stream),
 		cmocka_unit_test(a_namer_that_answers_nothing_is_replaced),
 		cmocka_unit_test(a_namer_that_is_late_with_every_window_is_not_replaced),
+		cmocka_unit_test(the_next_namer_gets_all_processes_and_windows_that_are_left),
+		cmocka_unit_test(a_namer_that_talks_nonsense_is_replaced_and_the_window_is_named),
+		cmocka_unit_test(the_end_of_the_launcher_ends_the_recorder),
+		cmocka_unit_test(accounts_and_code_ranges_go_to_the_source),
 		cmocka_unit_test(
 			a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_at),
+		cmocka_unit_test(a_source_that_does_not_open_says_why),
+		cmocka_unit_test(sampling_starts_and_stops_with_the_recorder),
+		cmocka_unit_test(a_change_is_in_force_when_the_window_has_ended),
+		cmocka_unit_test(a_change_that_is_refused_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

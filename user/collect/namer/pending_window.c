@@ -120,7 +120,7 @@ static void fit_into_packet(struct pending_window *window)
 				left_out);
 }
 
-void pending_window_add(struct pending_window *window, const struct probe *probe,
+void pending_window_add(struct pending_window *window, const struct sample_source *source,
 			const struct probe_batch *batch)
 {
 	const struct stream all = { .counts = batch->counts, .cnt = batch->count_cnt };
@@ -138,7 +138,7 @@ void pending_window_add(struct pending_window *window, const struct probe *probe
 		return;
 	}
 	/* Without them stacks show as lost, samples without their moment: both are counted. */
-	(void)naming_stacks_of(probe, batch->counts, batch->count_cnt, &window->stacks);
+	(void)naming_stacks_of(source, batch->counts, batch->count_cnt, &window->stacks);
 	(void)add_ticks(window, batch);
 	(void)strbuf_append(&window->accounts, batch->accounts,
 			    batch->account_cnt * sizeof(*batch->accounts));
@@ -153,7 +153,7 @@ static bool is_among(const uint32_t *pids, size_t pid_cnt, uint32_t pid)
 	return false;
 }
 
-int pending_window_looks(const struct pending_window *window, const struct probe *probe,
+int pending_window_looks(const struct pending_window *window, const struct sample_source *source,
 			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records)
 {
 	const struct probe_count *counts = pending_window_counts(window);
@@ -170,7 +170,7 @@ int pending_window_looks(const struct pending_window *window, const struct probe
 		struct probe_stack stack;
 
 		if (key->user_hash && is_among(pids, pid_cnt, key->pid) &&
-		    probe__stack(probe, key->user_hash, &stack) == 0)
+		    source->ops->stack(source->probe, key->user_hash, &stack) == 0)
 			err = naming_stack_put(records, &head, &stack);
 	}
 	return err;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "user/collect/naming/naming_wire.h"
-#include "user/collect/probe/probe.h"
+#include "user/collect/probe/sample_source.h"
 #include "user/util/packet_stream.h"
 #include "user/util/strbuf.h"
 
@@ -51,14 +51,14 @@ void pending_window_release(struct pending_window *window);
  * Adds the counts of a drain, with their stacks, as far as all can be sent. Samples for which there
  * is no memory are counted in lost_memory.
  */
-void pending_window_add(struct pending_window *window, const struct probe *probe,
+void pending_window_add(struct pending_window *window, const struct sample_source *source,
 			const struct probe_batch *batch);
 
 /*
  * Adds the counts of these processes so far to `records` (of NAMING_STACKS), each stack with the
  * moment of its last sample. 0, or -ENOMEM: some are missing.
  */
-int pending_window_looks(const struct pending_window *window, const struct probe *probe,
+int pending_window_looks(const struct pending_window *window, const struct sample_source *source,
 			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records);
 
 /*

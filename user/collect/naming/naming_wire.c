@@ -81,8 +81,8 @@ static int hash_compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-int naming_stacks_of(const struct probe *probe, const struct probe_count *counts, size_t cnt,
-		     struct strbuf *out)
+int naming_stacks_of(const struct sample_source *source, const struct probe_count *counts,
+		     size_t cnt, struct strbuf *out)
 {
 	__cleanup_free uint64_t *hashes = calloc(2 * cnt + 1, sizeof(*hashes));
 	size_t hash_cnt = 0;
@@ -100,7 +100,7 @@ int naming_stacks_of(const struct probe *probe, const struct probe_count *counts
 		struct probe_stack stack;
 
 		if (!hashes[i] || (i && hashes[i] == hashes[i - 1]) ||
-		    probe__stack(probe, hashes[i], &stack))
+		    source->ops->stack(source->probe, hashes[i], &stack))
 			continue;
 		err = naming_stack_put(out, &head, &stack);
 	}

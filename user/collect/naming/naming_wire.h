@@ -21,7 +21,7 @@
 
 #include "bpf/jbpf_user.h"
 #include "symbols/symbols.h"
-#include "user/collect/probe/probe.h"
+#include "user/collect/probe/sample_source.h"
 #include "user/model/window.h"
 #include "user/util/packet_stream.h"
 #include "user/util/strbuf.h"
@@ -168,8 +168,8 @@ struct naming_window_parts {
 int naming_window_put(struct packet_stream *stream, const struct naming_window *head,
 		      const struct naming_window_parts *window);
 /* Appends the records of the stacks that the counts name, each once. 0 or -ENOMEM. */
-int naming_stacks_of(const struct probe *probe, const struct probe_count *counts, size_t cnt,
-		     struct strbuf *out);
+int naming_stacks_of(const struct sample_source *source, const struct probe_count *counts,
+		     size_t cnt, struct strbuf *out);
 
 /* 0, -ENOMEM, or -EBADMSG: not such a packet. End with naming_batch_release(). */
 int naming_batch_read(const void *bytes, size_t len, struct naming_batch *out);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A source of samples that a test fills by hand: what the next drain gives, what is reported meanwhile,
+ * and what was asked of it.
+ */
+#ifndef JBPF_TESTS_FAKE_SOURCE_H
+#define JBPF_TESTS_FAKE_SOURCE_H
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "user/collect/probe/sample_source.h"
+#include "user/util/clock.h"
+
+#define SOURCE_MAX 8u
+
+#define SOURCE_SEED	  1u
+#define SOURCE_CPUS	  2u
+#define SOURCE_UNSAMPLED  3u
+#define SOURCE_MAP_BYTES  4096u
+#define SOURCE_STACK_CNT  2u /* words of each stack */
+#define SOURCE_LOST_STACK 404u
+
+struct probe {
+	/* What each drain gives. */
+	struct probe_count counts[SOURCE_MAX];
+	size_t count_cnt;
+	uint64_t counters[JBPF_CNT_MAX];
+	int drain_err; /* of the next one only */
+	/* What the next consume gives. */
+	struct jbpf_notice notices[SOURCE_MAX];
+	size_t notice_cnt;
+	struct probe_new_stack stacks[SOURCE_MAX];
+	size_t stack_cnt;
+	int consume_err;
+	/* What may go wrong. */
+	int open_err;
+	int change_err;
+	int order_err; /* of set_account(), set_code_range(), opt_out() */
+	/* What it was asked. */
+	size_t drain_cnt;
+	uint64_t drained_ns;
+	uint32_t frequency_hz;
+	bool is_started;
+	uint32_t range_pid;
+	uint64_t account_cgroup;
+	uint32_t opted_out_pid;
+	int fd;
+};
+
+static struct probe source_;
+
+static int source_open(const struct probe_options *options, struct probe **out, char *why,
+		       size_t why_len)
+{
+	if (source_.open_err) {
+		snprintf(why, why_len, "no BPF here");
+		return source_.open_err;
+	}
+	source_.frequency_hz = options->frequency_hz;
+	source_.fd = epoll_create1(EPOLL_CLOEXEC);
+	*out = &source_;
+	return 0;
+}
+
+static void source_free(struct probe *source)
+{
+	if (source)
+		close(source->fd);
+}
+
+static int source_may_change(const struct probe *source, const struct probe_options *options,
+			     char *why, size_t why_len)
+{
+	(void)options;
+	if (source->change_err)
+		snprintf(why, why_len, "it cannot be so");
+	return source->change_err;
+}
+
+static int source_change(struct probe *source, const struct probe_options *options, char *why,
+			 size_t why_len)
+{
+	int err = source_may_change(source, options, why, why_len);
+
+	if (!err)
+		source->frequency_hz = options->frequency_hz;
+	return err;
+}
+
+static int source_try_maps(const struct probe *source)
+{
+	return source->order_err;
+}
+
+static int source_start(struct probe *source)
+{
+	source->is_started = true;
+	return 0;
+}
+
+static void source_stop(struct probe *source)
+{
+	source->is_started = false;
+}
+
+static int source_fd(const struct probe *source)
+{
+	return source->fd;
+}
+
+static int source_consume(struct probe *source, probe_notice_fn notice, void *ctx)
+{
+	for (size_t i = 0; i < source->notice_cnt; i++)
+		notice(ctx, &source->notices[i]);
+	source->notice_cnt = 0;
+	return source->consume_err;
+}
+
+static int source_drain(struct probe *source, probe_notice_fn notice, void *ctx,
+			struct probe_batch *out)
+{
+	int err = source->drain_err;
+
+	(void)source_consume(source, notice, ctx);
+	source->drain_err = 0;
+	if (err)
+		return err;
+	source->drain_cnt++;
+	for (size_t i = 0; i < source->count_cnt; i++)
+		source->counts[i].value.last_ns = clock_boot_ns();
+	*out = (struct probe_batch){
+		.counts = source->counts,
+		.count_cnt = source->count_cnt,
+		.start_boot_ns = source->drained_ns ? source->drained_ns : clock_boot_ns() - 1,
+		.stack_bytes = 77,
+	};
+	memcpy(out->counters, source->counters, sizeof(out->counters));
+	out->end_boot_ns = source->drained_ns = clock_boot_ns();
+	return 0;
+}
+
+/* Every stack but one is here. */
+static int source_stack(const struct probe *source, uint64_t hash, struct probe_stack *out)
+{
+	static const uint64_t ips[SOURCE_STACK_CNT] = { 0x1000, 0x2000 };
+
+	(void)source;
+	*out = (struct probe_stack){ .ips = ips, .frame_cnt = SOURCE_STACK_CNT };
+	return hash != SOURCE_LOST_STACK ? 0 : -ENOENT;
+}
+
+static bool source_next_new_stack(struct probe *source, struct probe_new_stack *out)
+{
+	if (!source->stack_cnt)
+		return false;
+	*out = source->stacks[--source->stack_cnt];
+	(void)source_stack(source, 1, &out->stack);
+	return true;
+}
+
+static uint64_t source_seed(const struct probe *source)
+{
+	(void)source;
+	return SOURCE_SEED;
+}
+
+static int source_set_account(struct probe *source, uint64_t cgroup_id, uint64_t account_id)
+{
+	(void)account_id;
+	source->account_cgroup = cgroup_id;
+	return source->order_err;
+}
+
+static int source_set_code_range(struct probe *source, uint32_t pid, uint64_t account_id,
+				 const struct jbpf_code_range *range)
+{
+	(void)account_id;
+	(void)range;
+	source->range_pid = pid;
+	return source->order_err;
+}
+
+static int source_opt_out(struct probe *source, uint32_t pid, const struct jbpf_known *process)
+{
+	(void)process;
+	source->opted_out_pid = pid;
+	return source->order_err;
+}
+
+static uint32_t source_cpus(const struct probe *source)
+{
+	(void)source;
+	return SOURCE_CPUS;
+}
+
+static uint32_t source_unsampled_cpus(const struct probe *source)
+{
+	(void)source;
+	return SOURCE_UNSAMPLED;
+}
+
+static uint64_t source_map_bytes(const struct probe *source)
+{
+	(void)source;
+	return SOURCE_MAP_BYTES;
+}
+
+static const struct sample_source_ops source_ops = {
+	.open = source_open,
+	.free = source_free,
+	.may_change = source_may_change,
+	.change = source_change,
+	.try_maps = source_try_maps,
+	.start = source_start,
+	.stop = source_stop,
+	.fd = source_fd,
+	.consume = source_consume,
+	.drain = source_drain,
+	.stack = source_stack,
+	.next_new_stack = source_next_new_stack,
+	.stream_seed = source_seed,
+	.set_account = source_set_account,
+	.set_code_range = source_set_code_range,
+	.opt_out = source_opt_out,
+	.cpus = source_cpus,
+	.unsampled_cpus = source_unsampled_cpus,
+	.map_bytes = source_map_bytes,
+};
+
+/* One row of counts more: samples of one stack of one run of a program. Rows come in the order of streams. */
+static inline void source_count(uint32_t pid, uint32_t exec_id, uint64_t hash, uint64_t samples)
+{
+	struct probe_count *count = &source_.counts[source_.count_cnt++];
+
+	*count = (struct probe_count){
+		.key = { .pid = pid, .start_ns = pid, .exec_id = exec_id, .user_hash = hash },
+		.value = { .count = samples, .ns_pid = 7 },
+	};
+	snprintf(count->value.comm, sizeof(count->value.comm), "prog%u", pid);
+	source_.counters[JBPF_CNT_SAMPLES] += samples;
+}
+
+/* The next consume or drain reports it. */
+static inline void source_notice(uint32_t kind, uint32_t pid, uint32_t exec_id)
+{
+	source_.notices[source_.notice_cnt++] = (struct jbpf_notice){
+		.kind = kind,
+		.pid = pid,
+		.start_ns = pid,
+		.exec_id = exec_id,
+	};
+}
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Windows that wait for their names: what is handed out when, and what is believed of an answer. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/collect/window_queue.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+
+#define PID	 42u
+#define SAMPLES	 7u
+#define START_NS (5 * CLOCK_NS_PER_S)
+#define SENT_NS	 (100 * CLOCK_NS_PER_S)
+#define MAX_NS	 (10 * CLOCK_NS_PER_S)
+
+static struct {
+	size_t stream_cnt;
+	size_t end_cnt;
+	uint64_t given_up_id;
+	struct window named; /* the last one; its strings are not to be read */
+	struct window host;
+} taken;
+
+static void take_stream(void *ctx, const struct window *named, const char *text, size_t len)
+{
+	(void)ctx;
+	assert_true(len > 0 && text[len - 1] == '\n');
+	taken.stream_cnt++;
+	taken.named = *named;
+}
+
+static void take_end(void *ctx, const struct pending_window *window, struct window *host)
+{
+	(void)ctx;
+	assert_int_equal(window->end_boot_ns - window->start_boot_ns, host->duration_ns);
+	taken.end_cnt++;
+	taken.host = *host;
+}
+
+static void take_give_up(void *ctx, uint64_t window_id)
+{
+	(void)ctx;
+	taken.given_up_id = window_id;
+}
+
+static struct window_queue queue;
+
+static int set_up(void **state)
+{
+	const struct window_queue_listener listener = {
+		.stream = take_stream,
+		.end = take_end,
+		.give_up = take_give_up,
+	};
+
+	(void)state;
+	memset(&taken, 0, sizeof(taken));
+	window_queue_init(&queue, &listener, sight_table__new());
+	return queue.sights ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	window_queue_release(&queue);
+	sight_table__free(queue.sights);
+	return 0;
+}
+
+static int no_stack(const struct probe *probe, uint64_t hash, struct probe_stack *out)
+{
+	(void)probe;
+	(void)hash;
+	(void)out;
+	return -ENOENT;
+}
+
+/* A window with one stream. */
+static void add_window(void)
+{
+	static const struct sample_source_ops ops = { .stack = no_stack };
+	const struct sample_source source = { .ops = &ops };
+	const struct probe_count count = {
+		.key = { .pid = PID, .start_ns = 1 },
+		.value = { .count = SAMPLES, .comm = "busy" },
+	};
+	const struct probe_batch batch = {
+		.counts = &count,
+		.count_cnt = 1,
+		.start_boot_ns = START_NS,
+		.end_boot_ns = START_NS + 10,
+		.counters = { [JBPF_CNT_SAMPLES] = SAMPLES },
+	};
+	struct pending_window *window = calloc(1, sizeof(*window));
+
+	assert_non_null(window);
+	pending_window_add(window, &source, &batch);
+	assert_int_equal(pending_window_close(window, START_NS + 20), 0);
+	window->start_unix_ns = 1234;
+	window->sent_ns = SENT_NS;
+	window->frequency_hz = 99;
+	window->cpu_cnt = 2;
+	window_queue_add(&queue, window);
+}
+
+/* Whether an answer with this stream is taken. */
+static int answer(const struct window *named)
+{
+	static const char text[] = "busy;main 7\n";
+	struct packet_stream stream;
+	struct packet packet;
+	int err;
+
+	packet_stream_init(&stream, -1, PACKET_MAX_BYTES);
+	assert_int_equal(naming_stream_put(&stream, named, text, strlen(text)), 0);
+	packet_stream_turn(&stream);
+	assert_true(packet_stream_next(&stream, &packet, &err));
+	err = window_queue_take_stream(&queue, packet.bytes, packet.len);
+	packet_stream_release(&stream);
+	return err;
+}
+
+static struct window named_stream(void)
+{
+	return (struct window){
+		.pid = PID,
+		.process_start_ns = 1,
+		.counts = { .samples = SAMPLES },
+	};
+}
+
+static void end_window(uint64_t id)
+{
+	const struct naming_end end = { .window_id = id };
+
+	window_queue_take_end(&queue, &end);
+}
+
+static void windows_are_answered_in_the_order_of_their_ends(void **state)
+{
+	(void)state;
+	add_window();
+	add_window();
+	assert_true(window_queue_awaits(&queue, 1));
+	assert_false(window_queue_awaits(&queue, 2));
+	end_window(2);
+	assert_int_equal(taken.end_cnt, 0);
+	end_window(1);
+	assert_int_equal(taken.end_cnt, 1);
+	end_window(2);
+	assert_int_equal(taken.end_cnt, 2);
+	assert_true(window_queue_is_idle(&queue));
+}
+
+static void a_stream_that_is_answered_twice_is_handed_out_once(void **state)
+{
+	const struct window named = named_stream();
+
+	(void)state;
+	add_window();
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(answer(&named), 0);
+	assert_int_equal(taken.stream_cnt, 1);
+}
+
+static void a_stream_that_nobody_asked_for_is_dropped(void **state)
+{
+	struct window named = named_stream();
+
+	(void)state;
+	assert_int_equal(answer(&named), 0); /* no window at all */
+	add_window();
+	named.pid++;
+	assert_int_equal(answer(&named), 0);
+	named.pid--;
+	named.exec_id = 1;
+	assert_int_equal(answer(&named), 0);
+	assert_int_equal(taken.stream_cnt, 0);
+}
+
+static void a_stream_with_other_samples_than_were_counted_is_refused(void **state)
+{
+	struct window named = named_stream();
+
+	(void)state;
+	add_window();
+	named.counts.samples--;
+	assert_int_equal(answer(&named), -EBADMSG);
+	assert_int_equal(taken.stream_cnt, 0);
+}
+
+static void an_answer_does_not_say_when_the_window_was(void **state)
+{
+	struct window named = named_stream();
+
+	(void)state;
+	named.start_unix_ns = 1;
+	named.duration_ns = 2;
+	named.start_boot_ns = 3;
+	named.frequency_hz = 4;
+	named.cpu_cnt = 5;
+	named.lost[WINDOW_LOSS_MEMORY] = 6;
+	memset(named.boot_id, 7, sizeof(named.boot_id));
+	add_window();
+	assert_int_equal(answer(&named), 0);
+	assert_int_equal(taken.named.start_unix_ns, 1234);
+	assert_int_equal(taken.named.duration_ns, 10);
+	assert_int_equal(taken.named.start_boot_ns, START_NS);
+	assert_int_equal(taken.named.frequency_hz, 99);
+	assert_int_equal(taken.named.cpu_cnt, 2);
+	assert_int_equal(taken.named.lost[WINDOW_LOSS_MEMORY], 0);
+	assert_memory_equal(taken.named.boot_id, queue.boot_id, sizeof(queue.boot_id));
+}
+
+static void what_is_no_stream_is_refused(void **state)
+{
+	(void)state;
+	add_window();
+	assert_int_equal(window_queue_take_stream(&queue, "1234567", 8), -EBADMSG);
+}
+
+static void a_window_is_given_up_after_its_time_and_not_before(void **state)
+{
+	(void)state;
+	add_window();
+	window_queue_give_up_late(&queue, SENT_NS + MAX_NS, MAX_NS);
+	assert_int_equal(taken.end_cnt, 0);
+	window_queue_give_up_late(&queue, SENT_NS + MAX_NS + 1, MAX_NS);
+	assert_int_equal(taken.end_cnt, 1);
+	assert_int_equal(taken.given_up_id, 1);
+	window_queue_give_up_late(&queue, SENT_NS + 2 * MAX_NS, MAX_NS);
+	assert_int_equal(taken.end_cnt, 1); /* once */
+}
+
+static void
+of_a_process_that_was_never_recorded_nothing_is_kept_when_a_window_is_given_up(void **state)
+{
+	(void)state;
+	add_window();
+	window_queue_give_up_all(&queue);
+	assert_int_equal(taken.stream_cnt, 0);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_UNDECIDED], SAMPLES);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_NOT_NAMED], 0);
+}
+
+static void a_process_that_was_recorded_is_kept_without_names(void **state)
+{
+	const struct jbpf_notice seen = { .kind = JBPF_NOTICE_SEEN, .pid = PID, .start_ns = 1 };
+
+	(void)state;
+	sight_table__note(queue.sights, &seen);
+	sight_table__note_recorded(queue.sights, PID, 1, 0);
+	add_window();
+	window_queue_give_up_all(&queue);
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.named.counts.samples, SAMPLES);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_NOT_NAMED], SAMPLES);
+}
+
+static void what_was_answered_before_its_window_is_given_up_is_not_handed_out_again(void **state)
+{
+	const struct jbpf_notice seen = { .kind = JBPF_NOTICE_SEEN, .pid = PID, .start_ns = 1 };
+	const struct window named = named_stream();
+
+	(void)state;
+	sight_table__note(queue.sights, &seen);
+	add_window();
+	assert_int_equal(answer(&named), 0);
+	window_queue_give_up_all(&queue);
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_NOT_NAMED], 0);
+}
+
+static void what_is_said_of_a_window_that_was_given_up_is_dropped(void **state)
+{
+	const struct window named = named_stream();
+
+	(void)state;
+	add_window();
+	window_queue_give_up_all(&queue);
+	assert_int_equal(window_queue_given_up(&queue), 1);
+	assert_int_equal(answer(&named), 0);
+	assert_int_equal(taken.stream_cnt, 0);
+	end_window(1);
+	assert_int_equal(taken.end_cnt, 1);
+	assert_int_equal(window_queue_given_up(&queue), 0);
+}
+
+static void windows_behind_those_that_were_given_up_stay_when_these_are_dropped(void **state)
+{
+	(void)state;
+	add_window();
+	add_window();
+	window_queue_give_up_all(&queue);
+	assert_true(window_queue_is_idle(&queue));
+	add_window();
+	assert_false(window_queue_is_idle(&queue));
+	assert_int_equal(window_queue_given_up(&queue), 2);
+	window_queue_drop_given_up(&queue);
+	assert_int_equal(window_queue_given_up(&queue), 0);
+	assert_true(window_queue_awaits(&queue, 3));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(windows_are_answered_in_the_order_of_their_ends),
+		TEST(a_stream_that_is_answered_twice_is_handed_out_once),
+		TEST(a_stream_that_nobody_asked_for_is_dropped),
+		TEST(a_stream_with_other_samples_than_were_counted_is_refused),
+		TEST(an_answer_does_not_say_when_the_window_was),
+		TEST(what_is_no_stream_is_refused),
+		TEST(a_window_is_given_up_after_its_time_and_not_before),
+		TEST(of_a_process_that_was_never_recorded_nothing_is_kept_when_a_window_is_given_up),
+		TEST(a_process_that_was_recorded_is_kept_without_names),
+		TEST(what_was_answered_before_its_window_is_given_up_is_not_handed_out_again),
+		TEST(what_is_said_of_a_window_that_was_given_up_is_dropped),
+		TEST(windows_behind_those_that_were_given_up_stay_when_these_are_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See intake.h. */
+#include "user/collect/intake.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "user/collect/naming/naming_wire.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+
+/*
+ * When it is known where a JVM has its code, what was counted of it before is drained and looked at: its
+ * stacks came when nobody knew that they were a JVM's, and come no second time. Read only at the window's
+ * end their code would name nothing, as it may have changed. Not more often than this.
+ */
+#define SPLIT_NS CLOCK_NS_PER_S
+
+int intake_init(struct intake *intake, const struct sample_source *source,
+		struct sight_table *sights, struct namer_link *link)
+{
+	*intake = (struct intake){
+		.source = source,
+		.sights = sights,
+		.link = link,
+		.present = calloc(1, sizeof(*intake->present)),
+	};
+	return intake->present ? 0 : -ENOMEM;
+}
+
+void intake_release(struct intake *intake)
+{
+	if (intake->present)
+		pending_window_release(intake->present);
+	free(intake->present);
+}
+
+/* ---- to the namer ---- */
+
+/* What it does not get now it gets as a window, or is told again when it is replaced. */
+static void put(struct intake *intake, uint32_t kind, const void *bytes, size_t len)
+{
+	if (namer_link__is_up(intake->link) &&
+	    packet_stream_put_bytes(namer_link__stream(intake->link), kind, bytes, len))
+		pr_debug("recorder: no memory to pass a packet on\n");
+}
+
+static int pass_sight(void *ctx, const struct jbpf_notice *notice)
+{
+	put(ctx, NAMING_NOTICE, notice, sizeof(*notice));
+	return 0;
+}
+
+void intake_pass_sights(struct intake *intake)
+{
+	(void)sight_table__each(intake->sights, pass_sight, intake);
+}
+
+static void handle_notice(void *ctx, const struct jbpf_notice *notice)
+{
+	struct intake *intake = ctx;
+
+	sight_table__note(intake->sights, notice);
+	put(intake, NAMING_NOTICE, notice, sizeof(*notice));
+}
+
+/* What names the stacks that came since the last call is to be read while it is young. */
+static void pass_new_stacks(struct intake *intake)
+{
+	const struct sample_source *source = intake->source;
+	__cleanup_strbuf struct strbuf records = STRBUF_INIT;
+	struct probe_new_stack stack;
+
+	while (source->ops->next_new_stack(source->probe, &stack)) {
+		const struct naming_stack head = {
+			.start_ns = stack.start_ns,
+			.since_boot_ns = stack.since_boot_ns,
+			.pid = stack.pid,
+			.exec_id = stack.exec_id,
+		};
+
+		if (intake->look_ns)
+			(void)naming_stack_put(&records, &head, &stack.stack);
+	}
+	if (!intake->look_ns)
+		return;
+	if (records.len)
+		put(intake, NAMING_STACKS, records.data, records.len);
+	intake->next_look_ns = clock_boot_ns() + intake->look_ns;
+}
+
+/* ---- draining ---- */
+
+/* Adds what was counted to the present window. 0 or -errno: it comes later. */
+static int drain(struct intake *intake)
+{
+	const struct sample_source *source = intake->source;
+	struct probe_batch batch;
+	int err = source->ops->drain(source->probe, handle_notice, intake, &batch);
+
+	if (err) {
+		pr_warn_limited("window: counts cannot be drained now: %s; they come later\n",
+				errstr(err));
+		return err;
+	}
+	for (size_t i = 0; i < batch.count_cnt; i++)
+		sight_table__use(intake->sights, batch.counts[i].key.pid,
+				 batch.counts[i].key.start_ns, batch.counts[i].key.exec_id);
+	pending_window_add(intake->present, source, &batch);
+	pass_new_stacks(intake);
+	return 0;
+}
+
+/* What was drained of JVMs that were just met is to be read while it is young. */
+static void pass_split_stacks(struct intake *intake)
+{
+	__cleanup_strbuf struct strbuf records = STRBUF_INIT;
+
+	if (!intake->split_cnt)
+		return;
+	(void)pending_window_looks(intake->present, intake->source, intake->split_pids,
+				   intake->split_cnt, &records);
+	intake->split_cnt = 0;
+	if (records.len)
+		put(intake, NAMING_STACKS, records.data, records.len);
+}
+
+static void split_when_wanted(struct intake *intake)
+{
+	uint64_t now_ns = clock_boot_ns();
+
+	if (!intake->split_cnt || now_ns - intake->last_split_ns < SPLIT_NS)
+		return;
+	intake->last_split_ns = now_ns;
+	if (drain(intake) == 0)
+		pass_split_stacks(intake);
+}
+
+int intake_consume(struct intake *intake)
+{
+	const struct sample_source *source = intake->source;
+	int err = source->ops->consume(source->probe, handle_notice, intake);
+
+	if (!intake->look_ns || clock_boot_ns() >= intake->next_look_ns)
+		pass_new_stacks(intake);
+	split_when_wanted(intake);
+	return err;
+}
+
+uint64_t intake_due_boot_ns(const struct intake *intake)
+{
+	return intake->look_ns ? intake->next_look_ns : UINT64_MAX;
+}
+
+struct pending_window *intake_end_window(struct intake *intake)
+{
+	struct pending_window *next = calloc(1, sizeof(*next));
+	struct pending_window *window = intake->present;
+
+	/* Without memory for another one the present one goes on. */
+	if (drain(intake) || !next || !window->start_boot_ns) {
+		free(next);
+		return NULL;
+	}
+	pass_split_stacks(intake);
+	(void)pending_window_close(window, clock_boot_ns());
+	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
+	window->sent_ns = clock_monotonic_ns();
+	intake->present = next;
+	return window;
+}
+
+/* ---- what the namer wants ---- */
+
+void intake_jvm(struct intake *intake)
+{
+	if (intake->look_ns)
+		return;
+	intake->look_ns = CLOCK_NS_PER_S;
+	intake->next_look_ns = clock_boot_ns() + CLOCK_NS_PER_S;
+}
+
+void intake_split(struct intake *intake, uint32_t pid)
+{
+	if (intake->split_cnt < INTAKE_SPLIT_PIDS_MAX)
+		intake->split_pids[intake->split_cnt++] = pid;
+}
+
+void intake_set_looks(struct intake *intake, uint64_t interval_ns)
+{
+	if (interval_ns && intake->look_ns)
+		intake->look_ns = interval_ns;
+}

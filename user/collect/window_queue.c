@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See window_queue.h. */
+#include "user/collect/window_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/collect/probe/stream_fallback.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+
+void window_queue_init(struct window_queue *queue, const struct window_queue_listener *listener,
+		       struct sight_table *sights)
+{
+	*queue = (struct window_queue){ .listener = *listener, .sights = sights };
+	boot_id_read(queue->boot_id);
+}
+
+static void drop_first(struct window_queue *queue)
+{
+	struct pending_window *window = queue->first;
+
+	queue->first = window->next;
+	pending_window_release(window);
+	free(window);
+}
+
+void window_queue_release(struct window_queue *queue)
+{
+	while (queue->first)
+		drop_first(queue);
+}
+
+void window_queue_add(struct window_queue *queue, struct pending_window *window)
+{
+	struct pending_window **last = &queue->first;
+
+	window->id = ++queue->last_id;
+	while (*last)
+		last = &(*last)->next;
+	*last = window;
+}
+
+/* ---- handing out ---- */
+
+static void fill_host(const struct window_queue *queue, const struct pending_window *window,
+		      struct window *host)
+{
+	memset(host, 0, sizeof(*host));
+	host->start_unix_ns = window->start_unix_ns;
+	host->duration_ns = window->end_boot_ns - window->start_boot_ns;
+	host->start_boot_ns = window->start_boot_ns;
+	memcpy(host->boot_id, queue->boot_id, sizeof(host->boot_id));
+	host->frequency_hz = window->frequency_hz;
+	host->cpu_cnt = window->cpu_cnt;
+}
+
+static void hand_out_end(struct window_queue *queue, const struct pending_window *window,
+			 const struct naming_end *end)
+{
+	struct window host;
+
+	fill_host(queue, window, &host);
+	pending_window_losses(window, end, &host);
+	queue->listener.end(queue->listener.ctx, window, &host);
+}
+
+/* A stream that nobody named in time: kept without names if its process is known to want it. */
+static void hand_out_unnamed(struct window_queue *queue, struct pending_window *window,
+			     const struct pending_stream *one, struct naming_end *end)
+{
+	const struct probe_count *counts = pending_window_counts(window) + one->at;
+	const struct stream stream = { .counts = counts, .cnt = one->cnt };
+	const struct jbpf_key *key = &counts->key;
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	uint64_t samples = stream_samples(&stream);
+	struct window named;
+
+	if (!sight_table__is_recorded(queue->sights, key->pid, key->start_ns, key->exec_id)) {
+		end->undecided += samples;
+		return;
+	}
+	fill_host(queue, window, &named);
+	named.pid = key->pid;
+	named.ns_pid = counts->value.ns_pid;
+	named.process_start_ns = key->start_ns;
+	named.exec_id = key->exec_id;
+	named.cgroup_id = key->cgroup_id;
+	named.labels[WINDOW_LABEL_COMM] = counts->value.comm;
+	named.labels[WINDOW_LABEL_OVER_BUDGET] = "it could not be named in time";
+	named.counts = stream_fallback_counts(samples);
+	if (stream_fallback_text(counts->value.comm, samples, &text)) {
+		window->lost_memory += samples;
+		return;
+	}
+	end->not_named += samples;
+	queue->listener.stream(queue->listener.ctx, &named, text.data, text.len);
+}
+
+/* ---- answers ---- */
+
+/*
+ * What the namer says of a stream counts, but not when it was, nor how many samples there are: a namer
+ * that was taken over writes no other hour. False: it cannot be so.
+ */
+static bool set_truth(const struct window_queue *queue, const struct pending_window *window,
+		      const struct pending_stream *one, struct window *named)
+{
+	const struct stream stream = { .counts = pending_window_counts(window) + one->at,
+				       .cnt = one->cnt };
+	struct window host;
+
+	fill_host(queue, window, &host);
+	named->start_unix_ns = host.start_unix_ns;
+	named->duration_ns = host.duration_ns;
+	named->start_boot_ns = host.start_boot_ns;
+	memcpy(named->boot_id, host.boot_id, sizeof(named->boot_id));
+	named->frequency_hz = host.frequency_hz;
+	named->cpu_cnt = host.cpu_cnt;
+	named->window_cnt = 0;
+	named->recorded_ns = 0;
+	memset(named->lost, 0, sizeof(named->lost));
+	return named->counts.samples == stream_samples(&stream);
+}
+
+int window_queue_take_stream(struct window_queue *queue, const void *bytes, size_t packet_len)
+{
+	struct pending_window *window = queue->first;
+	struct pending_stream *one;
+	struct window named;
+	const char *text;
+	size_t len;
+	int err = naming_stream_read(bytes, packet_len, &named, &text, &len);
+
+	if (err || !window)
+		return err;
+	if (window->is_given_up)
+		return 0;
+	/* A stream that was not asked for, or twice, is none of ours. */
+	one = pending_window_find(window, &named);
+	if (!one || one->is_answered)
+		return 0;
+	if (!set_truth(queue, window, one, &named))
+		return -EBADMSG;
+	one->is_answered = true;
+	sight_table__note_recorded(queue->sights, named.pid, named.process_start_ns, named.exec_id);
+	queue->listener.stream(queue->listener.ctx, &named, text, len);
+	return 0;
+}
+
+bool window_queue_awaits(const struct window_queue *queue, uint64_t window_id)
+{
+	return queue->first && queue->first->id == window_id;
+}
+
+void window_queue_take_end(struct window_queue *queue, const struct naming_end *end)
+{
+	struct pending_window *window = queue->first;
+	uint64_t left_out = end->opted_out + end->undecided;
+	uint64_t unanswered;
+
+	if (!window_queue_awaits(queue, end->window_id))
+		return; /* it was given up and dropped */
+	if (!window->is_given_up) {
+		unanswered = pending_window_unanswered(window);
+		window->lost_memory += unanswered > left_out ? unanswered - left_out : 0;
+		hand_out_end(queue, window, end);
+	}
+	drop_first(queue);
+}
+
+/* ---- giving up ---- */
+
+/* Its time is over. What the namer says of it from now on is dropped. */
+static void give_up(struct window_queue *queue, struct pending_window *window)
+{
+	struct naming_end end = { .window_id = window->id };
+
+	queue->listener.give_up(queue->listener.ctx, window->id);
+	for (size_t i = 0; i < window->stream_cnt; i++)
+		if (!window->streams[i].is_answered)
+			hand_out_unnamed(queue, window, &window->streams[i], &end);
+	pr_warn_limited("window: %llu samples could not be named in time\n",
+			(unsigned long long)(end.not_named + end.undecided));
+	window->is_given_up = true;
+	hand_out_end(queue, window, &end);
+	/* Only its id is of use now. */
+	strbuf_release(&window->counts);
+	strbuf_release(&window->ticks);
+	strbuf_release(&window->accounts);
+	strbuf_release(&window->stacks);
+	window->stream_cnt = 0;
+}
+
+void window_queue_give_up_late(struct window_queue *queue, uint64_t now_ns, uint64_t max_ns)
+{
+	struct pending_window *window;
+
+	for (window = queue->first; window; window = window->next)
+		if (!window->is_given_up && now_ns > window->sent_ns + max_ns)
+			give_up(queue, window);
+}
+
+void window_queue_give_up_all(struct window_queue *queue)
+{
+	struct pending_window *window;
+
+	for (window = queue->first; window; window = window->next)
+		if (!window->is_given_up)
+			give_up(queue, window);
+}
+
+size_t window_queue_given_up(const struct window_queue *queue)
+{
+	const struct pending_window *window = queue->first;
+	size_t cnt = 0;
+
+	for (; window && window->is_given_up; window = window->next)
+		cnt++;
+	return cnt;
+}
+
+void window_queue_drop_given_up(struct window_queue *queue)
+{
+	while (queue->first && queue->first->is_given_up)
+		drop_first(queue);
+}
+
+bool window_queue_is_idle(const struct window_queue *queue)
+{
+	const struct pending_window *window = queue->first;
+
+	while (window && window->is_given_up)
+		window = window->next;
+	return !window;
+}
