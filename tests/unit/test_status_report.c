@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How jbpf status looks. What it advises: test_cmd_advice.c. */
+/* How jbpf status looks. What it advises: test_advice.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
