@@ -162,6 +162,7 @@ SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
     ("licence", "bpf/bad.bpf.c", SPDX),
     ("size: no file", "user/util/bad.c", SPDX + "int x;\n" * 801),
     ("size: no function", "user/util/bad.c", SPDX + "int f(void)\n{\n" + "\tg();\n" * 101 + "}\n"),
+    ("tests", "user/util/bad.c", SPDX + "int x;\n" * 101),
     ("paths", "scripts/bad.md", "see /wo" + "rk/shared\n"),
     ("scripts", "scripts/bad", "#!/bin/bash\n# SPDX-License-Identifier: Apache-2.0\nrm $1\n"),
 ], ids=lambda value: value if "\n" not in value else "text")
@@ -174,6 +175,19 @@ def test_style_rule_can_fail(checkout, rule, path, text):
     assert any(line.startswith(f"FAILED {rule}") for line in failed), result.stdout
     assert Path(path).name in result.stdout
     assert re.fullmatch(r"\d+ passed, [1-9]\d* failed", result.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("line, said", [
+    ("bad: unit/test_fs.c", "no module bad"),
+    ("fs: unit/test_fs.c", "has tests/unit/test_fs.c"),
+    ("probe_host:", "no test covers probe_host"),
+    ("probe_host: unit/test_bad.c", "no tests/unit/test_bad.c"),
+], ids=lambda value: value.split(":")[0] if ":" in value else "")
+def test_list_of_tests_says_what_is_so(checkout, line, said):
+    with open(checkout / "tests/unit/covered.txt", "a") as covered:
+        covered.write(line + "\n")
+    result = run(checkout / "scripts" / "check-style", "tests", cwd=checkout)
+    assert result.returncode == 1 and said in result.stdout, result.stdout
 
 
 def test_folder_that_is_too_full_breaks_the_style(checkout):

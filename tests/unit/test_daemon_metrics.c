@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What jbpfd counts of itself, window by window. How it is written as text: test_metrics.c. Skipped
+ * where there is no libmicrohttpd, as nothing is counted then.
+ */
+#include "tests/unit/store_testing.h"
+
+#include "user/daemon/daemon_metrics.h"
+#include "user/serve/http_library.h"
+
+#define MAP_BYTES 4096u
+#define CPU_NS	  (3600ull * CLOCK_NS_PER_S) /* more than this program ever uses */
+
+static struct test_store store;
+static struct daemon_options options;
+static struct store_writer *writer;
+static struct daemon_metrics self;
+
+static int set_up(void **state)
+{
+	static char address[128];
+	struct http_library library;
+	char why[256];
+
+	(void)state;
+	memset(&self, 0, sizeof(self));
+	test_store_make(&store);
+	writer = test_writer(&store);
+	snprintf(address, sizeof(address), "unix:%s/socket", store.dir);
+	options = (struct daemon_options){
+		.store = store.dir,
+		.metrics = http_library_load(&library) ? NULL : address,
+		.frequency_hz = 99,
+		.window_ns = WINDOW_NS,
+	};
+	return daemon_metrics_open(&self, &options, why, sizeof(why));
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	daemon_metrics_close(&self);
+	store_writer__free(writer);
+	test_store_remove(&store);
+	return 0;
+}
+
+static void end_window(bool is_written, uint64_t dropped)
+{
+	static const struct daemon_compactor compactor = { .done_cnt = 3, .failed_cnt = 4 };
+	const struct recorder_stats stats = {
+		.process_cnt = 5,
+		.map_bytes = MAP_BYTES,
+		.namer_restarts = 6,
+		.naming_cpu_ns = CPU_NS,
+	};
+	const struct daemon_metrics_parts parts = {
+		.options = &options,
+		.stats = &stats,
+		.writer = writer,
+		.compactor = &compactor,
+		.begin_boot_ns = clock_boot_ns(),
+		.is_written = is_written,
+		.dropped_windows = dropped,
+	};
+
+	daemon_metrics_end(&self, &parts);
+}
+
+static void note_stream(const char *container, uint64_t samples)
+{
+	const struct window window = {
+		.pid = 42,
+		.counts = { .samples = samples },
+		.labels = { [WINDOW_LABEL_CONTAINER] = container },
+	};
+
+	daemon_metrics_note(&self, &window);
+	daemon_metrics_count(&self, &window);
+}
+
+static void samples_count_when_their_window_is_written(void **state)
+{
+	(void)state;
+	if (!self.server)
+		skip();
+	note_stream("shop", 7);
+	end_window(false, 0);
+	assert_int_equal(self.metrics.counts.samples, 0);
+	assert_int_equal(self.metrics.windows_failed, 1);
+	note_stream("shop", 8);
+	assert_int_equal(self.metrics.counts.samples, 0);
+	end_window(true, 0);
+	assert_int_equal(self.metrics.counts.samples, 8);
+	assert_int_equal(self.metrics.windows_written, 1);
+	assert_int_equal(self.metrics.windows_failed, 1);
+}
+
+static void a_container_with_many_processes_counts_once(void **state)
+{
+	(void)state;
+	if (!self.server)
+		skip();
+	note_stream("shop", 1);
+	note_stream("shop", 1);
+	note_stream("bank", 1);
+	note_stream(NULL, 1);
+	end_window(true, 0);
+	assert_int_equal(self.metrics.streams, 4);
+	assert_int_equal(self.metrics.containers, 2);
+	note_stream("bank", 1);
+	assert_int_equal(self.metrics.streams, 1); /* of the next window */
+	end_window(true, 0);
+	assert_int_equal(self.metrics.containers, 1);
+}
+
+static void losses_of_host_records_add_up(void **state)
+{
+	struct window host = { .lost = { [WINDOW_LOSS_MEMORY] = 3, [WINDOW_LOSS_STORE] = 4 } };
+
+	(void)state;
+	if (!self.server)
+		skip();
+	for (int i = 0; i < 2; i++) {
+		daemon_metrics_note(&self, &host);
+		end_window(true, 0);
+	}
+	assert_int_equal(self.metrics.lost[WINDOW_LOSS_MEMORY], 6);
+	assert_int_equal(self.metrics.lost[WINDOW_LOSS_STORE], 8);
+	assert_int_equal(self.metrics.streams, 0);
+}
+
+static void windows_that_found_no_place_failed(void **state)
+{
+	(void)state;
+	if (!self.server)
+		skip();
+	end_window(true, 5);
+	assert_int_equal(self.metrics.windows_written, 1);
+	assert_int_equal(self.metrics.windows_failed, 5);
+}
+
+static void the_parts_are_asked_at_the_end_of_a_window(void **state)
+{
+	(void)state;
+	if (!self.server)
+		skip();
+	end_window(true, 0);
+	assert_int_equal(self.metrics.processes, 5);
+	assert_int_equal(self.metrics.map_bytes, MAP_BYTES);
+	assert_int_equal(self.metrics.namer_restarts, 6);
+	assert_int_equal(self.metrics.compactions_done, 3);
+	assert_int_equal(self.metrics.compactions_failed, 4);
+	assert_int_equal(self.metrics.frequency_hz, 99);
+	assert_true(self.metrics.cpu_ns >= CPU_NS);
+}
+
+static void without_metrics_nothing_is_counted(void **state)
+{
+	const struct daemon_options none = { .store = store.dir };
+	struct daemon_metrics quiet = { 0 };
+	const struct window window = { .pid = 42 };
+	char why[256];
+
+	(void)state;
+	assert_int_equal(daemon_metrics_open(&quiet, &none, why, sizeof(why)), 0);
+	daemon_metrics_note(&quiet, &window);
+	assert_int_equal(quiet.metrics.streams, 0);
+	daemon_metrics_close(&quiet);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(samples_count_when_their_window_is_written),
+		TEST(a_container_with_many_processes_counts_once),
+		TEST(losses_of_host_records_add_up),
+		TEST(windows_that_found_no_place_failed),
+		TEST(the_parts_are_asked_at_the_end_of_a_window),
+		TEST(without_metrics_nothing_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
