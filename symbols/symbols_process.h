@@ -31,8 +31,8 @@ struct symbols_process {
 	struct process_file *files; /* maps.cnt of them */
 	struct addr_cache answers;
 	struct jit_target target;
-	struct jit_source_use jit_sources[SYMBOLS_JIT_SOURCES]; /* the best first */
-	size_t jit_source_cnt;
+	struct jit_source_use
+		jit_sources[SYMBOLS_JIT_SOURCES + 1]; /* the best first; ends with 0 */
 	/* Size of the address space when the mappings were read; 0 = not known. */
 	uint64_t vm_pages;
 	uint64_t load_ns; /* CPU time spent on reading its files so far */

@@ -25,47 +25,42 @@ static const struct jit_choice choices[SYMBOLS_JIT_SOURCES] = {
 
 int symbols_process_open_jit(struct symbols_process *process)
 {
+	struct jit_source_use *use = process->jit_sources;
 	uint32_t mode = 1u << process->shared->options.jit;
-	int err = 0;
 
-	for (size_t i = 0; i < SYMBOLS_JIT_SOURCES && !err; i++) {
-		struct jit_source_use *use = &process->jit_sources[process->jit_source_cnt];
+	for (size_t i = 0; i < SYMBOLS_JIT_SOURCES; i++) {
 		bool is_naming = choices[i].naming_modes & mode;
+		int err;
 
 		if (!is_naming && !choices[i].is_always)
 			continue;
-		use->ops = choices[i].ops;
-		err = use->ops->open(&process->target, is_naming, &use->state);
-		process->jit_source_cnt += !err;
+		err = choices[i].ops->open(&process->target, is_naming, &use->state);
+		if (err)
+			return err;
+		use++->ops = choices[i].ops;
 	}
-	return err;
+	return 0;
 }
 
 void symbols_process_close_jit(struct symbols_process *process)
 {
-	while (process->jit_source_cnt) {
-		struct jit_source_use *use = &process->jit_sources[--process->jit_source_cnt];
-
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
 		use->ops->close(use->state);
-	}
 }
 
 void symbols_process_forget_jit_names(struct symbols_process *process)
 {
-	for (size_t i = 0; i < process->jit_source_cnt; i++)
-		if (process->jit_sources[i].ops->forget_names)
-			process->jit_sources[i].ops->forget_names(process->jit_sources[i].state);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		if (use->ops->forget_names)
+			use->ops->forget_names(use->state);
 }
 
 int symbols_process__hotspot(const struct symbols_process *process, struct hotspot_vm **out)
 {
-	int err = -ENOENT;
-
-	for (size_t i = 0; i < process->jit_source_cnt && err == -ENOENT; i++)
-		if (process->jit_sources[i].ops->tables)
-			err = process->jit_sources[i].ops->tables(process->jit_sources[i].state,
-								  out);
-	return err;
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		if (use->ops->tables)
+			return use->ops->tables(use->state, out);
+	return -ENOENT;
 }
 
 static bool has_tables(const struct symbols_process *process)
@@ -82,8 +77,8 @@ int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source
 	bool had_tables = has_tables(process);
 	int err = 0;
 
-	for (size_t i = 0; i < process->jit_source_cnt && err >= 0; i++) {
-		err = process->jit_sources[i].ops->refresh(process->jit_sources[i].state, &how);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops && err >= 0; use++) {
+		err = use->ops->refresh(use->state, &how);
 		if (err == 1)
 			process->unknown_jit_cnt = 0;
 	}
@@ -97,12 +92,9 @@ int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source
 const struct jit_source_use *symbols_process_jit_owner(const struct symbols_process *process,
 						       uint64_t address)
 {
-	for (size_t i = 0; i < process->jit_source_cnt; i++) {
-		const struct jit_source_use *use = &process->jit_sources[i];
-
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
 		if (use->ops->covers && use->ops->covers(use->state, address))
 			return use;
-	}
 	return NULL;
 }
 
@@ -110,10 +102,9 @@ uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64
 {
 	uint32_t epoch = 0;
 
-	for (size_t i = 0; i < process->jit_source_cnt; i++)
-		if (process->jit_sources[i].ops->epoch)
-			epoch += process->jit_sources[i].ops->epoch(process->jit_sources[i].state,
-								    since_boot_ns);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		if (use->ops->epoch)
+			epoch += use->ops->epoch(use->state, since_boot_ns);
 	return epoch & ANSWER_EPOCH_MASK;
 }
 
@@ -123,10 +114,10 @@ static int process_lookup_jit(const struct symbols_process *process, uint64_t ad
 {
 	int err = -ENOENT;
 
-	for (size_t i = 0; i < process->jit_source_cnt && err == -ENOENT; i++)
-		if (process->jit_sources[i].ops->lookup)
-			err = process->jit_sources[i].ops->lookup(process->jit_sources[i].state,
-								  address, since_boot_ns, out);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops && err == -ENOENT;
+	     use++)
+		if (use->ops->lookup)
+			err = use->ops->lookup(use->state, address, since_boot_ns, out);
 	return err;
 }
 
@@ -169,10 +160,9 @@ bool symbols_process_begin_jit_prefetch(struct symbols_process *process)
 	bool had_tables = has_tables(process);
 	bool is_open = false;
 
-	for (size_t i = 0; i < process->jit_source_cnt; i++)
-		if (process->jit_sources[i].ops->begin_prefetch)
-			is_open |= process->jit_sources[i].ops->begin_prefetch(
-				process->jit_sources[i].state);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		if (use->ops->begin_prefetch)
+			is_open |= use->ops->begin_prefetch(use->state);
 	if (!had_tables && has_tables(process))
 		symbols_process_hold(process);
 	return is_open;
@@ -182,26 +172,24 @@ uint64_t symbols_process_jit_read_cnt(const struct symbols_process *process)
 {
 	uint64_t cnt = 0;
 
-	for (size_t i = 0; i < process->jit_source_cnt; i++)
-		if (process->jit_sources[i].ops->read_cnt)
-			cnt += process->jit_sources[i].ops->read_cnt(process->jit_sources[i].state);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		if (use->ops->read_cnt)
+			cnt += use->ops->read_cnt(use->state);
 	return cnt;
 }
 
 void symbols_process_end_jit(struct symbols_process *process, uint64_t since_boot_ns)
 {
-	for (size_t i = 0; i < process->jit_source_cnt; i++)
-		if (process->jit_sources[i].ops->end)
-			process->jit_sources[i].ops->end(process->jit_sources[i].state,
-							 since_boot_ns);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		if (use->ops->end)
+			use->ops->end(use->state, since_boot_ns);
 }
 
 uint64_t symbols_process_jit_prefetch_interval_ns(const struct symbols_process *process)
 {
 	uint64_t shortest_ns = SYMBOLS_PREFETCH_QUIET_NS;
 
-	for (size_t i = 0; i < process->jit_source_cnt; i++) {
-		const struct jit_source_use *use = &process->jit_sources[i];
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++) {
 		uint64_t interval_ns = use->ops->prefetch_interval_ns ?
 					       use->ops->prefetch_interval_ns(use->state) :
 					       shortest_ns;
@@ -220,10 +208,9 @@ bool symbols_process__code_range(const struct symbols_process *process,
 	struct hotspot_ranges ranges;
 	bool is_known = false;
 
-	for (size_t i = 0; i < process->jit_source_cnt && !is_known; i++)
-		if (process->jit_sources[i].ops->ranges)
-			is_known = process->jit_sources[i].ops->ranges(
-				process->jit_sources[i].state, &ranges);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops && !is_known; use++)
+		if (use->ops->ranges)
+			is_known = use->ops->ranges(use->state, &ranges);
 	if (!is_known)
 		return false;
 	*out = (struct symbols_code_range){
@@ -239,20 +226,22 @@ int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn
 {
 	int err = -ENOENT;
 
-	for (size_t i = 0; i < process->jit_source_cnt && err == -ENOENT; i++)
-		err = process->jit_sources[i].ops->each(process->jit_sources[i].state, fn, ctx);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops && err == -ENOENT;
+	     use++)
+		err = use->ops->each(use->state, fn, ctx);
 	return err;
 }
 
 void symbols_process__jit_status(const struct symbols_process *process,
 				 struct symbols_jit_status *out)
 {
+	const struct jit_source_use *uses = process->jit_sources;
 	struct jit_source_facts facts = { .source = JIT_SOURCE_NONE };
 
 	/* The best one has the last word. */
-	for (size_t i = process->jit_source_cnt; i-- > 0;)
-		process->jit_sources[i].ops->describe(process->jit_sources[i].state,
-						      i + 1 == process->jit_source_cnt, &facts);
+	for (size_t i = SYMBOLS_JIT_SOURCES; i-- > 0;)
+		if (uses[i].ops)
+			uses[i].ops->describe(uses[i].state, !uses[i + 1].ops, &facts);
 	*out = (struct symbols_jit_status){
 		.is_hotspot = process->target.is_hotspot,
 		.has_jit_code = process->target.has_jit_code,
@@ -274,7 +263,7 @@ size_t symbols_process_jit_bytes(const struct symbols_process *process)
 {
 	size_t bytes = 0;
 
-	for (size_t i = 0; i < process->jit_source_cnt; i++)
-		bytes += process->jit_sources[i].ops->bytes(process->jit_sources[i].state);
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		bytes += use->ops->bytes(use->state);
 	return bytes;
 }
