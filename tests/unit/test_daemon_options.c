@@ -135,6 +135,45 @@ static void wrong_usage_is_refused_in_one_line(void **state)
 	}
 }
 
+static void words_stand_for_their_values(void **state)
+{
+	static const struct {
+		const char *args[4];
+		enum jit_mode jit;
+		enum log_level level;
+		bool compact;
+	} cases[] = {
+		{ { "--jit=auto", "--log-level=err", "--compact=on" },
+		  JIT_MODE_AUTO,
+		  LOG_LEVEL_ERR,
+		  true },
+		{ { "--jit=vmstructs", "--log-level=warn", "--compact=off" },
+		  JIT_MODE_VMSTRUCTS,
+		  LOG_LEVEL_WARN,
+		  false },
+		{ { "--jit=perfmap", "--log-level=info", "--compact=on" },
+		  JIT_MODE_PERFMAP,
+		  LOG_LEVEL_INFO,
+		  true },
+		{ { "--jit=attach", "--log-level=debug", "--compact=off" },
+		  JIT_MODE_ATTACH,
+		  LOG_LEVEL_DEBUG,
+		  false },
+		{ { "--jit=off" }, JIT_MODE_OFF, LOG_LEVEL_INFO, true },
+	};
+	struct daemon_options options;
+	char why[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(parse(cases[i].args, &options, why, sizeof(why)), 0);
+		assert_int_equal(options.jit, cases[i].jit);
+		assert_int_equal(options.log_level, cases[i].level);
+		assert_int_equal(options.compact, cases[i].compact);
+		daemon_options_release(&options);
+	}
+}
+
 static void command_line_wins_over_config(void **state)
 {
 	const char *args[] = { "--frequency=19", "--config", config_path, "--pid=5", NULL };
@@ -230,6 +269,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_those_of_the_manual),
 		cmocka_unit_test(every_option_is_taken),
 		cmocka_unit_test(wrong_usage_is_refused_in_one_line),
+		cmocka_unit_test(words_stand_for_their_values),
 		cmocka_unit_test(command_line_wins_over_config),
 		cmocka_unit_test(config_errors_name_file_and_line),
 		cmocka_unit_test(missing_config_is_an_error_of_the_system),

@@ -166,6 +166,34 @@ static void dump_options_take_every_selector(void **state)
 	assert_int_equal(options.by[1], DUMP_BY_PID);
 }
 
+static void dump_options_take_words_for_their_values(void **state)
+{
+	static const struct {
+		const char *args[ARGS_MAX];
+		enum dump_format format;
+		enum select_kind kind;
+	} cases[] = {
+		{ ARGS("--format=folded", "--kind=java"), DUMP_FORMAT_FOLDED, SELECT_KIND_JAVA },
+		{ ARGS("--format=html", "--kind=kernel"), DUMP_FORMAT_HTML, SELECT_KIND_KERNEL },
+		{ ARGS("--format=svg", "--kind=native"), DUMP_FORMAT_SVG, SELECT_KIND_NATIVE },
+		{ ARGS("--format=top"), DUMP_FORMAT_TOP, SELECT_KIND_ANY },
+		{ ARGS("--format=json"), DUMP_FORMAT_JSON, SELECT_KIND_ANY },
+		{ ARGS("--format=pprof"), DUMP_FORMAT_PPROF, SELECT_KIND_ANY },
+		{ ARGS("--format=speedscope"), DUMP_FORMAT_SPEEDSCOPE, SELECT_KIND_ANY },
+		{ ARGS("--format=cells"), DUMP_FORMAT_CELLS, SELECT_KIND_ANY },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct dump_options options;
+		char why[512];
+
+		assert_int_equal(parse(cases[i].args, &options, why, sizeof(why)), 0);
+		assert_int_equal(options.format, cases[i].format);
+		assert_int_equal(options.selection.kind, cases[i].kind);
+	}
+}
+
 static void dump_options_help_needs_nothing_else_to_be_right(void **state)
 {
 	static const char *const args[] = ARGS("--help", "--list", "--by", "pod");
@@ -206,6 +234,7 @@ int main(void)
 		cmocka_unit_test(dump_options_have_defaults),
 		cmocka_unit_test(dump_options_without_since_take_the_hour_before_until),
 		cmocka_unit_test(dump_options_take_every_selector),
+		cmocka_unit_test(dump_options_take_words_for_their_values),
 		cmocka_unit_test(dump_options_help_needs_nothing_else_to_be_right),
 		cmocka_unit_test(dump_options_dash_is_standard_output),
 		cmocka_unit_test(dump_options_accept_by_none),

@@ -223,24 +223,6 @@ static void long_messages_are_cut_to_one_line(void **state)
 	assert_int_equal(out.data[out.len - 1], '\n');
 }
 
-static void level_names_are_parsed_strictly(void **state)
-{
-	enum log_level level = LOG_LEVEL_INFO;
-
-	(void)state;
-	assert_int_equal(log_level_parse("err", &level), 0);
-	assert_int_equal(level, LOG_LEVEL_ERR);
-	assert_int_equal(log_level_parse("warn", &level), 0);
-	assert_int_equal(level, LOG_LEVEL_WARN);
-	assert_int_equal(log_level_parse("info", &level), 0);
-	assert_int_equal(level, LOG_LEVEL_INFO);
-	assert_int_equal(log_level_parse("debug", &level), 0);
-	assert_int_equal(level, LOG_LEVEL_DEBUG);
-	assert_int_equal(log_level_parse("Debug", &level), -EINVAL);
-	assert_int_equal(log_level_parse("", &level), -EINVAL);
-	assert_int_equal(level, LOG_LEVEL_DEBUG);
-}
-
 static void errors_have_a_text_with_either_sign(void **state)
 {
 	(void)state;
@@ -260,7 +242,6 @@ int main(void)
 		cmocka_unit_test(a_site_that_says_too_much_is_counted_instead),
 		cmocka_unit_test_setup(what_was_held_back_is_told_once, setup),
 		cmocka_unit_test_setup(long_messages_are_cut_to_one_line, setup),
-		cmocka_unit_test_setup(level_names_are_parsed_strictly, setup),
 		cmocka_unit_test_setup(errors_have_a_text_with_either_sign, setup),
 	};
 

@@ -173,22 +173,6 @@ static void ranges_are_half_open(void **state)
 	}
 }
 
-static void kinds_are_parsed_strictly(void **state)
-{
-	enum select_kind kind = SELECT_KIND_ANY;
-
-	(void)state;
-	assert_int_equal(select_kind_parse("java", &kind), 0);
-	assert_int_equal(kind, SELECT_KIND_JAVA);
-	assert_int_equal(select_kind_parse("kernel", &kind), 0);
-	assert_int_equal(kind, SELECT_KIND_KERNEL);
-	assert_int_equal(select_kind_parse("native", &kind), 0);
-	assert_int_equal(kind, SELECT_KIND_NATIVE);
-	assert_int_equal(select_kind_parse("Java", &kind), -EINVAL);
-	assert_int_equal(select_kind_parse("", &kind), -EINVAL);
-	assert_int_equal(kind, SELECT_KIND_NATIVE);
-}
-
 static void every_leaf_is_of_exactly_one_kind(void **state)
 {
 	(void)state;
@@ -212,7 +196,6 @@ int main(void)
 		cmocka_unit_test(names_that_a_user_gave_are_selected_on_purpose_only),
 		cmocka_unit_test(host_record_matches_only_the_empty_selection),
 		cmocka_unit_test(ranges_are_half_open),
-		cmocka_unit_test(kinds_are_parsed_strictly),
 		cmocka_unit_test(every_leaf_is_of_exactly_one_kind),
 	};
 

@@ -114,26 +114,6 @@ bool selection_covers(const struct selection *selection, const struct window *wi
 	       end_ns > selection->since_unix_ns;
 }
 
-int select_kind_parse(const char *text, enum select_kind *out)
-{
-	static const struct {
-		const char *name;
-		enum select_kind kind;
-	} kinds[] = {
-		{ "java", SELECT_KIND_JAVA },
-		{ "kernel", SELECT_KIND_KERNEL },
-		{ "native", SELECT_KIND_NATIVE },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		if (strcmp(text, kinds[i].name) == 0) {
-			*out = kinds[i].kind;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 bool select_kind_matches(enum select_kind wanted, enum frame_kind leaf)
 {
 	switch (wanted) {

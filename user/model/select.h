@@ -45,8 +45,6 @@ bool select_name_matches(const char *pattern, const char *name);
 bool selection_matches(const struct selection *selection, const struct window *window);
 /* Does the window overlap [since, until)? */
 bool selection_covers(const struct selection *selection, const struct window *window);
-/* "java", "kernel", "native" -> *out; 0 or -EINVAL. */
-int select_kind_parse(const char *text, enum select_kind *out);
 /* Is this the kind of leaf that was asked for? */
 bool select_kind_matches(enum select_kind wanted, enum frame_kind leaf);
 

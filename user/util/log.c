@@ -41,19 +41,6 @@ void log_set_program(const char *name)
 	program_name = name;
 }
 
-int log_level_parse(const char *text, enum log_level *out)
-{
-	static const char *const names[] = { "err", "warn", "info", "debug" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(text, names[i]) == 0) {
-			*out = (enum log_level)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
 /* Is stderr the stream that systemd connected to its journal? It may have been turned since. */
 static bool is_journal(void)
 {

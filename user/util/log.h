@@ -21,9 +21,6 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 
-/* "err", "warn", "info", "debug" -> *out; -EINVAL for anything else. */
-int log_level_parse(const char *text, enum log_level *out);
-
 /*
  * Name printed before each line ("jbpfd"); borrowed for ever. When stderr is the journal's own
  * stream (JOURNAL_STREAM of systemd.exec(5) names it), a "<N>" prefix is used instead: sd-daemon(3).
