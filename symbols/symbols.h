@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/jvm_facts.h"
 #include "user/model/frame_kind.h"
 
@@ -91,10 +92,11 @@ struct frame_list {
 
 void frame_list_release(struct frame_list *list);
 /* Appends a copy of a frame, whose name is borrowed for as long as the list uses it. 0 or -ENOMEM. */
-int frame_list_push(struct frame_list *list, const struct frame *frame);
+__must_check int frame_list_push(struct frame_list *list, const struct frame *frame);
 
 /* Starts the parser process: early, while the caller's memory is small. 0 or -errno. */
-int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out);
+__must_check int symbolizer__open(const struct symbolizer_options *options,
+				  struct symbolizer **out);
 void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */
 /* Another source of names for JIT code, for processes that are opened from here on. */
 void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit);
@@ -116,8 +118,9 @@ struct symbols_process_id {
  * symbolizer at the latest. NULL: nobody's, without limits. What is returned ends with
  * symbols_process__close(), at the latest with the symbolizer. 0 or -ENOMEM.
  */
-int symbolizer__open_process(struct symbolizer *symbolizer, const struct symbols_process_id *id,
-			     struct account *account, struct symbols_process **out);
+__must_check int symbolizer__open_process(struct symbolizer *symbolizer,
+					  const struct symbols_process_id *id,
+					  struct account *account, struct symbols_process **out);
 /* Frees what is known about it. NULL is fine. */
 void symbols_process__close(struct symbols_process *process);
 
@@ -131,10 +134,11 @@ struct account *symbols_process__account(const struct symbols_process *process);
  * Answers of earlier windows that may have changed are forgotten. -ESRCH when the process is gone
  * (or the pid is another process by now): what was known stays known. 0 or -errno.
  */
-int symbols_process__refresh(struct symbols_process *process);
+__must_check int symbols_process__refresh(struct symbols_process *process);
 
 /* As _refresh, but reads the perf map even when it looks unchanged; `source` is what it counts as. */
-int symbols_process__reload_jit(struct symbols_process *process, enum jit_source source);
+__must_check int symbols_process__reload_jit(struct symbols_process *process,
+					     enum jit_source source);
 
 /* This bit marks a word that is no address but the Method* of the interpreted frame before it. */
 #define SYMBOLS_WORD_METHOD (1ull << 63)
@@ -160,17 +164,18 @@ struct symbols_stack {
  * once between two refreshes, a file whose symbols were dropped, the JVM's memory within a budget of
  * time. 0 or -ENOMEM.
  */
-int symbols_process__read_and_resolve(struct symbols_process *process,
-				      const struct symbols_stack *stack, uint64_t since_boot_ns,
-				      struct frame_list *out);
+__must_check int symbols_process__read_and_resolve(struct symbols_process *process,
+						   const struct symbols_stack *stack,
+						   uint64_t since_boot_ns, struct frame_list *out);
 
 /*
  * Soon after a stack was first seen: reads what names its JIT frames, so that the names are those
  * of the time of the sample. `sampled_boot_ns`: it is not older than this. After some of them comes
  * symbolizer__end_prefetch(), before anything else is done with the process. 0 or -ENOMEM.
  */
-int symbols_process__prefetch(struct symbols_process *process, const struct symbols_stack *stack,
-			      uint64_t sampled_boot_ns);
+__must_check int symbols_process__prefetch(struct symbols_process *process,
+					   const struct symbols_stack *stack,
+					   uint64_t sampled_boot_ns);
 
 /*
  * Ends a round of prefetching: what was read of a process that is not the same any more is dropped.
@@ -198,11 +203,13 @@ typedef int (*symbols_jit_fn)(void *ctx, uint64_t start, uint64_t len, const cha
  * Names all JIT code of the process as it is now, from the best source there is. 0; -ENOENT: no
  * JIT code or no names (symbols_process__jit_status() says why); what `fn` returned if not 0; -errno.
  */
-int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn, void *ctx);
+__must_check int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn,
+					   void *ctx);
 
 /* The same for a kernel stack. */
-int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uint64_t *ips,
-					size_t ip_cnt, struct frame_list *out);
+__must_check int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer,
+						     const uint64_t *ips, size_t ip_cnt,
+						     struct frame_list *out);
 
 /* True for frames that begin a thread or process ("_start", "start_thread", "clone3", ...): a
  * stack that ends there is whole even when its frame pointer chain ended in an odd way. */
@@ -238,13 +245,14 @@ void symbols_process__jit_status(const struct symbols_process *process,
  * HotSpot; -EAGAIN: they are not filled yet, or could not be asked for: another refresh or prefetch tries it
  * again; else the final error.
  */
-int symbols_process__hotspot(const struct symbols_process *process, struct hotspot_vm **out);
+__must_check int symbols_process__hotspot(const struct symbols_process *process,
+					  struct hotspot_vm **out);
 
 /*
  * Call between windows, when no frame is held: once names have grown past a cap it forgets them
  * with all cached answers, and every frame.name handed out before is void. 0 or -ENOMEM.
  */
-int symbolizer__trim(struct symbolizer *symbolizer);
+__must_check int symbolizer__trim(struct symbolizer *symbolizer);
 
 /* Memory held by names and tables, in bytes. */
 size_t symbolizer__bytes(const struct symbolizer *symbolizer);

@@ -3,6 +3,7 @@
 #ifndef JBPF_SYMBOLS_FRAMES_H
 #define JBPF_SYMBOLS_FRAMES_H
 
+#include "user/util/attributes.h"
 #include "symbols/names/addr_cache.h"
 #include "symbols/names/names.h"
 #include "symbols/symbols.h"
@@ -10,9 +11,10 @@
 /* No name was found: `name` says so. */
 void answer_unknown(uint32_t name, struct answer *out);
 /* The same with a text in brackets. 0 or -ENOMEM. */
-int answer_placeholder(struct names *names, const char *text, struct answer *out);
+__must_check int answer_placeholder(struct names *names, const char *text, struct answer *out);
 
 /* Appends one frame. 0 or -ENOMEM. */
-int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer);
+__must_check int frame_list_add(struct frame_list *list, const struct names *names,
+				const struct answer *answer);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef JBPF_SYMBOLS_PROCESS_H
 #define JBPF_SYMBOLS_PROCESS_H
 
+#include "user/util/attributes.h"
 #include "symbols/names/addr_cache.h"
 #include "symbols/jit/jit_source.h"
 #include "symbols/symbols_shared.h"
@@ -46,7 +47,7 @@ struct symbols_process {
 
 /* ---- symbols_process_check.c ---- */
 /* 0 when the process of this id still is what has the pid; -ESRCH, or -errno of reading. */
-int symbols_process_check(const struct symbols_process *process);
+__must_check int symbols_process_check(const struct symbols_process *process);
 /* Makes that cheap from now on. For JVMs, which are asked often; when it fails nothing changes. */
 void symbols_process_hold(struct symbols_process *process);
 
@@ -55,33 +56,34 @@ void symbols_process_hold(struct symbols_process *process);
  * `is_superseded`: another program is known to have taken it over already. 0 or -ENOMEM; a process
  * that is gone gives an object without mappings.
  */
-int symbols_process_open(struct symbols_shared *shared, const struct symbols_process_id *id,
-			 struct account *account, bool is_superseded, struct symbols_process **out);
+__must_check int symbols_process_open(struct symbols_shared *shared,
+				      const struct symbols_process_id *id, struct account *account,
+				      bool is_superseded, struct symbols_process **out);
 /*
  * The frame at an address that is in the code of no source of JIT names. Reads the mappings again when no known one
  * has it, and the file behind its mapping when its symbols were dropped. 0 or -ENOMEM.
  */
-int symbols_process_read_answer(struct symbols_process *process, uint64_t address,
-				uint64_t since_boot_ns, struct answer *out);
+__must_check int symbols_process_read_answer(struct symbols_process *process, uint64_t address,
+					     uint64_t since_boot_ns, struct answer *out);
 size_t symbols_process_bytes(const struct symbols_process *process);
 
 /* ---- symbols_process_jit.c ---- */
 /* The sources for this process. 0 or -ENOMEM; what was opened is closed by the other one. */
-int symbols_process_open_jit(struct symbols_process *process);
+__must_check int symbols_process_open_jit(struct symbols_process *process);
 void symbols_process_close_jit(struct symbols_process *process);
 void symbols_process_forget_jit_names(struct symbols_process *process);
 /* Reads what there is of HotSpot's tables and of perf maps. 0, -ENOMEM, -ESRCH. */
-int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
-				enum jit_names_force force);
+__must_check int symbols_process_refresh_jit(struct symbols_process *process,
+					     enum jit_source source, enum jit_names_force force);
 /* The source that has its code at an address; NULL: none. */
 const struct jit_source_use *symbols_process_jit_owner(const struct symbols_process *process,
 						       uint64_t address);
 /* An address of JIT code that no source has for its own. 0 or -ENOMEM. */
-int symbols_process_answer_jit(struct symbols_process *process, uint64_t address,
-			       uint64_t since_boot_ns, struct answer *out);
+__must_check int symbols_process_answer_jit(struct symbols_process *process, uint64_t address,
+					    uint64_t since_boot_ns, struct answer *out);
 /* The same where no mapping is known. */
-int symbols_process_answer_missing(struct symbols_process *process, uint64_t address,
-				   uint64_t since_boot_ns, struct answer *out);
+__must_check int symbols_process_answer_missing(struct symbols_process *process, uint64_t address,
+						uint64_t since_boot_ns, struct answer *out);
 uint32_t symbols_process_jit_epoch(const struct symbols_process *process, uint64_t since_boot_ns);
 /* Of all sources: see jit_source.h. */
 bool symbols_process_begin_jit_prefetch(struct symbols_process *process);

@@ -16,6 +16,7 @@
 #ifndef JBPF_SYMBOLS_SHARED_H
 #define JBPF_SYMBOLS_SHARED_H
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_symtab.h"
 #include "symbols/names/names.h"
 #include "symbols/names/object_cache.h"
@@ -44,13 +45,14 @@ struct symbols_shared {
 };
 
 /* 0 or -errno; what was opened is released by symbols_shared_release() in any case. */
-int symbols_shared_open(struct symbols_shared *shared, const struct symbolizer_options *options);
+__must_check int symbols_shared_open(struct symbols_shared *shared,
+				     const struct symbolizer_options *options);
 /* All processes are gone. */
 void symbols_shared_release(struct symbols_shared *shared);
 
 /* The share of an account, with one more user; and one less. 0 or -ENOMEM. */
-int symbols_shared_get(struct symbols_shared *shared, struct account *account,
-		       struct symbols_share **out);
+__must_check int symbols_shared_get(struct symbols_shared *shared, struct account *account,
+				    struct symbols_share **out);
 void symbols_shared_put(struct symbols_shared *shared, struct symbols_share *share);
 
 /* The vdso's symbols or NULL. */

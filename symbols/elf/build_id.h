@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_file.h"
 
 #define BUILD_ID_MAX_BYTES 64u
@@ -17,14 +18,14 @@ struct build_id {
 };
 
 /* From the notes of an ELF file. 0, -ENOENT when it has none, -ENOMEM or an error of reading. */
-int build_id_read(const struct elf_file *file, struct build_id *out);
+__must_check int build_id_read(const struct elf_file *file, struct build_id *out);
 /* From the bytes of a note section or segment whose notes are aligned to `align` (4 or 8). */
-int build_id_parse(const void *notes, size_t len, size_t align, struct build_id *out);
+__must_check int build_id_parse(const void *notes, size_t len, size_t align, struct build_id *out);
 
 /* False when either has none. */
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 
 /* "/usr/lib/debug/.build-id/ab/cdef....debug". 0, -ENOENT when the id is too short, -ENAMETOOLONG. */
-int build_id_debug_path(const struct build_id *id, char *path, size_t path_len);
+__must_check int build_id_debug_path(const struct build_id *id, char *path, size_t path_len);
 
 #endif

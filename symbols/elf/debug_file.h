@@ -7,6 +7,7 @@
 #ifndef JBPF_ELF_DEBUG_FILE_H
 #define JBPF_ELF_DEBUG_FILE_H
 
+#include "user/util/attributes.h"
 #include "symbols/elf/build_id.h"
 #include "symbols/elf/elf_file.h"
 #include "symbols/elf/elf_symtab.h"
@@ -66,12 +67,13 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
  * Adds what debug files know about `file`. Does nothing when the file has its own .symtab. 0, also
  * when nothing was found; -ENOMEM.
  */
-int debug_file_add(const struct elf_file *file, const struct build_id *id,
-		   const struct debug_file_opener *opener, struct elf_symtab_builder *builder);
+__must_check int debug_file_add(const struct elf_file *file, const struct build_id *id,
+				const struct debug_file_opener *opener,
+				struct elf_symtab_builder *builder);
 
 /* Unpacks xz bytes; the caller frees. 0, -EBADMSG broken, -E2BIG past max_bytes, -ENOMEM. */
-int debug_file_unpack(const void *packed, size_t packed_len, size_t max_bytes, uint8_t **out,
-		      size_t *len_out);
+__must_check int debug_file_unpack(const void *packed, size_t packed_len, size_t max_bytes,
+				   uint8_t **out, size_t *len_out);
 
 /* The file name in the bytes of a .gnu_debuglink section; NULL when it is not a plain name. */
 const char *debug_file_link_name(const char *bytes, size_t len);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define DEMANGLE_MAX_RAW_BYTES 4096u /* longer names are kept as they are */
@@ -18,7 +19,7 @@
  * Appends the canonical form, which has no parameters. Foreign text is fine: what does not demangle,
  * or would become longer than DEMANGLE_MAX_BYTES, stays as it is. 0 or -ENOMEM. Not thread-safe.
  */
-int demangle_native(const char *raw, size_t len, struct strbuf *out);
+__must_check int demangle_native(const char *raw, size_t len, struct strbuf *out);
 
 /* Would demangle_native() look into the name? Else it only trims it. */
 bool demangle_is_mangled(const char *raw, size_t len);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define ELF_FILE_MAX_SECTIONS 65536u
 #define ELF_FILE_MAX_SEGMENTS 256u
 /* Of one record of the tables of segments and sections; longer ones than ELF's 64 are not seen. */
@@ -57,12 +59,12 @@ struct elf_file {
  * ELF file that is understood; -ENOMEM; -errno of reading. A file whose section table is broken
  * gives one without sections. End with elf_file_release() in any case.
  */
-int elf_file_open_sized(int fd, uint64_t size, struct elf_file *out);
-int elf_file_open_bytes(const void *bytes, size_t len, struct elf_file *out);
+__must_check int elf_file_open_sized(int fd, uint64_t size, struct elf_file *out);
+__must_check int elf_file_open_bytes(const void *bytes, size_t len, struct elf_file *out);
 void elf_file_release(struct elf_file *file);
 
 /* Exactly `len` bytes at `offset`, or -ENODATA when they are not all there. */
-int elf_file_read(const struct elf_file *file, uint64_t offset, void *buf, size_t len);
+__must_check int elf_file_read(const struct elf_file *file, uint64_t offset, void *buf, size_t len);
 
 /* First section of this name, or of this type; NULL when there is none. */
 const struct elf_section *elf_file_section(const struct elf_file *file, const char *name);
@@ -72,7 +74,8 @@ const struct elf_section *elf_file_section_of_type(const struct elf_file *file, 
  * Bytes of a section, at most `max_bytes` of them, with a NUL behind. The caller frees. 0,
  * -ENODATA when the section has no bytes in the file or lies outside of it, -ENOMEM.
  */
-int elf_file_section_bytes(const struct elf_file *file, const struct elf_section *section,
-			   size_t max_bytes, char **bytes_out, size_t *len_out);
+__must_check int elf_file_section_bytes(const struct elf_file *file,
+					const struct elf_section *section, size_t max_bytes,
+					char **bytes_out, size_t *len_out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/debug_file.h"
 #include "symbols/elf/elf_symtab.h"
 
@@ -23,7 +24,7 @@ struct elf_object {
  * *out, whose symtab the caller frees; -ENOEXEC not an ELF file that is understood; -ENOMEM; -errno
  * of reading.
  */
-int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_file_opener *opener,
-		    struct elf_object *out);
+__must_check int elf_object_read(int fd, uint64_t size, const char *name,
+				 const struct debug_file_opener *opener, struct elf_object *out);
 
 #endif

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_file.h"
 
 #define ELF_SYMS_PIECE 512u
@@ -46,11 +47,11 @@ struct elf_syms {
  * Reads the names, at most `max_name_bytes`; symbols past `max_symbol_bytes` will not be seen. After an
  * error nothing needs to be released.
  */
-int elf_syms_open(struct elf_syms *syms, const struct elf_file *file,
-		  const struct elf_section *section, uint64_t max_symbol_bytes,
-		  size_t max_name_bytes);
+__must_check int elf_syms_open(struct elf_syms *syms, const struct elf_file *file,
+			       const struct elf_section *section, uint64_t max_symbol_bytes,
+			       size_t max_name_bytes);
 /* 1: `out` is the next one; 0: the end; or an error, -ENODATA when the section is cut off. */
-int elf_syms_next(struct elf_syms *syms, struct elf_sym *out);
+__must_check int elf_syms_next(struct elf_syms *syms, struct elf_sym *out);
 /* The names go to the caller, who frees them; no more symbols may be asked for. */
 char *elf_syms_take_names(struct elf_syms *syms);
 void elf_syms_release(struct elf_syms *syms);

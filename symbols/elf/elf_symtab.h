@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_file.h"
 
 #define ELF_SYMTAB_MAX_SYMBOLS	  1000000u    /* kept per table; the rest is dropped and counted */
@@ -29,26 +30,30 @@ struct elf_symbol {
 };
 
 /* Begins a table with the segments of `file`, which say where code lies. 0 or -ENOMEM. */
-int elf_symtab_builder__start(const struct elf_file *file, struct elf_symtab_builder **out);
+__must_check int elf_symtab_builder__start(const struct elf_file *file,
+					   struct elf_symtab_builder **out);
 void elf_symtab_builder__free(struct elf_symtab_builder *builder); /* NULL is fine */
 /*
  * Adds the functions of a file: the one itself or a debug file of it. Broken tables give fewer
  * symbols, not an error. 0, -ENOMEM, or an error of reading.
  */
-int elf_symtab_builder__add(struct elf_symtab_builder *builder, const struct elf_file *file);
+__must_check int elf_symtab_builder__add(struct elf_symtab_builder *builder,
+					 const struct elf_file *file);
 /* Adds one range of code under a name, which is copied. 0 or -ENOMEM. */
-int elf_symtab_builder__add_symbol(struct elf_symtab_builder *builder, uint64_t address,
-				   uint64_t size, const char *name);
+__must_check int elf_symtab_builder__add_symbol(struct elf_symtab_builder *builder,
+						uint64_t address, uint64_t size, const char *name);
 /* Makes the table; the builder is spent, but still to be freed. 0 or -ENOMEM. */
-int elf_symtab_builder__finish(struct elf_symtab_builder *builder, struct elf_symtab **out);
+__must_check int elf_symtab_builder__finish(struct elf_symtab_builder *builder,
+					    struct elf_symtab **out);
 
 void elf_symtab__free(struct elf_symtab *tab); /* NULL is fine */
 
 /* The function that holds a virtual address of the file. 0, or -ENOENT: it is nobody's. */
-int elf_symtab__lookup(const struct elf_symtab *tab, uint64_t address, struct elf_symbol *out);
+__must_check int elf_symtab__lookup(const struct elf_symtab *tab, uint64_t address,
+				    struct elf_symbol *out);
 /* Virtual address of a byte of the file, as the loader maps it. 0, or -ENOENT. */
-int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_offset,
-				  uint64_t *address_out);
+__must_check int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_offset,
+					       uint64_t *address_out);
 
 size_t elf_symtab__bytes(const struct elf_symtab *tab);
 /* Symbols that were dropped at a cap. */

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_symtab.h"
 #include "user/util/wire_sink.h"
 
@@ -18,6 +19,6 @@ int elf_symtab__encode(const struct elf_symtab *tab, const struct wire_sink *sin
  * when it is not one that elf_symtab_builder__finish() could have made: ranges ascend without
  * overlaps, every name lies inside and ends, nothing is missing or left over; -ENOMEM.
  */
-int elf_symtab_decode(const void *bytes, size_t len, struct elf_symtab **out);
+__must_check int elf_symtab_decode(const void *bytes, size_t len, struct elf_symtab **out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_file.h"
 #include "symbols/elf/elf_symtab.h"
 
@@ -33,7 +34,7 @@ size_t libc_thread_find(const uint8_t *code, size_t len,
 
 /* Adds the calls of a libc.so.6 as symbols; other files, and a libc that has the symbol, are left
  * alone. 0 or -ENOMEM. */
-int libc_thread_add(const struct elf_file *file, const char *path,
-		    struct elf_symtab_builder *builder);
+__must_check int libc_thread_add(const struct elf_file *file, const char *path,
+				 struct elf_symtab_builder *builder);
 
 #endif

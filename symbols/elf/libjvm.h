@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_file.h"
 #include "user/host/procmaps.h"
 
@@ -49,18 +50,19 @@ struct libjvm_mapping {
  * may map several such files: only their tables tell which is the one that runs. 0; -ENOENT: none;
  * -ESRCH and the like: the process is gone. At most `max`.
  */
-int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out);
+__must_check int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max,
+			     size_t *cnt_out);
 
 /* The mapped file, opened for reading by `opener` (see opener.h; may be NULL): a regular one. fd or -errno. */
-int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,
-		const struct libjvm_mapping *mapping);
+__must_check int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,
+			     const struct libjvm_mapping *mapping);
 
 /*
  * Addresses of HotSpot's tables in the process that maps `file` at `mapping`. 0; -ENOENT: not
  * HotSpot's libjvm (OpenJ9 has a file of that name too); -ENOTSUP: not a 64-bit ELF file whose
  * symbols are understood; -ENOMEM or an error of reading.
  */
-int libjvm_symbols_file(const struct elf_file *file, const struct libjvm_mapping *mapping,
-			struct vm_symbols *out);
+__must_check int libjvm_symbols_file(const struct elf_file *file,
+				     const struct libjvm_mapping *mapping, struct vm_symbols *out);
 
 #endif

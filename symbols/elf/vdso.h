@@ -6,9 +6,10 @@
 #ifndef JBPF_ELF_VDSO_H
 #define JBPF_ELF_VDSO_H
 
+#include "user/util/attributes.h"
 #include "symbols/elf/elf_symtab.h"
 
 /* 0, -ENOENT when this process has no vdso, -ENOMEM, -ENOEXEC. */
-int vdso_load(struct elf_symtab **out);
+__must_check int vdso_load(struct elf_symtab **out);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/hotspot/hotspot_layout.h"
 #include "symbols/hotspot/hotspot_vm.h"
 #include "user/util/strbuf.h"
@@ -59,7 +60,8 @@ struct hotspot_blob {
  * `vm` is borrowed for the life of `code`. 0; -EAGAIN: JVM starting; -ENOTSUP: unknown layout
  * (hotspot_code__missing is lost then: *missing_out names the field, static text); -errno of reading.
  */
-int hotspot_code__open(struct hotspot_vm *vm, struct hotspot_code **out, const char **missing_out);
+__must_check int hotspot_code__open(struct hotspot_vm *vm, struct hotspot_code **out,
+				    const char **missing_out);
 void hotspot_code__free(struct hotspot_code *code); /* NULL is fine */
 
 const struct hotspot_layout *hotspot_code__layout(const struct hotspot_code *code);
@@ -69,7 +71,7 @@ const struct remote_mem *hotspot_code__mem(const struct hotspot_code *code);
  * Once per window, before other calls: heaps that were added or have grown are seen. Cheap. 0;
  * -ESRCH the process is gone; -errno.
  */
-int hotspot_code__refresh(struct hotspot_code *code);
+__must_check int hotspot_code__refresh(struct hotspot_code *code);
 
 struct hotspot_ranges {
 	uint64_t code_low; /* the whole reservation: all JIT code there will ever be */
@@ -84,14 +86,16 @@ void hotspot_code__ranges(const struct hotspot_code *code, struct hotspot_ranges
  * The blob at `pc`, through the segment map. 0; -ENOENT: free space or outside; -EAGAIN: it changed
  * while it was read or does not hold together; -ESRCH, -EPERM: nothing can be read any more.
  */
-int hotspot_code__find(struct hotspot_code *code, uint64_t pc, struct hotspot_blob *out);
+__must_check int hotspot_code__find(struct hotspot_code *code, uint64_t pc,
+				    struct hotspot_blob *out);
 
 /*
  * Are these still the same versions (start, kind, compile_id, method, block in use)? Reads all
  * headers with as few system calls as it takes. `same_out[i]` per blob. 0 or -errno (none is known).
  */
-int hotspot_code__verify(struct hotspot_code *code, const struct hotspot_blob *const *blobs,
-			 size_t cnt, bool *same_out);
+__must_check int hotspot_code__verify(struct hotspot_code *code,
+				      const struct hotspot_blob *const *blobs, size_t cnt,
+				      bool *same_out);
 
 /*
  * Name of a method as Compiler.perfmap writes it ("long com.foo.Bar.baz(int, java.lang.String)"),
@@ -99,8 +103,8 @@ int hotspot_code__verify(struct hotspot_code *code, const struct hotspot_blob *c
  * *const_method_out (may be NULL): its ConstMethod*, which tells methods of one address apart.
  * 0, -EAGAIN: not a sane method (any more), -ENOMEM, -ESRCH.
  */
-int hotspot_code__method_name(struct hotspot_code *code, uint64_t method,
-			      uint64_t *const_method_out, struct strbuf *out);
+__must_check int hotspot_code__method_name(struct hotspot_code *code, uint64_t method,
+					   uint64_t *const_method_out, struct strbuf *out);
 
 /*
  * Every blob in use with its name (that of the method, or the blob's), in address order per heap.

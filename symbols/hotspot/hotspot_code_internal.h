@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/hotspot/hotspot_code.h"
 #include "symbols/hotspot/hotspot_method.h"
 #include "user/host/remote_batch.h"
@@ -64,11 +65,12 @@ size_t code_header_len(const struct hotspot_code *code, const struct code_heap *
  * Step 1. `bytes`: `len` bytes at `block`. 0; -ENOENT: the block is free; -EAGAIN: what is there
  * cannot be a blob.
  */
-int code_view_begin(const struct hotspot_code *code, const struct code_heap *heap, uint64_t block,
-		    const uint8_t *bytes, size_t len, struct code_view *out);
+__must_check int code_view_begin(const struct hotspot_code *code, const struct code_heap *heap,
+				 uint64_t block, const uint8_t *bytes, size_t len,
+				 struct code_view *out);
 /* Step 2. `name`: the text at view->name_address, as code_name_clean() left it. 0 or -EAGAIN. */
-int code_view_finish(const struct hotspot_code *code, const uint8_t *bytes, size_t len,
-		     const char *name, struct code_view *view);
+__must_check int code_view_finish(const struct hotspot_code *code, const uint8_t *bytes, size_t len,
+				  const char *name, struct code_view *view);
 /* Both steps for bytes of the same block read later: is it still the same blob? */
 bool code_view_is_same(const struct hotspot_code *code, const struct code_heap *heap,
 		       const uint8_t *bytes, size_t len, const struct code_view *view);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "user/util/attributes.h"
 #include "symbols/hotspot/vm_structs.h"
 
 /* A field of an object: offset from its begin, bytes wide (1, 2, 4, 8); size 0 = this VM has none. */
@@ -149,8 +150,8 @@ struct hotspot_layout {
  * says what ("CodeHeap::_segmap"; static text). Scopes and lines are extras: see below.
  * `feature_version` (8, 11, ...; 0 = not known) serves only where the tables tell nothing: UNSIGNED5.
  */
-int hotspot_layout_read(const struct vm_structs *structs, int feature_version,
-			struct hotspot_layout *out, const char **missing_out);
+__must_check int hotspot_layout_read(const struct vm_structs *structs, int feature_version,
+				     struct hotspot_layout *out, const char **missing_out);
 
 /* Could this be the address of an object of the VM? */
 bool hotspot_address_is_sane(uint64_t address);

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 /* Zero-initialise; end with address_ids_release(). */
 struct address_ids {
 	uint64_t *addresses; /* by number */
@@ -19,10 +21,10 @@ struct address_ids {
 };
 
 /* 0 or -ENOMEM. */
-int address_ids_init(struct address_ids *ids, size_t max);
+__must_check int address_ids_init(struct address_ids *ids, size_t max);
 void address_ids_release(struct address_ids *ids);
 void address_ids_clear(struct address_ids *ids);
 /* 0 or -ENOSPC. */
-int address_ids_add(struct address_ids *ids, uint64_t address, size_t *id_out);
+__must_check int address_ids_add(struct address_ids *ids, uint64_t address, size_t *id_out);
 
 #endif

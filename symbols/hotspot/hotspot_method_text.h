@@ -10,13 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 /*
  * Appends a Symbol's bytes (modified UTF-8) as UTF-8. 0; -EINVAL: empty, damaged
  * or with control characters (`out` unchanged then); -ENOMEM.
  */
-int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out);
+__must_check int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out);
 
 /* Borrowed UTF-8. */
 struct hotspot_text {
@@ -29,7 +30,7 @@ struct hotspot_text {
  * appended. 0; -EINVAL: not names of a class and of a method, or not a signature (`out` unchanged);
  * -ENOMEM.
  */
-int hotspot_method_text(struct hotspot_text class_name, struct hotspot_text name,
-			struct hotspot_text signature, struct strbuf *out);
+__must_check int hotspot_method_text(struct hotspot_text class_name, struct hotspot_text name,
+				     struct hotspot_text signature, struct strbuf *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/hotspot/hotspot_code.h"
 
 #define HOTSPOT_SCOPES_MAX_DEPTH 64
@@ -27,8 +28,8 @@ struct hotspot_scopes;
  * 0; -ENOENT: this nmethod has none; -EAGAIN: what was read does not hold together, or the nmethod
  * is another by now; -ENOTSUP: layout without them; -ENOMEM; -ESRCH.
  */
-int hotspot_scopes__read(struct hotspot_code *code, const struct hotspot_blob *blob,
-			 struct hotspot_scopes **out);
+__must_check int hotspot_scopes__read(struct hotspot_code *code, const struct hotspot_blob *blob,
+				      struct hotspot_scopes **out);
 void hotspot_scopes__free(struct hotspot_scopes *scopes); /* NULL is fine */
 size_t hotspot_scopes__bytes(const struct hotspot_scopes *scopes);
 
@@ -38,8 +39,10 @@ size_t hotspot_scopes__bytes(const struct hotspot_scopes *scopes);
  * `is_return_address` demands the exact match. 0; -ENOENT: nothing is described there; -EINVAL:
  * damaged data.
  */
-int hotspot_scopes__at(const struct hotspot_scopes *scopes, uint64_t pc, bool is_return_address,
-		       struct hotspot_scope out[HOTSPOT_SCOPES_MAX_DEPTH], size_t *cnt_out);
+__must_check int hotspot_scopes__at(const struct hotspot_scopes *scopes, uint64_t pc,
+				    bool is_return_address,
+				    struct hotspot_scope out[HOTSPOT_SCOPES_MAX_DEPTH],
+				    size_t *cnt_out);
 
 /*
  * Source file ("Work.java") and line table of a method, read at once. Both may be missing: file ""

@@ -7,12 +7,14 @@
 #ifndef JBPF_HOTSPOT_HOTSPOT_SCOPES_MEMORY_H
 #define JBPF_HOTSPOT_HOTSPOT_SCOPES_MEMORY_H
 
+#include "user/util/attributes.h"
 #include "symbols/hotspot/hotspot_scopes.h"
 #include "user/host/remote_mem.h"
 
 /* As hotspot_scopes__read(), without -ENOTSUP. */
-int hotspot_scopes_read_memory(const struct remote_mem *mem, bool excludes_zero,
-			       const struct hotspot_blob *blob, struct hotspot_scopes **out);
+__must_check int hotspot_scopes_read_memory(const struct remote_mem *mem, bool excludes_zero,
+					    const struct hotspot_blob *blob,
+					    struct hotspot_scopes **out);
 
 /* As hotspot_lines__read(). */
 int hotspot_lines_read_memory(const struct remote_mem *mem, const struct hotspot_layout *layout,

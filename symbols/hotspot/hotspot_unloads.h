@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/host/remote_mem.h"
 #include "symbols/hotspot/vm_structs.h"
 
@@ -28,7 +29,7 @@ void hotspot_unloads_init(struct hotspot_unloads *unloads, const struct vm_struc
  * The number, read now. 0; -EAGAIN: the JVM is starting; -ENOENT: this JVM has no such counter;
  * -errno of reading.
  */
-int hotspot_unloads_read(struct hotspot_unloads *unloads, const struct remote_mem *mem,
-			 uint64_t *out);
+__must_check int hotspot_unloads_read(struct hotspot_unloads *unloads, const struct remote_mem *mem,
+				      uint64_t *out);
 
 #endif

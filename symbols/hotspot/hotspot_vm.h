@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/jvm_facts.h"
 
 struct hotspot_vm;
@@ -24,7 +25,8 @@ struct vm_structs;
  * process; -EAGAIN: the tables are not filled yet (JVM starting), or the parser rests; -ENOTSUP:
  * tables of a layout that is not understood; else -errno of reading (-EPERM, -ESRCH).
  */
-int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct hotspot_vm **out);
+__must_check int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser,
+				  struct hotspot_vm **out);
 void hotspot_vm__free(struct hotspot_vm *vm); /* NULL is fine */
 
 /* "17.0.15+6-Debian-1" as far as it can be read, "" when not. Lives as long as `vm`. */
@@ -37,7 +39,7 @@ const struct remote_mem *hotspot_vm__mem(const struct hotspot_vm *vm);
 const struct vm_structs *hotspot_vm__structs(const struct hotspot_vm *vm);
 
 /* Value of a bool flag such as "PreserveFramePointer", read now. 0, -ENOENT no such flag, -errno. */
-int hotspot_vm__bool_flag(struct hotspot_vm *vm, const char *name, bool *value_out,
-			  enum hotspot_flag_origin *origin_out);
+__must_check int hotspot_vm__bool_flag(struct hotspot_vm *vm, const char *name, bool *value_out,
+				       enum hotspot_flag_origin *origin_out);
 
 #endif

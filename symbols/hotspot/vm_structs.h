@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/libjvm.h"
 #include "user/host/remote_mem.h"
 
@@ -29,19 +30,20 @@ struct vm_structs;
  * 0; -EAGAIN: the tables are still empty (JVM starting); -ENOTSUP: a layout that is not
  * understood; -ENOMEM; or the error of reading memory.
  */
-int vm_structs__read(const struct remote_mem *mem, const struct vm_symbols *symbols,
-		     struct vm_structs **out);
+__must_check int vm_structs__read(const struct remote_mem *mem, const struct vm_symbols *symbols,
+				  struct vm_structs **out);
 void vm_structs__free(struct vm_structs *structs); /* NULL is fine */
 
 /* NULL when this VM has no such field. Borrowed until vm_structs__free(). */
 const struct vm_field *vm_structs__field(const struct vm_structs *structs, const char *type,
 					 const char *name);
 /* Offset of a field of objects, address of a static field. 0 or -ENOENT. */
-int vm_structs__offset(const struct vm_structs *structs, const char *type, const char *name,
-		       uint64_t *out);
-int vm_structs__static_address(const struct vm_structs *structs, const char *type, const char *name,
-			       uint64_t *out);
+__must_check int vm_structs__offset(const struct vm_structs *structs, const char *type,
+				    const char *name, uint64_t *out);
+__must_check int vm_structs__static_address(const struct vm_structs *structs, const char *type,
+					    const char *name, uint64_t *out);
 /* sizeof(type). 0 or -ENOENT. */
-int vm_structs__type_size(const struct vm_structs *structs, const char *type, uint64_t *out);
+__must_check int vm_structs__type_size(const struct vm_structs *structs, const char *type,
+				       uint64_t *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/parser/parser.h"
 #include "symbols/perfmap/perfmap.h"
 #include "user/model/jvm_facts.h"
@@ -58,8 +59,8 @@ void jit_names_release(struct jit_names *names);
  * Looks at /tmp/perf-<innermost pid>.map of the process and reads it when it changed. A map that
  * is missing or refused leaves what was known; `problem` says why. 0, -ENOMEM, -ESRCH.
  */
-int jit_names_refresh(struct jit_names *names, int proc_fd, uint32_t pid, enum jit_source source,
-		      enum jit_names_force force);
+__must_check int jit_names_refresh(struct jit_names *names, int proc_fd, uint32_t pid,
+				   enum jit_source source, enum jit_names_force force);
 
 /* May samples that began at `since_boot_ns` be older than the present map? */
 bool jit_names_is_between(const struct jit_names *names, uint64_t since_boot_ns);

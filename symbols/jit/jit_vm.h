@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/hotspot/hotspot_code.h"
 #include "symbols/hotspot/hotspot_scopes.h"
 #include "symbols/leaf/leaf_repair.h"
@@ -57,16 +58,18 @@ struct jit_vm_ops {
  * The JIT code of an open JVM. `vm` and `names` are borrowed for the life of the jit_vm. 0; -EAGAIN: starting;
  * -ENOTSUP: unknown layout; -errno (-EPERM, -ESRCH, ...).
  */
-int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct names *names, struct jit_vm **out);
+__must_check int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct names *names,
+			      struct jit_vm **out);
 /* The same with another reader, whose `ctx` is taken over when it succeeds. 0 or -ENOMEM. */
-int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out);
+__must_check int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names,
+			     struct jit_vm **out);
 void jit_vm__free(struct jit_vm *vm); /* NULL is fine */
 
 /*
  * Once per window before it is named: which of the versions that are in use are still there?
  * Forgets what was not used for long. 0; -ESRCH: the process is gone (what was known stays); -errno.
  */
-int jit_vm__refresh(struct jit_vm *vm);
+__must_check int jit_vm__refresh(struct jit_vm *vm);
 
 /* The names were reset: all ids are void. */
 void jit_vm__forget_names(struct jit_vm *vm);
@@ -139,11 +142,11 @@ void jit_vm__round(struct jit_vm *vm);
  * The frames at a word that is covered. 0 and *out; -ENOENT: no name; -EXDEV: ambiguous; in both
  * cases out->is_new is set. -ENOMEM.
  */
-int jit_vm__read_frames(struct jit_vm *vm, const struct jit_vm_query *query,
-			struct jit_vm_answer *out);
+__must_check int jit_vm__read_frames(struct jit_vm *vm, const struct jit_vm_query *query,
+				     struct jit_vm_answer *out);
 
 /* All code by name, as it is now; see hotspot_code__walk(). */
-int jit_vm__walk(struct jit_vm *vm, hotspot_walk_fn fn, void *ctx);
+__must_check int jit_vm__walk(struct jit_vm *vm, hotspot_walk_fn fn, void *ctx);
 
 struct jit_vm_status {
 	uint64_t read_boot_ns; /* of the last good refresh or opening */

@@ -18,6 +18,7 @@
 #ifndef JBPF_JIT_JIT_VM_INTERNAL_H
 #define JBPF_JIT_JIT_VM_INTERNAL_H
 
+#include "user/util/attributes.h"
 #include "symbols/names/addr_cache.h"
 #include "symbols/jit/jit_account.h"
 #include "symbols/jit/jit_state.h"
@@ -152,7 +153,7 @@ bool jit_unloads_read_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t
 /* ---- jit_vm_slots.c ---- */
 void jit_slots_release(struct jit_slots *slots);
 /* 0 and *handle_out; -ENOSPC; -ENOMEM. */
-int jit_slots_add(struct jit_slots *slots, void *item, uint32_t *handle_out);
+__must_check int jit_slots_add(struct jit_slots *slots, void *item, uint32_t *handle_out);
 /* True: the slot's uses wrapped, so handles handed out long ago may come to life again. */
 bool jit_slots_remove(struct jit_slots *slots, uint32_t handle);
 /* NULL when what the handle stood for is gone. */
@@ -165,20 +166,20 @@ void jit_blobs_release(struct jit_vm *vm);
  * The version at an address that is known to be there now, read when it was not known. 0; -ENOENT:
  * free space or dead code; -EAGAIN: cannot be told; -ENOMEM.
  */
-int jit_blobs_read_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
-			   struct jit_blob **out);
+__must_check int jit_blobs_read_present(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mode,
+					struct jit_blob **out);
 /* Is it still there? Asked of the JVM; what is not is retired. 0, -EAGAIN. */
-int jit_blobs_read_again(struct jit_vm *vm, struct jit_blob *blob);
+__must_check int jit_blobs_read_again(struct jit_vm *vm, struct jit_blob *blob);
 /*
  * The version that owns the samples of a query: it alone may have been there all the time, or it
  * certainly was; `is_certain_only`: what is there now could not be told. 0; -ENOENT; -EXDEV: several.
  */
-int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query, uint64_t address,
-		    bool is_certain_only, struct jit_blob **out);
+__must_check int jit_blobs_owner(struct jit_vm *vm, const struct jit_vm_query *query,
+				 uint64_t address, bool is_certain_only, struct jit_blob **out);
 /* What is in use: still there? And what is where something was? 0 or -errno of reading. */
-int jit_blobs_round(struct jit_vm *vm);
+__must_check int jit_blobs_round(struct jit_vm *vm);
 /* Verifies what is in use, forgets what is not. 0 or -errno of reading. */
-int jit_blobs_refresh(struct jit_vm *vm);
+__must_check int jit_blobs_refresh(struct jit_vm *vm);
 void jit_blobs_drop_since(struct jit_vm *vm, uint64_t boot_ns);
 /* Scopes of a version, read when needed. NULL: none. */
 const struct hotspot_scopes *jit_blob_read_scopes(struct jit_vm *vm, struct jit_blob *blob);
@@ -190,14 +191,15 @@ void jit_methods_release(struct jit_vm *vm);
  * A method that a blob refers to, and so keeps alive. 0; -EAGAIN: no sane method, or not to be had
  * any more; -ENOMEM.
  */
-int jit_methods_read_of_blob(struct jit_vm *vm, const struct jit_blob *blob, uint64_t method,
-			     enum jit_vm_mode mode, struct jit_method **out);
+__must_check int jit_methods_read_of_blob(struct jit_vm *vm, const struct jit_blob *blob,
+					  uint64_t method, enum jit_vm_mode mode,
+					  struct jit_method **out);
 /*
  * A method that was interpreted when the samples of a query were taken. `is_past_out`: the one that
  * was at the address before. 0, -ENOENT, -EXDEV, -ENOMEM.
  */
-int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
-				 struct jit_method **out, bool *is_past_out);
+__must_check int jit_methods_read_interpreted(struct jit_vm *vm, const struct jit_vm_query *query,
+					      struct jit_method **out, bool *is_past_out);
 /* As far as it can be told, now or, when nothing can be read any more, at the end. */
 bool jit_method_is_there(const struct jit_vm *vm, const struct jit_method *method);
 /* Read so long ago that a prefetch asks again: another one may be there. */
@@ -215,18 +217,18 @@ size_t jit_methods_bytes(const struct jit_vm *vm);
  * Do the bytes that were taken with the sample belong to this blob? 0; -EAGAIN: it is gone, what is
  * there now was not asked; -EXDEV: it came after the sample.
  */
-int jit_leaf_read_and_check(struct jit_vm *vm, struct jit_blob *blob,
-			    const struct jit_vm_query *query);
+__must_check int jit_leaf_read_and_check(struct jit_vm *vm, struct jit_blob *blob,
+					 const struct jit_vm_query *query);
 enum leaf_verdict jit_leaf_read_and_judge(struct jit_vm *vm, const struct jit_blob *blob,
 					  const struct jit_vm_query *query);
 
 /* ---- jit_call_chains.c ---- */
 /* The frames at a query's word in this blob. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM. */
-int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
-			   const struct jit_vm_query *query, uint32_t *chain_out);
+__must_check int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
+					const struct jit_vm_query *query, uint32_t *chain_out);
 /* "Interpreter": without its method, which may have been looked for. */
-int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out);
-int jit_chain_read_of_method(struct jit_vm *vm, struct jit_method *method, bool is_past,
-			     uint32_t *chain_out);
+__must_check int jit_chain_of_interpreter(struct jit_vm *vm, bool is_unknown, uint32_t *chain_out);
+__must_check int jit_chain_read_of_method(struct jit_vm *vm, struct jit_method *method,
+					  bool is_past, uint32_t *chain_out);
 
 #endif

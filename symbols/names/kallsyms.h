@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define KALLSYMS_MAX_SYMBOLS 2000000u
 #define KALLSYMS_MAX_NAMES   (128u << 20) /* bytes */
 
@@ -23,17 +25,17 @@ struct kallsym {
 };
 
 /* Opens `proc_fd`/kallsyms. 0, also when it cannot be opened (nothing is found then), -ENOMEM. */
-int kallsyms__open(int proc_fd, struct kallsyms **out);
+__must_check int kallsyms__open(int proc_fd, struct kallsyms **out);
 /* The same for what somebody opened, who may have had more rights; taken over. 0 or -ENOMEM. */
-int kallsyms__from_fd(int fd, struct kallsyms **out);
+__must_check int kallsyms__from_fd(int fd, struct kallsyms **out);
 void kallsyms__free(struct kallsyms *syms); /* NULL is fine */
 
 /*
  * The function at a kernel address; reads the file when it is not known. `now_boot_ns` limits that. 0; -ENOENT; -EACCES when
  * the kernel hides its addresses from us (kernel.kptr_restrict) or the file cannot be read.
  */
-int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
-			      struct kallsym *out);
+__must_check int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address,
+					   uint64_t now_boot_ns, struct kallsym *out);
 
 size_t kallsyms__bytes(const struct kallsyms *syms);
 

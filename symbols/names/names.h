@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/frame_kind.h"
 
 /*
@@ -30,20 +31,20 @@ struct parser;
  * `parser` (see parser.h; may be NULL) demangles and is borrowed. `account` (may be NULL) is whose
  * names they are. 0 or -ENOMEM.
  */
-int names__new(struct parser *parser, struct account *account, struct names **out);
+__must_check int names__new(struct parser *parser, struct account *account, struct names **out);
 void names__free(struct names *names); /* NULL is fine */
 /* Forgets all; ids and texts handed out before are void. 0 or -ENOMEM (nothing is forgotten). */
-int names__reset(struct names *names);
+__must_check int names__reset(struct names *names);
 
 /* Text as it is; "[unknown]" for none, or one that holds a NUL. 0 or -ENOMEM; so are the others. */
-int names__plain(struct names *names, const char *text, size_t len, uint32_t *id_out);
+__must_check int names__plain(struct names *names, const char *text, size_t len, uint32_t *id_out);
 /* A symbol of an ELF file or of the kernel. */
-int names__native(struct names *names, const char *raw, size_t len, uint32_t *id_out);
+__must_check int names__native(struct names *names, const char *raw, size_t len, uint32_t *id_out);
 /* A name of a perf map. */
-int names__jit(struct names *names, const char *raw, size_t len, bool is_hotspot, uint32_t *id_out,
-	       enum frame_kind *kind_out);
+__must_check int names__jit(struct names *names, const char *raw, size_t len, bool is_hotspot,
+			    uint32_t *id_out, enum frame_kind *kind_out);
 /* "[libfoo.so]" for a path. */
-int names__library(struct names *names, const char *path, uint32_t *id_out);
+__must_check int names__library(struct names *names, const char *path, uint32_t *id_out);
 
 /* NUL-terminated; lives until names__reset() or names__free(). */
 const char *names__text(const struct names *names, uint32_t id);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "user/util/attributes.h"
 #include "symbols/elf/debug_file.h"
 #include "symbols/elf/elf_symtab.h"
 
@@ -50,12 +51,13 @@ bool object_needs_load(const struct object *object);
  * -EAGAIN the parser rests, or has no more time for this account; another one's may do it;
  * -ENOTRECOVERABLE it failed just now; -ENOMEM, or an error of reading.
  */
-int object_cache__load(struct object_cache *cache, struct object *object, int fd, const char *path,
-		       const struct debug_file_roots *roots, struct account *account);
+__must_check int object_cache__load(struct object_cache *cache, struct object *object, int fd,
+				    const char *path, const struct debug_file_roots *roots,
+				    struct account *account);
 
 /* The function at a byte of the file. 0; -ENOENT; -EAGAIN when it must be loaded (again). */
-int object_cache__lookup(struct object_cache *cache, struct object *object, uint64_t file_offset,
-			 struct elf_symbol *out);
+__must_check int object_cache__lookup(struct object_cache *cache, struct object *object,
+				      uint64_t file_offset, struct elf_symbol *out);
 
 bool object_is_elf(const struct object *object);
 /* A libjvm.so with the tables of HotSpot's Serviceability Agent. */

@@ -31,6 +31,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "user/sandbox/child_starter.h"
 #include "symbols/elf/debug_file.h"
 #include "symbols/elf/elf_object.h"
@@ -44,10 +45,10 @@ struct opener;
 struct parser;
 
 /* The same by such a starter of parser_child_main(), which is copied. */
-int parser__open_by(const struct child_starter *starter, struct parser **out);
+__must_check int parser__open_by(const struct child_starter *starter, struct parser **out);
 
 /* Starts the process and waits until it has given up its rights. 0 or -errno. */
-int parser__open(struct parser **out);
+__must_check int parser__open(struct parser **out);
 /* Ends the process. NULL is fine. */
 void parser__free(struct parser *parser);
 
@@ -76,26 +77,27 @@ void parser__charge(struct parser *parser, struct account *account);
  * Symbols of the regular file `fd`, which the container knows as `path`; debug files are looked for
  * in `roots`. As elf_object_read().
  */
-int parser__elf(struct parser *parser, int fd, const char *path,
-		const struct debug_file_roots *roots, struct elf_object *out);
+__must_check int parser__elf(struct parser *parser, int fd, const char *path,
+			     const struct debug_file_roots *roots, struct elf_object *out);
 
 /*
  * As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. The
  * last answers are kept: a JVM that is starting is asked for again and again, by more than one.
  */
-int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
-		   struct vm_symbols *out);
+__must_check int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
+				struct vm_symbols *out);
 
 /* As perfmap__parse(), for the regular file `fd`; -EFBIG when it is too large, or grew to be. */
-int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
-		    struct perfmap_stats *stats);
+__must_check int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
+				 struct perfmap_stats *stats);
 
 /* As container_json_read(), for the regular file `fd` of at most 1 MiB; else -EFBIG. */
-int parser__container(struct parser *parser, int fd, enum container_json_kind kind, const char *id,
-		      struct container_json *out);
+__must_check int parser__container(struct parser *parser, int fd, enum container_json_kind kind,
+				   const char *id, struct container_json *out);
 
 /* As demangle_native(); after an error the name is only trimmed. 0, -ENOMEM, -EAGAIN. */
-int parser__demangle(struct parser *parser, const char *raw, size_t len, struct strbuf *out);
+__must_check int parser__demangle(struct parser *parser, const char *raw, size_t len,
+				  struct strbuf *out);
 
 struct parser_stats {
 	pid_t pid;	      /* 0 = not running */

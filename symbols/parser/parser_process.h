@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "symbols/parser/parser.h"
 #include "symbols/parser/parser_wire.h"
 #include "user/sandbox/child_starter.h"
@@ -66,7 +67,7 @@ void parser_process_init(struct parser_process *process, child_program_fn main,
  * Starts it when it does not run, and waits until it is ready. 0; -EAGAIN: it was started too often
  * lately; -errno: it cannot be started, or cannot give up its rights.
  */
-int parser_process_start(struct parser_process *process);
+__must_check int parser_process_start(struct parser_process *process);
 
 /* Kills and reaps it when it runs. The wait status, or -1 when that is not known. */
 int parser_process_end(struct parser_process *process);
@@ -86,7 +87,7 @@ uint64_t parser_process_peak_bytes(const struct parser_process *process);
 struct parser_watch parser_watch_begin(const struct parser_process *process);
 
 /* Its next message. 0; -ETIMEDOUT: the watch has run out; -EPIPE: it has ended; -EBADMSG. */
-int parser_process_receive(const struct parser_process *process, struct parser_watch *watch,
-			   struct parser_message *message);
+__must_check int parser_process_receive(const struct parser_process *process,
+					struct parser_watch *watch, struct parser_message *message);
 
 #endif

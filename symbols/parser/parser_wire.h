@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define PARSER_TEXT_BYTES  4096u
 #define PARSER_MAX_NUMBERS 16u
 #define PARSER_MAX_FDS	   2u
@@ -50,15 +52,15 @@ struct parser_message {
 };
 
 /* 0 or -errno. -EMSGSIZE: text_len is too large. */
-int parser_message_send(int socket_fd, const struct parser_message *message, const int *fds,
-			size_t fd_cnt);
+__must_check int parser_message_send(int socket_fd, const struct parser_message *message,
+				     const int *fds, size_t fd_cnt);
 
 /*
  * Waits for a message unless `flags` says MSG_DONTWAIT. With `fds` up to PARSER_MAX_FDS descriptors
  * are taken, which are then the caller's; with NULL none reaches the process. 0; -EPIPE: the other
  * end is closed; -EBADMSG: not a message; -errno.
  */
-int parser_message_receive(int socket_fd, int flags, struct parser_message *message,
-			   int fds[PARSER_MAX_FDS], size_t *fd_cnt_out);
+__must_check int parser_message_receive(int socket_fd, int flags, struct parser_message *message,
+					int fds[PARSER_MAX_FDS], size_t *fd_cnt_out);
 
 #endif

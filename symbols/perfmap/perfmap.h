@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define PERFMAP_MAX_BYTES	(256u << 20) /* of text; what lies behind is not read, and counted */
 #define PERFMAP_MAX_ENTRIES	2000000u
 #define PERFMAP_MAX_TABLE_BYTES (64u << 20) /* what is kept: ranges and names */
@@ -38,16 +40,19 @@ struct perfmap_stats {
  * PERFMAP_MAX_TABLE_BYTES. Garbage is no error: it is
  * counted in stats and gives fewer entries.
  */
-int perfmap__parse(const char *text, size_t len, struct perfmap **out, struct perfmap_stats *stats);
+__must_check int perfmap__parse(const char *text, size_t len, struct perfmap **out,
+				struct perfmap_stats *stats);
 /*
  * The same for the rest of a file of about `size` bytes. Also -EFBIG past PERFMAP_MAX_BYTES, -EIO
  * when it cannot be read.
  */
-int perfmap_read(int fd, uint64_t size, struct perfmap **out, struct perfmap_stats *stats);
+__must_check int perfmap_read(int fd, uint64_t size, struct perfmap **out,
+			      struct perfmap_stats *stats);
 void perfmap__free(struct perfmap *map); /* NULL is fine */
 
 /* 0 and *out, or -ENOENT. */
-int perfmap__lookup(const struct perfmap *map, uint64_t address, struct perfmap_symbol *out);
+__must_check int perfmap__lookup(const struct perfmap *map, uint64_t address,
+				 struct perfmap_symbol *out);
 
 /* All ranges in ascending order; a return value other than 0 of `fn` ends it and is returned. */
 typedef int (*perfmap_fn)(void *ctx, const struct perfmap_symbol *symbol);

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "symbols/perfmap/perfmap.h"
 #include "user/util/wire_sink.h"
 
@@ -12,7 +13,7 @@ int perfmap__encode(const struct perfmap *map, const struct perfmap_stats *stats
 		    const struct wire_sink *sink);
 
 /* 0; -EBADMSG when it is not one that perfmap__parse() could have made; -ENOMEM. */
-int perfmap_decode(const void *bytes, size_t len, struct perfmap **out,
-		   struct perfmap_stats *stats);
+__must_check int perfmap_decode(const void *bytes, size_t len, struct perfmap **out,
+				struct perfmap_stats *stats);
 
 #endif

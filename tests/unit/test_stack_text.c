@@ -221,9 +221,9 @@ static void line_reads_as_if_it_had_been_written_from_its_root(void **state)
 	for (size_t i = ARRAY_SIZE(frames); i-- > 0;)
 		assert_true(stack_line_prepend(&line, frames[i].name, frames[i].kind));
 	text = stack_line_finish(&line, STACK_LINE_WHOLE, &len);
-	stack_text_append(&wanted, "#java", FRAME_KIND_NATIVE);
+	assert_int_equal(stack_text_append(&wanted, "#java", FRAME_KIND_NATIVE), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
-		stack_text_append(&wanted, frames[i].name, frames[i].kind);
+		assert_int_equal(stack_text_append(&wanted, frames[i].name, frames[i].kind), 0);
 	assert_string_equal(text, strbuf_str(&wanted));
 	assert_int_equal(len, wanted.len);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/streams.h"
 #include "user/util/strbuf.h"
 
@@ -27,7 +28,7 @@ void advice_find(const struct stream *stream, struct advice *out);
  * Appends one line, without newline and inert on a terminal, when JVMs among the streams run
  * without frame pointers: it names the busiest one and counts the others. 0 or -ENOMEM.
  */
-int advice_frame_pointers(const struct streams *streams, struct strbuf *out);
+__must_check int advice_frame_pointers(const struct streams *streams, struct strbuf *out);
 
 /* Prints that line on stderr, for data that would look complete. True when there was one. */
 bool advice_warn(const struct streams *streams);

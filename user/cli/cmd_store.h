@@ -7,17 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/store.h"
 
 /* Opens it, or prints why that failed. 0 or -errno. */
-int cmd_store_open(const char *dir, struct store_reader **out);
+__must_check int cmd_store_open(const char *dir, struct store_reader **out);
 
 /*
  * The times of the first and last sample of the store: Unix ns, both 0 when it has none. Reads the
  * first window and the newest hours, nothing between them. 0 or -errno; both are only set with 0,
  * and -EIO means that the newest hours could not be read.
  */
-int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns, uint64_t *last_unix_ns);
+__must_check int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns,
+				 uint64_t *last_unix_ns);
 
 #define CMD_STORE_DAMAGE_NAMED 10
 

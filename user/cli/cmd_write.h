@@ -3,6 +3,7 @@
 #ifndef JBPF_CLI_CMD_WRITE_H
 #define JBPF_CLI_CMD_WRITE_H
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 /*
@@ -15,6 +16,6 @@ int cmd_write(const char *path, const struct strbuf *text);
  * Prepares lines with names for cmd_write(): for a terminal, control characters are made visible.
  * Names were made inert when they were recorded, but the store may come from anywhere. 0 or -ENOMEM.
  */
-int cmd_write_prepare_lines(const char *path, struct strbuf *text);
+__must_check int cmd_write_prepare_lines(const char *path, struct strbuf *text);
 
 #endif

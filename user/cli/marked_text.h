@@ -3,6 +3,7 @@
 #ifndef JBPF_CLI_MARKED_TEXT_H
 #define JBPF_CLI_MARKED_TEXT_H
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 struct marked_text {
@@ -16,6 +17,7 @@ struct marked_text {
  * Appends `text` with the lines between each "begin WHAT" and the next "end" replaced. 0; -EINVAL:
  * one mark lacks the other; or the error of fill().
  */
-int marked_text_fill(const struct marked_text *marked, const char *text, struct strbuf *out);
+__must_check int marked_text_fill(const struct marked_text *marked, const char *text,
+				  struct strbuf *out);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef JBPF_CLI_OPTION_COMPLETION_H
 #define JBPF_CLI_OPTION_COMPLETION_H
 
+#include "user/util/attributes.h"
 #include "user/cli/options.h"
 #include "user/util/strbuf.h"
 
@@ -17,7 +18,7 @@
  *	# end
  * 0; -EINVAL: a mark is wrong; -ENOMEM.
  */
-int option_completion_fill(const struct option_table *const *tables, const char *script,
-			   struct strbuf *out);
+__must_check int option_completion_fill(const struct option_table *const *tables,
+					const char *script, struct strbuf *out);
 
 #endif

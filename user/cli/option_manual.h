@@ -6,6 +6,7 @@
 #ifndef JBPF_CLI_OPTION_MANUAL_H
 #define JBPF_CLI_OPTION_MANUAL_H
 
+#include "user/util/attributes.h"
 #include "user/cli/options.h"
 #include "user/util/strbuf.h"
 
@@ -15,7 +16,7 @@
  *	.\" end				.\" end
  * 0; -EINVAL: a mark is wrong, or an option has no entry or two, and `why` says which; -ENOMEM.
  */
-int option_manual_fill(const struct option_table *table, const char *page, struct strbuf *out,
-		       char *why, size_t why_len);
+__must_check int option_manual_fill(const struct option_table *table, const char *page,
+				    struct strbuf *out, char *why, size_t why_len);
 
 #endif

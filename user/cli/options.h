@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define OPTIONS_MAX 64 /* rows of a table */
 
 /* How the value of an option is read, and the type of the field that it is written to. */
@@ -112,27 +114,29 @@ struct option_walk {
 };
 
 /* All options of the command line; argv is sorted as getopt_long(3) does. 0 or -EINVAL. */
-int options_walk(struct option_walk *walk, int argc, char **argv);
+__must_check int options_walk(struct option_walk *walk, int argc, char **argv);
 /* The same, of a command that takes nothing but options. */
-int options_walk_all(struct option_walk *walk, int argc, char **argv);
+__must_check int options_walk_all(struct option_walk *walk, int argc, char **argv);
 /* One option and its value. 0 or -EINVAL. */
-int options_take(struct option_walk *walk, const struct option_place *place, const char *value);
+__must_check int options_take(struct option_walk *walk, const struct option_place *place,
+			      const char *value);
 
 /* Was it given? A name that the table does not know never was. */
 bool options_given(const struct option_walk *walk, const char *name);
 /* Refuses what was given but does not go with the use. 0 or -EINVAL. */
-int options_check_use(struct option_walk *walk, size_t use);
+__must_check int options_check_use(struct option_walk *walk, size_t use);
 
 /* A time as in --since, for an option of kind OWN. 0 or -EINVAL with the reason in `why`. */
-int options_parse_time(struct option_walk *walk, const char *value, uint64_t *unix_ns_out);
+__must_check int options_parse_time(struct option_walk *walk, const char *value,
+				    uint64_t *unix_ns_out);
 /* Place of the word among `words`, or -EINVAL. */
-int option_word_index(const char *const *words, const char *word);
+__must_check int option_word_index(const char *const *words, const char *word);
 
 /* Writes why. Always -EINVAL. */
-int options_refuse(struct option_walk *walk, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+__must_check int options_refuse(struct option_walk *walk, const char *format, ...)
+	__printf_like(2, 3);
 /* The same, and where to read more: "...; see jbpf-dump --help". */
-int options_refuse_see_help(struct option_walk *walk, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+__must_check int options_refuse_see_help(struct option_walk *walk, const char *format, ...)
+	__printf_like(2, 3);
 
 #endif

@@ -5,16 +5,17 @@
 
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/model/select.h"
 #include "user/util/strbuf.h"
 
 /* "CPU of java in container shop-1". 0 or -ENOMEM. */
-int selection_title(const struct selection *selection, struct strbuf *out);
+__must_check int selection_title(const struct selection *selection, struct strbuf *out);
 /*
  * The other selectors, and the labels that stacks begin with: "namespace prod, kind java, by pod"; "" when
  * there are none. 0 or -ENOMEM.
  */
-int selection_subtitle(const struct selection *selection, const char *const *by, size_t by_cnt,
-		       struct strbuf *out);
+__must_check int selection_subtitle(const struct selection *selection, const char *const *by,
+				    size_t by_cnt, struct strbuf *out);
 
 #endif

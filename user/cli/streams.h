@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 
 struct strtab;
@@ -36,7 +37,7 @@ struct streams {
 };
 
 /* Adds a stream's window or a host record (pid 0). 0 or -ENOMEM. */
-int streams_add(struct streams *streams, const struct window *window);
+__must_check int streams_add(struct streams *streams, const struct window *window);
 void streams_release(struct streams *streams);
 
 /* By container and pod, busiest first, those without a container last. Nothing may be added after it. */

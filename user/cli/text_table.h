@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define TEXT_TABLE_COLUMNS_MAX 20
@@ -33,12 +34,11 @@ struct text_table {
 
 /* Next cell, left to right, row after row. */
 void text_table_cell(struct text_table *table, const char *text);
-void text_table_cellf(struct text_table *table, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+void text_table_cellf(struct text_table *table, const char *format, ...) __printf_like(2, 3);
 /* A line below the row whose last cell was just added. */
 void text_table_note(struct text_table *table, const char *text);
 /* 0 or -ENOMEM, also for cells that could not be added. */
-int text_table_render(const struct text_table *table, struct strbuf *out);
+__must_check int text_table_render(const struct text_table *table, struct strbuf *out);
 void text_table_release(struct text_table *table);
 
 #endif

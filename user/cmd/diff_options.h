@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/compare/compare_options.h"
 
 extern const struct option_table diff_option_table;
@@ -13,7 +14,7 @@ extern const struct option_table diff_option_table;
 /*
  * 0, or -EINVAL with one line for the user in `why`. Times are taken relative to `now_unix_ns`.
  */
-int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_cmd_options *out,
-		       char *why, size_t why_len);
+__must_check int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns,
+				    struct diff_cmd_options *out, char *why, size_t why_len);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/cells.h"
 #include "user/model/select.h"
 #include "user/model/window.h"
@@ -18,16 +19,17 @@ struct dump_cells {
 	size_t bad_cnt;	   /* windows whose cells are broken; then they have none */
 };
 
-int dump_cells_init(struct dump_cells *cells); /* 0 or -ENOMEM */
+__must_check int dump_cells_init(struct dump_cells *cells); /* 0 or -ENOMEM */
 void dump_cells_release(struct dump_cells *cells);
 
 /* Adds a window. 0 or -ENOMEM. */
-int dump_cells_add(struct dump_cells *cells, const struct window *window);
+__must_check int dump_cells_add(struct dump_cells *cells, const struct window *window);
 
 /*
  * Appends a line "2026-11-21T13:00:00.020Z 3" for each cell of the selection's time with samples,
  * in order of time. 0 or -ENOMEM.
  */
-int dump_cells_text(struct dump_cells *cells, const struct selection *range, struct strbuf *out);
+__must_check int dump_cells_text(struct dump_cells *cells, const struct selection *range,
+				 struct strbuf *out);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef JBPF_CMD_DUMP_HINT_H
 #define JBPF_CMD_DUMP_HINT_H
 
+#include "user/util/attributes.h"
 #include "user/cmd/dump_options.h"
 #include "user/store/store.h"
 #include "user/util/strbuf.h"
@@ -11,6 +12,7 @@
  * Appends one clause, without newline. Reads labels, never stacks, and only as far as needed. 0 or
  * -errno.
  */
-int dump_hint(struct store_reader *reader, const struct dump_options *options, struct strbuf *out);
+__must_check int dump_hint(struct store_reader *reader, const struct dump_options *options,
+			   struct strbuf *out);
 
 #endif

@@ -3,14 +3,16 @@
 #ifndef JBPF_CMD_DUMP_LIST_H
 #define JBPF_CMD_DUMP_LIST_H
 
+#include "user/util/attributes.h"
 #include "user/cmd/dump_options.h"
 #include "user/cli/streams.h"
 #include "user/output/json_writer.h"
 #include "user/util/strbuf.h"
 
 /* As a table, or as JSON. Sorts the streams. 0 or -ENOMEM. */
-int dump_list_table(struct streams *streams, struct strbuf *out);
-int dump_list_json(struct streams *streams, const struct dump_options *options, struct strbuf *out);
+__must_check int dump_list_table(struct streams *streams, struct strbuf *out);
+__must_check int dump_list_json(struct streams *streams, const struct dump_options *options,
+				struct strbuf *out);
 
 /* The counts of a stream, as members of a JSON object. */
 void dump_list_json_counts(struct json_writer *json, const struct stream *stream);

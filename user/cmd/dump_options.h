@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/option_groups.h"
 #include "user/model/select.h"
 
@@ -51,7 +52,7 @@ extern const char *const dump_by_names[DUMP_BY_CNT];
 /*
  * 0, or -EINVAL with one line for the user in `why`. Times are taken relative to `now_unix_ns`.
  */
-int dump_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct dump_options *out,
-		       char *why, size_t why_len);
+__must_check int dump_options_parse(int argc, char **argv, uint64_t now_unix_ns,
+				    struct dump_options *out, char *why, size_t why_len);
 
 #endif

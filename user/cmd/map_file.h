@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
+
 struct map_file {
 	int dir_fd;
 	const char *name;  /* within the directory, without slashes */
@@ -29,6 +31,6 @@ const char *map_file_obstacle(const struct map_file *file);
  * Writes a temporary file beside it, mode 0644, and renames it to the name. -EEXIST: there is an
  * obstacle; else -errno (-ENOSPC, -EROFS, -EACCES). On error the directory is as it was.
  */
-int map_file_write(const struct map_file *file, const void *bytes, size_t len);
+__must_check int map_file_write(const struct map_file *file, const void *bytes, size_t len);
 
 #endif

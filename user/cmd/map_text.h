@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define MAP_TEXT_MAX_ENTRIES (4u << 20)
@@ -32,10 +33,10 @@ struct map_text {
  * Adds a range; a range that perf could not read (no name, no length, past the end of the address
  * space) is left out. 0, -ENOMEM, or -E2BIG when there is more than any JVM's code.
  */
-int map_text_add(struct map_text *map, uint64_t start, uint64_t len, const char *name);
+__must_check int map_text_add(struct map_text *map, uint64_t start, uint64_t len, const char *name);
 
 /* Appends the lines, sorted by address. 0 or -ENOMEM. */
-int map_text_render(struct map_text *map, struct strbuf *out);
+__must_check int map_text_render(struct map_text *map, struct strbuf *out);
 
 void map_text_release(struct map_text *map);
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/option_groups.h"
 
 #define MAPS_MAX_PIDS 256
@@ -24,6 +25,7 @@ struct maps_options {
 extern const struct option_table maps_option_table;
 
 /* 0, or -EINVAL with one line for the user in `why`. */
-int maps_options_parse(int argc, char **argv, struct maps_options *out, char *why, size_t why_len);
+__must_check int maps_options_parse(int argc, char **argv, struct maps_options *out, char *why,
+				    size_t why_len);
 
 #endif

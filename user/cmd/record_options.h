@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/cli/option_groups.h"
 #include "user/model/select.h"
@@ -34,7 +35,7 @@ struct record_options {
 extern const struct option_table record_option_table;
 
 /* 0, or -EINVAL with one line for the user in `why`. */
-int record_options_parse(int argc, char **argv, struct record_options *out, char *why,
-			 size_t why_len);
+__must_check int record_options_parse(int argc, char **argv, struct record_options *out, char *why,
+				      size_t why_len);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/streams.h"
 #include "user/util/strbuf.h"
 
@@ -22,13 +23,13 @@ struct status_report {
  * Is jbpfd running and well? Appends a line for each reason why not, such as "no window was written
  * for 42 s: is jbpfd running?". 0 or -ENOMEM.
  */
-int status_report_health(const struct status_report *report, const struct streams *streams,
-			 struct strbuf *problems);
+__must_check int status_report_health(const struct status_report *report,
+				      const struct streams *streams, struct strbuf *problems);
 
 /* Both sort the streams. 0 or -ENOMEM. */
-int status_report_table(const struct status_report *report, struct streams *streams,
-			struct strbuf *out);
-int status_report_json(const struct status_report *report, struct streams *streams,
-		       struct strbuf *out);
+__must_check int status_report_table(const struct status_report *report, struct streams *streams,
+				     struct strbuf *out);
+__must_check int status_report_json(const struct status_report *report, struct streams *streams,
+				    struct strbuf *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/option_groups.h"
 
 enum store_verb {
@@ -22,8 +23,8 @@ struct store_options {
 };
 
 /* 0, or -EINVAL with one line for the user in `why`. Texts are borrowed from argv. */
-int store_options_parse(int argc, char **argv, struct store_options *out, char *why,
-			size_t why_len);
+__must_check int store_options_parse(int argc, char **argv, struct store_options *out, char *why,
+				     size_t why_len);
 
 extern const struct option_table store_option_table;
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/namer/namer_link.h"
 #include "user/collect/namer/pending_window.h"
 #include "user/collect/namer/sight_table.h"
@@ -32,12 +33,12 @@ struct intake {
 };
 
 /* All is borrowed. 0 or -ENOMEM. */
-int intake_init(struct intake *intake, const struct sample_source *source,
-		struct sight_table *sights, struct namer_link *link);
+__must_check int intake_init(struct intake *intake, const struct sample_source *source,
+			     struct sight_table *sights, struct namer_link *link);
 void intake_release(struct intake *intake); /* one that is all 0 is fine */
 
 /* Takes what has come. 0 or -errno: what is left is taken next time. */
-int intake_consume(struct intake *intake);
+__must_check int intake_consume(struct intake *intake);
 /* When to consume even if nothing has come; CLOCK_BOOTTIME ns, UINT64_MAX = never. */
 uint64_t intake_due_boot_ns(const struct intake *intake);
 

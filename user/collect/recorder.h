@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/collect/probe/probe.h"
 #include "user/model/window.h"
@@ -58,8 +59,9 @@ struct recorder_sink {
 };
 
 /* -errno and a line for the user in `why` (see probe__open). The sink is copied. */
-int recorder__open(const struct recorder_options *options, const struct recorder_sink *sink,
-		   struct recorder **out, char *why, size_t why_len);
+__must_check int recorder__open(const struct recorder_options *options,
+				const struct recorder_sink *sink, struct recorder **out, char *why,
+				size_t why_len);
 void recorder__free(struct recorder *recorder); /* NULL is fine */
 
 /*
@@ -84,7 +86,7 @@ int recorder__fd(const struct recorder *recorder);
  * Passes on what happened, and hands out what has been named. 0; -ECHILD: the launcher was killed, and
  * without it no namer can be replaced: end, and be started again; -errno.
  */
-int recorder__consume(struct recorder *recorder);
+__must_check int recorder__consume(struct recorder *recorder);
 /* When recorder__consume() is to be called even if nothing is readable; CLOCK_BOOTTIME ns. */
 uint64_t recorder__due_boot_ns(const struct recorder *recorder);
 

@@ -6,15 +6,16 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/recorder.h"
 
 /* Blocks SIGTERM, SIGINT and SIGHUP and gives a descriptor that reads them. fd or -errno. */
-int sampling_signals_open(void);
+__must_check int sampling_signals_open(void);
 
 /*
  * Consumes what the recorder has until `deadline_boot_ns` (CLOCK_BOOTTIME) or a signal. 0 at the
  * deadline, the signal's number, or -errno.
  */
-int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_boot_ns);
+__must_check int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_boot_ns);
 
 #endif

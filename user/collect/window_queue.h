@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/namer/pending_window.h"
 #include "user/collect/namer/sight_table.h"
 #include "user/collect/naming/naming_wire.h"
@@ -46,7 +47,8 @@ void window_queue_release(struct window_queue *queue);
 void window_queue_add(struct window_queue *queue, struct pending_window *window);
 
 /* An answer NAMING_STREAM. 0, or -EBADMSG: it makes no sense. One that nobody asked for is dropped. */
-int window_queue_take_stream(struct window_queue *queue, const void *bytes, size_t len);
+__must_check int window_queue_take_stream(struct window_queue *queue, const void *bytes,
+					  size_t len);
 /* Is this the window that is to be answered next? */
 bool window_queue_awaits(const struct window_queue *queue, uint64_t window_id);
 /* That window has been answered. */

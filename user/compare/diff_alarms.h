@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_catalog.h"
 #include "user/util/strbuf.h"
@@ -20,8 +21,9 @@ struct diff_alarm {
 };
 
 /* Largest change first. The caller frees *out. 0 or -ENOMEM. */
-int diff_alarms_list(const struct diff_result *result, const struct diff_catalog *catalog,
-		     struct diff_alarm **out, size_t *cnt_out);
+__must_check int diff_alarms_list(const struct diff_result *result,
+				  const struct diff_catalog *catalog, struct diff_alarm **out,
+				  size_t *cnt_out);
 
 /*
  * Appends one alarm, inert on terminals, without newline: "shop.Tax.of +21.3 % (95 % interval +15.0

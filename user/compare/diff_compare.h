@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/cmd_store.h"
 #include "user/compare/compare_options.h"
 #include "user/compare/diff_load.h"
@@ -45,17 +46,20 @@ void diff_compare_release(struct diff_compare *compare);
  * Reads both sides. `block_ns` 0 = as long as fits the sides (diff_side_block_length_ns()). 0 or
  * -errno. Sides without samples are fine here.
  */
-int diff_compare_load(struct store_reader *reader, const struct diff_cmd_options *options,
-		      uint64_t block_ns, struct diff_compare *compare);
+__must_check int diff_compare_load(struct store_reader *reader,
+				   const struct diff_cmd_options *options, uint64_t block_ns,
+				   struct diff_compare *compare);
 
 /* Reads two files instead. 0 or -errno, said already. */
-int diff_compare_load_files(const struct diff_cmd_options *options, struct diff_compare *compare);
+__must_check int diff_compare_load_files(const struct diff_cmd_options *options,
+					 struct diff_compare *compare);
 
 /*
  * Compares; reads earlier days from the store for it (`reader` NULL: from files, there are none).
  * 0 or -errno.
  */
-int diff_compare_run(struct store_reader *reader, const struct diff_cmd_options *options,
-		     struct diff_compare *compare);
+__must_check int diff_compare_run(struct store_reader *reader,
+				  const struct diff_cmd_options *options,
+				  struct diff_compare *compare);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/compare/diff_load.h"
 #include "user/compare/diff_notes.h"
 #include "user/diff/diff_catalog.h"
@@ -16,8 +17,8 @@
  * Reads both. What is wrong with a file is printed, one line each: damaged lines are skipped.
  * `before` and `after` are ended with diff_loaded_release(). 0 or -errno, said already.
  */
-int diff_foreign_load(const char *path_before, const char *path_after, struct diff_catalog *catalog,
-		      struct diff_notes *notes, struct diff_loaded *before,
-		      struct diff_loaded *after);
+__must_check int diff_foreign_load(const char *path_before, const char *path_after,
+				   struct diff_catalog *catalog, struct diff_notes *notes,
+				   struct diff_loaded *before, struct diff_loaded *after);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/compare/compare_options.h"
 #include "user/compare/diff_notes.h"
 #include "user/cli/streams.h"
@@ -15,15 +16,16 @@
  * Two times are compared, and within one of them a service ran two images: adds a note with the
  * options that compare the images instead. 0 or -ENOMEM.
  */
-int diff_images_note(const struct diff_cmd_options *options, const struct streams *before,
-		     const struct streams *after, struct diff_notes *notes);
+__must_check int diff_images_note(const struct diff_cmd_options *options,
+				  const struct streams *before, const struct streams *after,
+				  struct diff_notes *notes);
 
 /*
  * Appends which images there are in a time, for who asked for one that is not there: "that time has
  * images shop:1.7 (service shop), ..."; nothing when no process has one. Texts are inert on
  * terminals. 0 or -errno.
  */
-int diff_images_hint(struct store_reader *reader, const struct diff_cmd_options *options,
-		     struct strbuf *out);
+__must_check int diff_images_hint(struct store_reader *reader,
+				  const struct diff_cmd_options *options, struct strbuf *out);
 
 #endif

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/cmd_store.h"
 #include "user/cli/streams.h"
 #include "user/diff/diff_catalog.h"
@@ -70,8 +71,8 @@ void diff_loaded_describe(const struct diff_loaded *loaded, struct diff_output_s
 struct diff_loader;
 
 /* 0, -ENOMEM, or -EINVAL when range, block length or span make no sense. */
-int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
-		     struct diff_loader **out);
+__must_check int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
+				  struct diff_loader **out);
 void diff_loader__free(struct diff_loader *loader); /* NULL is fine */
 
 /*
@@ -80,14 +81,14 @@ void diff_loader__free(struct diff_loader *loader); /* NULL is fine */
  */
 bool diff_loader__want(struct diff_loader *loader, const struct window *window);
 /* A wanted window with its text. 0, -ENOMEM, or -E2BIG (too many different stacks). */
-int diff_loader__add(struct diff_loader *loader, const struct window *window, const char *text,
-		     size_t len);
+__must_check int diff_loader__add(struct diff_loader *loader, const struct window *window,
+				  const char *text, size_t len);
 /* Makes the side, once, after the last window. 0 or -errno, also one that want() could not return. */
-int diff_loader__finish(struct diff_loader *loader, struct diff_loaded *out);
+__must_check int diff_loader__finish(struct diff_loader *loader, struct diff_loaded *out);
 
 /* All of that for one range. Damage is noted, not ended. 0 or -errno. */
-int diff_load_range(struct store_reader *reader, const struct diff_load *what,
-		    struct diff_catalog *catalog, struct cmd_store_damage *damage,
-		    struct diff_loaded *out);
+__must_check int diff_load_range(struct store_reader *reader, const struct diff_load *what,
+				 struct diff_catalog *catalog, struct cmd_store_damage *damage,
+				 struct diff_loaded *out);
 
 #endif

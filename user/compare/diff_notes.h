@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "user/util/attributes.h"
+
 /* Zero-initialise; end with diff_notes_release(). */
 struct diff_notes {
 	char **items; /* without newline */
@@ -13,8 +15,8 @@ struct diff_notes {
 };
 
 /* Adds a line. 0 or -ENOMEM. */
-int diff_notes_add(struct diff_notes *notes, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+__must_check int diff_notes_add(struct diff_notes *notes, const char *format, ...)
+	__printf_like(2, 3);
 void diff_notes_release(struct diff_notes *notes);
 
 #endif

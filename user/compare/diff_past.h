@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/compare/diff_load.h"
 #include "user/diff/diff_history.h"
 
@@ -26,10 +27,10 @@ struct diff_past {
  * `what`: of whom, block length and warm-up (times and image are not looked at). `before` and
  * `after`: the sides; `catalog` is theirs. A history of no sets is fine: 0. Else -errno.
  */
-int diff_past_load(struct store_reader *reader, const struct diff_load *what,
-		   struct diff_catalog *catalog, const struct diff_side *before,
-		   const struct diff_side *after, struct cmd_store_damage *damage,
-		   struct diff_past *out);
+__must_check int diff_past_load(struct store_reader *reader, const struct diff_load *what,
+				struct diff_catalog *catalog, const struct diff_side *before,
+				const struct diff_side *after, struct cmd_store_damage *damage,
+				struct diff_past *out);
 void diff_past_release(struct diff_past *past);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/daemon/daemon_compact.h"
 #include "user/daemon/daemon_options.h"
 #include "user/collect/recorder.h"
@@ -31,8 +32,9 @@ struct daemon_metrics {
 };
 
 /* 0, or -errno and a line in `why`. Before privileges are given up. */
-int daemon_metrics_open(struct daemon_metrics *self, const struct daemon_options *options,
-			char *why, size_t why_len);
+__must_check int daemon_metrics_open(struct daemon_metrics *self,
+				     const struct daemon_options *options, char *why,
+				     size_t why_len);
 void daemon_metrics_close(struct daemon_metrics *self);
 
 /* Takes note of a window on its way to the store: a stream's or the host's. */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/collect/probe/probe.h"
 #include "user/cli/option_groups.h"
@@ -47,8 +48,8 @@ struct daemon_options {
  * Defaults, then the config file named by --config, then the command line. 0; -EINVAL wrong usage;
  * else -errno of the config file. On error `why` holds one line for the user. Release in any case.
  */
-int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char *why,
-			 size_t why_len);
+__must_check int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char *why,
+				      size_t why_len);
 void daemon_options_release(struct daemon_options *options);
 
 /* Do they differ in an option that needs other BPF programs, maps or symbol tables? */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/daemon/daemon_compact.h"
 #include "user/daemon/daemon_metrics.h"
 #include "user/daemon/daemon_options.h"
@@ -27,14 +28,15 @@ struct daemon_writer *daemon_writer__new(struct daemon_metrics *metrics);
 void daemon_writer__free(struct daemon_writer *writer);
 
 /* Opens the store, or another one. Idle. 0, -ENOMEM or -errno of store_writer__open(). */
-int daemon_writer__open(struct daemon_writer *writer, const struct daemon_options *options);
+__must_check int daemon_writer__open(struct daemon_writer *writer,
+				     const struct daemon_options *options);
 /*
  * Other options for the same store, for the windows that end from now on. Waits for nothing and
  * cannot fail. Only the numbers of `options` are read later.
  */
 void daemon_writer__change(struct daemon_writer *writer, const struct daemon_options *options);
 /* Starts the thread: after privileges were given up, which are a thread's own. 0 or -errno. */
-int daemon_writer__start(struct daemon_writer *writer);
+__must_check int daemon_writer__start(struct daemon_writer *writer);
 
 /* One stream's window, copied. */
 void daemon_writer__add(struct daemon_writer *writer, const struct window *window, const char *text,

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "user/util/attributes.h"
+
 struct host_check_options {
 	const char *store_dir;
 	bool attaches; /* by --jit, JVMs may be asked for their maps */
@@ -15,6 +17,6 @@ struct host_check_options {
  * Prints one line per capability and feature. 0 when the host can be profiled (some names may
  * still be missing), -EPERM or another -errno when it cannot.
  */
-int host_check(const struct host_check_options *options, FILE *out);
+__must_check int host_check(const struct host_check_options *options, FILE *out);
 
 #endif

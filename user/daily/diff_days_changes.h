@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_series.h"
 #include "user/store/series/series.h"
@@ -31,9 +32,9 @@ struct diff_days_change {
  * Changes that the good days up to `last` show, the surest first; the caller frees *out. None when
  * `last` itself is no good day or the days are too few. 0 or -ENOMEM.
  */
-int diff_days_changes_find(const struct series *series, uint32_t last,
-			   const struct diff_options *options, struct diff_days_change **out,
-			   size_t *cnt_out);
+__must_check int diff_days_changes_find(const struct series *series, uint32_t last,
+					const struct diff_options *options,
+					struct diff_days_change **out, size_t *cnt_out);
 
 /* Is it a reason for an alarm: sure, new, and upwards? */
 bool diff_days_change_is_alarm(const struct diff_days_change *change);

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define DIFF_DAYS_DATE_BYTES sizeof("2026-11-21")
 
 struct diff_days_date {
@@ -18,7 +20,7 @@ struct diff_days_date {
 };
 
 /* The day that lies `back` whole days before the one that `unix_ns` is in. 0 or -ERANGE. */
-int diff_days_date_before(uint64_t unix_ns, uint32_t back, struct diff_days_date *out);
+__must_check int diff_days_date_before(uint64_t unix_ns, uint32_t back, struct diff_days_date *out);
 
 /* "2026-11-21" of a day's number. */
 void diff_days_date_text(uint32_t number, char out[static DIFF_DAYS_DATE_BYTES]);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define DIFF_DAYS_DIR_SERIES	  "series"
@@ -31,20 +32,21 @@ struct diff_days_dir {
  * Makes what is missing and takes the lock. -EWOULDBLOCK: another job is at work here. 0 or -errno;
  * *out is to be closed in any case.
  */
-int diff_days_dir_open(const char *path, struct diff_days_dir *out);
+__must_check int diff_days_dir_open(const char *path, struct diff_days_dir *out);
 void diff_days_dir_close(struct diff_days_dir *dir);
 
 /* Begins a day's directory, or goes on with it. `date` is "2026-11-21". 0 or -errno. */
-int diff_days_dir_begin(struct diff_days_dir *dir, const char *date);
+__must_check int diff_days_dir_begin(struct diff_days_dir *dir, const char *date);
 
 /*
  * Writes a file of the day, all or nothing, and lists it first, so that a crash leaves nothing that
  * nobody deletes. 0, -EINVAL when the name is none of ours, or -errno.
  */
-int diff_days_dir_write(struct diff_days_dir *dir, const char *name, const struct strbuf *text);
+__must_check int diff_days_dir_write(struct diff_days_dir *dir, const char *name,
+				     const struct strbuf *text);
 
 /* Ends the day: what an earlier run left and this one did not write is deleted. 0 or -errno. */
-int diff_days_dir_end(struct diff_days_dir *dir, const char *date);
+__must_check int diff_days_dir_end(struct diff_days_dir *dir, const char *date);
 
 /* Deletes days older than the newest `keep`, counted from day number `last`, and forgotten series. */
 int diff_days_dir_retain(struct diff_days_dir *dir, uint32_t last, uint32_t keep);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/daily/diff_days_date.h"
 #include "user/daily/diff_days_services.h"
 #include "user/util/strbuf.h"
@@ -80,8 +81,9 @@ const char *diff_days_state_name(enum diff_days_state state);
 int diff_days_alarm_text(const struct diff_days_alarm *alarm, struct strbuf *out);
 
 /* Lines of one service, for standard output. 0 or -ENOMEM, like all below. */
-int diff_days_report_lines(const struct diff_days_outcome *outcome, struct strbuf *out);
-int diff_days_report_html(const struct diff_days_report *report, struct strbuf *out);
-int diff_days_report_json(const struct diff_days_report *report, struct strbuf *out);
+__must_check int diff_days_report_lines(const struct diff_days_outcome *outcome,
+					struct strbuf *out);
+__must_check int diff_days_report_html(const struct diff_days_report *report, struct strbuf *out);
+__must_check int diff_days_report_json(const struct diff_days_report *report, struct strbuf *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/daily/diff_days_date.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_catalog.h"
@@ -33,16 +34,16 @@ struct diff_days_measure {
 };
 
 /* Puts the day into the series; a side without blocks is a day without rows. 0 or -ENOMEM. */
-int diff_days_series_put(struct series *series, const struct diff_days_measure *day);
+__must_check int diff_days_series_put(struct series *series, const struct diff_days_measure *day);
 
 /*
  * Days of [first, last] that are good for statistics: enough samples, and nothing wrong with them by
  * the gates of `options`, each for itself and against the others. The newest `max` of them, oldest
  * first; the caller frees *out, whose days live as long as the series is not changed. 0 or -ENOMEM.
  */
-int diff_days_series_good(const struct series *series, uint32_t first, uint32_t last, size_t max,
-			  const struct diff_options *options, const struct series_day ***out,
-			  size_t *cnt_out);
+__must_check int diff_days_series_good(const struct series *series, uint32_t first, uint32_t last,
+				       size_t max, const struct diff_options *options,
+				       const struct series_day ***out, size_t *cnt_out);
 
 /* Ended with diff_days_history_release(). */
 struct diff_days_history {
@@ -55,9 +56,10 @@ struct diff_days_history {
  * The good days before the day `before`, as history of a comparison of items of `catalog`, which
  * must not grow before it is used. No days are fine. 0 or -ENOMEM; *out is to be released in any case.
  */
-int diff_days_series_history(const struct series *series, const struct diff_catalog *catalog,
-			     uint32_t before, const struct diff_options *options,
-			     struct diff_days_history *out);
+__must_check int diff_days_series_history(const struct series *series,
+					  const struct diff_catalog *catalog, uint32_t before,
+					  const struct diff_options *options,
+					  struct diff_days_history *out);
 void diff_days_history_release(struct diff_days_history *history);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/cmd_store.h"
 #include "user/daily/diff_days_date.h"
 #include "user/daily/diff_days_dir.h"
@@ -37,7 +38,8 @@ struct diff_days_job {
  * Does all of it. 0, also when the service could not be compared or its files not be written, which
  * *out then says; -ENOMEM; *out is to be released in any case.
  */
-int diff_days_service_run(const struct diff_days_job *job, const struct diff_days_service *service,
-			  struct diff_days_outcome *out);
+__must_check int diff_days_service_run(const struct diff_days_job *job,
+				       const struct diff_days_service *service,
+				       struct diff_days_outcome *out);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/cli/cmd_store.h"
 #include "user/model/select.h"
 #include "user/store/store.h"
@@ -46,17 +47,19 @@ struct diff_days_services {
  * Adds a window that begins in [since, until), before or at and after `middle_unix_ns`. `base` is
  * what the command line selects. 0 or -ENOMEM.
  */
-int diff_days_services_add(struct diff_days_services *services, const struct selection *base,
-			   uint64_t middle_unix_ns, const struct window *window);
+__must_check int diff_days_services_add(struct diff_days_services *services,
+					const struct selection *base, uint64_t middle_unix_ns,
+					const struct window *window);
 
 /* After the last window: names files, sorts, drops what is too much. 0 or -ENOMEM. */
-int diff_days_services_finish(struct diff_days_services *services);
+__must_check int diff_days_services_finish(struct diff_days_services *services);
 
 void diff_days_services_release(struct diff_days_services *services);
 
 /* All of that from a store; no text is decoded. 0 or -errno. */
-int diff_days_services_list(struct store_reader *reader, const struct selection *base,
-			    uint64_t since_unix_ns, uint64_t middle_unix_ns, uint64_t until_unix_ns,
-			    struct cmd_store_damage *damage, struct diff_days_services *services);
+__must_check int diff_days_services_list(struct store_reader *reader, const struct selection *base,
+					 uint64_t since_unix_ns, uint64_t middle_unix_ns,
+					 uint64_t until_unix_ns, struct cmd_store_damage *damage,
+					 struct diff_days_services *services);
 
 #endif

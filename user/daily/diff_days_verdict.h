@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/daily/diff_days_report.h"
 #include "user/compare/diff_notes.h"
 #include "user/diff/diff.h"
@@ -31,10 +32,12 @@ struct diff_days_verdict {
  * Compares and fills in the outcome's state, why, alarms, known changes and figures. The caller frees
  * *result_out. 0 or -ENOMEM.
  */
-int diff_days_verdict_find(const struct diff_days_verdict *verdict, struct diff_days_outcome *out,
-			   struct diff_result **result_out);
+__must_check int diff_days_verdict_find(const struct diff_days_verdict *verdict,
+					struct diff_days_outcome *out,
+					struct diff_result **result_out);
 
 /* Adds what a reader of the service's page should know besides. 0 or -ENOMEM. */
-int diff_days_verdict_notes(const struct diff_days_outcome *outcome, struct diff_notes *notes);
+__must_check int diff_days_verdict_notes(const struct diff_days_outcome *outcome,
+					 struct diff_notes *notes);
 
 #endif

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff_history.h"
 #include "user/diff/diff_side.h"
 
@@ -197,8 +198,8 @@ struct diff_result {
  * item's kind or link is out of range or paths form a ring, or an option is out of range; *out is
  * untouched then. Empty sides are fine: the mode is descriptive.
  */
-int diff_run(const struct diff_input *input, const struct diff_options *options,
-	     struct diff_result **out);
+__must_check int diff_run(const struct diff_input *input, const struct diff_options *options,
+			  struct diff_result **out);
 void diff_result__free(struct diff_result *result); /* NULL is fine */
 
 /* exp(x) - 1: a log ratio as relative change. */

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 
 struct diff_between_item {
@@ -32,9 +33,10 @@ struct diff_between {
  * drifts with the mix by that much. `days_a` and `days_b`: what the sides average over. 0 or
  * -ENOMEM.
  */
-int diff_between_add(const struct diff_item *items, uint32_t item_cnt,
-		     const struct diff_history *history, const struct diff_options *options,
-		     double mixing, double days_a, double days_b, struct diff_between_item *at,
-		     struct diff_between *out);
+__must_check int diff_between_add(const struct diff_item *items, uint32_t item_cnt,
+				  const struct diff_history *history,
+				  const struct diff_options *options, double mixing, double days_a,
+				  double days_b, struct diff_between_item *at,
+				  struct diff_between *out);
 
 #endif

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_side.h"
 #include "user/model/frame_kind.h"
@@ -32,8 +33,8 @@ void diff_catalog__free(struct diff_catalog *catalog); /* NULL is fine */
  * that will be closed next. 0, -ENOMEM, or -E2BIG past DIFF_SIDE_ITEMS_MAX items; part of the stack
  * may have been counted then.
  */
-int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, const char *stack,
-		      size_t len, uint64_t count);
+__must_check int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side,
+				   const char *stack, size_t len, uint64_t count);
 
 /*
  * The same in two steps, for who meets the same stacks again and again or in no order of time. A

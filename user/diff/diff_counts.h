@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff_plan.h"
 #include "user/diff/diff_side.h"
 
@@ -20,8 +21,8 @@ struct diff_counts {
 };
 
 /* Items from `item_cnt` on are left out. 0 and counts for diff_counts_release(), or -ENOMEM. */
-int diff_counts_make(const struct diff_side *side, const struct diff_plan_side *plan,
-		     uint32_t item_cnt, struct diff_counts *out);
+__must_check int diff_counts_make(const struct diff_side *side, const struct diff_plan_side *plan,
+				  uint32_t item_cnt, struct diff_counts *out);
 void diff_counts_release(struct diff_counts *counts);
 
 #endif

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff_counts.h"
 #include "user/diff/diff_plan.h"
 
@@ -30,9 +31,9 @@ struct diff_estimate {
 };
 
 /* out[item_cnt]. 0 or -ENOMEM. */
-int diff_estimate_items(const struct diff_plan *plan,
-			const struct diff_counts counts[DIFF_PLAN_SIDES], uint32_t item_cnt,
-			struct diff_estimate *out);
+__must_check int diff_estimate_items(const struct diff_plan *plan,
+				     const struct diff_counts counts[DIFF_PLAN_SIDES],
+				     uint32_t item_cnt, struct diff_estimate *out);
 
 /*
  * A change is told against the composition factor, not against all samples. When a method grows,

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff_side.h"
 
 enum diff_history_kind {
@@ -43,17 +44,19 @@ struct diff_history {
  * neighbouring blocks, which errs on the large side of day drift). The caller frees *rows_out. 0
  * or -ENOMEM; *cnt_out is 0 for a day without samples.
  */
-int diff_history_measure_day(const struct diff_side *before, const struct diff_side *day,
-			     uint32_t item_cnt, double share_min,
-			     struct diff_history_row **rows_out, size_t *cnt_out);
+__must_check int diff_history_measure_day(const struct diff_side *before,
+					  const struct diff_side *day, uint32_t item_cnt,
+					  double share_min, struct diff_history_row **rows_out,
+					  size_t *cnt_out);
 
 /*
  * Rows of one pair of sides that should have been the same: the log ratio of each item's shares and
  * its variance by the blocks. Items are measured that have at least `share_min` of both sides. The
  * caller frees *rows_out. 0 or -ENOMEM; *cnt_out is 0 when a side has no samples.
  */
-int diff_history_measure_pair(const struct diff_side *before, const struct diff_side *after,
-			      uint32_t item_cnt, double share_min,
-			      struct diff_history_row **rows_out, size_t *cnt_out);
+__must_check int diff_history_measure_pair(const struct diff_side *before,
+					   const struct diff_side *after, uint32_t item_cnt,
+					   double share_min, struct diff_history_row **rows_out,
+					   size_t *cnt_out);
 
 #endif

@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "user/util/attributes.h"
+
 /* P(Z > z) of the standard normal distribution. */
 double diff_math_normal_tail(double z);
 /* The z with P(Z > z) = tail; 0 < tail < 1, else NaN (infinite at 0 and 1). */
@@ -36,7 +38,7 @@ double diff_math_margin_p(double estimate, double error, double df, double margi
  * in p = not tested: q is NaN, and the others do not pay for it. `p` and `q` may be the same
  * array. 0 or -ENOMEM.
  */
-int diff_math_bh(const double *p, size_t cnt, double *q);
+__must_check int diff_math_bh(const double *p, size_t cnt, double *q);
 
 /* Sorts `values` in place; NaN when there are none. Values must not be NaN. */
 double diff_math_median(double *values, size_t cnt);
@@ -47,6 +49,7 @@ int diff_math_compare(const void *a, const void *b);
  * out[i] = median of values[i - half .. i + half], as far as these exist; NaN values are left out
  * (NaN when nothing else is there). 0 or -ENOMEM.
  */
-int diff_math_running_median(const double *values, size_t cnt, size_t half, double *out);
+__must_check int diff_math_running_median(const double *values, size_t cnt, size_t half,
+					  double *out);
 
 #endif

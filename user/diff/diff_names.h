@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 struct diff_names;
@@ -24,7 +25,8 @@ void diff_names__free(struct diff_names *names); /* NULL is fine */
  * Appends the canonical form of a stack ("process;frame;frame_[j]"). Frames are remembered. 0,
  * -ENOMEM, or -E2BIG when it would pass STACK_TEXT_MAX_BYTES; nothing is appended then.
  */
-int diff_names__stack(struct diff_names *names, const char *stack, size_t len, struct strbuf *out);
+__must_check int diff_names__stack(struct diff_names *names, const char *stack, size_t len,
+				   struct strbuf *out);
 
 /*
  * Is the first frame of a foreign stack a frame of code? Profilers of one process write no process

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff_side.h"
 
 #define DIFF_PLAN_A	0
@@ -46,7 +47,8 @@ struct diff_plan {
 };
 
 /* 0 and a plan to be ended with diff_plan_release(), or -ENOMEM. */
-int diff_plan_make(const struct diff_side *a, const struct diff_side *b, struct diff_plan *out);
+__must_check int diff_plan_make(const struct diff_side *a, const struct diff_side *b,
+				struct diff_plan *out);
 void diff_plan_release(struct diff_plan *plan);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_estimate.h"
 #include "user/diff/diff_plan.h"
@@ -22,8 +23,9 @@ struct diff_scale {
 };
 
 /* 0 or -ENOMEM. */
-int diff_scale_measure(const struct diff_item *items, uint32_t item_cnt,
-		       const struct diff_plan *plan, const struct diff_estimate *estimates,
-		       uint32_t samples_min, struct diff_scale *out);
+__must_check int diff_scale_measure(const struct diff_item *items, uint32_t item_cnt,
+				    const struct diff_plan *plan,
+				    const struct diff_estimate *estimates, uint32_t samples_min,
+				    struct diff_scale *out);
 
 #endif

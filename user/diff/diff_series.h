@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define DIFF_SERIES_DAYS_MIN 14	 /* fewer tell nothing */
 #define DIFF_SERIES_DAYS_MAX 400 /* the last ones are used */
 
@@ -46,8 +48,8 @@ struct diff_series_options diff_series_options_default(void);
  * DIFF_SERIES_DAYS_MIN days. 0, -ENOMEM, or -EINVAL when days are not ascending or values are not
  * finite.
  */
-int diff_series_changes(const struct diff_series_day *days, size_t cnt,
-			const struct diff_series_options *options, struct diff_change **out,
-			size_t *cnt_out);
+__must_check int diff_series_changes(const struct diff_series_day *days, size_t cnt,
+				     const struct diff_series_options *options,
+				     struct diff_change **out, size_t *cnt_out);
 
 #endif

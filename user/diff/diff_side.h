@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define DIFF_NONE	     UINT32_MAX
 #define DIFF_SIDE_ITEMS_MAX  (16u << 20)
 #define DIFF_SIDE_BLOCKS_MAX 65535u
@@ -44,14 +46,14 @@ struct diff_side *diff_side__new(uint32_t event);
 void diff_side__free(struct diff_side *side); /* NULL is fine */
 
 /* Counts an item in the block that will be closed next. 0, -ENOMEM, or -E2BIG. */
-int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count);
+__must_check int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count);
 
 /*
  * Ends the block; `block` is copied. Blocks come in order of time and do not overlap. 0, -ENOMEM,
  * -E2BIG past DIFF_SIDE_BLOCKS_MAX, or -EINVAL when a field makes no sense (order, length, time of
  * day, negative or non-finite cpu_s); the block stays open then.
  */
-int diff_side__close_block(struct diff_side *side, const struct diff_block *block);
+__must_check int diff_side__close_block(struct diff_side *side, const struct diff_block *block);
 
 /*
  * In place of closing a block without counts: one in which nothing is to be compared, because its

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 
 /* Members of item i are list[first[i]] .. list[first[i + 1] - 1], in ascending order. */
@@ -19,7 +20,8 @@ struct diff_tree {
 };
 
 /* 0 and a tree for diff_tree_release(), or -ENOMEM. */
-int diff_tree_make(const struct diff_item *items, uint32_t item_cnt, struct diff_tree *out);
+__must_check int diff_tree_make(const struct diff_item *items, uint32_t item_cnt,
+				struct diff_tree *out);
 void diff_tree_release(struct diff_tree *tree);
 
 /*

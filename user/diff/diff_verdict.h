@@ -6,6 +6,7 @@
 #ifndef JBPF_DIFF_VERDICT_H
 #define JBPF_DIFF_VERDICT_H
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_between.h"
 #include "user/diff/diff_estimate.h"
@@ -33,16 +34,16 @@ struct diff_case {
  * UP, DOWN, NEW and GONE. Only intervals, by the blocks alone, when nothing tells how much items
  * drift. 0 or -ENOMEM.
  */
-int diff_verdict_test(const struct diff_case *diff);
+__must_check int diff_verdict_test(const struct diff_case *diff);
 
 /* TRANSIENT where a change is gone in the last quarter of B. */
 void diff_verdict_persist(const struct diff_case *diff);
 
 /* MOVED where another item under the same roof changed the other way (diff_moved.c). 0, -ENOMEM. */
-int diff_moved_mark(const struct diff_case *diff);
+__must_check int diff_moved_mark(const struct diff_case *diff);
 
 /* The place in the call tree each changed method's change comes from (diff_origin.c). 0, -ENOMEM. */
-int diff_origin_find(const struct diff_case *diff);
+__must_check int diff_origin_find(const struct diff_case *diff);
 
 /* Was a change of this item found, whatever became of the verdict? */
 static inline bool diff_verdict_is_found(const struct diff_case *diff, uint32_t item)

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_estimate.h"
 #include "user/diff/diff_plan.h"
@@ -22,8 +23,9 @@ struct diff_within {
 };
 
 /* out[item_cnt]; items of kind NONE stay as they are. 0 or -ENOMEM. */
-int diff_within_moderate(const struct diff_item *items, uint32_t item_cnt,
-			 const struct diff_plan *plan, const struct diff_estimate *estimates,
-			 double prior_df, struct diff_within *out);
+__must_check int diff_within_moderate(const struct diff_item *items, uint32_t item_cnt,
+				      const struct diff_plan *plan,
+				      const struct diff_estimate *estimates, double prior_df,
+				      struct diff_within *out);
 
 #endif

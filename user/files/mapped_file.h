@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/host/procmaps.h"
 
 struct opener;
@@ -24,6 +25,6 @@ struct mapped_file_request {
  * told. To be read through opener__reopen(). fd; -ESTALE another file has that name now;
  * -errno.
  */
-int mapped_file_open(const struct mapped_file_request *request);
+__must_check int mapped_file_open(const struct mapped_file_request *request);
 
 #endif

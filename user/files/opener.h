@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "user/sandbox/child_starter.h"
 #include "user/files/container_file.h"
 
@@ -59,15 +60,15 @@ void opener__charge(struct opener *opener, struct account *account);
  * too many files of this account hang, or of all accounts, or there is no process to open it; -EIO:
  * the process ended over it. `st_out` and `head_out` may be NULL.
  */
-int opener__reopen(struct opener *opener, int path_fd, const struct container_file_rules *rules,
-		   struct stat *st_out);
-int opener__file(struct opener *opener, int root_fd, const char *path,
-		 const struct container_file_rules *rules, struct stat *st_out,
-		 struct opener_head *head_out);
-int opener__library(struct opener *opener, int root_fd, const char *path,
-		    const struct container_file_rules *rules, struct stat *st_out,
-		    struct opener_head *head_out);
-int opener__path(struct opener *opener, int root_fd, const char *path);
+__must_check int opener__reopen(struct opener *opener, int path_fd,
+				const struct container_file_rules *rules, struct stat *st_out);
+__must_check int opener__file(struct opener *opener, int root_fd, const char *path,
+			      const struct container_file_rules *rules, struct stat *st_out,
+			      struct opener_head *head_out);
+__must_check int opener__library(struct opener *opener, int root_fd, const char *path,
+				 const struct container_file_rules *rules, struct stat *st_out,
+				 struct opener_head *head_out);
+__must_check int opener__path(struct opener *opener, int root_fd, const char *path);
 
 struct opener_stats {
 	pid_t pid;	    /* 0 = none runs */

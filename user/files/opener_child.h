@@ -3,6 +3,7 @@
 #ifndef JBPF_FILES_OPENER_CHILD_H
 #define JBPF_FILES_OPENER_CHILD_H
 
+#include "user/util/attributes.h"
 #include "user/files/opener_wire.h"
 
 /*
@@ -12,9 +13,10 @@
 int opener_child_main(int socket_fd);
 
 /* One request's work: fd or -errno. `st` and `head` of the reply are filled in. */
-int opener_child_open(const struct opener_request *request, int at_fd, struct opener_reply *reply);
+__must_check int opener_child_open(const struct opener_request *request, int at_fd,
+				   struct opener_reply *reply);
 
 /* From here on it can do only that, and use open files. Features that the kernel lacks are left out. 0 or -errno. */
-int opener_child_confine(void);
+__must_check int opener_child_confine(void);
 
 #endif

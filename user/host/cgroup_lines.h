@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
+
 /* "4:memory:/docker/<id>" */
 struct cgroup_line {
 	const char *controllers; /* comma-separated; of length 0: version 2 */
@@ -23,7 +25,7 @@ struct cgroup_line {
 };
 
 /* false: not such a line. */
-bool cgroup_line_parse(const char *line, size_t len, struct cgroup_line *out);
+bool cgroup_line_parse(const char *line, size_t len, struct cgroup_line *out) __no_null;
 bool cgroup_line_is_of(const struct cgroup_line *line, const char *controller);
 
 /* First line of a hierarchy; false: the process is in no such one. */
@@ -34,6 +36,6 @@ bool cgroup_lines_find(const char *text, size_t len, const char *controller,
  * First mount point of a hierarchy, as /proc/mounts below `proc_fd` has it. 0; -ENODEV: it is mounted
  * nowhere; -ENAMETOOLONG; -ENOMEM; the error of reading. `out` is untouched on error.
  */
-int cgroup_mount_find(int proc_fd, const char *controller, char out[PATH_MAX]);
+__must_check int cgroup_mount_find(int proc_fd, const char *controller, char out[PATH_MAX]);
 
 #endif

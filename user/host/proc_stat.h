@@ -7,22 +7,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
+
 struct proc_stat {
 	char state;	      /* R S D T t Z X I */
 	uint64_t start_ticks; /* field 22: clock ticks (sysconf(_SC_CLK_TCK)) since boot */
 };
 
 /* 0, -ENOENT/-ESRCH when the process is gone, -EINVAL when the text is odd. */
-int proc_stat_read(int proc_fd, uint32_t pid, struct proc_stat *out);
+__must_check int proc_stat_read(int proc_fd, uint32_t pid, struct proc_stat *out) __no_null;
 
 /*
  * Is the process `pid` still the one that started at `start_ns` (CLOCK_BOOTTIME)? The kernel rounds
  * start_boottime down to ticks for field 22. 0 yes; -ESRCH no or gone; -errno.
  */
-int proc_stat_check_start(int proc_fd, uint32_t pid, uint64_t start_ns);
+__must_check int proc_stat_check_start(int proc_fd, uint32_t pid, uint64_t start_ns);
 
 /* CLOCK_BOOTTIME ns of the start, to one tick, as field 22 has it. 0 or -errno. */
-int proc_stat_start_ns(int proc_fd, uint32_t pid, uint64_t *start_ns_out);
+__must_check int proc_stat_start_ns(int proc_fd, uint32_t pid, uint64_t *start_ns_out) __no_null;
 
 struct proc_status {
 	uid_t uid;  /* real, as the host sees it */
@@ -38,6 +40,6 @@ struct proc_status {
 };
 
 /* 0, -ENOENT/-ESRCH when the process is gone, -EINVAL when a needed line is missing. */
-int proc_status_read(int proc_fd, uint32_t pid, struct proc_status *out);
+__must_check int proc_status_read(int proc_fd, uint32_t pid, struct proc_status *out) __no_null;
 
 #endif

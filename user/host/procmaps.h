@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define PROCMAPS_MAX_ENTRIES	65536u	     /* executable mappings kept; the rest is counted */
 #define PROCMAPS_MAX_BYTES	(64u << 20)  /* of text read */
 #define PROCMAPS_MAX_LINE_BYTES (32u * 1024) /* 4096 bytes of path, each may be escaped */
@@ -48,9 +50,9 @@ struct procmaps {
 void procmaps_release(struct procmaps *maps);
 
 /* Reads and parses an open /proc/PID/maps. 0, -ENOMEM, or the error of read(). */
-int procmaps_read(int fd, struct procmaps *out);
+__must_check int procmaps_read(int fd, struct procmaps *out);
 /* Parses text; a last line without newline counts. Appends to `out`. 0 or -ENOMEM. */
-int procmaps_parse(const char *text, size_t len, struct procmaps *out);
+__must_check int procmaps_parse(const char *text, size_t len, struct procmaps *out);
 
 /* The mapping that holds `address`, or NULL. */
 struct procmap *procmaps_find(const struct procmaps *maps, uint64_t address);

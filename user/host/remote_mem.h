@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
+
 /* True: only this address cannot be read. False: no memory of the process can be. */
 static inline bool remote_mem_error_is_local(int err)
 {
@@ -58,8 +60,8 @@ void remote_mem_release(struct remote_mem *mem);
 
 int remote_mem_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
 /* Little-endian unsigned of 1 to 8 bytes; -EINVAL for other sizes. */
-int remote_mem_read_uint(const struct remote_mem *mem, uint64_t address, size_t size,
-			 uint64_t *out);
+__must_check int remote_mem_read_uint(const struct remote_mem *mem, uint64_t address, size_t size,
+				      uint64_t *out);
 
 /*
  * Up to `len` bytes, fewer when a page further on cannot be read: for strings whose length is not
@@ -72,7 +74,8 @@ ssize_t remote_mem_read_some(const struct remote_mem *mem, uint64_t address, voi
  * `err` and spoils no other. 0; -ESRCH, -EPERM or the like when nothing can be read (any more):
  * then the pieces not reached have that error too.
  */
-int remote_mem_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt);
+__must_check int remote_mem_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces,
+					size_t cnt);
 
 /*
  * Pages read once and kept: for tables and strings that do not change and are read in small
@@ -83,6 +86,7 @@ struct remote_cache;
 struct remote_cache *remote_cache__new(const struct remote_mem *mem); /* borrows `mem` */
 void remote_cache__free(struct remote_cache *cache);		      /* NULL is fine */
 /* A NUL-terminated string; -ENAMETOOLONG when it does not fit into `out_size`. */
-int remote_cache__string(struct remote_cache *cache, uint64_t address, char *out, size_t out_size);
+__must_check int remote_cache__string(struct remote_cache *cache, uint64_t address, char *out,
+				      size_t out_size);
 
 #endif

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define CELL_NS	      (20ull * 1000 * 1000)
@@ -35,7 +36,7 @@ static inline uint64_t cell_of(uint64_t unix_ns)
 }
 
 /* Appends the code of cells in ascending order. 0, -EINVAL (order, count 0, index), or -ENOMEM. */
-int cells_encode(const struct cell *cells, size_t cnt, struct strbuf *out);
+__must_check int cells_encode(const struct cell *cells, size_t cnt, struct strbuf *out);
 
 struct cells_reader {
 	const uint8_t *at;
@@ -60,13 +61,14 @@ struct cells_sum *cells_sum__new(void);	     /* NULL only when memory is short *
 void cells_sum__free(struct cells_sum *sum); /* NULL is fine */
 /* Adds the cells of a window that begins at `start_unix_ns`. 0, -EINVAL (broken), or -ENOMEM; then
  * nothing of it was added. */
-int cells_sum__add(struct cells_sum *sum, uint64_t start_unix_ns, const uint8_t *cells, size_t len);
+__must_check int cells_sum__add(struct cells_sum *sum, uint64_t start_unix_ns, const uint8_t *cells,
+				size_t len);
 /* All of them in order of time, borrowed until the next call. */
 const struct cell_total *cells_sum__view(struct cells_sum *sum, size_t *cnt_out);
 /*
  * Appends the code relative to a window that begins there, and empties the sum. As cells_encode():
  * -EINVAL when the sum reaches beyond CELLS_MAX from there, or before it; then nothing is changed.
  */
-int cells_sum__take(struct cells_sum *sum, uint64_t start_unix_ns, struct strbuf *out);
+__must_check int cells_sum__take(struct cells_sum *sum, uint64_t start_unix_ns, struct strbuf *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
@@ -16,8 +17,9 @@
  * other runtimes' names ("LazyCompile:*foo /p.js:1:2", "py::f:/x.py") are kept as they are, with
  * FRAME_KIND_JIT. 0 or -ENOMEM.
  */
-int java_name_canonical(const char *raw, size_t raw_len, bool is_hotspot, bool keep_parameters,
-			struct strbuf *out, enum frame_kind *kind_out);
+__must_check int java_name_canonical(const char *raw, size_t raw_len, bool is_hotspot,
+				     bool keep_parameters, struct strbuf *out,
+				     enum frame_kind *kind_out);
 
 /* Native file name with run-specific digits removed: "libzstd-jni-1.5.5-41239938.so". */
 int java_name_canonical_library(const char *base_name, struct strbuf *out);

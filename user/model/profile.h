@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 struct profile;
@@ -20,14 +21,15 @@ struct profile *profile__new(void);
 void profile__free(struct profile *profile); /* NULL is fine */
 
 /* Adds `count` samples to a stack. 0 or -ENOMEM; counts saturate. */
-int profile__add(struct profile *profile, const char *stack, size_t len, uint64_t count);
+__must_check int profile__add(struct profile *profile, const char *stack, size_t len,
+			      uint64_t count);
 
 /*
  * Adds folded text: "stack count\n" lines. Lines that are not that are skipped and counted in
  * *bad_line_cnt (may be NULL). 0 or -ENOMEM.
  */
-int profile__add_folded(struct profile *profile, const char *text, size_t len,
-			size_t *bad_line_cnt);
+__must_check int profile__add_folded(struct profile *profile, const char *text, size_t len,
+				     size_t *bad_line_cnt);
 
 struct profile_stack {
 	const char *text; /* NUL-terminated; lives as long as the profile */
@@ -43,6 +45,6 @@ struct profile_stack profile__stack(const struct profile *profile, size_t index)
 void profile__sort(struct profile *profile);
 
 /* Sorts, then appends the folded text. 0 or -ENOMEM. */
-int profile__to_folded(struct profile *profile, struct strbuf *out);
+__must_check int profile__to_folded(struct profile *profile, struct strbuf *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
@@ -22,7 +23,7 @@
  * suffix gets round brackets: "evil_(k)". -E2BIG when the stack would pass STACK_TEXT_MAX_BYTES,
  * or -ENOMEM: nothing is appended then.
  */
-int stack_text_append(struct strbuf *stack, const char *name, enum frame_kind kind);
+__must_check int stack_text_append(struct strbuf *stack, const char *name, enum frame_kind kind);
 
 /*
  * A line that is written from its leaf to its root: one that would be too long loses frames at the

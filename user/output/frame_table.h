@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/source_lines.h"
 #include "user/model/frame_kind.h"
 
@@ -25,7 +26,7 @@ struct frame_table;
  * `lines` tells the source files of methods; NULL = none are known. It is sorted, and not used
  * after this. 0, -ENOMEM, or -E2BIG past 4 G names.
  */
-int frame_table__open(struct source_lines *lines, struct frame_table **out);
+__must_check int frame_table__open(struct source_lines *lines, struct frame_table **out);
 void frame_table__free(struct frame_table *table); /* NULL is fine */
 
 /*

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/profile.h"
 #include "user/model/source_lines.h"
 #include "user/model/window.h"
@@ -38,34 +39,39 @@ struct output_info {
 	struct source_lines *lines; /* NULL = none; the writers sort them; borrowed */
 };
 
-int output_folded(struct profile *profile, struct strbuf *out);
+__must_check int output_folded(struct profile *profile, struct strbuf *out);
 
 /*
  * Table of methods: self and total samples and percent, by self descending; a method that occurs
  * several times in a stack counts once for total. At most `limit` rows (0 = all), then a line that
  * says how many were left out. Control bytes never reach a terminal.
  */
-int output_top(struct profile *profile, const struct output_info *info, size_t limit,
-	       struct strbuf *out);
+__must_check int output_top(struct profile *profile, const struct output_info *info, size_t limit,
+			    struct strbuf *out);
 
 /* The same for source lines, by self samples; info->lines must be there. */
-int output_lines(const struct profile *profile, const struct output_info *info, size_t limit,
-		 struct strbuf *out);
+__must_check int output_lines(const struct profile *profile, const struct output_info *info,
+			      size_t limit, struct strbuf *out);
 
 /* One JSON object: info, then stacks as arrays of {name, kind} root first with count; the schema is
  * in docs of the command (man page jbpf-dump). */
-int output_json(struct profile *profile, const struct output_info *info, struct strbuf *out);
+__must_check int output_json(struct profile *profile, const struct output_info *info,
+			     struct strbuf *out);
 
 /* One self-contained interactive page. */
-int output_html(struct profile *profile, const struct output_info *info, struct strbuf *out);
+__must_check int output_html(struct profile *profile, const struct output_info *info,
+			     struct strbuf *out);
 
 /* A static picture for tickets, with title, totals and tooltips (<title>), no script. */
-int output_svg(struct profile *profile, const struct output_info *info, struct strbuf *out);
+__must_check int output_svg(struct profile *profile, const struct output_info *info,
+			    struct strbuf *out);
 
 /* profile.proto, gzipped, for pprof and Pyroscope; what is put where is in PPROF.md. */
-int output_pprof(struct profile *profile, const struct output_info *info, struct strbuf *out);
+__must_check int output_pprof(struct profile *profile, const struct output_info *info,
+			      struct strbuf *out);
 
 /* JSON for speedscope. */
-int output_speedscope(struct profile *profile, const struct output_info *info, struct strbuf *out);
+__must_check int output_speedscope(struct profile *profile, const struct output_info *info,
+				   struct strbuf *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/profile.h"
 #include "user/model/frame_kind.h"
 #include "user/util/strtab.h"
@@ -53,14 +54,14 @@ struct tree {
 };
 
 /* Sorts the profile. 0, -ENOMEM, or -E2BIG past 4 G nodes; `out` is untouched then. */
-int tree_build(struct profile *profile, struct tree *out);
+__must_check int tree_build(struct profile *profile, struct tree *out);
 
 /*
  * Keeps the `node_max` (at least 1) heaviest nodes. What a node loses becomes one child of kind
  * TREE_KIND_HIDDEN, its last, so that sums stay right; these come on top of node_max. 0 or -ENOMEM
  * (the tree is unchanged).
  */
-int tree_prune(struct tree *tree, size_t node_max);
+__must_check int tree_prune(struct tree *tree, size_t node_max);
 
 void tree_release(struct tree *tree);
 
@@ -76,6 +77,6 @@ struct tree_method {
 
 /* One entry per frame of a whole tree but the root's, by self, total (both descending), name. The
  * caller frees *out. 0 or -ENOMEM. */
-int tree_methods(const struct tree *tree, struct tree_method **out, size_t *cnt_out);
+__must_check int tree_methods(const struct tree *tree, struct tree_method **out, size_t *cnt_out);
 
 #endif

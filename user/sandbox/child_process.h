@@ -39,6 +39,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
+
 /* ---- starting ---- */
 
 /*
@@ -51,10 +53,11 @@ typedef int (*child_main_fn)(int socket_fd, const void *ctx);
  * Forks a child that runs `main` and ends with this thread. *socket_out is to it (SOCK_SEQPACKET),
  * the caller's; NULL: there is no socket. The child has a copy of *ctx. 0 or -errno.
  */
-int child_process_start(child_main_fn main, const void *ctx, int *socket_out, pid_t *pid_out);
+__must_check int child_process_start(child_main_fn main, const void *ctx, int *socket_out,
+				     pid_t *pid_out);
 
 /* Runs `main` in a child and waits for it. 0, -errno as it returned, -EIO: it was killed; of fork(). */
-int child_process_run(child_main_fn main, const void *ctx);
+__must_check int child_process_run(child_main_fn main, const void *ctx);
 
 /*
  * Copies this process as a further child of its parent, which reaps it: a copy outlives its maker.
@@ -71,7 +74,7 @@ bool child_process_has_one_thread(void);
  * after a change of ids, which clears it (kernel/cred.c, commit_creds()). 0; -ESRCH: it has ended
  * already; -errno.
  */
-int child_process_end_with(pid_t parent);
+__must_check int child_process_end_with(pid_t parent);
 
 /* ---- properties ---- */
 
@@ -118,7 +121,7 @@ struct child_options {
  * This process is such a child from now on. 0, or -errno: then it must end. Where ends_first and
  * is_idle are not possible, they are left out.
  */
-int child_process_become(const struct child_options *options);
+__must_check int child_process_become(const struct child_options *options);
 
 /* ---- ending ---- */
 
@@ -135,7 +138,7 @@ int child_process_end(pid_t pid, uint32_t wait_ms);
 bool child_process_has_ended(pid_t pid, int *status_out);
 
 /* The -errno with which it exited; 0: with none, or it was killed, or `status` is -1. */
-int child_process_err(int status);
+__must_check int child_process_err(int status);
 
 /* Why it ended, for a message: an error's text, or a signal's. */
 const char *child_process_why(int status);

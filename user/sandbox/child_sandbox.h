@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "user/util/attributes.h"
 #include "user/sandbox/capabilities.h"
 
 #define CHILD_SANDBOX_MAX_FDS 16u /* that a process with one socket may have open */
@@ -32,6 +33,6 @@ struct child_rights {
 };
 
 /* 0 or -errno: then it must end. */
-int child_sandbox_give_up(const struct child_rights *rights);
+__must_check int child_sandbox_give_up(const struct child_rights *rights);
 
 #endif

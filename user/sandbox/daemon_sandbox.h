@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/sandbox/capabilities.h"
 
 /* For output files at any place that the user names: in force only while they are written. */
@@ -50,8 +51,8 @@ struct capabilities daemon_sandbox_naming(bool attaches);
  * Finds the capabilities that must be kept by trying in children. 0, or -errno and a line for the
  * user in `why`: something that is needed would not work any more.
  */
-int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs, struct capabilities *out,
-			char *why, size_t why_len);
+__must_check int daemon_sandbox_plan(const struct daemon_sandbox_needs *needs,
+				     struct capabilities *out, char *why, size_t why_len);
 
 struct daemon_sandbox {
 	struct capabilities held; /* before */
@@ -61,19 +62,19 @@ struct daemon_sandbox {
 };
 
 /* Gives up the rest, for ever. One thread only. 0, or -errno and a line in `why`. */
-int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs, struct daemon_sandbox *out,
-			 char *why, size_t why_len);
+__must_check int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs,
+				      struct daemon_sandbox *out, char *why, size_t why_len);
 
 /* For the launcher (sandbox/launcher.h): keeps the rights that its children need. 0 or -errno. */
-int daemon_sandbox_launcher(bool attaches);
+__must_check int daemon_sandbox_launcher(bool attaches);
 /* For the process that names: looks into processes, and changes nothing. 0 or -errno. */
-int daemon_sandbox_namer(void);
+__must_check int daemon_sandbox_namer(void);
 
 /*
  * For the child that talks to a JVM, once it is connected (collect/attach/jvm_attach.h): below
  * `tmp_fd`, the JVM's /tmp, are all files that it needs. 0 or -errno.
  */
-int daemon_sandbox_asker(int tmp_fd);
+__must_check int daemon_sandbox_asker(int tmp_fd);
 
 /* Logs which process has kept which rights, and which could not be given up. */
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches);
@@ -82,6 +83,6 @@ void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches);
  * For a child that works on files below `dir` and on nothing else: no capability, no other file.
  * Where the kernel has no Landlock, its files are as the parent's. 0 or -errno.
  */
-int daemon_sandbox_confine(const char *dir);
+__must_check int daemon_sandbox_confine(const char *dir);
 
 #endif

@@ -7,8 +7,10 @@
 #ifndef JBPF_SANDBOX_LANDLOCK_H
 #define JBPF_SANDBOX_LANDLOCK_H
 
+#include "user/util/attributes.h"
+
 /* Version of the kernel's interface, 1 or more; -ENOSYS, -EOPNOTSUPP: there is none. */
-int landlock_version(void);
+__must_check int landlock_version(void);
 
 /*
  * From here on files are opened, made, moved and removed below `dir` only (NULL: nowhere); open
@@ -17,7 +19,7 @@ int landlock_version(void);
  * CAP_SYS_ADMIN. 0 or -errno; -EOPNOTSUPP also for version 1, under which files cannot be moved
  * from one directory to another.
  */
-int landlock_only_below(const char *dir);
+__must_check int landlock_only_below(const char *dir);
 
 /*
  * From here on files are written, made, moved and removed below `dir` only, and read as before;

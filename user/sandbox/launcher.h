@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
+
 enum launcher_kind {
 	LAUNCHER_NONE = 0,
 	LAUNCHER_NAMER = 1,  /* only the sampler may ask for it */
@@ -50,7 +52,7 @@ struct launcher_options {
 struct launcher;
 
 /* Forks it. 0, or -errno, also that of confine(). */
-int launcher__open(const struct launcher_options *options, struct launcher **out);
+__must_check int launcher__open(const struct launcher_options *options, struct launcher **out);
 /* The namer's handle on it: takes `launcher_fd` over. NULL when memory is short. */
 struct launcher *launcher__from_fd(int launcher_fd);
 /* Closes the handle; that of the sampler ends the launcher and all its children. NULL is fine. */
@@ -64,8 +66,9 @@ pid_t launcher__pid(const struct launcher *launcher);
  * *socket_out is to the child (SOCK_STREAM for a namer, else SOCK_SEQPACKET), the caller's. 0;
  * -EAGAIN: too many children hang; -EPIPE: the launcher is gone; -errno of fork().
  */
-int launcher__start(struct launcher *launcher, enum launcher_kind kind, const uint64_t *numbers,
-		    int handed_fd, int *socket_out, pid_t *pid_out);
+__must_check int launcher__start(struct launcher *launcher, enum launcher_kind kind,
+				 const uint64_t *numbers, int handed_fd, int *socket_out,
+				 pid_t *pid_out);
 
 /* Kills a child that this handle started or took. Its wait status, or -1: it hangs, or is not known. */
 int launcher__end(struct launcher *launcher, pid_t pid);
@@ -79,16 +82,17 @@ int launcher__end(struct launcher *launcher, pid_t pid);
  * In a namer: sockets for a copy, to the sampler and to the launcher, the caller's. 0; -EAGAIN: too
  * many namers hang; -EPIPE; -errno.
  */
-int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out);
+__must_check int launcher__new_copy(struct launcher *launcher, int *socket_out,
+				    int *launcher_fd_out);
 /*
  * The copy that has these sockets is process `pid`, a child of the launcher. 0; -ECHILD: it is
  * none, or has ended; -errno: the launcher closes the sockets' other ends.
  */
-int launcher__adopt_copy(struct launcher *launcher, pid_t pid);
+__must_check int launcher__adopt_copy(struct launcher *launcher, pid_t pid);
 /* In the copy: this handle is on that socket from now on; takes it over. */
 void launcher__turn_to(struct launcher *launcher, int launcher_fd);
 
 /* In the sampler: the copy is its namer now, as if it had started it. 0; -ENOENT: there is none; -errno. */
-int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out);
+__must_check int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out);
 
 #endif

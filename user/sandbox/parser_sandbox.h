@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 enum parser_sandbox_feature {
 	PARSER_SANDBOX_SECCOMP = 1u << 0,  /* a list of system calls; any other one kills */
 	PARSER_SANDBOX_LANDLOCK = 1u << 1, /* no file, no TCP, no signal outside; landlock.h */
@@ -27,6 +29,6 @@ uint32_t parser_sandbox_features(void);
  * PARSER_SANDBOX_ALL, except in tests, which look at each alone. 0 and the features in force, or
  * -errno: then the process must end.
  */
-int parser_sandbox_enter(int *socket_fd, uint32_t wanted, uint32_t *features_out);
+__must_check int parser_sandbox_enter(int *socket_fd, uint32_t wanted, uint32_t *features_out);
 
 #endif

@@ -6,11 +6,13 @@
 #ifndef JBPF_SANDBOX_SANDBOX_FILTER_H
 #define JBPF_SANDBOX_SANDBOX_FILTER_H
 
+#include "user/util/attributes.h"
+
 /*
  * For this process, all its threads and all children to come; needs no_new_privs or CAP_SYS_ADMIN.
  * 0; -ENOSYS or -EINVAL: the kernel has no such filters; else -errno.
  */
-int sandbox_filter_load(void);
+__must_check int sandbox_filter_load(void);
 
 /* A kind of process: each needs a part of that list. */
 enum sandbox_role {

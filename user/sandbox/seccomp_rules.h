@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 /* Allows these calls (SCMP_SYS numbers) with any arguments. 0 or -errno. */
-int seccomp_rules_allow(scmp_filter_ctx filter, const int *calls, size_t cnt);
+__must_check int seccomp_rules_allow(scmp_filter_ctx filter, const int *calls, size_t cnt);
 
 /* Allows `call` when none of these bits is set in its argument `index`. 0 or -errno. */
-int seccomp_rules_allow_without(scmp_filter_ctx filter, int call, unsigned int index,
-				uint64_t bits);
+__must_check int seccomp_rules_allow_without(scmp_filter_ctx filter, int call, unsigned int index,
+					     uint64_t bits);
 
 #endif

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "user/util/attributes.h"
+
 struct serve_address {
 	struct sockaddr_storage addr;
 	socklen_t len;
@@ -18,7 +20,7 @@ struct serve_address {
 };
 
 /* "unix:/run/jbpf/metrics.sock", "127.0.0.1:9464" or "[::1]:9464". Pure. 0 or -EINVAL. */
-int serve_address_parse(const char *text, struct serve_address *out);
+__must_check int serve_address_parse(const char *text, struct serve_address *out);
 
 /* Path of a Unix socket; NULL for others. */
 const char *serve_address_path(const struct serve_address *address);
@@ -28,7 +30,7 @@ const char *serve_address_path(const struct serve_address *address);
  * made (0755), and a socket that no process listens on any more is removed. fd; -EADDRINUSE: a
  * process listens there; -EEXIST: something else has the path; -errno.
  */
-int serve_address_listen(const struct serve_address *address);
+__must_check int serve_address_listen(const struct serve_address *address);
 
 /*
  * May a browser have sent this Host header, for a page of another site (DNS rebinding)? False for

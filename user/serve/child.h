@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "user/util/attributes.h"
+
 struct http_library;
 
 struct serve_child {
@@ -15,6 +17,6 @@ struct serve_child {
 };
 
 /* For child_process_start(), with a struct serve_child. Never returns 0: serves until something fails, then -errno. */
-int serve_child_main(int none, const void *ctx);
+__must_check int serve_child_main(int none, const void *ctx);
 
 #endif

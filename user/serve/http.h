@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "user/util/attributes.h"
 #include "user/serve/http_library.h"
 #include "user/serve/page.h"
 
@@ -22,11 +23,11 @@ struct http;
  * Takes over `listen_fd`; borrows `library` and `view` until the end. `is_unix`: the Host header is
  * ignored. 0 or -errno.
  */
-int http__open(const struct http_library *library, int listen_fd, bool is_unix,
-	       const struct serve_page_view *view, struct http **out);
+__must_check int http__open(const struct http_library *library, int listen_fd, bool is_unix,
+			    const struct serve_page_view *view, struct http **out);
 void http__free(struct http *http); /* NULL is fine */
 
 /* Answers requests for about half a second. 0 or -errno. */
-int http__run(struct http *http);
+__must_check int http__run(struct http *http);
 
 #endif

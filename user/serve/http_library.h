@@ -9,6 +9,8 @@
 
 #include <microhttpd.h>
 
+#include "user/util/attributes.h"
+
 /* The functions of <microhttpd.h> that are used, by their names without "MHD_". */
 struct http_library {
 	__typeof__(MHD_start_daemon) *start_daemon;
@@ -26,6 +28,6 @@ struct http_library {
  * Stays loaded for good. To be called before executable memory is refused; children have it from
  * their parent. 0, -ENOENT without the library, -ENOSYS when it lacks a function.
  */
-int http_library_load(struct http_library *out);
+__must_check int http_library_load(struct http_library *out);
 
 #endif

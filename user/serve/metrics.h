@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
 
@@ -85,6 +86,6 @@ struct metrics {
 void metrics_note_end(struct metrics *metrics, uint64_t took_ns);
 
 /* Appends the whole text. 0 or -ENOMEM. */
-int metrics_render(const struct metrics *metrics, struct strbuf *out);
+__must_check int metrics_render(const struct metrics *metrics, struct strbuf *out);
 
 #endif

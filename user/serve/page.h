@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define SERVE_PAGE_TEXT_MAX (256u * 1024)
@@ -21,8 +22,8 @@ void serve_page__free(struct serve_page *page); /* NULL is fine */
 int serve_page__fd(const struct serve_page *page);
 
 /* The text until the next call, fresh until `fresh_until_boot_ns`. 0, or -E2BIG and unchanged. */
-int serve_page__write(struct serve_page *page, const struct strbuf *text,
-		      uint64_t fresh_until_boot_ns);
+__must_check int serve_page__write(struct serve_page *page, const struct strbuf *text,
+				   uint64_t fresh_until_boot_ns);
 
 struct serve_page_view; /* as the reader has it: mapped for good */
 
@@ -30,7 +31,7 @@ struct serve_page_view; /* as the reader has it: mapped for good */
 const struct serve_page_view *serve_page_view(int fd);
 
 /* Copies the text. 0, -EAGAIN: it is just being written, -ENOMEM. */
-int serve_page_read(const struct serve_page_view *view, struct strbuf *out,
-		    uint64_t *fresh_until_boot_ns);
+__must_check int serve_page_read(const struct serve_page_view *view, struct strbuf *out,
+				 uint64_t *fresh_until_boot_ns);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 struct metrics_server;
@@ -18,14 +19,14 @@ struct metrics_server;
  * Listens on `address` (see address.h) and starts the child: to be called early, as the child
  * begins with the memory and the rights that the daemon has then. 0, or -errno and a line in `why`.
  */
-int metrics_server__open(const char *address, struct metrics_server **out, char *why,
-			 size_t why_len);
+__must_check int metrics_server__open(const char *address, struct metrics_server **out, char *why,
+				      size_t why_len);
 /* Ends the child and removes the Unix socket where that is still allowed. NULL is fine. */
 void metrics_server__free(struct metrics_server *server);
 
 /* The text that is served from now on; /healthz answers 503 from `fresh_until_boot_ns` on. 0 or -E2BIG. */
-int metrics_server__publish(struct metrics_server *server, const struct strbuf *text,
-			    uint64_t fresh_until_boot_ns);
+__must_check int metrics_server__publish(struct metrics_server *server, const struct strbuf *text,
+					 uint64_t fresh_until_boot_ns);
 
 /* Starts a child that has died again, at most once in five seconds. To be called after each window. */
 void metrics_server__tick(struct metrics_server *server, uint64_t now_boot_ns);

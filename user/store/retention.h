@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/segment/segment_tree.h"
 
 /* A clock that far from what is stored is not believed. */
@@ -39,8 +40,9 @@ struct retention_outcome {
  * make the rest old before there is a day of them. A day file with a gap of more than a day behind it
  * counts as one hour there, for it may have been made of one. 0 or the first -errno; goes on after errors.
  */
-int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t now_unix_ns,
-		    const struct segment_file *current, struct retention_outcome *out);
+__must_check int retention_apply(int tree_fd, const struct retention_limits *limits,
+				 uint64_t now_unix_ns, const struct segment_file *current,
+				 struct retention_outcome *out);
 
 /*
  * What age is measured from: see retention_apply(). The list is sorted and not empty. In seconds since 1970;
@@ -51,6 +53,6 @@ uint64_t retention_reference_s(const struct segment_list *list);
 struct store_usage;
 
 /* How much there is; files that go meanwhile are left out. 0 or -errno. */
-int retention_usage(int tree_fd, struct store_usage *out);
+__must_check int retention_usage(int tree_fd, struct store_usage *out);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 #include "user/store/format/limits.h"
 
@@ -38,7 +39,7 @@ uint64_t store_reserve_bytes(uint64_t keep_bytes);
  * exchange it whole; one of root's or ours that is sticky (/tmp) does not. 0 (also for what is not there yet), or -EPERM with one line for people in `why`, or
  * -errno.
  */
-int store_dir_check(const char *dir, char *why, size_t why_len);
+__must_check int store_dir_check(const char *dir, char *why, size_t why_len);
 
 /*
  * Makes the directory when it is missing, takes the lock and finds a safe place to append: a file
@@ -46,8 +47,8 @@ int store_dir_check(const char *dir, char *why, size_t why_len);
  * -EWOULDBLOCK: another jbpfd writes here. -EUCLEAN: others may write to it, store_dir_check() says who.
  * -EROFS, -EACCES, -ENOSPC, ... as the system says.
  */
-int store_writer__open(const char *dir, const struct store_writer_options *options,
-		       struct store_writer **out);
+__must_check int store_writer__open(const char *dir, const struct store_writer_options *options,
+				    struct store_writer **out);
 /* Closes the current file and gives the lock back. NULL is fine. */
 void store_writer__free(struct store_writer *writer);
 
@@ -70,8 +71,8 @@ void store_writer__change(struct store_writer *writer, const struct store_writer
  * or no text are left out, and a window longer than STORE_WINDOW_MAX_NS (suspend, SIGSTOP, a frozen cgroup)
  * counts as so long, from its start: a reader would not find it else.
  */
-int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
-		      size_t len);
+__must_check int store_writer__add(struct store_writer *writer, const struct window *window,
+				   const char *text, size_t len);
 
 /*
  * Writes what was added since the last commit in one go and fdatasyncs it. The hour is that of the
@@ -84,14 +85,14 @@ int store_writer__add(struct store_writer *writer, const struct window *window, 
  * record are the streams' and not counted again), and the writer is
  * as good as before: the next commit tries again.
  */
-int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples);
+__must_check int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples);
 
 /*
  * Deletes what is too old or too much, at most a day of history for the sake of bytes (at open: as much as
  * is needed); fills the reserve. Called once per hour and at open. Warns, once and then hourly, when nothing
  * is deleted by age because the clock is more than a day from the newest stored hour. 0 or -errno.
  */
-int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
+__must_check int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns);
 
 struct store_usage {
 	uint64_t files;
@@ -103,7 +104,7 @@ struct store_usage {
 };
 
 /* Lists the whole tree: not for every window. 0 or -errno. */
-int store_writer__usage(const struct store_writer *writer, struct store_usage *out);
+__must_check int store_writer__usage(const struct store_writer *writer, struct store_usage *out);
 
 /*
  * One line for people: deleting by age is paused, less is put by for a full disk than should be. Empty when
@@ -159,15 +160,15 @@ struct store_compaction_stats {
  * (store_dir_check()), or -errno; *stats tells what was done
  * until then.
  */
-int store_compact(const char *dir, const struct store_compaction *how,
-		  struct store_compaction_stats *stats);
+__must_check int store_compact(const char *dir, const struct store_compaction *how,
+			       struct store_compaction_stats *stats);
 
 /* ---- reading ---- */
 
 struct store_reader;
 
 /* 0, or -ENOENT when there is no store in `dir`, or -errno (-EACCES). */
-int store_reader__open(const char *dir, struct store_reader **out);
+__must_check int store_reader__open(const char *dir, struct store_reader **out);
 void store_reader__free(struct store_reader *reader); /* NULL is fine */
 
 struct store_damage {
@@ -209,7 +210,7 @@ struct store_visitor {
  * skipped: it never hides an intact record behind it. All callbacks come in the calling thread.
  * 0, what the visitor returned, or -errno.
  */
-int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,
-			const struct store_visitor *visitor);
+__must_check int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns,
+				     uint64_t until_unix_ns, const struct store_visitor *visitor);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 struct store_reserve {
 	int fd; /* -1 = there is none */
 	uint64_t target_bytes;
@@ -22,7 +24,7 @@ struct store_reserve {
  * there is removed. File systems that cannot put room by, and those that are full, have none or a smaller
  * one. 0 or -errno: then there is none.
  */
-int store_reserve_open(int tree_fd, uint64_t target_bytes, struct store_reserve *out);
+__must_check int store_reserve_open(int tree_fd, uint64_t target_bytes, struct store_reserve *out);
 
 /* The file stays. */
 void store_reserve_close(struct store_reserve *reserve);

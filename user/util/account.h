@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define ACCOUNT_NONE 0u /* id of what is nobody's */
 
 /*
@@ -156,7 +158,7 @@ void account__note_answered(struct account *account);
  * half of the pool and a newcomer always finds room; and a guaranteed part even in a full pool, but
  * for pools that are full twice over. 0 or -EDQUOT.
  */
-int account__take(struct account *account, enum account_pool pool, size_t bytes);
+__must_check int account__take(struct account *account, enum account_pool pool, size_t bytes);
 void account__give(struct account *account, enum account_pool pool, size_t bytes);
 size_t account__held(const struct account *account, enum account_pool pool);
 /* Does it hold more than an equal part of what accounts hold? What it has goes first then. */

@@ -5,17 +5,20 @@
 
 #include <stddef.h>
 
+#include "user/util/attributes.h"
+
 #define FD_MESSAGE_MAX_FDS 4u
 
 /* Sends all of it or nothing. 0; -EMSGSIZE: too many descriptors; -EPIPE; -errno. */
-int fd_message_send(int socket_fd, const void *bytes, size_t len, const int *fds, size_t fd_cnt);
+__must_check int fd_message_send(int socket_fd, const void *bytes, size_t len, const int *fds,
+				 size_t fd_cnt);
 
 /*
  * Takes one message, of at most `size` bytes, and up to `fd_max` descriptors, which are then the
  * caller's (close-on-exec). Waits unless `flags` says MSG_DONTWAIT. 0; -EPIPE: the other end is closed;
  * -EBADMSG: longer, or with more descriptors; -errno.
  */
-int fd_message_receive(int socket_fd, int flags, void *bytes, size_t size, size_t *len_out,
-		       int *fds, size_t fd_max, size_t *fd_cnt_out);
+__must_check int fd_message_receive(int socket_fd, int flags, void *bytes, size_t size,
+				    size_t *len_out, int *fds, size_t fd_max, size_t *fd_cnt_out);
 
 #endif

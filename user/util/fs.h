@@ -10,23 +10,24 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 /*
  * Appends the rest of `fd` to `out`, which grows by at most `max_bytes`. 0, -EFBIG when there is
  * more than that (what fitted is appended), -ENOMEM, or the error of read().
  */
-int fs_read_fd(int fd, size_t max_bytes, struct strbuf *out);
+__must_check int fs_read_fd(int fd, size_t max_bytes, struct strbuf *out);
 
 /* The same for a file; opened O_RDONLY|O_CLOEXEC|O_NOCTTY relative to `dir_fd`. */
 int fs_read_file(int dir_fd, const char *path, size_t max_bytes, struct strbuf *out);
 
 /* fs_read_file with printf-style path, for /proc/<pid>/... */
 int fs_read_filef(int dir_fd, size_t max_bytes, struct strbuf *out, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+	__printf_like(4, 5);
 
 /* All bytes or an error; retries short writes and EINTR. 0 or -errno. */
-int fs_write_all(int fd, const void *bytes, size_t len);
+__must_check int fs_write_all(int fd, const void *bytes, size_t len);
 
 /*
  * Writes a temporary file beside `path` with `mode`, syncs it, renames it over `path` and syncs
@@ -40,7 +41,8 @@ int fs_write_atomic(int dir_fd, const char *path, mode_t mode, const void *bytes
  * link) is written to and stays what it is. A link or FIFO that another user put into a directory
  * that everybody may write to is refused with -EACCES. 0 or -errno.
  */
-int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes, size_t len);
+__must_check int fs_write_output(int dir_fd, const char *path, mode_t mode, const void *bytes,
+				 size_t len);
 
 /* mkdir -p with `mode`; 0 when it is there already. */
 int fs_mkdir_all(const char *path, mode_t mode);

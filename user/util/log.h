@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 enum log_level {
 	LOG_LEVEL_ERR = 0,
 	LOG_LEVEL_WARN = 1,
@@ -31,7 +33,7 @@ void log_set_program(const char *name);
  * Names in a message may be hostile: control bytes, what turns the direction of writing and bytes
  * that are no UTF-8 are shown as \xNN. A message is one line, at most 2 KiB.
  */
-void log_print(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void log_print(enum log_level level, const char *format, ...) __printf_like(2, 3);
 
 #define pr_err(...)   log_print(LOG_LEVEL_ERR, __VA_ARGS__)
 #define pr_warn(...)  log_print(LOG_LEVEL_WARN, __VA_ARGS__)
@@ -58,7 +60,7 @@ struct log_limit {
 bool log_limit_pass(struct log_limit *limit, uint64_t now_ns, uint32_t *held);
 
 void log_print_limited(struct log_limit *limit, enum log_level level, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+	__printf_like(3, 4);
 
 /* Says what was held back in spans that are over; to be called now and then. */
 void log_limits_report(uint64_t now_ns);

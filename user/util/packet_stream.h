@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define PACKET_MAX_BYTES (256u << 20)
@@ -38,11 +39,11 @@ void packet_stream_init(struct packet_stream *stream, int fd, size_t in_max_byte
 void packet_stream_release(struct packet_stream *stream);
 
 /* Queues a packet made of these parts. 0, -ENOMEM or -EMSGSIZE: nothing was queued. */
-int packet_stream_put(struct packet_stream *stream, uint32_t kind, const struct iovec *parts,
-		      size_t part_cnt);
+__must_check int packet_stream_put(struct packet_stream *stream, uint32_t kind,
+				   const struct iovec *parts, size_t part_cnt);
 /* The same for one part. */
-int packet_stream_put_bytes(struct packet_stream *stream, uint32_t kind, const void *bytes,
-			    size_t len);
+__must_check int packet_stream_put_bytes(struct packet_stream *stream, uint32_t kind,
+					 const void *bytes, size_t len);
 
 /* What was put and not sent can be read from this very stream: without a socket it is a queue in memory. */
 void packet_stream_turn(struct packet_stream *stream);
@@ -50,15 +51,15 @@ void packet_stream_turn(struct packet_stream *stream);
 /* Bytes that wait to be written. */
 size_t packet_stream_waiting(const struct packet_stream *stream);
 /* Writes what the socket takes now. 0: all is written; -EAGAIN: some waits; -EPIPE; -errno. */
-int packet_stream_flush(struct packet_stream *stream);
+__must_check int packet_stream_flush(struct packet_stream *stream);
 /* Writes all of it and waits for the other side meanwhile. 0, -EPIPE or -errno. */
-int packet_stream_flush_all(struct packet_stream *stream);
+__must_check int packet_stream_flush_all(struct packet_stream *stream);
 
 /*
  * Reads what is there. 0: something; -EAGAIN: nothing; -EPIPE: the other side has closed it; -ENOMEM;
  * -errno. Packets that were shown before are void.
  */
-int packet_stream_fill(struct packet_stream *stream);
+__must_check int packet_stream_fill(struct packet_stream *stream);
 /* The next whole packet. False: there is none; *err_out is -EBADMSG when the stream is broken. */
 bool packet_stream_next(struct packet_stream *stream, struct packet *out, int *err_out);
 

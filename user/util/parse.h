@@ -9,23 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 /* Digits only, no sign, no blanks; base 10 or 16 ("0x" accepted for 16). `len` bytes of text. */
-int parse_u64_n(const char *text, size_t len, int base, uint64_t *out);
-int parse_u64(const char *text, uint64_t *out);
+__must_check int parse_u64_n(const char *text, size_t len, int base, uint64_t *out) __no_null;
+__must_check int parse_u64(const char *text, uint64_t *out) __no_null;
 /* Decimal within [min, max]. */
-int parse_u32_range(const char *text, uint32_t min, uint32_t max, uint32_t *out);
+__must_check int parse_u32_range(const char *text, uint32_t min, uint32_t max,
+				 uint32_t *out) __no_null;
 
 /* "90s", "15m", "1h", "2d", "250ms"; a bare number is refused. Result in nanoseconds. */
-int parse_duration_ns(const char *text, uint64_t *ns_out);
+__must_check int parse_duration_ns(const char *text, uint64_t *ns_out) __no_null;
 
 /* "5G", "512M", "64K", "1000": powers of 1024. Result in bytes. */
-int parse_size_bytes(const char *text, uint64_t *bytes_out);
+__must_check int parse_size_bytes(const char *text, uint64_t *bytes_out) __no_null;
 
 /*
  * A point in time as commands take it: a duration back from now ("1h"), RFC 3339
  * ("2026-11-21T13:00:00Z", local time when it has no zone; a blank may stand for the T and the
  * seconds may be left out), "now", or "@EPOCH" (seconds, fraction allowed). Unix nanoseconds.
  */
-int parse_time_ns(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns_out);
+__must_check int parse_time_ns(const char *text, uint64_t now_unix_ns,
+			       uint64_t *unix_ns_out) __no_null;
 
 #endif

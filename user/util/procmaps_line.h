@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 struct procmaps_line {
 	uint64_t start;
 	uint64_t end; /* exclusive, above start */
@@ -35,8 +37,8 @@ struct procmaps_line_file {
 };
 
 /* Range and permissions. */
-bool procmaps_line_parse(const char *line, size_t len, struct procmaps_line *out);
+bool procmaps_line_parse(const char *line, size_t len, struct procmaps_line *out) __no_null;
 /* What is mapped there. */
-bool procmaps_line_file(const struct procmaps_line *line, struct procmaps_line_file *out);
+bool procmaps_line_file(const struct procmaps_line *line, struct procmaps_line_file *out) __no_null;
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "user/util/attributes.h"
+
 struct strbuf {
 	char *data;
 	size_t len; /* bytes used, without the NUL */
@@ -29,8 +31,7 @@ int strbuf_reserve(struct strbuf *buf, size_t extra);
 int strbuf_append(struct strbuf *buf, const void *bytes, size_t len);
 int strbuf_puts(struct strbuf *buf, const char *text);
 int strbuf_putc(struct strbuf *buf, char c);
-int strbuf_printf(struct strbuf *buf, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+int strbuf_printf(struct strbuf *buf, const char *format, ...) __printf_like(2, 3);
 /* Shortens to `len`, which must not exceed the present length. */
 void strbuf_truncate(struct strbuf *buf, size_t len);
 /* The content, never NULL ("" when empty). Valid until the next append. */

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 struct strtab;
 
 #define STRTAB_NONE UINT32_MAX
@@ -19,7 +21,8 @@ struct strtab *strtab__new(void);
 void strtab__free(struct strtab *tab); /* NULL is fine */
 
 /* Id of these bytes, made when new. -ENOMEM, or -E2BIG past 4 G strings or 4 GiB in one string. */
-int strtab__intern(struct strtab *tab, const void *bytes, size_t len, uint32_t *id_out);
+__must_check int strtab__intern(struct strtab *tab, const void *bytes, size_t len,
+				uint32_t *id_out);
 /* Id of these bytes or STRTAB_NONE. */
 uint32_t strtab__find(const struct strtab *tab, const void *bytes, size_t len);
 /* Bytes of an id that was handed out, NUL-terminated behind `len` bytes. `len_out` may be NULL. */

@@ -6,12 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define UTF8_BAD_BYTE UINT32_MAX
 
 /*
  * Code point at `text` and the bytes it takes (1 to 4; `len` is at least 1). Overlong forms,
  * surrogates and what is past U+10FFFF are UTF8_BAD_BYTE, 1 byte.
  */
-size_t utf8_next(const char *text, size_t len, uint32_t *code_out);
+size_t utf8_next(const char *text, size_t len, uint32_t *code_out) __no_null;
 
 #endif

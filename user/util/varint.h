@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 #define VARINT_MAX_BYTES 10
@@ -36,7 +37,7 @@ static inline size_t varint_len(uint64_t value)
 }
 
 /* 0 or -ENOMEM. */
-static inline int varint_put(struct strbuf *out, uint64_t value)
+__must_check static inline int varint_put(struct strbuf *out, uint64_t value)
 {
 	uint8_t bytes[VARINT_MAX_BYTES];
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/attach/jvm_attach.h"
 
 struct jvm_tmp {
@@ -38,23 +39,23 @@ enum jvm_attach_outcome jvm_tmp_look(struct jvm_tmp *tmp);
 enum jvm_attach_outcome jvm_tmp_check_writable(const struct jvm_tmp *tmp);
 
 /* Is the socket there by now? 1, 0, or -ELOOP when something else has its name. */
-int jvm_tmp_socket_appeared(const struct jvm_tmp *tmp);
+__must_check int jvm_tmp_socket_appeared(const struct jvm_tmp *tmp);
 
 /* O_PATH descriptor of the socket, to be connected to through /proc/self/fd. fd or -errno. */
-int jvm_tmp_open_socket(const struct jvm_tmp *tmp);
+__must_check int jvm_tmp_open_socket(const struct jvm_tmp *tmp);
 
 /*
  * With the JVM's ids: the file by which the JVM knows that SIGQUIT means "attach". 0 made by us: to
  * be removed; -EEXIST: another attach is under way, its owner signals and removes it; -ELOOP: it is
  * there, but not as the JVM or its friends make it; else -errno.
  */
-int jvm_tmp_make_trigger(const struct jvm_tmp *tmp);
+__must_check int jvm_tmp_make_trigger(const struct jvm_tmp *tmp);
 void jvm_tmp_remove_trigger(const struct jvm_tmp *tmp);
 
 /* After the command: JVM_ATTACH_OK when a new, whole map lies there, else JVM_ATTACH_NO_MAP. */
 enum jvm_attach_outcome jvm_tmp_judge_map(const struct jvm_tmp *tmp);
 
 /* With the JVM's ids. 0 (also when there is none), -EPERM when it is not a file of the JVM, -errno. */
-int jvm_tmp_remove_map(const struct jvm_tmp *tmp);
+__must_check int jvm_tmp_remove_map(const struct jvm_tmp *tmp);
 
 #endif

@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 /*
  * 0; -ESRCH the process is gone; or -errno when that is not known: a hierarchy that is not mounted
  * here, a cgroup outside of our cgroup namespace.
  */
-int jvm_cgroup_is_frozen(int proc_fd, uint32_t pid, bool *frozen_out);
+__must_check int jvm_cgroup_is_frozen(int proc_fd, uint32_t pid, bool *frozen_out);
 
 /* Tasks that may still be created, the least of all limits; UINT64_MAX without any. As above. */
 int jvm_cgroup_pids_room(int proc_fd, uint32_t pid, uint64_t *room_out);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/container/container_trust.h"
 
 #define CONTAINER_ID_LEN 64
@@ -55,9 +56,10 @@ void container_path_identify(const char *cgroup_path, const struct container_tru
  * cgroup v2 ("0::"), else the v1 hierarchies (name=systemd, memory, pids, ...; hybrid hosts have
  * both). Copies it to `path`. 0, -ENOENT when there is none, -ENAMETOOLONG.
  */
-int container_cgroup_choose(const char *proc_cgroup_text,
-			    const struct container_hierarchies *hierarchies, char *path,
-			    size_t path_len, struct container_identity *out);
+__must_check int container_cgroup_choose(const char *proc_cgroup_text,
+					 const struct container_hierarchies *hierarchies,
+					 char *path, size_t path_len,
+					 struct container_identity *out);
 
 /* Everything known about the container of a process. Owned strings, "" never NULL. */
 struct container_info {
@@ -109,11 +111,11 @@ void container_resolver__free(struct container_resolver *resolver);
  * CRI-O's config files, the Kubernetes labels in containerd's/CRI's state where they are files, and the
  * host name file. 0, or -ENOENT when neither could be read (fields are then ""), or -ENOMEM.
  */
-int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid,
-			       uint64_t cgroup_id, struct container_info *out);
+__must_check int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid,
+					    uint64_t cgroup_id, struct container_info *out);
 
 /* Path of a cgroup v2 id below the hierarchy's root ("/docker/<id>"). 0, -ESTALE gone, -errno. */
-int container_cgroup_path(struct container_resolver *resolver, uint64_t cgroup_id, char *path,
-			  size_t path_len);
+__must_check int container_cgroup_path(struct container_resolver *resolver, uint64_t cgroup_id,
+				       char *path, size_t path_len);
 
 #endif

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
+
 #define CONTAINER_DOCKER_ROOTS_MAX 16
 
 struct opener;
@@ -29,8 +31,8 @@ struct container_places {
  * that share our root, and the per-user directories of userns-remap in them. Adds what is new.
  * `opener` (see opener.h; may be NULL) opens files. 0 or -ENOMEM.
  */
-int container_places_find(struct container_places *places, int root_fd, int proc_fd,
-			  struct opener *opener);
+__must_check int container_places_find(struct container_places *places, int root_fd, int proc_fd,
+				       struct opener *opener);
 void container_places_release(struct container_places *places);
 
 /* The file the names came from, to notice when it changes. path "" = none. */
@@ -77,6 +79,7 @@ bool container_source_changed(const struct container_source *source, int root_fd
 			      struct opener *opener);
 
 /* Home directory out of root_fd's passwd file. -ENOENT when the uid has none. */
-int container_user_find(int root_fd, uid_t uid, struct opener *opener, struct container_user *out);
+__must_check int container_user_find(int root_fd, uid_t uid, struct opener *opener,
+				     struct container_user *out);
 
 #endif

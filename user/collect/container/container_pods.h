@@ -3,6 +3,8 @@
 #ifndef JBPF_CONTAINER_CONTAINER_PODS_H
 #define JBPF_CONTAINER_CONTAINER_PODS_H
 
+#include "user/util/attributes.h"
+
 struct opener;
 
 /*
@@ -10,7 +12,7 @@ struct opener;
  * directory must be root's. On success `*pod` is new, and `*namespace` where it was NULL; both are
  * the caller's to free. `opener` (see opener.h; may be NULL) opens the directory. 0, -ENOENT or -ENOMEM.
  */
-int container_pod_find(int root_fd, struct opener *opener, const char *pod_uid, char **pod,
-		       char **namespace);
+__must_check int container_pod_find(int root_fd, struct opener *opener, const char *pod_uid,
+				    char **pod, char **namespace);
 
 #endif

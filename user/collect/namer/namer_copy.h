@@ -8,6 +8,7 @@
 #ifndef JBPF_NAMER_NAMER_COPY_H
 #define JBPF_NAMER_NAMER_COPY_H
 
+#include "user/util/attributes.h"
 #include "user/sandbox/launcher.h"
 
 /*
@@ -16,7 +17,7 @@
  * own, and *socket_out to the sampler is the copy's; all other descriptors and helpers are its
  * maker's still, and to be closed.
  */
-int namer_copy_make(struct launcher *launcher, int *socket_out);
+__must_check int namer_copy_make(struct launcher *launcher, int *socket_out);
 
 /* In the copy: until the sampler says something. Does not return when it never will. */
 void namer_copy_sleep(int socket_fd);

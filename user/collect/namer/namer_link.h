@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/util/packet_stream.h"
 
@@ -40,8 +41,8 @@ struct namer_link_options {
  * Forks the launcher, which starts the namer: early, while this process is small and has all its
  * rights. 0, or -errno and a line for the user in `why`.
  */
-int namer_link__open(const struct namer_link_options *options, struct namer_link **out, char *why,
-		     size_t why_len);
+__must_check int namer_link__open(const struct namer_link_options *options, struct namer_link **out,
+				  char *why, size_t why_len);
 void namer_link__free(struct namer_link *link); /* NULL is fine */
 
 /* Where packets are put for the namer, and come from it. Valid until the next namer_link__tick(). */
@@ -50,7 +51,7 @@ struct packet_stream *namer_link__stream(struct namer_link *link);
 bool namer_link__is_up(const struct namer_link *link);
 
 /* Other options for this namer and all that follow. 0 or -ENOMEM. */
-int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets);
+__must_check int namer_link__change(struct namer_link *link, enum jit_mode jit, bool forgets);
 
 /* The sampler does not wait any more for windows up to this one. */
 void namer_link__give_up(struct namer_link *link, uint64_t window_id);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/naming/naming_wire.h"
 #include "user/collect/probe/sample_source.h"
 #include "user/util/packet_stream.h"
@@ -58,8 +59,9 @@ void pending_window_add(struct pending_window *window, const struct sample_sourc
  * Adds the counts of these processes so far to `records` (of NAMING_STACKS), each stack with the
  * moment of its last sample. 0, or -ENOMEM: some are missing.
  */
-int pending_window_looks(const struct pending_window *window, const struct sample_source *source,
-			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records);
+__must_check int pending_window_looks(const struct pending_window *window,
+				      const struct sample_source *source, const uint32_t *pids,
+				      size_t pid_cnt, struct strbuf *records);
 
 /*
  * Leaves out stacks until those that remain have at most `max_bytes`: the deepest ones. So a
@@ -69,11 +71,12 @@ int pending_window_looks(const struct pending_window *window, const struct sampl
 size_t pending_window_trim(struct pending_window *window, size_t max_bytes);
 
 /* It is over: sorts, and finds its streams. 0, or -ENOMEM: all of it is in lost_memory. */
-int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
+__must_check int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
 
 /* Queues the streams that were not answered yet. `head` needs its numbers but the counts. 0 or -errno. */
-int pending_window_send(const struct pending_window *window, const struct naming_window *head,
-			struct packet_stream *stream);
+__must_check int pending_window_send(const struct pending_window *window,
+				     const struct naming_window *head,
+				     struct packet_stream *stream);
 
 /* The stream that a named window is of, or NULL. */
 struct pending_stream *pending_window_find(const struct pending_window *window,

@@ -428,7 +428,7 @@ uint64_t naming__look(struct naming *naming, const void *records, size_t len)
 		if (!process || !process->symbols)
 			continue;
 		naming_work_on(naming, process);
-		symbols_process__prefetch(process->symbols, &stack, head.since_boot_ns);
+		(void)symbols_process__prefetch(process->symbols, &stack, head.since_boot_ns);
 	}
 	naming_rest(naming);
 	return symbolizer__end_prefetch(naming->symbolizer);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/sandbox/launcher.h"
 #include "user/collect/naming/naming_wire.h"
@@ -42,12 +43,12 @@ struct naming_config {
 };
 
 /* -errno and a line for the user in `why`. */
-int naming__open(const struct naming_config *config, struct naming **out, char *why,
-		 size_t why_len);
+__must_check int naming__open(const struct naming_config *config, struct naming **out, char *why,
+			      size_t why_len);
 void naming__free(struct naming *naming); /* NULL is fine */
 
 /* Other options; with `forgets` all processes are met again. 0 or -ENOMEM: all as before. */
-int naming__change(struct naming *naming, const struct naming_options *options);
+__must_check int naming__change(struct naming *naming, const struct naming_options *options);
 
 /*
  * In a copy of the process that opened it: what belongs to that one is let go, the parser first of all. What

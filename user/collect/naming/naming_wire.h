@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "bpf/jbpf_user.h"
 #include "symbols/symbols.h"
 #include "user/collect/probe/sample_source.h"
@@ -119,8 +120,8 @@ struct naming_stack {
 };
 
 /* Appends the stack as a record. 0 or -ENOMEM. */
-int naming_stack_put(struct strbuf *out, const struct naming_stack *head,
-		     const struct probe_stack *stack);
+__must_check int naming_stack_put(struct strbuf *out, const struct naming_stack *head,
+				  const struct probe_stack *stack);
 
 /*
  * Takes the next record out of [*at, end), aligned to 8. `stack_out` borrows from there. False: no
@@ -165,26 +166,27 @@ struct naming_window_parts {
 };
 
 /* Queues the window. 0, -ENOMEM or -EMSGSIZE. */
-int naming_window_put(struct packet_stream *stream, const struct naming_window *head,
-		      const struct naming_window_parts *window);
+__must_check int naming_window_put(struct packet_stream *stream, const struct naming_window *head,
+				   const struct naming_window_parts *window);
 /* Appends the records of the stacks that the counts name, each once. 0 or -ENOMEM. */
-int naming_stacks_of(const struct sample_source *source, const struct probe_count *counts,
-		     size_t cnt, struct strbuf *out);
+__must_check int naming_stacks_of(const struct sample_source *source,
+				  const struct probe_count *counts, size_t cnt, struct strbuf *out);
 
 /* 0, -ENOMEM, or -EBADMSG: not such a packet. End with naming_batch_release(). */
-int naming_batch_read(const void *bytes, size_t len, struct naming_batch *out);
+__must_check int naming_batch_read(const void *bytes, size_t len, struct naming_batch *out);
 void naming_batch_release(struct naming_batch *batch);
 /* The stack of a hash. -ENOENT: its record was lost. Borrowed from the packet. */
-int naming_batch_stack(const struct naming_batch *batch, uint64_t hash, struct probe_stack *out);
+__must_check int naming_batch_stack(const struct naming_batch *batch, uint64_t hash,
+				    struct probe_stack *out);
 
 /* ---- a named stream ---- */
 
 /* Queues the window of one stream. 0, -ENOMEM or -EMSGSIZE. */
-int naming_stream_put(struct packet_stream *stream, const struct window *window, const char *text,
-		      size_t len);
+__must_check int naming_stream_put(struct packet_stream *stream, const struct window *window,
+				   const char *text, size_t len);
 
 /* 0, or -EBADMSG. All is borrowed from the packet; `text` ends with a NUL behind `len` bytes. */
-int naming_stream_read(const void *bytes, size_t packet_len, struct window *window_out,
-		       const char **text_out, size_t *len_out);
+__must_check int naming_stream_read(const void *bytes, size_t packet_len, struct window *window_out,
+				    const char **text_out, size_t *len_out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "bpf/jbpf_user.h"
 #include "symbols/symbols.h"
 #include "user/collect/container/container.h"
@@ -66,8 +67,8 @@ void process_table__free(struct process_table *table); /* NULL is fine */
  * The process, made and looked at (opt-out, mappings, labels) when it is new. Borrowed until
  * process_table__expire(). 0 or -ENOMEM.
  */
-int process_table__get(struct process_table *table, const struct process_sight *sight,
-		       struct process **out);
+__must_check int process_table__get(struct process_table *table, const struct process_sight *sight,
+				    struct process **out);
 
 /*
  * It runs another program now, as the kernel says: what was read of its environment in this window
@@ -79,7 +80,7 @@ void process_execed(struct process *process);
  * Looks at the names of its container again, once per window: containers are renamed. Cheap when
  * nothing changed; a container that is gone keeps what was known. 0 or -ENOMEM.
  */
-int process_table__relabel(struct process_table *table, struct process *process);
+__must_check int process_table__relabel(struct process_table *table, struct process *process);
 
 /* Lets go of what was opened of the processes for which that is so: they have no symbols from here on. */
 void process_table__ban(struct process_table *table,

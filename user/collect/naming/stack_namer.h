@@ -6,6 +6,7 @@
 #ifndef JBPF_NAMING_STACK_NAMER_H
 #define JBPF_NAMING_STACK_NAMER_H
 
+#include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/collect/naming/naming_wire.h"
 #include "user/collect/probe/probe.h"
@@ -48,7 +49,8 @@ struct stack_namer_target {
  * Adds `count` to the target, at the cost of the process's account: past its text of the window names
  * are cut, then stacks, see enum account_text. 0 or -ENOMEM, whatever the stack is.
  */
-int stack_namer_add(struct stack_namer *namer, struct process *process,
-		    const struct probe_count *count, const struct stack_namer_target *target);
+__must_check int stack_namer_add(struct stack_namer *namer, struct process *process,
+				 const struct probe_count *count,
+				 const struct stack_namer_target *target);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "bpf/jbpf.h"
 
 #define COUNT_MAP_MAX_ENTRIES 262144 /* 211 CPUs at 99 Hz and windows of 10 s */
@@ -18,17 +19,17 @@
 uint32_t count_map_entries(uint32_t frequency_hz, size_t cpu_cnt, uint64_t window_ns);
 
 /* A map, or -errno. Preallocated: programs of perf events need it so on 5.10. */
-int count_map_create(const char *name, uint32_t entries);
+__must_check int count_map_create(const char *name, uint32_t entries);
 
 /*
  * Moves all entries to `keys` and `values`, which have room for `max`, the map's size. 0 or
  * -errno; on error, what was taken so far is in the arrays and `cnt_out` is set nevertheless.
  */
-int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_value *values, uint32_t max,
-		    uint32_t *cnt_out);
+__must_check int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_value *values,
+				 uint32_t max, uint32_t *cnt_out);
 /* The slow way, which count_map_drain() takes by itself when it must. */
-int count_map_drain_each(int map_fd, struct jbpf_key *keys, struct jbpf_value *values, uint32_t max,
-			 uint32_t *cnt_out);
+__must_check int count_map_drain_each(int map_fd, struct jbpf_key *keys, struct jbpf_value *values,
+				      uint32_t max, uint32_t *cnt_out);
 
 /* Deletes these stacks from `seen`, whether they are in it or not. */
 void count_map_forget(int map_fd, const uint64_t *hashes, size_t cnt);

@@ -6,16 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define CPUS_MAX 8192 /* the kernel's own limit (NR_CPUS of a MAXSMP build) */
 
 /*
  * Parses a list into ascending numbers without repeats, at most `max` of them. 0, -EINVAL for
  * anything that is no such list or names a CPU >= CPUS_MAX, -E2BIG. Outputs as they were on error.
  */
-int cpus_parse(const char *text, uint32_t *cpus, size_t max, size_t *cnt_out);
+__must_check int cpus_parse(const char *text, uint32_t *cpus, size_t max, size_t *cnt_out);
 
 /* CPUs that are online now, from sysfs. Free with free(). 0 or -errno; -ENODEV when none is. */
-int cpus_online(uint32_t **cpus_out, size_t *cnt_out);
+__must_check int cpus_online(uint32_t **cpus_out, size_t *cnt_out);
 
 struct cpu_events;
 
@@ -33,11 +35,11 @@ void cpu_events__free(struct cpu_events *events); /* NULL is fine */
  * not survive its CPU going offline). New ones run when the others do. -errno of the first that
  * fails, with `cpu_out` set; the others are then opened nevertheless.
  */
-int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t cnt,
-		       uint32_t *cpu_out);
+__must_check int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t cnt,
+				    uint32_t *cpu_out);
 
 /* Other samples per second from now on, also of events to come. 0 or -errno of the first. */
-int cpu_events__set_frequency(struct cpu_events *events, uint32_t frequency_hz);
+__must_check int cpu_events__set_frequency(struct cpu_events *events, uint32_t frequency_hz);
 
 int cpu_events__enable(struct cpu_events *events);
 void cpu_events__disable(struct cpu_events *events);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "bpf/jbpf_user.h"
 
 #include "user/collect/probe/tick_log.h"
@@ -42,7 +43,8 @@ typedef void (*probe_notice_fn)(void *ctx, const struct jbpf_notice *notice);
  * Loads programs and maps and opens one event per CPU, disabled. On failure returns -errno and
  * fills `why` (one line for the user: what failed, why, what to do; no newline).
  */
-int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len);
+__must_check int probe__open(const struct probe_options *options, struct probe **out, char *why,
+			     size_t why_len);
 void probe__free(struct probe *probe); /* NULL is fine */
 
 /*
@@ -51,13 +53,13 @@ void probe__free(struct probe *probe); /* NULL is fine */
  * nothing; call it, drain, then probe__change(). 0; -EOPNOTSUPP: only a new probe can; else -errno.
  * On error `why` holds a line for the user, and everything is as before.
  */
-int probe__may_change(const struct probe *probe, const struct probe_options *options, char *why,
-		      size_t why_len);
-int probe__change(struct probe *probe, const struct probe_options *options, char *why,
-		  size_t why_len);
+__must_check int probe__may_change(const struct probe *probe, const struct probe_options *options,
+				   char *why, size_t why_len);
+__must_check int probe__change(struct probe *probe, const struct probe_options *options, char *why,
+			       size_t why_len);
 
 /* Sampling begins. 0 or -errno. */
-int probe__start(struct probe *probe);
+__must_check int probe__start(struct probe *probe);
 /* Sampling ends; what was counted can still be drained. */
 void probe__stop(struct probe *probe);
 
@@ -67,7 +69,7 @@ int probe__fd(const struct probe *probe);
  * Takes stacks and notices out of the ring buffers. A stack for which there is no memory is sent
  * again later, counted in JBPF_CNT_STACK_BUFFER_FULL. 0 or -errno: what is left is taken next time.
  */
-int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx);
+__must_check int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx);
 
 struct probe_count {
 	struct jbpf_key key;
@@ -121,7 +123,8 @@ struct probe_batch {
  * A window may be of any length. One that is much longer than planned (the process was stopped) has
  * no moments of its later samples, and accounts over their share have these cut or lost, counted.
  */
-int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct probe_batch *out);
+__must_check int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx,
+			      struct probe_batch *out);
 
 /* What jbpf_stream_tag() begins with here: by its result the ticks of a key are found. */
 uint64_t probe__stream_seed(const struct probe *probe);
@@ -134,7 +137,7 @@ uint64_t probe__stream_seed(const struct probe *probe);
  * back. Where there are JBPF_ACCOUNTS_OF_MAX, one without samples of late is taken back for it; one that
  * has them stays. 0, -ENOSPC: all have samples; -errno: it stays with the account it had.
  */
-int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);
+__must_check int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);
 
 struct probe_stack {
 	const uint64_t *ips; /* leaf first; words marked by JBPF_WORD_METHOD among them */
@@ -149,7 +152,7 @@ struct probe_stack {
  * JBPF_CNT_STACK_BUFFER_FULL). Borrowed until the next drain. That of JBPF_HASH_CUT_ALL has no words
  * and ends with JBPF_END_CUT_ALL.
  */
-int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
+__must_check int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *out);
 
 /* A user stack that user space did not have before, and its process. */
 struct probe_new_stack {
@@ -172,14 +175,14 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out);
  * jbpf_code_range). Ends by itself when the process execs or exits. 0; -EDQUOT: the account of the
  * process (0: not known) has as many as are left for all others; -ENOSPC: too many; -errno.
  */
-int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
-			  const struct jbpf_code_range *range);
+__must_check int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
+				       const struct jbpf_code_range *range);
 
 /*
  * One bpf() call as every drain makes them: 0, or -EPERM when this process lacks what the kernel
  * asks for. Call it before privileges are dropped.
  */
-int probe__try_maps(const struct probe *probe);
+__must_check int probe__try_maps(const struct probe *probe);
 
 /* CPUs that were online when counts were last drained. */
 uint32_t probe__cpus(const struct probe *probe);
@@ -190,7 +193,8 @@ uint32_t probe__unsampled_cpus(const struct probe *probe);
  * Stops the sampling of this run of a program; a few samples may still arrive. It serves where the
  * BPF programs cannot find out by themselves: see struct jbpf_known. 0 or -errno.
  */
-int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *process);
+__must_check int probe__opt_out(struct probe *probe, uint32_t pid,
+				const struct jbpf_known *process);
 
 /* Memory of all maps and ring buffers as the kernel charges it (fdinfo memlock), in bytes. */
 uint64_t probe__map_bytes(const struct probe *probe);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/probe/probe.h"
 
 /* Room in the filter by pid, so that another list can be taken over. */
@@ -29,12 +30,13 @@ struct probe_room {
  * 0; -EOPNOTSUPP with a line in `why`: that needs a restart; else -errno: it would not start either.
  * Of the host it looks only at whether the cgroups are there.
  */
-int probe_change_check(const struct probe_room *room, const struct probe_options *wanted, char *why,
-		       size_t why_len);
+__must_check int probe_change_check(const struct probe_room *room,
+				    const struct probe_options *wanted, char *why, size_t why_len);
 
 /* Makes the filter's map hold just these. 0 or -errno. */
-int probe_change_pids(int map_fd, const uint32_t *pids, size_t cnt);
+__must_check int probe_change_pids(int map_fd, const uint32_t *pids, size_t cnt);
 /* The same with the cgroups of `wanted`; where one cannot be opened nothing is changed. */
-int probe_change_cgroups(int map_fd, const struct probe_options *wanted, char *why, size_t why_len);
+__must_check int probe_change_cgroups(int map_fd, const struct probe_options *wanted, char *why,
+				      size_t why_len);
 
 #endif

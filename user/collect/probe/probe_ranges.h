@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "bpf/jbpf.h"
 
 /* Zeroed but for map_fd is empty. */
@@ -29,8 +30,8 @@ struct probe_ranges {
  * 0; -EINVAL: no ranges of user memory; -EDQUOT: this account has as many as are left for all
  * others; -ENOSPC: too many processes; -errno.
  */
-int probe_ranges_set(struct probe_ranges *ranges, uint32_t pid, uint64_t account_id,
-		     const struct jbpf_code_range *range);
+__must_check int probe_ranges_set(struct probe_ranges *ranges, uint32_t pid, uint64_t account_id,
+				  const struct jbpf_code_range *range);
 
 /* Deletes what `notice` made nobody's. */
 void probe_ranges_expire(struct probe_ranges *ranges, const struct jbpf_notice *notice);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 enum probe_step {
 	PROBE_STEP_OPEN = 0, /* skeleton, knobs, memory */
 	PROBE_STEP_LOAD,     /* maps and programs into the kernel */
@@ -39,7 +41,7 @@ void probe_why(const struct probe_failure *failure, const struct probe_host *hos
 	       size_t why_len);
 
 /* CapEff out of the text of /proc/PID/status. 0 or -EINVAL. */
-int probe_why_capabilities(const char *status_text, uint64_t *out);
+__must_check int probe_why_capabilities(const char *status_text, uint64_t *out);
 
 /*
  * Keeps in `log` ("" at first) the line of libbpf's messages that tells most: the last of a

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "bpf/jbpf.h"
 
 struct stack_table;
@@ -43,7 +44,7 @@ void stack_table__free(struct stack_table *table); /* NULL is fine */
  * Takes a record of the `stacks` buffer, `len` bytes long. A known one counts as used. 0,
  * -EINVAL malformed, -ENOSPC table full (delete the hash from `seen`), -ENOMEM.
  */
-int stack_table__add(struct stack_table *table, const void *record, size_t len);
+__must_check int stack_table__add(struct stack_table *table, const void *record, size_t len);
 
 /* What was taken at the leaf, borrowed as the entry is; NULL = not taken. */
 const uint64_t *stack_table_entry_leaf_words(const struct stack_table_entry *entry);
@@ -59,8 +60,8 @@ const struct stack_table_entry *stack_table__find(const struct stack_table *tabl
  * delete from `seen` now (borrowed until the next call). 0, or -ENOMEM: nothing changed then but
  * the number of the window.
  */
-int stack_table__end_window(struct stack_table *table, const uint64_t **forget_out,
-			    size_t *forget_cnt_out);
+__must_check int stack_table__end_window(struct stack_table *table, const uint64_t **forget_out,
+					 size_t *forget_cnt_out);
 
 size_t stack_table__count(const struct stack_table *table);
 size_t stack_table__bytes(const struct stack_table *table);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/collect/probe/probe.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
@@ -24,7 +25,7 @@ struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t f
 uint64_t stream_samples(const struct stream *stream);
 
 /* Replaces `out` by "comm;[not named] SAMPLES\n". 0 or -ENOMEM. */
-int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
+__must_check int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
 /* One frame without a name per sample, and no root. */
 struct window_counts stream_fallback_counts(uint64_t samples);
 

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define TICK_LOG_MAX_BYTES (8u << 20) /* of all CPUs and both sets */
 
 /* Moment of one sample. */
@@ -34,7 +36,7 @@ void tick_log_size(struct tick_log *log, uint32_t frequency_hz, uint32_t cpu_cnt
 uint32_t tick_log_words(const struct tick_log *log);
 
 /* Maps the words of the BPF map. 0 or -errno. */
-int tick_log_map(struct tick_log *log, int map_fd);
+__must_check int tick_log_map(struct tick_log *log, int map_fd);
 void tick_log_unmap(struct tick_log *log);
 
 /* The most that tick_log_take() can give. */

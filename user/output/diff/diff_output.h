@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/diff/diff.h"
 #include "user/diff/diff_catalog.h"
 #include "user/model/window.h"
@@ -44,15 +45,16 @@ struct diff_output {
  * and how large the change is: verdict, shares, change with interval, q, and the smallest change that
  * could have been seen. Says how many were left out.
  */
-int diff_output_table(const struct diff_output *diff, size_t limit, struct strbuf *out);
+__must_check int diff_output_table(const struct diff_output *diff, size_t limit,
+				   struct strbuf *out);
 
 /* One JSON object; its schema is in DIFF-JSON.md beside this file. */
-int diff_output_json(const struct diff_output *diff, struct strbuf *out);
+__must_check int diff_output_json(const struct diff_output *diff, struct strbuf *out);
 
 /* "stack before after" lines, as difffolded.pl writes them for flamegraph.pl. */
-int diff_output_folded(const struct diff_output *diff, struct strbuf *out);
+__must_check int diff_output_folded(const struct diff_output *diff, struct strbuf *out);
 
 /* One self-contained interactive page. */
-int diff_output_html(const struct diff_output *diff, struct strbuf *out);
+__must_check int diff_output_html(const struct diff_output *diff, struct strbuf *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/output/diff/diff_output.h"
 #include "user/output/tree.h"
 
@@ -32,14 +33,14 @@ struct diff_paths {
  * All places, siblings by name. Names are borrowed from the catalog. 0 or -ENOMEM; `out` is
  * untouched then.
  */
-int diff_paths_make(const struct diff_output *diff, struct diff_paths *out);
+__must_check int diff_paths_make(const struct diff_output *diff, struct diff_paths *out);
 
 /*
  * Keeps the `node_max` places that matter most: those with a change that was found and what leads to
  * them, then the heaviest. What a node loses becomes one child of kind TREE_KIND_HIDDEN, its last.
  * 0 or -ENOMEM; the paths can only be released then.
  */
-int diff_paths_prune(struct diff_paths *paths, size_t node_max);
+__must_check int diff_paths_prune(struct diff_paths *paths, size_t node_max);
 
 void diff_paths_release(struct diff_paths *paths);
 

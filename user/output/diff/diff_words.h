@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "user/util/attributes.h"
 #include "user/output/diff/diff_output.h"
 #include "user/util/strbuf.h"
 
@@ -19,7 +20,7 @@ typedef int (*diff_words_line)(void *ctx, const char *label, const char *text, b
  * What was compared, and how sure that is: sides, gates, scale, composition, calibration, what could
  * have been seen, what was found, notes. 0, -ENOMEM, or the error of `line`.
  */
-int diff_words_header(const struct diff_output *diff, diff_words_line line, void *ctx);
+__must_check int diff_words_header(const struct diff_output *diff, diff_words_line line, void *ctx);
 
 /* Is anything judged at all? Else shares are all there is to show. */
 bool diff_words_is_judged(const struct diff_output *diff);
@@ -40,12 +41,12 @@ double diff_words_sure_points(const struct diff_row *row);
 int diff_words_compare_rows(const void *left, const void *right, void *rows);
 
 /* "+50.1 %", "new", "gone" or "-". 0 or -ENOMEM, like all below. */
-int diff_words_change(struct strbuf *out, const struct diff_row *row);
+__must_check int diff_words_change(struct strbuf *out, const struct diff_row *row);
 /* "+48.0 % to +52.2 %"; in points of the CPU for what is new or gone; or "-". */
-int diff_words_interval(struct strbuf *out, const struct diff_row *row);
+__must_check int diff_words_interval(struct strbuf *out, const struct diff_row *row);
 /* "<0.0001", "0.0312" or "-". */
-int diff_words_q(struct strbuf *out, const struct diff_row *row);
+__must_check int diff_words_q(struct strbuf *out, const struct diff_row *row);
 /* ">= 3.1 %" or "-". */
-int diff_words_detectable(struct strbuf *out, double detectable);
+__must_check int diff_words_detectable(struct strbuf *out, double detectable);
 
 #endif

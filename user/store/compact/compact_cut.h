@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/compact/compact_sources.h"
 #include "user/util/strbuf.h"
 
@@ -26,18 +27,19 @@ uint64_t compact_cut_key(const struct window *window);
 	"stacks are cut to their leaf: the store was full, most of it was written here"
 
 /* Is there a window in the file that was cut already? Decodes no text. 0 or -errno. */
-int compact_cut_was_cut(struct segment_reader *reader, int fd, bool *was_cut);
+__must_check int compact_cut_was_cut(struct segment_reader *reader, int fd, bool *was_cut);
 
 /*
  * Which container has more than half of the bytes of what is in the source, beside others, without what was
  * cut already; 0 = none. 0 in *key, -ECANCELED or -errno otherwise.
  */
-int compact_cut_find(struct segment_reader *reader, const struct compact_source *source,
-		     bool (*should_stop)(void *ctx), void *stop_ctx, uint64_t *key,
-		     struct strbuf *name);
+__must_check int compact_cut_find(struct segment_reader *reader,
+				  const struct compact_source *source,
+				  bool (*should_stop)(void *ctx), void *stop_ctx, uint64_t *key,
+				  struct strbuf *name);
 
 /* Replaces `out` by the text with stacks of process and leaf, sums of equal ones, sorted. 0 or -ENOMEM. */
-int compact_cut_text(const char *text, size_t len, struct strbuf *out);
+__must_check int compact_cut_text(const char *text, size_t len, struct strbuf *out);
 
 /*
  * Which files stand out: more than four times as many bytes an hour as the one in the middle, the largest

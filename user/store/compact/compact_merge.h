@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/compact/compact_digest.h"
 #include "user/store/compact/compact_sources.h"
 #include "user/store/segment/segment_reader.h"
@@ -30,6 +31,7 @@ struct compact_merge_result {
  * Writes the merged file to `fd`, which is empty, readable and borrowed. 0; -ECANCELED; -EBADMSG:
  * what was written is not what was read; -EIO: the disk does not give all of a source; or -errno.
  */
-int compact_merge(const struct compact_merge *merge, int fd, struct compact_merge_result *out);
+__must_check int compact_merge(const struct compact_merge *merge, int fd,
+			       struct compact_merge_result *out);
 
 #endif

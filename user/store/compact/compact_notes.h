@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/compact/merged_writer.h"
 #include "user/store/segment/segment_tree.h"
 
@@ -23,14 +24,16 @@ void compact_notes__free(struct compact_notes *notes);
  * A stretch of `file`, or of the file `path` that `file` was made from and has a note about. 0 or
  * -ENOMEM.
  */
-int compact_notes__add(struct compact_notes *notes, const struct segment_file *file,
-		       const char *path, uint64_t offset, uint64_t bytes, const char *what);
+__must_check int compact_notes__add(struct compact_notes *notes, const struct segment_file *file,
+				    const char *path, uint64_t offset, uint64_t bytes,
+				    const char *what);
 
 /* All; those that are not in an older file's notes already. */
 size_t compact_notes__count(const struct compact_notes *notes);
 size_t compact_notes__new_count(const struct compact_notes *notes);
 
 /* 0 or -errno. */
-int compact_notes__write(const struct compact_notes *notes, struct merged_writer *writer);
+__must_check int compact_notes__write(const struct compact_notes *notes,
+				      struct merged_writer *writer);
 
 #endif

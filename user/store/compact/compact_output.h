@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "user/util/attributes.h"
 #include "user/store/segment/segment_tree.h"
 
 struct compact_output {
@@ -19,10 +20,11 @@ struct compact_output {
 #define __cleanup_compact_output __attribute__((cleanup(compact_output_release)))
 
 /* Also removes what a killed process left. One at a time: the caller holds a lock. 0 or -errno. */
-int compact_output_open(int tree_fd, struct compact_output *out);
+__must_check int compact_output_open(int tree_fd, struct compact_output *out);
 void compact_output_release(struct compact_output *output);
 
 /* Syncs it and gives it the name of `file`, in place of what has that name. 0 or -errno. */
-int compact_output_publish(struct compact_output *output, const struct segment_file *file);
+__must_check int compact_output_publish(struct compact_output *output,
+					const struct segment_file *file);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "user/util/attributes.h"
 #include "user/store/segment/segment_reader.h"
 #include "user/store/segment/segment_tree.h"
 
@@ -39,26 +40,27 @@ void compact_sources_release(struct compact_sources *sources);
  * Opens and locks the files. `out` must be empty. 0; -EWOULDBLOCK: one of them is being written,
  * or they are changing right now: another time; or -errno.
  */
-int compact_sources_open(int tree_fd, struct segment_reader *reader,
-			 const struct segment_file *files, size_t cnt, struct compact_sources *out);
+__must_check int compact_sources_open(int tree_fd, struct segment_reader *reader,
+				      const struct segment_file *files, size_t cnt,
+				      struct compact_sources *out);
 
 /*
  * Deletes what is in another of them, or in the file of the whole day, already (a crash came between
  * a rename and the deletions) and what holds nothing. 0 or -errno.
  */
-int compact_sources_drop_leftovers(int tree_fd, struct segment_reader *reader,
-				   struct compact_sources *sources);
+__must_check int compact_sources_drop_leftovers(int tree_fd, struct segment_reader *reader,
+						struct compact_sources *sources);
 
 /*
  * Gives those that are damaged a second name, which stays (segment_tree.h): before their merged file
  * takes the place of the first of them. *cnt_out grows by their number. 0 or -errno.
  */
-int compact_sources_keep_damaged(int tree_fd, const struct compact_sources *sources,
-				 uint64_t *cnt_out);
+__must_check int compact_sources_keep_damaged(int tree_fd, const struct compact_sources *sources,
+					      uint64_t *cnt_out);
 
 /* Deletes all but `kept`, which is their merged file. 0 or -errno. */
-int compact_sources_delete(int tree_fd, struct compact_sources *sources,
-			   const struct segment_file *kept);
+__must_check int compact_sources_delete(int tree_fd, struct compact_sources *sources,
+					const struct segment_file *kept);
 
 uint64_t compact_sources_bytes(const struct compact_sources *sources);
 

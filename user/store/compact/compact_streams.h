@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 
 /*
@@ -24,7 +25,7 @@ struct compact_streams *compact_streams__new(void); /* NULL only when memory is 
 void compact_streams__free(struct compact_streams *streams);
 
 /* 0 or -ENOMEM. */
-int compact_streams__add(struct compact_streams *streams, const struct window *window);
+__must_check int compact_streams__add(struct compact_streams *streams, const struct window *window);
 
 /* Deals out the units. Their number. */
 uint32_t compact_streams__plan(struct compact_streams *streams);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/format/rows_block.h"
 #include "user/util/strbuf.h"
 
@@ -32,19 +33,21 @@ size_t line_set__span_bytes(const struct line_set *set);
 /*
  * Adds a folded text. Lines that are no "stack count" are left out, as readers do. 0 or -ENOMEM.
  */
-int line_set__add(struct line_set *set, const char *text, size_t len, struct line_span *out);
+__must_check int line_set__add(struct line_set *set, const char *text, size_t len,
+			       struct line_span *out);
 
 /* Nothing is added any more: lines get their numbers. 0 or -ENOMEM. */
-int line_set__seal(struct line_set *set);
+__must_check int line_set__seal(struct line_set *set);
 
 /*
  * Appends one row: the lines of a text in its own order, or those of several texts in order of
  * lines with sums. Its samples go to the merged text, too. 0 or -ENOMEM.
  */
-int line_set__put_row(struct line_set *set, const struct line_span *spans, size_t cnt,
-		      struct rows_entry_columns *out);
+__must_check int line_set__put_row(struct line_set *set, const struct line_span *spans, size_t cnt,
+				   struct rows_entry_columns *out);
 
 /* Appends the merged text of all rows that were put; how many lines it has. 0 or -ENOMEM. */
-int line_set__put_text(const struct line_set *set, struct strbuf *out, uint32_t *line_cnt_out);
+__must_check int line_set__put_text(const struct line_set *set, struct strbuf *out,
+				    uint32_t *line_cnt_out);
 
 #endif

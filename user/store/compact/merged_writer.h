@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 #include "user/store/format/format.h"
 
@@ -22,17 +23,17 @@ struct merged_options {
 };
 
 /* Writes the header and the sources to `fd`, which is empty and borrowed. 0 or -errno. */
-int merged_writer__open(int fd, const struct merged_options *options,
-			const uint8_t (*source_ids)[FORMAT_ID_BYTES], size_t source_cnt,
-			struct merged_writer **out);
+__must_check int merged_writer__open(int fd, const struct merged_options *options,
+				     const uint8_t (*source_ids)[FORMAT_ID_BYTES],
+				     size_t source_cnt, struct merged_writer **out);
 void merged_writer__free(struct merged_writer *writer); /* NULL is fine */
 
 /*
  * A stretch of a source that could not be carried over: kept as a note, reported by readers as
  * damage of `path`. 0 or -errno.
  */
-int merged_writer__note_damage(struct merged_writer *writer, const char *path, uint64_t offset,
-			       uint64_t bytes, const char *what);
+__must_check int merged_writer__note_damage(struct merged_writer *writer, const char *path,
+					    uint64_t offset, uint64_t bytes, const char *what);
 
 /*
  * Adds a window (or host record: pid 0) with its lines and cells to the present unit; any order of
@@ -40,14 +41,14 @@ int merged_writer__note_damage(struct merged_writer *writer, const char *path, u
  * -EINVAL as store_writer__add(), -E2BIG: the unit is full, end it first and add the window again
  * (never from an empty unit); or -ENOMEM. Nothing is added when it fails.
  */
-int merged_writer__add(struct merged_writer *writer, const struct window *window, const char *text,
-		       size_t len);
+__must_check int merged_writer__add(struct merged_writer *writer, const struct window *window,
+				    const char *text, size_t len);
 /* Distinct text in the present unit, stacks and source lines: what batches are bounded by. */
 size_t merged_writer__unit_bytes(const struct merged_writer *writer);
 /* Writes the unit; an empty one is none. 0 or -errno. */
-int merged_writer__end_unit(struct merged_writer *writer);
+__must_check int merged_writer__end_unit(struct merged_writer *writer);
 
 /* Ends the last unit, writes index and seek table. The caller syncs and renames. 0 or -errno. */
-int merged_writer__finish(struct merged_writer *writer);
+__must_check int merged_writer__finish(struct merged_writer *writer);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
 
@@ -87,42 +88,43 @@ struct format_commit {
 };
 
 /* Appends a whole record around a payload. 0, -E2BIG, or -ENOMEM. */
-int format_encode_record(enum format_type type, const void *payload, size_t len,
-			 struct strbuf *out);
+__must_check int format_encode_record(enum format_type type, const void *payload, size_t len,
+				      struct strbuf *out);
 
 /* Appends a whole header record. 0 or -ENOMEM. */
-int format_encode_header(const struct format_header *header, struct strbuf *out);
+__must_check int format_encode_header(const struct format_header *header, struct strbuf *out);
 
 /* Appends a whole lines record: `text_len` bytes of text in a zstd frame. 0 or -ENOMEM. */
-int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out);
+__must_check int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len,
+				     struct strbuf *out);
 
 /*
  * What compresses frames, with a checksum and the length of what they hold. `window_log`: of zstd, 0 = as
  * the level has it. *out is the caller's, for ZSTD_freeCCtx(), also on error. 0, -ENOMEM, or -EINVAL.
  */
-int format_encoder_open(int level, int window_log, struct ZSTD_CCtx_s **out);
+__must_check int format_encoder_open(int level, int window_log, struct ZSTD_CCtx_s **out);
 
 /* Appends a frame that holds these bytes, and says how long it is. 0 or -ENOMEM. */
-int format_compress(struct ZSTD_CCtx_s *encoder, const void *bytes, size_t len, struct strbuf *out,
-		    uint32_t *frame_len_out);
+__must_check int format_compress(struct ZSTD_CCtx_s *encoder, const void *bytes, size_t len,
+				 struct strbuf *out, uint32_t *frame_len_out);
 
 /*
  * Decompresses a zstd frame that must hold exactly `len` bytes into `out`. 0; -EINVAL: the frame is
  * broken or holds something else; -ENOMEM, which says nothing about the frame.
  */
-int format_decompress(const void *frame, size_t frame_len, void *out, size_t len);
+__must_check int format_decompress(const void *frame, size_t frame_len, void *out, size_t len);
 
 /* The same of a result of ZSTD_decompress*(): 0, -EINVAL, or -ENOMEM. */
-int format_decompress_result(size_t result, size_t len);
+__must_check int format_decompress_result(size_t result, size_t len);
 
 /* The text of a lines record, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
-int format_decode_lines(const struct format_record *record, struct strbuf *out);
+__must_check int format_decode_lines(const struct format_record *record, struct strbuf *out);
 
 /*
  * Appends a whole commit record; cells that are longer than CELLS_MAX_LEN or do not fit into it are
  * left out. 0 or -ENOMEM.
  */
-int format_encode_commit(const struct format_commit *commit, struct strbuf *out);
+__must_check int format_encode_commit(const struct format_commit *commit, struct strbuf *out);
 
 /*
  * Writes segment and number into the encoded commit record at `record` and its checksum anew: the
@@ -137,15 +139,15 @@ bool format_is_record(const uint8_t *bytes, size_t len);
  * The record in the skippable frame that begins at `bytes`. -EINVAL when it is none of ours, not
  * complete within `len`, contradicts itself, or fails its checksum.
  */
-int format_decode_record(const uint8_t *bytes, size_t len, struct format_record *out);
+__must_check int format_decode_record(const uint8_t *bytes, size_t len, struct format_record *out);
 
 /*
  * Payload of a commit record. Labels and cells are copied to `labels` and borrow from it until it
  * changes. Unknown labels, losses and trailing bytes are skipped. -EINVAL when the payload is not one,
  * -ENOMEM.
  */
-int format_decode_commit(const struct format_record *record, struct strbuf *labels,
-			 struct format_commit *out);
+__must_check int format_decode_commit(const struct format_record *record, struct strbuf *labels,
+				      struct format_commit *out);
 
 /* The same for a header record; strings are copied to `strings`. */
 int format_decode_header(const struct format_record *record, struct strbuf *strings,

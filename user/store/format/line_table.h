@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
 /* Zero-initialise; used for one text after the other. */
@@ -26,13 +27,14 @@ struct line_table {
 void line_table_release(struct line_table *table);
 
 /* Finds the lines; a text of another number of lines is -EINVAL. 0 or -ENOMEM. */
-int line_table_load(struct line_table *table, const char *text, size_t len, uint32_t line_cnt);
+__must_check int line_table_load(struct line_table *table, const char *text, size_t len,
+				 uint32_t line_cnt);
 
 /* Appends a line with its count to table->out. 0, -EINVAL (no such line, too much text), -ENOMEM. */
-int line_table_put(struct line_table *table, uint64_t line, uint64_t count);
+__must_check int line_table_put(struct line_table *table, uint64_t line, uint64_t count);
 /* Adds to a line's sum instead. 0, -EINVAL, or -ENOMEM. */
-int line_table_add(struct line_table *table, uint64_t line, uint64_t count);
+__must_check int line_table_add(struct line_table *table, uint64_t line, uint64_t count);
 /* Appends the lines that have a sum, in order, and sets their sums to 0. 0, -EINVAL, or -ENOMEM. */
-int line_table_put_sums(struct line_table *table);
+__must_check int line_table_put_sums(struct line_table *table);
 
 #endif

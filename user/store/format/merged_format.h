@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/format/format.h"
 #include "user/util/strbuf.h"
 #include "user/util/varint.h"
@@ -25,10 +26,11 @@
 /* ---- sources ---- */
 
 /* Appends a whole sources record. 0, -E2BIG, or -ENOMEM. */
-int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt, struct strbuf *out);
+__must_check int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt,
+				       struct strbuf *out);
 /* Ids borrow from the record. 0 or -EINVAL. */
-int merged_decode_sources(const struct format_record *record,
-			  const uint8_t (**ids)[FORMAT_ID_BYTES], size_t *cnt_out);
+__must_check int merged_decode_sources(const struct format_record *record,
+				       const uint8_t (**ids)[FORMAT_ID_BYTES], size_t *cnt_out);
 
 /* ---- notes ---- */
 
@@ -43,8 +45,9 @@ struct merged_note {
 int merged_encode_note(const struct merged_note *note, struct strbuf *payload);
 
 /* Calls `each` for every note; texts are valid for the call. 0, -EINVAL, or -ENOMEM. */
-int merged_decode_notes(const struct format_record *record,
-			void (*each)(void *ctx, const struct merged_note *note), void *ctx);
+__must_check int merged_decode_notes(const struct format_record *record,
+				     void (*each)(void *ctx, const struct merged_note *note),
+				     void *ctx);
 
 /* ---- rows ---- */
 
@@ -66,8 +69,8 @@ struct merged_rows_head {
 };
 
 /* Appends a whole record around a compressed block. 0, -E2BIG, or -ENOMEM. */
-int merged_encode_rows(const struct merged_rows_head *head, const void *frame, size_t frame_len,
-		       struct strbuf *out);
+__must_check int merged_encode_rows(const struct merged_rows_head *head, const void *frame,
+				    size_t frame_len, struct strbuf *out);
 
 /*
  * The head has a checksum of its own, so that lengths can be trusted before all of the record was
@@ -75,12 +78,13 @@ int merged_encode_rows(const struct merged_rows_head *head, const void *frame, s
  * rows record begins there.
  */
 #define MERGED_ROWS_PEEK_BYTES 160
-int merged_peek_rows(const uint8_t *bytes, size_t len, struct merged_rows_head *out,
-		     size_t *frame_len_out);
+__must_check int merged_peek_rows(const uint8_t *bytes, size_t len, struct merged_rows_head *out,
+				  size_t *frame_len_out);
 
 /* 0 or -EINVAL, also when a number is past its limit. The frame borrows from the record. */
-int merged_decode_rows(const struct format_record *record, struct merged_rows_head *out,
-		       const uint8_t **frame, size_t *frame_len);
+__must_check int merged_decode_rows(const struct format_record *record,
+				    struct merged_rows_head *out, const uint8_t **frame,
+				    size_t *frame_len);
 
 /* ---- index ---- */
 
@@ -115,8 +119,8 @@ bool merged_get_index_unit(struct varint_reader *reader, struct merged_index_uni
 /* ---- compressed blocks ---- */
 
 /* Decompresses a block of a known length into `out`, which is replaced. 0, -EINVAL, or -ENOMEM. */
-int merged_decompress(const uint8_t *frame, size_t frame_len, uint32_t body_len,
-		      struct strbuf *out);
+__must_check int merged_decompress(const uint8_t *frame, size_t frame_len, uint32_t body_len,
+				   struct strbuf *out);
 
 /* ---- seek table ---- */
 
@@ -129,8 +133,8 @@ struct merged_seek_entry {
 #define MERGED_SEEK_FOOTER_BYTES 9
 
 /* Appends the table as zstd's seekable format has it. 0, -E2BIG, or -ENOMEM. */
-int merged_encode_seek_table(const struct merged_seek_entry *entries, size_t cnt,
-			     struct strbuf *out);
+__must_check int merged_encode_seek_table(const struct merged_seek_entry *entries, size_t cnt,
+					  struct strbuf *out);
 
 /* From the file's last bytes: how long the table's frame is. false when there is none. */
 bool merged_seek_footer(const uint8_t footer[static MERGED_SEEK_FOOTER_BYTES], uint64_t *bytes_out);

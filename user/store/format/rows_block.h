@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
 #include "user/util/varint.h"
@@ -44,7 +45,8 @@ struct rows_input {
 };
 
 /* Appends a block; *series_cnt_out is needed to read it. 0, -E2BIG, or -ENOMEM. */
-int rows_block_encode(const struct rows_input *input, struct strbuf *out, uint32_t *series_cnt_out);
+__must_check int rows_block_encode(const struct rows_input *input, struct strbuf *out,
+				   uint32_t *series_cnt_out);
 
 /* ---- reading ---- */
 
@@ -92,7 +94,7 @@ struct rows_block {
 void rows_block_release(struct rows_block *block);
 
 /* The counts of series and rows are capped by the caller. 0, -EINVAL, or -ENOMEM. */
-int rows_block_parse(const uint8_t *bytes, size_t len, uint32_t series_cnt, uint32_t row_cnt,
-		     struct rows_block *out);
+__must_check int rows_block_parse(const uint8_t *bytes, size_t len, uint32_t series_cnt,
+				  uint32_t row_cnt, struct rows_block *out);
 
 #endif

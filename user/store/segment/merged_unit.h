@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/format/merged_format.h"
 #include "user/store/format/rows_block.h"
 #include "user/store/segment/segment_reader.h"
@@ -23,8 +24,8 @@ void merged_unit__free(struct merged_unit *unit); /* NULL is fine */
  * Takes the rows of a unit's record; forgets the unit before. 0, -EINVAL when they are broken, or
  * -ENOMEM. Nothing borrows from the record.
  */
-int merged_unit__load(struct merged_unit *unit, const struct merged_rows_head *head,
-		      const uint8_t *frame, size_t frame_len);
+__must_check int merged_unit__load(struct merged_unit *unit, const struct merged_rows_head *head,
+				   const uint8_t *frame, size_t frame_len);
 
 /*
  * What is wanted of a unit, by the sums of its series as an index has them. Returns whether
@@ -42,8 +43,8 @@ int merged_unit__choose_series(struct merged_unit *unit, const struct segment_vi
 int merged_unit__choose_loaded(struct merged_unit *unit, const struct segment_visitor *visitor,
 			       enum merged_wanted *out);
 /* Asks about the windows of the rows. false in *out: none is wanted. 0 or -ENOMEM. */
-int merged_unit__choose_rows(struct merged_unit *unit, const struct segment_visitor *visitor,
-			     bool *out);
+__must_check int merged_unit__choose_rows(struct merged_unit *unit,
+					  const struct segment_visitor *visitor, bool *out);
 
 /* Texts of the unit. */
 struct merged_texts {
@@ -58,7 +59,8 @@ struct merged_texts {
  * Hands the chosen windows to the visitor; *result is what it returned. 0, -ENOMEM, or -EINVAL:
  * texts and rows do not belong together, and not all was handed out.
  */
-int merged_unit__deliver(struct merged_unit *unit, const struct segment_visitor *visitor,
-			 const struct merged_texts *texts, int *result);
+__must_check int merged_unit__deliver(struct merged_unit *unit,
+				      const struct segment_visitor *visitor,
+				      const struct merged_texts *texts, int *result);
 
 #endif

@@ -5,10 +5,12 @@
 
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/format/format.h"
 #include "user/util/strbuf.h"
 
 /* Appends the header record of this host, boot and moment. 0 or -ENOMEM. */
-int segment_header_encode(const uint8_t segment_id[static FORMAT_ID_BYTES], struct strbuf *out);
+__must_check int segment_header_encode(const uint8_t segment_id[static FORMAT_ID_BYTES],
+				       struct strbuf *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/model/window.h"
 #include "user/store/format/format.h"
 #include "user/store/segment/segment_tree.h"
@@ -76,11 +77,12 @@ struct segment_end {
 };
 
 /* 0, what the visitor returned, or -errno of reading. `fd` is borrowed and its offset not used. */
-int segment_reader__walk(struct segment_reader *reader, int fd,
-			 const struct segment_visitor *visitor);
+__must_check int segment_reader__walk(struct segment_reader *reader, int fd,
+				      const struct segment_visitor *visitor);
 
 /* Reads only the file's beginning. 0 or -errno; a file that is none of ours has no id. */
-int segment_reader__identify(struct segment_reader *reader, int fd, struct segment_identity *out);
+__must_check int segment_reader__identify(struct segment_reader *reader, int fd,
+					  struct segment_identity *out);
 
 /* The same for a file of the tree; one that is not there has no id. */
 int segment_reader__identify_file(struct segment_reader *reader, int tree_fd,

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define SEGMENT_TREE_DIR       "v1/cpu" /* below the store's directory */
 #define SEGMENT_HOUR_S	       3600ull
 #define SEGMENT_DAY_S	       86400ull
@@ -41,10 +43,10 @@ struct segment_list {
 void segment_list_release(struct segment_list *list);
 
 /* Path of the tree of a store. 0 or -ENAMETOOLONG. */
-int segment_tree_path(const char *store_dir, char path[static PATH_MAX]);
+__must_check int segment_tree_path(const char *store_dir, char path[static PATH_MAX]);
 
 /* The tree's directory, the caller's. fd or -errno; -ENOENT also for what is no directory. */
-int segment_tree_open(const char *store_dir);
+__must_check int segment_tree_open(const char *store_dir);
 
 /* Path relative to the tree's directory. */
 void segment_path(const struct segment_file *file, char path[static SEGMENT_PATH_BYTES]);
@@ -63,7 +65,8 @@ uint64_t segment_file_end(const struct segment_file *file);
  * sorted; `out` must be empty. A tree that is missing or shrinks meanwhile is no error. 0, -ENOMEM,
  * -EACCES, ...
  */
-int segment_tree_list(int tree_fd, uint64_t from_s, uint64_t until_s, struct segment_list *out);
+__must_check int segment_tree_list(int tree_fd, uint64_t from_s, uint64_t until_s,
+				   struct segment_list *out);
 
 /* The same of all times, with the damaged ones that were kept. */
 int segment_tree_list_all(int tree_fd, struct segment_list *out);
@@ -72,17 +75,17 @@ int segment_tree_list_all(int tree_fd, struct segment_list *out);
  * Gives the file a second name: the first free one with ".damaged", or the one it has already. 0 with
  * it in *kept (on disk when the directory was synced), or -errno.
  */
-int segment_tree_keep_damaged(int tree_fd, const struct segment_file *file,
-			      struct segment_file *kept);
+__must_check int segment_tree_keep_damaged(int tree_fd, const struct segment_file *file,
+					   struct segment_file *kept);
 
 /* Makes the directory of the hour's day and syncs what it made. 0 or -errno. */
-int segment_tree_make_day(int tree_fd, uint64_t hour_unix_s);
+__must_check int segment_tree_make_day(int tree_fd, uint64_t hour_unix_s);
 
 /* Syncs the directory that the file is in. */
 int segment_tree_sync_parent(int tree_fd, const struct segment_file *file);
 
 /* Deletes a file and the directories above it that this leaves empty. 0 or -errno. */
-int segment_tree_delete(int tree_fd, const struct segment_file *file);
+__must_check int segment_tree_delete(int tree_fd, const struct segment_file *file);
 
 /* Order by start, a day before its first hour, then by index; damaged ones behind the others. */
 int segment_file_compare(const void *a, const void *b);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/format/merged_format.h"
 #include "user/store/segment/merged_unit.h"
 #include "user/store/segment/segment_reader.h"
@@ -73,11 +74,12 @@ struct segment_unit {
 void segment_unit_parse(struct segment_source *source, uint64_t offset, struct segment_unit *unit);
 
 /* Takes a commit or rows record. 0, -EINVAL, or -ENOMEM. */
-int segment_unit_claim(struct segment_reader *reader, const struct format_record *record,
-		       struct segment_claim *out);
+__must_check int segment_unit_claim(struct segment_reader *reader,
+				    const struct format_record *record, struct segment_claim *out);
 
 /* Only what a rows record says of text and lines. 0 or -EINVAL. */
-int segment_unit_claim_text(const struct format_record *record, struct segment_claim *out);
+__must_check int segment_unit_claim_text(const struct format_record *record,
+					 struct segment_claim *out);
 
 /* Is the data frame the one the record was written for? */
 bool segment_unit_data_is_intact(struct segment_source *source, uint64_t offset,

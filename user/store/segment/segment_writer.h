@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/segment/segment_tree.h"
 
 struct segment_writer;
@@ -18,8 +19,8 @@ struct segment_writer;
  * Continues the hour's newest file when that is intact, or begins the next one (HH-1, ...) of at
  * least `min_index`. The header goes to disk with the first append. 0 or -errno.
  */
-int segment_writer__open(int tree_fd, uint64_t hour_unix_s, uint32_t min_index,
-			 struct segment_writer **out);
+__must_check int segment_writer__open(int tree_fd, uint64_t hour_unix_s, uint32_t min_index,
+				      struct segment_writer **out);
 /* A file that never got its first record is removed. NULL is fine. */
 void segment_writer__free(struct segment_writer *writer);
 

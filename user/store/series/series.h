@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
+
 #define SERIES_DAYS_MAX	 400	     /* older ones are dropped */
 #define SERIES_BYTES_MAX (64u << 20) /* the same, where names are long and many */
 #define SERIES_ROWS_MAX	 4096	     /* of a day */
@@ -59,8 +61,8 @@ struct series *series__new(void);
 void series__free(struct series *series); /* NULL is fine */
 
 /* The number of an item, made when new. 0, -ENOMEM, or -EINVAL: no name, or too long a one. */
-int series__item_id(struct series *series, uint8_t item_kind, uint8_t frame_kind, const char *name,
-		    size_t name_len, uint32_t *id_out);
+__must_check int series__item_id(struct series *series, uint8_t item_kind, uint8_t frame_kind,
+				 const char *name, size_t name_len, uint32_t *id_out);
 /* `id` is below series__item_count(). */
 struct series_item series__item(const struct series *series, uint32_t id);
 uint32_t series__item_count(const struct series *series);
@@ -70,7 +72,7 @@ uint32_t series__item_count(const struct series *series);
  * many. 0, -ENOMEM, or -EINVAL: rows out of order, unknown items, values that are no logarithm of
  * a share, negative variances, labels or rows over their limits.
  */
-int series__put(struct series *series, const struct series_day *day);
+__must_check int series__put(struct series *series, const struct series_day *day);
 
 /* In order of time; valid until the next series__put(). */
 const struct series_day *series__days(const struct series *series, size_t *cnt_out);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "user/util/attributes.h"
 #include "user/store/series/series.h"
 #include "user/store/series/series_format.h"
 
@@ -26,10 +27,11 @@ struct series_file_state {
  * series. 0; -EEXIST: it is the series of another key; -EPROTO: a newer jbpf wrote it; -ENOMEM, or
  * what the system says. Files with these errors are left as they are.
  */
-int series_file_read(int dir_fd, const char *name, const char *key, struct series **out,
-		     struct series_file_state *state);
+__must_check int series_file_read(int dir_fd, const char *name, const char *key,
+				  struct series **out, struct series_file_state *state);
 
 /* Replaces the file; on error it is as it was. 0 or -errno. */
-int series_file_write(int dir_fd, const char *name, const char *key, const struct series *series);
+__must_check int series_file_write(int dir_fd, const char *name, const char *key,
+				   const struct series *series);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/util/attributes.h"
 #include "user/store/series/series.h"
 #include "user/util/strbuf.h"
 
@@ -23,14 +24,15 @@ struct series_damage {
  * Appends the file's bytes; `key` says whose series it is. 0, -ENOMEM, or -EINVAL: the key is longer
  * than SERIES_LABEL_MAX.
  */
-int series_format_encode(const struct series *series, const char *key, struct strbuf *out);
+__must_check int series_format_encode(const struct series *series, const char *key,
+				      struct strbuf *out);
 
 /*
  * Adds to `series`, which is empty, the days of `bytes` that are intact. 0; 1 when something is
  * damaged: the days that were added are as they were written; -EEXIST: it is the series of another
  * key; -EPROTO: a newer jbpf wrote it; -ENOMEM. *damage is only set with 1.
  */
-int series_format_decode(const void *bytes, size_t len, const char *key, struct series *series,
-			 struct series_damage *damage);
+__must_check int series_format_decode(const void *bytes, size_t len, const char *key,
+				      struct series *series, struct series_damage *damage);
 
 #endif
