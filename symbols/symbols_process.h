@@ -34,6 +34,8 @@ struct symbols_process {
 	struct jit_target target;
 	struct jit_source_use
 		jit_sources[SYMBOLS_JIT_SOURCES + 1]; /* the best first; ends with 0 */
+	uint64_t jit_low;  /* bounds of all code that one of them has for its own; */
+	uint64_t jit_high; /* low >= high: there is none */
 	/* Size of the address space when the mappings were read; 0 = not known. */
 	uint64_t vm_pages;
 	uint64_t load_ns; /* CPU time spent on reading its files so far */
@@ -75,6 +77,8 @@ void symbols_process_forget_jit_names(struct symbols_process *process);
 /* Reads what there is of HotSpot's tables and of perf maps. 0, -ENOMEM, -ESRCH. */
 __must_check int symbols_process_refresh_jit(struct symbols_process *process,
 					     enum jit_source source, enum jit_names_force force);
+/* Finds jit_low and jit_high again. */
+void symbols_process_bound_jit(struct symbols_process *process);
 /* The source that has its code at an address; NULL: none. */
 const struct jit_source_use *symbols_process_jit_owner(const struct symbols_process *process,
 						       uint64_t address);

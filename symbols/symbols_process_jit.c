@@ -70,6 +70,30 @@ static bool has_tables(const struct symbols_process *process)
 	return symbols_process__hotspot(process, &ignored) == 0;
 }
 
+void symbols_process_bound_jit(struct symbols_process *process)
+{
+	struct hotspot_ranges ranges;
+
+	process->jit_low = UINT64_MAX;
+	process->jit_high = 0;
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++) {
+		if (!use->ops->ranges || !use->ops->ranges(use->state, &ranges))
+			continue;
+		if (ranges.code_low < process->jit_low)
+			process->jit_low = ranges.code_low;
+		if (ranges.code_high > process->jit_high)
+			process->jit_high = ranges.code_high;
+	}
+}
+
+/* What was opened or read may have changed what is known. */
+static void process_note_jit(struct symbols_process *process, bool had_tables)
+{
+	if (!had_tables && has_tables(process))
+		symbols_process_hold(process);
+	symbols_process_bound_jit(process);
+}
+
 int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
 				enum jit_names_force force)
 {
@@ -82,8 +106,7 @@ int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source
 		if (err == 1)
 			process->unknown_jit_cnt = 0;
 	}
-	if (!had_tables && has_tables(process))
-		symbols_process_hold(process);
+	process_note_jit(process, had_tables);
 	return err < 0 ? err : 0;
 }
 
@@ -163,8 +186,7 @@ bool symbols_process_begin_jit_prefetch(struct symbols_process *process)
 	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
 		if (use->ops->begin_prefetch)
 			is_open |= use->ops->begin_prefetch(use->state);
-	if (!had_tables && has_tables(process))
-		symbols_process_hold(process);
+	process_note_jit(process, had_tables);
 	return is_open;
 }
 

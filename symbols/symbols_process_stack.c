@@ -153,7 +153,13 @@ static int push_vm(struct stack_walk *walk, const struct jit_source_use *source,
 static const struct jit_source_use *walk_owner(const struct stack_walk *walk, uint64_t word,
 					       bool is_leaf)
 {
-	return symbols_process_jit_owner(walk->process, word - (!is_leaf && word > 0));
+	const struct symbols_process *process = walk->process;
+	uint64_t address = word - (!is_leaf && word > 0);
+
+	/* Most words of most processes lie in no code of a source. */
+	if (address < process->jit_low || address >= process->jit_high)
+		return NULL;
+	return symbols_process_jit_owner(process, address);
 }
 
 /* ---- the leaf's caller ---- */

@@ -62,6 +62,7 @@ static void open_vm(void)
 	assert_ptr_equal(process->jit_sources[0].ops, &jit_source_hotspot);
 	assert_int_equal(jit_vm__new(&fake_vm_ops, &fake, symbolizer->names, &vm), 0);
 	jit_source_hotspot_use(process->jit_sources[0].state, vm);
+	symbols_process_bound_jit(process);
 }
 
 static void put_code(uint64_t address, uint64_t method, const char *name, int32_t level)
