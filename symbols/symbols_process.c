@@ -475,23 +475,17 @@ static int process_answer_vdso(struct symbols_process *process, const struct pro
 	return answer_placeholder(process->names, "[vdso]", out);
 }
 
-/* The mappings, again, if none of those that are known has the address. */
-static int process_read_maps_for(struct symbols_process *process, uint64_t address)
-{
-	if (process->maps_are_fresh || procmaps_find(&process->maps, address))
-		return 0;
-	return process_read_maps(process);
-}
-
 int symbols_process_read_answer(struct symbols_process *process, uint64_t address,
 				uint64_t since_boot_ns, struct answer *out)
 {
-	const struct procmap *map;
+	const struct procmap *map = procmaps_find(&process->maps, address);
 	const struct object *object;
 
-	if (process_read_maps_for(process, address) == -ENOMEM)
-		return -ENOMEM;
-	map = procmaps_find(&process->maps, address);
+	if (!map && !process->maps_are_fresh) {
+		if (process_read_maps(process) == -ENOMEM)
+			return -ENOMEM;
+		map = procmaps_find(&process->maps, address);
+	}
 	*out = (struct answer){ .kind = ANSWER_KIND_FIXED };
 	if (!map)
 		return symbols_process_answer_missing(process, address, since_boot_ns, out);
