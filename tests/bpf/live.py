@@ -102,7 +102,7 @@ def assert_nothing_lost(data):
             if number and (name.startswith("lost_") or name in
                            ("stack_buffer_full", "seen_full", "notice_lost", "kernel_stack_error",
                             "cut_depth", "cut_leaf", "cut_all"))}
-    assert lost == {}
+    assert lost == {}, lost
     assert data["missing_stacks"] == 0
     assert total(data["counts"]) == data["counters"]["samples"]
 

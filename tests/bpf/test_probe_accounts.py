@@ -83,7 +83,8 @@ def assert_cut_is_told(data, counts):
 def assert_untouched(data, counts):
     spent = figures(data, WITNESS)
     assert lost_stacks(counts) == 0
-    assert not {END_CUT_DEPTH, END_CUT_LEAF, END_CUT_ALL} & set(by_end(counts))
+    cut = {END_CUT_DEPTH, END_CUT_LEAF, END_CUT_ALL} & set(by_end(counts))
+    assert not cut, (cut, spent, {end: len(items) for end, items in by_end(counts).items()})
     assert (spent["cut"], spent["leaf"], spent["bare"], spent["lost"]) == (0, 0, 0, 0)
 
 

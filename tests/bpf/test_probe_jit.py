@@ -455,6 +455,7 @@ def test_an_entry_ends_with_its_program():
         data = sampling.result()
     by_program = collections.defaultdict(lambda: [0, 0])
     for item in of_pid(data, process.pid):
+        assert "user" in item, item
         by_program[item["comm"]]["leaf_words" in item["user"]] += item["count"]
     assert by_program["load"][True] > 20
     assert by_program["exe"][True] == 0 and by_program["exe"][False] > 20
