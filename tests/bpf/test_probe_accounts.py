@@ -94,13 +94,13 @@ def has_cut(spent):
 
 @VARIANTS
 def test_random_deep_stacks_are_cut_on_their_own_account(variant):
-    data, theirs, ours = attack(1000, ["many", 60], has_cut, "--planned", 2, "--frequency", 1999, *variant)
+    data, theirs, ours = attack(1000, ["many", 30], has_cut, "--planned", 2, "--frequency", 1999, *variant)
     assert_untouched(data, ours)
     assert_cut_is_told(data, theirs)
 
 
 def test_a_buffer_that_nobody_empties_keeps_room_for_the_others():
-    data, theirs, ours = attack(1000, ["many", 60], has_cut, "--planned", 2, "--frequency", 499, "--lazy")
+    data, theirs, ours = attack(1000, ["many", 30], has_cut, "--planned", 2, "--frequency", 499, "--lazy")
     assert data["missing_stacks"] == data["counters"]["stack_buffer_full"] == 0
     assert_untouched(data, ours)
     assert_cut_is_told(data, theirs)
