@@ -10,6 +10,7 @@ prefix  ?= /usr/local
 bindir  ?= $(prefix)/bin
 mandir  ?= $(prefix)/share/man
 completiondir ?= $(prefix)/share/bash-completion/completions
+zshdir ?= $(prefix)/share/zsh/vendor-completions
 unitdir ?= /usr/lib/systemd/system
 sysusersdir ?= /usr/lib/sysusers.d
 sysconfdir  ?= /etc
@@ -30,11 +31,14 @@ endif
 # ---- flags ----------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla \
 	    -Wundef -Wimplicit-fallthrough -Wpointer-arith -Wwrite-strings
-CFLAGS   ?= -O2 -g
+# Sanitized code takes half as long again to compile at -O2, and runs as fast at -O1.
+CFLAGS   ?= $(if $(filter 1,$(DEV)),-O1,-O2) -g
 LDFLAGS  ?=
 override CFLAGS += -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
 	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)
 LDLIBS   := -lbpf -lelf -ljansson -lz -lzstd -lxxhash -llzma -l:libiberty.a -lseccomp -lZydis -lm
+# The terminal of jbpf top: not for jbpfd, which is linked with the same library.
+LDLIBS   += -Wl,--as-needed -lncursesw -ltinfo -Wl,--no-as-needed
 ifeq ($(DEV),1)
 override CFLAGS  += -Werror -fsanitize=address,undefined -fno-sanitize-recover=undefined
 override LDFLAGS += -fsanitize=address,undefined
@@ -61,10 +65,10 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o) $(LIB_ASM:%.S=$(BUILD)/%.o)
 LIB      := $(BUILD)/libjbpf.a
 
 PROGRAMS := $(BUILD)/bin/jbpfd $(BUILD)/bin/jbpf
-LINKS    := diff dump maps record status store
+LINKS    := diff dump maps push record status store top web
 LINK_BINS := $(LINKS:%=$(BUILD)/bin/jbpf-%)
 
-SKEL       := $(BUILD)/bpf/jbpf.skel.h
+SKEL       := $(BUILD)/bpf/jbpf.skel.h $(BUILD)/bpf/offcpu.skel.h $(BUILD)/bpf/sched.skel.h
 TEST_SRC   := $(sort $(wildcard tests/unit/test_*.c))
 TEST_BIN   := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 BENCH_BPF  := $(sort $(wildcard tests/bench/*.bpf.c))
@@ -73,8 +77,12 @@ BENCH_SRC  := $(sort $(wildcard tests/bench/bench_*.c))
 BENCH_BIN  := $(BENCH_SRC:tests/bench/%.c=$(BUILD)/tests/bench/%)
 # Small programs that e2e and BPF tests profile or use.
 LIVE_SRC   := $(sort $(wildcard tests/bpf/live_*.c))
+# Compares stacks with another unwinder's, register by register of one architecture.
+ifneq ($(ARCH),x86_64)
+LIVE_SRC   := $(filter-out %/live_unwind.c,$(LIVE_SRC))
+endif
 LIVE_BIN   := $(LIVE_SRC:tests/%.c=$(BUILD)/tests/%)
-AID_SRC    := $(filter-out $(LIVE_SRC),$(sort $(wildcard tests/bpf/*.c tests/e2e/*.c)))
+AID_SRC    := $(filter-out $(LIVE_SRC) %.bpf.c,$(sort $(wildcard tests/bpf/*.c tests/e2e/*.c)))
 AID_BIN    := $(AID_SRC:tests/%.c=$(BUILD)/tests/%)
 TOOL_SRC   := $(sort $(wildcard tests/tools/*.c))
 TOOL_BIN   := $(TOOL_SRC:tests/%.c=$(BUILD)/tests/%)
@@ -86,7 +94,7 @@ SOAK_LIB   := $(BUILD)/tests/soak/hour_steps.so
 FAIL_LIB   := $(BUILD)/tests/failures/fail_nth.so
 FAIL_BIN   := $(BUILD)/tests/failures/write_windows
 # Simulations that take minutes.
-SLOW_BIN   := $(addprefix $(BUILD)/tests/diff/,check_diff check_days run-real-check)
+SLOW_BIN   := $(addprefix $(BUILD)/tests/diff/,check_diff check_days check_fleet run-real-check)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -104,20 +112,27 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(Q)$(BPFTOOL) gen object $@ $@.full
 
 # bpftool writes to stdout even when it fails, hence the temporary name.
-$(SKEL): $(BUILD)/bpf/jbpf.bpf.o
+$(SKEL): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name jbpf_bpf > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/tests/bench/%.bpf.o: tests/bench/%.bpf.c
+$(BUILD)/tests/%.bpf.o: tests/%.bpf.c
 	@mkdir -p $(@D)
 	$(call msg,BPF,$<)
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
 
-$(BUILD)/tests/bench/%.skel.h: $(BUILD)/tests/bench/%.bpf.o
+$(BUILD)/tests/%.skel.h: $(BUILD)/tests/%.bpf.o
 	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/user/collect/probe/probe.o: $(SKEL)
+$(BUILD)/user/collect/probe/probe.o $(BUILD)/user/collect/offcpu/offcpu.o $(BUILD)/user/collect/offcpu/sched.o: $(SKEL)
+
+# The names of system calls, as the kernel's headers for this architecture have them.
+$(BUILD)/user/collect/naming/syscall_table.h:
+	@mkdir -p $(@D)
+	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | \
+		sed -n 's/^#define __NR_\([a-z0-9_]*\) \([0-9]*\)$$/[\2] = "\1",/p' | LC_ALL=C sort > $@.tmp && mv $@.tmp $@
+$(BUILD)/user/collect/naming/syscall_names.o: $(BUILD)/user/collect/naming/syscall_table.h
 
 # ---- user space -----------------------------------------------------------------------------
 # Rewritten only when the version differs, so that a commit does not rebuild everything.
@@ -142,6 +157,7 @@ $(BUILD)/%.o: %.S
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/user/output/flamegraph_page.o: $(wildcard user/output/page/*)
+$(BUILD)/user/web/web_page.o: $(wildcard user/web/page/* user/web/vendor/*)
 
 $(LIB): $(LIB_OBJ)
 	$(call msg,AR,$@)
@@ -172,11 +188,15 @@ $(CRASH_BIN): $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIB)
 
 $(BENCH_BIN:%=%.o): $(BENCH_SKEL)
 
+$(BUILD)/tests/bpf/live_unwind.o: $(BUILD)/tests/bpf/unwind_dump.skel.h
+$(BUILD)/tests/bpf/live_unwind: override LDLIBS += -ldw
+
 # What is profiled keeps its frame pointers and its recursion; none of it knows the library.
 AID_CFLAGS := -std=gnu11 -D_GNU_SOURCE -g -fno-omit-frame-pointer $(WARNINGS) -I.
 
 $(BUILD)/tests/e2e/hostile_jvm: EXPORTS := -rdynamic # as libjvm.so does
 $(BUILD)/tests/e2e/witness_spinner: EXPORTS := -static -no-pie -fno-pie # the same addresses in every process
+$(BUILD)/tests/bpf/unwind_load: EXPORTS := -fomit-frame-pointer -O2
 $(AID_BIN): $(BUILD)/%: %.c
 	@mkdir -p $(@D)
 	$(call msg,CC,$<)
@@ -200,7 +220,7 @@ check: $(CHECK_BIN)
 	$(Q)scripts/run-unit-tests $(CHECK_BIN)
 
 .PHONY: check-diff
-check-diff: $(BUILD)/tests/diff/check_diff $(BUILD)/tests/diff/check_days
+check-diff: $(BUILD)/tests/diff/check_diff $(BUILD)/tests/diff/check_days $(BUILD)/tests/diff/check_fleet
 	$(Q)for program in $^; do $$program || exit 1; done
 
 CRASH_RUNS ?= 2000
@@ -220,10 +240,10 @@ check-failures: all test-programs
 
 SOAK_MINUTES ?= 60
 
-# Debian's kernels under QEMU: KERNELS='5.10 7' for some of them only.
+# Debian's kernels under QEMU: KERNELS='5.10 7' for some of them only, GUEST=aarch64 for one of that.
 .PHONY: check-kernels
 check-kernels: all test-programs
-	$(Q)scripts/check-kernels $(if $(KERNELS),--kernels '$(KERNELS)')
+	$(Q)scripts/check-kernels $(if $(KERNELS),--kernels '$(KERNELS)') $(if $(GUEST),--arch '$(GUEST)')
 
 .PHONY: soak
 soak: all test-programs
@@ -235,8 +255,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_JOBS    ?= $(shell nproc)
 FUZZ_TARGETS ?=
 FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
-# One file knows the BPF skeleton, which clang's fuzzer need not build.
-FUZZ_LIB     := $(filter-out user/collect/probe/probe.c,$(LIB_SRC))
+# Three files know BPF skeletons, which clang's fuzzer need not build.
+FUZZ_LIB     := $(filter-out user/collect/probe/probe.c user/collect/offcpu/offcpu.c user/collect/offcpu/sched.c,$(LIB_SRC))
 # COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
 ifeq ($(COVERAGE),1)
 FUZZ_BUILD   := build-coverage
@@ -249,7 +269,7 @@ FUZZ_BIN     := $(FUZZ_SRC:tests/fuzz/%.c=$(FUZZ_BUILD)/%)
 FUZZ_OBJ     := $(FUZZ_LIB:%.c=$(FUZZ_BUILD)/%.o) \
 		$(LIB_ASM:%.S=$(FUZZ_BUILD)/%.o)
 FUZZ_CFLAGS  := -O1 -g -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
-		$(WARNINGS) -Werror -Wno-format-nonliteral -I. -DJBPF_VERSION='"fuzz"' $(FUZZ_CHECKS)
+		$(WARNINGS) -Werror -Wno-format-nonliteral -I. -I$(BUILD) -DJBPF_VERSION='"fuzz"' $(FUZZ_CHECKS)
 
 # The target itself is not what is to be covered.
 $(FUZZ_BUILD)/tests/fuzz/%.o: tests/fuzz/%.c
@@ -266,6 +286,8 @@ $(FUZZ_BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call msg,AS,$<)
 	$(Q)$(CLANG) -I. -MMD -MP -c $< -o $@
+
+$(FUZZ_BUILD)/user/collect/naming/syscall_names.o: $(BUILD)/user/collect/naming/syscall_table.h
 
 # Made anew when the list changes: objects are secondary, one that is missing is not missed.
 $(FUZZ_BUILD)/libjbpf.a: $(FUZZ_OBJ) Makefile
@@ -296,14 +318,15 @@ bench: all test-programs
 	$(Q)tests/bench/run $(BENCH_ARGS)
 
 # Compiles everything, kernel and user side, for aarch64 with the host's clang. Only libc's headers
-# are foreign ones (libc6-dev-arm64-cross): the libraries' own are the same, and nothing is linked.
+# are foreign ones (libc6-dev-arm64-cross): the libraries' own are the same, and nothing is linked or run:
+# not optimized, which takes a third of the time and warns of the same.
 AARCH64_CC := $(CLANG) --target=aarch64-linux-gnu -isystem /usr/aarch64-linux-gnu/include \
 	      -idirafter /usr/include/$(shell uname -m)-linux-gnu
 
 .PHONY: check-aarch64
 check-aarch64:
 	$(Q)$(MAKE) --no-print-directory ARCH=aarch64 BUILD=build-aarch64 CC='$(AARCH64_CC)' \
-		CFLAGS='-O2 -g -Werror -Wno-error=format-nonliteral -Wno-gnu-variable-sized-type-not-at-end' objects
+		CFLAGS='-O0 -Werror -Wno-error=format-nonliteral -Wno-gnu-variable-sized-type-not-at-end' objects
 
 .PHONY: objects
 objects: $(LIB_OBJ) $(PROGRAMS:$(BUILD)/bin/%=$(BUILD)/user/%.o) $(TEST_SRC:%.c=$(BUILD)/%.o) \
@@ -329,7 +352,8 @@ install: all
 	install -m 0644 user/man/*.8 $(DESTDIR)$(mandir)/man8
 	install -m 0644 user/completion/jbpf.bash $(DESTDIR)$(completiondir)/jbpf
 	for name in jbpfd $(LINKS:%=jbpf-%); do ln -sf jbpf $(DESTDIR)$(completiondir)/$$name; done
-	for unit in jbpfd.service jbpf-diff.service; do \
+	install -D -m 0644 user/completion/_jbpf $(DESTDIR)$(zshdir)/_jbpf
+	for unit in jbpfd.service jbpf-diff.service jbpf-push.service; do \
 		sed "s|/usr/local/bin/|$(bindir)/|" scripts/systemd/$$unit > $(DESTDIR)$(unitdir)/$$unit || exit 1; \
 	done
 	install -m 0644 scripts/systemd/jbpf-diff.timer $(DESTDIR)$(unitdir)
@@ -359,7 +383,7 @@ help:
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
 	@echo 'make soak         SOAK_MINUTES=60 of JVM churn: flat memory, nothing lost unexplained (root)'
-	@echo 'make check-kernels  jbpfd on kernels 5.10, 6.1, 6.12 and 7 under QEMU (root)'
+	@echo 'make check-kernels  jbpfd on kernels 5.10, 6.1, 6.12 and 7 under QEMU (root); GUEST=aarch64: on 6.1 there'
 	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at once, FUZZ_TARGETS="fuzz_elf"'
 	@echo 'make fuzz-programs  builds the fuzz targets without running them'
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
@@ -373,6 +397,6 @@ help:
 
 -include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d) $(FAIL_BIN:%=%.d) $(AID_BIN:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
--include $(BUILD)/bpf/jbpf.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
+-include $(BUILD)/bpf/jbpf.bpf.d $(BUILD)/bpf/offcpu.bpf.d $(BUILD)/bpf/sched.bpf.d $(BUILD)/tests/bpf/unwind_dump.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)
 -include $(BUILD)/user/jbpf.d $(BUILD)/user/jbpfd.d

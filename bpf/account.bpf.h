@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who pays for what is new. A sample that is counted under a key that is there, with a stack that
- * user space has, costs nothing but its time. A new key takes an entry of the count map, a new stack
- * takes bytes of `stacks` and memory in user space, and all processes of the host share these: so
- * their account is looked at, then only.
+ * Who pays for what is new. A sample whose key and stack are known already costs nothing but its
+ * time. A new key takes an entry of the count map, and a new stack takes bytes of `stacks` and
+ * memory in user space; all processes of the host share these. So accounts are checked only for
+ * what is new.
  *
- * An account may go on while it uses less than some times what is still free for anybody. Nobody is
- * cut where there is plenty; one that takes all it gets stops with room left for the others, and
- * several of them stop earlier, each with its share. A newcomer, who used nothing, always fits.
+ * An account may go on while it has used less than a fixed multiple of what is still free. Nobody
+ * is cut while there is plenty; an account that takes all it gets stops with room left for the
+ * others, and several of them stop earlier, each with its share. A newcomer, which has used
+ * nothing, always fits.
  */
 #ifndef JBPF_ACCOUNT_BPF_H
 #define JBPF_ACCOUNT_BPF_H
@@ -16,15 +17,16 @@
 #include "bpf/count.bpf.h"
 #include "bpf/maps.bpf.h"
 
-/* A container's cgroup lies so deep at most; what is made below it cannot get away from it. */
+/* A container's cgroup is at most this deep; cgroups below it share its account. */
 #define ACCOUNT_LEVELS 12
 
 /*
- * So many times what is free may be used. Entries: maps are made for 5/4 of all samples of a window,
- * and of Node's samples 94 in 100 were keys of their own, of javac's 77: eight times, so that nobody
- * is cut whose window is a tenth longer than planned, though all samples of a host are its own. Bytes:
- * one account gets two thirds of them at full depth; most that one took was 0.4 of 6 MiB (javac on
- * JDK 25, two CPUs). Processes: an LRU keeps what is used, where not all of it goes.
+ * An account may use this many times what is free. Entries: maps are made for 5/4 of all samples of
+ * a window, and of Node's samples 94 in 100 had keys of their own, of javac's 77. With eight,
+ * nobody is cut whose window is a tenth longer than planned, even if all samples of the host are
+ * its own. Bytes: one account gets two thirds of them at full depth; the most that one took was 0.4
+ * of 6 MiB (javac on JDK 25, two CPUs). Processes: an LRU keeps what is in use as long as not all
+ * of it is taken.
  */
 #define ENTRIES_TIMES	   8
 #define BARE_ENTRIES_TIMES 16 /* one entry for each process */
@@ -71,7 +73,7 @@ __noinline int account_find(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *state;
 
-	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
+	/* The compiler drops an unused argument, but the verifier wants ctx to be passed. */
 	asm volatile("" ::"r"(ctx));
 	state = scratch_get();
 	if (state)
@@ -90,7 +92,7 @@ account_get(struct bpf_perf_event_data *ctx, struct scratch *state, void *counts
 	account = bpf_map_lookup_elem(counts_map, &state->account_key);
 	if (account)
 		return account;
-	/* Nobody writes these but here: they are 0 as the map began. */
+	/* Only this function writes these: until now they are 0, as in a new map. */
 	if (!bpf_map_update_elem(counts_map, &state->account_key, &state->account, BPF_NOEXIST))
 		__sync_fetch_and_add(&all_entries[set & 1], 1);
 	return bpf_map_lookup_elem(counts_map, &state->account_key);
@@ -101,9 +103,21 @@ static __always_inline __u64 left_of(__u64 max, __u64 used)
 	return used < max ? max - used : 0;
 }
 
-static __always_inline bool has_entries(const struct jbpf_account *account, __u32 set, __u64 times)
+static __always_inline bool has_entries(const struct jbpf_account *account, __u32 set, __u64 times,
+					__u32 kind)
 {
-	return account->entries < times * left_of(entries_max, all_entries[set & 1]);
+	__u64 max = kind ? event_entries_max : entries_max;
+
+	return account->entries < times * left_of(max, all_entries[set & 1]);
+}
+
+/*
+ * May new stacks of events other than the CPU clock still be sent? The other half is kept for CPU
+ * time.
+ */
+static __always_inline bool has_event_bytes(__u32 set)
+{
+	return all_stack_bytes[set & 1] < stack_bytes_max / 2;
 }
 
 static __always_inline void entry_charge(struct jbpf_account *account, __u32 set)
@@ -113,8 +127,8 @@ static __always_inline void entry_charge(struct jbpf_account *account, __u32 set
 }
 
 /*
- * How much of a new stack of so many bytes the account may send. A buffer that is half full is one
- * that nobody empties just now: then it is shared, too.
+ * How much of a new stack of this size the account may send. A buffer that is half full is not
+ * being emptied right now: from there on it is shared, too.
  */
 static __always_inline enum stack_room stack_room(const struct jbpf_account *account, __u32 set,
 						  __u64 bytes)
@@ -136,7 +150,7 @@ static __always_inline void stack_charge(struct jbpf_account *account, __u32 set
 	__sync_fetch_and_add(&all_stack_bytes[set & 1], bytes);
 }
 
-/* May one more process of the account be remembered? Where not, it is told of all the same. */
+/* May one more process of the account be remembered? If not, it is reported all the same. */
 static __always_inline bool has_known(const struct jbpf_account *account)
 {
 	return account->processes < known_max / KNOWN_PART;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is taken in JIT code only: user space says for each JVM where that lies (`code_ranges`). At
- * the leaf, the words and the code that tell whether its frame is set up; at interpreted frames,
+ * What is taken in JIT code only; user space writes for each JVM where that lies (`code_ranges`).
+ * At the leaf: the words and the code that show whether its frame is set up. At interpreted frames:
  * the Method*. Any other process costs one lookup that finds nothing.
  */
 #ifndef JBPF_CODE_RANGE_BPF_H
@@ -11,14 +11,14 @@
 #include "bpf/count.bpf.h"
 #include "bpf/maps.bpf.h"
 
-#define METHOD_BYTES_BELOW 24	/* interpreted frames keep their Method* so far below fp */
+#define METHOD_BYTES_BELOW 24	/* interpreted frames keep their Method* this far below fp */
 #define METHOD_LOWEST	   4096 /* nothing is mapped below */
 
 #define barrier() asm volatile("" ::: "memory")
 
 /*
- * Fills state->code for the process of state->key. An entry may be replaced, or deleted and used
- * for another process, while it is read: whose it is gets read last, as writing it begins there.
+ * Fills state->code for the process of state->key. An entry may be replaced, or deleted and reused
+ * for another process, while it is read: its owner is read last, because it is written first.
  */
 static __always_inline void code_range_load(struct scratch *state)
 {
@@ -52,8 +52,8 @@ static __always_inline void code_range_forget(void)
 }
 
 /*
- * A word that is no address in the code says nothing about the caller; kept, it would make a stack
- * of its own of almost every sample.
+ * A word that is not an address in the code says nothing about the caller. If it were kept, almost
+ * every sample would have a stack of its own.
  */
 static __always_inline __u64 leaf_word(const struct code_view *view, __u64 word)
 {
@@ -79,7 +79,10 @@ static __always_inline __u64 leaf_saves_fp_at(const struct jbpf_stack *head)
 	return 0;
 }
 
-/* At the fourth (48 83 c5 d) rbp is rsp, on its way to the frame: then where that is, else 0. */
+/*
+ * At the fourth (48 83 c5 d) rbp still equals rsp and is about to point to the frame: returns where
+ * that is, else 0.
+ */
 static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
 					      const struct user_regs *regs)
 {
@@ -106,8 +109,8 @@ static __always_inline __u64 leaf_frame_to_be(const struct jbpf_stack *head,
 #endif
 
 /*
- * Fills the leaf of state->user. Where memory cannot be read, the sample does without. Returns the
- * frame pointer to begin with.
+ * Fills the leaf of state->user, as far as memory can be read. Returns the frame pointer to begin
+ * with.
  */
 static __always_inline __u64 leaf_take(struct scratch *state, const struct user_regs *regs)
 {

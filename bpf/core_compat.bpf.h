@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Everything that differs between kernels and architectures: registers, the task as one kernel or
- * another lets a program look at it, fields that come and go. Never a test of the version.
+ * Everything that differs between kernels and architectures: registers, how a task may be read,
+ * fields that come and go. Decided by what is there, never by the version.
  */
 #ifndef JBPF_CORE_COMPAT_BPF_H
 #define JBPF_CORE_COMPAT_BPF_H
@@ -10,6 +10,8 @@
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+
+#include "bpf/jbpf.h"
 
 #define PF_EXITING 0x00000004 /* include/linux/sched.h, the same since 2.6 */
 #define PF_KTHREAD 0x00200000
@@ -21,6 +23,7 @@ struct user_regs {
 	__u64 ip;
 	__u64 sp;
 	__u64 fp;
+	__u64 lr;	/* where calls leave the return address in a register, else 0 */
 	bool is_user;	/* interrupted in user mode */
 	bool is_compat; /* 32-bit program */
 };
@@ -36,9 +39,15 @@ static __always_inline void regs_read(const bpf_user_pt_regs_t *regs, struct use
 	out->ip = regs->ip;
 	out->sp = regs->sp;
 	out->fp = regs->bp;
+	out->lr = 0;
 	out->is_user = cs & 3;
 	out->is_compat = (cs & 0xffff) == X86_USER32_CS;
 }
+
+/* In the ucontext that lies where sp is when a signal's handler has returned; signal_64.c. */
+#define SIGNAL_FP 120
+#define SIGNAL_SP 160
+#define SIGNAL_IP 168
 
 static __always_inline __u64 return_address(__u64 word)
 {
@@ -57,9 +66,16 @@ static __always_inline void regs_read(const bpf_user_pt_regs_t *regs, struct use
 	out->ip = regs->pc;
 	out->sp = regs->sp;
 	out->fp = regs->regs[29];
+	out->lr = regs->regs[30];
 	out->is_user = (pstate & ARM64_PSTATE_MODE) == 0;
 	out->is_compat = pstate & ARM64_PSTATE_32BIT;
 }
+
+/* In the struct rt_sigframe that sp points to when a signal's handler has returned; signal.c. */
+#define SIGNAL_FP	   544
+#define SIGNAL_LR	   552
+#define SIGNAL_SP	   560
+#define SIGNAL_IP	   568
 
 /* A signed return address carries its signature above the 48 address bits (PAC). */
 static __always_inline __u64 return_address(__u64 word)
@@ -108,8 +124,8 @@ static __always_inline void task_view_btf(struct task_struct *task, struct task_
 }
 
 /*
- * User registers of a task that was interrupted in the kernel, below 5.15 only: at the end of its
- * kernel stack. Kernels with FRED (6.9) leave a gap there, and nothing tells; hence never later.
+ * User registers of a task that was interrupted in the kernel: at the end of its kernel stack. Only
+ * below 5.15: kernels with FRED (6.9) leave a gap there, which cannot be detected.
  */
 static __always_inline void *task_regs_by_hand(struct task_struct *task)
 {
@@ -162,6 +178,27 @@ static __always_inline bool task_in_execve(struct task_struct *task)
 	if (!bpf_core_field_exists(task->in_execve))
 		return false;
 	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
+#define NO_SYSCALL (~0ull)
+
+struct pt_regs___jbpf {
+	int syscallno;
+} __attribute__((preserve_access_index));
+
+/*
+ * Which system call a waiting thread is in. `saved` is a copy of the registers that it entered the
+ * kernel with, `saved_at` where they lie.
+ */
+static __always_inline __u64 syscall_of(const bpf_user_pt_regs_t *saved, const void *saved_at)
+{
+#if defined(__TARGET_ARCH_x86)
+	__u64 number = saved->orig_ax;
+#else
+	const struct pt_regs___jbpf *regs = saved_at;
+	__u64 number = (__s64)BPF_CORE_READ(regs, syscallno);
+#endif
+	return number < JBPF_DISK_SLEEP - 1 ? number : NO_SYSCALL;
 }
 
 #endif

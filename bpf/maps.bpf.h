@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Every map and knob. Sizes that depend on the host are set by user space before loading; all maps
- * are preallocated, which perf_event programs need on 5.10.
+ * are preallocated, which perf_event programs need on 5.10, but those of unwind_maps.bpf.h.
  */
 #ifndef JBPF_MAPS_BPF_H
 #define JBPF_MAPS_BPF_H
@@ -10,7 +10,10 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/core_compat.bpf.h"
 #include "bpf/jbpf.h"
+#include "bpf/jbpf_hotspot.h"
+#include "bpf/jbpf_leaf.h"
 
 /* Knobs, constant once loaded. */
 const volatile __u32 honours_opt_out = 1;
@@ -22,9 +25,12 @@ const volatile __u64 hash_seed =
 const volatile __u64 stacks_wakeup_bytes = 1 << 18; /* wake the reader of `stacks` from here on */
 const volatile __u32 ticks_stride = 0;	/* words per CPU and set; 0: no moments are noted */
 const volatile __u32 ticks_cpu_cnt = 0; /* CPUs from 0 on that have a log */
+const volatile __u32 keeps_digits = 0;	/* names of threads are taken as they are */
 
-/* What accounts share, see account.bpf.h; as they are, more than anybody can use. */
-const volatile __u64 entries_max = 1ull << 32;	   /* of a count map */
+/* What accounts share, see account.bpf.h; the defaults are more than anybody can use. */
+const volatile __u64 entries_max = 1ull << 32; /* of a count map */
+const volatile __u64 event_entries_max = 1ull
+					 << 32;	   /* of these, before only CPU time enters more */
 const volatile __u64 stack_bytes_max = 1ull << 32; /* of new stacks in a window */
 const volatile __u64 stacks_size = 1ull << 32;	   /* bytes of the `stacks` buffer */
 const volatile __u64 known_max = 1ull << 32;	   /* entries of `known` */
@@ -42,7 +48,10 @@ volatile __u32 active_set = 0;
 __u64 all_entries[2] = {};
 __u64 all_stack_bytes[2] = {};
 
-/* Set for good by whoever finds the first process that opted out; before, no sample looks for one. */
+/*
+ * Set for good when the first process that opted out is found; until then, no sample searches for
+ * one.
+ */
 volatile __u32 has_opted_out = 0;
 
 /*
@@ -63,6 +72,34 @@ struct code_view {
 	__u64 interpreter_len;
 };
 
+/*
+ * State of a walk by rules between two frames. The frame's address is scratch's `address`, the frame
+ * pointer's register its `fp`.
+ */
+struct unwind_state {
+	__u64 sp;
+	__u64 hash;	   /* as it was before the last word */
+	__u64 lr;	   /* the link register of what was interrupted */
+	__u64 pc;	   /* whose row is looked for */
+	__u64 window_base; /* what `window` holds; a base of ~0: nothing */
+	__u64 window_len;
+	__u32 generation; /* of the process's mappings */
+	__u32 row;	  /* what was found */
+	__u32 frame_cnt;  /* by tables */
+	__u32 search_cnt; /* of rows, which the memo did not have */
+	__u32 is_exact;	  /* the address was interrupted there: it is no return address */
+};
+
+/* State of frames of JIT code that are found by their sizes. */
+struct jit_state {
+	__u64 pc;    /* that is looked for */
+	__u64 block; /* in which it lies; 0: in none */
+	__u32 frame_cnt;
+	__u32 frame_words; /* of a leaf's frame whose return address is none; 0: no such */
+	__u8 header[JBPF_HOTSPOT_HEADER_BYTES + 8]; /* of that block */
+	__u8 code[2 * JBPF_LEAF_CODE_BYTES];	    /* before and from the leaf's address on */
+};
+
 struct scratch {
 	struct jbpf_key key;
 	struct jbpf_value value;
@@ -72,8 +109,17 @@ struct scratch {
 	struct jbpf_key account_key;
 	struct jbpf_account account;
 
-	/* State of a look at an environment; `window` holds the part. */
+	/* State of the search through an environment; `window` holds the part. */
+	__u64 environment_at;
+	__u64 environment_end;
 	__u64 environment_len; /* of the part */
+
+	struct unwind_state unwind;
+	struct jit_state jit;
+	struct jbpf_hotspot hotspot; /* flags are 0: not known */
+	struct jbpf_leaf_proof proof;
+
+	struct user_regs regs; /* what the user walk begins with */
 
 	/* State of the user walk between two windows. */
 	__u64 fp;
@@ -167,7 +213,7 @@ struct {
 	__uint(max_entries, 1 << 16);
 } notices SEC(".maps");
 
-/* By pid. Forgetting one costs a second look at its environment and a second SEEN. */
+/* By pid. An entry that was evicted costs a second reading of its environment and a second SEEN. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
@@ -175,13 +221,29 @@ struct {
 	__type(value, struct jbpf_known);
 } known SEC(".maps");
 
-/* By tgid; written by user space. Programs delete what an exec or exit made nobody's. */
+/* By tgid; written by user space. Programs delete entries whose process has executed or exited. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, JBPF_CODE_RANGES_MAX);
 	__type(key, __u32);
 	__type(value, struct jbpf_code_range);
 } code_ranges SEC(".maps");
+
+/* By tgid; written by user space. Programs delete entries whose process has executed or exited. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JBPF_HOTSPOTS_MAX);
+	__type(key, __u32);
+	__type(value, struct jbpf_hotspot);
+} hotspots SEC(".maps");
+
+/* Proved for single addresses of processes; written by user space, which also deletes. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JBPF_LEAF_RULES_MAX);
+	__type(key, struct jbpf_leaf_key);
+	__type(value, struct jbpf_leaf_proof);
+} leaf_rules SEC(".maps");
 
 /* Account of a cgroup, by its id; written by user space. */
 struct {

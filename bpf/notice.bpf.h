@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reports processes to user space while they can still be looked at: first sample, exec, exit, name. */
+/*
+ * Reports processes to user space while they can still be read: first sample, exec, exit, new name.
+ */
 #ifndef JBPF_NOTICE_BPF_H
 #define JBPF_NOTICE_BPF_H
 
@@ -16,13 +18,13 @@ static __always_inline void notice_send(struct jbpf_notice *notice, __u64 flags)
 }
 
 /*
- * First sample of a process since it began or since its execve? Then its environment is looked at,
- * and the reader is woken at once: a short-lived process is gone in milliseconds. An exiting task
- * would be entered after its exit was reported, and would stay; it has nothing to look at anyway. In
- * the middle of execve() the old program is gone and the new one not mapped: the first sample after
- * EXEC reports it. A process that is one too many for its account is reported, but not entered: it
- * would push out what others have there. Returns JBPF_KNOWN_*; a process that opted out is not
- * reported. The state's user stack must have been walked: its memory window is used.
+ * Is this the first sample of a process since it began or since its execve? Then its environment is
+ * read, and the reader is woken at once: a short-lived process is gone in milliseconds. An exiting
+ * task would be entered after its exit was reported, and would stay; there is nothing left to read
+ * anyway. In the middle of execve() the old program is gone and the new one not mapped: the first
+ * sample after EXEC reports it. A process that is one too many for its account is reported, but not
+ * entered: it would evict what others have there. Returns JBPF_KNOWN_*; a process that opted out is
+ * not reported. The state's user stack must have been walked: its memory window is used.
  */
 static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct scratch *state,
 					 const struct task_view *view, struct jbpf_account *account)
@@ -46,13 +48,16 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 	struct task_struct *task = view->task;
 	__u64 flags = BPF_ANY;
 
-	/* What is known of the old program says nothing of the next one, whose name it may have by now. */
+	/*
+	 * What is known of the old program does not hold for the next one, whose name it may have
+	 * already.
+	 */
 	if (old && old->start_ns == key->start_ns && old->exec_id == key->exec_id)
 		return is_between_programs(task) ? old->flags & ~JBPF_KNOWN_OPT_OUT_NONE :
 						   old->flags;
 	if (view->flags & PF_KTHREAD)
 		return 0;
-	process.flags = honours_opt_out ? opt_out_look(ctx, state, task) : JBPF_KNOWN_OPT_OUT_NONE;
+	process.flags = honours_opt_out ? opt_out_read(ctx, state, task) : JBPF_KNOWN_OPT_OUT_NONE;
 	if (view->flags & PF_EXITING || task_in_execve(task))
 		return process.flags;
 	if (!old)
@@ -80,12 +85,12 @@ static __always_inline __u32 notice_seen(struct bpf_perf_event_data *ctx, struct
 #define NOTICE_CNT_BITS	    10
 #define NOTICE_ACCOUNT_BITS 10
 
-/* The same of `told` as in struct jbpf_known, for an account or, rarely, a few that share it. */
+/* As `told` in struct jbpf_known, for an account or, rarely, for a few that share the entry. */
 __u32 accounts_told[1 << NOTICE_ACCOUNT_BITS] = {};
 
 static __always_inline __u32 *account_told(__u64 account)
 {
-	__u64 hash = (account ^ hash_seed) * 0xff51afd7ed558ccdull; /* murmur3's */
+	__u64 hash = (account ^ hash_seed) * JBPF_MIX_1;
 
 	return &accounts_told[hash >> (64 - NOTICE_ACCOUNT_BITS)];
 }
@@ -104,12 +109,13 @@ static __always_inline bool notice_take(__u32 *told, __u32 max)
 }
 
 /*
- * May the running process be told of once more? Renaming oneself takes no time: one process could
- * fill the buffer for all others, and keep the reader busy. Children multiply it: hence the account.
+ * May the running process be reported once more? Renaming takes no time: one process could fill the
+ * buffer for all others, and keep the reader busy. Forking multiplies that: hence the account.
  *
- * What is held is lost: a new name shows when the process executes the next time, or is first sampled
- * again after it was pushed out of `known`. An EXEC says nothing that the SEEN of the first sample
- * after it does not say, but that an environment that user space read may have been the new program's.
+ * What is held back is lost: a new name shows when the process executes the next time, or is first
+ * sampled again after it was evicted from `known`. An EXEC adds nothing to the SEEN of the first
+ * sample after it, except that an environment which user space read may have been the new
+ * program's.
  */
 static __always_inline bool notice_may_go(void)
 {
@@ -138,7 +144,7 @@ static __always_inline bool notice_of_known(struct task_struct *task, struct jbp
 	leader = BPF_CORE_READ(task, group_leader);
 	out->pid = pid;
 	out->start_ns = BPF_CORE_READ(leader, start_boottime);
-	/* An older life of the pid, whose exit was missed. */
+	/* An older process of this pid, whose exit was missed. */
 	if (out->start_ns != process->start_ns || process->flags & JBPF_KNOWN_OPTED_OUT)
 		return false;
 	out->exec_id = (__u32)BPF_CORE_READ(leader, self_exec_id);

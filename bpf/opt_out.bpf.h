@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does the running process want to be left alone? Its environment is looked through once for each
- * run of a program, in its own memory at its first sample: later it may have ended, and what nobody
- * could ask must not be in a profile. Some 3 us for each KiB of environment.
+ * Does the running process opt out of profiling? Its environment is searched once for each run of a
+ * program, in its own memory at its first sample: later it may have ended, and a process that could
+ * not be asked must not be in a profile. Takes some 3 us for each KiB of environment.
  */
 #ifndef JBPF_OPT_OUT_BPF_H
 #define JBPF_OPT_OUT_BPF_H
@@ -39,15 +39,15 @@ static __always_inline __u64 environment_word(const struct scratch *state, int o
 }
 
 /*
- * Looks at the environment_len bytes behind window[0], which is the byte before them. Returns
+ * Scans the environment_len bytes behind window[0], which is the byte before them. Returns
  * JBPF_KNOWN_*, 0 = the variable does not begin in this part.
  */
-__noinline int environment_look(struct bpf_perf_event_data *ctx)
+__noinline int environment_scan(struct bpf_perf_event_data *ctx)
 {
 	struct scratch *state;
 	__u64 len;
 
-	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
+	/* The compiler drops an unused argument, but the verifier wants ctx to be passed. */
 	asm volatile("" ::"r"(ctx));
 	state = scratch_get();
 	if (!state)
@@ -69,8 +69,46 @@ __noinline int environment_look(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * Is the old program's memory gone, and the new one's environment not yet there? For a moment of that time the
- * task has its new name, but still the execution id of the old program (begin_new_exec() in fs/exec.c).
+ * Searches the environment from state->environment_at on, part by part. JBPF_KNOWN_*; 0 = it could
+ * not be read, or not all of it. The verifier checks a global function once, not for each way to
+ * it.
+ */
+__noinline int environment_search(struct bpf_perf_event_data *ctx)
+{
+	struct scratch *state;
+	__u64 at, end;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return 0;
+	at = state->environment_at;
+	end = state->environment_end;
+	state->window[0] = 0;
+	for (int i = 0; i < ENVIRONMENT_PARTS; i++) {
+		__u64 len = end - at;
+		int found;
+
+		if (at >= end)
+			return JBPF_KNOWN_OPT_OUT_NONE;
+		if (len > ENVIRONMENT_STEP + ENVIRONMENT_TAIL)
+			len = ENVIRONMENT_STEP + ENVIRONMENT_TAIL;
+		if (bpf_probe_read_user(state->window + 1, len, (void *)at))
+			return 0;
+		state->environment_len = len;
+		found = environment_scan(ctx);
+		if (found)
+			return found;
+		state->window[0] = state->window[ENVIRONMENT_STEP];
+		at += ENVIRONMENT_STEP;
+	}
+	return 0;
+}
+
+/*
+ * Is the old program's memory gone, and the new one's environment not yet there? For a moment of
+ * that time the task has its new name, but still the execution id of the old program
+ * (begin_new_exec() in fs/exec.c).
  */
 static __always_inline bool is_between_programs(struct task_struct *task)
 {
@@ -80,7 +118,7 @@ static __always_inline bool is_between_programs(struct task_struct *task)
 }
 
 /* JBPF_KNOWN_*, 0 = could not be read, or not all of it. */
-static __always_inline __u32 opt_out_look(struct bpf_perf_event_data *ctx, struct scratch *state,
+static __always_inline __u32 opt_out_read(struct bpf_perf_event_data *ctx, struct scratch *state,
 					  struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
@@ -96,25 +134,9 @@ static __always_inline __u32 opt_out_look(struct bpf_perf_event_data *ctx, struc
 	 */
 	if (!at || (at >= end && task_in_execve(task)))
 		return 0;
-	state->window[0] = 0;
-	for (int i = 0; i < ENVIRONMENT_PARTS; i++) {
-		__u64 len = end - at;
-		int found;
-
-		if (at >= end)
-			return JBPF_KNOWN_OPT_OUT_NONE;
-		if (len > ENVIRONMENT_STEP + ENVIRONMENT_TAIL)
-			len = ENVIRONMENT_STEP + ENVIRONMENT_TAIL;
-		if (bpf_probe_read_user(state->window + 1, len, (void *)at))
-			return 0;
-		state->environment_len = len;
-		found = environment_look(ctx);
-		if (found)
-			return found;
-		state->window[0] = state->window[ENVIRONMENT_STEP];
-		at += ENVIRONMENT_STEP;
-	}
-	return 0;
+	state->environment_at = at;
+	state->environment_end = end;
+	return environment_search(ctx);
 }
 
 /* Was this run of the program found to have opted out? */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Takes the user stack by frame pointers and the kernel stack by helper, names each by a hash of
- * its content (a user stack's, of its process's life, too), and hands a stack that user space does not have to the `stacks` buffer.
- *
- * The user walk is our own: bpf_get_stackid and bpf_get_stack stop at 127 frames and read every
- * frame singly. We read windows of user memory that end at a page border (a read that faults costs
- * 1-2 us) and follow the chain inside them. Loop bodies with branches live in global functions that
- * take only ctx: 5.10 knows no other argument, and newer verifiers refuse the same loop inlined.
+ * Takes the user stack by our walk (of a process whose mappings are known, by rules, of all others by
+ * frame pointers alone) and the kernel stack by helper, names each by a hash of its content (a user
+ * stack's, of its process's life, too), and hands a stack that user space does not have to the
+ * `stacks` buffer.
  */
 #ifndef JBPF_STACK_BPF_H
 #define JBPF_STACK_BPF_H
@@ -16,45 +13,25 @@
 #include "bpf/core_compat.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/maps.bpf.h"
-
-#define USER_PAGE_BYTES 4096 /* larger pages only make windows shorter than they could be */
-#define FRAME_BYTES	16   /* saved frame pointer, return address */
-
-#define FNV_PRIME 0x100000001b3ull
-
-enum walk_result {
-	WALK_MORE = 0,
-	WALK_DONE = 1,
-};
-
-#define MIX_1 0xff51afd7ed558ccdull /* murmur3's */
-#define MIX_2 0xc4ceb9fe1a85ec53ull
-
-/*
- * FNV-1a by 64-bit word. It keeps no secret: whoever chooses the words can flip a bit of one and
- * undo that with the next, whatever the seed was, in one try of some hundred. See hash_of_life().
- */
-static __always_inline __u64 hash_add(__u64 hash, __u64 word)
-{
-	return (hash ^ word) * FNV_PRIME;
-}
+#include "bpf/unwind.bpf.h"
+#include "bpf/walk.bpf.h"
 
 /*
  * What the hash of a user stack begins with. Processes choose their frames: one that found a stack
- * with the hash of a neighbour's would put its frames into the neighbour's profile. So two
- * processes begin with numbers that have nothing to do with each other for who does not know the
- * seed; as all words but Method* are below 2^56, no word of one makes up for that either. What
- * collides, collides within one process. A fork sends its stacks once more for that.
+ * with the same hash as a neighbour's would put its frames into the neighbour's profile. So two
+ * processes begin with numbers that are unrelated for anybody who does not know the seed; and as
+ * all words but Method* are below 2^56, no single word makes up for the difference. Collisions then
+ * happen within one process only. In return, a fork sends its stacks once more.
  */
 static __always_inline __u64 hash_of_life(const struct jbpf_key *key)
 {
 	__u64 hash = hash_seed ^ key->start_ns;
 
 	hash ^= hash >> 33;
-	hash *= MIX_1;
+	hash *= JBPF_MIX_1;
 	hash ^= (__u64)key->exec_id << 32 | key->pid;
 	hash ^= hash >> 33;
-	hash *= MIX_2;
+	hash *= JBPF_MIX_2;
 	return hash ^ hash >> 33;
 }
 
@@ -64,155 +41,11 @@ static __always_inline __u64 hash_finish(__u64 hash, const struct jbpf_stack *he
 	hash = hash_add(hash, (__u64)head->frame_cnt << 32 | (__u32)head->flags << 16 |
 				      (__u32)head->kind << 8 | head->end);
 	hash ^= hash >> 33;
-	hash *= MIX_1;
+	hash *= JBPF_MIX_1;
 	hash ^= hash >> 33;
-	hash *= MIX_2;
+	hash *= JBPF_MIX_2;
 	hash ^= hash >> 33;
 	return hash ? hash : 1;
-}
-
-/* The masks below are in asm, or clang drops those that it finds needless and the verifier needs. */
-static __always_inline __u64 window_word(const struct scratch *state, __u64 off, int plus)
-{
-	asm volatile("%0 &= %1" : "+r"(off) : "i"(WINDOW_BYTES - 8));
-	return *(const volatile __u64 *)(state->window + off + plus);
-}
-
-/*
- * A verifier that knows how a number grows on each path through a loop looks at every mix of paths:
- * over a million instructions. `any` may be anything.
- */
-static __always_inline __u64 boundless(__u64 number, __u64 any)
-{
-	asm volatile("%0 += %1; %0 -= %1" : "+r"(number) : "r"(any));
-	return number;
-}
-
-static __always_inline void put_word(struct scratch *state, __u64 at, __u64 word)
-{
-	asm volatile("%0 &= %1" : "+r"(at) : "i"(JBPF_MAX_DEPTH - 1));
-	state->user.ips[at] = word;
-}
-
-static __always_inline bool is_interpreted(const struct scratch *state, __u64 address)
-{
-	return address - state->code.interpreter_low < state->code.interpreter_len;
-}
-
-/*
- * Reads a window that begins at fp, or where the frame at fp is to have its Method*, below that;
- * that much may lie in the page below, and if that is not there, does without. Returns how much
- * was read, 0 for none, and at which address it begins.
- */
-static __always_inline __u64 window_read(struct scratch *state, __u64 fp, bool wants_method,
-					 __u64 *base)
-{
-	__u64 len = USER_PAGE_BYTES - (fp & (USER_PAGE_BYTES - 1));
-
-	if (len < FRAME_BYTES)
-		len = FRAME_BYTES;
-	if (wants_method) {
-		len += METHOD_BYTES_BELOW;
-		*base = fp - METHOD_BYTES_BELOW;
-		if (len > WINDOW_BYTES)
-			len = WINDOW_BYTES;
-		if (!bpf_probe_read_user(state->window, len, (void *)*base))
-			return len;
-		len -= METHOD_BYTES_BELOW;
-	}
-	*base = fp;
-	if (len > WINDOW_BYTES)
-		len = WINDOW_BYTES;
-	return bpf_probe_read_user(state->window, len, (void *)fp) ? 0 : len;
-}
-
-/*
- * One window: reads from scratch->fp up to the end of the page, at most WINDOW_BYTES, and follows
- * the frames in it. WALK_MORE when the chain leaves the window.
- */
-static __always_inline int window_follow(struct scratch *state, const bool has_interpreter)
-{
-	__u64 fp = state->fp, address = state->address, hash = state->hash, depth = state->depth;
-	__u64 base, len;
-	int end = -1;
-
-	len = window_read(state, fp, has_interpreter && is_interpreted(state, address), &base);
-	if (!len) {
-		state->end = JBPF_END_FAULT;
-		return WALK_DONE;
-	}
-	len = boundless(len, hash);
-	base = boundless(base, hash);
-
-	for (int i = 0; i < WINDOW_BYTES / FRAME_BYTES; i++) {
-		__u64 off = fp - base;
-		__u64 next, word;
-
-		if (has_interpreter)
-			depth = boundless(depth, fp);
-		if (off > len - FRAME_BYTES)
-			break; /* the next frame is in another window */
-		if (has_interpreter && is_interpreted(state, address)) {
-			/* Frames that lie so close are none; at 0 the memory below is not there. */
-			if (off && off < METHOD_BYTES_BELOW)
-				break;
-			word = off ? window_word(state, off - METHOD_BYTES_BELOW, 0) : 0;
-			if (method_is_plausible(word)) {
-				if (depth >= max_depth) {
-					end = JBPF_END_MAX_DEPTH;
-					break;
-				}
-				word |= JBPF_WORD_METHOD;
-				hash = hash_add(hash, word);
-				put_word(state, depth++, word);
-			}
-		}
-		next = window_word(state, off, 0);
-		address = return_address(window_word(state, off, 8));
-		if (address - 1 >= JBPF_USER_ADDRESS_END - 1) {
-			end = address ? JBPF_END_BAD_FP : JBPF_END_ROOT;
-			break;
-		}
-		if (depth >= max_depth) {
-			end = JBPF_END_MAX_DEPTH;
-			break;
-		}
-		hash = hash_add(hash, address);
-		put_word(state, depth++, address);
-		if (next <= fp || next & 7) {
-			end = next ? JBPF_END_BAD_FP : JBPF_END_ROOT;
-			break;
-		}
-		fp = next;
-	}
-	state->fp = fp;
-	state->address = address;
-	state->hash = hash;
-	state->depth = depth;
-	if (end < 0)
-		return WALK_MORE;
-	state->end = end;
-	return WALK_DONE;
-}
-
-__noinline int walk_window(struct bpf_perf_event_data *ctx)
-{
-	struct scratch *state;
-
-	/* An argument nobody uses would not be passed, and the verifier wants to see ctx in it. */
-	asm volatile("" ::"r"(ctx));
-	state = scratch_get();
-	return state ? window_follow(state, false) : WALK_DONE;
-}
-
-/* The same for a JVM, where each frame may be an interpreted one. */
-__noinline int walk_window_jvm(struct bpf_perf_event_data *ctx)
-{
-	struct scratch *state;
-
-	asm volatile("" ::"r"(ctx));
-	state = scratch_get();
-	return state ? window_follow(state, true) : WALK_DONE;
 }
 
 static __always_inline void hash_leaf(struct scratch *state)
@@ -227,73 +60,74 @@ static __always_inline void hash_leaf(struct scratch *state)
 	state->hash = hash_add(hash, code[1]);
 }
 
-/* The frame pointer of code that keeps one lies above the stack pointer, at a multiple of 8. */
-static __always_inline enum jbpf_stack_end walk_user(struct bpf_perf_event_data *ctx,
-						     struct scratch *state,
-						     const struct user_regs *regs, __u64 fp)
+/*
+ * Takes the first word of the user stack that belongs to state->regs, and what is known of its
+ * process. Returns the frame pointer to begin with.
+ */
+static __always_inline __u64 user_stack_begin(struct scratch *state, bool *by_rules)
 {
-	if (!fp)
-		return JBPF_END_ROOT;
-	if (fp < regs->sp || fp & 7)
-		return JBPF_END_BAD_FP;
-	state->fp = fp;
-	state->address = regs->ip;
-	state->end = JBPF_END_MAX_DEPTH;
-	/* A window that is not the last holds one frame at least. */
-	if (state->code.interpreter_len) {
-		for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
-			if (walk_window_jvm(ctx))
-				break;
-		}
-	} else {
-		for (int i = 0; i <= JBPF_MAX_DEPTH; i++) {
-			if (walk_window(ctx))
-				break;
-		}
-	}
-	return state->end;
-}
-
-static __always_inline void count_user_end(enum jbpf_stack_end end)
-{
-	if (end == JBPF_END_MAX_DEPTH)
-		count(JBPF_CNT_END_MAX_DEPTH);
-	else if (end == JBPF_END_FAULT)
-		count(JBPF_CNT_END_FAULT);
-	else if (end == JBPF_END_BAD_FP)
-		count(JBPF_CNT_END_BAD_FP);
-	else if (end == JBPF_END_LEAF_ONLY)
-		count(JBPF_CNT_END_LEAF_ONLY);
-}
-
-/* Fills state->user; returns its hash. `regs` are those of user mode. */
-static __always_inline __u64 stack_take_user(struct bpf_perf_event_data *ctx, struct scratch *state,
-					     const struct user_regs *regs)
-{
+	const struct user_regs *regs = &state->regs;
 	struct jbpf_stack *head = &state->user.head;
-	enum jbpf_stack_end end = JBPF_END_LEAF_ONLY;
-	__u64 fp = regs->fp;
+	bool has_rules, has_jit_rules;
 
 	code_range_load(state);
+	has_rules = space_load(state);
+	hotspot_load(state);
+	has_jit_rules = jit_is_by_size(state);
+	/*
+	 * Frame pointers would lead through JIT code that keeps none, and into what is not a frame.
+	 */
+	*by_rules = has_rules || has_jit_rules;
 	head->flags = 0;
 	__builtin_memset(head->leaf_words, 0, sizeof(head->leaf_words));
 	__builtin_memset(head->leaf_code, 0, sizeof(head->leaf_code));
 	state->user.ips[0] = regs->ip;
 	state->hash = hash_add(hash_of_life(&state->key), regs->ip);
 	state->depth = 1;
-	if (!regs->is_compat) {
-		if (code_view_has(&state->code, regs->ip)) {
-			fp = leaf_take(state, regs);
-			hash_leaf(state);
-		}
-		end = walk_user(ctx, state, regs, fp);
+	if (!regs->is_compat && code_view_has(&state->code, regs->ip)) {
+		__u64 fp = leaf_take(state, regs);
+
+		hash_leaf(state);
+		return fp;
 	}
+	return regs->fp;
+}
+
+/* The words of state->user are taken. */
+static __always_inline void user_stack_end(struct scratch *state, enum jbpf_stack_end end)
+{
+	struct jbpf_stack *head = &state->user.head;
+
 	count_user_end(end);
 	head->frame_cnt = state->depth;
 	head->kind = JBPF_STACK_USER;
 	head->end = end;
 	head->hash = hash_finish(state->hash, head);
-	return head->hash;
+}
+
+/*
+ * Fills state->user by state->regs, which are those of user mode. A global function: the verifier
+ * checks its loops once, and not for each way to here.
+ */
+__noinline int stack_take_user(struct bpf_perf_event_data *ctx)
+{
+	enum jbpf_stack_end end = JBPF_END_LEAF_ONLY;
+	const struct user_regs *regs;
+	struct scratch *state;
+	bool by_rules;
+	__u64 fp;
+
+	asm volatile("" ::"r"(ctx));
+	state = scratch_get();
+	if (!state)
+		return 0;
+	regs = &state->regs;
+	fp = user_stack_begin(state, &by_rules);
+	if (!regs->is_compat)
+		end = by_rules ? walk_by_rules(ctx, state, regs, fp) :
+				 walk_by_fp(ctx, state, regs, fp);
+	user_stack_end(state, end);
+	return 0;
 }
 
 /*
@@ -318,11 +152,13 @@ __noinline int hash_kernel(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* Fills state->kernel; returns its hash, 0 when there is no stack to be had. */
-static __always_inline __u64 stack_take_kernel(struct bpf_perf_event_data *ctx,
-					       struct scratch *state)
+/*
+ * Completes state->kernel, of which `len` bytes of addresses are there; returns its hash, 0 when there is
+ * no stack to be had.
+ */
+static __always_inline __u64 kernel_stack_end(struct bpf_perf_event_data *ctx,
+					      struct scratch *state, long len)
 {
-	long len = bpf_get_stack(ctx, state->kernel.ips, JBPF_MAX_KERNEL_DEPTH * sizeof(__u64), 0);
 	struct jbpf_stack *head = &state->kernel.head;
 
 	if (len <= 0) {
@@ -335,6 +171,15 @@ static __always_inline __u64 stack_take_kernel(struct bpf_perf_event_data *ctx,
 	hash_kernel(ctx);
 	head->hash = hash_finish(state->hash, head);
 	return head->hash;
+}
+
+/* Fills state->kernel, as kernel_stack_end(). */
+static __always_inline __u64 stack_take_kernel(struct bpf_perf_event_data *ctx,
+					       struct scratch *state)
+{
+	long len = bpf_get_stack(ctx, state->kernel.ips, JBPF_MAX_KERNEL_DEPTH * sizeof(__u64), 0);
+
+	return kernel_stack_end(ctx, state, len);
 }
 
 /* Hashes the state->depth words that are left of state->user into state->hash. */
@@ -428,7 +273,7 @@ static __always_inline bool stack_offer(__u64 hash, const struct jbpf_stack *hea
 	if (bpf_ringbuf_query(&stacks, BPF_RB_AVAIL_DATA) >= stacks_wakeup_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
 	frame_cnt = head->frame_cnt;
-	/* What is checked is the very register that is used: 6.1 does not follow copies of it. */
+	/* The check must be on the register that is used: 6.1 does not track copies of it. */
 	asm volatile("" : "+r"(frame_cnt));
 	if (frame_cnt > frame_cnt_max)
 		return true; /* never; says so to the verifier */

@@ -14,7 +14,8 @@ docker_answers()
 	command_found docker && timeout 20 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
 }
 
-# dockerd_start NAME [OPTION...]: a private engine; sets dockerd_socket and dockerd_pid
+# dockerd_start NAME [OPTION...]: a private engine; sets dockerd_socket and dockerd_pid. Fails while another
+# engine of that name runs.
 dockerd_start()
 {
 	local name=$1 run=/run/jbpf-tests/$1 data=$JBPF_TEST_CACHE/$1
@@ -27,8 +28,10 @@ dockerd_start()
 	dockerd_pid=$!
 	local tries
 	for tries in $(seq 120); do
-		DOCKER_HOST=$dockerd_socket docker_answers && return 0
 		kill -0 "$dockerd_pid" 2>/dev/null || break
+		# What answers may be another engine of this name: it ends with whoever started it, not with us.
+		[ "$(cat "$run/dockerd.pid" 2>/dev/null)" = "$dockerd_pid" ] &&
+			DOCKER_HOST=$dockerd_socket docker_answers && return 0
 		sleep 0.5
 	done
 	say "a Docker engine of our own ($name) does not start after $tries tries: $(grep -m1 -iE 'fail|error|fatal' "$run/dockerd.log" || tail -n 1 "$run/dockerd.log")"
@@ -46,6 +49,16 @@ dockerd_stop()
 		[ "$tries" = 40 ] && kill -9 "$1" 2>/dev/null
 		sleep 0.25
 	done
+}
+
+# dockerd_end_left NAME: ends the engine of that name that a killed run left; for those alone who know that
+# nobody uses it
+dockerd_end_left()
+{
+	local file=/run/jbpf-tests/$1/dockerd.pid pid
+	pid=$(cat "$file" 2>/dev/null) || return 0
+	grep -qzxF -- "$file" "/proc/$pid/cmdline" 2>/dev/null && dockerd_stop "$pid"
+	rm -f "$file"
 }
 
 # Where this host gets its own Debian packages from: the URI of the archive

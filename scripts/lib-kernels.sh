@@ -120,19 +120,21 @@ kernels_fetch()
 	done
 }
 
-# guest_jre: path of a cpio archive with jre/, a JVM of java.base only, made of the host's JDK
+# guest_jre ROOT: path of a cpio archive with jre/, a JVM of java.base only, made of the host's JDK, or by
+# the host's jlink of the modules of ROOT, whose JVM cannot run here: it does without a shared archive
 guest_jre()
 {
-	local home version out dir
+	local root=$1 home version out dir modules=()
 	home=$(readlink -f "$(command -v jlink || command -v javac)") || return 1
 	home=${home%/bin/*}
+	[ -z "$root" ] || modules=(--module-path "$(echo "$root"/usr/lib/jvm/java-17-openjdk-*/jmods)")
 	version=$(sed -n 's/^JAVA_RUNTIME_VERSION="\(.*\)"$/\1/p' "$home/release" | tr -c 'A-Za-z0-9.+\n-' _)
-	out=$kernels_cache/jre-${version:-unknown}.cpio
+	out=$kernels_cache/jre-${version:-unknown}${root:+-${root##*/}}.cpio
 	if [ ! -s "$out" ]; then
 		dir=$(mktemp -d "$kernels_cache/jre.XXXXXX") || return 1
-		if ! { mkdir "$dir/payload" && "$home/bin/jlink" --add-modules java.base --no-header-files \
-			--no-man-pages --output "$dir/payload/jre" &&
-			"$dir/payload/jre/bin/java" -Xshare:dump &&
+		if ! { mkdir "$dir/payload" && "$home/bin/jlink" "${modules[@]}" --add-modules java.base \
+			--no-header-files --no-man-pages --output "$dir/payload/jre" &&
+			{ [ -n "$root" ] || "$dir/payload/jre/bin/java" -Xshare:dump; } &&
 			(cd "$dir" && find . | cpio -o -H newc --quiet >"$out.new") && mv "$out.new" "$out"; } \
 			>"$out.log" 2>&1; then
 			say "jlink of $home failed: $(tail -n 1 "$out.log")"
@@ -152,4 +154,81 @@ copy_libraries()
 	ldd "$@" 2>/dev/null | sed -nE 's/.*=> (\/[^ ]+) .*/\1/p' | sort -u |
 		while IFS= read -r library; do cp -L "$library" "$folder/lib/"; done
 	cp -L /lib64/ld-linux-x86-64.so.2 "$folder/../lib64/"
+}
+
+# ---- another architecture ----
+
+FOREIGN_PACKAGES=libc6-dev,libgcc-12-dev,linux-libc-dev,libbpf-dev,libelf-dev,zlib1g-dev,libzstd-dev,libxxhash-dev
+FOREIGN_PACKAGES+=,liblzma-dev,libiberty-dev,libjansson-dev,libmicrohttpd-dev,libseccomp-dev,libzydis-dev
+FOREIGN_PACKAGES+=,busybox-static,openjdk-17-jdk-headless
+
+debian_architecture()
+{
+	case $1 in
+	aarch64) echo arm64 ;;
+	x86_64) echo amd64 ;;
+	esac
+}
+
+# foreign_root ARCH: a folder with bookworm's packages of that architecture: what our programs are linked
+# with, a JDK, a kernel
+foreign_root()
+{
+	local debian uri out
+	debian=$(debian_architecture "$1")
+	out=$kernels_cache/$1
+	if [ ! -d "$out/boot" ]; then
+		uri=$(debian_archive)
+		[ -n "$uri" ] || return 1
+		rm -rf "$out.new"
+		mmdebstrap --variant=extract --architectures="$debian" --quiet --format=directory \
+			--keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+			--include="$FOREIGN_PACKAGES,linux-image-cloud-$debian" \
+			--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+			bookworm "$out.new" "deb $uri bookworm main" >"$out.log" 2>&1 || {
+			say "mmdebstrap for $debian failed: $(tail -n 1 "$out.log") (whole output: $out.log)"
+			return 1
+		}
+		mv "$out.new" "$out"
+	fi
+	printf '%s\n' "$out"
+}
+
+# foreign_release ROOT: of the kernel in it
+foreign_release()
+{
+	find "$1/boot" -name 'vmlinuz-*' -printf '%f\n' | sed -n '1s/^vmlinuz-//p'
+}
+
+# foreign_build ARCH ROOT BUILD TARGET...: all programs and these targets, for it
+foreign_build()
+{
+	local arch=$1 root=$2 build=$3
+	shift 3
+	make --no-print-directory -s -j2 ARCH="$arch" BUILD="$build" \
+		CC="clang --target=$arch-linux-gnu --sysroot=$root -fuse-ld=lld" \
+		CFLAGS='-O2 -g -Wno-gnu-variable-sized-type-not-at-end -Wno-unused-command-line-argument' all "$@"
+}
+
+# copy_foreign_libraries FOLDER ROOT PROGRAM...: as copy_libraries; what ldd cannot tell of programs that do not
+# run here is read from them
+copy_foreign_libraries()
+{
+	local folder=$1 root=$2 name file
+	local -a todo
+	shift 2
+	mkdir -p "$folder/lib" "$folder/../lib"
+	todo=("$@")
+	while [ "${#todo[@]}" -gt 0 ]; do
+		file=${todo[0]}
+		todo=("${todo[@]:1}")
+		for name in $(readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+			[ ! -e "$folder/lib/$name" ] || continue
+			file=$(find "$root/lib" "$root/usr/lib" -name "$name" -print -quit)
+			[ -n "$file" ] || continue
+			cp -L "$file" "$folder/lib/$name"
+			todo+=("$folder/lib/$name")
+		done
+	done
+	cp -L "$root"/lib/ld-linux-*.so.1 "$folder/../lib/"
 }

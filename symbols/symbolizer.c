@@ -100,9 +100,9 @@ int symbolizer__trim(struct symbolizer *symbolizer)
 	for (struct symbols_share *share = symbolizer->shared.shares; share; share = share->next) {
 		int err;
 
-		if (!names__is_large(share->names))
+		if (!name_table__is_large(share->names))
 			continue;
-		err = names__reset(share->names);
+		err = name_table__reset(share->names);
 		if (err)
 			return err;
 		symbolizer_forget_answers(symbolizer, share);
@@ -126,8 +126,8 @@ static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t
 		.frame_kind = FRAME_KIND_KERNEL,
 		.is_unknown = err != 0,
 	};
-	err = err ? names__plain(symbolizer->names, unknown, sizeof(unknown) - 1, &id) :
-		    names__native(symbolizer->names, symbol.name, strlen(symbol.name), &id);
+	err = err ? name_table__plain(symbolizer->names, unknown, sizeof(unknown) - 1, &id) :
+		    name_table__native(symbolizer->names, symbol.name, strlen(symbol.name), &id);
 	out->name = id;
 	return err;
 }
@@ -170,6 +170,87 @@ size_t symbolizer__bytes(const struct symbolizer *symbolizer)
 		bytes += symbols_process_bytes(process);
 	return bytes;
 }
+
+/* ---- how code is unwound ---- */
+
+static void pass_table(void *ctx, uint32_t id, const struct unwind_table *table)
+{
+	const struct symbols_shared *shared = ctx;
+
+	shared->unwind_listener.table(shared->unwind_listener.ctx, id, table);
+}
+
+static void pass_leaving(void *ctx, uint32_t id)
+{
+	symbols_space_leaving(ctx, id);
+}
+
+static void pass_drop(void *ctx, uint32_t id)
+{
+	const struct symbols_shared *shared = ctx;
+
+	shared->unwind_listener.drop(shared->unwind_listener.ctx, id);
+}
+
+void symbolizer__set_unwind_listener(struct symbolizer *symbolizer,
+				     const struct symbols_unwind_listener *listener)
+{
+	const struct unwind_listener passing = {
+		.ctx = &symbolizer->shared,
+		.table = pass_table,
+		.leaving = pass_leaving,
+		.drop = pass_drop,
+	};
+
+	symbolizer->shared.unwind_listener = *listener;
+	unwind_cache_listen(symbolizer->shared.unwind, &passing);
+}
+
+void symbolizer__begin_unwind(struct symbolizer *symbolizer, uint32_t chunk_max, uint32_t next_id,
+			      const uint32_t *ids, size_t id_cnt)
+{
+	struct symbols_process *process = symbolizer->shared.processes;
+
+	if (!symbolizer->shared.unwind_listener.space)
+		return;
+	unwind_cache_begin(symbolizer->shared.unwind, chunk_max, next_id, ids, id_cnt);
+	for (; process; process = process->next)
+		process->is_space_due = true;
+}
+
+void symbolizer__refuse_unwind(struct symbolizer *symbolizer, uint32_t id)
+{
+	unwind_cache_refuse(symbolizer->shared.unwind, id);
+}
+
+void symbolizer__end_unwind_window(struct symbolizer *symbolizer)
+{
+	unwind_cache_begin_window(symbolizer->shared.unwind);
+}
+
+void symbolizer__unwind_stats(const struct symbolizer *symbolizer, struct unwind_stats *out)
+{
+	unwind_cache_stats(symbolizer->shared.unwind, out);
+}
+
+uint64_t symbolizer__due_space(const struct symbolizer *symbolizer, struct symbols_process **out)
+{
+	struct symbols_process *process = symbolizer->shared.processes;
+	uint64_t due_ns = UINT64_MAX;
+
+	*out = NULL;
+	if (!unwind_cache_is_on(symbolizer->shared.unwind))
+		return due_ns;
+	for (; process; process = process->next) {
+		if (!process->is_space_due || process->space_after_ns >= due_ns)
+			continue;
+		due_ns = process->space_after_ns;
+		*out = process;
+	}
+	return due_ns;
+}
+
+/* ---- rounds of prefetching ---- */
 
 uint64_t symbolizer__end_prefetch(struct symbolizer *symbolizer)
 {

@@ -9,7 +9,7 @@
 struct symbolizer {
 	struct symbols_shared shared;
 	struct kallsyms *kallsyms;
-	struct names *names; /* the kernel's: of the share of nobody's */
+	struct name_table *names; /* the kernel's: of the share of nobody's */
 	struct addr_cache kernel_answers;
 };
 

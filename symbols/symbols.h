@@ -8,6 +8,9 @@
  *
  * One thread. Errors are -errno; an address without a name is not an error but a visible frame
  * ("[unknown]", "[libfoo.so]", "[unknown jit]"). A wrong name is worse than an unknown one.
+ *
+ * In: a process, the stacks of its samples, the moments of these. Out: frames with names, borrowed until
+ * the next question. The naming room owns the symbolizer, and the symbolizer everything behind it.
  */
 #ifndef JBPF_SYMBOLS_H
 #define JBPF_SYMBOLS_H
@@ -19,9 +22,13 @@
 #include "user/util/attributes.h"
 #include "user/model/jvm_facts.h"
 #include "user/model/frame_kind.h"
+#include "user/model/stack_end.h"
+#include "user/model/unwind_facts.h"
+#include "symbols/unwind/unwind_cache.h"
 
 struct account;
 struct hotspot_vm;
+struct jbpf_space;
 struct symbolizer;
 struct symbols_process;
 
@@ -32,6 +39,12 @@ enum jit_mode {
 	JIT_MODE_PERFMAP = 2, /* read maps that are there, never ask for one */
 	JIT_MODE_ATTACH = 3,
 	JIT_MODE_OFF = 4,
+};
+
+/* --unwind */
+enum unwind_mode {
+	UNWIND_MODE_AUTO = 0, /* tables where there are some */
+	UNWIND_MODE_FP = 1,   /* frame pointers alone */
 };
 
 /* May HotSpot's own tables be read? */
@@ -52,6 +65,9 @@ enum symbols_parsing {
 	SYMBOLS_PARSING_HERE = 1,  /* for tests and tools */
 };
 
+struct jbpf_hotspot;
+struct jbpf_leaf_key;
+struct jbpf_leaf_proof;
 struct parser;
 struct child_starter;
 
@@ -71,7 +87,8 @@ struct frame {
 	const char *file;
 	uint32_t line; /* 0 = not known */
 	enum frame_kind kind;
-	bool is_unknown; /* no name was found: name is one of the bracketed placeholders */
+	/* No name was found: it is one of the bracketed placeholders, or "libfoo.so+0x3a0". */
+	bool is_unknown;
 };
 
 /* Did a stack's leaf, in JIT code, have its caller in the frame-pointer chain? */
@@ -88,6 +105,7 @@ struct frame_list {
 	size_t cnt;
 	size_t cap;
 	enum leaf_repair leaf_repair; /* of the last user stack resolved into the list */
+	bool is_leaf_refuted;	      /* likewise: its callers were none, and are left out */
 };
 
 void frame_list_release(struct frame_list *list);
@@ -153,7 +171,11 @@ struct symbols_stack {
 	/* Where the leaf lies in the process's code ranges, else NULL: */
 	const uint64_t *leaf_words; /* [sp], [sp + 8]; 0 for one that is not in these ranges */
 	const uint8_t *leaf_code;   /* LEAF_CODE_BYTES bytes at words[0] */
-	uint64_t until_boot_ns;	    /* its samples are not younger than this; 0 = not known */
+	/* enum jbpf_leaf_rule: which way the walk found the leaf's caller; 0: by frame pointers. */
+	uint32_t leaf_rule;
+	uint16_t leaf_guess;	/* JBPF_LEAF_GUESS_*, of JBPF_LEAF_RULE_GUESSED */
+	bool is_cut_at_leaf;	/* the walk found no caller of a leaf in JIT code */
+	uint64_t until_boot_ns; /* its samples are not younger than this; 0 = not known */
 };
 
 /*
@@ -195,6 +217,69 @@ struct symbols_code_range {
 /* False: not a HotSpot whose tables can be read (yet). Ask again after each refresh: it may change. */
 bool symbols_process__code_range(const struct symbols_process *process,
 				 struct symbols_code_range *out);
+
+/*
+ * How code is unwound (bpf/jbpf_unwind.h): what the kernel is to know of files and of processes.
+ * Without a listener, and until symbolizer__begin_unwind(), nothing of it is done.
+ */
+struct symbols_unwind_listener {
+	void *ctx;
+	/* A table under a new id, before the first space that names it. */
+	void (*table)(void *ctx, uint32_t id, const struct unwind_table *table);
+	/* It is gone, and no process that lives has it in its space any more. */
+	void (*drop)(void *ctx, uint32_t id);
+	/* Where a process has which code: all but its generation. */
+	void (*space)(void *ctx, const struct symbols_process_id *id, uint64_t account,
+		      const struct jbpf_space *space);
+};
+
+void symbolizer__set_unwind_listener(struct symbolizer *symbolizer,
+				     const struct symbols_unwind_listener *listener);
+/*
+ * What the kernel has at the beginning, and whenever that changed: see unwind_cache_begin(). All
+ * spaces are told again.
+ */
+void symbolizer__begin_unwind(struct symbolizer *symbolizer, uint32_t chunk_max, uint32_t next_id,
+			      const uint32_t *ids, size_t id_cnt);
+/* The kernel did not take this table. */
+void symbolizer__refuse_unwind(struct symbolizer *symbolizer, uint32_t id);
+/* Once per window, after it. */
+void symbolizer__end_unwind_window(struct symbolizer *symbolizer);
+void symbolizer__unwind_stats(const struct symbolizer *symbolizer, struct unwind_stats *out);
+
+/* A process whose space is to be told, and when to step; CLOCK_BOOTTIME ns, UINT64_MAX and NULL: none. */
+uint64_t symbolizer__due_space(const struct symbolizer *symbolizer, struct symbols_process **out);
+
+enum symbols_step {
+	SYMBOLS_STEP_KNOWN, /* tells the space when nothing is to be built for it, which is soon done */
+	SYMBOLS_STEP_BUILD, /* builds one table that is missing, or tells the space */
+};
+
+/* True: there is more to do. */
+bool symbols_process__step_space(struct symbols_process *process, enum symbols_step step);
+/* It was sampled in this window: its tables are in use. */
+void symbols_process__note_sampled(struct symbols_process *process);
+/* So many samples' stacks ended at this address for want of a rule. */
+void symbols_process__note_end(struct symbols_process *process, uint64_t address,
+			       enum stack_end end, uint64_t samples);
+/* Why a file was refused a table, for users. */
+enum unwind_why symbols_unwind_why(enum unwind_refusal refusal);
+/* How its stacks are walked, but for those of compiled Java. False: the kernel was not told yet. */
+bool symbols_process__unwind_facts(const struct symbols_process *process, struct unwind_facts *out);
+const struct symbols_process_id *symbols_process__id(const struct symbols_process *process);
+
+/*
+ * How its frames are found without frame pointers (bpf/jbpf_hotspot.h), but for whose it is. False:
+ * not known (yet), or its tables lack something.
+ */
+bool symbols_process__hotspot_unwind(struct symbols_process *process, struct jbpf_hotspot *out);
+
+/*
+ * The rule for the leaf of the stack that was prefetched last (bpf/jbpf_leaf.h), but for whose it is:
+ * when the walk found no caller, or a wrong one, and the code proves where it is. Once; false: none.
+ */
+bool symbols_process__take_leaf_proof(struct symbols_process *process, struct jbpf_leaf_key *key,
+				      struct jbpf_leaf_proof *out);
 
 /* What `jbpf maps` writes: called for every range of JIT code that has a name, in any order. */
 typedef int (*symbols_jit_fn)(void *ctx, uint64_t start, uint64_t len, const char *name);
@@ -241,9 +326,9 @@ void symbols_process__jit_status(const struct symbols_process *process,
 				 struct symbols_jit_status *out);
 
 /*
- * The tables of its JVM, open, whatever `jit` says; they live as long as the process. 0; -ENOENT: it is no
- * HotSpot; -EAGAIN: they are not filled yet, or could not be asked for: another refresh or prefetch tries it
- * again; else the final error.
+ * The tables of its JVM, open, whatever `jit` says; they live as long as the process. 0; -ENOENT:
+ * it is no HotSpot; -EAGAIN: they are not filled yet, or could not be asked for: another refresh or
+ * prefetch tries it again; else the final error.
  */
 __must_check int symbols_process__hotspot(const struct symbols_process *process,
 					  struct hotspot_vm **out);

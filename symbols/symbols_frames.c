@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/util/vec.h"
+
 void answer_unknown(uint32_t name, struct answer *out)
 {
 	out->name = name;
@@ -13,10 +15,10 @@ void answer_unknown(uint32_t name, struct answer *out)
 	out->is_unknown = true;
 }
 
-int answer_placeholder(struct names *names, const char *text, struct answer *out)
+int answer_placeholder(struct name_table *names, const char *text, struct answer *out)
 {
 	uint32_t id;
-	int err = names__plain(names, text, strlen(text), &id);
+	int err = name_table__plain(names, text, strlen(text), &id);
 
 	if (!err)
 		answer_unknown(id, out);
@@ -31,25 +33,19 @@ void frame_list_release(struct frame_list *list)
 
 int frame_list_push(struct frame_list *list, const struct frame *frame)
 {
-	if (list->cnt == list->cap) {
-		size_t cap = list->cap ? list->cap * 2 : 128;
-		struct frame *items = reallocarray(list->items, cap, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		list->items = items;
-		list->cap = cap;
-	}
+	if (vec_room(list->items, list->cnt, list->cap, 128))
+		return -ENOMEM;
 	list->items[list->cnt++] = *frame;
 	return 0;
 }
 
-int frame_list_add(struct frame_list *list, const struct names *names, const struct answer *answer)
+int frame_list_add(struct frame_list *list, const struct name_table *names,
+		   const struct answer *answer)
 {
 	struct frame frame = {
-		.name = names__text(names, answer->name),
+		.name = name_table__text(names, answer->name),
 		.kind = (enum frame_kind)answer->frame_kind,
-		.is_unknown = answer->is_unknown || names__is_unknown(names, answer->name),
+		.is_unknown = answer->is_unknown || name_table__is_unknown(names, answer->name),
 	};
 
 	return frame_list_push(list, &frame);
@@ -82,7 +78,7 @@ bool symbols_is_thread_root(const char *name)
 
 bool symbols_reaches_root(const struct frame *frames, size_t cnt)
 {
-	static const char *const c_libraries[] = { "[libc.so.6]", "[libc-2.", "[ld-musl-" };
+	static const char *const c_libraries[] = { "libc.so.6", "libc-2.", "ld-musl-" };
 	const char *outermost;
 
 	if (cnt == 0)
@@ -92,6 +88,8 @@ bool symbols_reaches_root(const struct frame *frames, size_t cnt)
 		return true;
 	if (cnt < 2 || strcmp(frames[cnt - 2].name, "main") != 0)
 		return false;
+	/* "[libc.so.6]", or "libc.so.6+0x2724a": main's caller has no symbol in a stripped one. */
+	outermost += outermost[0] == '[';
 	for (size_t i = 0; i < sizeof(c_libraries) / sizeof(c_libraries[0]); i++)
 		if (strncmp(outermost, c_libraries[i], strlen(c_libraries[i])) == 0)
 			return true;

@@ -100,16 +100,9 @@ void symbols_process__close(struct symbols_process *process)
 	procmaps_release(&process->maps);
 	addr_cache_release(&process->answers);
 	symbols_process_close_jit(process);
+	symbols_process_release_space(process);
 	symbols_shared_put(process->shared, process->share);
 	free(process);
-}
-
-/* Our own root is the host's too, unless jbpf itself runs in a container. */
-static int process_open_host_root(int proc_fd)
-{
-	int fd = container_root_open(proc_fd, 1);
-
-	return fd >= 0 ? fd : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 struct parser *symbols_process__parser(const struct symbols_process *process)
@@ -128,26 +121,56 @@ struct account *symbols_process__account(const struct symbols_process *process)
 	return process->share->account;
 }
 
-/* CPU time that reading files has cost, here and in the parser. */
-static uint64_t process_load_clock_ns(const struct symbols_shared *shared)
+uint64_t symbols_process_load_clock_ns(const struct symbols_process *process)
 {
 	struct parser_stats stats;
 
-	parser__stats(shared->parser, &stats);
+	parser__stats(process->shared->parser, &stats);
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID) + stats.cpu_ns;
 }
 
-/* Reads the symbols of an object, from the file that `path_fd` stands for. */
-static int process_load_object(struct symbols_process *process, struct object *object, int path_fd,
-			       const char *path)
+bool symbols_process_may_load(const struct symbols_process *process)
+{
+	return process->load_ns <= PROCESS_LOAD_MAX_NS;
+}
+
+/* Our own root is the host's too, unless jbpf itself runs in a container. */
+static int open_host_root(int proc_fd)
+{
+	int fd = container_root_open(proc_fd, 1);
+
+	return fd >= 0 ? fd : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+struct debug_file_roots symbols_process_open_roots(const struct symbols_process *process)
+{
+	int proc_fd = process->shared->options.proc_fd;
+
+	return (struct debug_file_roots){
+		.container_fd = container_root_open(proc_fd, process->id.pid),
+		.host_fd = open_host_root(proc_fd),
+		.opener = process_opener(process),
+	};
+}
+
+void symbols_process_close_roots(struct debug_file_roots *roots)
+{
+	if (roots->container_fd >= 0)
+		close(roots->container_fd);
+	if (roots->host_fd >= 0)
+		close(roots->host_fd);
+	roots->container_fd = roots->host_fd = -1;
+}
+
+int symbols_process_load_object(struct symbols_process *process, struct object *object, int path_fd,
+				const char *path)
 {
 	static const struct container_file_rules rules = { .owner = CONTAINER_FILE_ANY_OWNER };
 	struct symbols_shared *shared = process->shared;
-	int proc_fd = shared->options.proc_fd;
-	uint64_t begin_ns = process_load_clock_ns(shared);
+	uint64_t begin_ns = symbols_process_load_clock_ns(process);
 	int err;
 
-	if (process->load_ns > PROCESS_LOAD_MAX_NS)
+	if (!symbols_process_may_load(process))
 		return -EBUSY;
 
 	__cleanup_fd int fd = opener__reopen(process_opener(process), path_fd, &rules, NULL);
@@ -155,22 +178,20 @@ static int process_load_object(struct symbols_process *process, struct object *o
 	if (fd < 0)
 		return fd;
 
-	__cleanup_fd int container_fd = container_root_open(proc_fd, process->id.pid);
-	__cleanup_fd int host_fd = process_open_host_root(proc_fd);
-	struct debug_file_roots roots = { .container_fd = container_fd,
-					  .host_fd = host_fd,
-					  .opener = process_opener(process) };
+	struct debug_file_roots roots = symbols_process_open_roots(process);
 
 	err = object_cache__load(shared->objects, object, fd, path, &roots,
 				 process->share->account);
-	process->load_ns += process_load_clock_ns(shared) - begin_ns;
+	symbols_process_close_roots(&roots);
+	process->load_ns += symbols_process_load_clock_ns(process) - begin_ns;
 	if (err == -ENOTRECOVERABLE)
 		process->load_ns += PROCESS_LOAD_FAILURE_NS;
 	return err;
 }
 
-static int process_open_map(const struct symbols_process *process, const struct procmap *map)
+int symbols_process_open_map(const struct symbols_process *process, size_t index)
 {
+	const struct procmap *map = &process->maps.items[index];
 	struct mapped_file_request request = {
 		.proc_fd = process->shared->options.proc_fd,
 		.opener = process_opener(process),
@@ -200,7 +221,7 @@ static int process_identify(struct symbols_process *process, size_t index, enum 
 	if (map->kind != PROCMAP_KIND_FILE && map->kind != PROCMAP_KIND_MEMFD)
 		return 0;
 
-	__cleanup_fd int path_fd = process_open_map(process, map);
+	__cleanup_fd int path_fd = symbols_process_open_map(process, index);
 
 	if (path_fd < 0 || container_file_stat(path_fd, &st) || !S_ISREG(st.st_mode)) {
 		pr_debug("symbols: pid %u: '%s': %s\n", process->id.pid, path,
@@ -214,7 +235,7 @@ static int process_identify(struct symbols_process *process, size_t index, enum 
 	if (!object_needs_load(file->object) ||
 	    (how == IDENTIFY_NEW && object_is_elf(file->object)))
 		return 0;
-	err = process_load_object(process, file->object, path_fd, path);
+	err = symbols_process_load_object(process, file->object, path_fd, path);
 	if (err && err != -ENOMEM)
 		pr_debug("symbols: pid %u: '%s': %s\n", process->id.pid, path, errstr(err));
 	return err == -ENOMEM ? err : 0;
@@ -292,6 +313,7 @@ static int process_set_maps(struct symbols_process *process, struct procmaps *ma
 	procmaps_release(&old_maps);
 	addr_cache_clear(&process->answers);
 	process_describe(process);
+	symbols_process_note_maps(process);
 	return err;
 }
 
@@ -360,7 +382,7 @@ int symbols_process_open(struct symbols_shared *shared, const struct symbols_pro
 	/* A short-lived process may be gone at the first refresh: its perf map is read now. */
 	if (!err)
 		err = symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
-						  JIT_NAMES_WHEN_CHANGED);
+						  JIT_PERFMAPS_WHEN_CHANGED);
 	if (err == -ENOMEM) {
 		symbols_process__close(process);
 		return err;
@@ -388,7 +410,7 @@ int symbols_process__refresh(struct symbols_process *process)
 		err = process_read_maps(process);
 	if (!err)
 		err = symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
-						  JIT_NAMES_WHEN_CHANGED);
+						  JIT_PERFMAPS_WHEN_CHANGED);
 	return err;
 }
 
@@ -396,14 +418,14 @@ int symbols_process__reload_jit(struct symbols_process *process, enum jit_source
 {
 	int err = symbols_process_check(process);
 
-	return err ? err : symbols_process_refresh_jit(process, source, JIT_NAMES_ALWAYS);
+	return err ? err : symbols_process_refresh_jit(process, source, JIT_PERFMAPS_ALWAYS);
 }
 
 static int process_answer_symbol(struct symbols_process *process, const struct elf_symbol *symbol,
 				 struct answer *out)
 {
 	uint32_t id;
-	int err = names__native(process->names, symbol->name, strlen(symbol->name), &id);
+	int err = name_table__native(process->names, symbol->name, strlen(symbol->name), &id);
 
 	if (err)
 		return err;
@@ -416,7 +438,23 @@ static int process_answer_library(struct symbols_process *process, const struct 
 				  struct answer *out)
 {
 	uint32_t id;
-	int err = names__library(process->names, procmaps_path(&process->maps, map), &id);
+	int err = name_table__library(process->names, procmaps_path(&process->maps, map), &id);
+
+	if (!err)
+		answer_unknown(id, out);
+	return err;
+}
+
+/*
+ * Of a function without a symbol: where it begins tells it from the others of its library. It counts as
+ * unknown all the same: an address is no name, and the next build has another one.
+ */
+static int process_answer_function(struct symbols_process *process, const struct procmap *map,
+				   uint64_t start, struct answer *out)
+{
+	uint32_t id;
+	int err = name_table__function(process->names, procmaps_path(&process->maps, map), start,
+				       &id);
 
 	if (!err)
 		answer_unknown(id, out);
@@ -456,8 +494,11 @@ static int process_read_file_answer(struct symbols_process *process, const struc
 		out->kind = ANSWER_KIND_MISSING;
 		out->epoch = process->refresh_cnt & ANSWER_EPOCH_MASK;
 	}
-	return err ? process_answer_library(process, map, out) :
-		     process_answer_symbol(process, &symbol, out);
+	if (err)
+		return process_answer_library(process, map, out);
+	if (!symbol.name)
+		return process_answer_function(process, map, symbol.start, out);
+	return process_answer_symbol(process, &symbol, out);
 }
 
 static int process_answer_vdso(struct symbols_process *process, const struct procmap *map,
@@ -470,7 +511,7 @@ static int process_answer_vdso(struct symbols_process *process, const struct pro
 	/* That of a 32-bit process is another one. */
 	if (vdso && map->start > UINT32_MAX &&
 	    elf_symtab__address_of_offset(vdso, offset, &offset) == 0 &&
-	    elf_symtab__lookup(vdso, offset, &symbol) == 0)
+	    elf_symtab__lookup(vdso, offset, &symbol) == 0 && symbol.name)
 		return process_answer_symbol(process, &symbol, out);
 	return answer_placeholder(process->names, "[vdso]", out);
 }

@@ -8,6 +8,7 @@
 #include "symbols/jit/jit_source.h"
 #include "symbols/symbols_shared.h"
 #include "user/host/procmaps.h"
+#include "user/model/unwind_facts.h"
 #include "user/util/clock.h"
 
 #define SYMBOLS_JIT_SOURCES 2 /* that there are */
@@ -15,6 +16,13 @@
 /* What is behind a mapping; beside maps.items[i]. */
 struct process_file {
 	struct object *object; /* NULL = no file, or it could not be opened */
+};
+
+/* Samples whose stacks ended in a file for want of a rule; 0 = there is none. */
+struct process_end {
+	uint64_t samples;
+	enum stack_end end; /* the first of them */
+	char name[UNWIND_FACTS_NAME_BYTES];
 };
 
 struct symbols_process {
@@ -26,7 +34,7 @@ struct symbols_process {
 	uint64_t prefetched_read_cnt; /* reads from the JVM before it */
 	struct symbols_shared *shared;
 	struct symbols_share *share;
-	struct names *names; /* of the share */
+	struct name_table *names; /* of the share */
 	struct symbols_process_id id;
 	struct procmaps maps;
 	struct process_file *files; /* maps.cnt of them */
@@ -43,6 +51,18 @@ struct symbols_process {
 	uint32_t maps_age;	  /* refreshes since the mappings were read */
 	uint64_t unknown_jit_cnt; /* of the present generation of JIT names */
 	uint64_t ambiguous_jit_cnt;
+	uint64_t space_after_ns; /* CLOCK_BOOTTIME; tables are not built before */
+	uint32_t *space_tables;	 /* that the kernel's entry names */
+	uint32_t space_table_cnt;
+	bool is_space_due; /* the kernel's entry is not what it should be */
+	bool is_space_told;
+	struct process_end ends[UNWIND_FACTS_FILES];
+	struct {
+		bool is_there; /* of the stack that was prefetched last */
+		uint64_t address;
+		uint64_t code[2];
+		struct jit_vm_proof proof;
+	} leaf;
 	bool is_superseded;  /* another program took over this process since */
 	bool maps_are_fresh; /* read since the last refresh */
 };
@@ -62,12 +82,31 @@ __must_check int symbols_process_open(struct symbols_shared *shared,
 				      const struct symbols_process_id *id, struct account *account,
 				      bool is_superseded, struct symbols_process **out);
 /*
- * The frame at an address that is in the code of no source of JIT names. Reads the mappings again when no known one
- * has it, and the file behind its mapping when its symbols were dropped. 0 or -ENOMEM.
+ * The frame at an address that is in the code of no source of JIT names. Reads the mappings again
+ * when no known one has it, and the file behind its mapping when its symbols were dropped. 0 or
+ * -ENOMEM.
  */
 __must_check int symbols_process_read_answer(struct symbols_process *process, uint64_t address,
 					     uint64_t since_boot_ns, struct answer *out);
 size_t symbols_process_bytes(const struct symbols_process *process);
+/* What symbols_process_space.c needs of its files. An O_PATH descriptor of one, or -errno. */
+__must_check int symbols_process_open_map(const struct symbols_process *process, size_t index);
+/* Reads the symbols of an object, from the file that `path_fd` stands for. 0 or -errno. */
+__must_check int symbols_process_load_object(struct symbols_process *process, struct object *object,
+					     int path_fd, const char *path);
+/* Where debug files of its programs may be. What cannot be reached is left out. */
+struct debug_file_roots symbols_process_open_roots(const struct symbols_process *process);
+void symbols_process_close_roots(struct debug_file_roots *roots);
+/* CPU time that reading files has cost so far, here and in the parser; and may this one have more? */
+uint64_t symbols_process_load_clock_ns(const struct symbols_process *process);
+bool symbols_process_may_load(const struct symbols_process *process);
+
+/* ---- symbols_process_space.c ---- */
+/* Its mappings are others: the kernel is to be told. */
+void symbols_process_note_maps(struct symbols_process *process);
+void symbols_process_release_space(struct symbols_process *process);
+/* The table goes: processes whose entries name it get others. */
+void symbols_space_leaving(struct symbols_shared *shared, uint32_t table);
 
 /* ---- symbols_process_jit.c ---- */
 /* The sources for this process. 0 or -ENOMEM; what was opened is closed by the other one. */
@@ -76,7 +115,7 @@ void symbols_process_close_jit(struct symbols_process *process);
 void symbols_process_forget_jit_names(struct symbols_process *process);
 /* Reads what there is of HotSpot's tables and of perf maps. 0, -ENOMEM, -ESRCH. */
 __must_check int symbols_process_refresh_jit(struct symbols_process *process,
-					     enum jit_source source, enum jit_names_force force);
+					     enum jit_source source, enum jit_perfmaps_force force);
 /* Finds jit_low and jit_high again. */
 void symbols_process_bound_jit(struct symbols_process *process);
 /* The source that has its code at an address; NULL: none. */

@@ -95,7 +95,7 @@ static void process_note_jit(struct symbols_process *process, bool had_tables)
 }
 
 int symbols_process_refresh_jit(struct symbols_process *process, enum jit_source source,
-				enum jit_names_force force)
+				enum jit_perfmaps_force force)
 {
 	struct jit_refresh how = { .force = force, .source = source };
 	bool had_tables = has_tables(process);
@@ -242,6 +242,16 @@ bool symbols_process__code_range(const struct symbols_process *process,
 		.interpreter_high = ranges.interpreter_high,
 	};
 	return true;
+}
+
+bool symbols_process__hotspot_unwind(struct symbols_process *process, struct jbpf_hotspot *out)
+{
+	bool is_known = false;
+
+	for (const struct jit_source_use *use = process->jit_sources; use->ops && !is_known; use++)
+		if (use->ops->unwind)
+			is_known = use->ops->unwind(use->state, out);
+	return is_known;
 }
 
 int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn, void *ctx)

@@ -6,7 +6,11 @@
  * this stack at all (virtual threads); everything else is one address, one frame.
  */
 #include <errno.h>
+#include <linux/types.h>
+#include <string.h>
 
+#include "bpf/jbpf.h"
+#include "bpf/jbpf_leaf.h"
 #include "symbols/symbols_frames.h"
 #include "symbols/symbols_process.h"
 #include "user/util/clock.h"
@@ -25,7 +29,8 @@ struct stack_walk {
 	const struct symbols_stack *stack;
 	struct jit_vm_query query; /* what all words share */
 	struct frame_list *out;	   /* NULL: only prefetching */
-	bool is_over;		   /* the rest is the carrier thread's */
+	bool is_over;		   /* the rest is the carrier thread's, or nobody's */
+	bool is_refuted;	   /* the leaf's caller is not where the walk found it */
 };
 
 static bool answer_holds(const struct symbols_process *process, const struct answer *answer,
@@ -74,18 +79,18 @@ static int push_address(struct stack_walk *walk, uint64_t address)
 
 static int push_vm_frames(struct stack_walk *walk, const struct jit_vm_answer *answer)
 {
-	const struct names *names = walk->process->names;
+	const struct name_table *names = walk->process->names;
 	int err = 0;
 
 	for (size_t i = 0; i < answer->cnt && walk->out && !err; i++) {
 		const struct jit_vm_frame *from = &answer->frames[i];
 		bool has_file = from->file != JIT_VM_NO_FILE;
 		struct frame frame = {
-			.name = names__text(names, from->name),
-			.file = has_file ? names__text(names, from->file) : NULL,
+			.name = name_table__text(names, from->name),
+			.file = has_file ? name_table__text(names, from->file) : NULL,
 			.line = from->line,
 			.kind = (enum frame_kind)from->kind,
-			.is_unknown = from->is_unknown || names__is_unknown(names, from->name),
+			.is_unknown = from->is_unknown || name_table__is_unknown(names, from->name),
 		};
 
 		err = frame_list_push(walk->out, &frame);
@@ -128,6 +133,47 @@ static int push_vm_place(struct stack_walk *walk, const struct jit_vm_answer *an
 	return err;
 }
 
+static void prove_leaf(struct symbols_process *process, const struct jit_source_use *source,
+		       const struct jit_vm_query *query)
+{
+	if (!source->ops->prove_leaf ||
+	    !source->ops->prove_leaf(source->state, query, &process->leaf.proof))
+		return;
+	process->leaf.is_there = true;
+	process->leaf.address = query->word;
+	memcpy(process->leaf.code, query->leaf_code, sizeof(process->leaf.code));
+}
+
+static bool stack_is_guessed(const struct symbols_stack *stack)
+{
+	return stack->leaf_rule == JBPF_LEAF_RULE_GUESSED;
+}
+
+/*
+ * Is the leaf's caller another one than the walk found, going by the code that is there; or was it
+ * guessed, and is not proved? By which rule a proved one was found is not known, and the code may be
+ * another one by now that begins with the same bytes: but where the caller is next to the stack
+ * pointer, it is known which one it is.
+ */
+static bool leaf_is_refuted(const struct symbols_stack *stack, const struct jit_vm_frame *leaf)
+{
+	uint8_t refuted = leaf->refuted;
+
+	if (stack_is_guessed(stack))
+		return !leaf_rule_confirms(leaf->proved, stack->leaf_guess);
+	if (stack->leaf_rule != JBPF_LEAF_RULE_PROVED)
+		return refuted >> stack->leaf_rule & 1;
+	if (!refuted || !stack->leaf_words || stack->word_cnt < 2)
+		return false;
+	for (uint32_t way = JBPF_LEAF_RULE_SP; way <= JBPF_LEAF_RULE_SP_8; way++) {
+		uint64_t caller = stack->leaf_words[way - JBPF_LEAF_RULE_SP];
+
+		if (!(refuted >> way & 1))
+			return caller && caller != stack->words[1];
+	}
+	return false;
+}
+
 /* A word in the code of a source. *verdict_out is that of a leaf, if there is one. */
 static int push_vm(struct stack_walk *walk, const struct jit_source_use *source, uint64_t word,
 		   uint64_t method, bool is_leaf, enum leaf_verdict *verdict_out)
@@ -140,13 +186,19 @@ static int push_vm(struct stack_walk *walk, const struct jit_source_use *source,
 	query.is_leaf = is_leaf;
 	query.method = method & ~SYMBOLS_WORD_METHOD;
 	query.leaf_code = is_leaf ? walk->stack->leaf_code : NULL;
+	query.is_guessed = query.leaf_code && stack_is_guessed(walk->stack);
 	err = source->ops->read_frames(source->state, &query, &answer);
 	if (err == -ENOENT || err == -EXDEV)
 		return push_vm_unknown(walk, &answer, err);
 	if (err)
 		return err;
-	if (query.leaf_code)
+	if (query.leaf_code) {
 		*verdict_out = (enum leaf_verdict)answer.frames[0].verdict;
+		walk->is_refuted = leaf_is_refuted(walk->stack, &answer.frames[0]);
+		if (query.mode == JIT_VM_PREFETCH &&
+		    (walk->is_refuted || walk->stack->is_cut_at_leaf))
+			prove_leaf(walk->process, source, &query);
+	}
 	return push_vm_place(walk, &answer, is_leaf);
 }
 
@@ -178,11 +230,13 @@ static int walk_repair(struct stack_walk *walk, enum leaf_verdict verdict)
 		caller = stack->leaf_words[1];
 	if (caller)
 		source = walk_owner(walk, caller, false);
-	if (verdict == LEAF_NOT_NEEDED) {
+	/* The walk knew where the caller is. */
+	if (verdict == LEAF_NOT_NEEDED || (stack->leaf_rule && !walk->is_refuted)) {
 		repair = LEAF_REPAIR_NOT_NEEDED;
 	} else if (source) {
 		enum leaf_verdict ignored;
-		bool is_there = stack->word_cnt > 1 && stack->words[1] == caller;
+		bool is_there = !walk->is_refuted && stack->word_cnt > 1 &&
+				stack->words[1] == caller;
 
 		repair = is_there ? LEAF_REPAIR_NOT_NEEDED : LEAF_REPAIR_DONE;
 		if (!is_there)
@@ -205,12 +259,20 @@ static int walk_word(struct stack_walk *walk, size_t index)
 	const struct jit_source_use *source = walk_owner(walk, word, is_leaf);
 	int err;
 
-	if (!source)
+	walk->is_refuted = is_leaf && stack_is_guessed(stack);
+	if (source)
+		err = push_vm(walk, source, word, next & SYMBOLS_WORD_METHOD ? next : 0, is_leaf,
+			      &verdict);
+	else
 		/* A call may be the last instruction of a function that never returns. */
-		return push_address(walk, word - (!is_leaf && word > 0));
-	err = push_vm(walk, source, word, next & SYMBOLS_WORD_METHOD ? next : 0, is_leaf, &verdict);
+		err = push_address(walk, word - (!is_leaf && word > 0));
 	if (!err && verdict != LEAF_NOT_JUDGED && !walk->is_over)
 		err = walk_repair(walk, verdict);
+	if (walk->is_refuted) {
+		walk->is_over = true;
+		if (walk->out)
+			walk->out->is_leaf_refuted = true;
+	}
 	return err;
 }
 
@@ -241,6 +303,7 @@ int symbols_process__read_and_resolve(struct symbols_process *process,
 	};
 
 	out->leaf_repair = LEAF_REPAIR_NONE;
+	out->is_leaf_refuted = false;
 	return walk_all(&walk);
 }
 
@@ -271,10 +334,51 @@ int symbols_process__prefetch(struct symbols_process *process, const struct symb
 		},
 	};
 
+	process->leaf.is_there = false;
 	if (!symbols_process_begin_jit_prefetch(process))
 		return 0;
 	prefetch_begin(process, now_ns, read_cnt);
 	return walk_all(&walk);
+}
+
+static enum jbpf_leaf_place kernel_place(enum leaf_rule_place place)
+{
+	switch (place) {
+	case LEAF_RULE_FROM_SP:
+		return JBPF_LEAF_FROM_SP;
+	case LEAF_RULE_FROM_FP:
+		return JBPF_LEAF_FROM_FP;
+	case LEAF_RULE_INTERPRETED:
+		return JBPF_LEAF_INTERPRETED;
+	case LEAF_RULE_CALLER_POPS:
+		return JBPF_LEAF_CALLER_POPS;
+	case LEAF_RULE_FROM_SAVED_SP:
+		return JBPF_LEAF_FROM_SAVED_SP;
+	case LEAF_RULE_NOT_PROVED:
+		break;
+	}
+	return JBPF_LEAF_NOWHERE;
+}
+
+bool symbols_process__take_leaf_proof(struct symbols_process *process, struct jbpf_leaf_key *key,
+				      struct jbpf_leaf_proof *out)
+{
+	const struct leaf_rule *rule = &process->leaf.proof.rule;
+
+	if (!process->leaf.is_there)
+		return false;
+	process->leaf.is_there = false;
+	*key = (struct jbpf_leaf_key){ .address = process->leaf.address };
+	*out = (struct jbpf_leaf_proof){
+		.blob = process->leaf.proof.blob,
+		.place = (uint16_t)kernel_place(rule->place),
+		.arguments = (uint16_t)rule->arguments,
+		.saved_at = (uint16_t)rule->saved_at,
+		.ra = rule->ra,
+		.fp = rule->is_fp_saved ? rule->fp : JBPF_LEAF_FP_SAME,
+	};
+	memcpy(out->code, process->leaf.code, sizeof(out->code));
+	return true;
 }
 
 uint64_t symbols_process_end_prefetch(struct symbols_process *process)

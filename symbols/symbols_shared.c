@@ -34,12 +34,15 @@ int symbols_shared_open(struct symbols_shared *shared, const struct symbolizer_o
 	if (err)
 		return err;
 	shared->objects = object_cache__new(0, shared->parser);
-	return shared->objects ? 0 : -ENOMEM;
+	shared->unwind = unwind_cache__new();
+	return shared->objects && shared->unwind ? 0 : -ENOMEM;
 }
 
 void symbols_shared_release(struct symbols_shared *shared)
 {
 	object_cache__free(shared->objects);
+	unwind_file_forget(&shared->vdso_unwind);
+	unwind_cache__free(shared->unwind);
 	elf_symtab__free(shared->vdso);
 	while (shared->shares) {
 		shared->shares->user_cnt = 1;
@@ -55,7 +58,7 @@ static int share_new(struct symbols_shared *shared, struct account *account,
 		     struct symbols_share **out)
 {
 	struct symbols_share *share = calloc(1, sizeof(*share));
-	int err = share ? names__new(shared->parser, account, &share->names) : -ENOMEM;
+	int err = share ? name_table__new(shared->parser, account, &share->names) : -ENOMEM;
 
 	if (err) {
 		free(share);
@@ -94,7 +97,7 @@ void symbols_shared_put(struct symbols_shared *shared, struct symbols_share *sha
 	while (*at != share)
 		at = &(*at)->next;
 	*at = share->next;
-	names__free(share->names);
+	name_table__free(share->names);
 	account__put(share->account);
 	free(share);
 }
@@ -114,7 +117,7 @@ size_t symbols_shared_bytes(const struct symbols_shared *shared)
 	size_t bytes = object_cache__bytes(shared->objects);
 
 	for (const struct symbols_share *share = shared->shares; share; share = share->next)
-		bytes += sizeof(*share) + names__bytes(share->names);
+		bytes += sizeof(*share) + name_table__bytes(share->names);
 	if (shared->vdso)
 		bytes += elf_symtab__bytes(shared->vdso);
 	return bytes;

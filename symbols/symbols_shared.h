@@ -7,6 +7,7 @@
  *     symbols_process_stack.c    a stack of one process, word by word
  *     symbols_process.c          one address: which mapping, which file
  *     symbols_process_jit.c      the sources of names for JIT code
+ *     symbols_process_space.c    how its code is unwound, for the kernel
  *     symbols_process_check.c    is it still the same process?
  *     symbols_frames.c           answers and frames
  *     symbols_shared.c           this
@@ -18,15 +19,16 @@
 
 #include "user/util/attributes.h"
 #include "symbols/elf/elf_symtab.h"
-#include "symbols/names/names.h"
+#include "symbols/names/name_table.h"
 #include "symbols/names/object_cache.h"
 #include "symbols/symbols.h"
+#include "symbols/unwind/unwind_cache.h"
 
 /* What the processes of one account share. */
 struct symbols_share {
 	struct symbols_share *next;
 	struct account *account; /* NULL = nobody's */
-	struct names *names;
+	struct name_table *names;
 	size_t user_cnt; /* processes */
 };
 
@@ -40,8 +42,11 @@ struct symbols_shared {
 	struct object_cache *objects;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
 	bool vdso_tried;
-	struct symbols_process *processes;  /* that are open, by next */
-	struct symbols_process *prefetched; /* in this round, by next_prefetched */
+	struct unwind_cache *unwind;
+	struct unwind_file vdso_unwind;
+	struct symbols_unwind_listener unwind_listener; /* zeroed: nobody listens */
+	struct symbols_process *processes;		/* that are open, by next */
+	struct symbols_process *prefetched;		/* in this round, by next_prefetched */
 };
 
 /* 0 or -errno; what was opened is released by symbols_shared_release() in any case. */

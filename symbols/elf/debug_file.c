@@ -178,15 +178,19 @@ int debug_file_open(const struct debug_file_roots *roots, const char *path,
 
 /* ---- looking ---- */
 
-/* One candidate. 0 when it was the right file and has been added. */
-static int debug_file_try(const struct debug_file_opener *opener,
-			  const struct debug_file_wanted *wanted,
-			  struct elf_symtab_builder *builder)
+struct search {
+	const struct debug_file_opener *opener;
+	debug_file_use_fn use;
+	void *ctx;
+};
+
+/* One candidate. 0 when it was the right file and has been used. */
+static int debug_file_try(const struct search *search, const struct debug_file_wanted *wanted)
 {
 	struct build_id found = { .len = 0 };
 	struct elf_file file;
 	uint64_t size;
-	__cleanup_fd int fd = opener->open(opener->ctx, wanted, &size);
+	__cleanup_fd int fd = search->opener->open(search->opener->ctx, wanted, &size);
 	int err;
 
 	if (fd < 0)
@@ -197,29 +201,26 @@ static int debug_file_try(const struct debug_file_opener *opener,
 	if (!err && !build_id_equal(&found, wanted->id))
 		err = -ENOENT;
 	if (!err)
-		err = elf_symtab_builder__add(builder, &file);
+		err = search->use(search->ctx, &file);
 	elf_file_release(&file);
 	return err;
 }
 
-static int debug_file_try_roots(const struct debug_file_opener *opener,
-				struct debug_file_wanted *wanted,
-				struct elf_symtab_builder *builder)
+static int debug_file_try_roots(const struct search *search, struct debug_file_wanted *wanted)
 {
 	int err;
 
 	wanted->root = DEBUG_FILE_IN_CONTAINER;
-	err = debug_file_try(opener, wanted, builder);
+	err = debug_file_try(search, wanted);
 	if (err && err != -ENOMEM && wanted->place == DEBUG_FILE_BY_BUILD_ID) {
 		wanted->root = DEBUG_FILE_IN_HOST;
-		err = debug_file_try(opener, wanted, builder);
+		err = debug_file_try(search, wanted);
 	}
 	return err;
 }
 
 static int debug_file_try_link(const struct elf_file *file, struct debug_file_wanted *wanted,
-			       const struct debug_file_opener *opener,
-			       struct elf_symtab_builder *builder)
+			       const struct search *search)
 {
 	const struct elf_section *section = elf_file_section(file, ".gnu_debuglink");
 	__cleanup_free char *bytes = NULL;
@@ -238,16 +239,37 @@ static int debug_file_try_link(const struct elf_file *file, struct debug_file_wa
 	for (int place = DEBUG_FILE_BESIDE; place < DEBUG_FILE_PLACE_CNT && err && err != -ENOMEM;
 	     place++) {
 		wanted->place = (enum debug_file_place)place;
-		err = debug_file_try_roots(opener, wanted, builder);
+		err = debug_file_try_roots(search, wanted);
 	}
 	return err;
+}
+
+int debug_file_find(const struct elf_file *file, const struct build_id *id,
+		    const struct debug_file_opener *opener, debug_file_use_fn use, void *ctx)
+{
+	const struct search search = { .opener = opener, .use = use, .ctx = ctx };
+	struct debug_file_wanted wanted = { .place = DEBUG_FILE_BY_BUILD_ID, .id = id };
+	int err;
+
+	if (id->len == 0)
+		return -ENOENT;
+	err = debug_file_try_roots(&search, &wanted);
+	if (err && err != -ENOMEM)
+		err = debug_file_try_link(file, &wanted, &search);
+	return err;
+}
+
+static int add_symbols(void *ctx, const struct elf_file *debug)
+{
+	struct elf_symtab_builder *builder = ctx;
+
+	return elf_symtab_builder__add(builder, debug);
 }
 
 int debug_file_add(const struct elf_file *file, const struct build_id *id,
 		   const struct debug_file_opener *opener, struct elf_symtab_builder *builder)
 {
 	const struct elf_section *symtab = elf_file_section_of_type(file, SHT_SYMTAB);
-	struct debug_file_wanted wanted = { .place = DEBUG_FILE_BY_BUILD_ID, .id = id };
 	int err;
 
 	if (symtab && symtab->size > 0)
@@ -255,10 +277,6 @@ int debug_file_add(const struct elf_file *file, const struct build_id *id,
 	err = debug_file_add_mini(file, builder);
 	if (err == 0 || err == -ENOMEM)
 		return err;
-	if (id->len == 0)
-		return 0;
-	err = debug_file_try_roots(opener, &wanted, builder);
-	if (err && err != -ENOMEM)
-		err = debug_file_try_link(file, &wanted, opener, builder);
+	err = debug_file_find(file, id, opener, add_symbols, builder);
 	return err == -ENOMEM ? err : 0;
 }

@@ -63,6 +63,17 @@ struct debug_file_opener {
 int debug_file_open(const struct debug_file_roots *roots, const char *path,
 		    const struct debug_file_wanted *wanted, uint64_t *size_out);
 
+/* What is done with a debug file; 0: it was the one, -ENOMEM: the end, anything else: the next one. */
+typedef int (*debug_file_use_fn)(void *ctx, const struct elf_file *debug);
+
+/*
+ * Looks for the debug file of `file`, whose build id is `id`, and has it used: one after the other, of
+ * those that have that build id. 0; -ENOMEM; -errno of the last: none was used.
+ */
+__must_check int debug_file_find(const struct elf_file *file, const struct build_id *id,
+				 const struct debug_file_opener *opener, debug_file_use_fn use,
+				 void *ctx);
+
 /*
  * Adds what debug files know about `file`. Does nothing when the file has its own .symtab. 0, also
  * when nothing was found; -ENOMEM.

@@ -34,7 +34,7 @@ static void demangle_take(const char *bytes, size_t len, void *opaque)
 	sink->len += len;
 }
 
-/* Clones are numbered anew by every compiler run, hence the number is no part of the name. */
+/* Every compiler run numbers clones differently, so the number is not part of the name. */
 static size_t demangle_suffix_len(const char *raw, size_t len)
 {
 	static const char *const suffixes[] = { ".isra",     ".constprop",  ".part",	   ".cold",
@@ -98,11 +98,15 @@ int demangle_native(const char *raw, size_t len, struct strbuf *out)
 	char name[DEMANGLE_MAX_RAW_BYTES + 1];
 
 	len = demangle_trim(raw, len);
-	if (len > DEMANGLE_MAX_RAW_BYTES || !demangle_is_mangled(raw, len))
-		return strbuf_append(out, raw, len);
+	if (len > DEMANGLE_MAX_RAW_BYTES || !demangle_is_mangled(raw, len)) {
+		strbuf_append(out, raw, len);
+		return strbuf_error(out);
+	}
 	memcpy(name, raw, len);
 	name[len] = '\0';
 	if (demangle_run(name, &sink))
-		return strbuf_append(out, sink.bytes, sink.len);
-	return strbuf_append(out, raw, len);
+		strbuf_append(out, sink.bytes, sink.len);
+	else
+		strbuf_append(out, raw, len);
+	return strbuf_error(out);
 }

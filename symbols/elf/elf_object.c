@@ -30,12 +30,14 @@ static int elf_object_symbols(const struct elf_file *file, const char *name,
 	if (!err)
 		err = debug_file_add(file, &id, opener, builder);
 	if (!err)
+		err = elf_symtab_builder__add_functions(builder, file);
+	if (!err)
 		err = elf_symtab_builder__finish(builder, out);
 	elf_symtab_builder__free(builder);
 	return err;
 }
 
-static bool elf_object_looks_like_jvm(const char *name)
+static bool is_named_libjvm(const char *name)
 {
 	return strncmp(procmaps_base_name(name), "libjvm", strlen("libjvm")) == 0;
 }
@@ -49,7 +51,7 @@ int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_
 
 	if (!err)
 		err = elf_object_symbols(&file, name, opener, &object.symtab);
-	if (!err && elf_object_looks_like_jvm(name))
+	if (!err && is_named_libjvm(name))
 		object.is_hotspot = elf_symtab_exports(&file, "gHotSpotVMStructs");
 	elf_file_release(&file);
 	if (!err)

@@ -3,6 +3,8 @@
  * All that jbpf wants to know of one mapped ELF file, from every source there is: its own symbols,
  * those of its procedure linkage table, what libc leaves out, debug files. Reads what is opened for
  * it and opens nothing, so that it can be done where nothing can be opened; see parser.h.
+ *
+ * In: a descriptor of a file that anybody may have written. Out: a symbol table that the caller owns.
  */
 #ifndef JBPF_ELF_ELF_OBJECT_H
 #define JBPF_ELF_ELF_OBJECT_H

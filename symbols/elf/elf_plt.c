@@ -179,10 +179,9 @@ static int elf_plt_add_section(const struct elf_file *file, const char *section_
 		if (!function)
 			continue;
 		strbuf_clear(&name);
-		err = strbuf_append(&name, function,
-				    strnlen(function, ELF_SYMTAB_MAX_NAME_BYTES - 8));
-		if (!err)
-			err = strbuf_puts(&name, "@plt");
+		strbuf_append(&name, function, strnlen(function, ELF_SYMTAB_MAX_NAME_BYTES - 8));
+		strbuf_puts(&name, "@plt");
+		err = strbuf_error(&name);
 		if (!err)
 			err = elf_symtab_builder__add_symbol(builder, address, ELF_PLT_STUB_BYTES,
 							     strbuf_str(&name));

@@ -14,10 +14,12 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "symbols/elf/eh_frame.h"
 #include "symbols/elf/elf_symtab_internal.h"
 #include "symbols/elf/elf_syms.h"
 #include "user/util/cleanup.h"
 #include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 #define ELF_SYMTAB_COMPARED_BYTES 256u /* of two names of one place */
 #define ELF_SYMTAB_MAX_STRINGS \
@@ -40,7 +42,9 @@ struct elf_symtab_builder {
 	size_t cap;
 	char *strings[ELF_SYMTAB_MAX_STRINGS];
 	size_t string_cnt;
-	struct strtab *copies; /* names given one by one; NULL = none */
+	struct strtab *copies;	     /* names given one by one; NULL = none */
+	struct elf_range *functions; /* of .eh_frame, as ranges without a name */
+	size_t function_cnt;
 };
 
 void elf_symtab__free(struct elf_symtab *tab)
@@ -62,6 +66,7 @@ void elf_symtab_builder__free(struct elf_symtab_builder *builder)
 	for (size_t i = 0; i < builder->string_cnt; i++)
 		free(builder->strings[i]);
 	strtab__free(builder->copies);
+	free(builder->functions);
 	free(builder);
 }
 
@@ -124,15 +129,8 @@ static int elf_add_candidate(struct elf_symtab_builder *builder,
 		builder->tab->dropped_cnt++;
 		return 0;
 	}
-	if (builder->cnt == builder->cap) {
-		size_t cap = builder->cap ? builder->cap * 2 : 1024;
-		struct elf_candidate *items = reallocarray(builder->items, cap, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		builder->items = items;
-		builder->cap = cap;
-	}
+	if (vec_room(builder->items, builder->cnt, builder->cap, 1024))
+		return -ENOMEM;
 	builder->items[builder->cnt++] = *candidate;
 	return 0;
 }
@@ -280,6 +278,35 @@ int elf_symtab_builder__add_symbol(struct elf_symtab_builder *builder, uint64_t 
 	return elf_add_candidate(builder, &candidate);
 }
 
+int elf_symtab_builder__add_functions(struct elf_symtab_builder *builder,
+				      const struct elf_file *file)
+{
+	uint64_t base = builder->tab->base;
+	struct eh_frame frame = { 0 };
+	int err = eh_frame_read(file, &frame);
+
+	if (!err)
+		builder->functions = reallocarray(NULL, frame.fde_cnt, sizeof(*builder->functions));
+	if (!err && !builder->functions)
+		err = -ENOMEM;
+	for (size_t i = 0; !err && i < frame.fde_cnt; i++) {
+		const struct eh_frame_fde *fde = &frame.fdes[i];
+		uint64_t end = fde->end - base;
+
+		end = end < builder->span ? end : builder->span;
+		/* Behind another one that overlaps it nobody knows where it begins. */
+		if (fde->from != fde->start || fde->start < base || fde->start - base >= end)
+			continue;
+		builder->functions[builder->function_cnt++] = (struct elf_range){
+			.start = (uint32_t)(fde->start - base),
+			.end = (uint32_t)end,
+			.name = ELF_RANGE_NO_NAME,
+		};
+	}
+	eh_frame_release(&frame);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* By address; of one address the best first, the longer of equals. */
 static int elf_candidate_compare(const void *left, const void *right)
 {
@@ -424,6 +451,35 @@ static int elf_take_names(const struct elf_symtab_builder *builder, struct elf_s
 	return 0;
 }
 
+/* Puts functions without a name where nothing is, each from its beginning to the next symbol. */
+static int elf_add_nameless(const struct elf_symtab_builder *builder, struct elf_sweep *sweep)
+{
+	size_t cnt = 0, next = 0;
+	struct elf_range *all;
+
+	if (builder->function_cnt == 0)
+		return 0;
+	all = reallocarray(NULL, sweep->cnt + builder->function_cnt, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < builder->function_cnt; i++) {
+		struct elf_range function = builder->functions[i];
+
+		while (next < sweep->cnt && sweep->ranges[next].end <= function.start)
+			all[cnt++] = sweep->ranges[next++];
+		if (next < sweep->cnt && sweep->ranges[next].start < function.end)
+			function.end = sweep->ranges[next].start;
+		if (function.start < function.end)
+			all[cnt++] = function;
+	}
+	while (next < sweep->cnt)
+		all[cnt++] = sweep->ranges[next++];
+	free(sweep->ranges);
+	sweep->ranges = all;
+	sweep->cnt = cnt;
+	return 0;
+}
+
 int elf_symtab_builder__finish(struct elf_symtab_builder *builder, struct elf_symtab **out)
 {
 	struct elf_symtab *tab = builder->tab;
@@ -435,6 +491,8 @@ int elf_symtab_builder__finish(struct elf_symtab_builder *builder, struct elf_sy
 	err = elf_sweep_run(builder, &sweep);
 	if (!err)
 		err = elf_take_names(builder, &sweep);
+	if (!err)
+		err = elf_add_nameless(builder, &sweep);
 	free(sweep.open);
 	if (err) {
 		free(sweep.ranges);
@@ -470,7 +528,7 @@ int elf_symtab__lookup(const struct elf_symtab *tab, uint64_t address, struct el
 	*out = (struct elf_symbol){
 		.start = tab->base + range->start,
 		.end = tab->base + range->end,
-		.name = tab->names + range->name,
+		.name = range->name == ELF_RANGE_NO_NAME ? NULL : tab->names + range->name,
 	};
 	return 0;
 }
@@ -493,6 +551,34 @@ int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_of
 		return -ENOENT;
 	*address_out = found->address + (file_offset - found->offset);
 	return 0;
+}
+
+static uint64_t overlap(const struct elf_load *load, uint64_t begin, uint64_t end)
+{
+	uint64_t load_end = load->offset + load->size;
+	uint64_t low = begin > load->offset ? begin : load->offset;
+	uint64_t high = end < load_end ? end : load_end;
+
+	return low < high ? high - low : 0;
+}
+
+int elf_symtab__code_segment(const struct elf_symtab *tab, uint64_t file_offset, uint64_t len,
+			     struct elf_code_segment *out)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < tab->load_cnt; i++) {
+		const struct elf_load *load = &tab->loads[i];
+		uint64_t here = overlap(load, file_offset, file_offset + len);
+
+		if (!load->is_code || here <= most)
+			continue;
+		most = here;
+		*out = (struct elf_code_segment){ .offset = load->offset,
+						  .size = load->size,
+						  .address = load->address };
+	}
+	return most ? 0 : -ENOENT;
 }
 
 size_t elf_symtab__bytes(const struct elf_symtab *tab)

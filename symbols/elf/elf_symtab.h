@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Functions of one ELF file as a compact, immutable table of address ranges that do not overlap.
- * Built from .symtab and .dynsym of the file itself and of any debug files that belong to it.
+ * Built from .symtab and .dynsym of the file itself and of any debug files that belong to it; where
+ * these say nothing .eh_frame still says where a function begins.
  *
  *     elf_symtab_builder -> _start(file) -> _add(file), _add(debug file)... -> _finish(out)
  */
@@ -25,8 +26,9 @@ struct elf_symtab_builder;
 
 struct elf_symbol {
 	uint64_t start;
-	uint64_t end;	  /* exclusive */
-	const char *name; /* as in the file, mangled; lives as long as the table */
+	uint64_t end; /* exclusive */
+	/* As in the file, mangled; lives as long as the table. NULL: a function of which only `start` is known. */
+	const char *name;
 };
 
 /* Begins a table with the segments of `file`, which say where code lies. 0 or -ENOMEM. */
@@ -42,6 +44,12 @@ __must_check int elf_symtab_builder__add(struct elf_symtab_builder *builder,
 /* Adds one range of code under a name, which is copied. 0 or -ENOMEM. */
 __must_check int elf_symtab_builder__add_symbol(struct elf_symtab_builder *builder,
 						uint64_t address, uint64_t size, const char *name);
+/*
+ * Adds where the file's functions begin, as .eh_frame says: for those that no symbol is there for
+ * in the end. Broken ones give fewer. At most once. 0 or -ENOMEM.
+ */
+__must_check int elf_symtab_builder__add_functions(struct elf_symtab_builder *builder,
+						   const struct elf_file *file);
 /* Makes the table; the builder is spent, but still to be freed. 0 or -ENOMEM. */
 __must_check int elf_symtab_builder__finish(struct elf_symtab_builder *builder,
 					    struct elf_symtab **out);
@@ -54,6 +62,17 @@ __must_check int elf_symtab__lookup(const struct elf_symtab *tab, uint64_t addre
 /* Virtual address of a byte of the file, as the loader maps it. 0, or -ENOENT. */
 __must_check int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_offset,
 					       uint64_t *address_out);
+
+/* A segment of code, as the file says where it is. */
+struct elf_code_segment {
+	uint64_t offset; /* in the file */
+	uint64_t size;	 /* there */
+	uint64_t address;
+};
+
+/* The one that has most of these bytes of the file, which are a mapping of code. 0, or -ENOENT. */
+__must_check int elf_symtab__code_segment(const struct elf_symtab *tab, uint64_t file_offset,
+					  uint64_t len, struct elf_code_segment *out);
 
 size_t elf_symtab__bytes(const struct elf_symtab *tab);
 /* Symbols that were dropped at a cap. */

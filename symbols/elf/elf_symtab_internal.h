@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In place of a name: a function that has none. */
+#define ELF_RANGE_NO_NAME UINT32_MAX
+
 /* Ascending, without overlaps. */
 struct elf_range {
 	uint32_t start; /* from tab->base */
 	uint32_t end;	/* exclusive */
-	uint32_t name;	/* into tab->names */
+	uint32_t name;	/* into tab->names, or ELF_RANGE_NO_NAME */
 };
 
 struct elf_load {

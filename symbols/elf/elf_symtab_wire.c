@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/elf/eh_frame.h"
 #include "symbols/elf/elf_symtab_internal.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
 
-/* Two per symbol; see elf_symtab.c. */
-#define WIRE_MAX_RANGES (2 * ELF_SYMTAB_MAX_SYMBOLS)
+/* Two per symbol, one per function of .eh_frame; see elf_symtab.c. */
+#define WIRE_MAX_RANGES (2 * ELF_SYMTAB_MAX_SYMBOLS + EH_FRAME_MAX_FDES)
 
 struct wire_head {
 	uint64_t base;
@@ -111,7 +112,8 @@ static bool wire_ranges_are_sound(const struct elf_symtab *tab)
 		const struct elf_range *range = &tab->ranges[i];
 
 		if (range->start < end || range->end <= range->start ||
-		    range->name >= tab->names_len || tab->base > UINT64_MAX - range->end)
+		    (range->name >= tab->names_len && range->name != ELF_RANGE_NO_NAME) ||
+		    tab->base > UINT64_MAX - range->end)
 			return false;
 		end = range->end;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The heaps of the code cache and the way from a pc to its blob: the segment map has a byte per
- * segment, which says how far back the block begins (share/memory/heap.cpp of HotSpot). A find
- * costs four calls: segment map, header, name, header again.
+ * The heaps of the code cache, and the way from a pc to its blob: the segment map has a byte per
+ * segment, which says how far back the block begins (share/memory/heap.cpp of HotSpot). Finding a
+ * blob takes four reads: segment map, header, name, header again.
  */
 #include "symbols/hotspot/hotspot_code.h"
 
@@ -166,7 +166,7 @@ static void interpreter_read(struct hotspot_code *code)
 	code->ranges.interpreter_high = buffer + limit;
 }
 
-/* What CodeCache says widens what the heaps reserve, when it is sane: more heaps may follow. */
+/* What CodeCache says widens what the heaps reserve, if it is plausible: more heaps may follow. */
 static void ranges_read(struct hotspot_code *code)
 {
 	const struct hotspot_layout *layout = &code->layout;
@@ -359,6 +359,14 @@ static int name_get(struct hotspot_code *code, uint64_t address, const char **ou
 	return 0;
 }
 
+bool code_blob_is_continuation(struct hotspot_code *code, const struct code_view *view)
+{
+	const char *name;
+
+	return !name_get(code, view->name_address, &name) &&
+	       code_blob_kind(name) == HOTSPOT_BLOB_CONTINUATION;
+}
+
 /* ---- find ---- */
 
 /* The heap of a pc; a heap that has grown since the last refresh is seen too. */
@@ -417,7 +425,7 @@ int hotspot_code__find(struct hotspot_code *code, uint64_t pc, struct hotspot_bl
 
 /* ---- verify ---- */
 
-/* Is what was read at the place of `blob` still this version of it? */
+/* Do the bytes read at the place of `blob` still describe this version of it? */
 static bool version_is_same(struct hotspot_code *code, const struct hotspot_blob *blob,
 			    const uint8_t *bytes, size_t len)
 {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The code cache of a running HotSpot, read from outside (src/hotspot/share/memory/heap.hpp): what
- * lies at a pc, or everything. The JVM goes on meanwhile, so what is read may be torn or gone a moment later:
- * each blob is checked against bounds and against a second reading of its header, and what does
- * not hold is refused, never guessed. Holds no file and no lock; nothing in the JVM notices.
+ * lies at a pc, or everything. The JVM goes on meanwhile, so what is read may be torn or gone a
+ * moment later: each blob is checked against bounds and against a second reading of its header, and
+ * what does not hold is refused, never guessed. Holds no file and no lock; nothing in the JVM
+ * notices.
+ *
+ * In: the layout that the JVM's tables tell (hotspot_layout.h) and its memory. Out: descriptions of blobs,
+ * copied. One JVM's tables are owned by its JIT source (symbols/jit).
  */
 #ifndef JBPF_HOTSPOT_HOTSPOT_CODE_H
 #define JBPF_HOTSPOT_HOTSPOT_CODE_H
@@ -20,6 +24,7 @@
 #define HOTSPOT_BLOB_NAME_BYTES 64
 
 struct hotspot_code;
+struct jbpf_hotspot;
 
 enum hotspot_blob_kind {
 	HOTSPOT_BLOB_STUB = 0,	  /* adapters, runtime stubs, ...: `name` says what */
@@ -81,6 +86,13 @@ struct hotspot_ranges {
 };
 
 void hotspot_code__ranges(const struct hotspot_code *code, struct hotspot_ranges *out);
+
+/*
+ * What programs need to find frames by their sizes (bpf/jbpf_hotspot.h), as of the last refresh;
+ * whose it is and whether the code keeps frame pointers is left to the caller. Reads stubs'
+ * headers, until all are known. False: this HotSpot's tables lack something.
+ */
+bool hotspot_code__unwind(struct hotspot_code *code, struct jbpf_hotspot *out);
 
 /*
  * The blob at `pc`, through the segment map. 0; -ENOENT: free space or outside; -EAGAIN: it changed

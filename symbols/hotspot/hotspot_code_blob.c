@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From the bytes at the begin of a block of the code cache to a blob: HeapBlock, CodeBlob, nmethod
- * in all layouts (src/hotspot/share/code). Pure. Every number is checked against the bounds of its block
- * before it is believed; what only makes lines and inlined frames possible is left out when wrong.
+ * From the first bytes of a block of the code cache to a blob: HeapBlock, CodeBlob, nmethod in all
+ * layouts (src/hotspot/share/code). Pure. Every number is checked against the bounds of its block
+ * before it is used; what serves only lines and inlined frames is left out when it is wrong.
  */
 #include <errno.h>
 #include <string.h>
@@ -116,7 +116,7 @@ bool code_name_clean(const char *raw, size_t len, char out[HOTSPOT_BLOB_NAME_BYT
 	return true;
 }
 
-static enum hotspot_blob_kind kind_of(const char *name)
+enum hotspot_blob_kind code_blob_kind(const char *name)
 {
 	static const char continuation[] = "StubRoutines (continuation";
 
@@ -277,7 +277,7 @@ int code_view_finish(const struct hotspot_code *code, const uint8_t *bytes, size
 	struct hotspot_blob *blob = &view->blob;
 
 	memcpy(blob->name, name, HOTSPOT_BLOB_NAME_BYTES);
-	blob->kind = kind_of(name);
+	blob->kind = code_blob_kind(name);
 	if (blob->kind != HOTSPOT_BLOB_NMETHOD && blob->kind != HOTSPOT_BLOB_NATIVE)
 		return 0;
 	if (len < code->header_bytes || blob->end - blob->start < layout->nmethod_size ||

@@ -42,6 +42,9 @@ struct hotspot_code {
 	struct code_heap heaps[CODE_HEAP_MAX];
 	size_t heap_cnt;
 	struct hotspot_ranges ranges;
+	uint64_t barrier_low; /* the continuation stubs; both 0: not found (yet), or none */
+	uint64_t barrier_high;
+	uint32_t barrier_tries;			 /* how often they were looked for */
 	size_t header_bytes;			 /* HeapBlock and nmethod */
 	size_t blob_header_bytes;		 /* HeapBlock and what every blob has */
 	struct code_name names[CODE_NAME_SLOTS]; /* seen since the last refresh */
@@ -74,6 +77,11 @@ __must_check int code_view_finish(const struct hotspot_code *code, const uint8_t
 /* Both steps for bytes of the same block read later: is it still the same blob? */
 bool code_view_is_same(const struct hotspot_code *code, const struct code_heap *heap,
 		       const uint8_t *bytes, size_t len, const struct code_view *view);
+
+/* Are these the stubs of virtual threads? Reads the name of a view that code_view_begin() made. */
+bool code_blob_is_continuation(struct hotspot_code *code, const struct code_view *view);
+/* The kind of a blob by its name. */
+enum hotspot_blob_kind code_blob_kind(const char *name);
 
 /* The name's bytes as read, `len` of them; cuts at the NUL. False when it is no name. */
 bool code_name_clean(const char *raw, size_t len, char out[HOTSPOT_BLOB_NAME_BYTES]);

@@ -223,7 +223,7 @@ static int pending_read(struct walk *walk)
 			item_finish(walk, i, &items[i], name_ids[i]);
 		walk->skipped += items[i].is_dead;
 	}
-	/* Those that are nothing go at once. */
+	/* Items that turned out to be nothing are dropped at once. */
 	for (size_t i = 0; i < cnt && !err; i++) {
 		if (!items[i].is_dead)
 			walk->items[walk->item_cnt++] = items[i];
@@ -250,8 +250,9 @@ static int method_text(struct walk *walk, size_t method_id, size_t *offset_out)
 	if (offset > WALK_TEXT_MAX_BYTES)
 		return -EAGAIN;
 	err = hotspot_methods__name(walk->methods, method_id, NULL, &walk->text);
+	strbuf_putc(&walk->text, '\0');
 	if (!err)
-		err = strbuf_putc(&walk->text, '\0');
+		err = strbuf_error(&walk->text);
 	*offset_out = offset;
 	return err;
 }

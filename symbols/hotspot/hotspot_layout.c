@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One table says which field of which JDK goes where; the first name that the VM knows wins. The
- * names are those of src/hotspot/share/runtime/vmStructs.cpp. A field whose width is not known or whose offset
- * is absurd counts as missing: the process may claim anything.
+ * names are those of src/hotspot/share/runtime/vmStructs.cpp. A field whose width is not known or
+ * whose offset is absurd counts as missing: the process may claim anything.
  */
 #include "symbols/hotspot/hotspot_layout.h"
 
@@ -132,6 +132,7 @@ static const struct row rows[] = {
 	FIELD(blob_size, "CodeBlob", "_size"),
 	FIELD(blob_header_size, "CodeBlob", "_header_size"),
 	FIELD(blob_frame_size, "CodeBlob", "_frame_size"),
+	FIELD(blob_frame_complete, "CodeBlob", "_frame_complete_offset"),
 	FIELD(blob_code_begin, "CodeBlob", "_code_begin"),
 	FIELD(blob_code_end, "CodeBlob", "_code_end"),
 	FIELD(blob_code_offset, "CodeBlob", "_code_offset"),
@@ -363,10 +364,14 @@ int hotspot_layout_read(const struct vm_structs *structs, int feature_version,
 {
 	struct hotspot_layout layout = { 0 };
 	const char *missing;
+	uint64_t ignored;
 
 	statics_read(structs, &layout);
 	sizes_read(structs, &layout);
 	fields_read(structs, &layout);
+	/* 21 does not name that type yet; this field became wider in it. */
+	layout.has_continuations = !vm_structs__type_size(structs, "ContinuationEntry", &ignored) ||
+				   layout.const_method_flags.size == 4;
 	layout.symbol_length_is_packed = !vm_structs__field(structs, "Symbol", "_length");
 	drop_outside(&layout);
 	unsigned5_read(feature_version, &layout);

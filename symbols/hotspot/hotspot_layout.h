@@ -82,6 +82,8 @@ struct hotspot_layout {
 	struct hotspot_field block_used;
 	uint32_t block_size; /* sizeof(HeapBlock): a blob begins so far behind its block */
 
+	bool has_continuations; /* virtual threads (21+) */
+
 	/* StubQueue: the interpreter's code */
 	struct hotspot_field stub_queue_buffer;
 	struct hotspot_field stub_queue_limit; /* _buffer_limit, an int: bytes */
@@ -90,8 +92,9 @@ struct hotspot_layout {
 	struct hotspot_field blob_name;
 	struct hotspot_field blob_size;
 	struct hotspot_field blob_header_size;
-	struct hotspot_field blob_frame_size; /* words */
-	struct hotspot_field blob_code_begin; /* address (9-22) */
+	struct hotspot_field blob_frame_size;	  /* words */
+	struct hotspot_field blob_frame_complete; /* from the code's begin (16 bits from 23 on) */
+	struct hotspot_field blob_code_begin;	  /* address (9-22) */
 	struct hotspot_field blob_code_end;
 	struct hotspot_field blob_code_offset; /* from the blob (8, 23+) */
 	struct hotspot_field blob_data_offset;

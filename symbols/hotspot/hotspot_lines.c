@@ -15,6 +15,7 @@
 #include "symbols/hotspot/unsigned5.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
+#include "user/util/vec.h"
 
 #define PAGE_BYTES	    4096u
 #define OBJECT_MAX_BYTES    512u /* sizeof(ConstMethod), ConstantPool: below 100 so far */
@@ -147,7 +148,10 @@ static bool file_is_sane(const char *file, size_t len)
 	return len > 0;
 }
 
-/* As much of [address, address + max) as is on the page where it begins: beyond may be nothing. */
+/*
+ * As much of [address, address + max) as is on the page where it begins: the next page may be
+ * missing.
+ */
 static int page_read(const struct remote_mem *mem, uint64_t address, void *out, size_t max,
 		     size_t *len_out)
 {
@@ -269,7 +273,7 @@ static void table_release(struct table *table)
 	free(table->entries);
 }
 
-/* Appends the bytes from `begin` + len to the end of that page: beyond may be nothing. */
+/* Appends the bytes from `begin` + len to the end of that page: the next page may be missing. */
 static int table_read_more(const struct remote_mem *mem, uint64_t begin, struct table *table)
 {
 	uint64_t address;
@@ -295,15 +299,8 @@ static int table_add(struct table *table)
 	if (table->bci < 0 || table->bci >= table->code_size || table->line < 0 ||
 	    table->line > UINT16_MAX || table->cnt == LINE_CNT_MAX)
 		return -EAGAIN;
-	if (table->cnt == table->room) {
-		size_t room = table->room ? table->room * 2 : 32;
-		void *grown = reallocarray(table->entries, room, sizeof(*table->entries));
-
-		if (!grown)
-			return -ENOMEM;
-		table->entries = grown;
-		table->room = room;
-	}
+	if (vec_room(table->entries, table->cnt, table->room, 32))
+		return -ENOMEM;
 	if (table->cnt && table->bci <= table->entries[table->cnt - 1].bci)
 		table->is_sorted = false;
 	table->entries[table->cnt++] = (struct line_entry){

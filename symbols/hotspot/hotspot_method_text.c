@@ -78,7 +78,7 @@ static size_t plain_ascii_len(const uint8_t *bytes, size_t len)
 
 int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out)
 {
-	size_t begin_len = out->len;
+	struct strbuf_mark begin = strbuf_mark(out);
 	int err = len ? 0 : -EINVAL;
 
 	for (size_t at = 0; at < len && !err;) {
@@ -88,7 +88,7 @@ int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out)
 		bool is_pair;
 
 		if (plain) {
-			err = strbuf_append(out, bytes + at, plain);
+			strbuf_append(out, bytes + at, plain);
 			at += plain;
 			continue;
 		}
@@ -96,14 +96,12 @@ int hotspot_symbol_text(const uint8_t *bytes, size_t len, struct strbuf *out)
 		if (!used)
 			err = -EINVAL;
 		else if (is_pair)
-			err = strbuf_append(out, pair, sizeof(pair));
+			strbuf_append(out, pair, sizeof(pair));
 		else
-			err = strbuf_append(out, bytes + at, used);
+			strbuf_append(out, bytes + at, used);
 		at += used;
 	}
-	if (err)
-		strbuf_truncate(out, begin_len);
-	return err;
+	return strbuf_settle(out, begin, err);
 }
 
 /* ---- names ---- */
@@ -144,18 +142,15 @@ static bool method_name_is_valid(struct hotspot_text name)
 	return name.len && !text_has(name, ".;[/<>");
 }
 
-static int append_dotted(struct hotspot_text name, struct strbuf *out)
+static void append_dotted(struct hotspot_text name, struct strbuf *out)
 {
 	size_t begin_len = out->len;
-	int err = strbuf_append(out, name.bytes, name.len);
 
-	if (err)
-		return err;
+	strbuf_append(out, name.bytes, name.len);
 	for (size_t i = begin_len; i < out->len; i++) {
 		if (out->data[i] == '/')
 			out->data[i] = '.';
 	}
-	return 0;
 }
 
 static bool is_hex(char c)
@@ -164,21 +159,20 @@ static bool is_hex(char c)
 }
 
 /* Hidden classes: "Foo$$Lambda+0x00007f..." is printed with a slash. */
-static int append_class(struct hotspot_text name, struct strbuf *out)
+static void append_class(struct hotspot_text name, struct strbuf *out)
 {
 	const char *plus = memrchr(name.bytes, '+', name.len);
 	size_t plus_offset = plus ? (size_t)(plus - name.bytes) : name.len;
 	size_t begin_len = out->len;
-	int err = append_dotted(name, out);
 
-	if (err || name.len - plus_offset < 4 || memcmp(plus, "+0x", 3) != 0)
-		return err;
+	append_dotted(name, out);
+	if (strbuf_error(out) || name.len - plus_offset < 4 || memcmp(plus, "+0x", 3) != 0)
+		return;
 	for (size_t i = plus_offset + 3; i < name.len; i++) {
 		if (!is_hex(name.bytes[i]))
-			return 0;
+			return;
 	}
 	out->data[begin_len + plus_offset] = '/';
-	return 0;
 }
 
 /* ---- signatures ---- */
@@ -212,7 +206,6 @@ static int append_type(struct hotspot_text signature, size_t *at, struct strbuf 
 {
 	size_t depth = 0, left;
 	const char *primitive, *end;
-	int err;
 
 	while (*at < signature.len && signature.bytes[*at] == '[') {
 		depth++;
@@ -223,7 +216,7 @@ static int append_type(struct hotspot_text signature, size_t *at, struct strbuf 
 		return -EINVAL;
 	primitive = primitive_name(signature.bytes[*at]);
 	if (primitive) {
-		err = strbuf_puts(out, primitive);
+		strbuf_puts(out, primitive);
 		(*at)++;
 	} else {
 		struct hotspot_text name = { signature.bytes + *at + 1, 0 };
@@ -234,30 +227,31 @@ static int append_type(struct hotspot_text signature, size_t *at, struct strbuf 
 		name.len = (size_t)(end - name.bytes);
 		if (!name.len || text_has(name, "[()"))
 			return -EINVAL;
-		err = append_dotted(name, out);
+		append_dotted(name, out);
 		*at += name.len + 2;
 	}
-	while (depth-- && !err)
-		err = strbuf_append(out, "[]", 2);
-	return err;
+	while (depth--)
+		strbuf_append(out, "[]", 2);
+	return 0;
 }
 
 /* "(int, java.lang.String)" from "(ILjava/lang/String;)J"; *at ends behind the ')'. */
 static int append_parameters(struct hotspot_text signature, size_t *at, struct strbuf *out)
 {
-	int err = strbuf_putc(out, '(');
+	int err = 0;
 
+	strbuf_putc(out, '(');
 	for (bool is_first = true; !err; is_first = false) {
 		if (*at >= signature.len)
 			return -EINVAL;
 		if (signature.bytes[*at] == ')') {
 			(*at)++;
-			return strbuf_putc(out, ')');
+			strbuf_putc(out, ')');
+			return 0;
 		}
 		if (!is_first)
-			err = strbuf_append(out, ", ", 2);
-		if (!err)
-			err = append_type(signature, at, out);
+			strbuf_append(out, ", ", 2);
+		err = append_type(signature, at, out);
 	}
 	return err;
 }
@@ -271,8 +265,10 @@ static int append_return_type(struct hotspot_text signature, struct strbuf *out)
 	if (!close)
 		return -EINVAL;
 	at = (size_t)(close - signature.bytes) + 1;
-	if (signature.len - at == 1 && signature.bytes[at] == 'V')
-		return strbuf_puts(out, "void");
+	if (signature.len - at == 1 && signature.bytes[at] == 'V') {
+		strbuf_puts(out, "void");
+		return 0;
+	}
 	err = append_type(signature, &at, out);
 	if (!err && at != signature.len)
 		err = -EINVAL;
@@ -286,14 +282,10 @@ static int append_method(struct hotspot_text class_name, struct hotspot_text nam
 	size_t at = 1;
 	int err = append_return_type(signature, out);
 
-	if (!err)
-		err = strbuf_putc(out, ' ');
-	if (!err)
-		err = append_class(class_name, out);
-	if (!err)
-		err = strbuf_putc(out, '.');
-	if (!err)
-		err = strbuf_append(out, name.bytes, name.len);
+	strbuf_putc(out, ' ');
+	append_class(class_name, out);
+	strbuf_putc(out, '.');
+	strbuf_append(out, name.bytes, name.len);
 	if (!err)
 		err = append_parameters(signature, &at, out);
 	if (!err && memchr(signature.bytes + at, ')', signature.len - at))
@@ -304,14 +296,10 @@ static int append_method(struct hotspot_text class_name, struct hotspot_text nam
 int hotspot_method_text(struct hotspot_text class_name, struct hotspot_text name,
 			struct hotspot_text signature, struct strbuf *out)
 {
-	size_t begin_len = out->len;
-	int err;
+	struct strbuf_mark begin = strbuf_mark(out);
 
 	if (!class_name_is_valid(class_name) || !method_name_is_valid(name) || !signature.len ||
 	    signature.bytes[0] != '(')
 		return -EINVAL;
-	err = append_method(class_name, name, signature, out);
-	if (err)
-		strbuf_truncate(out, begin_len);
-	return err;
+	return strbuf_settle(out, begin, append_method(class_name, name, signature, out));
 }

@@ -15,6 +15,7 @@
 #include "symbols/hotspot/unsigned5.h"
 #include "user/util/byte_reader.h"
 #include "user/util/cleanup.h"
+#include "user/util/vec.h"
 
 #define PCS_MAX_BYTES	   (4u << 20)
 #define SCOPES_MAX_BYTES   (4u << 20)
@@ -128,22 +129,6 @@ struct raw_scope {
 	uint32_t bci_plus_one;
 };
 
-static int array_reserve(void *array_address, size_t cnt, size_t *room, size_t item_bytes)
-{
-	void **array = array_address;
-	size_t more = *room ? *room * 2 : 16;
-	void *grown;
-
-	if (cnt < *room)
-		return 0;
-	grown = reallocarray(*array, more, item_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*room = more;
-	return 0;
-}
-
 /* 0, -EINVAL damaged. A sender is always written before those it called, so offsets only fall. */
 static int raw_scope_read(const struct decoder *decoder, uint32_t offset, struct raw_scope *out)
 {
@@ -178,8 +163,7 @@ static int method_slot(struct decoder *decoder, uint32_t metadata_index, uint32_
 		method = le64toh(method);
 		if (method == 0 || method % sizeof(uint64_t) || out->method_cnt == METHOD_CNT_MAX)
 			return -EINVAL;
-		err = array_reserve(&out->methods, out->method_cnt, &decoder->method_room,
-				    sizeof(*out->methods));
+		err = vec_room(out->methods, out->method_cnt, decoder->method_room, 16);
 		if (err)
 			return err;
 		out->methods[out->method_cnt++] = method;
@@ -210,7 +194,7 @@ static int node_add(struct decoder *decoder, const struct raw_scope *scope, uint
 		return err;
 	if (sender == NODE_NONE && out->methods[slot] != decoder->own_method)
 		return -EINVAL;
-	err = array_reserve(&out->nodes, out->node_cnt, &decoder->node_room, sizeof(*out->nodes));
+	err = vec_room(out->nodes, out->node_cnt, decoder->node_room, 16);
 	if (err)
 		return err;
 	out->nodes[out->node_cnt] = (struct scope_node){
@@ -272,7 +256,10 @@ static int node_of(struct decoder *decoder, uint32_t offset, uint32_t *node_out)
 	}
 	if (err == -ENOMEM)
 		return err;
-	/* What hangs on something damaged is not looked at again; too deep is only the innermost. */
+	/*
+	 * Callers of a damaged scope are not decoded again; only the innermost scope counts as too
+	 * deep.
+	 */
 	for (size_t i = 0; err && i < path.cnt; i++) {
 		if (err == -EINVAL || i == 0)
 			decoder->node_by_offset[path.scopes[i].offset] = DAMAGED;
@@ -435,7 +422,10 @@ int hotspot_scopes__read(struct hotspot_code *code, const struct hotspot_blob *b
 					 blob, &scopes);
 	if (err)
 		return err;
-	/* Freed together with the nmethod: what was read is of it only if it is still there. */
+	/*
+	 * It is freed together with the nmethod: what was read belongs to it only if it is still
+	 * there.
+	 */
 	err = hotspot_code__verify(code, &blob, 1, &is_same);
 	if (!err && !is_same)
 		err = -EAGAIN;
@@ -481,16 +471,26 @@ static const struct scope_pc *pc_find(const struct hotspot_scopes *scopes, uint6
 	return low < scopes->pc_cnt ? &scopes->pcs[low] : NULL;
 }
 
+static bool has_inlined(const struct hotspot_scopes *scopes)
+{
+	for (size_t i = 0; i < scopes->node_cnt; i++) {
+		if (scopes->nodes[i].sender != NODE_NONE)
+			return true;
+	}
+	return false;
+}
+
 int hotspot_scopes__at(const struct hotspot_scopes *scopes, uint64_t pc, bool is_return_address,
 		       struct hotspot_scope out[HOTSPOT_SCOPES_MAX_DEPTH], size_t *cnt_out)
 {
 	const struct scope_pc *found;
 	size_t cnt = 0;
 
-	/* A frame that waits to be deoptimised returns there; its real pc is kept elsewhere. */
-	if (pc < scopes->code_begin || pc - scopes->code_begin > scopes->code_bytes ||
-	    (scopes->deopt_handler != 0 && pc == scopes->deopt_handler))
+	if (pc < scopes->code_begin || pc - scopes->code_begin > scopes->code_bytes)
 		return -ENOENT;
+	/* A frame that waits to be deoptimised returns there; its real pc is kept elsewhere. */
+	if (scopes->deopt_handler != 0 && pc == scopes->deopt_handler)
+		return is_return_address && has_inlined(scopes) ? -ENODATA : -ENOENT;
 	found = pc_find(scopes, pc - scopes->code_begin);
 	if (!found || (is_return_address && found->offset != pc - scopes->code_begin))
 		return -ENOENT;

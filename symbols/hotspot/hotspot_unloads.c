@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Finds the counter once and reads its 8 bytes from then on. The format is that of jvmstat 2.0
- * (share/runtime/perfMemory.hpp), the same since JDK 5, as tools of any version read it: a prologue,
- * then entries with a name and a value, which never move. The memory is shared with a file that
- * the JVM's owner may write to, so nothing in it is believed without a look at its bounds.
+ * (share/runtime/perfMemory.hpp), the same since JDK 5, as tools of any version read it: a
+ * prologue, then entries with a name and a value, which never move. The memory is shared with a
+ * file that the JVM's owner may write to, so everything in it is checked against its bounds.
  */
 #include "symbols/hotspot/hotspot_unloads.h"
 
@@ -131,7 +131,10 @@ static int counter_find(struct hotspot_unloads *unloads, const struct remote_mem
 	if (!bytes)
 		return -ENOMEM;
 	err = remote_mem_read(mem, start, bytes, prologue.used);
-	/* All of it is mapped at once. What is not so is not the JVM's, and not asked for again and again. */
+	/*
+	 * The JVM maps all of it at once. Anything else is not the JVM's, and is not asked for
+	 * again.
+	 */
 	if (err)
 		return remote_mem_error_is_local(err) ? -ENOENT : err;
 	offset = counter_offset(bytes, &prologue);

@@ -20,7 +20,7 @@
 struct hotspot_unloads {
 	uint64_t start_address; /* of PerfMemory::_start; 0 = this VM has none */
 	uint64_t counter;	/* 0 = not found yet */
-	bool has_none;		/* looked for in vain: -XX:-UsePerfData, or a format of its own */
+	bool has_none;		/* not found: -XX:-UsePerfData, or a format of its own */
 };
 
 void hotspot_unloads_init(struct hotspot_unloads *unloads, const struct vm_structs *structs);

@@ -2,7 +2,7 @@
 /*
  * Version and flags of a running HotSpot. Layers: remote_mem (bytes of the process), libjvm (where
  * the tables are), vm_structs (the tables), and here what is made of them. The flag table is read
- * once, at the first question; values are read anew each time.
+ * once, at the first question; values are read each time.
  */
 #include "symbols/hotspot/hotspot_vm.h"
 
@@ -282,7 +282,10 @@ static int open_mapping(int proc_fd, uint32_t pid, struct parser *parser,
 	return err;
 }
 
-/* Of several files of that name the first one whose tables can be read; a hopeful error wins. */
+/*
+ * Of several files of that name, the first one whose tables can be read; of the errors, one that
+ * may pass wins.
+ */
 int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct hotspot_vm **out)
 {
 	__cleanup_free struct libjvm_mapping *mappings = calloc(LIBJVM_MAX, sizeof(*mappings));

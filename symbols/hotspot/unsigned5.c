@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Reads HotSpot's UNSIGNED5 numbers. Sums are modulo 2^32, as in the VM: five large bytes overflow
- * there too, and a number like that never passes the checks of whoever asked.
+ * there, too, and a number like that never passes the caller's checks.
  */
 #include "symbols/hotspot/unsigned5.h"
 

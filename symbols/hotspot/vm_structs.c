@@ -2,7 +2,8 @@
 /*
  * Both tables are arrays of structs whose own layout (stride, offset of each member) is exported in
  * further variables. An array ends at an entry without a type name. Arrays and strings are read in
- * bulk: it is done for every JVM that is seen. Everything found is checked against caps: the process may be anything that names a library libjvm.so.
+ * bulk: it is done for every JVM that is seen. Everything found is checked against caps: the
+ * process may be anything that names a library libjvm.so.
  */
 #include "symbols/hotspot/vm_structs.h"
 
@@ -219,9 +220,10 @@ static int string_read_slowly(const struct remote_mem *mem, uint64_t address, st
 	if (got < 0)
 		return (int)got;
 	nul = memchr(text, '\0', (size_t)got);
-	if (nul)
-		return strbuf_append(out, text, (size_t)(nul - text) + 1);
-	return got == sizeof(text) ? -ENOTSUP : -EFAULT;
+	if (!nul)
+		return got == sizeof(text) ? -ENOTSUP : -EFAULT;
+	strbuf_append(out, text, (size_t)(nul - text) + 1);
+	return strbuf_error(out);
 }
 
 static int string_take(const struct tables *tables, const struct remote_piece *piece,
@@ -234,7 +236,8 @@ static int string_take(const struct tables *tables, const struct remote_piece *p
 		return -ENOTSUP;
 	if (!nul)
 		return string_read_slowly(tables->mem, piece->address, out);
-	return strbuf_append(out, text, (size_t)(nul - text) + 1);
+	strbuf_append(out, text, (size_t)(nul - text) + 1);
+	return strbuf_error(out);
 }
 
 /* Reads `cnt` strings, at most STRINGS_AT_ONCE, of ids from `begin` on. */
@@ -262,8 +265,10 @@ static int strings_read(struct tables *tables, struct strbuf *out)
 {
 	struct remote_batch *batch = remote_batch__new(tables->mem);
 	size_t cnt = tables->strings.cnt;
-	int err = strbuf_putc(out, '\0');
+	int err;
 
+	strbuf_putc(out, '\0');
+	err = strbuf_error(out);
 	tables->offsets = calloc(cnt ? cnt : 1, sizeof(*tables->offsets));
 	if (!batch || !tables->offsets)
 		err = -ENOMEM;

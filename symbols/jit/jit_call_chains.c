@@ -44,7 +44,7 @@ static int chain_push_text(struct jit_vm *vm, struct chain *chain, const char *t
 		.kind = FRAME_KIND_NATIVE,
 		.is_unknown = is_unknown,
 	};
-	int err = names__plain(vm->names, text, strlen(text), &frame.name);
+	int err = name_table__plain(vm->names, text, strlen(text), &frame.name);
 
 	return err ? err : chain_push(chain, &frame);
 }
@@ -85,16 +85,24 @@ static int chain_read_scope(struct jit_vm *vm, struct chain *chain, const struct
 	return chain_push(chain, &frame);
 }
 
-/* The scopes at the word; -ENOENT: none that fit. */
+/*
+ * The scopes at the word; -ENOENT: none that fit; -ENODATA: methods were inlined there that are not
+ * known.
+ */
 static int chain_read_scopes(struct jit_vm *vm, struct chain *chain, struct jit_blob *blob,
 			     const struct jit_vm_query *query)
 {
 	const struct hotspot_scopes *scopes = jit_blob_read_scopes(vm, blob);
 	struct hotspot_scope found[HOTSPOT_SCOPES_MAX_DEPTH];
 	size_t cnt = 0;
+	int at;
 
-	if (!scopes || vm->ops->scopes_at(scopes, query->word, !query->is_leaf, found, &cnt) != 0 ||
-	    cnt == 0 || found[cnt - 1].method != blob->blob.method)
+	if (!scopes)
+		return -ENOENT;
+	at = vm->ops->scopes_at(scopes, query->word, !query->is_leaf, found, &cnt);
+	if (at == -ENODATA)
+		return at;
+	if (at || cnt == 0 || found[cnt - 1].method != blob->blob.method)
 		return -ENOENT;
 	for (size_t i = 0; i < cnt; i++) {
 		enum frame_kind kind = i + 1 < cnt ? FRAME_KIND_INLINED :
@@ -119,9 +127,18 @@ static int chain_read_method(struct jit_vm *vm, struct chain *chain, struct jit_
 
 	if (blob->blob.kind == HOTSPOT_BLOB_NMETHOD)
 		err = chain_read_scopes(vm, chain, blob, query);
+	/* A frame that is left out would be a wrong caller. */
+	if (err == -ENODATA) {
+		err = chain_push_text(vm, chain, "[unknown jit]", true);
+		if (!err)
+			err = -ENOENT;
+	}
 	if (err != -ENOENT)
 		return err;
 	/* No description of this place, as in stubs at the end of a method: whose code is it? */
+	err = jit_return_read_and_check(vm, blob, query);
+	if (err)
+		return err;
 	err = jit_methods_read_of_blob(vm, blob, blob->blob.method, query->mode, &method);
 	if (err)
 		return err == -EAGAIN ? -ENOENT : err;
@@ -139,8 +156,8 @@ static int chain_push_stub(struct jit_vm *vm, struct chain *chain, const struct 
 {
 	struct jit_vm_frame frame = { .file = JIT_VM_NO_FILE, .kind = FRAME_KIND_NATIVE };
 	enum frame_kind ignored;
-	int err = names__jit(vm->names, blob->name, strnlen(blob->name, sizeof(blob->name)), true,
-			     &frame.name, &ignored);
+	int err = name_table__jit(vm->names, blob->name, strnlen(blob->name, sizeof(blob->name)),
+				  true, &frame.name, &ignored);
 
 	if (err)
 		return err;
@@ -183,6 +200,11 @@ int jit_chain_read_of_blob(struct jit_vm *vm, struct jit_blob *blob,
 		if (is_method && (verdict == LEAF_CALLER_AT_SP || verdict == LEAF_CALLER_AT_SP_8))
 			chain_keep_own_method(&chain);
 		chain.frames[0].verdict = (uint8_t)verdict;
+		/* Code without frame pointers, which the walk followed by its own rules. */
+		if (query->is_guessed)
+			chain.frames[0].proved = jit_leaf_read_and_confirm(vm, blob, query);
+		else if (blob->blob.kind == HOTSPOT_BLOB_NMETHOD && verdict == LEAF_NOT_REPAIRABLE)
+			chain.frames[0].refuted = jit_leaf_read_and_refute(vm, blob, query);
 	}
 	/* What was read belongs together only if the blob is still the same. */
 	if (!err && vm->account.read_cnt != read_cnt && !jit_life_is_gone(&blob->life) &&

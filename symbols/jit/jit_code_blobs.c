@@ -9,6 +9,7 @@
 
 #include "symbols/jit/jit_vm_internal.h"
 #include "user/util/cleanup.h"
+#include "user/util/vec.h"
 
 /* ---- table ---- */
 
@@ -40,24 +41,6 @@ void jit_blobs_release(struct jit_vm *vm)
 	free(blobs->alive);
 	free(blobs->gone);
 	jit_slots_release(&blobs->slots);
-}
-
-/* Room for `cnt` pointers. 0 or -ENOMEM. */
-static int list_reserve(struct jit_blob ***items, size_t cnt, size_t *cap)
-{
-	size_t wanted = *cap ? *cap * 2 : 64;
-	struct jit_blob **grown;
-
-	if (cnt <= *cap)
-		return 0;
-	if (wanted < cnt)
-		wanted = cnt;
-	grown = reallocarray(*items, wanted, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*items = grown;
-	*cap = wanted;
-	return 0;
 }
 
 /* Index of the first that ends behind the address. */
@@ -129,6 +112,8 @@ static void blob_date(struct jit_vm *vm, struct jit_blob *blob, enum jit_vm_mode
 
 	jit_life_begin(life, mode, vm->account.restless_ns > read_ns, read_ns,
 		       vm->ops->now_ns(vm->ctx));
+	if (jit_unloads_read(vm) && (vm->unloads.has_changed || read_ns < vm->young_until_ns))
+		life->unloaded_ns = vm->unloads.since_ns;
 	jit_life_sure_from(life, vm->blobs.lost_gone_ns);
 	for (size_t i = 0; i < vm->blobs.gone_cnt; i++) {
 		const struct jit_blob *rival = vm->blobs.gone[i];
@@ -153,8 +138,8 @@ static int blob_add(struct jit_vm *vm, const struct hotspot_blob *read, enum jit
 	while (index = alive_from(blobs, read->start),
 	       index < blobs->alive_cnt && blobs->alive[index]->blob.start < read->end)
 		blob_retire(vm, index);
-	if (list_reserve(&blobs->alive, blobs->alive_cnt + 1, &blobs->alive_cap) ||
-	    list_reserve(&blobs->gone, blobs->gone_cnt + blobs->alive_cnt + 1, &blobs->gone_cap))
+	if (vec_reserve(blobs->alive, blobs->alive_cnt + 1, blobs->alive_cap, 64) ||
+	    vec_reserve(blobs->gone, blobs->gone_cnt + blobs->alive_cnt + 1, blobs->gone_cap, 64))
 		return -ENOMEM;
 	blob = calloc(1, sizeof(*blob));
 	if (!blob)

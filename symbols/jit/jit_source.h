@@ -5,9 +5,12 @@
  *
  *     jit_source_hotspot.c  the tables of a HotSpot, through jit_vm.h: it knows where its code lies,
  *                           and is read while the code that was sampled is still there
- *     jit_source_perfmap.c  perf maps, through jit_names.h: one name for one address
+ *     jit_source_perfmap.c  perf maps, through jit_perfmaps.h: one name for one address
  *
  * A source may leave out whole groups of operations (NULL); docs/hacking.md says how to add one.
+ *
+ * In: an address of JIT code and when it was sampled. Out: frames as numbers of a name table. Each process
+ * owns its sources.
  */
 #ifndef JBPF_JIT_JIT_SOURCE_H
 #define JBPF_JIT_JIT_SOURCE_H
@@ -16,14 +19,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/jit/jit_names.h"
+#include "symbols/jit/jit_perfmaps.h"
 #include "symbols/jit/jit_vm.h"
 #include "symbols/names/addr_cache.h"
 #include "user/model/jvm_facts.h"
 
 struct account;
 struct hotspot_vm;
-struct names;
+struct jbpf_hotspot;
+struct name_table;
 struct parser;
 
 /* The process, as its sources see it; lives longer than they do. */
@@ -32,14 +36,14 @@ struct jit_target {
 	uint32_t pid;
 	struct parser *parser; /* may be NULL: see parser.h */
 	struct account *account;
-	struct names *names;
+	struct name_table *names;
 	bool is_hotspot; /* these two as the mappings say now */
 	bool has_jit_code;
 };
 
 struct jit_refresh {
-	enum jit_names_force force; /* ALWAYS: a map that was asked for is there now */
-	enum jit_source source;	    /* what a map counts as */
+	enum jit_perfmaps_force force; /* ALWAYS: a map that was asked for is there now */
+	enum jit_source source;	       /* what a map counts as */
 };
 
 /* What is known about the names; see struct symbols_jit_status. */
@@ -79,9 +83,13 @@ struct jit_source_ops {
 	/* For sources that know where their code lies: no other is asked about it. */
 	bool (*covers)(const void *state, uint64_t address);
 	bool (*ranges)(const void *state, struct hotspot_ranges *out); /* false: not known (yet) */
+	bool (*unwind)(void *state, struct jbpf_hotspot *out); /* as hotspot_code__unwind() */
 	/* As jit_vm__read_frames(). */
 	int (*read_frames)(void *state, const struct jit_vm_query *query,
 			   struct jit_vm_answer *out);
+
+	/* As jit_vm__prove_leaf(). NULL: it cannot. */
+	bool (*prove_leaf)(void *state, const struct jit_vm_query *query, struct jit_vm_proof *out);
 
 	/* For those that are read soon after a sample; they have the group before, too. */
 	bool (*begin_prefetch)(void *state); /* false: there is nothing to read (yet) */

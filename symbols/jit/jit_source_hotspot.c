@@ -9,6 +9,7 @@
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/jit/jit_source.h"
 #include "symbols/parser/parser.h"
+#include "user/host/proc_stat.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
@@ -112,6 +113,7 @@ static void source_open_vm(struct source *source)
 {
 	const struct jit_target *target = source->target;
 	int before = source->vm_err, err;
+	uint64_t began_ns;
 
 	if (!target->is_hotspot || source->vm || (source->tables && !source->is_naming) ||
 	    !may_change(source->tables_err) || !may_change(source->vm_err) ||
@@ -122,6 +124,8 @@ static void source_open_vm(struct source *source)
 		return;
 	if (!err)
 		err = jit_vm__open(source->tables, target->pid, target->names, &source->vm);
+	if (!err && !proc_stat_start_ns(target->proc_fd, target->pid, &began_ns))
+		jit_vm__began(source->vm, began_ns);
 	/* Of a JVM that is starting they may be half filled: what is kept is read when all is there. */
 	if (err == -EAGAIN) {
 		hotspot_vm__free(source->tables);
@@ -161,7 +165,7 @@ static int source_refresh(void *state, const struct jit_refresh *how)
 	struct source *source = state;
 	int err;
 
-	if (how->force != JIT_NAMES_WHEN_CHANGED)
+	if (how->force != JIT_PERFMAPS_WHEN_CHANGED)
 		return 0;
 	source_open_vm(source);
 	if (!source->vm)
@@ -196,6 +200,21 @@ static bool source_ranges(const void *state, struct hotspot_ranges *out)
 		return false;
 	jit_vm__ranges(source->vm, out);
 	return out->code_low < out->code_high;
+}
+
+static bool source_unwind(void *state, struct jbpf_hotspot *out)
+{
+	struct source *source = state;
+
+	return source->vm && jit_vm__unwind(source->vm, out);
+}
+
+static bool source_prove_leaf(void *state, const struct jit_vm_query *query,
+			      struct jit_vm_proof *out)
+{
+	struct source *source = state;
+
+	return source->vm && jit_vm__prove_leaf(source->vm, query, out);
 }
 
 static int source_read_frames(void *state, const struct jit_vm_query *query,
@@ -330,7 +349,9 @@ const struct jit_source_ops jit_source_hotspot = {
 	.forget_names = source_forget_names,
 	.covers = source_covers,
 	.ranges = source_ranges,
+	.unwind = source_unwind,
 	.read_frames = source_read_frames,
+	.prove_leaf = source_prove_leaf,
 	.begin_prefetch = source_begin_prefetch,
 	.read_cnt = source_read_cnt,
 	.prefetch_interval_ns = source_prefetch_interval_ns,

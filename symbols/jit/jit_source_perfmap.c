@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 #include "symbols/jit/jit_source.h"
-#include "symbols/names/names.h"
+#include "symbols/names/name_table.h"
 #include "symbols/perfmap/perfmap.h"
 #include "user/util/strbuf.h"
 
 struct source {
 	const struct jit_target *target;
-	struct jit_names names;
+	struct jit_perfmaps names;
 };
 
 static int source_open(const struct jit_target *target, bool is_naming, void **state_out)
@@ -31,7 +31,7 @@ static void source_close(void *state)
 {
 	struct source *source = state;
 
-	jit_names_release(&source->names);
+	jit_perfmaps_release(&source->names);
 	free(source);
 }
 
@@ -44,8 +44,8 @@ static int source_refresh(void *state, const struct jit_refresh *how)
 
 	if (!target->has_jit_code)
 		return 0;
-	err = jit_names_refresh(&source->names, target->proc_fd, target->pid, how->source,
-				how->force);
+	err = jit_perfmaps_refresh(&source->names, target->proc_fd, target->pid, how->source,
+				   how->force);
 	return err ? err : source->names.loaded_boot_ns != loaded_ns;
 }
 
@@ -60,8 +60,8 @@ static int name_in_map(const struct source *source, const struct perfmap *map, u
 
 	if (!map || perfmap__lookup(map, address, &symbol))
 		return -ENOENT;
-	err = names__jit(source->target->names, symbol.name, symbol.name_len,
-			 source->target->is_hotspot, &id, &kind);
+	err = name_table__jit(source->target->names, symbol.name, symbol.name_len,
+			      source->target->is_hotspot, &id, &kind);
 	if (err)
 		return err;
 	out->name = id;
@@ -77,10 +77,10 @@ static int source_lookup(const void *state, uint64_t address, uint64_t since_boo
 			 struct answer *out)
 {
 	const struct source *source = state;
-	const struct jit_names *jit = &source->names;
+	const struct jit_perfmaps *jit = &source->names;
 	int found = name_in_map(source, jit->current, address, out);
 
-	for (size_t i = 0; i < JIT_NAMES_PREVIOUS && found != -ENOMEM; i++) {
+	for (size_t i = 0; i < JIT_PERFMAPS_PREVIOUS && found != -ENOMEM; i++) {
 		struct answer other = *out;
 		int err;
 
@@ -104,7 +104,7 @@ static uint32_t source_epoch(const void *state, uint64_t since_boot_ns)
 	const struct source *source = state;
 
 	return source->names.generation << 1 |
-	       (jit_names_is_between(&source->names, since_boot_ns) ? 1 : 0);
+	       (jit_perfmaps_is_between(&source->names, since_boot_ns) ? 1 : 0);
 }
 
 struct walk {
@@ -119,7 +119,8 @@ static int walk_symbol(void *ctx, const struct perfmap_symbol *symbol)
 	int err;
 
 	strbuf_clear(&walk->name);
-	err = strbuf_append(&walk->name, symbol->name, symbol->name_len);
+	strbuf_append(&walk->name, symbol->name, symbol->name_len);
+	err = strbuf_error(&walk->name);
 	if (err)
 		return err;
 	return walk->fn(walk->ctx, symbol->start, symbol->end - symbol->start,
@@ -142,7 +143,7 @@ static int source_each(void *state, jit_source_fn fn, void *ctx)
 static void source_describe(const void *state, bool is_last, struct jit_source_facts *facts)
 {
 	const struct source *source = state;
-	const struct jit_names *names = &source->names;
+	const struct jit_perfmaps *names = &source->names;
 
 	(void)is_last;
 	facts->source = names->source;
@@ -157,7 +158,7 @@ static size_t source_bytes(const void *state)
 {
 	const struct source *source = state;
 
-	return sizeof(*source) + jit_names_bytes(&source->names);
+	return sizeof(*source) + jit_perfmaps_bytes(&source->names);
 }
 
 const struct jit_source_ops jit_source_perfmap = {

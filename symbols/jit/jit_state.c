@@ -206,6 +206,9 @@ static bool life_began_in_time(const struct jit_life *life, const struct jit_spa
 	if (evidence == JIT_STATE_DISPROVED ||
 	    (evidence != JIT_STATE_PROMPT && !samples_go_on(life, span)))
 		return false;
+	/* It may have been put at the place of what went then. */
+	if (span->since < life->unloaded_ns)
+		return false;
 	if (life->was_restless)
 		return slack_ns <= RESTLESS_PROMPT_NS;
 	return span->until > UINT64_MAX - JIT_VM_PROMPT_NS ||

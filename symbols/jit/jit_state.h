@@ -48,6 +48,8 @@ struct jit_life {
 	uint64_t proved_from_ns;
 	enum jit_state state;
 	bool was_restless; /* the JVM, at the first reading */
+	/* Code: a class, and code with it, was last unloaded then; 0 = not known. */
+	uint64_t unloaded_ns;
 };
 
 /* Between these times the samples of a question were taken. */

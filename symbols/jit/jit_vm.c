@@ -25,16 +25,19 @@
 
 /*
  * Keys of answers. Addresses in user space leave the upper bits free: a return address asks for
- * another place than the same address as a leaf, and a leaf with its code for a verdict, too.
+ * another place than the same address as a leaf, and a leaf with its code for a verdict, too, or
+ * for a proof of what was guessed.
  */
 #define KEY_METHOD    (1ull << 63)
 #define KEY_LEAF      (1ull << 62)
 #define KEY_LEAF_CODE (1ull << 61)
-#define KEY_USER_MASK (KEY_LEAF_CODE - 1)
+#define KEY_GUESSED   (1ull << 60)
+#define KEY_USER_MASK (KEY_GUESSED - 1)
 
 /* ---- object ---- */
 
-int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names, struct jit_vm **out)
+int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct name_table *names,
+		struct jit_vm **out)
 {
 	struct jit_vm *vm = calloc(1, sizeof(*vm));
 
@@ -67,6 +70,14 @@ void jit_vm__free(struct jit_vm *vm)
 	strbuf_release(&vm->text);
 	vm->ops->free(vm->ctx);
 	free(vm);
+}
+
+void jit_vm__began(struct jit_vm *vm, uint64_t boot_ns)
+{
+	vm->young_until_ns = boot_ns + JIT_ACCOUNT_RESTLESS_NS;
+	if (vm->opened_ns < vm->young_until_ns && !vm->unloads.is_known)
+		jit_account_stir(&vm->account, vm->opened_ns);
+	vm->restless_for_youth_ns = vm->account.restless_ns;
 }
 
 static void vm_read_ranges(struct jit_vm *vm)
@@ -141,6 +152,11 @@ void jit_vm__ranges(const struct jit_vm *vm, struct hotspot_ranges *out)
 	*out = vm->ranges;
 }
 
+bool jit_vm__unwind(struct jit_vm *vm, struct jbpf_hotspot *out)
+{
+	return !vm->account.is_ended && vm->ops->unwind(vm->ctx, out);
+}
+
 static bool vm_is_interpreter(const struct jit_vm *vm, uint64_t address)
 {
 	return address >= vm->ranges.interpreter_low && address < vm->ranges.interpreter_high;
@@ -173,6 +189,8 @@ static uint64_t query_key(const struct jit_vm_query *query, bool is_interpreter)
 		return KEY_METHOD | query->method;
 	if (!query->is_leaf)
 		return query->word;
+	if (query->is_guessed)
+		return query->word | KEY_GUESSED;
 	return query->word | (query->leaf_code ? KEY_LEAF_CODE : KEY_LEAF);
 }
 

@@ -23,15 +23,18 @@
 #include "symbols/hotspot/hotspot_code.h"
 #include "symbols/hotspot/hotspot_scopes.h"
 #include "symbols/leaf/leaf_repair.h"
-#include "symbols/names/names.h"
+#include "symbols/leaf/leaf_rule.h"
+#include "symbols/names/name_table.h"
 
 struct hotspot_vm;
+struct jbpf_hotspot;
 struct jit_vm;
 
 /* What reads the JVM; `ctx` belongs to it. As in hotspot_code.h and hotspot_scopes.h. */
 struct jit_vm_ops {
 	int (*refresh)(void *ctx);
 	void (*ranges)(void *ctx, struct hotspot_ranges *out);
+	bool (*unwind)(void *ctx, struct jbpf_hotspot *out);
 	int (*find)(void *ctx, uint64_t pc, struct hotspot_blob *out);
 	int (*verify)(void *ctx, const struct hotspot_blob *const *blobs, size_t cnt,
 		      bool *same_out);
@@ -55,15 +58,22 @@ struct jit_vm_ops {
 };
 
 /*
- * The JIT code of an open JVM. `vm` and `names` are borrowed for the life of the jit_vm. 0; -EAGAIN: starting;
- * -ENOTSUP: unknown layout; -errno (-EPERM, -ESRCH, ...).
+ * The JIT code of an open JVM. `vm` and `names` are borrowed for the life of the jit_vm. 0;
+ * -EAGAIN: starting; -ENOTSUP: unknown layout; -errno (-EPERM, -ESRCH, ...).
  */
-__must_check int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct names *names,
+__must_check int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct name_table *names,
 			      struct jit_vm **out);
 /* The same with another reader, whose `ctx` is taken over when it succeeds. 0 or -ENOMEM. */
-__must_check int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct names *names,
+__must_check int jit_vm__new(const struct jit_vm_ops *ops, void *ctx, struct name_table *names,
 			     struct jit_vm **out);
 void jit_vm__free(struct jit_vm *vm); /* NULL is fine */
+
+/*
+ * When the JVM began, CLOCK_BOOTTIME, to be said once, at first. The first names of a young one
+ * are read a second or more after their samples. As long as the number of its unloaded classes is
+ * not known, it counts as restless: a class may have gone in that second.
+ */
+void jit_vm__began(struct jit_vm *vm, uint64_t boot_ns);
 
 /*
  * Once per window before it is named: which of the versions that are in use are still there?
@@ -81,6 +91,8 @@ void jit_vm__forget_names(struct jit_vm *vm);
 void jit_vm__end(struct jit_vm *vm, uint64_t since_boot_ns);
 
 void jit_vm__ranges(const struct jit_vm *vm, struct hotspot_ranges *out);
+/* As hotspot_code__unwind(). */
+bool jit_vm__unwind(struct jit_vm *vm, struct jbpf_hotspot *out);
 
 /* Does the JVM have its code there? */
 bool jit_vm__covers(const struct jit_vm *vm, uint64_t address);
@@ -103,10 +115,11 @@ struct jit_vm_query {
 	uint64_t since_boot_ns;	  /* the samples are younger than this ... */
 	uint64_t until_boot_ns;	  /* ... and older than this; 0 = than now */
 	const uint8_t *leaf_code; /* LEAF_CODE_BYTES at the leaf, or NULL */
+	bool is_guessed;	  /* the walk guessed where the leaf's caller is */
 };
 
 struct jit_vm_frame {
-	uint32_t name; /* ids in struct names */
+	uint32_t name; /* ids in struct name_table */
 	uint32_t file; /* JIT_VM_NO_FILE = not known, or compiled code that is no leaf */
 	uint32_t line; /* 0 = not known */
 	uint8_t kind;  /* enum frame_kind */
@@ -114,6 +127,9 @@ struct jit_vm_frame {
 	/* Of the whole answer; 0 except in its first frame. */
 	uint8_t place;	 /* enum jit_vm_place */
 	uint8_t verdict; /* enum leaf_verdict */
+	uint8_t refuted; /* as leaf_rule_refutes() says */
+	uint8_t pad;
+	uint16_t proved; /* where the walk guessed: as leaf_rule_as_guess() says */
 };
 
 #define JIT_VM_NO_FILE UINT32_MAX
@@ -133,8 +149,8 @@ struct jit_vm_answer {
 };
 
 /*
- * For prefetching: call it before some words of it. Once a second or so it checks what is in use, so that
- * code which comes and goes is dated well.
+ * For prefetching: call it before some words of it. Once a second or so it checks what is in use,
+ * so that code which comes and goes is dated well.
  */
 void jit_vm__round(struct jit_vm *vm);
 
@@ -144,6 +160,16 @@ void jit_vm__round(struct jit_vm *vm);
  */
 __must_check int jit_vm__read_frames(struct jit_vm *vm, const struct jit_vm_query *query,
 				     struct jit_vm_answer *out);
+
+/* Where the caller of a leaf is; `blob` begins the blob that has it. */
+struct jit_vm_proof {
+	uint64_t blob;
+	struct leaf_rule rule;
+};
+
+/* Reads the code around a leaf that is covered, with its leaf_code. False: nothing is proved. */
+bool jit_vm__prove_leaf(struct jit_vm *vm, const struct jit_vm_query *query,
+			struct jit_vm_proof *out);
 
 /* All code by name, as it is now; see hotspot_code__walk(). */
 __must_check int jit_vm__walk(struct jit_vm *vm, hotspot_walk_fn fn, void *ctx);

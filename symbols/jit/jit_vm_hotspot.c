@@ -29,6 +29,13 @@ static void reader_ranges(void *ctx, struct hotspot_ranges *out)
 	hotspot_code__ranges(reader->code, out);
 }
 
+static bool reader_unwind(void *ctx, struct jbpf_hotspot *out)
+{
+	struct reader *reader = ctx;
+
+	return hotspot_code__unwind(reader->code, out);
+}
+
 static int reader_find(void *ctx, uint64_t pc, struct hotspot_blob *out)
 {
 	struct reader *reader = ctx;
@@ -112,6 +119,7 @@ static void reader_free(void *ctx)
 static const struct jit_vm_ops reader_ops = {
 	.refresh = reader_refresh,
 	.ranges = reader_ranges,
+	.unwind = reader_unwind,
 	.find = reader_find,
 	.verify = reader_verify,
 	.method_name = reader_method_name,
@@ -131,7 +139,7 @@ static const struct jit_vm_ops reader_ops = {
 	.free = reader_free,
 };
 
-int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct names *names, struct jit_vm **out)
+int jit_vm__open(struct hotspot_vm *vm, uint32_t pid, struct name_table *names, struct jit_vm **out)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	const char *missing = "?";

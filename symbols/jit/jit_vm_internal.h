@@ -78,7 +78,7 @@ struct jit_blob {
 	uint32_t handle;
 	uint32_t verified_refresh;
 	uint32_t used_refresh;
-	bool has_no_scopes; /* looked for in vain */
+	bool has_no_scopes; /* they were not found */
 };
 
 struct jit_blobs {
@@ -122,7 +122,7 @@ struct jit_methods {
 struct jit_vm {
 	const struct jit_vm_ops *ops;
 	void *ctx;
-	struct names *names;
+	struct name_table *names;
 	struct jit_account account;
 	struct hotspot_ranges ranges;
 	struct jit_blobs blobs;
@@ -132,6 +132,8 @@ struct jit_vm {
 	struct addr_cache answers; /* key: see jit_vm.c */
 	struct strbuf text;
 	uint64_t opened_ns;
+	uint64_t young_until_ns;	/* 0 = not said */
+	uint64_t restless_for_youth_ns; /* account.restless_ns when nothing but its youth said so */
 	uint64_t read_boot_ns;
 	uint64_t last_since_ns; /* of the last question of a window */
 	uint64_t round_ns;	/* of the last round */
@@ -219,8 +221,22 @@ size_t jit_methods_bytes(const struct jit_vm *vm);
  */
 __must_check int jit_leaf_read_and_check(struct jit_vm *vm, struct jit_blob *blob,
 					 const struct jit_vm_query *query);
+/*
+ * Does this blob call right before a return address of which it describes nothing? 0, also when that
+ * cannot be told, and of leafs; -EAGAIN, -EXDEV as above.
+ */
+__must_check int jit_return_read_and_check(struct jit_vm *vm, struct jit_blob *blob,
+					   const struct jit_vm_query *query);
 enum leaf_verdict jit_leaf_read_and_judge(struct jit_vm *vm, const struct jit_blob *blob,
 					  const struct jit_vm_query *query);
+
+/* As leaf_rule_as_guess(). */
+uint16_t jit_leaf_read_and_confirm(struct jit_vm *vm, const struct jit_blob *blob,
+				   const struct jit_vm_query *query);
+
+/* As leaf_rule_refutes(). */
+uint8_t jit_leaf_read_and_refute(struct jit_vm *vm, const struct jit_blob *blob,
+				 const struct jit_vm_query *query);
 
 /* ---- jit_call_chains.c ---- */
 /* The frames at a query's word in this blob. 0; -EAGAIN: it changed meanwhile; -ENOENT; -EXDEV; -ENOMEM. */

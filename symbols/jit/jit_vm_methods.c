@@ -196,8 +196,8 @@ static int method_read(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mod
 	if (err && err != -ENOMEM && method && !vm->account.is_ended)
 		method_lose(vm, method);
 	if (!err)
-		err = names__jit(vm->names, strbuf_str(&vm->text), vm->text.len, true, &name,
-				 &ignored);
+		err = name_table__jit(vm->names, strbuf_str(&vm->text), vm->text.len, true, &name,
+				      &ignored);
 	if (!err && !method)
 		err = method_new(vm, address, &method);
 	if (err)
@@ -344,8 +344,8 @@ void jit_method_read_place(struct jit_vm *vm, struct jit_method *method, int32_t
 				     vm->ops->lines_read(vm->ctx, method->method, &method->lines)))
 			method->lines = NULL;
 		file = method->lines ? vm->ops->lines_file(method->lines) : "";
-		if (file[0] && (names__plain(vm->names, file, strlen(file), &method->file) ||
-				names__is_unknown(vm->names, method->file)))
+		if (file[0] && (name_table__plain(vm->names, file, strlen(file), &method->file) ||
+				name_table__is_unknown(vm->names, method->file)))
 			method->file = JIT_VM_NO_FILE;
 	}
 	if (!method->lines_tried || method->file == JIT_VM_NO_FILE)

@@ -5,6 +5,8 @@
 
 #include "symbols/jit/jit_vm_internal.h"
 
+#include "user/util/vec.h"
+
 void jit_slots_release(struct jit_slots *slots)
 {
 	free(slots->items);
@@ -15,22 +17,11 @@ void jit_slots_release(struct jit_slots *slots)
 
 static int slots_grow(struct jit_slots *slots)
 {
-	size_t cap = slots->cap ? slots->cap * 2 : 64;
-	uint16_t *uses, *free_slots;
-	void **items;
+	size_t cap = vec_next_cap(slots->cap, (size_t)slots->cap + 1, 64, JIT_HANDLE_SLOTS);
 
-	items = reallocarray(slots->items, cap, sizeof(*items));
-	if (!items)
+	if (!cap || vec_resize(slots->items, cap) || vec_resize(slots->uses, cap) ||
+	    vec_resize(slots->free_slots, cap))
 		return -ENOMEM;
-	slots->items = items;
-	uses = reallocarray(slots->uses, cap, sizeof(*uses));
-	if (!uses)
-		return -ENOMEM;
-	slots->uses = uses;
-	free_slots = reallocarray(slots->free_slots, cap, sizeof(*free_slots));
-	if (!free_slots)
-		return -ENOMEM;
-	slots->free_slots = free_slots;
 	slots->cap = cap;
 	return 0;
 }

@@ -25,6 +25,9 @@ bool jit_unloads_read(struct jit_vm *vm)
 	if (!unloads->is_known || cnt != unloads->cnt) {
 		unloads->has_changed = unloads->is_known;
 		unloads->since_ns = vm->ops->now_ns(vm->ctx);
+		/* It was restless because it was young and this was not known. */
+		if (!unloads->is_known && vm->account.restless_ns == vm->restless_for_youth_ns)
+			vm->account.restless_ns = 0;
 	}
 	if (!unloads->is_known && cnt == 0)
 		unloads->since_ns = 0; /* none was ever unloaded */

@@ -2,7 +2,8 @@
 /*
  * Is the caller of a JIT leaf missing from its frame-pointer chain, and where is it? Here is what
  * holds on every machine; what instructions mean is in leaf_repair_x86_judge.c and
- * leaf_repair_arm64.c. The profiler runs where its targets run: it judges with its own machine's.
+ * leaf_repair_arm64.c. The profiler runs on the machine of its targets, so it judges by the rules
+ * of its own.
  */
 #include "symbols/leaf/leaf_repair.h"
 

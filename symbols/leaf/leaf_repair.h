@@ -4,6 +4,8 @@
  * set up or after it is torn down (21-30 % of JIT leaf samples as measured). The caller's
  * return address then lies at [sp] or [sp + 8]. Said only when the code itself proves it; pure: no
  * process is touched here.
+ *
+ * In: the blob, the address of the sample, bytes around it. Out: a verdict. Nothing is kept or owned.
  */
 #ifndef JBPF_LEAF_LEAF_REPAIR_H
 #define JBPF_LEAF_LEAF_REPAIR_H

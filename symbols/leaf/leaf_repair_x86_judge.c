@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbols/leaf/leaf_repair_x86.h"
+#include "symbols/x86/x86_insn.h"
 
 #define DISP8_MAX	     0x78
 #define WORD		     8
@@ -78,26 +78,26 @@ static bool fits(int64_t value)
 }
 
 /* False: nothing that builds a frame. */
-static bool frame_step(struct frame *frame, const struct leaf_x86_insn *insn)
+static bool frame_step(struct frame *frame, const struct x86_insn *insn)
 {
 	switch (insn->effect) {
-	case LEAF_X86_NEUTRAL:
-	case LEAF_X86_BRANCH:
+	case X86_INSN_NEUTRAL:
+	case X86_INSN_BRANCH:
 		return true;
-	case LEAF_X86_PUSH_RBP:
+	case X86_INSN_PUSH_RBP:
 		frame->rsp_distance += WORD;
 		frame->is_saved |= frame->rsp_distance == WORD;
 		return true;
-	case LEAF_X86_ADD_RSP:
+	case X86_INSN_ADD_RSP:
 		frame->rsp_distance -= insn->value;
 		return fits(frame->rsp_distance);
-	case LEAF_X86_STORE_RBP:
+	case X86_INSN_STORE_RBP:
 		frame->is_saved |= frame->rsp_distance - insn->value == WORD;
 		return true;
-	case LEAF_X86_RBP_FROM_RSP:
+	case X86_INSN_RBP_FROM_RSP:
 		frame->rbp_distance = frame->rsp_distance - insn->value;
 		break;
-	case LEAF_X86_ADD_RBP:
+	case X86_INSN_ADD_RBP:
 		if (frame->rbp == RBP_CALLERS)
 			return false;
 		frame->rbp_distance -= insn->value;
@@ -152,7 +152,7 @@ static bool step_over_patch(const struct leaf_code *leaf, size_t *at, struct fra
 {
 	size_t left = leaf->entry_len - *at;
 	const uint8_t *code = leaf->entry + *at;
-	struct leaf_x86_insn insn;
+	struct x86_insn insn;
 
 	if (left <= PATCHED_INSN_BYTES || code[0] != OPCODE_JUMP)
 		return false;
@@ -161,29 +161,32 @@ static bool step_over_patch(const struct leaf_code *leaf, size_t *at, struct fra
 		return true;
 	}
 	*at += PATCHED_INSN_BYTES;
-	insn = leaf_repair_x86_decode(leaf->entry + *at, leaf->entry_len - *at);
-	if (insn.effect == LEAF_X86_STORE_RBP && fits(insn.value))
+	insn = x86_insn_decode(leaf->entry + *at, leaf->entry_len - *at);
+	if (insn.effect == X86_INSN_STORE_RBP && fits(insn.value))
 		frame->rsp_distance = (int64_t)insn.value + WORD; /* what the lost `sub` did */
 	return true;
 }
 
 /* Is this instruction where a method with frame pointer goes on? They follow each other at once. */
-static bool may_follow(const struct frame *frame, enum leaf_x86_effect effect)
+static bool may_follow(const struct frame *frame, enum x86_insn_effect effect)
 {
 	if (frame->rbp == RBP_OTHER)
-		return effect == LEAF_X86_ADD_RBP;
+		return effect == X86_INSN_ADD_RBP;
 	if (frame->is_saved)
-		return effect == LEAF_X86_RBP_FROM_RSP;
+		return effect == X86_INSN_RBP_FROM_RSP;
 	if (frame->rsp_distance != 0)
-		return effect == LEAF_X86_STORE_RBP;
+		return effect == X86_INSN_STORE_RBP;
 	return true;
 }
 
-/* Before there is a frame: to other code, or with an answer found at once (Object.hashCode). */
-static bool leaves(enum leaf_x86_effect effect)
+/*
+ * Before there is a frame: a jump to other code, or a return with an answer found at once
+ * (Object.hashCode).
+ */
+static bool leaves(enum x86_insn_effect effect)
 {
-	return effect == LEAF_X86_JUMP || effect == LEAF_X86_JUMP_INDIRECT ||
-	       effect == LEAF_X86_STOP || effect == LEAF_X86_RET;
+	return effect == X86_INSN_JUMP || effect == X86_INSN_JUMP_INDIRECT ||
+	       effect == X86_INSN_STOP || effect == X86_INSN_RET;
 }
 
 static void walk_entry(const struct leaf_code *leaf, uint64_t from, struct entry_walk *walk)
@@ -193,7 +196,7 @@ static void walk_entry(const struct leaf_code *leaf, uint64_t from, struct entry
 
 	while (at < leaf->entry_len) {
 		uint64_t address = leaf->entry_address + at;
-		struct leaf_x86_insn insn;
+		struct x86_insn insn;
 
 		if (address == leaf->ip) {
 			walk->has_ip = true;
@@ -206,8 +209,8 @@ static void walk_entry(const struct leaf_code *leaf, uint64_t from, struct entry
 		}
 		if (address == leaf->blob->verified_entry && step_over_patch(leaf, &at, &frame))
 			continue;
-		insn = leaf_repair_x86_decode(leaf->entry + at, leaf->entry_len - at);
-		if (insn.effect == LEAF_X86_CALL && is_osr(leaf->blob) &&
+		insn = x86_insn_decode(leaf->entry + at, leaf->entry_len - at);
+		if (insn.effect == X86_INSN_CALL && is_osr(leaf->blob) &&
 		    address == leaf->blob->verified_entry) {
 			/* C2 puts this trap where only the interpreter may come in, behind it. */
 			at += insn.len;
@@ -219,7 +222,7 @@ static void walk_entry(const struct leaf_code *leaf, uint64_t from, struct entry
 			return;
 		}
 		if (leaves(insn.effect) && frame.rsp_distance == 0) {
-			/* Branches before it go on behind it, in the same state. */
+			/* Branches from before it continue behind it, in the same state. */
 			walk->kind = ENTRY_FRAMELESS;
 		} else if (!frame_step(&frame, &insn)) {
 			return;
@@ -257,11 +260,11 @@ static bool returns_at_once(const uint8_t *code)
 	size_t at = 0;
 
 	while (at < LEAF_CODE_BYTES) {
-		struct leaf_x86_insn insn = leaf_repair_x86_decode(code + at, LEAF_CODE_BYTES - at);
+		struct x86_insn insn = x86_insn_decode(code + at, LEAF_CODE_BYTES - at);
 
-		if (insn.effect == LEAF_X86_RET)
+		if (insn.effect == X86_INSN_RET)
 			return true;
-		if (insn.effect != LEAF_X86_NEUTRAL && insn.effect != LEAF_X86_BRANCH)
+		if (insn.effect != X86_INSN_NEUTRAL && insn.effect != X86_INSN_BRANCH)
 			return false;
 		at += insn.len;
 	}
@@ -270,10 +273,10 @@ static bool returns_at_once(const uint8_t *code)
 
 static bool jumps_out_of_blob(const struct leaf_code *leaf, size_t at)
 {
-	struct leaf_x86_insn insn = leaf_repair_x86_decode(leaf->at_ip + at, LEAF_CODE_BYTES - at);
+	struct x86_insn insn = x86_insn_decode(leaf->at_ip + at, LEAF_CODE_BYTES - at);
 	uint64_t target = leaf->ip + at + insn.len + (uint64_t)(int64_t)insn.value;
 
-	return insn.effect == LEAF_X86_JUMP &&
+	return insn.effect == X86_INSN_JUMP &&
 	       (target < leaf->blob->code_begin || target >= leaf->blob->code_end);
 }
 
@@ -366,8 +369,8 @@ static bool is_stack_bang(const uint8_t *code)
  */
 static bool is_second_entry(const struct leaf_code *leaf, enum leaf_verdict *verdict_out)
 {
-	struct leaf_x86_insn insn = leaf_repair_x86_decode(leaf->at_ip, LEAF_CODE_BYTES);
-	struct leaf_x86_insn next;
+	struct x86_insn insn = x86_insn_decode(leaf->at_ip, LEAF_CODE_BYTES);
+	struct x86_insn next;
 
 	if (!is_osr(leaf->blob))
 		return false;
@@ -375,12 +378,12 @@ static bool is_second_entry(const struct leaf_code *leaf, enum leaf_verdict *ver
 		*verdict_out = LEAF_CALLER_AT_SP;
 		return true;
 	}
-	next = leaf_repair_x86_decode(leaf->at_ip + insn.len, LEAF_CODE_BYTES - insn.len);
-	if (insn.effect == LEAF_X86_PUSH_RBP && next.effect == LEAF_X86_RBP_FROM_RSP) {
+	next = x86_insn_decode(leaf->at_ip + insn.len, LEAF_CODE_BYTES - insn.len);
+	if (insn.effect == X86_INSN_PUSH_RBP && next.effect == X86_INSN_RBP_FROM_RSP) {
 		*verdict_out = LEAF_CALLER_AT_SP;
 		return true;
 	}
-	if (insn.effect == LEAF_X86_RBP_FROM_RSP && next.effect == LEAF_X86_ADD_RSP &&
+	if (insn.effect == X86_INSN_RBP_FROM_RSP && next.effect == X86_INSN_ADD_RSP &&
 	    next.value < 0) {
 		*verdict_out = LEAF_CALLER_AT_SP_8;
 		return true;
@@ -466,7 +469,7 @@ static bool is_in_reserved_check(const struct leaf_code *leaf, enum leaf_verdict
 /* Behind the entry of a method that builds a frame. */
 static enum leaf_verdict judge_body(const struct leaf_code *leaf)
 {
-	struct leaf_x86_insn insn = leaf_repair_x86_decode(leaf->at_ip, LEAF_CODE_BYTES);
+	struct x86_insn insn = x86_insn_decode(leaf->at_ip, LEAF_CODE_BYTES);
 	enum leaf_verdict verdict;
 
 	if (returns_at_once(leaf->at_ip) || is_rsp_check(leaf->at_ip) || is_poll_stub(leaf) ||
@@ -479,8 +482,8 @@ static enum leaf_verdict judge_body(const struct leaf_code *leaf)
 	if (is_in_reserved_check(leaf, &verdict))
 		return verdict;
 	/* 8 keeps rsp in rbp around calls of method handles. */
-	if (insn.effect == LEAF_X86_RSP_FROM_RBP || insn.effect == LEAF_X86_CLOBBERS_RBP ||
-	    insn.effect == LEAF_X86_LOAD_RBP)
+	if (insn.effect == X86_INSN_RSP_FROM_RBP || insn.effect == X86_INSN_CLOBBERS_RBP ||
+	    insn.effect == X86_INSN_LOAD_RBP)
 		return LEAF_NOT_REPAIRABLE;
 	return LEAF_NOT_NEEDED;
 }
@@ -496,7 +499,7 @@ static enum leaf_verdict verdict_at_entry(const struct leaf_code *leaf, const st
 static bool is_same_instruction(const struct leaf_code *leaf)
 {
 	size_t at = leaf->ip - leaf->entry_address;
-	struct leaf_x86_insn insn = leaf_repair_x86_decode(leaf->at_ip, LEAF_CODE_BYTES);
+	struct x86_insn insn = x86_insn_decode(leaf->at_ip, LEAF_CODE_BYTES);
 
 	return leaf->ip == leaf->blob->verified_entry ||
 	       (insn.len > 0 && insn.len <= leaf->entry_len - at &&
@@ -513,7 +516,10 @@ enum leaf_verdict leaf_repair_x86_judge_compiled(const struct leaf_code *leaf)
 	case ENTRY_FRAME:
 		if (walk.has_ip)
 			return verdict_at_entry(leaf, &walk.at_ip);
-		/* Between two instructions of the entry, or none of it: no leaf can be there. */
+		/*
+		 * It lies between two instructions of the entry, or in none of them: no leaf can be
+		 * there.
+		 */
 		if (leaf->ip < walk.complete)
 			return LEAF_NOT_REPAIRABLE;
 		return judge_body(leaf);

@@ -9,7 +9,7 @@
 
 #include "user/model/frame_kind.h"
 
-#define ADDR_CACHE_MAX_ENTRIES 43690u /* two thirds of 65536 slots: 1 MiB; then it starts anew */
+#define ADDR_CACHE_MAX_ENTRIES 43690u /* two thirds of 65536 slots: 1 MiB; then it starts again */
 
 /* What an answer is, and how long it is good for. */
 enum answer_kind {
@@ -34,7 +34,7 @@ enum answer_kind {
 
 struct answer {
 	union {
-		uint32_t name;	/* id in struct names */
+		uint32_t name;	/* id in struct name_table */
 		uint32_t chain; /* id of frames that belong together */
 		uint32_t slot;
 	};

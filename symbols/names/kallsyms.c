@@ -16,6 +16,7 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
+#include "user/util/vec.h"
 
 #define KALLSYMS_STEP_BYTES (64 * 1024)
 #define KALLSYMS_REFRESH_NS (30 * CLOCK_NS_PER_S)
@@ -94,16 +95,13 @@ static bool kallsyms_is_mark(const char *name)
 static int kallsyms_add_text(struct kallsyms *syms, const char *text, size_t len, uint32_t *at_out)
 {
 	size_t at = syms->names.len;
-	int err;
 
 	if (at + len + 1 > KALLSYMS_MAX_NAMES)
 		return -E2BIG;
-	err = strbuf_append(&syms->names, text, len);
-	if (!err)
-		err = strbuf_putc(&syms->names, '\0');
-	if (!err)
-		*at_out = (uint32_t)at;
-	return err;
+	strbuf_append(&syms->names, text, len);
+	strbuf_putc(&syms->names, '\0');
+	*at_out = (uint32_t)at;
+	return strbuf_error(&syms->names);
 }
 
 static int kallsyms_add(struct kallsyms *syms, uint64_t start, const char *name, size_t name_len,
@@ -115,15 +113,8 @@ static int kallsyms_add(struct kallsyms *syms, uint64_t start, const char *name,
 
 	if (syms->cnt == KALLSYMS_MAX_SYMBOLS)
 		return 0;
-	if (syms->cnt == syms->cap) {
-		size_t cap = syms->cap ? syms->cap * 2 : 4096;
-		struct kallsyms_entry *entries = reallocarray(syms->entries, cap, sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		syms->entries = entries;
-		syms->cap = cap;
-	}
+	if (vec_room(syms->entries, syms->cnt, syms->cap, 4096))
+		return -ENOMEM;
 	if (module_len && (strlen(last) != module_len || memcmp(last, module, module_len) != 0)) {
 		err = kallsyms_add_text(syms, module, module_len, &syms->last_module);
 		if (err)
@@ -276,8 +267,9 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 	syms->read_boot_ns = now_boot_ns;
 	if (text && lseek(syms->fd, 0, SEEK_SET) < 0)
 		return -errno;
+	strbuf_putc(&fresh.names, '\0');
 	if (text)
-		err = strbuf_putc(&fresh.names, '\0');
+		err = strbuf_error(&fresh.names);
 	if (!err)
 		err = kallsyms_parse(&fresh, text);
 	if (err) {

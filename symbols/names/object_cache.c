@@ -44,6 +44,7 @@ struct object {
 	struct object_table *table;
 	enum object_state state;
 	bool is_hotspot;
+	struct unwind_file unwind;
 	size_t user_cnt; /* mappings */
 	/* Neighbours among the objects without users; NULL while it has some. */
 	struct object *older;
@@ -96,6 +97,7 @@ static void object_table_put(struct object_cache *cache, struct object_table *ta
 static void object_free(struct object_cache *cache, struct object *object)
 {
 	object_table_put(cache, object->table);
+	unwind_file_forget(&object->unwind);
 	free(object);
 	cache->object_cnt--;
 }
@@ -164,15 +166,20 @@ static void object_cache_shrink(struct object_cache *cache)
 	object_free(cache, object);
 }
 
-struct object *object_cache__get(struct object_cache *cache, const struct stat *st)
+static struct object_key object_key_of(const struct stat *st)
 {
-	struct object_key key = {
+	return (struct object_key){
 		.device = st->st_dev,
 		.inode = st->st_ino,
 		.size = (uint64_t)st->st_size,
 		.modified = st->st_mtim,
 		.changed = st->st_ctim,
 	};
+}
+
+struct object *object_cache__get(struct object_cache *cache, const struct stat *st)
+{
+	struct object_key key = object_key_of(st);
 	struct object **bucket = object_bucket(cache, &key);
 	struct object *object = *bucket;
 
@@ -220,6 +227,28 @@ bool object_is_elf(const struct object *object)
 bool object_is_hotspot(const struct object *object)
 {
 	return object->is_hotspot;
+}
+
+bool object_is_file(const struct object *object, const struct stat *st)
+{
+	struct object_key key = object_key_of(st);
+
+	return object_key_equal(&object->key, &key);
+}
+
+struct unwind_file *object_unwind(struct object *object)
+{
+	return &object->unwind;
+}
+
+int object_code_segment(const struct object *object, uint64_t file_offset, uint64_t len,
+			struct elf_code_segment *out)
+{
+	if (object_needs_load(object))
+		return -EAGAIN;
+	return object->table ?
+		       elf_symtab__code_segment(object->table->symtab, file_offset, len, out) :
+		       -ENOENT;
 }
 
 static void object_cache_drop_table(struct object_cache *cache, struct object_table *table)

@@ -22,6 +22,7 @@
 #include "user/util/attributes.h"
 #include "symbols/elf/debug_file.h"
 #include "symbols/elf/elf_symtab.h"
+#include "symbols/unwind/unwind_cache.h"
 
 #define OBJECT_CACHE_MAX_BYTES	 (24u << 20) /* of tables */
 #define OBJECT_CACHE_MAX_OBJECTS 4096u	     /* unused ones beyond that are forgotten */
@@ -62,6 +63,14 @@ __must_check int object_cache__lookup(struct object_cache *cache, struct object 
 bool object_is_elf(const struct object *object);
 /* A libjvm.so with the tables of HotSpot's Serviceability Agent. */
 bool object_is_hotspot(const struct object *object);
+
+/* Is it the object of the file of which these facts are? */
+bool object_is_file(const struct object *object, const struct stat *st);
+/* What is known of its unwind table; lives as long as the object has users. */
+struct unwind_file *object_unwind(struct object *object);
+/* As elf_symtab__code_segment(). -EAGAIN when it must be loaded (again). */
+__must_check int object_code_segment(const struct object *object, uint64_t file_offset,
+				     uint64_t len, struct elf_code_segment *out);
 
 size_t object_cache__bytes(const struct object_cache *cache);
 

@@ -182,6 +182,8 @@ static void failure_text(int err, int status, char *out, size_t len)
 		snprintf(out, len, "it takes too long");
 	else if (err == -EBADMSG)
 		snprintf(out, len, "the answer makes no sense");
+	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		snprintf(out, len, "the parser was killed (as by the kernel when memory is short)");
 	else if (status >= 0 && WIFSIGNALED(status))
 		snprintf(out, len, "the parser was ended by signal %d (%s)", WTERMSIG(status),
 			 WTERMSIG(status) == SIGSYS ? "a forbidden system call" :
@@ -193,14 +195,17 @@ static void failure_text(int err, int status, char *out, size_t len)
 /* Counts and says it. With `status` -1 the parser goes on. */
 static int parser_note_failure(struct parser *parser, const char *what, int err, int status)
 {
+	const char *owner = account__name(parser->account);
 	char why[128];
 
 	failure_text(err, status, why, sizeof(why));
 	parser->stats.failure_cnt++;
 	account__note_failure(parser->account, clock_boot_ns());
+	account__note_cut(parser->account, ACCOUNT_CUT_FAILED, 1);
 	pr_warn_limited(
-		"parser: '%.*s' cannot be parsed: %s; it stays without names (%llu so far)\n",
-		PARSER_WHAT_MAX_BYTES, what, why, (unsigned long long)parser->stats.failure_cnt);
+		"parser: '%.*s' of '%s' cannot be parsed: %s; it stays without names (%llu so far)\n",
+		PARSER_WHAT_MAX_BYTES, what, *owner ? owner : "an unknown cgroup", why,
+		(unsigned long long)parser->stats.failure_cnt);
 	return -ENOTRECOVERABLE;
 }
 
@@ -387,6 +392,16 @@ static void call_init(struct parser_call *call, uint32_t kind, const char *what,
 	call->reply_fd = -1;
 }
 
+/* To parse the file of this path, of so many bytes. */
+static void call_init_file(struct parser_call *call, uint32_t kind, const char *path, int fd,
+			   uint64_t size)
+{
+	call_init(call, kind, path, fd);
+	call->path = path;
+	call->message.numbers[0] = size;
+	call->has_reply = true;
+}
+
 /*
  * Makes the process one that has seen no input, or only that of the same account, and whose peak
  * memory is not that of a large file before.
@@ -496,11 +511,8 @@ int parser__elf(struct parser *parser, int fd, const char *path,
 		return err;
 	if (!parser)
 		return elf_object_read(fd, size, path, &opener, out);
-	call_init(&call, PARSER_MESSAGE_ELF, path, fd);
-	call.message.numbers[0] = size;
-	call.path = path;
+	call_init_file(&call, PARSER_MESSAGE_ELF, path, fd, size);
 	call.roots = roots;
-	call.has_reply = true;
 	call_set_text(&call, name, strlen(name));
 	err = parser_call(parser, &call);
 	if (!err && call.message.numbers[1] > 1)
@@ -599,6 +611,76 @@ int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *m
 	return 0;
 }
 
+/* Ends a call whose answer was taken with `err`: one that makes no sense is the parser's failure. */
+static int call_end(struct parser *parser, struct parser_call *call, int err)
+{
+	if (err == -EBADMSG)
+		err = parser_fail(parser, call->what, err);
+	call_release(call);
+	return err;
+}
+
+/* ---- unwind tables ---- */
+
+static int unwind_here(int fd, uint64_t size, struct here_ctx *here, struct unwind_table *out)
+{
+	const struct debug_file_opener opener = { .open = open_here, .ctx = here };
+	struct elf_file file;
+	int err = elf_file_open_sized(fd, size, &file);
+
+	if (!err)
+		err = unwind_table_find(&file, &opener, out);
+	elf_file_release(&file);
+	return err;
+}
+
+/* A copy of the answer, if it is a table. */
+static int unwind_take(const struct parser_call *call, struct unwind_table *out)
+{
+	const uint64_t *numbers = call->message.numbers;
+	struct unwind_table table = {
+		.word_cnt = (uint32_t)(call->reply_len / sizeof(*table.words)),
+		.address = numbers[1],
+		.page_cnt = (uint32_t)numbers[2],
+		.row_cnt = (uint32_t)numbers[3],
+	};
+
+	if (call->reply_len % sizeof(*table.words) ||
+	    call->reply_len > JBPF_UNWIND_MAX_WORDS * sizeof(*table.words) ||
+	    numbers[2] > UINT32_MAX || numbers[3] > UINT32_MAX)
+		return -EBADMSG;
+	table.words = malloc(call->reply_len);
+	if (!table.words)
+		return -ENOMEM;
+	memcpy(table.words, call->reply, call->reply_len);
+	if (!unwind_table_is_valid(&table)) {
+		unwind_table_release(&table);
+		return -EBADMSG;
+	}
+	*out = table;
+	return 0;
+}
+
+int parser__unwind(struct parser *parser, int fd, const char *path,
+		   const struct debug_file_roots *roots, struct unwind_table *out)
+{
+	struct here_ctx here = { .path = path, .roots = roots };
+	struct parser_call call;
+	uint64_t size = 0;
+	int err = file_size(fd, &size);
+
+	if (err)
+		return err;
+	if (!parser)
+		return unwind_here(fd, size, &here, out);
+	call_init_file(&call, PARSER_MESSAGE_UNWIND, path, fd, size);
+	call.roots = roots;
+	err = parser_call(parser, &call);
+	if (!err)
+		err = unwind_take(&call, out);
+	return call_end(parser, &call, err);
+}
+
 /* ---- perf maps ---- */
 
 int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
@@ -618,10 +700,7 @@ int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
 	err = parser_call(parser, &call);
 	if (!err)
 		err = perfmap_decode(call.reply, call.reply_len, out, stats);
-	if (err == -EBADMSG)
-		err = parser_fail(parser, call.what, err);
-	call_release(&call);
-	return err;
+	return call_end(parser, &call, err);
 }
 
 /* ---- containers ---- */
@@ -670,7 +749,7 @@ int parser__demangle(struct parser *parser, const char *raw, size_t len, struct 
 {
 	size_t trimmed_len = demangle_trim(raw, len);
 	struct parser_call call;
-	int err, append_err;
+	int err;
 
 	/* Without a look into the name there is nothing to be afraid of. */
 	if (!parser || trimmed_len > DEMANGLE_MAX_RAW_BYTES ||
@@ -683,7 +762,10 @@ int parser__demangle(struct parser *parser, const char *raw, size_t len, struct 
 		     memchr(call.message.text, '\0', (size_t)call.message.text_len)))
 		err = parser_fail(parser, call.what, -EBADMSG);
 	if (!err)
-		return strbuf_append(out, call.message.text, (size_t)call.message.text_len);
-	append_err = strbuf_append(out, raw, trimmed_len);
-	return append_err ? append_err : err == -EAGAIN ? err : 0;
+		strbuf_append(out, call.message.text, (size_t)call.message.text_len);
+	else
+		strbuf_append(out, raw, trimmed_len);
+	if (strbuf_error(out))
+		return strbuf_error(out);
+	return err == -EAGAIN ? err : 0;
 }

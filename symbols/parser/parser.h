@@ -6,9 +6,9 @@
  * over, and checks every byte of the answer. A file that crashes the parser, or keeps it busy,
  * costs its own names and nothing else: the parser is started again.
  *
- * Parsed there: ELF files with their debug files and MiniDebugInfo, HotSpot's libjvm, perf maps,
- * mangled names, JSON of rootless container runtimes. Not there: /proc text, which is the kernel's,
- * and a JVM's memory, which is no file; hotspot_*.c reads that with bounds of its own.
+ * Parsed there: ELF files with their debug files and MiniDebugInfo, unwind tables, HotSpot's libjvm,
+ * perf maps, mangled names, JSON of rootless container runtimes. Not there: /proc text, which is the
+ * kernel's, and a JVM's memory, which is no file; hotspot_*.c reads that with bounds of its own.
  *
  * A restart may come at any time. It makes these calls in a profiler that has itself given up
  * rights: clone/fork, socketpair, memfd_create, ftruncate/fcntl, sendmsg/recvmsg, poll, kill and
@@ -22,6 +22,9 @@
  * parse it within PARSER_REQUEST_MAX_NS: ask again in a while; -ENOTRECOVERABLE it could not parse
  * this input (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried
  * again; -ENOMEM the profiler's own memory is short.
+ *
+ * In: a descriptor and a name for messages. Out: what the parser found, checked, and the caller's. The
+ * symbolizer owns one parser and lends it.
  */
 #ifndef JBPF_PARSER_PARSER_H
 #define JBPF_PARSER_PARSER_H
@@ -37,6 +40,7 @@
 #include "symbols/elf/elf_object.h"
 #include "symbols/elf/libjvm.h"
 #include "symbols/perfmap/perfmap.h"
+#include "symbols/unwind/unwind_table.h"
 #include "user/host/container_json.h"
 #include "user/util/strbuf.h"
 
@@ -86,6 +90,13 @@ __must_check int parser__elf(struct parser *parser, int fd, const char *path,
  */
 __must_check int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
 				struct vm_symbols *out);
+
+/*
+ * As unwind_table_find(), for the regular file `fd`, which the container knows as `path`; also -ENOEXEC
+ * when it is no ELF file. What comes back is valid. The caller releases it.
+ */
+__must_check int parser__unwind(struct parser *parser, int fd, const char *path,
+				const struct debug_file_roots *roots, struct unwind_table *out);
 
 /* As perfmap__parse(), for the regular file `fd`; -EFBIG when it is too large, or grew to be. */
 __must_check int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,

@@ -18,6 +18,7 @@
 #include "user/sandbox/parser_sandbox.h"
 #include "symbols/parser/parser_wire.h"
 #include "symbols/perfmap/perfmap_wire.h"
+#include "symbols/unwind/unwind_table.h"
 #include "user/util/cleanup.h"
 #include "user/host/container_json.h"
 #include "user/util/fs.h"
@@ -151,6 +152,27 @@ static int serve_container(struct child *child)
 	return err;
 }
 
+static int serve_unwind(struct child *child)
+{
+	const struct debug_file_opener opener = { .open = child_open_debug, .ctx = child };
+	const struct wire_sink sink = { .write = reply_write, .ctx = child };
+	struct unwind_table table = { 0 };
+	struct elf_file file;
+	int err = elf_file_open_sized(child->file_fd, child->request.numbers[0], &file);
+
+	if (!err)
+		err = unwind_table_find(&file, &opener, &table);
+	elf_file_release(&file);
+	if (!err)
+		err = wire_sink_write(&sink, table.words, table.word_cnt * sizeof(*table.words));
+	child->answer.numbers[0] = child->reply_len;
+	child->answer.numbers[1] = table.address;
+	child->answer.numbers[2] = table.page_cnt;
+	child->answer.numbers[3] = table.row_cnt;
+	unwind_table_release(&table);
+	return err;
+}
+
 static int serve_demangle(struct child *child)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -176,6 +198,8 @@ static int child_serve(struct child *child, size_t fd_cnt)
 		return fd_cnt == 2 ? serve_perfmap(child) : -EINVAL;
 	case PARSER_MESSAGE_CONTAINER:
 		return fd_cnt == 2 ? serve_container(child) : -EINVAL;
+	case PARSER_MESSAGE_UNWIND:
+		return fd_cnt == 2 ? serve_unwind(child) : -EINVAL;
 	case PARSER_MESSAGE_DEMANGLE:
 		return serve_demangle(child);
 	default:

@@ -40,6 +40,7 @@ enum parser_message_kind {
 	PARSER_MESSAGE_READY = 8, /* once, at the start; numbers: features of the sandbox */
 	/* A request, too. Numbers: file size, enum container_json_kind; text: id of the container */
 	PARSER_MESSAGE_CONTAINER = 9,
+	PARSER_MESSAGE_UNWIND = 10, /* a request; numbers: file size */
 };
 
 struct parser_message {

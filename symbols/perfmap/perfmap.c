@@ -20,6 +20,7 @@
 #include "user/util/fs.h"
 #include "user/util/lines.h"
 #include "user/util/strbuf.h"
+#include "user/util/vec.h"
 
 #define PERFMAP_BYTES_PER_LINE 64 /* first guess, for the size of the record array */
 #define PERFMAP_PAGE_BYTES     4096
@@ -119,23 +120,24 @@ static bool line_parse(const char *text, const char *at, const char *end, struct
 	return true;
 }
 
+/* The doubled one, or the first, and at most what there may be in all. */
+static size_t next_cap(size_t cap, size_t first)
+{
+	cap = vec_next_cap(cap, cap + 1, first, SIZE_MAX);
+	return cap && cap < PERFMAP_MAX_ENTRIES ? cap : PERFMAP_MAX_ENTRIES;
+}
+
 static int lines_reserve(struct perfmap_builder *builder)
 {
-	struct perfmap_line *lines;
 	size_t cap;
 
 	if (builder->line_cnt < builder->line_cap)
 		return 0;
 	if (builder->line_cnt >= PERFMAP_MAX_ENTRIES)
 		return -E2BIG;
-	cap = builder->line_cap ? builder->line_cap * 2 :
-				  builder->text_len / PERFMAP_BYTES_PER_LINE + 1;
-	if (cap > PERFMAP_MAX_ENTRIES)
-		cap = PERFMAP_MAX_ENTRIES;
-	lines = reallocarray(builder->lines, cap, sizeof(*lines));
-	if (!lines)
+	cap = next_cap(builder->line_cap, builder->text_len / PERFMAP_BYTES_PER_LINE + 1);
+	if (vec_resize(builder->lines, cap))
 		return -ENOMEM;
-	builder->lines = lines;
 	builder->line_cap = cap;
 	return 0;
 }
@@ -291,24 +293,15 @@ static void heap_pop(struct line_heap *heap)
 static int ranges_reserve(struct perfmap_builder *builder)
 {
 	struct perfmap *map = builder->map;
-	size_t cap = builder->range_cap ? builder->range_cap * 2 : builder->line_cnt;
-	struct perfmap_range *ranges;
-	uint64_t *starts;
+	size_t cap;
 
 	if (map->range_cnt < builder->range_cap)
 		return 0;
 	if (map->range_cnt >= PERFMAP_MAX_ENTRIES)
 		return -E2BIG;
-	if (cap > PERFMAP_MAX_ENTRIES)
-		cap = PERFMAP_MAX_ENTRIES;
-	starts = reallocarray(map->starts, cap, sizeof(*starts));
-	if (!starts)
+	cap = next_cap(builder->range_cap, builder->line_cnt);
+	if (vec_resize(map->starts, cap) || vec_resize(map->ranges, cap))
 		return -ENOMEM;
-	map->starts = starts;
-	ranges = reallocarray(map->ranges, cap, sizeof(*ranges));
-	if (!ranges)
-		return -ENOMEM;
-	map->ranges = ranges;
 	builder->range_cap = cap;
 	return 0;
 }

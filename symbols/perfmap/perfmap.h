@@ -5,6 +5,8 @@
  *
  * A perfmap is an immutable, sorted table of ranges that do not overlap. Later lines win over
  * earlier ones where they overlap; size 0 reaches to the next start. Names are kept raw.
+ *
+ * In: a descriptor of a map. Out: a table that the caller owns.
  */
 #ifndef JBPF_PERFMAP_PERFMAP_H
 #define JBPF_PERFMAP_PERFMAP_H

@@ -36,10 +36,10 @@ static uint64_t next_random(void)
 static int make_stack(char **pool, size_t at)
 {
 	struct strbuf stack = STRBUF_INIT;
-	int depth = 0, err;
+	int depth = 0;
 
-	err = strbuf_puts(&stack, "java");
-	if (at && !err) {
+	strbuf_puts(&stack, "java");
+	if (at) {
 		const char *parent = pool[next_random() % at];
 		int keep = 3 + (int)(next_random() % FRAMES);
 
@@ -48,16 +48,15 @@ static int make_stack(char **pool, size_t at)
 			const char *next = strchr(end + 1, ';');
 
 			next = next ? next : end + strlen(end);
-			err = strbuf_append(&stack, end, (size_t)(next - end));
+			strbuf_append(&stack, end, (size_t)(next - end));
 			end = next;
 		}
 	}
-	for (; depth < FRAMES && !err; depth++)
-		err = strbuf_printf(&stack, ";org.example.broker.network.Handler%u.process%u_[j]",
-				    (unsigned)(next_random() % 400),
-				    (unsigned)(next_random() % 40));
+	for (; depth < FRAMES; depth++)
+		strbuf_printf(&stack, ";org.example.broker.network.Handler%u.process%u_[j]",
+			      (unsigned)(next_random() % 400), (unsigned)(next_random() % 40));
 	pool[at] = stack.data;
-	return err;
+	return strbuf_error(&stack);
 }
 
 static int make_text(char **pool, struct strbuf *text, uint64_t *samples)

@@ -53,23 +53,24 @@ static void text_like_hotspot(struct strbuf *text)
 		order[other] = slot;
 	}
 	for (uint32_t i = 0; i < LINE_CNT; i++) {
-		if (strbuf_printf(text,
-				  "0x%016llx 0x%016llx java.lang.Object com.example.pkg%u."
-				  "Service%u.method%u(java.lang.Object, long)\n",
-				  CODE_BASE + (unsigned long long)order[i] * SLOT_BYTES,
-				  0x200ull + random_next() % 0x1000, order[i] % 97, order[i] % 1013,
-				  order[i]))
-			die("out of memory");
+		strbuf_printf(text,
+			      "0x%016llx 0x%016llx java.lang.Object com.example.pkg%u."
+			      "Service%u.method%u(java.lang.Object, long)\n",
+			      CODE_BASE + (unsigned long long)order[i] * SLOT_BYTES,
+			      0x200ull + random_next() % 0x1000, order[i] % 97, order[i] % 1013,
+			      order[i]);
 	}
+	if (strbuf_error(text))
+		die("out of memory");
 	free(order);
 }
 
 static void text_nested(struct strbuf *text)
 {
-	for (uint32_t i = 0; i < NESTED_CNT; i++) {
-		if (strbuf_printf(text, "%x %x n%u\n", i, 2 * NESTED_CNT - 2 * i, i))
-			die("out of memory");
-	}
+	for (uint32_t i = 0; i < NESTED_CNT; i++)
+		strbuf_printf(text, "%x %x n%u\n", i, 2 * NESTED_CNT - 2 * i, i);
+	if (strbuf_error(text))
+		die("out of memory");
 }
 
 static struct perfmap *parse(const struct strbuf *text, uint64_t *ns_out)

@@ -222,7 +222,9 @@ static bool make_stack(struct bench *bench, struct strbuf *out)
 		if (!meets)
 			continue;
 		strbuf_clear(out);
-		if (strbuf_append(out, a, (size_t)(frame - a)) || strbuf_puts(out, meets))
+		strbuf_append(out, a, (size_t)(frame - a));
+		strbuf_puts(out, meets);
+		if (strbuf_error(out))
 			return false;
 		if (strtab__find(bench->stacks, out->data, out->len) == STRTAB_NONE &&
 		    strtab__find(bench->made, out->data, out->len) == STRTAB_NONE) {
@@ -446,7 +448,7 @@ static int merge(const char *dir, int level)
 	char path[4096];
 	int tree_fd, err;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_DIR);
+	snprintf(path, sizeof(path), "%s/%s", dir, SEGMENT_TREE_CPU);
 	tree_fd = open(path, O_RDONLY | O_DIRECTORY);
 	err = reader && tree_fd >= 0 ? segment_tree_list(tree_fd, 0, UINT64_MAX, &list) : -ENOENT;
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
@@ -454,7 +456,7 @@ static int merge(const char *dir, int level)
 		char name[SEGMENT_PATH_BYTES];
 
 		segment_path(&list.files[i], name);
-		snprintf(path, sizeof(path), "%s/%s/%s", dir, SEGMENT_TREE_DIR, name);
+		snprintf(path, sizeof(path), "%s/%s/%s", dir, SEGMENT_TREE_CPU, name);
 		err = merge_file(reader, path, level, &samples, &before, &after);
 	}
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);

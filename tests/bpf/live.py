@@ -2,6 +2,7 @@
 """What the tests of the BPF side share: running loads, and live_probe's samples of them."""
 import json
 import os
+import shutil
 import subprocess
 import time
 from contextlib import contextmanager
@@ -86,6 +87,21 @@ def sample_life(mode, seconds, *args, sampled, until):
         if in_time and until(data, process.pid):
             return data, process.pid
     raise AssertionError(f"{mode}: {of_pid(data, process.pid)} {[one for one in data['notices'] if one['pid'] == process.pid]}")
+
+
+def keys_of(pid, name):
+    """Keys of a map by pids of a running live_probe, found by its map ids."""
+    bpftool = os.environ.get("BPFTOOL") or shutil.which("bpftool") or "/usr/sbin/bpftool"
+    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
+        fields = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
+        if "map_id" not in fields:
+            continue
+        map_id = fields["map_id"].strip()
+        about = json.loads(subprocess.check_output([bpftool, "-j", "map", "show", "id", map_id]))
+        if about["name"] == name:
+            dump = json.loads(subprocess.check_output([bpftool, "-j", "map", "dump", "id", map_id]))
+            return [int.from_bytes(bytes(int(byte, 16) for byte in entry["key"]), "little") for entry in dump]
+    raise AssertionError(f"no map {name}")
 
 
 def samples(least):

@@ -17,7 +17,7 @@
 #define PID	12345
 #define TOO_BIG (JBPF_USER_ADDRESS_END + 1)
 
-static struct probe_ranges ranges;
+static struct probe_lives ranges;
 static int failed_cnt;
 
 static void expect(const char *what, long got, long expected)
@@ -89,7 +89,7 @@ static void try_notices(int map_fd)
 						    .start_ns = rows[i].start_ns };
 
 		expect("set", probe_ranges_set(&ranges, PID, 0, &range), 0);
-		probe_ranges_expire(&ranges, &notice);
+		probe_lives_expire(&ranges, &notice);
 		expect(rows[i].what, has(map_fd, PID), rows[i].stays);
 	}
 }
@@ -121,7 +121,7 @@ static void try_accounts(int map_fd)
 	expect("one too many", probe_ranges_set(&ranges, self, 7, &range), -EDQUOT);
 	expect("the same of another account", probe_ranges_set(&ranges, self, 9, &range), 0);
 	expect("one that is there", probe_ranges_set(&ranges, 1 << 23, 7, &range), 0);
-	probe_ranges_end_window(&ranges);
+	probe_lives_end_window(&ranges);
 	expect("those that never were make room",
 	       probe_ranges_set(&ranges, (uint32_t)getppid(), 7, &range), 0);
 	expect("they are gone", has(map_fd, 1 << 23), false);
@@ -138,7 +138,7 @@ static void try_deleted(int map_fd)
 
 	expect("set", probe_ranges_set(&ranges, notice.pid, 9, &range), 0);
 	(void)bpf_map_delete_elem(map_fd, &notice.pid);
-	probe_ranges_expire(&ranges, &notice);
+	probe_lives_expire(&ranges, &notice);
 	expect("what a program deleted is not counted", ranges.cnt, cnt);
 }
 
@@ -152,7 +152,7 @@ int main(void)
 		fprintf(stderr, "cannot create a map: %s\n", errstr(map_fd));
 		return 1;
 	}
-	ranges.map_fd = map_fd;
+	probe_ranges_init(&ranges, map_fd);
 	try_ranges();
 	try_notices(map_fd);
 	try_accounts(map_fd);

@@ -5,15 +5,18 @@
  *
  *   live_probe [--pid PID]... [--cgroup PATH]... [--seconds S] [--windows N] [--frequency HZ]
  *              [--max-depth N] [--compat] [--range CODE_LOW:CODE_HIGH:INTERPRETER_LOW:HIGH]
- *              [--range-of START,EXEC] [--range-once] [--ticks WINDOW_SECONDS] [--seed HEX]
+ *              [--range-of START,EXEC] [--range-once] [--space none|fp|once]
+ *              [--ticks WINDOW_SECONDS] [--seed HEX]
  *              [--account CGROUP_ID:ACCOUNT]... [--planned SECONDS] [--lazy]
  *
  * Prints "sampling" on stderr once it samples. Counts are added up over the windows. --range: JIT
  * code of every process sampled (hexadecimal), said at its first notice; --range-of: but for a
  * process that began START ns later or runs EXEC programs later; --range-once: never again then.
+ * --space: mappings of every process sampled, said at the same time: of no memory, or of all, as
+ * code that keeps frame pointers (once: never again then); of which run: as --range-of says.
  * --ticks: the moments of the samples, too; the log has room for windows that long. --seed: of the
- * stacks' hashes. --planned: the length of windows that maps are made for; those that are sampled may
- * be longer. --lazy: buffers are emptied at the end of a window only.
+ * stacks' hashes. --planned: the length of windows that maps are made for; those that are sampled
+ * may be longer. --lazy: buffers are emptied at the end of a window only.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,6 +32,9 @@
 
 #define LIVE_PIDS_MAX	  64
 #define LIVE_ACCOUNTS_MAX 16
+/* 128 TiB, all that x86_64 gives to programs that do not ask for more. */
+#define LIVE_SPACE_MAPPINGS 16
+#define LIVE_SPACE_PAGES    (1u << 31)
 
 struct live {
 	struct probe *probe;
@@ -46,6 +52,12 @@ struct live {
 	int account_cnt;
 	/* start_ns and exec_id: to be added to those of the process. */
 	struct jbpf_code_range range;
+	enum live_space {
+		LIVE_SPACE_NOT_SET = 0,
+		LIVE_SPACE_EMPTY,
+		LIVE_SPACE_FP,
+		LIVE_SPACE_ONCE
+	} space;
 };
 
 static const char *const counter_names[JBPF_CNT_MAX] = {
@@ -70,6 +82,17 @@ static const char *const counter_names[JBPF_CNT_MAX] = {
 	[JBPF_CNT_CUT_LEAF] = "cut_leaf",
 	[JBPF_CNT_CUT_ALL] = "cut_all",
 	[JBPF_CNT_NOTICE_HELD] = "notice_held",
+	[JBPF_CNT_FRAMES_TABLE] = "frames_table",
+	[JBPF_CNT_FRAMES_JIT] = "frames_jit",
+	[JBPF_CNT_RULE_MISS] = "rule_miss",
+	[JBPF_CNT_END_NO_RULE] = "end_no_rule",
+	[JBPF_CNT_END_NO_MAPPING] = "end_no_mapping",
+	[JBPF_CNT_END_UNSUPPORTED] = "end_unsupported",
+	[JBPF_CNT_END_JIT] = "end_jit",
+	[JBPF_CNT_END_BAD_CFA] = "end_bad_cfa",
+	[JBPF_CNT_END_FROZEN] = "end_frozen",
+	[JBPF_CNT_END_LEAF] = "end_leaf",
+	[JBPF_CNT_END_MAX_RULES] = "end_max_rules",
 };
 
 static void print_comm(const char *comm)
@@ -78,6 +101,29 @@ static void print_comm(const char *comm)
 	for (int i = 0; i < JBPF_COMM_LEN && comm[i]; i++)
 		putchar(comm[i] < ' ' || comm[i] == '"' || comm[i] == '\\' ? '_' : comm[i]);
 	putchar('"');
+}
+
+/* Mappings of no memory at all, or of all of it, as code that keeps frame pointers. */
+static void set_space(struct live *live, const struct jbpf_notice *notice)
+{
+	struct jbpf_space space = { .start_ns = notice->start_ns + live->range.start_ns,
+				    .exec_id = notice->exec_id + live->range.exec_id };
+	int err;
+
+	memset(space.start, 0xff, sizeof(space.start));
+	while (live->space != LIVE_SPACE_EMPTY && space.mapping_cnt < LIVE_SPACE_MAPPINGS) {
+		space.mappings[space.mapping_cnt] =
+			(struct jbpf_mapping){ .page_cnt = LIVE_SPACE_PAGES,
+					       .flags = JBPF_MAPPING_KEEPS_FP };
+		space.start[space.mapping_cnt] = (uint64_t)space.mapping_cnt * LIVE_SPACE_PAGES
+						 << JBPF_UNWIND_PAGE_SHIFT;
+		space.mapping_cnt++;
+	}
+	err = probe__set_space(live->probe, notice->pid, 0, &space);
+	if (err)
+		fprintf(stderr, "space: %s\n", errstr(err));
+	if (live->space == LIVE_SPACE_ONCE)
+		live->space = LIVE_SPACE_NOT_SET;
 }
 
 static void set_range(struct live *live, const struct jbpf_notice *notice)
@@ -97,6 +143,8 @@ static void on_notice(void *ctx, const struct jbpf_notice *notice)
 {
 	struct live *live = ctx;
 
+	if (live->space && notice->kind == JBPF_NOTICE_SEEN)
+		set_space(live, notice);
 	if (live->has_range && notice->kind == JBPF_NOTICE_SEEN)
 		set_range(live, notice);
 
@@ -203,6 +251,8 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 		       key->exec_id, key->start_ns, key->cgroup_id, value->flags,
 		       jbpf_stream_tag(key, probe__stream_seed(live->probe)));
 		print_comm(value->comm);
+		printf(",\"thread\":");
+		print_comm(value->thread);
 		print_stack(live, "user", key->user_hash);
 		print_stack(live, "kernel", key->kernel_hash);
 		putchar('}');
@@ -314,12 +364,14 @@ int main(int argc, char **argv)
 		{ "compat", no_argument, NULL, 'C' },
 		{ "range", required_argument, NULL, 'r' },
 		{ "range-of", required_argument, NULL, 'o' },
+		{ "space", required_argument, NULL, 'm' },
 		{ "range-once", no_argument, NULL, '1' },
 		{ "ticks", required_argument, NULL, 't' },
 		{ "account", required_argument, NULL, 'a' },
 		{ "planned", required_argument, NULL, 'P' },
 		{ "lazy", no_argument, NULL, 'L' },
 		{ "seed", required_argument, NULL, 'S' },
+		{ "keep-digits", no_argument, NULL, 'K' },
 		{ "debug", no_argument, NULL, 'D' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -357,6 +409,10 @@ int main(int argc, char **argv)
 		else if (option == 'o' &&
 			 sscanf(optarg, "%llu,%u", &live.range.start_ns, &live.range.exec_id) == 2)
 			continue;
+		else if (option == 'm')
+			live.space = *optarg == 'n' ? LIVE_SPACE_EMPTY :
+				     *optarg == 'f' ? LIVE_SPACE_FP :
+						      LIVE_SPACE_ONCE;
 		else if (option == '1')
 			live.is_range_set_once = true;
 		else if (option == 't') {
@@ -370,6 +426,8 @@ int main(int argc, char **argv)
 			continue;
 		else if (option == 'S')
 			probe_options.hash_seed = strtoull(optarg, NULL, 16);
+		else if (option == 'K')
+			probe_options.keeps_digits = true;
 		else if (option == 'D')
 			log_set_level(LOG_LEVEL_DEBUG);
 		else

@@ -2,11 +2,8 @@
 """Leaves in JIT code and interpreted frames: what the BPF side takes of a thread whose registers,
 stack and code are known to the word (jit_load), against a walk of the same memory written here."""
 import collections
-import json
 import os
 import platform
-import shutil
-import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
@@ -14,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from live import (END_BAD_FP, END_FAULT, END_MAX_DEPTH, END_ROOT, VARIANTS, Sampling, assert_nothing_lost, load,
+from live import (END_BAD_FP, END_FAULT, END_MAX_DEPTH, END_ROOT, Sampling, assert_nothing_lost, keys_of, load,
                   of_pid, sample as live_sample, total)
 
+# The last: as frames of JIT code are taken in a walk by rules.
+WALKS = pytest.mark.parametrize("variant", [[], ["--compat"], ["--space", "fp"]], ids=["oncpu", "oncpu_compat", "rules"])
 PAGE = 4096
 CODE = 0x10000000000  # code of the fake JVM, of which only the first pages are mapped
 CODE_END = CODE + (64 << 30)
@@ -121,13 +120,13 @@ def jit_load(memory):
             yield process
 
 
-def sample(memory, *args, seconds=1.0, frequency=499):
+def sample(memory, *args, seconds=1.0, frequency=499, until=lambda counts: total(counts) >= 100):
     """What was counted once the program knew the code range, which is so after the first window."""
     def known(data):
         return [item for item in of_pid(data, process.pid) if item["window"] > 0]
     with jit_load(memory) as process:
         data = live_sample("--seconds", seconds, "--windows", 5, "--range", RANGE, "--frequency", frequency,
-                           "--pid", process.pid, *args, until=lambda data: total(known(data)) >= 100)
+                           "--pid", process.pid, *args, until=lambda data: until(known(data)))
     assert_nothing_lost(data)
     return data, known(data)
 
@@ -164,24 +163,33 @@ class Chain:
         self.end = fp
 
 
+def mark_of(item):
+    """The first return address; None: jit_load itself, between two states."""
+    words = item["user"]["ips"]
+    return next((word for word in words[1:] if not word & METHOD_BIT), None) if in_code(words[0]) else None
+
+
 def expect_states(memory, states, variant=()):
     """States are seen as walk() sees them. `states`: the first return address -> (ip, sp, fp)."""
-    _, counts = sample(memory, *variant, frequency=4999, seconds=3 if len(states) >= 100 else 1)
+    # Of hundreds, chance may leave out some.
+    wanted = len(states) if len(states) < 100 else 0.9 * len(states)
+    _, counts = sample(memory, *variant, frequency=4999, seconds=3 if len(states) >= 100 else 1,
+                       until=lambda counts: len({mark_of(item) for item in counts} - {None}) >= wanted)
     expected = {mark: [walk(memory, ip + at, sp, fp) for at in SPIN_AT]
                 for mark, (ip, sp, fp) in states.items()}
-    seen = collections.Counter()
+    wrong = []
     for item in counts:
-        words = item["user"]["ips"]
-        if not in_code(words[0]):
-            continue  # jit_load itself, between two states
-        mark = next((word for word in words[1:] if not word & METHOD_BIT), None)
-        assert (words, item["user"]["end"]) in expected[mark], f"{mark:x}"
-        seen[mark] += item["count"]
-    # Of hundreds, chance may leave out some.
-    assert len(seen) >= (len(states) if len(states) < 100 else 0.9 * len(states))
+        mark, user = mark_of(item), item["user"]
+        if mark is None or (user["ips"], user["end"]) in expected[mark]:
+            continue
+        # While the kernel moves a page it is not there: a method on it is left out then, and nothing else.
+        known, found = ({word for words, _ in expected[mark] for word in words}, user["ips"])
+        assert user["end"] == expected[mark][0][1] and set(found) <= known, f"{mark:x} {found}"
+        wrong.append(item)
+    assert total(wrong) <= 0.001 * total(counts), wrong
 
 
-@VARIANTS
+@WALKS
 @pytest.mark.parametrize("spacing", [40, 136, 2032, 2040, 2048, 4080])
 def test_methods_are_found_wherever_pages_and_windows_end(variant, spacing):
     """The chain begins at each multiple of 8 of a page, once each, and spans several windows."""
@@ -201,7 +209,7 @@ def test_methods_are_found_wherever_pages_and_windows_end(variant, spacing):
     expect_states(memory, states, variant)
 
 
-@VARIANTS
+@WALKS
 def test_where_the_page_below_is_missing_only_the_method_is(variant):
     """Frames at 0, 8, 16, ... of a page whose neighbour below is not there: as the leaf's, and later on."""
     memory = code_memory()
@@ -270,7 +278,7 @@ def test_chains_that_are_none_end_as_ever():
     expect_states(memory, states)
 
 
-@VARIANTS
+@WALKS
 def test_a_long_chain_with_interpreted_frames_in_it_is_whole_or_cut_at_the_limit(variant):
     memory = code_memory()
     memory.map(STACKS, 64 * PAGE)
@@ -303,7 +311,7 @@ def test_the_limit_counts_words_and_is_kept_to_the_word(depth):
         {(tuple(expected[0]), expected[1])}
 
 
-@VARIANTS
+@WALKS
 @pytest.mark.parametrize("words,expected", [
     ((CODE + 5, CODE_END - 1), (CODE + 5, CODE_END - 1)),
     ((CODE, 0), (CODE, 0)),
@@ -369,7 +377,7 @@ def test_a_leaf_without_memory_costs_the_sample_nothing():
     assert {item["user"]["ips"][0] for item in counts} >= {edge}
 
 
-@VARIANTS
+@WALKS
 def test_a_leaf_is_taken_when_the_kernel_was_interrupted_too(variant):
     memory = code_memory()
     memory.map(STACKS, PAGE)
@@ -395,7 +403,7 @@ def interpreter_load():
     return memory
 
 
-@VARIANTS
+@WALKS
 @pytest.mark.parametrize("off", ["0,1", "1,0", "18446744073709551615,0", "0,4294967295"])
 def test_the_range_of_another_run_of_the_pid_is_not_used(variant, off):
     _, counts = sample(interpreter_load(), *variant, "--range-of", off)
@@ -412,18 +420,7 @@ def test_without_a_range_nothing_is_taken():
 
 
 def code_ranges_of(pid):
-    """Keys of the map of a running live_probe, by its map ids."""
-    bpftool = os.environ.get("BPFTOOL") or shutil.which("bpftool") or "/usr/sbin/bpftool"
-    for path in Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
-        if "map_id" not in fields:
-            continue
-        map_id = fields["map_id"].strip()
-        about = json.loads(subprocess.check_output([bpftool, "-j", "map", "show", "id", map_id]))
-        if about["name"] == "code_ranges":
-            dump = json.loads(subprocess.check_output([bpftool, "-j", "map", "dump", "id", map_id]))
-            return [int.from_bytes(bytes(int(byte, 16) for byte in entry["key"]), "little") for entry in dump]
-    raise AssertionError("no map code_ranges")
+    return keys_of(pid, "code_ranges")
 
 
 def wait_for(what):
@@ -454,8 +451,13 @@ def test_an_entry_ends_with_its_program():
         assert code_ranges_of(sampling.process.pid) == []
         data = sampling.result()
     by_program = collections.defaultdict(lambda: [0, 0])
+    within_exec = 0
     for item in of_pid(data, process.pid):
-        assert "user" in item, item
-        by_program[item["comm"]]["leaf_words" in item["user"]] += item["count"]
+        if "user" in item:
+            by_program[item["comm"]]["leaf_words" in item["user"]] += item["count"]
+        else:  # the kernel has cleared the registers of the one program and not set those of the next
+            assert "kernel" in item, item
+            within_exec += item["count"]
+    assert within_exec <= 2
     assert by_program["load"][True] > 20
     assert by_program["exe"][True] == 0 and by_program["exe"][False] > 20

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the BPF side takes of real JVMs: the Method* of every interpreted frame, and a leaf that does
 not make each sample a stack of its own."""
+import math
 import re
 import shutil
 import subprocess
@@ -72,7 +73,9 @@ def test_every_interpreted_frame_has_its_method():
                     frame_cnt += item["count"]
                 else:
                     assert not after & METHOD_BIT, f"{word:x}"
-        assert unmade_cnt <= 0.01 * total(counts)
+        # One in a hundred, and five standard errors of so few.
+        most = 0.01 * total(counts)
+        assert unmade_cnt <= most + 5 * math.sqrt(most), (unmade_cnt, total(counts))
         # main, work, one to six, a constructor, grind; and what they call of the JDK.
         assert frame_cnt > 5 * total(counts)
         assert 8 <= len(methods) < 200

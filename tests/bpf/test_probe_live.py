@@ -274,7 +274,7 @@ def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
     names = collections.Counter(notice["pid"] for notice in data["notices"] if notice["notice"] == RENAME)
     assert busy.pid in {notice["pid"] for notice in data["notices"]}
     assert names[process.pid] == 1
-    assert names[busy.pid] <= 2 * 16
+    assert names[busy.pid] < 3 * 16
     assert data["counters"]["notice_held"] > 0
 
 
@@ -283,11 +283,14 @@ def account_of(cgroup, account):
 
 
 def sample_beside_storm(theirs, ours):
-    """A witness that is sampled before and after its new name, when another's children had renamed themselves."""
+    """A witness that is sampled before and after its new name, when another's children had renamed themselves.
+
+    The storm stays short when the witness needs longer: an account has a quarter of the buffer per 8.6 s, and nobody
+    empties it here."""
     for factor in (1, 3, 9):
         sampling = Sampling("--seconds", 8 * factor, "--lazy", "--frequency", 499, *account_of(theirs, 7),
                             *account_of(ours, 8))
-        with load("rename-storm", 3 * factor, 40, prefix=inside(theirs)) as storm:
+        with load("rename-storm", 3, 40, prefix=inside(theirs)) as storm:
             storm.wait(timeout=120)
         with load("rename", 2 * factor, prefix=inside(ours)) as process:
             data = sampling.result()
@@ -297,13 +300,14 @@ def sample_beside_storm(theirs, ours):
 
 
 def test_one_whose_children_rename_themselves_leaves_room_for_others_notices():
-    """Many more together than the buffer holds; the others are another account."""
+    """Many more together than the buffer holds; the others are another account. The storm lies in two spans of its
+    budget at most; several CPUs at once may take a few more than it (notice_take() in bpf/notice.bpf.h)."""
     with cgroups("theirs", "ours") as (theirs, ours):
         their_id = theirs.stat().st_ino
         data, pid = sample_beside_storm(theirs, ours)
     names = collections.Counter(notice["cgroup_id"] for notice in data["notices"] if notice["notice"] == RENAME)
     assert {SEEN, RENAME} <= {notice["notice"] for notice in notices_of(data, pid)}
-    assert 16 < names[their_id] <= 4 * 256
+    assert 16 < names[their_id] < 3 * 256
     assert data["counters"]["notice_lost"] == 0 < data["counters"]["notice_held"]
 
 
@@ -359,6 +363,11 @@ def test_of_a_32_bit_program_only_the_leaf_is_taken(tmp_path):
 
 def test_entries_of_code_ranges_are_taken_and_end_as_they_should():
     done = subprocess.run([AIDS / "live_code_ranges"], capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+def test_unwind_tables_and_mappings_are_taken_and_dropped():
+    done = subprocess.run([AIDS / "live_unwind_maps"], capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 

@@ -79,13 +79,14 @@ static void must(int err)
 
 static void make_text(uint32_t number, struct strbuf *out)
 {
-	must(strbuf_printf(out, "w;run;common_[j] %d\n", COMMON_SAMPLES));
+	strbuf_printf(out, "w;run;common_[j] %d\n", COMMON_SAMPLES);
 	for (int i = 0; i < FILLER_STACKS; i++)
-		must(strbuf_printf(out,
-				   "w;run;org.example.shop.pages.Filler.a_method_with_a_name_%02d_"
-				   "[j];of.several.frames.Call_%u_[j] 1\n",
-				   i, (number * 7 + (unsigned)i) % 50));
-	must(strbuf_printf(out, OWN_PREFIX "%05u %u\n", number, crash_own_samples(number)));
+		strbuf_printf(out,
+			      "w;run;org.example.shop.pages.Filler.a_method_with_a_name_%02d_"
+			      "[j];of.several.frames.Call_%u_[j] 1\n",
+			      i, (number * 7 + (unsigned)i) % 50);
+	strbuf_printf(out, OWN_PREFIX "%05u %u\n", number, crash_own_samples(number));
+	must(strbuf_error(out));
 }
 
 void crash_add(struct store_writer *writer, const struct crash_clock *clock, uint32_t number)
@@ -108,8 +109,8 @@ void crash_add(struct store_writer *writer, const struct crash_clock *clock, uin
 	};
 
 	make_text(number, &text);
-	must(strbuf_printf(&lines, "own_[j];Own.java:%u %u\n", 1 + number % 50,
-			   crash_own_samples(number)));
+	strbuf_printf(&lines, "own_[j];Own.java:%u %u\n", 1 + number % 50,
+		      crash_own_samples(number));
 	must(cells_encode(&cell, 1, &cells));
 	window.lines = lines.data;
 	window.lines_len = lines.len;
@@ -192,6 +193,7 @@ int crash_read(const char *dir, uint64_t merge_ns, struct crash_seen *seen)
 		.ctx = seen,
 		.wants_lines = true,
 		.wants_cells = true,
+		.wants_threads = true,
 		.merge_ns = merge_ns,
 		.window = see_window,
 		.damage = see_damage,

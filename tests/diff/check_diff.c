@@ -329,6 +329,131 @@ static void check_planted(int model, double factor, unsigned int pairs, unsigned
 	world_free(world);
 }
 
+/* ---- a quarter of an hour ---- */
+
+enum short_claim {
+	SHORT_IS_QUIET = 0,    /* no alarm when nothing changed */
+	SHORT_IS_FOUND = 1,    /* ... and what is planted is found */
+	SHORT_IS_HOPELESS = 2, /* no pair of sides can tell this noise from a change */
+};
+
+static const struct {
+	const char *name;
+	struct sim_config config;
+	enum short_claim claim;
+} short_models[] = {
+	{ "no noise", { .cores = 1, .frequency_hz = 49 }, SHORT_IS_FOUND },
+	{ "minutes 5 %", { .cores = 1, .frequency_hz = 49, .window_noise = 0.05 }, SHORT_IS_QUIET },
+	{ "minutes 15 %, memory 0.8",
+	  { .cores = 1, .frequency_hz = 49, .window_noise = 0.15, .window_memory = 0.8 },
+	  SHORT_IS_QUIET },
+	{ "... and 4 cores",
+	  { .cores = 4, .frequency_hz = 49, .window_noise = 0.15, .window_memory = 0.8 },
+	  SHORT_IS_QUIET },
+	{ "... and sides drift 2 %",
+	  { .cores = 1,
+	    .frequency_hz = 49,
+	    .window_noise = 0.15,
+	    .window_memory = 0.8,
+	    .day_drift = 0.02 },
+	  SHORT_IS_QUIET },
+	{ "sides drift 3 %, unequal, 4 cores",
+	  { .cores = 4,
+	    .frequency_hz = 49,
+	    .window_noise = 0.05,
+	    .window_memory = 0.8,
+	    .day_drift = 0.03,
+	    .drift_spread = 0.5 },
+	  SHORT_IS_QUIET },
+	{ "sides drift 5 %, very unequal, 4 c.",
+	  { .cores = 4,
+	    .frequency_hz = 49,
+	    .window_noise = 0.05,
+	    .window_memory = 0.8,
+	    .day_drift = 0.05,
+	    .drift_spread = 1 },
+	  SHORT_IS_HOPELESS },
+};
+
+struct quarter {
+	unsigned int alarm_pairs; /* nothing changed */
+	unsigned int found;	  /* +20 % of a method of a tenth */
+	unsigned int alarms;
+	unsigned int others; /* pairs in which another method has an alarm */
+	double detectable;   /* sum */
+};
+
+static struct diff_result *compare_quarters(const struct sim *sim, const struct diff_side *a,
+					    const struct diff_side *b)
+{
+	struct diff_options options = diff_options_default();
+	struct diff_result *result;
+
+	options.alarm_without_history = true;
+	result = sim_compare(sim, a, b, NULL, &options);
+	if (!result)
+		die("diff_run");
+	return result;
+}
+
+static void quarter_pair(struct sim *sim, uint32_t second_b, const struct sim_effect *effect,
+			 struct quarter *out)
+{
+	struct diff_side *a = sim_short(sim, SIM_SHORT_FIRST * SIM_BLOCK_S, NULL, 0);
+	struct diff_side *b = sim_short(sim, second_b, NULL, 0);
+	struct diff_side *slower = sim_short(sim, second_b, effect, 1);
+	struct diff_result *result;
+	bool has_other = false;
+
+	if (!a || !b || !slower)
+		die("simulation");
+	result = compare_quarters(sim, a, b);
+	out->alarm_pairs += result->summary.alarm_cnt > 0;
+	diff_result__free(result);
+	result = compare_quarters(sim, a, slower);
+	out->found += result->rows[effect->method].verdict == DIFF_VERDICT_UP;
+	out->alarms += result->rows[effect->method].is_alarm;
+	out->detectable += result->rows[effect->method].detectable;
+	for (uint32_t m = 0; m < SIM_METHODS; m++)
+		has_other |= m != effect->method && result->rows[m].is_alarm;
+	out->others += has_other;
+	diff_result__free(result);
+	diff_side__free(a);
+	diff_side__free(b);
+	diff_side__free(slower);
+}
+
+/* Blocks of a minute, no history; both sides at the same time, or one after the other. */
+static void check_quarters(size_t model, bool is_together, unsigned int pairs)
+{
+	uint32_t second_b = SIM_SHORT_FIRST * SIM_BLOCK_S + (is_together ? 0 : 1200);
+	struct sim_config config = short_models[model].config;
+	struct sim *sim = calloc(1, sizeof(*sim));
+	struct quarter quarter = { 0 };
+	struct sim_effect effect;
+
+	if (!sim)
+		die("memory");
+	config.seed = 7000 + model;
+	sim_init(sim, &config);
+	effect = (struct sim_effect){ sim_method_of_share(sim, 0.10), 1.2, 0, SIM_BLOCKS };
+	for (unsigned int i = 0; i < pairs; i++)
+		quarter_pair(sim, second_b, &effect, &quarter);
+	printf("%-34s %-8s  %3u        %5.1f %%  %5.1f %%  %5.1f %%   %3u\n",
+	       short_models[model].name, is_together ? "together" : "after", quarter.alarm_pairs,
+	       100 * quarter.detectable / pairs, 100.0 * quarter.found / pairs,
+	       100.0 * quarter.alarms / pairs, quarter.others);
+	fflush(stdout);
+	check(short_models[model].claim == SHORT_IS_HOPELESS ||
+		      quarter.alarm_pairs <= at_most_5_percent(pairs),
+	      "%u of %u pairs with an alarm", quarter.alarm_pairs, pairs);
+	if (short_models[model].claim == SHORT_IS_FOUND)
+		check(quarter.found >= 0.9 * pairs && quarter.alarms >= 0.85 * pairs,
+		      "+20 %% found in %u, an alarm in %u of %u", quarter.found, quarter.alarms,
+		      pairs);
+	free(sim);
+}
+
 /* ---- daily series ---- */
 
 struct shape {
@@ -489,6 +614,14 @@ int main(int argc, char **argv)
 		       100 * covered / all);
 		check(covered >= 0.93 * all, "intervals hold the truth in %.2f %%",
 		      100 * covered / all);
+	}
+	printf("\nTwice a quarter of an hour, %u pairs, without history; planted: +20 %% of a tenth\n",
+	       pairs);
+	printf("%-34s %-8s  an alarm   could see  found    alarms    another's alarm\n", "noise",
+	       "");
+	for (size_t m = 0; m < ARRAY_SIZE(short_models); m++) {
+		check_quarters(m, true, pairs);
+		check_quarters(m, false, pairs);
 	}
 	printf("\nDaily series, %u each\n", pairs * 5);
 	check_series(pairs);

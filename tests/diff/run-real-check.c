@@ -93,14 +93,14 @@ static int take_window(void *ctx, const struct window *window, const char *text,
 static int read_store(const char *dir, struct recording *recording)
 {
 	const struct store_visitor visitor = { .ctx = recording, .window = take_window };
-	struct store_reader *reader;
-	int err = store_reader__open(dir, &reader);
+	struct store_source *reader;
+	int err = store_source__open(dir, EVENT_CPU, &reader);
 
 	if (err)
 		return err;
 	recording->catalog = diff_catalog__new();
-	err = recording->catalog ? store_reader__visit(reader, 0, UINT64_MAX, &visitor) : -ENOMEM;
-	store_reader__free(reader);
+	err = recording->catalog ? store_source__visit(reader, 0, UINT64_MAX, &visitor) : -ENOMEM;
+	store_source__free(reader);
 	return err;
 }
 

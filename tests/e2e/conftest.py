@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the end-to-end tests. They need root, a Docker engine and the test image; the
 runner (scripts/run-e2e-tests) provides both. What is missing fails a test, it skips none."""
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -16,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from harness.containers import Engine  # noqa: E402
 from harness.daemon import Daemon  # noqa: E402
 from harness.neighbours import CGROUP_ROOTS, Cgroup  # noqa: E402
-from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run  # noqa: E402
+from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run, wait_until  # noqa: E402
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -69,12 +71,28 @@ def engine(app):
     engine.remove_all()
 
 
-@pytest.fixture(scope="module")
-def remapped_engine(app):
+@pytest.fixture
+def only_user_of_remapped_engine():
+    """Test files run beside each other, and that engine, of which a host has one, ends with the test that started
+    it, containers of others and all. The kernel takes the lock back from who was killed."""
+    lock = Path("/run/jbpf-tests/userns.lock")
+    lock.parent.mkdir(exist_ok=True)
+    with open(lock, "w") as held:
+        def is_ours():
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            return False
+        wait_until(is_ours, 150, f"tests beside this one give back {lock}")
+        yield
+
+
+@pytest.fixture
+def remapped_engine(app, only_user_of_remapped_engine):
     """A second Docker engine whose containers' root is user 100000 of the host."""
     had_user = run("getent", "passwd", "dockremap").returncode == 0
     shell = ["bash", "-c", '. scripts/lib.sh && . scripts/lib-docker.sh && "$@"', "run-e2e-tests"]
-    started = subprocess.run([*shell[:2], '. scripts/lib.sh && . scripts/lib-docker.sh && '
+    started = subprocess.run([*shell[:2], '. scripts/lib.sh && . scripts/lib-docker.sh && dockerd_end_left userns && '
                               'dockerd_start userns --userns-remap=default >&2 && '
                               'echo "$dockerd_socket $dockerd_pid"'],
                              cwd=TOP, text=True, stdout=subprocess.PIPE, timeout=120)

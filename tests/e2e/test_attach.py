@@ -16,6 +16,7 @@ from harness.programs import BUILD, PATIENCE, age_seconds, run, wait_until
 TOOL = BUILD / "tests" / "tools" / "attach_tool"
 TOO_YOUNG = 3  # seconds; younger JVMs are left alone
 OLD_ENOUGH = 3.3
+ANSWER_MS = 60000  # by when a JVM has answered; on a busy host it may take longer than jbpfd would wait
 LEFT_BY_THE_JVM = {".java_pid1", "hsperfdata_root"}
 
 
@@ -26,8 +27,8 @@ def tool(command, pid, *arguments):
     return dict(line.split("=", 1) for line in result.stdout.splitlines())
 
 
-def attach(pid, *arguments):
-    return tool("attach", pid, *arguments)
+def attach(pid):
+    return tool("attach", pid, ANSWER_MS)
 
 
 def tmp_of(pid):
@@ -338,7 +339,7 @@ def test_jvm_that_exits_is_not_disturbed(engine):
         outcomes = set()
 
         def has_ended():
-            outcomes.update(re.findall(r"outcome=(\S+)", run(TOOL, "attach", pid).stdout))
+            outcomes.update(re.findall(r"outcome=(\S+)", run(TOOL, "attach", pid, ANSWER_MS).stdout))
             return not container.running()
         wait_until(has_ended, 60, "it ends")
         assert outcomes <= {"ok", "too-young", "gone", "refused", "not-running", "not-hotspot", "no-signal", "error",
@@ -354,7 +355,7 @@ def test_jvm_that_exits_is_not_disturbed(engine):
 def test_two_profilers_at_once_do_not_get_in_each_others_way(jvm):
     container = jvm("twice")
     for _ in range(5):
-        both = [subprocess.Popen([TOOL, "attach", str(container.pid)], text=True,
+        both = [subprocess.Popen([TOOL, "attach", str(container.pid), str(ANSWER_MS)], text=True,
                                  stdout=subprocess.PIPE) for _ in range(2)]
         outcomes = [re.search(r"outcome=(\S+)", one.communicate(timeout=30 * PATIENCE)[0]).group(1)
                     for one in both]

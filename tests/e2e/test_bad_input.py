@@ -227,9 +227,9 @@ def test_output_to_a_device_leaves_the_device(stored, tmp_path, spinner):
 def damaged_copy(stored, tmp_path, damage):
     copy = tmp_path / "copy"
     shutil.copytree(stored.store, copy)
-    file = sorted(copy.rglob("*.zst"))[-1]
-    data = bytearray(file.read_bytes())
-    file.write_bytes(damage(data))
+    # Of each hour: there are two when a full hour was within the recording.
+    for file in copy.rglob("*.zst"):
+        file.write_bytes(damage(bytearray(file.read_bytes())))
     return jbpf("dump", "--store", copy, "--since", stored.since())
 
 

@@ -11,18 +11,23 @@ import pytest
 
 from harness.containers import java
 from harness.folded import assert_rare, plain
+from harness.hostile import SANITIZED
 from harness.programs import BUILD, run, wait_until
 
 SECONDS = int(os.environ.get("JBPF_CHURN_SECONDS", "20"))
 HZ = 99
 TOOL = BUILD / "tests" / "tools" / "hotspot_dump"
 # Memory of unloaded classes goes to the next ones within milliseconds here. What is not known for
-# certain stays unknown; how much that is depends on how soon a busy host lets jbpfd look.
-MOST_UNKNOWN = 0.3
-LEAST_NAMED = 0.3
+# certain stays unknown; how much that is depends on how soon a busy host lets jbpfd look, and sanitizers
+# multiply the CPU time that it needs.
+MOST_UNKNOWN = 0.8 if SANITIZED else 0.3
+LEAST_NAMED = 0.15 if SANITIZED else 0.3
 # A name is believed only when no class was unloaded between the sample and the reading, so this is
 # what no rule can see: none so far in 10,000 samples.
 MOST_WRONG = 0.0003
+# Without the counter of unloaded classes, and with code that is flushed all the time: what took the place of code
+# within the 150 ms before it was read, and has a call at the same place, is believed to be it. 0 to 0.1 % were seen.
+MOST_WRONG_SMALL_CACHE = 0.003
 # Callers before callees. Frames may be missing (a leaf's caller), but never stand the other way round.
 RANKS = [("work", r"Gen(\d{4})\.work"), ("spin", r"Gen(\d{4})\.spin(\d{4})"),
          ("lambda class", r"Gen(\d{4})\$\$Lambda\.applyAsDouble"), ("lambda", r"Gen(\d{4})\.lambda\$spin(\d{4})\$\d+"),
@@ -56,7 +61,7 @@ class Run:
     """One JVM that churned while a daemon watched."""
 
     def __init__(self, engine, module_daemon, jdk, flags):
-        self.jdk = jdk
+        self.jdk, self.flags = jdk, flags
         self.daemon = module_daemon(window="3s", name=f"churn-{jdk}-{len(flags)}").start().wait_ready()
         # Half of the classes keep their calls, in the others they are inlined.
         apart = [f"-XX:CompileCommand=dontinline,*{odd}.*" for odd in "13579"]
@@ -109,7 +114,7 @@ def test_stacks_have_the_names_of_one_class(churned):
             right += count
     wrong_samples = sum(count for count, _, _ in wrong)
     print(f"JDK {churned.jdk}: {right} samples of {len(churned.lives())} classes, {wrong_samples} wrong: {wrong}")
-    assert_rare(wrong_samples, right, MOST_WRONG, wrong)
+    assert_rare(wrong_samples, right, MOST_WRONG_SMALL_CACHE if churned.flags else MOST_WRONG, wrong)
     assert right >= LEAST_NAMED * churned.folded.total and right >= 50, (right, churned.folded)
 
 

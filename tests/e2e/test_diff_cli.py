@@ -36,8 +36,9 @@ def run_line(pid, start, service, extra="", span=SPAN):
     return f"run pid={pid} from={start} until={start + span} service={service} {extra}\n"
 
 
-def make_store(directory, script, seed=1, drift=0.005, noise=0.02):
-    result = subprocess.run([BUILD / "tests/tools/mkdiffstore", directory, str(seed), str(drift), str(noise)],
+def make_store(directory, script, seed=1, drift=0.005, noise=0.02, window=300):
+    result = subprocess.run([BUILD / "tests/tools/mkdiffstore", directory, str(seed), str(drift), str(noise),
+                             str(window)],
                             input=script, text=True, capture_output=True, timeout=60 * PATIENCE)
     assert result.returncode == 0, result.stderr
     return directory
@@ -193,18 +194,84 @@ def test_without_earlier_days_there_is_no_alarm(store):
     assert "too few earlier days" in result.stderr
 
 
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory):
+    """A quarter of an hour of shop:1, then 5 minutes later one of shop:2 with a slower method; and of each at
+    one time the same, as canary. Nothing else is in the store."""
+    quarter = {"span": 900}
+    script = run_line(1, FIRST, "shop", "image=shop:1", **quarter)
+    script += run_line(2, FIRST + 1200, "shop", "image=shop:2 plant=2:1.4", **quarter)
+    script += run_line(3, FIRST + 1200, "shop", "image=shop:1-same", **quarter)
+    script += run_line(6, FIRST + 1200, "shop", "image=shop:3 age=0 cold=120", **quarter)
+    script += run_line(4, FIRST, "canary", "image=web:1", **quarter)
+    script += run_line(5, FIRST, "canary", "image=web:2 plant=2:1.4", **quarter)
+    return make_store(tmp_path_factory.mktemp("deploy") / "store", script, noise=0.02, window=10)
+
+
+@pytest.mark.parametrize("service, before, after, paired", [
+    ("shop", "shop:1", "shop:2", False), ("canary", "web:1", "web:2", True),
+])
+def test_a_quarter_of_an_hour_is_enough_to_find_a_slower_image(deployment, service, before, after, paired):
+    def compare(*arguments):
+        return jbpf("diff", "--store", deployment, "--service", service, "--since", f"@{FIRST}", "--until",
+                    f"@{FIRST + 3600}", "--before-image", before, "--after-image", after, *arguments)
+
+    result = compare("--format", "json", "--fail-on", "slower")
+    answer = as_json(result, 4)
+    summary = answer["summary"]
+    assert summary["mode"] == "statistical" and summary["gates_passed"] and summary["is_paired"] == paired
+    assert summary["blocks_before"] == summary["blocks_after"] == 15
+    assert summary["calibration"] == "pair" and answer["options"]["alarm_without_history"]
+    assert 0.8 < summary["cores_before"] < 1.2
+    assert verdicts(answer) == {"shop.p0.Class0.method2": "up"}
+    assert answer["sentence"].startswith(f"service {service} got slower: it needs ")
+    assert "more CPU for the same work, mostly shop.p0.Class0.method2 (+" in answer["sentence"]
+    table = compare("--fail-on", "slower").stdout
+    assert table.startswith(answer["sentence"] + "\n\n")
+    assert [line.split(" +")[0] for line in result.stderr.splitlines()] == \
+        ["jbpf-diff: slower: shop.p0.Class0.method2"]
+    # Who asks for a regression wants to know it from earlier days, of which there are none.
+    result = compare("--fail-on", "regression")
+    assert result.returncode == 0 and "too few earlier days" in result.stderr
+    assert "--fail-on slower raises them without" in result.stdout
+
+
+def test_an_image_that_is_as_fast_as_the_last_one_passes(deployment):
+    result = jbpf("diff", "--store", deployment, "--service", "shop", "--since", f"@{FIRST}", "--until",
+                  f"@{FIRST + 3600}", "--before-image", "shop:1", "--after-image", "shop:1-same",
+                  "--fail-on", "slower")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_jvm_counts_from_when_it_is_warm_not_from_a_clock(deployment):
+    answer = as_json(jbpf("diff", "--store", deployment, "--service", "shop", "--since", f"@{FIRST}", "--until",
+                          f"@{FIRST + 3600}", "--before-image", "shop:1", "--after-image", "shop:3",
+                          "--format", "json", "--fail-on", "slower"))
+    summary = answer["summary"]
+    assert summary["mode"] == "statistical" and summary["gates_passed"]
+    assert (summary["blocks_before"], summary["blocks_after"], summary["warm_up_after"]) == (15, 13, 2)
+    assert any(note.startswith("after: ") and "warming up" in note for note in answer["notes"])
+
+
+def test_a_quarter_of_an_hour_in_long_windows_has_no_blocks_of_a_minute(store):
+    """Of old days the store keeps 5 minutes as one: their time must not be a minute's."""
+    answer = as_json(diff(store, "--service", "same", "--format", "json", span=900))
+    assert answer["summary"]["blocks_before"] == 3 and answer["summary"]["mode"] == "descriptive"
+    assert 0.9 < answer["summary"]["cores_before"] < 1.1
+
+
 def test_days_that_tell_nothing_do_not_calibrate(store):
     summary = as_json(diff(store, "--service", "gaps", "--format", "json"))["summary"]
     assert summary["calibration"] == "history" and summary["history_pairs"] == 4
     answer = as_json(diff(store, "--service", "gaps", "--format", "json", before=FIRST + 3 * DAY, after=BEFORE))
     assert answer["summary"]["history_pairs"] == 2
     assert answer["notes"] == ["calibrated from this pair only: the store has 2 earlier pairs of such times, "
-                               "3 are needed to raise alarms"]
+                               "3 are needed to raise alarms; --fail-on slower raises them without"]
 
 
 @pytest.mark.parametrize("arguments, times, words", [
     (["--service", "none"], {}, "no samples on the side before (2023-11-21T00:00:00Z to "
-     "2023-11-21T03:00:00Z); that time has java (pid "),
+     "2023-11-21T03:00:00Z); no service 'none' in that time, which has "),
     ([], {"after": AFTER + DAY}, "no samples on the side after (2023-11-23T00:00:00Z to "
      "2023-11-23T03:00:00Z); that time is empty; the store has samples from 2023-11-14T00:00:00Z"),
 ])

@@ -108,6 +108,30 @@ def test_a_regression_fails_the_job_and_has_a_page(first_run):
     assert "slower: the image changed: shop:1 before, shop:2 after" in lines
 
 
+def test_the_page_says_where_shows_the_days_and_leads_to_others(store, tmp_path):
+    output = tmp_path / "out"
+    where = {**os.environ, "TZ": ZONE, "NODE_NAME": "node-<7>"}
+
+    def page_of_day():
+        assert jbpf("diff", "--days", "1", "--store", store, "--output-dir", output, env=where).returncode == 0
+        return (output / "latest" / "index.html").read_text()
+
+    page = page_of_day()
+    assert "Host node-&lt;7&gt;<" in page and "../latest/index.html" in page
+    # An alarm has its days beside it: eight of the service that got slower.
+    alarm = next(line for line in page.split("<li>") if "shop.p0.Class0.method2" in line)
+    assert "<title>8 days: " in alarm and "<path d=" in alarm
+    assert json.loads((output / "latest" / "summary.json").read_text())["host"] == "node-<7>"
+    # Days that have a page, but for those that are to go, and what is no day of the job.
+    links = []
+    for back in (1, 3, 40):
+        date = (DATE - datetime.timedelta(days=back)).isoformat()
+        shutil.copytree(output / DATE.isoformat(), output / date)
+        links.append(f'<a href="../{date}/index.html">{date}</a>')
+    (output / (DATE - datetime.timedelta(days=2)).isoformat()).mkdir()
+    assert links[0] + links[1] + "</nav>" in page_of_day()
+
+
 def test_quiet_services_are_quiet(first_run):
     result, output = first_run
     _, services = summary_of(output)

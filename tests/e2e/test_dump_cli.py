@@ -24,7 +24,8 @@ namespace=prod pod=shop-5d8f7b9c4-x2x4z cgroup=/docker/fc53 jvm_version=17.0.15
 	java;a.B.run_[j];a.B.work_[j] 6
 	java;a.B.run_[j];sys_read_[k] 3
 	java;libc.so 1
-window start={START} pid=43 samples=4 frames=8 comm=java container=cart-1 service=cart namespace=prod
+window start={START} pid=43 samples=4 frames=8 comm=java container=cart-1 service=cart namespace=prod \
+image=registry/cart:1.2 host=node-7
 	java;a.B.run_[j];a.B.work_[j] 4
 window start={START} pid=7 samples=2 frames=2 comm=cron
 	cron;do_sys_poll_[k] 2
@@ -63,6 +64,27 @@ def folded(store, *arguments, **times):
     return result.stdout
 
 
+def test_the_head_of_the_page_names_what_all_of_it_has_in_common(tmp_path):
+    one = f"window start={START} samples=1 comm=java is_jvm=1 host=node-1 jvm_version=17.0.15"
+    store = make_store(tmp_path / "store", f"{one} pid=1 image=shop:1\n\tjava;a 1\n{one} pid=2 image=shop:2\n\tjava;a 1\n"
+                                           f"window start={START} samples=2\ncommit\n")
+    page = dump(store, "--format", "html").stdout
+    assert '"host":"node-1"' in page and '"jvm":"17.0.15"' in page and '"image"' not in page
+    assert '"image":"shop:2"' in dump(store, "--format", "html", "--pid", "2").stdout
+
+
+@pytest.mark.parametrize("arguments, expected", [
+    (["--own", "a.B.run"], "cron;[other code] 2\njava;[other code] 1\njava;a.B.run_[j] 18\n"),
+    (["--own", "a.B.w*, sys_?ead", "--kind", "java"], "java;a.B.run_[j];a.B.work_[j] 15\n"),
+    (["--own", "cart*,a.B.run", "--by", "container", "--service", "cart"], "cart-1;java;a.B.run_[j] 4\n"),
+])
+def test_libraries_are_charged_to_own_code(store, arguments, expected):
+    assert folded(store, *arguments) == expected
+    page = dump(store, *arguments, "--format", "html").stdout
+    # The page has all of it, and does that itself.
+    assert f'"own":"{arguments[1]}"' in page and "a.B.work" in page
+
+
 # ---- what comes out -----------------------------------------------------------------------------
 
 def test_equal_stacks_of_windows_and_processes_are_merged_and_sorted(store):
@@ -85,6 +107,17 @@ def test_times_may_be_written_in_several_ways(store):
         assert (result.returncode, result.stdout) == (0, "java;a.B.run_[j];a.B.work_[j] 5\n"), result
 
 
+def test_times_are_shown_in_the_zone_in_which_they_are_read(store):
+    berlin = {**os.environ, "TZ": "CET-1CEST,M3.5.0,M10.5.0/3"}
+    times = ("--since", "2023-11-14 23:13:30", "--until", "2023-11-14 23:14:00 CET")
+    result = jbpf("dump", "--store", store, *times, "--format", "top", env=berlin)
+    assert lines_of(result.stdout)[1].startswith("2023-11-14 23:13:30 CET to 2023-11-14 23:14:00 CET (30s)"), result
+    result = jbpf("dump", "--store", store, *times, "--list", env=berlin)
+    assert "2023-11-14 23:13:40 CET" in result.stdout, result
+    result = jbpf("dump", "--store", store, *times, "--list", "--format", "json", env=berlin)
+    assert json.loads(result.stdout)["since"] == "2023-11-14T22:13:30Z"
+
+
 SHOP = """java;a.B.run_[j];a.B.work_[j] 11
 java;a.B.run_[j];sys_read_[k] 3
 java;libc.so 1
@@ -105,6 +138,11 @@ java;libc.so 1
     (["--comm", "cron"], "cron;do_sys_poll_[k] 2\n"),
     (["--comm", "?ron"], "cron;do_sys_poll_[k] 2\n"),
     (["--container", ""], "cron;do_sys_poll_[k] 2\n"),
+    (["--container", "shop-1", "--container", ""], "cron;do_sys_poll_[k] 2\n" + SHOP),
+    (["--container", "!cart-*", "--container", "!"], SHOP),
+    (["--comm", "!java"], "cron;do_sys_poll_[k] 2\n"),
+    (["--image", "*/cart:*"], "java;a.B.run_[j];a.B.work_[j] 4\n"),
+    (["--host", "node-?"], "java;a.B.run_[j];a.B.work_[j] 4\n"),
     (["--kind", "kernel"], "cron;do_sys_poll_[k] 2\njava;a.B.run_[j];sys_read_[k] 3\n"),
     (["--kind", "java"], "java;a.B.run_[j];a.B.work_[j] 15\n"),
     (["--kind", "native"], "java;libc.so 1\n"),
@@ -122,6 +160,7 @@ def test_labels_are_put_in_front_in_the_order_given(store):
         "shop-1;42;java;a.B.run_[j];sys_read_[k] 3\n"
         "shop-1;42;java;libc.so 1\n")
     assert folded(store, "--by", "service", "--kind", "native") == "shop;java;libc.so 1\n"
+    assert folded(store, "--by", "host", "--container", "cart-1") == "node-7;java;a.B.run_[j];a.B.work_[j] 4\n"
     assert folded(store, "--by", "pod", "--comm", "cron") == "(none);cron;do_sys_poll_[k] 2\n"
     assert folded(store, "--by", "none") == ALL
 
@@ -159,16 +198,68 @@ commit
 def test_top_is_a_table_of_methods(store):
     assert folded(store, "--format", "top", "--container", "shop-1") == (
         "CPU of container shop-1\n"
-        "2023-11-14T22:13:20Z to 2023-11-14T22:15:00Z (1m 40s)\n"
-        "15 samples, 0.15 CPU seconds at 99 Hz, 1 stream\n"
-        "unknown frames 2.00 %, truncated stacks 0.00 %, lost samples 5\n"
+        "2023-11-14T22:13:20Z to 2023-11-14T22:15:00Z (1m 40s, of which 20s were recorded)\n"
+        "15 samples, 0.15 CPU seconds at 99 Hz, 0.01 cores, 1 stream\n"
+        "unknown frames 2.00 %, truncated stacks 0.00 %, lost samples 5 (whole host)\n"
         "\n"
         " SELF%   SELF  TOTAL%  TOTAL  METHOD\n"
-        " 73.33     11   73.33     11  a.B.work_[j]\n"
+        " 73.33     11   73.33     11  a.B.work  [jit]\n"
         " 20.00      3   20.00      3  sys_read_[k]\n"
         "  6.67      1    6.67      1  libc.so\n"
         "  0.00      0  100.00     15  java\n"
-        "  0.00      0   93.33     14  a.B.run_[j]\n")
+        "  0.00      0   93.33     14  a.B.run  [jit]\n")
+    assert folded(store, "--format", "top", "--sort", "total", "-n", "1").endswith(
+        "METHOD\n  0.00      0   90.48     19  java\n6 more methods not shown\n")
+
+
+def test_losses_of_the_host_are_told_as_such(store):
+    everybody = folded(store, "--format", "top")
+    assert "lost samples 5\n" in everybody
+    for selector in (["--container", "shop-1"], ["--pid", "42"], ["--comm", "!cron"], ["--thread", "[[]unknown*"]):
+        assert "lost samples 5 (whole host)\n" in folded(store, "--format", "top", *selector)
+    assert "lost samples 5 (whole host)<" in folded(store, "--format", "svg", "--container", "shop-1")
+    assert '"isSelection":true' in folded(store, "--format", "html", "--container", "shop-1")
+    assert '"isSelection"' not in folded(store, "--format", "html")
+    assert "lost samples 0\n" in folded(store, "--format", "top", "--container", "shop-1", since=START + 10, until=START + 20)
+
+
+@pytest.mark.parametrize("name, form", [("shop.html", "html"), ("shop.svg", "svg"), ("shop.json", "json"),
+                                        ("shop.pb.gz", "pprof"), ("shop.txt", "folded")])
+def test_a_file_has_the_format_of_its_ending(store, tmp_path, name, form):
+    assert dump(store, "-o", tmp_path / name).returncode == 0
+    assert dump(store, "-o", tmp_path / "asked", "--format", form).returncode == 0
+    assert (tmp_path / name).read_bytes() == (tmp_path / "asked").read_bytes()
+
+
+def table_of(store, *arguments):
+    return folded(store, "--format", "top", *arguments).split("\n\n")[1]
+
+
+def test_top_by_a_label_is_a_table_of_who_used_the_cpu(store):
+    assert table_of(store, "--by", "container") == (
+        "CORES  SHARE%  SAMPLES  CONTAINER\n"
+        " 0.01   71.43       15  shop-1\n"
+        " 0.00   19.05        4  cart-1\n"
+        " 0.00    9.52        2  (none)\n")
+    assert table_of(store, "--by", "comm", "--by", "pid", "--kind", "kernel") == (
+        "CORES  SHARE%  SAMPLES  COMM  PID\n"
+        " 0.00   60.00        3  java   42\n"
+        " 0.00   40.00        2  cron    7\n")
+
+
+def test_callers_of_a_method_are_a_tree(store):
+    assert table_of(store, "--callers", "a.B.work") == (
+        "SHARE%  TOTAL  METHOD, AND ITS CALLERS\n"
+        "100.00     15  a.B.work\n"
+        "100.00     15     a.B.run\n"
+        "100.00     15     java\n")
+    assert table_of(store, "--callers", "a.B.work", "--by", "container").endswith(
+        "100.00     15     java\n"
+        " 73.33     11     <- shop-1\n"
+        " 26.67      4     <- cart-1\n")
+    assert refused(dump(store, "--callers", "B.wrok"), 3) == (
+        "jbpf-dump: no method matches 'B.wrok'; did you mean a.B.work?\n")
+    assert refused(dump(store, "--callers", "frobnicate"), 3) == "jbpf-dump: no method matches 'frobnicate'\n"
 
 
 def test_json_has_the_numbers_and_the_stacks(store):
@@ -197,16 +288,17 @@ def test_output_file_is_replaced_as_a_whole(store, tmp_path):
     assert folded(store, "-o", "-") == ALL
 
 
-def test_list_is_a_table_of_streams(store):
-    assert folded(store, "--list") == (
-        "CONTAINER  POD                   PID  COMM  JVM      SAMPLES  FIRST                 "
-        "LAST                  UNKNOWN%  SYMBOLS\n"
-        "cart-1     -                      43  java  -              4  2023-11-14T22:13:20Z  "
-        "2023-11-14T22:13:30Z       0.0  -\n"
-        "shop-1     shop-5d8f7b9c4-x2x4z   42  java  17.0.15       15  2023-11-14T22:13:20Z  "
-        "2023-11-14T22:13:40Z       2.0  -\n"
-        "-          -                       7  cron  -              2  2023-11-14T22:13:20Z  "
-        "2023-11-14T22:13:30Z       0.0  -\n")
+def test_list_is_a_table_of_containers_or_of_processes(store):
+    head = ("CONTAINER  POD                   PID  COMM  JVM      SAMPLES  CORES  FIRST                 "
+            "LAST                  UNKNOWN%  SYMBOLS\n")
+    rows = ("shop-1     shop-5d8f7b9c4-x2x4z   42  java  17.0.15       15   0.01  2023-11-14T22:13:20Z  "
+            "2023-11-14T22:13:40Z       2.0  -\n"
+            "cart-1     -                      43  java  -              4   0.00  2023-11-14T22:13:20Z  "
+            "2023-11-14T22:13:30Z       0.0  -\n"
+            "-          -                       7  cron  -              2   0.00  2023-11-14T22:13:20Z  "
+            "2023-11-14T22:13:30Z       0.0  -\n")
+    assert folded(store, "--list") == head + rows
+    assert folded(store, "--list", "--by", "pid") == head + rows
 
 
 def test_list_is_json_too_and_takes_selectors(store):
@@ -215,11 +307,12 @@ def test_list_is_json_too_and_takes_selectors(store):
     assert data["since"] == "2023-11-14T22:13:20Z"
     assert data["streams"] == [{
         "pid": 43, "ns_pid": 0, "comm": "java", "service": "cart", "namespace": "prod",
-        "container": "cart-1", "first": "2023-11-14T22:13:20Z", "last": "2023-11-14T22:13:30Z",
+        "container": "cart-1", "image": "registry/cart:1.2", "host": "node-7",
+        "first": "2023-11-14T22:13:20Z", "last": "2023-11-14T22:13:30Z",
         "samples": 4, "frames": 8, "unknown_frames": 0, "truncated_samples": 0, "jit_frames": 0,
         "unknown_jit_frames": 0, "ambiguous_frames": 0, "inlined_frames": 0,
         "interpreted_frames": 0, "jit_leaf_samples": 0, "repaired_samples": 0,
-        "unrepaired_samples": 0, "jit_source": ""}]
+        "unrepaired_samples": 0, "truncated_by": {}, "jit_source": ""}]
 
 
 def test_both_names_of_the_command_do_the_same(store):
@@ -247,10 +340,26 @@ def test_nothing_in_that_time_says_what_there_is(store):
     assert refused(dump(store, "--list", since=1, until=2), 3).startswith("jbpf-dump: no samples match")
 
 
+@pytest.mark.parametrize("counts", [(1, 100000), (100000, 1)])
+def test_the_oldest_samples_of_a_merged_hour_are_found_whichever_stream_has_them(tmp_path, counts):
+    """Busy streams stand behind the others."""
+    script = "".join(f"window start={START + 600 * i} pid={50 + i} samples={count} comm=java\n\tjava;f {count}\n"
+                     f"window start={START + 600 * i} pid=0 samples=1\ncommit\n" for i, count in enumerate(counts))
+    store = make_store(tmp_path / "store", script)
+    assert jbpf("store", "compact", "--store", store).returncode == 0
+    assert "samples from 2023-11-14T22:13:20Z to 2023-11-14T22:23:30Z" in refused(dump(store, since=1, until=2), 3)
+
+
 def test_nothing_of_that_name_says_what_is_near(store):
     assert refused(dump(store, "--container", "cart"), 3) == (
-        "jbpf-dump: no samples match; that time has java (pid 43, container cart-1), "
-        "java (pid 42, container shop-1, pod shop-5d8f7b9c4-x2x4z), cron (pid 7); see --list\n")
+        "jbpf-dump: no samples match; no container 'cart'; did you mean 'cart-1'?\n")
+    assert refused(dump(store, "--comm", "jvaa", "--container", "shop-1"), 3) == (
+        "jbpf-dump: no samples match; no comm 'jvaa'; did you mean 'java'?\n")
+    assert refused(dump(store, "--container", "frobnicate"), 3) == (
+        "jbpf-dump: no samples match; no container 'frobnicate' in that time, which has 'shop-1', 'cart-1'\n")
+    assert refused(dump(store, "--container", "cart-1", "--comm", "cron"), 3) == (
+        "jbpf-dump: no samples match; that time has java (pid 43, container cart-1), cron (pid 7), "
+        "java (pid 42, container shop-1, pod shop-5d8f7b9c4-x2x4z); see --list\n")
 
 
 def test_no_since_takes_one_hour_and_says_so(store):
@@ -294,8 +403,11 @@ def test_picture_is_not_written_to_a_terminal(store):
 @pytest.mark.parametrize("arguments,line", [
     (["--frob"], "there is no option --frob; see jbpf-dump --help"),
     (["--pid", "1", "--pid", "2"], "--pid is given twice; see jbpf-dump --help"),
-    (["--since", "1h", "--until", "2h"], "--since must lie before --until"),
-    (["--by", "color"], "--by: 'color' is not one of container, pod, service, pid, none; see jbpf-dump --help"),
+    (["--since", "@7200", "--until", "@3600"],
+     "--since (1970-01-01T02:00:00Z) must lie before --until (1970-01-01T01:00:00Z)"),
+    (["--since", "2100-01-01"], "--since (2100-01-01T00:00:00Z) lies in the future"),
+    (["--by", "color"], "--by: 'color' is not one of container, pod, namespace, service, image, host, "
+     "comm, pid, thread, none; see jbpf-dump --help"),
     (["--list", "--format", "svg"], "--list is a table, or --format json"),
     (["--lines"], "--lines goes with --format top; json has them anyway"),
     (["--lines", "--list"], "--lines goes with --format top; json has them anyway"),
@@ -305,9 +417,7 @@ def test_wrong_usage_is_one_line_and_exit_2(store, arguments, line):
     assert refused(jbpf("dump", "--store", store, *arguments), 2) == f"jbpf-dump: {line}\n"
 
 
-def test_later_commands_say_that_they_are_not_here():
-    for name in ("top",):
-        assert refused(run(BIN / "jbpf", name), 2) == f"jbpf: this version has no '{name}' command\n"
+def test_a_command_that_is_missing_or_unknown_is_told_in_one_line():
     assert refused(run(BIN / "jbpf"), 2) == "jbpf: which command? see jbpf --help\n"
     assert refused(run(BIN / "jbpf", "frob"), 2) == "jbpf: there is no command 'frob'; see jbpf --help\n"
 
@@ -406,7 +516,7 @@ def fresh_store(tmp_path):
     import time
     now = int(time.time())
     return make_store(tmp_path / "store", f"""
-window start={now - 15} pid=42 samples=10 frames=40 is_jvm=1 preserve_frame_pointer=1 comm=java container=shop-1
+window start={now - 15} pid=42 samples=10 frames=40 is_jvm=1 preserve_frame_pointer=1 truncated_samples=9 comm=java container=shop-1
 	java;x 10
 window start={now - 15} pid=44 samples=40 frames=400 is_jvm=1 preserve_frame_pointer=2 comm=java \
 container=shop-2 jvm_version=1.8.0_432 preserve_frame_pointer_origin=2 jit_source=3 jit_age_ms=9000 \
@@ -430,12 +540,14 @@ def test_status_says_what_to_change(fresh_store):
     assert result.stdout == (
         "CONTAINER  PID  COMM  JVM        FP                SYMBOLS    AGE  UNKNOWN%  CUT%  STALE%  "
         "INLINED%  INTERP%  REPAIRED%  UNREPAIRED%  SAMPLES\n"
-        "shop-1      42  java  -          off               -            -       0.0   0.0     0.0  "
+        "shop-1      42  java  -          off               -            -       0.0  90.0     0.0  "
         "     0.0      0.0        0.0          0.0       10\n"
+        "    stacks whole 10.0 %\n"
         "    JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: its stacks are cut "
         "after the first compiled frame; add -XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it\n"
         "shop-2      44  java  1.8.0_432  on (environment)  vmstructs   9s       0.5  10.0     1.0  "
         "    25.0      2.0       25.0          2.5       40\n"
+        "    stacks whole 90.0 %\n"
         "    its own tables name its code, but not all of it: no inlined frames_\n"
         "    10.0 % of its stacks are cut although the JVM keeps frame pointers: a native library does not; "
         "build it with -fno-omit-frame-pointer\n"

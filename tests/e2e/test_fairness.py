@@ -214,7 +214,14 @@ def goes_on(trial, _):
     trial.must("its copy goes on" in trial.scene.daemon.log()[trial.log_begin:], "no copy of the reader went on")
 
 
-@attack(check=goes_on)
+def goes_on_and_says_over_whom(trial, result):
+    goes_on(trial, result)
+    said = trial.scene.said_since(trial.attack_begin, trial.attackers)
+    trial.must(any("reader hung, crashed or was killed over it" in one for one in said),
+               f"nothing says over whom the reader hung: {said}")
+
+
+@attack(check=goes_on_and_says_over_whom)
 def tables_in_a_file_system_that_hangs(trial):
     """jbpfd's reader hangs in the kernel. Its copy takes its place, and knows which code of others lay where."""
     trial.log_begin = len(trial.scene.daemon.log())

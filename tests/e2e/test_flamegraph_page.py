@@ -86,8 +86,14 @@ def test_the_graph_is_painted_and_the_header_complete(page):
     facts = browser.text("facts").replace("\n", " ")
     for fact in ("Samples 100", "CPU time 1.00 s at 100 Hz",
                  "Time 2026-11-21T13:20:00Z to 2026-11-21T13:30:00Z (10m)",
-                 "Unknown frames 0.00 %", "Truncated stacks 0.00 %", "Lost samples 3"):
+                 "Unknown frames 0.00 %", "Truncated stacks 0.00 %", "Lost samples, whole host 3"):
         assert fact in facts
+
+
+def test_losses_are_a_warning_where_they_are_of_all_that_is_shown(page):
+    warned = "return [...document.querySelectorAll('#facts .warn')].map((fact) => fact.textContent).join()"
+    assert "Lost samples3" in page(KNOWN, "-l", "3").js(warned)
+    assert page(KNOWN, "-s", "pod=shop-1", "-l", "3").js(warned) == ""
 
 
 def test_without_a_rate_there_are_no_seconds(page):
@@ -386,7 +392,8 @@ def test_the_tree_is_a_treegrid_for_keys_and_readers(page):
 def test_every_control_has_a_name_and_the_picture_a_description(page):
     browser = page()
     nameless = browser.js(
-        "const label = (e) => e.getAttribute('aria-label') || e.getAttribute('aria-labelledby');"
+        "const label = (e) => e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') ||"
+        " (e.labels && e.labels.length);"
         "return [...document.querySelectorAll('button, input, canvas, [role=treegrid], dialog')]"
         ".filter((e) => !(label(e) || e.textContent.trim()))"
         ".map((e) => e.outerHTML);")
@@ -418,7 +425,9 @@ def test_right_click_copies_the_name(page):
         "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
     browser.at_frame(0.9, 2, "menu")
     items = browser.text("menu").split("\n")
-    assert items == ["Copy name", "Copy stack", "Zoom to this frame", "Search this name"]
+    assert items == ["Copy name", "Copy stack", "Zoom to this frame", "Search this name", "Callers and callees",
+                     "Only stacks with it", "No stacks with it", "Hide it: its time is its caller\u2019s",
+                     "Collapse its recursion"]
     browser.js("document.querySelectorAll('#menu button')[1].click()")
     browser.wait(lambda: browser.text("toast") == "Copied")
     copied = browser.driver.execute_async_script(
@@ -551,8 +560,8 @@ def test_without_scripts_there_is_a_table(tmp_path):
     finally:
         browser.close()
     assert "no <b>scripts</b>" in text
-    assert re.search(r"^ ?40\.00 +40 +40\.00 +40 +C\.leaf_\[i\]$", text, re.M)
-    assert re.search(r"^ +0\.00 +0 +50\.00 +50 +B\.work_\[j\]$", text, re.M)
+    assert re.search(r"^ ?40\.00 +40 +40\.00 +40 +C\.leaf +\[inlined\]$", text, re.M)
+    assert re.search(r"^ +0\.00 +0 +50\.00 +50 +B\.work +\[jit\]$", text, re.M)
 
 
 # ---- speed --------------------------------------------------------------------------------------

@@ -187,9 +187,9 @@ def test_pprof_says_what_it_is_of(store, decode):
     assert (int(data["timeNanos"]), data["durationNanos"]) == (START * 10**9, 100 * 10**9)
     assert [profile.strings[it] for it in data["comment"]] == [
         "CPU of container shop-1",
-        "2023-11-14T22:13:20Z to 2023-11-14T22:15:00Z (1m 40s)",
-        "25 samples, 0.25 CPU seconds at 99 Hz, 1 stream",
-        "unknown frames 2.00 %, truncated stacks 0.00 %, lost samples 5",
+        "2023-11-14T22:13:20Z to 2023-11-14T22:15:00Z (1m 40s, of which 10s were recorded)",
+        "25 samples, 0.25 CPU seconds at 99 Hz, 0.03 cores, 1 stream",
+        "unknown frames 2.00 %, truncated stacks 0.00 %, lost samples 5 (whole host)",
     ]
     assert profile.files() == sorted([
         ("[unknown]", ""), ("a.B.<init>", ""), ("a.B.run", ""), ("a.B.work", "B.java"), ("evil_[31m", ""),

@@ -130,7 +130,11 @@ def test_comparison_is_safe_in_every_format(scene):
 
 
 def test_maps_for_perf_have_one_line_per_method(scene, tmp_path):
-    result = jbpf("maps", "-p", scene.jvm.pid, "-d", tmp_path)
+    for _ in range(5):
+        result = jbpf("maps", "-p", scene.jvm.pid, "-d", tmp_path)
+        # A parser has two seconds for a file: beside much else one that is built with sanitizers may need a second try.
+        if "takes too long" not in result.stderr:
+            break
     assert result.returncode == 0, result.stderr
     text = (tmp_path / f"perf-{scene.jvm.pid}.map").read_bytes()
     assert text and not CONTROL.search(text)

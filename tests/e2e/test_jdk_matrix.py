@@ -10,6 +10,7 @@ import pytest
 
 from harness.containers import JDKS, java
 from harness.folded import assert_rare, kind, plain
+from harness.hostile import SANITIZED
 from harness.programs import cpu_seconds, wait_cpu, wait_until
 
 UNKNOWN = ("[unknown]", "[unknown jit]")
@@ -92,7 +93,8 @@ class Scene:
         return self.status[self.pids[name]]
 
 
-@pytest.fixture(scope="module", params=JDKS)
+# Under sanitizers the oldest and the newest layouts are enough: what is shipped is judged on all.
+@pytest.fixture(scope="module", params=(JDKS[0], JDKS[-1]) if SANITIZED else JDKS)
 def scene(request, engine, app, module_daemon):
     return Scene(engine, app, module_daemon, request.param)
 
@@ -113,7 +115,8 @@ def test_nothing_is_left_in_containers_and_nobody_talks(scene):
 
 def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
     folded = scene.folded["mixed"]
-    bare = folded.samples(lambda frames: any(f.startswith("[lib") for f in user_part(frames)))
+    bare = folded.samples(lambda frames: any(re.match(r"\[?lib.*(\]|\+0x[0-9a-f]+)$", f)
+                                            for f in user_part(frames)))
     assert_named(folded, f"JDK {scene.jdk}, {bare} with a library that has no symbols")
     stream = scene.stream("mixed")
     assert_rare(stream["unknown_jit_frames"], stream["jit_frames"], 0.01, stream)
@@ -186,10 +189,15 @@ def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
         assert_rare(below - whole, below, 0.1, (name, folded))
 
 
-def test_jvm_without_frame_pointers_is_reported(scene):
+def test_jvm_without_frame_pointers_is_reported_and_whole(scene):
     stream = scene.stream("without")
     assert stream["preserve_frame_pointer"] == "off", stream
-    assert any("PreserveFramePointer" in problem for problem in stream["problems"]), stream
+    folded = scene.folded["without"]
+    below = folded.samples(lambda frames: "Shares.seventy" in java_names(frames))
+    whole = folded.samples(lambda frames: java_names(frames)[:2] == ["Shares.main", "Shares.work"]
+                           and "Shares.seventy" in java_names(frames) and "[truncated]" not in frames)
+    assert below >= 30, folded
+    assert_rare(below - whole, below, 0.1, folded)
 
 
 # ---- closed containers, killed JVMs ----
@@ -225,7 +233,7 @@ def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
     pid = container.pid
     profiler = daemon(window="3s").start().wait_ready()
     begin = profiler.wait_met([pid])
-    profiler.wait_samples({pid: 250}, since=begin)
+    profiler.wait_samples({pid: 250}, since=begin, seconds=60)
     assert profiler.stop() == 0, profiler.log()
     folded = profiler.dump("--pid", pid, since=begin)
     assert_named(folded, "user namespace")

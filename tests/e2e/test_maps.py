@@ -18,7 +18,12 @@ FOREIGN = 12346  # neither root nor the JVM's user
 
 
 def maps(*arguments, **options):
-    return jbpf("maps", *arguments, **options)
+    for _ in range(5):
+        result = jbpf("maps", *arguments, **options)
+        # A parser has two seconds for a file: beside much else one that is built with sanitizers may need a second try.
+        if "takes too long" not in result.stderr:
+            break
+    return result
 
 
 def row_of(result, pid):
@@ -187,7 +192,7 @@ def test_directory_stays_even_with_force(jvm, folder):
 
 
 def test_own_map_of_a_jvm_of_the_host_stays_without_force(app):
-    command = [str(app) if part == "/app" else part for part in java("Shares", 60, 20)]
+    command = [str(app) if part == "/app" else part for part in java("Shares", 600, 20)]
     process = subprocess.Popen(["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups", *command],
                                stdout=subprocess.PIPE, text=True)
     path = f"/tmp/perf-{process.pid}.map"
@@ -268,7 +273,7 @@ def test_user_without_rights_is_told_to_be_root(jvm, tmp_path):
 
 
 def test_process_that_compiles_nothing_has_no_map(folder, spinner):
-    process = spinner("native_spinner", "20", "5")
+    process = spinner("native_spinner", "600", "5")
     result = maps("-p", process.pid, "-d", folder)
     assert result.returncode == 1 and "no compiled code" in row_of(result, process.pid)[3]
     assert os.listdir(folder) == []

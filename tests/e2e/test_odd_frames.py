@@ -32,7 +32,8 @@ def witness():
 
 
 def test_empty_names_on_a_full_line_end_nothing(odd, witness, daemon):
-    daemon = daemon("--pid", odd.pid, "--pid", witness.pid, window="1s").start().wait_ready()
+    # The chain is one of frame pointers; unwind tables say where the program's own callers are.
+    daemon = daemon("--unwind", "fp", "--pid", odd.pid, "--pid", witness.pid, window="1s").start().wait_ready()
 
     def both_are_recorded():
         assert daemon.process.poll() is None, f"jbpfd ended: {daemon.log()}"

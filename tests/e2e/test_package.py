@@ -58,6 +58,7 @@ def test_package_has_completion_for_every_program(package):
     folder = root / "usr/share/bash-completion/completions"
     assert {path.name for path in folder.iterdir()} == programs
     assert all(path.resolve() == folder / "jbpf" for path in folder.iterdir())
+    assert (root / "usr/share/zsh/vendor-completions/_jbpf").is_file()
 
 
 def test_programs_of_the_package_run(package):
@@ -74,10 +75,29 @@ def test_package_names_the_libraries_it_needs(package):
         assert re.search(rf"\b{library}\b", depends), depends
 
 
+def test_image_has_every_library_that_a_program_loads(package):
+    """Those that are linked, and those that are loaded when they are needed and otherwise missed without a word."""
+    root, info = package
+    there = set(re.findall(r"[\w.+-]+", re.search(r"^ Depends: (.*)$", info, re.M)[1]))
+    dockerfile = (TOP / "scripts/package/Dockerfile").read_text().rpartition("FROM ")[2]
+    there |= set(re.search(r"apt-get install (?:-\S+ |\\\n|\s)+([^\\&]*)", dockerfile)[1].split())
+    loaded = {name for path in sorted((TOP / "user").rglob("*.c"))
+              for name in re.findall(r'"(lib[\w-]+\.so\.\d+)"', path.read_text())}
+    assert {"libcurl.so.4", "libmicrohttpd.so.12"} <= loaded
+    linked = {name for program in ("jbpf", "jbpfd")
+              for name in re.findall(r"NEEDED.*\[(lib\S+)\]", run("readelf", "-d", root / "usr/bin" / program).stdout)}
+    assert "libbpf.so.1" in linked
+    for name in sorted(loaded | linked):
+        owner = run("dpkg", "-S", f"*/{name}", check=True).stdout
+        owners = set(re.findall(r"^([\w.+-]+)(?::\w+)?: ", owner, re.M))
+        assert owners & there, f"{name} is of {owners}, the image has {there}"
+    assert "ca-certificates" in there, "jbpf push verifies the server"
+
+
 def test_units_of_the_package_start_what_is_in_it(package):
     root, _ = package
     units = sorted((root / "lib/systemd/system").glob("*.service"))
-    assert len(units) == 2
+    assert [path.stem for path in units] == ["jbpf-diff", "jbpf-push", "jbpfd"]
     for unit in units:
         program = re.search(r"^ExecStart=(\S+)", unit.read_text(), re.M)[1]
         assert (root / program.lstrip("/")).exists(), f"{unit.name}: {program}"
@@ -94,7 +114,7 @@ def test_units_of_the_package_are_content_with_themselves(package):
     said = run("systemd-analyze", "verify", "--man=no", *units)
     mine = [line for line in lines_of(said.stdout + said.stderr) if "jbpf" in line]
     assert said.returncode == 0 and not mine, mine
-    for unit, worst in (("jbpfd.service", 3.5), ("jbpf-diff.service", 1.2)):
+    for unit, worst in (("jbpfd.service", 3.5), ("jbpf-diff.service", 1.2), ("jbpf-push.service", 2.0)):
         said = run("systemd-analyze", "security", "--offline=true", "--no-pager", root / "units" / unit).stdout
         assert float(re.search(r"exposure level for .*: ([\d.]+)", said)[1]) <= worst, said
 

@@ -149,7 +149,7 @@ def found_jit_frames(daemon, name):
         names = [plain(frame) for frame in frames]
         if "spin_for" in names[:-1]:
             callee = names[names.index("spin_for") + 1]
-            if not callee.startswith(("now_ns", "clock_gettime", "__", "[")) or callee == UNKNOWN:
+            if not callee.startswith(("now_ns", "clock_gettime", "__", "[", "libc.so.6+")) or callee == UNKNOWN:
                 found[callee] = found.get(callee, 0) + count
     return found
 

@@ -44,6 +44,7 @@ def profiled(engine, tmp_path_factory):
         wait_until(lambda: samples("shares", "Shares.seventy") >= 0.7 * (ENOUGH - WARM), 300, "the JVM is warm")
         daemon.warm = daemon.stored_until()
         wait_until(enough, 300, "enough samples with names in all three containers")
+        daemon.wait_samples({containers["shares"].pid: WARM}, since=daemon.warm)
     finally:
         code = daemon.stop()
     assert code == 0, daemon.log()

@@ -120,7 +120,7 @@ def test_damage_is_named_and_survives_compaction_as_a_note(store, what):
     assert f"{HOUR_FILE}: byte {damage['offset']}, {damage['bytes']} bytes: {damage['what']}" in text.stdout
     compacted = jbpf("store", "compact", "--store", store)
     assert compacted.returncode == 0
-    assert "1 damaged places could not be carried over" in compacted.stderr
+    assert "1 damaged place could not be carried over" in compacted.stderr
     after = check(store)
     assert (after["windows"], after["samples"]) == (report["windows"], report["samples"])
     assert after["damage"] == report["damage"]
@@ -147,7 +147,7 @@ def test_a_compacted_store_dumps_the_same_in_less_space(store):
     bytes_before = check(store)["bytes"]
     result = jbpf("store", "compact", "--store", store)
     assert result.returncode == 0, result.stderr
-    assert "0 hours and 1 days merged" in result.stdout
+    assert "0 hours and 1 day merged" in result.stdout
     assert not (store / HOUR_FILE).exists() and (store / DAY_FILE).exists()
     assert not (store / HOUR_FILE).parent.exists()
     assert dumped(store) == before and dumped(store, "--by", "pid") == lines

@@ -2,6 +2,7 @@
 """What systemd does with the unit, and others do with a group of processes: their signals reach every process of
 jbpfd, not the first one alone."""
 import os
+import re
 import signal
 
 import pytest
@@ -16,6 +17,21 @@ SERVERS = {"jbpfd-launcher", "jbpfd-namer", "jbpfd-metrics"}
 def test_a_stop_of_the_unit_asks_the_first_process_alone():
     """A namer that were ended with it could not name the last window."""
     assert "KillMode=mixed" in UNIT.read_text().splitlines()
+
+
+def limit_of(path, name):
+    """What a source file defines it as."""
+    return int(re.search(rf"^#define {name}\s+(\d+)u\b", (TOP / path).read_text(), re.M)[1])
+
+
+def test_the_unit_lets_it_have_all_processes_that_it_limits_itself(daemon, tmp_path):
+    """Else those that hang over files of others would keep a new one from being started."""
+    most = int(re.search(r"^TasksMax=(\d+)$", UNIT.read_text(), re.M)[1])
+    one = daemon("--event", "cpu,off-cpu", "--metrics", f"unix:{tmp_path}/metrics.sock", window="1s").start().wait_ready()
+    wait_until(lambda: "jbpfd-standby" in statuses_of_all(one.process.pid), 60, f"all are there; log: {one.log()}")
+    usual = sum(int(status["Threads"]) for status in statuses_of_all(one.process.pid).values())
+    others = limit_of("user/sandbox/launcher.c", "MAX_HANGING") + limit_of("user/collect/naming/naming_window.c", "DEFERRED_MAX")
+    assert others + 2 * usual <= most, (others, usual)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])

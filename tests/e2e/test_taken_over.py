@@ -549,7 +549,7 @@ def start_daemon(uid):
     field = Field(uid)
     os.chown(field.folder, uid, uid)
     # What else this host runs, and what that keeps waiting, is not to be looked at meanwhile.
-    field.profiled = subprocess.Popen([AIDS / "native_spinner", "600"], stdout=subprocess.DEVNULL)
+    field.profiled = subprocess.Popen([AIDS / "native_spinner", "600", "20"], stdout=subprocess.DEVNULL)
     field.daemon = Daemon(field.folder, "--pid", field.profiled.pid, "--metrics", f"unix:{field.folder}/metrics.sock", window="1s",
                           wrapper=units_user(uid) if uid else ())
     field.daemon.start()

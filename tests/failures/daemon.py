@@ -384,6 +384,8 @@ class Life:
         try:
             self.start()
             self.wait(lambda: any(self.store.rglob(f"cpu/{time.gmtime().tm_year}/*/*/*.zst")), "a window is written")
+            # The launcher has two sockets for the namer's copy, which is made after the first window.
+            self.wait(lambda: "jbpfd-standby" in [name for name, _ in self.processes().values()], "the namer has a copy")
             self.before = self.descriptors()
             for point in self.points:
                 self.point(point)

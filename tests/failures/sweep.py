@@ -3,7 +3,7 @@
 """Every call that can fail does, once: for each command the n-th allocation, open, read, write, sync, rename
 (EIO, ENOSPC, half of it), for n = 1, 2, 3 ... as SQLite's tests do it. After each the program must have said
 clearly that it failed, or have given the whole right result; nothing that is stored may be lost, and nothing
-may crash. With --fast a part of the n, for scripts/check.
+may crash. With --fast a part of the n where each is dear, for scripts/check.
 
 Usage: tests/failures/sweep.py [--build DIR] [--fast] [--only CASE] [--max-points N]
 Last line: "N passed, N failed"; a case with a way to fail is one test.
@@ -11,6 +11,7 @@ Last line: "N passed, N failed"; a case with a way to fail is one test.
 import argparse
 import collections
 import concurrent.futures
+import http.server
 import os
 import pathlib
 import re
@@ -18,11 +19,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 MODES = ["memory", "EIO", "ENOSPC", "short"]
-FAST_POINTS = 25  # of a case and mode
+FAST_POINTS = 25  # of a case that copies a store, and mode
 JOBS = 2
 TIMEOUT_S = 120
 SHOWN_FAULTS = 5  # of a case and mode
@@ -61,6 +63,10 @@ def run(build, argv, fail=None, env=None):
     return Result(process.returncode, out, err.decode(errors="replace"), cnt, hit)
 
 
+def today():
+    return int(time.time()) // DAY_S
+
+
 def must(result):
     if result.code:
         sys.exit(f"sweep: preparing failed with {result.code}: {result.err}")
@@ -74,11 +80,19 @@ def make(tool, folder, script, *arguments):
         sys.exit(f"sweep: {tool.name}: {made.stderr}")
 
 
+def host_window(minute, host):
+    lines = "".join(f"\tjava;a.B.run_[j];a.B.m{m}_[j] {300 + (7 * minute + 5 * host + m) % 11}\n" for m in range(9))
+    samples = sum(int(line.rpartition(" ")[2]) for line in lines.splitlines())
+    return (f"window start={OLD + 60 * minute} pid={40 + host} duration=60 samples={samples} frames={3 * samples} frequency_hz=99 "
+            f"comm=java service=shop host=web-{host}\n{lines}commit\n")
+
+
 def window(number, start):
     pid = 40 + number % 3
     stacks = "".join(f"\tjava;a.B.run_[j];a.B.own_{number}_{i}_[j] 1\n" for i in range(10, 30))
+    threads = "".join(f"\t+{i} 1 pool-{i % 3}\n" for i in range(20)) + f"\t+20 {pid - 9} main\n\t+20 9 pool-{number % 3}\n"
     return (f"window start={start} pid={pid} duration=10 samples={20 + pid} frames=9 frequency_hz=49 comm=java "
-            f"service=shop container=shop-{pid}\n{stacks}\tjava;a.B.run_[j];a.B.work_[j] {pid}\n"
+            f"service=shop container=shop-{pid}\n{stacks}\tjava;a.B.run_[j];a.B.work_[j] {pid}\n{threads}"
             f"\t@a.B.work_[j];B.java:{10 + number % 4} {pid}\n"
             f"window start={start} pid=0 duration=10 samples=99\ncommit\n")
 
@@ -96,7 +110,7 @@ def digest(build, store):
         key = fields.get("pid", "host")
         sums[key, "samples"] += int(words[4])
         sums[key, "text"] += int(fields.get("text", 0))
-    stacks = must(run(build, [build / "bin/jbpf", "dump", "--store", store, "--since", "@1", "--by", "pid"]))
+    stacks = must(run(build, [build / "bin/jbpf", "dump", "--store", store, "--since", "@1", "--by", "pid", "--by", "thread"]))
     return sums, stacks.out
 
 
@@ -125,11 +139,13 @@ def is_told(result):
 
 
 def without_age(out):
-    return re.sub(rb'(_age_ms":|written for )[0-9]+', rb"\g<1>N", out)
+    return re.sub(rb'(_age_ms":|written for |UTC, |"now":)[0-9]+', rb"\g<1>N", out)
 
 
 class Case:
     """One command. Subclasses that change something work in a copy of their own."""
+
+    fast_points = None  # all: a point takes 2 ms, and a part of them misses a fault by chance
 
     def __init__(self, name, sweep, *argv, may_end=(0,), normal=lambda out: out):
         self.name, self.sweep, self.argv, self.may_end, self.normal = name, sweep, argv, may_end, normal
@@ -213,6 +229,8 @@ class FileCase(Case):
 
 class StoreCase(Case):
     """Changes a store, in a copy."""
+
+    fast_points = FAST_POINTS
 
     def __init__(self, name, sweep, source, *argv, **options):
         super().__init__(name, sweep, *argv, **options)
@@ -330,14 +348,87 @@ class DaysCase(StoreCase):
         return None if out == self.right[0] and series == self.right[2] else "the next run gives another result"
 
 
+class Receiver(http.server.ThreadingHTTPServer):
+    """Takes whatever jbpf push sends, and keeps it by the first part of its path, or the database."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), ReceiverHandler)
+        self.taken = collections.defaultdict(set)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        """Clients that end early are what is tested."""
+
+
+class ReceiverHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        length = int(self.headers["Content-Length"])
+        body = self.rfile.read(length)
+        if len(body) < length:
+            return
+        if b"FROM jbpf_schema" in body:  # what ClickHouse is asked, with the mark of a row
+            self.answer(b"1\t1\n")
+            return
+        name = re.search(r"^/(?:\?database=)?([^/?&]+)", self.path).group(1)
+        self.server.taken[name].add((self.path.partition(name)[2], body))
+        self.answer(b"")
+
+    def answer(self, body):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class PushCase(StoreCase):
+    """Sends a store of some minutes: who says that it is sent has sent all, and the next push sends the same requests, or the rest."""
+
+    def __init__(self, scheme, settings, sweep, store):
+        super().__init__(f"push {scheme}", sweep, None)
+        self.scheme, self.settings, self.store = scheme, settings, store
+
+    def prepare(self):
+        folder = self.copy()
+        self.right_code = must(self.run_in(folder, None)).code
+        self.right = self.result_of(None, folder)
+        if not self.right:
+            sys.exit(f"sweep: {self.name} sends nothing")
+        self.drop(folder)
+
+    def run_in(self, folder, fail):
+        url = f"{self.scheme}://127.0.0.1:{self.sweep.receiver.server_address[1]}/{folder.name}{self.settings}"
+        return run(self.sweep.build, [self.sweep.build / "bin/jbpf", "push", url, "--store", self.store, "--state",
+                                      folder / "state", "--once"], fail)
+
+    def result_of(self, result, folder):
+        return set(self.sweep.receiver.taken[folder.name])
+
+    def after(self, result, folder):
+        again = self.run_in(folder, None)
+        if again.code:
+            return f"the next push ends with {again.code}: {again.err.strip()[-200:]}"
+        return None if self.result_of(again, folder) == self.right else "the next push does not send the rest"
+
+    def drop(self, folder):
+        super().drop(folder)
+        self.sweep.receiver.taken.pop(folder.name, None)
+
+
 class Sweep:
     def __init__(self, options, work):
         self.build = options.build.resolve()
         self.work = work
         self.fast = options.fast
-        self.max_points = options.max_points or (FAST_POINTS if options.fast else None)
+        self.max_points = options.max_points
         self.points = 0
+        self.day = today()
         self.jbpf = self.build / "bin/jbpf"
+        self.receiver = Receiver()
         self.make_stores()
 
     def make_stores(self):
@@ -351,13 +442,20 @@ class Sweep:
         make(mkstore, self.store, "".join(window(i, now - 4 * HOUR_S + i * 150) for i in range(12)))
         make(mkstore, self.unmerged, old + late)
         self.until = now + HOUR_S
+        self.waits = self.work / "waits"
+        cpu = "".join(window(i, OLD + i * 150) for i in range(6))
+        make(mkstore, self.waits, cpu + cpu.replace(" pid=", " event=5 unit=1 period=100000000 pid="))
         self.two_days = self.work / "two-days"
         midnight = int(time.time()) // DAY_S * DAY_S
         runs = "".join(f"run pid=1 from={midnight - day * DAY_S + 9 * HOUR_S} "
-                       f"until={midnight - day * DAY_S + 11 * HOUR_S} service=shop\n" for day in (3, 2, 1))
+                       f"until={midnight - day * DAY_S + 11 * HOUR_S} service=shop\n" for day in (3, 2, 1, 0))
         make(self.build / "tests/tools/mkdiffstore", self.two_days, runs, "1", "0.003", "0.01")
         self.sides = ["--before", f"@{midnight - 2 * DAY_S}..@{midnight - DAY_S}", "--after",
                       f"@{midnight - DAY_S}..@{midnight}"]
+        self.hosts = self.work / "hosts"
+        make(mkstore, self.hosts, "".join(host_window(i // 5, i % 5) for i in range(5 * 9)))
+        self.sent = self.work / "sent"
+        make(mkstore, self.sent, "".join(host_window(i // 2, i % 2) for i in range(2 * 3)))
         self.series = self.work / "series"
         must(run(self.build, [self.jbpf, "diff", "--days", "1", "--store", self.two_days, "--output-dir", self.series]))
 
@@ -365,35 +463,68 @@ class Sweep:
         dump = [self.jbpf, "dump", "--store", self.store, "--since", "@1", "--until", f"@{self.until}"]
         diff = [self.jbpf, "diff", "--store", self.two_days]
         days = [*diff, "--days", "1"]
-        for form in "folded", "svg", "top", "json", "pprof", "speedscope", "cells":
+        for form in "folded", "svg", "top", "json", "pprof", "speedscope", "otlp", "cells":
             may_end = (3,) if form == "cells" else (0,)
             yield Case(f"dump {form}", self, *dump, "--format", form, may_end=may_end)
         yield FileCase("dump html", self, *dump, "--format", "html")
+        yield Case("dump threads", self, *dump, "--by", "thread", "--thread", "pool-*")
         yield Case("dump lines", self, *dump, "--format", "top", "--lines")
+        yield Case("dump by", self, *dump, "--format", "top", "--by", "pid", "--by", "container")
+        yield Case("dump callers", self, *dump, "--callers", "*own*")
+        yield Case("dump own", self, *dump, "--own", "*own*,a.?.c")
         yield Case("dump list", self, *dump, "--list")
+        yield Case("dump of two stores", self, *dump, "--store", self.waits, "--by", "pid")
+        yield Case("diff of two stores", self, *diff, "--store", self.waits, *self.sides)
+        views = [self.jbpf, "dump", "--store", self.waits, *dump[4:]]
+        yield Case("dump wall", self, *views, "--event", "wall", "--format", "json")
+        yield Case("dump lock", self, *views, "--event", "lock", may_end=(3,))
         for form in "top", "json", "folded":
             yield Case(f"diff {form}", self, *diff, *self.sides, "--format", form)
         yield FileCase("diff html", self, *diff, *self.sides, "--format", "html")
+        hosts = [self.jbpf, "diff", "--store", self.hosts, "--since", f"@{OLD}", "--until", f"@{OLD + 540}"]
+        yield Case("diff of hosts", self, *hosts, "--before-host", "*", "--after-host", "web-4")
+        yield Case("diff outlier hosts", self, *hosts, "--outlier-hosts")
         yield DaysCase("diff days", self, None, *days)
         yield DaysCase("diff days again", self, self.series, *days)
         yield Case("status", self, self.jbpf, "status", "--store", self.store, normal=without_age)
         yield Case("status json", self, self.jbpf, "status", "--store", self.store, "--json", normal=without_age)
+        yield Case("status check", self, self.jbpf, "status", "--store", self.store, "--check", "--all", may_end=(4,),
+                   normal=without_age)
         yield Case("store check", self, self.jbpf, "store", "check", "--store", self.store)
         yield Case("store check json", self, self.jbpf, "store", "check", "--store", self.store, "--format", "json")
+        top = [self.jbpf, "top", "--store", self.store, "--since", "@1"]
+        yield Case("top", self, *top, normal=without_age)
+        yield Case("top of one", self, *top, "--container", "shop-40", normal=without_age)
+        web = [self.build / "tests/tools/web_question"]
+        yield Case("web info", self, *web, "info", "--store", self.store, normal=without_age)
+        yield Case("web timeline", self, *web, "timeline", "--store", self.store, "--since", f"@{OLD}", "--until",
+                   f"@{self.until}", "--step", "2d")
+        for scheme, settings in ("otlp+http", ""), ("pyroscope+http", ""), ("clickhouse", "?tls=off"):
+            yield PushCase(scheme, settings, self, self.sent)
         yield CompactCase("store compact", self, self.unmerged)
         yield WriteCase("windows into a new store", self, None)
         yield WriteCase("windows into a store", self, self.unmerged)
 
-    def numbers(self, cnt):
+    def numbers(self, case, cnt):
         """Which calls fail: all, or some that are spread evenly and end with the last."""
-        if not self.max_points or cnt <= self.max_points:
+        points = self.max_points or (case.fast_points if self.fast else None)
+        if not points or cnt <= points:
             return range(1, cnt + 1)
-        return sorted({max(1, cnt * (i + 1) // self.max_points) for i in range(self.max_points)})
+        return sorted({max(1, cnt * (i + 1) // points) for i in range(points)})
+
+    @staticmethod
+    def faults(case, mode, pool, numbers):
+        judged = zip(numbers, pool.map(lambda n: case.judge(mode, n), numbers))
+        return [(number, fault) for number, fault in judged if fault]
 
     def sweep(self, case, mode, pool):
-        begin, numbers = time.monotonic(), self.numbers(case.count(mode))
-        faults = [(number, fault) for number, fault in zip(numbers, pool.map(lambda n: case.judge(mode, n), numbers))
-                  if fault]
+        begin, numbers = time.monotonic(), self.numbers(case, case.count(mode))
+        faults = self.faults(case, mode, pool, numbers)
+        if faults and self.day != today():
+            # Midnight was in between: yesterday is another day, and a moment of today has a date.
+            self.day = today()
+            case.prepare()
+            faults = self.faults(case, mode, pool, numbers)
         self.points += len(numbers)
         print(f"{'FAILED' if faults else 'ok':6} {case.name}, {mode}: {len(numbers)} points, {len(faults)} faults, "
               f"{time.monotonic() - begin:.1f} s", flush=True)

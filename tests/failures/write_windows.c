@@ -32,14 +32,25 @@ struct lines {
 
 static int make_text(unsigned window, unsigned stream, struct strbuf *out)
 {
-	int err = 0;
-
 	strbuf_clear(out);
-	for (unsigned i = 10; i < 10 + TEXT_LINES && !err; i++)
-		err = strbuf_printf(out, "java;Main.main_[j];work_%u_%u_%u_[j] %u\n", i, stream,
-				    window, 1 + i % 3);
-	return err;
+	for (unsigned i = 10; i < 10 + TEXT_LINES; i++)
+		strbuf_printf(out, "java;Main.main_[j];work_%u_%u_%u_[j] %u\n", i, stream, window,
+			      1 + i % 3);
+	return strbuf_error(out);
 }
+
+/* All lines of one thread. */
+static const uint8_t *make_threads(uint64_t *len)
+{
+	static uint8_t code[8 + TEXT_LINES + 1] = "\1\4main\0\50";
+
+	for (size_t i = 0; i < TEXT_LINES; i++)
+		code[8 + i] = 1;
+	*len = sizeof(code);
+	return code;
+}
+
+_Static_assert(TEXT_LINES == 050, "as the code says");
 
 static int add_stream(struct store_writer *writer, unsigned number, unsigned stream,
 		      struct strbuf *said)
@@ -58,11 +69,12 @@ static int add_stream(struct store_writer *writer, unsigned number, unsigned str
 	if (stream) {
 		window.lines = "work;Work.java:1 5\n";
 		window.lines_len = strlen(window.lines);
+		window.threads = make_threads(&window.threads_len);
 	}
+	strbuf_printf(said, "written %u %" PRIu64 " %" PRIu64 "\n", window.pid,
+		      (uint64_t)(window.start_unix_ns / CLOCK_NS_PER_S), window.counts.samples);
 	if (!err)
-		err = strbuf_printf(said, "written %u %" PRIu64 " %" PRIu64 "\n", window.pid,
-				    (uint64_t)(window.start_unix_ns / CLOCK_NS_PER_S),
-				    window.counts.samples);
+		err = strbuf_error(said);
 	if (!err)
 		err = store_writer__add(writer, &window, strbuf_str(&text), text.len);
 	return err;

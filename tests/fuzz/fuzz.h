@@ -78,7 +78,8 @@ static inline int fuzz_file(const void *bytes, size_t len)
 
 static inline int fuzz_sink_write(void *ctx, const void *bytes, size_t len)
 {
-	return strbuf_append((struct strbuf *)ctx, bytes, len);
+	strbuf_append((struct strbuf *)ctx, bytes, len);
+	return strbuf_error(ctx);
 }
 
 /* What crosses the border out of the parser process lands in `out`. */

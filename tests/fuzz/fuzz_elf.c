@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ELF files of any bytes through everything that reads them: symbol tables, PLT stubs, start_thread,
- * build id, the symbols of a JVM. Each range has one name, and it is the name of a symbol of this
- * file that does not begin behind it; a file and the same bytes in memory give the same table; and
- * no table is larger than its file allows.
+ * ELF files of any bytes through everything that reads them: symbol tables, PLT stubs,
+ * start_thread, functions of .eh_frame, build id, the symbols of a JVM. Each range has one name or
+ * none, and it is the name of a symbol of this file that does not begin behind it; a file and the
+ * same bytes in memory give the same table; and no table is larger than its file allows.
  *
  * Input: the file.
  */
@@ -102,9 +102,11 @@ static void check_at(const struct elf_symtab *tab, const struct symbols symbols[
 	if (elf_symtab__lookup(tab, address, &found) != 0)
 		return;
 	must(found.start <= address && address < found.end);
-	must(strlen(found.name) <= ELF_SYMTAB_MAX_NAME_BYTES && found.name[0]);
-	must(is_made(found.name) || symbols_explain(&symbols[0], &found) ||
-	     symbols_explain(&symbols[1], &found));
+	if (found.name) {
+		must(strlen(found.name) <= ELF_SYMTAB_MAX_NAME_BYTES && found.name[0]);
+		must(is_made(found.name) || symbols_explain(&symbols[0], &found) ||
+		     symbols_explain(&symbols[1], &found));
+	}
 	must(elf_symtab__lookup(tab, found.start, &again) == 0);
 	must(again.start == found.start && again.end == found.end && again.name == found.name);
 	must(elf_symtab__lookup(tab, found.end - 1, &again) == 0);
@@ -141,6 +143,7 @@ static struct elf_symtab *build(const struct elf_file *file)
 	must(elf_symtab_builder__add(builder, file) == 0);
 	must(elf_plt_add(file, builder) == 0);
 	must(libc_thread_add(file, "/lib/libc.so.6", builder) == 0);
+	must(elf_symtab_builder__add_functions(builder, file) == 0);
 	must(elf_symtab_builder__finish(builder, &tab) == 0);
 	elf_symtab_builder__free(builder);
 	if (build_id_read(file, &id) == 0)

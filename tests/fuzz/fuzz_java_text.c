@@ -17,7 +17,7 @@ static void check_symbol(const uint8_t *bytes, size_t len)
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 	int err;
 
-	must(strbuf_puts(&out, "before") == 0);
+	strbuf_puts(&out, "before");
 	err = hotspot_symbol_text(bytes, len, &out);
 	must(err == 0 || err == -EINVAL);
 	must(memcmp(out.data, "before", 6) == 0 && (!err || out.len == 6));
@@ -48,7 +48,7 @@ static const char *slow_type(const char *at, struct strbuf *out)
 		if (!len || at[len] != ';')
 			return NULL;
 		for (size_t i = 0; i < len; i++)
-			must(strbuf_putc(out, at[i] == '/' ? '.' : at[i]) == 0);
+			strbuf_putc(out, at[i] == '/' ? '.' : at[i]);
 		at += len + 1;
 	} else {
 		size_t i = 0;
@@ -57,11 +57,11 @@ static const char *slow_type(const char *at, struct strbuf *out)
 			i++;
 		if (i == 8)
 			return NULL;
-		must(strbuf_puts(out, words[i][1]) == 0);
+		strbuf_puts(out, words[i][1]);
 		at++;
 	}
 	while (depth--)
-		must(strbuf_puts(out, "[]") == 0);
+		strbuf_puts(out, "[]");
 	return at;
 }
 
@@ -70,18 +70,20 @@ static bool slow_signature(const char *at, struct strbuf *parameters, struct str
 {
 	if (*at++ != '(')
 		return false;
-	must(strbuf_putc(parameters, '(') == 0);
+	strbuf_putc(parameters, '(');
 	while (*at != ')') {
 		if (parameters->len > 1)
-			must(strbuf_puts(parameters, ", ") == 0);
+			strbuf_puts(parameters, ", ");
 		at = slow_type(at, parameters);
 		if (!at)
 			return false;
 	}
-	must(strbuf_putc(parameters, ')') == 0);
+	strbuf_putc(parameters, ')');
 	at++;
-	if (strcmp(at, "V") == 0)
-		return strbuf_puts(result, "void") == 0;
+	if (strcmp(at, "V") == 0) {
+		strbuf_puts(result, "void");
+		return strbuf_error(result) == 0;
+	}
 	at = slow_type(at, result);
 	return at && !*at;
 }
@@ -118,7 +120,7 @@ static void check_method(struct fuzz_input *input)
 	if (!err) {
 		size_t at = wanted.len + 1;
 
-		must(strbuf_printf(&wanted, " %s.%s%s", class, name, strbuf_str(&parameters)) == 0);
+		strbuf_printf(&wanted, " %s.%s%s", class, name, strbuf_str(&parameters));
 		/* A hidden class keeps one slash, in place of its plus. */
 		for (size_t i = at; i < at + strlen(class); i++) {
 			if (wanted.data[i] == '/')

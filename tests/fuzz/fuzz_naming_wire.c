@@ -46,6 +46,8 @@ static void must_be_same(const struct window *a, const struct window *b)
 	must(memcmp(&a->counts, &b->counts, sizeof(a->counts)) == 0);
 	must(memcmp(a->lost, b->lost, sizeof(a->lost)) == 0);
 	must(a->lines_len == b->lines_len && a->cells_len == b->cells_len);
+	must(a->threads_len == b->threads_len);
+	must(!a->threads_len || memcmp(a->threads, b->threads, a->threads_len) == 0);
 	must(!a->lines_len || memcmp(a->lines, b->lines, a->lines_len) == 0);
 	must(!a->cells_len || memcmp(a->cells, b->cells, a->cells_len) == 0);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++)

@@ -54,6 +54,13 @@ static void check_why(int err, const char *why)
 		must(len > 0 && !strchr(why, '\n'));
 }
 
+static void check_stores(const struct option_stores *stores)
+{
+	must(stores->cnt <= OPTION_STORES_MAX && !(stores->from && stores->cnt));
+	for (size_t i = 0; i < stores->cnt; i++)
+		must(stores->dirs[i] != NULL);
+}
+
 static void check_dump(struct command_line *line)
 {
 	struct dump_options options = { 0 };
@@ -65,7 +72,8 @@ static void check_dump(struct command_line *line)
 	if (err || options.info.help || options.info.version)
 		return;
 	must(options.selection.since_unix_ns < options.selection.until_unix_ns);
-	must(options.store && options.by_cnt <= DUMP_BY_CNT);
+	check_stores(&options.stores);
+	must(options.by_cnt <= DUMP_BY_CNT);
 	must(!options.lines || options.format == DUMP_FORMAT_TOP);
 	must(options.selection.pid <= INT32_MAX);
 	for (size_t i = 0; i < options.by_cnt; i++) {
@@ -73,6 +81,17 @@ static void check_dump(struct command_line *line)
 		for (size_t j = 0; j < i; j++)
 			must(options.by[i] != options.by[j]);
 	}
+}
+
+static void check_groups(const struct diff_cmd_options *options)
+{
+	size_t cnt = 0;
+
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		must(!options->before.labels[by] == !options->after.labels[by]);
+		cnt += options->before.labels[by] != NULL;
+	}
+	must(cnt > 0);
 }
 
 static void check_diff(struct command_line *line)
@@ -85,13 +104,17 @@ static void check_diff(struct command_line *line)
 	check_why(err, line->why);
 	if (err || options.info.help || options.info.version)
 		return;
+	check_stores(&options.stores);
 	switch (options.mode) {
 	case DIFF_CMD_MODE_TIMES:
 		must(options.before.range.since_unix_ns < options.before.range.until_unix_ns);
 		must(options.after.range.since_unix_ns < options.after.range.until_unix_ns);
 		break;
-	case DIFF_CMD_MODE_IMAGES:
-		must(options.before.image && options.after.image);
+	case DIFF_CMD_MODE_GROUPS:
+		check_groups(&options);
+		break;
+	case DIFF_CMD_MODE_OUTLIERS:
+		must(options.selection.since_unix_ns < options.selection.until_unix_ns);
 		break;
 	case DIFF_CMD_MODE_FILES:
 		must(options.before.file && options.after.file);
@@ -124,7 +147,7 @@ static void check_record(struct command_line *line)
 	check_why(err, line->why);
 	if (err)
 		return;
-	must(options.output && options.duration_ns && options.format <= RECORD_FORMAT_TOP);
+	must(options.output && options.duration_ns && options.format <= RECORD_FORMAT_OTLP);
 	must(options.frequency_hz >= 1 && options.frequency_hz <= 10000);
 	must(options.selection.pid <= INT32_MAX && options.jit <= JIT_MODE_OFF);
 	must(!options.ignores_opt_out || options.selection.pid);

@@ -5,8 +5,8 @@
  * strict reader of XML; tables by the eye of a terminal. The page, without the three places where
  * names belong, is byte by byte the page of a harmless profile. And no format loses samples.
  *
- * Input: writers (a bit each), rate and number of labels (1 byte each), title, subtitle, text of source lines, each up to
- * a byte 1, then folded text.
+ * Input: writers (a bit each), rate and number of labels (1 byte each), title, subtitle, text of
+ * source lines, each up to a byte 1, then folded text.
  */
 #include "tests/fuzz/fuzz_page.h"
 
@@ -201,7 +201,7 @@ static void check_tables(struct profile *profile, const struct output_info *info
 {
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
-	must(output_top(profile, info, limit, &out) == 0);
+	must(output_top(profile, info, TREE_ORDER_SELF, limit, &out) == 0);
 	if (info->lines)
 		must(output_lines(profile, info, limit, &out) == 0);
 	must(fuzz_is_clean(strbuf_str(&out), out.len, "\n"));

@@ -93,13 +93,35 @@ static void check_numbers(const char *text)
 	}
 }
 
+/* "1h30m": each unit once, the largest first. */
+static bool wide_duration(const char *text, wide *out)
+{
+	static const struct unit units[] = { { "w", 604800 * NS }, { "d", 86400 * NS },
+					     { "h", 3600 * NS },   { "m", 60 * NS },
+					     { "s", NS },	   { "ms", 1000000 } };
+	size_t from = 0;
+
+	*out = 0;
+	while (*text || !from) {
+		size_t len = strspn(text, "0123456789");
+		char part[32];
+		wide value = 0;
+
+		len += strcspn(text + len, "0123456789");
+		memcpy(part, text, len);
+		part[len] = '\0';
+		do {
+			if (from == 6)
+				return false;
+		} while (!wide_with_unit(part, &units[from++], 1, &value));
+		*out += value;
+		text += len;
+	}
+	return true;
+}
+
 static void check_units(const char *text)
 {
-	static const struct unit lengths[] = { { "ms", 1000000 },
-					       { "s", NS },
-					       { "m", 60 * NS },
-					       { "h", 3600 * NS },
-					       { "d", 86400 * NS } };
 	static const struct unit sizes[] = {
 		{ "", 1 },	    { "K", 1 << 10 },	 { "M", 1 << 20 },
 		{ "G", 1 << 30 },   { "T", 1ull << 40 }, { "KiB", 1 << 10 },
@@ -112,7 +134,7 @@ static void check_units(const char *text)
 
 	if (strlen(text) > 30)
 		return;
-	is_valid = wide_with_unit(text, lengths, 5, &wanted);
+	is_valid = wide_duration(text, &wanted);
 	err = parse_duration_ns(text, &value);
 	check(is_valid, wanted, err, value);
 	value = UNTOUCHED;

@@ -51,12 +51,16 @@ static void write_map(const struct procmaps *maps, const struct procmap *map, st
 {
 	const char *path = procmaps_path(maps, map);
 
-	must(strbuf_printf(out, "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64 " ",
-			   map->start, map->end, map->offset, map->dev_major, map->dev_minor,
-			   map->inode) == 0);
+	strbuf_printf(out, "%" PRIx64 "-%" PRIx64 " r-xp %" PRIx64 " %x:%x %" PRIu64 " ",
+		      map->start, map->end, map->offset, map->dev_major, map->dev_minor,
+		      map->inode);
 	for (; *path; path++)
-		must(*path == '\n' ? !strbuf_puts(out, "\\012") : !strbuf_putc(out, *path));
-	must(strbuf_puts(out, map->is_deleted ? " (deleted)\n" : "\n") == 0);
+		if (*path == '\n')
+			strbuf_puts(out, "\\012");
+		else
+			strbuf_putc(out, *path);
+	strbuf_puts(out, map->is_deleted ? " (deleted)\n" : "\n");
+	must(strbuf_error(out) == 0);
 }
 
 static void check_same(const struct procmaps *a, const struct procmaps *b)

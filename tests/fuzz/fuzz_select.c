@@ -36,15 +36,25 @@ static void check_together(struct selection *all, const struct window *window)
 	must(selection_matches(all, window) == wanted);
 }
 
+/* What a user named is only meant by a pattern that says so, or by one for everything. */
+static bool means(const char *pattern, const char *label, bool named_by_users)
+{
+	if (named_by_users && strncmp(label, "user:", 5) == 0 &&
+	    strncmp(pattern, "user:", 5) != 0 && strcmp(pattern, "*") != 0)
+		return false;
+	return strcmp(pattern, label) == 0 || (*label && fnmatch(pattern, label, 0) == 0);
+}
+
 /* A selector of one kind, and what the labels say about it. */
 static void check_alone(const struct selection *all, const struct window *window)
 {
 	static const struct {
 		size_t selector;
 		enum window_label label;
-	} rows[] = { { 2, WINDOW_LABEL_NAMESPACE },
-		     { 3, WINDOW_LABEL_SERVICE },
-		     { 4, WINDOW_LABEL_COMM } };
+		bool named_by_users;
+	} rows[] = { { 2, WINDOW_LABEL_NAMESPACE, true },
+		     { 3, WINDOW_LABEL_SERVICE, true },
+		     { 4, WINDOW_LABEL_COMM, false } };
 	struct selection copy = *all;
 
 	for (size_t i = 0; i < 3; i++) {
@@ -56,7 +66,7 @@ static void check_alone(const struct selection *all, const struct window *window
 			continue;
 		*selector(&one, rows[i].selector) = pattern;
 		must(selection_matches(&one, window) ==
-		     (strcmp(pattern, label) == 0 || (*label && fnmatch(pattern, label, 0) == 0)));
+		     means(pattern, label, rows[i].named_by_users));
 	}
 }
 

@@ -7,7 +7,7 @@
  * Input: two bytes (how names are cut, how often the input is gone through), the process's name up
  * to a newline, then frames: one byte for the kind, the name up to a newline.
  */
-#include "symbols/names/names.h"
+#include "symbols/names/name_table.h"
 #include "tests/fuzz/fuzz.h"
 #include "user/model/stack_text.h"
 
@@ -68,16 +68,16 @@ static void check_line(const char *text, size_t len, const struct frames *frames
 /* The same bytes where names enter: what comes out is a name, or said to be unknown. */
 static void check_entry(const uint8_t *data, size_t len)
 {
-	struct names *names;
+	struct name_table *names;
 	enum frame_kind kind;
 	uint32_t id;
 
-	must(names__new(NULL, NULL, &names) == 0);
-	must(names__plain(names, (const char *)data, len, &id) == 0);
-	must(*names__text(names, id) || names__is_unknown(names, id));
-	must(names__jit(names, (const char *)data, len, len & 1, &id, &kind) == 0);
-	must(*names__text(names, id) || names__is_unknown(names, id));
-	names__free(names);
+	must(name_table__new(NULL, NULL, &names) == 0);
+	must(name_table__plain(names, (const char *)data, len, &id) == 0);
+	must(*name_table__text(names, id) || name_table__is_unknown(names, id));
+	must(name_table__jit(names, (const char *)data, len, len & 1, &id, &kind) == 0);
+	must(*name_table__text(names, id) || name_table__is_unknown(names, id));
+	name_table__free(names);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -23,13 +23,13 @@
 #include "user/model/cells.h"
 #include "user/store/format/crc32c.h"
 #include "user/store/format/merged_format.h"
-#include "user/store/format/rows_block.h"
+#include "user/store/format/rows_table.h"
 #include "user/store/segment/segment_reader.h"
 #include "user/util/cleanup.h"
 
 #define CHOICE_MERGE	 3u
 #define CHOICE_CHECKSUMS 4u
-#define CHOICE_BLOCK	 8u
+#define CHOICE_TABLE	 8u
 #define WINDOWS_MAX	 2000 /* enough of one input */
 
 #define ROWS_PAYLOAD  28
@@ -43,7 +43,7 @@ struct seen {
 	uint64_t sum;
 };
 
-static void look_at_window(struct seen *seen, const struct window *window)
+static void read_labels(struct seen *seen, const struct window *window)
 {
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
 		if (window->labels[i])
@@ -53,7 +53,7 @@ static void look_at_window(struct seen *seen, const struct window *window)
 
 static bool want(void *ctx, const struct window *window)
 {
-	look_at_window(ctx, window);
+	read_labels(ctx, window);
 	return true;
 }
 
@@ -61,7 +61,7 @@ static int take_window(void *ctx, const struct window *window, const char *text,
 {
 	struct seen *seen = ctx;
 
-	look_at_window(seen, window);
+	read_labels(seen, window);
 	for (size_t i = 0; i < len; i++)
 		seen->sum += (unsigned char)text[i];
 	must(!window->lines == !window->lines_len);
@@ -117,6 +117,7 @@ static void walk(const uint8_t *data, size_t len, uint8_t choices)
 		.ctx = &seen,
 		.wants_lines = true,
 		.wants_cells = (choices & CHOICE_MERGE) != 3,
+		.wants_threads = true,
 		.merge_ns = merges[choices & CHOICE_MERGE],
 		.since_unix_ns = choices & 16 ? 1795262405000000000ull : 0,
 		.checks_all = choices & 32,
@@ -140,29 +141,29 @@ static void walk(const uint8_t *data, size_t len, uint8_t choices)
 	close(fd);
 }
 
-/* A block as it is when its checksum and compression are past. */
-static uint64_t parse_block(const uint8_t *data, size_t len)
+/* A table as it is when its checksum and compression are past. */
+static uint64_t parse_table(const uint8_t *data, size_t len)
 {
-	struct rows_block block;
+	struct rows_table table;
 	uint64_t sum = 0;
 
-	if (len < 4 || rows_block_parse(data + 4, len - 4, data[0], data[1], &block))
+	if (len < 4 || rows_table_parse(data + 4, len - 4, data[0], data[1], &table))
 		return 0;
-	for (uint32_t i = 0; i < block.row_cnt; i++) {
+	for (uint32_t i = 0; i < table.row_cnt; i++) {
 		struct cells_reader cells =
-			cells_reader_init(block.rows[i].cells, block.rows[i].cells_len);
-		uint64_t cnt = rows_entries_begin_row(&block.stacks), count;
+			cells_reader_init(table.rows[i].cells, table.rows[i].cells_len);
+		uint64_t cnt = rows_entries_begin_row(&table.stacks), count;
 		struct cell cell;
 
-		must(block.row_series[i] < block.series_cnt);
-		must(i == 0 || block.row_series[i] >= block.row_series[i - 1]);
+		must(table.row_track[i] < table.track_cnt);
+		must(i == 0 || table.row_track[i] >= table.row_track[i - 1]);
 		while (cells_next(&cells, &cell))
 			sum += cell.count;
 		must(!cells.is_bad);
-		for (uint64_t j = 0; j < cnt && !rows_entries_failed(&block.stacks); j++)
-			sum += rows_entries_next(&block.stacks, &count) + count;
+		for (uint64_t j = 0; j < cnt && !rows_entries_failed(&table.stacks); j++)
+			sum += rows_entries_next(&table.stacks, &count) + count;
 	}
-	rows_block_release(&block);
+	rows_table_release(&table);
 	return sum;
 }
 
@@ -172,8 +173,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len < 1)
 		return 0;
-	if (data[0] & CHOICE_BLOCK) {
-		(void)parse_block(data + 1, len - 1);
+	if (data[0] & CHOICE_TABLE) {
+		(void)parse_table(data + 1, len - 1);
 		return 0;
 	}
 	copy = malloc(len);

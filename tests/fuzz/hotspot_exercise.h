@@ -209,8 +209,8 @@ static inline void exercise_scopes(struct exercise *exercise, struct hotspot_cod
 	hotspot_scopes__free(all);
 }
 
-static inline void exercise_look(struct exercise *exercise, struct hotspot_code *code,
-				 const struct exercise_blob *in)
+static inline void exercise_one_blob(struct exercise *exercise, struct hotspot_code *code,
+				     const struct exercise_blob *in)
 {
 	const struct hotspot_blob *blob = &in->blob;
 	const struct hotspot_blob *blobs[] = { blob };
@@ -263,7 +263,7 @@ static inline int exercise_vm(struct exercise *exercise, struct hotspot_vm *vm)
 	for (size_t i = 0; i < exercise->blob_cnt; i++) {
 		if (i % step == 0 ||
 		    (exercise->look_for && strstr(exercise->blobs[i].name, exercise->look_for)))
-			exercise_look(exercise, code, &exercise->blobs[i]);
+			exercise_one_blob(exercise, code, &exercise->blobs[i]);
 	}
 	hotspot_code__free(code);
 	return err;

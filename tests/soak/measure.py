@@ -6,7 +6,9 @@ from pathlib import Path
 
 COMPACTOR = "jbpfd-compact"  # merges files for a moment and ends; left out, but it shares the daemon's pages
 FIELDS = ("seconds", "pss_kib", "anon_kib", "heap_kib", "rss_kib", "fds", "threads", "processes", "zombies",
-          "map_bytes", "cpu_seconds", "store_bytes", "host_processes", "merging")
+          "map_bytes", "cpu_seconds", "store_bytes", "host_processes", "merging",
+          "table_bytes")
+CHUNK_BYTES = 4032  # of unwind tables, JBPF_UNWIND_CHUNK_WORDS in bpf/jbpf_unwind.h
 
 
 def stat_of(pid):
@@ -42,17 +44,21 @@ def memory_of(pid):
 
 
 def fds_of(pid):
-    """How many are open, and the memory of the BPF maps among them."""
-    folder, bpf_bytes = Path(f"/proc/{pid}/fd"), 0
+    """How many are open, and the memory of the BPF maps among them: of unwind tables, and of all others."""
+    folder, bpf_bytes, table_bytes = Path(f"/proc/{pid}/fd"), 0, 0
     names = os.listdir(folder)
     for name in names:
         try:
             if os.readlink(folder / name) == "anon_inode:bpf-map":
                 info = Path(f"/proc/{pid}/fdinfo/{name}").read_text(errors="replace")
-                bpf_bytes += int(re.search(r"^memlock:\s+(\d+)", info, re.M)[1])
+                memory = int(re.search(r"^memlock:\s+(\d+)", info, re.M)[1])
+                if re.search(rf"^value_size:\s+{CHUNK_BYTES}$", info, re.M):
+                    table_bytes += memory
+                else:
+                    bpf_bytes += memory
         except OSError:
             continue  # closed meanwhile
-    return len(names), bpf_bytes
+    return len(names), bpf_bytes, table_bytes
 
 
 def memory_line(log_path):
@@ -90,11 +96,12 @@ def reading(pid, seconds, store):
             if state == "Z" or comm == COMPACTOR:
                 continue
             pss, anon, heap, rss = memory_of(one)
-            fds, map_bytes = fds_of(one)
+            fds, map_bytes, table_bytes = fds_of(one)
             for name, value in (("pss_kib", pss), ("anon_kib", anon), ("heap_kib", heap), ("rss_kib", rss),
                                 ("fds", fds), ("threads", threads), ("processes", 1)):
                 row[name] += value
             row["map_bytes"] = max(row["map_bytes"], map_bytes)
+            row["table_bytes"] = max(row["table_bytes"], table_bytes)
     except (OSError, TypeError):
         return None  # a child ended meanwhile: the next reading is better
     return row, zombies

@@ -34,7 +34,8 @@ QUIET_MOST_SECONDS = 240  # ... and windows come late on a busy machine
 FLAT = (("rest_kib", "KiB", 3072, 98304), ("unknown_kib", "KiB", 3072, None), ("fds", "", 20, 400),
         ("threads", "", 5, 100), ("processes", "", 2, 40), ("map_bytes", "B", 1 << 16, 1 << 20))
 LONG_MINUTES = 45  # the interval of a shorter run is wider than what it should exclude
-MOST_SYMBOLS_KIB = 60 << 10  # symbols/names/object_cache.h and names.h: 24 MiB each; the kernel's, and JVMs'
+MOST_SYMBOLS_KIB = 60 << 10  # symbols/names/object_cache.h and name_table.h: 24 MiB each; the kernel's, and JVMs'
+MOST_TABLE_BYTES = 9 << 20  # of unwind tables: 2,048 chunks, and what the kernel adds to each
 MOST_KIB_LEFT = 6144  # of memory that is no names and no symbol tables, when everything is over: containers (4096 at most)
 MOST_ZOMBIE_SECONDS = 60
 MOST_FDS_LEFT = 12  # more than at the beginning, when everything is over
@@ -239,6 +240,10 @@ class Soak:
         symbols = max(row["symbols_kib"] for row in self.rows)
         self.result("symbols below their limits", symbols <= MOST_SYMBOLS_KIB,
                     f"{symbols} KiB at most, limit {MOST_SYMBOLS_KIB}")
+        # They are kept as images of JVMs come, until there is no room.
+        tables = max(row["table_bytes"] for row in self.rows)
+        self.result("unwind tables below their limit", 0 < tables <= MOST_TABLE_BYTES,
+                    f"{tables} B at most, limit {MOST_TABLE_BYTES}")
 
     def judge_end(self):
         of = {name: [row for row in self.rows if row["phase"] == name] for name in self.phases}

@@ -112,7 +112,7 @@ static void ask(const struct jvm_attach_request *request, struct jvm_attach_resu
 	};
 	struct jvm_attach_report report = { 0 };
 
-	*result = (struct jvm_attach_result){ .outcome = jvm_attach_look(request, &job.feature) };
+	*result = (struct jvm_attach_result){ .outcome = jvm_attach_check(request, &job.feature) };
 	if (result->outcome != JVM_ATTACH_OK)
 		return;
 

@@ -16,11 +16,10 @@ static int read_all(FILE *file, struct strbuf *out)
 {
 	char chunk[65536];
 	size_t len;
-	int err = 0;
 
-	while (!err && (len = fread(chunk, 1, sizeof(chunk), file)) > 0)
-		err = strbuf_append(out, chunk, len);
-	return err ? err : (ferror(file) ? -EIO : 0);
+	while ((len = fread(chunk, 1, sizeof(chunk), file)) > 0)
+		strbuf_append(out, chunk, len);
+	return ferror(file) ? -EIO : strbuf_error(out);
 }
 
 static int write_as(const char *format, struct profile *profile, const struct output_info *info,
@@ -29,7 +28,7 @@ static int write_as(const char *format, struct profile *profile, const struct ou
 	if (strcmp(format, "folded") == 0)
 		return output_folded(profile, out);
 	if (strcmp(format, "top") == 0)
-		return output_top(profile, info, 0, out);
+		return output_top(profile, info, TREE_ORDER_SELF, 0, out);
 	if (strcmp(format, "json") == 0)
 		return output_json(profile, info, out);
 	if (strcmp(format, "svg") == 0)
@@ -43,10 +42,16 @@ static int write_as(const char *format, struct profile *profile, const struct ou
 	return -EINVAL;
 }
 
+static void set_event(struct output_info *info, enum event event)
+{
+	info->event = event;
+	info->period = event_default_period(event);
+}
+
 static int usage(void)
 {
-	fprintf(stderr, "usage: fold2out [-t TITLE] [-s SUBTITLE] [-f HZ] [-l LOST] "
-			"folded|top|json|svg|html|pprof|speedscope\n");
+	fprintf(stderr, "usage: fold2out [-t TITLE] [-s SUBTITLE] [-f HZ] [-l LOST] [-e EVENT] "
+			"[-o OWN] folded|top|json|svg|html|pprof|speedscope\n");
 	return 2;
 }
 
@@ -66,7 +71,7 @@ int main(int argc, char **argv)
 	int option;
 	int err;
 
-	while ((option = getopt(argc, argv, "t:s:f:l:")) != -1) {
+	while ((option = getopt(argc, argv, "t:s:f:l:e:o:")) != -1) {
 		uint64_t number = 0;
 
 		if ((option == 'f' || option == 'l') && parse_u64(optarg, &number) != 0)
@@ -75,6 +80,10 @@ int main(int argc, char **argv)
 			info.title = optarg;
 		else if (option == 's')
 			info.subtitle = optarg;
+		else if (option == 'o')
+			info.own = optarg;
+		else if (option == 'e' && event_by_name(optarg, strlen(optarg)) != EVENT_CNT)
+			set_event(&info, event_by_name(optarg, strlen(optarg)));
 		else if (option == 'f')
 			info.frequency_hz = (uint32_t)number;
 		else if (option == 'l')
@@ -82,6 +91,7 @@ int main(int argc, char **argv)
 		else
 			return usage();
 	}
+	info.is_selection = *info.subtitle != '\0';
 	if (optind + 1 != argc || !profile)
 		return usage();
 	err = read_all(stdin, &text);

@@ -6,6 +6,7 @@
  *     hotspot_dump PID --find PC        what is at a pc; "-": pcs from stdin, one per line
  *     hotspot_dump PID --ranges         where the code lies
  *     hotspot_dump PID --unloads        how many classes it has unloaded
+ *     hotspot_dump PID --threads        the names of its threads
  *
  * --time adds the CPU time of opening and walking on stderr.
  */
@@ -18,6 +19,7 @@
 #include <time.h>
 
 #include "symbols/hotspot/hotspot_code.h"
+#include "symbols/hotspot/hotspot_threads.h"
 #include "symbols/hotspot/hotspot_unloads.h"
 #include "symbols/hotspot/hotspot_vm.h"
 #include "user/util/cleanup.h"
@@ -51,7 +53,9 @@ static int find_one(struct hotspot_code *code, uint64_t pc)
 		err = blob.method ? hotspot_code__method_name(code, blob.method, NULL, &name) :
 				    -ESTALE;
 	else if (!err)
-		err = strbuf_puts(&name, blob.name);
+		strbuf_puts(&name, blob.name);
+	if (!err)
+		err = strbuf_error(&name);
 	if (err) {
 		printf("0x%016llx %s\n", (unsigned long long)pc, errstr(err));
 		return err;
@@ -105,12 +109,39 @@ static int print_unloads(const struct hotspot_vm *vm)
 	return err;
 }
 
+static int print_thread(void *ctx, const char *name, size_t len)
+{
+	(void)ctx;
+	(void)len;
+	puts(name);
+	return 0;
+}
+
+static int print_threads(struct hotspot_vm *vm, bool wants_time)
+{
+	struct hotspot_threads *threads;
+	uint64_t begin_us = cpu_us(), open_us;
+	int err = hotspot_threads__open(vm, &threads);
+
+	if (err)
+		return err;
+	open_us = cpu_us();
+	err = hotspot_threads__each(threads, print_thread, NULL);
+	if (wants_time)
+		fprintf(stderr, "threads_open_us=%llu\nthreads_us=%llu\n",
+			(unsigned long long)(open_us - begin_us),
+			(unsigned long long)(cpu_us() - open_us));
+	hotspot_threads__free(threads);
+	return err;
+}
+
 struct options {
 	uint32_t pid;
 	const char *find; /* NULL: everything */
 	bool wants_time;
 	bool wants_ranges;
 	bool wants_unloads;
+	bool wants_threads;
 };
 
 static int dump(const struct options *options, struct hotspot_code *code)
@@ -142,6 +173,13 @@ static int run(const struct options *options)
 	int err = proc_fd < 0 ? -errno : hotspot_vm__open(proc_fd, options->pid, NULL, &vm);
 
 	vm_us = cpu_us();
+	if (!err && options->wants_threads) {
+		err = print_threads(vm, options->wants_time);
+		hotspot_vm__free(vm);
+		if (err)
+			fprintf(stderr, "hotspot_dump: threads: %s\n", errstr(err));
+		return err ? 1 : 0;
+	}
 	if (!err)
 		err = hotspot_code__open(vm, &code, &missing);
 	if (options->wants_time)
@@ -160,9 +198,13 @@ static int run(const struct options *options)
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{ "find", required_argument, NULL, 'f' }, { "time", no_argument, NULL, 't' },
-		{ "ranges", no_argument, NULL, 'r' },	  { "unloads", no_argument, NULL, 'u' },
-		{ "perfmap", no_argument, NULL, 'p' },	  { NULL, 0, NULL, 0 },
+		{ "find", required_argument, NULL, 'f' },
+		{ "time", no_argument, NULL, 't' },
+		{ "ranges", no_argument, NULL, 'r' },
+		{ "unloads", no_argument, NULL, 'u' },
+		{ "perfmap", no_argument, NULL, 'p' },
+		{ "threads", no_argument, NULL, 'T' },
+		{ NULL, 0, NULL, 0 },
 	};
 	struct options options = { 0 };
 	int option;
@@ -176,12 +218,14 @@ int main(int argc, char **argv)
 			options.wants_ranges = true;
 		else if (option == 'u')
 			options.wants_unloads = true;
+		else if (option == 'T')
+			options.wants_threads = true;
 		else if (option != 'p') /* the form that there is */
 			return 2;
 	}
 	if (optind + 1 != argc || parse_u32_range(argv[optind], 1, UINT32_MAX, &options.pid)) {
 		fprintf(stderr, "usage: hotspot_dump PID [--perfmap] [--time] [--find PC|-] "
-				"[--ranges] [--unloads]\n");
+				"[--ranges] [--unloads] [--threads]\n");
 		return 2;
 	}
 	return run(&options);

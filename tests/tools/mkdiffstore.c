@@ -7,7 +7,7 @@
  *     run pid=1 from=1700000000 until=1700010800 service=shop image=shop:1 plant=3:1.2
  *
  * from, until in seconds; load=1.5 (of everything), hz=49, age=100000 (seconds the JVM had lived
- * by `from`), plant=METHOD:FACTOR (repeatable; 0 = the method is not there), unknown=0.7 (share of
+ * by `from`), cold=600 (age until which it interprets), plant=METHOD:FACTOR (repeatable; 0 = the method is not there), unknown=0.7 (share of
  * samples in frames without name). Methods 60 to 63 are there only when planted.
  * Usage: mkdiffstore DIR SEED DRIFT NOISE [WINDOW_S]     drift and noise as 0.02
  */
@@ -40,6 +40,7 @@ struct run {
 	uint64_t from_s;
 	uint64_t until_s;
 	uint64_t age_s;
+	uint64_t cold_s;
 	double load;
 	double unknown;
 	double plant[METHODS_MAX];
@@ -124,14 +125,15 @@ static double rate_of(const struct maker *maker, const struct run *run, uint32_t
 	       exp(maker->noise * gauss_of(maker->seed + 1, method, time_s));
 }
 
-static int append_stack(struct strbuf *text, const char *comm, uint32_t method, uint64_t cnt)
+static void append_stack(struct strbuf *text, const char *comm, uint32_t method, char tier,
+			 uint64_t cnt)
 {
 	if (!cnt)
-		return 0;
-	return strbuf_printf(text,
-			     "%s;java.lang.Thread.run_[0];shop.p%u.Class%u.handle_[j];"
-			     "shop.p%u.Class%u.method%u_[j] %" PRIu64 "\n",
-			     comm, method / 20, method / 5, method / 20, method / 5, method, cnt);
+		return;
+	strbuf_printf(text,
+		      "%s;java.lang.Thread.run_[0];shop.p%u.Class%u.handle_[j];"
+		      "shop.p%u.Class%u.method%u_[%c] %" PRIu64 "\n",
+		      comm, method / 20, method / 5, method / 20, method / 5, method, tier, cnt);
 }
 
 static int add_window(struct maker *maker, const struct run *run, uint64_t time_s,
@@ -150,18 +152,19 @@ static int add_window(struct maker *maker, const struct run *run, uint64_t time_
 		.cgroup_id = run->pid,
 		.jit_age_ms = UINT32_MAX,
 	};
+	char tier = run->age_s + time_s - run->from_s < run->cold_s ? '0' : 'j';
 	double samples_per_share = (double)run->hz * (double)maker->window_s;
 	uint64_t known = 0;
-	int err = 0;
+	int err;
 
 	window.labels[WINDOW_LABEL_COMM] = run->comm;
 	window.labels[WINDOW_LABEL_SERVICE] = *run->service ? run->service : NULL;
 	window.labels[WINDOW_LABEL_IMAGE] = *run->image ? run->image : NULL;
-	for (uint32_t m = 0; !err && m < METHODS_MAX; m++) {
+	for (uint32_t m = 0; m < METHODS_MAX; m++) {
 		uint64_t cnt = poisson(maker, samples_per_share * (1 - run->unknown) *
 						      rate_of(maker, run, m, time_s));
 
-		err = append_stack(&text, run->comm, m, cnt);
+		append_stack(&text, run->comm, m, tier, cnt);
 		known += cnt;
 	}
 	if (run->unknown > 0) {
@@ -169,12 +172,13 @@ static int add_window(struct maker *maker, const struct run *run, uint64_t time_
 
 		window.counts.samples = cnt;
 		window.counts.unknown_frames = 4 * cnt;
-		if (!err && cnt)
-			err = strbuf_printf(
-				&text,
-				"%s;[unknown];[unknown];[unknown];[unknown jit] %" PRIu64 "\n",
-				run->comm, cnt);
+		if (cnt)
+			strbuf_printf(&text,
+				      "%s;[unknown];[unknown];[unknown];[unknown jit] %" PRIu64
+				      "\n",
+				      run->comm, cnt);
 	}
+	err = strbuf_error(&text);
 	window.counts.samples += known;
 	window.counts.frames = 3 * known + window.counts.unknown_frames;
 	*host_samples += HOST_PER_RUN * window.counts.samples;
@@ -271,6 +275,8 @@ static int take_field(struct run *run, char *pair)
 		return parse_u64(value, &run->until_s);
 	if (strcmp(pair, "age") == 0)
 		return parse_u64(value, &run->age_s);
+	if (strcmp(pair, "cold") == 0)
+		return parse_u64(value, &run->cold_s);
 	if (strcmp(pair, "load") == 0)
 		return take_number(&run->load, value);
 	if (strcmp(pair, "unknown") == 0)
@@ -288,7 +294,7 @@ static int take_field(struct run *run, char *pair)
 
 static int take_line(struct maker *maker, char *line)
 {
-	struct run run = { .hz = 49, .age_s = 100000, .load = 1, .comm = "java" };
+	struct run run = { .hz = 49, .age_s = 100000, .cold_s = 600, .load = 1, .comm = "java" };
 	char *save = NULL;
 	char *word = strtok_r(line, " \n", &save);
 	int err = 0;

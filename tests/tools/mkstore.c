@@ -5,12 +5,16 @@
  *
  *     window start=1700000000 pid=42 samples=7 comm=java container=shop-1
  *     	java;a.B.c_[j] 7
+ *     	+0 7 main
  *     	@a.B.c_[j];B.java:12 5
  *     commit
  *
+ *     	~3 7
+ *
  * Numbers are those of struct window, times in seconds; any other key is a label or a loss. Text
- * lines begin with a tab, source
- * lines with a tab and an @. %XX stands for a byte. Usage: mkstore DIR
+ * lines begin with a tab, source lines with a tab and an @, threads with a tab and a + (number of
+ * the text's line, samples, name; all lines or none), cells with a tab and a ~ (of 20 ms since the
+ * window's begin, samples). %XX stands for a byte. Usage: mkstore DIR
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/cells.h"
+#include "user/model/thread_counts.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -30,6 +36,8 @@ struct script {
 	char *labels[WINDOW_LABEL_CNT]; /* owned; window.labels points to them */
 	struct strbuf text;
 	struct strbuf lines;
+	struct thread_counts *threads;
+	struct cells_sum *cells;
 	bool has_window;
 };
 
@@ -73,6 +81,8 @@ static int set_number32(struct window *window, const char *key, uint32_t value)
 		{ "ns_pid", &window->ns_pid },
 		{ "exec_id", &window->exec_id },
 		{ "frequency_hz", &window->frequency_hz },
+		{ "event", &window->event },
+		{ "unit", &window->period_unit },
 		{ "jit_source", &window->jit_source },
 		{ "jit_age_ms", &window->jit_age_ms },
 		{ "jit_entries", &window->jit_entries },
@@ -101,8 +111,10 @@ static int set_number64(struct window *window, const char *key, uint64_t value)
 		{ "start", &window->start_unix_ns, CLOCK_NS_PER_S },
 		{ "duration", &window->duration_ns, CLOCK_NS_PER_S },
 		{ "process_start", &window->process_start_ns, 1 },
+		{ "start_boot", &window->start_boot_ns, CLOCK_NS_PER_S },
 		{ "cgroup_id", &window->cgroup_id, 1 },
 		{ "samples", &window->counts.samples, 1 },
+		{ "period", &window->period, 1 },
 		{ "frames", &window->counts.frames, 1 },
 		{ "unknown_frames", &window->counts.unknown_frames, 1 },
 		{ "truncated_samples", &window->counts.truncated_samples, 1 },
@@ -114,6 +126,7 @@ static int set_number64(struct window *window, const char *key, uint64_t value)
 		{ "jit_leaf_samples", &window->counts.jit_leaf_samples, 1 },
 		{ "repaired_samples", &window->counts.repaired_samples, 1 },
 		{ "unrepaired_samples", &window->counts.unrepaired_samples, 1 },
+		{ "run_delay_ns", &window->counts.run_delay_ns, 1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -150,13 +163,50 @@ static int set_field(struct script *script, char *pair)
 	return set_label(script, pair, value);
 }
 
+/* "0 7 main" */
+static int add_thread(struct script *script, const char *text)
+{
+	char *end;
+	unsigned long line = strtoul(text, &end, 10);
+	uint64_t samples = strtoull(end, &end, 10);
+
+	if (*end != ' ' || line > UINT32_MAX)
+		return -EINVAL;
+	return thread_counts__add(script->threads, (uint32_t)line, end + 1, strlen(end + 1),
+				  samples);
+}
+
+/* "3 7" */
+static int add_cell(struct script *script, const char *text)
+{
+	__cleanup_strbuf struct strbuf code = STRBUF_INIT;
+	char *end;
+	const struct cell cell = {
+		.index = (uint32_t)strtoul(text, &end, 10),
+		.count = (uint32_t)strtoul(end, &end, 10),
+	};
+	int err = *end ? -EINVAL : cells_encode(&cell, 1, &code);
+
+	return err ? err :
+		     cells_sum__add(script->cells, script->window.start_unix_ns,
+				    (const uint8_t *)code.data, code.len);
+}
+
 static int end_window(struct script *script)
 {
-	int err = 0;
+	__cleanup_strbuf struct strbuf threads = STRBUF_INIT, cells = STRBUF_INIT;
+	int err = thread_counts__encode(script->threads, NULL, &threads);
 
+	if (!err)
+		err = cells_sum__take(script->cells, script->window.start_unix_ns, &cells);
+	script->window.cells = (const uint8_t *)cells.data;
+	script->window.cells_len = cells.len;
+	thread_counts__clear(script->threads);
+	script->window.threads = (const uint8_t *)threads.data;
+	script->window.threads_len = threads.len;
 	script->window.lines = script->lines.data;
 	script->window.lines_len = script->lines.len;
-	if (script->has_window)
+	if (script->has_window && !err)
 		err = store_writer__add(script->writer, &script->window, strbuf_str(&script->text),
 					script->text.len);
 	script->has_window = false;
@@ -200,8 +250,13 @@ static int run_line(struct script *script, char *line)
 		char *text = line + (line[1] == '@' ? 2 : 1);
 
 		decode(text);
-		err = strbuf_puts(to, text);
-		return err ? err : strbuf_putc(to, '\n');
+		if (*text == '+')
+			return add_thread(script, text + 1);
+		if (*text == '~')
+			return add_cell(script, text + 1);
+		strbuf_puts(to, text);
+		strbuf_putc(to, '\n');
+		return strbuf_error(to);
 	}
 	if (strncmp(line, "window ", strlen("window ")) == 0)
 		return begin_window(script, line + strlen("window "));
@@ -223,14 +278,21 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mkstore DIR < SCRIPT\n");
 		return 2;
 	}
-	err = store_writer__open(argv[1], &options, &script.writer);
+	script.threads = thread_counts__new(0);
+	script.cells = cells_sum__new();
+	err = script.threads && script.cells ?
+		      store_writer__open(argv[1], &options, &script.writer) :
+		      -ENOMEM;
 	while (!err && getline(&line, &cap, stdin) >= 0) {
 		err = run_line(&script, line);
 		if (err)
 			fprintf(stderr, "mkstore: '%s': %s\n", line, strerror(-err));
 	}
 	free(line);
-	(void)end_window(&script);
+	if (script.threads && script.cells)
+		(void)end_window(&script);
+	thread_counts__free(script.threads);
+	cells_sum__free(script.cells);
 	strbuf_release(&script.text);
 	strbuf_release(&script.lines);
 	store_writer__free(script.writer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Writes what man pages and bash's completion say of options again, from the tables of the
+ * Writes what man pages and completions say of options again, from the tables of the
  * programs: `make docs`. tests/unit/test_option_docs.c fails while it would change something.
  * Usage: option_docs        in the top folder of the sources
  */
@@ -39,17 +39,17 @@ static int write_page(const struct option_table *table)
 	return err;
 }
 
-static int write_completion(const struct option_table *const *tables)
+static int write_completion(const struct option_table *const *tables, const char *path)
 {
 	__cleanup_strbuf struct strbuf old = STRBUF_INIT, text = STRBUF_INIT;
-	int err = fs_read_file(AT_FDCWD, OPTION_DOCS_COMPLETION, DOC_MAX_BYTES, &old);
+	int err = fs_read_file(AT_FDCWD, path, DOC_MAX_BYTES, &old);
 
 	if (!err)
 		err = option_completion_fill(tables, strbuf_str(&old), &text);
 	if (!err)
-		err = replace(OPTION_DOCS_COMPLETION, &old, &text);
+		err = replace(path, &old, &text);
 	if (err)
-		fprintf(stderr, "%s: %s\n", OPTION_DOCS_COMPLETION, strerror(-err));
+		fprintf(stderr, "%s: %s\n", path, strerror(-err));
 	return err;
 }
 
@@ -61,7 +61,7 @@ int main(void)
 	option_docs_tables(tables);
 	for (size_t i = 0; tables[i] && !err; i++)
 		err = write_page(tables[i]);
-	if (!err)
-		err = write_completion(tables);
+	for (size_t i = 0; i < ARRAY_SIZE(option_docs_completions) && !err; i++)
+		err = write_completion(tables, option_docs_completions[i]);
 	return err ? 1 : 0;
 }

@@ -266,20 +266,20 @@ static inline int sim_count(struct diff_side *side, uint32_t method, uint64_t co
 }
 
 /* Mean rates of one block relative to the shares; moves the noise on by its minutes. */
-static inline void sim_block_rates(struct sim *sim, const double *drift, double *rates)
+static inline void sim_block_rates(struct sim *sim, const double *drift, int minutes, double *rates)
 {
 	double sd = sim->config.window_noise;
 	double memory = sim->config.window_memory;
 	double fresh = sqrt(1 - memory * memory);
 
 	for (uint32_t m = 0; m < SIM_METHODS; m++) {
-		double sum = sd > 0 ? 0 : SIM_MINUTES;
+		double sum = sd > 0 ? 0 : minutes;
 
-		for (int i = 0; sd > 0 && i < SIM_MINUTES; i++) {
+		for (int i = 0; sd > 0 && i < minutes; i++) {
 			sim->noise[m] = memory * sim->noise[m] + fresh * sim_normal(sim);
 			sum += exp(sd * sim->noise[m] - 0.5 * sd * sd);
 		}
-		rates[m] = drift[m] * sim->share[m] * sum / SIM_MINUTES;
+		rates[m] = drift[m] * sim->share[m] * sum / minutes;
 	}
 	for (uint32_t p = 0; sim->config.shared_noise > 0 && p < SIM_PACKAGES; p++) {
 		sim->shared[p] = 0.5 * sim->shared[p] + sqrt(0.75) * sim_normal(sim);
@@ -306,15 +306,39 @@ static inline uint64_t sim_draw(struct sim *sim, double mean, uint32_t method, u
 	return count;
 }
 
-/* Adds one more day to `side`. 0 or an error. */
-static inline int sim_add_day(struct sim *sim, struct diff_side *side,
-			      const struct sim_effect *effects, size_t effect_cnt)
+/* One block of `minutes`, which begins `second` seconds after midnight. 0 or an error. */
+static inline int sim_add_block(struct sim *sim, struct diff_side *side, uint64_t midnight_s,
+				uint32_t second, int minutes, const double *drift,
+				const struct sim_effect *effects, size_t effect_cnt)
 {
-	double drift[SIM_METHODS];
+	uint32_t number = second / SIM_BLOCK_S; /* of the quarter of an hour */
+	uint64_t length_s = 60ull * (unsigned int)minutes;
+	double swing = 1 + 0.5 * sin(2 * M_PI * number / SIM_BLOCKS);
+	double samples =
+		sim->load * swing * sim->config.cores * sim->config.frequency_hz * (double)length_s;
+	struct diff_block block = {
+		.start_unix_ns = (midnight_s + second) * 1000000000ull,
+		.length_ns = length_s * 1000000000ull,
+		.time_of_day_s = second,
+		.frequency_hz = sim->config.frequency_hz,
+	};
 	double rates[SIM_METHODS];
-	uint64_t midnight_s = 1800000000ull / 86400 * 86400 + sim->day++ * 86400ull;
 	int err = 0;
 
+	sim_block_rates(sim, drift, minutes, rates);
+	for (uint32_t m = 0; m < SIM_METHODS; m++) {
+		uint64_t count = sim_draw(sim, samples * rates[m], m, number, effects, effect_cnt);
+
+		block.samples += count;
+		err |= sim_count(side, sim->counted_as[m], count);
+	}
+	block.frames = block.samples * 10;
+	return err ? err : diff_side__close_block(side, &block);
+}
+
+/* What a side drifts from the others, each method by itself and packages as one. */
+static inline void sim_drift(struct sim *sim, double *drift)
+{
 	for (uint32_t m = 0; m < SIM_METHODS; m++)
 		drift[m] = exp(sim->drift_scale[m] * sim_normal(sim));
 	for (uint32_t p = 0; sim->config.shared_drift > 0 && p < SIM_PACKAGES; p++) {
@@ -323,28 +347,42 @@ static inline int sim_add_day(struct sim *sim, struct diff_side *side,
 		for (uint32_t m = p * SIM_PACKAGE; m < (p + 1) * SIM_PACKAGE; m++)
 			drift[m] *= factor;
 	}
-	for (uint32_t b = 0; !err && b < SIM_BLOCKS; b++) {
-		double swing = 1 + 0.5 * sin(2 * M_PI * b / SIM_BLOCKS);
-		double samples = sim->load * swing * sim->config.cores * sim->config.frequency_hz *
-				 SIM_BLOCK_S;
-		struct diff_block block = {
-			.start_unix_ns = (midnight_s + b * SIM_BLOCK_S) * 1000000000ull,
-			.length_ns = SIM_BLOCK_S * 1000000000ull,
-			.time_of_day_s = b * SIM_BLOCK_S,
-			.frequency_hz = sim->config.frequency_hz,
-		};
+}
 
-		sim_block_rates(sim, drift, rates);
-		for (uint32_t m = 0; m < SIM_METHODS; m++) {
-			uint64_t count =
-				sim_draw(sim, samples * rates[m], m, b, effects, effect_cnt);
+#define SIM_SHORT_MINUTES 15
+#define SIM_SHORT_FIRST	  48u /* the quarter of an hour of a side that begins at noon */
 
-			block.samples += count;
-			err |= sim_count(side, sim->counted_as[m], count);
-		}
-		block.frames = block.samples * 10;
-		err |= diff_side__close_block(side, &block);
-	}
+/* A side of a quarter of an hour in blocks of a minute. NULL on failure. */
+static inline struct diff_side *sim_short(struct sim *sim, uint32_t second,
+					  const struct sim_effect *effects, size_t effect_cnt)
+{
+	struct diff_side *side = diff_side__new(1);
+	double drift[SIM_METHODS];
+	uint64_t midnight_s = 1800000000ull / 86400 * 86400;
+	int err = side ? 0 : -1;
+
+	sim_drift(sim, drift);
+	for (uint32_t i = 0; !err && i < SIM_SHORT_MINUTES; i++)
+		err = sim_add_block(sim, side, midnight_s, second + 60 * i, 1, drift, effects,
+				    effect_cnt);
+	if (!err)
+		return side;
+	diff_side__free(side);
+	return NULL;
+}
+
+/* Adds one more day to `side`. 0 or an error. */
+static inline int sim_add_day(struct sim *sim, struct diff_side *side,
+			      const struct sim_effect *effects, size_t effect_cnt)
+{
+	double drift[SIM_METHODS];
+	uint64_t midnight_s = 1800000000ull / 86400 * 86400 + sim->day++ * 86400ull;
+	int err = 0;
+
+	sim_drift(sim, drift);
+	for (uint32_t b = 0; !err && b < SIM_BLOCKS; b++)
+		err = sim_add_block(sim, side, midnight_s, b * SIM_BLOCK_S, SIM_MINUTES, drift,
+				    effects, effect_cnt);
 	return err;
 }
 

@@ -44,6 +44,8 @@ static const struct fake_field fake_fields[] = {
 	{ "CodeBlob", "_size", "int", { 16, 12, 12, 72, 24 } },
 	{ "CodeBlob", "_header_size", "int", { 20, 16, 16, 76, -1 } },
 	{ "CodeBlob", "_header_size", "u2", { -1, -1, -1, -1, 52 } },
+	{ "CodeBlob", "_frame_complete_offset", "int", { 36, 20, 20, 80, -1 } },
+	{ "CodeBlob", "_frame_complete_offset", "int16_t", { -1, -1, -1, -1, 54 } },
 	{ "CodeBlob", "_frame_size", "int", { 44, 28, 28, 88, 44 } },
 	{ "CodeBlob", "_code_begin", "address", { -1, 32, 32, 8, -1 } },
 	{ "CodeBlob", "_code_end", "address", { -1, 40, 40, 16, -1 } },

@@ -22,6 +22,7 @@ static struct {
 	size_t change_cnt;
 	size_t started_cnt;
 	bool forgets; /* the last change */
+	bool is_copy; /* the one that was started last */
 } link_;
 
 static void start_namer(void)
@@ -104,6 +105,12 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 		return false;
 	start_namer();
 	return true;
+}
+
+bool namer_link__is_copy(const struct namer_link *link)
+{
+	assert_null(link);
+	return link_.is_copy;
 }
 
 uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)

@@ -38,6 +38,8 @@ struct probe {
 	/* What may go wrong. */
 	int open_err;
 	int change_err;
+	uint32_t hotspot_pid;
+	uint32_t leaf_pid;
 	int order_err; /* of set_account(), set_code_range(), opt_out() */
 	/* What it was asked. */
 	size_t drain_cnt;
@@ -47,6 +49,12 @@ struct probe {
 	uint32_t range_pid;
 	uint64_t account_cgroup;
 	uint32_t opted_out_pid;
+	uint32_t unwind_chunks;	     /* there are */
+	uint32_t tables[SOURCE_MAX]; /* ids */
+	size_t table_cnt;
+	struct jbpf_space space; /* the last */
+	uint32_t space_pid;	 /* 0: they were dropped */
+	size_t space_cnt;
 	int fd;
 };
 
@@ -183,11 +191,73 @@ static int source_set_code_range(struct probe *source, uint32_t pid, uint64_t ac
 	return source->order_err;
 }
 
+static int source_set_hotspot(struct probe *source, uint32_t pid, uint64_t account_id,
+			      const struct jbpf_hotspot *hotspot)
+{
+	(void)account_id;
+	(void)hotspot;
+	source->hotspot_pid = pid;
+	return source->order_err;
+}
+
+static int source_set_leaf_rule(struct probe *source, uint64_t account_id,
+				const struct jbpf_leaf_key *key,
+				const struct jbpf_leaf_proof *proof)
+{
+	(void)account_id;
+	(void)proof;
+	source->leaf_pid = key->pid;
+	return source->order_err;
+}
+
 static int source_opt_out(struct probe *source, uint32_t pid, const struct jbpf_known *process)
 {
 	(void)process;
 	source->opted_out_pid = pid;
 	return source->order_err;
+}
+
+static uint32_t source_unwind_chunks(const struct probe *source)
+{
+	return source->unwind_chunks;
+}
+
+static int source_set_unwind_table(struct probe *source, uint32_t table_id, const uint32_t *words,
+				   uint32_t word_cnt)
+{
+	(void)words;
+	(void)word_cnt;
+	if (!source->order_err)
+		source->tables[source->table_cnt++] = table_id;
+	return source->order_err;
+}
+
+static void source_drop_unwind_table(struct probe *source, uint32_t table_id)
+{
+	for (size_t i = 0; i < source->table_cnt; i++)
+		if (source->tables[i] == table_id)
+			source->tables[i] = source->tables[--source->table_cnt];
+}
+
+static int source_set_space(struct probe *source, uint32_t pid, uint64_t account_id,
+			    const struct jbpf_space *space)
+{
+	(void)account_id;
+	source->space = *space;
+	source->space_pid = pid;
+	source->space_cnt++;
+	return source->order_err;
+}
+
+static void source_drop_spaces(struct probe *source)
+{
+	source->space_pid = 0;
+}
+
+static void source_drop_space(struct probe *source, uint32_t pid)
+{
+	if (source->space_pid == pid)
+		source_drop_spaces(source);
 }
 
 static uint32_t source_cpus(const struct probe *source)
@@ -208,6 +278,18 @@ static uint64_t source_map_bytes(const struct probe *source)
 	return SOURCE_MAP_BYTES;
 }
 
+/* It has no waiting threads. */
+static void source_end_window(struct probe *source, struct probe_batch *out)
+{
+	*out = (struct probe_batch){ .counts = source->counts };
+}
+
+static uint64_t source_due_boot_ns(const struct probe *source)
+{
+	(void)source;
+	return UINT64_MAX;
+}
+
 static const struct sample_source_ops source_ops = {
 	.open = source_open,
 	.free = source_free,
@@ -219,12 +301,22 @@ static const struct sample_source_ops source_ops = {
 	.fd = source_fd,
 	.consume = source_consume,
 	.drain = source_drain,
+	.end_window = source_end_window,
+	.due_boot_ns = source_due_boot_ns,
 	.stack = source_stack,
 	.next_new_stack = source_next_new_stack,
 	.stream_seed = source_seed,
 	.set_account = source_set_account,
 	.set_code_range = source_set_code_range,
+	.set_hotspot = source_set_hotspot,
+	.set_leaf_rule = source_set_leaf_rule,
 	.opt_out = source_opt_out,
+	.unwind_chunks = source_unwind_chunks,
+	.set_unwind_table = source_set_unwind_table,
+	.drop_unwind_table = source_drop_unwind_table,
+	.set_space = source_set_space,
+	.drop_space = source_drop_space,
+	.drop_spaces = source_drop_spaces,
 	.cpus = source_cpus,
 	.unsampled_cpus = source_unsampled_cpus,
 	.map_bytes = source_map_bytes,

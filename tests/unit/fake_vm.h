@@ -34,6 +34,7 @@ struct fake_place {
 struct hotspot_scopes {
 	struct fake_place places[8];
 	size_t cnt;
+	uint64_t deopt_handler; /* 0 = none */
 };
 
 struct fake_blob {
@@ -164,6 +165,13 @@ static inline int fake_refresh(void *ctx)
 	return fake->error;
 }
 
+static inline bool fake_unwind(void *ctx, struct jbpf_hotspot *out)
+{
+	(void)ctx;
+	(void)out;
+	return false;
+}
+
 static inline void fake_ranges(void *ctx, struct hotspot_ranges *out)
 {
 	struct fake_vm *fake = ctx;
@@ -243,7 +251,8 @@ static inline int fake_method_name(void *ctx, uint64_t address, uint64_t *const_
 	if (!method)
 		return -EAGAIN;
 	*const_method_out = method->const_method;
-	return strbuf_puts(out, method->name);
+	strbuf_puts(out, method->name);
+	return strbuf_error(out);
 }
 
 static inline int fake_walk(void *ctx, hotspot_walk_fn fn, void *fn_ctx, size_t *skipped_out)
@@ -318,7 +327,7 @@ static inline int fake_scopes_at(const struct hotspot_scopes *scopes, uint64_t p
 		*cnt_out = place->cnt;
 		return 0;
 	}
-	return -ENOENT;
+	return is_return_address && pc == scopes->deopt_handler ? -ENODATA : -ENOENT;
 }
 
 static inline size_t fake_scopes_bytes(const struct hotspot_scopes *scopes)
@@ -398,6 +407,7 @@ static inline void fake_free(void *ctx)
 static const struct jit_vm_ops fake_vm_ops = {
 	.refresh = fake_refresh,
 	.ranges = fake_ranges,
+	.unwind = fake_unwind,
 	.find = fake_find,
 	.verify = fake_verify,
 	.method_name = fake_method_name,

@@ -14,7 +14,7 @@
 #define METHOD 0x800000001000ull
 
 static struct fake_vm fake;
-static struct names *names;
+static struct name_table *names;
 static struct jit_vm *vm;
 
 static inline int vm_make(void **state)
@@ -22,7 +22,7 @@ static inline int vm_make(void **state)
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
 	fake_vm_init(&fake);
-	if (names__new(NULL, NULL, &names) || jit_vm__new(&fake_vm_ops, &fake, names, &vm))
+	if (name_table__new(NULL, NULL, &names) || jit_vm__new(&fake_vm_ops, &fake, names, &vm))
 		return -1;
 	fake_method(&fake, METHOD, "int Work.one(int)", "Work.java");
 	fake_method(&fake, METHOD + 0x100, "int Work.two(int)", "Work.java");
@@ -34,7 +34,7 @@ static inline int vm_remove(void **state)
 {
 	(void)state;
 	jit_vm__free(vm);
-	names__free(names);
+	name_table__free(names);
 	fake_vm_release(&fake);
 	return fake.free_cnt != 1;
 }
@@ -81,7 +81,7 @@ static inline const char *name_at(uint64_t word, uint64_t since)
 		return "unknown";
 	assert_int_equal(err, 0);
 	assert_int_equal(answer.cnt, 1);
-	return names__text(names, answer.frames[0].name);
+	return name_table__text(names, answer.frames[0].name);
 }
 
 #define CHECK(word, since, name) assert_string_equal(name_at(word, since), name)
@@ -99,7 +99,7 @@ static inline const char *name_between(uint64_t word, uint64_t since, uint64_t u
 
 	if (err)
 		return err == -EXDEV ? "ambiguous" : "unknown";
-	return names__text(names, answer.frames[0].name);
+	return name_table__text(names, answer.frames[0].name);
 }
 
 static inline void round_passes(void)

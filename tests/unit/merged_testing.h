@@ -12,8 +12,11 @@
 #include <errno.h>
 
 #include "user/model/cells.h"
+#include "user/model/folded_line.h"
+#include "user/model/thread_counts.h"
 #include "user/store/compact/merged_writer.h"
 #include "user/util/cleanup.h"
+#include "user/util/lines.h"
 
 /* ---- random windows ---- */
 
@@ -29,6 +32,7 @@ struct random_window {
 	struct strbuf text;
 	struct strbuf lines;
 	struct strbuf cells;
+	struct strbuf threads;
 };
 
 static inline uint64_t random_next(struct random_windows *random)
@@ -87,13 +91,11 @@ static inline void random_text(struct random_windows *random, const char *frame,
 							    random_next(random) >> 20;
 
 		if (random_below(random, 3) == 0)
-			assert_int_equal(strbuf_printf(out, "%s%05u;x %llu\n", frame, i,
-						       (unsigned long long)count),
-					 0);
+			strbuf_printf(out, "%s%05u;x %llu\n", frame, i, (unsigned long long)count);
 	}
 	/* As source lines end, out of order. */
 	if (has_rest)
-		assert_int_equal(strbuf_puts(out, "[other lines] 7\n"), 0);
+		strbuf_puts(out, "[other lines] 7\n");
 }
 
 static inline void random_fields(struct random_windows *random, struct window *window)
@@ -110,6 +112,7 @@ static inline void random_fields(struct random_windows *random, struct window *w
 		&window->counts.jit_leaf_samples,
 		&window->counts.repaired_samples,
 		&window->counts.unrepaired_samples,
+		&window->counts.run_delay_ns,
 		&window->start_boot_ns,
 		&window->counts.samples,
 	};
@@ -127,6 +130,8 @@ static inline void random_fields(struct random_windows *random, struct window *w
 
 	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
 		*wide[i] = random_u64(random);
+	for (int i = 0; i < STACK_END_CNT; i++)
+		window->counts.ends[i] = random_u64(random);
 	for (size_t i = 0; i < ARRAY_SIZE(narrow); i++)
 		*narrow[i] = random_u32(random);
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
@@ -171,6 +176,37 @@ static inline void random_cells(struct random_windows *random, struct strbuf *ou
 	assert_int_equal(cells_encode(cells, cnt, out), 0);
 }
 
+/* Of each line of the text: mostly one thread, sometimes several, sometimes one that is not known. */
+static inline void random_threads(struct random_windows *random, const struct strbuf *text,
+				  struct strbuf *out)
+{
+	struct thread_counts *counts = thread_counts__new(0);
+	struct lines lines = lines_init(strbuf_str(text), text->len);
+	struct line line;
+	uint32_t number = 0;
+
+	assert_non_null(counts);
+	for (; lines_next(&lines, &line); number++) {
+		uint64_t count, part;
+		size_t len;
+
+		assert_true(folded_line_split(line.at, line.len, &len, &count));
+		for (; count; count -= part) {
+			uint64_t thread = random_below(random, 4) ? number % 5 :
+								    random_below(random, 40);
+			const char *name = thread % 7 ? random->labels[thread] : NULL;
+
+			part = random_below(random, 3) ? count : random_below(random, count) + 1;
+			assert_int_equal(thread_counts__add(counts, number, name,
+							    name ? strlen(name) : 0, part),
+					 0);
+		}
+	}
+	strbuf_clear(out);
+	assert_int_equal(thread_counts__encode(counts, NULL, out), 0);
+	thread_counts__free(counts);
+}
+
 /* Window `number` of a run: streams take turns, time goes on with small steps. */
 static inline void random_window(struct random_windows *random, uint32_t number,
 				 struct random_window *out)
@@ -193,6 +229,11 @@ static inline void random_window(struct random_windows *random, uint32_t number,
 		random_text(random, "Work_[j];Work.java:", true, &out->lines);
 	if (stream && random_below(random, 3))
 		random_cells(random, &out->cells);
+	strbuf_clear(&out->threads);
+	if (out->text.len && random_below(random, 4))
+		random_threads(random, &out->text, &out->threads);
+	window->threads = out->threads.len ? (const uint8_t *)out->threads.data : NULL;
+	window->threads_len = out->threads.len;
 	window->lines = out->lines.data;
 	window->lines_len = out->lines.len;
 	window->cells = out->cells.len ? (const uint8_t *)out->cells.data : NULL;
@@ -204,6 +245,7 @@ static inline void random_window_release(struct random_window *window)
 	strbuf_release(&window->text);
 	strbuf_release(&window->lines);
 	strbuf_release(&window->cells);
+	strbuf_release(&window->threads);
 }
 
 /* ---- merged files ---- */
@@ -250,6 +292,41 @@ static inline void gathered_release(struct gathered *gathered)
 	memset(gathered, 0, sizeof(*gathered));
 }
 
+static inline int compare_parts(const void *left, const void *right)
+{
+	return strcmp(left, right);
+}
+
+/* The threads of each line by name: two codes may say the same in another order. */
+static inline void gather_threads(const struct window *window, const char *text, size_t len,
+				  struct strbuf *out)
+{
+	__cleanup_thread_reader struct thread_reader reader = { .names = NULL };
+	struct lines lines = lines_init(text, len);
+	struct line line;
+
+	assert_int_equal(!window->threads, !window->threads_len);
+	assert_int_equal(thread_reader_open(&reader, window->threads, (size_t)window->threads_len),
+			 0);
+	while (lines_next(&lines, &line)) {
+		char parts[64][64];
+		struct thread_part part;
+		size_t stack_len, cnt = 0;
+		uint64_t count;
+
+		assert_true(folded_line_split(line.at, line.len, &stack_len, &count));
+		thread_reader_line(&reader, count);
+		while (thread_reader_next(&reader, &part)) {
+			assert_true(cnt < 64);
+			snprintf(parts[cnt++], 64, "%s %llu", part.name ? part.name : "-",
+				 (unsigned long long)part.count);
+		}
+		qsort(parts, cnt, sizeof(parts[0]), compare_parts);
+		for (size_t i = 0; i < cnt; i++)
+			strbuf_printf(out, "%s%c", parts[i], i + 1 < cnt ? ',' : '\n');
+	}
+}
+
 /* All bytes of the window but pointers and padding, then what they point to. */
 static inline void gather_bytes(const struct window *window, const char *text, size_t len,
 				struct strbuf *out)
@@ -263,19 +340,19 @@ static inline void gather_bytes(const struct window *window, const char *text, s
 	       sizeof(uint32_t));
 	memset((char *)&fixed + offsetof(struct window, lines), 0,
 	       sizeof(fixed) - offsetof(struct window, lines));
-	assert_int_equal(strbuf_append(out, &fixed, sizeof(fixed)), 0);
+	strbuf_append(out, &fixed, sizeof(fixed));
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++)
-		assert_int_equal(strbuf_printf(out, "%s=%s\n", window_label_name(i),
-					       window->labels[i] ? window->labels[i] : "(none)"),
-				 0);
-	assert_int_equal(strbuf_printf(out, "text %zu\n", len), 0);
-	assert_int_equal(strbuf_append(out, text, len), 0);
-	assert_int_equal(strbuf_printf(out, "lines %zu\n", (size_t)window->lines_len), 0);
+		strbuf_printf(out, "%s=%s\n", window_label_name(i),
+			      window->labels[i] ? window->labels[i] : "(none)");
+	strbuf_printf(out, "text %zu\n", len);
+	strbuf_append(out, text, len);
+	strbuf_printf(out, "lines %zu\n", (size_t)window->lines_len);
 	if (window->lines_len)
-		assert_int_equal(strbuf_append(out, window->lines, window->lines_len), 0);
-	assert_int_equal(strbuf_printf(out, "cells %u\n", window->cells_len), 0);
+		strbuf_append(out, window->lines, window->lines_len);
+	strbuf_printf(out, "cells %u\n", window->cells_len);
 	if (window->cells_len)
-		assert_int_equal(strbuf_append(out, window->cells, window->cells_len), 0);
+		strbuf_append(out, window->cells, window->cells_len);
+	gather_threads(window, text, len, out);
 }
 
 static inline int gather_window(void *ctx, const struct window *window, const char *text,
@@ -300,6 +377,7 @@ static inline bool gather_want(void *ctx, const struct window *window)
 
 	assert_null(window->lines);
 	assert_null(window->cells);
+	assert_null(window->threads);
 	gathered->asked_cnt++;
 	return !gathered->want || gathered->want(window);
 }
@@ -328,7 +406,7 @@ struct gather_how {
 	uint64_t until_ns; /* 0 = all */
 	uint64_t merge_ns;
 	bool has_no_lines;
-	bool has_no_cells;
+	bool has_no_cells; /* nor threads: a unit may come as a whole then */
 	bool (*want)(const struct window *window);
 };
 
@@ -340,6 +418,7 @@ static inline void gather(const struct test_store *store, const struct gather_ho
 		.ctx = out,
 		.wants_lines = !how->has_no_lines,
 		.wants_cells = !how->has_no_cells,
+		.wants_threads = !how->has_no_cells,
 		.merge_ns = how->merge_ns,
 		.want = gather_want,
 		.window = gather_window,

@@ -9,9 +9,13 @@
 #include "user/cli/option_manual.h"
 #include "user/cmd/cmd.h"
 #include "user/daemon/daemon_options.h"
+#include "user/util/cleanup.h"
 
 #define OPTION_DOCS_MAX_TABLES 16
-#define OPTION_DOCS_COMPLETION "user/completion/jbpf.bash"
+
+/* The scripts of bash and zsh. */
+static const char *const option_docs_completions[] = { "user/completion/jbpf.bash",
+						       "user/completion/_jbpf" };
 
 /* The tables of all programs; ends with NULL. */
 static inline void option_docs_tables(const struct option_table *tables[OPTION_DOCS_MAX_TABLES])

@@ -28,6 +28,7 @@ static const struct output_info output_profiles_info = {
 	.counts.unknown_frames = 1,
 	.counts.frames = 50,
 	.counts.truncated_samples = 1,
+	.counts.ends = { [STACK_END_MAX_DEPTH] = 1 },
 	.counts.jit_frames = 40,
 	.counts.unknown_jit_frames = 2,
 	.counts.ambiguous_frames = 3,
@@ -49,6 +50,12 @@ static inline struct profile *profile_of(const char *folded)
 	assert_int_equal(bad_cnt, 0);
 	return profile;
 }
+
+/* Stacks by thread, for info.has_threads: a_[j] has two, b;c one and one that is not known. */
+#define PROFILE_OF_THREADS                                 \
+	"java;a_[j]\1main 2\njava;a_[j]\1pool-# 3\n"       \
+	"java;b;c\1[unknown thread] 1\njava;b;c\1main 4\n" \
+	"java;b\1GC Thread## 5\n"
 
 /* One stack per hostile name, the name in the middle and as the leaf: 1, 2, 3, ... samples. */
 static inline struct profile *profile_hostile(void)
@@ -75,9 +82,9 @@ static inline struct profile *profile_deep(size_t depth)
 	struct strbuf stack = STRBUF_INIT;
 
 	assert_non_null(profile);
-	assert_int_equal(strbuf_puts(&stack, "java"), 0);
+	strbuf_puts(&stack, "java");
 	for (size_t i = 0; i < depth; i++)
-		assert_int_equal(strbuf_printf(&stack, ";f%zu", i), 0);
+		strbuf_printf(&stack, ";f%zu", i);
 	assert_int_equal(profile__add(profile, stack.data, stack.len, 5), 0);
 	strbuf_release(&stack);
 	return profile;

@@ -59,6 +59,12 @@ static inline bool pb_next(struct pb_cursor *cursor, struct pb_field *out)
 		out->value = pb_varint(cursor);
 		return true;
 	}
+	if ((tag & 7) == 1) { /* fixed64 */
+		assert_true(cursor->end - cursor->at >= 8);
+		for (unsigned int i = 0; i < 8; i++)
+			out->value |= (uint64_t)*cursor->at++ << 8 * i;
+		return true;
+	}
 	assert_int_equal(tag & 7, 2);
 	out->is_bytes = true;
 	out->value = pb_varint(cursor);
@@ -74,13 +80,13 @@ static inline void pb_numbers(const struct pb_field *field, struct strbuf *out)
 	struct pb_cursor cursor = field->bytes;
 
 	if (!field->is_bytes) {
-		assert_int_equal(strbuf_append(out, &field->value, sizeof(field->value)), 0);
+		strbuf_append(out, &field->value, sizeof(field->value));
 		return;
 	}
 	while (cursor.at < cursor.end) {
 		uint64_t value = pb_varint(&cursor);
 
-		assert_int_equal(strbuf_append(out, &value, sizeof(value)), 0);
+		strbuf_append(out, &value, sizeof(value));
 	}
 }
 
@@ -133,8 +139,7 @@ struct pprof_read {
 
 #define PPROF_CNT(read, array, type)	((read)->array.len / sizeof(type))
 #define PPROF_AT(read, array, type, at) (&((type *)(void *)(read)->array.data)[at])
-#define PPROF_ADD(read, array, element) \
-	assert_int_equal(strbuf_append(&(read)->array, element, sizeof(*(element))), 0)
+#define PPROF_ADD(read, array, element) strbuf_append(&(read)->array, element, sizeof(*(element)))
 
 static inline const char *pprof_text(const struct pprof_read *read, uint64_t index)
 {
@@ -433,15 +438,12 @@ static inline void pprof_folded(const struct pprof_read *read, struct strbuf *ou
 			struct pprof_function *function = PPROF_AT(
 				read, functions, struct pprof_function, location->function - 1);
 
-			assert_int_equal(strbuf_printf(out, "%s%s%s", j == depth - 1 ? "" : ";",
-						       pprof_text(read, function->name),
-						       pprof_suffix(read, location->mapping)),
-					 0);
+			strbuf_printf(out, "%s%s%s", j == depth - 1 ? "" : ";",
+				      pprof_text(read, function->name),
+				      pprof_suffix(read, location->mapping));
 		}
-		assert_int_equal(
-			strbuf_printf(out, " %llu\n",
-				      (unsigned long long)*PPROF_AT(it, values, uint64_t, 0)),
-			0);
+		strbuf_printf(out, " %llu\n",
+			      (unsigned long long)*PPROF_AT(it, values, uint64_t, 0));
 	}
 }
 
@@ -468,14 +470,14 @@ static inline void pprof_labels(const struct pprof_read *read, size_t sample, st
 
 	for (size_t i = 0; i < it->label_cnt; i++) {
 		const struct pprof_label *label = &it->labels[i];
-		int err = strbuf_printf(out, "%s%s=", i ? " " : "", pprof_text(read, label->key));
 
-		if (!err && label->str)
-			err = strbuf_puts(out, pprof_text(read, label->str));
-		else if (!err)
-			err = strbuf_printf(out, "#%llu", (unsigned long long)label->num);
-		assert_int_equal(err, 0);
+		strbuf_printf(out, "%s%s=", i ? " " : "", pprof_text(read, label->key));
+		if (label->str)
+			strbuf_puts(out, pprof_text(read, label->str));
+		else
+			strbuf_printf(out, "#%llu", (unsigned long long)label->num);
 	}
+	assert_int_equal(strbuf_error(out), 0);
 }
 
 #endif

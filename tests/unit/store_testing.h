@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "user/store/format/format.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -94,15 +95,33 @@ static inline void test_write(const struct test_store *store, const char *name, 
 	close(fd);
 }
 
+/* Offset and length of record number `wanted`, from 0 on, of those of this type in the file. */
+static inline size_t test_find_record(const struct strbuf *bytes, enum format_type type, int wanted,
+				      size_t *len_out)
+{
+	for (size_t at = 0; at + FORMAT_RECORD_MIN_BYTES < bytes->len; at++) {
+		struct format_record record;
+
+		if (format_decode_record((const uint8_t *)bytes->data + at, bytes->len - at,
+					 &record) ||
+		    record.type != type || wanted-- > 0)
+			continue;
+		*len_out = record.frame_len;
+		return at;
+	}
+	*len_out = 0;
+	fail();
+	return 0;
+}
+
 /* ---- windows that follow from a number ---- */
 
 static inline void number_to_text(uint32_t number, struct strbuf *out)
 {
 	strbuf_clear(out);
 	for (uint32_t i = 0; i < 3 + number % 3; i++)
-		assert_int_equal(strbuf_printf(out, "java;Main.main_[j];work_%u_%u_[j] %u\n",
-					       number, i, number + i + 1),
-				 0);
+		strbuf_printf(out, "java;Main.main_[j];work_%u_%u_[j] %u\n", number, i,
+			      number + i + 1);
 }
 
 static inline struct window number_to_window(uint32_t number)
@@ -195,6 +214,19 @@ static inline void got_damage(void *ctx, const struct store_damage *damage)
 	got->damage_cnt++;
 }
 
+/* visitor->ctx begins with a struct got. */
+static inline void test_visit_with(const struct test_store *store, uint64_t since_ns,
+				   uint64_t until_ns, const struct store_visitor *visitor)
+{
+	const struct got *got = visitor->ctx;
+	struct store_reader *reader;
+
+	assert_int_equal(store_reader__open(store->dir, &reader), 0);
+	assert_int_equal(store_reader__visit(reader, since_ns, until_ns, visitor), 0);
+	store_reader__free(reader);
+	assert_int_equal(got->wrong_cnt, 0);
+}
+
 static inline void test_visit(const struct test_store *store, uint64_t since_ns, uint64_t until_ns,
 			      struct got *got)
 {
@@ -203,13 +235,9 @@ static inline void test_visit(const struct test_store *store, uint64_t since_ns,
 		.window = got_window,
 		.damage = got_damage,
 	};
-	struct store_reader *reader;
 
 	memset(got, 0, sizeof(*got));
-	assert_int_equal(store_reader__open(store->dir, &reader), 0);
-	assert_int_equal(store_reader__visit(reader, since_ns, until_ns, &visitor), 0);
-	store_reader__free(reader);
-	assert_int_equal(got->wrong_cnt, 0);
+	test_visit_with(store, since_ns, until_ns, &visitor);
 }
 
 static inline void test_visit_all(const struct test_store *store, struct got *got)

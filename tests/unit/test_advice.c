@@ -73,7 +73,6 @@ static void missing_flag_comes_first_and_alone(void **state)
 	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
 	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
 	window.counts.truncated_samples = 90; /* a consequence: not told twice */
-	window.labels[WINDOW_LABEL_JIT_PROBLEM] = "stacks are cut: the same in other words";
 	assert_only_line(&window,
 			 "JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: "
 			 "its stacks are cut after the first compiled frame; add "
@@ -90,12 +89,28 @@ static void missing_flag_comes_first_and_alone(void **state)
 				  "-XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it");
 }
 
+static void a_jvm_that_is_whole_without_the_flag_needs_no_advice(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.counts.truncated_samples = 5;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 0);
+	window.counts.truncated_samples = 6;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, 1);
+}
+
 static void flag_that_somebody_switched_off_is_changed_there(void **state)
 {
 	struct window window = healthy;
 
 	(void)state;
 	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.counts.truncated_samples = 90;
 	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_COMMAND_LINE;
 	assert_only_line(&window,
 			 "JVM of container shop-1 (pid 42) runs with -XX:-PreserveFramePointer on "
@@ -118,6 +133,7 @@ static void long_names_do_not_push_the_advice_out(void **state)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.counts.truncated_samples = 90;
 	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
 	window.labels[WINDOW_LABEL_POD] = name;
 	find(&window, &advice);
@@ -144,6 +160,124 @@ static void cut_stacks_get_the_next_likely_cause(void **state)
 	window.counts.truncated_samples = 5;
 	find(&window, &advice);
 	assert_int_equal(advice.cnt, 0);
+}
+
+#define BY_SIZES "by=rules java=frame_sizes tables=14 fp=0"
+
+/* Each reason has its advice; the flag is advised where it alone helps. */
+static void each_reason_has_its_advice(void **state)
+{
+	static const struct {
+		const char *label;
+		enum stack_end end;
+		enum window_flag flag;
+		const char *line; /* NULL: nothing is to be done, or it is said elsewhere */
+	} rows[] = {
+		{ BY_SIZES, STACK_END_UNPROVED_LEAF, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks are cut behind a method that was being entered or left, or a "
+		  "stub of the JVM, as its caller is not proved yet: nothing to do, they become "
+		  "fewer" },
+		{ BY_SIZES " none=no_information:ld-musl-x86_64.so.1", STACK_END_NO_RULE,
+		  WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end in ld-musl-x86_64.so.1, which has no unwind "
+		  "information; use an image with glibc" },
+		{ BY_SIZES " none=large:a.so none=no_information:b.so ends=no_rule:b.so",
+		  STACK_END_NO_RULE, WINDOW_FLAG_ON,
+		  "20.0 % of its stacks end in b.so, which has no unwind information; build it with "
+		  "-fasynchronous-unwind-tables, or with -fno-omit-frame-pointer" },
+		{ BY_SIZES " none=full:a.so none=large:b.so ends=no_rule:a.so", STACK_END_NO_RULE,
+		  WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end in a.so, which has no table: all room for them is in "
+		  "use; run fewer different large programs on this host" },
+		{ BY_SIZES " ends=no_rule:libcrypto.so.3", STACK_END_NO_RULE, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end in libcrypto.so.3, in code that its unwind information "
+		  "says nothing of, such as hand-written assembly" },
+		{ BY_SIZES " none=large:a.so none=large:b.so", STACK_END_NO_RULE, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end in code without unwind information; build it with "
+		  "-fasynchronous-unwind-tables" },
+		{ BY_SIZES " ends=bad_cfa:liar.so", STACK_END_BAD_CFA, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end at unwind information that cannot be used, in liar.so" },
+		{ BY_SIZES, STACK_END_UNSUPPORTED, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end at unwind information that cannot be used" },
+		{ BY_SIZES, STACK_END_NO_MAPPING, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end in code that lies in no known file: a library that was "
+		  "just loaded, which clears in seconds, or code of a JIT compiler, which should "
+		  "keep frame pointers" },
+		{ BY_SIZES, STACK_END_JIT, WINDOW_FLAG_OFF,
+		  "JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: its "
+		  "stacks are cut in compiled code; add -XX:+PreserveFramePointer to "
+		  "JAVA_TOOL_OPTIONS and restart it" },
+		{ BY_SIZES, STACK_END_MAX_RULES, WINDOW_FLAG_OFF,
+		  "JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: its "
+		  "stacks are deeper than what is walked without frame pointers; add "
+		  "-XX:+PreserveFramePointer to JAVA_TOOL_OPTIONS and restart it" },
+		{ "by=rules java=unknown tables=9 fp=0", STACK_END_BAD_FP, WINDOW_FLAG_OFF,
+		  "JVM of container shop-1 (pid 42) runs without -XX:+PreserveFramePointer: its "
+		  "stacks are cut after the first compiled frame; add -XX:+PreserveFramePointer to "
+		  "JAVA_TOOL_OPTIONS and restart it" },
+		{ BY_SIZES, STACK_END_BAD_FP, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end at a frame pointer that leads nowhere: code without "
+		  "unwind tables, such as that of a JIT compiler, uses the register for something "
+		  "else; have it keep frame pointers" },
+		{ "by=frame_pointers", STACK_END_BAD_FP, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks are cut: its code keeps no frame pointers, and jbpfd walks by "
+		  "nothing else; run jbpfd with --unwind auto, or the JVM with "
+		  "-XX:+PreserveFramePointer where jbpfd --check knows no unwind tables" },
+		{ "by=frame_pointers", STACK_END_NO_FP, WINDOW_FLAG_ON,
+		  "20.0 % of its stacks are cut: its code keeps no frame pointers, and jbpfd walks by "
+		  "nothing else; run jbpfd with --unwind auto, or build it with "
+		  "-fno-omit-frame-pointer where jbpfd --check knows no unwind tables" },
+		{ "by=rules java=frame_pointers", STACK_END_JIT, WINDOW_FLAG_ON,
+		  "20.0 % of its stacks end in compiled code that was thrown away while it ran; it "
+		  "clears when the JVM has warmed up" },
+		{ BY_SIZES, STACK_END_MAX_DEPTH, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks are deeper than --max-depth of jbpfd; raise it" },
+		{ BY_SIZES, STACK_END_FAULT, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks end where its memory could not be read: paged out, or no "
+		  "stack at all" },
+		{ BY_SIZES, STACK_END_NO_WALK, WINDOW_FLAG_OFF,
+		  "20.0 % of its stacks have their interrupted function only: it is a 32-bit "
+		  "program; use a 64-bit one" },
+		{ BY_SIZES, STACK_END_FROZEN, WINDOW_FLAG_OFF, NULL },
+		{ BY_SIZES, STACK_END_OVER_BUDGET, WINDOW_FLAG_OFF, NULL },
+		{ BY_SIZES, STACK_END_LOST, WINDOW_FLAG_OFF, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct window window = healthy;
+		struct advice advice;
+
+		window.preserve_frame_pointer = rows[i].flag;
+		window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
+		window.counts.truncated_samples = window.counts.ends[rows[i].end] = 20;
+		window.labels[WINDOW_LABEL_UNWIND] = rows[i].label;
+		if (rows[i].line) {
+			assert_only_line(&window, rows[i].line);
+			continue;
+		}
+		find(&window, &advice);
+		assert_int_equal(advice.cnt, 0);
+	}
+}
+
+/* Five reasons with a fifth each, and what is wrong with its names: the lines end, nothing else does. */
+static void several_reasons_have_a_line_each(void **state)
+{
+	struct window window = healthy;
+	struct advice advice;
+
+	(void)state;
+	window.labels[WINDOW_LABEL_UNWIND] = BY_SIZES;
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.counts.truncated_samples = 100;
+	for (int i = STACK_END_ROOT + 1; i < STACK_END_CNT; i++)
+		window.counts.ends[i] = 7;
+	find(&window, &advice);
+	assert_int_equal(advice.cnt, ADVICE_LINES_MAX);
+	assert_non_null(strstr(advice.lines[0], "PreserveFramePointer"));
+	for (size_t i = 1; i < advice.cnt; i++)
+		assert_null(strstr(advice.lines[i], "PreserveFramePointer"));
 }
 
 static void missing_names_have_a_reason(void **state)
@@ -229,7 +363,7 @@ static void few_samples_are_no_ground_for_advice(void **state)
 		window.counts.jit_frames;
 	find(&window, &advice);
 	assert_int_equal(advice.cnt, 0);
-	window.preserve_frame_pointer = WINDOW_FLAG_OFF; /* a fact, no share */
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF; /* all are cut: no chance */
 	find(&window, &advice);
 	assert_int_equal(advice.cnt, 1);
 }
@@ -277,6 +411,7 @@ static void warning_names_the_busiest_jvm_and_counts_the_others(void **state)
 	assert_int_equal(out.len, 0);
 
 	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.counts.truncated_samples = 90;
 	window.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
 	window.pid = 43;
 	window.labels[WINDOW_LABEL_CONTAINER] = "evil\033[2J";
@@ -316,9 +451,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(healthy_jvms_get_no_advice),
 		cmocka_unit_test(missing_flag_comes_first_and_alone),
+		cmocka_unit_test(a_jvm_that_is_whole_without_the_flag_needs_no_advice),
 		cmocka_unit_test(flag_that_somebody_switched_off_is_changed_there),
 		cmocka_unit_test(long_names_do_not_push_the_advice_out),
 		cmocka_unit_test(cut_stacks_get_the_next_likely_cause),
+		cmocka_unit_test(each_reason_has_its_advice),
+		cmocka_unit_test(several_reasons_have_a_line_each),
 		cmocka_unit_test(missing_names_have_a_reason),
 		cmocka_unit_test(names_that_could_be_better_have_a_reason),
 		cmocka_unit_test(unnamed_code_is_explained_by_its_source),

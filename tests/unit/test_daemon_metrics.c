@@ -96,6 +96,22 @@ static void samples_count_when_their_window_is_written(void **state)
 	assert_int_equal(self.metrics.windows_failed, 1);
 }
 
+static void time_without_a_cpu_comes_with_off_cpu_alone(void **state)
+{
+	const struct window waits = { .pid = 42,
+				      .event = EVENT_OFF_CPU,
+				      .counts = { .samples = 7, .run_delay_ns = 5000 } };
+
+	(void)state;
+	if (!self.server)
+		skip();
+	daemon_metrics_count(&self, &waits);
+	note_stream("shop", 8);
+	end_window(true, 0);
+	assert_int_equal(self.metrics.counts.run_delay_ns, 5000);
+	assert_int_equal(self.metrics.counts.samples, 8);
+}
+
 static void a_container_with_many_processes_counts_once(void **state)
 {
 	(void)state;
@@ -175,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(samples_count_when_their_window_is_written),
+		TEST(time_without_a_cpu_comes_with_off_cpu_alone),
 		TEST(a_container_with_many_processes_counts_once),
 		TEST(losses_of_host_records_add_up),
 		TEST(windows_that_found_no_place_failed),

@@ -299,6 +299,34 @@ static int nowhere(const char *dir)
 	return opens("/etc/passwd", O_RDONLY) == -EACCES && opens(".", O_RDONLY) == -EACCES ? 0 : 3;
 }
 
+static int reads_below_only(const char *dir)
+{
+	char path[256];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s/file", dir);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return 1;
+	close(fd);
+	if (landlock_read_only_below(dir))
+		return landlock_version() < 2 && !unlink(path) ? 0 : 2;
+	if (opens(path, O_RDONLY) || opens(dir, O_RDONLY))
+		return 3;
+	if (opens(path, O_WRONLY) != -EACCES || opens("/etc/passwd", O_RDONLY) != -EACCES)
+		return 4;
+	return unlink(path) == 0 || errno != EACCES ? 5 : 0;
+}
+
+static void reader_changes_nothing_below_its_directory(void **state)
+{
+	char path[256];
+
+	assert_int_equal(in_child(reads_below_only, *state), 0);
+	(void)snprintf(path, sizeof(path), "%s/file", (const char *)*state);
+	(void)unlink(path);
+}
+
 static int confined_to_what_is_not_there(const char *dir)
 {
 	char path[256];
@@ -324,6 +352,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			confined_child_reaches_files_below_its_directory_only, make_dir,
 			remove_dir),
+		cmocka_unit_test_setup_teardown(reader_changes_nothing_below_its_directory,
+						make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(sampler_writes_below_the_store_only, make_dir,
 						remove_dir),
 		cmocka_unit_test_setup_teardown(namer_reads_and_changes_nothing, make_dir,

@@ -76,13 +76,13 @@ static void add_stream(struct scene *scene, uint32_t pid, const char *text)
 
 static void end_window(struct scene *scene, uint64_t samples)
 {
-	static const struct recorder_stats stats;
+	static const struct recorder_stats stats = { .unwind.table_cnt = 3 };
 	static const struct daemon_compactor compactor;
 	struct window host = stream_of(scene->window_cnt++, 0);
 
 	host.counts.samples = samples;
 	host.labels[WINDOW_LABEL_COMM] = NULL;
-	daemon_writer__end(scene->writer, &host, &stats, &compactor);
+	daemon_writer__end(scene->writer, &host, 1, &stats, &compactor);
 }
 
 /* Windows with one stream each, of the window's number as pid. */
@@ -101,6 +101,7 @@ struct found {
 	uint64_t samples; /* of streams */
 	uint64_t lost_total;
 	char store_problem[256]; /* of the last host record */
+	char unwind[256];	 /* likewise */
 	bool is_other;		 /* something that nobody has written */
 };
 
@@ -115,6 +116,8 @@ static int find(void *ctx, const struct window *window, const char *text, size_t
 	if (!window->pid) {
 		(void)snprintf(found->store_problem, sizeof(found->store_problem), "%s",
 			       window_label(window, WINDOW_LABEL_STORE_PROBLEM));
+		(void)snprintf(found->unwind, sizeof(found->unwind), "%s",
+			       window_label(window, WINDOW_LABEL_UNWIND));
 		return 0;
 	}
 	found->samples += window->counts.samples;
@@ -152,6 +155,8 @@ static void windows_are_written_in_order_each_with_its_host_record(void **state)
 	for (uint32_t i = 0; i < 10; i++)
 		assert_int_equal(found.pids[i], i & 1 ? 0 : 1 + i / 2);
 	assert_int_equal(found.lost_total, 0);
+	/* Which says what there is of tables. */
+	assert_memory_equal(found.unwind, "tables=3 ", 9);
 }
 
 static void streams_of_one_window_stay_together(void **state)

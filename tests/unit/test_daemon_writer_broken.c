@@ -55,7 +55,7 @@ static void fill(struct daemon_writer *writer, breaker breaks)
 	breaks(&writer->present->streams.out, packet_bytes);
 	window.pid = 0;
 	window.counts.samples = STREAM_CNT * SAMPLES;
-	daemon_writer__end(writer, &window, &stats, &compactor);
+	daemon_writer__end(writer, &window, 1, &stats, &compactor);
 }
 
 static void streams_that_cannot_be_read_any_more_are_counted_as_lost(void **state)

@@ -367,7 +367,7 @@ static void morning_against_evening_raises_no_alarm_by_days(void **state)
 	struct sim_effect effect = { TWIN_LARGE, 2, SIM_BLOCKS / 2, SIM_BLOCKS };
 	struct diff_side *whole = sim_day(&world->sim, &effect, 1);
 	struct diff_side *halves[2] = { diff_side__new(1), diff_side__new(1) };
-	struct diff_history pairs = { DIFF_HISTORY_PAIRS, world->series.sets, SIM_HISTORY };
+	struct diff_history pairs = { DIFF_HISTORY_PAIRS, world->series.sets, SIM_HISTORY, 0 };
 	struct diff_input input = { world->sim.items, SIM_ITEMS, halves[0], halves[1], &pairs };
 	struct diff_result *result;
 
@@ -420,7 +420,8 @@ static void odd_history_is_survived(void **state)
 	(void)state;
 	for (int kind = DIFF_HISTORY_DAYS; kind <= DIFF_HISTORY_PAIRS; kind++) {
 		for (size_t cnt = 0; cnt <= ARRAY_SIZE(sets); cnt++) {
-			struct diff_history history = { (enum diff_history_kind)kind, sets, cnt };
+			struct diff_history history = { (enum diff_history_kind)kind, sets, cnt,
+							0 };
 			struct diff_input input = { world->sim.items, SIM_ITEMS, a, b, &history };
 			struct diff_result *result = NULL;
 
@@ -473,7 +474,7 @@ static void a_few_methods_need_history(void **state)
 	struct world *world = world_new(&noisy);
 	struct diff_options options = diff_options_default();
 	struct diff_history history = { DIFF_HISTORY_DAYS, world->series.sets,
-					world->series.set_cnt };
+					world->series.set_cnt, 0 };
 	uint32_t method = sim_method_of_share(&world->sim, 0.1);
 	struct sim_effect effect = { method, 1.5, 0, SIM_BLOCKS };
 	struct diff_side *a = sim_day(&world->sim, NULL, 0);
@@ -540,7 +541,7 @@ static void history_of_pairs_calibrates_like_history_of_days(void **state)
 
 	struct diff_side *a = sim_day(&world->sim, NULL, 0);
 	struct diff_side *b = sim_day(&world->sim, NULL, 0);
-	struct diff_history pairs = { DIFF_HISTORY_PAIRS, sets, SIM_HISTORY - 1 };
+	struct diff_history pairs = { DIFF_HISTORY_PAIRS, sets, SIM_HISTORY - 1, 0 };
 	struct diff_input input = { world->sim.items, SIM_ITEMS, a, b, &pairs };
 	struct diff_result *by_pairs = NULL;
 	struct diff_result *by_days = sim_compare(&world->sim, a, b, &world->series, &options);

@@ -42,16 +42,16 @@ static void read_line(FILE *file, double *out, size_t cnt)
 }
 
 /* Blocks at the same times of day when `day` differs, at other ones when `offset` does. */
-static struct diff_side *read_side(FILE *file, uint32_t first_block, size_t units, size_t items)
+static struct diff_side *read_side(FILE *file, uint32_t first_block, size_t clusters, size_t items)
 {
 	static double totals[UNITS_MAX];
 	static double counts[ITEMS_MAX][UNITS_MAX];
 	struct diff_side *side = diff_side__new(0);
 
-	read_line(file, totals, units);
+	read_line(file, totals, clusters);
 	for (size_t i = 0; i < items; i++)
-		read_line(file, counts[i], units);
-	for (uint32_t j = 0; j < units; j++) {
+		read_line(file, counts[i], clusters);
+	for (uint32_t j = 0; j < clusters; j++) {
 		struct diff_block block = {
 			.start_unix_ns = (uint64_t)(first_block + j) * BLOCK_S * SECOND,
 			.length_ns = BLOCK_S * SECOND,
@@ -67,15 +67,15 @@ static struct diff_side *read_side(FILE *file, uint32_t first_block, size_t unit
 	return side;
 }
 
-static void check_case(FILE *file, bool is_paired, size_t units, uint32_t items)
+static void check_case(FILE *file, bool is_paired, size_t clusters, uint32_t items)
 {
 	struct diff_side *sides[DIFF_PLAN_SIDES];
 	struct diff_counts counts[DIFF_PLAN_SIDES];
 	struct diff_estimate estimates[ITEMS_MAX];
 	struct diff_plan plan;
 
-	sides[DIFF_PLAN_A] = read_side(file, 0, units, items);
-	sides[DIFF_PLAN_B] = read_side(file, is_paired ? 96 : 96 + 48, units, items);
+	sides[DIFF_PLAN_A] = read_side(file, 0, clusters, items);
+	sides[DIFF_PLAN_B] = read_side(file, is_paired ? 96 : 96 + 48, clusters, items);
 	assert_int_equal(diff_plan_make(sides[DIFF_PLAN_A], sides[DIFF_PLAN_B], &plan), 0);
 	assert_int_equal(plan.is_paired, is_paired);
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
@@ -111,12 +111,13 @@ static void estimates_equal_independent_figures(void **state)
 	while (fgets(line, sizeof(line), file)) {
 		char *at = line + strlen("case ");
 		long paired = strtol(at, &at, 10);
-		long units = strtol(at, &at, 10);
+		long clusters = strtol(at, &at, 10);
 		long items = strtol(at, &at, 10);
 
 		assert_memory_equal(line, "case ", 5);
-		assert_true(units > 0 && units <= UNITS_MAX && items > 0 && items <= ITEMS_MAX);
-		check_case(file, paired == 1, (size_t)units, (uint32_t)items);
+		assert_true(clusters > 0 && clusters <= UNITS_MAX && items > 0 &&
+			    items <= ITEMS_MAX);
+		check_case(file, paired == 1, (size_t)clusters, (uint32_t)items);
 		cases++;
 	}
 	assert_int_equal(cases, 3);

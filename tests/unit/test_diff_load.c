@@ -21,6 +21,7 @@
 #define START_S	 1700000100ull /* a multiple of BLOCK_S */
 #define STACK	 "java;a.B.run_[j];a.B.c_[j]"
 #define OTHER	 "java;a.B.run_[j];write_[k]"
+#define COLD	 "java;a.B.run_[0];a.B.c_[0]"
 #define NO_BLOCK UINT32_MAX
 
 struct world {
@@ -36,7 +37,8 @@ static void world_begin(struct world *world, uint64_t since_s, uint64_t until_s)
 {
 	world->what = (struct diff_load){
 		.selection = &world->selection,
-		.image = world->what.image,
+		.labels = world->what.labels,
+		.others = world->what.others,
 		.since_unix_ns = since_s * SECOND,
 		.until_unix_ns = until_s * SECOND,
 		.block_ns = BLOCK_S * SECOND,
@@ -258,13 +260,74 @@ static void young_jvms_are_left_out_stream_by_stream(void **state)
 		young.process_start_ns = cases[i].process_start_s * SECOND;
 		young.start_boot_ns = cases[i].boot_s * SECOND;
 		world_begin(&world, START_S, START_S + BLOCK_S);
-		assert_int_equal(give(&world, &young, STACK " 100\n"), !cases[i].is_left_out);
+		assert_true(give(&world, &young, COLD " 100\n"));
 		assert_true(give(&world, &old, STACK " 50\n"));
 		assert_int_equal(finish(&world, 1)->samples, cases[i].is_left_out ? 50 : 150);
 		assert_int_equal(world.loaded.warm_up_samples, cases[i].is_left_out ? 100 : 0);
 		assert_int_equal(world.loaded.counts.samples, 150);
 		world_end(&world);
 	}
+}
+
+/* A deployment waits for no clock: what a young JVM runs says whether it is warm. */
+static void a_young_jvm_counts_as_soon_as_its_code_is_compiled(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t kept;
+	} cases[] = {
+		{ STACK " 100\n", 100 },
+		{ STACK " 90\n" COLD " 10\n", 100 },
+		{ STACK " 89\n" COLD " 11\n", 0 },
+		{ STACK " 89\njava;a.B.run_[j];a.B.d_[1] 11\n", 0 },
+		{ STACK " 95\njava;CompileBroker::compiler_thread_loop();C2Compiler::compile 5\n",
+		  100 },
+		{ STACK " 94\njava;CompileBroker::compiler_thread_loop();C2Compiler::compile 6\n",
+		  0 },
+		/* Too little in Java code to tell. */
+		{ STACK " 49\n" OTHER " 51\n", 0 },
+		{ STACK " 50\n" OTHER " 50\n", 100 },
+		{ "no stack\n" STACK " 100\n", 100 },
+		{ "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct world world = { 0 };
+		struct window young = window_at(START_S, 1, 100);
+
+		young.is_jvm = 1;
+		young.process_start_ns = young.start_boot_ns = 1000 * SECOND;
+		world_begin(&world, START_S, START_S + BLOCK_S);
+		assert_true(give(&world, &young, cases[i].text));
+
+		const struct diff_block *block = finish(&world, cases[i].kept != 0);
+
+		assert_int_equal(diff_side__young_count(world.loaded.side), !cases[i].kept);
+		if (block)
+			assert_int_equal(block->samples, cases[i].kept);
+		assert_int_equal(world.loaded.warm_up_samples, 100 - cases[i].kept);
+		world_end(&world);
+	}
+}
+
+/* What waits has no tier, and belongs to the CPU time beside it. */
+static void waiting_of_a_young_jvm_is_left_out(void **state)
+{
+	struct world world = { 0 };
+	struct window young = window_at(START_S, 1, 100);
+
+	(void)state;
+	young.is_jvm = 1;
+	young.process_start_ns = young.start_boot_ns = 1000 * SECOND;
+	world_begin(&world, START_S, START_S + BLOCK_S);
+	diff_loader__free(world.loader);
+	world.what.event = EVENT_OFF_CPU;
+	assert_int_equal(diff_loader__new(&world.what, world.catalog, &world.loader), 0);
+	assert_false(give(&world, &young, STACK " 100\n"));
+	finish(&world, 0);
+	assert_int_equal(world.loaded.warm_up_samples, 100);
+	world_end(&world);
 }
 
 struct process {
@@ -288,8 +351,7 @@ static void give_process(struct world *world, const struct process *process, uin
 		window.start_boot_ns = (BOOT_S + at) * SECOND;
 		if (process->age_s != UNKNOWN_AGE)
 			window.process_start_ns = (BOOT_S - process->age_s) * SECOND;
-		assert_int_equal(strbuf_printf(&text, STACK " %u\n", (unsigned)process->samples),
-				 0);
+		strbuf_printf(&text, STACK " %u\n", (unsigned)process->samples);
 		(void)give(world, &window, strbuf_str(&text));
 	}
 }
@@ -411,10 +473,42 @@ static void another_rate_within_a_block_is_left_out_and_counted(void **state)
 	world_end(&world);
 }
 
+/* A canary against the rest: it is on its own side only. */
+static void what_is_of_the_other_group_is_left_out(void **state)
+{
+	static const char *const all[SELECT_BY_CNT] = { [SELECT_BY_HOST] = "web-*" };
+	static const char *const canary[SELECT_BY_CNT] = { [SELECT_BY_HOST] = "web-7" };
+	struct world world = { .what = { .labels = all, .others = canary } };
+	struct window window = window_at(START_S, 1, 10);
+	struct window record = { .start_unix_ns = START_S * SECOND,
+				 .duration_ns = 10 * SECOND,
+				 .frequency_hz = 49,
+				 .counts.samples = 10,
+				 .lost = { [WINDOW_LOSS_COUNTS_FULL] = 90 } };
+
+	(void)state;
+	world_begin(&world, START_S, START_S + BLOCK_S);
+	window.labels[WINDOW_LABEL_HOST] = "web-7";
+	assert_false(give(&world, &window, STACK " 10\n"));
+	window.labels[WINDOW_LABEL_HOST] = "db-1";
+	assert_false(give(&world, &window, STACK " 10\n"));
+	window.labels[WINDOW_LABEL_HOST] = "web-1";
+	assert_true(give(&world, &window, STACK " 10\n"));
+	record.labels[WINDOW_LABEL_HOST] = "db-1";
+	assert_false(diff_loader__want(world.loader, &record));
+
+	const struct diff_block *block = finish(&world, 1);
+
+	assert_int_equal(block->samples, 10);
+	assert_int_equal(block->lost_samples, 0);
+	world_end(&world);
+}
+
 static void selectors_images_and_kinds_are_obeyed(void **state)
 {
+	static const char *const shop_labels[SELECT_BY_CNT] = { [SELECT_BY_IMAGE] = "shop:1.*" };
 	struct world world = { .selection = { .service = "shop", .kind = SELECT_KIND_KERNEL },
-			       .what.image = "shop:1.*" };
+			       .what.labels = shop_labels };
 	struct window window = window_at(START_S, 1, 100);
 
 	(void)state;
@@ -439,6 +533,67 @@ static void selectors_images_and_kinds_are_obeyed(void **state)
 	assert_int_equal(block->truncated_samples, 4);
 	assert_int_equal(count_of(&world, 0, FRAME_KIND_JIT, "a.B.c"), 0);
 	assert_int_equal(count_of(&world, 0, FRAME_KIND_KERNEL, "write"), 40);
+	world_end(&world);
+}
+
+/* Line 0 is of pool-# 45, main 15; line 1 of main. */
+static void samples_of_other_threads_are_left_out(void **state)
+{
+	static const uint8_t code[] = "\2\4main\0\6pool-#\0\2\2\1\1\0\1\17";
+	static const struct {
+		const char *thread;
+		bool is_old;
+		uint64_t samples;
+	} cases[] = {
+		{ "main", false, 55 }, { "pool-*", false, 45 },		  { "GC*", false, 0 },
+		{ "main", true, 0 },   { "[unknown thread]", true, 100 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct world world = { .selection = { .thread = cases[i].thread } };
+		struct window window = window_at(START_S, 1, 100);
+		const struct diff_block *block;
+
+		if (!cases[i].is_old) {
+			window.threads = code;
+			window.threads_len = sizeof(code) - 1;
+		}
+		world_begin(&world, START_S, START_S + BLOCK_S);
+		assert_true(give(&world, &window, STACK " 60\n" OTHER " 40\n"));
+		block = finish(&world, cases[i].samples ? 1 : 0);
+		if (block)
+			assert_int_equal(block->samples, cases[i].samples);
+		assert_int_equal(world.loaded.bad_line_cnt, 0);
+		world_end(&world);
+	}
+}
+
+static void wall_counts_samples_of_equal_weight(void **state)
+{
+	struct window cpu = window_at(START_S, 1, 25), waits = window_at(START_S, 1, 7);
+	struct window host = window_at(START_S, 0, 32);
+	struct world world = { 0 };
+	const struct diff_block *block;
+
+	(void)state;
+	waits.event = host.event = EVENT_OFF_CPU;
+	waits.frequency_hz = 0;
+	waits.period = SECOND / 5;
+	world_begin(&world, START_S, START_S + BLOCK_S);
+	world.what.event = EVENT_WALL;
+	diff_loader__free(world.loader);
+	assert_int_equal(diff_loader__new(&world.what, world.catalog, &world.loader), 0);
+	assert_true(give(&world, &cpu, STACK " 14\n" OTHER " 11\n"));
+	assert_true(give(&world, &waits, STACK " 2\njava;[idle];a 5\n"));
+	assert_false(give(&world, &host, ""));
+	block = finish(&world, 1);
+	/* 140 and 110 ms of CPU time, 400 ms of waiting: what is left of one goes to the next. */
+	assert_int_equal(block->samples, 1 + 1 + 4);
+	assert_int_equal(block->frequency_hz, 10);
+	assert_int_equal(count_of(&world, 0, FRAME_KIND_JIT, "a.B.c"), 1 + 4);
+	assert_int_equal(count_of(&world, 0, FRAME_KIND_KERNEL, "write"), 1);
+	assert_int_equal(block->length_ns, 10 * SECOND);
 	world_end(&world);
 }
 
@@ -577,12 +732,17 @@ int main(void)
 		cmocka_unit_test(a_block_is_no_longer_than_it_is),
 		cmocka_unit_test(losses_of_the_host_are_shared_by_samples),
 		cmocka_unit_test(young_jvms_are_left_out_stream_by_stream),
+		cmocka_unit_test(a_young_jvm_counts_as_soon_as_its_code_is_compiled),
+		cmocka_unit_test(waiting_of_a_young_jvm_is_left_out),
 		cmocka_unit_test(a_block_that_began_with_young_jvms_is_left_out),
 		cmocka_unit_test(young_blocks_are_better_than_none),
 		cmocka_unit_test(the_age_counts_from_where_the_side_begins),
 		cmocka_unit_test(no_warm_up_leaves_nothing_out),
 		cmocka_unit_test(another_rate_within_a_block_is_left_out_and_counted),
+		cmocka_unit_test(what_is_of_the_other_group_is_left_out),
 		cmocka_unit_test(selectors_images_and_kinds_are_obeyed),
+		cmocka_unit_test(samples_of_other_threads_are_left_out),
+		cmocka_unit_test(wall_counts_samples_of_equal_weight),
 		cmocka_unit_test(damaged_lines_are_counted),
 		cmocka_unit_test(counts_saturate),
 		cmocka_unit_test(nothing_makes_an_empty_side),

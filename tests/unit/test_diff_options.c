@@ -62,9 +62,10 @@ static void two_times_are_relative_to_now(void **state)
 	assert_int_equal(options.now_unix_ns, NOW);
 	assert_int_equal(options.format, DIFF_CMD_FORMAT_TOP);
 	assert_false(options.has_format);
-	assert_string_equal(options.store, "/var/lib/jbpf");
+	assert_int_equal(options.stores.cnt, 0);
 	assert_null(options.output);
-	assert_false(options.fail_on_regression);
+	assert_int_equal(options.fail_on, DIFF_CMD_FAIL_ON_NONE);
+	assert_false(options.statistics.alarm_without_history);
 }
 
 static void times_may_be_written_in_every_way(void **state)
@@ -92,14 +93,16 @@ static void everything_else_is_taken(void **state)
 {
 	struct diff_cmd_options options =
 		accept("--before 2d..1d --after 1d..0s --container c --pod p --namespace n "
-		       "--service s --store /s --format html -o out.html");
+		       "--service s --store /s --store /t --format html -o out.html");
 
 	(void)state;
 	assert_string_equal(options.selection.container, "c");
 	assert_string_equal(options.selection.pod, "p");
 	assert_string_equal(options.selection.namespace, "n");
 	assert_string_equal(options.selection.service, "s");
-	assert_string_equal(options.store, "/s");
+	assert_int_equal(options.stores.cnt, 2);
+	assert_string_equal(options.stores.dirs[0], "/s");
+	assert_string_equal(options.stores.dirs[1], "/t");
 	assert_string_equal(options.output, "out.html");
 	assert_int_equal(options.format, DIFF_CMD_FORMAT_HTML);
 	assert_true(options.has_format);
@@ -111,8 +114,25 @@ static void everything_else_is_taken(void **state)
 	assert_string_equal(options.selection.comm, "java");
 	assert_string_equal(options.selection.cgroup, "/a");
 	assert_int_equal(options.selection.kind, SELECT_KIND_JAVA);
-	assert_true(options.fail_on_regression);
+	assert_int_equal(options.fail_on, DIFF_CMD_FAIL_ON_REGRESSION);
+	assert_false(options.statistics.alarm_without_history);
 	assert_null(options.output);
+}
+
+static void groups_are_of_any_label(void **state)
+{
+	struct diff_cmd_options options = accept("--before-host * --after-host web-7");
+
+	(void)state;
+	assert_int_equal(options.mode, DIFF_CMD_MODE_GROUPS);
+	assert_string_equal(options.before.labels[SELECT_BY_HOST], "*");
+	assert_string_equal(options.after.labels[SELECT_BY_HOST], "web-7");
+	assert_null(options.before.labels[SELECT_BY_IMAGE]);
+	options = accept("--before-pod a --after-pod a --before-namespace b --after-namespace c");
+	assert_string_equal(options.after.labels[SELECT_BY_NAMESPACE], "c");
+	options = accept("--before-service a --after-service b --before-container c "
+			 "--after-container d");
+	assert_string_equal(options.before.labels[SELECT_BY_CONTAINER], "c");
 }
 
 static void images_share_one_time(void **state)
@@ -120,9 +140,9 @@ static void images_share_one_time(void **state)
 	struct diff_cmd_options options = accept("--before-image shop:1.* --after-image shop:1.9");
 
 	(void)state;
-	assert_int_equal(options.mode, DIFF_CMD_MODE_IMAGES);
-	assert_string_equal(options.before.image, "shop:1.*");
-	assert_string_equal(options.after.image, "shop:1.9");
+	assert_int_equal(options.mode, DIFF_CMD_MODE_GROUPS);
+	assert_string_equal(options.before.labels[SELECT_BY_IMAGE], "shop:1.*");
+	assert_string_equal(options.after.labels[SELECT_BY_IMAGE], "shop:1.9");
 	assert_int_equal(options.before.range.since_unix_ns, NOW - DAY);
 	assert_int_equal(options.before.range.until_unix_ns, NOW);
 	assert_memory_equal(&options.before.range, &options.after.range,
@@ -145,7 +165,8 @@ static void days_have_a_directory(void **state)
 	assert_string_equal(accept("--days 1").output_dir, DIFF_CMD_DEFAULT_DIR);
 	assert_int_equal(accept("--days 1").keep_days, DIFF_CMD_KEEP_DAYS);
 	assert_int_equal(accept("--days 1 --keep-days 400").keep_days, 400);
-	assert_true(accept("--days 1 --fail-on regression").fail_on_regression);
+	assert_int_equal(accept("--days 1 --fail-on regression").fail_on,
+			 DIFF_CMD_FAIL_ON_REGRESSION);
 }
 
 static void files_may_stand_among_options(void **state)
@@ -188,6 +209,18 @@ static void what_is_relevant_can_be_said(void **state)
 	}
 }
 
+static void slower_needs_no_earlier_days(void **state)
+{
+	struct diff_cmd_options options =
+		accept("--before-image a --after-image b --fail-on slower");
+
+	(void)state;
+	assert_int_equal(options.fail_on, DIFF_CMD_FAIL_ON_SLOWER);
+	assert_true(options.statistics.alarm_without_history);
+	options = accept("--before 30m..15m --after 15m..now --fail-on slower");
+	assert_true(options.statistics.alarm_without_history);
+}
+
 static void what_is_wrong_is_refused_with_words(void **state)
 {
 #define TIMES "--before 2d..1d --after 1d..0s "
@@ -197,6 +230,7 @@ static void what_is_wrong_is_refused_with_words(void **state)
 	} cases[] = {
 		{ "", "what is to be compared?" },
 		{ "--service shop", "what is to be compared?" },
+		{ "--days 1 --fail-on slower", "give --fail-on regression" },
 		{ "--before 2d..1d", "--before and --after go together" },
 		{ "--after 2d..1d", "--before and --after go together" },
 		{ "--before 2d --after 1d..0s", "--before: '2d' is not a range" },
@@ -214,10 +248,11 @@ static void what_is_wrong_is_refused_with_words(void **state)
 		{ TIMES "--output-dir x", "--output-dir does not go with" },
 		{ TIMES "--keep-days 9", "--keep-days does not go with" },
 		{ "--days 1 --keep-days 0", "--keep-days: '0' is not a number" },
-		{ TIMES "--before-image a --after-image b", "--before does not go with images" },
+		{ TIMES "--before-image a --after-image b",
+		  "--before does not go with two groups" },
 		{ TIMES "--days 1", "--before does not go with --days" },
 		{ TIMES "a b", "--before does not go with two files" },
-		{ TIMES "--fail-on noise", "is not regression" },
+		{ TIMES "--fail-on noise", "is not one of regression, slower" },
 		{ TIMES "--format svg", "is not one of top, folded, html, json" },
 		{ TIMES "--relevant 1", "is not a limit" },
 		{ TIMES "--relevant 1pp,", "is not a limit" },
@@ -240,7 +275,14 @@ static void what_is_wrong_is_refused_with_words(void **state)
 		{ "--before-image a", "go together" },
 		{ "--after-image a", "go together" },
 		{ "--before-image a --after-image a", "are the same" },
-		{ "--before-image a --after-image b --since 1h --until 2h", "--since must lie" },
+		{ "--outlier-hosts --format json", "--format does not go with --outlier-hosts" },
+		{ "--outlier-hosts --before-host a --after-host b", "does not go with --outlier" },
+		{ "--outlier-hosts --fail-on regression", "give --fail-on slower" },
+		{ "--before-host a", "--before-host and --after-host go together" },
+		{ "--before-host a --after-image b", "go together" },
+		{ "--before-host a --after-host a", "--before-host and --after-host are the same" },
+		{ "--before-pod a --after-pod a --before-host b --after-host b", "are the same" },
+		{ "--before-image a --after-image b --since 1h --until 2h", "--since (" },
 		{ "--before-image a --after-image b --since @0", "more than 200 days apart" },
 		{ "--days 0", "is not a number from 1 to 30" },
 		{ "--days 31", "is not a number from 1 to 30" },
@@ -286,10 +328,12 @@ int main(void)
 		cmocka_unit_test(times_may_be_written_in_every_way),
 		cmocka_unit_test(the_side_before_may_be_the_later_one),
 		cmocka_unit_test(everything_else_is_taken),
+		cmocka_unit_test(groups_are_of_any_label),
 		cmocka_unit_test(images_share_one_time),
 		cmocka_unit_test(days_have_a_directory),
 		cmocka_unit_test(files_may_stand_among_options),
 		cmocka_unit_test(what_is_relevant_can_be_said),
+		cmocka_unit_test(slower_needs_no_earlier_days),
 		cmocka_unit_test(what_is_wrong_is_refused_with_words),
 		cmocka_unit_test(help_needs_nothing_else),
 	};

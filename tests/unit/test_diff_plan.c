@@ -58,7 +58,7 @@ static void sides_are_paired_where_both_cover_the_time_of_day(void **state)
 		struct stretch a;
 		struct stretch b;
 		bool is_paired;
-		uint32_t units, blocks_a, blocks_b, left_a, left_b;
+		uint32_t clusters, blocks_a, blocks_b, left_a, left_b;
 	} rows[] = {
 		/* a day and a day; seven and seven; seven and one */
 		{ { 0, 96, 49 }, { 96, 96, 49 }, true, 96, 96, 96, 0, 0 },
@@ -83,7 +83,7 @@ static void sides_are_paired_where_both_cover_the_time_of_day(void **state)
 
 		make(&rows[i].a, &rows[i].b, &plan);
 		assert_int_equal(plan.is_paired, rows[i].is_paired);
-		assert_int_equal(plan.unit_cnt, rows[i].units);
+		assert_int_equal(plan.cluster_cnt, rows[i].clusters);
 		assert_int_equal(plan.sides[DIFF_PLAN_A].block_cnt, rows[i].blocks_a);
 		assert_int_equal(plan.sides[DIFF_PLAN_B].block_cnt, rows[i].blocks_b);
 		assert_int_equal(plan.sides[DIFF_PLAN_A].unpaired_cnt, rows[i].left_a);
@@ -102,18 +102,19 @@ static void every_unit_has_both_sides_and_units_go_by_time(void **state)
 	(void)state;
 	make(&a, &b, &plan);
 	assert_true(plan.is_paired);
-	assert_int_equal(plan.unit_cnt, 192);
-	for (uint32_t j = 0; j < plan.unit_cnt; j++) {
-		/* 7 days on 2: four days of A in one unit, three in the other. */
+	assert_int_equal(plan.cluster_cnt, 192);
+	for (uint32_t j = 0; j < plan.cluster_cnt; j++) {
+		/* 7 days on 2: four days of A in one cluster, three in the other. */
 		double blocks = plan.sides[DIFF_PLAN_A].seconds[j] / BLOCK_S;
 
 		assert_true(blocks == 3 || blocks == 4);
 		assert_true(plan.sides[DIFF_PLAN_B].seconds[j] == BLOCK_S);
-		assert_int_equal(plan.sides[DIFF_PLAN_B].unit_of[j], j);
+		assert_int_equal(plan.sides[DIFF_PLAN_B].cluster_of[j], j);
 	}
 	/* Same time of day: blocks a multiple of a day apart. */
 	for (uint32_t i = 0; i < 672; i++)
-		assert_int_equal((48 + i) % DAY, (800 + plan.sides[DIFF_PLAN_A].unit_of[i]) % DAY);
+		assert_int_equal((48 + i) % DAY,
+				 (800 + plan.sides[DIFF_PLAN_A].cluster_of[i]) % DAY);
 	assert_int_equal(plan.late_first, 144);
 	assert_true(plan.sides[DIFF_PLAN_A].days == 7);
 	assert_true(plan.sides[DIFF_PLAN_B].days == 2);
@@ -161,7 +162,7 @@ static void gaps_and_late_starts_do_not_confuse_the_clock(void **state)
 	assert_int_equal(diff_side__close_block(b, &late), 0);
 	assert_int_equal(diff_plan_make(a, b, &plan), 0);
 	assert_true(plan.is_paired);
-	assert_int_equal(plan.unit_cnt, 86);
+	assert_int_equal(plan.cluster_cnt, 86);
 	assert_int_equal(plan.sides[DIFF_PLAN_B].unpaired_cnt, 10);
 	assert_int_equal(plan.sides[DIFF_PLAN_B].block_cnt, 87); /* the late one joins slot 0 */
 	diff_plan_release(&plan);

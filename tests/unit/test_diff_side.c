@@ -119,17 +119,22 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 static void blocks_are_short_only_for_short_sides(void **state)
 {
 	(void)state;
-	assert_int_equal(diff_side_block_length_ns(0), 300 * SECOND);
+	assert_int_equal(diff_side_block_length_ns(0), 60 * SECOND);
+	assert_int_equal(diff_side_block_length_ns(40 * 60 * SECOND - 1), 60 * SECOND);
+	assert_int_equal(diff_side_block_length_ns(40 * 60 * SECOND), 300 * SECOND);
 	assert_int_equal(diff_side_block_length_ns(4 * 3600 * SECOND - 1), 300 * SECOND);
 	assert_int_equal(diff_side_block_length_ns(4 * 3600 * SECOND), 900 * SECOND);
 	assert_int_equal(diff_side_block_length_ns(UINT64_MAX), 900 * SECOND);
+	assert_int_equal(diff_side_block_above_ns(60 * SECOND), 300 * SECOND);
+	assert_int_equal(diff_side_block_above_ns(300 * SECOND), 900 * SECOND);
+	assert_int_equal(diff_side_block_above_ns(900 * SECOND), 900 * SECOND);
 }
 
 static void counts_by_item_are_those_of_compared_blocks(void **state)
 {
 	struct diff_side *side = diff_side__new(0);
-	uint32_t unit_of[] = { 0, DIFF_NONE, 1 };
-	struct diff_plan_side plan = { .unit_of = unit_of };
+	uint32_t cluster_of[] = { 0, DIFF_NONE, 1 };
+	struct diff_plan_side plan = { .cluster_of = cluster_of };
 	struct diff_counts counts;
 
 	(void)state;
@@ -158,9 +163,65 @@ static void counts_by_item_are_those_of_compared_blocks(void **state)
 	diff_side__free(side);
 }
 
+static void assert_count(const struct diff_side *side, size_t block, uint32_t item, uint32_t count)
+{
+	size_t cnt;
+	const struct diff_count *counts = diff_side__counts(side, block, &cnt);
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (counts[i].item == item)
+			found = counts[i].count;
+	assert_int_equal(found, count);
+}
+
+/* Of two hosts one was away in the middle. */
+static void sum_of_sides_without_one_is_the_other(void **state)
+{
+	struct diff_side *parts[2] = { diff_side__new(1), diff_side__new(1) };
+	struct diff_side *sum, *rest;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		for (uint32_t p = 0; p < 2; p++) {
+			struct diff_block block = { .start_unix_ns = (1 + i) * 1000,
+						    .length_ns = 500 + 100 * p,
+						    .frequency_hz = 49,
+						    .samples = 10 + p,
+						    .frames = 20,
+						    .cpu_s = 1 };
+
+			if (i == 1 && p == 0)
+				continue;
+			assert_int_equal(diff_side__add(parts[p], 5, 3 + p), 0);
+			assert_int_equal(diff_side__add(parts[p], p, 7), 0);
+			assert_int_equal(diff_side__close_block(parts[p], &block), 0);
+		}
+	}
+	assert_int_equal(diff_side_sum((const struct diff_side *const *)parts, 2, &sum), 0);
+	assert_int_equal(diff_side__block_count(sum), 3);
+	assert_int_equal(diff_side__block(sum, 0)->samples, 21);
+	assert_int_equal(diff_side__block(sum, 0)->length_ns, 600);
+	assert_int_equal(diff_side__block(sum, 1)->samples, 11);
+	assert_count(sum, 0, 5, 7);
+	assert_count(sum, 1, 5, 4);
+	assert_int_equal(diff_side_without(sum, parts[1], 6, &rest), 0);
+	assert_int_equal(diff_side__block_count(rest), 2); /* nothing is left of the middle */
+	assert_int_equal(diff_side__block(rest, 1)->start_unix_ns, 3000);
+	assert_int_equal(diff_side__block(rest, 1)->samples, 10);
+	assert_count(rest, 1, 5, 3);
+	assert_count(rest, 1, 0, 7);
+	assert_count(rest, 1, 1, 0);
+	diff_side__free(rest);
+	diff_side__free(sum);
+	diff_side__free(parts[0]);
+	diff_side__free(parts[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sum_of_sides_without_one_is_the_other),
 		cmocka_unit_test(counts_add_up_in_their_block),
 		cmocka_unit_test(counts_saturate),
 		cmocka_unit_test(nonsense_is_refused_and_changes_nothing),

@@ -52,16 +52,38 @@ static const struct refusal refusals[] = {
 	{ ARGS("--by", "pod", "--by", "pod"), "--by pod is given twice; see jbpf-dump --help" },
 	{ ARGS("--by", "none", "--by", "none"), "--by none is given twice; see jbpf-dump --help" },
 	{ ARGS("--by", "none", "--by", "pod"), "--by none does not go with another --by" },
-	{ ARGS("--by", "host"),
-	  "--by: 'host' is not one of container, pod, service, pid, none; see jbpf-dump --help" },
-	{ ARGS("--since", "yesterday"),
-	  "--since: 'yesterday' is not a time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or "
-	  "@EPOCH; see jbpf-dump --help" },
+	{ ARGS("--by", "node"),
+	  "--by: 'node' is not one of container, pod, namespace, service, image, host, comm, pid, thread, none; see jbpf-dump --help" },
+	{ ARGS("--since=1h", "--thread=a", "--list"),
+	  "--thread does not go with --list, which lists processes; give --by thread instead" },
+	{ ARGS("--since=1h", "--thread=a", "--format=cells"),
+	  "--thread does not go with --format cells: when a thread ran is not stored" },
+	{ ARGS("--since", "tomorrow"),
+	  "--since: 'tomorrow' is not a time; write 15m, 1h30m or 2d back from now, 13:00, yesterday, "
+	  "2026-11-21, 2026-11-21T13:00:00Z or @EPOCH; see jbpf-dump --help" },
 	{ ARGS("--until", "90"),
-	  "--until: '90' is not a time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH; see jbpf-dump --help" },
-	{ ARGS("--since", "1h", "--until", "2h"), "--since must lie before --until" },
-	{ ARGS("--since", "@100", "--until", "@100"), "--since must lie before --until" },
-	{ ARGS("--since", "now"), "--since must lie before --until" },
+	  "--until: '90' is not a time; write 15m, 1h30m or 2d back from now, 13:00, yesterday, "
+	  "2026-11-21, 2026-11-21T13:00:00Z or @EPOCH; see jbpf-dump --help" },
+	{ ARGS("--since", "@7200", "--until", "@3600"),
+	  "--since (1970-01-01T02:00:00Z) must lie before --until (1970-01-01T01:00:00Z)" },
+	{ ARGS("--since", "@100", "--until", "@100"),
+	  "--since (1970-01-01T00:01:40Z) must lie before --until (1970-01-01T00:01:40Z)" },
+	{ ARGS("--since", "2100-01-01"), "--since (2100-01-01T00:00:00Z) lies in the future" },
+	{ ARGS("--sort", "total"), "--sort goes with --format top only" },
+	{ ARGS("-n", "5", "--format", "svg"), "--rows goes with --format top only" },
+	{ ARGS("--callers", "x", "--format", "json"), "--callers goes with --format top only" },
+	{ ARGS("--callers", "x", "--list"), "--callers goes with --format top only" },
+	{ ARGS("--callers", ""),
+	  "--callers: '' is not a method, such as java.util.HashMap.get, or '*HashMap.get'; see jbpf-dump --help" },
+	{ ARGS("--callers", "x", "-n", "3"),
+	  "--rows does not go with --callers, which shows what has 1 % of the samples or more" },
+	{ ARGS("--format", "top", "--callers", "x", "--lines"),
+	  "--callers does not go with --lines" },
+	{ ARGS("--format", "top", "--lines", "--by", "pod"), "--by does not go with --lines" },
+	{ ARGS("--format", "top", "--sort", "self", "--by", "pod"),
+	  "--sort is for the table of methods: leave out --by" },
+	{ ARGS("--callers", "x", "--sort", "self"),
+	  "--sort is for the table of methods: leave out --callers" },
 	{ ARGS("--pid", "0"), "--pid: '0' is not a process id; see jbpf-dump --help" },
 	{ ARGS("--pid", "-1"), "--pid: '-1' is not a process id; see jbpf-dump --help" },
 	{ ARGS("--pid", "12x"), "--pid: '12x' is not a process id; see jbpf-dump --help" },
@@ -70,9 +92,9 @@ static const struct refusal refusals[] = {
 	{ ARGS("--kind", "any"),
 	  "--kind: 'any' is not one of java, kernel, native; see jbpf-dump --help" },
 	{ ARGS("--format", "pdf"),
-	  "--format: 'pdf' is not one of folded, html, svg, top, json, pprof, speedscope, cells; see jbpf-dump --help" },
+	  "--format: 'pdf' is not one of folded, html, svg, top, json, pprof, speedscope, otlp, cells; see jbpf-dump --help" },
 	{ ARGS("--format", ""),
-	  "--format: '' is not one of folded, html, svg, top, json, pprof, speedscope, cells; see jbpf-dump --help" },
+	  "--format: '' is not one of folded, html, svg, top, json, pprof, speedscope, otlp, cells; see jbpf-dump --help" },
 	{ ARGS("--list", "--format", "pprof"), "--list is a table, or --format json" },
 	{ ARGS("--lines", "--format", "pprof"),
 	  "--lines goes with --format top; json has them anyway" },
@@ -84,21 +106,31 @@ static const struct refusal refusals[] = {
 	{ ARGS("--kind", "java", "--format", "cells"),
 	  "--kind does not go with --format cells, which has no stacks" },
 	{ ARGS("--list", "--format", "html"), "--list is a table, or --format json" },
-	{ ARGS("--list", "--by", "pod"), "--by does not go with --list" },
+	{ ARGS("--list", "--by", "pod"), "--list is by container, or --by pid; for other tables "
+					 "leave out --list, and give --format top" },
+	{ ARGS("--list", "--by", "pid", "--format", "json"),
+	  "--by does not go with --list --format json, which has every process" },
 	{ ARGS("--list", "--kind", "java"), "--kind does not go with --list" },
+	{ ARGS("--list", "--own", "a.*"), "--own does not go with --list, which has no stacks" },
+	{ ARGS("--own", "a.*", "--format", "cells"),
+	  "--own does not go with --format cells, which has no stacks" },
+	{ ARGS("--own", "a.*", "--format", "top", "--lines"),
+	  "--own does not go with --lines, which has no stacks" },
+	{ ARGS("--own", "a.*", "--format", "top", "--by", "pod"),
+	  "--own does not go with a table of --by, which has no stacks" },
 };
 
 static void dump_options_refuse_wrong_usage_with_one_clear_line(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-		struct dump_options options = { .store = "untouched" };
+		struct dump_options options = { .output = "untouched" };
 		char why[512] = "";
 		int err = parse(refusals[i].args, &options, why, sizeof(why));
 
 		if (err != -EINVAL || strcmp(why, refusals[i].why) != 0)
 			fail_msg("case %zu: %d '%s', not '%s'", i, err, why, refusals[i].why);
-		assert_string_equal(options.store, "untouched");
+		assert_string_equal(options.output, "untouched");
 	}
 }
 
@@ -113,7 +145,7 @@ static void dump_options_have_defaults(void **state)
 	assert_true(options.selection.until_unix_ns == NOW_NS);
 	assert_true(options.selection.since_unix_ns == NOW_NS - HOUR_NS);
 	assert_true(options.is_default_since);
-	assert_string_equal(options.store, "/var/lib/jbpf");
+	assert_int_equal(options.stores.cnt, 0);
 	assert_int_equal(options.format, DUMP_FORMAT_FOLDED);
 	assert_int_equal(options.by_cnt, 0);
 	assert_null(options.output);
@@ -158,12 +190,38 @@ static void dump_options_take_every_selector(void **state)
 	assert_true(options.selection.since_unix_ns == NOW_NS - 2 * HOUR_NS);
 	assert_true(options.selection.until_unix_ns == NOW_NS - HOUR_NS);
 	assert_false(options.is_default_since);
-	assert_string_equal(options.store, "d");
+	assert_int_equal(options.stores.cnt, 1);
+	assert_string_equal(options.stores.dirs[0], "d");
 	assert_int_equal(options.format, DUMP_FORMAT_SVG);
 	assert_string_equal(options.output, "f");
 	assert_int_equal(options.by_cnt, 2);
 	assert_int_equal(options.by[0], DUMP_BY_POD);
 	assert_int_equal(options.by[1], DUMP_BY_PID);
+}
+
+static void dump_options_of_the_table_of_methods(void **state)
+{
+	static const char *const plain[] = ARGS("--format", "top");
+	static const char *const total[] = ARGS("--format", "top", "--sort", "total", "-n0");
+	static const char *const by[] = ARGS("--format", "top", "--by", "image");
+	static const char *const callers[] = ARGS("--callers", "x", "--by", "image");
+	struct dump_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(parse(plain, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.order, TREE_ORDER_SELF);
+	assert_int_equal(options.row_max, 50);
+	assert_false(dump_options_are_of_labels(&options));
+	assert_int_equal(parse(total, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.order, TREE_ORDER_TOTAL);
+	assert_int_equal(options.row_max, 0);
+	assert_int_equal(parse(by, &options, why, sizeof(why)), 0);
+	assert_true(dump_options_are_of_labels(&options));
+	assert_int_equal(parse(callers, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.format, DUMP_FORMAT_TOP);
+	assert_string_equal(options.callers, "x");
+	assert_false(dump_options_are_of_labels(&options));
 }
 
 static void dump_options_take_words_for_their_values(void **state)
@@ -216,6 +274,39 @@ static void dump_options_dash_is_standard_output(void **state)
 	assert_null(options.output);
 }
 
+static void dump_options_take_the_format_of_a_file_from_its_ending(void **state)
+{
+	static const struct {
+		const char *args[ARGS_MAX];
+		enum dump_format format;
+	} rows[] = {
+		{ ARGS("-o", "shop.html"), DUMP_FORMAT_HTML },
+		{ ARGS("-o", "a.d/shop.svg"), DUMP_FORMAT_SVG },
+		{ ARGS("-o", "shop.pb.gz"), DUMP_FORMAT_PPROF },
+		{ ARGS("-o", "shop.speedscope.json"), DUMP_FORMAT_SPEEDSCOPE },
+		{ ARGS("-o", "shop.json"), DUMP_FORMAT_JSON },
+		{ ARGS("-o", "shop.otlp"), DUMP_FORMAT_OTLP },
+		{ ARGS("-o", "shop.folded"), DUMP_FORMAT_FOLDED },
+		{ ARGS("-o", "shop.txt"), DUMP_FORMAT_FOLDED },
+		{ ARGS("-o", "shop.out"), DUMP_FORMAT_FOLDED },
+		{ ARGS("-o", ".html"), DUMP_FORMAT_FOLDED },
+		{ ARGS("-o", "a.html/shop"), DUMP_FORMAT_FOLDED },
+		{ ARGS("-o", "shop.html", "--format", "folded"), DUMP_FORMAT_FOLDED },
+		{ ARGS("-o", "shop.html", "--callers", "x"), DUMP_FORMAT_TOP },
+		{ ARGS("-o", "-"), DUMP_FORMAT_FOLDED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct dump_options options;
+		char why[256];
+
+		if (parse(rows[i].args, &options, why, sizeof(why)) ||
+		    options.format != rows[i].format)
+			fail_msg("row %zu", i);
+	}
+}
+
 static void dump_options_accept_by_none(void **state)
 {
 	static const char *const args[] = ARGS("--by", "none");
@@ -234,9 +325,11 @@ int main(void)
 		cmocka_unit_test(dump_options_have_defaults),
 		cmocka_unit_test(dump_options_without_since_take_the_hour_before_until),
 		cmocka_unit_test(dump_options_take_every_selector),
+		cmocka_unit_test(dump_options_of_the_table_of_methods),
 		cmocka_unit_test(dump_options_take_words_for_their_values),
 		cmocka_unit_test(dump_options_help_needs_nothing_else_to_be_right),
 		cmocka_unit_test(dump_options_dash_is_standard_output),
+		cmocka_unit_test(dump_options_take_the_format_of_a_file_from_its_ending),
 		cmocka_unit_test(dump_options_accept_by_none),
 	};
 

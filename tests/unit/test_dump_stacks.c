@@ -14,6 +14,8 @@
 
 static const struct window shop = {
 	.pid = 42,
+	.event = EVENT_OFF_CPU,
+	.period = 100000000,
 	.labels = { [WINDOW_LABEL_CONTAINER] = "shop-1", [WINDOW_LABEL_SERVICE] = "sh;op\n" },
 };
 
@@ -30,6 +32,9 @@ struct stacks_case {
 	const char *text;
 	const char *folded;
 	size_t bad_line_cnt;
+	bool hides_idle;
+	uint64_t idle_samples;
+	enum event event;
 };
 
 static const struct stacks_case cases[] = {
@@ -53,6 +58,33 @@ static const struct stacks_case cases[] = {
 	  .kind = SELECT_KIND_KERNEL,
 	  .text = TEXT,
 	  .folded = "shop-1;java;a.B.c_[j];sys_read_[k] 2\n" },
+	/* idle threads are those of waiting only */
+	{ .hides_idle = true,
+	  .text = "java;[idle];a;futex_[k] 9\njava;a;[idle] 2\njava;[idle] 1\n[idle] 3\n",
+	  .folded = "[idle] 3\njava;a;[idle] 2\n",
+	  .idle_samples = 10 },
+	{ .hides_idle = true,
+	  .by = { DUMP_BY_PID },
+	  .by_cnt = 1,
+	  .text = "java;[idle];a 9\njava;a 2\n",
+	  .folded = "42;java;a 2\n",
+	  .idle_samples = 9 },
+	/* views: samples as microseconds, and some stacks only */
+	{ .event = EVENT_WALL,
+	  .hides_idle = true,
+	  .text = "java;[idle];a 9\njava;a 2\n",
+	  .folded = "java;a 200000\n",
+	  .idle_samples = 900000 },
+	{ .event = EVENT_LOCK,
+	  .text = "java;a;pthread_mutex_lock;futex_[k] 2\njava;a;read_[k] 3\n",
+	  .folded = "java;a;pthread_mutex_lock;futex_[k] 2\n" },
+	{ .event = EVENT_DISK,
+	  .by = { DUMP_BY_PID },
+	  .by_cnt = 1,
+	  .text = "java;a;fsync_[k];[disk sleep] 2\njava;a;read_[k] 3\n",
+	  .folded = "42;java;a;fsync_[k];[disk sleep] 2\n" },
+	{ .text = "java;[idle];a 9\njava;a 2\n", .folded = "java;[idle];a 9\njava;a 2\n" },
+	{ .text = "java;[idle];a 9\n", .folded = "java;[idle];a 9\n" },
 	/* garbage is skipped and counted, also without a last newline */
 	{ .by = { DUMP_BY_PID },
 	  .by_cnt = 1,
@@ -66,30 +98,163 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
-		struct dump_options options = {
+		uint64_t idle_samples = 0;
+		const struct selection selection = { .kind = cases[i].kind };
+		const struct dump_stacks wanted = {
+			.selection = &selection,
+			.event = cases[i].event,
+			.by = cases[i].by,
 			.by_cnt = cases[i].by_cnt,
-			.selection.kind = cases[i].kind,
+			.idle_samples = cases[i].hides_idle ? &idle_samples : NULL,
 		};
 		struct profile *profile = profile__new();
 		size_t bad_cnt = 0;
 
 		assert_non_null(profile);
-		memcpy(options.by, cases[i].by, sizeof(options.by));
-		assert_int_equal(dump_stacks_add(&options, &shop, cases[i].text,
+		assert_int_equal(dump_stacks_add(&wanted, &shop, cases[i].text,
 						 strlen(cases[i].text), profile, &bad_cnt),
 				 0);
 		assert_int_equal(profile__to_folded(profile, &out), 0);
 		if (strcmp(strbuf_str(&out), cases[i].folded) != 0 ||
-		    bad_cnt != cases[i].bad_line_cnt)
+		    bad_cnt != cases[i].bad_line_cnt || idle_samples != cases[i].idle_samples)
 			fail_msg("case %zu: %zu bad, '%s'", i, bad_cnt, strbuf_str(&out));
 		profile__free(profile);
 	}
+}
+
+/* Line 0: pool-# 3, main 2; line 1: not known 1, main 1; line 2: main 4. */
+static const char thread_code[] = "\2\4main\0\6pool-#\0\3\2\1\1\2\0\1\2\1\0\1";
+
+struct threads_case {
+	enum dump_by by[2];
+	size_t by_cnt;
+	bool marks_threads;
+	bool is_old; /* nothing is known of its threads */
+	struct selection selection;
+	const char *folded;
+};
+
+#define THREADS_TEXT "java;a_[j] 5\njava;b_[k] 2\njava;c 4\n"
+
+static const struct threads_case threads_cases[] = {
+	{ .by = { DUMP_BY_THREAD },
+	  .by_cnt = 1,
+	  .folded = "[unknown thread];java;b_[k] 1\nmain;java;a_[j] 2\nmain;java;b_[k] 1\n"
+		    "main;java;c 4\npool-#;java;a_[j] 3\n" },
+	{ .by = { DUMP_BY_THREAD, DUMP_BY_PID },
+	  .by_cnt = 2,
+	  .selection.kind = SELECT_KIND_JAVA,
+	  .folded = "main;42;java;a_[j] 2\npool-#;42;java;a_[j] 3\n" },
+	{ .selection.thread = "main", .folded = "java;a_[j] 2\njava;b_[k] 1\njava;c 4\n" },
+	{ .by = { DUMP_BY_PID },
+	  .by_cnt = 1,
+	  .selection.thread = "pool-*",
+	  .folded = "42;java;a_[j] 3\n" },
+	{ .selection.thread = "[unknown thread]", .folded = "java;b_[k] 1\n" },
+	{ .selection.thread = "nobody", .folded = "" },
+	{ .marks_threads = true,
+	  .folded = "java;a_[j]\1main 2\njava;a_[j]\1pool-# 3\n"
+		    "java;b_[k]\1[unknown thread] 1\njava;b_[k]\1main 1\njava;c\1main 4\n" },
+	{ .by = { DUMP_BY_THREAD },
+	  .by_cnt = 1,
+	  .is_old = true,
+	  .folded = "[unknown thread];java;a_[j] 5\n[unknown thread];java;b_[k] 2\n"
+		    "[unknown thread];java;c 4\n" },
+	{ .is_old = true, .selection.thread = "main", .folded = "" },
+};
+
+static const char *folded_of(const struct dump_stacks *wanted, const struct window *window,
+			     struct strbuf *out, size_t *bad_cnt)
+{
+	struct profile *profile = profile__new();
+
+	assert_non_null(profile);
+	strbuf_clear(out);
+	*bad_cnt = 0;
+	assert_int_equal(dump_stacks_add(wanted, window, THREADS_TEXT, strlen(THREADS_TEXT),
+					 profile, bad_cnt),
+			 0);
+	assert_int_equal(profile__to_folded(profile, out), 0);
+	profile__free(profile);
+	return strbuf_str(out);
+}
+
+static void stacks_are_divided_among_their_threads(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	size_t bad_cnt;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(threads_cases); i++) {
+		const struct threads_case *at = &threads_cases[i];
+		const struct dump_stacks wanted = {
+			.selection = &at->selection,
+			.by = at->by,
+			.by_cnt = at->by_cnt,
+			.marks_threads = at->marks_threads,
+		};
+		struct window window = shop;
+
+		assert_true(dump_stacks_wants_threads(&wanted));
+		if (!at->is_old) {
+			window.threads = (const uint8_t *)thread_code;
+			window.threads_len = sizeof(thread_code) - 1;
+		}
+		if (strcmp(folded_of(&wanted, &window, &out, &bad_cnt), at->folded) != 0 || bad_cnt)
+			fail_msg("case %zu: '%s'", i, strbuf_str(&out));
+	}
+}
+
+static void a_broken_code_of_threads_costs_their_names_and_is_counted(void **state)
+{
+	static const enum dump_by by = DUMP_BY_THREAD;
+	static const struct selection selection = { .kind = SELECT_KIND_NATIVE };
+	static const struct dump_stacks wanted = { .selection = &selection,
+						   .by = &by,
+						   .by_cnt = 1 };
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct window window = shop;
+	size_t bad_cnt;
+
+	(void)state;
+	window.threads = (const uint8_t *)thread_code;
+	window.threads_len = sizeof(thread_code) - 2;
+	assert_string_equal(folded_of(&wanted, &window, &out, &bad_cnt),
+			    "[unknown thread];java;c 4\n");
+	assert_int_equal(bad_cnt, 1);
+}
+
+static void a_table_of_labels_has_no_stacks(void **state)
+{
+	static const enum dump_by by[] = { DUMP_BY_CONTAINER, DUMP_BY_PID };
+	static const struct selection selection = { .kind = SELECT_KIND_KERNEL };
+	static const struct dump_stacks wanted = {
+		.selection = &selection, .by = by, .by_cnt = 2, .labels_only = true
+	};
+	struct window window = shop;
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct profile *profile = profile__new();
+	size_t bad_cnt = 0;
+
+	(void)state;
+	assert_non_null(profile);
+	assert_int_equal(dump_stacks_add(&wanted, &window, TEXT, strlen(TEXT), profile, &bad_cnt),
+			 0);
+	window.counts.samples = 11;
+	window.pid = 7;
+	assert_int_equal(dump_stacks_add_labels(&wanted, &window, profile), 0);
+	assert_int_equal(profile__to_folded(profile, &out), 0);
+	assert_string_equal(strbuf_str(&out), "shop-1;42 2\nshop-1;7 11\n");
+	profile__free(profile);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_stacks_put_labels_in_front_and_keep_one_kind),
+		cmocka_unit_test(stacks_are_divided_among_their_threads),
+		cmocka_unit_test(a_broken_code_of_threads_costs_their_names_and_is_counted),
+		cmocka_unit_test(a_table_of_labels_has_no_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

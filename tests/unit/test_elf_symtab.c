@@ -15,7 +15,7 @@
 
 #include "symbols/elf/build_id.h"
 #include "symbols/elf/elf_symtab.h"
-#include "tests/unit/tiny_elf.h"
+#include "tests/unit/tiny_eh_frame.h"
 
 #define LOCAL_FUNC  ELF64_ST_INFO(STB_LOCAL, STT_FUNC)
 #define WEAK_FUNC   ELF64_ST_INFO(STB_WEAK, STT_FUNC)
@@ -78,6 +78,86 @@ static void elf_an_address_behind_a_function_is_not_that_function(void **state)
 	check(tab, 0x5f, "b");
 	check(tab, 0x60, "-");
 	elf_symtab__free(tab);
+}
+
+/* "?" = a function without a name. */
+static void check_function(const struct elf_symtab *tab, uint64_t at, const char *expected,
+			   uint64_t start)
+{
+	struct elf_symbol symbol = { .name = "-" };
+	int err = elf_symtab__lookup(tab, TINY_TEXT_ADDRESS + at, &symbol);
+
+	assert_true(err == 0 || err == -ENOENT);
+	assert_string_equal(symbol.name ? symbol.name : "?", expected);
+	if (!err)
+		assert_int_equal(symbol.start, TINY_TEXT_ADDRESS + start);
+}
+
+static struct elf_symtab *load_with_functions(const struct tiny_eh *eh, const struct tiny_elf *base)
+{
+	static uint8_t bytes[TINY_ELF_MAX];
+	struct tiny_elf elf = *base;
+	struct elf_symtab_builder *builder;
+	struct elf_symtab *tab;
+	struct elf_file file;
+	size_t len;
+
+	elf.extra = eh->bytes;
+	elf.extra_len = eh->len;
+	elf.extra_name = ".eh_frame";
+	len = tiny_elf_write(&elf, bytes);
+	assert_int_equal(elf_file_open_bytes(bytes, len, &file), 0);
+	assert_int_equal(elf_symtab_builder__start(&file, &builder), 0);
+	assert_int_equal(elf_symtab_builder__add(builder, &file), 0);
+	assert_int_equal(elf_symtab_builder__add_functions(builder, &file), 0);
+	assert_int_equal(elf_symtab_builder__finish(builder, &tab), 0);
+	elf_symtab_builder__free(builder);
+	elf_file_release(&file);
+	return tab;
+}
+
+static void elf_functions_of_eh_frame_lie_where_no_symbol_is(void **state)
+{
+	static const uint8_t rules[] = { 0x0c, 7, 8, 0x90, 1 };
+	static const struct tiny_symbol symbols[] = { { .name = "a", .at = 0x10, .size = 0x20 },
+						      { .name = "b", .at = 0x60, .size = 0x10 },
+						      { .name = "c", .at = 0x90, .size = 0x10 } };
+	const struct tiny_elf elf = { .symbols = symbols, .symbol_cnt = 3 };
+	struct tiny_eh eh = { .len = 0 }, none = { .len = 0 };
+	struct elf_symtab *tab, *bare;
+	uint64_t hashes[2][2];
+
+	(void)state;
+	tiny_eh_cie(&eh, "zR", 16, rules, sizeof(rules));
+	tiny_eh_fde(&eh, 0, 8, NULL, 0);	/* nobody's */
+	tiny_eh_fde(&eh, 0x10, 0x28, NULL, 0);	/* longer than its symbol */
+	tiny_eh_fde(&eh, 0x40, 0x28, NULL, 0);	/* ends in another one's */
+	tiny_eh_fde(&eh, 0x80, 0x30, NULL, 0);	/* has one within */
+	tiny_eh_fde(&eh, 0xa8, 0x18, NULL, 0);	/* begins in the one before */
+	tiny_eh_fde(&eh, 0x1f0, 0x40, NULL, 0); /* longer than the code */
+	tab = load_with_functions(&eh, &elf);
+	check_function(tab, 0, "?", 0);
+	check_function(tab, 7, "?", 0);
+	check_function(tab, 8, "-", 0);
+	check_function(tab, 0x10, "a", 0x10);
+	check_function(tab, 0x2f, "a", 0x10);
+	check_function(tab, 0x30, "-", 0);
+	check_function(tab, 0x5f, "?", 0x40);
+	check_function(tab, 0x60, "b", 0x60);
+	check_function(tab, 0x8f, "?", 0x80);
+	check_function(tab, 0x90, "c", 0x90);
+	check_function(tab, 0xa0, "-", 0);
+	check_function(tab, 0xb8, "-", 0);
+	check_function(tab, 0x1ff, "?", 0x1f0);
+	check_function(tab, 0x200, "-", 0);
+	/* Another table than that of the same file without them. */
+	bare = load_with_functions(&none, &elf);
+	check_function(bare, 0, "-", 0);
+	elf_symtab__hash(tab, 1, hashes[0]);
+	elf_symtab__hash(bare, 1, hashes[1]);
+	assert_memory_not_equal(hashes[0], hashes[1], sizeof(hashes[0]));
+	elf_symtab__free(tab);
+	elf_symtab__free(bare);
 }
 
 static void elf_size_zero_reaches_to_the_next_symbol_or_the_section_end(void **state)
@@ -570,6 +650,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elf_an_address_behind_a_function_is_not_that_function),
+		cmocka_unit_test(elf_functions_of_eh_frame_lie_where_no_symbol_is),
 		cmocka_unit_test(elf_size_zero_reaches_to_the_next_symbol_or_the_section_end),
 		cmocka_unit_test(elf_sizes_past_the_code_are_cut),
 		cmocka_unit_test(elf_inner_symbols_own_their_part_of_the_outer),

@@ -18,7 +18,10 @@
 
 #define OFFSET_PAYLOAD	 28
 #define OFFSET_FIXED_LEN (OFFSET_PAYLOAD + 40)
-#define FIXED_BYTES	 224
+#define FIXED_BYTES	 256
+#define FIXED_248_BYTES	 248
+#define FIXED_240_BYTES	 240
+#define FIXED_224_BYTES	 224
 #define FIXED_MIN_BYTES	 168
 
 static const struct format_commit sample = {
@@ -27,6 +30,8 @@ static const struct format_commit sample = {
 	.data_len = 1000,
 	.data_crc = 0xdeadbeef,
 	.text_len = 5000,
+	.threads_len = 77,
+	.threads_crc = 0xfeedf00d,
 	.window = {
 		.start_unix_ns = 1,
 		.counts.samples = 99,
@@ -35,6 +40,10 @@ static const struct format_commit sample = {
 		.counts.inlined_frames = 11,
 		.counts.unrepaired_samples = 12,
 		.preserve_frame_pointer_origin = 2,
+		.event = EVENT_PAGE_FAULTS,
+		.period_unit = EVENT_UNIT_EVENTS,
+		.period = 0x4000000040ull,
+		.counts.run_delay_ns = 0x5000000050ull,
 		.labels = { [WINDOW_LABEL_COMM] = "java", [WINDOW_LABEL_POD] = "p" },
 	},
 };
@@ -76,6 +85,8 @@ static void assert_is_sample(const struct format_commit *got)
 	assert_int_equal(got->data_len, 1000);
 	assert_int_equal(got->data_crc, 0xdeadbeef);
 	assert_int_equal(got->text_len, 5000);
+	assert_int_equal(got->threads_len, 77);
+	assert_int_equal(got->threads_crc, 0xfeedf00d);
 	assert_int_equal(got->window.start_unix_ns, 1);
 	assert_int_equal(got->window.counts.samples, 99);
 	assert_int_equal(got->window.lost[WINDOW_LOSS_NOTICES], 3);
@@ -84,6 +95,10 @@ static void assert_is_sample(const struct format_commit *got)
 	assert_int_equal(got->window.counts.inlined_frames, 11);
 	assert_int_equal(got->window.counts.unrepaired_samples, 12);
 	assert_int_equal(got->window.preserve_frame_pointer_origin, 2);
+	assert_int_equal(got->window.event, EVENT_PAGE_FAULTS);
+	assert_int_equal(got->window.period_unit, EVENT_UNIT_EVENTS);
+	assert_int_equal(got->window.period, 0x4000000040ull);
+	assert_int_equal(got->window.counts.run_delay_ns, 0x5000000050ull);
 	assert_string_equal(got->window.labels[WINDOW_LABEL_COMM], "java");
 	assert_string_equal(got->window.labels[WINDOW_LABEL_POD], "p");
 	assert_null(got->window.labels[WINDOW_LABEL_SERVICE]);
@@ -174,7 +189,7 @@ static void cut_payloads_are_refused(void **state)
 		struct format_commit got;
 
 		/* The checksum is right: the writer itself was broken. */
-		assert_int_equal(strbuf_append(&bytes, whole.data, 32 + payload_len), 0);
+		strbuf_append(&bytes, whole.data, 32 + payload_len);
 		reseal(&bytes);
 		assert_int_equal(decode(&bytes, &labels, &got), -EINVAL);
 	}
@@ -239,14 +254,28 @@ static void groups_that_an_older_writer_did_not_know_are_zero(void **state)
 {
 	(void)state;
 	for (uint32_t len = FIXED_MIN_BYTES; len < FIXED_BYTES; len++) {
+		const bool has_224 = len >= FIXED_224_BYTES, has_240 = len >= FIXED_240_BYTES;
+		const bool has_248 = len >= FIXED_248_BYTES;
 		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT, labels = STRBUF_INIT;
 		struct format_commit got;
 
 		encode_shorter(len, &bytes);
 		assert_int_equal(decode(&bytes, &labels, &got), 0);
-		assert_int_equal(got.window.counts.inlined_frames, 0);
-		assert_int_equal(got.window.counts.unrepaired_samples, 0);
-		assert_int_equal(got.window.preserve_frame_pointer_origin, 0);
+		assert_int_equal(got.window.counts.inlined_frames != 0, has_224);
+		assert_int_equal(got.window.counts.unrepaired_samples != 0, has_224);
+		assert_int_equal(got.window.preserve_frame_pointer_origin != 0, has_224);
+		assert_int_equal(got.window.event != 0, has_240);
+		assert_int_equal(got.window.period_unit != 0, has_240);
+		assert_int_equal(got.window.period != 0, has_240);
+		assert_int_equal(got.threads_len != 0, has_248);
+		assert_int_equal(got.threads_crc != 0, has_248);
+		assert_int_equal(got.window.counts.run_delay_ns, 0);
+		got.window.counts.run_delay_ns = sample.window.counts.run_delay_ns;
+		got.threads_len = sample.threads_len;
+		got.threads_crc = sample.threads_crc;
+		got.window.event = sample.window.event;
+		got.window.period_unit = sample.window.period_unit;
+		got.window.period = sample.window.period;
 		got.window.counts.inlined_frames = sample.window.counts.inlined_frames;
 		got.window.counts.unrepaired_samples = sample.window.counts.unrepaired_samples;
 		got.window.preserve_frame_pointer_origin = 2;
@@ -266,7 +295,7 @@ static void garbage_payloads_never_read_too_far(void **state)
 		struct format_commit got;
 		int err;
 
-		assert_int_equal(strbuf_append(&bytes, whole.data, whole.len), 0);
+		strbuf_append(&bytes, whole.data, whole.len);
 		for (int i = 0; i < 4; i++)
 			bytes.data[OFFSET_PAYLOAD + (size_t)rand() % (whole.len - 32)] =
 				(char)rand();

@@ -162,6 +162,21 @@ static void other_switches_are_explained(void **state)
 	assert_int_equal(host_check_landlock(-ENOSYS, detail, sizeof(detail)), CHECK_LESS);
 }
 
+static void ways_to_walk_stacks_are_explained(void **state)
+{
+	const struct host_facts all = { .capabilities = BIT(CAP_SYS_PTRACE) };
+	const struct host_facts none = { .capabilities = BIT(CAP_BPF) };
+	char detail[512];
+
+	(void)state;
+	assert_int_equal(host_check_walk(&all, "x86_64", detail, sizeof(detail)), CHECK_OK);
+	assert_non_null(strstr(detail, "by unwind tables"));
+	assert_int_equal(host_check_walk(&none, "x86_64", detail, sizeof(detail)), CHECK_LESS);
+	assert_non_null(strstr(detail, "CAP_SYS_PTRACE is missing"));
+	assert_int_equal(host_check_walk(&all, "aarch64", detail, sizeof(detail)), CHECK_LESS);
+	assert_non_null(strstr(detail, "JVMs need -XX:+PreserveFramePointer on aarch64"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +184,7 @@ int main(void)
 		cmocka_unit_test(uses_agree_with_the_sandbox),
 		cmocka_unit_test(levels_of_perf_event_paranoid_are_explained),
 		cmocka_unit_test(other_switches_are_explained),
+		cmocka_unit_test(ways_to_walk_stacks_are_explained),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,7 +79,7 @@ static int walked_add(void *ctx, const struct hotspot_blob *blob, const char *na
 
 	assert_true(blob->start > walked->last);
 	walked->last = blob->start;
-	assert_int_equal(strbuf_printf(&walked->text, "%d %s\n", blob->compile_id, name), 0);
+	strbuf_printf(&walked->text, "%d %s\n", blob->compile_id, name);
 	return ++walked->cnt == walked->stop_at ? 77 : 0;
 }
 

@@ -107,6 +107,7 @@ static void layout_finds_fields_of_every_jdk(void **state)
 		static const int scopes_begins[] = { -1, 120, 120, 120, -1 };
 		static const int deopt_offsets[] = { 148, -1, -1, -1, 176 };
 		static const int lens[] = { 0, 0, 4, 4, 4 };
+		static const int completes[] = { 36, 20, 20, 80, 54 };
 		static const int segmaps[] = { 128, 136, 136, 128, 128 };
 		struct hotspot_layout layout = layout_of((enum fake_jdk)jdk, NULL);
 
@@ -117,6 +118,9 @@ static void layout_finds_fields_of_every_jdk(void **state)
 		assert_field(&layout.blob_code_offset, code_offsets[jdk], 4, true);
 		assert_field(&layout.nmethod_scopes_data_begin, scopes_begins[jdk], 8, false);
 		assert_field(&layout.nmethod_deopt_handler_offset, deopt_offsets[jdk], 4, true);
+		assert_field(&layout.blob_frame_complete, completes[jdk],
+			     jdk == FAKE_JDK_25 ? 2 : 4, true);
+		assert_int_equal(layout.has_continuations, jdk >= FAKE_JDK_21);
 		assert_field(&layout.symbol_length, lens[jdk], 2, false);
 		assert_field(&layout.symbol_body, jdk == FAKE_JDK_8 ? 8 : 6, 1, false);
 		assert_field(&layout.heap_segmap_low, segmaps[jdk], 8, false);

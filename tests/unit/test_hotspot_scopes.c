@@ -173,7 +173,7 @@ static void three_deep_at(bool excludes_zero)
 		{ 0x38, true, -ENOENT, 0, { { 0 } } },
 		{ 0x101, false, 0, 1, { { OWN, 13 } } },
 		{ DEOPT_HANDLER - CODE_BEGIN + 1, false, -ENOENT, 0, { { 0 } } },
-		{ DEOPT_HANDLER - CODE_BEGIN, true, -ENOENT, 0, { { 0 } } },
+		{ DEOPT_HANDLER - CODE_BEGIN, true, -ENODATA, 0, { { 0 } } },
 		{ CODE_BYTES + 1, false, -ENOENT, 0, { { 0 } } },
 		{ (uint64_t)-1, false, -ENOENT, 0, { { 0 } } }, /* in front of the code */
 	};

@@ -124,7 +124,7 @@ static void new_stacks_are_passed_on_only_while_there_are_jvms(void **state)
 	new_stack();
 	consume();
 	assert_int_equal(stacks_heard(), 0); /* it is not time yet */
-	intake.next_look_ns = 0;
+	intake.next_prefetch_ns = 0;
 	consume();
 	assert_int_equal(stacks_heard(), 1);
 }
@@ -132,12 +132,12 @@ static void new_stacks_are_passed_on_only_while_there_are_jvms(void **state)
 static void looks_come_as_often_as_the_namer_wants(void **state)
 {
 	(void)state;
-	intake_set_looks(&intake, 1);
+	intake_set_prefetch_interval(&intake, 1);
 	assert_int_equal(intake_due_boot_ns(&intake), UINT64_MAX); /* no JVM */
 	intake_jvm(&intake);
-	intake_set_looks(&intake, 3600 * CLOCK_NS_PER_S);
-	intake_set_looks(&intake, 0);
-	intake.next_look_ns = 0;
+	intake_set_prefetch_interval(&intake, 3600 * CLOCK_NS_PER_S);
+	intake_set_prefetch_interval(&intake, 0);
+	intake.next_prefetch_ns = 0;
 	consume();
 	assert_true(intake_due_boot_ns(&intake) > clock_boot_ns() + 3000 * CLOCK_NS_PER_S);
 }

@@ -62,6 +62,8 @@ static const struct row method_rows[] = {
 	{ "java.lang.String[][] com.foo.Bar.split(char[], int)", "com.foo.Bar.split" },
 	{ "com.foo.Bar.baz", "com.foo.Bar.baz" },
 	{ "com.foo.Bar.baz(int)", "com.foo.Bar.baz" },
+	{ "a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b a.b com.foo.Bar.baz()",
+	  "com.foo.Bar.baz" },
 	{ "int com.foo.Bar$1.run()", "com.foo.Bar$1.run" },
 	{ "int com.foo.Bar$Inner$2.run()", "com.foo.Bar$Inner$2.run" },
 	{ "int com.foo.Bar.lambda$main$0(int)", "com.foo.Bar.lambda$main$0" },

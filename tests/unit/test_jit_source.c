@@ -198,7 +198,7 @@ static void an_ambiguous_name_is_not_asked_of_the_next_source(void **state)
 	best.lookup_err = -EXDEV;
 	second = (struct scripted){ .name = 7 };
 	assert_int_equal(symbols_process_answer_jit(process, 1, 0, &answer), 0);
-	assert_string_equal(names__text(process->names, answer.name), "[unknown jit]");
+	assert_string_equal(name_table__text(process->names, answer.name), "[unknown jit]");
 	assert_int_equal(process->ambiguous_jit_cnt, 1);
 	assert_int_equal(second.lookup_cnt, 0);
 	best.lookup_err = -ENOMEM;
@@ -222,17 +222,17 @@ static void unknown_addresses_are_counted_since_names_were_new(void **state)
 	assert_int_equal(symbols_process_answer_jit(process, 1, 0, &answer), 0);
 	assert_int_equal(process->unknown_jit_cnt, 1);
 	assert_int_equal(symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
-						     JIT_NAMES_WHEN_CHANGED),
+						     JIT_PERFMAPS_WHEN_CHANGED),
 			 0);
 	assert_int_equal(process->unknown_jit_cnt, 1);
 	second.refresh_result = 1;
 	assert_int_equal(symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
-						     JIT_NAMES_WHEN_CHANGED),
+						     JIT_PERFMAPS_WHEN_CHANGED),
 			 0);
 	assert_int_equal(process->unknown_jit_cnt, 0);
 	best.refresh_result = -ESRCH;
 	assert_int_equal(symbols_process_refresh_jit(process, JIT_SOURCE_PERFMAP,
-						     JIT_NAMES_WHEN_CHANGED),
+						     JIT_PERFMAPS_WHEN_CHANGED),
 			 -ESRCH);
 }
 

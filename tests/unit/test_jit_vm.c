@@ -598,7 +598,7 @@ static const char *leaf_name(uint64_t since, const char *bytes)
 
 	if (err)
 		return err == -EXDEV ? "ambiguous" : "unknown";
-	return names__text(names, answer.frames[0].name);
+	return name_table__text(names, answer.frames[0].name);
 }
 
 static void leaf_whose_code_is_other_code_now_is_ambiguous(void **state)

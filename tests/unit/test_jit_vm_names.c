@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "symbols/leaf/call_site.h"
 #include "tests/unit/jit_vm_fixture.h"
 
 /* ---- names and kinds ---- */
@@ -49,7 +50,7 @@ static void code_gets_the_kind_of_its_compiler(void **state)
 				 cases[i].level);
 		assert_int_equal(ask(&query, &answer), 0);
 		assert_int_equal(answer.cnt, 1);
-		assert_string_equal(names__text(names, answer.frames[0].name), cases[i].name);
+		assert_string_equal(name_table__text(names, answer.frames[0].name), cases[i].name);
 		assert_int_equal(answer.frames[0].kind, cases[i].frame_kind);
 		assert_false(answer.frames[0].is_unknown);
 		assert_int_equal(answer.frames[0].place,
@@ -79,11 +80,11 @@ static void inlined_methods_are_frames_with_file_and_line_in_a_leaf(void **state
 	};
 	assert_int_equal(ask(&query, &answer), 0);
 	assert_int_equal(answer.cnt, 3);
-	assert_string_equal(names__text(names, answer.frames[0].name), "Work.three");
-	assert_string_equal(names__text(names, answer.frames[1].name), "Work.two");
-	assert_string_equal(names__text(names, answer.frames[2].name), "Work.one");
-	assert_string_equal(names__text(names, answer.frames[0].file), "Other.java");
-	assert_string_equal(names__text(names, answer.frames[2].file), "Work.java");
+	assert_string_equal(name_table__text(names, answer.frames[0].name), "Work.three");
+	assert_string_equal(name_table__text(names, answer.frames[1].name), "Work.two");
+	assert_string_equal(name_table__text(names, answer.frames[2].name), "Work.one");
+	assert_string_equal(name_table__text(names, answer.frames[0].file), "Other.java");
+	assert_string_equal(name_table__text(names, answer.frames[2].file), "Work.java");
 	assert_int_equal(answer.frames[0].kind, FRAME_KIND_INLINED);
 	assert_int_equal(answer.frames[1].kind, FRAME_KIND_INLINED);
 	assert_int_equal(answer.frames[2].kind, FRAME_KIND_C1);
@@ -99,7 +100,7 @@ static void inlined_methods_are_frames_with_file_and_line_in_a_leaf(void **state
 	query.is_leaf = false;
 	assert_int_equal(ask(&query, &answer), 0);
 	assert_int_equal(answer.cnt, 1);
-	assert_string_equal(names__text(names, answer.frames[0].name), "Work.one");
+	assert_string_equal(name_table__text(names, answer.frames[0].name), "Work.one");
 	assert_int_equal(answer.frames[0].line, 0);
 	/* A caller's line is asked for by nobody, and not read. */
 	query.word = A + AT;
@@ -154,11 +155,30 @@ static void leaf_whose_frame_does_not_stand_has_nothing_inlined_yet(void **state
 		assert_int_equal(ask(&query, &answer), 0);
 		assert_int_equal(answer.frames[0].verdict, cases[i].verdict);
 		assert_int_equal(answer.cnt, cases[i].cnt);
-		assert_string_equal(names__text(names, answer.frames[answer.cnt - 1].name),
+		assert_string_equal(name_table__text(names, answer.frames[answer.cnt - 1].name),
 				    "Work.one");
 	}
 }
 #endif
+
+static void what_was_inlined_in_a_frame_that_waits_to_be_deoptimised_is_unknown(void **state)
+{
+	struct fake_blob *code = put_code(A, METHOD, 1);
+	struct jit_vm_query query = { .word = A + 3 * AT, .since_boot_ns = UINT64_MAX };
+	struct jit_vm_answer answer;
+
+	(void)state;
+	code->scopes = (struct hotspot_scopes){
+		.places = { { A + AT, { { METHOD + 0x100, 1 }, { METHOD, 1 } }, 2 } },
+		.cnt = 1,
+		.deopt_handler = A + 3 * AT,
+	};
+	assert_int_equal(ask(&query, &answer), 0);
+	assert_int_equal(answer.cnt, 2);
+	assert_string_equal(name_table__text(names, answer.frames[0].name), "[unknown jit]");
+	assert_true(answer.frames[0].is_unknown);
+	assert_string_equal(name_table__text(names, answer.frames[1].name), "Work.one");
+}
 
 static void scopes_that_do_not_end_in_the_method_itself_are_not_believed(void **state)
 {
@@ -185,9 +205,9 @@ static void inlined_method_without_a_name_is_one_unknown_frame(void **state)
 	};
 	assert_int_equal(ask(&query, &answer), 0);
 	assert_int_equal(answer.cnt, 2);
-	assert_string_equal(names__text(names, answer.frames[0].name), "[unknown jit]");
+	assert_string_equal(name_table__text(names, answer.frames[0].name), "[unknown jit]");
 	assert_true(answer.frames[0].is_unknown);
-	assert_string_equal(names__text(names, answer.frames[1].name), "Work.one");
+	assert_string_equal(name_table__text(names, answer.frames[1].name), "Work.one");
 }
 
 static void addresses_outside_the_code_are_not_covered(void **state)
@@ -224,10 +244,11 @@ static const char *interpreted(uint64_t method, uint64_t since)
 		return err == -EXDEV ? "ambiguous" : "unknown";
 	assert_int_equal(answer.cnt, 1);
 	assert_int_equal(answer.frames[0].kind == FRAME_KIND_INTERPRETED,
-			 strcmp(names__text(names, answer.frames[0].name), "Interpreter") != 0);
+			 strcmp(name_table__text(names, answer.frames[0].name), "Interpreter") !=
+				 0);
 	if (answer.frames[0].is_unknown)
 		return "Interpreter?";
-	return names__text(names, answer.frames[0].name);
+	return name_table__text(names, answer.frames[0].name);
 }
 
 static int prefetch_interpreted(uint64_t method)
@@ -254,7 +275,7 @@ static void interpreted_frame_is_named_by_its_method(void **state)
 	(void)state;
 	assert_string_equal(interpreted(METHOD, UINT64_MAX), "Work.one");
 	assert_int_equal(ask(&query, &answer), 0);
-	assert_string_equal(names__text(names, answer.frames[0].file), "Work.java");
+	assert_string_equal(name_table__text(names, answer.frames[0].file), "Work.java");
 	assert_int_equal(answer.frames[0].line, 0);
 	assert_int_equal(fake.find_cnt, 0);
 }
@@ -407,13 +428,13 @@ static void inlined_names_of_code_that_is_gone_are_those_of_its_time(void **stat
 	query = (struct jit_vm_query){ .word = A + AT, .since_boot_ns = since };
 	assert_int_equal(ask(&query, &answer), 0);
 	assert_int_equal(answer.cnt, 2);
-	assert_string_equal(names__text(names, answer.frames[0].name), "Work.two");
+	assert_string_equal(name_table__text(names, answer.frames[0].name), "Work.two");
 	/* Its name was never read while the code was there. */
 	query.word = A + 2 * AT;
 	assert_int_equal(ask(&query, &answer), 0);
 	assert_int_equal(answer.cnt, 2);
-	assert_string_equal(names__text(names, answer.frames[0].name), "[unknown jit]");
-	assert_string_equal(names__text(names, answer.frames[1].name), "Work.one");
+	assert_string_equal(name_table__text(names, answer.frames[0].name), "[unknown jit]");
+	assert_string_equal(name_table__text(names, answer.frames[1].name), "Work.one");
 }
 
 static void names_that_were_reset_are_read_again(void **state)
@@ -426,7 +447,7 @@ static void names_that_were_reset_are_read_again(void **state)
 	CHECK(A + AT, UINT64_MAX, "Work.one");
 	CHECK(B + AT, UINT64_MAX, "vtable chunks");
 	assert_string_equal(interpreted(METHOD + 0x100, UINT64_MAX), "Work.two");
-	assert_int_equal(names__reset(names), 0);
+	assert_int_equal(name_table__reset(names), 0);
 	jit_vm__forget_names(vm);
 	since = window_begins();
 	window_ends();
@@ -434,6 +455,50 @@ static void names_that_were_reset_are_read_again(void **state)
 	CHECK(A + AT, since, "Work.one");
 	/* Known before, but its name may be of after the reset only. */
 	assert_string_equal(interpreted(METHOD + 0x100, UINT64_MAX), "Work.two");
+}
+
+/* ---- calls before return addresses ---- */
+
+static void
+return_address_that_no_call_stands_before_is_not_of_the_code_that_is_there_now(void **state)
+{
+	static const struct {
+		const char *before;
+		uint64_t handler; /* offset of the deopt handler; 0 = not known */
+		bool is_known;	  /* before the sample */
+		const char *name;
+	} cases[] = {
+		{ "\x90\x90\x90\xe8\x12\x34\x56\x78", 3 * AT, false, "Work.one" },
+		{ "\x90\x90\x90\x90\x90\x90\x90\x90", 3 * AT, false, "ambiguous" },
+		{ "\x90\x90\x90\x90\x90\x90\x90\x90", 3 * AT, true, "Work.one" },
+		{ "\x90\x90\x90\x90\x90\x90\x90\x90", 0, false, "Work.one" },
+		/* A frame that waits to be deoptimised. */
+		{ "\x90\x90\x90\x90\x90\x90\x90\x90", AT, false, "Work.one" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct jit_vm_query query = { .word = A + AT, .mode = JIT_VM_PREFETCH };
+		struct fake_blob *code = put_code(A, METHOD, (int32_t)i + 1);
+		struct jit_vm_answer answer;
+		uint64_t since;
+
+		if (cases[i].handler)
+			code->blob.deopt_handler = A + cases[i].handler;
+		fake.leaf_at = A + AT - CALL_SITE_BYTES;
+		memcpy(fake.leaf_code, cases[i].before, CALL_SITE_BYTES);
+		if (cases[i].is_known)
+			(void)prefetch(A + AT + 8);
+		since = window_begins();
+		query.since_boot_ns = since;
+		(void)ask(&query, &answer);
+		window_ends();
+		CHECK(A + AT, since, cases[i].name);
+		fake_remove(&fake, A);
+		window_ends();
+		CHECK(A + AT, window_begins(), "unknown");
+		window_ends();
+	}
 }
 
 int main(void)
@@ -445,6 +510,7 @@ int main(void)
 #if defined(__x86_64__)
 		TEST(leaf_whose_frame_does_not_stand_has_nothing_inlined_yet),
 #endif
+		TEST(what_was_inlined_in_a_frame_that_waits_to_be_deoptimised_is_unknown),
 		TEST(scopes_that_do_not_end_in_the_method_itself_are_not_believed),
 		TEST(inlined_method_without_a_name_is_one_unknown_frame),
 		TEST(addresses_outside_the_code_are_not_covered),
@@ -459,6 +525,7 @@ int main(void)
 		TEST(compiled_code_does_not_take_the_name_of_an_unloaded_method),
 		TEST(inlined_names_of_code_that_is_gone_are_those_of_its_time),
 		TEST(names_that_were_reset_are_read_again),
+		TEST(return_address_that_no_call_stands_before_is_not_of_the_code_that_is_there_now),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

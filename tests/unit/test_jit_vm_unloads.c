@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "symbols/jit/jit_vm_internal.h"
 #include "tests/unit/jit_vm_fixture.h"
 
 #define SECOND 1000000000ull
@@ -72,7 +73,7 @@ static const char *interpreted(uint64_t method, uint64_t since, uint64_t until)
 	if (err)
 		return err == -EXDEV ? "ambiguous" : "unknown";
 	assert_int_equal(answer.cnt, 1);
-	return names__text(names, answer.frames[0].name);
+	return name_table__text(names, answer.frames[0].name);
 }
 
 #define CHECK_INTERPRETED(method, since, until, name) \
@@ -354,11 +355,11 @@ static void code_does_not_get_the_name_that_was_read_a_moment_before_the_unloadi
 
 	(void)state;
 	classes_are_counted(5);
-	since = window_begins();
 	prefetch_interpreted(METHOD);
 	class_goes(METHOD);
 	put_code(A, METHOD, 1);
 	assert_int_equal(prefetch(A + AT), 0);
+	since = window_begins();
 	window_ends();
 	CHECK(A + AT, since, "Next.life");
 }
@@ -391,10 +392,119 @@ static void code_does_not_get_a_name_that_was_read_when_it_was_gone(void **state
 	(void)prefetch(A + 2 * AT);
 	window_ends();
 	assert_int_equal(ask(&query, &answer), 0);
-	assert_string_not_equal(names__text(names, answer.frames[0].name), "Next.life");
+	assert_string_not_equal(name_table__text(names, answer.frames[0].name), "Next.life");
 	query.word = A + AT;
 	assert_int_equal(ask(&query, &answer), 0);
-	assert_string_equal(names__text(names, answer.frames[0].name), "Work.one");
+	assert_string_equal(name_table__text(names, answer.frames[0].name), "Work.one");
+}
+
+static void code_of_a_restless_jvm_is_not_believed_before_the_last_unloading(void **state)
+{
+	static const char *const names_by_unloading[] = { "Work.one", "ambiguous" };
+
+	(void)state;
+	classes_are_counted(5);
+	become_restless();
+	fake.unloads++;
+	prefetch_other();
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t at = A + i * LEN + AT, since = window_begins();
+
+		fake.now_ns += SECOND / 50;
+		fake.unloads += i;
+		put_code(A + i * LEN, METHOD, (int32_t)i + 1);
+		assert_int_equal(prefetch(at), 0);
+		window_ends();
+		CHECK(at, since, names_by_unloading[i]);
+	}
+}
+
+/* ---- young JVMs ---- */
+
+/* Code at the i-th place, first read a moment after a sample of it: the sample's name. */
+static const char *name_of_code_read_after_its_sample(size_t i)
+{
+	uint64_t at = A + i * LEN + AT, since = window_begins();
+
+	fake.now_ns += SECOND;
+	put_code(A + i * LEN, METHOD, (int32_t)i + 1);
+	assert_int_equal(prefetch(at), 0);
+	window_ends();
+	return name_at(at, since);
+}
+
+static void young_jvm_is_calm_when_no_class_has_gone(void **state)
+{
+	(void)state;
+	classes_are_counted(0);
+	jit_vm__began(vm, fake.now_ns - SECOND);
+	assert_false(jit_vm__is_restless(vm));
+	assert_string_equal(name_of_code_read_after_its_sample(0), "Work.one");
+}
+
+/* And the next one, whose sample came after the last unloading, has. */
+static void first_code_has_no_name(uint64_t since)
+{
+	put_code(A, METHOD, 1);
+	assert_int_equal(prefetch(A + AT), 0);
+	window_ends();
+	assert_false(jit_vm__is_restless(vm));
+	CHECK(A + AT, since, "unknown");
+	assert_string_equal(name_of_code_read_after_its_sample(1), "Work.one");
+}
+
+static void code_of_a_calm_jvm_is_not_believed_before_the_last_unloading(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	classes_are_counted(5);
+	jit_vm__began(vm, fake.now_ns - 60 * SECOND);
+	fake.now_ns += SECOND / 2;
+	class_goes(METHOD + 0x100);
+	first_code_has_no_name(since);
+}
+
+static void
+code_of_a_young_jvm_is_not_believed_before_its_unloadings_were_first_counted(void **state)
+{
+	uint64_t since = window_begins();
+
+	(void)state;
+	fake.now_ns += SECOND;
+	classes_are_counted(5);
+	jit_vm__began(vm, fake.now_ns - 2 * SECOND);
+	first_code_has_no_name(since);
+}
+
+static void young_jvm_counts_as_restless_until_its_unloadings_are_counted(void **state)
+{
+	(void)state;
+	fake.unloads_error = -EAGAIN;
+	jit_vm__began(vm, fake.now_ns - SECOND);
+	assert_true(jit_vm__is_restless(vm));
+	assert_string_equal(name_of_code_read_after_its_sample(0), "ambiguous");
+	classes_are_counted(0);
+	assert_false(jit_vm__is_restless(vm));
+	assert_string_equal(name_of_code_read_after_its_sample(1), "Work.one");
+}
+
+static void young_jvm_with_code_at_the_place_of_other_code_stays_restless(void **state)
+{
+	(void)state;
+	fake.unloads_error = -EAGAIN;
+	jit_vm__began(vm, fake.now_ns - SECOND);
+	become_restless();
+	classes_are_counted(0);
+	assert_true(jit_vm__is_restless(vm));
+}
+
+static void old_jvm_is_calm_when_its_unloadings_are_not_counted(void **state)
+{
+	(void)state;
+	fake.unloads_error = -ENOENT;
+	jit_vm__began(vm, fake.now_ns - 40 * SECOND);
+	assert_false(jit_vm__is_restless(vm));
 }
 
 int main(void)
@@ -418,6 +528,13 @@ int main(void)
 		TEST(number_is_read_once_for_many_prefetches),
 		TEST(code_does_not_get_the_name_that_was_read_a_moment_before_the_unloading),
 		TEST(code_does_not_get_a_name_that_was_read_when_it_was_gone),
+		TEST(code_of_a_restless_jvm_is_not_believed_before_the_last_unloading),
+		TEST(young_jvm_is_calm_when_no_class_has_gone),
+		TEST(code_of_a_calm_jvm_is_not_believed_before_the_last_unloading),
+		TEST(code_of_a_young_jvm_is_not_believed_before_its_unloadings_were_first_counted),
+		TEST(young_jvm_counts_as_restless_until_its_unloadings_are_counted),
+		TEST(young_jvm_with_code_at_the_place_of_other_code_stays_restless),
+		TEST(old_jvm_is_calm_when_its_unloadings_are_not_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

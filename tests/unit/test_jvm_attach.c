@@ -158,7 +158,7 @@ static void jvm_tmp_starts_nothing_when_something_is_planted(void **state)
 		tmp_make(&tree, &tmp);
 		plant(&tree, MAP_NAME, rows[i].map);
 		plant(&tree, SOCKET_NAME, rows[i].socket);
-		assert_int_equal(jvm_tmp_look(&tmp), rows[i].outcome);
+		assert_int_equal(jvm_tmp_check(&tmp), rows[i].outcome);
 		if (rows[i].outcome == JVM_ATTACH_OK) {
 			assert_int_equal(tmp.map_existed, rows[i].map == PLANTED_FILE);
 			assert_int_equal(tmp.has_socket, rows[i].socket == PLANTED_SOCKET);
@@ -176,14 +176,14 @@ static void jvm_tmp_of_another_owner_is_hostile(void **state)
 	tmp_make(&tree, &tmp);
 	plant(&tree, MAP_NAME, PLANTED_FILE);
 	jvm_tmp_init(&tmp, tree.fd, NS_PID, geteuid() + 1);
-	assert_int_equal(jvm_tmp_look(&tmp), JVM_ATTACH_TMP_HOSTILE);
+	assert_int_equal(jvm_tmp_check(&tmp), JVM_ATTACH_TMP_HOSTILE);
 	assert_int_equal(jvm_tmp_judge_map(&tmp), JVM_ATTACH_NO_MAP);
 	assert_int_equal(jvm_tmp_remove_map(&tmp), -EPERM);
 	assert_true(exists(&tree, MAP_NAME));
 
 	assert_int_equal(unlinkat(tree.fd, MAP_NAME, 0), 0);
 	plant(&tree, SOCKET_NAME, PLANTED_SOCKET);
-	assert_int_equal(jvm_tmp_look(&tmp), JVM_ATTACH_TMP_HOSTILE);
+	assert_int_equal(jvm_tmp_check(&tmp), JVM_ATTACH_TMP_HOSTILE);
 	assert_int_equal(jvm_tmp_open_socket(&tmp), -ELOOP);
 	/* A trigger that the JVM would not take for its own is taken back at once. */
 	assert_int_equal(jvm_tmp_make_trigger(&tmp), -EACCES);
@@ -246,7 +246,7 @@ static void jvm_tmp_judges_the_map_by_the_file(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		tmp_make(&tree, &tmp);
-		assert_int_equal(jvm_tmp_look(&tmp), JVM_ATTACH_OK);
+		assert_int_equal(jvm_tmp_check(&tmp), JVM_ATTACH_OK);
 		plant(&tree, MAP_NAME, rows[i].what);
 		if (rows[i].text)
 			fake_tree_write(&tree, MAP_NAME, rows[i].text);
@@ -256,7 +256,7 @@ static void jvm_tmp_judges_the_map_by_the_file(void **state)
 	/* One that lay there before and was not touched is not an answer. */
 	tmp_make(&tree, &tmp);
 	plant(&tree, MAP_NAME, PLANTED_FILE);
-	assert_int_equal(jvm_tmp_look(&tmp), JVM_ATTACH_OK);
+	assert_int_equal(jvm_tmp_check(&tmp), JVM_ATTACH_OK);
 	assert_int_equal(jvm_tmp_judge_map(&tmp), JVM_ATTACH_NO_MAP);
 	fake_tree_write(&tree, MAP_NAME, WHOLE_MAP WHOLE_MAP);
 	assert_int_equal(jvm_tmp_judge_map(&tmp), JVM_ATTACH_OK);
@@ -472,7 +472,7 @@ static void fake_start(struct fake_jvm *jvm, enum fake_kind kind, uint32_t wait_
 		.pid = jvm->pid,
 		.deadline_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS,
 	};
-	assert_int_equal(jvm_tmp_look(&jvm->tmp), JVM_ATTACH_OK);
+	assert_int_equal(jvm_tmp_check(&jvm->tmp), JVM_ATTACH_OK);
 }
 
 static void fake_stop(struct fake_jvm *jvm)
@@ -504,7 +504,7 @@ static void jvm_talk_ends_well_or_says_why_with_every_jvm(void **state)
 		{ FAKE_OLD, LONG_WAIT_MS, JVM_ATTACH_UNSUPPORTED, true, false },
 		{ FAKE_MUTE, LONG_WAIT_MS, JVM_ATTACH_REFUSED, true, false },
 		{ FAKE_ENDLESS, LONG_WAIT_MS, JVM_ATTACH_REFUSED, true, false },
-		{ FAKE_SILENT, SHORT_WAIT_MS, JVM_ATTACH_TIMEOUT, true, false },
+		{ FAKE_SILENT, 1000 /* it must have heard */, JVM_ATTACH_TIMEOUT, true, false },
 		{ FAKE_DIES_SIGNALLED, LONG_WAIT_MS, JVM_ATTACH_GONE, false, false },
 		{ FAKE_DEAF, SHORT_WAIT_MS, JVM_ATTACH_TIMEOUT, false, false },
 		{ FAKE_PLANTS_FILE, LONG_WAIT_MS, JVM_ATTACH_TMP_HOSTILE, false, false },
@@ -576,7 +576,7 @@ static void jvm_talk_with_a_socket_nobody_listens_on_is_refused(void **state)
 	(void)state;
 	fake_start(&jvm, FAKE_DEAF, LONG_WAIT_MS);
 	socket_make(&jvm.tree, SOCKET_NAME);
-	assert_int_equal(jvm_tmp_look(&jvm.tmp), JVM_ATTACH_OK);
+	assert_int_equal(jvm_tmp_check(&jvm.tmp), JVM_ATTACH_OK);
 	assert_true(jvm.tmp.has_socket);
 	assert_int_equal(jvm_talk_request_map(&jvm.talk), JVM_ATTACH_REFUSED);
 	assert_false(jvm.talk.listener_started);
@@ -616,14 +616,14 @@ static void jvm_attach_looks_and_leaves_nothing_open(void **state)
 	request.proc_fd = proc.fd;
 	before = open_fd_cnt();
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(jvm_attach_look(&request, &feature), JVM_ATTACH_NOT_HOTSPOT);
+		assert_int_equal(jvm_attach_check(&request, &feature), JVM_ATTACH_NOT_HOTSPOT);
 	assert_int_equal(feature, 0);
 	/* Another start time: it is another process by now. */
 	request.start_ns += CLOCK_NS_PER_S;
-	assert_int_equal(jvm_attach_look(&request, &feature), JVM_ATTACH_GONE);
+	assert_int_equal(jvm_attach_check(&request, &feature), JVM_ATTACH_GONE);
 	/* No process has such a pid. */
 	request.pid = 0x7fffffff;
-	assert_int_equal(jvm_attach_look(&request, &feature), JVM_ATTACH_GONE);
+	assert_int_equal(jvm_attach_check(&request, &feature), JVM_ATTACH_GONE);
 	assert_int_equal(open_fd_cnt(), before);
 	fake_tree_remove(&proc);
 }

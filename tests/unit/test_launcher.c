@@ -38,6 +38,8 @@ enum task {
 	TASK_MANY,	/* a namer: starts HANGING_MAX parsers and names them, then waits */
 	TASK_ASK_AGAIN, /* a namer: ends what it did not start */
 	TASK_FLOOD,	/* a namer: asks without end, and reads no answer */
+	TASK_HANG_UP,	/* a namer: closes its socket to the launcher, then waits */
+	TASK_ASK_LATER, /* a namer: as TASK_ASK, once it was told to */
 };
 
 struct report {
@@ -79,6 +81,13 @@ static void wait_for_end(int fd)
 
 	while (recv(fd, &byte, 1, 0) > 0)
 		;
+}
+
+static void wait_for_word(int fd)
+{
+	char byte;
+
+	(void)recv(fd, &byte, 1, 0);
 }
 
 /* What may a namer ask for? */
@@ -176,7 +185,9 @@ static int child_main(const struct launcher_child *given)
 	}
 	if (child->numbers[0] == TASK_STUBBORN)
 		be_stubborn(child->socket_fd);
-	if (child->numbers[0] == TASK_ASK)
+	if (child->numbers[0] == TASK_ASK_LATER)
+		wait_for_word(child->socket_fd);
+	if (child->numbers[0] == TASK_ASK || child->numbers[0] == TASK_ASK_LATER)
 		ask_all(child, &report);
 	if (child->numbers[0] == TASK_MANY)
 		start_many(child, &report);
@@ -184,6 +195,8 @@ static int child_main(const struct launcher_child *given)
 		ask_for_anothers(child, &report);
 	if (child->numbers[0] == TASK_FLOOD)
 		flood(child);
+	if (child->numbers[0] == TASK_HANG_UP)
+		close(child->launcher_fd);
 	(void)send(child->socket_fd, &report, sizeof(report), MSG_NOSIGNAL);
 	wait_for_end(child->socket_fd);
 	return (int)child->numbers[1];
@@ -519,6 +532,67 @@ static void nothing_is_started_while_too_many_hang(void **state)
 	launcher__free(launcher);
 }
 
+#define HANGING_NAMERS 20 /* more than ask at once */
+
+/*
+ * As one is that waits for a file server: killed, and not ended, with all its descriptors. A traced
+ * process stops before it closes them.
+ */
+static void namers_that_hang_give_their_place_to_the_next(void **state)
+{
+	struct launcher *launcher = launcher_make();
+	pid_t pids[HANGING_NAMERS];
+	struct report report;
+	int socket_fd;
+
+	(void)state;
+	for (int i = 0; i < HANGING_NAMERS; i++) {
+		pids[i] = namer_start(launcher, TASK_WAIT, 0, &socket_fd);
+		read_report(socket_fd, &report);
+		if (ptrace(PTRACE_SEIZE, pids[i], NULL, PTRACE_O_TRACEEXIT)) {
+			assert_int_equal(i, 0);
+			close(socket_fd);
+			launcher__free(launcher);
+			skip();
+		}
+		assert_int_equal(launcher__end(launcher, pids[i]), -1);
+		close(socket_fd);
+	}
+	for (int i = 0; i < HANGING_NAMERS; i++) {
+		assert_int_equal(waitpid(pids[i], NULL, __WALL), pids[i]);
+		assert_int_equal(ptrace(PTRACE_CONT, pids[i], NULL, NULL), 0);
+		assert_int_equal(waitpid(pids[i], NULL, __WALL), pids[i]);
+	}
+	launcher__free(launcher);
+}
+
+/* Its place is given away while it lives: who ends it does not hang up the namer that has it by then. */
+static void a_namer_that_hung_up_and_hangs_takes_no_other_with_it(void **state)
+{
+	struct launcher *launcher = launcher_make();
+	struct report report;
+	int hung_up, working;
+	pid_t first = namer_start(launcher, TASK_HANG_UP, 0, &hung_up);
+
+	(void)state;
+	read_report(hung_up, &report);
+	(void)namer_start(launcher, TASK_ASK_LATER, 0, &working);
+	if (ptrace(PTRACE_SEIZE, first, NULL, PTRACE_O_TRACEEXIT)) {
+		launcher__free(launcher);
+		skip();
+	}
+	assert_int_equal(launcher__end(launcher, first), -1);
+	assert_int_equal(send(working, "w", 1, MSG_NOSIGNAL), 1);
+	read_report(working, &report);
+	assert_int_equal(report.err[LAUNCHER_PARSER], 0);
+	close(working);
+	close(hung_up);
+	assert_int_equal(waitpid(first, NULL, __WALL), first);
+	assert_int_equal(ptrace(PTRACE_CONT, first, NULL, NULL), 0);
+	assert_int_equal(waitpid(first, NULL, __WALL), first);
+	launcher__free(launcher);
+}
+
 static int refuse(void *ctx)
 {
 	return ctx == &context ? -EOPNOTSUPP : 0;
@@ -619,6 +693,8 @@ int main(void)
 		cmocka_unit_test(all_end_when_the_sampler_closes_its_socket),
 		cmocka_unit_test(children_of_a_namer_that_is_gone_end),
 		cmocka_unit_test(nothing_is_started_while_too_many_hang),
+		cmocka_unit_test(namers_that_hang_give_their_place_to_the_next),
+		cmocka_unit_test(a_namer_that_hung_up_and_hangs_takes_no_other_with_it),
 		cmocka_unit_test(one_descriptor_of_the_sampler_reaches_the_children),
 		cmocka_unit_test(other_descriptors_of_the_sampler_do_not_live_on_in_the_launcher),
 		cmocka_unit_test(a_launcher_that_cannot_be_confined_is_not_opened),

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "symbols/leaf/leaf_repair.h"
-#include "symbols/leaf/leaf_repair_x86.h"
+#include "symbols/x86/x86_insn.h"
 #include "symbols/leaf/leaf_repair_x86_judge.h"
 #include "user/util/cleanup.h"
 
@@ -273,8 +273,7 @@ static void check_line(const struct method *method, const struct line *line, str
 			 (long long)(line->address - method->blob.verified_entry), line->text,
 			 truth, verdict);
 	if (strcmp(line->text, "patched") != 0 && truth != TRUTH_UNREACHED)
-		assert_int_equal(leaf_repair_x86_decode(code, line->len + LEAF_CODE_BYTES).len,
-				 line->len);
+		assert_int_equal(x86_insn_decode(code, line->len + LEAF_CODE_BYTES).len, line->len);
 	tally->chain += truth == TRUTH_CHAIN;
 	tally->repaired += truth != TRUTH_UNREACHED && is_repair;
 	tally->elsewhere += truth == TRUTH_ELSEWHERE;

@@ -210,6 +210,7 @@ static void visit_slots(const struct test_store *store, struct slots *slots)
 		.ctx = slots,
 		.wants_lines = true,
 		.wants_cells = true,
+		.wants_threads = true,
 		.merge_ns = slots->is_expected ? 0 : slots->merge_ns,
 		.window = sum_window,
 	};

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -440,6 +441,39 @@ static void a_namer_that_sleeps_at_work_is_replaced_and_its_work_banned(void **s
 	assert_int_equal(banned.account, 7);
 }
 
+static void a_ban_lasts_as_long_as_a_namer_hangs_that_was_killed(void **state)
+{
+	struct naming_banned banned;
+	uint64_t end_ns = clock_monotonic_ns() + AWAIT_NS;
+	pid_t old;
+
+	(void)state;
+	replace_by(TASK_SLEEP);
+	await_state('S');
+	old = stats_of().namer_pid;
+	/* A traced process stops before it ends, and no signal ends that. */
+	if (ptrace(PTRACE_SEIZE, old, NULL, PTRACE_O_TRACEEXIT))
+		skip();
+	orders->task = TASK_SERVE;
+	assert_true(ticks_until_replaced(2 * NAMER_LINK_HANGS_TICKS) > 0);
+	assert_int_equal(bans_told(&banned), 1);
+	for (int i = 0; i < 3; i++) {
+		now_ns = banned.until_boot_ns - 5 * CLOCK_NS_PER_S;
+		assert_false(tick());
+		assert_int_equal(bans_told(&banned), 1);
+		assert_int_equal(banned.account, 7);
+		assert_true(banned.until_boot_ns >= now_ns + BAN_FIRST_NS / 2);
+	}
+	assert_int_equal(waitpid(old, NULL, __WALL), old);
+	assert_int_equal(ptrace(PTRACE_CONT, old, NULL, NULL), 0);
+	assert_int_equal(waitpid(old, NULL, __WALL), old);
+	while (kill(old, 0) == 0 && clock_monotonic_ns() < end_ns)
+		(void)poll(NULL, 0, 1);
+	now_ns = banned.until_boot_ns - 5 * CLOCK_NS_PER_S;
+	assert_false(tick());
+	assert_int_equal(bans_told(&banned), 0);
+}
+
 static void who_is_worked_on_without_an_account_is_banned_alone(void **state)
 {
 	struct naming_banned banned;
@@ -585,6 +619,7 @@ static void a_namer_that_hangs_is_replaced_by_its_copy(void **state)
 	assert_int_equal(orders->started, started);
 	assert_int_not_equal(stats_of().namer_pid, old);
 	assert_int_equal(stats_of().restart_cnt, 2);
+	assert_true(namer_link__is_copy(link_));
 	/* What it may have missed. */
 	options = awakened();
 	assert_int_equal(options.jit, 1);
@@ -628,6 +663,7 @@ static void the_copy_of_one_that_crashes_or_breaks_a_rule_does_not_go_on(void **
 		assert_true(tick());
 		(void)bans_told(&banned); /* it is there */
 		assert_int_equal(orders->started, started + 1);
+		assert_false(namer_link__is_copy(link_));
 	}
 }
 
@@ -711,6 +747,7 @@ int main(void)
 		TEST(a_namer_that_ends_at_once_bans_nobody_for_the_one_before),
 		TEST(a_ban_that_is_over_is_not_told),
 		TEST(a_namer_that_sleeps_at_work_is_replaced_and_its_work_banned),
+		TEST(a_ban_lasts_as_long_as_a_namer_hangs_that_was_killed),
 		TEST(memory_that_is_short_here_is_not_the_fault_of_whom_it_worked_on),
 		TEST(who_is_worked_on_without_an_account_is_banned_alone),
 		TEST(hanging_over_nobody_in_particular_bans_nobody),

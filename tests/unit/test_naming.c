@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the namer says of accounts, with this test's own process as the one that is sampled. */
+/* What the namer says of accounts and JVMs, with this test's own process as the one that is sampled. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,38 +7,42 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "user/collect/naming/naming.h"
+#include "tests/unit/naming_listener.h"
+#include "symbols/hotspot/hotspot_code.h"
+#include "symbols/symbols_process.h"
+#include "user/collect/naming/naming_internal.h"
 #include "user/util/clock.h"
 #include "user/host/proc_stat.h"
 
 #define LEAF_ID (1ull << 40) /* there is none; /proc says where the process is */
 
 static struct naming_account last_account;
-static size_t account_cnt, stream_cnt;
+static struct naming_hotspot last_hotspot;
+static size_t account_cnt, stream_cnt, hotspot_cnt;
+static char last_walk[256], last_over_budget[256];
 
 static int on_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
 	(void)ctx;
-	(void)window;
 	(void)text;
 	(void)len;
+	(void)snprintf(last_walk, sizeof(last_walk), "%s",
+		       window_label(window, WINDOW_LABEL_UNWIND));
+	(void)snprintf(last_over_budget, sizeof(last_over_budget), "%s",
+		       window_label(window, WINDOW_LABEL_OVER_BUDGET));
 	stream_cnt++;
 	return 0;
 }
 
-static void on_code_range(void *ctx, const struct naming_code_range *range)
+static void on_hotspot(void *ctx, const struct naming_hotspot *hotspot)
 {
 	(void)ctx;
-	(void)range;
-}
-
-static void on_opt_out(void *ctx, const struct naming_opt_out *opt_out)
-{
-	(void)ctx;
-	(void)opt_out;
+	last_hotspot = *hotspot;
+	hotspot_cnt++;
 }
 
 static void on_account(void *ctx, const struct naming_account *account)
@@ -50,18 +54,17 @@ static void on_account(void *ctx, const struct naming_account *account)
 
 static struct naming *naming_new(void)
 {
-	const struct naming_config config = {
+	struct naming_config config = {
 		.jit = JIT_MODE_PERFMAP,
 		.ignores_opt_out = true,
 		.kallsyms_fd = -1,
-		.listener = { .stream = on_stream,
-			      .code_range = on_code_range,
-			      .opt_out = on_opt_out,
-			      .account = on_account },
+		.listener = naming_listener(on_stream),
 	};
 	struct naming *naming = NULL;
 	char why[256] = "";
 
+	config.listener.hotspot = on_hotspot;
+	config.listener.account = on_account;
 	assert_int_equal(naming__open(&config, &naming, why, sizeof(why)), 0);
 	return naming;
 }
@@ -126,10 +129,140 @@ static void an_account_is_told_by_one_cgroup_with_each_window_again(void **state
 	naming__free(naming);
 }
 
+/* ---- a JVM that is none ---- */
+
+static bool jvm_ranges(const void *state, struct hotspot_ranges *out)
+{
+	(void)state;
+	*out = (struct hotspot_ranges){ .code_low = 0x1000, .code_high = 0x2000 };
+	return true;
+}
+
+static bool jvm_unwind(void *state, struct jbpf_hotspot *out)
+{
+	(void)state;
+	*out = (struct jbpf_hotspot){ .flags = JBPF_HOTSPOT_HAS_FRAME_SIZES };
+	return true;
+}
+
+static void jvm_describe(const void *state, bool is_last, struct jit_source_facts *facts)
+{
+	(void)state;
+	(void)is_last;
+	(void)facts;
+}
+
+static void jvm_close(void *state)
+{
+	(void)state;
+}
+
+static const struct jit_source_ops jvm_ops = {
+	.close = jvm_close,
+	.ranges = jvm_ranges,
+	.unwind = jvm_unwind,
+	.describe = jvm_describe,
+};
+
+static struct process *jvm_new(struct naming *naming)
+{
+	const struct jbpf_notice seen = {
+		.kind = JBPF_NOTICE_SEEN,
+		.pid = (uint32_t)getpid(),
+		.start_ns = own_start_ns(),
+		.comm = "test",
+	};
+	const struct symbols_process_id id = { .pid = seen.pid, .start_ns = seen.start_ns };
+	struct process *process;
+
+	naming__notice(naming, &seen);
+	process = process_table__find(naming->processes, &id);
+	assert_non_null(process);
+	symbols_process_close_jit(process->symbols);
+	process->symbols->jit_sources[0] = (struct jit_source_use){ .ops = &jvm_ops };
+	process->symbols->jit_sources[1].ops = NULL;
+	process->jvm.is_known = true;
+	return process;
+}
+
+static void frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone(void **state)
+{
+	struct naming *naming = naming_new();
+	struct process *process = jvm_new(naming);
+
+	(void)state;
+	hotspot_cnt = 0;
+	naming->unwind_epoch = 1;
+	for (int flag = WINDOW_FLAG_UNKNOWN; flag <= WINDOW_FLAG_ON; flag++) {
+		process->jvm.preserve_frame_pointer = (enum window_flag)flag;
+		process->hotspot = (struct jbpf_hotspot){ 0 };
+		hotspot_cnt = 0;
+		naming_update_jvm(naming, process);
+		naming_update_jvm(naming, process);
+		assert_int_equal(hotspot_cnt, flag == WINDOW_FLAG_OFF);
+	}
+	assert_int_equal(last_hotspot.pid, getpid());
+	assert_int_equal(last_hotspot.hotspot.start_ns, process->id.start_ns);
+	naming__free(naming);
+}
+
+static void nothing_is_told_of_frame_sizes_where_all_is_walked_by_frame_pointers(void **state)
+{
+	struct naming *naming = naming_new();
+	struct process *process = jvm_new(naming);
+
+	(void)state;
+	hotspot_cnt = 0;
+	process->jvm.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	naming_update_jvm(naming, process);
+	assert_int_equal(hotspot_cnt, 0);
+	naming__free(naming);
+}
+
+/* Nobody told this namer of tables; and this program is no JVM. */
+static void each_stream_says_how_its_stacks_are_walked(void **state)
+{
+	struct naming *naming = naming_new();
+
+	(void)state;
+	name_window(naming, own_start_ns());
+	assert_string_equal(last_walk, "by=frame_pointers tables=0 fp=0");
+	naming__free(naming);
+}
+
+static void a_stream_that_is_banned_says_so_until_the_ban_is_over(void **state)
+{
+	struct naming *naming = naming_new();
+	struct naming_banned banned = { .pid = (uint32_t)getpid(), .start_ns = own_start_ns() };
+
+	(void)state;
+	name_window(naming, banned.start_ns);
+	assert_string_equal(last_over_budget, "");
+	banned.until_boot_ns = UINT64_MAX;
+	naming__ban(naming, &banned);
+	for (int i = 0; i < 2; i++) {
+		name_window(naming, banned.start_ns);
+		assert_string_equal(
+			last_over_budget,
+			"not looked into for a while: jbpfd's reader hung, crashed or was killed over it");
+	}
+	banned.until_boot_ns = 1;
+	naming__ban(naming, &banned);
+	name_window(naming, banned.start_ns);
+	assert_string_equal(last_over_budget, "");
+	assert_int_not_equal(last_walk[0], '\0');
+	naming__free(naming);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_account_is_told_by_one_cgroup_with_each_window_again),
+		cmocka_unit_test(frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone),
+		cmocka_unit_test(
+			nothing_is_told_of_frame_sizes_where_all_is_walked_by_frame_pointers),
+		cmocka_unit_test(a_stream_that_is_banned_says_so_until_the_ban_is_over),
+		cmocka_unit_test(each_stream_says_how_its_stacks_are_walked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,8 @@ static void assert_stack_equal(const struct probe_stack *got, const struct probe
 	assert_int_equal(got->frame_cnt, wanted->frame_cnt);
 	assert_memory_equal(got->ips, wanted->ips, wanted->frame_cnt * sizeof(uint64_t));
 	assert_int_equal(got->end, wanted->end);
+	assert_int_equal(got->leaf_rule, wanted->leaf_rule);
+	assert_int_equal(got->leaf_guess, wanted->leaf_guess);
 	assert_int_equal(!got->leaf_words, !wanted->leaf_words);
 	assert_int_equal(!got->leaf_code, !wanted->leaf_code);
 	if (wanted->leaf_words)
@@ -54,6 +56,11 @@ static void stack_records_come_back_with_and_without_their_leaf(void **state)
 		{ .ips = ips, .frame_cnt = 1, .leaf_words = leaf_words },
 		{ .ips = ips, .frame_cnt = 2, .leaf_code = leaf_code },
 		{ .ips = ips, .frame_cnt = 3, .leaf_words = leaf_words, .leaf_code = leaf_code },
+		{ .ips = ips,
+		  .frame_cnt = 3,
+		  .leaf_code = leaf_code,
+		  .leaf_rule = JBPF_LEAF_RULE_GUESSED,
+		  .leaf_guess = 12 | JBPF_LEAF_GUESS_FP_SAVED | JBPF_LEAF_GUESS_BY_FP },
 		{ .ips = ips, .frame_cnt = 0 },
 		{ .ips = ips, .frame_cnt = JBPF_MAX_DEPTH, .leaf_words = leaf_words },
 	};
@@ -234,6 +241,8 @@ static struct window full_window(void)
 		.lines_len = 18,
 		.cells = (const uint8_t *)"cells",
 		.cells_len = 5,
+		.threads = (const uint8_t *)"threads",
+		.threads_len = 7,
 		.labels = { [WINDOW_LABEL_COMM] = "java",
 			    [WINDOW_LABEL_POD] = "",
 			    [WINDOW_LABEL_CNT - 1] = "last" },
@@ -268,11 +277,15 @@ static void assert_same_window(const struct window *got, const struct window *wa
 	}
 	assert_int_equal(!a.lines, !b.lines);
 	assert_int_equal(!a.cells, !b.cells);
+	assert_int_equal(!a.threads, !b.threads);
 	if (a.lines)
 		assert_memory_equal(a.lines, b.lines, a.lines_len);
 	if (a.cells)
 		assert_memory_equal(a.cells, b.cells, a.cells_len);
+	if (a.threads)
+		assert_memory_equal(a.threads, b.threads, a.threads_len);
 	a.lines = b.lines = NULL;
+	a.threads = b.threads = NULL;
 	a.cells = b.cells = NULL;
 	assert_memory_equal(&a, &b, sizeof(a));
 }
@@ -291,6 +304,8 @@ static void a_named_stream_comes_back_as_it_was(void **state)
 	windows[1].lines_len = 0;
 	windows[1].cells = NULL;
 	windows[1].cells_len = 0;
+	windows[1].threads = NULL;
+	windows[1].threads_len = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
 		stream_make(&stream, &windows[i], &packet);
 		assert_int_equal(naming_stream_read(packet.bytes, packet.len, &got, &text, &len),
@@ -322,10 +337,13 @@ static bool stream_is_sound(const void *bytes, size_t packet_len)
 	}
 	assert_int_equal(!window.lines, !window.lines_len);
 	assert_int_equal(!window.cells, !window.cells_len);
+	assert_int_equal(!window.threads, !window.threads_len);
 	if (window.lines)
 		assert_true(window.lines > begin && window.lines + window.lines_len < end);
 	if (window.cells)
 		assert_true((const char *)window.cells + window.cells_len <= end);
+	if (window.threads)
+		assert_true((const char *)window.threads + window.threads_len <= end);
 	return true;
 }
 
@@ -393,6 +411,7 @@ static void pointers_of_the_sender_are_never_looked_at(void **state)
 	memset(copy + offsetof(struct window, labels), 0xa5, sizeof(window.labels));
 	memset(copy + offsetof(struct window, lines), 0xa5, sizeof(window.lines));
 	memset(copy + offsetof(struct window, cells), 0xa5, sizeof(window.cells));
+	memset(copy + offsetof(struct window, threads), 0xa5, sizeof(window.threads));
 	assert_true(stream_is_sound(copy, packet.len));
 	assert_int_equal(naming_stream_read(copy, packet.len, &got, &text, &len), 0);
 	assert_same_window(&got, &window);

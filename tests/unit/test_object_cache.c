@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "symbols/names/addr_cache.h"
-#include "symbols/names/names.h"
+#include "symbols/names/name_table.h"
 #include "symbols/names/object_cache.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/tiny_elf.h"
@@ -311,39 +311,39 @@ static void addr_cache_starts_anew_at_its_cap(void **state)
 
 static void names_past_the_cap_are_not_kept(void **state)
 {
-	static char text[NAMES_MAX_NAME_BYTES];
-	struct names *names;
+	static char text[NAME_MAX_BYTES];
+	struct name_table *names;
 	uint32_t first, id = 0;
 
 	(void)state;
-	assert_int_equal(names__new(NULL, NULL, &names), 0);
-	assert_int_equal(names__native(names, "_Z3foov", 7, &first), 0);
-	assert_string_equal(names__text(names, first), "foo");
-	assert_false(names__is_large(names));
+	assert_int_equal(name_table__new(NULL, NULL, &names), 0);
+	assert_int_equal(name_table__native(names, "_Z3foov", 7, &first), 0);
+	assert_string_equal(name_table__text(names, first), "foo");
+	assert_false(name_table__is_large(names));
 	memset(text, 'x', sizeof(text));
-	for (uint32_t i = 0; i < NAMES_MAX_BYTES / sizeof(text) + 10; i++) {
+	for (uint32_t i = 0; i < NAME_TABLE_MAX_BYTES / sizeof(text) + 10; i++) {
 		snprintf(text, sizeof(text), "%08u", i);
 		text[8] = 'x';
-		assert_int_equal(names__plain(names, text, sizeof(text), &id), 0);
+		assert_int_equal(name_table__plain(names, text, sizeof(text), &id), 0);
 	}
-	assert_true(names__is_large(names));
-	assert_string_equal(names__text(names, id), "[too many names]");
-	assert_true(names__is_unknown(names, id));
-	assert_false(names__is_unknown(names, first));
-	assert_true(names__bytes(names) < NAMES_MAX_BYTES + (1u << 20));
+	assert_true(name_table__is_large(names));
+	assert_string_equal(name_table__text(names, id), "[too many names]");
+	assert_true(name_table__is_unknown(names, id));
+	assert_false(name_table__is_unknown(names, first));
+	assert_true(name_table__bytes(names) < NAME_TABLE_MAX_BYTES + (1u << 20));
 	/* What is known stays known; what is new has no name. */
-	assert_int_equal(names__native(names, "_Z3foov", 7, &id), 0);
+	assert_int_equal(name_table__native(names, "_Z3foov", 7, &id), 0);
 	assert_int_equal(id, first);
-	assert_int_equal(names__native(names, "_Z3barv", 7, &id), 0);
-	assert_string_equal(names__text(names, id), "[too many names]");
-	assert_int_equal(names__reset(names), 0);
-	assert_false(names__is_large(names));
-	assert_int_equal(names__native(names, "_Z3barv", 7, &id), 0);
-	assert_string_equal(names__text(names, id), "bar");
-	assert_int_equal(names__native(names, "_Z3foov", 7, &id), 0);
-	assert_string_equal(names__text(names, id), "foo");
-	names__free(names);
-	names__free(NULL);
+	assert_int_equal(name_table__native(names, "_Z3barv", 7, &id), 0);
+	assert_string_equal(name_table__text(names, id), "[too many names]");
+	assert_int_equal(name_table__reset(names), 0);
+	assert_false(name_table__is_large(names));
+	assert_int_equal(name_table__native(names, "_Z3barv", 7, &id), 0);
+	assert_string_equal(name_table__text(names, id), "bar");
+	assert_int_equal(name_table__native(names, "_Z3foov", 7, &id), 0);
+	assert_string_equal(name_table__text(names, id), "foo");
+	name_table__free(names);
+	name_table__free(NULL);
 }
 
 /* Frames with such names are no names; what reads them would find an empty text. */
@@ -354,44 +354,45 @@ static void names_that_are_none_are_unknown(void **state)
 		size_t len;
 	} none[] = { { "", 0 }, { "\0", 1 }, { "\0evil", 5 }, { "half\0evil", 9 }, { "end\0", 4 } };
 	enum frame_kind kind;
-	struct names *names;
+	struct name_table *names;
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(names__new(NULL, NULL, &names), 0);
+	assert_int_equal(name_table__new(NULL, NULL, &names), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
-		assert_int_equal(names__plain(names, none[i].text, none[i].len, &id), 0);
-		assert_string_equal(names__text(names, id), "[unknown]");
-		assert_true(names__is_unknown(names, id));
+		assert_int_equal(name_table__plain(names, none[i].text, none[i].len, &id), 0);
+		assert_string_equal(name_table__text(names, id), "[unknown]");
+		assert_true(name_table__is_unknown(names, id));
 	}
 	for (size_t i = 1; i < ARRAY_SIZE(none); i++) {
-		assert_int_equal(names__jit(names, none[i].text, none[i].len, true, &id, &kind), 0);
-		assert_true(names__is_unknown(names, id));
+		assert_int_equal(
+			name_table__jit(names, none[i].text, none[i].len, true, &id, &kind), 0);
+		assert_true(name_table__is_unknown(names, id));
 	}
-	assert_int_equal(names__plain(names, "good", 4, &id), 0);
-	assert_false(names__is_unknown(names, id));
-	names__free(names);
+	assert_int_equal(name_table__plain(names, "good", 4, &id), 0);
+	assert_false(name_table__is_unknown(names, id));
+	name_table__free(names);
 }
 
 static void long_names_are_cut_at_a_character_when_they_come_in(void **state)
 {
-	char text[3 * NAMES_MAX_NAME_BYTES];
-	struct names *names;
+	char text[3 * NAME_MAX_BYTES];
+	struct name_table *names;
 	const char *kept;
 	uint32_t id;
 
 	(void)state;
 	for (size_t i = 0; i + 2 < sizeof(text); i += 3)
 		memcpy(text + i, "\xe2\x82\xac", 3);
-	assert_int_equal(names__new(NULL, NULL, &names), 0);
-	assert_int_equal(names__plain(names, text, NAMES_MAX_NAME_BYTES + 2, &id), 0);
-	kept = names__text(names, id);
-	assert_true(strlen(kept) <= NAMES_MAX_NAME_BYTES);
-	assert_true(strlen(kept) > NAMES_MAX_NAME_BYTES - 6);
+	assert_int_equal(name_table__new(NULL, NULL, &names), 0);
+	assert_int_equal(name_table__plain(names, text, NAME_MAX_BYTES + 2, &id), 0);
+	kept = name_table__text(names, id);
+	assert_true(strlen(kept) <= NAME_MAX_BYTES);
+	assert_true(strlen(kept) > NAME_MAX_BYTES - 6);
 	assert_int_equal((strlen(kept) - 3) % 3, 0);
 	assert_string_equal(kept + strlen(kept) - 3, "...");
-	assert_false(names__is_unknown(names, id));
-	names__free(names);
+	assert_false(name_table__is_unknown(names, id));
+	name_table__free(names);
 }
 
 /* Names of one container, that makes as many as it can, and of one that comes later. */
@@ -400,31 +401,31 @@ static void names_of_one_account_leave_room_for_those_of_others(void **state)
 	struct accounts *accounts = accounts__new();
 	struct account *one = accounts__get(accounts, 1, "");
 	struct account *other = accounts__get(accounts, 2, "");
-	struct names *many, *few;
-	char text[NAMES_MAX_NAME_BYTES];
+	struct name_table *many, *few;
+	char text[NAME_MAX_BYTES];
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(names__new(NULL, one, &many), 0);
-	assert_int_equal(names__new(NULL, other, &few), 0);
+	assert_int_equal(name_table__new(NULL, one, &many), 0);
+	assert_int_equal(name_table__new(NULL, other, &few), 0);
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < 100000; i++) {
 		snprintf(text, sizeof(text), "%08u", i);
 		text[8] = 'x';
-		assert_int_equal(names__plain(many, text, sizeof(text), &id), 0);
+		assert_int_equal(name_table__plain(many, text, sizeof(text), &id), 0);
 	}
-	assert_string_equal(names__text(many, id), "[too many names]");
-	assert_true(names__is_unknown(many, id));
-	assert_true(accounts__held(accounts, ACCOUNT_POOL_NAMES) <= NAMES_MAX_BYTES / 2);
-	assert_int_equal(names__plain(few, text, sizeof(text), &id), 0);
-	assert_false(names__is_unknown(few, id));
+	assert_string_equal(name_table__text(many, id), "[too many names]");
+	assert_true(name_table__is_unknown(many, id));
+	assert_true(accounts__held(accounts, ACCOUNT_POOL_NAMES) <= NAME_TABLE_MAX_BYTES / 2);
+	assert_int_equal(name_table__plain(few, text, sizeof(text), &id), 0);
+	assert_false(name_table__is_unknown(few, id));
 	/* It begins again, and the other does not notice. */
-	assert_true(names__is_large(many));
-	assert_false(names__is_large(few));
-	assert_int_equal(names__reset(many), 0);
+	assert_true(name_table__is_large(many));
+	assert_false(name_table__is_large(few));
+	assert_int_equal(name_table__reset(many), 0);
 	assert_int_equal(account__held(one, ACCOUNT_POOL_NAMES), 0);
-	names__free(many);
-	names__free(few);
+	name_table__free(many);
+	name_table__free(few);
 	assert_int_equal(accounts__held(accounts, ACCOUNT_POOL_NAMES), 0);
 	account__put(one);
 	account__put(other);

@@ -38,15 +38,18 @@ static void every_page_says_what_the_table_says(void **state)
 	}
 }
 
-static void the_completion_knows_what_the_tables_know(void **state)
+static void the_completions_know_what_the_tables_know(void **state)
 {
-	__cleanup_strbuf struct strbuf script = STRBUF_INIT, filled = STRBUF_INIT;
-
 	(void)state;
-	assert_int_equal(fs_read_file(AT_FDCWD, OPTION_DOCS_COMPLETION, DOC_MAX_BYTES, &script), 0);
-	assert_int_equal(option_completion_fill(tables, strbuf_str(&script), &filled), 0);
-	if (strcmp(strbuf_str(&script), strbuf_str(&filled)) != 0)
-		fail_msg(OPTION_DOCS_COMPLETION " is not what the tables say: run 'make docs'");
+	for (size_t i = 0; i < ARRAY_SIZE(option_docs_completions); i++) {
+		__cleanup_strbuf struct strbuf script = STRBUF_INIT, filled = STRBUF_INIT;
+		const char *path = option_docs_completions[i];
+
+		assert_int_equal(fs_read_file(AT_FDCWD, path, DOC_MAX_BYTES, &script), 0);
+		assert_int_equal(option_completion_fill(tables, strbuf_str(&script), &filled), 0);
+		if (strcmp(strbuf_str(&script), strbuf_str(&filled)) != 0)
+			fail_msg("%s is not what the tables say: run 'make docs'", path);
+	}
 }
 
 static void help_fits_a_terminal_and_has_every_option(void **state)
@@ -77,10 +80,15 @@ static void help_fits_a_terminal_and_has_every_option(void **state)
 static void every_row_has_a_field_of_its_kind(void **state)
 {
 	static const size_t sizes[] = {
-		[OPTION_KIND_FLAG] = sizeof(bool),	   [OPTION_KIND_TEXT] = sizeof(char *),
-		[OPTION_KIND_FILE] = sizeof(char *),	   [OPTION_KIND_DIR] = sizeof(char *),
-		[OPTION_KIND_NUMBER] = sizeof(uint32_t),   [OPTION_KIND_SIZE] = sizeof(uint64_t),
-		[OPTION_KIND_DURATION] = sizeof(uint64_t), [OPTION_KIND_TIME] = sizeof(uint64_t),
+		[OPTION_KIND_FLAG] = sizeof(bool),
+		[OPTION_KIND_TEXT] = sizeof(char *),
+		[OPTION_KIND_FILE] = sizeof(char *),
+		[OPTION_KIND_DIR] = sizeof(char *),
+		[OPTION_KIND_NUMBER] = sizeof(uint32_t),
+		[OPTION_KIND_SIZE] = sizeof(uint64_t),
+		[OPTION_KIND_DURATION] = sizeof(uint64_t),
+		[OPTION_KIND_TIME] = sizeof(uint64_t),
+		[OPTION_KIND_DIRS] = sizeof(struct option_stores),
 	};
 
 	(void)state;
@@ -91,7 +99,9 @@ static void every_row_has_a_field_of_its_kind(void **state)
 
 			assert_true(place.index < OPTIONS_MAX);
 			assert_int_equal(row->kind == OPTION_KIND_FLAG, !row->metavar);
-			assert_int_equal(row->kind == OPTION_KIND_OWN, row->parse != NULL);
+			assert_int_equal(row->kind == OPTION_KIND_OWN ||
+						 row->kind == OPTION_KIND_DIRS,
+					 row->parse != NULL);
 			assert_ptr_equal(options_find(tables[i], row->name).row, row);
 			if (row->kind == OPTION_KIND_WORD)
 				assert_true(row->words && (row->size == sizeof(bool) ||
@@ -186,7 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_page_says_what_the_table_says),
-		cmocka_unit_test(the_completion_knows_what_the_tables_know),
+		cmocka_unit_test(the_completions_know_what_the_tables_know),
 		cmocka_unit_test(help_fits_a_terminal_and_has_every_option),
 		cmocka_unit_test(every_row_has_a_field_of_its_kind),
 		cmocka_unit_test(a_page_is_filled_around_its_prose),

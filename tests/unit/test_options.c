@@ -219,13 +219,13 @@ static void what_is_wrong_is_refused_in_one_line(void **state)
 		{ { "--number=10" }, "--number: '10' is not a number from 2 to 9" HELP },
 		{ { "--number=-3" }, "--number: '-3' is not a number from 2 to 9" HELP },
 		{ { "--duration=1m" },
-		  "--duration: '1m' is not a duration, such as 90s, 15m, 1h or 2d" HELP },
+		  "--duration: '1m' is not a duration, such as 90s, 15m, 1h30m or 2d" HELP },
 		{ { "--duration=3h" },
-		  "--duration: '3h' is not a duration, such as 90s, 15m, 1h or 2d" HELP },
+		  "--duration: '3h' is not a duration, such as 90s, 15m, 1h30m or 2d" HELP },
 		{ { "--bytes=2X" }, "--bytes: '2X' is not a size, such as 512M or 5G" HELP },
 		{ { "--time=soon" },
-		  "--time: 'soon' is not a time; write 90s, 15m, 1h, 2d, "
-		  "2026-11-21T13:00:00Z or @EPOCH" HELP },
+		  "--time: 'soon' is not a time; write 15m, 1h30m or 2d back from now, 13:00, yesterday, "
+		  "2026-11-21, 2026-11-21T13:00:00Z or @EPOCH" HELP },
 		{ { "--pair=a" }, "--pair: 'a' is not a pair" HELP },
 		{ { "--pair=full" }, "--pair: no room for more" },
 	};

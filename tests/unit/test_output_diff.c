@@ -159,8 +159,9 @@ static void the_numbers_of_the_table_are_those_of_the_result(void **state)
 	snprintf(detectable, sizeof(detectable), ">= %.1f %%", 100 * row->detectable);
 	snprintf(expected, sizeof(expected),
 		 "up          self   %7.2f  %7.2f  %+7.1f %%  %24s  <0.0001  %10s  %9.4f  %9.4f  ",
-		 100 * row->share_a, 100 * row->share_b, 100 * diff_relative(row->change.value),
-		 interval, detectable, row->cores_a, row->cores_b);
+		 100 * row->share_a, 100 * (row->share_a + row->points.value),
+		 100 * diff_relative(row->change.value), interval, detectable, row->cores_a,
+		 row->cores_b);
 	assert_non_null(line);
 	assert_int_equal(strncmp(line, expected, strlen(expected)), 0);
 	free(line);
@@ -192,12 +193,12 @@ static void alarms_come_first_then_what_is_surest_and_largest(void **state)
 
 	(void)state;
 	/* Larger changes than this one are down, new and gone. */
-	assert_has(table, "METHOD\nup          total");
+	assert_has(table, "METHOD\nup          self");
 	free(table);
 	for (uint32_t i = 0; i < scene->result->row_cnt; i++)
 		scene->result->rows[i].is_alarm = false;
 	table = table_of(scene, 1);
-	assert_has(table, "METHOD\ndown        total");
+	assert_has(table, "METHOD\ndown        self");
 	assert_has_not(table, "ALARMS");
 	free(table);
 	scene_end(scene);
@@ -314,9 +315,10 @@ static void assert_members(json_t *object, const char *const *keys)
 
 static void the_json_is_complete(void **state)
 {
-	static const char *const top[] = { "format",  "version", "title",	   "subtitle",
-					   "before",  "after",	 "options",	   "notes",
-					   "summary", "rows",	 "paths_left_out", NULL };
+	static const char *const top[] = { "format",   "version", "title",	    "subtitle",
+					   "before",   "after",	  "options",	    "notes",
+					   "summary",  "rows",	  "paths_left_out", "event",
+					   "sentence", NULL };
 	static const char *const summary[] = {
 		"mode",		  "calibration",   "history_pairs",   "gates_passed",
 		"is_paired",	  "units",	   "blocks_before",   "blocks_after",
@@ -599,7 +601,7 @@ static void the_page_is_filled_and_small(void **state)
 	(void)state;
 	assert_has_not(page, "{{");
 	assert_has(page, "default-src 'none'");
-	assert_has(page, "<noscript><pre>service shop\n");
+	assert_has(page, "<noscript><pre>service shop got faster: ");
 	assert_has_not(page, "http://");
 	assert_has_not(page, "https://");
 	assert_true(strlen(page) < 150000);

@@ -5,11 +5,15 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "tests/unit/output_profiles.h"
 #include "user/output/escape.h"
+#include "user/output/info.h"
+#include "user/util/cleanup.h"
+#include "user/util/parse.h"
 #include "user/util/utf8.h"
 
 static void check_folded(const char *in, const char *expected)
@@ -54,7 +58,7 @@ static void folded_cuts_lines_that_readers_refuse(void **state)
 
 	(void)state;
 	for (int i = 0; i < 70 * 1024 / 8; i++)
-		assert_int_equal(strbuf_puts(&stack, i ? ";f234567" : "a"), 0);
+		strbuf_puts(&stack, i ? ";f234567" : "a");
 	assert_int_equal(profile__add(profile, stack.data, stack.len, 9), 0);
 	assert_int_equal(output_folded(profile, &out), 0);
 	assert_true(out.len < 61 * 1024 && out.len > 59 * 1024);
@@ -92,7 +96,7 @@ static void top_is_a_table_with_its_circumstances(void **state)
 	(void)state;
 	info.title = "java in shop";
 	info.subtitle = "";
-	assert_int_equal(output_top(profile, &info, 3, &out), 0);
+	assert_int_equal(output_top(profile, &info, TREE_ORDER_SELF, 3, &out), 0);
 	assert_string_equal(strbuf_str(&out),
 			    "java in shop\n"
 			    "2026-11-21T13:20:00Z to 2026-11-21T13:30:00Z (10m)\n"
@@ -100,11 +104,61 @@ static void top_is_a_table_with_its_circumstances(void **state)
 			    "unknown frames 2.00 %, truncated stacks 10.00 %, lost samples 7\n"
 			    "\n"
 			    " SELF%   SELF  TOTAL%  TOTAL  METHOD\n"
-			    " 50.00      5   80.00      8  r_[j]\n"
+			    " 50.00      5   80.00      8  r  [jit]\n"
 			    " 30.00      3   30.00      3  x_[k]\n"
 			    " 20.00      2   20.00      2  y\n"
 			    "1 more method not shown\n");
 	profile__free(profile);
+}
+
+static void top_fits_the_terminal_that_it_is_for(void **state)
+{
+	struct profile *profile = profile_of("java;com.acme.shop.checkout.Cart.total_[j] 3\n"
+					     "java;a_kernel_function_of_many_words_[k] 2\n");
+	struct output_info info = output_profiles_info;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	info.columns = 60;
+	assert_int_equal(output_top(profile, &info, TREE_ORDER_SELF, 2, &out), 0);
+	assert_string_equal(strstr(strbuf_str(&out), " SELF%"),
+			    " SELF%   SELF  TOTAL%  TOTAL  METHOD\n"
+			    " 60.00      3   60.00      3  com.acm\u2026kout.Cart.total  [jit]\n"
+			    " 40.00      2   40.00      2  a_kernel\u2026ion_of_many_words_[k]\n"
+			    "1 more method not shown\n");
+	profile__free(profile);
+}
+
+/* What people read can be typed again, whichever of the two hours it was. */
+static void local_times_are_read_again(void **state)
+{
+	static const struct {
+		const char *zone;
+		uint64_t unix_s;
+		const char *text;
+	} rows[] = {
+		{ "UTC0", 1795266000, "2026-11-21T13:00:00Z" },
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", 1795266000, "2026-11-21 14:00:00 CET" },
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", 1792888200, "2026-10-25 02:30:00 CEST" },
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", 1792891800, "2026-10-25 02:30:00 CET" },
+		{ "<-03>3", 1795266000, "2026-11-21 10:00:00 -03:00" },
+		{ "<+0545>-5:45", 1795266000, "2026-11-21 18:45:00 +05:45" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+		uint64_t ns = 0;
+
+		setenv("TZ", rows[i].zone, 1);
+		tzset();
+		info_append_local_time(&out, rows[i].unix_s * 1000000000);
+		assert_string_equal(strbuf_str(&out), rows[i].text);
+		assert_int_equal(parse_time_ns(strbuf_str(&out), 0, &ns), 0);
+		assert_int_equal(ns, rows[i].unix_s * 1000000000);
+	}
+	setenv("TZ", "UTC0", 1);
+	tzset();
 }
 
 static void top_of_nothing_is_a_header(void **state)
@@ -114,7 +168,7 @@ static void top_of_nothing_is_a_header(void **state)
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
 	(void)state;
-	assert_int_equal(output_top(profile, &info, 0, &out), 0);
+	assert_int_equal(output_top(profile, &info, TREE_ORDER_SELF, 0, &out), 0);
 	assert_string_equal(strbuf_str(&out),
 			    "0 samples\n"
 			    "unknown frames 0.00 %, truncated stacks 0.00 %, lost samples 0\n\n"
@@ -140,7 +194,7 @@ static void top_never_speaks_to_the_terminal(void **state)
 	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
 
 	(void)state;
-	assert_int_equal(output_top(profile, &output_profiles_info, 0, &out), 0);
+	assert_int_equal(output_top(profile, &output_profiles_info, TREE_ORDER_SELF, 0, &out), 0);
 	assert_no_control_but_newline(&out);
 	assert_non_null(strstr(out.data, "pod=a_[2Jb\n"));
 	profile__free(profile);
@@ -160,16 +214,43 @@ static void json_says_everything_once(void **state)
 		"{\"format\":\"jbpf-profile\",\"version\":1,"
 		"\"title\":\"java in \\u003cshop\\u003e \\u0026 \\\"co\\\"\",\"subtitle\":\"\","
 		"\"since\":\"2026-11-21T13:20:00Z\",\"until\":\"2026-11-21T13:30:00Z\","
-		"\"samples\":5,\"frequency_hz\":100,\"cpu_seconds\":0.050,\"streams\":2,"
+		"\"samples\":5,\"event\":\"cpu\",\"unit\":\"nanoseconds\",\"period\":10000000,"
+		"\"frequency_hz\":100,\"cpu_seconds\":0.050,\"streams\":2,"
 		"\"frames\":50,\"unknown_frames\":1,\"truncated_samples\":1,\"jit_frames\":40,"
 		"\"unknown_jit_frames\":2,\"ambiguous_frames\":3,\"inlined_frames\":4,"
 		"\"interpreted_frames\":5,\"jit_leaf_samples\":6,\"repaired_samples\":7,"
-		"\"unrepaired_samples\":8,\"lost_samples\":7,"
+		"\"unrepaired_samples\":8,\"lost_samples\":7,\"truncated_by\":{\"max_depth\":1},"
 		"\"stacks\":[\n"
 		"{\"count\":2,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
 		"{\"name\":\"[unknown]\",\"kind\":\"native\"}]},\n"
 		"{\"count\":3,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
 		"{\"name\":\"r\",\"kind\":\"jit\"},{\"name\":\"x\",\"kind\":\"kernel\"}]}\n"
+		"],\"lines\":[],\"lines_left_out\":0}\n");
+	profile__free(profile);
+}
+
+static void json_lists_the_threads_of_each_stack(void **state)
+{
+	struct profile *profile = profile_of(PROFILE_OF_THREADS);
+	struct output_info info = output_profiles_info;
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	info.has_threads = true;
+	assert_int_equal(output_json(profile, &info, &out), 0);
+	assert_non_null(strstr(strbuf_str(&out), "\"samples\":15,"));
+	assert_string_equal(
+		strstr(strbuf_str(&out), "\"stacks\":"),
+		"\"stacks\":[\n"
+		"{\"count\":5,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
+		"{\"name\":\"a\",\"kind\":\"jit\"}],\"threads\":[{\"name\":\"main\",\"count\":2},"
+		"{\"name\":\"pool-#\",\"count\":3}]},\n"
+		"{\"count\":5,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
+		"{\"name\":\"b\",\"kind\":\"native\"}],"
+		"\"threads\":[{\"name\":\"GC Thread##\",\"count\":5}]},\n"
+		"{\"count\":5,\"frames\":[{\"name\":\"java\",\"kind\":\"native\"},"
+		"{\"name\":\"b\",\"kind\":\"native\"},{\"name\":\"c\",\"kind\":\"native\"}],"
+		"\"threads\":[{\"name\":\"main\",\"count\":4}]}\n"
 		"],\"lines\":[],\"lines_left_out\":0}\n");
 	profile__free(profile);
 }
@@ -290,11 +371,60 @@ static void deep_and_wide_profiles_are_written(void **state)
 	assert_int_equal(output_json(deep, &output_profiles_info, &out), 0);
 	assert_non_null(strstr(out.data, "{\"name\":\"f1023\",\"kind\":\"native\"}]}\n],"));
 	strbuf_clear(&out);
-	assert_int_equal(output_top(wide, &output_profiles_info, 1, &out), 0);
+	assert_int_equal(output_top(wide, &output_profiles_info, TREE_ORDER_SELF, 1, &out), 0);
 	/* java, run, 7 A, 1000 B, 100,000 leaves; one is shown. */
 	assert_non_null(strstr(out.data, "\n101008 more methods not shown\n"));
 	profile__free(deep);
 	profile__free(wide);
+}
+
+/* Faults are no time: the number of them is told, with what a sample stands for. */
+static void other_events_are_told_in_their_own_unit(void **state)
+{
+	struct profile *profile = profile__new();
+	__cleanup_strbuf struct strbuf line = STRBUF_INIT, json = STRBUF_INIT, mixed = STRBUF_INIT;
+	struct output_info info = { .title = "Page faults of java" };
+	struct window window = { .event = EVENT_PAGE_FAULTS,
+				 .period_unit = EVENT_UNIT_EVENTS,
+				 .period = 64,
+				 .counts.samples = 3 };
+
+	(void)state;
+	info_add_window(&info, &window);
+	assert_int_equal(profile__add_folded(profile, "java;a 3\n", 9, NULL), 0);
+	info_append_samples(&line, &info, 3);
+	assert_string_equal(line.data, "3 samples, about 192 page faults, one sample for 64");
+	assert_int_equal(output_json(profile, &info, &json), 0);
+	assert_non_null(strstr(json.data, "\"event\":\"page-faults\",\"unit\":\"faults\","
+					  "\"period\":64,\"frequency_hz\":null,"
+					  "\"cpu_seconds\":null,"));
+	window.period = 16;
+	info_add_window(&info, &window);
+	info_append_samples(&mixed, &info, 6);
+	assert_string_equal(mixed.data, "6 samples");
+	profile__free(profile);
+}
+
+/* What is measured has no number of samples: seconds are told, and so they are of what was lost. */
+static void measured_events_are_told_in_seconds(void **state)
+{
+	__cleanup_strbuf struct strbuf line = STRBUF_INIT;
+	struct output_info info = { .event = EVENT_SCHED, .lost_samples = 2000 };
+	const struct window window = { .event = EVENT_SCHED,
+				       .period = 1000,
+				       .counts.samples = 1250000 };
+
+	(void)state;
+	info_add_window(&info, &window);
+	info_append_amount(&line, &info, 1250000);
+	assert_string_equal(line.data, "1.250 seconds of waiting");
+	strbuf_clear(&line);
+	info_append_samples(&line, &info, 1250000);
+	assert_string_equal(line.data, "1.250 seconds of waiting, in microseconds");
+	strbuf_clear(&line);
+	info_append_losses(&line, &info, 1250000);
+	assert_string_equal(line.data, "unknown frames 0.00 %, truncated stacks 0.00 %, "
+				       "lost 0.002 seconds");
 }
 
 int main(void)
@@ -305,15 +435,20 @@ int main(void)
 		cmocka_unit_test(folded_cuts_lines_that_readers_refuse),
 		cmocka_unit_test(folded_lines_have_one_shape),
 		cmocka_unit_test(top_is_a_table_with_its_circumstances),
+		cmocka_unit_test(top_fits_the_terminal_that_it_is_for),
+		cmocka_unit_test(local_times_are_read_again),
 		cmocka_unit_test(top_of_nothing_is_a_header),
 		cmocka_unit_test(top_never_speaks_to_the_terminal),
 		cmocka_unit_test(json_says_everything_once),
+		cmocka_unit_test(json_lists_the_threads_of_each_stack),
 		cmocka_unit_test(json_has_source_lines_hottest_first),
 		cmocka_unit_test(lines_are_a_table_with_their_rest),
 		cmocka_unit_test(lines_of_nothing_are_a_header),
 		cmocka_unit_test(json_of_mixed_rates_has_no_seconds),
 		cmocka_unit_test(json_is_inert_inside_markup),
 		cmocka_unit_test(deep_and_wide_profiles_are_written),
+		cmocka_unit_test(other_events_are_told_in_their_own_unit),
+		cmocka_unit_test(measured_events_are_told_in_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,35 @@ static void parser_reads_functions_as_one_would_here(void **state)
 	parser__free(parser);
 }
 
+static void parser_makes_unwind_tables_as_one_would_here(void **state)
+{
+	struct parser *parser = parser_real();
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int none = simple_elf(), script = file_of("#!/bin/sh\n", 10);
+	const struct debug_file_roots roots = { .container_fd = -1, .host_fd = -1 };
+	struct unwind_table here = { 0 }, apart = { 0 };
+	uint8_t digests[2][32];
+
+	(void)state;
+	assert_int_equal(parser__unwind(NULL, fd, "/x", &roots, &here), 0);
+	assert_int_equal(parser__unwind(parser, fd, "/x", &roots, &apart), 0);
+	assert_true(here.row_cnt > 100);
+	assert_int_equal(here.row_cnt, apart.row_cnt);
+	unwind_table_digest(&here, digests[0]);
+	unwind_table_digest(&apart, digests[1]);
+	assert_memory_equal(digests[0], digests[1], sizeof(digests[0]));
+	unwind_table_release(&here);
+	unwind_table_release(&apart);
+	assert_int_equal(parser__unwind(parser, none, "/x", &roots, &apart), -ENODATA);
+	assert_int_equal(parser__unwind(parser, script, "/x", &roots, &apart), -ENOEXEC);
+	assert_null(apart.words);
+	assert_int_equal(stats_of(parser).failure_cnt, 0);
+	close(fd);
+	close(none);
+	close(script);
+	parser__free(parser);
+}
+
 static void parser_reads_perf_maps_as_one_would_here(void **state)
 {
 	static const char text[] = "1000 20 one\nbad\n2000 8 two\n";
@@ -565,6 +594,49 @@ static void parser_that_lies_is_not_believed(void **state)
 	}
 }
 
+/* Words that are no table, and more rows than there are. */
+static int main_with_a_bad_table(int socket_fd)
+{
+	const uint32_t words[] = { 1 << JBPF_UNWIND_PAGE_CNT_BITS, 8 };
+
+	begin(socket_fd);
+	if (take_request(socket_fd))
+		return 1;
+	write_reply(words, lie);
+	message.kind = PARSER_MESSAGE_DONE;
+	message.err = 0;
+	message.text_len = 0;
+	memset(message.numbers, 0, sizeof(message.numbers));
+	message.numbers[0] = lie;
+	message.numbers[2] = 1;
+	message.numbers[3] = 1;
+	(void)parser_message_send(socket_fd, &message, NULL, 0);
+	(void)pause();
+	return 0;
+}
+
+static void unwind_tables_that_are_none_are_not_taken(void **state)
+{
+	static const size_t lengths[] = { 3, 4, 8 };
+	const struct debug_file_roots roots = { .container_fd = -1, .host_fd = -1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		struct unwind_table table = { 0 };
+		struct parser *parser;
+		int fd = simple_elf();
+
+		lie = lengths[i];
+		parser = parser_with(main_with_a_bad_table);
+		assert_int_equal(parser__unwind(parser, fd, "/x", &roots, &table),
+				 -ENOTRECOVERABLE);
+		assert_null(table.words);
+		assert_int_equal(stats_of(parser).failure_cnt, 1);
+		parser__free(parser);
+		close(fd);
+	}
+}
+
 static int main_with_a_bad_name(int socket_fd)
 {
 	begin(socket_fd);
@@ -600,6 +672,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parser_reads_functions_as_one_would_here),
+		cmocka_unit_test(parser_makes_unwind_tables_as_one_would_here),
 		cmocka_unit_test(parser_reads_perf_maps_as_one_would_here),
 		cmocka_unit_test(parser_demangles_as_one_would_here),
 		cmocka_unit_test(parser_without_jvm_symbols_says_so),
@@ -615,6 +688,7 @@ int main(void)
 		cmocka_unit_test(parser_that_cannot_begin_says_why),
 		cmocka_unit_test(parser_that_lies_is_not_believed),
 		cmocka_unit_test(names_that_are_none_are_not_taken),
+		cmocka_unit_test(unwind_tables_that_are_none_are_not_taken),
 	};
 
 	return cmocka_run_group_tests(tests, quiet, NULL);

@@ -162,6 +162,32 @@ static void files_that_fail_leave_the_parser_to_other_accounts(void **state)
 	parser__free(parser);
 }
 
+static int main_that_is_killed(int socket_fd)
+{
+	begin(socket_fd);
+	(void)take_request(socket_fd);
+	(void)kill(getpid(), SIGKILL);
+	return 1;
+}
+
+/* As the kernel does when memory is short: whose file it was is said, though it may be tried again. */
+static void a_parser_that_is_killed_is_on_the_bill_of_whose_file_it_read(void **state)
+{
+	char bill[ACCOUNT_BILL_BYTES];
+	struct parser *parser;
+
+	(void)state;
+	assert_int_equal(parser__open_with(main_that_is_killed, &parser_limits_default, &parser),
+			 0);
+	parser__charge(parser, one);
+	assert_int_equal(ask_elf(parser), -EAGAIN);
+	account__bill(one, bill, sizeof(bill));
+	assert_string_equal(bill, "files that the parser failed at: 1");
+	account__bill(other, bill, sizeof(bill));
+	assert_string_equal(bill, "");
+	parser__free(parser);
+}
+
 static void account_without_credit_waits_and_others_are_served(void **state)
 {
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
@@ -363,6 +389,9 @@ int main(void)
 						accounts_make, accounts_remove),
 		cmocka_unit_test_setup_teardown(files_that_fail_leave_the_parser_to_other_accounts,
 						accounts_make, accounts_remove),
+		cmocka_unit_test_setup_teardown(
+			a_parser_that_is_killed_is_on_the_bill_of_whose_file_it_read, accounts_make,
+			accounts_remove),
 		cmocka_unit_test_setup_teardown(account_without_credit_waits_and_others_are_served,
 						accounts_make, accounts_remove),
 		cmocka_unit_test(a_copy_starts_a_parser_of_its_own_and_leaves_that_of_the_original),

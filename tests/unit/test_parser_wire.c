@@ -25,7 +25,8 @@
 
 static int sink_append(void *ctx, const void *bytes, size_t len)
 {
-	return strbuf_append(ctx, bytes, len);
+	strbuf_append(ctx, bytes, len);
+	return strbuf_error(ctx);
 }
 
 /* ---- functions ---- */
@@ -93,7 +94,7 @@ static void use_functions(const struct elf_symtab *tab)
 
 	for (size_t i = 0; i < tab->range_cnt; i++) {
 		if (elf_symtab__lookup(tab, tab->base + tab->ranges[i].start, &symbol) == 0)
-			total += strlen(symbol.name);
+			total += symbol.name ? strlen(symbol.name) : 0;
 		assert_true(tab->ranges[i].start < tab->ranges[i].end);
 	}
 	for (uint64_t at = 0; at < 0x1000; at += 16)
@@ -127,7 +128,7 @@ static void functions_cut_off_or_with_more_behind_are_refused(void **state)
 	for (size_t len = 0; len < bytes.len; len++)
 		assert_int_equal(decode_functions(bytes.data, len), -EBADMSG);
 	assert_int_equal(decode_functions(bytes.data, bytes.len), 0);
-	assert_int_equal(strbuf_putc(&bytes, '\0'), 0);
+	strbuf_putc(&bytes, '\0');
 	assert_int_equal(decode_functions(bytes.data, bytes.len), -EBADMSG);
 }
 
@@ -276,7 +277,7 @@ static void map_cut_off_or_with_more_behind_is_refused(void **state)
 	for (size_t len = 0; len < bytes.len; len++)
 		assert_int_equal(decode_map(bytes.data, len), -EBADMSG);
 	assert_int_equal(decode_map(bytes.data, bytes.len), 0);
-	assert_int_equal(strbuf_putc(&bytes, 'x'), 0);
+	strbuf_putc(&bytes, 'x');
 	assert_int_equal(decode_map(bytes.data, bytes.len), -EBADMSG);
 }
 

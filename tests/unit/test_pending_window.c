@@ -95,7 +95,7 @@ static void stacks_that_came_before_their_jvm_was_met_can_be_looked_at(void **st
 
 	(void)state;
 	two_drains(&window);
-	assert_int_equal(pending_window_looks(&window, &source, &first, 1, &records), 0);
+	assert_int_equal(pending_window_stacks(&window, &source, &first, 1, &records), 0);
 	at = (const uint8_t *)records.data;
 	end = at + records.len;
 	for (; naming_stack_next(&at, end, &head, &words); cnt++) {
@@ -108,7 +108,7 @@ static void stacks_that_came_before_their_jvm_was_met_can_be_looked_at(void **st
 	assert_int_equal(sum, 11 + 12 + 11);
 	/* Of another one's stacks one is lost: the other is there. */
 	strbuf_clear(&records);
-	assert_int_equal(pending_window_looks(&window, &source, &third, 1, &records), 0);
+	assert_int_equal(pending_window_stacks(&window, &source, &third, 1, &records), 0);
 	at = (const uint8_t *)records.data;
 	end = at + records.len;
 	assert_true(naming_stack_next(&at, end, &head, &words));

@@ -56,7 +56,7 @@ static void protobuf_writes_the_examples_of_its_specification(void **state)
 	protobuf_u64(&message, 1, 150);
 	protobuf_bytes(&message, 2, "testing", 7);
 	protobuf_packed(&message, 6, packed, 3);
-	assert_int_equal(message.err, 0);
+	assert_int_equal(strbuf_error(&out), 0);
 	assert_int_equal(out.len, 3 + 9 + 8);
 	assert_memory_equal(out.data,
 			    "\x08\x96\x01"
@@ -338,6 +338,31 @@ static void pprof_front_frames_become_labels(void **state)
 	pprof_release(&read);
 }
 
+static void pprof_threads_are_labels_behind_those_of_frames(void **state)
+{
+	static const struct output_label label = { .name = "container" };
+	struct output_info info = output_profiles_info;
+	__cleanup_strbuf struct strbuf folded = STRBUF_INIT;
+	struct pprof_read read;
+
+	(void)state;
+	info.has_threads = true;
+	read = write_and_read(profile_of(PROFILE_OF_THREADS), &info);
+	pprof_folded(&read, &folded);
+	assert_string_equal(strbuf_str(&folded), "java;a_[j] 2\njava;a_[j] 3\njava;b 5\n"
+						 "java;b;c 1\njava;b;c 4\n");
+	expect_labels(&read, 0, "thread=main kind=java");
+	expect_labels(&read, 1, "thread=pool-# kind=java");
+	expect_labels(&read, 2, "thread=GC Thread## kind=native");
+	expect_labels(&read, 3, "kind=native");
+	pprof_release(&read);
+	info.labels = &label;
+	info.label_cnt = 1;
+	read = write_and_read(profile_of("shop;java;a_[j]\1main 2\n"), &info);
+	expect_labels(&read, 0, "container=shop thread=main kind=java");
+	pprof_release(&read);
+}
+
 static void pprof_kind_label_is_that_of_the_leaf(void **state)
 {
 	struct pprof_read read =
@@ -440,6 +465,7 @@ int main(void)
 		cmocka_unit_test(pprof_of_mixed_frequencies_has_no_time),
 		cmocka_unit_test(pprof_values_saturate),
 		cmocka_unit_test(pprof_front_frames_become_labels),
+		cmocka_unit_test(pprof_threads_are_labels_behind_those_of_frames),
 		cmocka_unit_test(pprof_kind_label_is_that_of_the_leaf),
 		cmocka_unit_test(pprof_comments_tell_what_was_recorded_and_lost),
 		cmocka_unit_test(pprof_without_times_and_title_says_nothing_about_them),

@@ -15,6 +15,7 @@
 #define SECOND 1000000000ull
 
 static const struct probe_room unfiltered = {
+	.events = EVENT_BIT(EVENT_CPU),
 	.cpu_cnt = 2,
 	.count_entries = 4096, /* 163 Hz over 10 s on two CPUs */
 	.tick_words = 1351,    /* as 99 Hz over 10 s have */

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "user/collect/probe/probe.h"
 #include "user/collect/probe/probe_sizes.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -21,7 +22,10 @@ static struct probe_sizes sizes_of(size_t cpu_cnt)
 {
 	struct probe_sizes sizes;
 
-	probe_sizes(99, cpu_cnt, 10 * CLOCK_NS_PER_S, &sizes);
+	const struct probe_options options = { .frequency_hz = 99,
+					       .window_ns = 10 * CLOCK_NS_PER_S };
+
+	probe_sizes(&options, cpu_cnt, &sizes);
 	return sizes;
 }
 

@@ -14,7 +14,7 @@
 #include "user/cmd/record_options.h"
 #include "user/util/cleanup.h"
 
-#define ARGS_MAX 8
+#define ARGS_MAX 16
 
 struct command_line {
 	int argc;
@@ -47,9 +47,10 @@ static int maps(const char *const *args, struct maps_options *out, char *why, si
 static void record_has_defaults_and_takes_everything(void **state)
 {
 	static const char *const none[] = { NULL };
-	static const char *const all[] = { "-p7",     "--container=c",	  "--comm=j",
-					   "-d5m",    "--frequency=49",	  "--jit=off",
-					   "-ox.svg", "--ignore-opt-out", NULL };
+	static const char *const all[] = { "-p7",	 "--container=c",	"--comm=j",
+					   "-d5m",	 "--frequency=49",	"--jit=off",
+					   "-ox.svg",	 "--ignore-opt-out",	"--pod=shop-*",
+					   "--pod=cart", "--namespace=!kube-*", NULL };
 	struct record_options options;
 	char why[256];
 
@@ -65,11 +66,111 @@ static void record_has_defaults_and_takes_everything(void **state)
 	assert_int_equal(options.selection.pid, 7);
 	assert_string_equal(options.selection.container, "c");
 	assert_string_equal(options.selection.comm, "j");
+	assert_string_equal(options.selection.pod, "shop-*");
+	assert_string_equal(selection_get(&options.selection, SELECT_BY_POD, 1).pattern, "cart");
+	assert_true(selection_get(&options.selection, SELECT_BY_NAMESPACE, 0).leaves_out);
 	assert_int_equal(options.duration_ns, 300000000000ull);
 	assert_int_equal(options.frequency_hz, 49);
 	assert_int_equal(options.jit, JIT_MODE_OFF);
 	assert_int_equal(options.format, RECORD_FORMAT_SVG);
 	assert_true(options.ignores_opt_out);
+}
+
+static void threshold_is_of_measured_waits(void **state)
+{
+	static const struct {
+		const char *args[3];
+		int err;
+		uint64_t threshold_ns;
+	} rows[] = {
+		{ { "--event=sched", NULL }, 0, 0 },
+		{ { "--event=sched", "--threshold=1ms", NULL }, 0, 1000000 },
+		{ { "--event=sched", "--threshold=1s", NULL }, 0, 1000000000 },
+		{ { "--event=sched", "--threshold=1001ms", NULL }, -EINVAL, 0 },
+		{ { "--event=sched", "--threshold=5", NULL }, -EINVAL, 0 },
+		{ { "--threshold=5ms", NULL }, -EINVAL, 0 },
+		{ { "--event=sched", "--count=5", NULL }, -EINVAL, 0 },
+		{ { "--event=sched", "--idle", NULL }, -EINVAL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct record_options options;
+		char why[256];
+
+		assert_int_equal(record(rows[i].args, &options, why, sizeof(why)), rows[i].err);
+		if (!rows[i].err)
+			assert_int_equal(options.threshold_ns, rows[i].threshold_ns);
+	}
+}
+
+static void whole_names_of_threads_put_them_in_front(void **state)
+{
+	static const struct {
+		const char *args[3];
+		bool by_thread;
+		bool keeps_digits;
+	} cases[] = {
+		{ { NULL }, false, false },
+		{ { "--thread=GC*" }, false, false },
+		{ { "--by=thread" }, true, false },
+		{ { "--threads" }, true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct record_options options;
+		char why[256];
+
+		assert_int_equal(record(cases[i].args, &options, why, sizeof(why)), 0);
+		assert_int_equal(options.by_thread, cases[i].by_thread);
+		assert_int_equal(options.keeps_digits, cases[i].keeps_digits);
+		assert_int_equal(options.selection.thread != NULL, i == 1);
+	}
+}
+
+static void a_number_of_seconds_is_a_duration(void **state)
+{
+	static const char *const args[] = { "-d10", NULL };
+	struct record_options options;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(record(args, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.duration_ns, 10000000000ull);
+}
+
+static void a_command_follows_two_dashes_and_lasts_until_it_ends(void **state)
+{
+	struct record_options options;
+	const char *argv[] = { "record", "-o", "a.html", "--", "java", "-d", "3", NULL };
+	const char *short_argv[] = { "record", "-d", "5", "--", "java", NULL };
+	const char *bare_argv[] = { "record", "java", NULL };
+	const char *both_argv[] = { "record", "-p", "7", "--", "java", NULL };
+	char why[256];
+
+	(void)state;
+	assert_int_equal(
+		record_options_parse(7, (char **)(uintptr_t)argv, &options, why, sizeof(why)), 0);
+	assert_string_equal(options.command[0], "java");
+	assert_string_equal(options.command[2], "3");
+	assert_null(options.command[3]);
+	assert_true(options.duration_ns == RECORD_UNTIL_END);
+	assert_int_equal(record_options_parse(5, (char **)(uintptr_t)short_argv, &options, why,
+					      sizeof(why)),
+			 0);
+	assert_int_equal(options.duration_ns, 5000000000ull);
+	assert_int_equal(record_options_parse(2, (char **)(uintptr_t)bare_argv, &options, why,
+					      sizeof(why)),
+			 -EINVAL);
+	assert_string_equal(
+		why, "'java' is not an option; a command follows --; see jbpf-record --help");
+	assert_int_equal(record_options_parse(5, (char **)(uintptr_t)both_argv, &options, why,
+					      sizeof(why)),
+			 -EINVAL);
+	assert_string_equal(why, "-- COMMAND does not go with --pid, nor with a container, pod, "
+				 "namespace, service, image, host or cgroup: it and what it starts "
+				 "is sampled");
 }
 
 static void the_format_is_that_of_the_file_unless_it_is_given(void **state)
@@ -83,7 +184,10 @@ static void the_format_is_that_of_the_file_unless_it_is_given(void **state)
 		{ { "-oa.collapsed" }, RECORD_FORMAT_FOLDED },
 		{ { "-oa.json" }, RECORD_FORMAT_JSON },
 		{ { "-oa.txt" }, RECORD_FORMAT_TOP },
-		{ { "-oa.gif" }, RECORD_FORMAT_HTML },
+		{ { "-oa.b/c" }, RECORD_FORMAT_HTML },
+		{ { "-oa.pb.gz" }, RECORD_FORMAT_PPROF },
+		{ { "-oa.speedscope.json" }, RECORD_FORMAT_SPEEDSCOPE },
+		{ { "-oa.gif", "--format=pprof" }, RECORD_FORMAT_PPROF },
 		{ { "-o-" }, RECORD_FORMAT_HTML },
 		{ { "-oa.svg", "--format=json" }, RECORD_FORMAT_JSON },
 	};
@@ -108,8 +212,19 @@ static void record_refuses_what_is_wrong(void **state)
 		{ { "-d0s" },
 		  "--duration: '0s' is not a duration, such as 30s; see jbpf-record --help" },
 		{ { "--format=gif" },
-		  "--format: 'gif' is not one of html, svg, folded, json, top; see jbpf-record --help" },
-		{ { "stray" }, "'stray' is not an option; see jbpf-record --help" },
+		  "--format: 'gif' is not one of html, svg, folded, json, top, pprof, speedscope, otlp; see jbpf-record --help" },
+		{ { "-oa/flame.gif" },
+		  "--output: the ending of 'a/flame.gif' is that of no format; make it .html, .svg, .pb.gz, "
+		  ".speedscope.json, .otlp, .json, .folded or .txt, or give --format" },
+		{ { "-o.html" },
+		  "--output: the ending of '.html' is that of no format; make it .html, .svg, .pb.gz, "
+		  ".speedscope.json, .otlp, .json, .folded or .txt, or give --format" },
+		{ { "-d0" },
+		  "--duration: '0' is not a duration, such as 30s; see jbpf-record --help" },
+		{ { "-d99999999999999999" },
+		  "--duration: '99999999999999999' is not a duration, such as 30s; see jbpf-record --help" },
+		{ { "stray" },
+		  "'stray' is not an option; a command follows --; see jbpf-record --help" },
 		{ { "--ignore-opt-out" },
 		  "--ignore-opt-out requires -p PID: a process that opted "
 		  "out is profiled only when it is named" },
@@ -165,6 +280,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_has_defaults_and_takes_everything),
+		cmocka_unit_test(threshold_is_of_measured_waits),
+		cmocka_unit_test(whole_names_of_threads_put_them_in_front),
+		cmocka_unit_test(a_number_of_seconds_is_a_duration),
+		cmocka_unit_test(a_command_follows_two_dashes_and_lasts_until_it_ends),
 		cmocka_unit_test(the_format_is_that_of_the_file_unless_it_is_given),
 		cmocka_unit_test(record_refuses_what_is_wrong),
 		cmocka_unit_test(maps_takes_each_process_once),

@@ -41,6 +41,7 @@ int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out)
 #define PID	    42u
 #define OTHER	    43u
 #define SAMPLES	    7u
+#define HOST	    "node-7"
 #define HASH	    5u
 #define WINDOWS_MAX 32u
 
@@ -60,8 +61,7 @@ int clock_gettime(clockid_t id, struct timespec *out)
 /* ---- the sink ---- */
 
 static struct {
-	size_t stream_cnt;
-	size_t end_cnt;
+	size_t stream_cnt, end_cnt;
 	uint64_t samples;   /* in streams */
 	uint64_t lost;	    /* for want of memory, undecided */
 	uint64_t not_named; /* but kept */
@@ -74,19 +74,17 @@ static struct {
 
 static void take_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
-	const char *comm = window->labels[WINDOW_LABEL_COMM];
-
-	(void)ctx;
+	assert_true(!ctx && strcmp(window_label(window, WINDOW_LABEL_HOST), HOST) == 0);
 	taken.stream_cnt++;
 	taken.samples += window->counts.samples;
 	taken.exec_ids |= 1u << window->exec_id;
 	snprintf(taken.text, sizeof(taken.text), "%.*s", (int)len, text);
-	snprintf(taken.comm, sizeof(taken.comm), "%s", comm ? comm : "");
+	snprintf(taken.comm, sizeof(taken.comm), "%s", window_label(window, WINDOW_LABEL_COMM));
 }
 
-static void take_end(void *ctx, struct window *host, const struct recorder_stats *stats)
+static void take_end(void *ctx, struct window *host, size_t cnt, const struct recorder_stats *stats)
 {
-	(void)ctx;
+	assert_true(!ctx && cnt == 1 && strcmp(window_label(host, WINDOW_LABEL_HOST), HOST) == 0);
 	taken.end_cnt++;
 	taken.lost += host->lost[WINDOW_LOSS_MEMORY] + host->lost[WINDOW_LOSS_UNDECIDED];
 	taken.not_named += host->lost[WINDOW_LOSS_NOT_NAMED];
@@ -97,6 +95,7 @@ static void take_end(void *ctx, struct window *host, const struct recorder_stats
 static struct recorder_options options_of(uint32_t frequency_hz)
 {
 	return (struct recorder_options){
+		.host = HOST,
 		.probe = { .frequency_hz = frequency_hz,
 			   .max_depth = 64,
 			   .window_ns = 10 * CLOCK_NS_PER_S },
@@ -587,8 +586,8 @@ static void the_next_namer_gets_all_processes_and_windows_that_are_left(void **s
 /* Half an answer, and what only the sampler says. */
 static void a_namer_that_talks_nonsense_is_replaced_and_the_window_is_named(void **state)
 {
-	static const uint32_t kinds[] = { NAMING_END, NAMING_CODE_RANGE, NAMING_OPT_OUT,
-					  NAMING_STREAM, NAMING_WINDOW };
+	static const uint32_t kinds[] = { NAMING_END,	  NAMING_HOTSPOT, NAMING_CODE_RANGE,
+					  NAMING_OPT_OUT, NAMING_STREAM,  NAMING_WINDOW };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -658,8 +657,8 @@ static size_t stacks_to_look_at(void)
 }
 
 /*
- * Its stacks came when nobody knew that they were a JVM's, and do not come as new ones again. Its row of
- * counts ends there: what comes then is younger than the reading of its code.
+ * Its stacks came when nobody knew that they were a JVM's, and do not come as new ones again. Its
+ * row of counts ends there: what comes then is younger than the reading of its code.
  */
 static void a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_at(void **state)
 {

@@ -42,7 +42,7 @@ static const char *const foreign[] = {
 static int tree_open(const struct test_store *store)
 {
 	char path[256];
-	int fd = open(test_path(store, SEGMENT_TREE_DIR, path), O_RDONLY | O_DIRECTORY);
+	int fd = open(test_path(store, SEGMENT_TREE_CPU, path), O_RDONLY | O_DIRECTORY);
 
 	assert_true(fd >= 0);
 	return fd;
@@ -131,9 +131,10 @@ static struct retention_outcome apply(const struct test_store *store,
 				      const struct segment_file *current)
 {
 	__cleanup_fd int fd = tree_open(store);
+	const struct retention_tree tree = { .tree_fd = fd, .current = current };
 	struct retention_outcome outcome;
 
-	assert_int_equal(retention_apply(fd, limits, now_s * CLOCK_NS_PER_S, current, &outcome), 0);
+	assert_int_equal(retention_apply(&tree, 1, limits, now_s * CLOCK_NS_PER_S, &outcome), 0);
 	return outcome;
 }
 
@@ -185,7 +186,7 @@ static const char *hour_name(int hours_after, char name[static 64])
 	char path[SEGMENT_PATH_BYTES];
 
 	segment_path(&file, path);
-	(void)snprintf(name, 64, SEGMENT_TREE_DIR "/%s", path);
+	(void)snprintf(name, 64, SEGMENT_TREE_CPU "/%s", path);
 	return name;
 }
 
@@ -279,8 +280,8 @@ static void hours_of_a_clock_that_jumped_are_no_proof_for_a_day(void **state)
 }
 
 /*
- * A clock that jumps twice: what it left at its first time is merged at its second one, an hour or two as
- * a day. That is a file, not a day of hours.
+ * A clock that jumps twice: what it left at its first time is merged at its second one, an hour or
+ * two as a day. That is a file, not a day of hours.
  */
 static void a_day_file_of_a_clock_that_jumped_is_no_day_of_hours(void **state)
 {
@@ -296,7 +297,7 @@ static void a_day_file_of_a_clock_that_jumped_is_no_day_of_hours(void **state)
 	test_store_make(&store);
 	make_hours(&store, -60, 0);
 	segment_path(&day, path);
-	(void)snprintf(name, sizeof(name), SEGMENT_TREE_DIR "/%s", path);
+	(void)snprintf(name, sizeof(name), SEGMENT_TREE_CPU "/%s", path);
 	test_write(&store, name, "0123456789", 10);
 	make_hours(&store, 2 * DAYS_40_H, 2 * DAYS_40_H + 2);
 	(void)apply(&store, &limits, TEST_HOUR_S + 3600ull * (2 * DAYS_40_H + 2), NULL);
@@ -377,7 +378,9 @@ static void damaged_files_that_were_kept_count_and_go_as_others(void **state)
 	assert_int_equal(list.cnt, ARRAY_SIZE(hours));
 	assert_int_equal(segment_tree_list_all(fd, &all), 0);
 	assert_int_equal(all.cnt, ARRAY_SIZE(hours) + ARRAY_SIZE(kept));
-	assert_int_equal(retention_usage(fd, &usage), 0);
+	const struct retention_tree tree = { .tree_fd = fd };
+
+	assert_int_equal(retention_usage(&tree, 1, &usage), 0);
 	assert_int_equal(usage.bytes, 120);
 	(void)apply(&store, &limits, TEST_HOUR_S, NULL);
 	assert_int_equal(present(&store), 0xff);

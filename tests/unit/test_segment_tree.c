@@ -34,10 +34,10 @@ static int make_files(struct test_store *store)
 
 	test_store_make(store);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		snprintf(path, sizeof(path), "%s/%s", SEGMENT_TREE_DIR, files[i]);
+		snprintf(path, sizeof(path), "%s/%s", SEGMENT_TREE_CPU, files[i]);
 		test_write(store, path, "0123456789", 10);
 	}
-	fd = open(test_path(store, SEGMENT_TREE_DIR, path), O_RDONLY | O_DIRECTORY);
+	fd = open(test_path(store, SEGMENT_TREE_CPU, path), O_RDONLY | O_DIRECTORY);
 	assert_true(fd >= 0);
 	return fd;
 }
@@ -61,7 +61,7 @@ static void days_stand_in_front_of_their_hours_and_foreign_names_nowhere(void **
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
-		snprintf(path, sizeof(path), "%s/%s", SEGMENT_TREE_DIR, foreign[i]);
+		snprintf(path, sizeof(path), "%s/%s", SEGMENT_TREE_CPU, foreign[i]);
 		test_write(&store, path, "x", 1);
 	}
 	assert_int_equal(segment_tree_list(fd, 0, UINT64_MAX, &list), 0);
@@ -138,9 +138,10 @@ static void a_day_goes_when_all_of_it_is_too_old(void **state)
 		struct test_store store;
 		__cleanup_fd int fd = make_files(&store);
 
-		assert_int_equal(retention_apply(fd, &rows[i].limits,
-						 (DAY_S + 12 * 3600) * CLOCK_NS_PER_S, NULL,
-						 &outcome),
+		const struct retention_tree tree = { .tree_fd = fd };
+
+		assert_int_equal(retention_apply(&tree, 1, &rows[i].limits,
+						 (DAY_S + 12 * 3600) * CLOCK_NS_PER_S, &outcome),
 				 0);
 		if (present(fd) != rows[i].left)
 			fail_msg("row %zu: %x", i, present(fd));
@@ -162,9 +163,11 @@ static void newest_day_counts_as_its_first_hour(void **state)
 	test_write(&store, "v1/cpu/2026/11/21.zst", "x", 1);
 	char path[256];
 	__cleanup_fd int fd =
-		open(test_path(&store, SEGMENT_TREE_DIR, path), O_RDONLY | O_DIRECTORY);
+		open(test_path(&store, SEGMENT_TREE_CPU, path), O_RDONLY | O_DIRECTORY);
 
-	assert_int_equal(retention_apply(fd, &limits, DAY_S * CLOCK_NS_PER_S, NULL, &outcome), 0);
+	const struct retention_tree tree = { .tree_fd = fd };
+
+	assert_int_equal(retention_apply(&tree, 1, &limits, DAY_S * CLOCK_NS_PER_S, &outcome), 0);
 	assert_true(test_exists(&store, "v1/cpu/2026/11/20.zst"));
 	assert_true(test_exists(&store, "v1/cpu/2026/11/20/01.zst"));
 	test_store_remove(&store);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,6 +26,8 @@ static const struct window shop = {
 		[WINDOW_LABEL_CONTAINER] = "app",
 		[WINDOW_LABEL_CONTAINER_ID] = ID,
 		[WINDOW_LABEL_CGROUP] = "/kubepods.slice/pod1/cri-1.scope",
+		[WINDOW_LABEL_IMAGE] = "registry/shop:1.2",
+		[WINDOW_LABEL_HOST] = "node-7",
 	},
 };
 
@@ -82,6 +85,12 @@ static void selectors_match_streams(void **state)
 		{ { .cgroup = "/kube*" }, true, false },
 		{ { .cgroup = "/" }, true, true },
 		{ { .cgroup = "" }, false, false },
+		{ { .image = "registry/shop:1.2" }, true, false },
+		{ { .image = "*/shop:*" }, true, false },
+		{ { .image = "" }, false, true },
+		{ { .host = "node-?" }, true, false },
+		{ { .host = "node" }, false, false },
+		{ { .host = "node-7", .image = "*/cart:*" }, false, false },
 		{ { .comm = "java", .pod = "shop-*", .pid = 4711 }, true, false },
 		{ { .comm = "java", .pod = "other" }, false, false },
 	};
@@ -141,6 +150,46 @@ static void host_record_matches_only_the_empty_selection(void **state)
 	assert_false(selection_matches(&(struct selection){ .cgroup = "/" }, &host_record));
 }
 
+static void a_selection_is_of_all_until_something_is_selected(void **state)
+{
+	struct selection left_out = { .kind = SELECT_KIND_JAVA };
+
+	(void)state;
+	assert_true(selection_is_of_all(&(struct selection){ 0 }));
+	assert_true(selection_is_of_all(&left_out));
+	assert_int_equal(selection_add(&left_out, SELECT_BY_POD, "!shop"), 0);
+	assert_false(selection_is_of_all(&left_out));
+	assert_false(selection_is_of_all(&(struct selection){ .host = "node-1" }));
+	assert_false(selection_is_of_all(&(struct selection){ .pid = 1 }));
+	assert_false(selection_is_of_all(&(struct selection){ .thread = "main" }));
+}
+
+static void threads_are_selected_by_name_or_glob(void **state)
+{
+	static const struct {
+		const char *thread;
+		const char *name;
+		bool matches;
+	} rows[] = {
+		{ NULL, "http-nio-#-exec", true },
+		{ NULL, "", true },
+		{ "http-nio-#-exec", "http-nio-#-exec", true },
+		{ "http-*", "http-nio-#-exec", true },
+		{ "http", "http-nio-#-exec", false },
+		{ "GC*", "http-nio-#-exec", false },
+		{ "[unknown thread]", "[unknown thread]", true }, /* equal before glob */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct selection selection = { .thread = rows[i].thread };
+
+		if (selection_takes_thread(&selection, rows[i].name) != rows[i].matches)
+			fail_msg("row %zu", i);
+		assert_true(selection_matches(&selection, &shop));
+	}
+}
+
 static void ranges_are_half_open(void **state)
 {
 	static const struct {
@@ -189,12 +238,89 @@ static void every_leaf_is_of_exactly_one_kind(void **state)
 	assert_true(select_kind_matches(SELECT_KIND_JAVA, FRAME_KIND_INLINED));
 }
 
+/* What the command line says, one selector after the other. */
+static bool matches_all_of(const char *const *words, const struct window *window)
+{
+	struct selection selection = { 0 };
+
+	for (; *words; words += 2) {
+		enum select_by by = SELECT_BY_CONTAINER;
+
+		while (by < SELECT_BY_CNT && strcmp(select_by_name(by), words[0]) != 0)
+			by++;
+		assert_int_equal(selection_add(&selection, by, words[1]), 0);
+	}
+	return selection_matches(&selection, window);
+}
+
+static void one_of_a_label_must_match_and_none_that_leaves_out(void **state)
+{
+	static const struct {
+		const char *words[9];
+		bool shop;
+		bool host;
+	} rows[] = {
+		{ { "comm", "perl", "comm", "java" }, true, false },
+		{ { "comm", "java", "comm", "[systemd]" }, true, true },
+		{ { "comm", "perl", "comm", "ruby" }, false, false },
+		{ { "comm", "!java" }, false, true },
+		{ { "comm", "!j*", "comm", "!r*" }, false, true },
+		{ { "comm", "*", "comm", "!java" }, false, true },
+		{ { "comm", "!java", "comm", "java" }, false, false },
+		{ { "comm", "java", "namespace", "!prod" }, false, false },
+		{ { "comm", "java", "namespace", "!test" }, true, false },
+		{ { "container", "!" }, true, false }, /* all that are in one */
+		{ { "container", "!012345" }, false, true },
+		{ { "cgroup", "!/init.scope" }, true, false },
+		{ { "pod", "x", "pod", "shop-*", "service", "a", "service", "shop" }, true, false },
+		{ { "comm", "\\!java" }, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (matches_all_of(rows[i].words, &shop) != rows[i].shop ||
+		    matches_all_of(rows[i].words, &host_process) != rows[i].host)
+			fail_msg("case %zu: %s %s", i, rows[i].words[0], rows[i].words[1]);
+	}
+}
+
+static void selectors_are_told_in_order_those_that_leave_out_last(void **state)
+{
+	static const char *const values[] = { "!x", "a", "!y", "b" };
+	static const char *const expected[] = { "a", "b", "x", "y" };
+	struct selection selection = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		assert_int_equal(selection_add(&selection, SELECT_BY_POD, values[i]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct select_more got = selection_get(&selection, SELECT_BY_POD, i);
+
+		assert_string_equal(got.pattern, expected[i]);
+		assert_int_equal(got.leaves_out, i >= 2);
+	}
+	assert_null(selection_get(&selection, SELECT_BY_POD, 4).pattern);
+	assert_null(selection_get(&selection, SELECT_BY_COMM, 0).pattern);
+	selection_set(&selection, SELECT_BY_POD, "c");
+	assert_string_equal(selection_get(&selection, SELECT_BY_POD, 0).pattern, "c");
+	assert_string_equal(selection_get(&selection, SELECT_BY_POD, 1).pattern, "x");
+	assert_string_equal(selection_get(&selection, SELECT_BY_POD, 2).pattern, "y");
+	assert_null(selection_get(&selection, SELECT_BY_POD, 3).pattern);
+	while (selection.more_cnt < SELECT_MORE_MAX)
+		assert_int_equal(selection_add(&selection, SELECT_BY_COMM, "!c"), 0);
+	assert_int_equal(selection_add(&selection, SELECT_BY_COMM, "!c"), -ENOSPC);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_of_a_label_must_match_and_none_that_leaves_out),
+		cmocka_unit_test(selectors_are_told_in_order_those_that_leave_out_last),
 		cmocka_unit_test(selectors_match_streams),
 		cmocka_unit_test(names_that_a_user_gave_are_selected_on_purpose_only),
 		cmocka_unit_test(host_record_matches_only_the_empty_selection),
+		cmocka_unit_test(a_selection_is_of_all_until_something_is_selected),
+		cmocka_unit_test(threads_are_selected_by_name_or_glob),
 		cmocka_unit_test(ranges_are_half_open),
 		cmocka_unit_test(every_leaf_is_of_exactly_one_kind),
 	};

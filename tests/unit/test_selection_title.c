@@ -17,6 +17,10 @@ static const struct {
 } titles[] = {
 	{ .title = "CPU of all processes", .subtitle = "" },
 	{ { .comm = "java" }, { NULL }, "CPU of java", "" },
+	{ { .comm = "java", .thread = "GC*", .kind = SELECT_KIND_NATIVE },
+	  { NULL },
+	  "CPU of java",
+	  "thread GC*, kind native" },
 	{ { .pid = 7 }, { NULL }, "CPU of process 7", "" },
 	{ { .comm = "java", .container = "shop-1" },
 	  { NULL },
@@ -30,6 +34,16 @@ static const struct {
 	  { NULL },
 	  "CPU of java, process 7 in service s",
 	  "cgroup /a" },
+	{ { .container = "a",
+	    .more = { { "b", SELECT_BY_CONTAINER, false },
+		      { "x", SELECT_BY_COMM, true },
+		      { "c", SELECT_BY_CONTAINER, true },
+		      { "d", SELECT_BY_CONTAINER, false },
+		      { "n*", SELECT_BY_NAMESPACE, true } },
+	    .more_cnt = 5 },
+	  { NULL },
+	  "CPU of not x in container a or b or d, not c",
+	  "namespace not n*" },
 };
 
 static void title_names_the_narrowest_place_and_the_rest_follows(void **state)
@@ -39,10 +53,8 @@ static void title_names_the_narrowest_place_and_the_rest_follows(void **state)
 		__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
 		size_t by_cnt = titles[i].by[0] ? ARRAY_SIZE(titles[i].by) : 0;
 
-		assert_int_equal(selection_title(&titles[i].selection, &title), 0);
-		assert_int_equal(selection_subtitle(&titles[i].selection, titles[i].by, by_cnt,
-						    &subtitle),
-				 0);
+		selection_title(EVENT_CPU, &titles[i].selection, &title);
+		selection_subtitle(&titles[i].selection, titles[i].by, by_cnt, &subtitle);
 		assert_string_equal(strbuf_str(&title), titles[i].title);
 		assert_string_equal(strbuf_str(&subtitle), titles[i].subtitle);
 	}

@@ -118,6 +118,25 @@ static void a_new_name_is_told_to_those_who_come_later(void **state)
 	assert_string_equal(see_all().last.comm, "shop");
 }
 
+static void those_whose_mappings_are_not_told_yet_are_counted_while_they_live(void **state)
+{
+	(void)state;
+	assert_int_equal(sight_table__without_space(table), 0);
+	for (uint32_t pid = 1; pid <= 4; pid++)
+		note(JBPF_NOTICE_SEEN, pid, 1);
+	assert_int_equal(sight_table__without_space(table), 4);
+	sight_table__note_space(table, 1, 10, 1);
+	sight_table__note_space(table, 2, 20, 7); /* another run of it, and nobody */
+	sight_table__note_space(table, 77, 770, 1);
+	assert_int_equal(sight_table__without_space(table), 3);
+	sight_table__note_opted_out(table, 3, 30, 1);
+	note(JBPF_NOTICE_EXIT, 4, 1);
+	assert_int_equal(sight_table__without_space(table), 1);
+	note(JBPF_NOTICE_SEEN, 1, 1);
+	sight_table__note_space(table, 2, 20, 1);
+	assert_int_equal(sight_table__without_space(table), 0);
+}
+
 static void silent_ones_are_forgotten_after_some_windows_and_ended_ones_soon(void **state)
 {
 	(void)state;
@@ -213,6 +232,7 @@ int main(void)
 		TEST(processes_that_live_are_shown_as_they_were_seen),
 		TEST(what_has_ended_or_runs_another_program_is_not_shown),
 		TEST(a_new_name_is_told_to_those_who_come_later),
+		TEST(those_whose_mappings_are_not_told_yet_are_counted_while_they_live),
 		TEST(silent_ones_are_forgotten_after_some_windows_and_ended_ones_soon),
 		TEST(what_was_recorded_is_known_of_one_run_of_a_program),
 		TEST(thousands_are_found_and_each_is_shown_once),

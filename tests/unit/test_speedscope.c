@@ -18,6 +18,7 @@
 
 struct speedscope {
 	json_t *root;
+	json_t *profiles;
 	json_t *frames;
 	json_t *profile;
 	json_t *samples;
@@ -63,7 +64,17 @@ static void check(const struct speedscope *read)
 	assert_int_equal(number_of(read->profile, "endValue"), total);
 }
 
-/* Takes the profile over. */
+static void choose(struct speedscope *read, size_t index)
+{
+	read->profile = json_array_get(read->profiles, index);
+	assert_string_equal(text_of(read->profile, "type"), "sampled");
+	read->samples = json_object_get(read->profile, "samples");
+	read->weights = json_object_get(read->profile, "weights");
+	assert_true(json_is_array(read->frames) && json_is_array(read->samples));
+	check(read);
+}
+
+/* Takes the profile over. The first of the file's profiles is chosen. */
 static struct speedscope write_and_read(struct profile *profile, const struct output_info *info)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -78,14 +89,11 @@ static struct speedscope write_and_read(struct profile *profile, const struct ou
 		fail_msg("line %d: %s", error.line, error.text);
 	assert_string_equal(text_of(read.root, "$schema"),
 			    "https://www.speedscope.app/file-format-schema.json");
-	assert_int_equal(json_array_size(json_object_get(read.root, "profiles")), 1);
-	read.profile = json_array_get(json_object_get(read.root, "profiles"), 0);
-	assert_string_equal(text_of(read.profile, "type"), "sampled");
+	read.profiles = json_object_get(read.root, "profiles");
+	if (!info->has_threads)
+		assert_int_equal(json_array_size(read.profiles), 1);
 	read.frames = json_object_get(json_object_get(read.root, "shared"), "frames");
-	read.samples = json_object_get(read.profile, "samples");
-	read.weights = json_object_get(read.profile, "weights");
-	assert_true(json_is_array(read.frames) && json_is_array(read.samples));
-	check(&read);
+	choose(&read, 0);
 	return read;
 }
 
@@ -104,12 +112,10 @@ static void folded_of(const struct speedscope *read, uint64_t unit, struct strbu
 			json_t *it =
 				json_array_get(read->frames, (size_t)json_integer_value(frame));
 
-			assert_int_equal(
-				strbuf_printf(out, "%s%s", j ? ";" : "", text_of(it, "name")), 0);
+			strbuf_printf(out, "%s%s", j ? ";" : "", text_of(it, "name"));
 		}
 		assert_int_equal(weight % unit, 0);
-		assert_int_equal(strbuf_printf(out, " %llu\n", (unsigned long long)(weight / unit)),
-				 0);
+		strbuf_printf(out, " %llu\n", (unsigned long long)(weight / unit));
 	}
 }
 
@@ -119,6 +125,28 @@ static void expect_folded(const struct speedscope *read, uint64_t unit, const ch
 
 	folded_of(read, unit, &folded);
 	assert_string_equal(strbuf_str(&folded), expected);
+}
+
+static void speedscope_has_all_threads_and_each_by_itself(void **state)
+{
+	struct output_info info = output_profiles_info;
+	struct speedscope read;
+
+	(void)state;
+	info.has_threads = true;
+	read = write_and_read(profile_of(PROFILE_OF_THREADS), &info);
+	assert_int_equal(json_array_size(read.profiles), 4);
+	expect_folded(&read, 10000000, "java;a 5\njava;b 5\njava;b;c 5\n");
+	choose(&read, 1);
+	assert_string_equal(text_of(read.profile, "name"), "main");
+	expect_folded(&read, 10000000, "java;a 2\njava;b;c 4\n");
+	choose(&read, 2);
+	assert_string_equal(text_of(read.profile, "name"), "pool-#");
+	expect_folded(&read, 10000000, "java;a 3\n");
+	choose(&read, 3);
+	assert_string_equal(text_of(read.profile, "name"), "GC Thread##");
+	expect_folded(&read, 10000000, "java;b 5\n");
+	json_decref(read.root);
 }
 
 static void speedscope_holds_the_stacks_root_first_without_their_kinds(void **state)
@@ -234,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(speedscope_holds_the_stacks_root_first_without_their_kinds),
+		cmocka_unit_test(speedscope_has_all_threads_and_each_by_itself),
 		cmocka_unit_test(speedscope_of_mixed_frequencies_counts_samples),
 		cmocka_unit_test(speedscope_frames_are_functions_whatever_the_tier),
 		cmocka_unit_test(speedscope_frames_have_source_files),

@@ -14,8 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/naming_listener.h"
 #include "user/collect/naming/naming.h"
 #include "user/host/proc_stat.h"
+#include "user/model/folded_line.h"
+#include "user/model/thread_counts.h"
+#include "user/util/cleanup.h"
+#include "user/util/lines.h"
 #include "user/util/clock.h"
 
 #define HASH	   5ull
@@ -25,31 +30,39 @@
 
 static char text_[4096];
 static struct window_counts counts_;
+static char threads_[4096]; /* "name count" of each line, one after the other */
+
+static void note_threads(const struct window *window, const char *text, size_t len)
+{
+	__cleanup_thread_reader struct thread_reader reader = { .names = NULL };
+	struct lines lines = lines_init(text, len);
+	struct thread_part part;
+	struct line line;
+	size_t at = 0;
+
+	assert_int_equal(thread_reader_open(&reader, window->threads, (size_t)window->threads_len),
+			 0);
+	threads_[0] = '\0';
+	while (lines_next(&lines, &line)) {
+		size_t stack_len;
+		uint64_t count;
+
+		assert_true(folded_line_split(line.at, line.len, &stack_len, &count));
+		thread_reader_line(&reader, count);
+		while (thread_reader_next(&reader, &part))
+			at += (size_t)snprintf(threads_ + at, sizeof(threads_) - at, "%s %llu\n",
+					       part.name ? part.name : "-",
+					       (unsigned long long)part.count);
+	}
+}
 
 static int on_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
 	(void)ctx;
 	snprintf(text_, sizeof(text_), "%.*s", (int)len, text);
 	counts_ = window->counts;
+	note_threads(window, text, len);
 	return 0;
-}
-
-static void on_code_range(void *ctx, const struct naming_code_range *range)
-{
-	(void)ctx;
-	(void)range;
-}
-
-static void on_opt_out(void *ctx, const struct naming_opt_out *opt_out)
-{
-	(void)ctx;
-	(void)opt_out;
-}
-
-static void on_account(void *ctx, const struct naming_account *account)
-{
-	(void)ctx;
-	(void)account;
 }
 
 static struct naming *naming;
@@ -60,10 +73,7 @@ static int set_up(void **state)
 		.jit = JIT_MODE_OFF,
 		.ignores_opt_out = true,
 		.kallsyms_fd = -1,
-		.listener = { .stream = on_stream,
-			      .code_range = on_code_range,
-			      .opt_out = on_opt_out,
-			      .account = on_account },
+		.listener = naming_listener(on_stream),
 	};
 	char why[256];
 
@@ -183,6 +193,50 @@ static void a_stack_whose_walk_broke_off_shows_that_its_root_is_missing(void **s
 	assert_int_equal(counts_.truncated_samples, 7);
 }
 
+static void samples_of_cut_stacks_are_counted_by_why(void **state)
+{
+	static const struct {
+		enum jbpf_stack_end end;
+		enum stack_end reason;
+	} cases[] = {
+		{ JBPF_END_MAX_DEPTH, STACK_END_MAX_DEPTH },
+		{ JBPF_END_FAULT, STACK_END_FAULT },
+		{ JBPF_END_BAD_FP, STACK_END_BAD_FP },
+		{ JBPF_END_LEAF_ONLY, STACK_END_NO_WALK },
+		{ JBPF_END_CUT_DEPTH, STACK_END_OVER_BUDGET },
+		{ JBPF_END_CUT_LEAF, STACK_END_OVER_BUDGET },
+		{ JBPF_END_NO_RULE, STACK_END_NO_RULE },
+		{ JBPF_END_NO_MAPPING, STACK_END_NO_MAPPING },
+		{ JBPF_END_UNSUPPORTED, STACK_END_UNSUPPORTED },
+		{ JBPF_END_JIT, STACK_END_JIT },
+		{ JBPF_END_BAD_CFA, STACK_END_BAD_CFA },
+		{ JBPF_END_FROZEN, STACK_END_FROZEN },
+		{ JBPF_END_LEAF, STACK_END_UNPROVED_LEAF },
+		{ JBPF_END_MAX_RULES, STACK_END_MAX_RULES },
+		{ (enum jbpf_stack_end)77, STACK_END_LOST },
+	};
+	const uint64_t ips[] = { (uintptr_t)own_start_ns + 1, (uintptr_t)name_stack + 8 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		name_stack(HASH, cases[i].end, ips, 2);
+		assert_int_equal(counts_.truncated_samples, 7);
+		for (int end = 0; end < STACK_END_CNT; end++)
+			assert_int_equal(counts_.ends[end], end == (int)cases[i].reason ? 7 : 0);
+	}
+}
+
+/* A stack that is whole by its names is so however its walk ended. */
+static void a_whole_stack_has_no_reason(void **state)
+{
+	const uint64_t ips[] = { (uintptr_t)own_start_ns + 1, (uintptr_t)name_stack + 8 };
+
+	(void)state;
+	name_stack(HASH, JBPF_END_ROOT, ips, 2);
+	for (int end = 0; end < STACK_END_CNT; end++)
+		assert_int_equal(counts_.ends[end], 0);
+}
+
 /* Code without frame pointers often has 0 in the register. */
 static void a_single_frame_does_not_prove_that_it_is_the_root(void **state)
 {
@@ -191,6 +245,7 @@ static void a_single_frame_does_not_prove_that_it_is_the_root(void **state)
 	(void)state;
 	name_stack(HASH, JBPF_END_ROOT, &ip, 1);
 	assert_string_equal(text_, "test;[truncated];own_start_ns 7\n");
+	assert_int_equal(counts_.ends[STACK_END_NO_FP], 7);
 }
 
 static void an_address_in_no_mapping_is_unknown_and_counted(void **state)
@@ -211,6 +266,7 @@ static void a_stack_that_did_not_arrive_is_lost(void **state)
 	assert_string_equal(text_, "test;[stack lost] 7\n");
 	assert_int_equal(counts_.samples, 7);
 	assert_int_equal(counts_.unknown_frames, 7);
+	assert_int_equal(counts_.ends[STACK_END_LOST], 7);
 }
 
 static void a_stack_that_was_cut_whole_says_so(void **state)
@@ -218,6 +274,8 @@ static void a_stack_that_was_cut_whole_says_so(void **state)
 	(void)state;
 	name_stack(HASH, JBPF_END_CUT_ALL, NULL, 0);
 	assert_string_equal(text_, "test;[cut] 7\n");
+	assert_int_equal(counts_.truncated_samples, 7);
+	assert_int_equal(counts_.ends[STACK_END_OVER_BUDGET], 7);
 }
 
 static void rows_with_the_same_names_become_one_line(void **state)
@@ -232,6 +290,53 @@ static void rows_with_the_same_names_become_one_line(void **state)
 	name(counts, 2, &records);
 	assert_string_equal(text_, "test;[truncated];own_start_ns 7\n");
 	assert_int_equal(counts_.samples, 7);
+}
+
+/* A row of a thread; the tag is what tells threads apart. */
+static struct probe_count count_of_thread(uint64_t hash, const char *thread, uint64_t samples)
+{
+	struct probe_count count = count_of(hash, 0, samples);
+
+	count.key.thread = 5;
+	snprintf(count.value.thread, sizeof(count.value.thread), "%s", thread);
+	return count;
+}
+
+static void lines_know_their_threads_in_the_order_of_the_text(void **state)
+{
+	const uint64_t ips[] = { (uintptr_t)own_start_ns + 1, (uintptr_t)name_stack + 8 };
+	const struct probe_count counts[] = {
+		count_of_thread(HASH, "pool-#", 3),
+		count_of_thread(0, "main", 2),
+		count_of_thread(HASH, "a;b 7", 1),
+		count_of_thread(0, "", 1),
+		count_of(0, 0, 5), /* its account was over its budget */
+	};
+	struct strbuf records = STRBUF_INIT;
+
+	(void)state;
+	put_stack(&records, HASH, JBPF_END_ROOT, ips, 2);
+	name(counts, 5, &records);
+	assert_string_equal(text_, "test 8\ntest;name_stack;own_start_ns 4\n");
+	assert_string_equal(threads_, "main 2\n[unknown thread] 1\n[other threads] 5\n"
+				      "a:b_7 1\npool-# 3\n");
+}
+
+static void a_program_cannot_make_more_names_of_threads_than_there_is_room(void **state)
+{
+	struct probe_count counts[THREAD_NAMES_MAX + 44];
+	struct strbuf records = STRBUF_INIT;
+
+	(void)state;
+	for (uint32_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		char thread[16];
+
+		snprintf(thread, sizeof(thread), "t%u", i);
+		counts[i] = count_of_thread(0, thread, 1);
+	}
+	name(counts, ARRAY_SIZE(counts), &records);
+	assert_string_equal(text_, "test 300\n");
+	assert_non_null(strstr(threads_, "t255 1\n[other threads] 44\n"));
 }
 
 static void a_kernel_stack_that_did_not_arrive_is_lost_above_the_users(void **state)
@@ -254,11 +359,15 @@ int main(void)
 		TEST(a_sample_without_a_stack_is_the_programs),
 		TEST(functions_of_the_process_have_their_names_root_first),
 		TEST(a_stack_whose_walk_broke_off_shows_that_its_root_is_missing),
+		TEST(samples_of_cut_stacks_are_counted_by_why),
+		TEST(a_whole_stack_has_no_reason),
 		TEST(a_single_frame_does_not_prove_that_it_is_the_root),
 		TEST(an_address_in_no_mapping_is_unknown_and_counted),
 		TEST(a_stack_that_did_not_arrive_is_lost),
 		TEST(a_stack_that_was_cut_whole_says_so),
 		TEST(rows_with_the_same_names_become_one_line),
+		TEST(lines_know_their_threads_in_the_order_of_the_text),
+		TEST(a_program_cannot_make_more_names_of_threads_than_there_is_room),
 		TEST(a_kernel_stack_that_did_not_arrive_is_lost_above_the_users),
 	};
 

@@ -101,7 +101,7 @@ static void malformed_records_are_refused(void **state)
 		{ 0, 3, 64 + 24, 0 },			 /* 0 is no hash */
 		{ 5, JBPF_MAX_DEPTH + 1, 64 + 8192, 0 }, /* deeper than any */
 		{ 5, UINT32_MAX, 64 + 8192, 0 },
-		{ 5, 3, 64 + 24, 4 }, /* a flag nobody knows */
+		{ 5, 3, 64 + 24, 1u << 9 }, /* a guess where none was made */
 	};
 	struct stack_table *table = table_new(SIZE_MAX, SIZE_MAX);
 

@@ -123,9 +123,9 @@ static void cut_never_splits_a_character(void **state)
 		__cleanup_strbuf struct strbuf name = STRBUF_INIT;
 
 		for (size_t i = 0; i < shift; i++)
-			assert_int_equal(strbuf_putc(&name, 'a'), 0);
+			strbuf_putc(&name, 'a');
 		for (size_t i = 0; i < STACK_TEXT_NAME_BYTES; i++)
-			assert_int_equal(strbuf_puts(&name, "\xf0\x9f\x98\x80"), 0);
+			strbuf_puts(&name, "\xf0\x9f\x98\x80");
 		assert_int_equal(stack_text_append(&stack, name.data, FRAME_KIND_NATIVE), 0);
 		assert_true(stack.len <= STACK_TEXT_NAME_BYTES);
 		assert_true(stack.len > STACK_TEXT_NAME_BYTES - 8);

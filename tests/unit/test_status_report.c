@@ -59,6 +59,8 @@ static void fill(struct streams *streams)
 
 	cut.pid = 43;
 	cut.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	cut.counts.truncated_samples = 90;
+	cut.counts.ends[STACK_END_JIT] = 90;
 	cut.preserve_frame_pointer_origin = HOTSPOT_FLAG_DEFAULT;
 	cut.jit_source = JIT_SOURCE_NONE;
 	cut.counts.jit_frames = 0;
@@ -90,7 +92,8 @@ static void status_report_is_a_table_with_advice_below_its_row(void **state)
 		"shop-1      42  java  17.0.15  on (environment)  attach   12s  ok           0.5  "
 		" 0.0     0.1      30.0      2.0       25.0          3.0      100\n"
 		"shop-1      43  java  17.0.15  off               -          -  -            0.5  "
-		" 0.0     0.1      30.0      2.0       25.0          3.0      100\n"
+		"90.0     0.1      30.0      2.0       25.0          3.0      100\n"
+		"    stacks whole 10.0 %; the rest: jit 90.0 %\n"
 		"    JVM of container shop-1 (pid 43) runs without -XX:+PreserveFramePointer: its "
 		"stacks are cut after the first compiled frame; add -XX:+PreserveFramePointer to "
 		"JAVA_TOOL_OPTIONS and restart it\n"
@@ -127,6 +130,7 @@ static void status_report_without_jvms_has_no_columns_for_them(void **state)
 		.counts.samples = 80,
 		.counts.frames = 100,
 		.counts.truncated_samples = 20,
+		.counts.ends = { [STACK_END_FAULT] = 4, [STACK_END_NO_RULE] = 16 },
 		.labels = { [WINDOW_LABEL_COMM] = "cron" },
 	};
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -139,9 +143,121 @@ static void status_report_without_jvms_has_no_columns_for_them(void **state)
 		strbuf_str(&out),
 		"CONTAINER  PID  COMM  UNKNOWN%  CUT%  SAMPLES\n"
 		"-            7  cron       0.0  25.0       80\n"
-		"    25.0 % of its stacks are cut: code without frame pointers; build it "
-		"with -fno-omit-frame-pointer\n"
+		"    stacks whole 75.0 %; the rest: no_rule 20.0 %, fault 5.0 %\n"
+		"    20.0 % of its stacks end in code without unwind information; build it with "
+		"-fasynchronous-unwind-tables\n"
 		"lost on this host: nothing\n");
+	streams_release(&streams);
+}
+
+/* A JVM on musl: of whom jbpfd knows how it is walked, and where that ends. */
+static const char walk_label[] =
+	"by=rules java=frame_sizes tables=14 fp=1 none=no_information:ld-musl-x86_64.so.1 "
+	"none=large:evil%0a.so more=3 ends=no_rule:ld-musl-x86_64.so.1";
+
+static void fill_walk(struct streams *streams, uint64_t cut_samples)
+{
+	struct window window = healthy;
+	const struct window host = {
+		.counts.samples = 100,
+		.labels = { [WINDOW_LABEL_UNWIND] =
+				    "tables=12 bytes=1048576 evicted=2 leafs_proved=77 "
+				    "leafs_refuted=1 refused=large:1 refused=full:20" },
+	};
+
+	window.counts.truncated_samples = window.counts.ends[STACK_END_NO_RULE] = cut_samples;
+	window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+	window.labels[WINDOW_LABEL_UNWIND] = walk_label;
+	assert_int_equal(streams_add(streams, &window), 0);
+	assert_int_equal(streams_add(streams, &host), 0);
+}
+
+static void how_stacks_are_walked_is_told_of_each_jvm_and_of_the_host(void **state)
+{
+	const struct status_report report = { 0 };
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	fill_walk(&streams, 20);
+	assert_int_equal(status_report_table(&report, &streams, &out), 0);
+	assert_non_null(strstr(
+		out.data,
+		"    walked by the tables of 14 files and the frame pointers of 1; Java by the sizes of "
+		"its frames; without: ld-musl-x86_64.so.1 (has no unwind information), evil_.so "
+		"(has more unwind information than a table holds) and 3 more; stacks ended in "
+		"ld-musl-x86_64.so.1 (no_rule)\n"
+		"    stacks whole 80.0 %; the rest: no_rule 20.0 %\n"
+		"    20.0 % of its stacks end in ld-musl-x86_64.so.1, which has no unwind "
+		"information; use an image with glibc\n"));
+	assert_non_null(strstr(out.data,
+			       "\nunwind tables on this host: 12, 1.0 MiB; leaf rules proved: 77, "
+			       "samples with a wrong caller cut: 1; evicted: 2; refused: large 1, "
+			       "full 20\n"));
+	assert_null(strstr(out.data, "PreserveFramePointer"));
+	streams_release(&streams);
+}
+
+/* Each row: all, samples of the second process that were cut, what is said. */
+static void the_check_says_by_what_jvms_are_walked(void **state)
+{
+	static const char jvm[] =
+		"java 42 in shop-1: 80.0 % of 100 stacks whole; walked by the tables of 14 files and "
+		"the frame pointers of 1; Java by the sizes of its frames; without: "
+		"ld-musl-x86_64.so.1 (has no unwind information), evil_.so (has more unwind "
+		"information than a table holds) and 3 more; stacks ended in ld-musl-x86_64.so.1 "
+		"(no_rule)\n";
+	static const char plain[] =
+		"cron 7: 75.0 % of 80 stacks whole; not known yet how they are walked\n";
+	static const struct {
+		bool all;
+		uint64_t cut;
+		bool is_told;
+	} rows[] = { { false, 20, false }, { true, 20, true }, { true, 0, false } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct status_report report = { .all = rows[i].all };
+		const struct window other = {
+			.start_unix_ns = 1700000000 * S,
+			.pid = 7,
+			.counts.samples = 80,
+			.counts.truncated_samples = rows[i].cut,
+			.labels = { [WINDOW_LABEL_COMM] = "cron" },
+		};
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		struct streams streams = { 0 };
+
+		fill_walk(&streams, 20);
+		assert_int_equal(streams_add(&streams, &other), 0);
+		assert_int_equal(status_report_walks(&report, &streams, &out), 0);
+		assert_memory_equal(out.data, jvm, strlen(jvm));
+		assert_string_equal(out.data + strlen(jvm), rows[i].is_told ? plain : "");
+		streams_release(&streams);
+	}
+}
+
+static void how_stacks_are_walked_is_in_the_json(void **state)
+{
+	const struct status_report report = { 0 };
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	fill_walk(&streams, 20);
+	assert_int_equal(status_report_json(&report, &streams, &out), 0);
+	assert_non_null(strstr(
+		out.data,
+		"\"walk\":{\"by\":\"rules\",\"java\":\"frame_sizes\",\"files_with_table\":14,"
+		"\"files_by_frame_pointers\":1,\"files_without_table\":5,\"without_table\":["
+		"{\"file\":\"ld-musl-x86_64.so.1\",\"why\":\"no_information\"},"
+		"{\"file\":\"evil_.so\",\"why\":\"large\"}],"
+		"\"ended_in\":[{\"file\":\"ld-musl-x86_64.so.1\",\"why\":\"no_rule\"}]}"));
+	assert_non_null(strstr(out.data,
+			       "\"unwind\":{\"tables\":12,\"bytes\":1048576,\"evicted\":2,"
+			       "\"leafs_proved\":77,\"leafs_refuted\":1,\"refused\":"
+			       "{\"large\":1,\"damaged\":0,\"unreadable\":0,\"share\":0,"
+			       "\"full\":20,\"kernel\":0}}"));
 	streams_release(&streams);
 }
 
@@ -194,19 +310,19 @@ static void status_report_is_json(void **state)
 	assert_string_equal(
 		strbuf_str(&out),
 		"{\"format\":\"jbpf-status\",\"version\":1,\"since\":\"2023-11-14T22:13:20Z\","
-		"\"until\":\"2023-11-14T22:14:20Z\",\"samples\":0,\"lost\":{\"counts_full\":0,"
+		"\"until\":\"2023-11-14T22:14:20Z\",\"event\":\"cpu\",\"events\":{},\"samples\":0,\"lost\":{\"counts_full\":0,"
 		"\"no_map\":0,\"stack_buffer\":0,\"notices\":0,\"kernel_stack\":0,\"store\":0,"
 		"\"memory\":0,\"cells\":0,\"undecided\":0,\"not_named\":0,\"cut\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
-		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"store_problem\":\"\",\"streams\":[\n"
+		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"store_problem\":\"\",\"unwind\":null,\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","
 		"\"preserve_frame_pointer_from\":\"environment\","
 		"\"jit_source\":\"attach\",\"jit_age_ms\":12345,\"jit_entries\":9000,"
-		"\"attach\":\"ok\",\"attach_requests\":2,\"attach_command_ms\":30,\"samples\":100,"
+		"\"attach\":\"ok\",\"attach_requests\":2,\"attach_command_ms\":30,\"walk\":null,\"samples\":100,"
 		"\"frames\":1000,\"unknown_frames\":5,\"truncated_samples\":0,\"jit_frames\":800,"
 		"\"unknown_jit_frames\":5,\"ambiguous_frames\":1,\"inlined_frames\":300,"
 		"\"interpreted_frames\":20,\"jit_leaf_samples\":80,\"repaired_samples\":25,"
-		"\"unrepaired_samples\":3,"
+		"\"unrepaired_samples\":3,\"truncated_by\":{},"
 		"\"problems\":[]}\n"
 		"]}\n");
 	streams_release(&streams);
@@ -224,7 +340,7 @@ static void status_report_tells_whether_the_host_is_well(void **state)
 		{ 31, 1000, 0, "no window was written for 31 s: is jbpfd running?\n" },
 		{ 5, 1000, 11, "11 of 1011 samples were lost\n" },
 		{ 99, 0, 1,
-		  "no window was written for 99 s: is jbpfd running?\n1 of 1 samples were lost\n" },
+		  "no window was written for 99 s: is jbpfd running?\n1 of 1 sample was lost\n" },
 	};
 
 	(void)state;
@@ -282,6 +398,83 @@ static void what_is_not_well_with_the_store_is_shown_while_it_lasts(void **state
 	}
 }
 
+/* Where there is nothing but CPU time nobody has to read of events. */
+static void events_are_told_when_there_are_several(void **state)
+{
+	struct status_report report = {
+		.now_unix_ns = 1,
+		.events = { [EVENT_CPU] = { .is_stored = true, .is_on = true, .samples = 7 } },
+	};
+	__cleanup_strbuf struct strbuf alone = STRBUF_INIT, table = STRBUF_INIT, json = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &healthy), 0);
+	assert_int_equal(status_report_table(&report, &streams, &alone), 0);
+	assert_null(strstr(alone.data, "event"));
+	report.events[EVENT_PAGE_FAULTS] = (struct status_event){
+		.is_stored = true, .is_on = true, .samples = 9, .period = 64
+	};
+	report.events[EVENT_MAJOR_FAULTS].is_stored = true;
+	assert_int_equal(status_report_table(&report, &streams, &table), 0);
+	assert_non_null(strstr(table.data, "\nevent cpu: on, 7 samples\n"
+					   "event page-faults: on, 9 samples, one for 64 faults\n"
+					   "event major-faults: off (jbpfd --event)\n"));
+	assert_int_equal(status_report_json(&report, &streams, &json), 0);
+	assert_non_null(strstr(json.data, "\"page-faults\":{\"on\":1,\"samples\":9,"
+					  "\"unit\":\"faults\",\"period\":64,"
+					  "\"truncated_samples\":0}"));
+	streams_release(&streams);
+}
+
+/* What it cost to visit waiting threads, how whole their stacks are, and what went wrong. */
+static void passes_are_told_of_off_cpu(void **state)
+{
+	struct status_report report = {
+		.now_unix_ns = 1,
+		.events = { [EVENT_OFF_CPU] = { .is_stored = true,
+						.is_on = true,
+						.samples = 200,
+						.period = 100000000,
+						.counts = { .samples = 200,
+							    .truncated_samples = 1 },
+						.has_passes = true,
+						.passes = { .passes = 99,
+							    .threads = 412,
+							    .cpu_ppm = 2100 },
+						.put_off = 5 } },
+	};
+	struct status_event *event = &report.events[EVENT_OFF_CPU];
+	__cleanup_strbuf struct strbuf table = STRBUF_INIT, json = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &healthy), 0);
+	assert_int_equal(status_report_table(&report, &streams, &table), 0);
+	assert_non_null(strstr(table.data,
+			       "event off-cpu: on, 200 samples, one for 100 ms of waiting, "
+			       "stacks whole 99.5 %; 412 threads, 0.21 % of a CPU, 5 samples "
+			       "waited for their stacks; how long threads waited for a CPU is "
+			       "not known\n"));
+	event->put_off = 0;
+	event->passes.has_run_delay = 1;
+	event->counts.run_delay_ns = 1234567890;
+	event->passes.restarts = 2;
+	event->passes.unread = 1;
+	strbuf_clear(&table);
+	assert_int_equal(status_report_table(&report, &streams, &table), 0);
+	assert_non_null(strstr(table.data,
+			       "0.21 % of a CPU, its process was begun again 2 times, the "
+			       "memory of 1 process is not read; threads waited 1.23 s for a "
+			       "CPU\n"));
+	assert_int_equal(status_report_json(&report, &streams, &json), 0);
+	assert_non_null(strstr(json.data, "\"truncated_samples\":1,\"passes\":99,\"threads\":412,"
+					  "\"cpu_ppm\":2100,\"put_off_samples\":0,\"restarts\":2,"
+					  "\"unread_processes\":1,"
+					  "\"run_delay_ns\":1234567890}"));
+	streams_release(&streams);
+}
+
 /* Every member of the text is in the document, and the other way round. */
 static void the_document_and_the_json_have_the_same_members(void **state)
 {
@@ -291,7 +484,7 @@ static void the_document_and_the_json_have_the_same_members(void **state)
 	char wanted[96];
 
 	(void)state;
-	assert_int_equal(streams_add(&streams, &healthy), 0);
+	fill_walk(&streams, 0);
 	assert_int_equal(status_report_json(&report, &streams, &json), 0);
 	streams_release(&streams);
 	assert_int_equal(fs_read_file(AT_FDCWD, "user/cmd/STATUS-JSON.md", 1 << 20, &document), 0);
@@ -317,9 +510,14 @@ int main(void)
 		cmocka_unit_test(status_report_is_a_table_with_advice_below_its_row),
 		cmocka_unit_test(status_report_all_hides_nothing),
 		cmocka_unit_test(status_report_without_jvms_has_no_columns_for_them),
+		cmocka_unit_test(how_stacks_are_walked_is_told_of_each_jvm_and_of_the_host),
+		cmocka_unit_test(the_check_says_by_what_jvms_are_walked),
+		cmocka_unit_test(how_stacks_are_walked_is_in_the_json),
 		cmocka_unit_test(status_report_names_who_set_the_flag),
 		cmocka_unit_test(status_report_is_json),
 		cmocka_unit_test(what_is_not_well_with_the_store_is_shown_while_it_lasts),
+		cmocka_unit_test(events_are_told_when_there_are_several),
+		cmocka_unit_test(passes_are_told_of_off_cpu),
 		cmocka_unit_test(the_document_and_the_json_have_the_same_members),
 		cmocka_unit_test(status_report_tells_whether_the_host_is_well),
 	};

@@ -65,14 +65,10 @@ static void visit(const struct test_store *store, bool wants, struct got_cells *
 		.window = check_window,
 		.damage = got_damage,
 	};
-	struct store_reader *reader;
 
 	memset(got, 0, sizeof(*got));
 	got->wants = wants;
-	assert_int_equal(store_reader__open(store->dir, &reader), 0);
-	assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
-	store_reader__free(reader);
-	assert_int_equal(got->got.wrong_cnt, 0);
+	test_visit_with(store, 0, UINT64_MAX, &visitor);
 	assert_int_equal(got->got.damage_cnt, 0);
 }
 
@@ -133,7 +129,7 @@ static void fill(struct strbuf *cells, size_t len)
 {
 	strbuf_clear(cells);
 	for (size_t i = 0; i < len; i += 2)
-		assert_int_equal(strbuf_append(cells, "\0\1", 2), 0);
+		strbuf_append(cells, "\0\1", 2);
 }
 
 static void the_longest_cells_fit_and_longer_ones_are_left_out(void **state)
@@ -215,7 +211,7 @@ static void a_record_cut_in_its_cells_counts_without_them(void **state)
 		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 		bool is_in_labels = gone > 44;
 
-		assert_int_equal(strbuf_append(&bytes, whole.data, whole.len - gone), 0);
+		strbuf_append(&bytes, whole.data, whole.len - gone);
 		reseal(&bytes);
 		assert_int_equal(decode(&bytes, &labels, &got), is_in_labels ? -EINVAL : 0);
 		if (is_in_labels)

@@ -82,7 +82,7 @@ static void a_store_that_is_whole_is_counted(void **state)
 	assert_int_equal(check(false), CMD_EXIT_DONE);
 	snprintf(wanted, sizeof(wanted), "%u windows, %llu samples", WINDOW_CNT,
 		 (unsigned long long)sample_cnt());
-	assert_true(says("1 files (0 of them days), "));
+	assert_true(says("1 file (0 of them days), "));
 	assert_true(says(wanted));
 	assert_true(says("nothing is damaged\n"));
 }
@@ -116,7 +116,7 @@ static void a_damaged_file_that_was_kept_is_listed_and_is_no_failure(void **stat
 	test_write(&store, TEST_FILE ".damaged", "12345", 5);
 	assert_int_equal(check(false), CMD_EXIT_DONE);
 	assert_true(says(TEST_FILE ".damaged: damaged, 5 bytes, kept"));
-	assert_true(says("1 damaged files, 5 bytes, are kept"));
+	assert_true(says("1 damaged file, 5 bytes, is kept"));
 	assert_true(says("nothing is damaged\n"));
 	assert_int_equal(check(true), CMD_EXIT_DONE);
 	assert_true(says("\"kept_bytes\":5"));

@@ -23,7 +23,7 @@ static struct window stream_window(uint32_t pid, const char *comm, uint64_t samp
 
 static void add(struct compact_digest *digest, const struct window *window, const char *text)
 {
-	compact_digest_add(digest, window, text, strlen(text), SLOT_NS);
+	assert_int_equal(compact_digest_add(digest, window, text, strlen(text), SLOT_NS), 0);
 }
 
 static void digest_is_the_same_in_any_order_and_merged(void **state)
@@ -154,7 +154,7 @@ static void many_short_lives_are_few_units(void **state)
 static void a_place_is_noted_once(void **state)
 {
 	const struct segment_file file = { .hour_unix_s = TEST_HOUR_S };
-	struct compact_notes *notes = compact_notes__new();
+	struct compact_notes *notes = compact_notes__new(EVENT_CPU);
 
 	(void)state;
 	for (int pass = 0; pass < 3; pass++) {

@@ -22,6 +22,10 @@ enum golden_fields {
 	GOLDEN_FIELDS_168,
 	GOLDEN_FIELDS_224,
 	GOLDEN_FIELDS_CELLS,
+	GOLDEN_FIELDS_ENDS,
+	GOLDEN_FIELDS_EVENT,	 /* 240 */
+	GOLDEN_FIELDS_THREADS,	 /* 248, and threads in a record of their own */
+	GOLDEN_FIELDS_RUN_DELAY, /* 256 */
 	GOLDEN_FIELDS_CNT,
 };
 
@@ -31,6 +35,10 @@ static const char *const golden_paths[GOLDEN_FIELDS_CNT] = {
 	[GOLDEN_FIELDS_168] = "tests/fixtures/store/format-1.zst",
 	[GOLDEN_FIELDS_224] = "tests/fixtures/store/format-1-224.zst",
 	[GOLDEN_FIELDS_CELLS] = "tests/fixtures/store/format-1-cells.zst",
+	[GOLDEN_FIELDS_ENDS] = "tests/fixtures/store/format-1-ends.zst",
+	[GOLDEN_FIELDS_EVENT] = "tests/fixtures/store/format-1-event.zst",
+	[GOLDEN_FIELDS_THREADS] = "tests/fixtures/store/format-1-threads.zst",
+	[GOLDEN_FIELDS_RUN_DELAY] = "tests/fixtures/store/format-1-run-delay.zst",
 };
 
 static const char *const texts[UNIT_CNT] = {
@@ -57,6 +65,11 @@ static const char lines_text[] = "shop.Cart.add_[j];Cart.java:42 9\n"
 				 "shop.Tax.of_[i];Tax.java:7 3\n"
 				 "[other lines] 2\n";
 
+/* Threads of the first unit: http-#-exec, of the first line also main, of the last one nobody known. */
+static const uint8_t threads_code[] = "\2\4main\0\13http-#-exec\0\3\2\2\0\1\0\1\5";
+
+#define THREADS_LEN (sizeof(threads_code) - 1)
+
 /* Cells of the first unit: 20 samples, one is of an unknown moment. */
 static const uint8_t cells_code[] = { 3, 1, 0, 2, 0x80, 1, 1, 0xed, 1, 16 };
 
@@ -71,6 +84,12 @@ static struct window golden_window(enum golden_fields fields, size_t unit)
 		.cpu_cnt = 8,
 	};
 
+	if (fields >= GOLDEN_FIELDS_EVENT) {
+		window.event = EVENT_PAGE_FAULTS;
+		window.period_unit = EVENT_UNIT_EVENTS;
+		window.period = 64;
+		window.frequency_hz = 0;
+	}
 	if (unit == 2) {
 		int cnt = fields >= GOLDEN_FIELDS_CELLS ? 8 : 7; /* as many as there were */
 
@@ -84,8 +103,14 @@ static struct window golden_window(enum golden_fields fields, size_t unit)
 	window.cgroup_id = 0x123456789abc;
 	window.labels[WINDOW_LABEL_COMM] = "redis-server";
 	window.counts.samples = 99;
+	if (fields >= GOLDEN_FIELDS_ENDS) /* with cells, and without */
+		window.counts.ends[STACK_END_NO_RULE] = unit == 1 ? 98 : 3;
+	if (fields >= GOLDEN_FIELDS_RUN_DELAY) /* one without samples has it, too */
+		window.counts.run_delay_ns = 0x123456789a + unit;
 	if (unit == 1)
 		return window;
+	if (fields >= GOLDEN_FIELDS_ENDS)
+		window.counts.ends[STACK_END_MAX_DEPTH] = 2;
 	window.exec_id = 2;
 	window.counts.samples = 21;
 	window.counts.unknown_frames = 4;
@@ -130,10 +155,13 @@ static const struct format_header golden_header = {
 };
 
 /* The record of a unit whose data frame is `data`. */
-static void encode_unit_record(size_t unit, const struct strbuf *lines, const void *data,
-			       size_t data_len, struct strbuf *out)
+static void encode_unit_record(size_t unit, const struct strbuf *threads,
+			       const struct strbuf *lines, const void *data, size_t data_len,
+			       struct strbuf *out)
 {
 	struct format_commit commit = {
+		.threads_len = (uint32_t)threads->len,
+		.threads_crc = threads->len ? crc32c(threads->data, threads->len) : 0,
 		.lines_len = (uint32_t)lines->len,
 		.lines_crc = lines->len ? crc32c(lines->data, lines->len) : 0,
 		.segment_id = SEGMENT_ID,
@@ -159,25 +187,30 @@ static void golden_write(const char *path)
 	ZSTD_CCtx_setParameter(encoder, ZSTD_c_checksumFlag, 1);
 	assert_int_equal(format_encode_header(&golden_header, &bytes), 0);
 	for (size_t unit = 0; unit < UNIT_CNT; unit++) {
-		__cleanup_strbuf struct strbuf lines = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf lines = STRBUF_INIT, threads = STRBUF_INIT;
 		char data[1024];
 		size_t len = 0;
 
 		if (unit == 0) {
+			len = ZSTD_compress2(encoder, data, sizeof(data), threads_code,
+					     THREADS_LEN);
+			assert_int_equal(format_encode_threads(THREADS_LEN, data, len, &threads),
+					 0);
+			strbuf_add(&bytes, &threads);
 			len = ZSTD_compress2(encoder, data, sizeof(data), lines_text,
 					     strlen(lines_text));
 			assert_int_equal(format_encode_lines((uint32_t)strlen(lines_text), data,
 							     len, &lines),
 					 0);
-			assert_int_equal(strbuf_append(&bytes, lines.data, lines.len), 0);
+			strbuf_append(&bytes, lines.data, lines.len);
 			len = 0;
 		}
 		if (*texts[unit])
 			len = ZSTD_compress2(encoder, data, sizeof(data), texts[unit],
 					     strlen(texts[unit]));
 		assert_false(ZSTD_isError(len));
-		assert_int_equal(strbuf_append(&bytes, data, len), 0);
-		encode_unit_record(unit, &lines, data, len, &bytes);
+		strbuf_append(&bytes, data, len);
+		encode_unit_record(unit, &threads, &lines, data, len, &bytes);
 	}
 	assert_int_equal(fs_write_all(fd, bytes.data, bytes.len), 0);
 	close(fd);
@@ -216,6 +249,11 @@ static int check_unit(void *ctx, const struct window *got, const char *text, siz
 				    offsetof(struct window, counts.samples));
 	assert_int_equal(flat.preserve_frame_pointer_origin,
 			 expected.preserve_frame_pointer_origin);
+	assert_int_equal(got->event, expected.event);
+	assert_int_equal(got->period_unit, expected.period_unit);
+	assert_int_equal(got->period, expected.period);
+	assert_int_equal(window_period(got),
+			 check->fields >= GOLDEN_FIELDS_EVENT ? 64 : CLOCK_NS_PER_S / 99);
 	if (check->unit == 0 && check->fields >= GOLDEN_FIELDS_224) {
 		assert_int_equal(got->lines_len, strlen(lines_text));
 		assert_memory_equal(got->lines, lines_text, strlen(lines_text));
@@ -227,6 +265,12 @@ static int check_unit(void *ctx, const struct window *got, const char *text, siz
 		assert_memory_equal(got->cells, cells_code, sizeof(cells_code));
 	} else {
 		assert_null(got->cells);
+	}
+	if (check->unit == 0 && check->fields >= GOLDEN_FIELDS_THREADS) {
+		assert_int_equal(got->threads_len, THREADS_LEN);
+		assert_memory_equal(got->threads, threads_code, THREADS_LEN);
+	} else {
+		assert_null(got->threads);
 	}
 	assert_int_equal(len, strlen(texts[check->unit]));
 	assert_memory_equal(text, texts[check->unit], len);
@@ -242,7 +286,11 @@ static void read_golden(enum golden_fields fields)
 	struct store_reader *reader;
 	struct check check = { .fields = fields };
 	const struct store_visitor visitor = {
-		.ctx = &check, .wants_lines = true, .wants_cells = true, .window = check_unit
+		.ctx = &check,
+		.wants_lines = true,
+		.wants_cells = true,
+		.wants_threads = true,
+		.window = check_unit,
 	};
 	const struct store_visitor damages = { .ctx = &got, .damage = got_damage };
 
@@ -281,21 +329,26 @@ static void golden_files_can_be_continued(void **state)
 	}
 }
 
-/* Takes the lines record at `at` off the file and checks that it is written as ever. */
-static size_t take_lines(const struct strbuf *bytes, size_t at, struct strbuf *lines)
+/* Takes the record at `at` off the file and checks that it is written as ever. */
+static size_t take_beside(const struct strbuf *bytes, size_t at, enum format_type type,
+			  const void *content, size_t len, struct strbuf *lines)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	struct format_record record;
+	int err;
 
 	assert_int_equal(format_decode_record((const uint8_t *)bytes->data + at, bytes->len - at,
 					      &record),
 			 0);
-	assert_int_equal(record.type, FORMAT_TYPE_LINES);
+	assert_int_equal(record.type, type);
 	assert_int_equal(format_decode_lines(&record, &text), 0);
-	assert_string_equal(strbuf_str(&text), lines_text);
-	assert_int_equal(format_encode_lines((uint32_t)text.len, record.payload + 4,
-					     record.payload_len - 4, lines),
-			 0);
+	assert_int_equal(text.len, len);
+	assert_memory_equal(text.data, content, len);
+	err = type == FORMAT_TYPE_LINES ? format_encode_lines((uint32_t)len, record.payload + 4,
+							      record.payload_len - 4, lines) :
+					  format_encode_threads((uint32_t)len, record.payload + 4,
+								record.payload_len - 4, lines);
+	assert_int_equal(err, 0);
 	assert_int_equal(lines->len, record.frame_len);
 	assert_memory_equal(lines->data, bytes->data + at, lines->len);
 	return at + lines->len;
@@ -314,16 +367,20 @@ static void records_are_written_as_in_the_newest_golden_file(void **state)
 	assert_memory_equal(bytes.data, record.data, record.len);
 	at = record.len;
 	for (size_t unit = 0; unit < UNIT_CNT; unit++) {
-		__cleanup_strbuf struct strbuf lines = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf lines = STRBUF_INIT, threads = STRBUF_INIT;
 		size_t data_len = 0;
 
-		if (unit == 0)
-			at = take_lines(&bytes, at, &lines);
+		if (unit == 0) {
+			at = take_beside(&bytes, at, FORMAT_TYPE_THREADS, threads_code, THREADS_LEN,
+					 &threads);
+			at = take_beside(&bytes, at, FORMAT_TYPE_LINES, lines_text,
+					 strlen(lines_text), &lines);
+		}
 		if (*texts[unit])
 			data_len = ZSTD_findFrameCompressedSize(bytes.data + at, bytes.len - at);
 		assert_false(ZSTD_isError(data_len));
 		strbuf_clear(&record);
-		encode_unit_record(unit, &lines, bytes.data + at, data_len, &record);
+		encode_unit_record(unit, &threads, &lines, bytes.data + at, data_len, &record);
 		at += data_len;
 		assert_true(record.len <= bytes.len - at);
 		assert_memory_equal(bytes.data + at, record.data, record.len);

@@ -15,8 +15,7 @@ static void number_to_lines(uint32_t number, struct strbuf *out)
 {
 	strbuf_clear(out);
 	for (uint32_t i = 0; number % 2 && i < 20 * number; i++)
-		assert_int_equal(strbuf_printf(out, "work_%u_[j];Work.java:%u %u\n", number, i, i),
-				 0);
+		strbuf_printf(out, "work_%u_[j];Work.java:%u %u\n", number, i, i);
 }
 
 static void fill(const struct test_store *store, uint32_t first, uint32_t last)
@@ -68,31 +67,10 @@ static void visit(const struct test_store *store, bool wants, struct got_lines *
 		.window = check_window,
 		.damage = got_damage,
 	};
-	struct store_reader *reader;
 
 	memset(got, 0, sizeof(*got));
 	got->wants = wants;
-	assert_int_equal(store_reader__open(store->dir, &reader), 0);
-	assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
-	store_reader__free(reader);
-	assert_int_equal(got->got.wrong_cnt, 0);
-}
-
-/* Offset and length of the lines record number `wanted` in the file. */
-static size_t find_lines(const struct strbuf *bytes, int wanted, size_t *len_out)
-{
-	for (size_t at = 0; at + FORMAT_RECORD_MIN_BYTES < bytes->len; at++) {
-		struct format_record record;
-
-		if (format_decode_record((const uint8_t *)bytes->data + at, bytes->len - at,
-					 &record) ||
-		    record.type != FORMAT_TYPE_LINES || wanted-- > 0)
-			continue;
-		*len_out = record.frame_len;
-		return at;
-	}
-	fail();
-	return 0;
+	test_visit_with(store, 0, UINT64_MAX, &visitor);
 }
 
 static void lines_come_back_with_their_window(void **state)
@@ -140,7 +118,7 @@ static void broken_lines_leave_the_stacks_alone(void **state)
 	test_store_make(&store);
 	fill(&store, 0, UNIT_CNT);
 	test_read(&store, TEST_FILE, &bytes);
-	at = find_lines(&bytes, 1, &len);
+	at = test_find_record(&bytes, FORMAT_TYPE_LINES, 1, &len);
 	bytes.data[at + len / 2] ^= 1;
 	test_write(&store, TEST_FILE, bytes.data, bytes.len);
 	visit(&store, false, &got);
@@ -165,7 +143,7 @@ static void lines_that_are_gone_or_of_another_unit_are_said(void **state)
 	test_store_make(&store);
 	fill(&store, 0, UNIT_CNT);
 	test_read(&store, TEST_FILE, &bytes);
-	at = find_lines(&bytes, 0, &len);
+	at = test_find_record(&bytes, FORMAT_TYPE_LINES, 0, &len);
 	memmove(bytes.data + at, bytes.data + at + len, bytes.len - at - len);
 	test_write(&store, TEST_FILE, bytes.data, bytes.len - len);
 	visit(&store, true, &got);
@@ -187,8 +165,8 @@ static void lines_behind_damage_are_found_and_no_part_of_it(void **state)
 	test_store_make(&store);
 	fill(&store, 0, 2);
 	test_read(&store, TEST_FILE, &bytes);
-	at = find_lines(&bytes, 0, &len);     /* of unit 1 */
-	memset(bytes.data + at - 8, 0xee, 8); /* unit 0's record */
+	at = test_find_record(&bytes, FORMAT_TYPE_LINES, 0, &len); /* of unit 1 */
+	memset(bytes.data + at - 8, 0xee, 8);			   /* unit 0's record */
 	test_write(&store, TEST_FILE, bytes.data, bytes.len);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 1, 2);
@@ -209,7 +187,7 @@ static void lines_without_a_unit_are_no_damage(void **state)
 	test_store_make(&store);
 	fill(&store, 0, 2);
 	test_read(&store, TEST_FILE, &bytes);
-	at = find_lines(&bytes, 0, &len);
+	at = test_find_record(&bytes, FORMAT_TYPE_LINES, 0, &len);
 	test_write(&store, TEST_FILE, bytes.data, at + len); /* the rest was not written */
 	fill(&store, 2, 4);
 	visit(&store, true, &got);

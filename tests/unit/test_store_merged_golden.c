@@ -1,20 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * tests/fixtures/store/format-1-merged.zst is a merged file that is never changed: what it says must
- * be read from it for ever, and its rows must be written the same way until columns are added. Run
- * with JBPF_WRITE_GOLDEN=FILE to write such a file.
+ * tests/fixtures/store/format-1-merged.zst and its siblings format-1-merged-*.zst are merged files that are never changed: what they say must be read
+ * from them for ever, and their rows must be written the same way: columns that are all zeros are
+ * left out. Run with JBPF_WRITE_GOLDEN=FILE to write such a file of the newest version.
  */
 #include "tests/unit/merged_testing.h"
 
 #include <zstd.h>
 
 #include "user/store/format/merged_format.h"
-#include "user/store/format/rows_block.h"
+#include "user/store/format/rows_table.h"
 #include "user/store/segment/segment_reader.h"
+#include "user/util/strtab.h"
 
-#define GOLDEN_PATH "tests/fixtures/store/format-1-merged.zst"
-#define WINDOW_CNT  9
-#define UNIT_CNT    3 /* one of a busy process, one of small ones, one of the host's records */
+enum golden_columns {
+	GOLDEN_COLUMNS_FIRST,
+	GOLDEN_COLUMNS_ENDS,
+	GOLDEN_COLUMNS_THREADS,
+	GOLDEN_COLUMNS_RUN_DELAY,
+	GOLDEN_COLUMNS_CNT,
+};
+
+#define GOLDEN_NEWEST (GOLDEN_COLUMNS_CNT - 1)
+
+static const char *const golden_paths[GOLDEN_COLUMNS_CNT] = {
+	[GOLDEN_COLUMNS_FIRST] = "tests/fixtures/store/format-1-merged.zst",
+	[GOLDEN_COLUMNS_ENDS] = "tests/fixtures/store/format-1-merged-ends.zst",
+	[GOLDEN_COLUMNS_THREADS] = "tests/fixtures/store/format-1-merged-threads.zst",
+	[GOLDEN_COLUMNS_RUN_DELAY] = "tests/fixtures/store/format-1-merged-run-delay.zst",
+};
+
+#define WINDOW_CNT 9
+#define UNIT_CNT   3 /* one of a busy process, one of small ones, one of the host's records */
 
 static const char *const texts[] = {
 	"java;java.lang.Thread.run_[0];shop.Cart.add_[j] 17\n"
@@ -32,6 +49,21 @@ static const char lines_text[] = "shop.Cart.add_[j];Cart.java:42 9\n"
 				 "[other lines] 2\n";
 static const uint8_t cells_code[] = { 3, 1, 0, 2, 0xac, 2, 1 };
 
+/* Two lines: http-#-exec, of the first one also main; and others in the next window, of one nobody. */
+static const uint8_t first_threads[] = "\2\4main\0\13http-#-exec\0\2\2\2\1\0\1\5";
+static const uint8_t second_threads[] = "\2\4main\0\13GC Thread##\0\2\1\0\1\0\2\1";
+
+static void fill_threads(uint32_t number, struct window *window)
+{
+	if (number == 0) {
+		window->threads = first_threads;
+		window->threads_len = sizeof(first_threads) - 1;
+	} else if (number == 1) {
+		window->threads = second_threads;
+		window->threads_len = sizeof(second_threads) - 1;
+	}
+}
+
 static void fill_java(uint32_t number, struct window *window)
 {
 	window->pid = 4711;
@@ -39,8 +71,18 @@ static void fill_java(uint32_t number, struct window *window)
 	window->process_start_ns = 444000000002;
 	window->cgroup_id = 0x123456789abc;
 	window->exec_id = 2;
-	window->counts = (struct window_counts){ 21, 4, 70, 5, 40, 6, 7, 8, 9, 19, 10, 11 };
-	window->counts.samples += number;
+	window->counts.samples = 21 + number;
+	window->counts.unknown_frames = 4;
+	window->counts.frames = 70;
+	window->counts.truncated_samples = 5;
+	window->counts.jit_frames = 40;
+	window->counts.unknown_jit_frames = 6;
+	window->counts.ambiguous_frames = 7;
+	window->counts.inlined_frames = 8;
+	window->counts.interpreted_frames = 9;
+	window->counts.jit_leaf_samples = 19;
+	window->counts.repaired_samples = 10;
+	window->counts.unrepaired_samples = 11;
 	window->jit_source = 1;
 	window->jit_age_ms = number ? 1500 * number : UINT32_MAX;
 	window->jit_entries = 3210 - number;
@@ -63,7 +105,7 @@ static void fill_java(uint32_t number, struct window *window)
 	}
 }
 
-static struct window golden_window(uint32_t number)
+static struct window golden_window(enum golden_columns columns, uint32_t number)
 {
 	struct window window = {
 		.start_unix_ns = TEST_NS + number % 3 * WINDOW_NS + 123456789,
@@ -74,6 +116,14 @@ static struct window golden_window(uint32_t number)
 		.cpu_cnt = 8,
 	};
 
+	if (columns >= GOLDEN_COLUMNS_ENDS && number < 4) {
+		window.counts.ends[STACK_END_FAULT] = 3 + number;
+		window.counts.ends[STACK_END_CNT - 1] = number;
+	}
+	if (columns >= GOLDEN_COLUMNS_RUN_DELAY && number < 5)
+		window.counts.run_delay_ns = number * 0x123456789a;
+	if (columns >= GOLDEN_COLUMNS_THREADS)
+		fill_threads(number, &window);
 	if (number < 3) {
 		fill_java(number, &window);
 	} else if (number < 6) {
@@ -106,7 +156,7 @@ static void golden_write(const char *path)
 	assert_true(fd >= 0);
 	assert_int_equal(merged_writer__open(fd, &options, ids, 2, &writer), 0);
 	for (uint32_t number = 0; number < WINDOW_CNT; number++) {
-		struct window window = golden_window(number);
+		struct window window = golden_window(GOLDEN_NEWEST, number);
 		const char *text = golden_text(number);
 
 		assert_int_equal(merged_writer__add(writer, &window, text, strlen(text)), 0);
@@ -119,12 +169,13 @@ static void golden_write(const char *path)
 	merged_end(writer, fd);
 }
 
-static void golden_read(struct strbuf *out)
+static void golden_read(enum golden_columns columns, struct strbuf *out)
 {
-	assert_int_equal(fs_read_file(AT_FDCWD, GOLDEN_PATH, 1 << 20, out), 0);
+	assert_int_equal(fs_read_file(AT_FDCWD, golden_paths[columns], 1 << 20, out), 0);
 }
 
 struct check {
+	enum golden_columns columns;
 	uint32_t number;
 	size_t note_cnt;
 };
@@ -133,7 +184,7 @@ static int check_window(void *ctx, const struct window *got, const char *text, s
 {
 	__cleanup_strbuf struct strbuf a = STRBUF_INIT, b = STRBUF_INIT;
 	struct check *check = ctx;
-	struct window expected = golden_window(check->number);
+	struct window expected = golden_window(check->columns, check->number);
 
 	gather_bytes(got, text, len, &a);
 	gather_bytes(&expected, golden_text(check->number), strlen(golden_text(check->number)), &b);
@@ -154,7 +205,7 @@ static void check_damage(void *ctx, const struct store_damage *damage)
 	check->note_cnt++;
 }
 
-static void golden_file_reads_as_ever(void **state)
+static void read_golden(enum golden_columns columns)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct check check = { .number = 0 };
@@ -162,19 +213,19 @@ static void golden_file_reads_as_ever(void **state)
 		.ctx = &check,
 		.wants_lines = true,
 		.wants_cells = true,
+		.wants_threads = true,
 		.window = check_window,
 		.damage = check_damage,
 	};
 	struct store_reader *reader;
 	struct test_store store;
 
-	(void)state;
-	golden_read(&bytes);
+	golden_read(columns, &bytes);
 	test_store_make(&store);
 	/* With the index, and without it. */
 	for (int i = 0; i < 2; i++) {
 		test_write(&store, TEST_FILE, bytes.data, bytes.len - (i ? 9 + 8 * 10 + 8 : 0));
-		check = (struct check){ .number = 0 };
+		check = (struct check){ .columns = columns };
 		assert_int_equal(store_reader__open(store.dir, &reader), 0);
 		assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
 		store_reader__free(reader);
@@ -184,21 +235,56 @@ static void golden_file_reads_as_ever(void **state)
 	test_store_remove(&store);
 }
 
+static void golden_files_read_as_ever(void **state)
+{
+	(void)state;
+	for (int columns = 0; columns < GOLDEN_COLUMNS_CNT; columns++)
+		read_golden((enum golden_columns)columns);
+}
+
+static void take_column(const struct varint_reader *from, struct strbuf *to)
+{
+	strbuf_append(to, from->at, (size_t)(from->end - from->at));
+}
+
+static void threads_of(const struct rows_table *table, struct strtab *names,
+		       struct rows_thread_columns *out)
+{
+	uint32_t id;
+
+	for (uint32_t i = 0; i < table->thread_name_cnt; i++)
+		assert_int_equal(strtab__intern(names, table->thread_names[i].text,
+						table->thread_names[i].len, &id),
+				 0);
+	out->names = names;
+	take_column(&table->thread_homes, &out->homes);
+	take_column(&table->thread_parts.cnts, &out->parts.cnts);
+	take_column(&table->thread_parts.lines, &out->parts.lines);
+	take_column(&table->thread_parts.counts, &out->parts.counts);
+	take_column(&table->threads, &out->threads);
+}
+
 /* The rows record at `at` of unit `unit`, written anew. */
 static void check_rows(const struct format_record *record, uint32_t unit)
 {
 	__cleanup_strbuf struct strbuf body = STRBUF_INIT, again = STRBUF_INIT;
 	struct rows_entry_columns stacks = { .cnts = STRBUF_INIT },
 				  sources = { .cnts = STRBUF_INIT };
-	__cleanup_rows_block struct rows_block block = { .rows = NULL };
+	struct rows_thread_columns threads = { .names = NULL };
+	struct strtab *names = strtab__new();
+	__cleanup_rows_table struct rows_table table = { .rows = NULL };
 	const struct window *rows[3];
 	struct rows_input input = {
-		.rows = rows, .row_cnt = 3, .stacks = &stacks, .sources = &sources
+		.rows = rows,
+		.row_cnt = 3,
+		.stacks = &stacks,
+		.sources = &sources,
+		.threads = &threads,
 	};
 	struct merged_rows_head head;
 	const uint8_t *frame;
 	size_t frame_len;
-	uint32_t series_cnt;
+	uint32_t track_cnt;
 
 	assert_int_equal(merged_decode_rows(record, &head, &frame, &frame_len), 0);
 	assert_int_equal(head.sequence, unit + 1);
@@ -208,45 +294,40 @@ static void check_rows(const struct format_record *record, uint32_t unit)
 	assert_memory_equal(again.data, record->payload - 28, again.len);
 	assert_int_equal(merged_decompress(frame, frame_len, head.body_len, &body), 0);
 	assert_int_equal(
-		rows_block_parse((uint8_t *)body.data, body.len, head.series_cnt, 3, &block), 0);
+		rows_table_parse((uint8_t *)body.data, body.len, head.track_cnt, 3, &table), 0);
 	for (uint32_t i = 0; i < 3; i++)
-		rows[i] = &block.rows[i];
+		rows[i] = &table.rows[i];
 	/* Entries are columns already. */
-	assert_int_equal(strbuf_append(&stacks.cnts, block.stacks.cnts.at,
-				       (size_t)(block.stacks.cnts.end - block.stacks.cnts.at)),
-			 0);
-	assert_int_equal(strbuf_append(&stacks.lines, block.stacks.lines.at,
-				       (size_t)(block.stacks.lines.end - block.stacks.lines.at)),
-			 0);
-	assert_int_equal(strbuf_append(&stacks.counts, block.stacks.counts.at,
-				       (size_t)(block.stacks.counts.end - block.stacks.counts.at)),
-			 0);
-	assert_int_equal(strbuf_append(&sources.cnts, block.sources.cnts.at,
-				       (size_t)(block.sources.cnts.end - block.sources.cnts.at)),
-			 0);
-	assert_int_equal(strbuf_append(&sources.lines, block.sources.lines.at,
-				       (size_t)(block.sources.lines.end - block.sources.lines.at)),
-			 0);
-	assert_int_equal(
-		strbuf_append(&sources.counts, block.sources.counts.at,
-			      (size_t)(block.sources.counts.end - block.sources.counts.at)),
-		0);
+	threads_of(&table, names, &threads);
+	strbuf_append(&stacks.cnts, table.stacks.cnts.at,
+		      (size_t)(table.stacks.cnts.end - table.stacks.cnts.at));
+	strbuf_append(&stacks.lines, table.stacks.lines.at,
+		      (size_t)(table.stacks.lines.end - table.stacks.lines.at));
+	strbuf_append(&stacks.counts, table.stacks.counts.at,
+		      (size_t)(table.stacks.counts.end - table.stacks.counts.at));
+	strbuf_append(&sources.cnts, table.sources.cnts.at,
+		      (size_t)(table.sources.cnts.end - table.sources.cnts.at));
+	strbuf_append(&sources.lines, table.sources.lines.at,
+		      (size_t)(table.sources.lines.end - table.sources.lines.at));
+	strbuf_append(&sources.counts, table.sources.counts.at,
+		      (size_t)(table.sources.counts.end - table.sources.counts.at));
 	strbuf_clear(&again);
-	assert_int_equal(rows_block_encode(&input, &again, &series_cnt), 0);
-	assert_int_equal(series_cnt, head.series_cnt);
+	assert_int_equal(rows_table_encode(&input, &again, &track_cnt), 0);
+	assert_int_equal(track_cnt, head.track_cnt);
 	assert_int_equal(again.len, body.len);
 	assert_memory_equal(again.data, body.data, body.len);
 	rows_entry_columns_release(&stacks);
 	rows_entry_columns_release(&sources);
+	rows_thread_columns_release(&threads);
+	strtab__free(names);
 }
 
-static void rows_are_written_as_in_the_golden_file(void **state)
+static void write_rows(enum golden_columns columns)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	uint32_t unit = 0;
 
-	(void)state;
-	golden_read(&bytes);
+	golden_read(columns, &bytes);
 	for (size_t at = 0; at < bytes.len;) {
 		const uint8_t *frame = (const uint8_t *)bytes.data + at;
 		struct format_record record;
@@ -259,11 +340,18 @@ static void rows_are_written_as_in_the_golden_file(void **state)
 	assert_int_equal(unit, UNIT_CNT);
 }
 
+static void rows_are_written_as_in_the_golden_files(void **state)
+{
+	(void)state;
+	for (int columns = 0; columns < GOLDEN_COLUMNS_CNT; columns++)
+		write_rows((enum golden_columns)columns);
+}
+
 static void sources_of_the_golden_file_are_known(void **state)
 {
 	__cleanup_segment_identity struct segment_identity identity = { .has_id = false };
 	struct segment_reader *reader = segment_reader__new();
-	int fd = open(GOLDEN_PATH, O_RDONLY);
+	int fd = open(golden_paths[GOLDEN_NEWEST], O_RDONLY);
 
 	(void)state;
 	assert_int_equal(segment_reader__identify(reader, fd, &identity), 0);
@@ -279,8 +367,8 @@ static void sources_of_the_golden_file_are_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_file_reads_as_ever),
-		cmocka_unit_test(rows_are_written_as_in_the_golden_file),
+		cmocka_unit_test(golden_files_read_as_ever),
+		cmocka_unit_test(rows_are_written_as_in_the_golden_files),
 		cmocka_unit_test(sources_of_the_golden_file_are_known),
 	};
 	const char *path = getenv("JBPF_WRITE_GOLDEN");

@@ -40,13 +40,48 @@ static void a_stream_is_a_run_of_counts_of_one_process_in_one_cgroup(void **stat
 	assert_int_equal(stream_next(counts, 1, 0).cnt, 1);
 }
 
+static void time_without_a_cpu_is_summed_and_is_no_sample(void **state)
+{
+	const struct probe_count counts[] = {
+		{ .key = { .user_hash = 1, .kind = JBPF_KEY_OFF_CPU },
+		  .value = { .count = 2, .first_ns = 77 } },
+		{ .key = { .user_hash = JBPF_HASH_RUN_DELAY, .kind = JBPF_KEY_OFF_CPU },
+		  .value.run_delay_ns = 5000 },
+		/* Of the second part of a window. */
+		{ .key = { .user_hash = JBPF_HASH_RUN_DELAY, .kind = JBPF_KEY_OFF_CPU },
+		  .value.run_delay_ns = 300 },
+		{ .key = { .user_hash = JBPF_HASH_CUT_ALL, .kind = JBPF_KEY_OFF_CPU },
+		  .value = { .count = 1, .first_ns = 99 } },
+	};
+	const struct probe_count of_another[] = {
+		{ .key = { .user_hash = JBPF_HASH_RUN_DELAY, .kind = JBPF_KEY_SAMPLE },
+		  .value = { .count = 4, .first_ns = 9 } },
+	};
+	const struct stream stream = { .counts = counts, .cnt = 4 };
+	const struct stream other = { .counts = of_another, .cnt = 1 };
+
+	(void)state;
+	assert_int_equal(stream_run_delay_ns(&stream), 5300);
+	assert_int_equal(stream_samples(&stream), 3);
+	assert_int_equal(stream_run_delay_ns(&other), 0);
+}
+
 static void check_text(const char *comm, const char *expected)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 
-	assert_int_equal(strbuf_puts(&text, "what stood there before"), 0);
+	strbuf_puts(&text, "what stood there before");
 	assert_int_equal(stream_fallback_text(comm, 42, &text), 0);
 	assert_string_equal(strbuf_str(&text), expected);
+}
+
+static void without_samples_there_is_no_stack(void **state)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(stream_fallback_text("java", 0, &text), 0);
+	assert_int_equal(text.len, 0);
 }
 
 static void what_nobody_could_name_is_one_stack_under_its_comm(void **state)
@@ -84,6 +119,7 @@ static void its_counts_say_one_unknown_frame_per_sample(void **state)
 	assert_int_equal(counts.frames, 42);
 	assert_int_equal(counts.unknown_frames, 42);
 	assert_int_equal(counts.truncated_samples, 42);
+	assert_int_equal(counts.ends[STACK_END_LOST], 42);
 	assert_int_equal(counts.jit_frames, 0);
 }
 
@@ -91,6 +127,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stream_is_a_run_of_counts_of_one_process_in_one_cgroup),
+		cmocka_unit_test(time_without_a_cpu_is_summed_and_is_no_sample),
+		cmocka_unit_test(without_samples_there_is_no_stack),
 		cmocka_unit_test(what_nobody_could_name_is_one_stack_under_its_comm),
 		cmocka_unit_test(a_hostile_comm_is_still_one_line_of_two_frames),
 		cmocka_unit_test(its_counts_say_one_unknown_frame_per_sample),

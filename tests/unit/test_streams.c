@@ -29,6 +29,7 @@ static const struct window java = {
 	.counts.frames = 1000,
 	.counts.unknown_frames = 125,
 	.counts.truncated_samples = 7,
+	.counts.ends = { [STACK_END_NO_RULE] = 5 },
 	.counts.inlined_frames = 400,
 	.counts.interpreted_frames = 50,
 	.counts.jit_leaf_samples = 60,
@@ -166,6 +167,8 @@ static void window_end_unix_ns_does_not_wrap(void **state)
 	assert_true(window_end_unix_ns(&window) == UINT64_MAX);
 }
 
+static const struct output_info info; /* nothing is known of how long was sampled */
+
 static void fill(struct streams *streams)
 {
 	struct window plain = {
@@ -187,7 +190,7 @@ static void dump_list_is_a_table_with_inert_cells(void **state)
 
 	(void)state;
 	fill(&streams);
-	assert_int_equal(dump_list_table(&streams, &out), 0);
+	assert_int_equal(dump_list_table(&streams, &info, DUMP_LIST_CONTAINERS, &out), 0);
 	assert_string_equal(
 		strbuf_str(&out),
 		"CONTAINER  POD                   PID  COMM      JVM      SAMPLES  FIRST             "
@@ -196,6 +199,97 @@ static void dump_list_is_a_table_with_inert_cells(void **state)
 		"2023-11-14T22:13:20Z  2023-11-14T22:13:30Z      12.5  attach\n"
 		"-          -                       7  evil_[2J  -              3  "
 		"2023-11-14T22:13:30Z  2023-11-14T22:13:40Z       0.0  -\n");
+	streams_release(&streams);
+}
+
+/* Of a container two processes, and two of one name outside. */
+static void fill_groups(struct streams *streams)
+{
+	struct window small = java, host = java;
+
+	small.pid = 43;
+	small.counts.samples = 1;
+	host.labels[WINDOW_LABEL_CONTAINER] = NULL;
+	host.labels[WINDOW_LABEL_POD] = NULL;
+	host.labels[WINDOW_LABEL_COMM] = "cron";
+	host.labels[WINDOW_LABEL_JVM_VERSION] = NULL;
+	host.counts = (struct window_counts){ .samples = 150 };
+	assert_int_equal(streams_add(streams, &small), 0);
+	assert_int_equal(streams_add(streams, &java), 0);
+	for (host.pid = 7; host.pid < 9; host.pid++)
+		assert_int_equal(streams_add(streams, &host), 0);
+}
+
+static void dump_list_has_a_row_for_a_container_or_a_process(void **state)
+{
+	const struct output_info ten_seconds = { .event = EVENT_CPU,
+						 .frequency_hz = 10,
+						 .covered_ns = 10 * S };
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+
+	(void)state;
+	fill_groups(&streams);
+	assert_int_equal(dump_list_table(&streams, &ten_seconds, DUMP_LIST_CONTAINERS, &out), 0);
+	assert_non_null(strstr(strbuf_str(&out), "PID  COMM     JVM      SAMPLES  CORES  FIRST"));
+	assert_non_null(strstr(strbuf_str(&out), "\n-          -                       7  cron +1  "
+						 "-            300   3.00  2023"));
+	assert_non_null(strstr(strbuf_str(&out), "\nshop-1     shop-5d8f7b9c4-x2x4z   42  java +1  "
+						 "17.0.15      101   1.01  2023"));
+	strbuf_clear(&out);
+	assert_int_equal(dump_list_table(&streams, &ten_seconds, DUMP_LIST_PROCESSES, &out), 0);
+	assert_non_null(strstr(strbuf_str(&out), "   43  java  17.0.15        1   0.01  2023"));
+	assert_non_null(strstr(strbuf_str(&out), "    8  cron  -            150   1.50  2023"));
+	streams_release(&streams);
+}
+
+static void dump_list_keeps_hosts_apart(void **state)
+{
+	const struct output_info ten_seconds = { .event = EVENT_CPU,
+						 .frequency_hz = 10,
+						 .covered_ns = 10 * S };
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct streams streams = { 0 };
+	struct window window = java;
+
+	(void)state;
+	/* Between two of one host in samples is one of the other. */
+	for (uint32_t i = 0; i < 4; i++) {
+		window.pid = 42 + i;
+		window.counts.samples = 100 - i;
+		window.labels[WINDOW_LABEL_HOST] = i % 2 ? "beta" : "alpha";
+		assert_int_equal(streams_add(&streams, &window), 0);
+	}
+	assert_int_equal(dump_list_table(&streams, &ten_seconds, DUMP_LIST_CONTAINERS, &out), 0);
+	assert_non_null(strstr(strbuf_str(&out), "HOST   CONTAINER"));
+	assert_non_null(strstr(strbuf_str(&out), "\nalpha  shop-1     shop-5d8f7b9c4-x2x4z   42  "
+						 "java +1  17.0.15      198"));
+	assert_non_null(strstr(strbuf_str(&out), "\nbeta   shop-1     shop-5d8f7b9c4-x2x4z   43  "
+						 "java +1  17.0.15      196"));
+	streams_release(&streams);
+}
+
+static void the_time_of_several_hosts_counts_once(void **state)
+{
+	struct window host = { .start_unix_ns = 100 * S, .duration_ns = 10 * S };
+	struct streams streams = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(streams_add(&streams, &host), 0);
+	assert_int_equal(streams.covered_ns, 10 * S);
+	host.start_unix_ns = 110 * S;
+	assert_int_equal(streams_add(&streams, &host), 0);
+	assert_int_equal(streams.covered_ns, 20 * S);
+	streams_release(&streams);
+
+	/* Of one host, a gap is no recorded time. */
+	streams = (struct streams){ 0 };
+	host.start_unix_ns = 100 * S;
+	assert_int_equal(streams_add(&streams, &host), 0);
+	host.start_unix_ns = 500 * S;
+	assert_int_equal(streams_add(&streams, &host), 0);
+	assert_int_equal(streams.covered_ns, 20 * S);
 	streams_release(&streams);
 }
 
@@ -238,7 +332,7 @@ static void dump_list_is_json(void **state)
 	assert_int_equal(dump_list_json(&streams, &options, &out), 0);
 	assert_string_equal(
 		strbuf_str(&out),
-		"{\"format\":\"jbpf-list\",\"version\":1,\"since\":\"2023-11-14T22:13:20Z\","
+		"{\"format\":\"jbpf-list\",\"version\":1,\"event\":\"cpu\",\"since\":\"2023-11-14T22:13:20Z\","
 		"\"until\":\"2023-11-14T23:13:20Z\",\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"pod\":\"shop-5d8f7b9c4-x2x4z\","
 		"\"container\":\"shop-1\",\"jvm_version\":\"17.0.15\","
@@ -246,14 +340,14 @@ static void dump_list_is_json(void **state)
 		"\"samples\":100,\"frames\":1000,\"unknown_frames\":125,\"truncated_samples\":7,"
 		"\"jit_frames\":0,\"unknown_jit_frames\":0,\"ambiguous_frames\":0,"
 		"\"inlined_frames\":400,\"interpreted_frames\":50,\"jit_leaf_samples\":60,"
-		"\"repaired_samples\":20,\"unrepaired_samples\":4,"
+		"\"repaired_samples\":20,\"unrepaired_samples\":4,\"truncated_by\":{\"no_rule\":5},"
 		"\"jit_source\":\"attach\"},\n"
 		"{\"pid\":7,\"ns_pid\":0,\"comm\":\"evil_[2J\",\"first\":\"2023-11-14T22:13:30Z\","
 		"\"last\":\"2023-11-14T22:13:40Z\",\"samples\":3,\"frames\":0,\"unknown_frames\":0,"
 		"\"truncated_samples\":0,"
 		"\"jit_frames\":0,\"unknown_jit_frames\":0,\"ambiguous_frames\":0,"
 		"\"inlined_frames\":0,\"interpreted_frames\":0,\"jit_leaf_samples\":0,"
-		"\"repaired_samples\":0,\"unrepaired_samples\":0,\"jit_source\":\"\"}\n"
+		"\"repaired_samples\":0,\"unrepaired_samples\":0,\"truncated_by\":{},\"jit_source\":\"\"}\n"
 		"]}\n");
 	streams_release(&streams);
 }
@@ -264,7 +358,7 @@ static void dump_list_of_nothing_is_a_heading(void **state)
 	struct streams streams = { 0 };
 
 	(void)state;
-	assert_int_equal(dump_list_table(&streams, &out), 0);
+	assert_int_equal(dump_list_table(&streams, &info, DUMP_LIST_CONTAINERS, &out), 0);
 	assert_string_equal(strbuf_str(&out), "CONTAINER  POD  PID  COMM  JVM  SAMPLES  FIRST  "
 					      "LAST  UNKNOWN%  SYMBOLS\n");
 	streams_release(&streams);
@@ -301,6 +395,32 @@ static void text_table_counts_characters_and_keeps_notes_with_their_row(void **s
 	text_table_release(&table);
 }
 
+static void a_label_is_common_when_all_that_have_samples_have_it(void **state)
+{
+	struct streams streams = { 0 };
+	struct window window = java;
+
+	(void)state;
+	assert_null(streams_common_label(&streams, WINDOW_LABEL_POD));
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.pid = 43;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.pid = 44;
+	window.labels[WINDOW_LABEL_JVM_VERSION] = "21";
+	window.labels[WINDOW_LABEL_COMM] = NULL;
+	assert_int_equal(streams_add(&streams, &window), 0);
+	window.pid = 45;
+	window.counts.samples = 0;
+	window.labels[WINDOW_LABEL_POD] = "another";
+	assert_int_equal(streams_add(&streams, &window), 0);
+	assert_string_equal(streams_common_label(&streams, WINDOW_LABEL_POD),
+			    "shop-5d8f7b9c4-x2x4z");
+	assert_null(streams_common_label(&streams, WINDOW_LABEL_JVM_VERSION));
+	assert_null(streams_common_label(&streams, WINDOW_LABEL_COMM));
+	assert_null(streams_common_label(&streams, WINDOW_LABEL_IMAGE));
+	streams_release(&streams);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -311,10 +431,14 @@ int main(void)
 		cmocka_unit_test(streams_that_look_alike_have_an_order),
 		cmocka_unit_test(window_end_unix_ns_does_not_wrap),
 		cmocka_unit_test(dump_list_is_a_table_with_inert_cells),
+		cmocka_unit_test(dump_list_has_a_row_for_a_container_or_a_process),
+		cmocka_unit_test(dump_list_keeps_hosts_apart),
+		cmocka_unit_test(the_time_of_several_hosts_counts_once),
 		cmocka_unit_test(dump_list_names_jdks_as_people_do),
 		cmocka_unit_test(dump_list_is_json),
 		cmocka_unit_test(dump_list_of_nothing_is_a_heading),
 		cmocka_unit_test(text_table_counts_characters_and_keeps_notes_with_their_row),
+		cmocka_unit_test(a_label_is_common_when_all_that_have_samples_have_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 #include "symbols/symbols.h"
 #include "tests/unit/fake_proc.h"
-#include "tests/unit/tiny_elf.h"
+#include "tests/unit/tiny_eh_frame.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/host/proc_stat.h"
@@ -103,7 +103,7 @@ static void check_name(uint64_t ip, const char *name)
 	struct frame frame = frame_at(ip, AFTER);
 
 	assert_string_equal(frame.name, name);
-	assert_int_equal(frame.is_unknown, name[0] == '[');
+	assert_int_equal(frame.is_unknown, name[0] == '[' || strstr(name, "+0x") != NULL);
 	assert_int_equal(frame.kind, FRAME_KIND_NATIVE);
 }
 
@@ -173,6 +173,33 @@ static void native_leaf_and_return_addresses_get_their_functions(void **state)
 	check_name(UINT64_MAX, "[unknown]");
 	assert_int_equal(resolve(NULL, 0, AFTER, &frames), 0);
 	assert_int_equal(frames.cnt, 0);
+}
+
+static void native_functions_without_symbols_are_told_apart_by_where_they_begin(void **state)
+{
+	static const uint8_t rules[] = { 0x0c, 7, 8, 0x90, 1 };
+	static uint8_t bytes[TINY_ELF_MAX];
+	const struct tiny_symbol symbol = { .name = "work", .size = 16 };
+	struct tiny_eh eh = { .len = 0 };
+	struct tiny_elf elf = { .symbols = &symbol, .symbol_cnt = 1, .extra_name = ".eh_frame" };
+
+	(void)state;
+	tiny_eh_cie(&eh, "zR", 16, rules, sizeof(rules));
+	tiny_eh_fde(&eh, 0, 0x10, NULL, 0);
+	tiny_eh_fde(&eh, 0x20, 0x20, NULL, 0);
+	tiny_eh_fde(&eh, 0x40, 0x20, NULL, 0);
+	elf.extra = eh.bytes;
+	elf.extra_len = eh.len;
+	fake_proc_put(&proc, "files/libx.so", bytes, tiny_elf_write(&elf, bytes));
+	put_map_file("7e0000000000-7e0000001000", "files/libx.so");
+	fake_proc_text(&proc, "100/maps", LIBRARY_MAPS);
+	open_pid(100);
+	check_name(CODE, "work");
+	check_name(CODE + 0x10, "[libx.so]");
+	check_name(CODE + 0x20, "libx.so+0x401320");
+	check_name(CODE + 0x3f, "libx.so+0x401320");
+	check_name(CODE + 0x40, "libx.so+0x401340");
+	check_name(CODE + 0x60, "[libx.so]");
 }
 
 static void native_names_are_demangled(void **state)
@@ -286,7 +313,7 @@ static void native_memfd_is_an_elf_file_or_jit_code(void **state)
 	assert_true(jit_status().has_jit_code);
 }
 
-static void jit_names_come_from_the_perf_map(void **state)
+static void jit_perfmaps_come_from_the_perf_map(void **state)
 {
 	struct symbols_jit_status status;
 
@@ -648,30 +675,6 @@ static void symbolizer_trim_below_the_cap_keeps_names(void **state)
 	check_name(CODE, "work");
 }
 
-static void thread_roots_are_known(void **state)
-{
-	static const char *const roots[] = { "_start",
-					     "start_thread",
-					     "clone",
-					     "clone3",
-					     "__clone",
-					     "__clone3",
-					     "__libc_start_main",
-					     "__libc_start_main_impl",
-					     "__libc_start_main@@GLIBC_2.34",
-					     "__libc_start_call_main",
-					     "[vthread]" };
-	static const char *const others[] = {
-		"", "main", "start", "clone_it", "[unknown]", "__libc_start", "thread_starter"
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
-		assert_true(symbols_is_thread_root(roots[i]));
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		assert_false(symbols_is_thread_root(others[i]));
-}
-
 /* Maps a library, replaces its file by one with another name in it, and asks the real /proc. */
 static void native_replaced_file_never_gives_the_new_files_name(void **state)
 {
@@ -711,38 +714,12 @@ static void native_replaced_file_never_gives_the_new_files_name(void **state)
 	close(options.proc_fd);
 }
 
-static void main_called_from_a_stripped_libc_is_a_root(void **state)
-{
-	static const struct {
-		const char *names[3]; /* leaf first */
-		bool is_root;
-	} cases[] = {
-		{ { "burn", "main", "[libc.so.6]" }, true },
-		{ { "burn", "main", "[libc-2.31.so]" }, true },
-		{ { "burn", "main", "[ld-musl-x86_64.so.1]" }, true },
-		{ { "burn", "main", "__libc_start_call_main" }, true },
-		{ { "burn", "main", "[libfoo.so]" }, false },
-		{ { "burn", "work", "[libc.so.6]" }, false },
-		{ { "main", "[libc.so.6]", "burn" }, false },
-	};
-
-	(void)state;
-	assert_false(symbols_reaches_root(NULL, 0));
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct frame frames[3];
-
-		for (size_t k = 0; k < 3; k++)
-			frames[k] = (struct frame){ .name = cases[i].names[k] };
-		assert_int_equal(symbols_reaches_root(frames, 3), cases[i].is_root);
-		assert_false(symbols_reaches_root(frames, 1));
-	}
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(native_leaf_and_return_addresses_get_their_functions),
+		TEST(native_functions_without_symbols_are_told_apart_by_where_they_begin),
 		TEST(native_names_are_demangled),
 		TEST(native_path_changed_after_the_process_began_does_not_count),
 		TEST(native_path_of_the_mapped_inode_counts),
@@ -752,7 +729,7 @@ int main(void)
 		TEST(native_same_build_id_does_not_lend_names_to_another_file),
 		TEST(native_memfd_is_an_elf_file_or_jit_code),
 		TEST(native_replaced_file_never_gives_the_new_files_name),
-		TEST(jit_names_come_from_the_perf_map),
+		TEST(jit_perfmaps_come_from_the_perf_map),
 		TEST(jit_mode_off_reads_no_map),
 		TEST(jit_map_is_read_again_when_it_changed),
 		TEST(jit_name_that_changed_within_the_window_is_not_guessed),
@@ -770,8 +747,6 @@ int main(void)
 		TEST(kernel_frames_are_named_or_said_to_be_unknown),
 		TEST(symbolizer_shares_tables_between_processes),
 		TEST(symbolizer_trim_below_the_cap_keeps_names),
-		TEST(thread_roots_are_known),
-		TEST(main_called_from_a_stripped_libc_is_a_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

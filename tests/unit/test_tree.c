@@ -27,11 +27,9 @@ static void tree_text(const struct tree *tree, struct strbuf *out)
 		const struct tree_node *node = &tree->nodes[i];
 		const struct tree_frame *frame = &tree->frames[node->frame];
 
-		assert_int_equal(strbuf_printf(out, "%*s%.*s %d %lu/%lu\n", (int)node->depth, "",
-					       (int)frame->name_len, frame->name, (int)frame->kind,
-					       (unsigned long)node->self,
-					       (unsigned long)node->total),
-				 0);
+		strbuf_printf(out, "%*s%.*s %d %lu/%lu\n", (int)node->depth, "",
+			      (int)frame->name_len, frame->name, (int)frame->kind,
+			      (unsigned long)node->self, (unsigned long)node->total);
 	}
 }
 
@@ -220,6 +218,32 @@ static void a_recursive_method_counts_once_per_stack(void **state)
 	tree_release(&tree);
 }
 
+static void a_method_is_one_whatever_its_tier(void **state)
+{
+	/* r calls itself across tiers; the native and the kernel's r are others. */
+	struct tree tree = tree_of(
+		profile_of("p;r_[j];r_[i];x 3\np;r_[0] 4\np;r_[1];r_[j] 5\np;r 6\np;r_[k] 7\n"));
+	struct tree_method *methods = NULL;
+	size_t cnt;
+
+	(void)state;
+	assert_int_equal(tree_methods_merged(&tree, TREE_ORDER_TOTAL, &methods, &cnt), 0);
+	assert_int_equal(cnt, 5);
+	assert_string_equal(tree.frames[methods[0].frame].name, "p");
+	assert_int_equal(methods[0].tiers[FRAME_KIND_JIT], 0);
+	assert_true(tree_kind_is_java(tree.frames[methods[1].frame].kind));
+	assert_int_equal(methods[1].self, 9);
+	assert_int_equal(methods[1].total, 12);
+	assert_int_equal(methods[1].tiers[FRAME_KIND_JIT], 3);
+	assert_int_equal(methods[1].tiers[FRAME_KIND_INLINED], 0);
+	assert_int_equal(methods[1].tiers[FRAME_KIND_INTERPRETED], 4);
+	assert_int_equal(methods[1].tiers[FRAME_KIND_C1], 5);
+	assert_int_equal(tree.frames[methods[2].frame].kind, TREE_KIND_KERNEL);
+	assert_int_equal(tree.frames[methods[3].frame].kind, TREE_KIND_NATIVE);
+	free(methods);
+	tree_release(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +257,7 @@ int main(void)
 		cmocka_unit_test(pruning_among_equals_keeps_parents_before_children),
 		cmocka_unit_test(pruning_counts_every_lost_node),
 		cmocka_unit_test(a_recursive_method_counts_once_per_stack),
+		cmocka_unit_test(a_method_is_one_whatever_its_tier),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

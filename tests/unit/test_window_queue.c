@@ -36,9 +36,11 @@ static void take_stream(void *ctx, const struct window *named, const char *text,
 	taken.named = *named;
 }
 
-static void take_end(void *ctx, const struct pending_window *window, struct window *host)
+static void take_end(void *ctx, const struct pending_window *window, struct window *host,
+		     size_t host_cnt)
 {
 	(void)ctx;
+	assert_int_equal(host_cnt, 1);
 	assert_int_equal(window->end_boot_ns - window->start_boot_ns, host->duration_ns);
 	taken.end_cnt++;
 	taken.host = *host;
@@ -83,16 +85,12 @@ static int no_stack(const struct probe *probe, uint64_t hash, struct probe_stack
 }
 
 /* A window with one stream. */
-static void add_window(void)
+static void add_window_of(const struct probe_count *count)
 {
 	static const struct sample_source_ops ops = { .stack = no_stack };
 	const struct sample_source source = { .ops = &ops };
-	const struct probe_count count = {
-		.key = { .pid = PID, .start_ns = 1 },
-		.value = { .count = SAMPLES, .comm = "busy" },
-	};
 	const struct probe_batch batch = {
-		.counts = &count,
+		.counts = count,
 		.count_cnt = 1,
 		.start_boot_ns = START_NS,
 		.end_boot_ns = START_NS + 10,
@@ -108,6 +106,16 @@ static void add_window(void)
 	window->frequency_hz = 99;
 	window->cpu_cnt = 2;
 	window_queue_add(&queue, window);
+}
+
+static void add_window(void)
+{
+	static const struct probe_count count = {
+		.key = { .pid = PID, .start_ns = 1 },
+		.value = { .count = SAMPLES, .comm = "busy" },
+	};
+
+	add_window_of(&count);
 }
 
 /* Whether an answer with this stream is taken. */
@@ -183,6 +191,28 @@ static void a_stream_that_nobody_asked_for_is_dropped(void **state)
 	named.exec_id = 1;
 	assert_int_equal(answer(&named), 0);
 	assert_int_equal(taken.stream_cnt, 0);
+}
+
+/* Also of a stream without any sample: its threads had no CPU all the time. */
+static void time_without_a_cpu_is_what_the_kernel_measured(void **state)
+{
+	static const struct probe_count count = {
+		.key = { .pid = PID,
+			 .start_ns = 1,
+			 .kind = JBPF_KEY_OFF_CPU,
+			 .user_hash = JBPF_HASH_RUN_DELAY },
+		.value = { .run_delay_ns = 5000, .comm = "busy" },
+	};
+	struct window named = named_stream();
+
+	(void)state;
+	named.event = EVENT_OFF_CPU;
+	named.counts.samples = 0;
+	named.counts.run_delay_ns = 1;
+	add_window_of(&count);
+	assert_int_equal(answer(&named), 0);
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.named.counts.run_delay_ns, 5000);
 }
 
 static void a_stream_with_other_samples_than_were_counted_is_refused(void **state)
@@ -317,6 +347,7 @@ int main(void)
 		TEST(a_stream_that_is_answered_twice_is_handed_out_once),
 		TEST(a_stream_that_nobody_asked_for_is_dropped),
 		TEST(a_stream_with_other_samples_than_were_counted_is_refused),
+		TEST(time_without_a_cpu_is_what_the_kernel_measured),
 		TEST(an_answer_does_not_say_when_the_window_was),
 		TEST(what_is_no_stream_is_refused),
 		TEST(a_window_is_given_up_after_its_time_and_not_before),

@@ -9,16 +9,34 @@
 
 #include "user/cli/exit_codes.h"
 #include "user/cli/streams.h"
+#include "user/model/event_view.h"
+#include "user/output/info.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
 #define RANGE_FIRST_STEP_NS (3600 * CLOCK_NS_PER_S)
 #define RANGE_FUTURE_NS	    (86400 * CLOCK_NS_PER_S) /* clocks step */
 
-int cmd_store_open(const char *dir, struct store_reader **out)
+int cmd_store_open(const char *dir, struct store_source **out)
 {
-	int err = store_reader__open(dir, out);
+	return cmd_store_open_event(dir, EVENT_CPU, out);
+}
 
+int cmd_store_open_event(const char *dir, enum event event, struct store_source **out)
+{
+	int err = store_source__open(dir, event, out);
+	char names[EVENT_NAMES_MAX], missing[EVENT_NAMES_MAX];
+	uint32_t events = 0;
+
+	if (err == -ENOENT)
+		err = store_events(dir, &events) ?: -ENOENT;
+	if (err == -ENOENT && events) {
+		event_names(event_sources(event) & ~events, missing);
+		event_names(events, names);
+		pr_err("no samples match: the store in '%s' has none of %s, only of %s; jbpfd --event says what is sampled\n",
+		       dir, missing, names);
+		return -ENODATA;
+	}
 	if (err == -ENOENT || err == -ENOTDIR)
 		pr_err("there is no store in '%s'; is jbpfd running, or is it another --store?\n",
 		       dir);
@@ -35,14 +53,34 @@ static bool want_samples(void *ctx, const struct window *window)
 	return window->pid && window->counts.samples;
 }
 
+struct oldest {
+	uint64_t first_unix_ns;
+	bool is_unreadable; /* an older one may be there */
+};
+
 static int take_first(void *ctx, const struct window *window, const char *text, size_t len)
 {
-	uint64_t *first_unix_ns = ctx;
+	struct oldest *oldest = ctx;
 
 	(void)text;
 	(void)len;
-	*first_unix_ns = window->start_unix_ns;
+	oldest->first_unix_ns = window->start_unix_ns;
 	return 1;
+}
+
+/* Refuses every window, so that no text is decoded. */
+static bool note_begin(void *ctx, const struct window *window)
+{
+	struct oldest *oldest = ctx;
+
+	if (want_samples(NULL, window) && window->start_unix_ns < oldest->first_unix_ns)
+		oldest->first_unix_ns = window->start_unix_ns;
+	return false;
+}
+
+static void note_damage_of_oldest(void *ctx, const struct store_damage *damage)
+{
+	((struct oldest *)ctx)->is_unreadable |= damage->is_unreadable;
 }
 
 struct newest {
@@ -50,8 +88,8 @@ struct newest {
 	bool is_unreadable;
 };
 
-/* Refuses every window, so that no text is decoded. */
-static bool look_at_end(void *ctx, const struct window *window)
+/* As note_begin(). */
+static bool note_end(void *ctx, const struct window *window)
 {
 	struct newest *newest = ctx;
 
@@ -60,19 +98,19 @@ static bool look_at_end(void *ctx, const struct window *window)
 	return false;
 }
 
-static void look_at_damage(void *ctx, const struct store_damage *damage)
+static void note_damage_of_newest(void *ctx, const struct store_damage *damage)
 {
 	((struct newest *)ctx)->is_unreadable |= damage->is_unreadable;
 }
 
 /* Backwards in steps that double, so that a store of a month is not read. 0 or -errno. */
-static int find_newest(struct store_reader *reader, struct newest *newest)
+static int find_newest(struct store_source *reader, struct newest *newest)
 {
 	const struct store_visitor visitor = {
 		.ctx = newest,
 		.merge_ns = UINT64_MAX,
-		.want = look_at_end,
-		.damage = look_at_damage,
+		.want = note_end,
+		.damage = note_damage_of_newest,
 	};
 	uint64_t now = clock_unix_ns(), since = now;
 
@@ -80,7 +118,7 @@ static int find_newest(struct store_reader *reader, struct newest *newest)
 		int err;
 
 		since = step < now ? now - step : 0;
-		err = store_reader__visit(reader, since, since ? now + RANGE_FUTURE_NS : UINT64_MAX,
+		err = store_source__visit(reader, since, since ? now + RANGE_FUTURE_NS : UINT64_MAX,
 					  &visitor);
 		if (err)
 			return err;
@@ -88,23 +126,64 @@ static int find_newest(struct store_reader *reader, struct newest *newest)
 	return newest->is_unreadable ? -EIO : 0;
 }
 
-int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns, uint64_t *last_unix_ns)
+/* 0 or -errno. */
+static int find_oldest(struct store_source *reader, struct oldest *oldest)
 {
-	uint64_t first = 0;
-	struct newest newest = { .last_unix_ns = 0 };
-	const struct store_visitor oldest = {
-		.ctx = &first,
+	const struct store_visitor first = {
+		.ctx = oldest,
 		.want = want_samples,
 		.window = take_first,
+		.damage = note_damage_of_oldest,
 	};
-	int found = store_reader__visit(reader, 0, UINT64_MAX, &oldest);
-	int err = found > 0 ? find_newest(reader, &newest) : found;
+	const struct store_visitor earlier = {
+		.ctx = oldest,
+		.want = note_begin,
+		.damage = note_damage_of_oldest,
+	};
+	int err = store_source__visit(reader, 0, UINT64_MAX, &first);
 
-	if (err)
+	/* A merged file has one stream behind the other, not in order of time. */
+	return err > 0 ? store_source__visit(reader, 0, oldest->first_unix_ns, &earlier) : err;
+}
+
+static int part_range(struct store_source *part, struct cmd_store_range *out)
+{
+	struct oldest oldest = { .first_unix_ns = 0 };
+	struct newest newest = { .last_unix_ns = 0 };
+	int err = store_source__range(part, &out->first_unix_ns, &out->last_unix_ns);
+
+	if (err != -EOPNOTSUPP)
 		return err;
-	*first_unix_ns = first;
-	*last_unix_ns = newest.last_unix_ns ? newest.last_unix_ns : first;
-	return 0;
+	err = find_oldest(part, &oldest);
+	if (!err && oldest.first_unix_ns)
+		err = find_newest(part, &newest);
+	out->first_unix_ns = oldest.first_unix_ns;
+	out->last_unix_ns = newest.last_unix_ns ? newest.last_unix_ns : oldest.first_unix_ns;
+	out->is_first_unsure = oldest.is_unreadable;
+	return err;
+}
+
+int cmd_store_range(struct store_source *source, struct cmd_store_range *out)
+{
+	struct cmd_store_range all = { .last_unix_ns = 0 };
+	struct store_source *part;
+	int err = 0;
+
+	for (size_t i = 0; !err && (part = store_source__part(source, i)); i++) {
+		struct cmd_store_range of_part = { .last_unix_ns = 0 };
+
+		err = part_range(part, &of_part);
+		all.is_first_unsure |= of_part.is_first_unsure;
+		if (err || !of_part.last_unix_ns)
+			continue;
+		if (!all.first_unix_ns || of_part.first_unix_ns < all.first_unix_ns)
+			all.first_unix_ns = of_part.first_unix_ns;
+		if (of_part.last_unix_ns > all.last_unix_ns)
+			all.last_unix_ns = of_part.last_unix_ns;
+	}
+	if (!err)
+		*out = all;
+	return err;
 }
 
 void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_damage *stretch)
@@ -118,15 +197,17 @@ void cmd_store_damage_note(struct cmd_store_damage *damage, const struct store_d
 	if (damage->cnt++ >= CMD_STORE_DAMAGE_NAMED)
 		return;
 	damage->named[damage->cnt - 1] = hash;
-	pr_warn("damage in the store, skipped: %s, %" PRIu64 " bytes from byte %" PRIu64 ": %s\n",
-		stretch->path, stretch->bytes, stretch->offset, stretch->what);
+	pr_warn("damage in the store, skipped: %s, %" PRIu64 " byte%s from byte %" PRIu64 ": %s\n",
+		stretch->path, stretch->bytes, info_plural(stretch->bytes), stretch->offset,
+		stretch->what);
 }
 
 void cmd_store_damage_end(const struct cmd_store_damage *damage)
 {
 	if (damage->cnt > CMD_STORE_DAMAGE_NAMED)
-		pr_warn("damage in the store: and %zu more places\n",
-			damage->cnt - CMD_STORE_DAMAGE_NAMED);
+		pr_warn("damage in the store: and %zu more place%s\n",
+			damage->cnt - CMD_STORE_DAMAGE_NAMED,
+			info_plural(damage->cnt - CMD_STORE_DAMAGE_NAMED));
 }
 
 int cmd_store_damage_code(const struct cmd_store_damage *damage, int code)

@@ -8,18 +8,29 @@
 #include <stdint.h>
 
 #include "user/util/attributes.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
+#include "user/store/store_source.h"
 
 /* Opens it, or prints why that failed. 0 or -errno. */
-__must_check int cmd_store_open(const char *dir, struct store_reader **out);
+__must_check int cmd_store_open(const char *dir, struct store_source **out);
+/*
+ * The same for an event's samples. -ENODATA: the store is there, but has none of the event;
+ * printed, with those that it has.
+ */
+__must_check int cmd_store_open_event(const char *dir, enum event event, struct store_source **out);
+
+/* Of the first and last sample of a store: Unix ns, both 0 when it has none that can be read. */
+struct cmd_store_range {
+	uint64_t first_unix_ns;
+	uint64_t last_unix_ns;
+	bool is_first_unsure; /* older ones could not be read */
+};
 
 /*
- * The times of the first and last sample of the store: Unix ns, both 0 when it has none. Reads the
- * first window and the newest hours, nothing between them. 0 or -errno; both are only set with 0,
- * and -EIO means that the newest hours could not be read.
+ * Reads the first window and the newest hours of each part, nothing between them. 0 or -errno; *out is only set
+ * with 0, and -EIO means that the newest hours could not be read.
  */
-__must_check int cmd_store_range(struct store_reader *reader, uint64_t *first_unix_ns,
-				 uint64_t *last_unix_ns);
+__must_check int cmd_store_range(struct store_source *source, struct cmd_store_range *out);
 
 #define CMD_STORE_DAMAGE_NAMED 10
 

@@ -10,6 +10,7 @@
 
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/cli/exit_codes.h"
+#include "user/cli/terminal.h"
 #include "user/output/escape.h"
 #include "user/sandbox/capabilities.h"
 #include "user/util/fs.h"
@@ -46,23 +47,28 @@ int cmd_write(const char *path, const struct strbuf *text)
 	return CMD_EXIT_FAILED;
 }
 
+int cmd_write_paged(const char *path, bool no_pager, const struct strbuf *text)
+{
+	if (!path && !no_pager && terminal_page(text))
+		return CMD_EXIT_DONE;
+	return cmd_write(path, text);
+}
+
 int cmd_write_prepare_lines(const char *path, struct strbuf *text)
 {
 	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
-	int err = 0;
 
 	if (path || !isatty(STDOUT_FILENO))
 		return 0;
 	raw = *text;
 	*text = (struct strbuf)STRBUF_INIT;
-	for (const char *line = strbuf_str(&raw); !err && *line;) {
+	for (const char *line = strbuf_str(&raw); *line;) {
 		size_t len = strcspn(line, "\n");
 
-		err = escape_terminal(text, line, len);
-		if (!err)
-			err = strbuf_putc(text, '\n');
+		escape_terminal(text, line, len);
+		strbuf_putc(text, '\n');
 		line += len;
 		line += *line == '\n';
 	}
-	return err;
+	return strbuf_error(text);
 }

@@ -3,6 +3,8 @@
 #ifndef JBPF_CLI_CMD_WRITE_H
 #define JBPF_CLI_CMD_WRITE_H
 
+#include <stdbool.h>
+
 #include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
@@ -11,6 +13,8 @@
  * Prints errors. The exit code (enum cmd_exit).
  */
 int cmd_write(const char *path, const struct strbuf *text);
+/* The same; on a terminal that has no room for it, with a pager unless there shall be none. */
+int cmd_write_paged(const char *path, bool no_pager, const struct strbuf *text);
 
 /*
  * Prepares lines with names for cmd_write(): for a terminal, control characters are made visible.

@@ -40,8 +40,10 @@ static const char *skip_to_end(const struct marked_text *marked, const char *lin
 static int fill_one(const struct marked_text *marked, const char *begin, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf what = STRBUF_INIT;
-	int err = strbuf_append(&what, begin, strcspn(begin, "\n"));
+	int err;
 
+	strbuf_append(&what, begin, strcspn(begin, "\n"));
+	err = strbuf_error(&what);
 	return err ? err : marked->fill(marked->ctx, strbuf_str(&what), out);
 }
 
@@ -54,17 +56,16 @@ int marked_text_fill(const struct marked_text *marked, const char *text, struct 
 
 		if (mark_of(marked, text, "end"))
 			return -EINVAL;
-		err = strbuf_append(out, text, line_len(text));
+		strbuf_append(out, text, line_len(text));
 		text += line_len(text);
-		if (err || !what)
+		if (!what)
 			continue;
 		err = fill_one(marked, what, out);
 		text = skip_to_end(marked, text);
 		if (!text)
 			return -EINVAL;
-		if (!err)
-			err = strbuf_append(out, text, line_len(text));
+		strbuf_append(out, text, line_len(text));
 		text += line_len(text);
 	}
-	return err;
+	return err ? err : strbuf_error(out);
 }

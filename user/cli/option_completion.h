@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of bash's completion that come from the tables of options. The functions that use them
- * are written by hand around them.
+ * The parts of the completions of bash and zsh that come from the tables of options. The functions
+ * that use them are written by hand around them.
  */
 #ifndef JBPF_CLI_OPTION_COMPLETION_H
 #define JBPF_CLI_OPTION_COMPLETION_H
@@ -14,7 +14,7 @@
  * Appends the script with the lines between these marks made from the tables, which end with NULL:
  *	# begin words			branches of a case over "PROGRAM:OPTION"
  *	# end
- *	# begin programs		complete -F _jbpf PROGRAM...
+ *	# begin programs		complete -F _jbpf PROGRAM..., of bash
  *	# end
  * 0; -EINVAL: a mark is wrong; -ENOMEM.
  */

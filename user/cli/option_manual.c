@@ -17,128 +17,108 @@ struct manual {
 };
 
 /* " Ar FILE" */
-static int put_metavar(struct strbuf *out, const struct option_row *row)
+static void put_metavar(struct strbuf *out, const struct option_row *row)
 {
-	return row->metavar ? strbuf_printf(out, " Ar %s", row->metavar) : 0;
+	if (row->metavar)
+		strbuf_printf(out, " Ar %s", row->metavar);
 }
 
 /* ---- the synopsis ---- */
 
 /* ".Op Fl -output Ar FILE" */
-static int put_synopsis_row(struct strbuf *out, const struct option_row *row, bool is_needed)
+static void put_synopsis_row(struct strbuf *out, const struct option_row *row, bool is_needed)
 {
-	int err = strbuf_printf(out, ".%sFl -%s", is_needed ? "" : "Op ", row->name);
-
-	if (!err)
-		err = put_metavar(out, row);
-	if (!err && row->repeats)
-		err = strbuf_puts(out, " ...");
-	return err ? err : strbuf_putc(out, '\n');
+	strbuf_printf(out, ".%sFl -%s", is_needed ? "" : "Op ", row->name);
+	put_metavar(out, row);
+	if (row->repeats)
+		strbuf_puts(out, " ...");
+	strbuf_putc(out, '\n');
 }
 
 /* Once for all rows of its group: ".Op Ar SELECTOR ..." */
-static int put_group_word(struct strbuf *out, const struct option_place *place)
+static void put_group_word(struct strbuf *out, const struct option_place *place)
 {
-	if (place->row != place->group->rows)
-		return 0;
-	return strbuf_printf(out, ".Op Ar %s ...\n", place->group->word);
+	if (place->row == place->group->rows)
+		strbuf_printf(out, ".Op Ar %s ...\n", place->group->word);
 }
 
-static int put_synopsis_options(const struct option_table *table, size_t use, bool is_needed,
-				struct strbuf *out)
+static void put_synopsis_options(const struct option_table *table, size_t use, bool is_needed,
+				 struct strbuf *out)
 {
-	int err = 0;
-
 	options_each(table, place)
 	{
 		bool needs = place.row->needed & OPTION_USE(use);
 
-		if (err || place.group->is_aside || !(options_uses(&place) & OPTION_USE(use)) ||
+		if (place.group->is_aside || !(options_uses(&place) & OPTION_USE(use)) ||
 		    needs != is_needed)
 			continue;
 		if (place.group->word)
-			err = put_group_word(out, &place);
+			put_group_word(out, &place);
 		else
-			err = put_synopsis_row(out, place.row, is_needed);
+			put_synopsis_row(out, place.row, is_needed);
 	}
-	return err;
 }
 
-static int put_synopsis_use(const struct option_table *table, size_t use, struct strbuf *out)
+static void put_synopsis_use(const struct option_table *table, size_t use, struct strbuf *out)
 {
 	const struct option_use *words = table->uses ? &table->uses[use] : NULL;
-	int err = strbuf_puts(out, ".Nm\n");
 
-	if (!err && words && words->verb)
-		err = strbuf_printf(out, ".Cm %s\n", words->verb);
-	if (!err)
-		err = put_synopsis_options(table, use, true, out);
-	if (!err)
-		err = put_synopsis_options(table, use, false, out);
-	if (!err && words && words->operands)
-		err = strbuf_printf(out, ".Ar %s\n", words->operands);
-	return err;
+	strbuf_puts(out, ".Nm\n");
+	if (words && words->verb)
+		strbuf_printf(out, ".Cm %s\n", words->verb);
+	put_synopsis_options(table, use, true, out);
+	put_synopsis_options(table, use, false, out);
+	if (words && words->operands)
+		strbuf_printf(out, ".Ar %s\n", words->operands);
 }
 
-static int put_synopsis(const struct option_table *table, struct strbuf *out)
+static void put_synopsis(const struct option_table *table, struct strbuf *out)
 {
-	int err = put_synopsis_use(table, 0, out);
-
-	for (size_t use = 1; !err && table->uses && table->uses[use].name; use++)
-		err = put_synopsis_use(table, use, out);
-	return err;
+	put_synopsis_use(table, 0, out);
+	for (size_t use = 1; table->uses && table->uses[use].name; use++)
+		put_synopsis_use(table, use, out);
 }
 
 /* ---- the entries ---- */
 
 /* " Ar FILE", or " Cm text | json" */
-static int put_values(struct strbuf *out, const struct option_row *row)
+static void put_values(struct strbuf *out, const struct option_row *row)
 {
-	int err = 0;
-
-	if (!row->words)
-		return put_metavar(out, row);
-	for (size_t i = 0; !err && row->words[i]; i++)
-		err = strbuf_printf(out, " %s %s", i ? "|" : "Cm", row->words[i]);
-	return err;
+	if (!row->words) {
+		put_metavar(out, row);
+		return;
+	}
+	for (size_t i = 0; row->words[i]; i++)
+		strbuf_printf(out, " %s %s", i ? "|" : "Cm", row->words[i]);
 }
 
 /* ".It Fl o Ar FILE , Fl -output Ar FILE" */
-static int put_head(struct strbuf *out, const struct option_row *row)
+static void put_head(struct strbuf *out, const struct option_row *row)
 {
-	int err = strbuf_puts(out, ".It");
-
-	if (!err && row->letter) {
-		err = strbuf_printf(out, " Fl %c", row->letter);
-		if (!err)
-			err = put_values(out, row);
-		if (!err)
-			err = strbuf_puts(out, " ,");
+	strbuf_puts(out, ".It");
+	if (row->letter) {
+		strbuf_printf(out, " Fl %c", row->letter);
+		put_values(out, row);
+		strbuf_puts(out, " ,");
 	}
-	if (!err)
-		err = strbuf_printf(out, " Fl -%s", row->name);
-	if (!err)
-		err = put_values(out, row);
-	return err ? err : strbuf_putc(out, '\n');
+	strbuf_printf(out, " Fl -%s", row->name);
+	put_values(out, row);
+	strbuf_putc(out, '\n');
 }
 
 /* "Write to this file." */
-static int put_sentences(struct strbuf *out, const struct option_row *row)
+static void put_sentences(struct strbuf *out, const struct option_row *row)
 {
-	int err =
-		strbuf_printf(out, "%c%s.\n", toupper((unsigned char)row->help[0]), row->help + 1);
-
-	if (!err && row->repeats)
-		err = strbuf_puts(out, "It may be repeated.\n");
-	if (!err && row->fallback)
-		err = strbuf_printf(out, "The default is %s.\n", row->fallback);
-	return err;
+	strbuf_printf(out, "%c%s.\n", toupper((unsigned char)row->help[0]), row->help + 1);
+	if (row->repeats)
+		strbuf_puts(out, "It may be repeated.\n");
+	if (row->fallback)
+		strbuf_printf(out, "The default is %s.\n", row->fallback);
 }
 
 static int put_entry(struct manual *manual, const char *name, struct strbuf *out)
 {
 	struct option_place place = options_find(manual->table, name);
-	int err;
 
 	if (!place.row || manual->has_entry[place.index]) {
 		(void)snprintf(manual->why, manual->why_len,
@@ -147,8 +127,9 @@ static int put_entry(struct manual *manual, const char *name, struct strbuf *out
 		return -EINVAL;
 	}
 	manual->has_entry[place.index] = true;
-	err = put_head(out, place.row);
-	return err ? err : put_sentences(out, place.row);
+	put_head(out, place.row);
+	put_sentences(out, place.row);
+	return 0;
 }
 
 /* "since until" */
@@ -173,12 +154,15 @@ static int fill(void *ctx, const char *what, struct strbuf *out)
 {
 	static const char entries[] = "options ";
 	struct manual *manual = ctx;
+	int err = 0;
 
 	if (strcmp(what, "synopsis") == 0)
-		return put_synopsis(manual->table, out);
-	if (strncmp(what, entries, strlen(entries)) == 0)
-		return put_entries(manual, what + strlen(entries), out);
-	return -EINVAL;
+		put_synopsis(manual->table, out);
+	else if (strncmp(what, entries, strlen(entries)) == 0)
+		err = put_entries(manual, what + strlen(entries), out);
+	else
+		err = -EINVAL;
+	return err ? err : strbuf_error(out);
 }
 
 static int check_entries(const struct manual *manual)

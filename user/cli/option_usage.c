@@ -15,86 +15,81 @@
 /* ---- lines ---- */
 
 /* `text` in lines of WIDTH columns, all but the first indented; the first begins at `column`. */
-static int put_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
+static void put_wrapped(struct strbuf *out, const char *text, size_t column, size_t indent)
 {
 	bool is_begin = true; /* of a line */
-	int err = 0;
 
-	while (!err && *text) {
+	while (*text) {
 		size_t len = strcspn(text, " \n");
 		bool breaks = text[len] == '\n';
 
 		if (!is_begin && column + 1 + len > WIDTH) {
-			err = strbuf_printf(out, "\n%*s", (int)indent, "");
+			strbuf_printf(out, "\n%*s", (int)indent, "");
 			column = indent;
 		} else if (!is_begin) {
-			err = strbuf_putc(out, ' ');
+			strbuf_putc(out, ' ');
 			column++;
 		}
-		if (!err)
-			err = strbuf_append(out, text, len);
+		strbuf_append(out, text, len);
 		column += len;
 		is_begin = breaks;
-		if (!err && breaks)
-			err = strbuf_printf(out, "\n%*s", (int)indent, "");
+		if (breaks)
+			strbuf_printf(out, "\n%*s", (int)indent, "");
 		if (breaks)
 			column = indent;
 		text += len + (text[len] != '\0');
 	}
-	return err ? err : strbuf_putc(out, '\n');
+	strbuf_putc(out, '\n');
 }
 
 /* ---- the synopsis ---- */
 
 /* " [--output FILE]", or without brackets. */
-static int put_option(struct strbuf *out, const struct option_row *row, bool is_optional)
+static void put_option(struct strbuf *out, const struct option_row *row, bool is_optional)
 {
-	return strbuf_printf(out, " %s--%s%s%s%s", is_optional ? "[" : "", row->name,
-			     row->metavar ? " " : "", row->metavar ? row->metavar : "",
-			     is_optional ? "]" : "");
+	strbuf_printf(out, " %s--%s%s%s%s", is_optional ? "[" : "", row->name,
+		      row->metavar ? " " : "", row->metavar ? row->metavar : "",
+		      is_optional ? "]" : "");
 }
 
 /* The options that the use needs, and those that go with no other use. */
-static int put_own_options(const struct option_table *table, size_t use, struct strbuf *out)
+static void put_own_options(const struct option_table *table, size_t use, struct strbuf *out)
 {
-	int err = 0;
-
 	options_each(table, place)
 	{
-		if (!err && place.row->needed & OPTION_USE(use))
-			err = put_option(out, place.row, false);
+		if (place.row->needed & OPTION_USE(use))
+			put_option(out, place.row, false);
 	}
 	options_each(table, place)
 	{
-		if (!err && options_uses(&place) == OPTION_USE(use) && !place.row->needed)
-			err = put_option(out, place.row, true);
+		if (options_uses(&place) != OPTION_USE(use) || place.row->needed)
+			continue;
+		if (!place.group->word)
+			put_option(out, place.row, true);
+		else if (place.row == place.group->rows)
+			strbuf_printf(out, " [%s]...", place.group->word);
 	}
-	return err;
 }
 
-static int put_use(const struct option_table *table, size_t use, struct strbuf *out)
+static void put_use(const struct option_table *table, size_t use, struct strbuf *out)
 {
 	const struct option_use *words = table->uses ? &table->uses[use] : NULL;
-	int err = strbuf_printf(out, "%s %s%s%s", use ? "      " : "usage:", table->program,
-				words && words->verb ? " " : "",
-				words && words->verb ? words->verb : "");
 
-	if (!err && words)
-		err = put_own_options(table, use, out);
-	if (!err)
-		err = strbuf_puts(out, " [OPTION]...");
-	if (!err && words && words->operands)
-		err = strbuf_printf(out, " %s", words->operands);
-	return err ? err : strbuf_putc(out, '\n');
+	strbuf_printf(out, "%s %s%s%s", use ? "      " : "usage:", table->program,
+		      words && words->verb ? " " : "", words && words->verb ? words->verb : "");
+	if (words)
+		put_own_options(table, use, out);
+	strbuf_puts(out, " [OPTION]...");
+	if (words && words->operands)
+		strbuf_printf(out, " %s", words->operands);
+	strbuf_putc(out, '\n');
 }
 
-static int put_synopsis(const struct option_table *table, struct strbuf *out)
+static void put_synopsis(const struct option_table *table, struct strbuf *out)
 {
-	int err = put_use(table, 0, out);
-
-	for (size_t use = 1; !err && table->uses && table->uses[use].name; use++)
-		err = put_use(table, use, out);
-	return err;
+	put_use(table, 0, out);
+	for (size_t use = 1; table->uses && table->uses[use].name; use++)
+		put_use(table, use, out);
 }
 
 /* ---- the options ---- */
@@ -139,62 +134,53 @@ static size_t widest_option(const struct option_table *table)
 }
 
 /* "names of compiled code: auto, off (auto); may be repeated" */
-static int put_help(const struct option_row *row, struct strbuf *out)
+static void put_help(const struct option_row *row, struct strbuf *out)
 {
-	int err = strbuf_puts(out, row->help);
-
-	for (size_t i = 0; !err && row->words && row->words[i]; i++)
-		err = strbuf_printf(out, "%s %s", i ? "," : ":", row->words[i]);
-	if (!err && row->repeats)
-		err = strbuf_puts(out, "; may be repeated");
-	if (!err && row->fallback)
-		err = strbuf_printf(out, " (%s)", row->fallback);
-	return err;
+	strbuf_puts(out, row->help);
+	for (size_t i = 0; row->words && row->words[i]; i++)
+		strbuf_printf(out, "%s %s", i ? "," : ":", row->words[i]);
+	if (row->repeats)
+		strbuf_puts(out, "; may be repeated");
+	if (row->fallback)
+		strbuf_printf(out, " (%s)", row->fallback);
 }
 
-static int put_row(const struct option_row *row, bool has_letter_column, size_t column,
-		   struct strbuf *out)
+static void put_row(const struct option_row *row, bool has_letter_column, size_t column,
+		    struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf help = STRBUF_INIT;
 	char text[128];
-	int err;
 
+	put_help(row, &help);
+	strbuf_fail(out, strbuf_error(&help));
 	(void)format_option(row, has_letter_column, text, sizeof(text));
-	err = strbuf_printf(out, "%-*s", (int)column, text);
-	if (!err)
-		err = put_help(row, &help);
-	return err ? err : put_wrapped(out, strbuf_str(&help), column, column);
+	strbuf_printf(out, "%-*s", (int)column, text);
+	put_wrapped(out, strbuf_str(&help), column, column);
 }
 
-static int put_options(const struct option_table *table, struct strbuf *out)
+static void put_options(const struct option_table *table, struct strbuf *out)
 {
 	size_t column = widest_option(table) + GAP;
 	bool has_letter_column = has_letters(table);
-	int err = 0;
 
 	options_each(table, place)
 	{
-		if (!err && place.row == place.group->rows && place.group->title)
-			err = strbuf_printf(out, "\n%s\n", place.group->title);
-		if (!err)
-			err = put_row(place.row, has_letter_column, column, out);
+		if (place.row == place.group->rows && place.group->title)
+			strbuf_printf(out, "\n%s\n", place.group->title);
+		put_row(place.row, has_letter_column, column, out);
 	}
-	return err;
 }
 
 int option_usage_put(const struct option_table *table, struct strbuf *out)
 {
-	int err = put_synopsis(table, out);
-
-	if (!err)
-		err = put_wrapped(out, table->summary, 0, 0);
-	if (!err && !table->groups->title)
-		err = strbuf_putc(out, '\n');
-	if (!err)
-		err = put_options(table, out);
-	if (!err)
-		err = strbuf_putc(out, '\n');
-	return err ? err : put_wrapped(out, table->notes, 0, 0);
+	put_synopsis(table, out);
+	put_wrapped(out, table->summary, 0, 0);
+	if (!table->groups->title)
+		strbuf_putc(out, '\n');
+	put_options(table, out);
+	strbuf_putc(out, '\n');
+	put_wrapped(out, table->notes, 0, 0);
+	return strbuf_error(out);
 }
 
 int option_usage_print(const struct option_table *table, const struct option_info *info)

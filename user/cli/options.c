@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/output/info.h"
+#include "user/util/cleanup.h"
 #include "user/util/parse.h"
+#include "user/util/strbuf.h"
 
 #define LONG_ID_BASE 256 /* getopt's ids of long options; below are letters */
 #define NAME_BYTES   40
@@ -99,6 +102,18 @@ int options_refuse_see_help(struct option_walk *walk, const char *format, ...)
 	return -EINVAL;
 }
 
+int options_refuse_range(struct option_walk *walk, uint64_t since_unix_ns, uint64_t until_unix_ns)
+{
+	__cleanup_strbuf struct strbuf since = STRBUF_INIT, until = STRBUF_INIT;
+
+	info_append_local_time(&since, since_unix_ns);
+	info_append_local_time(&until, until_unix_ns);
+	if (since_unix_ns > walk->now_unix_ns)
+		return options_refuse(walk, "--since (%s) lies in the future", strbuf_str(&since));
+	return options_refuse(walk, "--since (%s) must lie before --until (%s)", strbuf_str(&since),
+			      strbuf_str(&until));
+}
+
 /* "--since", as the user would write it. */
 static const char *name_of(const struct option_walk *walk, const struct option_row *row,
 			   char text[static NAME_BYTES])
@@ -131,13 +146,15 @@ static const char *wants_of(const struct option_row *row, char text[static WANTS
 			       (unsigned long long)row->min, (unsigned long long)row->max);
 		return text;
 	case OPTION_KIND_DURATION:
-		return "a duration, such as 90s, 15m, 1h or 2d";
+		return "a duration, such as 90s, 15m, 1h30m or 2d";
 	case OPTION_KIND_SIZE:
 		return "a size, such as 512M or 5G";
 	case OPTION_KIND_TIME:
-		return "a time; write 90s, 15m, 1h, 2d, 2026-11-21T13:00:00Z or @EPOCH";
+		return "a time; write 15m, 1h30m or 2d back from now, 13:00, yesterday, "
+		       "2026-11-21, 2026-11-21T13:00:00Z or @EPOCH";
 	case OPTION_KIND_FILE:
 	case OPTION_KIND_DIR:
+	case OPTION_KIND_DIRS:
 		return "a path";
 	default:
 		return "a value of this option";
@@ -215,6 +232,7 @@ static int take_value(struct option_walk *walk, const char *value)
 	case OPTION_KIND_TIME:
 		return parse_time_ns(value, walk->now_unix_ns, field);
 	case OPTION_KIND_OWN:
+	case OPTION_KIND_DIRS:
 		return row->parse(walk, value);
 	}
 	return -EINVAL;
@@ -333,6 +351,20 @@ int options_walk_all(struct option_walk *walk, int argc, char **argv)
 	if (!err && walk->operands < argc)
 		err = options_refuse_see_help(walk, "'%s' is not an option", argv[walk->operands]);
 	return err;
+}
+
+int options_walk_command(struct option_walk *walk, int argc, char **argv, char ***command_out)
+{
+	int err = options_walk(walk, argc, argv);
+
+	*command_out = NULL;
+	if (err || walk->operands >= argc)
+		return err;
+	if (strcmp(argv[walk->operands - 1], "--") != 0)
+		return options_refuse_see_help(walk, "'%s' is not an option; a command follows --",
+					       argv[walk->operands]);
+	*command_out = argv + walk->operands;
+	return 0;
 }
 
 bool options_given(const struct option_walk *walk, const char *name)

@@ -3,6 +3,9 @@
  * Options of a command: one table, a row per option. From the rows come the walk over the command
  * line with its one-line refusals, --help (option_usage.h), the man page's synopsis and list of
  * options (option_manual.h) and the completion of bash (option_completion.h).
+ *
+ * The room of what commands share. In: a command line and a table. Out: the command's struct of options,
+ * which borrows from the command line, or one line of refusal.
  */
 #ifndef JBPF_CLI_OPTIONS_H
 #define JBPF_CLI_OPTIONS_H
@@ -27,6 +30,7 @@ enum option_kind {
 	OPTION_KIND_SIZE,     /* uint64_t, bytes */
 	OPTION_KIND_TIME,     /* uint64_t, Unix nanoseconds */
 	OPTION_KIND_OWN,      /* `parse` reads it; `words` are for people and completion */
+	OPTION_KIND_DIRS,     /* the same; names a directory */
 };
 
 struct option_walk;
@@ -117,6 +121,9 @@ struct option_walk {
 __must_check int options_walk(struct option_walk *walk, int argc, char **argv);
 /* The same, of a command that takes nothing but options. */
 __must_check int options_walk_all(struct option_walk *walk, int argc, char **argv);
+/* The same, but a program and its arguments may follow "--": then *command_out, else NULL; in argv, which ends with NULL. */
+__must_check int options_walk_command(struct option_walk *walk, int argc, char **argv,
+				      char ***command_out);
 /* One option and its value. 0 or -EINVAL. */
 __must_check int options_take(struct option_walk *walk, const struct option_place *place,
 			      const char *value);
@@ -138,5 +145,8 @@ __must_check int options_refuse(struct option_walk *walk, const char *format, ..
 /* The same, and where to read more: "...; see jbpf-dump --help". */
 __must_check int options_refuse_see_help(struct option_walk *walk, const char *format, ...)
 	__printf_like(2, 3);
+/* Refuses times of --since and --until that do not follow each other. Always -EINVAL. */
+__must_check int options_refuse_range(struct option_walk *walk, uint64_t since_unix_ns,
+				      uint64_t until_unix_ns);
 
 #endif

@@ -9,75 +9,80 @@
 
 #include "user/util/cleanup.h"
 
-struct named {
-	const char *name;
-	const char *value; /* NULL = not given */
-};
-
 #define PLACES_CNT 5
 
 /* Narrowest first: the first one given goes into the title. */
-static void places_of(const struct selection *selection, struct named *out)
+static const enum select_by places[PLACES_CNT] = { SELECT_BY_CONTAINER, SELECT_BY_POD,
+						   SELECT_BY_SERVICE, SELECT_BY_NAMESPACE,
+						   SELECT_BY_CGROUP };
+
+static bool is_given(const struct selection *selection, enum select_by by)
 {
-	out[0] = (struct named){ "container", selection->container };
-	out[1] = (struct named){ "pod", selection->pod };
-	out[2] = (struct named){ "service", selection->service };
-	out[3] = (struct named){ "namespace", selection->namespace };
-	out[4] = (struct named){ "cgroup", selection->cgroup };
+	return selection_get(selection, by, 0).pattern != NULL;
 }
 
-static const struct named *title_place(const struct named *places)
+/* SELECT_BY_CNT = none. */
+static enum select_by title_place(const struct selection *selection)
 {
 	for (size_t i = 0; i < PLACES_CNT; i++) {
-		if (places[i].value)
-			return &places[i];
+		if (is_given(selection, places[i]))
+			return places[i];
 	}
-	return NULL;
+	return SELECT_BY_CNT;
 }
 
-int selection_title(const struct selection *selection, struct strbuf *out)
+/* "shop-1 or shop-2, not shop-3" */
+static void append_values(const struct selection *selection, enum select_by by, struct strbuf *out)
 {
-	struct named places[PLACES_CNT];
-	const struct named *place;
-	int err = strbuf_puts(out, "CPU of ");
+	struct select_more value = selection_get(selection, by, 0);
 
-	places_of(selection, places);
-	place = title_place(places);
-	if (!err && selection->comm)
-		err = strbuf_puts(out, selection->comm);
-	if (!err && selection->pid)
-		err = strbuf_printf(out, "%sprocess %" PRIu32, selection->comm ? ", " : "",
-				    selection->pid);
-	if (!err && !selection->comm && !selection->pid && !place)
-		err = strbuf_puts(out, "all processes");
-	if (!err && place)
-		err = strbuf_printf(out, "%s%s %s", selection->comm || selection->pid ? " in " : "",
-				    place->name, place->value);
-	return err;
+	for (size_t i = 1; value.pattern; i++) {
+		const char *lead = i == 1 ? "" : value.leaves_out ? ", " : " or ";
+
+		strbuf_printf(out, "%s%s%s", lead, value.leaves_out ? "not " : "", value.pattern);
+		value = selection_get(selection, by, i);
+	}
 }
 
-static int append_part(struct strbuf *out, const char *name, const char *value)
+void selection_title(enum event event, const struct selection *selection, struct strbuf *out)
 {
-	return strbuf_printf(out, "%s%s %s", out->len ? ", " : "", name, value);
+	enum select_by place = title_place(selection);
+	bool has_comm = is_given(selection, SELECT_BY_COMM);
+
+	strbuf_printf(out, "%s of ", event_title(event));
+	append_values(selection, SELECT_BY_COMM, out);
+	if (selection->pid)
+		strbuf_printf(out, "%sprocess %" PRIu32, has_comm ? ", " : "", selection->pid);
+	if (!has_comm && !selection->pid && place == SELECT_BY_CNT)
+		strbuf_puts(out, "all processes");
+	if (place == SELECT_BY_CNT)
+		return;
+	strbuf_printf(out, "%s%s ", has_comm || selection->pid ? " in " : "",
+		      select_by_name(place));
+	append_values(selection, place, out);
 }
 
-int selection_subtitle(const struct selection *selection, const char *const *by, size_t by_cnt,
-		       struct strbuf *out)
+static void append_part(struct strbuf *out, const char *name, const char *value)
+{
+	strbuf_printf(out, "%s%s %s", out->len ? ", " : "", name, value);
+}
+
+void selection_subtitle(const struct selection *selection, const char *const *by, size_t by_cnt,
+			struct strbuf *out)
 {
 	static const char *const kinds[] = { "any", "java", "kernel", "native" };
-	struct named places[PLACES_CNT];
-	const struct named *place;
-	int err = 0;
+	enum select_by place = title_place(selection);
 
-	places_of(selection, places);
-	place = title_place(places);
-	for (size_t i = 0; !err && i < PLACES_CNT; i++) {
-		if (places[i].value && &places[i] != place)
-			err = append_part(out, places[i].name, places[i].value);
+	for (size_t i = 0; i < PLACES_CNT; i++) {
+		if (places[i] == place || !is_given(selection, places[i]))
+			continue;
+		append_part(out, select_by_name(places[i]), "");
+		append_values(selection, places[i], out);
 	}
-	if (!err && selection->kind != SELECT_KIND_ANY)
-		err = append_part(out, "kind", kinds[selection->kind]);
-	for (size_t i = 0; !err && i < by_cnt; i++)
-		err = append_part(out, "by", by[i]);
-	return err;
+	if (selection->thread)
+		append_part(out, "thread", selection->thread);
+	if (selection->kind != SELECT_KIND_ANY)
+		append_part(out, "kind", kinds[selection->kind]);
+	for (size_t i = 0; i < by_cnt; i++)
+		append_part(out, "by", by[i]);
 }

@@ -5,17 +5,17 @@
 
 #include <stddef.h>
 
-#include "user/util/attributes.h"
+#include "user/model/event.h"
 #include "user/model/select.h"
 #include "user/util/strbuf.h"
 
-/* "CPU of java in container shop-1". 0 or -ENOMEM. */
-__must_check int selection_title(const struct selection *selection, struct strbuf *out);
+/* "CPU of java in container shop-1". Errors of both are the buffer's. */
+void selection_title(enum event event, const struct selection *selection, struct strbuf *out);
 /*
- * The other selectors, and the labels that stacks begin with: "namespace prod, kind java, by pod"; "" when
- * there are none. 0 or -ENOMEM.
+ * The other selectors, and the labels that stacks begin with: "namespace prod, kind java, by pod";
+ * "" when there are none.
  */
-__must_check int selection_subtitle(const struct selection *selection, const char *const *by,
-				    size_t by_cnt, struct strbuf *out);
+void selection_subtitle(const struct selection *selection, const char *const *by, size_t by_cnt,
+			struct strbuf *out);
 
 #endif

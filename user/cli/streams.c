@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 /* A pid and start time can recur after a reboot, hence the boot id. No padding: compared as bytes. */
 struct stream_key {
@@ -38,18 +39,10 @@ static int keep_labels(struct streams *streams, struct window *window)
 
 static int add_item(struct streams *streams, size_t index)
 {
-	size_t cap = streams->cap ? streams->cap * 2 : 64;
-	struct stream *items;
-
 	if (index < streams->cnt)
 		return 0;
-	if (streams->cnt == streams->cap) {
-		items = reallocarray(streams->items, cap, sizeof(*items));
-		if (!items)
-			return -ENOMEM;
-		streams->items = items;
-		streams->cap = cap;
-	}
+	if (vec_room(streams->items, streams->cnt, streams->cap, 64))
+		return -ENOMEM;
 	memset(&streams->items[streams->cnt], 0, sizeof(*streams->items));
 	streams->items[streams->cnt++].first_unix_ns = UINT64_MAX;
 	return 0;
@@ -64,20 +57,48 @@ static int prepare(struct streams *streams)
 	return streams->keys && streams->labels ? 0 : -ENOMEM;
 }
 
-static int keep_store_problem(struct streams *streams, const char *problem)
+static int keep_host_label(struct streams *streams, const char *text, const char **out)
 {
 	uint32_t id;
 	int err;
 
-	streams->store_problem = NULL;
-	if (!problem || !*problem)
+	*out = NULL;
+	if (!text || !*text)
 		return 0;
 	err = prepare(streams);
 	if (!err)
-		err = strtab__intern(streams->labels, problem, strlen(problem), &id);
+		err = strtab__intern(streams->labels, text, strlen(text), &id);
 	if (!err)
-		streams->store_problem = strtab__get(streams->labels, id, NULL);
+		*out = strtab__get(streams->labels, id, NULL);
 	return err;
+}
+
+static int keep_host_labels(struct streams *streams, const struct window *window)
+{
+	int err = keep_host_label(streams, window->labels[WINDOW_LABEL_STORE_PROBLEM],
+				  &streams->store_problem);
+
+	if (!err)
+		err = keep_host_label(streams, window->labels[WINDOW_LABEL_UNWIND],
+				      &streams->unwind);
+	return err;
+}
+
+/*
+ * Windows of one host do not overlap, so that their sum is within the time from first to last. What
+ * several hosts recorded at the same time is not more time.
+ */
+static void cover(struct streams *streams, const struct window *window)
+{
+	uint64_t end = window_end_unix_ns(window);
+	uint64_t span_ns;
+
+	streams->recorded_ns += window->window_cnt > 1 ? window->recorded_ns : window->duration_ns;
+	if (!streams->window_cnt || window->start_unix_ns < streams->first_window_unix_ns)
+		streams->first_window_unix_ns = window->start_unix_ns;
+	end = end > streams->last_window_unix_ns ? end : streams->last_window_unix_ns;
+	span_ns = end - streams->first_window_unix_ns;
+	streams->covered_ns = streams->recorded_ns < span_ns ? streams->recorded_ns : span_ns;
 }
 
 static int add_host_record(struct streams *streams, const struct window *window)
@@ -85,13 +106,14 @@ static int add_host_record(struct streams *streams, const struct window *window)
 	int err = 0;
 
 	streams->host_samples += window->counts.samples;
+	cover(streams, window);
 	streams->window_cnt += window->window_cnt ? window->window_cnt : 1;
 	if (window_end_unix_ns(window) >= streams->last_window_unix_ns) {
 		streams->last_window_unix_ns = window_end_unix_ns(window);
 		streams->last_window_ns = window->window_cnt > 1 ?
 						  window->recorded_ns / window->window_cnt :
 						  window->duration_ns;
-		err = keep_store_problem(streams, window->labels[WINDOW_LABEL_STORE_PROBLEM]);
+		err = keep_host_labels(streams, window);
 	}
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++)
 		streams->lost[i] += window->lost[i];
@@ -149,6 +171,23 @@ void streams_release(struct streams *streams)
 	memset(streams, 0, sizeof(*streams));
 }
 
+const char *streams_common_label(const struct streams *streams, enum window_label label)
+{
+	const char *common = NULL;
+
+	for (size_t i = 0; i < streams->cnt; i++) {
+		const struct stream *stream = &streams->items[i];
+		const char *text = window_label(&stream->latest, label);
+
+		if (!stream->counts.samples)
+			continue;
+		if (!*text || (common && strcmp(common, text) != 0))
+			return NULL;
+		common = text;
+	}
+	return common;
+}
+
 /* Processes outside of containers come last: a busy host has many, and few of them matter. */
 static int compare_label(const struct stream *a, const struct stream *b, enum window_label label)
 {
@@ -180,6 +219,8 @@ static int compare(const void *left, const void *right)
 
 	if (!order)
 		order = compare_label(a, b, WINDOW_LABEL_POD);
+	if (!order)
+		order = compare_label(a, b, WINDOW_LABEL_HOST);
 	if (!order)
 		order = (a->counts.samples < b->counts.samples) -
 			(a->counts.samples > b->counts.samples);

@@ -30,17 +30,27 @@ struct streams {
 	struct strtab *labels;		/* texts of latest.labels */
 	uint64_t lost[WINDOW_LOSS_CNT]; /* of the host records */
 	uint64_t host_samples;
-	uint64_t window_cnt;	      /* of the host records */
-	uint64_t last_window_unix_ns; /* end of the last of them; 0 = none */
-	uint64_t last_window_ns;      /* its length */
-	const char *store_problem;    /* the label of that one; NULL = none */
+	uint64_t window_cnt;	       /* of the host records */
+	uint64_t covered_ns;	       /* their time; of hosts at the same time, once */
+	uint64_t recorded_ns;	       /* the same, each of its own */
+	uint64_t first_window_unix_ns; /* start of the first of them */
+	uint64_t last_window_unix_ns;  /* end of the last of them; 0 = none */
+	uint64_t last_window_ns;       /* its length */
+	const char *store_problem;     /* the labels of that one; NULL = none */
+	const char *unwind;
 };
 
 /* Adds a stream's window or a host record (pid 0). 0 or -ENOMEM. */
 __must_check int streams_add(struct streams *streams, const struct window *window);
 void streams_release(struct streams *streams);
 
-/* By container and pod, busiest first, those without a container last. Nothing may be added after it. */
+/*
+ * A label that all streams with samples have in common: NULL when one has another, or none. Borrowed
+ * until streams_release().
+ */
+const char *streams_common_label(const struct streams *streams, enum window_label label);
+
+/* By container, pod and host, busiest first, those without a container last. Nothing may be added after it. */
 void streams_sort(struct streams *streams);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The table of commands and the way into them: "jbpf dump" and the link "jbpf-dump" are the same.
- * A command that is planned but not here yet is refused as such, not as a typing error.
  */
 #include "user/cmd/cmd.h"
 
@@ -16,12 +15,24 @@
 #include "user/cmd/maps_options.h"
 #include "user/cmd/record_options.h"
 #include "user/cmd/store_options.h"
-#include "user/util/cleanup.h"
+#include "user/push/push.h"
+#include "user/push/push_options.h"
+#include "user/top/top_options.h"
+#include "user/top/top_run.h"
 #include "user/util/log.h"
 #include "user/util/version.h"
+#include "user/web/web.h"
+#include "user/web/web_options.h"
 
 #define PROGRAM	    "jbpf"
 #define LINK_PREFIX "jbpf-"
+
+static int cmd_web(int argc, char **argv)
+{
+	static const struct web_programs programs = { .profile = cmd_dump, .diff = cmd_diff };
+
+	return web_run(argc, argv, &programs);
+}
 
 const struct cmd cmd_list[] = {
 	{ "diff", "report which methods need more CPU than before, and how sure that is",
@@ -30,17 +41,19 @@ const struct cmd cmd_list[] = {
 	  &dump_option_table, cmd_dump },
 	{ "maps", "write /tmp/perf-PID.map for every JVM, so that perf names Java code",
 	  &maps_option_table, cmd_maps },
+	{ "push", "send the store to ClickHouse or a receiver of OTLP", &push_option_table,
+	  push_run },
 	{ "record", "sample this host for a while, without daemon and store", &record_option_table,
 	  cmd_record },
 	{ "status", "show whether the stacks of every JVM are whole and named, and if not, why",
 	  &status_option_table, cmd_status },
 	{ "store", "check the files of the store, or compact them now", &store_option_table,
 	  cmd_store },
+	{ "top", "show live who uses this host, and with which code", &top_option_table, top_main },
+	{ "web", "show the store in a browser: time line, flame graph, comparison",
+	  &web_option_table, cmd_web },
 	{ NULL, NULL, NULL, NULL },
 };
-
-/* Commands of later versions. */
-static const char *const later_commands[] = { "top" };
 
 static const struct cmd *find_command(const char *name)
 {
@@ -71,12 +84,6 @@ static int print_version(void)
 
 static int unknown_command(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(later_commands); i++) {
-		if (strcmp(later_commands[i], name) != 0)
-			continue;
-		pr_err("this version has no '%s' command\n", name);
-		return CMD_EXIT_USAGE;
-	}
 	pr_err("there is no command '%s'; see jbpf --help\n", name);
 	return CMD_EXIT_USAGE;
 }

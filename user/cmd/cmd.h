@@ -2,6 +2,9 @@
 /*
  * The commands of jbpf. Each parses its own options, prints its own errors (once, on stderr) and
  * returns the program's exit code.
+ *
+ * In: a command line. Out: text on standard output, messages on standard error, an exit code. Each command
+ * owns what it opens, for its run.
  */
 #ifndef JBPF_CMD_CMD_H
 #define JBPF_CMD_CMD_H

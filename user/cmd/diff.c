@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * jbpf diff: reports which methods need more or less CPU than before, and how sure that is. It
- * compares two times or two images from the store, two folded files, or, day by day, every service
+ * compares two times or two groups of processes from the store, two folded files, or, day by day, every service
  * (diff_days.c).
  */
 #include <errno.h>
@@ -11,17 +11,20 @@
 
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_store.h"
+#include "user/cli/cmd_stores.h"
 #include "user/cli/cmd_write.h"
 #include "user/cli/option_usage.h"
 #include "user/compare/diff_alarms.h"
 #include "user/compare/diff_compare.h"
+#include "user/compare/diff_hosts.h"
 #include "user/daily/diff_days.h"
 #include "user/compare/diff_images.h"
+#include "user/compare/diff_outliers.h"
 #include "user/cmd/diff_options.h"
 #include "user/cmd/dump_hint.h"
 #include "user/output/diff/diff_output.h"
 #include "user/output/info.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -30,7 +33,9 @@
 #define DIFF_TABLE_ROWS 50
 #define LIST_HINT	"; see --list"
 
-static int diff_fail(const struct diff_cmd_options *options, int err)
+/* `source` is NULL when files are compared. */
+static int diff_fail(const struct diff_cmd_options *options, const struct store_source *source,
+		     int err)
 {
 	if (err == -ENOMEM)
 		pr_err("out of memory; take shorter times or fewer processes\n");
@@ -39,7 +44,8 @@ static int diff_fail(const struct diff_cmd_options *options, int err)
 	else if (options->mode == DIFF_CMD_MODE_FILES)
 		pr_err("the files cannot be compared: %s\n", errstr(err));
 	else
-		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+		pr_err("the store in '%s' cannot be read: %s\n", store_source__name(source),
+		       store_source__failure(source, err));
 	return CMD_EXIT_FAILED;
 }
 
@@ -50,25 +56,24 @@ static bool is_empty(const struct diff_loaded *side)
 	return diff_side__block_count(side->side) == 0;
 }
 
-static int append_side(const struct diff_cmd_side *side, struct strbuf *out)
+static void append_side(const struct diff_cmd_side *side, struct strbuf *out)
 {
-	int err;
-
-	if (side->file)
-		return strbuf_printf(out, ", '%s'", side->file);
-	err = strbuf_puts(out, " (");
-	if (!err && side->image)
-		err = strbuf_printf(out, "image %s, ", side->image);
-	if (!err)
-		err = info_append_time(out, side->range.since_unix_ns);
-	if (!err)
-		err = strbuf_puts(out, " to ");
-	if (!err)
-		err = info_append_time(out, side->range.until_unix_ns);
-	return err ? err : strbuf_putc(out, ')');
+	if (side->file) {
+		strbuf_printf(out, ", '%s'", side->file);
+		return;
+	}
+	strbuf_puts(out, " (");
+	for (int by = 0; by < SELECT_BY_CNT; by++)
+		if (side->labels[by])
+			strbuf_printf(out, "%s %s, ", select_by_name((enum select_by)by),
+				      side->labels[by]);
+	info_append_local_time(out, side->range.since_unix_ns);
+	strbuf_puts(out, " to ");
+	info_append_local_time(out, side->range.until_unix_ns);
+	strbuf_putc(out, ')');
 }
 
-static int append_hint(struct store_reader *reader, const struct diff_cmd_options *options,
+static int append_hint(struct store_source *reader, const struct diff_cmd_options *options,
 		       const struct diff_cmd_side *side, const struct diff_loaded *loaded,
 		       struct strbuf *out)
 {
@@ -78,13 +83,14 @@ static int append_hint(struct store_reader *reader, const struct diff_cmd_option
 
 	if (side->file)
 		return 0;
-	err = strbuf_puts(out, "; ");
-	if (!err && loaded->warm_up_samples)
-		return strbuf_puts(out, "all that there are come from JVMs in their first 10 "
-					"minutes, which are left out");
+	strbuf_puts(out, "; ");
+	if (loaded->warm_up_samples) {
+		strbuf_puts(out, "all that there are come from JVMs that were warming up in "
+				 "their first 10 minutes, which are left out");
+		return strbuf_error(out);
+	}
 	before = out->len;
-	if (!err && side->image)
-		err = diff_images_hint(reader, options, out);
+	err = side->labels[SELECT_BY_IMAGE] ? diff_images_hint(reader, options, out) : 0;
 	if (err || out->len > before)
 		return err;
 	asked.selection.since_unix_ns = side->range.since_unix_ns;
@@ -94,12 +100,12 @@ static int append_hint(struct store_reader *reader, const struct diff_cmd_option
 	if (!err && out->len > strlen(LIST_HINT) &&
 	    strcmp(out->data + out->len - strlen(LIST_HINT), LIST_HINT) == 0) {
 		strbuf_truncate(out, out->len - strlen(LIST_HINT));
-		err = strbuf_puts(out, "; see jbpf-dump --list");
+		strbuf_puts(out, "; see jbpf-dump --list");
 	}
-	return err;
+	return err ? err : strbuf_error(out);
 }
 
-static int say_empty(struct store_reader *reader, const struct diff_cmd_options *options,
+static int say_empty(struct store_source *reader, const struct diff_cmd_options *options,
 		     const struct diff_compare *compare)
 {
 	bool is_before = is_empty(&compare->before);
@@ -107,7 +113,8 @@ static int say_empty(struct store_reader *reader, const struct diff_cmd_options 
 	const struct diff_loaded *loaded = is_before ? &compare->before : &compare->after;
 	__cleanup_strbuf struct strbuf where = STRBUF_INIT, hint = STRBUF_INIT;
 
-	if (append_side(side, &where))
+	append_side(side, &where);
+	if (strbuf_error(&where))
 		strbuf_clear(&where);
 	if (append_hint(reader, options, side, loaded, &hint))
 		strbuf_clear(&hint);
@@ -137,12 +144,14 @@ static int render(const struct diff_cmd_options *options, const struct diff_comp
 	return diff_output_table(&compare->output, DIFF_TABLE_ROWS, out);
 }
 
-/* --fail-on regression: one line per cause, and the exit code. */
-static int judge(const struct diff_cmd_options *options, const struct diff_compare *compare)
+/* --fail-on: one line per cause, and the exit code. */
+static int judge(struct store_source *reader, const struct diff_cmd_options *options,
+		 const struct diff_compare *compare)
 {
 	const char *obstacle =
 		diff_alarms_obstacle(&compare->result->summary, &compare->statistics);
 	__cleanup_free struct diff_alarm *alarms = NULL;
+	const char *word = options->fail_on == DIFF_CMD_FAIL_ON_SLOWER ? "slower" : "regression";
 	size_t cnt = 0;
 	int err = diff_alarms_list(compare->result, compare->catalog, &alarms, &cnt);
 
@@ -151,16 +160,16 @@ static int judge(const struct diff_cmd_options *options, const struct diff_compa
 
 		err = diff_alarms_text(compare->result, compare->catalog, &alarms[i], &text);
 		if (!err)
-			pr_err("regression: %s\n", strbuf_str(&text));
+			pr_err("%s: %s\n", word, strbuf_str(&text));
 	}
 	if (err)
-		return diff_fail(options, err);
+		return diff_fail(options, reader, err);
 	if (*obstacle)
 		pr_warn("no regression could be confirmed: %s\n", obstacle);
 	return cnt ? CMD_EXIT_REGRESSION : CMD_EXIT_DONE;
 }
 
-static int finish(struct store_reader *reader, const struct diff_cmd_options *options,
+static int finish(struct store_source *reader, const struct diff_cmd_options *options,
 		  struct diff_compare *compare)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -172,10 +181,10 @@ static int finish(struct store_reader *reader, const struct diff_cmd_options *op
 	if (!err)
 		err = render(options, compare, &out);
 	if (err)
-		return diff_fail(options, err);
-	code = cmd_write(options->output, &out);
-	if (code == CMD_EXIT_DONE && options->fail_on_regression)
-		code = judge(options, compare);
+		return diff_fail(options, reader, err);
+	code = cmd_write_paged(options->output, options->no_pager, &out);
+	if (code == CMD_EXIT_DONE && options->fail_on)
+		code = judge(reader, options, compare);
 	return code;
 }
 
@@ -192,16 +201,62 @@ static int compare_files(const struct diff_cmd_options *options)
 static int compare_store(const struct diff_cmd_options *options)
 {
 	struct diff_compare compare = { 0 };
-	struct store_reader *reader;
+	struct store_source *reader;
 	int code, err;
 
-	if (cmd_store_open(options->store, &reader))
-		return CMD_EXIT_FAILED;
+	err = cmd_stores_open_all(&options->stores, options->event, &reader);
+	if (err)
+		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 	err = diff_compare_load(reader, options, 0, &compare);
-	code = err ? diff_fail(options, err) : finish(reader, options, &compare);
+	code = err ? diff_fail(options, reader, err) : finish(reader, options, &compare);
 	cmd_store_damage_end(&compare.damage);
 	diff_compare_release(&compare);
-	store_reader__free(reader);
+	store_source__free(reader);
+	return code;
+}
+
+/* ---- hosts beside each other ---- */
+
+static int say_few_hosts(struct store_source *reader, const struct diff_cmd_options *options,
+			 size_t hosts)
+{
+	struct dump_options asked = { .selection = options->selection };
+	__cleanup_strbuf struct strbuf hint = STRBUF_INIT;
+
+	if (hosts) {
+		pr_err("%zu host%s samples of that, at least %d are needed to tell which one "
+		       "differs; give more of --store, or another time\n",
+		       hosts, hosts == 1 ? " has" : "s have", DIFF_HOSTS_MIN);
+		return CMD_EXIT_FAILED;
+	}
+	if (dump_hint(reader, &asked, &hint))
+		strbuf_clear(&hint);
+	pr_err("no samples match%s%s\n", hint.len ? "; " : "", strbuf_str(&hint));
+	return CMD_EXIT_NO_SAMPLES;
+}
+
+static int find_outliers(const struct diff_cmd_options *options)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	struct cmd_store_damage damage = { 0 };
+	struct diff_outliers found = { 0 };
+	struct store_source *reader;
+	int code;
+	int err = cmd_stores_open_all(&options->stores, options->event, &reader);
+
+	if (err)
+		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
+	err = diff_outliers_find(reader, options, &damage, &out, &found);
+	if (err)
+		code = diff_fail(options, reader, err);
+	else if (found.hosts < DIFF_HOSTS_MIN)
+		code = say_few_hosts(reader, options, found.hosts);
+	else
+		code = cmd_write_paged(options->output, options->no_pager, &out);
+	if (code == CMD_EXIT_DONE && options->fail_on && found.slower)
+		code = CMD_EXIT_REGRESSION;
+	cmd_store_damage_end(&damage);
+	store_source__free(reader);
 	return code;
 }
 
@@ -223,6 +278,8 @@ int cmd_diff(int argc, char **argv)
 	switch (options.mode) {
 	case DIFF_CMD_MODE_FILES:
 		return compare_files(&options);
+	case DIFF_CMD_MODE_OUTLIERS:
+		return find_outliers(&options);
 	case DIFF_CMD_MODE_DAYS:
 		return diff_days_run(&options);
 	default:

@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "user/compare/diff_load.h"
+#include "user/model/event_view.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
 
-#define DEFAULT_SINCE_NS (86400 * CLOCK_NS_PER_S) /* of images */
+#define DEFAULT_SINCE_NS (86400 * CLOCK_NS_PER_S) /* of groups */
 #define TIME_TEXT_MAX	 64
 #define NUMBER_TEXT_MAX	 16
 #define SPAN_MAX_DAYS	 ((unsigned long long)(DIFF_LOAD_SPAN_MAX_NS / CLOCK_NS_PER_S / 86400))
@@ -22,24 +23,26 @@
 /* The ways to compare, in the order of enum diff_cmd_mode. */
 static const struct option_use uses[] = {
 	[DIFF_CMD_MODE_TIMES] = { .name = "--before and --after" },
-	[DIFF_CMD_MODE_IMAGES] = { .name = "images" },
+	[DIFF_CMD_MODE_GROUPS] = { .name = "two groups" },
 	[DIFF_CMD_MODE_FILES] = { .name = "two files", .operands = "BEFORE.folded AFTER.folded" },
 	[DIFF_CMD_MODE_DAYS] = { .name = "--days" },
+	[DIFF_CMD_MODE_OUTLIERS] = { .name = "--outlier-hosts" },
 	{ .name = NULL },
 };
 
 #define RANGE_WANTS "a range of time; write two times, as in 2d..1d"
 
 #define TIMES	    OPTION_USE(DIFF_CMD_MODE_TIMES)
-#define IMAGES	    OPTION_USE(DIFF_CMD_MODE_IMAGES)
+#define GROUPS	    OPTION_USE(DIFF_CMD_MODE_GROUPS)
 #define DAYS	    OPTION_USE(DIFF_CMD_MODE_DAYS)
 #define FILES	    OPTION_USE(DIFF_CMD_MODE_FILES)
-#define FROM_STORE  (TIMES | IMAGES | DAYS)
-#define ONE_PICTURE (TIMES | IMAGES | FILES)
+#define OUTLIERS    OPTION_USE(DIFF_CMD_MODE_OUTLIERS)
+#define FROM_STORE  (TIMES | GROUPS | DAYS | OUTLIERS)
+#define ONE_PICTURE (TIMES | GROUPS | FILES)
 
 struct parsing {
 	struct diff_cmd_options options;
-	struct diff_cmd_range images; /* --since and --until */
+	struct diff_cmd_range groups; /* --since and --until */
 };
 
 /* ---- values ---- */
@@ -135,14 +138,15 @@ static int take_relevant(struct option_walk *walk, const char *value)
 
 /* In the order of enum diff_cmd_format. */
 static const char *const format_words[] = { "top", "folded", "html", "json", NULL };
-/* There is no other yet; its place is the bool's value. */
-static const char *const fail_on_words[] = { "regression", NULL };
+/* In the order of enum diff_cmd_fail_on, behind NONE. */
+static const char *const fail_on_words[] = { "regression", "slower", NULL };
 
 static const struct option_row compared_rows[] = {
 	{ .name = "before",
 	  .kind = OPTION_KIND_OWN,
 	  .metavar = "TIME..TIME",
-	  .help = "times of the side before; a TIME is 90s, 15m, 1h, 2d back from now, now, "
+	  .help = "times of the side before; a TIME is 90s, 15m, 1h30m, 2d, 1w back from now, "
+		  "20 minutes ago, now, 13:00, today, yesterday, 2026-11-21, "
 		  "2026-11-21T13:00:00Z (local time without a zone) or @EPOCH",
 	  .wants = RANGE_WANTS,
 	  .parse = take_before,
@@ -156,23 +160,15 @@ static const struct option_row compared_rows[] = {
 	  .parse = take_after,
 	  .uses = TIMES,
 	  .needed = TIMES },
-	{ .name = "before-image",
-	  .kind = OPTION_KIND_TEXT,
-	  .metavar = "IMAGE",
-	  .help = "container image of the processes before; it may be a glob",
-	  .uses = IMAGES,
-	  .needed = IMAGES,
-	  OPTION_FIELD(struct parsing, options.before.image) },
-	{ .name = "after-image",
-	  .kind = OPTION_KIND_TEXT,
-	  .metavar = "IMAGE",
-	  .help = "container image of the processes after; it may be a glob",
-	  .uses = IMAGES,
-	  .needed = IMAGES,
-	  OPTION_FIELD(struct parsing, options.after.image) },
-	{ OPTION_ROW_SINCE(struct parsing, images.since_unix_ns, "24h before --until"),
-	  .uses = IMAGES },
-	{ OPTION_ROW_UNTIL(struct parsing, images.until_unix_ns), .uses = IMAGES },
+	{ OPTION_ROW_SINCE(struct parsing, groups.since_unix_ns, "24h before --until"),
+	  .uses = GROUPS | OUTLIERS },
+	{ OPTION_ROW_UNTIL(struct parsing, groups.until_unix_ns), .uses = GROUPS | OUTLIERS },
+	{ .name = "outlier-hosts",
+	  .kind = OPTION_KIND_FLAG,
+	  .help = "compare each host with all others: which one differs, in which methods",
+	  .uses = OUTLIERS,
+	  .needed = OUTLIERS,
+	  OPTION_FIELD(struct parsing, options.outliers) },
 	{ .name = "days",
 	  .kind = OPTION_KIND_NUMBER,
 	  .metavar = "N",
@@ -182,7 +178,32 @@ static const struct option_row compared_rows[] = {
 	  .uses = DAYS,
 	  .needed = DAYS,
 	  OPTION_FIELD(struct parsing, options.days) },
-	{ OPTION_ROW_STORE(struct parsing, options.store), .uses = FROM_STORE },
+	{ OPTION_ROW_STORES(struct parsing, options.stores), .uses = FROM_STORE },
+	{ OPTION_ROW_FROM(struct parsing, options.stores), .uses = TIMES | GROUPS | OUTLIERS },
+	{ OPTION_ROW_EVENT(struct parsing, options.event, event_view_words), .uses = FROM_STORE },
+	{ .name = NULL },
+};
+
+/* The sides of one label; what it is called is in `what_`. */
+#define GROUP_ROWS(label_, by_, what_)                                                \
+	{ .name = "before-" label_,                                                   \
+	  .kind = OPTION_KIND_TEXT,                                                   \
+	  .metavar = "NAME",                                                          \
+	  .help = what_ " of the processes before",                                   \
+	  OPTION_FIELD(struct parsing, options.before.labels[by_]) },                 \
+	{                                                                             \
+		.name = "after-" label_, .kind = OPTION_KIND_TEXT, .metavar = "NAME", \
+		.help = what_ " of the processes after",                              \
+		OPTION_FIELD(struct parsing, options.after.labels[by_])               \
+	}
+
+static const struct option_row group_rows[] = {
+	GROUP_ROWS("image", SELECT_BY_IMAGE, "container image"),
+	GROUP_ROWS("host", SELECT_BY_HOST, "host"),
+	GROUP_ROWS("container", SELECT_BY_CONTAINER, "container"),
+	GROUP_ROWS("pod", SELECT_BY_POD, "pod"),
+	GROUP_ROWS("namespace", SELECT_BY_NAMESPACE, "namespace"),
+	GROUP_ROWS("service", SELECT_BY_SERVICE, "service"),
 	{ .name = NULL },
 };
 
@@ -204,7 +225,9 @@ static const struct option_row output_rows[] = {
 	  .words = format_words,
 	  .uses = ONE_PICTURE,
 	  OPTION_FIELD(struct parsing, options.format) },
-	{ OPTION_ROW_OUTPUT(struct parsing, options.output), .fallback = "-", .uses = ONE_PICTURE },
+	{ OPTION_ROW_OUTPUT(struct parsing, options.output), .fallback = "-",
+	  .uses = ONE_PICTURE | OUTLIERS },
+	{ OPTION_ROW_NO_PAGER(struct parsing, options.no_pager), .uses = ONE_PICTURE | OUTLIERS },
 	{ .name = "output-dir",
 	  .kind = OPTION_KIND_DIR,
 	  .metavar = "DIR",
@@ -224,15 +247,22 @@ static const struct option_row output_rows[] = {
 	{ .name = "fail-on",
 	  .kind = OPTION_KIND_WORD,
 	  .metavar = "CHANGE",
-	  .help = "exit with 4 when there is such a change",
+	  .help = "exit with 4 when there is such a change: a regression is more than methods "
+		  "drift on earlier days; slower needs no earlier days, for deployments",
 	  .words = fail_on_words,
-	  .min = true,
-	  OPTION_FIELD(struct parsing, options.fail_on_regression) },
+	  .min = DIFF_CMD_FAIL_ON_REGRESSION,
+	  OPTION_FIELD(struct parsing, options.fail_on) },
 	{ .name = NULL },
 };
 
 static const struct option_group groups[] = {
 	{ .title = "What is compared:", .rows = compared_rows },
+	{ .title =
+		  "Two groups at one time, of at least one label; a name may be a glob, what is in both is "
+		  "after:",
+	  .rows = group_rows,
+	  .uses = GROUPS,
+	  .word = "GROUP" },
 	{ OPTION_GROUP_SELECTION(struct parsing, options.selection), .uses = FROM_STORE },
 	{ .title = "What comes out:", .rows = output_rows },
 	{ OPTION_GROUP_INFO(struct parsing, options.info) },
@@ -276,6 +306,36 @@ static int take_files(struct option_walk *walk, char **files, int cnt)
 
 /* ---- what goes together ---- */
 
+static bool has_group(const struct diff_cmd_options *options)
+{
+	for (int by = 0; by < SELECT_BY_CNT; by++)
+		if (options->before.labels[by] || options->after.labels[by])
+			return true;
+	return false;
+}
+
+/* Both sides have the same labels, and are not the same. */
+static int check_groups(struct option_walk *walk, const struct diff_cmd_options *options)
+{
+	bool differ = false;
+	const char *name = "";
+
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		const char *before = options->before.labels[by];
+		const char *after = options->after.labels[by];
+
+		if (!before && !after)
+			continue;
+		name = select_by_name((enum select_by)by);
+		if (!before || !after)
+			return options_refuse_see_help(
+				walk, "--before-%s and --after-%s go together", name, name);
+		differ = differ || strcmp(before, after) != 0;
+	}
+	return differ ? 0 :
+			options_refuse(walk, "--before-%s and --after-%s are the same", name, name);
+}
+
 static int find_mode(struct option_walk *walk)
 {
 	struct parsing *parsing = walk->options;
@@ -286,18 +346,18 @@ static int find_mode(struct option_walk *walk)
 		options->mode = DIFF_CMD_MODE_FILES;
 	} else if (options->days) {
 		options->mode = DIFF_CMD_MODE_DAYS;
-	} else if (options->before.image || options->after.image) {
-		options->mode = DIFF_CMD_MODE_IMAGES;
-		if (!options->before.image || !options->after.image)
-			return options_refuse_see_help(
-				walk, "--before-image and --after-image go together");
+	} else if (options->outliers) {
+		options->mode = DIFF_CMD_MODE_OUTLIERS;
+	} else if (has_group(options)) {
+		options->mode = DIFF_CMD_MODE_GROUPS;
 	} else {
 		options->mode = DIFF_CMD_MODE_TIMES;
 		if (!has_before && !has_after)
 			return options_refuse_see_help(
 				walk,
 				"what is to be compared? give --before T..T and --after T..T, "
-				"two images, --days N or two files");
+				"two groups (--before-image, --after-image, ...), "
+				"--outlier-hosts, --days N or two files");
 		if (!has_before || !has_after)
 			return options_refuse_see_help(walk, "--before and --after go together");
 	}
@@ -316,10 +376,10 @@ static int check_times(struct option_walk *walk, struct diff_cmd_options *option
 	return 0;
 }
 
-static int set_image_times(struct option_walk *walk, struct diff_cmd_options *options)
+static int set_group_times(struct option_walk *walk, struct diff_cmd_options *options)
 {
 	const struct parsing *parsing = walk->options;
-	struct diff_cmd_range range = parsing->images;
+	struct diff_cmd_range range = parsing->groups;
 
 	if (!options_given(walk, "until"))
 		range.until_unix_ns = options->now_unix_ns;
@@ -328,13 +388,11 @@ static int set_image_times(struct option_walk *walk, struct diff_cmd_options *op
 					      range.until_unix_ns - DEFAULT_SINCE_NS :
 					      0;
 	if (range.since_unix_ns >= range.until_unix_ns)
-		return options_refuse(walk, "--since must lie before --until");
+		return options_refuse_range(walk, range.since_unix_ns, range.until_unix_ns);
 	if (range.until_unix_ns - range.since_unix_ns > DIFF_LOAD_SPAN_MAX_NS)
 		return options_refuse(
 			walk, "--since and --until are more than %llu days apart, take less",
 			SPAN_MAX_DAYS);
-	if (strcmp(options->before.image, options->after.image) == 0)
-		return options_refuse(walk, "--before-image and --after-image are the same");
 	options->before.range = range;
 	options->after.range = range;
 	return 0;
@@ -351,13 +409,41 @@ static int check_combination(struct option_walk *walk, struct diff_cmd_options *
 
 	if (err)
 		return err;
-	if (options->mode == DIFF_CMD_MODE_FILES && options->fail_on_regression)
+	if (option_check_stores(walk, &options->stores))
+		return -EINVAL;
+	if (options->mode == DIFF_CMD_MODE_FILES && options->fail_on)
 		return options_refuse(
 			walk, "--fail-on: two files cannot show that a change is more than chance");
+	if (options->mode == DIFF_CMD_MODE_DAYS && options->fail_on == DIFF_CMD_FAIL_ON_SLOWER)
+		return options_refuse(walk,
+				      "--fail-on slower does not go with --days, which learns from "
+				      "earlier days; give --fail-on regression");
+	if (options->mode == DIFF_CMD_MODE_OUTLIERS &&
+	    options->fail_on == DIFF_CMD_FAIL_ON_REGRESSION)
+		return options_refuse(
+			walk, "--fail-on regression does not go with --outlier-hosts, which "
+			      "looks at no earlier days; give --fail-on slower");
+	options->statistics.alarm_without_history = options->fail_on == DIFF_CMD_FAIL_ON_SLOWER;
+	if (options->mode == DIFF_CMD_MODE_DAYS && options->selection.thread)
+		return options_refuse(walk,
+				      "--thread does not go with --days, which compares whole "
+				      "services");
+	if (options->mode == DIFF_CMD_MODE_DAYS && options->stores.cnt > 1)
+		return options_refuse(
+			walk, "--days takes one --store: what it keeps of a service is of one");
+	if (options->mode == DIFF_CMD_MODE_DAYS && event_is_view(options->event))
+		return options_refuse(
+			walk,
+			"--days does not go with --event %s, which is read from others; "
+			"give cpu and off-cpu, one after the other",
+			event_name(options->event));
 	if (options->mode == DIFF_CMD_MODE_TIMES)
 		err = check_times(walk, options);
-	else if (options->mode == DIFF_CMD_MODE_IMAGES)
-		err = set_image_times(walk, options);
+	else if (options->mode == DIFF_CMD_MODE_GROUPS)
+		err = check_groups(walk, options);
+	if (!err &&
+	    (options->mode == DIFF_CMD_MODE_GROUPS || options->mode == DIFF_CMD_MODE_OUTLIERS))
+		err = set_group_times(walk, options);
 	if (err)
 		return err;
 	options->selection.since_unix_ns =
@@ -374,7 +460,6 @@ int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_
 {
 	struct parsing parsing = {
 		.options = {
-			.store = STORE_DEFAULT_DIR,
 			.output_dir = DIFF_CMD_DEFAULT_DIR,
 			.keep_days = DIFF_CMD_KEEP_DAYS,
 			.statistics = diff_options_default(),

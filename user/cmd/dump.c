@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include "user/cli/advice.h"
+#include "user/cli/by_table.h"
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_store.h"
+#include "user/cli/cmd_stores.h"
 #include "user/cli/cmd_write.h"
 #include "user/cli/option_usage.h"
 #include "user/cmd/dump_cells.h"
@@ -21,27 +23,30 @@
 #include "user/cmd/dump_stacks.h"
 #include "user/cli/selection_title.h"
 #include "user/cli/streams.h"
+#include "user/cli/terminal.h"
+#include "user/model/event_view.h"
+#include "user/model/own_code.h"
 #include "user/model/profile.h"
 #include "user/output/info.h"
 #include "user/output/output.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 
-#define DUMP_TOP_ROWS 50
-
 /* The state of a run. */
 struct dump {
 	const struct dump_options *options;
 	struct profile *profile; /* NULL with --list and cells */
+	struct dump_stacks stacks;
 	struct dump_cells cells; /* sum is NULL but for DUMP_FORMAT_CELLS */
 	struct streams streams;
 	struct output_info info; /* of the windows that match */
 	struct output_label labels[DUMP_BY_CNT];
 	struct cmd_store_damage damage;
 	size_t bad_line_cnt;
+	uint32_t seen_events; /* EVENT_BIT() of those that were sampled in this time */
 	uint32_t frequency_hz;
 	bool is_mixed_frequency;
 	int err; /* first failure where a callback cannot return one */
@@ -56,6 +61,12 @@ static bool dump_want(void *ctx, const struct window *window)
 		return false;
 	if (window->pid && !selection_matches(selection, window))
 		return false;
+	dump->seen_events |= window->event < EVENT_CNT ? EVENT_BIT(window->event) : 0;
+	if (!window->pid && !event_counts_time(dump->options->event, window)) {
+		for (int i = 0; i < WINDOW_LOSS_CNT; i++)
+			dump->streams.lost[i] += window->lost[i];
+		return false;
+	}
 	if (!dump->err)
 		dump->err = streams_add(&dump->streams, window);
 	if (window->pid == 0)
@@ -67,7 +78,12 @@ static bool dump_want(void *ctx, const struct window *window)
 		dump->frequency_hz = window->frequency_hz;
 	else if (dump->frequency_hz != window->frequency_hz)
 		dump->is_mixed_frequency = true;
-	return (dump->profile || dump->cells.sum) && !dump->err;
+	if (dump->err || !(dump->profile || dump->cells.sum))
+		return false;
+	if (dump_stacks_wants_text(&dump->stacks))
+		return true;
+	dump->err = dump_stacks_add_labels(&dump->stacks, window, dump->profile);
+	return false;
 }
 
 static int dump_window(void *ctx, const struct window *window, const char *text, size_t len)
@@ -85,7 +101,7 @@ static int dump_window(void *ctx, const struct window *window, const char *text,
 		if (err)
 			return err;
 	}
-	return dump_stacks_add(dump->options, window, text, len, dump->profile,
+	return dump_stacks_add(&dump->stacks, window, text, len, dump->profile,
 			       &dump->bad_line_cnt);
 }
 
@@ -96,7 +112,7 @@ static void dump_damage(void *ctx, const struct store_damage *stretch)
 	cmd_store_damage_note(&dump->damage, stretch);
 }
 
-static int dump_read(struct dump *dump, struct store_reader *reader)
+static int dump_read(struct dump *dump, struct store_source *reader)
 {
 	const struct selection *selection = &dump->options->selection;
 	const struct store_visitor visitor = {
@@ -104,20 +120,21 @@ static int dump_read(struct dump *dump, struct store_reader *reader)
 		.wants_lines = dump->info.lines != NULL,
 		.merge_ns = UINT64_MAX,
 		.wants_cells = dump->cells.sum != NULL,
+		.wants_threads = dump->profile && dump_stacks_wants_threads(&dump->stacks),
 		.want = dump_want,
 		.window = dump_window,
 		.damage = dump_damage,
 	};
-	int err = store_reader__visit(reader, selection->since_unix_ns, selection->until_unix_ns,
+	int err = store_source__visit(reader, selection->since_unix_ns, selection->until_unix_ns,
 				      &visitor);
 
 	cmd_store_damage_end(&dump->damage);
 	if (dump->bad_line_cnt)
-		pr_warn("damage in the store: %zu lines are not stacks, skipped\n",
-			dump->bad_line_cnt);
+		pr_warn("damage in the store: %zu line%s not stacks, skipped\n", dump->bad_line_cnt,
+			dump->bad_line_cnt == 1 ? " is" : "s are");
 	if (dump->cells.bad_cnt)
-		pr_warn("damage in the store: %zu windows have broken cells, left out\n",
-			dump->cells.bad_cnt);
+		pr_warn("damage in the store: %zu window%s broken cells, left out\n",
+			dump->cells.bad_cnt, dump->cells.bad_cnt == 1 ? " has" : "s have");
 	return err ? err : dump->err;
 }
 
@@ -126,11 +143,21 @@ static void dump_fill_info(struct dump *dump)
 	const struct streams *streams = &dump->streams;
 	struct output_info *info = &dump->info;
 
+	info->columns = terminal_columns(dump->options->output);
 	info->since_unix_ns = dump->options->selection.since_unix_ns;
 	info->until_unix_ns = dump->options->selection.until_unix_ns;
-	info->frequency_hz = dump->is_mixed_frequency ? 0 : dump->frequency_hz;
+	info->frequency_hz = dump->is_mixed_frequency || dump->options->event == EVENT_WALL ?
+				     0 :
+				     dump->frequency_hz;
+	info->is_selection = !selection_is_of_all(&dump->options->selection);
 	info->lost_samples = window_lost_samples(streams->lost);
+	info->covered_ns = streams->covered_ns;
+	info->window_ns = streams->last_window_ns;
 	info->stream_cnt = streams->cnt;
+	info->has_threads = dump->stacks.marks_threads;
+	info->host = streams_common_label(streams, WINDOW_LABEL_HOST);
+	info->image = streams_common_label(streams, WINDOW_LABEL_IMAGE);
+	info->jvm = streams_common_label(streams, WINDOW_LABEL_JVM_VERSION);
 	info->labels = dump->labels;
 	info->label_cnt = dump->options->by_cnt;
 	for (size_t i = 0; i < info->label_cnt; i++) {
@@ -141,17 +168,33 @@ static void dump_fill_info(struct dump *dump)
 	}
 }
 
+static int dump_render_top(struct dump *dump, struct strbuf *out)
+{
+	const struct dump_options *options = dump->options;
+
+	if (options->lines)
+		return output_lines(dump->profile, &dump->info, options->row_max, out);
+	if (options->callers)
+		return output_callers(dump->profile, &dump->info, options->callers, out);
+	if (options->by_cnt)
+		return by_table(dump->profile, &dump->info, options->row_max, out);
+	return output_top(dump->profile, &dump->info, options->order, options->row_max, out);
+}
+
 static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
 	const struct dump_options *options = dump->options;
 	const char *by[DUMP_BY_CNT];
-	int err = selection_title(&options->selection, &title);
+	int err;
 
 	for (size_t i = 0; i < options->by_cnt; i++)
 		by[i] = dump_by_names[options->by[i]];
+	selection_title(options->event, &options->selection, &title);
+	selection_subtitle(&options->selection, by, options->by_cnt, &subtitle);
+	err = strbuf_error(&title);
 	if (!err)
-		err = selection_subtitle(&options->selection, by, options->by_cnt, &subtitle);
+		err = strbuf_error(&subtitle);
 	if (err)
 		return err;
 	dump->info.title = strbuf_str(&title);
@@ -163,15 +206,15 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	case DUMP_FORMAT_SVG:
 		return output_svg(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_TOP:
-		if (dump->options->lines)
-			return output_lines(dump->profile, &dump->info, DUMP_TOP_ROWS, out);
-		return output_top(dump->profile, &dump->info, DUMP_TOP_ROWS, out);
+		return dump_render_top(dump, out);
 	case DUMP_FORMAT_JSON:
 		return output_json(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_PPROF:
 		return output_pprof(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_SPEEDSCOPE:
 		return output_speedscope(dump->profile, &dump->info, out);
+	case DUMP_FORMAT_OTLP:
+		return output_otlp(dump->profile, &dump->info, out);
 	case DUMP_FORMAT_FOLDED:
 	case DUMP_FORMAT_CELLS:
 		break;
@@ -203,6 +246,19 @@ static int dump_render_cells(struct dump *dump, struct strbuf *out)
 	return dump_cells_text(&dump->cells, &dump->options->selection, out);
 }
 
+/* A view of two events in a time when one of them was not sampled. */
+static void warn_sources(const struct dump *dump)
+{
+	uint32_t missing = event_sources(dump->options->event) & ~dump->seen_events;
+	char names[EVENT_NAMES_MAX];
+
+	if (!event_is_view(dump->options->event) || !missing)
+		return;
+	event_names(missing, names);
+	pr_warn("%s was not sampled in this time: it is missing in %s\n", names,
+		event_name(dump->options->event));
+}
+
 static int dump_render(struct dump *dump, struct strbuf *out)
 {
 	if (dump->cells.sum)
@@ -211,29 +267,66 @@ static int dump_render(struct dump *dump, struct strbuf *out)
 		return dump_render_stacks(dump, out);
 	if (dump->options->format == DUMP_FORMAT_JSON)
 		return dump_list_json(&dump->streams, dump->options, out);
-	return dump_list_table(&dump->streams, out);
+	dump_fill_info(dump);
+	return dump_list_table(&dump->streams, &dump->info,
+			       dump->options->by_cnt ? DUMP_LIST_PROCESSES : DUMP_LIST_CONTAINERS,
+			       out);
 }
 
-static int dump_fail(const struct dump_options *options, int err)
+/* The page does it itself, and can show all again. */
+static int dump_charge_own(struct dump *dump)
+{
+	const struct dump_options *options = dump->options;
+	struct profile *charged;
+	int err;
+
+	if (!options->own || options->format == DUMP_FORMAT_HTML)
+		return 0;
+	charged = profile__new();
+	if (!charged)
+		return -ENOMEM;
+	err = own_code_charge(dump->profile, options->own, options->by_cnt, charged);
+	profile__free(dump->profile);
+	dump->profile = charged;
+	return err;
+}
+
+static int dump_fail(const struct store_source *source, int err)
 {
 	if (err == -ENOMEM)
 		pr_err("out of memory; take a shorter time or fewer processes\n");
 	else
-		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+		pr_err("the store in '%s' cannot be read: %s\n", store_source__name(source),
+		       store_source__failure(source, err));
 	return CMD_EXIT_FAILED;
+}
+
+/* Where the thread is a label of the samples, not a frame: unless it is one already. */
+static bool marks_threads(const struct dump_options *options)
+{
+	for (size_t i = 0; i < options->by_cnt; i++) {
+		if (options->by[i] == DUMP_BY_THREAD)
+			return false;
+	}
+	return options->format == DUMP_FORMAT_JSON || options->format == DUMP_FORMAT_PPROF ||
+	       options->format == DUMP_FORMAT_SPEEDSCOPE || options->format == DUMP_FORMAT_OTLP;
 }
 
 /* Do source lines come out, or the names of source files? Lines are of Java code. */
 static bool has_lines(const struct dump_options *options)
 {
 	bool is_for_files = options->format == DUMP_FORMAT_PPROF ||
-			    options->format == DUMP_FORMAT_SPEEDSCOPE;
+			    options->format == DUMP_FORMAT_SPEEDSCOPE ||
+			    options->format == DUMP_FORMAT_OTLP;
 
+	/* Counts of lines are those of whole windows. */
+	if (event_is_view(options->event) && !is_for_files)
+		return false;
 	return (options->lines || options->format == DUMP_FORMAT_JSON || is_for_files) &&
 	       options->selection.kind <= SELECT_KIND_JAVA;
 }
 
-static int dump_run(struct dump *dump, struct store_reader *reader)
+static int dump_run(struct dump *dump, struct store_source *reader)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	const char *why;
@@ -241,31 +334,55 @@ static int dump_run(struct dump *dump, struct store_reader *reader)
 
 	if (dump->options->format == DUMP_FORMAT_CELLS) {
 		if (dump_cells_init(&dump->cells))
-			return dump_fail(dump->options, -ENOMEM);
+			return dump_fail(reader, -ENOMEM);
 	} else if (!dump->options->list) {
 		dump->profile = profile__new();
 		if (has_lines(dump->options))
 			dump->info.lines = source_lines__new(0);
 		if (!dump->profile || (has_lines(dump->options) && !dump->info.lines))
-			return dump_fail(dump->options, -ENOMEM);
+			return dump_fail(reader, -ENOMEM);
 	}
+	dump->info.event = dump->options->event;
+	dump->stacks = (struct dump_stacks){
+		.selection = &dump->options->selection,
+		.event = dump->options->event,
+		.by = dump->options->by,
+		.by_cnt = dump->options->by_cnt,
+		.labels_only = dump_options_are_of_labels(dump->options),
+		.marks_threads = marks_threads(dump->options),
+		/* The page has a switch for them. */
+		.idle_samples = event_has_idle(dump->options->event) && !dump->options->idle &&
+						dump->options->format != DUMP_FORMAT_HTML ?
+					&dump->info.idle_samples :
+					NULL,
+	};
+	dump->info.shows_idle = dump->options->idle;
+	dump->info.own = dump->options->own;
 	err = dump_read(dump, reader);
 	if (err)
-		return dump_fail(dump->options, err);
+		return dump_fail(reader, err);
 	if (!has_result(dump, &why)) {
 		if (*why || dump_hint(reader, dump->options, &out))
 			strbuf_clear(&out);
 		pr_err("no samples%s match%s%s\n", why, out.len ? "; " : "", strbuf_str(&out));
 		return CMD_EXIT_NO_SAMPLES;
 	}
-	err = dump_render(dump, &out);
+	warn_sources(dump);
+	err = dump_charge_own(dump);
+	if (!err)
+		err = dump_render(dump, &out);
+	if (err == -ENOENT) {
+		pr_err("no method matches '%s'%s%s%s\n", dump->options->callers,
+		       out.len ? "; did you mean " : "", strbuf_str(&out), out.len ? "?" : "");
+		return CMD_EXIT_NO_SAMPLES;
+	}
 	if (err)
-		return dump_fail(dump->options, err);
+		return dump_fail(reader, err);
 	if (dump->cells.sum && !out.len) {
 		pr_err("no samples match\n"); /* their windows only reach into the time */
 		return CMD_EXIT_NO_SAMPLES;
 	}
-	code = cmd_write(dump->options->output, &out);
+	code = cmd_write_paged(dump->options->output, dump->options->no_pager, &out);
 	if (code == CMD_EXIT_DONE)
 		advice_warn(&dump->streams);
 	return cmd_store_damage_code(&dump->damage, code);
@@ -279,6 +396,7 @@ static const char *not_for_terminal(enum dump_format format)
 	case DUMP_FORMAT_SVG:
 		return "a picture";
 	case DUMP_FORMAT_PPROF:
+	case DUMP_FORMAT_OTLP:
 		return "a binary file";
 	default:
 		return NULL;
@@ -289,9 +407,9 @@ int cmd_dump(int argc, char **argv)
 {
 	struct dump_options options;
 	struct dump dump = { .options = &options };
-	struct store_reader *reader;
+	struct store_source *reader;
 	char why[512];
-	int code;
+	int code, err;
 
 	if (dump_options_parse(argc, argv, clock_unix_ns(), &options, why, sizeof(why))) {
 		pr_err("%s\n", why);
@@ -306,13 +424,14 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (options.is_default_since)
 		pr_info("no --since: taking one hour\n");
-	if (cmd_store_open(options.store, &reader))
-		return CMD_EXIT_FAILED;
+	err = cmd_stores_open(&options.stores, options.event, &reader, &dump.damage);
+	if (err)
+		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 	code = dump_run(&dump, reader);
 	profile__free(dump.profile);
 	dump_cells_release(&dump.cells);
 	source_lines__free(dump.info.lines);
 	streams_release(&dump.streams);
-	store_reader__free(reader);
+	store_source__free(reader);
 	return code;
 }

@@ -55,7 +55,7 @@ struct second {
 	char text[64];
 };
 
-static int line_put(const struct cell_total *cell, struct second *second, struct strbuf *out)
+static void line_put(const struct cell_total *cell, struct second *second, struct strbuf *out)
 {
 	const time_t unix_s = (time_t)(cell->number / CELLS_PER_S);
 	struct tm parts;
@@ -64,10 +64,10 @@ static int line_put(const struct cell_total *cell, struct second *second, struct
 		second->unix_s = unix_s;
 		if (!gmtime_r(&unix_s, &parts) ||
 		    !strftime(second->text, sizeof(second->text), "%Y-%m-%dT%H:%M:%S", &parts))
-			return 0; /* no store has such a second */
+			return; /* no store has such a second */
 	}
-	return strbuf_printf(out, "%s.%03uZ %" PRIu64 "\n", second->text,
-			     (unsigned int)(cell->number % CELLS_PER_S * CELL_MS), cell->count);
+	strbuf_printf(out, "%s.%03uZ %" PRIu64 "\n", second->text,
+		      (unsigned int)(cell->number % CELLS_PER_S * CELL_MS), cell->count);
 }
 
 int dump_cells_text(struct dump_cells *cells, const struct selection *range, struct strbuf *out)
@@ -76,13 +76,12 @@ int dump_cells_text(struct dump_cells *cells, const struct selection *range, str
 	struct second second = { 0 };
 	size_t cnt;
 	const struct cell_total *totals = cells_sum__view(cells->sum, &cnt);
-	int err = 0;
 
-	for (size_t i = 0; i < cnt && !err; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		uint64_t begin = totals[i].number * CELL_NS;
 
 		if (begin + CELL_NS > since && begin < until)
-			err = line_put(&totals[i], &second, out);
+			line_put(&totals[i], &second, out);
 	}
-	return err;
+	return strbuf_error(out);
 }

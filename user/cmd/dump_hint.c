@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The hint after "no samples match": it names processes of the asked time, nearest names first; or,
- * when that time is empty, the times of the first and last sample.
+ * The hint after "no samples match": a selector that nothing matches, with the names that are near; or
+ * processes of the asked time, when only all selectors together match nothing; or, when that time is
+ * empty, the times of the first and last sample.
  */
 #include "user/cmd/dump_hint.h"
 
@@ -12,6 +13,7 @@
 
 #include "user/cli/cmd_store.h"
 #include "user/cli/streams.h"
+#include "user/model/near_name.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
@@ -38,20 +40,137 @@ static bool collect(void *ctx, const struct window *window)
 	return false;
 }
 
+/* ---- a selector that nothing matches ---- */
+
+/* A name of that time, and how near it comes. */
+struct hint_name {
+	const char *name;
+	uint32_t near;
+	uint64_t samples;
+};
+
+static enum window_label label_of(enum select_by by)
+{
+	static const enum window_label labels[SELECT_BY_CNT] = {
+		WINDOW_LABEL_CONTAINER, WINDOW_LABEL_POD,  WINDOW_LABEL_NAMESPACE,
+		WINDOW_LABEL_SERVICE,	WINDOW_LABEL_COMM, WINDOW_LABEL_CGROUP,
+		WINDOW_LABEL_IMAGE,	WINDOW_LABEL_HOST,
+	};
+
+	return labels[by];
+}
+
+static bool has_match(const struct hint_streams *hint, enum select_by by, const char *pattern)
+{
+	for (size_t i = 0; i < hint->streams.cnt; i++) {
+		if (select_by_matches(by, pattern, &hint->streams.items[i].latest))
+			return true;
+	}
+	return false;
+}
+
+/* The first selector that takes in, but takes nothing; NULL pattern = each alone matches something. */
+static struct select_more find_unmatched(const struct hint_streams *hint)
+{
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		for (size_t i = 0;; i++) {
+			struct select_more more =
+				selection_get(hint->selection, (enum select_by)by, i);
+
+			if (!more.pattern || more.leaves_out)
+				break;
+			if (!has_match(hint, more.by, more.pattern))
+				return more;
+		}
+	}
+	return (struct select_more){ 0 };
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct hint_name *a = left, *b = right;
+
+	if (a->near != b->near)
+		return a->near < b->near ? -1 : 1;
+	if (a->samples != b->samples)
+		return a->samples < b->samples ? 1 : -1;
+	return strcmp(a->name, b->name);
+}
+
+/* Names of the label, each once: the nearest first, then the busiest. `names` has room for a stream each. */
+static size_t collect_names(const struct hint_streams *hint, const struct select_more *wanted,
+			    struct hint_name *names)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < hint->streams.cnt; i++) {
+		const struct stream *stream = &hint->streams.items[i];
+		const char *name = stream->latest.labels[label_of(wanted->by)];
+		size_t at = 0;
+
+		/* Equal texts are one: they were interned. */
+		while (at < cnt && names[at].name != name)
+			at++;
+		if (!name || !*name)
+			continue;
+		if (at == cnt)
+			names[cnt++] =
+				(struct hint_name){ .name = name,
+						    .near = near_name(wanted->pattern, name) };
+		names[at].samples += stream->counts.samples;
+	}
+	qsort(names, cnt, sizeof(*names), compare_names);
+	return cnt;
+}
+
+/* "no container 'shpo'; did you mean 'shop'?", or what there is. */
+static int append_unmatched(const struct hint_streams *hint, const struct select_more *wanted,
+			    struct strbuf *out)
+{
+	__cleanup_free struct hint_name *names = calloc(hint->streams.cnt, sizeof(*names));
+	const char *by = select_by_name(wanted->by);
+	size_t cnt, shown = 0;
+	bool any_near;
+
+	if (!names)
+		return -ENOMEM;
+	cnt = collect_names(hint, wanted, names);
+	any_near = cnt && names[0].near != NEAR_NAME_FAR;
+	strbuf_printf(out, "no %s '", by);
+	escape_terminal(out, wanted->pattern, strlen(wanted->pattern));
+	strbuf_puts(out, any_near ? "'; did you mean " : "' in that time, which has ");
+	if (!cnt)
+		strbuf_puts(out, "none at all");
+	for (; shown < cnt && shown < HINT_STREAMS_MAX; shown++) {
+		if (any_near && names[shown].near == NEAR_NAME_FAR)
+			break;
+		strbuf_puts(out, !shown ? "'" : any_near ? " or '" : ", '");
+		escape_terminal(out, names[shown].name, strlen(names[shown].name));
+		strbuf_putc(out, '\'');
+	}
+	if (any_near)
+		strbuf_putc(out, '?');
+	else if (shown < cnt)
+		strbuf_printf(out, " and %zu more; see --list", cnt - shown);
+	return strbuf_error(out);
+}
+
+/* ---- selectors that match nothing together ---- */
+
 static bool contains(const char *label, const char *wanted)
 {
-	return wanted && *wanted && strcasestr(label, wanted);
+	return *wanted && strcasestr(label, wanted);
 }
 
 /* Does a label contain the asked name, as when it was cut or belongs to another label? */
 static bool is_near(const struct selection *selection, const struct window *window)
 {
-	const char *const wanted[] = { selection->container, selection->pod,  selection->namespace,
-				       selection->service,   selection->comm, selection->cgroup };
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		struct select_more wanted = selection_get(selection, (enum select_by)by, 0);
 
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
-		for (int label = 0; label < WINDOW_LABEL_CNT; label++) {
-			if (contains(window_label(window, (enum window_label)label), wanted[i]))
+		for (int label = 0; wanted.pattern && label < WINDOW_LABEL_CNT; label++) {
+			if (contains(window_label(window, (enum window_label)label),
+				     wanted.pattern))
 				return true;
 		}
 	}
@@ -79,81 +198,81 @@ static const struct stream *best_of(const struct hint_streams *hint, const bool 
 	return best;
 }
 
-static int append_stream(struct strbuf *out, const struct stream *stream)
+static void append_stream(struct strbuf *out, const struct stream *stream)
 {
 	const char *container = window_label(&stream->latest, WINDOW_LABEL_CONTAINER);
 	const char *pod = window_label(&stream->latest, WINDOW_LABEL_POD);
 	const char *comm = window_label(&stream->latest, WINDOW_LABEL_COMM);
-	int err = escape_terminal(out, comm, strlen(comm));
 
-	if (!err)
-		err = strbuf_printf(out, " (pid %" PRIu32, stream->latest.pid);
-	if (!err && *container) {
-		err = strbuf_puts(out, ", container ");
-		if (!err)
-			err = escape_terminal(out, container, strlen(container));
+	escape_terminal(out, comm, strlen(comm));
+	strbuf_printf(out, " (pid %" PRIu32, stream->latest.pid);
+	if (*container) {
+		strbuf_puts(out, ", container ");
+		escape_terminal(out, container, strlen(container));
 	}
-	if (!err && *pod) {
-		err = strbuf_puts(out, ", pod ");
-		if (!err)
-			err = escape_terminal(out, pod, strlen(pod));
+	if (*pod) {
+		strbuf_puts(out, ", pod ");
+		escape_terminal(out, pod, strlen(pod));
 	}
-	return err ? err : strbuf_putc(out, ')');
+	strbuf_putc(out, ')');
 }
 
 static int append_streams(const struct hint_streams *hint, struct strbuf *out)
 {
 	__cleanup_free bool *taken = calloc(hint->streams.cnt, sizeof(*taken));
 	size_t named = 0;
-	int err = taken ? strbuf_puts(out, "that time has ") : -ENOMEM;
 
-	for (; !err && named < HINT_STREAMS_MAX && named < hint->streams.cnt; named++) {
+	if (!taken)
+		return -ENOMEM;
+	strbuf_puts(out, "that time has ");
+	for (; named < HINT_STREAMS_MAX && named < hint->streams.cnt; named++) {
 		const struct stream *stream = best_of(hint, taken);
 
 		taken[stream - hint->streams.items] = true;
 		if (named)
-			err = strbuf_puts(out, ", ");
-		if (!err)
-			err = append_stream(out, stream);
+			strbuf_puts(out, ", ");
+		append_stream(out, stream);
 	}
-	if (!err && hint->streams.cnt > named)
-		err = strbuf_printf(out, " and %zu more", hint->streams.cnt - named);
-	return err ? err : strbuf_puts(out, "; see --list");
+	if (hint->streams.cnt > named)
+		strbuf_printf(out, " and %zu more", hint->streams.cnt - named);
+	strbuf_puts(out, "; see --list");
+	return strbuf_error(out);
 }
 
 /* ---- other times ---- */
 
-static int append_range(uint64_t first_unix_ns, uint64_t last_unix_ns, struct strbuf *out)
+static void append_range(uint64_t first_unix_ns, uint64_t last_unix_ns, struct strbuf *out)
 {
-	int err;
-
-	if (last_unix_ns == 0)
-		return strbuf_puts(out, "the store has none at all; is jbpfd running?");
-	err = strbuf_puts(out, "that time is empty; the store has samples from ");
-	if (!err)
-		err = info_append_time(out, first_unix_ns);
-	if (!err)
-		err = strbuf_puts(out, " to ");
-	return err ? err : info_append_time(out, last_unix_ns);
+	if (last_unix_ns == 0) {
+		strbuf_puts(out, "the store has none at all; is jbpfd running?");
+		return;
+	}
+	strbuf_puts(out, "that time is empty; the store has samples from ");
+	info_append_local_time(out, first_unix_ns);
+	strbuf_puts(out, " to ");
+	info_append_local_time(out, last_unix_ns);
 }
 
-int dump_hint(struct store_reader *reader, const struct dump_options *options, struct strbuf *out)
+int dump_hint(struct store_source *reader, const struct dump_options *options, struct strbuf *out)
 {
 	struct hint_streams hint = { .selection = &options->selection };
 	const struct store_visitor visitor = { .ctx = &hint,
 					       .merge_ns = UINT64_MAX,
 					       .want = collect };
-	uint64_t first, last;
-	int err = store_reader__visit(reader, options->selection.since_unix_ns,
+	struct cmd_store_range range;
+	int err = store_source__visit(reader, options->selection.since_unix_ns,
 				      options->selection.until_unix_ns, &visitor);
 
 	if (!err && hint.streams.cnt) {
-		err = append_streams(&hint, out);
+		struct select_more unmatched = find_unmatched(&hint);
+
+		err = unmatched.pattern ? append_unmatched(&hint, &unmatched, out) :
+					  append_streams(&hint, out);
 	} else if (!err) {
-		err = cmd_store_range(reader, &first, &last);
+		err = cmd_store_range(reader, &range);
 		if (!err)
-			err = append_range(first, last, out);
+			append_range(range.first_unix_ns, range.last_unix_ns, out);
 	}
 	streams_release(&hint.streams);
-	return err;
+	return err ? err : strbuf_error(out);
 }

@@ -5,14 +5,14 @@
 
 #include "user/util/attributes.h"
 #include "user/cmd/dump_options.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/strbuf.h"
 
 /*
  * Appends one clause, without newline. Reads labels, never stacks, and only as far as needed. 0 or
  * -errno.
  */
-__must_check int dump_hint(struct store_reader *reader, const struct dump_options *options,
+__must_check int dump_hint(struct store_source *reader, const struct dump_options *options,
 			   struct strbuf *out);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Without --by and --kind a window's text goes into the profile as it is, which makes a day fast.
- * Otherwise each line is read: its leaf decides the kind, the labels become the first frames.
+ * Without labels, --kind and threads a window's text goes into the profile as it is, which makes a day
+ * fast. Otherwise each line is read: its leaf decides the kind, the labels become the first frames, and
+ * it is divided among its threads.
  */
 #include "user/cmd/dump_stacks.h"
 
@@ -10,78 +11,215 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/model/event_view.h"
 #include "user/model/folded_line.h"
+#include "user/model/idle.h"
 #include "user/model/stack_text.h"
+#include "user/model/thread_counts.h"
 #include "user/output/output.h"
 #include "user/util/lines.h"
+#include "user/util/saturate.h"
 
-/* "shop-1;4711;", every label escaped as a frame. */
-static int append_prefix(const struct dump_options *options, const struct window *window,
-			 struct strbuf *out)
+/* A window being added. */
+struct adding {
+	const struct dump_stacks *wanted;
+	const struct window *window;
+	struct profile *profile;
+	size_t *bad_line_cnt;
+	struct thread_reader threads;
+	uint64_t weight;     /* of a sample: event_weight() */
+	const char *thread;  /* whose labels are in `stack` */
+	size_t labels_len;   /* of these */
+	struct strbuf stack; /* what is added */
+	bool wants_threads;
+};
+
+bool dump_stacks_wants_threads(const struct dump_stacks *wanted)
+{
+	for (size_t i = 0; i < wanted->by_cnt; i++) {
+		if (wanted->by[i] == DUMP_BY_THREAD)
+			return true;
+	}
+	return wanted->marks_threads || wanted->selection->thread;
+}
+
+bool dump_stacks_wants_text(const struct dump_stacks *wanted)
+{
+	return !wanted->labels_only || wanted->selection->kind != SELECT_KIND_ANY ||
+	       wanted->idle_samples || event_is_view(wanted->event) ||
+	       dump_stacks_wants_threads(wanted);
+}
+
+static const char *label_text(const struct adding *adding, enum dump_by by, char pid[static 16])
 {
 	static const enum window_label labels[DUMP_BY_CNT] = {
 		[DUMP_BY_CONTAINER] = WINDOW_LABEL_CONTAINER,
 		[DUMP_BY_POD] = WINDOW_LABEL_POD,
+		[DUMP_BY_NAMESPACE] = WINDOW_LABEL_NAMESPACE,
 		[DUMP_BY_SERVICE] = WINDOW_LABEL_SERVICE,
+		[DUMP_BY_IMAGE] = WINDOW_LABEL_IMAGE,
+		[DUMP_BY_HOST] = WINDOW_LABEL_HOST,
+		[DUMP_BY_COMM] = WINDOW_LABEL_COMM,
 	};
 
-	for (size_t i = 0; i < options->by_cnt; i++) {
-		char pid[16];
-		const char *text = pid;
-		int err;
+	if (by == DUMP_BY_THREAD)
+		return adding->thread;
+	if (by != DUMP_BY_PID)
+		return window_label(adding->window, labels[by]);
+	(void)snprintf(pid, 16, "%" PRIu32, adding->window->pid);
+	return pid;
+}
 
-		(void)snprintf(pid, sizeof(pid), "%" PRIu32, window->pid);
-		if (options->by[i] != DUMP_BY_PID)
-			text = window_label(window, labels[options->by[i]]);
-		err = stack_text_append(out, *text ? text : OUTPUT_LABEL_NONE, FRAME_KIND_NATIVE);
+/* "shop-1;4711;", every label escaped as a frame. */
+static int put_labels(struct adding *adding, const char *thread)
+{
+	const struct dump_stacks *wanted = adding->wanted;
+	struct strbuf *out = &adding->stack;
+
+	strbuf_clear(out);
+	adding->thread = thread;
+	for (size_t i = 0; i < wanted->by_cnt; i++) {
+		char pid[16];
+		const char *text = label_text(adding, wanted->by[i], pid);
+		int err =
+			stack_text_append(out, *text ? text : OUTPUT_LABEL_NONE, FRAME_KIND_NATIVE);
+
 		if (err)
 			return err;
 	}
-	return options->by_cnt ? strbuf_putc(out, ';') : 0;
+	if (wanted->by_cnt && !wanted->labels_only)
+		strbuf_putc(out, ';');
+	adding->labels_len = out->len;
+	return strbuf_error(out);
 }
 
-static int add_line(const struct dump_options *options, const char *line, size_t len,
-		    struct strbuf *stack, struct profile *profile, size_t *bad_line_cnt)
+/* A stack of the thread whose labels are there. */
+static int add_stack(struct adding *adding, const char *stack, size_t len, uint64_t samples)
 {
-	size_t prefix_len = stack->len;
-	struct stack_frame leaf;
-	size_t stack_len;
-	uint64_t count;
+	uint64_t count = multiply_saturated(samples, adding->weight);
+	struct strbuf *out = &adding->stack;
 	int err;
 
-	if (!folded_line_split(line, len, &stack_len, &count) ||
-	    !stack_text_leaf(line, stack_len, &leaf)) {
-		(*bad_line_cnt)++;
-		return 0;
+	if (!adding->labels_len && !adding->wanted->marks_threads)
+		return profile__add(adding->profile, stack, len, count);
+	if (adding->wanted->labels_only)
+		return profile__add(adding->profile, strbuf_str(out), out->len, count);
+	strbuf_append(out, stack, len);
+	if (adding->wanted->marks_threads) {
+		strbuf_putc(out, STACK_TEXT_THREAD_MARK);
+		strbuf_puts(out, adding->thread);
 	}
-	if (!select_kind_matches(options->selection.kind, leaf.kind))
-		return 0;
-	if (prefix_len == 0)
-		return profile__add(profile, line, stack_len, count);
-	err = strbuf_append(stack, line, stack_len);
+	err = strbuf_error(out);
 	if (!err)
-		err = profile__add(profile, stack->data, stack->len, count);
-	strbuf_truncate(stack, prefix_len);
+		err = profile__add(adding->profile, out->data, out->len, count);
+	strbuf_truncate(out, adding->labels_len);
 	return err;
 }
 
-int dump_stacks_add(const struct dump_options *options, const struct window *window,
-		    const char *text, size_t len, struct profile *profile, size_t *bad_line_cnt)
+static int add_threads(struct adding *adding, const char *stack, size_t len, uint64_t count,
+		       bool is_wanted)
 {
-	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
+	struct thread_part part;
+	int err = 0;
+
+	thread_reader_line(&adding->threads, count);
+	while (!err && is_wanted && thread_reader_next(&adding->threads, &part)) {
+		const char *name = part.name ? part.name : THREAD_NAME_UNKNOWN;
+
+		if (!selection_takes_thread(adding->wanted->selection, name))
+			continue;
+		/* Mostly it is the thread of the line before. */
+		if (name != adding->thread)
+			err = put_labels(adding, name);
+		if (!err)
+			err = add_stack(adding, stack, len, part.count);
+	}
+	return err;
+}
+
+static int add_line(struct adding *adding, const char *line, size_t len)
+{
+	struct stack_frame leaf;
+	size_t stack_len;
+	uint64_t count;
+	bool is_wanted;
+
+	if (!folded_line_split(line, len, &stack_len, &count) ||
+	    !stack_text_leaf(line, stack_len, &leaf)) {
+		(*adding->bad_line_cnt)++;
+		return 0;
+	}
+	is_wanted = select_kind_matches(adding->wanted->selection->kind, leaf.kind);
+	is_wanted = is_wanted && event_takes_stack(adding->wanted->event, line, stack_len);
+	if (is_wanted && adding->wanted->idle_samples && idle_is_stack(line, stack_len)) {
+		*adding->wanted->idle_samples += multiply_saturated(count, adding->weight);
+		is_wanted = false;
+	}
+	if (adding->wants_threads)
+		return add_threads(adding, line, stack_len, count, is_wanted);
+	return is_wanted ? add_stack(adding, line, stack_len, count) : 0;
+}
+
+static int add_lines(struct adding *adding, const char *text, size_t len)
+{
+	const struct window *window = adding->window;
 	struct lines lines = lines_init(text, len);
 	struct line line;
+	int err = put_labels(adding, THREAD_NAME_UNKNOWN);
+
+	if (!err && adding->wants_threads)
+		err = thread_reader_open(&adding->threads, window->threads,
+					 (size_t)window->threads_len);
+	if (err == -EINVAL) {
+		(*adding->bad_line_cnt)++;
+		err = 0;
+	}
+	while (!err && lines_next(&lines, &line))
+		err = add_line(adding, line.at, line.len);
+	return err;
+}
+
+int dump_stacks_add(const struct dump_stacks *wanted, const struct window *window, const char *text,
+		    size_t len, struct profile *profile, size_t *bad_line_cnt)
+{
+	struct adding adding = {
+		.wanted = wanted,
+		.window = window,
+		.profile = profile,
+		.bad_line_cnt = bad_line_cnt,
+		.weight = event_weight(wanted->event, window),
+		.wants_threads = dump_stacks_wants_threads(wanted),
+	};
+	size_t bad_cnt = 0;
 	int err;
 
-	if (options->by_cnt == 0 && options->selection.kind == SELECT_KIND_ANY) {
-		size_t bad_cnt = 0;
-
+	if (wanted->by_cnt == 0 && wanted->selection->kind == SELECT_KIND_ANY &&
+	    !adding.wants_threads && !wanted->idle_samples && !event_is_view(wanted->event)) {
 		err = profile__add_folded(profile, text, len, &bad_cnt);
 		*bad_line_cnt += bad_cnt;
 		return err;
 	}
-	err = append_prefix(options, window, &stack);
-	while (!err && lines_next(&lines, &line))
-		err = add_line(options, line.at, line.len, &stack, profile, bad_line_cnt);
+	/* What its samples stand for is missing. */
+	if (!adding.weight) {
+		(*bad_line_cnt)++;
+		return 0;
+	}
+	err = add_lines(&adding, text, len);
+	thread_reader_release(&adding.threads);
+	strbuf_release(&adding.stack);
+	return err;
+}
+
+int dump_stacks_add_labels(const struct dump_stacks *wanted, const struct window *window,
+			   struct profile *profile)
+{
+	struct adding adding = {
+		.wanted = wanted, .window = window, .profile = profile, .weight = 1
+	};
+	int err = put_labels(&adding, THREAD_NAME_UNKNOWN);
+
+	if (!err)
+		err = add_stack(&adding, "", 0, window->counts.samples);
+	strbuf_release(&adding.stack);
 	return err;
 }

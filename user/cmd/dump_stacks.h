@@ -1,21 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of the store into one profile, with labels in front and only one kind. No I/O. */
+/*
+ * Windows into one profile, with labels in front, and only one kind of stacks or threads of some
+ * name. No I/O.
+ */
 #ifndef JBPF_CMD_DUMP_STACKS_H
 #define JBPF_CMD_DUMP_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "user/util/attributes.h"
 #include "user/cmd/dump_options.h"
 #include "user/model/profile.h"
 #include "user/model/window.h"
 
+/* What is wanted of the stacks. Borrowed. */
+struct dump_stacks {
+	const struct selection *selection;
+	enum event event;	/* the view: which stacks, and what is counted */
+	const enum dump_by *by; /* labels in front, in this order */
+	size_t by_cnt;
+	bool labels_only;   /* the labels are the whole stack */
+	bool marks_threads; /* the thread stands behind the stack: see STACK_TEXT_THREAD_MARK */
+	/* Stacks of idle threads are left out, and counted here as all others; NULL: they are not. */
+	uint64_t *idle_samples;
+};
+
+/* Must the window come with its threads? */
+bool dump_stacks_wants_threads(const struct dump_stacks *wanted);
+/* Are labels_only and the window's counts not enough? */
+bool dump_stacks_wants_text(const struct dump_stacks *wanted);
+
 /*
- * Adds a window's folded text to the profile as the options ask for. Lines that are not stacks are
- * skipped and added to *bad_line_cnt. 0 or -ENOMEM.
+ * Adds a window's folded text to the profile as it is asked for. Lines that are not stacks are
+ * skipped and added to *bad_line_cnt, as is a code of threads that is none. 0 or -ENOMEM.
  */
-__must_check int dump_stacks_add(const struct dump_options *options, const struct window *window,
+__must_check int dump_stacks_add(const struct dump_stacks *wanted, const struct window *window,
 				 const char *text, size_t len, struct profile *profile,
 				 size_t *bad_line_cnt);
+
+/*
+ * Unless dump_stacks_wants_text(): adds all samples of the window, whose text need not be read. 0 or
+ * -ENOMEM.
+ */
+__must_check int dump_stacks_add_labels(const struct dump_stacks *wanted,
+					const struct window *window, struct profile *profile);
 
 #endif

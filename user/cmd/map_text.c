@@ -7,34 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int reserve(struct map_text *map)
-{
-	size_t cap = map->cap ? map->cap * 2 : 4096;
-	struct map_text_entry *entries;
-
-	if (map->cnt < map->cap)
-		return 0;
-	entries = reallocarray(map->entries, cap, sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	map->entries = entries;
-	map->cap = cap;
-	return 0;
-}
+#include "user/util/vec.h"
 
 /* The name with its NUL; control bytes become '_'. */
 static int add_name(struct strbuf *names, const char *name, size_t len)
 {
 	size_t at = names->len;
-	int err = strbuf_append(names, name, len + 1);
 
-	for (size_t i = at; !err && i < at + len; i++) {
+	strbuf_append(names, name, len + 1);
+	for (size_t i = at; !strbuf_error(names) && i < at + len; i++) {
 		unsigned char byte = (unsigned char)names->data[i];
 
 		if (byte < 0x20 || byte == 0x7f)
 			names->data[i] = '_';
 	}
-	return err;
+	return strbuf_error(names);
 }
 
 int map_text_add(struct map_text *map, uint64_t start, uint64_t len, const char *name)
@@ -48,7 +35,7 @@ int map_text_add(struct map_text *map, uint64_t start, uint64_t len, const char 
 		return 0;
 	if (map->cnt == MAP_TEXT_MAX_ENTRIES || name_len >= MAP_TEXT_MAX_BYTES - name_at)
 		return -E2BIG;
-	err = reserve(map);
+	err = vec_room(map->entries, map->cnt, map->cap, 4096);
 	if (!err)
 		err = add_name(&map->names, name, name_len);
 	if (err)
@@ -71,20 +58,16 @@ static int compare(const void *left, const void *right)
 
 int map_text_render(struct map_text *map, struct strbuf *out)
 {
-	int err = 0;
-
 	if (map->cnt)
 		qsort(map->entries, map->cnt, sizeof(*map->entries), compare);
-	for (size_t i = 0; !err && i < map->cnt; i++) {
+	for (size_t i = 0; i < map->cnt; i++) {
 		const struct map_text_entry *entry = &map->entries[i];
 
-		err = strbuf_printf(out, "%" PRIx64 " %" PRIx64 " ", entry->start, entry->len);
-		if (!err)
-			err = strbuf_puts(out, map->names.data + entry->name_at);
-		if (!err)
-			err = strbuf_putc(out, '\n');
+		strbuf_printf(out, "%" PRIx64 " %" PRIx64 " ", entry->start, entry->len);
+		strbuf_puts(out, map->names.data + entry->name_at);
+		strbuf_putc(out, '\n');
 	}
-	return err;
+	return strbuf_error(out);
 }
 
 void map_text_release(struct map_text *map)

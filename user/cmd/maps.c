@@ -177,7 +177,7 @@ static const char *maps_write(struct maps *maps, uint32_t pid, struct map_text *
 }
 
 /* Without this right the process would look as if it had no code. */
-static bool may_look(const struct maps *maps, uint32_t pid)
+static bool may_read(const struct maps *maps, uint32_t pid)
 {
 	char path[32];
 
@@ -208,7 +208,7 @@ static void maps_one(struct maps *maps, uint32_t pid, const struct container_inf
 	maps->matched_cnt++;
 	if (proc_stat_start_ns(maps->proc_fd, pid, &id.start_ns))
 		row.problem = "it ended meanwhile";
-	else if (!may_look(maps, pid))
+	else if (!may_read(maps, pid))
 		row.problem = collect_problem(-EACCES, NULL);
 	else
 		row.problem = opt_out_problem(maps, pid, container);

@@ -5,10 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "user/files/opener.h"
 #include "symbols/parser/parser.h"
@@ -17,12 +20,17 @@
 #include "user/cli/cmd_write.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/cli/option_usage.h"
+#include "user/cli/selection_title.h"
+#include "user/cmd/dump_stacks.h"
 #include "user/cmd/record_options.h"
+#include "user/collect/command.h"
 #include "user/collect/sampling.h"
 #include "user/cli/streams.h"
 #include "user/collect/container/container.h"
 #include "user/collect/container/opt_out.h"
 #include "user/collect/recorder.h"
+#include "user/model/event_view.h"
+#include "user/model/own_code.h"
 #include "user/model/profile.h"
 #include "user/model/select.h"
 #include "user/output/info.h"
@@ -36,17 +44,33 @@
 #define RECORD_MIN_SLICE_NS (CLOCK_NS_PER_S / 2)
 #define RECORD_FINISH_NS    (15 * CLOCK_NS_PER_S)
 #define RECORD_POLL_NS	    (20 * CLOCK_NS_PER_MS)
+#define RECORD_COMMAND_NS   (100 * CLOCK_NS_PER_MS) /* has the command ended? */
 #define RECORD_TOP_ROWS	    50
+
+/*
+ * Before a recording begins, what is sampled has its files read, so that its first stacks are whole,
+ * too. Of a host or a container that goes on for long enough to meet those that are busy.
+ */
+#define RECORD_SETTLE_MIN_NS (CLOCK_NS_PER_S / 4)
+#define RECORD_SETTLE_MAX_NS CLOCK_NS_PER_S
 
 /* The state of a recording. */
 struct recording {
 	const struct record_options *options;
+	struct command *command; /* NULL: there is none */
+	bool has_ended;		 /* the command, with command_status */
+	int command_status;	 /* as of command__has_ended() */
+	const char *command_cgroup;
+	uint32_t command_pid;
 	struct profile *profile;
+	struct dump_stacks stacks;
 	struct output_info info;
 	uint64_t host_samples;
 	uint64_t opted_out;	/* samples of the host */
+	bool is_watched;	/* standard error is a terminal */
 	int err;		/* of a stream that could not be added */
 	struct streams streams; /* that were selected */
+	struct strbuf amount;
 };
 
 static int add_stream(struct recording *recording, const struct window *window, const char *text,
@@ -61,7 +85,10 @@ static int add_stream(struct recording *recording, const struct window *window, 
 	if (!err && info->lines && window->lines_len)
 		err = source_lines__add_text(info->lines, window->lines, window->lines_len,
 					     &bad_line_cnt);
-	return err ? err : profile__add_folded(recording->profile, text, len, NULL);
+	if (err)
+		return err;
+	return dump_stacks_add(&recording->stacks, window, text, len, recording->profile,
+			       &bad_line_cnt);
 }
 
 static void record_stream(void *ctx, const struct window *window, const char *text, size_t len)
@@ -72,14 +99,57 @@ static void record_stream(void *ctx, const struct window *window, const char *te
 		recording->err = add_stream(recording, window, text, len);
 }
 
-static void record_end(void *ctx, struct window *host, const struct recorder_stats *stats)
+/* What counts of the profile are. */
+static const char *count_noun(const struct record_options *options)
+{
+	return options->event == EVENT_WALL ? "microseconds" : "samples";
+}
+
+/* "12345 samples", or what these amount to; borrowed until the next call. */
+static const char *amount(struct recording *recording, uint64_t samples)
+{
+	strbuf_clear(&recording->amount);
+	if (event_is_measured(recording->options->event))
+		info_append_amount(&recording->amount, &recording->info, samples);
+	else
+		strbuf_printf(&recording->amount, "%" PRIu64 " %s", samples,
+			      count_noun(recording->options));
+	return strbuf_str(&recording->amount);
+}
+
+/* For who waits in front of a terminal: how long still, and whether there is anything at all. */
+static void progress(struct recording *recording)
+{
+	uint64_t seconds = recording->info.covered_ns / CLOCK_NS_PER_S;
+	uint64_t duration_ns = recording->options->duration_ns;
+	char whole[32] = "";
+
+	if (duration_ns != RECORD_UNTIL_END)
+		(void)snprintf(whole, sizeof(whole), " of %llu s",
+			       (unsigned long long)(duration_ns / CLOCK_NS_PER_S));
+	if (recording->is_watched && recording->info.covered_ns < duration_ns &&
+	    !recording->has_ended)
+		pr_info("%llu s%s, %s of %zu process%s; Ctrl-C ends it here\n",
+			(unsigned long long)seconds, whole,
+			amount(recording, profile__sample_count(recording->profile)),
+			recording->streams.cnt, recording->streams.cnt == 1 ? "" : "es");
+}
+
+static void record_end(void *ctx, struct window *host, size_t host_cnt,
+		       const struct recorder_stats *stats)
 {
 	struct recording *recording = ctx;
 
 	(void)stats;
-	recording->host_samples += host->counts.samples;
-	recording->info.lost_samples += window_lost_samples(host->lost);
+	/* Several are the sources of a view, and of one time. */
+	for (size_t i = 0; i < host_cnt; i++) {
+		recording->host_samples += host[i].counts.samples;
+		recording->info.lost_samples += window_lost_samples(host[i].lost);
+	}
 	recording->opted_out += host->lost[WINDOW_LOSS_OPTED_OUT];
+	recording->info.covered_ns += host->duration_ns;
+	recording->info.window_ns = host->duration_ns;
+	progress(recording);
 }
 
 /* The names of the last counts come a moment later. */
@@ -94,23 +164,89 @@ static int await_names(struct recorder *recorder, int signal_fd)
 	return event < 0 ? event : 0;
 }
 
-static int record_run(struct recording *recording, struct recorder *recorder, int signal_fd)
+static bool is_settled(const struct recording *recording, const struct recorder *recorder,
+		       uint64_t since_ns)
 {
-	uint64_t end_ns = clock_boot_ns() + recording->options->duration_ns;
+	uint64_t min_ns = recording->options->selection.pid ? 0 : RECORD_SETTLE_MIN_NS;
+	uint64_t now_ns = clock_boot_ns();
+
+	if (recording->options->unwind == UNWIND_MODE_FP ||
+	    now_ns - since_ns >= RECORD_SETTLE_MAX_NS)
+		return true;
+	return now_ns - since_ns >= min_ns && recorder__settling(recorder) == RECORDER_IS_SETTLED;
+}
+
+/* What is sampled meanwhile is no part of the recording. 0, a signal's number, or -errno. */
+static int settle(struct recording *recording, struct recorder *recorder, int signal_fd)
+{
+	const uint32_t pid = recording->options->selection.pid;
+	uint64_t begin_ns = clock_boot_ns();
+	int event = 0;
+
+	while (!event && !is_settled(recording, recorder, begin_ns))
+		event = sampling_wait(recorder, signal_fd, clock_boot_ns() + RECORD_POLL_NS);
+	if (event)
+		return event;
+	if (pid && recorder__settling(recorder) == RECORDER_IS_SETTLING)
+		pr_warn("process %u: its files could not be read in %llu s; the first stacks may be cut\n",
+			pid, (unsigned long long)(RECORD_SETTLE_MAX_NS / CLOCK_NS_PER_S));
+	recorder__drop_window(recorder);
+	recording->info.since_unix_ns = clock_unix_ns();
+	return 0;
+}
+
+/* Of what runs already; a command begins when sampling does, and nothing of it is forgotten. */
+static int begin(struct recording *recording, struct recorder *recorder, int signal_fd)
+{
 	int err = recorder__start(recorder);
 
-	if (err)
+	if (err || !recording->command)
+		return err ? err : settle(recording, recorder, signal_fd);
+	recording->info.since_unix_ns = clock_unix_ns();
+	command__go(recording->command);
+	return 0;
+}
+
+/* Until the deadline, a signal, or the end of the command. As sampling_wait(). */
+static int wait_window(struct recording *recording, struct recorder *recorder, int signal_fd,
+		       uint64_t deadline_ns)
+{
+	int event = 0;
+
+	if (!recording->command)
+		return sampling_wait(recorder, signal_fd, deadline_ns);
+	while (!event && !recording->has_ended && clock_boot_ns() < deadline_ns) {
+		uint64_t poll_ns = clock_boot_ns() + RECORD_COMMAND_NS;
+
+		event = sampling_wait(recorder, signal_fd,
+				      poll_ns < deadline_ns ? poll_ns : deadline_ns);
+		recording->has_ended =
+			command__has_ended(recording->command, &recording->command_status);
+	}
+	return event;
+}
+
+static int record_run(struct recording *recording, struct recorder *recorder, int signal_fd)
+{
+	uint64_t duration_ns = recording->options->duration_ns, end_ns;
+	int err = begin(recording, recorder, signal_fd);
+
+	if (err < 0)
 		return err;
+	/* After a signal: now. */
+	end_ns = duration_ns == RECORD_UNTIL_END ? duration_ns : clock_boot_ns() + duration_ns;
+	if (err)
+		end_ns = clock_boot_ns();
 	for (int event = 0; !event;) {
 		uint64_t deadline_ns = clock_boot_ns() + RECORD_WINDOW_NS;
 
-		if (deadline_ns + RECORD_MIN_SLICE_NS > end_ns)
+		if (deadline_ns > end_ns - RECORD_MIN_SLICE_NS)
 			deadline_ns = end_ns;
-		event = sampling_wait(recorder, signal_fd, deadline_ns);
+		event = wait_window(recording, recorder, signal_fd, deadline_ns);
 		if (event < 0)
 			return event;
 		/* After Ctrl-C the picture shows the samples up to now. */
-		if (event || deadline_ns >= end_ns) {
+		if (event || deadline_ns >= end_ns || recording->has_ended) {
 			recorder__stop(recorder);
 			event = SIGTERM;
 		}
@@ -130,10 +266,36 @@ static int record_render(struct recording *recording, struct strbuf *out)
 	case RECORD_FORMAT_JSON:
 		return output_json(recording->profile, &recording->info, out);
 	case RECORD_FORMAT_TOP:
-		return output_top(recording->profile, &recording->info, RECORD_TOP_ROWS, out);
-	default:
-		return output_html(recording->profile, &recording->info, out);
+		return output_top(recording->profile, &recording->info, TREE_ORDER_SELF,
+				  RECORD_TOP_ROWS, out);
+	case RECORD_FORMAT_PPROF:
+		return output_pprof(recording->profile, &recording->info, out);
+	case RECORD_FORMAT_SPEEDSCOPE:
+		return output_speedscope(recording->profile, &recording->info, out);
+	case RECORD_FORMAT_OTLP:
+		return output_otlp(recording->profile, &recording->info, out);
+	case RECORD_FORMAT_HTML:
+		break;
 	}
+	return output_html(recording->profile, &recording->info, out);
+}
+
+/* The page does it itself, and can show all again. */
+static int charge_own(struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	struct profile *charged;
+	int err;
+
+	if (!options->own || options->format == RECORD_FORMAT_HTML)
+		return 0;
+	charged = profile__new();
+	if (!charged)
+		return -ENOMEM;
+	err = own_code_charge(recording->profile, options->own, options->by_thread, charged);
+	profile__free(recording->profile);
+	recording->profile = charged;
+	return err;
 }
 
 static int record_write(struct recording *recording)
@@ -141,25 +303,31 @@ static int record_write(struct recording *recording)
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	const char *path = recording->options->output;
 
-	if (record_render(recording, &text)) {
+	if (charge_own(recording) || record_render(recording, &text)) {
 		pr_err("out of memory while drawing\n");
 		return CMD_EXIT_FAILED;
 	}
 	return cmd_write(strcmp(path, "-") == 0 ? NULL : path, &text);
 }
 
-static void describe(const struct record_options *options, char *title, size_t title_len)
+/* 0 or -ENOMEM. */
+static int describe(const struct record_options *options, struct strbuf *title,
+		    struct strbuf *subtitle)
 {
+	static const char *const by[] = { "thread" };
 	const struct selection *selection = &options->selection;
+	bool is_host = !selection->pid;
 
-	if (selection->pid)
-		snprintf(title, title_len, "CPU of process %u", selection->pid);
-	else if (selection->container)
-		snprintf(title, title_len, "CPU of container %s", selection->container);
-	else if (selection->comm)
-		snprintf(title, title_len, "CPU of %s", selection->comm);
+	for (int i = 0; i < SELECT_BY_CNT; i++)
+		is_host &= !selection_get(selection, (enum select_by)i, 0).pattern;
+	if (options->command)
+		strbuf_printf(title, "%s of %s", event_title(options->event), options->command[0]);
+	else if (is_host)
+		strbuf_printf(title, "%s of this host", event_title(options->event));
 	else
-		snprintf(title, title_len, "CPU of this host");
+		selection_title(options->event, selection, title);
+	selection_subtitle(selection, by, options->by_thread, subtitle);
+	return strbuf_error(title) ? strbuf_error(title) : strbuf_error(subtitle);
 }
 
 /* Warns why the code of the busiest JVM without names has none. */
@@ -179,16 +347,52 @@ static void record_warn_names(const struct streams *streams)
 			window_label(&busiest->latest, WINDOW_LABEL_JIT_PROBLEM));
 }
 
+/* How the command ended is told, and is no failure of the recording, unless it could not be run. */
+static int tell_command(const struct recording *recording)
+{
+	const char *name = recording->options->command[0];
+	int status = recording->command_status;
+
+	if (!recording->has_ended) {
+		pr_info("'%s' goes on as process %d\n", name,
+			(int)command__pid(recording->command));
+		return 0;
+	}
+	if (status < 0) {
+		pr_err("'%s' cannot be run: %s\n", name, errstr(status));
+		return status;
+	}
+	if (WIFSIGNALED(status))
+		pr_warn("'%s' was ended by a signal: %s\n", name, strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status))
+		pr_warn("'%s' ended with exit code %d\n", name, WEXITSTATUS(status));
+	return 0;
+}
+
 static int record_finish(struct recording *recording)
 {
 	const struct output_info *info = &recording->info;
 	uint64_t samples = profile__sample_count(recording->profile);
 	int code;
 
+	if (samples == 0 && info->idle_samples) {
+		pr_err("only idle threads were sampled: %s (%llu %s are not shown); see them with --idle\n",
+		       info->title, (unsigned long long)info->idle_samples,
+		       count_noun(recording->options));
+		return CMD_EXIT_NO_SAMPLES;
+	}
 	if (samples == 0) {
-		pr_err("nothing was sampled: %s (the host had %llu samples, and %llu of processes that opted out); is it running, and busy?\n",
+		if (event_is_measured(recording->options->event)) {
+			pr_err("nothing was measured: %s; is it running, and has a wait of it ended?\n",
+			       info->title);
+			return CMD_EXIT_NO_SAMPLES;
+		}
+		pr_err("nothing was sampled: %s (the host had %llu samples, and %llu of processes that opted out); %s?\n",
 		       info->title, (unsigned long long)recording->host_samples,
-		       (unsigned long long)recording->opted_out);
+		       (unsigned long long)recording->opted_out,
+		       recording->options->event == EVENT_CPU ?
+			       "is it running, and busy" :
+			       "is it running, or --count too large");
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	code = record_write(recording);
@@ -197,38 +401,75 @@ static int record_finish(struct recording *recording)
 	if (!advice_warn(&recording->streams))
 		record_warn_names(&recording->streams);
 	if (info->lost_samples)
-		pr_warn("%llu samples were lost\n", (unsigned long long)info->lost_samples);
+		pr_warn("lost: %s\n", amount(recording, info->lost_samples));
 	if (strcmp(recording->options->output, "-") != 0)
-		pr_info("%llu samples of %zu process%s in '%s'\n", (unsigned long long)samples,
+		pr_info("%s of %zu process%s in '%s'\n", amount(recording, samples),
 			info->stream_cnt, info->stream_cnt == 1 ? "" : "es",
 			recording->options->output);
 	return CMD_EXIT_DONE;
 }
 
+/* Does what is not drawn come out, too: source lines or files, and threads? */
+static bool is_for_programs(enum record_format format)
+{
+	return format == RECORD_FORMAT_JSON || format == RECORD_FORMAT_PPROF ||
+	       format == RECORD_FORMAT_SPEEDSCOPE || format == RECORD_FORMAT_OTLP;
+}
+
+/* Of a view the counts of lines would be those of all samples. */
+static bool has_lines(const struct record_options *options)
+{
+	return is_for_programs(options->format) &&
+	       !(options->format == RECORD_FORMAT_JSON && event_is_view(options->event));
+}
+
 static int recording_open(struct recording *recording, const struct record_options *options)
 {
-	*recording = (struct recording){ .options = options, .profile = profile__new() };
-	recording->info.subtitle = "";
-	recording->info.frequency_hz = options->frequency_hz;
+	static const enum dump_by by_thread = DUMP_BY_THREAD;
+	static const struct output_label thread_label = { .name = "thread" };
+
+	*recording = (struct recording){ .options = options,
+					 .profile = profile__new(),
+					 .is_watched = isatty(STDERR_FILENO) };
+	recording->stacks = (struct dump_stacks){
+		.selection = &options->selection,
+		.event = options->event,
+		.by = &by_thread,
+		.by_cnt = options->by_thread,
+		.marks_threads = is_for_programs(options->format) && !options->by_thread,
+		/* The page has a switch for them. */
+		.idle_samples = event_has_idle(options->event) && !options->idle &&
+						options->format != RECORD_FORMAT_HTML ?
+					&recording->info.idle_samples :
+					NULL,
+	};
+	recording->info.shows_idle = options->idle;
+	recording->info.own = options->own;
+	recording->info.has_threads = recording->stacks.marks_threads;
+	recording->info.labels = &thread_label;
+	recording->info.label_cnt = options->by_thread;
+	recording->info.event = options->event;
+	recording->info.frequency_hz = options->event == EVENT_CPU ? options->frequency_hz : 0;
 	recording->info.since_unix_ns = clock_unix_ns();
-	if (options->format == RECORD_FORMAT_JSON)
+	if (has_lines(options))
 		recording->info.lines = source_lines__new(0);
-	if (!recording->profile ||
-	    (options->format == RECORD_FORMAT_JSON && !recording->info.lines))
+	if (!recording->profile || (has_lines(options) && !recording->info.lines))
 		return -ENOMEM;
 	return 0;
 }
 
 static void recording_release(struct recording *recording)
 {
+	command__free(recording->command);
 	profile__free(recording->profile);
 	source_lines__free(recording->info.lines);
 	streams_release(&recording->streams);
+	strbuf_release(&recording->amount);
 }
 
 static int record_with(struct recording *recording, struct recorder *recorder)
 {
-	char title[160];
+	__cleanup_strbuf struct strbuf title = STRBUF_INIT, subtitle = STRBUF_INIT;
 	__cleanup_fd int signal_fd = sampling_signals_open();
 	int err = signal_fd < 0 ? signal_fd : record_run(recording, recorder, signal_fd);
 
@@ -236,10 +477,19 @@ static int record_with(struct recording *recording, struct recorder *recorder)
 		pr_err("recording failed: %s\n", errstr(err));
 		return CMD_EXIT_FAILED;
 	}
-	describe(recording->options, title, sizeof(title));
-	recording->info.title = title;
+	if (recording->command && tell_command(recording))
+		return CMD_EXIT_FAILED;
+	if (describe(recording->options, &title, &subtitle)) {
+		pr_err("recording failed: %s\n", errstr(-ENOMEM));
+		return CMD_EXIT_FAILED;
+	}
+	recording->info.title = strbuf_str(&title);
+	recording->info.subtitle = strbuf_str(&subtitle);
 	recording->info.until_unix_ns = clock_unix_ns();
 	recording->info.stream_cnt = recording->streams.cnt;
+	recording->info.image = streams_common_label(&recording->streams, WINDOW_LABEL_IMAGE);
+	recording->info.jvm = streams_common_label(&recording->streams, WINDOW_LABEL_JVM_VERSION);
+	recording->info.host = streams_common_label(&recording->streams, WINDOW_LABEL_HOST);
 	return record_finish(recording);
 }
 
@@ -318,6 +568,37 @@ static int refuse_opted_out(const struct record_options *options)
 	return -EPERM;
 }
 
+/* It waits for the recording to begin; only it and what it starts is sampled. 0 or -errno, printed. */
+static int start_command(struct recording *recording, struct probe_options *probe)
+{
+	char *const *argv = recording->options->command;
+	int err = argv ? command__start(argv, &recording->command) : 0;
+
+	if (err)
+		pr_err("'%s' cannot be started: %s\n", argv[0], errstr(err));
+	if (err || !argv)
+		return err;
+	recording->command_cgroup = command__cgroup(recording->command);
+	recording->command_pid = (uint32_t)command__pid(recording->command);
+	if (recording->command_cgroup) {
+		probe->cgroup_paths = &recording->command_cgroup;
+		probe->cgroup_cnt = 1;
+		return 0;
+	}
+	pr_warn("'%s' cannot have a cgroup of its own: processes that it starts are not sampled\n",
+		argv[0]);
+	probe->pids = &recording->command_pid;
+	probe->pid_cnt = 1;
+	return 0;
+}
+
+static bool is_not_for_terminal(const struct record_options *options)
+{
+	return strcmp(options->output, "-") == 0 &&
+	       (options->format == RECORD_FORMAT_HTML || options->format == RECORD_FORMAT_SVG ||
+		options->format == RECORD_FORMAT_PPROF || options->format == RECORD_FORMAT_OTLP);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record_options options;
@@ -338,21 +619,34 @@ int cmd_record(int argc, char **argv)
 	}
 	if (options.info.help || options.info.version)
 		return option_usage_print(&record_option_table, &options.info);
+	if (is_not_for_terminal(&options) && isatty(STDOUT_FILENO)) {
+		pr_err("standard output is a terminal; give -o FILE, or --format top or folded\n");
+		return CMD_EXIT_USAGE;
+	}
 	if (refuse_opted_out(&options))
 		return CMD_EXIT_FAILED;
 	recorder_options.probe = (struct probe_options){
 		.frequency_hz = options.frequency_hz,
+		.events = event_sources(options.event),
 		.max_depth = JBPF_MAX_DEPTH,
+		.keeps_digits = options.keeps_digits,
 		.window_ns = RECORD_WINDOW_NS,
 		.pids = options.selection.pid ? &options.selection.pid : NULL,
 		.pid_cnt = options.selection.pid ? 1 : 0,
 	};
+	if (!event_is_view(options.event))
+		recorder_options.probe.periods[options.event] = options.period;
+	recorder_options.probe.off_cpu_rate = options.off_cpu_rate;
+	recorder_options.probe.sched_threshold_ns = options.threshold_ns;
 	recorder_options.jit = options.jit;
+	recorder_options.unwind = options.unwind;
 	recorder_options.ignores_opt_out = options.ignores_opt_out;
 	sink.ctx = &recording;
 	code = CMD_EXIT_FAILED;
 	if (recording_open(&recording, &options))
 		pr_err("recording failed: %s\n", errstr(-ENOMEM));
+	else if (start_command(&recording, &recorder_options.probe))
+		code = CMD_EXIT_FAILED; /* it was printed */
 	else if (recorder__open(&recorder_options, &sink, &recorder, why, sizeof(why)))
 		pr_err("%s\n", why);
 	else if (record_drop_privileges(recorder) == 0)

@@ -5,84 +5,114 @@
 #include <errno.h>
 #include <string.h>
 
+#include "user/cli/output_ending.h"
+#include "user/model/event_view.h"
+#include "user/model/select.h"
 #include "user/util/clock.h"
+#include "user/util/parse.h"
 
 #define DEFAULT_FILE	     "flame.html"
 #define DEFAULT_FREQUENCY_HZ 99
 #define MAX_FREQUENCY_HZ     10000
 
 /* In the order of enum record_format. */
-static const char *const format_words[] = { "html", "svg", "folded", "json", "top", NULL };
+static const char *const format_words[] = { "html",  "svg",	   "folded", "json", "top",
+					    "pprof", "speedscope", "otlp",   NULL };
 
-/* Other endings of file names. */
-static const struct {
-	const char *name;
-	enum record_format format;
-} endings[] = {
-	{ "htm", RECORD_FORMAT_HTML },
-	{ "collapsed", RECORD_FORMAT_FOLDED },
-	{ "txt", RECORD_FORMAT_TOP },
-};
+/* Its place is the bool's value. */
+static const char *const by_words[] = { "thread", NULL };
 
-static int parse_format(const char *text, enum record_format *out)
+/* Of a name without an ending, and of standard output, it is HTML. */
+static int format_of(struct option_walk *walk, const char *path, enum record_format *out)
 {
-	int index = option_word_index(format_words, text);
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	const char *format = output_ending_format(path);
 
-	for (size_t i = 0; index < 0 && i < sizeof(endings) / sizeof(endings[0]); i++) {
-		if (strcmp(text, endings[i].name) == 0)
-			index = (int)endings[i].format;
+	if (format) {
+		*out = (enum record_format)option_word_index(format_words, format);
+		return 0;
 	}
-	if (index < 0)
-		return index;
-	*out = (enum record_format)index;
+	*out = RECORD_FORMAT_HTML;
+	if (!strrchr(name, '.'))
+		return 0;
+	return options_refuse(
+		walk,
+		"--output: the ending of '%s' is that of no format; make it " OUTPUT_ENDINGS
+		", or give --format",
+		path);
+}
+
+/* "30s", as everywhere, and "30", as other profilers take it. */
+static int take_duration(struct option_walk *walk, const char *value)
+{
+	struct record_options *options = walk->options;
+	uint64_t ns, seconds;
+	int err = parse_duration_ns(value, &ns);
+
+	if (err && parse_u64(value, &seconds) == 0)
+		err = __builtin_mul_overflow(seconds, CLOCK_NS_PER_S, &ns) ? -ERANGE : 0;
+	if (err || !ns)
+		return -EINVAL;
+	options->duration_ns = ns;
 	return 0;
 }
 
-static int take_format(struct option_walk *walk, const char *value)
+static int take_threshold(struct option_walk *walk, const char *value)
 {
 	struct record_options *options = walk->options;
+	uint64_t ns;
 
-	return parse_format(value, &options->format);
+	if (parse_duration_ns(value, &ns) || ns < CLOCK_NS_PER_MS || ns > CLOCK_NS_PER_S)
+		return -EINVAL;
+	options->threshold_ns = ns;
+	return 0;
 }
 
 static const struct option_row rows[] = {
-	{ .name = "pid",
-	  .letter = 'p',
-	  .kind = OPTION_KIND_NUMBER,
-	  .metavar = "PID",
-	  .help = "only this process",
-	  .wants = "a process id",
-	  .min = 1,
-	  .max = INT32_MAX,
-	  OPTION_FIELD(struct record_options, selection.pid) },
-	{ .name = "container",
-	  .kind = OPTION_KIND_TEXT,
-	  .metavar = "NAME",
-	  .help = "only this container: its name, a glob, its id, or at least 6 digits of the id",
-	  OPTION_FIELD(struct record_options, selection.container) },
-	{ .name = "comm",
-	  .kind = OPTION_KIND_TEXT,
-	  .metavar = "NAME",
-	  .help = "only processes of this name",
-	  OPTION_FIELD(struct record_options, selection.comm) },
 	{ .name = "duration",
 	  .letter = 'd',
-	  .kind = OPTION_KIND_DURATION,
+	  .kind = OPTION_KIND_OWN,
 	  .metavar = "DURATION",
-	  .help = "how long to sample",
-	  .fallback = "30s",
+	  .help = "how long to sample; a number alone is seconds",
+	  .fallback = "30s, or until COMMAND ends",
 	  .wants = "a duration, such as 30s",
-	  .min = 1,
-	  .max = UINT64_MAX,
-	  OPTION_FIELD(struct record_options, duration_ns) },
+	  .parse = take_duration },
 	{ OPTION_ROW_OUTPUT(struct record_options, output), .fallback = DEFAULT_FILE },
 	{ .name = "format",
-	  .kind = OPTION_KIND_OWN,
+	  .kind = OPTION_KIND_WORD,
 	  .metavar = "FORMAT",
 	  .help = "form of the output",
-	  .fallback = "FILE's ending, else html",
+	  .fallback = "that of FILE's ending, or html where there is none",
 	  .words = format_words,
-	  .parse = take_format },
+	  OPTION_FIELD(struct record_options, format) },
+	{ .name = "by",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "LABEL",
+	  .help = "put the thread's name in front of the stacks, as their first frame",
+	  .words = by_words,
+	  .min = true,
+	  OPTION_FIELD(struct record_options, by_thread) },
+	{ .name = "threads",
+	  .help = "tell threads by their whole names, also those of a pool; puts them in front, as "
+		  "--by thread",
+	  OPTION_FIELD(struct record_options, keeps_digits) },
+	{ OPTION_ROW_OWN(struct record_options, own) },
+	{ .name = "event",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "EVENT",
+	  .help = "what is sampled",
+	  .fallback = "cpu",
+	  .words = event_view_words,
+	  OPTION_FIELD(struct record_options, event) },
+	{ .name = "count",
+	  .letter = 'c',
+	  .kind = OPTION_KIND_NUMBER,
+	  .metavar = "N",
+	  .help = "one sample for so many events of a CPU; of cpu see --frequency",
+	  .fallback = "64 page-faults, 16 context-switches, 1 of the others",
+	  .min = 1,
+	  .max = UINT32_MAX,
+	  OPTION_FIELD(struct record_options, period) },
 	{ .name = "frequency",
 	  .kind = OPTION_KIND_NUMBER,
 	  .metavar = "HZ",
@@ -91,7 +121,21 @@ static const struct option_row rows[] = {
 	  .min = 1,
 	  .max = MAX_FREQUENCY_HZ,
 	  OPTION_FIELD(struct record_options, frequency_hz) },
+	{ OPTION_ROW_OFF_CPU_RATE(struct record_options, off_cpu_rate) },
+	{ .name = "threshold",
+	  .kind = OPTION_KIND_OWN,
+	  .metavar = "DURATION",
+	  .help = "with --event sched: waits as long as this are all counted, shorter ones by "
+		  "chance and as this long, so that sums are right; shorter costs more",
+	  .fallback = "10ms",
+	  .wants = "a duration from 1ms to 1s",
+	  .parse = take_threshold },
+	{ .name = "idle",
+	  .help = "with --event off-cpu, wall, lock or disk: threads that never ran, too, below the "
+		  "frame [idle]",
+	  OPTION_FIELD(struct record_options, idle) },
 	{ OPTION_ROW_JIT(struct record_options, jit) },
+	{ OPTION_ROW_UNWIND(struct record_options, unwind) },
 	{ .name = "ignore-opt-out",
 	  .help = "sample the process of --pid even when it opted out (JBPF_PROFILE=off)",
 	  OPTION_FIELD(struct record_options, ignores_opt_out) },
@@ -100,17 +144,36 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {
 	{ .rows = rows },
+	{ OPTION_GROUP_SELECTION(struct record_options, selection) },
 	{ OPTION_GROUP_INFO(struct record_options, info) },
 	{ .rows = NULL },
 };
 
+static const struct option_use uses[] = {
+	{ .name = "a recording", .operands = "[-- COMMAND [ARGUMENT ...]]" },
+	{ .name = NULL },
+};
+
 const struct option_table record_option_table = {
 	.program = "jbpf-record",
-	.summary = "Samples this host for a while and makes one flame graph. It needs neither the "
-		   "daemon nor the store.",
+	.summary =
+		"Samples this host for a while and makes one flame graph; or runs COMMAND and samples "
+		"it and what it starts. It needs neither the daemon nor the store.",
 	.groups = groups,
+	.uses = uses,
 	.notes = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing was sampled.",
 };
+
+/* Where the processes of a COMMAND are is known. */
+static bool selects_place(const struct selection *selection)
+{
+	bool is_given = selection->pid != 0;
+
+	for (int by = 0; by < SELECT_BY_CNT; by++)
+		if (by != SELECT_BY_COMM)
+			is_given |= selection_get(selection, (enum select_by)by, 0).pattern != NULL;
+	return is_given;
+}
 
 int record_options_parse(int argc, char **argv, struct record_options *out, char *why,
 			 size_t why_len)
@@ -119,6 +182,8 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 		.duration_ns = 30 * CLOCK_NS_PER_S,
 		.frequency_hz = DEFAULT_FREQUENCY_HZ,
 		.jit = JIT_MODE_AUTO,
+		.unwind = UNWIND_MODE_AUTO,
+		.off_cpu_rate = OFF_CPU_RATE_DEFAULT,
 		.output = DEFAULT_FILE,
 	};
 	struct option_walk walk = {
@@ -127,16 +192,52 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 		.why = why,
 		.why_len = why_len,
 	};
-	int err = options_walk_all(&walk, argc, argv);
-	const char *ending = strrchr(options.output, '.');
+	char **command;
+	int err = options_walk_command(&walk, argc, argv, &command);
 
 	if (err)
 		return err;
+	options.command = command;
+	if (command && selects_place(&options.selection))
+		return options_refuse(
+			&walk, "-- COMMAND does not go with --pid, nor with a container, pod, "
+			       "namespace, service, image, host or cgroup: it and what it starts "
+			       "is sampled");
+	if (command && !options_given(&walk, "duration"))
+		options.duration_ns = RECORD_UNTIL_END;
 	if (options.ignores_opt_out && !options.selection.pid)
 		return options_refuse(&walk, "--ignore-opt-out requires -p PID: a process that "
 					     "opted out is profiled only when it is named");
-	if (!options_given(&walk, "format") && ending)
-		(void)parse_format(ending + 1, &options.format);
+	if (options.period && options.event == EVENT_CPU)
+		return options_refuse(&walk, "--count does not go with the event cpu, which has a "
+					     "--frequency");
+	if (options.event == EVENT_SCHED && options.period)
+		return options_refuse(&walk,
+				      "--count does not go with the event sched, which has a "
+				      "--threshold");
+	if (options.event != EVENT_SCHED && options.threshold_ns)
+		return options_refuse(&walk, "--threshold goes with --event sched only");
+	if (event_has_idle(options.event) && options.period)
+		return options_refuse(&walk,
+				      "--count does not go with the event %s, which has an "
+				      "--off-cpu-rate",
+				      event_name(options.event));
+	if (!event_has_idle(options.event) &&
+	    (options.idle || options_given(&walk, "off-cpu-rate")))
+		return options_refuse(&walk,
+				      "--idle and --off-cpu-rate go with --event off-cpu, wall, "
+				      "lock and disk only");
+	if (options_given(&walk, "frequency") &&
+	    !(event_sources(options.event) & EVENT_BIT(EVENT_CPU)))
+		return options_refuse(&walk,
+				      "--frequency goes with the events cpu and wall only; others "
+				      "have a --count, --off-cpu-rate or --threshold");
+	options.by_thread |= options.keeps_digits;
+	if (!options_given(&walk, "format") && !options.info.help && !options.info.version) {
+		err = format_of(&walk, options.output, &options.format);
+		if (err)
+			return err;
+	}
 	*out = options;
 	return 0;
 }

@@ -18,16 +18,31 @@ enum record_format {
 	RECORD_FORMAT_FOLDED,
 	RECORD_FORMAT_JSON,
 	RECORD_FORMAT_TOP,
+	RECORD_FORMAT_PPROF,
+	RECORD_FORMAT_SPEEDSCOPE,
+	RECORD_FORMAT_OTLP,
 };
+
+#define RECORD_UNTIL_END UINT64_MAX
 
 /* Texts are borrowed from argv. */
 struct record_options {
 	struct selection selection;
-	uint64_t duration_ns;
+	char *const *command; /* the program to run, and its arguments; NULL = none */
+	uint64_t duration_ns; /* RECORD_UNTIL_END: until it ends */
+	enum event event;
+	uint32_t period; /* of EVENT_CPU none; 0 = event_default_period() */
 	uint32_t frequency_hz;
 	enum jit_mode jit;
+	enum unwind_mode unwind;
 	enum record_format format;
 	const char *output; /* "-" = stdout */
+	bool by_thread;
+	bool keeps_digits;     /* of threads' names */
+	uint32_t off_cpu_rate; /* 0 = as many as are good for the host */
+	uint64_t threshold_ns; /* of EVENT_SCHED; 0 = what is good for most */
+	bool idle;
+	const char *own; /* globs of own code, with commas between them; NULL = all is alike */
 	bool ignores_opt_out;
 	struct option_info info;
 };

@@ -12,10 +12,11 @@
 #include "user/cli/cmd_store.h"
 #include "user/cli/cmd_write.h"
 #include "user/cli/option_usage.h"
+#include "user/cli/terminal.h"
 #include "user/cmd/status_report.h"
 #include "user/cli/streams.h"
 #include "user/output/info.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -25,9 +26,11 @@
 
 struct status_options {
 	const char *store;
+	enum event event;
 	bool all;
 	bool json;
 	bool check;
+	bool no_pager;
 	struct option_info info;
 };
 
@@ -35,6 +38,7 @@ static const char *const format_words[] = { "table", "json", NULL };
 
 static const struct option_row rows[] = {
 	{ OPTION_ROW_STORE(struct status_options, store) },
+	{ OPTION_ROW_EVENT(struct status_options, event, event_words) },
 	{ .name = "all",
 	  .help = "also processes that are neither JVMs nor in containers",
 	  OPTION_FIELD(struct status_options, all) },
@@ -49,8 +53,9 @@ static const struct option_row rows[] = {
 	  .help = "the same as --format json",
 	  OPTION_FIELD(struct status_options, json) },
 	{ .name = "check",
-	  .help = "only report whether jbpfd is running and well, by a line and the exit code",
+	  .help = "only report whether jbpfd is running and well, by a line and the exit code, and how the stacks of JVMs are walked",
 	  OPTION_FIELD(struct status_options, check) },
+	{ OPTION_ROW_NO_PAGER(struct status_options, no_pager) },
 	{ .name = NULL },
 };
 
@@ -98,15 +103,32 @@ static int status_parse(int argc, char **argv, struct status_options *out, char 
 
 struct status {
 	struct streams streams;
+	struct status_event event; /* of the streams */
 	struct cmd_store_damage damage;
 	int err;
 };
+
+/* The record of a host is of the event as a whole; streams say whether their stacks are. */
+static void event_add(struct status_event *event, const struct window *window)
+{
+	if (window->pid) {
+		window_counts_add(&event->counts, &window->counts);
+		return;
+	}
+	event->is_on = true;
+	event->samples += window->counts.samples;
+	event->period = window_period(window);
+	event->has_passes =
+		pass_facts_read(window_label(window, WINDOW_LABEL_PASSES), &event->passes);
+	event->put_off += event->passes.put_off;
+}
 
 /* Adds the window up, and refuses its text, which is not needed. */
 static bool status_want(void *ctx, const struct window *window)
 {
 	struct status *status = ctx;
 
+	event_add(&status->event, window);
 	if (!status->err)
 		status->err = streams_add(&status->streams, window);
 	return false;
@@ -119,7 +141,7 @@ static void status_damage(void *ctx, const struct store_damage *stretch)
 	cmd_store_damage_note(&status->damage, stretch);
 }
 
-static int status_read(struct status *status, struct store_reader *reader, uint64_t since_unix_ns,
+static int status_read(struct status *status, struct store_source *reader, uint64_t since_unix_ns,
 		       uint64_t until_unix_ns)
 {
 	const struct store_visitor visitor = {
@@ -127,31 +149,35 @@ static int status_read(struct status *status, struct store_reader *reader, uint6
 		.want = status_want,
 		.damage = status_damage,
 	};
-	int err = store_reader__visit(reader, since_unix_ns, until_unix_ns, &visitor);
+	int err = store_source__visit(reader, since_unix_ns, until_unix_ns, &visitor);
 
 	return err ? err : status->err;
 }
 
 /* The last minute is empty: moves the range to the last one that is not. 0, -ENOENT, -errno. */
-static int status_read_older(struct status *status, struct store_reader *reader,
+static int status_read_older(struct status *status, struct store_source *reader,
 			     struct status_report *report)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	uint64_t first, last;
-	int err = cmd_store_range(reader, &first, &last);
+	struct cmd_store_range range;
+	uint64_t last;
+	int err = cmd_store_range(reader, &range);
 
 	if (err)
 		return err;
+	last = range.last_unix_ns;
 	if (!last)
 		return -ENOENT;
 	report->until_unix_ns = last;
 	report->since_unix_ns = last > STATUS_SPAN_NS ? last - STATUS_SPAN_NS : 0;
-	if (!report->is_check && info_append_time(&text, last) == 0)
+	status->event = (struct status_event){ 0 };
+	info_append_local_time(&text, last);
+	if (!report->is_check && !strbuf_error(&text))
 		pr_warn("nothing was written since %s: is jbpfd running?\n", strbuf_str(&text));
 	return status_read(status, reader, report->since_unix_ns, report->until_unix_ns);
 }
 
-static int status_check(const struct status_report *report, const struct streams *streams)
+static int status_check(const struct status_report *report, struct streams *streams)
 {
 	__cleanup_strbuf struct strbuf problems = STRBUF_INIT;
 	int err = status_report_health(report, streams, &problems);
@@ -159,8 +185,10 @@ static int status_check(const struct status_report *report, const struct streams
 	int code;
 
 	if (is_well)
-		err = strbuf_puts(&problems, "well\n");
-	if (err) {
+		strbuf_puts(&problems, "well\n");
+	if (!err)
+		err = status_report_walks(report, streams, &problems);
+	if (err || strbuf_error(&problems)) {
 		pr_err("out of memory\n");
 		return CMD_EXIT_FAILED;
 	}
@@ -168,8 +196,63 @@ static int status_check(const struct status_report *report, const struct streams
 	return code == CMD_EXIT_DONE && !is_well ? CMD_EXIT_NOT_WELL : code;
 }
 
+/* An event whose streams are not wanted one by one. */
+struct event_visit {
+	struct status_event *event;
+	struct cmd_store_damage *damage;
+};
+
+static bool event_want(void *ctx, const struct window *window)
+{
+	struct event_visit *visit = ctx;
+
+	event_add(visit->event, window);
+	return false;
+}
+
+static void event_damage(void *ctx, const struct store_damage *stretch)
+{
+	struct event_visit *visit = ctx;
+
+	cmd_store_damage_note(visit->damage, stretch);
+}
+
+static int status_read_event(const char *dir, struct status_report *report, enum event event,
+			     struct cmd_store_damage *damage)
+{
+	struct event_visit visit = { .event = &report->events[event], .damage = damage };
+	const struct store_visitor visitor = {
+		.ctx = &visit,
+		.want = event_want,
+		.damage = event_damage,
+	};
+	struct store_source *reader;
+	int err = store_source__open(dir, event, &reader);
+
+	if (err)
+		return err;
+	err = store_source__visit(reader, report->since_unix_ns, report->until_unix_ns, &visitor);
+	store_source__free(reader);
+	return err;
+}
+
+/* Which events there are, and which of them were sampled in this time. 0 or -errno. */
+static int status_read_events(const char *dir, struct status *status, struct status_report *report)
+{
+	uint32_t events;
+	int err = store_events(dir, &events);
+
+	report->events[report->event] = status->event;
+	for (int i = 0; i < EVENT_CNT && !err; i++) {
+		report->events[i].is_stored = events & EVENT_BIT(i);
+		if (report->events[i].is_stored && i != (int)report->event)
+			err = status_read_event(dir, report, (enum event)i, &status->damage);
+	}
+	return err;
+}
+
 static int status_run(const struct status_options *options, struct status *status,
-		      struct store_reader *reader)
+		      struct store_source *reader)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	uint64_t now = clock_unix_ns();
@@ -177,6 +260,8 @@ static int status_run(const struct status_options *options, struct status *statu
 		.since_unix_ns = now - STATUS_SPAN_NS,
 		.until_unix_ns = now,
 		.now_unix_ns = now,
+		.event = options->event,
+		.columns = terminal_columns(NULL),
 		.all = options->all,
 		.is_check = options->check,
 	};
@@ -188,6 +273,8 @@ static int status_run(const struct status_options *options, struct status *statu
 		pr_err("the store in '%s' has no samples; is jbpfd running?\n", options->store);
 		return CMD_EXIT_NO_SAMPLES;
 	}
+	if (!err && !options->check)
+		err = status_read_events(options->store, status, &report);
 	cmd_store_damage_end(&status->damage);
 	if (!err && options->check)
 		return cmd_store_damage_code(&status->damage,
@@ -200,16 +287,17 @@ static int status_run(const struct status_options *options, struct status *statu
 		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
 		return CMD_EXIT_FAILED;
 	}
-	return cmd_store_damage_code(&status->damage, cmd_write(NULL, &out));
+	return cmd_store_damage_code(&status->damage,
+				     cmd_write_paged(NULL, options->no_pager, &out));
 }
 
 int cmd_status(int argc, char **argv)
 {
 	struct status_options options;
 	struct status status = { 0 };
-	struct store_reader *reader;
+	struct store_source *reader;
 	char why[256];
-	int code;
+	int code, err;
 
 	if (status_parse(argc, argv, &options, why, sizeof(why))) {
 		pr_err("%s\n", why);
@@ -217,10 +305,11 @@ int cmd_status(int argc, char **argv)
 	}
 	if (options.info.help || options.info.version)
 		return option_usage_print(&status_option_table, &options.info);
-	if (cmd_store_open(options.store, &reader))
-		return CMD_EXIT_FAILED;
+	err = cmd_store_open_event(options.store, options.event, &reader);
+	if (err)
+		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 	code = status_run(&options, &status, reader);
 	streams_release(&status.streams);
-	store_reader__free(reader);
+	store_source__free(reader);
 	return code;
 }

@@ -12,7 +12,9 @@
 #include "user/cli/advice.h"
 #include "user/cmd/dump_list.h"
 #include "user/cli/text_table.h"
+#include "user/cli/walk_text.h"
 #include "user/model/jvm_facts.h"
+#include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
@@ -69,16 +71,52 @@ int status_report_health(const struct status_report *report, const struct stream
 {
 	uint64_t age_ns = window_age_ns(report, streams);
 	uint64_t lost = window_lost_samples(streams->lost);
-	int err = 0;
 
 	if (age_ns > STATUS_LATE_WINDOWS * streams->last_window_ns)
-		err = strbuf_printf(problems,
-				    "no window was written for %" PRIu64 " s: is jbpfd running?\n",
-				    (uint64_t)(age_ns / CLOCK_NS_PER_S));
-	if (!err && lost > streams->host_samples / STATUS_LOST_SHARE)
-		err = strbuf_printf(problems, "%" PRIu64 " of %" PRIu64 " samples were lost\n",
-				    lost, lost + streams->host_samples);
-	return err;
+		strbuf_printf(problems,
+			      "no window was written for %" PRIu64 " s: is jbpfd running?\n",
+			      (uint64_t)(age_ns / CLOCK_NS_PER_S));
+	if (lost > streams->host_samples / STATUS_LOST_SHARE)
+		strbuf_printf(problems, "%" PRIu64 " of %" PRIu64 " sample%s lost\n", lost,
+			      lost + streams->host_samples,
+			      lost + streams->host_samples == 1 ? " was" : "s were");
+	return strbuf_error(problems);
+}
+
+static void append_walk(const struct stream *stream, struct strbuf *out)
+{
+	const struct window *latest = &stream->latest;
+	const struct window_counts *counts = &stream->counts;
+	const char *container = window_label(latest, WINDOW_LABEL_CONTAINER);
+	__cleanup_strbuf struct strbuf line = STRBUF_INIT;
+	size_t before;
+
+	strbuf_printf(&line, "%s %" PRIu32, window_label(latest, WINDOW_LABEL_COMM), latest->pid);
+	if (*container)
+		strbuf_printf(&line, " in %s", container);
+	strbuf_printf(&line, ": %.1f %% of %" PRIu64 " stack%s whole; ",
+		      info_percent(counts->samples - counts->truncated_samples, counts->samples),
+		      counts->samples, info_plural(counts->samples));
+	before = line.len;
+	walk_text_append(latest, &line);
+	if (line.len == before)
+		strbuf_puts(&line, "not known yet how they are walked");
+	strbuf_fail(out, strbuf_error(&line));
+	escape_terminal(out, strbuf_str(&line), line.len);
+	strbuf_putc(out, '\n');
+}
+
+int status_report_walks(const struct status_report *report, struct streams *streams,
+			struct strbuf *out)
+{
+	streams_sort(streams);
+	for (size_t i = 0; i < streams->cnt; i++) {
+		const struct stream *stream = &streams->items[i];
+
+		if (stream->latest.is_jvm || (report->all && stream->counts.truncated_samples))
+			append_walk(stream, out);
+	}
+	return strbuf_error(out);
 }
 
 static void json_health(struct json_writer *json, const struct status_report *report,
@@ -88,8 +126,7 @@ static void json_health(struct json_writer *json, const struct status_report *re
 	int err = status_report_health(report, streams, &problems);
 	char *rest = problems.data, *line;
 
-	if (err)
-		json->err = err;
+	strbuf_fail(json->out, err);
 	json_writer_member_u64(json, "windows", streams->window_cnt);
 	json_writer_member_u64(json, "window_ms", streams->last_window_ns / CLOCK_NS_PER_MS);
 	json_writer_member_u64(json, "last_window_age_ms",
@@ -170,6 +207,38 @@ static void cells_java(struct text_table *table, const struct stream *stream)
 	cell_percent(table, stream->counts.unrepaired_samples, stream->counts.samples);
 }
 
+/* How many of its stacks are whole, and why the others are not. */
+static void note_ends(struct text_table *table, const struct stream *stream)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err;
+
+	if (!stream->counts.truncated_samples)
+		return;
+	info_append_ends(&text, &stream->counts);
+	err = strbuf_error(&text);
+	if (err)
+		table->err = err;
+	else
+		text_table_note(table, strbuf_str(&text));
+}
+
+/* By what its stacks are walked; of other processes only where something is amiss. */
+static void note_walk(struct text_table *table, const struct stream *stream)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	int err;
+
+	if (!stream->latest.is_jvm && !stream->counts.truncated_samples)
+		return;
+	walk_text_append(&stream->latest, &text);
+	err = strbuf_error(&text);
+	if (err)
+		table->err = err;
+	else if (text.len)
+		text_table_note(table, strbuf_str(&text));
+}
+
 static void add_row(struct text_table *table, const struct stream *stream)
 {
 	const struct window *latest = &stream->latest;
@@ -189,7 +258,10 @@ static void add_row(struct text_table *table, const struct stream *stream)
 	cell_percent(table, stream->counts.unknown_frames, stream->counts.frames);
 	cell_percent(table, stream->counts.truncated_samples, stream->counts.samples);
 	cells_java(table, stream);
+	dump_list_run_delay(table, &stream->counts);
 	text_table_cellf(table, "%" PRIu64, stream->counts.samples);
+	note_walk(table, stream);
+	note_ends(table, stream);
 	advice_find(stream, &advice);
 	for (size_t i = 0; i < advice.cnt; i++)
 		text_table_note(table, advice.lines[i]);
@@ -201,59 +273,127 @@ static bool is_shown(const struct status_report *report, const struct stream *st
 	       *window_label(&stream->latest, WINDOW_LABEL_CONTAINER);
 }
 
-static int append_host(const struct streams *streams, size_t hidden_cnt, uint64_t hidden_samples,
-		       struct strbuf *out)
+static void append_host(const struct streams *streams, size_t hidden_cnt, uint64_t hidden_samples,
+			struct strbuf *out)
 {
 	bool is_lossless = true;
-	int err = 0;
 
 	if (hidden_cnt)
-		err = strbuf_printf(out,
-				    "and %zu more outside of containers with %" PRIu64
-				    " samples; see --all\n",
-				    hidden_cnt, hidden_samples);
-	for (int i = 0; !err && i < WINDOW_LOSS_CNT; i++) {
+		strbuf_printf(out,
+			      "and %zu more outside of containers with %" PRIu64
+			      " sample%s; see --all\n",
+			      hidden_cnt, hidden_samples, info_plural(hidden_samples));
+	for (int i = 0; i < WINDOW_LOSS_CNT; i++) {
 		if (!streams->lost[i] || i == WINDOW_LOSS_OPTED_OUT)
 			continue;
 		is_lossless = false;
-		err = strbuf_printf(out, "lost on this host: %" PRIu64 " %s\n", streams->lost[i],
-				    loss_advice((enum window_loss)i));
+		strbuf_printf(out, "lost on this host: %" PRIu64 " %s\n", streams->lost[i],
+			      loss_advice((enum window_loss)i));
 	}
-	if (!err && is_lossless)
-		err = strbuf_puts(out, "lost on this host: nothing\n");
-	if (!err && streams->lost[WINDOW_LOSS_OPTED_OUT])
-		err = strbuf_printf(out,
-				    "left out on this host: %" PRIu64
-				    " samples of processes that opted out of profiling\n",
-				    streams->lost[WINDOW_LOSS_OPTED_OUT]);
-	if (!err && streams->store_problem)
-		err = strbuf_printf(out, "store: %s\n", streams->store_problem);
-	return err;
+	if (is_lossless)
+		strbuf_puts(out, "lost on this host: nothing\n");
+	if (streams->lost[WINDOW_LOSS_OPTED_OUT])
+		strbuf_printf(out,
+			      "left out on this host: %" PRIu64
+			      " sample%s of processes that opted out of profiling\n",
+			      streams->lost[WINDOW_LOSS_OPTED_OUT],
+			      info_plural(streams->lost[WINDOW_LOSS_OPTED_OUT]));
+	walk_text_append_host(streams->unwind ? streams->unwind : "", out);
+	if (streams->store_problem)
+		strbuf_printf(out, "store: %s\n", streams->store_problem);
+}
+
+/* What the passes over waiting threads were, and what they cost. */
+static void append_passes(const struct status_event *state, struct strbuf *out)
+{
+	const struct pass_facts *passes = &state->passes;
+
+	strbuf_printf(out, "; %" PRIu64 " thread%s, %.2f %% of a CPU", passes->threads,
+		      info_plural(passes->threads), (double)passes->cpu_ppm / 1e4);
+	if (state->put_off)
+		strbuf_printf(out, ", %" PRIu64 " sample%s waited for %s", state->put_off,
+			      info_plural(state->put_off),
+			      state->put_off == 1 ? "its stack" : "their stacks");
+	if (passes->restarts)
+		strbuf_printf(out, ", its process was begun again %" PRIu64 " time%s",
+			      passes->restarts, info_plural(passes->restarts));
+	if (passes->unread)
+		strbuf_printf(out, ", the memory of %" PRIu64 " process%s is not read",
+			      passes->unread, passes->unread == 1 ? "" : "es");
+	if (passes->has_run_delay)
+		strbuf_printf(out, "; threads waited %.2f s for a CPU",
+			      (double)state->counts.run_delay_ns / CLOCK_NS_PER_S);
+	else
+		strbuf_puts(out, "; how long threads waited for a CPU is not known");
+}
+
+static void append_event(enum event event, const struct status_event *state, struct strbuf *out)
+{
+	strbuf_printf(out, "event %s: ", event_name(event));
+	if (!state->is_on) {
+		strbuf_puts(out, "off (jbpfd --event)\n");
+		return;
+	}
+	strbuf_printf(out, "on, %" PRIu64 " sample%s", state->samples, info_plural(state->samples));
+	if (event == EVENT_OFF_CPU && state->period)
+		strbuf_printf(out, ", one for %.0f ms of waiting",
+			      (double)state->period / CLOCK_NS_PER_MS);
+	else if (event != EVENT_CPU && state->period)
+		strbuf_printf(out, ", one for %" PRIu64 " %s", state->period,
+			      event_unit_name(event));
+	if (state->counts.samples)
+		strbuf_printf(out, ", stacks whole %.1f %%",
+			      100 - info_percent(state->counts.truncated_samples,
+						 state->counts.samples));
+	if (state->has_passes)
+		append_passes(state, out);
+	strbuf_putc(out, '\n');
+}
+
+/* Only where there is more than CPU time to tell of. */
+static void append_events(const struct status_report *report, struct strbuf *out)
+{
+	bool has_others = false;
+
+	for (int i = 0; i < EVENT_CNT; i++)
+		has_others |= i != EVENT_CPU && report->events[i].is_stored;
+	for (int i = 0; i < EVENT_CNT && has_others; i++)
+		if (report->events[i].is_stored)
+			append_event((enum event)i, &report->events[i], out);
 }
 
 int status_report_table(const struct status_report *report, struct streams *streams,
 			struct strbuf *out)
 {
 	static const struct text_table_column columns[] = {
-		{ .title = "CONTAINER" },
-		{ .title = "POD", .is_optional = true },
+		{ .title = "CONTAINER", .is_name = true },
+		{ .title = "POD", .is_name = true, .is_optional = true },
 		{ .title = "PID", .is_number = true },
-		{ .title = "COMM" },
-		{ .title = "JVM", .is_optional = true },
+		{ .title = "COMM", .is_name = true },
+		{ .title = "JVM", .is_optional = true, .is_extra = true },
 		{ .title = "FP", .is_optional = true },
 		{ .title = "SYMBOLS", .is_optional = true },
-		{ .title = "AGE", .is_number = true, .is_optional = true },
-		{ .title = "ATTACH", .is_optional = true },
+		{ .title = "AGE", .is_number = true, .is_optional = true, .is_extra = true },
+		{ .title = "ATTACH", .is_optional = true, .is_extra = true },
 		{ .title = "UNKNOWN%", .is_number = true },
 		{ .title = "CUT%", .is_number = true },
-		{ .title = "STALE%", .is_number = true, .is_optional = true },
-		{ .title = "INLINED%", .is_number = true, .is_optional = true },
-		{ .title = "INTERP%", .is_number = true, .is_optional = true },
-		{ .title = "REPAIRED%", .is_number = true, .is_optional = true },
-		{ .title = "UNREPAIRED%", .is_number = true, .is_optional = true },
+		{ .title = "STALE%", .is_number = true, .is_optional = true, .is_extra = true },
+		{ .title = "INLINED%", .is_number = true, .is_optional = true, .is_extra = true },
+		{ .title = "INTERP%", .is_number = true, .is_optional = true, .is_extra = true },
+		{ .title = "REPAIRED%", .is_number = true, .is_optional = true, .is_extra = true },
+		{ .title = "UNREPAIRED%",
+		  .is_number = true,
+		  .is_optional = true,
+		  .is_extra = true },
+		{ .title = DUMP_LIST_RUN_DELAY_TITLE,
+		  .is_number = true,
+		  .is_optional = true,
+		  .is_extra = true },
 		{ .title = "SAMPLES", .is_number = true },
 	};
-	struct text_table table = { .columns = columns, .column_cnt = ARRAY_SIZE(columns) };
+	struct text_table table = { .columns = columns,
+				    .column_cnt = ARRAY_SIZE(columns),
+				    .width = report->columns };
 	uint64_t hidden_samples = 0;
 	size_t hidden_cnt = 0;
 	int err;
@@ -269,7 +409,9 @@ int status_report_table(const struct status_report *report, struct streams *stre
 	}
 	err = text_table_render(&table, out);
 	text_table_release(&table);
-	return err ? err : append_host(streams, hidden_cnt, hidden_samples, out);
+	append_host(streams, hidden_cnt, hidden_samples, out);
+	append_events(report, out);
+	return err ? err : strbuf_error(out);
 }
 
 /* ---- JSON ---- */
@@ -284,7 +426,7 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_writer_member_u64(json, "pid", latest->pid);
 	json_writer_member_u64(json, "ns_pid", latest->ns_pid);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
-		if (latest->labels[i])
+		if (latest->labels[i] && i != WINDOW_LABEL_UNWIND)
 			json_writer_member_string(json, window_label_name((enum window_label)i),
 						  latest->labels[i]);
 	}
@@ -301,6 +443,7 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	json_writer_member_string(json, "attach", attach_name(latest));
 	json_writer_member_u64(json, "attach_requests", latest->attach_cnt);
 	json_writer_member_u64(json, "attach_command_ms", latest->attach_command_ms);
+	walk_text_json(json, latest);
 	dump_list_json_counts(json, stream);
 	json_writer_key(json, "problems");
 	json_writer_begin(json, '[');
@@ -308,6 +451,41 @@ static void json_stream(struct json_writer *json, const struct stream *stream)
 	for (size_t i = 0; i < advice.cnt; i++)
 		json_writer_string(json, advice.lines[i]);
 	json_writer_end(json, ']');
+	json_writer_end(json, '}');
+}
+
+static void json_passes(struct json_writer *json, const struct status_event *event)
+{
+	json_writer_member_u64(json, "passes", event->passes.passes);
+	json_writer_member_u64(json, "threads", event->passes.threads);
+	json_writer_member_u64(json, "cpu_ppm", event->passes.cpu_ppm);
+	json_writer_member_u64(json, "put_off_samples", event->put_off);
+	json_writer_member_u64(json, "restarts", event->passes.restarts);
+	json_writer_member_u64(json, "unread_processes", event->passes.unread);
+	if (event->passes.has_run_delay)
+		json_writer_member_u64(json, "run_delay_ns", event->counts.run_delay_ns);
+}
+
+static void json_events(struct json_writer *json, const struct status_report *report)
+{
+	json_writer_key(json, "events");
+	json_writer_begin(json, '{');
+	for (int i = 0; i < EVENT_CNT; i++) {
+		const struct status_event *event = &report->events[i];
+
+		if (!event->is_stored)
+			continue;
+		json_writer_key(json, event_name((enum event)i));
+		json_writer_begin(json, '{');
+		json_writer_member_u64(json, "on", event->is_on);
+		json_writer_member_u64(json, "samples", event->samples);
+		json_writer_member_string(json, "unit", event_unit_name((enum event)i));
+		json_writer_member_u64(json, "period", event->period);
+		json_writer_member_u64(json, "truncated_samples", event->counts.truncated_samples);
+		if (event->has_passes)
+			json_passes(json, event);
+		json_writer_end(json, '}');
+	}
 	json_writer_end(json, '}');
 }
 
@@ -322,6 +500,8 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_writer_member_u64(&json, "version", 1);
 	info_json_time(&json, "since", report->since_unix_ns);
 	info_json_time(&json, "until", report->until_unix_ns);
+	json_writer_member_string(&json, "event", event_name(report->event));
+	json_events(&json, report);
 	json_writer_member_u64(&json, "samples", streams->host_samples);
 	json_writer_key(&json, "lost");
 	json_writer_begin(&json, '{');
@@ -335,6 +515,7 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_health(&json, report, streams);
 	json_writer_member_string(&json, "store_problem",
 				  streams->store_problem ? streams->store_problem : "");
+	walk_text_json_host(&json, streams->unwind ? streams->unwind : "");
 	json_writer_key(&json, "streams");
 	json_writer_begin(&json, '[');
 	for (size_t i = 0; i < streams->cnt; i++) {
@@ -344,5 +525,6 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_writer_newline(&json);
 	json_writer_end(&json, ']');
 	json_writer_end(&json, '}');
-	return json.err ? json.err : strbuf_putc(out, '\n');
+	strbuf_putc(out, '\n');
+	return strbuf_error(out);
 }

@@ -11,6 +11,7 @@
 #include "user/cli/option_usage.h"
 #include "user/cmd/store_check.h"
 #include "user/cmd/store_options.h"
+#include "user/output/info.h"
 #include "user/store/store.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -29,9 +30,10 @@ struct progress {
 static void print_stats(FILE *out, const struct store_compaction_stats *stats)
 {
 	fprintf(out,
-		"%" PRIu64 " hours and %" PRIu64 " days merged, %" PRIu64
-		" samples, %.1f MiB are now %.1f MiB",
-		stats->hours, stats->days, stats->samples, (double)stats->bytes_before / MIB,
+		"%" PRIu64 " hour%s and %" PRIu64 " day%s merged, %" PRIu64
+		" sample%s, %.1f MiB are now %.1f MiB",
+		stats->hours, info_plural(stats->hours), stats->days, info_plural(stats->days),
+		stats->samples, info_plural(stats->samples), (double)stats->bytes_before / MIB,
 		(double)stats->bytes_after / MIB);
 }
 
@@ -123,11 +125,14 @@ static int compact(const char *dir)
 	}
 	if (stats.damaged)
 		pr_warn("%" PRIu64
-			" damaged places could not be carried over; the merged files keep a note of them, and %" PRIu64
-			" damaged files are kept as *.damaged\n",
-			stats.damaged, stats.kept);
+			" damaged place%s could not be carried over; the merged files keep a note of them, and %" PRIu64
+			" damaged file%s kept as *.damaged\n",
+			stats.damaged, info_plural(stats.damaged), stats.kept,
+			stats.kept == 1 ? " is" : "s are");
 	if (stats.left)
-		pr_warn("%" PRIu64 " hours or days stay as they are\n", stats.left);
+		pr_warn("%" PRIu64 "%s\n", stats.left,
+			stats.left == 1 ? " hour or day stays as it is" :
+					  " hours or days stay as they are");
 	if (err)
 		explain(dir, err);
 	return err ? CMD_EXIT_FAILED : CMD_EXIT_DONE;

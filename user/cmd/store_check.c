@@ -20,17 +20,17 @@
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
 #include "user/store/segment/segment_tree.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 
 struct check {
 	const char *dir;
+	enum event event; /* whose files are being looked at */
 	bool json;
 	struct strbuf out;
 	struct json_writer writer; /* with json */
-	int err;		   /* sticky, of printing */
 	uint64_t files;
 	uint64_t day_files;
 	uint64_t bytes;
@@ -82,15 +82,11 @@ static void damage_text(struct check *check, const struct store_damage *damage)
 {
 	struct strbuf *out = &check->out;
 
-	if (!check->err)
-		check->err = escape_terminal(out, damage->path, strlen(damage->path));
-	if (!check->err)
-		check->err = strbuf_printf(out, ": byte %" PRIu64 ", %" PRIu64 " bytes: ",
-					   damage->offset, damage->bytes);
-	if (!check->err)
-		check->err = escape_terminal(out, damage->what, strlen(damage->what));
-	if (!check->err)
-		check->err = strbuf_putc(out, '\n');
+	escape_terminal(out, damage->path, strlen(damage->path));
+	strbuf_printf(out, ": byte %" PRIu64 ", %" PRIu64 " bytes: ", damage->offset,
+		      damage->bytes);
+	escape_terminal(out, damage->what, strlen(damage->what));
+	strbuf_putc(out, '\n');
 }
 
 static void check_damage(void *ctx, const struct store_damage *damage)
@@ -113,29 +109,26 @@ static void kept_json_begin(struct check *check)
 	json_writer_begin(&check->writer, '[');
 }
 
-/* A damaged file that compaction has kept. The path consists of digits and our suffixes. */
-static void check_kept(struct check *check, const char *path, uint64_t bytes)
+/* A damaged file that compaction has kept. The path consists of digits and our words. */
+static void check_kept(struct check *check, const struct segment_file *file, uint64_t bytes)
 {
+	char path[SEGMENT_STORE_PATH_BYTES];
 	struct json_writer *writer = &check->writer;
 
+	segment_store_path(check->event, file, path);
 	check->kept_files++;
 	check->kept_bytes += bytes;
 	if (check->json) {
-		__cleanup_strbuf struct strbuf name = STRBUF_INIT;
-
-		if (!check->err)
-			check->err = strbuf_printf(&name, SEGMENT_TREE_DIR "/%s", path);
 		json_writer_newline(writer);
 		json_writer_begin(writer, '{');
-		json_writer_member_string(writer, "file", strbuf_str(&name));
+		json_writer_member_string(writer, "file", path);
 		json_writer_member_u64(writer, "bytes", bytes);
 		json_writer_end(writer, '}');
-	} else if (!check->err) {
-		check->err = strbuf_printf(&check->out,
-					   SEGMENT_TREE_DIR
-					   "/%s: damaged, %" PRIu64
-					   " bytes, kept: what could be read of it is merged\n",
-					   path, bytes);
+	} else {
+		strbuf_printf(&check->out,
+			      "%s: damaged, %" PRIu64
+			      " bytes, kept: what could be read of it is merged\n",
+			      path, bytes);
 	}
 }
 
@@ -143,18 +136,13 @@ static void check_kept(struct check *check, const char *path, uint64_t bytes)
 static int check_files(struct check *check)
 {
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
-	char path[PATH_MAX];
-	__cleanup_fd int fd = -1;
-	int err = segment_tree_path(check->dir, path);
+	char path[SEGMENT_PATH_BYTES];
+	__cleanup_fd int fd = segment_tree_open(check->dir, check->event);
+	int err;
 
-	if (err)
-		return err;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = segment_tree_list_all(fd, &list);
-	if (!err && check->json)
-		kept_json_begin(check);
 	for (size_t i = 0; i < list.cnt; i++) {
 		struct stat st;
 
@@ -167,7 +155,7 @@ static int check_files(struct check *check)
 		if (!S_ISREG(st.st_mode))
 			continue;
 		if (list.files[i].is_damaged) {
-			check_kept(check, path, (uint64_t)st.st_size);
+			check_kept(check, &list.files[i], (uint64_t)st.st_size);
 			continue;
 		}
 		check->files++;
@@ -184,7 +172,7 @@ static double bytes_per_sample(const struct check *check)
 	return (double)check->bytes / (double)check->samples;
 }
 
-static int totals_json(struct check *check)
+static void totals_json(struct check *check)
 {
 	struct json_writer *writer = &check->writer;
 
@@ -208,48 +196,46 @@ static int totals_json(struct check *check)
 	json_writer_member_u64(writer, "damage_bytes", check->damage_bytes);
 	json_writer_member_u64(writer, "kept_bytes", check->kept_bytes);
 	json_writer_end(writer, '}');
-	return writer->err ? writer->err : strbuf_putc(&check->out, '\n');
+	strbuf_putc(&check->out, '\n');
 }
 
-static int totals_text(struct check *check)
+static void totals_text(struct check *check)
 {
 	struct strbuf *out = &check->out;
-	int err = strbuf_printf(out,
-				"%" PRIu64 " files (%" PRIu64 " of them days), %" PRIu64
-				" bytes, %" PRIu64 " windows, %" PRIu64 " samples",
-				check->files, check->day_files, check->bytes, check->windows,
-				check->samples);
 
-	if (!err && check->samples)
-		err = strbuf_printf(out, ", %.2f bytes per sample", bytes_per_sample(check));
-	if (!err && check->windows)
-		err = strbuf_puts(out, "\nfrom ");
-	if (!err && check->windows)
-		err = info_append_time(out, check->first_unix_ns);
-	if (!err && check->windows)
-		err = strbuf_puts(out, " to ");
-	if (!err && check->windows)
-		err = info_append_time(out, check->last_unix_ns);
-	if (err)
-		return err;
+	strbuf_printf(out,
+		      "%" PRIu64 " file%s (%" PRIu64 " of them days), %" PRIu64 " bytes, %" PRIu64
+		      " window%s, %" PRIu64 " sample%s",
+		      check->files, info_plural(check->files), check->day_files, check->bytes,
+		      check->windows, info_plural(check->windows), check->samples,
+		      info_plural(check->samples));
+	if (check->samples)
+		strbuf_printf(out, ", %.2f bytes per sample", bytes_per_sample(check));
+	if (check->windows) {
+		strbuf_puts(out, "\nfrom ");
+		info_append_local_time(out, check->first_unix_ns);
+		strbuf_puts(out, " to ");
+		info_append_local_time(out, check->last_unix_ns);
+	}
 	if (check->over_budget)
-		err = strbuf_printf(out,
-				    "\n%" PRIu64
-				    " windows were cut because their container is over its budget",
-				    check->over_budget);
-	if (!err && check->kept_files)
-		err = strbuf_printf(out,
-				    "\n%" PRIu64 " damaged files, %" PRIu64
-				    " bytes, are kept as *.damaged until retention deletes them",
-				    check->kept_files, check->kept_bytes);
-	if (err)
-		return err;
-	if (!check->damage_cnt)
-		return strbuf_puts(out, "\nnothing is damaged\n");
-	return strbuf_printf(out,
-			     "\n%" PRIu64 " damaged places, %" PRIu64
-			     " bytes; everything else is intact and is read\n",
-			     check->damage_cnt, check->damage_bytes);
+		strbuf_printf(out,
+			      "\n%" PRIu64
+			      " window%s cut because their container is over its budget",
+			      check->over_budget, check->over_budget == 1 ? " was" : "s were");
+	if (check->kept_files)
+		strbuf_printf(out,
+			      "\n%" PRIu64 " damaged file%s, %" PRIu64
+			      " bytes, %s kept as *.damaged until retention deletes them",
+			      check->kept_files, info_plural(check->kept_files), check->kept_bytes,
+			      check->kept_files == 1 ? "is" : "are");
+	if (!check->damage_cnt) {
+		strbuf_puts(out, "\nnothing is damaged\n");
+		return;
+	}
+	strbuf_printf(out,
+		      "\n%" PRIu64 " damaged place%s, %" PRIu64
+		      " bytes; everything else is intact and is read\n",
+		      check->damage_cnt, info_plural(check->damage_cnt), check->damage_bytes);
 }
 
 static void begin_json(struct check *check)
@@ -264,48 +250,77 @@ static void begin_json(struct check *check)
 	json_writer_begin(writer, '[');
 }
 
-static int check_run(struct check *check, struct store_reader *reader)
+/* Every file of the event. */
+static int check_event(struct check *check)
 {
 	const struct store_visitor visitor = {
 		.ctx = check,
 		.wants_lines = true,
 		.wants_cells = true,
+		.wants_threads = true,
 		.checks_all = true,
 		.window = check_window,
 		.damage = check_damage,
 	};
-	int err;
+	struct store_source *reader;
+	int err = store_source__open(check->dir, check->event, &reader);
+
+	if (err)
+		return err;
+	err = store_source__visit(reader, 0, UINT64_MAX, &visitor);
+	store_source__free(reader);
+	return err;
+}
+
+/* All damage first, then all files that were kept. */
+static int check_run(struct check *check, uint32_t events)
+{
+	int err = 0;
 
 	if (check->json)
 		begin_json(check);
-	err = store_reader__visit(reader, 0, UINT64_MAX, &visitor);
-	if (!err)
-		err = check_files(check);
-	if (!err)
-		err = check->err;
-	if (!err)
-		err = check->json ? totals_json(check) : totals_text(check);
-	return err;
+	for (int i = 0; i < EVENT_CNT && !err; i++) {
+		check->event = (enum event)i;
+		if (events & EVENT_BIT(i))
+			err = check_event(check);
+	}
+	if (!err && check->json)
+		kept_json_begin(check);
+	for (int i = 0; i < EVENT_CNT && !err; i++) {
+		check->event = (enum event)i;
+		if (events & EVENT_BIT(i))
+			err = check_files(check);
+	}
+	if (err)
+		return err;
+	if (check->json)
+		totals_json(check);
+	else
+		totals_text(check);
+	return strbuf_error(&check->out);
 }
 
 int store_check(const char *dir, bool json)
 {
 	struct check check = { .dir = dir, .json = json, .first_unix_ns = UINT64_MAX };
-	struct store_reader *reader;
+	struct store_source *reader = NULL;
 	int code = CMD_EXIT_FAILED;
-	int err;
+	uint32_t events;
+	int err = store_events(dir, &events);
 
-	if (cmd_store_open(dir, &reader))
+	/* It says why when there is none, or none that can be opened. */
+	if ((err || !events) && cmd_store_open(dir, &reader))
 		return CMD_EXIT_FAILED;
+	store_source__free(reader);
 	check.writer.out = &check.out;
-	err = check_run(&check, reader);
+	if (!err)
+		err = check_run(&check, events);
 	if (err)
 		pr_err("the store in '%s' cannot be checked: %s\n", dir, errstr(err));
 	else
 		code = cmd_write(NULL, &check.out);
 	if (code == CMD_EXIT_DONE && check.damage_cnt)
 		code = CMD_EXIT_FAILED;
-	store_reader__free(reader);
 	strbuf_release(&check.out);
 	return code;
 }

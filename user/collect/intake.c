@@ -11,9 +11,10 @@
 #include "user/util/log.h"
 
 /*
- * When it is known where a JVM has its code, what was counted of it before is drained and looked at: its
- * stacks came when nobody knew that they were a JVM's, and come no second time. Read only at the window's
- * end their code would name nothing, as it may have changed. Not more often than this.
+ * When it is known where a JVM has its code, what was counted of it before is drained and looked
+ * at: its stacks came when nobody knew that they were a JVM's, and come no second time. Read only
+ * at the window's end their code would name nothing, as it may have changed. Not more often than
+ * this.
  */
 #define SPLIT_NS CLOCK_NS_PER_S
 
@@ -80,14 +81,14 @@ static void pass_new_stacks(struct intake *intake)
 			.exec_id = stack.exec_id,
 		};
 
-		if (intake->look_ns)
+		if (intake->prefetch_ns)
 			(void)naming_stack_put(&records, &head, &stack.stack);
 	}
-	if (!intake->look_ns)
+	if (!intake->prefetch_ns)
 		return;
 	if (records.len)
 		put(intake, NAMING_STACKS, records.data, records.len);
-	intake->next_look_ns = clock_boot_ns() + intake->look_ns;
+	intake->next_prefetch_ns = clock_boot_ns() + intake->prefetch_ns;
 }
 
 /* ---- draining ---- */
@@ -119,8 +120,8 @@ static void pass_split_stacks(struct intake *intake)
 
 	if (!intake->split_cnt)
 		return;
-	(void)pending_window_looks(intake->present, intake->source, intake->split_pids,
-				   intake->split_cnt, &records);
+	(void)pending_window_stacks(intake->present, intake->source, intake->split_pids,
+				    intake->split_cnt, &records);
 	intake->split_cnt = 0;
 	if (records.len)
 		put(intake, NAMING_STACKS, records.data, records.len);
@@ -142,7 +143,7 @@ int intake_consume(struct intake *intake)
 	const struct sample_source *source = intake->source;
 	int err = source->ops->consume(source->probe, handle_notice, intake);
 
-	if (!intake->look_ns || clock_boot_ns() >= intake->next_look_ns)
+	if (!intake->prefetch_ns || clock_boot_ns() >= intake->next_prefetch_ns)
 		pass_new_stacks(intake);
 	split_when_wanted(intake);
 	return err;
@@ -150,7 +151,26 @@ int intake_consume(struct intake *intake)
 
 uint64_t intake_due_boot_ns(const struct intake *intake)
 {
-	return intake->look_ns ? intake->next_look_ns : UINT64_MAX;
+	uint64_t due_ns = intake->source->ops->due_boot_ns(intake->source->probe);
+
+	return intake->prefetch_ns && intake->next_prefetch_ns < due_ns ? intake->next_prefetch_ns :
+									  due_ns;
+}
+
+/* What only the end of the window shows. */
+static void add_waits(struct intake *intake, struct pending_window *window)
+{
+	const struct sample_source *source = intake->source;
+	struct probe_batch batch;
+
+	source->ops->end_window(source->probe, &batch);
+	window->wait_period_ns = batch.wait_period_ns;
+	window->passes = batch.passes;
+	for (size_t i = 0; i < batch.count_cnt; i++)
+		sight_table__use(intake->sights, batch.counts[i].key.pid,
+				 batch.counts[i].key.start_ns, batch.counts[i].key.exec_id);
+	if (batch.wait_period_ns)
+		pending_window_add(window, source, &batch);
 }
 
 struct pending_window *intake_end_window(struct intake *intake)
@@ -164,6 +184,7 @@ struct pending_window *intake_end_window(struct intake *intake)
 		return NULL;
 	}
 	pass_split_stacks(intake);
+	add_waits(intake, window);
 	(void)pending_window_close(window, clock_boot_ns());
 	window->start_unix_ns = clock_unix_ns() - (clock_boot_ns() - window->start_boot_ns);
 	window->sent_ns = clock_monotonic_ns();
@@ -175,10 +196,10 @@ struct pending_window *intake_end_window(struct intake *intake)
 
 void intake_jvm(struct intake *intake)
 {
-	if (intake->look_ns)
+	if (intake->prefetch_ns)
 		return;
-	intake->look_ns = CLOCK_NS_PER_S;
-	intake->next_look_ns = clock_boot_ns() + CLOCK_NS_PER_S;
+	intake->prefetch_ns = CLOCK_NS_PER_S;
+	intake->next_prefetch_ns = clock_boot_ns() + CLOCK_NS_PER_S;
 }
 
 void intake_split(struct intake *intake, uint32_t pid)
@@ -187,8 +208,8 @@ void intake_split(struct intake *intake, uint32_t pid)
 		intake->split_pids[intake->split_cnt++] = pid;
 }
 
-void intake_set_looks(struct intake *intake, uint64_t interval_ns)
+void intake_set_prefetch_interval(struct intake *intake, uint64_t interval_ns)
 {
-	if (interval_ns && intake->look_ns)
-		intake->look_ns = interval_ns;
+	if (interval_ns && intake->prefetch_ns)
+		intake->prefetch_ns = interval_ns;
 }

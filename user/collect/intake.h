@@ -17,7 +17,7 @@
 #include "user/collect/probe/sample_source.h"
 
 #define INTAKE_SPLIT_PIDS_MAX \
-	64u /* the stacks of more are looked at when they come with other frames */
+	64u /* the stacks of more are prefetched when they come with other frames */
 
 /* Fields are private. */
 struct intake {
@@ -25,8 +25,8 @@ struct intake {
 	struct sight_table *sights;
 	struct namer_link *link;
 	struct pending_window *present; /* what was drained early of the window that runs */
-	uint64_t look_ns;		/* how often new stacks are to be looked at; 0 = no need */
-	uint64_t next_look_ns;		/* CLOCK_BOOTTIME */
+	uint64_t prefetch_ns;		/* how often new stacks go to the namer; 0 = no need */
+	uint64_t next_prefetch_ns;	/* CLOCK_BOOTTIME */
 	uint64_t last_split_ns;		/* CLOCK_BOOTTIME */
 	uint32_t split_pids[INTAKE_SPLIT_PIDS_MAX]; /* of JVMs that were just met */
 	size_t split_cnt;
@@ -42,12 +42,12 @@ __must_check int intake_consume(struct intake *intake);
 /* When to consume even if nothing has come; CLOCK_BOOTTIME ns, UINT64_MAX = never. */
 uint64_t intake_due_boot_ns(const struct intake *intake);
 
-/* From now on new stacks are looked at: it is known where the code of this JVM is. */
+/* From now on new stacks are prefetched: it is known where the code of this JVM is. */
 void intake_jvm(struct intake *intake);
-/* This one was just met: what was counted of it so far is drained and looked at soon. */
+/* This one was just met: what was counted of it so far is drained and prefetched soon. */
 void intake_split(struct intake *intake, uint32_t pid);
-/* How soon after a sample its stack should be looked at; 0: as before. */
-void intake_set_looks(struct intake *intake, uint64_t interval_ns);
+/* How soon after a sample its stack should be prefetched; 0: as before. */
+void intake_set_prefetch_interval(struct intake *intake, uint64_t interval_ns);
 
 /* Another namer knows nothing: passes on all processes that live. */
 void intake_pass_sights(struct intake *intake);

@@ -2,10 +2,10 @@
 /*
  * Between the probe and the namer, in the sampler's first thread; see recorder.h.
  *
- * intake.c takes what comes from the probe, and closes windows. An ended window goes to the namer as a
- * whole, with its stacks, and stays in window_queue.c until it is answered or given up. From the namer
- * come packets (`answers` below): named streams and ends of windows for the queue, code ranges, accounts
- * and opt-outs for the probe.
+ * intake.c takes what comes from the probe, and closes windows. An ended window goes to the namer
+ * as a whole, with its stacks, and stays in window_queue.c until it is answered or given up. From
+ * the namer come packets (`answers` below): named streams and ends of windows for the queue, code
+ * ranges, accounts and opt-outs for the probe.
  *
  * What can go wrong: a namer hangs, dies or says what makes no sense. namer_link.c replaces it, and
  * the next one is told all sights and gets all windows that are left. A window is given up
@@ -16,10 +16,10 @@
 #include "user/collect/recorder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "user/collect/intake.h"
 #include "user/collect/namer/namer_link.h"
@@ -27,7 +27,9 @@
 #include "user/collect/naming/naming_wire.h"
 #include "user/collect/probe/sample_source.h"
 #include "user/collect/recorder_internal.h"
+#include "user/collect/unwind_feed.h"
 #include "user/collect/window_queue.h"
+#include "user/host/host_name.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -54,24 +56,39 @@ struct recorder {
 	bool wants_output;
 	struct sight_table *sights;
 	struct intake intake;
+	struct unwind_feed unwind;
 	struct window_queue queue;
 	bool changes; /* the next ones are in force when this window ends */
 	struct recorder_options next_options;
 	struct naming_end facts; /* of the last window's answer */
 	uint64_t past_cpu_ns;	 /* of namers that were replaced */
 	uint64_t stack_bytes;
+	char host[HOST_NAME_MAX + 1];
 };
+
+static void set_host(struct recorder *recorder)
+{
+	const char *name = recorder->options.host;
+
+	if (name && *name)
+		snprintf(recorder->host, sizeof(recorder->host), "%s", name);
+	else
+		host_name(recorder->host, sizeof(recorder->host));
+}
 
 /* ---- windows that are handed out ---- */
 
 static void pass_stream(void *ctx, const struct window *named, const char *text, size_t len)
 {
 	const struct recorder *recorder = ctx;
+	struct window window = *named;
 
-	recorder->sink.stream(recorder->sink.ctx, named, text, len);
+	window.labels[WINDOW_LABEL_HOST] = recorder->host;
+	recorder->sink.stream(recorder->sink.ctx, &window, text, len);
 }
 
-static void pass_end(void *ctx, const struct pending_window *window, struct window *host)
+static void pass_end(void *ctx, const struct pending_window *window, struct window *hosts,
+		     size_t host_cnt)
 {
 	struct recorder *recorder = ctx;
 	struct recorder_stats stats;
@@ -79,7 +96,11 @@ static void pass_end(void *ctx, const struct pending_window *window, struct wind
 	recorder->stack_bytes = window->stack_bytes;
 	recorder__stats(recorder, &stats);
 	stats.begin_boot_ns = window->closed_ns;
-	recorder->sink.end(recorder->sink.ctx, host, &stats);
+	stats.events = window->events;
+	stats.passes = window->passes;
+	for (size_t i = 0; i < host_cnt; i++)
+		hosts[i].labels[WINDOW_LABEL_HOST] = recorder->host;
+	recorder->sink.end(recorder->sink.ctx, hosts, host_cnt, &stats);
 	sight_table__expire(recorder->sights);
 }
 
@@ -101,6 +122,7 @@ void recorder__free(struct recorder *recorder)
 	sight_table__free(recorder->sights);
 	window_queue_release(&recorder->queue);
 	intake_release(&recorder->intake);
+	unwind_feed_release(&recorder->unwind);
 	if (recorder->epoll_fd >= 0)
 		close(recorder->epoll_fd);
 	free(recorder);
@@ -182,6 +204,8 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	err = source->ops->open(&recorder->options.probe, &source->probe, why, why_len);
 	if (err)
 		return err;
+	unwind_feed_init(&recorder->unwind, source, recorder->link);
+	unwind_feed_begin(&recorder->unwind, recorder->options.unwind, UNWIND_FEED_NEW_NAMER);
 	err = watch(recorder, source->ops->fd(source->probe), EPOLLIN);
 	if (err)
 		snprintf(why, why_len, "epoll: %s", errstr(err));
@@ -202,6 +226,7 @@ int recorder_open_with(const struct recorder_options *options, const struct reco
 	}
 	recorder->options = *options;
 	recorder->options.probe.ignores_opt_out = options->ignores_opt_out;
+	set_host(recorder);
 	recorder->sink = *sink;
 	recorder->source.ops = source;
 	recorder->epoll_fd = -1;
@@ -245,13 +270,18 @@ int recorder__change(struct recorder *recorder, const struct recorder_options *o
 static void adopt_change(struct recorder *recorder)
 {
 	bool forgets = recorder->next_options.jit != recorder->options.jit;
+	bool unwinds_else = recorder->next_options.unwind != recorder->options.unwind;
 
 	if (!recorder->changes)
 		return;
 	recorder->changes = false;
 	recorder->options = recorder->next_options;
+	set_host(recorder);
 	if (namer_link__change(recorder->link, recorder->options.jit, forgets))
 		pr_warn("recorder: no memory to pass the new options on\n");
+	if (unwinds_else)
+		unwind_feed_begin(&recorder->unwind, recorder->options.unwind,
+				  UNWIND_FEED_NEW_NAMER);
 }
 
 int recorder__try_maps(const struct recorder *recorder)
@@ -308,12 +338,40 @@ void recorder__end_window(struct recorder *recorder)
 
 	if (!window)
 		return;
+	unwind_feed_end_window(&recorder->unwind);
 	window->frequency_hz = recorder->options.probe.frequency_hz;
+	window->events = probe_events(&recorder->options.probe);
+	for (int i = 0; i < EVENT_CNT; i++)
+		window->periods[i] = probe_period(&recorder->options.probe, (enum event)i);
+	if (window->wait_period_ns)
+		window->periods[EVENT_OFF_CPU] = window->wait_period_ns;
 	window->cpu_cnt = recorder->source.ops->cpus(recorder->source.probe);
 	window_queue_add(&recorder->queue, window);
 	send_window(recorder, window);
 	adopt_change(recorder);
 	(void)recorder__consume(recorder);
+}
+
+void recorder__drop_window(struct recorder *recorder)
+{
+	struct pending_window *window = intake_end_window(&recorder->intake);
+
+	if (!window)
+		return;
+	unwind_feed_end_window(&recorder->unwind);
+	pending_window_release(window);
+	free(window);
+	adopt_change(recorder);
+}
+
+enum recorder_settling recorder__settling(const struct recorder *recorder)
+{
+	if (!unwind_feed_is_on(&recorder->unwind))
+		return RECORDER_IS_SETTLED;
+	if (!sight_table__count(recorder->sights))
+		return RECORDER_MET_NONE;
+	return sight_table__without_space(recorder->sights) ? RECORDER_IS_SETTLING :
+							      RECORDER_IS_SETTLED;
 }
 
 /* ---- from the namer: what each packet says is done in one function ---- */
@@ -336,6 +394,30 @@ static int take_code_range(struct recorder *recorder, const struct packet *packe
 	intake_jvm(&recorder->intake);
 	if (range->is_first)
 		intake_split(&recorder->intake, range->pid);
+	return 0;
+}
+
+static int take_hotspot(struct recorder *recorder, const struct packet *packet)
+{
+	const struct naming_hotspot *hotspot = packet->bytes;
+	int err = recorder->source.ops->set_hotspot(recorder->source.probe, hotspot->pid,
+						    hotspot->account, &hotspot->hotspot);
+
+	if (err)
+		pr_debug("process %u: frames are not found by size: %s\n", hotspot->pid,
+			 errstr(err));
+	return 0;
+}
+
+static int take_leaf_rule(struct recorder *recorder, const struct packet *packet)
+{
+	const struct naming_leaf_rule *rule = packet->bytes;
+	int err = recorder->source.ops->set_leaf_rule(recorder->source.probe, rule->account,
+						      &rule->key, &rule->proof);
+
+	if (err)
+		pr_debug("process %u: the caller of a leaf is not found: %s\n", rule->key.pid,
+			 errstr(err));
 	return 0;
 }
 
@@ -365,12 +447,33 @@ static int take_account(struct recorder *recorder, const struct packet *packet)
 	return 0;
 }
 
-static int take_looks(struct recorder *recorder, const struct packet *packet)
+static int take_prefetch_interval(struct recorder *recorder, const struct packet *packet)
 {
-	const struct naming_looks *looks = packet->bytes;
+	const struct naming_prefetch_interval *interval = packet->bytes;
 
-	intake_set_looks(&recorder->intake, looks->interval_ns);
+	intake_set_prefetch_interval(&recorder->intake, interval->interval_ns);
 	return 0;
+}
+
+static int take_unwind_table(struct recorder *recorder, const struct packet *packet)
+{
+	return unwind_feed_take_table(&recorder->unwind, packet);
+}
+
+static int take_unwind_drop(struct recorder *recorder, const struct packet *packet)
+{
+	return unwind_feed_take_drop(&recorder->unwind, packet);
+}
+
+static int take_space(struct recorder *recorder, const struct packet *packet)
+{
+	const struct naming_space *said = packet->bytes;
+	int err = unwind_feed_take_space(&recorder->unwind, packet);
+
+	if (!err)
+		sight_table__note_space(recorder->sights, said->pid, said->space.start_ns,
+					said->space.exec_id);
+	return err;
 }
 
 static int take_stream(struct recorder *recorder, const struct packet *packet)
@@ -399,11 +502,17 @@ static const struct {
 } answers[] = {
 	{ NAMING_READY, ANY_LEN, take_ready },
 	{ NAMING_CODE_RANGE, sizeof(struct naming_code_range), take_code_range },
+	{ NAMING_HOTSPOT, sizeof(struct naming_hotspot), take_hotspot },
+	{ NAMING_LEAF_RULE, sizeof(struct naming_leaf_rule), take_leaf_rule },
 	{ NAMING_OPT_OUT, sizeof(struct naming_opt_out), take_opt_out },
 	{ NAMING_ACCOUNT, sizeof(struct naming_account), take_account },
-	{ NAMING_LOOKS, sizeof(struct naming_looks), take_looks },
+	{ NAMING_PREFETCH_INTERVAL, sizeof(struct naming_prefetch_interval),
+	  take_prefetch_interval },
 	{ NAMING_STREAM, ANY_LEN, take_stream },
 	{ NAMING_END, sizeof(struct naming_end), take_end },
+	{ NAMING_UNWIND_TABLE, ANY_LEN, take_unwind_table },
+	{ NAMING_UNWIND_DROP, sizeof(struct naming_unwind_id), take_unwind_drop },
+	{ NAMING_SPACE, sizeof(struct naming_space), take_space },
 };
 
 static int take_packet(struct recorder *recorder, const struct packet *packet)
@@ -463,6 +572,9 @@ static void watch_namer(struct recorder *recorder)
 	recorder->past_cpu_ns += recorder->facts.cpu_ns;
 	recorder->facts.cpu_ns = 0;
 	window_queue_drop_given_up(&recorder->queue);
+	unwind_feed_begin(&recorder->unwind, recorder->options.unwind,
+			  namer_link__is_copy(recorder->link) ? UNWIND_FEED_COPY :
+								UNWIND_FEED_NEW_NAMER);
 	send_all(recorder);
 }
 
@@ -509,6 +621,22 @@ uint64_t recorder__due_boot_ns(const struct recorder *recorder)
 	return intake_ns < due_ns ? intake_ns : due_ns;
 }
 
+static struct unwind_host unwind_of(const struct naming_end *facts)
+{
+	struct unwind_host host = {
+		.table_cnt = facts->unwind_tables,
+		.bytes = facts->unwind_bytes,
+		.evicted = facts->unwind_evicted,
+		.leafs_proved = facts->leafs_proved,
+		.leafs_refuted = facts->leafs_refuted,
+	};
+
+	for (int i = 0; i < UNWIND_REFUSAL_CNT; i++)
+		host.refused[symbols_unwind_why((enum unwind_refusal)i)] +=
+			facts->unwind_refused[i];
+	return host;
+}
+
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out)
 {
 	struct namer_link_stats link;
@@ -523,6 +651,8 @@ void recorder__stats(const struct recorder *recorder, struct recorder_stats *out
 		.bans = link.ban_cnt,
 		.naming_cpu_ns = recorder->past_cpu_ns + recorder->facts.cpu_ns,
 		.naming_resident_bytes = recorder->facts.resident_bytes,
+		.unwind = unwind_of(&recorder->facts),
+		.unwind_built = recorder->facts.unwind_built,
 		.stack_bytes = recorder->stack_bytes,
 		.unsampled_cpu_cnt = recorder->source.ops->unsampled_cpus(recorder->source.probe),
 	};

@@ -6,6 +6,9 @@
  *
  *     recorder__open -> recorder__start -> { poll recorder__fd, recorder__consume;
  *     every window recorder__end_window } -> recorder__free
+ *
+ * In: a source of samples (sample_source.h) and the options of naming. Out: windows, through a sink that
+ * borrows them (struct recorder_sink). The daemon or `jbpf record` owns the recorder, and the recorder probe, intake and namer.
  */
 #ifndef JBPF_COLLECT_RECORDER_H
 #define JBPF_COLLECT_RECORDER_H
@@ -17,6 +20,7 @@
 #include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/collect/probe/probe.h"
+#include "user/model/unwind_facts.h"
 #include "user/model/window.h"
 
 struct recorder;
@@ -24,6 +28,8 @@ struct recorder;
 struct recorder_options {
 	struct probe_options probe;
 	enum jit_mode jit;
+	enum unwind_mode unwind;
+	const char *host; /* its name, as the label has it; NULL = $NODE_NAME, else gethostname() */
 	bool ignores_opt_out; /* also processes that do not want to be profiled */
 	/* See struct namer_link_options. */
 	int (*confine_launcher)(bool attaches);
@@ -43,7 +49,11 @@ struct recorder_stats {
 	uint64_t naming_resident_bytes; /* of the one that names */
 	uint64_t stack_bytes;		/* of stacks kept in user space, at the last window's end */
 	uint32_t unsampled_cpu_cnt;	/* online, but came after privileges were given up */
+	struct unwind_host unwind;	/* its bytes are part of map_bytes */
+	uint64_t unwind_built;		/* tables so far, by this namer */
 	uint64_t begin_boot_ns;		/* when the window that is handed out was over */
+	uint32_t events;		/* EVENT_BIT() of what is sampled */
+	struct pass_facts passes;	/* over waiting threads, in the last window */
 };
 
 /* Takes what is recorded, while recorder__consume() runs. Everything is borrowed for the call. */
@@ -52,10 +62,12 @@ struct recorder_sink {
 	/* One stream's window. */
 	void (*stream)(void *ctx, const struct window *window, const char *text, size_t len);
 	/*
-	 * No more of this window: its host record (pid 0, no text), to which the sink may add what it
-	 * lost itself.
+	 * No more of this window: its host records (pid 0, no text), one for each event, at least
+	 * one. To the first, that of CPU time if that is sampled, the sink may add what it lost
+	 * itself.
 	 */
-	void (*end)(void *ctx, struct window *host, const struct recorder_stats *stats);
+	void (*end)(void *ctx, struct window *hosts, size_t host_cnt,
+		    const struct recorder_stats *stats);
 };
 
 /* -errno and a line for the user in `why` (see probe__open). The sink is copied. */
@@ -95,6 +107,17 @@ uint64_t recorder__due_boot_ns(const struct recorder *recorder);
  * be named. A window that could not be drained goes on into the next one: no error.
  */
 void recorder__end_window(struct recorder *recorder);
+/* The same, but what was counted is forgotten: it is as if sampling began now. */
+void recorder__drop_window(struct recorder *recorder);
+
+/* Does the kernel know how the stacks of those that were sampled are walked? */
+enum recorder_settling {
+	RECORDER_MET_NONE = 0, /* nothing was sampled yet */
+	RECORDER_IS_SETTLING,  /* of some that live it does not: their stacks may be cut */
+	RECORDER_IS_SETTLED,   /* it does, or all are walked by frame pointers anyway */
+};
+
+enum recorder_settling recorder__settling(const struct recorder *recorder);
 /* Is everything handed out that was ended? */
 bool recorder__is_idle(const struct recorder *recorder);
 /* Hands out at once what is there of all windows that were ended. */

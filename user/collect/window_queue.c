@@ -44,26 +44,40 @@ void window_queue_add(struct window_queue *queue, struct pending_window *window)
 
 /* ---- handing out ---- */
 
-static void fill_host(const struct window_queue *queue, const struct pending_window *window,
-		      struct window *host)
+/* Of one event, what all its records have in common. */
+static void fill_event(const struct window_queue *queue, const struct pending_window *window,
+		       enum event event, struct window *host)
 {
 	memset(host, 0, sizeof(*host));
 	host->start_unix_ns = window->start_unix_ns;
 	host->duration_ns = window->end_boot_ns - window->start_boot_ns;
 	host->start_boot_ns = window->start_boot_ns;
 	memcpy(host->boot_id, queue->boot_id, sizeof(host->boot_id));
-	host->frequency_hz = window->frequency_hz;
+	host->frequency_hz = event == EVENT_CPU ? window->frequency_hz : 0;
 	host->cpu_cnt = window->cpu_cnt;
+	host->event = event;
+	host->period_unit = event_unit(event);
+	host->period = window->periods[event];
 }
 
 static void hand_out_end(struct window_queue *queue, const struct pending_window *window,
 			 const struct naming_end *end)
 {
-	struct window host;
+	uint32_t events = window->events ? window->events : EVENT_BIT(EVENT_CPU);
+	struct window hosts[EVENT_CNT];
+	size_t cnt = 0;
 
-	fill_host(queue, window, &host);
-	pending_window_losses(window, end, &host);
-	queue->listener.end(queue->listener.ctx, window, &host);
+	for (int i = 0; i < EVENT_CNT; i++) {
+		if (!(events & EVENT_BIT(i)))
+			continue;
+		fill_event(queue, window, (enum event)i, &hosts[cnt]);
+		if (cnt == 0)
+			pending_window_losses(window, end, &hosts[cnt]);
+		else
+			pending_window_event_losses(window, (enum event)i, &hosts[cnt]);
+		cnt++;
+	}
+	queue->listener.end(queue->listener.ctx, window, hosts, cnt);
 }
 
 /* A stream that nobody named in time: kept without names if its process is known to want it. */
@@ -81,7 +95,9 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 		end->undecided += samples;
 		return;
 	}
-	fill_host(queue, window, &named);
+	if (stream_event(key) == EVENT_CNT)
+		return; /* a key that no program of ours makes */
+	fill_event(queue, window, stream_event(key), &named);
 	named.pid = key->pid;
 	named.ns_pid = counts->value.ns_pid;
 	named.process_start_ns = key->start_ns;
@@ -90,6 +106,7 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 	named.labels[WINDOW_LABEL_COMM] = counts->value.comm;
 	named.labels[WINDOW_LABEL_OVER_BUDGET] = "it could not be named in time";
 	named.counts = stream_fallback_counts(samples);
+	named.counts.run_delay_ns = stream_run_delay_ns(&stream);
 	if (stream_fallback_text(counts->value.comm, samples, &text)) {
 		window->lost_memory += samples;
 		return;
@@ -101,8 +118,8 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 /* ---- answers ---- */
 
 /*
- * What the namer says of a stream counts, but not when it was, nor how many samples there are: a namer
- * that was taken over writes no other hour. False: it cannot be so.
+ * What the namer says of a stream counts, but not when it was, nor how many samples there are, nor what
+ * the kernel measured: a namer that was taken over writes no other hour. False: it cannot be so.
  */
 static bool set_truth(const struct window_queue *queue, const struct pending_window *window,
 		      const struct pending_stream *one, struct window *named)
@@ -111,16 +128,19 @@ static bool set_truth(const struct window_queue *queue, const struct pending_win
 				       .cnt = one->cnt };
 	struct window host;
 
-	fill_host(queue, window, &host);
+	fill_event(queue, window, (enum event)named->event, &host);
 	named->start_unix_ns = host.start_unix_ns;
 	named->duration_ns = host.duration_ns;
 	named->start_boot_ns = host.start_boot_ns;
 	memcpy(named->boot_id, host.boot_id, sizeof(named->boot_id));
 	named->frequency_hz = host.frequency_hz;
 	named->cpu_cnt = host.cpu_cnt;
+	named->period_unit = host.period_unit;
+	named->period = host.period;
 	named->window_cnt = 0;
 	named->recorded_ns = 0;
 	memset(named->lost, 0, sizeof(named->lost));
+	named->counts.run_delay_ns = stream_run_delay_ns(&stream);
 	return named->counts.samples == stream_samples(&stream);
 }
 
@@ -137,7 +157,7 @@ int window_queue_take_stream(struct window_queue *queue, const void *bytes, size
 		return err;
 	if (window->is_given_up)
 		return 0;
-	/* A stream that was not asked for, or twice, is none of ours. */
+	/* A stream that was not asked for, or twice, is refused. */
 	one = pending_window_find(window, &named);
 	if (!one || one->is_answered)
 		return 0;

@@ -24,8 +24,9 @@ struct window_queue_listener {
 	void *ctx;
 	/* One stream's window. */
 	void (*stream)(void *ctx, const struct window *named, const char *text, size_t len);
-	/* No more of this window; `host` is its host record. */
-	void (*end)(void *ctx, const struct pending_window *window, struct window *host);
+	/* No more of this window; `hosts` are its host records, one for each event. */
+	void (*end)(void *ctx, const struct pending_window *window, struct window *hosts,
+		    size_t host_cnt);
 	/* Nobody waits any more for the answer to this window. */
 	void (*give_up)(void *ctx, uint64_t window_id);
 };

@@ -25,10 +25,19 @@ enum diff_cmd_format {
 
 /* What is compared. */
 enum diff_cmd_mode {
-	DIFF_CMD_MODE_TIMES = 0,  /* two times of the same streams */
-	DIFF_CMD_MODE_IMAGES = 1, /* streams of two images in one time */
-	DIFF_CMD_MODE_FILES = 2,  /* two folded files of other programs */
-	DIFF_CMD_MODE_DAYS = 3,	  /* the last days with those before, service by service */
+	DIFF_CMD_MODE_TIMES = 0,    /* two times of the same streams */
+	DIFF_CMD_MODE_GROUPS = 1,   /* two groups of streams in one time */
+	DIFF_CMD_MODE_FILES = 2,    /* two folded files of other programs */
+	DIFF_CMD_MODE_DAYS = 3,	    /* the last days with those before, service by service */
+	DIFF_CMD_MODE_OUTLIERS = 4, /* each host with the others, in one time */
+};
+
+/* What ends the command with exit code 4. */
+enum diff_cmd_fail_on {
+	DIFF_CMD_FAIL_ON_NONE = 0,
+	DIFF_CMD_FAIL_ON_REGRESSION = 1, /* an alarm that earlier days calibrate */
+	/* Also one that rests on these two sides alone: for deployments. */
+	DIFF_CMD_FAIL_ON_SLOWER = 2,
 };
 
 struct diff_cmd_range {
@@ -39,8 +48,9 @@ struct diff_cmd_range {
 /* One side. Texts are borrowed from argv. */
 struct diff_cmd_side {
 	struct diff_cmd_range range; /* 0 with files and days */
-	const char *image;	     /* glob; only with images */
-	const char *file;	     /* only with files */
+	/* Globs by label, NULL = any; of both sides the same ones, and only with groups. */
+	const char *labels[SELECT_BY_CNT];
+	const char *file; /* only with files */
 };
 
 struct diff_cmd_options {
@@ -49,15 +59,18 @@ struct diff_cmd_options {
 	struct selection selection;
 	struct diff_cmd_side before;
 	struct diff_cmd_side after;
-	uint32_t days;		/* only with days, then at least 1 */
-	const char *output_dir; /* only with days, as is the next */
-	uint32_t keep_days;	/* days whose pages are kept there */
-	const char *store;
+	bool outliers;
+	uint32_t days;		     /* only with days, then at least 1 */
+	const char *output_dir;	     /* only with days, as is the next */
+	uint32_t keep_days;	     /* days whose pages are kept there */
+	struct option_stores stores; /* one with days */
+	enum event event;
 	struct diff_options statistics;
 	enum diff_cmd_format format;
 	bool has_format;    /* it was given */
 	const char *output; /* file; NULL = stdout */
-	bool fail_on_regression;
+	bool no_pager;
+	enum diff_cmd_fail_on fail_on;
 	uint64_t now_unix_ns; /* what times are relative to */
 	struct option_info info;
 };

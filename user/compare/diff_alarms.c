@@ -102,24 +102,22 @@ int diff_alarms_text(const struct diff_result *result, const struct diff_catalog
 	struct diff_catalog_name origin = diff_catalog__name(catalog, alarm->origin);
 	uint32_t item_cnt = 0;
 	const struct diff_item *items = diff_catalog__items(catalog, &item_cnt);
-	int err = escape_terminal(out, name.text, name.len);
 
-	if (!err)
-		err = strbuf_printf(
-			out,
-			" %+.1f %% (95 %% interval %+.1f to %+.1f), %.2f %% -> %.2f %% of all samples, q %.2g",
-			100 * diff_relative(row->change.value),
-			100 * diff_relative(row->change.low), 100 * diff_relative(row->change.high),
-			100 * row->share_a, 100 * row->share_b, row->q);
-	if (!err && method_of(items, alarm->item) != alarm->origin) {
-		err = strbuf_puts(out, ", from ");
-		if (!err)
-			err = escape_terminal(out, origin.text, origin.len);
+	escape_terminal(out, name.text, name.len);
+	strbuf_printf(
+		out,
+		" %+.1f %% (95 %% interval %+.1f to %+.1f), %.2f %% -> %.2f %% of all samples, q %.2g",
+		100 * diff_relative(row->change.value), 100 * diff_relative(row->change.low),
+		100 * diff_relative(row->change.high), 100 * row->share_a, 100 * row->share_b,
+		row->q);
+	if (method_of(items, alarm->item) != alarm->origin) {
+		strbuf_puts(out, ", from ");
+		escape_terminal(out, origin.text, origin.len);
 	}
-	if (!err && alarm->caller_cnt)
-		err = strbuf_printf(out, ", seen in %" PRIu32 " %s", alarm->caller_cnt,
-				    alarm->caller_cnt == 1 ? "caller" : "callers");
-	return err;
+	if (alarm->caller_cnt)
+		strbuf_printf(out, ", seen in %" PRIu32 " %s", alarm->caller_cnt,
+			      alarm->caller_cnt == 1 ? "caller" : "callers");
+	return strbuf_error(out);
 }
 
 const char *diff_alarms_obstacle(const struct diff_summary *summary,

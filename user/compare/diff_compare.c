@@ -17,6 +17,7 @@ void diff_compare_release(struct diff_compare *compare)
 {
 	diff_result__free(compare->result);
 	diff_past_release(&compare->past);
+	diff_hosts_release(&compare->hosts);
 	diff_loaded_release(&compare->before);
 	diff_loaded_release(&compare->after);
 	diff_catalog__free(compare->catalog);
@@ -30,13 +31,22 @@ void diff_compare_release(struct diff_compare *compare)
 
 /* ---- sides ---- */
 
+static bool has_groups(const struct diff_cmd_options *options)
+{
+	return options->mode == DIFF_CMD_MODE_GROUPS;
+}
+
 static struct diff_load load_of(const struct diff_cmd_options *options,
 				const struct diff_cmd_side *side,
 				const struct diff_compare *compare)
 {
 	return (struct diff_load){
 		.selection = &options->selection,
-		.image = side->image,
+		.event = options->event,
+		.labels = has_groups(options) ? side->labels : NULL,
+		/* What is in both is of the side after: the canary against the rest. */
+		.others = has_groups(options) && side == &options->before ? options->after.labels :
+									    NULL,
 		.since_unix_ns = side->range.since_unix_ns,
 		.until_unix_ns = side->range.until_unix_ns,
 		.block_ns = compare->block_ns,
@@ -45,7 +55,7 @@ static struct diff_load load_of(const struct diff_cmd_options *options,
 	};
 }
 
-static int load_sides(struct store_reader *reader, const struct diff_cmd_options *options,
+static int load_sides(struct store_source *reader, const struct diff_cmd_options *options,
 		      struct cmd_store_damage *damage, struct diff_compare *compare)
 {
 	struct diff_load before = load_of(options, &options->before, compare);
@@ -87,7 +97,23 @@ static uint64_t shorter_loaded_ns(const struct diff_compare *compare)
 	return min_u64(a->last_unix_ns - a->first_unix_ns, b->last_unix_ns - b->first_unix_ns);
 }
 
-int diff_compare_load(struct store_reader *reader, const struct diff_cmd_options *options,
+/*
+ * A day was asked for and only some hours of it were recorded: shorter blocks. Old days are kept in
+ * windows of five minutes, and --window may be long: a block is no shorter than they are.
+ */
+static uint64_t fitting_block_ns(const struct diff_compare *compare)
+{
+	uint64_t longest = compare->before.window_ns > compare->after.window_ns ?
+				   compare->before.window_ns :
+				   compare->after.window_ns;
+	uint64_t fitting =
+		min_u64(diff_side_block_length_ns(shorter_loaded_ns(compare)), compare->block_ns);
+
+	/* Half a window more is one that ends late. */
+	return longest > fitting + fitting / 2 ? diff_side_block_above_ns(fitting) : fitting;
+}
+
+int diff_compare_load(struct store_source *reader, const struct diff_cmd_options *options,
 		      uint64_t block_ns, struct diff_compare *compare)
 {
 	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 }; /* nothing is named again */
@@ -101,9 +127,8 @@ int diff_compare_load(struct store_reader *reader, const struct diff_cmd_options
 	if (err || is_given || !diff_side__block_count(compare->before.side) ||
 	    !diff_side__block_count(compare->after.side))
 		return err;
-	/* A day was asked for and only some hours of it were recorded. */
-	block_ns = diff_side_block_length_ns(shorter_loaded_ns(compare));
-	if (block_ns >= compare->block_ns)
+	block_ns = fitting_block_ns(compare);
+	if (block_ns == compare->block_ns)
 		return 0;
 	compare->block_ns = block_ns;
 	return load_sides(reader, options, &said, compare);
@@ -122,24 +147,33 @@ int diff_compare_load_files(const struct diff_cmd_options *options, struct diff_
 /* ---- words ---- */
 
 /* A time needs no name. */
-static int name_side(const struct diff_cmd_side *side, struct strbuf *out)
+static void name_side(const struct diff_cmd_side *side, struct strbuf *out)
 {
 	if (side->file)
-		return strbuf_puts(out, side->file);
-	return side->image ? strbuf_printf(out, "image %s", side->image) : 0;
+		strbuf_puts(out, side->file);
+	for (int by = 0; by < SELECT_BY_CNT; by++)
+		if (side->labels[by])
+			strbuf_printf(out, "%s%s %s", out->len ? ", " : "",
+				      select_by_name((enum select_by)by), side->labels[by]);
 }
 
 static int name_everything(const struct diff_cmd_options *options, struct diff_compare *compare)
 {
-	int err = name_side(&options->before, &compare->name_before);
+	const struct strbuf *const texts[] = { &compare->name_before, &compare->name_after,
+					       &compare->title, &compare->subtitle };
+	int err = 0;
 
-	if (!err)
-		err = name_side(&options->after, &compare->name_after);
-	if (!err && options->mode == DIFF_CMD_MODE_FILES)
-		return strbuf_puts(&compare->title, "two folded files");
-	if (!err)
-		err = selection_title(&options->selection, &compare->title);
-	return err ? err : selection_subtitle(&options->selection, NULL, 0, &compare->subtitle);
+	name_side(&options->before, &compare->name_before);
+	name_side(&options->after, &compare->name_after);
+	if (options->mode == DIFF_CMD_MODE_FILES) {
+		strbuf_puts(&compare->title, "two folded files");
+	} else {
+		selection_title(options->event, &options->selection, &compare->title);
+		selection_subtitle(&options->selection, NULL, 0, &compare->subtitle);
+	}
+	for (size_t i = 0; !err && i < ARRAY_SIZE(texts); i++)
+		err = strbuf_error(texts[i]);
+	return err;
 }
 
 /* What of one side is not compared, and why. */
@@ -149,19 +183,21 @@ static int note_side(const struct diff_loaded *side, const char *name, struct di
 
 	if (side->warm_up_samples)
 		err = diff_notes_add(notes,
-				     "%s: %" PRIu64 " samples of JVMs in their first 10 minutes, "
-				     "and of blocks of time that began with such JVMs alone, "
-				     "were left out",
+				     "%s: %" PRIu64 " samples of JVMs that were warming up in "
+				     "their first 10 minutes, and of blocks of time with such "
+				     "JVMs alone, were left out",
 				     name, side->warm_up_samples);
 	if (!err && side->other_rate_samples)
 		err = diff_notes_add(
 			notes,
 			"%s: %" PRIu64
-			" samples were left out because the sampling rate changed within a block of time",
-			name, side->other_rate_samples);
+			" sample%s left out because the sampling rate changed within a block of time",
+			name, side->other_rate_samples,
+			side->other_rate_samples == 1 ? " was" : "s were");
 	if (!err && side->bad_line_cnt)
-		err = diff_notes_add(notes, "%s: %zu lines of the store are no stacks, skipped",
-				     name, side->bad_line_cnt);
+		err = diff_notes_add(notes, "%s: %zu line%s of the store %s no stacks, skipped",
+				     name, side->bad_line_cnt, side->bad_line_cnt == 1 ? "" : "s",
+				     side->bad_line_cnt == 1 ? "is" : "are");
 	return err;
 }
 
@@ -170,7 +206,9 @@ static int note_calibration(struct diff_compare *compare)
 	const struct diff_summary *summary = &compare->result->summary;
 
 	if (summary->mode != DIFF_MODE_STATISTICAL ||
-	    summary->calibration == DIFF_CALIBRATION_HISTORY)
+	    summary->calibration == DIFF_CALIBRATION_HISTORY ||
+	    (summary->calibration == DIFF_CALIBRATION_PAIR &&
+	     compare->statistics.alarm_without_history))
 		return 0;
 	if (summary->calibration == DIFF_CALIBRATION_NONE)
 		return diff_notes_add(&compare->notes,
@@ -179,11 +217,11 @@ static int note_calibration(struct diff_compare *compare)
 	return diff_notes_add(&compare->notes,
 			      "calibrated from this pair only: the store has %" PRIu32
 			      " earlier pairs of such times, %" PRIu32
-			      " are needed to raise alarms",
+			      " are needed to raise alarms; --fail-on slower raises them without",
 			      summary->history_pairs, compare->statistics.history_min);
 }
 
-static int note_times(struct store_reader *reader, const struct diff_cmd_options *options,
+static int note_times(struct store_source *reader, const struct diff_cmd_options *options,
 		      struct diff_compare *compare)
 {
 	int err;
@@ -207,16 +245,47 @@ static int note_times(struct store_reader *reader, const struct diff_cmd_options
 
 /* ---- result ---- */
 
-static int load_past(struct store_reader *reader, const struct diff_cmd_options *options,
+/*
+ * Groups of different hosts: what the hosts of the side before differ by although they run the same tells more
+ * than earlier days.
+ */
+static int load_hosts(struct store_source *reader, const struct diff_load *what,
+		      struct diff_compare *compare, double averaging)
+{
+	struct diff_load each = *what;
+	uint32_t item_cnt;
+	int err;
+
+	each.wants_streams = false;
+	err = diff_hosts_load(reader, &each, compare->catalog, &compare->damage, &compare->hosts);
+	(void)diff_catalog__items(compare->catalog, &item_cnt);
+	if (!err)
+		err = diff_hosts_measure(item_cnt, compare->statistics.blocks_min, &compare->hosts);
+	if (err)
+		return err;
+	compare->past.history = diff_hosts_history(&compare->hosts, SIZE_MAX);
+	compare->past.history.averaging = averaging;
+	return 0;
+}
+
+static int load_past(struct store_source *reader, const struct diff_cmd_options *options,
 		     struct diff_compare *compare)
 {
 	struct diff_load what = load_of(options, &options->before, compare);
+	double averaging = 0;
+	int err;
 
 	/* Descriptive anyway: nothing to calibrate. */
 	if (diff_side__block_count(compare->before.side) < compare->statistics.blocks_min ||
 	    diff_side__block_count(compare->after.side) < compare->statistics.blocks_min)
 		return 0;
-
+	err = has_groups(options) ? diff_hosts_averaging(&compare->before.streams,
+							 &compare->after.streams, &averaging) :
+				    0;
+	if (err)
+		return err;
+	if (averaging > 0)
+		return load_hosts(reader, &what, compare, averaging);
 	return diff_past_load(reader, &what, compare->catalog, compare->before.side,
 			      compare->after.side, &compare->damage, &compare->past);
 }
@@ -226,6 +295,7 @@ static void fill_output(const struct diff_cmd_options *options, struct diff_comp
 	struct diff_output *output = &compare->output;
 
 	output->title = strbuf_str(&compare->title);
+	output->event = options->event;
 	output->subtitle = strbuf_str(&compare->subtitle);
 	output->before.name = compare->name_before.data;
 	output->after.name = compare->name_after.data;
@@ -242,7 +312,7 @@ static void fill_output(const struct diff_cmd_options *options, struct diff_comp
 	output->note_cnt = compare->notes.cnt;
 }
 
-int diff_compare_run(struct store_reader *reader, const struct diff_cmd_options *options,
+int diff_compare_run(struct store_source *reader, const struct diff_cmd_options *options,
 		     struct diff_compare *compare)
 {
 	struct diff_input input = {

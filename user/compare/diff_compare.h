@@ -4,6 +4,8 @@
  * notes, and everything that the outputs want to know. Nothing is written.
  *
  *     load, then (when both sides have samples) run, then output or alarms, then release
+ *
+ * In: selections of two sides. Out: the result, with all that outputs and alarms borrow. The caller owns it.
  */
 #ifndef JBPF_COMPARE_DIFF_COMPARE_H
 #define JBPF_COMPARE_DIFF_COMPARE_H
@@ -14,12 +16,13 @@
 #include "user/util/attributes.h"
 #include "user/cli/cmd_store.h"
 #include "user/compare/compare_options.h"
+#include "user/compare/diff_hosts.h"
 #include "user/compare/diff_load.h"
 #include "user/compare/diff_notes.h"
 #include "user/compare/diff_past.h"
 #include "user/diff/diff.h"
 #include "user/output/diff/diff_output.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/strbuf.h"
 
 /* Zero-initialise; end with diff_compare_release(). It may not be moved after diff_compare_run(). */
@@ -29,6 +32,7 @@ struct diff_compare {
 	struct diff_loaded before;
 	struct diff_loaded after;
 	struct diff_past past;
+	struct diff_hosts hosts; /* of groups: those of the side before */
 	struct diff_notes notes;
 	struct diff_result *result;
 	struct cmd_store_damage damage;
@@ -46,7 +50,7 @@ void diff_compare_release(struct diff_compare *compare);
  * Reads both sides. `block_ns` 0 = as long as fits the sides (diff_side_block_length_ns()). 0 or
  * -errno. Sides without samples are fine here.
  */
-__must_check int diff_compare_load(struct store_reader *reader,
+__must_check int diff_compare_load(struct store_source *reader,
 				   const struct diff_cmd_options *options, uint64_t block_ns,
 				   struct diff_compare *compare);
 
@@ -55,10 +59,10 @@ __must_check int diff_compare_load_files(const struct diff_cmd_options *options,
 					 struct diff_compare *compare);
 
 /*
- * Compares; reads earlier days from the store for it (`reader` NULL: from files, there are none).
+ * Compares; reads earlier days, or the hosts of one side each by itself, from the store for it (`reader` NULL: from files, there are none).
  * 0 or -errno.
  */
-__must_check int diff_compare_run(struct store_reader *reader,
+__must_check int diff_compare_run(struct store_source *reader,
 				  const struct diff_cmd_options *options,
 				  struct diff_compare *compare);
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "user/diff/diff_names.h"
+#include "user/diff/diff_spelling.h"
 #include "user/model/profile.h"
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
@@ -101,7 +101,7 @@ static void count_frames(struct foreign_file *file, const char *stack, size_t le
 {
 	static const char unknown[] = "[unknown";
 	struct stack_frame frame;
-	bool is_first = !diff_names_begins_with_code(stack, len);
+	bool is_first = !diff_spelling_begins_with_code(stack, len);
 
 	for (; stack_text_next(&stack, &len, &frame); is_first = false) {
 		if (is_first)
@@ -132,13 +132,14 @@ static int take_line(struct foreign_file *file, const char *text, size_t len, si
 	if (!line.count)
 		return 0;
 	count_frames(file, line.stack, line.len, line.count);
-	if (!diff_names_begins_with_code(line.stack, line.len))
+	if (!diff_spelling_begins_with_code(line.stack, line.len))
 		return profile__add(file->profile, line.stack, line.len, line.count);
 
-	int err = strbuf_puts(&stack, ROOT ";");
+	strbuf_puts(&stack, ROOT ";");
+	strbuf_append(&stack, line.stack, line.len);
 
-	if (!err)
-		err = strbuf_append(&stack, line.stack, line.len);
+	int err = strbuf_error(&stack);
+
 	return err ? err : profile__add(file->profile, stack.data, stack.len, line.count);
 }
 
@@ -273,11 +274,14 @@ static int add_notes(const struct foreign_file *files, uint64_t divisor, struct 
 
 	for (int i = 0; !err && i < 2; i++) {
 		if (files[i].bad_cnt)
-			err = diff_notes_add(notes, "'%s': %zu damaged lines were skipped",
-					     files[i].path, files[i].bad_cnt);
+			err = diff_notes_add(notes, "'%s': %zu damaged line%s skipped",
+					     files[i].path, files[i].bad_cnt,
+					     files[i].bad_cnt == 1 ? " was" : "s were");
 		if (!err && files[i].decimal_cnt)
-			err = diff_notes_add(notes, "'%s': %zu counts with decimals were rounded",
-					     files[i].path, files[i].decimal_cnt);
+			err = diff_notes_add(notes, "'%s': %zu count%s with decimals %s rounded",
+					     files[i].path, files[i].decimal_cnt,
+					     files[i].decimal_cnt == 1 ? "" : "s",
+					     files[i].decimal_cnt == 1 ? "was" : "were");
 	}
 	if (!err && divisor > 1)
 		err = diff_notes_add(notes,

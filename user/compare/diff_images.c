@@ -12,6 +12,7 @@
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
+#include "user/util/vec.h"
 
 #define HINT_IMAGES_MAX	   5
 #define HINT_COLLECTED_MAX 20000 /* streams looked at */
@@ -57,15 +58,8 @@ static int add_stream(struct images *images, const struct stream *stream)
 			image->first_unix_ns = stream->first_unix_ns;
 		return 0;
 	}
-	if (images->cnt == images->cap) {
-		size_t cap = images->cap ? images->cap * 2 : 16;
-		struct image *bigger = reallocarray(images->items, cap, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		images->items = bigger;
-		images->cap = cap;
-	}
+	if (vec_room(images->items, images->cnt, images->cap, 16))
+		return -ENOMEM;
 	images->items[images->cnt++] = (struct image){
 		.service = service,
 		.name = name,
@@ -132,13 +126,11 @@ static int note_service(const struct diff_cmd_options *options, const struct ima
 	last_two(images, service, &older, &newer);
 	if (!older || !is_safe(older->name) || !is_safe(newer->name) || !is_safe(service))
 		return 0;
-	err = strbuf_puts(&times, "--since ");
-	if (!err)
-		err = info_append_time(&times, options->selection.since_unix_ns);
-	if (!err)
-		err = strbuf_puts(&times, " --until ");
-	if (!err)
-		err = info_append_time(&times, options->selection.until_unix_ns);
+	strbuf_puts(&times, "--since ");
+	info_append_time(&times, options->selection.since_unix_ns);
+	strbuf_puts(&times, " --until ");
+	info_append_time(&times, options->selection.until_unix_ns);
+	err = strbuf_error(&times);
 	if (err)
 		return err;
 	return diff_notes_add(
@@ -212,36 +204,30 @@ static int compare_images(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-static int append_images(const struct images *images, struct strbuf *out)
+static void append_images(const struct images *images, struct strbuf *out)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < images->cnt && i < HINT_IMAGES_MAX; i++) {
+	for (size_t i = 0; i < images->cnt && i < HINT_IMAGES_MAX; i++) {
 		const struct image *image = &images->items[i];
 
-		err = strbuf_puts(out, i ? ", " : "that time has images ");
-		if (!err)
-			err = escape_terminal(out, image->name, strlen(image->name));
-		if (!err && *image->service) {
-			err = strbuf_puts(out, " (service ");
-			if (!err)
-				err = escape_terminal(out, image->service, strlen(image->service));
-			if (!err)
-				err = strbuf_putc(out, ')');
+		strbuf_puts(out, i ? ", " : "that time has images ");
+		escape_terminal(out, image->name, strlen(image->name));
+		if (*image->service) {
+			strbuf_puts(out, " (service ");
+			escape_terminal(out, image->service, strlen(image->service));
+			strbuf_putc(out, ')');
 		}
 	}
-	if (!err && images->cnt > HINT_IMAGES_MAX)
-		err = strbuf_printf(out, " and %zu more", images->cnt - HINT_IMAGES_MAX);
-	return err;
+	if (images->cnt > HINT_IMAGES_MAX)
+		strbuf_printf(out, " and %zu more", images->cnt - HINT_IMAGES_MAX);
 }
 
-int diff_images_hint(struct store_reader *reader, const struct diff_cmd_options *options,
+int diff_images_hint(struct store_source *reader, const struct diff_cmd_options *options,
 		     struct strbuf *out)
 {
 	struct hint hint = { .selection = &options->selection };
 	struct images images = { 0 };
 	const struct store_visitor visitor = { .ctx = &hint, .want = collect };
-	int err = store_reader__visit(reader, options->selection.since_unix_ns,
+	int err = store_source__visit(reader, options->selection.since_unix_ns,
 				      options->selection.until_unix_ns, &visitor);
 
 	if (!err)
@@ -250,7 +236,8 @@ int diff_images_hint(struct store_reader *reader, const struct diff_cmd_options 
 		err = add_streams(&images, &hint.streams);
 	if (!err && images.cnt) {
 		qsort(images.items, images.cnt, sizeof(*images.items), compare_images);
-		err = append_images(&images, out);
+		append_images(&images, out);
+		err = strbuf_error(out);
 	}
 	free(images.items);
 	streams_release(&hint.streams);

@@ -9,7 +9,7 @@
 #include "user/compare/compare_options.h"
 #include "user/compare/diff_notes.h"
 #include "user/cli/streams.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 #include "user/util/strbuf.h"
 
 /*
@@ -25,7 +25,7 @@ __must_check int diff_images_note(const struct diff_cmd_options *options,
  * images shop:1.7 (service shop), ..."; nothing when no process has one. Texts are inert on
  * terminals. 0 or -errno.
  */
-__must_check int diff_images_hint(struct store_reader *reader,
+__must_check int diff_images_hint(struct store_source *reader,
 				  const struct diff_cmd_options *options, struct strbuf *out);
 
 #endif

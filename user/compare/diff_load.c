@@ -13,16 +13,30 @@
 #include <string.h>
 #include <time.h>
 
+#include "user/compare/diff_warm_up.h"
+#include "user/model/event_view.h"
 #include "user/model/folded_line.h"
+#include "user/model/idle.h"
 #include "user/model/stack_text.h"
+#include "user/model/thread_counts.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/lines.h"
 #include "user/util/saturate.h"
+#include "user/util/vec.h"
 
-#define DAY_NS	    (86400 * CLOCK_NS_PER_S)
-#define NO_ENTRY    UINT32_MAX
-#define AGE_UNKNOWN UINT64_MAX
+#define DAY_NS	       (86400 * CLOCK_NS_PER_S)
+#define NO_ENTRY       UINT32_MAX
+#define AGE_UNKNOWN    UINT64_MAX
+#define COLD_SHARE_MAX 0.05 /* of a block that is compared although its JVMs are young */
+
+/*
+ * A count of EVENT_WALL. The statistics want counts of equal weight, and few large ones are what is
+ * known least: a sample of CPU time is a part of one.
+ */
+#define WALL_SAMPLE_NS (100 * CLOCK_NS_PER_MS)
+
+#define EVENTS_OF_RATE 1000000ull /* as DIFF_EVENTS_OF_RATE */
 
 struct load_block {
 	uint64_t samples;
@@ -35,10 +49,11 @@ struct load_block {
 	uint64_t union_ns; /* by the streams' windows */
 	/* Of all windows that match, also of those that are left out. */
 	uint64_t jvm_samples;
+	uint64_t cold_samples;	/* of those JVMs' that were warming up */
 	uint64_t other_samples; /* of processes that are no JVMs */
 	uint64_t jvm_age_ns;	/* of the oldest JVM when the block began */
 	size_t entry_cnt;
-	uint32_t frequency_hz; /* of its first window */
+	uint32_t frequency_hz; /* of its first window: rate_of() */
 	bool has_frequency;
 };
 
@@ -67,24 +82,13 @@ struct diff_loader {
 	struct load_interval *intervals; /* of the streams' windows */
 	size_t interval_cnt;
 	size_t interval_cap;
-	struct diff_loaded loaded; /* all but the side */
-	int err;		   /* first failure of want() */
+	struct diff_loaded loaded;    /* all but the side */
+	struct thread_reader threads; /* of the window being added; only with selection->thread */
+	bool leaves_out_idle;	      /* of the window being added: it is of EVENT_OFF_CPU */
+	uint64_t weight_ns; /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
+	uint64_t carry_ns;  /* what samples of EVENT_WALL had too much for whole counts */
+	int err;	    /* first failure of want() */
 };
-
-static int grow(void **array, size_t cnt, size_t *cap, size_t element_bytes)
-{
-	if (cnt < *cap)
-		return 0;
-
-	size_t wanted = *cap ? *cap + *cap / 2 : 256;
-	void *bigger = reallocarray(*array, wanted, element_bytes);
-
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = wanted;
-	return 0;
-}
 
 int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
 		     struct diff_loader **out)
@@ -125,6 +129,7 @@ void diff_loader__free(struct diff_loader *loader)
 	free(loader->entries);
 	free(loader->last_entry);
 	free(loader->intervals);
+	thread_reader_release(&loader->threads);
 	diff_loaded_release(&loader->loaded);
 	free(loader);
 }
@@ -143,9 +148,26 @@ static uint32_t block_of(const struct diff_loader *loader, const struct window *
 	return (uint32_t)(window->start_unix_ns / loader->what.block_ns - loader->first_block);
 }
 
-static bool image_matches(const char *pattern, const struct window *window)
+static bool has_labels(const char *const *labels, const struct window *window)
 {
-	return !pattern || select_name_matches(pattern, window_label(window, WINDOW_LABEL_IMAGE));
+	for (int by = 0; by < SELECT_BY_CNT; by++)
+		if (labels[by] && !select_by_matches((enum select_by)by, labels[by], window))
+			return false;
+	return true;
+}
+
+static bool is_of_group(const struct diff_load *what, const struct window *window)
+{
+	return (!what->labels || has_labels(what->labels, window)) &&
+	       (!what->others || !has_labels(what->others, window));
+}
+
+/* A host's record has no label but the host's: is the host one of those of the side? */
+static bool is_of_hosts(const struct diff_load *what, const struct window *window)
+{
+	const char *host = what->labels ? what->labels[SELECT_BY_HOST] : NULL;
+
+	return !host || select_by_matches(SELECT_BY_HOST, host, window);
 }
 
 static uint64_t subtract(uint64_t a, uint64_t b)
@@ -193,6 +215,23 @@ static void note_age(struct diff_loader *loader, const struct window *window)
 		block->jvm_age_ns = age;
 }
 
+static bool is_young_window(const struct diff_loader *loader, const struct window *window)
+{
+	return window->is_jvm && is_young(loader, age_ns(window));
+}
+
+/* Only CPU time says what a JVM's code is; waiting is of one kind with the CPU time beside it. */
+static bool shows_warm_up(const struct diff_loader *loader)
+{
+	return loader->what.event == EVENT_CPU;
+}
+
+static void leave_out_cold(struct diff_loader *loader, const struct window *window)
+{
+	loader->loaded.warm_up_samples += window->counts.samples;
+	loader->blocks[block_of(loader, window)].cold_samples += window->counts.samples;
+}
+
 static uint64_t recorded_ns(const struct window *window)
 {
 	return window->window_cnt ? window->recorded_ns : window->duration_ns;
@@ -217,6 +256,8 @@ static void note_stream(struct diff_loader *loader, const struct window *window)
 		loaded->first_unix_ns = window->start_unix_ns;
 	if (end > loaded->last_unix_ns)
 		loaded->last_unix_ns = end;
+	if (end - window->start_unix_ns > loaded->window_ns)
+		loaded->window_ns = end - window->start_unix_ns;
 	if (loader->what.wants_streams && !loader->err)
 		loader->err = streams_add(&loaded->streams, window);
 }
@@ -227,16 +268,18 @@ bool diff_loader__want(struct diff_loader *loader, const struct window *window)
 	    window->start_unix_ns >= loader->what.until_unix_ns)
 		return false;
 	if (window->pid == 0) {
-		note_host(loader, window);
+		if (event_counts_time(loader->what.event, window) &&
+		    is_of_hosts(&loader->what, window))
+			note_host(loader, window);
 		return false;
 	}
 	if (!window->counts.samples || !selection_matches(loader->what.selection, window) ||
-	    !image_matches(loader->what.image, window))
+	    !is_of_group(&loader->what, window))
 		return false;
 	note_stream(loader, window);
 	note_age(loader, window);
-	if (window->is_jvm && is_young(loader, age_ns(window))) {
-		loader->loaded.warm_up_samples += window->counts.samples;
+	if (is_young_window(loader, window) && !shows_warm_up(loader)) {
+		leave_out_cold(loader, window);
 		return false;
 	}
 	return !loader->err;
@@ -246,22 +289,12 @@ bool diff_loader__want(struct diff_loader *loader, const struct window *window)
 
 static int reserve_stack(struct diff_loader *loader, uint32_t stack)
 {
-	size_t wanted = loader->stack_cap ? loader->stack_cap : 1024;
+	size_t before = loader->stack_cap;
+	int err = vec_room(loader->last_entry, stack, loader->stack_cap, 1024);
 
-	if (stack < loader->stack_cap)
-		return 0;
-	while (wanted <= stack)
-		wanted *= 2;
-
-	uint32_t *bigger = reallocarray(loader->last_entry, wanted, sizeof(*bigger));
-
-	if (!bigger)
-		return -ENOMEM;
-	for (size_t i = loader->stack_cap; i < wanted; i++)
-		bigger[i] = NO_ENTRY;
-	loader->last_entry = bigger;
-	loader->stack_cap = wanted;
-	return 0;
+	for (size_t i = before; i < loader->stack_cap; i++)
+		loader->last_entry[i] = NO_ENTRY;
+	return err;
 }
 
 static int count_stack(struct diff_loader *loader, uint32_t block, uint32_t stack, uint64_t count)
@@ -281,8 +314,7 @@ static int count_stack(struct diff_loader *loader, uint32_t block, uint32_t stac
 	}
 	if (loader->entry_cnt >= NO_ENTRY)
 		return -E2BIG;
-	err = grow((void **)&loader->entries, loader->entry_cnt, &loader->entry_cap,
-		   sizeof(*loader->entries));
+	err = vec_room(loader->entries, loader->entry_cnt, loader->entry_cap, 256);
 	if (err)
 		return err;
 	loader->last_entry[stack] = (uint32_t)loader->entry_cnt;
@@ -293,6 +325,49 @@ static int count_stack(struct diff_loader *loader, uint32_t block, uint32_t stac
 	};
 	loader->blocks[block].entry_cnt++;
 	return 0;
+}
+
+/* Of a line's samples those of the threads that are wanted. */
+static uint64_t samples_of_threads(struct diff_loader *loader, uint64_t count)
+{
+	const struct selection *selection = loader->what.selection;
+	struct thread_part part;
+	uint64_t samples = 0;
+
+	if (!selection->thread)
+		return count;
+	thread_reader_line(&loader->threads, count);
+	while (thread_reader_next(&loader->threads, &part)) {
+		if (selection_takes_thread(selection, part.name ? part.name : THREAD_NAME_UNKNOWN))
+			samples += part.count;
+	}
+	return samples;
+}
+
+static int open_threads(struct diff_loader *loader, const struct window *window)
+{
+	int err;
+
+	if (!loader->what.selection->thread)
+		return 0;
+	err = thread_reader_open(&loader->threads, window->threads, (size_t)window->threads_len);
+	if (err != -EINVAL)
+		return err;
+	loader->loaded.bad_line_cnt++;
+	return 0;
+}
+
+/* Whole counts of samples; what is left over goes to the next ones, so that none is lost. */
+static uint64_t counts_of(struct diff_loader *loader, uint64_t samples)
+{
+	uint64_t ns, counts;
+
+	if (!loader->weight_ns)
+		return samples;
+	ns = add_saturated(multiply_saturated(samples, loader->weight_ns), loader->carry_ns);
+	counts = ns / WALL_SAMPLE_NS;
+	loader->carry_ns = ns % WALL_SAMPLE_NS;
+	return counts;
 }
 
 /* "stack count"; what is not that is counted, and what is of another kind of code left out. */
@@ -308,9 +383,18 @@ static int add_line(struct diff_loader *loader, uint32_t block, const char *line
 		loader->loaded.bad_line_cnt++;
 		return 0;
 	}
+	count = samples_of_threads(loader, count);
+	/* Idle threads would be most of all waiting, and differ with the size of every pool. */
+	if (!count || (loader->leaves_out_idle && idle_is_stack(line, stack_len)))
+		return 0;
 	if (loader->what.selection->kind != SELECT_KIND_ANY &&
 	    (!stack_text_leaf(line, stack_len, &leaf) ||
 	     !select_kind_matches(loader->what.selection->kind, leaf.kind)))
+		return 0;
+	if (!event_takes_stack(loader->what.event, line, stack_len))
+		return 0;
+	count = counts_of(loader, count);
+	if (!count)
 		return 0;
 
 	int err = diff_catalog__learn(loader->catalog, line, stack_len, &stack);
@@ -332,8 +416,7 @@ static int note_interval(struct diff_loader *loader, const struct window *window
 	if (last && last->start == interval.start && last->end == interval.end)
 		return 0;
 
-	int err = grow((void **)&loader->intervals, loader->interval_cnt, &loader->interval_cap,
-		       sizeof(*loader->intervals));
+	int err = vec_room(loader->intervals, loader->interval_cnt, loader->interval_cap, 256);
 
 	if (!err)
 		loader->intervals[loader->interval_cnt++] = interval;
@@ -357,6 +440,20 @@ static void add_counts(struct load_block *block, const struct window_counts *cou
 	block->truncated_samples += scaled(counts->truncated_samples, samples, counts->samples);
 }
 
+/* Samples per second of CPU time; of other events, per million of them. 0 = not known. */
+static uint32_t rate_of(const struct diff_loader *loader, const struct window *window)
+{
+	if (loader->what.event == EVENT_WALL)
+		return CLOCK_NS_PER_S / WALL_SAMPLE_NS;
+	if (window->event == EVENT_CPU)
+		return window->frequency_hz;
+	if (!window->period)
+		return 0;
+	if (window->event == EVENT_OFF_CPU)
+		return (uint32_t)(CLOCK_NS_PER_S / window->period);
+	return window->period < EVENTS_OF_RATE ? (uint32_t)(EVENTS_OF_RATE / window->period) : 1;
+}
+
 int diff_loader__add(struct diff_loader *loader, const struct window *window, const char *text,
 		     size_t len)
 {
@@ -366,19 +463,27 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 	struct line line;
 	uint64_t samples = 0;
 
+	if (is_young_window(loader, window) && !diff_warm_up_is_over(text, len)) {
+		leave_out_cold(loader, window);
+		return 0;
+	}
 	if (!block->has_frequency) {
 		block->has_frequency = true;
-		block->frequency_hz = window->frequency_hz;
+		block->frequency_hz = rate_of(loader, window);
 	}
-	/* jbpfd was started anew with another rate in the midst of a block: samples that stand for
+	/* jbpfd was started again with another rate in the middle of a block: samples that stand for
 	 * different times cannot be added up. */
-	if (block->frequency_hz != window->frequency_hz) {
+	if (block->frequency_hz != rate_of(loader, window)) {
 		loader->loaded.other_rate_samples += window->counts.samples;
 		return 0;
 	}
 
 	int err = note_interval(loader, window);
 
+	loader->leaves_out_idle = window->event == EVENT_OFF_CPU;
+	loader->weight_ns = loader->what.event == EVENT_WALL ? window_period(window) : 0;
+	if (!err)
+		err = open_threads(loader, window);
 	while (!err && lines_next(&lines, &line))
 		err = add_line(loader, number, line.at, line.len, &samples);
 	if (!err)
@@ -449,12 +554,14 @@ static uint32_t time_of_day_s(uint64_t unix_ns)
 }
 
 /*
- * A block most of whose samples are of JVMs that were all young when it began. A shell beside the
- * JVM does not make it old, and build jobs do not make the database beside them young.
+ * A block most of whose samples are of JVMs that were all young when it began, and warming up for
+ * more than a little of it. A shell beside the JVM does not make it old, and build jobs do not make
+ * the database beside them young.
  */
 static bool is_young_block(const struct diff_loader *loader, const struct load_block *block)
 {
-	return block->jvm_samples > block->other_samples && is_young(loader, block->jvm_age_ns);
+	return block->jvm_samples > block->other_samples && is_young(loader, block->jvm_age_ns) &&
+	       (double)block->cold_samples > COLD_SHARE_MAX * (double)block->jvm_samples;
 }
 
 /* Something is better than nothing: then the rest of young blocks is taken. */
@@ -573,18 +680,29 @@ void diff_loaded_describe(const struct diff_loaded *loaded, struct diff_output_s
 /* ---- one range of the store ---- */
 
 struct load_walk {
-	struct diff_loader *loader;
+	diff_loader_of_fn loader_of;
+	void *ctx;
 	struct cmd_store_damage *damage;
+	int err;
 };
 
 static bool walk_want(void *ctx, const struct window *window)
 {
-	return diff_loader__want(((struct load_walk *)ctx)->loader, window);
+	struct load_walk *walk = ctx;
+	struct diff_loader *loader = NULL;
+
+	if (!walk->err)
+		walk->err = walk->loader_of(walk->ctx, window, &loader);
+	return !walk->err && loader && diff_loader__want(loader, window);
 }
 
 static int walk_window(void *ctx, const struct window *window, const char *text, size_t len)
 {
-	return diff_loader__add(((struct load_walk *)ctx)->loader, window, text, len);
+	struct load_walk *walk = ctx;
+	struct diff_loader *loader = NULL;
+	int err = walk->loader_of(walk->ctx, window, &loader);
+
+	return err ? err : diff_loader__add(loader, window, text, len);
 }
 
 static void walk_damage(void *ctx, const struct store_damage *stretch)
@@ -592,28 +710,45 @@ static void walk_damage(void *ctx, const struct store_damage *stretch)
 	cmd_store_damage_note(((struct load_walk *)ctx)->damage, stretch);
 }
 
-int diff_load_range(struct store_reader *reader, const struct diff_load *what,
-		    struct diff_catalog *catalog, struct cmd_store_damage *damage,
-		    struct diff_loaded *out)
+int diff_load_walk(struct store_source *reader, const struct diff_load *what,
+		   diff_loader_of_fn loader_of, void *ctx, struct cmd_store_damage *damage)
 {
-	struct load_walk walk = { .damage = damage };
+	struct load_walk walk = { .loader_of = loader_of, .ctx = ctx, .damage = damage };
 	const struct store_visitor visitor = {
 		.ctx = &walk,
+		.wants_threads = what->selection->thread != NULL,
 		.merge_ns = what->block_ns,
 		.want = walk_want,
 		.window = walk_window,
 		.damage = walk_damage,
 	};
-	int err = diff_loader__new(what, catalog, &walk.loader);
+	int err = store_source__visit(reader, what->since_unix_ns, what->until_unix_ns, &visitor);
+
+	if (!err)
+		err = walk.err;
+	/* A comparison with something that is not all of it is worth nothing. */
+	return !err && damage->is_unreadable ? -EIO : err;
+}
+
+static int only_loader(void *ctx, const struct window *window, struct diff_loader **out)
+{
+	(void)window;
+	*out = ctx;
+	return 0;
+}
+
+int diff_load_range(struct store_source *reader, const struct diff_load *what,
+		    struct diff_catalog *catalog, struct cmd_store_damage *damage,
+		    struct diff_loaded *out)
+{
+	struct diff_loader *loader;
+	int err = diff_loader__new(what, catalog, &loader);
 
 	if (err)
 		return err;
-	err = store_reader__visit(reader, what->since_unix_ns, what->until_unix_ns, &visitor);
-	/* A comparison with something that is not all of it is worth nothing. */
-	if (!err && damage->is_unreadable)
-		err = -EIO;
+	err = diff_load_walk(reader, what, only_loader, loader, damage);
 	if (!err)
-		err = diff_loader__finish(walk.loader, out);
-	diff_loader__free(walk.loader);
+		err = diff_loader__finish(loader, out);
+	diff_loader__free(loader);
 	return err;
 }

@@ -6,7 +6,7 @@
  * recorded, whether one process ran in it or ten.
  *
  * A young JVM interprets and compiles, so its profile says little about the code. Its windows are
- * left out stream by stream: one replica that was started again neither hides nor colours the
+ * left out, until they show the code as it stays (diff_warm_up.h), stream by stream: one replica that was started again neither hides nor colours the
  * others. Where no JVM was old enough when a block began, the block is left out as a whole, because
  * the time of the block counts in full and the CPU time of its other part does not: a restart would
  * look like less load. The age of a JVM is that of its process, at the begin of the window; a
@@ -14,7 +14,7 @@
  * their process, and these are kept.
  *
  *     diff_load_range()                 one walk over the store for one side, or
- *     diff_loader__want(), __add() ...  from a walk that feeds many loaders; then __finish()
+ *     diff_load_walk()                  one that feeds many loaders; then diff_loader__finish()
  */
 #ifndef JBPF_COMPARE_DIFF_LOAD_H
 #define JBPF_COMPARE_DIFF_LOAD_H
@@ -31,7 +31,7 @@
 #include "user/model/select.h"
 #include "user/model/window.h"
 #include "user/output/diff/diff_output.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 
 #define DIFF_LOAD_EVENT_CPU   1
 #define DIFF_LOAD_SPAN_MAX_NS (200ull * 86400 * 1000000000ull)
@@ -40,11 +40,14 @@
 struct diff_load {
 	/* Whose, and which leaves; its times are not looked at. */
 	const struct selection *selection;
-	const char *image;	/* glob on the image label; NULL = any */
+	enum event event; /* the view; of EVENT_WALL a count is 100 ms */
+	/* Globs by label, SELECT_BY_CNT of each; NULL = any. A stream that is of `others` is not of the side. */
+	const char *const *labels;
+	const char *const *others;
 	uint64_t since_unix_ns; /* windows that begin in [since, until) */
 	uint64_t until_unix_ns;
 	uint64_t block_ns;  /* whole seconds, at most a day; see diff_side_block_length_ns() */
-	uint32_t warm_up_s; /* JVMs are left out in their first seconds; 0 = none */
+	uint32_t warm_up_s; /* of JVMs that may warm up: so long at most; 0 = none */
 	bool wants_streams; /* diff_loaded.streams is filled */
 };
 
@@ -56,6 +59,7 @@ struct diff_loaded {
 	struct streams streams;
 	uint64_t first_unix_ns; /* when samples begin and end; both 0 when there are none */
 	uint64_t last_unix_ns;
+	uint64_t window_ns;    /* the longest window */
 	uint64_t lost_samples; /* of the host's, as many as are this side's by share */
 	/* Why samples are not in the blocks. */
 	uint64_t warm_up_samples;    /* of young JVMs, and of blocks left out for them */
@@ -86,8 +90,14 @@ __must_check int diff_loader__add(struct diff_loader *loader, const struct windo
 /* Makes the side, once, after the last window. 0 or -errno, also one that want() could not return. */
 __must_check int diff_loader__finish(struct diff_loader *loader, struct diff_loaded *out);
 
+/* Whose window it is; NULL = nobody's, whose text is not decoded. 0 or -errno, which ends the walk. */
+typedef int (*diff_loader_of_fn)(void *ctx, const struct window *window, struct diff_loader **out);
+/* One walk over the range feeds all loaders. Damage is noted; -EIO when of that something could not be read. */
+__must_check int diff_load_walk(struct store_source *reader, const struct diff_load *what,
+				diff_loader_of_fn loader_of, void *ctx,
+				struct cmd_store_damage *damage);
 /* All of that for one range. Damage is noted, not ended. 0 or -errno. */
-__must_check int diff_load_range(struct store_reader *reader, const struct diff_load *what,
+__must_check int diff_load_range(struct store_source *reader, const struct diff_load *what,
 				 struct diff_catalog *catalog, struct cmd_store_damage *damage,
 				 struct diff_loaded *out);
 

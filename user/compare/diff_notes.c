@@ -8,25 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int reserve(struct diff_notes *notes)
-{
-	size_t cap = notes->cap ? notes->cap * 2 : 8;
-
-	if (notes->cnt < notes->cap)
-		return 0;
-
-	char **bigger = reallocarray(notes->items, cap, sizeof(*bigger));
-
-	if (!bigger)
-		return -ENOMEM;
-	notes->items = bigger;
-	notes->cap = cap;
-	return 0;
-}
+#include "user/util/vec.h"
 
 int diff_notes_add(struct diff_notes *notes, const char *format, ...)
 {
-	int err = reserve(notes);
+	int err = vec_room(notes->items, notes->cnt, notes->cap, 8);
 	char *line = NULL;
 	va_list args;
 

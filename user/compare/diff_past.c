@@ -28,7 +28,7 @@ struct past_range {
 
 /* What all steps share. */
 struct past_reading {
-	struct store_reader *reader;
+	struct store_source *reader;
 	struct diff_load what;
 	struct diff_catalog *catalog;
 	struct cmd_store_damage *damage;
@@ -195,7 +195,7 @@ static int is_paired(const struct diff_side *before, const struct diff_side *aft
 	return 0;
 }
 
-int diff_past_load(struct store_reader *reader, const struct diff_load *what,
+int diff_past_load(struct store_source *reader, const struct diff_load *what,
 		   struct diff_catalog *catalog, const struct diff_side *before,
 		   const struct diff_side *after, struct cmd_store_damage *damage,
 		   struct diff_past *out)
@@ -215,8 +215,9 @@ int diff_past_load(struct store_reader *reader, const struct diff_load *what,
 		*out = past;
 		return 0;
 	}
-	/* A day like any other had whatever image. */
-	reading.what.image = NULL;
+	/* A day like any other had whatever image and hosts. */
+	reading.what.labels = NULL;
+	reading.what.others = NULL;
 	reading.what.wants_streams = false;
 
 	struct past_range range_a = range_of(before, what->block_ns);
@@ -231,7 +232,7 @@ int diff_past_load(struct store_reader *reader, const struct diff_load *what,
 		reading.blocks_min = BLOCKS_MIN;
 	if (!err && paired)
 		err = load_days(&reading, day,
-				!what->image && is_same(day, range_a) ? before : NULL, &past);
+				!what->labels && is_same(day, range_a) ? before : NULL, &past);
 	else if (!err)
 		err = load_pairs(&reading, range_a, range_b, &past);
 	if (err) {

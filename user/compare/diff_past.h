@@ -24,10 +24,10 @@ struct diff_past {
 };
 
 /*
- * `what`: of whom, block length and warm-up (times and image are not looked at). `before` and
+ * `what`: of whom, block length and warm-up (times and labels are not looked at). `before` and
  * `after`: the sides; `catalog` is theirs. A history of no sets is fine: 0. Else -errno.
  */
-__must_check int diff_past_load(struct store_reader *reader, const struct diff_load *what,
+__must_check int diff_past_load(struct store_source *reader, const struct diff_load *what,
 				struct diff_catalog *catalog, const struct diff_side *before,
 				const struct diff_side *after, struct cmd_store_damage *damage,
 				struct diff_past *out);

@@ -8,43 +8,65 @@ _jbpf_words()
 	kind='' words='' operands=''
 	case $1:${2-} in
 	# begin words
-	jbpf: | jbpf:help) words='--help --version' operands='diff dump maps record status store help' ;;
-	jbpfd:) words='--store --frequency --window --max-depth --jit --keep-age --keep-bytes --compact --metrics --pid --cgroup --log-level --config --check --help --version' ;;
-	jbpfd:--frequency | jbpfd:--window | jbpfd:--max-depth | jbpfd:--keep-age | jbpfd:--keep-bytes | jbpfd:--metrics | jbpfd:--pid | jbpfd:--cgroup) kind=free ;;
+	jbpf: | jbpf:help) words='--help --version' operands='diff dump maps push record status store top web help' ;;
+	jbpfd:) words='--store --host --event --frequency --page-fault-period --off-cpu-rate --window --max-depth --jit --unwind --keep-age --keep-bytes --compact --metrics --pid --cgroup --log-level --config --check --help --version' ;;
+	jbpfd:--host | jbpfd:--event | jbpfd:--frequency | jbpfd:--page-fault-period | jbpfd:--off-cpu-rate | jbpfd:--window | jbpfd:--max-depth | jbpfd:--keep-age | jbpfd:--keep-bytes | jbpfd:--metrics | jbpfd:--pid | jbpfd:--cgroup) kind=free ;;
 	jbpfd:--store) kind=folders ;;
 	jbpfd:--jit) kind=words words='auto vmstructs perfmap attach off' ;;
+	jbpfd:--unwind) kind=words words='auto fp' ;;
 	jbpfd:--compact) kind=words words='off on' ;;
 	jbpfd:--log-level) kind=words words='err warn info debug' ;;
 	jbpfd:--config) kind=files ;;
-	jbpf-diff:) words='--before --after --before-image --after-image --since --until --days --store --container --pod --namespace --service --pid --comm --cgroup --kind --relevant --format -o --output --output-dir --keep-days --fail-on --help --version' kind=files ;;
-	jbpf-diff:--before | jbpf-diff:--after | jbpf-diff:--before-image | jbpf-diff:--after-image | jbpf-diff:--since | jbpf-diff:--until | jbpf-diff:--days | jbpf-diff:--container | jbpf-diff:--pod | jbpf-diff:--namespace | jbpf-diff:--service | jbpf-diff:--pid | jbpf-diff:--comm | jbpf-diff:--cgroup | jbpf-diff:--relevant | jbpf-diff:--keep-days) kind=free ;;
+	jbpf-diff:) words='--before --after --since --until --outlier-hosts --days --store --from --event --before-image --after-image --before-host --after-host --before-container --after-container --before-pod --after-pod --before-namespace --after-namespace --before-service --after-service --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --relevant --format -o --output --no-pager --output-dir --keep-days --fail-on --help --version' kind=files ;;
+	jbpf-diff:--before | jbpf-diff:--after | jbpf-diff:--since | jbpf-diff:--until | jbpf-diff:--days | jbpf-diff:--from | jbpf-diff:--before-image | jbpf-diff:--after-image | jbpf-diff:--before-host | jbpf-diff:--after-host | jbpf-diff:--before-container | jbpf-diff:--after-container | jbpf-diff:--before-pod | jbpf-diff:--after-pod | jbpf-diff:--before-namespace | jbpf-diff:--after-namespace | jbpf-diff:--before-service | jbpf-diff:--after-service | jbpf-diff:--container | jbpf-diff:--pod | jbpf-diff:--namespace | jbpf-diff:--service | jbpf-diff:--image | jbpf-diff:--host | jbpf-diff:--pid | jbpf-diff:-p | jbpf-diff:--comm | jbpf-diff:--thread | jbpf-diff:--cgroup | jbpf-diff:--relevant | jbpf-diff:--keep-days) kind=free ;;
 	jbpf-diff:--store) kind=folders ;;
+	jbpf-diff:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched wall lock disk' ;;
 	jbpf-diff:--kind) kind=words words='java kernel native' ;;
 	jbpf-diff:--format) kind=words words='top folded html json' ;;
 	jbpf-diff:--output | jbpf-diff:-o) kind=files ;;
 	jbpf-diff:--output-dir) kind=folders ;;
-	jbpf-diff:--fail-on) kind=words words='regression' ;;
-	jbpf-dump:) words='--since --until --store --container --pod --namespace --service --pid --comm --cgroup --kind --by --format -o --output --lines --list --help --version' ;;
-	jbpf-dump:--since | jbpf-dump:--until | jbpf-dump:--container | jbpf-dump:--pod | jbpf-dump:--namespace | jbpf-dump:--service | jbpf-dump:--pid | jbpf-dump:--comm | jbpf-dump:--cgroup) kind=free ;;
+	jbpf-diff:--fail-on) kind=words words='regression slower' ;;
+	jbpf-dump:) words='--since --until --store --from --event --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --by --format -o --output --no-pager --sort --callers -n --rows --lines --own --idle --list --help --version' ;;
+	jbpf-dump:--since | jbpf-dump:--until | jbpf-dump:--from | jbpf-dump:--container | jbpf-dump:--pod | jbpf-dump:--namespace | jbpf-dump:--service | jbpf-dump:--image | jbpf-dump:--host | jbpf-dump:--pid | jbpf-dump:-p | jbpf-dump:--comm | jbpf-dump:--thread | jbpf-dump:--cgroup | jbpf-dump:--callers | jbpf-dump:--rows | jbpf-dump:-n | jbpf-dump:--own) kind=free ;;
 	jbpf-dump:--store) kind=folders ;;
+	jbpf-dump:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched wall lock disk' ;;
 	jbpf-dump:--kind) kind=words words='java kernel native' ;;
-	jbpf-dump:--by) kind=words words='container pod service pid none' ;;
-	jbpf-dump:--format) kind=words words='folded html svg top json pprof speedscope cells' ;;
+	jbpf-dump:--by) kind=words words='container pod namespace service image host comm pid thread none' ;;
+	jbpf-dump:--format) kind=words words='folded html svg top json pprof speedscope otlp cells' ;;
 	jbpf-dump:--output | jbpf-dump:-o) kind=files ;;
+	jbpf-dump:--sort) kind=words words='self total' ;;
 	jbpf-maps:) words='-p --pid --container -d --directory --force --help --version' ;;
 	jbpf-maps:--pid | jbpf-maps:-p | jbpf-maps:--container) kind=free ;;
 	jbpf-maps:--directory | jbpf-maps:-d) kind=folders ;;
-	jbpf-record:) words='-p --pid --container --comm -d --duration -o --output --format --frequency --jit --ignore-opt-out --help --version' ;;
-	jbpf-record:--pid | jbpf-record:-p | jbpf-record:--container | jbpf-record:--comm | jbpf-record:--duration | jbpf-record:-d | jbpf-record:--frequency) kind=free ;;
+	jbpf-push:) words='--store --once --interval --state --metrics --init --help --version' kind=files ;;
+	jbpf-push:--interval) kind=free ;;
+	jbpf-push:--store) kind=folders ;;
+	jbpf-push:--state) kind=folders ;;
+	jbpf-push:--metrics) kind=files ;;
+	jbpf-record:) words='-d --duration -o --output --format --by --threads --own --event -c --count --frequency --off-cpu-rate --threshold --idle --jit --unwind --ignore-opt-out --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --help --version' kind=files ;;
+	jbpf-record:--duration | jbpf-record:-d | jbpf-record:--own | jbpf-record:--count | jbpf-record:-c | jbpf-record:--frequency | jbpf-record:--off-cpu-rate | jbpf-record:--threshold | jbpf-record:--container | jbpf-record:--pod | jbpf-record:--namespace | jbpf-record:--service | jbpf-record:--image | jbpf-record:--host | jbpf-record:--pid | jbpf-record:-p | jbpf-record:--comm | jbpf-record:--thread | jbpf-record:--cgroup) kind=free ;;
 	jbpf-record:--output | jbpf-record:-o) kind=files ;;
-	jbpf-record:--format) kind=words words='html svg folded json top' ;;
+	jbpf-record:--format) kind=words words='html svg folded json top pprof speedscope otlp' ;;
+	jbpf-record:--by) kind=words words='thread' ;;
+	jbpf-record:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched wall lock disk' ;;
 	jbpf-record:--jit) kind=words words='auto vmstructs perfmap attach off' ;;
-	jbpf-status:) words='--store --all --format --json --check --help --version' ;;
+	jbpf-record:--unwind) kind=words words='auto fp' ;;
+	jbpf-record:--kind) kind=words words='java kernel native' ;;
+	jbpf-status:) words='--store --event --all --format --json --check --no-pager --help --version' ;;
 	jbpf-status:--store) kind=folders ;;
+	jbpf-status:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched' ;;
 	jbpf-status:--format) kind=words words='table json' ;;
 	jbpf-store:) words='--store --format --help --version' operands='check compact' ;;
 	jbpf-store:--store) kind=folders ;;
 	jbpf-store:--format) kind=words words='text json' ;;
+	jbpf-top:) words='--event --store --sample --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --once --since --rows --help --version' ;;
+	jbpf-top:--container | jbpf-top:--pod | jbpf-top:--namespace | jbpf-top:--service | jbpf-top:--image | jbpf-top:--host | jbpf-top:--pid | jbpf-top:-p | jbpf-top:--comm | jbpf-top:--thread | jbpf-top:--cgroup | jbpf-top:--since | jbpf-top:--rows) kind=free ;;
+	jbpf-top:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched' ;;
+	jbpf-top:--store) kind=folders ;;
+	jbpf-top:--kind) kind=words words='java kernel native' ;;
+	jbpf-web:) words='--store --listen --help --version' ;;
+	jbpf-web:--listen) kind=free ;;
+	jbpf-web:--store) kind=folders ;;
 	# end
 	esac
 }
@@ -107,5 +129,5 @@ _jbpf()
 }
 
 # begin programs
-complete -F _jbpf jbpf jbpfd jbpf-diff jbpf-dump jbpf-maps jbpf-record jbpf-status jbpf-store
+complete -F _jbpf jbpf jbpfd jbpf-diff jbpf-dump jbpf-maps jbpf-push jbpf-record jbpf-status jbpf-store jbpf-top jbpf-web
 # end

@@ -59,6 +59,10 @@ static struct recorder_options recorder_options_of(const struct daemon_options *
 	return (struct recorder_options){
 		.probe = {
 			.frequency_hz = options->frequency_hz,
+			.events = options->events,
+			.periods = { [EVENT_PAGE_FAULTS] =
+					     options->page_fault_period },
+			.off_cpu_rate = options->off_cpu_rate,
 			.max_depth = options->max_depth,
 			.window_ns = options->window_ns,
 			.wants_ticks = true,
@@ -70,6 +74,8 @@ static struct recorder_options recorder_options_of(const struct daemon_options *
 			.cgroup_cnt = options->cgroup_cnt,
 		},
 		.jit = options->jit,
+		.unwind = options->unwind,
+		.host = options->host,
 	};
 }
 
@@ -94,7 +100,8 @@ static void report_memory(const struct recorder_stats *stats)
 		heap.fordblks >> 10);
 }
 
-static void sink_end(void *ctx, struct window *host, const struct recorder_stats *stats)
+static void sink_end(void *ctx, struct window *hosts, size_t host_cnt,
+		     const struct recorder_stats *stats)
 {
 	struct daemon *daemon = ctx;
 	struct recorder_stats all = *stats;
@@ -102,7 +109,7 @@ static void sink_end(void *ctx, struct window *host, const struct recorder_stats
 	report_memory(stats);
 	if (daemon->metrics.server)
 		all.map_bytes = recorder__map_bytes(daemon->recorder);
-	daemon_writer__end(daemon->writer, host, &all, &daemon->compactor);
+	daemon_writer__end(daemon->writer, hosts, host_cnt, &all, &daemon->compactor);
 }
 
 static int recorder_from_options(struct daemon *daemon, char *why, size_t why_len)
@@ -309,7 +316,7 @@ static int drop_privileges(struct daemon *daemon)
 
 static int open_all(struct daemon *daemon)
 {
-	char why[DAEMON_WHY_BYTES];
+	char why[DAEMON_WHY_BYTES], events[EVENT_NAMES_MAX];
 	int err;
 
 	daemon->notify_fd = notify_ready_open();
@@ -342,9 +349,10 @@ static int open_all(struct daemon *daemon)
 		return err;
 	}
 	daemon_compactor_init(&daemon->compactor, clock_boot_ns());
-	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps\n", jbpf_version,
-		daemon->options.frequency_hz, daemon->options.store,
-		(double)recorder__map_bytes(daemon->recorder) / (1 << 20));
+	event_names(daemon->options.events, events);
+	pr_info("version %s samples at %u Hz into '%s', %.1f MiB of BPF maps, events: %s\n",
+		jbpf_version, daemon->options.frequency_hz, daemon->options.store,
+		(double)recorder__map_bytes(daemon->recorder) / (1 << 20), events);
 	notify_ready_started(daemon->notify_fd, daemon->options.window_ns);
 	return 0;
 }
@@ -389,6 +397,7 @@ int daemon_main(int argc, char **argv)
 	} else if (daemon.options.check) {
 		const struct host_check_options options = {
 			.store_dir = daemon.options.store,
+			.events = daemon.options.events,
 			.attaches = jit_mode_may_attach(daemon.options.jit),
 		};
 

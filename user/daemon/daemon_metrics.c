@@ -72,7 +72,10 @@ static void ask_process(struct metrics *metrics)
 
 static void ask_options(struct metrics *metrics, const struct daemon_options *options)
 {
+	metrics->events = options->events;
 	metrics->frequency_hz = options->frequency_hz;
+	metrics->page_fault_period = options->page_fault_period;
+	metrics->off_cpu_rate = options->off_cpu_rate;
 	metrics->window_ns = options->window_ns;
 	metrics->keep_age_ns = options->keep_age_ns;
 	metrics->keep_bytes = options->keep_bytes;
@@ -85,10 +88,13 @@ static void ask_recorder(struct metrics *metrics, const struct recorder_stats *s
 	metrics->map_bytes = stats->map_bytes;
 	metrics->stack_bytes = stats->stack_bytes;
 	metrics->unsampled_cpus = stats->unsampled_cpu_cnt;
+	metrics->unwind = stats->unwind;
+	metrics->unwind_built = stats->unwind_built;
 	metrics->parser_failures = stats->parser_failures;
 	metrics->parser_restarts = stats->parser_restarts;
 	metrics->namer_restarts = stats->namer_restarts;
 	metrics->bans = stats->bans;
+	metrics->passes = stats->passes;
 }
 
 static void ask_store(struct daemon_metrics *self, const struct store_writer *writer,
@@ -192,6 +198,9 @@ void daemon_metrics_note(struct daemon_metrics *self, const struct window *windo
 			metrics->lost[i] += window->lost[i];
 		return;
 	}
+	/* A process has a stream for each event: it counts with the first one that is sampled. */
+	if (window->event >= EVENT_CNT || metrics->events & (EVENT_BIT(window->event) - 1))
+		return;
 	metrics->streams++;
 	note_container(self, window);
 	if (window->is_jvm)
@@ -200,7 +209,12 @@ void daemon_metrics_note(struct daemon_metrics *self, const struct window *windo
 
 void daemon_metrics_count(struct daemon_metrics *self, const struct window *window)
 {
-	window_counts_add(&self->counts, &window->counts);
+	if (window->event < EVENT_CNT)
+		self->event_samples[window->event] += window->counts.samples;
+	if (window->event == EVENT_CPU)
+		window_counts_add(&self->counts, &window->counts);
+	else if (window->event == EVENT_OFF_CPU)
+		self->counts.run_delay_ns += window->counts.run_delay_ns;
 }
 
 void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics_parts *parts)
@@ -210,6 +224,9 @@ void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics
 
 	if (parts->is_written)
 		window_counts_add(&metrics->counts, &self->counts);
+	for (int i = 0; i < EVENT_CNT && parts->is_written; i++)
+		metrics->event_samples[i] += self->event_samples[i];
+	memset(self->event_samples, 0, sizeof(self->event_samples));
 	self->counts = (struct window_counts){ 0 };
 	if (!self->server)
 		return;

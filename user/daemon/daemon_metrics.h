@@ -26,8 +26,9 @@ struct daemon_metrics {
 	struct metrics metrics;
 	struct strtab *containers;   /* of the present window */
 	struct window_counts counts; /* of the present window's streams that the store took */
-	bool is_window_over;	     /* the next window that is noted begins another one */
-	uint64_t usage_boot_ns;	     /* when the store was looked at last */
+	uint64_t event_samples[EVENT_CNT];
+	bool is_window_over;	/* the next window that is noted begins another one */
+	uint64_t usage_boot_ns; /* when the store was looked at last */
 	uint64_t fresh_until_boot_ns;
 };
 

@@ -18,6 +18,11 @@
 
 #define CONFIG_MAX_BYTES (64 * 1024)
 
+/* The others are for a while: a busy host has no bound for them. */
+#define ALWAYS_ON_EVENTS \
+	(EVENT_BIT(EVENT_CPU) | EVENT_BIT(EVENT_PAGE_FAULTS) | EVENT_BIT(EVENT_OFF_CPU))
+#define PAGE_FAULTS_PERIOD 64
+
 static int take_metrics(struct option_walk *walk, const char *value)
 {
 	struct daemon_options *options = walk->options;
@@ -27,6 +32,17 @@ static int take_metrics(struct option_walk *walk, const char *value)
 	if (!err)
 		options->metrics = value;
 	return err;
+}
+
+static int take_events(struct option_walk *walk, const char *value)
+{
+	struct daemon_options *options = walk->options;
+	uint32_t events;
+
+	if (event_parse_set(value, &events) || events & ~ALWAYS_ON_EVENTS)
+		return -EINVAL;
+	options->events = events;
+	return 0;
 }
 
 static int take_pid(struct option_walk *walk, const char *value)
@@ -63,6 +79,21 @@ static const char *const log_level_words[] = { "err", "warn", "info", "debug", N
 /* What may stand in the config file, too. */
 static const struct option_row setting_rows[] = {
 	{ OPTION_ROW_STORE(struct daemon_options, store), .min = 1 },
+	{ .name = "host",
+	  .kind = OPTION_KIND_TEXT,
+	  .metavar = "NAME",
+	  .help = "name of this host in profiles (NODE_NAME of the environment, else the host's own)",
+	  .min = 1,
+	  .wants = "a name",
+	  OPTION_FIELD(struct daemon_options, host) },
+	{ .name = "event",
+	  .kind = OPTION_KIND_OWN,
+	  .metavar = "EVENTS",
+	  .help = "what is sampled: cpu, off-cpu, page-faults, or several with commas between them",
+	  .fallback = "cpu",
+	  .wants =
+		  "a list of events; there are cpu, off-cpu and page-faults, as in cpu,off-cpu,page-faults",
+	  .parse = take_events },
 	{ .name = "frequency",
 	  .kind = OPTION_KIND_NUMBER,
 	  .metavar = "HZ",
@@ -71,6 +102,15 @@ static const struct option_row setting_rows[] = {
 	  .min = 1,
 	  .max = DAEMON_MAX_FREQUENCY,
 	  OPTION_FIELD(struct daemon_options, frequency_hz) },
+	{ .name = "page-fault-period",
+	  .kind = OPTION_KIND_NUMBER,
+	  .metavar = "N",
+	  .help = "one sample for so many page faults of a CPU",
+	  .fallback = "64",
+	  .min = 1,
+	  .max = UINT32_MAX,
+	  OPTION_FIELD(struct daemon_options, page_fault_period) },
+	{ OPTION_ROW_OFF_CPU_RATE(struct daemon_options, off_cpu_rate) },
 	{ .name = "window",
 	  .kind = OPTION_KIND_DURATION,
 	  .metavar = "DURATION",
@@ -89,6 +129,7 @@ static const struct option_row setting_rows[] = {
 	  .max = JBPF_MAX_DEPTH,
 	  OPTION_FIELD(struct daemon_options, max_depth) },
 	{ OPTION_ROW_JIT(struct daemon_options, jit) },
+	{ OPTION_ROW_UNWIND(struct daemon_options, unwind) },
 	{ .name = "keep-age",
 	  .kind = OPTION_KIND_DURATION,
 	  .metavar = "DURATION",
@@ -265,10 +306,14 @@ int daemon_options_parse(int argc, char **argv, struct daemon_options *out, char
 {
 	const struct daemon_options defaults = {
 		.store = STORE_DEFAULT_DIR,
+		.events = EVENT_BIT(EVENT_CPU),
 		.frequency_hz = 99,
+		.page_fault_period = PAGE_FAULTS_PERIOD,
+		.off_cpu_rate = OFF_CPU_RATE_DEFAULT,
 		.window_ns = 10000000000ull,
 		.max_depth = JBPF_MAX_DEPTH,
 		.jit = JIT_MODE_AUTO,
+		.unwind = UNWIND_MODE_AUTO,
 		.keep_age_ns = 30 * 86400 * 1000000000ull,
 		.keep_bytes = 5ull << 30,
 		.compact = true,
@@ -300,9 +345,10 @@ void daemon_options_release(struct daemon_options *options)
 
 bool daemon_options_sampling_differs(const struct daemon_options *a, const struct daemon_options *b)
 {
-	if (a->frequency_hz != b->frequency_hz || a->window_ns != b->window_ns ||
-	    a->max_depth != b->max_depth || a->jit != b->jit || a->pid_cnt != b->pid_cnt ||
-	    a->cgroup_cnt != b->cgroup_cnt)
+	if (a->events != b->events || a->page_fault_period != b->page_fault_period ||
+	    a->off_cpu_rate != b->off_cpu_rate || a->frequency_hz != b->frequency_hz ||
+	    a->window_ns != b->window_ns || a->max_depth != b->max_depth || a->jit != b->jit ||
+	    a->unwind != b->unwind || a->pid_cnt != b->pid_cnt || a->cgroup_cnt != b->cgroup_cnt)
 		return true;
 	if (memcmp(a->pids, b->pids, a->pid_cnt * sizeof(a->pids[0])) != 0)
 		return true;

@@ -26,10 +26,15 @@
 struct daemon_options {
 	const char *store;
 	const char *config; /* NULL = none */
+	const char *host;   /* name of this host in profiles; NULL = its own */
+	uint32_t events;    /* EVENT_BIT() of what is sampled */
 	uint32_t frequency_hz;
+	uint32_t page_fault_period; /* faults per sample */
+	uint32_t off_cpu_rate;	    /* visits of a waiting thread per second */
 	uint64_t window_ns;
 	uint32_t max_depth;
 	enum jit_mode jit;
+	enum unwind_mode unwind;
 	uint64_t keep_age_ns;
 	uint64_t keep_bytes;
 	bool compact;	     /* closed hours */

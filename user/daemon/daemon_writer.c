@@ -29,7 +29,9 @@ struct job {
 	struct job *next;
 	struct packet_stream streams; /* without a socket */
 	size_t bytes;
-	struct window host;
+	struct window host; /* of the first event */
+	struct window others[EVENT_CNT - 1];
+	size_t other_cnt;
 	struct recorder_stats stats;
 	struct daemon_compactor compactor; /* as it was; only its counters are read */
 	struct daemon_options options;	   /* likewise: its numbers */
@@ -148,16 +150,41 @@ static uint64_t add_streams(struct daemon_writer *writer, struct job *job)
 	return lost + job->samples - read_samples;
 }
 
-static int add_host(struct daemon_writer *writer, struct window *host)
+/* The record of off-cpu among those of the window; NULL: that is not sampled. */
+static struct window *off_cpu_host(struct job *job)
 {
+	if (job->host.event == EVENT_OFF_CPU)
+		return &job->host;
+	for (size_t i = 0; i < job->other_cnt; i++) {
+		if (job->others[i].event == EVENT_OFF_CPU)
+			return &job->others[i];
+	}
+	return NULL;
+}
+
+static int add_host(struct daemon_writer *writer, struct job *job)
+{
+	struct window *host = &job->host, *off_cpu = off_cpu_host(job);
+	__cleanup_strbuf struct strbuf unwind = STRBUF_INIT, passes = STRBUF_INIT;
 	char problem[STORE_PROBLEM_BYTES];
 	int err;
 
+	unwind_host_append(&job->stats.unwind, &unwind);
+	if (!strbuf_error(&unwind))
+		host->labels[WINDOW_LABEL_UNWIND] = strbuf_str(&unwind);
+	pass_facts_append(&job->stats.passes, &passes);
+	if (off_cpu && !strbuf_error(&passes))
+		off_cpu->labels[WINDOW_LABEL_PASSES] = strbuf_str(&passes);
 	store_writer__problem(writer->store, problem, sizeof(problem));
 	if (*problem)
 		host->labels[WINDOW_LABEL_STORE_PROBLEM] = problem;
 	err = store_writer__add(writer->store, host, "", 0);
+	for (size_t i = 0; i < job->other_cnt && !err; i++)
+		err = store_writer__add(writer->store, &job->others[i], "", 0);
 	host->labels[WINDOW_LABEL_STORE_PROBLEM] = NULL;
+	host->labels[WINDOW_LABEL_UNWIND] = NULL;
+	if (off_cpu)
+		off_cpu->labels[WINDOW_LABEL_PASSES] = NULL;
 	return err;
 }
 
@@ -216,7 +243,7 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 	take_limits(writer, &job->options);
 	lost += job->lost_samples + add_streams(writer, job);
 	job->host.lost[WINDOW_LOSS_STORE] += lost - job->lost_before;
-	err = add_host(writer, &job->host);
+	err = add_host(writer, job);
 	if (!err)
 		err = store_writer__commit(writer->store, &unwritten);
 	report_commit(writer, err);
@@ -225,6 +252,9 @@ static void write_window(struct daemon_writer *writer, struct job *job)
 	/* The metrics have counted the losses of earlier records already. */
 	job->host.lost[WINDOW_LOSS_STORE] = lost + unwritten;
 	daemon_metrics_note(writer->metrics, &job->host);
+	/* The others say all the same, which the first one leaves out when it is that of CPU time. */
+	if (job->other_cnt && job->host.event == EVENT_CPU)
+		daemon_metrics_note(writer->metrics, &job->others[0]);
 	log_limits_report(clock_boot_ns());
 	parts.is_written = !err;
 	daemon_metrics_end(writer->metrics, &parts);
@@ -376,16 +406,21 @@ static bool queue_job(struct daemon_writer *writer, struct job *job)
 }
 
 /* Losses of its streams are among the samples of the host. */
-static void drop_window(struct daemon_writer *writer, const struct window *host, const char *why)
+static void drop_window(struct daemon_writer *writer, const struct window *hosts, size_t host_cnt,
+			const char *why)
 {
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < host_cnt; i++)
+		samples += hosts[i].counts.samples;
 	writer->present_lost = 0;
-	writer->dropped_samples += host->counts.samples + host->lost[WINDOW_LOSS_STORE];
+	writer->dropped_samples += samples + hosts[0].lost[WINDOW_LOSS_STORE];
 	writer->dropped_windows++;
 	pr_warn_limited("store '%s': %s: a window of %" PRIu64 " samples is lost\n",
-			writer->store_dir, why, host->counts.samples);
+			writer->store_dir, why, samples);
 }
 
-void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
+void daemon_writer__end(struct daemon_writer *writer, const struct window *hosts, size_t host_cnt,
 			const struct recorder_stats *stats,
 			const struct daemon_compactor *compactor)
 {
@@ -393,10 +428,12 @@ void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
 
 	writer->present = NULL;
 	if (!job) {
-		drop_window(writer, host, "out of memory");
+		drop_window(writer, hosts, host_cnt, "out of memory");
 		return;
 	}
-	job->host = *host;
+	job->host = hosts[0];
+	job->other_cnt = host_cnt - 1;
+	memcpy(job->others, hosts + 1, job->other_cnt * sizeof(*hosts));
 	job->stats = *stats;
 	job->compactor = *compactor;
 	job->options = writer->options;
@@ -405,7 +442,7 @@ void daemon_writer__end(struct daemon_writer *writer, const struct window *host,
 	job->lost_before = writer->dropped_samples;
 	job->windows_before = writer->dropped_windows;
 	if (!queue_job(writer, job)) {
-		drop_window(writer, host, "the disk is too slow");
+		drop_window(writer, hosts, host_cnt, "the disk is too slow");
 		job_free(job);
 		return;
 	}

@@ -143,25 +143,62 @@ static void check_kept(struct check_run *run, const struct probe *probe)
 		return;
 	}
 	aside = run->kept.permitted & ~run->kept.effective;
-	if (strbuf_puts(&text, "keeps ") || capabilities_append_names(run->kept.effective, &text) ||
-	    (aside && (strbuf_puts(&text, "; for children that ask JVMs ") ||
-		       capabilities_append_names(aside, &text))) ||
-	    strbuf_puts(&text, "; all else is given up"))
+	strbuf_puts(&text, "keeps ");
+	strbuf_fail(&text, capabilities_append_names(run->kept.effective, &text));
+	if (aside) {
+		strbuf_puts(&text, "; for children that ask JVMs ");
+		strbuf_fail(&text, capabilities_append_names(aside, &text));
+	}
+	strbuf_puts(&text, "; all else is given up");
+	if (strbuf_error(&text))
 		return;
 	check_line(run, CHECK_OK, "while running", strbuf_str(&text));
 }
 
-static void check_probe(struct check_run *run)
+/* Of these events; 0 is that of CPU time. As probe__open(). */
+static int try_probe(uint32_t events, struct probe **out, char *why, size_t why_len)
 {
-	struct probe_options options = {
+	const struct probe_options options = {
 		.frequency_hz = 99,
+		.events = events,
 		.max_depth = JBPF_MAX_DEPTH,
 		.window_ns = 10000000000ull,
 	};
+
+	return probe__open(&options, out, why, why_len);
+}
+
+/* Of an event that this host allows: is it wanted, too? */
+static void check_event_line(struct check_run *run, enum event event, const char *what)
+{
+	bool is_on = run->options->events & EVENT_BIT(event);
+	char detail[256];
+
+	snprintf(detail, sizeof(detail), "%s; %s", what,
+		 is_on ? "on" : "off, as --event does not name it");
+	check_line(run, CHECK_OK, event_name(event), detail);
+}
+
+/* CPU time is sampled where this is not. */
+static void check_event(struct check_run *run, enum event event, const char *what)
+{
 	struct probe *probe;
 	char detail[1024];
 
-	if (probe__open(&options, &probe, detail, sizeof(detail))) {
+	if (try_probe(EVENT_BIT(event), &probe, detail, sizeof(detail))) {
+		check_line(run, CHECK_LESS, event_name(event), detail);
+		return;
+	}
+	check_event_line(run, event, what);
+	probe__free(probe);
+}
+
+static void check_probe(struct check_run *run)
+{
+	struct probe *probe;
+	char detail[1024];
+
+	if (try_probe(0, &probe, detail, sizeof(detail))) {
 		check_line(run, CHECK_FAILED, "sampling", detail);
 		return;
 	}
@@ -170,6 +207,9 @@ static void check_probe(struct check_run *run)
 	check_line(run, CHECK_OK, "sampling", detail);
 	check_kept(run, probe);
 	probe__free(probe);
+	check_event_line(run, EVENT_CPU, "what has a CPU can be sampled");
+	check_event(run, EVENT_OFF_CPU, "waiting threads can be visited");
+	check_event(run, EVENT_PAGE_FAULTS, "page faults can be sampled");
 }
 
 static void check_switches(struct check_run *run)
@@ -186,6 +226,17 @@ static void check_switches(struct check_run *run)
 	check_line(run, result, "unprivileged_bpf", detail);
 	result = host_check_landlock(landlock_version(), detail, sizeof(detail));
 	check_line(run, result, "Landlock", detail);
+}
+
+static void check_walk(struct check_run *run)
+{
+	struct utsname name;
+	char detail[512];
+	enum check_result result;
+
+	uname(&name);
+	result = host_check_walk(&run->facts, name.machine, detail, sizeof(detail));
+	check_line(run, result, "stack walk", detail);
 }
 
 static void check_seccomp(struct check_run *run)
@@ -360,6 +411,7 @@ int host_check(const struct host_check_options *options, FILE *out)
 	read_facts(&run.facts);
 	check_kernel(&run);
 	check_probe(&run);
+	check_walk(&run);
 	check_switches(&run);
 	check_seccomp(&run);
 	check_capabilities(&run);

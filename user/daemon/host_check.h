@@ -4,13 +4,15 @@
 #define JBPF_DAEMON_HOST_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "user/util/attributes.h"
 
 struct host_check_options {
 	const char *store_dir;
-	bool attaches; /* by --jit, JVMs may be asked for their maps */
+	uint32_t events; /* EVENT_BIT() of what jbpfd would sample with these options */
+	bool attaches;	 /* by --jit, JVMs may be asked for their maps */
 };
 
 /*

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
@@ -198,4 +199,28 @@ enum check_result host_check_landlock(int version, char *detail, size_t detail_l
 		version == 1 ? "version 1 cannot move files (kernel 5.19 can)" :
 			       "not in this kernel, or switched off (lsm=)");
 	return CHECK_LESS;
+}
+
+enum check_result host_check_walk(const struct host_facts *facts, const char *machine, char *detail,
+				  size_t detail_len)
+{
+	if (strcmp(machine, "x86_64") != 0) {
+		(void)snprintf(
+			detail, detail_len,
+			"by frame pointers and by unwind tables; JVMs need -XX:+PreserveFramePointer on %s",
+			machine);
+		return CHECK_LESS;
+	}
+	/* Tables are made from the files that other processes have mapped. */
+	if (!(facts->capabilities & CAPABILITY_BIT(CAP_SYS_PTRACE))) {
+		(void)snprintf(
+			detail, detail_len,
+			"by frame pointers; no unwind tables for processes of other users, nor their JVMs "
+			"without -XX:+PreserveFramePointer: CAP_SYS_PTRACE is missing");
+		return CHECK_LESS;
+	}
+	(void)snprintf(detail, detail_len,
+		       "by frame pointers and by unwind tables, JVMs without "
+		       "-XX:+PreserveFramePointer by the sizes of their frames");
+	return CHECK_OK;
 }

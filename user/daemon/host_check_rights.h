@@ -54,5 +54,8 @@ enum check_result host_check_unprivileged_bpf(const struct host_facts *facts, ui
 					      char *detail, size_t detail_len);
 /* `version`: as landlock_version() says. */
 enum check_result host_check_landlock(int version, char *detail, size_t detail_len);
+/* How stacks are walked on such a machine, by uname()'s name of it. */
+enum check_result host_check_walk(const struct host_facts *facts, const char *machine, char *detail,
+				  size_t detail_len);
 
 #endif

@@ -6,21 +6,26 @@
 #include "user/daily/diff_days.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
-#include "user/cli/exit_codes.h"
 #include "user/cli/cmd_store.h"
+#include "user/cli/cmd_stores.h"
 #include "user/cli/cmd_write.h"
+#include "user/cli/exit_codes.h"
 #include "user/daily/diff_days_dir.h"
 #include "user/daily/diff_days_report.h"
 #include "user/daily/diff_days_series.h"
 #include "user/daily/diff_days_service.h"
 #include "user/daily/diff_days_services.h"
+#include "user/host/host_name.h"
+#include "user/output/info.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
 struct days_run {
 	const struct diff_cmd_options *options;
+	char output_dir[PATH_MAX];
 	struct diff_days_job job;
 	struct diff_days_dir dir;
 	struct cmd_store_damage damage;
@@ -34,8 +39,19 @@ static int fail(const struct days_run *run, const char *what, int err)
 	if (err == -ENOMEM)
 		pr_err("out of memory\n");
 	else
-		pr_err("'%s': %s: %s\n", run->options->output_dir, what, errstr(err));
+		pr_err("'%s': %s: %s\n", run->output_dir, what, errstr(err));
 	return CMD_EXIT_FAILED;
+}
+
+/* Each event has pages and series of its own: those of CPU time lie where they always did. */
+static int set_output_dir(struct days_run *run)
+{
+	const char *dir = run->options->output_dir;
+	bool is_cpu = run->options->event == EVENT_CPU;
+	int len = snprintf(run->output_dir, sizeof(run->output_dir), "%s%s%s", dir,
+			   is_cpu ? "" : "/", is_cpu ? "" : event_name(run->options->event));
+
+	return len < (int)sizeof(run->output_dir) ? 0 : -ENAMETOOLONG;
 }
 
 static int set_dates(struct diff_days_job *job, const struct diff_cmd_options *options)
@@ -71,9 +87,10 @@ static int find_services(struct days_run *run)
 {
 	const struct diff_days_job *job = &run->job;
 	const struct diff_cmd_options *options = run->options;
-	uint64_t last_unix_ns;
-	int err = cmd_store_range(job->reader, &run->job.store_first_unix_ns, &last_unix_ns);
+	struct cmd_store_range range = { .last_unix_ns = 0 };
+	int err = cmd_store_range(job->reader, &range);
 
+	run->job.store_first_unix_ns = range.first_unix_ns;
 	if (!err)
 		err = diff_days_services_list(job->reader, &options->selection,
 					      job->before_first.since_unix_ns,
@@ -81,7 +98,8 @@ static int find_services(struct days_run *run)
 					      job->after_last.until_unix_ns, &run->damage,
 					      &run->services);
 	if (err) {
-		pr_err("the store in '%s' cannot be read: %s\n", options->store, errstr(err));
+		pr_err("the store in '%s' cannot be read: %s\n", store_source__name(job->reader),
+		       errstr(err));
 		return err;
 	}
 	if (keep_busy(&run->services) == 0) {
@@ -90,8 +108,9 @@ static int find_services(struct days_run *run)
 		return 1;
 	}
 	if (run->services.left_out)
-		pr_warn("%zu services with fewer samples than the first %d were left out\n",
-			run->services.left_out, DIFF_DAYS_SERVICES_MAX);
+		pr_warn("%zu service%s with fewer samples than the first %d %s left out\n",
+			run->services.left_out, info_plural(run->services.left_out),
+			DIFF_DAYS_SERVICES_MAX, run->services.left_out == 1 ? "was" : "were");
 	run->outcomes = calloc(run->services.cnt, sizeof(*run->outcomes));
 	if (run->outcomes)
 		return 0;
@@ -102,7 +121,21 @@ static int find_services(struct days_run *run)
 static int write_day(struct days_run *run)
 {
 	const struct diff_days_job *job = &run->job;
+	char host[HOST_NAME_MAX + 1];
+	__cleanup_free uint32_t *earlier = NULL;
+	size_t earlier_cnt = 0;
+	int err = diff_days_dir_earlier(&run->dir, job->after_last.number, run->options->keep_days,
+					&earlier, &earlier_cnt);
+
+	if (err)
+		return err;
+
+	host_name(host, sizeof(host));
+
 	const struct diff_days_report report = {
+		.host = *host ? host : NULL,
+		.earlier = earlier,
+		.earlier_cnt = earlier_cnt,
 		.before_first = &job->before_first,
 		.before_last = &job->before_last,
 		.after_first = &job->after_first,
@@ -112,8 +145,8 @@ static int write_day(struct days_run *run)
 		.left_out = run->services.left_out,
 	};
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = diff_days_report_html(&report, &text);
 
+	err = diff_days_report_html(&report, &text);
 	if (!err)
 		err = diff_days_dir_write(&run->dir, "index.html", &text);
 	strbuf_clear(&text);
@@ -161,12 +194,11 @@ static int run_services(struct days_run *run)
 	cmd_store_damage_end(&run->damage);
 	err = diff_days_dir_retain(&run->dir, run->job.after_last.number, run->options->keep_days);
 	if (err)
-		pr_warn("'%s': old pages cannot be deleted: %s\n", run->options->output_dir,
-			errstr(err));
+		pr_warn("'%s': old pages cannot be deleted: %s\n", run->output_dir, errstr(err));
 	code = print_day(run);
 	if (code != CMD_EXIT_DONE)
 		return code;
-	if (run->options->fail_on_regression && count_state(run, DIFF_DAYS_STATE_REGRESSION))
+	if (run->options->fail_on && count_state(run, DIFF_DAYS_STATE_REGRESSION))
 		return CMD_EXIT_REGRESSION;
 	return count_state(run, DIFF_DAYS_STATE_FAILED) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
 }
@@ -179,10 +211,12 @@ static int run_days(struct days_run *run)
 		return CMD_EXIT_NO_SAMPLES;
 	if (err)
 		return CMD_EXIT_FAILED;
-	err = diff_days_dir_open(run->options->output_dir, &run->dir);
+	err = set_output_dir(run);
+	if (!err)
+		err = diff_days_dir_open(run->output_dir, &run->dir);
 	if (err == -EWOULDBLOCK) {
 		pr_err("'%s': another jbpf-diff --days is at work there; wait for it to end\n",
-		       run->options->output_dir);
+		       run->output_dir);
 		return CMD_EXIT_FAILED;
 	}
 	if (err)
@@ -199,9 +233,10 @@ int diff_days_run(const struct diff_cmd_options *options)
 			.statistics = &options->statistics,
 			.now_unix_ns = options->now_unix_ns,
 			.days = options->days,
+			.event = options->event,
 		},
 	};
-	int code;
+	int code, err;
 
 	run.job.dir = &run.dir;
 	run.job.damage = &run.damage;
@@ -209,14 +244,15 @@ int diff_days_run(const struct diff_cmd_options *options)
 		pr_err("the clock shows no date that has days before it\n");
 		return CMD_EXIT_FAILED;
 	}
-	if (cmd_store_open(options->store, &run.job.reader))
-		return CMD_EXIT_FAILED;
+	err = cmd_stores_open_all(&options->stores, options->event, &run.job.reader);
+	if (err)
+		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 	code = run_days(&run);
 	for (size_t i = 0; i < run.outcome_cnt; i++)
 		diff_days_outcome_release(&run.outcomes[i]);
 	free(run.outcomes);
 	diff_days_services_release(&run.services);
 	diff_days_dir_close(&run.dir);
-	store_reader__free(run.job.reader);
+	store_source__free(run.job.reader);
 	return code;
 }

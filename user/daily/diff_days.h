@@ -3,6 +3,8 @@
  * jbpf diff --days: the daily job. The last whole days of local time against those before them, for
  * each service of the store; pages and JSON go to a directory, what an on-call engineer should know
  * to standard output.
+ *
+ * In: a store, how many days, and the series of the days before. Out: files, lines, and the exit code.
  */
 #ifndef JBPF_DAILY_DIFF_DAYS_H
 #define JBPF_DAILY_DIFF_DAYS_H

@@ -14,6 +14,7 @@
 #include "user/daily/diff_days_series.h"
 #include "user/diff/diff_math.h"
 #include "user/util/cleanup.h"
+#include "user/util/vec.h"
 
 #define STEADY_SHARE	 0.8 /* of the days, on which a method is there that helps to find the mix */
 #define STEADY_VARIANCE	 0.01 /* of its values by the blocks, at most */
@@ -200,15 +201,8 @@ static int keep(struct changes *changes, uint32_t item, const struct diff_change
 		uint32_t before = i ? list[i - 1].last_day : 0;
 		uint32_t after = i + 1 < cnt ? list[i + 1].first_day : UINT32_MAX;
 
-		if (changes->found_cnt == changes->found_cap) {
-			size_t cap = changes->found_cap ? changes->found_cap * 2 : 32;
-			void *bigger = reallocarray(changes->found, cap, sizeof(*changes->found));
-
-			if (!bigger)
-				return -ENOMEM;
-			changes->found = bigger;
-			changes->found_cap = cap;
-		}
+		if (vec_room(changes->found, changes->found_cnt, changes->found_cap, 32))
+			return -ENOMEM;
 		changes->found[changes->found_cnt++] = (struct diff_days_change){
 			.item = item,
 			.change = *change,

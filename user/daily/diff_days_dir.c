@@ -20,6 +20,7 @@
 #include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
+#include "user/util/vec.h"
 
 #define DIR_MODE	0750
 #define FILE_MODE	0640
@@ -140,10 +141,12 @@ static int read_list(int day_fd, struct strbuf *out)
 static int write_list(int day_fd, const struct strbuf *names, const struct strbuf *more)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = strbuf_puts(&text, strbuf_str(names));
+	int err;
 
-	if (!err && more)
-		err = strbuf_puts(&text, strbuf_str(more));
+	strbuf_puts(&text, strbuf_str(names));
+	if (more)
+		strbuf_puts(&text, strbuf_str(more));
+	err = strbuf_error(&text);
 	return err ? err :
 		     fs_write_atomic(day_fd, DIFF_DAYS_DIR_LIST, FILE_MODE, strbuf_str(&text),
 				     text.len);
@@ -169,7 +172,10 @@ int diff_days_dir_write(struct diff_days_dir *dir, const char *name, const struc
 	if (!is_name(name, strlen(name)))
 		return -EINVAL;
 	if (!has_name(&dir->names, name)) {
-		err = strbuf_printf(&dir->names, "%s\n", name);
+		struct strbuf_mark before = strbuf_mark(&dir->names);
+
+		strbuf_printf(&dir->names, "%s\n", name);
+		err = strbuf_settle(&dir->names, before, 0);
 		if (!err)
 			err = write_list(dir->day_fd, &dir->names, &dir->old);
 	}
@@ -231,6 +237,19 @@ static bool is_ours(const struct strbuf *list, const char *name)
 	return false;
 }
 
+/* From the beginning; errno is set on NULL. */
+static DIR *list_dir(int dir_fd)
+{
+	__cleanup_fd int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!entries)
+		return NULL;
+	fd = -1;
+	rewinddir(entries);
+	return entries;
+}
+
 /* The list goes last: a crash in between leaves the rest deletable. */
 static int delete_day(int root_fd, const char *date)
 {
@@ -249,7 +268,7 @@ static int delete_day(int root_fd, const char *date)
 	/* No list, not ours. */
 	if (faccessat(fd, DIFF_DAYS_DIR_LIST, F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	entries = fdopendir(dup(fd));
+	entries = list_dir(fd);
 	if (!entries)
 		return -errno;
 	while ((entry = readdir(entries)))
@@ -294,14 +313,13 @@ static bool ends_with(const char *text, const char *end)
 
 static int forget_series(int series_fd, uint32_t last)
 {
-	__cleanup_dir DIR *entries = fdopendir(dup(series_fd));
+	__cleanup_dir DIR *entries = list_dir(series_fd);
 	time_t oldest = ((time_t)last - DIFF_DAYS_DIR_SERIES_DAYS) * SECONDS_PER_DAY;
 	const struct dirent *entry;
 	int err = 0;
 
 	if (!entries)
 		return -errno;
-	rewinddir(entries);
 	while ((entry = readdir(entries))) {
 		struct stat st;
 
@@ -317,15 +335,60 @@ static int forget_series(int series_fd, uint32_t last)
 	return err;
 }
 
+/* Whether the job wrote it: it has a list, and a page. */
+static bool has_page(int root_fd, const char *date)
+{
+	__cleanup_fd int fd = open_dir(root_fd, date);
+
+	return fd >= 0 && faccessat(fd, DIFF_DAYS_DIR_LIST, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       faccessat(fd, "index.html", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int compare_newest(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	return (a < b) - (a > b);
+}
+
+int diff_days_dir_earlier(const struct diff_days_dir *dir, uint32_t last, uint32_t keep,
+			  uint32_t **out, size_t *cnt_out)
+{
+	__cleanup_dir DIR *entries = list_dir(dir->fd);
+	__cleanup_free uint32_t *days = NULL;
+	const struct dirent *entry;
+	size_t cnt = 0, cap = 0;
+
+	if (!entries)
+		return -errno;
+	while ((entry = readdir(entries))) {
+		uint32_t number;
+		int err;
+
+		if (!parse_date(entry->d_name, &number) || number >= last ||
+		    number + keep <= last || !has_page(dir->fd, entry->d_name))
+			continue;
+		err = vec_room(days, cnt, cap, 32);
+		if (err)
+			return err;
+		days[cnt++] = number;
+	}
+	if (cnt)
+		qsort(days, cnt, sizeof(*days), compare_newest);
+	*out = take_ptr(days);
+	*cnt_out = cnt;
+	return 0;
+}
+
 int diff_days_dir_retain(struct diff_days_dir *dir, uint32_t last, uint32_t keep)
 {
-	__cleanup_dir DIR *entries = fdopendir(dup(dir->fd));
+	__cleanup_dir DIR *entries = list_dir(dir->fd);
 	const struct dirent *entry;
 	int err = 0;
 
 	if (!entries)
 		return -errno;
-	rewinddir(entries);
 	while ((entry = readdir(entries))) {
 		uint32_t number;
 		int delete_err;

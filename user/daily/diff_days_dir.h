@@ -40,13 +40,20 @@ __must_check int diff_days_dir_begin(struct diff_days_dir *dir, const char *date
 
 /*
  * Writes a file of the day, all or nothing, and lists it first, so that a crash leaves nothing that
- * nobody deletes. 0, -EINVAL when the name is none of ours, or -errno.
+ * nobody deletes. 0, -EINVAL when the name is not ours, or -errno.
  */
 __must_check int diff_days_dir_write(struct diff_days_dir *dir, const char *name,
 				     const struct strbuf *text);
 
 /* Ends the day: what an earlier run left and this one did not write is deleted. 0 or -errno. */
 __must_check int diff_days_dir_end(struct diff_days_dir *dir, const char *date);
+
+/*
+ * Days before `last` that the job wrote a page for and that retention keeps, newest first; the
+ * caller frees *out. 0 or -errno.
+ */
+__must_check int diff_days_dir_earlier(const struct diff_days_dir *dir, uint32_t last,
+				       uint32_t keep, uint32_t **out, size_t *cnt_out);
 
 /* Deletes days older than the newest `keep`, counted from day number `last`, and forgotten series. */
 int diff_days_dir_retain(struct diff_days_dir *dir, uint32_t last, uint32_t keep);

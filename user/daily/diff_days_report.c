@@ -41,6 +41,8 @@ static const char page_head[] =
 	".regression { color: #a40000; font-weight: bold }\n"
 	".aside { color: #666 }\n"
 	"ul { margin: 0; padding-left: 1.2em }\n"
+	".spark { vertical-align: middle } .spark path { fill: none; stroke: currentColor }\n"
+	".spark circle { fill: currentColor } nav a { margin-right: .8em; white-space: nowrap }\n"
 	"@media (prefers-color-scheme: dark) { body { color: #ddd; background: #1b1b1b }\n"
 	"  th, td { border-color: #444 } a { color: #8ab4f8 } .regression { color: #ff8a80 }\n"
 	"  .aside { color: #999 } }\n"
@@ -72,42 +74,41 @@ const char *diff_days_state_name(enum diff_days_state state)
 
 /* ---- lines ---- */
 
-static int put_since(const struct diff_days_alarm *alarm, struct strbuf *out)
+static void put_since(const struct diff_days_alarm *alarm, struct strbuf *out)
 {
 	char date[DIFF_DAYS_DATE_BYTES];
 
 	diff_days_date_text(alarm->first_day, date);
 	if (alarm->kind == DIFF_DAYS_ALARM_STEP)
-		return strbuf_printf(out, " since %s", date);
-	return strbuf_printf(out, " since %s (creep over %" PRIu32 " days)", date,
-			     alarm->last_day - alarm->first_day + 1);
+		strbuf_printf(out, " since %s", date);
+	else
+		strbuf_printf(out, " since %s (creep over %" PRIu32 " days)", date,
+			      alarm->last_day - alarm->first_day + 1);
 }
 
-int diff_days_alarm_text(const struct diff_days_alarm *alarm, struct strbuf *out)
+void diff_days_alarm_text(const struct diff_days_alarm *alarm, struct strbuf *out)
 {
-	int err = strbuf_printf(out, "%s: %+.1f %%", alarm->method, 100 * alarm->change);
-
-	if (!err && alarm->kind != DIFF_DAYS_ALARM_REGRESSION)
-		err = put_since(alarm, out);
-	else if (!err && isfinite(alarm->low) && isfinite(alarm->high))
-		err = strbuf_printf(out, " (%+.1f to %+.1f %%)", 100 * alarm->low,
-				    100 * alarm->high);
-	if (!err)
-		err = strbuf_printf(out, ", %.2f %% to %.2f %% of the CPU, %s",
-				    100 * alarm->share_before, 100 * alarm->share_after,
-				    alarm->is_self ? "by itself" : "with what it calls");
-	return err || !alarm->origin ? err : strbuf_printf(out, ", from %s", alarm->origin);
+	strbuf_printf(out, "%s: %+.1f %%", alarm->method, 100 * alarm->change);
+	if (alarm->kind != DIFF_DAYS_ALARM_REGRESSION)
+		put_since(alarm, out);
+	else if (isfinite(alarm->low) && isfinite(alarm->high))
+		strbuf_printf(out, " (%+.1f to %+.1f %%)", 100 * alarm->low, 100 * alarm->high);
+	strbuf_printf(out, ", %.2f %% to %.2f %% of the %s, %s", 100 * alarm->share_before,
+		      100 * alarm->share_after,
+		      alarm->event == EVENT_CPU ? "CPU" : event_noun(alarm->event, true),
+		      alarm->is_self ? "by itself" : "with what it calls");
+	if (alarm->origin)
+		strbuf_printf(out, ", from %s", alarm->origin);
 }
 
 /* What is said of a service besides its alarms. */
-static int put_remark(const struct diff_days_outcome *outcome, struct strbuf *out)
+static void put_remark(const struct diff_days_outcome *outcome, struct strbuf *out)
 {
 	if (outcome->why)
-		return strbuf_puts(out, outcome->why);
-	if (outcome->state == DIFF_DAYS_STATE_QUIET && isfinite(outcome->detectable))
-		return strbuf_printf(out, "%+.0f %% of a larger method would have been seen",
-				     100 * outcome->detectable);
-	return 0;
+		strbuf_puts(out, outcome->why);
+	else if (outcome->state == DIFF_DAYS_STATE_QUIET && isfinite(outcome->detectable))
+		strbuf_printf(out, "%+.0f %% of a larger method would have been seen",
+			      100 * outcome->detectable);
 }
 
 static bool has_new_image(const struct diff_days_outcome *outcome)
@@ -117,41 +118,40 @@ static bool has_new_image(const struct diff_days_outcome *outcome)
 }
 
 /* "SERVICE: TEXT", with everything that could move a cursor made inert. */
-static int put_line(const struct diff_days_outcome *outcome, const struct strbuf *text,
-		    struct strbuf *out)
+static void put_line(const struct diff_days_outcome *outcome, const struct strbuf *text,
+		     struct strbuf *out)
 {
 	const char *name = outcome->service->name;
-	int err = escape_terminal(out, name, strlen(name));
 
-	if (!err)
-		err = strbuf_puts(out, ": ");
-	if (!err)
-		err = escape_terminal(out, strbuf_str(text), text->len);
-	return err ? err : strbuf_putc(out, '\n');
+	escape_terminal(out, name, strlen(name));
+	strbuf_puts(out, ": ");
+	escape_terminal(out, strbuf_str(text), text->len);
+	strbuf_fail(out, strbuf_error(text));
+	strbuf_putc(out, '\n');
 }
 
-static int put_alarm_line(const struct diff_days_outcome *outcome,
-			  const struct diff_days_alarm *alarm, const char *word, struct strbuf *out)
+static void put_alarm_line(const struct diff_days_outcome *outcome,
+			   const struct diff_days_alarm *alarm, const char *word,
+			   struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = strbuf_printf(&text, "%s: ", word);
 
-	if (!err)
-		err = diff_days_alarm_text(alarm, &text);
-	return err ? err : put_line(outcome, &text, out);
+	strbuf_printf(&text, "%s: ", word);
+	diff_days_alarm_text(alarm, &text);
+	put_line(outcome, &text, out);
 }
 
-static int put_state_line(const struct diff_days_outcome *outcome, struct strbuf *out)
+static void put_state_line(const struct diff_days_outcome *outcome, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	__cleanup_strbuf struct strbuf remark = STRBUF_INIT;
-	int err = strbuf_puts(&text, diff_days_state_name(outcome->state));
 
-	if (!err)
-		err = put_remark(outcome, &remark);
-	if (!err && remark.len)
-		err = strbuf_printf(&text, ": %s", strbuf_str(&remark));
-	return err ? err : put_line(outcome, &text, out);
+	strbuf_puts(&text, diff_days_state_name(outcome->state));
+	put_remark(outcome, &remark);
+	if (remark.len)
+		strbuf_puts(&text, ": ");
+	strbuf_add(&text, &remark);
+	put_line(outcome, &text, out);
 }
 
 int diff_days_report_lines(const struct diff_days_outcome *outcome, struct strbuf *out)
@@ -159,153 +159,151 @@ int diff_days_report_lines(const struct diff_days_outcome *outcome, struct strbu
 	size_t shown = outcome->alarm_cnt < DIFF_DAYS_ALARMS_SHOWN ? outcome->alarm_cnt :
 								     DIFF_DAYS_ALARMS_SHOWN;
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = 0;
 
 	if (!outcome->alarm_cnt)
-		err = put_state_line(outcome, out);
-	for (size_t i = 0; !err && i < shown; i++)
-		err = put_alarm_line(outcome, &outcome->alarms[i],
-				     alarm_names[outcome->alarms[i].kind], out);
-	if (!err && shown < outcome->alarm_cnt) {
-		err = strbuf_printf(&text, "regression: and %zu more methods",
-				    outcome->alarm_cnt - shown);
-		if (!err)
-			err = put_line(outcome, &text, out);
+		put_state_line(outcome, out);
+	for (size_t i = 0; i < shown; i++)
+		put_alarm_line(outcome, &outcome->alarms[i], alarm_names[outcome->alarms[i].kind],
+			       out);
+	if (shown < outcome->alarm_cnt) {
+		strbuf_printf(&text, "regression: and %zu more methods",
+			      outcome->alarm_cnt - shown);
+		put_line(outcome, &text, out);
 	}
 	strbuf_clear(&text);
-	if (!err && outcome->alarm_cnt && has_new_image(outcome)) {
-		err = strbuf_printf(&text, "the image changed: %s before, %s after",
-				    outcome->image_before, outcome->image_after);
-		if (!err)
-			err = put_line(outcome, &text, out);
+	if (outcome->alarm_cnt && has_new_image(outcome)) {
+		strbuf_printf(&text, "the image changed: %s before, %s after",
+			      outcome->image_before, outcome->image_after);
+		put_line(outcome, &text, out);
 	}
-	return err;
+	return strbuf_error(out);
 }
 
 /* ---- page ---- */
 
-static int put_html(struct strbuf *out, const char *text)
+static void put_html(struct strbuf *out, const char *text)
 {
-	return escape_html(out, text, strlen(text));
+	escape_html(out, text, strlen(text));
 }
 
-static int html_alarms(const struct diff_days_alarm *alarms, size_t cnt, const char *class,
-		       struct strbuf *out)
+static void put_html_text(struct strbuf *out, const struct strbuf *text)
+{
+	strbuf_fail(out, strbuf_error(text));
+	put_html(out, strbuf_str(text));
+}
+
+static void html_alarms(const struct diff_days_alarm *alarms, size_t cnt, const char *class,
+			struct strbuf *out)
 {
 	size_t shown = cnt < DIFF_DAYS_ALARMS_SHOWN ? cnt : DIFF_DAYS_ALARMS_SHOWN;
-	int err = cnt ? strbuf_printf(out, "<ul class=\"%s\">", class) : 0;
 
-	for (size_t i = 0; !err && i < shown; i++) {
+	if (cnt)
+		strbuf_printf(out, "<ul class=\"%s\">", class);
+	for (size_t i = 0; i < shown; i++) {
 		__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 
-		err = diff_days_alarm_text(&alarms[i], &text);
-		if (!err)
-			err = strbuf_printf(out, "<li>%s", class[0] == 'a' ? "known: " : "");
-		if (!err)
-			err = put_html(out, strbuf_str(&text));
-		if (!err)
-			err = strbuf_puts(out, "</li>");
+		diff_days_alarm_text(&alarms[i], &text);
+		strbuf_printf(out, "<li>%s", class[0] == 'a' ? "known: " : "");
+		put_html_text(out, &text);
+		diff_days_spark_svg(alarms[i].shares, out);
+		strbuf_puts(out, "</li>");
 	}
-	if (!err && shown < cnt)
-		err = strbuf_printf(out, "<li>and %zu more</li>", cnt - shown);
-	return err || !cnt ? err : strbuf_puts(out, "</ul>");
+	if (shown < cnt)
+		strbuf_printf(out, "<li>and %zu more</li>", cnt - shown);
+	if (cnt)
+		strbuf_puts(out, "</ul>");
 }
 
-static int html_name(const struct diff_days_outcome *outcome, struct strbuf *out)
+static void html_name(const struct diff_days_outcome *outcome, struct strbuf *out)
 {
-	int err = 0;
-
 	if (outcome->has_page)
-		err = strbuf_printf(out, "<a href=\"%s.html\">", outcome->service->file);
-	if (!err)
-		err = put_html(out, outcome->service->title);
-	if (!err && outcome->has_page)
-		err = strbuf_printf(out, "</a> <a class=\"aside\" href=\"%s.json\">json</a>",
-				    outcome->service->file);
-	return err;
+		strbuf_printf(out, "<a href=\"%s.html\">", outcome->service->file);
+	put_html(out, outcome->service->title);
+	if (outcome->has_page)
+		strbuf_printf(out, "</a> <a class=\"aside\" href=\"%s.json\">json</a>",
+			      outcome->service->file);
 }
 
-static int html_row(const struct diff_days_outcome *outcome, struct strbuf *out)
+static void html_row(const struct diff_days_outcome *outcome, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf remark = STRBUF_INIT;
-	int err = strbuf_puts(out, "<tr><td>");
 
-	if (!err)
-		err = html_name(outcome, out);
-	if (!err)
-		err = strbuf_printf(
-			out,
-			"</td><td class=\"%s\">%s</td><td class=\"number\">%" PRIu64
-			"</td><td class=\"number\">%" PRIu64 "</td><td>",
-			outcome->state == DIFF_DAYS_STATE_REGRESSION ? "regression" : "aside",
-			diff_days_state_name(outcome->state), outcome->service->samples_before,
-			outcome->service->samples_after);
-	if (!err)
-		err = put_remark(outcome, &remark);
-	if (!err)
-		err = put_html(out, strbuf_str(&remark));
-	if (!err)
-		err = html_alarms(outcome->alarms, outcome->alarm_cnt, "regressions", out);
-	if (!err)
-		err = html_alarms(outcome->known, outcome->known_cnt, "aside", out);
-	if (!err && has_new_image(outcome)) {
-		err = strbuf_puts(out, "<div class=\"aside\">image: ");
-		if (!err)
-			err = put_html(out, outcome->image_before);
-		if (!err)
-			err = strbuf_puts(out, " before, ");
-		if (!err)
-			err = put_html(out, outcome->image_after);
-		if (!err)
-			err = strbuf_puts(out, " after</div>");
+	strbuf_puts(out, "<tr><td>");
+	html_name(outcome, out);
+	strbuf_printf(out,
+		      "</td><td class=\"%s\">%s</td><td class=\"number\">%" PRIu64
+		      "</td><td class=\"number\">%" PRIu64 "</td><td>",
+		      outcome->state == DIFF_DAYS_STATE_REGRESSION ? "regression" : "aside",
+		      diff_days_state_name(outcome->state), outcome->service->samples_before,
+		      outcome->service->samples_after);
+	put_remark(outcome, &remark);
+	put_html_text(out, &remark);
+	html_alarms(outcome->alarms, outcome->alarm_cnt, "regressions", out);
+	html_alarms(outcome->known, outcome->known_cnt, "aside", out);
+	if (has_new_image(outcome)) {
+		strbuf_puts(out, "<div class=\"aside\">image: ");
+		put_html(out, outcome->image_before);
+		strbuf_puts(out, " before, ");
+		put_html(out, outcome->image_after);
+		strbuf_puts(out, " after</div>");
 	}
-	return err ? err : strbuf_puts(out, "</td></tr>\n");
+	strbuf_puts(out, "</td></tr>\n");
 }
 
 /* "2026-11-20" or "2026-11-14 to 2026-11-20". */
-static int put_days(const struct diff_days_date *first, const struct diff_days_date *last,
-		    struct strbuf *out)
+static void put_days(const struct diff_days_date *first, const struct diff_days_date *last,
+		     struct strbuf *out)
 {
 	if (first->number == last->number)
-		return strbuf_puts(out, last->text);
-	return strbuf_printf(out, "%s to %s", first->text, last->text);
+		strbuf_puts(out, last->text);
+	else
+		strbuf_printf(out, "%s to %s", first->text, last->text);
 }
 
 /* States in the order of their numbers: what needs a look comes first. */
-static int html_rows(const struct diff_days_report *report, struct strbuf *out)
+static void html_rows(const struct diff_days_report *report, struct strbuf *out)
 {
-	int err = 0;
-
 	for (int state = 0; state < (int)ARRAY_SIZE(state_names); state++)
-		for (size_t i = 0; !err && i < report->outcome_cnt; i++)
+		for (size_t i = 0; i < report->outcome_cnt; i++)
 			if ((int)report->outcomes[i].state == state)
-				err = html_row(&report->outcomes[i], out);
-	return err;
+				html_row(&report->outcomes[i], out);
+}
+
+/* Days to go to; newer ones are behind "latest", which this page may not be for long. */
+static void html_days(const struct diff_days_report *report, struct strbuf *out)
+{
+	strbuf_puts(out, "<nav class=\"aside\"><a href=\"../latest/index.html\">latest</a>");
+	for (size_t i = 0; i < report->earlier_cnt; i++) {
+		char date[DIFF_DAYS_DATE_BYTES];
+
+		diff_days_date_text(report->earlier[i], date);
+		strbuf_printf(out, "<a href=\"../%s/index.html\">%s</a>", date, date);
+	}
+	strbuf_puts(out, "</nav>\n");
 }
 
 int diff_days_report_html(const struct diff_days_report *report, struct strbuf *out)
 {
-	int err = strbuf_printf(out, "%s<title>jbpf %s</title></head><body>\n<h1>", page_head,
-				report->after_last->text);
-
-	if (!err)
-		err = put_days(report->after_first, report->after_last, out);
-	if (!err)
-		err = strbuf_puts(out, " against ");
-	if (!err)
-		err = put_days(report->before_first, report->before_last, out);
-	if (!err)
-		err = strbuf_puts(out,
-				  "</h1>\n<table>\n<tr><th>service</th><th></th><th>samples before"
-				  "</th><th>after</th><th></th></tr>\n");
-	if (!err)
-		err = html_rows(report, out);
-	if (!err)
-		err = strbuf_puts(out, "</table>\n");
-	if (!err && report->left_out)
-		err = strbuf_printf(out, "<p>%zu more services were left out.</p>\n",
-				    report->left_out);
-	return err ? err : strbuf_puts(out, "</body></html>\n");
+	strbuf_printf(out, "%s<title>jbpf %s</title></head><body>\n<h1>", page_head,
+		      report->after_last->text);
+	put_days(report->after_first, report->after_last, out);
+	strbuf_puts(out, " against ");
+	put_days(report->before_first, report->before_last, out);
+	strbuf_puts(out, "</h1>\n");
+	if (report->host) {
+		strbuf_puts(out, "<p>Host ");
+		put_html(out, report->host);
+		strbuf_puts(out, "</p>\n");
+	}
+	html_days(report, out);
+	strbuf_puts(out, "<table>\n<tr><th>service</th><th></th><th>samples before"
+			 "</th><th>after</th><th></th></tr>\n");
+	html_rows(report, out);
+	strbuf_puts(out, "</table>\n");
+	if (report->left_out)
+		strbuf_printf(out, "<p>%zu more services were left out.</p>\n", report->left_out);
+	strbuf_puts(out, "</body></html>\n");
+	return strbuf_error(out);
 }
 
 /* ---- JSON ---- */
@@ -423,6 +421,7 @@ int diff_days_report_json(const struct diff_days_report *report, struct strbuf *
 	json_writer_member_string(&json, "format", "jbpf-diff-days");
 	json_writer_member_u64(&json, "version", 1);
 	json_writer_member_string(&json, "date", report->after_last->text);
+	json_text(&json, "host", report->host);
 	json_side(&json, "before", report->before_first, report->before_last);
 	json_side(&json, "after", report->after_first, report->after_last);
 	json_writer_member_u64(&json, "alarms", alarm_cnt);
@@ -434,5 +433,6 @@ int diff_days_report_json(const struct diff_days_report *report, struct strbuf *
 	json_writer_newline(&json);
 	json_writer_end(&json, ']');
 	json_writer_end(&json, '}');
-	return json.err ? json.err : strbuf_putc(out, '\n');
+	strbuf_putc(out, '\n');
+	return strbuf_error(out);
 }

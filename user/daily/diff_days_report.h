@@ -13,6 +13,7 @@
 #include "user/util/attributes.h"
 #include "user/daily/diff_days_date.h"
 #include "user/daily/diff_days_services.h"
+#include "user/daily/diff_days_spark.h"
 #include "user/util/strbuf.h"
 
 #define DIFF_DAYS_ALARMS_SHOWN 10 /* of one service, on a terminal and on the day's page */
@@ -33,6 +34,7 @@ enum diff_days_alarm_kind {
 
 struct diff_days_alarm {
 	enum diff_days_alarm_kind kind;
+	enum event event;
 	char *method;	     /* owner: the outcome */
 	char *origin;	     /* the method it comes from; NULL = itself */
 	uint32_t caller_cnt; /* of methods that changed only because they call it */
@@ -44,6 +46,7 @@ struct diff_days_alarm {
 	double share_after;
 	uint32_t first_day; /* STEP, CREEP */
 	uint32_t last_day;
+	double shares[DIFF_DAYS_SPARK_DAYS]; /* the last days, diff_days_spark_read() */
 };
 
 /* Zero-initialise; end with diff_days_outcome_release(). */
@@ -69,7 +72,10 @@ struct diff_days_report {
 	const struct diff_days_date *after_last;
 	const struct diff_days_outcome *outcomes;
 	size_t outcome_cnt;
-	size_t left_out; /* services */
+	size_t left_out;	 /* services */
+	const char *host;	 /* NULL = not known */
+	const uint32_t *earlier; /* days that have a page beside this one, newest first */
+	size_t earlier_cnt;
 };
 
 void diff_days_outcome_release(struct diff_days_outcome *outcome);
@@ -78,7 +84,7 @@ void diff_days_outcome_release(struct diff_days_outcome *outcome);
 const char *diff_days_state_name(enum diff_days_state state);
 
 /* "shop.Cart.add: +4.1 % since 2026-11-03 (creep over 5 days)"; the name is as it came. */
-int diff_days_alarm_text(const struct diff_days_alarm *alarm, struct strbuf *out);
+void diff_days_alarm_text(const struct diff_days_alarm *alarm, struct strbuf *out);
 
 /* Lines of one service, for standard output. 0 or -ENOMEM, like all below. */
 __must_check int diff_days_report_lines(const struct diff_days_outcome *outcome,

@@ -19,6 +19,7 @@
 #include "user/compare/diff_load.h"
 #include "user/compare/diff_notes.h"
 #include "user/output/diff/diff_output.h"
+#include "user/output/info.h"
 #include "user/store/series/series_file.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -106,7 +107,7 @@ static int read_series(struct service_work *work)
 		pr_warn(DIFF_DAYS_DIR_SERIES
 			"/%s is damaged from byte %" PRIu64
 			" on (%s), moved aside to %s" SERIES_FILE_DAMAGED_SUFFIX
-			"; what the store still has is measured anew\n",
+			"; what the store still has is measured again\n",
 			name, state.damage.offset, state.damage.what, name);
 		err = diff_notes_add(&work->notes,
 				     "the series was damaged: older days may be missing");
@@ -227,7 +228,7 @@ static const char *side_name(const struct diff_days_date *first, const struct di
 	return text;
 }
 
-/* Longer sides than a day are loaded anew, one of a day is there already. */
+/* Longer sides than a day are loaded; one of a day is there already. */
 static int load_sides(struct service_work *work)
 {
 	const struct diff_days_job *job = work->job;
@@ -287,6 +288,7 @@ static int make_pages(struct service_work *work, const struct diff_result *resul
 	char names[2][64];
 	struct diff_output page = {
 		.title = work->service->title,
+		.event = work->job->event,
 		.subtitle = "",
 		.before = {
 			.name = side_name(&job->before_first, &job->before_last, names[0],
@@ -340,6 +342,7 @@ static int judge(struct service_work *work, struct diff_result **result_out)
 		.after = work->current.loaded.side,
 		.before_day = work->job->before_first.number,
 		.last_day = work->job->after_last.number,
+		.event = work->job->event,
 	};
 
 	return diff_days_verdict_find(&verdict, work->out, result_out);
@@ -354,10 +357,10 @@ static int compare(struct service_work *work)
 	if (service->samples_before < DIFF_DAYS_SAMPLES_MIN ||
 	    service->samples_after < DIFF_DAYS_SAMPLES_MIN)
 		return set_why(work->out, DIFF_DAYS_STATE_NOT_COMPARED,
-			       "%" PRIu64 " samples before and %" PRIu64
+			       "%" PRIu64 " sample%s before and %" PRIu64
 			       " after, %d are needed on each side",
-			       service->samples_before, service->samples_after,
-			       DIFF_DAYS_SAMPLES_MIN);
+			       service->samples_before, info_plural(service->samples_before),
+			       service->samples_after, DIFF_DAYS_SAMPLES_MIN);
 	err = load_sides(work);
 	if (!err)
 		err = keep_images(work);

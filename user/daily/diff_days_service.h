@@ -15,19 +15,20 @@
 #include "user/daily/diff_days_report.h"
 #include "user/daily/diff_days_services.h"
 #include "user/diff/diff.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 
 #define DIFF_DAYS_FILL_MAX 30 /* days that are looked up in the store when the series lacks them */
 
 /* What all services share. */
 struct diff_days_job {
-	struct store_reader *reader;
+	struct store_source *reader;
 	struct cmd_store_damage *damage;
 	struct diff_days_dir *dir; /* its day was begun */
 	const struct diff_options *statistics;
 	uint64_t now_unix_ns;
 	uint64_t store_first_unix_ns; /* when its samples begin */
 	uint32_t days;		      /* on each side */
+	enum event event;
 	struct diff_days_date before_first;
 	struct diff_days_date before_last;
 	struct diff_days_date after_first;

@@ -14,14 +14,19 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "user/compare/diff_load.h"
 #include "user/store/series/series.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 #define FILE_PART_MAX 64 /* bytes of a name that appear in the file's */
 #define HASH_DIGITS   16
 #define KEY_TEXT_MAX  (SERIES_LABEL_MAX - 1 - HASH_DIGITS)
+
+/* Besides letters and digits, what stands for itself: else a key encodes it, and a file has a '_'. */
+#define PLAIN_PUNCTUATION "._-"
 
 /* What a service goes by. */
 enum service_class {
@@ -57,23 +62,14 @@ static struct service_labels labels_of(const struct window *window)
 
 /* ---- keys ---- */
 
-static bool is_plain(char c)
+static void put_label(struct strbuf *out, const char *label, const char *text)
 {
-	return isalnum((unsigned char)c) || strchr("._-", c) != NULL;
-}
-
-static int put_encoded(struct strbuf *out, const char *label, const char *text)
-{
-	int err = strbuf_printf(out, "%s%s=", out->len ? "," : "", label);
-
-	for (; !err && *text; text++)
-		err = is_plain(*text) ? strbuf_putc(out, *text) :
-					strbuf_printf(out, "%%%02x", (unsigned char)*text);
-	return err;
+	strbuf_printf(out, "%s%s=", out->len ? "," : "", label);
+	strbuf_put_encoded(out, text, PLAIN_PUNCTUATION);
 }
 
 /* Selectors that change what a service's profile is; the others only choose among services. */
-static int put_selectors(struct strbuf *out, const struct selection *base)
+static void put_selectors(struct strbuf *out, const struct selection *base)
 {
 	const struct {
 		const char *name;
@@ -84,35 +80,30 @@ static int put_selectors(struct strbuf *out, const struct selection *base)
 		{ "+comm", base->comm },
 		{ "+cgroup", base->cgroup },
 	};
-	int err = 0;
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(selectors); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(selectors); i++)
 		if (selectors[i].pattern)
-			err = put_encoded(out, selectors[i].name, selectors[i].pattern);
-	if (!err && base->pid)
-		err = strbuf_printf(out, ",+pid=%" PRIu32, base->pid);
-	if (!err && base->kind)
-		err = strbuf_printf(out, ",+kind=%d", (int)base->kind);
-	return err;
+			put_label(out, selectors[i].name, selectors[i].pattern);
+	if (base->pid)
+		strbuf_printf(out, ",+pid=%" PRIu32, base->pid);
+	if (base->kind)
+		strbuf_printf(out, ",+kind=%d", (int)base->kind);
 }
 
 /* A key that would be too long ends in its own hash. */
-static int make_key(const struct service_labels *labels, const struct selection *base,
-		    struct strbuf *out)
+static void make_key(const struct service_labels *labels, const struct selection *base,
+		     struct strbuf *out)
 {
-	int err = put_encoded(out, class_names[labels->class], labels->name);
+	put_label(out, class_names[labels->class], labels->name);
+	if (*labels->namespace)
+		put_label(out, "namespace", labels->namespace);
+	put_selectors(out, base);
+	if (!strbuf_error(out) && out->len > SERIES_LABEL_MAX) {
+		uint64_t hash = XXH3_64bits(out->data, out->len);
 
-	if (!err && *labels->namespace)
-		err = put_encoded(out, "namespace", labels->namespace);
-	if (!err)
-		err = put_selectors(out, base);
-	if (err || out->len <= SERIES_LABEL_MAX)
-		return err;
-
-	uint64_t hash = XXH3_64bits(out->data, out->len);
-
-	strbuf_truncate(out, KEY_TEXT_MAX);
-	return strbuf_printf(out, "#%016" PRIx64, hash);
+		strbuf_truncate(out, KEY_TEXT_MAX);
+		strbuf_printf(out, "#%016" PRIx64, hash);
+	}
 }
 
 /* ---- files ---- */
@@ -134,18 +125,23 @@ static bool ends_in_hash(const char *name, size_t len)
 	return true;
 }
 
+static bool is_plain(char c)
+{
+	return isalnum((unsigned char)c) || strchr(PLAIN_PUNCTUATION, c) != NULL;
+}
+
 /* Appends the name made safe; false when something of it was lost. */
-static bool put_safe(struct strbuf *out, const char *name, int *err)
+static bool put_safe(struct strbuf *out, const char *name)
 {
 	size_t len = strlen(name);
 	bool is_whole = len > 0 && len <= FILE_PART_MAX && *name != '.' && *name != '-' &&
 			!ends_in_hash(name, len);
 
-	for (size_t i = 0; !*err && i < len && i < FILE_PART_MAX; i++) {
+	for (size_t i = 0; i < len && i < FILE_PART_MAX; i++) {
 		bool is_good = is_plain(name[i]) && (i || isalnum((unsigned char)name[i]));
 
 		is_whole = is_whole && is_good;
-		*err = strbuf_putc(out, is_good ? name[i] : '_');
+		strbuf_putc(out, is_good ? name[i] : '_');
 	}
 	return is_whole;
 }
@@ -155,25 +151,22 @@ static int make_file(const struct service_labels *labels, const struct selection
 {
 	__cleanup_strbuf struct strbuf file = STRBUF_INIT;
 	__cleanup_strbuf struct strbuf selectors = STRBUF_INIT;
-	bool is_whole = true;
-	int err = 0;
+	bool is_whole;
+	int err;
 
 	/* '+' and '@' are in no plain name. */
 	if (labels->class != SERVICE_CLASS_SERVICE)
-		err = strbuf_printf(&file, "%s+", class_names[labels->class]);
-	if (!err)
-		is_whole = put_safe(&file, labels->name, &err);
-	if (!err && *labels->namespace) {
-		err = strbuf_putc(&file, '@');
-		if (!err)
-			is_whole = put_safe(&file, labels->namespace, &err) && is_whole;
+		strbuf_printf(&file, "%s+", class_names[labels->class]);
+	is_whole = put_safe(&file, labels->name);
+	if (*labels->namespace) {
+		strbuf_putc(&file, '@');
+		is_whole = put_safe(&file, labels->namespace) && is_whole;
 	}
-	if (!err)
-		err = put_selectors(&selectors, base);
-	if (err)
-		return err;
+	put_selectors(&selectors, base);
+	strbuf_fail(&file, strbuf_error(&selectors));
 	if (!is_whole || selectors.len || is_reserved(strbuf_str(&file)))
-		err = strbuf_printf(&file, "-%016" PRIx64, (uint64_t)XXH3_64bits(key, strlen(key)));
+		strbuf_printf(&file, "-%016" PRIx64, (uint64_t)XXH3_64bits(key, strlen(key)));
+	err = strbuf_error(&file);
 	if (err)
 		return err;
 	/* At most 10 + 64 + 1 + 64 + 17 bytes. */
@@ -197,14 +190,14 @@ static int keep_text(struct diff_days_services *services, const char *text, cons
 static int keep_pattern(struct diff_days_services *services, const char *text, const char **out)
 {
 	__cleanup_strbuf struct strbuf pattern = STRBUF_INIT;
-	int err = 0;
+	int err;
 
-	for (; !err && *text; text++) {
+	for (; *text; text++) {
 		if (strchr("*?[\\", *text))
-			err = strbuf_putc(&pattern, '\\');
-		if (!err)
-			err = strbuf_putc(&pattern, *text);
+			strbuf_putc(&pattern, '\\');
+		strbuf_putc(&pattern, *text);
 	}
+	err = strbuf_error(&pattern);
 	return err ? err : keep_text(services, strbuf_str(&pattern), out);
 }
 
@@ -212,19 +205,21 @@ static int make_selection(struct diff_days_services *services, const struct serv
 			  const struct selection *base, struct selection *out)
 {
 	struct selection selection = *base;
-	const char *name = NULL;
+	const char *name = NULL, *namespace = NULL;
 	int err = keep_pattern(services, labels->name, &name);
 
 	if (!err)
-		err = keep_pattern(services, labels->namespace, &selection.namespace);
+		err = keep_pattern(services, labels->namespace, &namespace);
 	if (err)
 		return err;
-	selection.service = labels->class == SERVICE_CLASS_SERVICE ? name : "";
+	selection_set(&selection, SELECT_BY_NAMESPACE, namespace);
+	selection_set(&selection, SELECT_BY_SERVICE,
+		      labels->class == SERVICE_CLASS_SERVICE ? name : "");
 	if (labels->class == SERVICE_CLASS_CONTAINER)
-		selection.container = name;
+		selection_set(&selection, SELECT_BY_CONTAINER, name);
 	if (labels->class == SERVICE_CLASS_PROCESS) {
-		selection.container = "";
-		selection.comm = name;
+		selection_set(&selection, SELECT_BY_CONTAINER, "");
+		selection_set(&selection, SELECT_BY_COMM, name);
 	}
 	*out = selection;
 	return 0;
@@ -234,11 +229,13 @@ static int make_title(struct diff_days_services *services, const struct service_
 		      const char **out)
 {
 	__cleanup_strbuf struct strbuf title = STRBUF_INIT;
-	int err = strbuf_printf(&title, "%s %s", class_names[labels->class],
-				*labels->name ? labels->name : "without a name");
+	int err;
 
-	if (!err && *labels->namespace)
-		err = strbuf_printf(&title, " in namespace %s", labels->namespace);
+	strbuf_printf(&title, "%s %s", class_names[labels->class],
+		      *labels->name ? labels->name : "without a name");
+	if (*labels->namespace)
+		strbuf_printf(&title, " in namespace %s", labels->namespace);
+	err = strbuf_error(&title);
 	return err ? err : keep_text(services, strbuf_str(&title), out);
 }
 
@@ -267,11 +264,12 @@ static int find_or_make(struct diff_days_services *services, const struct servic
 			const struct selection *base, struct diff_days_service **out)
 {
 	__cleanup_strbuf struct strbuf key = STRBUF_INIT;
-	size_t cap = services->cap ? services->cap * 2 : 32;
 	struct diff_days_service service;
 	uint32_t id;
-	int err = make_key(labels, base, &key);
+	int err;
 
+	make_key(labels, base, &key);
+	err = strbuf_error(&key);
 	if (err)
 		return err;
 	id = strtab__find(services->keys, key.data, key.len);
@@ -279,14 +277,8 @@ static int find_or_make(struct diff_days_services *services, const struct servic
 		*out = &services->items[id];
 		return 0;
 	}
-	if (services->cnt == services->cap) {
-		void *items = reallocarray(services->items, cap, sizeof(*services->items));
-
-		if (!items)
-			return -ENOMEM;
-		services->items = items;
-		services->cap = cap;
-	}
+	if (vec_room(services->items, services->cnt, services->cap, 32))
+		return -ENOMEM;
 	err = make_service(services, labels, base, strbuf_str(&key), &service);
 	if (!err)
 		err = strtab__intern(services->keys, key.data, key.len, &id);
@@ -382,56 +374,39 @@ void diff_days_services_release(struct diff_days_services *services)
 
 struct service_walk {
 	struct diff_days_services *services;
-	const struct selection *base;
-	uint64_t since_unix_ns;
+	const struct diff_load *what;
 	uint64_t middle_unix_ns;
-	uint64_t until_unix_ns;
-	struct cmd_store_damage *damage;
-	int err;
 };
 
-/* Refuses every window, so that no text is decoded. */
-static bool walk_want(void *ctx, const struct window *window)
+/* Of each window the labels are enough: no loader takes it, so no text is decoded. */
+static int add_service(void *ctx, const struct window *window, struct diff_loader **out)
 {
-	struct service_walk *walk = ctx;
+	const struct service_walk *walk = ctx;
 
-	if (!walk->err && window->start_unix_ns >= walk->since_unix_ns &&
-	    window->start_unix_ns < walk->until_unix_ns)
-		walk->err = diff_days_services_add(walk->services, walk->base, walk->middle_unix_ns,
-						   window);
-	return false;
+	*out = NULL;
+	if (window->start_unix_ns < walk->what->since_unix_ns ||
+	    window->start_unix_ns >= walk->what->until_unix_ns)
+		return 0;
+	return diff_days_services_add(walk->services, walk->what->selection, walk->middle_unix_ns,
+				      window);
 }
 
-static void walk_damage(void *ctx, const struct store_damage *stretch)
-{
-	struct service_walk *walk = ctx;
-
-	cmd_store_damage_note(walk->damage, stretch);
-}
-
-int diff_days_services_list(struct store_reader *reader, const struct selection *base,
+int diff_days_services_list(struct store_source *reader, const struct selection *base,
 			    uint64_t since_unix_ns, uint64_t middle_unix_ns, uint64_t until_unix_ns,
 			    struct cmd_store_damage *damage, struct diff_days_services *services)
 {
+	const struct diff_load what = {
+		.selection = base,
+		.since_unix_ns = since_unix_ns,
+		.until_unix_ns = until_unix_ns,
+		.block_ns = STORE_DAY_ROW_NS,
+	};
 	struct service_walk walk = {
 		.services = services,
-		.base = base,
-		.since_unix_ns = since_unix_ns,
+		.what = &what,
 		.middle_unix_ns = middle_unix_ns,
-		.until_unix_ns = until_unix_ns,
-		.damage = damage,
 	};
-	const struct store_visitor visitor = {
-		.ctx = &walk,
-		.merge_ns = STORE_DAY_ROW_NS,
-		.want = walk_want,
-		.damage = walk_damage,
-	};
-	int err = store_reader__visit(reader, since_unix_ns, until_unix_ns, &visitor);
+	int err = diff_load_walk(reader, &what, add_service, &walk, damage);
 
-	if (!err)
-		err = walk.err;
-	if (!err && damage->is_unreadable)
-		err = -EIO;
 	return err ? err : diff_days_services_finish(services);
 }

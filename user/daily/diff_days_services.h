@@ -15,7 +15,7 @@
 #include "user/util/attributes.h"
 #include "user/cli/cmd_store.h"
 #include "user/model/select.h"
-#include "user/store/store.h"
+#include "user/store/store_source.h"
 
 #define DIFF_DAYS_SERVICES_MAX 1000 /* the busiest are compared */
 #define DIFF_DAYS_FILE_BYTES   192  /* with NUL; suffixes of 40 bytes fit a file system's limit */
@@ -57,7 +57,7 @@ __must_check int diff_days_services_finish(struct diff_days_services *services);
 void diff_days_services_release(struct diff_days_services *services);
 
 /* All of that from a store; no text is decoded. 0 or -errno. */
-__must_check int diff_days_services_list(struct store_reader *reader, const struct selection *base,
+__must_check int diff_days_services_list(struct store_source *reader, const struct selection *base,
 					 uint64_t since_unix_ns, uint64_t middle_unix_ns,
 					 uint64_t until_unix_ns, struct cmd_store_damage *damage,
 					 struct diff_days_services *services);

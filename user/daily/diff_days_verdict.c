@@ -62,6 +62,7 @@ static int keep_alarms(const struct diff_days_verdict *verdict, const struct dif
 		struct diff_days_alarm *alarm = &out->alarms[out->alarm_cnt++];
 
 		*alarm = row_alarm(&result->rows[list[i].item], items[list[i].item].kind);
+		alarm->event = verdict->event;
 		alarm->caller_cnt = list[i].caller_cnt;
 		alarm->method = copy_name(name.text, name.len);
 		if (!alarm->method)
@@ -192,6 +193,7 @@ static int keep_changes(const struct diff_days_verdict *verdict,
 		struct series_item item = series__item(verdict->series, changes[i].item);
 		struct diff_days_alarm alarm = change_alarm(&changes[i], &item);
 
+		alarm.event = verdict->event;
 		if (!changes[i].is_sure || alarm.is_self != is_self)
 			continue;
 		if (diff_days_change_is_alarm(&changes[i]))
@@ -214,6 +216,14 @@ static int find_changes(const struct diff_days_verdict *verdict, struct diff_day
 	if (!err)
 		err = keep_changes(verdict, changes, cnt, true, out);
 	return err ? err : keep_changes(verdict, changes, cnt, false, out);
+}
+
+static void read_days(const struct diff_days_verdict *verdict, struct diff_days_alarm *alarms,
+		      size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		diff_days_spark_read(verdict->series, verdict->last_day, alarms[i].method,
+				     alarms[i].is_self, alarms[i].shares);
 }
 
 /* ---- both ---- */
@@ -260,6 +270,8 @@ int diff_days_verdict_find(const struct diff_days_verdict *verdict, struct diff_
 		diff_result__free(result);
 		return err;
 	}
+	read_days(verdict, out->alarms, out->alarm_cnt);
+	read_days(verdict, out->known, out->known_cnt);
 	if (out->alarm_cnt)
 		out->state = DIFF_DAYS_STATE_REGRESSION;
 	*result_out = result;
@@ -276,7 +288,8 @@ static int put_notes(const struct diff_days_alarm *alarms, size_t cnt, const cha
 
 		if (alarms[i].kind == DIFF_DAYS_ALARM_REGRESSION)
 			continue; /* the page is about them */
-		err = diff_days_alarm_text(&alarms[i], &text);
+		diff_days_alarm_text(&alarms[i], &text);
+		err = strbuf_error(&text);
 		if (!err)
 			err = diff_notes_add(notes, "%s: %s", word, strbuf_str(&text));
 	}

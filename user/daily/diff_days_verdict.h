@@ -26,6 +26,7 @@ struct diff_days_verdict {
 	const struct diff_side *after;
 	uint32_t before_day; /* the first day of `before`: history ends there */
 	uint32_t last_day;   /* of `after` */
+	enum event event;
 };
 
 /*

@@ -52,6 +52,7 @@ struct diff_options diff_options_default(void)
 		.warm_up_s = 600,
 		.blocks_min = 8,
 		.history_min = 3,
+		.near_s = 7200,
 		.scale_samples_min = 200,
 	};
 }
@@ -193,7 +194,7 @@ static void summarise(const struct diff_input *input, const struct diff_options 
 
 	*out = (struct diff_summary){
 		.is_paired = plan->is_paired,
-		.unit_cnt = plan->unit_cnt,
+		.cluster_cnt = plan->cluster_cnt,
 		.blocks_a = a->block_cnt,
 		.blocks_b = b->block_cnt,
 		.warm_up_a = diff_side__young_count(input->a),
@@ -300,12 +301,21 @@ static int measure_variances(const struct diff_input *input, const struct diff_o
 			.share = share,
 		};
 	}
-	err = diff_between_add(input->items, input->item_cnt, input->history, options, mix, a->days,
-			       b->days, work->between, &between);
+
+	const struct diff_between_sides sides = {
+		.mixing = mix,
+		.days_a = a->days,
+		.days_b = b->days,
+		.is_near = work->plan.span_s <= options->near_s,
+	};
+
+	err = diff_between_add(input->items, input->item_cnt, input->history, options, &sides,
+			       work->between, &between);
 	if (err)
 		return err;
 	summary->calibration = between.calibration;
 	summary->history_pairs = between.history_pairs;
+	summary->history_kind = input->history ? input->history->kind : DIFF_HISTORY_DAYS;
 	for (int kind = 0; kind < DIFF_KIND_CNT; kind++)
 		summary->families[kind] = between.families[kind];
 	return 0;

@@ -10,6 +10,8 @@
  * Changes are logarithms of ratios, measured against the composition factor: the median method's
  * change of share. So one method that grows does not make all others look smaller, and a change
  * says "CPU per unit of the process's other work". Shares are of 1, not of 100.
+ *
+ * In: two sides (diff_side.h) and the history of earlier days. Out: a result that the caller owns.
  */
 #ifndef JBPF_DIFF_H
 #define JBPF_DIFF_H
@@ -55,9 +57,10 @@ struct diff_options {
 	double lost_max;	  /* gates, as shares: 0.05, ... */
 	double gap_max;		  /* ... 0.01 ... */
 	double unknown_max;	  /* ... and 0.5 */
-	uint32_t warm_up_s;	  /* for the caller, to leave younger JVMs out: 600 */
+	uint32_t warm_up_s;	  /* for the caller: younger JVMs may be warming up: 600 */
 	uint32_t blocks_min;	  /* per side, fewer = descriptive mode: 8 */
 	uint32_t history_min;	  /* pairs of earlier days that calibrate: 3 */
+	uint32_t near_s;	  /* sides within so much time are of one time of day: 7200 */
 	/* On each side, of a method that takes part in the median: 200. */
 	uint32_t scale_samples_min;
 	bool alarm_without_history; /* alarms rest on this pair's own noise when there is no other */
@@ -83,8 +86,9 @@ enum diff_gate {
 	DIFF_GATE_UNKNOWN = 5,	 /* share of frames without name: difference between the sides */
 	DIFF_GATE_TRUNCATED = 6, /* share of truncated stacks: the same */
 	DIFF_GATE_UNKNOWN_LEVEL = 7, /* share of frames without name; fails into descriptive mode */
-	/* Blocks are paired by time of day, or history is of pairs (which should then be of the same
-	 * hours as these sides): else the rhythm of the day looks like a change. */
+	/* Blocks are paired by time of day, the sides are near each other, or history is of pairs
+	 * (which should then be of the same hours as these sides): else the rhythm of the day looks
+	 * like a change. */
 	DIFF_GATE_TIME_OF_DAY = 8,
 	DIFF_GATE_CNT,
 };
@@ -104,7 +108,7 @@ enum diff_mode {
 enum diff_calibration {
 	DIFF_CALIBRATION_NONE = 0, /* too few methods to learn from: every verdict is unresolved */
 	DIFF_CALIBRATION_PAIR = 1, /* "calibrated from this pair only" */
-	DIFF_CALIBRATION_HISTORY = 2, /* by earlier pairs of days */
+	DIFF_CALIBRATION_HISTORY = 2, /* by earlier pairs of days, or by what hosts differ */
 };
 
 enum diff_verdict {
@@ -165,11 +169,12 @@ struct diff_summary {
 	enum diff_mode mode;
 	enum diff_calibration calibration;
 	uint32_t history_pairs;
+	enum diff_history_kind history_kind;
 	struct diff_gate_result gates[DIFF_GATE_CNT];
 	bool gates_passed;
 
 	bool is_paired;			 /* blocks were paired by time of day */
-	uint32_t unit_cnt;		 /* pairs, or blocks of both sides when not paired */
+	uint32_t cluster_cnt;		 /* pairs, or blocks of both sides when not paired */
 	uint32_t blocks_a, blocks_b;	 /* compared */
 	uint32_t warm_up_a, warm_up_b;	 /* left out: JVM too young */
 	uint32_t unpaired_a, unpaired_b; /* left out: no partner at that time of day */

@@ -20,6 +20,10 @@
  * variance of large items as much as to that of small ones, whose counting noise hides it; the
  * factor is still applied on top where something is left of it.
  *
+ * Sides that are near each other have no day between them, and short ones few items that could tell
+ * a small drift from chance: what 20 uncertain items seem to drift would hide every change. There
+ * drift counts when it is more than chance shows in 19 of 20 pairs; what is less stays in the factor.
+ *
  * What can go wrong: history that knows none of today's methods calibrates nothing, then this pair
  * does; with too few methods in it there is no calibration, and every verdict stays unresolved.
  */
@@ -47,6 +51,8 @@
 #define SCALE_VARIANCE_MAX  0.03 /* items that take part in the empirical null */
 #define PAIR_DF		    5.0	 /* items' drift differs: as if each were known from so few days */
 #define BISECTIONS	    60
+#define MEDIAN_ERROR	    2.33 /* relative error of the median of one chi^2 of 1 df; / sqrt(n) */
+#define NEAR_DOUBT_Z	    1.64
 
 /* Sums over earlier pairs. */
 struct between_past {
@@ -72,7 +78,7 @@ struct between_prior {
 /* Degrees of freedom of a mean of squares. Neighbouring differences of a row of days overlap. */
 static double pair_df(enum diff_history_kind kind, uint32_t pairs)
 {
-	if (kind == DIFF_HISTORY_PAIRS)
+	if (kind != DIFF_HISTORY_DAYS)
 		return pairs;
 	return pairs ? 2.0 * pairs * pairs / (3.0 * pairs - 1) : 0;
 }
@@ -179,12 +185,13 @@ static double excess(const struct between_point *points, size_t cnt, double tau2
 }
 
 /* `square` of the points is relative to its median's expectation from here on. */
-static double fit_tau2(const struct between_point *points, size_t cnt, double *room)
+static double fit_tau2(const struct between_point *points, size_t cnt, double doubt_z, double *room)
 {
+	double chance = MEDIAN_ERROR / sqrt((double)cnt);
 	double low = 0;
 	double high = 1e-6;
 
-	if (excess(points, cnt, 0, room) <= 1)
+	if (excess(points, cnt, 0, room) <= 1 + doubt_z * chance)
 		return 0;
 	while (excess(points, cnt, high, room) > 1 && high < 1e6)
 		high *= 4;
@@ -241,7 +248,7 @@ static size_t count_precise(const struct between_point *points, size_t cnt, doub
 }
 
 static struct between_prior fit_prior(struct between_point *points, size_t cnt, size_t cnt_min,
-				      double *room)
+				      double doubt_z, double *room)
 {
 	if (cnt < cnt_min)
 		return (struct between_prior){ .is_known = false };
@@ -253,13 +260,13 @@ static struct between_prior fit_prior(struct between_point *points, size_t cnt, 
 	size_t used = cnt / 2 > FIT_ITEMS_GOOD ? cnt / 2 :
 		      cnt < FIT_ITEMS_GOOD     ? cnt :
 						 FIT_ITEMS_GOOD;
-	double first = fit_tau2(points, used < FIT_ITEMS_MAX ? used : FIT_ITEMS_MAX, room);
+	double first = fit_tau2(points, used < FIT_ITEMS_MAX ? used : FIT_ITEMS_MAX, doubt_z, room);
 	size_t precise = count_precise(points, cnt, first);
 
 	used = precise > used ? precise : used;
 	used = used < FIT_ITEMS_MAX ? used : FIT_ITEMS_MAX;
 
-	double tau2 = fit_tau2(points, used, room);
+	double tau2 = fit_tau2(points, used, doubt_z, room);
 
 	return (struct between_prior){
 		.is_known = true,
@@ -288,6 +295,7 @@ struct between_fit {
 	enum diff_history_kind kind;
 	uint32_t history_min;
 	double mixing;
+	double doubt_z; /* of a fit of this pair: drift must be that sure to be believed */
 	struct between_point *points; /* room for all items */
 	double *room;
 };
@@ -346,15 +354,16 @@ static void fit_families(const struct between_fit *fit, const struct diff_betwee
 			 struct between_prior priors[DIFF_KIND_CNT])
 {
 	size_t cnt = list_points(fit, at, DIFF_KIND_METHOD_SELF);
+	double doubt_z = fit->past ? 0 : fit->doubt_z;
 
 	/* One pair of days tells by many methods only; several days also by few, if there are no
 	 * more. */
 	priors[DIFF_KIND_METHOD_SELF] =
 		fit_prior(fit->points, cnt, fit->past ? history_items_min(fit, at) : FIT_ITEMS_MIN,
-			  fit->room);
+			  doubt_z, fit->room);
 	for (int kind = DIFF_KIND_METHOD_SELF + 1; kind < DIFF_KIND_CNT; kind++) {
 		cnt = list_points(fit, at, kind);
-		priors[kind] = fit_prior(fit->points, cnt, FIT_ITEMS_MIN, fit->room);
+		priors[kind] = fit_prior(fit->points, cnt, FIT_ITEMS_MIN, doubt_z, fit->room);
 		if (!priors[kind].is_known)
 			priors[kind] = priors[DIFF_KIND_METHOD_SELF];
 		if (kind == DIFF_KIND_METHOD_TOTAL || kind == DIFF_KIND_PATH)
@@ -472,7 +481,7 @@ static void between_apply(struct between_fit *fit, const struct between_past *pa
 
 int diff_between_add(const struct diff_item *items, uint32_t item_cnt,
 		     const struct diff_history *history, const struct diff_options *options,
-		     double mixing, double days_a, double days_b, struct diff_between_item *at,
+		     const struct diff_between_sides *sides, struct diff_between_item *at,
 		     struct diff_between *out)
 {
 	size_t room = (size_t)item_cnt + 1;
@@ -497,12 +506,16 @@ int diff_between_add(const struct diff_item *items, uint32_t item_cnt,
 		.item_cnt = item_cnt,
 		.kind = history ? history->kind : DIFF_HISTORY_PAIRS,
 		.history_min = options->history_min,
-		.mixing = mixing,
+		.mixing = sides->mixing,
+		.doubt_z = sides->is_near ? NEAR_DOUBT_Z : 0,
 		.points = points,
 		.room = numbers,
 	};
 
-	between_apply(&fit, past, options->history_min, 0.5 / days_a + 0.5 / days_b, at, &between);
+	between_apply(&fit, past, options->history_min,
+		      fit.kind == DIFF_HISTORY_HOSTS ? history->averaging :
+						       0.5 / sides->days_a + 0.5 / sides->days_b,
+		      at, &between);
 	*out = between;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #ifndef JBPF_DIFF_BETWEEN_H
 #define JBPF_DIFF_BETWEEN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user/util/attributes.h"
@@ -28,15 +29,20 @@ struct diff_between {
 	struct diff_family families[DIFF_KIND_CNT];
 };
 
-/*
- * `mixing` is the sum of the squared shares of all methods: even what holds nearly everything
- * drifts with the mix by that much. `days_a` and `days_b`: what the sides average over. 0 or
- * -ENOMEM.
- */
+struct diff_between_sides {
+	/* Sum of the squared shares of all methods: even what holds nearly everything drifts with
+	 * the mix by that much. */
+	double mixing;
+	double days_a; /* what the sides average over */
+	double days_b;
+	bool is_near; /* within options->near_s of each other */
+};
+
+/* 0 or -ENOMEM. */
 __must_check int diff_between_add(const struct diff_item *items, uint32_t item_cnt,
 				  const struct diff_history *history,
-				  const struct diff_options *options, double mixing, double days_a,
-				  double days_b, struct diff_between_item *at,
-				  struct diff_between *out);
+				  const struct diff_options *options,
+				  const struct diff_between_sides *sides,
+				  struct diff_between_item *at, struct diff_between *out);
 
 #endif

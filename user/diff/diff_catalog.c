@@ -15,10 +15,11 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "user/diff/diff_names.h"
+#include "user/diff/diff_spelling.h"
 #include "user/model/stack_text.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 #define KERNEL_PACKAGE	"[kernel]"
 #define KEY_FRAME_BYTES 2 /* kind of item, kind of frame */
@@ -52,7 +53,7 @@ struct diff_catalog {
 	uint32_t *members;
 	size_t member_cnt;
 	size_t member_cap;
-	struct diff_names *names;
+	struct diff_spelling *spelling;
 	struct strbuf key;   /* scratch */
 	struct strbuf stack; /* scratch */
 };
@@ -65,8 +66,8 @@ struct diff_catalog *diff_catalog__new(void)
 		return NULL;
 	catalog->keys = strtab__new();
 	catalog->stacks = strtab__new();
-	catalog->names = diff_names__new();
-	if (!catalog->keys || !catalog->stacks || !catalog->names) {
+	catalog->spelling = diff_spelling__new();
+	if (!catalog->keys || !catalog->stacks || !catalog->spelling) {
 		diff_catalog__free(catalog);
 		return NULL;
 	}
@@ -83,45 +84,35 @@ void diff_catalog__free(struct diff_catalog *catalog)
 	free(catalog->seen);
 	free(catalog->stack_items);
 	free(catalog->members);
-	diff_names__free(catalog->names);
+	diff_spelling__free(catalog->spelling);
 	strbuf_release(&catalog->key);
 	strbuf_release(&catalog->stack);
 	free(catalog);
 }
 
-static int grow(void **array, size_t cap, size_t element_bytes)
-{
-	void *bigger = reallocarray(*array, cap, element_bytes);
-
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	return 0;
-}
-
 static int reserve_item(struct diff_catalog *catalog)
 {
-	size_t cap = catalog->item_cap ? catalog->item_cap * 2 : 256;
+	size_t cap;
 
 	if (catalog->item_cnt >= DIFF_SIDE_ITEMS_MAX)
 		return -E2BIG;
 	if (catalog->item_cnt < catalog->item_cap)
 		return 0;
-
-	int err = grow((void **)&catalog->items, cap, sizeof(*catalog->items));
-
-	if (!err)
-		err = grow((void **)&catalog->seen, cap, sizeof(*catalog->seen));
-	if (!err)
-		catalog->item_cap = cap;
-	return err;
+	cap = vec_next_cap(catalog->item_cap, catalog->item_cnt + 1, 256, UINT32_MAX);
+	if (!cap || vec_resize(catalog->items, cap) || vec_resize(catalog->seen, cap))
+		return -ENOMEM;
+	catalog->item_cap = cap;
+	return 0;
 }
 
 /* The item whose key is in catalog->key; made from `item` when new. */
 static int intern_item(struct diff_catalog *catalog, struct diff_item item, uint32_t *out)
 {
 	/* Room first: a key without an item must not stay behind. */
-	int err = reserve_item(catalog);
+	int err = strbuf_error(&catalog->key);
+
+	if (!err)
+		err = reserve_item(catalog);
 
 	if (err == -E2BIG) {
 		*out = strtab__find(catalog->keys, catalog->key.data, catalog->key.len);
@@ -148,29 +139,27 @@ static enum frame_kind identity(enum frame_kind kind)
 	return is_java(kind) ? FRAME_KIND_JIT : kind;
 }
 
-static int make_key(struct strbuf *key, enum diff_kind item_kind, enum frame_kind kind,
-		    const char *name, size_t len)
+static void make_key(struct strbuf *key, enum diff_kind item_kind, enum frame_kind kind,
+		     const char *name, size_t len)
 {
 	bool is_method = item_kind == DIFF_KIND_METHOD_SELF || item_kind == DIFF_KIND_METHOD_TOTAL;
 
 	strbuf_clear(key);
-
-	int err = strbuf_putc(key, (char)item_kind);
-
-	if (!err && is_method)
-		err = strbuf_putc(key, (char)identity(kind));
-	return err ? err : strbuf_append(key, name, len);
+	strbuf_putc(key, (char)item_kind);
+	if (is_method)
+		strbuf_putc(key, (char)identity(kind));
+	strbuf_append(key, name, len);
 }
 
 static int intern_group(struct diff_catalog *catalog, enum diff_kind kind, const char *name,
 			size_t len, uint32_t outer, uint32_t *out)
 {
-	int err = make_key(&catalog->key, kind, FRAME_KIND_NATIVE, name, len);
 	struct diff_item item = {
 		.kind = kind, .group = outer, .method = DIFF_NONE, .parent = DIFF_NONE
 	};
 
-	return err ? err : intern_item(catalog, item, out);
+	make_key(&catalog->key, kind, FRAME_KIND_NATIVE, name, len);
+	return intern_item(catalog, item, out);
 }
 
 /* Length of the part before the last dot; 0 when there is none. */
@@ -214,8 +203,7 @@ static int intern_method(struct diff_catalog *catalog, const struct stack_frame 
 	struct diff_item item = { .kind = kind, .method = total, .parent = DIFF_NONE };
 	int err = intern_groups(catalog, frame, kind == DIFF_KIND_METHOD_TOTAL, &item.group);
 
-	if (!err)
-		err = make_key(&catalog->key, kind, frame->kind, frame->name, frame->name_len);
+	make_key(&catalog->key, kind, frame->kind, frame->name, frame->name_len);
 	return err ? err : intern_item(catalog, item, out);
 }
 
@@ -229,12 +217,10 @@ static int intern_place(struct diff_catalog *catalog, uint32_t parent, uint32_t 
 	};
 
 	strbuf_clear(&catalog->key);
-
-	int err = strbuf_append(&catalog->key, &key, sizeof(key));
-
-	if (!err && process)
-		err = strbuf_append(&catalog->key, process->text, process->text_len);
-	return err ? err : intern_item(catalog, item, out);
+	strbuf_append(&catalog->key, &key, sizeof(key));
+	if (process)
+		strbuf_append(&catalog->key, process->text, process->text_len);
+	return intern_item(catalog, item, out);
 }
 
 /* Adds an item to those of the stack being worked out, once. */
@@ -242,14 +228,8 @@ static int add_member(struct diff_catalog *catalog, uint32_t item)
 {
 	if (catalog->seen[item] == catalog->serial)
 		return 0;
-	if (catalog->member_cnt == catalog->member_cap) {
-		size_t cap = catalog->member_cap ? catalog->member_cap * 2 : 1024;
-		int err = grow((void **)&catalog->members, cap, sizeof(*catalog->members));
-
-		if (err)
-			return err;
-		catalog->member_cap = cap;
-	}
+	if (vec_room(catalog->members, catalog->member_cnt, catalog->member_cap, 1024))
+		return -ENOMEM;
 	catalog->seen[item] = catalog->serial;
 	catalog->members[catalog->member_cnt++] = item;
 	return 0;
@@ -323,18 +303,12 @@ static int learn_stack(struct diff_catalog *catalog, const void *hash, size_t ha
 {
 	size_t known = strtab__count(catalog->stacks);
 	size_t first = catalog->member_cnt;
-	int err = 0;
+	int err = vec_room(catalog->stack_items, known, catalog->stack_cap, 256);
 
-	if (known >= catalog->stack_cap) {
-		size_t cap = catalog->stack_cap ? catalog->stack_cap * 2 : 256;
-
-		err = grow((void **)&catalog->stack_items, cap, sizeof(*catalog->stack_items));
-		if (err)
-			return err;
-		catalog->stack_cap = cap;
-	}
+	if (err)
+		return err;
 	strbuf_clear(&catalog->stack);
-	err = diff_names__stack(catalog->names, stack, len, &catalog->stack);
+	err = diff_spelling__stack(catalog->spelling, stack, len, &catalog->stack);
 	if (!err)
 		err = work_out(catalog, strbuf_str(&catalog->stack), catalog->stack.len);
 	else if (err == -E2BIG)
@@ -421,12 +395,13 @@ uint32_t diff_catalog__find(const struct diff_catalog *catalog, enum diff_kind i
 			    enum frame_kind kind, const char *name, size_t len)
 {
 	__cleanup_strbuf struct strbuf key = STRBUF_INIT;
+	uint32_t id;
 
-	if (item_kind <= DIFF_KIND_NONE || item_kind >= DIFF_KIND_PATH ||
-	    make_key(&key, item_kind, kind, name, len))
+	if (item_kind <= DIFF_KIND_NONE || item_kind >= DIFF_KIND_PATH)
 		return DIFF_NONE;
-
-	uint32_t id = strtab__find(catalog->keys, key.data, key.len);
-
+	make_key(&key, item_kind, kind, name, len);
+	if (strbuf_error(&key))
+		return DIFF_NONE;
+	id = strtab__find(catalog->keys, key.data, key.len);
 	return id == STRTAB_NONE ? DIFF_NONE : id;
 }

@@ -6,7 +6,7 @@
  *
  * How a Java method was compiled is no part of its identity: inlined, interpreted and compiled
  * frames of a method are one item, or each JVM start would look like a change. Names are those of
- * diff_names.h, the same from run to run.
+ * diff_spelling.h, the same from run to run.
  */
 #ifndef JBPF_DIFF_CATALOG_H
 #define JBPF_DIFF_CATALOG_H

@@ -20,7 +20,7 @@ static void find_first(const struct diff_side *side, const struct diff_plan_side
 		size_t cnt = 0;
 		const struct diff_count *counts = diff_side__counts(side, b, &cnt);
 
-		if (plan->unit_of[b] == DIFF_NONE)
+		if (plan->cluster_of[b] == DIFF_NONE)
 			continue;
 		for (size_t i = 0; i < cnt; i++)
 			if (counts[i].item < item_cnt)
@@ -38,7 +38,7 @@ static void place(const struct diff_side *side, const struct diff_plan_side *pla
 		size_t cnt = 0;
 		const struct diff_count *counts = diff_side__counts(side, b, &cnt);
 
-		if (plan->unit_of[b] == DIFF_NONE)
+		if (plan->cluster_of[b] == DIFF_NONE)
 			continue;
 		for (size_t i = 0; i < cnt; i++)
 			if (counts[i].item < item_cnt)

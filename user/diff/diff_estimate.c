@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One pass over the counts by item. d[] is laid out densely for each item in turn: a day has 96
- * units, and straight loops over these beat anything clever on the sparse counts.
+ * clusters, and straight loops over these beat anything clever on the sparse counts.
  */
 #include "user/diff/diff_estimate.h"
 
@@ -78,7 +78,7 @@ double diff_estimate_scatter(const double *d, uint32_t cnt, uint32_t first_b, do
 	return squares * cnt / (cnt - rows);
 }
 
-/* base[side][j] = t[j] / T: what an item's units would be if nothing scattered. */
+/* base[side][j] = t[j] / T: what an item's clusters would be if nothing scattered. */
 struct estimate_rows {
 	double *base[DIFF_PLAN_SIDES];
 	double *d;
@@ -92,17 +92,17 @@ static int rows_make(const struct diff_plan *plan, double *room, struct estimate
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
 		const struct diff_plan_side *side = &plan->sides[s];
 
-		out->base[s] = room + (size_t)(s + 1) * plan->unit_cnt;
-		for (uint32_t j = 0; j < plan->unit_cnt; j++)
+		out->base[s] = room + (size_t)(s + 1) * plan->cluster_cnt;
+		for (uint32_t j = 0; j < plan->cluster_cnt; j++)
 			out->base[s][j] =
 				side->sample_total > 0 ? side->samples[j] / side->sample_total : 0;
 	}
 	return 0;
 }
 
-static bool is_late(const struct diff_plan *plan, int side, uint32_t unit)
+static bool is_late(const struct diff_plan *plan, int side, uint32_t cluster)
 {
-	return unit >= plan->late_first || (!plan->is_paired && side == DIFF_PLAN_A);
+	return cluster >= plan->late_first || (!plan->is_paired && side == DIFF_PLAN_A);
 }
 
 /* Totals of one item on one side. */
@@ -119,7 +119,7 @@ static void sum_side(const struct diff_plan *plan, int s, const struct diff_coun
 		out->raw[s] += entries[i].count;
 		out->x[s] += x;
 		squares += weight * x;
-		if (is_late(plan, s, side->unit_of[entries[i].block]))
+		if (is_late(plan, s, side->cluster_of[entries[i].block]))
 			out->late_x[s] += x;
 	}
 	out->share[s] = side->sample_total > 0 ? out->x[s] / side->sample_total : 0;
@@ -135,10 +135,10 @@ static void add_side(const struct diff_plan *plan, int s, const struct diff_coun
 
 	if (!(total > 0))
 		return;
-	for (uint32_t j = 0; j < plan->unit_cnt; j++)
+	for (uint32_t j = 0; j < plan->cluster_cnt; j++)
 		d[j] -= sign * base[j];
 	for (size_t i = 0; i < cnt; i++)
-		d[side->unit_of[entries[i].block]] +=
+		d[side->cluster_of[entries[i].block]] +=
 			sign * side->weight_of[entries[i].block] * entries[i].count / total;
 }
 
@@ -156,7 +156,7 @@ int diff_estimate_items(const struct diff_plan *plan,
 			const struct diff_counts counts[DIFF_PLAN_SIDES], uint32_t item_cnt,
 			struct diff_estimate *out)
 {
-	__cleanup_free double *room = calloc((size_t)plan->unit_cnt * 3 + 1, sizeof(*room));
+	__cleanup_free double *room = calloc((size_t)plan->cluster_cnt * 3 + 1, sizeof(*room));
 	struct estimate_rows rows;
 	int err = rows_make(plan, room, &rows);
 
@@ -166,7 +166,7 @@ int diff_estimate_items(const struct diff_plan *plan,
 		struct diff_estimate *at = &out[i];
 
 		*at = (struct diff_estimate){ .leverage = 1 };
-		memset(rows.d, 0, plan->unit_cnt * sizeof(*rows.d));
+		memset(rows.d, 0, plan->cluster_cnt * sizeof(*rows.d));
 		for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
 			size_t first = counts[s].first[i];
 			size_t cnt = counts[s].first[i + 1] - first;
@@ -177,7 +177,7 @@ int diff_estimate_items(const struct diff_plan *plan,
 		}
 		at->pooled = pooled_multinomial(plan, at);
 		at->residual =
-			diff_estimate_scatter(rows.d, plan->unit_cnt, plan->first_b, &at->lag);
+			diff_estimate_scatter(rows.d, plan->cluster_cnt, plan->first_b, &at->lag);
 	}
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the blocks say about each item by itself: how often it was seen, what counting alone would
- * make uncertain, and what the scatter between units really is.
+ * make uncertain, and what the scatter between clusters really is.
  *
- * The log ratio of an item's shares is, to first order, a sum over units j of
+ * The log ratio of an item's shares is, to first order, a sum over clusters j of
  *     d[j] = (xb[j] / XB - tb[j] / TB) - (xa[j] / XA - ta[j] / TA)
  * with x the item's samples, t all samples, capitals for totals. These sum to 0; the sum of their
  * squares estimates the variance, and neighbours that go together make it larger.
@@ -24,10 +24,11 @@ struct diff_estimate {
 	double share[DIFF_PLAN_SIDES];
 	double mult[DIFF_PLAN_SIDES]; /* variance of the log share by counting (multinomial) */
 	double pooled; /* variance of the log ratio by counting, if both shares were the same */
-	double late_x[DIFF_PLAN_SIDES]; /* weighted samples in the late units (A: all, unpaired) */
-	double residual; /* variance of the log ratio by the units, taken as independent */
+	double late_x
+		[DIFF_PLAN_SIDES]; /* weighted samples in the late clusters (A: all, unpaired) */
+	double residual; /* variance of the log ratio by the clusters, taken as independent */
 	double leverage; /* factor that diff_estimate_against_rest() put on variances; 1 before */
-	double lag;	 /* correlation of neighbouring d[], bias removed; NaN with too few units */
+	double lag; /* correlation of neighbouring d[], bias removed; NaN with too few clusters */
 };
 
 /* out[item_cnt]. 0 or -ENOMEM. */

@@ -22,7 +22,7 @@ static uint32_t side_frequency(const struct diff_side *side, const struct diff_p
 	uint32_t frequency = 0;
 
 	for (size_t i = 0; i < diff_side__block_count(side); i++) {
-		if (plan->unit_of[i] == DIFF_NONE)
+		if (plan->cluster_of[i] == DIFF_NONE)
 			continue;
 		frequency = diff_side__block(side, i)->frequency_hz;
 		if (!frequency)
@@ -39,8 +39,9 @@ static struct diff_gate_result time_of_day(const struct diff_input *input,
 			 input->history->set_cnt >= options->history_min;
 
 	return (struct diff_gate_result){
-		.passed = plan->is_paired || has_pairs || !has_blocks,
-		.a = plan->is_paired ? plan->unit_cnt : 0,
+		.passed = plan->is_paired || has_pairs || !has_blocks ||
+			  plan->span_s <= options->near_s,
+		.a = plan->is_paired ? plan->cluster_cnt : 0,
 		.b = has_pairs ? (double)input->history->set_cnt : 0,
 		.limit = NAN,
 	};

@@ -45,7 +45,7 @@ static int measure_make(const struct diff_side *before, const struct diff_side *
 	if (err)
 		return err;
 	out->estimates = calloc((size_t)item_cnt + 1, sizeof(*out->estimates));
-	out->d = calloc((size_t)out->plan.unit_cnt + 1, sizeof(*out->d));
+	out->d = calloc((size_t)out->plan.cluster_cnt + 1, sizeof(*out->d));
 	if (!out->estimates || !out->d)
 		return -ENOMEM;
 	return diff_estimate_items(&out->plan, out->counts, item_cnt, out->estimates);
@@ -57,7 +57,7 @@ static double neighbour_variance(const struct measure *measure, uint32_t item)
 	const struct diff_plan_side *day = &measure->plan.sides[DIFF_PLAN_B];
 	const struct diff_counts *counts = &measure->counts[DIFF_PLAN_B];
 	uint32_t first = measure->plan.first_b;
-	uint32_t end = measure->plan.unit_cnt;
+	uint32_t end = measure->plan.cluster_cnt;
 	double total = measure->estimates[item].x[DIFF_PLAN_B];
 	double squares = 0;
 
@@ -66,7 +66,7 @@ static double neighbour_variance(const struct measure *measure, uint32_t item)
 	for (size_t i = counts->first[item]; i < counts->first[item + 1]; i++) {
 		uint32_t block = counts->entries[i].block;
 
-		measure->d[day->unit_of[block]] +=
+		measure->d[day->cluster_of[block]] +=
 			day->weight_of[block] * counts->entries[i].count / total;
 	}
 	for (uint32_t j = first + 1; j < end; j++)

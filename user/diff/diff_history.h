@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What earlier, quiet times say about how much items drift from day to day. Either a row of days
+ * What earlier, quiet times or other hosts say about how much items drift when nothing was changed. Either a row of days
  * (the daily series: neighbours are compared), or comparisons of two sides that should have been
  * the same (earlier day pairs, canary against control). Rows are kept per item; who stores them
  * under names translates names to items of the present comparison first.
@@ -18,11 +18,12 @@
 enum diff_history_kind {
 	DIFF_HISTORY_DAYS = 0,
 	DIFF_HISTORY_PAIRS = 1,
+	DIFF_HISTORY_HOSTS = 2, /* each host of one time against the others */
 };
 
 struct diff_history_row {
 	uint32_t item;
-	float value;	/* DAYS: log of the share; PAIRS: log ratio, not yet set against a median */
+	float value;	/* DAYS: log of the share; else log ratio, not yet set against a median */
 	float variance; /* of `value`, from the blocks within the day or pair */
 };
 
@@ -36,6 +37,8 @@ struct diff_history {
 	enum diff_history_kind kind;
 	const struct diff_history_set *sets; /* oldest first */
 	size_t set_cnt;
+	/* HOSTS: the drift of the sides that are compared, as a factor on that of a set. */
+	double averaging;
 };
 
 /*

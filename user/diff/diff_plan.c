@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Pairing. The day is cut into slots of one block length. In a slot with m blocks of A and n of B,
- * min(m, n) units are made and the blocks of each side dealt out to them in order of time: seven
- * days against seven give seven pairs, seven against one give one unit of seven and one.
+ * min(m, n) clusters are made and the blocks of each side dealt out to them in order of time: seven
+ * days against seven give seven pairs, seven against one give one cluster of seven and one.
  */
 #include "user/diff/diff_plan.h"
 
@@ -28,7 +28,7 @@ struct plan_block {
 	uint32_t index; /* in its side */
 };
 
-struct plan_unit {
+struct plan_cluster {
 	uint64_t start_unix_ns; /* of its first block of B */
 	uint32_t number;	/* before sorting */
 };
@@ -38,7 +38,7 @@ void diff_plan_release(struct diff_plan *plan)
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
 		struct diff_plan_side *side = &plan->sides[s];
 
-		free(side->unit_of);
+		free(side->cluster_of);
 		free(side->weight_of);
 		free(side->samples);
 		free(side->cpu_s);
@@ -93,10 +93,10 @@ static int compare_blocks(const void *a, const void *b)
 	return (left->index > right->index) - (left->index < right->index);
 }
 
-static int compare_units(const void *a, const void *b)
+static int compare_clusters(const void *a, const void *b)
 {
-	const struct plan_unit *left = a;
-	const struct plan_unit *right = b;
+	const struct plan_cluster *left = a;
+	const struct plan_cluster *right = b;
 
 	if (left->start_unix_ns != right->start_unix_ns)
 		return (left->start_unix_ns > right->start_unix_ns) -
@@ -104,7 +104,7 @@ static int compare_units(const void *a, const void *b)
 	return (left->number > right->number) - (left->number < right->number);
 }
 
-/* All blocks; none has a unit yet. */
+/* All blocks; none has a cluster yet. */
 static size_t list_blocks(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32_t slot_s,
 			  struct diff_plan *plan, struct plan_block *out)
 {
@@ -114,7 +114,7 @@ static size_t list_blocks(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32
 		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++) {
 			const struct diff_block *block = diff_side__block(sides[s], i);
 
-			plan->sides[s].unit_of[i] = DIFF_NONE;
+			plan->sides[s].cluster_of[i] = DIFF_NONE;
 			out[cnt++] = (struct plan_block){
 				.slot = block->time_of_day_s / slot_s,
 				.side = s,
@@ -127,7 +127,7 @@ static size_t list_blocks(const struct diff_side *sides[DIFF_PLAN_SIDES], uint32
 
 /* One slot's blocks, those of A first. Units get provisional numbers. */
 static void pair_slot(const struct plan_block *blocks, size_t cnt, const struct diff_side *side_b,
-		      struct diff_plan *plan, struct plan_unit *units)
+		      struct diff_plan *plan, struct plan_cluster *clusters)
 {
 	size_t cnt_a = 0;
 
@@ -139,36 +139,36 @@ static void pair_slot(const struct plan_block *blocks, size_t cnt, const struct 
 
 	for (size_t i = 0; pairs && i < cnt; i++) {
 		const struct plan_block *at = &blocks[i];
-		size_t unit = at->side == DIFF_PLAN_A ? i * pairs / cnt_a :
-							(i - cnt_a) * pairs / cnt_b;
-		uint32_t number = plan->unit_cnt + (uint32_t)unit;
+		size_t cluster = at->side == DIFF_PLAN_A ? i * pairs / cnt_a :
+							   (i - cnt_a) * pairs / cnt_b;
+		uint32_t number = plan->cluster_cnt + (uint32_t)cluster;
 
-		plan->sides[at->side].unit_of[at->index] = number;
+		plan->sides[at->side].cluster_of[at->index] = number;
 		if (at->side == DIFF_PLAN_A)
-			units[number] =
-				(struct plan_unit){ .start_unix_ns = UINT64_MAX, .number = number };
-		else if (units[number].start_unix_ns == UINT64_MAX)
-			units[number].start_unix_ns =
+			clusters[number] = (struct plan_cluster){ .start_unix_ns = UINT64_MAX,
+								  .number = number };
+		else if (clusters[number].start_unix_ns == UINT64_MAX)
+			clusters[number].start_unix_ns =
 				diff_side__block(side_b, at->index)->start_unix_ns;
 	}
-	plan->unit_cnt += (uint32_t)pairs;
+	plan->cluster_cnt += (uint32_t)pairs;
 }
 
-/* Numbers units by time. */
-static int sort_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan,
-		      struct plan_unit *units)
+/* Numbers clusters by time. */
+static int sort_clusters(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan,
+			 struct plan_cluster *clusters)
 {
-	__cleanup_free uint32_t *place = reallocarray(NULL, plan->unit_cnt + 1u, sizeof(*place));
+	__cleanup_free uint32_t *place = reallocarray(NULL, plan->cluster_cnt + 1u, sizeof(*place));
 
 	if (!place)
 		return -ENOMEM;
-	qsort(units, plan->unit_cnt, sizeof(*units), compare_units);
-	for (uint32_t i = 0; i < plan->unit_cnt; i++)
-		place[units[i].number] = i;
+	qsort(clusters, plan->cluster_cnt, sizeof(*clusters), compare_clusters);
+	for (uint32_t i = 0; i < plan->cluster_cnt; i++)
+		place[clusters[i].number] = i;
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
 		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++)
-			if (plan->sides[s].unit_of[i] != DIFF_NONE)
-				plan->sides[s].unit_of[i] = place[plan->sides[s].unit_of[i]];
+			if (plan->sides[s].cluster_of[i] != DIFF_NONE)
+				plan->sides[s].cluster_of[i] = place[plan->sides[s].cluster_of[i]];
 	return 0;
 }
 
@@ -180,31 +180,32 @@ static void leave_unpaired(const struct plan_block *blocks, size_t cnt, struct d
 	for (size_t i = 0; i < cnt; i++)
 		next[DIFF_PLAN_B] += blocks[i].side == DIFF_PLAN_A;
 	plan->first_b = next[DIFF_PLAN_B];
-	plan->unit_cnt = (uint32_t)cnt;
-	/* Blocks are sorted by slot here; units go by time, which is the order of the index. */
+	plan->cluster_cnt = (uint32_t)cnt;
+	/* Blocks are sorted by slot here; clusters go by time, which is the order of the index. */
 	for (size_t i = 0; i < cnt; i++)
-		plan->sides[blocks[i].side].unit_of[blocks[i].index] = 0;
+		plan->sides[blocks[i].side].cluster_of[blocks[i].index] = 0;
 }
 
 static void number_unpaired(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
 {
-	uint32_t unit = 0;
+	uint32_t cluster = 0;
 
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
 		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++)
-			if (plan->sides[s].unit_of[i] != DIFF_NONE)
-				plan->sides[s].unit_of[i] = unit++;
+			if (plan->sides[s].cluster_of[i] != DIFF_NONE)
+				plan->sides[s].cluster_of[i] = cluster++;
 }
 
 /* Pairs what can be paired; gives that up when it is too little. */
-static int assign_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
+static int assign_clusters(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
 {
 	size_t room = diff_side__block_count(sides[0]) + diff_side__block_count(sides[1]);
 	__cleanup_free struct plan_block *blocks = reallocarray(NULL, room + 1, sizeof(*blocks));
-	__cleanup_free struct plan_unit *units = reallocarray(NULL, room + 1, sizeof(*units));
+	__cleanup_free struct plan_cluster *clusters =
+		reallocarray(NULL, room + 1, sizeof(*clusters));
 	uint32_t slot_s = 0;
 
-	if (!blocks || !units)
+	if (!blocks || !clusters)
 		return -ENOMEM;
 
 	int err = slot_length(sides, &slot_s);
@@ -220,17 +221,17 @@ static int assign_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct d
 	for (size_t first = 0, end; first < cnt; first = end) {
 		for (end = first; end < cnt && blocks[end].slot == blocks[first].slot;)
 			end++;
-		pair_slot(&blocks[first], end - first, sides[DIFF_PLAN_B], plan, units);
+		pair_slot(&blocks[first], end - first, sides[DIFF_PLAN_B], plan, clusters);
 	}
 	for (size_t i = 0; i < cnt; i++) {
 		usable[blocks[i].side]++;
-		paired[blocks[i].side] += plan->sides[blocks[i].side].unit_of[blocks[i].index] !=
+		paired[blocks[i].side] += plan->sides[blocks[i].side].cluster_of[blocks[i].index] !=
 					  DIFF_NONE;
 	}
 
 	int shorter = usable[DIFF_PLAN_A] <= usable[DIFF_PLAN_B] ? DIFF_PLAN_A : DIFF_PLAN_B;
 
-	if (plan->unit_cnt < PAIRS_MIN || paired[shorter] < PAIRED_SHARE_MIN * usable[shorter]) {
+	if (plan->cluster_cnt < PAIRS_MIN || paired[shorter] < PAIRED_SHARE_MIN * usable[shorter]) {
 		leave_unpaired(blocks, cnt, plan);
 		number_unpaired(sides, plan);
 		return 0;
@@ -238,7 +239,7 @@ static int assign_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct d
 	plan->is_paired = true;
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++)
 		plan->sides[s].unpaired_cnt = usable[s] - paired[s];
-	return sort_units(sides, plan, units);
+	return sort_clusters(sides, plan, clusters);
 }
 
 static double block_cpu_s(const struct diff_block *block)
@@ -248,15 +249,15 @@ static double block_cpu_s(const struct diff_block *block)
 	return block->frequency_hz ? (double)block->samples / block->frequency_hz : NAN;
 }
 
-static void add_block(struct diff_plan_side *side, uint32_t unit, const struct diff_block *block,
+static void add_block(struct diff_plan_side *side, uint32_t cluster, const struct diff_block *block,
 		      double weight)
 {
 	double seconds = (double)block->length_ns / (double)CLOCK_NS_PER_S;
 	double samples = weight * (double)block->samples;
 
-	side->samples[unit] += samples;
-	side->cpu_s[unit] += block_cpu_s(block);
-	side->seconds[unit] += seconds;
+	side->samples[cluster] += samples;
+	side->cpu_s[cluster] += block_cpu_s(block);
+	side->seconds[cluster] += seconds;
 	side->sample_total += samples;
 	side->cpu_total_s += block_cpu_s(block);
 	side->second_total += seconds;
@@ -278,15 +279,37 @@ static uint32_t reference_frequency(const struct diff_side *sides[DIFF_PLAN_SIDE
 	return 0;
 }
 
-static int sum_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
+/* From the first block that is compared to the end of the last, be they of one side or of both. */
+static double span_of(const struct diff_side *sides[DIFF_PLAN_SIDES], const struct diff_plan *plan)
+{
+	uint64_t first = UINT64_MAX;
+	uint64_t end = 0;
+
+	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
+		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++) {
+			const struct diff_block *block = diff_side__block(sides[s], i);
+
+			if (plan->sides[s].cluster_of[i] == DIFF_NONE)
+				continue;
+			if (block->start_unix_ns < first)
+				first = block->start_unix_ns;
+			if (block->start_unix_ns + block->length_ns > end)
+				end = block->start_unix_ns + block->length_ns;
+		}
+	}
+	return end > first ? (double)(end - first) / (double)CLOCK_NS_PER_S : 0;
+}
+
+static int sum_clusters(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff_plan *plan)
 {
 	plan->frequency_hz = reference_frequency(sides);
+	plan->span_s = span_of(sides, plan);
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
 		struct diff_plan_side *side = &plan->sides[s];
 
-		side->samples = calloc(plan->unit_cnt + 1u, sizeof(double));
-		side->cpu_s = calloc(plan->unit_cnt + 1u, sizeof(double));
-		side->seconds = calloc(plan->unit_cnt + 1u, sizeof(double));
+		side->samples = calloc(plan->cluster_cnt + 1u, sizeof(double));
+		side->cpu_s = calloc(plan->cluster_cnt + 1u, sizeof(double));
+		side->seconds = calloc(plan->cluster_cnt + 1u, sizeof(double));
 		if (!side->samples || !side->cpu_s || !side->seconds)
 			return -ENOMEM;
 		for (size_t i = 0; i < diff_side__block_count(sides[s]); i++) {
@@ -295,8 +318,8 @@ static int sum_units(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff
 
 			side->weight_of[i] =
 				is_known ? (double)plan->frequency_hz / block->frequency_hz : 1;
-			if (side->unit_of[i] != DIFF_NONE)
-				add_block(side, side->unit_of[i], block, side->weight_of[i]);
+			if (side->cluster_of[i] != DIFF_NONE)
+				add_block(side, side->cluster_of[i], block, side->weight_of[i]);
 		}
 		side->days = fmax(1, side->second_total / SECONDS_PER_DAY);
 	}
@@ -308,21 +331,21 @@ static int plan_fill(const struct diff_side *sides[DIFF_PLAN_SIDES], struct diff
 	for (int s = 0; s < DIFF_PLAN_SIDES; s++) {
 		size_t cnt = diff_side__block_count(sides[s]);
 
-		plan->sides[s].unit_of = calloc(cnt + 1, sizeof(uint32_t));
+		plan->sides[s].cluster_of = calloc(cnt + 1, sizeof(uint32_t));
 		plan->sides[s].weight_of = calloc(cnt + 1, sizeof(double));
-		if (!plan->sides[s].unit_of || !plan->sides[s].weight_of)
+		if (!plan->sides[s].cluster_of || !plan->sides[s].weight_of)
 			return -ENOMEM;
 	}
 
-	int err = assign_units(sides, plan);
+	int err = assign_clusters(sides, plan);
 
 	if (err)
 		return err;
 
-	uint32_t units_b = plan->unit_cnt - plan->first_b;
+	uint32_t clusters_b = plan->cluster_cnt - plan->first_b;
 
-	plan->late_first = plan->unit_cnt - units_b / LATE_SHARE;
-	return sum_units(sides, plan);
+	plan->late_first = plan->cluster_cnt - clusters_b / LATE_SHARE;
+	return sum_clusters(sides, plan);
 }
 
 int diff_plan_make(const struct diff_side *a, const struct diff_side *b, struct diff_plan *out)

@@ -4,8 +4,9 @@
  * when both sides have such, because the mix of work follows the clock; the leftovers are left out
  * then. Otherwise every block stands for itself.
  *
- * A unit is one pair (or, where one side has several days and the other has one, blocks of several
- * days against one), or one block when not paired. Units are in order of time.
+ * A cluster is one pair (or, where one side has several days and the other has one, blocks of several
+ * days against one), or one block when not paired. Clusters are in order of time; JSON calls
+ * their number "units".
  */
 #ifndef JBPF_DIFF_PLAN_H
 #define JBPF_DIFF_PLAN_H
@@ -22,13 +23,13 @@
 
 /* Totals over what is compared. */
 struct diff_plan_side {
-	uint32_t *unit_of;   /* by block of the side: its unit or DIFF_NONE = left out */
-	double *weight_of;   /* by block: what one sample counts; 1 at the plan's frequency */
-	double *samples;     /* by unit, weighted */
-	double *cpu_s;	     /* by unit */
-	double *seconds;     /* by unit: time recorded */
-	double sample_total; /* weighted */
-	double cpu_total_s;  /* NaN when a block's frequency is not known */
+	uint32_t *cluster_of; /* by block of the side: its cluster or DIFF_NONE = left out */
+	double *weight_of;    /* by block: what one sample counts; 1 at the plan's frequency */
+	double *samples;      /* by cluster, weighted */
+	double *cpu_s;	      /* by cluster */
+	double *seconds;      /* by cluster: time recorded */
+	double sample_total;  /* weighted */
+	double cpu_total_s;   /* NaN when a block's frequency is not known */
 	double second_total;
 	double days;	    /* different days, at least 1 */
 	uint32_t block_cnt; /* compared */
@@ -39,10 +40,11 @@ struct diff_plan_side {
 
 struct diff_plan {
 	bool is_paired;
-	uint32_t unit_cnt;
-	uint32_t first_b;      /* not paired: units below are of A, the others of B; paired: 0 */
-	uint32_t late_first;   /* units from here on are the last quarter of B */
+	uint32_t cluster_cnt;
+	uint32_t first_b;      /* not paired: clusters below are of A, the others of B; paired: 0 */
+	uint32_t late_first;   /* clusters from here on are the last quarter of B */
 	uint32_t frequency_hz; /* to which the weights refer; 0 = not known */
+	double span_s;	       /* from the first block of both sides to the end of the last */
 	struct diff_plan_side sides[DIFF_PLAN_SIDES];
 };
 

@@ -36,7 +36,7 @@ static double median_error(const double *sorted, size_t cnt)
 	return (sorted[last] - sorted[first]) / (2 * Z_95);
 }
 
-/* Variance of the log ratio of CPU per second, by units like that of an item. */
+/* Variance of the log ratio of CPU per second, by clusters like that of an item. */
 static int load_measure(const struct diff_plan *plan, struct diff_interval *out, double *error_out)
 {
 	const struct diff_plan_side *a = &plan->sides[DIFF_PLAN_A];
@@ -49,16 +49,16 @@ static int load_measure(const struct diff_plan *plan, struct diff_interval *out,
 	if (!(rate_a > 0) || !(rate_b > 0))
 		return 0;
 
-	__cleanup_free double *d = calloc((size_t)plan->unit_cnt + 1, sizeof(*d));
+	__cleanup_free double *d = calloc((size_t)plan->cluster_cnt + 1, sizeof(*d));
 	double lag = NAN;
 
 	if (!d)
 		return -ENOMEM;
-	for (uint32_t j = 0; j < plan->unit_cnt; j++)
+	for (uint32_t j = 0; j < plan->cluster_cnt; j++)
 		d[j] = b->cpu_s[j] / b->cpu_total_s - b->seconds[j] / b->second_total -
 		       (a->cpu_s[j] / a->cpu_total_s - a->seconds[j] / a->second_total);
 
-	double variance = diff_estimate_scatter(d, plan->unit_cnt, plan->first_b, &lag);
+	double variance = diff_estimate_scatter(d, plan->cluster_cnt, plan->first_b, &lag);
 
 	*error_out = sqrt(variance * diff_estimate_stretch(lag));
 	*out = interval(log(rate_b / rate_a), *error_out);

@@ -6,6 +6,7 @@
  */
 #include "user/diff/diff_side.h"
 #include "user/util/saturate.h"
+#include "user/util/vec.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 #define LONG_BLOCK_NS	      (15 * NS_PER_MINUTE)
 #define SHORT_BLOCK_NS	      (5 * NS_PER_MINUTE)
 #define SHORT_BLOCKS_BELOW_NS (4 * 60 * NS_PER_MINUTE)
+#define MINUTES_BELOW_NS      (40 * NS_PER_MINUTE) /* where those were fewer than are needed */
 
 struct side_block {
 	struct diff_block block;
@@ -56,41 +58,17 @@ void diff_side__free(struct diff_side *side)
 	free(side);
 }
 
-/* Room for one more element than `cnt`. */
-static int grow(void **array, size_t cnt, size_t *cap, size_t element_bytes)
-{
-	if (cnt < *cap)
-		return 0;
-
-	size_t wanted = *cap ? *cap + *cap / 2 : 64;
-	void *bigger = reallocarray(*array, wanted, element_bytes);
-
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = wanted;
-	return 0;
-}
-
 static int grow_slots(struct diff_side *side, uint32_t item)
 {
-	size_t wanted = side->slot_cnt ? side->slot_cnt : 256;
+	size_t before = side->slot_cnt;
+	int err;
 
 	if (item >= DIFF_SIDE_ITEMS_MAX)
 		return -E2BIG;
-	if (item < side->slot_cnt)
-		return 0;
-	while (wanted <= item)
-		wanted *= 2;
-
-	uint32_t *slots = reallocarray(side->slots, wanted, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	memset(&slots[side->slot_cnt], 0, (wanted - side->slot_cnt) * sizeof(*slots));
-	side->slots = slots;
-	side->slot_cnt = wanted;
-	return 0;
+	err = vec_room(side->slots, item, side->slot_cnt, 256);
+	if (side->slot_cnt > before)
+		memset(&side->slots[before], 0, (side->slot_cnt - before) * sizeof(*side->slots));
+	return err;
 }
 
 static size_t open_first(const struct diff_side *side)
@@ -112,8 +90,7 @@ int diff_side__add(struct diff_side *side, uint32_t item, uint64_t count)
 		side->counts[at].count = add_saturated_u32(side->counts[at].count, count);
 		return 0;
 	}
-	err = grow((void **)&side->counts, side->count_cnt, &side->count_cap,
-		   sizeof(*side->counts));
+	err = vec_room(side->counts, side->count_cnt, side->count_cap, 64);
 	if (err)
 		return err;
 	side->slots[item] = (uint32_t)(side->count_cnt - first);
@@ -141,8 +118,7 @@ int diff_side__close_block(struct diff_side *side, const struct diff_block *bloc
 			return -EINVAL;
 	}
 
-	int err = grow((void **)&side->blocks, side->block_cnt, &side->block_cap,
-		       sizeof(*side->blocks));
+	int err = vec_room(side->blocks, side->block_cnt, side->block_cap, 64);
 
 	if (err)
 		return err;
@@ -185,7 +161,169 @@ const struct diff_count *diff_side__counts(const struct diff_side *side, size_t 
 	return side->counts ? &side->counts[first] : NULL;
 }
 
+/* ---- several sides of one time ---- */
+
+/* A block's place among those of its side. */
+struct part_block {
+	const struct diff_side *side;
+	size_t index;
+	uint64_t start_unix_ns;
+};
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct part_block *left = a;
+	const struct part_block *right = b;
+
+	return (left->start_unix_ns > right->start_unix_ns) -
+	       (left->start_unix_ns < right->start_unix_ns);
+}
+
+static struct part_block *list_blocks(const struct diff_side *const *parts, size_t part_cnt,
+				      size_t *cnt_out)
+{
+	struct part_block *list;
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < part_cnt; i++)
+		cnt += parts[i]->block_cnt;
+	list = reallocarray(NULL, cnt + 1, sizeof(*list));
+	cnt = 0;
+	for (size_t i = 0; list && i < part_cnt; i++)
+		for (size_t block = 0; block < parts[i]->block_cnt; block++)
+			list[cnt++] =
+				(struct part_block){ parts[i], block,
+						     parts[i]->blocks[block].block.start_unix_ns };
+	if (list)
+		qsort(list, cnt, sizeof(*list), compare_starts);
+	*cnt_out = cnt;
+	return list;
+}
+
+static void add_totals(struct diff_block *sum, const struct diff_block *part)
+{
+	/* Samples of another rate cannot be added up; then it is not known. */
+	if (sum->frequency_hz != part->frequency_hz)
+		sum->frequency_hz = 0;
+	if (part->length_ns > sum->length_ns)
+		sum->length_ns = part->length_ns;
+	sum->samples += part->samples;
+	sum->cpu_s += part->cpu_s;
+	sum->lost_samples += part->lost_samples;
+	sum->frames += part->frames;
+	sum->unknown_frames += part->unknown_frames;
+	sum->truncated_samples += part->truncated_samples;
+}
+
+static int add_counts(struct diff_side *sum, const struct part_block *from)
+{
+	size_t cnt;
+	const struct diff_count *counts = diff_side__counts(from->side, from->index, &cnt);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < cnt; i++)
+		err = diff_side__add(sum, counts[i].item, counts[i].count);
+	return err;
+}
+
+int diff_side_sum(const struct diff_side *const *parts, size_t part_cnt, struct diff_side **out)
+{
+	struct diff_side *sum = diff_side__new(part_cnt ? parts[0]->event : 0);
+	size_t cnt = 0;
+	struct part_block *list = sum ? list_blocks(parts, part_cnt, &cnt) : NULL;
+	int err = list ? 0 : -ENOMEM;
+
+	for (size_t first = 0, end; !err && first < cnt; first = end) {
+		struct diff_block block = list[first].side->blocks[list[first].index].block;
+
+		err = add_counts(sum, &list[first]);
+		for (end = first + 1;
+		     !err && end < cnt && list[end].start_unix_ns == list[first].start_unix_ns;
+		     end++) {
+			add_totals(&block, &list[end].side->blocks[list[end].index].block);
+			err = add_counts(sum, &list[end]);
+		}
+		if (!err)
+			err = diff_side__close_block(sum, &block);
+	}
+	free(list);
+	if (err) {
+		diff_side__free(sum);
+		return err;
+	}
+	*out = sum;
+	return 0;
+}
+
+static void subtract_totals(struct diff_block *sum, const struct diff_block *part)
+{
+	sum->samples -= part->samples;
+	sum->cpu_s = sum->cpu_s > part->cpu_s ? sum->cpu_s - part->cpu_s : 0;
+	sum->lost_samples -= part->lost_samples;
+	sum->frames -= part->frames;
+	sum->unknown_frames -= part->unknown_frames;
+	sum->truncated_samples -= part->truncated_samples;
+}
+
+/* `minus` is by item, and 0 again afterwards. */
+static int add_difference(struct diff_side *out, const struct diff_side *sum, size_t block,
+			  uint32_t *minus)
+{
+	size_t cnt;
+	const struct diff_count *counts = diff_side__counts(sum, block, &cnt);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < cnt; i++) {
+		uint32_t part = minus[counts[i].item];
+
+		minus[counts[i].item] = 0;
+		if (counts[i].count > part)
+			err = diff_side__add(out, counts[i].item, counts[i].count - part);
+	}
+	return err;
+}
+
+int diff_side_without(const struct diff_side *sum, const struct diff_side *part, uint32_t item_cnt,
+		      struct diff_side **out)
+{
+	struct diff_side *rest = diff_side__new(sum->event);
+	uint32_t *minus = calloc((size_t)item_cnt + 1, sizeof(*minus));
+	size_t at = 0;
+	int err = rest && minus ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < sum->block_cnt; i++) {
+		struct diff_block block = sum->blocks[i].block;
+
+		if (at < part->block_cnt &&
+		    part->blocks[at].block.start_unix_ns == block.start_unix_ns) {
+			size_t cnt;
+			const struct diff_count *counts = diff_side__counts(part, at, &cnt);
+
+			for (size_t c = 0; c < cnt; c++)
+				minus[counts[c].item] = counts[c].count;
+			subtract_totals(&block, &part->blocks[at++].block);
+		}
+		err = add_difference(rest, sum, i, minus);
+		if (!err && block.samples)
+			err = diff_side__close_block(rest, &block);
+	}
+	free(minus);
+	if (err) {
+		diff_side__free(rest);
+		return err;
+	}
+	*out = rest;
+	return 0;
+}
+
+uint64_t diff_side_block_above_ns(uint64_t block_ns)
+{
+	return block_ns < SHORT_BLOCK_NS ? SHORT_BLOCK_NS : LONG_BLOCK_NS;
+}
+
 uint64_t diff_side_block_length_ns(uint64_t shorter_ns)
 {
+	if (shorter_ns < MINUTES_BELOW_NS)
+		return NS_PER_MINUTE;
 	return shorter_ns < SHORT_BLOCKS_BELOW_NS ? SHORT_BLOCK_NS : LONG_BLOCK_NS;
 }

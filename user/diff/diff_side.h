@@ -71,9 +71,21 @@ const struct diff_count *diff_side__counts(const struct diff_side *side, size_t 
 					   size_t *cnt_out);
 
 /*
- * The block length for sides of which the shorter one lasts `shorter_ns`: 15 minutes, or 5 when it
- * is under 4 hours. Blocks begin at multiples of it since midnight, so that days can be paired.
+ * The sum of sides of the same time, block by block: hosts that ran beside each other. A block is as long as
+ * its longest part. 0 and a side to be freed, or -ENOMEM.
+ */
+__must_check int diff_side_sum(const struct diff_side *const *parts, size_t part_cnt,
+			       struct diff_side **out);
+/* Such a sum without one of its parts; items are below `item_cnt`. 0 and a side to be freed, or -ENOMEM. */
+__must_check int diff_side_without(const struct diff_side *sum, const struct diff_side *part,
+				   uint32_t item_cnt, struct diff_side **out);
+
+/*
+ * The block length for sides of which the shorter one lasts `shorter_ns`: 15 minutes, 5 when it is
+ * under 4 hours, 1 when it is under 40 minutes. Blocks begin at multiples of it since midnight, so that days can be paired.
  */
 uint64_t diff_side_block_length_ns(uint64_t shorter_ns);
+/* The next longer one of these; of the longest itself. */
+uint64_t diff_side_block_above_ns(uint64_t block_ns);
 
 #endif

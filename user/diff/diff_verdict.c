@@ -245,7 +245,7 @@ static double late_total(const struct diff_plan *plan, int side)
 
 	if (!plan->is_paired && side == DIFF_PLAN_A)
 		return plan->sides[side].sample_total;
-	for (uint32_t j = plan->late_first; j < plan->unit_cnt; j++)
+	for (uint32_t j = plan->late_first; j < plan->cluster_cnt; j++)
 		total += plan->sides[side].samples[j];
 	return total;
 }

@@ -98,8 +98,8 @@ static void family_shrink(const struct diff_plan *plan, const struct diff_estima
 		uint32_t item = family->members[r].item;
 		const struct diff_estimate *at = &estimates[item];
 		double near = isnan(family->design_near[r]) ? 1 : family->design_near[r];
-		double units = plan->unit_cnt / diff_estimate_stretch(family->lag_near[r]);
-		double df = fmax(units - rows, 1);
+		double clusters = plan->cluster_cnt / diff_estimate_stretch(family->lag_near[r]);
+		double df = fmax(clusters - rows, 1);
 		double counting = both(at->mult);
 		bool is_own = !isnan(family->design[r]);
 		double design =

@@ -182,8 +182,8 @@ void opener__free(struct opener *opener)
 	free(opener);
 }
 
-/* Those that have ended after all count no longer. */
-static void look_after_hanging(struct opener *opener)
+/* Hanging openers that have ended after all count no longer. */
+static void drop_ended(struct opener *opener)
 {
 	struct pollfd fds[OPENER_MAX_HANGING];
 	size_t kept = 0;
@@ -427,7 +427,7 @@ static int ask_process(struct opener *opener, struct opener_request *request, in
 
 	if (err)
 		return err;
-	look_after_hanging(opener);
+	drop_ended(opener);
 	await_free(opener);
 	if (place_rests(opener, &place))
 		return -ETIMEDOUT;

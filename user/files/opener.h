@@ -12,10 +12,14 @@
  * opener_child.c.
  *
  * Three things still ask the server: following /proc/PID/map_files on NFS, closing a file that was
- * opened, and reading a JVM's memory where a page of a mapped file is not in memory.
+ * opened, which the opener has done once before, and reading a JVM's memory where a page of a mapped
+ * file is not in memory.
  *
  * All functions take a NULL opener too, and then open the file where they are called, however long
  * that takes: for tests and tools. One thread.
+ *
+ * In: a root and a path in it. Out: a descriptor, which is the caller's, or why there is none. The
+ * symbolizer owns the opener (symbols_shared.c) and lends it to all that need files of containers.
  */
 #ifndef JBPF_FILES_OPENER_H
 #define JBPF_FILES_OPENER_H

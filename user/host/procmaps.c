@@ -13,6 +13,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/lines.h"
 #include "user/util/procmaps_line.h"
+#include "user/util/vec.h"
 
 #define PROCMAPS_STEP_BYTES (64 * 1024)
 
@@ -61,15 +62,8 @@ static int procmaps_add_path(struct procmaps *maps, const char *path, size_t len
 
 	if (need > UINT32_MAX)
 		return -ENOMEM;
-	if (need > maps->paths_cap) {
-		size_t cap = need * 2 > 4096 ? need * 2 : 4096;
-		char *paths = realloc(maps->paths, cap);
-
-		if (!paths)
-			return -ENOMEM;
-		maps->paths = paths;
-		maps->paths_cap = cap;
-	}
+	if (vec_reserve(maps->paths, need, maps->paths_cap, 4096))
+		return -ENOMEM;
 	*at_out = (uint32_t)maps->paths_len;
 	to = maps->paths + maps->paths_len;
 	for (size_t i = 0; i < len; i++) {
@@ -104,15 +98,8 @@ static int procmaps_add(struct procmaps *maps, const struct procmaps_line *line,
 		maps->dropped_cnt++;
 		return 0;
 	}
-	if (maps->cnt == maps->cap) {
-		size_t cap = maps->cap ? maps->cap * 2 : 32;
-		struct procmap *items = reallocarray(maps->items, cap, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		maps->items = items;
-		maps->cap = cap;
-	}
+	if (vec_room(maps->items, maps->cnt, maps->cap, 32))
+		return -ENOMEM;
 	err = procmaps_add_path(maps, file->path, file->path_len, &map.path_at);
 	if (err)
 		return err;

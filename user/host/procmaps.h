@@ -2,6 +2,8 @@
 /*
  * /proc/PID/maps: the executable mappings of a process, sorted by address. Paths are foreign text:
  * they may hold blanks, newlines (written "\012") and " (deleted)".
+ *
+ * The room of what /proc says. In: a descriptor of the file. Out: mappings with their paths, which the caller owns and releases.
  */
 #ifndef JBPF_HOST_PROCMAPS_H
 #define JBPF_HOST_PROCMAPS_H

@@ -2,6 +2,8 @@
 /*
  * Memory of another process. The bytes may be garbage and an address may lead nowhere: a read
  * either gives all bytes or an error. The bytes may have changed as soon as it returns.
+ *
+ * In: a pid and addresses. Out: bytes in the caller's buffer. Who opens it owns it.
  */
 #ifndef JBPF_HOST_REMOTE_MEM_H
 #define JBPF_HOST_REMOTE_MEM_H

@@ -11,6 +11,7 @@
 
 #include "user/util/cleanup.h"
 #include "user/util/saturate.h"
+#include "user/util/vec.h"
 
 #define LEB_BITS      7
 #define LEB_MORE      0x80u
@@ -49,31 +50,27 @@ static bool leb_take(struct cells_reader *reader, uint32_t *out)
 }
 
 /* Appends one cell; `next` is the index its skip is counted from. */
-static int cell_put(const struct cell *cell, uint32_t next, struct strbuf *out)
+static void cell_put(const struct cell *cell, uint32_t next, struct strbuf *out)
 {
 	uint8_t code[2 * LEB_BYTES_MAX];
 	size_t len = leb_put(cell->index - next, code);
 
 	len += leb_put(cell->count, code + len);
-	return strbuf_append(out, code, len);
+	strbuf_append(out, code, len);
 }
 
 int cells_encode(const struct cell *cells, size_t cnt, struct strbuf *out)
 {
-	size_t before = out->len;
+	struct strbuf_mark before = strbuf_mark(out);
 	uint32_t next = 0;
-	int err = 0;
 
-	for (size_t i = 0; i < cnt && !err; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		if (cells[i].index < next || cells[i].index >= CELLS_MAX || cells[i].count == 0)
-			err = -EINVAL;
-		else
-			err = cell_put(&cells[i], next, out);
+			return strbuf_settle(out, before, -EINVAL);
+		cell_put(&cells[i], next, out);
 		next = cells[i].index + 1;
 	}
-	if (err)
-		strbuf_truncate(out, before);
-	return err;
+	return strbuf_settle(out, before, 0);
 }
 
 struct cells_reader cells_reader_init(const uint8_t *cells, size_t len)
@@ -154,22 +151,11 @@ static void sum_tidy(struct cells_sum *sum)
 /* Room for `extra` more; grows when adding up what is there leaves less than half of it free. */
 static int sum_reserve(struct cells_sum *sum, size_t extra)
 {
-	struct cell_total *totals;
-	size_t cap = sum->cap ? sum->cap : SUM_MIN_CAP;
-
 	if (sum->cap - sum->cnt >= extra)
 		return 0;
 	sum_tidy(sum);
-	while (cap - sum->cnt < extra || cap / 2 < sum->cnt)
-		cap *= 2;
-	if (cap == sum->cap)
-		return 0;
-	totals = reallocarray(sum->totals, cap, sizeof(*totals));
-	if (!totals)
-		return -ENOMEM;
-	sum->totals = totals;
-	sum->cap = cap;
-	return 0;
+	return vec_reserve(sum->totals, sum->cnt + (extra > sum->cnt ? extra : sum->cnt), sum->cap,
+			   SUM_MIN_CAP);
 }
 
 int cells_sum__add(struct cells_sum *sum, uint64_t start_unix_ns, const uint8_t *cells, size_t len)
@@ -209,12 +195,12 @@ const struct cell_total *cells_sum__view(struct cells_sum *sum, size_t *cnt_out)
 int cells_sum__take(struct cells_sum *sum, uint64_t start_unix_ns, struct strbuf *out)
 {
 	uint64_t base = cell_of(start_unix_ns);
-	size_t before = out->len;
+	struct strbuf_mark before = strbuf_mark(out);
 	uint32_t next = 0;
-	int err = 0;
+	int err;
 
 	sum_tidy(sum);
-	for (size_t i = 0; i < sum->cnt && !err; i++) {
+	for (size_t i = 0; i < sum->cnt; i++) {
 		const struct cell_total *total = &sum->totals[i];
 		struct cell cell = {
 			.index = (uint32_t)(total->number - base),
@@ -222,14 +208,12 @@ int cells_sum__take(struct cells_sum *sum, uint64_t start_unix_ns, struct strbuf
 		};
 
 		if (total->number < base || total->number - base >= CELLS_MAX)
-			err = -EINVAL;
-		else
-			err = cell_put(&cell, next, out);
+			return strbuf_settle(out, before, -EINVAL);
+		cell_put(&cell, next, out);
 		next = cell.index + 1;
 	}
+	err = strbuf_settle(out, before, 0);
 	if (!err)
 		sum->cnt = 0;
-	else
-		strbuf_truncate(out, before);
 	return err;
 }

@@ -297,24 +297,22 @@ static void drop_lambda_hash(struct strbuf *out, size_t class_at)
 	strbuf_truncate(out, class_at + name.len);
 }
 
-static int class_append(struct text class, struct strbuf *out)
+static void class_append(struct text class, struct strbuf *out)
 {
 	size_t class_at = out->len;
-	int err = strbuf_reserve(out, class.len + 1);
 
-	for (size_t i = 0; i < class.len && !err;) {
+	for (size_t i = 0; i < class.len;) {
 		struct rewrite rewrite;
 
 		if (rewrite_at(class, i, &rewrite)) {
-			err = strbuf_append(out, rewrite.keep.at, rewrite.keep.len);
+			strbuf_append(out, rewrite.keep.at, rewrite.keep.len);
 			i += rewrite.consumed;
 		} else {
-			err = strbuf_putc(out, class.at[i++]);
+			strbuf_putc(out, class.at[i++]);
 		}
 	}
-	if (!err && out->len > class_at)
+	if (!strbuf_error(out) && out->len > class_at)
 		drop_lambda_hash(out, class_at);
-	return err;
 }
 
 /* ---- parameters ---- */
@@ -334,7 +332,6 @@ static int descriptor_type_append(struct text text, size_t *consumed_out, struct
 {
 	size_t dimension_cnt = 0;
 	size_t consumed;
-	int err;
 
 	while (dimension_cnt < text.len && text.at[dimension_cnt] == '[')
 		dimension_cnt++;
@@ -342,78 +339,73 @@ static int descriptor_type_append(struct text text, size_t *consumed_out, struct
 	if (text.len && *text.at == 'L') {
 		if (!text_find(text, TEXT(";"), &consumed))
 			return -EINVAL;
-		err = class_append(text_from(text_until(text, consumed), 1), out);
+		class_append(text_from(text_until(text, consumed), 1), out);
 		consumed++;
 	} else {
 		const char *name = text.len ? primitive_name(*text.at) : NULL;
 
 		if (!name)
 			return -EINVAL;
-		err = strbuf_puts(out, name);
+		strbuf_puts(out, name);
 		consumed = 1;
 	}
-	for (size_t i = 0; i < dimension_cnt && !err; i++)
-		err = strbuf_puts(out, "[]");
+	for (size_t i = 0; i < dimension_cnt; i++)
+		strbuf_puts(out, "[]");
 	*consumed_out = dimension_cnt + consumed;
-	return err;
+	return 0;
 }
 
 /* "ILjava/lang/String;" -> "int, java.lang.String". -EINVAL: not a descriptor, `out` as it was. */
 static int descriptor_append(struct text text, struct strbuf *out)
 {
-	size_t before = out->len;
+	struct strbuf_mark before = strbuf_mark(out);
 	int err = 0;
 
 	while (text.len && !err) {
 		size_t consumed = 0;
 
-		if (out->len > before)
-			err = strbuf_puts(out, ", ");
-		if (!err)
-			err = descriptor_type_append(text, &consumed, out);
+		if (out->len > before.len)
+			strbuf_puts(out, ", ");
+		err = descriptor_type_append(text, &consumed, out);
 		text = text_from(text, consumed);
 	}
-	if (err)
-		strbuf_truncate(out, before);
-	return err;
+	return strbuf_settle(out, before, err);
 }
 
 /* "int,java.lang.String" -> "int, java.lang.String" */
-static int type_list_append(struct text text, struct strbuf *out)
+static void type_list_append(struct text text, struct strbuf *out)
 {
 	bool is_first = true;
-	int err = 0;
 
-	while (text.len && !err) {
+	while (text.len) {
 		const char *comma = memchr(text.at, ',', text.len);
 		size_t len = comma ? (size_t)(comma - text.at) : text.len;
 
 		if (!is_first)
-			err = strbuf_puts(out, ", ");
-		if (!err)
-			err = class_append(text_trim(text_until(text, len)), out);
+			strbuf_puts(out, ", ");
+		class_append(text_trim(text_until(text, len)), out);
 		text = text_from(text, comma ? len + 1 : len);
 		is_first = false;
 	}
-	return err;
 }
 
 /* `text` begins with "(". */
-static int parameters_append(struct text text, struct strbuf *out)
+static void parameters_append(struct text text, struct strbuf *out)
 {
 	size_t close_at = text.len;
 	struct text inner;
-	int err = strbuf_putc(out, '(');
+	int err;
 
-	if (err)
-		return err;
+	strbuf_putc(out, '(');
 	text_rfind_char(text, ')', &close_at);
 	inner = text_from(text_until(text, close_at), 1);
 	/* Behind a descriptor's ")" comes the return type; HotSpot's spelling ends with the ")". */
 	err = close_at + 1 < text.len ? descriptor_append(inner, out) : -EINVAL;
 	if (err == -EINVAL)
-		err = type_list_append(inner, out);
-	return err ? err : strbuf_putc(out, ')');
+		type_list_append(inner, out);
+	else
+		strbuf_fail(out, err);
+	strbuf_putc(out, ')');
 }
 
 /* ---- methods ---- */
@@ -459,19 +451,22 @@ static bool method_split_dotted(struct text text, struct method *out)
 
 /*
  * "int Work.mix" -> "Work.mix". Kotlin method names may hold blanks, so what follows the first
- * blank must still be a class and a method: method names hold no dot.
+ * blank must still be a class and a method: method names hold no dot. Words are dropped until
+ * none can be: one a pass would leave a name of many words half dropped after PASS_MAX.
  */
 static struct text drop_return_type(struct text text)
 {
-	const char *blank = text.len ? memchr(text.at, ' ', text.len) : NULL;
-	struct method ignored;
-	struct text rest;
+	size_t blank_at;
 
-	if (!blank)
-		return text;
-	rest = text_from(text, (size_t)(blank - text.at) + 1);
-	if (method_split_descriptor(rest, &ignored) || method_split_dotted(rest, &ignored))
-		return rest;
+	while (text_find(text, TEXT(" "), &blank_at)) {
+		struct text rest = text_trim(text_from(text, blank_at + 1));
+		struct method ignored;
+
+		if (!method_split_descriptor(rest, &ignored) &&
+		    !method_split_dotted(rest, &ignored))
+			break;
+		text = rest;
+	}
 	return text;
 }
 
@@ -513,52 +508,49 @@ static struct text drop_random_suffix(struct text name)
 	return name;
 }
 
-static int method_append(const struct method *method, bool keep_parameters, struct strbuf *out)
+static void method_append(const struct method *method, bool keep_parameters, struct strbuf *out)
 {
 	struct text name = drop_random_suffix(method->name);
-	int err = class_append(method->class, out);
 
-	if (!err)
-		err = strbuf_putc(out, '.');
-	if (!err)
-		err = strbuf_append(out, name.at, name.len);
-	if (!err && keep_parameters && method->parameters.len)
-		err = parameters_append(method->parameters, out);
-	return err;
+	class_append(method->class, out);
+	strbuf_putc(out, '.');
+	strbuf_append(out, name.at, name.len);
+	if (keep_parameters && method->parameters.len)
+		parameters_append(method->parameters, out);
 }
 
 /* ---- VM code ---- */
 
 /* JDK 21's "StubRoutines (initial stubs)" is JDK 25's "StubRoutines (initialstubs)". */
-static int stub_routines_append(struct text text, struct strbuf *out)
+static void stub_routines_append(struct text text, struct strbuf *out)
 {
 	size_t head_len = sizeof("StubRoutines (") - 1;
-	int err = strbuf_append(out, text.at, head_len);
 
-	for (size_t i = head_len; i < text.len && !err; i++) {
+	strbuf_append(out, text.at, head_len);
+	for (size_t i = head_len; i < text.len; i++) {
 		char c = text.at[i];
 
 		if (c >= 'A' && c <= 'Z')
 			c = (char)(c - 'A' + 'a');
 		if (c != ' ')
-			err = strbuf_putc(out, c);
+			strbuf_putc(out, c);
 	}
-	return err;
 }
 
-static int vm_code_append(struct text text, struct strbuf *out)
+static void vm_code_append(struct text text, struct strbuf *out)
 {
 	if (text_starts_with(text, TEXT("StubRoutines (")))
-		return stub_routines_append(text, out);
-	if (text_starts_with(text, TEXT("I2C/C2I adapters(")))
-		return strbuf_puts(out, "I2C/C2I adapters");
-	return strbuf_append(out, text.at, text.len);
+		stub_routines_append(text, out);
+	else if (text_starts_with(text, TEXT("I2C/C2I adapters(")))
+		strbuf_puts(out, "I2C/C2I adapters");
+	else
+		strbuf_append(out, text.at, text.len);
 }
 
 /* ---- interface ---- */
 
-static int name_append_once(struct text raw, bool keep_parameters, struct strbuf *out,
-			    enum frame_kind *kind_out)
+static void name_append_once(struct text raw, bool keep_parameters, struct strbuf *out,
+			     enum frame_kind *kind_out)
 {
 	struct method method;
 	size_t jvmci_at;
@@ -568,45 +560,55 @@ static int name_append_once(struct text raw, bool keep_parameters, struct strbuf
 	raw = text_trim(raw);
 	if (method_split(raw, &method)) {
 		*kind_out = FRAME_KIND_JIT;
-		return method_append(&method, keep_parameters, out);
+		method_append(&method, keep_parameters, out);
+	} else {
+		*kind_out = FRAME_KIND_NATIVE;
+		vm_code_append(raw, out);
 	}
-	*kind_out = FRAME_KIND_NATIVE;
-	return vm_code_append(raw, out);
+}
+
+static bool is_equal(const struct strbuf *a, const struct strbuf *b)
+{
+	return a->len == b->len && memcmp(strbuf_str(a), strbuf_str(b), a->len) == 0 &&
+	       strbuf_error(a) == strbuf_error(b);
+}
+
+/* Until nothing changes any more: what is cut off may lay bare what is to be cut off. */
+static void hotspot_name_append(struct text raw, bool keep_parameters, struct strbuf *out,
+				enum frame_kind *kind_out)
+{
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf again = STRBUF_INIT;
+
+	name_append_once(raw, keep_parameters, &name, kind_out);
+	for (int pass = 1; pass < PASS_MAX && !strbuf_error(&name); pass++) {
+		struct strbuf swap = name;
+
+		strbuf_clear(&again);
+		name_append_once((struct text){ strbuf_str(&name), name.len }, keep_parameters,
+				 &again, kind_out);
+		if (is_equal(&again, &name))
+			break;
+		name = again;
+		again = swap;
+	}
+	/* Nothing but what is cut off: a name must stay. */
+	if (!name.len)
+		strbuf_append(&name, raw.at, raw.len);
+	strbuf_add(out, &name);
 }
 
 int java_name_canonical(const char *raw, size_t raw_len, bool is_hotspot, bool keep_parameters,
 			struct strbuf *out, enum frame_kind *kind_out)
 {
-	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
-	__cleanup_strbuf struct strbuf again = STRBUF_INIT;
 	enum frame_kind kind = FRAME_KIND_JIT;
 	int err;
 
-	if (!is_hotspot) {
-		err = strbuf_append(out, raw, raw_len);
-		if (!err)
-			*kind_out = FRAME_KIND_JIT;
-		return err;
-	}
-	err = name_append_once((struct text){ raw, raw_len }, keep_parameters, &name, &kind);
-	for (int pass = 1; pass < PASS_MAX && !err; pass++) {
-		struct strbuf swap;
-
-		strbuf_clear(&again);
-		err = name_append_once((struct text){ strbuf_str(&name), name.len },
-				       keep_parameters, &again, &kind);
-		if (err || (again.len == name.len &&
-			    memcmp(strbuf_str(&again), strbuf_str(&name), name.len) == 0))
-			break;
-		swap = name;
-		name = again;
-		again = swap;
-	}
-	/* Nothing but what is cut off: a name must stay. */
-	if (!err && !name.len)
-		err = strbuf_append(&name, raw, raw_len);
-	if (!err)
-		err = strbuf_append(out, strbuf_str(&name), name.len);
+	if (is_hotspot)
+		hotspot_name_append((struct text){ raw, raw_len }, keep_parameters, out, &kind);
+	else
+		strbuf_append(out, raw, raw_len);
+	err = strbuf_error(out);
 	if (!err)
 		*kind_out = kind;
 	return err;
@@ -675,12 +677,11 @@ static size_t library_random_len(struct text name, size_t offset)
 	return hex >= LIBRARY_MIN_HEX ? hex : 0;
 }
 
-static int library_append_once(struct text name, struct strbuf *out)
+static void library_append_once(struct text name, struct strbuf *out)
 {
 	size_t before = out->len;
-	int err = 0;
 
-	for (size_t i = 0; i < name.len && !err;) {
+	for (size_t i = 0; i < name.len;) {
 		bool begins_run = i == 0 || !run_accepts(RUN_HEX, name.at[i - 1]);
 		size_t len;
 
@@ -696,28 +697,27 @@ static int library_append_once(struct text name, struct strbuf *out)
 				strbuf_truncate(out, out->len - 1);
 			i += len;
 		} else {
-			err = strbuf_putc(out, name.at[i++]);
+			strbuf_putc(out, name.at[i++]);
 		}
 	}
-	return err;
 }
 
 int java_name_canonical_library(const char *base_name, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
-	int err = strbuf_puts(&name, base_name);
 
-	for (int pass = 0; pass < PASS_MAX && !err; pass++) {
+	strbuf_puts(&name, base_name);
+	for (int pass = 0; pass < PASS_MAX && !strbuf_error(&name); pass++) {
 		__cleanup_strbuf struct strbuf shorter = STRBUF_INIT;
-		bool is_stable;
 
-		err = library_append_once((struct text){ strbuf_str(&name), name.len }, &shorter);
-		is_stable = shorter.len == name.len;
-		if (err || is_stable)
+		library_append_once((struct text){ strbuf_str(&name), name.len }, &shorter);
+		strbuf_fail(&name, strbuf_error(&shorter));
+		if (strbuf_error(&name) || shorter.len == name.len)
 			break;
 		strbuf_release(&name);
 		name = shorter;
 		shorter = (struct strbuf)STRBUF_INIT;
 	}
-	return err ? err : strbuf_append(out, strbuf_str(&name), name.len);
+	strbuf_add(out, &name);
+	return strbuf_error(out);
 }

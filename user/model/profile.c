@@ -14,6 +14,7 @@
 #include "user/model/folded_line.h"
 #include "user/util/lines.h"
 #include "user/util/saturate.h"
+#include "user/util/vec.h"
 
 #define PROFILE_FIRST_SLOTS 256
 /* Windows are small: their text stays below what malloc() takes from the kernel piece by piece. */
@@ -114,21 +115,12 @@ static int profile_grow_slots(struct profile *profile)
 
 static int profile_grow_entries(struct profile *profile)
 {
-	uint32_t cap = profile->entry_cap ? profile->entry_cap * 2 : PROFILE_FIRST_SLOTS;
-	struct profile_stack *entries;
-	uint32_t *order;
+	size_t cap = vec_next_cap(profile->entry_cap, (size_t)profile->entry_cnt + 1,
+				  PROFILE_FIRST_SLOTS, UINT32_MAX);
 
-	if (cap < profile->entry_cap)
+	if (!cap || vec_resize(profile->entries, cap) || vec_resize(profile->order, cap))
 		return -ENOMEM;
-	entries = reallocarray(profile->entries, cap, sizeof(*entries));
-	if (!entries)
-		return -ENOMEM;
-	profile->entries = entries;
-	order = reallocarray(profile->order, cap, sizeof(*order));
-	if (!order)
-		return -ENOMEM;
-	profile->order = order;
-	profile->entry_cap = cap;
+	profile->entry_cap = (uint32_t)cap;
 	return 0;
 }
 
@@ -189,7 +181,7 @@ static int profile_insert(struct profile *profile, uint64_t hash, const char *st
 
 /* true when the stack was there and is now counted. */
 static bool profile_count_known(struct profile *profile, uint64_t hash, const char *stack,
-				size_t len, uint64_t count)
+				size_t len, uint64_t count, uint32_t *number_out)
 {
 	const struct profile_slot *slot;
 	struct profile_stack *entry;
@@ -200,18 +192,28 @@ static bool profile_count_known(struct profile *profile, uint64_t hash, const ch
 	if (slot->entry == PROFILE_SLOT_FREE)
 		return false;
 	entry = &profile->entries[slot->entry];
+	*number_out = slot->entry;
 	entry->count = add_saturated(entry->count, count);
 	profile->sample_cnt = add_saturated(profile->sample_cnt, count);
 	return true;
 }
 
-int profile__add(struct profile *profile, const char *stack, size_t len, uint64_t count)
+int profile__add_numbered(struct profile *profile, const char *stack, size_t len, uint64_t count,
+			  uint32_t *number_out)
 {
 	uint64_t hash = XXH3_64bits(stack, len);
 
-	if (count == 0 || profile_count_known(profile, hash, stack, len, count))
+	if (profile_count_known(profile, hash, stack, len, count, number_out))
 		return 0;
+	*number_out = profile->entry_cnt;
 	return profile_insert(profile, hash, stack, len, count);
+}
+
+int profile__add(struct profile *profile, const char *stack, size_t len, uint64_t count)
+{
+	uint32_t number;
+
+	return count ? profile__add_numbered(profile, stack, len, count, &number) : 0;
 }
 
 int profile__add_folded(struct profile *profile, const char *text, size_t len, size_t *bad_line_cnt)
@@ -224,6 +226,7 @@ int profile__add_folded(struct profile *profile, const char *text, size_t len, s
 	while (!err && lines_next(&lines, &line)) {
 		size_t stack_len;
 		uint64_t count, hash;
+		uint32_t number;
 
 		/* A line without its end may be a cut one, with digits missing. */
 		if (!line.is_whole || !folded_line_split(line.at, line.len, &stack_len, &count)) {
@@ -231,7 +234,8 @@ int profile__add_folded(struct profile *profile, const char *text, size_t len, s
 			continue;
 		}
 		hash = XXH3_64bits(line.at, stack_len);
-		if (count == 0 || profile_count_known(profile, hash, line.at, stack_len, count))
+		if (count == 0 ||
+		    profile_count_known(profile, hash, line.at, stack_len, count, &number))
 			continue;
 		/* Looked at once per distinct stack: names are C strings to those who draw them. */
 		if (memchr(line.at, '\0', stack_len))
@@ -261,6 +265,11 @@ struct profile_stack profile__stack(const struct profile *profile, size_t index)
 	return profile->entries[profile->order[index]];
 }
 
+uint32_t profile__stack_number(const struct profile *profile, size_t index)
+{
+	return profile->order[index];
+}
+
 static int compare_stacks(const void *a, const void *b, void *ctx)
 {
 	const struct profile_stack *entries = ctx;
@@ -283,7 +292,7 @@ void profile__sort(struct profile *profile)
 
 int profile__to_folded(struct profile *profile, struct strbuf *out)
 {
-	size_t start = out->len;
+	struct strbuf_mark start = strbuf_mark(out);
 	size_t bytes = 0;
 	int err;
 
@@ -296,11 +305,8 @@ int profile__to_folded(struct profile *profile, struct strbuf *out)
 	for (uint32_t i = 0; i < profile->entry_cnt && !err; i++) {
 		const struct profile_stack *stack = &profile->entries[profile->order[i]];
 
-		err = strbuf_append(out, stack->text, stack->len);
-		if (!err)
-			err = strbuf_printf(out, " %llu\n", (unsigned long long)stack->count);
+		strbuf_append(out, stack->text, stack->len);
+		strbuf_printf(out, " %llu\n", (unsigned long long)stack->count);
 	}
-	if (err)
-		strbuf_truncate(out, start);
-	return err;
+	return strbuf_settle(out, start, err);
 }

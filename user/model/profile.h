@@ -25,6 +25,13 @@ __must_check int profile__add(struct profile *profile, const char *stack, size_t
 			      uint64_t count);
 
 /*
+ * The same of a count above 0, and says which stack it was: they are numbered in order of insertion,
+ * whatever profile__sort() does.
+ */
+__must_check int profile__add_numbered(struct profile *profile, const char *stack, size_t len,
+				       uint64_t count, uint32_t *number_out);
+
+/*
  * Adds folded text: "stack count\n" lines. Lines that are not that are skipped and counted in
  * *bad_line_cnt (may be NULL). 0 or -ENOMEM.
  */
@@ -43,6 +50,8 @@ uint64_t profile__sample_count(const struct profile *profile);
 /* Stack `index` in order of insertion, or after profile__sort() in byte order of the text. */
 struct profile_stack profile__stack(const struct profile *profile, size_t index);
 void profile__sort(struct profile *profile);
+/* Its number, for profile__add_numbered(). `index` is one of a stack that is there. */
+uint32_t profile__stack_number(const struct profile *profile, size_t index);
 
 /* Sorts, then appends the folded text. 0 or -ENOMEM. */
 __must_check int profile__to_folded(struct profile *profile, struct strbuf *out);

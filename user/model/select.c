@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "user/util/cleanup.h"
@@ -75,31 +76,159 @@ static bool cgroup_matches(const char *pattern, const struct window *window)
 	return strncmp(pattern, path, len) == 0 && (path[len] == '\0' || path[len] == '/');
 }
 
-bool selection_matches(const struct selection *selection, const struct window *window)
+const char *select_by_name(enum select_by by)
 {
-	const struct {
-		const char *pattern;
-		enum window_label label;
-	} plain[] = {
-		{ selection->namespace, WINDOW_LABEL_NAMESPACE },
-		{ selection->service, WINDOW_LABEL_SERVICE },
+	static const char *const names[SELECT_BY_CNT] = {
+		[SELECT_BY_CONTAINER] = "container", [SELECT_BY_POD] = "pod",
+		[SELECT_BY_NAMESPACE] = "namespace", [SELECT_BY_SERVICE] = "service",
+		[SELECT_BY_COMM] = "comm",	     [SELECT_BY_CGROUP] = "cgroup",
+		[SELECT_BY_IMAGE] = "image",	     [SELECT_BY_HOST] = "host",
 	};
 
-	if (selection->pid && selection->pid != window->pid)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(plain); i++) {
-		if (plain[i].pattern &&
-		    !select_name_matches(plain[i].pattern, window_label(window, plain[i].label)))
+	return names[by];
+}
+
+bool select_by_matches(enum select_by by, const char *pattern, const struct window *window)
+{
+	switch (by) {
+	case SELECT_BY_CONTAINER:
+		return container_matches(pattern, window);
+	case SELECT_BY_POD:
+		return pod_matches(pattern, window);
+	case SELECT_BY_NAMESPACE:
+		return select_name_matches(pattern, window_label(window, WINDOW_LABEL_NAMESPACE));
+	case SELECT_BY_SERVICE:
+		return select_name_matches(pattern, window_label(window, WINDOW_LABEL_SERVICE));
+	case SELECT_BY_COMM:
+		return label_matches(pattern, window_label(window, WINDOW_LABEL_COMM));
+	case SELECT_BY_CGROUP:
+		return cgroup_matches(pattern, window);
+	case SELECT_BY_IMAGE:
+		return select_name_matches(pattern, window_label(window, WINDOW_LABEL_IMAGE));
+	case SELECT_BY_HOST:
+		return label_matches(pattern, window_label(window, WINDOW_LABEL_HOST));
+	case SELECT_BY_CNT:
+		break;
+	}
+	return false;
+}
+
+static const char **first_of(struct selection *selection, enum select_by by)
+{
+	const char **const fields[SELECT_BY_CNT] = {
+		&selection->container, &selection->pod,	 &selection->namespace,
+		&selection->service,   &selection->comm, &selection->cgroup,
+		&selection->image,     &selection->host,
+	};
+
+	return fields[by];
+}
+
+void selection_set(struct selection *selection, enum select_by by, const char *pattern)
+{
+	uint32_t kept = 0;
+
+	*first_of(selection, by) = pattern;
+	for (uint32_t i = 0; i < selection->more_cnt; i++) {
+		if (selection->more[i].by != by || selection->more[i].leaves_out)
+			selection->more[kept++] = selection->more[i];
+	}
+	selection->more_cnt = kept;
+}
+
+int selection_add(struct selection *selection, enum select_by by, const char *value)
+{
+	struct select_more more = { .pattern = value, .by = by, .leaves_out = *value == '!' };
+	const char **first = first_of(selection, by);
+
+	if (!more.leaves_out && !*first) {
+		*first = value;
+		return 0;
+	}
+	if (selection->more_cnt == SELECT_MORE_MAX)
+		return -ENOSPC;
+	more.pattern += more.leaves_out;
+	selection->more[selection->more_cnt++] = more;
+	return 0;
+}
+
+/* The next of the label from *at on; NULL pattern = none. */
+static struct select_more next_more(const struct selection *selection, enum select_by by,
+				    bool leaves_out, size_t *at)
+{
+	while (*at < selection->more_cnt) {
+		const struct select_more *more = &selection->more[(*at)++];
+
+		if (more->by == by && more->leaves_out == leaves_out)
+			return *more;
+	}
+	return (struct select_more){ 0 };
+}
+
+struct select_more selection_get(const struct selection *selection, enum select_by by, size_t index)
+{
+	struct selection *fields = (struct selection *)(uintptr_t)selection; /* only looked at */
+	const char *first = *first_of(fields, by);
+	struct select_more more = { .pattern = first, .by = by };
+
+	if (first && index-- == 0)
+		return more;
+	for (int leaves_out = 0; leaves_out < 2; leaves_out++) {
+		size_t at = 0;
+
+		do {
+			more = next_more(selection, by, leaves_out, &at);
+			if (more.pattern && index-- == 0)
+				return more;
+		} while (more.pattern);
+	}
+	return more;
+}
+
+bool selection_is_of_all(const struct selection *selection)
+{
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		if (selection_get(selection, (enum select_by)by, 0).pattern)
 			return false;
 	}
-	if (selection->comm &&
-	    !label_matches(selection->comm, window_label(window, WINDOW_LABEL_COMM)))
+	return !selection->pid && !selection->thread;
+}
+
+/* Of one label: does one match that takes in, if there are any, and none that leaves out? */
+static bool label_is_wanted(const struct selection *selection, enum select_by by,
+			    const struct window *window)
+{
+	const char *first = *first_of((struct selection *)(uintptr_t)selection, by);
+	bool is_taken_in = first && select_by_matches(by, first, window);
+
+	for (size_t i = 0; i < selection->more_cnt; i++) {
+		const struct select_more *more = &selection->more[i];
+
+		if (more->by != by || (is_taken_in && !more->leaves_out) ||
+		    !select_by_matches(by, more->pattern, window))
+			continue;
+		if (more->leaves_out)
+			return false;
+		is_taken_in = true;
+	}
+	/* The first that takes in is in its field: where that is empty there is none. */
+	return is_taken_in || !first;
+}
+
+bool selection_matches(const struct selection *selection, const struct window *window)
+{
+	if (selection->pid && selection->pid != window->pid)
 		return false;
-	if (selection->container && !container_matches(selection->container, window))
-		return false;
-	if (selection->pod && !pod_matches(selection->pod, window))
-		return false;
-	return !selection->cgroup || cgroup_matches(selection->cgroup, window);
+	for (int by = 0; by < SELECT_BY_CNT; by++) {
+		if (!label_is_wanted(selection, (enum select_by)by, window))
+			return false;
+	}
+	return true;
+}
+
+bool selection_takes_thread(const struct selection *selection, const char *name)
+{
+	return !selection->thread || label_matches(selection->thread, name);
 }
 
 bool selection_covers(const struct selection *selection, const struct window *window)

@@ -178,11 +178,10 @@ static int find_least(const struct source_lines *lines, uint64_t *least, size_t 
 	return 0;
 }
 
-static int append_row(struct strbuf *out, const char *text, size_t len, uint64_t samples)
+static void append_row(struct strbuf *out, const char *text, size_t len, uint64_t samples)
 {
-	int err = strbuf_append(out, text, len);
-
-	return err ? err : strbuf_printf(out, " %" PRIu64 "\n", samples);
+	strbuf_append(out, text, len);
+	strbuf_printf(out, " %" PRIu64 "\n", samples);
 }
 
 int source_lines__to_text(struct source_lines *lines, struct strbuf *out)
@@ -192,19 +191,21 @@ int source_lines__to_text(struct source_lines *lines, struct strbuf *out)
 	int err = find_least(lines, &least, &room);
 
 	profile__sort(lines->profile);
-	for (size_t i = 0; !err && i < cnt; i++) {
+	if (err)
+		return err;
+	for (size_t i = 0; i < cnt; i++) {
 		struct profile_stack row = profile__stack(lines->profile, i);
 
 		if (row.count > least || (row.count == least && room)) {
 			room -= row.count == least;
-			err = append_row(out, row.text, row.len, row.count);
+			append_row(out, row.text, row.len, row.count);
 		} else {
 			left_out = add_saturated(left_out, row.count);
 		}
 	}
-	if (!err && left_out)
-		err = append_row(out, LEFT_OUT_NAME, strlen(LEFT_OUT_NAME), left_out);
-	return err;
+	if (left_out)
+		append_row(out, LEFT_OUT_NAME, strlen(LEFT_OUT_NAME), left_out);
+	return strbuf_error(out);
 }
 
 /* ---- reading ---- */

@@ -224,6 +224,12 @@ void stack_line_begin(struct stack_line *line, const char *root, size_t max_name
 				     STACK_LINE_ROOT_BYTES, line->root);
 }
 
+void stack_line_idle(struct stack_line *line)
+{
+	memcpy(line->root + line->root_len, ";" STACK_LINE_IDLE, strlen(";" STACK_LINE_IDLE));
+	line->root_len += strlen(";" STACK_LINE_IDLE);
+}
+
 bool stack_line_prepend(struct stack_line *line, const char *name, enum frame_kind kind)
 {
 	char frame[STACK_TEXT_NAME_BYTES + SUFFIX_LEN];

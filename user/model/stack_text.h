@@ -13,8 +13,13 @@
 #include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
-#define STACK_TEXT_MAX_BYTES  (60 * 1024) /* Pyroscope stops reading at a line over 64 KiB */
-#define STACK_TEXT_NAME_BYTES 4096 /* of one frame; longer names are cut, with "..." behind */
+#define STACK_TEXT_MAX_BYTES (60 * 1024) /* Pyroscope stops reading at a line over 64 KiB */
+/*
+ * In a profile whose stacks are told apart by thread: behind the stack, before the thread's name.
+ * Below every byte of a text, so that the threads of a stack stand together when stacks are sorted.
+ */
+#define STACK_TEXT_THREAD_MARK '\x01'
+#define STACK_TEXT_NAME_BYTES  4096 /* of one frame; longer names are cut, with "..." behind */
 
 /*
  * Appends ";name_[k]" (without the ";" when `stack` is empty). `;` becomes `:`, control characters
@@ -31,13 +36,15 @@ __must_check int stack_text_append(struct strbuf *stack, const char *name, enum 
  * for STACK_LINE_TRUNCATED, so nothing here can fail. Frames are escaped as by stack_text_append().
  */
 #define STACK_LINE_TRUNCATED  "[truncated]"
-#define STACK_LINE_ROOT_BYTES 64 /* of the first frame; longer ones are cut */
+#define STACK_LINE_IDLE	      "[idle]"
+#define STACK_LINE_DISK	      "[disk sleep]" /* the leaf of a thread in uninterruptible sleep */
+#define STACK_LINE_ROOT_BYTES 64	     /* of the first frame; longer ones are cut */
 
 struct stack_line {
 	size_t max_name_bytes;
 	size_t start; /* of the text in `bytes`; it ends with them */
 	size_t root_len;
-	char root[STACK_LINE_ROOT_BYTES + 4];
+	char root[STACK_LINE_ROOT_BYTES + 4 + sizeof(";" STACK_LINE_IDLE)];
 	char bytes[STACK_TEXT_MAX_BYTES + 1];
 };
 
@@ -49,6 +56,8 @@ enum stack_line_end {
 
 /* `root` is the first frame. max_name_bytes: 3 to STACK_TEXT_NAME_BYTES; longer names are cut. */
 void stack_line_begin(struct stack_line *line, const char *root, size_t max_name_bytes);
+/* Of a thread that never ran: below the root comes STACK_LINE_IDLE. Before anything else. */
+void stack_line_idle(struct stack_line *line);
 /* The caller of what is there so far. False: no room, and the line is as it was; it ends here. */
 bool stack_line_prepend(struct stack_line *line, const char *name, enum frame_kind kind);
 /* The text, NUL-terminated, at most STACK_TEXT_MAX_BYTES; lives until the next begin. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 #include "user/util/saturate.h"
 
 static const char *const label_names[WINDOW_LABEL_CNT] = {
@@ -29,6 +30,9 @@ static const char *const label_names[WINDOW_LABEL_CNT] = {
 	[WINDOW_LABEL_SOURCES] = "label_sources",
 	[WINDOW_LABEL_COST] = "cost",
 	[WINDOW_LABEL_STORE_PROBLEM] = "store_problem",
+	[WINDOW_LABEL_UNWIND] = "unwind",
+	[WINDOW_LABEL_HOST] = "host",
+	[WINDOW_LABEL_PASSES] = "passes",
 };
 
 static const char *const loss_names[WINDOW_LOSS_CNT] = {
@@ -74,6 +78,14 @@ uint64_t window_end_unix_ns(const struct window *window)
 	return end;
 }
 
+/* Before there were other events the frequency said it all. */
+uint64_t window_period(const struct window *window)
+{
+	if (window->period || window->event != EVENT_CPU)
+		return window->period;
+	return window->frequency_hz ? CLOCK_NS_PER_S / window->frequency_hz : 0;
+}
+
 /* A pid and its start time come again after a reboot, hence the boot id. */
 bool window_is_same_stream(const struct window *a, const struct window *b)
 {
@@ -82,23 +94,31 @@ bool window_is_same_stream(const struct window *a, const struct window *b)
 	       memcmp(a->boot_id, b->boot_id, sizeof(a->boot_id)) == 0;
 }
 
+void window_counts_add_weighted(struct window_counts *sum, const struct window_counts *counts,
+				uint64_t weight)
+{
+#define ADD(field) sum->field = add_saturated(sum->field, multiply_saturated(counts->field, weight))
+	ADD(samples);
+	ADD(unknown_frames);
+	ADD(frames);
+	ADD(truncated_samples);
+	ADD(jit_frames);
+	ADD(unknown_jit_frames);
+	ADD(ambiguous_frames);
+	ADD(inlined_frames);
+	ADD(interpreted_frames);
+	ADD(jit_leaf_samples);
+	ADD(repaired_samples);
+	ADD(unrepaired_samples);
+	ADD(run_delay_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(sum->ends); i++)
+		ADD(ends[i]);
+#undef ADD
+}
+
 void window_counts_add(struct window_counts *sum, const struct window_counts *counts)
 {
-	sum->samples = add_saturated(sum->samples, counts->samples);
-	sum->unknown_frames = add_saturated(sum->unknown_frames, counts->unknown_frames);
-	sum->frames = add_saturated(sum->frames, counts->frames);
-	sum->truncated_samples = add_saturated(sum->truncated_samples, counts->truncated_samples);
-	sum->jit_frames = add_saturated(sum->jit_frames, counts->jit_frames);
-	sum->unknown_jit_frames =
-		add_saturated(sum->unknown_jit_frames, counts->unknown_jit_frames);
-	sum->ambiguous_frames = add_saturated(sum->ambiguous_frames, counts->ambiguous_frames);
-	sum->inlined_frames = add_saturated(sum->inlined_frames, counts->inlined_frames);
-	sum->interpreted_frames =
-		add_saturated(sum->interpreted_frames, counts->interpreted_frames);
-	sum->jit_leaf_samples = add_saturated(sum->jit_leaf_samples, counts->jit_leaf_samples);
-	sum->repaired_samples = add_saturated(sum->repaired_samples, counts->repaired_samples);
-	sum->unrepaired_samples =
-		add_saturated(sum->unrepaired_samples, counts->unrepaired_samples);
+	window_counts_add_weighted(sum, counts, 1);
 }
 
 uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT])

@@ -3,12 +3,17 @@
  * What is known about one stream (one process's life) in one window besides its stacks: time,
  * identity, labels, and the truth about losses. The recorder fills it, the store keeps it, the
  * selectors and `--list` read it. No I/O.
+ *
+ * Nothing here is owned: labels and text are borrowed from whoever filled it.
  */
 #ifndef JBPF_MODEL_WINDOW_H
 #define JBPF_MODEL_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "user/model/event.h"
+#include "user/model/stack_end.h"
 
 /* Labels by which people select. Their names on disk are window_label_name(). */
 enum window_label {
@@ -30,6 +35,9 @@ enum window_label {
 	WINDOW_LABEL_SOURCES, /* where the labels come from: "pod=kubelet container=docker ..." */
 	WINDOW_LABEL_COST, /* one line: what its cgroup used up of jbpfd, where that is much; nothing was cut */
 	WINDOW_LABEL_STORE_PROBLEM, /* one line, of a host record: what is not well with the store */
+	WINDOW_LABEL_UNWIND, /* how its stacks are walked: unwind_facts.h; of a host record, too */
+	WINDOW_LABEL_HOST, /* name of the host, or of the Kubernetes node; of a host record, too */
+	WINDOW_LABEL_PASSES, /* of a host record of EVENT_OFF_CPU: pass_facts.h */
 	WINDOW_LABEL_CNT,
 };
 
@@ -70,10 +78,16 @@ struct window_counts {
 	uint64_t unknown_jit_frames;
 	uint64_t ambiguous_frames; /* JIT names that changed within the window: stale, not named */
 	uint64_t inlined_frames;   /* of `frames`: inlined Java methods, times samples */
-	uint64_t interpreted_frames; /* of `frames`: interpreted Java methods, times samples */
-	uint64_t jit_leaf_samples;   /* leaf in JIT code, and it could be told whether ... */
-	uint64_t repaired_samples;   /* ... its caller was missing, and was put back, ... */
-	uint64_t unrepaired_samples; /* ... or was or may be missing and could not be put back */
+	uint64_t interpreted_frames;  /* of `frames`: interpreted Java methods, times samples */
+	uint64_t jit_leaf_samples;    /* leaf in JIT code, and it could be told whether ... */
+	uint64_t repaired_samples;    /* ... its caller was missing, and was put back, ... */
+	uint64_t unrepaired_samples;  /* ... or was or may be missing and could not be put back */
+	uint64_t ends[STACK_END_CNT]; /* of truncated_samples, why; none by STACK_END_ROOT */
+	/*
+	 * Of EVENT_OFF_CPU: how long its threads were ready and had no CPU, in ns, all together. Not
+	 * sampled. 0 also where it is not known: struct pass_facts says whether the kernel has it.
+	 */
+	uint64_t run_delay_ns;
 };
 
 struct window {
@@ -82,8 +96,8 @@ struct window {
 	uint64_t duration_ns;
 	uint64_t start_boot_ns; /* CLOCK_BOOTTIME: tells a stepped clock from lost time */
 	uint8_t boot_id[16];	/* /proc/sys/kernel/random/boot_id */
-	uint32_t frequency_hz;
-	uint32_t cpu_cnt; /* CPUs sampled */
+	uint32_t frequency_hz;	/* of EVENT_CPU; 0 of others */
+	uint32_t cpu_cnt;	/* CPUs sampled */
 
 	/* The stream: pid + process_start_ns + exec_id + cgroup_id. All 0 in a host record. */
 	uint32_t pid;
@@ -107,6 +121,11 @@ struct window {
 	/* Who set the flag: enum hotspot_flag_origin of jvm_facts.h; 0 also when unknown. */
 	uint32_t preserve_frame_pointer_origin;
 
+	/* What a sample is, and how much of it. All 0 in old ones: ask window_period(). */
+	uint32_t event;	      /* enum event, or one of a later jbpf */
+	uint32_t period_unit; /* enum event_unit */
+	uint64_t period;      /* what one sample stands for, in `period_unit` */
+
 	/* Of windows that were merged into this one: see store.h. 0 = it is a single one. */
 	uint32_t window_cnt;
 	uint64_t recorded_ns; /* sum of their durations; duration_ns spans the gaps, too */
@@ -114,6 +133,10 @@ struct window {
 	/* Text of a struct source_lines; NULL = none, or not asked for. Borrowed like the labels. */
 	const char *lines;
 	uint64_t lines_len;
+
+	/* Code of thread_counts.h for the text. NULL = not known, or not asked for. Borrowed. */
+	const uint8_t *threads;
+	uint64_t threads_len;
 
 	/*
 	 * Samples by time: see cells.h. NULL = not kept, or not asked for. Borrowed. They add up to
@@ -135,11 +158,17 @@ const char *window_loss_name(enum window_loss loss);
 /* When it ends, as Unix ns; UINT64_MAX when that would overflow. */
 uint64_t window_end_unix_ns(const struct window *window);
 
+/* What one sample stands for: ns of CPU time, faults, ...; 0 when it is not known. */
+uint64_t window_period(const struct window *window);
+
 /* Is it the same process's life? Labels are not looked at. */
 bool window_is_same_stream(const struct window *a, const struct window *b);
 
 /* Adds; sums saturate. */
 void window_counts_add(struct window_counts *sum, const struct window_counts *counts);
+/* The same of counts that are multiplied by `weight`. */
+void window_counts_add_weighted(struct window_counts *sum, const struct window_counts *counts,
+				uint64_t weight);
 
 /* The samples of which nothing is left, by an array of losses as in a host record. */
 uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT]);

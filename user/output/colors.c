@@ -4,7 +4,7 @@
  * four hues and the method one of four lightnesses, so that a frame never changes its colour and
  * methods of one class look related. The values are OKLCH steps converted to sRGB: lightness moves
  * by 0.018 a step (dark: 0.016), hue by at most 16 degrees around the kind's. Text is at least
- * 4.5 : 1 on each of them, which test_output_colors.c computes anew.
+ * 4.5 : 1 on each of them, which test_output_colors.c computes again.
  */
 #include "user/output/colors.h"
 

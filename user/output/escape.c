@@ -11,6 +11,8 @@
 
 #include "user/util/utf8.h"
 
+#define ELLIPSIS "\xe2\x80\xa6"
+
 /* Replacement for a code point, or NULL when it may stay. `scratch` has 16 bytes. */
 typedef const char *(*escape_rule)(uint32_t code, char *scratch);
 
@@ -78,11 +80,10 @@ static const char *escape_terminal_rule(uint32_t code, char *scratch)
 	}
 }
 
-static int escape_by(struct strbuf *out, const char *text, size_t len, escape_rule rule)
+static void escape_by(struct strbuf *out, const char *text, size_t len, escape_rule rule)
 {
 	size_t clean = 0; /* start of the run not yet appended */
 	char scratch[16];
-	int err;
 
 	for (size_t i = 0; i < len;) {
 		uint32_t code;
@@ -90,30 +91,67 @@ static int escape_by(struct strbuf *out, const char *text, size_t len, escape_ru
 		const char *replacement = rule(code, scratch);
 
 		if (replacement) {
-			err = strbuf_append(out, text + clean, i - clean);
-			if (err)
-				return err;
-			err = strbuf_puts(out, replacement);
-			if (err)
-				return err;
+			strbuf_append(out, text + clean, i - clean);
+			strbuf_puts(out, replacement);
 			clean = i + size;
 		}
 		i += size;
 	}
-	return strbuf_append(out, text + clean, len - clean);
+	strbuf_append(out, text + clean, len - clean);
 }
 
-int escape_html(struct strbuf *out, const char *text, size_t len)
+void escape_html(struct strbuf *out, const char *text, size_t len)
 {
-	return escape_by(out, text, len, escape_html_rule);
+	escape_by(out, text, len, escape_html_rule);
 }
 
-int escape_json(struct strbuf *out, const char *text, size_t len)
+void escape_json(struct strbuf *out, const char *text, size_t len)
 {
-	return escape_by(out, text, len, escape_json_rule);
+	escape_by(out, text, len, escape_json_rule);
 }
 
-int escape_terminal(struct strbuf *out, const char *text, size_t len)
+void escape_terminal(struct strbuf *out, const char *text, size_t len)
 {
-	return escape_by(out, text, len, escape_terminal_rule);
+	escape_by(out, text, len, escape_terminal_rule);
+}
+
+static size_t character_count(const char *text, size_t len)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < len; cnt++) {
+		uint32_t code;
+
+		i += utf8_next(text + i, len - i, &code);
+	}
+	return cnt;
+}
+
+/* The bytes of the first `cnt` characters. */
+static size_t bytes_of(const char *text, size_t len, size_t cnt)
+{
+	size_t at = 0;
+
+	while (cnt-- && at < len) {
+		uint32_t code;
+
+		at += utf8_next(text + at, len - at, &code);
+	}
+	return at;
+}
+
+void escape_terminal_within(struct strbuf *out, const char *text, size_t len, size_t columns)
+{
+	size_t cnt = columns ? character_count(text, len) : 0;
+	size_t head, tail;
+
+	if (cnt <= columns) {
+		escape_terminal(out, text, len);
+		return;
+	}
+	head = (columns - 1) / 3; /* the end tells more: the method, the number of the pod */
+	tail = bytes_of(text, len, cnt - (columns - 1 - head));
+	escape_terminal(out, text, bytes_of(text, len, head));
+	strbuf_puts(out, ELLIPSIS);
+	escape_terminal(out, text + tail, len - tail);
 }

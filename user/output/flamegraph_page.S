@@ -45,12 +45,15 @@
 	page_part flamegraph_script
 	.incbin	"user/output/page/tree.js"
 	.incbin	"user/output/page/profile_tree.js"
+	.incbin	"user/output/page/waiting.js"
+	.incbin	"user/output/page/steps.js"
 	.incbin	"user/output/page/view.js"
 	.incbin	"user/output/page/profile_view.js"
 	.incbin	"user/output/page/search.js"
 	.incbin	"user/output/page/table.js"
 	.incbin	"user/output/page/sheets.js"
 	.incbin	"user/output/page/page.js"
+	.incbin	"user/output/page/profile_steps.js"
 	.incbin	"user/output/page/profile_page.js"
 	page_part_end flamegraph_script
 

@@ -2,7 +2,7 @@
 /*
  * Folded text. Stacks that jbpf wrote are clean already; those that came from elsewhere (imports,
  * damaged stores) may break the tools that read the text, so every line is looked at and the rare
- * bad one is built anew.
+ * bad one is rebuilt.
  */
 #include "user/output/output.h"
 
@@ -71,7 +71,8 @@ static int folded_rebuild(const struct profile_stack *stack, struct strbuf *name
 	strbuf_clear(out);
 	while (!err && stack_text_next(&text, &len, &frame)) {
 		strbuf_clear(name);
-		err = strbuf_append(name, frame.name, frame.name_len);
+		strbuf_append(name, frame.name, frame.name_len);
+		err = strbuf_error(name);
 		if (err)
 			return err;
 		for (size_t i = 0; i < name->len; i++) {
@@ -85,7 +86,8 @@ static int folded_rebuild(const struct profile_stack *stack, struct strbuf *name
 	}
 	if (err == -E2BIG) {
 		strbuf_truncate(out, room_len);
-		return strbuf_puts(out, cut);
+		strbuf_puts(out, cut);
+		return strbuf_error(out);
 	}
 	if (!err && out->len == 0)
 		return stack_text_append(out, "", FRAME_KIND_NATIVE);

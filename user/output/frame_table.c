@@ -13,8 +13,10 @@
 #include "user/output/escape.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 #define NO_NAME	   "[unknown]"
+#define FIRST	   64  /* elements of an array */
 #define FRONT_MARK ';' /* in front of the key of a frame that is no code; no frame has one inside */
 
 struct frame_table {
@@ -31,31 +33,7 @@ struct frame_table {
 	struct strbuf scratch;
 };
 
-/* Room for one more element at `cnt`. */
-static int grow(void *array, size_t *cap, size_t cnt, size_t size)
-{
-	void **pointer = array;
-	size_t wanted = *cap ? *cap * 2 : 64;
-	void *grown;
-
-	if (cnt < *cap)
-		return 0;
-	grown = reallocarray(*pointer, wanted, size);
-	if (!grown)
-		return -ENOMEM;
-	*pointer = grown;
-	*cap = wanted;
-	return 0;
-}
-
 /* ---- files of methods ---- */
-
-static int append_file(struct frame_table *table, const struct source_line *row)
-{
-	int err = escape_terminal(&table->files, row->file, row->file_len);
-
-	return err ? err : strbuf_putc(&table->files, '\0');
-}
 
 static int add_method(struct frame_table *table, const struct source_line *row)
 {
@@ -63,13 +41,14 @@ static int add_method(struct frame_table *table, const struct source_line *row)
 	int err = strtab__intern(table->methods, row->name, row->name_len, &id);
 	size_t at = table->files.len;
 
+	escape_terminal(&table->files, row->file, row->file_len);
+	strbuf_putc(&table->files, '\0');
 	if (!err)
-		err = append_file(table, row);
+		err = strbuf_error(&table->files);
 	if (err)
 		return err;
 	if (id == known) {
-		err = grow(&table->method_files, &table->method_cap, id,
-			   sizeof(*table->method_files));
+		err = vec_room(table->method_files, id, table->method_cap, FIRST);
 		if (!err)
 			table->method_files[id] = at;
 		return err;
@@ -165,13 +144,12 @@ static int add_function(struct frame_table *table, const struct stack_frame *fra
 	int err;
 
 	strbuf_clear(key);
-	err = strbuf_puts(key, frame_file(table, frame, is_front));
-	if (!err)
-		err = strbuf_putc(key, '\0');
-	if (!err && frame->name_len == 0)
-		err = strbuf_puts(key, NO_NAME);
-	if (!err)
-		err = escape_terminal(key, frame->name, frame->name_len);
+	strbuf_puts(key, frame_file(table, frame, is_front));
+	strbuf_putc(key, '\0');
+	if (frame->name_len == 0)
+		strbuf_puts(key, NO_NAME);
+	escape_terminal(key, frame->name, frame->name_len);
+	err = strbuf_error(key);
 	return err ? err : strtab__intern(table->functions, key->data, key->len, id_out);
 }
 
@@ -185,9 +163,9 @@ static int intern_text(struct frame_table *table, const struct stack_frame *fram
 	if (!is_front)
 		return strtab__intern(table->texts, frame->text, frame->text_len, id_out);
 	strbuf_clear(key);
-	err = strbuf_putc(key, FRONT_MARK);
-	if (!err)
-		err = strbuf_append(key, frame->text, frame->text_len);
+	strbuf_putc(key, FRONT_MARK);
+	strbuf_append(key, frame->text, frame->text_len);
+	err = strbuf_error(key);
 	return err ? err : strtab__intern(table->texts, key->data, key->len, id_out);
 }
 
@@ -199,7 +177,7 @@ static int add_frame(struct frame_table *table, const struct stack_frame *frame,
 
 	if (err || *id_out < known)
 		return err;
-	err = grow(&table->frames, &table->frame_cap, known, sizeof(*table->frames));
+	err = vec_room(table->frames, known, table->frame_cap, FIRST);
 	if (!err)
 		err = add_function(table, frame, is_front, &function);
 	if (!err)
@@ -219,7 +197,7 @@ int frame_table__add_stack(struct frame_table *table, const char *text, size_t l
 	int err = 0;
 
 	while (!err && stack_text_next(&text, &len, &frame)) {
-		err = grow(&table->stack, &table->stack_cap, cnt, sizeof(*table->stack));
+		err = vec_room(table->stack, cnt, table->stack_cap, FIRST);
 		if (!err)
 			err = add_frame(table, &frame, cnt < front_cnt, &table->stack[cnt]);
 		cnt++;

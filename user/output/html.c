@@ -43,55 +43,86 @@ static int html_frames_number(const struct tree *tree, struct page_frames *out)
 	return page_frames_make(uses, tree->frame_cnt, out);
 }
 
-static int html_tree(const struct tree *tree, const struct page_frames *frames, struct strbuf *out)
+static void html_tree(const struct tree *tree, const struct page_frames *frames, struct strbuf *out)
 {
 	uint32_t last_depth = 0;
-	int err = 0;
 
-	for (size_t i = 1; i < tree->node_cnt && !err; i++) {
+	for (size_t i = 1; i < tree->node_cnt; i++) {
 		const struct tree_node *node = &tree->nodes[i];
 
-		err = page_number(out, frames->number[node->frame]);
-		if (!err)
-			err = page_number(out, last_depth + 1 - node->depth);
-		if (!err)
-			err = page_number(out, node->self);
-		if (!err && node->hidden_cnt)
-			err = page_number(out, node->hidden_cnt);
+		page_number(out, frames->number[node->frame]);
+		page_number(out, last_depth + 1 - node->depth);
+		page_number(out, node->self);
+		if (node->hidden_cnt)
+			page_number(out, node->hidden_cnt);
 		last_depth = node->depth;
 	}
-	return err;
 }
 
-static int html_frame_table(const struct tree *tree, const struct page_frames *frames,
-			    struct json_writer *json)
+static void html_frame_table(const struct tree *tree, const struct page_frames *frames,
+			     struct json_writer *json)
 {
 	struct page_names names = { .json = json };
 
 	page_names_begin(&names);
 	for (size_t i = 0; i < tree->frame_cnt; i++)
 		page_names_add(&names, &tree->frames[frames->order[i]]);
-	return page_names_end(&names);
+	page_names_end(&names);
+}
+
+static void html_member(struct json_writer *json, const char *key, const char *text)
+{
+	if (text && *text)
+		json_writer_member_string(json, key, text);
+}
+
+/* What samples stand for: `hz`, or `time` or `events` and their `period`. */
+static void html_unit(const struct output_info *info, struct json_writer *json)
+{
+	bool is_time = event_unit(info->event) == EVENT_UNIT_NANOSECONDS && info->period;
+
+	json_writer_member_u64(json, "hz", info->frequency_hz);
+	/* Of threads that wait, those that wait for work are left out by the page. */
+	if (info->event != EVENT_CPU && event_unit(info->event) == EVENT_UNIT_NANOSECONDS)
+		json_writer_member_bool(json, "waits", true);
+	if (info->shows_idle)
+		json_writer_member_bool(json, "showsIdle", true);
+	if (!is_time && !info_events(info, 1))
+		return;
+	json_writer_member_string(json, is_time ? "time" : "events", event_title(info->event));
+	json_writer_member_u64(json, "period", info->period);
+	if (event_is_measured(info->event))
+		json_writer_member_bool(json, "measured", true);
+	if (info_event_bytes(info->event))
+		json_writer_member_u64(json, "eventBytes", info_event_bytes(info->event));
 }
 
 /* The header's words are made here so that all formats say the same. */
-static int html_info(const struct output_info *info, uint64_t samples, struct json_writer *json)
+static void html_info(const struct output_info *info, uint64_t samples, struct json_writer *json)
 {
 	struct strbuf range __cleanup_strbuf = STRBUF_INIT;
-	int err = info_append_range(&range, info);
 
+	info_append_range(&range, info);
 	json_writer_member_string(json, "title", info->title ? info->title : "");
 	json_writer_member_string(json, "subtitle", info->subtitle ? info->subtitle : "");
-	json_writer_member_string(json, "range", strbuf_str(&range));
+	json_writer_member_text(json, "range", &range);
 	json_writer_member_u64(json, "samples", samples);
-	json_writer_member_u64(json, "hz", info->frequency_hz);
+	html_unit(info, json);
+	html_member(json, "host", info->host);
+	html_member(json, "image", info->image);
+	html_member(json, "jvm", info->jvm);
+	html_member(json, "own", info->own);
+	if (info_has_gap(info))
+		json_writer_member_bool(json, "hasGap", true);
+	json_writer_member_u64(json, "labels", info->label_cnt);
 	json_writer_member_u64(json, "streams", info->stream_cnt);
 	json_writer_key(json, "unknownPercent");
 	json_writer_decimal(json, info_percent(info->counts.unknown_frames, info->counts.frames));
 	json_writer_key(json, "truncatedPercent");
-	json_writer_decimal(json, info_percent(info->counts.truncated_samples, samples));
+	json_writer_decimal(json, info_truncated_percent(info, samples));
 	json_writer_member_u64(json, "lost", info->lost_samples);
-	return err;
+	if (info->is_selection)
+		json_writer_member_bool(json, "isSelection", true);
 }
 
 static int html_data(const struct tree *tree, const struct output_info *info, struct strbuf *out)
@@ -101,32 +132,33 @@ static int html_data(const struct tree *tree, const struct output_info *info, st
 	struct page_frames frames = { 0 };
 	int err = html_frames_number(tree, &frames);
 
+	if (err)
+		return err;
 	json_writer_begin(&json, '{');
-	if (!err)
-		err = html_info(info, tree->nodes[0].total, &json);
+	html_info(info, tree->nodes[0].total, &json);
 	json_writer_newline(&json);
 	page_palette(&json);
-	if (!err)
-		err = html_frame_table(tree, &frames, &json);
-	if (!err)
-		err = html_tree(tree, &frames, &text);
+	html_frame_table(tree, &frames, &json);
+	html_tree(tree, &frames, &text);
 	json_writer_newline(&json);
-	json_writer_member_u64(&json, "rootFrame", err ? 0 : frames.number[0]);
+	json_writer_member_u64(&json, "rootFrame", frames.number[0]);
 	json_writer_member_u64(&json, "rootSelf", tree->nodes[0].self);
 	json_writer_newline(&json);
-	json_writer_member_string(&json, "tree", strbuf_str(&text));
+	json_writer_member_text(&json, "tree", &text);
 	json_writer_end(&json, '}');
 	page_frames_release(&frames);
-	return err ? err : json.err;
+	return strbuf_error(out);
 }
 
 static int html_noscript(struct profile *profile, const struct output_info *info,
 			 struct strbuf *out)
 {
 	struct strbuf text __cleanup_strbuf = STRBUF_INIT;
-	int err = output_top(profile, info, HTML_NOSCRIPT_ROWS, &text);
+	int err = output_top(profile, info, TREE_ORDER_SELF, HTML_NOSCRIPT_ROWS, &text);
 
-	return err ? err : page_lines(out, strbuf_str(&text));
+	if (!err)
+		page_lines(out, strbuf_str(&text));
+	return err ? err : strbuf_error(out);
 }
 
 struct html_page {
@@ -140,17 +172,19 @@ static int html_slot(void *ctx, const char *name, struct strbuf *out)
 	const struct html_page *page = ctx;
 	const char *title = page->info->title ? page->info->title : "";
 
-	if (strcmp(name, "title") == 0)
-		return escape_html(out, title, strlen(title));
-	if (strcmp(name, "style") == 0)
-		return page_append(out, flamegraph_style_start, flamegraph_style_end);
 	if (strcmp(name, "noscript") == 0)
 		return html_noscript(page->profile, page->info, out);
 	if (strcmp(name, "data") == 0)
 		return html_data(page->tree, page->info, out);
-	if (strcmp(name, "script") == 0)
-		return page_append(out, flamegraph_script_start, flamegraph_script_end);
-	return -EINVAL;
+	if (strcmp(name, "title") == 0)
+		escape_html(out, title, strlen(title));
+	else if (strcmp(name, "style") == 0)
+		page_append(out, flamegraph_style_start, flamegraph_style_end);
+	else if (strcmp(name, "script") == 0)
+		page_append(out, flamegraph_script_start, flamegraph_script_end);
+	else
+		return -EINVAL;
+	return strbuf_error(out);
 }
 
 int output_html(struct profile *profile, const struct output_info *info, struct strbuf *out)

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Parts of struct output_info as text. Times are UTC: pictures travel between hosts. */
+/*
+ * Parts of struct output_info as text. Times are UTC where pictures and data travel between hosts, and
+ * local in text for who asked.
+ */
 #include "user/output/info.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "user/model/event_view.h"
+#include "user/model/stack_text.h"
+#include "user/model/thread_counts.h"
 #include "user/output/escape.h"
 #include "user/util/clock.h"
+#include "user/util/saturate.h"
 
-int info_append_time(struct strbuf *out, uint64_t unix_ns)
+#define NAME_COLUMNS_MIN 20
+
+void info_append_time(struct strbuf *out, uint64_t unix_ns)
 {
 	time_t seconds = (time_t)(unix_ns / CLOCK_NS_PER_S);
 	char text[sizeof("2147483647-12-31T23:59:59Z")];
@@ -17,22 +28,49 @@ int info_append_time(struct strbuf *out, uint64_t unix_ns)
 
 	if (!gmtime_r(&seconds, &parts) ||
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-		return strbuf_puts(out, "?");
-	return strbuf_puts(out, text);
+		strbuf_puts(out, "?");
+	else
+		strbuf_puts(out, text);
+}
+
+/* "CET", or "+01:00" when that name could not be read again. */
+static void append_zone(struct strbuf *out, const struct tm *parts)
+{
+	const char *name = tzname[parts->tm_isdst > 0];
+	long minutes = labs(parts->tm_gmtoff) / 60;
+
+	if (isalpha((unsigned char)*name) && strcmp(name, parts->tm_zone) == 0)
+		strbuf_puts(out, name);
+	else
+		strbuf_printf(out, "%c%02ld:%02ld", parts->tm_gmtoff < 0 ? '-' : '+', minutes / 60,
+			      minutes % 60);
+}
+
+void info_append_local_time(struct strbuf *out, uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / CLOCK_NS_PER_S);
+	char text[sizeof("2147483647-12-31 23:59:59 ")];
+	struct tm parts;
+
+	if (!localtime_r(&seconds, &parts) || strcmp(parts.tm_zone, "UTC") == 0 ||
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S ", &parts) == 0) {
+		info_append_time(out, unix_ns);
+		return;
+	}
+	strbuf_puts(out, text);
+	append_zone(out, &parts);
 }
 
 void info_json_time(struct json_writer *json, const char *key, uint64_t unix_ns)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = info_append_time(&text, unix_ns);
 
-	json_writer_member_string(json, key, strbuf_str(&text));
-	if (!json->err)
-		json->err = err;
+	info_append_time(&text, unix_ns);
+	json_writer_member_text(json, key, &text);
 }
 
 /* "90s", "10m", "1h 5m", "2d 3h": the two largest units. */
-static int info_append_duration(struct strbuf *out, uint64_t ns)
+static void info_append_duration(struct strbuf *out, uint64_t ns)
 {
 	static const struct {
 		uint64_t seconds;
@@ -40,9 +78,8 @@ static int info_append_duration(struct strbuf *out, uint64_t ns)
 	} units[] = { { 86400, 'd' }, { 3600, 'h' }, { 60, 'm' }, { 1, 's' } };
 	uint64_t left = (ns + CLOCK_NS_PER_S / 2) / CLOCK_NS_PER_S;
 	int shown = 0;
-	int err = 0;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && shown < 2 && !err; i++) {
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]) && shown < 2; i++) {
 		uint64_t cnt = left / units[i].seconds;
 
 		left %= units[i].seconds;
@@ -50,93 +87,324 @@ static int info_append_duration(struct strbuf *out, uint64_t ns)
 			shown += shown > 0;
 			continue;
 		}
-		err = strbuf_printf(out, "%s%" PRIu64 "%c", shown ? " " : "", cnt, units[i].letter);
+		strbuf_printf(out, "%s%" PRIu64 "%c", shown ? " " : "", cnt, units[i].letter);
 		shown++;
 	}
-	return err;
 }
 
-int info_append_range(struct strbuf *out, const struct output_info *info)
+/*
+ * Is less recorded than was asked for? The window that runs now is not written yet, the first may begin
+ * before the range.
+ */
+bool info_has_gap(const struct output_info *info)
 {
-	int err;
+	uint64_t asked_ns = info->until_unix_ns - info->since_unix_ns;
+	uint64_t covered_ns = info->covered_ns + 2 * info->window_ns;
 
+	return info->covered_ns && covered_ns < asked_ns;
+}
+
+static void append_range(struct strbuf *out, const struct output_info *info,
+			 void (*append_time)(struct strbuf *out, uint64_t unix_ns))
+{
 	if (info->until_unix_ns == 0)
+		return;
+	append_time(out, info->since_unix_ns);
+	strbuf_puts(out, " to ");
+	append_time(out, info->until_unix_ns);
+	if (info->until_unix_ns <= info->since_unix_ns)
+		return;
+	strbuf_puts(out, " (");
+	info_append_duration(out, info->until_unix_ns - info->since_unix_ns);
+	if (info_has_gap(info)) {
+		strbuf_puts(out, ", of which ");
+		info_append_duration(out, info->covered_ns);
+		strbuf_puts(out, " were recorded");
+	}
+	strbuf_putc(out, ')');
+}
+
+void info_append_range(struct strbuf *out, const struct output_info *info)
+{
+	append_range(out, info, info_append_time);
+}
+
+uint64_t info_events(const struct output_info *info, uint64_t samples)
+{
+	uint64_t events;
+
+	if (info->event == EVENT_CPU || __builtin_mul_overflow(samples, info->period, &events))
 		return 0;
-	err = info_append_time(out, info->since_unix_ns);
-	if (!err)
-		err = strbuf_puts(out, " to ");
-	if (!err)
-		err = info_append_time(out, info->until_unix_ns);
-	if (err || info->until_unix_ns <= info->since_unix_ns)
-		return err;
-	err = strbuf_puts(out, " (");
-	if (!err)
-		err = info_append_duration(out, info->until_unix_ns - info->since_unix_ns);
-	if (!err)
-		err = strbuf_putc(out, ')');
-	return err;
+	return events;
 }
 
-int info_append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples)
+double info_cores(const struct output_info *info, uint64_t samples)
 {
-	int err = strbuf_printf(out, "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
-
-	if (!err && info->frequency_hz)
-		err = strbuf_printf(out, ", %.2f CPU seconds at %" PRIu32 " Hz",
-				    (double)samples / info->frequency_hz, info->frequency_hz);
-	if (!err && info->stream_cnt)
-		err = strbuf_printf(out, ", %zu stream%s", info->stream_cnt,
-				    info->stream_cnt == 1 ? "" : "s");
-	return err;
+	if (info->event != EVENT_CPU || !info->frequency_hz || !info->covered_ns)
+		return -1;
+	return (double)samples / info->frequency_hz /
+	       ((double)info->covered_ns / (double)CLOCK_NS_PER_S);
 }
 
-int info_append_losses(struct strbuf *out, const struct output_info *info, uint64_t samples)
+static void append_events(struct strbuf *out, const struct output_info *info, uint64_t samples)
 {
-	return strbuf_printf(out,
-			     "unknown frames %.2f %%, truncated stacks %.2f %%, "
-			     "lost samples %" PRIu64,
-			     info_percent(info->counts.unknown_frames, info->counts.frames),
-			     info_percent(info->counts.truncated_samples, samples),
-			     info->lost_samples);
+	uint64_t events = event_is_measured(info->event) ? 0 : info_events(info, samples);
+
+	if (events && event_unit(info->event) == EVENT_UNIT_NANOSECONDS)
+		strbuf_printf(out, ", %.2f seconds of %s, one sample for %.0f ms",
+			      (double)events / CLOCK_NS_PER_S, event_noun(info->event, true),
+			      (double)info->period / CLOCK_NS_PER_MS);
+	else if (events)
+		strbuf_printf(out, ", %s%" PRIu64 " %s, one sample for %" PRIu64,
+			      info->period > 1 ? "about " : "", events,
+			      event_noun(info->event, events != 1), info->period);
 }
 
-static int append_line(struct strbuf *out, const char *text)
+/* "1.250 seconds": what counts of a measured event amount to. */
+static void append_measured(struct strbuf *out, const struct output_info *info, uint64_t counts)
 {
-	int err;
+	strbuf_printf(out, "%.3f seconds", (double)counts * (double)info->period / CLOCK_NS_PER_S);
+}
 
+void info_append_amount(struct strbuf *out, const struct output_info *info, uint64_t samples)
+{
+	if (event_is_measured(info->event)) {
+		append_measured(out, info, samples);
+		strbuf_printf(out, " of %s", event_noun(info->event, true));
+		return;
+	}
+	strbuf_printf(out, "%" PRIu64 " sample%s", samples, info_plural(samples));
+}
+
+static double wall_seconds(uint64_t counts)
+{
+	return (double)counts * EVENT_WALL_PERIOD_NS / (double)CLOCK_NS_PER_S;
+}
+
+/* Its counts are microseconds: nobody took so many samples. */
+static void append_wall(struct strbuf *out, const struct output_info *info, uint64_t counts)
+{
+	strbuf_printf(out, "%.2f seconds of wall-clock time, counts are microseconds",
+		      wall_seconds(counts));
+	if (info->idle_samples)
+		strbuf_printf(out, ", not shown: %.2f seconds of idle threads (--idle)",
+			      wall_seconds(info->idle_samples));
+}
+
+static void append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples)
+{
+	info_append_amount(out, info, samples);
+	if (event_is_measured(info->event))
+		strbuf_puts(out, ", in microseconds");
+	if (info->frequency_hz)
+		strbuf_printf(out, ", %.2f CPU seconds at %" PRIu32 " Hz",
+			      (double)samples / info->frequency_hz, info->frequency_hz);
+	if (info_cores(info, samples) >= 0)
+		strbuf_printf(out, ", %.2f cores", info_cores(info, samples));
+	append_events(out, info, samples);
+	if (info->idle_samples)
+		strbuf_printf(out, ", not shown: %" PRIu64 " sample%s of idle threads (--idle)",
+			      info->idle_samples, info_plural(info->idle_samples));
+}
+
+void info_append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples)
+{
+	if (info->event == EVENT_WALL)
+		append_wall(out, info, samples);
+	else
+		append_samples(out, info, samples);
+	if (info->stream_cnt)
+		strbuf_printf(out, ", %zu stream%s", info->stream_cnt,
+			      info_plural(info->stream_cnt));
+}
+
+void info_append_losses(struct strbuf *out, const struct output_info *info, uint64_t samples)
+{
+	strbuf_printf(out, "unknown frames %.2f %%, truncated stacks %.2f %%, lost ",
+		      info_percent(info->counts.unknown_frames, info->counts.frames),
+		      info_truncated_percent(info, samples));
+	if (event_is_measured(info->event))
+		append_measured(out, info, info->lost_samples);
+	else
+		strbuf_printf(out, "samples %" PRIu64, info->lost_samples);
+	if (info->is_selection && info->lost_samples)
+		strbuf_puts(out, " (whole host)");
+}
+
+/* The reason with the most samples that comes behind `last`, or STACK_END_ROOT: no more. */
+static enum stack_end next_end(const struct window_counts *counts, enum stack_end last)
+{
+	enum stack_end best = STACK_END_ROOT;
+
+	for (int i = STACK_END_ROOT + 1; i < STACK_END_CNT; i++) {
+		uint64_t samples = counts->ends[i];
+		bool is_behind = last == STACK_END_ROOT || samples < counts->ends[last] ||
+				 (samples == counts->ends[last] && i > (int)last);
+
+		if (samples && is_behind &&
+		    (best == STACK_END_ROOT || samples > counts->ends[best]))
+			best = (enum stack_end)i;
+	}
+	return best;
+}
+
+void info_append_ends(struct strbuf *out, const struct window_counts *counts)
+{
+	uint64_t cut = counts->truncated_samples;
+	uint64_t whole = counts->samples > cut ? counts->samples - cut : 0;
+	const char *lead = "; the rest: ";
+	enum stack_end end = STACK_END_ROOT;
+
+	strbuf_printf(out, "stacks whole %.1f %%", info_percent(whole, counts->samples));
+	while ((end = next_end(counts, end)) != STACK_END_ROOT) {
+		double percent = info_percent(counts->ends[end], counts->samples);
+
+		if (percent < 0.05)
+			strbuf_printf(out, "%s%s < 0.1 %%", lead, stack_end_name(end));
+		else
+			strbuf_printf(out, "%s%s %.1f %%", lead, stack_end_name(end), percent);
+		lead = ", ";
+	}
+}
+
+void info_json_counts(struct json_writer *json, const struct window_counts *counts)
+{
+	json_writer_member_u64(json, "frames", counts->frames);
+	json_writer_member_u64(json, "unknown_frames", counts->unknown_frames);
+	json_writer_member_u64(json, "truncated_samples", counts->truncated_samples);
+	json_writer_member_u64(json, "jit_frames", counts->jit_frames);
+	json_writer_member_u64(json, "unknown_jit_frames", counts->unknown_jit_frames);
+	json_writer_member_u64(json, "ambiguous_frames", counts->ambiguous_frames);
+	json_writer_member_u64(json, "inlined_frames", counts->inlined_frames);
+	json_writer_member_u64(json, "interpreted_frames", counts->interpreted_frames);
+	json_writer_member_u64(json, "jit_leaf_samples", counts->jit_leaf_samples);
+	json_writer_member_u64(json, "repaired_samples", counts->repaired_samples);
+	json_writer_member_u64(json, "unrepaired_samples", counts->unrepaired_samples);
+	if (counts->run_delay_ns)
+		json_writer_member_u64(json, "run_delay_ns", counts->run_delay_ns);
+}
+
+void info_json_ends(struct json_writer *json, const struct window_counts *counts)
+{
+	json_writer_key(json, "truncated_by");
+	json_writer_begin(json, '{');
+	for (int i = STACK_END_ROOT + 1; i < STACK_END_CNT; i++) {
+		if (counts->ends[i])
+			json_writer_member_u64(json, stack_end_name((enum stack_end)i),
+					       counts->ends[i]);
+	}
+	json_writer_end(json, '}');
+}
+
+static void append_line(struct strbuf *out, const char *text)
+{
 	if (!text || !*text)
-		return 0;
-	err = escape_terminal(out, text, strlen(text));
-	return err ? err : strbuf_putc(out, '\n');
+		return;
+	escape_terminal(out, text, strlen(text));
+	strbuf_putc(out, '\n');
 }
 
-int info_append_header(struct strbuf *out, const struct output_info *info, uint64_t samples)
+void info_append_header(struct strbuf *out, const struct output_info *info, uint64_t samples)
 {
 	size_t before;
-	int err = append_line(out, info->title);
 
-	if (!err)
-		err = append_line(out, info->subtitle);
+	append_line(out, info->title);
+	append_line(out, info->subtitle);
 	before = out->len;
-	if (!err)
-		err = info_append_range(out, info);
-	if (!err && out->len > before)
-		err = strbuf_putc(out, '\n');
-	if (!err)
-		err = info_append_samples(out, info, samples);
-	if (!err)
-		err = strbuf_putc(out, '\n');
-	if (!err)
-		err = info_append_losses(out, info, samples);
-	return err ? err : strbuf_puts(out, "\n\n");
+	append_range(out, info, info_append_local_time);
+	if (out->len > before)
+		strbuf_putc(out, '\n');
+	info_append_samples(out, info, samples);
+	strbuf_putc(out, '\n');
+	info_append_losses(out, info, samples);
+	strbuf_puts(out, "\n\n");
+}
+
+/* What a count stands for, of windows of the event as of views. */
+static uint64_t period_of(const struct output_info *info, const struct window *window)
+{
+	if (info->event == EVENT_WALL)
+		return EVENT_WALL_PERIOD_NS;
+	return window->event == EVENT_CPU ? 0 : window->period;
 }
 
 void info_add_window(struct output_info *info, const struct window *window)
 {
-	window_counts_add(&info->counts, &window->counts);
+	uint64_t period = period_of(info, window);
+
+	/* Windows of several periods have no number of events. */
+	if (!info->counts.samples)
+		info->period = period;
+	else if (window->counts.samples && info->event != EVENT_CPU && info->period != period)
+		info->period = 0;
+	if (!event_is_view(info->event) && window->event < EVENT_CNT)
+		info->event = (enum event)window->event;
+	window_counts_add_weighted(&info->counts, &window->counts,
+				   event_weight(info->event, window));
+}
+
+double info_truncated_percent(const struct output_info *info, uint64_t samples)
+{
+	uint64_t whole = info->counts.samples > samples ? info->counts.samples : samples;
+
+	return info_percent(info->counts.truncated_samples, whole);
+}
+
+uint64_t info_event_bytes(enum event event)
+{
+	/* Pages of x86 and of most arm64 kernels; a huge page is more. */
+	return event == EVENT_PAGE_FAULTS || event == EVENT_MAJOR_FAULTS ? 4096 : 0;
+}
+
+size_t info_name_columns(const struct output_info *info, size_t used)
+{
+	if (!info->columns)
+		return 0;
+	return info->columns > used + NAME_COLUMNS_MIN ? info->columns - used : NAME_COLUMNS_MIN;
+}
+
+const char *info_plural(uint64_t cnt)
+{
+	return cnt == 1 ? "" : "s";
 }
 
 double info_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+const char *info_take_thread(const struct output_info *info, struct profile_stack *stack)
+{
+	const char *mark =
+		info->has_threads ? memrchr(stack->text, STACK_TEXT_THREAD_MARK, stack->len) : NULL;
+
+	if (!mark)
+		return NULL;
+	stack->len = (size_t)(mark - stack->text);
+	return strcmp(mark + 1, THREAD_NAME_UNKNOWN) == 0 ? NULL : mark + 1;
+}
+
+size_t info_next_stack(const struct output_info *info, const struct profile *profile, size_t index,
+		       struct profile_stack *sum)
+{
+	size_t cnt = profile__stack_count(profile);
+
+	*sum = profile__stack(profile, index);
+	(void)info_take_thread(info, sum);
+	while (++index < cnt) {
+		struct profile_stack next = profile__stack(profile, index);
+
+		(void)info_take_thread(info, &next);
+		if (next.len != sum->len || memcmp(next.text, sum->text, sum->len) != 0)
+			break;
+		sum->count = add_saturated(sum->count, next.count);
+	}
+	return index;
+}
+
+uint64_t info_period(const struct output_info *info)
+{
+	if (info->event == EVENT_CPU && info->frequency_hz)
+		return (CLOCK_NS_PER_S + info->frequency_hz / 2) / info->frequency_hz;
+	return info_events(info, 1);
 }

@@ -2,12 +2,22 @@
 /* The profile as one JSON object, a stack per line; JSON.md describes it. */
 #include "user/output/output.h"
 
+#include "user/model/event_view.h"
 #include "user/model/stack_text.h"
 #include "user/output/colors.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
+#include "user/util/clock.h"
 
 #define JSON_VERSION 1
+
+/* What a sample stands for; 0 where windows differ in it. */
+static uint64_t period_of(const struct output_info *info)
+{
+	if (info->event != EVENT_CPU)
+		return info->period;
+	return info->frequency_hz ? CLOCK_NS_PER_S / info->frequency_hz : 0;
+}
 
 static void json_info(struct json_writer *json, const struct output_info *info, uint64_t samples)
 {
@@ -16,6 +26,13 @@ static void json_info(struct json_writer *json, const struct output_info *info, 
 	info_json_time(json, "since", info->since_unix_ns);
 	info_json_time(json, "until", info->until_unix_ns);
 	json_writer_member_u64(json, "samples", samples);
+	json_writer_member_string(json, "event", event_name(info->event));
+	json_writer_member_string(json, "unit", event_unit_name(info->event));
+	json_writer_key(json, "period");
+	if (period_of(info))
+		json_writer_u64(json, period_of(info));
+	else
+		json_writer_null(json);
 	json_writer_key(json, "frequency_hz");
 	if (info->frequency_hz)
 		json_writer_u64(json, info->frequency_hz);
@@ -26,29 +43,18 @@ static void json_info(struct json_writer *json, const struct output_info *info, 
 		json_writer_decimal(json, (double)samples / info->frequency_hz);
 	else
 		json_writer_null(json);
+	if (event_has_idle(info->event))
+		json_writer_member_u64(json, "idle_samples", info->idle_samples);
 	json_writer_member_u64(json, "streams", info->stream_cnt);
-	json_writer_member_u64(json, "frames", info->counts.frames);
-	json_writer_member_u64(json, "unknown_frames", info->counts.unknown_frames);
-	json_writer_member_u64(json, "truncated_samples", info->counts.truncated_samples);
-	json_writer_member_u64(json, "jit_frames", info->counts.jit_frames);
-	json_writer_member_u64(json, "unknown_jit_frames", info->counts.unknown_jit_frames);
-	json_writer_member_u64(json, "ambiguous_frames", info->counts.ambiguous_frames);
-	json_writer_member_u64(json, "inlined_frames", info->counts.inlined_frames);
-	json_writer_member_u64(json, "interpreted_frames", info->counts.interpreted_frames);
-	json_writer_member_u64(json, "jit_leaf_samples", info->counts.jit_leaf_samples);
-	json_writer_member_u64(json, "repaired_samples", info->counts.repaired_samples);
-	json_writer_member_u64(json, "unrepaired_samples", info->counts.unrepaired_samples);
+	info_json_counts(json, &info->counts);
 	json_writer_member_u64(json, "lost_samples", info->lost_samples);
+	info_json_ends(json, &info->counts);
 }
 
-static void json_stack(struct json_writer *json, const struct profile_stack *stack)
+static void json_frames(struct json_writer *json, const char *text, size_t len)
 {
-	const char *text = stack->text;
-	size_t len = stack->len;
 	struct stack_frame frame;
 
-	json_writer_begin(json, '{');
-	json_writer_member_u64(json, "count", stack->count);
 	json_writer_key(json, "frames");
 	json_writer_begin(json, '[');
 	while (stack_text_next(&text, &len, &frame)) {
@@ -60,19 +66,53 @@ static void json_stack(struct json_writer *json, const struct profile_stack *sta
 		json_writer_end(json, '}');
 	}
 	json_writer_end(json, ']');
-	json_writer_end(json, '}');
 }
 
-static int json_lines(struct json_writer *json, struct source_lines *lines)
+/* Stacks [from, end) of the profile are one stack's, by thread. */
+static void json_threads(struct json_writer *json, const struct output_info *info,
+			 const struct profile *profile, size_t from, size_t end)
+{
+	json_writer_key(json, "threads");
+	json_writer_begin(json, '[');
+	for (; from < end; from++) {
+		struct profile_stack stack = profile__stack(profile, from);
+		const char *thread = info_take_thread(info, &stack);
+
+		if (!thread)
+			continue;
+		json_writer_begin(json, '{');
+		json_writer_member_string(json, "name", thread);
+		json_writer_member_u64(json, "count", stack.count);
+		json_writer_end(json, '}');
+	}
+	json_writer_end(json, ']');
+}
+
+/* The next stack and all its threads; returns where the one after it begins. */
+static size_t json_stack(struct json_writer *json, const struct output_info *info,
+			 const struct profile *profile, size_t index)
+{
+	struct profile_stack stack;
+	size_t end = info_next_stack(info, profile, index, &stack);
+
+	json_writer_begin(json, '{');
+	json_writer_member_u64(json, "count", stack.count);
+	json_frames(json, stack.text, stack.len);
+	if (info->has_threads)
+		json_threads(json, info, profile, index, end);
+	json_writer_end(json, '}');
+	return end;
+}
+
+static void json_lines(struct json_writer *json, struct source_lines *lines)
 {
 	size_t cnt = lines ? source_lines__count(lines) : 0;
 	int err = lines ? source_lines__sort(lines) : 0;
 
-	if (err)
-		return err;
+	strbuf_fail(json->out, err);
 	json_writer_key(json, "lines");
 	json_writer_begin(json, '[');
-	for (size_t i = 0; i < cnt && !json->err; i++) {
+	for (size_t i = 0; i < cnt && !strbuf_error(json->out); i++) {
 		struct source_line row = source_lines__get(lines, i);
 
 		json_writer_newline(json);
@@ -90,7 +130,6 @@ static int json_lines(struct json_writer *json, struct source_lines *lines)
 		json_writer_newline(json);
 	json_writer_end(json, ']');
 	json_writer_member_u64(json, "lines_left_out", lines ? source_lines__left_out(lines) : 0);
-	return json->err;
 }
 
 int output_json(struct profile *profile, const struct output_info *info, struct strbuf *out)
@@ -105,18 +144,14 @@ int output_json(struct profile *profile, const struct output_info *info, struct 
 	json_info(&json, info, profile__sample_count(profile));
 	json_writer_key(&json, "stacks");
 	json_writer_begin(&json, '[');
-	for (size_t i = 0; i < cnt && !json.err; i++) {
-		struct profile_stack stack = profile__stack(profile, i);
-
+	for (size_t i = 0; i < cnt && !strbuf_error(out);) {
 		json_writer_newline(&json);
-		json_stack(&json, &stack);
+		i = json_stack(&json, info, profile, i);
 	}
 	json_writer_newline(&json);
 	json_writer_end(&json, ']');
-	if (!json.err)
-		json.err = json_lines(&json, info->lines);
+	json_lines(&json, info->lines);
 	json_writer_end(&json, '}');
-	if (!json.err)
-		json.err = strbuf_putc(out, '\n');
-	return json.err;
+	strbuf_putc(out, '\n');
+	return strbuf_error(out);
 }

@@ -12,8 +12,7 @@
 
 static void json_raw(struct json_writer *json, const char *text, size_t len)
 {
-	if (!json->err)
-		json->err = strbuf_append(json->out, text, len);
+	strbuf_append(json->out, text, len);
 }
 
 static void json_break(struct json_writer *json)
@@ -58,8 +57,7 @@ void json_writer_string_n(struct json_writer *json, const char *text, size_t len
 {
 	json_comma(json);
 	json_raw(json, "\"", 1);
-	if (!json->err)
-		json->err = escape_json(json->out, text, len);
+	escape_json(json->out, text, len);
 	json_raw(json, "\"", 1);
 }
 
@@ -71,14 +69,20 @@ void json_writer_string(struct json_writer *json, const char *text)
 void json_writer_u64(struct json_writer *json, uint64_t value)
 {
 	json_comma(json);
-	if (!json->err)
-		json->err = strbuf_printf(json->out, "%" PRIu64, value);
+	strbuf_printf(json->out, "%" PRIu64, value);
 }
 
 void json_writer_member_string(struct json_writer *json, const char *key, const char *text)
 {
 	json_writer_key(json, key);
 	json_writer_string(json, text);
+}
+
+void json_writer_member_text(struct json_writer *json, const char *key, const struct strbuf *text)
+{
+	strbuf_fail(json->out, strbuf_error(text));
+	json_writer_key(json, key);
+	json_writer_string_n(json, strbuf_str(text), text->len);
 }
 
 void json_writer_member_u64(struct json_writer *json, const char *key, uint64_t value)
@@ -90,8 +94,7 @@ void json_writer_member_u64(struct json_writer *json, const char *key, uint64_t 
 void json_writer_decimal(struct json_writer *json, double value)
 {
 	json_comma(json);
-	if (!json->err)
-		json->err = strbuf_printf(json->out, "%.3f", value);
+	strbuf_printf(json->out, "%.3f", value);
 }
 
 void json_writer_null(struct json_writer *json)
@@ -108,8 +111,7 @@ void json_writer_number(struct json_writer *json, double value)
 		return;
 	}
 	json_comma(json);
-	if (!json->err)
-		json->err = strbuf_printf(json->out, "%.10g", value);
+	strbuf_printf(json->out, "%.10g", value);
 }
 
 void json_writer_member_number(struct json_writer *json, const char *key, double value)

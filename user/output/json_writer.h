@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON into a strbuf: commas and escapes are the writer's business, nesting is the caller's. The
- * first error sticks and every later call does nothing, so callers check once, at the end.
+ * JSON into a strbuf: commas and escapes are the writer's business, nesting is the caller's. Errors
+ * are the buffer's (see strbuf.h), so callers check once, at the end.
  *
  *     struct json_writer json = { .out = out };
  *     json_writer_begin(&json, '{');
  *     json_writer_key(&json, "samples");
  *     json_writer_u64(&json, 12);
  *     json_writer_end(&json, '}');
- *     return json.err;
+ *     return strbuf_error(out);
  */
 #ifndef JBPF_OUTPUT_JSON_WRITER_H
 #define JBPF_OUTPUT_JSON_WRITER_H
@@ -21,7 +21,6 @@
 
 struct json_writer {
 	struct strbuf *out; /* borrowed */
-	int err;	    /* 0 or -ENOMEM */
 	bool needs_comma;
 	bool needs_newline;
 };
@@ -42,6 +41,8 @@ void json_writer_number(struct json_writer *json, double value);
 void json_writer_null(struct json_writer *json);
 /* A key and its value in one. */
 void json_writer_member_string(struct json_writer *json, const char *key, const char *text);
+/* ... whose error is the writer's, too. */
+void json_writer_member_text(struct json_writer *json, const char *key, const struct strbuf *text);
 void json_writer_member_u64(struct json_writer *json, const char *key, uint64_t value);
 void json_writer_member_number(struct json_writer *json, const char *key, double value);
 void json_writer_member_bool(struct json_writer *json, const char *key, bool value);

@@ -18,9 +18,9 @@ extern const char page_search_start[], page_search_end[];
 extern const char page_floats_start[], page_floats_end[];
 extern const char page_tail_start[], page_tail_end[];
 
-int page_append(struct strbuf *out, const char *start, const char *end)
+void page_append(struct strbuf *out, const char *start, const char *end)
 {
-	return strbuf_append(out, start, (size_t)(end - start));
+	strbuf_append(out, start, (size_t)(end - start));
 }
 
 static int page_fill_slot(const char *name, page_slot slot, void *ctx, struct strbuf *out)
@@ -44,47 +44,43 @@ static int page_fill_slot(const char *name, page_slot slot, void *ctx, struct st
 
 int page_fill(const char *start, const char *end, page_slot slot, void *ctx, struct strbuf *out)
 {
-	for (;;) {
+	int err = 0;
+
+	while (!err) {
 		const char *open = memmem(start, (size_t)(end - start), "{{", 2);
 		const char *close;
 		char name[16];
 		size_t name_len;
-		int err;
 
+		page_append(out, start, open ? open : end);
 		if (!open)
-			return page_append(out, start, end);
-		err = page_append(out, start, open);
+			return strbuf_error(out);
 		close = memmem(open, (size_t)(end - open), "}}", 2);
-		if (err || !close)
-			return err ? err : -EINVAL;
+		if (!close)
+			return -EINVAL;
 		name_len = (size_t)(close - open - 2);
 		if (name_len >= sizeof(name))
 			return -EINVAL;
 		memcpy(name, open + 2, name_len);
 		name[name_len] = '\0';
 		err = page_fill_slot(name, slot, ctx, out);
-		if (err)
-			return err;
 		start = close + 2;
-	}
-}
-
-int page_lines(struct strbuf *out, const char *text)
-{
-	int err = 0;
-
-	while (!err && *text) {
-		size_t len = strcspn(text, "\n");
-
-		err = escape_html(out, text, len);
-		if (!err)
-			err = strbuf_putc(out, '\n');
-		text += len + (text[len] == '\n');
 	}
 	return err;
 }
 
-int page_number(struct strbuf *out, uint64_t value)
+void page_lines(struct strbuf *out, const char *text)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		escape_html(out, text, len);
+		strbuf_putc(out, '\n');
+		text += len + (text[len] == '\n');
+	}
+}
+
+void page_number(struct strbuf *out, uint64_t value)
 {
 	char digits[16];
 	size_t len = 0;
@@ -94,7 +90,7 @@ int page_number(struct strbuf *out, uint64_t value)
 		value >>= 5;
 	}
 	digits[len++] = PAGE_DIGITS[value];
-	return strbuf_append(out, digits, len);
+	strbuf_append(out, digits, len);
 }
 
 static int compare_uses(const void *left, const void *right, void *uses)
@@ -160,23 +156,19 @@ void page_names_add(struct page_names *names, const struct tree_frame *frame)
 {
 	unsigned shade = color_shade(frame->name, frame->name_len);
 
-	if (names->err)
-		return;
 	json_writer_newline(names->json);
 	json_writer_string_n(names->json, frame->name, frame->name_len);
-	names->err = strbuf_putc(&names->kinds, PAGE_DIGITS[frame->kind]);
-	if (!names->err)
-		names->err = strbuf_putc(&names->shades, PAGE_DIGITS[shade]);
+	strbuf_putc(&names->kinds, PAGE_DIGITS[frame->kind]);
+	strbuf_putc(&names->shades, PAGE_DIGITS[shade]);
 }
 
-int page_names_end(struct page_names *names)
+void page_names_end(struct page_names *names)
 {
 	json_writer_end(names->json, ']');
 	json_writer_newline(names->json);
-	json_writer_member_string(names->json, "frameKinds", strbuf_str(&names->kinds));
+	json_writer_member_text(names->json, "frameKinds", &names->kinds);
 	json_writer_newline(names->json);
-	json_writer_member_string(names->json, "frameShades", strbuf_str(&names->shades));
+	json_writer_member_text(names->json, "frameShades", &names->shades);
 	strbuf_release(&names->kinds);
 	strbuf_release(&names->shades);
-	return names->err;
 }

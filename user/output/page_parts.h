@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the interactive pages share: templates with {{slots}}, numbers as text, the table of frames,
- * the palette. 0 or -ENOMEM unless said otherwise.
+ * the palette. Errors are those of `out`; an int is 0 or -ENOMEM unless said otherwise.
  */
 #ifndef JBPF_OUTPUT_PAGE_PARTS_H
 #define JBPF_OUTPUT_PAGE_PARTS_H
@@ -22,16 +22,16 @@ typedef int (*page_slot)(void *ctx, const char *name, struct strbuf *out);
  */
 int page_fill(const char *start, const char *end, page_slot slot, void *ctx, struct strbuf *out);
 
-int page_append(struct strbuf *out, const char *start, const char *end);
+void page_append(struct strbuf *out, const char *start, const char *end);
 
 /* Lines as text of HTML: escape_html() alone would turn line breaks into '_'. */
-int page_lines(struct strbuf *out, const char *text);
+void page_lines(struct strbuf *out, const char *text);
 
 /*
  * A number as its 5-bit groups, least first, each one character of 64; all groups but the last have
  * 32 added. Needs no separator.
  */
-int page_number(struct strbuf *out, uint64_t value);
+void page_number(struct strbuf *out, uint64_t value);
 
 /* Frames in the order of the page: most used first, so that their numbers are short. */
 struct page_frames {
@@ -51,12 +51,11 @@ struct page_names {
 	struct json_writer *json;
 	struct strbuf kinds;
 	struct strbuf shades;
-	int err;
 };
 
 void page_names_begin(struct page_names *names);
 void page_names_add(struct page_names *names, const struct tree_frame *frame);
-/* Releases what `names` holds. */
-int page_names_end(struct page_names *names);
+/* Releases what `names` holds; its errors are the writer's. */
+void page_names_end(struct page_names *names);
 
 #endif

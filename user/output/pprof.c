@@ -7,9 +7,7 @@
 #include "user/output/output.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "user/model/select.h"
 #include "user/model/stack_text.h"
@@ -19,13 +17,11 @@
 #include "user/output/protobuf.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/gzip.h"
 #include "user/util/parse.h"
 #include "user/util/saturate.h"
 #include "user/util/strtab.h"
-
-#define GZIP_WINDOW_BITS (15 + 16) /* zlib's way to ask for a gzip header */
-#define GZIP_LEVEL	 6
-#define GZIP_STEP_BYTES	 (256 * 1024)
+#include "user/util/vec.h"
 
 /* Field numbers of profile.proto. */
 enum profile_field {
@@ -60,7 +56,7 @@ struct pprof {
 	struct protobuf profile;
 	struct frame_table *frames;
 	struct strtab *strings; /* id = index in the string table */
-	uint64_t period_ns;	/* 0 = counts are no time */
+	uint64_t period;	/* ns of CPU time, or events; 0 = it is not known */
 	uint64_t *locations;	/* scratch: of one sample, leaf first */
 	size_t location_cap;
 	struct strbuf message; /* scratch: one message of the profile ... */
@@ -70,8 +66,7 @@ struct pprof {
 
 static void fail(struct pprof *pprof, int err)
 {
-	if (!pprof->profile.err)
-		pprof->profile.err = err;
+	strbuf_fail(pprof->profile.out, err);
 }
 
 /* A string's index in the table. Names are safe already; other texts go through add_text(). */
@@ -91,14 +86,9 @@ static uint64_t literal_id(struct pprof *pprof, const char *text)
 static uint64_t text_id(struct pprof *pprof, const char *text, size_t len)
 {
 	strbuf_clear(&pprof->text);
-	fail(pprof, escape_terminal(&pprof->text, text, len));
+	escape_terminal(&pprof->text, text, len);
+	fail(pprof, strbuf_error(&pprof->text));
 	return string_id(pprof, strbuf_str(&pprof->text), pprof->text.len);
-}
-
-/* pprof's numbers are signed. */
-static uint64_t clamp_i64(uint64_t value)
-{
-	return value > INT64_MAX ? INT64_MAX : value;
 }
 
 static struct protobuf begin(struct strbuf *scratch)
@@ -110,8 +100,6 @@ static struct protobuf begin(struct strbuf *scratch)
 /* Ends what begin() began, as `field` of `outer`. */
 static void end(struct protobuf *outer, uint32_t field, const struct protobuf *message)
 {
-	if (!outer->err)
-		outer->err = message->err;
 	protobuf_buf(outer, field, message->out);
 }
 
@@ -129,16 +117,20 @@ static void add_value_type(struct pprof *pprof, enum profile_field field, const 
 
 static void add_types(struct pprof *pprof)
 {
+	enum event event = pprof->info->event;
+	const char *type = pprof->info->value_type ? pprof->info->value_type : event_name(event);
+	const char *unit = event_unit(event) == EVENT_UNIT_NANOSECONDS ? "nanoseconds" : "count";
+
 	add_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
-	if (!pprof->period_ns) {
+	if (!pprof->period) {
 		protobuf_u64(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE,
 			     literal_id(pprof, "samples"));
 		return;
 	}
-	add_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-	add_value_type(pprof, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
-	protobuf_u64(&pprof->profile, PROFILE_PERIOD, pprof->period_ns);
-	protobuf_u64(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE, literal_id(pprof, "cpu"));
+	add_value_type(pprof, PROFILE_SAMPLE_TYPE, type, unit);
+	add_value_type(pprof, PROFILE_PERIOD_TYPE, type, unit);
+	protobuf_u64(&pprof->profile, PROFILE_PERIOD, pprof->period);
+	protobuf_u64(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE, literal_id(pprof, type));
 }
 
 static void add_label(struct pprof *pprof, struct protobuf *sample, const char *key,
@@ -166,7 +158,8 @@ static void add_front_labels(struct pprof *pprof, struct protobuf *sample, const
 		    memcmp(frame.text, OUTPUT_LABEL_NONE, frame.text_len) == 0)
 			continue;
 		if (label->is_number && parse_u64_n(frame.text, frame.text_len, 10, &number) == 0)
-			add_label(pprof, sample, label->name, LABEL_NUM, clamp_i64(number));
+			add_label(pprof, sample, label->name, LABEL_NUM,
+				  protobuf_clamp_i64(number));
 		else
 			add_label(pprof, sample, label->name, LABEL_STR,
 				  text_id(pprof, frame.text, frame.text_len));
@@ -196,20 +189,6 @@ static void add_kind_label(struct pprof *pprof, struct protobuf *sample, const c
 	}
 }
 
-static int reserve_locations(struct pprof *pprof, size_t cnt)
-{
-	uint64_t *locations;
-
-	if (cnt <= pprof->location_cap)
-		return 0;
-	locations = reallocarray(pprof->locations, cnt * 2, sizeof(*locations));
-	if (!locations)
-		return -ENOMEM;
-	pprof->locations = locations;
-	pprof->location_cap = cnt * 2;
-	return 0;
-}
-
 static void add_locations(struct pprof *pprof, struct protobuf *sample, const char *text,
 			  size_t len)
 {
@@ -218,7 +197,7 @@ static void add_locations(struct pprof *pprof, struct protobuf *sample, const ch
 	int err = frame_table__add_stack(pprof->frames, text, len, 1, &frames, &cnt);
 
 	if (!err)
-		err = reserve_locations(pprof, cnt);
+		err = vec_reserve(pprof->locations, cnt, pprof->location_cap, 64);
 	if (err) {
 		fail(pprof, err);
 		return;
@@ -231,17 +210,22 @@ static void add_locations(struct pprof *pprof, struct protobuf *sample, const ch
 static void add_sample(struct pprof *pprof, const struct profile_stack *stack)
 {
 	const uint64_t values[] = {
-		clamp_i64(stack->count),
-		clamp_i64(multiply_saturated(stack->count, pprof->period_ns)),
+		protobuf_clamp_i64(stack->count),
+		protobuf_clamp_i64(multiply_saturated(stack->count, pprof->period)),
 	};
 	struct protobuf sample = begin(&pprof->message);
 	const char *text = stack->text;
-	size_t len = stack->len;
+	struct profile_stack plain = *stack;
+	const char *thread = info_take_thread(pprof->info, &plain);
+	size_t len = plain.len;
 
 	add_front_labels(pprof, &sample, &text, &len);
+	if (thread)
+		add_label(pprof, &sample, "thread", LABEL_STR,
+			  text_id(pprof, thread, strlen(thread)));
 	add_kind_label(pprof, &sample, text, len);
 	add_locations(pprof, &sample, text, len);
-	protobuf_packed(&sample, SAMPLE_VALUE, values, pprof->period_ns ? 2 : 1);
+	protobuf_packed(&sample, SAMPLE_VALUE, values, pprof->period ? 2 : 1);
 	end(&pprof->profile, PROFILE_SAMPLE, &sample);
 }
 
@@ -283,7 +267,7 @@ static void add_location_messages(struct pprof *pprof)
 {
 	uint32_t cnt = frame_table__count(pprof->frames);
 
-	for (uint32_t i = 0; i < cnt && !pprof->profile.err; i++) {
+	for (uint32_t i = 0; i < cnt && !strbuf_error(pprof->profile.out); i++) {
 		struct frame_table_frame frame = frame_table__frame(pprof->frames, i);
 		struct protobuf location = begin(&pprof->message);
 		struct protobuf line = begin(&pprof->inner);
@@ -300,7 +284,7 @@ static void add_functions(struct pprof *pprof)
 {
 	uint32_t cnt = frame_table__function_count(pprof->frames);
 
-	for (uint32_t i = 0; i < cnt && !pprof->profile.err; i++) {
+	for (uint32_t i = 0; i < cnt && !strbuf_error(pprof->profile.out); i++) {
 		struct frame_table_function it = frame_table__function(pprof->frames, i);
 		struct protobuf function = begin(&pprof->message);
 		uint64_t name = literal_id(pprof, it.name);
@@ -317,7 +301,7 @@ static void add_strings(struct pprof *pprof)
 {
 	uint32_t cnt = strtab__count(pprof->strings);
 
-	for (uint32_t i = 0; i < cnt && !pprof->profile.err; i++) {
+	for (uint32_t i = 0; i < cnt && !strbuf_error(pprof->profile.out); i++) {
 		size_t len;
 		const char *text = strtab__get(pprof->strings, i, &len);
 
@@ -334,6 +318,13 @@ static void add_comment(struct pprof *pprof, uint64_t *ids, size_t *cnt, const c
 		ids[(*cnt)++] = text_id(pprof, text, strlen(text));
 }
 
+static void add_line(struct pprof *pprof, uint64_t *ids, size_t *cnt, struct strbuf *line)
+{
+	fail(pprof, strbuf_error(line));
+	add_comment(pprof, ids, cnt, strbuf_str(line));
+	strbuf_clear(line);
+}
+
 static void add_comments(struct pprof *pprof, uint64_t samples)
 {
 	const struct output_info *info = pprof->info;
@@ -343,17 +334,18 @@ static void add_comments(struct pprof *pprof, uint64_t samples)
 
 	add_comment(pprof, ids, &cnt, info->title ? info->title : "");
 	add_comment(pprof, ids, &cnt, info->subtitle ? info->subtitle : "");
-	fail(pprof, info_append_range(&line, info));
-	add_comment(pprof, ids, &cnt, strbuf_str(&line));
-	strbuf_clear(&line);
-	fail(pprof, info_append_samples(&line, info, samples));
-	add_comment(pprof, ids, &cnt, strbuf_str(&line));
-	strbuf_clear(&line);
-	fail(pprof, info_append_losses(&line, info, samples));
-	add_comment(pprof, ids, &cnt, strbuf_str(&line));
-	if (!pprof->period_ns)
-		add_comment(pprof, ids, &cnt,
-			    "samples of different frequencies: they cannot be told in CPU time");
+	info_append_range(&line, info);
+	add_line(pprof, ids, &cnt, &line);
+	info_append_samples(&line, info, samples);
+	add_line(pprof, ids, &cnt, &line);
+	info_append_losses(&line, info, samples);
+	add_line(pprof, ids, &cnt, &line);
+	if (!pprof->period)
+		add_comment(
+			pprof, ids, &cnt,
+			info->event == EVENT_CPU ?
+				"samples of different frequencies: they cannot be told in CPU time" :
+				"samples of different periods: they cannot be told in events");
 	protobuf_packed(&pprof->profile, PROFILE_COMMENT, ids, cnt);
 }
 
@@ -363,9 +355,9 @@ static void add_times(struct pprof *pprof)
 
 	if (info->until_unix_ns <= info->since_unix_ns)
 		return;
-	protobuf_u64(&pprof->profile, PROFILE_TIME_NANOS, clamp_i64(info->since_unix_ns));
+	protobuf_u64(&pprof->profile, PROFILE_TIME_NANOS, protobuf_clamp_i64(info->since_unix_ns));
 	protobuf_u64(&pprof->profile, PROFILE_DURATION_NANOS,
-		     clamp_i64(info->until_unix_ns - info->since_unix_ns));
+		     protobuf_clamp_i64(info->until_unix_ns - info->since_unix_ns));
 }
 
 static void add_profile(struct pprof *pprof, struct profile *profile)
@@ -375,7 +367,7 @@ static void add_profile(struct pprof *pprof, struct profile *profile)
 	profile__sort(profile);
 	(void)literal_id(pprof, ""); /* must be string 0 */
 	add_types(pprof);
-	for (size_t i = 0; i < cnt && !pprof->profile.err; i++) {
+	for (size_t i = 0; i < cnt && !strbuf_error(pprof->profile.out); i++) {
 		struct profile_stack stack = profile__stack(profile, i);
 
 		add_sample(pprof, &stack);
@@ -388,37 +380,6 @@ static void add_profile(struct pprof *pprof, struct profile *profile)
 	add_strings(pprof);
 }
 
-/* Appends `raw` gzipped; without time and name in the header: equal profiles are equal files. */
-static int append_gzip(struct strbuf *out, const struct strbuf *raw)
-{
-	z_stream stream = { 0 };
-	size_t left = raw->len, before = out->len;
-	int err = 0, status = Z_OK;
-
-	if (deflateInit2(&stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS, 8,
-			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	stream.next_in = (z_const Bytef *)strbuf_str(raw);
-	while (!err && status == Z_OK) {
-		uInt step = left < UINT_MAX ? (uInt)left : UINT_MAX;
-
-		err = strbuf_reserve(out, GZIP_STEP_BYTES);
-		if (err)
-			break;
-		stream.avail_in = step;
-		stream.next_out = (Bytef *)out->data + out->len;
-		stream.avail_out = GZIP_STEP_BYTES;
-		status = deflate(&stream, step == left ? Z_FINISH : Z_NO_FLUSH);
-		left -= step - stream.avail_in;
-		out->len += GZIP_STEP_BYTES - stream.avail_out;
-	}
-	(void)deflateEnd(&stream);
-	if (!err && status != Z_STREAM_END)
-		err = -EINVAL;
-	strbuf_truncate(out, err ? before : out->len);
-	return err;
-}
-
 int output_pprof(struct profile *profile, const struct output_info *info, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
@@ -429,14 +390,13 @@ int output_pprof(struct profile *profile, const struct output_info *info, struct
 	};
 	int err = pprof.strings ? frame_table__open(info->lines, &pprof.frames) : -ENOMEM;
 
-	if (info->frequency_hz)
-		pprof.period_ns = (CLOCK_NS_PER_S + info->frequency_hz / 2) / info->frequency_hz;
+	pprof.period = info_period(info);
 	if (!err) {
 		add_profile(&pprof, profile);
-		err = pprof.profile.err;
+		err = strbuf_error(&raw);
 	}
 	if (!err)
-		err = append_gzip(out, &raw);
+		err = gzip_append(out, strbuf_str(&raw), raw.len, GZIP_USUAL);
 	frame_table__free(pprof.frames);
 	strtab__free(pprof.strings);
 	free(pprof.locations);

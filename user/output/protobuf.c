@@ -2,15 +2,17 @@
 /* Protocol buffers into a strbuf, see protobuf.h. */
 #include "user/output/protobuf.h"
 
+#include <endian.h>
+
 #include "user/util/varint.h"
 
-#define WIRE_VARINT 0
-#define WIRE_BYTES  2
+#define WIRE_VARINT  0
+#define WIRE_FIXED64 1
+#define WIRE_BYTES   2
 
 static void append_varint(struct protobuf *message, uint64_t value)
 {
-	if (!message->err)
-		message->err = varint_put(message->out, value);
+	varint_put(message->out, value);
 }
 
 static void append_tag(struct protobuf *message, uint32_t field, uint32_t wire)
@@ -26,16 +28,26 @@ void protobuf_u64(struct protobuf *message, uint32_t field, uint64_t value)
 	append_varint(message, value);
 }
 
+void protobuf_fixed64(struct protobuf *message, uint32_t field, uint64_t value)
+{
+	uint64_t little = htole64(value);
+
+	if (value == 0)
+		return;
+	append_tag(message, field, WIRE_FIXED64);
+	strbuf_append(message->out, &little, sizeof(little));
+}
+
 void protobuf_bytes(struct protobuf *message, uint32_t field, const void *bytes, size_t len)
 {
 	append_tag(message, field, WIRE_BYTES);
 	append_varint(message, len);
-	if (!message->err)
-		message->err = strbuf_append(message->out, bytes, len);
+	strbuf_append(message->out, bytes, len);
 }
 
 void protobuf_buf(struct protobuf *message, uint32_t field, const struct strbuf *bytes)
 {
+	strbuf_fail(message->out, strbuf_error(bytes));
 	protobuf_bytes(message, field, strbuf_str(bytes), bytes->len);
 }
 

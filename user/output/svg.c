@@ -30,12 +30,12 @@
 
 struct svg {
 	const struct tree *tree;
+	const struct output_info *info;
 	struct strbuf *out;
 	double scale; /* pixels per sample */
 	size_t row_cnt;
 	size_t skipped_cnt;
 	bool kinds[TREE_KIND_CNT]; /* drawn */
-	int err;
 };
 
 /* Where a node's next child goes; one per level of the path being walked. */
@@ -45,20 +45,14 @@ struct svg_level {
 
 static void svg_puts(struct svg *svg, const char *text)
 {
-	if (!svg->err)
-		svg->err = strbuf_puts(svg->out, text);
+	strbuf_puts(svg->out, text);
 }
 
-#define svg_printf(svg, ...)                                                 \
-	do {                                                                 \
-		if (!(svg)->err)                                             \
-			(svg)->err = strbuf_printf((svg)->out, __VA_ARGS__); \
-	} while (0)
+#define svg_printf(svg, ...) strbuf_printf((svg)->out, __VA_ARGS__)
 
 static void svg_escape(struct svg *svg, const char *text, size_t len)
 {
-	if (!svg->err)
-		svg->err = escape_html(svg->out, text, len);
+	escape_html(svg->out, text, len);
 }
 
 static double svg_width_of(const struct svg *svg, const struct tree_node *node)
@@ -142,8 +136,9 @@ static void svg_frame(struct svg *svg, const struct tree_node *node, double x)
 	svg->kinds[frame->kind] = true;
 	svg_puts(svg, "<g><title>");
 	svg_escape(svg, frame->name, frame->name_len);
-	svg_printf(svg, "\n%s\n%" PRIu64 " samples, %.2f %%", color_kind(frame->kind)->label,
-		   node->total, info_percent(node->total, svg->tree->nodes[0].total));
+	svg_printf(svg, "\n%s\n", color_kind(frame->kind)->label);
+	info_append_amount(svg->out, svg->info, node->total);
+	svg_printf(svg, ", %.2f %%", info_percent(node->total, svg->tree->nodes[0].total));
 	if (node->self && node->self != node->total)
 		svg_printf(svg, "\nself %" PRIu64 ", %.2f %%", node->self,
 			   info_percent(node->self, svg->tree->nodes[0].total));
@@ -166,7 +161,7 @@ static int svg_frames(struct svg *svg)
 	if (!levels)
 		return -ENOMEM;
 	levels[0].next_x = SVG_MARGIN;
-	for (size_t i = 0; i < tree->node_cnt && !svg->err; i++) {
+	for (size_t i = 0; i < tree->node_cnt && !strbuf_error(svg->out); i++) {
 		const struct tree_node *node = &tree->nodes[i];
 		double x;
 
@@ -181,7 +176,7 @@ static int svg_frames(struct svg *svg)
 		levels[node->depth + 1].next_x = x;
 		svg_frame(svg, node, x);
 	}
-	return svg->err;
+	return 0;
 }
 
 static void svg_line(struct svg *svg, size_t y, const char *class, const struct strbuf *text)
@@ -189,14 +184,14 @@ static void svg_line(struct svg *svg, size_t y, const char *class, const struct 
 	svg_printf(svg, "<text class=\"%s\" x=\"%.0f\" y=\"%zu\">", class, SVG_MARGIN, y);
 	svg_escape(svg, strbuf_str(text), text->len);
 	svg_puts(svg, "</text>\n");
+	strbuf_fail(svg->out, strbuf_error(text));
 }
 
-static int svg_header(struct svg *svg, const struct output_info *info)
+static void svg_header(struct svg *svg, const struct output_info *info)
 {
 	struct strbuf line __cleanup_strbuf = STRBUF_INIT;
 	uint64_t samples = svg->tree->nodes[0].total;
 	size_t height = SVG_HEADER + svg->row_cnt * SVG_ROW + SVG_FOOTER;
-	int err;
 
 	svg_printf(
 		svg,
@@ -214,23 +209,18 @@ static int svg_header(struct svg *svg, const struct output_info *info)
 		      "</style>\n");
 	svg_printf(svg, "<rect width=\"%.0f\" height=\"%zu\" fill=\"#ffffff\"/>\n", SVG_WIDTH,
 		   height);
-	err = strbuf_puts(&line, info->title ? info->title : "");
+	strbuf_puts(&line, info->title ? info->title : "");
 	svg_line(svg, 26, "title", &line);
 	strbuf_clear(&line);
-	if (!err && info->subtitle && *info->subtitle)
-		err = strbuf_printf(&line, "%s  ", info->subtitle);
-	if (!err)
-		err = info_append_range(&line, info);
+	if (info->subtitle && *info->subtitle)
+		strbuf_printf(&line, "%s  ", info->subtitle);
+	info_append_range(&line, info);
 	svg_line(svg, 46, "note", &line);
 	strbuf_clear(&line);
-	if (!err)
-		err = info_append_samples(&line, info, samples);
-	if (!err)
-		err = strbuf_puts(&line, "; ");
-	if (!err)
-		err = info_append_losses(&line, info, samples);
+	info_append_samples(&line, info, samples);
+	strbuf_puts(&line, "; ");
+	info_append_losses(&line, info, samples);
 	svg_line(svg, 64, "note", &line);
-	return err;
 }
 
 static void svg_footer(struct svg *svg)
@@ -250,27 +240,27 @@ static void svg_footer(struct svg *svg)
 	}
 	if (svg->skipped_cnt)
 		svg_printf(svg,
-			   "<text class=\"note\" x=\"%.0f\" y=\"%zu\">%zu frames narrower than "
-			   "%.1f px are not drawn</text>\n",
-			   SVG_MARGIN, y + 28, svg->skipped_cnt, SVG_MIN_WIDTH);
+			   "<text class=\"note\" x=\"%.0f\" y=\"%zu\">%zu frame%s narrower than "
+			   "%.1f px %s not drawn</text>\n",
+			   SVG_MARGIN, y + 28, svg->skipped_cnt, info_plural(svg->skipped_cnt),
+			   SVG_MIN_WIDTH, svg->skipped_cnt == 1 ? "is" : "are");
 	svg_puts(svg, "</svg>\n");
 }
 
 static int svg_write(struct svg *svg, const struct output_info *info)
 {
-	int err = svg_header(svg, info);
+	int err;
 
-	if (!err)
-		err = svg_frames(svg);
-	if (!err)
-		svg_footer(svg);
-	return err ? err : svg->err;
+	svg_header(svg, info);
+	err = svg_frames(svg);
+	svg_footer(svg);
+	return err ? err : strbuf_error(svg->out);
 }
 
 int output_svg(struct profile *profile, const struct output_info *info, struct strbuf *out)
 {
 	struct tree tree = { 0 };
-	struct svg svg = { .tree = &tree, .out = out };
+	struct svg svg = { .tree = &tree, .info = info, .out = out };
 	int err = tree_build(profile, &tree);
 
 	if (!err)

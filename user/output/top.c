@@ -11,64 +11,102 @@
 #include "user/output/tree.h"
 #include "user/util/cleanup.h"
 
-static const char *top_suffix(enum tree_kind kind)
+/* The words are those of JSON. */
+static const char *const tier_names[FRAME_KIND_CNT] = {
+	[FRAME_KIND_JIT] = "jit",
+	[FRAME_KIND_C1] = "c1",
+	[FRAME_KIND_INTERPRETED] = "interpreted",
+	[FRAME_KIND_INLINED] = "inlined",
+};
+
+/* The tier with the most samples that comes behind `last`; FRAME_KIND_NATIVE = none, or no last. */
+static int next_tier(const struct tree_method *method, int last)
 {
-	return frame_kind_suffix(kind < TREE_KIND_UNKNOWN ? (enum frame_kind)kind :
-							    FRAME_KIND_NATIVE);
+	int best = FRAME_KIND_NATIVE;
+
+	for (int i = FRAME_KIND_JIT; i < FRAME_KIND_CNT; i++) {
+		uint64_t samples = method->tiers[i];
+		bool is_behind = last == FRAME_KIND_NATIVE || samples < method->tiers[last] ||
+				 (samples == method->tiers[last] && i > last);
+
+		if (samples && is_behind &&
+		    (best == FRAME_KIND_NATIVE || samples > method->tiers[best]))
+			best = i;
+	}
+	return best;
 }
 
-static int top_row(const struct tree *tree, const struct tree_method *method, int width,
-		   struct strbuf *out)
+/* "  [jit 93 %, inlined 7 %]"; "  [jit]" when it is the only one. */
+static void append_tiers(const struct tree_method *method, struct strbuf *out)
+{
+	const char *lead = "  [";
+	int tier = FRAME_KIND_NATIVE;
+
+	while ((tier = next_tier(method, tier)) != FRAME_KIND_NATIVE) {
+		strbuf_printf(out, "%s%s", lead, tier_names[tier]);
+		if (method->tiers[tier] < method->total)
+			strbuf_printf(out, " %.0f %%",
+				      info_percent(method->tiers[tier], method->total));
+		lead = ", ";
+	}
+	strbuf_putc(out, ']');
+}
+
+static void top_row(const struct tree *tree, const struct output_info *info,
+		    const struct tree_method *method, int width, struct strbuf *out)
 {
 	const struct tree_frame *frame = &tree->frames[method->frame];
+	__cleanup_strbuf struct strbuf end = STRBUF_INIT;
 	uint64_t samples = tree->nodes[0].total;
-	int err;
+	size_t before = out->len;
 
-	err = strbuf_printf(out, "%6.2f  %*" PRIu64 "  %6.2f  %*" PRIu64 "  ",
-			    info_percent(method->self, samples), width, method->self,
-			    info_percent(method->total, samples), width, method->total);
-	if (!err)
-		err = escape_terminal(out, frame->name, frame->name_len);
-	if (!err)
-		err = strbuf_printf(out, "%s\n", top_suffix(frame->kind));
-	return err;
+	if (frame->kind == TREE_KIND_KERNEL)
+		strbuf_puts(&end, frame_kind_suffix(FRAME_KIND_KERNEL));
+	if (tree_kind_is_java(frame->kind))
+		append_tiers(method, &end);
+	strbuf_fail(out, strbuf_error(&end));
+	strbuf_printf(out, "%6.2f  %*" PRIu64 "  %6.2f  %*" PRIu64 "  ",
+		      info_percent(method->self, samples), width, method->self,
+		      info_percent(method->total, samples), width, method->total);
+	escape_terminal_within(out, frame->name, frame->name_len,
+			       info_name_columns(info, out->len - before + end.len));
+	strbuf_printf(out, "%s\n", strbuf_str(&end));
 }
 
-static int top_rows(const struct tree *tree, size_t limit, struct strbuf *out)
+static int top_rows(const struct tree *tree, const struct output_info *info, enum tree_order order,
+		    size_t limit, struct strbuf *out)
 {
 	__cleanup_free struct tree_method *methods = NULL;
 	uint64_t samples = tree->nodes[0].total;
 	int width = snprintf(NULL, 0, "%" PRIu64, samples);
 	size_t cnt;
 	size_t shown;
-	int err = tree_methods(tree, &methods, &cnt);
+	int err = tree_methods_merged(tree, order, &methods, &cnt);
 
 	if (err)
 		return err;
 	if (width < (int)strlen("TOTAL"))
 		width = (int)strlen("TOTAL");
 	shown = limit && limit < cnt ? limit : cnt;
-	err = strbuf_printf(out, " SELF%%  %*s  TOTAL%%  %*s  METHOD\n", width, "SELF", width,
-			    "TOTAL");
-	for (size_t i = 0; i < shown && !err; i++)
-		err = top_row(tree, &methods[i], width, out);
-	if (!err && shown < cnt)
-		err = strbuf_printf(out, "%zu more method%s not shown\n", cnt - shown,
-				    cnt - shown == 1 ? "" : "s");
-	return err;
+	strbuf_printf(out, " SELF%%  %*s  TOTAL%%  %*s  METHOD\n", width, "SELF", width, "TOTAL");
+	for (size_t i = 0; i < shown; i++)
+		top_row(tree, info, &methods[i], width, out);
+	if (shown < cnt)
+		strbuf_printf(out, "%zu more method%s not shown\n", cnt - shown,
+			      cnt - shown == 1 ? "" : "s");
+	return strbuf_error(out);
 }
 
-int output_top(struct profile *profile, const struct output_info *info, size_t limit,
-	       struct strbuf *out)
+int output_top(struct profile *profile, const struct output_info *info, enum tree_order order,
+	       size_t limit, struct strbuf *out)
 {
 	struct tree tree = { 0 };
 	int err = tree_build(profile, &tree);
 
 	if (err)
 		return err;
-	err = info_append_header(out, info, tree.nodes[0].total);
-	if (!err)
-		err = top_rows(&tree, limit, out);
+	info_append_header(out, info, tree.nodes[0].total);
+	err = top_rows(&tree, info, order, limit, out);
 	tree_release(&tree);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
 #include "user/util/saturate.h"
+#include "user/util/vec.h"
 
 #define TREE_NONE      UINT32_MAX
 #define TREE_ROOT_NAME "all"
@@ -76,9 +77,9 @@ static int tree_intern_frame(struct tree_builder *builder, const char *name, siz
 	int err;
 
 	strbuf_clear(&builder->key);
-	err = strbuf_putc(&builder->key, (char)kind);
-	if (!err)
-		err = strbuf_append(&builder->key, name, len);
+	strbuf_putc(&builder->key, (char)kind);
+	strbuf_append(&builder->key, name, len);
+	err = strbuf_error(&builder->key);
 	if (!err)
 		err = strtab__intern(builder->names, builder->key.data, builder->key.len,
 				     frame_out);
@@ -87,15 +88,8 @@ static int tree_intern_frame(struct tree_builder *builder, const char *name, siz
 
 static int tree_push_step(struct tree_builder *builder, struct tree_step step)
 {
-	if (builder->step_cnt == builder->step_cap) {
-		size_t cap = builder->step_cap ? builder->step_cap * 2 : 256;
-		struct tree_step *steps = reallocarray(builder->steps, cap, sizeof(*steps));
-
-		if (!steps)
-			return -ENOMEM;
-		builder->steps = steps;
-		builder->step_cap = cap;
-	}
+	if (vec_room(builder->steps, builder->step_cnt, builder->step_cap, 256))
+		return -ENOMEM;
 	builder->steps[builder->step_cnt++] = step;
 	return 0;
 }
@@ -105,6 +99,7 @@ static int tree_child(struct tree_builder *builder, uint32_t parent,
 		      const struct stack_frame *frame, uint32_t *node_out)
 {
 	struct tree_edge edge = { .parent = parent };
+	size_t old_cap;
 	uint32_t id;
 	int err;
 
@@ -115,17 +110,11 @@ static int tree_child(struct tree_builder *builder, uint32_t parent,
 	if (err)
 		return err;
 	*node_out = id + 1;
-	if (*node_out >= builder->self_cap) {
-		size_t cap = builder->self_cap * 2;
-		uint64_t *selfs = reallocarray(builder->selfs, cap, sizeof(*selfs));
-
-		if (!selfs)
-			return -ENOMEM;
-		memset(selfs + builder->self_cap, 0, (cap - builder->self_cap) * sizeof(*selfs));
-		builder->selfs = selfs;
-		builder->self_cap = cap;
-	}
-	return 0;
+	old_cap = builder->self_cap;
+	err = vec_room(builder->selfs, *node_out, builder->self_cap, 1);
+	memset(builder->selfs + old_cap, 0,
+	       (builder->self_cap - old_cap) * sizeof(*builder->selfs));
+	return err;
 }
 
 /* `common` bytes of the text are those of the stack added before. */

@@ -6,6 +6,7 @@
 #ifndef JBPF_OUTPUT_TREE_H
 #define JBPF_OUTPUT_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -68,15 +69,35 @@ void tree_release(struct tree *tree);
 /* By name, then kind: <0, 0, >0. */
 int tree_compare_frames(const struct tree_frame *a, const struct tree_frame *b);
 
-/* Self and total of a frame in all its places. */
+/* Is it Java, of whichever tier? */
+bool tree_kind_is_java(enum tree_kind kind);
+
+/*
+ * Which frames are the same method: for each frame the index of the one that stands for all of
+ * them. The tiers of a Java method are one; otherwise a frame is a method of its own. The caller
+ * frees it; NULL when memory is short.
+ */
+uint32_t *tree_method_ids(const struct tree *tree);
+
+/* Self and total of a frame, or of a method, in all its places. */
 struct tree_method {
-	uint32_t frame;
+	uint32_t frame; /* that stands for it */
 	uint64_t self;
-	uint64_t total; /* a frame that occurs several times in a stack counts once */
+	uint64_t total; /* a method that occurs several times in a stack counts once */
+	uint64_t
+		tiers[FRAME_KIND_CNT]; /* of Java: total, by the tier that is nearest to the root */
+};
+
+enum tree_order {
+	TREE_ORDER_SELF = 0,
+	TREE_ORDER_TOTAL = 1,
 };
 
 /* One entry per frame of a whole tree but the root's, by self, total (both descending), name. The
  * caller frees *out. 0 or -ENOMEM. */
 __must_check int tree_methods(const struct tree *tree, struct tree_method **out, size_t *cnt_out);
+/* The same with one entry per method, whichever tiers ran it: see tree_method_ids(). */
+__must_check int tree_methods_merged(const struct tree *tree, enum tree_order order,
+				     struct tree_method **out, size_t *cnt_out);
 
 #endif

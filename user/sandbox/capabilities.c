@@ -165,20 +165,21 @@ const char *capabilities_name(unsigned int cap)
 int capabilities_append_names(uint64_t set, struct strbuf *out)
 {
 	bool is_first = true;
-	int err = 0;
 
 	if (!set)
-		return strbuf_puts(out, "none");
-	for (unsigned int cap = 0; !err && cap < CAPABILITY_MAX; cap++) {
+		strbuf_puts(out, "none");
+	for (unsigned int cap = 0; cap < CAPABILITY_MAX; cap++) {
 		const char *name = capabilities_name(cap);
 
 		if (!(set & CAPABILITY_BIT(cap)))
 			continue;
 		if (!is_first)
-			err = strbuf_putc(out, ' ');
+			strbuf_putc(out, ' ');
 		is_first = false;
-		if (!err)
-			err = name ? strbuf_puts(out, name) : strbuf_printf(out, "%u", cap);
+		if (name)
+			strbuf_puts(out, name);
+		else
+			strbuf_printf(out, "%u", cap);
 	}
-	return err;
+	return strbuf_error(out);
 }

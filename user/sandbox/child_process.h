@@ -20,7 +20,10 @@
  *   asker       launcher   NO_PIPE    0-2, pipe for report     ends at its deadline (alarm)
  *   metrics     sampler    OF_PARENT  2, listening socket,     ends first; no core, files for its
  *                                     page                     connections; not dumpable
+ *   offcpu      sampler    BLOCKED    socket (0), BPF program  ends first; no core, 16 files; nothing shared with
+ *                                     (1)                      others; not dumpable
  *   compaction  sampler    PLAIN      0-2                      ends first; lowest priority of CPU, disk
+ *   jbpf-sampler  jbpf top OF_PARENT  0-2, socket              jbpf top's sampler, where no jbpfd runs
  *   trial       sampler    INHERITED  all                      lives for one attempt (daemon_sandbox.c)
  *
  * It then gives up the rights of its row in child_sandbox.h. `jbpf` without a daemon forks parser
@@ -116,6 +119,11 @@ struct child_options {
 	bool is_undumpable;    /* no core, no ptrace() by processes of its user */
 	bool is_idle;	       /* runs when no other process wants the CPU or the disk */
 };
+
+/* Of one that meets what strangers made: it keeps nothing but `kept`. */
+#define CHILD_OPTIONS_CONFINED                                                          \
+	.signals = CHILD_SIGNALS_BLOCKED, .fds = CHILD_FDS_KEPT, .unmaps_shared = true, \
+	.ends_first = true, .is_undumpable = true
 
 /*
  * This process is such a child from now on. 0, or -errno: then it must end. Where ends_first and

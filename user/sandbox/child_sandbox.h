@@ -10,6 +10,7 @@
  *   opener      CAP_DAC_READ_SEARCH            read only            a short list, or it is killed
  *   asker       none                           below a JVM's /tmp   ... that only read, of one thread
  *   metrics     none                           none                 a short list
+ *   offcpu      none                           none                 a short list
  *   compaction  none                           below the store      those of the sampler, inherited
  */
 #ifndef JBPF_SANDBOX_CHILD_SANDBOX_H

@@ -58,17 +58,17 @@ static struct ruleset ruleset_of(int version)
 	return ruleset;
 }
 
-static int allow_below(int ruleset_fd, const struct ruleset *ruleset, const char *dir)
+static int allow_below(int ruleset_fd, uint64_t allowed, const char *dir)
 {
 	__cleanup_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct path_rule rule = { .allowed = ruleset->handled_fs & ~FS_EXECUTE, .dir_fd = fd };
+	struct path_rule rule = { .allowed = allowed, .dir_fd = fd };
 
 	if (fd < 0)
 		return -errno;
 	return syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &rule, 0) ? -errno : 0;
 }
 
-static int restrict_below(struct ruleset *ruleset, const char *dir)
+static int restrict_below(struct ruleset *ruleset, uint64_t allowed, const char *dir)
 {
 	int err = 0;
 
@@ -78,7 +78,7 @@ static int restrict_below(struct ruleset *ruleset, const char *dir)
 	if (fd < 0)
 		return -errno;
 	if (dir)
-		err = allow_below(fd, ruleset, dir);
+		err = allow_below(fd, ruleset->handled_fs & allowed, dir);
 	if (!err && syscall(SYS_landlock_restrict_self, fd, 0))
 		err = -errno;
 	return err;
@@ -91,7 +91,17 @@ int landlock_only_below(const char *dir)
 
 	if (version < 2)
 		return version < 0 ? version : -EOPNOTSUPP;
-	return restrict_below(&ruleset, dir);
+	return restrict_below(&ruleset, ~FS_EXECUTE, dir);
+}
+
+int landlock_read_only_below(const char *dir)
+{
+	int version = landlock_version();
+	struct ruleset ruleset = ruleset_of(version);
+
+	if (version < 2)
+		return version < 0 ? version : -EOPNOTSUPP;
+	return restrict_below(&ruleset, FS_READ, dir);
 }
 
 int landlock_write_only_below(const char *dir)
@@ -103,5 +113,5 @@ int landlock_write_only_below(const char *dir)
 		return version < 0 ? version : -EOPNOTSUPP;
 	ruleset.handled_fs &= ~(FS_READ | FS_IOCTL);
 	ruleset.scoped = 0; /* a child that was forked before may have to be ended */
-	return restrict_below(&ruleset, dir);
+	return restrict_below(&ruleset, ~FS_EXECUTE, dir);
 }

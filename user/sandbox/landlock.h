@@ -21,6 +21,9 @@ __must_check int landlock_version(void);
  */
 __must_check int landlock_only_below(const char *dir);
 
+/* The same, but what is below `dir` is read and never changed. */
+__must_check int landlock_read_only_below(const char *dir);
+
 /*
  * From here on files are written, made, moved and removed below `dir` only, and read as before;
  * nothing is executed, and no TCP socket bound or connected where the kernel knows how. Open files

@@ -74,6 +74,7 @@ struct child {
 	pid_t pid;
 	int status;
 	uint32_t asker; /* index of the process that started it */
+	uint32_t place; /* where it asks itself; 0: it does not */
 	bool has_ended; /* `status` is its wait status */
 	bool is_killed;
 	bool is_forgotten; /* nobody will ask for its status */
@@ -216,8 +217,12 @@ static struct child *find_child(struct state *state, pid_t pid)
 	return NULL;
 }
 
+/* The place is free from now on: whoever had it has none, even if it lives. */
 static void close_asker(struct state *state, uint32_t asker)
 {
+	for (size_t i = 0; i < state->child_cnt; i++)
+		if (state->children[i].place == asker)
+			state->children[i].place = 0;
 	if (state->asker_fds[asker] >= 0)
 		close(state->asker_fds[asker]);
 	state->asker_fds[asker] = -1;
@@ -304,7 +309,7 @@ static int adopt(struct state *state, pid_t pid, uint32_t asker)
 	slot = new_child(state);
 	if (!slot)
 		return -EAGAIN;
-	*slot = (struct child){ .pid = pid };
+	*slot = (struct child){ .pid = pid, .place = state->next_copy.place };
 	drop_copy(state, &state->copy);
 	state->copy = state->next_copy;
 	state->copy.pid = pid;
@@ -368,7 +373,7 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 	err = child_process_start(child_main, &birth, NULL, &pid);
 	if (err)
 		return err;
-	*slot = (struct child){ .pid = pid, .asker = asker };
+	*slot = (struct child){ .pid = pid, .asker = asker, .place = (uint32_t)place };
 	if (kind == LAUNCHER_NAMER)
 		state->asker_fds[place] = take_fd(&asker_fd);
 	return pid;
@@ -416,8 +421,12 @@ static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answ
 		child->status = child_process_end(pid, END_WAIT_MS);
 		child->has_ended = child->status >= 0;
 	}
-	if (!child->has_ended)
+	if (!child->has_ended) {
+		/* It asks nothing any more, and may hang for ever: its place is another's. */
+		if (child->place)
+			drop_asker(state, child->place);
 		return -EBUSY;
+	}
 	answer->status = child->status;
 	child->pid = 0;
 	return 0;

@@ -16,6 +16,7 @@
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/child_sandbox.h"
 #include "user/sandbox/landlock.h"
+#include "user/sandbox/seccomp_rules.h"
 #include "user/util/cleanup.h"
 
 #define SANDBOX_NAME "jbpfd-parser"
@@ -83,10 +84,7 @@ static int seccomp_add_calls(scmp_filter_ctx filter)
 		err = seccomp_rule_add_exact(filter, SCMP_ACT_ALLOW, calls[i], 0);
 	/* Memory, but none that runs. */
 	if (!err)
-		err = seccomp_rule_add_exact(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
-					     SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
-					     SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS,
-							MAP_ANONYMOUS));
+		err = seccomp_rules_allow_fresh_memory(filter);
 	if (!err)
 		err = seccomp_rule_add_exact(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
 					     SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
@@ -120,17 +118,13 @@ int parser_sandbox_enter(int *socket_fd, uint32_t wanted, uint32_t *features_out
 	};
 	int *const kept[] = { socket_fd };
 	const struct child_options options = {
+		CHILD_OPTIONS_CONFINED,
 		.name = SANDBOX_NAME,
-		.signals = CHILD_SIGNALS_BLOCKED,
-		.fds = CHILD_FDS_KEPT,
 		.kept = kept,
 		.kept_cnt = ARRAY_SIZE(kept),
 		.limits = limits,
 		.limit_cnt = ARRAY_SIZE(limits),
 		.memory_bytes = SANDBOX_IS_SANITIZED ? 0 : PARSER_SANDBOX_MEMORY_BYTES,
-		.unmaps_shared = true,
-		.ends_first = true,
-		.is_undumpable = true,
 	};
 	uint32_t features = parser_sandbox_features() & wanted;
 	const struct child_rights none = {

@@ -16,4 +16,9 @@ __must_check int seccomp_rules_allow(scmp_filter_ctx filter, const int *calls, s
 __must_check int seccomp_rules_allow_without(scmp_filter_ctx filter, int call, unsigned int index,
 					     uint64_t bits);
 
+/* Allows mmap() and mprotect(), but no memory whose bytes run as code. 0 or -errno. */
+__must_check int seccomp_rules_allow_memory(scmp_filter_ctx filter);
+/* Allows such an mmap() of fresh memory, of no file. 0 or -errno. */
+__must_check int seccomp_rules_allow_fresh_memory(scmp_filter_ctx filter);
+
 #endif

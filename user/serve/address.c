@@ -13,7 +13,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/parse.h"
 
-#define SOCKET_BACKLOG	16
+#define SOCKET_BACKLOG	128
 #define SOCKET_MODE	0660
 #define SOCKET_DIR_MODE 0755
 

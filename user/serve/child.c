@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <seccomp.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "user/serve/http.h"
@@ -99,11 +98,8 @@ static int filter_calls(void)
 
 	if (!err)
 		err = seccomp_rules_allow(filter, calls, ARRAY_SIZE(calls));
-	/* Memory yes, code no. */
 	if (!err)
-		err = seccomp_rules_allow_without(filter, SCMP_SYS(mmap), 2, PROT_EXEC);
-	if (!err)
-		err = seccomp_rules_allow_without(filter, SCMP_SYS(mprotect), 2, PROT_EXEC);
+		err = seccomp_rules_allow_memory(filter);
 	if (!err)
 		err = seccomp_load(filter);
 	if (filter)

@@ -12,7 +12,7 @@
 #include "user/serve/http_library.h"
 #include "user/serve/page.h"
 
-#define HTTP_CONNECTIONS_MAX 64		 /* one more puts out the oldest: see http.c */
+#define HTTP_CONNECTIONS_MAX 64		 /* one more puts out the oldest: see connections.h */
 #define HTTP_REQUEST_BYTES   (16 * 1024) /* per connection: for the request and the answer */
 #define HTTP_IDLE_S	     3
 #define HTTP_CONNECTION_S    5 /* from its begin to its end */

@@ -29,6 +29,12 @@ static const struct {
 	FUNCTION(add_response_header),
 	FUNCTION(queue_response),
 	FUNCTION(destroy_response),
+	FUNCTION(get_daemon_info),
+	FUNCTION(get_timeout),
+	FUNCTION(get_connection_values),
+	FUNCTION(create_response_from_fd64),
+	FUNCTION(suspend_connection),
+	FUNCTION(resume_connection),
 #undef FUNCTION
 };
 
@@ -48,4 +54,23 @@ int http_library_load(struct http_library *out)
 	}
 	*out = library;
 	return 0;
+}
+
+enum MHD_Result http_library_answer(const struct http_library *library,
+				    struct MHD_Connection *connection, unsigned int status,
+				    struct MHD_Response *response, const char *media_type)
+{
+	enum MHD_Result result;
+
+	if (!response)
+		return MHD_NO;
+	(void)library->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, media_type);
+	(void)library->add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	(void)library->add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	(void)library->add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		(void)library->add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = library->queue_response(connection, status, response);
+	library->destroy_response(response);
+	return result;
 }

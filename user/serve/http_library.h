@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libmicrohttpd, loaded when metrics are asked for. It brings GnuTLS along with all that it needs,
- * which makes a table of 110 KiB in each process that it is loaded into: a daemon that serves
- * nothing and its children can do without.
+ * libmicrohttpd, loaded when metrics or pages are asked for. It brings GnuTLS along with all that
+ * it needs, which makes a table of 110 KiB in each process that it is loaded into: a daemon that
+ * serves nothing and its children can do without.
  */
 #ifndef JBPF_SERVE_HTTP_LIBRARY_H
 #define JBPF_SERVE_HTTP_LIBRARY_H
@@ -22,6 +22,12 @@ struct http_library {
 	__typeof__(MHD_add_response_header) *add_response_header;
 	__typeof__(MHD_queue_response) *queue_response;
 	__typeof__(MHD_destroy_response) *destroy_response;
+	__typeof__(MHD_get_daemon_info) *get_daemon_info;
+	__typeof__(MHD_get_timeout) *get_timeout;
+	__typeof__(MHD_get_connection_values) *get_connection_values;
+	__typeof__(MHD_create_response_from_fd64) *create_response_from_fd64;
+	__typeof__(MHD_suspend_connection) *suspend_connection;
+	__typeof__(MHD_resume_connection) *resume_connection;
 };
 
 /*
@@ -29,5 +35,13 @@ struct http_library {
  * their parent. 0, -ENOENT without the library, -ENOSYS when it lacks a function.
  */
 __must_check int http_library_load(struct http_library *out);
+
+/*
+ * Queues the answer, with the headers that each has, and gives the response up; NULL: there was no
+ * memory for it.
+ */
+enum MHD_Result http_library_answer(const struct http_library *library,
+				    struct MHD_Connection *connection, unsigned int status,
+				    struct MHD_Response *response, const char *media_type);
 
 #endif

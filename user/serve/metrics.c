@@ -14,66 +14,49 @@ static const uint64_t bucket_bounds_ms[] = METRICS_BUCKET_BOUNDS_MS;
 
 _Static_assert(ARRAY_SIZE(bucket_bounds_ms) + 1 == METRICS_BUCKET_CNT, "one bucket for the rest");
 
-/* The first error sticks. */
-struct page_text {
-	struct strbuf *out;
-	int err;
-};
-
-static void put_family(struct page_text *text, const char *name, const char *type, const char *help)
+static void put_family(struct strbuf *text, const char *name, const char *type, const char *help)
 {
-	if (!text->err)
-		text->err = strbuf_printf(text->out, "# HELP %s %s\n# TYPE %s %s\n", name, help,
-					  name, type);
+	strbuf_printf(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void put_u64(struct page_text *text, const char *name, const char *type, const char *help,
+static void put_u64(struct strbuf *text, const char *name, const char *type, const char *help,
 		    uint64_t value)
 {
 	put_family(text, name, type, help);
-	if (!text->err)
-		text->err = strbuf_printf(text->out, "%s %" PRIu64 "\n", name, value);
+	strbuf_printf(text, "%s %" PRIu64 "\n", name, value);
 }
 
-static void put_seconds(struct page_text *text, const char *name, const char *type,
-			const char *help, uint64_t ns)
+static void put_seconds(struct strbuf *text, const char *name, const char *type, const char *help,
+			uint64_t ns)
 {
 	put_family(text, name, type, help);
-	if (!text->err)
-		text->err = strbuf_printf(text->out, "%s %" PRIu64 ".%09" PRIu64 "\n", name,
-					  (uint64_t)(ns / CLOCK_NS_PER_S),
-					  (uint64_t)(ns % CLOCK_NS_PER_S));
+	strbuf_printf(text, "%s %" PRIu64 ".%09" PRIu64 "\n", name, (uint64_t)(ns / CLOCK_NS_PER_S),
+		      (uint64_t)(ns % CLOCK_NS_PER_S));
 }
 
 /* Of the exposition format: backslash, quote and newline are escaped in a label's value. */
-static int append_escaped(struct strbuf *out, const char *value)
+static void append_escaped(struct strbuf *out, const char *value)
 {
-	int err = 0;
-
-	for (; *value && !err; value++) {
+	for (; *value; value++) {
 		if (*value == '\n')
-			err = strbuf_puts(out, "\\n");
+			strbuf_puts(out, "\\n");
 		else if (*value == '\\' || *value == '"')
-			err = strbuf_printf(out, "\\%c", *value);
+			strbuf_printf(out, "\\%c", *value);
 		else
-			err = strbuf_putc(out, *value);
+			strbuf_putc(out, *value);
 	}
-	return err;
 }
 
-static void put_sample(struct page_text *text, const char *name, const char *label,
-		       const char *value, uint64_t number)
+static void put_sample(struct strbuf *text, const char *name, const char *label, const char *value,
+		       uint64_t number)
 {
-	if (!text->err)
-		text->err = strbuf_printf(text->out, "%s{%s=\"", name, label);
-	if (!text->err)
-		text->err = append_escaped(text->out, value);
-	if (!text->err)
-		text->err = strbuf_printf(text->out, "\"} %" PRIu64 "\n", number);
+	strbuf_printf(text, "%s{%s=\"", name, label);
+	append_escaped(text, value);
+	strbuf_printf(text, "\"} %" PRIu64 "\n", number);
 }
 
-static void put_states(struct page_text *text, const char *name, const char *help,
-		       const char *label, const struct metrics_state *states)
+static void put_states(struct strbuf *text, const char *name, const char *help, const char *label,
+		       const struct metrics_state *states)
 {
 	put_family(text, name, "gauge", help);
 	for (size_t i = 0; i < METRICS_STATES_MAX; i++) {
@@ -85,12 +68,19 @@ static void put_states(struct page_text *text, const char *name, const char *hel
 #define COUNTER "counter"
 #define GAUGE	"gauge"
 
-static void put_samples(struct page_text *text, const struct metrics *metrics)
+static void put_samples(struct strbuf *text, const struct metrics *metrics)
 {
 	const struct window_counts *counts = &metrics->counts;
 
-	put_u64(text, "jbpf_samples_total", COUNTER, "Samples recorded in profiles.",
+	put_u64(text, "jbpf_samples_total", COUNTER, "Samples of CPU time recorded in profiles.",
 		counts->samples);
+	put_family(text, "jbpf_event_samples_total", COUNTER,
+		   "Samples recorded in profiles, by event; only those that are sampled.");
+	for (int i = 0; i < EVENT_CNT; i++) {
+		if (metrics->events & EVENT_BIT(i))
+			put_sample(text, "jbpf_event_samples_total", "event",
+				   event_name((enum event)i), metrics->event_samples[i]);
+	}
 	put_family(text, "jbpf_lost_total", COUNTER,
 		   "Samples, stacks and notices lost, by reason.");
 	for (int i = 0; i < WINDOW_LOSS_CNT; i++) {
@@ -104,6 +94,11 @@ static void put_samples(struct page_text *text, const struct metrics *metrics)
 	put_u64(text, "jbpf_truncated_samples_total", COUNTER,
 		"Samples whose stack does not reach its thread's first frame.",
 		counts->truncated_samples);
+	put_family(text, "jbpf_stack_ends_total", COUNTER,
+		   "Samples whose stack does not reach its thread's first frame, by why.");
+	for (int i = STACK_END_ROOT + 1; i < STACK_END_CNT; i++)
+		put_sample(text, "jbpf_stack_ends_total", "reason",
+			   stack_end_name((enum stack_end)i), counts->ends[i]);
 	put_u64(text, "jbpf_jit_leaf_samples_total", COUNTER,
 		"Samples in compiled code of which it could be told whether the caller was missing.",
 		counts->jit_leaf_samples);
@@ -128,33 +123,29 @@ static void put_samples(struct page_text *text, const struct metrics *metrics)
 		"Frames of interpreted Java methods.", counts->interpreted_frames);
 }
 
-static void put_end_histogram(struct page_text *text, const struct metrics *metrics)
+static void put_end_histogram(struct strbuf *text, const struct metrics *metrics)
 {
 	const char *name = "jbpf_window_end_duration_seconds";
 	uint64_t sum = 0;
 
 	put_family(text, name, "histogram",
 		   "Time to end a window: drain, name, write. Sampling goes on meanwhile.");
-	for (size_t i = 0; i < METRICS_BUCKET_CNT && !text->err; i++) {
+	for (size_t i = 0; i < METRICS_BUCKET_CNT; i++) {
 		sum += metrics->end_buckets[i];
 		if (i < ARRAY_SIZE(bucket_bounds_ms))
-			text->err = strbuf_printf(text->out,
-						  "%s_bucket{le=\"%" PRIu64 ".%02" PRIu64
-						  "\"} %" PRIu64 "\n",
-						  name, bucket_bounds_ms[i] / 1000,
-						  bucket_bounds_ms[i] % 1000 / 10, sum);
+			strbuf_printf(text,
+				      "%s_bucket{le=\"%" PRIu64 ".%02" PRIu64 "\"} %" PRIu64 "\n",
+				      name, bucket_bounds_ms[i] / 1000,
+				      bucket_bounds_ms[i] % 1000 / 10, sum);
 		else
-			text->err = strbuf_printf(text->out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n",
-						  name, sum);
+			strbuf_printf(text, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, sum);
 	}
-	if (!text->err)
-		text->err = strbuf_printf(
-			text->out, "%s_sum %" PRIu64 ".%09" PRIu64 "\n%s_count %" PRIu64 "\n", name,
-			(uint64_t)(metrics->end_ns_sum / CLOCK_NS_PER_S),
-			(uint64_t)(metrics->end_ns_sum % CLOCK_NS_PER_S), name, sum);
+	strbuf_printf(text, "%s_sum %" PRIu64 ".%09" PRIu64 "\n%s_count %" PRIu64 "\n", name,
+		      (uint64_t)(metrics->end_ns_sum / CLOCK_NS_PER_S),
+		      (uint64_t)(metrics->end_ns_sum % CLOCK_NS_PER_S), name, sum);
 }
 
-static void put_windows(struct page_text *text, const struct metrics *metrics)
+static void put_windows(struct strbuf *text, const struct metrics *metrics)
 {
 	put_u64(text, "jbpf_windows_written_total", COUNTER, "Windows written to the store.",
 		metrics->windows_written);
@@ -182,7 +173,7 @@ static void put_windows(struct page_text *text, const struct metrics *metrics)
 		   "outcome", metrics->jvm_attaches);
 }
 
-static void put_store(struct page_text *text, const struct metrics *metrics)
+static void put_store(struct strbuf *text, const struct metrics *metrics)
 {
 	put_u64(text, "jbpf_store_bytes", GAUGE, "Size of the store's files.",
 		metrics->store_bytes);
@@ -205,7 +196,34 @@ static void put_store(struct page_text *text, const struct metrics *metrics)
 		    "When the last such run was done; 0 = none yet.", metrics->compaction_unix_ns);
 }
 
-static void put_memory(struct page_text *text, const struct metrics *metrics)
+/* All 0 where off-cpu is not sampled. */
+static void put_passes(struct strbuf *text, const struct pass_facts *passes)
+{
+	put_u64(text, "jbpf_off_cpu_threads", GAUGE,
+		"Threads that the last pass over waiting threads met.", passes->threads);
+	put_u64(text, "jbpf_off_cpu_passes", GAUGE,
+		"Passes over waiting threads in the last window.", passes->passes);
+	put_u64(text, "jbpf_off_cpu_cpu_ppm", GAUGE,
+		"CPU time of these passes in the last window, in millionths of a CPU.",
+		passes->cpu_ppm);
+	put_u64(text, "jbpf_off_cpu_put_off_samples", GAUGE,
+		"Samples of the last window that waited for a walk of their stacks.",
+		passes->put_off);
+	put_u64(text, "jbpf_off_cpu_restarts_total", COUNTER,
+		"Times the process of these passes was started again, because it hung or died.",
+		passes->restarts);
+	put_u64(text, "jbpf_off_cpu_unread_processes", GAUGE,
+		"Processes whose stacks are not read, because a pass hung on their memory.",
+		passes->unread);
+}
+
+static void put_run_delay(struct strbuf *text, uint64_t run_delay_ns)
+{
+	put_seconds(text, "jbpf_run_delay_seconds_total", COUNTER,
+		    "Time that threads were ready and had no CPU.", run_delay_ns);
+}
+
+static void put_memory(struct strbuf *text, const struct metrics *metrics)
 {
 	put_u64(text, "jbpf_processes", GAUGE, "Processes that are kept in mind.",
 		metrics->processes);
@@ -215,12 +233,34 @@ static void put_memory(struct page_text *text, const struct metrics *metrics)
 		metrics->map_bytes);
 	put_u64(text, "jbpf_stack_bytes", GAUGE, "Memory of stacks that were not named yet.",
 		metrics->stack_bytes);
+	put_u64(text, "jbpf_unwind_tables", GAUGE, "Files whose unwind tables are in the kernel.",
+		metrics->unwind.table_cnt);
+	put_u64(text, "jbpf_unwind_bytes", GAUGE,
+		"Kernel memory of these tables, part of that of BPF maps.", metrics->unwind.bytes);
+	put_u64(text, "jbpf_unwind_built_total", COUNTER, "Unwind tables that were made of files.",
+		metrics->unwind_built);
+	put_u64(text, "jbpf_leafs_proved_total", COUNTER,
+		"Rules for the callers of interrupted JIT code that were proved from the code.",
+		metrics->unwind.leafs_proved);
+	put_u64(text, "jbpf_leafs_refuted_total", COUNTER,
+		"Samples cut behind their leaf, as the caller that was found was none.",
+		metrics->unwind.leafs_refuted);
+	put_u64(text, "jbpf_unwind_evicted_total", COUNTER,
+		"Unwind tables that had to go for want of room.", metrics->unwind.evicted);
+	put_family(
+		text, "jbpf_unwind_refused_total", COUNTER,
+		"Times a file had unwind information but got no table: damaged, too large, or no room.");
+	for (int i = UNWIND_WHY_NO_INFORMATION + 1; i < UNWIND_WHY_CNT; i++)
+		put_sample(text, "jbpf_unwind_refused_total", "reason",
+			   unwind_why_name((enum unwind_why)i), metrics->unwind.refused[i]);
 	put_u64(text, "jbpf_unsampled_cpus", GAUGE,
 		"CPUs that came online later and could not be sampled.", metrics->unsampled_cpus);
 	put_u64(text, "jbpf_parser_failures_total", COUNTER,
 		"Files of containers that could not be parsed.", metrics->parser_failures);
 	put_u64(text, "jbpf_parser_restarts_total", COUNTER,
 		"Times the process that parses them was started again.", metrics->parser_restarts);
+	put_passes(text, &metrics->passes);
+	put_run_delay(text, metrics->counts.run_delay_ns);
 	put_u64(text, "jbpf_namer_restarts_total", COUNTER,
 		"Times the process that names was replaced, because it hung or died.",
 		metrics->namer_restarts);
@@ -232,7 +272,7 @@ static void put_memory(struct page_text *text, const struct metrics *metrics)
 		metrics->server_restarts);
 }
 
-static void put_process(struct page_text *text, const struct metrics *metrics)
+static void put_process(struct strbuf *text, const struct metrics *metrics)
 {
 	put_seconds(
 		text, "process_cpu_seconds_total", COUNTER,
@@ -250,12 +290,16 @@ static void put_process(struct page_text *text, const struct metrics *metrics)
 		    metrics->start_unix_ns);
 }
 
-static void put_config(struct page_text *text, const struct metrics *metrics)
+static void put_config(struct strbuf *text, const struct metrics *metrics)
 {
 	put_family(text, "jbpf_build_info", GAUGE, "1; the version is in the label.");
 	put_sample(text, "jbpf_build_info", "version", metrics->version, 1);
 	put_u64(text, "jbpf_config_frequency_hertz", GAUGE, "Option --frequency.",
 		metrics->frequency_hz);
+	put_u64(text, "jbpf_config_page_fault_period", GAUGE, "Option --page-fault-period.",
+		metrics->page_fault_period);
+	put_u64(text, "jbpf_config_off_cpu_rate_hertz", GAUGE, "Option --off-cpu-rate.",
+		metrics->off_cpu_rate);
 	put_seconds(text, "jbpf_config_window_seconds", GAUGE, "Option --window.",
 		    metrics->window_ns);
 	put_seconds(text, "jbpf_config_keep_age_seconds", GAUGE, "Option --keep-age; 0 = for ever.",
@@ -278,13 +322,11 @@ void metrics_note_end(struct metrics *metrics, uint64_t took_ns)
 
 int metrics_render(const struct metrics *metrics, struct strbuf *out)
 {
-	struct page_text text = { .out = out };
-
-	put_samples(&text, metrics);
-	put_windows(&text, metrics);
-	put_store(&text, metrics);
-	put_memory(&text, metrics);
-	put_process(&text, metrics);
-	put_config(&text, metrics);
-	return text.err;
+	put_samples(out, metrics);
+	put_windows(out, metrics);
+	put_store(out, metrics);
+	put_memory(out, metrics);
+	put_process(out, metrics);
+	put_config(out, metrics);
+	return strbuf_error(out);
 }

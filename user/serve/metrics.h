@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "user/util/attributes.h"
+#include "user/model/pass_facts.h"
+#include "user/model/unwind_facts.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
 
@@ -31,8 +33,9 @@ struct metrics {
 	const char *version;
 
 	/* Since the start. */
-	struct window_counts counts;	/* of all streams that were written */
-	uint64_t lost[WINDOW_LOSS_CNT]; /* as in the host records */
+	struct window_counts counts;	   /* of all streams of CPU time that were written */
+	uint64_t event_samples[EVENT_CNT]; /* of all streams of each event */
+	uint64_t lost[WINDOW_LOSS_CNT];	   /* as in the host records */
 	uint64_t windows_written;
 	uint64_t windows_failed;
 	uint64_t end_ns_sum; /* time to end a window */
@@ -43,12 +46,14 @@ struct metrics {
 	uint64_t server_restarts;
 	uint64_t parser_failures;
 	uint64_t parser_restarts;
+	uint64_t unwind_built;
 	uint64_t namer_restarts;
 	uint64_t bans;
 
 	/* Of the last window. */
 	uint64_t last_window_unix_ns; /* its end, once it was written; 0 = none */
 	uint64_t last_end_ns;	      /* time to end it */
+	struct pass_facts passes;     /* over waiting threads */
 	uint64_t streams;
 	uint64_t containers;
 	struct metrics_state jvm_sources[METRICS_STATES_MAX];
@@ -58,6 +63,7 @@ struct metrics {
 	/* Now. */
 	uint64_t processes; /* known */
 	uint64_t symbol_bytes;
+	struct unwind_host unwind;
 	uint64_t map_bytes;
 	uint64_t stack_bytes;
 	uint64_t unsampled_cpus;
@@ -76,7 +82,10 @@ struct metrics {
 	uint64_t start_unix_ns;
 
 	/* Its options. */
+	uint32_t events; /* EVENT_BIT() */
 	uint32_t frequency_hz;
+	uint32_t page_fault_period;
+	uint32_t off_cpu_rate;
 	uint64_t window_ns;
 	uint64_t keep_age_ns;
 	uint64_t keep_bytes;

@@ -119,7 +119,8 @@ static bool read_once(const struct serve_page_view *view, struct strbuf *out,
 	if (sequence & 1 || len > sizeof(view->text))
 		return false;
 	*fresh_until_boot_ns = view->fresh_until_boot_ns;
-	if (strbuf_append(out, view->text, len))
+	strbuf_append(out, view->text, len);
+	if (strbuf_error(out))
 		return false;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n(&view->sequence, __ATOMIC_RELAXED) == sequence;

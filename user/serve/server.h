@@ -3,6 +3,8 @@
  * Serves metrics to Prometheus over HTTP: GET /metrics (text format 0.0.4) and GET /healthz. A
  * child process without capabilities, files or network of its own answers; it has the listening
  * socket and reads a page of memory (page.h). The daemon itself never reads a byte of a request.
+ *
+ * In: a page of text after each window. Out: answers, from the child. The daemon owns the server.
  */
 #ifndef JBPF_SERVE_SERVER_H
 #define JBPF_SERVE_SERVER_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Retention by age and by size. The tree is listed anew each time: once an hour that costs
- * nothing, and there is no second truth about which files exist.
+ * Retention by age and by size. The tree is listed each time: once an hour that costs nothing, and
+ * the tree alone says which files exist.
  */
 #include "user/store/retention.h"
 
@@ -36,11 +36,15 @@ static uint64_t hours_of(const struct segment_file *file)
 	return file->is_day ? SEGMENT_DAY_S / SEGMENT_HOUR_S : 1;
 }
 
+static bool is_same_hour(const struct segment_file *a, const struct segment_file *b)
+{
+	return a->hour_unix_s == b->hour_unix_s && a->is_day == b->is_day;
+}
+
 /* Is it another hour than that of the file before it? Hours have several files now and then. */
 static bool is_next_hour(const struct segment_list *list, size_t index)
 {
-	return index == 0 || list->files[index - 1].hour_unix_s != list->files[index].hour_unix_s ||
-	       list->files[index - 1].is_day != list->files[index].is_day;
+	return index == 0 || !is_same_hour(&list->files[index - 1], &list->files[index]);
 }
 
 /*
@@ -55,7 +59,7 @@ static uint64_t sure_hours(const struct segment_file *file, uint64_t next_s)
 uint64_t retention_reference_s(const struct segment_list *list)
 {
 	const struct segment_file *newest = &list->files[list->cnt - 1];
-	/* Of a day nobody knows here how far it goes: its first hour is sure. */
+	/* How far a day file goes is not known here: only its first hour is certain. */
 	uint64_t newest_s = newest->hour_unix_s + SEGMENT_HOUR_S;
 	uint64_t day_s = segment_file_end(&list->files[0]);
 	uint64_t hours = 0, next_s = UINT64_MAX;
@@ -85,15 +89,26 @@ static bool is_far(uint64_t a_s, uint64_t b_s)
 	return (a_s > b_s ? a_s - b_s : b_s - a_s) > RETENTION_CLOCK_MAX_S;
 }
 
+/* A file of any tree. */
+struct item {
+	struct segment_file file;
+	uint64_t bytes;
+	uint32_t tree; /* 0: that of EVENT_CPU */
+	bool is_gone;
+};
+
 struct retention {
-	int tree_fd;
+	const struct retention_tree *trees;
 	const struct retention_limits *limits;
-	const struct segment_file *current;
-	const struct segment_list *list;
+	struct item *items; /* oldest first, other events before EVENT_CPU */
+	size_t cnt;
 	uint64_t reference_s;
+	uint64_t newest_other_s;
 	bool is_paused;
 	uint64_t total; /* bytes of what is left */
+	uint64_t other; /* of these, of other events than EVENT_CPU */
 	uint64_t hours; /* that went for keep_bytes */
+	const struct item *last_gone;
 };
 
 static bool is_too_old(const struct retention *retention, const struct segment_file *file)
@@ -111,15 +126,18 @@ static bool is_too_much(const struct retention *retention)
 	return retention->limits->keep_bytes && retention->total > retention->limits->keep_bytes;
 }
 
-/* May the file, the oldest that is left, go for the sake of bytes? */
-static bool may_go(struct retention *retention, size_t index)
+static bool is_item_current(const struct retention *retention, const struct item *item)
+{
+	return is_current(&item->file, retention->trees[item->tree].current);
+}
+
+/* May the file, the oldest that is left, be deleted to save bytes? */
+static bool may_go(struct retention *retention, const struct item *item)
 {
 	uint32_t max_hours = retention->limits->max_hours;
-	uint64_t hours = hours_of(&retention->list->files[index]);
+	uint64_t hours = hours_of(&item->file);
 
-	if (!is_too_much(retention))
-		return false;
-	if (!is_next_hour(retention->list, index))
+	if (retention->last_gone && is_same_hour(&retention->last_gone->file, &item->file))
 		return true;
 	if (max_hours && retention->hours && retention->hours + hours > max_hours)
 		return false;
@@ -127,74 +145,167 @@ static bool may_go(struct retention *retention, size_t index)
 	return true;
 }
 
-/* 0 or the first -errno. */
-static int retention_delete(struct retention *retention, const uint64_t *bytes)
+/* 0 or -errno; what cannot be deleted still counts. */
+static int item_delete(struct retention *retention, struct item *item)
 {
-	bool is_done = false; /* no more for the sake of bytes */
-	int err = 0;
+	int err = segment_tree_delete(retention->trees[item->tree].tree_fd, &item->file);
 
-	for (size_t i = 0; i < retention->list->cnt; i++) {
-		const struct segment_file *file = &retention->list->files[i];
-		int delete_err;
-
-		if (is_current(file, retention->current))
-			continue;
-		if (!is_too_old(retention, file)) {
-			is_done = is_done || !may_go(retention, i);
-			if (is_done)
-				continue;
-		}
-		delete_err = segment_tree_delete(retention->tree_fd, file);
-		if (!delete_err)
-			retention->total -= bytes[i];
-		else if (!err)
-			err = delete_err;
-	}
-	return err;
-}
-
-int retention_apply(int tree_fd, const struct retention_limits *limits, uint64_t now_unix_ns,
-		    const struct segment_file *current, struct retention_outcome *out)
-{
-	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
-	__cleanup_free uint64_t *bytes = NULL;
-	struct retention retention = { .tree_fd = tree_fd, .limits = limits, .current = current };
-	uint64_t now_s = now_unix_ns / CLOCK_NS_PER_S;
-	int err = segment_tree_list_all(tree_fd, &list);
-
-	*out = (struct retention_outcome){ .is_clock_off = false };
-	if (err || list.cnt == 0)
-		return err;
-	bytes = calloc(list.cnt, sizeof(*bytes));
-	if (!bytes)
-		return -ENOMEM;
-	for (size_t i = 0; i < list.cnt; i++) {
-		bytes[i] = file_bytes(tree_fd, &list.files[i]);
-		retention.total += bytes[i];
-	}
-	retention.list = &list;
-	retention.reference_s = retention_reference_s(&list);
-	out->newest_unix_s = newest_other_s(&list, current);
-	retention.is_paused = out->newest_unix_s && is_far(now_s, out->newest_unix_s) &&
-			      is_far(now_s, retention.reference_s);
-	out->is_clock_off = retention.is_paused && limits->keep_age_ns;
-	err = retention_delete(&retention, bytes);
-	out->is_over = is_too_much(&retention);
-	return err;
-}
-
-int retention_usage(int tree_fd, struct store_usage *out)
-{
-	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
-	struct store_usage usage = { .files = 0 };
-	int err = segment_tree_list_all(tree_fd, &list);
-
+	item->is_gone = true; /* not tried again */
 	if (err)
 		return err;
-	for (size_t i = 0; i < list.cnt; i++)
-		usage.bytes += file_bytes(tree_fd, &list.files[i]);
-	usage.files = list.cnt;
-	usage.oldest_unix_s = list.cnt ? list.files[0].hour_unix_s : 0;
-	*out = usage;
+	retention->total -= item->bytes;
+	if (item->tree)
+		retention->other -= item->bytes;
 	return 0;
+}
+
+/*
+ * The next file to delete to save bytes; NULL: none is left. Both places only move on: what was
+ * passed is deleted, or stays.
+ */
+static struct item *next_of(struct retention *retention, size_t *any_at, size_t *other_at)
+{
+	bool is_other = retention->other > retention->limits->keep_bytes / 2;
+	size_t *at = is_other ? other_at : any_at;
+
+	for (; *at < retention->cnt; (*at)++) {
+		struct item *item = &retention->items[*at];
+
+		if (!item->is_gone && !is_item_current(retention, item) &&
+		    (item->tree || !is_other))
+			return item;
+	}
+	/* All that is left of the others is being written. */
+	if (!is_other)
+		return NULL;
+	for (; *any_at < retention->cnt; (*any_at)++) {
+		struct item *item = &retention->items[*any_at];
+
+		if (!item->is_gone && !is_item_current(retention, item))
+			return item;
+	}
+	return NULL;
+}
+
+/* 0 or the first -errno. */
+static int retention_delete(struct retention *retention)
+{
+	size_t any_at = 0, other_at = 0;
+	struct item *item;
+	int err = 0;
+
+	for (size_t i = 0; i < retention->cnt; i++) {
+		int delete_err;
+
+		item = &retention->items[i];
+		if (is_item_current(retention, item) || !is_too_old(retention, &item->file))
+			continue;
+		delete_err = item_delete(retention, item);
+		err = err ? err : delete_err;
+	}
+	while (is_too_much(retention) && (item = next_of(retention, &any_at, &other_at))) {
+		int delete_err;
+
+		if (!may_go(retention, item))
+			break;
+		delete_err = item_delete(retention, item);
+		retention->last_gone = item;
+		err = err ? err : delete_err;
+	}
+	return err;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct item *left = a, *right = b;
+	int order = (left->file.hour_unix_s > right->file.hour_unix_s) -
+		    (left->file.hour_unix_s < right->file.hour_unix_s);
+
+	if (!order)
+		order = (left->tree == 0) - (right->tree == 0);
+	if (!order)
+		order = (left->tree > right->tree) - (left->tree < right->tree);
+	return order ? order : segment_file_compare(&left->file, &right->file);
+}
+
+/* The files of a tree, to the others. 0, -ENOMEM or -errno. */
+static int tree_add(struct retention *retention, uint32_t tree)
+{
+	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
+	const struct retention_tree *from = &retention->trees[tree];
+	struct item *items;
+	uint64_t reference_s, newest_s;
+	int err = from->tree_fd >= 0 ? segment_tree_list_all(from->tree_fd, &list) : 0;
+
+	if (err || list.cnt == 0)
+		return err;
+	items = reallocarray(retention->items, retention->cnt + list.cnt, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	retention->items = items;
+	for (size_t i = 0; i < list.cnt; i++) {
+		struct item item = {
+			.file = list.files[i],
+			.bytes = file_bytes(from->tree_fd, &list.files[i]),
+			.tree = tree,
+		};
+
+		retention->total += item.bytes;
+		retention->other += tree ? item.bytes : 0;
+		items[retention->cnt++] = item;
+	}
+	reference_s = retention_reference_s(&list);
+	newest_s = newest_other_s(&list, from->current);
+	if (reference_s > retention->reference_s)
+		retention->reference_s = reference_s;
+	if (newest_s > retention->newest_other_s)
+		retention->newest_other_s = newest_s;
+	return 0;
+}
+
+static int retention_list(struct retention *retention, size_t tree_cnt)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < tree_cnt && !err; i++)
+		err = tree_add(retention, i);
+	if (!err && retention->cnt)
+		qsort(retention->items, retention->cnt, sizeof(*retention->items), compare_items);
+	return err;
+}
+
+int retention_apply(const struct retention_tree *trees, size_t tree_cnt,
+		    const struct retention_limits *limits, uint64_t now_unix_ns,
+		    struct retention_outcome *out)
+{
+	struct retention retention = { .trees = trees, .limits = limits };
+	uint64_t now_s = now_unix_ns / CLOCK_NS_PER_S;
+	int err = retention_list(&retention, tree_cnt);
+
+	*out = (struct retention_outcome){ .is_clock_off = false };
+	if (!err && retention.cnt) {
+		out->newest_unix_s = retention.newest_other_s;
+		retention.is_paused = out->newest_unix_s && is_far(now_s, out->newest_unix_s) &&
+				      is_far(now_s, retention.reference_s);
+		out->is_clock_off = retention.is_paused && limits->keep_age_ns;
+		err = retention_delete(&retention);
+		out->is_over = is_too_much(&retention);
+	}
+	free(retention.items);
+	return err;
+}
+
+int retention_usage(const struct retention_tree *trees, size_t tree_cnt, struct store_usage *out)
+{
+	struct retention retention = { .trees = trees };
+	int err = retention_list(&retention, tree_cnt);
+
+	if (!err)
+		*out = (struct store_usage){
+			.files = retention.cnt,
+			.bytes = retention.total,
+			.oldest_unix_s = retention.cnt ? retention.items[0].file.hour_unix_s : 0,
+		};
+	free(retention.items);
+	return err;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * May others write to the store's directories? Then they could exchange its files for links and for files
- * of their own, and jbpfd, which may do more than they, would write there. What was asked about is opened
- * once and asked by descriptor; below it everything is reached without following links.
+ * May others write to the store's directories? Then they could exchange its files for links and for
+ * files of their own, and jbpfd, which may do more than they, would write there. What was asked
+ * about is opened once and asked by descriptor; below it everything is reached without following
+ * links.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/store/segment/segment_tree.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 
@@ -23,8 +25,8 @@
 #define OVERFLOW_UID		   65534u
 
 /*
- * In a user namespace whoever it has no number for is this one: root of the host, too, and there is no way to
- * find out. In the first namespace it is a user as any other.
+ * In a user namespace whoever it has no number for is this one: root of the host, too, and there is
+ * no way to find out. In the first namespace it is a user as any other.
  */
 static bool is_nobody_here(uid_t uid)
 {
@@ -57,8 +59,8 @@ static const char *fault(const struct stat *st)
 }
 
 /*
- * NULL when nobody else may rename what is below it. In a sticky one only root, its owner and the owner of
- * what is below may, and both owners are looked at.
+ * NULL when nobody else may rename what is below it. In a sticky one only root, its owner and the
+ * owner of what is below may, and both owners are looked at.
  */
 static const char *parent_fault(const struct stat *st)
 {
@@ -128,7 +130,6 @@ static int check_parents(const char *dir, int dir_fd, char *why, size_t why_len)
 
 int store_dir_check(const char *dir, char *why, size_t why_len)
 {
-	static const char *const subs[] = { "v1", "v1/cpu" };
 	__cleanup_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 	int err;
@@ -138,15 +139,17 @@ int store_dir_check(const char *dir, char *why, size_t why_len)
 	if (fstat(fd, &st))
 		return -errno;
 	err = judge(dir, "", &st, why, why_len);
-	for (size_t i = 0; i < ARRAY_SIZE(subs) && !err; i++) {
-		char sub[16];
+	/* v1, then the tree of each event. */
+	for (int i = -1; i < EVENT_CNT && !err; i++) {
+		char sub[1 + SEGMENT_TREE_BYTES] = "/v1";
 
-		if (fstatat(fd, subs[i], &st, AT_SYMLINK_NOFOLLOW)) {
+		if (i >= 0)
+			segment_tree_dir((enum event)i, sub + 1);
+		if (fstatat(fd, sub + 1, &st, AT_SYMLINK_NOFOLLOW)) {
 			if (errno == ENOENT)
-				break;
+				continue;
 			return -errno;
 		}
-		(void)snprintf(sub, sizeof(sub), "/%s", subs[i]);
 		err = judge(dir, sub, &st, why, why_len);
 	}
 	return err ? err : check_parents(dir, fd, why, why_len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The reading side of the store: which files, in which order, and which of their windows. Files
- * are listed anew for each visit; those that vanish on the way were too old.
+ * are listed for each visit; those that vanish on the way were too old.
  */
 #include "user/store/store.h"
 
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/model/event_view.h"
 #include "user/model/select.h"
 #include "user/store/segment/segment_reader.h"
 #include "user/store/segment/segment_tree.h"
@@ -22,17 +23,37 @@
 
 #define DAY_OPEN_MAX  256 /* files held open at once; a day has 25 unless jbpfd keeps dying */
 #define FD_UNREADABLE (-2)
-#define PATH_BYTES    (sizeof(SEGMENT_TREE_DIR) + SEGMENT_PATH_BYTES)
 #define DAY_TRIES_MAX 16 /* for a directory that changes while its files are opened */
 
 struct store_reader {
+	enum event event;
 	int tree_fd;
 	struct segment_reader *segment;
+	struct store_reader *next; /* of another source of the view; NULL: there is none */
 };
 
 int store_reader__open(const char *dir, struct store_reader **out)
 {
-	__cleanup_fd int fd = segment_tree_open(dir);
+	return store_reader__open_event(dir, EVENT_CPU, out);
+}
+
+int store_events(const char *dir, uint32_t *events)
+{
+	*events = 0;
+	for (int i = 0; i < EVENT_CNT; i++) {
+		__cleanup_fd int fd = segment_tree_open(dir, (enum event)i);
+
+		if (fd >= 0)
+			*events |= EVENT_BIT(i);
+		else if (fd != -ENOENT)
+			return fd;
+	}
+	return 0;
+}
+
+static int open_source(const char *dir, enum event event, struct store_reader **out)
+{
+	__cleanup_fd int fd = segment_tree_open(dir, event);
 	struct store_reader *reader;
 
 	if (fd < 0)
@@ -40,6 +61,7 @@ int store_reader__open(const char *dir, struct store_reader **out)
 	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return -ENOMEM;
+	reader->event = event;
 	reader->tree_fd = take_fd(&fd);
 	reader->segment = segment_reader__new();
 	if (!reader->segment) {
@@ -50,10 +72,36 @@ int store_reader__open(const char *dir, struct store_reader **out)
 	return 0;
 }
 
+int store_reader__open_event(const char *dir, enum event event, struct store_reader **out)
+{
+	uint32_t sources = event_sources(event);
+	struct store_reader *first = NULL;
+	int err = 0;
+
+	/* From the last one on, so that they are visited in order. */
+	for (int i = EVENT_CNT - 1; i >= 0 && !err; i--) {
+		struct store_reader *reader;
+
+		if (!(sources & EVENT_BIT(i)))
+			continue;
+		err = open_source(dir, (enum event)i, &reader);
+		if (err)
+			break;
+		reader->next = first;
+		first = reader;
+	}
+	if (err)
+		store_reader__free(first);
+	else
+		*out = first;
+	return err;
+}
+
 void store_reader__free(struct store_reader *reader)
 {
 	if (!reader)
 		return;
+	store_reader__free(reader->next);
 	segment_reader__free(reader->segment);
 	if (reader->tree_fd >= 0)
 		close(reader->tree_fd);
@@ -64,6 +112,7 @@ void store_reader__free(struct store_reader *reader)
 struct visit {
 	const struct store_visitor *visitor;
 	struct selection range;
+	enum event event;
 	const char *path;
 };
 
@@ -105,10 +154,9 @@ static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t 
 
 /* Which path is looked at, for what is reported of it. */
 static void visit_name(struct visit *visit, const struct segment_file *file,
-		       char path[static PATH_BYTES])
+		       char path[static SEGMENT_STORE_PATH_BYTES])
 {
-	memcpy(path, SEGMENT_TREE_DIR "/", sizeof(SEGMENT_TREE_DIR));
-	segment_path(file, path + sizeof(SEGMENT_TREE_DIR));
+	segment_store_path(visit->event, file, path);
 	visit->path = path;
 }
 
@@ -118,7 +166,7 @@ static void visit_name(struct visit *visit, const struct segment_file *file,
  */
 static void visit_unreadable(const struct segment_file *file, struct visit *visit)
 {
-	char path[PATH_BYTES];
+	char path[SEGMENT_STORE_PATH_BYTES];
 
 	visit_name(visit, file, path);
 	visit_damage(visit, NULL, 0, 0, SEGMENT_UNREADABLE);
@@ -256,6 +304,7 @@ static int visit_fd(struct store_reader *reader, const struct segment_file *file
 		.ctx = visit,
 		.wants_lines = visit->visitor->wants_lines,
 		.wants_cells = visit->visitor->wants_cells,
+		.wants_threads = visit->visitor->wants_threads,
 		.checks_all = visit->visitor->checks_all,
 		.merge_ns = visit->visitor->merge_ns,
 		.since_unix_ns = visit->range.since_unix_ns,
@@ -264,7 +313,7 @@ static int visit_fd(struct store_reader *reader, const struct segment_file *file
 		.window = visit_window,
 		.damage = visit_damage,
 	};
-	char path[PATH_BYTES];
+	char path[SEGMENT_STORE_PATH_BYTES];
 
 	visit_name(visit, file, path);
 	return segment_reader__walk(reader->segment, fd, &visitor);
@@ -330,12 +379,13 @@ static int list_days(struct store_reader *reader, uint64_t from_s, uint64_t unti
 	return err;
 }
 
-int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,
+static int visit_source(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,
 			const struct store_visitor *visitor)
 {
 	__cleanup_segment_list struct segment_list list = { NULL, 0, 0 };
 	struct visit visit = {
 		.visitor = visitor,
+		.event = reader->event,
 		.range = { .since_unix_ns = since_unix_ns, .until_unix_ns = until_unix_ns },
 	};
 	/* A window that began before `since` may reach into the range. */
@@ -356,5 +406,15 @@ int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uin
 		err = visit_day(reader, day_s > from_s ? day_s : from_s,
 				day_end_s < until_s ? day_end_s : until_s, &visit);
 	}
+	return err;
+}
+
+int store_reader__visit(struct store_reader *reader, uint64_t since_unix_ns, uint64_t until_unix_ns,
+			const struct store_visitor *visitor)
+{
+	int err = 0;
+
+	for (struct store_reader *source = reader; source && !err; source = source->next)
+		err = visit_source(source, since_unix_ns, until_unix_ns, visitor);
 	return err;
 }

@@ -2,7 +2,9 @@
 /*
  * The writing side of the store: windows are compressed and encoded as they come, kept in memory
  * until the commit, and go to the hour file they belong to in one write. The hour is that of the
- * window's start, so a clock that steps back opens an earlier file again, or one beside it.
+ * window's start, so a clock that steps back opens an earlier file again, or one beside it. Each
+ * event has files of its own, and what waits for them; the tree of EVENT_CPU is there in any case,
+ * for the lock.
  */
 #include "user/store/store.h"
 
@@ -18,6 +20,7 @@
 #include <zstd.h>
 
 #include "user/store/format/crc32c.h"
+#include "user/model/thread_counts.h"
 #include "user/store/format/format.h"
 #include "user/store/retention.h"
 #include "user/store/segment/segment_tree.h"
@@ -28,6 +31,7 @@
 #include "user/util/fs.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
+#include "user/util/vec.h"
 
 #define STORE_LEVEL_DEFAULT 6
 #define STORE_LOCK_PATH	    "../.lock" /* v1/.lock, from the tree v1/cpu */
@@ -43,6 +47,7 @@
 
 #define RETAIN_MAX_HOURS  24 /* of history, for keep_bytes, in one go */
 #define RETAIN_WARN_NS	  (3600 * CLOCK_NS_PER_S)
+#define PENDING_FIRST	  16
 #define OVER_BUDGET_BYTES 160 /* of a label that says what was mended */
 _Static_assert(STORE_TEXT_MAX_BYTES == FORMAT_TEXT_MAX_BYTES, "what is promised in store.h");
 
@@ -54,17 +59,9 @@ struct pending {
 	size_t end;
 };
 
-struct store_writer {
-	struct store_writer_options options;
-	int tree_fd;
-	int lock_fd;
-	ZSTD_CCtx *encoder;
-	struct store_reserve reserve;
-	uint64_t reserve_tried_ns; /* CLOCK_BOOTTIME of the last try to fill it */
-	bool is_reserve_used;	   /* and said */
-	bool is_open;		   /* what is needed may go at opening, less of it later */
-	bool is_clock_off;
-	uint64_t clock_warned_ns;	/* CLOCK_BOOTTIME; 0 = not yet */
+/* What goes to the files of one event. */
+struct tree {
+	int fd;				/* -1 = none yet, and nothing was added */
 	struct segment_writer *segment; /* NULL until the first commit */
 	/* A file whose state on disk is not known: the hour goes on behind this index. */
 	uint64_t abandoned_hour_unix_s;
@@ -75,21 +72,65 @@ struct store_writer {
 	size_t pending_cap;
 };
 
+struct store_writer {
+	struct store_writer_options options;
+	int store_fd; /* the directory of all trees, v1 */
+	struct tree trees[EVENT_CNT];
+	int lock_fd;
+	ZSTD_CCtx *encoder;
+	struct store_reserve reserve;
+	uint64_t reserve_tried_ns; /* CLOCK_BOOTTIME of the last try to fill it */
+	bool is_reserve_used;	   /* and said */
+	bool is_open;		   /* what is needed may go at opening, less of it later */
+	bool is_clock_off;
+	uint64_t clock_warned_ns; /* CLOCK_BOOTTIME; 0 = not yet */
+};
+
 /* ---- opening ---- */
 
-static int tree_open(const char *dir, int *fd_out)
+/* The tree of EVENT_CPU is made, others are opened if they are there. */
+static int trees_open(struct store_writer *writer, const char *dir)
 {
 	char path[PATH_MAX];
-	int fd, err = segment_tree_path(dir, path);
+	int err = segment_tree_path(dir, EVENT_CPU, path);
 
 	if (!err)
 		err = fs_mkdir_all(path, SEGMENT_TREE_DIR_MODE);
 	if (err)
 		return err;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int i = 0; i < EVENT_CNT; i++) {
+		int fd = segment_tree_open(dir, (enum event)i);
+
+		if (fd < 0 && (fd != -ENOENT || i == EVENT_CPU))
+			return fd;
+		writer->trees[i].fd = fd < 0 ? -1 : fd;
+	}
+	writer->store_fd =
+		openat(writer->trees[EVENT_CPU].fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return writer->store_fd < 0 ? -errno : 0;
+}
+
+/* The tree of an event that has none yet. Its parent was found safe when the store was opened. */
+static int tree_make(struct store_writer *writer, enum event event)
+{
+	struct tree *tree = &writer->trees[event];
+	int fd;
+
+	if (tree->fd >= 0)
+		return 0;
+	if (mkdirat(writer->store_fd, event_name(event), SEGMENT_TREE_DIR_MODE) && errno != EEXIST)
+		return -errno;
+	fd = openat(writer->store_fd, event_name(event),
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	*fd_out = fd;
+	if (fsync(writer->store_fd)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	tree->fd = fd;
 	return 0;
 }
 
@@ -104,7 +145,7 @@ static int dir_refuse(const char *dir)
 
 static int lock_take(struct store_writer *writer)
 {
-	writer->lock_fd = openat(writer->tree_fd, STORE_LOCK_PATH,
+	writer->lock_fd = openat(writer->trees[EVENT_CPU].fd, STORE_LOCK_PATH,
 				 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, SEGMENT_TREE_FILE_MODE);
 	if (writer->lock_fd < 0)
 		return -errno;
@@ -121,7 +162,7 @@ static int encoder_make(struct store_writer *writer)
 /* What the options say of the reserve and of what is kept; without it there is a writer all the same. */
 static void limits_begin(struct store_writer *writer)
 {
-	int err = store_reserve_open(writer->tree_fd, writer->options.reserve_bytes,
+	int err = store_reserve_open(writer->trees[EVENT_CPU].fd, writer->options.reserve_bytes,
 				     &writer->reserve);
 
 	if (err)
@@ -142,12 +183,14 @@ int store_writer__open(const char *dir, const struct store_writer_options *optio
 	if (!writer)
 		return -ENOMEM;
 	writer->options = *options;
-	writer->tree_fd = -1;
+	for (int i = 0; i < EVENT_CNT; i++)
+		writer->trees[i].fd = -1;
+	writer->store_fd = -1;
 	writer->lock_fd = -1;
 	writer->reserve.fd = -1;
 	err = dir_refuse(dir);
 	if (!err)
-		err = tree_open(dir, &writer->tree_fd);
+		err = trees_open(writer, dir);
 	/* Those that were made just now, too: a link in the place of one is another directory. */
 	if (!err)
 		err = dir_refuse(dir);
@@ -171,22 +214,30 @@ void store_writer__change(struct store_writer *writer, const struct store_writer
 	limits_begin(writer);
 }
 
+static void tree_release(struct tree *tree)
+{
+	segment_writer__free(tree->segment);
+	if (tree->fd >= 0)
+		close(tree->fd);
+	strbuf_release(&tree->buf);
+	free(tree->pending);
+}
+
 void store_writer__free(struct store_writer *writer)
 {
 	if (!writer)
 		return;
-	segment_writer__free(writer->segment);
+	for (int i = 0; i < EVENT_CNT; i++)
+		tree_release(&writer->trees[i]);
 	store_reserve_close(&writer->reserve);
 	ZSTD_freeCCtx(writer->encoder);
-	if (writer->tree_fd >= 0)
-		close(writer->tree_fd);
+	if (writer->store_fd >= 0)
+		close(writer->store_fd);
 	if (writer->lock_fd >= 0) {
 		/* A child that was forked just now may not have closed its copy yet. */
 		(void)flock(writer->lock_fd, LOCK_UN);
 		close(writer->lock_fd);
 	}
-	strbuf_release(&writer->buf);
-	free(writer->pending);
 	free(writer);
 }
 
@@ -217,8 +268,22 @@ static void fill_reserve(struct store_writer *writer)
 		(unsigned long long)writer->reserve.bytes >> 20);
 }
 
+static void retention_trees(const struct store_writer *writer,
+			    struct retention_tree out[static EVENT_CNT])
+{
+	for (int i = 0; i < EVENT_CNT; i++) {
+		const struct tree *tree = &writer->trees[i];
+
+		out[i] = (struct retention_tree){
+			.tree_fd = tree->fd,
+			.current = tree->segment ? segment_writer__file(tree->segment) : NULL,
+		};
+	}
+}
+
 int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns)
 {
+	struct retention_tree trees[EVENT_CNT];
 	const struct retention_limits limits = {
 		.keep_age_ns = writer->options.keep_age_ns,
 		.keep_bytes = writer->options.keep_bytes,
@@ -230,9 +295,8 @@ int store_writer__retain(struct store_writer *writer, uint64_t now_unix_ns)
 	fill_reserve(writer);
 	if (!limits.keep_age_ns && !limits.keep_bytes)
 		return 0;
-	err = retention_apply(writer->tree_fd, &limits, now_unix_ns,
-			      writer->segment ? segment_writer__file(writer->segment) : NULL,
-			      &outcome);
+	retention_trees(writer, trees);
+	err = retention_apply(trees, EVENT_CNT, &limits, now_unix_ns, &outcome);
 	warn_of_clock(writer, now_unix_ns, &outcome);
 	return err;
 }
@@ -246,8 +310,11 @@ uint64_t store_reserve_bytes(uint64_t keep_bytes)
 
 int store_writer__usage(const struct store_writer *writer, struct store_usage *out)
 {
-	int err = retention_usage(writer->tree_fd, out);
+	struct retention_tree trees[EVENT_CNT];
+	int err;
 
+	retention_trees(writer, trees);
+	err = retention_usage(trees, EVENT_CNT, out);
 	if (err)
 		return err;
 	out->reserve_bytes = writer->reserve.bytes;
@@ -275,52 +342,50 @@ void store_writer__problem(const struct store_writer *writer, char *out, size_t 
 
 /* ---- adding ---- */
 
-static int add_data_frame(struct store_writer *writer, const char *text, size_t len,
-			  struct format_commit *commit)
+static int add_data_frame(struct store_writer *writer, struct strbuf *buf, const char *text,
+			  size_t len, struct format_commit *commit)
 {
-	size_t start = writer->buf.len;
-	int err = format_compress(writer->encoder, text, len, &writer->buf, &commit->data_len);
+	size_t start = buf->len;
+	int err = format_compress(writer->encoder, text, len, buf, &commit->data_len);
 
 	if (err)
 		return err;
-	commit->data_crc = crc32c(writer->buf.data + start, commit->data_len);
+	commit->data_crc = crc32c(buf->data + start, commit->data_len);
 	commit->text_len = len;
 	return 0;
 }
 
-/* The record that goes in front of the data frame. */
-static int add_lines(struct store_writer *writer, const struct window *window,
-		     struct format_commit *commit)
+typedef int (*encode_fn)(uint32_t len, const void *frame, size_t frame_len, struct strbuf *out);
+
+/* A record that goes in front of the data frame: packed bytes, and what `encode` writes around them. */
+static int add_record(struct store_writer *writer, struct strbuf *buf, const void *bytes,
+		      size_t len, encode_fn encode, uint32_t *record_len, uint32_t *record_crc)
 {
 	__cleanup_strbuf struct strbuf frame = STRBUF_INIT;
-	size_t start = writer->buf.len;
+	size_t start = buf->len;
 	uint32_t frame_len;
-	int err = format_compress(writer->encoder, window->lines, (size_t)window->lines_len, &frame,
-				  &frame_len);
+	int err = format_compress(writer->encoder, bytes, len, &frame, &frame_len);
 
 	if (!err)
-		err = format_encode_lines((uint32_t)window->lines_len, frame.data, frame_len,
-					  &writer->buf);
+		err = encode((uint32_t)len, frame.data, frame_len, buf);
 	if (err)
 		return err;
-	commit->lines_len = (uint32_t)(writer->buf.len - start);
-	commit->lines_crc = crc32c(writer->buf.data + start, commit->lines_len);
+	*record_len = (uint32_t)(buf->len - start);
+	*record_crc = crc32c(buf->data + start, *record_len);
 	return 0;
 }
 
-static int pending_reserve(struct store_writer *writer)
+/* Readers would take it for damage. 0 or -ENOMEM; *out: it may be written. */
+static int check_threads(const struct window *window, bool *out)
 {
-	size_t cap = writer->pending_cap ? writer->pending_cap * 2 : 16;
-	struct pending *pending;
+	struct thread_reader reader = { .names = NULL };
+	int err = -EINVAL;
 
-	if (writer->pending_cnt < writer->pending_cap)
-		return 0;
-	pending = reallocarray(writer->pending, cap, sizeof(*pending));
-	if (!pending)
-		return -ENOMEM;
-	writer->pending = pending;
-	writer->pending_cap = cap;
-	return 0;
+	if (window->threads_len <= FORMAT_LINES_MAX_BYTES)
+		err = thread_reader_open(&reader, window->threads, (size_t)window->threads_len);
+	thread_reader_release(&reader);
+	*out = !err && window->threads_len;
+	return err == -ENOMEM ? err : 0;
 }
 
 /* One line too many or too few would change counts of others: the texts are concatenated. */
@@ -352,23 +417,28 @@ static void mend(struct window *window, char note[static OVER_BUDGET_BYTES])
 		window->labels[WINDOW_LABEL_OVER_BUDGET] = note;
 }
 
-/* Lines, data frame and record, to the end of the buffer. */
-static int add_unit(struct store_writer *writer, const struct window *window, const char *text,
-		    size_t len, size_t *record_offset)
+/* Threads, lines, data frame and record, to the end of the buffer. */
+static int add_unit(struct store_writer *writer, struct strbuf *buf, const struct window *window,
+		    const char *text, size_t len, size_t *record_offset)
 {
 	struct format_commit commit = {
 		.window = *window,
 		.cells = window->cells,
 		.cells_len = window->cells_len,
 	};
-	int err = 0;
+	bool has_threads;
+	int err = check_threads(window, &has_threads);
 
-	if (window->lines_len)
-		err = add_lines(writer, window, &commit);
+	if (!err && has_threads)
+		err = add_record(writer, buf, window->threads, (size_t)window->threads_len,
+				 format_encode_threads, &commit.threads_len, &commit.threads_crc);
+	if (!err && window->lines_len)
+		err = add_record(writer, buf, window->lines, (size_t)window->lines_len,
+				 format_encode_lines, &commit.lines_len, &commit.lines_crc);
 	if (!err && len)
-		err = add_data_frame(writer, text, len, &commit);
-	*record_offset = writer->buf.len;
-	return err ? err : format_encode_commit(&commit, &writer->buf);
+		err = add_data_frame(writer, buf, text, len, &commit);
+	*record_offset = buf->len;
+	return err ? err : format_encode_commit(&commit, buf);
 }
 
 int store_writer__add(struct store_writer *writer, const struct window *window, const char *text,
@@ -376,61 +446,66 @@ int store_writer__add(struct store_writer *writer, const struct window *window, 
 {
 	char note[OVER_BUDGET_BYTES] = "";
 	struct window mended = *window;
-	size_t start = writer->buf.len;
+	struct strbuf_mark start;
+	struct tree *tree;
 	size_t record_offset;
 	int err;
 
 	if (len > STORE_TEXT_MAX_BYTES)
 		return -E2BIG;
-	if (!is_text(text, len))
+	if (!is_text(text, len) || window->event >= EVENT_CNT)
 		return -EINVAL;
+	tree = &writer->trees[window->event];
+	start = strbuf_mark(&tree->buf);
 	mend(&mended, note);
-	err = pending_reserve(writer);
+	err = vec_room(tree->pending, tree->pending_cnt, tree->pending_cap, PENDING_FIRST);
 	if (!err)
-		err = add_unit(writer, &mended, text, len, &record_offset);
+		err = add_unit(writer, &tree->buf, &mended, text, len, &record_offset);
 	if (err) {
-		strbuf_truncate(&writer->buf, start);
+		strbuf_rollback(&tree->buf, start);
 		return err;
 	}
-	writer->pending[writer->pending_cnt++] = (struct pending){
+	tree->pending[tree->pending_cnt++] = (struct pending){
 		.hour_unix_s = segment_hour(window->start_unix_ns),
 		.samples = window->pid ? window->counts.samples : 0, /* the host's are theirs */
 		.record_offset = record_offset,
-		.end = writer->buf.len,
+		.end = tree->buf.len,
 	};
 	return 0;
 }
 
 /* ---- committing ---- */
 
-static void segment_abandon(struct store_writer *writer)
+static void segment_abandon(struct tree *tree)
 {
 	const struct segment_file *file;
 
-	if (!writer->segment)
+	if (!tree->segment)
 		return;
-	if (!segment_writer__is_usable(writer->segment)) {
-		file = segment_writer__file(writer->segment);
-		writer->abandoned_hour_unix_s = file->hour_unix_s;
-		writer->abandoned_index = file->index + 1;
+	if (!segment_writer__is_usable(tree->segment)) {
+		file = segment_writer__file(tree->segment);
+		tree->abandoned_hour_unix_s = file->hour_unix_s;
+		tree->abandoned_index = file->index + 1;
 	}
-	segment_writer__free(writer->segment);
-	writer->segment = NULL;
+	segment_writer__free(tree->segment);
+	tree->segment = NULL;
 }
 
 /* The file for the hour: the present one, or another. Old hours go when a new one begins. */
-static int segment_for_hour(struct store_writer *writer, uint64_t hour_unix_s)
+static int segment_for_hour(struct store_writer *writer, struct tree *tree, uint64_t hour_unix_s)
 {
 	uint32_t min_index = 0;
 	int err;
 
-	if (writer->segment && segment_writer__is_usable(writer->segment) &&
-	    segment_writer__file(writer->segment)->hour_unix_s == hour_unix_s)
+	if (tree->segment && segment_writer__is_usable(tree->segment) &&
+	    segment_writer__file(tree->segment)->hour_unix_s == hour_unix_s)
 		return 0;
-	segment_abandon(writer);
-	if (writer->abandoned_hour_unix_s == hour_unix_s)
-		min_index = writer->abandoned_index;
-	err = segment_writer__open(writer->tree_fd, hour_unix_s, min_index, &writer->segment);
+	segment_abandon(tree);
+	if (tree->abandoned_hour_unix_s == hour_unix_s)
+		min_index = tree->abandoned_index;
+	err = tree_make(writer, (enum event)(tree - writer->trees));
+	if (!err)
+		err = segment_writer__open(tree->fd, hour_unix_s, min_index, &tree->segment);
 	if (err)
 		return err;
 	err = store_writer__retain(writer, hour_unix_s * CLOCK_NS_PER_S);
@@ -440,25 +515,25 @@ static int segment_for_hour(struct store_writer *writer, uint64_t hour_unix_s)
 }
 
 /* Windows [first, last) of one hour. */
-static int write_run(struct store_writer *writer, size_t first, size_t last)
+static int write_run(struct store_writer *writer, struct tree *tree, size_t first, size_t last)
 {
-	size_t start = first ? writer->pending[first - 1].end : 0;
-	uint8_t *bytes = (uint8_t *)writer->buf.data;
+	size_t start = first ? tree->pending[first - 1].end : 0;
+	uint8_t *bytes = (uint8_t *)tree->buf.data;
 	uint64_t sequence;
-	int err = segment_for_hour(writer, writer->pending[first].hour_unix_s);
+	int err = segment_for_hour(writer, tree, tree->pending[first].hour_unix_s);
 
 	if (err)
 		return err;
-	sequence = segment_writer__next_sequence(writer->segment);
+	sequence = segment_writer__next_sequence(tree->segment);
 	for (size_t i = first; i < last; i++) {
-		const struct pending *pending = &writer->pending[i];
+		const struct pending *pending = &tree->pending[i];
 
 		format_seal_commit(bytes + pending->record_offset,
 				   pending->end - pending->record_offset,
-				   segment_writer__id(writer->segment), sequence++);
+				   segment_writer__id(tree->segment), sequence++);
 	}
-	return segment_writer__append(writer->segment, bytes + start,
-				      writer->pending[last - 1].end - start, last - first);
+	return segment_writer__append(tree->segment, bytes + start,
+				      tree->pending[last - 1].end - start, last - first);
 }
 
 static bool is_disk_full(int err)
@@ -481,17 +556,43 @@ static bool take_from_reserve(struct store_writer *writer, uint64_t bytes)
 }
 
 /* History is never deleted for a full disk: who fills it would take that room, too. */
-static int write_run_somehow(struct store_writer *writer, size_t first, size_t last)
+static int write_run_somehow(struct store_writer *writer, struct tree *tree, size_t first,
+			     size_t last)
 {
-	uint64_t bytes =
-		writer->pending[last - 1].end - (first ? writer->pending[first - 1].end : 0);
-	int err = write_run(writer, first, last);
+	uint64_t bytes = tree->pending[last - 1].end - (first ? tree->pending[first - 1].end : 0);
+	int err = write_run(writer, tree, first, last);
 
 	for (int i = 0; i < RESERVE_TRIES && is_disk_full(err); i++) {
 		if (!take_from_reserve(writer, bytes))
 			return err;
-		err = write_run(writer, first, last);
+		err = write_run(writer, tree, first, last);
 	}
+	return err;
+}
+
+/* Adds to *lost. 0 or the first -errno. */
+static int tree_commit(struct store_writer *writer, struct tree *tree, uint64_t *lost)
+{
+	int err = 0;
+
+	for (size_t first = 0, last; first < tree->pending_cnt; first = last) {
+		uint64_t samples = 0;
+		int run_err;
+
+		for (last = first; last < tree->pending_cnt; last++) {
+			if (tree->pending[last].hour_unix_s != tree->pending[first].hour_unix_s)
+				break;
+			samples += tree->pending[last].samples;
+		}
+		run_err = write_run_somehow(writer, tree, first, last);
+		if (!run_err)
+			continue;
+		*lost += samples;
+		if (!err)
+			err = run_err;
+	}
+	tree->pending_cnt = 0;
+	strbuf_clear(&tree->buf);
 	return err;
 }
 
@@ -500,24 +601,11 @@ int store_writer__commit(struct store_writer *writer, uint64_t *lost_samples)
 	uint64_t lost = 0;
 	int err = 0;
 
-	for (size_t first = 0, last; first < writer->pending_cnt; first = last) {
-		uint64_t samples = 0;
-		int run_err;
+	for (int i = 0; i < EVENT_CNT; i++) {
+		int tree_err = tree_commit(writer, &writer->trees[i], &lost);
 
-		for (last = first; last < writer->pending_cnt; last++) {
-			if (writer->pending[last].hour_unix_s != writer->pending[first].hour_unix_s)
-				break;
-			samples += writer->pending[last].samples;
-		}
-		run_err = write_run_somehow(writer, first, last);
-		if (!run_err)
-			continue;
-		lost += samples;
-		if (!err)
-			err = run_err;
+		err = err ? err : tree_err;
 	}
-	writer->pending_cnt = 0;
-	strbuf_clear(&writer->buf);
 	if (!err && clock_boot_ns() - writer->reserve_tried_ns >= RESERVE_FILL_NS)
 		fill_reserve(writer);
 	if (lost_samples)

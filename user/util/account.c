@@ -477,6 +477,7 @@ static bool add_cuts(struct line *line, const struct account *account)
 		[ACCOUNT_CUT_DEPTH] = "samples with their last frames only: ",
 		[ACCOUNT_CUT_LEAF] = "samples with one frame or none: ",
 		[ACCOUNT_CUT_FILES] = "files not read: ",
+		[ACCOUNT_CUT_FAILED] = "files that the parser failed at: ",
 		[ACCOUNT_CUT_MAPS] = "perf maps not kept: ",
 		[ACCOUNT_CUT_HANGING] = "files not opened because others hang: ",
 		[ACCOUNT_CUT_LOST] = "samples lost: ",

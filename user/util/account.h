@@ -83,8 +83,9 @@ enum account_cut {
 	ACCOUNT_CUT_SHORT_NAMES, /* samples whose stacks have short names only */
 	ACCOUNT_CUT_DEPTH,	 /* samples whose stacks were cut to their leaf end */
 	ACCOUNT_CUT_LEAF,	 /* samples that kept their leaf, or nothing */
-	ACCOUNT_CUT_FILES,   /* times a file was not read: no CPU time left, or too many failures */
-	ACCOUNT_CUT_MAPS,    /* perf maps that were not kept */
+	ACCOUNT_CUT_FILES,  /* times a file was not read: no CPU time left, or too many failures */
+	ACCOUNT_CUT_FAILED, /* times the parser failed at a file, or ended, or was killed over it */
+	ACCOUNT_CUT_MAPS,   /* perf maps that were not kept */
 	ACCOUNT_CUT_HANGING, /* times a file was not opened: others hang */
 	ACCOUNT_CUT_LOST,    /* samples that found no room in the kernel */
 	ACCOUNT_CUT_CNT,
@@ -141,12 +142,12 @@ const char *account__name(const struct account *account);
 bool account__may_read(struct account *account, uint64_t now_ns);
 /* CPU time that was spent on it. */
 void account__spend(struct account *account, uint64_t cpu_ns, uint64_t now_ns);
-/* One of its files ended, or would have ended, what was reading it. */
+/* One of its files ended, or would have ended, what was reading it. The caller puts it on the bill. */
 void account__note_failure(struct account *account, uint64_t now_ns);
 
 /*
  * May one of its files be opened, which may wait? Not while ACCOUNT_MAX_HANGING do, nor when it has
- * no failures left: a file that was waited for in vain is one, also when it answers a moment later.
+ * no failures left: a file that timed out is one, even if it answers a moment later.
  */
 bool account__may_open(struct account *account, uint64_t now_ns);
 /* A file of it hangs; it does not any more. */

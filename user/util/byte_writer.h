@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Appends little-endian numbers and bytes: byte_reader.h the other way round. In: numbers, bytes and a
- * buffer, which stay the caller's. Out: what was appended to the buffer. The only error is -ENOMEM, or
- * what the caller puts into `err`; it sticks, every later call does nothing, and byte_writer_end() takes
- * back what was appended before it. So a record is checked once, at its end.
+ * buffer, which stay the caller's. Out: what was appended to the buffer. Errors are the buffer's (see
+ * strbuf.h), so a record is checked once, at its end; after one byte_writer_end() takes back all of it.
  */
 #ifndef JBPF_UTIL_BYTE_WRITER_H
 #define JBPF_UTIL_BYTE_WRITER_H
@@ -15,20 +14,18 @@
 #include "user/util/strbuf.h"
 
 struct byte_writer {
-	struct strbuf *out; /* borrowed */
-	size_t start;	    /* where in `out` it began */
-	int err;
+	struct strbuf *out;	  /* borrowed */
+	struct strbuf_mark start; /* where in `out` it began */
 };
 
 static inline struct byte_writer byte_writer_init(struct strbuf *out)
 {
-	return (struct byte_writer){ .out = out, .start = out->len, .err = 0 };
+	return (struct byte_writer){ .out = out, .start = strbuf_mark(out) };
 }
 
 static inline void byte_writer_bytes(struct byte_writer *writer, const void *bytes, size_t len)
 {
-	if (!writer->err)
-		writer->err = strbuf_append(writer->out, bytes, len);
+	strbuf_append(writer->out, bytes, len);
 }
 
 /* The low `size` bytes of a number, at most 8. */
@@ -45,11 +42,9 @@ static inline void byte_writer_text(struct byte_writer *writer, const char *text
 	byte_writer_bytes(writer, text, len);
 }
 
-static inline int byte_writer_end(struct byte_writer *writer)
+__must_check static inline int byte_writer_end(struct byte_writer *writer)
 {
-	if (writer->err)
-		strbuf_truncate(writer->out, writer->start);
-	return writer->err;
+	return strbuf_settle(writer->out, writer->start, 0);
 }
 
 #endif

@@ -72,10 +72,10 @@ int packet_stream_put(struct packet_stream *stream, uint32_t kind, const struct 
 	err = strbuf_reserve(&stream->out, sizeof(head) + padded(len));
 	if (err)
 		return err;
-	(void)strbuf_append(&stream->out, &head, sizeof(head));
+	strbuf_append(&stream->out, &head, sizeof(head));
 	for (size_t i = 0; i < part_cnt; i++)
-		(void)strbuf_append(&stream->out, parts[i].iov_base, parts[i].iov_len);
-	(void)strbuf_append(&stream->out, zeros, padded(len) - len);
+		strbuf_append(&stream->out, parts[i].iov_base, parts[i].iov_len);
+	strbuf_append(&stream->out, zeros, padded(len) - len);
 	return 0;
 }
 

@@ -2,14 +2,19 @@
 /* Numbers, durations, sizes and times as users and files write them; see parse.h. */
 #include "user/util/parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "user/util/cleanup.h"
+
 #define NS_PER_MS 1000000ull
 #define NS_PER_S  1000000000ull
+
+#define SPOKEN_MAX 64 /* bytes of a duration in front of "ago", with its NUL */
 
 static int digit_value(char c)
 {
@@ -63,6 +68,7 @@ int parse_u32_range(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 	return 0;
 }
 
+/* A number and one of the units. */
 static int parse_with_unit(const char *text, const char *const *units, const uint64_t *factors,
 			   size_t unit_cnt, uint64_t *out)
 {
@@ -85,11 +91,37 @@ static int parse_with_unit(const char *text, const char *const *units, const uin
 
 int parse_duration_ns(const char *text, uint64_t *ns_out)
 {
-	static const char *const units[] = { "ms", "s", "m", "h", "d" };
-	static const uint64_t factors[] = { NS_PER_MS, NS_PER_S, 60 * NS_PER_S, 3600 * NS_PER_S,
-					    86400 * NS_PER_S };
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {
+		{ "w", 7 * 86400 * NS_PER_S }, { "d", 86400 * NS_PER_S }, { "h", 3600 * NS_PER_S },
+		{ "m", 60 * NS_PER_S },	       { "s", NS_PER_S },	  { "ms", NS_PER_MS }
+	};
+	uint64_t sum = 0;
+	size_t next = 0; /* the largest unit that may still come: each once, in that order */
 
-	return parse_with_unit(text, units, factors, 5, ns_out);
+	do {
+		size_t digits = strspn(text, "0123456789");
+		size_t letters = strcspn(text + digits, "0123456789");
+		uint64_t value;
+		int err = parse_u64_n(text, digits, 10, &value);
+
+		if (err)
+			return err;
+		text += digits;
+		while (next < ARRAY_SIZE(units) && (strlen(units[next].unit) != letters ||
+						    strncmp(text, units[next].unit, letters) != 0))
+			next++;
+		if (next == ARRAY_SIZE(units))
+			return -EINVAL;
+		if (__builtin_mul_overflow(value, units[next++].ns, &value) ||
+		    __builtin_add_overflow(sum, value, &sum))
+			return -ERANGE;
+		text += letters;
+	} while (*text);
+	*ns_out = sum;
+	return 0;
 }
 
 int parse_size_bytes(const char *text, uint64_t *bytes_out)
@@ -142,18 +174,21 @@ static int parse_epoch_ns(const char *text, uint64_t *unix_ns_out)
 	return 0;
 }
 
-/* "", "Z", "+02:00", "+0200", "-05". *has_zone tells whether one was there. */
-static int parse_zone(const char *text, bool *has_zone, long *offset_s)
+/* What stands behind a time. */
+struct zone {
+	bool is_local; /* the rest is then: */
+	int is_dst;    /* as in struct tm: -1 = whichever it is */
+	long offset_s; /* else */
+};
+
+/* "+02:00", "+0200", "-05" */
+static int parse_offset(const char *text, long *offset_s)
 {
 	int sign = *text == '-' ? -1 : 1;
 	uint64_t hours, minutes = 0;
-	size_t len = strlen(text);
 
-	*has_zone = len > 0;
-	*offset_s = 0;
-	if (len == 0 || strcmp(text, "Z") == 0 || strcmp(text, "z") == 0)
-		return 0;
-	if ((*text != '+' && *text != '-') || len < 3 || parse_u64_n(text + 1, 2, 10, &hours))
+	if ((*text != '+' && *text != '-') || strlen(text) < 3 ||
+	    parse_u64_n(text + 1, 2, 10, &hours))
 		return -EINVAL;
 	text += 3;
 	if (*text == ':' && text[1])
@@ -166,41 +201,47 @@ static int parse_zone(const char *text, bool *has_zone, long *offset_s)
 	return 0;
 }
 
-static int parse_rfc3339_ns(const char *text, uint64_t *unix_ns_out)
+/*
+ * "", "Z", "UTC", an offset, or one of the two names that the local zone has: others mean different
+ * things in different countries. A blank may stand before it.
+ */
+static int parse_zone(const char *text, struct zone *out)
 {
-	struct tm tm = { .tm_isdst = -1 };
-	struct tm want;
-	uint64_t fraction_ns = 0, ns;
-	const char *rest;
-	bool has_zone;
-	long offset_s;
-	time_t seconds;
-	int err;
-
-	rest = strptime(text, "%Y-%m-%d", &tm);
-	if (!rest || (*rest != 'T' && *rest != 't' && *rest != ' '))
-		return -EINVAL;
-	rest = strptime(rest + 1, "%H:%M", &tm);
-	if (!rest)
-		return -EINVAL;
-	if (*rest == ':') {
-		rest = strptime(rest + 1, "%S", &tm);
-		if (!rest)
-			return -EINVAL;
-		err = parse_fraction_ns(rest, &rest, &fraction_ns);
-		if (err)
-			return err;
+	*out = (struct zone){ .is_local = true, .is_dst = -1 };
+	if (*text == '\0')
+		return 0;
+	if (*text == ' ')
+		text++;
+	if (strcmp(text, "Z") == 0 || strcmp(text, "z") == 0 || strcmp(text, "UTC") == 0) {
+		out->is_local = false;
+		return 0;
 	}
-	err = parse_zone(rest, &has_zone, &offset_s);
-	if (err)
-		return err;
-	want = tm;
-	tm.tm_isdst = -1;
-	seconds = has_zone ? timegm(&tm) : mktime(&tm);
+	tzset();
+	for (int i = 0; i < 2 && isalpha((unsigned char)*text); i++) {
+		if (strcmp(text, tzname[i]) == 0) {
+			out->is_dst = i;
+			return 0;
+		}
+	}
+	out->is_local = false;
+	return parse_offset(text, &out->offset_s);
+}
+
+/* The parts, in their zone, as Unix ns. */
+static int ns_of(const struct tm *parts, const struct zone *zone, uint64_t fraction_ns,
+		 uint64_t *unix_ns_out)
+{
+	struct tm tm = *parts;
+	uint64_t ns;
+	time_t seconds;
+
+	tm.tm_isdst = zone->is_dst;
+	seconds = zone->is_local ? mktime(&tm) : timegm(&tm);
 	/* Both normalise: 31 February would silently become 3 March. */
-	if (tm.tm_mday != want.tm_mday || tm.tm_mon != want.tm_mon)
+	if (tm.tm_mday != parts->tm_mday || tm.tm_mon != parts->tm_mon)
 		return -EINVAL;
-	seconds -= offset_s;
+	if (!zone->is_local)
+		seconds -= zone->offset_s;
 	if (seconds < 0)
 		return -EINVAL;
 	if (__builtin_mul_overflow((uint64_t)seconds, NS_PER_S, &ns) ||
@@ -208,6 +249,146 @@ static int parse_rfc3339_ns(const char *text, uint64_t *unix_ns_out)
 		return -EINVAL;
 	*unix_ns_out = ns;
 	return 0;
+}
+
+/* "13:00", "13:00:20.5"; leaves *rest behind it. */
+static int parse_clock(const char *text, struct tm *tm, uint64_t *fraction_ns, const char **rest)
+{
+	*fraction_ns = 0;
+	*rest = isdigit((unsigned char)*text) ? strptime(text, "%H:%M", tm) : NULL;
+	if (!*rest)
+		return -EINVAL;
+	if (**rest != ':')
+		return 0;
+	*rest = strptime(*rest + 1, "%S", tm);
+	return *rest ? parse_fraction_ns(*rest, rest, fraction_ns) : -EINVAL;
+}
+
+/* "2026-11-21": when it begins; or with a time and a zone behind it. */
+static int parse_date_ns(const char *text, uint64_t *unix_ns_out)
+{
+	struct zone zone = { .is_local = true, .is_dst = -1 };
+	struct tm tm = { 0 };
+	uint64_t fraction_ns = 0;
+	const char *rest = strptime(text, "%Y-%m-%d", &tm);
+	int err;
+
+	if (!rest)
+		return -EINVAL;
+	if (*rest) {
+		if (*rest != 'T' && *rest != 't' && *rest != ' ')
+			return -EINVAL;
+		err = parse_clock(rest + 1, &tm, &fraction_ns, &rest);
+		if (!err)
+			err = parse_zone(rest, &zone);
+		if (err)
+			return err;
+	}
+	return ns_of(&tm, &zone, fraction_ns, unix_ns_out);
+}
+
+/* The date of a time, local, so many days earlier. */
+static int day_of(uint64_t unix_ns, int days_back, struct tm *out)
+{
+	time_t seconds = (time_t)(unix_ns / NS_PER_S);
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm))
+		return -EINVAL;
+	*out = (struct tm){ .tm_year = tm.tm_year,
+			    .tm_mon = tm.tm_mon,
+			    .tm_mday = tm.tm_mday - days_back,
+			    .tm_hour = 12, /* mktime() finds that date, whatever its midnight is */
+			    .tm_isdst = -1 };
+	if (mktime(out) == -1)
+		return -EINVAL;
+	out->tm_hour = 0;
+	return 0;
+}
+
+/* "13:00": when a clock here showed that last; "today", "yesterday": when the day began. */
+static int parse_near_ns(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns_out)
+{
+	const struct zone local = { .is_local = true, .is_dst = -1 };
+	bool is_yesterday = strcmp(text, "yesterday") == 0;
+	bool is_clock = !is_yesterday && strcmp(text, "today") != 0;
+	struct tm day, clock = { 0 };
+	uint64_t fraction_ns = 0, ns = 0;
+	const char *rest = "";
+	int err = is_clock ? parse_clock(text, &clock, &fraction_ns, &rest) : 0;
+
+	if (err || *rest)
+		return -EINVAL;
+	for (int back = is_yesterday; back < 2; back++) {
+		err = day_of(now_unix_ns, back, &day);
+		if (err)
+			return err;
+		day.tm_hour = clock.tm_hour;
+		day.tm_min = clock.tm_min;
+		day.tm_sec = clock.tm_sec;
+		err = ns_of(&day, &local, fraction_ns, &ns);
+		if (err || ns <= now_unix_ns || !is_clock)
+			break;
+	}
+	if (!err)
+		*unix_ns_out = ns;
+	return err;
+}
+
+/* "minute", "minutes". */
+static bool is_unit(const char *word, size_t len, const char *unit)
+{
+	size_t unit_len = strlen(unit);
+
+	if (len == unit_len + 1 && word[unit_len] == 's')
+		len--;
+	return len == unit_len && strncmp(word, unit, len) == 0;
+}
+
+/* "20 minutes", of `len` bytes. */
+static int parse_spoken_ns(const char *text, size_t len, uint64_t *ns_out)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {
+		{ "week", 7 * 86400 * NS_PER_S },
+		{ "day", 86400 * NS_PER_S },
+		{ "hour", 3600 * NS_PER_S },
+		{ "minute", 60 * NS_PER_S },
+		{ "min", 60 * NS_PER_S },
+		{ "second", NS_PER_S },
+		{ "sec", NS_PER_S },
+	};
+	size_t digits = strspn(text, "0123456789");
+	uint64_t value;
+	int err = parse_u64_n(text, digits, 10, &value);
+
+	if (err || len <= digits || text[digits] != ' ')
+		return -EINVAL;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (is_unit(text + digits + 1, len - digits - 1, units[i].unit))
+			return __builtin_mul_overflow(value, units[i].ns, ns_out) ? -ERANGE : 0;
+	return -EINVAL;
+}
+
+/* "20 minutes ago", "1h30m ago"; without the last word as other durations are written. */
+static int parse_back_ns(const char *text, uint64_t *back_ns)
+{
+	const char *ago = strstr(text, " ago");
+	char duration[SPOKEN_MAX];
+	size_t len;
+
+	if (!ago)
+		return parse_duration_ns(text, back_ns);
+	len = (size_t)(ago - text);
+	if (strcmp(ago, " ago") != 0 || len >= sizeof(duration))
+		return -EINVAL;
+	if (parse_spoken_ns(text, len, back_ns) == 0)
+		return 0;
+	memcpy(duration, text, len);
+	duration[len] = '\0';
+	return parse_duration_ns(duration, back_ns);
 }
 
 int parse_time_ns(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns_out)
@@ -220,9 +401,11 @@ int parse_time_ns(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns_out)
 	}
 	if (*text == '@')
 		return parse_epoch_ns(text + 1, unix_ns_out);
-	if (parse_duration_ns(text, &back_ns) == 0) {
+	if (parse_back_ns(text, &back_ns) == 0) {
 		*unix_ns_out = back_ns > now_unix_ns ? 0 : now_unix_ns - back_ns;
 		return 0;
 	}
-	return parse_rfc3339_ns(text, unix_ns_out);
+	if (parse_near_ns(text, now_unix_ns, unix_ns_out) == 0)
+		return 0;
+	return parse_date_ns(text, unix_ns_out);
 }

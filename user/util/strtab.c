@@ -10,7 +10,10 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "user/util/vec.h"
+
 #define STRTAB_FIRST_SLOTS 64
+#define STRTAB_MAX_ENTRIES (1u << 31)
 #define STRTAB_CHUNK_BYTES (64 * 1024)
 
 struct strtab_entry {
@@ -105,18 +108,10 @@ static int strtab_rehash(struct strtab *tab, size_t slot_cnt)
 
 static int strtab_grow(struct strtab *tab)
 {
-	if (tab->entry_cnt == tab->entry_cap) {
-		uint32_t cap = tab->entry_cap ? tab->entry_cap * 2 : STRTAB_FIRST_SLOTS;
-		struct strtab_entry *entries;
-
-		if (cap < tab->entry_cap || tab->entry_cnt == STRTAB_NONE - 1)
-			return -E2BIG;
-		entries = reallocarray(tab->entries, cap, sizeof(*entries));
-		if (!entries)
-			return -ENOMEM;
-		tab->entries = entries;
-		tab->entry_cap = cap;
-	}
+	if (tab->entry_cnt == STRTAB_MAX_ENTRIES)
+		return -E2BIG;
+	if (vec_room(tab->entries, tab->entry_cnt, tab->entry_cap, STRTAB_FIRST_SLOTS))
+		return -ENOMEM;
 	/* Kept at most two thirds full. */
 	if ((size_t)tab->entry_cnt * 3 >= tab->slot_cnt * 2)
 		return strtab_rehash(tab, tab->slot_cnt ? tab->slot_cnt * 2 : STRTAB_FIRST_SLOTS);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers in as few bytes as they need (unsigned LEB128: 7 bits per byte, low ones first; protocol
- * buffers' varint is the same), and differences folded to small ones (zigzag: 0, -1, 1, -2 ...). Written:
- * numbers in, bytes out, appended to the caller's buffer; -ENOMEM. Read: foreign bytes in, which stay the
- * caller's; the reader is a bounds-checked cursor that remembers a failure, as byte_reader.h.
+ * buffers' varint is the same), and differences folded to small ones (zigzag: 0, -1, 1, -2 ...).
+ * Written: numbers in, bytes out, appended to the caller's buffer, whose error sticks (strbuf.h).
+ * Read: foreign bytes in, which stay the caller's; the reader is a bounds-checked cursor that
+ * remembers a failure, as byte_reader.h.
  */
 #ifndef JBPF_UTIL_VARINT_H
 #define JBPF_UTIL_VARINT_H
@@ -36,12 +37,11 @@ static inline size_t varint_len(uint64_t value)
 	return len;
 }
 
-/* 0 or -ENOMEM. */
-__must_check static inline int varint_put(struct strbuf *out, uint64_t value)
+static inline void varint_put(struct strbuf *out, uint64_t value)
 {
 	uint8_t bytes[VARINT_MAX_BYTES];
 
-	return strbuf_append(out, bytes, varint_encode(bytes, value));
+	strbuf_append(out, bytes, varint_encode(bytes, value));
 }
 
 static inline uint64_t zigzag(uint64_t difference)

@@ -6,10 +6,13 @@ import tempfile
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+
+from harness.programs import PATIENCE
 
 SWITCHES = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -66,8 +69,10 @@ class Browser:
     def text(self, element_id):
         return self.driver.find_element(By.ID, element_id).text
 
-    def wait(self, condition, seconds=10):
-        return WebDriverWait(self.driver, seconds).until(lambda _: condition())
+    def wait(self, condition, seconds=30):
+        # The page may draw anew between the look for an element and its use.
+        passing = [StaleElementReferenceException]
+        return WebDriverWait(self.driver, seconds * PATIENCE, ignored_exceptions=passing).until(lambda _: condition())
 
     def search(self, text):
         self.js("document.getElementById('query').focus()")

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from harness.folded import Folded
-from harness.programs import BIN, BUILD, PATIENCE, jbpf, run, wait_until
+from harness.programs import BIN, BUILD, PATIENCE, is_gone, jbpf, life_of, run, wait_until
 
 STORE_WINDOWS = BUILD / "tests" / "tools" / "store_windows"
 CLOCK_SLACK = 0.005  # seconds; the end of a window and the begin of the next one are one reading of another clock
@@ -34,7 +34,7 @@ class Daemon:
         def ready():
             assert self.process.poll() is None, f"jbpfd ended: {self.log()}"
             return self.store.is_dir() and any(self.store.iterdir()) and " samples at " in self.log()
-        wait_until(ready, seconds, f"jbpfd samples; log: {self.log()}")
+        wait_until(ready, seconds, lambda: f"jbpfd samples; log: {self.log()}")
         return self
 
     def log(self):
@@ -89,14 +89,52 @@ class Daemon:
         return {stream["pid"]: stream for stream in json.loads(self.status("--json", *options))["streams"]}
 
     def wait_samples(self, wanted, since=None, seconds=300):
-        """Until that many samples of each pid are in the store; a busy host gives them slowly."""
-        begin = self.since() if since is None else f"@{since:.3f}"
-
-        def samples(pid):
-            dumped = jbpf("dump", "--store", self.store, "--since", begin, "--pid", pid)
-            return Folded(dumped.stdout).total if dumped.returncode == 0 else 0
+        """Until that many samples of each pid are in the store; a busy host gives them slowly. Fails as soon as no
+        more can come."""
         for pid, count in wanted.items():
-            wait_until(lambda: samples(pid) >= count, seconds, f"{count} samples of pid {pid} are in the store; log: {self.log()}")
+            self.wait_samples_of(pid, count, self.started - 1 if since is None else since, seconds)
+
+    def wait_samples_of(self, pid, count, since, seconds):
+        gone = []  # when it was first seen to be
+
+        def are_stored():
+            # Asked before the store is: what is read after that is all there will be.
+            none_come = self.none_come(pid, gone)
+            stored = self.samples_of(pid, since) >= count
+            assert stored or not none_come, f"{none_come}, and still not: {what()}"
+            return stored
+
+        def what():
+            return f"{count} samples of pid {pid} are in the store: {self.account_of(pid, since)}"
+        wait_until(are_stored, seconds, what)
+
+    def none_come(self, pid, gone):
+        """Why no more samples of it come, or None. `gone`: a list that is empty at first."""
+        if self.process is not None and self.process.poll() is not None:
+            return f"jbpfd has ended with {self.process.returncode}"
+        if not gone and is_gone(pid):
+            gone.append(time.time())
+        # Windows are stored in turn: all that began while it lived are stored before one that began later.
+        if gone and any(begin >= gone[0] for begin, _ in self.windows()):
+            return f"pid {pid} is gone since {time.ctime(gone[0])}"
+        return None
+
+    def dump_of(self, pid, since):
+        return jbpf("dump", "--store", self.store, "--since", f"@{since:.3f}", "--pid", pid)
+
+    def samples_of(self, pid, since):
+        dumped = self.dump_of(pid, since)
+        return Folded(dumped.stdout).total if dumped.returncode == 0 else 0
+
+    def account_of(self, pid, since):
+        """What there is of a process instead of the samples that were waited for, for messages of failures."""
+        dumped = self.dump_of(pid, since)
+        listed = self.dump_raw("--list", "--format", "json")
+        streams = json.loads(listed.stdout)["streams"] if listed.returncode == 0 else []
+        streams = sorted(streams, key=lambda stream: -stream["samples"])[:20]
+        return (f"{self.samples_of(pid, since)} since {time.ctime(since)} "
+                f"(jbpf-dump: {dumped.returncode} {dumped.stderr.strip()!r}); it is {life_of(pid)}; all samples by pid: "
+                f"{[(stream['pid'], stream['comm'], stream['samples']) for stream in streams]}; log: {self.log()}")
 
     def windows(self):
         """(begin, end) of what is stored, seconds since 1970. A busy daemon's are longer than it was asked for."""
@@ -116,7 +154,7 @@ class Daemon:
         self.wait_samples({pid: 1 for pid in pids})
         named = time.time()
         later = wait_until(lambda: [begin for begin, _ in self.windows() if begin >= named], 300,
-                           f"a window begins and ends; log: {self.log()}")
+                           lambda: f"a window begins and ends; log: {self.log()}")
         return later[0] + CLOCK_SLACK
 
     def has(self, *selectors):

@@ -26,6 +26,7 @@ SECONDS = 6  # that an attack is looked at
 LEAST_CPU_SECONDS, MOST_SECONDS = 1, 40  # ... more of them until the witness has worked so much
 LIFE = 900  # seconds: longer than all tests
 LEAST_SAMPLES, LEAST_NAMED = 0.97, 0.99
+MOST_LEAFS_ALONE = 0.001  # of a JVM's samples, which lack the caller of their leaf
 PERCENT = 40  # of a CPU, for each witness
 # What jbpfd may use beside twice its quiet figures: a new neighbour's files are read once.
 CPU_SLACK, MEMORY_SLACK_KIB = 0.05, 24 << 10
@@ -379,6 +380,8 @@ class Trial:
         self.judge_names(witness, seen, quiet)
         wrong = self.wrong_of_chain(witness.chain) if witness.chain else self.wrong_of_java()
         self.must(not seen.folded.samples(wrong), f"{witness.name}: frames that it did not run: {seen.folded.show(wrong, 3)}")
+        self.must(seen.folded.samples(self.lacks_caller_of_leaf) <= most_by_luck(MOST_LEAFS_ALONE, seen.folded.total),
+                  f"{witness.name}: leafs without their caller: {seen.folded.show(self.lacks_caller_of_leaf, 3)}")
 
     def judge_names(self, witness, seen, quiet):
         named = 1 - LEAST_NAMED + (quiet.nameless / quiet.folded.total if quiet.folded.total else 0)
@@ -410,8 +413,14 @@ class Trial:
             work = [i for i, name in enumerate(names) if name in ("Shares.seventy", "Shares.thirty")]
             # "Interpreter": its caller before a daemon that was just started had read the JVM's tables.
             above = ("Shares.work", "Interpreter", "[unknown]", "[unknown jit]", "[truncated]")
-            return any(names[i - 1] not in above for i in work if i)
+            return any(names[i - 1] not in above for i in work if i) and not Trial.lacks_caller_of_leaf(frames)
         return wrong
+
+    @staticmethod
+    def lacks_caller_of_leaf(frames):
+        """Of Java: interrupted while its frame was made or taken down, and its code could not be read then."""
+        names = [plain(frame) for frame in frames[-2:]]
+        return names[0] == "Shares.main" and names[-1] in ("Shares.seventy", "Shares.thirty")
 
     def judge_losses(self):
         lost = {name: self.windows.lost(name) for name in LOSSES if self.windows.lost(name)}

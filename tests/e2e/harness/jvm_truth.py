@@ -32,7 +32,7 @@ def parse_perf_map(text):
 def perf_map(pid):
     """Compiler.perfmap of a JVM in a container where it is pid 1, asked for now."""
     for _ in range(5):  # another profiler on this host may be asking at this moment
-        answer = run(ATTACH_TOOL, "attach", pid)
+        answer = run(ATTACH_TOOL, "attach", pid, 60000)  # ms: on a busy host a JVM takes its time
         if answer.returncode == 0:
             with open(f"/proc/{pid}/root/tmp/perf-1.map", errors="replace") as file:
                 codes = parse_perf_map(file.read())

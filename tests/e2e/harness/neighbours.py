@@ -34,15 +34,25 @@ class Cgroup:
             self.folders.append(CPU_V1 / path)
         self.made = []
         for folder in self.folders:
-            for one in [*reversed(folder.parents), folder]:
-                if not one.exists():
-                    one.mkdir()
-                    self.made.append(one)
-                    with contextlib.suppress(OSError):
-                        (one.parent / "cgroup.subtree_control").write_text("+cpu")
+            self.make(folder)
         if owner:
             for file in ("", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
                 os.chown(self.folder / file, owner, owner)
+
+    def make(self, folder):
+        """Test files run beside each other: another may make, or remove, the same parent right now."""
+        for attempt in range(10):
+            try:
+                for one in [*reversed(folder.parents), folder]:
+                    with contextlib.suppress(FileExistsError):
+                        one.mkdir()
+                        self.made.append(one)
+                        with contextlib.suppress(OSError):
+                            (one.parent / "cgroup.subtree_control").write_text("+cpu")
+                return
+            except FileNotFoundError:
+                assert attempt < 9, f"{folder}: its parent is removed again and again"
+                time.sleep(0.02)
 
     def enter(self):
         """What a shell does to be in it."""
@@ -50,9 +60,10 @@ class Cgroup:
 
     def pids(self):
         pids = set()
-        for file in [self.folder / "cgroup.procs", *self.folder.rglob("cgroup.procs")]:
+        # os.walk() leaves out what is removed meanwhile; Path.rglob() of Python 3.11 fails.
+        for folder, _, _ in os.walk(self.folder):
             with contextlib.suppress(OSError):
-                pids |= set(map(int, file.read_text().split()))
+                pids |= set(map(int, Path(folder, "cgroup.procs").read_text().split()))
         return pids
 
     def cpu_seconds(self):

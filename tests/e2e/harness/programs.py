@@ -32,34 +32,59 @@ def jbpf(name, *arguments, **options):
 
 
 def wait_until(check, seconds, what):
-    """Polls until check() is true and returns what it returned; fails with `what` at the end."""
+    """Polls until check() is true and returns what it returned; fails with `what` at the end: a text, or a function
+    that makes one of how things are by then."""
     end = time.monotonic() + seconds * PATIENCE
     while True:
         result = check()
         if result:
             return result
         if time.monotonic() >= end:
-            raise AssertionError(f"after {seconds * PATIENCE:.0f} s still not: {what}")
+            said = what() if callable(what) else what
+            raise AssertionError(f"after {seconds * PATIENCE:.0f} s still not: {said}")
         time.sleep(0.1)
+
+
+def stat_fields(pid):
+    """Of /proc/PID/stat, from the state on: the third field of proc(5) is the first here. A process may put any bytes
+    into its name, which stands before them."""
+    with open(f"/proc/{pid}/stat", errors="surrogateescape") as stat:
+        return stat.read().rpartition(")")[2].split()
 
 
 def cpu_seconds(pid):
     """CPU time of a process so far."""
-    with open(f"/proc/{pid}/stat") as stat:
-        ticks = stat.read().rpartition(")")[2].split()[11:13]
-    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, stat_fields(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def age_seconds(pid):
     """Since the process began; an exec does not make it younger."""
-    with open(f"/proc/{pid}/stat") as stat, open("/proc/uptime") as uptime:
-        ticks = int(stat.read().rpartition(")")[2].split()[19])
+    ticks = int(stat_fields(pid)[19])
+    with open("/proc/uptime") as uptime:
         return float(uptime.read().split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
 
 
 def comm_of(pid):
-    with open(f"/proc/{pid}/comm") as comm:
+    with open(f"/proc/{pid}/comm", errors="surrogateescape") as comm:
         return comm.read().rstrip("\n")
+
+
+def is_gone(pid):
+    """Whether a process has ended, also where its parent has not asked for it yet. (A first thread that ended
+    before the others looks the same, but for their number.)"""
+    try:
+        fields = stat_fields(pid)
+    except OSError:
+        return True
+    return fields[0] in "ZX" and int(fields[17]) <= 1
+
+
+def life_of(pid):
+    """What a process is doing, for messages of failures."""
+    try:
+        return f"{comm_of(pid)!r} in state {stat_fields(pid)[0]}, {cpu_seconds(pid):.1f} s of CPU time in {age_seconds(pid):.0f} s"
+    except OSError:
+        return "gone"
 
 
 def wait_cpu(pids, seconds):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One attach = one forked child. The gates that need only /proc, and the check for HotSpot, are in
- * jvm_attach_look(); everything that touches the JVM's /tmp happens in the child, so that a hang or
+ * jvm_attach_check(); everything that touches the JVM's /tmp happens in the child, so that a hang or
  * a crash there ends with the child. The child checks and opens files as root, then takes on the
  * JVM's effective ids as the host sees them: JDK 8 answers no other user, and below a user
  * namespace nothing else works. The real uid stays root, so processes of that uid may not signal
@@ -161,7 +161,7 @@ static int child_lock(const struct jvm_attach_request *request, struct child_vie
 }
 
 /* All gates that the parent did not check, as root. JVM_ATTACH_OK: go ahead. */
-static enum jvm_attach_outcome child_look(const struct child_task *task, struct child_view *view)
+static enum jvm_attach_outcome child_check(const struct child_task *task, struct child_view *view)
 {
 	const struct jvm_attach_request *request = task->request;
 	enum jvm_attach_outcome outcome;
@@ -171,7 +171,7 @@ static enum jvm_attach_outcome child_look(const struct child_task *task, struct 
 		return outcome_of_view_error(err);
 	if (child_lock(request, view))
 		return JVM_ATTACH_ERROR;
-	outcome = jvm_tmp_look(&view->tmp);
+	outcome = jvm_tmp_check(&view->tmp);
 	if (outcome != JVM_ATTACH_OK || view->tmp.has_socket)
 		return outcome;
 	outcome = jvm_gate_signal(request->proc_fd, request->pid, &view->status, task->feature);
@@ -188,7 +188,7 @@ static int run_request_map(const struct child_task *task, struct jvm_attach_resu
 	pid_t parent = getppid();
 	struct jvm_talk talk;
 
-	result->outcome = child_look(task, &view);
+	result->outcome = child_check(task, &view);
 	result->map_existed = view.tmp.map_existed;
 	if (result->outcome != JVM_ATTACH_OK)
 		return 0;
@@ -248,7 +248,7 @@ static void __attribute__((noreturn)) child_main(const struct child_task *task, 
 
 /* ---- parent, and the start of the child ---- */
 
-enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out)
+enum jvm_attach_outcome jvm_attach_check(const struct jvm_attach_request *request, int *feature_out)
 {
 	enum jvm_attach_outcome outcome = jvm_gate_process(request, clock_boot_ns());
 

@@ -2,8 +2,11 @@
 /*
  * Ask a HotSpot JVM (17+) to write its perf map, by dynamic attach, without ever harming it: every
  * gate of jvm_gates.h must be open before anything is created or signalled. The caller looks first
- * (jvm_attach_look); the conversation happens in a child that takes the JVM's ids
+ * (jvm_attach_check); the conversation happens in a child that takes the JVM's ids
  * (jvm_attach_main); the caller need not wait for it: see jvm_ask.h.
+ *
+ * In: a pid and its start. Out: an outcome, and a map in the JVM's /tmp, which a later request removes
+ * again. Nothing is kept between requests: see jvm_ask.h for that.
  */
 #ifndef JBPF_ATTACH_JVM_ATTACH_H
 #define JBPF_ATTACH_JVM_ATTACH_H
@@ -43,7 +46,8 @@ struct jvm_attach_result {
  * The gates that only read, and only files that the namer may read. JVM_ATTACH_OK: the rest is for
  * the child; *feature_out: the JVM's release, 0 = not known.
  */
-enum jvm_attach_outcome jvm_attach_look(const struct jvm_attach_request *request, int *feature_out);
+enum jvm_attach_outcome jvm_attach_check(const struct jvm_attach_request *request,
+					 int *feature_out);
 
 struct jvm_attach_job {
 	uint32_t pid;

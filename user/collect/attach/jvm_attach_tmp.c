@@ -37,7 +37,7 @@ static bool is_plain_file(const struct jvm_tmp *tmp, const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_uid == tmp->uid && st->st_nlink == 1;
 }
 
-enum jvm_attach_outcome jvm_tmp_look(struct jvm_tmp *tmp)
+enum jvm_attach_outcome jvm_tmp_check(struct jvm_tmp *tmp)
 {
 	struct statvfs fs;
 	int appeared, err;

@@ -33,7 +33,7 @@ void jvm_tmp_init(struct jvm_tmp *tmp, int dir_fd, uint32_t ns_pid, uid_t uid);
  * Fills has_socket, map_existed, map_before. JVM_ATTACH_OK, or why nothing may be started:
  * JVM_ATTACH_TMP_NOT_WRITABLE, JVM_ATTACH_TMP_HOSTILE, JVM_ATTACH_ERROR.
  */
-enum jvm_attach_outcome jvm_tmp_look(struct jvm_tmp *tmp);
+enum jvm_attach_outcome jvm_tmp_check(struct jvm_tmp *tmp);
 
 /* With the JVM's ids: may it write here? JVM_ATTACH_OK or JVM_ATTACH_TMP_NOT_WRITABLE. */
 enum jvm_attach_outcome jvm_tmp_check_writable(const struct jvm_tmp *tmp);

@@ -124,7 +124,7 @@ static DIR *dir_open_at(int dir_fd, const char *path)
 	return dir;
 }
 
-static int threads_look(int proc_fd, uint32_t pid, struct thread_facts *facts)
+static int threads_read(int proc_fd, uint32_t pid, struct thread_facts *facts)
 {
 	struct dirent *entry;
 	char path[32];
@@ -150,7 +150,7 @@ enum jvm_attach_outcome jvm_gate_signal(int proc_fd, uint32_t pid, const struct 
 
 	if (!(status->sig_caught & QUIT_BIT) || (status->sig_ignored & QUIT_BIT))
 		return JVM_ATTACH_NO_SIGNAL;
-	err = threads_look(proc_fd, pid, &facts);
+	err = threads_read(proc_fd, pid, &facts);
 	if (err)
 		return outcome_of_read_error(err);
 	if (!facts.has_dispatcher || !facts.quit_is_open)

@@ -286,7 +286,8 @@ static int hostname_as_pod(struct container_resolver *resolver, uint32_t pid, ch
 
 	if (fd < 0)
 		return 0;
-	if (strbuf_append(&name, head.bytes, head.len))
+	strbuf_append(&name, head.bytes, head.len);
+	if (strbuf_error(&name))
 		return -ENOMEM;
 	len = strcspn(strbuf_str(&name), "\n");
 	if (len == 0 || strspn(name.data, "abcdefghijklmnopqrstuvwxyz0123456789-.") != len)
@@ -385,9 +386,8 @@ static int put_name(char **field, const struct container_identity *identity, con
 
 	if (identity->namer != CONTAINER_NAMER_USER || !text || !*text)
 		return put(field, text);
-	if (strbuf_printf(&name, CONTAINER_USER_PREFIX "%u/%s", identity->uid, text))
-		return -ENOMEM;
-	return put(field, strbuf_str(&name));
+	strbuf_printf(&name, CONTAINER_USER_PREFIX "%u/%s", identity->uid, text);
+	return strbuf_error(&name) ? -ENOMEM : put(field, strbuf_str(&name));
 }
 
 /* What is known of a container, and where from. Borrowed strings, NULL or "" where nothing is. */
@@ -408,25 +408,24 @@ static int put_sources(const struct answer *answer, const char *service_source,
 					answer->pod_source :
 					files;
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = 0;
 
 	if (!*answer->cgroup_path)
 		return put(&out->sources, "");
 	if (*out->name)
-		err = strbuf_printf(&text, "container=%s ", answer->names->name ? files : "cgroup");
-	if (!err && *out->pod)
-		err = strbuf_printf(&text, "pod=%s ", pod);
-	if (!err && *out->namespace)
-		err = strbuf_printf(&text, "namespace=%s ", namespace);
-	if (!err && *service_source)
-		err = strbuf_printf(&text, "service=%s ", service_source);
-	if (!err && answer->identity->namer == CONTAINER_NAMER_USER)
-		err = strbuf_printf(&text, "by=" CONTAINER_USER_PREFIX "%u", answer->identity->uid);
-	else if (!err)
-		err = strbuf_puts(&text, answer->identity->namer == CONTAINER_NAMER_ROOT ?
-						 "by=root" :
-						 "by=unchecked");
-	return err ? -ENOMEM : put(&out->sources, strbuf_str(&text));
+		strbuf_printf(&text, "container=%s ", answer->names->name ? files : "cgroup");
+	if (*out->pod)
+		strbuf_printf(&text, "pod=%s ", pod);
+	if (*out->namespace)
+		strbuf_printf(&text, "namespace=%s ", namespace);
+	if (*service_source)
+		strbuf_printf(&text, "service=%s ", service_source);
+	if (answer->identity->namer == CONTAINER_NAMER_USER)
+		strbuf_printf(&text, "by=" CONTAINER_USER_PREFIX "%u", answer->identity->uid);
+	else
+		strbuf_puts(&text, answer->identity->namer == CONTAINER_NAMER_ROOT ?
+					   "by=root" :
+					   "by=unchecked");
+	return strbuf_error(&text) ? -ENOMEM : put(&out->sources, strbuf_str(&text));
 }
 
 static int fill(const struct answer *answer, struct container_info *out)

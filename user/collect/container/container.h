@@ -2,6 +2,8 @@
 /*
  * From a process or a cgroup id to the container, pod and names that people know. Parsing is pure
  * and table-tested; everything read comes from a directory fd, so that tests use fake trees.
+ *
+ * In: a pid or a cgroup id. Out: a description that the caller owns. The naming room owns the resolver.
  */
 #ifndef JBPF_CONTAINER_CONTAINER_H
 #define JBPF_CONTAINER_CONTAINER_H

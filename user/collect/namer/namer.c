@@ -35,6 +35,9 @@
 #define COPY_REST_NS (30 * CLOCK_NS_PER_S)
 #define COPY_WORTH   50
 
+/* What is sampled meanwhile waits for so long, and for the parsing of one file, at most. */
+#define UNWIND_ROUND_NS (50 * CLOCK_NS_PER_MS)
+
 struct namer {
 	struct packet_stream stream;
 	struct naming *naming;
@@ -84,6 +87,16 @@ static void say_code_range(void *ctx, const struct naming_code_range *range)
 	say(ctx, NAMING_CODE_RANGE, range, sizeof(*range));
 }
 
+static void say_hotspot(void *ctx, const struct naming_hotspot *hotspot)
+{
+	say(ctx, NAMING_HOTSPOT, hotspot, sizeof(*hotspot));
+}
+
+static void say_leaf_rule(void *ctx, const struct naming_leaf_rule *rule)
+{
+	say(ctx, NAMING_LEAF_RULE, rule, sizeof(*rule));
+}
+
 static void say_opt_out(void *ctx, const struct naming_opt_out *opt_out)
 {
 	say(ctx, NAMING_OPT_OUT, opt_out, sizeof(*opt_out));
@@ -92,6 +105,28 @@ static void say_opt_out(void *ctx, const struct naming_opt_out *opt_out)
 static void say_account(void *ctx, const struct naming_account *account)
 {
 	say(ctx, NAMING_ACCOUNT, account, sizeof(*account));
+}
+
+static void say_unwind_table(void *ctx, const struct naming_unwind_id *id,
+			     const struct unwind_table *table)
+{
+	struct namer *namer = ctx;
+	int err = naming_unwind_table_put(&namer->stream, id, table);
+
+	if (!err)
+		err = packet_stream_flush_all(&namer->stream);
+	if (err && !namer->err)
+		namer->err = err;
+}
+
+static void say_unwind_drop(void *ctx, const struct naming_unwind_id *id)
+{
+	say(ctx, NAMING_UNWIND_DROP, id, sizeof(*id));
+}
+
+static void say_space(void *ctx, const struct naming_space *space)
+{
+	say(ctx, NAMING_SPACE, space, sizeof(*space));
 }
 
 /* ---- from the sampler ---- */
@@ -136,11 +171,11 @@ static void do_window(struct namer *namer, const struct packet *packet)
 
 static void do_stacks(struct namer *namer, const struct packet *packet)
 {
-	const struct naming_looks looks = {
-		.interval_ns = naming__look(namer->naming, packet->bytes, packet->len),
+	const struct naming_prefetch_interval interval = {
+		.interval_ns = naming__prefetch(namer->naming, packet->bytes, packet->len),
 	};
 
-	say(namer, NAMING_LOOKS, &looks, sizeof(looks));
+	say(namer, NAMING_PREFETCH_INTERVAL, &interval, sizeof(interval));
 }
 
 /* Keeps a packet for later, as it is. */
@@ -153,9 +188,21 @@ static void put_aside(struct namer *namer, const struct packet *packet)
 		namer->err = -ENOMEM;
 		return;
 	}
-	(void)strbuf_append(&namer->waiting, head, sizeof(head));
-	(void)strbuf_append(&namer->waiting, packet->bytes, packet->len);
-	(void)strbuf_append(&namer->waiting, zeros, -packet->len & 7);
+	strbuf_append(&namer->waiting, head, sizeof(head));
+	strbuf_append(&namer->waiting, packet->bytes, packet->len);
+	strbuf_append(&namer->waiting, zeros, -packet->len & 7);
+}
+
+static void do_unwind(struct namer *namer, const struct packet *packet)
+{
+	struct naming_unwind head;
+	const uint32_t *ids;
+	int err = naming_unwind_read(packet->bytes, packet->len, &head, &ids);
+
+	if (err)
+		namer->err = err;
+	else
+		naming__begin_unwind(namer->naming, &head, ids);
 }
 
 #define EXPECT(packet, type) ((packet)->len == sizeof(type) ? (const type *)(packet)->bytes : NULL)
@@ -165,6 +212,7 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 	const struct naming_options *options;
 	const struct naming_banned *banned;
 	const struct jbpf_notice *notice;
+	const struct naming_unwind_id *id;
 
 	switch (packet->kind) {
 	case NAMING_AWAKE:
@@ -188,6 +236,14 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 			put_aside(namer, packet);
 		else if (options && naming__change(namer->naming, options))
 			namer->err = -ENOMEM;
+		break;
+	case NAMING_UNWIND:
+		do_unwind(namer, packet);
+		break;
+	case NAMING_UNWIND_REFUSED:
+		id = EXPECT(packet, struct naming_unwind_id);
+		if (id)
+			naming__refuse_unwind(namer->naming, id);
 		break;
 	case NAMING_STACKS:
 	case NAMING_WINDOW:
@@ -284,6 +340,19 @@ static void make_copy(struct namer *namer)
 		pr_debug("namer: no copy: %s\n", errstr(err));
 }
 
+/* Tables are built a little at a time, and while nothing else is to be done. */
+static void build_unwind(struct namer *namer)
+{
+	uint64_t begin_ns = clock_monotonic_ns();
+
+	while (!namer->err && naming__build_unwind(namer->naming)) {
+		struct pollfd more = { .fd = namer->stream.fd, .events = POLLIN };
+
+		if (clock_monotonic_ns() - begin_ns >= UNWIND_ROUND_NS || poll(&more, 1, 0) > 0)
+			return;
+	}
+}
+
 static int wait_timeout_ms(const struct namer *namer)
 {
 	uint64_t due_ns = naming__due_boot_ns(namer->naming), now_ns = clock_boot_ns();
@@ -307,6 +376,7 @@ static void namer_loop(struct namer *namer)
 		do_arrived(namer);
 		do_waiting(namer);
 		naming__tick(namer->naming);
+		build_unwind(namer);
 		if (namer->wants_copy && !namer->err)
 			make_copy(namer);
 	}
@@ -326,8 +396,13 @@ static int namer_open(struct namer *namer, const struct launcher_child *child, i
 			.ctx = namer,
 			.stream = say_stream,
 			.code_range = say_code_range,
+			.hotspot = say_hotspot,
+			.leaf_rule = say_leaf_rule,
 			.opt_out = say_opt_out,
 			.account = say_account,
+			.unwind_table = say_unwind_table,
+			.unwind_drop = say_unwind_drop,
+			.space = say_space,
 			.pause = do_news,
 		},
 	};

@@ -41,7 +41,19 @@
 #define READY_TIMEOUT_NS (20 * CLOCK_NS_PER_S)
 #define READY_POLL_MS	 100
 #define STAT_BYTES	 1024
-#define STREAM_MAX_BYTES (64u << 20) /* one stream's text and lines, with room */
+#define COMM_BYTES	 16
+#define HUNG_MAX	 64u		       /* as the launcher allows */
+#define HUNG_LOOK_NS	 (10 * CLOCK_NS_PER_S) /* between looks at one of them */
+#define STREAM_MAX_BYTES (64u << 20)	       /* one stream's text and lines, with room */
+
+/*
+ * A namer that was killed and has not ended, since what it waits for does not let go. Until it has,
+ * nothing of its culprit is looked into: so one container has one of them, however long it may be.
+ */
+struct hung {
+	int proc_fd; /* of its directory in /proc, which never shows another process; 0 = free place */
+	struct ban who;
+};
 
 struct namer_link {
 	struct namer_link_options options;
@@ -53,7 +65,10 @@ struct namer_link {
 	clockid_t cpu_clock;
 	int broken;	/* why it is to be replaced; 0 = it is not */
 	bool may_go_on; /* its copy may take its place */
+	bool is_copy;	/* it is one */
 	struct ban_list bans;
+	struct hung hung[HUNG_MAX];
+	uint64_t next_hung_ns; /* CLOCK_BOOTTIME: when they are looked at */
 	/* As the last tick saw it. */
 	struct work work;
 	uint64_t sequence;
@@ -103,22 +118,27 @@ static bool may_start(struct namer_link *link, uint64_t now_ns)
 	return true;
 }
 
+static int send_ban(struct namer_link *link, const struct ban *ban)
+{
+	const struct naming_banned banned = {
+		.account = ban->account,
+		.start_ns = ban->start_ns,
+		.until_boot_ns = ban->until_boot_ns,
+		.pid = ban->pid,
+	};
+
+	return packet_stream_put_bytes(&link->stream, NAMING_BANNED, &banned, sizeof(banned));
+}
+
 static int send_bans(struct namer_link *link, uint64_t now_ns)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < BAN_LIST_MAX && !err; i++) {
 		const struct ban *ban = &link->bans.bans[i];
-		const struct naming_banned banned = {
-			.account = ban->account,
-			.start_ns = ban->start_ns,
-			.until_boot_ns = ban->until_boot_ns,
-			.pid = ban->pid,
-		};
 
 		if (ban->cnt && ban->until_boot_ns > now_ns)
-			err = packet_stream_put_bytes(&link->stream, NAMING_BANNED, &banned,
-						      sizeof(banned));
+			err = send_ban(link, ban);
 	}
 	return err;
 }
@@ -133,6 +153,7 @@ static void use_namer(struct namer_link *link, int socket_fd)
 	link->may_go_on = false;
 	link->stalled_ticks = 0;
 	link->cpu_ns = 0;
+	link->is_copy = false;
 	if (clock_getcpuclockid(link->pid, &link->cpu_clock))
 		link->cpu_clock = CLOCK_PROCESS_CPUTIME_ID;
 }
@@ -179,6 +200,7 @@ static int wake_copy(struct namer_link *link, uint64_t now_ns)
 		return err;
 	}
 	use_namer(link, socket_fd);
+	link->is_copy = true;
 	err = packet_stream_put_bytes(&link->stream, NAMING_AWAKE, &options, sizeof(options));
 	if (!err)
 		err = send_bans(link, now_ns);
@@ -283,6 +305,9 @@ void namer_link__free(struct namer_link *link)
 	work_note__free(link->context.note);
 	if (link->context.kallsyms_fd >= 0)
 		close(link->context.kallsyms_fd);
+	for (size_t i = 0; i < HUNG_MAX; i++)
+		if (link->hung[i].proc_fd)
+			close(link->hung[i].proc_fd);
 	free(link);
 }
 
@@ -358,7 +383,17 @@ struct fall {
 	char what[64];
 	const struct ban *ban; /* NULL: no process is to blame */
 	uint32_t pid;	       /* the culprit */
+	char comm[COMM_BYTES]; /* its name, "" when it has ended */
 };
+
+static void read_comm(uint32_t pid, char comm[COMM_BYTES])
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	if (!fs_read_filef(AT_FDCWD, COMM_BYTES, &text, "/proc/%u/comm", (unsigned)pid))
+		snprintf(comm, COMM_BYTES, "%.*s", (int)strcspn(strbuf_str(&text), "\n"),
+			 strbuf_str(&text));
+}
 
 static void ban_culprit(struct namer_link *link, struct fall *fall, uint64_t now_ns)
 {
@@ -370,6 +405,7 @@ static void ban_culprit(struct namer_link *link, struct fall *fall, uint64_t now
 	if (!work->id.pid)
 		return;
 	fall->pid = work->id.pid;
+	read_comm(fall->pid, fall->comm);
 	fall->ban = ban_list_add(&link->bans, &who, now_ns);
 	link->ban_cnt++;
 }
@@ -381,9 +417,9 @@ static void report(const struct fall *fall, const char *next, uint64_t now_ns)
 	if (!ban)
 		pr_warn("namer: the process that names %s; %s\n", fall->what, next);
 	else
-		pr_warn("namer: the process that names %s over process %u; for %" PRIu64
+		pr_warn("namer: the process that names %s over process %u (%s); for %" PRIu64
 			" s nothing of it%s is read, and its frames have no names; %s\n",
-			fall->what, fall->pid,
+			fall->what, fall->pid, *fall->comm ? fall->comm : "it has ended",
 			(uint64_t)((ban->until_boot_ns - now_ns) / CLOCK_NS_PER_S),
 			ban->account ? ", and of its container," : "", next);
 }
@@ -400,6 +436,60 @@ static bool may_go_on(const struct namer_link *link, int status)
 		WTERMSIG(status) == SIGKILL);
 }
 
+/* It does not end, though it was killed. */
+static void remember_hung(struct namer_link *link, pid_t pid, const struct ban *who)
+{
+	char path[32];
+	size_t i = 0;
+	int fd;
+
+	while (i < HUNG_MAX && link->hung[i].proc_fd)
+		i++;
+	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = i < HUNG_MAX ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0)
+		link->hung[i] = (struct hung){ .proc_fd = fd, .who = *who };
+}
+
+static bool has_ended(const struct hung *hung)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	int err = fs_read_file(hung->proc_fd, "stat", STAT_BYTES, &text);
+
+	return err == -ENOENT || err == -ESRCH;
+}
+
+/* Bans of those over which one hangs do not end before it has. */
+static void hold_bans(struct namer_link *link, uint64_t now_ns)
+{
+	if (now_ns < link->next_hung_ns)
+		return;
+	link->next_hung_ns = now_ns + HUNG_LOOK_NS;
+	for (size_t i = 0; i < HUNG_MAX; i++) {
+		struct hung *hung = &link->hung[i];
+		const struct ban *ban;
+
+		if (!hung->proc_fd)
+			continue;
+		if (has_ended(hung)) {
+			close(hung->proc_fd);
+			*hung = (struct hung){ 0 };
+			continue;
+		}
+		ban = ban_list_find(&link->bans, hung->who.account, hung->who.pid,
+				    hung->who.start_ns, now_ns);
+		if (ban && ban->until_boot_ns > now_ns + 2 * HUNG_LOOK_NS)
+			continue;
+		hung->who.cnt = ban ? ban->cnt : hung->who.cnt;
+		hung->who.until_boot_ns = now_ns + BAN_FIRST_NS;
+		ban_list_put(&link->bans, &hung->who);
+		/* One that is not told now is told with all bans when the next one begins. */
+		if (namer_link__is_up(link))
+			(void)send_ban(link, &hung->who);
+	}
+}
+
 static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_ns)
 {
 	bool is_busy;
@@ -409,13 +499,18 @@ static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_n
 	status = launcher__end(link->launcher, link->pid);
 	if (link->broken == -ETIME)
 		snprintf(fall->what, sizeof(fall->what), "hung");
-	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		snprintf(fall->what, sizeof(fall->what),
+			 "was killed (as by the kernel when memory is short)");
+	else if (status >= 0 && WIFSIGNALED(status))
 		snprintf(fall->what, sizeof(fall->what), "ended by signal %d", WTERMSIG(status));
 	else
 		snprintf(fall->what, sizeof(fall->what), "ended (%s)", errstr(link->broken));
 	link->may_go_on = may_go_on(link, status);
 	if (link->broken != -ENOMEM)
 		ban_culprit(link, fall, now_ns);
+	if (status < 0 && fall->ban)
+		remember_hung(link, link->pid, fall->ban);
 	/* The next one may end before it writes a note: the process of this one is not to blame then. */
 	work_note__idle(link->context.note);
 	link->pid = 0;
@@ -454,6 +549,7 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 	const char *how;
 	int err;
 
+	hold_bans(link, now_ns);
 	(void)work_note__read(link->context.note, &work, &is_busy);
 	/* One that has begun to work is looked at from now on. */
 	if (now_ns < link->next_tick_ns && !link->broken && (link->was_busy || !is_busy))
@@ -475,6 +571,11 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 		link->broken = 0; /* there is none that could be */
 	}
 	return err == 0;
+}
+
+bool namer_link__is_copy(const struct namer_link *link)
+{
+	return link->is_copy;
 }
 
 uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)

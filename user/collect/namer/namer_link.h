@@ -8,6 +8,8 @@
  * Hanging means: at work on one process, without CPU time, and not waiting for the CPU either, over
  * NAMER_LINK_HANGS_TICKS looks in a row. Looks and not a clock, so that a suspended host or a
  * stopped jbpfd is no reason.
+ *
+ * In: packets for the namer. Out: its answers, checked, borrowed until the next. The recorder owns the link.
  */
 #ifndef JBPF_NAMER_NAMER_LINK_H
 #define JBPF_NAMER_NAMER_LINK_H
@@ -64,6 +66,8 @@ void namer_link__broke(struct namer_link *link, int err);
  * made: send it all processes and all pending windows again.
  */
 bool namer_link__tick(struct namer_link *link, uint64_t now_boot_ns);
+/* Is it the copy of the one before, and not one that knows nothing? */
+bool namer_link__is_copy(const struct namer_link *link);
 /* When the next tick is due; CLOCK_BOOTTIME ns. */
 uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_boot_ns);
 

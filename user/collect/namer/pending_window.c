@@ -30,14 +30,23 @@ static size_t count_cnt(const struct pending_window *window)
 	return window->counts.len / sizeof(struct probe_count);
 }
 
+/* What one part has no memory for, a later one may have. */
+static int add(struct strbuf *buf, const void *bytes, size_t len)
+{
+	int err = strbuf_reserve(buf, len);
+
+	if (!err)
+		strbuf_append(buf, bytes, len);
+	return err;
+}
+
 /* Moments of a later part count from the window's start, too. */
 static int add_ticks(struct pending_window *window, const struct probe_batch *batch)
 {
 	uint64_t later_us = (batch->start_boot_ns - window->start_boot_ns) / 1000;
 	struct probe_tick *ticks;
 	size_t len = window->ticks.len;
-	int err = strbuf_append(&window->ticks, batch->ticks,
-				batch->tick_cnt * sizeof(*batch->ticks));
+	int err = add(&window->ticks, batch->ticks, batch->tick_cnt * sizeof(*batch->ticks));
 
 	if (err || !later_us)
 		return err;
@@ -132,16 +141,15 @@ void pending_window_add(struct pending_window *window, const struct sample_sourc
 	window->stack_bytes = batch->stack_bytes;
 	for (int i = 0; i < JBPF_CNT_MAX; i++)
 		window->counters[i] += batch->counters[i];
-	if (strbuf_append(&window->counts, batch->counts,
-			  batch->count_cnt * sizeof(*batch->counts))) {
+	if (add(&window->counts, batch->counts, batch->count_cnt * sizeof(*batch->counts))) {
 		window->lost_memory += stream_samples(&all);
 		return;
 	}
 	/* Without them stacks show as lost, samples without their moment: both are counted. */
 	(void)naming_stacks_of(source, batch->counts, batch->count_cnt, &window->stacks);
 	(void)add_ticks(window, batch);
-	(void)strbuf_append(&window->accounts, batch->accounts,
-			    batch->account_cnt * sizeof(*batch->accounts));
+	(void)add(&window->accounts, batch->accounts,
+		  batch->account_cnt * sizeof(*batch->accounts));
 	fit_into_packet(window);
 }
 
@@ -153,8 +161,8 @@ static bool is_among(const uint32_t *pids, size_t pid_cnt, uint32_t pid)
 	return false;
 }
 
-int pending_window_looks(const struct pending_window *window, const struct sample_source *source,
-			 const uint32_t *pids, size_t pid_cnt, struct strbuf *records)
+int pending_window_stacks(const struct pending_window *window, const struct sample_source *source,
+			  const uint32_t *pids, size_t pid_cnt, struct strbuf *records)
 {
 	const struct probe_count *counts = pending_window_counts(window);
 	int err = 0;
@@ -248,8 +256,10 @@ int pending_window_send(const struct pending_window *window, const struct naming
 		const struct pending_stream *one = &window->streams[i];
 
 		if (!one->is_answered)
-			err = strbuf_append(&left, counts + one->at, one->cnt * sizeof(*counts));
+			strbuf_append(&left, counts + one->at, one->cnt * sizeof(*counts));
 	}
+	if (!err)
+		err = strbuf_error(&left);
 	if (err)
 		return err;
 	parts.counts = (const void *)left.data;
@@ -270,10 +280,13 @@ struct pending_stream *pending_window_find(const struct pending_window *window,
 		.key = { .start_ns = named->process_start_ns,
 			 .cgroup_id = named->cgroup_id,
 			 .pid = named->pid,
-			 .exec_id = named->exec_id },
+			 .exec_id = named->exec_id,
+			 .kind = stream_kind((enum event)named->event) },
 	};
 	size_t low = 0, high = window->stream_cnt;
 
+	if (named->event >= EVENT_CNT)
+		return NULL;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		int order = count_compare(&wanted, &counts[window->streams[middle].at]);
@@ -295,15 +308,40 @@ static void take_off(uint64_t *from, uint64_t what)
 	*from -= what < *from ? what : *from;
 }
 
+static uint64_t event_samples(const struct pending_window *window, enum event event)
+{
+	const struct probe_count *counts = pending_window_counts(window);
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < count_cnt(window); i++)
+		if (counts[i].key.kind == stream_kind(event))
+			samples += counts[i].value.count;
+	return samples;
+}
+
+void pending_window_event_losses(const struct pending_window *window, enum event event,
+				 struct window *host)
+{
+	host->counts.samples = event_samples(window, event);
+	host->lost[WINDOW_LOSS_COUNTS_FULL] = window->counters[JBPF_CNT_EVENT_LOST];
+}
+
 void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
 			   struct window *host)
 {
 	const uint64_t *counters = window->counters;
 
 	host->counts.samples = counters[JBPF_CNT_SAMPLES];
+	if (window->events & EVENT_BIT(EVENT_CPU))
+		take_off(&host->counts.samples, counters[JBPF_CNT_EVENT_SAMPLES]);
+	else if (host->event != EVENT_CPU)
+		host->counts.samples = event_samples(window, (enum event)host->event);
 	/* Counts that could not be read in time come without their share of this counter. */
 	take_off(&host->counts.samples, end->opted_out);
 	host->lost[WINDOW_LOSS_COUNTS_FULL] = counters[JBPF_CNT_LOST_COUNTS_FULL];
+	/* Nearly all that is lost is lost so; the others say it of themselves. */
+	if (window->events & EVENT_BIT(EVENT_CPU))
+		take_off(&host->lost[WINDOW_LOSS_COUNTS_FULL], counters[JBPF_CNT_EVENT_LOST]);
 	host->lost[WINDOW_LOSS_NO_MAP] =
 		counters[JBPF_CNT_LOST_NO_MAP] + counters[JBPF_CNT_LOST_UPDATE];
 	host->lost[WINDOW_LOSS_STACK_BUFFER] = counters[JBPF_CNT_STACK_BUFFER_FULL];

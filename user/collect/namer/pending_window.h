@@ -31,8 +31,12 @@ struct pending_window {
 	uint64_t start_unix_ns; /* set by its owner, once, so that all its streams agree */
 	uint32_t frequency_hz;	/* set by its owner */
 	uint32_t cpu_cnt;
-	uint64_t closed_ns; /* CLOCK_BOOTTIME: when it was over */
-	uint64_t sent_ns;   /* CLOCK_MONOTONIC, set by its owner: a suspended namer names nothing */
+	uint32_t events; /* set by its owner: EVENT_BIT() of what was sampled */
+	uint64_t periods[EVENT_CNT];
+	uint64_t wait_period_ns;  /* of EVENT_OFF_CPU in this window; 0: that is not sampled */
+	struct pass_facts passes; /* the same */
+	uint64_t closed_ns;	  /* CLOCK_BOOTTIME: when it was over */
+	uint64_t sent_ns; /* CLOCK_MONOTONIC, set by its owner: a suspended namer names nothing */
 	struct strbuf counts;	/* of struct probe_count */
 	uint32_t part_cnt;	/* drains that had something to add */
 	struct strbuf ticks;	/* of struct probe_tick */
@@ -59,9 +63,9 @@ void pending_window_add(struct pending_window *window, const struct sample_sourc
  * Adds the counts of these processes so far to `records` (of NAMING_STACKS), each stack with the
  * moment of its last sample. 0, or -ENOMEM: some are missing.
  */
-__must_check int pending_window_looks(const struct pending_window *window,
-				      const struct sample_source *source, const uint32_t *pids,
-				      size_t pid_cnt, struct strbuf *records);
+__must_check int pending_window_stacks(const struct pending_window *window,
+				       const struct sample_source *source, const uint32_t *pids,
+				       size_t pid_cnt, struct strbuf *records);
 
 /*
  * Leaves out stacks until those that remain have at most `max_bytes`: the deepest ones. So a
@@ -84,9 +88,18 @@ struct pending_stream *pending_window_find(const struct pending_window *window,
 
 const struct probe_count *pending_window_counts(const struct pending_window *window);
 
-/* Puts its samples and losses into the host's record. `end` is the namer's answer. */
+/*
+ * Puts samples and losses into the host's record of CPU time, or of the first event when that is
+ * not sampled. `end` is the namer's answer.
+ */
 void pending_window_losses(const struct pending_window *window, const struct naming_end *end,
 			   struct window *host);
+/*
+ * The same for the record of a further event. What was lost of those is known of all of them
+ * together: each record says that.
+ */
+void pending_window_event_losses(const struct pending_window *window, enum event event,
+				 struct window *host);
 
 /* Samples of streams that the namer has not answered. */
 uint64_t pending_window_unanswered(const struct pending_window *window);

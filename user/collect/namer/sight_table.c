@@ -19,6 +19,7 @@ struct sight {
 	bool has_ended;
 	bool is_recorded;
 	bool is_opted_out;
+	bool has_space;
 };
 
 struct sight_table {
@@ -168,6 +169,25 @@ bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uin
 	const struct sight *sight = find(table, pid, start_ns, exec_id);
 
 	return sight && sight->is_recorded && !sight->is_opted_out;
+}
+
+void sight_table__note_space(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			     uint32_t exec_id)
+{
+	struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	if (sight)
+		sight->has_space = true;
+}
+
+size_t sight_table__without_space(const struct sight_table *table)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < table->bucket_cnt; i++)
+		for (const struct sight *sight = table->buckets[i]; sight; sight = sight->next)
+			cnt += !sight->has_ended && !sight->is_opted_out && !sight->has_space;
+	return cnt;
 }
 
 void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns, uint32_t exec_id)

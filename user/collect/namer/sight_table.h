@@ -29,6 +29,11 @@ void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64
 				 uint32_t exec_id);
 bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			      uint32_t exec_id);
+/* The kernel was told how the stacks of this run of a program are walked. */
+void sight_table__note_space(struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			     uint32_t exec_id);
+/* Those that live and are wanted, and of which it was not told (yet). */
+size_t sight_table__without_space(const struct sight_table *table);
 /* It was sampled in the present window. */
 void sight_table__use(struct sight_table *table, uint32_t pid, uint64_t start_ns, uint32_t exec_id);
 

@@ -9,7 +9,9 @@ static bool is_same(const struct ban *a, const struct ban *b)
 	return a->pid == b->pid && a->start_ns == b->start_ns;
 }
 
-/* That of the same one, else a free place, else what ends first. */
+/*
+ * The place of the same process or account, else a free one, else that of the ban that ends first.
+ */
 static struct ban *place_of(struct ban_list *list, const struct ban *who)
 {
 	struct ban *place = &list->bans[0];

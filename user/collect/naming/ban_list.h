@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes, and accounts (containers), that made the namer hang or crash: for a while nothing of them
- * is opened, read or asked. Who does it again is banned twice as long. Pure but for its memory.
+ * Processes, and accounts (containers), that made the namer hang or crash: for a while nothing of
+ * them is opened, read or asked. A repeated offence is banned twice as long. Pure but for its
+ * memory.
  */
 #ifndef JBPF_NAMING_BAN_LIST_H
 #define JBPF_NAMING_BAN_LIST_H

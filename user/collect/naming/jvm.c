@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * One JVM's facts and the decision to ask it for a map. Asking is rare on purpose: a dump holds
- * CodeCache_lock for 4-5 us per entry (CodeCache::write_perf_map(), codeCache.cpp), so it happens only while sampled JIT
- * addresses have no name: while many, as often as the limiter's budget of held-up time allows;
- * while few, at most once a minute.
+ * CodeCache_lock for 4-5 us per entry (CodeCache::write_perf_map(), codeCache.cpp), so it happens
+ * only while sampled JIT addresses have no name: while many, as often as the limiter's budget of
+ * held-up time allows; while few, at most once a minute.
  */
 #include "user/collect/naming/jvm.h"
 
@@ -32,7 +32,7 @@ static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
 	jvm->preserve_frame_pointer_origin = origin;
 }
 
-void jvm_look(struct jvm *jvm, struct symbols_process *symbols)
+void jvm_update(struct jvm *jvm, struct symbols_process *symbols)
 {
 	struct hotspot_vm *vm;
 	int err;
@@ -62,7 +62,7 @@ static uint64_t jvm_map_interval_ns(const struct window *window)
 
 static void jvm_note_answer(struct jvm *jvm, uint32_t pid, const struct jvm_attach_result *result)
 {
-	/* One that is still starting was not asked for anything: the next window tries again. */
+	/* A JVM that is still starting was not asked for anything: the next window tries again. */
 	if (result->outcome != JVM_ATTACH_TOO_YOUNG)
 		jvm_attach_limiter_note(&jvm->limiter, jvm->asked_ns, result);
 	jvm->outcome = result->outcome;
@@ -122,8 +122,6 @@ void jvm_release(struct jvm *jvm)
 
 const char *jvm_problem(const struct jvm *jvm, const struct symbols_jit_status *status)
 {
-	if (jvm->is_hotspot && jvm->preserve_frame_pointer == WINDOW_FLAG_OFF)
-		return "stacks are cut: start this JVM with -XX:+PreserveFramePointer";
 	if (status->source != JIT_SOURCE_NONE)
 		return NULL;
 	if (!jvm->is_hotspot)

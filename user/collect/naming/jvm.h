@@ -31,7 +31,7 @@ struct jvm {
  * Reads version and flags as soon as the JVM's tables are open, which is the symbolizer's work (symbols.h);
  * cheap when that is done.
  */
-void jvm_look(struct jvm *jvm, struct symbols_process *symbols);
+void jvm_update(struct jvm *jvm, struct symbols_process *symbols);
 
 /* Who asks, and with what. */
 struct jvm_asker {

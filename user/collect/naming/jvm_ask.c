@@ -60,7 +60,7 @@ bool jvm_ask_start(struct jvm_ask *ask, struct launcher *launcher,
 		.start_ns = request->start_ns,
 	};
 
-	*result = (struct jvm_attach_result){ .outcome = jvm_attach_look(request, &job.feature) };
+	*result = (struct jvm_attach_result){ .outcome = jvm_attach_check(request, &job.feature) };
 	if (result->outcome != JVM_ATTACH_OK)
 		return false;
 	result->outcome = JVM_ATTACH_ERROR;

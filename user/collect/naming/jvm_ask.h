@@ -25,7 +25,7 @@ struct jvm_ask {
 bool jvm_ask_start(struct jvm_ask *ask, struct launcher *launcher,
 		   const struct jvm_attach_request *request, struct jvm_attach_result *result);
 
-/* Begins to unlink the map; nothing comes of it but jvm_ask_poll()'s true. */
+/* Begins to unlink the map; the only result is that jvm_ask_poll() returns true. */
 bool jvm_ask_start_removal(struct jvm_ask *ask, struct launcher *launcher, uint32_t pid,
 			   uint64_t start_ns);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See naming.h. Processes are looked at when they are first sampled, and again a little later; what
- * names the stacks of JVMs is read while it is young; windows are named stream by stream. A JVM whose
- * compiled code stays unknown is asked for its map, and its stream is named last, when it has answered
- * or the time for that is over.
+ * See naming.h. Processes are read when they are first sampled, and again a little later; names of
+ * JVMs' stacks are prefetched while the code is there; windows are named stream by stream. A JVM
+ * whose compiled code stays unknown is asked for its map, and its stream is named last, when it has
+ * answered or the time for that is over.
  */
 #include "user/collect/naming/naming.h"
 
@@ -20,7 +20,7 @@
 #include "user/files/opener.h"
 #include "symbols/parser/parser.h"
 #include "user/collect/naming/ban_list.h"
-#include "user/collect/naming/look_queue.h"
+#include "user/collect/naming/retry_queue.h"
 #include "user/collect/naming/naming_internal.h"
 #include "user/collect/naming/process.h"
 #include "user/host/boot_id.h"
@@ -30,11 +30,11 @@
 
 /*
  * A process is often sampled first while the dynamic linker still maps its libraries. One that ends
- * within the window is looked at no more, so it is looked at twice, at first sight and this later;
- * a JVM that is still starting a few times more, until its tables can be read.
+ * within the window is not read again, so each is read twice: at once, and this much later. A JVM
+ * that is still starting is retried a few more times, until its tables can be read.
  */
-#define LOOK_DELAY_NS (100 * CLOCK_NS_PER_MS)
-#define JVM_LOOKS_MAX 30u
+#define RETRY_DELAY_NS	(100 * CLOCK_NS_PER_MS)
+#define JVM_RETRIES_MAX 30u
 
 #define CGROUP_ROOT    "/sys/fs/cgroup"
 #define ROOT_CGROUP_ID 1
@@ -62,7 +62,7 @@ void naming_work_on(struct naming *naming, const struct process *process)
 {
 	const struct work work = { .id = process->id, .account = process->account };
 
-	/* What came before it was known whose the process is belongs to it, too. */
+	/* Input that came before the process's account was known belongs to it, too. */
 	if (naming->worked_for)
 		naming_rest(naming);
 	naming->worked_for = accounts__find(naming->accounts, process->account);
@@ -70,7 +70,10 @@ void naming_work_on(struct naming *naming, const struct process *process)
 		work_note__on(naming->config.note, &work);
 }
 
-/* The cgroup v2 id of what stands for its account: the number of its directory. 0 = not known. */
+/*
+ * The cgroup v2 id of the cgroup that stands for its account: the number of its directory. 0 = not
+ * known.
+ */
 static uint64_t account_cgroup(const struct process *process)
 {
 	char path[PATH_MAX];
@@ -82,9 +85,9 @@ static uint64_t account_cgroup(const struct process *process)
 }
 
 /*
- * Its own cgroup only where that of the account cannot be seen: anybody may make cgroups below, and
- * each would take a place of what the kernel knows. Never the root instead, where all processes of a
- * host are that has cgroup version 1 only.
+ * Its own cgroup is used only where that of the account cannot be seen: anybody may make cgroups
+ * below it, and each would take a place in the kernel's map. Never the root instead: with cgroup
+ * version 1 only, all processes of a host are in it.
  */
 static uint64_t told_cgroup(const struct process *process)
 {
@@ -115,7 +118,14 @@ static bool is_banned(const void *ctx, const struct process *process)
 			     clock_boot_ns()) != NULL;
 }
 
-/* Before anything of it is opened: whose it is, and whether it may be. */
+int naming_lift_old_ban(struct naming *naming, struct process *process)
+{
+	if (!process->is_banned || is_banned(&naming->bans, process))
+		return 0;
+	return process_table__lift_ban(naming->processes, process);
+}
+
+/* Called before anything of it is opened: who pays for it, and may it be opened? */
 static void meet_process(void *ctx, struct process *process)
 {
 	struct naming *naming = ctx;
@@ -180,6 +190,80 @@ static int open_symbolizer(struct naming *naming)
 	return symbolizer__open(&options, &naming->symbolizer);
 }
 
+/* ---- how code is unwound ---- */
+
+static void tell_table(void *ctx, uint32_t id, const struct unwind_table *table)
+{
+	const struct naming *naming = ctx;
+	const struct naming_unwind_id which = { .epoch = naming->unwind_epoch, .id = id };
+
+	naming->config.listener.unwind_table(naming->config.listener.ctx, &which, table);
+}
+
+static void tell_drop(void *ctx, uint32_t id)
+{
+	const struct naming *naming = ctx;
+	const struct naming_unwind_id which = { .epoch = naming->unwind_epoch, .id = id };
+
+	naming->config.listener.unwind_drop(naming->config.listener.ctx, &which);
+}
+
+static void tell_space(void *ctx, const struct symbols_process_id *id, uint64_t account,
+		       const struct jbpf_space *space)
+{
+	const struct naming *naming = ctx;
+	const struct naming_space told = {
+		.space = *space,
+		.account = account,
+		.pid = id->pid,
+		.epoch = naming->unwind_epoch,
+	};
+
+	naming->config.listener.space(naming->config.listener.ctx, &told);
+}
+
+static void listen_to_unwind(struct naming *naming)
+{
+	const struct symbols_unwind_listener listener = {
+		.ctx = naming,
+		.table = tell_table,
+		.drop = tell_drop,
+		.space = tell_space,
+	};
+
+	if (naming->config.listener.space)
+		symbolizer__set_unwind_listener(naming->symbolizer, &listener);
+}
+
+void naming__begin_unwind(struct naming *naming, const struct naming_unwind *head,
+			  const uint32_t *ids)
+{
+	naming->unwind_epoch = head->epoch;
+	symbolizer__begin_unwind(naming->symbolizer, head->chunk_max, head->next_id, ids,
+				 head->id_cnt);
+}
+
+void naming__refuse_unwind(struct naming *naming, const struct naming_unwind_id *id)
+{
+	if (id->epoch == naming->unwind_epoch)
+		symbolizer__refuse_unwind(naming->symbolizer, id->id);
+}
+
+bool naming__build_unwind(struct naming *naming)
+{
+	struct symbols_process *symbols;
+	struct process *process;
+
+	if (symbolizer__due_space(naming->symbolizer, &symbols) > clock_boot_ns())
+		return false;
+	process = process_table__find(naming->processes, symbols_process__id(symbols));
+	if (process)
+		naming_work_on(naming, process);
+	(void)symbols_process__step_space(symbols, SYMBOLS_STEP_BUILD);
+	naming_rest(naming);
+	return true;
+}
+
 static int open_parts(struct naming *naming, char *why, size_t why_len)
 {
 	struct container_resolver_options container_options = { .cgroup_root = CGROUP_ROOT };
@@ -203,6 +287,7 @@ static int open_parts(struct naming *naming, char *why, size_t why_len)
 		snprintf(why, why_len, "cannot set up symbols: %s", errstr(err));
 		return err;
 	}
+	listen_to_unwind(naming);
 	container_options.proc_fd = naming->proc_fd;
 	container_options.root_fd = naming->root_fd;
 	container_options.parser = symbolizer__parser(naming->symbolizer);
@@ -248,6 +333,8 @@ void naming__free(struct naming *naming)
 	stack_namer_release(&naming->namer);
 	strbuf_release(&naming->folded);
 	strbuf_release(&naming->lines);
+	strbuf_release(&naming->walk);
+	strbuf_release(&naming->threads);
 	window_cells_release(&naming->cells);
 	if (naming->proc_fd >= 0)
 		close(naming->proc_fd);
@@ -265,7 +352,7 @@ int naming__change(struct naming *naming, const struct naming_options *options)
 	naming->config.wants_ticks = options->wants_ticks;
 	if (!options->forgets)
 		return 0;
-	/* What was named by other rules is not mixed with what comes. */
+	/* What was named by other rules must not be mixed with what comes. */
 	if (open_processes(naming, &processes))
 		return -ENOMEM;
 	process_table__free(naming->processes);
@@ -307,7 +394,7 @@ void naming__ban(struct naming *naming, const struct naming_banned *banned)
 	process_table__ban(naming->processes, is_banned, &naming->bans);
 }
 
-/* ---- looks ---- */
+/* ---- while the window runs ---- */
 
 static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
 {
@@ -318,15 +405,16 @@ static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
 	};
 }
 
-static void look_later(struct naming *naming, const struct symbols_process_id *id, uint32_t try_cnt)
+static void retry_later(struct naming *naming, const struct symbols_process_id *id,
+			uint32_t try_cnt)
 {
-	struct look look = {
+	struct retry retry = {
 		.id = *id,
-		.due_ns = clock_boot_ns() + LOOK_DELAY_NS,
+		.due_ns = clock_boot_ns() + RETRY_DELAY_NS,
 		.try_cnt = try_cnt,
 	};
 
-	look_queue_push(&naming->looks, &look);
+	retry_queue_push(&naming->retries, &retry);
 }
 
 void naming_stop_sampling(struct naming *naming, const struct process *process)
@@ -375,42 +463,88 @@ static bool share_code_range(struct naming *naming, struct process *process)
 	return true;
 }
 
-bool naming_look_at_jvm(struct naming *naming, struct process *process)
+/*
+ * Says how its frames are found without frame pointers, once it is known that it keeps none:
+ * otherwise the kernel needs nothing of it. What was said is not repeated.
+ */
+static void share_hotspot(struct naming *naming, struct process *process)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	struct naming_hotspot shared = { .account = process->account, .pid = process->id.pid };
+	struct jbpf_hotspot *hotspot = &shared.hotspot;
+
+	/* Nothing else is walked by rules either. */
+	if (!naming->unwind_epoch)
+		return;
+	if (process->jvm.preserve_frame_pointer != WINDOW_FLAG_OFF ||
+	    !symbols_process__hotspot_unwind(process->symbols, hotspot))
+		return;
+	hotspot->start_ns = process->id.start_ns;
+	hotspot->exec_id = process->id.exec_id;
+	if (memcmp(hotspot, &process->hotspot, sizeof(*hotspot)) == 0)
+		return;
+	listener->hotspot(listener->ctx, &shared);
+	process->hotspot = *hotspot;
+}
+
+bool naming_update_jvm(struct naming *naming, struct process *process)
 {
 	struct symbols_jit_status jit;
 	bool has_range = share_code_range(naming, process);
 
 	symbols_process__jit_status(process->symbols, &jit);
-	jvm_look(&process->jvm, process->symbols);
+	jvm_update(&process->jvm, process->symbols);
+	if (has_range)
+		share_hotspot(naming, process);
 	return process->jvm.is_hotspot && !jit.fallback &&
 	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(naming->config.jit)));
 }
 
 void naming__tick(struct naming *naming)
 {
-	struct look look;
+	struct retry retry;
 
-	while (look_queue_pop(&naming->looks, clock_boot_ns(), &look)) {
-		struct process *process = process_table__find(naming->processes, &look.id);
+	while (retry_queue_pop(&naming->retries, clock_boot_ns(), &retry)) {
+		struct process *process = process_table__find(naming->processes, &retry.id);
 
 		if (!process || process->exited || !process->symbols)
 			continue;
 		naming_work_on(naming, process);
 		if (symbols_process__refresh(process->symbols) != 0)
 			continue;
-		if (naming_look_at_jvm(naming, process) && look.try_cnt < JVM_LOOKS_MAX)
-			look_later(naming, &look.id, look.try_cnt + 1);
+		if (naming_update_jvm(naming, process) && retry.try_cnt < JVM_RETRIES_MAX)
+			retry_later(naming, &retry.id, retry.try_cnt + 1);
 	}
 	naming_rest(naming);
 }
 
 uint64_t naming__due_boot_ns(const struct naming *naming)
 {
-	return look_queue_due_ns(&naming->looks);
+	uint64_t retry_ns = retry_queue_due_ns(&naming->retries);
+	struct symbols_process *symbols;
+	uint64_t space_ns = symbolizer__due_space(naming->symbolizer, &symbols);
+
+	return retry_ns < space_ns ? retry_ns : space_ns;
+}
+
+/* Of the stack that was just prefetched; with frame pointers nothing asks for rules. */
+static void share_leaf_rule(struct naming *naming, struct process *process)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	struct naming_leaf_rule shared = { .account = process->account };
+
+	if (!symbols_process__take_leaf_proof(process->symbols, &shared.key, &shared.proof) ||
+	    process->jvm.preserve_frame_pointer == WINDOW_FLAG_ON)
+		return;
+	shared.key.pid = process->id.pid;
+	shared.proof.start_ns = process->id.start_ns;
+	shared.proof.exec_id = process->id.exec_id;
+	naming->leafs_proved++;
+	listener->leaf_rule(listener->ctx, &shared);
 }
 
 /* Short of memory: the window's naming tries again. */
-uint64_t naming__look(struct naming *naming, const void *records, size_t len)
+uint64_t naming__prefetch(struct naming *naming, const void *records, size_t len)
 {
 	const uint8_t *at = records, *end = at + len;
 	struct naming_stack head;
@@ -429,6 +563,7 @@ uint64_t naming__look(struct naming *naming, const void *records, size_t len)
 			continue;
 		naming_work_on(naming, process);
 		(void)symbols_process__prefetch(process->symbols, &stack, head.since_boot_ns);
+		share_leaf_rule(naming, process);
 	}
 	naming_rest(naming);
 	return symbolizer__end_prefetch(naming->symbolizer);
@@ -459,9 +594,11 @@ static void meet(struct naming *naming, const struct jbpf_notice *notice)
 	}
 	if (!process->symbols)
 		return;
-	/* One that runs for long already: from its second sample on all is there. */
-	naming_look_at_jvm(naming, process);
-	look_later(naming, &id, 0);
+	/* Of a JVM that has been running for long, all is there from its second sample on. */
+	naming_update_jvm(naming, process);
+	/* Programs that ran before have all their tables: most short-lived processes are such. */
+	(void)symbols_process__step_space(process->symbols, SYMBOLS_STEP_KNOWN);
+	retry_later(naming, &id, 0);
 }
 
 void naming__notice(struct naming *naming, const struct jbpf_notice *notice)
@@ -486,7 +623,10 @@ void naming__notice(struct naming *naming, const struct jbpf_notice *notice)
 				 (int)sizeof(notice->comm) - 1, notice->comm);
 		break;
 	case JBPF_NOTICE_EXEC:
-		/* The next sample comes with another exec_id, as SEEN. This is of the run before. */
+		/*
+		 * The next sample comes with a new exec_id, as SEEN. This notice is about the run
+		 * before.
+		 */
 		id.exec_id--;
 		process_execed(process_table__find(naming->processes, &id));
 		break;

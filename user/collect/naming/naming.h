@@ -4,6 +4,9 @@
  * processes and stacks, and hands out one named profile per process and window. It knows neither
  * probe nor store: in life it works in a process of its own (namer.h), which may hang or die of what
  * it looks into. One thread.
+ *
+ * In: packets of the sampler: notices, stacks, windows (naming_wire.h). Out: named streams, and what the
+ * kernel part should know of processes, through a listener that borrows them. The namer owns it.
  */
 #ifndef JBPF_NAMING_NAMING_H
 #define JBPF_NAMING_NAMING_H
@@ -20,14 +23,21 @@
 
 struct naming;
 
-/* What it has to say. Everything is borrowed for the call. */
+/* What naming reports. Everything is borrowed for the call. */
 struct naming_listener {
 	void *ctx;
 	/* A stream's window. */
 	int (*stream)(void *ctx, const struct window *window, const char *text, size_t len);
 	void (*code_range)(void *ctx, const struct naming_code_range *range);
+	void (*hotspot)(void *ctx, const struct naming_hotspot *hotspot);
+	void (*leaf_rule)(void *ctx, const struct naming_leaf_rule *rule);
 	void (*opt_out)(void *ctx, const struct naming_opt_out *opt_out);
 	void (*account)(void *ctx, const struct naming_account *account);
+	/* What the kernel is to know of code; `space` NULL: nothing is done about it. */
+	void (*unwind_table)(void *ctx, const struct naming_unwind_id *id,
+			     const struct unwind_table *table);
+	void (*unwind_drop)(void *ctx, const struct naming_unwind_id *id);
+	void (*space)(void *ctx, const struct naming_space *space);
 	/* Called between streams: news of processes that start meanwhile should not wait. NULL = none. */
 	void (*pause)(void *ctx);
 };
@@ -51,23 +61,36 @@ void naming__free(struct naming *naming); /* NULL is fine */
 __must_check int naming__change(struct naming *naming, const struct naming_options *options);
 
 /*
- * In a copy of the process that opened it: what belongs to that one is let go, the parser first of all. What
- * was learnt of processes stays.
+ * In a copy of the process that opened it: lets go of what belongs to that one, the parser first of
+ * all, and keeps what was learnt of processes.
  */
 void naming__become_copy(struct naming *naming);
-/* The copy goes on in its place, with these options; what is named by other rules is forgotten. As above. */
+/* The copy takes over, with these options; what was named by other rules is forgotten. As above. */
 int naming__awake(struct naming *naming, const struct naming_options *options);
 
-/* Nothing of these processes is looked into any more; those that it knows already have no names from here on. */
+/*
+ * Nothing of these processes is opened or read any more; those that are known already lose their
+ * names.
+ */
 void naming__ban(struct naming *naming, const struct naming_banned *banned);
 
 void naming__notice(struct naming *naming, const struct jbpf_notice *notice);
 
 /*
- * Looks at new stacks (records of naming_stack_put()). Returns how soon after a sample the next look
- * should come, in ns; 0: there is no process for which that matters.
+ * Prefetches the names of new stacks (records of naming_stack_put()). Returns how soon after a sample
+ * the next call should come, in ns; 0: there is no process for which that matters.
  */
-uint64_t naming__look(struct naming *naming, const void *records, size_t len);
+uint64_t naming__prefetch(struct naming *naming, const void *records, size_t len);
+
+/* Which tables the kernel has: a namer begins with that. Until then it builds none. */
+void naming__begin_unwind(struct naming *naming, const struct naming_unwind *head,
+			  const uint32_t *ids);
+void naming__refuse_unwind(struct naming *naming, const struct naming_unwind_id *id);
+/*
+ * Builds one of the tables that are wanted now, or reports where a process has which; it parses one
+ * file at most. Never in the middle of a window. False: there is nothing to do.
+ */
+bool naming__build_unwind(struct naming *naming);
 
 /* Second looks that are due, JVMs that have answered. */
 void naming__tick(struct naming *naming);

@@ -4,7 +4,7 @@
 #define JBPF_NAMING_NAMING_INTERNAL_H
 
 #include "user/collect/naming/ban_list.h"
-#include "user/collect/naming/look_queue.h"
+#include "user/collect/naming/retry_queue.h"
 #include "user/collect/naming/naming.h"
 #include "user/collect/naming/process.h"
 #include "user/collect/naming/stack_namer.h"
@@ -28,11 +28,15 @@ struct naming {
 	uint64_t work_begin_ns;			   /* CLOCK_THREAD_CPUTIME_ID */
 	struct naming_account told[TOLD_ACCOUNTS]; /* since the last window, by cgroup id */
 	struct ban_list bans;
-	struct look_queue looks;
+	struct retry_queue retries;
+	uint32_t unwind_epoch;
+	uint64_t leafs_proved;
 	/* Of the stream being named. */
 	struct stack_namer namer;
 	struct strbuf folded;
 	struct strbuf lines;
+	struct strbuf walk; /* label */
+	struct strbuf threads;
 	struct window_cells cells;
 	char bill[ACCOUNT_BILL_BYTES]; /* labels */
 	char cost[ACCOUNT_COST_BYTES];
@@ -42,11 +46,13 @@ struct naming {
 void naming_work_on(struct naming *naming, const struct process *process);
 /* That work is over, and charged to who it was for. */
 void naming_rest(struct naming *naming);
-/* Tells whose the process's cgroup is, once between two windows. */
+/* A ban that is over is lifted: while the note says that this process is worked on. 0 or -ENOMEM. */
+int naming_lift_old_ban(struct naming *naming, struct process *process);
+/* Reports the account of the process's cgroup, once between two windows. */
 void naming_tell_account(struct naming *naming, const struct process *process);
-/* No more samples of a process that opted out: neither its stacks nor their cost. */
+/* Stops the sampling of a process that opted out: neither its stacks nor their cost are wanted. */
 void naming_stop_sampling(struct naming *naming, const struct process *process);
 /* Version, flags and code range, while the JVM lives. True when it is still starting. */
-bool naming_look_at_jvm(struct naming *naming, struct process *process);
+bool naming_update_jvm(struct naming *naming, struct process *process);
 
 #endif

@@ -26,6 +26,7 @@
 #include "user/collect/probe/stream_fallback.h"
 #include "user/model/profile.h"
 #include "user/model/source_lines.h"
+#include "user/model/unwind_facts.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -51,6 +52,7 @@ static void target_release(struct stack_namer_target *target)
 {
 	profile__free(take_ptr(target->profile));
 	source_lines__free(take_ptr(target->lines));
+	thread_counts__free(take_ptr(target->threads));
 }
 
 /* Names the whole stream into new parts of `target`; the window's counters are those of it. */
@@ -64,10 +66,15 @@ static int name_stream(struct run *run, const struct stream *stream, struct proc
 	target_release(target);
 	target->profile = profile__new();
 	target->lines = source_lines__new(SOURCE_LINES_WINDOW_MAX_ROWS);
-	if (!target->profile || !target->lines)
+	target->threads = thread_counts__new(THREAD_NAMES_MAX);
+	if (!target->profile || !target->lines || !target->threads)
 		return -ENOMEM;
 	namer->batch = run->batch;
 	window->counts = (struct window_counts){ 0 };
+	if (process->jvm.is_hotspot && !process->exited)
+		err = jvm_threads_update_names(&process->threads, run->naming->proc_fd,
+					       process->symbols, stream->counts, stream->cnt,
+					       run->batch->head.end_boot_ns);
 	for (size_t i = 0; i < stream->cnt && !err; i++)
 		err = stack_namer_add(namer, process, &stream->counts[i], target);
 	return err;
@@ -115,7 +122,34 @@ static void fill_jit(const struct process *process, uint64_t end_boot_ns, struct
 	window->labels[WINDOW_LABEL_JIT_PROBLEM] = jvm_problem(&process->jvm, &status);
 }
 
-/* What was cut of its container so far in this window, or else what it cost. */
+static enum unwind_java java_of(const struct process *process)
+{
+	const struct jvm *jvm = &process->jvm;
+
+	if (!jvm->is_hotspot || jvm->preserve_frame_pointer == WINDOW_FLAG_UNKNOWN)
+		return UNWIND_JAVA_NONE;
+	if (jvm->preserve_frame_pointer == WINDOW_FLAG_ON)
+		return UNWIND_JAVA_FP;
+	/* As the kernel was told. */
+	return process->hotspot.flags & JBPF_HOTSPOT_HAS_FRAME_SIZES ? UNWIND_JAVA_SIZES :
+								       UNWIND_JAVA_UNKNOWN;
+}
+
+/* How its stacks are walked, once that is settled. */
+static void fill_walk(struct naming *naming, const struct process *process, struct window *window)
+{
+	struct unwind_facts facts;
+
+	strbuf_clear(&naming->walk);
+	if (!symbols_process__unwind_facts(process->symbols, &facts))
+		return;
+	facts.java = java_of(process);
+	unwind_facts_append(&facts, &naming->walk);
+	if (!strbuf_error(&naming->walk))
+		window->labels[WINDOW_LABEL_UNWIND] = strbuf_str(&naming->walk);
+}
+
+/* What was cut from its container so far in this window, or else what it cost. */
 static void fill_bill(struct naming *naming, const struct process *process, struct window *window)
 {
 	const struct account *account = symbols_process__account(process->symbols);
@@ -154,8 +188,9 @@ static bool defer(struct run *run, const struct stream *stream, struct process *
 }
 
 /*
- * One of its counts, best one whose samples found that the environment does not opt out; kernel
- * threads have none. In the middle of execve() the old run may have the new one's name already.
+ * One of its counts, preferably one whose samples found that the environment does not opt out;
+ * kernel threads have none. In the middle of execve() the old run may have the new one's name
+ * already.
  */
 static const struct jbpf_value *decided_value(const struct stream *stream, bool *may_be_recorded)
 {
@@ -196,10 +231,12 @@ static int meet_process(struct naming *naming, const struct stream *stream, stru
 	process->idle_windows = 0;
 	naming_work_on(naming, process);
 	naming_tell_account(naming, process);
-	if (process->opt_out || !process->symbols)
-		return 0;
+	err = naming_lift_old_ban(naming, process);
+	if (err || process->opt_out || !process->symbols)
+		return err;
 	if (symbols_process__refresh(process->symbols) == -ESRCH)
 		process->exited = true;
+	symbols_process__note_sampled(process->symbols);
 	return process_table__relabel(naming->processes, process);
 }
 
@@ -210,6 +247,7 @@ static void fill_identity(const struct jbpf_key *key, uint32_t ns_pid, struct wi
 	window->process_start_ns = key->start_ns;
 	window->exec_id = key->exec_id;
 	window->cgroup_id = key->cgroup_id;
+	window->event = stream_event(key);
 }
 
 static uint64_t ambiguous_frames(const struct process *process)
@@ -218,6 +256,27 @@ static uint64_t ambiguous_frames(const struct process *process)
 
 	symbols_process__jit_status(process->symbols, &jit);
 	return jit.ambiguous_cnt;
+}
+
+/* Stacks have numbers; in the text, which is sorted, they are lines. */
+static int write_threads(struct naming *naming, const struct stack_namer_target *target)
+{
+	size_t cnt = profile__stack_count(target->profile);
+	__cleanup_free uint32_t *lines = reallocarray(NULL, cnt + 1, sizeof(*lines));
+	struct window *window = target->window;
+	int err;
+
+	if (!lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++)
+		lines[profile__stack_number(target->profile, i)] = (uint32_t)i;
+	strbuf_clear(&naming->threads);
+	err = thread_counts__encode(target->threads, lines, &naming->threads);
+	if (!err && naming->threads.len) {
+		window->threads = (const uint8_t *)naming->threads.data;
+		window->threads_len = naming->threads.len;
+	}
+	return err;
 }
 
 /* The texts of what was named, in the naming's buffers. */
@@ -235,7 +294,7 @@ static int write_texts(struct naming *naming, const struct stack_namer_target *t
 		window->lines = strbuf_str(&naming->lines);
 		window->lines_len = naming->lines.len;
 	}
-	return err;
+	return err ? err : write_threads(naming, target);
 }
 
 /* When the stream's samples were taken. */
@@ -247,7 +306,8 @@ static void fill_cells(struct run *run, const struct stream *stream, struct wind
 	const struct probe_tick *ticks;
 	size_t tick_cnt;
 
-	if (!run->naming->config.wants_ticks)
+	/* Moments are noted of CPU time only. */
+	if (!run->naming->config.wants_ticks || window->event != EVENT_CPU)
 		return;
 	ticks = tick_find(batch->ticks, batch->head.tick_cnt, tag, &tick_cnt);
 	run->sums->lost_cells +=
@@ -298,6 +358,7 @@ static int name_and_hand_out(struct run *run, const struct stream *stream, struc
 		fill_labels(process, &window);
 		fill_jit(process, run->batch->head.end_boot_ns, &window);
 		fill_bill(run->naming, process, &window);
+		fill_walk(run->naming, process, &window);
 		err = write_texts(run->naming, &target);
 	}
 	target_release(&target);
@@ -327,11 +388,11 @@ static void do_stream(struct run *run, const struct stream *stream, bool may_def
 	if (!process->symbols) {
 		hand_out_unnamed(
 			run, stream, process,
-			"not looked into for a while: it made jbpfd's reader hang or crash");
+			"not looked into for a while: jbpfd's reader hung, crashed or was killed over it");
 		return;
 	}
 	if (!err) {
-		naming_look_at_jvm(run->naming, process);
+		naming_update_jvm(run->naming, process);
 		err = name_and_hand_out(run, stream, process, may_defer);
 	}
 	if (!err)
@@ -390,6 +451,18 @@ static void fill_base(const struct naming *naming, const struct naming_window *h
 	window->cpu_cnt = head->cpu_cnt;
 }
 
+static void fill_unwind(const struct naming *naming, struct naming_end *out)
+{
+	struct unwind_stats unwind;
+
+	symbolizer__unwind_stats(naming->symbolizer, &unwind);
+	out->unwind_tables = unwind.table_cnt;
+	out->unwind_bytes = (uint64_t)unwind.chunk_cnt * JBPF_UNWIND_CHUNK_WORDS * sizeof(uint32_t);
+	out->unwind_built = unwind.built_cnt;
+	out->unwind_evicted = unwind.evicted_cnt;
+	memcpy(out->unwind_refused, unwind.refused_cnt, sizeof(unwind.refused_cnt));
+}
+
 static void fill_facts(const struct naming *naming, struct naming_end *out)
 {
 	struct parser_stats parser;
@@ -401,9 +474,12 @@ static void fill_facts(const struct naming *naming, struct naming_end *out)
 	out->parser_restarts = parser.restart_cnt;
 	out->cpu_ns = self_usage_cpu_ns() + parser.cpu_ns;
 	out->resident_bytes = self_usage_resident_bytes();
+	fill_unwind(naming, out);
+	out->leafs_proved = naming->leafs_proved;
+	out->leafs_refuted = naming->namer.refuted_samples;
 }
 
-/* What the kernel cut of containers that are over their share there. */
+/* What the kernel cut from containers that exceed their share there. */
 static void note_kernel_accounts(struct naming *naming, const struct naming_batch *batch)
 {
 	for (uint32_t i = 0; i < batch->head.account_cnt; i++) {
@@ -480,6 +556,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	naming_rest(naming);
 	process_table__expire(naming->processes);
 	(void)symbolizer__trim(naming->symbolizer);
+	symbolizer__end_unwind_window(naming->symbolizer);
 	out->cut = accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_DEPTH) +
 		   accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_LEAF);
 	log_accounts(naming, batch);

@@ -32,17 +32,19 @@ int naming_stack_put(struct strbuf *out, const struct naming_stack *head,
 	full.frame_cnt = stack->frame_cnt;
 	full.end = (uint16_t)stack->end;
 	full.flags = (uint16_t)((stack->leaf_words ? JBPF_STACK_LEAF_WORDS : 0) |
-				(stack->leaf_code ? JBPF_STACK_LEAF_CODE : 0));
+				(stack->leaf_code ? JBPF_STACK_LEAF_CODE : 0) |
+				(__u32)stack->leaf_rule << JBPF_STACK_LEAF_RULE_SHIFT |
+				(__u32)stack->leaf_guess << JBPF_STACK_LEAF_GUESS_SHIFT);
 	err = strbuf_reserve(out, sizeof(full) + words + LEAF_RECORD_WORDS * WORD_BYTES);
 	if (err)
 		return err;
-	(void)strbuf_append(out, &full, sizeof(full));
-	(void)strbuf_append(out, stack->ips, words);
+	strbuf_append(out, &full, sizeof(full));
+	strbuf_append(out, stack->ips, words);
 	if (!full.flags)
 		return 0;
-	(void)strbuf_append(out, stack->leaf_words ? stack->leaf_words : nothing, sizeof(nothing));
-	(void)strbuf_append(out, stack->leaf_code ? (const void *)stack->leaf_code : nothing,
-			    JBPF_LEAF_CODE_BYTES);
+	strbuf_append(out, stack->leaf_words ? stack->leaf_words : nothing, sizeof(nothing));
+	strbuf_append(out, stack->leaf_code ? (const void *)stack->leaf_code : nothing,
+		      JBPF_LEAF_CODE_BYTES);
 	return 0;
 }
 
@@ -65,6 +67,8 @@ bool naming_stack_next(const uint8_t **at, const uint8_t *end, struct naming_sta
 		.ips = words,
 		.frame_cnt = head_out->frame_cnt,
 		.end = (enum jbpf_stack_end)head_out->end,
+		.leaf_rule = jbpf_leaf_rule_of(head_out->flags),
+		.leaf_guess = jbpf_leaf_guess_of(head_out->flags),
 	};
 	if (head_out->flags & JBPF_STACK_LEAF_WORDS)
 		stack_out->leaf_words = words + head_out->frame_cnt;
@@ -210,12 +214,78 @@ int naming_batch_stack(const struct naming_batch *batch, uint64_t hash, struct p
 	if (!batch->slots[slot])
 		return -ENOENT;
 	at = batch->bytes + (size_t)batch->slots[slot] * WORD_BYTES;
-	/* It was walked over when the table was made, and ends before the packet does. */
+	/* The table's maker has checked it: it ends before the packet does. */
 	return naming_stack_next(
 		       &at, at + sizeof(head) + (JBPF_MAX_DEPTH + LEAF_RECORD_WORDS) * WORD_BYTES,
 		       &head, out) ?
 		       0 :
 		       -ENOENT;
+}
+
+/* ---- tables ---- */
+
+/* The words follow. */
+struct table_head {
+	struct naming_unwind_id id;
+	uint64_t address;
+	uint32_t word_cnt;
+	uint32_t page_cnt;
+	uint32_t row_cnt;
+	uint32_t pad;
+};
+
+int naming_unwind_table_put(struct packet_stream *stream, const struct naming_unwind_id *id,
+			    const struct unwind_table *table)
+{
+	struct table_head head = {
+		.id = *id,
+		.address = table->address,
+		.word_cnt = table->word_cnt,
+		.page_cnt = table->page_cnt,
+		.row_cnt = table->row_cnt,
+	};
+	const struct iovec parts[] = {
+		{ &head, sizeof(head) },
+		{ table->words, (size_t)table->word_cnt * sizeof(*table->words) },
+	};
+
+	return packet_stream_put(stream, NAMING_UNWIND_TABLE, parts, ARRAY_SIZE(parts));
+}
+
+int naming_unwind_table_read(const void *bytes, size_t len, struct naming_unwind_id *id_out,
+			     struct unwind_table *out)
+{
+	const struct table_head *head = bytes;
+	struct unwind_table table;
+
+	if (len < sizeof(*head) || head->word_cnt > JBPF_UNWIND_MAX_WORDS ||
+	    len - sizeof(*head) != (size_t)head->word_cnt * sizeof(*table.words) || !head->id.id ||
+	    head->id.id > JBPF_UNWIND_MAX_TABLE)
+		return -EBADMSG;
+	table = (struct unwind_table){
+		.words = (uint32_t *)(uintptr_t)(head + 1),
+		.word_cnt = head->word_cnt,
+		.page_cnt = head->page_cnt,
+		.row_cnt = head->row_cnt,
+		.address = head->address,
+	};
+	if (!unwind_table_is_valid(&table))
+		return -EBADMSG;
+	*id_out = head->id;
+	*out = table;
+	return 0;
+}
+
+int naming_unwind_read(const void *bytes, size_t len, struct naming_unwind *head_out,
+		       const uint32_t **ids_out)
+{
+	const struct naming_unwind *head = bytes;
+
+	if (len < sizeof(*head) || len - sizeof(*head) != (size_t)head->id_cnt * sizeof(**ids_out))
+		return -EBADMSG;
+	*head_out = *head;
+	*ids_out = (const uint32_t *)(head + 1);
+	return 0;
 }
 
 /* ---- named streams ---- */
@@ -249,7 +319,7 @@ int naming_stream_put(struct packet_stream *stream, const struct window *window,
 		      size_t len)
 {
 	static const char nul[1];
-	struct iovec parts[WINDOW_LABEL_CNT + 8];
+	struct iovec parts[WINDOW_LABEL_CNT + 9];
 	struct stream_head head;
 	size_t cnt = 1;
 
@@ -257,6 +327,7 @@ int naming_stream_put(struct packet_stream *stream, const struct window *window,
 	head.window = *window;
 	head.window.lines = NULL;
 	head.window.cells = NULL;
+	head.window.threads = NULL;
 	head.text_len = len;
 	parts[0] = (struct iovec){ &head, sizeof(head) };
 	cnt += label_parts(window, &head, parts + 1);
@@ -266,6 +337,9 @@ int naming_stream_put(struct packet_stream *stream, const struct window *window,
 		parts[cnt++] =
 			(struct iovec){ (void *)(uintptr_t)window->lines, window->lines_len };
 	parts[cnt++] = (struct iovec){ (void *)(uintptr_t)nul, 1 };
+	if (window->threads_len)
+		parts[cnt++] =
+			(struct iovec){ (void *)(uintptr_t)window->threads, window->threads_len };
 	if (window->cells_len)
 		parts[cnt++] =
 			(struct iovec){ (void *)(uintptr_t)window->cells, window->cells_len };
@@ -313,8 +387,11 @@ int naming_stream_read(const void *bytes, size_t packet_len, struct window *wind
 		return -EBADMSG;
 	*text_out = take_text(&at, end, head->text_len);
 	lines = *text_out ? take_text(&at, end, window.lines_len) : NULL;
-	if (!lines || (uint64_t)(end - at) != window.cells_len)
+	if (!lines || (uint64_t)(end - at) < window.threads_len ||
+	    (uint64_t)(end - at) - window.threads_len != window.cells_len)
 		return -EBADMSG;
+	window.threads = window.threads_len ? (const uint8_t *)at : NULL;
+	at += window.threads_len;
 	window.lines = window.lines_len ? lines : NULL;
 	window.cells = window.cells_len ? (const uint8_t *)at : NULL;
 	*window_out = window;

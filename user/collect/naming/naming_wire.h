@@ -7,8 +7,11 @@
  *
  *     sampler                                namer
  *     OPTIONS, BANNED ---------------------->    first of all AWAKE, when it is a copy (namer_copy.h)
+ *     UNWIND ------------------------------>    which tables there are
  *     NOTICE, STACKS ----------------------->   while processes run
- *          <------------------------------ CODE_RANGE, OPT_OUT, ACCOUNT, LOOKS
+ *          <------------------------------ UNWIND_TABLE, UNWIND_DROP, SPACE
+ *     UNWIND_REFUSED ---------------------->
+ *          <-------- CODE_RANGE, HOTSPOT, LEAF_RULE, OPT_OUT, ACCOUNT, PREFETCH_INTERVAL
  *     WINDOW ------------------------------->   at its end
  *          <------------------------------ STREAM ... STREAM, END
  */
@@ -21,7 +24,12 @@
 
 #include "user/util/attributes.h"
 #include "bpf/jbpf_user.h"
+
+#include "bpf/jbpf_unwind.h"
+#include "bpf/jbpf_hotspot.h"
+#include "bpf/jbpf_leaf.h"
 #include "symbols/symbols.h"
+#include "symbols/unwind/unwind_cache.h"
 #include "user/collect/probe/sample_source.h"
 #include "user/model/window.h"
 #include "user/util/packet_stream.h"
@@ -36,14 +44,21 @@ enum naming_packet {
 	NAMING_WINDOW = 4,  /* see naming_window_put() */
 	NAMING_BANNED = 5,  /* struct naming_banned */
 	NAMING_AWAKE = 6,   /* struct naming_options: what of it is not yet so */
+	NAMING_UNWIND = 7,  /* struct naming_unwind */
+	NAMING_UNWIND_REFUSED = 8, /* struct naming_unwind_id: it did not become one */
 	/* From it. */
-	NAMING_READY = 16,	/* nothing */
-	NAMING_CODE_RANGE = 17, /* struct naming_code_range */
-	NAMING_OPT_OUT = 18,	/* struct naming_opt_out */
-	NAMING_ACCOUNT = 19,	/* struct naming_account */
-	NAMING_LOOKS = 20,	/* struct naming_looks */
-	NAMING_STREAM = 21,	/* see naming_stream_put() */
-	NAMING_END = 22,	/* struct naming_end */
+	NAMING_READY = 16,	       /* nothing */
+	NAMING_CODE_RANGE = 17,	       /* struct naming_code_range */
+	NAMING_OPT_OUT = 18,	       /* struct naming_opt_out */
+	NAMING_ACCOUNT = 19,	       /* struct naming_account */
+	NAMING_PREFETCH_INTERVAL = 20, /* struct naming_prefetch_interval */
+	NAMING_STREAM = 21,	       /* see naming_stream_put() */
+	NAMING_END = 22,	       /* struct naming_end */
+	NAMING_UNWIND_TABLE = 23,      /* see naming_unwind_table_put() */
+	NAMING_UNWIND_DROP = 24,       /* struct naming_unwind_id */
+	NAMING_SPACE = 25,	       /* struct naming_space */
+	NAMING_HOTSPOT = 26,	       /* struct naming_hotspot */
+	NAMING_LEAF_RULE = 27,	       /* struct naming_leaf_rule */
 };
 
 struct naming_options {
@@ -72,6 +87,21 @@ struct naming_code_range {
 	uint32_t is_first; /* of this run of the program: from here on its stacks are better */
 };
 
+/* How to find frames of a JVM that keeps no frame pointers. */
+struct naming_hotspot {
+	struct jbpf_hotspot hotspot;
+	uint64_t account; /* 0 = not known */
+	uint32_t pid;
+	uint32_t pad;
+};
+
+/* Where the caller of a leaf is, for a leaf whose caller the walk does not find by itself. */
+struct naming_leaf_rule {
+	struct jbpf_leaf_key key;
+	struct jbpf_leaf_proof proof;
+	uint64_t account; /* 0 = not known */
+};
+
 struct naming_opt_out {
 	struct jbpf_known process;
 	uint32_t pid;
@@ -84,12 +114,36 @@ struct naming_account {
 	uint64_t account;
 };
 
-/* How soon after a sample its stack should be looked at, in ns; 0: there is no need. */
-struct naming_looks {
+/* How soon after a sample its stack should be prefetched, in ns; 0: there is no need. */
+struct naming_prefetch_interval {
 	uint64_t interval_ns;
 };
 
-/* What the namer has to say of a window as a whole, and of itself. */
+/*
+ * Which tables the kernel has; all that was said of them in another epoch is void. `id_cnt` ids of
+ * uint32_t follow, ascending.
+ */
+struct naming_unwind {
+	uint32_t epoch;
+	uint32_t chunk_max; /* there is room for so many; 0: none are wanted */
+	uint32_t next_id;   /* new ids begin here or above */
+	uint32_t id_cnt;
+};
+
+struct naming_unwind_id {
+	uint32_t epoch;
+	uint32_t id; /* 1 to JBPF_UNWIND_MAX_TABLE */
+};
+
+/* Where a process has which code. Its generation is not yet set. */
+struct naming_space {
+	struct jbpf_space space;
+	uint64_t account; /* 0 = not known */
+	uint32_t pid;
+	uint32_t epoch;
+};
+
+/* What the namer reports of a window as a whole, and of itself. */
 struct naming_end {
 	uint64_t window_id;
 	uint64_t opted_out; /* samples that were counted before it was known */
@@ -103,6 +157,13 @@ struct naming_end {
 	uint64_t parser_restarts;
 	uint64_t cpu_ns; /* of the namer and of its parsers, so far */
 	uint64_t resident_bytes;
+	uint64_t unwind_tables; /* now */
+	uint64_t unwind_bytes;	/* of the kernel's memory */
+	uint64_t unwind_built;	/* since the namer began; so are the others */
+	uint64_t unwind_evicted;
+	uint64_t unwind_refused[UNWIND_REFUSAL_CNT];
+	uint64_t leafs_proved;	/* rules that were said, since the namer began */
+	uint64_t leafs_refuted; /* samples since then whose leaf had a caller that was none */
 };
 
 /* ---- new stacks ---- */
@@ -178,6 +239,21 @@ void naming_batch_release(struct naming_batch *batch);
 /* The stack of a hash. -ENOENT: its record was lost. Borrowed from the packet. */
 __must_check int naming_batch_stack(const struct naming_batch *batch, uint64_t hash,
 				    struct probe_stack *out);
+
+/* ---- tables ---- */
+
+/* Queues a table. 0, -ENOMEM or -EMSGSIZE. */
+__must_check int naming_unwind_table_put(struct packet_stream *stream,
+					 const struct naming_unwind_id *id,
+					 const struct unwind_table *table);
+/* 0, or -EBADMSG: it is none that programs can walk by. The words are borrowed from the packet. */
+__must_check int naming_unwind_table_read(const void *bytes, size_t len,
+					  struct naming_unwind_id *id_out,
+					  struct unwind_table *out);
+
+/* 0, or -EBADMSG. The ids are borrowed from the packet. */
+__must_check int naming_unwind_read(const void *bytes, size_t len, struct naming_unwind *head_out,
+				    const uint32_t **ids_out);
 
 /* ---- a named stream ---- */
 

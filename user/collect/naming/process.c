@@ -21,7 +21,10 @@
 #include "user/host/proc_stat.h"
 #include "user/util/strbuf.h"
 
-/* A silent process is looked at afresh when it comes back: a minute at 10 s windows. */
+/*
+ * A process that was silent for this long is read afresh when it comes back: a minute at 10 s
+ * windows.
+ */
 #define PROCESS_IDLE_WINDOWS_MAX 6
 
 /* A name and its newline; those of kernel workers may be longer than others. */
@@ -57,6 +60,7 @@ static void process_free(void *pointer)
 		return;
 	symbols_process__close(process->symbols);
 	jvm_release(&process->jvm);
+	jvm_threads_release(&process->threads);
 	container_info_release(&process->container);
 	free(process->exe);
 	free(process);
@@ -97,8 +101,8 @@ static char *process_read_exe(int proc_fd, uint32_t pid)
 }
 
 /*
- * The program of the run that was sampled as `comm`. Its execve() may have come before the look:
- * then the path is another program's, which may not want to be known, and the name differs.
+ * The program of the run that was sampled as `comm`. It may have called execve() before it is read:
+ * then the path is another program's, which may have opted out, and the name differs.
  */
 static char *process_read_exe_of(int proc_fd, uint32_t pid, const char *comm)
 {
@@ -133,9 +137,9 @@ static int process_label(struct process_table *table, struct process *process, u
 }
 
 /*
- * When in doubt nothing is recorded: of a process that ended before its environment, or the labels
- * of its container, could be looked at. What a living process of a cgroup showed stands for those of
- * it that come and go.
+ * When in doubt, nothing is recorded: the process ended before its environment, or the labels of
+ * its container, could be read. What a living process of a cgroup showed holds for short-lived ones
+ * of that cgroup.
  */
 static enum opt_out process_opt_out(struct process_table *table, struct process *process,
 				    const struct process_sight *sight, bool is_cgroup_known)
@@ -149,7 +153,7 @@ static enum opt_out process_opt_out(struct process_table *table, struct process 
 		opt_out = process->exited ? OPT_OUT_UNDECIDED :
 					    opt_out_read(table->options.proc_fd, process->id.pid);
 		process->is_environment_read = true;
-		/* It may have been that of another process that has the number by now. */
+		/* It may have been another process's, which has the number by now. */
 		if (proc_stat_check_start(table->options.proc_fd, process->id.pid,
 					  process->id.start_ns)) {
 			process->exited = true;
@@ -194,7 +198,7 @@ int process_table__relabel(struct process_table *table, struct process *process)
 	return 0;
 }
 
-/* Whose it is. What a user made below the cgroup that root named is no account of its own. */
+/* Its account. What a user made below the cgroup that root named is no account of its own. */
 static void process_set_account(struct process *process)
 {
 	const struct container_info *container = &process->container;
@@ -204,7 +208,7 @@ static void process_set_account(struct process *process)
 	process->account = cgroup_account_id(path, process->account_len);
 }
 
-/* At the cost of its account. NULL: nobody's. */
+/* Paid for by its account. NULL: nobody pays. */
 static int process_open_symbols(struct process_table *table, struct process *process)
 {
 	struct account *account = NULL;
@@ -359,6 +363,14 @@ void process_table__ban(struct process_table *table,
 	struct process_ban ban = { .is_banned = is_banned, .ctx = ctx };
 
 	twalk_r(table->tree, process_ban, &ban);
+}
+
+int process_table__lift_ban(struct process_table *table, struct process *process)
+{
+	int err = process->opt_out == OPT_OUT_NONE ? process_open_symbols(table, process) : 0;
+
+	process->is_banned = err != 0;
+	return err;
 }
 
 size_t process_table__count(const struct process_table *table)

@@ -12,9 +12,11 @@
 
 #include "user/util/attributes.h"
 #include "bpf/jbpf_user.h"
+#include "bpf/jbpf_hotspot.h"
 #include "symbols/symbols.h"
 #include "user/collect/container/container.h"
 #include "user/collect/naming/jvm.h"
+#include "user/collect/naming/jvm_threads.h"
 #include "user/collect/container/opt_out.h"
 
 struct process {
@@ -29,7 +31,9 @@ struct process {
 	/* What is known of its addresses; NULL when it opted out or is banned. */
 	struct symbols_process *symbols;
 	struct jvm jvm;
+	struct jvm_threads threads;
 	struct symbols_code_range code_range; /* as the probe knows it; all 0 = not */
+	struct jbpf_hotspot hotspot;	      /* likewise */
 	uint64_t account;		      /* who pays for it; 0 = not known */
 	uint64_t account_cgroup; /* id of the cgroup that stands for the account; 0 = not known */
 	size_t account_len;	 /* bytes of container.cgroup_path that name the account */
@@ -45,7 +49,10 @@ struct process_table_options {
 	struct symbolizer *symbolizer;	       /* borrowed for the table's life */
 	struct container_resolver *containers; /* borrowed; NULL = no labels */
 	struct accounts *accounts;	       /* borrowed; NULL = nobody pays */
-	/* Says what is known of a new process before anything of it is opened; NULL = nothing is. */
+	/*
+	 * Called with what is known of a new process before anything of it is opened; NULL = not
+	 * called.
+	 */
 	void (*meet)(void *ctx, struct process *process);
 	void *ctx;
 	bool ignores_opt_out;
@@ -64,7 +71,7 @@ int process_table__new(const struct process_table_options *options, struct proce
 void process_table__free(struct process_table *table); /* NULL is fine */
 
 /*
- * The process, made and looked at (opt-out, mappings, labels) when it is new. Borrowed until
+ * The process, made and read (opt-out, mappings, labels) when it is new. Borrowed until
  * process_table__expire(). 0 or -ENOMEM.
  */
 __must_check int process_table__get(struct process_table *table, const struct process_sight *sight,
@@ -77,15 +84,20 @@ __must_check int process_table__get(struct process_table *table, const struct pr
 void process_execed(struct process *process);
 
 /*
- * Looks at the names of its container again, once per window: containers are renamed. Cheap when
+ * Reads the names of its container again, once per window: containers are renamed. Cheap when
  * nothing changed; a container that is gone keeps what was known. 0 or -ENOMEM.
  */
 __must_check int process_table__relabel(struct process_table *table, struct process *process);
 
-/* Lets go of what was opened of the processes for which that is so: they have no symbols from here on. */
+/*
+ * Closes what was opened of the processes for which that is so: they have no symbols from here on.
+ */
 void process_table__ban(struct process_table *table,
 			bool (*is_banned)(const void *ctx, const struct process *process),
 			const void *ctx);
+
+/* A process that was banned is opened and read again. 0, or -ENOMEM: it still is banned. */
+__must_check int process_table__lift_ban(struct process_table *table, struct process *process);
 
 /* NULL when it was never seen. */
 struct process *process_table__find(struct process_table *table,

@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "user/collect/naming/syscall_names.h"
 #include "user/model/stack_text.h"
 #include "user/util/account.h"
+#include "user/util/cleanup.h"
 
 #define FRAME_STACK_LOST  "[stack lost]"
+#define FRAME_SYSCALL	  "[system call]"
 #define FRAME_CUT	  "[cut]"
 #define FRAME_NOT_NAMED	  "[not named]"
 #define FRAME_JIT_UNKNOWN "[unknown jit]"
@@ -21,6 +24,7 @@ void stack_namer_release(struct stack_namer *namer)
 {
 	frame_list_release(&namer->user);
 	frame_list_release(&namer->kernel);
+	strbuf_release(&namer->thread);
 }
 
 static bool frame_is_jit(const struct frame *frame)
@@ -57,6 +61,14 @@ static void count_leaf(enum leaf_repair repair, uint64_t samples, struct window 
 		window->counts.repaired_samples += samples;
 	else if (repair == LEAF_REPAIR_NOT_POSSIBLE)
 		window->counts.unrepaired_samples += samples;
+}
+
+static void count_end(enum stack_end end, uint64_t samples, struct window *window)
+{
+	if (end == STACK_END_ROOT)
+		return;
+	window->counts.truncated_samples += samples;
+	window->counts.ends[end] += samples;
 }
 
 /*
@@ -106,19 +118,21 @@ static bool write_frames(struct stack_line *line, const struct frame_list *frame
 
 /* The line of what is in namer->kernel and namer->user. */
 static const char *build_text(struct stack_namer *namer, const char *comm, struct room room,
-			      bool is_truncated, size_t *len_out)
+			      bool is_truncated, bool is_idle, size_t *len_out)
 {
 	struct stack_line *line = &namer->line;
 	bool is_whole;
 
 	stack_line_begin(line, comm, room.name_bytes);
+	if (is_idle)
+		stack_line_idle(line);
 	is_whole = write_frames(line, &namer->kernel, &room) &&
 		   write_frames(line, &namer->user, &room);
 	return stack_line_finish(
 		line, is_truncated || !is_whole ? STACK_LINE_CUT : STACK_LINE_WHOLE, len_out);
 }
 
-/* What is not as it would be, on the bill of whose it is. */
+/* Charges what was cut to the account that pays for it. */
 static void bill_text(struct account *account, enum account_text text, uint64_t samples)
 {
 	static const enum account_cut cuts[ACCOUNT_TEXT_CNT] = {
@@ -147,9 +161,59 @@ static int push_marker(struct frame_list *list, const char *name)
 	return frame_list_push(list, &frame);
 }
 
-/* Fills namer->user and tells whether the root is missing. */
+/* Why the walk of a stack that is not whole ended. */
+static enum stack_end end_of(const struct probe_stack *stack)
+{
+	static const enum stack_end ends[] = {
+		[JBPF_END_ROOT] = STACK_END_NO_FP,
+		[JBPF_END_MAX_DEPTH] = STACK_END_MAX_DEPTH,
+		[JBPF_END_FAULT] = STACK_END_FAULT,
+		[JBPF_END_BAD_FP] = STACK_END_BAD_FP,
+		[JBPF_END_LEAF_ONLY] = STACK_END_NO_WALK,
+		[JBPF_END_CUT_DEPTH] = STACK_END_OVER_BUDGET,
+		[JBPF_END_CUT_LEAF] = STACK_END_OVER_BUDGET,
+		[JBPF_END_CUT_ALL] = STACK_END_OVER_BUDGET,
+		[JBPF_END_NO_RULE] = STACK_END_NO_RULE,
+		[JBPF_END_NO_MAPPING] = STACK_END_NO_MAPPING,
+		[JBPF_END_UNSUPPORTED] = STACK_END_UNSUPPORTED,
+		[JBPF_END_JIT] = STACK_END_JIT,
+		[JBPF_END_BAD_CFA] = STACK_END_BAD_CFA,
+		[JBPF_END_FROZEN] = STACK_END_FROZEN,
+		[JBPF_END_LEAF] = STACK_END_UNPROVED_LEAF,
+		[JBPF_END_MAX_RULES] = STACK_END_MAX_RULES,
+	};
+
+	return (size_t)stack->end < ARRAY_SIZE(ends) ? ends[stack->end] : STACK_END_LOST;
+}
+
+/* Which file lacks the rule: users are told. */
+static void note_end(struct process *process, const struct probe_stack *stack, enum stack_end end,
+		     uint64_t samples)
+{
+	bool is_of_file = end == STACK_END_NO_RULE || end == STACK_END_UNSUPPORTED ||
+			  end == STACK_END_BAD_CFA;
+
+	if (is_of_file && stack->frame_cnt)
+		symbols_process__note_end(process->symbols, stack->ips[stack->frame_cnt - 1], end,
+					  samples);
+}
+
+/* How a user stack ended, as counted; and whether the text says so itself. */
+struct ending {
+	enum stack_end end;
+	bool is_marked; /* a frame stands for the whole stack: no other is needed */
+};
+
+static int push_ending(struct stack_namer *namer, const char *marker, enum stack_end end,
+		       struct ending *out)
+{
+	*out = (struct ending){ .end = end, .is_marked = true };
+	return push_marker(&namer->user, marker);
+}
+
+/* Fills namer->user and notes whether, and why, the root is missing. */
 static int name_user(struct stack_namer *namer, struct process *process, uint64_t hash,
-		     const struct jbpf_value *value, bool *is_truncated)
+		     const struct jbpf_value *value, struct ending *ending)
 {
 	struct symbols_stack words;
 	struct probe_stack stack;
@@ -157,36 +221,72 @@ static int name_user(struct stack_namer *namer, struct process *process, uint64_
 
 	namer->user.cnt = 0;
 	namer->user.leaf_repair = LEAF_REPAIR_NONE;
-	*is_truncated = false;
+	*ending = (struct ending){ .end = STACK_END_ROOT };
 	if (!hash)
 		return 0;
 	if (naming_batch_stack(namer->batch, hash, &stack))
-		return push_marker(&namer->user, FRAME_STACK_LOST);
+		return push_ending(namer, FRAME_STACK_LOST, STACK_END_LOST, ending);
 	if (stack.end == JBPF_END_CUT_ALL)
-		return push_marker(&namer->user, FRAME_CUT);
+		return push_ending(namer, FRAME_CUT, STACK_END_OVER_BUDGET, ending);
 	words = stack_namer_words(&stack);
 	words.until_boot_ns = value->last_ns;
 	err = symbols_process__read_and_resolve(process->symbols, &words, value->first_ns,
 						&namer->user);
 	if (err == -ENOMEM)
 		return err;
-	/* Whatever else it is, it is this stack's and nobody else's. */
+	/* Whatever else it may be, it belongs to this stack alone. */
 	if (err) {
 		namer->user.cnt = 0;
-		err = push_marker(&namer->user, FRAME_NOT_NAMED);
+		return push_ending(namer, FRAME_NOT_NAMED, STACK_END_LOST, ending);
 	}
-	if (err)
-		return err;
-	*is_truncated = !stack_is_whole(&stack, &namer->user);
+	if (namer->user.is_leaf_refuted) {
+		ending->end = STACK_END_UNPROVED_LEAF;
+		/* A guess that is not proved does not count. */
+		if (stack.leaf_rule != JBPF_LEAF_RULE_GUESSED)
+			namer->refuted_samples += value->count;
+	} else if (!stack_is_whole(&stack, &namer->user)) {
+		ending->end = end_of(&stack);
+		note_end(process, &stack, ending->end, value->count);
+	}
 	return 0;
 }
 
-static int name_kernel(struct stack_namer *namer, uint64_t hash)
+static int push_syscall(struct frame_list *list, uint32_t number)
 {
+	const char *name = syscall_name(number);
+	int err = push_marker(list, name ? name : FRAME_SYSCALL);
+
+	if (!err && name) {
+		list->items[list->cnt - 1].kind = FRAME_KIND_KERNEL;
+		list->items[list->cnt - 1].is_unknown = false;
+	}
+	return err;
+}
+
+/* A fact, not a frame without a name. */
+static int push_disk(struct frame_list *list)
+{
+	int err = push_marker(list, STACK_LINE_DISK);
+
+	if (!err)
+		list->items[list->cnt - 1].is_unknown = false;
+	return err;
+}
+
+static int name_kernel(struct stack_namer *namer, const struct jbpf_key *key)
+{
+	uint64_t hash = key->kernel_hash;
 	struct probe_stack stack;
 
 	namer->kernel.cnt = 0;
 	if (!hash)
+		return 0;
+	if ((key->kind == JBPF_KEY_OFF_CPU || key->kind == JBPF_KEY_SCHED) &&
+	    hash < JBPF_DISK_SLEEP)
+		return push_syscall(&namer->kernel, (uint32_t)hash - 1);
+	if (key->kind == JBPF_KEY_OFF_CPU && push_disk(&namer->kernel))
+		return -ENOMEM;
+	if (key->kind == JBPF_KEY_OFF_CPU && hash == JBPF_DISK_SLEEP)
 		return 0;
 	if (naming_batch_stack(namer->batch, hash, &stack))
 		return push_marker(&namer->kernel, FRAME_STACK_LOST);
@@ -207,16 +307,39 @@ static int add_line(const struct stack_namer *namer, uint64_t samples, struct so
 	return source_lines__add(lines, leaf->name, leaf->kind, leaf->file, leaf->line, samples);
 }
 
-/* 0 or -ENOMEM. */
+/* The name as it may be shown: a program gives its threads any bytes for names. */
+static int add_thread(struct stack_namer *namer, const struct process *process,
+		      const struct probe_count *count, uint32_t stack,
+		      struct thread_counts *threads)
+{
+	const char *full = thread_names_find(&process->threads.names, count->value.thread);
+	struct strbuf *name = &namer->thread;
+	int err;
+
+	strbuf_clear(name);
+	if (!count->key.thread)
+		strbuf_puts(name, THREAD_NAME_OTHERS);
+	else if (!*count->value.thread)
+		strbuf_puts(name, THREAD_NAME_UNKNOWN);
+	else if (stack_text_append(name, full ? full : count->value.thread, FRAME_KIND_NATIVE))
+		return -ENOMEM;
+	err = strbuf_error(name);
+	return err ? err :
+		     thread_counts__add(threads, stack, name->data, name->len, count->value.count);
+}
+
+/* 0 or -ENOMEM. `stack` gets its number in the profile. */
 static int add_text(struct stack_namer *namer, struct process *process, bool is_truncated,
-		    uint64_t samples, struct profile *profile)
+		    const struct jbpf_value *value, struct profile *profile, uint32_t *stack)
 {
 	struct account *account = symbols_process__account(process->symbols);
 	enum account_text text = account__text(account);
 	size_t stack_cnt = profile__stack_count(profile);
 	size_t len;
-	const char *line = build_text(namer, process->comm, room_of(text), is_truncated, &len);
-	int err = profile__add(profile, line, len, samples);
+	uint64_t samples = value->count;
+	const char *line = build_text(namer, process->comm, room_of(text), is_truncated,
+				      value->flags & JBPF_VALUE_IDLE, &len);
+	int err = profile__add_numbered(profile, line, len, samples, stack);
 
 	if (err)
 		return err;
@@ -232,21 +355,28 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 {
 	struct window *window = target->window;
 	uint64_t samples = count->value.count;
+	struct ending ending;
 	bool is_truncated;
+	uint32_t stack;
 	int err;
 
-	err = name_user(namer, process, count->key.user_hash, &count->value, &is_truncated);
+	if (!samples)
+		return 0;
+	err = name_user(namer, process, count->key.user_hash, &count->value, &ending);
+	is_truncated = ending.end != STACK_END_ROOT && !ending.is_marked;
 	if (!err)
-		err = name_kernel(namer, count->key.kernel_hash);
+		err = name_kernel(namer, &count->key);
 	if (!err)
-		err = add_text(namer, process, is_truncated, samples, target->profile);
+		err = add_text(namer, process, is_truncated, &count->value, target->profile,
+			       &stack);
+	if (!err)
+		err = add_thread(namer, process, count, stack, target->threads);
 	if (!err && add_line(namer, samples, target->lines) == -ENOMEM)
 		err = -ENOMEM;
 	if (err)
 		return err;
 	window->counts.samples += samples;
-	if (is_truncated)
-		window->counts.truncated_samples += samples;
+	count_end(ending.end, samples, window);
 	count_leaf(namer->user.leaf_repair, samples, window);
 	count_frames(&namer->user, samples, window);
 	count_frames(&namer->kernel, samples, window);

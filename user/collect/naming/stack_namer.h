@@ -14,6 +14,7 @@
 #include "user/model/profile.h"
 #include "user/model/source_lines.h"
 #include "user/model/stack_text.h"
+#include "user/model/thread_counts.h"
 #include "user/model/window.h"
 
 /* Scratch that keeps its memory from stack to stack; zero-initialise. */
@@ -23,9 +24,17 @@ struct stack_namer {
 	struct frame_list user;
 	struct frame_list kernel;
 	struct stack_line line;
+	struct strbuf thread;
+	uint64_t refuted_samples; /* so far: cut behind a leaf whose caller was none */
 };
 
 void stack_namer_release(struct stack_namer *namer);
+
+/* Or the walk took a word for the return address that is none: an intrinsic had pushed something. */
+static inline bool stack_is_cut_at_leaf(const struct probe_stack *stack)
+{
+	return stack->end == JBPF_END_LEAF || (stack->end == JBPF_END_JIT && stack->frame_cnt == 1);
+}
 
 /* A user stack of the probe as the symbolizer takes it; borrows what it borrows. */
 static inline struct symbols_stack stack_namer_words(const struct probe_stack *stack)
@@ -35,19 +44,23 @@ static inline struct symbols_stack stack_namer_words(const struct probe_stack *s
 		.word_cnt = stack->frame_cnt,
 		.leaf_words = stack->leaf_words,
 		.leaf_code = stack->leaf_code,
+		.leaf_rule = stack->leaf_rule,
+		.leaf_guess = stack->leaf_guess,
+		.is_cut_at_leaf = stack_is_cut_at_leaf(stack),
 	};
 }
 
-/* What one window of a stream is gathered in. */
+/* Where one window of a stream is collected. */
 struct stack_namer_target {
 	struct profile *profile;
-	struct source_lines *lines; /* of the leaves, where they are known */
-	struct window *window;	    /* its counters of samples, frames and unknowns */
+	struct source_lines *lines;    /* of the leaves, where they are known */
+	struct thread_counts *threads; /* of the profile's stacks, by their numbers */
+	struct window *window;	       /* its counters of samples, frames and unknowns */
 };
 
 /*
- * Adds `count` to the target, at the cost of the process's account: past its text of the window names
- * are cut, then stacks, see enum account_text. 0 or -ENOMEM, whatever the stack is.
+ * Adds `count` to the target, paid for by the process's account: when its text of the window is
+ * used up, names are cut, then stacks, see enum account_text. 0 or -ENOMEM, whatever the stack is.
  */
 __must_check int stack_namer_add(struct stack_namer *namer, struct process *process,
 				 const struct probe_count *count,

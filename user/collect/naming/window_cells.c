@@ -4,27 +4,16 @@
 
 #include <stdlib.h>
 
-#define TICK_US 1000 /* ns */
+#include "user/util/vec.h"
+
+#define TICK_US	    1000 /* ns */
+#define CELLS_FIRST 256
 
 void window_cells_release(struct window_cells *cells)
 {
 	free(cells->cells);
 	strbuf_release(&cells->code);
 	*cells = (struct window_cells){ 0 };
-}
-
-static int cells_reserve(struct window_cells *cells, size_t cnt)
-{
-	struct cell *grown;
-
-	if (cnt <= cells->cap)
-		return 0;
-	grown = reallocarray(cells->cells, cnt, sizeof(*grown));
-	if (!grown)
-		return -1;
-	cells->cells = grown;
-	cells->cap = cnt;
-	return 0;
 }
 
 /* Index of the cell in which the window ends. */
@@ -67,7 +56,8 @@ uint64_t window_cells_fill(struct window_cells *cells, const struct probe_tick *
 
 	window->cells = NULL;
 	window->cells_len = 0;
-	if (!tick_cnt || tick_cnt > samples || cells_reserve(cells, tick_cnt))
+	if (!tick_cnt || tick_cnt > samples ||
+	    vec_reserve(cells->cells, tick_cnt, cells->cap, CELLS_FIRST))
 		return 0;
 	cnt = cells_count(ticks, tick_cnt, window, cells->cells);
 	strbuf_clear(&cells->code);

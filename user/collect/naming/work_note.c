@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See work_note.h. A sequence number before and after, so that a reader never sees half of a note. The
- * writer may be a process that was taken over: the reader gives up after some tries and sees nobody, and
- * believes nothing but who is to be blamed.
+ * See work_note.h. A sequence number before and after the note, so that a reader never sees half of
+ * it. The writer may be a process that was taken over: after some tries the reader gives up and
+ * sees nobody, and it uses the note only to decide who is to blame.
  */
 #include "user/collect/naming/work_note.h"
 

@@ -26,19 +26,22 @@ void work_note__free(struct work_note *note); /* NULL is fine */
 
 /* ---- in the namer ---- */
 
-/* From now on on this one, or on nobody (NULL) but still busy. */
+/* Works on this process from now on, or on nobody (NULL) but still busy. */
 void work_note__on(struct work_note *note, const struct work *work);
 /* The namer waits for something to do. */
 void work_note__idle(struct work_note *note);
-/* Does nobody wait any more for what is said of this window? */
+/* Has the sampler given this window up? */
 bool work_note__is_given_up(const struct work_note *note, uint64_t window_id);
 
 /* ---- in the sampler ---- */
 
-/* What the namer is at. Returns a number that changes with each change; *is_busy_out: it is at work. */
+/*
+ * What the namer works on. Returns a number that changes with each change; *is_busy_out: it is at
+ * work.
+ */
 uint64_t work_note__read(const struct work_note *note, struct work *out, bool *is_busy_out);
 
-/* Nobody waits any more for windows up to this one. */
+/* The sampler has given up all windows up to this one. */
 void work_note__give_up(struct work_note *note, uint64_t window_id);
 
 #endif

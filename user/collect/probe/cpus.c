@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See cpus.h. The event is the CPU's clock (a timer, present on every machine, virtual or not) in
- * frequency mode; idle time gives no samples. The program is set with the ioctl, which all kernels
- * have (links for perf events came with 5.15) and which does not switch the event on.
+ * See cpus.h. Events are software's: present on every machine, virtual or not. The CPU's clock is
+ * in frequency mode, and idle time gives no samples; others have a period. The program is set with
+ * the ioctl, which all kernels have (links for perf events came with 5.15) and which does not
+ * switch the event on.
  */
 #include "user/collect/probe/cpus.h"
 
@@ -16,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "user/collect/probe/probe.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -137,15 +139,21 @@ void cpu_events__free(struct cpu_events *events)
 /* A descriptor or -errno. */
 static int cpu_event_open(const struct cpu_events *events, uint32_t cpu)
 {
+	bool is_clock = events->options.software == PERF_COUNT_SW_CPU_CLOCK;
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_freq = events->options.frequency_hz,
-		.freq = 1,
+		.config = events->options.software,
+		.sample_period = events->options.period,
 		.disabled = 1,
-		.exclude_idle = 1,
+		.freq = is_clock,
+		/* A switch that leaves the idle task is one, too; the program passes over it. */
+		.exclude_idle = is_clock,
 	};
+
+	if (is_clock)
+		attr.sample_freq = events->options.frequency_hz;
+
 	__cleanup_fd int fd =
 		(int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -235,4 +243,105 @@ void cpu_events__disable(struct cpu_events *events)
 size_t cpu_events__count(const struct cpu_events *events)
 {
 	return events->cnt;
+}
+
+/* ---- several of them ---- */
+
+uint32_t cpu_event_software(enum event event)
+{
+	static const uint32_t software[EVENT_CNT] = {
+		[EVENT_CPU] = PERF_COUNT_SW_CPU_CLOCK,
+		[EVENT_PAGE_FAULTS] = PERF_COUNT_SW_PAGE_FAULTS,
+		[EVENT_MAJOR_FAULTS] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+		[EVENT_CONTEXT_SWITCHES] = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		[EVENT_CPU_MIGRATIONS] = PERF_COUNT_SW_CPU_MIGRATIONS,
+	};
+
+	return software[event];
+}
+
+int cpu_event_set_fill(struct cpu_event_set *set, const struct probe_options *options,
+		       int clock_program_fd, int event_program_fd)
+{
+	uint32_t events = probe_events(options);
+
+	for (int i = 0; i < EVENT_CNT; i++) {
+		bool is_cpu = i == EVENT_CPU;
+		const struct cpu_events_options events_options = {
+			.software = cpu_event_software((enum event)i),
+			.frequency_hz = options->frequency_hz,
+			.period = is_cpu ? 0 : probe_period(options, (enum event)i),
+			.program_fd = is_cpu ? clock_program_fd : event_program_fd,
+		};
+
+		if (!(events & EVENT_BIT(i)) || i == EVENT_OFF_CPU || i == EVENT_SCHED)
+			continue;
+		set->of[i] = cpu_events__new(&events_options);
+		if (!set->of[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void cpu_event_set_release(struct cpu_event_set *set)
+{
+	for (int i = 0; i < EVENT_CNT; i++)
+		cpu_events__free(set->of[i]);
+	*set = (struct cpu_event_set){ .of = { NULL } };
+}
+
+int cpu_event_set_follow(struct cpu_event_set *set, const uint32_t *cpus, size_t cnt,
+			 uint32_t *cpu_out)
+{
+	int first_err = 0;
+
+	for (int i = 0; i < EVENT_CNT; i++) {
+		uint32_t cpu = 0;
+		int err = set->of[i] ? cpu_events__follow(set->of[i], cpus, cnt, &cpu) : 0;
+
+		if (!err || first_err)
+			continue;
+		first_err = err;
+		*cpu_out = cpu;
+	}
+	return first_err;
+}
+
+int cpu_event_set_enable(struct cpu_event_set *set)
+{
+	for (int i = 0; i < EVENT_CNT; i++) {
+		int err = set->of[i] ? cpu_events__enable(set->of[i]) : 0;
+
+		if (err) {
+			cpu_event_set_disable(set);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void cpu_event_set_disable(struct cpu_event_set *set)
+{
+	for (int i = 0; i < EVENT_CNT; i++)
+		if (set->of[i])
+			cpu_events__disable(set->of[i]);
+}
+
+size_t cpu_event_set_count(const struct cpu_event_set *set)
+{
+	size_t least = SIZE_MAX;
+
+	for (int i = 0; i < EVENT_CNT; i++) {
+		size_t cnt = set->of[i] ? cpu_events__count(set->of[i]) : SIZE_MAX;
+
+		least = cnt < least ? cnt : least;
+	}
+	return least == SIZE_MAX ? 0 : least;
+}
+
+int cpu_event_set_frequency(struct cpu_event_set *set, uint32_t frequency_hz)
+{
+	struct cpu_events *clock = set->of[EVENT_CPU];
+
+	return clock ? cpu_events__set_frequency(clock, frequency_hz) : 0;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/model/event.h"
 #include "user/util/attributes.h"
 
 #define CPUS_MAX 8192 /* the kernel's own limit (NR_CPUS of a MAXSMP build) */
@@ -22,8 +23,10 @@ __must_check int cpus_online(uint32_t **cpus_out, size_t *cnt_out);
 struct cpu_events;
 
 struct cpu_events_options {
-	uint32_t frequency_hz;
-	int program_fd; /* a perf_event program, run at each tick; borrowed while the events live */
+	uint32_t software; /* PERF_COUNT_SW_*: CPU_CLOCK samples by frequency, others by period */
+	uint32_t frequency_hz; /* not 0 */
+	uint64_t period;       /* not 0; so many of them per sample, on each CPU by itself */
+	int program_fd; /* a perf_event program, run at each sample; borrowed while the events live */
 };
 
 /* No event yet; cpu_events__follow() opens them. NULL only when memory is short. */
@@ -46,5 +49,32 @@ void cpu_events__disable(struct cpu_events *events);
 
 /* On how many CPUs there is an event. */
 size_t cpu_events__count(const struct cpu_events *events);
+
+/* ---- several of them ---- */
+
+/* One for each kind of event that is sampled, else NULL. Zero-initialise. */
+struct cpu_event_set {
+	struct cpu_events *of[EVENT_CNT];
+};
+
+/* What programs are told of an event: its PERF_COUNT_SW_*. */
+uint32_t cpu_event_software(enum event event);
+
+struct probe_options;
+
+/* Those of the options, without events on CPUs: the CPU's clock runs one program, others the other. 0 or -ENOMEM. */
+__must_check int cpu_event_set_fill(struct cpu_event_set *set, const struct probe_options *options,
+				    int clock_program_fd, int event_program_fd);
+void cpu_event_set_release(struct cpu_event_set *set);
+
+/* As the functions above, for all. */
+__must_check int cpu_event_set_follow(struct cpu_event_set *set, const uint32_t *cpus, size_t cnt,
+				      uint32_t *cpu_out);
+__must_check int cpu_event_set_enable(struct cpu_event_set *set);
+void cpu_event_set_disable(struct cpu_event_set *set);
+/* Of EVENT_CPU, if that is sampled. */
+__must_check int cpu_event_set_frequency(struct cpu_event_set *set, uint32_t frequency_hz);
+/* On how many CPUs there are all of them. */
+size_t cpu_event_set_count(const struct cpu_event_set *set);
 
 #endif

@@ -19,30 +19,34 @@
 
 #include "user/collect/probe/count_map.h"
 #include "user/collect/probe/cpus.h"
+#include "user/collect/offcpu/counter_sum.h"
+#include "user/collect/offcpu/offcpu.h"
+#include "user/collect/offcpu/sched.h"
 #include "user/collect/probe/probe_accounts.h"
 #include "user/collect/probe/probe_change.h"
 #include "user/collect/probe/probe_host.h"
+#include "user/collect/probe/probe_lives.h"
+#include "user/collect/probe/probe_log.h"
 #include "user/collect/probe/probe_queue.h"
 #include "user/collect/probe/probe_ranges.h"
 #include "user/collect/probe/probe_sizes.h"
+#include "user/collect/probe/probe_unwind.h"
+#include "user/collect/probe/probe_waits.h"
 #include "user/collect/probe/probe_why.h"
 #include "user/collect/probe/stack_table.h"
 #include "user/collect/probe/stream_fallback.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
-#include "user/util/parse.h"
 
-#define PROBE_IDLE_WINDOWS    3	       /* then a stack is forgotten */
-#define PROBE_IN_FLIGHT_NS    10000000 /* a program lasts microseconds; its CPU may be taken */
-#define PROBE_PROC_FILE_BYTES 65536
-#define PROBE_LOG_BYTES	      256
+#define PROBE_IDLE_WINDOWS 3	    /* then a stack is forgotten */
+#define PROBE_IN_FLIGHT_NS 10000000 /* a program lasts microseconds; its CPU may be taken */
 
 struct probe {
 	struct jbpf_bpf *skel;
 	struct bpf_program *oncpu; /* the variant in use */
-	struct cpu_events *events;
+	struct bpf_program *onevent;
+	struct cpu_event_set events;
 	struct ring_buffer *ring; /* stacks and notices */
 	struct stack_table *stacks;
 
@@ -60,14 +64,16 @@ struct probe {
 	uint32_t cpu_cnt; /* online, as last seen */
 	uint32_t unsampled_cpu_cnt;
 	uint64_t swap_boot_ns; /* when the present window began */
-	uint64_t previous[JBPF_CNT_MAX];
+	struct counter_sum counters;
 	uint64_t stack_records;	 /* this window */
 	uint64_t refused_stacks; /* records that did not fit into `stacks` table, this window */
 
 	struct probe_accounts *accounts;
-	struct probe_ranges *ranges;
-	uint64_t (*per_cpu)[JBPF_COUNTER_SLOTS]; /* as read_counters() reads them */
-	size_t possible_cpu_cnt;
+	struct probe_jvms *jvms;
+	struct probe_unwind *unwind;
+	struct offcpu *offcpu; /* NULL: that is not sampled */
+	struct sched *sched;   /* the same */
+	struct probe_waits waits;
 
 	struct probe_queue *new_stacks;
 	uint64_t emptied_boot_ns; /* what comes out of `stacks` now was sampled after this */
@@ -77,42 +83,20 @@ struct probe {
 	void *notice_ctx;
 };
 
-/*
- * libbpf's print function gets no context, so its last complaint has to be kept here; written and
- * read by the thread that opens a probe.
- */
-static __thread char libbpf_log[PROBE_LOG_BYTES];
-
-static int libbpf_print(enum libbpf_print_level level, const char *format, va_list args)
-{
-	char *message = NULL;
-	int len;
-
-	if (level == LIBBPF_DEBUG && log_level() < LOG_LEVEL_DEBUG)
-		return 0;
-	len = vasprintf(&message, format, args);
-	if (len < 0)
-		return 0;
-	if (level == LIBBPF_WARN)
-		probe_why_keep_log(message, libbpf_log, sizeof(libbpf_log));
-	/* A verifier's log has many lines. */
-	for (char *rest = message, *line; (line = strsep(&rest, "\n"));) {
-		if (*line)
-			pr_debug("%s\n", line);
-	}
-	free(message);
-	return len;
-}
-
 /* Which variant this kernel takes; asked of the kernel, not of its version. */
-static void choose_oncpu(struct probe *probe, const struct probe_options *options)
+static void choose_programs(struct probe *probe, const struct probe_options *options)
 {
+	uint32_t apart = EVENT_BIT(EVENT_CPU) | EVENT_BIT(EVENT_OFF_CPU) | EVENT_BIT(EVENT_SCHED);
+	bool has_others = probe_events(options) & ~apart;
 	bool is_compat =
 		options->force_compat ||
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 0;
 
 	bpf_program__set_autoload(probe->skel->progs.oncpu, !is_compat);
 	bpf_program__set_autoload(probe->skel->progs.oncpu_compat, is_compat);
+	bpf_program__set_autoload(probe->skel->progs.onevent, has_others && !is_compat);
+	bpf_program__set_autoload(probe->skel->progs.onevent_compat, has_others && is_compat);
+	probe->onevent = is_compat ? probe->skel->progs.onevent_compat : probe->skel->progs.onevent;
 	probe->oncpu = is_compat ? probe->skel->progs.oncpu_compat : probe->skel->progs.oncpu;
 	pr_debug("probe: samples are taken by %s\n", bpf_program__name(probe->oncpu));
 }
@@ -146,10 +130,13 @@ static int set_sizes(struct probe *probe)
 		err = bpf_map__set_max_entries(probe->skel->maps.known, sizes->known_entries);
 	if (!err)
 		err = bpf_map__set_max_entries(probe->skel->maps.filter_pids, pid_cnt);
+	if (!err)
+		err = probe_unwind_size(probe->skel->maps.unwind_chunks, probe->skel->maps.spaces);
 	knobs->stacks_wakeup_bytes = sizes->stacks_bytes / 4;
 	knobs->stacks_size = sizes->stacks_bytes;
 	knobs->stack_bytes_max = sizes->window_stack_bytes;
 	knobs->entries_max = sizes->count_entries;
+	knobs->event_entries_max = sizes->event_entries;
 	knobs->known_max = sizes->known_entries;
 	return err;
 }
@@ -169,6 +156,7 @@ static int set_knobs(struct probe *probe, const struct probe_options *options)
 	knobs->filter_cgroup_cnt = (uint32_t)options->cgroup_cnt;
 	knobs->hash_seed = seed;
 	knobs->honours_opt_out = !options->ignores_opt_out;
+	knobs->keeps_digits = options->keeps_digits;
 	return 0;
 }
 
@@ -188,13 +176,12 @@ static int alloc_counts(struct probe *probe)
 	probe->ticks = calloc(tick_log_max(&probe->tick_log) + 1, sizeof(*probe->ticks));
 	probe->new_stacks = calloc(1, sizeof(*probe->new_stacks));
 	probe->accounts = calloc(1, sizeof(*probe->accounts));
-	probe->ranges = calloc(1, sizeof(*probe->ranges));
-	probe->possible_cpu_cnt = (size_t)libbpf_num_possible_cpus();
-	probe->per_cpu = calloc(probe->possible_cpu_cnt, sizeof(*probe->per_cpu));
+	probe->jvms = calloc(1, sizeof(*probe->jvms));
+	probe->unwind = calloc(1, sizeof(*probe->unwind));
 	probe->stacks = stack_table__new(&options);
 	return probe->keys && probe->values && probe->counts && probe->ticks && probe->new_stacks &&
-			       probe->accounts && probe->ranges && probe->per_cpu && probe->stacks ?
-		       0 :
+			       probe->accounts && probe->jvms && probe->unwind && probe->stacks ?
+		       counter_sum_init(&probe->counters) :
 		       -ENOMEM;
 }
 
@@ -261,19 +248,6 @@ static int attach_tracepoints(struct probe *probe, const char **subject)
 	return 0;
 }
 
-static void new_stack_push(struct probe *probe, const struct jbpf_stack *head)
-{
-	const struct probe_queue_item item = {
-		.hash = head->hash,
-		.start_ns = head->start_ns,
-		.since_boot_ns = probe->emptied_boot_ns,
-		.pid = head->pid,
-		.exec_id = head->exec_id,
-	};
-
-	probe_queue_push(probe->new_stacks, &item);
-}
-
 static int on_stack(void *ctx, void *data, size_t len)
 {
 	struct probe *probe = ctx;
@@ -284,7 +258,7 @@ static int on_stack(void *ctx, void *data, size_t len)
 	probe->stack_records++;
 	if (!err) {
 		if (head->kind == JBPF_STACK_USER && stack_table__count(probe->stacks) > cnt_before)
-			new_stack_push(probe, head);
+			probe_queue_note(probe->new_stacks, head, probe->emptied_boot_ns);
 	} else if (len >= sizeof(*head)) {
 		/* Without its words here it must not be known there: the next sample sends it. */
 		(void)bpf_map_delete_elem(bpf_map__fd(probe->skel->maps.seen), &head->hash);
@@ -297,9 +271,11 @@ static int on_notice(void *ctx, void *data, size_t len)
 {
 	struct probe *probe = ctx;
 
-	if (len >= sizeof(struct jbpf_notice))
-		probe_ranges_expire(probe->ranges, data);
-	if (len >= sizeof(struct jbpf_notice) && probe->notice)
+	if (len < sizeof(struct jbpf_notice))
+		return 0;
+	probe_jvms_expire(probe->jvms, data);
+	probe_lives_expire(&probe->unwind->spaces, data);
+	if (probe->notice)
 		probe->notice(probe->notice_ctx, data);
 	return 0;
 }
@@ -314,50 +290,31 @@ static int open_rings(struct probe *probe)
 				probe);
 }
 
-static int open_events(struct probe *probe, const struct probe_options *options,
-		       const uint32_t *cpus, size_t cpu_cnt, uint32_t *cpu_out)
-{
-	const struct cpu_events_options events_options = {
-		.frequency_hz = options->frequency_hz,
-		.program_fd = bpf_program__fd(probe->oncpu),
-	};
-
-	probe->events = cpu_events__new(&events_options);
-	if (!probe->events)
-		return -ENOMEM;
-	return cpu_events__follow(probe->events, cpus, cpu_cnt, cpu_out);
-}
-
 static void note_room(struct probe *probe, const struct probe_options *options, size_t cpu_cnt)
 {
 	uint32_t pid_max = options->pid_cnt > PROBE_CHANGE_PIDS_MIN ? (uint32_t)options->pid_cnt :
 								      PROBE_CHANGE_PIDS_MIN;
 
-	probe_sizes(options->frequency_hz, cpu_cnt, options->window_ns, &probe->sizes);
+	probe_sizes(options, cpu_cnt, &probe->sizes);
 	probe->room = (struct probe_room){
 		.cpu_cnt = cpu_cnt,
 		.count_entries = probe->sizes.count_entries,
 		.max_depth = options->max_depth,
+		.events = probe_events(options),
+		.off_cpu_rate = options->off_cpu_rate,
 		.pid_max = options->pid_cnt ? pid_max : 0,
 		.cgroup_max = (uint32_t)options->cgroup_cnt,
 	};
+	for (int i = 0; i < EVENT_CNT; i++)
+		probe->room.periods[i] = probe_period(options, (enum event)i);
 }
 
-/* All steps in turn; on failure `failure` says which one and about what. */
-static int open_steps(struct probe *probe, const struct probe_options *options,
-		      struct probe_failure *failure, char *cpu_text, size_t cpu_text_len)
+/* All before the kernel hears of it. */
+static int open_skeleton(struct probe *probe, const struct probe_options *options,
+			 const uint32_t *cpus, size_t cpu_cnt)
 {
-	__cleanup_free uint32_t *cpus = NULL;
-	size_t cpu_cnt = 0;
-	uint32_t cpu = 0;
 	int err;
 
-	failure->step = PROBE_STEP_NO_CPU;
-	err = cpus_online(&cpus, &cpu_cnt);
-	if (err)
-		return err;
-
-	failure->step = PROBE_STEP_OPEN;
 	probe->cpu_cnt = (uint32_t)cpu_cnt;
 	note_room(probe, options, cpu_cnt);
 	probe->skel = jbpf_bpf__open();
@@ -368,61 +325,107 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 		err = set_sizes(probe);
 	if (!err)
 		err = set_tick_log(probe, options, cpus[cpu_cnt - 1]);
-	if (!err)
-		err = alloc_counts(probe);
-	if (err)
-		return err;
+	return err ? err : alloc_counts(probe);
+}
 
-	failure->step = PROBE_STEP_LOAD;
-	choose_oncpu(probe, options);
-	libbpf_log[0] = '\0'; /* asking for helpers complains, too */
-	err = jbpf_bpf__load(probe->skel);
-	if (err) {
-		failure->log = libbpf_log[0] ? libbpf_log : NULL;
-		return err;
-	}
+static int open_maps(struct probe *probe)
+{
+	int err;
 
-	failure->step = PROBE_STEP_MAPS;
 	probe->accounts->map_fd = bpf_map__fd(probe->skel->maps.accounts_of);
-	probe->ranges->map_fd = bpf_map__fd(probe->skel->maps.code_ranges);
+	probe_jvms_init(probe->jvms, probe->skel->maps.code_ranges, probe->skel->maps.hotspots,
+			probe->skel->maps.leaf_rules);
+	probe_unwind_init(probe->unwind, probe->skel->maps.unwind_chunks, probe->skel->maps.spaces);
 	err = create_count_maps(probe);
 	if (!err)
 		err = tick_log_map(&probe->tick_log, bpf_map__fd(probe->skel->maps.ticks));
-	if (!err)
-		err = open_rings(probe);
+	return err ? err : open_rings(probe);
+}
+
+static int open_waits(struct probe *probe, const struct probe_options *options, char *why,
+		      size_t why_len)
+{
+	const struct offcpu_options wanted = {
+		.rate = options->off_cpu_rate,
+		.is_of_few = options->pid_cnt,
+		.force_compat = options->force_compat,
+		.cgroup_paths = options->cgroup_paths,
+		.cgroup_cnt = options->cgroup_cnt,
+	};
+	uint32_t events = probe_events(options);
+	int err = 0;
+
+	if (events & EVENT_BIT(EVENT_OFF_CPU))
+		err = offcpu__open(probe->skel, &wanted, &probe->offcpu, why, why_len);
+	if (!err && events & EVENT_BIT(EVENT_SCHED))
+		err = sched__open(probe->skel, options->sched_threshold_ns, &probe->sched, why,
+				  why_len);
+	return err;
+}
+
+/* All steps in turn; on failure `failure` says which one and about what. */
+static int open_steps(struct probe *probe, const struct probe_options *options,
+		      struct probe_failure *failure, char *text, size_t text_len)
+{
+	__cleanup_free uint32_t *cpus = NULL;
+	size_t cpu_cnt = 0;
+	uint32_t cpu = 0;
+	int err;
+
+	failure->step = PROBE_STEP_NO_CPU;
+	err = cpus_online(&cpus, &cpu_cnt);
 	if (err)
 		return err;
-
+	failure->step = PROBE_STEP_OPEN;
+	err = open_skeleton(probe, options, cpus, cpu_cnt);
+	if (err)
+		return err;
+	failure->step = PROBE_STEP_LOAD;
+	choose_programs(probe, options);
+	probe_log_clear(); /* asking for helpers complains, too */
+	err = jbpf_bpf__load(probe->skel);
+	if (err) {
+		failure->log = probe_log_last();
+		return err;
+	}
+	failure->step = PROBE_STEP_MAPS;
+	err = open_maps(probe);
+	if (err)
+		return err;
 	failure->step = PROBE_STEP_FILTER;
 	err = set_filters(probe, options, &failure->subject);
 	if (err)
 		return err;
-
 	failure->step = PROBE_STEP_ATTACH;
 	err = attach_tracepoints(probe, &failure->subject);
 	if (err)
 		return err;
-
 	failure->step = PROBE_STEP_EVENT;
-	err = open_events(probe, options, cpus, cpu_cnt, &cpu);
-	snprintf(cpu_text, cpu_text_len, "%u", cpu);
-	failure->subject = cpu_text;
-	return err;
+	failure->subject = text;
+	err = cpu_event_set_fill(&probe->events, options, bpf_program__fd(probe->oncpu),
+				 bpf_program__fd(probe->onevent));
+	if (!err)
+		err = cpu_event_set_follow(&probe->events, cpus, cpu_cnt, &cpu);
+	snprintf(text, text_len, "%u", cpu);
+	if (err)
+		return err;
+	failure->step = PROBE_STEP_WAITS;
+	return open_waits(probe, options, text, text_len);
 }
 
 int probe__open(const struct probe_options *options, struct probe **out, char *why, size_t why_len)
 {
 	struct probe_failure failure = { .frequency_hz = options->frequency_hz };
 	struct probe *probe = calloc(1, sizeof(*probe));
-	char cpu_text[16] = "";
+	char text[256] = "";
 
 	if (!probe) {
 		snprintf(why, why_len, "cannot prepare BPF programs: %s", errstr(-ENOMEM));
 		return -ENOMEM;
 	}
 	probe->count_fds[0] = probe->count_fds[1] = -1;
-	libbpf_set_print(libbpf_print);
-	failure.err = open_steps(probe, options, &failure, cpu_text, sizeof(cpu_text));
+	probe_log_take();
+	failure.err = open_steps(probe, options, &failure, text, sizeof(text));
 	if (failure.err) {
 		struct probe_host host;
 
@@ -439,7 +442,10 @@ void probe__free(struct probe *probe)
 {
 	if (!probe)
 		return;
-	cpu_events__free(probe->events);
+	cpu_event_set_release(&probe->events);
+	offcpu__free(probe->offcpu);
+	sched__free(probe->sched);
+	probe_waits_release(&probe->waits);
 	tick_log_unmap(&probe->tick_log);
 	ring_buffer__free(probe->ring);
 	jbpf_bpf__destroy(probe->skel);
@@ -453,21 +459,29 @@ void probe__free(struct probe *probe)
 	free(probe->counts);
 	free(probe->ticks);
 	free(probe->accounts);
-	free(probe->ranges);
-	free(probe->per_cpu);
+	free(probe->jvms);
+	free(probe->unwind);
+	counter_sum_release(&probe->counters);
 	free(probe->new_stacks);
 	free(probe);
 }
 
 int probe__start(struct probe *probe)
 {
+	int err;
+
 	probe->swap_boot_ns = probe->emptied_boot_ns = clock_boot_ns();
-	return cpu_events__enable(probe->events);
+	err = cpu_event_set_enable(&probe->events);
+	if (!err)
+		sched__start(probe->sched);
+	return err ? err : offcpu__start(probe->offcpu);
 }
 
 void probe__stop(struct probe *probe)
 {
-	cpu_events__disable(probe->events);
+	cpu_event_set_disable(&probe->events);
+	offcpu__stop(probe->offcpu);
+	sched__stop(probe->sched);
 }
 
 int probe__may_change(const struct probe *probe, const struct probe_options *options, char *why,
@@ -487,13 +501,16 @@ int probe__change(struct probe *probe, const struct probe_options *options, char
 
 	if (!err && options->cgroup_cnt)
 		err = probe_change_cgroups(cgroups_fd, options, why, why_len);
+	if (!err)
+		err = offcpu__set_cgroups(probe->offcpu, options->cgroup_paths,
+					  options->cgroup_cnt);
 	if (err)
 		return err;
 	snprintf(why, why_len, "BPF maps or events refuse other options");
 	if (options->pid_cnt)
 		err = probe_change_pids(bpf_map__fd(probe->skel->maps.filter_pids), options->pids,
 					options->pid_cnt);
-	return err ? err : cpu_events__set_frequency(probe->events, options->frequency_hz);
+	return err ? err : cpu_event_set_frequency(&probe->events, options->frequency_hz);
 }
 
 int probe__fd(const struct probe *probe)
@@ -506,6 +523,7 @@ int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx)
 	uint64_t begin_boot_ns = clock_boot_ns();
 	int taken;
 
+	offcpu__watch(probe->offcpu);
 	probe->notice = notice;
 	probe->notice_ctx = ctx;
 	taken = ring_buffer__consume(probe->ring);
@@ -516,36 +534,12 @@ int probe__consume(struct probe *probe, probe_notice_fn notice, void *ctx)
 	return taken < 0 ? taken : 0;
 }
 
-/* Compares what must group together first; the hashes only make the order repeatable. */
-static int count_compare(const void *left, const void *right)
-{
-	const struct jbpf_key *a = &((const struct probe_count *)left)->key;
-	const struct jbpf_key *b = &((const struct probe_count *)right)->key;
-	int order = stream_compare(a, b);
-
-	if (order)
-		return order;
-	if (a->user_hash != b->user_hash)
-		return a->user_hash > b->user_hash ? 1 : -1;
-	return (a->kernel_hash > b->kernel_hash) - (a->kernel_hash < b->kernel_hash);
-}
-
 /* What the counters gained since the last time. */
 static int read_counters(struct probe *probe, uint64_t *gained)
 {
-	__u32 zero = 0;
-	int err =
-		bpf_map_lookup_elem(bpf_map__fd(probe->skel->maps.counters), &zero, probe->per_cpu);
-
-	for (int i = 0; !err && i < JBPF_CNT_MAX; i++) {
-		uint64_t total = 0;
-
-		for (size_t cpu = 0; cpu < probe->possible_cpu_cnt; cpu++)
-			total += probe->per_cpu[cpu][i];
-		gained[i] = total - probe->previous[i];
-		probe->previous[i] = total;
-	}
-	return err;
+	offcpu__add_counters(probe->offcpu, gained);
+	sched__add_counters(probe->sched, gained);
+	return counter_sum_add(&probe->counters, bpf_map__fd(probe->skel->maps.counters), gained);
 }
 
 /* Deletes what the table is about to forget; see stack_table.h for the two phases. */
@@ -574,8 +568,8 @@ static void follow_cpus(struct probe *probe)
 		return; /* they are as they were, for all we know */
 	}
 	probe->cpu_cnt = (uint32_t)cpu_cnt;
-	err = cpu_events__follow(probe->events, cpus, cpu_cnt, &cpu);
-	sampled = cpu_events__count(probe->events);
+	err = cpu_event_set_follow(&probe->events, cpus, cpu_cnt, &cpu);
+	sampled = cpu_event_set_count(&probe->events);
 	/* Short of memory it changes nothing: those that were sampled are, and gone ones do no harm. */
 	probe->unsampled_cpu_cnt = err && sampled < cpu_cnt ? (uint32_t)(cpu_cnt - sampled) : 0;
 	if (probe->unsampled_cpu_cnt && err != probe->follow_err)
@@ -603,6 +597,7 @@ static int swap_sets(struct probe *probe)
 				 __ATOMIC_RELEASE);
 	else
 		probe->active = (int)next;
+	offcpu__settle(probe->offcpu);
 	return err;
 }
 
@@ -629,7 +624,7 @@ static uint32_t take_counts(struct probe *probe)
 		(void)stack_table__use(probe->stacks, probe->keys[i].kernel_hash);
 	}
 	probe_accounts_end_drain(probe->accounts);
-	qsort(probe->counts, sample_cnt, sizeof(*probe->counts), count_compare);
+	qsort(probe->counts, sample_cnt, sizeof(*probe->counts), stream_count_compare);
 	return sample_cnt;
 }
 
@@ -668,9 +663,25 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	probe->stack_records = 0;
 	probe->refused_stacks = 0;
 	forget_stacks(probe);
-	probe_ranges_end_window(probe->ranges);
+	probe_jvms_end_window(probe->jvms);
+	probe_lives_end_window(&probe->unwind->spaces);
 	follow_cpus(probe);
 	return 0;
+}
+
+void probe__end_window(struct probe *probe, struct probe_batch *out)
+{
+	*out = (struct probe_batch){
+		.start_boot_ns = probe->swap_boot_ns,
+		.end_boot_ns = probe->swap_boot_ns,
+		.stack_bytes = stack_table__bytes(probe->stacks),
+	};
+	probe_waits_take(&probe->waits, probe->offcpu, probe->stacks, out);
+}
+
+uint64_t probe__due_boot_ns(const struct probe *probe)
+{
+	return offcpu__due_boot_ns(probe->offcpu);
 }
 
 uint64_t probe__stream_seed(const struct probe *probe)
@@ -685,6 +696,8 @@ static void stack_fill(const struct stack_table_entry *entry, struct probe_stack
 		.frame_cnt = entry->frame_cnt,
 		.end = (enum jbpf_stack_end)entry->end,
 		.leaf_words = stack_table_entry_leaf_words(entry),
+		.leaf_rule = jbpf_leaf_rule_of(entry->flags),
+		.leaf_guess = jbpf_leaf_guess_of(entry->flags),
 		.leaf_code = stack_table_entry_leaf_code(entry),
 	};
 }
@@ -697,10 +710,9 @@ int probe__stack(const struct probe *probe, uint64_t hash, struct probe_stack *o
 		*out = (struct probe_stack){ .end = JBPF_END_CUT_ALL };
 		return 0;
 	}
-	if (!entry)
-		return -ENOENT;
-	stack_fill(entry, out);
-	return 0;
+	if (entry)
+		stack_fill(entry, out);
+	return entry ? 0 : -ENOENT;
 }
 
 bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out)
@@ -729,10 +741,14 @@ int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account
 	return probe_accounts_set(probe->accounts, cgroup_id, account_id);
 }
 
-int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
-			  const struct jbpf_code_range *range)
+struct probe_jvms *probe__jvms(struct probe *probe)
 {
-	return probe_ranges_set(probe->ranges, pid, account_id, range);
+	return probe->jvms;
+}
+
+struct probe_unwind *probe__unwind(const struct probe *probe)
+{
+	return probe->unwind;
 }
 
 int probe__try_maps(const struct probe *probe)
@@ -767,30 +783,17 @@ int probe__opt_out(struct probe *probe, uint32_t pid, const struct jbpf_known *p
 	return err;
 }
 
-/* "memlock:" of a map's fdinfo; 0 when it cannot be read. */
-static uint64_t map_fd_bytes(int fd)
-{
-	static const char label[] = "\nmemlock:\t";
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *at;
-	uint64_t bytes = 0;
-
-	if (fs_read_filef(AT_FDCWD, PROBE_PROC_FILE_BYTES, &text, "/proc/self/fdinfo/%d", fd))
-		return 0;
-	at = strstr(strbuf_str(&text), label);
-	if (!at)
-		return 0;
-	at += sizeof(label) - 1;
-	if (parse_u64_n(at, strcspn(at, "\n"), 10, &bytes))
-		return 0;
-	return bytes;
-}
-
 uint64_t probe__map_bytes(const struct probe *probe)
 {
-	uint64_t bytes = map_fd_bytes(probe->count_fds[0]) + map_fd_bytes(probe->count_fds[1]);
+	uint64_t bytes = probe_host_map_bytes(probe->count_fds[0]) +
+			 probe_host_map_bytes(probe->count_fds[1]);
 	struct bpf_map *map;
+	int fds[8];
+	size_t cnt = offcpu__map_fds(probe->offcpu, fds, ARRAY_SIZE(fds));
 
-	bpf_object__for_each_map(map, probe->skel->obj) bytes += map_fd_bytes(bpf_map__fd(map));
+	for (size_t i = 0; i < cnt; i++)
+		bytes += probe_host_map_bytes(fds[i]);
+	bpf_object__for_each_map(map, probe->skel->obj)
+		bytes += probe_host_map_bytes(bpf_map__fd(map));
 	return bytes;
 }

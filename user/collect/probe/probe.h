@@ -6,6 +6,9 @@
  *     -> probe__free
  *
  * One thread drives it. Nothing is printed except pr_debug and warnings that are survived.
+ *
+ * In: options, and maps' contents from the namer (code ranges, unwind tables, leaf rules). Out: batches of
+ * counts and stacks, borrowed until the next drain. The recorder owns the probe.
  */
 #ifndef JBPF_PROBE_PROBE_H
 #define JBPF_PROBE_PROBE_H
@@ -16,25 +19,42 @@
 
 #include "user/util/attributes.h"
 #include "bpf/jbpf_user.h"
+#include "bpf/jbpf_hotspot.h"
+#include "bpf/jbpf_leaf.h"
+#include "bpf/jbpf_unwind.h"
+#include "user/model/event.h"
+#include "user/model/pass_facts.h"
 
 #include "user/collect/probe/tick_log.h"
 
 struct probe;
 
 struct probe_options {
-	uint32_t frequency_hz; /* samples per second and CPU */
-	uint32_t max_depth;    /* user frames, 1..JBPF_MAX_DEPTH */
-	uint64_t window_ns;    /* expected time between drains: sizes count maps and tick log */
-	bool wants_ticks;      /* batches say when each sample was taken */
-	const uint32_t *pids;  /* only these host pids; NULL = all. Borrowed during open.
+	uint32_t frequency_hz; /* samples of CPU time per second and CPU; map sizes follow it */
+	uint32_t events;       /* EVENT_BIT() of what is sampled; 0 = CPU time alone */
+	/* Of each event but EVENT_CPU, EVENT_OFF_CPU and EVENT_SCHED; 0 = event_default_period(). */
+	uint64_t periods[EVENT_CNT];
+	uint32_t
+		off_cpu_rate; /* visits of a waiting thread per second, at most; 0 = OFFCPU_RATE_MAX */
+	uint64_t sched_threshold_ns; /* of EVENT_SCHED, see sched__open() */
+	uint32_t max_depth;	     /* user frames, 1..JBPF_MAX_DEPTH */
+	uint64_t window_ns;   /* expected time between drains: sizes count maps and tick log */
+	bool wants_ticks;     /* batches say when each sample was taken */
+	const uint32_t *pids; /* only these host pids; NULL = all. Borrowed during open.
 				* With cgroup_paths, too: a process must pass both. */
 	size_t pid_cnt;
 	const char *const *cgroup_paths; /* only below these cgroup v2 directories; NULL = all */
 	size_t cgroup_cnt;		 /* <= JBPF_CGROUP_FILTER_MAX */
 	bool ignores_opt_out;		 /* of environments; see probe__opt_out() */
+	bool keeps_digits;		 /* names of threads as they are: no pools */
 	bool force_compat;  /* the program for kernels below 5.15 even here: for tests */
 	uint64_t hash_seed; /* of the stacks' hashes: for tests; 0: random, as it must be in life */
 };
+
+/* What is sampled: the options' events, CPU time if they name none. */
+uint32_t probe_events(const struct probe_options *options);
+/* What one sample of an event stands for, as struct window has it: ns of CPU time, or events. */
+uint64_t probe_period(const struct probe_options *options, enum event event);
 
 /* Called from probe__consume() and probe__drain(). The notice is borrowed for the call. */
 typedef void (*probe_notice_fn)(void *ctx, const struct jbpf_notice *notice);
@@ -93,11 +113,12 @@ struct probe_account {
 };
 
 struct probe_batch {
-	const struct probe_count *counts; /* sorted by start_ns, pid, exec_id, cgroup_id */
+	const struct probe_count *counts; /* sorted by start_ns, pid, exec_id, cgroup_id, kind */
 	size_t count_cnt;
 	/*
-	 * The moments of these very samples, sorted by stream, then time. Fewer when the log was
-	 * full (JBPF_CNT_TICKS_FULL) or a count could not be read and comes with a later batch.
+	 * The moments of those samples that are CPU time, sorted by stream, then time. Fewer when
+	 * the log was full (JBPF_CNT_TICKS_FULL) or a count could not be read and comes with a
+	 * later batch.
 	 */
 	const struct probe_tick *ticks;
 	size_t tick_cnt;
@@ -108,6 +129,9 @@ struct probe_batch {
 	uint64_t counters[JBPF_CNT_MAX]; /* what was added since the last drain */
 	uint64_t stack_records; /* stacks that crossed from the kernel since the last drain */
 	uint64_t stack_bytes;	/* memory of the stacks kept in user space */
+	uint64_t
+		wait_period_ns; /* of probe__end_window(): what a sample of EVENT_OFF_CPU stands for; else 0 */
+	struct pass_facts passes; /* the same */
 };
 
 /*
@@ -126,16 +150,26 @@ struct probe_batch {
 __must_check int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx,
 			      struct probe_batch *out);
 
+/*
+ * After the last drain of a window: what of EVENT_OFF_CPU is known at its end only. `out` has
+ * counts, most of threads that never ran in the window (JBPF_VALUE_IDLE), and their period, which
+ * is of all counts of that event in the window. Borrowed until the next call.
+ */
+void probe__end_window(struct probe *probe, struct probe_batch *out);
+/* When to consume at the latest, CLOCK_BOOTTIME; UINT64_MAX: when there is something. */
+uint64_t probe__due_boot_ns(const struct probe *probe);
+
 /* What jbpf_stream_tag() begins with here: by its result the ticks of a key are found. */
 uint64_t probe__stream_seed(const struct probe *probe);
 
 /*
- * The account of a cgroup and, unless they have one of their own, of all below it, down to the twelfth
- * level. Set it for the cgroup that stands for the account (a container's own, 1 for the root), as
- * soon as one of its processes was reported: until then it shares the budget of account 0. Set it again
- * with each window that has samples of it, which costs nothing where it is set. account_id 0 takes it
- * back. Where there are JBPF_ACCOUNTS_OF_MAX, one without samples of late is taken back for it; one that
- * has them stays. 0, -ENOSPC: all have samples; -errno: it stays with the account it had.
+ * The account of a cgroup and, unless they have one of their own, of all below it, down to the
+ * twelfth level. Set it for the cgroup that stands for the account (a container's own, 1 for the
+ * root), as soon as one of its processes was reported: until then it shares the budget of account
+ * 0. Set it again with each window that has samples of it, which costs nothing where it is set.
+ * account_id 0 takes it back. Where there are JBPF_ACCOUNTS_OF_MAX, one without samples of late is
+ * taken back for it; one that has them stays. 0, -ENOSPC: all have samples; -errno: it stays with
+ * the account it had.
  */
 __must_check int probe__set_account(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);
 
@@ -145,6 +179,8 @@ struct probe_stack {
 	enum jbpf_stack_end end;
 	const uint64_t *leaf_words; /* 2 words as struct jbpf_stack has them; NULL = not taken */
 	const uint8_t *leaf_code;   /* JBPF_LEAF_CODE_BYTES; NULL = not taken */
+	enum jbpf_leaf_rule leaf_rule;
+	uint16_t leaf_guess; /* JBPF_LEAF_GUESS_*, of JBPF_LEAF_RULE_GUESSED */
 };
 
 /*
@@ -177,6 +213,48 @@ bool probe__next_new_stack(struct probe *probe, struct probe_new_stack *out);
  */
 __must_check int probe__set_code_range(struct probe *probe, uint32_t pid, uint64_t account_id,
 				       const struct jbpf_code_range *range);
+
+/*
+ * How frames of its JIT code are found in this run of a program (see struct jbpf_hotspot). As
+ * probe__set_code_range(); -EINVAL: it says what no HotSpot does.
+ */
+__must_check int probe__set_hotspot(struct probe *probe, uint32_t pid, uint64_t account_id,
+				    const struct jbpf_hotspot *hotspot);
+
+/*
+ * Where the caller of a leaf is found (bpf/jbpf_leaf.h). When an account has as many rules as are left
+ * for all others, one of its own goes for it. 0; -EINVAL: it says what no code does; -EDQUOT; -errno.
+ */
+__must_check int probe__set_leaf_rule(struct probe *probe, uint64_t account_id,
+				      const struct jbpf_leaf_key *key,
+				      const struct jbpf_leaf_proof *proof);
+
+/*
+ * The rules of one file's code (bpf/jbpf_unwind.h), under an id the caller chose; the words were
+ * checked. 0; -EINVAL; -ENOSPC: there is no room, as few tables or all that there is; -errno. On error
+ * there is none of this id. Replacing one that a space names is no good: what was found in it stays.
+ */
+__must_check int probe__set_unwind_table(struct probe *probe, uint32_t table_id,
+					 const uint32_t *words, uint32_t word_cnt);
+/*
+ * A walk may still be at it that began before the last space that names it was dropped or replaced:
+ * drop tables after the drain that follows.
+ */
+void probe__drop_unwind_table(struct probe *probe, uint32_t table_id);
+
+/*
+ * From now on stacks of this run of a program are walked by its mappings (see struct jbpf_space; its
+ * generation is filled in here), no longer by frame pointers alone. Its tables were set before. Ends
+ * by itself when the process execs or exits. 0; -EINVAL; -EDQUOT: the account of the process (0: not
+ * known) has as many as are left for all others; -ENOSPC: too many; -errno.
+ */
+__must_check int probe__set_space(struct probe *probe, uint32_t pid, uint64_t account_id,
+				  const struct jbpf_space *space);
+void probe__drop_space(struct probe *probe, uint32_t pid);
+/* Those of all processes. */
+void probe__drop_spaces(struct probe *probe);
+/* So many chunks of JBPF_UNWIND_CHUNK_WORDS all tables together may have. */
+uint32_t probe__unwind_chunks(const struct probe *probe);
 
 /*
  * One bpf() call as every drain makes them: 0, or -EPERM when this process lacks what the kernel

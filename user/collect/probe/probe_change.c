@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
-#include "user/collect/probe/count_map.h"
+#include "user/collect/probe/probe_sizes.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -24,9 +24,21 @@ static bool fits(const struct probe_room *room, const struct probe_options *want
 	double ticks = (double)wanted->frequency_hz * (double)wanted->window_ns /
 		       (double)CLOCK_NS_PER_S * LATE_PERCENT / 100;
 
-	return count_map_entries(wanted->frequency_hz, room->cpu_cnt, wanted->window_ns) <=
-		       room->count_entries &&
+	return probe_sizes_count_entries(wanted, room->cpu_cnt) <= room->count_entries &&
 	       (!room->tick_words || ticks <= room->tick_words);
+}
+
+static bool has_events(const struct probe_room *room, const struct probe_options *wanted)
+{
+	if (probe_events(wanted) != room->events)
+		return false;
+	if (room->events & EVENT_BIT(EVENT_OFF_CPU) && wanted->off_cpu_rate != room->off_cpu_rate)
+		return false;
+	for (int i = 0; i < EVENT_CNT; i++)
+		if (i != EVENT_CPU && room->events & EVENT_BIT(i) &&
+		    probe_period(wanted, (enum event)i) != room->periods[i])
+			return false;
+	return true;
 }
 
 static int refuse(char *why, size_t why_len, const char *what)
@@ -95,6 +107,8 @@ int probe_change_check(const struct probe_room *room, const struct probe_options
 	}
 	if (wanted->max_depth != room->max_depth)
 		return refuse(why, why_len, "max-depth is part of the BPF programs");
+	if (!has_events(room, wanted))
+		return refuse(why, why_len, "events and their periods are opened once");
 	if (!wanted->pid_cnt != !room->pid_max)
 		return refuse(why, why_len,
 			      "the BPF programs were loaded with or without a filter by pid");

@@ -18,11 +18,14 @@
 /* What programs and maps were made for. */
 struct probe_room {
 	size_t cpu_cnt;
-	uint32_t count_entries;	  /* of each count map */
-	uint32_t tick_words;	  /* moments per CPU and window; 0: none are noted */
-	uint32_t max_depth;	  /* constant in the programs */
-	uint32_t pid_max;	  /* 0: programs do not look at pids */
-	uint32_t cgroup_max;	  /* 0: nor at cgroups */
+	uint32_t count_entries; /* of each count map */
+	uint32_t tick_words;	/* moments per CPU and window; 0: none are noted */
+	uint32_t max_depth;	/* constant in the programs */
+	uint32_t pid_max;	/* 0: programs do not look at pids */
+	uint32_t cgroup_max;	/* 0: nor at cgroups */
+	uint32_t events;	/* EVENT_BIT(): programs and events are there for these */
+	uint64_t periods[EVENT_CNT];
+	uint32_t off_cpu_rate;
 	uint32_t max_sample_rate; /* kernel.perf_event_max_sample_rate; 0 = not known */
 };
 

@@ -47,3 +47,21 @@ void probe_host_read(struct probe_host *out)
 	out->max_sample_rate = probe_host_max_sample_rate();
 	out->has_btf = access("/sys/kernel/btf/vmlinux", R_OK) == 0;
 }
+
+uint64_t probe_host_map_bytes(int fd)
+{
+	static const char label[] = "\nmemlock:\t";
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *at;
+	uint64_t bytes = 0;
+
+	if (fs_read_filef(AT_FDCWD, PROBE_PROC_FILE_BYTES, &text, "/proc/self/fdinfo/%d", fd))
+		return 0;
+	at = strstr(strbuf_str(&text), label);
+	if (!at)
+		return 0;
+	at += sizeof(label) - 1;
+	if (parse_u64_n(at, strcspn(at, "\n"), 10, &bytes))
+		return 0;
+	return bytes;
+}

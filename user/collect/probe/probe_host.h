@@ -11,5 +11,7 @@
 void probe_host_read(struct probe_host *out);
 /* kernel.perf_event_max_sample_rate; 0 when not readable. */
 uint32_t probe_host_max_sample_rate(void);
+/* Memory of a BPF map as the kernel charges it ("memlock:" of fdinfo); 0 when it cannot be read. */
+uint64_t probe_host_map_bytes(int fd);
 
 #endif

@@ -16,3 +16,17 @@ bool probe_queue_pop(struct probe_queue *queue, struct probe_queue_item *out)
 	*out = queue->items[queue->taken++ & (PROBE_QUEUE_MAX - 1)];
 	return true;
 }
+
+void probe_queue_note(struct probe_queue *queue, const struct jbpf_stack *head,
+		      uint64_t since_boot_ns)
+{
+	const struct probe_queue_item item = {
+		.hash = head->hash,
+		.start_ns = head->start_ns,
+		.since_boot_ns = since_boot_ns,
+		.pid = head->pid,
+		.exec_id = head->exec_id,
+	};
+
+	probe_queue_push(queue, &item);
+}

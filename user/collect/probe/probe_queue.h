@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bpf/jbpf_user.h"
+
 #define PROBE_QUEUE_MAX 4096 /* power of two */
 
 struct probe_queue_item {
@@ -30,5 +32,9 @@ struct probe_queue {
 void probe_queue_push(struct probe_queue *queue, const struct probe_queue_item *item);
 /* Takes the oldest. False: there is none. */
 bool probe_queue_pop(struct probe_queue *queue, struct probe_queue_item *out);
+
+/* Adds the process of a stack that came now; it was sampled after `since_boot_ns`. */
+void probe_queue_note(struct probe_queue *queue, const struct jbpf_stack *head,
+		      uint64_t since_boot_ns);
 
 #endif

@@ -107,6 +107,9 @@ void probe_why(const struct probe_failure *failure, const struct probe_host *hos
 			 "no CPU to sample: /sys/devices/system/cpu/online: %s; is /sys mounted?",
 			 reason);
 		return;
+	case PROBE_STEP_WAITS:
+		snprintf(why, why_len, "%s", subject);
+		return;
 	case PROBE_STEP_MAPS:
 		snprintf(why, why_len, "cannot set up BPF maps: %s", reason);
 		return;

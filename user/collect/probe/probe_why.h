@@ -20,6 +20,7 @@ enum probe_step {
 	PROBE_STEP_ATTACH,   /* raw tracepoints */
 	PROBE_STEP_EVENT,    /* perf_event_open */
 	PROBE_STEP_NO_CPU,   /* no CPU online */
+	PROBE_STEP_WAITS,    /* the objects of waiting threads; the subject says it all */
 };
 
 struct probe_host {

@@ -26,6 +26,8 @@ struct sample_source_ops {
 	int (*consume)(struct probe *probe, probe_notice_fn notice, void *ctx);
 	int (*drain)(struct probe *probe, probe_notice_fn notice, void *ctx,
 		     struct probe_batch *out);
+	void (*end_window)(struct probe *probe, struct probe_batch *out);
+	uint64_t (*due_boot_ns)(const struct probe *probe);
 	int (*stack)(const struct probe *probe, uint64_t hash, struct probe_stack *out);
 	bool (*next_new_stack)(struct probe *probe, struct probe_new_stack *out);
 	uint64_t (*stream_seed)(const struct probe *probe);
@@ -34,6 +36,18 @@ struct sample_source_ops {
 	int (*set_account)(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);
 	int (*set_code_range)(struct probe *probe, uint32_t pid, uint64_t account_id,
 			      const struct jbpf_code_range *range);
+	int (*set_hotspot)(struct probe *probe, uint32_t pid, uint64_t account_id,
+			   const struct jbpf_hotspot *hotspot);
+	int (*set_leaf_rule)(struct probe *probe, uint64_t account_id,
+			     const struct jbpf_leaf_key *key, const struct jbpf_leaf_proof *proof);
+	int (*set_unwind_table)(struct probe *probe, uint32_t table_id, const uint32_t *words,
+				uint32_t word_cnt);
+	void (*drop_unwind_table)(struct probe *probe, uint32_t table_id);
+	int (*set_space)(struct probe *probe, uint32_t pid, uint64_t account_id,
+			 const struct jbpf_space *space);
+	void (*drop_space)(struct probe *probe, uint32_t pid);
+	void (*drop_spaces)(struct probe *probe);
+	uint32_t (*unwind_chunks)(const struct probe *probe);
 	int (*opt_out)(struct probe *probe, uint32_t pid, const struct jbpf_known *process);
 
 	uint32_t (*cpus)(const struct probe *probe);

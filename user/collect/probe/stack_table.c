@@ -130,7 +130,8 @@ static int record_parse(const void *record, size_t len, struct jbpf_stack *head)
 	memcpy(head, record, sizeof(*head));
 	if (!head->hash || !head->frame_cnt || head->frame_cnt > JBPF_MAX_DEPTH)
 		return -EINVAL;
-	if (head->flags & ~(JBPF_STACK_LEAF_WORDS | JBPF_STACK_LEAF_CODE))
+	if ((head->flags & JBPF_STACK_LEAF_GUESS_MASK) &&
+	    jbpf_leaf_rule_of(head->flags) != JBPF_LEAF_RULE_GUESSED)
 		return -EINVAL;
 	/* The ring buffer rounds nothing: a record is as long as the program said. */
 	if (len != sizeof(*head) + head->frame_cnt * sizeof(uint64_t))

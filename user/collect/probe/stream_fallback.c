@@ -4,9 +4,27 @@
 
 #include <inttypes.h>
 
+#include "user/collect/probe/cpus.h"
 #include "user/model/stack_text.h"
 
 #define FRAME_NOT_NAMED "[not named]"
+
+uint32_t stream_kind(enum event event)
+{
+	if (event == EVENT_OFF_CPU)
+		return JBPF_KEY_OFF_CPU;
+	if (event == EVENT_SCHED)
+		return JBPF_KEY_SCHED;
+	return event == EVENT_CPU ? JBPF_KEY_SAMPLE : JBPF_KEY_SOFTWARE + cpu_event_software(event);
+}
+
+enum event stream_event(const struct jbpf_key *key)
+{
+	for (int i = 0; i < EVENT_CNT; i++)
+		if (stream_kind((enum event)i) == key->kind)
+			return (enum event)i;
+	return EVENT_CNT;
+}
 
 int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b)
 {
@@ -17,8 +35,22 @@ int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b)
 	BY(pid);
 	BY(exec_id);
 	BY(cgroup_id);
+	BY(kind);
 #undef BY
 	return 0;
+}
+
+int stream_count_compare(const void *left, const void *right)
+{
+	const struct jbpf_key *a = &((const struct probe_count *)left)->key;
+	const struct jbpf_key *b = &((const struct probe_count *)right)->key;
+	int order = stream_compare(a, b);
+
+	if (order)
+		return order;
+	if (a->user_hash != b->user_hash)
+		return a->user_hash > b->user_hash ? 1 : -1;
+	return (a->kernel_hash > b->kernel_hash) - (a->kernel_hash < b->kernel_hash);
 }
 
 struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from)
@@ -39,15 +71,32 @@ uint64_t stream_samples(const struct stream *stream)
 	return samples;
 }
 
+uint64_t stream_run_delay_ns(const struct stream *stream)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < stream->cnt; i++) {
+		const struct probe_count *count = &stream->counts[i];
+
+		if (count->key.kind == JBPF_KEY_OFF_CPU &&
+		    count->key.user_hash == JBPF_HASH_RUN_DELAY)
+			sum += count->value.run_delay_ns;
+	}
+	return sum;
+}
+
 int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out)
 {
 	int err;
 
 	strbuf_clear(out);
+	if (!samples)
+		return 0;
 	err = stack_text_append(out, comm, FRAME_KIND_NATIVE);
 	if (!err)
 		err = stack_text_append(out, FRAME_NOT_NAMED, FRAME_KIND_NATIVE);
-	return err ? err : strbuf_printf(out, " %" PRIu64 "\n", samples);
+	strbuf_printf(out, " %" PRIu64 "\n", samples);
+	return err ? err : strbuf_error(out);
 }
 
 struct window_counts stream_fallback_counts(uint64_t samples)
@@ -57,5 +106,6 @@ struct window_counts stream_fallback_counts(uint64_t samples)
 		.frames = samples,
 		.unknown_frames = samples,
 		.truncated_samples = samples,
+		.ends = { [STACK_END_LOST] = samples },
 	};
 }

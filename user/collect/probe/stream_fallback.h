@@ -11,11 +11,22 @@
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
 
-/* One stream: counts with the same process and cgroup. Borrowed. */
+/*
+ * For qsort() of struct probe_count: by stream_compare() what must group together, by the hashes
+ * what only makes the order repeatable.
+ */
+int stream_count_compare(const void *left, const void *right);
+
+/* One stream: counts with the same process, cgroup and event. Borrowed. */
 struct stream {
 	const struct probe_count *counts;
 	size_t cnt;
 };
+
+/* The event of a key: EVENT_CNT when it is not ours. */
+enum event stream_event(const struct jbpf_key *key);
+/* As it is in keys of this event. */
+uint32_t stream_kind(enum event event);
 
 /* The order of streams: <0, 0 (the same stream) or >0. Hashes of stacks are not looked at. */
 int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b);
@@ -23,8 +34,10 @@ int stream_compare(const struct jbpf_key *a, const struct jbpf_key *b);
 /* The stream that begins at counts[from]. */
 struct stream stream_next(const struct probe_count *counts, size_t cnt, size_t from);
 uint64_t stream_samples(const struct stream *stream);
+/* See run_delay_ns of struct window_counts. */
+uint64_t stream_run_delay_ns(const struct stream *stream);
 
-/* Replaces `out` by "comm;[not named] SAMPLES\n". 0 or -ENOMEM. */
+/* Replaces `out` by "comm;[not named] SAMPLES\n", or by nothing without samples. 0 or -ENOMEM. */
 __must_check int stream_fallback_text(const char *comm, uint64_t samples, struct strbuf *out);
 /* One frame without a name per sample, and no root. */
 struct window_counts stream_fallback_counts(uint64_t samples);

@@ -57,7 +57,8 @@ static int append_frame(struct folded *folded, size_t node)
 	int err;
 
 	strbuf_clear(&folded->name);
-	err = strbuf_append(&folded->name, frame->name, frame->name_len);
+	strbuf_append(&folded->name, frame->name, frame->name_len);
+	err = strbuf_error(&folded->name);
 	if (err)
 		return err;
 	for (size_t i = 0; i < folded->name.len; i++) {
@@ -74,23 +75,24 @@ static int append_frame(struct folded *folded, size_t node)
 		if (len >= strlen(CUT_TEXT) && memcmp(folded->stack.data + len - strlen(CUT_TEXT),
 						      CUT_TEXT, strlen(CUT_TEXT)) == 0)
 			return 0;
-		return strbuf_puts(&folded->stack, CUT_TEXT);
+		strbuf_puts(&folded->stack, CUT_TEXT);
+		return strbuf_error(&folded->stack);
 	}
 	return err;
 }
 
-static int collect_line(struct folded *folded, size_t node)
+static void collect_line(struct folded *folded, size_t node)
 {
 	const struct diff_paths_sum *self = &folded->paths.selfs[node];
 
 	if (!self->samples[DIFF_PATHS_BEFORE] && !self->samples[DIFF_PATHS_AFTER])
-		return 0;
+		return;
 	folded->lines[folded->line_cnt++] = (struct folded_line){
 		.at = folded->texts.len,
 		.len = folded->stack.len,
 		.samples = { self->samples[DIFF_PATHS_BEFORE], self->samples[DIFF_PATHS_AFTER] },
 	};
-	return strbuf_append(&folded->texts, strbuf_str(&folded->stack), folded->stack.len);
+	strbuf_add(&folded->texts, &folded->stack);
 }
 
 static int collect_lines(struct folded *folded)
@@ -106,9 +108,9 @@ static int collect_lines(struct folded *folded)
 		err = append_frame(folded, i);
 		folded->ends[depth] = folded->stack.len;
 		if (!err)
-			err = collect_line(folded, i);
+			collect_line(folded, i);
 	}
-	return err;
+	return err ? err : strbuf_error(&folded->texts);
 }
 
 static int compare_lines(const void *left, const void *right, void *texts)
@@ -125,12 +127,11 @@ static int write_lines(struct folded *folded, struct strbuf *out)
 {
 	struct folded_line *lines = folded->lines;
 	char *texts = folded->texts.data;
-	int err = 0;
 
 	if (!folded->line_cnt)
 		return 0;
 	qsort_r(lines, folded->line_cnt, sizeof(*lines), compare_lines, texts);
-	for (size_t i = 0; !err && i < folded->line_cnt; i++) {
+	for (size_t i = 0; i < folded->line_cnt; i++) {
 		struct folded_line line = lines[i];
 
 		for (; i + 1 < folded->line_cnt && compare_lines(&line, &lines[i + 1], texts) == 0;
@@ -138,13 +139,11 @@ static int write_lines(struct folded *folded, struct strbuf *out)
 			for (int side = 0; side < DIFF_PATHS_SIDES; side++)
 				line.samples[side] = add_saturated(line.samples[side],
 								   lines[i + 1].samples[side]);
-		err = strbuf_append(out, texts + line.at, line.len);
-		if (!err)
-			err = strbuf_printf(out, " %" PRIu64 " %" PRIu64 "\n",
-					    line.samples[DIFF_PATHS_BEFORE],
-					    line.samples[DIFF_PATHS_AFTER]);
+		strbuf_append(out, texts + line.at, line.len);
+		strbuf_printf(out, " %" PRIu64 " %" PRIu64 "\n", line.samples[DIFF_PATHS_BEFORE],
+			      line.samples[DIFF_PATHS_AFTER]);
 	}
-	return err;
+	return strbuf_error(out);
 }
 
 int diff_output_folded(const struct diff_output *diff, struct strbuf *out)

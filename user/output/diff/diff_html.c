@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "user/output/diff/diff_paths.h"
+#include "user/output/diff/diff_sentence.h"
 #include "user/output/diff/diff_words.h"
 #include "user/output/escape.h"
 #include "user/output/json_writer.h"
@@ -103,7 +104,7 @@ static size_t choose_family(struct diff_page *page, bool is_total, uint32_t *out
 	for (uint32_t i = 0; i < page->item_cnt; i++)
 		if (is_of_family(page, i, is_total) && (rows[i].samples_a || rows[i].samples_b))
 			out[cnt++] = i;
-	qsort_r(out, cnt, sizeof(*out), diff_words_compare_rows, page->diff->result->rows);
+	qsort_r(out, cnt, sizeof(*out), diff_words_compare_rows, (void *)page->diff);
 	page->left_out[is_total] = cnt > HTML_METHODS_MAX ? cnt - HTML_METHODS_MAX : 0;
 	return cnt - page->left_out[is_total];
 }
@@ -155,95 +156,80 @@ static int number_frames(struct diff_page *page)
 
 /* ---- the strings of numbers ---- */
 
-static int append_fixed(struct strbuf *out, double value)
+static void append_fixed(struct strbuf *out, double value)
 {
 	int64_t units;
 
-	if (!isfinite(value))
-		return page_number(out, 0);
+	if (!isfinite(value)) {
+		page_number(out, 0);
+		return;
+	}
 	units = llround(FIXED_UNITS * fmax(fmin(value, FIXED_MAX), -FIXED_MAX));
-	return page_number(out, units < 0 ? (uint64_t)-units * 2 : (uint64_t)units * 2 + 1);
+	page_number(out, units < 0 ? (uint64_t)-units * 2 : (uint64_t)units * 2 + 1);
 }
 
-static int append_judgement(const struct diff_page *page, const struct diff_row *row,
-			    struct strbuf *out)
+static void append_judgement(const struct diff_page *page, const struct diff_row *row,
+			     struct strbuf *out)
 {
 	uint64_t flags = (uint64_t)row->verdict | (row->is_alarm ? 8 : 0) |
 			 (row->is_tested ? 16 : 0);
 	double q_log = row->q > 0 ? fmin(-log10(row->q), Q_LOG_MAX) : Q_LOG_MAX;
-	int err = page_number(out, flags);
 
-	if (!err)
-		err = append_fixed(out, row->change.value);
-	if (!err)
-		err = append_fixed(out, row->change.low);
-	if (!err)
-		err = append_fixed(out, row->change.high);
-	if (!err)
-		err = append_fixed(out, isnan(row->q) ? NAN : q_log);
-	if (!err)
-		err = append_fixed(out, row->detectable);
-	if (!err && (row->verdict == DIFF_VERDICT_NEW || row->verdict == DIFF_VERDICT_GONE)) {
-		err = append_fixed(out, row->points.low);
-		if (!err)
-			err = append_fixed(out, row->points.high);
+	page_number(out, flags);
+	append_fixed(out, row->change.value);
+	append_fixed(out, row->change.low);
+	append_fixed(out, row->change.high);
+	append_fixed(out, isnan(row->q) ? NAN : q_log);
+	append_fixed(out, row->detectable);
+	if (row->verdict == DIFF_VERDICT_NEW || row->verdict == DIFF_VERDICT_GONE) {
+		append_fixed(out, row->points.low);
+		append_fixed(out, row->points.high);
 	}
-	if (!err && row->verdict == DIFF_VERDICT_MOVED)
-		err = page_number(out,
-				  row->moved_with < page->item_cnt ?
-					  1 + page->frames.number[frame_of(page, row->moved_with)] :
-					  0);
-	return err;
+	if (row->verdict == DIFF_VERDICT_MOVED)
+		page_number(out, row->moved_with < page->item_cnt ?
+					 1 + page->frames.number[frame_of(page, row->moved_with)] :
+					 0);
 }
 
-static int append_sums(struct strbuf *out, double share_a, double share_b, uint64_t samples_a,
-		       uint64_t samples_b)
+static void append_sums(struct strbuf *out, double share_a, double share_b, uint64_t samples_a,
+			uint64_t samples_b)
 {
-	int err = page_number(out, (uint64_t)llround(SHARE_UNITS * share_a));
-
-	if (!err)
-		err = page_number(out, (uint64_t)llround(SHARE_UNITS * share_b));
-	if (!err)
-		err = page_number(out, samples_a);
-	return err ? err : page_number(out, samples_b);
+	page_number(out, (uint64_t)llround(SHARE_UNITS * share_a));
+	page_number(out, (uint64_t)llround(SHARE_UNITS * share_b));
+	page_number(out, samples_a);
+	page_number(out, samples_b);
 }
 
-static int append_node(const struct diff_page *page, size_t i, uint32_t last_depth,
-		       struct strbuf *out)
+static void append_node(const struct diff_page *page, size_t i, uint32_t last_depth,
+			struct strbuf *out)
 {
 	const struct tree_node *node = &page->paths.tree.nodes[i];
 	const struct diff_paths_sum *self = &page->paths.selfs[i];
 	uint32_t item = diff_paths_item(&page->paths, i);
 	uint32_t frame = item == DIFF_NONE ? hidden_frame(page) : frame_of(page, item);
-	int err = page_number(out, page->frames.number[frame]);
 
-	if (!err)
-		err = page_number(out, last_depth + 1 - node->depth);
-	if (!err)
-		err = append_sums(out, self->share[DIFF_PATHS_BEFORE],
-				  self->share[DIFF_PATHS_AFTER], self->samples[DIFF_PATHS_BEFORE],
-				  self->samples[DIFF_PATHS_AFTER]);
-	if (err)
-		return err;
+	page_number(out, page->frames.number[frame]);
+	page_number(out, last_depth + 1 - node->depth);
+	append_sums(out, self->share[DIFF_PATHS_BEFORE], self->share[DIFF_PATHS_AFTER],
+		    self->samples[DIFF_PATHS_BEFORE], self->samples[DIFF_PATHS_AFTER]);
 	if (item == DIFF_NONE)
-		return page_number(out, node->hidden_cnt);
-	return append_judgement(page, &page->diff->result->rows[item], out);
+		page_number(out, node->hidden_cnt);
+	else
+		append_judgement(page, &page->diff->result->rows[item], out);
 }
 
-static int append_tree(const struct diff_page *page, struct strbuf *out)
+static void append_tree(const struct diff_page *page, struct strbuf *out)
 {
 	uint32_t last_depth = 0;
-	int err = 0;
 
-	for (size_t i = 1; !err && i < page->paths.tree.node_cnt; i++) {
-		err = append_node(page, i, last_depth, out);
+	for (size_t i = 1; i < page->paths.tree.node_cnt; i++) {
+		append_node(page, i, last_depth, out);
 		last_depth = page->paths.tree.nodes[i].depth;
 	}
-	return err;
 }
 
 /* Where to look for a method's change: its origin, or the place above it that is in the tree. */
-static uint32_t node_to_look_at(const struct diff_page *page, uint32_t item)
+static uint32_t node_of_item(const struct diff_page *page, uint32_t item)
 {
 	uint32_t path = page->diff->result->rows[item].origin;
 
@@ -252,26 +238,18 @@ static uint32_t node_to_look_at(const struct diff_page *page, uint32_t item)
 	return path < page->item_cnt ? page->node_of[path] : 0;
 }
 
-static int append_methods(const struct diff_page *page, struct strbuf *out)
+static void append_methods(const struct diff_page *page, struct strbuf *out)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < page->method_cnt; i++) {
+	for (size_t i = 0; i < page->method_cnt; i++) {
 		uint32_t item = page->methods[i];
 		const struct diff_row *row = &page->diff->result->rows[item];
 
-		err = page_number(out, page->frames.number[frame_of(page, item)]);
-		if (!err)
-			err = page_number(out, is_of_family(page, item, true));
-		if (!err)
-			err = append_sums(out, row->share_a, row->share_b, row->samples_a,
-					  row->samples_b);
-		if (!err)
-			err = page_number(out, node_to_look_at(page, item));
-		if (!err)
-			err = append_judgement(page, row, out);
+		page_number(out, page->frames.number[frame_of(page, item)]);
+		page_number(out, is_of_family(page, item, true));
+		append_sums(out, row->share_a, row->share_b, row->samples_a, row->samples_b);
+		page_number(out, node_of_item(page, item));
+		append_judgement(page, row, out);
 	}
-	return err;
 }
 
 /* ---- the JSON ---- */
@@ -286,7 +264,7 @@ static int write_header_line(void *ctx, const char *label, const char *text, boo
 	json_writer_member_string(json, "text", text);
 	json_writer_member_bool(json, "isWarning", is_warning);
 	json_writer_end(json, '}');
-	return json->err;
+	return strbuf_error(json->out);
 }
 
 static void write_pair(struct json_writer *json, const char *key, double before, double after)
@@ -298,7 +276,7 @@ static void write_pair(struct json_writer *json, const char *key, double before,
 	json_writer_end(json, ']');
 }
 
-static int write_names(const struct diff_page *page, struct json_writer *json)
+static void write_names(const struct diff_page *page, struct json_writer *json)
 {
 	struct page_names names = { .json = json };
 
@@ -320,21 +298,28 @@ static int write_names(const struct diff_page *page, struct json_writer *json)
 		frame.name_len = strlen(frame.name);
 		page_names_add(&names, &frame);
 	}
-	return page_names_end(&names);
+	page_names_end(&names);
 }
 
 static int write_facts(const struct diff_page *page, struct json_writer *json)
 {
 	const struct diff_output *diff = page->diff;
 	const struct diff_summary *summary = &diff->result->summary;
+	__cleanup_strbuf struct strbuf sentence = STRBUF_INIT;
 	int err;
 
 	json_writer_member_string(json, "title", diff->title ? diff->title : "");
+	json_writer_member_string(json, "event", diff_words_event(diff));
 	json_writer_member_string(json, "subtitle", diff->subtitle ? diff->subtitle : "");
 	json_writer_newline(json);
 	json_writer_key(json, "header");
 	json_writer_begin(json, '[');
-	err = diff_words_header(diff, write_header_line, json);
+	diff_sentence(diff, &sentence);
+	err = strbuf_error(&sentence);
+	if (!err)
+		err = write_header_line(json, "In short", strbuf_str(&sentence), false);
+	if (!err)
+		err = diff_words_header(diff, write_header_line, json);
 	json_writer_end(json, ']');
 	json_writer_newline(json);
 	json_writer_member_bool(json, "isJudged", diff_words_is_judged(diff));
@@ -360,20 +345,17 @@ static int write_data(const struct diff_page *page, struct strbuf *out)
 	err = write_facts(page, &json);
 	json_writer_newline(&json);
 	page_palette(&json);
-	if (!err)
-		err = write_names(page, &json);
-	if (!err)
-		err = append_tree(page, &tree);
-	if (!err)
-		err = append_methods(page, &methods);
+	write_names(page, &json);
+	append_tree(page, &tree);
+	append_methods(page, &methods);
 	json_writer_newline(&json);
 	json_writer_member_u64(&json, "rootFrame", page->frames.number[root_frame(page)]);
 	json_writer_newline(&json);
-	json_writer_member_string(&json, "tree", strbuf_str(&tree));
+	json_writer_member_text(&json, "tree", &tree);
 	json_writer_newline(&json);
-	json_writer_member_string(&json, "methods", strbuf_str(&methods));
+	json_writer_member_text(&json, "methods", &methods);
 	json_writer_end(&json, '}');
-	return err ? err : json.err;
+	return err ? err : strbuf_error(out);
 }
 
 static int write_noscript(const struct diff_output *diff, struct strbuf *out)
@@ -381,7 +363,9 @@ static int write_noscript(const struct diff_output *diff, struct strbuf *out)
 	struct strbuf text __cleanup_strbuf = STRBUF_INIT;
 	int err = diff_output_table(diff, HTML_NOSCRIPT_ROWS, &text);
 
-	return err ? err : page_lines(out, strbuf_str(&text));
+	if (!err)
+		page_lines(out, strbuf_str(&text));
+	return err ? err : strbuf_error(out);
 }
 
 static int write_slot(void *ctx, const char *name, struct strbuf *out)
@@ -389,17 +373,19 @@ static int write_slot(void *ctx, const char *name, struct strbuf *out)
 	const struct diff_page *page = ctx;
 	const char *title = page->diff->title ? page->diff->title : "";
 
-	if (strcmp(name, "title") == 0)
-		return escape_html(out, title, strlen(title));
-	if (strcmp(name, "style") == 0)
-		return page_append(out, diff_style_start, diff_style_end);
 	if (strcmp(name, "noscript") == 0)
 		return write_noscript(page->diff, out);
 	if (strcmp(name, "data") == 0)
 		return write_data(page, out);
-	if (strcmp(name, "script") == 0)
-		return page_append(out, diff_script_start, diff_script_end);
-	return -EINVAL;
+	if (strcmp(name, "title") == 0)
+		escape_html(out, title, strlen(title));
+	else if (strcmp(name, "style") == 0)
+		page_append(out, diff_style_start, diff_style_end);
+	else if (strcmp(name, "script") == 0)
+		page_append(out, diff_script_start, diff_script_end);
+	else
+		return -EINVAL;
+	return strbuf_error(out);
 }
 
 int diff_output_html(const struct diff_output *diff, struct strbuf *out)

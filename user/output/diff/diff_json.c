@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "user/output/colors.h"
+#include "user/output/diff/diff_sentence.h"
 #include "user/output/info.h"
 #include "user/output/json_writer.h"
 #include "user/util/cleanup.h"
@@ -83,17 +84,7 @@ static void write_side(struct json_writer *json, const char *key,
 	member_text(json, "jvm_version", side->jvm_version);
 	member_text(json, "image", side->image);
 	json_writer_member_u64(json, "samples", counts->samples);
-	json_writer_member_u64(json, "frames", counts->frames);
-	json_writer_member_u64(json, "unknown_frames", counts->unknown_frames);
-	json_writer_member_u64(json, "truncated_samples", counts->truncated_samples);
-	json_writer_member_u64(json, "jit_frames", counts->jit_frames);
-	json_writer_member_u64(json, "unknown_jit_frames", counts->unknown_jit_frames);
-	json_writer_member_u64(json, "ambiguous_frames", counts->ambiguous_frames);
-	json_writer_member_u64(json, "inlined_frames", counts->inlined_frames);
-	json_writer_member_u64(json, "interpreted_frames", counts->interpreted_frames);
-	json_writer_member_u64(json, "jit_leaf_samples", counts->jit_leaf_samples);
-	json_writer_member_u64(json, "repaired_samples", counts->repaired_samples);
-	json_writer_member_u64(json, "unrepaired_samples", counts->unrepaired_samples);
+	info_json_counts(json, counts);
 	json_writer_member_u64(json, "lost_samples", side->lost_samples);
 	json_writer_end(json, '}');
 }
@@ -116,6 +107,7 @@ static void write_options(struct json_writer *json, const struct diff_options *o
 	json_writer_member_u64(json, "blocks_min", options->blocks_min);
 	json_writer_member_u64(json, "history_min", options->history_min);
 	json_writer_member_u64(json, "scale_samples_min", options->scale_samples_min);
+	json_writer_member_u64(json, "near_s", options->near_s);
 	json_writer_member_bool(json, "alarm_without_history", options->alarm_without_history);
 	json_writer_end(json, '}');
 }
@@ -182,11 +174,15 @@ static void write_summary(struct json_writer *json, const struct diff_summary *a
 	json_writer_begin(json, '{');
 	json_writer_member_string(
 		json, "mode", at->mode == DIFF_MODE_STATISTICAL ? "statistical" : "descriptive");
-	json_writer_member_string(json, "calibration", calibrations[at->calibration]);
+	json_writer_member_string(json, "calibration",
+				  at->calibration == DIFF_CALIBRATION_HISTORY &&
+						  at->history_kind == DIFF_HISTORY_HOSTS ?
+					  "hosts" :
+					  calibrations[at->calibration]);
 	json_writer_member_u64(json, "history_pairs", at->history_pairs);
 	json_writer_member_bool(json, "gates_passed", at->gates_passed);
 	json_writer_member_bool(json, "is_paired", at->is_paired);
-	json_writer_member_u64(json, "units", at->unit_cnt);
+	json_writer_member_u64(json, "units", at->cluster_cnt);
 	json_writer_member_u64(json, "blocks_before", at->blocks_a);
 	json_writer_member_u64(json, "blocks_after", at->blocks_b);
 	json_writer_member_u64(json, "warm_up_before", at->warm_up_a);
@@ -295,7 +291,7 @@ static int write_rows(struct json_writer *json, const struct diff_output *diff)
 	json_writer_newline(json);
 	json_writer_key(json, "rows");
 	json_writer_begin(json, '[');
-	for (uint32_t i = 0; i < cnt && !json->err; i++) {
+	for (uint32_t i = 0; i < cnt && !strbuf_error(json->out); i++) {
 		if (items[i].kind == DIFF_KIND_NONE)
 			continue;
 		if (items[i].kind == DIFF_KIND_PATH && !wanted[i])
@@ -313,12 +309,17 @@ static int write_rows(struct json_writer *json, const struct diff_output *diff)
 int diff_output_json(const struct diff_output *diff, struct strbuf *out)
 {
 	struct json_writer json = { .out = out };
+	__cleanup_strbuf struct strbuf sentence = STRBUF_INIT;
 	int err;
 
 	json_writer_begin(&json, '{');
 	json_writer_member_string(&json, "format", "jbpf-diff");
 	json_writer_member_u64(&json, "version", DIFF_JSON_VERSION);
 	json_writer_member_string(&json, "title", diff->title ? diff->title : "");
+	diff_sentence(diff, &sentence);
+	strbuf_fail(out, strbuf_error(&sentence));
+	json_writer_member_string(&json, "sentence", strbuf_str(&sentence));
+	json_writer_member_string(&json, "event", event_name(diff->event));
 	json_writer_member_string(&json, "subtitle", diff->subtitle ? diff->subtitle : "");
 	write_side(&json, "before", &diff->before);
 	write_side(&json, "after", &diff->after);
@@ -332,7 +333,6 @@ int diff_output_json(const struct diff_output *diff, struct strbuf *out)
 	write_summary(&json, &diff->result->summary);
 	err = write_rows(&json, diff);
 	json_writer_end(&json, '}');
-	if (!err && !json.err)
-		json.err = strbuf_putc(out, '\n');
-	return err ? err : json.err;
+	strbuf_putc(out, '\n');
+	return err ? err : strbuf_error(out);
 }

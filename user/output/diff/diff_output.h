@@ -2,6 +2,8 @@
 /*
  * A comparison as bytes. Every writer writes the whole text to a strbuf and escapes what it takes
  * from names. The tree of the flame graph are the items of kind DIFF_KIND_PATH. 0 or -ENOMEM.
+ *
+ * In: a result and its catalog, borrowed. Out: text, in the caller's strbuf.
  */
 #ifndef JBPF_DIFF_DIFF_OUTPUT_H
 #define JBPF_DIFF_DIFF_OUTPUT_H
@@ -27,9 +29,13 @@ struct diff_output_side {
 	const char *image;
 };
 
+/* ... so many events per second. */
+#define DIFF_EVENTS_OF_RATE 1e6
+
 struct diff_output {
 	const char *title;    /* "service shop" */
 	const char *subtitle; /* selectors and host, or "" */
+	enum event event;     /* of both sides; where it is not CPU time, "cores" are ... */
 	struct diff_output_side before;
 	struct diff_output_side after;
 	const struct diff_result *result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A comparison for terminals: how sure it is, the alarms by where they come from, the methods whose
+ * A comparison for terminals: what it comes to, how sure it is, the alarms by where they come from, the methods whose
  * change was found. What was not found is counted, not listed: a list of noise invites reading it.
  */
 #include "user/output/diff/diff_output.h"
@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/output/diff/diff_sentence.h"
 #include "user/output/diff/diff_words.h"
 #include "user/output/escape.h"
+#include "user/output/info.h"
 #include "user/util/cleanup.h"
 
 #define LABEL_WIDTH    15
@@ -74,104 +76,105 @@ static bool is_listed(const struct table *table, uint32_t item)
 	       !is_repeated(table, item);
 }
 
-static int append_name(struct table *table, uint32_t item)
+static void append_name(struct table *table, uint32_t item)
 {
 	struct diff_catalog_name name = diff_catalog__name(table->diff->catalog, item);
 	bool is_cut = name.len > LINE_MAX_BYTES;
-	int err = escape_terminal(table->out, name.text, is_cut ? LINE_MAX_BYTES : name.len);
 
-	if (!err && is_cut)
-		err = strbuf_puts(table->out, "...");
-	return err ? err : strbuf_puts(table->out, frame_kind_suffix(name.kind));
+	escape_terminal(table->out, name.text, is_cut ? LINE_MAX_BYTES : name.len);
+	if (is_cut)
+		strbuf_puts(table->out, "...");
+	strbuf_puts(table->out, frame_kind_suffix(name.kind));
 }
 
 static int header_line(void *ctx, const char *label, const char *text, bool is_warning)
 {
 	struct strbuf *out = ctx;
-	int err = strbuf_printf(out, "%c %-*s ", is_warning ? '!' : ' ', LABEL_WIDTH, label);
 
-	if (!err)
-		err = escape_terminal(out, text, strlen(text));
-	return err ? err : strbuf_putc(out, '\n');
+	strbuf_printf(out, "%c %-*s ", is_warning ? '!' : ' ', LABEL_WIDTH, label);
+	escape_terminal(out, text, strlen(text));
+	strbuf_putc(out, '\n');
+	return strbuf_error(out);
 }
 
-static int append_titles(const struct diff_output *diff, struct strbuf *out)
+/* First of all what it comes to. */
+static void append_sentence(const struct diff_output *diff, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	diff_sentence(diff, &text);
+	strbuf_fail(out, strbuf_error(&text));
+	escape_terminal(out, strbuf_str(&text), text.len);
+	strbuf_puts(out, "\n\n");
+}
+
+static void append_titles(const struct diff_output *diff, struct strbuf *out)
 {
 	const char *const titles[] = { diff->title, diff->subtitle };
-	int err = 0;
 
-	for (size_t i = 0; !err && i < sizeof(titles) / sizeof(titles[0]); i++) {
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
 		if (!titles[i] || !*titles[i])
 			continue;
-		err = escape_terminal(out, titles[i], strlen(titles[i]));
-		if (!err)
-			err = strbuf_putc(out, '\n');
+		escape_terminal(out, titles[i], strlen(titles[i]));
+		strbuf_putc(out, '\n');
 	}
-	return err;
 }
 
 /* ---- alarms ---- */
 
-static int compare_origins(const void *left, const void *right, void *rows)
+static int compare_origins(const void *left, const void *right, void *diff)
 {
 	uint32_t a = *(const uint32_t *)left;
 	uint32_t b = *(const uint32_t *)right;
-	const struct diff_row *all = rows;
+	const struct diff_row *all = ((const struct diff_output *)diff)->result->rows;
 
 	if (all[a].origin != all[b].origin)
 		return all[a].origin < all[b].origin ? -1 : 1;
-	return diff_words_compare_rows(left, right, rows);
+	return diff_words_compare_rows(left, right, diff);
 }
 
 /* The last frames of a place, root first. */
-static int append_origin(struct table *table, uint32_t path)
+static void append_origin(struct table *table, uint32_t path)
 {
 	uint32_t last[ORIGIN_FRAMES];
 	uint32_t depth = 0;
-	int err;
 
-	if (path == DIFF_NONE)
-		return strbuf_puts(table->out, "  of no single place\n");
+	if (path == DIFF_NONE) {
+		strbuf_puts(table->out, "  of no single place\n");
+		return;
+	}
 	for (uint32_t at = path; at != DIFF_NONE; at = table->items[at].parent) {
 		if (depth < ORIGIN_FRAMES)
 			last[depth] = at;
 		depth++;
 	}
-	err = strbuf_puts(table->out, "  at ");
-	if (!err && depth > ORIGIN_FRAMES)
-		err = strbuf_printf(table->out, "(%" PRIu32 " callers);", depth - ORIGIN_FRAMES);
-	for (uint32_t i = depth < ORIGIN_FRAMES ? depth : ORIGIN_FRAMES; !err && i > 0; i--) {
-		err = append_name(table, last[i - 1]);
-		if (!err && i > 1)
-			err = strbuf_putc(table->out, ';');
+	strbuf_puts(table->out, "  at ");
+	if (depth > ORIGIN_FRAMES)
+		strbuf_printf(table->out, "(%" PRIu32 " callers);", depth - ORIGIN_FRAMES);
+	for (uint32_t i = depth < ORIGIN_FRAMES ? depth : ORIGIN_FRAMES; i > 0; i--) {
+		append_name(table, last[i - 1]);
+		if (i > 1)
+			strbuf_putc(table->out, ';');
 	}
-	return err ? err : strbuf_putc(table->out, '\n');
+	strbuf_putc(table->out, '\n');
 }
 
-static int append_alarm(struct table *table, uint32_t item)
+static void append_alarm(struct table *table, uint32_t item)
 {
 	const struct diff_row *row = row_of(table, item);
 	bool is_self = table->items[item].kind == DIFF_KIND_METHOD_SELF;
-	int err;
 
-	err = strbuf_printf(table->out, "    %s %.2f %% -> %.2f %% of the CPU, ",
-			    is_self ? "by itself   " : "with callees", 100 * row->share_a,
-			    100 * row->share_b);
-	if (!err)
-		err = diff_words_change(table->out, row);
-	if (!err)
-		err = strbuf_puts(table->out, " (");
-	if (!err)
-		err = diff_words_interval(table->out, row);
-	if (!err)
-		err = strbuf_puts(table->out, "), q ");
-	if (!err)
-		err = diff_words_q(table->out, row);
-	if (!err)
-		err = strbuf_puts(table->out, ": ");
-	if (!err)
-		err = append_name(table, item);
-	return err ? err : strbuf_putc(table->out, '\n');
+	strbuf_printf(table->out, "    %s %.2f %% -> %.2f %% of the %s, ",
+		      is_self ? "by itself   " : "with callees", 100 * row->share_a,
+		      100 * diff_words_share_after(row), diff_words_event(table->diff));
+	diff_words_change(table->out, row);
+	strbuf_puts(table->out, " (");
+	diff_words_interval(table->out, row);
+	strbuf_puts(table->out, "), q ");
+	diff_words_q(table->out, row);
+	strbuf_puts(table->out, ": ");
+	append_name(table, item);
+	strbuf_putc(table->out, '\n');
 }
 
 static int append_alarms(struct table *table)
@@ -179,7 +182,6 @@ static int append_alarms(struct table *table)
 	__cleanup_free uint32_t *alarms =
 		reallocarray(NULL, (size_t)table->item_cnt + 1, sizeof(*alarms));
 	size_t cnt = 0;
-	int err;
 
 	if (!alarms)
 		return -ENOMEM;
@@ -188,95 +190,90 @@ static int append_alarms(struct table *table)
 			alarms[cnt++] = i;
 	if (!cnt)
 		return 0;
-	qsort_r(alarms, cnt, sizeof(*alarms), compare_origins, table->diff->result->rows);
-	err = strbuf_puts(table->out, "\nALARMS\n");
-	for (size_t i = 0; !err && i < cnt; i++) {
+	qsort_r(alarms, cnt, sizeof(*alarms), compare_origins, (void *)table->diff);
+	strbuf_puts(table->out, "\nALARMS\n");
+	for (size_t i = 0; i < cnt; i++) {
 		uint32_t origin = row_of(table, alarms[i])->origin;
 
 		if (i == 0 || row_of(table, alarms[i - 1])->origin != origin)
-			err = append_origin(table, origin);
-		if (!err)
-			err = append_alarm(table, alarms[i]);
+			append_origin(table, origin);
+		append_alarm(table, alarms[i]);
 	}
-	return err;
+	return strbuf_error(table->out);
 }
 
 /* ---- rows ---- */
 
-static int append_cell(struct table *table, int width)
+static void append_cell(struct table *table, int width)
 {
-	int err = strbuf_printf(table->out, "%*s  ", width, strbuf_str(&table->cell));
-
+	strbuf_fail(table->out, strbuf_error(&table->cell));
+	strbuf_printf(table->out, "%*s  ", width, strbuf_str(&table->cell));
 	strbuf_clear(&table->cell);
-	return err;
 }
 
 /* Change, its interval, q and what could have been seen. */
-static int append_judgement(struct table *table, const struct diff_row *row)
+static void append_judgement(struct table *table, const struct diff_row *row)
 {
-	int err = diff_words_change(&table->cell, row);
-
-	if (!err)
-		err = append_cell(table, 9);
-	if (!err)
-		err = diff_words_interval(&table->cell, row);
-	if (!err)
-		err = append_cell(table, 24);
-	if (!err)
-		err = diff_words_q(&table->cell, row);
-	if (!err)
-		err = append_cell(table, 7);
-	if (!err)
-		err = diff_words_detectable(&table->cell, row->detectable);
-	return err ? err : append_cell(table, 10);
+	diff_words_change(&table->cell, row);
+	append_cell(table, 9);
+	diff_words_interval(&table->cell, row);
+	append_cell(table, 24);
+	diff_words_q(&table->cell, row);
+	append_cell(table, 7);
+	diff_words_detectable(&table->cell, row->detectable);
+	append_cell(table, 10);
 }
 
-static int append_cores(struct table *table, double a, double b)
+static void append_cores(struct table *table, double a, double b)
 {
-	int err = 0;
+	bool is_time = event_unit(table->diff->event) == EVENT_UNIT_NANOSECONDS;
 
-	for (int side = 0; !err && side < 2; side++) {
-		double value = side ? b : a;
+	for (int side = 0; side < 2; side++) {
+		double value = (side ? b : a) * (is_time ? 1 : DIFF_EVENTS_OF_RATE);
 
-		err = isfinite(value) ? strbuf_printf(&table->cell, "%.4f", value) :
-					strbuf_putc(&table->cell, '-');
-		if (!err)
-			err = append_cell(table, 9);
+		if (isfinite(value))
+			strbuf_printf(&table->cell, is_time ? "%.4f" : "%.1f", value);
+		else
+			strbuf_putc(&table->cell, '-');
+		append_cell(table, 9);
 	}
-	return err;
 }
 
-static int append_row(struct table *table, uint32_t item)
+static void append_row(struct table *table, uint32_t item)
 {
 	const struct diff_row *row = row_of(table, item);
-	int err;
 
-	err = strbuf_printf(table->out, "%-10s  %-5s  %7.2f  %7.2f  ",
-			    table->is_judged ? diff_verdict_name(row->verdict) : "not judged",
-			    table->items[item].kind == DIFF_KIND_METHOD_SELF ? "self" : "total",
-			    100 * row->share_a, 100 * row->share_b);
-	if (!err)
-		err = append_judgement(table, row);
-	if (!err)
-		err = append_cores(table, row->cores_a, row->cores_b);
-	if (!err)
-		err = append_name(table, item);
-	if (!err && row->verdict == DIFF_VERDICT_MOVED && row->moved_with != DIFF_NONE) {
-		err = strbuf_puts(table->out, row->change.value > 0 ? "  (from " : "  (to ");
-		if (!err)
-			err = append_name(table, row->moved_with);
-		if (!err)
-			err = strbuf_putc(table->out, ')');
+	strbuf_printf(table->out, "%-10s  %-5s  %7.2f  %7.2f  ",
+		      table->is_judged ? diff_verdict_name(row->verdict) : "not judged",
+		      table->items[item].kind == DIFF_KIND_METHOD_SELF ? "self" : "total",
+		      100 * row->share_a, 100 * diff_words_share_after(row));
+	append_judgement(table, row);
+	append_cores(table, row->cores_a, row->cores_b);
+	append_name(table, item);
+	if (row->verdict == DIFF_VERDICT_MOVED && row->moved_with != DIFF_NONE) {
+		strbuf_puts(table->out, row->change.value > 0 ? "  (from " : "  (to ");
+		append_name(table, row->moved_with);
+		strbuf_putc(table->out, ')');
 	}
-	return err ? err : strbuf_putc(table->out, '\n');
+	strbuf_putc(table->out, '\n');
 }
 
-static int append_head(struct table *table)
+static void append_head(struct table *table)
 {
-	return strbuf_printf(table->out,
-			     "\n%-10s  %-5s  %7s  %7s  %9s  %24s  %7s  %10s  %9s  %9s  METHOD\n",
-			     "VERDICT", "OF", "BEFORE%", "AFTER%", "CHANGE", "95 % INTERVAL", "Q",
-			     "COULD SEE", "CORES BEF", "CORES AFT");
+	enum event event = table->diff->event;
+	bool is_cpu = event == EVENT_CPU;
+	bool is_wait = event_unit(event) == EVENT_UNIT_NANOSECONDS;
+
+	strbuf_printf(table->out,
+		      "\n%-10s  %-5s  %7s  %7s  %9s  %24s  %7s  %10s  %9s  %9s  METHOD\n",
+		      "VERDICT", "OF", "BEFORE%", "AFTER%", "CHANGE", "95 % INTERVAL", "Q",
+		      "COULD SEE",
+		      is_cpu  ? "CORES BEF" :
+		      is_wait ? "WAIT BEF" :
+				"PER S BEF",
+		      is_cpu  ? "CORES AFT" :
+		      is_wait ? "WAIT AFT" :
+				"PER S AFT");
 }
 
 /* Methods to list: found ones, or all of them. */
@@ -290,7 +287,7 @@ static size_t collect_rows(const struct table *table, bool is_all, uint32_t *out
 		if (is_listed(table, i) && (is_all || diff_words_is_found(row->verdict)))
 			out[cnt++] = i;
 	}
-	qsort_r(out, cnt, sizeof(*out), diff_words_compare_rows, table->diff->result->rows);
+	qsort_r(out, cnt, sizeof(*out), diff_words_compare_rows, (void *)table->diff);
 	return cnt;
 }
 
@@ -312,29 +309,27 @@ static int append_rows(struct table *table, size_t limit)
 	bool is_all = limit == 0 || !table->is_judged;
 	size_t cnt;
 	size_t shown;
-	int err = 0;
 
 	if (!rows)
 		return -ENOMEM;
 	cnt = collect_rows(table, is_all, rows);
 	shown = limit && limit < cnt ? limit : cnt;
 	if (shown)
-		err = append_head(table);
+		append_head(table);
 	else
-		err = strbuf_puts(table->out, cnt || !table->is_judged ?
-						      "" :
-						      "\nNo method's change was found.\n");
-	for (size_t i = 0; !err && i < shown; i++)
-		err = append_row(table, rows[i]);
-	if (!err && shown < cnt)
-		err = strbuf_printf(table->out, "%zu more row%s not shown\n", cnt - shown,
-				    cnt - shown == 1 ? "" : "s");
-	if (!err && !is_all && count_quiet(table))
-		err = strbuf_printf(table->out,
-				    "%zu rows are the same or unresolved: not shown, but for what "
-				    "could have been seen above\n",
-				    count_quiet(table));
-	return err;
+		strbuf_puts(table->out,
+			    cnt || !table->is_judged ? "" : "\nNo method's change was found.\n");
+	for (size_t i = 0; i < shown; i++)
+		append_row(table, rows[i]);
+	if (shown < cnt)
+		strbuf_printf(table->out, "%zu more row%s not shown\n", cnt - shown,
+			      cnt - shown == 1 ? "" : "s");
+	if (!is_all && count_quiet(table))
+		strbuf_printf(table->out,
+			      "%zu row%s the same or unresolved: not shown, but for what "
+			      "could have been seen above\n",
+			      count_quiet(table), count_quiet(table) == 1 ? " is" : "s are");
+	return strbuf_error(table->out);
 }
 
 int diff_output_table(const struct diff_output *diff, size_t limit, struct strbuf *out)
@@ -349,9 +344,9 @@ int diff_output_table(const struct diff_output *diff, size_t limit, struct strbu
 	table.items = diff_catalog__items(diff->catalog, &table.item_cnt);
 	if (table.item_cnt > diff->result->row_cnt)
 		table.item_cnt = diff->result->row_cnt;
+	append_sentence(diff, out);
+	append_titles(diff, out);
 	err = find_selfs(&table);
-	if (!err)
-		err = append_titles(diff, out);
 	if (!err)
 		err = diff_words_header(diff, header_line, out);
 	if (!err)

@@ -35,18 +35,28 @@ bool diff_words_is_found(enum diff_verdict verdict);
 double diff_words_sure_points(const struct diff_row *row);
 
 /*
- * Order of rows for qsort_r() over item numbers, `rows` being those of the result: alarms first, then
- * what else was found, both by sure points; then the others, by share.
+ * Order of rows for qsort_r() over item numbers, `diff` being the struct diff_output: alarms first,
+ * then what else was found, both with methods that changed themselves before those that call them,
+ * and by sure points; then the others, by how much they seem to have changed.
  */
-int diff_words_compare_rows(const void *left, const void *right, void *rows);
+int diff_words_compare_rows(const void *left, const void *right, void *diff);
 
-/* "+50.1 %", "new", "gone" or "-". 0 or -ENOMEM, like all below. */
-__must_check int diff_words_change(struct strbuf *out, const struct diff_row *row);
+/*
+ * Share after that agrees with the change: as if the median method had kept its share. The share
+ * itself where nothing is judged.
+ */
+double diff_words_share_after(const struct diff_row *row);
+
+/* "+50.1 %", "new", "gone" or "-". Errors of this and the others are the buffer's. */
+void diff_words_change(struct strbuf *out, const struct diff_row *row);
 /* "+48.0 % to +52.2 %"; in points of the CPU for what is new or gone; or "-". */
-__must_check int diff_words_interval(struct strbuf *out, const struct diff_row *row);
+void diff_words_interval(struct strbuf *out, const struct diff_row *row);
 /* "<0.0001", "0.0312" or "-". */
-__must_check int diff_words_q(struct strbuf *out, const struct diff_row *row);
+void diff_words_q(struct strbuf *out, const struct diff_row *row);
 /* ">= 3.1 %" or "-". */
-__must_check int diff_words_detectable(struct strbuf *out, double detectable);
+void diff_words_detectable(struct strbuf *out, double detectable);
+
+/* What is compared, in the middle of a sentence: "CPU", "page faults". */
+const char *diff_words_event(const struct diff_output *diff);
 
 #endif

@@ -95,7 +95,7 @@ function methodRow(row) {
   const button = document.createElement('button');
   const sure = document.createElement('span');
   const full = names[row.frame];
-  const short = isJava(row.frame) ? shortName(full) : full;
+  const short = isJava(row.frame) ? lastParts(full, 2) : full;
   const scope = document.createElement('span');
   button.className = 'name';
   button.textContent = short;

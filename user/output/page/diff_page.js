@@ -109,7 +109,7 @@ function renderLegend() {
   const { full, hatch } = colors;
   const gradient = (steps) => ({ width: '52px', background: `linear-gradient(90deg, ${steps.join(', ')})` });
   $('legend').replaceChildren(
-    legendEntry('\u25b2 more CPU, full colour at +50 %', gradient(full.more)),
+    legendEntry(`\u25b2 more ${data.event}, full colour at +50 %`, gradient(full.more)),
     legendEntry('\u25bc less, full colour at \u221250 %', gradient(full.less)),
     legendEntry('no change found', { background: full.none[0] }),
     legendEntry('\u271a new', { background: full.more[10], border: `2px solid ${ink.text}` }),

@@ -4,7 +4,7 @@
 
 const MATCHED_OF = 'the width';
 const VERDICT_WORDS = [
-  'not resolved', 'surely no change that matters', 'more CPU', 'less CPU', 'moved',
+  'not resolved', 'surely no change that matters', `more ${data.event}`, `less ${data.event}`, 'moved',
   'transient: gone in the last quarter', 'new', 'gone',
 ];
 const FULL_CHANGE = 0.5; // relative change that has the full colour
@@ -16,6 +16,7 @@ let colors = {};
 const rootName = () => 'all';
 const showGraph = () => {};
 const leaveTree = () => {};
+const menuOfMethod = () => [];
 const onZoom = () => {};
 const tinyFill = (isMatch) => (isMatch ? ink.match : ink.tiny);
 
@@ -102,7 +103,9 @@ function verdictText(judgement) {
 function sideText(share, samples, side) {
   const text = [formatShare(share)];
   const part = share / SHARE_UNITS;
-  if (data.cores[side] !== null) text.push(`${(part * data.cores[side]).toFixed(4)} cores`);
+  const rate = part * data.cores[side]; // of other events than CPU time in millions
+  if (data.cores[side] !== null) text.push(
+    data.event === 'CPU' ? `${rate.toFixed(4)} cores` : `${(rate * 1e6).toFixed(1)} ${data.event}/s`);
   text.push(`${formatCount(samples)} samples`);
   return text.join(' \u00b7 ');
 }

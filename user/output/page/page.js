@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // State in the address, menu, keys and pointers. A page has of its own: stateText(), loadState(),
-// HELP_KEYS, shortcuts, sheetKey(), leaveTree(); it calls start() at the end of its last script.
+// HELP_KEYS, shortcuts, sheetKey(), leaveTree(), menuOfMethod(); it calls start() at the end of its last script.
 
 // ---- state in the address -----------------------------------------------------------------
 
@@ -13,6 +13,10 @@ function putPlace(state) {
     state.set('zoom', graph.path(zoom).map((node) => frameHash(graph.frame[node])).join('.'));
   if (span[1] - span[0] < graph.total[zoom])
     state.set('span', span.map(partOfZoom).map((part) => part.toFixed(6)).join('-'));
+  putSearch(state);
+}
+
+function putSearch(state) {
   if (search.text) state.set('search', search.text);
   if (search.text && search.isRegex) state.set('regex', '1');
 }
@@ -48,11 +52,17 @@ function saveState(record) {
   const text = stateText();
   if (text === (location.hash || '#')) return;
   try {
-    if (record) history.pushState(null, '', text);
+    if (record && parent === window) history.pushState(null, '', text);
     else history.replaceState(null, '', text);
   } catch {
     location.hash = text;
   }
+  tellView(record);
+}
+
+// jbpf web shows this page in a frame, and keeps its address and steps in its own.
+function tellView(record) {
+  if (parent !== window) parent.postMessage({ jbpfView: stateText(), record }, '*');
 }
 
 function changeSearchQuietly(text, isRegex) {
@@ -107,7 +117,7 @@ function openMenu(x, y, name, node = -1) {
       leaveTree();
     }]);
   }
-  items.push(['Search this name', () => changeSearch(name, false)]);
+  items.push(['Search this name', () => changeSearch(name, false)], ...menuOfMethod(name, node));
   const close = () => { $('menu').hidden = true; if (back) back.focus(); };
   $('menu').replaceChildren(...items.map(([label, action]) => {
     const button = document.createElement('button');
@@ -152,17 +162,24 @@ function showHelp() {
 
 // ---- events -------------------------------------------------------------------------------
 
-canvas.addEventListener('pointermove', (event) => {
-  const node = hitTest(event.offsetX, event.offsetY);
-  showTip(node, event.clientX, event.clientY);
-  if (node !== hover) { hover = node; requestDraw(); }
-});
-canvas.addEventListener('pointerleave', () => { hover = -1; showTip(-1); requestDraw(); });
-canvas.addEventListener('click', (event) => {
-  const node = hitTest(event.offsetX, event.offsetY);
-  if (node >= 0) zoomTo(node);
-});
-canvas.addEventListener('contextmenu', (event) => {
+const CANVAS_EVENTS = {
+  pointermove(event) {
+    const node = hitTest(event.offsetX, event.offsetY);
+    showTip(node, event.clientX, event.clientY);
+    if (node !== hover) { hover = node; requestDraw(); }
+  },
+  pointerleave() { hover = -1; showTip(-1); requestDraw(); },
+  click(event) {
+    const node = hitTest(event.offsetX, event.offsetY);
+    if (node >= 0) zoomTo(node);
+  },
+  contextmenu: openFrameMenu,
+  wheel: turnWheel,
+  focus() { describe(focus); requestDraw(); },
+  blur: requestDraw,
+};
+
+function openFrameMenu(event) {
   const isKey = event.button !== 2;
   const node = isKey ? focus : hitTest(event.offsetX, event.offsetY);
   if (node < 0) return;
@@ -172,8 +189,9 @@ canvas.addEventListener('contextmenu', (event) => {
   const edge = canvas.getBoundingClientRect();
   if (box) openMenu(edge.left + box.left, edge.top + box.top, nodeName(node), node);
   else openMenu(event.clientX, event.clientY, nodeName(node), node);
-});
-canvas.addEventListener('wheel', (event) => {
+}
+
+function turnWheel(event) {
   const sideways = event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX;
   if (event.ctrlKey || event.metaKey || event.altKey) {
     // A notch of a wheel is 100 or more, a move on a touchpad 1 to 10.
@@ -185,10 +203,16 @@ canvas.addEventListener('wheel', (event) => {
     return; // rows scroll
   }
   event.preventDefault();
-}, { passive: false });
-scroll.addEventListener('scroll', requestDraw, { passive: true });
-canvas.addEventListener('focus', () => { describe(focus); requestDraw(); });
-canvas.addEventListener('blur', requestDraw);
+}
+
+for (const [element, itsPane] of canvases) {
+  for (const [type, action] of Object.entries(CANVAS_EVENTS))
+    element.addEventListener(type, (event) => {
+      usePane(itsPane);
+      action(event);
+    }, { passive: false });
+  itsPane.scroll.addEventListener('scroll', requestDraw, { passive: true });
+}
 
 $('icicle').addEventListener('click', turnOver);
 $('reset').addEventListener('click', () => zoomTo(0));
@@ -256,6 +280,7 @@ addEventListener('keydown', (event) => {
   }
   if (event.ctrlKey || event.metaKey || event.altKey || $('help').open) return;
   if (event.target.closest('input, textarea')) return;
+  if (canvases.has(event.target)) usePane(canvases.get(event.target));
   const onButton = event.target.closest('button');
   const action = shortcutOf(event.key);
   if (action) action();
@@ -263,18 +288,18 @@ addEventListener('keydown', (event) => {
   event.preventDefault();
 });
 
-new ResizeObserver(() => { if (view === 'graph') layOut(); }).observe($('graph'));
+new ResizeObserver(() => { if (view === 'graph') eachPane(layOut); }).observe($('graph'));
 wantsDark.addEventListener('change', applyTheme);
 addEventListener('beforeprint', () => {
   isPrinting = true;
   applyTheme();
-  layOut();
+  eachPane(layOut);
   draw();
 });
 addEventListener('afterprint', () => {
   isPrinting = false;
   applyTheme();
-  layOut();
+  eachPane(layOut);
 });
 
 function start() {
@@ -287,4 +312,5 @@ function start() {
   applyTheme();
   loadState();
   draw();
+  tellView(false);
 }

@@ -4,8 +4,15 @@
 function stateText() {
   const state = new URLSearchParams();
   if (view !== 'graph') state.set('view', view);
-  if (graph.isReversed) state.set('callers', '1');
-  putPlace(state);
+  if (sandwich) {
+    state.set('method', sandwich.name);
+    if (sandwich.wasIcicle) state.set('icicle', '1');
+    putSearch(state);
+  } else {
+    if (graph.isReversed) state.set('callers', '1');
+    putPlace(state);
+  }
+  putSteps(state);
   if (picked.size)
     state.set('kinds', [...picked].sort().map((kind) => data.kinds[kind].key).join('.'));
   if (sort.column !== 'selfPercent' || !sort.down)
@@ -13,8 +20,9 @@ function stateText() {
   return '#' + state;
 }
 
-function loadState() {
-  const state = new URLSearchParams(location.hash.slice(1));
+function applyState(state) {
+  leaveMethod();
+  if (takeSteps(state)) renderHeader();
   readSort(state, '-selfPercent', COLUMNS);
   picked.clear();
   for (const key of (state.get('kinds') || '').split('.')) {
@@ -23,40 +31,55 @@ function loadState() {
   }
   readSearch(state);
   setReverse(state.get('callers') === '1', false);
-  readZoom(state);
+  if (!setMethod(state.get('method'), false)) readZoom(state);
   renderLegend();
+  showSteps();
   const wanted = state.get('view');
   setView(wanted === 'table' || wanted === 'tree' ? wanted : 'graph', false);
 }
 
-function renderHeader() {
-  document.title = data.title;
-  $('nothing').hidden = totalSamples > 0;
-  $('title').textContent = data.title;
-  $('subtitle').textContent = data.subtitle;
-  const facts = [
-    ['Samples', formatCount(data.samples)],
-    data.hz ? ['CPU time', `${formatSeconds(data.samples)} at ${data.hz} Hz`] : null,
-    data.range ? ['Time', data.range] : null,
+function loadState() {
+  applyState(new URLSearchParams(location.hash.slice(1)));
+}
+
+// Losses are of all processes: on a page of some of them they are no warning, and told as such.
+function lostFact() {
+  const isOfHost = data.isSelection && data.lost > 0;
+  const [name, text] = data.measured ? ['Lost', formatSeconds(data.lost)] : ['Lost samples', formatCount(data.lost)];
+  return [isOfHost ? `${name}, whole host` : name, text, data.lost > 0 && !isOfHost];
+}
+
+function headerFacts() {
+  const shown = totalSamples();
+  const all = shown === data.samples ? '' : ` of ${formatCount(data.samples)}`;
+  return [
+    data.measured ? null : ['Samples', formatCount(shown) + all],
+    data.hz ? ['CPU time', `${formatSeconds(shown)} at ${data.hz} Hz`] : null,
+    data.time ? [data.time, formatSeconds(shown) +
+      (data.measured ? '' : `, one sample for ${data.period / 1e6} ms`)] : null,
+    data.events ? [data.events, `${formatEvents(shown)}, one sample for ${data.period}`] : null,
+    data.range ? ['Time', data.range, data.hasGap] : null,
+    data.host ? ['Host', data.host] : null,
+    data.image ? ['Image', data.image] : null,
+    data.jvm ? ['JVM', data.jvm] : null,
     data.streams ? ['Processes', formatCount(data.streams)] : null,
     ['Unknown frames', data.unknownPercent.toFixed(2) + ' %', data.unknownPercent > 1],
     ['Truncated stacks', data.truncatedPercent.toFixed(2) + ' %', data.truncatedPercent > 1],
-    ['Lost samples', formatCount(data.lost), data.lost > 0],
-  ];
-  for (const fact of facts.filter(Boolean)) {
+    lostFact(),
+  ].filter(Boolean);
+}
+
+function renderHeader() {
+  document.title = data.title;
+  $('nothing').hidden = totalSamples() > 0;
+  $('title').textContent = data.title;
+  $('subtitle').textContent = data.subtitle;
+  $('facts').replaceChildren(...headerFacts().map((fact) => {
     const box = document.createElement('div');
     addFacts(box, [fact]);
     if (fact[2]) box.className = 'warn';
-    $('facts').append(box);
-  }
-}
-
-const selfByKind = new Float64Array(data.kinds.length);
-const kindsPresent = new Set([kindOf[rootFrame]]);
-for (let node = 1; node < forward.count; node++) {
-  const kind = kindOf[forward.frame[node]];
-  selfByKind[kind] += forward.self[node];
-  kindsPresent.add(kind);
+    return box;
+  }));
 }
 
 function pickKind(kind) {
@@ -69,12 +92,13 @@ function pickKind(kind) {
 }
 
 function renderLegend() {
-  $('legend').replaceChildren(...[...kindsPresent].sort().map((kind) => {
+  const { kinds, selfByKind } = forward;
+  $('legend').replaceChildren(...[...kinds].sort().map((kind) => {
     const button = document.createElement('button');
     const percent = document.createElement('span');
     percent.className = 'percent';
     if (selfByKind[kind] > 0)
-      percent.textContent = (100 * selfByKind[kind] / totalSamples).toFixed(1) + ' %';
+      percent.textContent = (100 * selfByKind[kind] / totalSamples()).toFixed(1) + ' %';
     button.append(swatch(kind), data.kinds[kind].label, percent);
     button.title = `Highlight: ${data.kinds[kind].label}. The figure is its self time.`;
     button.dataset.kind = kind;
@@ -96,6 +120,7 @@ const HELP_KEYS = [
   ['n  N', 'next and previous match, heaviest first'],
   ['I', 'root at the top or at the bottom'],
   ['R', 'callers: from the leaf up'],
+  ['M', 'callers and callees of the frame\'s method'],
   ['T', 'table of methods'],
   ['L', 'tree'],
   ['G', 'flame graph'],
@@ -128,10 +153,11 @@ const shortcuts = {
   t: () => setView(view === 'table' ? 'graph' : 'table'),
   l: () => setView(view === 'tree' ? 'graph' : 'tree'),
   g: () => setView('graph'),
+  m: () => { if (sandwich) endMethod(); else setMethod(nodeName(focus)); },
   c: () => copyText(nodeName(focus)),
   d: toggleTheme,
   '?': showHelp,
-  Escape: () => zoomTo(0),
+  Escape: () => { if (sandwich) endMethod(); else zoomTo(0); },
 };
 
 function sheetKey(event) {

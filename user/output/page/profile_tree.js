@@ -1,101 +1,284 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profile's call tree: decoding it, and turning it round for the view of callers.
+// A profile's call tree: decoding it, building what is shown of it, and turning it round for callers.
 
-function decodeGraph() {
-  const levels = [rootLevel(data.samples, data.rootSelf)];
-  const open = [0]; // index within its level of the node last seen at each depth
+// The tree as it came, in preorder: of each node its frame, its depth, its own samples.
+function decodeTree() {
+  const tree = { frame: [rootFrame], depth: [0], self: [data.rootSelf], hidden: [0] };
   const reader = makeReader(data.tree);
   let depth = 0;
   while (reader.more()) {
     const frame = reader.number();
     depth += 1 - reader.number();
-    const self = reader.number();
-    const level = levels[depth] ||= { frame: [], parent: [], total: [], self: [], hidden: [] };
-    open[depth] = level.frame.length;
-    level.frame.push(frame);
-    level.parent.push(open[depth - 1]);
-    level.self.push(self);
-    level.total.push(self);
-    level.hidden.push(kindOf[frame] === KIND_HIDDEN ? reader.number() : 0);
+    tree.frame.push(frame);
+    tree.depth.push(depth);
+    tree.self.push(reader.number());
+    tree.hidden.push(kindOf[frame] === KIND_HIDDEN ? reader.number() : 0);
   }
-  for (let d = levels.length - 1; d > 0; d--) {
-    const above = levels[d - 1].total;
-    const { parent, total } = levels[d];
-    if (d > 1) for (let i = 0; i < parent.length; i++) above[parent[i]] += total[i];
-  }
-  return new Graph(levels, false);
+  return tree;
 }
 
-// Where a stack is on its way from the leaf to the root: a node of the forward tree, the samples of
-// the leaf, and the node of the level before that they were counted in.
-function leafPlaces(forward) {
-  const places = [];
-  for (let node = 1; node < forward.count; node++)
-    if (forward.self[node] > 0) places.push({ node, weight: forward.self[node], group: 0 });
-  return places;
+const decoded = decodeTree();
+
+// What a stack is made of: nodes of `decoded`, root first, and ~frame for a frame of our own.
+const frameOf = (item) => (item < 0 ? ~item : decoded.frame[item]);
+
+// The array is that of the next stack, too.
+function forEachStack(visit) {
+  const stack = [];
+  if (decoded.self[0] > 0) visit(stack, decoded.self[0]);
+  for (let node = 1; node < decoded.frame.length; node++) {
+    stack.length = decoded.depth[node] - 1;
+    stack.push(node);
+    if (decoded.self[node] > 0) visit(stack, decoded.self[node]);
+  }
 }
 
-// One level of the callers' tree out of the places sorted by group and frame. Nodes below `cut`
-// samples are summed up in one hidden node behind their siblings.
-function callersLevel(forward, places, cut) {
-  const level = { frame: [], parent: [], total: [], self: [], hidden: [] };
-  const next = [];
-  const add = (frame, parent, total, self, hidden) => {
+// Frame -> the one that stands for its method: the tiers of a Java method are one.
+const mergedMethods = (() => {
+  const first = new Map();
+  return Uint32Array.from(names, (name, frame) => {
+    if (!isJava(frame)) return frame;
+    if (!first.has(name)) first.set(name, frame);
+    return first.get(name);
+  });
+})();
+const splitMethods = Uint32Array.from(names, (_, frame) => frame);
+let methodOf = mergedMethods;
+
+const TIER_KINDS = Array.from({ length: KIND_INLINED - KIND_JIT + 1 }, (_, i) => KIND_JIT + i);
+
+// A call tree that grows by stacks. Nodes lie in the order in which they came.
+class TreeBuilder {
+  constructor() {
+    this.frame = [rootFrame]; // of a Java method: of the tier with most of its samples, see settle()
+    this.parent = [0];
+    this.self = [0];
+    this.hidden = [0];
+    this.tiers = TIER_KINDS.map(() => [0]); // samples of a Java method's node by tier
+    this.children = new Map();
+    this.lastMethods = [];
+    this.lastNodes = [];
+    this.selfByKind = new Float64Array(data.kinds.length);
+    this.kinds = new Set([kindOf[rootFrame]]);
+  }
+
+  child(parent, method) {
+    const key = parent * names.length + method;
+    let node = this.children.get(key);
+    if (node !== undefined) return node;
+    node = this.frame.length;
+    this.children.set(key, node);
+    this.frame.push(method);
+    this.parent.push(parent);
+    this.self.push(0);
+    this.hidden.push(0);
+    for (const tier of this.tiers) tier.push(0);
+    return node;
+  }
+
+  // Most of a stack is the beginning of the one before.
+  add(stack, weight) {
+    let isSame = true;
+    let node = 0;
+    for (let depth = 0; depth < stack.length; depth++) {
+      const frame = frameOf(stack[depth]);
+      const method = methodOf[frame];
+      isSame &&= depth < this.lastMethods.length && this.lastMethods[depth] === method;
+      if (!isSame) this.lastNodes[depth] = this.child(node, method);
+      this.lastMethods[depth] = method;
+      node = this.lastNodes[depth];
+      if (isJava(frame)) this.tiers[kindOf[frame] - KIND_JIT][node] += weight;
+    }
+    this.lastMethods.length = stack.length;
+    this.self[node] += weight;
+    this.tellKinds(stack, weight, node);
+  }
+
+  tellKinds(stack, weight, node) {
+    const leaf = stack.length ? stack.at(-1) : 0;
+    for (const item of stack) this.kinds.add(kindOf[frameOf(item)]);
+    this.selfByKind[kindOf[frameOf(leaf)]] += weight;
+    if (leaf > 0) this.hidden[node] += decoded.hidden[leaf];
+  }
+
+  // Sums, and frames of the tier that had most of the time.
+  settle() {
+    const variants = new Map(); // of Java frames: method and kind -> frame
+    names.forEach((_, frame) => {
+      if (isJava(frame)) variants.set(methodOf[frame] * 16 + kindOf[frame], frame);
+    });
+    this.total = Float64Array.from(this.self);
+    for (let node = this.frame.length - 1; node >= 0; node--) {
+      if (node) this.total[this.parent[node]] += this.total[node];
+      if (!isJava(this.frame[node])) continue;
+      const most = TIER_KINDS.reduce((a, b) => (this.tiersOf(node, b) > this.tiersOf(node, a) ? b : a));
+      this.frame[node] = variants.get(methodOf[this.frame[node]] * 16 + most);
+    }
+  }
+
+  tiersOf(node, kind) { return this.tiers[kind - KIND_JIT][node]; }
+
+  // Children of all nodes, by name, with what is hidden last.
+  sortedChildren() {
+    const children = this.frame.map(() => null);
+    for (let node = 1; node < this.frame.length; node++)
+      (children[this.parent[node]] ||= []).push(node);
+    const isHidden = (node) => kindOf[this.frame[node]] === KIND_HIDDEN;
+    for (const list of children)
+      if (list && list.length > 1)
+        list.sort((a, b) => isHidden(a) - isHidden(b) || frameRank[this.frame[a]] - frameRank[this.frame[b]]);
+    return children;
+  }
+
+  // collapses: frames that only pass on to one other are left out.
+  graph(collapses) {
+    this.settle();
+    const children = this.sortedChildren();
+    const levels = [rootLevel(this.total[0], this.self[0])];
+    const passed = new Map(); // node here -> frames left out in front of it
+    const order = [0];
+    let above = [0];
+    while (above.length) {
+      const level = newLevel();
+      const nodes = [];
+      above.forEach((parent, i) => {
+        for (const child of children[parent] || []) {
+          const node = collapses ? this.passOn(child, children, passed) : child;
+          for (const key of ['frame', 'total', 'self', 'hidden']) level[key].push(this[key][node]);
+          level.parent.push(i);
+          nodes.push(node);
+        }
+      });
+      if (nodes.length) levels.push(level);
+      for (const node of nodes) order.push(node);
+      above = nodes;
+    }
+    const graph = new Graph(levels, false);
+    graph.tiers = this.tiers.map((tier) => Float64Array.from(order, (node) => tier[node]));
+    graph.passed = order.map((node) => passed.get(node));
+    return graph;
+  }
+
+  passOn(node, children, passed) {
+    const left = [];
+    while (this.self[node] === 0 && children[node] && children[node].length === 1) {
+      left.push(this.frame[node]);
+      [node] = children[node];
+    }
+    if (left.length) passed.set(node, left);
+    return node;
+  }
+}
+
+// ---- by weight: callers and callees -----------------------------------------------------------
+
+// One level out of places { node, weight, group }: a node of the tree that is gone through, the
+// samples that come with it, and the node of the level before to which they belong. next(node): where
+// it goes on from there, a list of [node, weight]. Nodes below `cut` samples are summed up in one hidden
+// node behind their siblings.
+function levelByWeight(tree, places, cut, next) {
+  const entries = new Map();
+  for (const { node, weight, group } of places) {
+    const method = methodOf[tree.frame[node]];
+    const key = group * names.length + method;
+    let entry = entries.get(key);
+    if (!entry) {
+      entry = { group, frame: tree.frame[node], total: 0, most: 0, hidden: 0, places: [] };
+      entries.set(key, entry);
+    }
+    entry.total += weight;
+    entry.hidden += tree.hidden[node];
+    entry.places.push([node, weight]);
+    if (weight > entry.most) { entry.most = weight; entry.frame = tree.frame[node]; }
+  }
+  const sorted = [...entries.values()].sort((a, b) =>
+    a.group - b.group || b.total - a.total || frameRank[a.frame] - frameRank[b.frame]);
+  const level = newLevel();
+  const coming = [];
+  let hidden = { cnt: 0, total: 0 };
+  const add = (frame, parent, total, self, cnt) => {
     level.frame.push(frame);
     level.parent.push(parent);
     level.total.push(total);
     level.self.push(self);
-    level.hidden.push(hidden);
+    level.hidden.push(cnt);
   };
-  let hidden = { cnt: 0, total: 0 };
-  for (let i = 0; i < places.length;) {
-    const { group } = places[i];
-    const frame = forward.frame[places[i].node];
-    let total = 0;
-    let self = 0; // of stacks that start here
-    let end = i;
-    const isSame = ({ node, group: other }) => other === group && forward.frame[node] === frame;
-    for (; end < places.length && isSame(places[end]); end++) {
-      total += places[end].weight;
-      if (forward.depth[places[end].node] === 1) self += places[end].weight;
-    }
-    if (total >= cut) {
-      for (const { node, weight } of places.slice(i, end)) {
-        if (forward.depth[node] > 1)
-          next.push({ node: forward.parent[node], weight, group: level.frame.length });
-      }
-      add(frame, group, total, self, 0);
+  sorted.forEach((entry, i) => {
+    if (entry.total >= cut) {
+      let self = entry.total;
+      for (const [node, weight] of entry.places)
+        for (const [following, part] of next(node, weight)) {
+          coming.push({ node: following, weight: part, group: level.frame.length });
+          self -= part;
+        }
+      add(entry.frame, entry.group, entry.total, self, entry.hidden);
     } else {
       hidden.cnt++;
-      hidden.total += total;
+      hidden.total += entry.total;
     }
-    if (hidden.cnt && (end === places.length || places[end].group !== group)) {
-      add(hiddenFrame, group, hidden.total, hidden.total, hidden.cnt);
+    if (hidden.cnt && (i + 1 === sorted.length || sorted[i + 1].group !== entry.group)) {
+      add(hiddenFrame, entry.group, hidden.total, hidden.total, hidden.cnt);
       hidden = { cnt: 0, total: 0 };
     }
-    i = end;
-  }
-  return { level, next };
+  });
+  return { level, coming };
 }
 
-// Callers: each level groups the places of the level before by the frame that called them. In big
-// profiles, what weighs less than a pixel of a very large screen is left out.
-function reverseGraph(forward) {
-  let places = leafPlaces(forward);
-  const work = places.reduce((sum, { node }) => sum + forward.depth[node], 0);
-  const cut = work > 1500000 ? forward.total[0] / 10000 : 0;
-  const levels = [rootLevel(forward.total[0], forward.self[0])];
-  const rank = ({ node }) => frameRank[forward.frame[node]];
+function graphByWeight(tree, root, places, next, isReversed) {
+  // In big profiles, what weighs less than a pixel of a very large screen is left out.
+  const work = places.reduce((sum, { node }) => sum + tree.depth[node], 0);
+  const cut = work > 1500000 ? root.total[0] / 10000 : 0;
+  const levels = [root];
   while (places.length) {
-    places.sort((a, b) => a.group - b.group || rank(a) - rank(b));
-    const { level, next } = callersLevel(forward, places, cut);
+    const { level, coming } = levelByWeight(tree, places, cut, next);
     levels.push(level);
-    places = next;
+    places = coming;
   }
-  return new Graph(levels, true);
+  return new Graph(levels, isReversed);
 }
 
-const forward = decodeGraph();
-const totalSamples = forward.total[0];
-let reversed = null;
-let graph = forward;
+function callerOf(tree) {
+  return (node, weight) => (tree.depth[node] > 1 ? [[tree.parent[node], weight]] : []);
+}
+
+// From the leafs to the root.
+function reverseGraph(tree) {
+  const places = [];
+  for (let node = 1; node < tree.count; node++)
+    if (tree.self[node] > 0) places.push({ node, weight: tree.self[node], group: 0 });
+  return graphByWeight(tree, rootLevel(tree.total[0], tree.self[0]), places, callerOf(tree), true);
+}
+
+// A method's places that have none above them: what recurs counts once.
+function outermostPlaces(tree, method) {
+  const isBelow = new Uint8Array(tree.count);
+  const found = [];
+  for (let node = 1; node < tree.count; node++) {
+    const isIt = mergedMethods[tree.frame[node]] === method;
+    isBelow[node] = isBelow[tree.parent[node]] || isIt ? 1 : 0;
+    if (isIt && !isBelow[tree.parent[node]]) found.push(node);
+  }
+  return found;
+}
+
+// Who calls a method, and what it calls: two trees whose root it is. null when it is not there.
+function sandwichGraphs(tree, method) {
+  const found = outermostPlaces(tree, method);
+  if (!found.length) return null;
+  const sum = (values) => found.reduce((total, node) => total + values[node], 0);
+  const heaviest = found.reduce((a, b) => (tree.total[b] > tree.total[a] ? b : a));
+  const root = () => rootLevel(sum(tree.total), sum(tree.self), tree.frame[heaviest]);
+  const above = found.filter((node) => tree.depth[node] > 1)
+    .map((node) => ({ node: tree.parent[node], weight: tree.total[node], group: 0 }));
+  const callees = (node) => {
+    const list = [];
+    for (let i = tree.childStart[node]; i < tree.childEnd(node); i++) list.push([i, tree.total[i]]);
+    return list;
+  };
+  const below = found.flatMap((node) => callees(node))
+    .map(([node, weight]) => ({ node, weight, group: 0 }));
+  return {
+    callers: graphByWeight(tree, root(), above, callerOf(tree), true),
+    callees: graphByWeight(tree, root(), below, callees, false),
+  };
+}

@@ -1,17 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the frames of a profile look, what is said about them, and which of three views is shown.
+// How the frames of a profile look, what is said about them, and which of the views is shown.
 
 const picked = new Set(); // kinds to highlight; empty = all
 let sort = { column: 'selfPercent', down: true };
 let palette = [];
 
-const formatSeconds = (samples) => {
-  const seconds = samples / data.hz;
-  return (seconds >= 100 ? seconds.toFixed(0) : seconds.toFixed(2)) + ' s';
-};
+// What samples stand for: seconds, events, or themselves where that is not known.
+const isTime = Boolean(data.hz || data.time);
+const UNIT = data.hz ? 'CPU s' : data.time ? 's' : data.events ? data.events.toLowerCase() : 'samples';
+const secondsOf = (samples) => (data.hz ? samples / data.hz : samples * data.period / 1e9);
 
-const rootName = () => (graph.isReversed ? 'all (callers)' : 'all');
-const markOf = () => '';
+function formatAmount(samples) {
+  if (!isTime) return formatCount(data.events ? samples * data.period : samples);
+  const seconds = secondsOf(samples);
+  return seconds >= 1000 ? formatCount(Math.round(seconds)) : seconds.toFixed(seconds >= 100 ? 0 : 2);
+}
+
+const formatSeconds = (samples) => `${formatAmount(samples)} s`;
+
+function formatBytes(bytes) {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let at = 0;
+  for (; bytes >= 1024 && at + 1 < units.length; at++) bytes /= 1024;
+  return `${bytes.toFixed(at && bytes < 100 ? 1 : 0)} ${units[at]}`;
+}
+
+// Of what is not time, data.events: how many of them samples stand for, and how much memory where each
+// is a page.
+function formatEvents(samples) {
+  const count = samples * data.period;
+  return formatCount(count) + (data.eventBytes ? ` (${formatBytes(count * data.eventBytes)})` : '');
+}
+
+// The amount with its unit.
+const amountText = (samples) => `${formatAmount(samples)} ${UNIT}`;
+
+const rootName = () =>
+  (sandwich ? names[graph.frame[0]] : graph.isReversed ? 'all (callers)' : 'all');
+// Frames that pass on to this one only are left out.
+const markOf = (node) => (graph.passed && graph.passed[node] ? '\u2026' : '');
 const onZoom = () => renderSheets();
 const tinyFill = (isMatch) => (isMatch ? ink.match : picked.size ? ink.tinyDim : ink.tiny);
 
@@ -50,17 +77,41 @@ function drawFrame(node, left, right, y, isAncestor) {
   drawLabel(node, left, right, y, isMatch ? ink.matchText : ink.text);
 }
 
+// "Java compiled 61 %, interpreted 39 %"; '' where there is one tier.
+function tiersText(weights) {
+  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  const parts = TIER_KINDS.map((kind, i) => ({ label: data.kinds[kind].label, weight: weights[i] }))
+    .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
+  if (parts.length < 2) return '';
+  return parts.map(({ label, weight }, i) =>
+    `${i ? label.replace('Java ', '') : label} ${(100 * weight / whole).toFixed(0)} %`).join(', ');
+}
+
+function kindText(node) {
+  if (node === 0 && !sandwich) return 'whole profile';
+  return (graph.tiers && tiersText(graph.tiers.map((tier) => tier[node]))) || kindLabel(node);
+}
+
+function passedText(frames) {
+  const shown = frames.slice(0, 4).map((frame) => lastParts(names[frame], 2)).join(', ');
+  return frames.length > 4 ? `${shown} and ${frames.length - 4} more` : shown;
+}
+
 function factsOf(node) {
   const self = graph.self[node];
   const facts = [
-    ['Kind', node === 0 ? 'whole profile' : kindLabel(node)],
-    ['Samples', formatCount(graph.total[node])],
-    ['Of all', formatPercent(graph.total[node], totalSamples)],
-  ];
-  if (zoom !== 0) facts.push(['Of view', formatPercent(graph.total[node], graph.total[zoom])]);
+    ['Kind', kindText(node)],
+    data.measured ? null : ['Samples', formatCount(graph.total[node])],
+    ['Of all', formatPercent(graph.total[node], totalSamples())],
+  ].filter(Boolean);
+  if (zoom !== 0 || sandwich)
+    facts.push([sandwich ? `Of ${names[graph.frame[0]]}` : 'Of view', formatPercent(graph.total[node], graph.total[zoom])]);
   if (!graph.isReversed)
-    facts.push(['Self', `${formatCount(self)} (${formatPercent(self, totalSamples)})`]);
+    facts.push(['Self', `${data.measured ? formatSeconds(self) : formatCount(self)} (${formatPercent(self, totalSamples())})`]);
   if (data.hz) facts.push(['CPU time', formatSeconds(graph.total[node])]);
+  if (data.time) facts.push([data.time, formatSeconds(graph.total[node])]);
+  if (data.events) facts.push([data.events, formatEvents(graph.total[node])]);
+  if (graph.passed && graph.passed[node]) facts.push(['Passed through', passedText(graph.passed[node])]);
   return facts;
 }
 
@@ -71,17 +122,70 @@ function setView(name, record = true) {
     $(tab).setAttribute('aria-selected', id === name);
     $(tab).tabIndex = id === name ? 0 : -1;
   }
-  if (name === 'graph') { layOut(); scrollToZoom(); }
+  if (name === 'graph') eachPane(() => { layOut(); scrollToZoom(); });
   renderSheets();
   showTip(-1);
   if (record) saveState(true);
 }
 
-function setReverse(on, record = true) {
-  if (on && !reversed) reversed = reverseGraph(forward);
-  graph = on ? reversed : forward;
-  $('reverse').setAttribute('aria-pressed', on);
+const totalSamples = () => forward.total[0];
+
+// Another graph in the pane in use, from its root.
+function showGraphOf(other) {
+  graph = other;
   hover = -1;
+  setZoom(0);
+  focus = 0;
+}
+
+function setReverse(on, record = true) {
+  leaveMethod();
+  if (on && !reversed) reversed = reverseGraph(forward);
+  showGraphOf(on ? reversed : forward);
+  $('reverse').setAttribute('aria-pressed', on);
   runSearch();
   if (record) zoomTo(0);
+}
+
+// ---- one method: its callers above, its callees below ----------------------------------------
+
+const callersPane = newPane('callersCanvas', 'callersScroll', 'callersSpacer');
+let sandwich = null; // { name, wasIcicle }
+
+function leaveMethod() {
+  if (!sandwich) return;
+  usePane(mainPane);
+  isIcicle = sandwich.wasIcicle;
+  sandwich = null;
+  shownPanes = [mainPane];
+  $('callersScroll').hidden = true;
+  for (const id of ['icicle', 'reverse']) $(id).disabled = false;
+}
+
+// False when the profile does not have it.
+function setMethod(name, record = true) {
+  const frame = name ? names.indexOf(name) : -1;
+  const graphs = frame < 0 ? null : sandwichGraphs(forward, mergedMethods[frame]);
+  if (!graphs) return false;
+  setReverse(false, false);
+  sandwich = { name, wasIcicle: isIcicle };
+  shownPanes = [callersPane, mainPane];
+  $('callersScroll').hidden = false;
+  for (const id of ['icicle', 'reverse']) $(id).disabled = true;
+  usePane(callersPane);
+  showGraphOf(graphs.callers);
+  usePane(mainPane);
+  showGraphOf(graphs.callees);
+  isIcicle = true;
+  runSearch();
+  setView('graph', false);
+  eachPane(() => zoomTo(0, false));
+  showSteps();
+  if (record) saveState(true);
+  return true;
+}
+
+function endMethod() {
+  setReverse(false);
+  showSteps();
 }

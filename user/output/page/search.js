@@ -15,9 +15,7 @@ function makeMatcher(text, isRegex) {
 }
 
 function runSearch() {
-  search.frames = search.before = null;
-  search.list = [];
-  search.at = -1;
+  search.frames = null;
   $('query').removeAttribute('aria-invalid');
   if (search.text) {
     try {
@@ -28,14 +26,21 @@ function runSearch() {
       $('query').setAttribute('aria-invalid', 'true');
     }
   }
-  if (search.frames) {
-    const { frame, count } = graph;
-    search.before = new Uint32Array(count + 1);
-    for (let node = 0; node < count; node++)
-      search.before[node + 1] = search.before[node] + search.frames[frame[node]];
-  }
+  eachPane(countMatches);
   updateMatches();
   requestDraw();
+}
+
+// search.before: of each node how many match in front of it.
+function countMatches() {
+  search.at = -1;
+  search.before = null;
+  search.list = [];
+  if (!search.frames) return;
+  const { frame, count } = graph;
+  search.before = new Uint32Array(count + 1);
+  for (let node = 0; node < count; node++)
+    search.before[node + 1] = search.before[node] + search.frames[frame[node]];
 }
 
 // Samples whose stack has a match, within the zoomed frame and at all: only the outermost match
@@ -69,7 +74,7 @@ function updateMatches() {
     text.push(`${formatPercent(matchedSamples(0), graph.total[0])} of ${MATCHED_OF}`);
     if (zoom !== 0) text.push(`${formatPercent(matchedSamples(zoom), graph.total[zoom])} of view`);
     const count = formatCount(search.list.length);
-    text.push(search.at >= 0 ? `${search.at + 1} of ${count}` : `${count} frames`);
+    text.push(search.at >= 0 ? `${search.at + 1} of ${count}` : `${count} frame${search.list.length === 1 ? '' : 's'}`);
   } else if (search.text) {
     text.push('not a regular expression');
   }

@@ -3,44 +3,58 @@
 
 // ---- table and tree -----------------------------------------------------------------------
 
+const UNIT_OF_COLUMNS = UNIT === 'samples' ? '' : `, ${UNIT}`;
 const COLUMNS = [
   { key: 'selfPercent', label: 'Self %', value: (row) => row.self },
-  { key: 'self', label: 'Self', value: (row) => row.self },
+  { key: 'self', label: `Self${UNIT_OF_COLUMNS}`, value: (row) => row.self },
   { key: 'totalPercent', label: 'Total %', value: (row) => row.total },
-  { key: 'total', label: 'Total', value: (row) => row.total },
+  { key: 'total', label: `Total${UNIT_OF_COLUMNS}`, value: (row) => row.total },
   { key: 'kind', label: 'Kind', value: (row) => row.kind, isText: true },
   { key: 'name', label: 'Method', value: (row) => row.name, isText: true },
 ];
 
-// Self and total per frame below the zoomed node; recursion counts once. Self is where the CPU
-// was, whichever way the graph is read, so a callers view is counted on the forward tree.
-function methodRows() {
-  const source = graph.isReversed ? forward : graph;
-  const top = graph.isReversed ? 0 : zoom;
-  const self = new Float64Array(names.length);
-  const total = new Float64Array(names.length);
+// Self and total per method below a node; recursion counts once.
+function sumMethods(source, top) {
+  const sums = new Map();
   const onPath = new Uint32Array(names.length);
   const stack = [top];
   while (stack.length) {
     const node = stack.pop();
-    if (node < 0) { onPath[source.frame[~node]]--; continue; }
-    const frame = source.frame[node];
-    if (node !== 0) {
-      self[frame] += source.self[node];
-      if (onPath[frame]++ === 0) total[frame] += source.total[node];
+    if (node < 0) { onPath[methodOf[source.frame[~node]]]--; continue; }
+    const method = methodOf[source.frame[node]];
+    if (node !== 0 || sandwich) {
+      let sum = sums.get(method);
+      if (!sum) sums.set(method, sum = { self: 0, total: 0, most: -1, frame: 0, tiers: TIER_KINDS.map(() => 0) });
+      sum.self += source.self[node];
+      if (onPath[method]++ === 0) addPlace(sum, source, node);
       stack.push(~node);
     }
     for (let i = source.childStart[node]; i < source.childEnd(node); i++) stack.push(i);
   }
+  return sums;
+}
+
+function addPlace(sum, source, node) {
+  const total = source.total[node];
+  sum.total += total;
+  if (total > sum.most) { sum.most = total; sum.frame = source.frame[node]; }
+  if (source.tiers) source.tiers.forEach((tier, i) => { sum.tiers[i] += tier[node]; });
+}
+
+// Self is where the time was, whichever way the graph is read, so a callers view is counted on the
+// forward tree.
+function methodRows() {
+  const source = graph.isReversed ? forward : graph;
+  const top = graph.isReversed ? 0 : zoom;
   const rows = [];
-  for (let frame = 0; frame < names.length; frame++) {
-    if (total[frame] === 0) continue;
+  for (const { frame, self, total, tiers } of sumMethods(source, top).values()) {
+    if (total === 0) continue;
     if (picked.size && !picked.has(kindOf[frame])) continue;
     if (search.frames && !search.frames[frame]) continue;
-    const kind = data.kinds[kindOf[frame]].label;
-    rows.push({ frame, self: self[frame], total: total[frame], name: names[frame], kind });
+    const kind = tiersText(tiers) || data.kinds[kindOf[frame]].label;
+    rows.push({ frame, self, total, name: names[frame], kind });
   }
-  return { rows, whole: source.total[top], top };
+  return { rows, whole: source.total[top], what: top === 0 && !sandwich ? 'the whole profile' : names[source.frame[top]] };
 }
 
 function compareRows(a, b) {
@@ -51,11 +65,11 @@ function compareRows(a, b) {
 }
 
 function renderTable() {
-  const { rows, whole, top } = methodRows();
+  const { rows, whole, what } = methodRows();
   rows.sort(compareRows);
-  const what = top === 0 ? 'the whole profile' : names[forward.frame[top]];
   $('tableCaption').textContent =
     `${formatCount(rows.length)} methods of ${what}, ${formatCount(whole)} samples` +
+    (UNIT === 'samples' ? '' : ` (${amountText(whole)})`) +
     (search.frames ? ', those that match the search' : '') +
     (picked.size ? ', of the kinds picked in the legend' : '');
   renderTableHead('tableHead', COLUMNS, renderTable);
@@ -81,9 +95,9 @@ function renderTable() {
     name.append(button);
     tr.append(
       cell(formatPercent(row.self, whole), 'bar', row.self / whole),
-      cell(formatCount(row.self)),
+      cell(formatAmount(row.self)),
       cell(formatPercent(row.total, whole), 'bar', row.total / whole),
-      cell(formatCount(row.total)), kind, name);
+      cell(formatAmount(row.total)), kind, name);
     return tr;
   }));
   offerMoreRows(rows.length);
@@ -121,11 +135,11 @@ function treeRow(node, position, size) {
   name.append(twist, swatch(kindOf[graph.frame[node]]), label);
   const kind = document.createElement('span');
   kind.className = 'muted kind';
-  kind.textContent = (node === 0 ? '' : kindLabel(node));
+  kind.textContent = (node === 0 ? '' : kindText(node));
   name.append(kind);
   const total = graph.total[node];
   tr.append(cell(formatPercent(total, graph.total[zoom]), 'bar', total / graph.total[zoom]),
-    cell(formatCount(total)), cell(formatCount(graph.self[node])), name);
+    cell(formatAmount(total)), cell(formatAmount(graph.self[node])), name);
   for (const td of tr.cells) td.setAttribute('role', 'gridcell');
   return tr;
 }
@@ -172,6 +186,9 @@ function focusRow(row) {
   row.tabIndex = 0;
   row.focus();
 }
+
+$('treeTotal').textContent += UNIT_OF_COLUMNS;
+$('treeSelf').textContent += UNIT_OF_COLUMNS;
 
 function renderTree() {
   const top = treeRow(zoom, 1, 1);

@@ -9,18 +9,22 @@ const $ = (id) => document.getElementById(id);
 // enum tree_kind
 const KIND_JIT = 2;
 const KIND_INLINED = 5;
+const KIND_UNKNOWN = 6;
 const KIND_HIDDEN = 8;
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const digitOf = new Uint8Array(128);
 for (let i = 0; i < DIGITS.length; i++) digitOf[DIGITS.charCodeAt(i)] = i;
 
-// One frame of our own behind those of the profile: what stands for nodes left out.
+// Two frames of our own behind those of the profile: what stands for nodes left out, and for code
+// that is not looked at.
 const hiddenFrame = data.names.length;
-const names = [...data.names, 'hidden'];
+const otherFrame = hiddenFrame + 1;
+const names = [...data.names, 'hidden', '[other code]'];
 const decodeDigits = (text) => Uint8Array.from(text, (c) => digitOf[c.charCodeAt(0)]);
-const kindOf = decodeDigits(data.frameKinds + DIGITS[KIND_HIDDEN]);
-const shadeOf = decodeDigits(data.frameShades + DIGITS[0]);
+const kindOf = decodeDigits(data.frameKinds + DIGITS[KIND_HIDDEN] + DIGITS[KIND_UNKNOWN]);
+const shadeOf = decodeDigits(data.frameShades + DIGITS[0] + DIGITS[0]);
 const { rootFrame } = data;
+const isJava = (frame) => kindOf[frame] >= KIND_JIT && kindOf[frame] <= KIND_INLINED;
 
 // Numbers of page_parts.c: 5-bit groups, least first, 32 added to all but the last.
 function makeReader(text) {
@@ -135,8 +139,10 @@ class Graph {
 }
 
 // Nodes of one depth; `parent` counts within the level above.
-function rootLevel(total, self) {
-  return { frame: [rootFrame], parent: [0], total: [total], self: [self], hidden: [0] };
+const newLevel = () => ({ frame: [], parent: [], total: [], self: [], hidden: [] });
+
+function rootLevel(total, self, frame = rootFrame) {
+  return { frame: [frame], parent: [0], total: [total], self: [self], hidden: [0] };
 }
 
 const frameRank = new Uint32Array(names.length);
@@ -144,12 +150,14 @@ Array.from(names.keys())
   .sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : kindOf[a] - kindOf[b]))
   .forEach((frame, rank) => { frameRank[frame] = rank; });
 
-// Steps of the zoom path in the address: short, and the same when the page is made again.
+// Steps of the zoom path in the address: short, and the same when the page is made again. Where the
+// tiers of a method are one frame, it is the same whichever of them had most of the time.
 const hashes = new Map();
+let mergesTiers = false;
 function frameHash(frame) {
   let hash = hashes.get(frame);
   if (hash !== undefined) return hash;
-  hash = 2166136261 ^ kindOf[frame];
+  hash = 2166136261 ^ (mergesTiers && isJava(frame) ? KIND_JIT : kindOf[frame]);
   for (let i = 0; i < names[frame].length; i++)
     hash = Math.imul(hash ^ names[frame].charCodeAt(i), 16777619);
   hash = (hash >>> 0).toString(36);

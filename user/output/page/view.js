@@ -18,6 +18,49 @@ let view = 'graph';
 let isIcicle = false;
 const search = { text: '', isRegex: false, frames: null, before: null, list: [], at: -1 };
 
+// ---- panes --------------------------------------------------------------------------------
+
+// A canvas in a box that scrolls, with a graph and a place in it of its own. The functions below work on
+// the one in use, whose parts are the variables above.
+const canvases = new Map(); // canvas -> pane
+let pane = null;
+let shownPanes = [];
+let canvas = null;
+let scroll = null;
+let spacer = null;
+let context = null;
+let width = 0;
+let height = 0;
+
+function newPane(canvasId, scrollId, spacerId) {
+  const made = { canvas: $(canvasId), scroll: $(scrollId), spacer: $(spacerId), graph, zoom: 0, span, ranges: [],
+    ancestors: [], focus: 0, hover: -1, isIcicle: false, width: 0, height: 0, before: null, list: [], at: -1 };
+  made.context = made.canvas.getContext('2d', { alpha: true });
+  canvases.set(made.canvas, made);
+  return made;
+}
+
+function usePane(next) {
+  if (next === pane) return;
+  if (pane)
+    Object.assign(pane, { graph, zoom, span, ranges, ancestors, focus, hover, isIcicle, width, height,
+      before: search.before, list: search.list, at: search.at });
+  pane = next;
+  ({ canvas, scroll, spacer, context, graph, zoom, span, ranges, ancestors, focus, hover, isIcicle, width,
+    height } = pane);
+  Object.assign(search, { before: pane.before, list: pane.list, at: pane.at });
+}
+
+// The one in use stays in use.
+function eachPane(action) {
+  const used = pane;
+  for (const shown of shownPanes) {
+    usePane(shown);
+    action();
+  }
+  usePane(used);
+}
+
 const formatCount = (value) => value.toLocaleString('en-US');
 const formatPercent = (part, whole) => (whole ? (100 * part / whole).toFixed(2) : '0.00') + ' %';
 const kindLabel = (node) => data.kinds[kindOf[graph.frame[node]]].label;
@@ -88,12 +131,7 @@ function toggleTheme() {
 const ROW = 19;
 const MIN_PX = 0.5;
 const TEXT_MIN_PX = 16; // room inside a frame below which it has no text
-const canvas = $('canvas');
-const scroll = $('scroll');
-const context = canvas.getContext('2d', { alpha: true });
 const charWidths = [];
-let width = 0;
-let height = 0;
 let drawRequested = false;
 
 function requestDraw() {
@@ -107,7 +145,7 @@ const rowCount = () => ancestors.length + ranges.length;
 // The canvas is never larger than what is visible of it.
 function layOut() {
   const content = rowCount() * ROW;
-  $('spacer').style.height = content + 'px';
+  spacer.style.height = content + 'px';
   width = scroll.clientWidth;
   height = isPrinting ? Math.min(content, 4000) : Math.min(content, scroll.clientHeight || content);
   const ratio = window.devicePixelRatio || 1;
@@ -152,26 +190,26 @@ function clipText(text, room) {
   return length < 2 ? '' : text.slice(0, length) + '\u2026';
 }
 
-const isJava = (frame) => kindOf[frame] >= KIND_JIT && kindOf[frame] <= KIND_INLINED;
-
-// "com.example.shop.Cart.add" -> "Cart.add" when the whole does not fit.
-function shortName(name) {
+// "com.example.shop.Cart.add" -> "Cart.add" with two parts, "add" with one.
+function lastParts(name, count) {
   const end = name.search(/[(<]/);
-  const head = end < 0 ? name : name.slice(0, end);
-  const last = head.lastIndexOf('.');
-  const before = last > 0 ? head.lastIndexOf('.', last - 1) : -1;
-  return before < 0 ? name : name.slice(before + 1);
+  let at = end < 0 ? name.length : end;
+  while (count-- && at > 0) at = name.lastIndexOf('.', at - 1);
+  return at <= 0 ? name : name.slice(at + 1);
+}
+
+// The longest of the names of a Java method that fits; else what fits of its shortest.
+function fittingName(frame, name, room) {
+  if (textWidth(name) <= room) return name;
+  const shorter = isJava(frame) ? [lastParts(name, 2), lastParts(name, 1)] : [name];
+  return shorter.find((text) => textWidth(text) <= room) || clipText(shorter.at(-1), room);
 }
 
 // The mark is a sign in front of the name that is never cut off.
 function drawText(node, left, whole, y, color) {
   const mark = markOf(node);
   const room = mark ? whole - textWidth(mark) : whole;
-  let text = nodeName(node);
-  if (textWidth(text) > room) {
-    if (isJava(graph.frame[node])) text = shortName(text);
-    if (textWidth(text) > room) text = clipText(text, room);
-  }
+  const text = fittingName(graph.frame[node], nodeName(node), room);
   context.fillStyle = color;
   context.fillText(mark + text, left, y + ROW / 2 + 0.5);
 }
@@ -243,7 +281,9 @@ function nodeBox(node) {
   return { left: Math.max(left, 0), right: Math.min(right, width), top };
 }
 
-function draw() {
+const draw = () => eachPane(drawPane);
+
+function drawPane() {
   const begin = performance.now();
   context.clearRect(0, 0, width, height);
   if (view !== 'graph' && !isPrinting) return;
@@ -393,6 +433,10 @@ function walk(direction) {
     if (range && node >= range[0] && node < range[1]) setFocus(node);
   }
 }
+
+const mainPane = newPane('canvas', 'scroll', 'spacer');
+shownPanes = [mainPane];
+usePane(mainPane);
 
 function setIcicle(on) {
   isIcicle = on;

@@ -3,13 +3,14 @@
  * Which closed files become one: those of an hour, or, when it is old enough, those of a day. What
  * is there is seen in the tree each time; there is no list of what was done.
  *
- * For each day of the tree the day is tried, and else each of its hours that is over. A group, the
- * files of one of these, takes turns until it is one file: open and lock its files, drop what a
- * crash left behind, look whether all can be read and understood, merge them into a new file, which
- * is read back and compared (compact_merge.c), give damaged sources a second name, rename the new
- * file into place, delete the sources. The new file names its sources, so readers leave out those
- * that a crash kept from being deleted. When the store is nearly full the files that stand out are
- * written once more, with the stacks of the container that has most of them cut.
+ * Event by event: for each day of the tree the day is tried, and else each of its hours that is
+ * over. A group, the files of one of these, takes turns until it is one file: open and lock its
+ * files, drop what a crash left behind, look whether all can be read and understood, merge them
+ * into a new file, which is read back and compared (compact_merge.c), give damaged sources a second
+ * name, rename the new file into place, delete the sources. The new file names its sources, so
+ * readers leave out those that a crash kept from being deleted. When the store is nearly full the
+ * files that stand out are written once more, with the stacks of the container that has most of
+ * them cut.
  *
  * What can go wrong with a group leaves its files as they are, is said, and does not keep the next
  * one from its turn; a full disk, short memory, or the wish to stop ends all. What one program
@@ -38,7 +39,7 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
-#define COMPACT_LOCK_PATH "../.compact.lock" /* v1/.compact.lock, from the tree v1/cpu */
+#define COMPACT_LOCK_PATH "../.compact.lock" /* v1/.compact.lock, from any tree */
 /* The last window of an hour ends and is written after the hour; a clock may be stepped a little. */
 #define CLOSED_AFTER_S 180
 
@@ -50,8 +51,10 @@ struct compaction {
 	const struct store_compaction *how;
 	struct store_compaction_stats *stats;
 	struct segment_reader *reader;
+	enum event event;
 	int tree_fd;
-	uint64_t day_now_s; /* the time by which days are old enough; not later than now */
+	uint64_t other_bytes; /* of the other events' files */
+	uint64_t day_now_s;   /* the time by which days are old enough; not later than now */
 	int first_err; /* of a group that is left as it is; the others are merged all the same */
 };
 
@@ -62,7 +65,7 @@ struct group {
 	bool is_cut; /* the merged file is written again, with the stacks of one container cut */
 };
 
-/* Errors that the next group would meet, too. */
+/* Errors that the next group would meet as well. */
 static bool ends_all(int err)
 {
 	return err == -ECANCELED || err == -ENOSPC || err == -EDQUOT || err == -EROFS ||
@@ -81,7 +84,9 @@ static bool is_stopped(const struct compaction *compaction)
 	return how->should_stop && how->should_stop(how->ctx);
 }
 
-/* Files of the group as they are now, at most COMPACT_SOURCES_MAX; the rest has another turn. */
+/*
+ * The group's files as they are now, at most COMPACT_SOURCES_MAX; the others wait for another turn.
+ */
 static int group_list(const struct compaction *compaction, const struct group *group,
 		      struct segment_list *out)
 {
@@ -98,7 +103,10 @@ static int group_list(const struct compaction *compaction, const struct group *g
 	return err;
 }
 
-/* Whether all can be read, and by us. What a newer jbpf wrote must not lose what we do not know. */
+/*
+ * Can all be read, and by this version? What a newer jbpf wrote must not lose what this one does
+ * not know.
+ */
 static int check_sources(const struct compaction *compaction, const struct compact_sources *sources)
 {
 	for (size_t i = 0; i < sources->cnt; i++) {
@@ -148,6 +156,7 @@ static int group_replace(struct compaction *compaction, const struct group *grou
 		.reader = compaction->reader,
 		.sources = sources,
 		.cut_key = cut_key,
+		.event = compaction->event,
 		.row_ns = group->row_ns,
 	};
 	__cleanup_compact_output struct compact_output output = { .fd = -1 };
@@ -174,7 +183,7 @@ static int group_cut(struct compaction *compaction, const struct group *group,
 {
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
 	const struct store_compaction *how = compaction->how;
-	char path[SEGMENT_PATH_BYTES];
+	char path[SEGMENT_STORE_PATH_BYTES];
 	uint64_t key;
 	int err = check_sources(compaction, sources);
 
@@ -187,7 +196,7 @@ static int group_cut(struct compaction *compaction, const struct group *group,
 	if (err)
 		return err;
 	compaction->stats->cut++;
-	segment_path(&group->target, path);
+	segment_store_path(compaction->event, &group->target, path);
 	pr_warn("store: nearly full: in '%s' the stacks of '%.120s' are cut to their leaf, most of that file was its own\n",
 		path, strbuf_str(&name));
 	return 0;
@@ -227,7 +236,7 @@ static int group_turn(struct compaction *compaction, const struct group *group)
 /* 0: merged, or nothing to do; -EWOULDBLOCK: another time; else -errno. */
 static int group_compact(struct compaction *compaction, const struct group *group)
 {
-	char path[SEGMENT_PATH_BYTES];
+	char path[SEGMENT_STORE_PATH_BYTES];
 	int turn;
 
 	do
@@ -235,7 +244,7 @@ static int group_compact(struct compaction *compaction, const struct group *grou
 	while (turn > 0);
 	if (!turn || turn == -EWOULDBLOCK || ends_all(turn))
 		return turn;
-	segment_path(&group->target, path);
+	segment_store_path(compaction->event, &group->target, path);
 	if (turn == -EPROTONOSUPPORT)
 		pr_debug("store: '%s': written by a newer jbpf, stays as it is\n", path);
 	else
@@ -278,7 +287,7 @@ static bool is_day_due(const struct compaction *compaction, uint64_t day_unix_s,
 				(age_ns ? age_ns : STORE_DAY_FILE_AGE_NS) / CLOCK_NS_PER_S;
 }
 
-/* Would it be a day now, but for a clock that is not believed? */
+/* Would it be a day now if the clock were believed? */
 static bool is_day_paused(const struct compaction *compaction, const struct segment_list *list,
 			  uint64_t day_unix_s)
 {
@@ -322,8 +331,8 @@ static uint64_t day_now(const struct compaction *compaction, const struct segmen
 }
 
 /*
- * A host that is off now and then measures its days later, too: for people that is no news unless the hour
- * before this one is far away.
+ * A host that is off now and then also reaches its days later: that is worth a message only if the
+ * hour before this one is far away.
  */
 static void report_paused(const struct compaction *compaction, const struct segment_list *list)
 {
@@ -420,8 +429,8 @@ static bool was_cut(const struct compaction *compaction, const struct segment_fi
 }
 
 /*
- * Those to look at, in order: what was cut before and stands out still has little left to gain, most of the
- * time, and comes behind all others. `order` is sorted again; the number that is left in it.
+ * The files to try, in order: one that was cut before and still stands out mostly has little left
+ * to gain, and comes behind all others. `order` is sorted again; returns how many are left in it.
  */
 static size_t cut_before_last(const struct compaction *compaction, const struct segment_list *list,
 			      size_t *order, size_t cnt)
@@ -463,8 +472,8 @@ static int cut_files(struct compaction *compaction, const struct segment_list *l
 }
 
 /*
- * Before retention has to delete the oldest hours of everybody: the files that stand out for their size are
- * written again without what made them large, if that is one container's.
+ * Before retention has to delete everybody's oldest hours: files that are unusually large are
+ * written again without what made them large, if one container's stacks did.
  */
 static int cut_heaviest(struct compaction *compaction)
 {
@@ -484,7 +493,7 @@ static int cut_heaviest(struct compaction *compaction)
 	order = calloc(list.cnt, sizeof(*order));
 	if (!bytes || !order)
 		return -ENOMEM;
-	total = files_bytes(compaction, &list, bytes);
+	total = compaction->other_bytes + files_bytes(compaction, &list, bytes);
 	if (total <= cut_limit(compaction))
 		return 0;
 	cnt = compact_cut_order(list.files, bytes, list.cnt, order);
@@ -492,35 +501,107 @@ static int cut_heaviest(struct compaction *compaction)
 	return cut_files(compaction, &list, order, cnt, total);
 }
 
+static int event_compact(struct compaction *compaction)
+{
+	int err = compact_all(compaction);
+
+	if (!ends_all(err)) {
+		int cut_err = cut_heaviest(compaction);
+
+		err = err ? err : cut_err;
+	}
+	return err;
+}
+
+/* Opens the trees that are there. 0, -ENOENT when none is, or -errno. */
+static int trees_open(const char *dir, struct retention_tree trees[static EVENT_CNT])
+{
+	bool is_there = false;
+
+	for (int i = 0; i < EVENT_CNT; i++) {
+		trees[i].tree_fd = segment_tree_open(dir, (enum event)i);
+		is_there |= trees[i].tree_fd >= 0;
+		if (trees[i].tree_fd < 0 && trees[i].tree_fd != -ENOENT)
+			return trees[i].tree_fd;
+	}
+	return is_there ? 0 : -ENOENT;
+}
+
+/* For all events; an error that ends everything ends the other events, too. */
+static int events_compact(const struct retention_tree trees[static EVENT_CNT],
+			  struct segment_reader *reader, const struct store_compaction *how,
+			  struct store_compaction_stats *stats)
+{
+	int first_err = 0;
+
+	for (int i = 0; i < EVENT_CNT && !ends_all(first_err); i++) {
+		struct compaction compaction = {
+			.how = how,
+			.stats = stats,
+			.reader = reader,
+			.event = (enum event)i,
+			.tree_fd = trees[i].tree_fd,
+		};
+		struct store_usage usage;
+		int err = 0;
+
+		if (trees[i].tree_fd < 0)
+			continue;
+		for (int j = 0; j < EVENT_CNT && !err; j++) {
+			if (j == i || trees[j].tree_fd < 0)
+				continue;
+			err = retention_usage(&trees[j], 1, &usage);
+			compaction.other_bytes += err ? 0 : usage.bytes;
+		}
+		if (!err)
+			err = event_compact(&compaction);
+		if (!first_err || ends_all(err))
+			first_err = err;
+	}
+	return first_err;
+}
+
+/* The lock is any tree's: they have one parent. */
+static int lock_take(const struct retention_tree trees[static EVENT_CNT], int *fd_out)
+{
+	int i = 0, fd;
+
+	while (trees[i].tree_fd < 0)
+		i++;
+	fd = openat(trees[i].tree_fd, COMPACT_LOCK_PATH, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+		    SEGMENT_TREE_FILE_MODE);
+	if (fd < 0)
+		return -errno;
+	*fd_out = fd;
+	return flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+}
+
 int store_compact(const char *dir, const struct store_compaction *how,
 		  struct store_compaction_stats *stats)
 {
-	struct compaction compaction = { .how = how, .stats = stats };
-	__cleanup_fd int tree_fd = segment_tree_open(dir);
+	struct retention_tree trees[EVENT_CNT];
 	__cleanup_fd int lock_fd = -1;
+	struct segment_reader *reader = NULL;
 	char why[PATH_MAX];
 	int err;
 
 	*stats = (struct store_compaction_stats){ 0 };
-	if (tree_fd < 0)
-		return tree_fd;
-	err = store_dir_check(dir, why, sizeof(why));
-	if (err)
-		return err == -EPERM ? -EUCLEAN : err;
-	lock_fd = openat(tree_fd, COMPACT_LOCK_PATH, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-			 SEGMENT_TREE_FILE_MODE);
-	if (lock_fd < 0 || flock(lock_fd, LOCK_EX | LOCK_NB))
-		return -errno;
-	compaction.tree_fd = tree_fd;
-	compaction.reader = segment_reader__new();
-	if (!compaction.reader)
-		return -ENOMEM;
-	err = compact_all(&compaction);
-	if (!ends_all(err)) {
-		int cut_err = cut_heaviest(&compaction);
-
-		err = err ? err : cut_err;
+	for (int i = 0; i < EVENT_CNT; i++)
+		trees[i] = (struct retention_tree){ .tree_fd = -1 };
+	err = trees_open(dir, trees);
+	if (!err)
+		err = store_dir_check(dir, why, sizeof(why));
+	if (!err)
+		err = lock_take(trees, &lock_fd);
+	else if (err == -EPERM)
+		err = -EUCLEAN;
+	if (!err) {
+		reader = segment_reader__new();
+		err = reader ? events_compact(trees, reader, how, stats) : -ENOMEM;
 	}
-	segment_reader__free(compaction.reader);
+	segment_reader__free(reader);
+	for (int i = 0; i < EVENT_CNT; i++)
+		if (trees[i].tree_fd >= 0)
+			close(trees[i].tree_fd);
 	return err;
 }

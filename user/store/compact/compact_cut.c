@@ -96,14 +96,15 @@ static int weigh_window(void *ctx, const struct window *window, const char *text
 	struct weight *weight = weight_of(weights, compact_cut_key(window));
 
 	(void)text;
-	weights->total += len + window->lines_len;
+	weights->total += len + window->lines_len + window->threads_len;
 	/* Cutting it again would win nothing. */
 	if (weight && !is_cut(window)) {
-		weight->bytes += len + window->lines_len;
+		weight->bytes += len + window->lines_len + window->threads_len;
 		if (weight->bytes > weights->heaviest.bytes) {
 			if (weight->key != weights->heaviest.key) {
 				strbuf_clear(weights->name);
-				if (strbuf_puts(weights->name, key_text(window)))
+				strbuf_puts(weights->name, key_text(window));
+				if (strbuf_error(weights->name))
 					return -ENOMEM;
 			}
 			weights->heaviest = *weight;
@@ -120,7 +121,11 @@ int compact_cut_find(struct segment_reader *reader, const struct compact_source 
 	const struct segment_visitor visitor = {
 		.ctx = weights,
 		.wants_lines = true,
-		/* Every stream once: what a file takes is its different stacks, not how often. */
+		.wants_threads = true,
+		/*
+		 * Every stream once: the size of a file depends on its distinct stacks, not on how
+		 * often they occur.
+		 */
 		.merge_ns = UINT64_MAX,
 		.want = want_all,
 		.window = weigh_window,
@@ -222,13 +227,11 @@ static int line_compare(const void *a, const void *b)
 		       bytes_compare(left->leaf, left->leaf_len, right->leaf, right->leaf_len);
 }
 
-static int put_line(const struct cut_line *line, struct strbuf *out)
+static void put_line(const struct cut_line *line, struct strbuf *out)
 {
-	int err = strbuf_append(out, line->comm, line->comm_len);
-
-	if (!err && line->leaf_len)
-		err = strbuf_append(out, line->leaf, line->leaf_len);
-	return err ? err : strbuf_printf(out, " %" PRIu64 "\n", line->count);
+	strbuf_append(out, line->comm, line->comm_len);
+	strbuf_append(out, line->leaf, line->leaf_len);
+	strbuf_printf(out, " %" PRIu64 "\n", line->count);
 }
 
 static size_t count_lines(const char *text, size_t len)
@@ -248,7 +251,6 @@ int compact_cut_text(const char *text, size_t len, struct strbuf *out)
 	struct lines rest = lines_init(text, len);
 	struct line line;
 	size_t cnt = 0;
-	int err = 0;
 
 	strbuf_clear(out);
 	if (!lines)
@@ -256,11 +258,11 @@ int compact_cut_text(const char *text, size_t len, struct strbuf *out)
 	while (lines_next(&rest, &line) && line.is_whole)
 		cnt += line_parse(line.at, line.len, &lines[cnt]);
 	qsort(lines, cnt, sizeof(*lines), line_compare);
-	for (size_t i = 0; i < cnt && !err; i++) {
+	for (size_t i = 0; i < cnt; i++) {
 		if (i + 1 < cnt && line_compare(&lines[i], &lines[i + 1]) == 0)
 			lines[i + 1].count += lines[i].count;
 		else
-			err = put_line(&lines[i], out);
+			put_line(&lines[i], out);
 	}
-	return err;
+	return strbuf_error(out);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the store is nearly full, one container that wrote far more than is usual pays with its own history:
- * in the hour or day that it made so large its stacks become process and leaf, without source lines. Samples
- * and all other containers stay as they are. Files are rewritten as every merge does it: nothing is
- * lost when that is killed.
+ * When the store is nearly full, a container that wrote far more than is usual pays with its own
+ * history: in the hour or day that it made so large, its stacks become process and leaf, without
+ * source lines. Samples and all other containers stay as they are. Files are rewritten as every
+ * merge does it: nothing is lost when that is killed.
  */
 #ifndef JBPF_COMPACT_COMPACT_CUT_H
 #define JBPF_COMPACT_COMPACT_CUT_H
@@ -30,8 +30,8 @@ uint64_t compact_cut_key(const struct window *window);
 __must_check int compact_cut_was_cut(struct segment_reader *reader, int fd, bool *was_cut);
 
 /*
- * Which container has more than half of the bytes of what is in the source, beside others, without what was
- * cut already; 0 = none. 0 in *key, -ECANCELED or -errno otherwise.
+ * Which container has more than half of the bytes in the source, when there are others, not
+ * counting what was cut already; 0 = none. 0 in *key, -ECANCELED or -errno otherwise.
  */
 __must_check int compact_cut_find(struct segment_reader *reader,
 				  const struct compact_source *source,

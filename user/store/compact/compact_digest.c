@@ -2,11 +2,13 @@
 /* Sums that survive merging; see compact_digest.h. */
 #include "user/store/compact/compact_digest.h"
 
+#include <errno.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "user/model/cells.h"
 #include "user/model/folded_line.h"
+#include "user/model/thread_counts.h"
 #include "user/util/lines.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -32,7 +34,7 @@ static uint64_t text_digest(const char *text, size_t len, uint64_t seed, uint64_
 		size_t text_len;
 		uint64_t count;
 
-		/* Every reader of folded text takes or leaves a line by this rule. */
+		/* All readers of folded text accept and refuse lines by this rule. */
 		if (!folded_line_split(line.at, line.len, &text_len, &count) ||
 		    memchr(line.at, '\0', text_len))
 			continue;
@@ -40,6 +42,43 @@ static uint64_t text_digest(const char *text, size_t len, uint64_t seed, uint64_
 		*samples += count;
 	}
 	return sum;
+}
+
+static uint64_t line_digest(struct thread_reader *threads, uint64_t line_hash, uint64_t count)
+{
+	struct thread_part part;
+	uint64_t sum = 0;
+
+	thread_reader_line(threads, count);
+	while (thread_reader_next(threads, &part)) {
+		if (part.name)
+			sum += XXH3_64bits_withSeed(part.name, part.len, line_hash) * part.count;
+	}
+	return sum;
+}
+
+/* The same of each thread's part of the lines. Those that are not known have none. 0 or -ENOMEM. */
+static int threads_digest(const struct window *window, const char *text, size_t len, uint64_t seed,
+			  uint64_t *out)
+{
+	__cleanup_thread_reader struct thread_reader threads = { .names = NULL };
+	struct lines lines = lines_init(text, len);
+	struct line line;
+
+	if (!window->threads_len)
+		return 0;
+	if (thread_reader_open(&threads, window->threads, (size_t)window->threads_len) == -ENOMEM)
+		return -ENOMEM;
+	while (lines_next(&lines, &line) && line.is_whole) {
+		size_t text_len;
+		uint64_t count;
+
+		if (folded_line_split(line.at, line.len, &text_len, &count) &&
+		    !memchr(line.at, '\0', text_len))
+			*out += line_digest(&threads, XXH3_64bits_withSeed(line.at, text_len, seed),
+					    count);
+	}
+	return 0;
 }
 
 static uint64_t cells_digest(const struct window *window, uint64_t seed)
@@ -62,6 +101,7 @@ static uint64_t counts_digest(const struct window *window, uint64_t seed)
 		counts->truncated_samples, counts->jit_frames,	     counts->unknown_jit_frames,
 		counts->ambiguous_frames,  counts->inlined_frames,   counts->interpreted_frames,
 		counts->jit_leaf_samples,  counts->repaired_samples, counts->unrepaired_samples,
+		counts->run_delay_ns,
 	};
 	uint64_t sum = 0;
 	uint64_t place = 0;
@@ -70,6 +110,8 @@ static uint64_t counts_digest(const struct window *window, uint64_t seed)
 		sum += mix(seed, place++) * values[i];
 	for (size_t i = 0; i < WINDOW_LOSS_CNT; i++)
 		sum += mix(seed, place++) * window->lost[i];
+	for (size_t i = 0; i < STACK_END_CNT; i++)
+		sum += mix(seed, place++) * counts->ends[i];
 	return sum;
 }
 
@@ -83,8 +125,8 @@ static uint64_t labels_hash(const struct window *window, uint64_t seed)
 	return seed;
 }
 
-void compact_digest_add(struct compact_digest *digest, const struct window *window,
-			const char *text, size_t len, uint64_t slot_ns)
+int compact_digest_add(struct compact_digest *digest, const struct window *window, const char *text,
+		       size_t len, uint64_t slot_ns)
 {
 	uint64_t stream = compact_stream_hash(window);
 	uint64_t window_cnt = window->window_cnt ? window->window_cnt : 1;
@@ -92,7 +134,7 @@ void compact_digest_add(struct compact_digest *digest, const struct window *wind
 	uint64_t line_samples = 0;
 
 	digest->windows += window_cnt;
-	/* The host's own record counts those of all processes once more. */
+	/* The host's own record counts those of all processes again. */
 	if (window->pid)
 		digest->samples += window->counts.samples;
 	digest->recorded_ns += window->window_cnt ? window->recorded_ns : window->duration_ns;
@@ -103,7 +145,10 @@ void compact_digest_add(struct compact_digest *digest, const struct window *wind
 	if (window->cells)
 		digest->cells += cells_digest(window, stream);
 	digest->counts += counts_digest(window, stream);
-	digest->labels += labels_hash(window, mix(stream, slot)) * window_cnt;
+	digest->labels +=
+		labels_hash(window, mix(mix(mix(stream, slot), window->event), window->period)) *
+		window_cnt;
+	return threads_digest(window, text, len, stream, &digest->threads);
 }
 
 bool compact_digest_equal(const struct compact_digest *a, const struct compact_digest *b)

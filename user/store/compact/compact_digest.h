@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "user/model/window.h"
+#include "user/util/attributes.h"
 
 struct compact_digest {
 	uint64_t windows;
@@ -20,6 +21,7 @@ struct compact_digest {
 	uint64_t recorded_ns;
 	uint64_t stacks;
 	uint64_t lines;
+	uint64_t threads;
 	uint64_t cells;
 	uint64_t counts; /* of frames, losses, ... */
 	uint64_t labels; /* with the slot of time that each window is in */
@@ -28,9 +30,9 @@ struct compact_digest {
 /* The process's life as one number. */
 uint64_t compact_stream_hash(const struct window *window);
 
-/* Windows of one slot may be merged; slot_ns 0 = none are. */
-void compact_digest_add(struct compact_digest *digest, const struct window *window,
-			const char *text, size_t len, uint64_t slot_ns);
+/* Windows of one slot may be merged; slot_ns 0 = none are. 0 or -ENOMEM. */
+__must_check int compact_digest_add(struct compact_digest *digest, const struct window *window,
+				    const char *text, size_t len, uint64_t slot_ns);
 
 bool compact_digest_equal(const struct compact_digest *a, const struct compact_digest *b);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A pass over the sources that decodes nothing tells which streams there are and how busy they are;
- * then one pass per unit decodes that unit's streams only, so that memory is that of a unit. The
- * digest of what went in and of what is read back must be the same one.
+ * A first pass over the sources, which decodes nothing, finds out which streams there are and how
+ * busy they are; then one pass per unit decodes the streams of that unit only, so that memory is
+ * bounded by a unit. The digest of what went in must equal that of what is read back.
  */
 #include "user/store/compact/compact_merge.h"
 
@@ -45,7 +45,9 @@ static void take_note(void *ctx, const char *path, uint64_t offset, uint64_t byt
 	struct merge_state *state = ctx;
 	int err = compact_notes__add(state->notes, &state->source->file, path, offset, bytes, what);
 
-	/* Without a path it is damage of the file itself, not one that it has a note of. */
+	/*
+	 * Without a path it is damage of the file itself, not damage that the file has a note of.
+	 */
 	if (!path) {
 		state->source->is_damaged = true;
 		if (!err && strcmp(what, SEGMENT_UNREADABLE) == 0)
@@ -119,7 +121,9 @@ static int put_window(struct merge_state *state, const struct window *window, co
 	}
 	if (err)
 		return err;
-	compact_digest_add(&state->digest, window, text, len, state->merge->row_ns);
+	err = compact_digest_add(&state->digest, window, text, len, state->merge->row_ns);
+	if (err)
+		return err;
 	if (is_stopped(state->merge))
 		return -ECANCELED;
 	if (merged_writer__unit_bytes(state->writer) > UNIT_MAX_BYTES)
@@ -140,6 +144,8 @@ static int add_window(void *ctx, const struct window *window, const char *text, 
 		return err;
 	cut.lines = NULL;
 	cut.lines_len = 0;
+	cut.threads = NULL;
+	cut.threads_len = 0;
 	cut.labels[WINDOW_LABEL_OVER_BUDGET] = COMPACT_CUT_LABEL;
 	return put_window(state, &cut, strbuf_str(&state->cut), state->cut.len);
 }
@@ -150,6 +156,7 @@ static int write_units(struct merge_state *state)
 		.ctx = state,
 		.wants_lines = true,
 		.wants_cells = true,
+		.wants_threads = true,
 		.merge_ns = state->merge->row_ns,
 		.want = want_of_unit,
 		.window = add_window,
@@ -229,7 +236,10 @@ static int sum_window(void *ctx, const struct window *window, const char *text, 
 {
 	struct read_back *back = ctx;
 
-	compact_digest_add(&back->digest, window, text, len, back->merge->row_ns);
+	int err = compact_digest_add(&back->digest, window, text, len, back->merge->row_ns);
+
+	if (err)
+		return err;
 	return is_stopped(back->merge) ? -ECANCELED : 0;
 }
 
@@ -254,6 +264,7 @@ static int read_back(const struct compact_merge *merge, int fd,
 		.ctx = &back,
 		.wants_lines = true,
 		.wants_cells = true,
+		.wants_threads = true,
 		.checks_all = true,
 		.want = want_all,
 		.window = sum_window,
@@ -271,7 +282,7 @@ int compact_merge(const struct compact_merge *merge, int fd, struct compact_merg
 	struct merge_state state = {
 		.merge = merge,
 		.streams = compact_streams__new(),
-		.notes = compact_notes__new(),
+		.notes = compact_notes__new(merge->event),
 	};
 	int err = state.streams && state.notes ? write_all(&state, fd) : -ENOMEM;
 

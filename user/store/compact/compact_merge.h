@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One merged file out of its sources: written in units of bounded size, then read back and compared
- * with what the sources hold.
+ * with what the sources hold. The rest of the room is behind store_compact() (store.h): compact.c lists
+ * what is to be merged, the other files do a step each.
+ *
+ * In: files of the store, open and locked. Out: a file in their place. compact.c owns both.
  */
 #ifndef JBPF_COMPACT_COMPACT_MERGE_H
 #define JBPF_COMPACT_COMPACT_MERGE_H
@@ -19,6 +22,7 @@ struct compact_merge {
 	struct segment_reader *reader;
 	struct compact_sources *sources; /* those that turn out damaged are marked */
 	uint64_t cut_key;		 /* whose stacks are cut (compact_cut.h); 0 = nobody's */
+	enum event event;		 /* whose files they are */
 	uint64_t row_ns;		 /* 0 = the sources' windows stay what they are */
 };
 

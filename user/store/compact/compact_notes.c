@@ -19,14 +19,19 @@ struct note {
 };
 
 struct compact_notes {
+	enum event event;
 	struct note items[COMPACT_NOTES_MAX];
 	size_t cnt;
 	size_t more_cnt; /* times that one did not fit; every pass meets them again */
 };
 
-struct compact_notes *compact_notes__new(void)
+struct compact_notes *compact_notes__new(enum event event)
 {
-	return calloc(1, sizeof(struct compact_notes));
+	struct compact_notes *notes = calloc(1, sizeof(*notes));
+
+	if (notes)
+		notes->event = event;
+	return notes;
 }
 
 void compact_notes__free(struct compact_notes *notes)
@@ -56,10 +61,9 @@ int compact_notes__add(struct compact_notes *notes, const struct segment_file *f
 		       const char *path, uint64_t offset, uint64_t bytes, const char *what)
 {
 	struct note note = { .offset = offset, .bytes = bytes, .is_new = !path };
-	char own_path[sizeof(SEGMENT_TREE_DIR) + SEGMENT_PATH_BYTES];
+	char own_path[SEGMENT_STORE_PATH_BYTES];
 
-	memcpy(own_path, SEGMENT_TREE_DIR "/", sizeof(SEGMENT_TREE_DIR));
-	segment_path(file, own_path + sizeof(SEGMENT_TREE_DIR));
+	segment_store_path(notes->event, file, own_path);
 	note.path = (char *)(path ? path : own_path);
 	note.what = (char *)what;
 	if (is_noted(notes, &note))

@@ -17,7 +17,8 @@
 
 struct compact_notes;
 
-struct compact_notes *compact_notes__new(void); /* NULL only when memory is short */
+/* Of files of that event. NULL only when memory is short. */
+struct compact_notes *compact_notes__new(enum event event);
 void compact_notes__free(struct compact_notes *notes);
 
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Locks of the open file description, as the writer's: a read lock of ours keeps the writer's write
- * lock out, so that it begins the next file of the hour, and its write lock keeps ours out. Readers
- * take none, and tell by a write lock alone whether a file is being written.
+ * Locks of the open file description, as the writer's: our read lock makes the writer begin the
+ * next file of the hour, and its write lock keeps ours out. Readers take no locks; they learn from
+ * a write lock whether a file is being written.
  */
 #include "user/store/compact/compact_sources.h"
 
@@ -88,7 +88,7 @@ int compact_sources_open(int tree_fd, struct segment_reader *reader,
 	return 0;
 }
 
-/* Only the very file that was read: the name may have gone to another one since. */
+/* Deletes only the very file that was read: the name may belong to another one by now. */
 static int source_delete(int tree_fd, const struct compact_source *source)
 {
 	char path[SEGMENT_PATH_BYTES];
@@ -120,7 +120,7 @@ static bool is_leftover(const struct compact_sources *sources, const struct segm
 	return !source->file.is_day && segment_identity_has_taken_in(day, identity->segment_id);
 }
 
-/* Of the day that the files are of; nobody's when there is none. */
+/* The directory of the files' day; none if there is no such day. */
 static int identify_day(int tree_fd, struct segment_reader *reader,
 			const struct compact_sources *sources, struct segment_identity *out)
 {
@@ -152,7 +152,10 @@ int compact_sources_drop_leftovers(int tree_fd, struct segment_reader *reader,
 		return day_err;
 	for (size_t i = 0; i < sources->cnt; i++)
 		is_dropped[i] = is_leftover(sources, &day, i);
-	/* From the end: what says that a file is a leftover stands in front of it, and goes later. */
+	/*
+	 * From the last to the first: a file that shows that others are leftovers stands in front
+	 * of them, and goes later.
+	 */
 	for (size_t i = sources->cnt; i-- > 0;) {
 		struct compact_source *source = &sources->items[i];
 		int err = 0;

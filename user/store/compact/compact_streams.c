@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "user/store/compact/compact_digest.h"
+#include "user/util/vec.h"
 
 #define SLOTS_FIRST 256
 #define KIND_BYTES  16 /* of a comm */
@@ -58,18 +59,10 @@ static void slots_fill(struct compact_streams *streams)
 
 static int streams_grow(struct compact_streams *streams)
 {
-	size_t cnt = streams->slot_cnt ? streams->slot_cnt * 2 : SLOTS_FIRST;
-	struct compact_stream *items =
-		reallocarray(streams->items, cnt / 2, sizeof(*streams->items));
-	uint32_t *slots;
+	size_t cnt = vec_next_cap(streams->slot_cnt, streams->slot_cnt + 1, SLOTS_FIRST, SIZE_MAX);
 
-	if (!items)
+	if (!cnt || vec_resize(streams->items, cnt / 2) || vec_resize(streams->slots, cnt))
 		return -ENOMEM;
-	streams->items = items;
-	slots = reallocarray(streams->slots, cnt, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	streams->slots = slots;
 	streams->slot_cnt = cnt;
 	slots_fill(streams);
 	return 0;

@@ -27,7 +27,7 @@ void compact_streams__free(struct compact_streams *streams);
 /* 0 or -ENOMEM. */
 __must_check int compact_streams__add(struct compact_streams *streams, const struct window *window);
 
-/* Deals out the units. Their number. */
+/* Assigns streams to units. Returns the number of units. */
 uint32_t compact_streams__plan(struct compact_streams *streams);
 
 /* Unit of the window's stream; COMPACT_UNIT_NONE for one that was never added. */

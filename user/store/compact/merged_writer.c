@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Writes a merged segment; see merged_writer.h. The windows of a unit are collected with their lines
- * as numbers, then put in order of series and time and written at once: lines, text, rows. What
+ * as numbers, then put in order of track and time and written at once: lines, text, rows. What
  * the index will say of the unit is kept.
  */
 #include "user/store/compact/merged_writer.h"
@@ -16,12 +16,13 @@
 #include "user/store/format/crc32c.h"
 #include "user/store/compact/line_set.h"
 #include "user/store/format/merged_format.h"
-#include "user/store/format/rows_block.h"
+#include "user/store/format/rows_table.h"
 #include "user/store/segment/segment_header.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 #define DEFAULT_LEVEL 9
 #define WINDOW_LOG    23 /* what every decoder must take; less where a text is smaller */
@@ -32,15 +33,15 @@
 /* A window of the present unit. Its labels are in writer->labels, its cells in writer->cells. */
 struct unit_row {
 	struct window window;
-	uint32_t series; /* in order of first sight */
+	uint32_t track;	 /* in order of first sight */
 	uint32_t number; /* in order of arrival */
 	struct line_span stacks;
 	struct line_span sources;
 	size_t cells_offset;
 };
 
-/* What makes a series, as bytes without padding. Label ids count from 1; 0 = not known. */
-struct series_key {
+/* What makes a track, as bytes without padding. Label ids count from 1; 0 = not known. */
+struct track_key {
 	uint64_t process_start_ns;
 	uint64_t cgroup_id;
 	uint8_t boot_id[16];
@@ -53,9 +54,9 @@ struct series_key {
 	uint32_t padding[(WINDOW_LABEL_CNT + 1) % 2];
 };
 
-_Static_assert(sizeof(struct series_key) ==
+_Static_assert(sizeof(struct track_key) ==
 		       32 + 4 * (5 + WINDOW_LABEL_CNT + (WINDOW_LABEL_CNT + 1) % 2),
-	       "series_key has no padding");
+	       "track_key has no padding");
 
 struct merged_writer {
 	int fd;
@@ -79,7 +80,7 @@ struct merged_writer {
 	struct line_set *stacks;
 	struct line_set *sources;
 	struct strtab *labels;
-	struct strtab *series;
+	struct strtab *tracks;
 	struct strbuf cells;
 };
 
@@ -87,18 +88,10 @@ struct merged_writer {
 
 static int put_frame(struct merged_writer *writer, const struct strbuf *bytes, uint64_t content)
 {
-	size_t cap = writer->frame_cap ? writer->frame_cap * 2 : 64;
-	struct merged_seek_entry *frames;
-	int err;
+	int err = vec_room(writer->frames, writer->frame_cnt, writer->frame_cap, 64);
 
-	if (writer->frame_cnt == writer->frame_cap) {
-		frames = reallocarray(writer->frames, cap, sizeof(*frames));
-		if (!frames)
-			return -ENOMEM;
-		writer->frames = frames;
-		writer->frame_cap = cap;
-	}
-	err = fs_write_all(writer->fd, bytes->data, bytes->len);
+	if (!err)
+		err = fs_write_all(writer->fd, bytes->data, bytes->len);
 	if (err)
 		return err;
 	writer->frames[writer->frame_cnt++] = (struct merged_seek_entry){
@@ -124,11 +117,11 @@ static void unit_release(struct merged_writer *writer)
 	line_set__free(writer->stacks);
 	line_set__free(writer->sources);
 	strtab__free(writer->labels);
-	strtab__free(writer->series);
+	strtab__free(writer->tracks);
 	writer->stacks = NULL;
 	writer->sources = NULL;
 	writer->labels = NULL;
-	writer->series = NULL;
+	writer->tracks = NULL;
 	writer->row_cnt = 0;
 	strbuf_clear(&writer->cells);
 }
@@ -139,8 +132,8 @@ static int unit_begin(struct merged_writer *writer)
 	writer->stacks = line_set__new();
 	writer->sources = line_set__new();
 	writer->labels = strtab__new();
-	writer->series = strtab__new();
-	if (!writer->stacks || !writer->sources || !writer->labels || !writer->series)
+	writer->tracks = strtab__new();
+	if (!writer->stacks || !writer->sources || !writer->labels || !writer->tracks)
 		return -ENOMEM;
 	return 0;
 }
@@ -235,6 +228,7 @@ static bool is_acceptable(const struct window *window, const char *text, size_t 
 {
 	return window->duration_ns <= STORE_WINDOW_MAX_NS && len <= FORMAT_TEXT_MAX_BYTES &&
 	       window->lines_len <= FORMAT_LINES_MAX_BYTES &&
+	       window->threads_len <= FORMAT_LINES_MAX_BYTES &&
 	       window->cells_len <= MERGED_BODY_MAX_BYTES / 4 &&
 	       (len == 0 || text[len - 1] == '\n');
 }
@@ -250,14 +244,15 @@ static bool has_room(const struct merged_writer *writer, const struct window *wi
 	return writer->row_cnt < MERGED_ROWS_MAX &&
 	       line_set__bytes(writer->stacks) + len <= FORMAT_TEXT_MAX_BYTES / 2 &&
 	       line_set__bytes(writer->sources) + window->lines_len <= FORMAT_LINES_MAX_BYTES / 2 &&
-	       kept + len + window->lines_len + window->cells_len <= UNIT_ROWS_MAX_BYTES;
+	       kept + len + window->lines_len + window->threads_len + window->cells_len <=
+		       UNIT_ROWS_MAX_BYTES;
 }
 
-/* Labels that stay where they are, and the number of the window's series. */
-static int keep_series(struct merged_writer *writer, struct unit_row *row)
+/* Labels that stay where they are, and the number of the window's track. */
+static int number_track(struct merged_writer *writer, struct unit_row *row)
 {
 	struct window *window = &row->window;
-	struct series_key key = {
+	struct track_key key = {
 		.process_start_ns = window->process_start_ns,
 		.cgroup_id = window->cgroup_id,
 		.pid = window->pid,
@@ -282,23 +277,8 @@ static int keep_series(struct merged_writer *writer, struct unit_row *row)
 		key.labels[i] = id + 1;
 	}
 	if (!err)
-		err = strtab__intern(writer->series, &key, sizeof(key), &row->series);
+		err = strtab__intern(writer->tracks, &key, sizeof(key), &row->track);
 	return err ? -ENOMEM : 0;
-}
-
-static int reserve_row(struct merged_writer *writer)
-{
-	size_t cap = writer->row_cap ? writer->row_cap * 2 : 64;
-	struct unit_row *rows;
-
-	if (writer->row_cnt < writer->row_cap)
-		return 0;
-	rows = reallocarray(writer->rows, cap, sizeof(*rows));
-	if (!rows)
-		return -ENOMEM;
-	writer->rows = rows;
-	writer->row_cap = cap;
-	return 0;
 }
 
 int merged_writer__add(struct merged_writer *writer, const struct window *window, const char *text,
@@ -311,20 +291,25 @@ int merged_writer__add(struct merged_writer *writer, const struct window *window
 		return -EINVAL;
 	if (!has_room(writer, window, len))
 		return -E2BIG;
-	err = reserve_row(writer);
+	err = vec_room(writer->rows, writer->row_cnt, writer->row_cap, 64);
 	if (!err)
-		err = keep_series(writer, &row);
+		err = number_track(writer, &row);
 	if (!err)
-		err = line_set__add(writer->stacks, text, len, &row.stacks);
+		err = line_set__add(writer->stacks, text, len, window->threads,
+				    (size_t)window->threads_len, &row.stacks);
 	if (!err)
-		err = line_set__add(writer->sources, window->lines, window->lines_len,
+		err = line_set__add(writer->sources, window->lines, window->lines_len, NULL, 0,
 				    &row.sources);
-	if (!err && window->cells_len)
-		err = strbuf_append(&writer->cells, window->cells, window->cells_len);
+	if (!err) {
+		strbuf_append(&writer->cells, window->cells, window->cells_len);
+		err = strbuf_error(&writer->cells);
+	}
 	if (err)
 		return err;
 	row.window.lines = NULL;
 	row.window.lines_len = 0;
+	row.window.threads = NULL;
+	row.window.threads_len = 0;
 	row.window.cells = NULL;
 	row.number = (uint32_t)writer->row_cnt;
 	writer->rows[writer->row_cnt++] = row;
@@ -340,7 +325,9 @@ struct unit_out {
 	uint32_t cnt;
 	struct rows_entry_columns stacks;
 	struct rows_entry_columns sources;
-	struct strbuf cells;	 /* of sums */
+	struct rows_thread_columns threads;
+	struct rows_thread_columns nobodys; /* of source lines: nothing */
+	struct strbuf cells;		    /* of sums */
 	size_t *cell_sums;	 /* where a row's cells are in `cells`; SIZE_MAX = none of it */
 	struct line_span *spans; /* scratch */
 };
@@ -353,6 +340,8 @@ static void unit_out_release(struct unit_out *out)
 	free(out->spans);
 	rows_entry_columns_release(&out->stacks);
 	rows_entry_columns_release(&out->sources);
+	rows_thread_columns_release(&out->threads);
+	rows_thread_columns_release(&out->nobodys);
 	strbuf_release(&out->cells);
 }
 
@@ -369,15 +358,15 @@ static int compare_rows(const void *left, const void *right)
 {
 	const struct unit_row *a = left, *b = right;
 
-	if (a->series != b->series)
-		return (a->series > b->series) - (a->series < b->series);
+	if (a->track != b->track)
+		return (a->track > b->track) - (a->track < b->track);
 	if (a->window.start_unix_ns != b->window.start_unix_ns)
 		return (a->window.start_unix_ns > b->window.start_unix_ns) -
 		       (a->window.start_unix_ns < b->window.start_unix_ns);
 	return (a->number > b->number) - (a->number < b->number);
 }
 
-/* How many rows from `first` on become one. */
+/* How many rows, from `first` on, are merged into one. */
 static size_t slot_rows(const struct merged_writer *writer, size_t first)
 {
 	uint64_t row_ns = writer->options.row_ns;
@@ -390,7 +379,7 @@ static size_t slot_rows(const struct merged_writer *writer, size_t first)
 		const struct unit_row *row = &rows[first + cnt];
 
 		/* Readers do not look further back than the longest window. */
-		if (row->series != rows[first].series ||
+		if (row->track != rows[first].track ||
 		    row->window.start_unix_ns / row_ns !=
 			    rows[first].window.start_unix_ns / row_ns ||
 		    window_end_unix_ns(&row->window) - rows[first].window.start_unix_ns >
@@ -440,11 +429,13 @@ static int put_row(struct merged_writer *writer, size_t first, size_t cnt, struc
 	for (size_t i = 0; i < cnt; i++)
 		out->spans[i] = rows[i].stacks;
 	if (!err)
-		err = line_set__put_row(writer->stacks, out->spans, cnt, &out->stacks);
+		err = line_set__put_row(writer->stacks, out->spans, cnt, &out->stacks,
+					&out->threads);
 	for (size_t i = 0; i < cnt; i++)
 		out->spans[i] = rows[i].sources;
 	if (!err)
-		err = line_set__put_row(writer->sources, out->spans, cnt, &out->sources);
+		err = line_set__put_row(writer->sources, out->spans, cnt, &out->sources,
+					&out->nobodys);
 	out->window_ptrs[out->cnt] = window;
 	out->cnt++;
 	return err;
@@ -465,6 +456,7 @@ static int collect_rows(struct merged_writer *writer, struct unit_out *out)
 		cnt = slot_rows(writer, first);
 		err = put_row(writer, first, cnt, out);
 	}
+	line_set__put_threads(writer->stacks, &out->threads);
 	/* Their place is known only now. */
 	for (uint32_t i = 0; i < out->cnt && !err; i++) {
 		if (out->cell_sums[i] != SIZE_MAX && out->windows[i].cells_len)
@@ -521,8 +513,9 @@ static int write_rows(struct merged_writer *writer, const struct unit_out *out,
 		.row_cnt = out->cnt,
 		.stacks = &out->stacks,
 		.sources = &out->sources,
+		.threads = &out->threads,
 	};
-	int err = rows_block_encode(&input, &body, &head->series_cnt);
+	int err = rows_table_encode(&input, &body, &head->track_cnt);
 
 	if (!err && body.len > MERGED_BODY_MAX_BYTES)
 		err = -E2BIG;
@@ -539,8 +532,8 @@ static int write_rows(struct merged_writer *writer, const struct unit_out *out,
 	return err ? err : put_frame(writer, &record, 0);
 }
 
-/* One row per series: the sum of all. */
-static int sum_series(const struct unit_out *out, struct strbuf *block, uint32_t *series_cnt)
+/* One row per track: the sum of all. */
+static int sum_tracks(const struct unit_out *out, struct strbuf *table, uint32_t *track_cnt)
 {
 	__cleanup_free struct window *sums = reallocarray(NULL, out->cnt, sizeof(*sums));
 	__cleanup_free const struct window **ptrs = reallocarray(NULL, out->cnt, sizeof(*ptrs));
@@ -549,7 +542,7 @@ static int sum_series(const struct unit_out *out, struct strbuf *block, uint32_t
 	if (!sums || !ptrs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < out->cnt; i++) {
-		if (i && rows_is_same_series(&out->windows[i - 1], &out->windows[i])) {
+		if (i && rows_is_same_track(&out->windows[i - 1], &out->windows[i])) {
 			rows_merge_window(&sums[input.row_cnt - 1], &out->windows[i]);
 			continue;
 		}
@@ -559,25 +552,23 @@ static int sum_series(const struct unit_out *out, struct strbuf *block, uint32_t
 		ptrs[input.row_cnt] = &sums[input.row_cnt];
 		input.row_cnt++;
 	}
-	return rows_block_encode(&input, block, series_cnt);
+	return rows_table_encode(&input, table, track_cnt);
 }
 
 static int index_add(struct merged_writer *writer, const struct unit_out *out,
 		     struct merged_index_unit *unit)
 {
-	__cleanup_strbuf struct strbuf block = STRBUF_INIT;
-	size_t start = writer->index.len;
-	int err = sum_series(out, &block, &unit->series_cnt);
+	__cleanup_strbuf struct strbuf table = STRBUF_INIT;
+	struct strbuf_mark start = strbuf_mark(&writer->index);
+	int err = sum_tracks(out, &table, &unit->track_cnt);
 
 	if (err)
 		return err;
-	unit->block_len = (uint32_t)block.len;
-	err = merged_put_index_unit(unit, &writer->index);
+	unit->table_len = (uint32_t)table.len;
+	merged_put_index_unit(unit, &writer->index);
+	strbuf_add(&writer->index, &table);
+	err = strbuf_settle(&writer->index, start, 0);
 	if (!err)
-		err = strbuf_append(&writer->index, block.data, block.len);
-	if (err)
-		strbuf_truncate(&writer->index, start);
-	else
 		writer->unit_cnt++;
 	return err;
 }
@@ -617,9 +608,9 @@ static int write_notes(struct merged_writer *writer, uint32_t *len_out)
 	*len_out = 0;
 	if (!writer->note_cnt)
 		return 0;
-	err = strbuf_append(&payload, cnt, sizeof(cnt));
-	if (!err)
-		err = strbuf_append(&payload, writer->notes.data, writer->notes.len);
+	strbuf_append(&payload, cnt, sizeof(cnt));
+	strbuf_add(&payload, &writer->notes);
+	err = strbuf_error(&payload);
 	if (!err)
 		err = format_encode_record(FORMAT_TYPE_NOTES, payload.data, payload.len, &record);
 	if (err)

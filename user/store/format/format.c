@@ -23,7 +23,12 @@
 #define COMMIT_OFFSET_SEQUENCE	 16
 #define COMMIT_FIXED_MIN_BYTES	 168 /* of the window's fixed fields, as the first jbpf wrote them */
 #define COMMIT_LATER_BYTES	 56  /* of the group behind them */
-#define COMMIT_FIXED_BYTES	 (COMMIT_FIXED_MIN_BYTES + COMMIT_LATER_BYTES)
+#define COMMIT_EVENT_BYTES	 16  /* and of the one behind that */
+#define COMMIT_THREADS_BYTES	 8
+#define COMMIT_RUN_DELAY_BYTES	 8
+#define COMMIT_FIXED_BYTES                                                                         \
+	(COMMIT_FIXED_MIN_BYTES + COMMIT_LATER_BYTES + COMMIT_EVENT_BYTES + COMMIT_THREADS_BYTES + \
+	 COMMIT_RUN_DELAY_BYTES)
 
 #define OFFSET_PAYLOAD	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
 #define OFFSET_FRAME_SIZE  4
@@ -83,8 +88,8 @@ static int record_end(struct byte_writer *writer)
 	err = byte_writer_end(writer);
 	if (err)
 		return err;
-	record = (uint8_t *)writer->out->data + writer->start;
-	len = writer->out->len - writer->start;
+	record = (uint8_t *)writer->out->data + writer->start.len;
+	len = writer->out->len - writer->start.len;
 	put_u32(record + OFFSET_FRAME_SIZE, (uint32_t)(len - FORMAT_FRAME_HEADER_BYTES));
 	put_u32(record + OFFSET_PAYLOAD_LEN, (uint32_t)(len - FORMAT_RECORD_MIN_BYTES));
 	put_u32(record + len - FORMAT_CHECKSUM_BYTES, crc32c(record, len - FORMAT_CHECKSUM_BYTES));
@@ -96,7 +101,7 @@ int format_encode_record(enum format_type type, const void *payload, size_t len,
 	struct byte_writer writer = record_begin(out, type);
 
 	if (len > UINT32_MAX - FORMAT_RECORD_MIN_BYTES)
-		writer.err = -E2BIG;
+		strbuf_fail(out, -E2BIG);
 	byte_writer_bytes(&writer, payload, len);
 	return record_end(&writer);
 }
@@ -152,6 +157,13 @@ static void write_window_fields(struct byte_writer *writer, const struct window 
 	byte_writer_uint(writer, window->preserve_frame_pointer_origin, 4);
 }
 
+static void write_event_fields(struct byte_writer *writer, const struct window *window)
+{
+	byte_writer_uint(writer, window->event, 4);
+	byte_writer_uint(writer, window->period_unit, 4);
+	byte_writer_uint(writer, window->period, 8);
+}
+
 static void write_losses(struct byte_writer *writer, const struct window *window)
 {
 	size_t cnt = WINDOW_LOSS_CNT;
@@ -181,16 +193,35 @@ static void write_labels(struct byte_writer *writer, const struct window *window
 	}
 }
 
-/* They take the room that the labels leave, or are left out. */
-static void write_cells(struct byte_writer *writer, const struct format_commit *commit)
+/* How many ends are written: trailing zeros are left out. */
+static size_t end_cnt(const struct window_counts *counts)
 {
-	size_t used = writer->out->len - writer->start + FORMAT_CHECKSUM_BYTES;
+	size_t cnt = STACK_END_CNT;
 
-	if (!commit->cells_len || commit->cells_len > CELLS_MAX_LEN ||
-	    used + 4 + commit->cells_len > FORMAT_RECORD_MAX_BYTES)
+	while (cnt && counts->ends[cnt - 1] == 0)
+		cnt--;
+	return cnt;
+}
+
+/* Cells take the room that the labels and ends leave, or are left out. */
+static void write_cells_and_ends(struct byte_writer *writer, const struct format_commit *commit)
+{
+	const struct window_counts *counts = &commit->window.counts;
+	size_t used = writer->out->len - writer->start.len + FORMAT_CHECKSUM_BYTES;
+	size_t cnt = end_cnt(counts), ends_len = cnt ? 2 + 8 * cnt : 0;
+	uint32_t cells_len = commit->cells_len;
+
+	if (cells_len > CELLS_MAX_LEN || used + 4 + cells_len + ends_len > FORMAT_RECORD_MAX_BYTES)
+		cells_len = 0;
+	if (!cells_len && !cnt)
 		return;
-	byte_writer_uint(writer, commit->cells_len, 4);
-	byte_writer_bytes(writer, commit->cells, commit->cells_len);
+	byte_writer_uint(writer, cells_len, 4);
+	byte_writer_bytes(writer, commit->cells, cells_len);
+	if (!cnt)
+		return;
+	byte_writer_uint(writer, cnt, 2);
+	for (size_t i = 0; i < cnt; i++)
+		byte_writer_uint(writer, counts->ends[i], 8);
 }
 
 int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
@@ -207,19 +238,36 @@ int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 	byte_writer_uint(&writer, commit->lines_len, 4);
 	byte_writer_uint(&writer, commit->lines_crc, 4);
 	byte_writer_uint(&writer, 0, 4); /* reserved */
+	write_event_fields(&writer, &commit->window);
+	byte_writer_uint(&writer, commit->threads_len, 4);
+	byte_writer_uint(&writer, commit->threads_crc, 4);
+	byte_writer_uint(&writer, commit->window.counts.run_delay_ns, 8);
 	write_losses(&writer, &commit->window);
 	write_labels(&writer, &commit->window);
-	write_cells(&writer, commit);
+	write_cells_and_ends(&writer, commit);
+	return record_end(&writer);
+}
+
+/* What stands beside the text of a unit: so many bytes in a frame. */
+static int encode_beside(enum format_type type, uint32_t len, const void *frame, size_t frame_len,
+			 struct strbuf *out)
+{
+	struct byte_writer writer = record_begin(out, type);
+
+	byte_writer_uint(&writer, len, 4);
+	byte_writer_bytes(&writer, frame, frame_len);
 	return record_end(&writer);
 }
 
 int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len, struct strbuf *out)
 {
-	struct byte_writer writer = record_begin(out, FORMAT_TYPE_LINES);
+	return encode_beside(FORMAT_TYPE_LINES, text_len, frame, frame_len, out);
+}
 
-	byte_writer_uint(&writer, text_len, 4);
-	byte_writer_bytes(&writer, frame, frame_len);
-	return record_end(&writer);
+int format_encode_threads(uint32_t code_len, const void *frame, size_t frame_len,
+			  struct strbuf *out)
+{
+	return encode_beside(FORMAT_TYPE_THREADS, code_len, frame, frame_len, out);
 }
 
 void format_seal_commit(uint8_t *record, size_t len, const uint8_t *segment_id, uint64_t sequence)
@@ -312,7 +360,7 @@ static void read_window_fields(struct byte_reader *reader, struct format_commit 
 	out->preserve_frame_pointer = byte_reader_u32(reader);
 	(void)byte_reader_u32(reader); /* reserved */
 	if (reader->left < COMMIT_LATER_BYTES)
-		return; /* of a time before this group: all 0 */
+		return; /* of before this group existed: all 0 */
 	out->counts.inlined_frames = byte_reader_u64(reader);
 	out->counts.interpreted_frames = byte_reader_u64(reader);
 	out->counts.jit_leaf_samples = byte_reader_u64(reader);
@@ -322,6 +370,18 @@ static void read_window_fields(struct byte_reader *reader, struct format_commit 
 	commit->lines_len = byte_reader_u32(reader);
 	commit->lines_crc = byte_reader_u32(reader);
 	(void)byte_reader_u32(reader); /* reserved */
+	if (reader->left < COMMIT_EVENT_BYTES)
+		return; /* of a time before this one */
+	out->event = byte_reader_u32(reader);
+	out->period_unit = byte_reader_u32(reader);
+	out->period = byte_reader_u64(reader);
+	if (reader->left < COMMIT_THREADS_BYTES)
+		return; /* of a time before this one */
+	commit->threads_len = byte_reader_u32(reader);
+	commit->threads_crc = byte_reader_u32(reader);
+	if (reader->left < COMMIT_RUN_DELAY_BYTES)
+		return; /* of a time before this one */
+	out->counts.run_delay_ns = byte_reader_u64(reader);
 }
 
 static void read_losses(struct byte_reader *reader, struct window *out)
@@ -337,25 +397,44 @@ static void read_losses(struct byte_reader *reader, struct window *out)
 }
 
 /* A copy with a NUL behind, as an offset into `strings` because that may move. */
-static int copy_string(struct byte_reader *reader, struct strbuf *strings, size_t *offset_out)
+static void copy_string(struct byte_reader *reader, struct strbuf *strings, size_t *offset_out)
 {
 	size_t len = byte_reader_u16(reader);
 	const char *text = byte_reader_take(reader, len);
-	int err;
 
 	*offset_out = strings->len;
-	err = text ? strbuf_append(strings, text, len) : 0;
-	return err ? err : strbuf_putc(strings, '\0');
+	if (text)
+		strbuf_append(strings, text, len);
+	strbuf_putc(strings, '\0');
+}
+
+/* These fields stand last; older records end in front of them. */
+static void read_ends(struct byte_reader *reader, struct window_counts *out)
+{
+	size_t cnt;
+
+	if (reader->failed || reader->left == 0)
+		return;
+	cnt = byte_reader_u16(reader);
+	for (size_t i = 0; i < cnt && !reader->failed; i++) {
+		uint64_t samples = byte_reader_u64(reader);
+
+		if (i < STACK_END_CNT && !reader->failed)
+			out->ends[i] = samples;
+	}
 }
 
 /* What stands behind the labels; what cannot be cells is ignored. */
-static int copy_cells(struct byte_reader *reader, struct strbuf *strings, uint32_t *len_out)
+static void copy_cells(struct byte_reader *reader, struct strbuf *strings, uint32_t *len_out)
 {
 	uint32_t len = byte_reader_u32(reader);
 	const void *cells = len <= CELLS_MAX_LEN ? byte_reader_take(reader, len) : NULL;
 
+	if (!cells)
+		reader->failed = true; /* what stands behind them is not found */
 	*len_out = cells ? len : 0;
-	return *len_out ? strbuf_append(strings, cells, len) : 0;
+	if (cells)
+		strbuf_append(strings, cells, len);
 }
 
 static int read_labels_and_cells(struct byte_reader *reader, struct strbuf *labels,
@@ -378,17 +457,17 @@ static int read_labels_and_cells(struct byte_reader *reader, struct strbuf *labe
 			(void)byte_reader_take(reader, byte_reader_u16(reader));
 			continue;
 		}
-		err = copy_string(reader, labels, &offsets[label]);
-		if (err)
-			return err;
+		copy_string(reader, labels, &offsets[label]);
 		is_known[label] = true;
 	}
 	if (reader->failed)
 		return -EINVAL;
 	cells_offset = labels->len;
-	err = copy_cells(reader, labels, &commit->cells_len);
+	copy_cells(reader, labels, &commit->cells_len);
+	err = strbuf_error(labels);
 	if (err)
 		return err;
+	read_ends(reader, &out->counts);
 	if (commit->cells_len)
 		commit->cells = (const uint8_t *)labels->data + cells_offset;
 	for (size_t i = 0; i < WINDOW_LABEL_CNT; i++)
@@ -466,7 +545,7 @@ int format_compress(ZSTD_CCtx *encoder, const void *bytes, size_t len, struct st
 	return 0;
 }
 
-/* Every one-shot call makes a context of its own: short memory must not pass for damage. */
+/* A one-shot call would allocate a context each time: lack of memory must not pass for damage. */
 int format_decompress_result(size_t result, size_t len)
 {
 	if (result == len)
@@ -512,9 +591,9 @@ int format_decode_header(const struct format_record *record, struct strbuf *stri
 	boot_id = byte_reader_take(&reader, sizeof(header.boot_id));
 	header.created_unix_ns = byte_reader_u64(&reader);
 	strbuf_clear(strings);
-	err = copy_string(&reader, strings, &host_offset);
-	if (!err)
-		err = copy_string(&reader, strings, &software_offset);
+	copy_string(&reader, strings, &host_offset);
+	copy_string(&reader, strings, &software_offset);
+	err = strbuf_error(strings);
 	if (err)
 		return err;
 	if (reader.failed)

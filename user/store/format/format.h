@@ -3,6 +3,8 @@
  * The bytes of one record: a zstd skippable frame that holds an envelope (tag, type, flags, length,
  * CRC-32C) around a payload. FORMAT.md describes them for those who write another reader. Pure:
  * bytes in, values out.
+ *
+ * The room knows bytes, and no files. What is decoded borrows from the bytes.
  */
 #ifndef JBPF_FORMAT_FORMAT_H
 #define JBPF_FORMAT_FORMAT_H
@@ -47,6 +49,7 @@ enum format_type {
 	FORMAT_TYPE_LINES = 6,	 /* source lines of the unit that follows */
 	FORMAT_TYPE_SOURCES = 7, /* second record of a merged segment: what it replaces */
 	FORMAT_TYPE_NOTES = 8,	 /* what of the sources was damaged */
+	FORMAT_TYPE_THREADS = 9, /* whose the lines of the unit that follows are */
 };
 
 /* What a reader must understand to use the record. No bit has a meaning in version 1. */
@@ -75,12 +78,14 @@ struct format_header {
 
 struct format_commit {
 	uint8_t segment_id[FORMAT_ID_BYTES];
-	uint64_t sequence;  /* 1, 2, ... within the segment */
-	uint32_t data_len;  /* of the zstd frame right in front of this record; 0 = none */
-	uint32_t data_crc;  /* CRC-32C of that frame */
-	uint64_t text_len;  /* of the text in it */
-	uint32_t lines_len; /* of the lines record right in front of the data frame; 0 = none */
-	uint32_t lines_crc; /* CRC-32C of that record */
+	uint64_t sequence;    /* 1, 2, ... within the segment */
+	uint32_t data_len;    /* of the zstd frame right in front of this record; 0 = none */
+	uint32_t data_crc;    /* CRC-32C of that frame */
+	uint64_t text_len;    /* of the text in it */
+	uint32_t lines_len;   /* of the lines record right in front of the data frame; 0 = none */
+	uint32_t lines_crc;   /* CRC-32C of that record */
+	uint32_t threads_len; /* of the threads record right in front of that; 0 = none */
+	uint32_t threads_crc; /* CRC-32C of that record */
 	/* Of the window (cells.h), whose own field is not looked at; NULL = none. */
 	const uint8_t *cells;
 	uint32_t cells_len;
@@ -97,10 +102,14 @@ __must_check int format_encode_header(const struct format_header *header, struct
 /* Appends a whole lines record: `text_len` bytes of text in a zstd frame. 0 or -ENOMEM. */
 __must_check int format_encode_lines(uint32_t text_len, const void *frame, size_t frame_len,
 				     struct strbuf *out);
+/* The same of a code of thread_counts.h. */
+__must_check int format_encode_threads(uint32_t code_len, const void *frame, size_t frame_len,
+				       struct strbuf *out);
 
 /*
- * What compresses frames, with a checksum and the length of what they hold. `window_log`: of zstd, 0 = as
- * the level has it. *out is the caller's, for ZSTD_freeCCtx(), also on error. 0, -ENOMEM, or -EINVAL.
+ * What compresses frames, with a checksum and the length of what they hold. `window_log`: of zstd,
+ * 0 = as the level has it. *out is the caller's, for ZSTD_freeCCtx(), also on error. 0, -ENOMEM, or
+ * -EINVAL.
  */
 __must_check int format_encoder_open(int level, int window_log, struct ZSTD_CCtx_s **out);
 
@@ -117,7 +126,7 @@ __must_check int format_decompress(const void *frame, size_t frame_len, void *ou
 /* The same of a result of ZSTD_decompress*(): 0, -EINVAL, or -ENOMEM. */
 __must_check int format_decompress_result(size_t result, size_t len);
 
-/* The text of a lines record, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
+/* The text of a lines record, or a threads record's code, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
 __must_check int format_decode_lines(const struct format_record *record, struct strbuf *out);
 
 /*
@@ -127,7 +136,7 @@ __must_check int format_decode_lines(const struct format_record *record, struct 
 __must_check int format_encode_commit(const struct format_commit *commit, struct strbuf *out);
 
 /*
- * Writes segment and number into the encoded commit record at `record` and its checksum anew: the
+ * Writes segment and number into the encoded commit record at `record`, and its checksum again: the
  * writer learns them only when it knows into which file the record goes.
  */
 void format_seal_commit(uint8_t *record, size_t len, const uint8_t *segment_id, uint64_t sequence);
@@ -136,7 +145,7 @@ void format_seal_commit(uint8_t *record, size_t len, const uint8_t *segment_id, 
 bool format_is_record(const uint8_t *bytes, size_t len);
 
 /*
- * The record in the skippable frame that begins at `bytes`. -EINVAL when it is none of ours, not
+ * The record in the skippable frame that begins at `bytes`. -EINVAL when it is not ours, not
  * complete within `len`, contradicts itself, or fails its checksum.
  */
 __must_check int format_decode_record(const uint8_t *bytes, size_t len, struct format_record *out);

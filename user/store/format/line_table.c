@@ -49,12 +49,15 @@ int line_table_load(struct line_table *table, const char *text, size_t len, uint
 	struct line line;
 	int err;
 
-	/* Of a text that was given up. */
+	/* Left over from a text that was given up. */
 	while (table->touched_cnt)
 		table->sums[table->touched[--table->touched_cnt]] = 0;
 	table->text = text;
 	table->line_cnt = 0;
-	/* A line takes four bytes at least: what was claimed is no reason to take memory. */
+	/*
+	 * A line takes four bytes at least: the claimed number alone is no reason to allocate
+	 * memory.
+	 */
 	if (line_cnt > len / 4 || len > UINT32_MAX)
 		return -EINVAL;
 	err = reserve_lines(table, line_cnt);

@@ -28,14 +28,15 @@ int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt, str
 {
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
 	struct byte_writer writer = byte_writer_init(&payload);
+	int err;
 
 	if (cnt > MERGED_SOURCES_MAX)
 		return -E2BIG;
 	byte_writer_uint(&writer, cnt, 4);
 	byte_writer_bytes(&writer, ids, cnt * FORMAT_ID_BYTES);
-	return writer.err ?
-		       writer.err :
-		       format_encode_record(FORMAT_TYPE_SOURCES, payload.data, payload.len, out);
+	err = byte_writer_end(&writer);
+	return err ? err :
+		     format_encode_record(FORMAT_TYPE_SOURCES, payload.data, payload.len, out);
 }
 
 int merged_decode_sources(const struct format_record *record,
@@ -127,6 +128,7 @@ int merged_encode_rows(const struct merged_rows_head *head, const void *frame, s
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
 	struct byte_writer writer = byte_writer_init(&payload);
 	size_t record_len = FORMAT_RECORD_MIN_BYTES + ROWS_HEAD_BYTES + frame_len;
+	int err;
 
 	if (record_len > MERGED_RECORD_MAX_BYTES)
 		return -E2BIG;
@@ -141,16 +143,15 @@ int merged_encode_rows(const struct merged_rows_head *head, const void *frame, s
 	byte_writer_uint(&writer, head->source_text_len, 8);
 	byte_writer_uint(&writer, head->line_cnt, 4);
 	byte_writer_uint(&writer, head->source_line_cnt, 4);
-	byte_writer_uint(&writer, head->series_cnt, 4);
+	byte_writer_uint(&writer, head->track_cnt, 4);
 	byte_writer_uint(&writer, head->row_cnt, 4);
 	byte_writer_uint(&writer, head->body_len, 4);
 	byte_writer_uint(&writer, 0, 4); /* reserved */
 	byte_writer_uint(&writer, record_len, 4);
-	if (!writer.err)
-		byte_writer_uint(&writer, crc32c(payload.data, payload.len), 4);
+	byte_writer_uint(&writer, crc32c(payload.data, payload.len), 4);
 	byte_writer_bytes(&writer, frame, frame_len);
-	return writer.err ? writer.err :
-			    format_encode_record(FORMAT_TYPE_ROWS, payload.data, payload.len, out);
+	err = byte_writer_end(&writer);
+	return err ? err : format_encode_record(FORMAT_TYPE_ROWS, payload.data, payload.len, out);
 }
 
 static void read_rows_fields(struct byte_reader *reader, struct merged_rows_head *out)
@@ -163,7 +164,7 @@ static void read_rows_fields(struct byte_reader *reader, struct merged_rows_head
 	out->source_text_len = byte_reader_u64(reader);
 	out->line_cnt = byte_reader_u32(reader);
 	out->source_line_cnt = byte_reader_u32(reader);
-	out->series_cnt = byte_reader_u32(reader);
+	out->track_cnt = byte_reader_u32(reader);
 	out->row_cnt = byte_reader_u32(reader);
 	out->body_len = byte_reader_u32(reader);
 }
@@ -173,7 +174,7 @@ static bool rows_head_is_sane(const struct merged_rows_head *head)
 	return head->text_len <= FORMAT_TEXT_MAX_BYTES &&
 	       head->source_text_len <= FORMAT_LINES_MAX_BYTES &&
 	       head->line_cnt <= MERGED_LINES_MAX && head->source_line_cnt <= MERGED_LINES_MAX &&
-	       head->row_cnt <= MERGED_ROWS_MAX && head->series_cnt <= head->row_cnt &&
+	       head->row_cnt <= MERGED_ROWS_MAX && head->track_cnt <= head->row_cnt &&
 	       head->body_len <= MERGED_BODY_MAX_BYTES;
 }
 
@@ -242,6 +243,7 @@ int merged_encode_index(const struct merged_index_head *head, const void *frame,
 {
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
 	struct byte_writer writer = byte_writer_init(&payload);
+	int err;
 
 	if (frame_len > MERGED_RECORD_MAX_BYTES - FORMAT_RECORD_MAX_BYTES)
 		return -E2BIG;
@@ -252,8 +254,8 @@ int merged_encode_index(const struct merged_index_head *head, const void *frame,
 	byte_writer_uint(&writer, head->body_len, 4);
 	byte_writer_uint(&writer, 0, 4); /* reserved */
 	byte_writer_bytes(&writer, frame, frame_len);
-	return writer.err ? writer.err :
-			    format_encode_record(FORMAT_TYPE_INDEX, payload.data, payload.len, out);
+	err = byte_writer_end(&writer);
+	return err ? err : format_encode_record(FORMAT_TYPE_INDEX, payload.data, payload.len, out);
 }
 
 int merged_decode_index(const struct format_record *record, struct merged_index_head *out,
@@ -276,21 +278,19 @@ int merged_decode_index(const struct format_record *record, struct merged_index_
 	return 0;
 }
 
-int merged_put_index_unit(const struct merged_index_unit *unit, struct strbuf *out)
+void merged_put_index_unit(const struct merged_index_unit *unit, struct strbuf *out)
 {
-	const uint64_t fields[] = { unit->offset,   unit->lines_len,  unit->data_len,
-				    unit->rows_len, unit->series_cnt, unit->block_len };
-	int err = 0;
+	const uint64_t fields[] = { unit->offset,   unit->lines_len, unit->data_len,
+				    unit->rows_len, unit->track_cnt, unit->table_len };
 
-	for (size_t i = 0; i < ARRAY_SIZE(fields) && !err; i++)
-		err = varint_put(out, fields[i]);
-	return err;
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		varint_put(out, fields[i]);
 }
 
 bool merged_get_index_unit(struct varint_reader *reader, struct merged_index_unit *out)
 {
 	uint32_t *const fields[] = { &out->lines_len, &out->data_len, &out->rows_len,
-				     &out->series_cnt, &out->block_len };
+				     &out->track_cnt, &out->table_len };
 
 	out->offset = varint_get(reader);
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -300,11 +300,11 @@ bool merged_get_index_unit(struct varint_reader *reader, struct merged_index_uni
 			return false;
 		*fields[i] = (uint32_t)value;
 	}
-	return !reader->failed && out->series_cnt <= MERGED_ROWS_MAX &&
-	       out->block_len <= (size_t)(reader->end - reader->at);
+	return !reader->failed && out->track_cnt <= MERGED_ROWS_MAX &&
+	       out->table_len <= (size_t)(reader->end - reader->at);
 }
 
-/* ---- compressed blocks ---- */
+/* ---- compressed bodies ---- */
 
 int merged_decompress(const uint8_t *frame, size_t frame_len, uint32_t body_len, struct strbuf *out)
 {

@@ -20,7 +20,7 @@
 #define MERGED_BODY_MAX_BYTES	(256u << 20)
 #define MERGED_SOURCES_MAX	3072  /* segments that one replaces: the record is a small one */
 #define MERGED_NOTES_MAX	200   /* damaged stretches that are kept */
-#define MERGED_ROWS_MAX		65536 /* rows of a unit, and series */
+#define MERGED_ROWS_MAX		65536 /* rows of a unit, and tracks */
 #define MERGED_LINES_MAX	(FORMAT_TEXT_MAX_BYTES / 4) /* of a text; a line is 4 bytes at least */
 
 /* ---- sources ---- */
@@ -51,7 +51,7 @@ __must_check int merged_decode_notes(const struct format_record *record,
 
 /* ---- rows ---- */
 
-/* What a rows record says of its unit before the compressed block. */
+/* What a rows record says of its unit before the compressed table. */
 struct merged_rows_head {
 	uint8_t segment_id[FORMAT_ID_BYTES];
 	uint64_t sequence;	  /* 1, 2, ... within the segment */
@@ -63,12 +63,12 @@ struct merged_rows_head {
 	uint64_t source_text_len; /* of the text in it */
 	uint32_t line_cnt;	  /* lines of the text */
 	uint32_t source_line_cnt;
-	uint32_t series_cnt;
+	uint32_t track_cnt;
 	uint32_t row_cnt;
-	uint32_t body_len; /* of the block when decompressed */
+	uint32_t body_len; /* of the table when decompressed */
 };
 
-/* Appends a whole record around a compressed block. 0, -E2BIG, or -ENOMEM. */
+/* Appends a whole record around a compressed table. 0, -E2BIG, or -ENOMEM. */
 __must_check int merged_encode_rows(const struct merged_rows_head *head, const void *frame,
 				    size_t frame_len, struct strbuf *out);
 
@@ -96,14 +96,14 @@ struct merged_index_head {
 	uint32_t body_len;  /* of the units when decompressed */
 };
 
-/* One unit in the index; the block of its series follows, one row for each. */
+/* One unit in the index; the table of its tracks follows, one row for each. */
 struct merged_index_unit {
 	uint64_t offset; /* of the lines record, or else the data frame, or else the rows record */
 	uint32_t lines_len;
 	uint32_t data_len;
 	uint32_t rows_len;
-	uint32_t series_cnt;
-	uint32_t block_len;
+	uint32_t track_cnt;
+	uint32_t table_len;
 };
 
 int merged_encode_index(const struct merged_index_head *head, const void *frame, size_t frame_len,
@@ -111,14 +111,14 @@ int merged_encode_index(const struct merged_index_head *head, const void *frame,
 int merged_decode_index(const struct format_record *record, struct merged_index_head *out,
 			const uint8_t **frame, size_t *frame_len);
 
-/* Appends a unit without its block. */
-int merged_put_index_unit(const struct merged_index_unit *unit, struct strbuf *out);
-/* Reads one; the block begins where the reader stands then. false when it is none. */
+/* Appends a unit without its table; errors are the buffer's. */
+void merged_put_index_unit(const struct merged_index_unit *unit, struct strbuf *out);
+/* Reads one; the table begins where the reader stands then. false when it is none. */
 bool merged_get_index_unit(struct varint_reader *reader, struct merged_index_unit *out);
 
-/* ---- compressed blocks ---- */
+/* ---- compressed bodies ---- */
 
-/* Decompresses a block of a known length into `out`, which is replaced. 0, -EINVAL, or -ENOMEM. */
+/* Decompresses a body of a known length into `out`, which is replaced. 0, -EINVAL, or -ENOMEM. */
 __must_check int merged_decompress(const uint8_t *frame, size_t frame_len, uint32_t body_len,
 				   struct strbuf *out);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where a block's columns are in struct window, and how windows become one; see rows_block.h. */
+/* Where a table's columns are in struct window, and how windows become one; see rows_table.h. */
 #include "user/store/format/rows_columns.h"
 
 #include <string.h>
 
-#include "user/store/format/rows_block.h"
+#include "user/store/format/rows_table.h"
 #include "user/util/saturate.h"
 
 #define COLUMN(section_, kind_, field_)                                                            \
@@ -13,14 +13,17 @@
 		.size = sizeof(((struct window *)0)->field_)                                       \
 	}
 
-const struct column rows_series_columns[ROWS_SERIES_COLUMN_CNT] = {
-	COLUMN(SECTION_SERIES_PID, COLUMN_DELTA, pid),
-	COLUMN(SECTION_SERIES_NS_PID, COLUMN_DELTA, ns_pid),
-	COLUMN(SECTION_SERIES_PROCESS_START, COLUMN_DELTA, process_start_ns),
-	COLUMN(SECTION_SERIES_CGROUP_ID, COLUMN_DELTA, cgroup_id),
-	COLUMN(SECTION_SERIES_EXEC_ID, COLUMN_PLAIN, exec_id),
-	COLUMN(SECTION_SERIES_FREQUENCY, COLUMN_DELTA, frequency_hz),
-	COLUMN(SECTION_SERIES_CPU_CNT, COLUMN_DELTA, cpu_cnt),
+const struct column rows_track_columns[ROWS_TRACK_COLUMN_CNT] = {
+	COLUMN(SECTION_TRACK_PID, COLUMN_DELTA, pid),
+	COLUMN(SECTION_TRACK_NS_PID, COLUMN_DELTA, ns_pid),
+	COLUMN(SECTION_TRACK_PROCESS_START, COLUMN_DELTA, process_start_ns),
+	COLUMN(SECTION_TRACK_CGROUP_ID, COLUMN_DELTA, cgroup_id),
+	COLUMN(SECTION_TRACK_EXEC_ID, COLUMN_PLAIN, exec_id),
+	COLUMN(SECTION_TRACK_FREQUENCY, COLUMN_DELTA, frequency_hz),
+	COLUMN(SECTION_TRACK_CPU_CNT, COLUMN_DELTA, cpu_cnt),
+	COLUMN(SECTION_TRACK_EVENT, COLUMN_DELTA, event),
+	COLUMN(SECTION_TRACK_PERIOD_UNIT, COLUMN_DELTA, period_unit),
+	COLUMN(SECTION_TRACK_PERIOD, COLUMN_DELTA, period),
 };
 
 const struct column rows_row_columns[ROWS_ROW_COLUMN_CNT] = {
@@ -37,6 +40,7 @@ const struct column rows_row_columns[ROWS_ROW_COLUMN_CNT] = {
 	COLUMN(SECTION_JIT_LEAF_SAMPLES, COLUMN_PLAIN, counts.jit_leaf_samples),
 	COLUMN(SECTION_REPAIRED_SAMPLES, COLUMN_PLAIN, counts.repaired_samples),
 	COLUMN(SECTION_UNREPAIRED_SAMPLES, COLUMN_PLAIN, counts.unrepaired_samples),
+	COLUMN(SECTION_RUN_DELAY, COLUMN_PLAIN, counts.run_delay_ns),
 	COLUMN(SECTION_JIT_SOURCE, COLUMN_DELTA, jit_source),
 	COLUMN(SECTION_JIT_AGE, COLUMN_DELTA, jit_age_ms),
 	COLUMN(SECTION_JIT_ENTRIES, COLUMN_DELTA, jit_entries),
@@ -59,6 +63,18 @@ struct column rows_loss_column(enum window_loss loss)
 		.size = sizeof(uint64_t),
 	};
 }
+
+struct column rows_end_column(enum stack_end end)
+{
+	return (struct column){
+		.section = SECTION_END + end,
+		.kind = COLUMN_PLAIN,
+		.offset = offsetof(struct window, counts.ends) + end * sizeof(uint64_t),
+		.size = sizeof(uint64_t),
+	};
+}
+
+_Static_assert(SECTION_LOST + WINDOW_LOSS_CNT <= SECTION_END, "losses do not reach into ends");
 
 uint64_t rows_column_get(const struct column *column, const struct window *window)
 {
@@ -87,19 +103,20 @@ bool rows_column_set(const struct column *column, struct window *window, uint64_
 	return true;
 }
 
-uint64_t rows_predict_start(const struct window *before, bool is_same_series)
+uint64_t rows_predict_start(const struct window *before, bool is_same_track)
 {
 	if (!before)
 		return 0;
-	return before->start_unix_ns + (is_same_series ? before->duration_ns : 0);
+	return before->start_unix_ns + (is_same_track ? before->duration_ns : 0);
 }
 
 /* ---- windows that become one ---- */
 
-bool rows_is_same_series(const struct window *a, const struct window *b)
+bool rows_is_same_track(const struct window *a, const struct window *b)
 {
 	if (!window_is_same_stream(a, b) || a->ns_pid != b->ns_pid ||
-	    a->frequency_hz != b->frequency_hz || a->cpu_cnt != b->cpu_cnt)
+	    a->frequency_hz != b->frequency_hz || a->cpu_cnt != b->cpu_cnt ||
+	    a->event != b->event || a->period_unit != b->period_unit || a->period != b->period)
 		return false;
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++) {
 		const char *left = a->labels[i], *right = b->labels[i];

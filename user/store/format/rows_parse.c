@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reads columns of windows; see rows_block.h and rows_columns.h. The bytes may be hostile: every
+ * Reads columns of windows; see rows_table.h and rows_columns.h. The bytes may be hostile: every
  * number is checked against what is there, and all rows begin as zeros.
  */
 #include <errno.h>
@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "user/model/cells.h"
-#include "user/store/format/rows_block.h"
+#include "user/model/thread_counts.h"
+#include "user/store/format/rows_table.h"
 #include "user/store/format/rows_columns.h"
 #include "user/util/cleanup.h"
 
@@ -22,29 +23,30 @@ struct string {
 	size_t len;
 };
 
-struct block_parser {
-	struct rows_block *block;
+struct table_parser {
+	struct rows_table *table;
 	struct section sections[SECTION_CNT];
 	struct string *strings;
 	uint64_t string_cnt;
-	struct window *series; /* what all rows of one share */
-	uint32_t *series_rows;
+	struct window *tracks; /* what all rows of one share */
+	uint32_t *track_rows;
 };
 
-void rows_block_release(struct rows_block *block)
+void rows_table_release(struct rows_table *table)
 {
-	free(block->rows);
-	free(block->row_series);
-	strbuf_release(&block->cells);
-	*block = (struct rows_block){ .rows = NULL };
+	free(table->rows);
+	free(table->row_track);
+	strbuf_release(&table->cells);
+	free(table->thread_names);
+	*table = (struct rows_table){ .rows = NULL };
 }
 
-static struct varint_reader section_reader(const struct block_parser *parser, unsigned int section)
+static struct varint_reader section_reader(const struct table_parser *parser, unsigned int section)
 {
 	return varint_reader_init(parser->sections[section].bytes, parser->sections[section].len);
 }
 
-static int parse_strings(struct block_parser *parser, struct varint_reader *reader)
+static int parse_strings(struct table_parser *parser, struct varint_reader *reader)
 {
 	parser->string_cnt = varint_get(reader);
 	/* Each takes two bytes at least. */
@@ -66,7 +68,7 @@ static int parse_strings(struct block_parser *parser, struct varint_reader *read
 	return 0;
 }
 
-static int parse_sections(struct block_parser *parser, struct varint_reader *reader)
+static int parse_sections(struct table_parser *parser, struct varint_reader *reader)
 {
 	while (reader->at < reader->end) {
 		uint64_t number = varint_get(reader);
@@ -83,7 +85,7 @@ static int parse_sections(struct block_parser *parser, struct varint_reader *rea
 }
 
 /* One column into `cnt` windows; one that is not there leaves zeros. */
-static int parse_column(const struct block_parser *parser, const struct column *column,
+static int parse_column(const struct table_parser *parser, const struct column *column,
 			struct window *windows, uint32_t cnt)
 {
 	struct varint_reader reader = section_reader(parser, column->section);
@@ -102,7 +104,7 @@ static int parse_column(const struct block_parser *parser, const struct column *
 }
 
 /* A string by its number + 1; *out is NULL for 0. false when there is none of that number. */
-static bool parse_string_id(const struct block_parser *parser, struct varint_reader *reader,
+static bool parse_string_id(const struct table_parser *parser, struct varint_reader *reader,
 			    const struct string **out)
 {
 	uint64_t id = varint_get(reader);
@@ -116,27 +118,27 @@ static bool parse_string_id(const struct block_parser *parser, struct varint_rea
 	return true;
 }
 
-static int parse_boot_ids(struct block_parser *parser)
+static int parse_boot_ids(struct table_parser *parser)
 {
-	struct varint_reader reader = section_reader(parser, SECTION_SERIES_BOOT_ID);
+	struct varint_reader reader = section_reader(parser, SECTION_TRACK_BOOT_ID);
 
-	for (uint32_t i = 0; reader.at && i < parser->block->series_cnt; i++) {
+	for (uint32_t i = 0; reader.at && i < parser->table->track_cnt; i++) {
 		const struct string *id;
 
 		if (!parse_string_id(parser, &reader, &id))
 			return -EINVAL;
 		if (!id)
 			continue;
-		if (id->len != sizeof(parser->series[i].boot_id))
+		if (id->len != sizeof(parser->tracks[i].boot_id))
 			return -EINVAL;
-		memcpy(parser->series[i].boot_id, id->text, id->len);
+		memcpy(parser->tracks[i].boot_id, id->text, id->len);
 	}
 	return 0;
 }
 
-static int parse_labels(struct block_parser *parser)
+static int parse_labels(struct table_parser *parser)
 {
-	struct varint_reader reader = section_reader(parser, SECTION_SERIES_LABELS);
+	struct varint_reader reader = section_reader(parser, SECTION_TRACK_LABELS);
 
 	while (reader.at < reader.end) {
 		const struct string *name, *text;
@@ -145,68 +147,68 @@ static int parse_labels(struct block_parser *parser)
 		if (!parse_string_id(parser, &reader, &name) || !name)
 			return -EINVAL;
 		label = window_label_by_name(name->text, name->len);
-		for (uint32_t i = 0; i < parser->block->series_cnt; i++) {
+		for (uint32_t i = 0; i < parser->table->track_cnt; i++) {
 			if (!parse_string_id(parser, &reader, &text))
 				return -EINVAL;
-			/* A NUL would make it another one than was written. */
+			/* A name with a NUL would be read as another one than was written. */
 			if (text && strlen(text->text) != text->len)
 				return -EINVAL;
 			if (label != WINDOW_LABEL_CNT)
-				parser->series[i].labels[label] = text ? text->text : NULL;
+				parser->tracks[i].labels[label] = text ? text->text : NULL;
 		}
 	}
 	return 0;
 }
 
-/* How the rows are divided among the series: all of them, none left. */
-static int parse_series_rows(struct block_parser *parser)
+/* How the rows are divided among the tracks: all of them, none left. */
+static int parse_track_rows(struct table_parser *parser)
 {
-	struct varint_reader reader = section_reader(parser, SECTION_SERIES_ROWS);
-	struct rows_block *block = parser->block;
+	struct varint_reader reader = section_reader(parser, SECTION_TRACK_ROWS);
+	struct rows_table *table = parser->table;
 	uint32_t row = 0;
 
-	for (uint32_t i = 0; i < block->series_cnt; i++) {
+	for (uint32_t i = 0; i < table->track_cnt; i++) {
 		uint64_t cnt = reader.at ? varint_get(&reader) : 0;
 
-		if (cnt > block->row_cnt - row)
+		if (cnt > table->row_cnt - row)
 			return -EINVAL;
-		parser->series_rows[i] = (uint32_t)cnt;
+		parser->track_rows[i] = (uint32_t)cnt;
 		for (uint64_t j = 0; j < cnt; j++, row++) {
-			block->rows[row] = parser->series[i];
-			block->row_series[row] = i;
+			table->rows[row] = parser->tracks[i];
+			table->row_track[row] = i;
 		}
 	}
-	return row == block->row_cnt ? 0 : -EINVAL;
+	return row == table->row_cnt ? 0 : -EINVAL;
 }
 
-static int parse_series(struct block_parser *parser)
+static int parse_tracks(struct table_parser *parser)
 {
-	uint32_t cnt = parser->block->series_cnt;
+	uint32_t cnt = parser->table->track_cnt;
 	int err;
 
-	parser->series = calloc(cnt + 1ul, sizeof(*parser->series));
-	parser->series_rows = calloc(cnt + 1ul, sizeof(*parser->series_rows));
-	if (!parser->series || !parser->series_rows)
+	parser->tracks = calloc(cnt + 1ul, sizeof(*parser->tracks));
+	parser->track_rows = calloc(cnt + 1ul, sizeof(*parser->track_rows));
+	if (!parser->tracks || !parser->track_rows)
 		return -ENOMEM;
 	err = parse_boot_ids(parser);
-	for (size_t i = 0; i < ARRAY_SIZE(rows_series_columns) && !err; i++)
-		err = parse_column(parser, &rows_series_columns[i], parser->series, cnt);
+	for (size_t i = 0; i < ARRAY_SIZE(rows_track_columns) && !err; i++)
+		err = parse_column(parser, &rows_track_columns[i], parser->tracks, cnt);
 	if (!err)
 		err = parse_labels(parser);
-	return err ? err : parse_series_rows(parser);
+	return err ? err : parse_track_rows(parser);
 }
 
 /* Needs the durations. */
-static int parse_starts(struct block_parser *parser)
+static int parse_starts(struct table_parser *parser)
 {
 	struct varint_reader starts = section_reader(parser, SECTION_START);
 	struct varint_reader boots = section_reader(parser, SECTION_START_BOOT);
-	struct rows_block *block = parser->block;
+	struct rows_table *table = parser->table;
 	uint64_t difference = 0;
 
-	for (uint32_t i = 0; i < block->row_cnt; i++) {
-		struct window *row = &block->rows[i];
-		bool is_same = i && block->row_series[i] == block->row_series[i - 1];
+	for (uint32_t i = 0; i < table->row_cnt; i++) {
+		struct window *row = &table->rows[i];
+		bool is_same = i && table->row_track[i] == table->row_track[i - 1];
 
 		row->start_unix_ns = rows_predict_start(i ? row - 1 : NULL, is_same);
 		if (starts.at)
@@ -218,14 +220,26 @@ static int parse_starts(struct block_parser *parser)
 	return starts.failed || boots.failed ? -EINVAL : 0;
 }
 
-static int parse_losses(struct block_parser *parser)
+static int parse_losses(struct table_parser *parser)
 {
 	int err = 0;
 
 	for (unsigned int i = 0; i < WINDOW_LOSS_CNT && !err; i++) {
 		const struct column column = rows_loss_column((enum window_loss)i);
 
-		err = parse_column(parser, &column, parser->block->rows, parser->block->row_cnt);
+		err = parse_column(parser, &column, parser->table->rows, parser->table->row_cnt);
+	}
+	return err;
+}
+
+static int parse_ends(struct table_parser *parser)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < STACK_END_CNT && !err; i++) {
+		const struct column column = rows_end_column((enum stack_end)i);
+
+		err = parse_column(parser, &column, parser->table->rows, parser->table->row_cnt);
 	}
 	return err;
 }
@@ -235,66 +249,99 @@ static int parse_row_cells(uint64_t cnt, struct varint_reader *skips, struct var
 			   struct strbuf *out)
 {
 	uint64_t next = 0;
-	int err = 0;
 
-	for (uint64_t i = 0; i < cnt && !err; i++) {
+	for (uint64_t i = 0; i < cnt && !strbuf_error(out); i++) {
 		uint64_t skip = varint_get(skips), count = varint_get(counts);
 
 		if (skips->failed || counts->failed || count == 0 || count > UINT32_MAX ||
 		    skip >= CELLS_MAX || next + skip >= CELLS_MAX)
 			return -EINVAL;
 		next += skip + 1;
-		err = varint_put(out, skip);
-		if (!err)
-			err = varint_put(out, count);
+		varint_put(out, skip);
+		varint_put(out, count);
 	}
-	return err;
+	return strbuf_error(out);
 }
 
-static int parse_cells(struct block_parser *parser)
+static int parse_cells(struct table_parser *parser)
 {
 	struct varint_reader cnts = section_reader(parser, SECTION_CELL_CNTS);
 	struct varint_reader skips = section_reader(parser, SECTION_CELL_SKIPS);
 	struct varint_reader counts = section_reader(parser, SECTION_CELL_COUNTS);
-	struct rows_block *block = parser->block;
+	struct rows_table *table = parser->table;
 	size_t at = 0;
 
-	for (uint32_t i = 0; cnts.at && i < block->row_cnt; i++) {
-		size_t start = block->cells.len;
-		int err = parse_row_cells(varint_get(&cnts), &skips, &counts, &block->cells);
+	for (uint32_t i = 0; cnts.at && i < table->row_cnt; i++) {
+		size_t start = table->cells.len;
+		int err = parse_row_cells(varint_get(&cnts), &skips, &counts, &table->cells);
 
 		if (err || cnts.failed)
 			return err ? err : -EINVAL;
-		block->rows[i].cells_len = (uint32_t)(block->cells.len - start);
+		table->rows[i].cells_len = (uint32_t)(table->cells.len - start);
 	}
 	/* They stay where they are from now on. */
-	for (uint32_t i = 0; i < block->row_cnt; i++) {
-		if (block->rows[i].cells_len)
-			block->rows[i].cells = (const uint8_t *)block->cells.data + at;
-		at += block->rows[i].cells_len;
+	for (uint32_t i = 0; i < table->row_cnt; i++) {
+		if (table->rows[i].cells_len)
+			table->rows[i].cells = (const uint8_t *)table->cells.data + at;
+		at += table->rows[i].cells_len;
 	}
 	return 0;
 }
 
-static int parse_rows(struct block_parser *parser)
+static int parse_threads(struct table_parser *parser)
 {
-	struct rows_block *block = parser->block;
+	struct varint_reader reader = section_reader(parser, SECTION_THREAD_NAMES);
+	struct rows_table *table = parser->table;
+	size_t cap = (size_t)(reader.end - reader.at); /* one byte each at least */
+
+	table->thread_homes = section_reader(parser, SECTION_THREAD_HOMES);
+	table->threads = section_reader(parser, SECTION_THREADS);
+	table->thread_parts = (struct rows_entries){
+		.cnts = section_reader(parser, SECTION_THREAD_CNTS),
+		.lines = section_reader(parser, SECTION_THREAD_LINES),
+		.counts = section_reader(parser, SECTION_THREAD_COUNTS),
+	};
+	if (!cap)
+		return 0;
+	table->thread_names = calloc(cap, sizeof(*table->thread_names));
+	if (!table->thread_names)
+		return -ENOMEM;
+	while (reader.at < reader.end) {
+		const struct string *name;
+
+		/* As readers of a window's code do it. */
+		if (!parse_string_id(parser, &reader, &name) || !name ||
+		    name->len > THREAD_NAME_BYTES || strlen(name->text) != name->len)
+			return -EINVAL;
+		table->thread_names[table->thread_name_cnt++] =
+			(struct rows_name){ .text = name->text, .len = name->len };
+	}
+	return 0;
+}
+
+static int parse_rows(struct table_parser *parser)
+{
+	struct rows_table *table = parser->table;
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows_row_columns) && !err; i++)
-		err = parse_column(parser, &rows_row_columns[i], block->rows, block->row_cnt);
+		err = parse_column(parser, &rows_row_columns[i], table->rows, table->row_cnt);
 	if (!err)
 		err = parse_starts(parser);
 	if (!err)
 		err = parse_losses(parser);
 	if (!err)
+		err = parse_ends(parser);
+	if (!err)
 		err = parse_cells(parser);
-	block->stacks = (struct rows_entries){
+	if (!err)
+		err = parse_threads(parser);
+	table->stacks = (struct rows_entries){
 		.cnts = section_reader(parser, SECTION_STACK_CNTS),
 		.lines = section_reader(parser, SECTION_STACK_LINES),
 		.counts = section_reader(parser, SECTION_STACK_COUNTS),
 	};
-	block->sources = (struct rows_entries){
+	table->sources = (struct rows_entries){
 		.cnts = section_reader(parser, SECTION_SOURCE_CNTS),
 		.lines = section_reader(parser, SECTION_SOURCE_LINES),
 		.counts = section_reader(parser, SECTION_SOURCE_COUNTS),
@@ -302,30 +349,30 @@ static int parse_rows(struct block_parser *parser)
 	return err;
 }
 
-int rows_block_parse(const uint8_t *bytes, size_t len, uint32_t series_cnt, uint32_t row_cnt,
-		     struct rows_block *out)
+int rows_table_parse(const uint8_t *bytes, size_t len, uint32_t track_cnt, uint32_t row_cnt,
+		     struct rows_table *out)
 {
 	struct varint_reader reader = varint_reader_init(bytes, len);
-	struct rows_block block = { .row_cnt = row_cnt, .series_cnt = series_cnt };
-	struct block_parser parser = { .block = &block };
+	struct rows_table table = { .row_cnt = row_cnt, .track_cnt = track_cnt };
+	struct table_parser parser = { .table = &table };
 	int err;
 
-	block.rows = calloc(row_cnt + 1ul, sizeof(*block.rows));
-	block.row_series = calloc(row_cnt + 1ul, sizeof(*block.row_series));
-	err = block.rows && block.row_series ? parse_strings(&parser, &reader) : -ENOMEM;
+	table.rows = calloc(row_cnt + 1ul, sizeof(*table.rows));
+	table.row_track = calloc(row_cnt + 1ul, sizeof(*table.row_track));
+	err = table.rows && table.row_track ? parse_strings(&parser, &reader) : -ENOMEM;
 	if (!err)
 		err = parse_sections(&parser, &reader);
 	if (!err)
-		err = parse_series(&parser);
+		err = parse_tracks(&parser);
 	if (!err)
 		err = parse_rows(&parser);
 	free(parser.strings);
-	free(parser.series);
-	free(parser.series_rows);
+	free(parser.tracks);
+	free(parser.track_rows);
 	if (err) {
-		rows_block_release(&block);
+		rows_table_release(&table);
 		return err;
 	}
-	*out = block;
+	*out = table;
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From rows to windows; see merged_unit.h. A choice is a window that will be handed out: one row, or
- * several of one series whose counts are added up. Rows are gone through once, in order, with
- * cursors over their lines; at any time at most one choice of several rows is being added up.
+ * From rows to windows; see merged_unit.h. A choice is a window that will be handed out: one row,
+ * or several of one track whose counts are added up. Rows are visited once, in order, with cursors
+ * over their lines; at any time at most one choice of several rows is being added up.
  */
 #include "user/store/segment/merged_unit.h"
 
@@ -11,9 +11,11 @@
 #include <string.h>
 
 #include "user/model/cells.h"
+#include "user/model/thread_counts.h"
 #include "user/store/format/line_table.h"
 #include "user/store/format/limits.h"
 #include "user/util/cleanup.h"
+#include "user/util/vec.h"
 
 #define NO_CHOICE UINT32_MAX
 
@@ -24,18 +26,18 @@ struct choice {
 	bool is_wanted;
 };
 
-enum series_verdict {
-	SERIES_NOT_WANTED = 0,
-	SERIES_WHOLE = 1, /* wanted as one window, which was asked about */
-	SERIES_ROWS = 2,  /* its windows are to be asked about */
+enum track_verdict {
+	TRACK_NOT_WANTED = 0,
+	TRACK_WHOLE = 1, /* wanted as one window, which was asked about */
+	TRACK_ROWS = 2,	 /* its windows are to be asked about */
 };
 
 struct merged_unit {
-	struct strbuf body; /* the block; its windows borrow from here */
-	struct rows_block block;
-	uint8_t *verdicts; /* enum series_verdict, by series */
+	struct strbuf body; /* the table; its windows borrow from here */
+	struct rows_table table;
+	uint8_t *verdicts; /* enum track_verdict, by track */
 	size_t verdict_cap;
-	uint32_t series_cnt;
+	uint32_t track_cnt;
 	struct window whole; /* of MERGED_WANTED_WHOLE */
 	bool is_whole;
 	struct choice *choices;
@@ -45,6 +47,10 @@ struct merged_unit {
 	struct line_table stacks;
 	struct line_table sources;
 	struct strbuf cells;
+	struct thread_counts *threads; /* of a choice; NULL = not wanted so far */
+	struct strbuf thread_code;
+	uint32_t *homes; /* threads by line of the unit's text */
+	size_t home_cap;
 };
 
 struct merged_unit *merged_unit__new(void)
@@ -56,9 +62,12 @@ void merged_unit__free(struct merged_unit *unit)
 {
 	if (!unit)
 		return;
-	rows_block_release(&unit->block);
+	rows_table_release(&unit->table);
 	strbuf_release(&unit->body);
 	strbuf_release(&unit->cells);
+	strbuf_release(&unit->thread_code);
+	thread_counts__free(unit->threads);
+	free(unit->homes);
 	line_table_release(&unit->stacks);
 	line_table_release(&unit->sources);
 	free(unit->verdicts);
@@ -72,11 +81,11 @@ int merged_unit__load(struct merged_unit *unit, const struct merged_rows_head *h
 {
 	int err;
 
-	rows_block_release(&unit->block);
+	rows_table_release(&unit->table);
 	err = merged_decompress(frame, frame_len, head->body_len, &unit->body);
 	if (!err)
-		err = rows_block_parse((const uint8_t *)strbuf_str(&unit->body), unit->body.len,
-				       head->series_cnt, head->row_cnt, &unit->block);
+		err = rows_table_parse((const uint8_t *)strbuf_str(&unit->body), unit->body.len,
+				       head->track_cnt, head->row_cnt, &unit->table);
 	return err;
 }
 
@@ -118,22 +127,22 @@ static int reserve_verdicts(struct merged_unit *unit, uint32_t cnt)
 		unit->verdicts = verdicts;
 		unit->verdict_cap = cnt;
 	}
-	unit->series_cnt = cnt;
+	unit->track_cnt = cnt;
 	return 0;
 }
 
-static enum series_verdict judge_series(const struct segment_visitor *visitor,
-					const struct window *sum)
+static enum track_verdict judge_track(const struct segment_visitor *visitor,
+				      const struct window *sum)
 {
 	if (!visitor->want || !overlaps(visitor, sum))
-		return SERIES_NOT_WANTED;
+		return TRACK_NOT_WANTED;
 	if (visitor->merge_ns != UINT64_MAX || !is_inside(visitor, sum))
-		return SERIES_ROWS;
-	return is_asked_for(visitor, sum) ? SERIES_WHOLE : SERIES_NOT_WANTED;
+		return TRACK_ROWS;
+	return is_asked_for(visitor, sum) ? TRACK_WHOLE : TRACK_NOT_WANTED;
 }
 
-int merged_unit__choose_series(struct merged_unit *unit, const struct segment_visitor *visitor,
-			       const struct rows_block *sums, enum merged_wanted *out)
+int merged_unit__choose_tracks(struct merged_unit *unit, const struct segment_visitor *visitor,
+			       const struct rows_table *sums, enum merged_wanted *out)
 {
 	int err = reserve_verdicts(unit, sums->row_cnt);
 	bool is_wanted = false;
@@ -142,12 +151,13 @@ int merged_unit__choose_series(struct merged_unit *unit, const struct segment_vi
 		return err;
 	unit->is_whole = false;
 	for (uint32_t i = 0; i < sums->row_cnt; i++) {
-		unit->verdicts[i] = (uint8_t)judge_series(visitor, &sums->rows[i]);
-		is_wanted |= unit->verdicts[i] != SERIES_NOT_WANTED;
+		unit->verdicts[i] = (uint8_t)judge_track(visitor, &sums->rows[i]);
+		is_wanted |= unit->verdicts[i] != TRACK_NOT_WANTED;
 	}
 	*out = is_wanted ? MERGED_WANTED_ROWS : MERGED_WANTED_NOTHING;
-	/* Without cells, the unit's text and the sum are all there is to say. */
-	if (sums->row_cnt == 1 && unit->verdicts[0] == SERIES_WHOLE && !visitor->wants_cells) {
+	/* Without cells and threads, the unit's text and the sum are all there is to say. */
+	if (sums->row_cnt == 1 && unit->verdicts[0] == TRACK_WHOLE && !visitor->wants_cells &&
+	    !visitor->wants_threads) {
 		unit->whole = sums->rows[0];
 		unit->is_whole = true;
 		*out = MERGED_WANTED_WHOLE;
@@ -158,42 +168,34 @@ int merged_unit__choose_series(struct merged_unit *unit, const struct segment_vi
 int merged_unit__choose_loaded(struct merged_unit *unit, const struct segment_visitor *visitor,
 			       enum merged_wanted *out)
 {
-	const struct rows_block *block = &unit->block;
-	__cleanup_free struct window *rows = calloc(block->series_cnt + 1ul, sizeof(*rows));
-	__cleanup_free bool *seen = calloc(block->series_cnt + 1ul, sizeof(*seen));
-	struct rows_block sums = { .rows = rows, .row_cnt = block->series_cnt };
+	const struct rows_table *table = &unit->table;
+	__cleanup_free struct window *rows = calloc(table->track_cnt + 1ul, sizeof(*rows));
+	__cleanup_free bool *seen = calloc(table->track_cnt + 1ul, sizeof(*seen));
+	struct rows_table sums = { .rows = rows, .row_cnt = table->track_cnt };
 
 	if (!rows || !seen)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < block->row_cnt; i++) {
-		uint32_t series = block->row_series[i];
+	for (uint32_t i = 0; i < table->row_cnt; i++) {
+		uint32_t track = table->row_track[i];
 
-		if (seen[series])
-			rows_merge_window(&rows[series], &block->rows[i]);
+		if (seen[track])
+			rows_merge_window(&rows[track], &table->rows[i]);
 		else
-			rows[series] = block->rows[i];
-		seen[series] = true;
-		rows[series].cells = NULL;
-		rows[series].cells_len = 0;
+			rows[track] = table->rows[i];
+		seen[track] = true;
+		rows[track].cells = NULL;
+		rows[track].cells_len = 0;
 	}
-	return merged_unit__choose_series(unit, visitor, &sums, out);
+	return merged_unit__choose_tracks(unit, visitor, &sums, out);
 }
 
 static struct choice *add_choice(struct merged_unit *unit, uint32_t row)
 {
-	size_t cap = unit->choice_cap ? unit->choice_cap * 2 : 64;
-	struct choice *choices;
-
-	if (unit->choice_cnt == unit->choice_cap) {
-		choices = reallocarray(unit->choices, cap, sizeof(*choices));
-		if (!choices)
-			return NULL;
-		unit->choices = choices;
-		unit->choice_cap = cap;
-	}
+	if (vec_room(unit->choices, unit->choice_cnt, unit->choice_cap, 64))
+		return NULL;
 	unit->row_choice[row] = (uint32_t)unit->choice_cnt;
 	unit->choices[unit->choice_cnt] = (struct choice){
-		.window = unit->block.rows[row],
+		.window = unit->table.rows[row],
 		.last_row = row,
 		.row_cnt = 1,
 	};
@@ -211,15 +213,15 @@ static bool is_same_slot(const struct segment_visitor *visitor, const struct win
 static int choose_row(struct merged_unit *unit, const struct segment_visitor *visitor, uint32_t row,
 		      uint32_t *open)
 {
-	const struct window *window = &unit->block.rows[row];
-	bool is_whole_series = unit->verdicts[unit->block.row_series[row]] == SERIES_WHOLE;
+	const struct window *window = &unit->table.rows[row];
+	bool is_whole_track = unit->verdicts[unit->table.row_track[row]] == TRACK_WHOLE;
 	struct choice *choice = *open == NO_CHOICE ? NULL : &unit->choices[*open];
 
-	if (!is_whole_series && !overlaps(visitor, window))
+	if (!is_whole_track && !overlaps(visitor, window))
 		return 0;
-	if (!is_whole_series && (!visitor->merge_ns || !is_inside(visitor, window)))
+	if (!is_whole_track && (!visitor->merge_ns || !is_inside(visitor, window)))
 		return add_choice(unit, row) ? 0 : -ENOMEM;
-	if (choice && (is_whole_series || is_same_slot(visitor, &choice->window, window))) {
+	if (choice && (is_whole_track || is_same_slot(visitor, &choice->window, window))) {
 		rows_merge_window(&choice->window, window);
 		choice->last_row = row;
 		choice->row_cnt++;
@@ -229,7 +231,7 @@ static int choose_row(struct merged_unit *unit, const struct segment_visitor *vi
 	choice = add_choice(unit, row);
 	if (!choice)
 		return -ENOMEM;
-	choice->is_wanted = is_whole_series;
+	choice->is_wanted = is_whole_track;
 	*open = (uint32_t)(choice - unit->choices);
 	return 0;
 }
@@ -237,9 +239,9 @@ static int choose_row(struct merged_unit *unit, const struct segment_visitor *vi
 int merged_unit__choose_rows(struct merged_unit *unit, const struct segment_visitor *visitor,
 			     bool *out)
 {
-	const struct rows_block *block = &unit->block;
+	const struct rows_table *table = &unit->table;
 	uint32_t *row_choice =
-		reallocarray(unit->row_choice, block->row_cnt + 1ul, sizeof(*row_choice));
+		reallocarray(unit->row_choice, table->row_cnt + 1ul, sizeof(*row_choice));
 	uint32_t open = NO_CHOICE;
 	bool is_wanted = false;
 
@@ -247,14 +249,14 @@ int merged_unit__choose_rows(struct merged_unit *unit, const struct segment_visi
 		return -ENOMEM;
 	unit->row_choice = row_choice;
 	unit->choice_cnt = 0;
-	for (uint32_t i = 0; i < block->row_cnt; i++) {
-		uint32_t series = block->row_series[i];
+	for (uint32_t i = 0; i < table->row_cnt; i++) {
+		uint32_t track = table->row_track[i];
 		int err;
 
 		row_choice[i] = NO_CHOICE;
-		if (i && series != block->row_series[i - 1])
+		if (i && track != table->row_track[i - 1])
 			open = NO_CHOICE;
-		if (series >= unit->series_cnt || unit->verdicts[series] == SERIES_NOT_WANTED)
+		if (track >= unit->track_cnt || unit->verdicts[track] == TRACK_NOT_WANTED)
 			continue;
 		err = choose_row(unit, visitor, i, &open);
 		if (err)
@@ -275,14 +277,138 @@ int merged_unit__choose_rows(struct merged_unit *unit, const struct segment_visi
 
 /* ---- handing out ---- */
 
+/* The samples of a line that another thread than its home has. */
+struct part {
+	uint64_t line;
+	uint64_t thread;
+	uint64_t samples;
+};
+
 struct delivery {
 	struct merged_unit *unit;
 	const struct segment_visitor *visitor;
 	bool has_sources;
 	struct rows_entries stacks;
 	struct rows_entries sources;
+	bool has_threads;
+	struct rows_entries thread_parts; /* at the next row */
+	struct varint_reader threads;	  /* of these */
+	struct part next;		  /* of the row being taken */
+	uint64_t part_cnt;		  /* that are left of it, with `next` */
 	struct cells_sum *cells; /* of the choice that is being added up; NULL = not wanted */
 };
+
+static void next_part(struct delivery *delivery)
+{
+	if (!delivery->part_cnt)
+		return;
+	delivery->next.line = rows_entries_next(&delivery->thread_parts, &delivery->next.samples);
+	delivery->next.thread = varint_get(&delivery->threads);
+}
+
+/* The name of a thread's number. -EINVAL: there is none. */
+static int add_thread(struct merged_unit *unit, uint64_t line, uint64_t thread, uint64_t samples)
+{
+	const struct rows_name *name = NULL;
+
+	if (thread > unit->table.thread_name_cnt || line >= unit->stacks.line_cnt)
+		return -EINVAL;
+	if (thread)
+		name = &unit->table.thread_names[thread - 1];
+	return thread_counts__add(unit->threads, (uint32_t)line, name ? name->text : NULL,
+				  name ? name->len : 0, samples);
+}
+
+/* A line's threads: the others as the parts say, and its home with the rest. */
+static int take_line_threads(struct delivery *delivery, uint64_t line, uint64_t samples)
+{
+	struct merged_unit *unit = delivery->unit;
+	int err = 0;
+
+	while (!err && delivery->part_cnt && delivery->next.line == line) {
+		const struct part *part = &delivery->next;
+
+		if (part->samples > samples || delivery->threads.failed)
+			return -EINVAL;
+		samples -= part->samples;
+		err = add_thread(unit, line, part->thread, part->samples);
+		delivery->part_cnt--;
+		next_part(delivery);
+	}
+	if (err || line >= unit->stacks.line_cnt)
+		return err ? err : -EINVAL;
+	return add_thread(unit, line, unit->homes[line], samples);
+}
+
+/* Rows whose lines are in order of the text, as all of ours are, know their threads. */
+static int take_threads(struct delivery *delivery, const struct choice *choice)
+{
+	struct rows_entries entries = delivery->stacks;
+	uint64_t cnt = rows_entries_begin_row(&entries), before = UINT64_MAX;
+	int err = 0;
+
+	delivery->part_cnt = rows_entries_begin_row(&delivery->thread_parts);
+	next_part(delivery);
+	for (uint64_t i = 0; choice && i < cnt && !err && !rows_entries_failed(&entries); i++) {
+		uint64_t samples, line = rows_entries_next(&entries, &samples);
+
+		if (before != UINT64_MAX && line <= before)
+			return -EINVAL;
+		before = line;
+		err = take_line_threads(delivery, line, samples);
+	}
+	if (choice && delivery->part_cnt && !err)
+		err = -EINVAL;
+	/* Steps over the lines of a row that is not wanted. */
+	while (delivery->part_cnt && !rows_entries_failed(&delivery->thread_parts)) {
+		delivery->part_cnt--;
+		next_part(delivery);
+	}
+	return rows_entries_failed(&delivery->thread_parts) || delivery->threads.failed ? -EINVAL :
+											  err;
+}
+
+static int begin_threads(struct delivery *delivery, uint32_t line_cnt)
+{
+	struct merged_unit *unit = delivery->unit;
+	struct varint_reader homes = unit->table.thread_homes;
+
+	delivery->has_threads = delivery->visitor->wants_threads && unit->table.thread_name_cnt;
+	if (!delivery->has_threads)
+		return 0;
+	delivery->thread_parts = unit->table.thread_parts;
+	delivery->threads = unit->table.threads;
+	if (!unit->threads)
+		unit->threads = thread_counts__new(0);
+	if (!unit->threads || vec_reserve(unit->homes, line_cnt + 1ul, unit->home_cap, 256))
+		return -ENOMEM;
+	thread_counts__clear(unit->threads);
+	for (uint32_t i = 0; i < line_cnt; i++) {
+		uint64_t home = homes.at ? varint_get(&homes) : 0;
+
+		if (home > unit->table.thread_name_cnt)
+			return -EINVAL;
+		unit->homes[i] = (uint32_t)home;
+	}
+	return homes.failed ? -EINVAL : 0;
+}
+
+static int finish_threads(struct delivery *delivery, struct choice *choice)
+{
+	struct merged_unit *unit = delivery->unit;
+	int err;
+
+	if (!delivery->has_threads)
+		return 0;
+	strbuf_clear(&unit->thread_code);
+	err = thread_counts__encode(unit->threads, NULL, &unit->thread_code);
+	thread_counts__clear(unit->threads);
+	if (!err && unit->thread_code.len) {
+		choice->window.threads = (const uint8_t *)unit->thread_code.data;
+		choice->window.threads_len = unit->thread_code.len;
+	}
+	return err;
+}
 
 /* One row's lines: to the sums, to the text, or past them. */
 static int take_row(struct rows_entries *entries, struct line_table *table,
@@ -308,7 +434,7 @@ static int take_row(struct rows_entries *entries, struct line_table *table,
 /* Broken cells are left out, the window counts. */
 static int take_cells(struct delivery *delivery, uint32_t row, struct choice *choice)
 {
-	const struct window *window = &delivery->unit->block.rows[row];
+	const struct window *window = &delivery->unit->table.rows[row];
 	int err;
 
 	if (!delivery->visitor->wants_cells || !window->cells_len)
@@ -362,6 +488,8 @@ static int finish_choice(struct delivery *delivery, struct choice *choice, int *
 		err = line_table_put_sums(&unit->sources);
 	if (!err)
 		err = finish_cells(delivery, choice);
+	if (!err)
+		err = finish_threads(delivery, choice);
 	if (err)
 		return err;
 	if (unit->sources.out.len) {
@@ -384,7 +512,9 @@ static int deliver_row(struct delivery *delivery, uint32_t row, int *result)
 
 	if (choice && !choice->is_wanted)
 		choice = NULL;
-	err = take_row(&delivery->stacks, &unit->stacks, choice);
+	err = delivery->has_threads ? take_threads(delivery, choice) : 0;
+	if (!err)
+		err = take_row(&delivery->stacks, &unit->stacks, choice);
 	if (!err && delivery->has_sources)
 		err = take_row(&delivery->sources, &unit->sources, choice);
 	if (!err && choice)
@@ -403,11 +533,13 @@ static int deliver_rows(struct delivery *delivery, const struct merged_texts *te
 	if (!err && delivery->has_sources)
 		err = line_table_load(&unit->sources, texts->sources, texts->sources_len,
 				      texts->head->source_line_cnt);
-	delivery->stacks = unit->block.stacks;
-	delivery->sources = unit->block.sources;
+	if (!err)
+		err = begin_threads(delivery, texts->head->line_cnt);
+	delivery->stacks = unit->table.stacks;
+	delivery->sources = unit->table.sources;
 	strbuf_clear(&unit->stacks.out);
 	strbuf_clear(&unit->sources.out);
-	for (uint32_t i = 0; i < unit->block.row_cnt && !err && !*result; i++)
+	for (uint32_t i = 0; i < unit->table.row_cnt && !err && !*result; i++)
 		err = deliver_row(delivery, i, result);
 	return err;
 }

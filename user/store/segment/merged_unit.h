@@ -12,7 +12,7 @@
 
 #include "user/util/attributes.h"
 #include "user/store/format/merged_format.h"
-#include "user/store/format/rows_block.h"
+#include "user/store/format/rows_table.h"
 #include "user/store/segment/segment_reader.h"
 
 struct merged_unit;
@@ -28,17 +28,18 @@ __must_check int merged_unit__load(struct merged_unit *unit, const struct merged
 				   const uint8_t *frame, size_t frame_len);
 
 /*
- * What is wanted of a unit, by the sums of its series as an index has them. Returns whether
- * anything may be. `sums` may be dropped then, what its windows borrow from may not. -ENOMEM.
+ * What is wanted of a unit, by the sums of its tracks as an index has them. Returns whether
+ * anything may be wanted. `sums` may be released then, but not what its windows borrow from.
+ * -ENOMEM.
  */
 enum merged_wanted {
 	MERGED_WANTED_NOTHING = 0,
-	MERGED_WANTED_WHOLE = 1, /* the one series of the unit as one window: no rows are needed */
+	MERGED_WANTED_WHOLE = 1, /* the one track of the unit as one window: no rows are needed */
 	MERGED_WANTED_ROWS = 2,	 /* they must be loaded before merged_unit__choose_rows() */
 };
 
-int merged_unit__choose_series(struct merged_unit *unit, const struct segment_visitor *visitor,
-			       const struct rows_block *sums, enum merged_wanted *out);
+int merged_unit__choose_tracks(struct merged_unit *unit, const struct segment_visitor *visitor,
+			       const struct rows_table *sums, enum merged_wanted *out);
 /* The same when there is no index: the sums are made from the rows. */
 int merged_unit__choose_loaded(struct merged_unit *unit, const struct segment_visitor *visitor,
 			       enum merged_wanted *out);
@@ -57,7 +58,7 @@ struct merged_texts {
 
 /*
  * Hands the chosen windows to the visitor; *result is what it returned. 0, -ENOMEM, or -EINVAL:
- * texts and rows do not belong together, and not all was handed out.
+ * texts and rows do not belong together, and some windows were not handed out.
  */
 __must_check int merged_unit__deliver(struct merged_unit *unit,
 				      const struct segment_visitor *visitor,

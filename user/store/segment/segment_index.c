@@ -2,7 +2,7 @@
 /*
  * A merged file by its index; see segment_walk.h. The seek table at the file's end says where the
  * index begins, the index says where its units are and what is in them. Only units of which
- * something is wanted are read. An index in doubt is none: then the file is walked.
+ * something is wanted are read. An index that is in doubt is not used: then the file is walked.
  */
 #include <errno.h>
 #include <string.h>
@@ -182,21 +182,21 @@ static int unit_take(struct walk *walk, const struct merged_index_unit *place,
 /* The next unit of the index. false when the index is broken. */
 static bool unit_step(struct walk *walk, struct varint_reader *reader, uint64_t limit, int *result)
 {
-	__cleanup_rows_block struct rows_block sums = { .rows = NULL };
+	__cleanup_rows_table struct rows_table sums = { .rows = NULL };
 	struct merged_index_unit place;
 	enum merged_wanted wanted;
-	const uint8_t *block;
+	const uint8_t *table;
 	int err;
 
 	if (!merged_get_index_unit(reader, &place) || place.offset > limit ||
 	    (uint64_t)place.lines_len + place.data_len + place.rows_len > limit - place.offset)
 		return false;
-	block = varint_reader_take(reader, place.block_len);
-	err = rows_block_parse(block, place.block_len, place.series_cnt, place.series_cnt, &sums);
+	table = varint_reader_take(reader, place.table_len);
+	err = rows_table_parse(table, place.table_len, place.track_cnt, place.track_cnt, &sums);
 	if (err == -EINVAL)
 		return false;
 	if (!err)
-		err = merged_unit__choose_series(walk->reader->rows, walk->visitor, &sums, &wanted);
+		err = merged_unit__choose_tracks(walk->reader->rows, walk->visitor, &sums, &wanted);
 	if (err)
 		*result = err;
 	else if (wanted != MERGED_WANTED_NOTHING)
@@ -221,7 +221,7 @@ bool segment_index_walk(struct walk *walk, int *result)
 	units = varint_reader_init(strbuf_str(&walk->reader->index), walk->reader->index.len);
 	for (uint32_t i = 0; i < head.unit_cnt && !*result && !source->err; i++) {
 		if (!unit_step(walk, &units, head.offset, result)) {
-			/* Written so: its checksum was right. */
+			/* It was written like that: its checksum was right. */
 			if (walk->visitor->damage)
 				walk->visitor->damage(walk->visitor->ctx, NULL, head.offset, 0,
 						      "index is broken");

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "user/model/thread_counts.h"
 #include "user/store/segment/segment_walk.h"
 
 static int deliver_unit(struct walk *walk, struct text_job *job, int *result)
@@ -51,21 +52,51 @@ static int deliver_oldest(struct walk *walk)
 	return result;
 }
 
-/* Source lines of an intact unit. Without them its stacks still count. 0 or -ENOMEM. */
+/*
+ * The records beside the text of an intact unit. Without them its stacks still count. 0 or -ENOMEM.
+ */
+static int take_beside(struct walk *walk, const uint8_t *bytes, size_t len, enum format_type type,
+		       struct strbuf *out)
+{
+	struct format_record record;
+
+	if (!bytes || format_decode_record(bytes, len, &record) != 0 || record.type != type ||
+	    record.incompat & ~FORMAT_INCOMPAT_KNOWN)
+		return walk->reader->source.err ? walk->reader->source.err : -EINVAL;
+	return format_decode_lines(&record, out);
+}
+
+static int report_missing(const struct walk *walk, uint64_t data_offset, const char *what, int err)
+{
+	if (err == -EINVAL && walk->visitor->damage)
+		walk->visitor->damage(walk->visitor->ctx, NULL, data_offset, 0, what);
+	return err == -EINVAL ? 0 : err;
+}
+
 static int take_lines(struct walk *walk, uint64_t data_offset, const struct format_commit *commit,
 		      struct text_job *job)
 {
-	const struct segment_visitor *visitor = walk->visitor;
 	const uint8_t *bytes = segment_unit_lines(&walk->reader->source, data_offset, commit);
-	struct format_record record;
-	int err = -EINVAL;
+	int err = take_beside(walk, bytes, commit->lines_len, FORMAT_TYPE_LINES, &job->lines);
 
-	if (bytes && format_decode_record(bytes, commit->lines_len, &record) == 0 &&
-	    record.type == FORMAT_TYPE_LINES && !(record.incompat & ~FORMAT_INCOMPAT_KNOWN))
-		err = format_decode_lines(&record, &job->lines);
-	if (err == -EINVAL && visitor->damage)
-		visitor->damage(visitor->ctx, NULL, data_offset, 0, "source lines are missing");
-	return err == -EINVAL ? walk->reader->source.err : err;
+	return report_missing(walk, data_offset, "source lines are missing", err);
+}
+
+/* A code that is invalid names nobody. */
+static int take_threads(struct walk *walk, uint64_t data_offset, const struct format_commit *commit,
+			struct text_job *job)
+{
+	const uint8_t *bytes = segment_unit_threads(&walk->reader->source, data_offset, commit);
+	int err = take_beside(walk, bytes, commit->threads_len, FORMAT_TYPE_THREADS, &job->threads);
+	struct thread_reader reader = { .names = NULL };
+
+	if (!err)
+		err = thread_reader_open(&reader, (const uint8_t *)strbuf_str(&job->threads),
+					 job->threads.len);
+	thread_reader_release(&reader);
+	if (err)
+		strbuf_clear(&job->threads);
+	return report_missing(walk, data_offset, "names of threads are missing", err);
 }
 
 /* The window's labels and cells point into the bytes, which go with it. */
@@ -79,6 +110,10 @@ static void take_window(struct walk *walk, const struct format_commit *commit, s
 	job->window = commit->window;
 	job->window.lines = job->lines.len ? job->lines.data : NULL;
 	job->window.lines_len = job->lines.len;
+	if (job->threads.len) {
+		job->window.threads = (const uint8_t *)job->threads.data;
+		job->window.threads_len = job->threads.len;
+	}
 	if (walk->visitor->wants_cells) {
 		job->window.cells = commit->cells;
 		job->window.cells_len = commit->cells_len;
@@ -120,11 +155,14 @@ int segment_queue_put(struct walk *walk, uint64_t data_offset, uint64_t end,
 					    &available);
 		if (!bytes)
 			return reader->source.err; /* the file has become shorter: gone */
-		if (strbuf_append(&job->frame, bytes, commit->data_len))
+		strbuf_append(&job->frame, bytes, commit->data_len);
+		if (strbuf_error(&job->frame))
 			return -ENOMEM;
 	}
 	if (commit->lines_len && walk->visitor->wants_lines)
 		err = take_lines(walk, data_offset, commit, job);
+	if (!err && commit->threads_len && walk->visitor->wants_threads)
+		err = take_threads(walk, data_offset, commit, job);
 	if (!err && claim->is_rows)
 		err = take_rows(walk, &claim->head, job);
 	else if (!err)

@@ -78,10 +78,17 @@ static void damage_close(struct walk *walk, uint64_t end)
 static uint64_t unit_begin(struct walk *walk, uint64_t data_offset,
 			   const struct format_commit *commit)
 {
-	if (commit->lines_len > data_offset - walk->offset ||
-	    !segment_unit_lines(&walk->reader->source, data_offset, commit))
-		return data_offset;
-	return data_offset - commit->lines_len;
+	struct segment_source *source = &walk->reader->source;
+	uint64_t begin = data_offset;
+
+	if (commit->lines_len > begin - walk->offset ||
+	    !segment_unit_lines(source, data_offset, commit))
+		return begin;
+	begin -= commit->lines_len;
+	if (commit->threads_len > begin - walk->offset ||
+	    !segment_unit_threads(source, data_offset, commit))
+		return begin;
+	return begin - commit->threads_len;
 }
 
 static bool segment_is_ours(const struct walk *walk, const struct format_commit *commit)
@@ -182,7 +189,7 @@ static bool is_unit_type(uint16_t type)
 	return type == FORMAT_TYPE_COMMIT || type == FORMAT_TYPE_ROWS;
 }
 
-/* What a newer jbpf wrote. Nothing is lost by stepping over a kind of record without text. */
+/* Written by a newer jbpf. Nothing is lost by stepping over a kind of record without text. */
 static void unit_refuse(struct walk *walk, const struct segment_unit *unit)
 {
 	damage_close(walk, unit->data_offset);
@@ -195,7 +202,7 @@ static void unit_refuse(struct walk *walk, const struct segment_unit *unit)
 	walk->offset = unit->end;
 }
 
-/* The index of the units that were met: none may be missing in front of it. */
+/* The index of the units that were read so far: none may be missing in front of it. */
 static const char *index_accept(struct walk *walk, const struct segment_unit *unit)
 {
 	struct merged_index_head head;
@@ -221,6 +228,7 @@ static bool plain_record_accept(struct walk *walk, const struct segment_unit *un
 		return false;
 	switch (unit->record.type) {
 	case FORMAT_TYPE_LINES: /* the record of the unit behind it says where it is */
+	case FORMAT_TYPE_THREADS:
 		break;
 	case FORMAT_TYPE_SOURCES:
 		walk->is_merged = true;
@@ -295,8 +303,8 @@ static bool is_expected(const struct walk *walk, const struct format_commit *com
 }
 
 /*
- * How long the record at `offset` is when it is to be looked at; else 0. A rows record may be large:
- * its head must be right, and of this file, before the rest is summed up.
+ * Length of the record at `offset` if it is to be checked; else 0. A rows record may be large: its
+ * head must be right, and of this file, before a checksum of the rest is computed.
  */
 static size_t candidate_bytes(struct walk *walk, uint64_t offset, bool *is_large)
 {
@@ -406,7 +414,7 @@ static bool resync(struct walk *walk, int *result)
 			*result = claim_deliver(walk, data_offset, end, &claim);
 			return true;
 		}
-		/* The record stands, its data does not: both are part of the damage. */
+		/* The record is intact, its data is not: both are part of the damage. */
 		memcpy(walk->segment_id, commit->segment_id, FORMAT_ID_BYTES);
 		walk->has_segment = true;
 		walk->sequence = commit->sequence;
@@ -446,8 +454,8 @@ static bool is_all_zero(struct segment_source *source, uint64_t offset)
 /*
  * Nothing intact follows walk->offset. A record that is being written is no damage, nor is one that
  * the writer took back because the disk was full: then the file has become shorter. One that was
- * finished after we looked at the size, by a writer that is gone since, is read now.
- * Returns true when there is more to read.
+ * completed after the size was read, by a writer that has ended since, is read now. Returns true
+ * when there is more to read.
  */
 static bool tail_check(struct walk *walk, bool is_cut)
 {
@@ -476,7 +484,7 @@ static bool tail_check(struct walk *walk, bool is_cut)
 	return false;
 }
 
-/* A bad sector takes this file's rest with it, not the other files. */
+/* A bad sector costs the rest of this file, but no other file. */
 static void source_check(struct walk *walk)
 {
 	struct segment_source *source = &walk->reader->source;

@@ -2,6 +2,9 @@
 /*
  * Walks one segment: finds every intact record whatever is broken between them, and decodes the
  * texts that are wanted. What counts as intact and how damage is stepped over: FORMAT.md.
+ *
+ * The room of files of an hour or a day. In: a tree's descriptor and a file's name. Out: windows and damage,
+ * to a visitor, borrowed for its call. Readers and writers are their openers'.
  */
 #ifndef JBPF_SEGMENT_SEGMENT_READER_H
 #define JBPF_SEGMENT_SEGMENT_READER_H
@@ -21,16 +24,17 @@ struct segment_reader;
 struct segment_reader *segment_reader__new(void);
 void segment_reader__free(struct segment_reader *reader); /* NULL is fine */
 
-/* What is reported of a file that the disk does not give: its rest may be intact. */
+/* Reported for a file that the disk fails to read: its rest may be intact. */
 #define SEGMENT_UNREADABLE "input/output error"
 
 struct segment_visitor {
 	void *ctx;
-	bool wants_lines; /* window->lines is filled when there are any */
-	bool wants_cells; /* the same for window->cells */
+	bool wants_lines;   /* window->lines is filled when there are any */
+	bool wants_cells;   /* the same for window->cells */
+	bool wants_threads; /* the same for window->threads */
 	/*
-	 * Everything is looked at from the file's beginning to its end, every checksum checked, also
-	 * of what nobody wants; else the index of a merged file leads straight to what is wanted.
+	 * Everything is checked from the file's beginning to its end, every checksum included, also
+	 * what nobody wants; otherwise the index of a merged file leads straight to what is wanted.
 	 */
 	bool checks_all;
 	/* See struct store_visitor; only used by merged files. */
@@ -80,7 +84,7 @@ struct segment_end {
 __must_check int segment_reader__walk(struct segment_reader *reader, int fd,
 				      const struct segment_visitor *visitor);
 
-/* Reads only the file's beginning. 0 or -errno; a file that is none of ours has no id. */
+/* Reads only the file's beginning. 0 or -errno; a file that is not ours has no id. */
 __must_check int segment_reader__identify(struct segment_reader *reader, int fd,
 					  struct segment_identity *out);
 

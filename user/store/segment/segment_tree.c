@@ -21,6 +21,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
+#include "user/util/vec.h"
 
 #define DAY_PATH_LEN   10 /* "2026/11/21" */
 #define MONTH_PATH_LEN 7
@@ -36,17 +37,31 @@ void segment_list_release(struct segment_list *list)
 	*list = (struct segment_list){ NULL, 0, 0 };
 }
 
-int segment_tree_path(const char *store_dir, char path[static PATH_MAX])
+void segment_tree_dir(enum event event, char dir[static SEGMENT_TREE_BYTES])
 {
-	int len = snprintf(path, PATH_MAX, "%s/%s", store_dir, SEGMENT_TREE_DIR);
+	(void)snprintf(dir, SEGMENT_TREE_BYTES, "v1/%s", event_name(event));
+}
+
+void segment_store_path(enum event event, const struct segment_file *file,
+			char path[static SEGMENT_STORE_PATH_BYTES])
+{
+	char file_path[SEGMENT_PATH_BYTES];
+
+	segment_path(file, file_path);
+	(void)snprintf(path, SEGMENT_STORE_PATH_BYTES, "v1/%s/%s", event_name(event), file_path);
+}
+
+int segment_tree_path(const char *store_dir, enum event event, char path[static PATH_MAX])
+{
+	int len = snprintf(path, PATH_MAX, "%s/v1/%s", store_dir, event_name(event));
 
 	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int segment_tree_open(const char *store_dir)
+int segment_tree_open(const char *store_dir, enum event event)
 {
 	char path[PATH_MAX];
-	int fd, err = segment_tree_path(store_dir, path);
+	int fd, err = segment_tree_path(store_dir, event, path);
 
 	if (err)
 		return err;
@@ -167,15 +182,8 @@ static bool segment_path_parse(const char *path, bool is_day, struct segment_fil
 
 static int segment_list_add(struct segment_list *list, const struct segment_file *file)
 {
-	if (list->cnt == list->cap) {
-		size_t cap = list->cap ? list->cap * 2 : 64;
-		struct segment_file *files = reallocarray(list->files, cap, sizeof(*files));
-
-		if (!files)
-			return -ENOMEM;
-		list->files = files;
-		list->cap = cap;
-	}
+	if (vec_room(list->files, list->cnt, list->cap, 64))
+		return -ENOMEM;
 	list->files[list->cnt++] = *file;
 	return 0;
 }
@@ -379,7 +387,10 @@ int segment_tree_keep_damaged(int tree_fd, const struct segment_file *file,
 		segment_path(&copy, copy_path);
 		if (linkat(tree_fd, path, tree_fd, copy_path, 0) && errno != EEXIST)
 			return -errno;
-		/* Its own, of just now or of a try that was killed; else another file's. */
+		/*
+		 * The file's own second name, made just now or by an attempt that was killed; else
+		 * another file's.
+		 */
 		if (is_same_file(tree_fd, path, copy_path)) {
 			*kept = copy;
 			return 0;

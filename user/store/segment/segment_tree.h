@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where segments are: hour files YYYY/MM/DD/HH.zst below the event's directory, all UTC, HH-1.zst,
- * HH-2.zst ... beside one that could not be continued, and day files YYYY/MM/DD.zst beside the
- * directory whose hours they have taken in. Each of these names with ".damaged" behind it is a file that
- * was merged as far as it could be read, and kept: nobody reads it, retention counts and deletes it
- * (there may be several of a day: DD-N.zst.damaged). Anything else in the tree belongs to somebody else and
- * is left alone.
+ * Where segments are: hour files YYYY/MM/DD/HH.zst below a directory for each event, all UTC,
+ * HH-1.zst, HH-2.zst ... beside one that could not be continued, and day files YYYY/MM/DD.zst
+ * beside the directory whose hours they have taken in. Each of these names with ".damaged" behind
+ * it is a file that was merged as far as it could be read, and kept: nobody reads it, retention
+ * counts and deletes it (there may be several of a day: DD-N.zst.damaged). Anything else in the
+ * tree belongs to somebody else and is left alone.
  */
 #ifndef JBPF_SEGMENT_SEGMENT_TREE_H
 #define JBPF_SEGMENT_SEGMENT_TREE_H
@@ -16,14 +16,17 @@
 #include <stdint.h>
 
 #include "user/util/attributes.h"
+#include "user/model/event.h"
 
-#define SEGMENT_TREE_DIR       "v1/cpu" /* below the store's directory */
-#define SEGMENT_HOUR_S	       3600ull
-#define SEGMENT_DAY_S	       86400ull
-#define SEGMENT_INDEX_MAX      9999
-#define SEGMENT_PATH_BYTES     48
-#define SEGMENT_TREE_DIR_MODE  0750
-#define SEGMENT_TREE_FILE_MODE 0640
+#define SEGMENT_TREE_CPU	 "v1/cpu" /* below the store's directory: of EVENT_CPU */
+#define SEGMENT_TREE_BYTES	 32	  /* of the directory of any event, with its NUL */
+#define SEGMENT_HOUR_S		 3600ull
+#define SEGMENT_DAY_S		 86400ull
+#define SEGMENT_INDEX_MAX	 9999
+#define SEGMENT_PATH_BYTES	 48
+#define SEGMENT_STORE_PATH_BYTES (SEGMENT_TREE_BYTES + SEGMENT_PATH_BYTES)
+#define SEGMENT_TREE_DIR_MODE	 0750
+#define SEGMENT_TREE_FILE_MODE	 0640
 
 struct segment_file {
 	uint64_t hour_unix_s; /* start of the hour, or of the day */
@@ -42,11 +45,19 @@ struct segment_list {
 
 void segment_list_release(struct segment_list *list);
 
-/* Path of the tree of a store. 0 or -ENAMETOOLONG. */
-__must_check int segment_tree_path(const char *store_dir, char path[static PATH_MAX]);
+/* The directory of an event's tree below that of the store: "v1/page-faults". */
+void segment_tree_dir(enum event event, char dir[static SEGMENT_TREE_BYTES]);
+
+/* Path of an event's tree of a store. 0 or -ENAMETOOLONG. */
+__must_check int segment_tree_path(const char *store_dir, enum event event,
+				   char path[static PATH_MAX]);
 
 /* The tree's directory, the caller's. fd or -errno; -ENOENT also for what is no directory. */
-__must_check int segment_tree_open(const char *store_dir);
+__must_check int segment_tree_open(const char *store_dir, enum event event);
+
+/* Path of a file relative to the store's directory, for people. */
+void segment_store_path(enum event event, const struct segment_file *file,
+			char path[static SEGMENT_STORE_PATH_BYTES]);
 
 /* Path relative to the tree's directory. */
 void segment_path(const struct segment_file *file, char path[static SEGMENT_PATH_BYTES]);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What stands at a place of a segment; see segment_walk.h. Lengths are claims until checked. */
+/*
+ * The unit at a place of a segment; see segment_walk.h. Lengths are claims until they are checked.
+ */
 #include <errno.h>
 #include <string.h>
 #include <zstd.h>
@@ -171,18 +173,30 @@ bool segment_unit_data_is_intact(struct segment_source *source, uint64_t offset,
 	return bytes && crc32c(bytes, commit->data_len) == commit->data_crc;
 }
 
-const uint8_t *segment_unit_lines(struct segment_source *source, uint64_t data_offset,
-				  const struct format_commit *commit)
+/* A record that ends at `end`. */
+static const uint8_t *record_before(struct segment_source *source, uint64_t end, uint32_t len,
+				    uint32_t crc)
 {
 	size_t available;
 	const uint8_t *bytes;
 
-	if (commit->lines_len < FORMAT_RECORD_MIN_BYTES || commit->lines_len > data_offset ||
-	    commit->lines_len > 2 * FORMAT_LINES_MAX_BYTES)
+	if (len < FORMAT_RECORD_MIN_BYTES || len > end || len > 2 * FORMAT_LINES_MAX_BYTES)
 		return NULL;
-	bytes = segment_source_view(source, data_offset - commit->lines_len, commit->lines_len,
-				    &available);
-	if (!bytes || crc32c(bytes, commit->lines_len) != commit->lines_crc)
+	bytes = segment_source_view(source, end - len, len, &available);
+	return bytes && crc32c(bytes, len) == crc ? bytes : NULL;
+}
+
+const uint8_t *segment_unit_lines(struct segment_source *source, uint64_t data_offset,
+				  const struct format_commit *commit)
+{
+	return record_before(source, data_offset, commit->lines_len, commit->lines_crc);
+}
+
+const uint8_t *segment_unit_threads(struct segment_source *source, uint64_t data_offset,
+				    const struct format_commit *commit)
+{
+	if (commit->lines_len > data_offset)
 		return NULL;
-	return bytes;
+	return record_before(source, data_offset - commit->lines_len, commit->threads_len,
+			     commit->threads_crc);
 }

@@ -46,7 +46,7 @@ struct walk {
 	uint64_t damage_start;	 /* with damage_what */
 	const char *damage_what; /* NULL = no damage is open */
 	int growth_retries;
-	uint64_t resync_left; /* bytes that may still be summed in vain */
+	uint64_t resync_left; /* how many more bytes may be checksummed without success */
 	size_t queued_cnt;    /* units that the visitor has not seen yet */
 };
 
@@ -89,6 +89,10 @@ bool segment_unit_data_is_intact(struct segment_source *source, uint64_t offset,
 const uint8_t *segment_unit_lines(struct segment_source *source, uint64_t data_offset,
 				  const struct format_commit *commit);
 
+/* The same for the threads record in front of that. */
+const uint8_t *segment_unit_threads(struct segment_source *source, uint64_t data_offset,
+				    const struct format_commit *commit);
+
 /* ---- segment_queue.c ---- */
 
 /*
@@ -98,7 +102,7 @@ const uint8_t *segment_unit_lines(struct segment_source *source, uint64_t data_o
 int segment_queue_put(struct walk *walk, uint64_t data_offset, uint64_t end,
 		      const struct segment_claim *claim);
 
-/* The rest of the queue: to the visitor, or away when the walk has ended early. */
+/* Empties the queue: to the visitor, or without it when the walk has ended early. */
 int segment_queue_drain(struct walk *walk, int result);
 
 /* ---- segment_index.c ---- */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Appending to an hour file. The size the file must have is known at all times; whatever else is
- * found there is somebody else's doing or a failed disk, and then a new file is begun beside it.
+ * Appending to an hour file. The size that the file must have is known at all times; if anything
+ * else is found, somebody else or a failing disk did that, and a new file is begun beside it.
  */
 #include "user/store/segment/segment_writer.h"
 
@@ -35,7 +35,7 @@ struct segment_writer {
 	bool is_usable;
 };
 
-/* Unlocks by itself: a child that was forked just now may not have closed its copy yet. */
+/* Unlocks explicitly: a child that was forked just now may not have closed its copy yet. */
 static void segment_close(struct segment_writer *writer)
 {
 	struct flock unlock = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
@@ -100,9 +100,7 @@ static int segment_lock(int fd)
 
 /* ---- a new file ---- */
 
-/*
- * -EAGAIN: a compaction came in between, to which an empty file that nobody holds is one to remove.
- */
+/* -EAGAIN: a compaction came in between, which removes an empty file that nobody holds. */
 static int segment_create_once(struct segment_writer *writer)
 {
 	char path[SEGMENT_PATH_BYTES];
@@ -157,7 +155,7 @@ static int segment_find_newest(int tree_fd, uint64_t hour_unix_s, struct segment
 
 	if (err)
 		return err;
-	/* The file of the whole day is nobody's to continue. */
+	/* No writer continues the file of a whole day. */
 	*found = list.cnt > 0 && !list.files[list.cnt - 1].is_day;
 	if (*found)
 		*out = list.files[list.cnt - 1];
@@ -319,8 +317,9 @@ int segment_writer__append(struct segment_writer *writer, const void *bytes, siz
 		return 0;
 	}
 	/*
-	 * Only bytes of this call are cut off. After a failed sync the kernel has dropped the dirty
-	 * pages' error: what is on disk is not known any more, so nothing is added here again.
+	 * Only bytes of this call are cut off. After a failed sync the kernel has dropped the error
+	 * of the dirty pages: what is on disk is unknown from then on, so nothing is added here
+	 * again.
 	 */
 	if (ftruncate(writer->fd, (off_t)writer->size) || !is_synced)
 		writer->is_usable = false;

@@ -78,6 +78,7 @@ void text_decoder__free(struct text_decoder *decoder)
 	for (size_t i = 0; i < RING_JOBS; i++) {
 		strbuf_release(&decoder->jobs[i].labels);
 		strbuf_release(&decoder->jobs[i].lines);
+		strbuf_release(&decoder->jobs[i].threads);
 		strbuf_release(&decoder->jobs[i].frame);
 		merged_unit__free(decoder->jobs[i].unit);
 		free(decoder->jobs[i].text);
@@ -158,7 +159,7 @@ static bool thread_start(struct text_decoder *decoder)
 	decoder->thread_state = THREAD_IMPOSSIBLE;
 	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) < 2)
 		return false;
-	/* Signals are the main thread's business. */
+	/* The main thread handles all signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&decoder->thread, NULL, decode_jobs, decoder) == 0)
@@ -176,6 +177,7 @@ struct text_job *text_decoder__claim(struct text_decoder *decoder)
 		return NULL;
 	strbuf_clear(&job->frame);
 	strbuf_clear(&job->lines);
+	strbuf_clear(&job->threads);
 	job->text_len = 0;
 	job->is_unit = false;
 	return job;
@@ -207,7 +209,7 @@ void text_decoder__submit(struct text_decoder *decoder)
 
 	if (job->text_len >= LARGE_TEXT_BYTES)
 		wait_for(decoder, decoder->head);
-	/* A small one waits its turn behind those the thread still has. */
+	/* A small text has to wait for those that the thread still has. */
 	is_for_thread = (job->text_len >= THREAD_MIN_BYTES && thread_start(decoder)) ||
 			is_busy(decoder);
 	if (!is_for_thread)

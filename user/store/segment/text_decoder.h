@@ -23,10 +23,11 @@ struct text_job {
 	/* Filled by the caller before the submission. */
 	struct window window; /* its labels and cells borrow from `labels` */
 	struct strbuf labels;
-	struct strbuf lines; /* source lines, as text already; empty = none */
-	struct strbuf frame; /* compressed; empty = there is no text */
-	uint64_t text_len;   /* that the frame must have */
-	bool is_unit;	     /* of a merged segment: `unit` and `head` instead of a window */
+	struct strbuf lines;   /* source lines, as text already; empty = none */
+	struct strbuf threads; /* their code; empty = none */
+	struct strbuf frame;   /* compressed; empty = there is no text */
+	uint64_t text_len;     /* that the frame must have */
+	bool is_unit;	       /* of a merged segment: `unit` and `head` instead of a window */
 	struct merged_rows_head head;
 	struct merged_unit *unit; /* kept between jobs; NULL = none yet */
 	uint64_t offset;	  /* of the unit in the file */

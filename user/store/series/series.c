@@ -9,6 +9,7 @@
 
 #include "user/util/cleanup.h"
 #include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 #define KEY_BYTES     2 /* kind of item, kind of frame; the name follows */
 #define DAY_BYTES     96
@@ -135,20 +136,13 @@ static size_t day_place(const struct series *series, uint32_t day)
 
 static int reserve_day(struct series *series)
 {
-	size_t cap = series->day_cap ? series->day_cap * 2 : 32;
-	struct series_day *days;
-	size_t *day_bytes;
+	size_t cap;
 
 	if (series->day_cnt < series->day_cap)
 		return 0;
-	days = reallocarray(series->days, cap, sizeof(*days));
-	if (!days)
+	cap = vec_next_cap(series->day_cap, series->day_cnt + 1, 32, SIZE_MAX);
+	if (!cap || vec_resize(series->days, cap) || vec_resize(series->day_bytes, cap))
 		return -ENOMEM;
-	series->days = days;
-	day_bytes = reallocarray(series->day_bytes, cap, sizeof(*day_bytes));
-	if (!day_bytes)
-		return -ENOMEM;
-	series->day_bytes = day_bytes;
 	series->day_cap = cap;
 	return 0;
 }

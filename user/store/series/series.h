@@ -3,6 +3,8 @@
  * The daily series of one service: per day, the share of every method that matters, and how sure it
  * is. Months of it are small, so what days drift and since when something grew can be told long
  * after the profiles are gone. In memory here; series_format.h makes bytes of it. No I/O.
+ *
+ * In: a day's figures. Out: the days, borrowed. The caller owns the series.
  */
 #ifndef JBPF_SERIES_SERIES_H
 #define JBPF_SERIES_SERIES_H

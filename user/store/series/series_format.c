@@ -107,7 +107,7 @@ static void write_day(const struct series_day *day, const uint32_t *numbers,
 		write_float(writer, day->rows[i].variance);
 }
 
-static int write_header(const struct section_header *header, struct strbuf *out)
+static void write_header(const struct section_header *header, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct byte_writer writer = byte_writer_init(&bytes);
@@ -119,10 +119,8 @@ static int write_header(const struct section_header *header, struct strbuf *out)
 	byte_writer_uint(&writer, header->len, 4);
 	byte_writer_uint(&writer, header->text_len, 4);
 	byte_writer_uint(&writer, header->crc, 4);
-	if (writer.err)
-		return writer.err;
 	byte_writer_uint(&writer, crc32c(bytes.data, bytes.len), 4);
-	return writer.err ? writer.err : strbuf_append(out, bytes.data, bytes.len);
+	strbuf_add(out, &bytes);
 }
 
 static int compress_section(const struct strbuf *text, uint16_t number, uint16_t section_cnt,
@@ -145,9 +143,10 @@ static int compress_section(const struct strbuf *text, uint16_t number, uint16_t
 		.text_len = (uint32_t)text->len,
 		.crc = crc32c(frame, len),
 	};
-	int err = write_header(&header, out);
 
-	return err ? err : strbuf_append(out, frame, len);
+	write_header(&header, out);
+	strbuf_append(out, frame, len);
+	return strbuf_error(out);
 }
 
 /* How many of the days, from the first on, are in one section. */
@@ -199,7 +198,9 @@ int series_format_encode(const struct series *series, const char *key, struct st
 		byte_writer_uint(&writer, in_section, 4);
 		for (size_t j = 0; j < in_section; j++)
 			write_day(&at[j], numbers, &writer);
-		err = writer.err ? writer.err : compress_section(&text, i, sections, out);
+		err = strbuf_error(&text);
+		if (!err)
+			err = compress_section(&text, i, sections, out);
 		first += in_section;
 	}
 	return err;
@@ -338,7 +339,7 @@ static int read_day(struct byte_reader *reader, const uint32_t *ids, uint32_t id
 	return err == -EINVAL ? SECTION_DAMAGED : err;
 }
 
-/* The checksum was right, so what is wrong here was written wrong, or by somebody else. */
+/* The checksum was right, so what is wrong here was written like that, or by somebody else. */
 static int read_text(const void *text, size_t len, const char *key, struct series *series)
 {
 	struct byte_reader reader = byte_reader_init(text, len);
@@ -439,7 +440,7 @@ int series_format_decode(const void *bytes, size_t len, const char *key, struct 
 			what = "sections in disorder";
 			result = SECTION_DAMAGED;
 		}
-		/* Without its header nobody knows where the next section begins. */
+		/* Without its header it is not known where the next section begins. */
 		if (result) {
 			note_damage(damage, &is_damaged, offset, what);
 			break;

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every wait of every thread, for a recording. The stack of a thread that waits does not change, so
+ * it is walked when the thread comes back, and only where its wait is to be counted:
+ *
+ *     on_switch -> out: when it began; in: how long it was, is it counted? -> kick
+ *     on_kick   -> walk, count
+ *
+ * At the tracepoint of a switch the next thread's memory cannot be read yet. A kick is a record for
+ * a perf buffer that nobody reads: it makes the kernel interrupt this CPU as soon as interrupts are
+ * on again, which is when the switch is done, and the tracepoint of that interrupt runs on_kick as
+ * the thread that came back. Only x86 has that tracepoint.
+ */
+#include "vmlinux.h"
+
+/* Functions with a context are verified for one kind of programs: here it is raw tracepoints. */
+#define bpf_perf_event_data bpf_raw_tracepoint_args
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/account.bpf.h"
+#include "bpf/core_compat.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/jbpf.h"
+#include "bpf/jbpf_sched.h"
+
+#define KERNEL_STACK_IS_SENT(key) ((key)->kernel_hash >= JBPF_SYSCALLS_END)
+
+#include "bpf/maps.bpf.h"
+#include "bpf/notice.bpf.h"
+#include "bpf/opt_out.bpf.h"
+#include "bpf/sample.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/task_regs.bpf.h"
+#include "bpf/thread.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* include/linux/bpf.h, include/uapi/linux/bpf.h */
+#define MAP_NO_PREALLOC	     1
+#define LOCAL_STORAGE_CREATE 1
+#define OF_THIS_CPU	     0xffffffffull
+
+#define TASK_WAITING 0x3    /* include/linux/sched.h: TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE */
+#define TASK_HALTED  0x80cc /* stopped, traced, parked, dead, frozen */
+
+struct jbpf_sched sched_shared SEC(".data.sched") = {};
+
+/* As much of include/linux/sched.h as is read here. */
+struct sched_info___jbpf {
+	unsigned long long
+		run_delay; /* ns of waiting for a CPU, so far; set behind the tracepoint */
+} __attribute__((preserve_access_index));
+
+struct task_struct___sched {
+	unsigned int __state;
+	struct sched_info___jbpf sched_info;
+} __attribute__((preserve_access_index));
+
+/* Of a thread. */
+struct wait {
+	__u64 begin_ns; /* CLOCK_MONOTONIC; 0: it does not wait */
+	__u64 delay_ns; /* run_delay at that time */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, MAP_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wait);
+} waits SEC(".maps");
+
+/* Buffers that are only there to be kicked by: one per CPU, set by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} kicks SEC(".maps");
+
+/* The wait that on_kick is to look at. */
+struct kicked {
+	__u64 ns;	/* with what the thread waited for a CPU then; 0: there is none */
+	__u64 delay_ns; /* as struct wait has it */
+	__u32 tid;
+	__u32 draw; /* a random number: whether a short one counts */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kicked);
+} kicked SEC(".maps");
+
+static __always_inline struct kicked *kicked_get(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&kicked, &zero);
+}
+
+/*
+ * What a wait counts; 0: it is not among those that are chosen. Who is not chosen is not with a shorter
+ * wait, either.
+ */
+static __always_inline __u64 units_of(__u64 ns, __u32 draw)
+{
+	__u64 threshold_ns = sched_shared.threshold_ns;
+
+	if (ns < threshold_ns)
+		ns = draw * threshold_ns >> 32 < ns ? threshold_ns : 0;
+	return ns / JBPF_SCHED_UNIT_NS;
+}
+
+static __always_inline void count_lost(__u64 units)
+{
+	count_add(JBPF_CNT_LOST_UPDATE, units);
+	count_add(JBPF_CNT_EVENT_LOST, units);
+}
+
+/* ---- the switch ---- */
+
+/* Who is stopped or frozen does not wait, as off-cpu has it. */
+static __always_inline bool is_waiting(struct task_struct *task)
+{
+	__u32 state = ((struct task_struct___sched *)task)->__state;
+
+	return state & TASK_WAITING && !(state & TASK_HALTED);
+}
+
+/* The thread leaves the CPU, and not because another one is to have it. */
+static __always_inline void wait_begin(struct task_struct *task, __u64 now_ns)
+{
+	struct task_struct___sched *view = (void *)task;
+	struct wait *wait;
+
+	if (task->flags & (PF_KTHREAD | PF_EXITING))
+		return;
+	if (!filter_pid_passes(task->tgid) || !filter_cgroup_passes())
+		return;
+	wait = bpf_task_storage_get(&waits, task, NULL, LOCAL_STORAGE_CREATE);
+	if (!wait) {
+		count(JBPF_CNT_LOST_NO_MAP);
+		count(JBPF_CNT_EVENT_LOST);
+		return;
+	}
+	wait->delay_ns = view->sched_info.run_delay;
+	wait->begin_ns = now_ns;
+}
+
+/* The thread that comes back is looked at as soon as it is there. */
+static __always_inline void kick_this_cpu(void *ctx, const struct kicked *now)
+{
+	struct kicked *kick = kicked_get();
+	__u64 nothing = 0;
+
+	if (!kick)
+		return;
+	if (kick->ns)
+		count_lost(units_of(kick->ns, kick->draw));
+	*kick = *now;
+	if (!bpf_perf_event_output(ctx, &kicks, OF_THIS_CPU, &nothing, sizeof(nothing)))
+		return;
+	kick->ns = 0;
+	count_lost(units_of(now->ns, now->draw));
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task_struct *next)
+{
+	/* One time for both: what follows takes as long as many a wait. */
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct kicked kick = {};
+	struct wait *wait;
+
+	if (!sched_shared.is_on)
+		return 0;
+	if (!is_preempted && is_waiting(prev))
+		wait_begin(prev, now_ns);
+	if (next->flags & PF_KTHREAD)
+		return 0;
+	wait = bpf_task_storage_get(&waits, next, NULL, 0);
+	if (!wait || !wait->begin_ns)
+		return 0;
+	kick.ns = now_ns - wait->begin_ns;
+	kick.delay_ns = wait->delay_ns;
+	kick.tid = next->pid;
+	kick.draw = bpf_get_prandom_u32();
+	wait->begin_ns = 0;
+	if (units_of(kick.ns, kick.draw))
+		kick_this_cpu(ctx, &kick);
+	return 0;
+}
+
+/* ---- the thread is back ---- */
+
+/* Counts state->key, whose stacks are in state, as `units` samples. */
+static __always_inline void units_count(struct bpf_raw_tracepoint_args *ctx, struct scratch *state,
+					const struct task_view *view, __u32 flags, __u64 units)
+{
+	__u64 now_ns = bpf_ktime_get_boot_ns();
+	__u32 set = active_set;
+	void *counts_map = bpf_map_lookup_elem(&counts, &set);
+	struct jbpf_value *value;
+	int err = 0;
+
+	if (!counts_map) {
+		count_lost(units);
+		return;
+	}
+	if (!count_again(state, counts_map, now_ns))
+		err = count_new(ctx, state, view, counts_map, set, flags, now_ns);
+	if (err == COUNT_OPTED_OUT) {
+		count_add(JBPF_CNT_OPTED_OUT, units);
+		return;
+	}
+	value = err ? NULL : bpf_map_lookup_elem(counts_map, &state->key);
+	if (!value) {
+		count_add(err == -E2BIG ? JBPF_CNT_LOST_COUNTS_FULL : JBPF_CNT_LOST_UPDATE, units);
+		count_add(JBPF_CNT_EVENT_LOST, units);
+		return;
+	}
+	__sync_fetch_and_add(&value->count, units - 1);
+	count_add(JBPF_CNT_SAMPLES, units);
+	count_add(JBPF_CNT_EVENT_SAMPLES, units);
+}
+
+/* Counts the wait of the running thread, which is where it waited. */
+static __always_inline void wait_count(struct bpf_raw_tracepoint_args *ctx, __u64 units)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scratch *state = scratch_get();
+	struct task_view view;
+	__u32 flags = 0;
+
+	if (!state) {
+		count_lost(units);
+		return;
+	}
+	task_view_btf(task, &view);
+	key_fill(&state->key, &view, task->tgid, JBPF_KEY_SCHED);
+	state->key.thread = thread_take(&state->value);
+	if (has_opted_out && opt_out_is_known(&state->key)) {
+		count_add(JBPF_CNT_OPTED_OUT, units);
+		return;
+	}
+	if (regs_fill(task, state) && view.has_mm) {
+		if (state->regs.is_compat)
+			flags |= JBPF_VALUE_COMPAT;
+		stack_take_user(ctx);
+		state->key.user_hash = state->user.head.hash;
+	}
+	units_count(ctx, state, &view, flags, units);
+}
+
+SEC("raw_tp/irq_work_entry")
+int on_kick(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct kicked *kick = kicked_get();
+	struct task_struct___sched *task;
+	__u64 ns, delay_ns, units;
+
+	/* Others have such interrupts, too. */
+	if (!kick || !kick->ns)
+		return 0;
+	ns = kick->ns;
+	kick->ns = 0;
+	if (kick->tid != (__u32)bpf_get_current_pid_tgid()) {
+		count_lost(units_of(ns, kick->draw));
+		return 0;
+	}
+	/* Since it could have run it waited for a CPU, which is no part of it. */
+	task = (void *)bpf_get_current_task_btf();
+	delay_ns = task->sched_info.run_delay - kick->delay_ns;
+	units = ns > delay_ns ? units_of(ns - delay_ns, kick->draw) : 0;
+	if (units)
+		wait_count(ctx, units);
+	return 0;
+}

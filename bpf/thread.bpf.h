@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which thread a sample is of, by its name. A pool's threads are one: runs of digits become '#'. There
+ * are no branches in that, so that the verifier follows one path instead of one per character.
+ */
+#ifndef JBPF_THREAD_BPF_H
+#define JBPF_THREAD_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/* Keeps the compiler from making a branch of arithmetic. */
+#define THREAD_OPAQUE(value) asm volatile("" : "+r"(value))
+
+/* Folds the 16 bytes of a name, NULs behind it, given as two words, into `out`. */
+static __always_inline void thread_fold(__u64 low, __u64 high, char *out)
+{
+	__u64 len = 0, was_digit = 0;
+
+	((__u64 *)out)[0] = 0;
+	((__u64 *)out)[1] = 0;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < JBPF_COMM_LEN; i++) {
+		__u64 byte = ((i < 8 ? low : high) >> (i % 8 * 8)) & 0xff;
+		__u64 is_digit = (byte - '0') & 0xff;
+		__u64 at;
+
+		THREAD_OPAQUE(is_digit);
+		is_digit = (is_digit - 10) >> 63;
+		THREAD_OPAQUE(is_digit);
+		/* The digits that follow another write the same '#' once more. */
+		at = len - (is_digit & was_digit);
+		byte ^= (byte ^ '#') & -is_digit;
+		asm volatile("%0 &= 15" : "+r"(at));
+		out[at] = (char)byte;
+		len = at + 1;
+		was_digit = is_digit;
+	}
+}
+
+/*
+ * Puts the name of the running thread into the value, and returns its tag for the key. Two names may
+ * have one tag: then, of the same stack of the same process, the first one's is kept. The seed keeps
+ * programs from choosing such names.
+ */
+static __always_inline __u32 thread_take(struct jbpf_value *value)
+{
+	__u64 *words = (__u64 *)value->thread;
+	__u64 hash;
+
+	if (bpf_get_current_comm(value->thread, sizeof(value->thread)))
+		return 0;
+	if (!keeps_digits)
+		thread_fold(words[0], words[1], value->thread);
+	hash = ((hash_seed ^ words[0]) * JBPF_FNV_PRIME ^ words[1]) * JBPF_FNV_PRIME;
+	hash ^= hash >> 33;
+	hash *= JBPF_MIX_1;
+	return (__u32)(hash >> 32) | 1;
+}
+
+#endif

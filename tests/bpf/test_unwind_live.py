@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of native code without frame pointers, walked by the BPF side, against libdw's of the same
+registers and the same bytes of stack (live_unwind): of programs of Debian, and of frames of every make."""
+import json
+import platform
+import shutil
+import subprocess
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from live import AIDS, END_MAX_DEPTH, END_ROOT, load
+
+if platform.machine() != "x86_64":
+    pytest.skip("registers are handed to libdw as x86_64 has them", allow_module_level=True)
+
+END_NO_RULE, END_NO_MAPPING, END_MAX_RULES = 8, 9, 15
+SAMPLES = 400
+FREQUENCY = 997
+
+PERL = """my %h; for (my $i = 0;; $i++) { $h{$i % 1000} .= "x$i"; my @s = sort { $a <=> $b } map { $_ * 7 % 101 } 1 .. 50;
+    $h{$i % 1000} = substr($h{$i % 1000}, 0, 50); join(",", @s) =~ s/1(\\d)/$1/gr; }"""
+PYTHON = """import json, re, zlib
+def deep(n):
+    return deep(n - 1) if n else json.loads(json.dumps([{'a': i} for i in range(50)]))
+while True:
+    deep(10); sorted(str(i) for i in range(1000)); re.sub('1([0-9])', 'x', '1' * 500); zlib.compress(b'abc' * 3000)"""
+SQL = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(distinct x % 1000 || 'text') from c;"
+
+# Programs that go on until they are killed; at the end the share of stacks that are to be libdw's to the last frame.
+PROGRAMS = {
+    "perl": (["/usr/bin/perl", "-e", PERL], 0.99),
+    "python3": (["/usr/bin/python3", "-c", PYTHON], 0.99),
+    "openssl": (["openssl", "speed", "-seconds", "20", "rsa2048", "sha256"], 0.99),
+    "zstd": (["zstd", "-b9", "-i20"], 0.9),  # its assembly says nothing of its frames: libdw guesses there
+    "git": (["git", "-C", "@repository", "log", "-p", "--stat", "-M", "--all"], 0.99),
+    "sqlite3": (["sqlite3", ":memory:", SQL], 0.99),
+    "xz": (["xz", "-9ec", "-T1"], 0.99),
+    "gzip": (["gzip", "-9c"], 0.99),
+    # Its compilers: libjvm keeps frame pointers where it calls, and its leaves have frames of every state. The
+    # walk ends in JIT code, whose place nobody told.
+    "java": (["java", "-Xcomp", "-XX:+UseSerialGC", "@source"], 0.5),
+}
+
+
+def live_unwind(pid, *args, seconds=20, samples=SAMPLES, frequency=FREQUENCY):
+    done = subprocess.run([AIDS / "live_unwind", "--pid", str(pid), "--seconds", str(seconds), "--samples", str(samples),
+                           "--frequency", str(frequency), "--show", "3", *args],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
+def assert_libdw_agrees(result, share, why):
+    assert result["samples"] >= SAMPLES / 4, result
+    assert result["different"] == 0, (result, why)
+    assert result["equal"] + result["longer"] >= share * result["samples"], (result, why)
+    assert result["lost"] == 0 and result["unread"] == 0, result
+    assert result["frames"] > 2 * result["samples"], result
+
+
+@contextmanager
+def program(name, tmp_path):
+    """A running program that works on what it is given for as long as it lives."""
+    command = list(PROGRAMS[name][0])
+    feeder = None
+    if "@repository" in command:
+        repository = tmp_path / "repository"
+        many_commits(repository)
+        command[command.index("@repository")] = str(repository)
+    if "@source" in command:
+        source = tmp_path / "Endless.java"
+        source.write_text("class Endless { public static void main(String[] a) { while (true) a.hashCode(); } }")
+        command[command.index("@source")] = str(source)
+    if name in ("xz", "gzip"):
+        # openssl's stream of no end would take a CPU; numbers are cheap, and compress.
+        feeder = subprocess.Popen(["seq", "1", "1000000000"], stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdin=feeder.stdout if feeder else subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(0.5)
+        assert process.poll() is None, f"{name} ended"
+        yield process
+    finally:
+        for one in filter(None, (process, feeder)):
+            one.kill()
+            one.wait()
+        if feeder:
+            feeder.stdout.close()
+
+
+def many_commits(folder):
+    """A history that takes git some seconds to show."""
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    parts = []
+    for i in range(400):
+        text = "".join(f"line {j * (i % 17 + 1) % 3001}\n" for j in range(3000))
+        parts += [f"commit refs/heads/main\ncommitter a <a@b> {1700000000 + i} +0000\ndata 1\nx\n",
+                  f"M 644 inline file{i % 3}\ndata {len(text)}\n{text}\n"]
+    subprocess.run(["git", "-C", folder, "fast-import", "--quiet"], input="".join(parts).encode(), check=True)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_stacks_of_programs_are_those_of_libdw(name, tmp_path):
+    if not shutil.which(PROGRAMS[name][0][0]):
+        pytest.skip(f"there is no {name}")
+    with program(name, tmp_path) as process:
+        result, why = live_unwind(process.pid)
+    assert_libdw_agrees(result, PROGRAMS[name][1], why)
+
+
+@pytest.mark.parametrize("mode", ["recurse", "alloca", "big", "realign", "signal", "altstack", "vdso", "thread", "libc"])
+def test_frames_of_every_make_are_walked_to_the_end(mode):
+    with load(mode, 60, program="unwind_load") as process:
+        result, why = live_unwind(process.pid)
+    # In a few bytes of what realigns a stack the rule is one that no row holds.
+    share = 0.98 if mode == "realign" else 1
+    assert_libdw_agrees(result, share, why)
+    # All of them: main's end at _start, a thread's at clone3.
+    assert result["ends"][END_ROOT] >= share * result["samples"], result
+    # Both are equal whether libdw can read the other stack or not.
+    if mode != "altstack":
+        assert result["longer"] <= 0.02 * result["samples"], (result, why)
+
+
+def test_deep_recursion_is_walked_to_the_end():
+    with load("recurse", 60, 900, program="unwind_load") as process:
+        result, why = live_unwind(process.pid)
+    assert_libdw_agrees(result, 1, why)
+    assert result["ends"][END_ROOT] == result["samples"] and result["frames"] > 900 * result["samples"], result
+
+
+def test_a_stack_has_as_many_frames_as_are_to_be_had():
+    with load("recurse", 60, 1100, program="unwind_load") as process:
+        result, why = live_unwind(process.pid)
+    assert result["different"] == 0, why
+    assert result["ends"][END_MAX_DEPTH] == result["samples"], result
+    assert result["frames"] == 1024 * result["samples"], result
+
+
+def test_a_first_walk_ends_after_so_many_searches():
+    """So deep, and each frame has another address: the next samples find some of them in the memo of their CPU."""
+    with load("chain", 60, 490, program="unwind_load") as process:
+        result, why = live_unwind(process.pid)
+    assert result["different"] == 0, why
+    assert 1 <= result["ends"][END_MAX_RULES] <= 0.2 * result["samples"], result
+    assert result["ends"][END_MAX_RULES] + result["ends"][END_ROOT] == result["samples"], result
+    assert result["equal"] == result["ends"][END_ROOT], (result, why)
+
+
+def test_a_file_without_a_table_ends_the_walk():
+    with load("recurse", 60, 10, program="unwind_load") as process:
+        result, why = live_unwind(process.pid, "--no-table", "unwind_load")
+    assert result["different"] == 0, why
+    assert result["ends"][END_NO_RULE] >= 0.99 * result["samples"] and result["ends"][END_ROOT] == 0, result
+    # The leaf, and where that was in a file with a table, its callers there.
+    assert result["frames"] <= 1.2 * result["samples"], result
+
+
+def test_what_lies_in_no_mapping_ends_the_walk():
+    with load("recurse", 60, 10, program="unwind_load") as process:
+        result, why = live_unwind(process.pid, "--unmapped", "unwind_load")
+    assert result["different"] == 0, why
+    assert result["ends"][END_NO_MAPPING] >= 0.99 * result["samples"], result
+
+
+def test_a_file_that_keeps_frame_pointers_is_walked_by_them():
+    """`load` keeps them, but in its leaf, whose caller is missing; below it libc is walked by libc's table."""
+    with load("recurse", 60, 40) as process:
+        result, _ = live_unwind(process.pid, "--keeps-fp", "tests/bpf/load")
+    assert result["ends"][END_ROOT] >= 0.95 * result["samples"], result
+    assert 44 * result["samples"] <= result["frames"] <= 48 * result["samples"], result
+    # By the table: what is not of `load`, main's two callers in libc.
+    assert 2 * result["samples"] <= result["frames_table"] <= 6 * result["samples"], result

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running jbpf web, and questions to it."""
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import urllib.parse
+from pathlib import Path
+
+from harness.programs import BIN, PATIENCE
+
+
+def free_port():
+    """One that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30 * PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(str(self.path))
+
+
+class Web:
+    def __init__(self, store, folder, listen=None, program=(BIN / "jbpf-web",)):
+        self.port = free_port()
+        self.listen = listen or f"127.0.0.1:{self.port}"
+        self.errors = Path(folder) / "web.err"
+        with open(self.errors, "wb") as errors:
+            self.process = subprocess.Popen(
+                [*map(str, program), "--store", str(store), "--listen", self.listen], stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=errors, text=True)
+        self.address = self.process.stdout.readline().strip()
+        assert self.address, self.errors.read_text()
+        self.token = self.address.partition("#token=")[2]
+        self.url = self.address.partition("#")[0]
+
+    def connection(self):
+        if self.listen.startswith("unix:"):
+            return UnixConnection(self.listen.removeprefix("unix:"))
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30 * PATIENCE)
+
+    def ask(self, path, verb="GET", headers=None, token=True, **parameters):
+        """Status, headers, body as bytes."""
+        headers = dict(headers or {})
+        if token and self.token:
+            headers.setdefault("Authorization", f"Bearer {self.token}")
+        query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+        connection = self.connection()
+        try:
+            connection.request(verb, path + query, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+        finally:
+            connection.close()
+
+    def api(self, name, **parameters):
+        """Body of an answer that must be good."""
+        status, _, body = self.ask(f"/api/v1/{name}", **parameters)
+        assert status == 200, body
+        return body
+
+    def json(self, name, **parameters):
+        return json.loads(self.api(name, **parameters))
+
+    def queries(self):
+        """PIDs of the children that answer."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(pid) for pid in children]
+
+    def status_field(self, name):
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        return re.search(rf"^{name}:[ \t]*(.*)$", text, re.M).group(1).split()
+
+    def stop(self):
+        """The exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=30 * PATIENCE)
+

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--from clickhouse://...: the same bytes as from the store that was sent there, or a word and no success. On Debian's
+ClickHouse; no containers."""
+import tempfile
+
+import pytest
+
+from harness.clickhouse import ClickHouse
+from harness.programs import jbpf
+from harness.store import make_store
+
+START = 1700000400  # 2023-11-14T22:20:00Z
+RANGE = ("--since", f"@{START}", "--until", f"@{START + 5400}")
+MINUTES = 70  # over two hours of the clock
+
+
+def window(number, at):
+    """What differs between streams: labels, threads, lines, and hostile bytes."""
+    pid = 40 + number % 5
+    service = "shop" if pid < 42 else "" if pid == 44 else "a'b\\%09c"
+    labels = f" service={service}" if service else ""
+    if pid != 44:
+        labels += f" container=c-{pid} pod=pod-{pid} namespace=prod image=img:{pid % 2} jvm_version=21.0.{pid}+1"
+    return (f"window start={at} pid={pid} ns_pid={pid - 39} duration=10 samples={pid + 5} frames={40 + number} unknown_frames={number % 3} "
+            f"frequency_hz=49 comm=java host=alpha truncated_samples=1 process_start={1000 + pid}{labels}\n"
+            f"\tjava;a.B.run_[j];a.B.own_{number % 7}_[j] 5\n\tjava;a.B.run_[j];a.B.work'\\_[j] {pid}\n"
+            f"\t+0 5 pool-{number % 3}\n\t+1 {pid} main\n\t@a.B.own_{number % 7}_[j];B.java:{10 + number % 4} 5\n"
+            f"\t~{number % 400} 5\n\t~{number % 400 + 90} {pid}\n")
+
+
+def commit(number, at):
+    return f"window start={at} pid=0 duration=10 samples=500 lost_counts_full={number % 4} host=alpha\ncommit\n".replace("lost_", "")
+
+
+def script():
+    text = ""
+    for number in range(MINUTES * 6):
+        at = START + number * 10
+        one = window(number, at)
+        waits = one.replace(" pid=", " event=5 unit=1 period=100000000 pid=").replace(" frequency_hz=49", "")
+        text += one + (waits if number % 3 == 0 else "") + commit(number, at)
+        if number % 3 == 0:
+            text = text.removesuffix("commit\n") + f"window event=5 unit=1 period=100000000 start={at} pid=0 duration=10 samples=9 host=alpha\ncommit\n"
+    return text
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with ClickHouse(tmp_path_factory.mktemp("clickhouse")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Merged, so that what is sent are its minutes."""
+    folder = make_store(tmp_path_factory.mktemp("store") / "store", script())
+    assert jbpf("store", "compact", "--store", folder).returncode == 0
+    return folder
+
+
+def send(store, server, database):
+    """All of it, whatever was sent before."""
+    sent = jbpf("push", server.url(database), "--store", store, "--state", tempfile.mkdtemp(dir=server.folder), "--once")
+    assert sent.returncode == 0, sent.stderr
+
+
+def load(store, server, database):
+    server.make_database(database)
+    made = jbpf("push", "--init", server.url(database))
+    assert made.returncode == 0, made.stderr
+    send(store, server, database)
+    return server.url(database)
+
+
+@pytest.fixture(scope="module")
+def url(server, store):
+    return load(store, server, "profiles")
+
+
+@pytest.fixture
+def own_url(server, store):
+    """For tests that break something."""
+    yield load(store, server, "broken")
+    server.query("DROP DATABASE broken")
+
+
+def answer(arguments, path):
+    result = jbpf(*arguments, "-o", path)
+    return result.returncode, path.read_bytes() if path.exists() else b"", result.stderr
+
+
+def assert_same(store, url, tmp_path, *arguments):
+    local = answer([*arguments, "--store", store], tmp_path / "local")
+    assert local[0] == 0 and local[1], local[2]
+    assert answer([*arguments, "--from", url], tmp_path / "far") == local
+
+
+@pytest.mark.parametrize("form", ["folded", "html", "svg", "top", "json", "pprof", "speedscope", "otlp"])
+def test_every_format_is_that_of_the_store(store, url, tmp_path, form):
+    assert_same(store, url, tmp_path, "dump", *RANGE, "--format", form)
+
+
+def test_cells_are_those_of_the_store(server, tmp_path):
+    """Of an hour that is not merged yet: merging leaves out cells that are so old."""
+    store = make_store(tmp_path / "store", script())
+    assert_same(store, load(store, server, "cells"), tmp_path, "dump", *RANGE, "--format", "cells")
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--by", "container", "--by", "pid"), ("--by", "thread"), ("--thread", "pool-*"), ("--by", "service", "--by", "host"),
+    ("--service", "shop"), ("--service", "a'b\\\tc"), ("--container", "!c-40"), ("--image", "img:1", "--kind", "java"), ("--pid", "44"),
+    ("--format", "top", "--lines"), ("--format", "top", "--by", "pod"), ("--callers", "a.B.own_*"),
+    ("--event", "off-cpu"), ("--event", "wall", "--format", "json"), ("--list",), ("--list", "--by", "pid"),
+    ("--list", "--format", "json"), ("--list", "--event", "off-cpu")], ids=" ".join)
+def test_selectors_labels_and_lists_are_those_of_the_store(store, url, tmp_path, arguments):
+    assert_same(store, url, tmp_path, "dump", *RANGE, *arguments)
+
+
+@pytest.mark.parametrize("since,until", [(0, 60), (600, 1200), (2340, 2460), (4140, 5400), (-600, 60)])
+def test_a_range_of_minutes_is_that_of_the_store(store, url, tmp_path, since, until):
+    times = ("--since", f"@{START + since}", "--until", f"@{START + until}")
+    assert_same(store, url, tmp_path, "dump", *times, "--format", "json")
+    assert_same(store, url, tmp_path, "dump", *times, "--list")
+
+
+SIDES = ("--before", f"@{START}..@{START + 1800}", "--after", f"@{START + 1800}..@{START + 3600}")
+
+
+def test_a_comparison_is_that_of_the_store(store, url, tmp_path):
+    """Methods with equal changes stand in the order in which they were read, in a store, too."""
+    assert_same(store, url, tmp_path, "diff", *SIDES, "--service", "shop", "--format", "folded")
+    tables = [sorted(jbpf("diff", *SIDES, "--service", "shop", *source).stdout.splitlines()) for source in (("--store", store), ("--from", url))]
+    assert tables[0] == tables[1] and len(tables[0]) > 10
+
+
+def test_a_process_that_is_called_like_an_error_of_the_server_is_read(server, tmp_path):
+    text = window(4, START).replace("comm=java", "comm=Code:%2060,%20x") + commit(4, START)
+    store = make_store(tmp_path / "store", text)
+    assert jbpf("store", "compact", "--store", store).returncode == 0
+    assert_same(store, load(store, server, "named"), tmp_path, "dump", *RANGE, "--format", "json")
+
+
+def test_what_was_sent_twice_counts_once(store, server, url, tmp_path):
+    send(store, server, "profiles")
+    assert_same(store, url, tmp_path, "dump", *RANGE, "--format", "json")
+
+
+def test_no_samples_says_what_there_is(store, url):
+    for arguments in (("--service", "shpo", *RANGE), ("--since", f"@{START - 7200}", "--until", f"@{START - 3600}")):
+        local, far = (jbpf("dump", *arguments, *source) for source in (("--store", store), ("--from", url)))
+        assert (far.returncode, far.stderr) == (local.returncode, local.stderr) and far.returncode == 3
+
+
+def far(url, *arguments):
+    return jbpf("dump", *RANGE, "--from", url, *arguments)
+
+
+def test_samples_that_are_missing_are_told(server, own_url):
+    stack = server.rows("SELECT hash FROM jbpf_stacks WHERE service = 'shop' LIMIT 1", "broken")[0][0]
+    server.query("CREATE TABLE less AS jbpf_stacks ENGINE = ReplacingMergeTree(seen) ORDER BY (service, stack)", "broken")
+    server.query(f"INSERT INTO less SELECT * FROM jbpf_stacks WHERE hash != {stack}", "broken")
+    server.query("RENAME TABLE jbpf_stacks TO gone, less TO jbpf_stacks", "broken")
+    result = far(own_url)
+    assert result.returncode == 1 and result.stdout
+    assert "samples the server has only" in result.stderr and "not complete" in result.stderr
+    result = jbpf("diff", "--from", own_url, *SIDES)
+    assert (result.returncode, result.stdout) == (1, "")
+
+
+def test_a_table_that_is_missing_is_told(server, own_url):
+    server.query("DROP TABLE jbpf_stacks", "broken")
+    result = far(own_url)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "jbpf_stacks" in result.stderr
+    assert far(own_url, "--list").returncode == 0, "a list needs no stacks"
+
+
+def test_tables_of_another_version_are_refused(server, own_url):
+    server.query("INSERT INTO jbpf_schema (version) VALUES (9)", "broken")
+    result = far(own_url)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "version 9" in result.stderr
+
+
+def test_servers_that_refuse_or_are_not_there_are_told(server, url, tmp_path):
+    password = tmp_path / "password"
+    password.write_text("wrong\n")
+    password.chmod(0o600)
+    for bad, word in ((server.url("nothing"), "nothing"), (server.url("profiles", "reader", f"&password_file={password}"), "reader"),
+                      (url.replace(f":{server.port}", ":1"), "127.0.0.1:1")):
+        result = far(bad)
+        assert (result.returncode, result.stdout) == (1, ""), bad
+        assert word in result.stderr and len(result.stderr.splitlines()) == 1, result.stderr
+    password.write_text("r3ad\n")
+    assert far(server.url("profiles", "reader", f"&password_file={password}")).stdout == far(url).stdout
+
+
+def test_wrong_urls_are_wrong_usage(store):
+    for arguments in (("--from", "http://x"), ("--from", "clickhouse://h/d", "--store", store)):
+        assert jbpf("dump", *RANGE, *arguments).returncode == 2
+

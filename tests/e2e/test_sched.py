@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact waiting: every wait of a thread is measured, short ones are drawn so that sums stay right; what waits for a CPU
+does not wait."""
+import json
+import math
+import re
+import subprocess
+
+from harness.containers import java
+from harness.folded import Folded
+from harness.programs import AIDS, BIN, run
+
+from test_off_cpu import schedstats, truths
+
+THRESHOLD_US = 1000
+
+
+def record(path, *arguments, **options):
+    return run(BIN / "jbpf", "record", "--event", "sched", "-o", path, *arguments, timeout=120, **options)
+
+
+def truth_of(text):
+    """{function: us of waiting} of known_waits."""
+    found = {}
+    for name, ns in re.findall(r"^TRUTH (\w+) (\d+)$", text, re.M):
+        found[name] = found.get(name, 0) + int(ns) / 1000
+    return found
+
+
+def assert_waited(found, truth, what):
+    """Three standard errors of sums of drawn waits, and two percent for what begins and ends elsewhere."""
+    error = 3 * math.sqrt(truth * THRESHOLD_US) + 0.02 * truth + 20000
+    assert abs(found - truth) <= error, f"{what}: {found} us, truth {truth:.0f}, +-{error:.0f}"
+
+
+def test_program_waits_where_and_as_long_as_the_kernel_says(tmp_path):
+    result = record(tmp_path / "out.folded", "--threshold", "1ms", "--", AIDS / "known_waits", 4)
+    assert result.returncode == 0, result.stderr
+    truth = truth_of(result.stdout)
+    waits = Folded((tmp_path / "out.folded").read_text())
+    assert set(truth) == {"sleep_short", "sleep_long", "play_ping", "play_pong", "only_yield"}, result.stdout
+    for function, wait_us in truth.items():
+        assert_waited(waits.with_frame(function), wait_us, f"{function} {waits}")
+    assert waits.samples(lambda frames: "sleep_long" in frames and frames[-1] == "clock_nanosleep_[k]") > 3_000_000, waits
+    assert "lost" not in result.stderr, result.stderr
+
+
+def test_all_formats_tell_time_and_not_samples(tmp_path):
+    waiter = subprocess.Popen([AIDS / "waiter", "flips", "2"], stdout=subprocess.PIPE, text=True)
+    try:
+        waiter.stdout.readline()
+        page = record(tmp_path / "out.json", "-p", waiter.pid, "-d", "2s")
+        top = record("-", "--format", "top", "-p", waiter.pid, "-d", "1s")
+        html = record(tmp_path / "out.html", "-p", waiter.pid, "-d", "1s")
+    finally:
+        waiter.kill()
+        waiter.wait()
+    for result in (page, top, html):
+        assert result.returncode == 0 and "samples" not in result.stderr, result.stderr
+    assert re.search(r"\d\.\d{3} seconds of waiting of 1 process in", page.stderr), page.stderr
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert (data["event"], data["unit"], data["period"]) == ("sched", "nanoseconds", 1000), data
+    assert data["title"].startswith("Exact waiting of process"), data["title"]
+    assert data["lost_samples"] <= 0.01 * data["samples"], data
+    # Of two threads, two seconds. On a busy host they wait for a CPU most of the time, which is no waiting; what is
+    # measured are some 4,000 waits, each of which is a millisecond.
+    assert 20_000 < data["samples"] < 4_100_000, data["samples"]
+    assert re.search(r"^\d+\.\d{3} seconds of waiting, in microseconds, 1 stream$", top.stdout, re.M), top.stdout
+    assert '"measured":true' in (tmp_path / "out.html").read_text()
+
+
+def test_java_threads_of_a_container_wait_in_their_methods(engine, tmp_path):
+    container = engine.start_ready("sched", java("Waits", 600), "READY")
+    before = schedstats(container.pid)
+    result = record(tmp_path / "out.folded", "--container", container.name, "--by", "thread", "-d", "8s")
+    truth = truths(before, schedstats(container.pid))
+    assert result.returncode == 0, result.stderr
+    waits = Folded((tmp_path / "out.folded").read_text())
+
+    def waited(thread):
+        return waits.samples(lambda frames: frames[0] == thread)
+
+    # The recording begins some time after the look at the truth: t-select shows how much of it there is.
+    whole = waited("t-select") / truth["t-select"]
+    for thread, method in (("t-park", "Waits.doPark"), ("t-take", "Waits.doTake"), ("t-burn", "Waits.doBurn")):
+        assert abs(waited(thread) / whole - truth[thread]) <= 0.06, f"{thread} of {whole}, truth {truth[thread]:.3f} {waits}"
+        # Stacks are cut before the recorder knows the JVM's files, which takes long on a host that is overloaded.
+        there = waits.samples(lambda frames: frames[0] == thread and "[truncated]" not in frames)
+        named = waits.samples(lambda frames: frames[0] == thread and any(method in frame for frame in frames))
+        assert named >= 0.95 * there > 0, waits.show(lambda frames: frames[0] == thread)
+    long, short = waits.with_frame("Waits.sleepLong"), waits.with_frame("Waits.sleepShort")
+    assert abs(long / (long + short) - 0.75) <= 0.03, f"30 ms of 40: {long} {short}"
+
+
+def test_who_never_waits_is_told(tmp_path):
+    spinner = subprocess.Popen([AIDS / "native_spinner", "60"], stdout=subprocess.DEVNULL)
+    try:
+        result = record(tmp_path / "out.folded", "-p", spinner.pid, "-d", "1s")
+    finally:
+        spinner.kill()
+        spinner.wait()
+    assert result.returncode == 3 and "has a wait of it ended" in result.stderr, result.stderr
+
+
+def test_options_that_make_no_sense_are_refused(tmp_path):
+    for arguments in (["--event", "sched", "-c", "5"], ["--event", "sched", "--frequency", "99"],
+                      ["--event", "sched", "--idle"], ["--event", "sched", "--off-cpu-rate", "5"],
+                      ["--event", "off-cpu", "--threshold", "5ms"], ["--event", "sched", "--threshold", "2s"],
+                      ["--event", "sched", "--threshold", "1"]):
+        result = run(BIN / "jbpf", "record", *arguments, "-d", "1s", "-o", tmp_path / "x")
+        assert result.returncode == 2, (arguments, result.stderr)
+    refused = run(BIN / "jbpfd", "--event", "sched", "--store", tmp_path / "s")
+    assert refused.returncode == 2, refused.stderr

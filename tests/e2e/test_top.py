@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jbpf top in a terminal: what is on the screen, and what is left of it afterwards."""
+import os
+import re
+import signal
+import time
+
+import pytest
+
+from harness.containers import java
+from harness.programs import BIN, jbpf, lines_of, run
+from harness.terminal import Terminal
+
+TOP = [BIN / "jbpf", "top"]
+HOT = "Shares.seventy"  # 70 % of what the container does
+HEAD_LINES = 4
+
+
+@pytest.fixture(scope="module")
+def container(engine):
+    """Keeps a core busy."""
+    return engine.start_ready("top", java("Shares", 600, 60), "TRUTH")
+
+
+@pytest.fixture(scope="module")
+def recording(container, module_daemon):
+    """A daemon that has named the container's methods."""
+    daemon = module_daemon("--event", "cpu,page-faults", window="2s").start().wait_ready()
+    daemon.wait_samples({container.pid: 100})
+    return daemon
+
+
+@pytest.fixture
+def terminal():
+    """Opens terminals; ends what still runs in them."""
+    opened = []
+
+    def start(*options, **settings):
+        opened.append(Terminal([*TOP, *options], **settings))
+        return opened[-1]
+    yield start
+    for one in opened:
+        one.close()
+
+
+def line_of(text, word):
+    """The lines of the page that have the word; the head is above them."""
+    return [line for line in text.split("\n")[HEAD_LINES:] if word in line]
+
+
+def first_name(text):
+    return text.split("\n")[HEAD_LINES]
+
+
+def in_list(container):
+    return lambda text: line_of(text, container.name)
+
+
+def ended(top, code=0):
+    assert top.wait_end() == code
+    assert top.is_restored(), top.output[-300:]
+
+
+# ---- from a store ----
+
+def test_containers_stand_with_their_cores_and_enter_shows_the_hot_method(recording, container, terminal):
+    top = terminal("--store", recording.store, columns=150)
+    text = top.wait(in_list(container), "the container is in the list")
+    assert re.search(r"cpu: [\d.]+ of \d+ cores? \(.*\)  \d+ s until \d\d:\d\d:\d\d UTC", text.split("\n")[0]), text
+    assert f"store {recording.store}"[:20] in text.split("\n")[0], text
+    row, = line_of(text, container.name)
+    assert float(row.split()[0]) > 0 and "17.0" in row, row
+    # Other containers of the host may do more.
+    top.press("/", container.name, "Enter")
+    top.wait(lambda text: container.name in first_name(text), "the container is the first that passes the filter")
+    top.press("Enter")
+    text = top.wait(lambda text: HOT in first_name(text), "its hottest method is the first")
+    assert container.name in text.split("\n")[1] and "Java 17.0" in text.split("\n")[1], text
+    assert "frame pointers on" in text.split("\n")[1], text
+    top.press("Enter")
+    text = top.wait(lambda text: f"CALLERS OF {HOT}" in text, "the callers of the method")
+    assert line_of(text, "Shares.main"), text
+    top.press("Esc", "Tab")
+    text = top.wait(lambda text: "THREADS" in text and re.search(r" java$", first_name(text)), "the busy thread is the first")
+    top.press("Enter")
+    text = top.wait(lambda text: HOT in first_name(text), "its hottest method")
+    assert "thread java" in text.split("\n")[1], text
+    top.press("Tab")
+    top.wait(lambda text: "CALLS, FROM THE TOP DOWN" in text and line_of(text, HOT), "its calls")
+    top.press("q")
+    ended(top)
+
+
+def test_a_selector_that_fits_one_container_begins_inside(recording, container, terminal):
+    top = terminal("--store", recording.store, "--container", container.name)
+    top.wait(lambda text: HOT in first_name(text), "the hottest method is the first")
+    top.press("Esc")
+    text = top.wait(in_list(container), "the list")
+    assert len([line for line in text.split("\n")[HEAD_LINES:-1] if line]) == 1, text
+    top.press("q")
+    ended(top)
+
+
+@pytest.mark.parametrize("columns", [40, 200])
+def test_the_screen_fits_its_width_and_follows_when_it_changes(recording, container, terminal, columns):
+    top = terminal("--store", recording.store, columns=columns, lines=20)
+    text = top.wait(lambda text: "CORES" in text and "q quit" in text, "a page")
+    assert ("LAST MINUTE" in text) == ("HOTTEST METHOD" in text) == (columns == 200), text
+    assert text.split("\n")[-1].startswith("q quit"), "the keys stand in the last line"
+    top.resize(110, 35)
+    text = top.wait(lambda text: text.split("\n")[-1].startswith("q quit") and "HOTTEST METHOD" in text,
+                    "the page has the new size")
+    assert len(text.split("\n")) == 35
+    top.press("q")
+    ended(top)
+
+
+def test_colors_are_off_with_no_color_and_on_without(recording, container, terminal):
+    plain = terminal("--store", recording.store, environment={"NO_COLOR": "1"}, columns=150)
+    plain.wait(in_list(container), "the list")
+    plain.press("q")
+    ended(plain)
+    assert not plain.has_colors()
+    colored = terminal("--store", recording.store, environment={"NO_COLOR": None}, columns=150)
+    colored.wait(in_list(container), "the list")
+    colored.press("q")
+    ended(colored)
+    assert colored.has_colors()
+
+
+def test_pause_keeps_the_screen_and_the_event_switches(recording, container, terminal):
+    top = terminal("--store", recording.store, columns=150)
+    top.wait(in_list(container), "the list")
+    top.press("p")
+    text = top.wait(lambda text: text.startswith("PAUSED"), "it pauses")
+    shown = re.search(r"until (\S+)", text).group(1)
+    began = recording.stored_until()
+    while recording.windows()[-1][0] < began:
+        time.sleep(0.2)
+    time.sleep(1.5)  # a look at the store
+    assert re.search(r"until (\S+)", top.text()).group(1) == shown
+    top.press("p")
+    top.wait(lambda text: not text.startswith("PAUSED") and
+             re.search(r"until (\S+)", text).group(1) != shown, "it goes on")
+    top.press("e")
+    text = top.wait(lambda text: text.startswith("page-faults: ") and "page faults/s" in text, "page faults")
+    assert "PER SEC" in text
+    top.press("e")
+    top.wait(lambda text: text.startswith("cpu: ") and line_of(text, container.name), "CPU time again")
+    top.press("q")
+    ended(top)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_restores_the_terminal(recording, container, terminal, number):
+    top = terminal("--store", recording.store, columns=150)
+    top.wait(in_list(container), "the list")
+    top.process.send_signal(number)
+    ended(top)
+
+
+def test_control_c_ends_it(recording, container, terminal):
+    top = terminal("--store", recording.store)
+    top.wait(in_list(container), "the list")
+    top.press("Ctrl-C")
+    ended(top)
+
+
+def test_once_is_plain_text_without_a_terminal(recording, container):
+    for options in ([], ["--once"]):  # a pipe is no terminal
+        result = jbpf("top", "--store", recording.store, *options, "--rows", "0", env=dict(os.environ, TERM="screen-256color"))
+        assert result.returncode == 0, result.stderr
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stdout), result.stdout
+        head, table = result.stdout.split("\n\n")
+        titles, *rows = table.split("\n")
+        assert head.startswith("cpu: ") and titles.split()[:2] == ["CORES", "HOST%"], result.stdout
+        assert [row for row in rows if container.name in row and HOT in row], result.stdout
+
+
+def test_since_is_one_table_of_the_range(recording, container):
+    result = jbpf("top", "--store", recording.store, "--since", recording.since(), "--container", container.name)
+    assert result.returncode == 0, result.stderr
+    head, table = result.stdout.split("\n\n")
+    assert f"\n{container.name}: Java 17.0" in head, result.stdout
+    assert re.fullmatch(rf" *[\d.]+ +[\d.]+ +[\d.]+  {HOT}", table.split("\n")[1]), result.stdout
+
+
+def test_what_does_not_match_or_cannot_be_read_is_one_line(recording, tmp_path):
+    for code, arguments, word in (
+            (3, ["--store", recording.store, "--since", "1h", "--container", "nobody"], "no samples match"),
+            (3, ["--store", recording.store, "--once", "--container", "nobody"], "no samples match"),
+            (3, ["--store", recording.store, "--once", "--event", "cpu-migrations"], "has none of cpu-migrations"),
+            (1, ["--store", tmp_path / "none", "--once"], "there is no store"),
+            (2, ["--sample", "--store", tmp_path], "--sample does not go with --store"),
+            (2, ["stray"], "stray")):
+        result = jbpf("top", *arguments)
+        assert result.returncode == code, (arguments, result.stderr)
+        assert len(lines_of(result.stderr)) == 1 and word in result.stderr, (arguments, result.stderr)
+        assert result.stdout == ""
+
+
+def test_an_unknown_terminal_is_told(recording, terminal):
+    top = terminal("--store", recording.store, environment={"TERM": "no-such-terminal"})
+    assert top.wait_end() == 1
+    assert "the terminal 'no-such-terminal' is not known" in top.text()
+
+
+# ---- by itself ----
+
+def test_without_jbpfd_it_samples_and_names_by_itself(container, terminal):
+    top = terminal("--sample", "--container", container.name, columns=150)
+    text = top.wait(lambda text: HOT in first_name(text), "the hottest method is the first", 120)
+    assert "sampling by itself" in text.split("\n")[0]
+    helpers = children_of(top.process.pid)
+    assert helpers, "who samples?"
+    top.press("q")
+    ended(top)
+    for pid in helpers:
+        assert not os.path.exists(f"/proc/{pid}"), "it is left behind"
+
+
+def test_once_samples_for_a_moment(container):
+    """A busy host may not have read the JVM's tables in that time: then it is another moment."""
+    for _ in range(4):
+        result = run(*TOP, "--sample", "--once", "--container", container.name, timeout=90)
+        assert result.returncode == 0, result.stderr
+        assert "sampling by itself" in result.stdout and f"\n{container.name}: " in result.stdout, result.stdout
+        assert lines_of(result.stderr)[0] == "jbpf-top: sampling for 5 s"
+        if HOT in result.stdout:
+            break
+    assert HOT in result.stdout, result.stdout
+
+
+def test_a_sampler_that_is_killed_ends_it_with_a_reason(container, terminal):
+    top = terminal("--sample", columns=150)
+    top.wait(in_list(container), "the list", 120)
+    sampler, = [pid for pid in children_of(top.process.pid)]
+    os.kill(sampler, signal.SIGKILL)
+    ended(top, 1)
+    assert "the process that samples has ended" in top.text()
+
+
+def test_without_rights_it_says_what_it_needs(readable_folder):
+    result = run("setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--inh-caps=-all", *TOP, "--sample", "--once")
+    assert result.returncode == 1
+    assert len(lines_of(result.stderr)) == 2 and "root" in result.stderr, result.stderr
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as children:
+        return list(map(int, children.read().split()))

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Questions to ClickHouse. What a real server answers to them is in tests/e2e/test_from_clickhouse.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "user/source/clickhouse_select.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+
+static const struct clickhouse_select some = {
+	.event = EVENT_OFF_CPU,
+	.since_unix_ns = 1700000000ull * CLOCK_NS_PER_S,
+	.until_unix_ns = 1700003600ull * CLOCK_NS_PER_S,
+	.hour_unix_s = 1699999200,
+};
+
+static void assert_has(const struct strbuf *sql, const char *part)
+{
+	if (!strstr(strbuf_str(sql), part))
+		fail_msg("no '%s' in: %s", part, strbuf_str(sql));
+}
+
+static void windows_that_reach_into_the_range_are_asked_for(void **state)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_select_hours(&some, &sql);
+	assert_has(&sql,
+		   "event = 5 AND ts >= toDateTime(1699996340) AND ts <= toDateTime(1700003600)");
+	assert_has(&sql, "start_ns < 1700003600000000000 AND "
+			 "start_ns + duration_ns > 1700000000000000000");
+	assert_has(&sql, "jbpf_windows FINAL");
+	strbuf_clear(&sql);
+	clickhouse_select_windows(&some, &sql);
+	assert_has(&sql, "AND ts >= toDateTime(1699999200) AND ts < toDateTime(1700002800)");
+	assert_has(&sql, " ORDER BY ts, service, stream");
+}
+
+static void all_of_time_is_within_what_a_server_can_say(void **state)
+{
+	struct clickhouse_select all = { .event = EVENT_CPU, .until_unix_ns = UINT64_MAX };
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_select_hours(&all, &sql);
+	assert_has(&sql, "ts >= toDateTime(0) AND ts <= toDateTime(4294963695)");
+	assert_has(&sql, "start_ns < 18446744073709551615");
+}
+
+static void texts_that_are_not_wanted_do_not_travel(void **state)
+{
+	struct clickhouse_select select = some;
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	select.wants_cells = true;
+	clickhouse_select_windows(&select, &sql);
+	assert_has(&sql, "SELECT service, ts, stream, start_ns, ");
+	assert_has(&sql, ", '', cells, '' FROM ");
+	strbuf_clear(&sql);
+	select.wants_lines = select.wants_threads = true;
+	clickhouse_select_windows(&select, &sql);
+	assert_has(&sql, ", lines, cells, threads FROM ");
+}
+
+static void samples_are_those_of_the_services_and_streams(void **state)
+{
+	struct clickhouse_select select = some;
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_select_samples(&select, &sql);
+	assert_null(strstr(sql.data, " IN "));
+	strbuf_clear(&sql);
+	select.services = "'a','b'";
+	select.streams = "1,2";
+	clickhouse_select_samples(&select, &sql);
+	assert_has(&sql, "jbpf_samples FINAL WHERE event = 5 AND ");
+	assert_has(&sql, " AND service IN ('a','b') AND stream IN (1,2) ORDER BY");
+	strbuf_clear(&sql);
+	clickhouse_select_stacks(&select, &sql);
+	assert_has(&sql, "WHERE service IN ('a','b') AND (service, hash) IN (SELECT ");
+	assert_has(&sql, "stream IN (1,2))");
+}
+
+static void times_are_of_samples(void **state)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+
+	(void)state;
+	clickhouse_select_times(EVENT_CPU, &sql);
+	assert_has(&sql, "WHERE event = 0 AND pid != 0 AND samples != 0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(windows_that_reach_into_the_range_are_asked_for),
+		cmocka_unit_test(all_of_time_is_within_what_a_server_can_say),
+		cmocka_unit_test(texts_that_are_not_wanted_do_not_travel),
+		cmocka_unit_test(samples_are_those_of_the_services_and_streams),
+		cmocka_unit_test(times_are_of_samples),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Hosts of one service set against each other: each gets its own side, what they differ by is no change, and
+ * what one of them has alone is. The long form is tests/diff/check_fleet.c; seeds are fixed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/diff_fleet.h"
+
+#define SECOND	1000000000ull
+#define START_S 1700000400ull
+#define MINUTES 15
+#define LINE	"java;a.B.run_[j];a.B.work_[j] 7\n"
+#define FLEETS	3
+
+/* ---- reading ---- */
+
+static int visit_hosts(void *ctx, uint64_t since_unix_ns, uint64_t until_unix_ns,
+		       const struct store_visitor *visitor)
+{
+	(void)ctx;
+	(void)since_unix_ns;
+	(void)until_unix_ns;
+	for (uint64_t i = 0; i < MINUTES * 3; i++) {
+		char name[16];
+		struct window window = { .pid = 40,
+					 .start_unix_ns = (START_S + 60 * (i / 3)) * SECOND,
+					 .duration_ns = 10 * SECOND,
+					 .frequency_hz = 99,
+					 .counts.samples = 7 };
+
+		(void)snprintf(name, sizeof(name), "web-%u", (unsigned int)(i % 3));
+		window.labels[WINDOW_LABEL_HOST] = name;
+		if (visitor->want(visitor->ctx, &window))
+			assert_int_equal(visitor->window(visitor->ctx, &window, LINE, strlen(LINE)),
+					 0);
+	}
+	return 0;
+}
+
+static void free_nothing(void *ctx)
+{
+	(void)ctx;
+}
+
+static void each_host_has_a_side_of_its_own(void **state)
+{
+	static const struct store_source_ops ops = { .visit = visit_hosts, .free = free_nothing };
+	const struct selection selection = { 0 };
+	static const char *const two[SELECT_BY_CNT] = { [SELECT_BY_HOST] = "web-[12]" };
+	const struct diff_load what = {
+		.selection = &selection,
+		.event = EVENT_CPU,
+		.labels = two,
+		.since_unix_ns = START_S * SECOND,
+		.until_unix_ns = (START_S + 60 * MINUTES) * SECOND,
+		.block_ns = 60 * SECOND,
+	};
+	struct diff_catalog *catalog = diff_catalog__new();
+	struct cmd_store_damage damage = { 0 };
+	struct store_source *source;
+	struct diff_hosts hosts;
+	size_t with_blocks = 0;
+	uint32_t item_cnt;
+
+	(void)state;
+	assert_non_null(catalog);
+	assert_int_equal(store_source__new(&ops, NULL, "hosts", &source), 0);
+	assert_int_equal(diff_hosts_load(source, &what, catalog, &damage, &hosts), 0);
+	assert_int_equal(hosts.cnt, 3);
+	for (size_t i = 0; i < hosts.cnt; i++) {
+		const struct diff_side *side = hosts.items[i].loaded.side;
+
+		if (!diff_side__block_count(side))
+			continue;
+		with_blocks++;
+		assert_int_equal(diff_side__block_count(side), MINUTES);
+		assert_int_equal(diff_side__block(side, 3)->samples, 7);
+	}
+	assert_int_equal(with_blocks, 2);
+	(void)diff_catalog__items(catalog, &item_cnt);
+	assert_int_equal(diff_hosts_measure(item_cnt, 8, &hosts), 0);
+	assert_int_equal(diff_side__block(hosts.sum, 0)->samples, 14);
+	diff_hosts_release(&hosts);
+	store_source__free(source);
+	diff_catalog__free(catalog);
+}
+
+static void add_stream(struct streams *streams, const char *host, uint32_t pid)
+{
+	struct window window = { .pid = pid, .counts.samples = 1 };
+
+	window.labels[WINDOW_LABEL_HOST] = host;
+	assert_int_equal(streams_add(streams, &window), 0);
+}
+
+static void hosts_on_both_sides_and_few_hosts_calibrate_nothing(void **state)
+{
+	static const char *const names[] = { "a", "b", "c", "d" };
+	struct streams before = { 0 }, after = { 0 };
+	double averaging = 1;
+
+	(void)state;
+	add_stream(&after, "canary", 1);
+	for (uint32_t i = 0; i < 3; i++)
+		add_stream(&before, names[i], i + 1);
+	assert_int_equal(diff_hosts_averaging(&before, &after, &averaging), 0);
+	assert_true(averaging == 0);
+	add_stream(&before, "d", 4);
+	add_stream(&before, "d", 5); /* two streams of one host */
+	assert_int_equal(diff_hosts_averaging(&before, &after, &averaging), 0);
+	assert_true(fabs(averaging - (1.0 / 4 + 1) / (1 + 1.0 / 3)) < 1e-9);
+	add_stream(&after, "d", 6);
+	assert_int_equal(diff_hosts_averaging(&before, &after, &averaging), 0);
+	assert_true(averaging == 0);
+	streams_release(&before);
+	streams_release(&after);
+}
+
+/* ---- what they differ by ---- */
+
+static void one_host_with_a_tenth_more_is_found_and_no_other(void **state)
+{
+	static struct sim sim;
+	const struct sim_config config = {
+		.cores = 4, .frequency_hz = 99, .day_drift = 0.01, .seed = 51
+	};
+	struct sim_effect effect;
+
+	(void)state;
+	sim_init(&sim, &config);
+	effect = (struct sim_effect){ sim_method_of_share(&sim, 0.10), 1.1, 0, SIM_BLOCKS };
+	for (int i = 0; i < FLEETS; i++) {
+		struct diff_result *result;
+		struct fleet fleet;
+		unsigned int hit = 0;
+
+		fleet_make(&sim, &fleet, &effect);
+		result = fleet_canary(&sim, &fleet);
+		assert_int_equal(result->summary.calibration, DIFF_CALIBRATION_HISTORY);
+		assert_int_equal(result->summary.history_kind, DIFF_HISTORY_HOSTS);
+		assert_int_equal(result->summary.history_pairs, FLEET_HOSTS - 1);
+		assert_true(result->rows[effect.method].is_alarm);
+		diff_result__free(result);
+		assert_int_equal(fleet_outliers(&sim, &fleet, &effect, &hit), 0);
+		assert_int_equal(hit, 1);
+		fleet_release(&fleet);
+	}
+}
+
+/* Nothing that these two sides show tells that from a change; the other hosts do. */
+static void hosts_that_differ_much_are_no_change(void **state)
+{
+	static struct sim sim;
+	const struct sim_config config = {
+		.cores = 4, .frequency_hz = 99, .day_drift = 0.05, .drift_spread = 1, .seed = 52
+	};
+
+	(void)state;
+	sim_init(&sim, &config);
+	for (int i = 0; i < FLEETS; i++) {
+		struct diff_result *result;
+		struct fleet fleet;
+
+		fleet_make(&sim, &fleet, NULL);
+		result = fleet_canary(&sim, &fleet);
+		assert_int_equal(result->summary.alarm_cnt, 0);
+		diff_result__free(result);
+		assert_int_equal(fleet_outliers(&sim, &fleet, NULL, NULL), 0);
+		fleet_release(&fleet);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_host_has_a_side_of_its_own),
+		cmocka_unit_test(hosts_on_both_sides_and_few_hosts_calibrate_nothing),
+		cmocka_unit_test(one_host_with_a_tenth_more_is_found_and_no_other),
+		cmocka_unit_test(hosts_that_differ_much_are_no_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

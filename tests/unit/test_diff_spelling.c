@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks of any profiler get one spelling, and the recorder's own stay as they are. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "user/diff/diff_spelling.h"
+#include "user/model/stack_text.h"
+#include "user/util/cleanup.h"
+
+static void check(struct diff_spelling *spelling, const char *stack, const char *expected)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+	assert_int_equal(diff_spelling__stack(spelling, stack, strlen(stack), &out), 0);
+	if (strcmp(strbuf_str(&out), expected) != 0)
+		fail_msg("'%s' became '%s', not '%s'", stack, strbuf_str(&out), expected);
+}
+
+static void own_text_stays_as_it_is(void **state)
+{
+	static const char *const stacks[] = {
+		"java",
+		"java;java.lang.Thread.run_[0];shop.Cart.add_[j];shop.Tax.of_[i]",
+		"java;start_thread;[unknown];[libzstd.so];[unknown jit];[truncated];do_syscall_64_[k]",
+		"java;shop.Cart$1.run_[1];shop.Cart.lambda$sum$3_[j];shop.Cart.access$100_[j]",
+		"java;shop.Cart$$Lambda.apply_[j];com.sun.proxy.$Proxy.add_[j];jdk.proxy.$Proxy.x_[j]",
+		"java;StubRoutines (initialstubs);Interpreter;vtable chunks;I2C/C2I adapters",
+		"java;a.B.f(int, java.lang.String[])_[j];a.B.<init>_[j];a.B.<clinit>_[1]",
+		"node;LazyCompile:*f /srv/p.js:1:2_[j];RegExp:[a-z]+/x_[j];Builtin:ArrayMap_[j]",
+		"python3.11;py::f:/srv/x.py_[j];_PyEval_EvalFrameDefault",
+		"dotnet;instance void [System.Private.CoreLib] System.String::Concat(string)[Tier1]_[j]",
+		"nginx;ngx_http_process_request;malloc@plt;std::vector<int, a<int> >::push_back(int&&)",
+		"go;net/http.(*conn).serve;github.com/x/y.Func;net/http.HandlerFunc.ServeHTTP;net/http.Get",
+		"rust;<alloc::vec::Vec<T> as core::ops::Drop>::drop;a::b::{{closure}}",
+		"kotlin;shop.Kt.say hello world_[j]",
+	};
+	struct diff_spelling *spelling = diff_spelling__new();
+
+	(void)state;
+	assert_non_null(spelling);
+	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++)
+		check(spelling, stacks[i], stacks[i]);
+	diff_spelling__free(spelling);
+}
+
+static void run_specific_parts_go(void **state)
+{
+	static const struct {
+		const char *frame, *expected; /* behind "java;" */
+	} cases[] = {
+		/* lambdas and hidden classes, JDK 8 to 25 */
+		{ "a.B$$Lambda$14/1282788025.run_[j]", "a.B$$Lambda.run_[j]" },
+		{ "a.B$$Lambda$733/0x00007f5f88003000.run_[j]", "a.B$$Lambda.run_[j]" },
+		{ "a.B$$Lambda/0x00007f5f88003000.run_[i]", "a.B$$Lambda.run_[i]" },
+		{ "a.B$$Lambda.0x00007f5f88003000.run_[j]", "a.B$$Lambda.run_[j]" },
+		{ "a.B$$Lambda+0x00007f5f88003000.run_[0]", "a.B$$Lambda.run_[0]" },
+		{ "java/lang/invoke/LambdaForm$MH.0x0000000800c03000.invoke_[j]",
+		  "java.lang.invoke.LambdaForm$MH.invoke_[j]" },
+		/* proxies, accessors, generated subclasses */
+		{ "jdk.proxy2.$Proxy17.add_[j]", "jdk.proxy.$Proxy.add_[j]" },
+		{ "com.sun.proxy.$Proxy5.add_[j]", "com.sun.proxy.$Proxy.add_[j]" },
+		{ "sun.reflect.GeneratedMethodAccessor120.invoke_[j]",
+		  "sun.reflect.GeneratedMethodAccessor.invoke_[j]" },
+		{ "a.B$$EnhancerBySpringCGLIB$$1a2b3c4d.x_[j]",
+		  "a.B$$EnhancerBySpringCGLIB.x_[j]" },
+		{ "a.B$$SpringCGLIB$$0.x_[j]", "a.B$$SpringCGLIB.x_[j]" },
+		{ "a.B$ByteBuddy$x7Yp2QaB.x_[j]", "a.B$ByteBuddy.x_[j]" },
+		/* without suffix, as async-profiler writes them by default */
+		{ "java/lang/String.format", "java.lang.String.format_[j]" },
+		{ "java/lang/String.<init>", "java.lang.String.<init>_[j]" },
+		{ "java/lang/String.format_[j]", "java.lang.String.format_[j]" },
+		{ "java/util/Map$Entry.get_[i]", "java.util.Map$Entry.get_[i]" },
+		{ "a/B$$Lambda$14.0x0000000800.run", "a.B$$Lambda.run_[j]" },
+		{ "a/B$$Lambda$14/0x0000000800.run", "a.B$$Lambda.run_[j]" },
+		{ "a.B$$Lambda$733.run", "a.B$$Lambda.run" },
+		/* perf-map-agent through stackcollapse-perf.pl, plain and tidied */
+		{ "Lorg/a/MemberBox:::invoke", "org.a.MemberBox.invoke_[j]" },
+		{ "Lorg/a/MemberBox:::invoke_[j]", "org.a.MemberBox.invoke_[j]" },
+		{ "org/a/MemberBox:::invoke", "org.a.MemberBox.invoke_[j]" },
+		{ "org/a/MemberBox::invoke", "org.a.MemberBox.invoke_[j]" },
+		{ "org/a/MemberBox:.<init>", "org.a.MemberBox.<init>_[j]" },
+		/* native and kernel */
+		{ "memcpy@@GLIBC_2.14", "memcpy" },
+		{ "memcpy@GLIBC_2.2.5", "memcpy" },
+		{ "f.constprop.0.isra.12", "f" },
+		{ "f.part.3.cold", "f" },
+		{ "f(int) [clone .isra.0]", "f(int)" },
+		{ "f(int) [clone .isra.0] [clone .cold]", "f(int)" },
+		{ "main+0x1f", "main" },
+		{ "libz.so.1.2.13+0x3a0", "[libz.so.1.2.13]" },
+		{ "libjvm.so+0x4b2c10", "[libjvm.so]" },
+		{ "perl5.36.0+0x3a0", "perl5.36.0" },
+		{ "tcp_v4_rcv.part.0_[k]", "tcp_v4_rcv_[k]" },
+		{ "0x7f0012345678", "[unknown]" },
+		{ "[0x7f0012345678]", "[unknown]" },
+		{ "[perf-4711.map]", "[unknown jit]" },
+		/* nothing is taken that is all there is */
+		{ ".cold", ".cold" },
+		{ "+0x1f", "+0x1f" },
+		{ "@@x", "@@x" },
+		{ "[perf-.map]", "[perf-.map]" },
+		{ "0x", "0x" },
+		{ "0xyz", "0xyz" },
+		/* not certainly Java */
+		{ "src/main/foo.run", "src/main/foo.run" },
+		{ "a/B", "a/B" },
+		{ "a/B.", "a/B." },
+		{ "/a/B.c", "/a/B.c" },
+		{ "a b/C.d", "a b/C.d" },
+	};
+	struct diff_spelling *spelling = diff_spelling__new();
+
+	(void)state;
+	assert_non_null(spelling);
+	/* Twice: the second time they are remembered. */
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		char stack[256], expected[256];
+
+		snprintf(stack, sizeof(stack), "java;%s", cases[i / 2].frame);
+		snprintf(expected, sizeof(expected), "java;%s", cases[i / 2].expected);
+		check(spelling, stack, expected);
+		check(spelling, expected, expected);
+	}
+	diff_spelling__free(spelling);
+}
+
+static void numbers_of_threads_and_processes_go(void **state)
+{
+	static const struct {
+		const char *stack, *expected;
+	} cases[] = {
+		{ "[pool-1-thread-3 tid=4711];f", "[pool-N-thread-N];f" },
+		{ "pool-1-thread-3 tid=4711;f", "pool-N-thread-N;f" },
+		{ "[C2 CompilerThread0 tid=9];f", "[C2 CompilerThreadN];f" },
+		{ "[GC Thread#3 tid=9];f", "[GC Thread#N];f" },
+		{ "[http-nio-8080-exec-12];f", "[http-nio-N-exec-N];f" },
+		{ "[main tid=1];f", "[main];f" },
+		{ "java-4711;f", "java-N;f" },
+		{ "java-4711/4712;f", "java-N/N;f" },
+		{ "kworker/0:1-events;f", "kworker/N:N-events;f" },
+		{ "python3.11;f", "python3.11;f" },
+		{ "redis6;f", "redis6;f" },
+		{ "x86_64;f", "x86_64;f" },
+		{ "java;pool-1-thread-3", "java;pool-1-thread-3" }, /* a function */
+	};
+	struct diff_spelling *spelling = diff_spelling__new();
+
+	(void)state;
+	assert_non_null(spelling);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check(spelling, cases[i].stack, cases[i].expected);
+		check(spelling, cases[i].expected, cases[i].expected);
+	}
+	diff_spelling__free(spelling);
+}
+
+static void foreign_bytes_are_made_inert(void **state)
+{
+	struct diff_spelling *spelling = diff_spelling__new();
+
+	(void)state;
+	assert_non_null(spelling);
+	check(spelling, "java;a\x1b[31mb;c\xff", "java;a_[31mb;c?");
+	check(spelling, "", "");
+	check(spelling, ";", "[unknown]");
+	check(spelling, "java;;f", "java;[unknown];f");
+	diff_spelling__free(spelling);
+}
+
+static void a_stack_too_long_is_refused_whole(void **state)
+{
+	struct diff_spelling *spelling = diff_spelling__new();
+	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+	(void)state;
+	assert_non_null(spelling);
+	while (stack.len <= STACK_TEXT_MAX_BYTES)
+		strbuf_puts(&stack, "frame;");
+	assert_int_equal(diff_spelling__stack(spelling, stack.data, stack.len, &out), -E2BIG);
+	assert_int_equal(out.len, 0);
+	diff_spelling__free(spelling);
+}
+
+static void a_stack_without_process_is_known_by_its_first_frame(void **state)
+{
+	static const struct {
+		const char *stack;
+		bool is_code;
+	} cases[] = {
+		{ "java;f", false },
+		{ "java-4711;f", false },
+		{ "[main tid=1];f", false },
+		{ "kworker/0:1-events;f", false },
+		{ "", false },
+		{ "java/lang/Thread.run;f", true },
+		{ "java.lang.Thread.run_[j];f", true },
+		{ "entry_SYSCALL_64_[k]", true },
+		{ "a.B$$Lambda$733.run;f", true },
+		{ "std::thread::run;f", true },
+		{ "main(int, char**);f", true },
+		{ "[unknown];f", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (diff_spelling_begins_with_code(cases[i].stack, strlen(cases[i].stack)) !=
+		    cases[i].is_code)
+			fail_msg("'%s'", cases[i].stack);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(own_text_stays_as_it_is),
+		cmocka_unit_test(run_specific_parts_go),
+		cmocka_unit_test(numbers_of_threads_and_processes_go),
+		cmocka_unit_test(foreign_bytes_are_made_inert),
+		cmocka_unit_test(a_stack_too_long_is_refused_whole),
+		cmocka_unit_test(a_stack_without_process_is_known_by_its_first_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

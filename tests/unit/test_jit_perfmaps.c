@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What perf maps of several processes may take together: who comes too late stays unnamed, is told
+ * so, and gets its names when there is room again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "symbols/jit/jit_perfmaps.h"
+#include "tests/unit/fake_proc.h"
+#include "user/util/account.h"
+#include "user/util/cleanup.h"
+#include "user/util/log.h"
+
+#define NAMES_CNT 3
+
+static struct fake_proc tree;
+static struct accounts *accounts;
+static struct account *one, *other;
+static struct jit_perfmaps names[NAMES_CNT]; /* of pid 100 and so on; the last one is the other's */
+
+static int tree_make(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LEVEL_ERR);
+	accounts = accounts__new();
+	if (!accounts)
+		return -1;
+	one = accounts__get(accounts, 1, "one");
+	other = accounts__get(accounts, 2, "other");
+	for (size_t i = 0; i < NAMES_CNT; i++)
+		names[i] = (struct jit_perfmaps){ .account = i < NAMES_CNT - 1 ? one : other };
+	return !one || !other || fake_proc_make(&tree);
+}
+
+static int tree_remove(void **state)
+{
+	size_t left;
+
+	(void)state;
+	for (size_t i = 0; i < NAMES_CNT; i++)
+		jit_perfmaps_release(&names[i]);
+	left = accounts__held(accounts, ACCOUNT_POOL_MAPS);
+	accounts__free(accounts);
+	return left != 0 || fake_proc_remove(&tree);
+}
+
+static void put_map(size_t nth, const char *text)
+{
+	static struct timespec time = { .tv_sec = 1000000000 };
+	char path[64];
+
+	fake_proc_process(&tree, (uint32_t)(100 + nth), 5000, 1, geteuid());
+	snprintf(path, sizeof(path), "%zu/root/tmp/perf-1.map", 100 + nth);
+	fake_proc_text(&tree, path, "%s", text);
+	/* Files that are written within a tick of the kernel's clock have the same time. */
+	time.tv_sec++;
+	assert_int_equal(utimensat(tree.fd, path, (struct timespec[2]){ time, time }, 0), 0);
+}
+
+static void refresh(size_t nth)
+{
+	/* A reading that took a busy host long is not soon repeated. */
+	names[nth].read_cost_ns = 0;
+	assert_int_equal(jit_perfmaps_refresh(&names[nth], tree.fd, (uint32_t)(100 + nth),
+					      JIT_SOURCE_PERFMAP, JIT_PERFMAPS_WHEN_CHANGED),
+			 0);
+}
+
+/* What else the account holds; returns how much that is. */
+static size_t fill_pool(struct account *account)
+{
+	size_t bytes = 0;
+
+	for (size_t step = 1u << 20; step; step /= 2)
+		while (account__take(account, ACCOUNT_POOL_MAPS, step) == 0)
+			bytes += step;
+	return bytes;
+}
+
+static void map_past_the_memory_of_its_account_is_refused_until_there_is_room(void **state)
+{
+	size_t filled;
+
+	(void)state;
+	for (size_t i = 0; i < NAMES_CNT; i++)
+		put_map(i, "1000 10 f\n");
+	refresh(0);
+	assert_int_equal(account__held(one, ACCOUNT_POOL_MAPS), jit_perfmaps_bytes(&names[0]));
+	filled = fill_pool(one);
+	refresh(1);
+	assert_null(names[1].current);
+	assert_non_null(strstr(names[1].problem, "refused"));
+	assert_int_equal(names[1].rejected_cnt, 1);
+	assert_true(account__cut_cnt(one, ACCOUNT_CUT_MAPS) > 0);
+	/* Said once. */
+	refresh(1);
+	assert_int_equal(names[1].rejected_cnt, 1);
+	/* Another container's is read all the same. */
+	refresh(2);
+	assert_non_null(names[2].current);
+	assert_int_equal(account__cut_cnt(other, ACCOUNT_CUT_MAPS), 0);
+	account__give(one, ACCOUNT_POOL_MAPS, filled);
+	refresh(1);
+	assert_non_null(names[1].current);
+	assert_null(names[1].problem);
+}
+
+static void map_that_is_replaced_counts_until_it_is_forgotten(void **state)
+{
+	size_t size, filled;
+
+	(void)state;
+	put_map(0, "1000 10 f\n");
+	refresh(0);
+	size = account__held(one, ACCOUNT_POOL_MAPS);
+	put_map(0, "1000 10 g\n");
+	refresh(0);
+	assert_int_equal(account__held(one, ACCOUNT_POOL_MAPS), 2 * size);
+	for (int i = 0; i < 3; i++)
+		refresh(0);
+	assert_int_equal(account__held(one, ACCOUNT_POOL_MAPS), size);
+	assert_int_equal(size, jit_perfmaps_bytes(&names[0]));
+	/* No room for a third one: what was known stays. */
+	filled = fill_pool(one);
+	put_map(0, "1000 10 h\n");
+	refresh(0);
+	assert_int_equal(names[0].entry_cnt, 1);
+	assert_non_null(names[0].problem);
+	account__give(one, ACCOUNT_POOL_MAPS, filled);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(map_past_the_memory_of_its_account_is_refused_until_there_is_room),
+		TEST(map_that_is_replaced_counts_until_it_is_forgotten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

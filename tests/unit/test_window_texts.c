@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Text of a window out of numbers of stacks. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "user/source/window_texts.h"
+
+static int stack(struct window_texts *texts, const char *service, uint64_t hash, const char *text)
+{
+	return window_texts__add_stack(texts, service, strlen(service), hash, text, strlen(text));
+}
+
+static int samples(struct window_texts *texts, const char *service, uint64_t hash, uint64_t cnt)
+{
+	return window_texts__add_samples(texts, service, strlen(service), hash, cnt);
+}
+
+static void assert_taken(struct window_texts *texts, const char *expected, uint64_t expected_sum)
+{
+	const struct strbuf *text;
+	uint64_t sum;
+
+	assert_int_equal(window_texts__take(texts, &text, &sum), 0);
+	assert_string_equal(strbuf_str(text), expected);
+	assert_int_equal(sum, expected_sum);
+}
+
+static void lines_come_in_the_order_of_their_bytes(void **state)
+{
+	struct window_texts *texts = window_texts__new();
+
+	(void)state;
+	assert_int_equal(stack(texts, "shop", 1, "a;c"), 0);
+	assert_int_equal(stack(texts, "shop", 2, "a;b"), 0);
+	assert_int_equal(stack(texts, "shop", 3, "a;b;\xff"), 0);
+	assert_int_equal(stack(texts, "shop", 4, "a;b;c"), 0);
+	for (uint64_t i = 1; i <= 4; i++)
+		assert_int_equal(samples(texts, "shop", i, i * 10), 0);
+	assert_taken(texts, "a;b 20\na;b;c 40\na;b;\xff 30\na;c 10\n", 100);
+	/* The next window begins with nothing, and knows the stacks. */
+	assert_taken(texts, "", 0);
+	assert_int_equal(samples(texts, "shop", 2, 7), 0);
+	assert_taken(texts, "a;b 7\n", 7);
+	window_texts__free(texts);
+	window_texts__free(NULL);
+}
+
+static void a_hash_is_of_one_service(void **state)
+{
+	struct window_texts *texts = window_texts__new();
+
+	(void)state;
+	assert_int_equal(stack(texts, "shop", 1, "a;b"), 0);
+	assert_int_equal(stack(texts, "cart", 1, "x;y"), 0);
+	assert_int_equal(samples(texts, "cart", 1, 5), 0);
+	assert_int_equal(samples(texts, "", 1, 5), -ENOENT);
+	assert_int_equal(samples(texts, "shop", 2, 5), -ENOENT);
+	assert_taken(texts, "x;y 5\n", 5);
+	window_texts__free(texts);
+}
+
+static void two_stacks_of_a_hash_are_refused(void **state)
+{
+	struct window_texts *texts = window_texts__new();
+
+	(void)state;
+	assert_int_equal(stack(texts, "shop", 1, "a;b"), 0);
+	assert_int_equal(stack(texts, "shop", 1, "a;b"), 0);
+	assert_int_equal(stack(texts, "shop", 1, "a;c"), -EEXIST);
+	assert_int_equal(samples(texts, "shop", 1, 1), 0);
+	assert_taken(texts, "a;b 1\n", 1);
+	window_texts__free(texts);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_come_in_the_order_of_their_bytes),
+		cmocka_unit_test(a_hash_is_of_one_service),
+		cmocka_unit_test(two_stacks_of_a_hash_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

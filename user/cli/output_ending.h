@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The format that a file's name stands for. Pure. */
+#ifndef JBPF_CLI_OUTPUT_ENDING_H
+#define JBPF_CLI_OUTPUT_ENDING_H
+
+/* For messages: the endings that users should know. */
+#define OUTPUT_ENDINGS ".html, .svg, .pb.gz, .speedscope.json, .otlp, .json, .folded or .txt"
+
+/*
+ * The word of --format for the ending of this path: "pprof" for "shop.pb.gz"; NULL = none. An ending
+ * alone, such as ".html", is a name without one.
+ */
+const char *output_ending_format(const char *path);
+
+#endif

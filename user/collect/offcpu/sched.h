@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exact waiting: the third object of BPF programs, which shares maps with the first. It hooks every
+ * context switch of the host, so it is for recordings, not for always.
+ */
+#ifndef JBPF_OFFCPU_SCHED_H
+#define JBPF_OFFCPU_SCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/jbpf_user.h"
+#include "user/util/attributes.h"
+
+#define SCHED_THRESHOLD_NS 10000000ull /* unless asked otherwise */
+
+struct jbpf_bpf; /* of the first object's skeleton */
+struct sched;
+
+/*
+ * Loads the programs beside those of `base`, which is loaded, and attaches them; they count from
+ * sched__start() on. Waits of `threshold_ns` (a multiple of JBPF_SCHED_UNIT_NS; 0 =
+ * SCHED_THRESHOLD_NS) or longer are all counted, see bpf/jbpf_sched.h. 0, or -errno with a line in
+ * `why`; -EOPNOTSUPP: this kernel cannot.
+ */
+__must_check int sched__open(const struct jbpf_bpf *base, uint64_t threshold_ns, struct sched **out,
+			     char *why, size_t why_len);
+void sched__free(struct sched *sched); /* NULL is fine, here and below */
+
+void sched__start(struct sched *sched);
+void sched__stop(struct sched *sched);
+
+/* Adds what its counters gained since the last time to those of the first object. */
+void sched__add_counters(struct sched *sched, uint64_t *gained);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hosts of one service at one time: a side of each, and what they differ from each other by although they
+ * run the same. A host is what the host label says; the caller owns all.
+ */
+#ifndef JBPF_COMPARE_DIFF_HOSTS_H
+#define JBPF_COMPARE_DIFF_HOSTS_H
+
+#include <stdint.h>
+
+#include "user/cli/cmd_store.h"
+#include "user/cli/streams.h"
+#include "user/compare/diff_load.h"
+#include "user/diff/diff.h"
+#include "user/diff/diff_catalog.h"
+#include "user/diff/diff_history.h"
+#include "user/store/store_source.h"
+#include "user/util/attributes.h"
+#include "user/util/strtab.h"
+
+#define DIFF_HOSTS_MIN 4 /* fewer do not tell what hosts differ by */
+
+struct diff_hosts_item {
+	struct diff_loader *loader; /* NULL once it has finished */
+	struct diff_loaded loaded;
+	struct diff_history_row *rows; /* this host against the others; by diff_hosts_measure() */
+	size_t row_cnt;		       /* 0: too little is known of it */
+};
+
+/* Zero-initialise; end with diff_hosts_release(). */
+struct diff_hosts {
+	struct strtab *names; /* number of a host: its index */
+	struct diff_hosts_item *items;
+	size_t cnt;
+	size_t cap;
+	struct diff_side *sum;	       /* of all; by diff_hosts_measure() */
+	struct diff_history_set *sets; /* room for all hosts */
+};
+
+void diff_hosts_release(struct diff_hosts *hosts);
+
+/* Reads a side of each host. 0 or -errno. */
+__must_check int diff_hosts_load(struct store_source *reader, const struct diff_load *what,
+				 struct diff_catalog *catalog, struct cmd_store_damage *damage,
+				 struct diff_hosts *out);
+/* Sets each host against the others, where both have at least `blocks_min` blocks. 0 or -ENOMEM. */
+__must_check int diff_hosts_measure(uint32_t item_cnt, size_t blocks_min, struct diff_hosts *hosts);
+/*
+ * What hosts differ by, without number `but` (SIZE_MAX = of all), for one host against the others.
+ * Borrowed, until it is called again.
+ */
+struct diff_history diff_hosts_history(struct diff_hosts *hosts, size_t but);
+
+/*
+ * So many hosts are judged that one of them would often look odd by chance: the rates at which the options let
+ * that happen become those of all of them together.
+ */
+void diff_hosts_share_errors(const struct diff_hosts *hosts, struct diff_options *options);
+/*
+ * Compares a host (after) with all others (before), by what these differ by. 0 and a result for
+ * diff_result__free(), or -errno as diff_run(). After diff_hosts_measure().
+ */
+__must_check int diff_hosts_compare(struct diff_hosts *hosts, size_t host,
+				    const struct diff_item *items, uint32_t item_cnt,
+				    const struct diff_options *options, struct diff_result **out);
+
+/*
+ * How the drift of two groups of hosts compares with that of one of the `before` against the others: less
+ * with more hosts. 0 when it says nothing: the groups share a host, or there are too few before.
+ */
+__must_check int diff_hosts_averaging(const struct streams *before, const struct streams *after,
+				      double *out);
+
+#endif

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Canonical frames; see diff_spelling.h. Java names go by the recorder's own rules (java_name.h).
+ * Whether a name without a suffix is Java must be certain: a class in its internal spelling
+ * ("java/lang/String"), or a part that only class generators write.
+ */
+#include "user/diff/diff_spelling.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/model/stack_text.h"
+#include "user/util/cleanup.h"
+#include "user/model/java_name.h"
+#include "user/util/strtab.h"
+#include "user/util/vec.h"
+
+#define UNKNOWN	    "[unknown]"
+#define UNKNOWN_JIT "[unknown jit]"
+#define PLACE_FIRST 'p'
+#define PLACE_OTHER 'f'
+#define LETTERS_MIN 3 /* before a number that ends a thread's name */
+#define NO_TEXT	    UINT32_MAX
+
+struct diff_spelling {
+	struct strtab *raw;   /* place + frame as it was written */
+	struct strtab *texts; /* canonical names, with their kind in front */
+	uint32_t *text_of;    /* by id of raw */
+	size_t cap;
+	struct strbuf key;  /* scratch */
+	struct strbuf name; /* scratch */
+};
+
+struct diff_spelling *diff_spelling__new(void)
+{
+	struct diff_spelling *spelling = calloc(1, sizeof(*spelling));
+
+	if (!spelling)
+		return NULL;
+	spelling->raw = strtab__new();
+	spelling->texts = strtab__new();
+	if (!spelling->raw || !spelling->texts) {
+		diff_spelling__free(spelling);
+		return NULL;
+	}
+	return spelling;
+}
+
+void diff_spelling__free(struct diff_spelling *spelling)
+{
+	if (!spelling)
+		return;
+	strtab__free(spelling->raw);
+	strtab__free(spelling->texts);
+	free(spelling->text_of);
+	strbuf_release(&spelling->key);
+	strbuf_release(&spelling->name);
+	free(spelling);
+}
+
+/* ---- characters ---- */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool contains(const char *name, size_t len, const char *part)
+{
+	return len && memmem(name, len, part, strlen(part)) != NULL;
+}
+
+static bool ends_with(const char *name, size_t len, const char *end)
+{
+	size_t end_len = strlen(end);
+
+	return len >= end_len && memcmp(name + len - end_len, end, end_len) == 0;
+}
+
+/* ---- Java ---- */
+
+/* Parts that only class generators write. */
+static bool has_generated_part(const char *name, size_t len)
+{
+	static const char *const parts[] = {
+		"$$Lambda",
+		"$Proxy",
+		"$$EnhancerBy",
+		"$$FastClassBy",
+		"$$KeyFactoryBy",
+		"$$SpringCGLIB",
+		"$ByteBuddy$",
+		"$HibernateProxy$",
+		"$MockitoMock$",
+		"$auxiliary$",
+		"GeneratedMethodAccessor",
+		"GeneratedConstructorAccessor",
+		"GeneratedSerializationConstructorAccessor",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (contains(name, len, parts[i]))
+			return true;
+	return false;
+}
+
+/* Other runtimes' names hold paths and blanks: "LazyCompile:*f /p.js:1:2", "py::f:/x.py". */
+static bool may_be_java(const char *name, size_t len)
+{
+	return len && *name != '/' && *name != '[' && !memchr(name, ' ', len) &&
+	       !contains(name, len, ":/") && !memchr(name, '*', len);
+}
+
+/* "java/lang/String.format", nothing less: one dot, behind the last slash and a class's name. */
+static bool is_internal_spelling(const char *name, size_t len)
+{
+	const char *slash = memrchr(name, '/', len);
+	const char *first_dot = memchr(name, '.', len);
+	const char *dot = memrchr(name, '.', len);
+	size_t end = slash ? (size_t)(slash - name) : 0;
+
+	if (!slash || !first_dot || first_dot != dot || dot < slash + 2 || dot + 1 == name + len ||
+	    slash[1] < 'A' || slash[1] > 'Z' || memchr(name, '(', len) || memchr(name, ':', len))
+		return false;
+	for (size_t i = 0; i < end; i++)
+		if (!is_letter(name[i]) && !is_digit(name[i]) && name[i] != '_' && name[i] != '$' &&
+		    name[i] != '/')
+			return false;
+	return true;
+}
+
+/*
+ * stackcollapse-perf.pl writes perf-map-agent's "Lorg/a/B;::run" as "Lorg/a/B:::run", or tidied as
+ * "org/a/B:::run"; ";.<init>" as ":.<init>". Appends "org/a/B.run".
+ */
+static bool append_collapsed_descriptor(const char *name, size_t len, struct strbuf *out)
+{
+	const char *colon = len ? memchr(name, ':', len) : NULL;
+	size_t class_len = colon ? (size_t)(colon - name) : 0;
+	const char *method = colon;
+	size_t skip = 0;
+
+	if (!class_len || !memchr(name, '/', class_len) || memchr(name, '.', class_len))
+		return false;
+	if (contains(colon, len - class_len, ":::") && memcmp(colon, ":::", 3) == 0)
+		method = colon + 3;
+	else if (class_len + 2 < len &&
+		 (memcmp(colon, "::", 2) == 0 || memcmp(colon, ":.", 2) == 0))
+		method = colon + 2;
+	if (method == colon || method >= name + len)
+		return false;
+	if (*name == 'L' && class_len > 1 && (is_letter(name[1]) || name[1] == '_'))
+		skip = 1;
+	strbuf_append(out, name + skip, class_len - skip);
+	strbuf_putc(out, '.');
+	strbuf_append(out, method, (size_t)(name + len - method));
+	return true;
+}
+
+/* Appends a name that is known to be Java's. */
+static void append_java(const char *name, size_t len, struct strbuf *out)
+{
+	enum frame_kind kind;
+
+	strbuf_fail(out, java_name_canonical(name, len, true, true, out, &kind));
+}
+
+static void append_java_text(const struct strbuf *name, struct strbuf *out)
+{
+	strbuf_fail(out, strbuf_error(name));
+	append_java(strbuf_str(name), name->len, out);
+}
+
+/* A frame with the suffix of Java code. */
+static void append_marked_java(const char *name, size_t len, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
+
+	if (!may_be_java(name, len))
+		strbuf_append(out, name, len);
+	else if (append_collapsed_descriptor(name, len, &plain))
+		append_java_text(&plain, out);
+	else
+		append_java(name, len, out);
+}
+
+/* ---- native code ---- */
+
+/* Every compiler run numbers clones differently. */
+static size_t without_clone(const char *name, size_t len)
+{
+	static const char *const suffixes[] = { ".isra",     ".constprop",  ".part",	   ".cold",
+						".lto_priv", ".llvm",	    ".localalias", ".clone",
+						".warm",     ".specialized" };
+	size_t digits = 0;
+
+	while (digits < len && is_digit(name[len - digits - 1]))
+		digits++;
+	if (digits && digits < len && name[len - digits - 1] == '.')
+		digits++;
+	else
+		digits = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (len - digits > strlen(suffixes[i]) &&
+		    ends_with(name, len - digits, suffixes[i]))
+			return len - digits - strlen(suffixes[i]);
+	return len;
+}
+
+/* "f(int) [clone .isra.0]", as demanglers write it. */
+static size_t without_clone_words(const char *name, size_t len)
+{
+	static const char begin[] = " [clone .";
+	const char *found = len && name[len - 1] == ']' ? memmem(name, len, begin, strlen(begin)) :
+							  NULL;
+
+	return found && found > name ? (size_t)(found - name) : len;
+}
+
+/* "main+0x1f" */
+static size_t without_offset(const char *name, size_t len)
+{
+	size_t digits = 0;
+
+	while (digits < len && is_hex(name[len - digits - 1]))
+		digits++;
+	if (digits && len > digits + 3 && memcmp(name + len - digits - 3, "+0x", 3) == 0)
+		return len - digits - 3;
+	return len;
+}
+
+/* "memcpy@@GLIBC_2.14"; "malloc@plt" is code of its own. */
+static size_t without_version(const char *name, size_t len)
+{
+	const char *at = len ? memchr(name, '@', len) : NULL;
+
+	if (!at || at == name)
+		return len;
+	return contains(at, len - (size_t)(at - name), "@GLIBC") ||
+			       contains(at, len - (size_t)(at - name), "@@") ?
+		       (size_t)(at - name) :
+		       len;
+}
+
+static size_t native_len(const char *name, size_t len)
+{
+	size_t before;
+
+	do {
+		before = len;
+		len = without_offset(name, len);
+		len = without_version(name, len);
+		len = without_clone_words(name, len);
+		len = without_clone(name, len);
+	} while (len < before);
+	return len;
+}
+
+/* "0x7f0012345678", also in brackets. */
+static bool is_address(const char *name, size_t len)
+{
+	if (len > 2 && *name == '[' && name[len - 1] == ']') {
+		name++;
+		len -= 2;
+	}
+	if (len < 3 || name[0] != '0' || name[1] != 'x')
+		return false;
+	for (size_t i = 2; i < len; i++)
+		if (!is_hex(name[i]))
+			return false;
+	return true;
+}
+
+/* "[perf-4711.map]": JIT code that perf found no name for. */
+static bool is_perf_map(const char *name, size_t len)
+{
+	static const char begin[] = "[perf-", end[] = ".map]";
+
+	if (len <= strlen(begin) + strlen(end) || memcmp(name, begin, strlen(begin)) != 0 ||
+	    !ends_with(name, len, end))
+		return false;
+	for (size_t i = strlen(begin); i < len - strlen(end); i++)
+		if (!is_digit(name[i]))
+			return false;
+	return true;
+}
+
+/* The same for a name without suffix, when it is Java's for sure; *kind says which. False: it is not. */
+static bool append_unmarked_java(const char *name, size_t len, struct strbuf *out,
+				 enum frame_kind *kind)
+{
+	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
+
+	if (!may_be_java(name, len))
+		return false;
+	if (append_collapsed_descriptor(name, len, &plain)) {
+		*kind = FRAME_KIND_JIT;
+		append_java_text(&plain, out);
+		return true;
+	}
+	if (is_internal_spelling(name, len) ||
+	    (memchr(name, '/', len) && has_generated_part(name, len)))
+		*kind = FRAME_KIND_JIT;
+	else if (!memchr(name, '.', len) || !has_generated_part(name, len))
+		return false;
+	append_java(name, len, out);
+	return true;
+}
+
+/*
+ * "libz.so.1.2.13+0x3a0": a function without a symbol. Where it begins is another place in the next
+ * build, so that all of a library's are one: "[libz.so.1.2.13]". 0: it is no such name; else the
+ * library's length.
+ */
+static size_t library_len(const char *name, size_t len)
+{
+	size_t library = without_offset(name, len);
+
+	return library < len && contains(name, library, ".so") ? library : 0;
+}
+
+/* A frame without suffix; *kind says what it turned out to be. */
+static void append_unmarked(const char *name, size_t len, struct strbuf *out, enum frame_kind *kind)
+{
+	size_t known_len = native_len(name, len);
+
+	if (is_address(name, len))
+		strbuf_puts(out, UNKNOWN);
+	else if (is_perf_map(name, len))
+		strbuf_puts(out, UNKNOWN_JIT);
+	else if (library_len(name, len))
+		strbuf_printf(out, "[%.*s]", (int)library_len(name, len), name);
+	else if (!append_unmarked_java(name, len, out, kind))
+		strbuf_append(out, name, known_len ? known_len : len);
+}
+
+/* ---- processes and threads ---- */
+
+/* "[pool-1-thread-3 tid=4711]": a number ends the name, or stands behind a separator. */
+static bool is_counter(const char *name, size_t len, size_t at, size_t digits, bool is_thread)
+{
+	size_t letters = 0;
+
+	if (at && memchr("-#:/= ", name[at - 1], 6))
+		return true;
+	if (!is_thread || (at + digits < len && name[at + digits] != ']'))
+		return false;
+	while (letters < at && is_letter(name[at - letters - 1]))
+		letters++;
+	return letters >= LETTERS_MIN;
+}
+
+static void append_process(const char *name, size_t len, struct strbuf *out)
+{
+	static const char tid[] = " tid=";
+	const char *found = len ? memmem(name, len, tid, strlen(tid)) : NULL;
+	bool has_bracket = len && name[len - 1] == ']';
+	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
+	bool is_thread = found != NULL || (len && *name == '[');
+
+	if (found) {
+		strbuf_append(&plain, name, (size_t)(found - name));
+		if (has_bracket)
+			strbuf_putc(&plain, ']');
+		strbuf_fail(out, strbuf_error(&plain));
+		name = strbuf_str(&plain);
+		len = plain.len;
+	}
+	for (size_t i = 0; i < len;) {
+		size_t digits = 0;
+
+		while (i + digits < len && is_digit(name[i + digits]))
+			digits++;
+		if (digits && is_counter(name, len, i, digits, is_thread))
+			strbuf_putc(out, 'N');
+		else
+			strbuf_append(out, name + i, digits ? digits : 1);
+		i += digits ? digits : 1;
+	}
+}
+
+/* ---- stacks ---- */
+
+static void append_frame(const struct stack_frame *frame, bool is_first, struct strbuf *out,
+			 enum frame_kind *kind)
+{
+	*kind = frame->kind;
+	switch (frame->kind) {
+	case FRAME_KIND_NATIVE:
+		if (is_first)
+			append_process(frame->name, frame->name_len, out);
+		else
+			append_unmarked(frame->name, frame->name_len, out, kind);
+		break;
+	case FRAME_KIND_KERNEL:
+		strbuf_append(out, frame->name, native_len(frame->name, frame->name_len));
+		break;
+	default:
+		append_marked_java(frame->name, frame->name_len, out);
+	}
+}
+
+static int reserve(struct diff_spelling *spelling)
+{
+	size_t before = spelling->cap;
+	int err = vec_room(spelling->text_of, strtab__count(spelling->raw), spelling->cap, 256);
+
+	for (size_t i = before; i < spelling->cap; i++)
+		spelling->text_of[i] = NO_TEXT;
+	return err;
+}
+
+/* The id of a frame's canonical text, worked out once. */
+static int find_text(struct diff_spelling *spelling, const struct stack_frame *frame, bool is_first,
+		     uint32_t *out)
+{
+	enum frame_kind kind = frame->kind;
+	uint32_t raw = 0;
+	int err = reserve(spelling);
+
+	strbuf_clear(&spelling->key);
+	strbuf_putc(&spelling->key, is_first ? PLACE_FIRST : PLACE_OTHER);
+	strbuf_append(&spelling->key, frame->text, frame->text_len);
+	if (!err)
+		err = strbuf_error(&spelling->key);
+	if (!err)
+		err = strtab__intern(spelling->raw, spelling->key.data, spelling->key.len, &raw);
+	if (err)
+		return err;
+	if (spelling->text_of[raw] == NO_TEXT) {
+		strbuf_clear(&spelling->name);
+		/* Place of the kind. */
+		strbuf_putc(&spelling->name, 0);
+		append_frame(frame, is_first, &spelling->name, &kind);
+		err = strbuf_error(&spelling->name);
+		if (err)
+			return err;
+		spelling->name.data[0] = (char)kind;
+		err = strtab__intern(spelling->texts, spelling->name.data, spelling->name.len,
+				     &spelling->text_of[raw]);
+	}
+	if (!err)
+		*out = spelling->text_of[raw];
+	return err;
+}
+
+int diff_spelling__stack(struct diff_spelling *spelling, const char *stack, size_t len,
+			 struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct stack_frame frame;
+	bool is_first = true;
+	int err = 0;
+
+	while (!err && stack_text_next(&stack, &len, &frame)) {
+		uint32_t id = 0;
+
+		err = find_text(spelling, &frame, is_first, &id);
+		if (err)
+			break;
+
+		const char *at = strtab__get(spelling->texts, id, NULL);
+
+		err = stack_text_append(&text, at + 1, (enum frame_kind)at[0]);
+		is_first = false;
+	}
+	if (err)
+		return err;
+	strbuf_add(out, &text);
+	return strbuf_error(out);
+}
+
+bool diff_spelling_begins_with_code(const char *stack, size_t len)
+{
+	struct stack_frame frame;
+
+	if (!stack_text_next(&stack, &len, &frame))
+		return false;
+	if (frame.kind != FRAME_KIND_NATIVE)
+		return true;
+	/* Processes and threads may have any name but these. */
+	return (may_be_java(frame.name, frame.name_len) &&
+		(is_internal_spelling(frame.name, frame.name_len) ||
+		 has_generated_part(frame.name, frame.name_len))) ||
+	       contains(frame.name, frame.name_len, "::") ||
+	       memchr(frame.name, '(', frame.name_len) != NULL ||
+	       (frame.name_len == strlen(UNKNOWN) &&
+		memcmp(frame.name, UNKNOWN, strlen(UNKNOWN)) == 0);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The name of this host, as profiles carry it. */
+#ifndef JBPF_HOST_HOST_NAME_H
+#define JBPF_HOST_HOST_NAME_H
+
+#include <stddef.h>
+
+/*
+ * Writes $NODE_NAME, which a pod gets from its node (a container's own name is its pod's), else
+ * gethostname(); cut to len - 1 bytes. "" = neither is known.
+ */
+void host_name(char *out, size_t len);
+
+#endif

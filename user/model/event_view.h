@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Views: what is read as one event, and stored as another, or as two. EVENT_WALL adds up CPU time and
+ * waiting, whose samples stand for different times: it counts microseconds. EVENT_LOCK and EVENT_DISK
+ * have some of the stacks of EVENT_OFF_CPU. An event that is no view is a view of itself. Pure.
+ */
+#ifndef JBPF_MODEL_EVENT_VIEW_H
+#define JBPF_MODEL_EVENT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/event.h"
+#include "user/model/window.h"
+
+#define EVENT_WALL_PERIOD_NS 1000 /* what a count of EVENT_WALL stands for */
+
+static inline bool event_is_view(enum event event)
+{
+	return event >= EVENT_CNT;
+}
+
+/* The stored events that it is read from, as EVENT_BIT(). */
+uint32_t event_sources(enum event event);
+
+/* Can there be idle threads in it? See idle.h. */
+static inline bool event_has_idle(enum event event)
+{
+	return event_sources(event) & EVENT_BIT(EVENT_OFF_CPU);
+}
+
+/* Is this stack of folded text, without its count, one of the view? */
+bool event_takes_stack(enum event event, const char *stack, size_t len);
+
+/*
+ * How many counts of the view a sample of the window is: 1, but for EVENT_WALL. 0: the window does
+ * not say what its samples stand for.
+ */
+uint64_t event_weight(enum event event, const struct window *window);
+
+/*
+ * Of the host's records of all sources: is this the one that says when there was sampling? One of each
+ * time is enough.
+ */
+bool event_counts_time(enum event event, const struct window *window);
+
+#endif

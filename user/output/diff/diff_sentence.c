@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Methods by themselves tell what changed: their points add up to the change of the whole. Where
+ * none of them is sure, methods with what they call do, of which the largest stands for the others.
+ */
+#include "user/output/diff/diff_sentence.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "user/output/diff/diff_words.h"
+
+/* What changed in one direction. */
+struct sentence_part {
+	uint32_t most; /* the surest and largest item, or DIFF_NONE */
+	uint32_t cnt;
+	double points; /* sum over items */
+};
+
+struct sentence {
+	const struct diff_output *diff;
+	struct sentence_part more;
+	struct sentence_part less;
+	uint32_t moved; /* methods that changed against each other */
+};
+
+static void add_item(const struct diff_row *rows, uint32_t item, struct sentence_part *part)
+{
+	part->points += rows[item].points.value;
+	part->cnt++;
+	if (part->most == DIFF_NONE ||
+	    diff_words_sure_points(&rows[item]) > diff_words_sure_points(&rows[part->most]))
+		part->most = item;
+}
+
+static void collect(struct sentence *sentence, enum diff_kind kind)
+{
+	const struct diff_result *result = sentence->diff->result;
+	uint32_t item_cnt;
+	const struct diff_item *items = diff_catalog__items(sentence->diff->catalog, &item_cnt);
+
+	sentence->more = sentence->less = (struct sentence_part){ .most = DIFF_NONE };
+	for (uint32_t i = 0; i < result->row_cnt && i < item_cnt; i++) {
+		enum diff_verdict verdict = result->rows[i].verdict;
+
+		if (items[i].kind != kind)
+			continue;
+		if (verdict == DIFF_VERDICT_UP || verdict == DIFF_VERDICT_NEW)
+			add_item(result->rows, i, &sentence->more);
+		else if (verdict == DIFF_VERDICT_DOWN || verdict == DIFF_VERDICT_GONE)
+			add_item(result->rows, i, &sentence->less);
+		sentence->moved += verdict == DIFF_VERDICT_MOVED;
+	}
+}
+
+/* Callers hold what they call: only the largest counts. */
+static void keep_largest(const struct diff_row *rows, struct sentence_part *part)
+{
+	if (part->most == DIFF_NONE)
+		return;
+	part->points = rows[part->most].points.value;
+	part->cnt = 1;
+}
+
+/* "shop.Tax.of (+21.3 %)" and how many others. */
+static void append_part(const struct diff_output *diff, const struct sentence_part *part,
+			struct strbuf *out)
+{
+	struct diff_catalog_name name = diff_catalog__name(diff->catalog, part->most);
+
+	strbuf_append(out, name.text, name.len);
+	strbuf_puts(out, " (");
+	diff_words_change(out, &diff->result->rows[part->most]);
+	strbuf_putc(out, ')');
+	if (part->cnt > 1)
+		strbuf_printf(out, " and %" PRIu32 " other method%s", part->cnt - 1,
+			      part->cnt == 2 ? "" : "s");
+}
+
+static void append_change(const struct sentence *sentence, struct strbuf *out)
+{
+	const struct diff_output *diff = sentence->diff;
+	double net = sentence->more.points + sentence->less.points;
+	bool is_more = net > 0;
+	const struct sentence_part *first = is_more ? &sentence->more : &sentence->less;
+	const struct sentence_part *second = is_more ? &sentence->less : &sentence->more;
+	bool is_cpu = diff->event == EVENT_CPU;
+
+	if (is_cpu)
+		strbuf_puts(out, is_more ? " got slower: it needs " : " got faster: it needs ");
+	else
+		strbuf_puts(out, " has ");
+	strbuf_printf(out, "%.1f %% %s %s for the same work, mostly ", 100 * fabs(net),
+		      is_more ? "more" : "less", diff_words_event(diff));
+	append_part(diff, first, out);
+	if (second->most != DIFF_NONE) {
+		strbuf_puts(out, is_more ? "; less in " : "; more in ");
+		append_part(diff, second, out);
+	}
+}
+
+/* "CPU of service shop" is a title; what got slower is the service. */
+static const char *subject(const struct diff_output *diff)
+{
+	static const char of[] = " of ";
+	const char *event = event_title(diff->event);
+	const char *title = diff->title ? diff->title : "";
+	size_t len = strlen(event);
+
+	if (strncmp(title, event, len) == 0 && strncmp(title + len, of, strlen(of)) == 0)
+		title += len + strlen(of);
+	return *title ? title : "What was compared";
+}
+
+void diff_sentence(const struct diff_output *diff, struct strbuf *out)
+{
+	struct sentence sentence = { .diff = diff };
+
+	strbuf_puts(out, subject(diff));
+	if (!diff_words_is_judged(diff)) {
+		strbuf_puts(out, ": too little is known to tell a change from chance.");
+		return;
+	}
+	collect(&sentence, DIFF_KIND_METHOD_SELF);
+	if (!sentence.more.cnt && !sentence.less.cnt && !sentence.moved) {
+		collect(&sentence, DIFF_KIND_METHOD_TOTAL);
+		keep_largest(diff->result->rows, &sentence.more);
+		keep_largest(diff->result->rows, &sentence.less);
+	}
+	if (sentence.more.cnt || sentence.less.cnt)
+		append_change(&sentence, out);
+	else if (sentence.moved)
+		strbuf_puts(out, ": work moved between methods, and as a whole stayed the same");
+	else
+		strbuf_puts(out, ": no method changed by more than chance can do");
+	strbuf_putc(out, '.');
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One round of jbpf push: all minutes of the store that are complete and that the server does not have, in
+ * pieces of ten minutes, each confirmed before the cursor moves.
+ */
+#ifndef JBPF_PUSH_PUSH_ROUND_H
+#define JBPF_PUSH_PUSH_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "user/cli/cmd_store.h"
+#include "user/push/push_server.h"
+#include "user/util/attributes.h"
+
+/* Zero-initialise and fill the first part; end with push_round_release(). */
+struct push_round {
+	const char *store;	 /* borrowed */
+	const char *cursor_path; /* borrowed */
+	const struct push_server_ops *ops;
+	void *server;	    /* of ops; owned */
+	uint64_t cursor_ns; /* Unix; 0 = nothing was sent yet */
+
+	/* What is sent next, in this process; 0 = the first round, or one failed. */
+	uint64_t reached_ns;
+	struct push_send_stats sent;
+	struct push_sum_stats summed;
+	struct cmd_store_damage damage;
+	bool is_server_failure; /* of the last round: ops->failure() says more, and nothing is told yet */
+};
+
+/* 0; or -errno: nothing is lost, the next one begins ten minutes before the cursor, or at it (adds_up). */
+__must_check int push_round(struct push_round *round);
+void push_round_release(struct push_round *round);
+
+#endif

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See clickhouse.h: requests, and what their failures mean. */
+#include "user/remote/clickhouse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/remote/http_client.h"
+#include "user/remote/remote_secret.h"
+#include "user/remote/remote_url.h"
+#include "user/util/cleanup.h"
+#include "user/util/gzip.h"
+#include "user/util/log.h"
+
+#define CREDENTIAL_NAME "clickhouse-password"
+
+/*
+ * A number stands in front of each row: what processes call themselves ("Code: 60, ...") begins none, so that
+ * it cannot be taken for the server's message.
+ */
+#define SELECT		"SELECT "
+#define ROW_MARK_COLUMN "1, "
+#define ROW_MARK	"1\t"
+
+/* Numbers of ClickHouse's errors: dbms/src/Common/ErrorCodes.cpp. */
+enum {
+	CODE_NO_SUCH_COLUMN = 16,
+	CODE_UNKNOWN_IDENTIFIER = 47,
+	CODE_UNKNOWN_TABLE = 60,
+	CODE_UNKNOWN_DATABASE = 81,
+	CODE_TIMEOUT = 159,
+	CODE_TOO_SLOW = 160,
+	CODE_READONLY = 164,
+	CODE_UNKNOWN_USER = 192,
+	CODE_WRONG_PASSWORD = 193,
+	CODE_REQUIRED_PASSWORD = 194,
+	CODE_ADDRESS_NOT_ALLOWED = 195,
+	CODE_QUOTA = 201,
+	CODE_TOO_MANY_QUERIES = 202,
+	CODE_MEMORY_LIMIT = 241,
+	CODE_TOO_MANY_PARTS = 252,
+	CODE_DATABASE_DENIED = 291,
+	CODE_NOT_ENOUGH_PRIVILEGES = 497,
+	CODE_AUTHENTICATION_FAILED = 516,
+};
+
+struct clickhouse {
+	struct remote_url url;
+	struct http_client *http;
+	struct strbuf base; /* "http://host:port/?database=..." */
+	struct strbuf name;
+	struct strbuf user_header;
+	struct strbuf key_header;
+	struct strbuf zipped;
+	struct strbuf line; /* of rows: what came of the next one */
+	struct http_answer answer;
+	struct clickhouse_failure failure;
+	uint64_t sent_bytes;
+	bool is_plain; /* answers come as they are: the user may not ask for packed ones */
+};
+
+/* ---- opening ---- */
+
+static int prepare(struct clickhouse *server, char *why, size_t why_len)
+{
+	const struct http_options options = {
+		.connect_timeout_ms = HTTP_CONNECT_TIMEOUT_MS,
+		.stall_timeout_ms = HTTP_STALL_TIMEOUT_MS,
+		.ca_file = server->url.ca_file,
+	};
+	const struct remote_url *url = &server->url;
+	__cleanup_strbuf struct strbuf password = STRBUF_INIT;
+	int err = remote_secret_find(url->password_file, CREDENTIAL_NAME, &password, why, why_len);
+
+	if (err)
+		return err;
+	strbuf_printf(&server->base, "%s://%s:%u/?database=%s", url->is_tls ? "https" : "http",
+		      url->host, url->port, url->database);
+	strbuf_printf(&server->name, "%s@%s:%u/%s", url->user, url->host, url->port, url->database);
+	strbuf_printf(&server->user_header, "X-ClickHouse-User: %s", url->user);
+	/* A header without a value is none for libcurl, and a user without password needs none. */
+	strbuf_printf(&server->key_header, password.len ? "X-ClickHouse-Key: %s" : "Accept: */*%s",
+		      strbuf_str(&password));
+	if (strbuf_error(&server->base) || strbuf_error(&server->name) ||
+	    strbuf_error(&server->user_header) || strbuf_error(&server->key_header))
+		return -ENOMEM;
+	return http_client__open(&options, &server->http, why, why_len);
+}
+
+int clickhouse__open(const char *url, struct clickhouse **out, char *why, size_t why_len)
+{
+	struct clickhouse *server = calloc(1, sizeof(*server));
+	int err;
+
+	(void)snprintf(why, why_len, "%s", errstr(ENOMEM));
+	if (!server)
+		return -ENOMEM;
+	err = remote_url_parse(url, &server->url, why, why_len);
+	if (!err)
+		err = prepare(server, why, why_len);
+	if (err) {
+		clickhouse__free(server);
+		return err;
+	}
+	*out = server;
+	return 0;
+}
+
+void clickhouse__free(struct clickhouse *server)
+{
+	if (!server)
+		return;
+	http_client__free(server->http);
+	remote_url_release(&server->url);
+	strbuf_release(&server->base);
+	strbuf_release(&server->name);
+	strbuf_release(&server->user_header);
+	strbuf_release(&server->key_header);
+	strbuf_release(&server->zipped);
+	strbuf_release(&server->line);
+	free(server);
+}
+
+const char *clickhouse__name(const struct clickhouse *server)
+{
+	return strbuf_str(&server->name);
+}
+
+const struct clickhouse_failure *clickhouse__failure(const struct clickhouse *server)
+{
+	return &server->failure;
+}
+
+uint64_t clickhouse__sent_bytes(const struct clickhouse *server)
+{
+	return server->sent_bytes;
+}
+
+/* ---- what a failure means ---- */
+
+static enum clickhouse_fault fault_of_code(uint32_t code)
+{
+	switch (code) {
+	case CODE_UNKNOWN_TABLE:
+	case CODE_UNKNOWN_DATABASE:
+	case CODE_NO_SUCH_COLUMN:
+	case CODE_UNKNOWN_IDENTIFIER:
+		return CLICKHOUSE_FAULT_MISSING;
+	case CODE_READONLY:
+	case CODE_UNKNOWN_USER:
+	case CODE_WRONG_PASSWORD:
+	case CODE_REQUIRED_PASSWORD:
+	case CODE_ADDRESS_NOT_ALLOWED:
+	case CODE_DATABASE_DENIED:
+	case CODE_NOT_ENOUGH_PRIVILEGES:
+	case CODE_AUTHENTICATION_FAILED:
+		return CLICKHOUSE_FAULT_REFUSED;
+	case CODE_TIMEOUT:
+	case CODE_TOO_SLOW:
+	case CODE_QUOTA:
+	case CODE_TOO_MANY_QUERIES:
+	case CODE_MEMORY_LIMIT:
+	case CODE_TOO_MANY_PARTS:
+		return CLICKHOUSE_FAULT_BUSY;
+	default:
+		return CLICKHOUSE_FAULT_NONE;
+	}
+}
+
+static enum clickhouse_fault fault_of_status(long status)
+{
+	if (status == 401 || status == 403)
+		return CLICKHOUSE_FAULT_REFUSED;
+	if (status == 413)
+		return CLICKHOUSE_FAULT_TOO_LARGE;
+	return status == 429 || status >= 500 ? CLICKHOUSE_FAULT_BUSY : CLICKHOUSE_FAULT_BAD;
+}
+
+static const char *advice(enum clickhouse_fault fault)
+{
+	switch (fault) {
+	case CLICKHOUSE_FAULT_REFUSED:
+		return "; see user, password_file and the rights of that user";
+	case CLICKHOUSE_FAULT_MISSING:
+		return "; see the database's name, and make its tables with jbpf push --init";
+	default:
+		return "";
+	}
+}
+
+/* `text`: what the server said. -EIO. */
+static int fail_said(struct clickhouse *server, long status, const char *text)
+{
+	struct clickhouse_failure *failure = &server->failure;
+	char said[320];
+
+	clickhouse_error_words(text, said, sizeof(said));
+	failure->code = clickhouse_error_code(text);
+	failure->fault = fault_of_code(failure->code);
+	failure->retry_after_s = server->answer.retry_after_s;
+	/* 18.16 answers 500 to whatever it does not know better: a wrong query is one. */
+	if (!failure->fault && failure->code && status != 413 && status != 429)
+		failure->fault = CLICKHOUSE_FAULT_BAD;
+	if (!failure->fault)
+		failure->fault = fault_of_status(status);
+	(void)snprintf(failure->words, sizeof(failure->words), "%.100s: %s (%s %ld)%s",
+		       clickhouse__name(server), *said ? said : "the server refuses",
+		       failure->code ? "code" : "HTTP status",
+		       failure->code ? (long)failure->code : status, advice(failure->fault));
+	return -EIO;
+}
+
+static int fail(struct clickhouse *server, enum clickhouse_fault fault, const char *words)
+{
+	server->failure = (struct clickhouse_failure){ .fault = fault };
+	(void)snprintf(server->failure.words, sizeof(server->failure.words), "%.100s: %s",
+		       clickhouse__name(server), words);
+	return fault == CLICKHOUSE_FAULT_LOCAL ? -ENOMEM : -EIO;
+}
+
+/* ---- requests ---- */
+
+static int post(struct clickhouse *server, struct http_request *request, const char *encoding)
+{
+	const char *headers[] = { server->user_header.data, server->key_header.data,
+				  "Content-Type: application/octet-stream", encoding, NULL };
+	int err;
+
+	request->headers = headers;
+	err = http_client__post(server->http, request, &server->answer);
+	server->sent_bytes += request->body_len;
+	if (server->answer.status && server->answer.status != 200)
+		return fail_said(server, server->answer.status, server->answer.text);
+	if (err == -ENOMEM)
+		return fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(err));
+	/* Those of http_client.h are told; others are the receiver's own. */
+	if (err && *server->answer.why)
+		return fail(server, CLICKHOUSE_FAULT_UNREACHABLE, server->answer.why);
+	return err;
+}
+
+struct rows {
+	struct clickhouse *server;
+	size_t field_cnt;
+	int (*row)(void *ctx, const struct clickhouse_field *fields);
+	void *ctx;
+	bool has_failed; /* the server's failure is told */
+};
+
+static bool is_row(const char *line, size_t len)
+{
+	return len >= strlen(ROW_MARK) && memcmp(line, ROW_MARK, strlen(ROW_MARK)) == 0;
+}
+
+/*
+ * One line without its newline. The server cannot take back the status 200 when it fails later: it
+ * writes its message where the next row would be.
+ */
+static int take_line(struct rows *rows, char *line, size_t len)
+{
+	struct clickhouse_field fields[CLICKHOUSE_FIELDS_MAX];
+	size_t skip = strlen(ROW_MARK);
+
+	if (!is_row(line, len) && clickhouse_error_code(line)) {
+		rows->has_failed = true;
+		return fail_said(rows->server, 200, line);
+	}
+	if (!is_row(line, len) ||
+	    clickhouse_split_row(line + skip, len - skip, fields, rows->field_cnt)) {
+		rows->has_failed = true;
+		return fail(rows->server, CLICKHOUSE_FAULT_BAD,
+			    "the answer has a row that is none; is it a ClickHouse server?");
+	}
+	return rows->row(rows->ctx, fields);
+}
+
+static int take_bytes(void *ctx, const void *bytes, size_t len)
+{
+	struct rows *rows = ctx;
+	struct strbuf *line = &rows->server->line;
+	const char *at = bytes, *end = at + len;
+	int err = 0;
+
+	while (!err && at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t part = (size_t)((newline ? newline : end) - at);
+
+		if (line->len + part > CLICKHOUSE_ROW_MAX_BYTES)
+			return -E2BIG;
+		strbuf_append(line, at, part);
+		at += part + (newline != NULL);
+		err = strbuf_error(line);
+		if (err || !newline)
+			break;
+		/* An empty row is one empty field. */
+		err = take_line(rows, line->data ? line->data : (char[]){ 0 }, line->len);
+		strbuf_clear(line);
+	}
+	return err;
+}
+
+int clickhouse__query(struct clickhouse *server, const char *sql, size_t field_cnt,
+		      int (*row)(void *ctx, const struct clickhouse_field *fields), void *ctx)
+{
+	struct rows rows = { .server = server, .field_cnt = field_cnt, .row = row, .ctx = ctx };
+	__cleanup_strbuf struct strbuf query = STRBUF_INIT, url = STRBUF_INIT;
+	struct http_request request = { .receive = take_bytes, .ctx = &rows };
+	int err;
+
+	strbuf_printf(&query, SELECT ROW_MARK_COLUMN "%s FORMAT TabSeparated",
+		      sql + strlen(SELECT));
+	strbuf_printf(&url, "%s%s", server->base.data,
+		      server->is_plain ? "" : "&enable_http_compression=1");
+	if (strbuf_error(&query) || strbuf_error(&url) || field_cnt > CLICKHOUSE_FIELDS_MAX)
+		return fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(ENOMEM));
+	request.url = url.data;
+	request.body = query.data;
+	request.body_len = query.len;
+	strbuf_clear(&server->line);
+	err = post(server, &request, NULL);
+	/* A user with readonly=1 may set nothing, not even this. No row has come yet. */
+	if (err && !server->is_plain && server->answer.status && server->answer.status != 200 &&
+	    server->failure.code == CODE_READONLY) {
+		server->is_plain = true;
+		return clickhouse__query(server, sql, field_cnt, row, ctx);
+	}
+	if (!err && !is_row(strbuf_str(&server->line), server->line.len) &&
+	    clickhouse_error_code(strbuf_str(&server->line)))
+		return fail_said(server, 200, server->line.data);
+	if (!err && server->line.len)
+		return fail(server, CLICKHOUSE_FAULT_UNREACHABLE,
+			    "the answer ends in the middle of a row");
+	if (err && !rows.has_failed && err != -EIO && err != -ENOMEM)
+		(void)fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(err));
+	return err;
+}
+
+int clickhouse__command(struct clickhouse *server, const char *sql)
+{
+	struct http_request request = { .url = server->base.data,
+					.body = sql,
+					.body_len = strlen(sql) };
+
+	return post(server, &request, NULL);
+}
+
+int clickhouse__insert(struct clickhouse *server, const char *into, const void *bytes, size_t len)
+{
+	__cleanup_strbuf struct strbuf query = STRBUF_INIT, url = STRBUF_INIT;
+	struct http_request request = { 0 };
+
+	strbuf_add(&url, &server->base);
+	strbuf_puts(&url, "&query=");
+	strbuf_printf(&query, "INSERT INTO %s FORMAT RowBinary", into);
+	strbuf_put_encoded(&url, strbuf_str(&query), "_.-");
+	strbuf_clear(&server->zipped);
+	if (strbuf_error(&query) || strbuf_error(&url) ||
+	    gzip_append(&server->zipped, bytes, len, GZIP_FASTEST))
+		return fail(server, CLICKHOUSE_FAULT_LOCAL, errstr(ENOMEM));
+	request.url = url.data;
+	request.body = server->zipped.data;
+	request.body_len = server->zipped.len;
+	return post(server, &request, "Content-Encoding: gzip");
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See clickhouse_select.h. */
+#include "user/source/clickhouse_select.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "user/remote/window_row.h"
+#include "user/store/store.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+
+#define HOUR_S 3600u
+
+/* A DateTime has 32 bits. */
+static uint32_t seconds(uint64_t unix_ns)
+{
+	uint64_t unix_s = unix_ns / CLOCK_NS_PER_S;
+
+	return unix_s < UINT32_MAX - HOUR_S ? (uint32_t)unix_s : UINT32_MAX - HOUR_S;
+}
+
+/* Condition of windows: the ts is for the index, the rest decides. */
+static void put_range(const struct clickhouse_select *select, struct strbuf *out)
+{
+	uint64_t reach_ns = STORE_WINDOW_MAX_NS + 60 * CLOCK_NS_PER_S;
+	uint64_t first_ns = select->since_unix_ns > reach_ns ? select->since_unix_ns - reach_ns : 0;
+
+	strbuf_printf(out,
+		      " WHERE event = %u AND ts >= toDateTime(%" PRIu32
+		      ") AND ts <= toDateTime(%" PRIu32 ") AND start_ns < %" PRIu64
+		      " AND start_ns + duration_ns > %" PRIu64,
+		      (unsigned int)select->event, seconds(first_ns),
+		      seconds(select->until_unix_ns), select->until_unix_ns, select->since_unix_ns);
+}
+
+static void put_hour(const struct clickhouse_select *select, struct strbuf *out)
+{
+	strbuf_printf(out, "ts >= toDateTime(%" PRIu32 ") AND ts < toDateTime(%" PRIu32 ")",
+		      select->hour_unix_s, select->hour_unix_s + HOUR_S);
+}
+
+void clickhouse_select_times(enum event event, struct strbuf *out)
+{
+	strbuf_printf(out,
+		      "SELECT min(start_ns), max(start_ns + duration_ns) FROM jbpf_windows "
+		      "WHERE event = %u AND pid != 0 AND samples != 0",
+		      (unsigned int)event);
+}
+
+void clickhouse_select_hours(const struct clickhouse_select *select, struct strbuf *out)
+{
+	strbuf_puts(out, "SELECT intDiv(toUnixTimestamp(ts), 3600) * 3600 AS hour, count() "
+			 "FROM jbpf_windows FINAL");
+	put_range(select, out);
+	strbuf_puts(out, " GROUP BY hour ORDER BY hour");
+}
+
+/* Is this name among the texts that are not wanted? */
+static bool is_unwanted(const struct clickhouse_select *select, const char *name, size_t len)
+{
+	const struct {
+		const char *name;
+		bool is_wanted;
+	} texts[] = { { "lines", select->wants_lines },
+		      { "cells", select->wants_cells },
+		      { "threads", select->wants_threads } };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (len == strlen(texts[i].name) && memcmp(name, texts[i].name, len) == 0)
+			return !texts[i].is_wanted;
+	}
+	return false;
+}
+
+void clickhouse_select_windows(const struct clickhouse_select *select, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf names = STRBUF_INIT;
+
+	window_row_column_names(&names);
+	strbuf_puts(out, "SELECT ");
+	for (const char *at = strbuf_str(&names); *at;) {
+		size_t len = strcspn(at, ",");
+
+		if (is_unwanted(select, at, len))
+			strbuf_puts(out, "''");
+		else
+			strbuf_append(out, at, len);
+		at += len;
+		len = strspn(at, ", ");
+		strbuf_append(out, at, len);
+		at += len;
+	}
+	if (strbuf_error(&names))
+		strbuf_fail(out, strbuf_error(&names));
+	strbuf_puts(out, " FROM jbpf_windows FINAL");
+	put_range(select, out);
+	strbuf_puts(out, " AND ");
+	put_hour(select, out);
+	strbuf_puts(out, " ORDER BY ts, service, stream");
+}
+
+static void put_samples(const struct clickhouse_select *select, struct strbuf *out)
+{
+	strbuf_printf(out, " WHERE event = %u AND ", (unsigned int)select->event);
+	put_hour(select, out);
+	if (select->services)
+		strbuf_printf(out, " AND service IN (%s)", select->services);
+	if (select->streams)
+		strbuf_printf(out, " AND stream IN (%s)", select->streams);
+}
+
+void clickhouse_select_stacks(const struct clickhouse_select *select, struct strbuf *out)
+{
+	strbuf_puts(out, "SELECT service, hash, stack FROM jbpf_stacks WHERE ");
+	if (select->services)
+		strbuf_printf(out, "service IN (%s) AND ", select->services);
+	strbuf_puts(out, "(service, hash) IN (SELECT service, hash FROM jbpf_samples");
+	put_samples(select, out);
+	strbuf_puts(out, ")");
+}
+
+void clickhouse_select_samples(const struct clickhouse_select *select, struct strbuf *out)
+{
+	strbuf_puts(out, "SELECT toUnixTimestamp(ts), service, stream, hash, n "
+			 "FROM jbpf_samples FINAL");
+	put_samples(select, out);
+	strbuf_puts(out, " ORDER BY ts, service, stream");
+}

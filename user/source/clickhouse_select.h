@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The questions to ClickHouse from which windows are put together again, in words that 18.16 knows, too.
+ * Pure.
+ *
+ * Rows of an hour are asked for at once. Windows and samples come in the order of (ts, service, stream),
+ * strings by their bytes, so that they can be read side by side.
+ */
+#ifndef JBPF_SOURCE_CLICKHOUSE_SELECT_H
+#define JBPF_SOURCE_CLICKHOUSE_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/event.h"
+#include "user/util/strbuf.h"
+
+#define CLICKHOUSE_TIMES_FIELDS	 2
+#define CLICKHOUSE_HOUR_FIELDS	 2 /* begin of the hour (Unix s), windows that begin in it */
+#define CLICKHOUSE_STACK_FIELDS	 3 /* service, hash, stack */
+#define CLICKHOUSE_SAMPLE_FIELDS 5 /* ts (Unix s), service, stream, hash, n */
+
+/* Which rows. */
+struct clickhouse_select {
+	enum event event;
+	uint64_t since_unix_ns; /* windows that overlap [since, until) */
+	uint64_t until_unix_ns;
+	uint32_t hour_unix_s; /* that begin in this hour; not of clickhouse_select_hours() */
+	/* Of windows: what is not wanted comes empty. */
+	bool wants_lines, wants_cells, wants_threads;
+	/* Of stacks and samples: "'a','b'" and "1,2"; NULL = all. */
+	const char *services;
+	const char *streams;
+};
+
+/* Appends a SELECT. When the first window with samples begins and the last ends, ns; 0 and 0 = there is none. */
+void clickhouse_select_times(enum event event, struct strbuf *out);
+/* Hours with windows, in order of time. */
+void clickhouse_select_hours(const struct clickhouse_select *select, struct strbuf *out);
+/* The columns of window_row.h. */
+void clickhouse_select_windows(const struct clickhouse_select *select, struct strbuf *out);
+/* Stacks of the hour's samples. */
+void clickhouse_select_stacks(const struct clickhouse_select *select, struct strbuf *out);
+void clickhouse_select_samples(const struct clickhouse_select *select, struct strbuf *out);
+
+#endif

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See clickhouse_source.h. */
+#include "user/source/clickhouse_source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/model/event_view.h"
+#include "user/remote/clickhouse.h"
+#include "user/remote/clickhouse_schema.h"
+#include "user/remote/window_row.h"
+#include "user/source/clickhouse_select.h"
+#include "user/source/window_texts.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/log.h"
+#include "user/util/strtab.h"
+#include "user/util/vec.h"
+
+#define LIST_MAX_BYTES \
+	(64u * 1024) /* of services or streams in a query; all are asked for past it */
+
+struct clickhouse_source {
+	struct clickhouse *server;
+	enum event event;
+	char failure[640]; /* of the last visit; "" = none */
+};
+
+/* A window that is wanted. */
+struct kept {
+	char *bytes; /* its fields' texts; the window borrows */
+	struct window_row row;
+};
+
+/* An hour's work. */
+struct hour {
+	struct clickhouse_source *source;
+	const struct store_visitor *visitor;
+	struct clickhouse_select select;
+	uint64_t received; /* rows of windows */
+	struct kept *kept; /* in the order of the answer */
+	size_t cnt;
+	size_t cap;
+	size_t at; /* of kept, whose samples come now */
+	struct window_texts *texts;
+	uint64_t missing; /* samples of that window whose stack is not there */
+};
+
+struct hours {
+	struct {
+		uint64_t unix_s;
+		uint64_t windows;
+	} * items;
+	size_t cnt;
+	size_t cap;
+};
+
+static int fail(struct clickhouse_source *source, int err, const char *format, ...)
+	__printf_like(3, 4);
+
+static int fail(struct clickhouse_source *source, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(source->failure, sizeof(source->failure), format, args);
+	va_end(args);
+	return err;
+}
+
+/* Of the server, unless a row's taker said better. */
+static int query(struct clickhouse_source *source, const struct strbuf *sql, size_t field_cnt,
+		 int (*row)(void *ctx, const struct clickhouse_field *fields), void *ctx)
+{
+	int err = strbuf_error(sql);
+
+	if (!err)
+		err = clickhouse__query(source->server, sql->data, field_cnt, row, ctx);
+	if (err == -EBADMSG)
+		return fail(source, -EIO, "%s: a row that jbpf did not write",
+			    clickhouse__name(source->server));
+	if (err < 0 && err != -ENOMEM && !source->failure[0])
+		return fail(source, -EIO, "%s", clickhouse__failure(source->server)->words);
+	return err;
+}
+
+/* ---- windows ---- */
+
+static int keep(struct hour *hour, const struct clickhouse_field *fields, size_t cnt)
+{
+	struct clickhouse_field copies[CLICKHOUSE_FIELDS_MAX];
+	size_t bytes = 0;
+	struct kept kept;
+	char *at;
+	int err;
+
+	for (size_t i = 0; i < cnt; i++)
+		bytes += fields[i].len + 1;
+	if (vec_room(hour->kept, hour->cnt, hour->cap, 256))
+		return -ENOMEM;
+	kept.bytes = at = malloc(bytes);
+	if (!at)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++) {
+		memcpy(at, fields[i].text, fields[i].len);
+		at[fields[i].len] = '\0';
+		copies[i] = (struct clickhouse_field){ .text = at, .len = fields[i].len };
+		at += fields[i].len + 1;
+	}
+	err = window_row_decode(copies, &kept.row);
+	if (err)
+		free(kept.bytes);
+	else
+		hour->kept[hour->cnt++] = kept;
+	return err;
+}
+
+static int take_window(void *ctx, const struct clickhouse_field *fields)
+{
+	struct hour *hour = ctx;
+	const struct store_visitor *visitor = hour->visitor;
+	struct window_row row;
+	int err = window_row_decode(fields, &row);
+
+	if (err)
+		return err;
+	hour->received++;
+	row.window.lines = NULL;
+	row.window.cells = NULL;
+	row.window.threads = NULL;
+	row.window.lines_len = row.window.cells_len = 0;
+	row.window.threads_len = 0;
+	if (visitor->want && !visitor->want(visitor->ctx, &row.window))
+		return 0;
+	return visitor->window ? keep(hour, fields, window_row_column_cnt()) : 0;
+}
+
+static int read_windows(struct hour *hour, uint64_t expected)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	int err;
+
+	clickhouse_select_windows(&hour->select, &sql);
+	err = query(hour->source, &sql, window_row_column_cnt(), take_window, hour);
+	/* More may have come meanwhile. */
+	if (!err && hour->received < expected)
+		err = fail(hour->source, -EIO,
+			   "%s: of %" PRIu64 " windows of an hour only %" PRIu64
+			   " came; has the user a limit on the rows of an answer?",
+			   clickhouse__name(hour->source->server), expected, hour->received);
+	return err;
+}
+
+/* ---- samples ---- */
+
+/* Tells samples that are counted in the window, but not there as stacks. */
+static void tell_missing(struct hour *hour, const struct window *window, uint64_t found)
+{
+	char path[256], what[128];
+	const time_t unix_s = (time_t)(window->start_unix_ns / CLOCK_NS_PER_S);
+	const struct store_damage damage = { .path = path, .what = what, .is_unreadable = true };
+	struct tm parts;
+
+	if (!hour->visitor->damage || !gmtime_r(&unix_s, &parts))
+		return;
+	(void)snprintf(path, sizeof(path), "%.120s, pid %" PRIu32 ", %04d-%02d-%02dT%02d:%02dZ",
+		       window_row_service(window), window->pid, parts.tm_year + 1900,
+		       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min);
+	(void)snprintf(what, sizeof(what), "of %" PRIu64 " samples the server has only %" PRIu64,
+		       window->counts.samples, found);
+	hour->visitor->damage(hour->visitor->ctx, &damage);
+}
+
+/* The window is complete. */
+static int hand_out(struct hour *hour)
+{
+	const struct window *window = &hour->kept[hour->at++].row.window;
+	const struct strbuf *text;
+	uint64_t samples;
+	int err = window_texts__take(hour->texts, &text, &samples);
+
+	if (err)
+		return err;
+	if (samples < window->counts.samples)
+		tell_missing(hour, window, samples);
+	return hour->visitor->window(hour->visitor->ctx, window, strbuf_str(text), text->len);
+}
+
+static uint64_t minute_of(const struct window *window)
+{
+	return window->start_unix_ns / CLICKHOUSE_MINUTE_NS *
+	       (CLICKHOUSE_MINUTE_NS / CLOCK_NS_PER_S);
+}
+
+/* Bytes as the server sorts them: a string that is the other's beginning comes first. */
+static int compare_service(const struct clickhouse_field *a, const char *b)
+{
+	size_t b_len = strlen(b);
+	int order = memcmp(a->text, b, a->len < b_len ? a->len : b_len);
+
+	return order ? order : (a->len > b_len) - (a->len < b_len);
+}
+
+static int compare_key(uint64_t minute, const struct clickhouse_field *service, uint64_t stream,
+		       const struct window_row *row)
+{
+	uint64_t other = minute_of(&row->window);
+	int order;
+
+	if (minute != other)
+		return minute < other ? -1 : 1;
+	order = compare_service(service, window_row_service(&row->window));
+	return order ? order : (stream > row->stream) - (stream < row->stream);
+}
+
+static int take_samples(void *ctx, const struct clickhouse_field *fields)
+{
+	const struct clickhouse_field *service = &fields[1];
+	struct hour *hour = ctx;
+	uint64_t minute, stream, hash, samples;
+	int order = 1, err = 0;
+
+	if (clickhouse_field_u64(&fields[0], &minute) ||
+	    clickhouse_field_u64(&fields[2], &stream) || clickhouse_field_u64(&fields[3], &hash) ||
+	    clickhouse_field_u64(&fields[4], &samples))
+		return -EBADMSG;
+	while (hour->at < hour->cnt) {
+		order = compare_key(minute, service, stream, &hour->kept[hour->at].row);
+		if (order <= 0)
+			break;
+		err = hand_out(hour);
+		if (err)
+			return err;
+	}
+	if (order) /* of a window that is not wanted, or not there yet */
+		return 0;
+	err = window_texts__add_samples(hour->texts, service->text, service->len, hash, samples);
+	return err == -ENOENT ? 0 : err; /* counted when the window is complete */
+}
+
+static int take_stack(void *ctx, const struct clickhouse_field *fields)
+{
+	struct hour *hour = ctx;
+	uint64_t hash;
+	int err;
+
+	if (clickhouse_field_u64(&fields[1], &hash) || memchr(fields[2].text, '\0', fields[2].len))
+		return -EBADMSG;
+	err = window_texts__add_stack(hour->texts, fields[0].text, fields[0].len, hash,
+				      fields[2].text, fields[2].len);
+	if (err == -EEXIST)
+		return fail(hour->source, -EIO,
+			    "%s: two stacks of the service %.100s have the hash %" PRIu64,
+			    clickhouse__name(hour->source->server), fields[0].text, hash);
+	return err;
+}
+
+static void put_service(const struct window_row *row, struct strbuf *out)
+{
+	const char *service = window_row_service(&row->window);
+
+	clickhouse_quote(out, service, strlen(service));
+}
+
+static void put_stream(const struct window_row *row, struct strbuf *out)
+{
+	strbuf_printf(out, "%" PRIu64, row->stream);
+}
+
+/* "a,b" of the values of the windows that are wanted, each once; "" = too many. */
+static int list_values(const struct hour *hour,
+		       void (*put)(const struct window_row *row, struct strbuf *out),
+		       struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf value = STRBUF_INIT;
+	struct strtab *seen = strtab__new();
+	int err = seen ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < hour->cnt && !err && out->len < LIST_MAX_BYTES; i++) {
+		uint32_t id, cnt = strtab__count(seen);
+
+		strbuf_clear(&value);
+		put(&hour->kept[i].row, &value);
+		err = strbuf_error(&value);
+		if (!err)
+			err = strtab__intern(seen, strbuf_str(&value), value.len, &id);
+		if (err || id < cnt)
+			continue;
+		strbuf_puts(out, cnt ? "," : "");
+		strbuf_add(out, &value);
+	}
+	strtab__free(seen);
+	if (out->len >= LIST_MAX_BYTES)
+		strbuf_clear(out);
+	return err ? err : strbuf_error(out);
+}
+
+static int read_samples(struct hour *hour)
+{
+	__cleanup_strbuf struct strbuf stacks = STRBUF_INIT, samples = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf services = STRBUF_INIT, streams = STRBUF_INIT;
+	int err = list_values(hour, put_service, &services);
+
+	if (!err)
+		err = list_values(hour, put_stream, &streams);
+	if (err)
+		return err;
+	hour->select.services = services.len ? services.data : NULL;
+	hour->select.streams = streams.len ? streams.data : NULL;
+	hour->texts = window_texts__new();
+	if (!hour->texts)
+		return -ENOMEM;
+	clickhouse_select_stacks(&hour->select, &stacks);
+	clickhouse_select_samples(&hour->select, &samples);
+	err = query(hour->source, &stacks, CLICKHOUSE_STACK_FIELDS, take_stack, hour);
+	if (!err)
+		err = query(hour->source, &samples, CLICKHOUSE_SAMPLE_FIELDS, take_samples, hour);
+	while (!err && hour->at < hour->cnt)
+		err = hand_out(hour);
+	return err;
+}
+
+static int visit_hour(struct hour *hour, uint64_t expected)
+{
+	int err = read_windows(hour, expected);
+
+	if (!err && hour->cnt)
+		err = read_samples(hour);
+	for (size_t i = 0; i < hour->cnt; i++)
+		free(hour->kept[i].bytes);
+	free(hour->kept);
+	window_texts__free(hour->texts);
+	return err;
+}
+
+/* ---- the source ---- */
+
+static int take_hour(void *ctx, const struct clickhouse_field *fields)
+{
+	struct hours *hours = ctx;
+	uint64_t unix_s, windows;
+
+	if (clickhouse_field_u64(&fields[0], &unix_s) ||
+	    clickhouse_field_u64(&fields[1], &windows) || unix_s > UINT32_MAX - 3600)
+		return -EBADMSG;
+	if (vec_room(hours->items, hours->cnt, hours->cap, 32))
+		return -ENOMEM;
+	hours->items[hours->cnt].unix_s = unix_s;
+	hours->items[hours->cnt++].windows = windows;
+	return 0;
+}
+
+static int visit_event(struct clickhouse_source *source, const struct clickhouse_select *select,
+		       const struct store_visitor *visitor)
+{
+	__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+	struct hours hours = { .items = NULL };
+	int err;
+
+	clickhouse_select_hours(select, &sql);
+	err = query(source, &sql, CLICKHOUSE_HOUR_FIELDS, take_hour, &hours);
+	for (size_t i = 0; i < hours.cnt && !err; i++) {
+		struct hour hour = { .source = source, .visitor = visitor, .select = *select };
+
+		hour.select.hour_unix_s = (uint32_t)hours.items[i].unix_s;
+		err = visit_hour(&hour, hours.items[i].windows);
+	}
+	free(hours.items);
+	return err;
+}
+
+static int source_visit(void *ctx, uint64_t since_unix_ns, uint64_t until_unix_ns,
+			const struct store_visitor *visitor)
+{
+	struct clickhouse_source *source = ctx;
+	uint32_t sources = event_sources(source->event);
+	struct clickhouse_select select = {
+		.since_unix_ns = since_unix_ns,
+		.until_unix_ns = until_unix_ns,
+		.wants_lines = visitor->wants_lines,
+		.wants_cells = visitor->wants_cells,
+		.wants_threads = visitor->wants_threads,
+	};
+	int err = 0;
+
+	source->failure[0] = '\0';
+	for (int i = 0; i < EVENT_CNT && !err; i++) {
+		select.event = (enum event)i;
+		if (sources & EVENT_BIT(i))
+			err = visit_event(source, &select, visitor);
+	}
+	return err;
+}
+
+struct times {
+	uint64_t first_unix_ns, last_unix_ns;
+};
+
+static int take_times(void *ctx, const struct clickhouse_field *fields)
+{
+	struct times *times = ctx;
+	uint64_t first, last;
+
+	if (clickhouse_field_u64(&fields[0], &first) || clickhouse_field_u64(&fields[1], &last))
+		return -EBADMSG;
+	if (last && (!times->first_unix_ns || first < times->first_unix_ns))
+		times->first_unix_ns = first;
+	if (last > times->last_unix_ns)
+		times->last_unix_ns = last;
+	return 0;
+}
+
+static int source_range(void *ctx, uint64_t *first_unix_ns, uint64_t *last_unix_ns)
+{
+	struct clickhouse_source *source = ctx;
+	uint32_t sources = event_sources(source->event);
+	struct times times = { 0 };
+
+	for (int i = 0; i < EVENT_CNT; i++) {
+		__cleanup_strbuf struct strbuf sql = STRBUF_INIT;
+		int err;
+
+		if (!(sources & EVENT_BIT(i)))
+			continue;
+		clickhouse_select_times((enum event)i, &sql);
+		err = query(source, &sql, CLICKHOUSE_TIMES_FIELDS, take_times, &times);
+		if (err)
+			return err;
+	}
+	*first_unix_ns = times.first_unix_ns;
+	*last_unix_ns = times.last_unix_ns;
+	return 0;
+}
+
+static const char *source_failure(void *ctx)
+{
+	const struct clickhouse_source *source = ctx;
+
+	return source->failure[0] ? source->failure : NULL;
+}
+
+static void source_free(void *ctx)
+{
+	struct clickhouse_source *source = ctx;
+
+	clickhouse__free(source->server);
+	free(source);
+}
+
+static const struct store_source_ops clickhouse_ops = {
+	.visit = source_visit,
+	.range = source_range,
+	.failure = source_failure,
+	.free = source_free,
+};
+
+static int check_tables(struct clickhouse *server, char *why, size_t why_len)
+{
+	uint64_t version = 0;
+	int err = clickhouse_schema_check(server, &version);
+
+	if (err == -EPROTONOSUPPORT)
+		(void)snprintf(why, why_len,
+			       "%s: its tables are of version %" PRIu64
+			       ", this jbpf reads version %d",
+			       clickhouse__name(server), version, CLICKHOUSE_SCHEMA_VERSION);
+	else if (err)
+		(void)snprintf(why, why_len, "%s", clickhouse__failure(server)->words);
+	return err;
+}
+
+int clickhouse_source__open(const char *url, enum event event, struct store_source **out, char *why,
+			    size_t why_len)
+{
+	struct clickhouse_source *source;
+	struct clickhouse *server;
+	int err = clickhouse__open(url, &server, why, why_len);
+
+	if (err)
+		return err;
+	err = check_tables(server, why, why_len);
+	source = err ? NULL : calloc(1, sizeof(*source));
+	if (!source) {
+		clickhouse__free(server);
+		if (!err)
+			(void)snprintf(why, why_len, "out of memory");
+		return err ? err : -ENOMEM;
+	}
+	*source = (struct clickhouse_source){ .server = server, .event = event };
+	err = store_source__new(&clickhouse_ops, source, clickhouse__name(server), out);
+	if (err) {
+		(void)snprintf(why, why_len, "out of memory");
+		source_free(source);
+	}
+	return err;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles that jbpf push has sent to ClickHouse, as a source of windows. A window is what began in one
+ * minute in one stream. They come hour by hour; what the server gives of an hour is counted against what it
+ * says there is, and the samples of a window against those that its stacks have, so that nothing that a
+ * limit of the server cuts off is missing silently.
+ */
+#ifndef JBPF_SOURCE_CLICKHOUSE_SOURCE_H
+#define JBPF_SOURCE_CLICKHOUSE_SOURCE_H
+
+#include <stddef.h>
+
+#include "user/model/event.h"
+#include "user/store/store_source.h"
+#include "user/util/attributes.h"
+
+/*
+ * `url` as remote_url.h has it; the event may be a view. 0, or -errno with one line for people in `why`:
+ * a wrong URL, a server that does not answer or refuses, tables of another version.
+ */
+__must_check int clickhouse_source__open(const char *url, enum event event,
+					 struct store_source **out, char *why, size_t why_len);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folded text of a window, out of numbers of stacks: first the stacks are added, by service and hash,
+ * then the samples of a window by hash, then comes its text. No I/O.
+ */
+#ifndef JBPF_SOURCE_WINDOW_TEXTS_H
+#define JBPF_SOURCE_WINDOW_TEXTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/util/attributes.h"
+#include "user/util/strbuf.h"
+
+struct window_texts;
+
+/* NULL only when memory is short. */
+struct window_texts *window_texts__new(void);
+void window_texts__free(struct window_texts *texts); /* NULL is fine */
+
+/* A stack, also again. 0, -EEXIST: another text has this hash, -ENOMEM. */
+__must_check int window_texts__add_stack(struct window_texts *texts, const char *service,
+					 size_t service_len, uint64_t hash, const char *stack,
+					 size_t len);
+/* Samples of the window that is begun. 0, -ENOENT: there is no such stack, -ENOMEM. */
+__must_check int window_texts__add_samples(struct window_texts *texts, const char *service,
+					   size_t service_len, uint64_t hash, uint64_t samples);
+/*
+ * What was added since the last call, as folded text in the order of its bytes, and how many samples these
+ * are. Borrowed until the next call. 0 or -ENOMEM.
+ */
+__must_check int window_texts__take(struct window_texts *texts, const struct strbuf **text,
+				    uint64_t *samples);
+
+#endif

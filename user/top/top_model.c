@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The last minute of all streams, and rows made of it; see top_model.h. */
+#include "user/top/top_model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/model/stack_text.h"
+#include "user/top/top_piece.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/saturate.h"
+#include "user/util/strbuf.h"
+#include "user/util/strtab.h"
+#include "user/util/vec.h"
+
+#define NOW_NS	   (TOP_NOW_S * CLOCK_NS_PER_S)
+#define HISTORY_NS (TOP_HISTORY_S * CLOCK_NS_PER_S)
+/* Windows end a moment before or after their multiple of ten seconds. */
+#define SLACK_NS (CLOCK_NS_PER_S / 2)
+
+struct top_model {
+	const struct selection *selection;
+	enum top_span span;
+	struct top_piece *pieces; /* of streams, in the order they came */
+	size_t piece_cnt;
+	size_t piece_cap;
+	struct window *hosts; /* host records, without labels */
+	size_t host_cnt;
+	size_t host_cap;
+	struct strtab *streams;	       /* TOP_SPAN_WHOLE: identity -> index of its piece */
+	uint64_t newest_ns[EVENT_CNT]; /* end of the newest host record; 0 = none */
+	uint64_t frozen_ns[EVENT_CNT]; /* the same when it was frozen */
+	bool is_frozen;
+	uint64_t generation;
+	uint64_t lost; /* that did not reach the model */
+};
+
+struct top_model *top_model__new(const struct selection *selection, enum top_span span)
+{
+	struct top_model *model = calloc(1, sizeof(*model));
+
+	if (!model)
+		return NULL;
+	model->selection = selection;
+	model->span = span;
+	model->streams = strtab__new();
+	if (!model->streams)
+		free(take_ptr(model));
+	return model;
+}
+
+void top_model__free(struct top_model *model)
+{
+	if (!model)
+		return;
+	for (size_t i = 0; i < model->piece_cnt; i++)
+		top_piece_release(&model->pieces[i]);
+	free(model->pieces);
+	free(model->hosts);
+	strtab__free(model->streams);
+	free(model);
+}
+
+uint64_t top_model__generation(const struct top_model *model)
+{
+	return model->generation;
+}
+
+void top_model__note_lost(struct top_model *model, uint64_t samples)
+{
+	model->lost = add_saturated(model->lost, samples);
+	model->generation++;
+}
+
+/* ---- which windows count ---- */
+
+/* The end of now. */
+static uint64_t end_of(const struct top_model *model, enum event event)
+{
+	return model->is_frozen ? model->frozen_ns[event] : model->newest_ns[event];
+}
+
+/* Does the window reach into the last `span_ns` before `end_ns`, and not beyond? */
+static bool is_within(const struct window *window, uint64_t end_ns, uint64_t span_ns)
+{
+	uint64_t end = window_end_unix_ns(window);
+
+	return end <= end_ns && (end == end_ns || end_ns - end + SLACK_NS < span_ns);
+}
+
+static bool is_now(const struct top_model *model, const struct window *window)
+{
+	uint64_t end_ns = end_of(model, (enum event)window->event);
+
+	return model->span == TOP_SPAN_WHOLE || is_within(window, end_ns, NOW_NS);
+}
+
+static bool is_in_history(const struct top_model *model, const struct window *window)
+{
+	uint64_t end_ns = end_of(model, (enum event)window->event);
+
+	return model->span == TOP_SPAN_WHOLE || is_within(window, end_ns, HISTORY_NS);
+}
+
+/*
+ * Is it within the span of what was frozen, or of what is new? Streams come before their host
+ * record: they may be newer than the newest one.
+ */
+static bool is_needed(const struct top_model *model, const struct window *window, uint64_t span_ns)
+{
+	return window_end_unix_ns(window) > model->newest_ns[window->event] ||
+	       is_within(window, model->newest_ns[window->event], span_ns) ||
+	       (model->is_frozen && is_within(window, model->frozen_ns[window->event], span_ns));
+}
+
+static void prune(struct top_model *model)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < model->piece_cnt; i++) {
+		struct top_piece *piece = &model->pieces[i];
+
+		if (!is_needed(model, &piece->window, HISTORY_NS)) {
+			top_piece_release(piece);
+			continue;
+		}
+		if (!is_needed(model, &piece->window, NOW_NS))
+			top_piece_drop_stacks(piece);
+		model->pieces[kept++] = *piece;
+	}
+	model->piece_cnt = kept;
+	kept = 0;
+	for (size_t i = 0; i < model->host_cnt; i++) {
+		if (is_needed(model, &model->hosts[i], HISTORY_NS))
+			model->hosts[kept++] = model->hosts[i];
+	}
+	model->host_cnt = kept;
+}
+
+/* ---- adding ---- */
+
+/* No padding: compared as bytes. */
+struct stream_key {
+	uint64_t process_start_ns;
+	uint64_t cgroup_id;
+	uint32_t pid;
+	uint32_t exec_id;
+	uint32_t event;
+	uint32_t zero;
+	uint8_t boot_id[16];
+};
+
+_Static_assert(sizeof(struct stream_key) == 48, "stream_key has no padding");
+
+static struct stream_key stream_key_of(const struct window *window)
+{
+	struct stream_key key = {
+		.process_start_ns = window->process_start_ns,
+		.cgroup_id = window->cgroup_id,
+		.pid = window->pid,
+		.exec_id = window->exec_id,
+		.event = window->event,
+	};
+
+	memcpy(key.boot_id, window->boot_id, sizeof(key.boot_id));
+	return key;
+}
+
+/* Takes the piece over. 0 or -ENOMEM. */
+static int append_piece(struct top_model *model, struct top_piece *piece)
+{
+	if (vec_room(model->pieces, model->piece_cnt, model->piece_cap, 64))
+		return -ENOMEM;
+	model->pieces[model->piece_cnt++] = *piece;
+	*piece = (struct top_piece){ 0 };
+	return 0;
+}
+
+/* Of a whole range each stream has one piece. */
+static int add_to_whole(struct top_model *model, struct top_piece *piece)
+{
+	struct stream_key key = stream_key_of(&piece->window);
+	uint32_t index = strtab__find(model->streams, &key, sizeof(key));
+	int err;
+
+	if (index != STRTAB_NONE)
+		return top_piece_merge(&model->pieces[index], piece);
+	err = append_piece(model, piece);
+	if (err)
+		return err;
+	return strtab__intern(model->streams, &key, sizeof(key), &index);
+}
+
+static int add_stream(struct top_model *model, const struct window *window, const char *text,
+		      size_t len)
+{
+	struct top_piece piece;
+	int err = top_piece_init(&piece, window, text, len, model->selection);
+
+	if (err)
+		return err;
+	err = model->span == TOP_SPAN_WHOLE ? add_to_whole(model, &piece) :
+					      append_piece(model, &piece);
+	top_piece_release(&piece);
+	return err;
+}
+
+static int add_host(struct top_model *model, const struct window *window)
+{
+	struct window *host;
+
+	if (vec_room(model->hosts, model->host_cnt, model->host_cap, 16))
+		return -ENOMEM;
+	host = &model->hosts[model->host_cnt++];
+	*host = *window;
+	memset(host->labels, 0, sizeof(host->labels));
+	host->lines = NULL;
+	host->cells = NULL;
+	host->threads = NULL;
+	return 0;
+}
+
+int top_model__add(struct top_model *model, const struct window *window, const char *text,
+		   size_t len)
+{
+	uint64_t end = window_end_unix_ns(window);
+	int err;
+
+	if (window->event >= EVENT_CNT)
+		return 0;
+	if (window->pid)
+		return selection_matches(model->selection, window) ?
+			       add_stream(model, window, text, len) :
+			       0;
+	err = add_host(model, window);
+	if (err)
+		return err;
+	model->generation++;
+	if (end > model->newest_ns[window->event]) {
+		model->newest_ns[window->event] = end;
+		if (model->span == TOP_SPAN_LIVE)
+			prune(model);
+	}
+	return 0;
+}
+
+void top_model__freeze(struct top_model *model, bool is_frozen)
+{
+	if (model->is_frozen == is_frozen)
+		return;
+	memcpy(model->frozen_ns, model->newest_ns, sizeof(model->frozen_ns));
+	model->is_frozen = is_frozen;
+	model->generation++;
+}
+
+/* ---- rows ---- */
+
+/* What is needed while rows are made, beside the row. */
+struct row_work {
+	struct strtab *leafs; /* leaf -> index of its count */
+	uint64_t *leaf_counts;
+	uint32_t leaf_cap;
+	uint64_t jvm_samples; /* of the JVM whose facts the row has */
+	struct window newest; /* labels: of that JVM's piece */
+};
+
+struct rows_work {
+	struct top_rows *out;
+	size_t row_cap;
+	struct row_work *works; /* one per row */
+	size_t work_cap;
+	struct strtab *keys;	/* key of a row -> its index */
+	struct strtab *streams; /* that have samples now */
+};
+
+static void rows_work_release(struct rows_work *work)
+{
+	for (size_t i = 0; work->works && i < work->out->cnt; i++) {
+		strtab__free(work->works[i].leafs);
+		free(work->works[i].leaf_counts);
+	}
+	free(work->works);
+	strtab__free(work->keys);
+	strtab__free(work->streams);
+}
+
+void top_rows_release(struct top_rows *rows)
+{
+	for (size_t i = 0; i < rows->cnt; i++) {
+		free(rows->items[i].key);
+		free(rows->items[i].name);
+		free(rows->items[i].jvm_version);
+		free(rows->items[i].problem);
+		free(rows->items[i].hottest);
+	}
+	free(rows->items);
+	*rows = (struct top_rows){ 0 };
+}
+
+static int new_row(struct rows_work *work, const struct top_piece *piece)
+{
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	struct top_rows *out = work->out;
+	struct top_row row = { .is_container = top_window_is_contained(&piece->window) };
+	struct row_work fresh = { .leafs = strtab__new() };
+
+	top_window_name(&piece->window, &name);
+	row.key = strdup(piece->key);
+	row.name = strbuf_error(&name) ? NULL : strdup(strbuf_str(&name));
+	if (!fresh.leafs || !row.key || !row.name ||
+	    vec_room(out->items, out->cnt, work->row_cap, 32) ||
+	    vec_room(work->works, out->cnt, work->work_cap, 32)) {
+		strtab__free(fresh.leafs);
+		free(row.key);
+		free(row.name);
+		return -ENOMEM;
+	}
+	work->works[out->cnt] = fresh;
+	out->items[out->cnt++] = row;
+	return 0;
+}
+
+static int find_row(struct rows_work *work, const struct top_piece *piece, uint32_t *index_out)
+{
+	int err = strtab__intern(work->keys, piece->key, strlen(piece->key), index_out);
+
+	if (!err && *index_out == work->out->cnt)
+		err = new_row(work, piece);
+	return err;
+}
+
+static int count_leaf(struct row_work *work, const struct profile_stack *stack)
+{
+	struct stack_frame leaf;
+	uint32_t index;
+	int err;
+
+	if (!stack_text_leaf(stack->text, stack->len, &leaf))
+		return 0;
+	err = strtab__intern(work->leafs, leaf.text, leaf.text_len, &index);
+	if (err)
+		return err;
+	if (index + 1 == strtab__count(work->leafs)) {
+		uint32_t cap = work->leaf_cap;
+
+		if (vec_reserve(work->leaf_counts, index + 1, work->leaf_cap, 64))
+			return -ENOMEM;
+		memset(work->leaf_counts + cap, 0,
+		       (work->leaf_cap - cap) * sizeof(*work->leaf_counts));
+	}
+	work->leaf_counts[index] = add_saturated(work->leaf_counts[index], stack->count);
+	return 0;
+}
+
+/* What counts now: samples, processes, leafs. */
+static int add_now(struct rows_work *work, uint32_t index, const struct top_piece *piece)
+{
+	struct stream_key key = stream_key_of(&piece->window);
+	struct top_row *row = &work->out->items[index];
+	size_t cnt = piece->stacks ? profile__stack_count(piece->stacks) : 0;
+	uint32_t known = strtab__count(work->streams);
+	uint32_t unused;
+	int err = 0;
+
+	row->samples = add_saturated(row->samples, piece->window.counts.samples);
+	if (piece->window.counts.samples) {
+		err = strtab__intern(work->streams, &key, sizeof(key), &unused);
+		row->process_cnt += strtab__count(work->streams) - known;
+	}
+	for (size_t i = 0; i < cnt && !err; i++) {
+		struct profile_stack stack = profile__stack(piece->stacks, i);
+
+		err = count_leaf(&work->works[index], &stack);
+	}
+	return err;
+}
+
+/* Facts of the JVM that has most samples. */
+static void note_jvm(struct row_work *work, struct top_row *row, const struct window *window)
+{
+	if (!window->is_jvm || window->counts.samples < work->jvm_samples)
+		return;
+	work->jvm_samples = window->counts.samples;
+	work->newest = *window;
+	row->is_jvm = true;
+	row->preserve_frame_pointer = window->preserve_frame_pointer;
+	row->jit_source = window->jit_source;
+}
+
+static int add_piece(const struct top_model *model, struct rows_work *work,
+		     const struct top_piece *piece, uint64_t end_ns)
+{
+	uint64_t last_s = (end_ns - 1) / CLOCK_NS_PER_S;
+	struct top_row *row;
+	uint32_t index;
+	int err = find_row(work, piece, &index);
+
+	if (err)
+		return err;
+	row = &work->out->items[index];
+	window_counts_add(&row->counts, &piece->window.counts);
+	for (uint64_t i = 0; i < TOP_HISTORY_S && model->span == TOP_SPAN_LIVE; i++)
+		row->history[i] += top_piece_at(piece, last_s - (TOP_HISTORY_S - 1) + i);
+	note_jvm(&work->works[index], row, &piece->window);
+	return is_now(model, &piece->window) ? add_now(work, index, piece) : 0;
+}
+
+static const char *problem_of(const struct window *window)
+{
+	const char *names = window_label(window, WINDOW_LABEL_JIT_PROBLEM);
+
+	return *names ? names : window_label(window, WINDOW_LABEL_OVER_BUDGET);
+}
+
+static int finish_row(const struct row_work *work, struct top_row *row)
+{
+	const char *hottest = "";
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < strtab__count(work->leafs); i++) {
+		if (work->leaf_counts[i] <= most)
+			continue;
+		most = work->leaf_counts[i];
+		hottest = strtab__get(work->leafs, i, NULL);
+	}
+	row->hottest = strdup(hottest);
+	row->jvm_version = strdup(window_label(&work->newest, WINDOW_LABEL_JVM_VERSION));
+	row->problem = strdup(problem_of(&work->newest));
+	return row->hottest && row->jvm_version && row->problem ? 0 : -ENOMEM;
+}
+
+static void sum_host(const struct top_model *model, enum event event, struct top_host *out)
+{
+	out->end_unix_ns = end_of(model, event);
+	out->lost = model->lost;
+	for (size_t i = 0; i < model->host_cnt; i++) {
+		const struct window *host = &model->hosts[i];
+
+		if (host->event != event || !is_in_history(model, host))
+			continue;
+		out->lost = add_saturated(out->lost, window_lost_samples(host->lost));
+		out->opted_out = add_saturated(out->opted_out, host->lost[WINDOW_LOSS_OPTED_OUT]);
+		if (!is_now(model, host))
+			continue;
+		out->samples = add_saturated(out->samples, host->counts.samples);
+		out->span_ns = add_saturated(out->span_ns, host->recorded_ns ? host->recorded_ns :
+									       host->duration_ns);
+		out->cpu_cnt = host->cpu_cnt;
+		out->period = window_period(host);
+	}
+}
+
+static int collect_rows(const struct top_model *model, enum event event, struct rows_work *work)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < model->piece_cnt && !err; i++) {
+		const struct top_piece *piece = &model->pieces[i];
+
+		if (piece->window.event == event && piece->window.counts.samples &&
+		    is_in_history(model, &piece->window))
+			err = add_piece(model, work, piece, end_of(model, event));
+	}
+	for (size_t i = 0; i < work->out->cnt && !err; i++)
+		err = finish_row(&work->works[i], &work->out->items[i]);
+	return err;
+}
+
+int top_model__rows(struct top_model *model, enum event event, struct top_rows *out)
+{
+	struct top_rows rows = { 0 };
+	struct rows_work work = {
+		.out = &rows,
+		.keys = strtab__new(),
+		.streams = strtab__new(),
+	};
+	int err = work.keys && work.streams ? 0 : -ENOMEM;
+
+	if (!err) {
+		sum_host(model, event, &rows.host);
+		err = collect_rows(model, event, &work);
+	}
+	rows_work_release(&work);
+	if (err)
+		top_rows_release(&rows);
+	else
+		*out = rows;
+	return err;
+}
+
+/* What is asked of the stacks of a row. */
+struct asking {
+	const char *thread;  /* NULL = all */
+	bool is_for_threads; /* their names, not the stacks */
+	struct profile *out;
+};
+
+static int answer(const struct asking *asking, const struct profile_stack *stack)
+{
+	/* The thread's name is the first frame. */
+	const char *frames = memchr(stack->text, ';', stack->len);
+	size_t name_len = frames ? (size_t)(frames - stack->text) : stack->len;
+
+	if (!frames || asking->is_for_threads)
+		return profile__add(asking->out, stack->text, name_len, stack->count);
+	if (asking->thread && (strlen(asking->thread) != name_len ||
+			       memcmp(asking->thread, stack->text, name_len) != 0))
+		return 0;
+	return profile__add(asking->out, frames + 1, stack->len - name_len - 1, stack->count);
+}
+
+static int ask(const struct top_model *model, enum event event, const char *key,
+	       const struct asking *asking)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < model->piece_cnt; i++) {
+		const struct top_piece *piece = &model->pieces[i];
+
+		if (piece->window.event != event || !piece->stacks ||
+		    !is_now(model, &piece->window) || strcmp(piece->key, key) != 0)
+			continue;
+		for (size_t j = 0; j < profile__stack_count(piece->stacks) && !err; j++) {
+			struct profile_stack stack = profile__stack(piece->stacks, j);
+
+			err = answer(asking, &stack);
+		}
+	}
+	return err;
+}
+
+int top_model__profile(const struct top_model *model, enum event event, const char *key,
+		       const char *thread, struct profile *out)
+{
+	const struct asking asking = { .thread = thread, .out = out };
+
+	return ask(model, event, key, &asking);
+}
+
+int top_model__threads(const struct top_model *model, enum event event, const char *key,
+		       struct profile *out)
+{
+	const struct asking asking = { .is_for_threads = true, .out = out };
+
+	return ask(model, event, key, &asking);
+}
+
+/* ---- figures ---- */
+
+double top_amount(const struct top_host *host, enum event event, uint64_t samples)
+{
+	double counted = (double)samples * (double)host->period;
+
+	if (!host->span_ns)
+		return 0;
+	if (event_unit(event) == EVENT_UNIT_NANOSECONDS)
+		return counted / (double)host->span_ns;
+	return counted * (double)CLOCK_NS_PER_S / (double)host->span_ns;
+}
+
+double top_share(const struct top_host *host, enum event event, uint64_t samples)
+{
+	if (event_unit(event) == EVENT_UNIT_NANOSECONDS)
+		return host->cpu_cnt ? top_amount(host, event, samples) / host->cpu_cnt : 0;
+	return host->samples ? (double)samples / (double)host->samples : 0;
+}

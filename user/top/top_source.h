@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the windows of jbpf top come from: one small interface, two makers. */
+#ifndef JBPF_TOP_SOURCE_H
+#define JBPF_TOP_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "user/model/event.h"
+#include "user/top/top_model.h"
+#include "user/util/attributes.h"
+
+struct top_source;
+
+struct top_source_ops {
+	/* Adds what there is now of the event to the model. 0, or -errno and a line in source->why. */
+	int (*step)(struct top_source *source, enum event event, struct top_model *model);
+	void (*free)(struct top_source *source);
+};
+
+/* What both have; the makers put it in front of what is theirs. */
+struct top_source {
+	const struct top_source_ops *ops;
+	int fd;		      /* readable: step() has something to do; -1 = only time tells */
+	uint64_t due_boot_ns; /* when step() is to be called even if nothing is readable */
+	uint32_t events;      /* EVENT_BIT() of those that it has */
+	bool is_idle;	      /* after a step: the model has all that there is */
+	char text[300];	      /* what it is, for the head */
+	char note[200];	      /* what needs attention; "" = nothing */
+	char why[1024];
+};
+
+/* Is the newest window of the store so young that a jbpfd writes to it now? Silent; false when it cannot be read. */
+bool top_store_is_alive(const char *dir);
+
+/* Prints why it fails. 0 or -errno (-ENODATA: there is a store, but nothing of the event). */
+__must_check int top_store__open(const char *dir, enum event event, struct top_source **out);
+
+/*
+ * Adds the windows of a range to a model of TOP_SPAN_WHOLE. Prints damage and errors. The exit code
+ * (enum cmd_exit) that a command has which would end with `CMD_EXIT_DONE`.
+ */
+int top_store_read(const char *dir, enum event event, uint64_t since_unix_ns,
+		   uint64_t until_unix_ns, struct top_model *model);
+
+/* Starts a process that samples this host. 0, or -errno and a line in `why`. */
+__must_check int top_sampler__open(enum event event, struct top_source **out, char *why,
+				   size_t why_len);
+
+static inline void top_source_free(struct top_source *source)
+{
+	if (source)
+		source->ops->free(source);
+}
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The words around the tables; see top_view.h. */
+#include "user/top/top_view.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/model/jvm_facts.h"
+#include "user/util/clock.h"
+
+static const char java_suffix[] = "_[j]";
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+const char *top_view_unit(enum event event)
+{
+	return event == EVENT_CPU ? "CORES" : "PER SEC";
+}
+
+void top_view_append_frame(struct strbuf *out, const char *name)
+{
+	size_t len = strlen(name);
+	size_t suffix_len = sizeof(java_suffix) - 1;
+
+	if (len > suffix_len && strcmp(name + len - suffix_len, java_suffix) == 0)
+		len -= suffix_len;
+	strbuf_append(out, name, len);
+}
+
+void top_view_append_load(struct strbuf *out, const struct top_content *content, enum event event)
+{
+	const struct top_host *host = &content->rows.host;
+	double amount = top_amount(host, event, host->samples);
+
+	if (!host->end_unix_ns)
+		strbuf_puts(out, "no samples yet");
+	else if (event == EVENT_CPU)
+		strbuf_printf(out, "%.2f of %" PRIu32 " core%s (%.1f %%)", amount, host->cpu_cnt,
+			      host->cpu_cnt == 1 ? "" : "s",
+			      100 * top_share(host, event, host->samples));
+	else
+		strbuf_printf(out, "%.0f %s/s", amount, event_noun(event, true));
+}
+
+void top_view_append_time(struct strbuf *out, const struct top_host *host, uint64_t now_unix_ns)
+{
+	time_t end_s = (time_t)(host->end_unix_ns / CLOCK_NS_PER_S);
+	uint64_t age_ns = now_unix_ns > host->end_unix_ns ? now_unix_ns - host->end_unix_ns : 0;
+	bool is_old = age_ns > 12 * 3600 * CLOCK_NS_PER_S;
+	struct tm parts;
+	char text[64];
+
+	if (!host->end_unix_ns)
+		return;
+	if (!localtime_r(&end_s, &parts) ||
+	    !strftime(text, sizeof(text), is_old ? "%Y-%m-%d %H:%M:%S %Z" : "%H:%M:%S %Z", &parts))
+		strcpy(text, "?");
+	strbuf_printf(out, "%.0f s until %s", (double)host->span_ns / CLOCK_NS_PER_S, text);
+	if (age_ns >= CLOCK_NS_PER_S)
+		strbuf_printf(out, ", %.0f s ago", (double)(age_ns / CLOCK_NS_PER_S));
+}
+
+void top_view_append_row_facts(struct strbuf *out, const struct top_row *row)
+{
+	static const char *const flags[] = { "", ", frame pointers off", ", frame pointers on" };
+	const struct window_counts *counts = &row->counts;
+	uint64_t cut = counts->truncated_samples;
+	uint64_t whole = counts->samples > cut ? counts->samples - cut : 0;
+	const char *names = jit_source_name(row->jit_source);
+
+	if (row->is_jvm) {
+		strbuf_printf(out, "Java %s%s", row->jvm_version,
+			      row->preserve_frame_pointer < 3 ? flags[row->preserve_frame_pointer] :
+								"");
+		if (*names)
+			strbuf_printf(out, ", names from %s", names);
+		strbuf_puts(out, ", ");
+	}
+	strbuf_printf(out, "unknown frames %.1f %%, stacks whole %.1f %%",
+		      percent(counts->unknown_frames, counts->frames),
+		      percent(whole, counts->samples));
+	if (row->process_cnt != 1)
+		strbuf_printf(out, ", %zu processes", row->process_cnt);
+}
+
+void top_view_append_problems(struct strbuf *out, const struct top_content *content,
+			      const struct top_facts *facts)
+{
+	const struct top_row *row = content->row;
+	const char *lead = "";
+
+	if (facts->note) {
+		strbuf_puts(out, facts->note);
+		lead = "; ";
+	}
+	if (row && *row->problem) {
+		strbuf_printf(out, "%s%s", lead, row->problem);
+		lead = "; ";
+	}
+	if (content->rows.host.lost)
+		strbuf_printf(out, "%sthe host lost %" PRIu64 " sample%s", lead,
+			      content->rows.host.lost, content->rows.host.lost == 1 ? "" : "s");
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions and answers. The token comes in the address that jbpf web prints, and leaves it at
+// once: it is kept as long as this tab.
+
+const server = { token: '', info: null };
+
+function takeToken() {
+  const words = new URLSearchParams(location.hash.slice(1));
+  const token = words.get('token');
+  try {
+    if (token) sessionStorage.setItem('jbpf-token', token);
+    server.token = token || sessionStorage.getItem('jbpf-token') || '';
+  } catch {
+    server.token = token || '';
+  }
+  if (!token) return;
+  words.delete('token');
+  history.replaceState(null, '', `#${words}`);
+}
+
+async function ask(question, signal) {
+  const headers = server.token ? { Authorization: `Bearer ${server.token}` } : {};
+  let answer;
+  try {
+    answer = await fetch(question, { headers, signal, cache: 'no-store' });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new Error('The server does not answer; does jbpf web still run?');
+  }
+  if (!answer.ok) throw new Error((await answer.text()).trim() || `HTTP ${answer.status}`);
+  return answer;
+}
+
+// For frames and downloads, which cannot send a header.
+const withToken = (question) => (server.token ? `${question}&token=${server.token}` : question);
+
+function showMessage(text) {
+  $('message').hidden = !text;
+  $('message').textContent = text;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time line: stacked areas, what was lost or not recorded, starts of JVMs, and the marks.
+
+const PALETTE = ['#4c78c8', '#e0883a', '#4fa36b', '#c9535b', '#8c6bb8', '#9a7b5f', '#d678a8', '#7c828c',
+  '#b5a73c', '#45a6b5', '#6f8f3a', '#b06a3a'];
+const OTHERS_COLOR = '#9a9aa4';
+
+let line = null; // the answer that is drawn
+let plot = null;
+let columns = null; // of the answer: names, values, colours, lowest first
+let brush = null; // while the pointer is down: { from, to, isBase }
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// light-dark() is for style sheets; a canvas wants the colour.
+function ink(name) {
+  const probe = document.createElement('span');
+  probe.style.color = css(name);
+  document.body.append(probe);
+  const color = getComputedStyle(probe).color;
+  probe.remove();
+  return color;
+}
+
+function columnsOf(answer) {
+  const all = answer.series.map((series, i) =>
+    ({ name: series.name, values: series.values, color: PALETTE[i % PALETTE.length] }));
+  if (answer.others.count)
+    all.push({ name: `${answer.others.count} others`, values: answer.others.values,
+      color: OTHERS_COLOR, isOthers: true });
+  return all;
+}
+
+// Tops of the areas, the highest first: each is painted over the one before.
+function stacked(answer) {
+  const seconds = Array.from({ length: answer.steps }, (_, i) => answer.since + i * answer.step);
+  const tops = [];
+  let below = new Array(answer.steps).fill(0);
+  for (const { values } of columns) {
+    const top = values.map((value, i) => (value === null ? null : below[i] + value));
+    tops.unshift(top);
+    below = top;
+  }
+  // One more point, so that the last step has a width.
+  seconds.push(answer.since + answer.steps * answer.step);
+  return [seconds, ...tops.map((top) => [...top, top.at(-1) ?? null])];
+}
+
+// ---- drawing over it --------------------------------------------------------------------------
+
+const xOf = (time) => plot.valToPos(time, 'x', true);
+
+function fillRange(context, [from, to], color, strength) {
+  const { left, width, top, height } = plot.bbox;
+  const x = Math.max(left, Math.min(left + width, xOf(from)));
+  const end = Math.max(left, Math.min(left + width, xOf(to)));
+  context.globalAlpha = strength;
+  context.fillStyle = color;
+  context.fillRect(x, top, Math.max(end - x, 1), height);
+  context.globalAlpha = 1;
+  context.fillRect(x, top, devicePixelRatio, height);
+  context.fillRect(end - devicePixelRatio, top, devicePixelRatio, height);
+}
+
+// A grey ground where nothing was recorded, a warning line below what was lost.
+function drawTruth(context) {
+  const { top, height } = plot.bbox;
+  const seen = columns[0]?.values || [];
+  for (let i = 0; i < line.steps; i++) {
+    const x = xOf(line.since + i * line.step);
+    const width = Math.max(xOf(line.since + (i + 1) * line.step) - x, 1);
+    if (seen[i] === null || !columns.length) {
+      context.fillStyle = ink.none;
+      context.fillRect(x, top, width, height);
+    }
+    if (!line.lost[i]) continue;
+    context.fillStyle = ink.warn;
+    context.fillRect(x, top + height - 4 * devicePixelRatio, Math.max(width, 2), 4 * devicePixelRatio);
+  }
+}
+
+function drawStarts(context) {
+  const { left, width, top } = plot.bbox;
+  const size = 5 * devicePixelRatio;
+  for (const start of line.starts) {
+    const x = xOf(start.time);
+    if (x < left || x > left + width) continue;
+    context.fillStyle = start.is_new_image ? ink.warn : ink.text;
+    context.beginPath();
+    context.moveTo(x - size, top - size);
+    context.lineTo(x + size, top - size);
+    context.lineTo(x, top + size);
+    context.fill();
+  }
+}
+
+function drawOver() {
+  const context = plot.ctx;
+  context.save();
+  drawTruth(context);
+  drawStarts(context);
+  const mark = brush && !brush.isBase ? brushRange() : state.mark;
+  const base = brush && brush.isBase ? brushRange() : state.base;
+  if (base) fillRange(context, base, ink.before, 0.22);
+  if (mark) fillRange(context, mark, ink.accent, 0.22);
+  context.restore();
+}
+
+// "cores", "threads", "page faults/s"
+const unitOf = (answer) =>
+  (answer.unit === 'events/s' ? `${answer.title.toLowerCase()}/s` : answer.unit);
+
+// ---- where the pointer is -----------------------------------------------------------------------
+
+const stepAt = (time) =>
+  Math.max(0, Math.min(line.steps - 1, Math.floor((time - line.since) / line.step)));
+
+function showAt(time) {
+  const step = stepAt(time);
+  const from = line.since + step * line.step;
+  const words = [formatTime(from, true)];
+  const here = columns.map(({ name, values }) => ({ name, value: values[step] }));
+  if (!here.length || here[0].value === null) words.push('nothing was recorded');
+  else words.push(...here.filter(({ value }) => value >= 0.005).sort((a, b) => b.value - a.value)
+    .slice(0, 4).map(({ name, value }) => `${name} ${formatAmount(value)} ${unitOf(line)}`));
+  if (line.lost[step]) words.push(`${line.lost[step]} samples lost on the host`);
+  for (const start of line.starts)
+    if (start.time >= from && start.time < from + line.step)
+      words.push(`${start.name}: JVM started${start.image ? `, ${start.image}` : ''}`);
+  $('at').textContent = words.join(' \u00b7 ');
+}
+
+// ---- the brush ----------------------------------------------------------------------------------
+
+function brushRange() {
+  const low = Math.min(brush.from, brush.to);
+  const high = Math.max(brush.from, brush.to);
+  const from = line.since + stepAt(low) * line.step;
+  return [from, Math.max(line.since + (stepAt(high) + 1) * line.step, from + line.step)];
+}
+
+function timeAt(event) {
+  const box = plot.over.getBoundingClientRect();
+  return plot.posToVal(event.clientX - box.left, 'x');
+}
+
+function listenToBrush(over) {
+  over.addEventListener('pointerdown', (event) => {
+    if (event.button !== 0) return;
+    over.setPointerCapture(event.pointerId);
+    const time = timeAt(event);
+    brush = { from: time, to: time, x: event.clientX,
+      isBase: event.shiftKey || $('pick').ariaPressed === 'true' };
+  });
+  over.addEventListener('pointermove', (event) => {
+    const time = timeAt(event);
+    showAt(time);
+    if (!brush) return;
+    brush.to = time;
+    brush.isMoved ||= Math.abs(event.clientX - brush.x) > 3;
+    plot.redraw(false);
+  });
+  over.addEventListener('pointerup', () => {
+    if (!brush) return;
+    const { isBase, isMoved } = brush;
+    const range = brushRange();
+    brush = null;
+    if (isMoved) markRange(range, isBase);
+    else plot.redraw(false);
+  });
+  over.addEventListener('pointercancel', () => { brush = null; plot.redraw(false); });
+  over.addEventListener('dblclick', () => markRange(null, false));
+  over.addEventListener('pointerleave', () => { $('at').textContent = ''; });
+}
+
+// ---- making it ------------------------------------------------------------------------------------
+
+function sizeOf() {
+  const box = $('plot').getBoundingClientRect();
+  return { width: Math.max(Math.floor(box.width), 100), height: Math.floor(box.height) };
+}
+
+function readInks() {
+  Object.assign(ink, { text: ink('--text'), muted: ink('--muted'), grid: ink('--line'),
+    none: ink('--sunken'), accent: ink('--accent'), before: ink('--before'), warn: ink('--warn'),
+    isDark: matchMedia('(prefers-color-scheme: dark)').matches });
+}
+
+// The date where it changes, as uPlot would, but on a clock of 24 hours.
+function timeLabels(_, splits, __, ___, step) {
+  return splits.map((time, i) => {
+    const [date, clock] = formatTime(time, true).split(' ');
+    const isNewDay = i === 0 || !isSameDay(time, splits[i - 1]);
+    if (step >= DAY) return date;
+    const text = step < 60 ? clock : clock.slice(0, 5);
+    return isNewDay ? `${text}\n${date}` : text;
+  });
+}
+
+function optionsOf() {
+  const axis = { stroke: ink.muted, grid: { stroke: ink.grid, width: 1 }, ticks: { stroke: ink.grid } };
+  const steps = uPlot.paths.stepped({ align: 1 });
+  const painted = [...columns].reverse();
+  return {
+    ...sizeOf(),
+    padding: [8, 8, 0, 0],
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+    scales: { x: { range: () => [line.since, line.since + line.steps * line.step] },
+      y: { range: (_, low, high) => [0, Math.max(high * 1.05, 0.01)] } },
+    axes: [{ ...axis, values: timeLabels },
+      { ...axis, size: 48, label: unitOf(line), labelSize: 18, labelGap: 0 }],
+    series: [{}, ...painted.map(({ name, color }) =>
+      ({ label: name, fill: color, width: 0, paths: steps, points: { show: false } }))],
+    hooks: { draw: [drawOver] },
+  };
+}
+
+function drawLegend() {
+  $('legend').replaceChildren(...columns.map(({ name, values, color, isOthers }) => {
+    const button = document.createElement('button');
+    const [swatch, label, amount] = ['i', 'span', 'span'].map((tag) => document.createElement(tag));
+    const seen = values.filter((value) => value !== null);
+    const canPick = !isOthers && name !== '(none)' && SELECTORS.includes(state.by);
+    swatch.style.background = color;
+    label.className = 'name';
+    label.textContent = name;
+    amount.className = 'amount';
+    amount.textContent = formatAmount(seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : null);
+    button.append(swatch, label, amount);
+    button.title = `${amount.textContent} ${unitOf(line)} of ${name}` + (canPick ? '; press to see it alone' : '');
+    button.disabled = !canPick;
+    button.addEventListener('click', () => pickSeries(name));
+    return button;
+  }));
+}
+
+function drawTimeline(answer) {
+  line = answer;
+  columns = columnsOf(answer);
+  $('unit').textContent = (answer.unit === 'events/s' ? `${answer.title}/s` : `${answer.title}, ${answer.unit}`) +
+    (answer.unscaled_samples ? ` (without ${answer.unscaled_samples} samples of unknown weight)` : '');
+  if (plot) plot.destroy();
+  readInks();
+  plot = new uPlot(optionsOf(), stacked(answer), $('plot'));
+  listenToBrush(plot.over);
+  drawLegend();
+  const lost = answer.lost.reduce((a, b) => a + b, 0);
+  $('plot').dataset.steps = answer.steps;
+  $('plot').dataset.series = columns.length;
+  $('plot').dataset.lost = lost;
+}
+
+new ResizeObserver(() => { if (plot) plot.setSize(sizeOf()); }).observe($('plot'));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  if (line) drawTimeline(line);
+  drawHeat();
+});

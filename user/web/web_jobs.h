@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions are answered by child processes, a few at a time, each with a limit of time and memory:
+ * one that hangs or takes too much costs its own answer. Answers are memory files: a client that
+ * takes his time holds up nobody.
+ */
+#ifndef JBPF_WEB_WEB_JOBS_H
+#define JBPF_WEB_WEB_JOBS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "user/util/attributes.h"
+#include "user/web/web_query.h"
+
+#define WEB_JOBS_RUNNING_MAX 3
+#define WEB_JOBS_MAX	     24 /* that wait, run, or whose answers are being taken */
+#define WEB_JOB_SECONDS	     20
+#define WEB_JOB_MEMORY	     (3ull << 30) /* address space */
+#define WEB_JOB_ANSWER	     (256ull << 20)
+
+/* What runs in the child: its exit code is one of exit_codes.h. Each is as a main(). */
+struct web_programs {
+	int (*profile)(int argc, char **argv);
+	int (*diff)(int argc, char **argv);
+};
+
+enum web_job_state {
+	WEB_JOB_WAITS = 0,
+	WEB_JOB_RUNS,
+	WEB_JOB_IS_DONE,
+};
+
+struct web_job {
+	enum web_job_state state;
+	struct web_query query;
+	pid_t pid;
+	int pidfd; /* -1 = none */
+	int out_fd;
+	int err_fd;
+	uint64_t until_boot_ns;
+	int status;	 /* of the child, when it is done; -1: it could not be started */
+	bool is_overdue; /* it was killed for its time */
+	void *asker;	 /* the caller's */
+	uint64_t number; /* in the order in which they came */
+};
+
+struct web_jobs;
+
+/* Borrows `programs`. NULL when memory is short. */
+struct web_jobs *web_jobs__new(const struct web_programs *programs);
+/* Kills what runs. NULL is fine. */
+void web_jobs__free(struct web_jobs *jobs);
+
+/* Takes over `query` in any case. 0, -EBUSY: there are too many, -errno. */
+__must_check int web_jobs__add(struct web_jobs *jobs, struct web_query *query, void *asker,
+			       struct web_job **out);
+/* Kills it if it runs. */
+void web_jobs__end(struct web_jobs *jobs, struct web_job *job);
+
+/* All that wait and run are done, without an answer. */
+void web_jobs__end_all(struct web_jobs *jobs);
+
+/* Descriptors to wait for, at most WEB_JOBS_RUNNING_MAX. How many. */
+size_t web_jobs__poll(const struct web_jobs *jobs, struct pollfd *fds);
+/*
+ * Starts those that wait, kills those that are overdue. One that is done now, whose asker was not
+ * told yet; NULL when there is none (any more).
+ */
+struct web_job *web_jobs__next_done(struct web_jobs *jobs, uint64_t now_boot_ns);
+
+/* The answer: HTTP status; for 200 it is in job->out_fd, else one line is in `line`. */
+unsigned int web_job_result(const struct web_job *job, char *line, size_t line_len);
+
+#endif

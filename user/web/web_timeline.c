@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See web_timeline.h. */
+#include "user/web/web_timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/output/json_writer.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/strtab.h"
+#include "user/util/vec.h"
+
+#define STEPS_WANTED 720 /* a picture is about so many pixels wide */
+#define NO_GROUP     "(none)"
+
+struct group {
+	double *amounts; /* by step: ns of CPU time, or events */
+	double total;
+	uint32_t image; /* of the JVM that started last; STRTAB_NONE = not known */
+};
+
+/* A JVM that began within the range. */
+struct start {
+	uint64_t unix_ns;
+	uint32_t group;
+	uint32_t image;
+	bool is_new_image; /* its group ran another one before */
+};
+
+struct web_timeline {
+	struct web_timeline_options options;
+	size_t step_cnt;
+	struct strtab *names; /* of groups: id = index in groups */
+	struct group *groups;
+	size_t group_cnt;
+	size_t group_cap;
+	double *others;	   /* of groups beyond the maximum */
+	uint64_t *lost;	   /* samples, by step */
+	bool *is_recorded; /* by step: was anything written at all? */
+	struct strtab *images;
+	struct strtab *processes; /* JVMs that were looked at */
+	struct start *starts;
+	size_t start_cnt;
+	size_t start_cap;
+	uint64_t unscaled_samples; /* what one stands for is not known */
+};
+
+/* The process's life, without padding. */
+struct process_key {
+	uint64_t process_start_ns;
+	uint64_t pid;
+};
+
+uint64_t web_timeline_step(uint64_t range_ns)
+{
+	static const uint32_t round_s[] = { 10,	 20,   30,   60,   120,	  300,	 600,
+					    900, 1800, 3600, 7200, 21600, 43200, 86400 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(round_s); i++) {
+		uint64_t step_ns = round_s[i] * CLOCK_NS_PER_S;
+
+		if (range_ns / step_ns <= STEPS_WANTED)
+			return step_ns;
+	}
+	return (range_ns / STEPS_WANTED / (86400 * CLOCK_NS_PER_S) + 1) * 86400 * CLOCK_NS_PER_S;
+}
+
+struct web_timeline *web_timeline__new(const struct web_timeline_options *options)
+{
+	struct web_timeline *timeline = calloc(1, sizeof(*timeline));
+	uint64_t range_ns = options->until_unix_ns - options->since_unix_ns;
+
+	if (!timeline)
+		return NULL;
+	timeline->options = *options;
+	timeline->step_cnt = (size_t)((range_ns + options->step_ns - 1) / options->step_ns);
+	timeline->names = strtab__new();
+	timeline->images = strtab__new();
+	timeline->processes = strtab__new();
+	timeline->others = calloc(timeline->step_cnt, sizeof(*timeline->others));
+	timeline->lost = calloc(timeline->step_cnt, sizeof(*timeline->lost));
+	timeline->is_recorded = calloc(timeline->step_cnt, sizeof(*timeline->is_recorded));
+	if (timeline->names && timeline->images && timeline->processes && timeline->others &&
+	    timeline->lost && timeline->is_recorded)
+		return timeline;
+	web_timeline__free(timeline);
+	return NULL;
+}
+
+void web_timeline__free(struct web_timeline *timeline)
+{
+	if (!timeline)
+		return;
+	for (size_t i = 0; i < timeline->group_cnt; i++)
+		free(timeline->groups[i].amounts);
+	free(timeline->groups);
+	free(timeline->others);
+	free(timeline->lost);
+	free(timeline->is_recorded);
+	free(timeline->starts);
+	strtab__free(timeline->names);
+	strtab__free(timeline->images);
+	strtab__free(timeline->processes);
+	free(timeline);
+}
+
+/* ---- groups ---- */
+
+/* *out is STRTAB_NONE when there are too many. 0 or -ENOMEM. */
+static int find_group(struct web_timeline *timeline, const struct window *window, uint32_t *out)
+{
+	enum window_label by = timeline->options.by;
+	const char *name = by == WINDOW_LABEL_CNT ? "host" : window_label(window, by);
+	struct group *group;
+	int err;
+
+	name = *name ? name : NO_GROUP;
+	*out = strtab__find(timeline->names, name, strlen(name));
+	if (*out != STRTAB_NONE || timeline->group_cnt == WEB_TIMELINE_GROUPS_MAX)
+		return 0;
+	err = vec_room(timeline->groups, timeline->group_cnt, timeline->group_cap, 16);
+	if (err)
+		return err;
+	group = &timeline->groups[timeline->group_cnt];
+	*group = (struct group){ .image = STRTAB_NONE };
+	group->amounts = calloc(timeline->step_cnt, sizeof(*group->amounts));
+	if (!group->amounts)
+		return -ENOMEM;
+	err = strtab__intern(timeline->names, name, strlen(name), out);
+	if (err)
+		free(group->amounts);
+	else
+		timeline->group_cnt++;
+	return err;
+}
+
+/* ---- time ---- */
+
+/* The steps that a window reaches into: [*first, *end). */
+static void steps_of(const struct web_timeline *timeline, const struct window *window,
+		     size_t *first, size_t *end)
+{
+	const struct web_timeline_options *options = &timeline->options;
+	uint64_t from = window->start_unix_ns, until = window_end_unix_ns(window);
+
+	from = from < options->since_unix_ns ? options->since_unix_ns : from;
+	until = until > options->until_unix_ns ? options->until_unix_ns : until;
+	*first = *end = 0;
+	if (from >= options->until_unix_ns || until <= options->since_unix_ns)
+		return;
+	*first = (size_t)((from - options->since_unix_ns) / options->step_ns);
+	*end = *first + 1;
+	if (until > from)
+		*end = (size_t)((until - 1 - options->since_unix_ns) / options->step_ns) + 1;
+}
+
+/* The part of a window that lies in a step; a window without a length lies in one. */
+static double part_in(const struct web_timeline *timeline, const struct window *window, size_t step)
+{
+	uint64_t begin = timeline->options.since_unix_ns + step * timeline->options.step_ns;
+	uint64_t end = begin + timeline->options.step_ns;
+	uint64_t from = window->start_unix_ns, until = window_end_unix_ns(window);
+
+	if (until <= from)
+		return 1;
+	begin = begin > from ? begin : from;
+	end = end < until ? end : until;
+	return end > begin ? (double)(end - begin) / (double)(until - from) : 0;
+}
+
+static void add_host(struct web_timeline *timeline, const struct window *window)
+{
+	size_t first, end;
+
+	steps_of(timeline, window, &first, &end);
+	if (end > first)
+		timeline->lost[first] += window_lost_samples(window->lost);
+	for (size_t step = first; step < end; step++)
+		timeline->is_recorded[step] = true;
+}
+
+/* ---- starts of JVMs ---- */
+
+/* 0 when it is not known. */
+static uint64_t started_at(const struct window *window)
+{
+	uint64_t age_ns;
+
+	if (!window->process_start_ns || window->start_boot_ns < window->process_start_ns)
+		return 0;
+	age_ns = window->start_boot_ns - window->process_start_ns;
+	return age_ns < window->start_unix_ns ? window->start_unix_ns - age_ns : 0;
+}
+
+static int note_start(struct web_timeline *timeline, const struct window *window, uint32_t group_id)
+{
+	const struct process_key key = { window->process_start_ns, window->pid };
+	const char *image_name = window_label(window, WINDOW_LABEL_IMAGE);
+	struct group *group = &timeline->groups[group_id];
+	uint32_t cnt = strtab__count(timeline->processes), id, image;
+	uint64_t unix_ns = started_at(window);
+	bool is_new_image;
+	int err = strtab__intern(timeline->processes, &key, sizeof(key), &id);
+
+	if (err || id < cnt)
+		return err; /* it is known */
+	err = strtab__intern(timeline->images, image_name, strlen(image_name), &image);
+	if (err)
+		return err;
+	is_new_image = group->image != STRTAB_NONE && group->image != image;
+	group->image = image;
+	if (unix_ns < timeline->options.since_unix_ns || unix_ns >= timeline->options.until_unix_ns)
+		return 0;
+	err = vec_room(timeline->starts, timeline->start_cnt, timeline->start_cap, 16);
+	if (!err)
+		timeline->starts[timeline->start_cnt++] = (struct start){
+			.unix_ns = unix_ns,
+			.group = group_id,
+			.image = image,
+			.is_new_image = is_new_image,
+		};
+	return err;
+}
+
+/* ---- adding ---- */
+
+static double amount_of(struct web_timeline *timeline, const struct window *window)
+{
+	uint64_t period = window_period(window);
+
+	if (!period)
+		timeline->unscaled_samples += window->counts.samples;
+	return (double)window->counts.samples * (double)period;
+}
+
+int web_timeline__add(struct web_timeline *timeline, const struct window *window)
+{
+	double *amounts = timeline->others;
+	size_t first, end;
+	double amount;
+	uint32_t id;
+	int err;
+
+	if (window->pid == 0) {
+		add_host(timeline, window);
+		return 0;
+	}
+	err = find_group(timeline, window, &id);
+	if (!err && id != STRTAB_NONE && window->is_jvm)
+		err = note_start(timeline, window, id);
+	if (err)
+		return err;
+	amount = amount_of(timeline, window);
+	if (id != STRTAB_NONE)
+		amounts = timeline->groups[id].amounts;
+	steps_of(timeline, window, &first, &end);
+	for (size_t step = first; step < end; step++) {
+		double part = amount * part_in(timeline, window, step);
+
+		amounts[step] += part;
+		timeline->is_recorded[step] = true;
+		if (id != STRTAB_NONE)
+			timeline->groups[id].total += part;
+	}
+	return 0;
+}
+
+/* ---- JSON ---- */
+
+/* CPU time as cores, events as events a second. */
+static double rate_of(const struct web_timeline *timeline, double amount)
+{
+	double step_ns = (double)timeline->options.step_ns;
+
+	if (event_unit(timeline->options.event) == EVENT_UNIT_NANOSECONDS)
+		return amount / step_ns;
+	return amount * (double)CLOCK_NS_PER_S / step_ns;
+}
+
+static void write_values(const struct web_timeline *timeline, const double *amounts,
+			 struct json_writer *json)
+{
+	json_writer_key(json, "values");
+	json_writer_begin(json, '[');
+	for (size_t step = 0; step < timeline->step_cnt; step++) {
+		if (timeline->is_recorded[step])
+			json_writer_decimal(json, rate_of(timeline, amounts[step]));
+		else
+			json_writer_null(json);
+	}
+	json_writer_end(json, ']');
+}
+
+static void write_one(const struct web_timeline *timeline, const char *name, const double *amounts,
+		      struct json_writer *json)
+{
+	json_writer_newline(json);
+	json_writer_begin(json, '{');
+	json_writer_member_string(json, "name", name);
+	write_values(timeline, amounts, json);
+	json_writer_end(json, '}');
+}
+
+static int compare_totals(const void *left, const void *right, void *ctx)
+{
+	const struct group *groups = ctx;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	double x = groups[a].total, y = groups[b].total;
+
+	if (x > y || x < y)
+		return x < y ? 1 : -1;
+	return (a > b) - (a < b);
+}
+
+static int write_series(struct web_timeline *timeline, struct json_writer *json)
+{
+	__cleanup_free uint32_t *order = calloc(timeline->group_cnt + 1, sizeof(*order));
+	size_t rest_cnt = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < timeline->group_cnt; i++)
+		order[i] = (uint32_t)i;
+	if (timeline->group_cnt)
+		qsort_r(order, timeline->group_cnt, sizeof(*order), compare_totals,
+			timeline->groups);
+	json_writer_key(json, "series");
+	json_writer_begin(json, '[');
+	for (size_t i = 0; i < timeline->group_cnt; i++) {
+		const struct group *group = &timeline->groups[order[i]];
+
+		if (i < WEB_TIMELINE_SERIES_MAX) {
+			write_one(timeline, strtab__get(timeline->names, order[i], NULL),
+				  group->amounts, json);
+			continue;
+		}
+		rest_cnt++;
+		for (size_t step = 0; step < timeline->step_cnt; step++)
+			timeline->others[step] += group->amounts[step];
+	}
+	json_writer_end(json, ']');
+	json_writer_newline(json);
+	json_writer_key(json, "others");
+	json_writer_begin(json, '{');
+	json_writer_member_u64(json, "count", rest_cnt);
+	write_values(timeline, timeline->others, json);
+	json_writer_end(json, '}');
+	return 0;
+}
+
+static void write_lost(const struct web_timeline *timeline, struct json_writer *json)
+{
+	json_writer_newline(json);
+	json_writer_key(json, "lost");
+	json_writer_begin(json, '[');
+	for (size_t step = 0; step < timeline->step_cnt; step++)
+		json_writer_u64(json, timeline->lost[step]);
+	json_writer_end(json, ']');
+}
+
+static void write_starts(const struct web_timeline *timeline, struct json_writer *json)
+{
+	size_t cnt = timeline->start_cnt;
+
+	json_writer_newline(json);
+	json_writer_member_u64(json, "start_count", cnt);
+	json_writer_key(json, "starts");
+	json_writer_begin(json, '[');
+	for (size_t i = 0; i < cnt && i < WEB_TIMELINE_STARTS_MAX; i++) {
+		const struct start *start = &timeline->starts[i];
+
+		json_writer_newline(json);
+		json_writer_begin(json, '{');
+		json_writer_member_number(json, "time",
+					  (double)start->unix_ns / (double)CLOCK_NS_PER_S);
+		json_writer_member_string(json, "name",
+					  strtab__get(timeline->names, start->group, NULL));
+		json_writer_member_string(json, "image",
+					  strtab__get(timeline->images, start->image, NULL));
+		json_writer_member_bool(json, "is_new_image", start->is_new_image);
+		json_writer_end(json, '}');
+	}
+	json_writer_end(json, ']');
+}
+
+int web_timeline__json(struct web_timeline *timeline, struct strbuf *out)
+{
+	const struct web_timeline_options *options = &timeline->options;
+	struct json_writer json = { .out = out };
+	bool is_time = event_unit(options->event) == EVENT_UNIT_NANOSECONDS;
+	int err;
+
+	json_writer_begin(&json, '{');
+	json_writer_member_string(&json, "format", "jbpf-timeline");
+	json_writer_member_string(&json, "event", event_name(options->event));
+	json_writer_member_string(&json, "title", event_title(options->event));
+	json_writer_member_string(&json, "unit",
+				  options->event == EVENT_CPU ? "cores" :
+				  is_time		      ? "threads" :
+								"events/s");
+	json_writer_member_number(&json, "since",
+				  (double)(options->since_unix_ns / CLOCK_NS_PER_S));
+	json_writer_member_number(&json, "step", (double)(options->step_ns / CLOCK_NS_PER_S));
+	json_writer_member_u64(&json, "steps", timeline->step_cnt);
+	json_writer_member_u64(&json, "unscaled_samples", timeline->unscaled_samples);
+	err = write_series(timeline, &json);
+	if (err)
+		return err;
+	write_lost(timeline, &json);
+	write_starts(timeline, &json);
+	json_writer_end(&json, '}');
+	strbuf_putc(out, '\n');
+	return strbuf_error(out);
+}
