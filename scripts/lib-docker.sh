@@ -93,8 +93,8 @@ jre_image_tar()
 	suite=$(jdk_suite "$jdk")
 	mkdir -p "$(dirname "$out")"
 	# sid's lists expire within days: a clock that is ahead must not stop us; signatures are checked.
-	if ! mmdebstrap --variant=extract --quiet \
-		--aptopt='Acquire::Check-Valid-Until "false"' \
+	if ! up_to_three_times mmdebstrap --variant=extract --quiet \
+		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt="Acquire::Retries \"$APT_RETRIES\"" \
 		--keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
 		--format=tar --include="openjdk-$jdk-jre-headless,dash,libc-bin,base-files,base-passwd,coreutils" \
 		--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \

@@ -56,17 +56,31 @@ missing_packages()
 	done
 }
 
-# apt_install PACKAGE...: fetches the lists once, then installs; output only when it fails.
+# up_to_three_times COMMAND...: a network that hiccups is no verdict. The last try's exit code.
+up_to_three_times()
+{
+	local pause
+	for pause in 5 20 0; do
+		"$@" && return 0
+		sleep "$pause"
+	done
+	return 1
+}
+
+# What apt itself tries again: a file that does not come
+APT_RETRIES=3
+
+# apt_install PACKAGE...: fetches the lists, then installs; output only when it fails.
 apt_install()
 {
 	local log
 	log=$(mktemp "${TMPDIR:-/tmp}/jbpf-apt.XXXXXX") || die "cannot make a temporary file"
-	if ! apt-get update >"$log" 2>&1; then
+	if ! up_to_three_times apt-get update -o Acquire::Retries=$APT_RETRIES >"$log" 2>&1; then
 		# A foreign source that does not answer must not stop us when Debian's does.
 		say "apt-get update reported: $(grep -m1 '^[EW]:' "$log"); going on with the lists that are there"
 	fi
-	if ! DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-		-o Dpkg::Options::=--force-confold "$@" >"$log" 2>&1; then
+	if ! DEBIAN_FRONTEND=noninteractive up_to_three_times apt-get install -y --no-install-recommends \
+		-o Acquire::Retries=$APT_RETRIES -o Dpkg::Options::=--force-confold "$@" >"$log" 2>&1; then
 		local why
 		why=$(grep -m1 '^E:' "$log" || tail -n 1 "$log")
 		die "apt-get install failed: $why (whole output: $log)"

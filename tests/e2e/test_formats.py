@@ -79,7 +79,7 @@ def decode():
         shutil.copy(NODE / name, modules)
     assert shutil.which("node") and shutil.which("npm"), "no node or npm: run scripts/install-deps test"
     got = run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
-              "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--cache", CACHE / "npm",
+              "--fetch-retries=4", "--fetch-retry-mintimeout=1000", "--cache", CACHE / "npm",
               cwd=modules, timeout=120)
     if got.returncode != 0:
         # A package other than the one that was pinned is no matter of the network.

@@ -73,6 +73,8 @@ def leftovers():
     return found | {name for name in lines_of(images.stdout) if name.startswith("jbpf-demo-image")}
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 @pytest.mark.parametrize("engine", ["docker", "namespaces"])
 def test_quickstart_profiles_a_jvm_in_a_container_and_cleans_up(tmp_path, engine):
     environment = dict(os.environ)
@@ -151,12 +153,23 @@ def test_install_deps_without_root_names_what_is_missing(tmp_path):
 
 def test_install_deps_says_why_apt_failed(tmp_path):
     environment = fake_programs(
-        tmp_path, dpkg_query="exit 1",
+        tmp_path, dpkg_query="exit 1", sleep="exit 0",
         apt_get='[ "$1" = update ] && exit 0; echo "E: Unable to locate package clang" >&2; exit 100')
     environment["TMPDIR"] = str(tmp_path)
     result = run(SCRIPTS / "install-deps", "build", env=environment)
     assert result.returncode == 1
     assert "Unable to locate package clang" in lines_of(result.stderr)[-1], result.stderr
+
+
+def test_install_deps_tries_again_when_the_network_hiccups(tmp_path):
+    environment = fake_programs(
+        tmp_path, dpkg_query=f'[ -e {tmp_path}/2 ] && echo installed', sleep="exit 0",
+        apt_get=f'[ "$1" = update ] && exit 0; [ -e {tmp_path}/1 ] && touch {tmp_path}/2 && exit 0; '
+                f'touch {tmp_path}/1; echo "E: Failed to fetch clang" >&2; exit 100')
+    environment["TMPDIR"] = str(tmp_path)
+    result = run(SCRIPTS / "install-deps", "build", env=environment)
+    assert result.returncode == 0, result.stderr
+    assert len(lines_of(result.stderr)) == 1, result.stderr
 
 
 def test_install_deps_off_debian_names_the_packages(tmp_path):
