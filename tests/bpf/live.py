@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.programs import Lacking
+
 TOP = Path(__file__).resolve().parents[2]
 AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
 END_ROOT, END_MAX_DEPTH, END_FAULT, END_BAD_FP, END_LEAF_ONLY, END_CUT_DEPTH, END_CUT_LEAF, END_CUT_ALL = range(8)
@@ -72,7 +74,7 @@ def sample(*args, until=lambda data: total(data["counts"]) > 0):
         if until(data):
             return data
         args[seconds] = min(3 * args[seconds], 20)
-    raise AssertionError(f"too little even in {args[seconds]} s: {data['counters']}")
+    raise Lacking(f"too little even in {args[seconds]} s: {data['counters']}")
 
 
 def sample_life(mode, seconds, *args, sampled, until):
@@ -86,7 +88,7 @@ def sample_life(mode, seconds, *args, sampled, until):
             data = sampling.result()
         if in_time and until(data, process.pid):
             return data, process.pid
-    raise AssertionError(f"{mode}: {of_pid(data, process.pid)} {[one for one in data['notices'] if one['pid'] == process.pid]}")
+    raise Lacking(f"{mode}: {of_pid(data, process.pid)} {[one for one in data['notices'] if one['pid'] == process.pid]}")
 
 
 def keys_of(pid, name):

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from harness.programs import Lacking
 from live import (END_CUT_ALL, END_CUT_DEPTH, END_CUT_LEAF, VARIANTS, Sampling, assert_nothing_lost, cgroups, load,
                   of_pid, sample, samples, total)
+
+pytestmark = pytest.mark.live
 
 ATTACKER, WITNESS = 7, 8
 CUT_DEPTH = 64
@@ -67,7 +70,7 @@ def attack(frames, witness_load, is_over, *args):
             counts = of_pid(data, process.pid)
             if is_over(figures(data, ATTACKER)) and total(counts) > 20:
                 return data, of_pid(data, attacker.pid), counts
-    raise AssertionError(f"over its budget it never was: {data['accounts']}")
+    raise Lacking(f"over its budget it never was: {data['accounts']}")
 
 
 def assert_cut_is_told(data, counts):
@@ -92,6 +95,7 @@ def has_cut(spent):
     return spent["cut"] + spent["leaf"] > 20
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 @VARIANTS
 def test_random_deep_stacks_are_cut_on_their_own_account(variant):
     data, theirs, ours = attack(1000, ["many", 30], has_cut, "--planned", 2, "--frequency", 1999, *variant)
@@ -99,6 +103,7 @@ def test_random_deep_stacks_are_cut_on_their_own_account(variant):
     assert_cut_is_told(data, theirs)
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_a_buffer_that_nobody_empties_keeps_room_for_the_others():
     data, theirs, ours = attack(1000, ["many", 30], has_cut, "--planned", 2, "--frequency", 499, "--lazy")
     assert data["missing_stacks"] == data["counters"]["stack_buffer_full"] == 0

@@ -14,6 +14,8 @@ import pytest
 from live import (END_BAD_FP, END_FAULT, END_MAX_DEPTH, END_ROOT, Sampling, assert_nothing_lost, keys_of, load,
                   of_pid, sample as live_sample, total)
 
+pytestmark = pytest.mark.live
+
 # The last: as frames of JIT code are taken in a walk by rules.
 WALKS = pytest.mark.parametrize("variant", [[], ["--compat"], ["--space", "fp"]], ids=["oncpu", "oncpu_compat", "rules"])
 PAGE = 4096
@@ -189,6 +191,7 @@ def expect_states(memory, states, variant=()):
     assert total(wrong) <= 0.001 * total(counts), wrong
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 @WALKS
 @pytest.mark.parametrize("spacing", [40, 136, 2032, 2040, 2048, 4080])
 def test_methods_are_found_wherever_pages_and_windows_end(variant, spacing):
@@ -209,6 +212,7 @@ def test_methods_are_found_wherever_pages_and_windows_end(variant, spacing):
     expect_states(memory, states, variant)
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 @WALKS
 def test_where_the_page_below_is_missing_only_the_method_is(variant):
     """Frames at 0, 8, 16, ... of a page whose neighbour below is not there: as the leaf's, and later on."""
@@ -230,6 +234,7 @@ def test_where_the_page_below_is_missing_only_the_method_is(variant):
     expect_states(memory, states, variant)
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 def test_what_is_no_method_is_no_word():
     memory = code_memory()
     states = {}
@@ -248,6 +253,7 @@ def test_what_is_no_method_is_no_word():
     expect_states(memory, states)
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 def test_chains_that_are_none_end_as_ever():
     """Frames closer than frames can be, falling, crooked, out of memory, with addresses of nobody."""
     memory = code_memory()
@@ -377,6 +383,7 @@ def test_a_leaf_without_memory_costs_the_sample_nothing():
     assert {item["user"]["ips"][0] for item in counts} >= {edge}
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 @WALKS
 def test_a_leaf_is_taken_when_the_kernel_was_interrupted_too(variant):
     memory = code_memory()
@@ -440,6 +447,7 @@ def test_an_entry_ends_with_its_process():
         sampling.end()
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_an_entry_ends_with_its_program():
     everything = "1000:7ffffffff000:0:0"
     with load("exec", 4) as process:

@@ -13,6 +13,8 @@ import pytest
 
 from live import AIDS, TOP, assert_nothing_lost, of_pid, sample as live_sample, total
 
+pytestmark = pytest.mark.live
+
 METHOD_BIT = 1 << 63
 JAVA = TOP / "tests" / "e2e" / "java"
 
@@ -53,6 +55,7 @@ def sample(process, ranges, *args):
     return data, known(data)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_every_interpreted_frame_has_its_method():
     with jvm("Interp", "READY", "-Xint") as (process, ranges):
         _, counts = sample(process, ranges, "--seconds", 4, "--frequency", 299)
@@ -86,6 +89,7 @@ def test_every_interpreted_frame_has_its_method():
             assert not ranges[0] <= method < ranges[1]
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_the_leaf_is_taken_of_all_and_makes_few_stacks_more():
     options = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Callers*.*"]
     with jvm("Callers", "EDGE", *options) as (process, ranges):

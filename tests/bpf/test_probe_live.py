@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.programs import Lacking
 from live import (AIDS, END_LEAF_ONLY, END_MAX_DEPTH, VARIANTS, Sampling, assert_nothing_lost, cgroups, load, of_pid,
                   sample, sample_life, samples, total)
 
@@ -34,6 +35,8 @@ def repeats(item):
     return max(collections.Counter(item["user"]["ips"][1:]).values())
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 @VARIANTS
 def test_each_busy_cpu_gives_99_samples_a_second(variant):
     sampled = 4  # seconds
@@ -54,6 +57,7 @@ def test_each_busy_cpu_gives_99_samples_a_second(variant):
         assert total(of_pid(data, process.pid)) == pytest.approx(HZ * seconds, abs=6 + 0.1 * HZ * seconds + luck)
 
 
+@pytest.mark.live
 @VARIANTS
 def test_a_600_deep_recursion_is_whole(variant):
     with load("recurse", 300, 600) as process:
@@ -65,6 +69,7 @@ def test_a_600_deep_recursion_is_whole(variant):
     assert len(roots) == 1, "not all stacks reach the same root"
 
 
+@pytest.mark.live
 @VARIANTS
 def test_a_1500_deep_recursion_ends_at_the_limit_and_says_so(variant):
     with load("recurse", 300, 1500) as process:
@@ -74,6 +79,7 @@ def test_a_1500_deep_recursion_ends_at_the_limit_and_says_so(variant):
     assert data["counters"]["end_max_depth"] == data["counters"]["samples"]
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("depth", [1, 2, 64, 127, 128, 600])
 def test_the_depth_limit_is_kept_exactly(depth):
     with load("recurse", 300, 700) as process:
@@ -91,6 +97,7 @@ def kernel_symbols():
     return sorted(symbols)
 
 
+@pytest.mark.live
 @VARIANTS
 def test_system_calls_have_their_kernel_stack_on_top_of_the_users(variant):
     with load("syscalls", 300) as process:
@@ -115,6 +122,7 @@ def test_system_calls_have_their_kernel_stack_on_top_of_the_users(variant):
     assert depths.most_common(1)[0][0] in (3, 4), depths
 
 
+@pytest.mark.live
 def test_both_variants_see_the_same_stacks():
     with load("recurse", 300, 50) as first, load("syscalls", 300) as second:
         seen = []
@@ -134,6 +142,8 @@ def test_both_variants_see_the_same_stacks():
         assert {key[0] for key in one} == {first.pid, second.pid}
 
 
+@pytest.mark.live
+@pytest.mark.long("what others on the host do is in its figures")
 def test_counts_of_many_windows_add_up():
     with load("many", 300, 12) as first, load("syscalls", 300) as second:
         data = sample("--seconds", 4, "--windows", 40, "--frequency", 999)
@@ -146,6 +156,7 @@ def hashes_of(data):
     return {item[kind]["hash"] for item in data["counts"] for kind in ("user", "kernel") if kind in item}
 
 
+@pytest.mark.live
 def test_a_stack_crosses_once():
     with load("many", 300, 12) as process:
         data = sample("--seconds", 2, "--windows", 2, "--frequency", 999, "--pid", process.pid,
@@ -157,6 +168,8 @@ def test_a_stack_crosses_once():
     assert len({item["user"]["hash"] for item in data["counts"]}) == len(addresses)
 
 
+@pytest.mark.live
+@pytest.mark.long("each of its states must have been met by a sample")
 def test_a_new_user_stack_is_told_once_and_soon_with_its_process_and_a_time_before_it():
     with load("many", 300, 12) as first, load("recurse", 300, 30) as second:
         pids = {first.pid, second.pid}
@@ -173,6 +186,8 @@ def test_a_new_user_stack_is_told_once_and_soon_with_its_process_and_a_time_befo
         assert item["start_ns"] < item["since_ns"] < item["at_ns"]
 
 
+@pytest.mark.live
+@pytest.mark.long("each of its states must have been met by a sample")
 def test_forgotten_stacks_come_again_and_none_is_missed():
     """Windows of 20 ms: stacks fall idle, leave `seen`, are dropped and return, all the time."""
     with load("many", 300, 12) as process:
@@ -186,6 +201,7 @@ def filters(data):
     return data["counts"] and data["counters"]["filtered"] > 10
 
 
+@pytest.mark.live
 def test_only_wanted_processes_are_sampled():
     with load("recurse", 300, 2) as wanted, load("recurse", 300, 2):
         data = sample("--seconds", 1, "--pid", wanted.pid, until=filters)
@@ -212,6 +228,7 @@ def cgroup():
             time.sleep(0.05)
 
 
+@pytest.mark.live
 def test_only_processes_below_a_cgroup_are_sampled(cgroup):
     inner = cgroup / "inner"
     with load("recurse", 300, 2) as wanted, load("recurse", 300, 2):
@@ -221,6 +238,7 @@ def test_only_processes_below_a_cgroup_are_sampled(cgroup):
     assert {item["cgroup_id"] for item in data["counts"]} == {inner.stat().st_ino}
 
 
+@pytest.mark.live
 def test_with_both_filters_a_process_must_pass_both(cgroup):
     with load("recurse", 300, 2) as both, load("recurse", 300, 2) as group_only, \
             load("recurse", 300, 2) as pid_only:
@@ -234,6 +252,7 @@ def notices_of(data, pid):
     return [notice for notice in data["notices"] if notice["pid"] == pid]
 
 
+@pytest.mark.live
 def test_first_sample_exec_and_exit_are_told_in_time():
     def is_seen_twice(data, pid):
         notices = notices_of(data, pid)
@@ -253,6 +272,7 @@ def test_first_sample_exec_and_exit_are_told_in_time():
     assert streams == {(first["exec_id"], "load"), (second["exec_id"], "exe")}
 
 
+@pytest.mark.live
 def test_a_new_name_is_told_once():
     data, pid = sample_life("rename", 1.2, sampled=2.5,
                             until=lambda data, pid: len({item["comm"] for item in of_pid(data, pid)}) == 2)
@@ -265,6 +285,8 @@ def inside(cgroup):
     return ["sh", "-c", f'echo $$ > {cgroup}/cgroup.procs && exec "$@"', "sh"]
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
     sampling = Sampling("--seconds", 4, "--lazy")
     with load("renames", 90) as busy:
@@ -296,9 +318,11 @@ def sample_beside_storm(theirs, ours):
             data = sampling.result()
         if {"load", "renamed"} <= {item["comm"] for item in of_pid(data, process.pid)}:
             return data, process.pid
-    raise AssertionError(f"too few samples: {of_pid(data, process.pid)}")
+    raise Lacking(f"too few samples: {of_pid(data, process.pid)}")
 
 
+@pytest.mark.live
+@pytest.mark.long("what others on the host do is in its figures")
 def test_one_whose_children_rename_themselves_leaves_room_for_others_notices():
     """Many more together than the buffer holds; the others are another account. The storm lies in two spans of its
     budget at most; several CPUs at once may take a few more than it (notice_take() in bpf/notice.bpf.h)."""
@@ -311,6 +335,8 @@ def test_one_whose_children_rename_themselves_leaves_room_for_others_notices():
     assert data["counters"]["notice_lost"] == 0 < data["counters"]["notice_held"]
 
 
+@pytest.mark.live
+@pytest.mark.long("what others on the host do is in its figures")
 def test_threads_belong_to_their_process_and_end_it_once():
     data, pid = sample_life("threads", 1, 8, sampled=2.5, until=lambda data, pid: total(of_pid(data, pid)) >= 8)
     assert {item["comm"] for item in of_pid(data, pid)} == {"load"}
@@ -318,6 +344,7 @@ def test_threads_belong_to_their_process_and_end_it_once():
     assert_nothing_lost(data)
 
 
+@pytest.mark.live
 def test_no_notice_of_processes_that_were_not_sampled():
     sampling = Sampling("--seconds", 1.5, "--pid", os.getpid())
     for _ in range(50):
@@ -326,6 +353,7 @@ def test_no_notice_of_processes_that_were_not_sampled():
     assert {notice["pid"] for notice in data["notices"]} <= {os.getpid()}
 
 
+@pytest.mark.live
 def test_the_pid_inside_the_container_is_known():
     with load("recurse", 300, 2, prefix=["unshare", "--pid", "--fork", "--kill-child"]) as wrapper:
         children = Path(f"/proc/{wrapper.pid}/task/{wrapper.pid}/children").read_text().split()
@@ -338,6 +366,7 @@ def in_user(data):
     return total(item for item in data["counts"] if "kernel" not in item) > 20
 
 
+@pytest.mark.live
 def test_of_a_32_bit_program_only_the_leaf_is_taken(tmp_path):
     """The program is an ELF header, a program header and a jump to itself."""
     base = 0x08048000
@@ -361,21 +390,25 @@ def test_of_a_32_bit_program_only_the_leaf_is_taken(tmp_path):
         assert item["user"] == {"hash": item["user"]["hash"], "end": END_LEAF_ONLY, "ips": [base + 84]}
 
 
+@pytest.mark.live
 def test_entries_of_code_ranges_are_taken_and_end_as_they_should():
     done = subprocess.run([AIDS / "live_code_ranges"], capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
+@pytest.mark.live
 def test_unwind_tables_and_mappings_are_taken_and_dropped():
     done = subprocess.run([AIDS / "live_unwind_maps"], capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
+@pytest.mark.live
 def test_maps_stay_small():
     data = sample("--seconds", 0.2, until=lambda _: True)
     assert 1 << 20 < data["map_bytes"] < max(8, 2 * len(CPUS)) << 20
 
 
+@pytest.mark.live
 def test_both_ways_to_empty_a_map_give_all_of_it_once():
     done = subprocess.run([AIDS / "live_count_map"], capture_output=True, text=True, timeout=240)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr

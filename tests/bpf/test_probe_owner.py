@@ -4,7 +4,11 @@ of another. The seed of the hashes is known here, which it never is in life; fak
 frames it is told to have, at the same address in each process, as two programs that are not PIE."""
 import time
 
+import pytest
+
 from live import VARIANTS, Sampling, load, of_pid, sample
+
+pytestmark = pytest.mark.live
 
 SEED = 0x243f6a8885a308d3
 LEAF = 0x10000000
@@ -34,6 +38,7 @@ def user_stacks(data, pid):
     return {tuple(item["user"]["ips"]) for item in of_pid(data, pid) if "user" in item}
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 @VARIANTS
 def test_a_neighbours_planted_stack_stays_its_own(variant):
     attack = planted(WORDS, SEED)
@@ -47,6 +52,7 @@ def test_a_neighbours_planted_stack_stays_its_own(variant):
     assert {stack for stack in user_stacks(data, witness.pid) if stack[0] == LEAF} == {(LEAF, *WORDS)}
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 @VARIANTS
 def test_the_same_frames_in_two_processes_are_two_stacks(variant):
     with fake(WORDS) as first, fake(WORDS) as second:
@@ -57,6 +63,7 @@ def test_the_same_frames_in_two_processes_are_two_stacks(variant):
     assert len(hashes) == len({value for _, value in hashes}) == 2
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_two_runs_of_a_program_in_one_process_share_no_stack():
     """exec keeps pid and start: the run of the program is part of the life."""
     for seconds in (4, 12, 20):  # the longer, the surer it is that both get some CPU time

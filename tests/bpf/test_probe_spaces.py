@@ -7,6 +7,8 @@ import pytest
 
 from live import VARIANTS, Sampling, assert_nothing_lost, keys_of, load, of_pid, sample, samples, total
 
+pytestmark = pytest.mark.live
+
 END_NO_MAPPING = 9
 DEPTH = 20
 
@@ -27,6 +29,7 @@ def wait_for(what):
         time.sleep(0.05)
 
 
+@pytest.mark.long("90 % of a second's samples must come after the mappings were told: how soon that is, is the host's")
 @VARIANTS
 def test_stacks_end_where_nothing_is_known_to_be_mapped(variant):
     with load("recurse", 60, DEPTH) as process:

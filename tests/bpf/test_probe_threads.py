@@ -3,7 +3,11 @@
 one '#', or as it is."""
 import collections
 
+import pytest
+
 from live import VARIANTS, assert_nothing_lost, load, of_pid, sample, total
+
+pytestmark = pytest.mark.live
 
 # One thread per argument gives itself that name and burns in system calls, so that all get the CPU in turn.
 THREADS = """

@@ -5,7 +5,11 @@ import collections
 import os
 import time
 
+import pytest
+
 from live import VARIANTS, Sampling, load, of_pid, sample, samples, total
+
+pytestmark = pytest.mark.live
 
 HALF_US = 500_000  # period of the load "pulse"
 
@@ -33,6 +37,7 @@ def wall_us(data):
             return [tick["tick_us"] + (unix - before) // 1000 for tick in data["ticks"]]
 
 
+@pytest.mark.long("what others on the host do is in its figures")
 @VARIANTS
 def test_each_sample_has_its_moment_in_the_batch_that_counts_it(variant):
     # Many swaps under a high rate: what is counted in one set and noted in the other would show.
@@ -43,6 +48,7 @@ def test_each_sample_has_its_moment_in_the_batch_that_counts_it(variant):
     assert_all_noted(data)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_the_moments_are_those_of_the_work():
     with load("pulse", 90, 200) as process:
         data = sample("--seconds", 3, "--windows", 4, "--ticks", 10, "--pid", process.pid,
@@ -54,6 +60,7 @@ def test_the_moments_are_those_of_the_work():
     assert len(late) <= max(2, len(phases) // 20), sorted(late)
 
 
+@pytest.mark.long("what others on the host do is in its figures")
 def test_a_program_that_executes_another_is_two_streams():
     for seconds in (3, 9, 20):  # the longer, the surer it is that both get some CPU time
         sampling = Sampling("--seconds", seconds, "--ticks", seconds)

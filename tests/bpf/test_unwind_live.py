@@ -12,6 +12,8 @@ import pytest
 
 from live import AIDS, END_MAX_DEPTH, END_ROOT, load
 
+pytestmark = pytest.mark.live
+
 if platform.machine() != "x86_64":
     pytest.skip("registers are handed to libdw as x86_64 has them", allow_module_level=True)
 
@@ -101,6 +103,7 @@ def many_commits(folder):
     subprocess.run(["git", "-C", folder, "fast-import", "--quiet"], input="".join(parts).encode(), check=True)
 
 
+@pytest.mark.long("a share (99 %) of at most 400 samples of programs that live some seconds by the clock")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_stacks_of_programs_are_those_of_libdw(name, tmp_path):
     if not shutil.which(PROGRAMS[name][0][0]):
@@ -110,6 +113,7 @@ def test_stacks_of_programs_are_those_of_libdw(name, tmp_path):
     assert_libdw_agrees(result, PROGRAMS[name][1], why)
 
 
+@pytest.mark.long("params: at most 2 % of 400 samples may be longer (realign: or not whole), by where the ticks hit")
 @pytest.mark.parametrize("mode", ["recurse", "alloca", "big", "realign", "signal", "altstack", "vdso", "thread", "libc"])
 def test_frames_of_every_make_are_walked_to_the_end(mode):
     with load(mode, 60, program="unwind_load") as process:
@@ -124,6 +128,7 @@ def test_frames_of_every_make_are_walked_to_the_end(mode):
         assert result["longer"] <= 0.02 * result["samples"], (result, why)
 
 
+@pytest.mark.long("no sample may be lost: libdw must keep up with 997 a second of 900 frames, or the buffer overflows")
 def test_deep_recursion_is_walked_to_the_end():
     with load("recurse", 60, 900, program="unwind_load") as process:
         result, why = live_unwind(process.pid)
@@ -139,6 +144,7 @@ def test_a_stack_has_as_many_frames_as_are_to_be_had():
     assert result["frames"] == 1024 * result["samples"], result
 
 
+@pytest.mark.long("how many walks are first ones (1 to 20 %) depends on how often the host moves it between CPUs")
 def test_a_first_walk_ends_after_so_many_searches():
     """So deep, and each frame has another address: the next samples find some of them in the memo of their CPU."""
     with load("chain", 60, 490, program="unwind_load") as process:
@@ -149,6 +155,7 @@ def test_a_first_walk_ends_after_so_many_searches():
     assert result["equal"] == result["ends"][END_ROOT], (result, why)
 
 
+@pytest.mark.long("99 % of at most 400 samples must end so: a share of where the ticks hit")
 def test_a_file_without_a_table_ends_the_walk():
     with load("recurse", 60, 10, program="unwind_load") as process:
         result, why = live_unwind(process.pid, "--no-table", "unwind_load")
@@ -158,6 +165,7 @@ def test_a_file_without_a_table_ends_the_walk():
     assert result["frames"] <= 1.2 * result["samples"], result
 
 
+@pytest.mark.long("99 % of at most 400 samples must end so: a share of where the ticks hit")
 def test_what_lies_in_no_mapping_ends_the_walk():
     with load("recurse", 60, 10, program="unwind_load") as process:
         result, why = live_unwind(process.pid, "--unmapped", "unwind_load")
@@ -165,6 +173,7 @@ def test_what_lies_in_no_mapping_ends_the_walk():
     assert result["ends"][END_NO_MAPPING] >= 0.99 * result["samples"], result
 
 
+@pytest.mark.long("95 % of at most 400 samples must end so, and frames per sample lie in a range")
 def test_a_file_that_keeps_frame_pointers_is_walked_by_them():
     """`load` keeps them, but in its leaf, whose caller is missing; below it libc is walked by libc's table."""
     with load("recurse", 60, 40) as process:

@@ -7,18 +7,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from harness.containers import Engine  # noqa: E402
-from harness.daemon import Daemon  # noqa: E402
-from harness.neighbours import CGROUP_ROOTS, Cgroup  # noqa: E402
-from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run, wait_until  # noqa: E402
+from harness.containers import Engine
+from harness.daemon import Daemon
+from harness.neighbours import CGROUP_ROOTS, Cgroup
+from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run, wait_until
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -156,9 +153,3 @@ def spinner():
     for process in processes:
         process.kill()
         process.wait()
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "alone: changes or measures the host itself: nothing runs beside it")
-    if os.geteuid() != 0:
-        raise pytest.UsageError("end-to-end tests need root: sudo scripts/run-e2e-tests")

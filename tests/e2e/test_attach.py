@@ -13,6 +13,8 @@ import pytest
 from harness.containers import java
 from harness.programs import BUILD, PATIENCE, age_seconds, run, wait_until
 
+pytestmark = pytest.mark.live
+
 TOOL = BUILD / "tests" / "tools" / "attach_tool"
 TOO_YOUNG = 3  # seconds; younger JVMs are left alone
 OLD_ENOUGH = 3.3

@@ -87,6 +87,8 @@ def test_store_path_that_is_a_file(tmp_path):
     assert (tmp_path / "file").read_text() == "x"
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_full_store_is_said_once_and_sampling_goes_on(daemon, tmp_path, spinner):
     """A file system of 64 KiB; other streams of the host fill it within a few windows."""
     store = tmp_path / "tiny"
@@ -149,6 +151,7 @@ def stored(tmp_path_factory):
     return profiler
 
 
+@pytest.mark.live
 def test_time_range_without_samples_is_exit_3_and_no_output(stored):
     result = jbpf("dump", "--store", stored.store, "--since", "2001-01-01T00:00:00Z",
                   "--until", "2001-01-02T00:00:00Z")
@@ -158,6 +161,7 @@ def test_time_range_without_samples_is_exit_3_and_no_output(stored):
     assert len(lines) <= 2 and "no samples match" in lines[0], result.stderr
 
 
+@pytest.mark.live
 def test_selector_without_samples_is_exit_3_for_every_format(stored):
     for form in ("folded", "html", "svg", "top", "json"):
         result = stored.dump_raw("--container", "no-such-container", "--format", form)
@@ -165,6 +169,7 @@ def test_selector_without_samples_is_exit_3_for_every_format(stored):
         assert len(lines_of(result.stderr)) <= 2 and "no samples match" in result.stderr, result.stderr
 
 
+@pytest.mark.live
 def test_output_file_is_not_touched_when_nothing_matches(stored, tmp_path):
     out = tmp_path / "out.html"
     out.write_text("old")
@@ -202,6 +207,7 @@ def test_help_and_version_go_to_stdout(program):
         assert result.returncode == 0 and result.stdout and not result.stderr, (program, option, result)
 
 
+@pytest.mark.live
 def test_output_that_cannot_be_written(stored, tmp_path):
     assert_one_line(stored.dump_raw("-o", tmp_path / "no" / "such" / "folder"), 1, r"folder")
     with open("/dev/full", "w") as full:
@@ -211,6 +217,7 @@ def test_output_that_cannot_be_written(stored, tmp_path):
     assert result.returncode == 1 and re.search("space|write", result.stderr, re.I), result.stderr
 
 
+@pytest.mark.live
 def test_output_to_a_device_leaves_the_device(stored, tmp_path, spinner):
     """-o /dev/null: a new file renamed over it would take it away from the whole host."""
     device = tmp_path / "null"
@@ -238,6 +245,7 @@ def flip(data, at):
     return data
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("damage", [
     pytest.param(lambda data: data[:len(data) - 20], id="cut-at-the-end"),
     pytest.param(lambda data: data[:len(data) // 2], id="cut-in-the-middle"),
@@ -257,6 +265,7 @@ def test_damaged_store_gives_what_is_intact_and_says_so(stored, tmp_path, damage
     assert re.search(r"\.zst", result.stderr), result.stderr
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("content", [b"", b"\x00" * 4096, b"plain text\n" * 100, None],
                          ids=["empty", "zeros", "text", "random"])
 def test_store_file_that_is_no_store_file(stored, tmp_path, content):
@@ -266,6 +275,7 @@ def test_store_file_that_is_no_store_file(stored, tmp_path, content):
     assert result.stdout == ""
 
 
+@pytest.mark.live
 def test_store_that_has_a_fifo_and_links_in_it_does_not_hang(stored, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(stored.store, copy)

@@ -29,6 +29,8 @@ def figures(rows, begin):
     return {row["figure"].rsplit(": ", 1)[1]: row["value"] for row in rows["rows"] if row["figure"].startswith(begin)}
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_every_program_is_measured(rows):
     cpu = figures(rows, "CPU, processes and BPF")
     assert set(cpu) == set(PROGRAMS)
@@ -37,6 +39,8 @@ def test_every_program_is_measured(rows):
         assert 0 <= cpu[program] <= 100 * os.cpu_count()
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_memory_counts_more_than_the_maps_of_a_program(rows):
     memory = figures(rows, "memory: processes")
     # Stack map of the minimal profiler: 16384 of 127 words, 15.9 MiB, charged when it is made.
@@ -44,6 +48,8 @@ def test_memory_counts_more_than_the_maps_of_a_program(rows):
     assert memory["jbpfd"] > 1 and memory["perf record -g"] > 1
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_bpf_programs_have_a_time_per_sample_and_perf_a_reason(rows):
     time = figures(rows, "in-kernel time per sample")
     assert 100 < time["jbpfd"] < 1e6 and 100 < time["get_stackid profiler"] < 1e6
@@ -51,15 +57,21 @@ def test_bpf_programs_have_a_time_per_sample_and_perf_a_reason(rows):
     assert any("no BPF program" in row.get("note", "") for row in rows["rows"])
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_what_was_written_is_told_per_sample(rows):
     sizes = figures(rows, "bytes per sample on disk")
     assert sizes["jbpfd"] > 0 and sizes["get_stackid profiler"] > 0
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_machine_and_seed_are_told(rows):
     assert {"kernel", "cpu", "cpus", "perf", "bpftrace", "jbpfd", "busy_before", "seed"} <= set(rows["about"])
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_targets_are_judged(rows):
     cpu = next(row for row in rows["rows"] if row["figure"] == "CPU of jbpfd + BPF per 200 samples/s")
     assert cpu["target"] == "<= 0.3" and cpu["met"] is (cpu["value"] <= 0.3)

@@ -11,6 +11,8 @@ from harness.folded import Folded, kind, plain
 from harness.jvm_truth import ask
 from harness.programs import BIN, run
 
+pytestmark = pytest.mark.live
+
 IS_ALL = os.environ.get("JBPF_BLOCKED_ALL") == "1"
 SECONDS = 2
 THREADS = 23  # of Blocked.java
@@ -47,6 +49,7 @@ def recorded(path, pid):
     return found
 
 
+@pytest.mark.long("at most 2 % wrong and 46 samples in 2 s: how soon its files are read and passes come, is the host's")
 @pytest.mark.parametrize("has_flag", [False, True], ids=["noflag", "flag"])
 @pytest.mark.parametrize("jdk", JDKS if IS_ALL else [8, 25])
 def test_blocked_threads_are_where_the_jvm_says_they_are(engine, tmp_path, jdk, has_flag):

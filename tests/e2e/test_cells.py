@@ -10,6 +10,8 @@ import pytest
 from harness.daemon import Daemon
 from harness.programs import AIDS, jbpf, wait_until
 
+pytestmark = pytest.mark.live
+
 ENOUGH = 60  # samples; 2 seconds of the pulses where there is CPU to be had
 
 
@@ -58,6 +60,7 @@ def test_the_cells_of_a_profile_add_up_to_its_samples(pulse):
         assert all(time % 20 == 0 for time in times)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_work_in_step_with_the_clock_is_seen_in_its_cells(pulse):
     cells, _ = cells_of(pulse, "--pid", pulse.pulse_pid)
     total = sum(count for _, count in cells)

@@ -14,6 +14,8 @@ from harness.folded import assert_rare, plain
 from harness.hostile import SANITIZED
 from harness.programs import BUILD, run, wait_until
 
+pytestmark = pytest.mark.live
+
 SECONDS = int(os.environ.get("JBPF_CHURN_SECONDS", "20"))
 HZ = 99
 TOOL = BUILD / "tests" / "tools" / "hotspot_dump"
@@ -104,6 +106,7 @@ def churned(request, engine, module_daemon):
     return Run(engine, module_daemon, jdk, flags)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_stacks_have_the_names_of_one_class(churned):
     wrong, right = [], 0
     for frames, count in churned.folded.stacks:
@@ -118,6 +121,7 @@ def test_stacks_have_the_names_of_one_class(churned):
     assert right >= LEAST_NAMED * churned.folded.total and right >= 50, (right, churned.folded)
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 def test_no_class_has_more_samples_than_it_had_time(churned):
     """A name that outlived its class would get the samples of the code that came after it."""
     lives, found = churned.lives(), {}
@@ -132,6 +136,7 @@ def test_no_class_has_more_samples_than_it_had_time(churned):
         assert samples <= expected + 5 * math.sqrt(expected) + 3, (number, samples, expected)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_what_is_not_named_is_counted(churned):
     stream = churned.stream
     assert stream["jit_source"] == "vmstructs", stream
@@ -142,12 +147,14 @@ def test_what_is_not_named_is_counted(churned):
     assert unknown <= MOST_UNKNOWN
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_unloaded_classes_are_counted_as_the_jvm_counts_them(churned):
     found, truth = churned.unloads, int(re.search(r"^UNLOADED (\d+)$", churned.log, re.M).group(1))
     assert found and found == sorted(found), found
     assert 0 < found[-1] <= truth, (found[-1], truth)
 
 
+@pytest.mark.long("what the JVM, the kernel or Docker does meanwhile decides")
 def test_the_jvm_was_not_harmed(churned):
     assert churned.exit_code == "0" and churned.log.rstrip().endswith("DONE"), churned.log[-800:]
     dead = int(re.search(r"^DEAD (\d+)$", churned.log, re.M).group(1))

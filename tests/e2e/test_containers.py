@@ -51,6 +51,7 @@ def cgroup2_of(pid):
     return None
 
 
+@pytest.mark.live
 def test_container_has_its_name_and_image(engine, resolver):
     container = engine.start("named-1", SLEEP)
     found = resolver(container.pid)
@@ -63,11 +64,13 @@ def test_container_has_its_name_and_image(engine, resolver):
     assert container.id in found["cgroup"]
 
 
+@pytest.mark.live
 def test_compose_service_is_the_service(engine, resolver):
     container = engine.start("labelled", SLEEP, options=["--label", "com.docker.compose.service=cart"])
     assert resolver(container.pid)["service"] == "cart"
 
 
+@pytest.mark.live
 def test_rename_is_noticed(engine, resolver):
     container = engine.start("before", SLEEP)
     assert resolver(container.pid)["name"] == container.name
@@ -77,6 +80,7 @@ def test_rename_is_noticed(engine, resolver):
     assert resolver(container.pid)["id"] == container.id
 
 
+@pytest.mark.live
 def test_restart_keeps_the_id_in_another_cgroup(engine, resolver):
     container = engine.start("again", SLEEP, options=["--stop-timeout", "0"])
     first_pid, cgroup = container.pid, cgroup2_of(container.pid)
@@ -92,6 +96,7 @@ def test_restart_keeps_the_id_in_another_cgroup(engine, resolver):
         assert second_cgroup != first_cgroup
 
 
+@pytest.mark.live
 def test_removed_container_leaves_nothing_to_look_at(engine, resolver):
     container = engine.start("short", SLEEP)
     pid = container.pid
@@ -101,6 +106,7 @@ def test_removed_container_leaves_nothing_to_look_at(engine, resolver):
     assert (gone["err"], gone["id"], gone["name"], gone["cgroup"]) == ("-2", "", "", "")
 
 
+@pytest.mark.live
 def test_cgroup_id_finds_the_container_when_the_process_is_gone(engine, resolver):
     container = engine.start("by-cgroup", SLEEP)
     cgroup = cgroup2_of(container.pid)
@@ -115,6 +121,7 @@ def test_cgroup_id_finds_the_container_when_the_process_is_gone(engine, resolver
     assert resolver(gone.pid, 0x7fffffffff)["err"] == "-2"
 
 
+@pytest.mark.live
 def test_cgroup_of_its_own_inside_a_container_is_still_that_container(engine, resolver):
     container = engine.start("nested", SLEEP)
     cgroup = cgroup2_of(container.pid)
@@ -139,12 +146,14 @@ def test_pids_that_never_were(resolver):
     assert resolver((1 << 32) - 1)["err"] == "-2"
 
 
+@pytest.mark.live
 def test_remapped_engine_keeps_its_files_elsewhere(remapped_engine, resolver):
     container = remapped_engine.start("remapped", SLEEP, user="0:0")
     found = resolver(container.pid)
     assert (found["id"], found["name"], found["image"]) == (container.id, container.name, IMAGE)
 
 
+@pytest.mark.live
 def test_nothing_but_names_is_taken_from_the_configuration(engine, resolver):
     container = engine.start("secrets", SLEEP, options=["-e", "PASSWORD=hunter2", "--label", "x=" + "y" * 5000])
     found = resolver(container.pid)
@@ -176,6 +185,7 @@ def given_cgroup():
             inner.rmdir()
 
 
+@pytest.mark.live
 def test_a_user_does_not_pass_for_a_container_by_the_name_of_a_cgroup(engine, daemon, given_cgroup):
     victim = engine.start("victim", ["sh", "-c", "while :; do :; done"])
     one = daemon(window="1s").start().wait_ready()

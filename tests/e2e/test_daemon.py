@@ -100,6 +100,8 @@ def status_of(daemon, name):
     return "\n".join(said)
 
 
+@pytest.mark.live
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 @pytest.mark.parametrize("name", ["before", "after", "wrapped", "root", "tmpfs"])
 def test_java_methods_are_named(fleet, name):
     samples, folded = named(fleet, name)
@@ -107,6 +109,7 @@ def test_java_methods_are_named(fleet, name):
     assert samples >= 0.5 * in_java(folded).total, folded  # the rest is the JVM starting up
 
 
+@pytest.mark.live
 def test_no_jvm_was_harmed(fleet):
     assert fleet.running == set(fleet.containers) - {"dies"}
     for name, container in fleet.containers.items():
@@ -114,6 +117,7 @@ def test_no_jvm_was_harmed(fleet):
             assert "Full thread dump" not in container.logs(), name
 
 
+@pytest.mark.live
 def test_pid_1_of_the_wrapped_container_is_a_shell(fleet):
     """Otherwise the test above would prove nothing about JVMs that are not pid 1."""
     assert len(fleet.wrapped_pids) == 1
@@ -121,6 +125,8 @@ def test_pid_1_of_the_wrapped_container_is_a_shell(fleet):
     assert folded.with_frame("Shares.seventy") > 0, folded
 
 
+@pytest.mark.live
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_read_only_container_without_tmp_says_why_names_are_missing(fleet):
     folded = fleet.dump("--container", fleet.containers["sealed"].name)
     unknown = folded.with_frame("[unknown jit]")
@@ -134,6 +140,7 @@ def test_read_only_container_without_tmp_says_why_names_are_missing(fleet):
     assert "may not write to /tmp" in status_of(fleet, "sealed"), fleet.said
 
 
+@pytest.mark.live
 def test_two_jvms_of_one_container_keep_their_own_names(fleet):
     assert all(len(pids) == 1 for pids in fleet.pair_pids.values()), fleet.pair_pids
     shares = fleet.dump("--pid", fleet.pair_pids["Shares"][0])
@@ -146,6 +153,8 @@ def test_two_jvms_of_one_container_keep_their_own_names(fleet):
     assert both.total >= shares.total + syscalls.total
 
 
+@pytest.mark.live
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_container_that_dies_within_a_window_keeps_its_name_and_its_frames(fleet):
     # Before its own program a container runs runc.
     folded = fleet.dump("--container", fleet.containers["dies"].name).of("native_spinner")
@@ -153,6 +162,7 @@ def test_container_that_dies_within_a_window_keeps_its_name_and_its_frames(fleet
     assert folded.with_frame("burn_seventy") + folded.with_frame("burn_thirty") >= 0.9 * folded.total
 
 
+@pytest.mark.live
 def test_docker_rename_is_followed(fleet):
     old = fleet.containers["renamed"]
     assert fleet.dump("--container", old.name).total > 0
@@ -162,6 +172,8 @@ def test_docker_rename_is_followed(fleet):
         fleet.dump("--container", old.name + "-anew").total
 
 
+@pytest.mark.live
+@pytest.mark.long("90 % of its stacks must be whole: how soon its rules are known is the host's")
 def test_jvm_without_frame_pointers_is_told_apart_and_whole(fleet):
     folded = fleet.dump("--container", fleet.containers["flat"].name)
     below = folded.with_frame("Shares.seventy")
@@ -172,6 +184,7 @@ def test_jvm_without_frame_pointers_is_told_apart_and_whole(fleet):
     assert " off " in status_of(fleet, "flat"), fleet.said
 
 
+@pytest.mark.live
 def test_status_knows_every_jvm_and_finds_nothing_wrong_with_the_good_ones(fleet):
     text = json.dumps(json.loads(fleet.said_json))
     for name in ("before", "after", "wrapped", "root", "tmpfs", "pair", "flat", "sealed"):
@@ -181,12 +194,14 @@ def test_status_knows_every_jvm_and_finds_nothing_wrong_with_the_good_ones(fleet
         assert "no names of compiled code" not in status_of(fleet, name), name
 
 
+@pytest.mark.live
 def test_list_names_container_pid_and_samples(fleet):
     listed = fleet.list_text("--container", fleet.containers["after"].name)
     assert fleet.containers["after"].name in listed
     assert re.search(r"\d", listed)
 
 
+@pytest.mark.live
 def test_selectors_keep_what_they_say_and_add_up(fleet):
     name = fleet.containers["before"].name
     everything = fleet.dump()
@@ -198,16 +213,19 @@ def test_selectors_keep_what_they_say_and_add_up(fleet):
     assert fleet.dump("--comm", "java").total > fleet.dump("--comm", "java", "--container", name).total
 
 
+@pytest.mark.live
 def test_by_puts_the_container_in_front(fleet):
     folded = fleet.dump("--comm", "java", "--by", "container")
     roots = {frames[0] for frames, _ in folded.stacks}
     assert {fleet.containers["before"].name, fleet.containers["after"].name} <= roots, roots
 
 
+@pytest.mark.live
 def test_every_profile_knows_its_host(fleet):
     assert fleet.dump("--host", socket.gethostname(), "--comm", "java").total == fleet.dump("--comm", "java").total
 
 
+@pytest.mark.live
 def test_every_format_is_what_it_says(fleet):
     select = ["--container", fleet.containers["after"].name]
     folded = fleet.dump(*select)
@@ -223,6 +241,7 @@ def test_every_format_is_what_it_says(fleet):
     assert str(folded.total) in top + svg
 
 
+@pytest.mark.live
 def test_zstdcat_of_the_store_is_folded_text(fleet):
     files = sorted(fleet.store.rglob("*.zst"))
     assert files
@@ -233,10 +252,12 @@ def test_zstdcat_of_the_store_is_folded_text(fleet):
     assert sum(int(line.rpartition(" ")[2]) for line in lines) == fleet.dump().total
 
 
+@pytest.mark.live
 def test_sigterm_ends_the_daemon_with_0(fleet):
     assert fleet.exit_code == 0, fleet.log()
 
 
+@pytest.mark.live
 def test_sigterm_writes_the_last_window(daemon, spinner):
     profiler = daemon(window="10m").start().wait_ready()
     process = spinner("native_spinner", 600)
@@ -245,6 +266,7 @@ def test_sigterm_writes_the_last_window(daemon, spinner):
     assert profiler.dump("--pid", process.pid).with_frame("burn_seventy") >= 20
 
 
+@pytest.mark.live
 def test_tests_do_not_wait_for_samples_of_what_is_gone(daemon, spinner):
     profiler = daemon(window="1s").start().wait_ready()
     process = spinner("native_spinner", 600)
@@ -265,6 +287,7 @@ def test_tests_read_processes_whose_names_are_not_text():
         comm.write_bytes(before)
 
 
+@pytest.mark.live
 def test_second_daemon_on_the_same_store_is_refused(daemon, tmp_path):
     first = daemon().start().wait_ready()
     second = run(BIN / "jbpfd", "--store", first.store)
@@ -275,6 +298,7 @@ def test_second_daemon_on_the_same_store_is_refused(daemon, tmp_path):
     assert first.process.poll() is None
 
 
+@pytest.mark.live
 def test_killed_daemon_leaves_a_readable_store_that_the_next_one_continues(daemon, spinner):
     profiler = daemon(window="1s").start().wait_ready()
     process = spinner("native_spinner", 600)
@@ -288,6 +312,7 @@ def test_killed_daemon_leaves_a_readable_store_that_the_next_one_continues(daemo
     assert profiler.stop() == 0, profiler.log()
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("wrapper", [
     pytest.param(["setpriv", "--bounding-set=-sys_resource"], id="without-CAP_SYS_RESOURCE"),
     pytest.param(["unshare", "-m", "sh", "-c",
@@ -302,6 +327,7 @@ def test_daemon_works(daemon, spinner, wrapper):
     assert profiler.dump("--pid", process.pid).with_frame("burn_seventy") >= 20
 
 
+@pytest.mark.live
 def test_pid_filter_leaves_others_out(daemon, spinner):
     wanted, other = spinner("native_spinner", 600, 40), spinner("native_spinner", 600, 40)
     profiler = daemon("--pid", wanted.pid, window="2s").start().wait_ready()

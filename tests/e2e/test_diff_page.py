@@ -253,6 +253,8 @@ def test_hostile_names_stay_text(page, folder):
     assert browser.js(foreign) == elements
 
 
+@pytest.mark.live
+@pytest.mark.long("milliseconds of a browser or a socket")
 def test_a_large_comparison_opens_at_once(page, folder):
     (folder / "large.html").write_bytes(write("short", "html", "", "30000"))
     browser = page("large")

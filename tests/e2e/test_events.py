@@ -38,6 +38,8 @@ def touch(seconds=6):
     return (process.pid, *truth_of(text))
 
 
+@pytest.mark.live
+@pytest.mark.long("the load lives 6 s by the clock, must be named in it, and its count may be off by 2 % only")
 def test_page_faults_are_counted_by_function_beside_cpu_time(daemon):
     one = daemon("--event", "cpu,page-faults").start().wait_ready()
     pid, three, single = touch()
@@ -59,6 +61,8 @@ def test_page_faults_are_counted_by_function_beside_cpu_time(daemon):
     assert run(BIN / "jbpf", "store", "check", "--store", one.store).returncode == 0
 
 
+@pytest.mark.live
+@pytest.mark.long("a ratio of counts within 10 %, and half of all named: how soon names are there is the host's")
 def test_page_faults_of_java_outside_of_its_heap_have_java_names(engine, daemon):
     one = daemon("--event", "page-faults", "--page-fault-period", 16).start().wait_ready()
     container = engine.start_ready("off-heap", java("OffHeap", 600), "TRUTH")
@@ -76,6 +80,7 @@ def test_page_faults_of_java_outside_of_its_heap_have_java_names(engine, daemon)
     assert faults.with_frame("OffHeap.touchThree") * 16 <= 1.2 * three, faults
 
 
+@pytest.mark.live
 def test_an_event_that_is_not_sampled_has_no_tree(daemon):
     one = daemon().start().wait_ready()
     time.sleep(4)
@@ -86,6 +91,8 @@ def test_an_event_that_is_not_sampled_has_no_tree(daemon):
     assert "none of page-faults, only of cpu" in result.stderr, result.stderr
 
 
+@pytest.mark.live
+@pytest.mark.long("a recording of 4 s by the clock must meet the load's events and have read its names")
 @pytest.mark.parametrize("event, noun", [("page-faults", "page faults"), ("context-switches", "context switches")])
 def test_record_samples_other_events(event, noun, tmp_path):
     process = subprocess.Popen([str(AIDS / "memory_toucher"), "60"], stdout=subprocess.DEVNULL)
@@ -103,6 +110,8 @@ def test_record_samples_other_events(event, noun, tmp_path):
     assert ("touch_three" if event == "page-faults" else "schedule") in names, names
 
 
+@pytest.mark.live
+@pytest.mark.long("the load lives 4 s by the clock, must be named in it, and its count may be off by 2 % only")
 def test_record_of_a_known_program_counts_its_faults(tmp_path):
     out = tmp_path / "out.folded"
     result = run(BIN / "jbpf", "record", "--event", "page-faults", "-c", "16", "-o", out, "--", AIDS / "memory_toucher", 4)

@@ -28,7 +28,7 @@ from harness.programs import AIDS, BUILD, jbpf, run, wait_until
 FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
 ATTACKS = {}
 # It attacks every jbpfd of the host, and measures what one costs.
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.live]
 LARGE_TABLE_MIB = 64  # the largest that is read
 
 
@@ -361,6 +361,7 @@ def scene(app, tmp_path_factory):
         scene.end()
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 @pytest.mark.parametrize("name", ATTACKS)
 def test_neighbours_do_not_notice(scene, request, name):
     start, check, settings = ATTACKS[name]
@@ -430,6 +431,7 @@ def test_clock_that_jumps_costs_neither_history_nor_the_daemon(scene, tmp_path, 
     assert not lost_history(tmp_path / "store", starts)
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_witnesses_kept_their_samples_in_all_attacks_together(scene):
     """One attack has few samples: what luck may take there would show here."""
     for witness in (scene.native, scene.jvm):

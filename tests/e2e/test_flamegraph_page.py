@@ -419,6 +419,8 @@ def test_a_tall_stack_is_kept_out_of_sight_but_within_reach(page):
     assert "of view 100.00 %" in browser.details()
 
 
+@pytest.mark.live
+@pytest.mark.long("the word Copied is shown for 2.5 s by the page's clock, and a look each 0.5 s must meet it")
 def test_right_click_copies_the_name(page):
     browser = page()
     browser.driver.execute_cdp_cmd("Browser.grantPermissions", {
@@ -569,6 +571,8 @@ def test_without_scripts_there_is_a_table(tmp_path):
 FIRST_PAINT = "return document.getElementById('canvas').dataset.firstPaintMs"
 
 
+@pytest.mark.live
+@pytest.mark.long("milliseconds of a browser or a socket")
 def test_a_hundred_thousand_frames_paint_at_once_and_redraw_in_a_frame(page):
     folded = "".join(f"java;A.a{i % 40}_[j];B.b{i % 900}_[j];C.c{i % 9000}_[i];d{i} {1 + i % 5}\n"
                      for i in range(88000))

@@ -13,6 +13,8 @@ import pytest
 from harness.neighbours import Neighbours
 from harness.programs import AIDS, PATIENCE, wait_cpu, wait_until
 
+pytestmark = pytest.mark.live
+
 SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
 
 
@@ -37,6 +39,7 @@ def fuse(tmp_path):
         subprocess.run(["umount", "-l", folder], check=False)
 
 
+@pytest.mark.long("milliseconds of a browser or a socket")
 @pytest.mark.alone
 def test_file_server_that_hangs_costs_names_and_nothing_else(fuse, daemon, spinner):
     server, program = fuse

@@ -15,7 +15,7 @@ WINDOW = 10  # seconds; budgets are of a window
 SECONDS = 22  # of all at work: two whole windows
 LEAST_SAMPLES = 40  # of each container: it was at work
 # It fills the host, and nobody who attacks may be beside it.
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.live]
 
 JAVA_RUN = "java -XX:+PreserveFramePointer -Xmx128m -cp /app"
 JAVAC = "java -XX:+PreserveFramePointer -Xmx128m -m jdk.compiler/com.sun.tools.javac.Main -nowarn -d /tmp/out /java/*.java"
@@ -107,6 +107,7 @@ def samples_by_name(profiler, names):
     return samples
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_programs_that_only_work_hard_come_to_no_budget(engine, neighbours, daemon):
     profiler = daemon(window=f"{WINDOW}s").start().wait_ready()
     names = start_all(engine, neighbours)

@@ -21,6 +21,8 @@ from harness.hostile import LATEST, WINDOW, Watched, heavy
 from harness.jit import jit_command, jit_processes
 from harness.programs import AIDS, BIN, PATIENCE, run, wait_until
 
+pytestmark = pytest.mark.live
+
 SECONDS = 900
 UNKNOWN = "[unknown jit]"
 USER = 12345
@@ -282,6 +284,7 @@ def jit_names_now(scene, spinner):
 
 # ---- tests ----------------------------------------------------------------------------------------
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_daemon_goes_on_within_its_limits(scene):
     scene.watched.assert_goes_on(scene.witness.pid, "burn_seventy")
     scene.watched.assert_bounded(MOST_MIB)
@@ -353,6 +356,7 @@ def test_program_that_is_more_than_it_seems_costs_its_names_only(scene, name):
     assert scene.broken[name].running()
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_program_that_is_rewritten_while_it_is_read(scene):
     assert scene.rewriter.running(), scene.rewriter.logs()
     pid = scene.rewriter.pid
@@ -370,6 +374,7 @@ def test_containers_are_as_they_were(scene):
     assert all(name.startswith("perf-") for name in os.listdir(folder)), os.listdir(folder)
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_daemon_still_lives_and_ends_by_itself(scene):
     scene.watched.assert_goes_on(scene.witness.pid, "burn_seventy")
     scene.watched.assert_bounded(MOST_MIB)

@@ -15,6 +15,8 @@ from harness.folded import Folded
 from harness.hostile import LATEST
 from harness.programs import AIDS, BIN, PATIENCE, jbpf, run, wait_until
 
+pytestmark = pytest.mark.live
+
 SECONDS = 900
 # What a terminal or a browser would obey, a folded line would be broken by, and no UTF-8.
 EVIL = "<img src=x onerror=alert(1)>;\x1b]0;owned\x07\x1b[31m\"'&\n\r\t\x9b{{7*7}} 12"

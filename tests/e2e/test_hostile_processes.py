@@ -15,6 +15,8 @@ from harness.folded import plain
 from harness.hostile import LATEST, WINDOW, Watched, assert_unharmed, heavy, thread_names
 from harness.programs import AIDS, PATIENCE, run, wait_cpu, wait_until
 
+pytestmark = pytest.mark.live
+
 SECONDS = 900  # longer than any test; containers are removed before
 LIES = ("endless", "loops", "numbers", "changing", "stalling")
 MAPPED_FILES = heavy(4000, 60000)
@@ -109,6 +111,7 @@ def liars(attacked, app):
         options=privileges if kind == "stalling" else []) for kind in LIES}
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_daemon_goes_on_beside_tables_that_lie(attacked, liars):
     attacked.assert_goes_on()
 
@@ -123,6 +126,7 @@ def test_tables_that_lie_name_nothing_and_it_is_said(attacked, liars, kind):
                LATEST, "it is said that its tables are of no use")
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_liars_end_and_nothing_is_left_of_them(attacked, liars):
     for container in liars.values():
         container.remove()
@@ -131,6 +135,7 @@ def test_liars_end_and_nothing_is_left_of_them(attacked, liars):
 
 # ---- processes that change ------------------------------------------------------------------------
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_process_that_executes_another_file_all_the_time(attacked, twins):
     """The pid and its start stay, all else is another program's: 30 times a second."""
     started = time.time()
@@ -143,6 +148,7 @@ def test_process_that_executes_another_file_all_the_time(attacked, twins):
     attacked.assert_goes_on(started)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_pid_that_is_another_process_eight_times_a_second(attacked, twins):
     spare = subprocess.Popen(["true"])
     spare.wait()
@@ -164,6 +170,7 @@ def test_pid_that_is_another_process_eight_times_a_second(attacked, twins):
     assert turns >= 4 and have_own_names(attacked.daemon, spare.pid, 1), attacked.daemon.dump("--pid", spare.pid)
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_process_that_changes_its_name_all_the_time(attacked):
     container = attacked.attack("rename", "rename", str(SECONDS))
     attacked.samples_of(container.pid, "work_of_file_a")  # refuses lines that are not folded
@@ -174,6 +181,7 @@ def test_process_that_changes_its_name_all_the_time(attacked):
     container.remove()
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_thousand_threads(attacked):
     container = attacked.attack("threads", "threads", str(SECONDS), str(THREADS))
     assert len(os.listdir(f"/proc/{container.pid}/task")) > THREADS
@@ -182,6 +190,7 @@ def test_thousand_threads(attacked):
     container.remove()
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_thousands_of_mapped_files(attacked):
     """Each is opened and looked at once; what the daemon had of them goes with the process."""
     before = time.time()
@@ -200,6 +209,7 @@ def host_samples(daemon, pattern):
     return sum(one["samples"] for one in streams), len(streams)
 
 
+@pytest.mark.long("each of its states must have been met by a sample")
 def test_thousands_of_processes_that_live_for_a_moment(attacked):
     begin = time.time()
     _, before = host_samples(attacked.daemon, "hostile_process")
@@ -213,6 +223,7 @@ def test_thousands_of_processes_that_live_for_a_moment(attacked):
     container.remove()
 
 
+@pytest.mark.long("what the JVM, the kernel or Docker does meanwhile decides")
 def test_fork_bomb_in_its_limits(attacked):
     container = attacked.attack("bomb", "bomb", str(SECONDS), options=["--pids-limit", str(MOST_PIDS)])
     made, was_limit = map(int, re.search(r"FULL (\d+) (\d)", container.logs()).groups())
@@ -224,6 +235,7 @@ def test_fork_bomb_in_its_limits(attacked):
     attacked.assert_goes_on()
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_cgroups_that_come_and_go(attacked):
     """A hundred, each with a process that works for a moment, all with the name of a container."""
     roots = [root for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
@@ -243,6 +255,7 @@ def test_cgroups_that_come_and_go(attacked):
 
 # ---- processes that must not be touched -----------------------------------------------------------
 
+@pytest.mark.long("what the JVM, the kernel or Docker does meanwhile decides")
 def test_jvm_that_may_not_have_one_thread_more(attacked):
     """Nothing is asked of it that needs a thread: that would be its end."""
     container = attacked.engine.start_ready("full", java("Shares", SECONDS, 15, flags=["-XX:-UseDynamicNumberOfCompilerThreads"]),
@@ -258,6 +271,7 @@ def test_jvm_that_may_not_have_one_thread_more(attacked):
     container.remove()
 
 
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 @pytest.mark.parametrize("how", ["stopped", "frozen"])
 def test_jvm_that_stands_still(attacked, how):
     """In the middle of being profiled; what was sampled before is kept, and it wakes unharmed."""

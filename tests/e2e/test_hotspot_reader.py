@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness.containers import JDKS, java
+from harness.containers import JDKS, each_jdk, java
 from harness.jvm_truth import Code, codelist, compilations, parse_perf_map, perf_map, without_hash
 from harness.programs import BUILD, PATIENCE, age_seconds, run, wait_until
 
@@ -65,6 +65,8 @@ def assert_same_as_codelist(pid):
     raise AssertionError(f"four times methods that the JVM does not have: {sorted(extra)[:5]}")
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 @pytest.mark.parametrize("jdk", WITH_PERF_MAP)
 def test_code_of_a_jvm_that_compiles_everything(engine, jdk):
     container = engine.start_ready(f"reader-comp-{jdk}", java("Shares", 600, 10, flags=["-Xcomp"]), "TRUTH",
@@ -78,6 +80,8 @@ def test_code_of_a_jvm_that_compiles_everything(engine, jdk):
         container.remove()
 
 
+@pytest.mark.live
+@pytest.mark.long("the JVM must come to rest within four readings, and time stamps of two clocks agree within 2 s")
 @pytest.mark.parametrize("jdk,flags", [*((jdk, ()) for jdk in JDKS), (8, ("-Xcomp",))])
 def test_code_is_what_the_jvm_itself_says_and_logged(engine, tmp_path, jdk, flags):
     """JDK 8 has no command that lists its code, but every JDK can log what it compiles."""
@@ -132,7 +136,8 @@ def stop(container):
     container.engine.docker("stop", "-t", "20", container.id)
 
 
-@pytest.mark.parametrize("jdk", JDKS)
+@pytest.mark.live
+@pytest.mark.parametrize("jdk", each_jdk(17))
 def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
     """All at once, and a user that no passwd knows. Nothing is written there, nobody is signalled."""
     container = engine.start_ready(f"reader-closed-{jdk}", java("Mixed", 600, 10, 1, inline=True, flags=[
@@ -152,6 +157,7 @@ def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
         container.remove()
 
 
+@pytest.mark.live
 def test_jvm_in_a_user_namespace_is_read(remapped_engine):
     container = remapped_engine.start_ready("reader-userns", java("Mixed", 600, 10, 1, inline=True), "WARM", user="0:0")
     found = dump(container.pid)
@@ -167,7 +173,8 @@ def copies_of_tool(pid, until, codes):
         codes[result.returncode] = codes.get(result.returncode, 0) + 1
 
 
-@pytest.mark.parametrize("jdk", [8, 17, 25])
+@pytest.mark.live
+@pytest.mark.parametrize("jdk", each_jdk(17, of=(8, 17, 25)))
 def test_jvm_that_is_killed_in_the_middle_of_reading(engine, jdk):
     """The reader never dies of it: it says that the process is gone."""
     chance = random.Random(jdk)
@@ -188,6 +195,8 @@ def test_jvm_that_is_killed_in_the_middle_of_reading(engine, jdk):
         assert set(codes) == {0, 1}, codes
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 @pytest.mark.parametrize("jdk", JDKS)
 def test_jvm_is_read_while_its_code_comes_and_goes(engine, jdk):
     """Start-up and churn: whatever is read, no class has another one's method."""

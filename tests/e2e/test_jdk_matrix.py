@@ -8,10 +8,12 @@ import time
 
 import pytest
 
-from harness.containers import JDKS, java
+from harness.containers import JDKS, each_jdk, java
 from harness.folded import assert_rare, kind, plain
 from harness.hostile import SANITIZED
 from harness.programs import cpu_seconds, wait_cpu, wait_until
+
+pytestmark = pytest.mark.live
 
 UNKNOWN = ("[unknown]", "[unknown jit]")
 WINDOW_SECONDS = 3
@@ -94,7 +96,7 @@ class Scene:
 
 
 # Under sanitizers the oldest and the newest layouts are enough: what is shipped is judged on all.
-@pytest.fixture(scope="module", params=(JDKS[0], JDKS[-1]) if SANITIZED else JDKS)
+@pytest.fixture(scope="module", params=each_jdk(8, 17, 25, of=(JDKS[0], JDKS[-1]) if SANITIZED else JDKS))
 def scene(request, engine, app, module_daemon):
     return Scene(engine, app, module_daemon, request.param)
 
@@ -113,6 +115,7 @@ def test_nothing_is_left_in_containers_and_nobody_talks(scene):
         assert "Full thread dump" not in scene.logs[name], name
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
     folded = scene.folded["mixed"]
     bare = folded.samples(lambda frames: any(re.match(r"\[?lib.*(\]|\+0x[0-9a-f]+)$", f)
@@ -122,6 +125,7 @@ def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
     assert_rare(stream["unknown_jit_frames"], stream["jit_frames"], 0.01, stream)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
     folded = scene.folded["mixed"]
     names = folded.names()
@@ -139,6 +143,7 @@ def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
     assert_rare(folded.samples(is_cut), below, 0.01, folded.show(is_cut))
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 @pytest.mark.parametrize("leaf,chain", [
     (r"Inlined\$Sink[123]\.eat", ["Inlined.main", "Inlined.work", "Inlined.first", "Inlined.second", "Inlined.third"]),
     (r"Inlined\.add", ["Inlined.main", "Inlined.spin", "Inlined.fold", "Inlined.mix"]),
@@ -159,6 +164,7 @@ def test_inlined_chains_are_those_of_the_program(scene, leaf, chain):
     assert_rare(total - exact, total, 0.05, scene.folded["inlined"])
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_interpreted_methods_are_all_named(scene):
     """Exact chains: nothing but the interpreter runs, so nothing is missing and nothing is inlined."""
     folded = scene.folded["interp"]
@@ -174,6 +180,7 @@ def test_interpreted_methods_are_all_named(scene):
     assert_rare(bare, folded.total, 0.01, folded.show(lambda frames: "Interpreter" in frames))
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
     for name in ("mixed", "environment", "file"):
         assert scene.stream(name)["preserve_frame_pointer"] == "on", (name, scene.stream(name))
@@ -189,6 +196,7 @@ def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
         assert_rare(below - whole, below, 0.1, (name, folded))
 
 
+@pytest.mark.long("90 % of its stacks must be whole: how soon its rules are proved is the host's")
 def test_jvm_without_frame_pointers_is_reported_and_whole(scene):
     stream = scene.stream("without")
     assert stream["preserve_frame_pointer"] == "off", stream
@@ -202,6 +210,7 @@ def test_jvm_without_frame_pointers_is_reported_and_whole(scene):
 
 # ---- closed containers, killed JVMs ----
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_closed_and_paused_container_is_named(engine, daemon):
     """No attach, no writable file system, no user name, paused before the window ends."""
     jdks = (8, 17, 25)
@@ -228,6 +237,7 @@ def test_closed_and_paused_container_is_named(engine, daemon):
         container.remove()
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
     container = remapped_engine.start_ready("matrix-userns", java("Shares", 600, 60), "TRUTH", user="0:0")
     pid = container.pid
@@ -244,6 +254,7 @@ def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
     container.remove()
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_killed_jvms_keep_their_names(engine, daemon):
     """Killed in the middle of the very first window: what was seen was named while it lived."""
     jdks = (8, 17, 25)
@@ -269,6 +280,7 @@ def test_killed_jvms_keep_their_names(engine, daemon):
         container.remove()
 
 
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_jvms_that_come_and_die_do_not_harm_the_daemon(engine, daemon):
     """Twelve JVMs killed at odd moments of their start, of being read, and of a window's end."""
     profiler = daemon(window="1s").start().wait_ready()

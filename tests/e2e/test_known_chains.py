@@ -11,6 +11,8 @@ from harness.containers import JDKS, java
 from harness.folded import assert_rare, kind, plain
 from harness.programs import wait_until
 
+pytestmark = pytest.mark.live
+
 TRUNCATED = "[truncated]"
 # Frames whose code or method was not read in time, on a busy host, are there all the same.
 NAMELESS = ("[unknown", "Interpreter")
@@ -95,6 +97,7 @@ def case(request, engine, daemon):
     return jdk, compiler, result
 
 
+@pytest.mark.long("at most 0.5 % of the stacks may be cut: how soon code is read is the host's")
 def test_no_chain_is_impossible_and_hardly_any_is_cut(case):
     jdk, compiler, folded = case
     counts = dict.fromkeys(("whole", "impossible", "leaf", "cut"), 0)
@@ -115,6 +118,7 @@ def is_cut_in_the_interpreter(frames):
     return [frame for frame in frames[1:] if kind(frame) != "k"] == [TRUNCATED, "Interpreter"]
 
 
+@pytest.mark.long("at most 1 % of the stacks may be cut: how soon rules are known is the host's")
 @pytest.mark.parametrize("jdk", JDKS if IS_ALL else [17])
 def test_interpreted_methods_are_whole_while_their_frame_is_made(engine, daemon, jdk):
     """The first sample at each of these addresses is cut."""
@@ -158,6 +162,7 @@ def is_wrong_churn(frames):
     return False
 
 
+@pytest.mark.long("at most 0.3 % wrong: code may go before it is read, and how soon it is read is the host's")
 @pytest.mark.alone  # code that goes before it is read on a busy host has the names of what took its place
 @pytest.mark.parametrize("jdk,cache", CHURN_CASES)
 def test_no_chain_is_impossible_while_code_comes_and_goes(engine, daemon, jdk, cache):
@@ -198,6 +203,7 @@ def layers_verdict(frames):
     return "whole" if layers[0] == 0 else "impossible"
 
 
+@pytest.mark.long("at most 2 % of the stacks may be cut: how soon code is read is the host's")
 @pytest.mark.parametrize("jdk,mode,has_flag", LAYER_CASES)
 def test_layers_follow_each_other_in_code_that_was_replaced_given_up_or_is_of_a_virtual_thread(engine, daemon, jdk, mode,
                                                                                                has_flag):

@@ -9,6 +9,8 @@ from harness.daemon import Daemon
 from harness.folded import assert_rare, kind, plain
 from harness.programs import cpu_seconds, wait_until
 
+pytestmark = pytest.mark.live
+
 SAMPLES = 1500
 WARM_UP = 8  # seconds of CPU time
 FREQUENCY = 499
@@ -77,6 +79,7 @@ def profile(request, engine, tmp_path_factory):
     return daemon.dump(), streams[0], edges
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_leaf_has_its_own_caller_or_at_least_no_other(profile):
     folded, stream, edges = profile
     leaves = Counter()
@@ -96,12 +99,14 @@ def test_leaf_has_its_own_caller_or_at_least_no_other(profile):
     assert_rare(leaves["unnamed"], known, 0.02, f"{leaves} {folded}")
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_callers_deeper_in_the_stack_are_right(profile):
     folded, _, edges = profile
     wrong = wrong_edges(folded, edges)
     assert_rare(sum(wrong.values()), folded.total, 0.001, wrong.most_common(5))
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_counters_tell_how_much_was_repaired(profile):
     """The program calls all the time: many of its leaves lack a caller when they are taken."""
     _, stream, _ = profile

@@ -7,6 +7,8 @@ from harness.daemon import Daemon
 from harness.folded import assert_rare, kind, plain
 from harness.programs import cpu_seconds, wait_until
 
+pytestmark = pytest.mark.live
+
 WARM_UP = 12  # seconds of CPU time
 FREQUENCY = 499
 SAMPLES = 3000
@@ -14,6 +16,7 @@ SAMPLES = 3000
 OWN = {"Leafs.digests", "Leafs.copies", "Leafs.sorts", "Leafs.equals", "Leafs.rounds", "Leafs.main"}
 
 
+@pytest.mark.long("1 % and 5 % of the samples may be cut: how soon leaf rules are in place is the host's")
 @pytest.mark.parametrize("jdk", JDKS_THAT_MUST_BE)
 def test_stubs_have_their_callers_after_the_warm_up(engine, tmp_path, jdk):
     container = engine.start_ready(f"leafs{jdk}", java("Leafs", 600, frame_pointer=False), "READY", jdk=jdk)
@@ -52,6 +55,7 @@ def test_stubs_have_their_callers_after_the_warm_up(engine, tmp_path, jdk):
 VIRTUAL = {"Callers.virtuals", "Callers.interfaces"}
 
 
+@pytest.mark.long("a share of the stubs may lack a caller: how soon leaf rules are in place is the host's")
 def test_stubs_of_virtual_calls_have_their_callers_after_the_warm_up(engine, tmp_path):
     flags = ["-XX:CompileCommand=dontinline,Callers*.*"]
     container = engine.start_ready("virtual", java("Callers", 600, frame_pointer=False, flags=flags, inline=True), "EDGE")
@@ -76,6 +80,7 @@ SEARCH_CALLERS = {"Searches.search": {"Searches.one", "Searches.other"}, "Search
                   "Searches.other": {"Searches.rounds"}}
 
 
+@pytest.mark.long("1 % of the stacks may be cut: how soon leaf rules are in place is the host's")
 @pytest.mark.parametrize("jdk", JDKS_THAT_MUST_BE)
 def test_code_that_saves_the_stack_pointer_has_its_callers(engine, tmp_path, jdk):
     flags = [f"-XX:CompileCommand=dontinline,Searches.{name}" for name in ("search", "one", "other", "rounds")]

@@ -73,6 +73,8 @@ def names_by_perf(recording):
     return set(re.findall(r"\bShares\.\w+", script.stdout))
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 @pytest.mark.parametrize("jdk", JDKS_THAT_MUST_BE)
 def test_perf_names_java_frames_of_containers(engine, tmp_path, jdk):
     container = engine.start_ready(f"maps-perf{jdk}", java("Shares", 600, 60), "TRUTH", jdk=jdk)
@@ -100,6 +102,7 @@ def test_perf_names_java_frames_of_containers(engine, tmp_path, jdk):
         container.remove()
 
 
+@pytest.mark.live
 def test_map_is_whole_and_for_everybody(jvm, folder):
     result = maps("-p", jvm.pid, "-d", folder)
     assert (result.returncode, result.stderr) == (0, "")
@@ -115,6 +118,7 @@ def test_map_is_whole_and_for_everybody(jvm, folder):
     assert os.listdir(folder) == [path.name], "something was left behind"
 
 
+@pytest.mark.live
 def test_map_is_written_anew(jvm, folder):
     path = folder / f"perf-{jvm.pid}.map"
     path.write_text("10 10 old\n" * 100000)
@@ -122,6 +126,7 @@ def test_map_is_written_anew(jvm, folder):
     assert "old" not in names_in(path)
 
 
+@pytest.mark.live
 def test_every_jvm_of_the_host_gets_one(jvm, folder):
     result = maps("-d", folder)
     assert result.returncode == 0
@@ -153,6 +158,7 @@ def take_foreign_file(path, victim):
     os.chown(path, FOREIGN, FOREIGN)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("take,word", [
     (take_symlink, "not a regular file"),
     (take_dangling_symlink, "not a regular file"),
@@ -183,6 +189,7 @@ def test_what_is_not_ours_stays_without_force(jvm, tmp_path, folder, take, word)
     assert os.listdir(folder) == [path.name]
 
 
+@pytest.mark.live
 def test_directory_stays_even_with_force(jvm, folder):
     path = folder / f"perf-{jvm.pid}.map"
     path.mkdir()
@@ -191,6 +198,7 @@ def test_directory_stays_even_with_force(jvm, folder):
     assert os.listdir(folder) == [path.name]
 
 
+@pytest.mark.live
 def test_own_map_of_a_jvm_of_the_host_stays_without_force(app):
     command = [str(app) if part == "/app" else part for part in java("Shares", 600, 20)]
     process = subprocess.Popen(["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups", *command],
@@ -229,6 +237,7 @@ def mounted(folder):
     run("umount", "-l", folder)
 
 
+@pytest.mark.live
 def test_full_disk_is_one_line_and_leaves_nothing(jvm, mounted):
     folder = mounted("size=8k")
     result = maps("-p", jvm.pid, "-d", folder)
@@ -237,6 +246,7 @@ def test_full_disk_is_one_line_and_leaves_nothing(jvm, mounted):
     assert os.listdir(folder) == []
 
 
+@pytest.mark.live
 def test_full_disk_leaves_the_map_of_before(jvm, mounted):
     folder = mounted("size=8k")
     path = folder / f"perf-{jvm.pid}.map"
@@ -245,12 +255,14 @@ def test_full_disk_leaves_the_map_of_before(jvm, mounted):
     assert path.read_text() == "10 10 old\n" and os.listdir(folder) == [path.name]
 
 
+@pytest.mark.live
 def test_read_only_directory_is_said(jvm, mounted):
     folder = mounted("ro")
     result = maps("-p", jvm.pid, "-d", folder)
     assert result.returncode == 1 and "Read-only file system" in row_of(result, jvm.pid)[3]
 
 
+@pytest.mark.live
 def test_directory_that_is_not_there_is_said(jvm, folder):
     result = maps("-p", jvm.pid, "-d", folder / "no")
     assert (result.returncode, result.stdout) == (1, "")
@@ -258,6 +270,7 @@ def test_directory_that_is_not_there_is_said(jvm, folder):
                              "give -d another directory\n")
 
 
+@pytest.mark.live
 def test_user_without_rights_is_told_to_be_root(jvm, tmp_path):
     folder = tmp_path / "own"
     folder.mkdir()
@@ -272,6 +285,7 @@ def test_user_without_rights_is_told_to_be_root(jvm, tmp_path):
     assert os.listdir(folder) == []
 
 
+@pytest.mark.live
 def test_process_that_compiles_nothing_has_no_map(folder, spinner):
     process = spinner("native_spinner", "600", "5")
     result = maps("-p", process.pid, "-d", folder)
@@ -286,6 +300,7 @@ def test_no_such_jvm_is_exit_3(folder):
         assert lines_of(result.stderr)[-1] == "jbpf-maps: there is no such JVM"
 
 
+@pytest.mark.live
 def test_jvm_that_dies_meanwhile_leaves_a_whole_map_or_none(engine, folder):
     for delay in (0, 0.01, 0.02, 0.05):
         container = engine.start_ready("maps-dying", java("Shares", 600, 20), "TRUTH")

@@ -85,6 +85,7 @@ def served(module_daemon, tmp_path_factory):
     assert daemon.stop() == 0, daemon.log()
 
 
+@pytest.mark.live
 def test_prometheus_reads_every_metric_that_is_documented(served):
     _, path = served
     found, text = families(path)
@@ -96,6 +97,8 @@ def test_prometheus_reads_every_metric_that_is_documented(served):
     assert "NaN" not in text and all(family.documentation for family in found.values())
 
 
+@pytest.mark.live
+@pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")
 def test_the_metrics_are_those_of_the_daemon_and_its_store(served):
     daemon, path = served
     launcher, = children(daemon.process.pid, "jbpfd-launcher")
@@ -118,6 +121,7 @@ def test_the_metrics_are_those_of_the_daemon_and_its_store(served):
     assert before <= stored <= value(path, "jbpf_samples_total") + value(path, "jbpf_lost_total", reason="store")
 
 
+@pytest.mark.live
 def test_health_is_told_by_a_status(served):
     _, path = served
     # Of a busy host a window may be late, which is told by another one.
@@ -125,17 +129,20 @@ def test_health_is_told_by_a_status(served):
     wait_until(lambda: get(path, "/healthz", method="HEAD")[0::2] == (200, ""), 30, "it says so without a word")
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("url, method, status", [("/", "GET", 404), ("/metrics/", "GET", 404), ("/metrics", "POST", 405),
                                                  ("/../etc/passwd", "GET", 404), ("/healthz", "DELETE", 405)])
 def test_nothing_else_is_served(served, url, method, status):
     assert get(served[1], url, method=method)[0] == status
 
 
+@pytest.mark.live
 def test_the_socket_is_for_owner_and_group(served):
     mode = served[1].stat().st_mode
     assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o660
 
 
+@pytest.mark.live
 def test_who_answers_has_no_rights(served):
     daemon, _ = served
     child, = children(daemon.process.pid, "jbpfd-metrics")
@@ -146,6 +153,7 @@ def test_who_answers_has_no_rights(served):
     assert not [name for name in files if "bpf" in name and "memfd" not in name or "perf" in name or ".zst" in name], files
 
 
+@pytest.mark.live
 def test_garbage_and_too_much_of_it_are_survived(served):
     daemon, path = served
     child = children(daemon.process.pid, "jbpfd-metrics")
@@ -162,6 +170,7 @@ def test_garbage_and_too_much_of_it_are_survived(served):
     assert children(daemon.process.pid, "jbpfd-metrics") == child
 
 
+@pytest.mark.live
 def test_connections_that_say_little_do_not_keep_others_out(served):
     """All places taken by clients that send a byte a second: they are put out after a while."""
     _, path = served
@@ -197,6 +206,7 @@ def test_connections_that_say_little_do_not_keep_others_out(served):
             connection.close()
 
 
+@pytest.mark.live
 def test_a_server_that_dies_is_started_again(served):
     daemon, path = served
     first, = children(daemon.process.pid, "jbpfd-metrics")
@@ -213,6 +223,7 @@ def descendants(pid):
     return found
 
 
+@pytest.mark.live
 def test_only_a_daemon_that_serves_metrics_loads_what_serves_them(daemon, served):
     """It brings GnuTLS along, and its tables into each process."""
     quiet = daemon(window="1s").start().wait_ready()
@@ -232,6 +243,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
+@pytest.mark.live
 def test_a_port_answers_only_to_who_asks_for_this_host(daemon):
     port = free_port()
     started = daemon("--metrics", f"127.0.0.1:{port}", window="1s").start().wait_ready()
@@ -261,6 +273,8 @@ def test_a_path_that_is_taken_is_refused(tmp_path):
     assert jbpf("status", "--store", tmp_path / "store").returncode in (1, 3)
 
 
+@pytest.mark.live
+@pytest.mark.long("milliseconds of a browser or a socket")
 def test_who_connects_to_a_port_at_once_and_says_nothing_does_not_keep_others_out(daemon):
     """Six hundred connections that never send a request, all the time; questions are answered at once. They have 128
     places: without being put out, silent ones would hold each 128th connection up until their time is over."""

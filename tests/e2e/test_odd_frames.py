@@ -8,6 +8,8 @@ import pytest
 
 from harness.programs import AIDS, wait_until
 
+pytestmark = pytest.mark.live
+
 SECONDS = 300
 
 

@@ -57,6 +57,8 @@ def waits_for_ever(frames):
     return any("Waits.lambda$main" in caller and "Object.wait" in callee for caller, callee in zip(frames, frames[1:]))
 
 
+@pytest.mark.live
+@pytest.mark.long("shares of 12 s by the clock against the kernel's: passes that come late change them")
 @pytest.mark.parametrize("jdk", [8, 17, 25])
 def test_java_threads_wait_where_and_as_long_as_they_do(jdk, engine, daemon):
     container = engine.start_ready(f"waits-{jdk}", java("Waits", 600), "READY", jdk=jdk)
@@ -95,6 +97,8 @@ def test_java_threads_wait_where_and_as_long_as_they_do(jdk, engine, daemon):
     assert waits.samples(lambda frames: frames[-1] == "futex_[k]") > waits.total / 2, waits
 
 
+@pytest.mark.live
+@pytest.mark.long("there must be 30 samples in 3 s by the clock, and a busy host's passes come late")
 def test_idle_threads_are_hidden_until_they_are_asked_for(tmp_path):
     waiter = subprocess.Popen([AIDS / "waiter", "threads", "5"], stdout=subprocess.PIPE, text=True)
     try:
@@ -114,6 +118,8 @@ def test_idle_threads_are_hidden_until_they_are_asked_for(tmp_path):
     assert 6 * 5 <= waits.total <= 6 * (10 * elapsed + 1), (elapsed, waits)
 
 
+@pytest.mark.live
+@pytest.mark.long("1,200 threads must have 6,000 samples in 7 s by the clock, 98 % of them walked")
 def test_samples_of_threads_that_are_yet_to_be_walked_get_their_stacks(tmp_path):
     """More new threads than are walked in a second: none of them runs, so none loses its first samples."""
     waiter = subprocess.Popen([AIDS / "waiter", "threads", "1200"], stdout=subprocess.PIPE, text=True)
@@ -129,6 +135,7 @@ def test_samples_of_threads_that_are_yet_to_be_walked_get_their_stacks(tmp_path)
     assert waits.with_frame("thread_waits") > 0.98 * waits.total and not waits.with_frame("[cut]"), waits
 
 
+@pytest.mark.live
 def test_daemon_stores_waiting_beside_cpu_time(daemon):
     one = daemon("--event", "cpu,off-cpu", window="2s").start().wait_ready()
     began = time.time()
@@ -176,6 +183,8 @@ def stop(pids):
                30, f"{pids} are stopped")
 
 
+@pytest.mark.live
+@pytest.mark.long("5 s by the clock must lie between two passes, which on a busy host come late, and agree within 5 %")
 def test_waiting_for_a_cpu_is_what_the_kernel_says(engine, daemon):
     command = ["sh", "-c", "echo READY; while :; do :; done"]
     burners = {name: engine.start_ready(name, command, "READY", options=options).pid
@@ -226,6 +235,8 @@ def confined_child(one, seconds, *others):
     return wait_until(child, seconds, lambda: f"it begins, another one than {others}; log: {one.log()}")
 
 
+@pytest.mark.live
+@pytest.mark.long("exactly two restarts and under 20 % of a CPU: a starved process of the passes is replaced, too")
 def test_process_of_the_passes_holds_one_descriptor_and_is_replaced_when_it_dies(daemon):
     one = daemon("--event", "off-cpu", window="2s").start().wait_ready()
     child = confined_child(one, 30)
@@ -251,6 +262,8 @@ def test_process_of_the_passes_holds_one_descriptor_and_is_replaced_when_it_dies
     assert "cpu was not sampled in this time: it is missing in wall" in one.dump_raw("--event", "wall").stderr
 
 
+@pytest.mark.live
+@pytest.mark.long("there must be 5 samples of each kind in 3 s by the clock, and a busy host's passes come late")
 @pytest.mark.parametrize("kind", ["file", "page"])
 def test_memory_that_could_keep_a_reader_waiting_is_not_read(kind, tmp_path):
     """A stack that is a mapping of a file could be on a server that never answers; or a page comes when its process wants."""
@@ -270,6 +283,8 @@ def test_memory_that_could_keep_a_reader_waiting_is_not_read(kind, tmp_path):
     assert cut >= 5 and whole >= 5, waits  # on a busy host passes come late
 
 
+@pytest.mark.live
+@pytest.mark.long("there must be 5 samples in 3 s by the clock, and a busy host's passes come late")
 def test_uninterruptible_sleep_is_told_with_the_kernel_s_stack_and_is_never_idle(tmp_path):
     waiter = subprocess.Popen([AIDS / "waiter", "disk"], stdout=subprocess.PIPE, text=True)
     try:
@@ -288,6 +303,8 @@ def test_uninterruptible_sleep_is_told_with_the_kernel_s_stack_and_is_never_idle
     assert not disks.with_frame("[idle]") and waits.with_frame("[idle]"), (disks, waits)
 
 
+@pytest.mark.live
+@pytest.mark.long("all threads must have stopped within half a second by the clock, before the recording begins")
 def test_stopped_threads_do_not_wait(tmp_path):
     waiter = subprocess.Popen([AIDS / "waiter", "threads", "3"], stdout=subprocess.PIPE, text=True)
     try:
@@ -301,6 +318,8 @@ def test_stopped_threads_do_not_wait(tmp_path):
     assert result.returncode == 3, (result.stderr, (tmp_path / "out.folded").exists())
 
 
+@pytest.mark.live
+@pytest.mark.long("it records the whole host for a program named waiter, and test_sched beside it may run one")
 def test_who_opted_out_is_not_visited(tmp_path):
     waiter = subprocess.Popen([AIDS / "waiter", "flips", "2"], stdout=subprocess.PIPE, text=True,
                               env=dict(os.environ, JBPF_PROFILE="off"))

@@ -12,6 +12,8 @@ import pytest
 
 from harness.programs import AIDS, PATIENCE, cpu_seconds, jbpf, wait_until
 
+pytestmark = pytest.mark.live
+
 LOAD = Path(AIDS).parent / "bpf" / "load"
 OFF = dict(os.environ, JBPF_PROFILE="off")
 ON = {name: text for name, text in os.environ.items() if name != "JBPF_PROFILE"}

@@ -201,6 +201,7 @@ def test_every_test_that_a_claim_of_safety_names_is_there():
 
 # ---- what a service manager is told --------------------------------------------------------------
 
+@pytest.mark.live
 def test_the_service_manager_knows_when_it_samples_and_that_it_lives(daemon, tmp_path):
     manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     manager.bind(str(tmp_path / "notify"))
@@ -294,6 +295,7 @@ def run_options(manifest, store):
     return options, container["args"]
 
 
+@pytest.mark.live
 def test_pod_as_in_the_manifest_profiles_other_containers_by_name(manifest, engine, tmp_path):
     store = tmp_path / "store"
     store.mkdir(mode=0o700)

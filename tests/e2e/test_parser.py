@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from harness.neighbours import Cgroup
-from harness.programs import AIDS, wait_cpu, wait_until
+from harness.programs import AIDS, Lacking, wait_cpu, wait_until
+
+pytestmark = pytest.mark.live
 
 SPINNER = AIDS / "native_spinner"
 PROGRAMS_CNT = itertools.count()
@@ -114,8 +116,8 @@ def wait_named(daemon, pid, frame="burn_seventy"):
     try:
         wait_until(lambda: daemon.has("--pid", pid) and frame in daemon.dump("--pid", pid).names(), 120,
                    f"'{frame}' is in the stacks of pid {pid}")
-    except AssertionError as error:
-        raise AssertionError(f"{error}; log: {daemon.log()}") from None
+    except Lacking as error:
+        raise Lacking(f"{error}; log: {daemon.log()}") from None
 
 
 # ---- rights -------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from harness.folded import Folded, plain
 from harness.jit import jit_command, jit_processes
 from harness.programs import wait_cpu, wait_until
 
+pytestmark = pytest.mark.live
+
 ENOUGH = 40  # samples: both of a case's functions are among them
 UNKNOWN = "[unknown jit]"
 HOST_FILE = "/var/tmp/jbpf-e2e-host-secret"

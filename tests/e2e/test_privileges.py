@@ -172,6 +172,7 @@ def has_names(daemon, programs, name):
     return folded.with_frame("burn_seventy") > 0
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("lost", LOSSES)
 def test_what_is_lost_without_a_capability_is_what_check_says(daemons, programs, lost):
     daemon = daemons[lost]
@@ -189,6 +190,7 @@ def test_what_is_lost_without_a_capability_is_what_check_says(daemons, programs,
         assert "with the losses of the lines marked less" in said.stdout
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("lost", ["checkpoint_restore", "sys_ptrace", "syslog"])
 def test_check_tries_it_with_the_rights_that_are_kept(programs, lost):
     """Root's other capabilities, which jbpfd will have given up, do not hide the loss."""
@@ -198,6 +200,7 @@ def test_check_tries_it_with_the_rights_that_are_kept(programs, lost):
     assert re.search(rf"^less +{feature} ", said, re.M), said
 
 
+@pytest.mark.live
 def test_each_process_of_the_daemon_holds_the_capabilities_of_the_list_and_no_others(daemons):
     bpf = {"BPF"} if kernel_keeps_bpf() else set()
     for lost, daemon in daemons.items():
@@ -226,6 +229,7 @@ def units_user(uid):
             *(f"--{kind}={rights}" for kind in ("inh-caps", "ambient-caps", "bounding-set"))]
 
 
+@pytest.mark.live
 def test_the_units_user_names_what_root_names(programs, engine):
     container = engine.start("of-root", ["sh", "-c", "while :; do :; done"])
     folder = Path(tempfile.mkdtemp(prefix="jbpf-e2e-"))
@@ -255,6 +259,7 @@ def test_the_units_user_names_what_root_names(programs, engine):
         programs.end()  # no test below looks at them, and all of those run beside what they burn
 
 
+@pytest.mark.live
 def test_rights_to_change_ids_are_kept_only_where_a_jvm_may_be_asked(daemon):
     profiler = daemon("--jit", "vmstructs").start().wait_ready(60)
     for name, status in statuses_of_all(profiler.process.pid).items():
@@ -334,6 +339,8 @@ def kernel_log_since(fd):
             continue  # older ones were overwritten meanwhile
 
 
+@pytest.mark.live
+@pytest.mark.long("it counts what the kernel logged in minutes")
 def test_a_file_that_is_opened_leaves_no_line_in_the_kernels_log(daemon, tmp_path):
     """Processes are started for that, and libc asks for clone3() first, which the filter refuses."""
     log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
@@ -379,6 +386,7 @@ def test_store_of_another_user_is_refused_at_the_start(tmp_path):
     assert "chown" in result.stderr
 
 
+@pytest.mark.live
 def test_record_writes_where_root_may_though_it_gave_up_root(tmp_path, spinner):
     """The person's right to write comes back for the output, and for nothing else."""
     home = tmp_path / "home"
@@ -429,6 +437,8 @@ class Config:
         return [line for line in lines_of(self.profiler.log()) if "SIGHUP: " in line]
 
 
+@pytest.mark.live
+@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
 def test_sighup_changes_the_rate_in_place(daemon, tmp_path, spinner):
     process = spinner("native_spinner", 600)
     config = Config(daemon, tmp_path / "jbpfd.conf", frequency=499, pid=process.pid)
@@ -445,6 +455,7 @@ def test_sighup_changes_the_rate_in_place(daemon, tmp_path, spinner):
     assert total >= 40
 
 
+@pytest.mark.live
 def test_sighup_takes_over_another_list_of_pids(daemon, tmp_path, spinner):
     first, second = spinner("native_spinner", 600, 50), spinner("native_spinner", 600, 50)
     config = Config(daemon, tmp_path / "jbpfd.conf", pid=first.pid, window="1s")
@@ -459,6 +470,7 @@ def test_sighup_takes_over_another_list_of_pids(daemon, tmp_path, spinner):
     assert late.returncode == 3, late.stdout  # not one: it was another window that ended at the change
 
 
+@pytest.mark.live
 def test_sighup_refuses_as_a_whole_what_needs_a_restart(daemon, tmp_path, spinner):
     process = spinner("native_spinner", 600)
     config = Config(daemon, tmp_path / "jbpfd.conf", frequency=99, window="1s", jit="vmstructs", pid=process.pid)
@@ -478,6 +490,7 @@ def test_sighup_refuses_as_a_whole_what_needs_a_restart(daemon, tmp_path, spinne
     assert config.profiler.stop() == 0, config.profiler.log()
 
 
+@pytest.mark.live
 def test_sighup_does_not_open_the_store_again(daemon, tmp_path, spinner):
     """What the path leads to by now is the next start's business: what is open is written on."""
     process = spinner("native_spinner", 600)
@@ -492,6 +505,7 @@ def test_sighup_does_not_open_the_store_again(daemon, tmp_path, spinner):
     assert config.profiler.stop() == 0, config.profiler.log()
 
 
+@pytest.mark.live
 def test_sighup_switches_the_source_of_java_names(daemon, tmp_path, jvm):
     config = Config(daemon, tmp_path / "jbpfd.conf", jit="off", pid=jvm.pid, window="1s")
     profiler = config.profiler
@@ -503,6 +517,7 @@ def test_sighup_switches_the_source_of_java_names(daemon, tmp_path, jvm):
     assert profiler.stop() == 0, profiler.log()
 
 
+@pytest.mark.live
 def test_jvm_of_another_user_is_asked_by_a_daemon_that_gave_up_its_rights(daemon, jvm):
     """The whole way: signal, socket, map, and the map is removed again."""
     profiler = daemon("--jit", "attach", "--pid", jvm.pid, window="1s", name="attach").start().wait_ready(60)

@@ -10,6 +10,8 @@ from harness.daemon import Daemon
 from harness.folded import Folded, assert_rare, assert_share, kind, kinds, plain
 from harness.programs import comm_of, wait_until
 
+pytestmark = pytest.mark.live
+
 ENOUGH = 1500  # samples of named methods: five sigmas are then 6 points of 100
 WARM = 500  # of these at least came when the JVM was warm
 
@@ -54,6 +56,7 @@ def profiled(engine, tmp_path_factory):
     engine.remove_all()
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_shares_of_two_java_methods_come_out_within_sampling_error(profiled):
     container = profiled.containers["shares"]
     folded = profiled.dump("--container", container.name)
@@ -64,6 +67,7 @@ def test_shares_of_two_java_methods_come_out_within_sampling_error(profiled):
     assert seventy + thirty >= 0.7 * folded.total, folded
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_java_stacks_are_whole_from_the_thread_to_the_method(profiled):
     folded = profiled.dump("--container", profiled.containers["shares"].name)
     in_seventy = folded.with_frame("Shares.seventy")
@@ -84,6 +88,7 @@ def test_java_stacks_are_whole_from_the_thread_to_the_method(profiled):
     assert_rare(in_seventy - whole, in_seventy, 0.05, folded)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_system_calls_show_kernel_over_native_over_java(profiled):
     folded = profiled.dump("--container", profiled.containers["syscalls"].name)
     under_java = folded.samples(lambda frames: "Syscalls.readPieces" in map(plain, frames))
@@ -103,6 +108,7 @@ def test_kernel_frames_have_names_and_their_kind(profiled):
     assert not any(name.startswith("0x") for name in kernel), kernel
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_recursion_600_deep_is_whole(profiled):
     folded = profiled.dump("--container", profiled.containers["deep"].name)
     at_work = folded.samples(lambda frames: "DeepRecursion.grind" in map(plain, frames))
@@ -113,6 +119,7 @@ def test_recursion_600_deep_is_whole(profiled):
     assert_rare(at_work - deep, at_work, 0.05, "not all 600 calls")
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_warmed_up_jvm_has_almost_no_unknown_frames(profiled):
     """At most 1 % of the frames of the last windows; the first ones see the JVM start."""
     container = profiled.containers["shares"]
@@ -124,6 +131,7 @@ def test_warmed_up_jvm_has_almost_no_unknown_frames(profiled):
     assert_rare(unknown, frames, 0.01, folded)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_c_program_on_the_host_is_named_without_any_jvm(daemon, spinner):
     profiler = daemon(window="2s").start().wait_ready()
     process = spinner("native_spinner", 600)

@@ -37,6 +37,8 @@ def record_until(enough, *arguments, out):
     return text
 
 
+@pytest.mark.live
+@pytest.mark.long("over half of the samples must be named, of programs that live about a second each")
 def test_a_command_is_recorded_with_all_that_it_starts_and_nothing_else(tmp_path, spinner):
     spinner("native_spinner", 600, 30)
     out = tmp_path / "out.folded"
@@ -54,6 +56,7 @@ def test_a_command_is_recorded_with_all_that_it_starts_and_nothing_else(tmp_path
     assert own and not os.path.exists(f"{CGROUP_ROOTS[0]}{own[1]}"), "its cgroup is left behind"
 
 
+@pytest.mark.live
 def test_a_command_that_cannot_be_run_is_one_clear_line(tmp_path):
     result = run(BIN / "jbpf", "record", "-o", tmp_path / "x.html", "--", "/nonexistent/program", timeout=60)
     assert result.returncode == 1, result.stderr
@@ -61,6 +64,8 @@ def test_a_command_that_cannot_be_run_is_one_clear_line(tmp_path):
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.live
+@pytest.mark.long("the command must have been sampled in a recording of 1 s by the clock")
 def test_a_command_that_outlives_the_recording_goes_on(tmp_path):
     told = tmp_path / "told"
     with told.open("w") as stream:  # no pipe, of which the command would keep its end
@@ -71,6 +76,7 @@ def test_a_command_that_outlives_the_recording_goes_on(tmp_path):
     assert code == 0, told.read_text()
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("kind", ["pid", "container", "several"])
 def test_record_names_java_of_what_was_selected_and_nothing_else(container, tmp_path, spinner, kind):
     spinner("native_spinner", 600, 30)
@@ -81,6 +87,7 @@ def test_record_names_java_of_what_was_selected_and_nothing_else(container, tmp_
     assert folded.with_frame("burn_seventy") == 0, folded
 
 
+@pytest.mark.live
 def test_record_makes_one_page_that_needs_nothing_else(container, tmp_path):
     out = tmp_path / "flame.html"
     page = record_until(lambda text: "seventy" in text, "-p", container.pid, out=out)
@@ -89,11 +96,14 @@ def test_record_makes_one_page_that_needs_nothing_else(container, tmp_path):
     assert list(tmp_path.iterdir()) == [out], "something else was left behind"
 
 
+@pytest.mark.live
 def test_record_works_as_a_command_of_jbpf_and_writes_to_stdout(container):
     text = record_until(lambda text: Folded(text).total >= 20, "-p", container.pid, "--format", "folded", out="-")
     assert Folded(text).total >= 20
 
 
+@pytest.mark.live
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_c_program_below_a_stripped_libc_is_whole_from_main_on(engine, tmp_path):
     """The image's libc has no symbol for what calls main, and keeps no frame pointer there: its unwind tables
     lead on to _start, or to that place until they are read."""
@@ -107,6 +117,7 @@ def test_c_program_below_a_stripped_libc_is_whole_from_main_on(engine, tmp_path)
     assert_rare(folded.total - whole, folded.total, 0.1, folded)
 
 
+@pytest.mark.live
 def test_record_of_an_idle_process_says_that_nothing_was_sampled(spinner, tmp_path):
     sleeper = subprocess.Popen(["sleep", "600"])
     try:
@@ -120,6 +131,7 @@ def test_record_of_an_idle_process_says_that_nothing_was_sampled(spinner, tmp_pa
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.live
 def test_the_file_is_what_its_ending_says(container, tmp_path):
     """-d takes seconds, as other profilers do."""
     for name, begins in (("x.pb.gz", b"\x1f\x8b"), ("x.speedscope.json", b'{"$schema":"https://www.speedscope.app')):

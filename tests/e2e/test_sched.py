@@ -6,6 +6,8 @@ import math
 import re
 import subprocess
 
+import pytest
+
 from harness.containers import java
 from harness.folded import Folded
 from harness.programs import AIDS, BIN, run
@@ -33,6 +35,8 @@ def assert_waited(found, truth, what):
     assert abs(found - truth) <= error, f"{what}: {found} us, truth {truth:.0f}, +-{error:.0f}"
 
 
+@pytest.mark.live
+@pytest.mark.long("the load lives 4 s by the clock, is named in it, and its sums must agree within some per cent")
 def test_program_waits_where_and_as_long_as_the_kernel_says(tmp_path):
     result = record(tmp_path / "out.folded", "--threshold", "1ms", "--", AIDS / "known_waits", 4)
     assert result.returncode == 0, result.stderr
@@ -45,6 +49,8 @@ def test_program_waits_where_and_as_long_as_the_kernel_says(tmp_path):
     assert "lost" not in result.stderr, result.stderr
 
 
+@pytest.mark.live
+@pytest.mark.long("how long it waited in 2 s by the clock, and at most 1 % lost: on a busy host it waits for a CPU")
 def test_all_formats_tell_time_and_not_samples(tmp_path):
     waiter = subprocess.Popen([AIDS / "waiter", "flips", "2"], stdout=subprocess.PIPE, text=True)
     try:
@@ -69,6 +75,8 @@ def test_all_formats_tell_time_and_not_samples(tmp_path):
     assert '"measured":true' in (tmp_path / "out.html").read_text()
 
 
+@pytest.mark.live
+@pytest.mark.long("shares of 8 s by the clock within 6 points, 95 % named: what is late is the host's")
 def test_java_threads_of_a_container_wait_in_their_methods(engine, tmp_path):
     container = engine.start_ready("sched", java("Waits", 600), "READY")
     before = schedstats(container.pid)
@@ -92,6 +100,7 @@ def test_java_threads_of_a_container_wait_in_their_methods(engine, tmp_path):
     assert abs(long / (long + short) - 0.75) <= 0.03, f"30 ms of 40: {long} {short}"
 
 
+@pytest.mark.live
 def test_who_never_waits_is_told(tmp_path):
     spinner = subprocess.Popen([AIDS / "native_spinner", "60"], stdout=subprocess.DEVNULL)
     try:

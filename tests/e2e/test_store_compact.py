@@ -179,6 +179,7 @@ def test_compact_says_why_it_cannot(store, tmp_path):
     assert (store / HOUR_FILE).exists()
 
 
+@pytest.mark.live
 def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path):
     """What it did not merge while it was away it merges soon after its start. A day of stored hours shows that the
     clock is right."""
@@ -202,6 +203,7 @@ def test_daemon_merges_what_is_closed_and_only_if_asked(tmp_path):
     assert list((tmp_path / "store").glob("v1/cpu/.*")) == []
 
 
+@pytest.mark.live
 def test_daemon_merges_hours_and_no_days_while_its_clock_is_far_from_what_is_stored(tmp_path):
     make_store(tmp_path / "store", count=20, step=300)
     bytes_before = (tmp_path / "store" / HOUR_FILE).stat().st_size

@@ -9,6 +9,8 @@ import pytest
 from harness.folded import assert_rare, assert_share
 from harness.programs import AIDS, run
 
+pytestmark = pytest.mark.live
+
 NAME = "stripped_spinner"
 
 
@@ -28,6 +30,7 @@ def symbols():
     return {cells[2]: int(cells[0], 16) for cells in map(str.split, lines) if len(cells) == 3}
 
 
+@pytest.mark.long("at most 3 % of 300 samples elsewhere and a share of 70 %, from the first window on")
 def test_functions_without_symbols_have_their_place_as_a_name(stripped, daemon):
     daemon = daemon("--pid", stripped.pid, window="2s").start().wait_ready()
     daemon.wait_samples({stripped.pid: 300})

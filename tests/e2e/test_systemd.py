@@ -24,6 +24,7 @@ def limit_of(path, name):
     return int(re.search(rf"^#define {name}\s+(\d+)u\b", (TOP / path).read_text(), re.M)[1])
 
 
+@pytest.mark.live
 def test_the_unit_lets_it_have_all_processes_that_it_limits_itself(daemon, tmp_path):
     """Else those that hang over files of others would keep a new one from being started."""
     most = int(re.search(r"^TasksMax=(\d+)$", UNIT.read_text(), re.M)[1])
@@ -34,6 +35,7 @@ def test_the_unit_lets_it_have_all_processes_that_it_limits_itself(daemon, tmp_p
     assert others + 2 * usual <= most, (others, usual)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_to_all_processes_ends_them_in_order(daemon, spinner, tmp_path, number):
     """As from systemd without that line, from a terminal, or from a container engine's kill."""

@@ -23,6 +23,8 @@ from harness.taken_over import KILLED, TakenOver, call_address, is_denied
 from test_attach import TOOL, grow_up
 from test_privileges import units_user
 
+pytestmark = pytest.mark.live
+
 UNITS_UID = 12346
 OTHER_UID = 12345
 HERE = -100  # AT_FDCWD

@@ -72,6 +72,8 @@ def test_all_is_written_at_once_when_no_pager_is_wanted(store, terminal, options
     assert b"method00" in shown.output and b"method99" in shown.output
 
 
+@pytest.mark.live
+@pytest.mark.long("less must take Ctrl-C within 0.1 s, or the key that follows may be lost with it")
 def test_control_c_is_the_pagers(store, terminal):
     shown = terminal(*top(store), lines=24)
     shown.wait(lambda text: "method00" in text, "the first page is shown")

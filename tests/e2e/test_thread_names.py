@@ -6,6 +6,8 @@ from harness.containers import JDKS, java
 from harness.folded import Folded
 from harness.programs import BIN, run
 
+pytestmark = pytest.mark.live
+
 POOL, ALONE, SHARED = "http-nio-#-exec-#", "événements-du-jour", "order-processor"
 WANTED = {POOL: {"pooled"}, ALONE: {"alone"}, SHARED: {"reads", "writes"}}
 SEES = [(jdk, []) for jdk in JDKS] + [(25, ["-XX:+UseZGC"]), (25, ["-XX:+UseCompactObjectHeaders"]),
@@ -28,6 +30,7 @@ def methods_by_thread(container, *options):
     return threads
 
 
+@pytest.mark.long("no stack may have a cut name: a recording must read the JVM's threads before it names any method")
 @pytest.mark.parametrize("jdk, flags", SEES, ids=lambda value: "".join(value) or "plain" if isinstance(value, list) else f"jdk{value}")
 def test_a_thread_has_its_whole_name_unless_it_might_be_another_s(engine, jdk, flags):
     container = engine.start_ready("names", java("LongNames", 600, flags=["-Xint", *flags]), "READY", jdk=jdk)
@@ -37,6 +40,7 @@ def test_a_thread_has_its_whole_name_unless_it_might_be_another_s(engine, jdk, f
         container.remove()
 
 
+@pytest.mark.long("every single sample of a recording of 3 s by the clock must be named down to its method")
 def test_whole_names_select_threads_and_keep_digits_when_asked_to(engine):
     container = engine.start_ready("names", java("LongNames", 600), "READY")
     try:

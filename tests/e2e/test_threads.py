@@ -12,6 +12,8 @@ from harness.daemon import Daemon
 from harness.folded import Folded, plain
 from harness.programs import BIN, jbpf, run, wait_until
 
+pytestmark = pytest.mark.live
+
 ENOUGH = 150
 POOL, WORKER = "pool-#-thread-#", "order: worker_7"  # the name's ; and its blank would break the text
 FOLDED_WORKER = "order: worker #"
@@ -46,6 +48,7 @@ def of_threads(daemon):
     return by_thread(Folded(result.stdout)) if result.returncode == 0 else {}
 
 
+@pytest.mark.long("it waits for samples of the smallest pool and judges the others")
 def test_each_stack_is_the_thread_s_that_ran_it(pools):
     threads = of_threads(pools[1])
     assert threads[POOL].with_frame("Pools.firstPool") >= ENOUGH

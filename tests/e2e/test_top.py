@@ -63,6 +63,8 @@ def ended(top, code=0):
 
 # ---- from a store ----
 
+@pytest.mark.live
+@pytest.mark.long("the JVM's version must be known in the first windows: how soon the daemon reads the JVM")
 def test_containers_stand_with_their_cores_and_enter_shows_the_hot_method(recording, container, terminal):
     top = terminal("--store", recording.store, columns=150)
     text = top.wait(in_list(container), "the container is in the list")
@@ -91,6 +93,7 @@ def test_containers_stand_with_their_cores_and_enter_shows_the_hot_method(record
     ended(top)
 
 
+@pytest.mark.live
 def test_a_selector_that_fits_one_container_begins_inside(recording, container, terminal):
     top = terminal("--store", recording.store, "--container", container.name)
     top.wait(lambda text: HOT in first_name(text), "the hottest method is the first")
@@ -101,6 +104,7 @@ def test_a_selector_that_fits_one_container_begins_inside(recording, container, 
     ended(top)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("columns", [40, 200])
 def test_the_screen_fits_its_width_and_follows_when_it_changes(recording, container, terminal, columns):
     top = terminal("--store", recording.store, columns=columns, lines=20)
@@ -115,6 +119,7 @@ def test_the_screen_fits_its_width_and_follows_when_it_changes(recording, contai
     ended(top)
 
 
+@pytest.mark.live
 def test_colors_are_off_with_no_color_and_on_without(recording, container, terminal):
     plain = terminal("--store", recording.store, environment={"NO_COLOR": "1"}, columns=150)
     plain.wait(in_list(container), "the list")
@@ -128,6 +133,7 @@ def test_colors_are_off_with_no_color_and_on_without(recording, container, termi
     assert colored.has_colors()
 
 
+@pytest.mark.live
 def test_pause_keeps_the_screen_and_the_event_switches(recording, container, terminal):
     top = terminal("--store", recording.store, columns=150)
     top.wait(in_list(container), "the list")
@@ -151,6 +157,7 @@ def test_pause_keeps_the_screen_and_the_event_switches(recording, container, ter
     ended(top)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_restores_the_terminal(recording, container, terminal, number):
     top = terminal("--store", recording.store, columns=150)
@@ -159,6 +166,7 @@ def test_a_signal_restores_the_terminal(recording, container, terminal, number):
     ended(top)
 
 
+@pytest.mark.live
 def test_control_c_ends_it(recording, container, terminal):
     top = terminal("--store", recording.store)
     top.wait(in_list(container), "the list")
@@ -166,6 +174,8 @@ def test_control_c_ends_it(recording, container, terminal):
     ended(top)
 
 
+@pytest.mark.live
+@pytest.mark.long("asked once: most samples of the last minute must be named, which nothing waited for")
 def test_once_is_plain_text_without_a_terminal(recording, container):
     for options in ([], ["--once"]):  # a pipe is no terminal
         result = jbpf("top", "--store", recording.store, *options, "--rows", "0", env=dict(os.environ, TERM="screen-256color"))
@@ -177,6 +187,8 @@ def test_once_is_plain_text_without_a_terminal(recording, container):
         assert [row for row in rows if container.name in row and HOT in row], result.stdout
 
 
+@pytest.mark.live
+@pytest.mark.long("asked once: the hottest is seventy only if few of the first samples are unnamed")
 def test_since_is_one_table_of_the_range(recording, container):
     result = jbpf("top", "--store", recording.store, "--since", recording.since(), "--container", container.name)
     assert result.returncode == 0, result.stderr
@@ -185,6 +197,7 @@ def test_since_is_one_table_of_the_range(recording, container):
     assert re.fullmatch(rf" *[\d.]+ +[\d.]+ +[\d.]+  {HOT}", table.split("\n")[1]), result.stdout
 
 
+@pytest.mark.live
 def test_what_does_not_match_or_cannot_be_read_is_one_line(recording, tmp_path):
     for code, arguments, word in (
             (3, ["--store", recording.store, "--since", "1h", "--container", "nobody"], "no samples match"),
@@ -199,6 +212,7 @@ def test_what_does_not_match_or_cannot_be_read_is_one_line(recording, tmp_path):
         assert result.stdout == ""
 
 
+@pytest.mark.live
 def test_an_unknown_terminal_is_told(recording, terminal):
     top = terminal("--store", recording.store, environment={"TERM": "no-such-terminal"})
     assert top.wait_end() == 1
@@ -207,6 +221,7 @@ def test_an_unknown_terminal_is_told(recording, terminal):
 
 # ---- by itself ----
 
+@pytest.mark.live
 def test_without_jbpfd_it_samples_and_names_by_itself(container, terminal):
     top = terminal("--sample", "--container", container.name, columns=150)
     text = top.wait(lambda text: HOT in first_name(text), "the hottest method is the first", 120)
@@ -219,6 +234,8 @@ def test_without_jbpfd_it_samples_and_names_by_itself(container, terminal):
         assert not os.path.exists(f"/proc/{pid}"), "it is left behind"
 
 
+@pytest.mark.live
+@pytest.mark.long("sampling lasts 5 s by the clock, and the JVM must be named in it, in one of four tries")
 def test_once_samples_for_a_moment(container):
     """A busy host may not have read the JVM's tables in that time: then it is another moment."""
     for _ in range(4):
@@ -231,6 +248,7 @@ def test_once_samples_for_a_moment(container):
     assert HOT in result.stdout, result.stdout
 
 
+@pytest.mark.live
 def test_a_sampler_that_is_killed_ends_it_with_a_reason(container, terminal):
     top = terminal("--sample", columns=150)
     top.wait(in_list(container), "the list", 120)

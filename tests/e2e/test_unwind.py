@@ -10,7 +10,9 @@ import pytest
 
 from harness.containers import java
 from harness.folded import assert_rare
-from harness.programs import BIN, jbpf, run, wait_until
+from harness.programs import BIN, Lacking, jbpf, run, wait_until
+
+pytestmark = pytest.mark.live
 
 PERL = ["perl", "-e", "sub f { my $n = shift; my $s = 0; $s += $_ * $n for 1 .. 999; $n ? f($n - 1) + $s : $s } "
         "f(10) while 1"]
@@ -100,6 +102,7 @@ def check_whole(folded, comm):
                 mine.show(lambda frames: not is_whole(frames)))
 
 
+@pytest.mark.long("at most 0.5 % of the stacks may be cut (fp: at most half whole): a share of few samples")
 @pytest.mark.parametrize("mode", ["auto", "fp"])
 def test_stacks_of_perl_are_whole_by_rules_and_broken_by_frame_pointers(daemon, program, mode):
     perl = program(PERL)
@@ -126,15 +129,17 @@ def settled_recording(tmp_path, pid):
         said = json.loads(out.read_text())
         if "the first stacks may be cut" not in result.stderr and said["samples"] >= 8:
             return said
-    raise AssertionError(f"never settled: {result.stderr}")
+    raise Lacking(f"never settled: {result.stderr}")
 
 
+@pytest.mark.long("files must be read in time in one of ten recordings of 4 s, and 0.5 % of its stacks may be cut")
 def test_one_shot_recording_has_whole_stacks_from_its_first_moment_on(program, tmp_path):
     perl = program(PERL)
     said = settled_recording(tmp_path, perl.pid)
     assert_rare(sum(said["truncated_by"].values()), said["samples"], 0.005, said["truncated_by"])
 
 
+@pytest.mark.long("files must be read in time, with 8 samples, in one of ten recordings of 4 s by the clock")
 def test_one_shot_recording_of_a_jvm_follows_no_frame_pointer_that_is_none(engine, tmp_path):
     """Of a JVM without the flag only leafs may be without a caller: whose rule is not proved yet."""
     container = engine.start_ready("settled", java("Shares", 600, 60, frame_pointer=False), "TRUTH")
@@ -142,6 +147,7 @@ def test_one_shot_recording_of_a_jvm_follows_no_frame_pointer_that_is_none(engin
     assert set(said["truncated_by"]) <= {"unproved_leaf"}, said["truncated_by"]
 
 
+@pytest.mark.long("fewer than 25 whole stacks among 50 samples or more: how many a window brings is the host's")
 def test_a_reload_changes_how_stacks_are_walked(daemon, program, tmp_path):
     config = tmp_path / "jbpfd.conf"
     config.write_text("unwind = fp\n")
@@ -166,6 +172,7 @@ for (;;) down(10);
 """
 
 
+@pytest.mark.long("at most 1 % of the stacks may be cut, and half of 200 samples must be in its code")
 def test_node_is_whole_through_code_that_no_file_tells_of(daemon, program, tmp_path):
     """Its program has builtins without unwind information, and JIT code lies in no file: both keep frame pointers."""
     (tmp_path / "work.js").write_text(JAVASCRIPT)
@@ -197,6 +204,7 @@ def check_late(folded):
     assert deep == late, folded
 
 
+@pytest.mark.long("at most 0.5 % of about 100 stacks may be cut, and over 50 must be in its library")
 def test_a_library_that_is_opened_later_is_whole_soon(daemon, program, tmp_path):
     make_late(tmp_path)
     one = daemon().start().wait_ready()
@@ -207,6 +215,7 @@ def test_a_library_that_is_opened_later_is_whole_soon(daemon, program, tmp_path)
     check_late(one.dump("--pid", process.pid, since=begin))
 
 
+@pytest.mark.long("at most 0.5 % of about 100 stacks may be cut, and over 50 must be in its library")
 def test_a_program_in_a_container_is_whole(engine, daemon):
     make_late(engine.app)
     pid = engine.start_ready("late", ["/app/opens_late", "/app/liblate.so", 0], "opened").pid
@@ -216,6 +225,7 @@ def test_a_program_in_a_container_is_whole(engine, daemon):
     check_late(one.dump("--pid", pid, since=begin))
 
 
+@pytest.mark.long("80 % of the samples in one method and at most 1 % cut: how soon it is compiled is the host's")
 def test_jvm_that_compresses_is_whole(engine, daemon):
     container = engine.start("deflate", java("Deflate", 600, 80))
     pid = container.pid
@@ -227,6 +237,7 @@ def test_jvm_that_compresses_is_whole(engine, daemon):
     assert_rare(folded.samples(is_truncated), folded.total, 0.01, folded.show(is_truncated))
 
 
+@pytest.mark.long("at most 0.5 % of about 100 stacks may be cut: a share of few samples")
 def test_a_library_without_rules_is_walked_by_its_debug_file(daemon, program, tmp_path):
     for name, text in (("late.c", LIBRARY), ("main.c", PROGRAM)):
         (tmp_path / name).write_text(text)

@@ -10,6 +10,8 @@ import pytest
 from harness.containers import java
 from harness.programs import BIN, run, wait_until
 
+pytestmark = pytest.mark.live
+
 
 @pytest.mark.parametrize("user", ["12345:12345", "0:0"])
 def test_java_in_a_user_namespace_is_named(remapped_engine, daemon, user):

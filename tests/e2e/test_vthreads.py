@@ -7,6 +7,8 @@ from harness.containers import java
 from harness.folded import Folded, assert_rare, kind, plain
 from harness.programs import jbpf, wait_until
 
+pytestmark = pytest.mark.live
+
 ENOUGH = 300  # samples of each kind of thread
 FROZEN = "[frozen frames]"
 ROOT = "[vthread]"
@@ -36,6 +38,7 @@ def folded(request, engine, module_daemon):
     return result
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_thread_that_never_yields_has_its_whole_stack(folded):
     stacks = [(frames, count) for frames, count in folded.stacks
               if any(plain(frame).startswith("Vthreads.steady") for frame in frames)]
@@ -50,6 +53,7 @@ def test_thread_that_never_yields_has_its_whole_stack(folded):
     assert_rare(total - whole, total, 0.03, folded)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_thread_that_yields_shows_where_frames_are_frozen(folded):
     stacks = [(frames, count) for frames, count in folded.stacks
               if any(plain(frame) == "Vthreads.yieldBurn" for frame in frames)]
@@ -67,6 +71,7 @@ def test_thread_that_yields_shows_where_frames_are_frozen(folded):
     assert_rare(total - marked - whole, total, 0.03, folded)
 
 
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_carriers_are_not_part_of_virtual_threads(folded):
     for frames, _ in folded.stacks:
         if any(plain(frame).startswith("Vthreads.") for frame in frames) and ROOT in frames:

@@ -14,6 +14,11 @@ JDKS_THAT_MUST_BE = (8, 17, 25)  # the others are left out, with the reason, whe
 JAVA = ["java", "-XX:+PreserveFramePointer", "-Xmx96m", "-XX:CompileCommand=quiet"]
 
 
+def each_jdk(*gate, of=JDKS):
+    """Parameters of a test: these are in the gate, of the others it takes too long."""
+    return [pytest.param(jdk, marks=() if jdk in gate else pytest.mark.long("one JVM more: time")) for jdk in of]
+
+
 def java(main, *arguments, frame_pointer=True, flags=(), inline=False):
     """The command of a test program; its own methods are not inlined unless `inline`."""
     command = [flag for flag in JAVA if frame_pointer or "FramePointer" not in flag]

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from harness.folded import Folded
-from harness.programs import BIN, BUILD, PATIENCE, is_gone, jbpf, life_of, run, wait_until
+from harness.programs import BIN, BUILD, PATIENCE, Lacking, is_gone, jbpf, life_of, run, wait_until
 
 STORE_WINDOWS = BUILD / "tests" / "tools" / "store_windows"
 CLOCK_SLACK = 0.005  # seconds; the end of a window and the begin of the next one are one reading of another clock
@@ -99,24 +99,26 @@ class Daemon:
 
         def are_stored():
             # Asked before the store is: what is read after that is all there will be.
-            none_come = self.none_come(pid, gone)
-            stored = self.samples_of(pid, since) >= count
-            assert stored or not none_come, f"{none_come}, and still not: {what()}"
-            return stored
+            ended = self.process is not None and self.process.poll() is not None
+            gone_since = self.gone_since(pid, gone)
+            if self.samples_of(pid, since) >= count:
+                return True
+            assert not ended, f"jbpfd has ended with {self.process.returncode}, and still not: {what()}"
+            if gone_since:
+                raise Lacking(f"pid {pid} is gone since {gone_since}, and still not: {what()}")
+            return False
 
         def what():
             return f"{count} samples of pid {pid} are in the store: {self.account_of(pid, since)}"
         wait_until(are_stored, seconds, what)
 
-    def none_come(self, pid, gone):
-        """Why no more samples of it come, or None. `gone`: a list that is empty at first."""
-        if self.process is not None and self.process.poll() is not None:
-            return f"jbpfd has ended with {self.process.returncode}"
+    def gone_since(self, pid, gone):
+        """When it ended, if no more samples of it come, or None. `gone`: a list that is empty at first."""
         if not gone and is_gone(pid):
             gone.append(time.time())
         # Windows are stored in turn: all that began while it lived are stored before one that began later.
         if gone and any(begin >= gone[0] for begin, _ in self.windows()):
-            return f"pid {pid} is gone since {time.ctime(gone[0])}"
+            return time.ctime(gone[0])
         return None
 
     def dump_of(self, pid, since):

@@ -12,7 +12,7 @@ import termios
 
 import pyte
 
-from harness.programs import PATIENCE, wait_until
+from harness.programs import PATIENCE, Lacking, wait_until
 
 KEYS = {"Enter": "\r", "Esc": "\x1b", "Tab": "\t", "Up": "\x1bOA", "Down": "\x1bOB", "Ctrl-C": "\x03"}
 TERM = "screen-256color"  # has colours, a second screen, and no sequences that Screen does not know
@@ -96,8 +96,8 @@ class Terminal:
             return text if condition(text) else None
         try:
             return wait_until(fulfilled, seconds, what)
-        except AssertionError as error:
-            raise AssertionError(f"{error}; the screen:\n{self.text()}") from None
+        except Lacking as error:
+            raise Lacking(f"{error}; the screen:\n{self.text()}") from None
 
     def wait_end(self, seconds=20):
         """Its exit code, once it has ended by itself."""
