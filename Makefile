@@ -313,6 +313,11 @@ fuzz-coverage:
 check-e2e: all test-programs
 	$(Q)scripts/run-e2e-tests
 
+# The gate (scripts/check), and what it leaves out: shares, latencies and costs, long runs, fuzzing.
+.PHONY: check-long
+check-long:
+	$(Q)scripts/check --all
+
 .PHONY: bench
 bench: all test-programs
 	$(Q)tests/bench/run $(BENCH_ARGS)
@@ -378,6 +383,7 @@ help:
 	@echo 'make check        unit tests: no root, no network; TESTS="test_account test_parser*" for some'
 	@echo 'make test-programs  builds the tests, tools and benches without running them'
 	@echo 'make check-e2e    end-to-end tests: root, real BPF, JVMs in Docker containers'
+	@echo 'make check-long   the gate (scripts/check), and all that measures or takes long: an hour more (root)'
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
