@@ -83,7 +83,7 @@ static void name_window(struct naming *naming, uint64_t start_ns)
 {
 	const struct probe_count count = {
 		.key = { .start_ns = start_ns, .cgroup_id = LEAF_ID, .pid = (uint32_t)getpid() },
-		.value = { .count = 1, .comm = "test" },
+		.value = { .count = 1, .comm = "test_naming" },
 	};
 	uint32_t slots[16] = { 0 };
 	const struct naming_batch batch = {

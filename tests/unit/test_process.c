@@ -258,6 +258,27 @@ static void an_environment_read_about_an_exec_decides_nothing(void **state)
 	process_execed(NULL);
 }
 
+/* The kernel tells of an exec when /proc has shown the next program for a while. */
+static void what_was_read_about_an_exec_is_not_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct symbols_process_id gone = { .pid = 0x7fffffff, .exec_id = 1 };
+	struct process *process;
+
+	assert_int_equal(get(fixture->table, &fixture->self, "test_process", 7, &process), 0);
+	assert_true(process_is_as_sampled(fixture->proc_fd, process));
+	strcpy(process->comm, "bash");
+	assert_false(process_is_as_sampled(fixture->proc_fd, process));
+	strcpy(process->comm, "test_process");
+	process_execed(process);
+	assert_false(process_is_as_sampled(fixture->proc_fd, process));
+	/* What has ended without one is what it was. */
+	assert_int_equal(get(fixture->table, &gone, "bash", 7, &process), 0);
+	assert_true(process_is_as_sampled(fixture->proc_fd, process));
+	process_execed(process);
+	assert_false(process_is_as_sampled(fixture->proc_fd, process));
+}
+
 /* ---- a container, as Docker's files describe it ---- */
 
 #define CONTAINER_HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -454,6 +475,8 @@ int main(void)
 			nothing_is_recorded_of_who_ended_before_he_could_be_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_environment_read_about_an_exec_decides_nothing,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_read_about_an_exec_is_not_told, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_container_opts_out_with_all_its_processes, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_cgroup_is_known_by_its_living_processes, setup,

@@ -143,6 +143,9 @@ static void fill_walk(struct naming *naming, const struct process *process, stru
 	strbuf_clear(&naming->walk);
 	if (!symbols_process__unwind_facts(process->symbols, &facts))
 		return;
+	/* They name files. */
+	if (!process_is_as_sampled(naming->proc_fd, process))
+		return;
 	facts.java = java_of(process);
 	unwind_facts_append(&facts, &naming->walk);
 	if (!strbuf_error(&naming->walk))

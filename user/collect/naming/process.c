@@ -100,6 +100,18 @@ static char *process_read_exe(int proc_fd, uint32_t pid)
 	return strdup(path);
 }
 
+/* Has the process this name? 0, -ESTALE: another one, or -errno: it has ended. */
+static int process_check_comm(int proc_fd, uint32_t pid, const char *comm)
+{
+	__cleanup_strbuf struct strbuf now = STRBUF_INIT;
+	size_t len = strlen(comm);
+	int err = fs_read_filef(proc_fd, PROCESS_COMM_MAX_BYTES, &now, "%u/comm", pid);
+
+	if (err)
+		return err;
+	return now.len == len + 1 && memcmp(now.data, comm, len) == 0 ? 0 : -ESTALE;
+}
+
 /*
  * The program of the run that was sampled as `comm`. It may have called execve() before it is read:
  * then the path is another program's, which may have opted out, and the name differs.
@@ -107,14 +119,8 @@ static char *process_read_exe(int proc_fd, uint32_t pid)
 static char *process_read_exe_of(int proc_fd, uint32_t pid, const char *comm)
 {
 	__cleanup_free char *exe = process_read_exe(proc_fd, pid);
-	__cleanup_strbuf struct strbuf now = STRBUF_INIT;
-	size_t len = strlen(comm);
 
-	if (!exe || fs_read_filef(proc_fd, PROCESS_COMM_MAX_BYTES, &now, "%u/comm", pid))
-		return NULL;
-	if (now.len != len + 1 || memcmp(now.data, comm, len) != 0)
-		return NULL;
-	return take_ptr(exe);
+	return exe && process_check_comm(proc_fd, pid, comm) == 0 ? take_ptr(exe) : NULL;
 }
 
 /* 0, -ENOMEM, or -ENOENT: of its cgroup nothing is known. */
@@ -172,8 +178,17 @@ static enum opt_out process_opt_out(struct process_table *table, struct process 
 
 void process_execed(struct process *process)
 {
-	if (process && process->is_environment_read && process->opt_out == OPT_OUT_NONE)
+	if (!process)
+		return;
+	process->has_execed = true;
+	if (process->is_environment_read && process->opt_out == OPT_OUT_NONE)
 		process->opt_out = OPT_OUT_UNDECIDED;
+}
+
+bool process_is_as_sampled(int proc_fd, const struct process *process)
+{
+	return !process->has_execed &&
+	       process_check_comm(proc_fd, process->id.pid, process->comm) != -ESTALE;
 }
 
 int process_table__relabel(struct process_table *table, struct process *process)

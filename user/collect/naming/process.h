@@ -39,6 +39,7 @@ struct process {
 	size_t account_len;	 /* bytes of container.cgroup_path that name the account */
 	bool is_banned;		 /* nothing of it is looked into: `symbols` is NULL */
 	bool exited;
+	bool has_execed;       /* it runs another program by now, which is another process here */
 	uint32_t idle_windows; /* windows in a row without a sample */
 };
 
@@ -82,6 +83,13 @@ __must_check int process_table__get(struct process_table *table, const struct pr
  * may have been the other's. NULL is fine.
  */
 void process_execed(struct process *process);
+
+/*
+ * May what was read of it be told, or was that another program's, which may have opted out? From the
+ * middle of execve() on /proc/PID shows the new program, while the kernel says so at its end
+ * (begin_new_exec() and exec_binprm() in fs/exec.c); the name changes first.
+ */
+bool process_is_as_sampled(int proc_fd, const struct process *process);
 
 /*
  * Reads the names of its container again, once per window: containers are renamed. Cheap when
