@@ -164,7 +164,7 @@ def test_nothing_but_names_is_taken_from_the_configuration(engine, resolver):
 # What a user of uid 12345 does in a cgroup of its own: it goes by another container's name, and burns CPU.
 IMPOSTOR = """
 mkdir "$1/docker-$2.scope" && echo $$ > "$1/docker-$2.scope/cgroup.procs" || exit
-"$3" recurse 600 3 & echo $!; wait
+"$3" recurse 600 3 >/dev/null & echo $!; wait
 """
 
 
