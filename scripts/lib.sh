@@ -56,7 +56,7 @@ missing_packages()
 	done
 }
 
-# up_to_three_times COMMAND...: a network that hiccups is no verdict. The last try's exit code.
+# up_to_three_times COMMAND...: a network that hiccups is no verdict. 1 when none worked.
 up_to_three_times()
 {
 	local pause

@@ -258,7 +258,7 @@ static void an_environment_read_about_an_exec_decides_nothing(void **state)
 	process_execed(NULL);
 }
 
-/* The kernel tells of an exec when /proc has shown the next program for a while. */
+/* /proc shows the next program for a while before the kernel reports the exec. */
 static void what_was_read_about_an_exec_is_not_told(void **state)
 {
 	struct fixture *fixture = *state;

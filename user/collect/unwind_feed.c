@@ -51,7 +51,7 @@ static size_t table_at(const struct unwind_feed *feed, uint32_t id)
 	return low;
 }
 
-/* NULL: there is none of this id. */
+/* NULL when no entry has this id. */
 static struct unwind_feed_table *table_find(const struct unwind_feed *feed, uint32_t id)
 {
 	size_t at = table_at(feed, id);

@@ -283,7 +283,7 @@ static void draw_line_titles(struct top_screen *screen, const struct top_state *
 	top_screen_style(screen, 3, TOP_STYLE_HEAD);
 }
 
-/* Methods are told by what they compute themselves, trees by what passes through. */
+/* Methods are ranked by what they compute themselves, trees by what passes through. */
 static void draw_line(struct top_screen *screen, int y, const struct top_state *state,
 		      const struct top_content *content, const struct top_line *line)
 {

@@ -57,7 +57,7 @@ struct cpu_event_set {
 	struct cpu_events *of[EVENT_CNT];
 };
 
-/* What programs are told of an event: its PERF_COUNT_SW_*. */
+/* What the BPF programs get for an event: its PERF_COUNT_SW_*. */
 uint32_t cpu_event_software(enum event event);
 
 struct probe_options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs are told of JVMs: the entries of the BPF maps `code_ranges`, where they keep their
+ * What the BPF programs know of JVMs: the entries of the BPF maps `code_ranges`, where they keep their
  * JIT code, `hotspots`, how frames of it are found without frame pointers (see probe_lives.h for
  * both), and `leaf_rules`.
  */
