@@ -31,8 +31,9 @@ endif
 # ---- flags ----------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla \
 	    -Wundef -Wimplicit-fallthrough -Wpointer-arith -Wwrite-strings
-# Sanitized code takes half as long again to compile at -O2, and runs as fast at -O1.
-CFLAGS   ?= $(if $(filter 1,$(DEV)),-O1,-O2) -g
+# Sanitized code takes half as long again to compile at -O2, and runs as fast at -O1; a sanitizer tells lines,
+# no variables. CFLAGS='-O0 -g' for a debugger.
+CFLAGS   ?= $(if $(filter 1,$(DEV)),-O1 -g1,-O2 -g)
 LDFLAGS  ?=
 override CFLAGS += -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -fno-omit-frame-pointer \
 	    -fstack-protector-strong $(WARNINGS) -I. -I$(BUILD)
@@ -93,6 +94,9 @@ SOAK_LIB   := $(BUILD)/tests/soak/hour_steps.so
 # What is left when one call fails: see tests/failures/sweep.py, and daemon.py beside it.
 FAIL_LIB   := $(BUILD)/tests/failures/fail_nth.so
 FAIL_BIN   := $(BUILD)/tests/failures/write_windows
+# Fuzz targets that run once over the inputs of their corpora: tests/fuzz/replay.c.
+FUZZ_SRC   := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+REPLAY_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
 # Simulations that take minutes.
 SLOW_BIN   := $(addprefix $(BUILD)/tests/diff/,check_diff check_days check_fleet run-real-check)
 
@@ -180,6 +184,9 @@ $(BUILD)/bin/jbpf-%: $(BUILD)/bin/jbpf
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call link,-lcmocka)
 
+# What runs once for a moment is not worth optimizing.
+$(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZ_SRC:%.c=$(BUILD)/%.o): override CFLAGS += -O0
+
 $(BENCH_BIN) $(LIVE_BIN) $(TOOL_BIN) $(FAIL_BIN) $(SLOW_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIB)
 	$(link)
 
@@ -254,7 +261,6 @@ soak: all test-programs
 FUZZ_SECONDS ?= 60
 FUZZ_JOBS    ?= $(shell nproc)
 FUZZ_TARGETS ?=
-FUZZ_SRC     := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 # Three files know BPF skeletons, which clang's fuzzer need not build.
 FUZZ_LIB     := $(filter-out user/collect/probe/probe.c user/collect/offcpu/offcpu.c user/collect/offcpu/sched.c,$(LIB_SRC))
 # COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
@@ -304,6 +310,14 @@ fuzz-programs: $(FUZZ_BIN)
 .PHONY: fuzz
 fuzz:
 	$(Q)scripts/run-fuzz --seconds $(FUZZ_SECONDS) --jobs $(FUZZ_JOBS) $(FUZZ_TARGETS)
+
+# The inputs that were kept, without clang's fuzzer: DEV=1 has sanitizers watch.
+$(REPLAY_BIN): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/replay.o $(LIB)
+	$(link)
+
+.PHONY: check-corpora
+check-corpora: $(REPLAY_BIN)
+	$(Q)scripts/run-fuzz --replay $(BUILD)/tests/fuzz
 
 .PHONY: fuzz-coverage
 fuzz-coverage:
@@ -391,6 +405,7 @@ help:
 	@echo 'make soak         SOAK_MINUTES=60 of JVM churn: flat memory, nothing lost unexplained (root)'
 	@echo 'make check-kernels  jbpfd on kernels 5.10, 6.1, 6.12 and 7 under QEMU (root); GUEST=aarch64: on 6.1 there'
 	@echo 'make fuzz         fuzz targets, FUZZ_SECONDS=60 each, FUZZ_JOBS at once, FUZZ_TARGETS="fuzz_elf"'
+	@echo 'make check-corpora  runs the fuzz targets over the inputs that were kept; DEV=1: under sanitizers'
 	@echo 'make fuzz-programs  builds the fuzz targets without running them'
 	@echo 'make fuzz-coverage  which lines the corpora of the fuzz targets reach'
 	@echo 'make check-style  format, includes, headers, licences, sizes, paths, shell scripts'
@@ -401,7 +416,7 @@ help:
 	@echo 'make clean'
 	@echo 'Knobs: V=1 shows commands; DEV=1 adds -Werror, ASan, UBSan in build-dev/'
 
--include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d) $(FAIL_BIN:%=%.d) $(AID_BIN:%=%.d)
+-include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d) $(FAIL_BIN:%=%.d) $(AID_BIN:%=%.d) $(REPLAY_BIN:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
 -include $(BUILD)/bpf/jbpf.bpf.d $(BUILD)/bpf/offcpu.bpf.d $(BUILD)/bpf/sched.bpf.d $(BUILD)/tests/bpf/unwind_dump.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)
