@@ -18,9 +18,9 @@ import pytest
 from harness.containers import java
 from harness.daemon import Daemon
 from harness.hostile import SANITIZED
-from harness.programs import AIDS, comm_of, wait_until
+from harness.programs import AIDS, age_seconds, comm_of, wait_until
 from harness.taken_over import KILLED, TakenOver, call_address, is_denied
-from test_attach import TOOL, grow_up
+from test_attach import TOOL, TOO_YOUNG
 from test_privileges import units_user
 
 pytestmark = pytest.mark.live
@@ -654,7 +654,7 @@ def start_asked(engine, name, uid):
     """The pid of a JVM that is old enough to be asked."""
     container = engine.start_ready(name, java("Shares", 600, 20), "TRUTH", user=f"{uid}:{uid}")
     pid = container.pids("Shares")[0]
-    grow_up(pid)
+    wait_until(lambda: age_seconds(pid) > TOO_YOUNG, 60, f"{pid} is old enough to be asked")
     return pid
 
 
