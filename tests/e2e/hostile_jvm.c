@@ -2,7 +2,7 @@
 /*
  * A process that pretends to be a JVM: run it as a copy named libjvm.so. It exports the tables by
  * which HotSpot describes itself to debuggers, and lies in them. Prints "READY", then works in
- * burn_as_jvm() and counts up its progress on stdout, once a second.
+ * burn_as_jvm(), and for a part of the time in code without a name, as if it were JIT code.
  * Usage: libjvm.so KIND SECONDS PERCENT [FILE SERVER]
  *   endless   tables without an end
  *   loops     strings without an end, every pointer leads back to the tables
@@ -13,6 +13,7 @@
  *   file      tables in FILE of a FUSE server (its pid: SERVER) that hangs from the moment they are
  *             there on
  *   empty     tables of nothing
+ *   null      no tables: the exported addresses are 0, as in a JVM that is starting
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -245,6 +246,10 @@ static void fill_file(const char *path, pid_t server)
 	gHotSpotVMTypes = memory;
 }
 
+static void fill_null(void)
+{
+}
+
 static void fill_empty(void)
 {
 	gHotSpotVMStructs = pages();
@@ -266,41 +271,83 @@ static __attribute__((noinline)) void burn_as_jvm(uint64_t until_ns)
 			sink = sink * 1.0000001 + 0.5;
 }
 
+/* Counts its argument down to zero, with a frame of its own. */
+#if defined(__x86_64__)
+static const uint8_t countdown[] = {
+	0x55,		  /* push %rbp */
+	0x48, 0x89, 0xe5, /* mov %rsp,%rbp */
+	0x48, 0xff, 0xcf, /* 1: dec %rdi */
+	0x75, 0xfb,	  /* jnz 1b */
+	0x5d,		  /* pop %rbp */
+	0xc3,		  /* ret */
+};
+#elif defined(__aarch64__)
+static const uint32_t countdown[] = {
+	0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+	0x910003fd, /* mov x29, sp */
+	0xf1000400, /* 1: subs x0, x0, #1 */
+	0x54ffffe1, /* b.ne 1b */
+	0xa8c17bfd, /* ldp x29, x30, [sp], #16 */
+	0xd65f03c0, /* ret */
+};
+#else
+#error "no machine code for this architecture"
+#endif
+
+typedef void (*countdown_fn)(uint64_t count);
+
+/* Code without a name, which makes names of JIT code wanted. */
+static countdown_fn make_code(void)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (code == MAP_FAILED)
+		abort();
+	memcpy(code, countdown, sizeof(countdown));
+	if (mprotect(code, 4096, PROT_READ | PROT_EXEC))
+		abort();
+	__builtin___clear_cache((char *)code, (char *)code + sizeof(countdown));
+	return (countdown_fn)(uintptr_t)code;
+}
+
+static void work(countdown_fn code, uint64_t percent)
+{
+	uint64_t begin_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	burn_as_jvm(begin_ns + 4000000);
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) < begin_ns + 5000000)
+		code(100000);
+	usleep((useconds_t)(5000 * (100 - percent) / percent));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*fill)(void);
-	} kinds[] = { { "endless", fill_endless },
-		      { "loops", fill_loops },
-		      { "numbers", fill_numbers },
-		      { "changing", fill_changing },
-		      { "stalling", fill_stalling },
-		      { "empty", fill_empty },
-		      { "file", NULL } };
+	} kinds[] = { { "endless", fill_endless },   { "loops", fill_loops },
+		      { "numbers", fill_numbers },   { "changing", fill_changing },
+		      { "stalling", fill_stalling }, { "empty", fill_empty },
+		      { "null", fill_null },	     { "file", NULL } };
+	const size_t kind_cnt = sizeof(kinds) / sizeof(kinds[0]);
 	uint64_t seconds = argc > 3 ? strtoull(argv[2], NULL, 10) : 0;
 	uint64_t percent = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
 	uint64_t end_ns = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000u;
+	countdown_fn code;
 	size_t kind = 0;
-	void *code;
 
-	while (argc > 3 && kind < 7 && strcmp(kinds[kind].name, argv[1]) != 0)
+	while (argc > 3 && kind < kind_cnt && strcmp(kinds[kind].name, argv[1]) != 0)
 		kind++;
-	if (argc <= 3 || kind == 7 || percent < 1 || percent > 100)
+	if (argc <= 3 || kind == kind_cnt || percent < 1 || percent > 100)
 		return 2;
-	/* What makes names of JIT code wanted. */
-	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (code == MAP_FAILED)
-		return 1;
+	code = make_code();
 	if (kinds[kind].fill)
 		kinds[kind].fill();
 	else if (argc > 5)
 		fill_file(argv[4], (pid_t)strtol(argv[5], NULL, 10));
 	puts("READY");
 	fflush(stdout);
-	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
-		burn_as_jvm(now_ns(CLOCK_THREAD_CPUTIME_ID) + 5000000);
-		usleep((useconds_t)(5000 * (100 - percent) / percent));
-	}
+	while (now_ns(CLOCK_MONOTONIC) < end_ns)
+		work(code, percent);
 	return 0;
 }

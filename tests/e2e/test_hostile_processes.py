@@ -11,6 +11,7 @@ import time
 import pytest
 
 from harness.containers import java
+from harness.file_witness import FileWitness
 from harness.folded import plain
 from harness.hostile import LATEST, WINDOW, Watched, assert_unharmed, heavy, thread_names
 from harness.programs import AIDS, PATIENCE, run, wait_cpu, wait_until
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.live
 
 SECONDS = 900  # longer than any test; containers are removed before
 LIES = ("endless", "loops", "numbers", "changing", "stalling")
+UNREADABLE = ("null", "empty", "loops")
 MAPPED_FILES = heavy(4000, 60000)
 THREADS = 1000
 SHORT_LIVED = heavy(2000, 10000)
@@ -124,6 +126,29 @@ def test_tables_that_lie_name_nothing_and_it_is_said(attacked, liars, kind):
     assert not folded.samples(lambda frames: any(re.search(r"_\[[j10i]\]$", frame) for frame in frames)), folded
     wait_until(lambda: any("tables" in stream.get("jit_fallback", "") for stream in attacked.daemon.list_json("--pid", pid)),
                LATEST, "it is said that its tables are of no use")
+
+
+@pytest.mark.parametrize("jit", ["auto", "attach"])
+def test_nobody_but_the_opener_opens_a_liars_file_and_nobody_but_the_parser_reads_it(engine, app, daemon, jit):
+    folder = app / f"unread-{jit}"
+    folder.mkdir()
+    shutil.copy(AIDS / "hostile_jvm", folder / "libjvm.so")
+    liars = {kind: engine.start_ready(f"unread-{jit}-{kind}", [f"/app/{folder.name}/libjvm.so", kind, str(SECONDS), "10"],
+                                      "READY", user="0:0") for kind in UNREADABLE}
+    pids = {kind: container.pid for kind, container in liars.items()}
+    witness = FileWitness(folder / "libjvm.so")
+    try:
+        profiler = daemon("--jit", jit, "--log-level", "debug", window="1s").start().wait_ready()
+        for kind, pid in pids.items():
+            wait_until(lambda: f"jvm: pid {pid}: perf map asked for" in profiler.log(), LATEST,
+                       lambda: f"'{kind}' came to the gates; log: {profiler.log()}")
+        assert profiler.stop() == 0, profiler.log()
+    finally:
+        witness.end()
+        for container in liars.values():
+            container.remove()
+    assert witness.openers(profiler.process.pid) == {"jbpfd-opener"}
+    assert witness.readers(profiler.process.pid) == {"jbpfd-parser"}
 
 
 @pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")

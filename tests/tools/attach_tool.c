@@ -110,9 +110,12 @@ static void ask(const struct jvm_attach_request *request, struct jvm_attach_resu
 		.start_ns = request->start_ns,
 		.confine = request->confine,
 	};
+	struct jvm_attach_request opened = *request;
 	struct jvm_attach_report report = { 0 };
 
-	*result = (struct jvm_attach_result){ .outcome = jvm_attach_check(request, &job.feature) };
+	opened.vm_err = hotspot_vm__open(request->proc_fd, request->pid, NULL, &opened.vm);
+	*result = (struct jvm_attach_result){ .outcome = jvm_attach_check(&opened, &job.feature) };
+	hotspot_vm__free(opened.vm);
 	if (result->outcome != JVM_ATTACH_OK)
 		return;
 

@@ -598,7 +598,8 @@ static void jvm_attach_looks_and_leaves_nothing_open(void **state)
 {
 	struct jvm_attach_request request = { .pid = (uint32_t)getpid(),
 					      .start_ns = CLOCK_NS_PER_S,
-					      .timeout_ms = 1000 };
+					      .timeout_ms = 1000,
+					      .vm_err = -ENOENT };
 	struct fake_tree proc;
 	int feature = -1;
 	size_t before;
@@ -610,8 +611,6 @@ static void jvm_attach_looks_and_leaves_nothing_open(void **state)
 	fake_tree_writef(&proc, path, "%u (x) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 30 0 %ld 0 0\n",
 			 request.pid, sysconf(_SC_CLK_TCK));
 	snprintf(path, sizeof(path), "%u/cgroup", request.pid);
-	fake_tree_write(&proc, path, "");
-	snprintf(path, sizeof(path), "%u/maps", request.pid);
 	fake_tree_write(&proc, path, "");
 	request.proc_fd = proc.fd;
 	before = open_fd_cnt();
@@ -728,7 +727,7 @@ static void jvm_limiter_knows_what_passes_and_what_is_for_ever(void **state)
 		bool is_failure;
 	} rows[] = {
 		{ JVM_ATTACH_OK, false, false },
-		{ JVM_ATTACH_TOO_YOUNG, false, false },
+		{ JVM_ATTACH_TOO_YOUNG, false, true },
 		{ JVM_ATTACH_NOT_RUNNING, false, false },
 		{ JVM_ATTACH_NOT_HOTSPOT, true, true },
 		{ JVM_ATTACH_DISABLED, true, true },

@@ -24,7 +24,8 @@ struct jvm_attach_request {
 	uint32_t pid;	   /* host pid */
 	uint64_t start_ns; /* CLOCK_BOOTTIME ns; compared against /proc/PID/stat before and after */
 	uint32_t timeout_ms;   /* for the whole conversation */
-	struct hotspot_vm *vm; /* its tables, open; borrowed. NULL: opened and parsed here */
+	struct hotspot_vm *vm; /* its tables, open; borrowed. NULL: it is left alone, since ... */
+	int vm_err;	       /* ... they could not be opened: symbols_process__hotspot() */
 	/*
 	 * In the child, once it has the ids of the JVM's user and is connected: gives up all rights
 	 * but those to read an answer and remove a map. `tmp_fd` is the JVM's /tmp. 0, or -errno:

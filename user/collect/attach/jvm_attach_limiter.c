@@ -37,7 +37,6 @@ void jvm_attach_limiter_note(struct jvm_attach_limiter *limiter, uint64_t now_bo
 {
 	limiter->last_boot_ns = now_boot_ns;
 	switch (result->outcome) {
-	case JVM_ATTACH_TOO_YOUNG:
 	case JVM_ATTACH_NOT_RUNNING:
 		return; /* passes by itself: no failure, nothing was done to the JVM */
 	case JVM_ATTACH_NOT_HOTSPOT:

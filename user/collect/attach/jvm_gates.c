@@ -73,16 +73,13 @@ static enum jvm_attach_outcome outcome_of_vm_error(int err)
 
 enum jvm_attach_outcome jvm_gate_hotspot(const struct jvm_attach_request *request, int *feature_out)
 {
-	struct hotspot_vm *opened = NULL;
 	bool is_disabled = false;
-	int err = request->vm ? 0 : hotspot_vm__open(request->proc_fd, request->pid, NULL, &opened);
-	struct hotspot_vm *vm = request->vm ? request->vm : opened;
+	int err;
 
-	if (err)
-		return outcome_of_vm_error(err);
-	*feature_out = hotspot_vm__feature_version(vm);
-	err = hotspot_vm__bool_flag(vm, "DisableAttachMechanism", &is_disabled, NULL);
-	hotspot_vm__free(opened);
+	if (!request->vm)
+		return outcome_of_vm_error(request->vm_err);
+	*feature_out = hotspot_vm__feature_version(request->vm);
+	err = hotspot_vm__bool_flag(request->vm, "DisableAttachMechanism", &is_disabled, NULL);
 	if (err)
 		return err == -EAGAIN ? JVM_ATTACH_TOO_YOUNG : JVM_ATTACH_ERROR;
 	return is_disabled ? JVM_ATTACH_DISABLED : JVM_ATTACH_OK;

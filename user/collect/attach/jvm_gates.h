@@ -21,7 +21,10 @@
 enum jvm_attach_outcome jvm_gate_process(const struct jvm_attach_request *request,
 					 uint64_t now_boot_ns);
 
-/* HotSpot, and its attach mechanism is not disabled. *feature_out: 17, ...; 0 = not known. */
+/*
+ * HotSpot, its tables are open, and its attach mechanism is not disabled. *feature_out: 17, ...; 0 =
+ * not known. Opens no file: what a container calls libjvm.so is for the opener and the parser.
+ */
 enum jvm_attach_outcome jvm_gate_hotspot(const struct jvm_attach_request *request,
 					 int *feature_out);
 

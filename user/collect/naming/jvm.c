@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/collect/attach/jvm_gates.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
@@ -60,13 +61,15 @@ static uint64_t jvm_map_interval_ns(const struct window *window)
 	return 0;
 }
 
-static void jvm_note_answer(struct jvm *jvm, uint32_t pid, const struct jvm_attach_result *result)
+static void jvm_note_answer(struct jvm *jvm, const struct symbols_process_id *id,
+			    const struct jvm_attach_result *result)
 {
-	/* A JVM that is still starting was not asked for anything: the next window tries again. */
-	if (result->outcome != JVM_ATTACH_TOO_YOUNG)
+	/* Tables that are not filled yet may never be; a process that has just begun grows older. */
+	if (result->outcome != JVM_ATTACH_TOO_YOUNG ||
+	    jvm->asked_ns >= id->start_ns + JVM_GATE_MIN_AGE_NS)
 		jvm_attach_limiter_note(&jvm->limiter, jvm->asked_ns, result);
 	jvm->outcome = result->outcome;
-	pr_debug("jvm: pid %u: perf map asked for: %s, %u ms, of these %u ms in the JVM\n", pid,
+	pr_debug("jvm: pid %u: perf map asked for: %s, %u ms, of these %u ms in the JVM\n", id->pid,
 		 jvm_attach_outcome_name(result->outcome), result->wall_ms, result->command_ms);
 }
 
@@ -86,11 +89,11 @@ bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struc
 	if (!asker->launcher || !jvm->is_hotspot || jvm->ask.is_open || jvm->removal.is_open ||
 	    !interval_ns || !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
 		return false;
-	(void)symbols_process__hotspot(asker->symbols, &request.vm);
+	request.vm_err = symbols_process__hotspot(asker->symbols, &request.vm);
 	jvm->asked_ns = now_ns;
 	if (jvm_ask_start(&jvm->ask, asker->launcher, &request, &result))
 		return true;
-	jvm_note_answer(jvm, asker->id.pid, &result);
+	jvm_note_answer(jvm, &asker->id, &result);
 	return false;
 }
 
@@ -103,7 +106,7 @@ bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker)
 		(void)jvm_ask_poll(&jvm->removal, &result);
 	if (!jvm->ask.is_open || !jvm_ask_poll(&jvm->ask, &result))
 		return false;
-	jvm_note_answer(jvm, asker->id.pid, &result);
+	jvm_note_answer(jvm, &asker->id, &result);
 	if (result.outcome != JVM_ATTACH_OK)
 		return false;
 	err = symbols_process__reload_jit(asker->symbols, JIT_SOURCE_ATTACH);
