@@ -635,7 +635,7 @@ static void a_forker_starts_and_ends_children_of_this_process(void **state)
 		assert_int_equal(child_process_start(waits, NULL, NULL, &slow[i]), 0);
 		forker.hanging[i] = slow[i];
 	}
-	assert_int_equal(starter.start(starter.ctx, &socket_fd, &pid), -EAGAIN);
+	assert_int_equal(starter.start(starter.ctx, &socket_fd, &pid), -EBUSY);
 	/* One has ended after all, and is reaped. */
 	assert_int_equal(kill(slow[0], SIGKILL), 0);
 	await_zombie(slow[0]);

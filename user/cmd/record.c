@@ -515,8 +515,8 @@ static int record_drop_privileges(const struct recorder *recorder)
 	return err;
 }
 
-/* A user who names a process wants it: a refusal is better than an empty picture. */
-static enum opt_out opt_out_by(struct parser *parser, uint32_t pid)
+/* A user who names a process wants it: a refusal is better than an empty picture. 0 or -errno. */
+static int opt_out_by(struct parser *parser, uint32_t pid, enum opt_out *out)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -526,46 +526,56 @@ static enum opt_out opt_out_by(struct parser *parser, uint32_t pid)
 		.cgroup_root = "/sys/fs/cgroup",
 		.parser = parser,
 	};
-	enum opt_out opt_out = opt_out_read(proc_fd, pid);
 	struct container_info info = { 0 };
 	struct container_resolver *containers;
+	/* Starts the process that opens files: without it nothing could be known of containers. */
+	__cleanup_fd int probe_fd = opener__path(parser__opener(parser), root_fd, "/");
+	int err = probe_fd < 0 ? probe_fd : container_resolver__new(&options, &containers);
 
-	if (opt_out == OPT_OUT_BY_ENVIRONMENT || container_resolver__new(&options, &containers))
-		return opt_out;
-	if (container_resolver__lookup(containers, pid, 0, &info) == 0 && info.is_opted_out)
-		opt_out = OPT_OUT_BY_LABEL;
+	*out = opt_out_read(proc_fd, pid);
+	if (err)
+		return err;
+	err = container_resolver__lookup(containers, pid, 0, &info);
+	if (!err && info.is_opted_out && *out != OPT_OUT_BY_ENVIRONMENT)
+		*out = OPT_OUT_BY_LABEL;
 	container_info_release(&info);
 	container_resolver__free(containers);
-	return opt_out;
+	return err == -ENOENT ? 0 : err; /* the process has ended, or there are no cgroups */
 }
 
 /* Users write files about their containers: processes without rights open and parse these. */
-static enum opt_out opt_out_of(uint32_t pid)
+static int opt_out_of(uint32_t pid, enum opt_out *out)
 {
 	struct opener *opener = opener__new(NULL);
 	struct parser *parser = NULL;
-	enum opt_out opt_out;
+	int err = opener ? parser__open(&parser) : -ENOMEM;
 
-	/* When memory or processes are short it is done here. */
-	if (opener && parser__open(&parser) == 0)
+	if (!err) {
 		parser__set_opener(parser, opener);
-	opt_out = opt_out_by(parser, pid);
+		err = opt_out_by(parser, pid, out);
+	}
 	parser__free(parser);
 	opener__free(opener);
-	return opt_out;
+	return err;
 }
 
 static int refuse_opted_out(const struct record_options *options)
 {
 	uint32_t pid = options->selection.pid;
-	const char *reason = pid && !options->ignores_opt_out ? opt_out_reason(opt_out_of(pid)) :
-								NULL;
+	enum opt_out opt_out = OPT_OUT_NONE;
+	int err = pid && !options->ignores_opt_out ? opt_out_of(pid, &opt_out) : 0;
 
-	if (!reason)
-		return 0;
-	pr_err("process %u opted out of profiling: %s; --ignore-opt-out samples it all the same\n",
-	       pid, reason);
-	return -EPERM;
+	if (opt_out_reason(opt_out)) {
+		pr_err("process %u opted out of profiling: %s; --ignore-opt-out samples it all the same\n",
+		       pid, opt_out_reason(opt_out));
+		return -EPERM;
+	}
+	if (err)
+		pr_err("it cannot be checked whether process %u opted out of profiling: %s; try again, or sample it all the same with --ignore-opt-out\n",
+		       pid,
+		       err == -EAGAIN || err == -EBUSY ? "no more processes can be started" :
+							 errstr(err));
+	return err;
 }
 
 /* It waits for the recording to begin; only it and what it starts is sampled. 0 or -errno, printed. */

@@ -276,7 +276,9 @@ static int process_start(struct opener *opener)
 	process_drop(opener);
 	pr_warn_limited(
 		"symbols: the process that opens files of containers cannot be started: %s; new ones stay without names\n",
-		err == -EAGAIN ? "too many of them hang" : errstr(err));
+		err == -EBUSY  ? "too many of them hang" :
+		err == -EAGAIN ? "no more processes can be started on this host" :
+				 errstr(err));
 	return -EBUSY;
 }
 

@@ -52,7 +52,7 @@ static int forker_start(void *ctx, int *socket_out, pid_t *pid_out)
 	struct child_forker *forker = ctx;
 
 	if (count_hanging(forker) >= forker->max_hanging)
-		return -EAGAIN;
+		return -EBUSY;
 	return child_process_start(run_program, forker, socket_out, pid_out);
 }
 

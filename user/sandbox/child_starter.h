@@ -11,7 +11,7 @@
 
 struct child_starter {
 	/*
-	 * A process that runs its program on the other end of *socket_out. 0 or -errno; -EAGAIN:
+	 * A process that runs its program on the other end of *socket_out. 0 or -errno; -EBUSY:
 	 * too many of them hang.
 	 */
 	int (*start)(void *ctx, int *socket_out, pid_t *pid_out);

@@ -392,7 +392,7 @@ static int serve_start(struct state *state, const struct request *request, uint3
 	if (!state->options->programs[kind])
 		return -ENOTSUP;
 	if (count_hanging(state) >= (kind == LAUNCHER_OPENER ? MAX_HANGING_OPENERS : MAX_HANGING))
-		return -EAGAIN;
+		return -EBUSY;
 	/* A copy of an earlier namer is not wanted any more. */
 	if (kind == LAUNCHER_NAMER) {
 		drop_copy(state, &state->copy);

@@ -64,7 +64,7 @@ pid_t launcher__pid(const struct launcher *launcher);
  * Starts a child. `numbers`: LAUNCHER_NUMBERS of them, or NULL. `handed_fd`: for LAUNCHER_ATTACH
  * the pipe that the child writes its report to (stays the caller's), else -1. Outputs may be NULL:
  * *socket_out is to the child (SOCK_STREAM for a namer, else SOCK_SEQPACKET), the caller's. 0;
- * -EAGAIN: too many children hang; -EPIPE: the launcher is gone; -errno of fork().
+ * -EBUSY: too many children hang; -EPIPE: the launcher is gone; -errno of fork().
  */
 __must_check int launcher__start(struct launcher *launcher, enum launcher_kind kind,
 				 const uint64_t *numbers, int handed_fd, int *socket_out,
