@@ -59,12 +59,6 @@ static inline bool jit_mode_may_attach(enum jit_mode mode)
 	return mode == JIT_MODE_AUTO || mode == JIT_MODE_ATTACH;
 }
 
-/* Where files out of containers are opened and parsed; see opener.h and parser.h. */
-enum symbols_parsing {
-	SYMBOLS_PARSING_APART = 0, /* in processes without rights */
-	SYMBOLS_PARSING_HERE = 1,  /* for tests and tools */
-};
-
 struct jbpf_hotspot;
 struct jbpf_leaf_key;
 struct jbpf_leaf_proof;
@@ -74,7 +68,6 @@ struct child_starter;
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
-	enum symbols_parsing parsing;
 	const struct child_starter *parser_starter; /* of the parser process; NULL: forked here */
 	const struct child_starter *opener_starter; /* of the process that opens files; as above */
 	int kallsyms_fd; /* /proc/kallsyms, opened with more rights, taken over; 0: opened here */
@@ -119,7 +112,7 @@ void symbolizer__free(struct symbolizer *symbolizer); /* NULL is fine */
 /* Another source of names for JIT code, for processes that are opened from here on. */
 void symbolizer__set_jit(struct symbolizer *symbolizer, enum jit_mode jit);
 
-/* What parses for it, for others who have files to parse; NULL with SYMBOLS_PARSING_HERE. */
+/* What parses for it, for others who have files to parse. */
 struct parser *symbolizer__parser(const struct symbolizer *symbolizer);
 
 /* One run of one program: an exec makes another one of the same pid and start time. */

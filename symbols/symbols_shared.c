@@ -26,11 +26,10 @@ static int open_helpers(struct symbols_shared *shared)
 
 int symbols_shared_open(struct symbols_shared *shared, const struct symbolizer_options *options)
 {
-	int err = 0;
+	int err;
 
 	shared->options = *options;
-	if (options->parsing == SYMBOLS_PARSING_APART)
-		err = open_helpers(shared);
+	err = open_helpers(shared);
 	if (err)
 		return err;
 	shared->objects = object_cache__new(0, shared->parser);

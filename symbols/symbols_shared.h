@@ -37,8 +37,8 @@ struct symbols_shared {
 	struct symbolizer_options options;
 	/* One per account; that of nobody's, and the kernel, for ever. */
 	struct symbols_share *shares;
-	struct parser *parser; /* NULL: files are parsed here */
-	struct opener *opener; /* NULL: and opened here */
+	struct parser *parser; /* has the opener */
+	struct opener *opener;
 	struct object_cache *objects;
 	struct elf_symtab *vdso; /* NULL: not looked for yet, or there is none */
 	bool vdso_tried;

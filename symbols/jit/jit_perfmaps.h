@@ -29,7 +29,7 @@ struct jit_old_map {
 
 /* Zero-initialise, except for `parser` and `account`; end with jit_perfmaps_release(). */
 struct jit_perfmaps {
-	struct parser *parser;	 /* borrowed; may be NULL: see parser.h */
+	struct parser *parser;	 /* borrowed */
 	struct account *account; /* borrowed; whose process it is: ACCOUNT_POOL_MAPS. May be NULL */
 	struct perfmap *current; /* NULL = none */
 	struct jit_old_map previous[JIT_PERFMAPS_PREVIOUS]; /* the latest first */

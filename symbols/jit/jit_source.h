@@ -34,7 +34,7 @@ struct parser;
 struct jit_target {
 	int proc_fd;
 	uint32_t pid;
-	struct parser *parser; /* may be NULL: see parser.h */
+	struct parser *parser;
 	struct account *account;
 	struct name_table *names;
 	bool is_hotspot; /* these two as the mappings say now */

@@ -34,11 +34,11 @@ struct name_table;
 struct parser;
 
 /*
- * `parser` (see parser.h; may be NULL) demangles and is borrowed. `account` (may be NULL) is whose
+ * `parser` demangles and is borrowed. `account` (may be NULL) is whose
  * names they are. 0 or -ENOMEM.
  */
 __must_check int name_table__new(struct parser *parser, struct account *account,
-				 struct name_table **out);
+				 struct name_table **out) __no_null_at(1, 3);
 void name_table__free(struct name_table *names); /* NULL is fine */
 /* Forgets all; ids and texts handed out before are void. 0 or -ENOMEM (nothing is forgotten). */
 __must_check int name_table__reset(struct name_table *names);

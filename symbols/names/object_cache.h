@@ -32,11 +32,8 @@ struct object;
 struct object_cache;
 struct parser;
 
-/*
- * NULL only when memory is short. `max_bytes` 0 = OBJECT_CACHE_MAX_BYTES. `parser`, which may be
- * NULL (see parser.h), is borrowed.
- */
-struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser);
+/* NULL only when memory is short. `max_bytes` 0 = OBJECT_CACHE_MAX_BYTES. `parser` is borrowed. */
+struct object_cache *object_cache__new(size_t max_bytes, struct parser *parser) __no_null;
 void object_cache__free(struct object_cache *cache); /* NULL is fine */
 
 /* The object of a file, made when new, with one more user. NULL when memory is short. */

@@ -130,8 +130,6 @@ void parser__free(struct parser *parser)
 
 void parser__forget_process(struct parser *parser)
 {
-	if (!parser)
-		return;
 	parser_process_forget(&parser->process);
 	parser->has_served = false;
 	parser->stats.cpu_ns = 0; /* on the other's bill */
@@ -139,9 +137,6 @@ void parser__forget_process(struct parser *parser)
 
 void parser__stats(const struct parser *parser, struct parser_stats *out)
 {
-	*out = (struct parser_stats){ 0 };
-	if (!parser)
-		return;
 	*out = parser->stats;
 	out->pid = parser->process.pid;
 	out->renewal_cnt = parser->process.renewal_cnt;
@@ -157,13 +152,11 @@ void parser__set_opener(struct parser *parser, struct opener *opener)
 
 struct opener *parser__opener(const struct parser *parser)
 {
-	return parser ? parser->opener : NULL;
+	return parser->opener;
 }
 
 void parser__charge(struct parser *parser, struct account *account)
 {
-	if (!parser)
-		return;
 	opener__charge(parser->opener, account);
 	if (parser->account == account)
 		return;
@@ -476,18 +469,6 @@ static int file_size(int fd, uint64_t *size_out)
 
 /* ---- ELF ---- */
 
-struct here_ctx {
-	const char *path;
-	const struct debug_file_roots *roots;
-};
-
-static int open_here(void *ctx, const struct debug_file_wanted *wanted, uint64_t *size_out)
-{
-	const struct here_ctx *here = ctx;
-
-	return debug_file_open(here->roots, here->path, wanted, size_out);
-}
-
 static void call_set_text(struct parser_call *call, const char *text, size_t len)
 {
 	if (len > PARSER_TEXT_BYTES)
@@ -499,8 +480,6 @@ static void call_set_text(struct parser_call *call, const char *text, size_t len
 int parser__elf(struct parser *parser, int fd, const char *path,
 		const struct debug_file_roots *roots, struct elf_object *out)
 {
-	struct here_ctx here = { .path = path, .roots = roots };
-	const struct debug_file_opener opener = { .open = open_here, .ctx = &here };
 	const char *name = procmaps_base_name(path);
 	struct elf_symtab *symtab;
 	struct parser_call call;
@@ -509,8 +488,6 @@ int parser__elf(struct parser *parser, int fd, const char *path,
 
 	if (err)
 		return err;
-	if (!parser)
-		return elf_object_read(fd, size, path, &opener, out);
 	call_init_file(&call, PARSER_MESSAGE_ELF, path, fd, size);
 	call.roots = roots;
 	call_set_text(&call, name, strlen(name));
@@ -530,18 +507,6 @@ int parser__elf(struct parser *parser, int fd, const char *path,
 }
 
 /* ---- libjvm ---- */
-
-static int libjvm_here(int fd, uint64_t size, const struct libjvm_mapping *mapping,
-		       struct vm_symbols *out)
-{
-	struct elf_file file;
-	int err = elf_file_open_sized(fd, size, &file);
-
-	if (!err)
-		err = libjvm_symbols_file(&file, mapping, out);
-	elf_file_release(&file);
-	return err == -ENOEXEC ? -ENOTSUP : err;
-}
 
 static bool stat_is_same(const struct stat *a, const struct stat *b)
 {
@@ -588,8 +553,6 @@ int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *m
 
 	if (err)
 		return err == -ENOEXEC ? -ENOTSUP : err;
-	if (!parser)
-		return libjvm_here(fd, size, mapping, out);
 	err = container_file_stat(fd, &file);
 	if (err)
 		return err;
@@ -622,18 +585,6 @@ static int call_end(struct parser *parser, struct parser_call *call, int err)
 
 /* ---- unwind tables ---- */
 
-static int unwind_here(int fd, uint64_t size, struct here_ctx *here, struct unwind_table *out)
-{
-	const struct debug_file_opener opener = { .open = open_here, .ctx = here };
-	struct elf_file file;
-	int err = elf_file_open_sized(fd, size, &file);
-
-	if (!err)
-		err = unwind_table_find(&file, &opener, out);
-	elf_file_release(&file);
-	return err;
-}
-
 /* A copy of the answer, if it is a table. */
 static int unwind_take(const struct parser_call *call, struct unwind_table *out)
 {
@@ -664,15 +615,12 @@ static int unwind_take(const struct parser_call *call, struct unwind_table *out)
 int parser__unwind(struct parser *parser, int fd, const char *path,
 		   const struct debug_file_roots *roots, struct unwind_table *out)
 {
-	struct here_ctx here = { .path = path, .roots = roots };
 	struct parser_call call;
 	uint64_t size = 0;
 	int err = file_size(fd, &size);
 
 	if (err)
 		return err;
-	if (!parser)
-		return unwind_here(fd, size, &here, out);
 	call_init_file(&call, PARSER_MESSAGE_UNWIND, path, fd, size);
 	call.roots = roots;
 	err = parser_call(parser, &call);
@@ -692,8 +640,6 @@ int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
 
 	if (err)
 		return err == -ENOEXEC ? -EINVAL : err;
-	if (!parser)
-		return perfmap_read(fd, size, out, stats);
 	call_init(&call, PARSER_MESSAGE_PERFMAP, "perf map", fd);
 	call.message.numbers[0] = size;
 	call.has_reply = true;
@@ -704,17 +650,6 @@ int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
 }
 
 /* ---- containers ---- */
-
-static int container_here(int fd, enum container_json_kind kind, const char *id,
-			  struct container_json *out)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err = fs_read_fd(fd, PARSER_CONTAINER_MAX_BYTES, &text);
-
-	if (!err)
-		container_json_read(kind, strbuf_str(&text), text.len, id, out);
-	return err;
-}
 
 int parser__container(struct parser *parser, int fd, enum container_json_kind kind, const char *id,
 		      struct container_json *out)
@@ -727,8 +662,6 @@ int parser__container(struct parser *parser, int fd, enum container_json_kind ki
 		err = -EFBIG;
 	if (err)
 		return err;
-	if (!parser)
-		return container_here(fd, kind, id, out);
 	call_init(&call, PARSER_MESSAGE_CONTAINER, "a user's containers", fd);
 	call.message.numbers[0] = size;
 	call.message.numbers[1] = kind;
@@ -752,8 +685,7 @@ int parser__demangle(struct parser *parser, const char *raw, size_t len, struct 
 	int err;
 
 	/* Without a look into the name there is nothing to be afraid of. */
-	if (!parser || trimmed_len > DEMANGLE_MAX_RAW_BYTES ||
-	    !demangle_is_mangled(raw, trimmed_len))
+	if (trimmed_len > DEMANGLE_MAX_RAW_BYTES || !demangle_is_mangled(raw, trimmed_len))
 		return demangle_native(raw, len, out);
 	call_init(&call, PARSER_MESSAGE_DEMANGLE, "a C++ or Rust name", -1);
 	call_set_text(&call, raw, trimmed_len);

@@ -16,8 +16,7 @@
  * set, ambient), capset, setrlimit, landlock_*, seccomp, munmap, and reading /proc/self. The child
  * has the profiler's uid, so that it can be killed without CAP_KILL.
  *
- * Every function takes a NULL parser too and then parses where it is called, for tests and tools.
- * One thread. Errors of all requests, besides those that each names itself: -EAGAIN the parser, or
+ * There is no parsing without it: nothing takes a NULL parser but parser__free(). One thread. Errors of all requests, besides those that each names itself: -EAGAIN the parser, or
  * the account's input, has failed too often lately or used up its time, or the host was too busy to
  * parse it within PARSER_REQUEST_MAX_NS: ask again in a while; -ENOTRECOVERABLE it could not parse
  * this input (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried
@@ -57,15 +56,15 @@ __must_check int parser__open(struct parser **out);
 void parser__free(struct parser *parser);
 
 /* The opener of files that are parsed, borrowed: every user of the parser has it, too. */
-void parser__set_opener(struct parser *parser, struct opener *opener);
-/* NULL for a NULL parser, and until it was set. */
-struct opener *parser__opener(const struct parser *parser);
+void parser__set_opener(struct parser *parser, struct opener *opener) __no_null;
+/* NULL until it was set. */
+struct opener *parser__opener(const struct parser *parser) __no_null;
 
 /*
  * In a copy of the process that opened it: the parser's process is the other's. It is left alone,
- * and another one started when there is something to parse. A NULL parser is fine.
+ * and another one started when there is something to parse.
  */
-void parser__forget_process(struct parser *parser);
+void parser__forget_process(struct parser *parser) __no_null;
 
 /*
  * Charges the input that follows to this account, until the next call; NULL: to none, without
@@ -73,42 +72,44 @@ void parser__forget_process(struct parser *parser);
  * account. The process ends between two accounts: it keeps nothing between requests, but one that
  * was taken over by an input could, and lie about the next one's. That costs less than 1 ms of CPU
  * time for each change, of which there are few: requests come process by process, and answers are
- * kept. The opener opens files for the same account. A NULL parser is fine.
+ * kept. The opener opens files for the same account.
  */
-void parser__charge(struct parser *parser, struct account *account);
+void parser__charge(struct parser *parser, struct account *account) __no_null_at(1);
 
 /*
  * Symbols of the regular file `fd`, which the container knows as `path`; debug files are looked for
  * in `roots`. As elf_object_read().
  */
 __must_check int parser__elf(struct parser *parser, int fd, const char *path,
-			     const struct debug_file_roots *roots, struct elf_object *out);
+			     const struct debug_file_roots *roots,
+			     struct elf_object *out) __no_null;
 
 /*
  * As libjvm_symbols_file(), for the regular file `fd`; -ENOTSUP when it is no ELF file at all. The
  * last answers are kept: a JVM that is starting is asked for again and again, by more than one.
  */
 __must_check int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
-				struct vm_symbols *out);
+				struct vm_symbols *out) __no_null;
 
 /*
  * As unwind_table_find(), for the regular file `fd`, which the container knows as `path`; also -ENOEXEC
  * when it is no ELF file. What comes back is valid. The caller releases it.
  */
 __must_check int parser__unwind(struct parser *parser, int fd, const char *path,
-				const struct debug_file_roots *roots, struct unwind_table *out);
+				const struct debug_file_roots *roots,
+				struct unwind_table *out) __no_null;
 
 /* As perfmap__parse(), for the regular file `fd`; -EFBIG when it is too large, or grew to be. */
 __must_check int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
-				 struct perfmap_stats *stats);
+				 struct perfmap_stats *stats) __no_null;
 
 /* As container_json_read(), for the regular file `fd` of at most 1 MiB; else -EFBIG. */
 __must_check int parser__container(struct parser *parser, int fd, enum container_json_kind kind,
-				   const char *id, struct container_json *out);
+				   const char *id, struct container_json *out) __no_null;
 
 /* As demangle_native(); after an error the name is only trimmed. 0, -ENOMEM, -EAGAIN. */
 __must_check int parser__demangle(struct parser *parser, const char *raw, size_t len,
-				  struct strbuf *out);
+				  struct strbuf *out) __no_null;
 
 struct parser_stats {
 	pid_t pid;	      /* 0 = not running */
@@ -120,7 +121,6 @@ struct parser_stats {
 	uint32_t sandbox;     /* enum parser_sandbox_feature bits in force */
 };
 
-/* All zero for NULL. */
-void parser__stats(const struct parser *parser, struct parser_stats *out);
+void parser__stats(const struct parser *parser, struct parser_stats *out) __no_null;
 
 #endif

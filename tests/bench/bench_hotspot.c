@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "symbols/hotspot/hotspot_code.h"
+#include "tests/unit/parse_here.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
@@ -124,7 +125,7 @@ static struct hotspot_vm *open_vm(uint32_t pid, uint64_t *ns_out)
 	uint64_t start = cpu_ns();
 	struct hotspot_vm *vm;
 
-	if (proc_fd < 0 || hotspot_vm__open(proc_fd, pid, NULL, &vm))
+	if (proc_fd < 0 || hotspot_vm__open(proc_fd, pid, parser_here(), &vm))
 		die("this is no HotSpot that can be read");
 	*ns_out = cpu_ns() - start;
 	return vm;

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import TOP, lines_of, run, wait_until
+from harness.programs import BIN, TOP, lines_of, run, wait_until
 
 SCRIPTS = TOP / "scripts"
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -244,3 +244,11 @@ def test_folder_that_is_too_full_breaks_the_style(checkout):
         (checkout / "user/util" / f"bad_{number}.c").write_text(SPDX)
     result = run(checkout / "scripts" / "check-style", "size: no folder", cwd=checkout)
     assert result.returncode == 1 and "user/util: " in result.stdout, result.stdout
+
+
+@pytest.mark.parametrize("program", ["jbpf", "jbpfd"])
+def test_no_shipped_program_does_itself_what_helpers_are_for(program):
+    """What tests do in their own process, without helpers, is called *_here, and no program that is shipped has it."""
+    names = {line.split()[-1].partition(".")[0] for line in lines_of(run("nm", BIN / program, check=True).stdout)}
+    assert {"parser__elf", "opener__file"} <= names, "nm sees its functions"
+    assert not [name for name in names if name.endswith("_here")]

@@ -8,6 +8,7 @@
  * Input: one byte (modulo 12: see the end), then that.
  */
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/parse_here.h"
 #include "user/collect/container/container.h"
 #include "user/collect/container/container_names.h"
 #include "user/collect/container/container_service.h"
@@ -123,7 +124,7 @@ static void check_names_in(const char *path, const uint8_t *bytes, size_t len)
 	int err;
 
 	fuzz_dir_put(dir_fd, path, bytes, len);
-	err = container_names_read(&places, dir_fd, ID, &nobody, NULL, &names);
+	err = container_names_read(&places, dir_fd, ID, &nobody, parser_here(), &names);
 	must(err == 0 || err == -ENOENT);
 	if (!err) {
 		const char *const texts[] = { names.name,    names.image,     names.pod,

@@ -9,6 +9,7 @@
  */
 #include "symbols/names/name_table.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/parse_here.h"
 #include "user/model/stack_text.h"
 
 #define FRAMES_MAX 20000u
@@ -72,7 +73,7 @@ static void check_entry(const uint8_t *data, size_t len)
 	enum frame_kind kind;
 	uint32_t id;
 
-	must(name_table__new(NULL, NULL, &names) == 0);
+	must(name_table__new(parser_here(), NULL, &names) == 0);
 	must(name_table__plain(names, (const char *)data, len, &id) == 0);
 	must(*name_table__text(names, id) || name_table__is_unknown(names, id));
 	must(name_table__jit(names, (const char *)data, len, len & 1, &id, &kind) == 0);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "symbols/hotspot/hotspot_vm.h"
+#include "tests/unit/parse_here.h"
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/collect/attach/jvm_attach.h"
@@ -36,7 +37,7 @@ static int run_vm(int proc_fd, uint32_t pid)
 					     "ReduceSignalUsage", "UseCompressedOops" };
 	uint64_t start_ns = clock_monotonic_ns();
 	struct hotspot_vm *vm;
-	int err = hotspot_vm__open(proc_fd, pid, NULL, &vm);
+	int err = hotspot_vm__open(proc_fd, pid, parser_here(), &vm);
 
 	if (err) {
 		printf("error=%s\n", errstr(err));
@@ -113,7 +114,7 @@ static void ask(const struct jvm_attach_request *request, struct jvm_attach_resu
 	struct jvm_attach_request opened = *request;
 	struct jvm_attach_report report = { 0 };
 
-	opened.vm_err = hotspot_vm__open(request->proc_fd, request->pid, NULL, &opened.vm);
+	opened.vm_err = hotspot_vm__open(request->proc_fd, request->pid, parser_here(), &opened.vm);
 	*result = (struct jvm_attach_result){ .outcome = jvm_attach_check(&opened, &job.feature) };
 	hotspot_vm__free(opened.vm);
 	if (result->outcome != JVM_ATTACH_OK)

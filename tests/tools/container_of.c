@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/unit/parse_here.h"
 #include "user/collect/container/container.h"
 #include "user/util/cleanup.h"
 
@@ -26,7 +27,8 @@ static void answer(struct container_resolver *resolver, uint32_t pid, uint64_t c
 
 int main(void)
 {
-	struct container_resolver_options options = { .cgroup_root = "/sys/fs/cgroup" };
+	struct container_resolver_options options = { .cgroup_root = "/sys/fs/cgroup",
+						      .parser = parser_here() };
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct container_resolver *resolver;

@@ -22,6 +22,7 @@
 #include "symbols/hotspot/hotspot_threads.h"
 #include "symbols/hotspot/hotspot_unloads.h"
 #include "symbols/hotspot/hotspot_vm.h"
+#include "tests/unit/parse_here.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 #include "user/util/parse.h"
@@ -170,7 +171,8 @@ static int run(const struct options *options)
 	struct hotspot_code *code = NULL;
 	struct hotspot_vm *vm = NULL;
 	uint64_t begin_us = cpu_us(), vm_us;
-	int err = proc_fd < 0 ? -errno : hotspot_vm__open(proc_fd, options->pid, NULL, &vm);
+	int err = proc_fd < 0 ? -errno :
+				hotspot_vm__open(proc_fd, options->pid, parser_here(), &vm);
 
 	vm_us = cpu_us();
 	if (!err && options->wants_threads) {

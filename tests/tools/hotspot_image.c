@@ -28,6 +28,7 @@
 #include "symbols/parser/parser.h"
 #include "tests/fuzz/hotspot_exercise.h"
 #include "tests/fuzz/hotspot_image.h"
+#include "tests/unit/parse_here.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -211,7 +212,7 @@ static int symbols_of(uint32_t pid, struct vm_symbols *out)
 
 	__cleanup_fd int fd = libjvm_open(proc_fd, pid, NULL, &mapping);
 
-	return fd < 0 ? fd : parser__libjvm(NULL, fd, &mapping, out);
+	return fd < 0 ? fd : libjvm_here(fd, &mapping, out);
 }
 
 static int run_record(uint32_t pid, const char *path, struct exercise *exercise)

@@ -4,6 +4,7 @@
 #define JBPF_TESTS_JIT_VM_FIXTURE_H
 
 #include "tests/unit/fake_vm.h"
+#include "tests/unit/parse_here.h"
 #include "user/util/log.h"
 
 #define A      (FAKE_STUBS + 0x0000) /* places for code */
@@ -22,7 +23,8 @@ static inline int vm_make(void **state)
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
 	fake_vm_init(&fake);
-	if (name_table__new(NULL, NULL, &names) || jit_vm__new(&fake_vm_ops, &fake, names, &vm))
+	if (name_table__new(parser_here(), NULL, &names) ||
+	    jit_vm__new(&fake_vm_ops, &fake, names, &vm))
 		return -1;
 	fake_method(&fake, METHOD, "int Work.one(int)", "Work.java");
 	fake_method(&fake, METHOD + 0x100, "int Work.two(int)", "Work.java");

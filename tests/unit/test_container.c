@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/parse_here.h"
 #include "user/collect/container/container.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
@@ -35,6 +36,7 @@ static struct container_resolver *resolver_with(int root_fd, int proc_fd, const 
 		.proc_fd = proc_fd,
 		.root_fd = root_fd,
 		.cgroup_root = cgroup_root,
+		.parser = parser_here(),
 	};
 	struct container_resolver *resolver = NULL;
 

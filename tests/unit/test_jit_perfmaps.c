@@ -15,6 +15,7 @@
 
 #include "symbols/jit/jit_perfmaps.h"
 #include "tests/unit/fake_proc.h"
+#include "tests/unit/parse_here.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
@@ -36,7 +37,8 @@ static int tree_make(void **state)
 	one = accounts__get(accounts, 1, "one");
 	other = accounts__get(accounts, 2, "other");
 	for (size_t i = 0; i < NAMES_CNT; i++)
-		names[i] = (struct jit_perfmaps){ .account = i < NAMES_CNT - 1 ? one : other };
+		names[i] = (struct jit_perfmaps){ .parser = parser_here(),
+						  .account = i < NAMES_CNT - 1 ? one : other };
 	return !one || !other || fake_proc_make(&tree);
 }
 

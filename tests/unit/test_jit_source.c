@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "symbols/symbolizer.h"
+#include "tests/unit/parse_here.h"
 #include "user/host/proc_stat.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
@@ -104,7 +105,7 @@ static const struct jit_source_ops scripted_ops = {
 /* This test as a process, with two sources that do as they are told. */
 static int sources_make(void **state)
 {
-	struct symbolizer_options options = { .parsing = SYMBOLS_PARSING_HERE };
+	struct symbolizer_options options = { 0 };
 	struct symbols_process_id id = { .pid = (uint32_t)getpid() };
 
 	(void)state;

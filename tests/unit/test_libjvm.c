@@ -23,6 +23,7 @@
 
 #include "symbols/elf/libjvm.h"
 #include "symbols/parser/parser.h"
+#include "tests/unit/parse_here.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 
@@ -93,7 +94,7 @@ static int image_symbols(const void *bytes, size_t len, struct vm_symbols *out)
 
 	assert_true(fd >= 0);
 	assert_int_equal(fs_write_all(fd, bytes, len), 0);
-	return parser__libjvm(NULL, fd, &mapping, out);
+	return libjvm_here(fd, &mapping, out);
 }
 
 static void libjvm_symbols_are_moved_to_where_the_file_is_mapped(void **state)
@@ -299,7 +300,7 @@ static void libjvm_symbols_are_found_from_any_part_of_the_code(void **state)
 		image.segments[1].p_vaddr = 0x12345;
 		image.segments[1].p_filesz = 0x2b00;
 		assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
-		assert_int_equal(parser__libjvm(NULL, fd, &mapping, &symbols), rows[i].err);
+		assert_int_equal(libjvm_here(fd, &mapping, &symbols), rows[i].err);
 		if (!rows[i].err)
 			assert_int_equal(symbols.addresses[1], LOAD_START - 0x12000 + 0x10100);
 	}
@@ -326,7 +327,7 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
 	__cleanup_fd int opened = libjvm_open(proc.fd, 42, NULL, &mapping);
 	assert_true(opened >= 0);
-	assert_int_equal(parser__libjvm(NULL, opened, &mapping, &symbols), 0);
+	assert_int_equal(libjvm_here(opened, &mapping, &symbols), 0);
 	assert_int_equal(symbols.addresses[VM_SYMBOL_STRUCTS], LOAD_START);
 
 	/* Opening a FIFO would wait for a writer. */

@@ -13,6 +13,7 @@
 #include "symbols/names/name_table.h"
 #include "symbols/names/object_cache.h"
 #include "tests/unit/fake_proc.h"
+#include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
@@ -69,7 +70,7 @@ static void check(struct object_cache *cache, struct object *object, const char 
 
 static void object_of_one_file_is_one_object(void **state)
 {
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct object *a = put_object(cache, "a", "f");
 	struct object *again = put_object(cache, "a", NULL);
 
@@ -87,7 +88,7 @@ static void object_of_one_file_is_one_object(void **state)
 
 static void object_of_a_rewritten_file_is_another_object(void **state)
 {
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct object *before = put_object(cache, "a", "f");
 	struct object *after = put_object(cache, "a", "g");
 
@@ -100,7 +101,7 @@ static void object_of_a_rewritten_file_is_another_object(void **state)
 
 static void object_tables_of_equal_content_are_kept_once(void **state)
 {
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct object *a = put_object(cache, "a", "same");
 	size_t one = object_cache__bytes(cache);
 	struct object *b = put_object(cache, "b", "same");
@@ -119,7 +120,7 @@ static void object_tables_of_equal_content_are_kept_once(void **state)
 
 static void object_tables_used_longest_ago_are_dropped_and_come_back(void **state)
 {
-	struct object_cache *cache = object_cache__new(1, NULL);
+	struct object_cache *cache = object_cache__new(1, parser_here());
 	struct object *a = put_object(cache, "a", "f");
 	struct object *also_a, *b;
 
@@ -144,7 +145,7 @@ static void object_tables_used_longest_ago_are_dropped_and_come_back(void **stat
 static void object_tables_of_an_account_over_its_share_go_first(void **state)
 {
 	struct accounts *accounts = accounts__new();
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct object *few, *many[20];
 	size_t table_bytes;
 
@@ -156,7 +157,7 @@ static void object_tables_of_an_account_over_its_share_go_first(void **state)
 	object_cache__free(cache);
 	assert_int_equal(account__held(payer, ACCOUNT_POOL_TABLES), 0);
 
-	cache = object_cache__new(5 * table_bytes + table_bytes / 2, NULL);
+	cache = object_cache__new(5 * table_bytes + table_bytes / 2, parser_here());
 	few = put_object(cache, "few", "f");
 	payer = accounts__get(accounts, 2, "");
 	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
@@ -176,7 +177,7 @@ static void object_tables_of_an_account_over_its_share_go_first(void **state)
 
 static void object_that_is_no_elf_file_is_asked_once(void **state)
 {
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct object *object;
 
 	(void)state;
@@ -191,7 +192,7 @@ static void object_that_is_no_elf_file_is_asked_once(void **state)
 
 static void object_cache_forgets_unused_files_past_its_cap(void **state)
 {
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct stat st = { .st_size = 1 };
 	struct object *used;
 	size_t bytes;
@@ -227,7 +228,7 @@ static struct object *find_object(struct object_cache *cache, ino_t inode)
 
 static void file_that_is_unused_for_longest_is_forgotten_first(void **state)
 {
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct object *objects[4];
 	size_t bytes;
 
@@ -254,7 +255,7 @@ static void file_that_is_unused_for_longest_is_forgotten_first(void **state)
 static void very_many_files_are_forgotten_one_by_one(void **state)
 {
 	static struct object *objects[60000];
-	struct object_cache *cache = object_cache__new(0, NULL);
+	struct object_cache *cache = object_cache__new(0, parser_here());
 	struct stat st = { .st_size = 1 };
 	size_t bytes;
 
@@ -316,7 +317,7 @@ static void names_past_the_cap_are_not_kept(void **state)
 	uint32_t first, id = 0;
 
 	(void)state;
-	assert_int_equal(name_table__new(NULL, NULL, &names), 0);
+	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
 	assert_int_equal(name_table__native(names, "_Z3foov", 7, &first), 0);
 	assert_string_equal(name_table__text(names, first), "foo");
 	assert_false(name_table__is_large(names));
@@ -358,7 +359,7 @@ static void names_that_are_none_are_unknown(void **state)
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(name_table__new(NULL, NULL, &names), 0);
+	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
 		assert_int_equal(name_table__plain(names, none[i].text, none[i].len, &id), 0);
 		assert_string_equal(name_table__text(names, id), "[unknown]");
@@ -384,7 +385,7 @@ static void long_names_are_cut_at_a_character_when_they_come_in(void **state)
 	(void)state;
 	for (size_t i = 0; i + 2 < sizeof(text); i += 3)
 		memcpy(text + i, "\xe2\x82\xac", 3);
-	assert_int_equal(name_table__new(NULL, NULL, &names), 0);
+	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
 	assert_int_equal(name_table__plain(names, text, NAME_MAX_BYTES + 2, &id), 0);
 	kept = name_table__text(names, id);
 	assert_true(strlen(kept) <= NAME_MAX_BYTES);
@@ -406,8 +407,8 @@ static void names_of_one_account_leave_room_for_those_of_others(void **state)
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(name_table__new(NULL, one, &many), 0);
-	assert_int_equal(name_table__new(NULL, other, &few), 0);
+	assert_int_equal(name_table__new(parser_here(), one, &many), 0);
+	assert_int_equal(name_table__new(parser_here(), other, &few), 0);
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < 100000; i++) {
 		snprintf(text, sizeof(text), "%08u", i);

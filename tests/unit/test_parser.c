@@ -23,6 +23,7 @@
 #include "symbols/elf/elf_symtab_wire.h"
 #include "symbols/parser/parser_child.h"
 #include "tests/unit/fake_proc.h"
+#include "tests/unit/here.h"
 #include "tests/unit/parser_testing.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -42,7 +43,7 @@ static void check_same_elf(struct parser *parser, int fd, const char *path, int 
 	struct elf_object here = { 0 }, apart = { 0 };
 	uint64_t hashes[2][2];
 
-	assert_int_equal(parser__elf(NULL, fd, path, &nowhere, &here), err);
+	assert_int_equal(elf_here(fd, path, &nowhere, &here), err);
 	assert_int_equal(parser__elf(parser, fd, path, &nowhere, &apart), err);
 	if (err)
 		return;
@@ -94,7 +95,7 @@ static void parser_makes_unwind_tables_as_one_would_here(void **state)
 	uint8_t digests[2][32];
 
 	(void)state;
-	assert_int_equal(parser__unwind(NULL, fd, "/x", &roots, &here), 0);
+	assert_int_equal(unwind_here(fd, "/x", &roots, &here), 0);
 	assert_int_equal(parser__unwind(parser, fd, "/x", &roots, &apart), 0);
 	assert_true(here.row_cnt > 100);
 	assert_int_equal(here.row_cnt, apart.row_cnt);
@@ -183,7 +184,7 @@ static void parser_without_jvm_symbols_says_so(void **state)
 	(void)state;
 	assert_int_equal(parser__libjvm(parser, script, &mapping, &symbols), -ENOTSUP);
 	assert_int_equal(parser__libjvm(parser, elf, &mapping, &symbols),
-			 parser__libjvm(NULL, elf, &mapping, &symbols));
+			 libjvm_here(elf, &mapping, &symbols));
 	assert_int_equal(stats_of(parser).failure_cnt, 0);
 	close(script);
 	close(elf);

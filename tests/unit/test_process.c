@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/parse_here.h"
 #include "user/collect/naming/jvm.h"
 #include "user/collect/naming/process.h"
 #include "user/host/proc_stat.h"
@@ -322,7 +323,8 @@ struct contained {
 static void contained_make(const struct fixture *fixture, bool ignores_opt_out,
 			   struct contained *out)
 {
-	struct container_resolver_options options = { .cgroup_root = "/nowhere" };
+	struct container_resolver_options options = { .cgroup_root = "/nowhere",
+						      .parser = parser_here() };
 	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
 						       .symbolizer = fixture->symbolizer,
 						       .ignores_opt_out = ignores_opt_out };
@@ -402,7 +404,8 @@ static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void
 	struct fixture *fixture = *state;
 	char folder[] = "/tmp/jbpf-test-XXXXXX";
 	char cgroup[64], command[64];
-	struct container_resolver_options options = { .cgroup_root = "/nowhere" };
+	struct container_resolver_options options = { .cgroup_root = "/nowhere",
+						      .parser = parser_here() };
 	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
 						       .symbolizer = fixture->symbolizer };
 	struct container_resolver *containers;

@@ -15,6 +15,7 @@
 
 #include "symbols/symbols.h"
 #include "tests/unit/fake_proc.h"
+#include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_eh_frame.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -36,9 +37,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 static void open_symbolizer(enum jit_mode jit)
 {
-	struct symbolizer_options options = { .proc_fd = proc.fd,
-					      .jit = jit,
-					      .parsing = SYMBOLS_PARSING_HERE };
+	struct symbolizer_options options = { .proc_fd = proc.fd, .jit = jit };
 
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "symbols/symbolizer.h"
+#include "tests/unit/parse_here.h"
 #include "user/util/log.h"
 #include "user/host/proc_stat.h"
 
@@ -23,7 +24,7 @@ static pid_t child = -1;
 
 static int child_make(void **state)
 {
-	struct symbolizer_options options = { .parsing = SYMBOLS_PARSING_HERE };
+	struct symbolizer_options options = { 0 };
 	struct symbols_process_id id = { 0 };
 
 	(void)state;

@@ -11,6 +11,7 @@
 
 #include "symbols/symbolizer.h"
 #include "tests/unit/fake_proc.h"
+#include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -53,7 +54,7 @@ static void put_process(uint32_t pid)
 
 static int tree_make(void **state)
 {
-	struct symbolizer_options options = { .parsing = SYMBOLS_PARSING_HERE };
+	struct symbolizer_options options = { 0 };
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);

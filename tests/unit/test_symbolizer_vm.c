@@ -12,6 +12,7 @@
 #include "symbols/symbolizer.h"
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/fake_vm.h"
+#include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -43,9 +44,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 static void open_process(enum jit_mode jit)
 {
-	struct symbolizer_options options = { .proc_fd = proc.fd,
-					      .jit = jit,
-					      .parsing = SYMBOLS_PARSING_HERE };
+	struct symbolizer_options options = { .proc_fd = proc.fd, .jit = jit };
 	struct symbols_process_id id = { .pid = 100, .start_ns = ticks_to_ns(START_TICKS) };
 
 	symbolizer__free(symbolizer);

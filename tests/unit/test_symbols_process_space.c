@@ -11,6 +11,7 @@
 #include "symbols/symbolizer.h"
 #include "symbols/symbols_process.h"
 #include "tests/unit/fake_proc.h"
+#include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/account.h"
 #include "user/util/clock.h"
@@ -71,7 +72,7 @@ static int tree_make(void **state)
 	static const struct symbols_unwind_listener listener = { .table = on_table,
 								 .drop = on_drop,
 								 .space = on_space };
-	struct symbolizer_options options = { .parsing = SYMBOLS_PARSING_HERE };
+	struct symbolizer_options options = { 0 };
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);

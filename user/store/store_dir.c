@@ -28,7 +28,7 @@
  * In a user namespace whoever it has no number for is this one: root of the host, too, and there is
  * no way to find out. In the first namespace it is a user as any other.
  */
-static bool is_nobody_here(uid_t uid)
+static bool is_unmapped_user(uid_t uid)
 {
 	struct stat st;
 
@@ -64,7 +64,7 @@ static const char *fault(const struct stat *st)
  */
 static const char *parent_fault(const struct stat *st)
 {
-	const char *what = is_nobody_here(st->st_uid) ? NULL : owner_fault(st);
+	const char *what = is_unmapped_user(st->st_uid) ? NULL : owner_fault(st);
 
 	return what || (st->st_mode & S_ISVTX) ? what : mode_fault(st);
 }

@@ -20,5 +20,7 @@
 
 /* Behind it: no pointer may be NULL. */
 #define __no_null __attribute__((nonnull))
+/* Nor the pointers at these places, counted from 1. */
+#define __no_null_at(...) __attribute__((nonnull(__VA_ARGS__)))
 
 #endif

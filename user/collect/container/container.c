@@ -101,9 +101,12 @@ static int find_places(struct container_resolver *resolver)
 int container_resolver__new(const struct container_resolver_options *options,
 			    struct container_resolver **out)
 {
-	struct container_resolver *resolver = calloc(1, sizeof(*resolver));
+	struct container_resolver *resolver;
 	int err;
 
+	if (!options->parser)
+		return -EINVAL;
+	resolver = calloc(1, sizeof(*resolver));
 	if (!resolver)
 		return -ENOMEM;
 	resolver->proc_fd = options->proc_fd;

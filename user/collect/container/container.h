@@ -97,14 +97,14 @@ struct container_resolver_options {
 	int root_fd; /* / : data roots of Docker, Podman, CRI are looked for below it */
 	/* "/sys/fs/cgroup": cgroup v2 is looked for there and in .../unified, version 1 below it */
 	const char *cgroup_root;
-	/* Reads files of users, and its opener opens all files; borrowed; NULL: both is done here. */
-	struct parser *parser;
+	struct parser *parser; /* reads files of users, and its opener opens all files; borrowed */
 	/* Borrowed: whose file it is, it is at the cost of; NULL: nobody's. */
 	struct accounts *accounts;
 };
 
-int container_resolver__new(const struct container_resolver_options *options,
-			    struct container_resolver **out);
+/* 0 or -errno; -EINVAL without a parser. */
+__must_check int container_resolver__new(const struct container_resolver_options *options,
+					 struct container_resolver **out);
 void container_resolver__free(struct container_resolver *resolver);
 
 /*

@@ -60,8 +60,8 @@ struct container_names {
 /*
  * Reads what is known about container `id` (64 hex digits, checked by the caller). `user` is the
  * home directory and uid of a rootless runtime's user, where alone it is looked for; home "" = look
- * in the system's places only: a user may give a container the id of another. `parser` (see parser.h;
- * may be NULL) reads the user's files, its opener opens all of them.
+ * in the system's places only: a user may give a container the id of another. `parser` reads
+ * the user's files, its opener opens all of them.
  * 0, -ENOENT when no runtime's files know it, -ENOMEM.
  */
 struct container_user {

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In place of parser.c: whoever is given this parser has files parsed in the test's own process.
+ * A program that includes it has no other parser.
+ */
+#ifndef JBPF_TESTS_PARSE_HERE_H
+#define JBPF_TESTS_PARSE_HERE_H
+
+#include "symbols/elf/demangle.h"
+#include "tests/unit/here.h"
+
+struct parser {
+	struct opener *opener;
+};
+
+static inline struct parser *parser_here(void)
+{
+	static struct parser here;
+
+	return &here;
+}
+
+int parser__open(struct parser **out)
+{
+	*out = parser_here();
+	return 0;
+}
+
+int parser__open_by(const struct child_starter *starter, struct parser **out)
+{
+	(void)starter;
+	return parser__open(out);
+}
+
+void parser__free(struct parser *parser)
+{
+	(void)parser;
+}
+
+void parser__set_opener(struct parser *parser, struct opener *opener)
+{
+	parser->opener = opener;
+}
+
+struct opener *parser__opener(const struct parser *parser)
+{
+	return parser->opener;
+}
+
+void parser__forget_process(struct parser *parser)
+{
+	(void)parser;
+}
+
+void parser__charge(struct parser *parser, struct account *account)
+{
+	(void)parser;
+	(void)account;
+}
+
+int parser__elf(struct parser *parser, int fd, const char *path,
+		const struct debug_file_roots *roots, struct elf_object *out)
+{
+	(void)parser;
+	return elf_here(fd, path, roots, out);
+}
+
+int parser__libjvm(struct parser *parser, int fd, const struct libjvm_mapping *mapping,
+		   struct vm_symbols *out)
+{
+	(void)parser;
+	return libjvm_here(fd, mapping, out);
+}
+
+int parser__unwind(struct parser *parser, int fd, const char *path,
+		   const struct debug_file_roots *roots, struct unwind_table *out)
+{
+	(void)parser;
+	return unwind_here(fd, path, roots, out);
+}
+
+int parser__perfmap(struct parser *parser, int fd, struct perfmap **out,
+		    struct perfmap_stats *stats)
+{
+	(void)parser;
+	return perfmap_here(fd, out, stats);
+}
+
+int parser__container(struct parser *parser, int fd, enum container_json_kind kind, const char *id,
+		      struct container_json *out)
+{
+	(void)parser;
+	return container_here(fd, kind, id, out);
+}
+
+int parser__demangle(struct parser *parser, const char *raw, size_t len, struct strbuf *out)
+{
+	(void)parser;
+	return demangle_native(raw, len, out);
+}
+
+void parser__stats(const struct parser *parser, struct parser_stats *out)
+{
+	(void)parser;
+	*out = (struct parser_stats){ 0 };
+}
+
+#endif
