@@ -13,15 +13,13 @@
 static int open_helpers(struct symbols_shared *shared)
 {
 	const struct symbolizer_options *options = &shared->options;
-	int err = options->parser_starter ?
-			  parser__open_by(options->parser_starter, &shared->parser) :
-			  parser__open(&shared->parser);
 
-	if (err)
-		return err;
 	shared->opener = opener__new(options->opener_starter);
-	parser__set_opener(shared->parser, shared->opener);
-	return shared->opener ? 0 : -ENOMEM;
+	if (!shared->opener)
+		return -ENOMEM;
+	return options->parser_starter ?
+		       parser__open_by(options->parser_starter, shared->opener, &shared->parser) :
+		       parser__open(shared->opener, &shared->parser);
 }
 
 int symbols_shared_open(struct symbols_shared *shared, const struct symbolizer_options *options)

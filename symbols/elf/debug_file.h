@@ -21,7 +21,7 @@ struct opener;
 struct debug_file_roots {
 	int container_fd;      /* O_PATH of /proc/PID/root; -1 = cannot be reached */
 	int host_fd;	       /* the same of pid 1; -1 = cannot be reached */
-	struct opener *opener; /* opens files there; NULL: opened where they are asked for */
+	struct opener *opener; /* opens files there */
 };
 
 /* gdb's places for a debug file. The numbers cross the border to the parser process. */

@@ -53,9 +53,9 @@ struct libjvm_mapping {
 __must_check int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max,
 			     size_t *cnt_out);
 
-/* The mapped file, opened for reading by `opener` (see opener.h; may be NULL): a regular one. fd or -errno. */
+/* The mapped file, opened for reading by `opener`: a regular one. fd or -errno. */
 __must_check int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,
-			     const struct libjvm_mapping *mapping);
+			     const struct libjvm_mapping *mapping) __no_null;
 
 /*
  * Addresses of HotSpot's tables in the process that maps `file` at `mapping`. 0; -ENOENT: not

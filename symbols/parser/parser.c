@@ -57,7 +57,7 @@ struct parser {
 	uint64_t last_id;
 	bool was_starved;	    /* the last request got too little CPU time, which it wanted */
 	struct account *account;    /* whose input comes next; a user of it */
-	struct opener *opener;	    /* borrowed; NULL = files are opened here */
+	struct opener *opener;	    /* borrowed */
 	uint64_t served_account_id; /* whose input the process has seen */
 	bool has_served;
 	bool has_grown; /* the process took much memory for its last input */
@@ -78,15 +78,20 @@ struct parser_call {
 	size_t reply_len;
 };
 
-int parser__open_with(child_program_fn main, const struct parser_limits *limits,
-		      struct parser **out)
+/* `starter` NULL: forked here. */
+static int open_process(child_program_fn main, const struct parser_limits *limits,
+			const struct child_starter *starter, struct opener *opener,
+			struct parser **out)
 {
 	struct parser *parser = calloc(1, sizeof(*parser));
 	int err;
 
 	if (!parser)
 		return -ENOMEM;
+	parser->opener = opener;
 	parser_process_init(&parser->process, main, limits);
+	if (starter)
+		parser->process.starter = *starter;
 	err = parser_process_start(&parser->process);
 	if (err) {
 		parser__free(parser);
@@ -96,27 +101,20 @@ int parser__open_with(child_program_fn main, const struct parser_limits *limits,
 	return 0;
 }
 
-int parser__open(struct parser **out)
+int parser__open_with(child_program_fn main, const struct parser_limits *limits,
+		      struct opener *opener, struct parser **out)
 {
-	return parser__open_with(parser_child_main, &parser_limits_default, out);
+	return open_process(main, limits, NULL, opener, out);
 }
 
-int parser__open_by(const struct child_starter *starter, struct parser **out)
+int parser__open(struct opener *opener, struct parser **out)
 {
-	struct parser *parser = calloc(1, sizeof(*parser));
-	int err;
+	return open_process(parser_child_main, &parser_limits_default, NULL, opener, out);
+}
 
-	if (!parser)
-		return -ENOMEM;
-	parser_process_init(&parser->process, NULL, &parser_limits_default);
-	parser->process.starter = *starter;
-	err = parser_process_start(&parser->process);
-	if (err) {
-		parser__free(parser);
-		return err;
-	}
-	*out = parser;
-	return 0;
+int parser__open_by(const struct child_starter *starter, struct opener *opener, struct parser **out)
+{
+	return open_process(NULL, &parser_limits_default, starter, opener, out);
 }
 
 void parser__free(struct parser *parser)
@@ -143,11 +141,6 @@ void parser__stats(const struct parser *parser, struct parser_stats *out)
 	out->restart_cnt =
 		parser->process.start_cnt ? parser->process.start_cnt - 1 - out->renewal_cnt : 0;
 	out->sandbox = parser->process.sandbox;
-}
-
-void parser__set_opener(struct parser *parser, struct opener *opener)
-{
-	parser->opener = opener;
 }
 
 struct opener *parser__opener(const struct parser *parser)

@@ -47,17 +47,18 @@ struct account;
 struct opener;
 struct parser;
 
+/*
+ * Forks the process and waits until it has given up its rights. `opener` is borrowed: every user of
+ * the parser has it, too. 0 or -errno.
+ */
+__must_check int parser__open(struct opener *opener, struct parser **out) __no_null;
 /* The same by such a starter of parser_child_main(), which is copied. */
-__must_check int parser__open_by(const struct child_starter *starter, struct parser **out);
-
-/* Starts the process and waits until it has given up its rights. 0 or -errno. */
-__must_check int parser__open(struct parser **out);
+__must_check int parser__open_by(const struct child_starter *starter, struct opener *opener,
+				 struct parser **out) __no_null;
 /* Ends the process. NULL is fine. */
 void parser__free(struct parser *parser);
 
-/* The opener of files that are parsed, borrowed: every user of the parser has it, too. */
-void parser__set_opener(struct parser *parser, struct opener *opener) __no_null;
-/* NULL until it was set. */
+/* Of files that are parsed. */
 struct opener *parser__opener(const struct parser *parser) __no_null;
 
 /*

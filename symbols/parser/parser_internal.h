@@ -8,6 +8,6 @@
 
 /* parser__open() with another program in the process, and other limits. */
 int parser__open_with(child_program_fn main, const struct parser_limits *limits,
-		      struct parser **out);
+		      struct opener *opener, struct parser **out) __no_null;
 
 #endif

@@ -145,7 +145,7 @@ static void check_places(const char *path, const uint8_t *bytes, size_t len)
 	struct container_places places = { .docker_root_cnt = 0 };
 
 	fuzz_dir_put(dir_fd, path, bytes, len);
-	must(container_places_find(&places, dir_fd, dir_fd, NULL) == 0);
+	must(container_places_find(&places, dir_fd, dir_fd, opener_here()) == 0);
 	must(places.docker_root_cnt >= 1);
 	must(places.docker_root_cnt <= CONTAINER_DOCKER_ROOTS_MAX);
 	for (size_t i = 0; i < places.docker_root_cnt; i++) {
@@ -165,7 +165,7 @@ static void check_user(const uint8_t *bytes, size_t len)
 
 	fuzz_dir_put(dir_fd, "etc/passwd", bytes, len);
 	for (uid_t uid = 0; uid < 3; uid++) {
-		int err = container_user_find(dir_fd, uid * 1000, NULL, &user);
+		int err = container_user_find(dir_fd, uid * 1000, opener_here(), &user);
 
 		must(err == 0 || err == -ENOENT);
 		if (err)

@@ -210,7 +210,7 @@ static int symbols_of(uint32_t pid, struct vm_symbols *out)
 	if (err)
 		return err;
 
-	__cleanup_fd int fd = libjvm_open(proc_fd, pid, NULL, &mapping);
+	__cleanup_fd int fd = libjvm_open(proc_fd, pid, opener_here(), &mapping);
 
 	return fd < 0 ? fd : libjvm_here(fd, &mapping, out);
 }

@@ -24,6 +24,7 @@
 #include "symbols/elf/debug_file.h"
 #include "symbols/elf/elf_file.h"
 #include "symbols/unwind/unwind_table.h"
+#include "tests/unit/open_here.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
@@ -133,6 +134,7 @@ static int open_debug(void *ctx, const struct debug_file_wanted *wanted, uint64_
 	struct debug_file_roots roots = {
 		.container_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
 		.host_fd = -1,
+		.opener = opener_here(),
 	};
 	int fd = debug_file_open(&roots, ctx, wanted, size_out);
 

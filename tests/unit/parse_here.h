@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In place of parser.c: whoever is given this parser has files parsed in the test's own process.
- * A program that includes it has no other parser.
+ * In place of parser.c and opener.c: whoever is given this parser has files opened and parsed in
+ * the test's own process. A program that includes it has no other parser.
  */
 #ifndef JBPF_TESTS_PARSE_HERE_H
 #define JBPF_TESTS_PARSE_HERE_H
 
 #include "symbols/elf/demangle.h"
 #include "tests/unit/here.h"
+#include "tests/unit/open_here.h"
 
 struct parser {
-	struct opener *opener;
+	char nothing;
 };
 
 static inline struct parser *parser_here(void)
@@ -20,16 +21,17 @@ static inline struct parser *parser_here(void)
 	return &here;
 }
 
-int parser__open(struct parser **out)
+int parser__open(struct opener *opener, struct parser **out)
 {
+	(void)opener;
 	*out = parser_here();
 	return 0;
 }
 
-int parser__open_by(const struct child_starter *starter, struct parser **out)
+int parser__open_by(const struct child_starter *starter, struct opener *opener, struct parser **out)
 {
 	(void)starter;
-	return parser__open(out);
+	return parser__open(opener, out);
 }
 
 void parser__free(struct parser *parser)
@@ -37,14 +39,10 @@ void parser__free(struct parser *parser)
 	(void)parser;
 }
 
-void parser__set_opener(struct parser *parser, struct opener *opener)
-{
-	parser->opener = opener;
-}
-
 struct opener *parser__opener(const struct parser *parser)
 {
-	return parser->opener;
+	(void)parser;
+	return opener_here();
 }
 
 void parser__forget_process(struct parser *parser)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "symbols/parser/parser_internal.h"
+#include "tests/unit/open_here.h"
 #include "tests/unit/tiny_elf.h"
 #include "user/util/fs.h"
 
@@ -48,7 +49,7 @@ static inline struct parser *parser_real(void)
 {
 	struct parser *parser;
 
-	assert_int_equal(parser__open(&parser), 0);
+	assert_int_equal(parser__open(opener_here(), &parser), 0);
 	return parser;
 }
 

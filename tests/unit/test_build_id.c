@@ -17,6 +17,7 @@
 
 #include "symbols/elf/build_id.h"
 #include "symbols/elf/debug_file.h"
+#include "tests/unit/open_here.h"
 #include "tests/unit/tiny_elf.h"
 
 static const uint8_t right_id[20] = { 0xab, 0xcd, 0xef, 4, 5 };
@@ -208,7 +209,9 @@ static const struct tiny_symbol public = { .name = "public", .at = 0x40, .size =
 
 static int open_in_root(void *ctx, const struct debug_file_wanted *wanted, uint64_t *size_out)
 {
-	const struct debug_file_roots roots = { .container_fd = root_fd, .host_fd = -1 };
+	const struct debug_file_roots roots = { .container_fd = root_fd,
+						.host_fd = -1,
+						.opener = opener_here() };
 
 	(void)ctx;
 	return debug_file_open(&roots, "/usr/lib/libx.so", wanted, size_out);

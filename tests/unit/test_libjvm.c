@@ -319,13 +319,13 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	image_make(&image);
 	proc_make(&proc, MAPS_LINE "/x/libjvm.so\n");
 	assert_int_equal(libjvm_find(proc.fd, 42, &mapping, 1, &cnt), 0);
-	assert_int_equal(libjvm_open(proc.fd, 42, NULL, &mapping), -ENOENT);
+	assert_int_equal(libjvm_open(proc.fd, 42, opener_here(), &mapping), -ENOENT);
 
 	snprintf(path, sizeof(path), "%s/42/map_files/7f1000000000-7f1000250000", proc.path);
 	__cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	assert_true(fd >= 0);
 	assert_int_equal(fs_write_all(fd, &image, sizeof(image)), 0);
-	__cleanup_fd int opened = libjvm_open(proc.fd, 42, NULL, &mapping);
+	__cleanup_fd int opened = libjvm_open(proc.fd, 42, opener_here(), &mapping);
 	assert_true(opened >= 0);
 	assert_int_equal(libjvm_here(opened, &mapping, &symbols), 0);
 	assert_int_equal(symbols.addresses[VM_SYMBOL_STRUCTS], LOAD_START);
@@ -333,7 +333,7 @@ static void libjvm_is_read_through_map_files_and_only_when_regular(void **state)
 	/* Opening a FIFO would wait for a writer. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0644), 0);
-	assert_int_equal(libjvm_open(proc.fd, 42, NULL, &mapping), -EINVAL);
+	assert_int_equal(libjvm_open(proc.fd, 42, opener_here(), &mapping), -EINVAL);
 	proc_remove(&proc);
 }
 
@@ -350,13 +350,13 @@ static void libjvm_is_read_by_its_path_when_it_is_the_mapped_file(void **state)
 	assert_int_equal(mkdirat(proc.fd, "42/root", 0755), 0);
 	__cleanup_fd int fd = openat(proc.fd, "42/root/libjvm.so", O_WRONLY | O_CREAT, 0644);
 	assert_int_equal(write(fd, "text", 4), 4);
-	assert_int_equal(libjvm_open(proc.fd, 42, NULL, &mapping), -ESTALE);
+	assert_int_equal(libjvm_open(proc.fd, 42, opener_here(), &mapping), -ESTALE);
 
 	assert_int_equal(fstat(fd, &st), 0);
 	mapping.map.inode = st.st_ino;
 	mapping.map.dev_major = major(st.st_dev);
 	mapping.map.dev_minor = minor(st.st_dev);
-	__cleanup_fd int opened = libjvm_open(proc.fd, 42, NULL, &mapping);
+	__cleanup_fd int opened = libjvm_open(proc.fd, 42, opener_here(), &mapping);
 	assert_true(opened >= 0);
 	assert_int_equal(unlinkat(proc.fd, "42/root/libjvm.so", 0), 0);
 	assert_int_equal(unlinkat(proc.fd, "42/root", AT_REMOVEDIR), 0);

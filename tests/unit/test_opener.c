@@ -445,21 +445,6 @@ static void without_a_process_nothing_is_opened(void **state)
 	opener__free(none);
 }
 
-static void without_an_opener_files_are_opened_here(void **state)
-{
-	struct opener_head head;
-	struct stat st;
-	int fd = opener__library(NULL, roots[0], "/file", &anybody, &st, &head);
-
-	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(st.st_size, 4);
-	assert_int_equal(head.len, 4);
-	close(fd);
-	opener__charge(NULL, one);
-	opener__free(NULL);
-}
-
 /* ---- rights ---- */
 
 static int writes_by_openat2(int root_fd)
@@ -643,7 +628,6 @@ int main(void)
 		TEST(accounts_together_have_a_limit_that_ends),
 		TEST(no_account_keeps_a_user_when_the_opener_is_gone),
 		TEST(without_a_process_nothing_is_opened),
-		TEST(without_an_opener_files_are_opened_here),
 		TEST(the_process_reads_and_changes_nothing),
 		TEST(the_process_has_one_right_at_most),
 		TEST(a_copy_starts_one_of_its_own_and_leaves_that_of_the_original),

@@ -90,7 +90,9 @@ static void parser_makes_unwind_tables_as_one_would_here(void **state)
 	struct parser *parser = parser_real();
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int none = simple_elf(), script = file_of("#!/bin/sh\n", 10);
-	const struct debug_file_roots roots = { .container_fd = -1, .host_fd = -1 };
+	const struct debug_file_roots roots = { .container_fd = -1,
+						.host_fd = -1,
+						.opener = opener_here() };
 	struct unwind_table here = { 0 }, apart = { 0 };
 	uint8_t digests[2][32];
 
@@ -212,7 +214,9 @@ static void parser_gets_debug_files_of_the_right_build_id(void **state)
 	fake_proc_put(&tree,
 		      "usr/lib/debug/.build-id/ab/cdef0405000000000000000000000000000000.debug",
 		      bytes, tiny_elf_write(&debug, bytes));
-	const struct debug_file_roots roots = { .container_fd = tree.fd, .host_fd = -1 };
+	const struct debug_file_roots roots = { .container_fd = tree.fd,
+						.host_fd = -1,
+						.opener = opener_here() };
 
 	assert_int_equal(parser__elf(parser, fd, "/usr/lib/libx.so", &roots, &object), 0);
 	assert_int_equal(elf_symtab__lookup(object.symtab, TINY_TEXT_ADDRESS + 0x20, &symbol), 0);
@@ -237,7 +241,9 @@ static void debug_files_are_programs_or_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(fake_proc_make(&tree), 0);
-	const struct debug_file_roots roots = { .container_fd = tree.fd, .host_fd = -1 };
+	const struct debug_file_roots roots = { .container_fd = tree.fd,
+						.host_fd = -1,
+						.opener = opener_here() };
 
 	fake_proc_put(&tree, path, bytes, len);
 	fd = debug_file_open(&roots, "/x/y", &wanted, &size);
@@ -270,7 +276,9 @@ static void names_that_a_container_chose_open_no_file_of_the_host(void **state)
 
 	(void)state;
 	assert_int_equal(fake_proc_make(&tree), 0);
-	const struct debug_file_roots roots = { .container_fd = tree.fd, .host_fd = tree.fd };
+	const struct debug_file_roots roots = { .container_fd = tree.fd,
+						.host_fd = tree.fd,
+						.opener = opener_here() };
 
 	for (int place = 0; place < DEBUG_FILE_PLACE_CNT; place++) {
 		struct debug_file_wanted wanted = { .place = (enum debug_file_place)place,
@@ -343,7 +351,7 @@ static struct parser *parser_with(child_program_fn main)
 	}
 	limits.start_burst = 3;
 	limits.start_interval_ns = 3600 * CLOCK_NS_PER_S;
-	assert_int_equal(parser__open_with(main, &limits, &parser), 0);
+	assert_int_equal(parser__open_with(main, &limits, opener_here(), &parser), 0);
 	return parser;
 }
 
@@ -414,7 +422,7 @@ static void parser_is_started_again_after_a_rest(void **state)
 	(void)state;
 	limits.start_burst = 1;
 	limits.start_interval_ns = 1;
-	assert_int_equal(parser__open_with(main_that_dies, &limits, &parser), 0);
+	assert_int_equal(parser__open_with(main_that_dies, &limits, opener_here(), &parser), 0);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(ask_elf(parser), -ENOTRECOVERABLE);
 	assert_int_equal(stats_of(parser).restart_cnt, 9);
@@ -457,7 +465,8 @@ static void parser_that_cannot_begin_says_why(void **state)
 	struct parser *parser;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_is_not_ready, &parser_limits_default, &parser),
+	assert_int_equal(parser__open_with(main_that_is_not_ready, &parser_limits_default,
+					   opener_here(), &parser),
 			 -EPERM);
 	parser__free(NULL);
 }
@@ -619,7 +628,9 @@ static int main_with_a_bad_table(int socket_fd)
 static void unwind_tables_that_are_none_are_not_taken(void **state)
 {
 	static const size_t lengths[] = { 3, 4, 8 };
-	const struct debug_file_roots roots = { .container_fd = -1, .host_fd = -1 };
+	const struct debug_file_roots roots = { .container_fd = -1,
+						.host_fd = -1,
+						.opener = opener_here() };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {

@@ -99,7 +99,7 @@ static void starts_by_another_process_are_counted_as_ones_own(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(parser__open_by(&starter, &parser), 0);
+	assert_int_equal(parser__open_by(&starter, opener_here(), &parser), 0);
 	parser__charge(parser, one);
 	assert_int_equal(ask_elf(parser), 0);
 	parser__charge(parser, other);
@@ -150,7 +150,9 @@ static void files_that_fail_leave_the_parser_to_other_accounts(void **state)
 	size_t failure_cnt = 0;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_dies, &parser_limits_default, &parser), 0);
+	assert_int_equal(parser__open_with(main_that_dies, &parser_limits_default, opener_here(),
+					   &parser),
+			 0);
 	parser__charge(parser, one);
 	for (int i = 0; i < 50; i++)
 		failure_cnt += ask_elf(parser) == -ENOTRECOVERABLE;
@@ -178,7 +180,8 @@ static void a_parser_that_is_killed_is_on_the_bill_of_whose_file_it_read(void **
 	struct parser *parser;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_is_killed, &parser_limits_default, &parser),
+	assert_int_equal(parser__open_with(main_that_is_killed, &parser_limits_default,
+					   opener_here(), &parser),
 			 0);
 	parser__charge(parser, one);
 	assert_int_equal(ask_elf(parser), -EAGAIN);
@@ -227,7 +230,8 @@ static void jvm_symbols_of_one_file_are_parsed_once(void **state)
 	int fd = simple_elf();
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default, &parser),
+	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default,
+					   opener_here(), &parser),
 			 0);
 	for (int i = 0; i < 100; i++) {
 		memset(&symbols, 0, sizeof(symbols));
@@ -286,7 +290,8 @@ static void memory_that_a_file_takes_for_a_moment_is_on_its_accounts_bill(void *
 	struct parser *parser = NULL;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_takes_memory, &parser_limits_default, &parser),
+	assert_int_equal(parser__open_with(main_that_takes_memory, &parser_limits_default,
+					   opener_here(), &parser),
 			 0);
 	parser__charge(parser, one);
 	ask_jvm_of_size(parser, 8 << 20);
@@ -317,7 +322,8 @@ static void jvm_symbols_that_one_account_had_are_not_anothers(void **state)
 	int fd = simple_elf();
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default, &parser),
+	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default,
+					   opener_here(), &parser),
 			 0);
 	for (size_t i = 0; i < ARRAY_SIZE(payers); i++) {
 		parser__charge(parser, payers[i]);
@@ -378,7 +384,7 @@ static void containers_that_make_no_sense_are_not_believed(void **state)
 
 	(void)state;
 	assert_int_equal(parser__open_with(main_that_lies_of_containers, &parser_limits_default,
-					   &parser),
+					   opener_here(), &parser),
 			 0);
 	assert_int_equal(ask_container(parser, "[]", &json), -ENOTRECOVERABLE);
 	parser__free(parser);

@@ -548,12 +548,10 @@ static int opt_out_of(uint32_t pid, enum opt_out *out)
 {
 	struct opener *opener = opener__new(NULL);
 	struct parser *parser = NULL;
-	int err = opener ? parser__open(&parser) : -ENOMEM;
+	int err = opener ? parser__open(opener, &parser) : -ENOMEM;
 
-	if (!err) {
-		parser__set_opener(parser, opener);
+	if (!err)
 		err = opt_out_by(parser, pid, out);
-	}
 	parser__free(parser);
 	opener__free(opener);
 	return err;

@@ -12,7 +12,7 @@ struct opener;
 
 struct mapped_file_request {
 	int proc_fd;
-	struct opener *opener; /* opens its path; NULL: opened here */
+	struct opener *opener; /* opens its path */
 	uint32_t pid;
 	uint64_t start_unix_ns; /* of the process: a file changed later may not be the mapped one */
 	const struct procmap *map;

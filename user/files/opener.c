@@ -103,7 +103,7 @@ struct opener *opener__new(const struct child_starter *starter)
 
 void opener__charge(struct opener *opener, struct account *account)
 {
-	if (!opener || opener->account == account)
+	if (opener->account == account)
 		return;
 	account__put(opener->account);
 	opener->account = account__ref(account);
@@ -111,12 +111,11 @@ void opener__charge(struct opener *opener, struct account *account)
 
 void opener__stats(const struct opener *opener, struct opener_stats *out)
 {
-	*out = (struct opener_stats){ 0 };
-	if (!opener)
-		return;
-	out->pid = opener->pid;
-	out->start_cnt = opener->start_cnt;
-	out->hanging_cnt = opener->hanging_cnt;
+	*out = (struct opener_stats){
+		.pid = opener->pid,
+		.start_cnt = opener->start_cnt,
+		.hanging_cnt = opener->hanging_cnt,
+	};
 }
 
 /* ---- processes ---- */
@@ -163,7 +162,7 @@ static void process_drop(struct opener *opener)
 
 void opener__forget_process(struct opener *opener)
 {
-	if (!opener || !opener->pid)
+	if (!opener->pid)
 		return;
 	close(opener->socket_fd);
 	opener->socket_fd = -1;
@@ -445,8 +444,7 @@ static int ask(struct opener *opener, struct opener_request *request, int at_fd,
 	int fd;
 
 	request->wants_head = head_out != NULL;
-	fd = opener ? ask_process(opener, request, at_fd, &reply) :
-		      opener_child_open(request, at_fd, &reply);
+	fd = ask_process(opener, request, at_fd, &reply);
 	if (fd >= 0 && st_out)
 		*st_out = reply.st;
 	if (fd >= 0 && head_out)

@@ -15,8 +15,7 @@
  * opened, which the opener has done once before, and reading a JVM's memory where a page of a mapped
  * file is not in memory.
  *
- * All functions take a NULL opener too, and then open the file where they are called, however long
- * that takes: for tests and tools. One thread.
+ * There is no opening without it: nothing takes a NULL opener but opener__free(). One thread.
  *
  * In: a root and a path in it. Out: a descriptor, which is the caller's, or why there is none. The
  * symbolizer owns the opener (symbols_shared.c) and lends it to all that need files of containers.
@@ -51,12 +50,12 @@ void opener__free(struct opener *opener);
 
 /*
  * In a copy of the process that has it: the process that runs is the other's. It is left alone, and
- * another one started when there is a file to open. NULL is fine.
+ * another one started when there is a file to open.
  */
-void opener__forget_process(struct opener *opener);
+void opener__forget_process(struct opener *opener) __no_null;
 
 /* The account for which files are opened until the next call; NULL: none, without limits. */
-void opener__charge(struct opener *opener, struct account *account);
+void opener__charge(struct opener *opener, struct account *account) __no_null_at(1);
 
 /*
  * As the functions of container_file.h that are named alike. fd, which is the caller's, or -errno;
@@ -65,14 +64,15 @@ void opener__charge(struct opener *opener, struct account *account);
  * the process ended over it. `st_out` and `head_out` may be NULL.
  */
 __must_check int opener__reopen(struct opener *opener, int path_fd,
-				const struct container_file_rules *rules, struct stat *st_out);
+				const struct container_file_rules *rules, struct stat *st_out)
+	__no_null_at(1, 3);
 __must_check int opener__file(struct opener *opener, int root_fd, const char *path,
 			      const struct container_file_rules *rules, struct stat *st_out,
-			      struct opener_head *head_out);
+			      struct opener_head *head_out) __no_null_at(1, 3, 4);
 __must_check int opener__library(struct opener *opener, int root_fd, const char *path,
 				 const struct container_file_rules *rules, struct stat *st_out,
-				 struct opener_head *head_out);
-__must_check int opener__path(struct opener *opener, int root_fd, const char *path);
+				 struct opener_head *head_out) __no_null_at(1, 3, 4);
+__must_check int opener__path(struct opener *opener, int root_fd, const char *path) __no_null;
 
 struct opener_stats {
 	pid_t pid;	    /* 0 = none runs */
@@ -80,7 +80,7 @@ struct opener_stats {
 	size_t hanging_cnt; /* processes that were killed and have not ended */
 };
 
-/* All zero for NULL. Processes that hang are counted as they were at the last request. */
-void opener__stats(const struct opener *opener, struct opener_stats *out);
+/* Processes that hang are counted as they were at the last request. */
+void opener__stats(const struct opener *opener, struct opener_stats *out) __no_null;
 
 #endif

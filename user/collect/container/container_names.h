@@ -29,10 +29,10 @@ struct container_places {
 /*
  * Finds Docker's data roots: the usual one, those of daemon.json, of running dockerd processes
  * that share our root, and the per-user directories of userns-remap in them. Adds what is new.
- * `opener` (see opener.h; may be NULL) opens files. 0 or -ENOMEM.
+ * `opener` opens files. 0 or -ENOMEM.
  */
 __must_check int container_places_find(struct container_places *places, int root_fd, int proc_fd,
-				       struct opener *opener);
+				       struct opener *opener) __no_null;
 void container_places_release(struct container_places *places);
 
 /* The file the names came from, to notice when it changes. path "" = none. */

@@ -10,7 +10,7 @@ struct opener;
 /*
  * Looks below root_fd for /var/log/pods/NAMESPACE_POD_UID, which is there with every runtime. The
  * directory must be root's. On success `*pod` is new, and `*namespace` where it was NULL; both are
- * the caller's to free. `opener` (see opener.h; may be NULL) opens the directory. 0, -ENOENT or -ENOMEM.
+ * the caller's to free. `opener` opens the directory. 0, -ENOENT or -ENOMEM.
  */
 __must_check int container_pod_find(int root_fd, struct opener *opener, const char *pod_uid,
 				    char **pod, char **namespace);
