@@ -20,7 +20,7 @@
 #include "symbols/hotspot/hotspot_vm.h"
 #include "tests/unit/parse_here.h"
 #include "user/sandbox/child_process.h"
-#include "user/sandbox/daemon_sandbox.h"
+#include "user/sandbox/role_sandbox.h"
 #include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -109,7 +109,6 @@ static void ask(const struct jvm_attach_request *request, struct jvm_attach_resu
 		.pid = request->pid,
 		.timeout_ms = request->timeout_ms,
 		.start_ns = request->start_ns,
-		.confine = request->confine,
 	};
 	struct jvm_attach_request opened = *request;
 	struct jvm_attach_report report = { 0 };
@@ -129,13 +128,12 @@ static void ask(const struct jvm_attach_request *request, struct jvm_attach_resu
 		};
 }
 
-static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms, int (*confine)(int tmp_fd))
+static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms)
 {
 	struct jvm_attach_request request = {
 		.proc_fd = proc_fd,
 		.pid = pid,
 		.timeout_ms = timeout_ms,
-		.confine = confine,
 	};
 	uint64_t start_ns = clock_monotonic_ns();
 	struct jvm_attach_result result;
@@ -155,7 +153,7 @@ static int run_attach(int proc_fd, uint32_t pid, uint32_t timeout_ms, int (*conf
 
 static int run_confined(int proc_fd, uint32_t pid, uint32_t timeout_ms)
 {
-	int err = daemon_sandbox_launcher(true);
+	int err = role_sandbox_launcher(true);
 
 	if (err) {
 		printf("error=%s\n", errstr(err));
@@ -165,7 +163,7 @@ static int run_confined(int proc_fd, uint32_t pid, uint32_t timeout_ms)
 	(void)fflush(stdout);
 	if (getchar() == EOF)
 		return 1;
-	return run_attach(proc_fd, pid, timeout_ms, daemon_sandbox_asker);
+	return run_attach(proc_fd, pid, timeout_ms);
 }
 
 static int run_remove(int proc_fd, uint32_t pid)
@@ -200,7 +198,7 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "vm") == 0)
 		return run_vm(proc_fd, pid);
 	if (strcmp(argv[1], "attach") == 0)
-		return run_attach(proc_fd, pid, timeout_ms, NULL);
+		return run_attach(proc_fd, pid, timeout_ms);
 	if (strcmp(argv[1], "confined") == 0)
 		return run_confined(proc_fd, pid, timeout_ms);
 	if (strcmp(argv[1], "remove") == 0)

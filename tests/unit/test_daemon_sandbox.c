@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "user/sandbox/daemon_sandbox.h"
+#include "user/sandbox/role_sandbox.h"
 #include "user/sandbox/sandbox_filter.h"
 #include "user/sandbox/landlock.h"
 
@@ -260,7 +261,7 @@ static int namer_in(const char *dir)
 	pid_t copy;
 
 	(void)snprintf(path, sizeof(path), "%s/d", dir);
-	if (daemon_sandbox_launcher(true) || daemon_sandbox_namer())
+	if (role_sandbox_launcher(true) || role_sandbox_namer())
 		return 1;
 	if (opens("/etc/passwd", O_RDONLY) || opens("/proc/self/mem", O_RDONLY))
 		return 2;

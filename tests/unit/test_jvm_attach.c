@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 
 #include "tests/unit/fake_tree.h"
+#include "tests/unit/no_sandbox.h"
 #include "user/collect/attach/jvm_attach_talk.h"
 #include "user/collect/attach/jvm_attach_tmp.h"
 #include "user/util/cleanup.h"

@@ -202,10 +202,18 @@ static int child_main(const struct launcher_child *given)
 	return (int)child->numbers[1];
 }
 
+/* It keeps the rights of the test. */
+static int not_confined(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
 static const struct launcher_options all_kinds = {
 	.programs = { [LAUNCHER_NAMER] = child_main,
 		      [LAUNCHER_PARSER] = child_main,
 		      [LAUNCHER_ATTACH] = child_main },
+	.confine = not_confined,
 	.ctx = &context,
 };
 
@@ -610,6 +618,7 @@ static void one_descriptor_of_the_sampler_reaches_the_children(void **state)
 {
 	int ends[2], kept, status, socket_fd;
 	struct launcher_options options = { .programs = { [LAUNCHER_NAMER] = keep_check },
+					    .confine = not_confined,
 					    .ctx = &kept,
 					    .kept_fd = &kept };
 	struct launcher *launcher;
@@ -658,6 +667,8 @@ static void a_launcher_that_cannot_be_confined_is_not_opened(void **state)
 	(void)state;
 	options.confine = refuse;
 	assert_int_equal(launcher__open(&options, &launcher), -EOPNOTSUPP);
+	options.confine = NULL;
+	assert_int_equal(launcher__open(&options, &launcher), -EINVAL);
 	assert_null(launcher);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);

@@ -164,10 +164,19 @@ static int namer_main(const struct launcher_child *child)
 
 static struct launcher *launcher;
 
+/* It keeps the rights of the test. */
+static int not_confined(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
 static int setup(void **state)
 {
-	static const struct launcher_options options = { .programs = { [LAUNCHER_NAMER] =
-									       namer_main } };
+	static const struct launcher_options options = {
+		.programs = { [LAUNCHER_NAMER] = namer_main },
+		.confine = not_confined,
+	};
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/no_sandbox.h"
 #include "user/collect/naming/ban_list.h"
 #include "user/collect/namer/namer.h"
 #include "user/collect/namer/namer_copy.h"

@@ -610,11 +610,7 @@ static bool is_not_for_terminal(const struct record_options *options)
 int cmd_record(int argc, char **argv)
 {
 	struct record_options options;
-	struct recorder_options recorder_options = {
-		.confine_launcher = daemon_sandbox_launcher,
-		.confine_namer = daemon_sandbox_namer,
-		.confine_asker = daemon_sandbox_asker,
-	};
+	struct recorder_options recorder_options = { 0 };
 	struct recorder_sink sink = { .stream = record_stream, .end = record_end };
 	struct recording recording;
 	struct recorder *recorder = NULL;

@@ -163,9 +163,6 @@ static int open_link(struct recorder *recorder, char *why, size_t why_len)
 		.ignores_opt_out = options->ignores_opt_out,
 		.wants_ticks = options->probe.wants_ticks,
 		.attaches = jit_mode_may_attach(options->jit),
-		.confine_launcher = options->confine_launcher,
-		.confine_namer = options->confine_namer,
-		.confine_asker = options->confine_asker,
 	};
 
 	return namer_link__open(&link_options, &recorder->link, why, why_len);

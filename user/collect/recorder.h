@@ -31,10 +31,6 @@ struct recorder_options {
 	enum unwind_mode unwind;
 	const char *host; /* its name, as the label has it; NULL = $NODE_NAME, else gethostname() */
 	bool ignores_opt_out; /* also processes that do not want to be profiled */
-	/* See struct namer_link_options. */
-	int (*confine_launcher)(bool attaches);
-	int (*confine_namer)(void);
-	int (*confine_asker)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
 struct recorder_stats {

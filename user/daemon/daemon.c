@@ -119,9 +119,6 @@ static int recorder_from_options(struct daemon *daemon, char *why, size_t why_le
 	struct recorder *recorder;
 	int err;
 
-	recorder_options.confine_launcher = daemon_sandbox_launcher;
-	recorder_options.confine_namer = daemon_sandbox_namer;
-	recorder_options.confine_asker = daemon_sandbox_asker;
 	err = recorder__open(&recorder_options, &sink, &recorder, why, why_len);
 	if (err)
 		return err;

@@ -65,17 +65,6 @@ struct daemon_sandbox {
 __must_check int daemon_sandbox_enter(const struct daemon_sandbox_needs *needs,
 				      struct daemon_sandbox *out, char *why, size_t why_len);
 
-/* For the launcher (sandbox/launcher.h): keeps the rights that its children need. 0 or -errno. */
-__must_check int daemon_sandbox_launcher(bool attaches);
-/* For the process that names: looks into processes, and changes nothing. 0 or -errno. */
-__must_check int daemon_sandbox_namer(void);
-
-/*
- * For the child that talks to a JVM, once it is connected (collect/attach/jvm_attach.h): below
- * `tmp_fd`, the JVM's /tmp, are all files that it needs. 0 or -errno.
- */
-__must_check int daemon_sandbox_asker(int tmp_fd);
-
 /* Logs which process has kept which rights, and which could not be given up. */
 void daemon_sandbox_log(const struct daemon_sandbox *sandbox, bool attaches);
 

@@ -557,7 +557,7 @@ static int launcher_main(int socket_fd, const void *ctx)
 		state.asker_fds[i] = -1;
 	state.asker_fds[0] = socket_fd;
 	state.signal_fd = open_signals();
-	ready.err = options->confine ? options->confine(options->ctx) : 0;
+	ready.err = options->confine(options->ctx);
 	if (!ready.err && state.signal_fd < 0)
 		ready.err = -EIO;
 	err = fd_message_send(socket_fd, &ready, sizeof(ready), NULL, 0);
@@ -627,10 +627,13 @@ static int ask(const struct launcher *launcher, const struct request *request, i
 
 int launcher__open(const struct launcher_options *options, struct launcher **out)
 {
-	struct launcher *launcher = calloc(1, sizeof(*launcher));
+	struct launcher *launcher;
 	struct reply ready;
 	int err;
 
+	if (!options->confine)
+		return -EINVAL;
+	launcher = calloc(1, sizeof(*launcher));
 	if (!launcher)
 		return -ENOMEM;
 	launcher->socket_fd = -1;

@@ -51,7 +51,7 @@ struct launcher_options {
 
 struct launcher;
 
-/* Forks it. 0, or -errno, also that of confine(). */
+/* Forks it. 0, or -errno, also that of confine(); -EINVAL without one. */
 __must_check int launcher__open(const struct launcher_options *options, struct launcher **out);
 /* The namer's handle on it: takes `launcher_fd` over. NULL when memory is short. */
 struct launcher *launcher__from_fd(int launcher_fd);

@@ -26,6 +26,7 @@
 #include "user/collect/attach/jvm_gates.h"
 #include "user/sandbox/capabilities.h"
 #include "user/sandbox/child_process.h"
+#include "user/sandbox/role_sandbox.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/host/proc_stat.h"
@@ -206,8 +207,7 @@ static int run_request_map(const struct child_task *task, struct jvm_attach_resu
 				  .pid_fd = task->pid_fd,
 				  .status_fd = view.status_fd,
 				  .pid = (pid_t)task->request->pid,
-				  .deadline_ns = task->deadline_ns,
-				  .confine = task->request->confine };
+				  .deadline_ns = task->deadline_ns };
 	result->outcome = jvm_talk_request_map(&talk);
 	result->command_ms = talk.command_ms;
 	result->listener_started = talk.listener_started;
@@ -225,8 +225,8 @@ static int run_remove_map(const struct child_task *task, struct jvm_attach_resul
 		err = -ESRCH;
 	if (!err)
 		err = child_take_ids(&view.status, parent, task->deadline_ns);
-	if (!err && task->request->confine)
-		err = task->request->confine(view.tmp_fd);
+	if (!err)
+		err = role_sandbox_asker(view.tmp_fd);
 	return err ? err : jvm_tmp_remove_map(&view.tmp);
 }
 
@@ -271,7 +271,6 @@ int jvm_attach_main(const struct jvm_attach_job *job, int report_fd)
 		.pid = job->pid,
 		.start_ns = job->start_ns,
 		.timeout_ms = job->timeout_ms,
-		.confine = job->confine,
 	};
 	__cleanup_fd int pid_fd = pidfd_open(job->pid);
 	const struct child_task task = {

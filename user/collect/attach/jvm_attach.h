@@ -26,12 +26,6 @@ struct jvm_attach_request {
 	uint32_t timeout_ms;   /* for the whole conversation */
 	struct hotspot_vm *vm; /* its tables, open; borrowed. NULL: it is left alone, since ... */
 	int vm_err;	       /* ... they could not be opened: symbols_process__hotspot() */
-	/*
-	 * In the child, once it has the ids of the JVM's user and is connected: gives up all rights
-	 * but those to read an answer and remove a map. `tmp_fd` is the JVM's /tmp. 0, or -errno:
-	 * nothing is asked. NULL: nothing is given up.
-	 */
-	int (*confine)(int tmp_fd);
 };
 
 struct jvm_attach_result {
@@ -56,7 +50,6 @@ struct jvm_attach_job {
 	uint64_t start_ns;
 	int feature;
 	bool removes; /* unlinks the map that a request of ours made, and asks for nothing */
-	int (*confine)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
 /* The child writes it, in one piece, to the descriptor that it was handed. */

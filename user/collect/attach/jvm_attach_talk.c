@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "user/collect/attach/jvm_gates.h"
+#include "user/sandbox/role_sandbox.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -285,7 +286,7 @@ enum jvm_attach_outcome jvm_talk_request_map(struct jvm_talk *talk)
 		return outcome;
 
 	__cleanup_fd int fd = connected;
-	if (talk->confine && talk->confine(talk->tmp->dir_fd))
+	if (role_sandbox_asker(talk->tmp->dir_fd))
 		return JVM_ATTACH_ERROR;
 	return converse(talk, fd);
 }

@@ -16,11 +16,10 @@
 
 struct jvm_talk {
 	const struct jvm_tmp *tmp;
-	int pid_fd;		    /* of the JVM */
-	int status_fd;		    /* its /proc/PID/status, opened before the ids were changed */
-	pid_t pid;		    /* host pid that the socket's other end must have */
-	uint64_t deadline_ns;	    /* CLOCK_MONOTONIC */
-	int (*confine)(int tmp_fd); /* see struct jvm_attach_request */
+	int pid_fd;	      /* of the JVM */
+	int status_fd;	      /* its /proc/PID/status, opened before the ids were changed */
+	pid_t pid;	      /* host pid that the socket's other end must have */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	/* results */
 	uint32_t command_ms;
 	bool listener_started;

@@ -18,6 +18,7 @@
 #include "user/collect/naming/naming.h"
 #include "user/collect/naming/naming_wire.h"
 #include "user/sandbox/child_process.h"
+#include "user/sandbox/role_sandbox.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -433,8 +434,8 @@ int namer__main(const struct launcher_child *child)
 	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 	(void)mallopt(M_TRIM_THRESHOLD, MMAP_THRESHOLD);
 	log_set_level((enum log_level)child->numbers[NAMER_LOG_LEVEL]);
-	if (!err && context->confine)
-		err = context->confine();
+	if (!err)
+		err = role_sandbox_namer();
 	if (err)
 		return -err & 0xff;
 	packet_stream_init(&namer.stream, socket_fd, PACKET_MAX_BYTES);

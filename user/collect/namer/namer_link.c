@@ -24,6 +24,7 @@
 #include "user/collect/naming/jvm_ask.h"
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/launcher.h"
+#include "user/sandbox/role_sandbox.h"
 #include "user/collect/namer/namer.h"
 #include "user/collect/namer/namer_link_internal.h"
 #include "user/collect/naming/naming_wire.h"
@@ -100,7 +101,7 @@ static int confine_launcher(void *ctx)
 {
 	const struct namer_context *context = ctx;
 
-	return context->confine_launcher ? context->confine_launcher(context->attaches) : 0;
+	return role_sandbox_launcher(context->attaches);
 }
 
 static bool may_start(struct namer_link *link, uint64_t now_ns)
@@ -249,9 +250,6 @@ static int link_prepare(struct namer_link *link, const struct namer_link_options
 		.note = work_note__new(),
 		.kallsyms_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC),
 		.attaches = options->attaches,
-		.confine_launcher = options->confine_launcher,
-		.confine = options->confine_namer,
-		.confine_asker = options->confine_asker,
 	};
 	link->launcher_options = (struct launcher_options){
 		.confine = confine_launcher,

@@ -33,10 +33,6 @@ struct namer_link_options {
 	bool ignores_opt_out;
 	bool wants_ticks;
 	bool attaches; /* JVMs may be asked for their maps */
-	/* In the launcher and in the namer: give up rights not needed there. 0 or -errno; NULL: nothing. */
-	int (*confine_launcher)(bool attaches);
-	int (*confine_namer)(void);
-	int (*confine_asker)(int tmp_fd); /* see struct jvm_attach_request */
 };
 
 /*

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/collect/naming/namer_context.h"
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -118,7 +117,6 @@ void jvm_ask_release(struct jvm_ask *ask)
 
 int jvm_ask_child_main(const struct launcher_child *child)
 {
-	const struct namer_context *context = child->ctx;
 	const uint64_t *numbers = child->numbers;
 	const struct jvm_attach_job job = {
 		.pid = (uint32_t)numbers[JOB_PID],
@@ -126,7 +124,6 @@ int jvm_ask_child_main(const struct launcher_child *child)
 		.start_ns = numbers[JOB_START_NS],
 		.feature = (int)numbers[JOB_FEATURE],
 		.removes = numbers[JOB_REMOVES] != 0,
-		.confine = context->confine_asker,
 	};
 	int report_fd = child->socket_fd;
 	int *const kept[] = { &report_fd };
