@@ -500,18 +500,20 @@ static int find_pod(struct container_resolver *resolver, uint32_t pid, const cha
 	return err;
 }
 
-/* Whose the container is, as one more user of it; NULL = nobody's. */
-static struct account *account_of(const struct container_resolver *resolver,
-				  const struct answer *answer)
+/* Whose the container is, as one more user of it; nobody's where there are no accounts. 0 or -ENOMEM. */
+static int account_of(const struct container_resolver *resolver, const struct answer *answer,
+		      struct account **out)
 {
 	const char *path = answer->cgroup_path;
 	size_t len = cgroup_account_len_within(path, answer->identity->roots_len);
 	char name[ACCOUNT_NAME_BYTES];
 
+	*out = NULL;
 	if (!resolver->accounts)
-		return NULL;
+		return 0;
 	snprintf(name, sizeof(name), "%.*s", (int)len, path);
-	return accounts__get(resolver->accounts, cgroup_account_id(path, len), name);
+	*out = accounts__get(resolver->accounts, cgroup_account_id(path, len), name);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* Names of the path's container, borrowed from the cache. */
@@ -524,8 +526,9 @@ static int look_up_names(struct container_resolver *resolver, uint32_t pid, stru
 
 	if (!entry)
 		return -ENOMEM;
-	account = account_of(resolver, answer);
-	err = refresh(resolver, entry, account);
+	err = account_of(resolver, answer, &account);
+	if (!err)
+		err = refresh(resolver, entry, account);
 	if (!err && identity->path.pod_uid[0])
 		err = find_pod(resolver, pid,
 			       identity->namer == CONTAINER_NAMER_USER ? "" :
