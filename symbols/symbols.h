@@ -68,8 +68,12 @@ struct child_starter;
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
-	const struct child_starter *parser_starter; /* of the parser process; NULL: forked here */
-	const struct child_starter *opener_starter; /* of the process that opens files; as above */
+	/*
+	 * Of the parser process and of the one that opens files; NULL: the caller's own process forks
+	 * that one, which gives up as much as one that a launcher starts.
+	 */
+	const struct child_starter *parser_starter;
+	const struct child_starter *opener_starter;
 	int kallsyms_fd; /* /proc/kallsyms, opened with more rights, taken over; 0: opened here */
 };
 

@@ -6,7 +6,19 @@
 #ifndef JBPF_TESTS_UNIT_NAMING_LISTENER_H
 #define JBPF_TESTS_UNIT_NAMING_LISTENER_H
 
+#include "tests/unit/parse_here.h"
 #include "user/collect/naming/naming.h"
+#include "user/sandbox/launcher.h"
+
+/* It starts nobody. */
+static inline struct launcher *dead_launcher(void)
+{
+	static struct launcher *launcher;
+
+	if (!launcher)
+		launcher = launcher__from_fd(-1);
+	return launcher;
+}
 
 static inline void ignore_hotspot(void *ctx, const struct naming_hotspot *hotspot)
 {

@@ -57,6 +57,7 @@ static struct naming *naming_new(void)
 	struct naming_config config = {
 		.jit = JIT_MODE_PERFMAP,
 		.ignores_opt_out = true,
+		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,
 		.listener = naming_listener(on_stream),
 	};
@@ -254,9 +255,22 @@ static void a_stream_that_is_banned_says_so_until_the_ban_is_over(void **state)
 	naming__free(naming);
 }
 
+static void naming_without_a_launcher_is_refused(void **state)
+{
+	const struct naming_config config = { .listener = naming_listener(on_stream) };
+	struct naming *naming = NULL;
+	char why[256] = "";
+
+	(void)state;
+	assert_int_equal(naming__open(&config, &naming, why, sizeof(why)), -EINVAL);
+	assert_null(naming);
+	assert_non_null(strstr(why, "no launcher"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(naming_without_a_launcher_is_refused),
 		cmocka_unit_test(an_account_is_told_by_one_cgroup_with_each_window_again),
 		cmocka_unit_test(frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone),
 		cmocka_unit_test(

@@ -18,6 +18,7 @@
 #include "bpf/jbpf.h"
 #include "bpf/jbpf_leaf.h"
 #include "symbols/symbols_process.h"
+#include "tests/unit/naming_listener.h"
 #include "user/collect/naming/naming_internal.h"
 #include "user/host/proc_stat.h"
 #include "user/util/cleanup.h"
@@ -201,6 +202,7 @@ static int naming_make(void **state)
 	const struct naming_config config = {
 		.jit = JIT_MODE_PERFMAP,
 		.ignores_opt_out = true,
+		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,
 		.listener = { .stream = on_stream,
 			      .code_range = on_code_range,

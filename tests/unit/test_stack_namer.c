@@ -72,6 +72,7 @@ static int set_up(void **state)
 	const struct naming_config config = {
 		.jit = JIT_MODE_OFF,
 		.ignores_opt_out = true,
+		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,
 		.listener = naming_listener(on_stream),
 	};

@@ -86,8 +86,8 @@ bool jvm_ask_for_map(struct jvm *jvm, const struct jvm_asker *asker, const struc
 	uint64_t now_ns = clock_boot_ns();
 	struct jvm_attach_result result;
 
-	if (!asker->launcher || !jvm->is_hotspot || jvm->ask.is_open || jvm->removal.is_open ||
-	    !interval_ns || !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
+	if (!jvm->is_hotspot || jvm->ask.is_open || jvm->removal.is_open || !interval_ns ||
+	    !jvm_attach_limiter_may(&jvm->limiter, now_ns, interval_ns))
 		return false;
 	request.vm_err = symbols_process__hotspot(asker->symbols, &request.vm);
 	jvm->asked_ns = now_ns;

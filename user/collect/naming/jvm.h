@@ -36,7 +36,7 @@ void jvm_update(struct jvm *jvm, struct symbols_process *symbols);
 /* Who asks, and with what. */
 struct jvm_asker {
 	int proc_fd;
-	struct launcher *launcher; /* NULL: nobody is asked */
+	struct launcher *launcher;
 	struct symbols_process *symbols;
 	struct symbols_process_id id;
 };

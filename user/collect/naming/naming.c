@@ -182,8 +182,8 @@ static int open_symbolizer(struct naming *naming)
 	const struct symbolizer_options options = {
 		.proc_fd = naming->proc_fd,
 		.jit = naming->config.jit,
-		.parser_starter = launcher ? &parser : NULL,
-		.opener_starter = launcher ? &opener : NULL,
+		.parser_starter = &parser,
+		.opener_starter = &opener,
 		.kallsyms_fd = naming->config.kallsyms_fd,
 	};
 
@@ -302,9 +302,14 @@ static int open_parts(struct naming *naming, char *why, size_t why_len)
 
 int naming__open(const struct naming_config *config, struct naming **out, char *why, size_t why_len)
 {
-	struct naming *naming = calloc(1, sizeof(*naming));
+	struct naming *naming;
 	int err;
 
+	if (!config->launcher) {
+		snprintf(why, why_len, "there is no launcher, and so none to open and parse files");
+		return -EINVAL;
+	}
+	naming = calloc(1, sizeof(*naming));
 	if (!naming) {
 		snprintf(why, why_len, "out of memory");
 		return -ENOMEM;

@@ -46,13 +46,13 @@ struct naming_config {
 	enum jit_mode jit;
 	bool ignores_opt_out;	   /* also processes that do not want to be profiled */
 	bool wants_ticks;	   /* windows say when their samples were taken */
-	struct launcher *launcher; /* borrowed; NULL: parses here, asks no JVM */
+	struct launcher *launcher; /* borrowed; starts the helpers and who asks JVMs */
 	struct work_note *note;	   /* borrowed; NULL = nobody watches */
 	int kallsyms_fd;	   /* see symbolizer_options; taken over */
 	struct naming_listener listener;
 };
 
-/* -errno and a line for the user in `why`. */
+/* -errno and a line for the user in `why`; -EINVAL without a launcher. */
 __must_check int naming__open(const struct naming_config *config, struct naming **out, char *why,
 			      size_t why_len);
 void naming__free(struct naming *naming); /* NULL is fine */
