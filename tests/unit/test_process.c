@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +19,12 @@
 #include "user/collect/naming/jvm.h"
 #include "user/collect/naming/process.h"
 #include "user/host/proc_stat.h"
+#include "user/util/account.h"
 
 struct fixture {
 	int proc_fd;
 	struct symbolizer *symbolizer;
+	struct accounts *accounts;
 	struct process_table *table;
 	struct symbols_process_id self;
 };
@@ -37,6 +40,8 @@ static int setup(void **state)
 	assert_int_equal(symbolizer__open(&symbolizer_options, &fixture.symbolizer), 0);
 	options = (struct process_table_options){ .proc_fd = fixture.proc_fd,
 						  .symbolizer = fixture.symbolizer };
+	assert_int_equal(process_table__new(&options, &fixture.table), -EINVAL);
+	fixture.accounts = options.accounts = accounts__new();
 	assert_int_equal(process_table__new(&options, &fixture.table), 0);
 	fixture.self = (struct symbols_process_id){ .pid = (uint32_t)getpid(), .exec_id = 1 };
 	assert_int_equal(
@@ -51,6 +56,7 @@ static int teardown(void **state)
 
 	process_table__free(fixture->table);
 	symbolizer__free(fixture->symbolizer);
+	accounts__free(fixture->accounts);
 	close(fixture->proc_fd);
 	return 0;
 }
@@ -327,6 +333,7 @@ static void contained_make(const struct fixture *fixture, bool ignores_opt_out,
 						      .parser = parser_here() };
 	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
 						       .symbolizer = fixture->symbolizer,
+						       .accounts = fixture->accounts,
 						       .ignores_opt_out = ignores_opt_out };
 	char cgroup[64];
 
@@ -407,7 +414,8 @@ static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void
 	struct container_resolver_options options = { .cgroup_root = "/nowhere",
 						      .parser = parser_here() };
 	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
-						       .symbolizer = fixture->symbolizer };
+						       .symbolizer = fixture->symbolizer,
+						       .accounts = fixture->accounts };
 	struct container_resolver *containers;
 	struct process_table *table;
 	struct process *process;

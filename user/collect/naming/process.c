@@ -68,8 +68,11 @@ static void process_free(void *pointer)
 
 int process_table__new(const struct process_table_options *options, struct process_table **out)
 {
-	struct process_table *table = calloc(1, sizeof(*table));
+	struct process_table *table;
 
+	if (!options->symbolizer || !options->accounts)
+		return -EINVAL;
+	table = calloc(1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
 	table->options = *options;
@@ -223,21 +226,19 @@ static void process_set_account(struct process *process)
 	process->account = cgroup_account_id(path, process->account_len);
 }
 
-/* Paid for by its account. NULL: nobody pays. */
+/* Paid for by its account. */
 static int process_open_symbols(struct process_table *table, struct process *process)
 {
-	struct account *account = NULL;
 	char name[ACCOUNT_NAME_BYTES] = "";
+	struct account *account;
 	int err;
 
-	if (table->options.accounts) {
-		if (process->account_len)
-			snprintf(name, sizeof(name), "%.*s", (int)process->account_len,
-				 process->container.cgroup_path);
-		account = accounts__get(table->options.accounts, process->account, name);
-		if (!account)
-			return -ENOMEM;
-	}
+	if (process->account_len)
+		snprintf(name, sizeof(name), "%.*s", (int)process->account_len,
+			 process->container.cgroup_path);
+	account = accounts__get(table->options.accounts, process->account, name);
+	if (!account)
+		return -ENOMEM;
 	err = symbolizer__open_process(table->options.symbolizer, &process->id, account,
 				       &process->symbols);
 	account__put(account);

@@ -49,7 +49,7 @@ struct process_table_options {
 	int proc_fd;
 	struct symbolizer *symbolizer;	       /* borrowed for the table's life */
 	struct container_resolver *containers; /* borrowed; NULL = no labels */
-	struct accounts *accounts;	       /* borrowed; NULL = nobody pays */
+	struct accounts *accounts;	       /* borrowed */
 	/*
 	 * Called with what is known of a new process before anything of it is opened; NULL = not
 	 * called.
@@ -68,7 +68,9 @@ struct process_sight {
 	bool may_be_recorded; /* it is known not to opt out by its environment */
 };
 
-int process_table__new(const struct process_table_options *options, struct process_table **out);
+/* 0 or -errno; -EINVAL without a symbolizer or accounts. */
+__must_check int process_table__new(const struct process_table_options *options,
+				    struct process_table **out);
 void process_table__free(struct process_table *table); /* NULL is fine */
 
 /*
