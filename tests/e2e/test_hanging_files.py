@@ -103,3 +103,47 @@ def test_file_server_that_hangs_when_its_file_is_closed_holds_up_whoever_opens_i
     assert "cannot be parsed" not in profiler.log(), profiler.log()
     containers.end()  # with its server what hangs ends
     assert profiler.stop() == 0, profiler.log()
+
+
+# More than there are places for processes that name.
+HANGING = 13
+MOUNT = "mkdir /tmp/hang; python3 /mnt/fuse_server.py /mnt/native_spinner /tmp/hang & export P0=$!; " \
+        "until [ -e /tmp/hang/program ]; do sleep 0.1; done; "
+
+
+@pytest.fixture
+def crowd(app, readable_folder):
+    """For containers in which a process shows tables of a JVM that lie in a file of a server that hangs: whoever
+    reads them hangs, and no signal ends that."""
+    shutil.copy(SERVER, app)
+    shutil.copy(AIDS / "witness_spinner", app / "newcomer")
+    (app / "lies").mkdir(exist_ok=True)
+    shutil.copy(AIDS / "hostile_jvm", app / "lies" / "libjvm.so")
+    neighbours = Neighbours(app, readable_folder)
+    yield neighbours
+    neighbours.end()
+
+
+def wait_named(crowd, profiler, name):
+    """A container of that name comes, and has names."""
+    pid = crowd.start(name, "/mnt/newcomer", 600, 30).pid
+    wait_until(lambda: profiler.has("--pid", pid) and profiler.dump("--pid", pid).with_frame("real_caller") >= 15, 60,
+               lambda: f"{name} has names; log: {profiler.log()}")
+    return pid
+
+
+@pytest.mark.alone
+@pytest.mark.long("each container costs two seconds, one after the other")
+def test_many_containers_that_hang_whoever_names_do_not_end_naming(crowd, daemon):
+    profiler = daemon(window="1s").start().wait_ready()
+    wait_named(crowd, profiler, "witness")
+    for number in range(HANGING):
+        crowd.start(f"liar-{number}", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 5 /tmp/hang/program $P0",
+                    user=0, setup=MOUNT)
+    wait_until(lambda: profiler.log().count(" hung over process ") >= HANGING, 120,
+               lambda: f"each hangs one; log: {profiler.log()}")
+    wait_named(crowd, profiler, "newcomer")
+    assert "cannot be started again" not in profiler.log(), profiler.log()
+    crowd.end()  # with the servers what hangs ends
+    wait_named(crowd, profiler, "heir")
+    assert profiler.stop() == 0, profiler.log()

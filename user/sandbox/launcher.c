@@ -26,7 +26,7 @@
 #include "user/util/log.h"
 
 #define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
-#define MAX_ASKERS    12u /* the sampler, namers, of which old ones may hang, and their copies */
+#define MAX_ASKERS    12u /* the sampler, namers that work or are about to end, and their copies */
 #define MAX_CHILDREN  256u
 #define MAX_HANGING   64u
 #define MAX_HANGING_OPENERS \

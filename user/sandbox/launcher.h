@@ -80,7 +80,7 @@ int launcher__end(struct launcher *launcher, pid_t pid);
 
 /*
  * In a namer: sockets for a copy, to the sampler and to the launcher, the caller's. 0; -EAGAIN: too
- * many namers hang; -EPIPE; -errno.
+ * many namers are about to end; -EPIPE; -errno.
  */
 __must_check int launcher__new_copy(struct launcher *launcher, int *socket_out,
 				    int *launcher_fd_out);
