@@ -34,6 +34,7 @@
 #define END_WAIT_MS	  100
 #define ANSWER_FDS	  2u
 #define ANSWER_TIMEOUT_MS 5000
+#define ANSWER_LOOK_MS	  50
 #define SEND_TRIES	  100 /* the kernel may be short of memory for a moment */
 
 /* Beside enum launcher_kind. */
@@ -568,16 +569,21 @@ static int launcher_main(int socket_fd, const void *ctx)
 
 /* ---- in the askers ---- */
 
-/* It answers at once, unless the host is far too busy. Descriptors in the reply are the caller's. */
+/*
+ * It answers at once, unless the host is far too busy. Whoever waits looks up now and then: one that
+ * uses no CPU time would be taken for one that hangs (namer_link.h). Descriptors in the reply are the
+ * caller's.
+ */
 static int await_reply(const struct launcher *launcher, struct reply *reply)
 {
 	struct pollfd wait = { .fd = launcher->socket_fd, .events = POLLIN };
+	uint64_t end_ns = clock_monotonic_ns() + ANSWER_TIMEOUT_MS * CLOCK_NS_PER_MS;
 	size_t len, fd_cnt = 0;
 	int err;
 
 	do
-		err = poll(&wait, 1, ANSWER_TIMEOUT_MS);
-	while (err < 0 && errno == EINTR);
+		err = poll(&wait, 1, ANSWER_LOOK_MS);
+	while ((err < 0 && errno == EINTR) || (err == 0 && clock_monotonic_ns() < end_ns));
 	reply->fds[0] = reply->fds[1] = -1;
 	if (err <= 0)
 		return err ? -errno : -ETIMEDOUT;

@@ -43,6 +43,7 @@
 #define READY_POLL_MS	 100
 #define STAT_BYTES	 1024
 #define COMM_BYTES	 16
+#define STRIKE_NS	 (600 * CLOCK_NS_PER_S)
 #define HUNG_MAX	 64u		       /* as the launcher allows */
 #define HUNG_LOOK_NS	 (10 * CLOCK_NS_PER_S) /* between looks at one of them */
 #define STREAM_MAX_BYTES (64u << 20)	       /* one stream's text and lines, with room */
@@ -68,6 +69,7 @@ struct namer_link {
 	bool may_go_on; /* its copy may take its place */
 	bool is_copy;	/* it is one */
 	struct ban_list bans;
+	struct ban_list strikes; /* over whom a namer ended; each until it is forgotten */
 	struct hung hung[HUNG_MAX];
 	uint64_t next_hung_ns; /* CLOCK_BOOTTIME: when they are looked at */
 	/* As the last tick saw it. */
@@ -380,7 +382,7 @@ static bool hangs(struct namer_link *link)
 struct fall {
 	char what[64];
 	const struct ban *ban; /* NULL: no process is to blame */
-	uint32_t pid;	       /* the culprit */
+	uint32_t pid;	       /* who was worked on; 0 = nobody */
 	char comm[COMM_BYTES]; /* its name, "" when it has ended */
 };
 
@@ -393,17 +395,47 @@ static void read_comm(uint32_t pid, char comm[COMM_BYTES])
 			 strbuf_str(&text));
 }
 
-static void ban_culprit(struct namer_link *link, struct fall *fall, uint64_t now_ns)
+/* Not by the launcher: it had ended before that was asked to end it. */
+static bool was_killed_by_others(const struct namer_link *link, int status)
+{
+	return link->broken == -EPIPE && status >= 0 && WIFSIGNALED(status) &&
+	       WTERMSIG(status) == SIGKILL;
+}
+
+/* True: one ended over this account, or where none is known over this process, not long ago. */
+static bool strike(struct namer_link *link, const struct ban *who, uint64_t now_ns)
+{
+	bool is_second =
+		ban_list_find(&link->strikes, who->account, who->pid, who->start_ns, now_ns);
+	struct ban until = *who;
+
+	until.until_boot_ns = now_ns + STRIKE_NS;
+	ban_list_put(&link->strikes, &until);
+	return is_second;
+}
+
+/*
+ * What is banned is as large as the proof. A kill by somebody else proves nothing, unless it comes
+ * again; a namer that ended proves something against one process, and with a second one against its
+ * account; but of an account over which one hangs for ever there must be no second one.
+ */
+static void ban_culprit(struct namer_link *link, int status, struct fall *fall, uint64_t now_ns)
 {
 	const struct work *work = &link->work;
-	const struct ban who = { .account = work->account,
-				 .start_ns = work->id.start_ns,
-				 .pid = work->id.pid };
+	struct ban who = { .account = work->account,
+			   .start_ns = work->id.start_ns,
+			   .pid = work->id.pid };
+	bool is_second;
 
 	if (!work->id.pid)
 		return;
 	fall->pid = work->id.pid;
 	read_comm(fall->pid, fall->comm);
+	is_second = strike(link, &who, now_ns);
+	if (was_killed_by_others(link, status) && !is_second)
+		return;
+	if (status >= 0 && !is_second)
+		who.account = 0;
 	fall->ban = ban_list_add(&link->bans, &who, now_ns);
 	link->ban_cnt++;
 }
@@ -412,7 +444,10 @@ static void report(const struct fall *fall, const char *next, uint64_t now_ns)
 {
 	const struct ban *ban = fall->ban;
 
-	if (!ban)
+	if (!ban && fall->pid)
+		pr_warn("namer: the process that names %s at work on process %u (%s), which is not blamed for that; %s\n",
+			fall->what, fall->pid, *fall->comm ? fall->comm : "it has ended", next);
+	else if (!ban)
 		pr_warn("namer: the process that names %s; %s\n", fall->what, next);
 	else
 		pr_warn("namer: the process that names %s over process %u (%s); for %" PRIu64
@@ -430,8 +465,7 @@ static void report(const struct fall *fall, const char *next, uint64_t now_ns)
 static bool may_go_on(const struct namer_link *link, int status)
 {
 	return link->broken == -ETIME || link->broken == -ENOMEM ||
-	       (link->broken == -EPIPE && status >= 0 && WIFSIGNALED(status) &&
-		WTERMSIG(status) == SIGKILL);
+	       was_killed_by_others(link, status);
 }
 
 /* It does not end, though it was killed. */
@@ -506,7 +540,7 @@ static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_n
 		snprintf(fall->what, sizeof(fall->what), "ended (%s)", errstr(link->broken));
 	link->may_go_on = may_go_on(link, status);
 	if (link->broken != -ENOMEM)
-		ban_culprit(link, fall, now_ns);
+		ban_culprit(link, status, fall, now_ns);
 	if (status < 0 && fall->ban)
 		remember_hung(link, link->pid, fall->ban);
 	/* The next one may end before it writes a note: the process of this one is not to blame then. */

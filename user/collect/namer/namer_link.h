@@ -3,7 +3,9 @@
  * The sampler's end of the conversation with the namer: has it started, watches it, and replaces it
  * when it hangs or dies: by the copy that it made of itself (namer_copy.h) when it hung or was
  * killed, else, and when there is none, by a new one. The process that it worked on then is banned
- * for a while, and with it its container: nothing of them is opened, read or asked.
+ * for a while: nothing of it is opened, read or asked. So is its container when that was not the first
+ * time within ten minutes, and as long as the old namer has not ended. Who was worked on when somebody
+ * else killed it is banned only when that comes again.
  *
  * Hanging means: at work on one process, without CPU time, and not waiting for the CPU either, over
  * NAMER_LINK_HANGS_TICKS looks in a row. Looks and not a clock, so that a suspended host or a
