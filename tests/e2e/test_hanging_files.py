@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program runs from a file system whose server stops answering (FUSE here, NFS elsewhere): whoever asks
 for its file then hangs until SIGKILL. jbpfd must not. Alone: what hangs is there for every jbpfd of the host."""
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.neighbours import Neighbours
-from harness.programs import AIDS, PATIENCE, wait_cpu, wait_until
+from harness.programs import AIDS, BIN, PATIENCE, wait_cpu, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -147,3 +148,19 @@ def test_many_containers_that_hang_whoever_names_do_not_end_naming(crowd, daemon
     crowd.end()  # with the servers what hangs ends
     wait_named(crowd, profiler, "heir")
     assert profiler.stop() == 0, profiler.log()
+
+
+@pytest.mark.alone
+def test_record_keeps_nobody_waiting_for_what_hangs(crowd, readable_folder):
+    """Whoever reads what it says reads on until all that can say something have ended: what hangs says nothing there."""
+    crowd.start("liar", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 30 /tmp/hang/program $P0", user=0, setup=MOUNT)
+    recording = subprocess.Popen([BIN / "jbpf-record", "-o", readable_folder / "profile.html"], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert any("hung over process" in line for line in recording.stdout), "nothing hung"
+        recording.send_signal(signal.SIGINT)
+        said, _ = recording.communicate(timeout=60 * PATIENCE)
+        assert recording.returncode == 0, said
+        assert re.search(r"1 process of jbpf's hangs in the kernel.*over process \d+ \(libjvm.so\) of /", said), said
+    finally:
+        recording.kill()

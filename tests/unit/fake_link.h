@@ -18,6 +18,7 @@ static struct {
 	int broken;
 	bool is_dead; /* the next tick starts another one */
 	bool is_orphan;
+	const char *hanging; /* NULL = nothing does */
 	uint64_t given_up_id;
 	size_t change_cnt;
 	size_t started_cnt;
@@ -107,6 +108,17 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 	return true;
 }
 
+int namer_link__log_fd(const struct namer_link *link)
+{
+	assert_null(link);
+	return -1;
+}
+
+void namer_link__relay(struct namer_link *link)
+{
+	assert_null(link);
+}
+
 bool namer_link__is_copy(const struct namer_link *link)
 {
 	assert_null(link);
@@ -123,6 +135,12 @@ bool namer_link__has_launcher(const struct namer_link *link)
 {
 	assert_null(link);
 	return !link_.is_orphan;
+}
+
+void namer_link__hanging(const struct namer_link *link, char *out, size_t len)
+{
+	assert_null(link);
+	snprintf(out, len, "%s", link_.hanging ? link_.hanging : "");
 }
 
 void namer_link__stats(const struct namer_link *link, struct namer_link_stats *out)

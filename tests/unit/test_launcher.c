@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -643,6 +644,49 @@ static void one_descriptor_of_the_sampler_reaches_the_children(void **state)
 	launcher__free(launcher);
 }
 
+/* Says what its descriptors are, and something on each. */
+static int streams_check(const struct launcher_child *child)
+{
+	struct stat streams[3], null;
+	bool is_silent = stat("/dev/null", &null) == 0;
+	char byte;
+
+	for (int fd = 0; fd < 3; fd++)
+		is_silent = is_silent && fstat(fd, &streams[fd]) == 0;
+	is_silent = is_silent && streams[0].st_rdev == null.st_rdev &&
+		    streams[1].st_rdev == null.st_rdev && S_ISFIFO(streams[2].st_mode);
+	byte = is_silent ? 'y' : 'n';
+	(void)!write(1, "out\n", 4);
+	(void)!write(2, "err\n", 4);
+	return send(child->socket_fd, &byte, 1, MSG_NOSIGNAL) == 1 ? 0 : 1;
+}
+
+/* So that one that hangs for ever keeps nobody waiting who waits for the caller's. */
+static void children_have_no_stream_of_the_callers_and_are_heard_all_the_same(void **state)
+{
+	struct launcher_options options = { .programs = { [LAUNCHER_NAMER] = streams_check } };
+	int ends[2], socket_fd, stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 100);
+	struct launcher *launcher;
+	char byte, text[16] = "";
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(launcher__open(&options, &launcher), 0);
+	assert_int_equal(launcher__start(launcher, LAUNCHER_NAMER, NULL, -1, &socket_fd, NULL), 0);
+	assert_int_equal(recv(socket_fd, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'y');
+	assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	launcher__relay(launcher);
+	assert_int_equal(dup2(stderr_fd, STDERR_FILENO), STDERR_FILENO);
+	assert_int_equal(read(ends[0], text, sizeof(text)), 4);
+	assert_memory_equal(text, "err\n", 4);
+	close(socket_fd);
+	close(stderr_fd);
+	close(ends[0]);
+	close(ends[1]);
+	launcher__free(launcher);
+}
+
 /* The pipe's writing end is in the launcher only if it kept what is not its own. */
 static void other_descriptors_of_the_sampler_do_not_live_on_in_the_launcher(void **state)
 {
@@ -706,6 +750,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_started_while_too_many_hang),
 		cmocka_unit_test(namers_that_hang_give_their_place_to_the_next),
 		cmocka_unit_test(a_namer_that_hung_up_and_hangs_takes_no_other_with_it),
+		cmocka_unit_test(children_have_no_stream_of_the_callers_and_are_heard_all_the_same),
 		cmocka_unit_test(one_descriptor_of_the_sampler_reaches_the_children),
 		cmocka_unit_test(other_descriptors_of_the_sampler_do_not_live_on_in_the_launcher),
 		cmocka_unit_test(a_launcher_that_cannot_be_confined_is_not_opened),

@@ -86,6 +86,7 @@ static void a_ban_lasts_as_long_as_a_namer_hangs_that_was_killed(void **state)
 {
 	struct naming_banned banned;
 	uint64_t end_ns = clock_monotonic_ns() + AWAIT_NS;
+	char text[NAMER_LINK_HANGING_BYTES];
 	pid_t old;
 
 	(void)state;
@@ -98,6 +99,9 @@ static void a_ban_lasts_as_long_as_a_namer_hangs_that_was_killed(void **state)
 	orders->task = TASK_SERVE;
 	assert_true(ticks_until_replaced(2 * NAMER_LINK_HANGS_TICKS) > 0);
 	assert_int_equal(bans_told(&banned), 1);
+	namer_link__hanging(link_, text, sizeof(text));
+	assert_non_null(strstr(text, "1 process of jbpf's hangs in the kernel"));
+	assert_non_null(strstr(text, "over process 4711"));
 	for (int i = 0; i < 3; i++) {
 		now_ns = banned.until_boot_ns - 5 * CLOCK_NS_PER_S;
 		assert_false(tick());
@@ -113,6 +117,8 @@ static void a_ban_lasts_as_long_as_a_namer_hangs_that_was_killed(void **state)
 	now_ns = banned.until_boot_ns - 5 * CLOCK_NS_PER_S;
 	assert_false(tick());
 	assert_int_equal(bans_told(&banned), 0);
+	namer_link__hanging(link_, text, sizeof(text));
+	assert_string_equal(text, "");
 }
 
 static void who_is_worked_on_without_an_account_is_banned_alone(void **state)

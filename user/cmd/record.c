@@ -607,6 +607,16 @@ static bool is_not_for_terminal(const struct record_options *options)
 		options->format == RECORD_FORMAT_PPROF || options->format == RECORD_FORMAT_OTLP);
 }
 
+/* It stays when this program ends: nothing else would say why it is there. */
+static void tell_hanging(const struct recorder *recorder)
+{
+	char hanging[RECORDER_HANGING_BYTES];
+
+	recorder__hanging(recorder, hanging, sizeof(hanging));
+	if (*hanging)
+		pr_warn("%s\n", hanging);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record_options options;
@@ -655,6 +665,8 @@ int cmd_record(int argc, char **argv)
 		pr_err("%s\n", why);
 	else if (record_drop_privileges(recorder) == 0)
 		code = record_with(&recording, recorder);
+	if (recorder)
+		tell_hanging(recorder);
 	recorder__free(recorder);
 	recording_release(&recording);
 	return code;

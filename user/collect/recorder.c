@@ -204,6 +204,8 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	unwind_feed_init(&recorder->unwind, source, recorder->link);
 	unwind_feed_begin(&recorder->unwind, recorder->options.unwind, UNWIND_FEED_NEW_NAMER);
 	err = watch(recorder, source->ops->fd(source->probe), EPOLLIN);
+	if (!err && namer_link__log_fd(recorder->link) >= 0)
+		err = watch(recorder, namer_link__log_fd(recorder->link), EPOLLIN);
 	if (err)
 		snprintf(why, why_len, "epoll: %s", errstr(err));
 	watch_link(recorder);
@@ -588,6 +590,7 @@ int recorder__consume(struct recorder *recorder)
 {
 	int err;
 
+	namer_link__relay(recorder->link);
 	talk(recorder);
 	watch_namer(recorder);
 	if (!namer_link__has_launcher(recorder->link))
@@ -632,6 +635,11 @@ static struct unwind_host unwind_of(const struct naming_end *facts)
 		host.refused[symbols_unwind_why((enum unwind_refusal)i)] +=
 			facts->unwind_refused[i];
 	return host;
+}
+
+void recorder__hanging(const struct recorder *recorder, char *out, size_t len)
+{
+	namer_link__hanging(recorder->link, out, len);
 }
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out)

@@ -119,6 +119,10 @@ bool recorder__is_idle(const struct recorder *recorder);
 /* Hands out at once what is there of all windows that were ended. */
 void recorder__give_up(struct recorder *recorder);
 
+/* As namer_link__hanging(). */
+#define RECORDER_HANGING_BYTES 448u
+void recorder__hanging(const struct recorder *recorder, char *out, size_t len);
+
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out);
 /* As the kernel charges them: a file is read for each. */
 uint64_t recorder__map_bytes(const struct recorder *recorder);

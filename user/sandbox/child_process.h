@@ -7,7 +7,9 @@
  * A helper calls child_process_become() first, with the properties of its row:
  *
  *   process     forked by  signals    descriptors              memory short, limits, other
- *   launcher    sampler    BLOCKED    0-2, socket, kallsyms    (SIGCHLD is read from a signalfd)
+ *   launcher    sampler    BLOCKED    0-2, socket, kallsyms    (SIGCHLD is read from a signalfd) 0 and 1 of
+ *                                                              it and its children are /dev/null, 2 is a
+ *                                                              pipe to the sampler (launcher.h)
  *   namer       launcher   OF_PARENT  0-2, two sockets,        ends first
  *                                     kallsyms
  *   standby     namer      as namer   as namer, two sockets    ends first; sibling of its maker

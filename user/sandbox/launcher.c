@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * See launcher.h. The launcher's sockets: one of the sampler, one of each namer that lives. A
+ * See launcher.h; launcher_handle.c is the side of those that ask. The launcher's sockets: one of the sampler, one of each namer that lives. A
  * request is a message, answered by one. Children that end are reaped on SIGCHLD. A child that was
  * killed and does not end hangs in the kernel, on a file server or a page fault; such children are
  * counted, and when there are too many none is started until one of them has ended.
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "user/sandbox/child_process.h"
+#include "user/sandbox/launcher_wire.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fd_message.h"
@@ -31,43 +32,8 @@
 #define MAX_HANGING   64u
 #define MAX_HANGING_OPENERS \
 	32u /* files that make them hang do not keep namer and parser from starting */
-#define END_WAIT_MS	  100
-#define ANSWER_FDS	  2u
-#define ANSWER_TIMEOUT_MS 5000
-#define ANSWER_LOOK_MS	  50
-#define SEND_TRIES	  100 /* the kernel may be short of memory for a moment */
-
-/* Beside enum launcher_kind. */
-enum request_kind {
-	REQUEST_END = 100,
-	REQUEST_NEW_COPY = 101, /* of a namer */
-	REQUEST_ADOPT = 102,
-	REQUEST_TAKE = 103, /* of the sampler */
-};
-
-struct request {
-	uint32_t kind; /* enum launcher_kind or enum request_kind */
-	int32_t pid;   /* of REQUEST_END and REQUEST_ADOPT */
-	uint64_t numbers[LAUNCHER_NUMBERS];
-};
-
-struct answer {
-	int32_t err;
-	int32_t pid;
-	int32_t status;
-	int32_t pad;
-};
-
-/* An answer and the descriptors that go with it; -1 = none. */
-struct reply {
-	struct answer answer;
-	int fds[ANSWER_FDS];
-};
-
-struct launcher {
-	int socket_fd;
-	pid_t pid; /* 0: only a handle of the namer's */
-};
+#define END_WAIT_MS 100
+#define SEND_TRIES  100 /* the kernel may be short of memory for a moment */
 
 /* ---- in the launcher ---- */
 
@@ -527,11 +493,28 @@ static int open_signals(void)
 	return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/*
+ * A child may hang for as long as others please. Then nobody waits for it who reads what the caller
+ * of this program says, nor is it kept waiting by who does not.
+ */
+static int become_silent(int log_fd)
+{
+	__cleanup_fd int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int from_fd = null_fd < 0 ? log_fd : null_fd;
+
+	log_keep_form();
+	if (dup2(from_fd, STDIN_FILENO) < 0 || dup2(from_fd, STDOUT_FILENO) < 0 ||
+	    dup2(log_fd, STDERR_FILENO) < 0)
+		return -errno;
+	close(log_fd);
+	return 0;
+}
+
 /* Signals to the whole group are for the sampler, which still wants its last window named. */
-static int become_launcher(const struct launcher_options *options, int *socket_fd)
+static int become_launcher(const struct launcher_options *options, int *socket_fd, int log_fd)
 {
 	int none = -1;
-	int *const kept[] = { socket_fd, options->kept_fd ? options->kept_fd : &none };
+	int *const kept[] = { socket_fd, options->kept_fd ? options->kept_fd : &none, &log_fd };
 	const struct child_options child = {
 		.name = LAUNCHER_NAME,
 		.signals = CHILD_SIGNALS_BLOCKED,
@@ -539,16 +522,18 @@ static int become_launcher(const struct launcher_options *options, int *socket_f
 		.kept = kept,
 		.kept_cnt = ARRAY_SIZE(kept),
 	};
+	int err = child_process_become(&child);
 
-	return child_process_become(&child);
+	return err ? err : become_silent(log_fd);
 }
 
-static int launcher_main(int socket_fd, const void *ctx)
+int launcher_main(int socket_fd, const void *ctx)
 {
 	static struct state state; /* for the child's whole life */
-	const struct launcher_options *options = ctx;
+	const struct launcher_birth *birth = ctx;
+	const struct launcher_options *options = birth->options;
 	struct answer ready = { 0 };
-	int err = become_launcher(options, &socket_fd);
+	int err = become_launcher(options, &socket_fd, birth->log_fd);
 
 	if (err)
 		return err;
@@ -565,195 +550,4 @@ static int launcher_main(int socket_fd, const void *ctx)
 	if (!err && !ready.err)
 		launcher_loop(&state);
 	return 0;
-}
-
-/* ---- in the askers ---- */
-
-/*
- * It answers at once, unless the host is far too busy. Whoever waits looks up now and then: one that
- * uses no CPU time would be taken for one that hangs (namer_link.h). Descriptors in the reply are the
- * caller's.
- */
-static int await_reply(const struct launcher *launcher, struct reply *reply)
-{
-	struct pollfd wait = { .fd = launcher->socket_fd, .events = POLLIN };
-	uint64_t end_ns = clock_monotonic_ns() + ANSWER_TIMEOUT_MS * CLOCK_NS_PER_MS;
-	size_t len, fd_cnt = 0;
-	int err;
-
-	do
-		err = poll(&wait, 1, ANSWER_LOOK_MS);
-	while ((err < 0 && errno == EINTR) || (err == 0 && clock_monotonic_ns() < end_ns));
-	reply->fds[0] = reply->fds[1] = -1;
-	if (err <= 0)
-		return err ? -errno : -ETIMEDOUT;
-	err = fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, &reply->answer,
-				 sizeof(reply->answer), &len, reply->fds, ANSWER_FDS, &fd_cnt);
-	for (size_t i = err ? 0 : fd_cnt; i < ANSWER_FDS; i++)
-		reply->fds[i] = -1;
-	if (!err && len != sizeof(reply->answer))
-		err = -EBADMSG;
-	return err;
-}
-
-/* A late answer, or one that could not be read, would be taken for the answer to the next request. */
-static void forget_answers(const struct launcher *launcher)
-{
-	struct answer answer;
-	size_t len, fd_cnt = 0;
-	int fds[ANSWER_FDS];
-
-	while (fd_message_receive(launcher->socket_fd, MSG_DONTWAIT, &answer, sizeof(answer), &len,
-				  fds, ANSWER_FDS, &fd_cnt) == 0)
-		for (size_t i = 0; i < fd_cnt; i++)
-			close(fds[i]);
-}
-
-/* Closes the descriptors that the caller did not take. */
-static void reply_release(struct reply *reply)
-{
-	for (size_t i = 0; i < ANSWER_FDS; i++)
-		cleanup_fd_(&reply->fds[i]);
-}
-
-/* 0 and the answer; -errno, also one that the launcher answered. */
-static int ask(const struct launcher *launcher, const struct request *request, int handed_fd,
-	       struct reply *reply)
-{
-	int err;
-
-	forget_answers(launcher);
-	err = fd_message_send(launcher->socket_fd, request, sizeof(*request), &handed_fd,
-			      handed_fd >= 0);
-	*reply = (struct reply){ .fds = { -1, -1 } };
-	if (!err)
-		err = await_reply(launcher, reply);
-	return err ? err : reply->answer.err;
-}
-
-int launcher__open(const struct launcher_options *options, struct launcher **out)
-{
-	struct launcher *launcher;
-	struct reply ready;
-	int err;
-
-	if (!options->confine)
-		return -EINVAL;
-	launcher = calloc(1, sizeof(*launcher));
-	if (!launcher)
-		return -ENOMEM;
-	launcher->socket_fd = -1;
-	err = child_process_start(launcher_main, options, &launcher->socket_fd, &launcher->pid);
-	if (!err)
-		err = await_reply(launcher, &ready);
-	if (!err)
-		err = ready.answer.err;
-	if (err) {
-		launcher__free(launcher);
-		return err;
-	}
-	*out = launcher;
-	return 0;
-}
-
-struct launcher *launcher__from_fd(int launcher_fd)
-{
-	struct launcher *launcher = calloc(1, sizeof(*launcher));
-
-	if (launcher)
-		launcher->socket_fd = launcher_fd;
-	return launcher;
-}
-
-void launcher__free(struct launcher *launcher)
-{
-	if (!launcher)
-		return;
-	if (launcher->socket_fd >= 0)
-		close(launcher->socket_fd);
-	/* It ends when its socket is closed, and waits for nobody. */
-	if (launcher->pid > 0)
-		while (waitpid(launcher->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	free(launcher);
-}
-
-pid_t launcher__pid(const struct launcher *launcher)
-{
-	return launcher->pid;
-}
-
-int launcher__start(struct launcher *launcher, enum launcher_kind kind, const uint64_t *numbers,
-		    int handed_fd, int *socket_out, pid_t *pid_out)
-{
-	struct request request = { .kind = kind };
-	struct reply reply;
-	int err;
-
-	if (numbers)
-		memcpy(request.numbers, numbers, sizeof(request.numbers));
-	err = ask(launcher, &request, handed_fd, &reply);
-	if (!err && socket_out)
-		*socket_out = take_fd(&reply.fds[0]);
-	if (!err && pid_out)
-		*pid_out = reply.answer.pid;
-	reply_release(&reply);
-	return err;
-}
-
-int launcher__end(struct launcher *launcher, pid_t pid)
-{
-	const struct request request = { .kind = REQUEST_END, .pid = pid };
-	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
-
-	reply_release(&reply);
-	return err ? -1 : reply.answer.status;
-}
-
-int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out)
-{
-	const struct request request = { .kind = REQUEST_NEW_COPY };
-	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
-	__cleanup_fd int socket_fd = reply.fds[0];
-	__cleanup_fd int launcher_fd = reply.fds[1];
-
-	if (!err && (socket_fd < 0 || launcher_fd < 0))
-		err = -EBADMSG;
-	if (err)
-		return err;
-	*socket_out = take_fd(&socket_fd);
-	*launcher_fd_out = take_fd(&launcher_fd);
-	return 0;
-}
-
-int launcher__adopt_copy(struct launcher *launcher, pid_t pid)
-{
-	const struct request request = { .kind = REQUEST_ADOPT, .pid = pid };
-	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
-
-	reply_release(&reply);
-	return err;
-}
-
-int launcher__take_copy(struct launcher *launcher, int *socket_out, pid_t *pid_out)
-{
-	const struct request request = { .kind = REQUEST_TAKE };
-	struct reply reply;
-	int err = ask(launcher, &request, -1, &reply);
-
-	if (!err) {
-		*socket_out = take_fd(&reply.fds[0]);
-		*pid_out = reply.answer.pid;
-	}
-	reply_release(&reply);
-	return err;
-}
-
-void launcher__turn_to(struct launcher *launcher, int launcher_fd)
-{
-	close(launcher->socket_fd);
-	launcher->socket_fd = launcher_fd;
 }

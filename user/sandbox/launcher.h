@@ -57,6 +57,13 @@ __must_check int launcher__open(const struct launcher_options *options, struct l
 struct launcher *launcher__from_fd(int launcher_fd);
 /* Closes the handle; that of the sampler ends the launcher and all its children. NULL is fine. */
 void launcher__free(struct launcher *launcher);
+/*
+ * What the launcher and its children say on stderr reaches that of the sampler by this pipe, and
+ * nothing else: stdin and stdout are /dev/null there. For poll(); -1 when all have ended.
+ */
+int launcher__log_fd(const struct launcher *launcher);
+/* Passes on what has come; launcher__free() does, too. */
+void launcher__relay(struct launcher *launcher);
 /* 0 in a handle of launcher__from_fd(). */
 pid_t launcher__pid(const struct launcher *launcher);
 

@@ -23,6 +23,9 @@
 static enum log_level current_level = LOG_LEVEL_INFO;
 static const char *program_name = "jbpf";
 
+/* How lines begin. */
+static enum { FORM_OF_STDERR, FORM_PLAIN, FORM_JOURNAL } form;
+
 /* syslog priorities that journald reads from a "<N>" prefix (sd-daemon(3)). */
 static const int syslog_priority[] = { 3, 4, 6, 7 };
 
@@ -53,6 +56,16 @@ static bool is_journal(void)
 	    parse_u64(colon + 1, &ino) || fstat(STDERR_FILENO, &st))
 		return false;
 	return st.st_dev == dev && st.st_ino == ino;
+}
+
+static bool for_journal(void)
+{
+	return form == FORM_OF_STDERR ? is_journal() : form == FORM_JOURNAL;
+}
+
+void log_keep_form(void)
+{
+	form = is_journal() ? FORM_JOURNAL : FORM_PLAIN;
 }
 
 /* What a terminal obeys, or what makes a line look like another one. */
@@ -101,7 +114,7 @@ static void print(enum log_level level, const char *format, va_list args)
 	len = (size_t)body < sizeof(message) ? (size_t)body : sizeof(message) - 1;
 	if (len && message[len - 1] == '\n')
 		len--;
-	if (is_journal())
+	if (for_journal())
 		used = (size_t)snprintf(line, sizeof(line), "<%d>", syslog_priority[level]);
 	else
 		used = (size_t)snprintf(line, sizeof(line), "%.64s: ", program_name);

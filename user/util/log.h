@@ -28,6 +28,8 @@ enum log_level log_level(void);
  * stream (JOURNAL_STREAM of systemd.exec(5) names it), a "<N>" prefix is used instead: sd-daemon(3).
  */
 void log_set_program(const char *name);
+/* Lines keep the form that stderr as it is now wants: it becomes a pipe to who passes them on to it. */
+void log_keep_form(void);
 
 /*
  * Names in a message may be hostile: control bytes, what turns the direction of writing and bytes

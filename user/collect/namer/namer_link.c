@@ -22,6 +22,7 @@
 #include "symbols/parser/parser_child.h"
 #include "user/collect/naming/ban_list.h"
 #include "user/collect/naming/jvm_ask.h"
+#include "user/host/cgroup_lines.h"
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/launcher.h"
 #include "user/sandbox/role_sandbox.h"
@@ -43,6 +44,9 @@
 #define READY_POLL_MS	 100
 #define STAT_BYTES	 1024
 #define COMM_BYTES	 16
+#define CGROUP_BYTES	 128
+#define CGROUP_MAX_BYTES 65536
+#define TOLD_HUNG	 2u /* by name; the others are counted */
 #define STRIKE_NS	 (600 * CLOCK_NS_PER_S)
 #define HUNG_MAX	 64u		       /* as the launcher allows */
 #define HUNG_LOOK_NS	 (10 * CLOCK_NS_PER_S) /* between looks at one of them */
@@ -55,6 +59,9 @@
 struct hung {
 	int proc_fd; /* of its directory in /proc, which never shows another process; 0 = free place */
 	struct ban who;
+	uint32_t pid; /* over which it hangs */
+	char comm[COMM_BYTES];
+	char cgroup[CGROUP_BYTES]; /* "" = not known */
 };
 
 struct namer_link {
@@ -386,6 +393,20 @@ struct fall {
 	char comm[COMM_BYTES]; /* its name, "" when it has ended */
 };
 
+/* Where it is, for people: cut to its end. */
+static void read_cgroup(uint32_t pid, char out[CGROUP_BYTES])
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct cgroup_line line;
+	size_t cut;
+
+	if (fs_read_filef(AT_FDCWD, CGROUP_MAX_BYTES, &text, "/proc/%u/cgroup", (unsigned)pid) ||
+	    !cgroup_lines_find(strbuf_str(&text), text.len, NULL, &line) || line.name_len < 2)
+		return;
+	cut = line.name_len < CGROUP_BYTES ? 0 : line.name_len - CGROUP_BYTES + 1;
+	snprintf(out, CGROUP_BYTES, "%.*s", (int)(line.name_len - cut), line.path + cut);
+}
+
 static void read_comm(uint32_t pid, char comm[COMM_BYTES])
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
@@ -469,7 +490,7 @@ static bool may_go_on(const struct namer_link *link, int status)
 }
 
 /* It does not end, though it was killed. */
-static void remember_hung(struct namer_link *link, pid_t pid, const struct ban *who)
+static void remember_hung(struct namer_link *link, pid_t pid, const struct fall *fall)
 {
 	char path[32];
 	size_t i = 0;
@@ -479,8 +500,11 @@ static void remember_hung(struct namer_link *link, pid_t pid, const struct ban *
 		i++;
 	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	fd = i < HUNG_MAX ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (fd >= 0)
-		link->hung[i] = (struct hung){ .proc_fd = fd, .who = *who };
+	if (fd < 0)
+		return;
+	link->hung[i] = (struct hung){ .proc_fd = fd, .who = *fall->ban, .pid = fall->pid };
+	memcpy(link->hung[i].comm, fall->comm, COMM_BYTES);
+	read_cgroup(fall->pid, link->hung[i].cgroup);
 }
 
 static bool has_ended(const struct hung *hung)
@@ -542,7 +566,7 @@ static void end_namer(struct namer_link *link, struct fall *fall, uint64_t now_n
 	if (link->broken != -ENOMEM)
 		ban_culprit(link, status, fall, now_ns);
 	if (status < 0 && fall->ban)
-		remember_hung(link, link->pid, fall->ban);
+		remember_hung(link, link->pid, fall);
 	/* The next one may end before it writes a note: the process of this one is not to blame then. */
 	work_note__idle(link->context.note);
 	link->pid = 0;
@@ -605,6 +629,16 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 	return err == 0;
 }
 
+int namer_link__log_fd(const struct namer_link *link)
+{
+	return launcher__log_fd(link->launcher);
+}
+
+void namer_link__relay(struct namer_link *link)
+{
+	launcher__relay(link->launcher);
+}
+
 bool namer_link__is_copy(const struct namer_link *link)
 {
 	return link->is_copy;
@@ -631,6 +665,32 @@ uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)
 bool namer_link__has_launcher(const struct namer_link *link)
 {
 	return !link->is_orphan;
+}
+
+void namer_link__hanging(const struct namer_link *link, char *out, size_t len)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	uint32_t cnt = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < HUNG_MAX; i++) {
+		const struct hung *hung = &link->hung[i];
+
+		if (!hung->proc_fd || has_ended(hung) || ++cnt > TOLD_HUNG)
+			continue;
+		strbuf_printf(&text, "%sprocess %u (%s)%s%s", cnt == 1 ? "" : ", ", hung->pid,
+			      *hung->comm ? hung->comm : "it has ended",
+			      *hung->cgroup ? " of " : "", hung->cgroup);
+	}
+	if (!cnt || strbuf_error(&text))
+		return;
+	if (cnt > TOLD_HUNG)
+		strbuf_printf(&text, " and %u more", cnt - TOLD_HUNG);
+	snprintf(
+		out, len,
+		"%u process%s of jbpf's hang%s in the kernel, and end%s when what is waited for answers: over %s",
+		cnt, cnt == 1 ? "" : "es", cnt == 1 ? "s" : "", cnt == 1 ? "s" : "",
+		strbuf_str(&text));
 }
 
 void namer_link__stats(const struct namer_link *link, struct namer_link_stats *out)

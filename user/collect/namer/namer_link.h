@@ -69,8 +69,16 @@ bool namer_link__is_copy(const struct namer_link *link);
 /* When the next tick is due; CLOCK_BOOTTIME ns. */
 uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_boot_ns);
 
+/* What all of them say on stderr: for poll(), -1 = nothing more; passes on what has come. */
+int namer_link__log_fd(const struct namer_link *link);
+void namer_link__relay(struct namer_link *link);
+
 /* False: the launcher has ended, which it never does by itself. */
 bool namer_link__has_launcher(const struct namer_link *link);
+
+/* One line: over whom namers hang that were killed and do not end; "" = none does. */
+#define NAMER_LINK_HANGING_BYTES 448u
+void namer_link__hanging(const struct namer_link *link, char *out, size_t len);
 
 struct namer_link_stats {
 	pid_t launcher_pid;
