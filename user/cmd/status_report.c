@@ -45,7 +45,7 @@ static const char *loss_advice(enum window_loss loss)
 	case WINDOW_LOSS_CELLS:
 		return "samples are counted without their moment: heat maps lack them";
 	case WINDOW_LOSS_UNDECIDED:
-		return "samples of processes that ended before it was known whether they opted out";
+		return "samples of processes that ended, or were given up, before it was known whether they opted out; the log says whether naming works";
 	case WINDOW_LOSS_NOT_NAMED:
 		return "samples could not be named: shown as [not named] of their process";
 	case WINDOW_LOSS_CUT:
