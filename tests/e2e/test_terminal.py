@@ -72,13 +72,17 @@ def test_all_is_written_at_once_when_no_pager_is_wanted(store, terminal, options
     assert b"method00" in shown.output and b"method99" in shown.output
 
 
-@pytest.mark.live
-@pytest.mark.long("less must take Ctrl-C within 0.1 s, or the key that follows may be lost with it")
 def test_control_c_is_the_pagers(store, terminal):
     shown = terminal(*top(store), lines=24)
     shown.wait(lambda text: "method00" in text, "the first page is shown")
-    shown.press("Ctrl-C", " ")
-    shown.wait(lambda text: "method30" in text, "the second page is shown")
+    shown.press("Ctrl-C")
+
+    def has_turned(text):
+        # less drops keys that come before it has taken Ctrl-C.
+        if "method00" in text:
+            shown.press(" ")
+        return "method00" not in text
+    shown.wait(has_turned, "another page is shown")
     shown.press("q")
     assert shown.wait_end() == 0
 

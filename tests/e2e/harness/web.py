@@ -9,7 +9,9 @@ import subprocess
 import urllib.parse
 from pathlib import Path
 
-from harness.programs import BIN, PATIENCE
+from harness.programs import BIN, PATIENCE, Lacking
+
+LATE = 504  # jbpf-web ends a question that it cannot answer soon enough
 
 
 def free_port():
@@ -59,7 +61,10 @@ class Web:
         try:
             connection.request(verb, path + query, headers=headers)
             answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read()
+            body = answer.read()
+            if answer.status == LATE:
+                raise Lacking(f"{path}{query}: {body.decode()}")
+            return answer.status, dict(answer.getheaders()), body
         finally:
             connection.close()
 
