@@ -4,15 +4,29 @@ its cell, and a program that works in step with the clock shows it."""
 import datetime
 import re
 import subprocess
+import sys
 
 import pytest
 
 from harness.daemon import Daemon
-from harness.programs import AIDS, jbpf, wait_until
+from harness.programs import jbpf, wait_until
 
 pytestmark = pytest.mark.live
 
 ENOUGH = 60  # samples; 2 seconds of the pulses where there is CPU to be had
+CELL = 20  # milliseconds
+# Works for the first 200 ms of each half second, and says when it was awake: from when it wanted to be until it slept.
+PULSES = """
+import time
+woke = time.time()
+while True:
+    while time.time() % 0.5 < 0.2:
+        pass
+    slept = time.time()
+    print(round(woke * 1000), round(slept * 1000), flush=True)
+    woke = slept - slept % 0.5 + 0.5
+    time.sleep(woke - slept)
+"""
 
 
 def cells_of(daemon, *selectors):
@@ -31,10 +45,11 @@ def cells_of(daemon, *selectors):
 
 @pytest.fixture(scope="module")
 def pulse(tmp_path_factory):
-    """A daemon's store of a load that burns for 200 ms of each half second; .pulse_pid."""
+    """A daemon's store of a load that burns for 200 ms of each half second; .pulse_pid, and when it did: .pulses."""
     daemon = Daemon(tmp_path_factory.mktemp("cells"), window="2s").start().wait_ready()
-    load = subprocess.Popen([str(AIDS.parent / "bpf" / "load"), "pulse", "600", "200"],
-                            stdout=subprocess.DEVNULL)
+    log = daemon.store.parent / "pulses"
+    with log.open("w") as said:
+        load = subprocess.Popen([sys.executable, "-c", PULSES], stdout=said)
     try:
         def enough():
             result = daemon.dump_raw("--pid", str(load.pid), "--format", "cells")
@@ -46,6 +61,7 @@ def pulse(tmp_path_factory):
         code = daemon.stop()
     assert code == 0, daemon.log()
     daemon.pulse_pid = str(load.pid)
+    daemon.pulses = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
     yield daemon
 
 
@@ -60,14 +76,14 @@ def test_the_cells_of_a_profile_add_up_to_its_samples(pulse):
         assert all(time % 20 == 0 for time in times)
 
 
-@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_work_in_step_with_the_clock_is_seen_in_its_cells(pulse):
     cells, _ = cells_of(pulse, "--pid", pulse.pulse_pid)
-    total = sum(count for _, count in cells)
-    # The last cell of a pulse ends with it; one that begins later is of its last look at the clock.
-    late = sum(count for time, count in cells if time % 500 >= 200)
-    assert late <= max(3, total // 20), cells
-    assert len({time // 500 for time, _ in cells}) >= 3, cells
+    begin, end = pulse.pulses[0][1], pulse.pulses[-1][1]  # before, it started; after, it was killed
+    times = [time for time, _ in cells if begin <= time < end]
+    # A cell more: it says when it slept before it does.
+    asleep = [time for time in times if not any(woke - CELL <= time < slept + CELL for woke, slept in pulse.pulses)]
+    assert not asleep, (asleep, pulse.pulses)
+    assert len({time // 500 for time in times}) >= 2, (times, pulse.pulses)
 
 
 def test_only_the_time_that_was_asked_for_comes_out(pulse):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness.containers import JDKS_THAT_MUST_BE, java
+from harness.containers import JDKS_THAT_MUST_BE, each_jdk, java
 from harness.programs import BIN, PATIENCE, jbpf, lines_of, run, wait_until
 
 SHARES = {"Shares.seventy", "Shares.thirty"}
@@ -74,17 +74,19 @@ def names_by_perf(recording):
 
 
 @pytest.mark.live
-@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
-@pytest.mark.parametrize("jdk", JDKS_THAT_MUST_BE)
+@pytest.mark.parametrize("jdk", each_jdk(17, of=JDKS_THAT_MUST_BE))
 def test_perf_names_java_frames_of_containers(engine, tmp_path, jdk):
     container = engine.start_ready(f"maps-perf{jdk}", java("Shares", 600, 60), "TRUTH", jdk=jdk)
     wait_until(lambda: container.logs().count("TRUTH") > 2, 30, "both methods are compiled")
     pid = container.pid
     target = f"/tmp/perf-{pid}.map"
     recording = tmp_path / "perf.data"
-    recorded = run("perf", "record", "-o", recording, "-e", "cpu-clock", "-F", "199", "-g",
-                   "-p", pid, "--", "sleep", "3")
-    assert recorded.returncode == 0, recorded.stderr
+
+    def record(seconds):
+        recorded = run("perf", "record", "-o", recording, "-e", "cpu-clock", "-F", "199", "-g",
+                       "-p", pid, "--", "sleep", str(seconds))
+        assert recorded.returncode == 0, recorded.stderr
+    record(1)
     assert not names_by_perf(recording), "perf names them without us: this test shows nothing"
     try:
         result = maps("--container", container.name)
@@ -93,6 +95,10 @@ def test_perf_names_java_frames_of_containers(engine, tmp_path, jdk):
         assert (name, source, where) == (container.name, "vmstructs", target)
         assert len(lines_of(result.stdout)) == 2, result.stdout
         assert entries > 100
+        for seconds in (4, 16, 64):
+            if SHARES <= names_by_perf(recording):
+                break
+            record(seconds)  # a busy host has not run both methods in that time
         assert SHARES <= names_by_perf(recording)
         report = run("perf", "report", "-f", "-i", recording, "--stdio", "--no-children", "-g", "none")
         assert "Shares.seventy" in report.stdout, report.stdout

@@ -41,9 +41,12 @@ class Watched:
     def forget_peak(self):
         (self.folder / "clear_refs").write_text("5")
 
-    def assert_bounded(self, most_mib):
+    def assert_sound(self):
         assert self.daemon.process.poll() is None, self.daemon.log()[-2000:]
         assert self.fd_cnt() <= MOST_FDS, os.listdir(self.folder / "fd")
+
+    def assert_bounded(self, most_mib):
+        self.assert_sound()
         if not SANITIZED:
             assert self.peak_kib() <= most_mib << 10, f"{self.peak_kib()} KiB at most, {self.rss_kib()} now"
 
