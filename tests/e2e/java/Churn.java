@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.management.ManagementFactory;
@@ -23,7 +24,7 @@ import java.util.function.DoubleUnaryOperator;
  * wrong. When a class is done, "GEN number begin-ms end-ms cpu-ns" says when it lived (ms since
  * 1970) and what CPU time its thread spent in it. At the end: "DEAD n" counts the class loaders that were
  * collected, "UNLOADED n" the classes, then "DONE".
- * Arguments: seconds, threads (2), milliseconds per class (150).
+ * Arguments: seconds, threads (2), milliseconds per class (150), a file that ends it sooner once it is there.
  */
 public class Churn {
 	/** Implemented by the generated classes. */
@@ -116,9 +117,9 @@ public class Churn {
 			+ (cpuNanos() - startCpu));
 	}
 
-	static void churn(long endNanos, long millis) {
+	static void churn(long endNanos, long millis, File end) {
 		try {
-			while (System.nanoTime() < endNanos || NEXT.get() <= LEAST_CLASSES) {
+			while ((System.nanoTime() < endNanos && !end.exists()) || NEXT.get() <= LEAST_CLASSES) {
 				int id = NEXT.getAndIncrement();
 				if (id > 9999)
 					return;
@@ -136,9 +137,10 @@ public class Churn {
 		long endNanos = System.nanoTime() + Long.parseLong(args[0]) * 1_000_000_000L;
 		int threads = args.length > 1 ? Integer.parseInt(args[1]) : 2;
 		long millis = args.length > 2 ? Long.parseLong(args[2]) : 150;
+		File end = new File(args.length > 3 ? args[3] : "/none");
 		Thread[] all = new Thread[threads];
 		for (int i = 0; i < threads; i++) {
-			all[i] = new Thread(() -> churn(endNanos, millis), "churn-" + i);
+			all[i] = new Thread(() -> churn(endNanos, millis, end), "churn-" + i);
 			all[i].start();
 		}
 		System.out.println("READY");
