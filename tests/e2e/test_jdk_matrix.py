@@ -16,6 +16,8 @@ from harness.programs import cpu_seconds, wait_cpu, wait_until
 pytestmark = pytest.mark.live
 
 UNKNOWN = ("[unknown]", "[unknown jit]")
+MIXED = {"Mixed.serve", "Mixed$Collecting.handle", "Mixed$Writing.handle", "Mixed$Matching.handle", "Mixed$Streaming.handle",
+         "Mixed$Copying.handle"}
 WINDOW_SECONDS = 3
 SAMPLES = {"mixed": 300, "interp": 250, "inlined": 400, "without": 60, "environment": 80, "file": 80}
 INTERP_CHAIN = ["Interp.main", "Interp.work", "Interp.one", "Interp$1.go", "Interp.two", "Interp$Three.<init>",
@@ -82,6 +84,8 @@ class Scene:
         profiler.start().wait_ready()
         begin = profiler.wait_met(self.pids.values())
         profiler.wait_samples({pid: SAMPLES[name] for name, pid in self.pids.items()}, since=begin)
+        wait_until(lambda: MIXED <= profiler.dump("--pid", self.pids["mixed"], since=begin).names(), 300,
+                   f"each of {MIXED} has samples")
         assert profiler.stop() == 0, profiler.log()
         self.status = profiler.status_json()
         self.folded = {name: profiler.dump("--pid", pid, since=begin) for name, pid in self.pids.items()}
@@ -115,6 +119,13 @@ def test_nothing_is_left_in_containers_and_nobody_talks(scene):
         assert "Full thread dump" not in scene.logs[name], name
 
 
+def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
+    folded = scene.folded["mixed"]
+    assert MIXED <= folded.names(), folded
+    kinds = {kind(frame) for frames, _ in folded.stacks for frame in frames}
+    assert {"j", "i"} <= kinds, kinds
+
+
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
     folded = scene.folded["mixed"]
@@ -126,12 +137,9 @@ def test_warmed_up_jvm_has_names_for_all_but_one_in_a_hundred(scene):
 
 
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
-def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
+def test_warmed_up_jvm_shows_compiled_and_inlined_methods_figures(scene):
     folded = scene.folded["mixed"]
     names = folded.names()
-    for method in ("Mixed.serve", "Mixed$Collecting.handle", "Mixed$Writing.handle", "Mixed$Matching.handle",
-                   "Mixed$Streaming.handle", "Mixed$Copying.handle"):
-        assert method in names, method
     by_kind = {which: sum(count * sum(kind(frame) == which for frame in frames) for frames, count in folded.stacks)
                for which in "j10i"}
     assert by_kind["j"] >= 500 and by_kind["i"] >= 500, by_kind
@@ -180,13 +188,17 @@ def test_interpreted_methods_are_all_named(scene):
     assert_rare(bare, folded.total, 0.01, folded.show(lambda frames: "Interpreter" in frames))
 
 
-@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
 def test_frame_pointer_flag_is_seen_wherever_it_was_given(scene):
     for name in ("mixed", "environment", "file"):
         assert scene.stream(name)["preserve_frame_pointer"] == "on", (name, scene.stream(name))
         assert not any("FramePointer" in problem for problem in scene.stream(name)["problems"])
     assert scene.stream("environment")["preserve_frame_pointer_from"] == "environment"
     assert scene.stream("mixed")["preserve_frame_pointer_from"] == "command line"
+    assert scene.stream("without")["preserve_frame_pointer"] == "off", scene.stream("without")
+
+
+@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+def test_frame_pointer_flag_is_seen_wherever_it_was_given_figures(scene):
     for name in ("environment", "file"):
         folded = scene.folded[name]
         below = folded.samples(lambda frames: "Shares.seventy" in java_names(frames))
@@ -237,7 +249,7 @@ def test_closed_and_paused_container_is_named(engine, daemon):
         container.remove()
 
 
-@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+@pytest.mark.long("at most 1 % without a name; that there are names, test_user_namespace.py says")
 def test_jvm_in_a_user_namespace_is_named(remapped_engine, daemon):
     container = remapped_engine.start_ready("matrix-userns", java("Shares", 600, 60), "TRUTH", user="0:0")
     pid = container.pid
@@ -280,18 +292,16 @@ def test_killed_jvms_keep_their_names(engine, daemon):
         container.remove()
 
 
-@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
-def test_jvms_that_come_and_die_do_not_harm_the_daemon(engine, daemon):
-    """Twelve JVMs killed at odd moments of their start, of being read, and of a window's end."""
+@pytest.mark.parametrize("jdk", each_jdk(17, of=(8, 17, 25)))
+def test_jvms_that_come_and_die_do_not_harm_the_daemon(engine, daemon, jdk):
+    """Killed at odd moments of their start, of being read, and of a window's end."""
     profiler = daemon(window="1s").start().wait_ready()
-    for round_ in range(12):
-        jdk = (8, 17, 25)[round_ % 3]
-        container = engine.start(f"dying-{round_}", java("Churn", 60, 1, 30, inline=True), jdk=jdk)
+    for round_ in range(4):
+        container = engine.start(f"dying-{jdk}-{round_}", java("Churn", 60, 1, 30, inline=True), jdk=jdk)
         pid = container.pid
-        wait_until(lambda: cpu_seconds(pid) >= 0.2 + 0.15 * round_, 60, f"{pid} comes that far")
+        wait_until(lambda: cpu_seconds(pid) >= 0.2 + 0.45 * round_, 60, f"{pid} comes that far")
         os.kill(pid, signal.SIGKILL)
         container.remove()
     assert profiler.process.poll() is None, profiler.log()
     assert profiler.stop() == 0, profiler.log()
-    listed = profiler.list_json("--comm", "java")
-    assert sum(stream["jit_frames"] for stream in listed) >= 100
+    assert profiler.list_json("--comm", "java"), "none was sampled"
