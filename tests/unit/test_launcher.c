@@ -664,7 +664,8 @@ static int streams_check(const struct launcher_child *child)
 /* So that one that hangs for ever keeps nobody waiting who waits for the caller's. */
 static void children_have_no_stream_of_the_callers_and_are_heard_all_the_same(void **state)
 {
-	struct launcher_options options = { .programs = { [LAUNCHER_NAMER] = streams_check } };
+	struct launcher_options options = { .confine = not_confined,
+					    .programs = { [LAUNCHER_NAMER] = streams_check } };
 	int ends[2], socket_fd, stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 100);
 	struct launcher *launcher;
 	char byte, text[16] = "";
