@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the BPF side share: running loads, and live_probe's samples of them."""
+import collections
 import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from harness.programs import Lacking
+from harness.programs import LEAST_WAIT, Lacking
 
 TOP = Path(__file__).resolve().parents[2]
 AIDS = TOP / os.environ.get("BUILD", "build") / "tests" / "bpf"
@@ -23,8 +25,8 @@ def load(*args, prefix=(), cpu=None, program="load", stdin=None):
     """A running load that has begun its work; .pid is its own pid even below a wrapper."""
     command = [*prefix, AIDS / program, *args]
     pin = (lambda: os.sched_setaffinity(0, {cpu})) if cpu is not None else None
-    process = subprocess.Popen([str(part) for part in command], stdin=stdin, stdout=subprocess.PIPE,
-                               text=True, preexec_fn=pin)
+    process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE if "lines" in args else stdin,
+                               stdout=subprocess.PIPE, text=True, preexec_fn=pin)
     try:
         assert process.stdout.readline() == "ready\n"
         yield process
@@ -32,32 +34,93 @@ def load(*args, prefix=(), cpu=None, program="load", stdin=None):
         process.kill()
         process.wait()
         process.stdout.close()
+        if process.stdin:
+            process.stdin.close()
+
+
+def tell(process):
+    """A load that does so "lines" goes on with what comes next."""
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def end(process):
+    """The same load works no more, and ends."""
+    process.stdin.close()
+    process.wait(LEAST_WAIT)
+
+
+KINDS = {"count": "counts", "notice": "notices", "tick_us": "ticks", "account": "accounts", "new": "new"}
 
 
 class Sampling:
-    """live_probe, sampling from construction to result()."""
+    """live_probe, sampling until result(). A thread takes what it prints as it comes: else the pipe would be full, and
+    live_probe would stand still."""
 
     def __init__(self, *args):
-        self.process = subprocess.Popen([str(AIDS / "live_probe"), *[str(arg) for arg in args]],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.data = {"windows": 0, "stack_records": 0, "missing_stacks": 0, "counters": collections.Counter(),
+                     **{name: [] for name in KINDS.values()}}
+        self.changed = threading.Condition()
+        self.reads, self.is_over = 0, False
+        self.process = subprocess.Popen([str(AIDS / "live_probe"), *[str(arg) for arg in args]], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
         line = self.process.stderr.readline()
-        assert line == "sampling\n", line
+        assert line == b"sampling\n", line
 
-    def end(self):
-        """Without a result."""
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self.reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            pipe.close()
+
+    def _read(self):
+        rest = b""
+        while chunk := os.read(self.process.stdout.fileno(), 1 << 20):
+            *lines, rest = (rest + chunk).split(b"\n")
+            items = [json.loads(line) for line in lines]
+            for item in items:
+                if "windows" in item:
+                    self.data.update(item)
+                else:
+                    self.data[KINDS[next(iter(item))]].append(item)
+            # Counts have come when the sums of their window have.
+            if any("windows" in item or "notice" in item for item in items):
+                self._tell_change()
+        self.is_over = True
+        self._tell_change()
+
+    def _tell_change(self):
+        with self.changed:
+            self.reads += 1
+            self.changed.notify_all()
+
+    def wait(self, until):
+        """Until until(data) of all that came so far is true, which may be the half of a window."""
+        limit = time.monotonic() + LEAST_WAIT
+        reads = self.reads
+        while not until(self.data):
+            assert not self.is_over, self.process.stderr.read()
+            with self.changed:
+                if not self.changed.wait_for(lambda: self.reads != reads, limit - time.monotonic()):
+                    counts = collections.Counter()
+                    for item in self.data["counts"]:
+                        counts[(item["pid"], item["comm"])] += item["count"]
+                    raise Lacking(f"too little in {LEAST_WAIT} s: {counts.most_common(20)} {self.data['counters']}")
+            reads = self.reads
 
     def result(self):
-        out, err = self.process.communicate(timeout=240)
-        assert self.process.returncode == 0, err
-        data = json.loads(out)
-        data["counts"] = [item for item in data["items"] if "count" in item]
-        data["notices"] = [item for item in data["items"] if "notice" in item]
-        data["ticks"] = [item for item in data["items"] if "tick_us" in item]
-        data["accounts"] = [item for item in data["items"] if "account" in item]
-        data["new"] = [item for item in data["items"] if "new" in item]
-        return data
+        """All, once sampling has ended."""
+        self.process.stdin.close()
+        code = self.process.wait(2 * LEAST_WAIT)
+        self.reader.join()
+        assert code == 0, self.process.stderr.read()
+        return self.data
 
 
 def total(counts):
@@ -65,30 +128,28 @@ def total(counts):
 
 
 def sample(*args, until=lambda data: total(data["counts"]) > 0):
-    """Samples, and once more and longer when that does not give what until(data) asks for: on a busy
-    machine a load may get little CPU time."""
-    args = list(args)
-    seconds = args.index("--seconds") + 1
-    for _ in range(5):
-        data = Sampling(*args).result()
-        if until(data):
-            return data
-        args[seconds] = min(3 * args[seconds], 20)
-    raise Lacking(f"too little even in {args[seconds]} s: {data['counters']}")
+    """Samples until that gave what until(data) asks for."""
+    with Sampling(*args) as sampling:
+        sampling.wait(until)
+        return sampling.result()
 
 
-def sample_life(mode, seconds, *args, sampled, until):
-    """Samples a load from before its begin to after its end, `seconds` by the clock, and again when it did not
-    get the CPU in time for what until(data, pid) asks for: three times as long each time. (data, pid)"""
-    for factor in (1, 3, 9, 27):
-        sampling = Sampling("--seconds", factor * sampled)
-        with load(mode, factor * seconds, *args) as process:
-            process.wait(timeout=240)
-            in_time = sampling.process.poll() is None
-            data = sampling.result()
-        if in_time and until(data, process.pid):
-            return data, process.pid
-    raise Lacking(f"{mode}: {of_pid(data, process.pid)} {[one for one in data['notices'] if one['pid'] == process.pid]}")
+def move(process, folder):
+    (folder / "cgroup.procs").write_text(str(process.pid))
+
+
+def sample_life(mode, *args, parts, options=()):
+    """Samples a load in a cgroup of its own to its end. It goes on with its next part, or ends behind the last one, when
+    until(data, pid) of the one before is true. (data, pid)"""
+    with cgroups("life") as (folder,), Sampling("--cgroup", folder, *options) as sampling, \
+            load(mode, "lines", *args) as process:
+        move(process, folder)
+        for until in parts[:-1]:
+            sampling.wait(lambda data: until(data, process.pid))
+            tell(process)
+        sampling.wait(lambda data: parts[-1](data, process.pid))
+        end(process)
+        return sampling.result(), process.pid
 
 
 def keys_of(pid, name):
@@ -136,7 +197,7 @@ def cgroups(*names):
     try:
         yield folders[1:]
     finally:
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         for folder in reversed(folders):
             while True:
                 try:

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs the real BPF side for a while and prints all it gave as one JSON object, for
- * test_probe_live.py to judge. Usage (root):
+ * Runs the real BPF side until its input ends, and prints all it gave, a JSON object a line, for
+ * tests/bpf/live.py to read while it comes. Usage (root):
  *
- *   live_probe [--pid PID]... [--cgroup PATH]... [--seconds S] [--windows N] [--frequency HZ]
+ *   live_probe [--pid PID]... [--cgroup PATH]... [--window SECONDS] [--frequency HZ]
  *              [--max-depth N] [--compat] [--range CODE_LOW:CODE_HIGH:INTERPRETER_LOW:HIGH]
  *              [--range-of START,EXEC] [--range-once] [--space none|fp|once]
  *              [--ticks WINDOW_SECONDS] [--seed HEX]
- *              [--account CGROUP_ID:ACCOUNT]... [--planned SECONDS] [--lazy]
+ *              [--account CGROUP_ID:ACCOUNT]... [--planned SECONDS] [--lazy] [--new]
  *
- * Prints "sampling" on stderr once it samples. Counts are added up over the windows. --range: JIT
+ * Prints "sampling" on stderr once it samples, and at the end of each window the sums of all so
+ * far; the last window is over when the input is. --range: JIT
  * code of every process sampled (hexadecimal), said at its first notice; --range-of: but for a
  * process that began START ns later or runs EXEC programs later; --range-once: never again then.
  * --space: mappings of every process sampled, said at the same time: of no memory, or of all, as
  * code that keeps frame pointers (once: never again then); of which run: as --range-of says.
  * --ticks: the moments of the samples, too; the log has room for windows that long. --seed: of the
  * stacks' hashes. --planned: the length of windows that maps are made for; those that are sampled
- * may be longer. --lazy: buffers are emptied at the end of a window only.
+ * may be longer. --lazy: buffers are emptied at the end of a window only. --new: user stacks as
+ * they are told of, too.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -25,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "user/collect/probe/probe.h"
 #include "user/util/clock.h"
@@ -41,11 +44,12 @@ struct live {
 	uint64_t counters[JBPF_CNT_MAX];
 	uint64_t stack_records;
 	uint64_t missing_stacks;
-	const char *separator;
 	int window;
 	bool has_range;
 	bool is_range_set_once;
 	bool is_lazy;
+	bool wants_new;
+	bool is_over; /* the input ended */
 	struct live_account {
 		uint64_t cgroup_id, account_id;
 	} accounts[LIVE_ACCOUNTS_MAX];
@@ -93,6 +97,8 @@ static const char *const counter_names[JBPF_CNT_MAX] = {
 	[JBPF_CNT_END_FROZEN] = "end_frozen",
 	[JBPF_CNT_END_LEAF] = "end_leaf",
 	[JBPF_CNT_END_MAX_RULES] = "end_max_rules",
+	[JBPF_CNT_EVENT_SAMPLES] = "event_samples",
+	[JBPF_CNT_EVENT_LOST] = "event_lost",
 };
 
 static void print_comm(const char *comm)
@@ -148,13 +154,12 @@ static void on_notice(void *ctx, const struct jbpf_notice *notice)
 	if (live->has_range && notice->kind == JBPF_NOTICE_SEEN)
 		set_range(live, notice);
 
-	printf("%s{\"notice\":%u,\"at_ns\":%" PRIu64 ",\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,"
+	printf("{\"notice\":%u,\"at_ns\":%" PRIu64 ",\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,"
 	       "\"start_ns\":%llu,\"cgroup_id\":%llu,\"flags\":%u,\"comm\":",
-	       live->separator, notice->kind, clock_boot_ns(), notice->pid, notice->ns_pid,
-	       notice->exec_id, notice->start_ns, notice->cgroup_id, notice->flags);
+	       notice->kind, clock_boot_ns(), notice->pid, notice->ns_pid, notice->exec_id,
+	       notice->start_ns, notice->cgroup_id, notice->flags);
 	print_comm(notice->comm);
-	putchar('}');
-	live->separator = ",\n";
+	puts("}");
 }
 
 static void print_leaf(const struct probe_stack *stack)
@@ -184,14 +189,13 @@ static void print_new_stacks(struct live *live)
 {
 	struct probe_new_stack new_stack;
 
-	while (probe__next_new_stack(live->probe, &new_stack)) {
-		printf("%s{\"new\":%u,\"start_ns\":%" PRIu64 ",\"exec_id\":%u,\"since_ns\":%" PRIu64
+	while (live->wants_new && probe__next_new_stack(live->probe, &new_stack)) {
+		printf("{\"new\":%u,\"start_ns\":%" PRIu64 ",\"exec_id\":%u,\"since_ns\":%" PRIu64
 		       ",\"at_ns\":%" PRIu64 ",",
-		       live->separator, new_stack.pid, new_stack.start_ns, new_stack.exec_id,
+		       new_stack.pid, new_stack.start_ns, new_stack.exec_id,
 		       new_stack.since_boot_ns, clock_boot_ns());
 		print_words(&new_stack.stack);
-		putchar('}');
-		live->separator = ",\n";
+		puts("}");
 	}
 }
 
@@ -211,31 +215,29 @@ static void print_stack(struct live *live, const char *name, uint64_t hash)
 }
 
 /* Moments on CLOCK_BOOTTIME, by stream. */
-static void print_ticks(struct live *live, const struct probe_batch *batch)
+static void print_ticks(const struct live *live, const struct probe_batch *batch)
 {
 	uint64_t start_us = batch->start_boot_ns / 1000;
 
 	for (size_t i = 0; i < batch->tick_cnt; i++) {
 		const struct probe_tick *tick = &batch->ticks[i];
 
-		printf("%s{\"tick_us\":%" PRIu64 ",\"window\":%d,\"tag\":%u}", live->separator,
+		printf("{\"tick_us\":%" PRIu64 ",\"window\":%d,\"tag\":%u}\n",
 		       start_us + tick->after_us, live->window, tick->stream);
-		live->separator = ",\n";
 	}
 }
 
-static void print_accounts(struct live *live, const struct probe_batch *batch)
+static void print_accounts(const struct live *live, const struct probe_batch *batch)
 {
 	for (size_t i = 0; i < batch->account_cnt; i++) {
 		const struct probe_account *account = &batch->accounts[i];
 
-		printf("%s{\"account\":%" PRIu64 ",\"window\":%d,\"stack_bytes\":%" PRIu64
+		printf("{\"account\":%" PRIu64 ",\"window\":%d,\"stack_bytes\":%" PRIu64
 		       ",\"entries\":%u,\"processes\":%u,\"cut\":%u,\"leaf\":%u,\"bare\":%u,"
-		       "\"lost\":%u}",
-		       live->separator, account->account_id, live->window, account->stack_bytes,
-		       account->entries, account->processes, account->cut_samples,
-		       account->leaf_samples, account->bare_samples, account->lost_samples);
-		live->separator = ",\n";
+		       "\"lost\":%u}\n",
+		       account->account_id, live->window, account->stack_bytes, account->entries,
+		       account->processes, account->cut_samples, account->leaf_samples,
+		       account->bare_samples, account->lost_samples);
 	}
 }
 
@@ -245,18 +247,17 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 		const struct jbpf_key *key = &batch->counts[i].key;
 		const struct jbpf_value *value = &batch->counts[i].value;
 
-		printf("%s{\"count\":%llu,\"window\":%d,\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,\"start_ns\":%llu,"
+		printf("{\"count\":%llu,\"window\":%d,\"pid\":%u,\"ns_pid\":%u,\"exec_id\":%u,\"start_ns\":%llu,"
 		       "\"cgroup_id\":%llu,\"flags\":%u,\"tag\":%u,\"comm\":",
-		       live->separator, value->count, live->window, key->pid, value->ns_pid,
-		       key->exec_id, key->start_ns, key->cgroup_id, value->flags,
+		       value->count, live->window, key->pid, value->ns_pid, key->exec_id,
+		       key->start_ns, key->cgroup_id, value->flags,
 		       jbpf_stream_tag(key, probe__stream_seed(live->probe)));
 		print_comm(value->comm);
 		printf(",\"thread\":");
 		print_comm(value->thread);
 		print_stack(live, "user", key->user_hash);
 		print_stack(live, "kernel", key->kernel_hash);
-		putchar('}');
-		live->separator = ",\n";
+		puts("}");
 	}
 	print_ticks(live, batch);
 	print_accounts(live, batch);
@@ -266,63 +267,69 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 	live->window++;
 }
 
-/* One window: notices as they come, then the counts. */
-static int run_window(struct live *live, uint64_t end_ns)
+/* All so far, which the reader has then. */
+static void print_sums(const struct live *live)
+{
+	printf("{\"windows\":%d,\"map_bytes\":%" PRIu64 ",\"stack_records\":%" PRIu64
+	       ",\"missing_stacks\":%" PRIu64 ",\"counters\":{",
+	       live->window, probe__map_bytes(live->probe), live->stack_records,
+	       live->missing_stacks);
+	for (int i = 0; i < JBPF_CNT_MAX; i++)
+		printf("%s\"%s\":%" PRIu64, i ? "," : "", counter_names[i], live->counters[i]);
+	puts("}}");
+	fflush(stdout);
+}
+
+static int end_window(struct live *live)
 {
 	struct probe_batch batch;
+	int err = probe__drain(live->probe, on_notice, live, &batch);
+
+	if (err)
+		return err;
+	print_new_stacks(live);
+	print_batch(live, &batch);
+	print_sums(live);
+	return 0;
+}
+
+/* Takes notices and stacks as they come, until the window's end or the input's. */
+static int run_window(struct live *live, uint64_t end_ns)
+{
 	uint64_t now_ns;
-	int err;
 
-	while ((now_ns = clock_boot_ns()) < end_ns) {
-		struct pollfd ready = { .fd = probe__fd(live->probe), .events = POLLIN };
+	while (!live->is_over && (now_ns = clock_boot_ns()) < end_ns) {
+		struct pollfd ready[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+					  { .fd = probe__fd(live->probe), .events = POLLIN } };
 		int left_ms = (int)((end_ns - now_ns) / CLOCK_NS_PER_MS) + 1;
+		int err;
 
-		if (live->is_lazy)
-			ready.fd = -1;
-		if (poll(&ready, 1, left_ms) < 0 && errno != EINTR)
+		if (poll(ready, live->is_lazy ? 1 : 2, left_ms) < 0 && errno != EINTR)
 			return -errno;
+		live->is_over = ready[0].revents;
 		if (live->is_lazy)
 			continue;
 		err = probe__consume(live->probe, on_notice, live);
 		if (err)
 			return err;
 		print_new_stacks(live);
+		fflush(stdout);
 	}
-	err = probe__drain(live->probe, on_notice, live, &batch);
-	if (err)
-		return err;
-	print_new_stacks(live);
-	print_batch(live, &batch);
-	return 0;
+	return end_window(live);
 }
 
-static int run(struct live *live, double seconds, int windows)
+static int run(struct live *live, double window_s)
 {
-	uint64_t window_ns = (uint64_t)(seconds * 1e9 / windows);
-	uint64_t start_ns = clock_boot_ns();
-	struct probe_batch batch;
+	uint64_t window_ns = (uint64_t)(window_s * 1e9);
+	uint64_t end_ns = clock_boot_ns();
 	int err = probe__start(live->probe);
 
 	fputs("sampling\n", stderr);
-	fputs("{\"items\":[\n", stdout);
-	for (int i = 1; !err && i <= windows; i++)
-		err = run_window(live, start_ns + (uint64_t)i * window_ns);
+	while (!err && !live->is_over)
+		err = run_window(live, end_ns += window_ns);
 	probe__stop(live->probe);
 	/* What was counted between the last swap and the stop. */
-	if (!err)
-		err = probe__drain(live->probe, on_notice, live, &batch);
-	if (err)
-		return err;
-	print_new_stacks(live);
-	print_batch(live, &batch);
-	printf("],\n\"seconds\":%f,\"map_bytes\":%" PRIu64 ",\"stack_bytes\":%" PRIu64
-	       ",\"stack_records\":%" PRIu64 ",\"missing_stacks\":%" PRIu64 ",\"counters\":{",
-	       (double)(batch.end_boot_ns - start_ns) / 1e9, probe__map_bytes(live->probe),
-	       batch.stack_bytes, live->stack_records, live->missing_stacks);
-	for (int i = 0; i < JBPF_CNT_MAX; i++)
-		printf("%s\"%s\":%" PRIu64, i ? "," : "", counter_names[i], live->counters[i]);
-	puts("}}");
-	return 0;
+	return err ? err : end_window(live);
 }
 
 static bool parse_range(const char *text, struct jbpf_code_range *range)
@@ -357,8 +364,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "pid", required_argument, NULL, 'p' },
 		{ "cgroup", required_argument, NULL, 'c' },
-		{ "seconds", required_argument, NULL, 's' },
-		{ "windows", required_argument, NULL, 'w' },
+		{ "window", required_argument, NULL, 'w' },
 		{ "frequency", required_argument, NULL, 'f' },
 		{ "max-depth", required_argument, NULL, 'd' },
 		{ "compat", no_argument, NULL, 'C' },
@@ -370,6 +376,7 @@ int main(int argc, char **argv)
 		{ "account", required_argument, NULL, 'a' },
 		{ "planned", required_argument, NULL, 'P' },
 		{ "lazy", no_argument, NULL, 'L' },
+		{ "new", no_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 'S' },
 		{ "keep-digits", no_argument, NULL, 'K' },
 		{ "debug", no_argument, NULL, 'D' },
@@ -384,9 +391,9 @@ int main(int argc, char **argv)
 		.pids = pids,
 		.cgroup_paths = cgroups,
 	};
-	struct live live = { .separator = "" };
-	double seconds = 2;
-	int windows = 1, option, err;
+	struct live live = { .window = 0 };
+	double window_s = 0.05;
+	int option, err;
 	char why[512] = "";
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -394,10 +401,8 @@ int main(int argc, char **argv)
 			pids[probe_options.pid_cnt++] = (uint32_t)atoi(optarg);
 		else if (option == 'c' && probe_options.cgroup_cnt < JBPF_CGROUP_FILTER_MAX)
 			cgroups[probe_options.cgroup_cnt++] = optarg;
-		else if (option == 's')
-			seconds = atof(optarg);
 		else if (option == 'w')
-			windows = atoi(optarg);
+			window_s = atof(optarg);
 		else if (option == 'f')
 			probe_options.frequency_hz = (uint32_t)atoi(optarg);
 		else if (option == 'd')
@@ -422,6 +427,8 @@ int main(int argc, char **argv)
 			probe_options.window_ns = (uint64_t)(atof(optarg) * 1e9);
 		else if (option == 'L')
 			live.is_lazy = true;
+		else if (option == 'n')
+			live.wants_new = true;
 		else if (option == 'a' && parse_account(optarg, &live))
 			continue;
 		else if (option == 'S')
@@ -440,7 +447,7 @@ int main(int argc, char **argv)
 	}
 	err = set_accounts(&live);
 	if (!err)
-		err = run(&live, seconds, windows > 0 ? windows : 1);
+		err = run(&live, window_s);
 	probe__free(live.probe);
 	if (err)
 		fprintf(stderr, "failed: %s\n", errstr(err));

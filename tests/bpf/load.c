@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Work with a known profile, for the tests and benches of the BPF side. Usage: load MODE SECONDS [N]
+ * Work with a known profile, for the tests and benches of the BPF side. Usage: load MODE SECONDS|lines [N]
  *
  *   recurse S N   burns CPU below N frames of one function, all with frame pointers
  *   syscalls S    spends most of its time inside system calls
@@ -14,13 +14,21 @@
  *   cpu-exec S    the same, then executes itself in mode "cpu S" with JBPF_PROFILE of its environment
  *                 taken out, or put in as "off" where there was none
  *   pulse S N     burns for the first N ms of each half second of wall time, and sleeps for the rest
+ *   pulse-told S N   the same, and prints when it woke and went to sleep: ns of CLOCK_BOOTTIME
+ *
+ * "lines" instead of seconds: each part of the work (before and behind a new name, a new program)
+ * goes on until there is a line on stdin, or its end, which ends all that follow, too.
  *
  * Prints "ready" when the work begins.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +56,24 @@ static double now(void)
 	return time_of(CLOCK_MONOTONIC);
 }
 
+static bool has_line(void)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	char byte = 0;
+
+	while (byte != '\n' && poll(&input, 1, 0) > 0) {
+		if (read(STDIN_FILENO, &byte, 1) <= 0)
+			return true;
+	}
+	return byte == '\n';
+}
+
+/* `end` as now() has it; infinite: that of a line. */
+static bool is_over(double end)
+{
+	return isinf(end) ? has_line() : now() >= end;
+}
+
 static __attribute__((noinline)) void burn(void)
 {
 	for (int i = 0; i < BURN_ROUNDS; i++)
@@ -56,7 +82,7 @@ static __attribute__((noinline)) void burn(void)
 
 static __attribute__((noinline)) void burn_until(double end)
 {
-	while (now() < end)
+	while (!is_over(end))
 		burn();
 	sink++;
 }
@@ -75,7 +101,7 @@ static __attribute__((noinline)) void syscalls_until(double end)
 	char bytes[65536];
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
-	while (now() < end) {
+	while (!is_over(end)) {
 		for (int i = 0; i < 100; i++)
 			sink += (uint64_t)read(fd, bytes, sizeof(bytes));
 	}
@@ -94,16 +120,32 @@ static __attribute__((noinline)) void many(long depth, unsigned int path)
 	sink++;
 }
 
-static void pulse_until(double end, long on_ms)
+static uint64_t boot_ns(void)
 {
-	while (now() < end) {
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void pulse_until(double end, long on_ms, bool is_told)
+{
+	uint64_t woke_ns = boot_ns();
+
+	while (!is_over(end)) {
 		double wall = time_of(CLOCK_REALTIME);
 		double in_half_second = wall - (double)(uint64_t)(wall * 2) / 2;
 
-		if (in_half_second < (double)on_ms / 1000)
+		if (in_half_second < (double)on_ms / 1000) {
 			burn();
-		else
-			usleep((useconds_t)((0.5 - in_half_second) * 1e6) + 1);
+			continue;
+		}
+		if (is_told) {
+			printf("%" PRIu64 " %" PRIu64 "\n", woke_ns, boot_ns());
+			fflush(stdout);
+		}
+		usleep((useconds_t)((0.5 - in_half_second) * 1e6) + 1);
+		woke_ns = boot_ns();
 	}
 }
 
@@ -111,7 +153,7 @@ static void burn_cpu(double seconds)
 {
 	double end = time_of(CLOCK_PROCESS_CPUTIME_ID) + seconds;
 
-	while (time_of(CLOCK_PROCESS_CPUTIME_ID) < end)
+	while (isinf(end) ? !has_line() : time_of(CLOCK_PROCESS_CPUTIME_ID) < end)
 		burn();
 }
 
@@ -128,7 +170,7 @@ static void renames_until(double end)
 {
 	char name[16];
 
-	for (unsigned int i = 0; now() < end; i++) {
+	for (unsigned int i = 0; !is_over(end); i++) {
 		snprintf(name, sizeof(name), "name%u", i);
 		prctl(PR_SET_NAME, name);
 	}
@@ -167,19 +209,19 @@ static int threads_until(double end, long cnt)
 		if (pthread_create(&thread, NULL, worker, &end))
 			return 1;
 	}
-	while (now() < end + 0.2)
+	while (!is_over(end + 0.2))
 		usleep(20000);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	double seconds = argc > 2 ? atof(argv[2]) : 0;
+	double seconds = argc <= 2 ? 0 : strcmp(argv[2], "lines") == 0 ? INFINITY : atof(argv[2]);
 	long depth = argc > 3 ? atol(argv[3]) : 1;
 	double end = now() + seconds;
 
 	if (argc < 3 || seconds <= 0) {
-		fprintf(stderr, "usage: load MODE SECONDS [N]\n");
+		fprintf(stderr, "usage: load MODE SECONDS|lines [N]\n");
 		return 2;
 	}
 	puts("ready");
@@ -188,8 +230,8 @@ int main(int argc, char **argv)
 		recurse(depth, end);
 	} else if (strcmp(argv[1], "syscalls") == 0) {
 		syscalls_until(end);
-	} else if (strcmp(argv[1], "pulse") == 0) {
-		pulse_until(end, depth);
+	} else if (strcmp(argv[1], "pulse") == 0 || strcmp(argv[1], "pulse-told") == 0) {
+		pulse_until(end, depth, argv[1][strlen("pulse")]);
 	} else if (strcmp(argv[1], "cpu") == 0) {
 		burn_cpu(seconds);
 	} else if (strcmp(argv[1], "cpu-exec") == 0) {
@@ -197,7 +239,7 @@ int main(int argc, char **argv)
 		exec_turned(argv[2]);
 		return 1;
 	} else if (strcmp(argv[1], "rename") == 0) {
-		burn_until(end - seconds / 2);
+		burn_until(isinf(end) ? end : end - seconds / 2);
 		prctl(PR_SET_NAME, "renamed");
 		burn_until(end);
 	} else if (strcmp(argv[1], "renames") == 0) {
@@ -211,7 +253,7 @@ int main(int argc, char **argv)
 	} else if (strcmp(argv[1], "threads") == 0) {
 		return threads_until(end, depth);
 	} else if (strcmp(argv[1], "many") == 0) {
-		for (unsigned int path = 0; now() < end; path++)
+		for (unsigned int path = 0; !is_over(end); path++)
 			many(depth, path & ((1u << MANY_BITS) - 1));
 	} else {
 		return 2;

@@ -28,7 +28,7 @@ def jvm(name, begin, *options):
     with tempfile.TemporaryDirectory() as classes:
         subprocess.run(["javac", "--release", "8", "-Xlint:-options", "-d", classes, JAVA / f"{name}.java"],
                        check=True)
-        command = ["java", "-XX:+PreserveFramePointer", "-Xmx64m", *options, "-cp", classes, name, "60"]
+        command = ["java", "-XX:+PreserveFramePointer", "-Xmx64m", *options, "-cp", classes, name, "900"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             for line in process.stdout:
@@ -45,64 +45,84 @@ def jvm(name, begin, *options):
             process.stdout.close()
 
 
-def sample(process, ranges, *args):
-    """Counts from when the range was known."""
+def sample(process, ranges, until):
+    """Counts from when the range was known, until that is true of them."""
     def known(data):
-        return [item for item in of_pid(data, process.pid) if item["window"] > 0]
+        return [item for item in of_pid(data, process.pid) if item["window"] > 0 and "user" in item]
     data = live_sample("--range", ":".join(f"{number:x}" for number in ranges), "--pid", process.pid,
-                       "--windows", 5, *args, until=lambda data: total(known(data)) > 100)
+                       "--frequency", 299, until=lambda data: until(known(data)))
     assert_nothing_lost(data)
     return data, known(data)
 
 
-@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
+def interpreted(counts, ranges):
+    """(depth, word after its address, samples) of each frame in the interpreter."""
+    for item in counts:
+        words = item["user"]["ips"]
+        for depth, (word, after) in enumerate(zip(words, words[1:] + [0])):
+            if ranges[2] <= word < ranges[3]:
+                yield depth, after, item["count"]
+
+
+def is_unmade(depth, after):
+    """Between mov rbp, rsp and the push of its Method* a frame holds what was there before
+    (generate_fixed_frame(), templateInterpreterGenerator_x86.cpp)."""
+    return depth == 0 and not after & METHOD_BIT
+
+
 def test_every_interpreted_frame_has_its_method():
+    def methods(counts):
+        return {after & ~METHOD_BIT for depth, after, _ in interpreted(counts, ranges) if not is_unmade(depth, after)}
     with jvm("Interp", "READY", "-Xint") as (process, ranges):
-        _, counts = sample(process, ranges, "--seconds", 4, "--frequency", 299)
-        methods = set()
-        frame_cnt = 0
-        unmade_cnt = 0
+        # main, work, one to six, a constructor, grind; and what they call of the JDK.
+        _, counts = sample(process, ranges, until=lambda counts: total(counts) > 300 and len(methods(counts)) >= 8)
         for item in counts:
             words = item["user"]["ips"]
-            for depth, (word, after) in enumerate(zip(words, words[1:] + [0])):
-                if ranges[2] <= word < ranges[3]:
-                    # Between mov rbp, rsp and the push of its Method* a frame holds what was there before
-                    # (generate_fixed_frame(), templateInterpreterGenerator_x86.cpp).
-                    if depth == 0 and not after & METHOD_BIT:
-                        unmade_cnt += item["count"]
-                        continue
-                    assert after & METHOD_BIT, f"{word:x}"
-                    methods.add(after & ~METHOD_BIT)
-                    frame_cnt += item["count"]
-                else:
-                    assert not after & METHOD_BIT, f"{word:x}"
-        # One in a hundred, and five standard errors of so few.
-        most = 0.01 * total(counts)
-        assert unmade_cnt <= most + 5 * math.sqrt(most), (unmade_cnt, total(counts))
-        # main, work, one to six, a constructor, grind; and what they call of the JDK.
-        assert frame_cnt > 5 * total(counts)
-        assert 8 <= len(methods) < 200
+            for word, after in zip(words, words[1:]):
+                assert ranges[2] <= word < ranges[3] or not after & METHOD_BIT, f"{word:x}"
+        assert all(after & METHOD_BIT or is_unmade(depth, after) for depth, after, _ in interpreted(counts, ranges))
+        assert len(methods(counts)) < 200
         # They are in memory of this process that is not code.
         maps = [line.split()[0].split("-") for line in Path(f"/proc/{process.pid}/maps").read_text().splitlines()]
-        for method in methods:
+        for method in methods(counts):
             assert any(int(low, 16) <= method < int(high, 16) for low, high in maps)
             assert not ranges[0] <= method < ranges[1]
 
 
-@pytest.mark.long("how soon jbpfd names what it sampled is the host's")
-def test_the_leaf_is_taken_of_all_and_makes_few_stacks_more():
+@pytest.mark.long("one sample in a hundred may lack it, and frames per sample: shares")
+def test_every_interpreted_frame_has_its_method_figures():
+    with jvm("Interp", "READY", "-Xint") as (process, ranges):
+        _, counts = sample(process, ranges, until=lambda counts: total(counts) > 1000)
+    frames = list(interpreted(counts, ranges))
+    unmade_cnt = sum(count for depth, after, count in frames if is_unmade(depth, after))
+    # One in a hundred, and five standard errors of so few.
+    most = 0.01 * total(counts)
+    assert unmade_cnt <= most + 5 * math.sqrt(most), (unmade_cnt, total(counts))
+    assert sum(count for _, _, count in frames) - unmade_cnt > 5 * total(counts)
+
+
+def sample_callers(least):
+    """(data, counts, ranges) of compiled code that calls."""
     options = ["-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Callers*.*"]
     with jvm("Callers", "EDGE", *options) as (process, ranges):
-        data, counts = sample(process, ranges, "--seconds", 8, "--frequency", 299)
+        return *sample(process, ranges, until=lambda counts: total(counts) > least), ranges
+
+
+def test_the_leaf_is_taken_of_all_and_makes_few_stacks_more():
+    data, counts, ranges = sample_callers(300)
+    missing = [item for item in counts
+               if (ranges[0] <= item["user"]["ips"][0] < ranges[1]) != ("leaf_words" in item["user"])]
+    assert missing == []
+    assert data["counters"]["leaf_unread"] == 0
+
+
+@pytest.mark.long("a ratio of few stacks, by where the ticks hit")
+def test_the_leaf_is_taken_of_all_and_makes_few_stacks_more_figures():
+    _, counts, _ = sample_callers(2000)
     chains, stacks = set(), set()
-    missing = 0
     for item in counts:
         user = item["user"]
         chain = (*user["ips"], user["end"])
         chains.add(chain)
         stacks.add((chain, *user.get("leaf_words", ()), user.get("leaf_code")))
-        in_code = ranges[0] <= user["ips"][0] < ranges[1]
-        missing += (in_code != ("leaf_words" in user)) * item["count"]
-    assert missing == 0
-    assert data["counters"]["leaf_unread"] == 0
     assert len(stacks) <= 1.1 * len(chains) + 2, (len(stacks), len(chains))

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from harness.programs import Lacking
-from live import VARIANTS, Sampling, load, of_pid, total
+from harness.programs import wait_cpu
+from live import VARIANTS, Sampling, end, load, of_pid, tell, total
 
 pytestmark = pytest.mark.live
 
@@ -30,8 +30,7 @@ def at_offset(offset):
     return dict({"F": "x" * (offset - len("F=") - 1)} if offset else {}, JBPF_PROFILE="off")
 
 
-CPU_SECONDS = 0.03  # of each program: some 30 samples
-SAMPLES_OF_EXECVE = 10
+CPU_SECONDS = 0.06  # of each program, at least: some 60 samples
 
 
 def of_program(data, pid):
@@ -44,32 +43,37 @@ def may_be_recorded(counts):
     return [item for item in counts if item["flags"] & VALUE_OPT_OUT_NONE]
 
 
-def sample_all(environments, *variant, mode="cpu"):
-    """Samples a program with each while it uses its CPU time; (data, processes)."""
-    for seconds in (3, 9, 27):
-        sampling = Sampling("--seconds", seconds, "--frequency", 999, *variant)
-        with ExitStack() as stack:
-            loads = [stack.enter_context(load(mode, CPU_SECONDS, prefix=["env", "-i", *[f"{k}={v}" for k, v in one.items()]]))
-                     for one in environments]
-            for process in loads:
-                assert process.wait(60) == 0
-        in_time = sampling.process.poll() is None
-        data = sampling.result()
-        if in_time:
-            return data, loads
-    raise Lacking("the programs got no CPU time")
+def sample_all(environments, *variant, mode="cpu", parts=()):
+    """Samples a program with each until all have used their CPU time; then, and when the condition of the part before
+    is true, they go on with the next part. (data, processes)"""
+    with Sampling("--frequency", 999, *variant) as sampling, ExitStack() as stack:
+        loads = [stack.enter_context(load(mode, "lines", prefix=["env", "-i", *[f"{k}={v}" for k, v in one.items()]]))
+                 for one in environments]
+        for until in parts:
+            sampling.wait(lambda data: until(data, *loads))
+            wait_cpu([process.pid for process in loads], CPU_SECONDS)
+            if until is not parts[-1]:
+                for process in loads:
+                    tell(process)
+        for process in loads:
+            end(process)
+        return sampling.result(), loads
 
 
-@pytest.mark.long("a load lives, or a window lasts, so many seconds by the clock")
+def anything(_data, *_):
+    return True
+
+
 @VARIANTS
 def test_who_opts_out_is_not_sampled_and_who_does_not_is(variant):
-    data, loads = sample_all(OFF + ON, *variant)
+    def has_on(data, *loads):
+        return all(may_be_recorded(of_program(data, process.pid)) for process in loads[len(OFF):])
+    data, loads = sample_all(OFF + ON, *variant, parts=[has_on])
     for process, environment in zip(loads, OFF + ON):
         counts = of_program(data, process.pid)
         if environment in OFF:
-            assert not may_be_recorded(counts) and total(counts) <= SAMPLES_OF_EXECVE, environment
-        else:
-            assert total(may_be_recorded(counts)) > 0, environment
+            # But within execve().
+            assert not may_be_recorded(counts) and total(counts) < 999 * CPU_SECONDS / 2, environment
     opted_out = {process.pid for process in loads[:len(OFF)]}
     told = {notice["pid"] for notice in data["notices"] if notice["notice"] == SEEN and notice["comm"] == "load"}
     assert not opted_out & told
@@ -79,7 +83,7 @@ def test_who_opts_out_is_not_sampled_and_who_does_not_is(variant):
 
 def test_the_variable_is_found_wherever_it_stands():
     environments = [at_offset(offset) for offset in OFFSETS]
-    data, loads = sample_all(environments)
+    data, loads = sample_all(environments, parts=[anything])
     seen = {offset: total(may_be_recorded(of_program(data, process.pid)))
             for offset, process in zip(OFFSETS, loads)}
     assert not any(seen.values()), seen
@@ -87,7 +91,9 @@ def test_the_variable_is_found_wherever_it_stands():
 
 
 def test_an_environment_that_is_too_long_is_left_to_user_space():
-    data, (process, _) = sample_all([at_offset(34000), {}])
+    def is_seen(data, process, _):
+        return of_program(data, process.pid) and any(notice["pid"] == process.pid for notice in data["notices"])
+    data, (process, _) = sample_all([at_offset(34000), {}], parts=[is_seen])
     counts = of_program(data, process.pid)
     assert counts and not may_be_recorded(counts)
     told = {notice["flags"] for notice in data["notices"]
@@ -96,7 +102,11 @@ def test_an_environment_that_is_too_long_is_left_to_user_space():
 
 
 def test_each_program_of_an_exec_chain_decides_for_itself():
-    data, (closed, opened) = sample_all([{"JBPF_PROFILE": "off"}, {"A": "b"}], mode="cpu-exec")
+    def is_recorded(comm, data, process):
+        return any(item["comm"] == comm for item in may_be_recorded(of_pid(data, process.pid)))
+    data, (closed, opened) = sample_all([{"JBPF_PROFILE": "off"}, {"A": "b"}], mode="cpu-exec", parts=[
+        lambda data, _, opened: is_recorded("load", data, opened),
+        lambda data, closed, _: is_recorded("exe", data, closed)])
     first = {item["exec_id"] for item in may_be_recorded(of_pid(data, opened.pid)) if item["comm"] == "load"}
     then = {item["exec_id"] for item in may_be_recorded(of_pid(data, closed.pid)) if item["comm"] == "exe"}
     assert len(first) == len(then) == 1

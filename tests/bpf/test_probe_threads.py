@@ -20,7 +20,7 @@ def burn(name):
 for name in sys.argv[1:]:
     threading.Thread(target=burn, args=(name,), daemon=True).start()
 print("ready", flush=True)
-threading.Event().wait(120)
+threading.Event().wait(900)
 """
 # The kernel keeps 15 bytes of a name.
 FOLDED = {"http-nio-8080-exec-7": "http-nio-#-e", "pool-1-thread-12": "pool-#-thread-#", "12345": "#",
@@ -36,7 +36,7 @@ def sampled_names(names, *args):
             for item in of_pid(data, process.pid):
                 found[item["thread"]] += item["count"]
             return found
-        data = sample("--pid", process.pid, "--seconds", 3, *args, until=lambda data: len(counts(data)) >= len(names))
+        data = sample("--pid", process.pid, "--frequency", 999, *args, until=lambda data: len(counts(data)) >= len(names))
         assert_nothing_lost(data)
         assert total(data["counts"]) == sum(counts(data).values())
         return set(counts(data)) - {"python#", "python3"}  # the first one, which seldom runs
@@ -49,7 +49,7 @@ def test_digits_of_a_threads_name_are_one_character(variant):
 
 def test_threads_of_a_pool_are_one():
     with load("-c", THREADS, "worker-1", "worker-22", "worker-333", program="/usr/bin/python3") as process:
-        data = sample("--pid", process.pid, "--seconds", 2, until=lambda data: total(of_pid(data, process.pid)) >= 20)
+        data = sample("--pid", process.pid, "--frequency", 499, until=lambda data: total(of_pid(data, process.pid)) >= 50)
     assert {item["thread"] for item in of_pid(data, process.pid)} - {"python#"} == {"worker-#"}
 
 
