@@ -71,9 +71,11 @@ def test_a_program_that_executes_another_is_two_streams():
 
 
 def test_a_full_log_is_counted_and_not_overrun():
-    with load("recurse", 900, 5, cpu=min(os.sched_getaffinity(0))) as process:  # one log fills
-        data = sample("--window", 2, "--frequency", 1999, "--ticks", 0.02, "--pid", process.pid,
-                      until=lambda data: data["counters"]["ticks_full"] > 0)
+    with load("recurse", 900, 5, cpu=min(os.sched_getaffinity(0))) as process, \
+            Sampling("--window", 900, "--frequency", 999, "--ticks", 0.02, "--pid", process.pid) as sampling:
+        wait_cpu([process.pid], 2)  # one log fills: it is for the window and one second more (tick_log.c)
+        data = sampling.result()
+    assert data["counters"]["ticks_full"] > 0
     assert len(data["ticks"]) + data["counters"]["ticks_full"] == total(data["counts"])
     counted = by_stream(data["counts"], lambda item: item["count"])
     for stream, noted in by_stream(data["ticks"], lambda item: 1).items():
