@@ -39,7 +39,8 @@ int main(int argc, char **argv)
 	if (!files)
 		err(1, "%s", argv[1]);
 	for (FTSENT *file; (file = fts_read(files));) {
-		if (file->fts_info == FTS_NS || file->fts_info == FTS_DNR || file->fts_info == FTS_ERR)
+		if (file->fts_info == FTS_NS || file->fts_info == FTS_DNR ||
+		    file->fts_info == FTS_ERR)
 			errx(1, "%s: %s", file->fts_path, strerror(file->fts_errno));
 		if (file->fts_info != FTS_F)
 			continue;
