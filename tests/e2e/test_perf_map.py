@@ -144,11 +144,12 @@ def profiled(engine, tmp_path_factory):
 
 
 def found_jit_frames(daemon, name):
-    """The names under spin_for, whose callee is always JIT code, with samples."""
+    """The names under spin_for, whose callee is always JIT code, or the kernel's when something interrupts it, with
+    samples."""
     found = {}
     dumped = daemon.dump_raw("--pid", daemon.spinners[name].pid)
     for frames, count in Folded(dumped.stdout if dumped.returncode == 0 else "").stacks:
-        names = [plain(frame) for frame in frames]
+        names = [plain(frame) for frame in frames if not frame.endswith("_[k]")]
         if "spin_for" in names[:-1]:
             callee = names[names.index("spin_for") + 1]
             if not callee.startswith(("now_ns", "clock_gettime", "__", "[", "libc.so.6+")) or callee == UNKNOWN:
