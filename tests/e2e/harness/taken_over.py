@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import AIDS
+from harness.programs import AIDS, wait_until
 
 CALLS_HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+VDSO = re.compile(r"^(\w+)-(\w+) r-xp .*\[vdso\]$", re.M)
 SCRATCH_BYTES = 1 << 16
 OPENERS = {"openat", "openat2", "open_by_handle_at", "socket", "memfd_create", "pidfd_open", "perf_event_open", "bpf",
            "io_uring_setup", "userfaultfd", "fsopen", "inotify_init1"}
@@ -28,9 +29,10 @@ def call_numbers():
 
 
 def call_address(pid):
-    """Of a system call instruction in the memory of a process: the kernel maps some into each."""
-    maps = Path(f"/proc/{pid}/maps").read_text()
-    start, end = (int(part, 16) for part in re.search(r"^(\w+)-(\w+) r-xp .*\[vdso\]$", maps, re.M).groups())
+    """Of a system call instruction in the memory of a process: the kernel maps some into each, after it has given the
+    process its new name (fs/binfmt_elf.c, load_elf_binary())."""
+    found = wait_until(lambda: VDSO.search(Path(f"/proc/{pid}/maps").read_text()), 60, "a program is mapped")
+    start, end = (int(part, 16) for part in found.groups())
     with open(f"/proc/{pid}/mem", "rb") as memory:
         memory.seek(start)
         return start + memory.read(end - start).index(b"\x0f\x05")
