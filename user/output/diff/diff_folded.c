@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "stack before after": what difffolded.pl prints and flamegraph.pl draws as a differential graph.
- * Counts are samples as they were taken in the compared blocks, whatever the two frequencies and
- * lengths of time: people scale them with difffolded.pl's own -n, or read the other formats.
+ * "stack before after": what difffolded.pl -n prints and flamegraph.pl draws as a differential graph.
+ * flamegraph.pl colours by the difference of the counts, and sides of unlike lengths of time or
+ * frequencies would be red or blue all over. So the side before is scaled to the total of the side
+ * after, as difffolded.pl -n does: what is compared is shares, as in every format.
  *
  * A place's own samples are its total less its children's. Names are escaped as in folded profiles;
  * stacks that become the same by that are added up.
@@ -123,6 +124,27 @@ static int compare_lines(const void *left, const void *right, void *texts)
 	return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
+static uint64_t samples_of(const struct folded *folded, int side)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < folded->line_cnt; i++)
+		samples = add_saturated(samples, folded->lines[i].samples[side]);
+	return samples;
+}
+
+static void scale_before(struct folded *folded)
+{
+	long double before = samples_of(folded, DIFF_PATHS_BEFORE);
+	long double after = samples_of(folded, DIFF_PATHS_AFTER);
+
+	for (size_t i = 0; before > 0 && after > 0 && i < folded->line_cnt; i++) {
+		uint64_t *samples = &folded->lines[i].samples[DIFF_PATHS_BEFORE];
+
+		*samples = (uint64_t)(*samples * (after / before) + 0.5L);
+	}
+}
+
 static int write_lines(struct folded *folded, struct strbuf *out)
 {
 	struct folded_line *lines = folded->lines;
@@ -130,6 +152,7 @@ static int write_lines(struct folded *folded, struct strbuf *out)
 
 	if (!folded->line_cnt)
 		return 0;
+	scale_before(folded);
 	qsort_r(lines, folded->line_cnt, sizeof(*lines), compare_lines, texts);
 	for (size_t i = 0; i < folded->line_cnt; i++) {
 		struct folded_line line = lines[i];
