@@ -51,11 +51,30 @@ static void own_text_stays_as_it_is(void **state)
 	diff_spelling__free(spelling);
 }
 
+struct frame_case {
+	const char *frame, *expected; /* behind "java;" */
+};
+
+static void check_frames(const struct frame_case *cases, size_t cnt)
+{
+	struct diff_spelling *spelling = diff_spelling__new();
+
+	assert_non_null(spelling);
+	/* Twice: the second time they are remembered. */
+	for (size_t i = 0; i < 2 * cnt; i++) {
+		char stack[256], expected[256];
+
+		snprintf(stack, sizeof(stack), "java;%s", cases[i / 2].frame);
+		snprintf(expected, sizeof(expected), "java;%s", cases[i / 2].expected);
+		check(spelling, stack, expected);
+		check(spelling, expected, expected);
+	}
+	diff_spelling__free(spelling);
+}
+
 static void run_specific_parts_go(void **state)
 {
-	static const struct {
-		const char *frame, *expected; /* behind "java;" */
-	} cases[] = {
+	static const struct frame_case cases[] = {
 		/* lambdas and hidden classes, JDK 8 to 25 */
 		{ "a.B$$Lambda$14/1282788025.run_[j]", "a.B$$Lambda.run_[j]" },
 		{ "a.B$$Lambda$733/0x00007f5f88003000.run_[j]", "a.B$$Lambda.run_[j]" },
@@ -80,13 +99,36 @@ static void run_specific_parts_go(void **state)
 		{ "java/util/Map$Entry.get_[i]", "java.util.Map$Entry.get_[i]" },
 		{ "a/B$$Lambda$14.0x0000000800.run", "a.B$$Lambda.run_[j]" },
 		{ "a/B$$Lambda$14/0x0000000800.run", "a.B$$Lambda.run_[j]" },
-		{ "a.B$$Lambda$733.run", "a.B$$Lambda.run" },
+		{ "a.B$$Lambda$733.run", "a.B$$Lambda.run_[j]" },
+		/* async-profiler's --dot; perf with the map of jcmd Compiler.perfmap, whole or cut at "(" */
+		{ "java.util.ArrayList.clone", "java.util.ArrayList.clone_[j]" },
+		{ "com.shop.Engine.warm", "com.shop.Engine.warm_[j]" },
+		{ "shop.Cart.<init>", "shop.Cart.<init>_[j]" },
+		{ "shop.B\xc3\xa4r.\xc3\xbc", "shop.B\xc3\xa4r.\xc3\xbc_[j]" },
+		{ "void java.lang.Thread.run", "java.lang.Thread.run_[j]" },
+		{ "void java.lang.Thread.run_[j]", "java.lang.Thread.run_[j]" },
+		{ "void shop.Job$$Lambda/0x00007f1c2c001000.run", "shop.Job$$Lambda.run_[j]" },
+		{ "void shop.Job$$Lambda/0x00007f1c2c001000.run_[j]", "shop.Job$$Lambda.run_[j]" },
+		{ "void shop.Job.lambda$start$0", "shop.Job.lambda$start$0_[j]" },
+		{ "int shop.Cart.total", "shop.Cart.total_[j]" },
+		{ "int Work.mix(int, int)", "Work.mix(int, int)_[j]" },
+		{ "java.util.Map$Entry[] a.B.all", "a.B.all_[j]" },
+		{ "void Work.<init>", "Work.<init>_[j]" },
 		/* perf-map-agent through stackcollapse-perf.pl, plain and tidied */
 		{ "Lorg/a/MemberBox:::invoke", "org.a.MemberBox.invoke_[j]" },
 		{ "Lorg/a/MemberBox:::invoke_[j]", "org.a.MemberBox.invoke_[j]" },
 		{ "org/a/MemberBox:::invoke", "org.a.MemberBox.invoke_[j]" },
 		{ "org/a/MemberBox::invoke", "org.a.MemberBox.invoke_[j]" },
 		{ "org/a/MemberBox:.<init>", "org.a.MemberBox.<init>_[j]" },
+	};
+
+	(void)state;
+	check_frames(cases, ARRAY_SIZE(cases));
+}
+
+static void native_names_lose_what_a_build_adds(void **state)
+{
+	static const struct frame_case cases[] = {
 		/* native and kernel */
 		{ "memcpy@@GLIBC_2.14", "memcpy" },
 		{ "memcpy@GLIBC_2.2.5", "memcpy" },
@@ -95,6 +137,16 @@ static void run_specific_parts_go(void **state)
 		{ "f(int) [clone .isra.0]", "f(int)" },
 		{ "f(int) [clone .isra.0] [clone .cold]", "f(int)" },
 		{ "main+0x1f", "main" },
+		{ "main+38642", "main" },
+		{ "java.util.ArrayList.clone+12", "java.util.ArrayList.clone_[j]" },
+		{ "libz.so.1.2.13+932", "[libz.so.1.2.13]" },
+		{ "operator++12", "operator++12" },
+		{ "f.clone.3", "f" },
+		{ "a::b.llvm.77", "a::b" },
+		/* stackcollapse-perf.pl --all marks inlined C and C++, too */
+		{ "std::vector<int>::size_[i]", "std::vector<int>::size" },
+		{ "memcpy_[i]", "memcpy" },
+		{ "com.foo.Bar::baz_[i]", "com.foo.Bar.baz_[i]" },
 		{ "libz.so.1.2.13+0x3a0", "[libz.so.1.2.13]" },
 		{ "libjvm.so+0x4b2c10", "[libjvm.so]" },
 		{ "perl5.36.0+0x3a0", "perl5.36.0" },
@@ -111,24 +163,31 @@ static void run_specific_parts_go(void **state)
 		{ "0xyz", "0xyz" },
 		/* not certainly Java */
 		{ "src/main/foo.run", "src/main/foo.run" },
+		{ "time.Time.Add", "time.Time.Add" },
+		{ "reflect.Value.call", "reflect.Value.call" },
+		{ "int operator", "int operator" },
+		{ "void foo<int>(a::B)", "void foo<int>(a::B)" },
+		{ "main (app.py:10)", "main (app.py:10)" },
+		{ "a b.C.d", "a b.C.d" },
 		{ "a/B", "a/B" },
 		{ "a/B.", "a/B." },
 		{ "/a/B.c", "/a/B.c" },
 		{ "a b/C.d", "a b/C.d" },
 	};
+
+	(void)state;
+	check_frames(cases, ARRAY_SIZE(cases));
+}
+
+static void small_classes_are_java_among_java(void **state)
+{
 	struct diff_spelling *spelling = diff_spelling__new();
 
 	(void)state;
 	assert_non_null(spelling);
-	/* Twice: the second time they are remembered. */
-	for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
-		char stack[256], expected[256];
-
-		snprintf(stack, sizeof(stack), "java;%s", cases[i / 2].frame);
-		snprintf(expected, sizeof(expected), "java;%s", cases[i / 2].expected);
-		check(spelling, stack, expected);
-		check(spelling, expected, expected);
-	}
+	check(spelling, "all;java/lang/Thread.run;a/b/c.clone;net/x.f",
+	      "all;java.lang.Thread.run_[j];a.b.c.clone_[j];net.x.f_[j]");
+	check(spelling, "all;main.main;a/b/c.clone;net/x.f", "all;main.main;a/b/c.clone;net/x.f");
 	diff_spelling__free(spelling);
 }
 
@@ -203,6 +262,9 @@ static void a_stack_without_process_is_known_by_its_first_frame(void **state)
 		{ "", false },
 		{ "java/lang/Thread.run;f", true },
 		{ "java.lang.Thread.run_[j];f", true },
+		{ "java.lang.Thread.run;f", true },
+		{ "void java.lang.Thread.run;f", true },
+		{ "org.gnome.Shell;f", false },
 		{ "entry_SYSCALL_64_[k]", true },
 		{ "a.B$$Lambda$733.run;f", true },
 		{ "std::thread::run;f", true },
@@ -222,6 +284,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_text_stays_as_it_is),
 		cmocka_unit_test(run_specific_parts_go),
+		cmocka_unit_test(native_names_lose_what_a_build_adds),
+		cmocka_unit_test(small_classes_are_java_among_java),
 		cmocka_unit_test(numbers_of_threads_and_processes_go),
 		cmocka_unit_test(foreign_bytes_are_made_inert),
 		cmocka_unit_test(a_stack_too_long_is_refused_whole),

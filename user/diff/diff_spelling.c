@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Canonical frames; see diff_spelling.h. Java names go by the recorder's own rules (java_name.h).
- * Whether a name without a suffix is Java must be certain: a class in its internal spelling
- * ("java/lang/String"), or a part that only class generators write.
+ * Canonical frames; see diff_spelling.h. Java names go by the recorder's own rules (java_name.h);
+ * which names without a suffix are Java's, java_spelling.h says.
  */
 #include "user/diff/diff_spelling.h"
 
@@ -11,18 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/diff/java_spelling.h"
 #include "user/model/stack_text.h"
 #include "user/util/cleanup.h"
 #include "user/model/java_name.h"
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
 
-#define UNKNOWN	    "[unknown]"
-#define UNKNOWN_JIT "[unknown jit]"
-#define PLACE_FIRST 'p'
-#define PLACE_OTHER 'f'
-#define LETTERS_MIN 3 /* before a number that ends a thread's name */
-#define NO_TEXT	    UINT32_MAX
+#define UNKNOWN		 "[unknown]"
+#define UNKNOWN_JIT	 "[unknown jit]"
+#define PLACE_FIRST	 'p'
+#define PLACE_OTHER	 'f'
+#define PLACE_AMONG_JAVA 'j' /* in stacks with classes in their internal spelling */
+#define LETTERS_MIN	 3   /* before a number that ends a thread's name */
+#define NO_TEXT		 UINT32_MAX
 
 struct diff_spelling {
 	struct strtab *raw;   /* place + frame as it was written */
@@ -91,84 +92,6 @@ static bool ends_with(const char *name, size_t len, const char *end)
 
 /* ---- Java ---- */
 
-/* Parts that only class generators write. */
-static bool has_generated_part(const char *name, size_t len)
-{
-	static const char *const parts[] = {
-		"$$Lambda",
-		"$Proxy",
-		"$$EnhancerBy",
-		"$$FastClassBy",
-		"$$KeyFactoryBy",
-		"$$SpringCGLIB",
-		"$ByteBuddy$",
-		"$HibernateProxy$",
-		"$MockitoMock$",
-		"$auxiliary$",
-		"GeneratedMethodAccessor",
-		"GeneratedConstructorAccessor",
-		"GeneratedSerializationConstructorAccessor",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		if (contains(name, len, parts[i]))
-			return true;
-	return false;
-}
-
-/* Other runtimes' names hold paths and blanks: "LazyCompile:*f /p.js:1:2", "py::f:/x.py". */
-static bool may_be_java(const char *name, size_t len)
-{
-	return len && *name != '/' && *name != '[' && !memchr(name, ' ', len) &&
-	       !contains(name, len, ":/") && !memchr(name, '*', len);
-}
-
-/* "java/lang/String.format", nothing less: one dot, behind the last slash and a class's name. */
-static bool is_internal_spelling(const char *name, size_t len)
-{
-	const char *slash = memrchr(name, '/', len);
-	const char *first_dot = memchr(name, '.', len);
-	const char *dot = memrchr(name, '.', len);
-	size_t end = slash ? (size_t)(slash - name) : 0;
-
-	if (!slash || !first_dot || first_dot != dot || dot < slash + 2 || dot + 1 == name + len ||
-	    slash[1] < 'A' || slash[1] > 'Z' || memchr(name, '(', len) || memchr(name, ':', len))
-		return false;
-	for (size_t i = 0; i < end; i++)
-		if (!is_letter(name[i]) && !is_digit(name[i]) && name[i] != '_' && name[i] != '$' &&
-		    name[i] != '/')
-			return false;
-	return true;
-}
-
-/*
- * stackcollapse-perf.pl writes perf-map-agent's "Lorg/a/B;::run" as "Lorg/a/B:::run", or tidied as
- * "org/a/B:::run"; ";.<init>" as ":.<init>". Appends "org/a/B.run".
- */
-static bool append_collapsed_descriptor(const char *name, size_t len, struct strbuf *out)
-{
-	const char *colon = len ? memchr(name, ':', len) : NULL;
-	size_t class_len = colon ? (size_t)(colon - name) : 0;
-	const char *method = colon;
-	size_t skip = 0;
-
-	if (!class_len || !memchr(name, '/', class_len) || memchr(name, '.', class_len))
-		return false;
-	if (contains(colon, len - class_len, ":::") && memcmp(colon, ":::", 3) == 0)
-		method = colon + 3;
-	else if (class_len + 2 < len &&
-		 (memcmp(colon, "::", 2) == 0 || memcmp(colon, ":.", 2) == 0))
-		method = colon + 2;
-	if (method == colon || method >= name + len)
-		return false;
-	if (*name == 'L' && class_len > 1 && (is_letter(name[1]) || name[1] == '_'))
-		skip = 1;
-	strbuf_append(out, name + skip, class_len - skip);
-	strbuf_putc(out, '.');
-	strbuf_append(out, method, (size_t)(name + len - method));
-	return true;
-}
-
 /* Appends a name that is known to be Java's. */
 static void append_java(const char *name, size_t len, struct strbuf *out)
 {
@@ -183,23 +106,10 @@ static void append_java_text(const struct strbuf *name, struct strbuf *out)
 	append_java(strbuf_str(name), name->len, out);
 }
 
-/* A frame with the suffix of Java code. */
-static void append_marked_java(const char *name, size_t len, struct strbuf *out)
-{
-	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
-
-	if (!may_be_java(name, len))
-		strbuf_append(out, name, len);
-	else if (append_collapsed_descriptor(name, len, &plain))
-		append_java_text(&plain, out);
-	else
-		append_java(name, len, out);
-}
-
 /* ---- native code ---- */
 
-/* Every compiler run numbers clones differently. */
-static size_t without_clone(const char *name, size_t len)
+/* Every compiler run numbers clones differently: ".part.3", ".cold". 0: the name has no such end. */
+static size_t clone_suffix_len(const char *name, size_t len)
 {
 	static const char *const suffixes[] = { ".isra",     ".constprop",  ".part",	   ".cold",
 						".lto_priv", ".llvm",	    ".localalias", ".clone",
@@ -215,8 +125,22 @@ static size_t without_clone(const char *name, size_t len)
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
 		if (len - digits > strlen(suffixes[i]) &&
 		    ends_with(name, len - digits, suffixes[i]))
-			return len - digits - strlen(suffixes[i]);
-	return len;
+			return strlen(suffixes[i]) + digits;
+	return 0;
+}
+
+/* What is left must be a symbol: "java.util.ArrayList.clone" is a method, though its end looks like a clone's. */
+static size_t without_clone(const char *name, size_t len)
+{
+	size_t left = len, suffix;
+
+	while ((suffix = clone_suffix_len(name, left)) != 0)
+		left -= suffix;
+	if (left == len || is_digit(name[len - 1]) || contains(name, left, "::"))
+		return left;
+	if (memchr(name, '(', left))
+		return left;
+	return memchr(name, '.', left) || memchr(name, '/', left) ? len : left;
 }
 
 /* "f(int) [clone .isra.0]", as demanglers write it. */
@@ -229,15 +153,20 @@ static size_t without_clone_words(const char *name, size_t len)
 	return found && found > name ? (size_t)(found - name) : len;
 }
 
-/* "main+0x1f" */
+/* "main+0x1f", and bpftrace's "main+31" */
 static size_t without_offset(const char *name, size_t len)
 {
-	size_t digits = 0;
+	size_t hex = 0, decimal = 0;
 
-	while (digits < len && is_hex(name[len - digits - 1]))
-		digits++;
-	if (digits && len > digits + 3 && memcmp(name + len - digits - 3, "+0x", 3) == 0)
-		return len - digits - 3;
+	while (hex < len && is_hex(name[len - hex - 1]))
+		hex++;
+	if (hex && len > hex + 3 && memcmp(name + len - hex - 3, "+0x", 3) == 0)
+		return len - hex - 3;
+	while (decimal < len && is_digit(name[len - decimal - 1]))
+		decimal++;
+	if (decimal && len > decimal + 1 && name[len - decimal - 1] == '+' &&
+	    name[len - decimal - 2] != '+')
+		return len - decimal - 1;
 	return len;
 }
 
@@ -297,25 +226,38 @@ static bool is_perf_map(const char *name, size_t len)
 	return true;
 }
 
-/* The same for a name without suffix, when it is Java's for sure; *kind says which. False: it is not. */
-static bool append_unmarked_java(const char *name, size_t len, struct strbuf *out,
-				 enum frame_kind *kind)
+/*
+ * A frame with the suffix of Java code. Inlined C++ has "_[i]" as well where stackcollapse-perf.pl
+ * --all wrote it: what has no class in front of its method is none of Java's.
+ */
+static void append_marked(const char *name, size_t len, struct strbuf *out, enum frame_kind *kind)
 {
 	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
 
-	if (!may_be_java(name, len))
-		return false;
-	if (append_collapsed_descriptor(name, len, &plain)) {
-		*kind = FRAME_KIND_JIT;
+	if (*kind == FRAME_KIND_INLINED && java_spelling_is_foreign(name, len)) {
+		*kind = FRAME_KIND_NATIVE;
+		strbuf_append(out, name, native_len(name, len));
+	} else if (!java_spelling_may_be(name, len)) {
+		strbuf_append(out, name, len);
+	} else if (java_spelling_append_collapsed(name, len, &plain)) {
 		append_java_text(&plain, out);
-		return true;
+	} else {
+		append_java(name, len, out);
 	}
-	if (is_internal_spelling(name, len) ||
-	    (memchr(name, '/', len) && has_generated_part(name, len)))
-		*kind = FRAME_KIND_JIT;
-	else if (!memchr(name, '.', len) || !has_generated_part(name, len))
+}
+
+/* The same for a name without suffix, when it is Java's for sure. False: it is not. */
+static bool append_unmarked_java(const char *name, size_t len, bool among_java, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
+
+	if (java_spelling_append_collapsed(name, len, &plain))
+		append_java_text(&plain, out);
+	else if (java_spelling_is_certain(name, len) ||
+		 (among_java && java_spelling_is_likely(name, len)))
+		append_java(name, len, out);
+	else
 		return false;
-	append_java(name, len, out);
 	return true;
 }
 
@@ -332,7 +274,8 @@ static size_t library_len(const char *name, size_t len)
 }
 
 /* A frame without suffix; *kind says what it turned out to be. */
-static void append_unmarked(const char *name, size_t len, struct strbuf *out, enum frame_kind *kind)
+static void append_unmarked(const char *name, size_t len, bool among_java, struct strbuf *out,
+			    enum frame_kind *kind)
 {
 	size_t known_len = native_len(name, len);
 
@@ -342,7 +285,9 @@ static void append_unmarked(const char *name, size_t len, struct strbuf *out, en
 		strbuf_puts(out, UNKNOWN_JIT);
 	else if (library_len(name, len))
 		strbuf_printf(out, "[%.*s]", (int)library_len(name, len), name);
-	else if (!append_unmarked_java(name, len, out, kind))
+	else if (append_unmarked_java(name, without_offset(name, len), among_java, out))
+		*kind = FRAME_KIND_JIT;
+	else
 		strbuf_append(out, name, known_len ? known_len : len);
 }
 
@@ -393,22 +338,23 @@ static void append_process(const char *name, size_t len, struct strbuf *out)
 
 /* ---- stacks ---- */
 
-static void append_frame(const struct stack_frame *frame, bool is_first, struct strbuf *out,
+static void append_frame(const struct stack_frame *frame, char place, struct strbuf *out,
 			 enum frame_kind *kind)
 {
 	*kind = frame->kind;
 	switch (frame->kind) {
 	case FRAME_KIND_NATIVE:
-		if (is_first)
+		if (place == PLACE_FIRST)
 			append_process(frame->name, frame->name_len, out);
 		else
-			append_unmarked(frame->name, frame->name_len, out, kind);
+			append_unmarked(frame->name, frame->name_len, place == PLACE_AMONG_JAVA,
+					out, kind);
 		break;
 	case FRAME_KIND_KERNEL:
 		strbuf_append(out, frame->name, native_len(frame->name, frame->name_len));
 		break;
 	default:
-		append_marked_java(frame->name, frame->name_len, out);
+		append_marked(frame->name, frame->name_len, out, kind);
 	}
 }
 
@@ -423,7 +369,7 @@ static int reserve(struct diff_spelling *spelling)
 }
 
 /* The id of a frame's canonical text, worked out once. */
-static int find_text(struct diff_spelling *spelling, const struct stack_frame *frame, bool is_first,
+static int find_text(struct diff_spelling *spelling, const struct stack_frame *frame, char place,
 		     uint32_t *out)
 {
 	enum frame_kind kind = frame->kind;
@@ -431,7 +377,7 @@ static int find_text(struct diff_spelling *spelling, const struct stack_frame *f
 	int err = reserve(spelling);
 
 	strbuf_clear(&spelling->key);
-	strbuf_putc(&spelling->key, is_first ? PLACE_FIRST : PLACE_OTHER);
+	strbuf_putc(&spelling->key, place);
 	strbuf_append(&spelling->key, frame->text, frame->text_len);
 	if (!err)
 		err = strbuf_error(&spelling->key);
@@ -443,7 +389,7 @@ static int find_text(struct diff_spelling *spelling, const struct stack_frame *f
 		strbuf_clear(&spelling->name);
 		/* Place of the kind. */
 		strbuf_putc(&spelling->name, 0);
-		append_frame(frame, is_first, &spelling->name, &kind);
+		append_frame(frame, place, &spelling->name, &kind);
 		err = strbuf_error(&spelling->name);
 		if (err)
 			return err;
@@ -456,25 +402,40 @@ static int find_text(struct diff_spelling *spelling, const struct stack_frame *f
 	return err;
 }
 
+/* async-profiler's default: Java has slashes and no suffix. */
+static bool has_internal_spelling(const char *stack, size_t len)
+{
+	struct stack_frame frame;
+
+	if (!len || !memchr(stack, '/', len))
+		return false;
+	while (stack_text_next(&stack, &len, &frame))
+		if (frame.kind == FRAME_KIND_NATIVE &&
+		    java_spelling_is_internal(frame.name, frame.name_len))
+			return true;
+	return false;
+}
+
 int diff_spelling__stack(struct diff_spelling *spelling, const char *stack, size_t len,
 			 struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	struct stack_frame frame;
-	bool is_first = true;
+	char others = has_internal_spelling(stack, len) ? PLACE_AMONG_JAVA : PLACE_OTHER;
+	char place = PLACE_FIRST;
 	int err = 0;
 
 	while (!err && stack_text_next(&stack, &len, &frame)) {
 		uint32_t id = 0;
 
-		err = find_text(spelling, &frame, is_first, &id);
+		err = find_text(spelling, &frame, place, &id);
 		if (err)
 			break;
 
 		const char *at = strtab__get(spelling->texts, id, NULL);
 
 		err = stack_text_append(&text, at + 1, (enum frame_kind)at[0]);
-		is_first = false;
+		place = others;
 	}
 	if (err)
 		return err;
@@ -491,9 +452,7 @@ bool diff_spelling_begins_with_code(const char *stack, size_t len)
 	if (frame.kind != FRAME_KIND_NATIVE)
 		return true;
 	/* Processes and threads may have any name but these. */
-	return (may_be_java(frame.name, frame.name_len) &&
-		(is_internal_spelling(frame.name, frame.name_len) ||
-		 has_generated_part(frame.name, frame.name_len))) ||
+	return java_spelling_is_certain(frame.name, frame.name_len) ||
 	       contains(frame.name, frame.name_len, "::") ||
 	       memchr(frame.name, '(', frame.name_len) != NULL ||
 	       (frame.name_len == strlen(UNKNOWN) &&

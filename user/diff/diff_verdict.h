@@ -39,10 +39,10 @@ __must_check int diff_verdict_test(const struct diff_case *diff);
 /* TRANSIENT where a change is gone in the last quarter of B. */
 void diff_verdict_persist(const struct diff_case *diff);
 
-/* MOVED where another item under the same roof changed the other way (diff_moved.c). 0, -ENOMEM. */
+/* MOVED where another item under the same roof changed the other way (diff_causes.c). 0, -ENOMEM. */
 __must_check int diff_moved_mark(const struct diff_case *diff);
 
-/* The place in the call tree each changed method's change comes from (diff_origin.c). 0, -ENOMEM. */
+/* The place in the call tree each changed method's change comes from (diff_causes.c). 0, -ENOMEM. */
 __must_check int diff_origin_find(const struct diff_case *diff);
 
 /* Was a change of this item found, whatever became of the verdict? */

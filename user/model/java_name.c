@@ -137,6 +137,8 @@ static const struct suffix_rule suffix_rules[] = {
 	{ { "$$SpringCGLIB", 13 }, { "$$", 2 }, RUN_DIGITS, 1 },
 	{ { "$ByteBuddy", 10 }, { "$", 1 }, RUN_WORD, 6 },
 	{ { "$HibernateProxy", 15 }, { "$", 1 }, RUN_WORD, 6 },
+	{ { "$HibernateAccessOptimizer", 25 }, { "$", 1 }, RUN_WORD, 6 },
+	{ { "$HibernateInstantiator", 22 }, { "$", 1 }, RUN_WORD, 6 },
 	{ { "$auxiliary", 10 }, { "$", 1 }, RUN_WORD, 6 },
 	{ { "$MockitoMock", 12 }, { "$", 1 }, RUN_DIGITS, 1 },
 };
@@ -194,6 +196,49 @@ static bool rewrite_cglib(struct text text, struct rewrite *out)
 		return true;
 	}
 	return false;
+}
+
+/* "$fn__5866", "$reify__12", "$eval7": Clojure's RT.nextID(), one more for each form that is compiled. */
+static bool rewrite_clojure(struct text text, struct rewrite *out)
+{
+	static const struct text forms[] = {
+		{ "$fn__", 5 }, { "$reify__", 8 }, { "$G__", 4 }, { "$iter__", 7 }, { "$eval", 5 }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		size_t end = forms[i].len, len;
+
+		if (!text_starts_with(text, forms[i]))
+			continue;
+		/* A form of two counters: "$iter__5789__5793". */
+		while ((len = run_len(text_from(text, end), RUN_DIGITS)) != 0) {
+			end += len;
+			if (!text_starts_with(text_from(text, end), TEXT("__")))
+				break;
+			end += 2;
+		}
+		if (end == forms[i].len || (end < text.len && is_word(text.at[end])))
+			return false;
+		*out = (struct rewrite){ forms[i], end };
+		return true;
+	}
+	return false;
+}
+
+/* "_$$_jvst3a9_12": ProxyFactory.makeProxyName() of Javassist, a hash and a counter. */
+static bool rewrite_javassist(struct text text, struct rewrite *out)
+{
+	static const struct text mark = { "_$$_jvst", 8 };
+	size_t hash_len, counter_len;
+
+	if (!text_starts_with(text, mark))
+		return false;
+	hash_len = run_len(text_from(text, mark.len), RUN_HEX_LOWER);
+	if (!hash_len || !text_starts_with(text_from(text, mark.len + hash_len), TEXT("_")))
+		return false;
+	counter_len = run_len_whole(text_from(text, mark.len + hash_len + 1), RUN_HEX_LOWER);
+	*out = (struct rewrite){ mark, mark.len + hash_len + 1 + counter_len };
+	return counter_len != 0;
 }
 
 /* "GeneratedMethodAccessor17" and its siblings. */
@@ -259,7 +304,10 @@ static bool rewrite_at(struct text text, size_t offset, struct rewrite *out)
 
 	switch (*rest.at) {
 	case '$':
-		return rewrite_suffix(rest, out) || rewrite_cglib(rest, out);
+		return rewrite_suffix(rest, out) || rewrite_cglib(rest, out) ||
+		       rewrite_clojure(rest, out);
+	case '_':
+		return rewrite_javassist(rest, out);
 	case '+':
 	case '.':
 		return rewrite_hidden(rest, out);

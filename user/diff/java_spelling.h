@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which names of a foreign profile are Java's, as profilers and their converters write them:
+ * "java/lang/String.format", "java.util.ArrayList.clone", "void a.B.f", "Lorg/a/B:::run". A name
+ * that other languages write as well is not taken for Java. Names are borrowed and not
+ * NUL-terminated. Pure.
+ */
+#ifndef JBPF_DIFF_JAVA_SPELLING_H
+#define JBPF_DIFF_JAVA_SPELLING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "user/util/strbuf.h"
+
+/* A name without a suffix: is it Java's beyond doubt? java_name_canonical() reads it then. */
+bool java_spelling_is_certain(const char *name, size_t len);
+
+/* "java/lang/String.format", nothing less: a class with a capital, one dot, a method. */
+bool java_spelling_is_internal(const char *name, size_t len);
+
+/* "a/b/c.clone": Java's where such names stand beside it, and Go's where they do not. */
+bool java_spelling_is_likely(const char *name, size_t len);
+
+/* A name that is marked as Java's may yet be another runtime's: "LazyCompile:*f /p.js:1:2", "py::f:/x.py". */
+bool java_spelling_may_be(const char *name, size_t len);
+
+/* One that is marked as inlined: C and C++, since no class stands in front of a method? */
+bool java_spelling_is_foreign(const char *name, size_t len);
+
+/*
+ * stackcollapse-perf.pl writes perf-map-agent's "Lorg/a/B;::run" as "Lorg/a/B:::run", or tidied as
+ * "org/a/B:::run"; ";.<init>" as ":.<init>". Appends "org/a/B.run"; false: it is no such name.
+ */
+bool java_spelling_append_collapsed(const char *name, size_t len, struct strbuf *out);
+
+#endif
