@@ -2,6 +2,7 @@
 """jbpf diff on stores of a made-up service whose changes are known: what it finds, what it keeps quiet
 about, and what it says when there is nothing to compare. No BPF, no containers. How often it errs is
 measured in tests/diff; the changes here are far beyond doubt, and so is the quiet."""
+import gzip
 import json
 import math
 import shutil
@@ -122,8 +123,10 @@ def test_every_format_says_the_same(store, tmp_path):
     lines = diff(store, "--service", "slower", "--format", "folded").stdout.splitlines()
     rows = methods(as_json(diff(store, "--service", "slower", "--format", "json")))
     grown = next(line for line in lines if "method3_[j] " in line).split(" ")
-    assert [int(count) for count in grown[1:]] == [rows["shop.p0.Class0.method3"][f"samples_{side}"]
-                                                   for side in ("before", "after")]
+    answer = as_json(diff(store, "--service", "slower", "--format", "json"))
+    row = rows["shop.p0.Class0.method3"]
+    scale = answer["after"]["samples"] / answer["before"]["samples"]
+    assert [int(count) for count in grown[1:]] == [int(row["samples_before"] * scale + 0.5), row["samples_after"]]
     assert len(lines) == len(rows)
 
 
@@ -333,6 +336,10 @@ def test_two_images_within_a_side_are_pointed_out(deploys):
         "--after-image shop:2 --since 2023-11-21T08:00:00Z --until 2023-11-22T10:00:00Z"]
 
 
+def packed_by_zstd(text):
+    return subprocess.run(["zstd", "-q", "-c"], input=text, capture_output=True, check=True).stdout
+
+
 def files(directory, before, after):
     for name, text in (("before", before), ("after", after)):
         (directory / name).write_bytes(text)
@@ -347,12 +354,84 @@ def test_folded_files_of_other_profilers_are_described(tmp_path):
     answer = as_json(result)
     assert result.stderr == f"jbpf-diff: '{after}' line 4: no 'stack count', skipped\n"
     assert {row["verdict"] for row in answer["rows"]} == {"unresolved"}
-    assert {name: (row["share_before"], row["share_after"]) for name, row in methods(answer).items()} == {
-        "a.B.c": (0.6, 0.25), "a.B$$Lambda.x": (0.4, 0.75)}
+    assert {name: (row["share_before"], round(row["share_after"], 4)) for name, row in methods(answer).items()} == {
+        "a.B.c": (0.6, 0.2505), "a.B$$Lambda.x": (0.4, 0.7495)}
     assert answer["notes"][0].startswith("two files without times")
+    assert answer["notes"][-1] == "both files: counts have decimals: all were multiplied by 10"
     folded = jbpf("diff", before, after, "--format", "folded")
-    assert folded.stdout == ("java;java.lang.Thread.run_[j];a.B$$Lambda.x_[j] 40 150\n"
-                             "java;java.lang.Thread.run_[j];a.B.c_[j] 60 50\n")
+    assert folded.stdout == ("java;java.lang.Thread.run_[j];a.B$$Lambda.x_[j] 798 1496\n"
+                             "java;java.lang.Thread.run_[j];a.B.c_[j] 1198 500\n")
+
+
+RECIPES = {
+    # What perf script | stackcollapse-perf.pl makes of the JDK's own map: addresses differ from run to run.
+    "perf's map of the JDK": (
+        "java;start_thread;void java.lang.Thread.run;void shop.Job$$Lambda/0x00007f1c2c001000.run;void shop.Job.lambda$start$0 100\n"
+        "java;start_thread;void java.lang.Thread.run;void shop.Job$$Lambda/0x00007f1c2c001000.run_[j] 50\n"
+        "java;start_thread;int shop.Cart.total 100\n",
+        {"java.lang.Thread.run": 0.6, "shop.Job$$Lambda.run": 0.6, "shop.Job.lambda$start$0": 0.4, "shop.Cart.total": 0.4,
+         "start_thread": 1}),
+    "dotted and small names": (
+        "java.lang.Thread.run;com.shop.Cart.copy;java.util.ArrayList.clone 50\n"
+        "java.lang.Thread.run;com.shop.Cart.copy;com.shop.Engine.warm 40\njava/lang/Thread.run;a/b/c.clone 10\n",
+        {"java.lang.Thread.run": 1, "com.shop.Cart.copy": 0.9, "java.util.ArrayList.clone": 0.5, "com.shop.Engine.warm": 0.4,
+         "a.b.c.clone": 0.1}),
+    "bpftrace's offsets": ("app;main+243;f+17 50\napp;main+244;f+91 50\n", {"main": 1, "f": 1}),
+    "exponents": ("app;a 1.5e+06\napp;b 500000\n", {"a": 0.75, "b": 0.25}),
+    "small decimals": ("".join(f"app;f{i} 0.4\n" for i in range(10)) + "app;g 1.0\n",
+                       {"g": 0.2} | {f"f{i}": 0.08 for i in range(10)}),
+    "a byte order mark": ("\ufeffapp;a 30\napp;b 10\n", {"a": 0.75, "b": 0.25}),
+    "names of Ruby": ("#<Class:0x1>;call 10\n# a comment 5\nb;c 30\n", {"call": 0.25, "c": 0.75}),
+    "generated classes": (
+        "java;shop.Order$HibernateInstantiator$A1b2C3d4.newInstance_[j] 60\njava;shop.Order_$$_jvst3a9_12.getId_[j] 20\n"
+        "java;app.core$handler$fn__5866.invoke_[j] 20\n",
+        {"shop.Order$HibernateInstantiator.newInstance": 0.6, "shop.Order_$$_jvst.getId": 0.2,
+         "app.core$handler$fn__.invoke": 0.2}),
+    "inlined C++": ("app;std::vector<int>::size_[i] 10\n", {"std::vector<int>::size": 1}),
+    "nanoseconds": ("app;a 9000000000000000001\napp;b 9000000000000000001\n", {"a": 0.5, "b": 0.5}),
+}
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, packed_by_zstd], ids=["plain", "gzip", "zstd"])
+@pytest.mark.parametrize("text, shares", RECIPES.values(), ids=RECIPES)
+def test_text_of_each_profiler_is_read_as_it_was_meant(tmp_path, text, shares, pack):
+    after = text.replace("0x00007f1c2c001000", "0x00007fa0f4003450").replace("f+17", "f+18")
+    after = after.replace("A1b2C3d4", "e5F6g7H8").replace("3a9_12", "71c_4").replace("fn__5866", "fn__5912")
+    result = jbpf("diff", *files(tmp_path, text.encode(), pack(after.encode())), "--format", "json")
+    rows = [row for row in as_json(result)["rows"] if row["kind"] == "method_total"]
+    assert result.stderr == ""
+    assert {row["name"]: (round(row["share_before"], 6), round(row["share_after"], 6)) for row in rows} == {
+        name: (share, share) for name, share in shares.items()}
+
+
+def test_a_line_that_is_too_long_loses_its_root_and_says_so(tmp_path):
+    deep = "java" + ";com/example/parser/RecursiveDescentParser.parseExpression" * 1500 + " 900\njava;com/example/Main.idle 100\n"
+    answer = as_json(jbpf("diff", *files(tmp_path, deep.encode(), deep.encode()), "--format", "json"))
+    shares = {name: row["share_after"] for name, row in methods(answer).items()}
+    assert shares == {"com.example.parser.RecursiveDescentParser.parseExpression": 0.9, "com.example.Main.idle": 0.1}
+    assert any("1 line of more than 60 KiB" in note for note in answer["notes"])
+
+
+def test_what_cannot_be_read_is_named_with_its_reason(tmp_path):
+    text = b"a;b 1\na;" + b"x" * 70000 + b" 5\na;\0c 3\na;d -4\n"
+    result = jbpf("diff", *files(tmp_path, b"a;b 1\n", text))
+    name = tmp_path / "after"
+    assert result.stderr == (f"jbpf-diff: '{name}' line 2: a frame of it is too long, skipped\n"
+                             f"jbpf-diff: '{name}' line 3: a NUL byte is in it, skipped\n"
+                             f"jbpf-diff: '{name}' line 4: no 'stack count', skipped\n")
+
+
+def test_files_of_other_units_are_scaled_each_by_itself(tmp_path):
+    before, after = files(tmp_path, b"a;f 75\na;g 25\n", b"a;f 7500000000000\na;g 2500000000000\n")
+    answer = as_json(jbpf("diff", before, after, "--format", "json"))
+    assert {name: (round(row["share_before"], 6), round(row["share_after"], 6))
+            for name, row in methods(answer).items()} == {"f": (0.75, 0.75), "g": (0.25, 0.25)}
+    assert any("other units?" in note for note in answer["notes"])
+
+
+def test_equal_profiles_of_unequal_totals_have_no_colour(tmp_path):
+    before, after = files(tmp_path, b"app;a 100\napp;b 300\n", b"app;a 333\napp;b 999\n")
+    assert jbpf("diff", before, after, "--format", "folded").stdout == "app;a 333 333\napp;b 999 999\n"
 
 
 def test_counts_of_nanoseconds_keep_their_shares(tmp_path):
@@ -367,13 +446,15 @@ def test_counts_of_nanoseconds_keep_their_shares(tmp_path):
     (b"", 3, "no samples on the side after, '"),
     (b"a;b 0\n", 3, "no samples on the side after, '"),
     (b"a;b 3 4\na;c 1 0\n", 1, "has two columns"),
-    (b"\x28\xb5\x2f\xfd1234", 1, "unpack it with zstdcat"),
-    (b"\x1f\x8b1234", 1, "unpack it with zcat"),
+    (b"\x28\xb5\x2f\xfd1234", 1, "is compressed and damaged"),
+    (b"\x1f\x8b1234", 1, "is compressed and damaged"),
+    (b"\xfd7zXZ\0", 1, "unpack it with xzcat"),
+    ("a;b 1\n".encode("utf-16"), 1, "is no folded text but UTF-16"),
     (b"PERFILE2 12", 1, "raw data of perf"),
     (b"<!DOCTYPE html>\n", 1, "is a page"),
     (b"\xff\xfe\0\0\n\0\n", 1, "is no folded text"),
     (b"java 99999999999999999999\n", 1, "is no folded text"),
-], ids=["empty", "zero", "two_columns", "zstd", "gzip", "perf", "html", "garbage", "overflow"])
+], ids=["empty", "zero", "two_columns", "zstd", "gzip", "xz", "utf16", "perf", "html", "garbage", "overflow"])
 def test_files_that_are_something_else_are_refused(tmp_path, text, code, words):
     result = jbpf("diff", *files(tmp_path, b"a;b 1\n", text))
     assert result.returncode == code and words in result.stderr and result.stdout == ""

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Folded text of unknown origin; see diff_foreign.h. Every line is looked at by itself: what is no
- * "stack count" is named and skipped. Counts may have decimals (flamegraph.pl takes them), and may
- * be nanoseconds or bytes, far more than samples ever are: then both files are scaled down alike.
+ * "stack count" is named and skipped. Counts may have decimals and exponents (flamegraph.pl and
+ * difffolded.pl take and print them), and may be nanoseconds or bytes, far more than samples ever
+ * are: what is compared is shares, so a file is scaled until its total fits, and nothing is dropped
+ * for being small.
  */
 #include "user/compare/diff_foreign.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "user/compare/foreign_count.h"
 #include "user/diff/diff_spelling.h"
 #include "user/model/profile.h"
 #include "user/model/stack_text.h"
@@ -20,56 +24,41 @@
 #include "user/util/fs.h"
 #include "user/util/lines.h"
 #include "user/util/log.h"
-#include "user/util/parse.h"
+#include "user/compare/unpack.h"
 
 #define FILE_MAX_BYTES	(1024u << 20)
+#define STACKS_MAX	500000u /* of a file; each takes some 2 KB until it is compared */
 #define BAD_NAMED_MAX	3
 #define TOTAL_MAX	(1u << 31) /* of a side's counts, which are 32 bits wide */
+#define SUM_MAX		0x1p62L	   /* of a file's counts as they are added up */
+#define UNIT_RATIO_MAX	1000	   /* totals that differ by more are of different units */
 #define ROOT		"all"	   /* before stacks without a process */
-#define DECIMALS_MAX	9
+#define CUT		";" STACK_LINE_TRUNCATED
+#define GROWTH_BYTES	5 /* of a frame: its separator, and the suffix that it may get */
+#define BOM		"\xef\xbb\xbf"
 #define SECOND_PLACE_NS CLOCK_NS_PER_S /* any length; the file has none */
 
 struct foreign_file {
 	const char *path;
-	struct profile *profile;
+	struct profile *profile; /* counts are in units of 10^place */
+	int place;
 	size_t line_cnt; /* stacks */
 	size_t bad_cnt;
 	size_t two_column_cnt; /* stacks that end in a number themselves */
-	size_t decimal_cnt;
-	uint64_t frames;
-	uint64_t unknown_frames;
+	size_t cut_cnt;	       /* lines that lost frames at their root */
+	long double frames;    /* in the counts' units */
+	long double unknown_frames;
 };
 
 struct foreign_line {
 	const char *stack;
 	size_t len;
-	uint64_t count;
-	bool has_decimals;
+	struct foreign_count count;
 };
 
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* "12" or "12.50"; rounds. */
-static int parse_count(const char *text, size_t len, struct foreign_line *out)
-{
-	const char *dot = memchr(text, '.', len);
-	size_t whole_len = dot ? (size_t)(dot - text) : len;
-	size_t decimals = len - whole_len;
-	uint64_t whole, rest = 0;
-	int err = parse_u64_n(text, whole_len, 10, &whole);
-
-	if (err)
-		return err;
-	/* "12." is a count, too. */
-	if (decimals > 1 &&
-	    (decimals > DECIMALS_MAX + 1 || parse_u64_n(dot + 1, decimals - 1, 10, &rest)))
-		return -EINVAL;
-	out->has_decimals = dot != NULL;
-	out->count = whole + (decimals > 1 && dot[1] >= '5' && whole < UINT64_MAX);
-	return 0;
 }
 
 /* Takes the last word off a line as its number. */
@@ -82,7 +71,7 @@ static bool split_number(const char *line, size_t len, struct foreign_line *out)
 	at = len;
 	while (at && !is_blank(line[at - 1]))
 		at--;
-	if (!at || parse_count(line + at, len - at, out))
+	if (!at || foreign_count_parse(line + at, len - at, &out->count))
 		return false;
 	while (at && is_blank(line[at - 1]))
 		at--;
@@ -91,10 +80,10 @@ static bool split_number(const char *line, size_t len, struct foreign_line *out)
 	return at > 0;
 }
 
-static void bad_line(struct foreign_file *file, size_t number)
+static void bad_line(struct foreign_file *file, size_t number, const char *why)
 {
 	if (file->bad_cnt++ < BAD_NAMED_MAX)
-		pr_warn("'%s' line %zu: no 'stack count', skipped\n", file->path, number);
+		pr_warn("'%s' line %zu: %s, skipped\n", file->path, number, why);
 }
 
 static void count_frames(struct foreign_file *file, const char *stack, size_t len, uint64_t count)
@@ -113,45 +102,141 @@ static void count_frames(struct foreign_file *file, const char *stack, size_t le
 	}
 }
 
-static int take_line(struct foreign_file *file, const char *text, size_t len, size_t number)
+/*
+ * A stack that is longer than one may be loses frames at its root, as the recorder's own do. -E2BIG: its first or
+ * its last frame alone is too long.
+ */
+static int append_cut(const char *stack, size_t len, struct strbuf *out)
 {
-	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
-	struct foreign_line line, column;
+	const char *first_end = memchr(stack, ';', len);
+	size_t room = STACK_TEXT_MAX_BYTES - out->len - strlen(CUT) - 2 * GROWTH_BYTES;
+	size_t first_len = first_end ? (size_t)(first_end - stack) : len;
+	size_t from = len;
 
+	if (first_len >= room)
+		return -E2BIG;
+	room -= first_len;
+	while (from > first_len) {
+		const char *separator = memrchr(stack + first_len, ';', from - first_len);
+		size_t frame_len = from - (size_t)(separator - stack) + GROWTH_BYTES;
+
+		if (frame_len > room)
+			break;
+		room -= frame_len;
+		from = (size_t)(separator - stack);
+	}
+	if (from == len)
+		return -E2BIG;
+	strbuf_append(out, stack, first_len);
+	strbuf_puts(out, CUT);
+	strbuf_append(out, stack + from, len - from);
+	return strbuf_error(out);
+}
+
+/* Lines are told apart from comments by what follows: "#<Class:0x1>#call 10" is a stack of Ruby. */
+static bool is_comment(const char *text, size_t len)
+{
+	return *text == '#' && (len == 1 || is_blank(text[1]) || text[1] == '#' || text[1] == '!');
+}
+
+/* Whether a line is a stack with a count; says why when it should be and is not. */
+static bool split_line(struct foreign_file *file, const char *text, size_t len, size_t number,
+		       struct foreign_line *out)
+{
 	while (len && is_blank(text[len - 1]))
 		len--;
-	if (!len || *text == '#')
-		return 0;
-	if (!split_number(text, len, &line) || line.len > STACK_TEXT_MAX_BYTES - strlen(ROOT ";")) {
-		bad_line(file, number);
-		return 0;
+	if (!len || is_comment(text, len))
+		return false;
+	if (memchr(text, '\0', len))
+		bad_line(file, number, "a NUL byte is in it");
+	else if (!split_number(text, len, out))
+		bad_line(file, number, "no 'stack count'");
+	else
+		return true;
+	return false;
+}
+
+static int add_stack(struct foreign_file *file, const struct foreign_line *line, uint64_t count,
+		     size_t number)
+{
+	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
+	bool has_root = diff_spelling_begins_with_code(line->stack, line->len);
+	int err = 0;
+
+	if (has_root)
+		strbuf_puts(&stack, ROOT ";");
+	if (stack.len + line->len > STACK_TEXT_MAX_BYTES) {
+		err = append_cut(line->stack, line->len, &stack);
+		if (err == -E2BIG) {
+			bad_line(file, number, "a frame of it is too long");
+			return 0;
+		}
+		file->cut_cnt++;
+	} else if (has_root) {
+		strbuf_append(&stack, line->stack, line->len);
 	}
+	if (!err)
+		err = strbuf_error(&stack);
+	if (err)
+		return err;
+	if (stack.len)
+		return profile__add(file->profile, stack.data, stack.len, count);
+	return profile__add(file->profile, line->stack, line->len, count);
+}
+
+static int take_line(struct foreign_file *file, const struct foreign_line *line, size_t number)
+{
+	struct foreign_line column;
+	uint64_t count = foreign_count_at(&line->count, file->place);
+
 	file->line_cnt++;
-	file->two_column_cnt += split_number(line.stack, line.len, &column);
-	file->decimal_cnt += line.has_decimals;
-	if (!line.count)
+	file->two_column_cnt += split_number(line->stack, line->len, &column);
+	if (!count)
 		return 0;
-	count_frames(file, line.stack, line.len, line.count);
-	if (!diff_spelling_begins_with_code(line.stack, line.len))
-		return profile__add(file->profile, line.stack, line.len, line.count);
+	count_frames(file, line->stack, line->len, count);
+	if (profile__stack_count(file->profile) >= STACKS_MAX)
+		return -E2BIG;
+	return add_stack(file, line, count, number);
+}
 
-	strbuf_puts(&stack, ROOT ";");
-	strbuf_append(&stack, line.stack, line.len);
+/* The place of the last digit that any count has, as far as the sum of all has room for it. */
+static int find_place(const char *text, size_t len)
+{
+	struct lines lines = lines_init(text, len);
+	struct line line;
+	struct foreign_line split;
+	long double total = 0;
+	int place = 0;
 
-	int err = strbuf_error(&stack);
-
-	return err ? err : profile__add(file->profile, stack.data, stack.len, line.count);
+	while (lines_next(&lines, &line)) {
+		if (!split_number(line.at, line.len, &split))
+			continue;
+		total += foreign_count_value(&split.count);
+		if (split.count.place < place)
+			place = split.count.place;
+	}
+	while (total > SUM_MAX * powl(10, place))
+		place++;
+	return place;
 }
 
 static int take_text(struct foreign_file *file, const char *text, size_t len)
 {
-	struct lines lines = lines_init(text, len);
+	struct lines lines;
 	struct line line;
+	struct foreign_line split;
 	size_t number = 0;
 	int err = 0;
 
+	if (len >= strlen(BOM) && memcmp(text, BOM, strlen(BOM)) == 0) {
+		text += strlen(BOM);
+		len -= strlen(BOM);
+	}
+	file->place = find_place(text, len);
+	lines = lines_init(text, len);
 	while (!err && lines_next(&lines, &line))
-		err = take_line(file, line.at, line.len, ++number);
+		if (split_line(file, line.at, line.len, ++number, &split))
+			err = take_line(file, &split, number);
 	return err;
 }
 
@@ -163,8 +248,11 @@ static const char *other_kind(const struct strbuf *text)
 		size_t len;
 		const char *what;
 	} kinds[] = {
-		{ "\x28\xb5\x2f\xfd", 4, "is compressed; unpack it with zstdcat first" },
-		{ "\x1f\x8b", 2, "is compressed; unpack it with zcat first" },
+		{ "\xff\xfe", 2, "is no folded text but UTF-16; convert it with iconv first" },
+		{ "\xfe\xff", 2, "is no folded text but UTF-16; convert it with iconv first" },
+		{ "\xfd"
+		  "7zXZ",
+		  5, "is compressed; unpack it with xzcat first" },
 		{ "PERFILE2", 8, "is raw data of perf; give it to perf script and stackcollapse" },
 		{ "FLR\0", 4, "is a flight recording; convert it to folded text first" },
 		{ "<!DOCTYPE", 9, "is a page; folded text is needed" },
@@ -184,6 +272,11 @@ static int say_unreadable(const char *path, int err)
 	if (err == -EFBIG)
 		pr_err("'%s' is larger than %u MiB; thin it out first\n", path,
 		       FILE_MAX_BYTES >> 20);
+	else if (err == -E2BIG)
+		pr_err("'%s' has more than %u different stacks; thin it out first\n", path,
+		       STACKS_MAX);
+	else if (err == -EBADMSG)
+		pr_err("'%s' is compressed and damaged: it cannot be unpacked\n", path);
 	else
 		pr_err("'%s' cannot be read: %s\n", path, errstr(err));
 	return err;
@@ -195,6 +288,8 @@ static int read_file(struct foreign_file *file)
 	int err = fs_read_file(AT_FDCWD, file->path, FILE_MAX_BYTES, &text);
 	const char *other;
 
+	if (!err)
+		err = unpack(&text, FILE_MAX_BYTES);
 	if (err)
 		return say_unreadable(file->path, err);
 	other = text.len ? other_kind(&text) : NULL;
@@ -221,36 +316,65 @@ static int read_file(struct foreign_file *file)
 	return 0;
 }
 
-/* By how much counts are divided so that they fit, the same for both files. */
-static uint64_t divisor_of(const struct foreign_file *files)
+/* What one unit of a file's counts is in samples. */
+struct foreign_scale {
+	long double factor;
+	bool is_shared; /* by both files */
+};
+
+static long double total_of(const struct foreign_file *file)
 {
-	uint64_t most = 0;
-
-	for (int i = 0; i < 2; i++) {
-		uint64_t total = profile__sample_count(files[i].profile);
-
-		most = total > most ? total : most;
-	}
-	return most / TOTAL_MAX + 1;
+	return (long double)profile__sample_count(file->profile) * powl(10, file->place);
 }
 
-static int fill(const struct foreign_file *file, struct diff_catalog *catalog, uint64_t divisor,
-		struct diff_loaded *out)
+/* So that the last digit of each count is a sample, as far as the total has room for that. */
+static long double samples_per_one(long double total, int place)
+{
+	long double samples = place < 0 ? powl(10, -place) : 1;
+
+	if (total * samples > TOTAL_MAX)
+		samples /= floorl(total * samples / TOTAL_MAX) + 1;
+	return samples;
+}
+
+/* Files of one unit are scaled alike, so that their counts can be compared as well. */
+static void find_scales(const struct foreign_file *files, struct foreign_scale *scales)
+{
+	long double totals[2] = { total_of(&files[0]), total_of(&files[1]) };
+	long double most = fmaxl(totals[0], totals[1]);
+	long double least = fminl(totals[0], totals[1]);
+	bool is_shared = least <= 0 || most / least <= UNIT_RATIO_MAX;
+	int place = files[0].place < files[1].place ? files[0].place : files[1].place;
+
+	for (int i = 0; i < 2; i++)
+		scales[i] = (struct foreign_scale){
+			.factor = is_shared ? samples_per_one(most, place) :
+					      samples_per_one(totals[i], files[i].place),
+			.is_shared = is_shared,
+		};
+}
+
+static int fill(const struct foreign_file *file, struct diff_catalog *catalog,
+		const struct foreign_scale *scale, struct diff_loaded *out)
 {
 	struct diff_loaded loaded = { .side = diff_side__new(DIFF_LOAD_EVENT_CPU) };
+	long double factor = scale->factor * powl(10, file->place), sum = 0;
 	struct diff_block block = {
 		.length_ns = SECOND_PLACE_NS,
-		.frames = file->frames / divisor,
-		.unknown_frames = file->unknown_frames / divisor,
+		.frames = (uint64_t)(file->frames * factor),
+		.unknown_frames = (uint64_t)(file->unknown_frames * factor),
 	};
 	int err = loaded.side ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !err && i < profile__stack_count(file->profile); i++) {
 		struct profile_stack stack = profile__stack(file->profile, i);
-		uint64_t count = (stack.count + divisor / 2) / divisor;
+		uint64_t before = block.samples;
 
-		block.samples += count;
-		err = diff_catalog__add(catalog, loaded.side, stack.text, stack.len, count);
+		/* The sum is what is rounded: many small counts make as much as they are together. */
+		sum += (long double)stack.count * factor;
+		block.samples = (uint64_t)roundl(sum);
+		err = diff_catalog__add(catalog, loaded.side, stack.text, stack.len,
+					block.samples - before);
 	}
 	if (!err && block.samples)
 		err = diff_side__close_block(loaded.side, &block);
@@ -266,29 +390,64 @@ static int fill(const struct foreign_file *file, struct diff_catalog *catalog, u
 	return 0;
 }
 
-static int add_notes(const struct foreign_file *files, uint64_t divisor, struct diff_notes *notes)
+static int note_scale(const struct foreign_file *file, const struct foreign_scale *scale,
+		      struct diff_notes *notes)
+{
+	const char *whose = scale->is_shared ? "both files" : file->path;
+
+	if (scale->factor > 1)
+		return diff_notes_add(notes,
+				      "%s: counts have decimals: all were multiplied by %.6Lg",
+				      whose, scale->factor);
+	if (scale->factor < 1)
+		return diff_notes_add(notes,
+				      "%s: counts are too large for samples (nanoseconds? bytes?): "
+				      "all were divided by %.6Lg",
+				      whose, 1 / scale->factor);
+	return 0;
+}
+
+static int note_scales(const struct foreign_file *files, const struct foreign_scale *scales,
+		       struct diff_notes *notes)
+{
+	int err = 0;
+
+	if (!scales[0].is_shared)
+		err = diff_notes_add(notes,
+				     "one file's counts are more than %d times the other's: "
+				     "other units? each was scaled by itself",
+				     UNIT_RATIO_MAX);
+	for (int i = 0; !err && i < (scales[0].is_shared ? 1 : 2); i++)
+		err = note_scale(&files[i], &scales[i], notes);
+	return err;
+}
+
+static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
+{
+	int err = 0;
+
+	if (file->bad_cnt)
+		err = diff_notes_add(notes, "'%s': %zu damaged line%s skipped", file->path,
+				     file->bad_cnt, file->bad_cnt == 1 ? " was" : "s were");
+	if (!err && file->cut_cnt)
+		err = diff_notes_add(notes,
+				     "'%s': %zu line%s of more than %d KiB, which lost the frames "
+				     "at the root",
+				     file->path, file->cut_cnt, file->cut_cnt == 1 ? "" : "s",
+				     STACK_TEXT_MAX_BYTES >> 10);
+	return err;
+}
+
+static int add_notes(const struct foreign_file *files, const struct foreign_scale *scales,
+		     struct diff_notes *notes)
 {
 	int err = diff_notes_add(
 		notes, "two files without times: shares only; no change in them is more than "
 		       "a guess, so every verdict is unresolved");
 
-	for (int i = 0; !err && i < 2; i++) {
-		if (files[i].bad_cnt)
-			err = diff_notes_add(notes, "'%s': %zu damaged line%s skipped",
-					     files[i].path, files[i].bad_cnt,
-					     files[i].bad_cnt == 1 ? " was" : "s were");
-		if (!err && files[i].decimal_cnt)
-			err = diff_notes_add(notes, "'%s': %zu count%s with decimals %s rounded",
-					     files[i].path, files[i].decimal_cnt,
-					     files[i].decimal_cnt == 1 ? "" : "s",
-					     files[i].decimal_cnt == 1 ? "was" : "were");
-	}
-	if (!err && divisor > 1)
-		err = diff_notes_add(notes,
-				     "counts are too large for samples (nanoseconds? bytes?): all "
-				     "were divided by %" PRIu64,
-				     divisor);
-	return err;
+	for (int i = 0; !err && i < 2; i++)
+		err = note_lines(&files[i], notes);
+	return err ? err : note_scales(files, scales, notes);
 }
 
 int diff_foreign_load(const char *path_before, const char *path_after, struct diff_catalog *catalog,
@@ -302,12 +461,13 @@ int diff_foreign_load(const char *path_before, const char *path_after, struct di
 	for (int i = 0; !err && i < 2; i++)
 		err = read_file(&files[i]);
 	if (!err) {
-		uint64_t divisor = divisor_of(files);
+		struct foreign_scale scales[2];
 
+		find_scales(files, scales);
 		for (int i = 0; !err && i < 2; i++)
-			err = fill(&files[i], catalog, divisor, &sides[i]);
+			err = fill(&files[i], catalog, &scales[i], &sides[i]);
 		if (!err)
-			err = add_notes(files, divisor, notes);
+			err = add_notes(files, scales, notes);
 		if (err)
 			pr_err("out of memory; compare smaller files\n");
 	}
