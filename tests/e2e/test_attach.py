@@ -11,7 +11,7 @@ import time
 import pytest
 
 from harness.containers import java
-from harness.programs import BUILD, PATIENCE, age_seconds, run, wait_until
+from harness.programs import BUILD, PATIENCE, Lacking, age_seconds, run, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -23,6 +23,9 @@ LATER = {**os.environ, "LD_PRELOAD": str(BUILD / "tests/soak/hour_steps.so"), "C
          "CLOCK_JUMP_BOOTTIME": "4", "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
 ANSWER_MS = 60000  # by when a JVM has answered; on a busy host it may take longer than jbpfd would wait
 LEFT_BY_THE_JVM = {".java_pid1", "hsperfdata_root"}
+# It does not start some of them later, nor end them.
+FIXED_THREADS = ["-XX:+UseSerialGC", "-XX:-UseDynamicNumberOfCompilerThreads"]
+CLOCK_TICK = 0.011  # seconds; what a process's age is told in, and a little for floating point
 
 
 def tool(command, pid, *arguments, environment=LATER):
@@ -46,18 +49,24 @@ def names_in(path):
 
 
 def assert_map(pid, inner_pid=1):
-    """The map has the program's methods and the JVM's stubs. Another profiler on this host may be
-    having it written anew at this moment: then it is asked for once more."""
+    """The map has the program's methods and the JVM's stubs. On a busy host the JVM may not have compiled its methods
+    yet: then it is asked for once more."""
     wanted = {"void Shares.seventy(long)", "void Shares.thirty(long)", "Interpreter", "StubRoutines (1)"}
-    for _ in range(3):
-        try:
-            missing = wanted - set(names_in(f"{tmp_of(pid)}/perf-{inner_pid}.map"))
-        except (FileNotFoundError, IndexError) as error:
-            missing = error
-        if not missing:
-            return
+    path = f"{tmp_of(pid)}/perf-{inner_pid}.map"
+
+    def is_whole():
+        if wanted <= set(names_in(path)):
+            return True
         attach(pid)
-    raise AssertionError(missing)
+        return False
+    wait_until(is_whole, 60, lambda: f"all of {wanted} are in the map, which has {names_in(path)[-20:]}")
+
+
+def wait_listening(pid, inner_pid="[0-9]*"):
+    """Its thread that listens makes the socket under another name; a JVM with -Xrs starts that thread before main()."""
+    def sockets():
+        return [path for path in glob.glob(f"{tmp_of(pid)}/.java_pid{inner_pid}") if not path.endswith(".tmp")]
+    return wait_until(sockets, 60, "the JVM listens")
 
 
 def assert_unharmed(container):
@@ -124,6 +133,7 @@ def test_jvm_with_a_user_namespace_is_asked_with_the_ids_of_the_host(remapped_en
 def test_jvm_without_signals_is_asked_through_its_socket_only(jvm):
     container = jvm("xrs", flags=["-Xrs"])
     pid = container.pid
+    wait_listening(pid, 1)
     answer = attach(pid)
     assert answer["outcome"] == "ok" and answer["listener_started"] == "0", answer
     assert_map(pid)
@@ -137,7 +147,7 @@ def test_jvm_that_is_not_pid_1_survives_xrs_without_socket(jvm):
     command = " ".join(java("Shares", 600, 20, flags=["-Xrs"]))
     container = jvm("xrs-child", command=["sh", "-c", f"{command}; echo ended $?"])
     [pid] = [pid for pid in container.pids("Shares")]
-    for socket in glob.glob(f"{tmp_of(pid)}/.java_pid*"):
+    for socket in wait_listening(pid):
         os.unlink(socket)
     assert attach(pid)["outcome"] == "no-signal"
     assert_unharmed(container)
@@ -155,10 +165,11 @@ def test_disabled_attach_is_seen_before_anything_is_signalled(jvm):
 
 def test_jvm_near_its_limit_of_threads_is_left_alone(jvm):
     """An attach here ends the JVM: it exits when it cannot create the listener's thread."""
-    container = jvm("pids", flags=["-XX:-UseDynamicNumberOfCompilerThreads"])
+    container = jvm("pids", flags=FIXED_THREADS)
     with open(cgroup_file(container, "pids", "pids.current")) as file:
         current = int(file.read())
-    for room, outcome in ((0, "no-thread-room"), (15, "no-thread-room"), (40, "ok")):
+    # One or another thread may end, or come, meanwhile.
+    for room, outcome in ((0, "no-thread-room"), (10, "no-thread-room"), (40, "ok")):
         updated = container.engine.docker("update", "--pids-limit", current + room, container.id)
         assert updated.returncode == 0, updated.stderr
         answer = attach(container.pid)
@@ -172,10 +183,10 @@ def test_jvm_near_its_limit_of_threads_is_left_alone(jvm):
 
 def test_jvm_near_its_limit_of_processes_is_left_alone(jvm):
     """The limit counts a user's threads on the whole host: a user of its own for each JVM."""
-    threads = len(os.listdir(f"/proc/{jvm('nproc', user='23450:23450').pid}/task"))
+    threads = len(os.listdir(f"/proc/{jvm('nproc', flags=FIXED_THREADS, user='23450:23450').pid}/task"))
     for uid, room, outcome in ((23451, 10, "no-thread-room"), (23452, 60, "ok")):
         limit = threads + room
-        container = jvm(f"nproc-{room}", user=f"{uid}:{uid}",
+        container = jvm(f"nproc-{room}", flags=FIXED_THREADS, user=f"{uid}:{uid}",
                         options=["--ulimit", f"nproc={limit}:{limit}"])
         assert attach(container.pid)["outcome"] == outcome
         assert_unharmed(container)
@@ -317,16 +328,16 @@ def test_starting_jvm_is_left_alone(engine):
 
         def ask():
             outcomes.append(tool("attach", pid, ANSWER_MS, environment=None)["outcome"])
-            assert outcomes[-1] == "too-young" or age_seconds(pid) >= TOO_YOUNG, outcomes
+            assert outcomes[-1] == "too-young" or age_seconds(pid) >= TOO_YOUNG - CLOCK_TICK, outcomes
             return outcomes[-1] == "ok"
         wait_until(ask, 60, "it is asked")
-        # It may be old enough before it has come to its signal handlers.
-        assert set(outcomes[:-1]) <= {"too-young", "no-signal"}, set(outcomes)
+        # It may be old enough before it has come to its signal handlers, or to its libjvm.so.
+        assert set(outcomes[:-1]) <= {"too-young", "no-signal", "not-hotspot"}, set(outcomes)
         assert_unharmed(container)
         container.remove()
         if outcomes[0] == "too-young":
-            break
-    assert outcomes[0] == "too-young", outcomes
+            return
+    raise Lacking(f"five times it was old enough when it was asked first: {outcomes}")
 
 
 def test_jvm_that_exits_is_not_disturbed(engine):
@@ -345,8 +356,8 @@ def test_jvm_that_exits_is_not_disturbed(engine):
         assert "Full thread dump" not in container.logs()
         container.remove()
         if "ok" in outcomes:
-            break
-    assert "ok" in outcomes, outcomes
+            return
+    raise Lacking(f"it never answered before it ended: {outcomes}")
 
 
 def test_two_profilers_at_once_do_not_get_in_each_others_way(jvm):

@@ -28,8 +28,8 @@
 #include "user/util/parse.h"
 #include "user/host/proc_stat.h"
 
-#define CHILD_GRACE_MS	  500 /* for the child to tidy up after its own deadline */
-#define REMOVE_TIMEOUT_MS 2000
+#define CHILD_GRACE_MS	  500	/* for the child to tidy up after its own deadline */
+#define REMOVE_TIMEOUT_MS 60000 /* as on a busy host */
 
 static int run_vm(int proc_fd, uint32_t pid)
 {
