@@ -129,7 +129,8 @@ def test_tables_that_lie_name_nothing_and_it_is_said(attacked, liars, kind):
                LATEST, "it is said that its tables are of no use")
 
 
-@pytest.mark.parametrize("jit", ["auto", "attach"])
+# "attach" asks every JVM of the host, those of tests beside it, too.
+@pytest.mark.parametrize("jit", ["auto", pytest.param("attach", marks=pytest.mark.alone)])
 def test_nobody_but_the_opener_opens_a_liars_file_and_nobody_but_the_parser_reads_it(engine, app, daemon, jit):
     folder = app / f"unread-{jit}"
     folder.mkdir()
