@@ -20,8 +20,12 @@ STUB_CALLERS = {
 }
 # Not compiled: frames of other kinds have no leaf to be repaired.
 COMPILED = ("j", "1")
-# An interpreted caller without its name: there, but which method it is was not taken.
-UNNAMED = ("Interpreter",)
+
+
+def is_unnamed(frame):
+    """An interpreted caller of which it was not taken which method it is, or what stands for a frame without a name and
+    for the rest of a stack: that is less, and nothing wrong."""
+    return frame == "Interpreter" or frame.startswith("[")
 
 
 def edges_of(container):
@@ -44,7 +48,7 @@ def judge_leaf(frames, edges):
         return None
     if above in callers:
         return "right"
-    if above in UNNAMED:
+    if is_unnamed(above):
         return "unnamed"
     return "missing" if above in {edges.get(caller) for caller in callers} else "wrong"
 
@@ -55,7 +59,7 @@ def wrong_edges(folded, edges):
     for frames, count in folded.stacks:
         names = [plain(frame) for frame in frames if kind(frame) != "k"]
         for above, name in zip(names[:-1], names[1:-1]):
-            if name in edges and above != edges[name] and above not in UNNAMED:
+            if name in edges and above != edges[name] and not is_unnamed(above):
                 wrong[f"{above};{name}"] += count
     return wrong
 
