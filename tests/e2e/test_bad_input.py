@@ -136,17 +136,19 @@ def test_dump_of_a_store_that_is_not_there(tmp_path):
 # ---- ranges and selectors -----------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory):
-    """A small store, written by a daemon that has ended."""
+def stored(module_daemon):
+    """A small store, written by a daemon that has ended. Of one process: its windows have about the same size."""
     import subprocess
 
-    from harness.daemon import Daemon
     from harness.programs import AIDS
-    profiler = Daemon(tmp_path_factory.mktemp("stored"), window="1s").start().wait_ready()
-    with subprocess.Popen([AIDS / "native_spinner", "600"]) as process:
-        profiler.pid = process.pid
-        wait_until(lambda: len(profiler.windows()) >= 5 and profiler.has("--pid", process.pid), 60, "five windows are stored")
+    process = subprocess.Popen([AIDS / "native_spinner", "600"])
+    try:
+        profiler = module_daemon("--pid", process.pid, window="1s", name="stored").start().wait_ready()
+        profiler.wait_samples({process.pid: 60})
+        wait_until(lambda: len(profiler.windows()) >= 6, 60, "six windows are stored")
+    finally:
         process.kill()
+        process.wait()
     assert profiler.stop() == 0, profiler.log()
     return profiler
 
@@ -224,7 +226,11 @@ def test_output_to_a_device_leaves_the_device(stored, tmp_path, spinner):
     os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     assert stored.dump_raw("-o", device).returncode == 0
     busy = spinner("native_spinner", 600)
-    assert jbpf("record", "-p", busy.pid, "-d", "1s", "-o", device).returncode == 0
+    for seconds in (1, 8, 32):  # on a busy host it may have no CPU for as long as the first lasts
+        recorded = jbpf("record", "-p", busy.pid, "-d", f"{seconds}s", "-o", device)
+        if recorded.returncode != 3:
+            break
+    assert recorded.returncode == 0, recorded.stderr
     assert stat.S_ISCHR(device.lstat().st_mode)
     assert list(tmp_path.iterdir()) == [device]
 
