@@ -13,19 +13,20 @@ from harness.programs import jbpf, wait_until
 
 pytestmark = pytest.mark.live
 
-ENOUGH = 60  # samples; 2 seconds of the pulses where there is CPU to be had
+ENOUGH = 120  # samples; 3 seconds of the pulses where there is CPU to be had
 CELL = 20  # milliseconds
 # Works for the first 200 ms of each half second, and says when it was awake: from when it wanted to be until it slept.
+# It says so when it is awake again: where the CPU is taken from it before it sleeps, nothing is left to be done then.
 PULSES = """
 import time
 woke = time.time()
 while True:
     while time.time() % 0.5 < 0.2:
         pass
-    slept = time.time()
-    print(round(woke * 1000), round(slept * 1000), flush=True)
+    begin, slept = woke, time.time()
+    time.sleep(0.5 - slept % 0.5)
     woke = slept - slept % 0.5 + 0.5
-    time.sleep(woke - slept)
+    print(round(begin * 1000), round(slept * 1000), flush=True)
 """
 
 
