@@ -12,7 +12,8 @@ class Folded:
     def __init__(self, text):
         self.stacks = []
         previous = None
-        for line in text.splitlines():
+        # Not splitlines(): names may have what that takes for the end of a line, too.
+        for line in text.removesuffix("\n").split("\n") if text else ():
             stack, blank, count = line.rpartition(" ")
             assert blank and count.isdigit() and int(count) > 0, f"not a folded line: {line[:200]!r}"
             assert len(line.encode()) <= 60 << 10, f"longer than 60 KiB: {line[:100]!r}"
