@@ -133,9 +133,9 @@ class Daemon:
         dumped = self.dump_of(pid, since)
         listed = self.dump_raw("--list", "--format", "json")
         streams = json.loads(listed.stdout)["streams"] if listed.returncode == 0 else []
-        streams = sorted(streams, key=lambda stream: -stream["samples"])[:20]
+        streams = sorted(streams, key=lambda stream: (stream["pid"] != pid, -stream["samples"]))[:20]
         return (f"{self.samples_of(pid, since)} since {time.ctime(since)} "
-                f"(jbpf-dump: {dumped.returncode} {dumped.stderr.strip()!r}); it is {life_of(pid)}; all samples by pid: "
+                f"(jbpf-dump: {dumped.returncode} {dumped.stderr.strip()!r}); it is {life_of(pid)}; its samples and others': "
                 f"{[(stream['pid'], stream['comm'], stream['samples']) for stream in streams]}; log: {self.log()}")
 
     def windows(self):
