@@ -3,8 +3,8 @@
 server that hangs is. Speaks the kernel's protocol itself (include/uapi/linux/fuse.h), as much as a
 program needs that is run from there.
 
-Usage: fuse_server.py SOURCE FOLDER    mounts a file system with SOURCE as FOLDER/program; SIGUSR1: hangs;
-SIGUSR2: hangs when a file is closed, and answers all else"""
+Usage: fuse_server.py SOURCE FOLDER    mounts a file system with SOURCE as FOLDER/program; SIGUSR1: hangs, and
+says so; SIGUSR2: hangs when a file is closed, and answers all else"""
 import ctypes
 import os
 import signal
@@ -36,6 +36,7 @@ class Server:
 
     def hang(self, *_):
         self.hangs = True
+        print("hangs", flush=True)
 
     def hang_at_close(self, *_):
         self.hangs_at_close = True
