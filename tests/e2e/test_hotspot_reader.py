@@ -27,6 +27,15 @@ def dump(pid):
     return parse_perf_map(result.stdout)
 
 
+def wait_compiled(pid, enough=lambda methods: True):
+    """Until 200 methods are compiled, which is the load's doing and the compilers', and others that are wanted."""
+    def are_compiled():
+        result = run(TOOL, pid)
+        methods = list(filter(is_method, parse_perf_map(result.stdout))) if result.returncode == 0 else []
+        return len(methods) >= 200 and enough(methods)
+    wait_until(are_compiled, 120, lambda: f"methods are compiled; the reader says: {run(TOOL, pid).stderr}")
+
+
 def is_method(code):
     return code.name.endswith(")") and "." in code.name
 
@@ -144,6 +153,7 @@ def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
         "-XX:+DisableAttachMechanism", "-XX:-UsePerfData"]), "WARM", jdk=jdk, options=["--read-only"])
     try:
         pid = container.pid
+        wait_compiled(pid)
         container.pause()
         first, second = dump(pid), dump(pid)
         assert first == second, "nothing runs, nothing changes"
@@ -160,9 +170,8 @@ def test_paused_read_only_container_with_attach_disabled_is_read(engine, jdk):
 @pytest.mark.live
 def test_jvm_in_a_user_namespace_is_read(remapped_engine):
     container = remapped_engine.start_ready("reader-userns", java("Mixed", 600, 10, 1, inline=True), "WARM", user="0:0")
-    found = dump(container.pid)
-    assert sum(map(is_method, found)) >= 200
-    assert any(code.name.endswith(" Mixed.serve(long, long)") or "Mixed$" in code.name for code in found)
+    wait_compiled(container.pid, lambda methods: any(
+        code.name.endswith(" Mixed.serve(long, long)") or "Mixed$" in code.name for code in methods))
 
 
 def copies_of_tool(pid, until, codes):
@@ -179,7 +188,7 @@ def test_jvm_that_is_killed_in_the_middle_of_reading(engine, jdk):
     """The reader never dies of it: it says that the process is gone."""
     chance = random.Random(jdk)
     for _ in range(3):
-        container = engine.start_ready(f"reader-killed-{jdk}", java("Churn", 60, 2, 40, inline=True), "READY", jdk=jdk)
+        container = engine.start_ready(f"reader-killed-{jdk}", java("Churn", 600, 2, 40, inline=True), "READY", jdk=jdk)
         pid, until, codes = container.pid, threading.Event(), {}
         reading = threading.Thread(target=copies_of_tool, args=(pid, until, codes))
         reading.start()

@@ -36,6 +36,10 @@ def has_unknown(frames):
     return any(frame in UNKNOWN for frame in user_part(frames))
 
 
+def shows_mixed(folded):
+    return MIXED <= folded.names() and {"j", "i"} <= {kind(frame) for frames, _ in folded.stacks for frame in frames}
+
+
 def assert_named(folded, what):
     """Of the samples with user frames at most one in a hundred has one without a name."""
     with_user, unknown = folded.samples(user_part), folded.samples(has_unknown)
@@ -84,8 +88,8 @@ class Scene:
         profiler.start().wait_ready()
         begin = profiler.wait_met(self.pids.values())
         profiler.wait_samples({pid: SAMPLES[name] for name, pid in self.pids.items()}, since=begin)
-        wait_until(lambda: MIXED <= profiler.dump("--pid", self.pids["mixed"], since=begin).names(), 300,
-                   f"each of {MIXED} has samples")
+        wait_until(lambda: shows_mixed(profiler.dump("--pid", self.pids["mixed"], since=begin)), 300,
+                   f"each of {MIXED} has samples, and so have compiled and inlined methods")
         assert profiler.stop() == 0, profiler.log()
         self.status = profiler.status_json()
         self.folded = {name: profiler.dump("--pid", pid, since=begin) for name, pid in self.pids.items()}
@@ -120,10 +124,7 @@ def test_nothing_is_left_in_containers_and_nobody_talks(scene):
 
 
 def test_warmed_up_jvm_shows_compiled_and_inlined_methods(scene):
-    folded = scene.folded["mixed"]
-    assert MIXED <= folded.names(), folded
-    kinds = {kind(frame) for frames, _ in folded.stacks for frame in frames}
-    assert {"j", "i"} <= kinds, kinds
+    assert shows_mixed(scene.folded["mixed"]), scene.folded["mixed"]
 
 
 @pytest.mark.long("how soon jbpfd names what it sampled is the host's")
@@ -297,7 +298,7 @@ def test_jvms_that_come_and_die_do_not_harm_the_daemon(engine, daemon, jdk):
     """Killed at odd moments of their start, of being read, and of a window's end."""
     profiler = daemon(window="1s").start().wait_ready()
     for round_ in range(4):
-        container = engine.start(f"dying-{jdk}-{round_}", java("Churn", 60, 1, 30, inline=True), jdk=jdk)
+        container = engine.start(f"dying-{jdk}-{round_}", java("Churn", 600, 1, 30, inline=True), jdk=jdk)
         pid = container.pid
         wait_until(lambda: cpu_seconds(pid) >= 0.2 + 0.45 * round_, 60, f"{pid} comes that far")
         os.kill(pid, signal.SIGKILL)
