@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
