@@ -48,7 +48,9 @@ class FileWitness:
     def watch(self):
         while not self.is_over:
             if select.select([self.fd], [], [], 0.2)[0]:
-                self.take(os.read(self.fd, 65536))
+                # Who was killed while it was held is not in the list any more.
+                with contextlib.suppress(BlockingIOError):
+                    self.take(os.read(self.fd, 65536))
 
     def take(self, events):
         while events:

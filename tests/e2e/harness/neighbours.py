@@ -3,6 +3,7 @@
 an engine: own mounts (/tmp is a tmpfs, /mnt holds the programs), processes, IPC and host name; a
 cgroup named like Docker's, with its own share of the CPUs; another user. All end with Neighbours."""
 import contextlib
+import errno
 import os
 import secrets
 import signal
@@ -21,6 +22,17 @@ INSIDE = """
 mount --rbind {app} /mnt && mount -t tmpfs -o mode=1777,size=768m none /tmp && cd /tmp &&
 exec prlimit --nproc={processes} setpriv --reuid={user} --regid={user} --clear-groups sh -c '{setup} exec "$@"' sh "$@"
 """
+
+
+def is_removed(folder):
+    """Tries it. A cgroup is busy for a moment after its last process has ended and is in no list any more."""
+    try:
+        os.rmdir(folder)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        return False
+    return True
 
 
 class Cgroup:
@@ -104,7 +116,7 @@ class Cgroup:
                     one.rmdir()
                     break
                 except OSError as error:
-                    if error.errno != 16:
+                    if error.errno != errno.EBUSY:
                         break
                     time.sleep(0.02)
 
