@@ -5,6 +5,7 @@ import contextlib
 import http.client
 import json
 import os
+import random
 import re
 import socket
 import stat
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from harness.programs import BIN, PATIENCE, TOP, jbpf, run, wait_until
+from harness.programs import BIN, PATIENCE, TOP, is_gone, jbpf, run, wait_until
 
 PATH_MAX_BYTES = 107
 NEAR_BYTES = 8 << 20
@@ -44,7 +45,10 @@ def get(path, url, method="GET", headers=None):
 
 def families(path):
     """By name without _total, as the parser has them."""
-    status, headers, text = get(path, "/metrics")
+    def answer_now():
+        answer = get(path, "/metrics")
+        return answer if answer[0] != 503 else None  # try again: all of it is being written just now
+    status, headers, text = wait_until(answer_now, 30, "metrics are served")
     assert status == 200 and headers["Content-Type"].startswith("text/plain; version=0.0.4"), headers
     return {family.name: family for family in text_string_to_metric_families(text)}, text
 
@@ -75,6 +79,21 @@ def children(pid, name):
     return found
 
 
+def only_child(pid, name):
+    """The kernel's list of children may leave one out when its brother ends meanwhile."""
+    child, = wait_until(lambda: children(pid, name), 30, f"process {pid} has a child {name}")
+    return child
+
+
+def whole_maps(pid):
+    """Empty of one that ends meanwhile: of that a part is read."""
+    try:
+        text = Path(f"/proc/{pid}/maps").read_text()
+        return text if Path(f"/proc/{pid}/maps").read_text() else ""
+    except OSError:
+        return ""
+
+
 @pytest.fixture(scope="module")
 def served(module_daemon, tmp_path_factory):
     """A daemon that has written some windows, and its socket."""
@@ -102,8 +121,7 @@ def test_prometheus_reads_every_metric_that_is_documented(served):
 @pytest.mark.live
 def test_the_metrics_are_those_of_the_daemon_and_its_store(served):
     daemon, path = served
-    launcher, = children(daemon.process.pid, "jbpfd-launcher")
-    namer, = children(launcher, "jbpfd-namer")
+    namer = only_child(only_child(daemon.process.pid, "jbpfd-launcher"), "jbpfd-namer")
 
     def resident():
         return sum(int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1)) * 1024
@@ -119,7 +137,8 @@ def test_the_metrics_are_those_of_the_daemon_and_its_store(served):
     assert 0 < value(path, "jbpf_window_last_timestamp_seconds") - daemon.started < 3600
     assert value(path, "jbpf_bpf_map_bytes") > 1 << 20
     assert value(path, "jbpf_config_window_seconds") == 1
-    assert value(path, "jbpf_frames_total") >= value(path, "jbpf_unknown_frames_total")
+    unknown = value(path, "jbpf_unknown_frames_total")
+    assert value(path, "jbpf_frames_total") >= unknown
     # Windows that end between the two readings count here and not there, or the other way round. One is in the store
     # before it is in the metrics: the last of those that were read is, once another one is.
     before = value(path, "jbpf_samples_total")
@@ -153,18 +172,21 @@ def test_the_socket_is_for_owner_and_group(served):
 @pytest.mark.live
 def test_who_answers_has_no_rights(served):
     daemon, _ = served
-    child, = children(daemon.process.pid, "jbpfd-metrics")
+    child = only_child(daemon.process.pid, "jbpfd-metrics")
     status = dict(re.findall(r"^(\w+):\s*(.*)$", Path(f"/proc/{child}/status").read_text(), re.M))
     assert {status[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {"0" * 16}
     assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
-    files = [os.readlink(f"/proc/{child}/fd/{number}") for number in os.listdir(f"/proc/{child}/fd")]
+    files = []
+    for number in os.listdir(f"/proc/{child}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # a connection that is closed meanwhile
+            files.append(os.readlink(f"/proc/{child}/fd/{number}"))
     assert not [name for name in files if "bpf" in name and "memfd" not in name or "perf" in name or ".zst" in name], files
 
 
 @pytest.mark.live
 def test_garbage_and_too_much_of_it_are_survived(served):
     daemon, path = served
-    child = children(daemon.process.pid, "jbpfd-metrics")
+    child = only_child(daemon.process.pid, "jbpfd-metrics")
     for request in (b"\0\xff\n\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /metrics", b"A" * 100000,
                     b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100000 + b"\r\n\r\n"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -175,7 +197,7 @@ def test_garbage_and_too_much_of_it_are_survived(served):
             except OSError:
                 pass  # it did not want to hear the rest
     assert families(path)[0]
-    assert children(daemon.process.pid, "jbpfd-metrics") == child
+    assert only_child(daemon.process.pid, "jbpfd-metrics") == child
 
 
 @pytest.mark.live
@@ -217,7 +239,7 @@ def test_connections_that_say_little_do_not_keep_others_out(served):
 @pytest.mark.live
 def test_a_server_that_dies_is_started_again(served):
     daemon, path = served
-    first, = children(daemon.process.pid, "jbpfd-metrics")
+    first = only_child(daemon.process.pid, "jbpfd-metrics")
     os.kill(first, 9)
     wait_until(lambda: children(daemon.process.pid, "jbpfd-metrics") not in ([], [first]), 60, "another one serves")
     wait_until(lambda: value(path, "jbpf_metrics_restarts_total") >= 1, 60, "it is counted")
@@ -237,18 +259,17 @@ def test_only_a_daemon_that_serves_metrics_loads_what_serves_them(daemon, served
     quiet = daemon(window="1s").start().wait_ready()
     for started, serves in ((quiet, False), (served[0], True)):
         for pid in descendants(started.process.pid):
-            try:
-                maps = Path(f"/proc/{pid}/maps").read_text()
-            except OSError:
-                maps = ""
-            # One that has just ended has none.
+            maps = whole_maps(pid)
             assert not maps or ("libmicrohttpd" in maps, "libgnutls" in maps) == (serves, serves), maps
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """None of those that the kernel gives away, to tests beside this one, too, before it is used here."""
+    end = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(min(10000, end - 1), end)))
+            return probe.getsockname()[1]
 
 
 @pytest.mark.live
@@ -257,12 +278,12 @@ def test_a_port_answers_only_to_who_asks_for_this_host(daemon):
     started = daemon("--metrics", f"127.0.0.1:{port}", window="1s").start().wait_ready()
     place = ("127.0.0.1", port)
     assert families(place)[0]
-    assert get(place, "/metrics", headers={"Host": "localhost"})[0] == 200
+    assert get(place, "/metrics", headers={"Host": "localhost"})[0] in (200, 503)
     for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example"):
         assert get(place, "/metrics", headers={"Host": host})[0] == 403
-    child, = children(started.process.pid, "jbpfd-metrics")
+    child = only_child(started.process.pid, "jbpfd-metrics")
     started.process.kill()
-    wait_until(lambda: not Path(f"/proc/{child}").exists(), 30, "it ends with its daemon")
+    wait_until(lambda: is_gone(child), 30, "it ends with its daemon")
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9464", "192.0.2.1:9464", "unix:relative", "9464"])
@@ -295,7 +316,12 @@ def test_who_connects_to_a_port_at_once_and_says_nothing_does_not_keep_others_ou
             silent.pop().close()
         begin = time.monotonic()
         silent.extend(socket.create_connection(("127.0.0.1", port), timeout=60 * PATIENCE) for _ in range(200))
-        assert get(("127.0.0.1", port), "/healthz")[0] in (200, 503)
+        asked = time.monotonic()
+        try:
+            assert get(("127.0.0.1", port), "/healthz")[0] in (200, 503)
+        except (OSError, http.client.HTTPException):
+            # Between connecting and asking this test itself was silent for so long.
+            assert time.monotonic() - asked >= SILENT_SECONDS
         return time.monotonic() - begin < SILENT_SECONDS
     try:
         for _ in range(5):
