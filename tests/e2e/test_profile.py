@@ -28,9 +28,9 @@ def profiled(engine, tmp_path_factory):
     busy the machine is."""
     daemon = Daemon(tmp_path_factory.mktemp("profile"), window="5s").start().wait_ready()
     containers = {
-        "shares": engine.start("shares", java("Shares", 600)),
-        "syscalls": engine.start("syscalls", java("Syscalls", 600, 40)),
-        "deep": engine.start("deep", java("DeepRecursion", 600, 40)),
+        "shares": engine.start("shares", java("Shares", 1800)),
+        "syscalls": engine.start("syscalls", java("Syscalls", 1800, 40)),
+        "deep": engine.start("deep", java("DeepRecursion", 1800, 40)),
     }
 
     def samples(name, method):
