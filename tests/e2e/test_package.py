@@ -152,6 +152,13 @@ def other_root(tmp_path):
         run("umount", scratch)
 
 
+def named_jbpf(folder):
+    """All that is named so below it, but for what engines have there, which comes and goes meanwhile."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = set(folders) - {"docker", "containerd"}
+        yield from (Path(place, name) for name in (*folders, *files) if name.startswith("jbpf"))
+
+
 def test_package_installs_upgrades_and_goes_without_a_trace(package, other_root):
     root, _ = package
     first, = root.parent.glob("jbpf_*.deb")
@@ -185,7 +192,7 @@ def test_package_installs_upgrades_and_goes_without_a_trace(package, other_root)
     assert not (other_root / "usr/bin/jbpfd").exists()
     inside("dpkg", "-P", "jbpf")
     left = [path for place in ("etc", "var/lib", "lib/systemd", "usr/lib/sysusers.d", "usr/bin")
-            for path in (other_root / place).glob("**/jbpf*")]
+            for path in named_jbpf(other_root / place)]
     assert not [path for path in left if "dpkg" not in path.parts], left
 
 

@@ -10,7 +10,7 @@ import pytest
 from harness.containers import java
 from harness.folded import Folded, assert_rare
 from harness.neighbours import CGROUP_ROOTS
-from harness.programs import BIN, PATIENCE, jbpf, lines_of, run, stat_fields, wait_until
+from harness.programs import BIN, PATIENCE, Lacking, jbpf, lines_of, run, stat_fields, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +29,12 @@ def selector_of(container, kind):
 def record_until(enough, *arguments, out):
     """Records longer and longer until it holds enough: how much a second gives is the machine's."""
     for seconds in (4, 12, 36, 108):
-        result = run(BIN / "jbpf", "record", *arguments, "-d", f"{seconds}s", "-o", out, timeout=60)
-        assert result.returncode == 0, result.stderr
-        text = result.stdout if out == "-" else out.read_text()
-        if enough(text):
-            break
-    return text
+        result = run(BIN / "jbpf", "record", *arguments, "-d", f"{seconds}s", "-o", out, timeout=60 + seconds)
+        assert result.returncode in (0, 3), result.stderr  # 3: nothing was sampled
+        text = "" if result.returncode else result.stdout if out == "-" else out.read_text(errors="replace")
+        if text and enough(text):
+            return text
+    raise Lacking(f"{seconds} s hold too little: {text[-2000:]} {result.stderr}")
 
 
 @pytest.mark.live
@@ -138,7 +138,10 @@ def test_the_file_is_what_its_ending_says(container, tmp_path):
     """-d takes seconds, as other profilers do."""
     for name, begins in (("x.pb.gz", b"\x1f\x8b"), ("x.speedscope.json", b'{"$schema":"https://www.speedscope.app')):
         out = tmp_path / name
-        result = jbpf("record", "-p", container.pid, "-d", "3", "-o", out)
+        for seconds in ("3", "30"):  # until something is sampled
+            result = jbpf("record", "-p", container.pid, "-d", seconds, "-o", out, timeout=90)
+            if result.returncode != 3:
+                break
         assert result.returncode == 0, result.stderr
         assert out.read_bytes().startswith(begins), out.read_bytes()[:80]
 
