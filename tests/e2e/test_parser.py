@@ -58,6 +58,9 @@ def facts_of_a_parser(daemon):
     def look():
         try:
             pid = parser_of(daemon)
+            # It has its name first, and gives up its rights then.
+            if int(status_of(pid).get("CapPrm", "f"), 16) != 0:
+                return None
             descriptor, process = only_descriptor(pid), Path(f"/proc/{pid}")
             maps, limits = (process / "maps").read_text(), (process / "limits").read_text()
         except OSError:
