@@ -7,8 +7,8 @@
  *   take_over child TID ADDRESS CALL      its next child, once that has come back from system call CALL
  *
  * Says "ready PID" when it has it. Then a line per call, "CALL ARGUMENT..." (numbers), is answered by
- * its result, by "killed" when the process was ended for it, or by "program" when it became another
- * one. Children that a call starts are ended at once. The end of the input gives a thread back; a
+ * its result, by "killed" when a filter ended the process for it, by "ended" when it ended otherwise, or
+ * by "program" when it became another one. Children that a call starts are ended at once. The end of the input gives a thread back; a
  * child is ended.
  *
  * Exit code 0; 1 when it cannot; 3 on a processor for which this is not written.
@@ -29,8 +29,9 @@
 
 #if defined(__x86_64__)
 
-#define LIMIT_S	     120 /* nobody is held for longer, whatever happens */
+#define LIMIT_S	     600 /* nobody is held for longer, whatever happens */
 #define KILLED	     "killed"
+#define ENDED	     "ended"
 #define CALL_STOP    (SIGTRAP | 0x80)
 #define LINE_BYTES   512
 #define CALL_NUMBERS 7 /* the call and its arguments */
@@ -114,6 +115,11 @@ static void end_new_process(pid_t pid)
 	while (WIFSTOPPED(status));
 }
 
+static const char *end_of(int status)
+{
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS ? KILLED : ENDED;
+}
+
 /* Lets it run to its next stop at a system call. False: there is none, victim->end says why. */
 static bool run_to_call_stop(struct victim *victim)
 {
@@ -124,7 +130,7 @@ static bool run_to_call_stop(struct victim *victim)
 			fail("letting it run");
 		status = wait_stop(victim->pid);
 		if (!WIFSTOPPED(status))
-			victim->end = KILLED;
+			victim->end = end_of(status);
 		else if (event_of(status) == PTRACE_EVENT_EXEC)
 			victim->end = "program";
 		else if (is_new_process(status))
@@ -150,7 +156,7 @@ static void run_to_signal_stop(struct victim *victim)
 			fail("letting it run");
 		status = wait_stop(victim->pid);
 		if (!WIFSTOPPED(status))
-			victim->end = KILLED;
+			victim->end = end_of(status);
 		else if (!event_of(status))
 			victim->signal = WSTOPSIG(status);
 	} while (!victim->end && event_of(status) != PTRACE_EVENT_STOP);
@@ -314,7 +320,7 @@ int main(int argc, char **argv)
 		take_thread(&victim);
 	}
 	serve(&victim);
-	if (victim.end && strcmp(victim.end, KILLED) == 0)
+	if (victim.end && (strcmp(victim.end, KILLED) == 0 || strcmp(victim.end, ENDED) == 0))
 		return 0;
 	if (is_child || victim.end)
 		end_victim(victim.pid);

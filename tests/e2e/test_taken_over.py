@@ -2,8 +2,11 @@
 """Who takes over one process of jbpfd has no next step. Each call that an attacker would make is made in the place
 of each running process of a real daemon, once as root runs it and once as the unit does; first in the place of a
 process of root that nothing confines, where it must get through, or it would show nothing."""
+import contextlib
 import ctypes
+import errno
 import os
+import re
 import shutil
 import signal
 import socket
@@ -19,8 +22,8 @@ from harness.containers import java
 from harness.daemon import Daemon
 from harness.hostile import SANITIZED
 from harness.programs import AIDS, age_seconds, comm_of, wait_until
-from harness.taken_over import KILLED, TakenOver, call_address, is_denied
-from test_attach import TOOL, TOO_YOUNG
+from harness.taken_over import KILLED, Gone, TakenOver, call_address, is_denied
+from test_attach import ANSWER_MS, TOOL, TOO_YOUNG
 from test_privileges import units_user
 
 pytestmark = pytest.mark.live
@@ -123,6 +126,7 @@ def _(it, field):
 @step("write the memory of another process of jbpfd")
 def _(it, field):
     results = [it.call("openat", HERE, f"/proc/{pid}/mem".encode(), os.O_RDWR, 0) for pid in field.brothers(it.pid)]
+    results = [one for one in results if one not in (-errno.ENOENT, -errno.ESRCH)]  # those have ended meanwhile
     return next((one for one in results if not is_denied(one)), results[0])
 
 
@@ -602,11 +606,16 @@ def test_jbpfd_goes_on_when_its_process_is_given_back(field):
     assert "has ended" not in field.daemon.log() and "ended by" not in field.daemon.log(), field.daemon.log()
 
 
+def filters_of(pid):
+    return int(re.search(r"^Seccomp_filters:\t(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.M).group(1))
+
+
 def helper_of(field, name):
-    """Its pid, when it lives and has memory to look at; it is replaced now and then."""
-    pid = field.processes().get(name)
+    """Its pid, when it lives, has its filter besides the launcher's, and memory to look at; it is replaced now and then."""
+    processes = field.processes()
+    pid, launcher = processes.get(name), processes.get("jbpfd-launcher")
     try:
-        return pid if pid and call_address(pid) else None
+        return pid if pid and launcher and filters_of(pid) > filters_of(launcher) and call_address(pid) else None
     except OSError:
         return None
 
@@ -614,8 +623,15 @@ def helper_of(field, name):
 def step_in_helper(field, name, step):
     field.daemon.wait_ready(120)
     field.renew()
-    with TakenOver(wait_until(lambda: helper_of(field, name), 60, f"there is a {name}")) as it:
-        return it.try_step(lambda held: STEPS[step](held, field))
+
+    def results():
+        """One, unless it ended before."""
+        pid = helper_of(field, name)
+        if pid:
+            with contextlib.suppress(Gone), TakenOver(pid) as it:
+                return [it.try_step(lambda held: STEPS[step](held, field))]
+        return []
+    return wait_until(results, 60, f"there is a {name}")[0]
 
 
 @pytest.mark.parametrize("step", ENDING_STEPS)
@@ -667,7 +683,7 @@ def test_the_child_that_reads_a_jvms_answer_has_no_next_step(engine, uid, jvm_ui
     """Taken over where the answer arrives. It has the ids of the JVM's user, and that may be root."""
     pid = start_asked(engine, f"asked-{uid}-{jvm_uid}", jvm_uid)
     field = field_without_daemon(jvm_uid)
-    tool = subprocess.Popen([*(units_user(uid) if uid else ()), TOOL, "confined", str(pid), "100000"],
+    tool = subprocess.Popen([*(units_user(uid) if uid else ()), TOOL, "confined", str(pid), "600000"],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert tool.stdout.readline() == "confined=1\n"
@@ -684,5 +700,5 @@ def test_the_child_that_reads_a_jvms_answer_has_no_next_step(engine, uid, jvm_ui
 
 def test_a_confined_child_gets_the_answer_of_a_jvm(engine):
     pid = start_asked(engine, "asked-confined", OTHER_UID)
-    result = subprocess.run([TOOL, "confined", str(pid)], input="\n", capture_output=True, text=True, check=True)
+    result = subprocess.run([TOOL, "confined", str(pid), str(ANSWER_MS)], input="\n", capture_output=True, text=True, check=True)
     assert "outcome=ok" in result.stdout

@@ -17,7 +17,7 @@ SCRATCH_BYTES = 1 << 16
 OPENERS = {"openat", "openat2", "open_by_handle_at", "socket", "memfd_create", "pidfd_open", "perf_event_open", "bpf",
            "io_uring_setup", "userfaultfd", "fsopen", "inotify_init1"}
 DENIALS = {errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EROFS}
-KILLED = "killed"
+KILLED, ENDED = "killed", "ended"  # by the kernel's filter; otherwise
 PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS = 3, 0x22
 
 
@@ -36,6 +36,10 @@ def call_address(pid):
     with open(f"/proc/{pid}/mem", "rb") as memory:
         memory.seek(start)
         return start + memory.read(end - start).index(b"\x0f\x05")
+
+
+class Gone(Exception):
+    """The process has ended, and not for what was asked of it: its jbpfd did that, or it had nothing to do any more."""
 
 
 def is_denied(result):
@@ -60,7 +64,11 @@ class TakenOver:
 
     def answer(self):
         line = self.helper.stdout.readline().rstrip("\n")
-        assert line, self.helper.stderr.read()
+        said = "" if line else self.helper.stderr.read()
+        if line == ENDED or "attaching: No such process" in said or "it has ended" in said:
+            self.is_gone = True
+            raise Gone(said)
+        assert line, said
         return line
 
     def __enter__(self):
