@@ -19,7 +19,7 @@
  * "lines" instead of seconds: each part of the work (before and behind a new name, a new program)
  * goes on until there is a line on stdin, or its end, which ends all that follow, too.
  *
- * Prints "ready" when the work begins.
+ * Prints "ready" when the work begins, below the N frames of "recurse".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,12 +87,20 @@ static __attribute__((noinline)) void burn_until(double end)
 	sink++;
 }
 
+static void say_ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
 static __attribute__((noinline)) void recurse(long depth, double end)
 {
-	if (depth > 1)
+	if (depth > 1) {
 		recurse(depth - 1, end);
-	else
+	} else {
+		say_ready();
 		burn_until(end);
+	}
 	sink++;
 }
 
@@ -224,8 +232,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: load MODE SECONDS|lines [N]\n");
 		return 2;
 	}
-	puts("ready");
-	fflush(stdout);
+	if (strcmp(argv[1], "recurse") != 0)
+		say_ready();
 	if (strcmp(argv[1], "recurse") == 0) {
 		recurse(depth, end);
 	} else if (strcmp(argv[1], "syscalls") == 0) {

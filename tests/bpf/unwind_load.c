@@ -13,11 +13,12 @@
  *   thread S      burns in a second thread, while the first one waits
  *   libc S        sorts, prints and allocates
  *
- * Prints "ready" when the work begins.
+ * Prints "ready" when the work begins, below all frames that stay.
  */
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,8 +47,20 @@ static __attribute__((noinline)) void burn(void)
 		sink += (uint64_t)i * sink + 1;
 }
 
+static void say_ready(void)
+{
+	static bool is_said;
+
+	if (is_said)
+		return;
+	is_said = true;
+	puts("ready");
+	fflush(stdout);
+}
+
 static __attribute__((noinline)) void burn_to_the_end(void)
 {
+	say_ready();
 	while (now() < end_time)
 		burn();
 }
@@ -202,8 +215,6 @@ int main(int argc, char **argv)
 	long cnt = argc > 3 ? atol(argv[3]) : 10;
 
 	end_time = now() + (argc > 2 ? atof(argv[2]) : 0);
-	puts("ready");
-	fflush(stdout);
 	if (!strcmp(mode, "recurse"))
 		recurse(cnt, burn_to_the_end);
 	else if (!strcmp(mode, "chain"))
@@ -215,6 +226,7 @@ int main(int argc, char **argv)
 		burn_with_signals(SA_ONSTACK);
 	} else if (!strcmp(mode, "thread"))
 		run_thread();
+	say_ready();
 	while (now() < end_time) {
 		if (!strcmp(mode, "alloca"))
 			with_alloca(12);
