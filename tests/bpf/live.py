@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -54,16 +55,19 @@ KINDS = {"count": "counts", "notice": "notices", "tick_us": "ticks", "account": 
 
 
 class Sampling:
-    """live_probe, sampling until result(). A thread takes what it prints as it comes: else the pipe would be full, and
-    live_probe would stand still."""
+    """live_probe, sampling until result(). It prints into a file, which a thread reads as it grows, and goes before the
+    loads: a pipe that is full, or a load that has its CPU, would keep it from emptying the buffers, and samples from
+    being whole."""
 
     def __init__(self, *args):
         self.data = {"windows": 0, "stack_records": 0, "missing_stacks": 0, "counters": collections.Counter(),
                      **{name: [] for name in KINDS.values()}}
         self.changed = threading.Condition()
         self.reads, self.is_over = 0, False
+        self.output = tempfile.TemporaryFile()
         self.process = subprocess.Popen([str(AIDS / "live_probe"), *[str(arg) for arg in args]], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        stdout=self.output, stderr=subprocess.PIPE)
+        os.setpriority(os.PRIO_PROCESS, self.process.pid, -20)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         line = self.process.stderr.readline()
@@ -76,12 +80,27 @@ class Sampling:
         self.process.kill()
         self.process.wait()
         self.reader.join()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            pipe.close()
+        for file in (self.process.stdin, self.output, self.process.stderr):
+            file.close()
+
+    def _chunks(self):
+        """What it prints, to its end."""
+        at = 0
+        while True:
+            # Asked before: what is read after that is all there will be.
+            has_ended = self.process.poll() is not None
+            chunk = os.pread(self.output.fileno(), 1 << 20, at)
+            at += len(chunk)
+            if chunk:
+                yield chunk
+            elif has_ended:
+                return
+            else:
+                time.sleep(0.01)
 
     def _read(self):
         rest = b""
-        while chunk := os.read(self.process.stdout.fileno(), 1 << 20):
+        for chunk in self._chunks():
             *lines, rest = (rest + chunk).split(b"\n")
             items = [json.loads(line) for line in lines]
             for item in items:
@@ -90,7 +109,7 @@ class Sampling:
                 else:
                     self.data[KINDS[next(iter(item))]].append(item)
             # Counts have come when the sums of their window have.
-            if any("windows" in item or "notice" in item for item in items):
+            if any(not {"windows", "notice", "new"}.isdisjoint(item) for item in items):
                 self._tell_change()
         self.is_over = True
         self._tell_change()
@@ -156,7 +175,10 @@ def keys_of(pid, name):
     """Keys of a map by pids of a running live_probe, found by its map ids."""
     bpftool = os.environ.get("BPFTOOL") or shutil.which("bpftool") or "/usr/sbin/bpftool"
     for path in Path(f"/proc/{pid}/fdinfo").iterdir():
-        fields = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
+        try:
+            fields = dict(line.split(":", 1) for line in path.read_text().splitlines() if ":" in line)
+        except FileNotFoundError:
+            continue  # it looks at files now and then, and closes them
         if "map_id" not in fields:
             continue
         map_id = fields["map_id"].strip()
@@ -174,6 +196,14 @@ def samples(least):
 
 def of_pid(data, pid):
     return [item for item in data["counts"] if item["pid"] == pid]
+
+
+def settled(data, pid):
+    """Counts of windows in which all that live_probe said at the first notice of a process was known: notices of a
+    window are taken when the next one has begun, at the latest, and a process may have its first sample in any."""
+    counts = of_pid(data, pid)
+    first = min((item["window"] for item in counts), default=0)
+    return [item for item in counts if item["window"] > first + 1]
 
 
 def assert_nothing_lost(data):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from live import AIDS, TOP, assert_nothing_lost, of_pid, sample as live_sample, total
+from live import AIDS, TOP, assert_nothing_lost, sample as live_sample, settled, total
 
 pytestmark = pytest.mark.live
 
@@ -48,7 +48,7 @@ def jvm(name, begin, *options):
 def sample(process, ranges, until):
     """Counts from when the range was known, until that is true of them."""
     def known(data):
-        return [item for item in of_pid(data, process.pid) if item["window"] > 0 and "user" in item]
+        return [item for item in settled(data, process.pid) if "user" in item]
     data = live_sample("--range", ":".join(f"{number:x}" for number in ranges), "--pid", process.pid,
                        "--frequency", 299, until=lambda data: until(known(data)))
     assert_nothing_lost(data)
