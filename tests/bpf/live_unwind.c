@@ -465,13 +465,14 @@ static void print_counters(struct live *live)
 
 static void print(struct live *live)
 {
-	printf("{\"samples\":%" PRIu64 ",\"equal\":%" PRIu64 ",\"shorter\":%" PRIu64
+	/* taken: what the counters are of, whether it was looked at or not. */
+	printf("{\"samples\":%" PRIu64 ",\"taken\":%llu,\"equal\":%" PRIu64 ",\"shorter\":%" PRIu64
 	       ",\"longer\":%" PRIu64 ",\"different\":%" PRIu64 ",\"unread\":%" PRIu64
 	       ",\"frames\":%" PRIu64 ",\"fp_frames\":%" PRIu64 ",\"table_words\":%" PRIu64
 	       ",\"lost\":%llu,",
-	       live->samples, live->equal, live->shorter, live->longer, live->different,
-	       live->unread, live->frames, live->fp_frames, live->table_words,
-	       (unsigned long long)live->skel->bss->lost_cnt);
+	       live->samples, (unsigned long long)live->skel->bss->sample_cnt, live->equal,
+	       live->shorter, live->longer, live->different, live->unread, live->frames,
+	       live->fp_frames, live->table_words, (unsigned long long)live->skel->bss->lost_cnt);
 	print_counters(live);
 	printf("\"rule_ns\":{\"first\":%u,\"second\":%u},\"fp_ns\":{\"first\":%u,\"second\":%u},",
 	       median(live->costs[0][0], live->cost_cnt[0]),

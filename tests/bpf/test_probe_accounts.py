@@ -2,6 +2,7 @@
 """Budgets in the running kernel: whatever one account does, another's samples keep their stacks and
 their entries, what is cut is the spendthrift's, and is on its account. The attacker has other frames
 at every sample; the witness begins when the attacker has taken all it gets."""
+import os
 from contextlib import contextmanager
 
 import pytest
@@ -57,12 +58,13 @@ def attack(frames, *args):
     with beside(frames) as (attacker, theirs, ours), \
             Sampling("--window", 900, "--cgroup", theirs, "--cgroup", ours, *account_of(theirs, ATTACKER),
                      *account_of(ours, WITNESS), *args) as sampling:
-        wait_cpu([attacker.pid], 1)
+        wait_cpu([attacker.pid], max(1, len(os.sched_getaffinity(0)) / 2))  # maps are made for all CPUs
         with load("recurse", 900, 5) as witness:
             move(witness, ours)
             wait_cpu([witness.pid], 0.15)
             data = sampling.result()
-    assert total(of_pid(data, witness.pid)) > 20
+    if total(of_pid(data, witness.pid)) <= 20:
+        raise Lacking(f"{total(of_pid(data, witness.pid))} samples of the witness in 0.15 s of its CPU time")
     return data, of_pid(data, attacker.pid), of_pid(data, witness.pid)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.programs import Lacking, cpu_seconds, wait_cpu, wait_until
+from harness.programs import LEAST_WAIT, Lacking, cpu_seconds, wait_cpu, wait_until
 from live import (AIDS, END_LEAF_ONLY, END_MAX_DEPTH, VARIANTS, Sampling, assert_nothing_lost, cgroups, end, load, move,
                   of_pid, sample, sample_life, samples, tell, total)
 
@@ -40,17 +40,21 @@ def two_busy(*variant):
         yield (first, second), sampling
 
 
+def seconds_of(processes):
+    return [cpu_seconds(process.pid) for process in processes]
+
+
 @pytest.mark.live
 @VARIANTS
 def test_each_busy_cpu_gives_99_samples_a_second(variant):
+    """Fewer only for time that the host stole, and never many more."""
     with two_busy(*variant) as (processes, sampling):
-        before = [cpu_seconds(process.pid) for process in processes]
-        wait_cpu([process.pid for process in processes], 1.5)
+        sampling.wait(lambda data: all(total(of_pid(data, process.pid)) >= 300 for process in processes))
         data = sampling.result()
-        used = [cpu_seconds(process.pid) - start for process, start in zip(processes, before)]
+        used = seconds_of(processes)  # since they began, which is before the sampling did
     assert_nothing_lost(data)
     for process, seconds in zip(processes, used):
-        assert 0.6 * HZ * seconds < total(of_pid(data, process.pid)) < HZ * seconds / 0.6
+        assert total(of_pid(data, process.pid)) < HZ * seconds / 0.8
 
 
 @pytest.mark.live
@@ -59,10 +63,10 @@ def test_each_busy_cpu_gives_99_samples_a_second(variant):
 def test_each_busy_cpu_gives_99_samples_a_second_figures(variant):
     sampled = 4  # seconds
     with two_busy(*variant) as (processes, sampling):
-        begin, before = time.monotonic(), [cpu_seconds(process.pid) for process in processes]
+        begin, before = time.monotonic(), seconds_of(processes)
         time.sleep(sampled)
         data = sampling.result()
-        used = [cpu_seconds(process.pid) - start for process, start in zip(processes, before)]
+        used = [end - start for start, end in zip(before, seconds_of(processes))]
         elapsed = time.monotonic() - begin
     for process, seconds in zip(processes, used):
         # By the CPU time each one got: the machine may be shared. Then the ticks that find it running
@@ -181,12 +185,13 @@ def hashes_of(data):
 
 @pytest.mark.live
 def test_a_stack_crosses_once():
-    with load("many", 900, 12) as process, Sampling(*ONE_WINDOW, "--frequency", 999, "--pid", process.pid) as sampling:
+    with load("many", 900, 12) as process, \
+            Sampling(*ONE_WINDOW, "--new", "--frequency", 999, "--pid", process.pid) as sampling:
+        sampling.wait(lambda data: len(data["new"]) > 50)
         wait_cpu([process.pid], 0.5)
         data = sampling.result()
     assert_nothing_lost(data)
     hashes = hashes_of(data)
-    assert len(hashes) > 50
     assert data["stack_records"] == len(hashes)
     addresses = {(tuple(item["user"]["ips"]), item["user"]["end"]) for item in data["counts"]}
     assert len({item["user"]["hash"] for item in data["counts"]}) == len(addresses)
@@ -306,7 +311,12 @@ def live_through_rename(process):
     for _ in range(2):
         wait_cpu([process.pid], 0.2)
         tell(process)
-    process.wait(60)
+    process.wait(LEAST_WAIT)
+
+
+def lived_through_rename(data, process):
+    if not all(is_sampled_as(comm)(data, process.pid) for comm in ("load", "renamed")):
+        raise Lacking("no samples in 0.2 s of its CPU time")
 
 
 @pytest.mark.live
@@ -320,6 +330,7 @@ def test_one_that_renames_itself_without_end_leaves_room_for_others_notices():
         data = sampling.result()
         spans = spans_since(begin)
     names = collections.Counter(notice["pid"] for notice in data["notices"] if notice["notice"] == RENAME)
+    lived_through_rename(data, process)
     assert busy.pid in {notice["pid"] for notice in data["notices"]}
     assert names[process.pid] == 1
     assert names[busy.pid] <= 16 * spans
@@ -352,6 +363,7 @@ def test_one_whose_children_rename_themselves_leaves_room_for_others_notices():
         with load("rename", "lines", prefix=inside(ours)) as process:
             live_through_rename(process)
         data = sampling.result()
+    lived_through_rename(data, process)
     if spans > 3:
         raise Lacking(f"the storm took {spans} spans: more notices than the buffer holds")
     names = collections.Counter(notice["cgroup_id"] for notice in data["notices"] if notice["notice"] == RENAME)

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from harness.programs import wait_cpu
+from harness.programs import Lacking, wait_cpu
 from live import VARIANTS, Sampling, cgroups, load, move, of_pid, sample, sample_life, samples, total
 
 pytestmark = pytest.mark.live
@@ -53,8 +53,9 @@ def test_the_moments_are_those_of_the_work():
         at = bisect.bisect_right(begins, tick["tick_us"] + 100) - 1
         if at < 0 or tick["tick_us"] > pulses[at][1] // 1000 + 100:
             outside.append(tick["tick_us"])
-    # The kernel's way into a sleep and out of it is of no pulse; it takes some microseconds.
-    assert len(outside) <= 2, (outside, pulses)
+    # The kernel's way into a sleep and out of it is of no pulse; it takes some microseconds, and is seldom hit. A clock
+    # that is wrong by a few milliseconds puts several ticks of each pulse outside.
+    assert len(outside) <= len(pulses), (outside, pulses)
 
 
 def test_a_program_that_executes_another_is_two_streams():
@@ -75,6 +76,8 @@ def test_a_full_log_is_counted_and_not_overrun():
             Sampling("--window", 900, "--frequency", 999, "--ticks", 0.02, "--pid", process.pid) as sampling:
         wait_cpu([process.pid], 2)  # one log fills: it is for the window and one second more (tick_log.c)
         data = sampling.result()
+    if total(data["counts"]) < 1100:
+        raise Lacking(f"{total(data['counts'])} samples in 2 s of CPU time")
     assert data["counters"]["ticks_full"] > 0
     assert len(data["ticks"]) + data["counters"]["ticks_full"] == total(data["counts"])
     counted = by_stream(data["counts"], lambda item: item["count"])
