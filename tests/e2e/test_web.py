@@ -7,7 +7,6 @@ import signal
 import socket
 import stat
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -219,15 +218,13 @@ def test_silent_clients_and_killed_queries_hold_up_nobody(store, folder):
         assert web.json("info")["first"] == START
         assert web.ask("/")[0] == 200
         # It is short: killed when it is seen, it may have answered.
-        answers = []
-        asking = threading.Thread(target=lambda: answers.append(web.ask("/api/v1/profile", **RANGE)))
-        asking.start()
-        while asking.is_alive() and not answers:
+        asking = web.asking("/api/v1/profile", **RANGE)
+        while asking.is_alive():
             for pid in web.queries():
                 with contextlib.suppress(ProcessLookupError):  # it has answered
                     os.kill(pid, signal.SIGKILL)
-        asking.join()
-        assert answers[0][0] == 200 or (answers[0][0] == 500 and b"Killed" in answers[0][2]), answers
+        status, _, body = asking.answer()
+        assert status == 200 or (status == 500 and b"Killed" in body), (status, body)
         assert web.api("profile", format="folded", **RANGE)
     finally:
         for connection in silent:
@@ -236,15 +233,9 @@ def test_silent_clients_and_killed_queries_hold_up_nobody(store, folder):
 
 
 def test_many_questions_are_answered_or_refused_each_with_a_status(web):
-    answers = []
-    asking = [threading.Thread(target=lambda: answers.append(web.ask("/api/v1/profile", format="folded", **RANGE)))
-              for _ in range(60)]
-    for thread in asking:
-        thread.start()
-    for thread in asking:
-        thread.join()
+    answers = [one.answer() for one in [web.asking("/api/v1/profile", format="folded", **RANGE) for _ in range(60)]]
     statuses = [status for status, _, _ in answers]
-    assert len(statuses) == 60 and set(statuses) <= {200, 503}
+    assert set(statuses) <= {200, 503}
     assert statuses.count(200) >= 24
     bodies = {body for status, _, body in answers if status == 200}
     assert len(bodies) == 1
@@ -256,13 +247,7 @@ def test_a_query_that_hangs_holds_up_no_other(store, folder):
     """One that is stopped stands for one that hangs."""
     web = Web(store, folder)
     try:
-        answers = []
-
-        def ask():
-            answers.append(web.ask("/api/v1/timeline", **RANGE))
-
-        asking = threading.Thread(target=ask)
-        asking.start()
+        asking = web.asking("/api/v1/timeline", **RANGE)
         while asking.is_alive() and not web.queries():
             pass
         stopped = web.queries()
@@ -275,8 +260,8 @@ def test_a_query_that_hangs_holds_up_no_other(store, folder):
         for pid in stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        asking.join()
-        assert answers[0][0] in ((500, 200) if stopped else (200,)), answers
-        assert not web.queries()
+        answer = asking.answer()
+        assert answer[0] in ((500, 200) if stopped else (200,)), answer
+        wait_until(lambda: not web.queries(), 30, "all questions have ended")
     finally:
         assert web.stop() == 0

@@ -5,15 +5,16 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
+from harness.ports import free_ports
+from harness.programs import LEAST_WAIT, PATIENCE, Lacking
+
 PROGRAM = "clickhouse-server"
-STARTS_WITHIN_S = 60
 
 CONFIG = """<?xml version="1.0"?>
 <yandex>
@@ -55,17 +56,6 @@ USERS = """<?xml version="1.0"?>
 NETWORKS = "<networks><ip>127.0.0.1</ip></networks>"
 
 
-def free_ports(count):
-    """Ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 class ClickHouse:
     """A server; use it as a context."""
 
@@ -98,16 +88,18 @@ class ClickHouse:
                 [PROGRAM, f"--config-file={self.folder}/config.xml"],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
                 env={**os.environ, "TZ": "UTC"})
-        deadline = time.monotonic() + STARTS_WITHIN_S
+        deadline = time.monotonic() + LEAST_WAIT
         while True:
             try:
                 self.query("SELECT 1")
                 return
             except OSError:
-                if self.process.poll() is not None or time.monotonic() > deadline:
+                has_ended = self.process.poll() is not None
+                if has_ended or time.monotonic() > deadline:
                     log_text = (self.folder / "console.log").read_text(errors="replace")[-2000:]
                     self.stop()
-                    raise RuntimeError(f"the server does not start: {log_text}") from None
+                    kind = RuntimeError if has_ended else Lacking
+                    raise kind(f"the server does not start: {log_text}") from None
                 time.sleep(0.05)
 
     def stop(self, how=signal.SIGTERM):
@@ -116,7 +108,7 @@ class ClickHouse:
             return
         self.process.send_signal(how)
         try:
-            self.process.wait(timeout=30)
+            self.process.wait(timeout=30 * PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -128,7 +120,7 @@ class ClickHouse:
             f"http://127.0.0.1:{self.port}/?" + urllib.parse.urlencode({"database": database}),
             data=sql.encode())
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=60 * PATIENCE) as answer:
                 return answer.read().decode(errors="surrogateescape")
         except urllib.error.HTTPError as error:
             raise RuntimeError(f"{sql}: {error.read().decode(errors='replace')}") from None

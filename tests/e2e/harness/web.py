@@ -6,19 +6,14 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import urllib.parse
 from pathlib import Path
 
+from harness.ports import free_ports
 from harness.programs import BIN, PATIENCE, Lacking
 
 LATE = 504  # jbpf-web ends a question that it cannot answer soon enough
-
-
-def free_port():
-    """One that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -32,9 +27,29 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
+class Asking(threading.Thread):
+    def __init__(self, ask):
+        super().__init__(daemon=True)
+        self.ask, self.got, self.error = ask, None, None
+        self.start()
+
+    def run(self):
+        try:
+            self.got = self.ask()
+        except Exception as error:
+            self.error = error
+
+    def answer(self):
+        """What ask() returned or raised."""
+        self.join()
+        if self.error:
+            raise self.error
+        return self.got
+
+
 class Web:
     def __init__(self, store, folder, listen=None, program=(BIN / "jbpf-web",)):
-        self.port = free_port()
+        [self.port] = free_ports(1)
         self.listen = listen or f"127.0.0.1:{self.port}"
         self.errors = Path(folder) / "web.err"
         with open(self.errors, "wb") as errors:
@@ -76,6 +91,10 @@ class Web:
 
     def json(self, name, **parameters):
         return json.loads(self.api(name, **parameters))
+
+    def asking(self, path, **parameters):
+        """A question in a thread of its own."""
+        return Asking(lambda: self.ask(path, **parameters))
 
     def queries(self):
         """PIDs of the children that answer."""
