@@ -106,6 +106,14 @@ class Page:
         chain.perform()
         self.settle()
 
+    def told_at(self, step):
+        """What is said of a step while the pointer is there, soon after it came."""
+        over = self.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
+        width = self.browser.js("return document.querySelector('#plot .u-over').getBoundingClientRect().width")
+        ActionChains(self.driver).move_to_element_with_offset(
+            over, round((step + 0.5) / STEPS * width - width / 2), 0).perform()
+        return self.browser.text("at")
+
     def inside(self, script):
         """In the picture's frame."""
         self.driver.switch_to.frame(self.driver.find_element(By.CSS_SELECTOR, "#picture iframe"))
@@ -265,17 +273,10 @@ def test_the_time_line_of_one_method_shows_when_it_ran(page):
     over_time(page, "a.B.burn")
     page.browser.wait(lambda: "time line of a.B.burn" in page.browser.text("filters"))
     assert page.state()["method"] == "a.B.burn"
-
-    def at(step):
-        over = page.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
-        width = page.browser.js("return document.querySelector('#plot .u-over').getBoundingClientRect().width")
-        ActionChains(page.driver).move_to_element_with_offset(
-            over, round((step + 0.5) / STEPS * width - width / 2), 0).perform()
-        return page.browser.text("at")
-    page.browser.wait(lambda: "shop-1 1.60" in at(BUSY[2]))
-    assert "shop-1" not in at(5)
+    page.browser.wait(lambda: "shop-1 1.60" in page.told_at(BUSY[2]))
+    page.browser.wait(lambda: "shop-1" not in page.told_at(5))
     page.driver.find_element(By.CSS_SELECTOR, "#filters button").click()
-    page.browser.wait(lambda: "shop-1 2.00" in at(BUSY[2]))
+    page.browser.wait(lambda: "shop-1 2.00" in page.told_at(BUSY[2]))
     assert "method" not in page.state()
 
 
@@ -344,17 +345,9 @@ def test_a_heat_map_without_moments_says_so(page):
 
 def test_what_is_missing_is_told_under_the_pointer(page):
     page.open()
-    told = {}
-    for step in (GAP[3], LOST, STEPS - 2, BUSY[2]):
-        over = page.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
-        width = page.browser.js("return document.querySelector('#plot .u-over').getBoundingClientRect().width")
-        ActionChains(page.driver).move_to_element_with_offset(
-            over, round((step + 0.5) / STEPS * width - width / 2), 0).perform()
-        told[step] = page.browser.text("at")
-    assert "nothing was recorded" in told[GAP[3]]
-    assert "9 samples lost on the host" in told[LOST]
-    assert "JVM started, shop:3" in told[STEPS - 2]
-    assert "shop-1 2.00" in told[BUSY[2]]
+    for step, words in ((GAP[3], "nothing was recorded"), (LOST, "9 samples lost on the host"),
+                        (STEPS - 2, "JVM started, shop:3"), (BUSY[2], "shop-1 2.00")):
+        page.browser.wait(lambda step=step, words=words: words in page.told_at(step))
 
 
 def test_hostile_names_are_text(page):
@@ -431,20 +424,19 @@ def test_the_event_switch_has_what_the_store_has_each_in_its_unit(waiting_page):
     page = waiting_page.open()
     page.browser.wait(lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#event option")) == 6)
     told = {}
-    for name in ("off-cpu", "page-faults", "lock", "disk", "wall", "cpu"):
+    rates = {"off-cpu": "shop-1 3.00 threads", "page-faults": "shop-1 128 page faults/s", "lock": "shop-1 0.40 threads",
+             "disk": "shop-1 0.10 threads", "wall": "shop-1 2.10 threads", "cpu": "shop-1 0.10 cores"}
+    for name in rates:
         choose_event(page, name)
         assert page.state().get("event", "cpu") == name
         over = page.driver.find_element(By.CSS_SELECTOR, "#plot .u-over")
         ActionChains(page.driver).move_to_element_with_offset(over, 3, 0).perform()
-        told[name] = (page.browser.text("unit"), page.browser.text("at").split(" \u00b7 ")[-1], page.facts())
-    assert told["cpu"][:2] == ("CPU, cores", "shop-1 0.10 cores") and "CPU time120 s at 100 Hz" in told["cpu"][2]
-    assert told["off-cpu"][:2] == ("Waiting, threads", "shop-1 3.00 threads")
-    assert "Waiting600 s, one sample for 100 ms" in told["off-cpu"][2]
-    assert told["page-faults"][:2] == ("Page faults/s", "shop-1 128 page faults/s")
-    assert "Page faults153,600 (600 MiB)" in told["page-faults"][2]
-    assert told["lock"][1:2] == ("shop-1 0.40 threads",) and "480 s" in told["lock"][2], told["lock"]
-    assert told["disk"][1:2] == ("shop-1 0.10 threads",) and "120 s" in told["disk"][2], told["disk"]
-    assert told["wall"][1:2] == ("shop-1 2.10 threads",) and "720 s" in told["wall"][2], told["wall"]
+        page.browser.wait(lambda name=name: page.browser.text("at").split(" \u00b7 ")[-1] == rates[name])
+        told[name] = (page.browser.text("unit"), page.facts())
+    assert told["cpu"][0] == "CPU, cores" and "CPU time120 s at 100 Hz" in told["cpu"][1]
+    assert told["off-cpu"][0] == "Waiting, threads" and "Waiting600 s, one sample for 100 ms" in told["off-cpu"][1]
+    assert told["page-faults"][0] == "Page faults/s" and "Page faults153,600 (600 MiB)" in told["page-faults"][1]
+    assert "480 s" in told["lock"][1] and "120 s" in told["disk"][1] and "720 s" in told["wall"][1], told
 
 
 def test_who_waits_for_work_is_one_line_that_stays_for_another_range(waiting_page):

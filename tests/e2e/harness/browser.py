@@ -6,13 +6,13 @@ import tempfile
 from pathlib import Path
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from harness.programs import PATIENCE
+from harness.programs import PATIENCE, Lacking
 
 SWITCHES = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -34,7 +34,11 @@ class Browser:
             options.add_experimental_option(
                 "prefs", {"profile.managed_default_content_settings.javascript": 2})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        try:
+            self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        except WebDriverException as error:
+            raise Lacking(f"the browser does not start: {error}") from None
+        self.driver.set_script_timeout(30 * PATIENCE)
         self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument",
                                     {"source": COUNT_ALERTS})
 
@@ -72,7 +76,10 @@ class Browser:
     def wait(self, condition, seconds=30):
         # The page may draw anew between the look for an element and its use.
         passing = [StaleElementReferenceException]
-        return WebDriverWait(self.driver, seconds * PATIENCE, ignored_exceptions=passing).until(lambda _: condition())
+        try:
+            return WebDriverWait(self.driver, seconds * PATIENCE, ignored_exceptions=passing).until(lambda _: condition())
+        except TimeoutException as error:
+            raise Lacking(f"after {seconds * PATIENCE:.0f} s still not as it should be: {error}") from None
 
     def search(self, text):
         self.js("document.getElementById('query').focus()")
