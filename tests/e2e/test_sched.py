@@ -102,7 +102,7 @@ def test_java_threads_of_a_container_wait_in_their_methods(engine, tmp_path):
 
 @pytest.mark.live
 def test_who_never_waits_is_told(tmp_path):
-    spinner = subprocess.Popen([AIDS / "native_spinner", "60"], stdout=subprocess.DEVNULL)
+    spinner = subprocess.Popen([AIDS / "native_spinner", "600"], stdout=subprocess.DEVNULL)
     try:
         result = record(tmp_path / "out.folded", "-p", spinner.pid, "-d", "1s")
     finally:

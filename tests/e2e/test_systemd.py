@@ -35,6 +35,12 @@ def test_the_unit_lets_it_have_all_processes_that_it_limits_itself(daemon, tmp_p
     assert others + 2 * usual <= most, (others, usual)
 
 
+def servers_of(one):
+    """Their statuses by name once all are there, or None."""
+    statuses = statuses_of_all(one.process.pid)
+    return statuses if SERVERS <= set(statuses) else None
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_to_all_processes_ends_them_in_order(daemon, spinner, tmp_path, number):
@@ -42,13 +48,12 @@ def test_a_signal_to_all_processes_ends_them_in_order(daemon, spinner, tmp_path,
     process = spinner("native_spinner", 600)
     one = daemon("--pid", process.pid, "--metrics", f"unix:{tmp_path}/metrics.sock", window="1s").start().wait_ready(60)
     one.wait_samples({process.pid: 20})
-    statuses = statuses_of_all(one.process.pid)
-    assert SERVERS <= set(statuses)
+    statuses = wait_until(lambda: servers_of(one), 60, f"all servers are there; log: {one.log()}")
     for name in SERVERS:
         os.kill(int(statuses[name]["Pid"]), number)
     met = one.stored_until()
     wait_until(lambda: one.stored_until() > met + 2, 60, "windows are written by the same processes")
-    after = statuses_of_all(one.process.pid)
+    after = wait_until(lambda: servers_of(one), 60, f"all servers are there; log: {one.log()}")
     assert {name: statuses[name]["Pid"] for name in SERVERS} == {name: after[name]["Pid"] for name in SERVERS}
     assert one.stop(number) == 0, one.log()
     assert "stopped by" in one.log() and "the last window is written" in one.log()

@@ -10,7 +10,7 @@ import pytest
 from harness.containers import java
 from harness.daemon import Daemon
 from harness.folded import Folded, plain
-from harness.programs import BIN, jbpf, run, wait_until
+from harness.programs import BIN, Lacking, jbpf, run, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -119,11 +119,15 @@ def test_record_tells_threads_of_a_pool_apart_when_it_is_asked_to(pools, tmp_pat
                      "--format", "folded", timeout=90)
         assert result.returncode == 0, result.stderr
         threads = by_thread(Folded(result.stdout))
-        if {"pool-1-thread-1", "pool-1-thread-2", "pool-1-thread-3", "pool-2-thread-1", WORKER} <= set(threads):
+        # All are there, and the JVM's tables were read while they were sampled.
+        if {"pool-1-thread-1", "pool-1-thread-2", "pool-1-thread-3", "pool-2-thread-1", WORKER} <= set(threads) and \
+                threads[WORKER].with_frame("Pools.secondPool"):
             break
+    else:
+        raise Lacking(f"not all threads were sampled and named in {seconds} s: {threads}")
     assert threads["pool-2-thread-1"].with_frame("Pools.firstPool") == 0
     assert threads["pool-1-thread-2"].with_frame("Pools.secondPool") == 0
-    assert threads[WORKER].with_frame("Pools.secondPool") > 0
+    assert threads[WORKER].with_frame("Pools.firstPool") == 0
 
 
 def test_a_program_that_renames_its_threads_without_end_is_bounded(tmp_path):
@@ -138,10 +142,11 @@ def test_a_program_that_renames_its_threads_without_end_is_bounded(tmp_path):
             threads = by_thread(Folded(result.stdout))
             if "[other threads]" in threads:
                 break
+        else:
+            raise Lacking(f"only {len(threads)} names in {seconds} s")
     finally:
         program.kill()
         program.wait()
-    assert threads["[other threads]"].total > 0
     windows = seconds // 10 + 1
     assert len(threads) <= 257 * windows + 1, len(threads)
     assert all(plain(name) == name for name in threads)

@@ -283,12 +283,14 @@ def test_status_names_the_file_in_which_stacks_end_and_says_what_helps(daemon, p
 
     one.wait_samples({user.pid: 1})
 
-    def streams():
-        return [stream for stream in one.status_json("--all").values() if stream["walk"]]
-    wait_until(lambda: any(stream["walk"]["ended_in"] for stream in streams()), 60, f"it is named; log: {one.log()}")
-    walk = streams()[0]["walk"]
-    assert walk["by"] == "rules" and walk["java"] == "" and walk["files_with_table"] >= 2, walk
-    assert {"file": "libbare.so", "why": "no_information"} in walk["without_table"], walk
+    bare = {"file": "libbare.so", "why": "no_information"}
+
+    def known_walk():
+        """Once its files were looked at, one after the other, and its stacks ended somewhere."""
+        walk = one.status_json("--all").get(user.pid, {}).get("walk")
+        return walk if walk and walk["ended_in"] and walk["files_with_table"] >= 2 and bare in walk["without_table"] else None
+    walk = wait_until(known_walk, 60, lambda: f"it is named; {one.status('--all')} log: {one.log()}")
+    assert walk["by"] == "rules" and walk["java"] == "", walk
     assert walk["ended_in"] == [{"file": "libbare.so", "why": "no_rule"}], walk
     text = one.status("--all")
     assert "of its stacks end in libbare.so, which has no unwind information; build it with" in text, text

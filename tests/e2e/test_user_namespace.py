@@ -2,6 +2,7 @@
 """A JVM in a container whose user ids are remapped (dockerd --userns-remap), by a second engine
 with another data root."""
 
+import os
 import re
 import subprocess
 
@@ -36,9 +37,12 @@ def test_java_in_a_user_namespace_is_named(remapped_engine, daemon, user):
 def test_check_is_not_misled_by_a_namespace_that_is_open_to_its_owner(remapped_engine):
     """Without CAP_SYS_PTRACE root still reads what runs in a user namespace that root made."""
     container = remapped_engine.start_ready("userns-check", java("Shares", 600, 60), "TRUTH")
-    command = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "sleep", "60"]
+    command = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "sleep", "600"]
     with subprocess.Popen(command) as foreign:  # its pid comes after those in the container
-        refused = run("setpriv", "--bounding-set=-sys_ptrace", BIN / "jbpfd", "--check").stdout
-        foreign.kill()
+        try:
+            wait_until(lambda: os.stat(f"/proc/{foreign.pid}").st_uid == 12345, 30, "it is another user's")
+            refused = run("setpriv", "--bounding-set=-sys_ptrace", BIN / "jbpfd", "--check").stdout
+        finally:
+            foreign.kill()
     assert re.search(r"^less +container roots", refused, re.M), refused
     container.remove()
