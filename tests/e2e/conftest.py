@@ -15,7 +15,7 @@ import pytest
 from harness.containers import Engine
 from harness.daemon import Daemon
 from harness.neighbours import CGROUP_ROOTS, Cgroup
-from harness.programs import AIDS, IMAGE, JAVA_SOURCES, TOP, run, wait_until
+from harness.programs import AIDS, IMAGE, JAVA_SOURCES, PATIENCE, TOP, Lacking, run, wait_until
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -92,20 +92,21 @@ def remapped_engine(app, only_user_of_remapped_engine):
     started = subprocess.run([*shell[:2], '. scripts/lib.sh && . scripts/lib-docker.sh && dockerd_end_left userns && '
                               'dockerd_start userns --userns-remap=default >&2 && '
                               'echo "$dockerd_socket $dockerd_pid"'],
-                             cwd=TOP, text=True, stdout=subprocess.PIPE, timeout=120)
-    assert started.returncode == 0, "the second Docker engine did not start"
+                             cwd=TOP, text=True, stdout=subprocess.PIPE, timeout=120 * PATIENCE)
+    if started.returncode != 0:
+        raise Lacking("the second Docker engine did not start")
     host, pid = started.stdout.split()
     engine = Engine(app, host)
     try:
         if engine.docker("image", "inspect", IMAGE).returncode != 0:
             copy = subprocess.run(["bash", "-o", "pipefail", "-c",
                                    f"docker save {IMAGE} | docker --host {host} load"],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300 * PATIENCE)
             assert copy.returncode == 0, copy.stdout
         yield engine
     finally:
         engine.remove_all()
-        subprocess.run([*shell, "dockerd_stop", pid], cwd=TOP, timeout=60)
+        subprocess.run([*shell, "dockerd_stop", pid], cwd=TOP, timeout=60 * PATIENCE)
         if not had_user:
             run("userdel", "dockremap")
 
