@@ -13,7 +13,6 @@ import http.client
 import os
 import shutil
 import signal
-import socket
 import threading
 import time
 from pathlib import Path
@@ -23,6 +22,7 @@ import pytest
 from harness.fairness import (LATE, LATE_CHAIN, LEAST_SAMPLES, LIFE, PERCENT, WINDOW, Scene, Trial, lost_history,
                               make_history, make_user)
 from harness.hostile_elf import equal_hash_changes, equal_symbols, large_dynamic_tables
+from harness.ports import free_ports
 from harness.programs import AIDS, BUILD, Lacking, jbpf, run, wait_until
 
 FUSE_SERVER = Path(__file__).parent / "harness" / "fuse_server.py"
@@ -298,13 +298,7 @@ def large_json_in_a_home(trial, uid):
                      cgroup=f"user.slice/user-{uid}.slice/libpod-{{id}}.scope")
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-METRICS = f"127.0.0.1:{free_port()}"
+METRICS = f"127.0.0.1:{free_ports(1)[0]}"
 
 
 def answers_others(trial, _):

@@ -5,7 +5,6 @@ import contextlib
 import http.client
 import json
 import os
-import random
 import re
 import socket
 import stat
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from harness.ports import free_ports
 from harness.programs import BIN, PATIENCE, TOP, is_gone, jbpf, run, wait_until
 
 PATH_MAX_BYTES = 107
@@ -263,18 +263,9 @@ def test_only_a_daemon_that_serves_metrics_loads_what_serves_them(daemon, served
             assert not maps or ("libmicrohttpd" in maps, "libgnutls" in maps) == (serves, serves), maps
 
 
-def free_port():
-    """None of those that the kernel gives away, to tests beside this one, too, before it is used here."""
-    end = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    while True:
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", random.randrange(min(10000, end - 1), end)))
-            return probe.getsockname()[1]
-
-
 @pytest.mark.live
 def test_a_port_answers_only_to_who_asks_for_this_host(daemon):
-    port = free_port()
+    [port] = free_ports(1)
     started = daemon("--metrics", f"127.0.0.1:{port}", window="1s").start().wait_ready()
     place = ("127.0.0.1", port)
     assert families(place)[0]
@@ -306,7 +297,7 @@ def test_a_path_that_is_taken_is_refused(tmp_path):
 def test_who_connects_to_a_port_at_once_and_says_nothing_does_not_keep_others_out(daemon):
     """More connections that never send a request than there are places (128), and a question behind them, again and
     again: each is answered, and sooner or later one before the time of any of them is over, which are put out for it."""
-    port = free_port()
+    [port] = free_ports(1)
     daemon("--metrics", f"127.0.0.1:{port}", window="1s").start().wait_ready()
     silent = []
 

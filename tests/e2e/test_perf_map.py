@@ -184,8 +184,8 @@ def test_frames_stay_visibly_unknown(profiled, name):
 
 
 def test_no_file_of_the_host_is_read_through_a_link(profiled):
-    text = profiled.dump_raw().stdout + profiled.list_text()
-    assert "Host::secret" not in text and "root:" not in text
+    assert "Host::secret" not in profiled.dump_raw().stdout + profiled.list_text()
+    assert "root:" not in profiled.dump_raw("--pid", profiled.spinners["link_to_shadow"].pid).stdout
 
 
 def test_last_line_without_end_is_not_believed(profiled):
