@@ -69,7 +69,7 @@ TARGETS = [
 # With --fast: two lives, each process in one of them, the n by chance.
 FAST = [[("merging child", "memory", 60), ("sampler", "memory", 60), ("writer", "EIO", 12), ("launcher", "EIO", 8)],
         [("sampler, SIGHUP", "EIO", 60), ("parser", "EIO", 20), ("namer", "EIO", 200), ("namer", "memory", 100)]]
-GONE = ("memory", "undecided", "store")  # reasons that leave nothing of a sample
+GONE = ("memory", "undecided", "given_up", "store")  # reasons that leave nothing of a sample
 HOST = collections.namedtuple("Host", "boot_ns duration_ns start_s samples lost")
 
 

@@ -67,8 +67,9 @@ class Account:
     @property
     def unexplained(self):
         """Counted in the kernel, and neither kept nor lost for a reason that was counted. Nothing opts out
-        here; `undecided` are those of programs that ended before it was known whether they do."""
-        return self.counted - self.kept - self.lost.get("memory", 0) - self.lost.get("undecided", 0)
+        here; `undecided` are those of programs that ended before it was known whether they do, `given_up`
+        those that nothing named before it was known."""
+        return self.counted - self.kept - sum(self.lost.get(reason, 0) for reason in ("memory", "undecided", "given_up"))
 
     @property
     def lost_samples(self):

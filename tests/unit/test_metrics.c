@@ -193,9 +193,11 @@ static void who_opted_out_is_not_lost(void **state)
 	(void)state;
 	metrics.lost[WINDOW_LOSS_OPTED_OUT] = 7;
 	metrics.lost[WINDOW_LOSS_UNDECIDED] = 3;
+	metrics.lost[WINDOW_LOSS_GIVEN_UP] = 5;
 	render(&metrics, &text);
 	assert_non_null(strstr(text.data, "jbpf_opted_out_samples_total 7\n"));
 	assert_non_null(strstr(text.data, "jbpf_lost_total{reason=\"undecided\"} 3\n"));
+	assert_non_null(strstr(text.data, "jbpf_lost_total{reason=\"given_up\"} 5\n"));
 	assert_null(strstr(text.data, "reason=\"opted_out\""));
 }
 

@@ -63,7 +63,7 @@ int clock_gettime(clockid_t id, struct timespec *out)
 static struct {
 	size_t stream_cnt, end_cnt;
 	uint64_t samples;   /* in streams */
-	uint64_t lost;	    /* for want of memory, undecided */
+	uint64_t lost;	    /* for want of memory, undecided, given up */
 	uint64_t not_named; /* but kept */
 	uint32_t exec_ids;  /* a bit for each that has a stream */
 	char text[256];	    /* of the last stream */
@@ -86,7 +86,8 @@ static void take_end(void *ctx, struct window *host, size_t cnt, const struct re
 {
 	assert_true(!ctx && cnt == 1 && strcmp(window_label(host, WINDOW_LABEL_HOST), HOST) == 0);
 	taken.end_cnt++;
-	taken.lost += host->lost[WINDOW_LOSS_MEMORY] + host->lost[WINDOW_LOSS_UNDECIDED];
+	taken.lost += host->lost[WINDOW_LOSS_MEMORY] + host->lost[WINDOW_LOSS_UNDECIDED] +
+		      host->lost[WINDOW_LOSS_GIVEN_UP];
 	taken.not_named += host->lost[WINDOW_LOSS_NOT_NAMED];
 	taken.host = *host;
 	taken.stats = *stats;

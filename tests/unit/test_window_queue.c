@@ -276,7 +276,8 @@ of_a_process_that_was_never_recorded_nothing_is_kept_when_a_window_is_given_up(v
 	add_window();
 	window_queue_give_up_all(&queue);
 	assert_int_equal(taken.stream_cnt, 0);
-	assert_int_equal(taken.host.lost[WINDOW_LOSS_UNDECIDED], SAMPLES);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_GIVEN_UP], SAMPLES);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_UNDECIDED], 0);
 	assert_int_equal(taken.host.lost[WINDOW_LOSS_NOT_NAMED], 0);
 }
 

@@ -45,7 +45,9 @@ static const char *loss_advice(enum window_loss loss)
 	case WINDOW_LOSS_CELLS:
 		return "samples are counted without their moment: heat maps lack them";
 	case WINDOW_LOSS_UNDECIDED:
-		return "samples of processes that ended, or were given up, before it was known whether they opted out; the log says whether naming works";
+		return "samples of processes that ended before it was known whether they opted out";
+	case WINDOW_LOSS_GIVEN_UP:
+		return "samples were given up: nothing named them in time, and their processes may have opted out; see whether naming goes on";
 	case WINDOW_LOSS_NOT_NAMED:
 		return "samples could not be named: shown as [not named] of their process";
 	case WINDOW_LOSS_CUT:

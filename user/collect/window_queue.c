@@ -92,7 +92,7 @@ static void hand_out_unnamed(struct window_queue *queue, struct pending_window *
 	struct window named;
 
 	if (!sight_table__is_recorded(queue->sights, key->pid, key->start_ns, key->exec_id)) {
-		end->undecided += samples;
+		window->given_up += samples;
 		return;
 	}
 	if (stream_event(key) == EVENT_CNT)
@@ -202,7 +202,7 @@ static void give_up(struct window_queue *queue, struct pending_window *window)
 		if (!window->streams[i].is_answered)
 			hand_out_unnamed(queue, window, &window->streams[i], &end);
 	pr_warn_limited("window: %llu samples could not be named in time\n",
-			(unsigned long long)(end.not_named + end.undecided));
+			(unsigned long long)(end.not_named + window->given_up));
 	window->is_given_up = true;
 	hand_out_end(queue, window, &end);
 	/* Only its id is of use now. */

@@ -48,6 +48,7 @@ static const char *const loss_names[WINDOW_LOSS_CNT] = {
 	[WINDOW_LOSS_UNDECIDED] = "undecided",
 	[WINDOW_LOSS_NOT_NAMED] = "not_named",
 	[WINDOW_LOSS_CUT] = "cut",
+	[WINDOW_LOSS_GIVEN_UP] = "given_up",
 };
 
 const char *window_label_name(enum window_label label)
@@ -124,8 +125,8 @@ void window_counts_add(struct window_counts *sum, const struct window_counts *co
 uint64_t window_lost_samples(const uint64_t lost[WINDOW_LOSS_CNT])
 {
 	static const enum window_loss reasons[] = { WINDOW_LOSS_COUNTS_FULL, WINDOW_LOSS_NO_MAP,
-						    WINDOW_LOSS_STORE, WINDOW_LOSS_MEMORY,
-						    WINDOW_LOSS_UNDECIDED };
+						    WINDOW_LOSS_STORE,	     WINDOW_LOSS_MEMORY,
+						    WINDOW_LOSS_UNDECIDED,   WINDOW_LOSS_GIVEN_UP };
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)

@@ -58,6 +58,8 @@ enum window_loss {
 	WINDOW_LOSS_NOT_NAMED = 10,
 	/* Samples that are kept with less of their stack: their cgroup is over its budget. */
 	WINDOW_LOSS_CUT = 11,
+	/* Samples that nothing named in time, of processes that may not want to be profiled. */
+	WINDOW_LOSS_GIVEN_UP = 12,
 	WINDOW_LOSS_CNT,
 };
 

@@ -353,6 +353,7 @@ void pending_window_losses(const struct pending_window *window, const struct nam
 	host->lost[WINDOW_LOSS_UNDECIDED] = end->undecided;
 	host->lost[WINDOW_LOSS_NOT_NAMED] = end->not_named;
 	host->lost[WINDOW_LOSS_CUT] = end->cut;
+	host->lost[WINDOW_LOSS_GIVEN_UP] = window->given_up;
 }
 
 uint64_t pending_window_unanswered(const struct pending_window *window)

@@ -47,6 +47,7 @@ struct pending_window {
 	uint64_t counters[JBPF_CNT_MAX];
 	uint64_t stack_bytes;
 	uint64_t lost_memory; /* samples that found no room here */
+	uint64_t given_up;    /* samples that nobody named in time, and that are not kept */
 	bool is_given_up;     /* its host record is written; later answers are dropped */
 };
 
