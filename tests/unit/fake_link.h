@@ -20,6 +20,7 @@ static struct {
 	bool is_orphan;
 	const char *hanging; /* NULL = nothing does */
 	uint64_t given_up_id;
+	uint64_t ban_cnt;
 	size_t change_cnt;
 	size_t started_cnt;
 	bool forgets; /* the last change */
@@ -146,7 +147,7 @@ void namer_link__hanging(const struct namer_link *link, char *out, size_t len)
 void namer_link__stats(const struct namer_link *link, struct namer_link_stats *out)
 {
 	assert_null(link);
-	*out = (struct namer_link_stats){ 0 };
+	*out = (struct namer_link_stats){ .ban_cnt = link_.ban_cnt };
 }
 
 /* What the namer says. */

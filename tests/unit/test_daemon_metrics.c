@@ -53,6 +53,7 @@ static void end_window(bool is_written, uint64_t dropped)
 		.map_bytes = MAP_BYTES,
 		.namer_restarts = 6,
 		.naming_cpu_ns = CPU_NS,
+		.naming_silent_ns = 42 * CLOCK_NS_PER_S,
 	};
 	const struct daemon_metrics_parts parts = {
 		.options = &options,
@@ -165,6 +166,7 @@ static void the_parts_are_asked_at_the_end_of_a_window(void **state)
 	assert_int_equal(self.metrics.processes, 5);
 	assert_int_equal(self.metrics.map_bytes, MAP_BYTES);
 	assert_int_equal(self.metrics.namer_restarts, 6);
+	assert_int_equal(self.metrics.naming_silent_ns, 42 * CLOCK_NS_PER_S);
 	assert_int_equal(self.metrics.compactions_done, 3);
 	assert_int_equal(self.metrics.compactions_failed, 4);
 	assert_int_equal(self.metrics.frequency_hz, 99);

@@ -76,7 +76,8 @@ static void add_stream(struct scene *scene, uint32_t pid, const char *text)
 
 static void end_window(struct scene *scene, uint64_t samples)
 {
-	static const struct recorder_stats stats = { .unwind.table_cnt = 3 };
+	static const struct recorder_stats stats = { .unwind.table_cnt = 3,
+						     .naming_problem = "naming is dead" };
 	static const struct daemon_compactor compactor;
 	struct window host = stream_of(scene->window_cnt++, 0);
 
@@ -102,7 +103,8 @@ struct found {
 	uint64_t lost_total;
 	char store_problem[256]; /* of the last host record */
 	char unwind[256];	 /* likewise */
-	bool is_other;		 /* something that nobody has written */
+	char naming_problem[256];
+	bool is_other; /* something that nobody has written */
 };
 
 static int find(void *ctx, const struct window *window, const char *text, size_t len)
@@ -118,6 +120,8 @@ static int find(void *ctx, const struct window *window, const char *text, size_t
 			       window_label(window, WINDOW_LABEL_STORE_PROBLEM));
 		(void)snprintf(found->unwind, sizeof(found->unwind), "%s",
 			       window_label(window, WINDOW_LABEL_UNWIND));
+		(void)snprintf(found->naming_problem, sizeof(found->naming_problem), "%s",
+			       window_label(window, WINDOW_LABEL_NAMING_PROBLEM));
 		return 0;
 	}
 	found->samples += window->counts.samples;
@@ -357,6 +361,7 @@ static void what_is_not_well_with_the_store_is_in_the_host_records_and_the_metri
 	assert_int_equal(daemon_writer__start(scene->writer), 0);
 	found = written(scene);
 	assert_non_null(strstr(found.store_problem, "nothing is deleted by age"));
+	assert_string_equal(found.naming_problem, "naming is dead");
 	assert_int_equal(scene->metrics.metrics.store_clock_off, 1);
 	assert_true(scene->metrics.metrics.store_reserve_target_bytes > 0);
 	assert_true(test_exists(&scene->store, old));

@@ -313,7 +313,7 @@ static void status_report_is_json(void **state)
 		"\"until\":\"2023-11-14T22:14:20Z\",\"event\":\"cpu\",\"events\":{},\"samples\":0,\"lost\":{\"counts_full\":0,"
 		"\"no_map\":0,\"stack_buffer\":0,\"notices\":0,\"kernel_stack\":0,\"store\":0,"
 		"\"memory\":0,\"cells\":0,\"undecided\":0,\"not_named\":0,\"cut\":0,\"given_up\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
-		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"store_problem\":\"\",\"unwind\":null,\"streams\":[\n"
+		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"store_problem\":\"\",\"naming_problem\":\"\",\"unwind\":null,\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","
 		"\"preserve_frame_pointer_from\":\"environment\","
@@ -394,6 +394,41 @@ static void what_is_not_well_with_the_store_is_shown_while_it_lasts(void **state
 		assert_true((strstr(table.data, "\nstore: the clock is off\n") != NULL) == !i);
 		assert_non_null(strstr(json.data, i ? "\"store_problem\":\"\"" :
 						      "\"store_problem\":\"the clock is off\""));
+		streams_release(&streams);
+	}
+}
+
+/* Of the last window; names of others reach no terminal as they are. */
+static void naming_that_is_dead_is_not_well_while_it_lasts(void **state)
+{
+	static const char problem[] = "naming is dead: \033[2J of /shop";
+	const struct status_report report = { .now_unix_ns = 1700000020 * S };
+	const struct window first = {
+		.start_unix_ns = 1700000000 * S,
+		.duration_ns = 10 * S,
+		.counts.samples = 5,
+		.labels = { [WINDOW_LABEL_NAMING_PROBLEM] = problem },
+	};
+	struct window second = first;
+
+	(void)state;
+	second.start_unix_ns += 10 * S;
+	for (int i = 0; i < 2; i++) {
+		__cleanup_strbuf struct strbuf table = STRBUF_INIT, json = STRBUF_INIT,
+					       health = STRBUF_INIT;
+		struct streams streams = { 0 };
+
+		second.labels[WINDOW_LABEL_NAMING_PROBLEM] = i ? NULL : problem;
+		assert_int_equal(streams_add(&streams, &first), 0);
+		assert_int_equal(streams_add(&streams, &second), 0);
+		assert_int_equal(status_report_health(&report, &streams, &health), 0);
+		assert_int_equal(status_report_table(&report, &streams, &table), 0);
+		assert_int_equal(status_report_json(&report, &streams, &json), 0);
+		assert_true((strncmp(strbuf_str(&health), "naming is dead: ", 16) == 0) == !i);
+		assert_null(strchr(strbuf_str(&health), 033));
+		assert_true((strstr(table.data, "\nnaming: naming is dead: ") != NULL) == !i);
+		assert_null(strchr(table.data, 033));
+		assert_true((strstr(json.data, "\"is_well\":1") != NULL) == i);
 		streams_release(&streams);
 	}
 }
@@ -516,6 +551,7 @@ int main(void)
 		cmocka_unit_test(status_report_names_who_set_the_flag),
 		cmocka_unit_test(status_report_is_json),
 		cmocka_unit_test(what_is_not_well_with_the_store_is_shown_while_it_lasts),
+		cmocka_unit_test(naming_that_is_dead_is_not_well_while_it_lasts),
 		cmocka_unit_test(events_are_told_when_there_are_several),
 		cmocka_unit_test(passes_are_told_of_off_cpu),
 		cmocka_unit_test(the_document_and_the_json_have_the_same_members),

@@ -79,6 +79,9 @@ static int keep_host_labels(struct streams *streams, const struct window *window
 				  &streams->store_problem);
 
 	if (!err)
+		err = keep_host_label(streams, window->labels[WINDOW_LABEL_NAMING_PROBLEM],
+				      &streams->naming_problem);
+	if (!err)
 		err = keep_host_label(streams, window->labels[WINDOW_LABEL_UNWIND],
 				      &streams->unwind);
 	return err;

@@ -37,6 +37,7 @@ struct streams {
 	uint64_t last_window_unix_ns;  /* end of the last of them; 0 = none */
 	uint64_t last_window_ns;       /* its length */
 	const char *store_problem;     /* the labels of that one; NULL = none */
+	const char *naming_problem;
 	const char *unwind;
 };
 

@@ -78,6 +78,11 @@ int status_report_health(const struct status_report *report, const struct stream
 		strbuf_printf(problems,
 			      "no window was written for %" PRIu64 " s: is jbpfd running?\n",
 			      (uint64_t)(age_ns / CLOCK_NS_PER_S));
+	if (streams->naming_problem) {
+		/* It names processes and cgroups of others. */
+		escape_terminal(problems, streams->naming_problem, strlen(streams->naming_problem));
+		strbuf_putc(problems, '\n');
+	}
 	if (lost > streams->host_samples / STATUS_LOST_SHARE)
 		strbuf_printf(problems, "%" PRIu64 " of %" PRIu64 " sample%s lost\n", lost,
 			      lost + streams->host_samples,
@@ -301,6 +306,11 @@ static void append_host(const struct streams *streams, size_t hidden_cnt, uint64
 			      streams->lost[WINDOW_LOSS_OPTED_OUT],
 			      info_plural(streams->lost[WINDOW_LOSS_OPTED_OUT]));
 	walk_text_append_host(streams->unwind ? streams->unwind : "", out);
+	if (streams->naming_problem) {
+		strbuf_puts(out, "naming: ");
+		escape_terminal(out, streams->naming_problem, strlen(streams->naming_problem));
+		strbuf_putc(out, '\n');
+	}
 	if (streams->store_problem)
 		strbuf_printf(out, "store: %s\n", streams->store_problem);
 }
@@ -517,6 +527,8 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_health(&json, report, streams);
 	json_writer_member_string(&json, "store_problem",
 				  streams->store_problem ? streams->store_problem : "");
+	json_writer_member_string(&json, "naming_problem",
+				  streams->naming_problem ? streams->naming_problem : "");
 	walk_text_json_host(&json, streams->unwind ? streams->unwind : "");
 	json_writer_key(&json, "streams");
 	json_writer_begin(&json, '[');

@@ -37,7 +37,7 @@ struct status_report {
 
 /*
  * Is jbpfd running and well? Appends a line for each reason why not, such as "no window was written
- * for 42 s: is jbpfd running?". 0 or -ENOMEM.
+ * for 42 s: is jbpfd running?" or, of the last window, that naming is dead, and what to do. 0 or -ENOMEM.
  */
 __must_check int status_report_health(const struct status_report *report,
 				      const struct streams *streams, struct strbuf *problems);

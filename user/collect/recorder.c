@@ -58,6 +58,7 @@ struct recorder {
 	struct intake intake;
 	struct unwind_feed unwind;
 	struct window_queue queue;
+	struct naming_beat beat;
 	bool changes; /* the next ones are in force when this window ends */
 	struct recorder_options next_options;
 	struct naming_end facts; /* of the last window's answer */
@@ -106,8 +107,9 @@ static void pass_end(void *ctx, const struct pending_window *window, struct wind
 
 static void pass_give_up(void *ctx, uint64_t window_id)
 {
-	const struct recorder *recorder = ctx;
+	struct recorder *recorder = ctx;
 
+	naming_beat_miss(&recorder->beat);
 	namer_link__give_up(recorder->link, window_id);
 }
 
@@ -209,6 +211,7 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	if (err)
 		snprintf(why, why_len, "epoll: %s", errstr(err));
 	watch_link(recorder);
+	naming_beat_note(&recorder->beat, clock_monotonic_ns(), 0);
 	return err;
 }
 
@@ -480,6 +483,14 @@ static int take_stream(struct recorder *recorder, const struct packet *packet)
 	return window_queue_take_stream(&recorder->queue, packet->bytes, packet->len);
 }
 
+static uint64_t ban_cnt(const struct recorder *recorder)
+{
+	struct namer_link_stats link;
+
+	namer_link__stats(recorder->link, &link);
+	return link.ban_cnt;
+}
+
 /* The namer is through with the window. */
 static int take_end(struct recorder *recorder, const struct packet *packet)
 {
@@ -488,6 +499,7 @@ static int take_end(struct recorder *recorder, const struct packet *packet)
 	if (!window_queue_awaits(&recorder->queue, end->window_id))
 		return 0;
 	recorder->facts = *end;
+	naming_beat_note(&recorder->beat, clock_monotonic_ns(), ban_cnt(recorder));
 	window_queue_take_end(&recorder->queue, end);
 	return 0;
 }
@@ -642,6 +654,40 @@ void recorder__hanging(const struct recorder *recorder, char *out, size_t len)
 	namer_link__hanging(recorder->link, out, len);
 }
 
+/* Looks at each process that hangs: only to be asked when there is a reason. */
+static struct naming_beat_facts beat_facts(const struct recorder *recorder, char *hanging,
+					   size_t hanging_len)
+{
+	recorder__hanging(recorder, hanging, hanging_len);
+	return (struct naming_beat_facts){
+		.is_up = namer_link__is_up(recorder->link),
+		.ban_cnt = ban_cnt(recorder),
+		.hanging = hanging,
+	};
+}
+
+enum naming_beat_state recorder__naming(const struct recorder *recorder)
+{
+	char hanging[RECORDER_HANGING_BYTES];
+	struct naming_beat_facts facts;
+
+	if (!naming_beat_is_dead(&recorder->beat))
+		return NAMING_BEAT_GOES_ON;
+	facts = beat_facts(recorder, hanging, sizeof(hanging));
+	return naming_beat_state(&recorder->beat, clock_monotonic_ns(), &facts);
+}
+
+static void tell_problem(const struct recorder *recorder, struct recorder_stats *out)
+{
+	char hanging[RECORDER_HANGING_BYTES];
+	struct naming_beat_facts facts;
+
+	if (!naming_beat_is_dead(&recorder->beat))
+		return;
+	facts = beat_facts(recorder, hanging, sizeof(hanging));
+	naming_beat_text(&recorder->beat, clock_monotonic_ns(), &facts, out->naming_problem);
+}
+
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out)
 {
 	struct namer_link_stats link;
@@ -656,11 +702,13 @@ void recorder__stats(const struct recorder *recorder, struct recorder_stats *out
 		.bans = link.ban_cnt,
 		.naming_cpu_ns = recorder->past_cpu_ns + recorder->facts.cpu_ns,
 		.naming_resident_bytes = recorder->facts.resident_bytes,
+		.naming_silent_ns = naming_beat_silent_ns(&recorder->beat, clock_monotonic_ns()),
 		.unwind = unwind_of(&recorder->facts),
 		.unwind_built = recorder->facts.unwind_built,
 		.stack_bytes = recorder->stack_bytes,
 		.unsampled_cpu_cnt = recorder->source.ops->unsampled_cpus(recorder->source.probe),
 	};
+	tell_problem(recorder, out);
 }
 
 uint64_t recorder__map_bytes(const struct recorder *recorder)

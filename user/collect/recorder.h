@@ -19,6 +19,7 @@
 
 #include "user/util/attributes.h"
 #include "symbols/symbols.h"
+#include "user/collect/naming_beat.h"
 #include "user/collect/probe/probe.h"
 #include "user/model/unwind_facts.h"
 #include "user/model/window.h"
@@ -42,14 +43,16 @@ struct recorder_stats {
 	uint64_t namer_restarts;  /* of the process that names: it hung or died */
 	uint64_t bans;		  /* containers and processes that made it so */
 	uint64_t naming_cpu_ns;	  /* CPU time of the processes that name and parse, so far */
-	uint64_t naming_resident_bytes; /* of the one that names */
-	uint64_t stack_bytes;		/* of stacks kept in user space, at the last window's end */
-	uint32_t unsampled_cpu_cnt;	/* online, but came after privileges were given up */
-	struct unwind_host unwind;	/* its bytes are part of map_bytes */
-	uint64_t unwind_built;		/* tables so far, by this namer */
-	uint64_t begin_boot_ns;		/* when the window that is handed out was over */
-	uint32_t events;		/* EVENT_BIT() of what is sampled */
-	struct pass_facts passes;	/* over waiting threads, in the last window */
+	uint64_t naming_resident_bytes;		/* of the one that names */
+	uint64_t naming_silent_ns;		/* since it was last through with a window */
+	char naming_problem[NAMING_BEAT_BYTES]; /* as naming_beat_text() */
+	uint64_t stack_bytes;	    /* of stacks kept in user space, at the last window's end */
+	uint32_t unsampled_cpu_cnt; /* online, but came after privileges were given up */
+	struct unwind_host unwind;  /* its bytes are part of map_bytes */
+	uint64_t unwind_built;	    /* tables so far, by this namer */
+	uint64_t begin_boot_ns;	    /* when the window that is handed out was over */
+	uint32_t events;	    /* EVENT_BIT() of what is sampled */
+	struct pass_facts passes;   /* over waiting threads, in the last window */
 };
 
 /* Takes what is recorded, while recorder__consume() runs. Everything is borrowed for the call. */
@@ -122,6 +125,9 @@ void recorder__give_up(struct recorder *recorder);
 /* As namer_link__hanging(). */
 #define RECORDER_HANGING_BYTES 448u
 void recorder__hanging(const struct recorder *recorder, char *out, size_t len);
+
+/* Does naming go on? For who watches jbpfd; see naming_beat.h. */
+enum naming_beat_state recorder__naming(const struct recorder *recorder);
 
 void recorder__stats(const struct recorder *recorder, struct recorder_stats *out);
 /* As the kernel charges them: a file is read for each. */

@@ -94,6 +94,7 @@ static void ask_recorder(struct metrics *metrics, const struct recorder_stats *s
 	metrics->parser_restarts = stats->parser_restarts;
 	metrics->namer_restarts = stats->namer_restarts;
 	metrics->bans = stats->bans;
+	metrics->naming_silent_ns = stats->naming_silent_ns;
 	metrics->passes = stats->passes;
 }
 

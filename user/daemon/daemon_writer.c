@@ -178,10 +178,13 @@ static int add_host(struct daemon_writer *writer, struct job *job)
 	store_writer__problem(writer->store, problem, sizeof(problem));
 	if (*problem)
 		host->labels[WINDOW_LABEL_STORE_PROBLEM] = problem;
+	if (*job->stats.naming_problem)
+		host->labels[WINDOW_LABEL_NAMING_PROBLEM] = job->stats.naming_problem;
 	err = store_writer__add(writer->store, host, "", 0);
 	for (size_t i = 0; i < job->other_cnt && !err; i++)
 		err = store_writer__add(writer->store, &job->others[i], "", 0);
 	host->labels[WINDOW_LABEL_STORE_PROBLEM] = NULL;
+	host->labels[WINDOW_LABEL_NAMING_PROBLEM] = NULL;
 	host->labels[WINDOW_LABEL_UNWIND] = NULL;
 	if (off_cpu)
 		off_cpu->labels[WINDOW_LABEL_PASSES] = NULL;

@@ -33,6 +33,7 @@ static const char *const label_names[WINDOW_LABEL_CNT] = {
 	[WINDOW_LABEL_UNWIND] = "unwind",
 	[WINDOW_LABEL_HOST] = "host",
 	[WINDOW_LABEL_PASSES] = "passes",
+	[WINDOW_LABEL_NAMING_PROBLEM] = "naming_problem",
 };
 
 static const char *const loss_names[WINDOW_LOSS_CNT] = {

@@ -37,7 +37,8 @@ enum window_label {
 	WINDOW_LABEL_STORE_PROBLEM, /* one line, of a host record: what is not well with the store */
 	WINDOW_LABEL_UNWIND, /* how its stacks are walked: unwind_facts.h; of a host record, too */
 	WINDOW_LABEL_HOST, /* name of the host, or of the Kubernetes node; of a host record, too */
-	WINDOW_LABEL_PASSES, /* of a host record of EVENT_OFF_CPU: pass_facts.h */
+	WINDOW_LABEL_PASSES,	     /* of a host record of EVENT_OFF_CPU: pass_facts.h */
+	WINDOW_LABEL_NAMING_PROBLEM, /* one line, of a host record: why naming does not go on */
 	WINDOW_LABEL_CNT,
 };
 

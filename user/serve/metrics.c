@@ -264,6 +264,9 @@ static void put_memory(struct strbuf *text, const struct metrics *metrics)
 	put_u64(text, "jbpf_namer_restarts_total", COUNTER,
 		"Times the process that names was replaced, because it hung or died.",
 		metrics->namer_restarts);
+	put_seconds(text, "jbpf_naming_silent_seconds", GAUGE,
+		    "How long naming had not gone on when the last window was handed out.",
+		    metrics->naming_silent_ns);
 	put_u64(text, "jbpf_bans_total", COUNTER,
 		"Containers and processes that were left alone for a while, because it hung or died over them.",
 		metrics->bans);

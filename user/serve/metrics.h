@@ -49,6 +49,8 @@ struct metrics {
 	uint64_t unwind_built;
 	uint64_t namer_restarts;
 	uint64_t bans;
+	uint64_t
+		naming_silent_ns; /* since the last window that was named; 0 while naming goes on */
 
 	/* Of the last window. */
 	uint64_t last_window_unix_ns; /* its end, once it was written; 0 = none */
