@@ -171,28 +171,34 @@ static void a_page_is_read_as_it_was_written_and_never_written_by_its_reader(voi
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT, got = STRBUF_INIT;
 	const struct serve_page_view *view;
 	struct serve_page *page;
-	uint64_t fresh_until_ns = 1;
+	const struct serve_beat told = { .until_boot_ns = 42, .naming = SERVE_NAMING_DEAD };
+	struct serve_beat beat = { .until_boot_ns = 1 };
 
 	(void)state;
 	assert_int_equal(serve_page__new(&page), 0);
 	view = serve_page_view(serve_page__fd(page));
 	assert_non_null(view);
-	assert_int_equal(serve_page_read(view, &got, &fresh_until_ns), 0);
+	assert_int_equal(serve_page_read(view, &got), 0);
 	assert_int_equal(got.len, 0);
-	assert_int_equal(fresh_until_ns, 0);
+	serve_page_beat(view, &beat);
+	assert_int_equal(beat.until_boot_ns, 0);
+	assert_int_equal(beat.naming, SERVE_NAMING_GOES_ON);
 
 	strbuf_puts(&text, "one 1\n");
-	assert_int_equal(serve_page__write(page, &text, 42), 0);
-	assert_int_equal(serve_page_read(view, &got, &fresh_until_ns), 0);
+	serve_page__beat(page, &told);
+	assert_int_equal(serve_page__write(page, &text), 0);
+	assert_int_equal(serve_page_read(view, &got), 0);
 	assert_string_equal(strbuf_str(&got), "one 1\n");
-	assert_int_equal(fresh_until_ns, 42);
+	serve_page_beat(view, &beat);
+	assert_int_equal(beat.until_boot_ns, 42);
+	assert_int_equal(beat.naming, SERVE_NAMING_DEAD);
 
 	while (text.len <= SERVE_PAGE_TEXT_MAX)
 		strbuf_puts(&text, "more 123456789 123456789\n");
-	assert_int_equal(serve_page__write(page, &text, 43), -E2BIG);
+	assert_int_equal(serve_page__write(page, &text), -E2BIG);
 	strbuf_truncate(&text, SERVE_PAGE_TEXT_MAX);
-	assert_int_equal(serve_page__write(page, &text, 44), 0);
-	assert_int_equal(serve_page_read(view, &got, &fresh_until_ns), 0);
+	assert_int_equal(serve_page__write(page, &text), 0);
+	assert_int_equal(serve_page_read(view, &got), 0);
 	assert_int_equal(got.len, SERVE_PAGE_TEXT_MAX);
 	assert_memory_equal(got.data, text.data, got.len);
 

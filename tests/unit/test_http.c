@@ -51,12 +51,12 @@ static int unload(void **state)
 	return rmdir(dir);
 }
 
-static void write_page(const char *line, uint64_t fresh_until_ns)
+static void write_page(const char *line)
 {
 	struct strbuf text = STRBUF_INIT;
 
 	strbuf_puts(&text, line);
-	assert_int_equal(serve_page__write(page, &text, fresh_until_ns), 0);
+	assert_int_equal(serve_page__write(page, &text), 0);
 	strbuf_release(&text);
 }
 
@@ -124,7 +124,7 @@ static void metrics_are_the_page_and_one_connection_has_one_answer(void **state)
 	char reply[4096];
 
 	(void)state;
-	write_page("jbpf_up 1\n", 0);
+	write_page("jbpf_up 1\n");
 	open_http(true);
 	ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", reply, sizeof(reply));
 	must_begin(reply, "HTTP/1.1 200 ");
@@ -137,20 +137,45 @@ static void metrics_are_the_page_and_one_connection_has_one_answer(void **state)
 	close_http();
 }
 
-static void health_follows_the_page(void **state)
+/* The text has no part in it: it comes from who waits for the disk. */
+static void health_follows_the_beat(void **state)
 {
-	char reply[4096];
+	static const struct {
+		const char *path;
+		bool is_late;
+		enum serve_naming naming;
+		const char *status;
+		const char *line;
+	} rows[] = {
+		{ "/healthz", false, SERVE_NAMING_GOES_ON, "HTTP/1.1 200 ", "ok\n" },
+		{ "/healthz", true, SERVE_NAMING_GOES_ON, "HTTP/1.1 503 ",
+		  "no window has ended in time; overdue by " },
+		{ "/healthz", false, SERVE_NAMING_DEAD, "HTTP/1.1 503 ", "jbpf status says why\n" },
+		{ "/healthz", false, SERVE_NAMING_STUCK, "HTTP/1.1 503 ",
+		  "a restart may mend it\n" },
+		{ "/livez", false, SERVE_NAMING_GOES_ON, "HTTP/1.1 200 ", "ok\n" },
+		{ "/livez", true, SERVE_NAMING_GOES_ON, "HTTP/1.1 503 ", "overdue by " },
+		{ "/livez", false, SERVE_NAMING_DEAD, "HTTP/1.1 200 ", "ok\n" },
+		{ "/livez", false, SERVE_NAMING_STUCK, "HTTP/1.1 503 ", "a restart may mend it\n" },
+	};
+	char request[64], reply[4096];
 
 	(void)state;
 	open_http(true);
-	write_page("x 1\n", clock_boot_ns() + 3600 * CLOCK_NS_PER_S);
-	ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", reply, sizeof(reply));
-	must_begin(reply, "HTTP/1.1 200 ");
-	assert_non_null(strstr(reply, "\r\n\r\nok\n"));
-	write_page("x 1\n", 1);
-	ask("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", reply, sizeof(reply));
-	must_begin(reply, "HTTP/1.1 503 ");
-	assert_non_null(strstr(reply, "overdue by "));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct serve_beat beat = {
+			.until_boot_ns = rows[i].is_late ? 1 :
+							   clock_boot_ns() + 3600 * CLOCK_NS_PER_S,
+			.naming = rows[i].naming,
+		};
+
+		serve_page__beat(page, &beat);
+		snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n",
+			 rows[i].path);
+		ask(request, reply, sizeof(reply));
+		must_begin(reply, rows[i].status);
+		assert_non_null(strstr(reply, rows[i].line));
+	}
 	close_http();
 }
 
@@ -214,7 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(metrics_are_the_page_and_one_connection_has_one_answer),
-		cmocka_unit_test(health_follows_the_page),
+		cmocka_unit_test(health_follows_the_beat),
 		cmocka_unit_test(nothing_else_is_there_and_nothing_is_taken),
 		cmocka_unit_test(a_port_answers_its_own_names_only),
 		cmocka_unit_test(whoever_holds_all_places_is_put_out_by_the_next),

@@ -234,6 +234,23 @@ static int finish(struct daemon *daemon, int signal)
 	return is_lost ? -EIO : 0;
 }
 
+/*
+ * A window has ended: sampling goes on. The service manager and the probes are told so whatever becomes
+ * of the window on the disk, and also while naming is dead, unless a restart may mend that: see
+ * naming_beat.h.
+ */
+static void tell_alive(struct daemon *daemon)
+{
+	enum naming_beat_state naming = recorder__naming(daemon->recorder);
+
+	daemon_metrics_beat(&daemon->metrics, daemon->options.window_ns, naming);
+	if (naming != NAMING_BEAT_STUCK)
+		notify_ready_alive(daemon->notify_fd);
+	else
+		pr_warn_limited(
+			"naming is dead, and jbpfd does not know why: it is to be started again\n");
+}
+
 static int run(struct daemon *daemon)
 {
 	for (;;) {
@@ -256,7 +273,7 @@ static int run(struct daemon *daemon)
 				recorder__stop(daemon->recorder);
 			recorder__end_window(daemon->recorder);
 		}
-		notify_ready_alive(daemon->notify_fd);
+		tell_alive(daemon);
 		if (event == SIGTERM || event == SIGINT)
 			return finish(daemon, event);
 		daemon->compactor.keep_bytes = daemon->options.keep_bytes;

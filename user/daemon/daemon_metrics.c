@@ -124,7 +124,7 @@ static void publish(struct daemon_metrics *self)
 	self->metrics.server_restarts = metrics_server__restarts(self->server);
 	err = metrics_render(&self->metrics, &text);
 	if (!err)
-		err = metrics_server__publish(self->server, &text, self->fresh_until_boot_ns);
+		err = metrics_server__publish(self->server, &text);
 	if (err)
 		pr_debug("metrics: %s, the old ones are served\n", errstr(err));
 }
@@ -144,9 +144,27 @@ int daemon_metrics_open(struct daemon_metrics *self, const struct daemon_options
 	name_states(&self->metrics);
 	ask_options(&self->metrics, options);
 	ask_process(&self->metrics);
-	self->fresh_until_boot_ns = clock_boot_ns() + FRESH_WINDOWS * options->window_ns;
 	publish(self);
+	daemon_metrics_beat(self, options->window_ns, NAMING_BEAT_GOES_ON);
 	return 0;
+}
+
+void daemon_metrics_beat(const struct daemon_metrics *self, uint64_t window_ns,
+			 enum naming_beat_state naming)
+{
+	static const enum serve_naming told[] = {
+		[NAMING_BEAT_GOES_ON] = SERVE_NAMING_GOES_ON,
+		[NAMING_BEAT_DEAD] = SERVE_NAMING_DEAD,
+		[NAMING_BEAT_STUCK] = SERVE_NAMING_STUCK,
+	};
+	uint64_t now_ns = clock_boot_ns();
+	const struct serve_beat beat = { .until_boot_ns = now_ns + FRESH_WINDOWS * window_ns,
+					 .naming = told[naming] };
+
+	if (!self->server)
+		return;
+	metrics_server__beat(self->server, &beat);
+	metrics_server__tick(self->server, now_ns);
 }
 
 void daemon_metrics_close(struct daemon_metrics *self)
@@ -231,14 +249,12 @@ void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics
 	self->counts = (struct window_counts){ 0 };
 	if (!self->server)
 		return;
-	metrics_server__tick(self->server, now_ns);
 	metrics->containers = self->containers ? strtab__count(self->containers) : 0;
 	strtab__free(take_ptr(self->containers));
 	metrics_note_end(metrics, now_ns - parts->begin_boot_ns);
 	if (parts->is_written) {
 		metrics->windows_written++;
 		metrics->last_window_unix_ns = clock_unix_ns() - (now_ns - parts->begin_boot_ns);
-		self->fresh_until_boot_ns = now_ns + FRESH_WINDOWS * parts->options->window_ns;
 	} else {
 		metrics->windows_failed++;
 	}

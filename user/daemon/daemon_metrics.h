@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metrics of jbpfd itself: counts windows on their way to the store, asks the parts at the end of
- * each window, and publishes the text through user/serve. Without --metrics it only counts.
+ * each window, and publishes the text through user/serve. Without --metrics it only counts. That is
+ * done by the thread that writes; the one that samples tells that it lives, whatever the disk does.
  */
 #ifndef JBPF_DAEMON_DAEMON_METRICS_H
 #define JBPF_DAEMON_DAEMON_METRICS_H
@@ -29,7 +30,6 @@ struct daemon_metrics {
 	uint64_t event_samples[EVENT_CNT];
 	bool is_window_over;	/* the next window that is noted begins another one */
 	uint64_t usage_boot_ns; /* when the store was looked at last */
-	uint64_t fresh_until_boot_ns;
 };
 
 /* 0, or -errno and a line in `why`. Before privileges are given up. */
@@ -42,6 +42,10 @@ void daemon_metrics_close(struct daemon_metrics *self);
 void daemon_metrics_note(struct daemon_metrics *self, const struct window *window);
 /* The store took this stream: it counts as recorded when its window is written. */
 void daemon_metrics_count(struct daemon_metrics *self, const struct window *window);
+
+/* A window has ended, of which the next one has that length. From the thread that samples. */
+void daemon_metrics_beat(const struct daemon_metrics *self, uint64_t window_ns,
+			 enum naming_beat_state naming);
 
 /* The sources of metrics at the end of a window. */
 struct daemon_metrics_parts {

@@ -17,7 +17,7 @@ int notify_ready_open(void);
  */
 void notify_ready_started(int fd, uint64_t window_ns);
 
-/* A window has ended; the watchdog waits for the next. */
+/* A window has ended, whatever becomes of it on the disk; the watchdog waits for the next. */
 void notify_ready_alive(int fd);
 
 /* The last window is being written: that is no failure, however long it takes. */

@@ -42,16 +42,25 @@ static enum MHD_Result answer_line(const struct http *http, struct MHD_Connectio
 	return answer(http, connection, status, OTHER_MEDIATYPE, line, strlen(line));
 }
 
+/* /livez asks whether a restart is wanted: it forgives what that would not mend (naming_beat.h). */
 static enum MHD_Result answer_health(const struct http *http, struct MHD_Connection *connection,
-				     uint64_t fresh_until_ns)
+				     bool is_live)
 {
 	uint64_t now_ns = clock_boot_ns();
+	struct serve_beat beat;
 	char line[96];
 
-	if (now_ns <= fresh_until_ns)
+	serve_page_beat(http->view, &beat);
+	if (now_ns > beat.until_boot_ns)
+		snprintf(line, sizeof(line),
+			 "no window has ended in time; overdue by %" PRIu64 " s\n",
+			 (uint64_t)((now_ns - beat.until_boot_ns) / CLOCK_NS_PER_S));
+	else if (beat.naming == SERVE_NAMING_STUCK)
+		snprintf(line, sizeof(line), "naming is dead; a restart may mend it\n");
+	else if (beat.naming == SERVE_NAMING_DEAD && !is_live)
+		snprintf(line, sizeof(line), "naming is dead; jbpf status says why\n");
+	else
 		return answer_line(http, connection, MHD_HTTP_OK, "ok\n");
-	snprintf(line, sizeof(line), "no window was written in time; overdue by %" PRIu64 " s\n",
-		 (uint64_t)((now_ns - fresh_until_ns) / CLOCK_NS_PER_S));
 	return answer_line(http, connection, MHD_HTTP_SERVICE_UNAVAILABLE, line);
 }
 
@@ -60,8 +69,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 				  size_t *upload_len, void **request_ctx)
 {
 	struct http *http = ctx;
-	uint64_t fresh_until_ns;
-	bool is_health = strcmp(url, "/healthz") == 0;
+	bool is_health = strcmp(url, "/healthz") == 0, is_live = strcmp(url, "/livez") == 0;
 
 	(void)version;
 	(void)upload;
@@ -74,13 +82,13 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 				      connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
 		return answer_line(http, connection, MHD_HTTP_FORBIDDEN,
 				   "this is for localhost only\n");
-	if (!is_health && strcmp(url, "/metrics") != 0)
+	if (is_health || is_live)
+		return answer_health(http, connection, is_live);
+	if (strcmp(url, "/metrics") != 0)
 		return answer_line(http, connection, MHD_HTTP_NOT_FOUND,
-				   "there are /metrics and /healthz\n");
-	if (serve_page_read(http->view, &http->text, &fresh_until_ns))
+				   "there are /metrics, /healthz and /livez\n");
+	if (serve_page_read(http->view, &http->text))
 		return answer_line(http, connection, MHD_HTTP_SERVICE_UNAVAILABLE, "try again\n");
-	if (is_health)
-		return answer_health(http, connection, fresh_until_ns);
 	return answer(http, connection, MHD_HTTP_OK, METRICS_MEDIATYPE, strbuf_str(&http->text),
 		      http->text.len);
 }

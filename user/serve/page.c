@@ -23,7 +23,9 @@
 
 struct serve_page_view {
 	uint64_t sequence;
-	uint64_t fresh_until_boot_ns;
+	/* Of the beat: each is read and written by itself. */
+	uint64_t beat_until_boot_ns;
+	uint64_t naming;
 	uint64_t len;
 	char text[SERVE_PAGE_TEXT_MAX];
 };
@@ -84,8 +86,7 @@ int serve_page__fd(const struct serve_page *page)
 	return page->fd;
 }
 
-int serve_page__write(struct serve_page *page, const struct strbuf *text,
-		      uint64_t fresh_until_boot_ns)
+int serve_page__write(struct serve_page *page, const struct strbuf *text)
 {
 	struct serve_page_view *shared = page->shared;
 	uint64_t sequence = shared->sequence;
@@ -94,12 +95,17 @@ int serve_page__write(struct serve_page *page, const struct strbuf *text,
 		return -E2BIG;
 	__atomic_store_n(&shared->sequence, sequence + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	shared->fresh_until_boot_ns = fresh_until_boot_ns;
 	shared->len = text->len;
 	if (text->len)
 		memcpy(shared->text, text->data, text->len);
 	__atomic_store_n(&shared->sequence, sequence + 2, __ATOMIC_RELEASE);
 	return 0;
+}
+
+void serve_page__beat(struct serve_page *page, const struct serve_beat *beat)
+{
+	__atomic_store_n(&page->shared->naming, (uint64_t)beat->naming, __ATOMIC_RELAXED);
+	__atomic_store_n(&page->shared->beat_until_boot_ns, beat->until_boot_ns, __ATOMIC_RELEASE);
 }
 
 const struct serve_page_view *serve_page_view(int fd)
@@ -109,8 +115,7 @@ const struct serve_page_view *serve_page_view(int fd)
 	return view == MAP_FAILED ? NULL : view;
 }
 
-static bool read_once(const struct serve_page_view *view, struct strbuf *out,
-		      uint64_t *fresh_until_boot_ns)
+static bool read_once(const struct serve_page_view *view, struct strbuf *out)
 {
 	uint64_t sequence = __atomic_load_n(&view->sequence, __ATOMIC_ACQUIRE);
 	uint64_t len = view->len;
@@ -118,7 +123,6 @@ static bool read_once(const struct serve_page_view *view, struct strbuf *out,
 	strbuf_clear(out);
 	if (sequence & 1 || len > sizeof(view->text))
 		return false;
-	*fresh_until_boot_ns = view->fresh_until_boot_ns;
 	strbuf_append(out, view->text, len);
 	if (strbuf_error(out))
 		return false;
@@ -126,14 +130,19 @@ static bool read_once(const struct serve_page_view *view, struct strbuf *out,
 	return __atomic_load_n(&view->sequence, __ATOMIC_RELAXED) == sequence;
 }
 
-int serve_page_read(const struct serve_page_view *view, struct strbuf *out,
-		    uint64_t *fresh_until_boot_ns)
+int serve_page_read(const struct serve_page_view *view, struct strbuf *out)
 {
 	int err = strbuf_reserve(out, SERVE_PAGE_TEXT_MAX);
 
 	for (int i = 0; !err && i < READ_TRIES; i++) {
-		if (read_once(view, out, fresh_until_boot_ns))
+		if (read_once(view, out))
 			return 0;
 	}
 	return err ? err : -EAGAIN;
+}
+
+void serve_page_beat(const struct serve_page_view *view, struct serve_beat *out)
+{
+	out->until_boot_ns = __atomic_load_n(&view->beat_until_boot_ns, __ATOMIC_ACQUIRE);
+	out->naming = (enum serve_naming)__atomic_load_n(&view->naming, __ATOMIC_RELAXED);
 }

@@ -27,8 +27,8 @@ struct metrics_server {
 	ino_t socket_ino;
 	pid_t child; /* 0 = none */
 	uint64_t started_boot_ns;
-	uint64_t restart_cnt;
-	bool is_failing; /* was logged, until a child lives for some seconds */
+	uint64_t restart_cnt; /* also read by the thread that publishes */
+	bool is_failing;      /* was logged, until a child lives for some seconds */
 };
 
 static int start_child(struct metrics_server *server)
@@ -149,10 +149,14 @@ void metrics_server__free(struct metrics_server *server)
 	free(server);
 }
 
-int metrics_server__publish(struct metrics_server *server, const struct strbuf *text,
-			    uint64_t fresh_until_boot_ns)
+int metrics_server__publish(struct metrics_server *server, const struct strbuf *text)
 {
-	return serve_page__write(server->page, text, fresh_until_boot_ns);
+	return serve_page__write(server->page, text);
+}
+
+void metrics_server__beat(struct metrics_server *server, const struct serve_beat *beat)
+{
+	serve_page__beat(server->page, beat);
 }
 
 static void child_died(struct metrics_server *server, int status)
@@ -182,11 +186,11 @@ void metrics_server__tick(struct metrics_server *server, uint64_t now_boot_ns)
 		server->started_boot_ns = now_boot_ns;
 		pr_debug("metrics: no process to serve them: %s\n", errstr(err));
 	} else {
-		server->restart_cnt++;
+		__atomic_add_fetch(&server->restart_cnt, 1, __ATOMIC_RELAXED);
 	}
 }
 
 uint64_t metrics_server__restarts(const struct metrics_server *server)
 {
-	return server->restart_cnt;
+	return __atomic_load_n(&server->restart_cnt, __ATOMIC_RELAXED);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Serves metrics to Prometheus over HTTP: GET /metrics (text format 0.0.4) and GET /healthz. A
+ * Serves metrics to Prometheus over HTTP: GET /metrics (text format 0.0.4), /healthz and /livez. A
  * child process without capabilities, files or network of its own answers; it has the listening
  * socket and reads a page of memory (page.h). The daemon itself never reads a byte of a request.
  *
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "user/serve/page.h"
 #include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
@@ -26,10 +27,16 @@ __must_check int metrics_server__open(const char *address, struct metrics_server
 /* Ends the child and removes the Unix socket where that is still allowed. NULL is fine. */
 void metrics_server__free(struct metrics_server *server);
 
-/* The text that is served from now on; /healthz answers 503 from `fresh_until_boot_ns` on. 0 or -E2BIG. */
-__must_check int metrics_server__publish(struct metrics_server *server, const struct strbuf *text,
-					 uint64_t fresh_until_boot_ns);
+/* The text that is served from now on. 0 or -E2BIG. */
+__must_check int metrics_server__publish(struct metrics_server *server, const struct strbuf *text);
 
+/*
+ * What the next two do may be done by one thread, and the rest by another.
+ *
+ * /healthz answers 200 until that time while naming goes on, /livez also while it is dead and a restart
+ * would not mend that; else 503.
+ */
+void metrics_server__beat(struct metrics_server *server, const struct serve_beat *beat);
 /* Starts a child that has died again, at most once in five seconds. To be called after each window. */
 void metrics_server__tick(struct metrics_server *server, uint64_t now_boot_ns);
 
