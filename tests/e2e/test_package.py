@@ -129,7 +129,7 @@ def test_jbpfd_takes_the_config_file_of_the_package(package, tmp_path):
     usage = run(BIN / "jbpfd", "--help").stdout
     assert run(BIN / "jbpfd", "--config", config, "--version").returncode == 0
     named = set(re.findall(r"^#?([a-z-]+) +=", text, re.M))
-    assert named == set(re.findall(r"^  --([a-z-]+) \S", usage, re.M)) - {"config", "pid"}
+    assert named == set(re.findall(r"^  --([a-z-]+) \S", usage, re.M)) - {"config", "pid", "probe"}
     config.write_text(text + "nonsense = 1\n")
     assert run(BIN / "jbpfd", "--config", config, "--version").returncode == 2
 
@@ -248,7 +248,9 @@ def test_manifest_bounds_what_a_pod_takes_and_asks_how_it_is(manifest):
     unit = UNIT.read_text()
     assert limits["memory"] == "512Mi" and "MemoryMax=512M" in unit
     assert limits["cpu"] == "1" and "CPUQuota=100%" in unit
-    assert container["readinessProbe"]["exec"]["command"] == ["jbpf", "status", "--check"]
+    asked = ["--metrics", container["args"][container["args"].index("--metrics") + 1]]
+    assert container["readinessProbe"]["exec"]["command"] == ["jbpfd", "--probe", "ready", *asked]
+    assert container["livenessProbe"]["exec"]["command"] == ["jbpfd", "--probe", "live", *asked]
     assert manifest["nodeSelector"] == {"kubernetes.io/os": "linux"}
     classes = [one for one in yaml.safe_load_all(MANIFEST.read_text()) if one["kind"] == "PriorityClass"]
     assert [one["metadata"]["name"] for one in classes] == [manifest["priorityClassName"]]
@@ -331,6 +333,10 @@ def test_pod_as_in_the_manifest_profiles_other_containers_by_name(manifest, engi
             result = jbpf("dump", "--store", store, "--since", "10m", "--container", jvm.name)
             return result.returncode == 0 and Folded(result.stdout).with_frame("Shares.seventy") >= 30
         wait_until(named, 120, "methods of the other container are named")
+        for probe in ("livenessProbe", "readinessProbe"):
+            command = manifest["containers"][0][probe]["exec"]["command"]
+            # Of a busy host a window may be late, which is told by another one.
+            wait_until(lambda: engine.docker("exec", name, *command).returncode == 0, 60, f"{probe} says yes")
     finally:
         engine.docker("rm", "-f", name)
         engine.docker("rmi", "-f", image)

@@ -9,7 +9,7 @@ _jbpf_words()
 	case $1:${2-} in
 	# begin words
 	jbpf: | jbpf:help) words='--help --version' operands='diff dump maps push record status store top web help' ;;
-	jbpfd:) words='--store --host --event --frequency --page-fault-period --off-cpu-rate --window --max-depth --jit --unwind --keep-age --keep-bytes --compact --metrics --pid --cgroup --log-level --config --check --help --version' ;;
+	jbpfd:) words='--store --host --event --frequency --page-fault-period --off-cpu-rate --window --max-depth --jit --unwind --keep-age --keep-bytes --compact --metrics --pid --cgroup --log-level --config --check --probe --help --version' ;;
 	jbpfd:--host | jbpfd:--event | jbpfd:--frequency | jbpfd:--page-fault-period | jbpfd:--off-cpu-rate | jbpfd:--window | jbpfd:--max-depth | jbpfd:--keep-age | jbpfd:--keep-bytes | jbpfd:--metrics | jbpfd:--pid | jbpfd:--cgroup) kind=free ;;
 	jbpfd:--store) kind=folders ;;
 	jbpfd:--jit) kind=words words='auto vmstructs perfmap attach off' ;;
@@ -17,6 +17,7 @@ _jbpf_words()
 	jbpfd:--compact) kind=words words='off on' ;;
 	jbpfd:--log-level) kind=words words='err warn info debug' ;;
 	jbpfd:--config) kind=files ;;
+	jbpfd:--probe) kind=words words='none live ready' ;;
 	jbpf-diff:) words='--before --after --since --until --outlier-hosts --days --store --from --event --before-image --after-image --before-host --after-host --before-container --after-container --before-pod --after-pod --before-namespace --after-namespace --before-service --after-service --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --relevant --format -o --output --no-pager --output-dir --keep-days --fail-on --help --version' kind=files ;;
 	jbpf-diff:--before | jbpf-diff:--after | jbpf-diff:--since | jbpf-diff:--until | jbpf-diff:--days | jbpf-diff:--from | jbpf-diff:--before-image | jbpf-diff:--after-image | jbpf-diff:--before-host | jbpf-diff:--after-host | jbpf-diff:--before-container | jbpf-diff:--after-container | jbpf-diff:--before-pod | jbpf-diff:--after-pod | jbpf-diff:--before-namespace | jbpf-diff:--after-namespace | jbpf-diff:--before-service | jbpf-diff:--after-service | jbpf-diff:--container | jbpf-diff:--pod | jbpf-diff:--namespace | jbpf-diff:--service | jbpf-diff:--image | jbpf-diff:--host | jbpf-diff:--pid | jbpf-diff:-p | jbpf-diff:--comm | jbpf-diff:--thread | jbpf-diff:--cgroup | jbpf-diff:--relevant | jbpf-diff:--keep-days) kind=free ;;
 	jbpf-diff:--store) kind=folders ;;

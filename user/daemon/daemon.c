@@ -20,6 +20,7 @@
 #include "user/daemon/daemon_compact.h"
 #include "user/daemon/daemon_metrics.h"
 #include "user/daemon/daemon_options.h"
+#include "user/daemon/daemon_probe.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/daemon/daemon_writer.h"
 #include "user/daemon/host_check.h"
@@ -416,6 +417,8 @@ int daemon_main(int argc, char **argv)
 		};
 
 		err = host_check(&options, stdout);
+	} else if (daemon.options.probe != DAEMON_PROBE_NONE) {
+		err = daemon_probe(&daemon.options, stdout);
 	} else {
 		err = open_all(&daemon);
 		if (!err)

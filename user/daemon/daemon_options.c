@@ -76,6 +76,8 @@ static const char *const switch_words[] = { "off", "on", NULL };
 /* In the order of enum log_level. */
 static const char *const log_level_words[] = { "err", "warn", "info", "debug", NULL };
 
+static const char *const probe_words[] = { "none", "live", "ready", NULL };
+
 /* What may stand in the config file, too. */
 static const struct option_row setting_rows[] = {
 	{ OPTION_ROW_STORE(struct daemon_options, store), .min = 1 },
@@ -194,6 +196,13 @@ static const struct option_row line_rows[] = {
 	{ .name = "check",
 	  .help = "report what this host allows and what is lost without it, then end",
 	  OPTION_FIELD(struct daemon_options, check) },
+	{ .name = "probe",
+	  .kind = OPTION_KIND_WORD,
+	  .metavar = "WHAT",
+	  .help = "ask the jbpfd that serves --metrics whether it samples (live), and names, too (ready), then end",
+	  .fallback = "none",
+	  .words = probe_words,
+	  OPTION_FIELD(struct daemon_options, probe) },
 	{ .name = NULL },
 };
 

@@ -22,6 +22,13 @@
 #define DAEMON_MAX_WINDOW_NS 600000000000ull
 #define DAEMON_MAX_FREQUENCY 10000
 
+/* In the order of the words. */
+enum daemon_probe {
+	DAEMON_PROBE_NONE = 0,
+	DAEMON_PROBE_LIVE = 1,
+	DAEMON_PROBE_READY = 2,
+};
+
 /* Texts are borrowed from argv and from `config_text`. */
 struct daemon_options {
 	const char *store;
@@ -45,6 +52,7 @@ struct daemon_options {
 	size_t cgroup_cnt;
 	enum log_level log_level;
 	bool check;
+	enum daemon_probe probe; /* of the jbpfd that serves `metrics` */
 	struct option_info info;
 	struct strbuf config_text; /* the config file, cut into names and values */
 };
