@@ -6,12 +6,13 @@ import datetime
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 
 import pytest
 
-from harness.programs import BIN, BUILD, PATIENCE, TOP, jbpf, run
+from harness.programs import BIN, BUILD, PATIENCE, TOP, jbpf, run, wait_until
 
 DAY = 86400
 DAYS = 30
@@ -219,6 +220,56 @@ def test_nothing_to_compare_is_3_and_a_wrong_store_1(store, tmp_path):
     (tmp_path / "file").write_text("")
     result = days(store, tmp_path / "file")
     assert result.returncode == 1 and "--output-dir" in result.stderr
+
+
+# Many times what the other services take, and a part of what this one's stacks do.
+FEW_KB = 300_000
+
+
+def is_sanitized():
+    return b"__asan_init" in (BIN / "jbpf").read_bytes()
+
+
+@pytest.mark.skipif(is_sanitized(), reason="a sanitizer's shadow memory is larger than any limit")
+def test_a_service_with_too_many_stacks_fails_alone(tmp_path):
+    script = "".join(run_line(1, day, "quiet") + run_line(2, day, "liar", "stacks=4000") +
+                     run_line(3, day, "sound") for day in range(DAYS - 2, DAYS))
+    store = make_store(tmp_path / "store", script)
+    command = ["sh", "-c", f'ulimit -v {FEW_KB}; exec "$@"', "sh", BIN / "jbpf-diff", "--days", "1", "--store", store,
+               "--output-dir", tmp_path / "out"]
+    result = run(*command, timeout=120, env={**os.environ, "TZ": ZONE})
+    assert result.returncode == 1, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "liar: failed: too many different stacks: out of memory", result.stderr
+    assert [line.split(": ")[:2] for line in lines[1:]] == [["quiet", "learning"], ["sound", "learning"]]
+    _, services = summary_of(tmp_path / "out")
+    liar = services["liar"]
+    assert (liar["state"], liar["html"], liar["alarms"]) == ("failed", None, [])
+    assert liar["why"] == "too many different stacks: out of memory"
+    day = tmp_path / "out" / DATE.isoformat()
+    assert (day / services["quiet"]["html"]).is_file() and (day / services["sound"]["json"]).is_file()
+    assert not list(day.glob("liar*"))
+    assert set((day / ".files").read_text().split()) == {path.name for path in day.iterdir()} - {".files"}
+    assert "too many different stacks" in (day / "index.html").read_text()
+
+
+def services_at_work(job):
+    """Processes in which services are compared."""
+    found = run("ps", "--ppid", job.pid, "-o", "pid=,comm=").stdout
+    return [int(line.split()[0]) for line in found.splitlines() if line.split()[1] == "jbpf-diff-days"]
+
+
+def test_a_service_whose_process_is_killed_fails_alone(tmp_path):
+    script = "".join(run_line(1, day, "killed", "stacks=4000") + run_line(2, day, "quiet")
+                     for day in range(DAYS - 2, DAYS))
+    store = make_store(tmp_path / "store", script)
+    job = subprocess.Popen([BIN / "jbpf-diff", "--days", "1", "--store", store, "--output-dir", tmp_path / "out"],
+                           env={**os.environ, "TZ": ZONE}, stdout=subprocess.PIPE, text=True)
+    os.kill(wait_until(lambda: services_at_work(job), 30, "no process of a service")[0], signal.SIGKILL)
+    out, _ = job.communicate(timeout=120 * PATIENCE)
+    assert job.returncode == 1
+    assert out.splitlines()[0] == "killed: failed: ended by signal 9 (Killed)"
+    assert out.splitlines()[1].startswith("quiet: learning: ")
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")

@@ -8,7 +8,8 @@
  *
  * from, until in seconds; load=1.5 (of everything), hz=49, age=100000 (seconds the JVM had lived
  * by `from`), cold=600 (age until which it interprets), plant=METHOD:FACTOR (repeatable; 0 = the method is not there), unknown=0.7 (share of
- * samples in frames without name). Methods 60 to 63 are there only when planted.
+ * samples in frames without name), stacks=2000 (more of them in each window, of one sample each and
+ * none like any other). Methods 60 to 63 are there only when planted.
  * Usage: mkdiffstore DIR SEED DRIFT NOISE [WINDOW_S]     drift and noise as 0.02
  */
 #include <errno.h>
@@ -41,6 +42,7 @@ struct run {
 	uint64_t until_s;
 	uint64_t age_s;
 	uint64_t cold_s;
+	uint32_t stacks;
 	double load;
 	double unknown;
 	double plant[METHODS_MAX];
@@ -136,6 +138,16 @@ static void append_stack(struct strbuf *text, const char *comm, uint32_t method,
 		      comm, method / 20, method / 5, method / 20, method / 5, method, tier, cnt);
 }
 
+/* Each has a class of its own, as where a program makes classes while it runs. */
+static void append_new_stacks(struct strbuf *text, const struct run *run, uint64_t time_s)
+{
+	for (uint32_t i = 0; i < run->stacks; i++)
+		strbuf_printf(text,
+			      "%s;java.lang.Thread.run_[0];made.Made%" PRIx64 "q%" PRIx32
+			      ".run_[j] 1\n",
+			      run->comm, time_s, i);
+}
+
 static int add_window(struct maker *maker, const struct run *run, uint64_t time_s,
 		      uint64_t *host_samples)
 {
@@ -178,6 +190,8 @@ static int add_window(struct maker *maker, const struct run *run, uint64_t time_
 				      "\n",
 				      run->comm, cnt);
 	}
+	append_new_stacks(&text, run, time_s);
+	known += run->stacks;
 	err = strbuf_error(&text);
 	window.counts.samples += known;
 	window.counts.frames = 3 * known + window.counts.unknown_frames;
@@ -277,6 +291,8 @@ static int take_field(struct run *run, char *pair)
 		return parse_u64(value, &run->age_s);
 	if (strcmp(pair, "cold") == 0)
 		return parse_u64(value, &run->cold_s);
+	if (strcmp(pair, "stacks") == 0)
+		return parse_u32_range(value, 0, 1000000, &run->stacks);
 	if (strcmp(pair, "load") == 0)
 		return take_number(&run->load, value);
 	if (strcmp(pair, "unknown") == 0)

@@ -362,6 +362,39 @@ static void a_second_run_replaces_what_the_first_wrote(void **state)
 	test_store_remove(&store);
 }
 
+/* Another process writes them, and may end before it has told which. */
+static void what_is_not_kept_of_a_day_goes_at_its_end(void **state)
+{
+	struct test_store store;
+	struct diff_days_dir dir, copy;
+
+	(void)state;
+	test_store_make(&store);
+	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
+	assert_int_equal(diff_days_dir_begin(&dir, "2026-11-20"), 0);
+	assert_int_equal(diff_days_dir_expect(&dir, "../a"), -EINVAL);
+	assert_int_equal(diff_days_dir_keep(&dir, "../a"), -EINVAL);
+	assert_int_equal(diff_days_dir_expect(&dir, "whole.html"), 0);
+	assert_int_equal(diff_days_dir_expect(&dir, "half.html"), 0);
+	assert_int_equal(diff_days_dir_expect(&dir, "none.html"), 0);
+	copy = (struct diff_days_dir){ .day_fd = dir.day_fd };
+	write_text(&copy, "whole.html", "one");
+	write_text(&copy, "half.html", "two");
+	assert_int_equal(diff_days_dir_keep(&dir, "whole.html"), 0);
+	write_text(&dir, "index.html", "three");
+	assert_int_equal(diff_days_dir_end(&dir, "2026-11-20"), 0);
+	assert_true(is_there(&store, "2026-11-20/whole.html"));
+	assert_true(is_there(&store, "2026-11-20/index.html"));
+	assert_false(is_there(&store, "2026-11-20/half.html"));
+	strbuf_release(&copy.names);
+	/* They are on its list: the next run of the day takes what this one kept. */
+	assert_int_equal(diff_days_dir_begin(&dir, "2026-11-20"), 0);
+	assert_int_equal(diff_days_dir_end(&dir, "2026-11-20"), 0);
+	assert_false(is_there(&store, "2026-11-20/whole.html"));
+	diff_days_dir_close(&dir);
+	test_store_remove(&store);
+}
+
 static void names_that_lead_elsewhere_are_refused(void **state)
 {
 	static const char *const names[] = { "", "..", ".files", "a/b", "/etc/x", "a\nb", "a b" };
@@ -541,6 +574,7 @@ int main(void)
 		cmocka_unit_test(selectors_that_change_the_profile_change_the_series),
 		cmocka_unit_test(the_busiest_services_are_kept),
 		cmocka_unit_test(a_second_run_replaces_what_the_first_wrote),
+		cmocka_unit_test(what_is_not_kept_of_a_day_goes_at_its_end),
 		cmocka_unit_test(names_that_lead_elsewhere_are_refused),
 		cmocka_unit_test(only_old_days_and_own_files_are_deleted),
 		cmocka_unit_test(a_hostile_list_deletes_nothing_elsewhere),

@@ -13,6 +13,7 @@
 #include "user/cli/cmd_stores.h"
 #include "user/cli/cmd_write.h"
 #include "user/cli/exit_codes.h"
+#include "user/daily/diff_days_child.h"
 #include "user/daily/diff_days_dir.h"
 #include "user/daily/diff_days_report.h"
 #include "user/daily/diff_days_series.h"
@@ -185,8 +186,8 @@ static int run_services(struct days_run *run)
 	int err = diff_days_dir_begin(&run->dir, run->job.after_last.text);
 
 	for (size_t i = 0; !err && i < run->services.cnt; i++)
-		err = diff_days_service_run(&run->job, &run->services.items[i],
-					    &run->outcomes[run->outcome_cnt++]);
+		err = diff_days_child_run(&run->job, &run->services.items[i],
+					  &run->outcomes[run->outcome_cnt++]);
 	if (!err)
 		err = write_day(run);
 	if (err)
@@ -203,10 +204,18 @@ static int run_services(struct days_run *run)
 	return count_state(run, DIFF_DAYS_STATE_FAILED) ? CMD_EXIT_FAILED : CMD_EXIT_DONE;
 }
 
+static void close_reader(struct diff_days_job *job)
+{
+	store_source__free(job->reader);
+	job->reader = NULL;
+}
+
 static int run_days(struct days_run *run)
 {
 	int err = find_services(run);
 
+	/* Its thread would be missing in the services' processes. */
+	close_reader(&run->job);
 	if (err > 0)
 		return CMD_EXIT_NO_SAMPLES;
 	if (err)
@@ -230,6 +239,7 @@ int diff_days_run(const struct diff_cmd_options *options)
 		.options = options,
 		.dir = { .fd = -1, .series_fd = -1, .lock_fd = -1, .day_fd = -1 },
 		.job = {
+			.stores = &options->stores,
 			.statistics = &options->statistics,
 			.now_unix_ns = options->now_unix_ns,
 			.days = options->days,
@@ -253,6 +263,5 @@ int diff_days_run(const struct diff_cmd_options *options)
 	free(run.outcomes);
 	diff_days_services_release(&run.services);
 	diff_days_dir_close(&run.dir);
-	store_source__free(run.job.reader);
 	return code;
 }

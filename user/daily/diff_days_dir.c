@@ -165,20 +165,40 @@ int diff_days_dir_begin(struct diff_days_dir *dir, const char *date)
 	return err ? err : read_list(dir->day_fd, &dir->old);
 }
 
-int diff_days_dir_write(struct diff_days_dir *dir, const char *name, const struct strbuf *text)
+/* Adds it to a list that lacks it; *is_new_out says whether that was so. */
+static int add_name(struct strbuf *list, const char *name, bool *is_new_out)
 {
-	int err = 0;
+	struct strbuf_mark before = strbuf_mark(list);
 
 	if (!is_name(name, strlen(name)))
 		return -EINVAL;
-	if (!has_name(&dir->names, name)) {
-		struct strbuf_mark before = strbuf_mark(&dir->names);
+	*is_new_out = !has_name(list, name);
+	if (*is_new_out)
+		strbuf_printf(list, "%s\n", name);
+	return strbuf_settle(list, before, 0);
+}
 
-		strbuf_printf(&dir->names, "%s\n", name);
-		err = strbuf_settle(&dir->names, before, 0);
-		if (!err)
-			err = write_list(dir->day_fd, &dir->names, &dir->old);
-	}
+int diff_days_dir_expect(struct diff_days_dir *dir, const char *name)
+{
+	bool is_new;
+
+	return add_name(&dir->old, name, &is_new);
+}
+
+int diff_days_dir_keep(struct diff_days_dir *dir, const char *name)
+{
+	bool is_new;
+
+	return add_name(&dir->names, name, &is_new);
+}
+
+int diff_days_dir_write(struct diff_days_dir *dir, const char *name, const struct strbuf *text)
+{
+	bool is_new = false;
+	int err = add_name(&dir->names, name, &is_new);
+
+	if (!err && is_new)
+		err = write_list(dir->day_fd, &dir->names, &dir->old);
 	return err ? err :
 		     fs_write_atomic(dir->day_fd, name, FILE_MODE, strbuf_str(text), text->len);
 }

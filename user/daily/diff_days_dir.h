@@ -45,6 +45,13 @@ __must_check int diff_days_dir_begin(struct diff_days_dir *dir, const char *date
 __must_check int diff_days_dir_write(struct diff_days_dir *dir, const char *name,
 				     const struct strbuf *text);
 
+/*
+ * The two halves of that for a file that another process may write through its copy of *dir: until
+ * it is kept it is one of those that the end of the day deletes. 0, -EINVAL or -ENOMEM.
+ */
+__must_check int diff_days_dir_expect(struct diff_days_dir *dir, const char *name);
+__must_check int diff_days_dir_keep(struct diff_days_dir *dir, const char *name);
+
 /* Ends the day: what an earlier run left and this one did not write is deleted. 0 or -errno. */
 __must_check int diff_days_dir_end(struct diff_days_dir *dir, const char *date);
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +67,24 @@ void diff_days_outcome_release(struct diff_days_outcome *outcome)
 	free(outcome->image_before);
 	free(outcome->image_after);
 	*outcome = (struct diff_days_outcome){ 0 };
+}
+
+int diff_days_outcome_say(struct diff_days_outcome *outcome, enum diff_days_state state,
+			  const char *format, ...)
+{
+	va_list args;
+	char *why = NULL;
+	int len;
+
+	va_start(args, format);
+	len = vasprintf(&why, format, args);
+	va_end(args);
+	if (len < 0)
+		return -ENOMEM;
+	free(outcome->why);
+	outcome->why = why;
+	outcome->state = state;
+	return 0;
 }
 
 const char *diff_days_state_name(enum diff_days_state state)

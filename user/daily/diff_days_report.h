@@ -80,6 +80,11 @@ struct diff_days_report {
 
 void diff_days_outcome_release(struct diff_days_outcome *outcome);
 
+/* Its state, and why. 0 or -ENOMEM. */
+__must_check int diff_days_outcome_say(struct diff_days_outcome *outcome,
+				       enum diff_days_state state, const char *format, ...)
+	__printf_like(3, 4);
+
 /* The words for a state: "regression", "no regression", ... */
 const char *diff_days_state_name(enum diff_days_state state);
 

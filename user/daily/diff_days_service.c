@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,27 +52,6 @@ static void slot_release(struct service_slot *slot)
 	*slot = (struct service_slot){ 0 };
 }
 
-static int set_why(struct diff_days_outcome *out, enum diff_days_state state, const char *format,
-		   ...) __attribute__((format(printf, 3, 4)));
-
-static int set_why(struct diff_days_outcome *out, enum diff_days_state state, const char *format,
-		   ...)
-{
-	va_list args;
-	char *why = NULL;
-	int len;
-
-	va_start(args, format);
-	len = vasprintf(&why, format, args);
-	va_end(args);
-	if (len < 0)
-		return -ENOMEM;
-	free(out->why);
-	out->why = why;
-	out->state = state;
-	return 0;
-}
-
 /* ---- the series ---- */
 
 static void series_name(const struct diff_days_service *service, char out[static FILE_NAME_BYTES])
@@ -99,9 +77,10 @@ static int read_series(struct service_work *work)
 			name);
 	else if (err == -EPROTO)
 		pr_warn(DIFF_DAYS_DIR_SERIES "/%s was written by a newer jbpf, left alone\n", name);
-	else if (err && set_why(work->out, DIFF_DAYS_STATE_FAILED,
-				DIFF_DAYS_DIR_SERIES "/%s cannot be read, left alone: %s", name,
-				errstr(err)))
+	else if (err &&
+		 diff_days_outcome_say(work->out, DIFF_DAYS_STATE_FAILED,
+				       DIFF_DAYS_DIR_SERIES "/%s cannot be read, left alone: %s",
+				       name, errstr(err)))
 		return -ENOMEM;
 	if (state.is_damaged) {
 		pr_warn(DIFF_DAYS_DIR_SERIES
@@ -131,8 +110,8 @@ static int write_series(struct service_work *work)
 	if (err == -ENOMEM)
 		return err;
 	if (err)
-		return set_why(work->out, DIFF_DAYS_STATE_FAILED,
-			       "the series cannot be written: %s", errstr(err));
+		return diff_days_outcome_say(work->out, DIFF_DAYS_STATE_FAILED,
+					     "the series cannot be written: %s", errstr(err));
 	return 0;
 }
 
@@ -277,8 +256,8 @@ static int write_pages(struct service_work *work, const struct diff_output *page
 	if (err == -ENOMEM)
 		return err;
 	work->out->has_page = !err;
-	return err ? set_why(work->out, DIFF_DAYS_STATE_FAILED, "the page cannot be written: %s",
-			     errstr(err)) :
+	return err ? diff_days_outcome_say(work->out, DIFF_DAYS_STATE_FAILED,
+					   "the page cannot be written: %s", errstr(err)) :
 		     0;
 }
 
@@ -356,11 +335,12 @@ static int compare(struct service_work *work)
 
 	if (service->samples_before < DIFF_DAYS_SAMPLES_MIN ||
 	    service->samples_after < DIFF_DAYS_SAMPLES_MIN)
-		return set_why(work->out, DIFF_DAYS_STATE_NOT_COMPARED,
-			       "%" PRIu64 " sample%s before and %" PRIu64
-			       " after, %d are needed on each side",
-			       service->samples_before, info_plural(service->samples_before),
-			       service->samples_after, DIFF_DAYS_SAMPLES_MIN);
+		return diff_days_outcome_say(work->out, DIFF_DAYS_STATE_NOT_COMPARED,
+					     "%" PRIu64 " sample%s before and %" PRIu64
+					     " after, %d are needed on each side",
+					     service->samples_before,
+					     info_plural(service->samples_before),
+					     service->samples_after, DIFF_DAYS_SAMPLES_MIN);
 	err = load_sides(work);
 	if (!err)
 		err = keep_images(work);
@@ -393,7 +373,8 @@ int diff_days_service_run(const struct diff_days_job *job, const struct diff_day
 	series__free(work.series);
 	diff_notes_release(&work.notes);
 	if (err && err != -ENOMEM)
-		err = set_why(out, DIFF_DAYS_STATE_FAILED, "%s",
-			      err == -E2BIG ? "too many different stacks" : errstr(err));
+		err = diff_days_outcome_say(out, DIFF_DAYS_STATE_FAILED, "%s",
+					    err == -E2BIG ? "too many different stacks" :
+							    errstr(err));
 	return err;
 }

@@ -10,6 +10,7 @@
 
 #include "user/util/attributes.h"
 #include "user/cli/cmd_store.h"
+#include "user/cli/option_groups.h"
 #include "user/daily/diff_days_date.h"
 #include "user/daily/diff_days_dir.h"
 #include "user/daily/diff_days_report.h"
@@ -21,7 +22,8 @@
 
 /* What all services share. */
 struct diff_days_job {
-	struct store_source *reader;
+	const struct option_stores *stores;
+	struct store_source *reader; /* NULL: not open; it has a thread, so a child opens its own */
 	struct cmd_store_damage *damage;
 	struct diff_days_dir *dir; /* its day was begun */
 	const struct diff_options *statistics;
@@ -36,7 +38,7 @@ struct diff_days_job {
 };
 
 /*
- * Does all of it. 0, also when the service could not be compared or its files not be written, which
+ * Does all of it, with an open reader. 0, also when the service could not be compared or its files not be written, which
  * *out then says; -ENOMEM; *out is to be released in any case.
  */
 __must_check int diff_days_service_run(const struct diff_days_job *job,

@@ -25,6 +25,7 @@
  *   offcpu      sampler    BLOCKED    socket (0), BPF program  ends first; no core, 16 files; nothing shared with
  *                                     (1)                      others; not dumpable
  *   compaction  sampler    PLAIN      0-2                      ends first; lowest priority of CPU, disk
+ *   service     jbpf-diff  INHERITED  all                      ends first; 1.5 GiB more memory
  *   jbpf-sampler  jbpf top OF_PARENT  0-2, socket              jbpf top's sampler, where no jbpfd runs
  *   trial       sampler    INHERITED  all                      lives for one attempt (daemon_sandbox.c)
  *
