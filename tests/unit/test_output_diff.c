@@ -278,6 +278,7 @@ static void every_gate_that_failed_is_told_with_its_values(void **state)
 		{ DIFF_GATE_UNKNOWN, "unknown_gap failed: frames without a name: 25.00 % before" },
 		{ DIFF_GATE_TRUNCATED, "truncated_gap failed: truncated stacks: 25.00 % before" },
 		{ DIFF_GATE_UNKNOWN_LEVEL, "after, at most 5 %" },
+		{ DIFF_GATE_OTHER_STACKS, "other_stacks failed: samples of stacks beyond the" },
 		{ DIFF_GATE_TIME_OF_DAY, "time_of_day failed: the sides are of different times" },
 	};
 	struct scene *scene = scene_new(SCENE_HISTORY, 10, NULL, 0);

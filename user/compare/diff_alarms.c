@@ -132,6 +132,7 @@ const char *diff_alarms_obstacle(const struct diff_summary *summary,
 		[DIFF_GATE_UNKNOWN] = "the sides differ in frames without names",
 		[DIFF_GATE_TRUNCATED] = "the sides differ in truncated stacks",
 		[DIFF_GATE_UNKNOWN_LEVEL] = "too many frames have no names",
+		[DIFF_GATE_OTHER_STACKS] = "too many samples are of stacks beyond the heaviest",
 		[DIFF_GATE_TIME_OF_DAY] =
 			("the sides are of different times of day, and earlier days "
 			 "of the same times are too few"),

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "user/compare/diff_heavy.h"
 #include "user/compare/diff_warm_up.h"
 #include "user/model/event_view.h"
 #include "user/model/folded_line.h"
@@ -43,6 +44,7 @@ struct load_block {
 	uint64_t frames;
 	uint64_t unknown_frames;
 	uint64_t truncated_samples;
+	uint64_t other_stack_samples;
 	uint64_t recorded_ns; /* by the host's records */
 	uint64_t host_samples;
 	uint64_t host_lost;
@@ -85,9 +87,10 @@ struct diff_loader {
 	struct diff_loaded loaded;    /* all but the side */
 	struct thread_reader threads; /* of the window being added; only with selection->thread */
 	bool leaves_out_idle;	      /* of the window being added: it is of EVENT_OFF_CPU */
-	uint64_t weight_ns; /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
-	uint64_t carry_ns;  /* what samples of EVENT_WALL had too much for whole counts */
-	int err;	    /* first failure of want() */
+	uint64_t weight_ns;  /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
+	uint64_t carry_ns;   /* what samples of EVENT_WALL had too much for whole counts */
+	struct strbuf other; /* scratch */
+	int err;	     /* first failure of want() */
 };
 
 int diff_loader__new(const struct diff_load *what, struct diff_catalog *catalog,
@@ -130,6 +133,7 @@ void diff_loader__free(struct diff_loader *loader)
 	free(loader->last_entry);
 	free(loader->intervals);
 	thread_reader_release(&loader->threads);
+	strbuf_release(&loader->other);
 	diff_loaded_release(&loader->loaded);
 	free(loader);
 }
@@ -370,6 +374,40 @@ static uint64_t counts_of(struct diff_loader *loader, uint64_t samples)
 	return counts;
 }
 
+/* Its process with one frame in place of all. */
+static int learn_other(struct diff_loader *loader, const char *stack, size_t len, uint32_t *id_out)
+{
+	const char *end = memchr(stack, ';', len);
+	int err;
+
+	strbuf_clear(&loader->other);
+	strbuf_append(&loader->other, stack, end ? (size_t)(end - stack) : len);
+	strbuf_puts(&loader->other, ";" DIFF_LOAD_OTHER_STACKS);
+	err = strbuf_error(&loader->other);
+	return err ? err :
+		     diff_catalog__learn(loader->catalog, loader->other.data, loader->other.len,
+					 id_out);
+}
+
+static int add_stack(struct diff_loader *loader, uint32_t block, const char *stack, size_t len,
+		     uint64_t count)
+{
+	int part = loader->what.heavy ? diff_heavy__meet(loader->what.heavy, stack, len, count) :
+					DIFF_HEAVY_TAKEN;
+	uint32_t id = 0;
+	int err;
+
+	if (part < 0 || part == DIFF_HEAVY_SKIPPED)
+		return part < 0 ? part : 0;
+	err = part == DIFF_HEAVY_OTHER ? learn_other(loader, stack, len, &id) :
+					 diff_catalog__learn(loader->catalog, stack, len, &id);
+	if (!err)
+		err = count_stack(loader, block, id, count);
+	if (!err && part == DIFF_HEAVY_OTHER)
+		loader->blocks[block].other_stack_samples += count;
+	return err;
+}
+
 /* "stack count"; what is not that is counted, and what is of another kind of code left out. */
 static int add_line(struct diff_loader *loader, uint32_t block, const char *line, size_t len,
 		    uint64_t *samples)
@@ -377,7 +415,6 @@ static int add_line(struct diff_loader *loader, uint32_t block, const char *line
 	struct stack_frame leaf;
 	size_t stack_len;
 	uint64_t count;
-	uint32_t stack = 0;
 
 	if (!folded_line_split(line, len, &stack_len, &count) || !count) {
 		loader->loaded.bad_line_cnt++;
@@ -397,10 +434,8 @@ static int add_line(struct diff_loader *loader, uint32_t block, const char *line
 	if (!count)
 		return 0;
 
-	int err = diff_catalog__learn(loader->catalog, line, stack_len, &stack);
+	int err = add_stack(loader, block, line, stack_len, count);
 
-	if (!err)
-		err = count_stack(loader, block, stack, count);
 	if (!err)
 		*samples += count;
 	return err;
@@ -594,6 +629,7 @@ static struct diff_block make_block(struct diff_loader *loader, size_t number)
 		.frames = at->frames,
 		.unknown_frames = at->unknown_frames,
 		.truncated_samples = at->truncated_samples,
+		.other_stack_samples = at->other_stack_samples,
 	};
 }
 
@@ -622,6 +658,7 @@ static int fill_side(struct diff_loader *loader, struct diff_side *side, size_t 
 		struct diff_block block = make_block(loader, i);
 
 		loader->loaded.lost_samples += block.lost_samples;
+		loader->loaded.other_stack_samples += block.other_stack_samples;
 		err = diff_side__close_block(side, &block);
 	}
 	return err;
@@ -677,7 +714,7 @@ void diff_loaded_describe(const struct diff_loaded *loaded, struct diff_output_s
 	out->image = common_label(&loaded->streams, WINDOW_LABEL_IMAGE);
 }
 
-/* ---- one range of the store ---- */
+/* ---- the store ---- */
 
 struct load_walk {
 	diff_loader_of_fn loader_of;
@@ -728,27 +765,4 @@ int diff_load_walk(struct store_source *reader, const struct diff_load *what,
 		err = walk.err;
 	/* A comparison with something that is not all of it is worth nothing. */
 	return !err && damage->is_unreadable ? -EIO : err;
-}
-
-static int only_loader(void *ctx, const struct window *window, struct diff_loader **out)
-{
-	(void)window;
-	*out = ctx;
-	return 0;
-}
-
-int diff_load_range(struct store_source *reader, const struct diff_load *what,
-		    struct diff_catalog *catalog, struct cmd_store_damage *damage,
-		    struct diff_loaded *out)
-{
-	struct diff_loader *loader;
-	int err = diff_loader__new(what, catalog, &loader);
-
-	if (err)
-		return err;
-	err = diff_load_walk(reader, what, only_loader, loader, damage);
-	if (!err)
-		err = diff_loader__finish(loader, out);
-	diff_loader__free(loader);
-	return err;
 }

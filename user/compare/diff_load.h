@@ -33,8 +33,9 @@
 #include "user/output/diff/diff_output.h"
 #include "user/store/store_source.h"
 
-#define DIFF_LOAD_EVENT_CPU   1
-#define DIFF_LOAD_SPAN_MAX_NS (200ull * 86400 * 1000000000ull)
+#define DIFF_LOAD_EVENT_CPU    1
+#define DIFF_LOAD_OTHER_STACKS "[other stacks]"
+#define DIFF_LOAD_SPAN_MAX_NS  (200ull * 86400 * 1000000000ull)
 
 /* What to load. Texts are borrowed until the loader has finished. */
 struct diff_load {
@@ -49,6 +50,14 @@ struct diff_load {
 	uint64_t block_ns;  /* whole seconds, at most a day; see diff_side_block_length_ns() */
 	uint32_t warm_up_s; /* of JVMs that may warm up: so long at most; 0 = none */
 	bool wants_streams; /* diff_loaded.streams is filled */
+	/*
+	 * For diff_load_range(): of more different stacks the heaviest are kept, and the others are
+	 * "PROCESS;" DIFF_LOAD_OTHER_STACKS. 0 = all are. With more to expect less is learned of those
+	 * that are not kept.
+	 */
+	uint32_t stacks_max;
+	bool expects_more_stacks;
+	struct diff_heavy *heavy; /* diff_load_range() sets it */
 };
 
 /* One side as it was read. Ended with diff_loaded_release(). */
@@ -59,8 +68,9 @@ struct diff_loaded {
 	struct streams streams;
 	uint64_t first_unix_ns; /* when samples begin and end; both 0 when there are none */
 	uint64_t last_unix_ns;
-	uint64_t window_ns;    /* the longest window */
-	uint64_t lost_samples; /* of the host's, as many as are this side's by share */
+	uint64_t window_ns;	      /* the longest window */
+	uint64_t lost_samples;	      /* of the host's, as many as are this side's by share */
+	uint64_t other_stack_samples; /* of the blocks', by stacks that were not kept */
 	/* Why samples are not in the blocks. */
 	uint64_t warm_up_samples;    /* of young JVMs, and of blocks left out for them */
 	uint64_t other_rate_samples; /* not the sampling rate that their block began with */

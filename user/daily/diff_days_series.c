@@ -93,7 +93,8 @@ static void add_blocks(const struct diff_side *side, struct series_day *out)
 		recorded_s += (double)block->length_ns / CLOCK_NS_PER_S;
 		cpu_s += block->cpu_s;
 		out->samples += block->samples;
-		out->lost_samples += block->lost_samples;
+		/* Of which method those of other stacks are is not known, either. */
+		out->lost_samples += block->lost_samples + block->other_stack_samples;
 		out->frames += block->frames;
 		out->unknown_frames += block->unknown_frames;
 		out->truncated_samples += block->truncated_samples;

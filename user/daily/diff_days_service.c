@@ -42,6 +42,7 @@ struct service_work {
 	struct diff_catalog *catalog;
 	struct service_slot previous;
 	struct service_slot current;
+	bool has_many_stacks; /* a side before had more than are kept */
 	struct diff_notes notes;
 };
 
@@ -115,7 +116,7 @@ static int write_series(struct service_work *work)
 	return 0;
 }
 
-static int load(const struct service_work *work, uint64_t since_unix_ns, uint64_t until_unix_ns,
+static int load(struct service_work *work, uint64_t since_unix_ns, uint64_t until_unix_ns,
 		struct diff_loaded *out)
 {
 	const struct diff_load what = {
@@ -125,9 +126,24 @@ static int load(const struct service_work *work, uint64_t since_unix_ns, uint64_
 		.block_ns = diff_side_block_length_ns(until_unix_ns - since_unix_ns),
 		.warm_up_s = work->job->statistics->warm_up_s,
 		.wants_streams = true,
+		.stacks_max = DIFF_DAYS_STACKS_MAX,
+		.expects_more_stacks = work->has_many_stacks,
 	};
+	int err = diff_load_range(work->job->reader, &what, work->catalog, work->job->damage, out);
 
-	return diff_load_range(work->job->reader, &what, work->catalog, work->job->damage, out);
+	if (!err && out->other_stack_samples)
+		work->has_many_stacks = true;
+	return err;
+}
+
+/* Of the days so far only what the series has stays: else the stacks of 30 days add up. */
+static int forget_days(struct service_work *work)
+{
+	slot_release(&work->previous);
+	slot_release(&work->current);
+	diff_catalog__free(work->catalog);
+	work->catalog = diff_catalog__new();
+	return work->catalog ? 0 : -ENOMEM;
 }
 
 /* The day becomes the current one, and what was current the previous one. */
@@ -186,12 +202,17 @@ static int fill_series(struct service_work *work)
 		    (!is_after && series__find(work->series, date.number)))
 			continue;
 		err = diff_days_date_before(job->now_unix_ns, back + 1, &before);
+		if (!err && work->has_many_stacks)
+			err = forget_days(work);
 		if (!err)
 			err = load_day(work, &before);
 		if (!err)
 			err = load_day(work, &date);
 		if (!err)
 			err = measure_day(work, &date);
+		/* Should time or memory not be enough for all, the next run goes on from here. */
+		if (!err && work->has_many_stacks)
+			err = write_series(work);
 	}
 	return err ? err : write_series(work);
 }
@@ -221,8 +242,9 @@ static int load_sides(struct service_work *work)
 		err = load_day(work, &job->before_last);
 		return err ? err : load_day(work, &job->after_last);
 	}
-	slot_release(&work->previous);
-	slot_release(&work->current);
+	err = forget_days(work);
+	if (err)
+		return err;
 	err = load(work, job->before_first.since_unix_ns, job->before_last.until_unix_ns,
 		   &work->previous.loaded);
 	work->previous.is_loaded = !err;
@@ -261,6 +283,18 @@ static int write_pages(struct service_work *work, const struct diff_output *page
 		     0;
 }
 
+static int note_other_stacks(struct service_work *work, const char *side,
+			     const struct diff_loaded *loaded)
+{
+	if (!loaded->other_stack_samples)
+		return 0;
+	return diff_notes_add(&work->notes,
+			      "%s: %" PRIu64
+			      " samples are of stacks beyond the %d with most samples, counted "
+			      "as " DIFF_LOAD_OTHER_STACKS,
+			      side, loaded->other_stack_samples, DIFF_DAYS_STACKS_MAX);
+}
+
 static int make_pages(struct service_work *work, const struct diff_result *result)
 {
 	const struct diff_days_job *job = work->job;
@@ -290,6 +324,10 @@ static int make_pages(struct service_work *work, const struct diff_result *resul
 	diff_loaded_describe(&work->previous.loaded, &page.before);
 	diff_loaded_describe(&work->current.loaded, &page.after);
 	err = diff_days_verdict_notes(work->out, &work->notes);
+	if (!err)
+		err = note_other_stacks(work, "before", &work->previous.loaded);
+	if (!err)
+		err = note_other_stacks(work, "after", &work->current.loaded);
 	if (err)
 		return err;
 	page.notes = (const char *const *)work->notes.items;

@@ -18,6 +18,9 @@
 #include "user/diff/diff.h"
 #include "user/store/store_source.h"
 
+/* Different stacks of a side or day; three times as many fit into the memory of diff_days_child.h. */
+#define DIFF_DAYS_STACKS_MAX 100000
+
 #define DIFF_DAYS_FILL_MAX 30 /* days that are looked up in the store when the series lacks them */
 
 /* What all services share. */

@@ -90,6 +90,7 @@ const char *diff_gate_name(enum diff_gate gate)
 		[DIFF_GATE_TRUNCATED] = "truncated_gap",
 		[DIFF_GATE_UNKNOWN_LEVEL] = "unknown",
 		[DIFF_GATE_TIME_OF_DAY] = "time_of_day",
+		[DIFF_GATE_OTHER_STACKS] = "other_stacks",
 	};
 
 	return (unsigned int)gate < DIFF_GATE_CNT ? names[gate] : "";

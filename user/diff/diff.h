@@ -90,6 +90,7 @@ enum diff_gate {
 	 * (which should then be of the same hours as these sides): else the rhythm of the day looks
 	 * like a change. */
 	DIFF_GATE_TIME_OF_DAY = 8,
+	DIFF_GATE_OTHER_STACKS = 9, /* share of samples whose stacks are not told apart */
 	DIFF_GATE_CNT,
 };
 

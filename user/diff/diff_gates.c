@@ -62,6 +62,8 @@ void diff_gates_check(const struct diff_input *input, const struct diff_options 
 	double unknown_b = share(b->unknown_frames, b->frames);
 	double truncated_a = share(a->truncated, a->raw_samples);
 	double truncated_b = share(b->truncated, b->raw_samples);
+	double others_a = share(a->other_stacks, a->raw_samples);
+	double others_b = share(b->other_stacks, b->raw_samples);
 
 	out[DIFF_GATE_EVENT] = (struct diff_gate_result){
 		.passed = event_a == event_b, .a = event_a, .b = event_b, .limit = NAN
@@ -88,6 +90,9 @@ void diff_gates_check(const struct diff_input *input, const struct diff_options 
 					   fabs(truncated_a - truncated_b), options->gap_max);
 	out[DIFF_GATE_UNKNOWN_LEVEL] =
 		at_most(unknown_a, unknown_b, fmax(unknown_a, unknown_b), options->unknown_max);
+	/* Like samples that are lost: not known of which method they are. */
+	out[DIFF_GATE_OTHER_STACKS] =
+		at_most(others_a, others_b, fmax(others_a, others_b), options->lost_max);
 	out[DIFF_GATE_TIME_OF_DAY] =
 		time_of_day(input, options, plan, out[DIFF_GATE_BLOCKS].passed);
 }

@@ -267,6 +267,7 @@ static void add_block(struct diff_plan_side *side, uint32_t cluster, const struc
 	side->frames += (double)block->frames;
 	side->unknown_frames += (double)block->unknown_frames;
 	side->truncated += (double)block->truncated_samples;
+	side->other_stacks += (double)block->other_stack_samples;
 }
 
 /* The first known frequency: samples at another one are weighted to stand for the same time. */

@@ -35,7 +35,7 @@ struct diff_plan_side {
 	uint32_t block_cnt; /* compared */
 	uint32_t unpaired_cnt;
 	/* Sums for gates, not weighted. */
-	double raw_samples, lost, frames, unknown_frames, truncated;
+	double raw_samples, lost, frames, unknown_frames, truncated, other_stacks;
 };
 
 struct diff_plan {

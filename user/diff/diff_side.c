@@ -213,6 +213,7 @@ static void add_totals(struct diff_block *sum, const struct diff_block *part)
 	sum->frames += part->frames;
 	sum->unknown_frames += part->unknown_frames;
 	sum->truncated_samples += part->truncated_samples;
+	sum->other_stack_samples += part->other_stack_samples;
 }
 
 static int add_counts(struct diff_side *sum, const struct part_block *from)
@@ -263,6 +264,7 @@ static void subtract_totals(struct diff_block *sum, const struct diff_block *par
 	sum->frames -= part->frames;
 	sum->unknown_frames -= part->unknown_frames;
 	sum->truncated_samples -= part->truncated_samples;
+	sum->other_stack_samples -= part->other_stack_samples;
 }
 
 /* `minus` is by item, and 0 again afterwards. */

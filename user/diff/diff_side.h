@@ -32,6 +32,7 @@ struct diff_block {
 	uint64_t unknown_frames; /* of `frames`: without a name */
 	/* Of `samples`: stacks that do not reach their thread's start. */
 	uint64_t truncated_samples;
+	uint64_t other_stack_samples; /* of `samples`: stacks that are not told apart */
 };
 
 struct diff_count {

@@ -304,6 +304,11 @@ static void append_gate(struct strbuf *out, enum diff_gate id, const struct diff
 		strbuf_puts(out, "the sides are of different times of day and no history of such "
 				 "pairs is known: the rhythm of the day would look like a change");
 		break;
+	case DIFF_GATE_OTHER_STACKS:
+		strbuf_puts(out, "samples of stacks beyond the heaviest: ");
+		append_percents(out, gate);
+		strbuf_printf(out, ", at most %.2g %%", 100 * gate->limit);
+		break;
 	case DIFF_GATE_CNT:
 		strbuf_fail(out, -EINVAL);
 	}
