@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Preloaded into a program, makes one of its calls fail: the n-th that asks for memory, or the n-th that
- * asks for something of a file. Calls are counted from the program's start, in all its threads; what is
- * written to standard error is left alone, because a failure has to be told.
+ * asks for something of a file. Calls are counted from the program's start, in all its threads and
+ * forks; what is written to standard error is left alone, because a failure has to be told.
  *
  *   JBPF_FAIL=memory:N   malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc
  *   JBPF_FAIL=EIO:N      open, read, write, sync, rename, link, truncate, allocate, stat of a descriptor
@@ -79,8 +79,11 @@ static char process_name[NAME_BYTES];
 static __thread __attribute__((tls_model("initial-exec"))) bool is_first_thread;
 static unsigned long fail_at;
 static int report_fd = -1;
-static atomic_ulong count;
-static atomic_bool hit;
+/* Of the program and what it forks, which is as much its work: they share it. */
+static struct total {
+	atomic_ulong count;
+	atomic_bool hit;
+} * total;
 static bool is_on;
 
 static char early[EARLY_BYTES] __attribute__((aligned(EARLY_ALIGN)));
@@ -156,9 +159,9 @@ static bool is_it(enum kind kind)
 		return false;
 	if (arm)
 		return is_armed_call();
-	if (atomic_fetch_add(&count, 1) + 1 != fail_at)
+	if (atomic_fetch_add(&total->count, 1) + 1 != fail_at)
 		return false;
-	atomic_store(&hit, true);
+	atomic_store(&total->hit, true);
 	return true;
 }
 
@@ -566,7 +569,7 @@ EXPORT int prctl(int option, ...)
 /* The parser process gives up all memory that it shares with others, and is still to be told. */
 EXPORT int munmap(void *at, size_t len)
 {
-	if (arm && at == (void *)arm)
+	if (at == (arm ? (void *)arm : (void *)total))
 		return 0;
 	return (int)syscall(SYS_munmap, at, len);
 }
@@ -615,7 +618,9 @@ __attribute__((constructor)) static void begin(void)
 		map_arm(asked + strlen(ARMED));
 	(void)unsetenv("JBPF_FAIL");
 	(void)unsetenv("LD_PRELOAD");
-	is_on = true;
+	total = mmap(NULL, sizeof(*total), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	is_on = total != MAP_FAILED;
 }
 
 __attribute__((destructor)) static void end(void)
@@ -624,6 +629,7 @@ __attribute__((destructor)) static void end(void)
 	int len;
 
 	is_on = false;
-	len = snprintf(line, sizeof(line), "%lu %d\n", atomic_load(&count), atomic_load(&hit));
+	len = snprintf(line, sizeof(line), "%lu %d\n", atomic_load(&total->count),
+		       atomic_load(&total->hit));
 	(void)!syscall(SYS_write, report_fd, line, (size_t)len);
 }
