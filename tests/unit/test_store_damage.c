@@ -178,6 +178,10 @@ static void record_appended_to_a_torn_one_is_found(void **state)
 	for (size_t cut = layout.data[1] + 1; cut < layout.end[1]; cut++) {
 		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 
+		/* The record ends with a checksum: one in 256 has a last byte that follows here as well. */
+		if (memcmp(layout.bytes.data + cut, layout.bytes.data + layout.data[2],
+			   layout.end[1] - cut) == 0)
+			continue;
 		strbuf_append(&bytes, layout.bytes.data, cut);
 		strbuf_append(&bytes, layout.bytes.data + layout.data[2],
 			      layout.bytes.len - layout.data[2]);
