@@ -86,14 +86,16 @@ static void bad_line(struct foreign_file *file, size_t number, const char *why)
 		pr_warn("'%s' line %zu: %s, skipped\n", file->path, number, why);
 }
 
-static void count_frames(struct foreign_file *file, const char *stack, size_t len, uint64_t count)
+/* `has_process`: the first frame is none. */
+static void count_frames(struct foreign_file *file, const char *stack, size_t len, bool has_process,
+			 uint64_t count)
 {
 	static const char unknown[] = "[unknown";
 	struct stack_frame frame;
-	bool is_first = !diff_spelling_begins_with_code(stack, len);
 
-	for (; stack_text_next(&stack, &len, &frame); is_first = false) {
-		if (is_first)
+	for (bool is_process = has_process; stack_text_next(&stack, &len, &frame);
+	     is_process = false) {
+		if (is_process)
 			continue;
 		file->frames += count;
 		if (frame.name_len >= strlen(unknown) &&
@@ -156,14 +158,13 @@ static bool split_line(struct foreign_file *file, const char *text, size_t len, 
 	return false;
 }
 
-static int add_stack(struct foreign_file *file, const struct foreign_line *line, uint64_t count,
-		     size_t number)
+static int add_stack(struct foreign_file *file, const struct foreign_line *line, bool has_process,
+		     uint64_t count, size_t number)
 {
 	__cleanup_strbuf struct strbuf stack = STRBUF_INIT;
-	bool has_root = diff_spelling_begins_with_code(line->stack, line->len);
 	int err = 0;
 
-	if (has_root)
+	if (!has_process)
 		strbuf_puts(&stack, ROOT ";");
 	if (stack.len + line->len > STACK_TEXT_MAX_BYTES) {
 		err = append_cut(line->stack, line->len, &stack);
@@ -172,7 +173,7 @@ static int add_stack(struct foreign_file *file, const struct foreign_line *line,
 			return 0;
 		}
 		file->cut_cnt++;
-	} else if (has_root) {
+	} else if (!has_process) {
 		strbuf_append(&stack, line->stack, line->len);
 	}
 	if (!err)
@@ -188,15 +189,17 @@ static int take_line(struct foreign_file *file, const struct foreign_line *line,
 {
 	struct foreign_line column;
 	uint64_t count = foreign_count_at(&line->count, file->place);
+	bool has_process;
 
 	file->line_cnt++;
 	file->two_column_cnt += split_number(line->stack, line->len, &column);
 	if (!count)
 		return 0;
-	count_frames(file, line->stack, line->len, count);
+	has_process = !diff_spelling_begins_with_code(line->stack, line->len);
+	count_frames(file, line->stack, line->len, has_process, count);
 	if (profile__stack_count(file->profile) >= STACKS_MAX)
 		return -E2BIG;
-	return add_stack(file, line, count, number);
+	return add_stack(file, line, has_process, count, number);
 }
 
 /* The place of the last digit that any count has, as far as the sum of all has room for it. */
