@@ -17,8 +17,8 @@
  * code that keeps frame pointers (once: never again then); of which run: as --range-of says.
  * --ticks: the moments of the samples, too; the log has room for windows that long. --seed: of the
  * stacks' hashes. --planned: the length of windows that maps are made for; those that are sampled
- * may be longer. --lazy: buffers are emptied at the end of a window only. --new: user stacks as
- * they are told of, too.
+ * may be longer. --lazy: buffers are emptied at the end of a window only. --new: user stacks, too,
+ * as the kernel reports them.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -145,7 +145,7 @@ static void what_is_cut_off_or_goes_on_is_none(void **state)
 	(void)state;
 	put(&bytes);
 	for (size_t len = 0; len < bytes.len; len++) {
-		/* Of that length, so that a sanitizer sees who reads on. */
+		/* No longer than the text, so that a sanitizer sees a read beyond its end. */
 		__cleanup_free char *cut = malloc(len + !len);
 
 		assert_non_null(cut);

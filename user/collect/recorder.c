@@ -654,6 +654,8 @@ void recorder__hanging(const struct recorder *recorder, char *out, size_t len)
 	namer_link__hanging(recorder->link, out, len);
 }
 
+_Static_assert(RECORDER_HANGING_BYTES == NAMER_LINK_HANGING_BYTES, "the same text");
+
 /* Looks at each process that hangs: only to be asked when there is a reason. */
 static struct naming_beat_facts beat_facts(const struct recorder *recorder, char *hanging,
 					   size_t hanging_len)

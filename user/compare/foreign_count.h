@@ -11,7 +11,7 @@
 
 #include "user/util/attributes.h"
 
-/* digits * 10^place; the last digit is none of 0, unless all are. */
+/* digits * 10^place; the last digit is not 0, unless the count is. */
 struct foreign_count {
 	uint64_t digits;
 	int place;

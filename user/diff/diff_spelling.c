@@ -228,7 +228,7 @@ static bool is_perf_map(const char *name, size_t len)
 
 /*
  * A frame with the suffix of Java code. Inlined C++ has "_[i]" as well where stackcollapse-perf.pl
- * --all wrote it: what has no class in front of its method is none of Java's.
+ * --all wrote it: a name without a class in front of its method is not Java's.
  */
 static void append_marked(const char *name, size_t len, struct strbuf *out, enum frame_kind *kind)
 {

@@ -494,8 +494,8 @@ static int open_signals(void)
 }
 
 /*
- * A child may hang for as long as others please. Then nobody waits for it who reads what the caller
- * of this program says, nor is it kept waiting by who does not.
+ * A child may hang for as long as others please. Whoever reads the output of this program's caller does
+ * not wait for the child then, and a reader that stops reading does not hold up the child.
  */
 static int become_silent(int log_fd)
 {

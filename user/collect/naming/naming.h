@@ -46,7 +46,7 @@ struct naming_config {
 	enum jit_mode jit;
 	bool ignores_opt_out;	   /* also processes that do not want to be profiled */
 	bool wants_ticks;	   /* windows say when their samples were taken */
-	struct launcher *launcher; /* borrowed; starts the helpers and who asks JVMs */
+	struct launcher *launcher; /* borrowed; starts the helpers and the process that asks JVMs */
 	struct work_note *note;	   /* borrowed; NULL = nobody watches */
 	int kallsyms_fd;	   /* see symbolizer_options; taken over */
 	struct naming_listener listener;
