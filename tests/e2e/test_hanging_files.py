@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.containers import java
 from harness.neighbours import Neighbours
-from harness.programs import AIDS, BIN, PATIENCE, wait_cpu, wait_until
+from harness.programs import AIDS, BIN, PATIENCE, jbpf, wait_cpu, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -174,3 +175,20 @@ def test_record_keeps_nobody_waiting_for_what_hangs(crowd, readable_folder):
         assert re.search(r"1 process of jbpf's hangs in the kernel.*over process \d+ \(libjvm.so\) of /", said), said
     finally:
         recording.kill()
+
+
+@pytest.mark.alone
+def test_maps_of_others_are_written_beside_a_jvm_that_hangs_whoever_reads_it(crowd, engine, tmp_path):
+    liars = [crowd.start(f"liar-{number}", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 5 /tmp/hang/program $P0",
+                         user=0, setup=MOUNT).pid for number in range(2)]
+    jvm = engine.start_ready("maps-beside", java("Shares", 600, 30), "TRUTH")
+
+    def has_map():
+        """Its code may have to be compiled first."""
+        pids = [argument for pid in (*liars, jvm.pid) for argument in ("-p", pid)]
+        result = jbpf("maps", "-d", tmp_path, *pids, timeout=60)
+        rows = {int(line.split()[0]): line for line in result.stdout.splitlines()[1:]}
+        assert all(rows[liar].endswith("its memory does not answer: what read it hung") for liar in liars), result
+        return f"{tmp_path}/perf-{jvm.pid}.map" in rows[jvm.pid]
+    wait_until(has_map, 60, "the map of the one that answers is there")
+    assert "Shares." in (tmp_path / f"perf-{jvm.pid}.map").read_text()

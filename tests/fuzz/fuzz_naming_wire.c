@@ -3,7 +3,7 @@
  * Any bytes as what the process that names and the one that samples say to each other: what is taken
  * is sound (all of it lies inside, texts end), and is the same when it is said again.
  *
- * Input: one byte that says which packet, the packet. Or a byte that says how a stream of packets is
+ * Input: one byte that says which packet, the packet (from 0xf0 on: code for a map). Or a byte that says how a stream of packets is
  * cut, and the stream.
  */
 #include <sys/socket.h>
@@ -213,6 +213,23 @@ static void take_packets(const uint8_t *bytes, size_t len)
 	must(whole == part && whole_sum == part_sum);
 }
 
+/* ---- code for a map ---- */
+
+static void take_code(const uint8_t *bytes, size_t len)
+{
+	struct strbuf again = STRBUF_INIT;
+	const uint8_t *at = bytes;
+	uint64_t start, code_len;
+	const char *name;
+
+	while (naming_map_code_next(&at, bytes + len, &start, &code_len, &name)) {
+		must(is_inside(name, strlen(name) + 1, bytes, len));
+		must(naming_map_code_put(&again, start, code_len, name) == 0);
+		must(again.len == (size_t)(at - bytes));
+	}
+	strbuf_release(&again);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static void (*const ways[])(const uint8_t *, size_t) = { take_stream, take_batch,
@@ -225,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	bytes = malloc(len > 1 ? len - 1 : 1);
 	must(bytes != NULL);
 	memcpy(bytes, data + 1, len - 1);
-	ways[data[0] % 4](bytes, len - 1);
+	(data[0] < 0xf0 ? ways[data[0] % 4] : take_code)(bytes, len - 1);
 	free(bytes);
 	return 0;
 }

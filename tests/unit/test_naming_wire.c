@@ -418,6 +418,66 @@ static void pointers_of_the_sender_are_never_looked_at(void **state)
 	packet_stream_release(&stream);
 }
 
+/* ---- code for a map ---- */
+
+static void code_comes_back_and_what_is_cut_or_lies_is_none(void **state)
+{
+	static const char *const names[] = { "", "a", "seven77", "java.lang.String.hashCode" };
+	__cleanup_strbuf struct strbuf records = STRBUF_INIT;
+	uint64_t start, code_len;
+	const char *name;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_int_equal(naming_map_code_put(&records, i, i * 100, names[i]), 0);
+	for (size_t cut = 0; cut <= records.len; cut++) {
+		__cleanup_free uint8_t *copy = exact_copy(records.data, records.len - cut);
+		const uint8_t *at = copy, *end = copy + records.len - cut;
+		size_t cnt = 0;
+
+		while (naming_map_code_next(&at, end, &start, &code_len, &name)) {
+			assert_int_equal(start, cnt);
+			assert_int_equal(code_len, cnt * 100);
+			assert_string_equal(name, names[cnt++]);
+		}
+		assert_true(cut == 0 ? cnt == ARRAY_SIZE(names) && at == end :
+				       cnt < ARRAY_SIZE(names));
+	}
+}
+
+static void code_whose_length_lies_is_none(void **state)
+{
+	static const uint64_t lies[] = { 0, 7, 9, 16, 1 << 20, UINT64_MAX, UINT64_MAX - 7 };
+	__cleanup_strbuf struct strbuf records = STRBUF_INIT;
+	uint64_t start, len;
+	const char *name;
+
+	(void)state;
+	assert_int_equal(naming_map_code_put(&records, 1, 2, "ten bytes "), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
+		__cleanup_free uint8_t *copy = exact_copy(records.data, records.len);
+		const uint8_t *at = copy;
+
+		memcpy(copy + 2 * sizeof(uint64_t), &lies[i], sizeof(lies[i]));
+		assert_false(naming_map_code_next(&at, copy + records.len, &start, &len, &name));
+	}
+}
+
+static void an_answer_whose_texts_do_not_end_is_refused(void **state)
+{
+	struct naming_map_answer answer = { .pid = 7, .problem = "none" }, got;
+
+	(void)state;
+	assert_int_equal(naming_map_answer_read(&answer, sizeof(answer), &got), 0);
+	assert_string_equal(got.problem, "none");
+	assert_int_equal(naming_map_answer_read(&answer, sizeof(answer) - 1, &got), -EBADMSG);
+	memset(answer.container, 'x', sizeof(answer.container));
+	assert_int_equal(naming_map_answer_read(&answer, sizeof(answer), &got), -EBADMSG);
+	answer.container[0] = '\0';
+	memset(answer.problem, 'x', sizeof(answer.problem));
+	assert_int_equal(naming_map_answer_read(&answer, sizeof(answer), &got), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +489,9 @@ int main(void)
 		cmocka_unit_test(a_damaged_stream_is_refused_or_sound),
 		cmocka_unit_test(labels_with_a_nul_within_are_refused),
 		cmocka_unit_test(pointers_of_the_sender_are_never_looked_at),
+		cmocka_unit_test(code_comes_back_and_what_is_cut_or_lies_is_none),
+		cmocka_unit_test(code_whose_length_lies_is_none),
+		cmocka_unit_test(an_answer_whose_texts_do_not_end_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "user/files/opener.h"
-#include "symbols/parser/parser.h"
 #include "user/cli/advice.h"
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_write.h"
@@ -26,8 +24,8 @@
 #include "user/collect/command.h"
 #include "user/collect/sampling.h"
 #include "user/cli/streams.h"
-#include "user/collect/container/container.h"
 #include "user/collect/container/opt_out.h"
+#include "user/collect/map_reader.h"
 #include "user/collect/recorder.h"
 #include "user/model/event_view.h"
 #include "user/model/own_code.h"
@@ -515,53 +513,38 @@ static int record_drop_privileges(const struct recorder *recorder)
 	return err;
 }
 
-/* A user who names a process wants it: a refusal is better than an empty picture. 0 or -errno. */
-static int opt_out_by(struct parser *parser, uint32_t pid, enum opt_out *out)
+/*
+ * Asked of a process of its own, as all that looks into others: what it reads of that one may hang it,
+ * and users write files about their containers.
+ */
+static int opt_out_of(uint32_t pid, enum opt_out *out, char *why, size_t why_len)
 {
-	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct container_resolver_options options = {
-		.proc_fd = proc_fd,
-		.root_fd = root_fd,
-		.cgroup_root = "/sys/fs/cgroup",
-		.parser = parser,
-	};
-	struct container_info info = { 0 };
-	struct container_resolver *containers;
-	/* Starts the process that opens files: without it nothing could be known of containers. */
-	__cleanup_fd int probe_fd = opener__path(parser__opener(parser), root_fd, "/");
-	int err = probe_fd < 0 ? probe_fd : container_resolver__new(&options, &containers);
+	const struct naming_map question = { .pid = pid };
+	struct naming_map_answer answer;
+	struct map_reader *reader;
+	int err = map_reader__open(&reader, why, why_len);
 
-	*out = opt_out_read(proc_fd, pid);
 	if (err)
 		return err;
-	err = container_resolver__lookup(containers, pid, 0, &info);
-	if (!err && info.is_opted_out && *out != OPT_OUT_BY_ENVIRONMENT)
-		*out = OPT_OUT_BY_LABEL;
-	container_info_release(&info);
-	container_resolver__free(containers);
-	return err == -ENOENT ? 0 : err; /* the process has ended, or there are no cgroups */
+	err = map_reader__ask(reader, &question, NULL, NULL, &answer);
+	map_reader__free(reader);
+	if (err)
+		snprintf(why, why_len, "what looks into it hung or ended (%s)", errstr(err));
+	else if (answer.start_ns && answer.opt_out == OPT_OUT_UNDECIDED)
+		snprintf(why, why_len, "%s", answer.problem);
+	else
+		*out = answer.opt_out;
+	return err ? err : *why ? -EAGAIN : 0;
 }
 
-/* Users write files about their containers: processes without rights open and parse these. */
-static int opt_out_of(uint32_t pid, enum opt_out *out)
-{
-	struct opener *opener = opener__new(NULL);
-	struct parser *parser = NULL;
-	int err = opener ? parser__open(opener, &parser) : -ENOMEM;
-
-	if (!err)
-		err = opt_out_by(parser, pid, out);
-	parser__free(parser);
-	opener__free(opener);
-	return err;
-}
-
+/* A user who names a process wants it: a refusal is better than an empty picture. 0 or -errno. */
 static int refuse_opted_out(const struct record_options *options)
 {
 	uint32_t pid = options->selection.pid;
 	enum opt_out opt_out = OPT_OUT_NONE;
-	int err = pid && !options->ignores_opt_out ? opt_out_of(pid, &opt_out) : 0;
+	char why[256] = "";
+	int err = pid && !options->ignores_opt_out ? opt_out_of(pid, &opt_out, why, sizeof(why)) :
+						     0;
 
 	if (opt_out_reason(opt_out)) {
 		pr_err("process %u opted out of profiling: %s; --ignore-opt-out samples it all the same\n",
@@ -570,9 +553,7 @@ static int refuse_opted_out(const struct record_options *options)
 	}
 	if (err)
 		pr_err("it cannot be checked whether process %u opted out of profiling: %s; try again, or sample it all the same with --ignore-opt-out\n",
-		       pid,
-		       err == -EAGAIN || err == -EBUSY ? "no more processes can be started" :
-							 errstr(err));
+		       pid, why);
 	return err;
 }
 

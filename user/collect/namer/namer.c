@@ -16,6 +16,7 @@
 
 #include "user/collect/namer/namer_copy.h"
 #include "user/collect/naming/naming.h"
+#include "user/collect/naming/naming_map.h"
 #include "user/collect/naming/naming_wire.h"
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/role_sandbox.h"
@@ -38,6 +39,8 @@
 
 /* What is sampled meanwhile waits for so long, and for the parsing of one file, at most. */
 #define UNWIND_ROUND_NS (50 * CLOCK_NS_PER_MS)
+
+#define MAP_PACKET_BYTES (256u << 10)
 
 struct namer {
 	struct packet_stream stream;
@@ -206,6 +209,41 @@ static void do_unwind(struct namer *namer, const struct packet *packet)
 		naming__begin_unwind(namer->naming, &head, ids);
 }
 
+/* Ranges of code on their way to a command. */
+struct code {
+	struct namer *namer;
+	struct strbuf records;
+};
+
+static int say_code(struct code *code)
+{
+	say(code->namer, NAMING_MAP_CODE, code->records.data, code->records.len);
+	strbuf_clear(&code->records);
+	return code->namer->err;
+}
+
+static int add_code(void *ctx, uint64_t start, uint64_t len, const char *name)
+{
+	struct code *code = ctx;
+	int err = naming_map_code_put(&code->records, start, len, name);
+
+	if (!err && code->records.len >= MAP_PACKET_BYTES)
+		err = say_code(code);
+	return err;
+}
+
+static void do_map(struct namer *namer, const struct naming_map *question)
+{
+	struct code code = { .namer = namer };
+	struct naming_map_answer answer;
+
+	naming__map(namer->naming, question, add_code, &code, &answer);
+	if (code.records.len)
+		(void)say_code(&code);
+	strbuf_release(&code.records);
+	say(namer, NAMING_MAP_END, &answer, sizeof(answer));
+}
+
 #define EXPECT(packet, type) ((packet)->len == sizeof(type) ? (const type *)(packet)->bytes : NULL)
 
 static void do_packet(struct namer *namer, const struct packet *packet)
@@ -214,6 +252,7 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 	const struct naming_banned *banned;
 	const struct jbpf_notice *notice;
 	const struct naming_unwind_id *id;
+	const struct naming_map *map;
 
 	switch (packet->kind) {
 	case NAMING_AWAKE:
@@ -245,6 +284,11 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 		id = EXPECT(packet, struct naming_unwind_id);
 		if (id)
 			naming__refuse_unwind(namer->naming, id);
+		break;
+	case NAMING_MAP:
+		map = EXPECT(packet, struct naming_map);
+		if (map)
+			do_map(namer, map);
 		break;
 	case NAMING_STACKS:
 	case NAMING_WINDOW:

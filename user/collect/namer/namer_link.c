@@ -237,6 +237,8 @@ static int await_ready(struct namer_link *link)
 		if (!err && !packet_stream_next(&link->stream, &packet, &err) && !err)
 			err = -EAGAIN;
 	}
+	if (err == -EAGAIN)
+		return -ETIMEDOUT;
 	if (!err && packet.kind != NAMING_READY)
 		err = -EBADMSG;
 	if (err == -EPIPE) {
@@ -245,7 +247,7 @@ static int await_ready(struct namer_link *link)
 		if (exit_err)
 			err = exit_err;
 	}
-	return err == -EAGAIN ? -ETIMEDOUT : err;
+	return err;
 }
 
 static int link_prepare(struct namer_link *link, const struct namer_link_options *options,
@@ -282,7 +284,8 @@ int namer_link_open_with(const struct namer_link_options *options, const launche
 	if (!err)
 		err = await_ready(link);
 	if (err) {
-		snprintf(why, why_len, "the process that names cannot be started: %s", errstr(err));
+		snprintf(why, why_len, "the process that names cannot be started: %s",
+			 err == -EAGAIN ? "no more processes can be started" : errstr(err));
 		namer_link__free(link);
 		return err;
 	}

@@ -288,6 +288,68 @@ int naming_unwind_read(const void *bytes, size_t len, struct naming_unwind *head
 	return 0;
 }
 
+/* ---- code for a map ---- */
+
+/* The name follows, with its NUL and up to a multiple of 8. */
+struct code_head {
+	uint64_t start;
+	uint64_t len;
+	uint64_t name_len;
+};
+
+static size_t padded(uint64_t name_len)
+{
+	return (name_len + WORD_BYTES) & ~(WORD_BYTES - 1);
+}
+
+int naming_map_code_put(struct strbuf *out, uint64_t start, uint64_t len, const char *name)
+{
+	static const char zeros[WORD_BYTES];
+	const struct code_head head = { .start = start, .len = len, .name_len = strlen(name) };
+	int err = strbuf_reserve(out, sizeof(head) + padded(head.name_len));
+
+	if (err)
+		return err;
+	strbuf_append(out, &head, sizeof(head));
+	strbuf_append(out, name, head.name_len);
+	strbuf_append(out, zeros, padded(head.name_len) - head.name_len);
+	return 0;
+}
+
+bool naming_map_code_next(const uint8_t **at, const uint8_t *end, uint64_t *start_out,
+			  uint64_t *len_out, const char **name_out)
+{
+	size_t left = (size_t)(end - *at);
+	struct code_head head;
+
+	if (left < sizeof(head))
+		return false;
+	memcpy(&head, *at, sizeof(head));
+	left -= sizeof(head);
+	if (head.name_len >= left || padded(head.name_len) > left)
+		return false;
+	*name_out = (const char *)*at + sizeof(head);
+	if (strnlen(*name_out, head.name_len + 1) != head.name_len)
+		return false;
+	*start_out = head.start;
+	*len_out = head.len;
+	*at += sizeof(head) + padded(head.name_len);
+	return true;
+}
+
+#define ENDS(text) (memchr((text), '\0', sizeof(text)) != NULL)
+
+int naming_map_answer_read(const void *bytes, size_t len, struct naming_map_answer *out)
+{
+	const struct naming_map_answer *answer = bytes;
+
+	if (len != sizeof(*answer) || !ENDS(answer->container) || !ENDS(answer->container_id) ||
+	    !ENDS(answer->problem))
+		return -EBADMSG;
+	*out = *answer;
+	return 0;
+}
+
 /* ---- named streams ---- */
 
 /* What stands before the strings, each of which ends with a NUL. */

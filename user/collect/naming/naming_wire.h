@@ -14,6 +14,8 @@
  *          <-------- CODE_RANGE, HOTSPOT, LEAF_RULE, OPT_OUT, ACCOUNT, PREFETCH_INTERVAL
  *     WINDOW ------------------------------->   at its end
  *          <------------------------------ STREAM ... STREAM, END
+ *     MAP ------------------------------>   a command that writes maps (naming_map.h), and nothing else
+ *          <------------------------------ MAP_CODE ... MAP_CODE, MAP_END
  */
 #ifndef JBPF_NAMING_NAMING_WIRE_H
 #define JBPF_NAMING_NAMING_WIRE_H
@@ -46,6 +48,7 @@ enum naming_packet {
 	NAMING_AWAKE = 6,   /* struct naming_options: what of it is not yet so */
 	NAMING_UNWIND = 7,  /* struct naming_unwind */
 	NAMING_UNWIND_REFUSED = 8, /* struct naming_unwind_id: it did not become one */
+	NAMING_MAP = 9,		   /* struct naming_map */
 	/* From it. */
 	NAMING_READY = 16,	       /* nothing */
 	NAMING_CODE_RANGE = 17,	       /* struct naming_code_range */
@@ -59,6 +62,8 @@ enum naming_packet {
 	NAMING_SPACE = 25,	       /* struct naming_space */
 	NAMING_HOTSPOT = 26,	       /* struct naming_hotspot */
 	NAMING_LEAF_RULE = 27,	       /* struct naming_leaf_rule */
+	NAMING_MAP_CODE = 28,	       /* see naming_map_code_put() */
+	NAMING_MAP_END = 29,	       /* struct naming_map_answer */
 };
 
 struct naming_options {
@@ -166,6 +171,31 @@ struct naming_end {
 	uint64_t leafs_refuted; /* samples since then whose leaf had a caller that was none */
 };
 
+/* Which code does this process have, and whose is it? */
+struct naming_map {
+	uint64_t
+		start_ns; /* CLOCK_BOOTTIME ns, as an answer said; 0: whichever has the number now */
+	uint32_t pid;
+	uint32_t only_jvms;  /* of others no more is asked */
+	uint32_t wants_code; /* else only whose it is */
+	uint32_t pad;
+};
+
+/* Its strings end with a NUL, and are cut where they are longer. */
+struct naming_map_answer {
+	uint64_t start_ns; /* 0: there is no such process */
+	uint32_t pid;
+	uint32_t is_jvm;
+	uint32_t source; /* of its code: enum jit_source */
+	uint32_t euid;
+	uint32_t
+		is_of_the_host; /* it sees the files of the host, and its own number as the host does */
+	uint32_t opt_out;	/* enum opt_out */
+	char container[256];
+	char container_id[72];
+	char problem[256]; /* why its code is not told, for people; "" = it is */
+};
+
 /* ---- new stacks ---- */
 
 /* One record in STACKS; `frame_cnt` words follow, and 4 more when flags has JBPF_STACK_LEAF_*. */
@@ -254,6 +284,21 @@ __must_check int naming_unwind_table_read(const void *bytes, size_t len,
 /* 0, or -EBADMSG. The ids are borrowed from the packet. */
 __must_check int naming_unwind_read(const void *bytes, size_t len, struct naming_unwind *head_out,
 				    const uint32_t **ids_out);
+
+/* ---- code for a map ---- */
+
+/* Appends a range of code as a record. 0 or -ENOMEM. */
+__must_check int naming_map_code_put(struct strbuf *out, uint64_t start, uint64_t len,
+				     const char *name);
+/*
+ * Takes the next record out of [*at, end), aligned to 8. The name is borrowed from there. False: no
+ * more, or what is left is none.
+ */
+bool naming_map_code_next(const uint8_t **at, const uint8_t *end, uint64_t *start_out,
+			  uint64_t *len_out, const char **name_out);
+/* 0, or -EBADMSG: it is none. */
+__must_check int naming_map_answer_read(const void *bytes, size_t len,
+					struct naming_map_answer *out);
 
 /* ---- a named stream ---- */
 
