@@ -245,11 +245,29 @@ static void nothing_is_recorded_of_who_ended_before_he_could_be_asked(void **sta
 	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_UNDECIDED);
 }
 
+/* What is read is the next program's: nothing tells so of who was sampled in the middle of an execve alone. */
+static void an_environment_of_a_program_of_another_name_decides_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+	char on[] = "JBPF_PROFILE=on";
+	struct child child = child_start(fixture, on);
+	struct process_sight sight = { .id = child.id, .comm = "turn-shy" };
+
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_UNDECIDED);
+	/* It had renamed itself: then it is asked again, but not before the next window. */
+	sight.comm = "cat";
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_UNDECIDED);
+	process_table__expire(fixture->table);
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_NONE);
+	assert_int_equal(process_table__count(fixture->table), 1);
+	child_end(&child);
+}
+
 /* What is read may be the next program's: the notice of its exec comes later. */
 static void an_environment_read_about_an_exec_decides_nothing(void **state)
 {
 	struct fixture *fixture = *state;
-	struct process_sight sight = { .id = fixture->self, .comm = "me" };
+	struct process_sight sight = { .id = fixture->self, .comm = "test_process" };
 	struct process *process;
 
 	assert_int_equal(process_table__get(fixture->table, &sight, &process), 0);
@@ -484,6 +502,9 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			nothing_is_recorded_of_who_ended_before_he_could_be_asked, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			an_environment_of_a_program_of_another_name_decides_nothing, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(an_environment_read_about_an_exec_decides_nothing,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_read_about_an_exec_is_not_told, setup,

@@ -168,6 +168,14 @@ static enum opt_out process_opt_out(struct process_table *table, struct process 
 			process->exited = true;
 			opt_out = OPT_OUT_UNDECIDED;
 		}
+		/*
+		 * Or it runs another program by now, and this is that one's: the name changes before the new
+		 * environment is there (begin_new_exec() in fs/exec.c), and no notice tells of an execve of
+		 * who was not sampled but in the middle of the one before.
+		 */
+		if (opt_out == OPT_OUT_NONE &&
+		    process_check_comm(table->options.proc_fd, process->id.pid, process->comm))
+			opt_out = OPT_OUT_UNDECIDED;
 	}
 	if (process->container.is_opted_out && opt_out != OPT_OUT_BY_ENVIRONMENT)
 		return OPT_OUT_BY_LABEL;
@@ -294,12 +302,30 @@ struct process *process_table__find(struct process_table *table,
 	return node ? *node : NULL;
 }
 
+static void process_forget(struct process_table *table, struct process *process)
+{
+	tdelete(process, &table->tree, process_compare);
+	process_free(process);
+	table->cnt--;
+}
+
+/* It lives, and could not be asked in a window before: it may only have changed its name. */
+static bool is_to_be_asked_again(const struct process *process)
+{
+	return process->opt_out == OPT_OUT_UNDECIDED && !process->exited && !process->has_execed &&
+	       !process->is_environment_read;
+}
+
 int process_table__get(struct process_table *table, const struct process_sight *sight,
 		       struct process **out)
 {
 	struct process *process = process_table__find(table, &sight->id);
 	int err;
 
+	if (process && is_to_be_asked_again(process)) {
+		process_forget(table, process);
+		process = NULL;
+	}
 	if (!process)
 		return process_make(table, sight, out);
 	if (process->cgroup_id != sight->cgroup_id && !process->opt_out) {
@@ -346,11 +372,8 @@ void process_table__expire(struct process_table *table)
 	if (!sweep.dead)
 		sweep.cap = 0;
 	twalk_r(table->tree, process_collect_dead, &sweep);
-	for (size_t i = 0; i < sweep.cnt; i++) {
-		tdelete(sweep.dead[i], &table->tree, process_compare);
-		process_free(sweep.dead[i]);
-		table->cnt--;
-	}
+	for (size_t i = 0; i < sweep.cnt; i++)
+		process_forget(table, sweep.dead[i]);
 	free(sweep.dead);
 }
 
