@@ -83,6 +83,30 @@ static void one_that_spends_too_much_rests_and_others_do_not(void **state)
 	assert_true(spent_ns > 9 * S && spent_ns < 11 * S);
 }
 
+static void naming_one_for_long_ends_and_comes_back_and_others_do_not_notice(void **state)
+{
+	uint64_t now_ns = BEGIN_NS, worked_ns = 0, end_ns;
+
+	(void)state;
+	accounts__scale(accounts, 10, 10 * S); /* so 40 % of a CPU come back */
+	for (; account__may_work(one, now_ns); now_ns += 100 * MS, worked_ns += 100 * MS)
+		account__note_work(one, 100 * MS);
+	assert_true(worked_ns >= ACCOUNT_WORK_BURST_NS && worked_ns <= 2 * ACCOUNT_WORK_BURST_NS);
+	assert_true(account__may_work(other, now_ns));
+	assert_true(account__may_read(one, now_ns)); /* that is another budget */
+	accounts__begin_window(accounts, now_ns);
+	account__note_cut(one, ACCOUNT_CUT_WORK, 1234);
+	assert_true(!account__may_work(one, now_ns));
+	assert_bill(one, "samples not named, as it takes too much CPU time: 1,234");
+	worked_ns = 0;
+	for (end_ns = now_ns + 1000 * S; now_ns < end_ns; now_ns += 100 * MS)
+		if (account__may_work(one, now_ns)) {
+			account__note_work(one, 90 * MS);
+			worked_ns += 90 * MS;
+		}
+	assert_true(worked_ns > 395 * S && worked_ns < 405 * S);
+}
+
 static void one_large_file_of_somebody_new_is_always_read(void **state)
 {
 	uint64_t now_ns = BEGIN_NS;
@@ -256,8 +280,9 @@ static void bill_says_all_that_was_cut_and_begins_again(void **state)
 		account__note_cut(one, (enum account_cut)i, UINT64_MAX / 2);
 	account__spend(one, 4100 * MS, BEGIN_NS);
 	account__bill(one, bill, sizeof(bill));
-	assert_non_null(strstr(
-		bill, "samples lost: 9,223,372,036,854,775,807; CPU time of jbpfd for it: 4.1 s"));
+	assert_non_null(strstr(bill, "samples lost: 9,223,372,036,854,775,807; samples not named, "
+				     "as it takes too much CPU time: 9,223,372,036,854,775,807; "
+				     "CPU time of jbpfd for it: 4.1 s"));
 	accounts__begin_window(accounts, BEGIN_NS);
 	assert_bill(one, "");
 }
@@ -386,6 +411,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(one_that_spends_too_much_rests_and_others_do_not),
+		TEST(naming_one_for_long_ends_and_comes_back_and_others_do_not_notice),
 		TEST(one_large_file_of_somebody_new_is_always_read),
 		TEST(all_together_are_bounded),
 		TEST(files_that_fail_cost_their_own_container),

@@ -23,13 +23,12 @@
 static struct naming_account last_account;
 static struct naming_hotspot last_hotspot;
 static size_t account_cnt, stream_cnt, hotspot_cnt;
-static char last_walk[256], last_over_budget[256];
+static char last_walk[256], last_over_budget[256], last_text[256];
 
 static int on_stream(void *ctx, const struct window *window, const char *text, size_t len)
 {
 	(void)ctx;
-	(void)text;
-	(void)len;
+	(void)snprintf(last_text, sizeof(last_text), "%.*s", (int)len, text);
 	(void)snprintf(last_walk, sizeof(last_walk), "%s",
 		       window_label(window, WINDOW_LABEL_UNWIND));
 	(void)snprintf(last_over_budget, sizeof(last_over_budget), "%s",
@@ -255,6 +254,25 @@ static void a_stream_that_is_banned_says_so_until_the_ban_is_over(void **state)
 	naming__free(naming);
 }
 
+static void who_used_up_what_naming_may_take_keeps_samples_without_frames(void **state)
+{
+	struct naming *naming = naming_new();
+	struct account *account;
+
+	(void)state;
+	name_window(naming, own_start_ns());
+	account = accounts__find(naming->accounts, last_account.account);
+	assert_non_null(account);
+	account__note_work(account, ACCOUNT_WORK_BURST_NS);
+	stream_cnt = 0;
+	name_window(naming, own_start_ns());
+	assert_int_equal(stream_cnt, 1);
+	assert_string_equal(last_text, "test_naming;[not named] 1\n");
+	assert_string_equal(last_over_budget,
+			    "samples not named, as it takes too much CPU time: 1; CPU time of jbpfd for it: 20.0 s");
+	naming__free(naming);
+}
+
 static void naming_without_a_launcher_is_refused(void **state)
 {
 	const struct naming_config config = { .listener = naming_listener(on_stream) };
@@ -276,6 +294,7 @@ int main(void)
 		cmocka_unit_test(
 			nothing_is_told_of_frame_sizes_where_all_is_walked_by_frame_pointers),
 		cmocka_unit_test(a_stream_that_is_banned_says_so_until_the_ban_is_over),
+		cmocka_unit_test(who_used_up_what_naming_may_take_keeps_samples_without_frames),
 		cmocka_unit_test(each_stream_says_how_its_stacks_are_walked),
 	};
 

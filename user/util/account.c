@@ -35,6 +35,7 @@ struct account {
 	uint64_t id;
 	size_t user_cnt;
 	struct bucket cpu;
+	struct bucket work;
 	struct bucket failures; /* in ns of time that each takes to be forgotten */
 	size_t held[ACCOUNT_POOL_CNT];
 	uint32_t hanging_cnt;
@@ -132,6 +133,7 @@ struct account *accounts__get(struct accounts *accounts, uint64_t id, const char
 	account->id = id;
 	account->user_cnt = 1;
 	account->cpu.credit_ns = (int64_t)ACCOUNT_CPU_BURST_NS;
+	account->work.credit_ns = (int64_t)ACCOUNT_WORK_BURST_NS;
 	account->failures.credit_ns =
 		(int64_t)(ACCOUNT_FAILURES_BURST * ACCOUNT_FAILURES_INTERVAL_NS);
 	account->next = accounts->buckets[id % ACCOUNTS_BUCKETS];
@@ -191,6 +193,10 @@ static void account_fill(struct account *account, uint64_t now_ns)
 	bucket_fill(host, ACCOUNT_HOST_CPU_REFILL_PERCENT, ACCOUNT_HOST_CPU_BURST_NS, now_ns);
 	percent = host->credit_ns > 0 ? ACCOUNT_CPU_REFILL_PERCENT : 0;
 	bucket_fill(&account->cpu, percent, ACCOUNT_CPU_BURST_NS, now_ns);
+	bucket_fill(&account->work,
+		    ACCOUNT_WORK_REFILL_PERCENT + (uint64_t)account->accounts->cpu_cnt *
+							  ACCOUNT_WORK_REFILL_PERCENT_PER_CPU,
+		    ACCOUNT_WORK_BURST_NS, now_ns);
 	bucket_fill(&account->failures, 100, ACCOUNT_FAILURES_BURST * ACCOUNT_FAILURES_INTERVAL_NS,
 		    now_ns);
 }
@@ -424,8 +430,18 @@ static const char *grouped(uint64_t number, char out[32])
 
 void account__note_work(struct account *account, uint64_t cpu_ns)
 {
-	if (account)
-		account->worked_ns += cpu_ns;
+	if (!account)
+		return;
+	account->worked_ns += cpu_ns;
+	bucket_spend(&account->work, cpu_ns);
+}
+
+bool account__may_work(struct account *account, uint64_t now_ns)
+{
+	if (!account)
+		return true;
+	account_fill(account, now_ns);
+	return account->work.credit_ns > 0;
 }
 
 void account__note_reading(struct account *account, uint64_t bytes)
@@ -481,6 +497,7 @@ static bool add_cuts(struct line *line, const struct account *account)
 		[ACCOUNT_CUT_MAPS] = "perf maps not kept: ",
 		[ACCOUNT_CUT_HANGING] = "files not opened because others hang: ",
 		[ACCOUNT_CUT_LOST] = "samples lost: ",
+		[ACCOUNT_CUT_WORK] = "samples not named, as it takes too much CPU time: ",
 	};
 	char number[32];
 
@@ -526,6 +543,7 @@ static bool account_is_plain(const struct account *account)
 		if (account->held[i])
 			return false;
 	return !account->hanging_cnt && account->cpu.credit_ns == (int64_t)ACCOUNT_CPU_BURST_NS &&
+	       account->work.credit_ns == (int64_t)ACCOUNT_WORK_BURST_NS &&
 	       account->failures.credit_ns ==
 		       (int64_t)(ACCOUNT_FAILURES_BURST * ACCOUNT_FAILURES_INTERVAL_NS);
 }

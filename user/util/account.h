@@ -38,6 +38,14 @@
 /* Of all accounts: beyond, nothing is refilled, but whoever has credit is served. */
 #define ACCOUNT_HOST_CPU_BURST_NS	20000000000ull
 #define ACCOUNT_HOST_CPU_REFILL_PERCENT 10u
+/*
+ * CPU time of the process that names: what it reads of processes, and their stacks. The most was 5.9 % of
+ * one CPU for long (the build farm); a JVM that is met takes some 0.1 s, 200 samples a second 0.4 %. Who
+ * is over it has samples without frames until the refill has paid its debt.
+ */
+#define ACCOUNT_WORK_BURST_NS		    20000000000ull
+#define ACCOUNT_WORK_REFILL_PERCENT	    20u /* of one CPU */
+#define ACCOUNT_WORK_REFILL_PERCENT_PER_CPU 2u	/* and that for each CPU of the host */
 /* Failures (crashes, timeouts) of its files that it may have at once; then one in this time. */
 #define ACCOUNT_FAILURES_BURST	     8u
 #define ACCOUNT_FAILURES_INTERVAL_NS 30000000000ull
@@ -88,6 +96,7 @@ enum account_cut {
 	ACCOUNT_CUT_MAPS,   /* perf maps that were not kept */
 	ACCOUNT_CUT_HANGING, /* times a file was not opened: others hang */
 	ACCOUNT_CUT_LOST,    /* samples that found no room in the kernel */
+	ACCOUNT_CUT_WORK,    /* samples that were not named: no CPU time left for that */
 	ACCOUNT_CUT_CNT,
 };
 
@@ -173,8 +182,10 @@ enum account_text account__text(const struct account *account);
 /* So much text was added to a profile. */
 void account__add_text(struct account *account, size_t bytes);
 
-/* CPU time that looking into it took, in the process that names; on the bill only. */
+/* CPU time that looking into it took, in the process that names. */
 void account__note_work(struct account *account, uint64_t cpu_ns);
+/* May more of that be spent? What is not done for it is for the caller to put on the bill. */
+bool account__may_work(struct account *account, uint64_t now_ns);
 /* Memory that reading one of its files took in the parser; the most in a window is on the bill. */
 void account__note_reading(struct account *account, uint64_t bytes);
 /* Bytes of stacks that it had first, in this window; on the bill only. */

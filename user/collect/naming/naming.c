@@ -70,6 +70,11 @@ void naming_work_on(struct naming *naming, const struct process *process)
 		work_note__on(naming->config.note, &work);
 }
 
+bool naming_may_work_on(const struct process *process)
+{
+	return account__may_work(symbols_process__account(process->symbols), clock_boot_ns());
+}
+
 /*
  * The cgroup v2 id of the cgroup that stands for its account: the number of its directory. 0 = not
  * known.
@@ -515,7 +520,8 @@ void naming__tick(struct naming *naming)
 		if (!process || process->exited || !process->symbols)
 			continue;
 		naming_work_on(naming, process);
-		if (symbols_process__refresh(process->symbols) != 0)
+		if (!naming_may_work_on(process) ||
+		    symbols_process__refresh(process->symbols) != 0)
 			continue;
 		if (naming_update_jvm(naming, process) && retry.try_cnt < JVM_RETRIES_MAX)
 			retry_later(naming, &retry.id, retry.try_cnt + 1);
@@ -567,6 +573,8 @@ uint64_t naming__prefetch(struct naming *naming, const void *records, size_t len
 		if (!process || !process->symbols)
 			continue;
 		naming_work_on(naming, process);
+		if (!naming_may_work_on(process))
+			continue;
 		(void)symbols_process__prefetch(process->symbols, &stack, head.since_boot_ns);
 		share_leaf_rule(naming, process);
 	}
@@ -597,7 +605,7 @@ static void meet(struct naming *naming, const struct jbpf_notice *notice)
 		naming_stop_sampling(naming, process);
 		return;
 	}
-	if (!process->symbols)
+	if (!process->symbols || !naming_may_work_on(process))
 		return;
 	/* Of a JVM that has been running for long, all is there from its second sample on. */
 	naming_update_jvm(naming, process);

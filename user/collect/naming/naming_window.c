@@ -237,7 +237,7 @@ static int meet_process(struct naming *naming, const struct stream *stream, stru
 	err = naming_lift_old_ban(naming, process);
 	if (err || process->opt_out || !process->symbols)
 		return err;
-	if (symbols_process__refresh(process->symbols) == -ESRCH)
+	if (naming_may_work_on(process) && symbols_process__refresh(process->symbols) == -ESRCH)
 		process->exited = true;
 	symbols_process__note_sampled(process->symbols);
 	return process_table__relabel(naming->processes, process);
@@ -377,6 +377,16 @@ static void leave_out(struct run *run, const struct stream *stream, const struct
 	naming_stop_sampling(run->naming, process);
 }
 
+/* Its container has used up what naming may take. */
+static void rest_over(struct run *run, const struct stream *stream, const struct process *process)
+{
+	struct account *account = symbols_process__account(process->symbols);
+
+	account__note_cut(account, ACCOUNT_CUT_WORK, stream_samples(stream));
+	account__bill(account, run->naming->bill, sizeof(run->naming->bill));
+	hand_out_unnamed(run, stream, process, run->naming->bill);
+}
+
 static void do_stream(struct run *run, const struct stream *stream, bool may_defer)
 {
 	struct process *process = NULL;
@@ -392,6 +402,10 @@ static void do_stream(struct run *run, const struct stream *stream, bool may_def
 		hand_out_unnamed(
 			run, stream, process,
 			"not looked into for a while: jbpfd's reader hung, crashed or was killed over it");
+		return;
+	}
+	if (!naming_may_work_on(process)) {
+		rest_over(run, stream, process);
 		return;
 	}
 	if (!err) {
