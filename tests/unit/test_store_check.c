@@ -3,6 +3,7 @@
 #include "tests/unit/store_testing.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "user/cli/exit_codes.h"
 #include "user/cmd/store_check.h"
@@ -122,6 +123,25 @@ static void a_damaged_file_that_was_kept_is_listed_and_is_no_failure(void **stat
 	assert_true(says("\"kept_bytes\":5"));
 }
 
+/* As in a store that was moved to a larger disk by parts. */
+static void a_link_in_place_of_a_file_is_named_as_not_read(void **state)
+{
+	char path[PATH_MAX], moved[PATH_MAX];
+
+	(void)state;
+	test_fill(&store, 0, WINDOW_CNT);
+	snprintf(path, sizeof(path), "%s/" TEST_FILE, store.dir);
+	snprintf(moved, sizeof(moved), "%s/moved", store.dir);
+	assert_int_equal(rename(path, moved), 0);
+	assert_int_equal(symlink(moved, path), 0);
+	assert_int_equal(check(false), CMD_EXIT_FAILED);
+	assert_true(says(
+		TEST_FILE
+		": byte 0, 0 bytes: not read: no regular file (a symbolic link is not followed)\n"));
+	assert_false(says("nothing is damaged"));
+	assert_int_equal(unlink(moved), 0);
+}
+
 static void a_store_that_is_not_there_fails(void **state)
 {
 	(void)state;
@@ -138,6 +158,7 @@ int main(void)
 		TEST(a_store_that_is_whole_is_counted),
 		TEST(json_says_the_same),
 		TEST(damage_is_found_and_the_exit_code_says_so),
+		TEST(a_link_in_place_of_a_file_is_named_as_not_read),
 		TEST(a_damaged_file_that_was_kept_is_listed_and_is_no_failure),
 		TEST(a_store_that_is_not_there_fails),
 	};

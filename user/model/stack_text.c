@@ -10,68 +10,31 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "user/util/utf8.h"
+
 #define SUFFIX_LEN   4 /* "_[k]" */
 #define CUT_MARK     "..."
 #define CUT_MARK_LEN 3
 #define NAME_UNKNOWN "[unknown]"
 
-/* Bytes of the well-formed UTF-8 sequence at `text`, 0 when there is none (Unicode table 3-7). */
-static size_t utf8_sequence_len(const uint8_t *text, size_t len)
-{
-	uint8_t low = 0x80, high = 0xbf;
-	size_t need;
-
-	if (text[0] < 0x80)
-		return 1;
-	if (text[0] >= 0xc2 && text[0] <= 0xdf)
-		need = 2;
-	else if (text[0] >= 0xe0 && text[0] <= 0xef)
-		need = 3;
-	else if (text[0] >= 0xf0 && text[0] <= 0xf4)
-		need = 4;
-	else
-		return 0;
-	if (text[0] == 0xe0)
-		low = 0xa0; /* overlong */
-	else if (text[0] == 0xed)
-		high = 0x9f; /* surrogates */
-	else if (text[0] == 0xf0)
-		low = 0x90; /* overlong */
-	else if (text[0] == 0xf4)
-		high = 0x8f; /* above U+10FFFF */
-	if (len < need || text[1] < low || text[1] > high)
-		return 0;
-	for (size_t i = 2; i < need; i++) {
-		if (text[i] < 0x80 || text[i] > 0xbf)
-			return 0;
-	}
-	return need;
-}
-
 /*
  * One character of a name, escaped, into `out` (4 bytes of room). Returns the bytes taken; the
  * bytes written are in *written.
  */
-static size_t escape_char(const uint8_t *name, size_t len, char *out, size_t *written)
+static size_t escape_char(const char *name, size_t len, char *out, size_t *written)
 {
-	size_t taken = utf8_sequence_len(name, len);
+	uint32_t code;
+	size_t taken = utf8_next(name, len, &code);
 
 	*written = 1;
-	if (taken == 0) {
+	if (code == UTF8_BAD_BYTE)
 		*out = '?';
-		return 1;
-	}
-	/* U+0080..U+009F are control characters too: 0x9b starts a sequence in some terminals. */
-	if (name[0] < 0x20 || name[0] == 0x7f || (name[0] == 0xc2 && name[1] < 0xa0)) {
+	else if (utf8_is_deceptive(code))
 		*out = '_';
-		return taken;
-	}
-	if (name[0] == ';') {
+	else if (code == ';')
 		*out = ':';
-		return taken;
-	}
-	memcpy(out, name, taken);
-	*written = taken;
+	else
+		memcpy(out, name, *written = taken);
 	return taken;
 }
 
@@ -96,7 +59,7 @@ static size_t plain_len(const char *name)
  */
 static size_t escape_name(const char *name, size_t max_bytes, char *out)
 {
-	const uint8_t *at = (const uint8_t *)name;
+	const char *at = name;
 	size_t left = strlen(name);
 	size_t len = 0;
 	size_t cut_len = 0; /* where the mark would go */

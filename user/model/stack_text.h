@@ -22,8 +22,8 @@
 #define STACK_TEXT_NAME_BYTES  4096 /* of one frame; longer names are cut, with "..." behind */
 
 /*
- * Appends ";name_[k]" (without the ";" when `stack` is empty). `;` becomes `:`, control characters
- * (C0, DEL, C1) `_`, bytes that are not UTF-8 `?`; a name that ends in blank + number gets its last
+ * Appends ";name_[k]" (without the ";" when `stack` is empty). `;` becomes `:`, what is deceptive
+ * (utf8_is_deceptive()) `_`, bytes that are not UTF-8 `?`; a name that ends in blank + number gets its last
  * blank replaced by `_`; an empty name becomes "[unknown]"; a native name that ends like a kind's
  * suffix gets round brackets: "evil_(k)". -E2BIG when the stack would pass STACK_TEXT_MAX_BYTES,
  * or -ENOMEM: nothing is appended then.

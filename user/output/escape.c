@@ -20,9 +20,7 @@ static const char *escape_common(uint32_t code)
 {
 	if (code == UTF8_BAD_BYTE)
 		return "?";
-	if (code < 0x20 || (code >= 0x7f && code <= 0x9f))
-		return "_";
-	return NULL;
+	return utf8_is_deceptive(code) ? "_" : NULL;
 }
 
 static const char *escape_html_rule(uint32_t code, char *scratch)
@@ -57,8 +55,6 @@ static const char *escape_json_rule(uint32_t code, char *scratch)
 	case '<':
 	case '>':
 	case '&':
-	case 0x2028:
-	case 0x2029:
 		snprintf(scratch, 16, "\\u%04x", code);
 		return scratch;
 	default:
@@ -69,15 +65,7 @@ static const char *escape_json_rule(uint32_t code, char *scratch)
 static const char *escape_terminal_rule(uint32_t code, char *scratch)
 {
 	(void)scratch;
-	switch (code) {
-	case 0x061c:
-	case 0x200e ... 0x200f:
-	case 0x2028 ... 0x202e:
-	case 0x2066 ... 0x2069:
-		return "_";
-	default:
-		return escape_common(code);
-	}
+	return escape_common(code);
 }
 
 static void escape_by(struct strbuf *out, const char *text, size_t len, escape_rule rule)

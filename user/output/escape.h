@@ -2,7 +2,7 @@
 /*
  * Names come from hostile processes. Each function here appends them in a form that is inert where
  * it goes: nothing in a name can end a string, open an element or move a cursor. Bytes that are
- * not UTF-8 become '?'; control bytes (C0, DEL, C1) become '_'.
+ * not UTF-8 become '?'; what is deceptive (utf8_is_deceptive()) becomes '_'.
  */
 #ifndef JBPF_OUTPUT_ESCAPE_H
 #define JBPF_OUTPUT_ESCAPE_H
@@ -15,12 +15,12 @@
 void escape_html(struct strbuf *out, const char *text, size_t len);
 
 /*
- * What goes between the quotes of a JSON string. <, >, & and the line separators of JavaScript
- * are \u-escaped too, so the text may stand inside a <script> element.
+ * What goes between the quotes of a JSON string. <, > and & are \u-escaped too, so the text may
+ * stand inside a <script> element.
  */
 void escape_json(struct strbuf *out, const char *text, size_t len);
 
-/* A terminal's line: also no characters that reorder or break it (bidi controls, U+2028). */
+/* A terminal's line. */
 void escape_terminal(struct strbuf *out, const char *text, size_t len);
 /*
  * The same in at most so many columns, one for each character: a longer text loses its middle to an

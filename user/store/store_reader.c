@@ -23,6 +23,8 @@
 
 #define DAY_OPEN_MAX  256 /* files held open at once; a day has 25 unless jbpfd keeps dying */
 #define FD_UNREADABLE (-2)
+#define FD_FOREIGN    (-3) /* what has a file's name is no regular file */
+#define FOREIGN	      "not read: no regular file (a symbolic link is not followed)"
 #define DAY_TRIES_MAX 16 /* for a directory that changes while its files are opened */
 
 struct store_reader {
@@ -143,7 +145,8 @@ static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t 
 		.bytes = bytes,
 		.what = what,
 		/* With a path it is a note of long ago. */
-		.is_unreadable = !path && strcmp(what, SEGMENT_UNREADABLE) == 0,
+		.is_unreadable = !path && (strcmp(what, SEGMENT_UNREADABLE) == 0 ||
+					   strcmp(what, FOREIGN) == 0),
 	};
 
 	if (visit->visitor->damage)
@@ -164,12 +167,12 @@ static void visit_name(struct visit *visit, const struct segment_file *file,
  * Of a file whose beginning cannot be read nobody knows whether others have taken it in, or it has
  * taken in others: it is left out, so that no window counts twice.
  */
-static void visit_unreadable(const struct segment_file *file, struct visit *visit)
+static void visit_unreadable(const struct segment_file *file, const char *what, struct visit *visit)
 {
 	char path[SEGMENT_STORE_PATH_BYTES];
 
 	visit_name(visit, file, path);
-	visit_damage(visit, NULL, 0, 0, SEGMENT_UNREADABLE);
+	visit_damage(visit, NULL, 0, 0, what);
 }
 
 /*
@@ -179,7 +182,7 @@ static void visit_unreadable(const struct segment_file *file, struct visit *visi
  */
 struct day_files {
 	struct segment_list list;
-	/* Of the first DAY_OPEN_MAX files, -1 or FD_UNREADABLE; the others are opened in their turn. */
+	/* Of the first DAY_OPEN_MAX files, -1 or FD_*; the others are opened in their turn. */
 	int *fds;
 	size_t fd_cnt;
 	struct segment_identity *identities; /* of those */
@@ -252,7 +255,9 @@ static int day_open_once(struct store_reader *reader, uint64_t from_s, uint64_t 
 		err = file_open(reader, &day->list.files[day->fd_cnt], fd);
 		if (err == -ENOENT)
 			*is_stable = false;
-		else if (err && err != -ELOOP)
+		else if (err == -ELOOP)
+			*fd = FD_FOREIGN;
+		else if (err)
 			return err;
 	}
 	err = segment_tree_list(reader->tree_fd, from_s, until_s, &again);
@@ -326,11 +331,13 @@ static int visit_late(struct store_reader *reader, const struct day_files *day, 
 	__cleanup_fd int fd = -1;
 	int err = file_open(reader, &day->list.files[index], &fd);
 
+	if (err == -ELOOP)
+		visit_unreadable(&day->list.files[index], FOREIGN, visit);
 	if (err)
 		return err == -ENOENT || err == -ELOOP ? 0 : err;
 	err = segment_reader__identify(reader->segment, fd, &identity);
 	if (err && err != -ENOMEM)
-		visit_unreadable(&day->list.files[index], visit);
+		visit_unreadable(&day->list.files[index], SEGMENT_UNREADABLE, visit);
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	return is_replaced(day, index, &identity) ?
@@ -348,7 +355,9 @@ static int visit_day(struct store_reader *reader, uint64_t from_s, uint64_t unti
 		if (i >= day.fd_cnt)
 			err = visit_late(reader, &day, i, visit);
 		else if (day.fds[i] == FD_UNREADABLE)
-			visit_unreadable(&day.list.files[i], visit);
+			visit_unreadable(&day.list.files[i], SEGMENT_UNREADABLE, visit);
+		else if (day.fds[i] == FD_FOREIGN)
+			visit_unreadable(&day.list.files[i], FOREIGN, visit);
 		else if (day.fds[i] >= 0 && !is_replaced(&day, i, &day.identities[i]))
 			err = visit_fd(reader, &day.list.files[i], day.fds[i], visit);
 	}

@@ -68,14 +68,6 @@ void log_keep_form(void)
 	form = is_journal() ? FORM_JOURNAL : FORM_PLAIN;
 }
 
-/* What a terminal obeys, or what makes a line look like another one. */
-static bool is_harmful(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
-	       (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-	       code == 0xfeff;
-}
-
 /* Copies what can be shown; returns how much, at most `cap`. */
 static size_t escape(char *out, size_t cap, const char *text, size_t len)
 {
@@ -84,7 +76,7 @@ static size_t escape(char *out, size_t cap, const char *text, size_t len)
 	for (size_t at = 0; at < len;) {
 		uint32_t code;
 		size_t take = utf8_next(text + at, len - at, &code);
-		bool is_plain = code != UTF8_BAD_BYTE && !is_harmful(code);
+		bool is_plain = code != UTF8_BAD_BYTE && !utf8_is_deceptive(code);
 		size_t need = is_plain ? take : take * strlen("\\xNN");
 
 		if (used + need > cap)

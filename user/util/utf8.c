@@ -40,3 +40,28 @@ size_t utf8_next(const char *text, size_t len, uint32_t *code_out)
 	*code_out = code;
 	return size;
 }
+
+bool utf8_is_deceptive(uint32_t code)
+{
+	switch (code) {
+	case 0x00 ... 0x1f:
+	case 0x7f ... 0x9f:
+	case 0xad:   /* soft hyphen */
+	case 0x34f:  /* combining grapheme joiner */
+	case 0x61c:  /* Arabic letter mark */
+	case 0x115f: /* Hangul fillers, these two, ... */
+	case 0x1160:
+	case 0x180e:
+	case 0x200b ... 0x200f: /* zero width, and directions */
+	case 0x2028 ... 0x202e: /* separators of lines, embeddings */
+	case 0x2060 ... 0x206f:
+	case 0x3164: /* ... this one ... */
+	case 0xfeff:
+	case 0xffa0: /* ... and this one */
+	case 0xfff9 ... 0xfffb:
+	case 0xe0000 ... 0xe007f: /* tags */
+		return true;
+	default:
+		return false;
+	}
+}

@@ -20,6 +20,7 @@
 
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/log.h"
 #include "user/util/parse.h"
 #include "user/util/vec.h"
 
@@ -243,6 +244,11 @@ static int tree_walk_dir(const struct tree_walk *walk, const char *path, int lev
 	struct dirent *entry;
 	int err = 0;
 
+	/* A store that was moved to a larger disk by parts. */
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		pr_warn_limited(
+			"store: '%s' is no directory (a symbolic link is not followed): what is behind it is not read; mount it there instead\n",
+			path);
 	/* Deleted meanwhile, or not a directory: nothing of ours. */
 	if (fd < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? 0 : -errno;
