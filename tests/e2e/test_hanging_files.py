@@ -177,6 +177,24 @@ def test_record_keeps_nobody_waiting_for_what_hangs(crowd, readable_folder):
         recording.kill()
 
 
+HIDDEN = "mount -t proc -o hidepid=2,gid=54321 proc /proc && exec \"$@\""
+
+
+@pytest.mark.alone
+def test_one_that_hangs_is_replaced_where_processes_are_hidden_from_who_has_no_rights(crowd, readable_folder):
+    """Whoever samples has given its rights up, and may see nothing of the process that names for it."""
+    crowd.start("liar", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 30 /tmp/hang/program $P0", user=0, setup=MOUNT)
+    recording = subprocess.Popen(["unshare", "--mount", "sh", "-c", HIDDEN, "sh", BIN / "jbpf-record", "-o", readable_folder / "profile.html"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert any("hung over process" in line for line in recording.stdout), "nothing hung"
+        recording.send_signal(signal.SIGINT)
+        said, _ = recording.communicate(timeout=60 * PATIENCE)
+        assert recording.returncode == 0, said
+    finally:
+        recording.kill()
+
+
 @pytest.mark.alone
 def test_maps_of_others_are_written_beside_a_jvm_that_hangs_whoever_reads_it(crowd, engine, tmp_path):
     liars = [crowd.start(f"liar-{number}", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 5 /tmp/hang/program $P0",

@@ -24,7 +24,9 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fd_message.h"
+#include "user/util/fs.h"
 #include "user/util/log.h"
+#include "user/util/strbuf.h"
 
 #define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
 #define MAX_ASKERS    12u /* the sampler, namers that work or are about to end, and their copies */
@@ -33,6 +35,7 @@
 #define MAX_HANGING_OPENERS \
 	32u /* files that make them hang do not keep namer and parser from starting */
 #define END_WAIT_MS 100
+#define STAT_BYTES  1024
 #define SEND_TRIES  100 /* the kernel may be short of memory for a moment */
 
 /* ---- in the launcher ---- */
@@ -372,14 +375,37 @@ static int serve_start(struct state *state, const struct request *request, uint3
 	return 0;
 }
 
+static struct child *child_of(struct state *state, pid_t pid, uint32_t asker)
+{
+	for (size_t i = 0; i < state->child_cnt; i++)
+		if (state->children[i].pid == pid && state->children[i].asker == asker)
+			return &state->children[i];
+	return NULL;
+}
+
+/* Of one that has not ended, whose number is its own: its state, which stands behind the comm in brackets. */
+static int serve_state(struct state *state, pid_t pid, uint32_t asker, struct answer *answer)
+{
+	const struct child *child = child_of(state, pid, asker);
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *bracket;
+	int err;
+
+	if (!child || child->has_ended)
+		return -ESRCH;
+	err = fs_read_filef(AT_FDCWD, STAT_BYTES, &text, "/proc/%d/stat", (int)pid);
+	if (err)
+		return err;
+	bracket = strrchr(strbuf_str(&text), ')');
+	answer->state = bracket && bracket[1] == ' ' ? bracket[2] : 0;
+	return answer->state ? 0 : -EBADMSG;
+}
+
 /* Kills and waits a moment. 0 with a status, or -EBUSY. */
 static int serve_end(struct state *state, pid_t pid, uint32_t asker, struct answer *answer)
 {
-	struct child *child = NULL;
+	struct child *child = child_of(state, pid, asker);
 
-	for (size_t i = 0; i < state->child_cnt; i++)
-		if (state->children[i].pid == pid && state->children[i].asker == asker)
-			child = &state->children[i];
 	if (!child)
 		return -ESRCH;
 	/* The pid of one that has ended and was reaped may be another's by now. */
@@ -405,6 +431,8 @@ static int serve_request(struct state *state, const struct request *request, uin
 	switch (request->kind) {
 	case REQUEST_END:
 		return serve_end(state, request->pid, asker, &reply->answer);
+	case REQUEST_STATE:
+		return serve_state(state, request->pid, asker, &reply->answer);
 	case REQUEST_NEW_COPY:
 		return serve_new_copy(state, asker, reply);
 	case REQUEST_ADOPT:

@@ -3,8 +3,8 @@
  * A process that is forked before anything else is open and does nothing but start, end and reap
  * the others: the namer, the parser, the openers, the children that ask JVMs. So the process that
  * samples needs no rights for their work, the namer can be replaced when it hangs or crashes, and
- * neither can start or signal anything else. It reads no file and no memory of other processes, and
- * waits for nobody.
+ * neither can start or signal anything else. It reads no file and no memory of other processes but
+ * the states of its children, and waits for nobody.
  *
  * Its children die with it, and it ends when the sampler does. One thread each side.
  */
@@ -79,6 +79,12 @@ __must_check int launcher__start(struct launcher *launcher, enum launcher_kind k
 
 /* Kills a child that this handle started or took. Its wait status, or -1: it hangs, or is not known. */
 int launcher__end(struct launcher *launcher, pid_t pid);
+
+/*
+ * Its state as in /proc/PID/stat, of which the asker may not be allowed to see anything (hidepid). 0: it
+ * has ended, or is no child that this handle started or took; -errno.
+ */
+int launcher__state(struct launcher *launcher, pid_t pid);
 
 /*
  * A namer's copy of itself, which sleeps until the sampler takes it (namer_copy.h). There is one at

@@ -208,6 +208,18 @@ int launcher__end(struct launcher *launcher, pid_t pid)
 	return err ? -1 : reply.answer.status;
 }
 
+int launcher__state(struct launcher *launcher, pid_t pid)
+{
+	const struct request request = { .kind = REQUEST_STATE, .pid = pid };
+	struct reply reply;
+	int err = ask(launcher, &request, -1, &reply);
+
+	reply_release(&reply);
+	if (err)
+		return err == -ESRCH ? 0 : err;
+	return reply.answer.state;
+}
+
 int launcher__new_copy(struct launcher *launcher, int *socket_out, int *launcher_fd_out)
 {
 	const struct request request = { .kind = REQUEST_NEW_COPY };

@@ -13,11 +13,12 @@ enum request_kind {
 	REQUEST_NEW_COPY = 101, /* of a namer */
 	REQUEST_ADOPT = 102,
 	REQUEST_TAKE = 103, /* of the sampler */
+	REQUEST_STATE = 104,
 };
 
 struct request {
 	uint32_t kind; /* enum launcher_kind or enum request_kind */
-	int32_t pid;   /* of REQUEST_END and REQUEST_ADOPT */
+	int32_t pid;   /* of REQUEST_END, REQUEST_ADOPT and REQUEST_STATE */
 	uint64_t numbers[LAUNCHER_NUMBERS];
 };
 
@@ -25,7 +26,7 @@ struct answer {
 	int32_t err;
 	int32_t pid;
 	int32_t status;
-	int32_t pad;
+	int32_t state; /* of REQUEST_STATE */
 };
 
 /* An answer and the descriptors that go with it; -1 = none. */

@@ -42,7 +42,6 @@
 #define START_REFILL_NS	 (5 * CLOCK_NS_PER_S)
 #define READY_TIMEOUT_NS (20 * CLOCK_NS_PER_S)
 #define READY_POLL_MS	 100
-#define STAT_BYTES	 1024
 #define COMM_BYTES	 16
 #define CGROUP_BYTES	 128
 #define CGROUP_MAX_BYTES 65536
@@ -57,9 +56,9 @@
  * nothing of its culprit is looked into: so one container has one of them, however long it may be.
  */
 struct hung {
-	int proc_fd; /* of its directory in /proc, which never shows another process; 0 = free place */
+	pid_t pid; /* 0 = free place */
 	struct ban who;
-	uint32_t pid; /* over which it hangs */
+	uint32_t over; /* process over which it hangs */
 	char comm[COMM_BYTES];
 	char cgroup[CGROUP_BYTES]; /* "" = not known */
 };
@@ -315,9 +314,6 @@ void namer_link__free(struct namer_link *link)
 	work_note__free(link->context.note);
 	if (link->context.kallsyms_fd >= 0)
 		close(link->context.kallsyms_fd);
-	for (size_t i = 0; i < HUNG_MAX; i++)
-		if (link->hung[i].proc_fd)
-			close(link->hung[i].proc_fd);
 	free(link);
 }
 
@@ -354,24 +350,12 @@ void namer_link__broke(struct namer_link *link, int err)
 
 /* ---- watching ---- */
 
-/* Its state in /proc/PID/stat, behind the comm in brackets; 0 = not known. */
-static char process_state(pid_t pid)
-{
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *bracket;
-
-	if (fs_read_filef(AT_FDCWD, STAT_BYTES, &text, "/proc/%d/stat", (int)pid))
-		return 0;
-	bracket = strrchr(strbuf_str(&text), ')');
-	return bracket && bracket[1] == ' ' ? bracket[2] : 0;
-}
-
 /* True: it has been at the same for too long without doing anything. */
 static bool hangs(struct namer_link *link)
 {
 	bool is_busy = false;
 	uint64_t cpu_ns, sequence;
-	char state;
+	int state;
 
 	sequence = work_note__read(link->context.note, &link->work, &is_busy);
 	cpu_ns = clock_ns(link->cpu_clock);
@@ -381,11 +365,14 @@ static bool hangs(struct namer_link *link)
 		link->stalled_ticks = 0;
 		return false;
 	}
-	state = process_state(link->pid);
-	/* R: it waits for a CPU; T, t: it was stopped. A zombie has closed its socket. */
-	if (state != 'D' && state != 'S')
+	if (++link->stalled_ticks < NAMER_LINK_HANGS_TICKS)
 		return false;
-	return ++link->stalled_ticks >= NAMER_LINK_HANGS_TICKS;
+	state = launcher__state(link->launcher, link->pid);
+	/* R: it waits for a CPU; T, t: it was stopped. A zombie has closed its socket. */
+	if (state == 'D' || state == 'S')
+		return true;
+	link->stalled_ticks = 0;
+	return false;
 }
 
 /* Why a namer had to be replaced, for the log. */
@@ -495,28 +482,20 @@ static bool may_go_on(const struct namer_link *link, int status)
 /* It does not end, though it was killed. */
 static void remember_hung(struct namer_link *link, pid_t pid, const struct fall *fall)
 {
-	char path[32];
 	size_t i = 0;
-	int fd;
 
-	while (i < HUNG_MAX && link->hung[i].proc_fd)
+	while (i < HUNG_MAX && link->hung[i].pid)
 		i++;
-	(void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = i < HUNG_MAX ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (fd < 0)
+	if (i == HUNG_MAX)
 		return;
-	link->hung[i] = (struct hung){ .proc_fd = fd, .who = *fall->ban, .pid = fall->pid };
+	link->hung[i] = (struct hung){ .pid = pid, .who = *fall->ban, .over = fall->pid };
 	memcpy(link->hung[i].comm, fall->comm, COMM_BYTES);
 	read_cgroup(fall->pid, link->hung[i].cgroup);
 }
 
-static bool has_ended(const struct hung *hung)
+static bool has_ended(const struct namer_link *link, const struct hung *hung)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-
-	int err = fs_read_file(hung->proc_fd, "stat", STAT_BYTES, &text);
-
-	return err == -ENOENT || err == -ESRCH;
+	return launcher__state(link->launcher, hung->pid) == 0;
 }
 
 /* Bans of those over which one hangs do not end before it has. */
@@ -529,10 +508,9 @@ static void hold_bans(struct namer_link *link, uint64_t now_ns)
 		struct hung *hung = &link->hung[i];
 		const struct ban *ban;
 
-		if (!hung->proc_fd)
+		if (!hung->pid)
 			continue;
-		if (has_ended(hung)) {
-			close(hung->proc_fd);
+		if (has_ended(link, hung)) {
 			*hung = (struct hung){ 0 };
 			continue;
 		}
@@ -679,9 +657,9 @@ void namer_link__hanging(const struct namer_link *link, char *out, size_t len)
 	for (size_t i = 0; i < HUNG_MAX; i++) {
 		const struct hung *hung = &link->hung[i];
 
-		if (!hung->proc_fd || has_ended(hung) || ++cnt > TOLD_HUNG)
+		if (!hung->pid || has_ended(link, hung) || ++cnt > TOLD_HUNG)
 			continue;
-		strbuf_printf(&text, "%sprocess %u (%s)%s%s", cnt == 1 ? "" : ", ", hung->pid,
+		strbuf_printf(&text, "%sprocess %u (%s)%s%s", cnt == 1 ? "" : ", ", hung->over,
 			      *hung->comm ? hung->comm : "it has ended",
 			      *hung->cgroup ? " of " : "", hung->cgroup);
 	}
