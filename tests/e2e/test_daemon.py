@@ -370,8 +370,19 @@ def test_check_says_what_this_host_allows():
     assert re.search(r"btf", result.stdout, re.I) and len(lines_of(result.stdout)) >= 5
     assert re.search(r"^ok +cpu .*; on$", result.stdout, re.M), result.stdout
     assert re.search(r"^ok +page-faults .*; off, as --event does not name it$", result.stdout, re.M), result.stdout
+    assert re.search(r"^ok +cgroup ids ", result.stdout, re.M), result.stdout
     both = run(BIN / "jbpfd", "--check", "--event", "cpu,page-faults").stdout
     assert re.search(r"^ok +page-faults .*; on$", both, re.M) and re.search(r"^ok +cpu .*; on$", both, re.M), both
+
+
+def test_check_says_whether_a_store_that_is_still_to_be_made_can_be(tmp_path):
+    def check(*prefix):
+        result = run(*prefix, BIN / "jbpfd", "--check", "--store", tmp_path / "some" / "where")
+        return result.returncode, re.search(r"^(\S+) +store +(.*)$", result.stdout, re.M).groups()
+    assert check() == (0, ("ok", f"'{tmp_path}/some/where' does not exist yet: jbpfd makes it"))
+    code, said = check("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o ro none "$0" && exec "$@"', tmp_path)
+    assert code != 0 and said == ("FAIL", f"'{tmp_path}/some/where' does not exist, and cannot be made in '{tmp_path}': "
+                                            "Read-only file system; give --store a directory that can be written")
 
 
 def test_check_looks_at_processes_of_other_users():

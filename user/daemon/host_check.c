@@ -10,9 +10,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,7 +22,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "symbols/parser/parser.h"
 #include "user/files/container_file.h"
+#include "user/files/opener.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/daemon/host_check_rights.h"
 #include "user/collect/container/container.h"
@@ -29,6 +33,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/sandbox/landlock.h"
+#include "user/util/log.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
 
@@ -370,15 +375,19 @@ static void check_cgroups(struct check_run *run)
 		.root_fd = root_fd,
 		.cgroup_root = "/sys/fs/cgroup",
 	};
-	struct container_resolver *resolver;
+	struct container_resolver *resolver = NULL;
+	struct opener *opener = opener__new(NULL);
 	char path[4096];
-	int err = container_resolver__new(&options, &resolver);
+	int err = opener ? parser__open(opener, &options.parser) : -ENOMEM;
 
-	if (!err) {
-		/* 1 is the root of the hierarchy on every kernel. */
+	if (!err)
+		err = container_resolver__new(&options, &resolver);
+	/* 1 is the root of the hierarchy on every kernel. */
+	if (!err)
 		err = container_cgroup_path(resolver, 1, path, sizeof(path));
-		container_resolver__free(resolver);
-	}
+	container_resolver__free(resolver);
+	parser__free(options.parser);
+	opener__free(opener);
 	if (err)
 		check_line(
 			run, CHECK_LESS, "cgroup ids",
@@ -387,14 +396,43 @@ static void check_cgroups(struct check_run *run)
 		check_line(run, CHECK_OK, "cgroup ids", "cgroup v2 ids lead to paths");
 }
 
+/* Of a store that is still to be made: the nearest directory that is there. */
+static void nearest_parent(const char *dir, char out[PATH_MAX])
+{
+	struct stat st;
+	char *slash;
+
+	(void)snprintf(out, PATH_MAX, "%s", dir);
+	while (stat(out, &st) && (slash = strrchr(out, '/')) && slash > out)
+		*slash = '\0';
+	if (stat(out, &st))
+		(void)snprintf(out, PATH_MAX, "%s", *dir == '/' ? "/" : ".");
+}
+
+static void check_store_to_make(struct check_run *run, const char *dir)
+{
+	char parent[PATH_MAX], detail[PATH_MAX + 512];
+	bool can_make;
+
+	nearest_parent(dir, parent);
+	can_make = access(parent, W_OK | X_OK) == 0;
+	if (can_make)
+		snprintf(detail, sizeof(detail), "'%s' does not exist yet: jbpfd makes it", dir);
+	else
+		snprintf(
+			detail, sizeof(detail),
+			"'%s' does not exist, and cannot be made in '%s': %s; give --store a directory that can be written",
+			dir, parent, errstr(errno));
+	check_line(run, can_make ? CHECK_OK : CHECK_FAILED, "store", detail);
+}
+
 static void check_store(struct check_run *run, const char *dir)
 {
 	char detail[512];
 	struct stat st;
 
 	if (stat(dir, &st)) {
-		snprintf(detail, sizeof(detail), "'%s' does not exist yet: jbpfd makes it", dir);
-		check_line(run, CHECK_OK, "store", detail);
+		check_store_to_make(run, dir);
 	} else if (!S_ISDIR(st.st_mode) || access(dir, W_OK)) {
 		snprintf(detail, sizeof(detail), "'%s' is not a writable directory", dir);
 		check_line(run, CHECK_FAILED, "store", detail);
