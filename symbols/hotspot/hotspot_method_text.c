@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Names as in JVMS 4.2 and 4.3, text as in share/oops/symbol.cpp and klass.cpp of HotSpot.
+ * Names as in JVMS 4.2 and 4.3.
  */
 #include "symbols/hotspot/hotspot_method_text.h"
 
@@ -142,155 +142,46 @@ static bool method_name_is_valid(struct hotspot_text name)
 	return name.len && !text_has(name, ".;[/<>");
 }
 
-static void append_dotted(struct hotspot_text name, struct strbuf *out)
-{
-	size_t begin_len = out->len;
-
-	strbuf_append(out, name.bytes, name.len);
-	for (size_t i = begin_len; i < out->len; i++) {
-		if (out->data[i] == '/')
-			out->data[i] = '.';
-	}
-}
-
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-/* Hidden classes: "Foo$$Lambda+0x00007f..." is printed with a slash. */
-static void append_class(struct hotspot_text name, struct strbuf *out)
-{
-	const char *plus = memrchr(name.bytes, '+', name.len);
-	size_t plus_offset = plus ? (size_t)(plus - name.bytes) : name.len;
-	size_t begin_len = out->len;
-
-	append_dotted(name, out);
-	if (strbuf_error(out) || name.len - plus_offset < 4 || memcmp(plus, "+0x", 3) != 0)
-		return;
-	for (size_t i = plus_offset + 3; i < name.len; i++) {
-		if (!is_hex(name.bytes[i]))
-			return;
-	}
-	out->data[begin_len + plus_offset] = '/';
-}
-
 /* ---- signatures ---- */
 
-static const char *primitive_name(char c)
+/* Moves *at behind the type that begins there. False: there is none. */
+static bool skip_type(struct hotspot_text signature, size_t *at)
 {
-	switch (c) {
-	case 'B':
-		return "byte";
-	case 'C':
-		return "char";
-	case 'D':
-		return "double";
-	case 'F':
-		return "float";
-	case 'I':
-		return "int";
-	case 'J':
-		return "long";
-	case 'S':
-		return "short";
-	case 'Z':
-		return "boolean";
-	default:
-		return NULL;
-	}
-}
-
-/* Appends the type that begins at *at and moves *at behind it. 0, -EINVAL, -ENOMEM. */
-static int append_type(struct hotspot_text signature, size_t *at, struct strbuf *out)
-{
-	size_t depth = 0, left;
-	const char *primitive, *end;
+	const char *end;
+	size_t depth = 0;
 
 	while (*at < signature.len && signature.bytes[*at] == '[') {
 		depth++;
 		(*at)++;
 	}
-	left = signature.len - *at;
-	if (!left || depth > ARRAY_MAX_DEPTH)
-		return -EINVAL;
-	primitive = primitive_name(signature.bytes[*at]);
-	if (primitive) {
-		strbuf_puts(out, primitive);
+	if (*at == signature.len || depth > ARRAY_MAX_DEPTH)
+		return false;
+	if (memchr("BCDFIJSZ", signature.bytes[*at], 8)) {
 		(*at)++;
-	} else {
-		struct hotspot_text name = { signature.bytes + *at + 1, 0 };
-
-		end = memchr(signature.bytes + *at, ';', left);
-		if (signature.bytes[*at] != 'L' || !end)
-			return -EINVAL;
-		name.len = (size_t)(end - name.bytes);
-		if (!name.len || text_has(name, "[()"))
-			return -EINVAL;
-		append_dotted(name, out);
-		*at += name.len + 2;
+		return true;
 	}
-	while (depth--)
-		strbuf_append(out, "[]", 2);
-	return 0;
+	end = memchr(signature.bytes + *at, ';', signature.len - *at);
+	if (signature.bytes[*at] != 'L' || !end || end == signature.bytes + *at + 1 ||
+	    memchr(signature.bytes + *at, '[', (size_t)(end - signature.bytes) - *at))
+		return false;
+	*at = (size_t)(end - signature.bytes) + 1;
+	return true;
 }
 
-/* "(int, java.lang.String)" from "(ILjava/lang/String;)J"; *at ends behind the ')'. */
-static int append_parameters(struct hotspot_text signature, size_t *at, struct strbuf *out)
-{
-	int err = 0;
-
-	strbuf_putc(out, '(');
-	for (bool is_first = true; !err; is_first = false) {
-		if (*at >= signature.len)
-			return -EINVAL;
-		if (signature.bytes[*at] == ')') {
-			(*at)++;
-			strbuf_putc(out, ')');
-			return 0;
-		}
-		if (!is_first)
-			strbuf_append(out, ", ", 2);
-		err = append_type(signature, at, out);
-	}
-	return err;
-}
-
-static int append_return_type(struct hotspot_text signature, struct strbuf *out)
-{
-	const char *close = memrchr(signature.bytes, ')', signature.len);
-	size_t at;
-	int err;
-
-	if (!close)
-		return -EINVAL;
-	at = (size_t)(close - signature.bytes) + 1;
-	if (signature.len - at == 1 && signature.bytes[at] == 'V') {
-		strbuf_puts(out, "void");
-		return 0;
-	}
-	err = append_type(signature, &at, out);
-	if (!err && at != signature.len)
-		err = -EINVAL;
-	return err;
-}
-
-/* The ')' that ends the parameters must be the last one, where the return type was taken from. */
-static int append_method(struct hotspot_text class_name, struct hotspot_text name,
-			 struct hotspot_text signature, struct strbuf *out)
+/* "(ILjava/lang/String;)J", and nothing behind it. */
+static bool signature_is_valid(struct hotspot_text signature)
 {
 	size_t at = 1;
-	int err = append_return_type(signature, out);
 
-	strbuf_putc(out, ' ');
-	append_class(class_name, out);
-	strbuf_putc(out, '.');
-	strbuf_append(out, name.bytes, name.len);
-	if (!err)
-		err = append_parameters(signature, &at, out);
-	if (!err && memchr(signature.bytes + at, ')', signature.len - at))
-		err = -EINVAL;
-	return err;
+	if (!signature.len || signature.bytes[0] != '(')
+		return false;
+	while (at < signature.len && signature.bytes[at] != ')')
+		if (!skip_type(signature, &at))
+			return false;
+	at++;
+	if (at == signature.len - 1 && signature.bytes[at] == 'V')
+		return true;
+	return at < signature.len && skip_type(signature, &at) && at == signature.len;
 }
 
 int hotspot_method_text(struct hotspot_text class_name, struct hotspot_text name,
@@ -298,8 +189,13 @@ int hotspot_method_text(struct hotspot_text class_name, struct hotspot_text name
 {
 	struct strbuf_mark begin = strbuf_mark(out);
 
-	if (!class_name_is_valid(class_name) || !method_name_is_valid(name) || !signature.len ||
-	    signature.bytes[0] != '(')
+	if (!class_name_is_valid(class_name) || !method_name_is_valid(name) ||
+	    !signature_is_valid(signature))
 		return -EINVAL;
-	return strbuf_settle(out, begin, append_method(class_name, name, signature, out));
+	strbuf_putc(out, 'L');
+	strbuf_append(out, class_name.bytes, class_name.len);
+	strbuf_puts(out, ";::");
+	strbuf_append(out, name.bytes, name.len);
+	strbuf_append(out, signature.bytes, signature.len);
+	return strbuf_settle(out, begin, 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the three symbols that name a method to the text that HotSpot itself would print
- * (Method::external_name, which Compiler.perfmap writes). Pure; refuses what no JVM could have
- * meant, since then the memory was something else.
+ * From the three symbols that name a method to one text: that of perf-map-agent, since in HotSpot's
+ * own (Method::external_name) nobody can tell "int a.f(b).g()" from a method of "a" with a blank in
+ * it. Pure; refuses what no JVM could have meant, since then the memory was something else.
  */
 #ifndef JBPF_HOTSPOT_HOTSPOT_METHOD_TEXT_H
 #define JBPF_HOTSPOT_HOTSPOT_METHOD_TEXT_H
@@ -26,7 +26,7 @@ struct hotspot_text {
 };
 
 /*
- * "com/foo/Bar", "baz", "(ILjava/lang/String;)J" -> "long com.foo.Bar.baz(int, java.lang.String)",
+ * "com/foo/Bar", "baz", "(ILjava/lang/String;)J" -> "Lcom/foo/Bar;::baz(ILjava/lang/String;)J",
  * appended. 0; -EINVAL: not names of a class and of a method, or not a signature (`out` unchanged);
  * -ENOMEM.
  */

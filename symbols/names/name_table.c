@@ -10,7 +10,7 @@
 #include "symbols/parser/parser.h"
 #include "user/host/procmaps.h"
 #include "user/util/account.h"
-#include "user/model/java_name.h"
+#include "user/names/java_name.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"

@@ -5,7 +5,7 @@
 
 #include "tests/unit/fake_jvm.h"
 
-#define SCENE_METHOD_NAME "long com.foo.Bar.baz(int, java.lang.String)"
+#define SCENE_METHOD_NAME "Lcom/foo/Bar;::baz(ILjava/lang/String;)J"
 
 /* One JVM at a time; large. */
 static struct fake_jvm jvm;

@@ -70,9 +70,8 @@ static size_t blobs_named(const struct exercise *exercise, const char *name,
 static void everything_in_the_code_cache_has_its_name(void **state)
 {
 	static const char *const methods[] = {
-		"int Inlined.work(int)",      "int Inlined.spin(int)",
-		"int Inlined$Sink1.eat(int)", "int Inlined$Sink2.eat(int)",
-		"int Inlined$Sink3.eat(int)",
+		"LInlined;::work(I)I",	    "LInlined;::spin(I)I",	"LInlined$Sink1;::eat(I)I",
+		"LInlined$Sink2;::eat(I)I", "LInlined$Sink3;::eat(I)I",
 	};
 
 	(void)state;
@@ -115,15 +114,15 @@ static const struct {
 	const char *name;
 	unsigned int first, last;
 } method_lines[] = {
-	{ "int Inlined.third(int)", 59, 59 },	  { "int Inlined.second(int)", 63, 63 },
-	{ "int Inlined.first(int)", 67, 67 },	  { "int Inlined.work(int)", 71, 74 },
-	{ "int Inlined.add(int, int)", 78, 78 },  { "int Inlined.mix(int, int)", 82, 82 },
-	{ "int Inlined.fold(int, int)", 86, 86 }, { "int Inlined.spin(int)", 90, 93 },
-	{ "int Inlined$Sink1.eat(int)", 28, 31 }, { "int Inlined$Sink2.eat(int)", 38, 41 },
-	{ "int Inlined$Sink3.eat(int)", 48, 51 },
+	{ "LInlined;::third(I)I", 59, 59 },	{ "LInlined;::second(I)I", 63, 63 },
+	{ "LInlined;::first(I)I", 67, 67 },	{ "LInlined;::work(I)I", 71, 74 },
+	{ "LInlined;::add(II)I", 78, 78 },	{ "LInlined;::mix(II)I", 82, 82 },
+	{ "LInlined;::fold(II)I", 86, 86 },	{ "LInlined;::spin(I)I", 90, 93 },
+	{ "LInlined$Sink1;::eat(I)I", 28, 31 }, { "LInlined$Sink2;::eat(I)I", 38, 41 },
+	{ "LInlined$Sink3;::eat(I)I", 48, 51 },
 };
 
-/* "int Inlined.third(int)@8 Inlined.java:59": is it a method of ours at one of its lines? */
+/* "LInlined;::third(I)I@8 Inlined.java:59": is it a method of ours at one of its lines? */
 static void check_frame(const char *frame, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(method_lines); i++) {
@@ -164,16 +163,16 @@ static void check_chain(void *ctx, const struct exercise_blob *in, uint64_t pc, 
 		frame = next ? next + 3 : NULL;
 	}
 	seen->cnt++;
-	seen->has_work |= strcmp(chain, "int Inlined.third(int)@8 Inlined.java:59 < "
-					"int Inlined.second(int)@1 Inlined.java:63 < "
-					"int Inlined.first(int)@1 Inlined.java:67 < "
-					"int Inlined.work(int)@11 Inlined.java:73") == 0;
-	seen->has_spin |= strncmp(chain, "int Inlined.add(int, int)@", 26) == 0 &&
+	seen->has_work |= strcmp(chain, "LInlined;::third(I)I@8 Inlined.java:59 < "
+					"LInlined;::second(I)I@1 Inlined.java:63 < "
+					"LInlined;::first(I)I@1 Inlined.java:67 < "
+					"LInlined;::work(I)I@11 Inlined.java:73") == 0;
+	seen->has_spin |= strncmp(chain, "LInlined;::add(II)I@", 20) == 0 &&
 			  strstr(chain, " Inlined.java:78 < "
-					"int Inlined.mix(int, int)@2 Inlined.java:82 < "
-					"int Inlined.fold(int, int)@2 Inlined.java:86 < "
-					"int Inlined.spin(int)@11 Inlined.java:92") != NULL;
-	seen->has_eat |= strncmp(chain, "int Inlined$Sink", 16) == 0;
+					"LInlined;::mix(II)I@2 Inlined.java:82 < "
+					"LInlined;::fold(II)I@2 Inlined.java:86 < "
+					"LInlined;::spin(I)I@11 Inlined.java:92") != NULL;
+	seen->has_eat |= strncmp(chain, "LInlined$Sink", 13) == 0;
 }
 
 static void inlined_methods_and_their_lines_are_those_of_the_source(void **state)

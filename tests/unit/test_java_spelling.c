@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/diff/java_spelling.h"
+#include "user/names/java_spelling.h"
 #include "user/util/cleanup.h"
 
 typedef bool question(const char *name, size_t len);

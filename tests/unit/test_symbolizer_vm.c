@@ -89,8 +89,7 @@ static int tree_make(void **state)
 	put_code(ONE, METHOD + 0x100, "int Work.one(int)", 4);
 	put_code(TWO, METHOD + 0x200, "int Work.two(int)", 3);
 	put_code(ENTER, METHOD + 0x300,
-		 "void jdk.internal.vm.Continuation.enterSpecial(jdk.internal.vm.Continuation, "
-		 "boolean, boolean)",
+		 "Ljdk/internal/vm/Continuation;::enterSpecial(Ljdk/internal/vm/Continuation;ZZ)V",
 		 0);
 	put_code(RUN, METHOD + 0x400, "void jdk.internal.vm.Continuation.run()", 4);
 	fake_stub(&fake, HOTSPOT_BLOB_CONTINUATION, BARRIER - 0x100, 0x400,

@@ -6,12 +6,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define EXPONENT_MAX 300 /* of doubles, about, which is what such text is printed from */
+#include "user/util/parse.h"
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#define EXPONENT_MAX 300 /* of doubles, about, which is what such text is printed from */
 
 /* False: no room for one more. */
 static bool push_digit(struct foreign_count *count, char c)
@@ -30,12 +27,12 @@ static int parse_digits(const char *text, size_t len, size_t *at, struct foreign
 	size_t digit_cnt = 0;
 	bool is_full = false;
 
-	for (; *at < len && is_digit(text[*at]); (*at)++, digit_cnt++)
+	for (; *at < len && parse_is_digit(text[*at]); (*at)++, digit_cnt++)
 		if (!push_digit(out, text[*at]))
 			return -EINVAL;
 	if (*at < len && text[*at] == '.') {
 		(*at)++;
-		for (; *at < len && is_digit(text[*at]); (*at)++, digit_cnt++) {
+		for (; *at < len && parse_is_digit(text[*at]); (*at)++, digit_cnt++) {
 			is_full = is_full || !push_digit(out, text[*at]);
 			out->place -= !is_full;
 		}
@@ -54,7 +51,7 @@ static int parse_exponent(const char *text, size_t len, size_t *at, int *out)
 		is_negative = text[(*at)++] == '-';
 	if (*at == len)
 		return -EINVAL;
-	for (; *at < len && is_digit(text[*at]); (*at)++) {
+	for (; *at < len && parse_is_digit(text[*at]); (*at)++) {
 		exponent = exponent * 10 + (text[*at] - '0');
 		if (exponent > EXPONENT_MAX)
 			return -EINVAL;

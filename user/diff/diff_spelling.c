@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/diff/java_spelling.h"
 #include "user/model/stack_text.h"
+#include "user/names/java_name.h"
+#include "user/names/java_spelling.h"
 #include "user/util/cleanup.h"
-#include "user/model/java_name.h"
+#include "user/util/parse.h"
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
 
@@ -63,16 +64,6 @@ void diff_spelling__free(struct diff_spelling *spelling)
 
 /* ---- characters ---- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_hex(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -116,7 +107,7 @@ static size_t clone_suffix_len(const char *name, size_t len)
 						".warm",     ".specialized" };
 	size_t digits = 0;
 
-	while (digits < len && is_digit(name[len - digits - 1]))
+	while (digits < len && parse_is_digit(name[len - digits - 1]))
 		digits++;
 	if (digits && digits < len && name[len - digits - 1] == '.')
 		digits++;
@@ -136,7 +127,7 @@ static size_t without_clone(const char *name, size_t len)
 
 	while ((suffix = clone_suffix_len(name, left)) != 0)
 		left -= suffix;
-	if (left == len || is_digit(name[len - 1]) || contains(name, left, "::"))
+	if (left == len || parse_is_digit(name[len - 1]) || contains(name, left, "::"))
 		return left;
 	if (memchr(name, '(', left))
 		return left;
@@ -158,11 +149,11 @@ static size_t without_offset(const char *name, size_t len)
 {
 	size_t hex = 0, decimal = 0;
 
-	while (hex < len && is_hex(name[len - hex - 1]))
+	while (hex < len && parse_is_hex(name[len - hex - 1]))
 		hex++;
 	if (hex && len > hex + 3 && memcmp(name + len - hex - 3, "+0x", 3) == 0)
 		return len - hex - 3;
-	while (decimal < len && is_digit(name[len - decimal - 1]))
+	while (decimal < len && parse_is_digit(name[len - decimal - 1]))
 		decimal++;
 	if (decimal && len > decimal + 1 && name[len - decimal - 1] == '+' &&
 	    name[len - decimal - 2] != '+')
@@ -207,7 +198,7 @@ static bool is_address(const char *name, size_t len)
 	if (len < 3 || name[0] != '0' || name[1] != 'x')
 		return false;
 	for (size_t i = 2; i < len; i++)
-		if (!is_hex(name[i]))
+		if (!parse_is_hex(name[i]))
 			return false;
 	return true;
 }
@@ -221,7 +212,7 @@ static bool is_perf_map(const char *name, size_t len)
 	    !ends_with(name, len, end))
 		return false;
 	for (size_t i = strlen(begin); i < len - strlen(end); i++)
-		if (!is_digit(name[i]))
+		if (!parse_is_digit(name[i]))
 			return false;
 	return true;
 }
@@ -326,7 +317,7 @@ static void append_process(const char *name, size_t len, struct strbuf *out)
 	for (size_t i = 0; i < len;) {
 		size_t digits = 0;
 
-		while (i + digits < len && is_digit(name[i + digits]))
+		while (i + digits < len && parse_is_digit(name[i + digits]))
 			digits++;
 		if (digits && is_counter(name, len, i, digits, is_thread))
 			strbuf_putc(out, 'N');

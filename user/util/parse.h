@@ -6,10 +6,22 @@
 #ifndef JBPF_UTIL_PARSE_H
 #define JBPF_UTIL_PARSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "user/util/attributes.h"
+
+/* Of ASCII, whatever the locale says. */
+static inline bool parse_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool parse_is_hex(char c)
+{
+	return parse_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 /* Digits only, no sign, no blanks; base 10 or 16 ("0x" accepted for 16). `len` bytes of text. */
 __must_check int parse_u64_n(const char *text, size_t len, int base, uint64_t *out) __no_null;

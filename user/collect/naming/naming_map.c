@@ -14,7 +14,7 @@
 #include "user/collect/naming/naming_internal.h"
 #include "user/files/opener.h"
 #include "user/host/proc_stat.h"
-#include "user/model/java_name.h"
+#include "user/names/java_name.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/log.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/parse.h"
 #include "user/util/vec.h"
 
 #define COMM_LEN (THREAD_COMM_BYTES - 1)
@@ -25,20 +26,15 @@ void thread_names_release(struct thread_names *names)
 	*names = (struct thread_names){ .comms = NULL };
 }
 
-static bool is_digit(char byte)
-{
-	return byte >= '0' && byte <= '9';
-}
-
 /* Runs of digits become '#', as thread_fold() in bpf/thread.bpf.h does it. `out` may be `name`. */
 static size_t fold(const char *name, size_t len, char *out)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		if (!is_digit(name[i]))
+		if (!parse_is_digit(name[i]))
 			out[used++] = name[i];
-		else if (i + 1 == len || !is_digit(name[i + 1]))
+		else if (i + 1 == len || !parse_is_digit(name[i + 1]))
 			out[used++] = '#';
 	}
 	out[used] = '\0';

@@ -5,8 +5,8 @@
  * that other languages write as well is not taken for Java. Names are borrowed and not
  * NUL-terminated. Pure.
  */
-#ifndef JBPF_DIFF_JAVA_SPELLING_H
-#define JBPF_DIFF_JAVA_SPELLING_H
+#ifndef JBPF_NAMES_JAVA_SPELLING_H
+#define JBPF_NAMES_JAVA_SPELLING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One spelling for every JIT name, stable from run to run. Pure. */
-#ifndef JBPF_MODEL_JAVA_NAME_H
-#define JBPF_MODEL_JAVA_NAME_H
+#ifndef JBPF_NAMES_JAVA_NAME_H
+#define JBPF_NAMES_JAVA_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

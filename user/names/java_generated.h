@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the JVM, compilers of scripts and frameworks put into the names of classes that they make
+ * at run time, and what of it is another text in the next run. One table of rules. Pure.
+ */
+#ifndef JBPF_NAMES_JAVA_GENERATED_H
+#define JBPF_NAMES_JAVA_GENERATED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "user/names/text.h"
+#include "user/util/strbuf.h"
+
+/*
+ * Is there something to leave out at class.at[offset]? Appends what of it stays and returns how
+ * many bytes of the name that was; 0: nothing to be done there, `out` is as it was. The name is as
+ * in a class file or with dots.
+ */
+size_t java_generated_append(struct text class, size_t offset, struct strbuf *out);
+
+/* The same for the name of a method. */
+size_t java_generated_append_method(struct text method, size_t offset, struct strbuf *out);
+
+/* Has the name a part that nobody but such a generator writes? */
+bool java_generated_is_in(struct text name);
+
+#endif
