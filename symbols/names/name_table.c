@@ -127,35 +127,63 @@ static bool name_table_afford(struct name_table *names, size_t len)
 	return true;
 }
 
-/* Ends in CUT_MARK, never in half a character. `out` has room for NAME_MAX_BYTES. */
-static size_t name_cut(const char *text, char *out)
+/* Half a character is none: where the one begins that `at` is within. */
+static size_t character_begin(const char *text, size_t at)
 {
-	size_t len = NAME_MAX_BYTES - strlen(CUT_MARK);
-
-	while (len && ((uint8_t)text[len] & 0xc0) == 0x80)
-		len--;
-	memcpy(out, text, len);
-	memcpy(out + len, CUT_MARK, strlen(CUT_MARK));
-	return len + strlen(CUT_MARK);
+	while (at && ((uint8_t)text[at] & 0xc0) == 0x80)
+		at--;
+	return at;
 }
 
-int name_table__plain(struct name_table *names, const char *text, size_t len, uint32_t *id_out)
+/* CUT_MARK stands for what is missing before the last `tail_len` bytes. `out` has room for `max`. */
+static size_t name_cut(const char *text, size_t len, size_t max, size_t tail_len, char *out)
 {
-	char cut[NAME_MAX_BYTES];
+	size_t head = character_begin(text, max - strlen(CUT_MARK) - tail_len);
+	size_t tail = len - tail_len;
 
+	while (tail < len && ((uint8_t)text[tail] & 0xc0) == 0x80)
+		tail++;
+	memcpy(out, text, head);
+	memcpy(out + head, CUT_MARK, strlen(CUT_MARK));
+	memcpy(out + head + strlen(CUT_MARK), text + tail, len - tail);
+	return head + strlen(CUT_MARK) + len - tail;
+}
+
+/* The text itself, as long as it may be. */
+static int name_table_keep(struct name_table *names, const char *text, size_t len, uint32_t *id_out)
+{
 	/* Everybody reads names as C strings: behind a NUL is nothing, and nothing is no name. */
 	if (len == 0 || memchr(text, '\0', len))
 		return name_table_stand_in(names, NAME_UNKNOWN, &names->unknown_id, id_out);
-	if (len > NAME_MAX_BYTES) {
-		len = name_cut(text, cut);
-		text = cut;
-	}
 	*id_out = strtab__find(names->texts, text, len);
 	if (*id_out != STRTAB_NONE)
 		return 0;
 	if (!name_table_afford(names, len))
 		return name_table_stand_in(names, NAMES_TOO_MANY, &names->too_many_id, id_out);
 	return strtab__intern(names->texts, text, len, id_out);
+}
+
+int name_table__plain(struct name_table *names, const char *text, size_t len, uint32_t *id_out)
+{
+	char cut[NAME_MAX_BYTES];
+
+	if (len > NAME_MAX_BYTES && !memchr(text, '\0', len)) {
+		len = name_cut(text, len, NAME_MAX_BYTES, 0, cut);
+		text = cut;
+	}
+	return name_table_keep(names, text, len, id_out);
+}
+
+static int name_table_method(struct name_table *names, const char *text, size_t len,
+			     uint32_t *id_out)
+{
+	char cut[NAME_METHOD_MAX_BYTES];
+
+	if (len > NAME_METHOD_MAX_BYTES && !memchr(text, '\0', len)) {
+		len = name_cut(text, len, NAME_METHOD_MAX_BYTES, NAME_METHOD_MAX_BYTES / 2, cut);
+		text = cut;
+	}
+	return name_table_keep(names, text, len, id_out);
 }
 
 bool name_table__is_unknown(const struct name_table *names, uint32_t id)
@@ -212,7 +240,7 @@ int name_table__jit(struct name_table *names, const char *raw, size_t len, bool 
 	strbuf_clear(&names->scratch);
 	err = java_name_canonical(raw, len, is_hotspot, false, &names->scratch, &kind);
 	if (!err)
-		err = name_table__plain(names, strbuf_str(&names->scratch), names->scratch.len,
+		err = name_table_method(names, strbuf_str(&names->scratch), names->scratch.len,
 					id_out);
 	if (!err)
 		*kind_out = kind;

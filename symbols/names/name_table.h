@@ -26,6 +26,11 @@
  * of LLVM's 34,327 40, of GCC's 28,904 none: templates of templates.
  */
 #define NAME_MAX_BYTES 1024u
+/*
+ * Those of methods are exact to the length that a frame of a stack's text may have. Longer ones lose
+ * bytes in the middle: at the end is what tells two methods of a class apart.
+ */
+#define NAME_METHOD_MAX_BYTES 4096u
 /* Where name_table__is_large() begins to say so. */
 #define NAME_TABLE_LARGE_BYTES (24u << 20)
 

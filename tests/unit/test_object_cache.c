@@ -18,6 +18,7 @@
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
+#include "user/util/strbuf.h"
 
 static struct fake_proc tree;
 static struct account *payer; /* of what put_object() loads */
@@ -396,6 +397,38 @@ static void long_names_are_cut_at_a_character_when_they_come_in(void **state)
 	name_table__free(names);
 }
 
+/* Of two methods of a class with such a name, each stays what it is. */
+static void methods_with_long_names_are_told_apart(void **state)
+{
+	static const size_t lens[] = { 1000, NAME_MAX_BYTES, NAME_METHOD_MAX_BYTES - 9, 60000 };
+	struct name_table *names;
+
+	(void)state;
+	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(lens); i++) {
+		__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
+		enum frame_kind kind;
+		const char *kept;
+		uint32_t id, other;
+
+		strbuf_puts(&raw, "L");
+		for (size_t at = 0; at < lens[i]; at++)
+			strbuf_putc(&raw, 'x');
+		strbuf_puts(&raw, ";::first(LLong;)V");
+		assert_int_equal(name_table__jit(names, raw.data, raw.len, true, &id, &kind), 0);
+		memcpy(strstr(raw.data, "first"), "other", 5);
+		assert_int_equal(name_table__jit(names, raw.data, raw.len, true, &other, &kind), 0);
+		kept = name_table__text(names, id);
+		assert_int_not_equal(id, other);
+		assert_string_equal(kept + strlen(kept) - 6, ".first");
+		assert_int_equal(strlen(kept), lens[i] + 6 < NAME_METHOD_MAX_BYTES ?
+						       lens[i] + 6 :
+						       NAME_METHOD_MAX_BYTES);
+		assert_int_equal(strstr(kept, "...") != NULL, lens[i] == 60000);
+	}
+	name_table__free(names);
+}
+
 /* Names of one container, that makes as many as it can, and of one that comes later. */
 static void names_of_one_account_leave_room_for_those_of_others(void **state)
 {
@@ -450,6 +483,7 @@ int main(void)
 		TEST(names_past_the_cap_are_not_kept),
 		TEST(names_that_are_none_are_unknown),
 		TEST(long_names_are_cut_at_a_character_when_they_come_in),
+		TEST(methods_with_long_names_are_told_apart),
 		TEST(names_of_one_account_leave_room_for_those_of_others),
 		TEST(object_tables_of_an_account_over_its_share_go_first),
 	};
