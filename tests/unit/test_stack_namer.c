@@ -238,6 +238,35 @@ static void a_whole_stack_has_no_reason(void **state)
 		assert_int_equal(counts_.ends[end], 0);
 }
 
+#define LONG_NAME \
+	a_function_whose_name_is_so_long_that_a_thousand_of_it_are_longer_than_a_line_may_be
+
+static void __attribute__((noinline)) LONG_NAME(uint64_t *ips)
+{
+	for (int i = 0; i < JBPF_MAX_DEPTH; i++)
+		ips[i] = (uintptr_t)LONG_NAME + 4;
+}
+
+/* Its root is missing, whatever its walk reached. */
+static void a_stack_that_is_longer_than_a_line_is_counted_as_cut(void **state)
+{
+	static uint64_t ips[JBPF_MAX_DEPTH];
+	static const char begin[] = "test;[truncated];a_function_whose_name_is_so_long";
+
+	(void)state;
+	LONG_NAME(ips);
+	name_stack(HASH, JBPF_END_ROOT, ips, JBPF_MAX_DEPTH / 2);
+	assert_int_equal(counts_.truncated_samples, 0);
+	name_stack(HASH, JBPF_END_ROOT, ips, JBPF_MAX_DEPTH);
+	assert_memory_equal(text_, begin, strlen(begin));
+	assert_int_equal(counts_.truncated_samples, 7);
+	assert_int_equal(counts_.ends[STACK_END_LONG_TEXT], 7);
+	/* What ended its walk says more. */
+	name_stack(HASH, JBPF_END_MAX_DEPTH, ips, JBPF_MAX_DEPTH);
+	assert_int_equal(counts_.ends[STACK_END_LONG_TEXT], 0);
+	assert_int_equal(counts_.ends[STACK_END_MAX_DEPTH], 7);
+}
+
 /* Code without frame pointers often has 0 in the register. */
 static void a_single_frame_does_not_prove_that_it_is_the_root(void **state)
 {
@@ -361,6 +390,7 @@ int main(void)
 		TEST(functions_of_the_process_have_their_names_root_first),
 		TEST(a_stack_whose_walk_broke_off_shows_that_its_root_is_missing),
 		TEST(samples_of_cut_stacks_are_counted_by_why),
+		TEST(a_stack_that_is_longer_than_a_line_is_counted_as_cut),
 		TEST(a_whole_stack_has_no_reason),
 		TEST(a_single_frame_does_not_prove_that_it_is_the_root),
 		TEST(an_address_in_no_mapping_is_unknown_and_counted),

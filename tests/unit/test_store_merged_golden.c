@@ -118,7 +118,7 @@ static struct window golden_window(enum golden_columns columns, uint32_t number)
 
 	if (columns >= GOLDEN_COLUMNS_ENDS && number < 4) {
 		window.counts.ends[STACK_END_FAULT] = 3 + number;
-		window.counts.ends[STACK_END_CNT - 1] = number;
+		window.counts.ends[STACK_END_LOST] = number;
 	}
 	if (columns >= GOLDEN_COLUMNS_RUN_DELAY && number < 5)
 		window.counts.run_delay_ns = number * 0x123456789a;

@@ -246,6 +246,9 @@ static const char *const end_texts[STACK_END_CNT] = {
 	[STACK_END_MAX_RULES] =
 		"are deeper than what is walked without frame pointers; build it with "
 		"-fno-omit-frame-pointer",
+	[STACK_END_LONG_TEXT] =
+		"have names that are together longer than the 60 KiB of a stack: their callers "
+		"are missing at the root, the rest is right",
 };
 
 static void add_unusable(const struct walk *walk, enum stack_end end, double percent,

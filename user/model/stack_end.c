@@ -23,6 +23,7 @@ static const char *const names[STACK_END_CNT] = {
 	[STACK_END_UNPROVED_LEAF] = "unproved_leaf",
 	[STACK_END_MAX_RULES] = "max_rules",
 	[STACK_END_LOST] = "lost",
+	[STACK_END_LONG_TEXT] = "long_text",
 };
 
 const char *stack_end_name(enum stack_end end)

@@ -25,6 +25,7 @@ enum stack_end {
 	STACK_END_UNPROVED_LEAF = 13, /* what the leaf's caller is was not proved */
 	STACK_END_MAX_RULES = 14,     /* more frames without frame pointers than are walked */
 	STACK_END_LOST = 15,	      /* the stack did not reach user space, or was not named */
+	STACK_END_LONG_TEXT = 16,     /* its names are longer than a line may be */
 	STACK_END_CNT,
 };
 

@@ -116,11 +116,18 @@ static bool write_frames(struct stack_line *line, const struct frame_list *frame
 	return true;
 }
 
-/* The line of what is in namer->kernel and namer->user. */
+/* How a user stack ended, as counted; and whether the text says so itself. */
+struct ending {
+	enum stack_end end;
+	bool is_marked; /* a frame stands for the whole stack: no other is needed */
+};
+
+/* The line of what is in namer->kernel and namer->user. A line that is full is an end, too. */
 static const char *build_text(struct stack_namer *namer, const char *comm, struct room room,
-			      bool is_truncated, bool is_idle, size_t *len_out)
+			      struct ending *ending, bool is_idle, size_t *len_out)
 {
 	struct stack_line *line = &namer->line;
+	bool is_truncated = ending->end != STACK_END_ROOT && !ending->is_marked;
 	bool is_whole;
 
 	stack_line_begin(line, comm, room.name_bytes);
@@ -128,6 +135,9 @@ static const char *build_text(struct stack_namer *namer, const char *comm, struc
 		stack_line_idle(line);
 	is_whole = write_frames(line, &namer->kernel, &room) &&
 		   write_frames(line, &namer->user, &room);
+	/* What an account has no room for is charged to it: bill_text(). */
+	if (!is_whole && room.frames && ending->end == STACK_END_ROOT)
+		ending->end = STACK_END_LONG_TEXT;
 	return stack_line_finish(
 		line, is_truncated || !is_whole ? STACK_LINE_CUT : STACK_LINE_WHOLE, len_out);
 }
@@ -197,12 +207,6 @@ static void note_end(struct process *process, const struct probe_stack *stack, e
 		symbols_process__note_end(process->symbols, stack->ips[stack->frame_cnt - 1], end,
 					  samples);
 }
-
-/* How a user stack ended, as counted; and whether the text says so itself. */
-struct ending {
-	enum stack_end end;
-	bool is_marked; /* a frame stands for the whole stack: no other is needed */
-};
 
 static int push_ending(struct stack_namer *namer, const char *marker, enum stack_end end,
 		       struct ending *out)
@@ -329,7 +333,7 @@ static int add_thread(struct stack_namer *namer, const struct process *process,
 }
 
 /* 0 or -ENOMEM. `stack` gets its number in the profile. */
-static int add_text(struct stack_namer *namer, struct process *process, bool is_truncated,
+static int add_text(struct stack_namer *namer, struct process *process, struct ending *ending,
 		    const struct jbpf_value *value, struct profile *profile, uint32_t *stack)
 {
 	struct account *account = symbols_process__account(process->symbols);
@@ -337,7 +341,7 @@ static int add_text(struct stack_namer *namer, struct process *process, bool is_
 	size_t stack_cnt = profile__stack_count(profile);
 	size_t len;
 	uint64_t samples = value->count;
-	const char *line = build_text(namer, process->comm, room_of(text), is_truncated,
+	const char *line = build_text(namer, process->comm, room_of(text), ending,
 				      value->flags & JBPF_VALUE_IDLE, &len);
 	int err = profile__add_numbered(profile, line, len, samples, stack);
 
@@ -356,19 +360,16 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 	struct window *window = target->window;
 	uint64_t samples = count->value.count;
 	struct ending ending;
-	bool is_truncated;
 	uint32_t stack;
 	int err;
 
 	if (!samples)
 		return 0;
 	err = name_user(namer, process, count->key.user_hash, &count->value, &ending);
-	is_truncated = ending.end != STACK_END_ROOT && !ending.is_marked;
 	if (!err)
 		err = name_kernel(namer, &count->key);
 	if (!err)
-		err = add_text(namer, process, is_truncated, &count->value, target->profile,
-			       &stack);
+		err = add_text(namer, process, &ending, &count->value, target->profile, &stack);
 	if (!err)
 		err = add_thread(namer, process, count, stack, target->threads);
 	if (!err && add_line(namer, samples, target->lines) == -ENOMEM)
