@@ -194,6 +194,8 @@ static const struct row method_rows[] = {
 	{ "Lorg/python/pycode/_pyx12;::f$1()V", "org.python.pycode._pyx.f$1" },
 	{ "Ljnr/ffi/provider/jffi/NativeClosureProxy$$impl$$7;::invoke()V",
 	  "jnr.ffi.provider.jffi.NativeClosureProxy$$impl$$.invoke" },
+	{ "Lrubyjit/Cart$$total_BD3F0123456789ABCDEF0123456789ABCDEF01231746;::__file__()V",
+	  "rubyjit.Cart$$total.__file__" },
 	{ "Lspel/Ex12;::getValue()V", "spel.Ex.getValue" },
 	{ "La/spel/Ex12;::getValue()V", "a.spel.Ex12.getValue" },
 	{ "Lshop/Order__Accessor_wgqkfj;::setProperty()V", "shop.Order__Accessor_.setProperty" },

@@ -111,6 +111,8 @@ static const struct rule class_rules[] = {
 	{ "__<[d]>", "$", false },
 	/* Jython: org/python/core/imp.java, Py.java getName(). */
 	{ "~org.python.pycode._pyx<[d]>", NULL, false },
+	/* JRuby: org/jruby/compiler/JITCompiler.java, a SHA-1 of the method and a counter. */
+	{ "<_[X40+]>", "rubyjit.", false },
 	/* jnr-ffi (JRuby): provider/jffi/NativeClosureProxy.java, ClosureInvoker, VariableAccessor. */
 	{ "NativeClosureProxy$$impl$$<[d]>", NULL, true },
 	{ "ClosureInvoker$$impl$$<[d]>", NULL, true },
