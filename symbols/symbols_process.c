@@ -31,6 +31,7 @@
 #include "user/files/container_file.h"
 #include "user/files/mapped_file.h"
 #include "user/files/opener.h"
+#include "user/host/proc_thread.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
@@ -322,18 +323,11 @@ static int process_read_maps(struct symbols_process *process)
 {
 	struct procmaps maps = { 0 };
 	uint64_t vm_pages;
-	char path[32];
 	int err;
 
-	snprintf(path, sizeof(path), "%" PRIu32 "/maps", process->id.pid);
 	process->maps_are_fresh = true;
 	vm_pages = process_vm_pages(process);
-
-	__cleanup_fd int fd = openat(process->shared->options.proc_fd, path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	err = procmaps_read(fd, &maps);
+	err = proc_read_maps(process->shared->options.proc_fd, process->id.pid, &maps);
 	/* The pid may have gone to another process meanwhile; a dying one has no mappings left. */
 	if (!err)
 		err = symbols_process_check(process);

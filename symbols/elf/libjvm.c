@@ -19,6 +19,7 @@
 #include "user/files/mapped_file.h"
 #include "user/files/opener.h"
 #include "user/host/proc_stat.h"
+#include "user/host/proc_thread.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -59,14 +60,8 @@ static size_t mappings_pick(const struct procmaps *maps, struct libjvm_mapping *
 int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out)
 {
 	struct procmaps maps = { 0 };
-	char path[32];
-	int err;
+	int err = proc_read_maps(proc_fd, pid, &maps);
 
-	snprintf(path, sizeof(path), "%u/maps", pid);
-	__cleanup_fd int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	err = procmaps_read(fd, &maps);
 	if (!err) {
 		*cnt_out = mappings_pick(&maps, out, max);
 		err = *cnt_out ? 0 : -ENOENT;

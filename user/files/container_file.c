@@ -19,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "user/host/proc_thread.h"
 #include "user/util/cleanup.h"
 
 /* openat2 answers EAGAIN when a rename anywhere raced with a ".." of the path. */
@@ -45,11 +46,15 @@ static int container_resolve(int root_fd, const char *path, uint64_t flags)
 int container_root_open(int proc_fd, uint32_t pid)
 {
 	char path[32];
-	int fd;
+	int fd, err;
 
 	snprintf(path, sizeof(path), "%u/root", pid);
 	fd = openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd >= 0)
+		return fd;
+	err = -errno;
+	fd = proc_thread_open(proc_fd, pid, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err : fd;
 }
 
 int container_dir_open(int root_fd, const char *path)

@@ -12,6 +12,7 @@
 
 #include "user/files/container_file.h"
 #include "user/files/opener.h"
+#include "user/host/proc_thread.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -33,20 +34,33 @@ static bool mapped_file_is_same(const struct mapped_file_request *request, const
 	return changed_ns < request->start_unix_ns;
 }
 
+static int open_map_file(const struct mapped_file_request *request)
+{
+	const struct procmap *map = request->map;
+	char path[80], *name = path;
+	int fd, err;
+
+	name += snprintf(path, sizeof(path), "%u/", request->pid);
+	(void)snprintf(name, sizeof(path) - (size_t)(name - path), "map_files/%" PRIx64 "-%" PRIx64,
+		       map->start, map->end);
+	fd = openat(request->proc_fd, path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	err = -errno;
+	fd = proc_thread_open(request->proc_fd, request->pid, name, O_PATH | O_CLOEXEC);
+	return fd < 0 ? err : fd;
+}
+
 int mapped_file_open(const struct mapped_file_request *request)
 {
 	const struct procmap *map = request->map;
 	struct stat st;
-	char name[80];
-	int err, fd;
+	int err, fd = open_map_file(request);
 
-	snprintf(name, sizeof(name), "%u/map_files/%" PRIx64 "-%" PRIx64, request->pid, map->start,
-		 map->end);
-	fd = openat(request->proc_fd, name, O_PATH | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
 	if (map->kind != PROCMAP_KIND_FILE || map->is_deleted)
-		return -errno;
+		return fd;
 
 	__cleanup_fd int root_fd = container_root_open(request->proc_fd, request->pid);
 

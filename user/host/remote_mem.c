@@ -29,6 +29,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/host/proc_stat.h"
+#include "user/host/proc_thread.h"
 #include "user/util/strbuf.h"
 
 #define CACHE_PAGE_BYTES 4096u
@@ -38,14 +39,18 @@
 #define SETTING_MAX_BYTES 64
 #define HELD_FD_MAX	  768 /* descriptors above are for others */
 
+static int file_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
+static int file_read_pieces(const struct remote_mem *mem, struct remote_piece *pieces, size_t cnt);
+
 static int process_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len)
 {
 	struct iovec local = { .iov_base = out, .iov_len = len };
 	struct iovec remote = { .iov_base = (void *)(uintptr_t)address, .iov_len = len };
 	ssize_t got = process_vm_readv((pid_t)mem->pid, &local, 1, &remote, 1, 0);
 
+	/* Its first thread may have ended, and this goes by that. */
 	if (got < 0)
-		return -errno;
+		return errno == ESRCH ? file_read(mem, address, out, len) : -errno;
 	return (size_t)got == len ? 0 : -EFAULT;
 }
 
@@ -85,6 +90,8 @@ static int process_read_pieces(const struct remote_mem *mem, struct remote_piece
 		size_t done;
 		int err = process_read_batch(mem, pieces, cnt < BATCH_CNT ? cnt : BATCH_CNT, &done);
 
+		if (err == -ESRCH)
+			return file_read_pieces(mem, pieces, cnt);
 		if (err) {
 			for (size_t i = 0; i < cnt; i++)
 				pieces[i].err = err;
@@ -96,13 +103,13 @@ static int process_read_pieces(const struct remote_mem *mem, struct remote_piece
 	return 0;
 }
 
-static int file_read(const struct remote_mem *mem, uint64_t address, void *out, size_t len);
-
 static int file_open(const struct remote_mem *mem)
 {
 	char path[24];
 	int fd;
 
+	if (proc_first_thread_has_ended(mem->proc_fd, mem->pid))
+		return proc_thread_open(mem->proc_fd, mem->pid, "mem", O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "%" PRIu32 "/mem", mem->pid);
 	fd = openat(mem->proc_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)

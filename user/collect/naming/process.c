@@ -6,6 +6,7 @@
 #include "user/collect/naming/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <search.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "user/collect/container/cgroup_account.h"
+#include "user/host/proc_thread.h"
 #include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
@@ -97,6 +99,12 @@ static char *process_read_exe(int proc_fd, uint32_t pid)
 
 	snprintf(link, sizeof(link), "%u/exe", pid);
 	len = readlinkat(proc_fd, link, path, sizeof(path) - 1);
+	if (len < 0) {
+		__cleanup_fd int fd = proc_thread_open(proc_fd, pid, "exe",
+						       O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+		len = fd < 0 ? -1 : readlinkat(fd, "", path, sizeof(path) - 1);
+	}
 	if (len <= 0)
 		return NULL;
 	path[len] = '\0';
