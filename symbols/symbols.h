@@ -151,6 +151,12 @@ struct account *symbols_process__account(const struct symbols_process *process);
  */
 __must_check int symbols_process__refresh(struct symbols_process *process);
 
+/*
+ * Has its address space another size than when its mappings were read? Costs far less than a refresh; no
+ * answer for a process that is gone.
+ */
+bool symbols_process__has_new_size(const struct symbols_process *process);
+
 /* As _refresh, but reads the perf map even when it looks unchanged; `source` is what it counts as. */
 __must_check int symbols_process__reload_jit(struct symbols_process *process,
 					     enum jit_source source);

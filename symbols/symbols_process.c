@@ -408,6 +408,11 @@ int symbols_process__refresh(struct symbols_process *process)
 	return err;
 }
 
+bool symbols_process__has_new_size(const struct symbols_process *process)
+{
+	return process_vm_pages(process) != process->vm_pages;
+}
+
 int symbols_process__reload_jit(struct symbols_process *process, enum jit_source source)
 {
 	int err = symbols_process_check(process);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/unit/naming_listener.h"
@@ -63,6 +64,7 @@ static struct naming *naming_new(void)
 	struct naming *naming = NULL;
 	char why[256] = "";
 
+	account_cnt = stream_cnt = hotspot_cnt = 0;
 	config.listener.hotspot = on_hotspot;
 	config.listener.account = on_account;
 	assert_int_equal(naming__open(&config, &naming, why, sizeof(why)), 0);
@@ -273,6 +275,47 @@ static void who_used_up_what_naming_may_take_keeps_samples_without_frames(void *
 	naming__free(naming);
 }
 
+/* A program may load libjvm.so long after its first sample, and in the midst of a long window. */
+static void a_process_that_grows_is_read_again_within_the_window(void **state)
+{
+	const struct jbpf_notice seen = {
+		.kind = JBPF_NOTICE_SEEN,
+		.pid = (uint32_t)getpid(),
+		.start_ns = own_start_ns(),
+		.cgroup_id = LEAF_ID,
+		.comm = "test",
+	};
+	const struct symbols_process_id id = { .start_ns = seen.start_ns, .pid = seen.pid };
+	const size_t len = 1 << 20;
+	struct naming *naming = naming_new();
+	struct symbols_jit_status jit;
+	uint64_t deadline_ns = clock_boot_ns() + 60 * CLOCK_NS_PER_S;
+	void *code;
+
+	(void)state;
+	naming__notice(naming, &seen);
+	/* Twice it is read in any case. */
+	for (int i = 0; i < 3; i++) {
+		while (naming__due_boot_ns(naming) > clock_boot_ns() &&
+		       clock_boot_ns() < deadline_ns)
+			usleep(1000);
+		naming__tick(naming);
+	}
+	symbols_process__jit_status(process_table__find(naming->processes, &id)->symbols, &jit);
+	assert_false(jit.has_jit_code);
+	code = mmap(NULL, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(code, MAP_FAILED);
+	while (!jit.has_jit_code && clock_boot_ns() < deadline_ns) {
+		usleep(1000);
+		naming__tick(naming);
+		symbols_process__jit_status(process_table__find(naming->processes, &id)->symbols,
+					    &jit);
+	}
+	assert_true(jit.has_jit_code);
+	assert_int_equal(munmap(code, len), 0);
+	naming__free(naming);
+}
+
 static void naming_without_a_launcher_is_refused(void **state)
 {
 	const struct naming_config config = { .listener = naming_listener(on_stream) };
@@ -288,6 +331,7 @@ static void naming_without_a_launcher_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_that_grows_is_read_again_within_the_window),
 		cmocka_unit_test(naming_without_a_launcher_is_refused),
 		cmocka_unit_test(an_account_is_told_by_one_cgroup_with_each_window_again),
 		cmocka_unit_test(frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone),

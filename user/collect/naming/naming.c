@@ -31,10 +31,14 @@
 /*
  * A process is often sampled first while the dynamic linker still maps its libraries. One that ends
  * within the window is not read again, so each is read twice: at once, and this much later. A JVM
- * that is still starting is retried a few more times, until its tables can be read.
+ * that is still starting is retried until its tables can be read: promptly at first, then at leisure,
+ * for as long as one may need. What is no JVM may become one, since a program may load libjvm.so at any
+ * time: the size of such is looked at, and the rest when that has changed.
  */
-#define RETRY_DELAY_NS	(100 * CLOCK_NS_PER_MS)
-#define JVM_RETRIES_MAX 30u
+#define RETRY_DELAY_NS	   (100 * CLOCK_NS_PER_MS)
+#define LOOK_DELAY_NS	   CLOCK_NS_PER_S
+#define JVM_PROMPT_RETRIES 30u
+#define JVM_RETRIES_MAX	   1000u
 
 #define CGROUP_ROOT    "/sys/fs/cgroup"
 #define ROOT_CGROUP_ID 1
@@ -418,13 +422,20 @@ static struct symbols_process_id notice_id(const struct jbpf_notice *notice)
 static void retry_later(struct naming *naming, const struct symbols_process_id *id,
 			uint32_t try_cnt)
 {
+	bool is_prompt = try_cnt < JVM_PROMPT_RETRIES;
 	struct retry retry = {
 		.id = *id,
-		.due_ns = clock_boot_ns() + RETRY_DELAY_NS,
+		.due_ns = clock_boot_ns() + (is_prompt ? RETRY_DELAY_NS : LOOK_DELAY_NS),
 		.try_cnt = try_cnt,
 	};
 
-	retry_queue_push(&naming->retries, &retry);
+	retry_queue_push(is_prompt ? &naming->retries : &naming->looks, &retry);
+}
+
+/* Ends when it is dropped from the table of processes. */
+static void look_later(struct naming *naming, const struct symbols_process_id *id)
+{
+	retry_later(naming, id, JVM_PROMPT_RETRIES);
 }
 
 void naming_stop_sampling(struct naming *naming, const struct process *process)
@@ -510,28 +521,49 @@ bool naming_update_jvm(struct naming *naming, struct process *process)
 	       (!process->jvm.is_known || (!has_range && jit_mode_reads_vm(naming->config.jit)));
 }
 
+static void try_again(struct naming *naming, const struct retry *retry)
+{
+	struct process *process = process_table__find(naming->processes, &retry->id);
+	uint32_t try_cnt = retry->try_cnt;
+
+	if (!process || process->exited || process->has_execed || !process->symbols)
+		return;
+	naming_work_on(naming, process);
+	if (!naming_may_work_on(process)) {
+		look_later(naming, &retry->id);
+		return;
+	}
+	if (!process->jvm.is_hotspot && try_cnt == JVM_PROMPT_RETRIES) {
+		if (!symbols_process__has_new_size(process->symbols)) {
+			look_later(naming, &retry->id);
+			return;
+		}
+		try_cnt = 0;
+	}
+	if (symbols_process__refresh(process->symbols) != 0)
+		return;
+	if (naming_update_jvm(naming, process) && try_cnt < JVM_RETRIES_MAX)
+		retry_later(naming, &retry->id, try_cnt + 1);
+	else if (!process->jvm.is_hotspot)
+		look_later(naming, &retry->id);
+}
+
 void naming__tick(struct naming *naming)
 {
 	struct retry retry;
 
-	while (retry_queue_pop(&naming->retries, clock_boot_ns(), &retry)) {
-		struct process *process = process_table__find(naming->processes, &retry.id);
-
-		if (!process || process->exited || !process->symbols)
-			continue;
-		naming_work_on(naming, process);
-		if (!naming_may_work_on(process) ||
-		    symbols_process__refresh(process->symbols) != 0)
-			continue;
-		if (naming_update_jvm(naming, process) && retry.try_cnt < JVM_RETRIES_MAX)
-			retry_later(naming, &retry.id, retry.try_cnt + 1);
-	}
+	while (retry_queue_pop(&naming->retries, clock_boot_ns(), &retry))
+		try_again(naming, &retry);
+	while (retry_queue_pop(&naming->looks, clock_boot_ns(), &retry))
+		try_again(naming, &retry);
 	naming_rest(naming);
 }
 
 uint64_t naming__due_boot_ns(const struct naming *naming)
 {
-	uint64_t retry_ns = retry_queue_due_ns(&naming->retries);
+	uint64_t prompt_ns = retry_queue_due_ns(&naming->retries);
+	uint64_t look_ns = retry_queue_due_ns(&naming->looks);
+	uint64_t retry_ns = prompt_ns < look_ns ? prompt_ns : look_ns;
 	struct symbols_process *symbols;
 	uint64_t space_ns = symbolizer__due_space(naming->symbolizer, &symbols);
 

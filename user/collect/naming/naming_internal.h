@@ -29,6 +29,7 @@ struct naming {
 	struct naming_account told[TOLD_ACCOUNTS]; /* since the last window, by cgroup id */
 	struct ban_list bans;
 	struct retry_queue retries;
+	struct retry_queue looks; /* the slow ones */
 	uint32_t unwind_epoch;
 	uint64_t leafs_proved;
 	/* Of the stream being named. */
