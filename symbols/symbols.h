@@ -309,7 +309,7 @@ bool symbols_is_thread_root(const char *name);
 bool symbols_reaches_root(const struct frame *frames, size_t cnt);
 
 struct symbols_jit_status {
-	bool is_hotspot;   /* maps a libjvm.so that exports gHotSpotVMStructs */
+	bool is_hotspot;   /* maps a file that exports gHotSpotVMStructs */
 	bool has_jit_code; /* an anonymous executable mapping exists */
 	enum jit_source source;
 	uint64_t loaded_boot_ns; /* when the map was read; 0 = never */

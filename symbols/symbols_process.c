@@ -286,7 +286,10 @@ static void process_describe(struct symbols_process *process)
 		const struct object *object = process->files[i].object;
 		enum procmap_kind kind = process->maps.items[i].kind;
 
-		target->is_hotspot |= object && object_is_hotspot(object);
+		if (!target->is_hotspot && object && object_is_hotspot(object)) {
+			target->is_hotspot = true;
+			target->hotspot_map = process->maps.items[i];
+		}
 		target->has_jit_code |=
 			kind == PROCMAP_KIND_ANONYMOUS ||
 			(kind == PROCMAP_KIND_MEMFD && !(object && object_is_elf(object)));

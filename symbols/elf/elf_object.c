@@ -9,7 +9,6 @@
 #include "symbols/elf/elf_file.h"
 #include "symbols/elf/elf_plt.h"
 #include "symbols/elf/libc_thread.h"
-#include "user/host/procmaps.h"
 
 static int elf_object_symbols(const struct elf_file *file, const char *name,
 			      const struct debug_file_opener *opener, struct elf_symtab **out)
@@ -37,11 +36,6 @@ static int elf_object_symbols(const struct elf_file *file, const char *name,
 	return err;
 }
 
-static bool is_named_libjvm(const char *name)
-{
-	return strncmp(procmaps_base_name(name), "libjvm", strlen("libjvm")) == 0;
-}
-
 int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_file_opener *opener,
 		    struct elf_object *out)
 {
@@ -51,7 +45,8 @@ int elf_object_read(int fd, uint64_t size, const char *name, const struct debug_
 
 	if (!err)
 		err = elf_object_symbols(&file, name, opener, &object.symtab);
-	if (!err && is_named_libjvm(name))
+	/* Whatever its name: a link may lead to it, or a launcher may have it linked in. */
+	if (!err)
 		object.is_hotspot = elf_symtab_exports(&file, "gHotSpotVMStructs");
 	elf_file_release(&file);
 	if (!err)

@@ -18,7 +18,7 @@
 
 struct elf_object {
 	struct elf_symtab *symtab;
-	bool is_hotspot; /* a libjvm with the tables of HotSpot's Serviceability Agent */
+	bool is_hotspot; /* it has the tables of HotSpot's Serviceability Agent */
 };
 
 /*

@@ -40,7 +40,13 @@ static bool mapping_is_known(const struct libjvm_mapping *known, size_t cnt,
 	return false;
 }
 
-static size_t mappings_pick(const struct procmaps *maps, struct libjvm_mapping *out, size_t max)
+static bool is_same_file(const struct procmap *a, const struct procmap *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+static size_t mappings_pick(const struct procmaps *maps, const struct procmap *also,
+			    struct libjvm_mapping *out, size_t max)
 {
 	size_t cnt = 0;
 
@@ -48,7 +54,9 @@ static size_t mappings_pick(const struct procmaps *maps, struct libjvm_mapping *
 		const char *path = procmaps_path(maps, &maps->items[i]);
 		size_t len = strlen(path);
 
-		if (!strchr(path, '/') || strcmp(procmaps_base_name(path), "libjvm.so") != 0 ||
+		if (!strchr(path, '/') ||
+		    (strcmp(procmaps_base_name(path), "libjvm.so") != 0 &&
+		     !(also && is_same_file(&maps->items[i], also))) ||
 		    len >= sizeof(out->path) || mapping_is_known(out, cnt, &maps->items[i]))
 			continue;
 		out[cnt].map = maps->items[i];
@@ -59,11 +67,17 @@ static size_t mappings_pick(const struct procmaps *maps, struct libjvm_mapping *
 
 int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max, size_t *cnt_out)
 {
+	return libjvm_find_with(proc_fd, pid, NULL, out, max, cnt_out);
+}
+
+int libjvm_find_with(int proc_fd, uint32_t pid, const struct procmap *known,
+		     struct libjvm_mapping *out, size_t max, size_t *cnt_out)
+{
 	struct procmaps maps = { 0 };
 	int err = proc_read_maps(proc_fd, pid, &maps);
 
 	if (!err) {
-		*cnt_out = mappings_pick(&maps, out, max);
+		*cnt_out = mappings_pick(&maps, known, out, max);
 		err = *cnt_out ? 0 : -ENOENT;
 	}
 	procmaps_release(&maps);

@@ -39,7 +39,7 @@ struct vm_symbols {
 	uint64_t addresses[VM_SYMBOL_CNT]; /* in the process; 0 = not exported */
 };
 
-/* An executable mapping of a file called libjvm.so. One that is only read as data is none. */
+/* An executable mapping of a file called libjvm.so, or known to be one. One that is only read as data is none. */
 struct libjvm_mapping {
 	struct procmap map; /* path_at means nothing here */
 	char path[4096];    /* as the process sees it, without " (deleted)" */
@@ -52,6 +52,10 @@ struct libjvm_mapping {
  */
 __must_check int libjvm_find(int proc_fd, uint32_t pid, struct libjvm_mapping *out, size_t max,
 			     size_t *cnt_out);
+
+/* As libjvm_find(); the file of this mapping is one, too, whatever its name. */
+__must_check int libjvm_find_with(int proc_fd, uint32_t pid, const struct procmap *known,
+				  struct libjvm_mapping *out, size_t max, size_t *cnt_out);
 
 /* The mapped file, opened for reading by `opener`: a regular one. fd or -errno. */
 __must_check int libjvm_open(int proc_fd, uint32_t pid, struct opener *opener,

@@ -286,7 +286,8 @@ static int open_mapping(int proc_fd, uint32_t pid, struct parser *parser,
  * Of several files of that name, the first one whose tables can be read; of the errors, one that
  * may pass wins.
  */
-int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct hotspot_vm **out)
+int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, const struct procmap *known,
+		     struct hotspot_vm **out)
 {
 	__cleanup_free struct libjvm_mapping *mappings = calloc(LIBJVM_MAX, sizeof(*mappings));
 	int err, result = -ENOENT;
@@ -294,7 +295,7 @@ int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser, struct ho
 
 	if (!mappings)
 		return -ENOMEM;
-	err = libjvm_find(proc_fd, pid, mappings, LIBJVM_MAX, &cnt);
+	err = libjvm_find_with(proc_fd, pid, known, mappings, LIBJVM_MAX, &cnt);
 	if (err)
 		return err;
 	for (size_t i = 0; i < cnt; i++) {

@@ -16,16 +16,17 @@
 
 struct hotspot_vm;
 struct parser;
+struct procmap;
 struct remote_mem;
 struct vm_structs;
 
 /*
- * Looks for libjvm.so in the process's maps, has `parser` find its symbols and reads the
+ * Looks for libjvm.so in the process's maps, or for the file of the mapping `known` (NULL: none), has `parser` find its symbols and reads the
  * tables. 0; -ENOENT: no HotSpot in this process; -EAGAIN: the tables are not filled yet (JVM starting), or the parser rests; -ENOTSUP:
  * tables of a layout that is not understood; else -errno of reading (-EPERM, -ESRCH).
  */
 __must_check int hotspot_vm__open(int proc_fd, uint32_t pid, struct parser *parser,
-				  struct hotspot_vm **out) __no_null;
+				  const struct procmap *known, struct hotspot_vm **out);
 void hotspot_vm__free(struct hotspot_vm *vm); /* NULL is fine */
 
 /* "17.0.15+6-Debian-1" as far as it can be read, "" when not. Lives as long as `vm`. */

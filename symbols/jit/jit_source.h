@@ -22,6 +22,7 @@
 #include "symbols/jit/jit_perfmaps.h"
 #include "symbols/jit/jit_vm.h"
 #include "symbols/names/addr_cache.h"
+#include "user/host/procmaps.h"
 #include "user/model/jvm_facts.h"
 
 struct account;
@@ -37,8 +38,9 @@ struct jit_target {
 	struct parser *parser;
 	struct account *account;
 	struct name_table *names;
-	bool is_hotspot; /* these two as the mappings say now */
+	bool is_hotspot; /* these as the mappings say now */
 	bool has_jit_code;
+	struct procmap hotspot_map; /* if it is one: of the file with its tables */
 };
 
 struct jit_refresh {

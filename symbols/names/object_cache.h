@@ -58,7 +58,7 @@ __must_check int object_cache__lookup(struct object_cache *cache, struct object 
 				      uint64_t file_offset, struct elf_symbol *out);
 
 bool object_is_elf(const struct object *object);
-/* A libjvm.so with the tables of HotSpot's Serviceability Agent. */
+/* A libjvm.so, or what has it linked in, with the tables of HotSpot's Serviceability Agent. */
 bool object_is_hotspot(const struct object *object);
 
 /* Is it the object of the file of which these facts are? */

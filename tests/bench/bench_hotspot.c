@@ -125,7 +125,7 @@ static struct hotspot_vm *open_vm(uint32_t pid, uint64_t *ns_out)
 	uint64_t start = cpu_ns();
 	struct hotspot_vm *vm;
 
-	if (proc_fd < 0 || hotspot_vm__open(proc_fd, pid, parser_here(), &vm))
+	if (proc_fd < 0 || hotspot_vm__open(proc_fd, pid, parser_here(), NULL, &vm))
 		die("this is no HotSpot that can be read");
 	*ns_out = cpu_ns() - start;
 	return vm;

@@ -37,7 +37,7 @@ static int run_vm(int proc_fd, uint32_t pid)
 					     "ReduceSignalUsage", "UseCompressedOops" };
 	uint64_t start_ns = clock_monotonic_ns();
 	struct hotspot_vm *vm;
-	int err = hotspot_vm__open(proc_fd, pid, parser_here(), &vm);
+	int err = hotspot_vm__open(proc_fd, pid, parser_here(), NULL, &vm);
 
 	if (err) {
 		printf("error=%s\n", errstr(err));
@@ -113,7 +113,7 @@ static void ask(const struct jvm_attach_request *request, struct jvm_attach_resu
 	struct jvm_attach_request opened = *request;
 	struct jvm_attach_report report = { 0 };
 
-	opened.vm_err = hotspot_vm__open(request->proc_fd, request->pid, parser_here(), &opened.vm);
+	opened.vm_err = hotspot_vm__open(request->proc_fd, request->pid, parser_here(), NULL, &opened.vm);
 	*result = (struct jvm_attach_result){ .outcome = jvm_attach_check(&opened, &job.feature) };
 	hotspot_vm__free(opened.vm);
 	if (result->outcome != JVM_ATTACH_OK)

@@ -172,7 +172,7 @@ static int run(const struct options *options)
 	struct hotspot_vm *vm = NULL;
 	uint64_t begin_us = cpu_us(), vm_us;
 	int err = proc_fd < 0 ? -errno :
-				hotspot_vm__open(proc_fd, options->pid, parser_here(), &vm);
+				hotspot_vm__open(proc_fd, options->pid, parser_here(), NULL, &vm);
 
 	vm_us = cpu_us();
 	if (!err && options->wants_threads) {

@@ -273,6 +273,27 @@ static void libjvm_mappings_of_several_files_are_all_found(void **state)
 	proc_remove(&proc);
 }
 
+static void a_file_that_is_known_to_be_one_needs_no_name(void **state)
+{
+	const struct procmap known = { .inode = 7, .dev_major = 0xfe, .dev_minor = 1 };
+	struct libjvm_mapping mappings[3];
+	struct fake_proc proc;
+	size_t cnt;
+
+	(void)state;
+	proc_make(&proc, "7f1000000000-7f1000250000 r-xp 00001000 fe:01 7 /jdk/bin/java\n"
+			 "7f1000260000-7f1000270000 r-xp 00261000 fe:01 7 /jdk/bin/java\n"
+			 "7f2000000000-7f2000250000 r-xp 00000000 fe:02 7 /jdk/lib/libzip.so\n"
+			 "7f3000000000-7f3000250000 r-xp 00000000 fe:01 9 /b/libjvm.so\n");
+	assert_int_equal(libjvm_find_with(proc.fd, 42, &known, mappings, ARRAY_SIZE(mappings),
+					  &cnt),
+			 0);
+	assert_int_equal(cnt, 2);
+	assert_string_equal(mappings[0].path, "/jdk/bin/java");
+	assert_string_equal(mappings[1].path, "/b/libjvm.so");
+	proc_remove(&proc);
+}
+
 static void libjvm_symbols_are_found_from_any_part_of_the_code(void **state)
 {
 	static const struct {
@@ -372,6 +393,7 @@ int main(void)
 		cmocka_unit_test(libjvm_survives_truncation_and_changed_bytes),
 		cmocka_unit_test(libjvm_is_found_by_the_name_of_its_file),
 		cmocka_unit_test(libjvm_mappings_of_several_files_are_all_found),
+		cmocka_unit_test(a_file_that_is_known_to_be_one_needs_no_name),
 		cmocka_unit_test(libjvm_symbols_are_found_from_any_part_of_the_code),
 		cmocka_unit_test(libjvm_is_read_through_map_files_and_only_when_regular),
 		cmocka_unit_test(libjvm_is_read_by_its_path_when_it_is_the_mapped_file),
