@@ -16,6 +16,7 @@
 #include "user/collect/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include "user/collect/unwind_feed.h"
 #include "user/collect/window_queue.h"
 #include "user/host/host_name.h"
+#include "user/host/pid_namespace.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -64,6 +66,7 @@ struct recorder {
 	struct naming_end facts; /* of the last window's answer */
 	uint64_t past_cpu_ns;	 /* of namers that were replaced */
 	uint64_t stack_bytes;
+	bool are_pids_foreign;
 	char host[HOST_NAME_MAX + 1];
 };
 
@@ -215,6 +218,14 @@ static int open_parts(struct recorder *recorder, char *why, size_t why_len)
 	return err;
 }
 
+/* As the namer opens it. */
+static bool are_pids_the_hosts(void)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return proc_fd < 0 || pid_namespace_is_the_hosts(proc_fd);
+}
+
 int recorder_open_with(const struct recorder_options *options, const struct recorder_sink *sink,
 		       const struct sample_source_ops *source, struct recorder **out, char *why,
 		       size_t why_len)
@@ -233,11 +244,14 @@ int recorder_open_with(const struct recorder_options *options, const struct reco
 	recorder->source.ops = source;
 	recorder->epoll_fd = -1;
 	recorder->link_fd = -1;
+	recorder->are_pids_foreign = !are_pids_the_hosts();
 	err = open_parts(recorder, why, why_len);
 	if (err) {
 		recorder__free(recorder);
 		return err;
 	}
+	if (recorder->are_pids_foreign)
+		pr_warn("%s\n", PID_NAMESPACE_PROBLEM);
 	*out = recorder;
 	return 0;
 }
@@ -684,8 +698,12 @@ static void tell_problem(const struct recorder *recorder, struct recorder_stats 
 	char hanging[RECORDER_HANGING_BYTES];
 	struct naming_beat_facts facts;
 
-	if (!naming_beat_is_dead(&recorder->beat))
+	if (!naming_beat_is_dead(&recorder->beat)) {
+		if (recorder->are_pids_foreign)
+			snprintf(out->naming_problem, sizeof(out->naming_problem), "%s",
+				 PID_NAMESPACE_PROBLEM);
 		return;
+	}
 	facts = beat_facts(recorder, hanging, sizeof(hanging));
 	naming_beat_text(&recorder->beat, clock_monotonic_ns(), &facts, out->naming_problem);
 }

@@ -30,6 +30,7 @@
 #include "user/collect/container/container.h"
 #include "user/collect/probe/probe.h"
 #include "user/sandbox/capabilities.h"
+#include "user/host/pid_namespace.h"
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/sandbox/landlock.h"
@@ -345,6 +346,16 @@ static void check_foreign_process(struct check_run *run)
 	check_line(run, root_fd < 0 ? CHECK_LESS : CHECK_OK, "container roots", detail);
 }
 
+static void check_pid_namespace(struct check_run *run)
+{
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (proc_fd < 0 || pid_namespace_is_the_hosts(proc_fd))
+		check_line(run, CHECK_OK, "pid namespace", "the host's");
+	else
+		check_line(run, CHECK_LESS, "pid namespace", PID_NAMESPACE_PROBLEM);
+}
+
 /* A link of map_files asks for more than the process's own rights, so our own will do. */
 static void check_map_files(struct check_run *run)
 {
@@ -456,6 +467,7 @@ int host_check(const struct host_check_options *options, FILE *out)
 	check_kallsyms(&run);
 	if (run.kept.effective)
 		(void)capabilities_limit(&run.kept);
+	check_pid_namespace(&run);
 	check_foreign_process(&run);
 	check_map_files(&run);
 	check_cgroups(&run);
