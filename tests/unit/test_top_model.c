@@ -286,6 +286,24 @@ static void other_events_have_rates_and_shares_of_their_own(void **state)
 	top_model__free(model);
 }
 
+static void waiting_is_threads_and_a_share_of_all_that_wait(void **state)
+{
+	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
+	struct window waits = top_window(7, "shop", 0, 500), host = top_window(0, NULL, 0, 2000);
+	struct top_rows rows;
+
+	(void)state;
+	waits.event = host.event = EVENT_OFF_CPU;
+	waits.period = host.period = S / 10;
+	top_add(model, &waits, "java;a 500\n");
+	top_add(model, &host, "");
+	rows = rows_of(model, EVENT_OFF_CPU);
+	assert_true(is_about(top_amount(&rows.host, EVENT_OFF_CPU, 500), 5));
+	assert_true(is_about(top_share(&rows.host, EVENT_OFF_CPU, 500), 0.25));
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
 static void losses_and_the_reason_of_missing_names_are_told(void **state)
 {
 	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
@@ -345,6 +363,7 @@ int main(void)
 		cmocka_unit_test(a_selection_leaves_others_out_but_the_host_is_whole),
 		cmocka_unit_test(threads_have_their_stacks_and_can_be_selected),
 		cmocka_unit_test(other_events_have_rates_and_shares_of_their_own),
+		cmocka_unit_test(waiting_is_threads_and_a_share_of_all_that_wait),
 		cmocka_unit_test(losses_and_the_reason_of_missing_names_are_told),
 		cmocka_unit_test(a_whole_range_is_added_up_stream_by_stream),
 	};

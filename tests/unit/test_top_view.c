@@ -201,6 +201,29 @@ static void losses_problems_filter_pause_and_other_events_are_told(void **state)
 	picture_end(&picture);
 }
 
+static void waiting_is_told_in_threads(void **state)
+{
+	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
+	struct window waits = top_window(7, "shop", 0, 125), host = top_window(0, NULL, 0, 500);
+	struct picture picture;
+
+	(void)state;
+	waits.event = host.event = EVENT_OFF_CPU;
+	waits.period = host.period = S / 10;
+	top_add(model, &waits, "java;a;futex_[k] 125\n");
+	top_add(model, &host, "");
+	picture_begin(&picture, model);
+	picture.state.event = EVENT_OFF_CPU;
+	assert_string_equal(draw(&picture, 50, 6),
+			    "off-cpu: 5.00 threads waiting  10 s until 22:13:3\xe2\x80\xa6\n"
+			    "1 container, 0 others\n"
+			    "\n"
+			    "THREADS  HOST% CONTAINER OR PROCESS\n"
+			    "   1.25   25.0 shop\n"
+			    "q quit  ? help  Enter methods  s sort: now  / fil\xe2\x80\xa6\n");
+	picture_end(&picture);
+}
+
 static void hostile_names_do_not_reach_the_terminal(void **state)
 {
 	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
@@ -252,6 +275,7 @@ int main(void)
 		cmocka_unit_test(methods_stand_below_the_facts_of_their_jvm),
 		cmocka_unit_test(calls_and_callers_are_trees),
 		cmocka_unit_test(losses_problems_filter_pause_and_other_events_are_told),
+		cmocka_unit_test(waiting_is_told_in_threads),
 		cmocka_unit_test(hostile_names_do_not_reach_the_terminal),
 		cmocka_unit_test(help_says_what_every_key_does),
 	};

@@ -562,7 +562,7 @@ double top_amount(const struct top_host *host, enum event event, uint64_t sample
 
 double top_share(const struct top_host *host, enum event event, uint64_t samples)
 {
-	if (event_unit(event) == EVENT_UNIT_NANOSECONDS)
+	if (event == EVENT_CPU)
 		return host->cpu_cnt ? top_amount(host, event, samples) / host->cpu_cnt : 0;
 	return host->samples ? (double)samples / (double)host->samples : 0;
 }

@@ -96,7 +96,7 @@ __must_check int top_model__profile(const struct top_model *model, enum event ev
 __must_check int top_model__threads(const struct top_model *model, enum event event,
 				    const char *key, struct profile *out);
 
-/* What samples stand for: CPU cores, or events per second; 0 when that is not known. */
+/* What samples stand for: CPU cores, threads that wait, or events per second; 0 when that is not known. */
 double top_amount(const struct top_host *host, enum event event, uint64_t samples);
 /* The share of the host: of its cores, or of the event's samples; 0 to 1. */
 double top_share(const struct top_host *host, enum event event, uint64_t samples);

@@ -29,12 +29,8 @@ static const struct text_table_column method_columns[] = {
 static void add_amount(struct text_table *table, const struct top_content *content,
 		       enum event event, uint64_t samples)
 {
-	double amount = top_amount(&content->rows.host, event, samples);
-
-	if (event == EVENT_CPU)
-		text_table_cellf(table, "%.2f", amount);
-	else
-		text_table_cellf(table, "%.0f", amount);
+	text_table_cellf(table, "%.*f", top_view_decimals(event),
+			 top_amount(&content->rows.host, event, samples));
 }
 
 static void add_frame(struct text_table *table, const char *name)

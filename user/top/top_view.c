@@ -200,12 +200,8 @@ static void draw_list_titles(struct top_screen *screen, const struct list_column
 static void draw_amount(struct top_screen *screen, int y, const struct top_host *host,
 			enum event event, uint64_t samples)
 {
-	double amount = top_amount(host, event, samples);
-
-	if (event == EVENT_CPU)
-		top_screen_printf(screen, y, 0, AMOUNT_WIDTH, TOP_STYLE_PLAIN, "%7.2f", amount);
-	else
-		top_screen_printf(screen, y, 0, AMOUNT_WIDTH, TOP_STYLE_PLAIN, "%7.0f", amount);
+	top_screen_printf(screen, y, 0, AMOUNT_WIDTH, TOP_STYLE_PLAIN, "%7.*f",
+			  top_view_decimals(event), top_amount(host, event, samples));
 }
 
 static enum top_style frame_style(const char *name)
@@ -352,7 +348,8 @@ static void draw_help(struct top_screen *screen)
 		"p, space pause: what is shown stays, sampling goes on",
 		"q        quit",
 		"",
-		"CORES    CPUs kept busy in the last ten seconds; PER SEC of other events",
+		"CORES    CPUs kept busy in the last ten seconds; THREADS that waited meanwhile;",
+		"         PER SEC of what is counted",
 		"HOST%    share of the host: of its CPUs, or of all samples of the event",
 		"SELF%    samples in the method itself; TOTAL% with what it calls",
 		"",

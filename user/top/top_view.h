@@ -38,7 +38,9 @@ void top_view_append_problems(struct strbuf *out, const struct top_content *cont
 			      const struct top_facts *facts);
 /* The frame's name as it is shown, without the suffix of Java code. Appended. */
 void top_view_append_frame(struct strbuf *out, const char *name);
-/* Title of the column of amounts: "CORES", "PER SEC". */
+/* Title of the column of amounts: "CORES", "THREADS", "PER SEC". */
 const char *top_view_unit(enum event event);
+/* Digits behind the point of such an amount. */
+int top_view_decimals(enum event event);
 
 #endif

@@ -18,7 +18,14 @@ static double percent(uint64_t part, uint64_t whole)
 
 const char *top_view_unit(enum event event)
 {
-	return event == EVENT_CPU ? "CORES" : "PER SEC";
+	if (event == EVENT_CPU)
+		return "CORES";
+	return event_unit(event) == EVENT_UNIT_NANOSECONDS ? "THREADS" : "PER SEC";
+}
+
+int top_view_decimals(enum event event)
+{
+	return event_unit(event) == EVENT_UNIT_NANOSECONDS ? 2 : 0;
 }
 
 void top_view_append_frame(struct strbuf *out, const char *name)
@@ -42,6 +49,8 @@ void top_view_append_load(struct strbuf *out, const struct top_content *content,
 		strbuf_printf(out, "%.2f of %" PRIu32 " core%s (%.1f %%)", amount, host->cpu_cnt,
 			      host->cpu_cnt == 1 ? "" : "s",
 			      100 * top_share(host, event, host->samples));
+	else if (event_unit(event) == EVENT_UNIT_NANOSECONDS)
+		strbuf_printf(out, "%.2f threads waiting", amount);
 	else
 		strbuf_printf(out, "%.0f %s/s", amount, event_noun(event, true));
 }
