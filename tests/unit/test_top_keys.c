@@ -316,6 +316,30 @@ static void the_only_row_that_was_asked_for_is_entered_once(void **state)
 	world_release(&world);
 }
 
+/* With another process and container id its row is another one, and the old one stays for a minute. */
+static void a_container_that_was_started_again_is_entered_where_it_runs(void **state)
+{
+	const struct selection shop = { .container = "shop" };
+	struct top_model *model = top_model__new(&shop, TOP_SPAN_LIVE);
+	struct window before = top_window(7, "shop", 0, 900), after = top_window(8, "shop", 10, 5);
+	struct world world;
+
+	(void)state;
+	before.labels[WINDOW_LABEL_CONTAINER_ID] = "aaaaaaaaaaaa";
+	after.labels[WINDOW_LABEL_CONTAINER_ID] = "bbbbbbbbbbbb";
+	top_add(model, &before, "java;old_[j] 900\n");
+	top_end(model, 0, 900);
+	top_add(model, &after, "java;new_[j] 5\n");
+	top_end(model, 10, 5);
+	world_of(&world, model);
+	assert_int_equal(world.content.rows.cnt, 2);
+	world.state.is_inside = true;
+	assert_true(top_keys_enter_only_row(&world.state, &world.content));
+	load(&world);
+	assert_string_equal(cursor_name(&world), "new_[j]");
+	world_release(&world);
+}
+
 static void a_row_that_is_gone_has_an_empty_page(void **state)
 {
 	struct world world;
@@ -346,6 +370,7 @@ int main(void)
 		cmocka_unit_test(s_sorts_e_switches_the_event_and_p_pauses),
 		cmocka_unit_test(a_key_leaves_the_help_and_q_and_control_c_the_program),
 		cmocka_unit_test(the_only_row_that_was_asked_for_is_entered_once),
+		cmocka_unit_test(a_container_that_was_started_again_is_entered_where_it_runs),
 		cmocka_unit_test(a_row_that_is_gone_has_an_empty_page),
 	};
 

@@ -112,14 +112,41 @@ static void enter(struct top_state *state, const struct top_content *content)
 	go_to(state, TOP_PAGE_CALLERS);
 }
 
+/*
+ * The line of the only row, or of the only one that runs where all have one name: the others are
+ * what the container was before it was started again. SIZE_MAX when there is none.
+ */
+static size_t only_line(const struct top_content *content)
+{
+	const struct top_row *const *list = content->list;
+	size_t line = SIZE_MAX;
+
+	if (content->list_cnt != content->rows.cnt)
+		return SIZE_MAX;
+	if (content->list_cnt == 1)
+		return 0;
+	for (size_t i = 0; i < content->list_cnt; i++) {
+		if (!list[i]->is_container || strcmp(list[i]->name, list[0]->name) != 0)
+			return SIZE_MAX;
+		if (!list[i]->samples)
+			continue;
+		if (line != SIZE_MAX)
+			return SIZE_MAX;
+		line = i;
+	}
+	return line;
+}
+
 bool top_keys_enter_only_row(struct top_state *state, const struct top_content *content)
 {
+	size_t line = only_line(content);
+
 	if (!state->is_inside || state->page != TOP_PAGE_LIST || content->rows.cnt == 0)
 		return false;
 	state->is_inside = false;
-	if (content->rows.cnt != 1 || content->list_cnt != 1)
+	if (line == SIZE_MAX)
 		return false;
-	page_of(state)->cursor = 0;
+	move_to(state, content, line);
 	enter(state, content);
 	return true;
 }
