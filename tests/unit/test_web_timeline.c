@@ -212,27 +212,57 @@ static struct window jvm(uint64_t start_s, uint32_t pid, uint64_t age_s, const c
 	return window;
 }
 
-static void starts_of_jvms_are_told_once_with_their_images(void **state)
+/* The i-th of the starts is that one; `before` is NULL when it has no new image. */
+static void must_start(size_t i, double at_s, const char *service, const char *image,
+		       const char *before)
 {
-	const json_t *starts;
+	const json_t *start = json_array_get(json_object_get(json, "starts"), i);
 
+	assert_true(fabs(json_number_value(json_object_get(start, "time")) - (double)(BEGIN / S) -
+			 at_s) < 0.001);
+	assert_string_equal(json_string_value(json_object_get(start, "service")), service);
+	assert_string_equal(json_string_value(json_object_get(start, "image")), image);
+	assert_string_equal(json_string_value(json_object_get(start, "image_before")),
+			    before ? before : "");
+	assert_true(json_is_true(json_object_get(start, "is_new_image")) == (before != NULL));
+}
+
+static void starts_of_jvms_are_told_once_those_with_a_new_image_first(void **state)
+{
 	(void)state;
 	begin(EVENT_CPU, WINDOW_LABEL_CONTAINER);
+	/* As a merged store has them: stream by stream, whichever comes first. */
+	add(jvm(40, 3, 5, "shop:2"));
+	add(jvm(50, 3, 15, "shop:2"));
 	add(jvm(0, 1, 3600, "shop:1"));
 	add(jvm(10, 1, 3610, "shop:1"));
 	add(jvm(20, 2, 5, "shop:1"));
-	add(jvm(40, 3, 5, "shop:2"));
-	add(jvm(50, 3, 15, "shop:2"));
 	end();
-	starts = json_object_get(json, "starts");
-	assert_int_equal(json_array_size(starts), 2);
+	assert_int_equal(json_array_size(json_object_get(json, "starts")), 2);
 	assert_int_equal(json_integer_value(json_object_get(json, "start_count")), 2);
-	assert_true(fabs(json_number_value(json_object_get(json_array_get(starts, 0), "time")) -
-			 (double)(BEGIN / S + 15)) < 0.001);
-	assert_true(json_is_false(json_object_get(json_array_get(starts, 0), "is_new_image")));
-	assert_true(json_is_true(json_object_get(json_array_get(starts, 1), "is_new_image")));
-	assert_string_equal(json_string_value(json_object_get(json_array_get(starts, 1), "image")),
-			    "shop:2");
+	must_start(0, 35, "", "shop:2", "shop:1");
+	must_start(1, 15, "", "shop:1", NULL);
+	json_decref(json);
+}
+
+/* Two services in one series: that they have different images is no new image of either. */
+static void images_are_those_of_a_service_whatever_is_one_series(void **state)
+{
+	struct window shop = jvm(10, 1, 5, "shop:1"), cart = jvm(20, 2, 5, "cart:1");
+	struct window later = jvm(30, 3, 5, "shop:2");
+
+	(void)state;
+	shop.labels[WINDOW_LABEL_SERVICE] = later.labels[WINDOW_LABEL_SERVICE] = "shop";
+	cart.labels[WINDOW_LABEL_SERVICE] = "cart";
+	begin(EVENT_CPU, WINDOW_LABEL_CNT);
+	add(shop);
+	add(cart);
+	add(later);
+	end();
+	assert_int_equal(json_array_size(json_object_get(json, "starts")), 3);
+	must_start(0, 25, "shop", "shop:2", "shop:1");
+	must_start(1, 5, "shop", "shop:1", NULL);
+	must_start(2, 15, "cart", "cart:1", NULL);
 	json_decref(json);
 }
 
@@ -256,7 +286,8 @@ int main(void)
 		cmocka_unit_test(only_the_heaviest_are_drawn_and_the_sum_is_whole),
 		cmocka_unit_test(groups_beyond_the_maximum_are_in_the_sum),
 		cmocka_unit_test(events_are_counted_by_the_second),
-		cmocka_unit_test(starts_of_jvms_are_told_once_with_their_images),
+		cmocka_unit_test(starts_of_jvms_are_told_once_those_with_a_new_image_first),
+		cmocka_unit_test(images_are_those_of_a_service_whatever_is_one_series),
 		cmocka_unit_test(steps_are_round_and_not_too_many),
 	};
 

@@ -18,15 +18,15 @@
 struct group {
 	double *amounts; /* by step: ns of CPU time, or events */
 	double total;
-	uint32_t image; /* of the JVM that started last; STRTAB_NONE = not known */
 };
 
-/* A JVM that began within the range. */
+/* A JVM, and when it began: in the range or before it; 0 = not known. */
 struct start {
 	uint64_t unix_ns;
 	uint32_t group;
+	uint32_t service;
 	uint32_t image;
-	bool is_new_image; /* its group ran another one before */
+	uint32_t image_before; /* of its service, another one; STRTAB_NONE = there is none */
 };
 
 struct web_timeline {
@@ -40,6 +40,9 @@ struct web_timeline {
 	uint64_t *lost;	   /* samples, by step */
 	bool *is_recorded; /* by step: was anything written at all? */
 	struct strtab *images;
+	struct strtab *services; /* of JVMs: id = index in newest_images */
+	uint32_t *newest_images; /* of the JVM of each service that came last */
+	size_t service_cap;
 	struct strtab *processes; /* JVMs that were looked at */
 	struct start *starts;
 	size_t start_cnt;
@@ -78,12 +81,13 @@ struct web_timeline *web_timeline__new(const struct web_timeline_options *option
 	timeline->step_cnt = (size_t)((range_ns + options->step_ns - 1) / options->step_ns);
 	timeline->names = strtab__new();
 	timeline->images = strtab__new();
+	timeline->services = strtab__new();
 	timeline->processes = strtab__new();
 	timeline->others = calloc(timeline->step_cnt, sizeof(*timeline->others));
 	timeline->lost = calloc(timeline->step_cnt, sizeof(*timeline->lost));
 	timeline->is_recorded = calloc(timeline->step_cnt, sizeof(*timeline->is_recorded));
-	if (timeline->names && timeline->images && timeline->processes && timeline->others &&
-	    timeline->lost && timeline->is_recorded)
+	if (timeline->names && timeline->images && timeline->services && timeline->processes &&
+	    timeline->others && timeline->lost && timeline->is_recorded)
 		return timeline;
 	web_timeline__free(timeline);
 	return NULL;
@@ -102,6 +106,7 @@ void web_timeline__free(struct web_timeline *timeline)
 	free(timeline->starts);
 	strtab__free(timeline->names);
 	strtab__free(timeline->images);
+	strtab__free(timeline->services);
 	strtab__free(timeline->processes);
 	free(timeline);
 }
@@ -124,7 +129,7 @@ static int find_group(struct web_timeline *timeline, const struct window *window
 	if (err)
 		return err;
 	group = &timeline->groups[timeline->group_cnt];
-	*group = (struct group){ .image = STRTAB_NONE };
+	*group = (struct group){ .total = 0 };
 	group->amounts = calloc(timeline->step_cnt, sizeof(*group->amounts));
 	if (!group->amounts)
 		return -ENOMEM;
@@ -197,31 +202,58 @@ static uint64_t started_at(const struct window *window)
 static int note_start(struct web_timeline *timeline, const struct window *window, uint32_t group_id)
 {
 	const struct process_key key = { window->process_start_ns, window->pid };
-	const char *image_name = window_label(window, WINDOW_LABEL_IMAGE);
-	struct group *group = &timeline->groups[group_id];
-	uint32_t cnt = strtab__count(timeline->processes), id, image;
-	uint64_t unix_ns = started_at(window);
-	bool is_new_image;
+	const char *service = window_label(window, WINDOW_LABEL_SERVICE);
+	const char *image = window_label(window, WINDOW_LABEL_IMAGE);
+	struct start start = { .unix_ns = started_at(window), .group = group_id };
+	uint32_t cnt = strtab__count(timeline->processes), id;
 	int err = strtab__intern(timeline->processes, &key, sizeof(key), &id);
 
 	if (err || id < cnt)
 		return err; /* it is known */
-	err = strtab__intern(timeline->images, image_name, strlen(image_name), &image);
-	if (err)
-		return err;
-	is_new_image = group->image != STRTAB_NONE && group->image != image;
-	group->image = image;
-	if (unix_ns < timeline->options.since_unix_ns || unix_ns >= timeline->options.until_unix_ns)
-		return 0;
-	err = vec_room(timeline->starts, timeline->start_cnt, timeline->start_cap, 16);
+	err = strtab__intern(timeline->images, image, strlen(image), &start.image);
 	if (!err)
-		timeline->starts[timeline->start_cnt++] = (struct start){
-			.unix_ns = unix_ns,
-			.group = group_id,
-			.image = image,
-			.is_new_image = is_new_image,
-		};
+		err = strtab__intern(timeline->services, service, strlen(service), &start.service);
+	if (!err)
+		err = vec_room(timeline->starts, timeline->start_cnt, timeline->start_cap, 16);
+	if (!err)
+		timeline->starts[timeline->start_cnt++] = start;
 	return err;
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct start *a = left, *b = right;
+
+	if (a->unix_ns != b->unix_ns)
+		return a->unix_ns < b->unix_ns ? -1 : 1;
+	return (a->image > b->image) - (a->image < b->image);
+}
+
+/*
+ * Services keep their name over restarts and roll-outs, so an image is compared with that of its
+ * service, whatever makes a series; by time, for a store that was merged has streams in another
+ * order. 0 or -ENOMEM.
+ */
+static int find_new_images(struct web_timeline *timeline)
+{
+	uint32_t cnt = strtab__count(timeline->services);
+	__cleanup_free uint32_t *newest = calloc(cnt + 1, sizeof(*newest));
+
+	if (!newest)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < cnt; i++)
+		newest[i] = STRTAB_NONE;
+	if (timeline->start_cnt)
+		qsort(timeline->starts, timeline->start_cnt, sizeof(*timeline->starts),
+		      compare_starts);
+	for (size_t i = 0; i < timeline->start_cnt; i++) {
+		struct start *start = &timeline->starts[i];
+		uint32_t *image = &newest[start->service];
+
+		start->image_before = *image == start->image ? STRTAB_NONE : *image;
+		*image = start->image;
+	}
+	return 0;
 }
 
 /* ---- adding ---- */
@@ -360,29 +392,56 @@ static void write_lost(const struct web_timeline *timeline, struct json_writer *
 	json_writer_end(json, ']');
 }
 
-static void write_starts(const struct web_timeline *timeline, struct json_writer *json)
+static void write_start(const struct web_timeline *timeline, const struct start *start,
+			struct json_writer *json)
 {
-	size_t cnt = timeline->start_cnt;
+	bool is_new = start->image_before != STRTAB_NONE;
 
 	json_writer_newline(json);
-	json_writer_member_u64(json, "start_count", cnt);
+	json_writer_begin(json, '{');
+	json_writer_member_number(json, "time", (double)start->unix_ns / (double)CLOCK_NS_PER_S);
+	json_writer_member_string(json, "name", strtab__get(timeline->names, start->group, NULL));
+	json_writer_member_string(json, "service",
+				  strtab__get(timeline->services, start->service, NULL));
+	json_writer_member_string(json, "image", strtab__get(timeline->images, start->image, NULL));
+	json_writer_member_string(
+		json, "image_before",
+		is_new ? strtab__get(timeline->images, start->image_before, NULL) : "");
+	json_writer_member_bool(json, "is_new_image", is_new);
+	json_writer_end(json, '}');
+}
+
+static bool is_in_range(const struct web_timeline *timeline, const struct start *start)
+{
+	return start->unix_ns >= timeline->options.since_unix_ns &&
+	       start->unix_ns < timeline->options.until_unix_ns;
+}
+
+/* Those with a new image first: there may be more than are told. 0 or -ENOMEM. */
+static int write_starts(struct web_timeline *timeline, struct json_writer *json)
+{
+	uint64_t cnt = 0;
+	int err = find_new_images(timeline);
+
+	if (err)
+		return err;
+	json_writer_newline(json);
 	json_writer_key(json, "starts");
 	json_writer_begin(json, '[');
-	for (size_t i = 0; i < cnt && i < WEB_TIMELINE_STARTS_MAX; i++) {
-		const struct start *start = &timeline->starts[i];
+	for (int is_old = 0; is_old <= 1; is_old++) {
+		for (size_t i = 0; i < timeline->start_cnt; i++) {
+			const struct start *start = &timeline->starts[i];
 
-		json_writer_newline(json);
-		json_writer_begin(json, '{');
-		json_writer_member_number(json, "time",
-					  (double)start->unix_ns / (double)CLOCK_NS_PER_S);
-		json_writer_member_string(json, "name",
-					  strtab__get(timeline->names, start->group, NULL));
-		json_writer_member_string(json, "image",
-					  strtab__get(timeline->images, start->image, NULL));
-		json_writer_member_bool(json, "is_new_image", start->is_new_image);
-		json_writer_end(json, '}');
+			if (!is_in_range(timeline, start) ||
+			    (start->image_before == STRTAB_NONE) != is_old)
+				continue;
+			if (cnt++ < WEB_TIMELINE_STARTS_MAX)
+				write_start(timeline, start, json);
+		}
 	}
 	json_writer_end(json, ']');
+	json_writer_member_u64(json, "start_count", cnt);
+	return 0;
 }
 
 int web_timeline__json(struct web_timeline *timeline, struct strbuf *out)
@@ -409,7 +468,9 @@ int web_timeline__json(struct web_timeline *timeline, struct strbuf *out)
 	if (err)
 		return err;
 	write_lost(timeline, &json);
-	write_starts(timeline, &json);
+	err = write_starts(timeline, &json);
+	if (err)
+		return err;
 	json_writer_end(&json, '}');
 	strbuf_putc(out, '\n');
 	return strbuf_error(out);

@@ -25,13 +25,13 @@
 
 #define DEFAULT_SINCE_NS (3600 * CLOCK_NS_PER_S)
 
-static const char *const by_words[] = { "container", "pod",  "namespace", "service",
-					"image",     "comm", "none",	  NULL };
+static const char *const by_words[] = { "container", "pod",  "namespace", "service", "image",
+					"host",	     "comm", "none",	  NULL };
 
 /* In the order of by_words. */
 static const enum window_label by_labels[] = {
 	WINDOW_LABEL_CONTAINER, WINDOW_LABEL_POD,  WINDOW_LABEL_NAMESPACE, WINDOW_LABEL_SERVICE,
-	WINDOW_LABEL_IMAGE,	WINDOW_LABEL_COMM, WINDOW_LABEL_CNT,
+	WINDOW_LABEL_IMAGE,	WINDOW_LABEL_HOST, WINDOW_LABEL_COMM,	   WINDOW_LABEL_CNT,
 };
 
 struct run_options {
