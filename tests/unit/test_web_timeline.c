@@ -245,6 +245,23 @@ static void starts_of_jvms_are_told_once_those_with_a_new_image_first(void **sta
 	json_decref(json);
 }
 
+/* As all do that start while jbpfd runs: a window has the time of its begin. */
+static void a_jvm_may_start_within_its_first_window(void **state)
+{
+	struct window first = jvm(20, 1, 0, "shop:1"), never = jvm(20, 2, 0, "shop:1");
+
+	(void)state;
+	first.process_start_ns += 4 * S;
+	never.process_start_ns += 11 * S;
+	begin(EVENT_CPU, WINDOW_LABEL_CONTAINER);
+	add(first);
+	add(never);
+	end();
+	assert_int_equal(json_array_size(json_object_get(json, "starts")), 1);
+	must_start(0, 24, "", "shop:1", NULL);
+	json_decref(json);
+}
+
 /* Two services in one series: that they have different images is no new image of either. */
 static void images_are_those_of_a_service_whatever_is_one_series(void **state)
 {
@@ -287,6 +304,7 @@ int main(void)
 		cmocka_unit_test(groups_beyond_the_maximum_are_in_the_sum),
 		cmocka_unit_test(events_are_counted_by_the_second),
 		cmocka_unit_test(starts_of_jvms_are_told_once_those_with_a_new_image_first),
+		cmocka_unit_test(a_jvm_may_start_within_its_first_window),
 		cmocka_unit_test(images_are_those_of_a_service_whatever_is_one_series),
 		cmocka_unit_test(steps_are_round_and_not_too_many),
 	};

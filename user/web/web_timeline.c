@@ -188,13 +188,18 @@ static void add_host(struct web_timeline *timeline, const struct window *window)
 
 /* ---- starts of JVMs ---- */
 
-/* 0 when it is not known. */
+/* Before the window's begin or within the window; 0 when it is not known. */
 static uint64_t started_at(const struct window *window)
 {
 	uint64_t age_ns;
 
-	if (!window->process_start_ns || window->start_boot_ns < window->process_start_ns)
+	if (!window->process_start_ns)
 		return 0;
+	if (window->process_start_ns > window->start_boot_ns) {
+		uint64_t later_ns = window->process_start_ns - window->start_boot_ns;
+
+		return later_ns <= window->duration_ns ? window->start_unix_ns + later_ns : 0;
+	}
 	age_ns = window->start_boot_ns - window->process_start_ns;
 	return age_ns < window->start_unix_ns ? window->start_unix_ns - age_ns : 0;
 }
