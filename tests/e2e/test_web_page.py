@@ -480,6 +480,22 @@ def test_live_follows_and_pauses(page):
     page.browser.console()
 
 
+# Pictures never come, and what is planned for later is done soon.
+SLOW_PICTURES = (
+    "window.turns = 0; window.pictures = 0;"
+    "const plan = window.setTimeout;"
+    "window.setTimeout = (act, ms, ...rest) => plan(() => { window.turns++; act(); }, Math.min(ms, 20), ...rest);"
+    "document.getElementById('picture').append = () => { window.pictures++; };")
+
+
+def test_live_waits_for_a_picture_that_is_slow(page):
+    page.open()
+    page.browser.js(SLOW_PICTURES)
+    page.browser.press("live")
+    page.browser.wait(lambda: page.browser.js("return window.turns") >= 5)
+    assert page.browser.js("return window.pictures") == 1
+
+
 def test_without_the_token_the_page_says_what_to_do(browser, web):
     browser.driver.get("about:blank")
     browser.driver.switch_to.new_window("tab")

@@ -37,7 +37,8 @@ function planRefresh() {
   if (!state.isLive) return;
   const pause_ms = Math.max(REFRESH_MIN_MS, state.span * 1000 / 360);
   refreshTimer = setTimeout(async () => {
-    if (!document.hidden && !brush && await loadTimeline() && !state.mark) loadPicture();
+    // On a busy host a picture may take longer than that: asked for anew it would never come.
+    if (!document.hidden && !brush && !coming && await loadTimeline() && !state.mark) loadPicture();
     planRefresh();
   }, pause_ms);
 }
