@@ -238,6 +238,40 @@ def test_an_image_can_be_seen_alone(page):
     assert "a.B.work" not in page.methods() and "shop:3" in page.facts()
 
 
+def test_a_start_with_a_new_image_is_compared_with_the_time_before(page):
+    page.open()
+    starts = page.driver.find_elements(By.CSS_SELECTOR, "#starts button")
+    assert [start.get_attribute("class") for start in starts] == ["new"]
+    assert starts[0].text.endswith("shop-1: JVM started, shop:1 \u2192 shop:3")
+    starts[0].click()
+    page.settle()
+    at = START + 1185
+    state = page.state()
+    assert (state["mark"], state["base"], state["service"]) == (f"{at}..{START + 1200}", f"{START}..{at}", "shop")
+    assert "a.B.burn" in page.methods() and "c.D.evil" not in page.methods()
+
+
+def test_towers_stand_on_what_makes_the_series(page):
+    roots = "return JSON.parse(document.getElementById('data').textContent).names"
+    page.open()
+    assert {"shop-1", HOSTILE} <= set(page.inside(roots))
+    command = "return document.getElementById('command').value"
+    assert " --by container " in page.browser.js(command)
+    page.open(f"{WHOLE}&by=none")
+    assert "shop-1" not in page.inside(roots) and " --by " not in page.browser.js(command)
+    page.open(f"{WHOLE}&container=shop-1")
+    assert "shop-1" not in page.inside(roots)
+
+
+def test_what_has_no_such_label_can_be_seen_alone(page):
+    page.open(f"{WHOLE}&by=image")
+    names = [element.text for element in page.driver.find_elements(By.CSS_SELECTOR, "#legend .name")]
+    page.driver.find_elements(By.CSS_SELECTOR, "#legend button")[names.index("no image")].click()
+    page.settle()
+    assert "c.D.evil" in page.methods() and "a.B.work" not in page.methods()
+    assert page.state()["image"] == "%21*" and "no image" in page.browser.text("filters")
+
+
 def test_keys_mark_and_move(page):
     page.open()
     plot = page.driver.find_element(By.ID, "plot")
@@ -346,7 +380,7 @@ def test_a_heat_map_without_moments_says_so(page):
 def test_what_is_missing_is_told_under_the_pointer(page):
     page.open()
     for step, words in ((GAP[3], "nothing was recorded"), (LOST, "9 samples lost on the host"),
-                        (STEPS - 2, "JVM started, shop:3"), (BUSY[2], "shop-1 2.00")):
+                        (STEPS - 2, "JVM started, shop:1 \u2192 shop:3"), (BUSY[2], "shop-1 2.00")):
         page.browser.wait(lambda step=step, words=words: words in page.told_at(step))
 
 

@@ -3,9 +3,10 @@
 
 const RANGES = [['15m', 900], ['1h', 3600], ['6h', 21600], ['24h', DAY], ['7d', 7 * DAY]];
 const PRESETS = [['an hour', 3600], ['a day', DAY], ['a week', 7 * DAY]];
-const LABELS = ['container', 'service', 'pod', 'namespace', 'image', 'comm', 'none'];
+const LABELS = ['container', 'service', 'pod', 'namespace', 'image', 'host', 'comm', 'none'];
 const PROFILE_FORMATS = ['html', 'svg', 'folded', 'top', 'json', 'pprof', 'speedscope', 'otlp'];
 const DIFF_FORMATS = ['html', 'folded', 'top', 'json'];
+const SIDE_MAX = 3600; // seconds of a comparison before and after a start
 const REFRESH_MIN_MS = 10000;
 const METHOD_MAX = 4096; // characters; the server says no to some shorter ones, too
 
@@ -141,11 +142,33 @@ function compareWith(seconds) {
   refreshPicture();
 }
 
+// What the service did after a start with what it did before, up to its next and last new image.
+function compareAround(start) {
+  const at = Math.floor(start.time);
+  const others = line.starts.filter((one) => one !== start && one.is_new_image && one.service === start.service)
+    .map((one) => Math.floor(one.time));
+  const end = Math.min(line.since + line.steps * line.step, Math.ceil(Date.now() / 1000), at + SIDE_MAX,
+    ...others.filter((time) => time > at));
+  const begin = Math.max(server.info?.first || 0, at - SIDE_MAX, ...others.filter((time) => time < at));
+  if (state.isLive) stopAt(shownRange());
+  state.mark = [at, Math.max(end, at + SPAN_MIN)];
+  state.base = [Math.min(begin, at - SPAN_MIN), at];
+  state.range[0] = Math.min(state.range[0], state.base[0]);
+  state.heat = null;
+  // A roll-out changes names of containers and pods, not that of the service.
+  if (start.service) {
+    for (const label of ['container', 'pod', 'image', 'comm', 'pid']) delete state.filters[label];
+    state.filters.service = plainName(start.service);
+  }
+  forgetPlace();
+  refresh(true);
+}
+
 // A name is a glob: what would match others is taken by its letter.
 const plainName = (name) => name.replace(/[\\*?[]|^!/g, '\\$&');
 
 function pickSeries(name) {
-  state.filters[state.by] = plainName(name);
+  state.filters[state.by] = name === NO_LABEL ? WITHOUT_LABEL : plainName(name);
   forgetPlace();
   refresh(true);
 }
@@ -198,7 +221,7 @@ function showFilters() {
   if (state.method)
     addFilter(`time line of ${state.method}`, 'The time line of all methods again', () => showMethod(''));
   for (const [label, name] of Object.entries(state.filters))
-    addFilter(`${label} ${name}`, `Show all again, not only this ${label}`, () => {
+    addFilter(name === WITHOUT_LABEL ? `no ${label}` : `${label} ${name}`, `Show all again, not only this ${label}`, () => {
       delete state.filters[label];
       forgetPlace();
       refresh(true);
@@ -286,7 +309,11 @@ function listen() {
     forgetPlace();
     refresh(true);
   });
-  $('by').addEventListener('change', () => { state.by = $('by').value; refresh(true); });
+  $('by').addEventListener('change', () => {
+    state.by = $('by').value;
+    forgetPlace();
+    refresh(true);
+  });
   $('plot').addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !PLOT_KEYS[event.key]) return;
     event.preventDefault();

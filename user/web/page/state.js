@@ -2,6 +2,8 @@
 // What is shown, as one object and as the address: who has the address sees the same.
 
 const SELECTORS = ['container', 'pod', 'namespace', 'service', 'image', 'host', 'comm', 'cgroup', 'pid'];
+const NO_LABEL = '(none)'; // the series of what has no such label
+const WITHOUT_LABEL = '!*'; // selects the same
 const DAY = 86400;
 const SPAN_MIN = 10;
 
@@ -115,10 +117,15 @@ function pictureQuestion(format) {
   if (state.base) {
     words.set('before', times(state.base));
     words.set('after', times(pictureRange()));
+  } else if (towersBy()) {
+    words.set('by', towersBy());
   }
   words.set('format', format);
   return `api/v1/${state.base ? 'diff' : 'profile'}?${words}`;
 }
+
+// What stands below the stacks of a flame graph; '' = their process alone. One container alone needs no name.
+const towersBy = () => (state.by === 'none' || state.by === 'comm' || state.filters[state.by] ? '' : state.by);
 
 // The command that answers the same.
 function commandLine(format) {
@@ -130,6 +137,7 @@ function commandLine(format) {
   if (server.info && !server.info.default_store) words.push('--store', server.info.store);
   if (state.event !== 'cpu') words.push('--event', state.event);
   for (const [label, name] of Object.entries(state.filters)) words.push(`--${label}`, name);
+  if (!state.base && towersBy()) words.push('--by', towersBy());
   words.push('--format', format, '-o', `jbpf.${format}`);
   return words.map(quoted).join(' ');
 }

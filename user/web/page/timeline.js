@@ -4,6 +4,8 @@
 const PALETTE = ['#4c78c8', '#e0883a', '#4fa36b', '#c9535b', '#8c6bb8', '#9a7b5f', '#d678a8', '#7c828c',
   '#b5a73c', '#45a6b5', '#6f8f3a', '#b06a3a'];
 const OTHERS_COLOR = '#9a9aa4';
+const STARTS_SHOWN = 5;
+const LABEL_SPACE = 70; // pixels between the times below: of 17:36:30, and some
 
 let line = null; // the answer that is drawn
 let plot = null;
@@ -22,13 +24,19 @@ function ink(name) {
   return color;
 }
 
+const labelOf = (name) => (name === NO_LABEL ? `no ${state.by}` : name);
+const isSeen = ({ values }) => values.some((value) => value > 0);
+
+// Series of nothing but zeros are left out, as most are for one method.
 function columnsOf(answer) {
   const all = answer.series.map((series, i) =>
-    ({ name: series.name, values: series.values, color: PALETTE[i % PALETTE.length] }));
+    ({ name: series.name, label: labelOf(series.name),
+      values: series.values, color: PALETTE[i % PALETTE.length] }));
   if (answer.others.count)
-    all.push({ name: `${answer.others.count} others`, values: answer.others.values,
+    all.push({ label: `${answer.others.count} others`, values: answer.others.values,
       color: OTHERS_COLOR, isOthers: true });
-  return all;
+  const seen = all.filter(isSeen);
+  return seen.length ? seen : all.slice(0, 1);
 }
 
 // Tops of the areas, the highest first: each is painted over the one before.
@@ -62,21 +70,24 @@ function fillRange(context, [from, to], color, strength) {
   context.fillRect(end - devicePixelRatio, top, devicePixelRatio, height);
 }
 
+// Steps one after the other are painted as one: no seams.
+function fillSteps(context, isIn, color, top, height) {
+  context.fillStyle = color;
+  for (let i = 0; i < line.steps; i++) {
+    if (!isIn(i)) continue;
+    const x = xOf(line.since + i * line.step);
+    while (i + 1 < line.steps && isIn(i + 1)) i++;
+    context.fillRect(x, top, Math.max(xOf(line.since + (i + 1) * line.step) - x, 2), height);
+  }
+}
+
 // A grey ground where nothing was recorded, a warning line below what was lost.
 function drawTruth(context) {
   const { top, height } = plot.bbox;
-  const seen = columns[0]?.values || [];
-  for (let i = 0; i < line.steps; i++) {
-    const x = xOf(line.since + i * line.step);
-    const width = Math.max(xOf(line.since + (i + 1) * line.step) - x, 1);
-    if (seen[i] === null || !columns.length) {
-      context.fillStyle = ink.none;
-      context.fillRect(x, top, width, height);
-    }
-    if (!line.lost[i]) continue;
-    context.fillStyle = ink.warn;
-    context.fillRect(x, top + height - 4 * devicePixelRatio, Math.max(width, 2), 4 * devicePixelRatio);
-  }
+  const foot = 4 * devicePixelRatio;
+  const seen = columns[0]?.values;
+  fillSteps(context, (i) => !seen || seen[i] === null, ink.none, top, height);
+  fillSteps(context, (i) => line.lost[i] > 0, ink.warn, top + height - foot, foot);
 }
 
 function drawStarts(context) {
@@ -110,6 +121,34 @@ function drawOver() {
 const unitOf = (answer) =>
   (answer.unit === 'events/s' ? `${answer.title.toLowerCase()}/s` : answer.unit);
 
+// ---- starts of JVMs ------------------------------------------------------------------------------
+
+// Without the registry, which is long and always the same.
+const imageName = (image) => image.slice(image.lastIndexOf('/') + 1);
+
+function startText(start) {
+  const images = start.is_new_image ? `${imageName(start.image_before)} \u2192 ${imageName(start.image)}` :
+    imageName(start.image);
+  return `${labelOf(start.name)}: JVM started${images ? `, ${images}` : ''}`;
+}
+
+// Those with a new image first, of each the newest first.
+function drawStartList() {
+  const order = [...line.starts].sort((a, b) => b.is_new_image - a.is_new_image || b.time - a.time);
+  const withDate = !isSameDay(line.since, line.since + line.steps * line.step);
+  $('starts').replaceChildren(...order.slice(0, STARTS_SHOWN).map((start) => {
+    const button = document.createElement('button');
+    button.className = start.is_new_image ? 'new' : 'again';
+    button.textContent = `${formatTime(Math.floor(start.time), withDate)} ${startText(start)}`;
+    button.title = `Compare ${start.service || 'all that is shown'} after it with before it: ` +
+      `${start.image_before ? `${start.image_before} \u2192 ` : ''}${start.image}`;
+    button.addEventListener('click', () => compareAround(start));
+    return button;
+  }));
+  if (line.start_count > STARTS_SHOWN)
+    $('starts').append(`and ${line.start_count - STARTS_SHOWN} more starts of JVMs`);
+}
+
 // ---- where the pointer is -----------------------------------------------------------------------
 
 const stepAt = (time) =>
@@ -119,14 +158,14 @@ function showAt(time) {
   const step = stepAt(time);
   const from = line.since + step * line.step;
   const words = [formatTime(from, true)];
-  const here = columns.map(({ name, values }) => ({ name, value: values[step] }));
+  const here = columns.map(({ label, values }) => ({ label, value: values[step] }));
   if (!here.length || here[0].value === null) words.push('nothing was recorded');
   else words.push(...here.filter(({ value }) => value >= 0.005).sort((a, b) => b.value - a.value)
-    .slice(0, 4).map(({ name, value }) => `${name} ${formatAmount(value)} ${unitOf(line)}`));
+    .slice(0, 4).map(({ label, value }) => `${label} ${formatAmount(value)} ${unitOf(line)}`));
   if (line.lost[step]) words.push(`${line.lost[step]} samples lost on the host`);
   for (const start of line.starts)
     if (start.time >= from && start.time < from + line.step)
-      words.push(`${start.name}: JVM started${start.image ? `, ${start.image}` : ''}`);
+      words.push(startText(start));
   $('at').textContent = words.join(' \u00b7 ');
 }
 
@@ -203,32 +242,32 @@ function optionsOf() {
   const painted = [...columns].reverse();
   return {
     ...sizeOf(),
-    padding: [8, 8, 0, 0],
+    padding: [8, 24, 0, 0],
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
     scales: { x: { range: () => [line.since, line.since + line.steps * line.step] },
       y: { range: (_, low, high) => [0, Math.max(high * 1.05, 0.01)] } },
-    axes: [{ ...axis, values: timeLabels },
+    axes: [{ ...axis, values: timeLabels, space: LABEL_SPACE },
       { ...axis, size: 48, label: unitOf(line), labelSize: 18, labelGap: 0 }],
-    series: [{}, ...painted.map(({ name, color }) =>
-      ({ label: name, fill: color, width: 0, paths: steps, points: { show: false } }))],
+    series: [{}, ...painted.map(({ label, color }) =>
+      ({ label, fill: color, width: 0, paths: steps, points: { show: false } }))],
     hooks: { draw: [drawOver] },
   };
 }
 
 function drawLegend() {
-  $('legend').replaceChildren(...columns.map(({ name, values, color, isOthers }) => {
+  $('legend').replaceChildren(...columns.map(({ name, label, values, color, isOthers }) => {
     const button = document.createElement('button');
-    const [swatch, label, amount] = ['i', 'span', 'span'].map((tag) => document.createElement(tag));
+    const [swatch, text, amount] = ['i', 'span', 'span'].map((tag) => document.createElement(tag));
     const seen = values.filter((value) => value !== null);
-    const canPick = !isOthers && name !== '(none)' && SELECTORS.includes(state.by);
+    const canPick = !isOthers && SELECTORS.includes(state.by);
     swatch.style.background = color;
-    label.className = 'name';
-    label.textContent = name;
+    text.className = 'name';
+    text.textContent = label;
     amount.className = 'amount';
     amount.textContent = formatAmount(seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : null);
-    button.append(swatch, label, amount);
-    button.title = `${amount.textContent} ${unitOf(line)} of ${name}` + (canPick ? '; press to see it alone' : '');
+    button.append(swatch, text, amount);
+    button.title = `${amount.textContent} ${unitOf(line)} of ${label}` + (canPick ? '; press to see it alone' : '');
     button.disabled = !canPick;
     button.addEventListener('click', () => pickSeries(name));
     return button;
@@ -238,13 +277,15 @@ function drawLegend() {
 function drawTimeline(answer) {
   line = answer;
   columns = columnsOf(answer);
-  $('unit').textContent = (answer.unit === 'events/s' ? `${answer.title}/s` : `${answer.title}, ${answer.unit}`) +
+  const what = state.method ? `${answer.title} with ${state.method} in the stack` : answer.title;
+  $('unit').textContent = (answer.unit === 'events/s' ? `${what}/s` : `${what}, ${answer.unit}`) +
     (answer.unscaled_samples ? ` (without ${answer.unscaled_samples} samples of unknown weight)` : '');
   if (plot) plot.destroy();
   readInks();
   plot = new uPlot(optionsOf(), stacked(answer), $('plot'));
   listenToBrush(plot.over);
   drawLegend();
+  drawStartList();
   const lost = answer.lost.reduce((a, b) => a + b, 0);
   $('plot').dataset.steps = answer.steps;
   $('plot').dataset.series = columns.length;
