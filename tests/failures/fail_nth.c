@@ -9,8 +9,9 @@
  *   JBPF_FAIL=ENOSPC:N   those of them that write
  *   JBPF_FAIL=short:N    reads and writes: half of what was asked for, which is no failure at all
  *
- * With N = 0 nothing fails. N is followed by ":FD": how many calls there were, and whether one was made to
- * fail, is written there at the end: "COUNT HIT\n". The environment is taken once and is not inherited.
+ * N is followed by ":FD": how many calls there were, and whether one was made to fail, is written there at
+ * the end: "COUNT HIT\n". With N = 0 nothing fails, and behind that stands for each call which one it is: equal
+ * numbers have the same callers. The environment is taken once and is not inherited.
  *
  *   JBPF_FAIL=armed:PATH  a file that holds a struct arm: whoever maps it says while the program runs which
  *                         call of which of its processes fails, and reads which one it was. Forks share it.
@@ -43,6 +44,8 @@
 #define NAME_BYTES  16 /* of a process, as prctl() has it */
 #define CALLERS_MAX 6
 #define FRAME_BYTES 65536 /* a larger step is no frame */
+#define PLACE_BYTES 4096  /* of a return address this much stays: files lie at pages */
+#define PLACES_MAX  7000  /* a pipe holds as many */
 #define EXPORT	    __attribute__((visibility("default")))
 
 enum mode {
@@ -83,8 +86,10 @@ static int report_fd = -1;
 static struct total {
 	atomic_ulong count;
 	atomic_bool hit;
+	uint32_t places[PLACES_MAX]; /* of the calls, in their order */
 } * total;
 static bool is_on;
+static uintptr_t stack_end; /* of the first thread: main()'s arguments lie there */
 
 static char early[EARLY_BYTES] __attribute__((aligned(EARLY_ALIGN)));
 static size_t early_used;
@@ -134,6 +139,23 @@ static void note_callers(void)
 	}
 }
 
+/* From which place of the program a call comes, all its callers taken together (FNV-1a). Threads but the first end
+ * theirs where the chain of frame pointers is no more to be trusted: at once. */
+static uint32_t place_of_call(void)
+{
+	const uintptr_t *frame = __builtin_frame_address(0);
+	uint32_t place = 2166136261u;
+
+	for (;;) {
+		uintptr_t next = frame[0];
+
+		place = (place ^ (uint32_t)(frame[1] % PLACE_BYTES)) * 16777619u;
+		if (!is_first_thread || next <= (uintptr_t)frame || next >= stack_end || next % 8)
+			return place;
+		frame = (const uintptr_t *)next;
+	}
+}
+
 static bool is_armed_process(void)
 {
 	size_t len = strnlen(process_name, sizeof(process_name));
@@ -155,11 +177,16 @@ static bool is_armed_call(void)
 /* Is it this call? */
 static bool is_it(enum kind kind)
 {
+	unsigned long number;
+
 	if (!is_on || !counts(kind))
 		return false;
 	if (arm)
 		return is_armed_call();
-	if (atomic_fetch_add(&total->count, 1) + 1 != fail_at)
+	number = atomic_fetch_add(&total->count, 1);
+	if (!fail_at && number < PLACES_MAX)
+		total->places[number] = place_of_call();
+	if (number + 1 != fail_at)
 		return false;
 	atomic_store(&total->hit, true);
 	return true;
@@ -592,7 +619,6 @@ static void map_arm(const char *path)
 	void *at = mmap(NULL, sizeof(*arm), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	(void)snprintf(process_name, sizeof(process_name), "%s", program_invocation_short_name);
-	is_first_thread = true;
 	if (at != MAP_FAILED)
 		arm = at;
 	(void)syscall(SYS_close, fd);
@@ -604,6 +630,8 @@ __attribute__((constructor)) static void begin(void)
 	char *end_of_number;
 
 	resolve();
+	is_first_thread = true;
+	stack_end = (uintptr_t)environ;
 	for (size_t i = 0; asked && i < sizeof(modes) / sizeof(modes[0]); i++) {
 		size_t len = strlen(modes[i].name);
 
@@ -625,11 +653,13 @@ __attribute__((constructor)) static void begin(void)
 
 __attribute__((destructor)) static void end(void)
 {
-	char line[64];
+	static char text[32 + 9 * PLACES_MAX];
+	unsigned long count = atomic_load(&total->count);
 	int len;
 
 	is_on = false;
-	len = snprintf(line, sizeof(line), "%lu %d\n", atomic_load(&total->count),
-		       atomic_load(&total->hit));
-	(void)!syscall(SYS_write, report_fd, line, (size_t)len);
+	len = snprintf(text, sizeof(text), "%lu %d\n", count, atomic_load(&total->hit));
+	for (size_t i = 0; !fail_at && i < count && i < PLACES_MAX; i++)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, "%x ", total->places[i]);
+	(void)!syscall(SYS_write, report_fd, text, (size_t)len);
 }

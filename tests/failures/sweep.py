@@ -3,7 +3,8 @@
 """Every call that can fail does, once: for each command the n-th allocation, open, read, write, sync, rename
 (EIO, ENOSPC, half of it), for n = 1, 2, 3 ... as SQLite's tests do it. After each the program must have said
 clearly that it failed, or have given the whole right result; nothing that is stored may be lost, and nothing
-may crash. With --fast a part of the n where each is dear, for scripts/check.
+may crash. With --fast, for scripts/check, each place of the program fails in each way, but not again in each command
+that comes by there, nor in each round of a loop (some_rounds()); and where each n is dear, a part of them.
 
 Usage: tests/failures/sweep.py [--build DIR] [--fast] [--only CASE] [--max-points N]
 Last line: "N passed, N failed"; a case with a way to fail is one test.
@@ -34,7 +35,7 @@ OLD = 1700000000  # 2023-11-14T22:13:20Z: becomes a day file
 HOUR_S = 3600
 WRITTEN_FROM, WRITTEN_UNTIL = 1700006380, 1700006480  # by write_windows
 
-Result = collections.namedtuple("Result", "code out err cnt hit")
+Result = collections.namedtuple("Result", "code out err cnt hit places")
 
 
 def run(build, argv, fail=None, env=None):
@@ -59,8 +60,19 @@ def run(build, argv, fail=None, env=None):
         err += b"\nhangs"
     with os.fdopen(read_fd, "rb") as reader:
         words = reader.read().split()
-    cnt, hit = (int(words[0]), words[1] == b"1") if len(words) == 2 else (0, False)
-    return Result(process.returncode, out, err.decode(errors="replace"), cnt, hit)
+    cnt, hit = (int(words[0]), words[1] == b"1") if len(words) >= 2 else (0, False)
+    return Result(process.returncode, out, err.decode(errors="replace"), cnt, hit, words[2:])
+
+
+def some_rounds(places):
+    """Of the calls of each place, by number, the 1st, 2nd, 4th, 8th ... and the last: {(place, which of these): number}."""
+    seen, some, last = collections.Counter(), {}, {}
+    for number, place in enumerate(places, 1):
+        seen[place] += 1
+        last[place] = number
+        if seen[place].bit_count() == 1:
+            some[place, seen[place]] = number
+    return {**some, **{(place, "last"): number for place, number in last.items() if seen[place].bit_count() > 1}}
 
 
 def today():
@@ -145,7 +157,7 @@ def without_age(out):
 class Case:
     """One command. Subclasses that change something work in a copy of their own."""
 
-    fast_points = None  # all: a point takes 2 ms, and a part of them misses a fault by chance
+    fast_points = None  # all places: a part of them misses a fault by chance
 
     def __init__(self, name, sweep, *argv, may_end=(0,), normal=lambda out: out):
         self.name, self.sweep, self.argv, self.may_end, self.normal = name, sweep, argv, may_end, normal
@@ -173,9 +185,10 @@ class Case:
         """What is wrong with what was left; None = nothing."""
 
     def count(self, mode):
+        """A run in which nothing fails."""
         folder = self.copy()
         try:
-            return self.run_in(folder, (mode, 0)).cnt
+            return self.run_in(folder, (mode, 0))
         finally:
             self.drop(folder)
 
@@ -426,6 +439,7 @@ class Sweep:
         self.fast = options.fast
         self.max_points = options.max_points
         self.points = 0
+        self.tried = set()  # (mode, place, which of its calls), with --fast
         self.day = today()
         self.jbpf = self.build / "bin/jbpf"
         self.receiver = Receiver()
@@ -505,12 +519,18 @@ class Sweep:
         yield WriteCase("windows into a new store", self, None)
         yield WriteCase("windows into a store", self, self.unmerged)
 
-    def numbers(self, case, cnt):
-        """Which calls fail: all, or some that are spread evenly and end with the last."""
+    def numbers(self, case, mode, counted):
+        """Which calls fail: all, or some that are spread evenly and end with the last, or those that did not yet."""
         points = self.max_points or (case.fast_points if self.fast else None)
-        if not points or cnt <= points:
-            return range(1, cnt + 1)
-        return sorted({max(1, cnt * (i + 1) // points) for i in range(points)})
+        if points and counted.cnt > points:
+            return sorted({max(1, counted.cnt * (i + 1) // points) for i in range(points)})
+        if not self.fast or points or counted.cnt != len(counted.places):
+            return range(1, counted.cnt + 1)
+        new = {(mode, *key): number for key, number in some_rounds(counted.places).items()
+               if (mode, *key) not in self.tried}
+        self.tried |= set(new)
+        # The last one of each command: mostly that is its output.
+        return sorted({*new.values(), *([counted.cnt] if counted.cnt else [])})
 
     @staticmethod
     def faults(case, mode, pool, numbers):
@@ -518,7 +538,8 @@ class Sweep:
         return [(number, fault) for number, fault in judged if fault]
 
     def sweep(self, case, mode, pool):
-        begin, numbers = time.monotonic(), self.numbers(case, case.count(mode))
+        begin, counted = time.monotonic(), case.count(mode)
+        numbers = self.numbers(case, mode, counted)
         faults = self.faults(case, mode, pool, numbers)
         if faults and self.day != today():
             # Midnight was in between: yesterday is another day, and a moment of today has a date.
@@ -526,7 +547,7 @@ class Sweep:
             case.prepare()
             faults = self.faults(case, mode, pool, numbers)
         self.points += len(numbers)
-        print(f"{'FAILED' if faults else 'ok':6} {case.name}, {mode}: {len(numbers)} points, {len(faults)} faults, "
+        print(f"{'FAILED' if faults else 'ok':6} {case.name}, {mode}: {len(numbers)} of {counted.cnt} points, {len(faults)} faults, "
               f"{time.monotonic() - begin:.1f} s", flush=True)
         for number, fault in faults[:SHOWN_FAULTS]:
             print(f"       {mode}:{number}: {fault}", flush=True)
