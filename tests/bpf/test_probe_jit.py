@@ -15,7 +15,18 @@ from live import (END_BAD_FP, END_FAULT, END_MAX_DEPTH, END_ROOT, Sampling, asse
 pytestmark = pytest.mark.live
 
 # The last: as frames of JIT code are taken in a walk by rules.
-WALKS = pytest.mark.parametrize("variant", [[], ["--compat"], ["--space", "fp"]], ids=["oncpu", "oncpu_compat", "rules"])
+VARIANTS = {"oncpu": [], "oncpu_compat": ["--compat"], "rules": ["--space", "fp"]}
+WALKS = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+
+
+def walks_with(name, values, in_gate):
+    """Each walk with each value. `in_gate`: a walk -> which values; the code is the same for the others."""
+    return pytest.mark.parametrize(f"variant, {name}", [
+        pytest.param(options, value, id=f"{walk_name}-{value}",
+                     marks=() if value in in_gate[walk_name] else pytest.mark.long("one value more of the same: time"))
+        for walk_name, options in VARIANTS.items() for value in values])
+
+
 PAGE = 4096
 CODE = 0x10000000000  # code of the fake JVM, of which only the first pages are mapped
 CODE_END = CODE + (64 << 30)
@@ -184,11 +195,11 @@ def expect_states(memory, states, variant=()):
         known, found = ({word for words, _ in expected[mark] for word in words}, user["ips"])
         assert user["end"] in (expected[mark][0][1], END_FAULT) and set(found) <= known, f"{mark:x} {found}"
         wrong.append(item)
+    # by construction: each of them is one that a moving page explains, as is asserted above
     assert total(wrong) <= max(2, 0.001 * total(counts)), wrong
 
 
-@WALKS
-@pytest.mark.parametrize("spacing", [40, 136, 2032, 2040, 2048, 4080])
+@walks_with("spacing", (40, 136, 2032, 2040, 2048, 4080), {"oncpu": (136, 2048), "oncpu_compat": (40,), "rules": (2040,)})
 def test_methods_are_found_wherever_pages_and_windows_end(variant, spacing):
     """The chain begins at each multiple of 8 of a page, once each, and spans several windows."""
     memory = code_memory()
@@ -295,7 +306,9 @@ def test_a_long_chain_with_interpreted_frames_in_it_is_whole_or_cut_at_the_limit
     expect_states(memory, states, variant)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5, 61, 62, 63, 64])
+# The leaf, its method, and around the end of the chain of 61.
+@pytest.mark.parametrize("depth", [depth if depth in (2, 62) else pytest.param(
+    depth, marks=pytest.mark.long("one value more of the same: time")) for depth in (1, 2, 3, 4, 5, 61, 62, 63, 64)])
 def test_the_limit_counts_words_and_is_kept_to_the_word(depth):
     memory = code_memory()
     memory.map(STACKS, 8 * PAGE)
@@ -417,8 +430,8 @@ def interpreter_load():
     return memory
 
 
-@WALKS
-@pytest.mark.parametrize("off", ["0,1", "1,0", "18446744073709551615,0", "0,4294967295"])
+@walks_with("off", ("0,1", "1,0", "18446744073709551615,0", "0,4294967295"),
+            {"oncpu": ("1,0",), "oncpu_compat": ("0,1",), "rules": ("0,1",)})
 def test_the_range_of_another_run_of_the_pid_is_not_used(variant, off):
     _, counts = sample(interpreter_load(), *variant, "--range-of", off)
     for item in counts:
