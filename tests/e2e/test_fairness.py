@@ -396,7 +396,7 @@ def test_neighbour_that_fills_the_disk_costs_windows_and_no_history(scene, disk)
     scene.daemon.wait_samples({scene.native.pid: 1})
     attacker = scene.neighbours.start("attacker", "/mnt/hostile_neighbour", "fill", 60, "/mnt/disk/filler")
     try:
-        time.sleep(8 * WINDOW)
+        time.sleep(8 * WINDOW)  # by construction: that the daemon lives is true at any time
         assert scene.daemon.process.poll() is None, scene.daemon.log()[-500:]
     finally:
         attacker.end()
@@ -427,6 +427,7 @@ def test_clock_that_jumps_costs_neither_history_nor_the_daemon(scene, tmp_path, 
             break
     else:
         raise Lacking("jbpfd never began before its clock jumped")
+    # by construction: the clock has jumped by then; what follows waits for windows
     time.sleep(max(jump_at - uptime(), 0) + 3 * WINDOW)
     # What it writes from here on, it writes after the jump.
     begin = time.time() + (seconds if clock == "REALTIME" else 0)

@@ -194,7 +194,7 @@ def test_jvm_that_is_killed_in_the_middle_of_reading(engine, jdk):
         reading.start()
         try:
             wait_until(lambda: 0 in codes, 60, "it was read once")
-            time.sleep(0.5 + chance.random())
+            time.sleep(0.5 + chance.random())  # by construction: any moment will do
             os.kill(pid, signal.SIGKILL)
             wait_until(lambda: 1 in codes, 60, "it was missed")
         finally:

@@ -324,7 +324,7 @@ def test_jvm_that_dies_meanwhile_leaves_a_whole_map_or_none(engine, folder):
         pid = container.pid
         process = subprocess.Popen([str(BIN / "jbpf-maps"), "-p", str(pid), "-d", str(folder)],
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(delay)
+        time.sleep(delay)  # by construction: any moment will do
         os.kill(pid, 9)
         out, err = process.communicate(timeout=20 * PATIENCE)
         container.remove()

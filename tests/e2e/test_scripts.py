@@ -13,6 +13,27 @@ from harness.programs import BIN, TOP, lines_of, run, wait_until
 SCRIPTS = TOP / "scripts"
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 BPF_HEADER = "/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */\n"
+# Verdicts that the gate has no use for, where they are allowed.
+GOOD_TESTS = """# SPDX-License-Identifier: Apache-2.0
+import pytest
+
+
+def is_quick(seconds):
+    time.sleep(1)
+
+
+@pytest.mark.long("a share")
+def test_share_figures(seconds):
+    assert is_quick(seconds) and 3 <= 0.5 * 7
+
+
+@pytest.mark.live
+def test_never():
+    # by construction: it is never looked at
+    # before that
+    time.sleep(2)
+    assert_rare(0, 1, 0.5)  # by construction: a part of nothing
+"""
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
@@ -20,12 +41,13 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 def checkout(tmp_path):
     """A small tree of its own that breaks no rule: the rules look at what git knows there."""
     copy = tmp_path / "checkout"
-    for name in ("Makefile", ".clang-format", "scripts/check-style", "scripts/lib.sh", "scripts/rooms.txt"):
+    for name in ("Makefile", ".clang-format", "scripts/check-style", "scripts/lib.sh", "scripts/rooms.txt",
+                 "tests/tools/gate_verdicts.py"):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(TOP / name, copy / name)
     module = SPDX + "int x;\n" * 101
     for name, text in [("user/util/probe_host.c", module), ("user/util/fs.c", module), ("bpf/jbpf.h", BPF_HEADER),
-                       ("tests/unit/test_fs.c", SPDX),
+                       ("tests/unit/test_fs.c", SPDX), ("tests/e2e/test_good.py", GOOD_TESTS),
                        ("tests/unit/covered.txt", "probe_host: unit/test_fs.c\n")]:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text(text)
@@ -237,6 +259,21 @@ def test_list_of_tests_says_what_is_so(checkout, line, said):
         covered.write(line + "\n")
     result = run(checkout / "scripts" / "check-style", "tests", cwd=checkout)
     assert result.returncode == 1 and said in result.stdout, result.stdout
+
+
+@pytest.mark.parametrize("test", [
+    "def test_bad():\n    assert_rare(1, 2, 0.3)\n",
+    "@pytest.mark.live\ndef test_bad():\n    assert 1 <= 0.9 * len('12')\n",
+    "def test_bad(seconds):\n    assert 1 <= seconds\n",
+    "@pytest.fixture\ndef scene():\n    time.sleep(3)\n\n\ndef test_bad(scene):\n    pass\n",
+    "class Scene:\n    def memory(self):\n        return 'VmHWM'\n\n\ndef look():\n    return Scene()\n\n\ndef test_bad():\n"
+    "    look().memory()\n",
+], ids=["rare", "share", "seconds", "fixture", "helper"])
+def test_test_of_the_gate_must_not_judge_what_a_busy_host_can_spoil(checkout, test):
+    (checkout / "tests/e2e/test_bad.py").write_text("# SPDX-License-Identifier: Apache-2.0\n" + test)
+    result = run(checkout / "scripts" / "check-style", "verdicts", cwd=checkout)
+    assert result.returncode == 1 and re.search(r"^tests/e2e/test_bad\.py:\d+: ", result.stdout, re.M), result.stdout
+    assert "test_good" not in result.stdout
 
 
 def test_folder_that_is_too_full_breaks_the_style(checkout):

@@ -147,7 +147,7 @@ def test_pause_keeps_the_screen_and_the_event_switches(recording, container, ter
     shown = re.search(r"until (\S+)", text).group(1)
     began = recording.stored_until()
     wait_until(lambda: recording.windows()[-1][0] >= began, 60, lambda: f"another window; log: {recording.log()}")
-    time.sleep(1.5)  # a look at the store
+    time.sleep(1.5)  # by construction: what must not change may be looked at at any time; this is a look at the store
     assert re.search(r"until (\S+)", top.text()).group(1) == shown
     top.press("p")
     top.wait(lambda text: not text.startswith("PAUSED") and
