@@ -216,15 +216,27 @@ $(SOAK_LIB) $(FAIL_LIB): $(BUILD)/%.so: %.c
 	$(Q)$(CC) $(AID_CFLAGS) -O2 -fPIC -shared -fno-builtin $< -o $@
 
 .PHONY: test-programs
-test-programs: $(TEST_BIN) $(AID_BIN) $(TOOL_BIN) $(CRASH_BIN) $(LIVE_BIN) $(BENCH_BIN) $(SOAK_LIB) $(FAIL_LIB) $(FAIL_BIN)
+test-programs: e2e-programs $(TEST_BIN) $(CRASH_BIN) $(BENCH_BIN)
 
 # TESTS='test_account test_parser*': these only.
 CHECK_BIN := $(if $(TESTS),$(filter $(subst *,%,$(TESTS:%=$(BUILD)/tests/%)),$(TEST_BIN)),$(TEST_BIN))
+
+.PHONY: check-programs
+check-programs: $(CHECK_BIN)
+
+# What end-to-end tests run.
+.PHONY: e2e-programs
+e2e-programs: all $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(SOAK_LIB) $(FAIL_LIB) $(FAIL_BIN)
 
 .PHONY: check
 check: $(CHECK_BIN)
 	$(Q)[ -n "$(CHECK_BIN)" ] || { echo "no test is called '$(TESTS)': see tests/unit" >&2; exit 2; }
 	$(Q)scripts/run-unit-tests $(CHECK_BIN)
+
+# Planted bugs, each of which the gate must catch: MUTANTS='...' for some of them.
+.PHONY: check-mutants
+check-mutants: all test-programs
+	$(Q)scripts/run-mutants $(MUTANTS)
 
 .PHONY: check-diff
 check-diff: $(BUILD)/tests/diff/check_diff $(BUILD)/tests/diff/check_days $(BUILD)/tests/diff/check_fleet
@@ -400,6 +412,7 @@ help:
 	@echo 'make check-long   the gate (scripts/check), and all that measures or takes long: an hour more (root)'
 	@echo 'make check-crash  nothing is lost: CRASH_RUNS=2000 kills of writers and compactors'
 	@echo 'make check-failures  every allocation, read and write fails once: clear errors, no loss'
+	@echo 'make check-mutants  plants the bugs of tests/mutants: each must be caught (root)'
 	@echo 'make check-diff   what the statistics of the diff are worth: minutes of simulation'
 	@echo 'make check-aarch64  compiles everything for aarch64'
 	@echo 'make soak         SOAK_MINUTES=60 of JVM churn: flat memory, nothing lost unexplained (root)'

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "e2e"))
 
-from harness.programs import Lacking  # noqa: E402
+from harness.programs import Lacking, Waited  # noqa: E402
 
 MARKS = {
     "live": "samples, attaches or runs containers; waits for what it judges",
@@ -46,10 +46,12 @@ def cpu_pressure():
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     """Tells tests/tools/reports.py what did not come in time from what is wrong."""
+    if call.when == "teardown":
+        # pytest 7.2 writes those of the last phase into the JUnit file, and they are the item's.
+        item.user_properties.append(("waited", "{:.0f} of {:.0f}".format(*Waited.take())))
     report = (yield).get_result()
     if report.failed:
         # What fails to end is wrong, not late.
         lacking = call.when != "teardown" and call.excinfo is not None and call.excinfo.errisinstance(Lacking)
         host = f"load {os.getloadavg()[0]:.1f}, CPU pressure {cpu_pressure()} %"
-        # pytest 7.2 writes those of the last phase into the JUnit file, and they are the item's.
         item.user_properties += [("lacking", str(lacking).lower()), ("host", host)]

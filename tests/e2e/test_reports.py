@@ -2,6 +2,7 @@
 """What did not come in time is tried once more and told; what is wrong never is."""
 import json
 import os
+import re
 import sys
 
 import pytest
@@ -117,6 +118,18 @@ def test_a_run_that_was_ended_before_it_wrote_its_report_has_failed(tree):
     counts, text, _ = summed(tree)
     assert counts == "2 1 0"
     assert "FAILED ?::second.xml: no report: " in text
+
+
+def test_the_longest_wait_is_told(tree):
+    (tree / "test_one.py").write_text(
+        "import time\nfrom harness.programs import wait_until\n\n\ndef waits(seconds):\n    begin = time.monotonic()\n"
+        "    wait_until(lambda: time.monotonic() >= begin + seconds, 20, 'the time is over')\n\n\n"
+        "def test_short():\n    waits(0.1)\n\n\ndef test_longer():\n    waits(0.1)\n    waits(2.2)\n    waits(0.1)\n")
+    report(tree, "first.xml", "one", JBPF_TEST_PATIENCE="7")
+    report(tree, "second.xml", "two")
+    counts, text, _ = summed(tree)
+    told = re.search(r"^longest wait: (\d+) s, of 140 s that it had: test_one.py::test_longer$", text, re.M)
+    assert counts == "4 0 0" and told and int(told[1]) >= 2, text
 
 
 def test_a_long_test_says_why(tree):

@@ -28,6 +28,7 @@ class Case:
     skipped: bool
     lacking: bool
     host: str
+    waited: tuple = (0, 0)  # the longest wait, and its limit: seconds
 
     @property
     def file(self):
@@ -42,7 +43,8 @@ def case_of(element):
     return Case(node=f"{element.get('classname', '?').replace('.', '/')}.py::{element.get('name')}",
                 seconds=float(element.get("time", "0")), failures=failures,
                 skipped=element.find("skipped") is not None,
-                lacking=bool(failures) and len(lacks) == len(failures) and all(lacks), host=dict(told).get("host", ""))
+                lacking=bool(failures) and len(lacks) == len(failures) and all(lacks), host=dict(told).get("host", ""),
+                waited=tuple(map(int, dict(told).get("waited", "0 of 0").split(" of "))))
 
 
 def read(folder):
@@ -98,6 +100,9 @@ def print_sum(first, second, unsteady_path):
     for case in first + second:
         seconds[Path(case.file).stem] += case.seconds
     print("seconds by file:", *(f"{name} {time:.0f}" for name, time in seconds.most_common(24)))
+    longest = max(first + second, key=lambda case: case.waited, default=None)
+    if longest and longest.waited[0]:
+        print(f"longest wait: {longest.waited[0]} s, of {longest.waited[1]} s that it had: {longest.node}")
     bad = failed(total.cases)
     for case in bad:
         print(f"FAILED {case.node}: {first_line(case.failures[0])}")

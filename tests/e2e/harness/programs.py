@@ -38,14 +38,31 @@ def jbpf(name, *arguments, **options):
     return run(BIN / f"jbpf-{name}", *arguments, **options)
 
 
+class Waited:
+    """The longest wait of the test that runs, for the report: one that comes near its limit is a test to mend."""
+    seconds, limit = 0, LEAST_WAIT
+
+    @classmethod
+    def note(cls, seconds, limit):
+        if seconds > cls.seconds:
+            cls.seconds, cls.limit = seconds, limit
+
+    @classmethod
+    def take(cls):
+        taken, cls.seconds = (cls.seconds, cls.limit), 0
+        return taken
+
+
 def wait_until(check, seconds, what):
     """Polls until check() is true and returns what it returned; fails with `what` at the end: a text, or a function
     that makes one of how things are by then."""
     limit = max(seconds * PATIENCE, LEAST_WAIT)
-    end = time.monotonic() + limit
+    begin = time.monotonic()
+    end = begin + limit
     while True:
         result = check()
         if result:
+            Waited.note(time.monotonic() - begin, limit)
             return result
         if time.monotonic() >= end:
             said = what() if callable(what) else what
