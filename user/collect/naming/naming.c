@@ -36,7 +36,7 @@
  * time: the size of such is looked at, and the rest when that has changed.
  */
 #define RETRY_DELAY_NS	   (100 * CLOCK_NS_PER_MS)
-#define LOOK_DELAY_NS	   CLOCK_NS_PER_S
+#define LOOK_DELAY_NS	   (2 * CLOCK_NS_PER_S)
 #define JVM_PROMPT_RETRIES 30u
 #define JVM_RETRIES_MAX	   1000u
 
@@ -423,9 +423,12 @@ static void retry_later(struct naming *naming, const struct symbols_process_id *
 			uint32_t try_cnt)
 {
 	bool is_prompt = try_cnt < JVM_PROMPT_RETRIES;
+	uint64_t now_ns = clock_boot_ns();
+	/* The looks of all processes come together, so that this one wakes up for them once. */
 	struct retry retry = {
 		.id = *id,
-		.due_ns = clock_boot_ns() + (is_prompt ? RETRY_DELAY_NS : LOOK_DELAY_NS),
+		.due_ns = is_prompt ? now_ns + RETRY_DELAY_NS :
+				      now_ns - now_ns % LOOK_DELAY_NS + LOOK_DELAY_NS,
 		.try_cnt = try_cnt,
 	};
 
