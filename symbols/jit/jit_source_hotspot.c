@@ -104,9 +104,8 @@ static int source_open_tables(struct source *source)
 	if (source->tables)
 		return 0;
 	parser__charge(target->parser, target->account);
-	source->tables_err =
-		hotspot_vm__open(target->proc_fd, target->pid, target->parser,
-				 &target->hotspot_map, &source->tables);
+	source->tables_err = hotspot_vm__open(target->proc_fd, target->pid, target->parser,
+					      &target->hotspot_map, &source->tables);
 	return source->tables_err;
 }
 

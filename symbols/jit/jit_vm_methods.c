@@ -204,8 +204,8 @@ static int method_read(struct jit_vm *vm, uint64_t address, enum jit_vm_mode mod
 		return err == -ENOMEM ? err : -EAGAIN;
 	method_take(vm, method, name, const_method, &reading);
 	method->used_refresh = vm->refresh_cnt;
-	method->is_enter =
-		strstr(strbuf_str(&vm->text), "jdk/internal/vm/Continuation;::enterSpecial(") != NULL;
+	method->is_enter = strstr(strbuf_str(&vm->text),
+				  "jdk/internal/vm/Continuation;::enterSpecial(") != NULL;
 	*out = method;
 	return 0;
 }

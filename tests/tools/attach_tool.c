@@ -113,7 +113,8 @@ static void ask(const struct jvm_attach_request *request, struct jvm_attach_resu
 	struct jvm_attach_request opened = *request;
 	struct jvm_attach_report report = { 0 };
 
-	opened.vm_err = hotspot_vm__open(request->proc_fd, request->pid, parser_here(), NULL, &opened.vm);
+	opened.vm_err =
+		hotspot_vm__open(request->proc_fd, request->pid, parser_here(), NULL, &opened.vm);
 	*result = (struct jvm_attach_result){ .outcome = jvm_attach_check(&opened, &job.feature) };
 	hotspot_vm__free(opened.vm);
 	if (result->outcome != JVM_ATTACH_OK)

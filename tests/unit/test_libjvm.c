@@ -285,9 +285,8 @@ static void a_file_that_is_known_to_be_one_needs_no_name(void **state)
 			 "7f1000260000-7f1000270000 r-xp 00261000 fe:01 7 /jdk/bin/java\n"
 			 "7f2000000000-7f2000250000 r-xp 00000000 fe:02 7 /jdk/lib/libzip.so\n"
 			 "7f3000000000-7f3000250000 r-xp 00000000 fe:01 9 /b/libjvm.so\n");
-	assert_int_equal(libjvm_find_with(proc.fd, 42, &known, mappings, ARRAY_SIZE(mappings),
-					  &cnt),
-			 0);
+	assert_int_equal(
+		libjvm_find_with(proc.fd, 42, &known, mappings, ARRAY_SIZE(mappings), &cnt), 0);
 	assert_int_equal(cnt, 2);
 	assert_string_equal(mappings[0].path, "/jdk/bin/java");
 	assert_string_equal(mappings[1].path, "/b/libjvm.so");

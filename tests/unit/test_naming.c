@@ -270,8 +270,9 @@ static void who_used_up_what_naming_may_take_keeps_samples_without_frames(void *
 	name_window(naming, own_start_ns());
 	assert_int_equal(stream_cnt, 1);
 	assert_string_equal(last_text, "test_naming;[not named] 1\n");
-	assert_string_equal(last_over_budget,
-			    "samples not named, as it takes too much CPU time: 1; CPU time of jbpfd for it: 20.0 s");
+	assert_string_equal(
+		last_over_budget,
+		"samples not named, as it takes too much CPU time: 1; CPU time of jbpfd for it: 20.0 s");
 	naming__free(naming);
 }
 

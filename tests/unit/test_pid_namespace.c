@@ -46,8 +46,9 @@ static int child(bool mounts_proc)
 {
 	int fd;
 
-	if (mounts_proc && (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-			    mount("proc", "/proc", "proc", 0, NULL)))
+	if (mounts_proc &&
+	    (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	     mount("proc", "/proc", "proc", 0, NULL)))
 		return 2;
 	fd = open("/proc", O_RDONLY | O_DIRECTORY);
 	if (fd < 0)

@@ -188,8 +188,8 @@ static int pids_read(struct pids *pids)
 		return -errno;
 	pids->items = calloc((size_t)cnt + 1, sizeof(*pids->items));
 	for (int i = 0; i < cnt; i++) {
-		if (pids->items && parse_u32_range(entries[i]->d_name, 1, INT32_MAX,
-						   &pids->items[pids->cnt]) == 0)
+		if (pids->items &&
+		    parse_u32_range(entries[i]->d_name, 1, INT32_MAX, &pids->items[pids->cnt]) == 0)
 			pids->cnt++;
 		free(entries[i]);
 	}

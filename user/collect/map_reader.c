@@ -12,7 +12,8 @@
 #include "user/util/clock.h"
 
 #define ANSWER_MAX_NS (60 * CLOCK_NS_PER_S)
-#define START_MAX_NS  (30 * CLOCK_NS_PER_S) /* another namer, when several hung one after the other */
+#define START_MAX_NS \
+	(30 * CLOCK_NS_PER_S) /* another namer, when several hung one after the other */
 
 struct map_reader {
 	struct namer_link *link;

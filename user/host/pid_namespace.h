@@ -12,9 +12,9 @@
 bool pid_namespace_is_the_hosts(int proc_fd);
 
 /* What that means and what to do, as part of a line. */
-#define PID_NAMESPACE_PROBLEM                                                                  \
-	"jbpfd is in a pid namespace of its own, and finds none of the host's processes: "     \
-	"their code and containers have no names; run it with the host's (docker run "         \
+#define PID_NAMESPACE_PROBLEM                                                              \
+	"jbpfd is in a pid namespace of its own, and finds none of the host's processes: " \
+	"their code and containers have no names; run it with the host's (docker run "     \
 	"--pid=host, hostPID: true in Kubernetes; below kind or minikube, on the machine itself)"
 
 #endif

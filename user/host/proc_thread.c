@@ -49,8 +49,7 @@ static int open_of(int proc_fd, uint32_t pid, const char *name, int flags)
 /* The number may have gone to a thread of another process before it was opened, not after that. */
 static int open_of_thread(int proc_fd, int task_fd, uint32_t tid, const char *name, int flags)
 {
-	__cleanup_fd int fd = has_ended(task_fd, tid) ? -ESRCH :
-							open_of(proc_fd, tid, name, flags);
+	__cleanup_fd int fd = has_ended(task_fd, tid) ? -ESRCH : open_of(proc_fd, tid, name, flags);
 
 	if (fd >= 0 && has_ended(task_fd, tid))
 		return -ESRCH;

@@ -100,8 +100,8 @@ static char *process_read_exe(int proc_fd, uint32_t pid)
 	snprintf(link, sizeof(link), "%u/exe", pid);
 	len = readlinkat(proc_fd, link, path, sizeof(path) - 1);
 	if (len < 0) {
-		__cleanup_fd int fd = proc_thread_open(proc_fd, pid, "exe",
-						       O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		__cleanup_fd int fd =
+			proc_thread_open(proc_fd, pid, "exe", O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 		len = fd < 0 ? -1 : readlinkat(fd, "", path, sizeof(path) - 1);
 	}
