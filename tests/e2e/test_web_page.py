@@ -251,16 +251,17 @@ def test_a_start_with_a_new_image_is_compared_with_the_time_before(page):
     assert "a.B.burn" in page.methods() and "c.D.evil" not in page.methods()
 
 
-def test_towers_stand_on_what_makes_the_series(page):
-    roots = "return JSON.parse(document.getElementById('data').textContent).names"
-    page.open()
-    assert {"shop-1", HOSTILE} <= set(page.inside(roots))
+def test_a_split_graph_has_a_tower_for_each_series(page):
     command = "return document.getElementById('command').value"
-    assert " --by container " in page.browser.js(command)
-    page.open(f"{WHOLE}&by=none")
-    assert "shop-1" not in page.inside(roots) and " --by " not in page.browser.js(command)
-    page.open(f"{WHOLE}&container=shop-1")
-    assert "shop-1" not in page.inside(roots)
+    page.open()
+    assert "shop-1" not in page.methods() and " --by " not in page.browser.js(command)
+    page.browser.press("split")
+    page.settle()
+    assert {"shop-1", HOSTILE} <= set(page.methods()) and " --by container " in page.browser.js(command)
+    assert page.state()["split"] == "1"
+    page.open(f"{WHOLE}&by=none&split=1")
+    assert "shop-1" not in page.methods() and " --by " not in page.browser.js(command)
+    assert not page.driver.find_element(By.ID, "split").is_enabled()
 
 
 def test_what_has_no_such_label_can_be_seen_alone(page):

@@ -264,6 +264,8 @@ function showControls() {
   [...$('presets').children].forEach((button, i) => { button.disabled = to - from > PRESETS[i][1]; });
   $('picture').className = state.base ? 'comparison' : '';
   $('zoomIn').disabled = !state.mark;
+  $('split').ariaPressed = String(state.isSplit && canSplit());
+  $('split').disabled = !canSplit() || state.base !== null;
   $('heatMap').ariaPressed = String(state.heat !== null);
   $('clear').disabled = !state.mark && !state.base;
   const events = server.info && server.info.events.length ?
@@ -273,6 +275,11 @@ function showControls() {
   showFilters();
   showMarked();
   showExport();
+}
+
+function toggleSplit() {
+  state.isSplit = !state.isSplit;
+  refreshPicture();
 }
 
 async function copyCommand() {
@@ -299,7 +306,8 @@ function listen() {
   RANGES.forEach(([text, seconds]) => addButton($('ranges'), text, () => setSpan(seconds)));
   PRESETS.forEach(([text, seconds]) => addButton($('presets'), `${text} before`, () => compareWith(seconds)));
   for (const [id, action] of Object.entries({ live: toggleLive, all: showAll, zoomIn, zoomOut,
-    clear: () => markRange(null, false), heatMap: toggleHeat, copy: copyCommand }))
+    clear: () => markRange(null, false), heatMap: toggleHeat, split: toggleSplit,
+    copy: copyCommand }))
     $(id).addEventListener('click', action);
   $('pick').addEventListener('click', () => {
     $('pick').ariaPressed = String($('pick').ariaPressed !== 'true');
@@ -311,7 +319,7 @@ function listen() {
   });
   $('by').addEventListener('change', () => {
     state.by = $('by').value;
-    forgetPlace();
+    if (state.isSplit) forgetPlace();
     refresh(true);
   });
   $('plot').addEventListener('keydown', (event) => {

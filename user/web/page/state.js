@@ -17,6 +17,7 @@ const state = {
   method: '', // that the time line is of; '' = everything
   event: 'cpu',
   by: 'container',
+  isSplit: false, // the flame graph, too; on a host of many containers that takes seconds
   filters: {}, // label -> name, a glob
   view: '', // of the picture: its own address
 };
@@ -39,6 +40,7 @@ function loadState() {
   state.event = words.get('event') || 'cpu';
   state.method = words.get('method') || '';
   state.by = words.get('by') || 'container';
+  state.isSplit = words.get('split') === '1';
   state.view = words.get('view') || '';
   state.filters = {};
   for (const label of SELECTORS)
@@ -54,6 +56,7 @@ function stateText() {
   if (state.heat) words.set('heat', state.heat.join('..'));
   if (state.event !== 'cpu') words.set('event', state.event);
   if (state.by !== 'container') words.set('by', state.by);
+  if (state.isSplit) words.set('split', '1');
   if (state.method) words.set('method', state.method);
   for (const [label, name] of Object.entries(state.filters)) words.set(label, name);
   if (state.view.length > 1) words.set('view', state.view);
@@ -124,8 +127,9 @@ function pictureQuestion(format) {
   return `api/v1/${state.base ? 'diff' : 'profile'}?${words}`;
 }
 
-// What stands below the stacks of a flame graph; '' = their process alone. One container alone needs no name.
-const towersBy = () => (state.by === 'none' || state.by === 'comm' || state.filters[state.by] ? '' : state.by);
+// What stands below the stacks of a flame graph; '' = their process alone, which needs no second name.
+const canSplit = () => state.by !== 'none' && state.by !== 'comm';
+const towersBy = () => (state.isSplit && canSplit() ? state.by : '');
 
 // The command that answers the same.
 function commandLine(format) {
