@@ -4,7 +4,12 @@
  * for the figures of the store.
  *
  *     bench_store extend FROM PID TO HOURS SAMPLES   its windows until now, layout A
+ *     bench_store host FROM TO HOURS CONTAINERS      a host of so many until now, layout A
  *     bench_store merge DIR LEVEL                    every hour file of it merged; prints JSON
+ *
+ * Of a host each container has in each window what one of the recorded JVMs had in one of its own, or a
+ * part of it: the first all, the second half of the samples, the third a third, and so on, as on a
+ * host where few are busy. Distinct stacks are those of the recording.
  *
  * Repeating the recorded windows would be too kind: after some minutes nothing new would be seen. So
  * distinct stacks go on growing by the law of the recording (D1 n^beta after n windows, fitted to
@@ -74,11 +79,12 @@ static uint64_t next_random(struct bench *bench)
 
 /* ---- the recording ---- */
 
+/* Of a host: any JVM's. */
 static bool want_pid(void *ctx, const struct window *window)
 {
 	const struct bench *bench = ctx;
 
-	return window->pid == bench->pid && window->counts.samples;
+	return (bench->pid ? window->pid == bench->pid : window->is_jvm) && window->counts.samples;
 }
 
 static int keep(void *ctx, const struct window *window, const char *text, size_t len)
@@ -375,6 +381,109 @@ static int extend(struct bench *bench, const char *dir, uint64_t hours, uint64_t
 	return err;
 }
 
+/* ---- a host ---- */
+
+/* Each sample of the recorded window is one of the container's with the chance 1 in `part`. */
+static int thin(struct bench *bench, const struct recorded *recorded, uint64_t part,
+		struct strbuf *text, uint64_t *samples)
+{
+	const char *at = recorded->text, *end = at + recorded->len;
+	const char *stack;
+	size_t len;
+	uint64_t count;
+
+	*samples = 0;
+	strbuf_clear(text);
+	while (next_line(&at, end, &stack, &len, &count)) {
+		uint64_t kept = 0;
+
+		for (uint64_t i = 0; i < count; i++)
+			kept += next_random(bench) % part == 0;
+		if (!kept)
+			continue;
+		strbuf_append(text, stack, len);
+		strbuf_printf(text, " %llu\n", (unsigned long long)kept);
+		*samples += kept;
+	}
+	return strbuf_error(text);
+}
+
+/* Container `number` in a window that begins at `at_ns`: a stream of its own over all hours. */
+static int add_container(struct bench *bench, struct store_writer *writer, uint32_t number,
+			 uint64_t at_ns, struct strbuf *text, struct window *host)
+{
+	size_t skipped = bench->window_cnt / 4;
+	const struct recorded *recorded =
+		&bench->windows[skipped + next_random(bench) % (bench->window_cnt - skipped)];
+	struct window window = recorded->window;
+	char container[32], service[32];
+	int err = thin(bench, recorded, number + 1, text, &window.counts.samples);
+
+	snprintf(service, sizeof(service), "service-%u", number);
+	snprintf(container, sizeof(container), "service-%u-1", number);
+	window.labels[WINDOW_LABEL_CONTAINER] = container;
+	window.labels[WINDOW_LABEL_SERVICE] = service;
+	window.labels[WINDOW_LABEL_IMAGE] = "service:1";
+	window.lines = NULL;
+	window.lines_len = 0;
+	window.cells = NULL;
+	window.cells_len = 0;
+	window.pid = 1000 + number;
+	window.exec_id = number + 1;
+	window.cgroup_id = 1000 + number;
+	window.process_start_ns = CLOCK_NS_PER_S;
+	window.start_boot_ns += at_ns - window.start_unix_ns;
+	window.start_unix_ns = at_ns;
+	window.counts.unknown_frames = 0;
+	window.counts.frames = 30 * window.counts.samples;
+	*host = window;
+	bench->text_bytes += text->len;
+	if (err || !window.counts.samples)
+		return err;
+	return store_writer__add(writer, &window, strbuf_str(text), text->len);
+}
+
+/* One window of all containers, and the host's record. */
+static int add_host_window(struct bench *bench, struct store_writer *writer, uint32_t containers,
+			   uint64_t at_ns, struct strbuf *text)
+{
+	uint64_t samples = 0, lost;
+	struct window last = { .pid = 0 }, host;
+	int err = 0;
+
+	for (uint32_t i = 0; i < containers && !err; i++) {
+		err = add_container(bench, writer, i, at_ns, text, &last);
+		samples += last.counts.samples;
+	}
+	host = (struct window){
+		.start_unix_ns = last.start_unix_ns,
+		.start_boot_ns = last.start_boot_ns,
+		.duration_ns = last.duration_ns,
+		.frequency_hz = last.frequency_hz,
+		.cpu_cnt = last.cpu_cnt,
+		.counts.samples = samples,
+	};
+	if (!err)
+		err = store_writer__add(writer, &host, "", 0);
+	return err ? err : store_writer__commit(writer, &lost);
+}
+
+static int make_host(struct bench *bench, const char *dir, uint64_t hours, uint32_t containers)
+{
+	const struct store_writer_options options = { 0 };
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	uint64_t window_ns = bench->windows[1].window.duration_ns;
+	uint64_t end_ns = clock_unix_ns() / window_ns * window_ns;
+	uint64_t at_ns = end_ns - hours * HOUR_NS;
+	struct store_writer *writer;
+	int err = store_writer__open(dir, &options, &writer);
+
+	for (; at_ns < end_ns && !err; at_ns += window_ns)
+		err = add_host_window(bench, writer, containers, at_ns, &text);
+	store_writer__free(writer);
+	return err;
+}
+
 /* ---- merging ---- */
 
 struct merging {
@@ -475,36 +584,57 @@ static int merge(const char *dir, int level)
 	return err;
 }
 
+static int extend_main(struct bench *bench, char **argv, uint64_t hours, uint64_t samples)
+{
+	int err = read_recording(bench, argv[2]);
+
+	bench->made = strtab__new();
+	if (!err)
+		err = fit_growth(bench);
+	if (!err)
+		err = extend(bench, argv[4], hours, samples);
+	if (!err)
+		printf("{\"windows\": %zu, \"stacks_of_one\": %.0f, \"exponent\": %.3f, "
+		       "\"stacks_recorded\": %u, \"stacks_made\": %u, "
+		       "\"stacks_by_law\": %.0f, "
+		       "\"text_bytes\": %llu, \"is_capped\": %s}\n",
+		       bench->window_cnt, bench->first, bench->exponent,
+		       strtab__count(bench->stacks), strtab__count(bench->made),
+		       bench->first * pow((double)bench->used_cnt, bench->exponent),
+		       (unsigned long long)bench->text_bytes, bench->is_capped ? "true" : "false");
+	return err;
+}
+
+static int host_main(struct bench *bench, char **argv, uint64_t hours, uint64_t containers)
+{
+	int err = read_recording(bench, argv[2]);
+
+	if (!err)
+		err = make_host(bench, argv[3], hours, (uint32_t)containers);
+	if (!err)
+		printf("{\"windows\": %zu, \"text_bytes\": %llu}\n", bench->window_cnt,
+		       (unsigned long long)bench->text_bytes);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct bench bench = { .random_state = 88172645463325252ull };
-	uint64_t hours, samples;
+	uint64_t hours, cnt;
 	int err;
 
 	if (argc == 4 && strcmp(argv[1], "merge") == 0) {
 		err = merge(argv[2], atoi(argv[3]));
 	} else if (argc == 7 && strcmp(argv[1], "extend") == 0 &&
 		   parse_u64(argv[3], &bench.pid) == 0 && parse_u64(argv[5], &hours) == 0 &&
-		   parse_u64(argv[6], &samples) == 0) {
-		err = read_recording(&bench, argv[2]);
-		bench.made = strtab__new();
-		if (!err)
-			err = fit_growth(&bench);
-		if (!err)
-			err = extend(&bench, argv[4], hours, samples);
-		if (!err)
-			printf("{\"windows\": %zu, \"stacks_of_one\": %.0f, \"exponent\": %.3f, "
-			       "\"stacks_recorded\": %u, \"stacks_made\": %u, "
-			       "\"stacks_by_law\": %.0f, "
-			       "\"text_bytes\": %llu, \"is_capped\": %s}\n",
-			       bench.window_cnt, bench.first, bench.exponent,
-			       strtab__count(bench.stacks), strtab__count(bench.made),
-			       bench.first * pow((double)bench.used_cnt, bench.exponent),
-			       (unsigned long long)bench.text_bytes,
-			       bench.is_capped ? "true" : "false");
+		   parse_u64(argv[6], &cnt) == 0) {
+		err = extend_main(&bench, argv, hours, cnt);
+	} else if (argc == 6 && strcmp(argv[1], "host") == 0 && parse_u64(argv[4], &hours) == 0 &&
+		   parse_u64(argv[5], &cnt) == 0) {
+		err = host_main(&bench, argv, hours, cnt);
 	} else {
-		fprintf(stderr,
-			"usage: bench_store extend FROM PID TO HOURS SAMPLES | merge DIR LEVEL\n");
+		fprintf(stderr, "usage: bench_store extend FROM PID TO HOURS SAMPLES | "
+				"host FROM TO HOURS CONTAINERS | merge DIR LEVEL\n");
 		return 2;
 	}
 	if (err)

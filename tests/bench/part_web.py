@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people look at: jbpf top and jbpf web on a day of a host of 50 containers, made of real windows of JVMs."""
+import os
+import pty
+import re
+import select
+import statistics
+import subprocess
+import sys
+import time
+
+from machine import JBPF, ROOT, TICK, read
+from part_store import make, record_loads
+from programs import remove
+
+CONTAINERS = 50
+ADDRESS = "127.0.0.1:7098"
+TOP_SETTLES_S = 3
+TOP_S = 10
+BRUSH_S = 600
+
+
+def cpu_seconds(pid):
+    fields = read(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def swallow(terminal, seconds):
+    """What a program draws meanwhile."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if select.select([terminal], [], [], left)[0]:
+            os.read(terminal, 65536)
+
+
+def top_refresh(report, store):
+    """CPU time of each second in which the live list stands there: looking for windows, and drawing."""
+    terminal, side = pty.openpty()
+    process = subprocess.Popen([JBPF, "top", "--store", store], stdin=side, stdout=side, stderr=side,
+                               env={**os.environ, "TERM": "xterm-256color", "LINES": "60", "COLUMNS": "150"})
+    try:
+        swallow(terminal, TOP_SETTLES_S)
+        before, begin = cpu_seconds(process.pid), time.monotonic()
+        swallow(terminal, TOP_S)
+        used_ms = (cpu_seconds(process.pid) - before) / (time.monotonic() - begin) * 1000
+        report.row("jbpf top: CPU of a refresh, each second, the hour open", used_ms, "ms", "<= 50", used_ms <= 50)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)
+        os.close(side)
+
+
+def look(browser, url, token, state):
+    """Milliseconds from the begin of a fresh page to its time line, and from the question to the picture."""
+    browser.driver.get("about:blank")
+    browser.driver.get(f"{url}#token={token}&{state}")
+    browser.wait(lambda: browser.js("return document.getElementById('picture').dataset.shown !== undefined &&"
+                                    " document.body.dataset.drawn !== undefined"), 60)
+    drawn, asked, shown = map(float, browser.js(
+        "const p = document.getElementById('picture').dataset; return [document.body.dataset.drawn, p.asked, p.shown]"))
+    return drawn, shown - asked
+
+
+def pages(report, bench, hours, url, token):
+    sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+    from harness.browser import Browser  # pylint: disable=import-error,import-outside-toplevel
+    until = int(time.time()) // 60 * 60
+    whole = f"range={until - hours * 3600}..{until}"
+    middle = until - hours * 1800
+    marks = {
+        f"{BRUSH_S // 60} minutes of all containers": f"mark={middle}..{middle + BRUSH_S}",
+        f"{BRUSH_S // 60} minutes of one": f"mark={middle}..{middle + BRUSH_S}&container=service-3-1",
+        "a comparison of these with as many before": f"mark={middle}..{middle + BRUSH_S}&base={middle - BRUSH_S}..{middle}"
+                                                     "&service=service-3",
+    }
+    browser = Browser()
+    try:
+        look(browser, url, token, whole)  # the browser's own start
+        seen = {name: [look(browser, url, token, f"{whole}&{mark}") for _ in range(max(bench.rounds, 3))]
+                for name, mark in marks.items()}
+        first = [drawn for looks in seen.values() for drawn, _ in looks]
+        report.row(f"jbpf web: first paint of a time line of {hours} h", first, "ms", "<= 1000", statistics.median(first) <= 1000)
+        for name, looks in seen.items():
+            pictures = [picture for _, picture in looks]
+            report.row(f"  brush to picture: {name}", pictures, "ms", "<= 500", statistics.median(pictures) <= 500)
+    finally:
+        browser.close()
+
+
+def web_pages(report, bench, hours, store):
+    web = subprocess.Popen([JBPF, "web", "--store", store, "--listen", ADDRESS], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True)
+    try:
+        url, token = re.fullmatch(r"(\S+)#token=(\S+)\n", web.stdout.readline()).groups()
+        pages(report, bench, hours, url, token)
+    except ImportError as error:
+        report.missing("jbpf web: first paint, brush to picture", f"no browser to measure with: {error}")
+    finally:
+        web.kill()
+        web.wait()
+
+
+def web(report, bench):
+    """jbpf top and jbpf web on a day of 50 containers."""
+    hours = 2 if bench.quick else 24
+    recorded, _ = record_loads(bench, 62)
+    store = os.path.join(bench.work, "made-host")
+    try:
+        made = make("host", recorded.out, store, hours, CONTAINERS)
+        report.row(f"text of {hours} h of {CONTAINERS} containers", made["text_bytes"] / (1 << 20), "MiB")
+        top_refresh(report, store)
+        subprocess.run([JBPF, "store", "compact", "--store", store], check=True, stdout=subprocess.DEVNULL)
+        web_pages(report, bench, hours, store)
+    finally:
+        recorded.close()
+        remove(store)
