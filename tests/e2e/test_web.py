@@ -232,6 +232,41 @@ def test_silent_clients_and_killed_queries_hold_up_nobody(store, folder):
         assert web.stop() == 0
 
 
+def test_clients_that_take_no_answer_hold_up_nobody(store, folder):
+    web = Web(store, folder)
+    held = hold(web, f"GET /uPlot.js HTTP/1.1\r\nHost: 127.0.0.1:{web.port}\r\n\r\n".encode() * 20, 100)
+    try:
+        assert web.json("info")["first"] == START
+        assert web.ask("/")[0] == 200
+        assert web.api("profile", format="folded", **RANGE)
+    finally:
+        for connection in held:
+            connection.close()
+        assert web.stop() == 0
+
+
+def test_a_store_that_is_merged_meanwhile_answers_the_same(folder):
+    hours = range(START, START + 6 * 3600, 3600)
+    own = make_store(folder / "merged", "".join(
+        window(hour + 10 * i, f"shop-{i % 3}", 100 + i, f"work{i}") + "commit\n" for hour in hours for i in range(60)))
+    web = Web(own, folder)
+    whole = {"since": f"@{hours[0]}", "until": f"@{hours[-1] + 3600}"}
+    def answers():
+        return web.api("profile", format="folded", by="container", **whole), web.api("timeline", step="10m", **whole)
+    try:
+        wanted = answers()
+        assert b"a.B.work59_[j]" in wanted[0]
+        before = sum(path.stat().st_size for path in own.rglob("*.zst"))
+        merging = subprocess.Popen([BIN / "jbpf-store", "compact", "--store", own], stdout=subprocess.DEVNULL)
+        while merging.poll() is None:
+            assert answers() == wanted
+        assert merging.returncode == 0
+        assert sum(path.stat().st_size for path in own.rglob("*.zst")) < before
+        assert answers() == wanted
+    finally:
+        assert web.stop() == 0
+
+
 def test_many_questions_are_answered_or_refused_each_with_a_status(web):
     answers = [one.answer() for one in [web.asking("/api/v1/profile", format="folded", **RANGE) for _ in range(60)]]
     statuses = [status for status, _, _ in answers]
