@@ -131,6 +131,8 @@ static void native_names_lose_what_a_build_adds(void **state)
 	static const struct frame_case cases[] = {
 		/* native and kernel */
 		{ "memcpy@@GLIBC_2.14", "memcpy" },
+		{ "__GI_read", "read" },
+		{ "__GI_", "__GI_" },
 		{ "memcpy@GLIBC_2.2.5", "memcpy" },
 		{ "f.constprop.0.isra.12", "f" },
 		{ "f.part.3.cold", "f" },
@@ -154,6 +156,13 @@ static void native_names_lose_what_a_build_adds(void **state)
 		{ "0x7f0012345678", "[unknown]" },
 		{ "[0x7f0012345678]", "[unknown]" },
 		{ "[perf-4711.map]", "[unknown jit]" },
+		/* HotSpot's own code, of perf's map and of async-profiler */
+		{ "Interpreter_[j]", "Interpreter" },
+		{ "StubRoutines _[j]", "StubRoutines" },
+		{ "StubRoutines ", "StubRoutines" },
+		{ "vtable chunks_[j]", "vtable chunks" },
+		{ "itable stub", "vtable chunks" },
+		{ "vtable stub", "vtable chunks" },
 		/* nothing is taken that is all there is */
 		{ ".cold", ".cold" },
 		{ "+0x1f", "+0x1f" },
@@ -279,6 +288,22 @@ static void a_stack_without_process_is_known_by_its_first_frame(void **state)
 			fail_msg("'%s'", cases[i].stack);
 }
 
+/* async-profiler's default, and perf's names of the same methods. */
+static void a_class_of_no_package_is_java_among_java(void **state)
+{
+	static const char expected[] = "a;java.lang.Thread.run_[j];Mixed.serve_[j]";
+	struct diff_spelling *spelling = diff_spelling__new();
+
+	(void)state;
+	assert_non_null(spelling);
+	check(spelling, "a;java/lang/Thread.run;Mixed.serve", expected);
+	check(spelling, "a;void java.lang.Thread.run;void Mixed.serve", expected);
+	check(spelling, "a;java/lang/Thread.run;Mixed$Job.lambda$f$0;JVM_Sleep.cold;a.b",
+	      "a;java.lang.Thread.run_[j];Mixed$Job.lambda$f$0_[j];JVM_Sleep;a.b");
+	check(spelling, "a;main;Mixed.serve", "a;main;Mixed.serve");
+	diff_spelling__free(spelling);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +314,7 @@ int main(void)
 		cmocka_unit_test(numbers_of_threads_and_processes_go),
 		cmocka_unit_test(foreign_bytes_are_made_inert),
 		cmocka_unit_test(a_stack_too_long_is_refused_whole),
+		cmocka_unit_test(a_class_of_no_package_is_java_among_java),
 		cmocka_unit_test(a_stack_without_process_is_known_by_its_first_frame),
 	};
 

@@ -78,9 +78,11 @@ static void names_that_others_have_as_well_are_not(void **state)
 
 static void small_classes_are_likely_with_one_dot_behind_the_last_slash(void **state)
 {
-	static const char *const likely[] = { "a/b/c.clone", "a/b/c.<init>", "a/B.c" };
-	static const char *const not [] = { "a.b.c",  "a/b",	  "a/b.",   "a/b.c.d",
-					    "/a/b.c", "a/b.c(d)", "a-b/c.d" };
+	static const char *const likely[] = { "a/b/c.clone", "a/b/c.<init>", "a/B.c", "Main.work",
+					      "Main$A.<init>" };
+	static const char *const not [] = { "main.work", "Main.Work", "Main.a.b", "a.b.c",
+					    "a/b",	 "a/b.",      "a/b.c.d",  "/a/b.c",
+					    "a/b.c(d)",	 "a-b/c.d" };
 
 	(void)state;
 	ask(java_spelling_is_likely, likely, ARRAY_SIZE(likely), true);

@@ -97,6 +97,25 @@ static void append_java_text(const struct strbuf *name, struct strbuf *out)
 	append_java(strbuf_str(name), name->len, out);
 }
 
+/*
+ * HotSpot's own code is native in the recorder's windows, and so is what others mark as Java's since
+ * it is in a map. FlameGraph's scripts cut "StubRoutines (1)" at the "("; async-profiler knows stubs
+ * for virtual calls apart. False: it is none.
+ */
+static bool append_vm_code(const char *name, size_t len, struct strbuf *out)
+{
+	while (len && name[len - 1] == ' ')
+		len--;
+	if ((len == strlen("vtable stub") && memcmp(name + 1, "table stub", len - 1) == 0 &&
+	     (*name == 'v' || *name == 'i')))
+		strbuf_puts(out, "vtable chunks");
+	else if (java_name_is_vm_code(name, len))
+		append_java(name, len, out);
+	else
+		return false;
+	return true;
+}
+
 /* ---- native code ---- */
 
 /* Every compiler run numbers clones differently: ".part.3", ".cold". 0: the name has no such end. */
@@ -188,6 +207,23 @@ static size_t native_len(const char *name, size_t len)
 	return len;
 }
 
+/*
+ * A name of native code. "__GI_read" is glibc's own name for "read" (include/libc-symbols.h,
+ * hidden_def): which of the two a profiler takes is its taste.
+ */
+static void append_native(const char *name, size_t len, struct strbuf *out)
+{
+	static const char hidden[] = "__GI_";
+	size_t skip = strlen(hidden), known;
+
+	if (len > skip && memcmp(name, hidden, skip) == 0) {
+		name += skip;
+		len -= skip;
+	}
+	known = native_len(name, len);
+	strbuf_append(out, name, known ? known : len);
+}
+
 /* "0x7f0012345678", also in brackets. */
 static bool is_address(const char *name, size_t len)
 {
@@ -225,9 +261,11 @@ static void append_marked(const char *name, size_t len, struct strbuf *out, enum
 {
 	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
 
-	if (*kind == FRAME_KIND_INLINED && java_spelling_is_foreign(name, len)) {
+	if (append_vm_code(name, len, out)) {
 		*kind = FRAME_KIND_NATIVE;
-		strbuf_append(out, name, native_len(name, len));
+	} else if (*kind == FRAME_KIND_INLINED && java_spelling_is_foreign(name, len)) {
+		*kind = FRAME_KIND_NATIVE;
+		append_native(name, len, out);
 	} else if (!java_spelling_may_be(name, len)) {
 		strbuf_append(out, name, len);
 	} else if (java_spelling_append_collapsed(name, len, &plain)) {
@@ -245,7 +283,7 @@ static bool append_unmarked_java(const char *name, size_t len, bool among_java, 
 	if (java_spelling_append_collapsed(name, len, &plain))
 		append_java_text(&plain, out);
 	else if (java_spelling_is_certain(name, len) ||
-		 (among_java && java_spelling_is_likely(name, len)))
+		 (among_java && java_spelling_is_likely(name, len) && native_len(name, len) == len))
 		append_java(name, len, out);
 	else
 		return false;
@@ -268,8 +306,6 @@ static size_t library_len(const char *name, size_t len)
 static void append_unmarked(const char *name, size_t len, bool among_java, struct strbuf *out,
 			    enum frame_kind *kind)
 {
-	size_t known_len = native_len(name, len);
-
 	if (is_address(name, len))
 		strbuf_puts(out, UNKNOWN);
 	else if (is_perf_map(name, len))
@@ -278,8 +314,8 @@ static void append_unmarked(const char *name, size_t len, bool among_java, struc
 		strbuf_printf(out, "[%.*s]", (int)library_len(name, len), name);
 	else if (append_unmarked_java(name, without_offset(name, len), among_java, out))
 		*kind = FRAME_KIND_JIT;
-	else
-		strbuf_append(out, name, known_len ? known_len : len);
+	else if (!append_vm_code(name, len, out))
+		append_native(name, len, out);
 }
 
 /* ---- processes and threads ---- */
@@ -342,7 +378,7 @@ static void append_frame(const struct stack_frame *frame, char place, struct str
 					out, kind);
 		break;
 	case FRAME_KIND_KERNEL:
-		strbuf_append(out, frame->name, native_len(frame->name, frame->name_len));
+		append_native(frame->name, frame->name_len, out);
 		break;
 	default:
 		append_marked(frame->name, frame->name_len, out, kind);

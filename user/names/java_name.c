@@ -301,20 +301,27 @@ static struct text drop_return_type(struct text text, bool has_parameters)
 	return text;
 }
 
-/* False: not a method but VM code. */
-static bool method_split(struct text raw, struct method *out)
+static bool begins_as_vm_code(struct text raw)
 {
-	static const struct text vm_prefixes[] = {
+	static const struct text prefixes[] = {
 		{ "StubRoutines", 12 }, { "I2C/C2I adapters", 16 }, { "RuntimeStub - ", 14 },
 		{ "C1 Runtime ", 11 },	{ "C2 Runtime ", 11 },	    { "Stub<", 5 },
 	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (text_starts_with(raw, prefixes[i]))
+			return true;
+	return false;
+}
+
+/* False: not a method but VM code. */
+static bool method_split(struct text raw, struct method *out)
+{
 	size_t name_len = parameters_at(raw);
 	struct text name = text_until(raw, name_len);
 
-	for (size_t i = 0; i < ARRAY_SIZE(vm_prefixes); i++) {
-		if (text_starts_with(raw, vm_prefixes[i]))
-			return false;
-	}
+	if (begins_as_vm_code(raw))
+		return false;
 	out->parameters = text_from(raw, name_len);
 	if (method_split_descriptor(name, out))
 		return true;
@@ -398,6 +405,27 @@ int java_name_canonical(const char *raw, size_t raw_len, bool is_hotspot, bool k
 	if (!err)
 		*kind_out = kind;
 	return err;
+}
+
+/* Names of blobs: share/code/codeBlob.cpp, vtableStubs.cpp, interpreter.cpp of HotSpot. */
+bool java_name_is_vm_code(const char *name, size_t len)
+{
+	static const char *const names[] = {
+		"Interpreter",
+		"vtable chunks",
+		"MethodHandles adapters",
+		"SafepointBlob",
+		"DeoptimizationBlob",
+		"UncommonTrapBlob",
+		"ExceptionBlob",
+		"native signature handlers",
+	};
+	struct text text = { name, len };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_is(text, names[i]))
+			return true;
+	return begins_as_vm_code(text);
 }
 
 /* ---- native libraries unpacked to temporary files ---- */

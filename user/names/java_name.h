@@ -21,6 +21,9 @@ __must_check int java_name_canonical(const char *raw, size_t raw_len, bool is_ho
 				     bool keep_parameters, struct strbuf *out,
 				     enum frame_kind *kind_out);
 
+/* Is it HotSpot's own code, as its maps and profilers name it? "Interpreter", "StubRoutines (1)", ... */
+bool java_name_is_vm_code(const char *name, size_t len);
+
 /* Native file name with run-specific digits removed: "libzstd-jni-1.5.5-41239938.so". */
 int java_name_canonical_library(const char *base_name, struct strbuf *out);
 

@@ -186,11 +186,24 @@ bool java_spelling_is_internal(const char *name, size_t len)
 	return java_spelling_may_be(name, len) && is_internal(text, true);
 }
 
+/* "Main.work", "Main$Inner.<init>" */
+static bool is_of_no_package(struct text name)
+{
+	size_t dot = text_find(name, '.');
+	struct text method;
+
+	if (dot == name.len || !is_word(text_until(name, dot)) || !is_capital(*name.at))
+		return false;
+	method = text_from(name, dot + 1);
+	return is_method(method) && !is_capital(*method.at);
+}
+
 bool java_spelling_is_likely(const char *name, size_t len)
 {
 	struct text text = { name, len };
 
-	return java_spelling_may_be(name, len) && is_internal(text, false);
+	return java_spelling_may_be(name, len) &&
+	       (is_internal(text, false) || is_of_no_package(text));
 }
 
 bool java_spelling_is_certain(const char *name, size_t len)

@@ -19,7 +19,10 @@ bool java_spelling_is_certain(const char *name, size_t len);
 /* "java/lang/String.format", nothing less: a class with a capital, one dot, a method. */
 bool java_spelling_is_internal(const char *name, size_t len);
 
-/* "a/b/c.clone": Java's where such names stand beside it, and Go's where they do not. */
+/*
+ * "a/b/c.clone", and "Main.work" of no package: Java's where classes in their internal spelling
+ * stand beside it; else the first may be Go's, the second anybody's.
+ */
 bool java_spelling_is_likely(const char *name, size_t len);
 
 /* A name that is marked as Java's may yet be another runtime's: "LazyCompile:*f /p.js:1:2", "py::f:/x.py". */
