@@ -97,6 +97,17 @@ static void append_java_text(const struct strbuf *name, struct strbuf *out)
 	append_java(strbuf_str(name), name->len, out);
 }
 
+/* The same for what may be in one of the spellings that need another first. */
+static void append_java_spelled(const char *name, size_t len, struct strbuf *out)
+{
+	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
+
+	if (java_spelling_append_signed(name, len, &plain))
+		append_java_text(&plain, out);
+	else
+		append_java(name, len, out);
+}
+
 /*
  * HotSpot's own code is native in the recorder's windows, and so is what others mark as Java's since
  * it is in a map. FlameGraph's scripts cut "StubRoutines (1)" at the "("; async-profiler knows stubs
@@ -116,14 +127,76 @@ static bool append_vm_code(const char *name, size_t len, struct strbuf *out)
 	return true;
 }
 
+/* ---- code of other runtimes ---- */
+
+/*
+ * V8 marks the compiler that a function has reached: "LazyCompile:*f", "JS:~f" (CodeKindToMarker() in
+ * src/objects/code-kind.cc). How long the mark is; 0: there is none. *at is where it stands.
+ */
+static size_t v8_mark_len(const char *name, size_t len, size_t *at)
+{
+	static const char *const kinds[] = { "LazyCompile:", "JS:", "Function:", "Script:",
+					     "Eval:" };
+	size_t mark;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		mark = strlen(kinds[i]);
+		if (len > mark + 1 && memcmp(name, kinds[i], mark) == 0 &&
+		    memchr("*~^+", name[mark], 4)) {
+			*at = mark;
+			return name[mark + 1] == '\'' ? 2 : 1;
+		}
+	}
+	return 0;
+}
+
+/* "void [App] App.Worker::Run(int32)[Tier0]": .NET's PerfMapShowOptimizationTiers. */
+static size_t without_tier(const char *name, size_t len)
+{
+	static const char *const tiers[] = {
+		")[Tier0]",
+		")[QuickJitted]",
+		")[MinOptJitted]",
+		")[Optimized]",
+		")[OptimizedTier1]",
+		")[OptimizedTier1OSR]",
+		")[PreJIT]",
+		")[ReadyToRun]",
+		")[InstrumentedTier0]",
+		")[InstrumentedTier1]",
+		")[Tier0Instrumented]",
+		")[Tier1Instrumented]",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tiers); i++)
+		if (ends_with(name, len, tiers[i]) && contains(name, len, "::"))
+			return len - strlen(tiers[i]) + 1;
+	return len;
+}
+
+/* Which compiler has made the code changes while it runs. False: it is no such name. */
+static bool append_tiered(const char *name, size_t len, struct strbuf *out)
+{
+	size_t at = 0, mark = v8_mark_len(name, len, &at);
+
+	if (mark) {
+		strbuf_append(out, name, at);
+		strbuf_append(out, name + at + mark, len - at - mark);
+	} else if (without_tier(name, len) < len) {
+		strbuf_append(out, name, without_tier(name, len));
+	}
+	return mark || without_tier(name, len) < len;
+}
+
 /* ---- native code ---- */
 
 /* Every compiler run numbers clones differently: ".part.3", ".cold". 0: the name has no such end. */
 static size_t clone_suffix_len(const char *name, size_t len)
 {
-	static const char *const suffixes[] = { ".isra",     ".constprop",  ".part",	   ".cold",
-						".lto_priv", ".llvm",	    ".localalias", ".clone",
-						".warm",     ".specialized" };
+	static const char *const suffixes[] = { ".isra",	".constprop", ".part",
+						".cold",	".lto_priv",  ".llvm",
+						".localalias",	".clone",     ".warm",
+						".specialized", ".__uniq" };
 	size_t digits = 0;
 
 	while (digits < len && parse_is_digit(name[len - digits - 1]))
@@ -153,14 +226,32 @@ static size_t without_clone(const char *name, size_t len)
 	return memchr(name, '.', left) || memchr(name, '/', left) ? len : left;
 }
 
-/* "f(int) [clone .isra.0]", as demanglers write it. */
+/* "f(int) [clone .isra.0]" and "f(int) (.llvm.77)", as demanglers write it. */
 static size_t without_clone_words(const char *name, size_t len)
 {
-	static const char begin[] = " [clone .";
-	const char *found = len && name[len - 1] == ']' ? memmem(name, len, begin, strlen(begin)) :
-							  NULL;
+	static const char *const words[][2] = { { " [clone .", "]" }, { " (.", ")" } };
 
-	return found && found > name ? (size_t)(found - name) : len;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		const char *found = len ? memmem(name, len, words[i][0], strlen(words[i][0])) :
+					  NULL;
+
+		if (found && found > name && ends_with(name, len, words[i][1]))
+			return (size_t)(found - name);
+	}
+	return len;
+}
+
+/* "core::ptr::drop::h0123456789abcdef": rustc's legacy mangling ends in a hash of the crate's build. */
+static size_t without_rust_hash(const char *name, size_t len)
+{
+	const size_t hash = strlen("::h") + 16;
+
+	if (len <= hash || memcmp(name + len - hash, "::h", 3) != 0)
+		return len;
+	for (size_t i = len - 16; i < len; i++)
+		if (!parse_is_hex(name[i]))
+			return len;
+	return len - hash;
 }
 
 /* "main+0x1f", and bpftrace's "main+31" */
@@ -203,6 +294,7 @@ static size_t native_len(const char *name, size_t len)
 		len = without_version(name, len);
 		len = without_clone_words(name, len);
 		len = without_clone(name, len);
+		len = without_rust_hash(name, len);
 	} while (len < before);
 	return len;
 }
@@ -261,6 +353,8 @@ static void append_marked(const char *name, size_t len, struct strbuf *out, enum
 {
 	__cleanup_strbuf struct strbuf plain = STRBUF_INIT;
 
+	if (append_tiered(name, len, out))
+		return;
 	if (append_vm_code(name, len, out)) {
 		*kind = FRAME_KIND_NATIVE;
 	} else if (*kind == FRAME_KIND_INLINED && java_spelling_is_foreign(name, len)) {
@@ -271,7 +365,7 @@ static void append_marked(const char *name, size_t len, struct strbuf *out, enum
 	} else if (java_spelling_append_collapsed(name, len, &plain)) {
 		append_java_text(&plain, out);
 	} else {
-		append_java(name, len, out);
+		append_java_spelled(name, len, out);
 	}
 }
 
@@ -284,7 +378,7 @@ static bool append_unmarked_java(const char *name, size_t len, bool among_java, 
 		append_java_text(&plain, out);
 	else if (java_spelling_is_certain(name, len) ||
 		 (among_java && java_spelling_is_likely(name, len) && native_len(name, len) == len))
-		append_java(name, len, out);
+		append_java_spelled(name, len, out);
 	else
 		return false;
 	return true;
@@ -314,7 +408,7 @@ static void append_unmarked(const char *name, size_t len, bool among_java, struc
 		strbuf_printf(out, "[%.*s]", (int)library_len(name, len), name);
 	else if (append_unmarked_java(name, without_offset(name, len), among_java, out))
 		*kind = FRAME_KIND_JIT;
-	else if (!append_vm_code(name, len, out))
+	else if (!append_vm_code(name, len, out) && !append_tiered(name, len, out))
 		append_native(name, len, out);
 }
 

@@ -162,6 +162,19 @@ bool java_spelling_is_foreign(const char *name, size_t len)
 	return !memchr(name, '.', class_len) && !memchr(name, '/', class_len);
 }
 
+/* Without the "(Ljava/lang/Object|)Z" behind it. */
+static struct text without_signature(struct text name)
+{
+	size_t open = text_find(name, '('), close = text_rfind(name, ')');
+
+	if (close == name.len || close + 1 == name.len || open > close)
+		return name;
+	for (size_t i = open + 1; i < name.len; i++)
+		if (!is_identifier(name.at[i]) && !memchr("/[|)", name.at[i], 4))
+			return name;
+	return text_until(name, open);
+}
+
 static bool is_internal(struct text name, bool wants_capital)
 {
 	const char *slash = name.len ? memrchr(name.at, '/', name.len) : NULL;
@@ -181,7 +194,7 @@ static bool is_internal(struct text name, bool wants_capital)
 
 bool java_spelling_is_internal(const char *name, size_t len)
 {
-	struct text text = { name, len };
+	struct text text = without_signature((struct text){ name, len });
 
 	return java_spelling_may_be(name, len) && is_internal(text, true);
 }
@@ -200,7 +213,7 @@ static bool is_of_no_package(struct text name)
 
 bool java_spelling_is_likely(const char *name, size_t len)
 {
-	struct text text = { name, len };
+	struct text text = without_signature((struct text){ name, len });
 
 	return java_spelling_may_be(name, len) &&
 	       (is_internal(text, false) || is_of_no_package(text));
@@ -208,11 +221,22 @@ bool java_spelling_is_likely(const char *name, size_t len)
 
 bool java_spelling_is_certain(const char *name, size_t len)
 {
-	struct text text = { name, len };
+	struct text text = without_signature((struct text){ name, len });
 
 	return java_spelling_may_be(name, len) &&
 	       (is_internal(text, true) || has_return_type(text) || is_dotted(text) ||
 		(java_generated_is_in(text) && (memchr(name, '/', len) || memchr(name, '.', len))));
+}
+
+bool java_spelling_append_signed(const char *name, size_t len, struct strbuf *out)
+{
+	size_t plain = without_signature((struct text){ name, len }).len;
+
+	if (plain == len || !java_spelling_may_be(name, len))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		strbuf_putc(out, i > plain && name[i] == '|' ? ';' : name[i]);
+	return true;
 }
 
 bool java_spelling_append_collapsed(const char *name, size_t len, struct strbuf *out)

@@ -32,6 +32,12 @@ bool java_spelling_may_be(const char *name, size_t len);
 bool java_spelling_is_foreign(const char *name, size_t len);
 
 /*
+ * async-profiler's option sig: "java/util/List.add(Ljava/lang/Object|)Z", since ";" ends a frame.
+ * Appends the descriptor with its ";"; false: there is none.
+ */
+bool java_spelling_append_signed(const char *name, size_t len, struct strbuf *out);
+
+/*
  * stackcollapse-perf.pl writes perf-map-agent's "Lorg/a/B;::run" as "Lorg/a/B:::run", or tidied as
  * "org/a/B:::run"; ";.<init>" as ":.<init>". Appends "org/a/B.run"; false: it is no such name.
  */
