@@ -15,6 +15,7 @@
 
 #include "symbols/elf/build_id.h"
 #include "symbols/elf/elf_symtab.h"
+#include "symbols/elf/vdso.h"
 #include "tests/unit/tiny_eh_frame.h"
 
 #define LOCAL_FUNC  ELF64_ST_INFO(STB_LOCAL, STT_FUNC)
@@ -646,6 +647,26 @@ static void elf_a_real_program_names_its_functions(void **state)
 	elf_symtab__free(tab);
 }
 
+/* A loop of System.nanoTime() spends its time there: it has a name, in every process. */
+static void the_vdso_names_its_clock(void **state)
+{
+	struct elf_symtab *tab = NULL;
+	struct elf_symbol symbol;
+	bool is_found = false;
+	int err = vdso_load(&tab);
+
+	(void)state;
+	/* A kernel without one, as some sandboxes have. */
+	if (err == -ENOENT)
+		skip();
+	assert_int_equal(err, 0);
+	for (uint64_t at = 0; at < 0x4000 && !is_found; at += 4)
+		is_found = elf_symtab__lookup(tab, at, &symbol) == 0 &&
+			   strstr(symbol.name, "clock_gettime") != NULL;
+	assert_true(is_found);
+	elf_symtab__free(tab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -667,6 +688,7 @@ int main(void)
 		cmocka_unit_test(elf_records_of_tables_are_as_long_as_records_are),
 		cmocka_unit_test(elf_what_is_no_elf_file_is_refused),
 		cmocka_unit_test(elf_a_real_program_names_its_functions),
+		cmocka_unit_test(the_vdso_names_its_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,8 @@ static const struct escape_row escape_rows[] = {
 	{ "\xed\xa0\x80", "???", "???", "???" },
 	{ "\xf4\x90\x80\x80", "????", "????", "????" },
 	{ "a\xe2\x82", "a??", "a??", "a??" },
+	/* XML 1.0 has neither of these (2.2 Characters); all else has. */
+	{ "\xef\xbf\xbe", "?", "\xef\xbf\xbe", "\xef\xbf\xbe" },
 	{ "\xef\xbf\xbf", "?", "\xef\xbf\xbf", "\xef\xbf\xbf" },
 };
 
