@@ -237,6 +237,16 @@ def test_samples_are_as_many_as_cpu_time(guest):
         assert 0.1 * expected <= found <= 1.1 * expected + 5 * math.sqrt(expected) + 5, (name, found, expected)
 
 
+def test_a_cpu_that_was_away_is_sampled_or_named(guest):
+    """Its event is off for good, and its number is in the list as before; jbpfd may have no right to open another."""
+    assert guest.text("cpu.exit").strip() == "0", guest.text("console") if (guest.folder / "console").exists() else ""
+    pid, ticks = map(int, re.match(r"back=(\d+) (\d+)", guest.text("cpu.back")).groups())
+    if "probe: CPU 1 came online and is not sampled" in guest.text("jbpfd.log"):
+        return
+    found = Folded(guest.dump("--pid", pid)).total
+    assert found >= 0.1 * ticks / 100 * HZ, (pid, ticks, found)
+
+
 def test_nothing_is_lost_unexplained(guest):
     hosts, streams = guest.windows
     counted = sum(window["samples"] for window in hosts)

@@ -108,6 +108,7 @@ int cpus_online(uint32_t **cpus_out, size_t *cnt_out)
 struct cpu_event {
 	uint32_t cpu;
 	int fd;
+	uint64_t enabled_ns; /* as it said last */
 };
 
 struct cpu_events {
@@ -145,6 +146,7 @@ static int cpu_event_open(const struct cpu_events *events, uint32_t cpu)
 		.size = sizeof(attr),
 		.config = events->options.software,
 		.sample_period = events->options.period,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.disabled = 1,
 		.freq = is_clock,
 		/* A switch that leaves the idle task is one, too; the program passes over it. */
@@ -166,6 +168,26 @@ static int cpu_event_open(const struct cpu_events *events, uint32_t cpu)
 	return take_fd(&fd);
 }
 
+/*
+ * Has it been on since this was last asked? When its CPU goes offline the kernel takes an event off it for
+ * good, and a CPU that is back by now looks as it did before; reading the event still works
+ * (perf_event_exit_cpu_context() in kernel/events/core.c).
+ */
+static bool cpu_event_has_run(struct cpu_event *event)
+{
+	struct {
+		uint64_t value;
+		uint64_t enabled_ns;
+	} now;
+	bool has_run;
+
+	if (read(event->fd, &now, sizeof(now)) != (ssize_t)sizeof(now))
+		return false;
+	has_run = now.enabled_ns > event->enabled_ns;
+	event->enabled_ns = now.enabled_ns;
+	return has_run;
+}
+
 int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t cnt,
 		       uint32_t *cpu_out)
 {
@@ -183,8 +205,11 @@ int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t c
 		while (old < events->cnt && events->events[old].cpu < cpus[i])
 			close(events->events[old++].fd);
 		if (old < events->cnt && events->events[old].cpu == cpus[i]) {
-			next[next_cnt++] = events->events[old++];
-			continue;
+			if (!events->is_enabled || cpu_event_has_run(&events->events[old])) {
+				next[next_cnt++] = events->events[old++];
+				continue;
+			}
+			close(events->events[old++].fd);
 		}
 		fd = cpu_event_open(events, cpus[i]);
 		if (fd >= 0) {

@@ -34,8 +34,8 @@ struct cpu_events *cpu_events__new(const struct cpu_events_options *options);
 void cpu_events__free(struct cpu_events *events); /* NULL is fine */
 
 /*
- * Opens an event on each of these CPUs that has none, closes those of other CPUs (an event does
- * not survive its CPU going offline). New ones run when the others do. -errno of the first that
+ * Opens an event on each of these CPUs that has none, closes those of other CPUs and those that have not
+ * been on since the last call (an event does not survive its CPU going offline, if only for a moment). New ones run when the others do. -errno of the first that
  * fails, with `cpu_out` set; the others are then opened nevertheless.
  */
 __must_check int cpu_events__follow(struct cpu_events *events, const uint32_t *cpus, size_t cnt,
