@@ -208,6 +208,25 @@ static void frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone(void 
 	naming__free(naming);
 }
 
+/* Graal leaves rbp alone, whatever the flag says. */
+static void the_flag_says_nothing_of_a_compiler_in_java(void **state)
+{
+	struct naming *naming = naming_new();
+	struct process *process = jvm_new(naming);
+
+	(void)state;
+	naming->unwind_epoch = 1;
+	process->jvm.uses_jvmci = true;
+	for (int flag = WINDOW_FLAG_UNKNOWN; flag <= WINDOW_FLAG_ON; flag++) {
+		process->jvm.preserve_frame_pointer = (enum window_flag)flag;
+		process->hotspot = (struct jbpf_hotspot){ 0 };
+		hotspot_cnt = 0;
+		naming_update_jvm(naming, process);
+		assert_int_equal(hotspot_cnt, flag != WINDOW_FLAG_UNKNOWN);
+	}
+	naming__free(naming);
+}
+
 static void nothing_is_told_of_frame_sizes_where_all_is_walked_by_frame_pointers(void **state)
 {
 	struct naming *naming = naming_new();
@@ -338,6 +357,7 @@ int main(void)
 		cmocka_unit_test(frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone),
 		cmocka_unit_test(
 			nothing_is_told_of_frame_sizes_where_all_is_walked_by_frame_pointers),
+		cmocka_unit_test(the_flag_says_nothing_of_a_compiler_in_java),
 		cmocka_unit_test(a_stream_that_is_banned_says_so_until_the_ban_is_over),
 		cmocka_unit_test(who_used_up_what_naming_may_take_keeps_samples_without_frames),
 		cmocka_unit_test(each_stream_says_how_its_stacks_are_walked),

@@ -15,6 +15,9 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
+/* As people know it; the flag says no more. */
+#define JVM_JVMCI_SUFFIX " with Graal (JVMCI)"
+
 /* Asking is worth it when more than 1 in this many compiled frames has no name, and how often. */
 #define JVM_MANY_UNKNOWN_SHARE 20
 #define JVM_MANY_INTERVAL_NS   (10 * CLOCK_NS_PER_S)
@@ -26,7 +29,9 @@ static void jvm_read_facts(struct jvm *jvm, struct hotspot_vm *vm)
 	enum hotspot_flag_origin origin;
 	bool is_on;
 
-	snprintf(jvm->version, sizeof(jvm->version), "%s", hotspot_vm__version(vm));
+	jvm->uses_jvmci = !hotspot_vm__bool_flag(vm, "UseJVMCICompiler", &is_on, NULL) && is_on;
+	snprintf(jvm->version, sizeof(jvm->version), "%s%s", hotspot_vm__version(vm),
+		 jvm->uses_jvmci ? JVM_JVMCI_SUFFIX : "");
 	if (hotspot_vm__bool_flag(vm, "PreserveFramePointer", &is_on, &origin))
 		return;
 	jvm->preserve_frame_pointer = is_on ? WINDOW_FLAG_ON : WINDOW_FLAG_OFF;
@@ -47,6 +52,15 @@ void jvm_update(struct jvm *jvm, struct symbols_process *symbols)
 	if (!err)
 		jvm_read_facts(jvm, vm);
 	jvm->is_known = err != -EAGAIN;
+}
+
+/*
+ * JDK 11's Graal leaves rbp alone whatever the flag says; where its code calls something it keeps the caller's
+ * at the end of its frame, as HotSpot asks of all compilers (frame::sender_for_compiled_frame(), frame_x86.cpp).
+ */
+bool jvm_keeps_frame_pointers(const struct jvm *jvm)
+{
+	return jvm->preserve_frame_pointer == WINDOW_FLAG_ON && !jvm->uses_jvmci;
 }
 
 /* 0: the names are good enough, do not ask. */

@@ -19,6 +19,7 @@ struct jvm {
 	bool is_hotspot;
 	char version[64]; /* "" = not known */
 	enum window_flag preserve_frame_pointer;
+	bool uses_jvmci; /* Graal, or another compiler in Java, instead of C2 */
 	enum hotspot_flag_origin preserve_frame_pointer_origin;
 	enum jvm_attach_outcome outcome;
 	struct jvm_attach_limiter limiter;
@@ -26,6 +27,9 @@ struct jvm {
 	struct jvm_ask removal; /* of the map */
 	uint64_t asked_ns;	/* CLOCK_BOOTTIME */
 };
+
+/* False also while nothing is known of it: see preserve_frame_pointer. */
+bool jvm_keeps_frame_pointers(const struct jvm *jvm);
 
 /*
  * Reads version and flags as soon as the JVM's tables are open, which is the symbolizer's work (symbols.h);

@@ -500,7 +500,8 @@ static void share_hotspot(struct naming *naming, struct process *process)
 	/* Nothing else is walked by rules either. */
 	if (!naming->unwind_epoch)
 		return;
-	if (process->jvm.preserve_frame_pointer != WINDOW_FLAG_OFF ||
+	if (process->jvm.preserve_frame_pointer == WINDOW_FLAG_UNKNOWN ||
+	    jvm_keeps_frame_pointers(&process->jvm) ||
 	    !symbols_process__hotspot_unwind(process->symbols, hotspot))
 		return;
 	hotspot->start_ns = process->id.start_ns;
@@ -580,7 +581,7 @@ static void share_leaf_rule(struct naming *naming, struct process *process)
 	struct naming_leaf_rule shared = { .account = process->account };
 
 	if (!symbols_process__take_leaf_proof(process->symbols, &shared.key, &shared.proof) ||
-	    process->jvm.preserve_frame_pointer == WINDOW_FLAG_ON)
+	    jvm_keeps_frame_pointers(&process->jvm))
 		return;
 	shared.key.pid = process->id.pid;
 	shared.proof.start_ns = process->id.start_ns;

@@ -128,7 +128,7 @@ static enum unwind_java java_of(const struct process *process)
 
 	if (!jvm->is_hotspot || jvm->preserve_frame_pointer == WINDOW_FLAG_UNKNOWN)
 		return UNWIND_JAVA_NONE;
-	if (jvm->preserve_frame_pointer == WINDOW_FLAG_ON)
+	if (jvm_keeps_frame_pointers(jvm))
 		return UNWIND_JAVA_FP;
 	/* As the kernel was told. */
 	return process->hotspot.flags & JBPF_HOTSPOT_HAS_FRAME_SIZES ? UNWIND_JAVA_SIZES :
