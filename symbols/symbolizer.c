@@ -122,7 +122,7 @@ static int symbolizer_read_kernel_answer(struct symbolizer *symbolizer, uint64_t
 	if (err == -ENOMEM)
 		return err;
 	*out = (struct answer){
-		.kind = err ? ANSWER_KIND_MISSING : ANSWER_KIND_FIXED,
+		.kind = err || symbol.may_change ? ANSWER_KIND_MISSING : ANSWER_KIND_FIXED,
 		.frame_kind = FRAME_KIND_KERNEL,
 		.is_unknown = err != 0,
 	};
@@ -143,7 +143,7 @@ int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer, const uin
 		struct answer answer;
 		int err = 0;
 
-		/* Asked again when it had no name: kallsyms limits what that costs. */
+		/* Asked again when it had no name, or may have another one: kallsyms limits the cost. */
 		if (known && known->kind == ANSWER_KIND_FIXED) {
 			answer = *known;
 		} else {

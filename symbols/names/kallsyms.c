@@ -20,6 +20,10 @@
 
 #define KALLSYMS_STEP_BYTES (64 * 1024)
 #define KALLSYMS_REFRESH_NS (30 * CLOCK_NS_PER_S)
+/* Reading takes some 60 ms of CPU time; this often while BPF programs are asked for. */
+#define KALLSYMS_BPF_REFRESH_NS (60 * CLOCK_NS_PER_S)
+#define KALLSYMS_IMAGE_BYTES \
+	4096u /* of a trampoline or dispatcher, at most a page (bpf_jit_comp.c) */
 /* The last function before a gap (end of the kernel, of a module) is taken to be this long at most. */
 #define KALLSYMS_LAST_MAX_BYTES (64u * 1024)
 
@@ -287,11 +291,29 @@ static int kallsyms_read(struct kallsyms *syms, uint64_t now_boot_ns)
 	return 0;
 }
 
+static bool is_bpf(const char *module)
+{
+	return strcmp(module, "bpf") == 0;
+}
+
+static bool is_bpf_image(const struct kallsyms *syms, const struct kallsyms_entry *entry)
+{
+	const char *name = syms->names.data + entry->name;
+
+	return is_bpf(syms->names.data + entry->module) &&
+	       (has_prefix(name, "bpf_trampoline_") || has_prefix(name, "bpf_dispatcher_"));
+}
+
 /* End of entry `i`: where the next begins, unless a gap lies between. */
 static uint64_t kallsyms_end(const struct kallsyms *syms, size_t i)
 {
 	const struct kallsyms_entry *entry = &syms->entries[i];
 	uint64_t limit = entry->start + KALLSYMS_LAST_MAX_BYTES;
+
+	if (is_bpf_image(syms, entry)) {
+		limit = entry->start + KALLSYMS_IMAGE_BYTES;
+		return i + 1 < syms->cnt && entry[1].start < limit ? entry[1].start : limit;
+	}
 
 	if (i + 1 == syms->cnt)
 		return limit;
@@ -320,28 +342,40 @@ static int kallsyms_find(const struct kallsyms *syms, uint64_t address, struct k
 		.name = syms->names.data + syms->entries[low - 1].name,
 		.module = syms->names.data + syms->entries[low - 1].module,
 	};
+	out->may_change = is_bpf(out->module);
 	return 0;
 }
 
 int kallsyms__read_and_lookup(struct kallsyms *syms, uint64_t address, uint64_t now_boot_ns,
 			      struct kallsym *out)
 {
+	uint64_t keep_ns = KALLSYMS_REFRESH_NS;
+	struct kallsym found;
 	int err = -ENOENT;
 
 	if (syms->fd < 0)
 		return -EACCES;
 	if (syms->cnt)
-		err = kallsyms_find(syms, address, out);
-	if (err == 0)
+		err = kallsyms_find(syms, address, &found);
+	if (err == 0 && !found.may_change) {
+		*out = found;
 		return 0;
-	if (syms->read_boot_ns == 0 || now_boot_ns - syms->read_boot_ns >= KALLSYMS_REFRESH_NS) {
+	}
+	/* Programs lie side by side, and what lies between two known ones may be a new one. */
+	if (err == 0)
+		keep_ns = KALLSYMS_BPF_REFRESH_NS;
+	if (syms->read_boot_ns == 0 || now_boot_ns - syms->read_boot_ns >= keep_ns) {
 		err = kallsyms_read(syms, now_boot_ns);
 		if (err == -ENOMEM)
 			return err;
 		if (syms->cnt)
-			return kallsyms_find(syms, address, out);
+			err = kallsyms_find(syms, address, &found);
 	}
-	return syms->cnt ? -ENOENT : -EACCES;
+	if (!syms->cnt)
+		return -EACCES;
+	if (!err)
+		*out = found;
+	return err;
 }
 
 size_t kallsyms__bytes(const struct kallsyms *syms)

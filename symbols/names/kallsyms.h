@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel functions from /proc/kallsyms. Read when first needed, and again when an address lies
- * outside of everything known (a new module or BPF program), but not often. The file stays open:
+ * outside of everything known (a new module or BPF program), or within BPF programs, which come and go
+ * without a gap; but not often. The file stays open:
  * whether it shows addresses is decided by the rights its opener had, which jbpfd gives up later.
  */
 #ifndef JBPF_NAMES_KALLSYMS_H
 #define JBPF_NAMES_KALLSYMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,7 @@ struct kallsym {
 	uint64_t start;
 	uint64_t end;	    /* exclusive */
 	const char *name;   /* as the kernel has it; valid until the next lookup */
+	bool may_change;    /* ask again: other code may be there by then */
 	const char *module; /* "ext4", "bpf"; "" for the kernel itself */
 };
 

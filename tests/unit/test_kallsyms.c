@@ -131,6 +131,42 @@ static void kallsyms_is_read_again_for_a_new_module_but_not_often(void **state)
 	kallsyms__free(syms);
 }
 
+static void a_bpf_program_between_two_others_gets_its_own_name(void **state)
+{
+	static const char old[] = KERNEL "ffffffffc0000000 t bpf_prog_1111111111111111_a\t[bpf]\n"
+					 "ffffffffc0004000 t bpf_prog_2222222222222222_b\t[bpf]\n";
+	static const char new[] = KERNEL "ffffffffc0000000 t bpf_prog_1111111111111111_a\t[bpf]\n"
+					 "ffffffffc0001000 t bpf_prog_3333333333333333_c\t[bpf]\n"
+					 "ffffffffc0004000 t bpf_prog_2222222222222222_b\t[bpf]\n";
+	struct kallsyms *syms;
+
+	(void)state;
+	write_kallsyms(old);
+	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
+	check(syms, 0xffffffffc0000010, 100, "bpf_prog_1111111111111111_a", "bpf");
+	write_kallsyms(new);
+	check(syms, 0xffffffff81000000, 159, "startup_64", "");
+	check(syms, 0xffffffffc0001010, 160, "bpf_prog_3333333333333333_c", "bpf");
+	check(syms, 0xffffffffc0000010, 161, "bpf_prog_1111111111111111_a", "bpf");
+	/* And without one that is gone, its place is nobody's, or the one's before it at most. */
+	write_kallsyms(KERNEL "ffffffffc0004000 t bpf_prog_2222222222222222_b\t[bpf]\n");
+	check(syms, 0xffffffffc0001010, 220, "-", "");
+	kallsyms__free(syms);
+}
+
+static void a_trampoline_is_a_page_at_most(void **state)
+{
+	struct kallsyms *syms;
+
+	(void)state;
+	write_kallsyms(KERNEL "ffffffffc0000000 t bpf_trampoline_6442491911\t[bpf]\n"
+			      "ffffffffc0002000 t bpf_prog_2222222222222222_b\t[bpf]\n");
+	assert_int_equal(kallsyms__open(proc_fd, &syms), 0);
+	check(syms, 0xffffffffc0000fff, 100, "bpf_trampoline_6442491911", "bpf");
+	check(syms, 0xffffffffc0001000, 100, "-", "");
+	kallsyms__free(syms);
+}
+
 static void kallsyms_hidden_addresses_are_said_to_be(void **state)
 {
 	struct kallsyms *syms;
@@ -202,6 +238,8 @@ int main(void)
 		cmocka_unit_test(kallsyms_keeps_text_and_the_better_name),
 		cmocka_unit_test(kallsyms_modules_are_no_part_of_names),
 		cmocka_unit_test(kallsyms_is_read_again_for_a_new_module_but_not_often),
+		cmocka_unit_test(a_bpf_program_between_two_others_gets_its_own_name),
+		cmocka_unit_test(a_trampoline_is_a_page_at_most),
 		cmocka_unit_test(kallsyms_hidden_addresses_are_said_to_be),
 		cmocka_unit_test(kallsyms_that_cannot_be_opened_gives_nothing),
 		cmocka_unit_test(kallsyms_garbage_lines_are_passed_over),
