@@ -333,6 +333,38 @@ static void unnamed_code_is_explained_by_its_source(void **state)
 			 "are not named; it clears when the JVM has warmed up");
 }
 
+static void what_never_clears_is_not_said_to(void **state)
+{
+	struct window window = healthy;
+
+	(void)state;
+	window.process_start_ns = S;
+	window.start_boot_ns = 2 * 3600 * S;
+	window.jit_source = JIT_SOURCE_VMSTRUCTS;
+	window.counts.unknown_jit_frames = 80;
+	assert_only_line(&window,
+			 "10.0 % of its compiled frames have no name: the code was gone before it "
+			 "was read; it has run for long and still replaces its code: classes that "
+			 "an agent redefines, or a code cache that is full "
+			 "(-XX:ReservedCodeCacheSize)");
+	window.start_boot_ns = 60 * S;
+	assert_only_line(&window, "10.0 % of its compiled frames have no name: the code was gone "
+				  "before it was read; it clears when the JVM has warmed up");
+}
+
+static void what_is_in_no_container_is_not_said_to_be_in_one(void **state)
+{
+	struct window window = healthy;
+
+	(void)state;
+	window.labels[WINDOW_LABEL_COST] = "CPU time of jbpfd for it: 0.3 s";
+	assert_only_line(&window, "its container is within its budget, but uses much: CPU time of "
+				  "jbpfd for it: 0.3 s");
+	window.labels[WINDOW_LABEL_CONTAINER] = NULL;
+	assert_only_line(&window, "its cgroup is within its budget, but uses much: CPU time of "
+				  "jbpfd for it: 0.3 s");
+}
+
 static void stripped_native_code_is_told_from_compiled_code(void **state)
 {
 	struct window window = healthy;
@@ -460,6 +492,8 @@ int main(void)
 		cmocka_unit_test(missing_names_have_a_reason),
 		cmocka_unit_test(names_that_could_be_better_have_a_reason),
 		cmocka_unit_test(unnamed_code_is_explained_by_its_source),
+		cmocka_unit_test(what_never_clears_is_not_said_to),
+		cmocka_unit_test(what_is_in_no_container_is_not_said_to_be_in_one),
 		cmocka_unit_test(stripped_native_code_is_told_from_compiled_code),
 		cmocka_unit_test(few_samples_are_no_ground_for_advice),
 		cmocka_unit_test(values_of_a_later_version_do_no_harm),

@@ -18,10 +18,12 @@
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 #include "user/util/log.h"
 
 #define WORTH_A_LINE_PERCENT 5.0
-#define WORTH_A_LINE_SAMPLES 20	 /* a share of fewer is chance */
+#define WORTH_A_LINE_SAMPLES 20 /* a share of fewer is chance */
+#define WARM_UP_NS	     (600 * CLOCK_NS_PER_S)
 #define NAME_MAX_BYTES	     128 /* of a container or pod within a line */
 
 static void add_line(struct advice *advice, const char *format, ...)
@@ -336,11 +338,14 @@ static void find_over_budget(const struct stream *stream, struct advice *out)
 {
 	const char *lost = window_label(&stream->latest, WINDOW_LABEL_OVER_BUDGET);
 	const char *cost = window_label(&stream->latest, WINDOW_LABEL_COST);
+	bool has_container = *window_label(&stream->latest, WINDOW_LABEL_CONTAINER_ID) ||
+			     *window_label(&stream->latest, WINDOW_LABEL_CONTAINER);
+	const char *account = has_container ? "container" : "cgroup";
 
 	if (*lost)
-		add_line(out, "its container is over its budget: %s", lost);
+		add_line(out, "its %s is over its budget: %s", account, lost);
 	else if (*cost)
-		add_line(out, "its container is within its budget, but uses much: %s", cost);
+		add_line(out, "its %s is within its budget, but uses much: %s", account, cost);
 }
 
 /* Why JIT code has no names at all. */
@@ -361,6 +366,18 @@ static void find_missing_names(const struct stream *stream, struct advice *out)
 		add_line(out, "its own tables do not name its code: %s", fallback);
 }
 
+/* A JVM that has run for long and still replaces its code will go on with it. */
+static const char *when_code_settles(const struct window *latest)
+{
+	bool is_old = latest->process_start_ns &&
+		      latest->start_boot_ns > latest->process_start_ns &&
+		      latest->start_boot_ns - latest->process_start_ns > WARM_UP_NS;
+
+	return is_old ? "it has run for long and still replaces its code: classes that an agent "
+			"redefines, or a code cache that is full (-XX:ReservedCodeCacheSize)" :
+			"it clears when the JVM has warmed up";
+}
+
 /* Why the names are not as good or as complete as they could be. */
 static void find_poor_names(const struct stream *stream, struct advice *out)
 {
@@ -375,17 +392,15 @@ static void find_poor_names(const struct stream *stream, struct advice *out)
 	if (is_much(stream, stream->counts.ambiguous_frames, stream->counts.jit_frames, &stale))
 		add_line(out,
 			 "%.1f %% of its compiled frames were replaced while they were sampled and "
-			 "are not named; it clears when the JVM has warmed up",
-			 stale);
+			 "are not named; %s",
+			 stale, when_code_settles(latest));
 	else if (is_much(stream, stream->counts.unknown_jit_frames, stream->counts.jit_frames,
 			 &unnamed))
-		add_line(out,
-			 "%.1f %% of its compiled frames have no name: %s; it clears when the JVM "
-			 "has warmed up",
-			 unnamed,
+		add_line(out, "%.1f %% of its compiled frames have no name: %s; %s", unnamed,
 			 latest->jit_source == JIT_SOURCE_VMSTRUCTS ?
 				 "the code was gone before it was read" :
-				 "they were compiled after the map was read");
+				 "they were compiled after the map was read",
+			 when_code_settles(latest));
 }
 
 static void find_stripped_code(const struct stream *stream, struct advice *out)
