@@ -22,14 +22,17 @@ METHOD = re.compile(r"Chains\.[abc](\d+)")
 COMPILERS = {
     "default": [], "c1": ["-XX:TieredStopAtLevel=1"], "c2": ["-XX:-TieredCompilation"], "int": ["-Xint"],
     "comp": ["-Xcomp"], "flag": ["-XX:+PreserveFramePointer"],
+    # Of JDK 11 alone, and without regard to the flag.
+    "graal": ["-XX:+UnlockExperimentalVMOptions", "-XX:+EnableJVMCI", "-XX:+UseJVMCICompiler",
+              "-XX:+PreserveFramePointer"],
     # A third of the methods is never compiled: compiled code calls interpreted code and the other way round.
     "mixed": ["-XX:CompileCommand=exclude,Chains.b*"],
 }
 COLLECTORS = {"Serial": JDKS, "Parallel": JDKS, "G1": JDKS, "Z": (11, 17, 21, 25), "Shenandoah": (11, 17, 21, 25)}
 FLAGS = dict(COMPILERS, **{name: ["-XX:+UnlockExperimentalVMOptions", f"-XX:+Use{name}GC"] for name in COLLECTORS})
-SOME = [(25, "mixed"), (8, "c1"), (17, "default")]
+SOME = [(25, "mixed"), (8, "c1"), (17, "default"), (11, "graal")]
 IS_ALL = os.environ.get("JBPF_CHAINS_ALL") == "1"
-CASES = [(jdk, compiler) for jdk in JDKS for compiler in COMPILERS] if IS_ALL else SOME
+CASES = [(jdk, compiler) for jdk in JDKS for compiler in COMPILERS if compiler != "graal" or jdk == 11] if IS_ALL else SOME
 CASES += [(jdk, name) for name, jdks in COLLECTORS.items() for jdk in jdks] if IS_ALL else []
 ENOUGH = 2500 if IS_ALL else 800
 # x87 instructions of JDK 8 push into the middle of a frame.

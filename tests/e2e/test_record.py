@@ -90,6 +90,28 @@ def test_record_names_java_of_what_was_selected_and_nothing_else(container, tmp_
 
 
 @pytest.mark.live
+def test_a_process_whose_first_thread_has_ended_is_named(tmp_path, spinner):
+    """/proc/PID/maps of such a one is empty, and it has no root."""
+    process = spinner("ended_thread", 600)
+    wait_until(lambda: stat_fields(process.pid)[0] == "Z", 60, "its first thread has ended")
+    text = record_until(lambda text: Folded(text).with_frame("burn_on") >= 20, "-p", process.pid, out=tmp_path / "x.folded")
+    assert {frames[0] for frames, _ in Folded(text).stacks} == {"ended_thread"}, text
+
+
+def in_pid_namespace(*command):
+    return run("unshare", "--pid", "--fork", "--mount-proc", *command, timeout=120)
+
+
+@pytest.mark.live
+def test_a_pid_namespace_below_the_hosts_is_one_clear_line(tmp_path):
+    said = r"jbpfd is in a pid namespace of its own, .*; run it with the host's"
+    assert re.search(r"^less +pid namespace +" + said, in_pid_namespace(BIN / "jbpfd", "--check").stdout, re.M)
+    assert re.search(r"^ok +pid namespace +the host's$", run(BIN / "jbpfd", "--check", timeout=120).stdout, re.M)
+    result = in_pid_namespace(BIN / "jbpf", "record", "-d", "1s", "-o", tmp_path / "x.folded")
+    assert re.search("^jbpf-record: " + said, result.stderr, re.M), result.stderr
+
+
+@pytest.mark.live
 def test_record_makes_one_page_that_needs_nothing_else(container, tmp_path):
     out = tmp_path / "flame.html"
     page = record_until(lambda text: "seventy" in text, "-p", container.pid, out=out)
