@@ -34,6 +34,12 @@ def cgroup_of_this_worker():
     cgroup.end()
 
 
+@pytest.fixture(scope="module")
+def long_tests_too(request):
+    """Whether tests of this file that judge figures are to run: then there must be samples enough for them."""
+    return any(item.get_closest_marker("long") for item in request.session.items if item.path == request.path)
+
+
 @pytest.fixture
 def readable_folder():
     """A folder that every user may read, unlike pytest's own, and unlike a clone in somebody's home."""

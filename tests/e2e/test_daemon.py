@@ -12,15 +12,19 @@ import pytest
 from harness.containers import java
 from harness.daemon import Daemon
 from harness.folded import Folded, assert_rare, kind, plain
-from harness.programs import BIN, cpu_seconds, is_gone, lines_of, run, wait_cpu, wait_until
+from harness.programs import BIN, Lacking, cpu_seconds, is_gone, lines_of, run, wait_cpu, wait_until
 
 SHARE = 12  # percent of a CPU for each JVM: nine of them share two cores
-SAMPLES = 150  # with a named method: more than a JVM needs to start
+SAMPLES = 150  # with a named method, for figures: more than a JVM needs to start
+FEW_SAMPLES = 30  # that there are names at all
 
 
 NAMED = ("before", "after", "wrapped", "root", "tmpfs")
-WANTED = {**{(name, "Shares.seventy"): SAMPLES for name in NAMED},
-          ("pair", "Shares.seventy"): 30, ("pair", "Syscalls.readPieces"): 30, ("flat", "Shares.seventy"): 40}
+
+
+def wanted(daemon):
+    return {**{(name, "Shares.seventy"): daemon.samples for name in NAMED},
+            ("pair", "Shares.seventy"): 30, ("pair", "Syscalls.readPieces"): 30, ("flat", "Shares.seventy"): 40}
 
 
 def too_few(daemon, containers):
@@ -28,13 +32,13 @@ def too_few(daemon, containers):
     def count(name, frame):
         result = daemon.dump_raw("--container", containers[name].name)
         return Folded(result.stdout if result.returncode == 0 else "").with_frame(frame)
-    found = {key: count(*key) for key in WANTED}
-    return {key: samples for key, samples in found.items() if samples < WANTED[key]}
+    found = {key: (count(*key), least) for key, least in wanted(daemon).items()}
+    return {key: samples for key, (samples, least) in found.items() if samples < least}
 
 
 def wait_samples_of_all(daemon, containers):
-    wait_until(lambda: not too_few(daemon, containers), 300, f"all of {WANTED} are in the store")
-    wait_until(lambda: in_java(daemon.dump("--container", containers["sealed"].name)).total >= SAMPLES, 300,
+    wait_until(lambda: not too_few(daemon, containers), 300, f"all of {wanted(daemon)} are in the store")
+    wait_until(lambda: in_java(daemon.dump("--container", containers["sealed"].name)).total >= daemon.samples, 300,
                "the JVM that may write nowhere has samples")
     anew = containers["renamed"].name + "-anew"
     wait_until(lambda: daemon.has("--container", anew), 60, "the container is seen under its new name")
@@ -56,10 +60,11 @@ def has_frame(daemon, container, frame):
 
 
 @pytest.fixture(scope="module")
-def fleet(engine, tmp_path_factory):
+def fleet(engine, tmp_path_factory, long_tests_too):
     """One daemon and many containers at once; the tests below read the store they leave."""
     containers = {"before": engine.start_ready("before", java("Shares", 600, SHARE), "TRUTH")}
     daemon = Daemon(tmp_path_factory.mktemp("fleet"), window="4s").start().wait_ready()
+    daemon.samples = SAMPLES if long_tests_too else FEW_SAMPLES
     containers["dies"] = start_dying(engine, 0)
     containers["after"] = engine.start("after", java("Shares", 600, SHARE))
     containers["wrapped"] = engine.start(
@@ -124,7 +129,7 @@ def status_of(daemon, name):
 @pytest.mark.parametrize("name", NAMED)
 def test_java_methods_are_named(fleet, name):
     samples, folded = named(fleet, name)
-    assert samples >= SAMPLES, folded
+    assert samples >= fleet.samples, folded
     assert not any(frame.startswith("Syscalls.") for frame in folded.names()), "another container's methods"
 
 
@@ -288,6 +293,8 @@ def test_sigterm_writes_the_last_window(daemon, spinner):
     process = spinner("native_spinner", 600)
     wait_cpu([process.pid], 1)
     assert profiler.stop(signal.SIGTERM) == 0, profiler.log()
+    if "could not be named in time" in profiler.log():
+        raise Lacking(f"it gave up naming its last window: {profiler.log()}")
     # How many of a hundred there are is the host's: a virtual machine may be without a CPU for a while.
     assert profiler.dump("--pid", process.pid).with_frame("burn_seventy") > 0
 

@@ -19,7 +19,9 @@ UNKNOWN = ("[unknown]", "[unknown jit]")
 MIXED = {"Mixed.serve", "Mixed$Collecting.handle", "Mixed$Writing.handle", "Mixed$Matching.handle", "Mixed$Streaming.handle",
          "Mixed$Copying.handle"}
 WINDOW_SECONDS = 3
+# For figures; the others only ask that there are names, and more than a JVM needs to start.
 SAMPLES = {"mixed": 300, "interp": 250, "inlined": 400, "without": 60, "environment": 80, "file": 80}
+FEW_SAMPLES = 40
 INTERP_CHAIN = ["Interp.main", "Interp.work", "Interp.one", "Interp$1.go", "Interp.two", "Interp$Three.<init>",
                 "Interp.four", "Interp.five", "Interp.six", "Interp.grind"]
 
@@ -51,8 +53,8 @@ def assert_named(folded, what):
 class Scene:
     """JVMs of one JDK side by side, warmed up, then sampled for a while by a daemon of their own."""
 
-    def __init__(self, engine, app, module_daemon, jdk):
-        self.engine, self.jdk, self.containers = engine, jdk, {}
+    def __init__(self, engine, app, module_daemon, jdk, for_figures):
+        self.engine, self.jdk, self.for_figures, self.containers = engine, jdk, for_figures, {}
         try:
             self.start_all(app)
             self.sample(module_daemon(window=f"{WINDOW_SECONDS}s", name=f"scene-{jdk}"))
@@ -64,9 +66,10 @@ class Scene:
     def start_all(self, app):
         self.start("mixed", java("Mixed", 600, 40, 2, inline=True))
         self.start("interp", java("Interp", 600, 50, flags=["-Xint"]))
-        # DebugNonSafepoints: without it the compilers describe no instructions but calls.
-        self.start("inlined", java("Inlined", inline=True, flags=[
-            "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]), "--cpus=0.4")
+        if self.for_figures:
+            # DebugNonSafepoints: without it the compilers describe no instructions but calls.
+            self.start("inlined", java("Inlined", inline=True, flags=[
+                "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]), "--cpus=0.4")
         self.start("without", java("Shares", 600, 15, frame_pointer=False))
         self.start("environment", java("Shares", 600, 15, frame_pointer=False),
                    "-e", "JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer")
@@ -75,7 +78,7 @@ class Scene:
         (app / "arguments").write_text("-XX:+PreserveFramePointer\n")
         given = "-XX:Flags=/app/flags" if self.jdk == 8 else "@/app/arguments"
         self.start("file", java("Shares", 600, 15, frame_pointer=False, flags=[given]))
-        for name in ("mixed", "inlined"):
+        for name in {"mixed", "inlined"} & set(self.containers):
             wait_until(lambda: "WARM" in self.containers[name].logs(), 300, f"{name} is warmed up")
         for name, container in self.containers.items():
             assert container.running(), (name, container.logs()[-500:])
@@ -87,7 +90,8 @@ class Scene:
     def sample(self, profiler):
         profiler.start().wait_ready()
         begin = profiler.wait_met(self.pids.values())
-        profiler.wait_samples({pid: SAMPLES[name] for name, pid in self.pids.items()}, since=begin)
+        profiler.wait_samples({pid: SAMPLES[name] if self.for_figures else FEW_SAMPLES for name, pid in self.pids.items()},
+                              since=begin)
         wait_until(lambda: shows_mixed(profiler.dump("--pid", self.pids["mixed"], since=begin)), 300,
                    f"each of {MIXED} has samples, and so have compiled and inlined methods")
         assert profiler.stop() == 0, profiler.log()
@@ -105,8 +109,8 @@ class Scene:
 
 # Under sanitizers the oldest and the newest layouts are enough: what is shipped is judged on all.
 @pytest.fixture(scope="module", params=each_jdk(8, 17, 25, of=(JDKS[0], JDKS[-1]) if SANITIZED else JDKS))
-def scene(request, engine, app, module_daemon):
-    return Scene(engine, app, module_daemon, request.param)
+def scene(request, engine, app, module_daemon, long_tests_too):
+    return Scene(engine, app, module_daemon, request.param, long_tests_too)
 
 
 def test_names_come_from_the_tables_of_every_jvm(scene):
