@@ -293,6 +293,17 @@ static void a_container_of_podman_opts_out_by_an_annotation(void **state)
 	assert_name(tree, "pod_man");
 }
 
+/* Ids are random, but who writes the file may choose one. */
+static void a_container_whose_id_begins_alike_is_another_one(void **state)
+{
+	struct tree *tree = *state;
+
+	put(tree, STORAGE "containers.json",
+	    "[{\"id\":\"" X32("a") X32("b") "\",\"names\":[\"other\"]},"
+					    "{\"id\":\"" X64("a") "\",\"names\":[\"own\"]}]");
+	assert_name(tree, "own");
+}
+
 static void container_resolver_notices_a_rename_and_keeps_names_of_the_dead(void **state)
 {
 	struct tree *tree = *state;
@@ -539,6 +550,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pod_opts_out_by_an_annotation, tree_make,
 						tree_remove),
 		cmocka_unit_test_setup_teardown(a_container_of_podman_opts_out_by_an_annotation,
+						tree_make, tree_remove),
+		cmocka_unit_test_setup_teardown(a_container_whose_id_begins_alike_is_another_one,
 						tree_make, tree_remove),
 		cmocka_unit_test_setup_teardown(
 			container_resolver_notices_a_rename_and_keeps_names_of_the_dead, tree_make,

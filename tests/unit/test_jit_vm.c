@@ -25,6 +25,23 @@ static void code_known_before_the_window_and_there_now_is_sure(void **state)
 	CHECK(A + AT, since, "Work.one");
 }
 
+/* The first address of the one is the end of the other. */
+static void code_right_behind_other_code_has_its_own_name(void **state)
+{
+	uint64_t since;
+
+	(void)state;
+	put_code(A, METHOD, 1);
+	put_code(A + LEN, METHOD + 0x100, 2);
+	CHECK(A + LEN - 1, UINT64_MAX, "Work.one");
+	CHECK(A + LEN + 1, UINT64_MAX, "Work.two");
+	since = window_begins();
+	window_ends();
+	/* A return address belongs to the call before it. */
+	CHECK(A + LEN, since, "Work.one");
+	CHECK(A + LEN + 1, since, "Work.two");
+}
+
 static void code_read_by_a_prefetch_names_this_window(void **state)
 {
 	uint64_t since = window_begins();
@@ -680,6 +697,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(code_known_before_the_window_and_there_now_is_sure),
+		TEST(code_right_behind_other_code_has_its_own_name),
 		TEST(code_read_by_a_prefetch_names_this_window),
 		TEST(code_first_read_after_the_window_names_only_later_ones),
 		TEST(code_read_by_a_late_prefetch_names_only_later_windows),
