@@ -4,6 +4,7 @@
 once, each without another capability."""
 import contextlib
 import errno
+import functools
 import os
 import re
 import shutil
@@ -45,9 +46,15 @@ def without(capability):
     return [] if capability == "nothing" else ["setpriv", f"--bounding-set=-{capability}"]
 
 
+@functools.cache
+def check_without(lost):
+    """What --check says of a host where that capability is lost; it loads all, so that once is enough."""
+    return run(*without(lost), BIN / "jbpfd", "--check")
+
+
 def kernel_keeps_bpf():
     """A kernel that asks for CAP_BPF at each look into a map: jbpfd says so and keeps it."""
-    return "so it is kept while running" in run(BIN / "jbpfd", "--check").stdout
+    return "so it is kept while running" in check_without("nothing").stdout
 
 
 def bits(names):
@@ -228,7 +235,7 @@ def test_what_is_lost_without_a_capability_is_what_check_says(daemons, programs,
     assert unnamed == LOSSES[lost][0], daemon.log()
     if lost == "nothing":
         return
-    said = run(*without(lost), BIN / "jbpfd", "--check")
+    said = check_without(lost)
     assert said.returncode == 0, said.stdout
     for name in lost.split(",-"):
         line = re.search(rf"^(\w+) +CAP_{name.upper()} +(.*)$", said.stdout, re.M)
@@ -241,7 +248,7 @@ def test_what_is_lost_without_a_capability_is_what_check_says(daemons, programs,
 @pytest.mark.parametrize("lost", ["checkpoint_restore", "sys_ptrace", "syslog"])
 def test_check_tries_it_with_the_rights_that_are_kept(programs, lost):
     """Root's other capabilities, which jbpfd will have given up, do not hide the loss."""
-    said = run(*without(lost), BIN / "jbpfd", "--check").stdout
+    said = check_without(lost).stdout
     feature = {"checkpoint_restore": "replaced files", "sys_ptrace": "container roots",
                "syslog": "kernel names"}[lost]
     assert re.search(rf"^less +{feature} ", said, re.M), said
@@ -312,7 +319,7 @@ def test_rights_to_change_ids_are_kept_only_where_a_jvm_may_be_asked(daemon):
 @pytest.mark.parametrize("lost, reason", [
     ("bpf,-sys_admin", "CAP_BPF"), ("perfmon,-sys_admin", "CAP_PERFMON")])
 def test_without_what_loading_needs_jbpfd_and_check_fail_alike(tmp_path, lost, reason):
-    said = run(*without(lost), BIN / "jbpfd", "--check")
+    said = check_without(lost)
     assert said.returncode == 1 and re.search(rf"^less +{reason} ", said.stdout, re.M), said.stdout
     assert re.search(r"^FAIL +sampling ", said.stdout, re.M), said.stdout
     failed = run(*without(lost), BIN / "jbpfd", "--store", tmp_path / "store")
@@ -501,66 +508,81 @@ def test_sighup_changes_the_rate_in_place(daemon, tmp_path, spinner):
     assert total >= 40
 
 
-@pytest.mark.live
-def test_sighup_takes_over_another_list_of_pids(daemon, tmp_path, spinner):
-    first, second = spinner("native_spinner", 600, 50), spinner("native_spinner", 600, 50)
-    config = Config(daemon, tmp_path / "jbpfd.conf", pid=first.pid, window="1s")
-    profiler = config.profiler
-    profiler.wait_samples({first.pid: 20})
-    assert not profiler.has("--pid", second.pid)
-    assert "taken over" in config.reload(pid=[second.pid], window="1s")
-    changed = time.time() + CLOCK_SLACK
-    profiler.wait_samples({second.pid: 20})
-    assert profiler.stop() == 0, profiler.log()
-    late = jbpf("dump", "--store", profiler.store, "--since", f"@{changed:.3f}", "--pid", first.pid)
-    assert late.returncode == 3, late.stdout  # not one: it was another window that ended at the change
+@pytest.fixture(scope="module")
+def reloaded(module_daemon, tmp_path_factory, jvm):
+    """A daemon whose config changes step by step; the tests below look at what came of each."""
+    path = tmp_path_factory.mktemp("reload") / "jbpfd.conf"
+    processes = [subprocess.Popen([AIDS / "native_spinner", "600", "40"], stdout=subprocess.DEVNULL) for _ in range(2)]
+    first, second = (process.pid for process in processes)
+    same = {"frequency": 99, "window": "1s", "jit": "off", "keep_bytes": "1G", "pid": [first, jvm.pid]}
+    try:
+        config = Config(module_daemon, path, **same)
+        profiler = config.profiler
+        profiler.wait_samples({first: 20, jvm.pid: 20})
+        config.has_second_too_early = profiler.has("--pid", second)
+        config.java_without_source = profiler.dump("--pid", jvm.pid).with_frame("Shares.seventy")
+        config.refused = [(config.reload(**{**same, **change}), reason) for change, reason in REFUSED]
+        config.nonsense = config.reload(frequency="much")
+        config.as_before = config.reload(**same)  # log-level was not changed either, or it would not be answered
+        config.reload(**{**same, "jit": "vmstructs"})
+        wait_until(lambda: profiler.dump("--pid", jvm.pid).with_frame("Shares.seventy") >= 20, 120, "Java methods are named")
+        config.other_pids = config.reload(**{**same, "jit": "vmstructs", "pid": [second, jvm.pid]})
+        changed = time.time() + CLOCK_SLACK
+        profiler.wait_samples({second: 20})
+        config.late = jbpf("dump", "--store", profiler.store, "--since", f"@{changed:.3f}", "--pid", first)
+        move_store(config, path.parent / "moved", {**same, "jit": "vmstructs", "keep_bytes": "2G", "pid": [second, jvm.pid]})
+        config.exit_code = profiler.stop()
+        yield config
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
-@pytest.mark.live
-def test_sighup_refuses_as_a_whole_what_needs_a_restart(daemon, tmp_path, spinner):
-    process = spinner("native_spinner", 600)
-    config = Config(daemon, tmp_path / "jbpfd.conf", frequency=99, window="1s", jit="vmstructs", pid=process.pid)
-    same = {"frequency": 99, "window": "1s", "jit": "vmstructs", "pid": process.pid}
-    for change, reason in [
-            ({"max_depth": 64}, "max-depth"),
-            ({"pid": []}, "filter by pid"),
-            ({"cgroup": "/sys/fs/cgroup"}, "filter by cgroup"),
-            ({"frequency": 4999, "window": "10s"}, "so many samples"),
-            ({"jit": "auto"}, "rights to ask a JVM"),
-            ({"log_level": "err", "max_depth": 64}, "max-depth")]:
-        answer = config.reload(**{**same, **change})
-        assert "needs a restart: " in answer and reason in answer and "going on as before" in answer, answer
-    assert re.search("line 1.*going on as before", config.reload(frequency="much"))
-    assert "taken over" in config.reload(**same)  # so log-level was not changed either
-    config.profiler.wait_samples({process.pid: 20})
-    assert config.profiler.stop() == 0, config.profiler.log()
+REFUSED = [({"max_depth": 64}, "max-depth"),
+           ({"pid": []}, "filter by pid"),
+           ({"cgroup": "/sys/fs/cgroup"}, "filter by cgroup"),
+           ({"frequency": 4999, "window": "10s"}, "so many samples"),
+           ({"jit": "auto"}, "rights to ask a JVM"),
+           ({"log_level": "err", "max_depth": 64}, "max-depth")]
 
 
-@pytest.mark.live
-def test_sighup_does_not_open_the_store_again(daemon, tmp_path, spinner):
-    """What the path leads to by now is the next start's business: what is open is written on."""
-    process = spinner("native_spinner", 600)
-    config = Config(daemon, tmp_path / "jbpfd.conf", keep_bytes="1G", window="1s", pid=process.pid)
-    store, moved = config.profiler.store, tmp_path / "moved"
-    config.profiler.wait_samples({process.pid: 20})
-    os.rename(store, moved)
-    assert "taken over" in config.reload(keep_bytes="2G", window="1s", pid=process.pid)
+def move_store(config, moved, options):
+    os.rename(config.profiler.store, moved)
+    config.moved = config.reload(**options)
     changed = time.time()
     wait_until(lambda: jbpf("dump", "--store", moved, "--since", f"@{changed:.3f}").returncode == 0, 60,
                f"windows are written; log: {config.profiler.log()}")
-    assert config.profiler.stop() == 0, config.profiler.log()
 
 
 @pytest.mark.live
-def test_sighup_switches_the_source_of_java_names(daemon, tmp_path, jvm):
-    config = Config(daemon, tmp_path / "jbpfd.conf", jit="off", pid=jvm.pid, window="1s")
-    profiler = config.profiler
-    profiler.wait_samples({jvm.pid: 20})
-    assert not profiler.dump("--pid", jvm.pid).with_frame("Shares.seventy")
-    assert "taken over" in config.reload(jit="vmstructs", pid=jvm.pid, window="1s")
-    wait_until(lambda: profiler.dump("--pid", jvm.pid).with_frame("Shares.seventy") >= 20, 120,
-               "Java methods are named")
-    assert profiler.stop() == 0, profiler.log()
+def test_sighup_takes_over_another_list_of_pids(reloaded):
+    assert not reloaded.has_second_too_early
+    assert "taken over" in reloaded.other_pids
+    # Not one sample more: it was another window that ended at the change.
+    assert reloaded.late.returncode == 3, reloaded.late.stdout
+
+
+@pytest.mark.live
+def test_sighup_refuses_as_a_whole_what_needs_a_restart(reloaded):
+    for answer, reason in reloaded.refused:
+        assert "needs a restart: " in answer and reason in answer and "going on as before" in answer, answer
+    assert re.search("line 1.*going on as before", reloaded.nonsense)
+    assert "taken over" in reloaded.as_before
+
+
+@pytest.mark.live
+def test_sighup_does_not_open_the_store_again(reloaded):
+    """What the path leads to by now is the next start's business: what is open was written on, or the fixture waits."""
+    assert "taken over" in reloaded.moved
+    assert not reloaded.profiler.store.exists()
+    assert reloaded.exit_code == 0, reloaded.profiler.log()
+
+
+@pytest.mark.live
+def test_sighup_switches_the_source_of_java_names(reloaded):
+    """The fixture waits for names that come then."""
+    assert not reloaded.java_without_source
 
 
 @pytest.mark.live
@@ -583,7 +605,7 @@ def unit_values(key):
 
 
 def test_unit_lists_the_capabilities_that_check_lists():
-    said = re.findall(r"^\w+ +(CAP_\w+) ", run(BIN / "jbpfd", "--check").stdout, re.M)
+    said = re.findall(r"^\w+ +(CAP_\w+) ", check_without("nothing").stdout, re.M)
     listed = " ".join(unit_values("CapabilityBoundingSet")).split()
     assert len(said) == len(set(said)) and len(listed) == len(set(listed))
     # Instead of this one the unit raises the limit itself.
