@@ -83,6 +83,18 @@ uint64_t parser_process_peak_bytes(const struct parser_process *process)
 	return most > process->begin_bytes ? most - process->begin_bytes : 0;
 }
 
+bool parser_process_waits_for_cpu(const struct parser_process *process)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	const char *bracket;
+
+	if (!process->pid ||
+	    fs_read_filef(AT_FDCWD, STATUS_MAX_BYTES, &text, "/proc/%d/stat", (int)process->pid))
+		return false;
+	bracket = strrchr(strbuf_str(&text), ')');
+	return bracket && strncmp(bracket, ") R", 3) == 0;
+}
+
 /* ---- watching ---- */
 
 struct parser_watch parser_watch_begin(const struct parser_process *process)
