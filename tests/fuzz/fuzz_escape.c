@@ -12,10 +12,11 @@
 #include "tests/fuzz/fuzz.h"
 #include "user/output/escape.h"
 #include "user/output/json_writer.h"
+#include "user/util/utf8.h"
 
 #define DEPTH_MAX 30
 
-/* What is left of a text when controls are "_" and broken bytes "?". */
+/* What is left of a text when what deceives is "_" and broken bytes "?". */
 static void sanitize(const char *text, size_t len, struct strbuf *out)
 {
 	for (size_t at = 0; at < len;) {
@@ -24,7 +25,7 @@ static void sanitize(const char *text, size_t len, struct strbuf *out)
 
 		if (!size)
 			strbuf_putc(out, '?');
-		else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+		else if (utf8_is_deceptive(code))
 			strbuf_putc(out, '_');
 		else
 			strbuf_append(out, text + at, size);
