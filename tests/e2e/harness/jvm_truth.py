@@ -20,12 +20,21 @@ BASIC_TYPES = {"B": "byte", "C": "char", "D": "double", "F": "float", "I": "int"
                "Z": "boolean", "V": "void"}
 
 
+def as_hotspot_says(name):
+    """jbpf's reader has "Lcom/foo/Bar;::baz(IJ)V" of a method."""
+    owner, mark, rest = name.partition(";::")
+    if not mark or not owner.startswith("L") or "(" not in rest:
+        return name
+    method, _, signature = rest.rpartition("(")
+    return external_name(f"{owner[1:].replace('/', '.')}.{method}", "(" + signature)
+
+
 def parse_perf_map(text):
     """Its lines as a set of Code."""
     codes = set()
     for line in text.splitlines():
         start, size, name = line.split(" ", 2)
-        codes.add(Code(int(start, 16), int(size, 16), name))
+        codes.add(Code(int(start, 16), int(size, 16), as_hotspot_says(name)))
     return codes
 
 

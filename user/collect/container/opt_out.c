@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "user/host/proc_thread.h"
 #include "user/util/cleanup.h"
 
 /* Larger than any that execve() takes with the default stack limit of 8 MiB, which is 2 MiB. */
@@ -66,12 +67,16 @@ enum opt_out opt_out_read(int proc_fd, uint32_t pid)
 	struct opt_out_scan scan = { .name_len = 0 };
 	char chunk[ENVIRON_CHUNK_BYTES];
 	char path[32];
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
 	size_t total = 0;
 	ssize_t got;
 
 	snprintf(path, sizeof(path), "%u/environ", pid);
 
-	__cleanup_fd int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* The first thread of a process that goes on without it has no memory any more. */
+	__cleanup_fd int fd = proc_first_thread_has_ended(proc_fd, pid) ?
+				      proc_thread_open(proc_fd, pid, "environ", flags) :
+				      openat(proc_fd, path, flags);
 
 	if (fd < 0)
 		return OPT_OUT_UNDECIDED;
