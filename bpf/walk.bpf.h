@@ -18,12 +18,6 @@
 #define USER_PAGE_BYTES 4096 /* larger pages only make windows shorter than they could be */
 #define FRAME_BYTES	16   /* saved frame pointer, return address */
 
-/*
- * The stub of nmethods' entry barriers pushes this before it makes its frame (JDK 21 and later:
- * generate_method_entry_barrier(), stubGenerator_x86_64.cpp).
- */
-#define BARRIER_COOKIE (~0ull)
-
 #define RULE_OK (-1) /* in place of enum jbpf_stack_end */
 
 enum walk_result {
@@ -164,10 +158,6 @@ static __always_inline int window_follow(struct scratch *state, const bool has_i
 		}
 		next = window_word(state, off, 0);
 		address = return_address(window_word(state, off, 8));
-		/* The return address is a word further up; at the end of a window it is not there. */
-		if (has_interpreter && address == BARRIER_COOKIE &&
-		    off <= len - FRAME_BYTES - sizeof(__u64))
-			address = return_address(window_word(state, off, 16));
 		if (address - 1 >= JBPF_USER_ADDRESS_END - 1) {
 			end = address ? JBPF_END_BAD_FP : JBPF_END_ROOT;
 			break;

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from live import AIDS, END_ROOT, TOP, assert_nothing_lost, load, sample as live_sample, settled, total
+from live import AIDS, TOP, assert_nothing_lost, sample as live_sample, settled, total
 
 pytestmark = pytest.mark.live
 
@@ -99,22 +99,6 @@ def test_every_interpreted_frame_has_its_method_figures():
     most = 0.01 * total(counts)
     assert unmade_cnt <= most + 5 * math.sqrt(most), (unmade_cnt, total(counts))
     assert sum(count for _, _, count in frames) - unmade_cnt > 5 * total(counts)
-
-
-def test_a_stack_goes_on_behind_an_entry_barrier():
-    """Its stub's frame has a cookie, ~0, where others have their return address, and that a word further up."""
-    leaf, code = 0x5000000000, 0x5000010000
-    words = [code + 16 * i for i in range(1, 9)]
-    told = [f"{word:x}" for word in words]
-    told[3] = "f" * 16
-    with load(900, f"{leaf:x}", *told, program="fake_stack") as process:
-        _, counts = sample(process, [code, code + 4096, code + 4096, code + 8192],
-                           until=lambda counts: total(counts) > 20)
-    for item in counts:
-        found = item["user"]["ips"]
-        # What lies there in this stack is the frame pointer of the frame after the next.
-        assert found[:4] == [leaf, *words[:3]] and found[5:] == words[4:], [f"{word:x}" for word in found]
-        assert item["user"]["end"] == END_ROOT, item
 
 
 def sample_callers(least):
