@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/host/proc_stat.h"
 #include "user/sandbox/child_process.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -85,14 +86,11 @@ uint64_t parser_process_peak_bytes(const struct parser_process *process)
 
 bool parser_process_waits_for_cpu(const struct parser_process *process)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *bracket;
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct proc_stat stat;
 
-	if (!process->pid ||
-	    fs_read_filef(AT_FDCWD, STATUS_MAX_BYTES, &text, "/proc/%d/stat", (int)process->pid))
-		return false;
-	bracket = strrchr(strbuf_str(&text), ')');
-	return bracket && strncmp(bracket, ") R", 3) == 0;
+	return process->pid && proc_fd >= 0 &&
+	       proc_stat_read(proc_fd, (uint32_t)process->pid, &stat) == 0 && stat.state == 'R';
 }
 
 /* ---- watching ---- */

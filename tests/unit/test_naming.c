@@ -81,6 +81,18 @@ static uint64_t own_start_ns(void)
 	return start_ns;
 }
 
+/* The kernel's notice of this process. */
+static struct jbpf_notice seen_here(void)
+{
+	return (struct jbpf_notice){
+		.kind = JBPF_NOTICE_SEEN,
+		.pid = (uint32_t)getpid(),
+		.start_ns = own_start_ns(),
+		.cgroup_id = LEAF_ID,
+		.comm = "test",
+	};
+}
+
 static void name_window(struct naming *naming, uint64_t start_ns)
 {
 	const struct probe_count count = {
@@ -105,13 +117,7 @@ static void name_window(struct naming *naming, uint64_t start_ns)
 
 static void an_account_is_told_by_one_cgroup_with_each_window_again(void **state)
 {
-	const struct jbpf_notice seen = {
-		.kind = JBPF_NOTICE_SEEN,
-		.pid = (uint32_t)getpid(),
-		.start_ns = own_start_ns(),
-		.cgroup_id = LEAF_ID,
-		.comm = "test",
-	};
+	const struct jbpf_notice seen = seen_here();
 	struct naming *naming = naming_new();
 	struct naming_account first;
 
@@ -298,13 +304,7 @@ static void who_used_up_what_naming_may_take_keeps_samples_without_frames(void *
 /* A program may load libjvm.so long after its first sample, and in the midst of a long window. */
 static void a_process_that_grows_is_read_again_within_the_window(void **state)
 {
-	const struct jbpf_notice seen = {
-		.kind = JBPF_NOTICE_SEEN,
-		.pid = (uint32_t)getpid(),
-		.start_ns = own_start_ns(),
-		.cgroup_id = LEAF_ID,
-		.comm = "test",
-	};
+	const struct jbpf_notice seen = seen_here();
 	const struct symbols_process_id id = { .start_ns = seen.start_ns, .pid = seen.pid };
 	const size_t len = 1 << 20;
 	struct naming *naming = naming_new();

@@ -19,14 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/host/proc_stat.h"
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/launcher_wire.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fd_message.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
-#include "user/util/strbuf.h"
 
 #define LAUNCHER_NAME "jbpfd-launcher" /* at most 15 bytes */
 #define MAX_ASKERS    12u /* the sampler, namers that work or are about to end, and their copies */
@@ -35,7 +34,6 @@
 #define MAX_HANGING_OPENERS \
 	32u /* files that make them hang do not keep namer and parser from starting */
 #define END_WAIT_MS 100
-#define STAT_BYTES  1024
 #define SEND_TRIES  100 /* the kernel may be short of memory for a moment */
 
 /* ---- in the launcher ---- */
@@ -383,22 +381,22 @@ static struct child *child_of(struct state *state, pid_t pid, uint32_t asker)
 	return NULL;
 }
 
-/* Of one that has not ended, whose number is its own: its state, which stands behind the comm in brackets. */
+/* Of one that has not ended, whose number is its own. */
 static int serve_state(struct state *state, pid_t pid, uint32_t asker, struct answer *answer)
 {
 	const struct child *child = child_of(state, pid, asker);
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *bracket;
+	struct proc_stat stat;
 	int err;
 
 	if (!child || child->has_ended)
 		return -ESRCH;
-	err = fs_read_filef(AT_FDCWD, STAT_BYTES, &text, "/proc/%d/stat", (int)pid);
+	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	err = proc_fd < 0 ? -errno : proc_stat_read(proc_fd, (uint32_t)pid, &stat);
 	if (err)
-		return err;
-	bracket = strrchr(strbuf_str(&text), ')');
-	answer->state = bracket && bracket[1] == ' ' ? bracket[2] : 0;
-	return answer->state ? 0 : -EBADMSG;
+		/* There is no such child only where the launcher says so. */
+		return err == -ESRCH ? -ENOENT : err;
+	answer->state = stat.state;
+	return 0;
 }
 
 /* Kills and waits a moment. 0 with a status, or -EBUSY. */

@@ -178,8 +178,8 @@ static enum opt_out process_opt_out(struct process_table *table, struct process 
 		}
 		/*
 		 * Or it runs another program by now, and this is that one's: the name changes before the new
-		 * environment is there (begin_new_exec() in fs/exec.c), and no notice tells of an execve of
-		 * who was not sampled but in the middle of the one before.
+		 * environment is there (begin_new_exec() in fs/exec.c). The kernel part reports no execve of a
+		 * process that was sampled only in the middle of the one before.
 		 */
 		if (opt_out == OPT_OUT_NONE &&
 		    process_check_comm(table->options.proc_fd, process->id.pid, process->comm))
