@@ -263,6 +263,19 @@ static void an_environment_of_a_program_of_another_name_decides_nothing(void **s
 	child_end(&child);
 }
 
+/* Who asks for a process by its number means the program that runs: it may rename itself meanwhile. */
+static void a_process_that_was_not_sampled_is_decided_whatever_its_name(void **state)
+{
+	struct fixture *fixture = *state;
+	char on[] = "JBPF_PROFILE=on";
+	struct child child = child_start(fixture, on);
+	struct process_sight sight = { .id = child.id, .comm = "", .is_any_program = true };
+
+	assert_int_equal(opt_out_of(fixture, &sight), OPT_OUT_NONE);
+	assert_non_null(process_table__find(fixture->table, &child.id)->exe);
+	child_end(&child);
+}
+
 /* What is read may be the next program's: the notice of its exec comes later. */
 static void an_environment_read_about_an_exec_decides_nothing(void **state)
 {
@@ -504,6 +517,9 @@ int main(void)
 			nothing_is_recorded_of_who_ended_before_he_could_be_asked, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			an_environment_of_a_program_of_another_name_decides_nothing, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_process_that_was_not_sampled_is_decided_whatever_its_name, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(an_environment_read_about_an_exec_decides_nothing,
 						setup, teardown),

@@ -16,10 +16,8 @@
 #include "user/host/proc_stat.h"
 #include "user/names/java_name.h"
 #include "user/util/cleanup.h"
-#include "user/util/fs.h"
 #include "user/util/log.h"
 
-#define COMM_MAX_BYTES 128
 
 static void say(struct naming_map_answer *answer, const char *problem)
 {
@@ -141,16 +139,13 @@ static int check_opener(struct naming *naming)
 static int meet(struct naming *naming, const struct naming_map_answer *answer, uint32_t ns_pid,
 		struct process **out)
 {
-	__cleanup_strbuf struct strbuf comm = STRBUF_INIT;
 	struct process_sight sight = {
 		.id = { .pid = answer->pid, .start_ns = answer->start_ns },
+		.comm = "",
 		.ns_pid = ns_pid,
+		.is_any_program = true,
 	};
 
-	if (!fs_read_filef(naming->proc_fd, COMM_MAX_BYTES, &comm, "%u/comm", answer->pid) &&
-	    comm.len)
-		strbuf_truncate(&comm, comm.len - 1);
-	sight.comm = strbuf_str(&comm);
 	return process_table__get(naming->processes, &sight, out);
 }
 

@@ -124,14 +124,16 @@ static int process_check_comm(int proc_fd, uint32_t pid, const char *comm)
 }
 
 /*
- * The program of the run that was sampled as `comm`. It may have called execve() before it is read:
+ * The program of the run that was sampled as sight->comm. It may have called execve() before it is read:
  * then the path is another program's, which may have opted out, and the name differs.
  */
-static char *process_read_exe_of(int proc_fd, uint32_t pid, const char *comm)
+static char *process_read_exe_of(int proc_fd, uint32_t pid, const struct process_sight *sight)
 {
 	__cleanup_free char *exe = process_read_exe(proc_fd, pid);
 
-	return exe && process_check_comm(proc_fd, pid, comm) == 0 ? take_ptr(exe) : NULL;
+	if (exe && !sight->is_any_program && process_check_comm(proc_fd, pid, sight->comm))
+		return NULL;
+	return take_ptr(exe);
 }
 
 /* 0, -ENOMEM, or -ENOENT: of its cgroup nothing is known. */
@@ -181,7 +183,7 @@ static enum opt_out process_opt_out(struct process_table *table, struct process 
 		 * environment is there (begin_new_exec() in fs/exec.c). The kernel part reports no execve of a
 		 * process that was sampled only in the middle of the one before.
 		 */
-		if (opt_out == OPT_OUT_NONE &&
+		if (opt_out == OPT_OUT_NONE && !sight->is_any_program &&
 		    process_check_comm(table->options.proc_fd, process->id.pid, process->comm))
 			opt_out = OPT_OUT_UNDECIDED;
 	}
@@ -277,7 +279,7 @@ static int process_make(struct process_table *table, const struct process_sight 
 
 	/* Of another process that has the number by now nothing may be learnt. */
 	if (proc_stat_check_start(table->options.proc_fd, id->pid, id->start_ns) == 0)
-		process->exe = process_read_exe_of(table->options.proc_fd, id->pid, process->comm);
+		process->exe = process_read_exe_of(table->options.proc_fd, id->pid, sight);
 	else
 		process->exited = true;
 	err = process_label(table, process, sight->cgroup_id);

@@ -66,6 +66,7 @@ struct process_sight {
 	const char *comm;
 	uint32_t ns_pid;
 	bool may_be_recorded; /* it is known not to opt out by its environment */
+	bool is_any_program;  /* it was not sampled: whatever runs there now is meant, comm is "" */
 };
 
 /* 0 or -errno; -EINVAL without a symbolizer or accounts. */
