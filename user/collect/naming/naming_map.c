@@ -18,7 +18,6 @@
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
-
 static void say(struct naming_map_answer *answer, const char *problem)
 {
 	(void)snprintf(answer->problem, sizeof(answer->problem), "%s", problem);
