@@ -18,6 +18,7 @@
 
 #include "symbols/hotspot/hotspot_code.h"
 #include "tests/unit/fake_scene.h"
+#include "tests/unit/sweep.h"
 
 /* ---- verify ---- */
 
@@ -225,7 +226,7 @@ static void damage_bytes(struct scene *scene, size_t begin, size_t end, struct o
 {
 	static const uint8_t values[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
 
-	for (size_t at = begin; at < end; at++) {
+	for (size_t at = begin; at < end; at += sweep_step()) {
 		uint8_t before = jvm.vm.bytes[at];
 
 		for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
@@ -253,7 +254,8 @@ static void every_changed_byte_is_survived(void **state)
 		damage_bytes(&scene, (size_t)(jvm.heaps[0].segmap - MEMORY_BASE), jvm.vm.used,
 			     &outcome);
 		damage_bytes(&scene, block, block + FAKE_CODE_BEGIN, &outcome);
-		assert_true(outcome.named > 1000 && outcome.refused > 100);
+		assert_true(outcome.named > 1000 / sweep_step() &&
+			    outcome.refused > 100 / sweep_step());
 		assert_int_equal(read_damaged(&scene, false), 0);
 		scene_free(&scene);
 	}

@@ -20,6 +20,7 @@
 #include "symbols/hotspot/hotspot_vm.h"
 #include "symbols/hotspot/hotspot_vm_memory.h"
 #include "tests/unit/fake_tables.h"
+#include "tests/unit/sweep.h"
 
 #define POOL_SIZE 64u
 
@@ -479,7 +480,7 @@ static void garbage_is_survived(void **state)
 		jvm_make(shapes[i]);
 		from = jvm.pool - MEMORY_BASE;
 		thread_named("http-nio-8080-exec-1");
-		for (size_t at = from; at < jvm.vm.used; at++) {
+		for (size_t at = from; at < jvm.vm.used; at += sweep_step()) {
 			uint8_t was = jvm.vm.bytes[at];
 
 			if (jvm.array && at >= jvm.array + 16 - MEMORY_BASE &&
