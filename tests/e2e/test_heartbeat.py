@@ -68,6 +68,12 @@ def test_a_full_disk_restarts_nothing(daemon, tmp_path, address):
         for what in ("live", "ready"):
             wait_until(lambda: probe(what, address).returncode == 0, 60, f"it is {what}")
         assert one.process.poll() is None, one.log()
+
+        def is_said():
+            text = (store / "state").read_text()  # perhaps while it is written
+            found = re.search(r"^jbpf_windows_failed_total (\d+)$", text, re.M)
+            return found and int(found[1]) >= 5
+        wait_until(is_said, 60, "its state says so beside the profiles, where no other file has room")
     finally:
         manager.close()
         daemon.stop()

@@ -148,6 +148,48 @@ def test_the_metrics_are_those_of_the_daemon_and_its_store(served):
     assert before <= stored <= value(path, "jbpf_samples_total") + value(path, "jbpf_lost_total", reason="store")
 
 
+def state_lines(store):
+    """Without the line of its own."""
+    return (store / "state").read_text().splitlines()[1:]
+
+
+@pytest.mark.live
+def test_the_state_beside_the_profiles_has_the_metrics_that_are_served(served):
+    daemon, path = served
+
+    def are_the_same():
+        before, text, after = state_lines(daemon.store), families(path)[1], state_lines(daemon.store)
+        return before == after == [line for line in text.splitlines() if not line.startswith("#")]
+    wait_until(are_the_same, 60, "no window ends meanwhile")
+
+
+@pytest.mark.live
+def test_the_state_beside_the_profiles_follows_the_windows(daemon, spinner):
+    """Also when metrics are not served, and for who may read the store."""
+    spinner("native_spinner", 600)
+    started = daemon(window="1s").start().wait_ready()
+
+    def said():
+        result = jbpf("status", "--store", started.store, "--json")
+        return json.loads(result.stdout)["jbpfd"] if result.returncode == 0 else {}
+
+    def windows_are(number):
+        return lambda: said().get("windows_written", 0) >= number
+    wait_until(windows_are(2), 120, lambda: f"it says that windows are written; log: {started.log()}")
+    wait_until(windows_are(said()["windows_written"] + 2), 60, lambda: f"more of them; log: {started.log()}")
+    wait_until(lambda: said().get("runs") == 1, 60, "it says so often enough")
+    version = run(BIN / "jbpfd", "--version").stdout.split()[-1]
+    assert said()["jbpfd_version"] == version
+    assert f"\njbpfd: {version}, started " in started.status("--all")
+    state, lock = (started.store / "state").stat(), (started.store / "v1/.lock").stat()
+    assert (state.st_mode, state.st_uid, state.st_gid) == (stat.S_IFREG | 0o640, lock.st_uid, lock.st_gid)
+    os.kill(started.process.pid, 9)
+    started.process.wait()
+    assert said()["windows_written"] >= 4, "what it said last"
+    assert started.start().wait_ready().stop() == 0, started.log()
+    assert said() is None and "\njbpfd:" not in started.status("--all"), "it has ended in order"
+
+
 @pytest.mark.live
 def test_health_is_told_by_a_status(served):
     _, path = served

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What jbpfd counts of itself, window by window. How it is written as text: test_metrics.c. Skipped
- * where there is no libmicrohttpd, as nothing is counted then.
+ * What jbpfd counts of itself, window by window, and says in the store's state. How it is written as text:
+ * test_metrics.c.
  */
 #include "tests/unit/store_testing.h"
 
+#include <errno.h>
+
 #include "user/daemon/daemon_metrics.h"
-#include "user/serve/http_library.h"
+#include "user/store/store_state.h"
+#include "user/util/version.h"
 
 #define MAP_BYTES 4096u
 #define CPU_NS	  (3600ull * CLOCK_NS_PER_S) /* more than this program ever uses */
@@ -18,22 +21,21 @@ static struct daemon_metrics self;
 
 static int set_up(void **state)
 {
-	static char address[128];
-	struct http_library library;
 	char why[256];
 
 	(void)state;
 	memset(&self, 0, sizeof(self));
 	test_store_make(&store);
 	writer = test_writer(&store);
-	snprintf(address, sizeof(address), "unix:%s/socket", store.dir);
 	options = (struct daemon_options){
 		.store = store.dir,
-		.metrics = http_library_load(&library) ? NULL : address,
 		.frequency_hz = 99,
 		.window_ns = WINDOW_NS,
 	};
-	return daemon_metrics_open(&self, &options, why, sizeof(why));
+	if (daemon_metrics_open(&self, &options, why, sizeof(why)))
+		return -1;
+	daemon_metrics_begin(&self);
+	return 0;
 }
 
 static int tear_down(void **state)
@@ -83,8 +85,6 @@ static void note_stream(const char *container, uint64_t samples)
 static void samples_count_when_their_window_is_written(void **state)
 {
 	(void)state;
-	if (!self.server)
-		skip();
 	note_stream("shop", 7);
 	end_window(false, 0);
 	assert_int_equal(self.metrics.counts.samples, 0);
@@ -104,8 +104,6 @@ static void time_without_a_cpu_comes_with_off_cpu_alone(void **state)
 				      .counts = { .samples = 7, .run_delay_ns = 5000 } };
 
 	(void)state;
-	if (!self.server)
-		skip();
 	daemon_metrics_count(&self, &waits);
 	note_stream("shop", 8);
 	end_window(true, 0);
@@ -116,8 +114,6 @@ static void time_without_a_cpu_comes_with_off_cpu_alone(void **state)
 static void a_container_with_many_processes_counts_once(void **state)
 {
 	(void)state;
-	if (!self.server)
-		skip();
 	note_stream("shop", 1);
 	note_stream("shop", 1);
 	note_stream("bank", 1);
@@ -136,8 +132,6 @@ static void losses_of_host_records_add_up(void **state)
 	struct window host = { .lost = { [WINDOW_LOSS_MEMORY] = 3, [WINDOW_LOSS_STORE] = 4 } };
 
 	(void)state;
-	if (!self.server)
-		skip();
 	for (int i = 0; i < 2; i++) {
 		daemon_metrics_note(&self, &host);
 		end_window(true, 0);
@@ -150,8 +144,6 @@ static void losses_of_host_records_add_up(void **state)
 static void windows_that_found_no_place_failed(void **state)
 {
 	(void)state;
-	if (!self.server)
-		skip();
 	end_window(true, 5);
 	assert_int_equal(self.metrics.windows_written, 1);
 	assert_int_equal(self.metrics.windows_failed, 5);
@@ -160,8 +152,6 @@ static void windows_that_found_no_place_failed(void **state)
 static void the_parts_are_asked_at_the_end_of_a_window(void **state)
 {
 	(void)state;
-	if (!self.server)
-		skip();
 	end_window(true, 0);
 	assert_int_equal(self.metrics.processes, 5);
 	assert_int_equal(self.metrics.map_bytes, MAP_BYTES);
@@ -173,18 +163,46 @@ static void the_parts_are_asked_at_the_end_of_a_window(void **state)
 	assert_true(self.metrics.cpu_ns >= CPU_NS);
 }
 
-static void without_metrics_nothing_is_counted(void **state)
+static void the_state_is_there_from_the_start_to_the_end_and_follows_each_window(void **state)
 {
-	const struct daemon_options none = { .store = store.dir };
-	struct daemon_metrics quiet = { 0 };
-	const struct window window = { .pid = 42 };
+	struct daemon_metrics failed = { 0 };
+	struct store_state said;
+	uint64_t now = clock_unix_ns();
 	char why[256];
 
 	(void)state;
-	assert_int_equal(daemon_metrics_open(&quiet, &none, why, sizeof(why)), 0);
-	daemon_metrics_note(&quiet, &window);
-	assert_int_equal(quiet.metrics.streams, 0);
-	daemon_metrics_close(&quiet);
+	assert_int_equal(store_state_read(store.dir, &said), 0);
+	assert_string_equal(said.version, jbpf_version);
+	assert_int_equal(said.window_ns, WINDOW_NS);
+	assert_int_equal(said.windows_written, 0);
+	assert_true(store_state_is_fresh(&said, now));
+	assert_true(said.start_unix_ns <= said.written_unix_ns);
+	end_window(true, 0);
+	end_window(false, 0);
+	assert_int_equal(store_state_read(store.dir, &said), 0);
+	assert_int_equal(said.windows_written, 1);
+	assert_int_equal(said.windows_failed, 1);
+	assert_true(said.cpu_ns >= CPU_NS);
+	assert_true(said.resident_bytes > 0);
+	assert_true(said.written_unix_ns >= now);
+	/* One that never sampled leaves it alone. */
+	assert_int_equal(daemon_metrics_open(&failed, &options, why, sizeof(why)), 0);
+	daemon_metrics_close(&failed);
+	assert_int_equal(store_state_read(store.dir, &said), 0);
+	assert_int_equal(said.windows_written, 1);
+	daemon_metrics_close(&self);
+	assert_int_equal(store_state_read(store.dir, &said), -ENOENT);
+}
+
+static void a_state_that_cannot_be_written_ends_nothing(void **state)
+{
+	char path[256];
+
+	(void)state;
+	assert_int_equal(unlink(test_path(&store, STORE_STATE_NAME, path)), 0);
+	assert_int_equal(mkdir(path, 0755), 0);
+	end_window(true, 0);
+	assert_int_equal(self.metrics.windows_written, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -198,7 +216,8 @@ int main(void)
 		TEST(losses_of_host_records_add_up),
 		TEST(windows_that_found_no_place_failed),
 		TEST(the_parts_are_asked_at_the_end_of_a_window),
-		TEST(without_metrics_nothing_is_counted),
+		TEST(the_state_is_there_from_the_start_to_the_end_and_follows_each_window),
+		TEST(a_state_that_cannot_be_written_ends_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,6 +188,7 @@ static void serve_metrics(struct scene *scene)
 	(void)snprintf(address, sizeof(address), "unix:%s/metrics.sock", scene->store.dir);
 	options.metrics = address;
 	assert_int_equal(daemon_metrics_open(&scene->metrics, &options, why, sizeof(why)), 0);
+	daemon_metrics_begin(&scene->metrics);
 }
 
 /* A folded text ends with a newline. */

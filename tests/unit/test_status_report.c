@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static void fill(struct streams *streams)
 
 static void status_report_is_a_table_with_advice_below_its_row(void **state)
 {
-	const struct status_report report = { 0 };
+	const struct status_report report = { .state_err = -ENOENT };
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	struct streams streams = { 0 };
 
@@ -123,7 +124,7 @@ static void status_report_all_hides_nothing(void **state)
 
 static void status_report_without_jvms_has_no_columns_for_them(void **state)
 {
-	const struct status_report report = { .all = true };
+	const struct status_report report = { .all = true, .state_err = -ENOENT };
 	const struct window plain = {
 		.start_unix_ns = 1700000000 * S,
 		.pid = 7,
@@ -300,6 +301,7 @@ static void status_report_is_json(void **state)
 	const struct status_report report = {
 		.since_unix_ns = 1700000000 * S,
 		.until_unix_ns = 1700000060 * S,
+		.state_err = -ENOENT,
 	};
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	struct streams streams = { 0 };
@@ -313,7 +315,7 @@ static void status_report_is_json(void **state)
 		"\"until\":\"2023-11-14T22:14:20Z\",\"event\":\"cpu\",\"events\":{},\"samples\":0,\"lost\":{\"counts_full\":0,"
 		"\"no_map\":0,\"stack_buffer\":0,\"notices\":0,\"kernel_stack\":0,\"store\":0,"
 		"\"memory\":0,\"cells\":0,\"undecided\":0,\"not_named\":0,\"cut\":0,\"given_up\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
-		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"store_problem\":\"\",\"naming_problem\":\"\",\"unwind\":null,\"streams\":[\n"
+		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"jbpfd\":null,\"store_problem\":\"\",\"naming_problem\":\"\",\"unwind\":null,\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","
 		"\"preserve_frame_pointer_from\":\"environment\","
@@ -363,6 +365,71 @@ static void status_report_tells_whether_the_host_is_well(void **state)
 		assert_string_equal(strbuf_str(&problems), rows[i].problems);
 		assert_int_equal(status_report_json(&report, &streams, &json), 0);
 		assert_true((strstr(json.data, "\"is_well\":1") != NULL) == !*rows[i].problems);
+		streams_release(&streams);
+	}
+}
+
+/* The store is late: does jbpfd run, and what is known of it? */
+static void what_jbpfd_says_of_itself_is_told_with_its_age(void **state)
+{
+	static const struct {
+		int err;
+		uint64_t age_s;
+		const char *line, *problem, *json;
+	} rows[] = {
+		{ 0, 4, "\njbpfd: v1_[2J, started ", ", though jbpfd runs",
+		  "\"jbpfd\":{\"jbpfd_version\":\"v1_[2J\",\"runs\":1,\"said_age_ms\":4000,"
+		  "\"started\":\"2023-11-14T22:13:20Z\",\"cpu_ms\":2500,\"resident_bytes\":3145728,"
+		  "\"windows_written\":1,\"windows_failed\":2}" },
+		{ 0, 400, "\njbpfd: said nothing for 400 s: is it running? It was v1_[2J, started ",
+		  ": is jbpfd running?", "\"runs\":0,\"said_age_ms\":400000," },
+		{ -ENOENT, 0, "lost on this host: nothing\n", ": is jbpfd running?",
+		  "\"jbpfd\":null" },
+		{ -EBADMSG, 0, "\njbpfd: what it says of itself is damaged", ": is jbpfd running?",
+		  "\"jbpfd\":null" },
+		{ -EPROTONOSUPPORT, 0, "\njbpfd: what it says of itself is of another version",
+		  ": is jbpfd running?", "\"jbpfd\":null" },
+		{ -EACCES, 0, "\njbpfd: what it says of itself may not be read by this user",
+		  ": is jbpfd running?", "\"jbpfd\":null" },
+	};
+	const struct window host = {
+		.start_unix_ns = 1700000000 * S,
+		.duration_ns = 10 * S,
+		.counts.samples = 1000,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf table = STRBUF_INIT, json = STRBUF_INIT,
+					       problems = STRBUF_INIT;
+		struct status_report report = {
+			.now_unix_ns = 1700001000 * S,
+			.state_err = rows[i].err,
+			.state = {
+				.written_unix_ns = (1700001000 - rows[i].age_s) * S,
+				.start_unix_ns = 1700000000 * S,
+				.window_ns = 10 * S,
+				.cpu_ns = 5 * S / 2,
+				.resident_bytes = 3 << 20,
+				.windows_written = 1,
+				.windows_failed = 2,
+				.version = "v1\033[2J",
+			},
+		};
+		struct streams streams = { 0 };
+
+		assert_int_equal(streams_add(&streams, &host), 0);
+		assert_int_equal(status_report_runs(&report), i == 0);
+		assert_int_equal(status_report_table(&report, &streams, &table), 0);
+		assert_non_null(strstr(table.data, rows[i].line));
+		assert_true((strstr(table.data, "\njbpfd: ") != NULL) == (rows[i].err != -ENOENT));
+		assert_true(
+			(strstr(table.data, " % of a CPU, 3.0 MiB; 1 window written, 2 not\n") !=
+			 NULL) == !rows[i].err);
+		assert_int_equal(status_report_json(&report, &streams, &json), 0);
+		assert_non_null(strstr(json.data, rows[i].json));
+		assert_int_equal(status_report_health(&report, &streams, &problems), 0);
+		assert_non_null(strstr(problems.data, rows[i].problem));
 		streams_release(&streams);
 	}
 }
@@ -554,6 +621,7 @@ int main(void)
 		cmocka_unit_test(naming_that_is_dead_is_not_well_while_it_lasts),
 		cmocka_unit_test(events_are_told_when_there_are_several),
 		cmocka_unit_test(passes_are_told_of_off_cpu),
+		cmocka_unit_test(what_jbpfd_says_of_itself_is_told_with_its_age),
 		cmocka_unit_test(the_document_and_the_json_have_the_same_members),
 		cmocka_unit_test(status_report_tells_whether_the_host_is_well),
 	};

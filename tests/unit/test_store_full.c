@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 
+#include "user/store/store_state.h"
 #include "user/util/cleanup.h"
 
 #define DISK_BYTES "mode=0755,size=131072"
@@ -339,6 +340,45 @@ static bool write_text(const char *path, const char *text)
 	return is_written;
 }
 
+static int say(const struct test_store *store, uint64_t windows, size_t bytes)
+{
+	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	do
+		strbuf_printf(&text, "jbpf_windows_failed_total %llu\n",
+			      (unsigned long long)windows);
+	while (text.len < bytes);
+	assert_int_equal(strbuf_error(&text), 0);
+	return store_state_write(store->dir, &text, TEST_NS + windows);
+}
+
+/* Its windows are lost, and jbpfd says so. */
+static void what_jbpfd_says_of_itself_is_written_over_on_a_full_disk(void **state)
+{
+	static const size_t sizes[] = { 3000, 0, 3500 };
+	struct store_state said;
+	struct test_store store;
+
+	(void)state;
+	if (!disk_mount(&store)) {
+		disk_unmount(&store);
+		skip();
+	}
+	assert_int_equal(say(&store, 0, 100), 0);
+	fill_disk(&store, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		assert_int_equal(say(&store, i + 1, sizes[i]), 0);
+		assert_int_equal(store_state_read(store.dir, &said), 0);
+		assert_int_equal(said.windows_failed, i + 1);
+		assert_false(test_exists(&store, ".state.tmp"));
+	}
+	/* What has no room there leaves the last one whole. */
+	assert_int_equal(say(&store, 9, 20000), -ENOSPC);
+	assert_int_equal(store_state_read(store.dir, &said), 0);
+	assert_int_equal(said.windows_failed, ARRAY_SIZE(sizes));
+	disk_unmount(&store);
+}
+
 /* A mount namespace of our own: as root, or as root of a user namespace. */
 static bool namespace_enter(void)
 {
@@ -364,6 +404,7 @@ int main(void)
 		cmocka_unit_test(read_only_store_is_told_at_open),
 		cmocka_unit_test(full_disk_leaves_hours_as_they_are_until_there_is_room),
 		cmocka_unit_test(read_only_store_is_not_compacted),
+		cmocka_unit_test(what_jbpfd_says_of_itself_is_written_over_on_a_full_disk),
 	};
 
 	can_mount = namespace_enter();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jbpf status: shows the last minute of the store, one row per JVM and container. When jbpfd has
- * stopped writing it shows the last minute that there is, with a warning.
+ * jbpf status: shows the last minute of the store, one row per JVM and container, and what jbpfd says
+ * of itself. When jbpfd has stopped writing it shows the last minute that there is, with a warning.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -173,7 +173,9 @@ static int status_read_older(struct status *status, struct store_source *reader,
 	status->event = (struct status_event){ 0 };
 	info_append_local_time(&text, last);
 	if (!report->is_check && !strbuf_error(&text))
-		pr_warn("nothing was written since %s: is jbpfd running?\n", strbuf_str(&text));
+		pr_warn("nothing was written since %s%s\n", strbuf_str(&text),
+			status_report_runs(report) ? ", though jbpfd runs: its log says why" :
+						     ": is jbpfd running?");
 	return status_read(status, reader, report->since_unix_ns, report->until_unix_ns);
 }
 
@@ -251,6 +253,19 @@ static int status_read_events(const char *dir, struct status *status, struct sta
 	return err;
 }
 
+/* What is no file of a jbpfd's is told in the report; what cannot be read is a failure. 0 or -errno. */
+static int status_read_state(const char *dir, struct status_report *report)
+{
+	static const int told[] = { 0, -ENOENT, -EACCES, -EPERM, -EBADMSG, -EPROTONOSUPPORT };
+
+	report->state_err = store_state_read(dir, &report->state);
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		if (report->state_err == told[i])
+			return 0;
+	}
+	return report->state_err;
+}
+
 static int status_run(const struct status_options *options, struct status *status,
 		      struct store_source *reader)
 {
@@ -265,12 +280,16 @@ static int status_run(const struct status_options *options, struct status *statu
 		.all = options->all,
 		.is_check = options->check,
 	};
-	int err = status_read(status, reader, report.since_unix_ns, report.until_unix_ns);
+	int err = status_read_state(options->store, &report);
 
+	if (!err)
+		err = status_read(status, reader, report.since_unix_ns, report.until_unix_ns);
 	if (!err && status->streams.cnt == 0 && status->streams.host_samples == 0)
 		err = status_read_older(status, reader, &report);
 	if (err == -ENOENT) {
-		pr_err("the store in '%s' has no samples; is jbpfd running?\n", options->store);
+		pr_err("the store in '%s' has no samples%s\n", options->store,
+		       status_report_runs(&report) ? " yet; jbpfd runs: wait for a window" :
+						     "; is jbpfd running?");
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	if (!err && !options->check)

@@ -5,6 +5,7 @@
  */
 #include "user/cmd/status_report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "user/util/clock.h"
 
 #define MS_PER_S 1000
+#define MIB	 ((double)(1u << 20))
 
 #define STATUS_LATE_WINDOWS 3
 #define STATUS_LOST_SHARE   100 /* one sample of so many may be lost */
@@ -68,6 +70,18 @@ static uint64_t window_age_ns(const struct status_report *report, const struct s
 		       0;
 }
 
+static uint64_t state_age_ns(const struct status_report *report)
+{
+	uint64_t written_ns = report->state.written_unix_ns;
+
+	return report->now_unix_ns > written_ns ? report->now_unix_ns - written_ns : 0;
+}
+
+bool status_report_runs(const struct status_report *report)
+{
+	return !report->state_err && store_state_is_fresh(&report->state, report->now_unix_ns);
+}
+
 int status_report_health(const struct status_report *report, const struct streams *streams,
 			 struct strbuf *problems)
 {
@@ -75,9 +89,11 @@ int status_report_health(const struct status_report *report, const struct stream
 	uint64_t lost = window_lost_samples(streams->lost);
 
 	if (age_ns > STATUS_LATE_WINDOWS * streams->last_window_ns)
-		strbuf_printf(problems,
-			      "no window was written for %" PRIu64 " s: is jbpfd running?\n",
-			      (uint64_t)(age_ns / CLOCK_NS_PER_S));
+		strbuf_printf(problems, "no window was written for %" PRIu64 " s%s\n",
+			      (uint64_t)(age_ns / CLOCK_NS_PER_S),
+			      status_report_runs(report) ?
+				      ", though jbpfd runs: is the disk full? Its log says why" :
+				      ": is jbpfd running?");
 	if (streams->naming_problem) {
 		/* It names processes and cgroups of others. */
 		escape_terminal(problems, streams->naming_problem, strlen(streams->naming_problem));
@@ -280,6 +296,42 @@ static bool is_shown(const struct status_report *report, const struct stream *st
 	       *window_label(&stream->latest, WINDOW_LABEL_CONTAINER);
 }
 
+static const char *state_problem(int err)
+{
+	if (err == -EPROTONOSUPPORT)
+		return "what it says of itself is of another version; use the jbpf that came with it";
+	if (err == -EACCES || err == -EPERM)
+		return "what it says of itself may not be read by this user; try as root";
+	return "what it says of itself is damaged; it says so anew with its next window";
+}
+
+/* Nothing of a store without a state: its jbpfd has ended, or is of an older version. */
+static void append_daemon(const struct status_report *report, struct strbuf *out)
+{
+	const struct store_state *state = &report->state;
+	uint64_t ran_ns = state->written_unix_ns - state->start_unix_ns;
+
+	if (report->state_err == -ENOENT)
+		return;
+	strbuf_puts(out, "jbpfd: ");
+	if (report->state_err) {
+		strbuf_printf(out, "%s\n", state_problem(report->state_err));
+		return;
+	}
+	if (!status_report_runs(report))
+		strbuf_printf(out, "said nothing for %" PRIu64 " s: is it running? It was ",
+			      (uint64_t)(state_age_ns(report) / CLOCK_NS_PER_S));
+	escape_terminal(out, state->version, strlen(state->version));
+	strbuf_puts(out, ", started ");
+	info_append_local_time(out, state->start_unix_ns);
+	strbuf_printf(out,
+		      "; %.2f %% of a CPU, %.1f MiB; %" PRIu64 " window%s written, %" PRIu64
+		      " not\n",
+		      info_percent(state->cpu_ns, ran_ns), (double)state->resident_bytes / MIB,
+		      state->windows_written, info_plural(state->windows_written),
+		      state->windows_failed);
+}
+
 static void append_host(const struct streams *streams, size_t hidden_cnt, uint64_t hidden_samples,
 			struct strbuf *out)
 {
@@ -422,6 +474,7 @@ int status_report_table(const struct status_report *report, struct streams *stre
 	err = text_table_render(&table, out);
 	text_table_release(&table);
 	append_host(streams, hidden_cnt, hidden_samples, out);
+	append_daemon(report, out);
 	append_events(report, out);
 	return err ? err : strbuf_error(out);
 }
@@ -478,6 +531,27 @@ static void json_passes(struct json_writer *json, const struct status_event *eve
 		json_writer_member_u64(json, "run_delay_ns", event->counts.run_delay_ns);
 }
 
+static void json_daemon(struct json_writer *json, const struct status_report *report)
+{
+	const struct store_state *state = &report->state;
+
+	json_writer_key(json, "jbpfd");
+	if (report->state_err) {
+		json_writer_null(json);
+		return;
+	}
+	json_writer_begin(json, '{');
+	json_writer_member_string(json, "jbpfd_version", state->version);
+	json_writer_member_u64(json, "runs", status_report_runs(report));
+	json_writer_member_u64(json, "said_age_ms", state_age_ns(report) / CLOCK_NS_PER_MS);
+	info_json_time(json, "started", state->start_unix_ns);
+	json_writer_member_u64(json, "cpu_ms", state->cpu_ns / CLOCK_NS_PER_MS);
+	json_writer_member_u64(json, "resident_bytes", state->resident_bytes);
+	json_writer_member_u64(json, "windows_written", state->windows_written);
+	json_writer_member_u64(json, "windows_failed", state->windows_failed);
+	json_writer_end(json, '}');
+}
+
 static void json_events(struct json_writer *json, const struct status_report *report)
 {
 	json_writer_key(json, "events");
@@ -525,6 +599,7 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	json_writer_end(&json, '}');
 	json_writer_member_u64(&json, "opted_out_samples", streams->lost[WINDOW_LOSS_OPTED_OUT]);
 	json_health(&json, report, streams);
+	json_daemon(&json, report);
 	json_writer_member_string(&json, "store_problem",
 				  streams->store_problem ? streams->store_problem : "");
 	json_writer_member_string(&json, "naming_problem",

@@ -10,6 +10,7 @@
 #include "user/util/attributes.h"
 #include "user/cli/streams.h"
 #include "user/model/pass_facts.h"
+#include "user/store/store_state.h"
 #include "user/util/strbuf.h"
 
 /* An event that the store has a tree of. */
@@ -33,7 +34,12 @@ struct status_report {
 	bool is_check;	/* only the health is asked for */
 	size_t columns; /* of the terminal that the table is for; 0 = as many as it needs */
 	bool all;	/* also processes that are neither JVMs nor in containers */
+	int state_err;	/* as of store_state_read(); with 0 ... */
+	struct store_state state; /* ... what jbpfd says of itself */
 };
+
+/* Does jbpfd run, by what it says of itself? False also when it is not known. */
+bool status_report_runs(const struct status_report *report);
 
 /*
  * Is jbpfd running and well? Appends a line for each reason why not, such as "no window was written

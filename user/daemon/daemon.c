@@ -108,8 +108,7 @@ static void sink_end(void *ctx, struct window *hosts, size_t host_cnt,
 	struct recorder_stats all = *stats;
 
 	report_memory(stats);
-	if (daemon->metrics.server)
-		all.map_bytes = recorder__map_bytes(daemon->recorder);
+	all.map_bytes = recorder__map_bytes(daemon->recorder);
 	daemon_writer__end(daemon->writer, hosts, host_cnt, &all, &daemon->compactor);
 }
 
@@ -358,6 +357,7 @@ static int open_all(struct daemon *daemon)
 	err = drop_privileges(daemon);
 	if (err)
 		return err;
+	daemon_metrics_begin(&daemon->metrics);
 	err = daemon_writer__start(daemon->writer);
 	if (err) {
 		pr_err("store: the thread that writes cannot be started: %s\n", errstr(err));

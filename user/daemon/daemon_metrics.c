@@ -3,7 +3,10 @@
 #include "user/daemon/daemon_metrics.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +15,7 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/host/self_usage.h"
+#include "user/store/store_state.h"
 #include "user/util/strtab.h"
 #include "user/util/version.h"
 
@@ -119,24 +123,34 @@ static void ask_store(struct daemon_metrics *self, const struct store_writer *wr
 static void publish(struct daemon_metrics *self)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	int err;
+	int err, state_err = 0;
 
-	self->metrics.server_restarts = metrics_server__restarts(self->server);
+	if (self->server)
+		self->metrics.server_restarts = metrics_server__restarts(self->server);
 	err = metrics_render(&self->metrics, &text);
-	if (!err)
+	if (!err && self->has_begun)
+		state_err = store_state_write(self->store_dir, &text, clock_unix_ns());
+	if (!err && self->server)
 		err = metrics_server__publish(self->server, &text);
 	if (err)
-		pr_debug("metrics: %s, the old ones are served\n", errstr(err));
+		pr_debug("metrics: %s, the old ones are told\n", errstr(err));
+	if (state_err)
+		pr_debug("store '%s': the file '%s' is not written: %s\n", self->store_dir,
+			 STORE_STATE_NAME, errstr(state_err));
 }
 
 int daemon_metrics_open(struct daemon_metrics *self, const struct daemon_options *options,
 			char *why, size_t why_len)
 {
-	int err;
+	int err = 0;
 
-	if (!options->metrics)
-		return 0;
-	err = metrics_server__open(options->metrics, &self->server, why, why_len);
+	self->store_dir = strdup(options->store);
+	if (!self->store_dir) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
+	if (options->metrics)
+		err = metrics_server__open(options->metrics, &self->server, why, why_len);
 	if (err)
 		return err;
 	self->metrics.version = jbpf_version;
@@ -144,9 +158,16 @@ int daemon_metrics_open(struct daemon_metrics *self, const struct daemon_options
 	name_states(&self->metrics);
 	ask_options(&self->metrics, options);
 	ask_process(&self->metrics);
-	publish(self);
+	if (self->server)
+		publish(self);
 	daemon_metrics_beat(self, options->window_ns, NAMING_BEAT_GOES_ON);
 	return 0;
+}
+
+void daemon_metrics_begin(struct daemon_metrics *self)
+{
+	self->has_begun = true;
+	publish(self);
 }
 
 void daemon_metrics_beat(const struct daemon_metrics *self, uint64_t window_ns,
@@ -171,6 +192,10 @@ void daemon_metrics_close(struct daemon_metrics *self)
 {
 	metrics_server__free(take_ptr(self->server));
 	strtab__free(take_ptr(self->containers));
+	if (self->has_begun)
+		store_state_remove(self->store_dir);
+	self->has_begun = false;
+	free(take_ptr(self->store_dir));
 }
 
 static void note_container(struct daemon_metrics *self, const struct window *window)
@@ -207,8 +232,6 @@ void daemon_metrics_note(struct daemon_metrics *self, const struct window *windo
 {
 	struct metrics *metrics = &self->metrics;
 
-	if (!self->server)
-		return;
 	if (self->is_window_over)
 		begin_window(metrics);
 	self->is_window_over = false;
@@ -247,7 +270,7 @@ void daemon_metrics_end(struct daemon_metrics *self, const struct daemon_metrics
 		metrics->event_samples[i] += self->event_samples[i];
 	memset(self->event_samples, 0, sizeof(self->event_samples));
 	self->counts = (struct window_counts){ 0 };
-	if (!self->server)
+	if (!self->has_begun)
 		return;
 	metrics->containers = self->containers ? strtab__count(self->containers) : 0;
 	strtab__free(take_ptr(self->containers));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Metrics of jbpfd itself: counts windows on their way to the store, asks the parts at the end of
- * each window, and publishes the text through user/serve. Without --metrics it only counts. That is
- * done by the thread that writes; the one that samples tells that it lives, whatever the disk does.
+ * each window, and publishes the text in the store's state, and with --metrics through user/serve.
+ * That is done by the thread that writes; the one that samples tells that it lives, whatever the disk
+ * does.
  */
 #ifndef JBPF_DAEMON_DAEMON_METRICS_H
 #define JBPF_DAEMON_DAEMON_METRICS_H
@@ -23,6 +24,8 @@ struct strtab;
 
 /* Zero-initialise; end with daemon_metrics_close(). */
 struct daemon_metrics {
+	char *store_dir;	       /* of the state */
+	bool has_begun;		       /* until then it only counts */
 	struct metrics_server *server; /* NULL = metrics are not served */
 	struct metrics metrics;
 	struct strtab *containers;   /* of the present window */
@@ -36,6 +39,8 @@ struct daemon_metrics {
 __must_check int daemon_metrics_open(struct daemon_metrics *self,
 				     const struct daemon_options *options, char *why,
 				     size_t why_len);
+/* It samples: the store has its state from now on, until it is closed. */
+void daemon_metrics_begin(struct daemon_metrics *self);
 void daemon_metrics_close(struct daemon_metrics *self);
 
 /* Takes note of a window on its way to the store: a stream's or the host's. */

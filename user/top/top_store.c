@@ -6,6 +6,7 @@
 #include "user/top/top_source.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "user/cli/cmd_store.h"
 #include "user/cli/exit_codes.h"
 #include "user/store/store_source.h"
+#include "user/store/store_state.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -39,7 +41,8 @@ struct top_store {
 	bool is_begun[EVENT_CNT];
 	struct poll polls[EVENT_CNT];
 	struct top_model *model; /* during a walk */
-	bool is_damaged;
+	bool is_damaged;	 /* what was walked last */
+	bool took_damage;	 /* the same when windows were taken */
 };
 
 /* ---- is it alive? ---- */
@@ -156,11 +159,23 @@ static int begin(struct top_store *store)
 	return 0;
 }
 
-static void describe_damage(struct top_store *store)
+/* What needs attention: of the windows that were taken last, or that no more come. */
+static void describe(struct top_store *store)
 {
-	(void)snprintf(
-		store->source.note, sizeof(store->source.note), "%s",
-		store->is_damaged ? "parts of the store cannot be read, see jbpf store check" : "");
+	char *note = store->source.note;
+	uint64_t now = clock_unix_ns();
+	struct store_state state;
+
+	*note = '\0';
+	if (store->took_damage)
+		(void)snprintf(note, sizeof(store->source.note),
+			       "parts of the store cannot be read, see jbpf store check");
+	else if (store_state_read(store->dir, &state) == 0 && !store_state_is_fresh(&state, now))
+		(void)snprintf(note, sizeof(store->source.note),
+			       "jbpfd said nothing for %" PRIu64 " s: is it running?",
+			       now > state.written_unix_ns ?
+				       (uint64_t)((now - state.written_unix_ns) / CLOCK_NS_PER_S) :
+				       0);
 }
 
 /* 0 or -errno. */
@@ -178,7 +193,7 @@ static int poll_twice(struct top_store *store, struct top_model *model)
 		return 0;
 	}
 	err = walk(store, model);
-	describe_damage(store);
+	store->took_damage = store->is_damaged;
 	poll->known_ns = poll->newest_ns;
 	poll->cnt = 0;
 	store->source.is_idle = true;
@@ -200,6 +215,7 @@ static int store_step(struct top_source *source, enum event event, struct top_mo
 		err = begin(store);
 	if (!err)
 		err = poll_twice(store, model);
+	describe(store);
 	if (err)
 		(void)snprintf(source->why, sizeof(source->why),
 			       "the store in '%s' cannot be read: %s", store->dir, errstr(err));
