@@ -63,9 +63,9 @@ struct jbpf_key {
  */
 #define JBPF_TICK_SHIFT 16
 
-static inline __attribute__((always_inline)) __u64 jbpf_tick(__u32 stream, __u64 boot_ns)
+static inline __attribute__((always_inline)) __u64 jbpf_tick(__u32 tag, __u64 boot_ns)
 {
-	return (__u64)stream << 32 | (__u32)(boot_ns >> JBPF_TICK_SHIFT);
+	return (__u64)tag << 32 | (__u32)(boot_ns >> JBPF_TICK_SHIFT);
 }
 
 #define JBPF_FNV_PRIME 0x100000001b3ull
@@ -73,16 +73,19 @@ static inline __attribute__((always_inline)) __u64 jbpf_tick(__u32 stream, __u64
 #define JBPF_MIX_2     0xc4ceb9fe1a85ec53ull
 
 /*
- * The stream of a key in 32 bits. Two streams may collide; a reader of the log sees it, because there
- * are more ticks than samples then. `seed` keeps programs from choosing to collide.
+ * A key in 32 bits: whose sample it was, and with which stacks. Two keys may have one tag; a reader of
+ * the log sees it, because it has the keys. `seed` keeps programs from choosing that.
  */
-static inline __attribute__((always_inline)) __u32 jbpf_stream_tag(const struct jbpf_key *key,
-								   __u64 seed)
+static inline __attribute__((always_inline)) __u32 jbpf_key_tag(const struct jbpf_key *key,
+								__u64 seed)
 {
 	__u64 hash = (seed ^ key->start_ns) * JBPF_FNV_PRIME;
 
 	hash = (hash ^ key->cgroup_id) * JBPF_FNV_PRIME;
 	hash = (hash ^ ((__u64)key->exec_id << 32 | key->pid)) * JBPF_FNV_PRIME;
+	hash = (hash ^ key->user_hash) * JBPF_FNV_PRIME;
+	hash = (hash ^ key->kernel_hash) * JBPF_FNV_PRIME;
+	hash = (hash ^ ((__u64)key->kind << 32 | key->thread)) * JBPF_FNV_PRIME;
 	hash ^= hash >> 33;
 	hash *= JBPF_MIX_1;
 	return (__u32)(hash >> 32);

@@ -162,7 +162,7 @@ static __always_inline void tick_note(const struct jbpf_key *key, __u32 set, __u
 		at += (__u32)*cnt + 1;
 		word = bpf_map_lookup_elem(&ticks, &at);
 		if (word) {
-			*word = jbpf_tick(jbpf_stream_tag(key, hash_seed), now_ns);
+			*word = jbpf_tick(jbpf_key_tag(key, hash_seed), now_ns);
 			*cnt += 1;
 			return;
 		}

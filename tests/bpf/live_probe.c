@@ -214,7 +214,7 @@ static void print_stack(struct live *live, const char *name, uint64_t hash)
 	putchar('}');
 }
 
-/* Moments on CLOCK_BOOTTIME, by stream. */
+/* Moments on CLOCK_BOOTTIME, by key. */
 static void print_ticks(const struct live *live, const struct probe_batch *batch)
 {
 	uint64_t start_us = batch->start_boot_ns / 1000;
@@ -223,7 +223,7 @@ static void print_ticks(const struct live *live, const struct probe_batch *batch
 		const struct probe_tick *tick = &batch->ticks[i];
 
 		printf("{\"tick_us\":%" PRIu64 ",\"window\":%d,\"tag\":%u}\n",
-		       start_us + tick->after_us, live->window, tick->stream);
+		       start_us + tick->after_us, live->window, tick->tag);
 	}
 }
 
@@ -251,7 +251,7 @@ static void print_batch(struct live *live, const struct probe_batch *batch)
 		       "\"cgroup_id\":%llu,\"flags\":%u,\"tag\":%u,\"comm\":",
 		       value->count, live->window, key->pid, value->ns_pid, key->exec_id,
 		       key->start_ns, key->cgroup_id, value->flags,
-		       jbpf_stream_tag(key, probe__stream_seed(live->probe)));
+		       jbpf_key_tag(key, probe__tick_seed(live->probe)));
 		print_comm(value->comm);
 		printf(",\"thread\":");
 		print_comm(value->thread);

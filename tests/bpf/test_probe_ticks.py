@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """When samples were taken: the log of moments in the running kernel, as root. Every sample that a
-batch counts has its moment in the same batch, the right stream's and the right one."""
+batch counts has its moment in the same batch, the right stack's and the right one."""
 import bisect
 import collections
 import os
@@ -13,8 +13,8 @@ from live import VARIANTS, Sampling, cgroups, load, move, of_pid, sample, sample
 pytestmark = pytest.mark.live
 
 
-def by_stream(items, weigh):
-    """Sums by window and stream."""
+def by_key(items, weigh):
+    """Sums by window and key: a process's life and a stack of it."""
     sums = collections.Counter()
     for item in items:
         sums[(item["window"], item["tag"])] += weigh(item)
@@ -23,8 +23,8 @@ def by_stream(items, weigh):
 
 def assert_all_noted(data):
     assert data["counters"]["ticks_full"] == 0
-    counted = by_stream(data["counts"], lambda item: item["count"])
-    assert by_stream(data["ticks"], lambda item: 1) == counted
+    counted = by_key(data["counts"], lambda item: item["count"])
+    assert by_key(data["ticks"], lambda item: 1) == counted
 
 
 @VARIANTS
@@ -63,12 +63,13 @@ def test_a_program_that_executes_another_is_two_streams():
         return lambda data, pid: any(item["comm"] == comm and "user" in item for item in of_pid(data, pid))
     data, pid = sample_life("exec", options=["--ticks", 5], parts=[is_sampled_as("load"), is_sampled_as("exe")])
     assert_all_noted(data)
-    runs = {item["exec_id"]: item["tag"] for item in of_pid(data, pid)}
-    assert len(runs) == 2 and len(set(runs.values())) == 2
-    first, second = (runs[exec_id] for exec_id in sorted(runs))
-    moments = {tag: [tick["tick_us"] for tick in data["ticks"] if tick["tag"] == tag]
-               for tag in (first, second)}
-    assert max(moments[first]) <= min(moments[second])
+    runs = collections.defaultdict(set)
+    for item in of_pid(data, pid):
+        runs[item["exec_id"]].add(item["tag"])
+    assert len(runs) == 2
+    first, second = ([tick["tick_us"] for tick in data["ticks"] if tick["tag"] in runs[exec_id]]
+                     for exec_id in sorted(runs))
+    assert max(first) <= min(second)
 
 
 def test_a_full_log_is_counted_and_not_overrun():
@@ -80,9 +81,9 @@ def test_a_full_log_is_counted_and_not_overrun():
         raise Lacking(f"{total(data['counts'])} samples in 2 s of CPU time")
     assert data["counters"]["ticks_full"] > 0
     assert len(data["ticks"]) + data["counters"]["ticks_full"] == total(data["counts"])
-    counted = by_stream(data["counts"], lambda item: item["count"])
-    for stream, noted in by_stream(data["ticks"], lambda item: 1).items():
-        assert noted <= counted[stream]
+    counted = by_key(data["counts"], lambda item: item["count"])
+    for key, noted in by_key(data["ticks"], lambda item: 1).items():
+        assert noted <= counted[key]
 
 
 def test_without_being_asked_nothing_is_noted():

@@ -140,7 +140,7 @@ static inline uint64_t heard_window(uint32_t *count_cnt_out)
 	if (!namer_hears(NAMING_WINDOW, &packet))
 		return 0;
 	memcpy(&head, packet.bytes, sizeof(head));
-	assert_int_equal(head.stream_seed, SOURCE_SEED);
+	assert_int_equal(head.tick_seed, SOURCE_SEED);
 	*count_cnt_out = head.count_cnt;
 	return head.window_id;
 }

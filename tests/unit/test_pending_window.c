@@ -192,7 +192,7 @@ static void each_stream_is_found_by_what_is_named_and_no_other_is(void **state)
 static void sent(const struct pending_window *window, struct packet_stream *stream,
 		 struct naming_batch *batch)
 {
-	const struct naming_window head = { .stream_seed = 5, .frequency_hz = 99, .cpu_cnt = 2 };
+	const struct naming_window head = { .tick_seed = 5, .frequency_hz = 99, .cpu_cnt = 2 };
 	struct packet packet;
 	int err;
 
@@ -224,7 +224,7 @@ static void a_namer_gets_all_with_every_stack_that_is_there(void **state)
 	assert_int_equal(batch.head.window_id, 77);
 	assert_int_equal(batch.head.start_boot_ns, START_NS);
 	assert_int_equal(batch.head.end_boot_ns, START_NS + 3000000);
-	assert_int_equal(batch.head.stream_seed, 5);
+	assert_int_equal(batch.head.tick_seed, 5);
 	assert_int_equal(batch.head.frequency_hz, 99);
 	assert_int_equal(batch.head.cpu_cnt, 2);
 	assert_int_equal(batch.head.count_cnt, 6);

@@ -34,14 +34,13 @@ static struct tick_log log_make(void)
 }
 
 /* As tick_note() of the programs does; false when the log is full. */
-static bool note(struct tick_log *log, uint32_t set, uint32_t cpu, uint32_t stream,
-		 uint64_t boot_ns)
+static bool note(struct tick_log *log, uint32_t set, uint32_t cpu, uint32_t tag, uint64_t boot_ns)
 {
 	uint64_t *part = log->words + (set * log->cpu_cnt + cpu) * log->stride;
 
 	if (part[0] >= log->stride - 1)
 		return false;
-	part[1 + part[0]++] = jbpf_tick(stream, boot_ns);
+	part[1 + part[0]++] = jbpf_tick(tag, boot_ns);
 	return true;
 }
 
@@ -100,7 +99,7 @@ static void a_log_that_would_be_too_large_is_none(void **state)
 	}
 }
 
-static void ticks_come_back_once_sorted_by_stream_and_time(void **state)
+static void ticks_come_back_once_sorted_by_tag_and_time(void **state)
 {
 	struct tick_log log = log_make();
 	struct probe_tick *out = calloc(tick_log_max(&log), sizeof(*out));
@@ -113,10 +112,10 @@ static void ticks_come_back_once_sorted_by_stream_and_time(void **state)
 	assert_true(note(&log, 1, 1, 5, START_NS + 50 * UNIT_NS)); /* of the other set */
 	assert_int_equal(tick_log_take(&log, 0, START_NS, out), 3);
 	for (int i = 0; i < 3; i++) {
-		static const uint32_t streams[] = { 5, 5, 9 }, units[] = { 30, 40, 20 };
+		static const uint32_t tags[] = { 5, 5, 9 }, units[] = { 30, 40, 20 };
 		uint64_t after_ns = units[i] * UNIT_NS;
 
-		assert_int_equal(out[i].stream, streams[i]);
+		assert_int_equal(out[i].tag, tags[i]);
 		/* Times are rounded down to the unit. */
 		assert_true(out[i].after_us * 1000ull <= after_ns);
 		assert_true(out[i].after_us * 1000ull + 1000 >= after_ns - UNIT_NS);
@@ -146,7 +145,7 @@ static void a_full_log_gives_all_it_has(void **state)
 	for (int set = 0; set < 2; set++) {
 		assert_int_equal(tick_log_take(&log, set, START_NS, out), tick_log_max(&log));
 		for (size_t i = 0; i < tick_log_max(&log); i++)
-			assert_int_equal(out[i].stream, set);
+			assert_int_equal(out[i].tag, set);
 	}
 	/* A count that nobody wrote. */
 	log.words[0] = UINT64_MAX;
@@ -203,44 +202,34 @@ static void a_window_of_days_gives_moments_within_it_in_order(void **state)
 	free(log.words);
 }
 
-static void a_stream_finds_its_ticks_and_no_others(void **state)
-{
-	static const struct probe_tick ticks[] = { { 2, 1 }, { 2, 7 }, { 4, 0 },
-						   { 4, 0 }, { 4, 3 }, { UINT32_MAX, 5 } };
-	static const struct {
-		uint32_t stream;
-		size_t first, cnt;
-	} rows[] = { { 0, 0, 0 }, { 2, 0, 2 }, { 3, 2, 0 }, { 4, 2, 3 }, { UINT32_MAX, 5, 1 } };
-	size_t cnt;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct probe_tick *found = tick_find(ticks, 6, rows[i].stream, &cnt);
-
-		assert_int_equal(cnt, rows[i].cnt);
-		assert_ptr_equal(found, ticks + rows[i].first);
-	}
-	(void)tick_find(NULL, 0, 7, &cnt);
-	assert_int_equal(cnt, 0);
-}
-
 /* An exec, a pid used again, a move to another cgroup: another stream each. */
-static void streams_have_tags_of_their_own(void **state)
+static void keys_have_tags_of_their_own(void **state)
 {
-	const struct jbpf_key key = { .start_ns = 1, .cgroup_id = 2, .pid = 3, .exec_id = 4 };
-	struct jbpf_key others[] = { key, key, key, key }, same = key;
-	uint32_t tag = jbpf_stream_tag(&key, 99);
+	const struct jbpf_key key = {
+		.start_ns = 1,
+		.cgroup_id = 2,
+		.user_hash = 7,
+		.kernel_hash = 8,
+		.pid = 3,
+		.exec_id = 4,
+		.thread = 9,
+	};
+	struct jbpf_key others[] = { key, key, key, key, key, key, key, key };
+	uint32_t tag = jbpf_key_tag(&key, 99);
 
 	(void)state;
 	others[0].start_ns++;
 	others[1].cgroup_id++;
 	others[2].pid++;
 	others[3].exec_id++;
-	for (size_t i = 0; i < 4; i++)
-		assert_int_not_equal(jbpf_stream_tag(&others[i], 99), tag);
-	assert_int_not_equal(jbpf_stream_tag(&key, 100), tag);
-	same.user_hash = same.kernel_hash = 5;
-	assert_int_equal(jbpf_stream_tag(&same, 99), tag);
+	others[4].user_hash ^= 1ull << 63;
+	others[5].kernel_hash = 0;
+	others[6].thread++;
+	others[7].user_hash = key.kernel_hash;
+	others[7].kernel_hash = key.user_hash;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_not_equal(jbpf_key_tag(&others[i], 99), tag);
+	assert_int_not_equal(jbpf_key_tag(&key, 100), tag);
 }
 
 int main(void)
@@ -248,12 +237,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_size_covers_a_window_with_time_to_spare),
 		cmocka_unit_test(a_log_that_would_be_too_large_is_none),
-		cmocka_unit_test(ticks_come_back_once_sorted_by_stream_and_time),
+		cmocka_unit_test(ticks_come_back_once_sorted_by_tag_and_time),
 		cmocka_unit_test(a_full_log_gives_all_it_has),
 		cmocka_unit_test(times_are_right_across_the_turn_of_their_32_bits),
 		cmocka_unit_test(a_window_of_days_gives_moments_within_it_in_order),
-		cmocka_unit_test(a_stream_finds_its_ticks_and_no_others),
-		cmocka_unit_test(streams_have_tags_of_their_own),
+		cmocka_unit_test(keys_have_tags_of_their_own),
 	};
 
 	return cmocka_run_group_tests_name("tick_log", tests, NULL, NULL);

@@ -36,7 +36,7 @@ static void assert_cells(const struct window *window, const struct cell *expecte
 
 static void moments_go_into_cells_of_wall_time(void **state)
 {
-	static const struct probe_tick ticks[] = {
+	static const struct counted_tick ticks[] = {
 		{ 1, 0 },	/* first moment of the window */
 		{ 1, 4999 },	/* last moment of its cell */
 		{ 1, 5000 },	/* first of the next */
@@ -49,17 +49,14 @@ static void moments_go_into_cells_of_wall_time(void **state)
 	struct window_cells cells = { 0 };
 
 	(void)state;
-	assert_int_equal(window_cells_fill(&cells, ticks, 6, 6, &window), 6);
-	assert_cells(&window, expected, 3);
-	/* Two of eight samples are in no cell. */
-	assert_int_equal(window_cells_fill(&cells, ticks, 6, 8, &window), 6);
+	assert_int_equal(window_cells_fill(&cells, ticks, 6, &window), 6);
 	assert_cells(&window, expected, 3);
 	window_cells_release(&cells);
 }
 
 static void what_was_counted_after_the_end_is_in_the_last_cell(void **state)
 {
-	static const struct probe_tick ticks[] = {
+	static const struct counted_tick ticks[] = {
 		{ 1, 24999 }, { 1, 25000 }, { 1, 26000 }, { 1, 900000 }, { 1, UINT32_MAX }
 	};
 	static const struct cell two[] = { { 1, 5 } }, three[] = { { 1, 1 }, { 2, 4 } };
@@ -68,29 +65,14 @@ static void what_was_counted_after_the_end_is_in_the_last_cell(void **state)
 	struct window window = window_of(25000000); /* ends where a cell ends */
 
 	(void)state;
-	assert_int_equal(window_cells_fill(&cells, ticks, 5, 5, &window), 5);
+	assert_int_equal(window_cells_fill(&cells, ticks, 5, &window), 5);
 	assert_cells(&window, two, 1);
 	window = window_of(25000001);
-	assert_int_equal(window_cells_fill(&cells, ticks, 5, 5, &window), 5);
+	assert_int_equal(window_cells_fill(&cells, ticks, 5, &window), 5);
 	assert_cells(&window, three, 2);
 	window = window_of(0);
-	assert_int_equal(window_cells_fill(&cells, ticks, 5, 5, &window), 5);
+	assert_int_equal(window_cells_fill(&cells, ticks, 5, &window), 5);
 	assert_cells(&window, one, 1);
-	window_cells_release(&cells);
-}
-
-static void more_moments_than_samples_are_of_two_streams(void **state)
-{
-	static const struct probe_tick ticks[] = { { 1, 0 }, { 1, 10 }, { 1, 20 } };
-	struct window window = window_of(CLOCK_NS_PER_S);
-	struct window_cells cells = { 0 };
-
-	(void)state;
-	assert_int_equal(window_cells_fill(&cells, ticks, 3, 3, &window), 3);
-	assert_non_null(window.cells);
-	assert_int_equal(window_cells_fill(&cells, ticks, 3, 2, &window), 0);
-	assert_null(window.cells);
-	assert_int_equal(window.cells_len, 0);
 	window_cells_release(&cells);
 }
 
@@ -102,7 +84,7 @@ static void no_moments_are_no_cells(void **state)
 	(void)state;
 	window.cells = (const uint8_t *)"x";
 	window.cells_len = 1;
-	assert_int_equal(window_cells_fill(&cells, NULL, 0, 9, &window), 0);
+	assert_int_equal(window_cells_fill(&cells, NULL, 0, &window), 0);
 	assert_null(window.cells);
 	assert_int_equal(window.cells_len, 0);
 	window_cells_release(&cells);
@@ -111,15 +93,15 @@ static void no_moments_are_no_cells(void **state)
 /* Every cell of a window with two samples: two bytes each. */
 static uint64_t fill_all(struct window_cells *cells, uint32_t cell_cnt, struct window *window)
 {
-	struct probe_tick *ticks = calloc(2 * (size_t)cell_cnt, sizeof(*ticks));
+	struct counted_tick *ticks = calloc(2 * (size_t)cell_cnt, sizeof(*ticks));
 	uint64_t filled;
 
 	assert_non_null(ticks);
 	*window = window_of(3600 * CLOCK_NS_PER_S);
 	window->start_unix_ns -= START_NS % CELL_NS;
 	for (uint32_t i = 0; i < 2 * cell_cnt; i++)
-		ticks[i] = (struct probe_tick){ .stream = 1, .after_us = i / 2 * CELL_US };
-	filled = window_cells_fill(cells, ticks, 2 * cell_cnt, 2 * cell_cnt, window);
+		ticks[i] = (struct counted_tick){ .after_us = i / 2 * CELL_US };
+	filled = window_cells_fill(cells, ticks, 2 * cell_cnt, window);
 	free(ticks);
 	return filled;
 }
@@ -143,7 +125,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(moments_go_into_cells_of_wall_time),
 		cmocka_unit_test(what_was_counted_after_the_end_is_in_the_last_cell),
-		cmocka_unit_test(more_moments_than_samples_are_of_two_streams),
 		cmocka_unit_test(no_moments_are_no_cells),
 		cmocka_unit_test(cells_too_long_for_the_store_are_none),
 	};

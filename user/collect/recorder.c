@@ -325,7 +325,7 @@ int recorder__fd(const struct recorder *recorder)
 static void send_window(struct recorder *recorder, const struct pending_window *window)
 {
 	const struct naming_window head = {
-		.stream_seed = recorder->source.ops->stream_seed(recorder->source.probe),
+		.tick_seed = recorder->source.ops->tick_seed(recorder->source.probe),
 		.frequency_hz = window->frequency_hz,
 		.cpu_cnt = window->cpu_cnt,
 	};

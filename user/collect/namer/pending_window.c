@@ -191,15 +191,6 @@ static int count_compare(const void *left, const void *right)
 	return stream_compare(&a->key, &b->key);
 }
 
-static int tick_compare(const void *left, const void *right)
-{
-	const struct probe_tick *a = left, *b = right;
-
-	if (a->stream != b->stream)
-		return a->stream > b->stream ? 1 : -1;
-	return (a->after_us > b->after_us) - (a->after_us < b->after_us);
-}
-
 static void sort_parts(struct pending_window *window)
 {
 	/* The counts of one drain are in order already: see probe_batch. */

@@ -8,6 +8,7 @@
 #include "user/collect/naming/naming.h"
 #include "user/collect/naming/process.h"
 #include "user/collect/naming/stack_namer.h"
+#include "user/collect/naming/tick_join.h"
 #include "user/collect/naming/window_cells.h"
 #include "user/util/account.h"
 #include "user/host/boot_id.h"
@@ -34,6 +35,7 @@ struct naming {
 	uint64_t leafs_proved;
 	/* Of the stream being named. */
 	struct stack_namer namer;
+	struct tick_join ticks; /* of the window */
 	struct strbuf folded;
 	struct strbuf lines;
 	struct strbuf walk; /* label */

@@ -303,18 +303,17 @@ static int write_texts(struct naming *naming, const struct stack_namer_target *t
 /* When the stream's samples were taken. */
 static void fill_cells(struct run *run, const struct stream *stream, struct window *window)
 {
-	const struct naming_batch *batch = run->batch;
-	uint32_t tag = jbpf_stream_tag(&stream->counts[0].key, batch->head.stream_seed);
-	uint64_t samples = stream_samples(stream);
-	const struct probe_tick *ticks;
+	struct naming *naming = run->naming;
+	const struct counted_tick *ticks;
 	size_t tick_cnt;
 
 	/* Moments are noted of CPU time only. */
-	if (!run->naming->config.wants_ticks || window->event != EVENT_CPU)
+	if (!naming->config.wants_ticks || window->event != EVENT_CPU)
 		return;
-	ticks = tick_find(batch->ticks, batch->head.tick_cnt, tag, &tick_cnt);
+	ticks = tick_join_stream(&naming->ticks, (size_t)(stream->counts - run->batch->counts),
+				 stream->cnt, &tick_cnt);
 	run->sums->lost_cells +=
-		samples - window_cells_fill(&run->naming->cells, ticks, tick_cnt, samples, window);
+		stream_samples(stream) - window_cells_fill(&naming->cells, ticks, tick_cnt, window);
 }
 
 static int hand_out(struct run *run, const struct stream *stream, struct window *window)
@@ -556,6 +555,8 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 	/* The sampler may have had no room for one, or have forgotten it while it was idle. */
 	memset(naming->told, 0, sizeof(naming->told));
 	fill_base(naming, &batch->head, &run.base);
+	if (naming->config.wants_ticks)
+		tick_join_take(&naming->ticks, batch);
 	note_kernel_accounts(naming, batch);
 	accounts__scale(naming->accounts, batch->head.cpu_cnt,
 			batch->head.end_boot_ns - batch->head.start_boot_ns);

@@ -227,7 +227,7 @@ struct naming_window {
 	uint64_t window_id;
 	uint64_t start_boot_ns;
 	uint64_t end_boot_ns;
-	uint64_t stream_seed; /* of jbpf_stream_tag() */
+	uint64_t tick_seed; /* of jbpf_key_tag() */
 	uint32_t count_cnt;
 	uint32_t tick_cnt;
 	uint32_t frequency_hz;

@@ -29,7 +29,7 @@ static uint64_t last_index(const struct window *window)
 }
 
 /* The maps are swapped a little after the clock was read: what was counted then is in the last. */
-static size_t cells_count(const struct probe_tick *ticks, size_t tick_cnt,
+static size_t cells_count(const struct counted_tick *ticks, size_t tick_cnt,
 			  const struct window *window, struct cell *out)
 {
 	uint64_t base = cell_of(window->start_unix_ns), last = last_index(window);
@@ -49,15 +49,14 @@ static size_t cells_count(const struct probe_tick *ticks, size_t tick_cnt,
 	return cnt;
 }
 
-uint64_t window_cells_fill(struct window_cells *cells, const struct probe_tick *ticks,
-			   size_t tick_cnt, uint64_t samples, struct window *window)
+uint64_t window_cells_fill(struct window_cells *cells, const struct counted_tick *ticks,
+			   size_t tick_cnt, struct window *window)
 {
 	size_t cnt;
 
 	window->cells = NULL;
 	window->cells_len = 0;
-	if (!tick_cnt || tick_cnt > samples ||
-	    vec_reserve(cells->cells, tick_cnt, cells->cap, CELLS_FIRST))
+	if (!tick_cnt || vec_reserve(cells->cells, tick_cnt, cells->cap, CELLS_FIRST))
 		return 0;
 	cnt = cells_count(ticks, tick_cnt, window, cells->cells);
 	strbuf_clear(&cells->code);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "user/collect/probe/tick_log.h"
+#include "user/collect/naming/tick_join.h"
 #include "user/model/cells.h"
 #include "user/model/window.h"
 #include "user/util/strbuf.h"
@@ -24,11 +24,10 @@ void window_cells_release(struct window_cells *cells);
 
 /*
  * Sets window->cells, borrowed until the next call, from the `tick_cnt` ticks of one stream, in
- * order of time; the window's times are set. Two streams that share a tag have more ticks than
- * either has `samples`: then there are no cells, as there are when memory is short or the code too
+ * order of time; the window's times are set. There are no cells when memory is short or the code too
  * long. Returns how many samples are in the cells.
  */
-uint64_t window_cells_fill(struct window_cells *cells, const struct probe_tick *ticks,
-			   size_t tick_cnt, uint64_t samples, struct window *window);
+uint64_t window_cells_fill(struct window_cells *cells, const struct counted_tick *ticks,
+			   size_t tick_cnt, struct window *window);
 
 #endif

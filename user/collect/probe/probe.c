@@ -684,7 +684,7 @@ uint64_t probe__due_boot_ns(const struct probe *probe)
 	return offcpu__due_boot_ns(probe->offcpu);
 }
 
-uint64_t probe__stream_seed(const struct probe *probe)
+uint64_t probe__tick_seed(const struct probe *probe)
 {
 	return probe->skel->rodata->hash_seed;
 }

@@ -116,7 +116,7 @@ struct probe_batch {
 	const struct probe_count *counts; /* sorted by start_ns, pid, exec_id, cgroup_id, kind */
 	size_t count_cnt;
 	/*
-	 * The moments of those samples that are CPU time, sorted by stream, then time. Fewer when
+	 * The moments of those samples that are CPU time, sorted by tag, then time. Fewer when
 	 * the log was full (JBPF_CNT_TICKS_FULL) or a count could not be read and comes with a
 	 * later batch.
 	 */
@@ -159,8 +159,8 @@ void probe__end_window(struct probe *probe, struct probe_batch *out);
 /* When to consume at the latest, CLOCK_BOOTTIME; UINT64_MAX: when there is something. */
 uint64_t probe__due_boot_ns(const struct probe *probe);
 
-/* What jbpf_stream_tag() begins with here: by its result the ticks of a key are found. */
-uint64_t probe__stream_seed(const struct probe *probe);
+/* What jbpf_key_tag() begins with here: by its result the ticks of a key are found. */
+uint64_t probe__tick_seed(const struct probe *probe);
 
 /*
  * The account of a cgroup and, unless they have one of their own, of all below it, down to the

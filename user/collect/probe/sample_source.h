@@ -30,7 +30,7 @@ struct sample_source_ops {
 	uint64_t (*due_boot_ns)(const struct probe *probe);
 	int (*stack)(const struct probe *probe, uint64_t hash, struct probe_stack *out);
 	bool (*next_new_stack)(struct probe *probe, struct probe_new_stack *out);
-	uint64_t (*stream_seed)(const struct probe *probe);
+	uint64_t (*tick_seed)(const struct probe *probe);
 
 	/* What the kernel is to know. */
 	int (*set_account)(struct probe *probe, uint64_t cgroup_id, uint64_t account_id);

@@ -76,17 +76,17 @@ static struct probe_tick tick_decode(uint64_t word, uint64_t start_boot_ns)
 	if (after_us > UINT32_MAX)
 		after_us = UINT32_MAX;
 	return (struct probe_tick){
-		.stream = (uint32_t)(word >> 32),
+		.tag = (uint32_t)(word >> 32),
 		.after_us = (uint32_t)after_us,
 	};
 }
 
-static int tick_compare(const void *left, const void *right)
+int tick_compare(const void *left, const void *right)
 {
 	const struct probe_tick *a = left, *b = right;
 
-	if (a->stream != b->stream)
-		return a->stream > b->stream ? 1 : -1;
+	if (a->tag != b->tag)
+		return a->tag > b->tag ? 1 : -1;
 	return (a->after_us > b->after_us) - (a->after_us < b->after_us);
 }
 
@@ -107,23 +107,4 @@ size_t tick_log_take(struct tick_log *log, int set, uint64_t start_boot_ns, stru
 	}
 	qsort(out, cnt, sizeof(*out), tick_compare);
 	return cnt;
-}
-
-const struct probe_tick *tick_find(const struct probe_tick *ticks, size_t cnt, uint32_t stream,
-				   size_t *cnt_out)
-{
-	size_t low = 0, high = cnt, end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ticks[middle].stream < stream)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < cnt && ticks[end].stream == stream;)
-		end++;
-	*cnt_out = end - low;
-	return ticks + low;
 }

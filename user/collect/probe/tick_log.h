@@ -16,7 +16,7 @@
 
 /* Moment of one sample. */
 struct probe_tick {
-	uint32_t stream;   /* jbpf_stream_tag() of its key */
+	uint32_t tag;	   /* jbpf_key_tag() of its key */
 	uint32_t after_us; /* since the window's start; 0 also for those shortly before */
 };
 
@@ -42,13 +42,12 @@ void tick_log_unmap(struct tick_log *log);
 /* The most that tick_log_take() can give. */
 size_t tick_log_max(const struct tick_log *log);
 /*
- * Moves the ticks of a set that no program writes to into `out`, sorted by stream, then time, and
+ * Moves the ticks of a set that no program writes to into `out`, in order of tick_compare(), and
  * empties it. Returns how many.
  */
 size_t tick_log_take(struct tick_log *log, int set, uint64_t start_boot_ns, struct probe_tick *out);
 
-/* The ticks of one stream, in order of time. */
-const struct probe_tick *tick_find(const struct probe_tick *ticks, size_t cnt, uint32_t stream,
-				   size_t *cnt_out);
+/* For qsort() of struct probe_tick: by tag, then time. */
+int tick_compare(const void *left, const void *right);
 
 #endif
