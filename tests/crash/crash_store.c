@@ -194,6 +194,7 @@ int crash_read(const char *dir, uint64_t merge_ns, struct crash_seen *seen)
 		.wants_lines = true,
 		.wants_cells = true,
 		.wants_threads = true,
+		.wants_ticks = true,
 		.merge_ns = merge_ns,
 		.window = see_window,
 		.damage = see_damage,

@@ -30,6 +30,8 @@ static void must_be_inside(const struct window *window, const char *text, size_t
 	must(!window->lines == !window->lines_len && !window->cells == !window->cells_len);
 	must(!window->lines || is_inside(window->lines, window->lines_len, bytes, len));
 	must(!window->cells || is_inside(window->cells, window->cells_len, bytes, len));
+	must(!window->ticks == !window->ticks_len);
+	must(!window->ticks || is_inside(window->ticks, window->ticks_len, bytes, len));
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++)
 		must(!window->labels[i] ||
 		     is_inside(window->labels[i], strlen(window->labels[i]) + 1, bytes, len));
@@ -48,6 +50,8 @@ static void must_be_same(const struct window *a, const struct window *b)
 	must(a->lines_len == b->lines_len && a->cells_len == b->cells_len);
 	must(a->threads_len == b->threads_len);
 	must(!a->threads_len || memcmp(a->threads, b->threads, a->threads_len) == 0);
+	must(a->ticks_len == b->ticks_len);
+	must(!a->ticks_len || memcmp(a->ticks, b->ticks, a->ticks_len) == 0);
 	must(!a->lines_len || memcmp(a->lines, b->lines, a->lines_len) == 0);
 	must(!a->cells_len || memcmp(a->cells, b->cells, a->cells_len) == 0);
 	for (int i = 0; i < WINDOW_LABEL_CNT; i++)

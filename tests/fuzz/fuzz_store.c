@@ -21,6 +21,7 @@
 
 #include "tests/fuzz/must.h"
 #include "user/model/cells.h"
+#include "user/model/ticks.h"
 #include "user/store/format/crc32c.h"
 #include "user/store/format/merged_format.h"
 #include "user/store/format/rows_table.h"
@@ -32,8 +33,9 @@
 #define CHOICE_TABLE	 8u
 #define WINDOWS_MAX	 2000 /* enough of one input */
 
-#define ROWS_PAYLOAD  28
-#define ROWS_HEAD_CRC (ROWS_PAYLOAD + 28 + 56 + 4)
+#define ROWS_PAYLOAD	28
+#define ROWS_FIXED	(ROWS_PAYLOAD + 24)  /* where the length of the fixed fields is */
+#define ROWS_HEAD_BYTES (ROWS_FIXED + 4 + 4) /* without them, up to the checksum */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -59,6 +61,7 @@ static bool want(void *ctx, const struct window *window)
 
 static int take_window(void *ctx, const struct window *window, const char *text, size_t len)
 {
+	struct ticks_reader ticks;
 	struct seen *seen = ctx;
 
 	read_labels(seen, window);
@@ -69,6 +72,9 @@ static int take_window(void *ctx, const struct window *window, const char *text,
 		seen->sum += (unsigned char)window->lines[i];
 	for (uint32_t i = 0; i < window->cells_len; i++)
 		seen->sum += window->cells[i];
+	must(!window->ticks == !window->ticks_len);
+	must(!window->ticks_len ||
+	     ticks_reader_open(&ticks, window->ticks, (size_t)window->ticks_len) == 0);
 	return ++seen->windows >= WINDOWS_MAX;
 }
 
@@ -91,6 +97,15 @@ static void seal(uint8_t *bytes, size_t len)
 	memcpy(bytes + len - 4, &crc, sizeof(crc));
 }
 
+/* Of a rows record, the head has a checksum of its own. */
+static void seal_rows_head(uint8_t *record, size_t len)
+{
+	size_t fixed_len = len > ROWS_FIXED + 4 ? format_get_u32(record + ROWS_FIXED) : len;
+
+	if (fixed_len < len && len - fixed_len > ROWS_HEAD_BYTES + 4)
+		seal(record + ROWS_PAYLOAD, ROWS_HEAD_BYTES + fixed_len + 4 - ROWS_PAYLOAD);
+}
+
 /* Makes right what a changed record's checksums say. */
 static void seal_all(uint8_t *bytes, size_t len)
 {
@@ -102,8 +117,8 @@ static void seal_all(uint8_t *bytes, size_t len)
 		record_len = FORMAT_FRAME_HEADER_BYTES + (size_t)format_get_u32(bytes + at + 4);
 		if (record_len < FORMAT_RECORD_MIN_BYTES || record_len > len - at)
 			continue;
-		if (bytes[at + 12] == FORMAT_TYPE_ROWS && record_len > ROWS_HEAD_CRC + 4)
-			seal(bytes + at + ROWS_PAYLOAD, ROWS_HEAD_CRC + 4 - ROWS_PAYLOAD);
+		if (bytes[at + 12] == FORMAT_TYPE_ROWS)
+			seal_rows_head(bytes + at, record_len);
 		seal(bytes + at, record_len);
 		at += record_len - 1;
 	}
@@ -118,6 +133,7 @@ static void walk(const uint8_t *data, size_t len, uint8_t choices)
 		.wants_lines = true,
 		.wants_cells = (choices & CHOICE_MERGE) != 3,
 		.wants_threads = true,
+		.wants_ticks = true,
 		.merge_ns = merges[choices & CHOICE_MERGE],
 		.since_unix_ns = choices & 16 ? 1795262405000000000ull : 0,
 		.checks_all = choices & 32,

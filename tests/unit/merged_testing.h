@@ -14,6 +14,7 @@
 #include "user/model/cells.h"
 #include "user/model/folded_line.h"
 #include "user/model/thread_counts.h"
+#include "user/model/ticks.h"
 #include "user/store/compact/merged_writer.h"
 #include "user/util/cleanup.h"
 #include "user/util/lines.h"
@@ -33,6 +34,7 @@ struct random_window {
 	struct strbuf lines;
 	struct strbuf cells;
 	struct strbuf threads;
+	struct strbuf ticks;
 };
 
 static inline uint64_t random_next(struct random_windows *random)
@@ -207,6 +209,25 @@ static inline void random_threads(struct random_windows *random, const struct st
 	thread_counts__free(counts);
 }
 
+/* Of some of the text's lines, each as often as it may be. */
+static inline void random_ticks(struct random_windows *random, const struct strbuf *text,
+				struct strbuf *out)
+{
+	struct lines lines = lines_init(strbuf_str(text), text->len);
+	struct tick ticks[64];
+	struct line line;
+	uint32_t line_cnt = 0;
+	size_t cnt = 0;
+
+	for (; lines_next(&lines, &line); line_cnt++)
+		if (cnt < ARRAY_SIZE(ticks) && random_below(random, 3))
+			ticks[cnt++] =
+				(struct tick){ (uint32_t)random_below(random, 10000), line_cnt };
+	qsort(ticks, cnt, sizeof(ticks[0]), ticks_compare);
+	strbuf_clear(out);
+	assert_int_equal(ticks_encode(ticks, cnt, line_cnt, out), 0);
+}
+
 /* Window `number` of a run: streams take turns, time goes on with small steps. */
 static inline void random_window(struct random_windows *random, uint32_t number,
 				 struct random_window *out)
@@ -232,6 +253,11 @@ static inline void random_window(struct random_windows *random, uint32_t number,
 	strbuf_clear(&out->threads);
 	if (out->text.len && random_below(random, 4))
 		random_threads(random, &out->text, &out->threads);
+	strbuf_clear(&out->ticks);
+	if (out->text.len && random_below(random, 4))
+		random_ticks(random, &out->text, &out->ticks);
+	window->ticks = out->ticks.len ? (const uint8_t *)out->ticks.data : NULL;
+	window->ticks_len = out->ticks.len;
 	window->threads = out->threads.len ? (const uint8_t *)out->threads.data : NULL;
 	window->threads_len = out->threads.len;
 	window->lines = out->lines.data;
@@ -246,6 +272,7 @@ static inline void random_window_release(struct random_window *window)
 	strbuf_release(&window->lines);
 	strbuf_release(&window->cells);
 	strbuf_release(&window->threads);
+	strbuf_release(&window->ticks);
 }
 
 /* ---- merged files ---- */
@@ -353,6 +380,9 @@ static inline void gather_bytes(const struct window *window, const char *text, s
 	if (window->cells_len)
 		strbuf_append(out, window->cells, window->cells_len);
 	gather_threads(window, text, len, out);
+	strbuf_printf(out, "ticks %zu\n", (size_t)window->ticks_len);
+	if (window->ticks_len)
+		strbuf_append(out, window->ticks, (size_t)window->ticks_len);
 }
 
 static inline int gather_window(void *ctx, const struct window *window, const char *text,
@@ -378,6 +408,7 @@ static inline bool gather_want(void *ctx, const struct window *window)
 	assert_null(window->lines);
 	assert_null(window->cells);
 	assert_null(window->threads);
+	assert_null(window->ticks);
 	gathered->asked_cnt++;
 	return !gathered->want || gathered->want(window);
 }
@@ -406,7 +437,7 @@ struct gather_how {
 	uint64_t until_ns; /* 0 = all */
 	uint64_t merge_ns;
 	bool has_no_lines;
-	bool has_no_cells; /* nor threads: a unit may come as a whole then */
+	bool has_no_cells; /* nor threads and ticks: a unit may come as a whole then */
 	bool (*want)(const struct window *window);
 };
 
@@ -419,6 +450,7 @@ static inline void gather(const struct test_store *store, const struct gather_ho
 		.wants_lines = !how->has_no_lines,
 		.wants_cells = !how->has_no_cells,
 		.wants_threads = !how->has_no_cells,
+		.wants_ticks = !how->has_no_cells,
 		.merge_ns = how->merge_ns,
 		.want = gather_want,
 		.window = gather_window,

@@ -55,6 +55,7 @@ static void defaults_are_those_of_the_manual(void **state)
 	assert_int_equal(options.max_depth, 1024);
 	assert_int_equal(options.jit, JIT_MODE_AUTO);
 	assert_int_equal(options.keep_age_ns, 30 * 86400 * 1000000000ull);
+	assert_int_equal(options.keep_moments_ns, 2 * 86400 * 1000000000ull);
 	assert_int_equal(options.keep_bytes, 5ull << 30);
 	assert_int_equal(options.pid_cnt, 0);
 	assert_int_equal(options.cgroup_cnt, 0);
@@ -66,11 +67,10 @@ static void defaults_are_those_of_the_manual(void **state)
 static void every_option_is_taken(void **state)
 {
 	static const char *const args[] = {
-		"--store=/s",	   "--frequency=49", "--window=5s",
-		"--max-depth=64",  "--jit=off",	     "--keep-age=1d",
-		"--keep-bytes=1M", "--pid=7",	     "--pid=8",
-		"--cgroup=/a",	   "--cgroup=/b",    "--log-level=debug",
-		"--compact=off",   "--check",	     NULL
+		"--store=/s",	 "--frequency=49", "--window=5s",	"--max-depth=64",
+		"--jit=off",	 "--keep-age=1d",  "--keep-bytes=1M",	"--pid=7",
+		"--pid=8",	 "--cgroup=/a",	   "--cgroup=/b",	"--log-level=debug",
+		"--compact=off", "--check",	   "--keep-moments=3h", NULL
 	};
 	struct daemon_options options;
 	char why[256];
@@ -84,6 +84,7 @@ static void every_option_is_taken(void **state)
 	assert_int_equal(options.jit, JIT_MODE_OFF);
 	assert_int_equal(options.keep_age_ns, 86400000000000ull);
 	assert_int_equal(options.keep_bytes, 1 << 20);
+	assert_int_equal(options.keep_moments_ns, 3 * 3600 * 1000000000ull);
 	assert_false(options.compact);
 	assert_int_equal(options.pid_cnt, 2);
 	assert_int_equal(options.pids[1], 8);

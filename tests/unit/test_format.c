@@ -18,7 +18,8 @@
 
 #define OFFSET_PAYLOAD	 28
 #define OFFSET_FIXED_LEN (OFFSET_PAYLOAD + 40)
-#define FIXED_BYTES	 256
+#define FIXED_BYTES	 264
+#define FIXED_256_BYTES	 256
 #define FIXED_248_BYTES	 248
 #define FIXED_240_BYTES	 240
 #define FIXED_224_BYTES	 224
@@ -32,6 +33,8 @@ static const struct format_commit sample = {
 	.text_len = 5000,
 	.threads_len = 77,
 	.threads_crc = 0xfeedf00d,
+	.ticks_len = 88,
+	.ticks_crc = 0xf00dfeed,
 	.window = {
 		.start_unix_ns = 1,
 		.counts.samples = 99,
@@ -87,6 +90,8 @@ static void assert_is_sample(const struct format_commit *got)
 	assert_int_equal(got->text_len, 5000);
 	assert_int_equal(got->threads_len, 77);
 	assert_int_equal(got->threads_crc, 0xfeedf00d);
+	assert_int_equal(got->ticks_len, 88);
+	assert_int_equal(got->ticks_crc, 0xf00dfeed);
 	assert_int_equal(got->window.start_unix_ns, 1);
 	assert_int_equal(got->window.counts.samples, 99);
 	assert_int_equal(got->window.lost[WINDOW_LOSS_NOTICES], 3);
@@ -255,7 +260,7 @@ static void groups_that_an_older_writer_did_not_know_are_zero(void **state)
 	(void)state;
 	for (uint32_t len = FIXED_MIN_BYTES; len < FIXED_BYTES; len++) {
 		const bool has_224 = len >= FIXED_224_BYTES, has_240 = len >= FIXED_240_BYTES;
-		const bool has_248 = len >= FIXED_248_BYTES;
+		const bool has_248 = len >= FIXED_248_BYTES, has_256 = len >= FIXED_256_BYTES;
 		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT, labels = STRBUF_INIT;
 		struct format_commit got;
 
@@ -269,7 +274,11 @@ static void groups_that_an_older_writer_did_not_know_are_zero(void **state)
 		assert_int_equal(got.window.period != 0, has_240);
 		assert_int_equal(got.threads_len != 0, has_248);
 		assert_int_equal(got.threads_crc != 0, has_248);
-		assert_int_equal(got.window.counts.run_delay_ns, 0);
+		assert_int_equal(got.window.counts.run_delay_ns != 0, has_256);
+		assert_int_equal(got.ticks_len, 0);
+		assert_int_equal(got.ticks_crc, 0);
+		got.ticks_len = sample.ticks_len;
+		got.ticks_crc = sample.ticks_crc;
 		got.window.counts.run_delay_ns = sample.window.counts.run_delay_ns;
 		got.threads_len = sample.threads_len;
 		got.threads_crc = sample.threads_crc;

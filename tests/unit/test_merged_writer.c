@@ -24,7 +24,7 @@ static void make_both(const struct shape *shape, struct test_store *plain,
 		      struct test_store *merged)
 {
 	struct random_window window = { .text = STRBUF_INIT };
-	const struct merged_options options = { 0 };
+	const struct merged_options options = { .keeps_ticks = true };
 	struct merged_writer *merged_writer;
 	struct random_windows random;
 	struct store_writer *writer;
@@ -248,7 +248,7 @@ static void make_plain_windows(struct test_store *store, uint32_t streams, uint3
 			       uint64_t row_ns)
 {
 	struct random_window window = { .text = STRBUF_INIT };
-	const struct merged_options options = { .row_ns = row_ns };
+	const struct merged_options options = { .row_ns = row_ns, .keeps_ticks = true };
 	struct random_windows random;
 	struct merged_writer *writer;
 	int fd;

@@ -243,6 +243,8 @@ static struct window full_window(void)
 		.cells_len = 5,
 		.threads = (const uint8_t *)"threads",
 		.threads_len = 7,
+		.ticks = (const uint8_t *)"ticks",
+		.ticks_len = 5,
 		.labels = { [WINDOW_LABEL_COMM] = "java",
 			    [WINDOW_LABEL_POD] = "",
 			    [WINDOW_LABEL_CNT - 1] = "last" },
@@ -278,14 +280,18 @@ static void assert_same_window(const struct window *got, const struct window *wa
 	assert_int_equal(!a.lines, !b.lines);
 	assert_int_equal(!a.cells, !b.cells);
 	assert_int_equal(!a.threads, !b.threads);
+	assert_int_equal(!a.ticks, !b.ticks);
 	if (a.lines)
 		assert_memory_equal(a.lines, b.lines, a.lines_len);
 	if (a.cells)
 		assert_memory_equal(a.cells, b.cells, a.cells_len);
 	if (a.threads)
 		assert_memory_equal(a.threads, b.threads, a.threads_len);
+	if (a.ticks)
+		assert_memory_equal(a.ticks, b.ticks, a.ticks_len);
 	a.lines = b.lines = NULL;
 	a.threads = b.threads = NULL;
+	a.ticks = b.ticks = NULL;
 	a.cells = b.cells = NULL;
 	assert_memory_equal(&a, &b, sizeof(a));
 }
@@ -306,6 +312,8 @@ static void a_named_stream_comes_back_as_it_was(void **state)
 	windows[1].cells_len = 0;
 	windows[1].threads = NULL;
 	windows[1].threads_len = 0;
+	windows[1].ticks = NULL;
+	windows[1].ticks_len = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
 		stream_make(&stream, &windows[i], &packet);
 		assert_int_equal(naming_stream_read(packet.bytes, packet.len, &got, &text, &len),
@@ -338,12 +346,15 @@ static bool stream_is_sound(const void *bytes, size_t packet_len)
 	assert_int_equal(!window.lines, !window.lines_len);
 	assert_int_equal(!window.cells, !window.cells_len);
 	assert_int_equal(!window.threads, !window.threads_len);
+	assert_int_equal(!window.ticks, !window.ticks_len);
 	if (window.lines)
 		assert_true(window.lines > begin && window.lines + window.lines_len < end);
 	if (window.cells)
 		assert_true((const char *)window.cells + window.cells_len <= end);
 	if (window.threads)
 		assert_true((const char *)window.threads + window.threads_len <= end);
+	if (window.ticks)
+		assert_true((const char *)window.ticks + window.ticks_len <= end);
 	return true;
 }
 

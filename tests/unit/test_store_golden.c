@@ -26,6 +26,7 @@ enum golden_fields {
 	GOLDEN_FIELDS_EVENT,	 /* 240 */
 	GOLDEN_FIELDS_THREADS,	 /* 248, and threads in a record of their own */
 	GOLDEN_FIELDS_RUN_DELAY, /* 256 */
+	GOLDEN_FIELDS_TICKS,	 /* 264, and ticks in a record of their own */
 	GOLDEN_FIELDS_CNT,
 };
 
@@ -39,6 +40,7 @@ static const char *const golden_paths[GOLDEN_FIELDS_CNT] = {
 	[GOLDEN_FIELDS_EVENT] = "tests/fixtures/store/format-1-event.zst",
 	[GOLDEN_FIELDS_THREADS] = "tests/fixtures/store/format-1-threads.zst",
 	[GOLDEN_FIELDS_RUN_DELAY] = "tests/fixtures/store/format-1-run-delay.zst",
+	[GOLDEN_FIELDS_TICKS] = "tests/fixtures/store/format-1-ticks.zst",
 };
 
 static const char *const texts[UNIT_CNT] = {
@@ -69,6 +71,9 @@ static const char lines_text[] = "shop.Cart.add_[j];Cart.java:42 9\n"
 static const uint8_t threads_code[] = "\2\4main\0\13http-#-exec\0\3\2\2\0\1\0\1\5";
 
 #define THREADS_LEN (sizeof(threads_code) - 1)
+
+/* Ticks of the first unit: of its three lines, at 0, 10, 138 and 138 ms. */
+static const uint8_t ticks_code[] = { 3, 4, 0, 10, 0x80, 1, 0, 1, 0, 0, 2 };
 
 /* Cells of the first unit: 20 samples, one is of an unknown moment. */
 static const uint8_t cells_code[] = { 3, 1, 0, 2, 0x80, 1, 1, 0xed, 1, 16 };
@@ -155,11 +160,13 @@ static const struct format_header golden_header = {
 };
 
 /* The record of a unit whose data frame is `data`. */
-static void encode_unit_record(size_t unit, const struct strbuf *threads,
-			       const struct strbuf *lines, const void *data, size_t data_len,
-			       struct strbuf *out)
+static void encode_unit_record(size_t unit, const struct strbuf *ticks,
+			       const struct strbuf *threads, const struct strbuf *lines,
+			       const void *data, size_t data_len, struct strbuf *out)
 {
 	struct format_commit commit = {
+		.ticks_len = (uint32_t)ticks->len,
+		.ticks_crc = ticks->len ? crc32c(ticks->data, ticks->len) : 0,
 		.threads_len = (uint32_t)threads->len,
 		.threads_crc = threads->len ? crc32c(threads->data, threads->len) : 0,
 		.lines_len = (uint32_t)lines->len,
@@ -188,10 +195,16 @@ static void golden_write(const char *path)
 	assert_int_equal(format_encode_header(&golden_header, &bytes), 0);
 	for (size_t unit = 0; unit < UNIT_CNT; unit++) {
 		__cleanup_strbuf struct strbuf lines = STRBUF_INIT, threads = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf ticks = STRBUF_INIT;
 		char data[1024];
 		size_t len = 0;
 
 		if (unit == 0) {
+			len = ZSTD_compress2(encoder, data, sizeof(data), ticks_code,
+					     sizeof(ticks_code));
+			assert_int_equal(format_encode_ticks(sizeof(ticks_code), data, len, &ticks),
+					 0);
+			strbuf_add(&bytes, &ticks);
 			len = ZSTD_compress2(encoder, data, sizeof(data), threads_code,
 					     THREADS_LEN);
 			assert_int_equal(format_encode_threads(THREADS_LEN, data, len, &threads),
@@ -210,7 +223,7 @@ static void golden_write(const char *path)
 					     strlen(texts[unit]));
 		assert_false(ZSTD_isError(len));
 		strbuf_append(&bytes, data, len);
-		encode_unit_record(unit, &threads, &lines, data, len, &bytes);
+		encode_unit_record(unit, &ticks, &threads, &lines, data, len, &bytes);
 	}
 	assert_int_equal(fs_write_all(fd, bytes.data, bytes.len), 0);
 	close(fd);
@@ -272,6 +285,12 @@ static int check_unit(void *ctx, const struct window *got, const char *text, siz
 	} else {
 		assert_null(got->threads);
 	}
+	if (check->unit == 0 && check->fields >= GOLDEN_FIELDS_TICKS) {
+		assert_int_equal(got->ticks_len, sizeof(ticks_code));
+		assert_memory_equal(got->ticks, ticks_code, sizeof(ticks_code));
+	} else {
+		assert_null(got->ticks);
+	}
 	assert_int_equal(len, strlen(texts[check->unit]));
 	assert_memory_equal(text, texts[check->unit], len);
 	check->unit++;
@@ -290,6 +309,7 @@ static void read_golden(enum golden_fields fields)
 		.wants_lines = true,
 		.wants_cells = true,
 		.wants_threads = true,
+		.wants_ticks = true,
 		.window = check_unit,
 	};
 	const struct store_visitor damages = { .ctx = &got, .damage = got_damage };
@@ -334,8 +354,12 @@ static size_t take_beside(const struct strbuf *bytes, size_t at, enum format_typ
 			  const void *content, size_t len, struct strbuf *lines)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	static int (*const encoders[])(uint32_t, const void *, size_t, struct strbuf *) = {
+		[FORMAT_TYPE_TICKS] = format_encode_ticks,
+		[FORMAT_TYPE_LINES] = format_encode_lines,
+		[FORMAT_TYPE_THREADS] = format_encode_threads,
+	};
 	struct format_record record;
-	int err;
 
 	assert_int_equal(format_decode_record((const uint8_t *)bytes->data + at, bytes->len - at,
 					      &record),
@@ -344,11 +368,9 @@ static size_t take_beside(const struct strbuf *bytes, size_t at, enum format_typ
 	assert_int_equal(format_decode_lines(&record, &text), 0);
 	assert_int_equal(text.len, len);
 	assert_memory_equal(text.data, content, len);
-	err = type == FORMAT_TYPE_LINES ? format_encode_lines((uint32_t)len, record.payload + 4,
-							      record.payload_len - 4, lines) :
-					  format_encode_threads((uint32_t)len, record.payload + 4,
-								record.payload_len - 4, lines);
-	assert_int_equal(err, 0);
+	assert_int_equal(encoders[type]((uint32_t)len, record.payload + 4, record.payload_len - 4,
+					lines),
+			 0);
 	assert_int_equal(lines->len, record.frame_len);
 	assert_memory_equal(lines->data, bytes->data + at, lines->len);
 	return at + lines->len;
@@ -368,9 +390,12 @@ static void records_are_written_as_in_the_newest_golden_file(void **state)
 	at = record.len;
 	for (size_t unit = 0; unit < UNIT_CNT; unit++) {
 		__cleanup_strbuf struct strbuf lines = STRBUF_INIT, threads = STRBUF_INIT;
+		__cleanup_strbuf struct strbuf ticks = STRBUF_INIT;
 		size_t data_len = 0;
 
 		if (unit == 0) {
+			at = take_beside(&bytes, at, FORMAT_TYPE_TICKS, ticks_code,
+					 sizeof(ticks_code), &ticks);
 			at = take_beside(&bytes, at, FORMAT_TYPE_THREADS, threads_code, THREADS_LEN,
 					 &threads);
 			at = take_beside(&bytes, at, FORMAT_TYPE_LINES, lines_text,
@@ -380,7 +405,8 @@ static void records_are_written_as_in_the_newest_golden_file(void **state)
 			data_len = ZSTD_findFrameCompressedSize(bytes.data + at, bytes.len - at);
 		assert_false(ZSTD_isError(data_len));
 		strbuf_clear(&record);
-		encode_unit_record(unit, &threads, &lines, bytes.data + at, data_len, &record);
+		encode_unit_record(unit, &ticks, &threads, &lines, bytes.data + at, data_len,
+				   &record);
 		at += data_len;
 		assert_true(record.len <= bytes.len - at);
 		assert_memory_equal(bytes.data + at, record.data, record.len);

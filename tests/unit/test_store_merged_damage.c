@@ -121,6 +121,7 @@ static void visit_bytes(const struct test_store *store, const void *bytes, size_
 		.wants_lines = true,
 		.wants_cells = true,
 		.wants_threads = true,
+		.wants_ticks = true,
 		.merge_ns = merge_ns,
 		.window = got_merged_window,
 		.damage = got_merged_damage,

@@ -18,6 +18,7 @@ enum golden_columns {
 	GOLDEN_COLUMNS_ENDS,
 	GOLDEN_COLUMNS_THREADS,
 	GOLDEN_COLUMNS_RUN_DELAY,
+	GOLDEN_COLUMNS_TICKS, /* in a record of their own */
 	GOLDEN_COLUMNS_CNT,
 };
 
@@ -28,6 +29,7 @@ static const char *const golden_paths[GOLDEN_COLUMNS_CNT] = {
 	[GOLDEN_COLUMNS_ENDS] = "tests/fixtures/store/format-1-merged-ends.zst",
 	[GOLDEN_COLUMNS_THREADS] = "tests/fixtures/store/format-1-merged-threads.zst",
 	[GOLDEN_COLUMNS_RUN_DELAY] = "tests/fixtures/store/format-1-merged-run-delay.zst",
+	[GOLDEN_COLUMNS_TICKS] = "tests/fixtures/store/format-1-merged-ticks.zst",
 };
 
 #define WINDOW_CNT 9
@@ -61,6 +63,21 @@ static void fill_threads(uint32_t number, struct window *window)
 	} else if (number == 1) {
 		window->threads = second_threads;
 		window->threads_len = sizeof(second_threads) - 1;
+	}
+}
+
+/* Of two lines and of one; the other windows have none. */
+static const uint8_t first_ticks[] = { 2, 3, 0, 10, 0x80, 1, 1, 0, 0 };
+static const uint8_t fifth_ticks[] = { 1, 2, 9, 0, 0, 0 };
+
+static void fill_ticks(uint32_t number, struct window *window)
+{
+	if (number == 0) {
+		window->ticks = first_ticks;
+		window->ticks_len = sizeof(first_ticks);
+	} else if (number == 5) {
+		window->ticks = fifth_ticks;
+		window->ticks_len = sizeof(fifth_ticks);
 	}
 }
 
@@ -124,6 +141,8 @@ static struct window golden_window(enum golden_columns columns, uint32_t number)
 		window.counts.run_delay_ns = number * 0x123456789a;
 	if (columns >= GOLDEN_COLUMNS_THREADS)
 		fill_threads(number, &window);
+	if (columns >= GOLDEN_COLUMNS_TICKS)
+		fill_ticks(number, &window);
 	if (number < 3) {
 		fill_java(number, &window);
 	} else if (number < 6) {
@@ -149,7 +168,7 @@ static const char *golden_text(uint32_t number)
 static void golden_write(const char *path)
 {
 	static const uint8_t ids[2][FORMAT_ID_BYTES] = { "golden segment 1", "golden segment 2" };
-	const struct merged_options options = { 0 };
+	const struct merged_options options = { .keeps_ticks = true };
 	struct merged_writer *writer;
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
 
@@ -205,6 +224,12 @@ static void check_damage(void *ctx, const struct store_damage *damage)
 	check->note_cnt++;
 }
 
+/* It ends with the number of its entries, a byte and a magic; in front of it stands a frame's head. */
+static size_t seek_table_bytes(const struct strbuf *bytes)
+{
+	return 9 + 8 * format_get_u32((const uint8_t *)bytes->data + bytes->len - 9) + 8;
+}
+
 static void read_golden(enum golden_columns columns)
 {
 	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
@@ -214,6 +239,7 @@ static void read_golden(enum golden_columns columns)
 		.wants_lines = true,
 		.wants_cells = true,
 		.wants_threads = true,
+		.wants_ticks = true,
 		.window = check_window,
 		.damage = check_damage,
 	};
@@ -224,7 +250,8 @@ static void read_golden(enum golden_columns columns)
 	test_store_make(&store);
 	/* With the index, and without it. */
 	for (int i = 0; i < 2; i++) {
-		test_write(&store, TEST_FILE, bytes.data, bytes.len - (i ? 9 + 8 * 10 + 8 : 0));
+		test_write(&store, TEST_FILE, bytes.data,
+			   bytes.len - (i ? seek_table_bytes(&bytes) : 0));
 		check = (struct check){ .columns = columns };
 		assert_int_equal(store_reader__open(store.dir, &reader), 0);
 		assert_int_equal(store_reader__visit(reader, 0, UINT64_MAX, &visitor), 0);
@@ -357,6 +384,7 @@ static void sources_of_the_golden_file_are_known(void **state)
 	assert_int_equal(segment_reader__identify(reader, fd, &identity), 0);
 	assert_true(identity.has_id);
 	assert_true(identity.is_merged);
+	assert_true(identity.has_ticks);
 	assert_int_equal(identity.source_cnt, 2);
 	assert_memory_equal(identity.source_ids[0], "golden segment 1", FORMAT_ID_BYTES);
 	assert_memory_equal(identity.source_ids[1], "golden segment 2", FORMAT_ID_BYTES);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "user/collect/naming/window_cells.h"
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
 #define CELL_US	 20000u
@@ -120,6 +121,78 @@ static void cells_too_long_for_the_store_are_none(void **state)
 	window_cells_release(&cells);
 }
 
+/* The moments that have lines fall into the cells that are counted, whatever the window begins with. */
+static void ticks_are_in_the_cells_that_are_counted(void **state)
+{
+	static const uint64_t starts[] = { START_NS, START_NS + 1, START_NS + 999999,
+					   START_NS + 4999999, START_NS - 15000000 };
+	const uint32_t lines[] = { 2, 0, 1 };
+	const struct window_places places = { .lines = lines, .first = 10, .line_cnt = 3 };
+	struct counted_tick ticks[300];
+	struct window_cells cells = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct window window = window_of(CLOCK_NS_PER_S);
+		uint64_t counts[60] = { 0 }, base;
+		struct ticks_reader reader;
+		struct cells_reader counted;
+		struct cell cell;
+		struct tick tick;
+		size_t cnt = 0;
+
+		window.start_unix_ns = starts[i];
+		/* The last ones come after the window's end. */
+		for (uint32_t j = 0; j < ARRAY_SIZE(ticks); j++)
+			ticks[j] = (struct counted_tick){ 10 + j % 3, j * 3391 };
+		assert_int_equal(window_cells_fill(&cells, ticks, ARRAY_SIZE(ticks), &window),
+				 ARRAY_SIZE(ticks));
+		window_ticks_fill(&cells, ticks, ARRAY_SIZE(ticks), &places, &window);
+		assert_int_equal(ticks_reader_open(&reader, window.ticks, window.ticks_len), 0);
+		assert_int_equal(reader.line_cnt, 3);
+		base = cell_of(window.start_unix_ns);
+		for (; ticks_next(&reader, &tick); cnt++)
+			counts[cell_of((window.start_unix_ns / TICK_MS_NS + tick.ms) * TICK_MS_NS) -
+			       base]++;
+		assert_int_equal(cnt, ARRAY_SIZE(ticks));
+		counted = cells_reader_init(window.cells, window.cells_len);
+		while (cells_next(&counted, &cell)) {
+			assert_int_equal(counts[cell.index], cell.count);
+			counts[cell.index] = 0;
+		}
+		for (size_t j = 0; j < ARRAY_SIZE(counts); j++)
+			assert_int_equal(counts[j], 0);
+	}
+	window_cells_release(&cells);
+}
+
+static void each_tick_has_the_line_of_its_count(void **state)
+{
+	static const struct counted_tick ticks[] = {
+		{ 7, 0 }, { 5, 999 }, { 6, 1500 }, { 5, 9000 }
+	};
+	static const struct tick expected[] = { { 0, 1 }, { 0, 4 }, { 1, 0 }, { 9, 4 } };
+	const uint32_t lines[] = { 4, 0, 1 };
+	const struct window_places places = { .lines = lines, .first = 5, .line_cnt = 5 };
+	struct window window = window_of(CLOCK_NS_PER_S);
+	struct window_cells cells = { 0 };
+	struct ticks_reader reader;
+	struct tick tick;
+
+	(void)state;
+	window_ticks_fill(&cells, ticks, ARRAY_SIZE(ticks), &places, &window);
+	assert_int_equal(ticks_reader_open(&reader, window.ticks, window.ticks_len), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_true(ticks_next(&reader, &tick));
+		assert_memory_equal(&tick, &expected[i], sizeof(tick));
+	}
+	assert_false(ticks_next(&reader, &tick));
+	window_ticks_fill(&cells, NULL, 0, &places, &window);
+	assert_null(window.ticks);
+	assert_int_equal(window.ticks_len, 0);
+	window_cells_release(&cells);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +200,8 @@ int main(void)
 		cmocka_unit_test(what_was_counted_after_the_end_is_in_the_last_cell),
 		cmocka_unit_test(no_moments_are_no_cells),
 		cmocka_unit_test(cells_too_long_for_the_store_are_none),
+		cmocka_unit_test(ticks_are_in_the_cells_that_are_counted),
+		cmocka_unit_test(each_tick_has_the_line_of_its_count),
 	};
 
 	return cmocka_run_group_tests_name("window_cells", tests, NULL, NULL);

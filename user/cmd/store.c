@@ -109,6 +109,7 @@ static int compact(const char *dir)
 	const struct store_compaction how = {
 		.now_unix_ns = clock_unix_ns(),
 		.is_clock_sure = true, /* a user asks for it, perhaps for a store of another host */
+		.keep_ticks_ns = UINT64_MAX, /* jbpfd knows for how long */
 		.should_stop = report_progress,
 		.ctx = &progress,
 	};

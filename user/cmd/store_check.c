@@ -258,6 +258,7 @@ static int check_event(struct check *check)
 		.wants_lines = true,
 		.wants_cells = true,
 		.wants_threads = true,
+		.wants_ticks = true,
 		.checks_all = true,
 		.window = check_window,
 		.damage = check_damage,

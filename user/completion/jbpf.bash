@@ -9,8 +9,8 @@ _jbpf_words()
 	case $1:${2-} in
 	# begin words
 	jbpf: | jbpf:help) words='--help --version' operands='diff dump maps push record status store top web help' ;;
-	jbpfd:) words='--store --host --event --frequency --page-fault-period --off-cpu-rate --window --max-depth --jit --unwind --keep-age --keep-bytes --compact --metrics --pid --cgroup --log-level --config --check --probe --help --version' ;;
-	jbpfd:--host | jbpfd:--event | jbpfd:--frequency | jbpfd:--page-fault-period | jbpfd:--off-cpu-rate | jbpfd:--window | jbpfd:--max-depth | jbpfd:--keep-age | jbpfd:--keep-bytes | jbpfd:--metrics | jbpfd:--pid | jbpfd:--cgroup) kind=free ;;
+	jbpfd:) words='--store --host --event --frequency --page-fault-period --off-cpu-rate --window --max-depth --jit --unwind --keep-age --keep-bytes --keep-moments --compact --metrics --pid --cgroup --log-level --config --check --probe --help --version' ;;
+	jbpfd:--host | jbpfd:--event | jbpfd:--frequency | jbpfd:--page-fault-period | jbpfd:--off-cpu-rate | jbpfd:--window | jbpfd:--max-depth | jbpfd:--keep-age | jbpfd:--keep-bytes | jbpfd:--keep-moments | jbpfd:--metrics | jbpfd:--pid | jbpfd:--cgroup) kind=free ;;
 	jbpfd:--store) kind=folders ;;
 	jbpfd:--jit) kind=words words='auto vmstructs perfmap attach off' ;;
 	jbpfd:--unwind) kind=words words='auto fp' ;;

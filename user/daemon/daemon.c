@@ -277,6 +277,7 @@ static int run(struct daemon *daemon)
 		if (event == SIGTERM || event == SIGINT)
 			return finish(daemon, event);
 		daemon->compactor.keep_bytes = daemon->options.keep_bytes;
+		daemon->compactor.keep_ticks_ns = daemon->options.keep_moments_ns;
 		if (daemon->options.compact)
 			daemon_compactor_tick(&daemon->compactor, daemon->options.store,
 					      clock_boot_ns(), clock_unix_ns());

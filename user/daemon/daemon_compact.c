@@ -66,6 +66,10 @@ static int child_main(int none, const void *ctx)
 		pr_debug("store '%s': %" PRIu64 " hours and %" PRIu64 " days merged, %" PRIu64
 			 " bytes are now %" PRIu64 "\n",
 			 store, stats.hours, stats.days, stats.bytes_before, stats.bytes_after);
+	if (stats.ticks_dropped)
+		pr_info("store '%s': when each stack was sampled is not kept any longer of %" PRIu64
+			" hour%s (--keep-moments)\n",
+			store, stats.ticks_dropped, stats.ticks_dropped == 1 ? "" : "s");
 	return err;
 }
 
@@ -75,7 +79,9 @@ static void child_start(struct daemon_compactor *compactor, const char *store, u
 {
 	const struct merge merge = {
 		.store = store,
-		.how = { .now_unix_ns = now_unix_ns, .keep_bytes = compactor->keep_bytes },
+		.how = { .now_unix_ns = now_unix_ns,
+			 .keep_bytes = compactor->keep_bytes,
+			 .keep_ticks_ns = compactor->keep_ticks_ns ? compactor->keep_ticks_ns : 1 },
 	};
 	int err = child_process_start(child_main, &merge, NULL, &compactor->pid);
 

@@ -14,10 +14,11 @@
 struct daemon_compactor {
 	/* As in struct store_compaction; set by the daemon, also after SIGHUP. */
 	uint64_t keep_bytes;
-	pid_t pid;	       /* 0 = none is running */
-	uint64_t next_boot_ns; /* when the next one begins */
-	bool is_failing;       /* was logged, until one succeeds */
-	uint64_t done_cnt;     /* runs, ... */
+	uint64_t keep_ticks_ns; /* 0: they go with the next run */
+	pid_t pid;		/* 0 = none is running */
+	uint64_t next_boot_ns;	/* when the next one begins */
+	bool is_failing;	/* was logged, until one succeeds */
+	uint64_t done_cnt;	/* runs, ... */
 	uint64_t failed_cnt;
 	uint64_t done_unix_ns; /* the last one's end, as it was noticed; 0 = none yet */
 };

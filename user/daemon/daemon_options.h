@@ -44,6 +44,7 @@ struct daemon_options {
 	enum unwind_mode unwind;
 	uint64_t keep_age_ns;
 	uint64_t keep_bytes;
+	uint64_t keep_moments_ns;
 	bool compact;	     /* closed hours */
 	const char *metrics; /* where they are served: see user/serve/address.h; NULL = nowhere */
 	uint32_t pids[DAEMON_PIDS_MAX];

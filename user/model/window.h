@@ -148,6 +148,10 @@ struct window {
 	const uint8_t *cells;
 	uint32_t cells_len;
 
+	/* The same by stacks, for the text: see ticks.h. NULL also for windows that were merged. Borrowed. */
+	const uint8_t *ticks;
+	uint64_t ticks_len;
+
 	/* NULL = not known; owner: whoever filled the window. */
 	const char *labels[WINDOW_LABEL_CNT];
 };

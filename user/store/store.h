@@ -30,6 +30,7 @@ struct store_writer_options {
 	uint64_t keep_bytes;	/* oldest hours are deleted past this; 0 = no limit */
 	uint64_t reserve_bytes; /* put by for a full disk (store_reserve_bytes()); 0 = none */
 	int compression_level;	/* zstd; 0 = 6 */
+	bool leaves_ticks_out;	/* the moments of stacks are not kept at all */
 };
 
 /* How much a daemon puts by: 64 MiB, or a sixteenth of keep_bytes when that is less. */
@@ -121,6 +122,7 @@ void store_writer__problem(const struct store_writer *writer, char *out, size_t 
 /* ---- merging what is closed ---- */
 
 #define STORE_DAY_FILE_AGE_NS (7 * 24 * STORE_WINDOW_MAX_NS) /* hours become days after it */
+#define STORE_KEEP_TICKS_NS   (48 * STORE_WINDOW_MAX_NS)
 #define STORE_DAY_ROW_NS      (300ull * 1000000000ull) /* windows in day files: the diff's blocks */
 
 struct store_compaction {
@@ -139,6 +141,11 @@ struct store_compaction {
 	 * history before the oldest hours of all go.
 	 */
 	uint64_t keep_bytes;
+	/*
+	 * How long the moments of stacks are kept: an hour that ended longer ago is written without
+	 * them, once more if need be. 0 = STORE_KEEP_TICKS_NS. Age is measured as for days.
+	 */
+	uint64_t keep_ticks_ns;
 	int compression_level; /* zstd; 0 = 9 */
 	/* Asked between steps of at most some 100 ms: true ends it, nothing half-done stays. NULL = never. */
 	bool (*should_stop)(void *ctx);
@@ -155,7 +162,8 @@ struct store_compaction_stats {
 	uint64_t cut;	  /* files written again because one container made them large */
 	uint64_t kept;	  /* damaged files that stay, with ".damaged" behind their names */
 	uint64_t left;	  /* hours or days left as they are: unreadable, or of a newer format */
-	uint64_t paused;  /* days left in hours: the clock is more than a day off what is stored */
+	uint64_t ticks_dropped; /* hours written again without the moments of stacks: too old */
+	uint64_t paused; /* days left in hours: the clock is more than a day off what is stored */
 };
 
 /*
@@ -197,7 +205,8 @@ struct store_visitor {
 	bool wants_lines;   /* window() gets the source lines, too; want() never does */
 	bool wants_cells;   /* the same for the cells of time */
 	bool wants_threads; /* the same for the code of threads */
-	bool checks_all;    /* every byte is looked at, also what nobody wants */
+	bool wants_ticks; /* the same for the moments of stacks, but of windows that come as one */
+	bool checks_all;  /* every byte is looked at, also what nobody wants */
 	/*
 	 * How far windows of one stream with the same labels may be merged: those that begin in the
 	 * same slot of that many ns since 1970 may come as one, with sums for counts (window_cnt,

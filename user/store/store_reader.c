@@ -310,6 +310,7 @@ static int visit_fd(struct store_reader *reader, const struct segment_file *file
 		.wants_lines = visit->visitor->wants_lines,
 		.wants_cells = visit->visitor->wants_cells,
 		.wants_threads = visit->visitor->wants_threads,
+		.wants_ticks = visit->visitor->wants_ticks,
 		.checks_all = visit->visitor->checks_all,
 		.merge_ns = visit->visitor->merge_ns,
 		.since_unix_ns = visit->range.since_unix_ns,

@@ -21,6 +21,7 @@
 
 #include "user/store/format/crc32c.h"
 #include "user/model/thread_counts.h"
+#include "user/model/ticks.h"
 #include "user/store/format/format.h"
 #include "user/store/retention.h"
 #include "user/store/segment/segment_tree.h"
@@ -29,6 +30,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/fs.h"
+#include "user/util/lines.h"
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 #include "user/util/vec.h"
@@ -388,6 +390,23 @@ static int check_threads(const struct window *window, bool *out)
 	return err == -ENOMEM ? err : 0;
 }
 
+/* May it be written: is it of this text? Readers would take it for damage. */
+static bool check_ticks(const struct store_writer *writer, const struct window *window,
+			const char *text, size_t len)
+{
+	struct lines lines = lines_init(text, len);
+	struct ticks_reader reader;
+	struct line line;
+
+	if (!window->ticks_len || writer->options.leaves_ticks_out ||
+	    window->ticks_len > FORMAT_LINES_MAX_BYTES ||
+	    ticks_reader_open(&reader, window->ticks, (size_t)window->ticks_len))
+		return false;
+	while (reader.line_cnt && lines_next(&lines, &line))
+		reader.line_cnt--;
+	return !reader.line_cnt && !lines_next(&lines, &line);
+}
+
 /* One line too many or too few would change counts of others: the texts are concatenated. */
 static bool is_text(const char *text, size_t len)
 {
@@ -417,7 +436,7 @@ static void mend(struct window *window, char note[static OVER_BUDGET_BYTES])
 		window->labels[WINDOW_LABEL_OVER_BUDGET] = note;
 }
 
-/* Threads, lines, data frame and record, to the end of the buffer. */
+/* Ticks, threads, lines, data frame and record, to the end of the buffer. */
 static int add_unit(struct store_writer *writer, struct strbuf *buf, const struct window *window,
 		    const char *text, size_t len, size_t *record_offset)
 {
@@ -429,6 +448,9 @@ static int add_unit(struct store_writer *writer, struct strbuf *buf, const struc
 	bool has_threads;
 	int err = check_threads(window, &has_threads);
 
+	if (!err && check_ticks(writer, window, text, len))
+		err = add_record(writer, buf, window->ticks, (size_t)window->ticks_len,
+				 format_encode_ticks, &commit.ticks_len, &commit.ticks_crc);
 	if (!err && has_threads)
 		err = add_record(writer, buf, window->threads, (size_t)window->threads_len,
 				 format_encode_threads, &commit.threads_len, &commit.threads_crc);

@@ -350,6 +350,7 @@ void naming__free(struct naming *naming)
 	strbuf_release(&naming->walk);
 	strbuf_release(&naming->threads);
 	tick_join_release(&naming->ticks);
+	free(naming->places);
 	window_cells_release(&naming->cells);
 	if (naming->proc_fd >= 0)
 		close(naming->proc_fd);

@@ -36,6 +36,9 @@ struct naming {
 	/* Of the stream being named. */
 	struct stack_namer namer;
 	struct tick_join ticks; /* of the window */
+	uint32_t *places; /* by count: number of its stack in the profile, then line of the text */
+	size_t place_cap;
+	uint32_t line_cnt; /* of the text */
 	struct strbuf folded;
 	struct strbuf lines;
 	struct strbuf walk; /* label */

@@ -30,6 +30,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
+#include "user/util/vec.h"
 #include "user/host/self_usage.h"
 
 /* For asking JVMs, all together, per window; and for one of them. */
@@ -55,6 +56,16 @@ static void target_release(struct stack_namer_target *target)
 	thread_counts__free(take_ptr(target->threads));
 }
 
+/* Room for the lines of a stream's counts, which are all the first one until they are known. */
+static int places_begin(struct naming *naming, size_t cnt)
+{
+	int err = vec_reserve(naming->places, cnt, naming->place_cap, 256);
+
+	if (!err)
+		memset(naming->places, 0, cnt * sizeof(*naming->places));
+	return err;
+}
+
 /* Names the whole stream into new parts of `target`; the window's counters are those of it. */
 static int name_stream(struct run *run, const struct stream *stream, struct process *process,
 		       struct stack_namer_target *target)
@@ -75,8 +86,11 @@ static int name_stream(struct run *run, const struct stream *stream, struct proc
 		err = jvm_threads_update_names(&process->threads, run->naming->proc_fd,
 					       process->symbols, stream->counts, stream->cnt,
 					       run->batch->head.end_boot_ns);
+	if (!err)
+		err = places_begin(run->naming, stream->cnt);
 	for (size_t i = 0; i < stream->cnt && !err; i++)
-		err = stack_namer_add(namer, process, &stream->counts[i], target);
+		err = stack_namer_add(namer, process, &stream->counts[i], target,
+				      &run->naming->places[i]);
 	return err;
 }
 
@@ -262,10 +276,11 @@ static uint64_t ambiguous_frames(const struct process *process)
 }
 
 /* Stacks have numbers; in the text, which is sorted, they are lines. */
-static int write_threads(struct naming *naming, const struct stack_namer_target *target)
+static int write_threads(struct naming *naming, const struct stack_namer_target *target,
+			 size_t count_cnt)
 {
 	size_t cnt = profile__stack_count(target->profile);
-	__cleanup_free uint32_t *lines = reallocarray(NULL, cnt + 1, sizeof(*lines));
+	__cleanup_free uint32_t *lines = calloc(cnt + 1, sizeof(*lines));
 	struct window *window = target->window;
 	int err;
 
@@ -273,6 +288,9 @@ static int write_threads(struct naming *naming, const struct stack_namer_target 
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
 		lines[profile__stack_number(target->profile, i)] = (uint32_t)i;
+	for (size_t i = 0; i < count_cnt; i++)
+		naming->places[i] = lines[naming->places[i]];
+	naming->line_cnt = (uint32_t)cnt;
 	strbuf_clear(&naming->threads);
 	err = thread_counts__encode(target->threads, lines, &naming->threads);
 	if (!err && naming->threads.len) {
@@ -283,7 +301,8 @@ static int write_threads(struct naming *naming, const struct stack_namer_target 
 }
 
 /* The texts of what was named, in the naming's buffers. */
-static int write_texts(struct naming *naming, const struct stack_namer_target *target)
+static int write_texts(struct naming *naming, const struct stack_namer_target *target,
+		       size_t count_cnt)
 {
 	struct window *window = target->window;
 	int err;
@@ -297,23 +316,28 @@ static int write_texts(struct naming *naming, const struct stack_namer_target *t
 		window->lines = strbuf_str(&naming->lines);
 		window->lines_len = naming->lines.len;
 	}
-	return err ? err : write_threads(naming, target);
+	return err ? err : write_threads(naming, target, count_cnt);
 }
 
-/* When the stream's samples were taken. */
-static void fill_cells(struct run *run, const struct stream *stream, struct window *window)
+/* When the stream's samples were taken, and those of which line. */
+static void fill_moments(struct run *run, const struct stream *stream, struct window *window)
 {
 	struct naming *naming = run->naming;
+	const struct window_places places = {
+		.lines = naming->places,
+		.first = (size_t)(stream->counts - run->batch->counts),
+		.line_cnt = naming->line_cnt,
+	};
 	const struct counted_tick *ticks;
 	size_t tick_cnt;
 
 	/* Moments are noted of CPU time only. */
 	if (!naming->config.wants_ticks || window->event != EVENT_CPU)
 		return;
-	ticks = tick_join_stream(&naming->ticks, (size_t)(stream->counts - run->batch->counts),
-				 stream->cnt, &tick_cnt);
+	ticks = tick_join_stream(&naming->ticks, places.first, stream->cnt, &tick_cnt);
 	run->sums->lost_cells +=
 		stream_samples(stream) - window_cells_fill(&naming->cells, ticks, tick_cnt, window);
+	window_ticks_fill(&naming->cells, ticks, tick_cnt, &places, window);
 }
 
 static int hand_out(struct run *run, const struct stream *stream, struct window *window)
@@ -321,7 +345,7 @@ static int hand_out(struct run *run, const struct stream *stream, struct window 
 	const struct naming_listener *listener = &run->naming->config.listener;
 	const struct strbuf *folded = &run->naming->folded;
 
-	fill_cells(run, stream, window);
+	fill_moments(run, stream, window);
 	return listener->stream(listener->ctx, window, strbuf_str(folded), folded->len);
 }
 
@@ -336,6 +360,9 @@ static void hand_out_unnamed(struct run *run, const struct stream *stream,
 	window.labels[WINDOW_LABEL_OVER_BUDGET] = reason;
 	window.is_jvm = process->jvm.is_hotspot;
 	window.counts = stream_fallback_counts(stream_samples(stream));
+	if (places_begin(run->naming, stream->cnt))
+		return;
+	run->naming->line_cnt = 1; /* whatever the stack was */
 	if (stream_fallback_text(process->comm, window.counts.samples, &run->naming->folded) == 0 &&
 	    hand_out(run, stream, &window) == 0)
 		run->sums->not_named += window.counts.samples;
@@ -361,7 +388,7 @@ static int name_and_hand_out(struct run *run, const struct stream *stream, struc
 		fill_jit(process, run->batch->head.end_boot_ns, &window);
 		fill_bill(run->naming, process, &window);
 		fill_walk(run->naming, process, &window);
-		err = write_texts(run->naming, &target);
+		err = write_texts(run->naming, &target, stream->cnt);
 	}
 	target_release(&target);
 	return err ? err : hand_out(run, stream, &window);

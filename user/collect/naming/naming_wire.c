@@ -381,7 +381,7 @@ int naming_stream_put(struct packet_stream *stream, const struct window *window,
 		      size_t len)
 {
 	static const char nul[1];
-	struct iovec parts[WINDOW_LABEL_CNT + 9];
+	struct iovec parts[WINDOW_LABEL_CNT + 10];
 	struct stream_head head;
 	size_t cnt = 1;
 
@@ -390,6 +390,7 @@ int naming_stream_put(struct packet_stream *stream, const struct window *window,
 	head.window.lines = NULL;
 	head.window.cells = NULL;
 	head.window.threads = NULL;
+	head.window.ticks = NULL;
 	head.text_len = len;
 	parts[0] = (struct iovec){ &head, sizeof(head) };
 	cnt += label_parts(window, &head, parts + 1);
@@ -402,6 +403,9 @@ int naming_stream_put(struct packet_stream *stream, const struct window *window,
 	if (window->threads_len)
 		parts[cnt++] =
 			(struct iovec){ (void *)(uintptr_t)window->threads, window->threads_len };
+	if (window->ticks_len)
+		parts[cnt++] =
+			(struct iovec){ (void *)(uintptr_t)window->ticks, window->ticks_len };
 	if (window->cells_len)
 		parts[cnt++] =
 			(struct iovec){ (void *)(uintptr_t)window->cells, window->cells_len };
@@ -417,6 +421,16 @@ static const char *take_text(const char **at, const char *end, uint64_t len)
 		return NULL;
 	*at = text + len + 1;
 	return text;
+}
+
+/* False: there are fewer. */
+static bool take_bytes(const char **at, const char *end, uint64_t len, const uint8_t **out)
+{
+	if ((uint64_t)(end - *at) < len)
+		return false;
+	*out = len ? (const uint8_t *)*at : NULL;
+	*at += len;
+	return true;
 }
 
 static int read_labels(const struct stream_head *head, const char **at, const char *end,
@@ -449,11 +463,10 @@ int naming_stream_read(const void *bytes, size_t packet_len, struct window *wind
 		return -EBADMSG;
 	*text_out = take_text(&at, end, head->text_len);
 	lines = *text_out ? take_text(&at, end, window.lines_len) : NULL;
-	if (!lines || (uint64_t)(end - at) < window.threads_len ||
-	    (uint64_t)(end - at) - window.threads_len != window.cells_len)
+	if (!lines || !take_bytes(&at, end, window.threads_len, &window.threads) ||
+	    !take_bytes(&at, end, window.ticks_len, &window.ticks) ||
+	    (uint64_t)(end - at) != window.cells_len)
 		return -EBADMSG;
-	window.threads = window.threads_len ? (const uint8_t *)at : NULL;
-	at += window.threads_len;
 	window.lines = window.lines_len ? lines : NULL;
 	window.cells = window.cells_len ? (const uint8_t *)at : NULL;
 	*window_out = window;

@@ -355,7 +355,8 @@ static int add_text(struct stack_namer *namer, struct process *process, struct e
 }
 
 int stack_namer_add(struct stack_namer *namer, struct process *process,
-		    const struct probe_count *count, const struct stack_namer_target *target)
+		    const struct probe_count *count, const struct stack_namer_target *target,
+		    uint32_t *stack_out)
 {
 	struct window *window = target->window;
 	uint64_t samples = count->value.count;
@@ -376,6 +377,7 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 		err = -ENOMEM;
 	if (err)
 		return err;
+	*stack_out = stack;
 	window->counts.samples += samples;
 	count_end(ending.end, samples, window);
 	count_leaf(namer->user.leaf_repair, samples, window);

@@ -60,10 +60,11 @@ struct stack_namer_target {
 
 /*
  * Adds `count` to the target, paid for by the process's account: when its text of the window is
- * used up, names are cut, then stacks, see enum account_text. 0 or -ENOMEM, whatever the stack is.
+ * used up, names are cut, then stacks, see enum account_text. Its number in the profile is in
+ * *stack_out, unless there are no samples. 0 or -ENOMEM, whatever the stack is.
  */
 __must_check int stack_namer_add(struct stack_namer *namer, struct process *process,
 				 const struct probe_count *count,
-				 const struct stack_namer_target *target);
+				 const struct stack_namer_target *target, uint32_t *stack_out);
 
 #endif

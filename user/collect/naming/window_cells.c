@@ -13,6 +13,8 @@ void window_cells_release(struct window_cells *cells)
 {
 	free(cells->cells);
 	strbuf_release(&cells->code);
+	free(cells->ticks);
+	strbuf_release(&cells->tick_code);
 	*cells = (struct window_cells){ 0 };
 }
 
@@ -65,4 +67,42 @@ uint64_t window_cells_fill(struct window_cells *cells, const struct counted_tick
 	window->cells = (const uint8_t *)cells->code.data;
 	window->cells_len = (uint32_t)cells->code.len;
 	return tick_cnt;
+}
+
+/* The last millisecond of a window, counted from its first. */
+static uint32_t last_ms(const struct window *window)
+{
+	uint64_t end = window_end_unix_ns(window), ms;
+
+	if (end <= window->start_unix_ns)
+		return 0;
+	ms = (end - 1) / TICK_MS_NS - window->start_unix_ns / TICK_MS_NS;
+	return ms < TICKS_MAX_MS ? (uint32_t)ms : TICKS_MAX_MS;
+}
+
+void window_ticks_fill(struct window_cells *cells, const struct counted_tick *ticks,
+		       size_t tick_cnt, const struct window_places *places, struct window *window)
+{
+	uint64_t base = window->start_unix_ns / TICK_MS_NS;
+	uint32_t last = last_ms(window);
+
+	window->ticks = NULL;
+	window->ticks_len = 0;
+	if (!tick_cnt || vec_reserve(cells->ticks, tick_cnt, cells->tick_cap, CELLS_FIRST))
+		return;
+	for (size_t i = 0; i < tick_cnt; i++) {
+		uint64_t unix_ns = window->start_unix_ns + (uint64_t)ticks[i].after_us * TICK_US;
+		uint64_t ms = unix_ns / TICK_MS_NS - base;
+
+		cells->ticks[i] = (struct tick){
+			.ms = ms < last ? (uint32_t)ms : last,
+			.line = places->lines[ticks[i].count - places->first],
+		};
+	}
+	qsort(cells->ticks, tick_cnt, sizeof(*cells->ticks), ticks_compare);
+	strbuf_clear(&cells->tick_code);
+	if (ticks_encode(cells->ticks, tick_cnt, places->line_cnt, &cells->tick_code))
+		return;
+	window->ticks = (const uint8_t *)cells->tick_code.data;
+	window->ticks_len = cells->tick_code.len;
 }

@@ -131,6 +131,24 @@ static bool is_done(const struct compact_sources *sources, const struct segment_
 				     segment_file_compare(&sources->items[0].file, target) == 0);
 }
 
+/* Are the moments of its stacks to go? Days have none. */
+static bool is_past_ticks(const struct compaction *compaction, const struct segment_file *target)
+{
+	uint64_t keep_ns = compaction->how->keep_ticks_ns ? compaction->how->keep_ticks_ns :
+							    STORE_KEEP_TICKS_NS;
+
+	return target->is_day ||
+	       compaction->day_now_s > segment_file_end(target) + keep_ns / CLOCK_NS_PER_S;
+}
+
+/* A merged hour that is done but for that. */
+static bool has_old_ticks(const struct compaction *compaction,
+			  const struct compact_sources *sources, const struct segment_file *target)
+{
+	return sources->cnt == 1 && sources->items[0].identity.has_ticks &&
+	       is_past_ticks(compaction, target);
+}
+
 static void count_file(struct store_compaction_stats *stats, const struct group *group,
 		       const struct compact_sources *sources, int fd,
 		       const struct compact_merge_result *result)
@@ -158,7 +176,9 @@ static int group_replace(struct compaction *compaction, const struct group *grou
 		.cut_key = cut_key,
 		.event = compaction->event,
 		.row_ns = group->row_ns,
+		.keeps_ticks = !group->row_ns && !is_past_ticks(compaction, &group->target),
 	};
+	bool drops_ticks = has_old_ticks(compaction, sources, &group->target);
 	__cleanup_compact_output struct compact_output output = { .fd = -1 };
 	struct compact_merge_result result;
 	uint64_t kept = 0;
@@ -173,6 +193,7 @@ static int group_replace(struct compaction *compaction, const struct group *grou
 	if (err)
 		return err;
 	compaction->stats->kept += kept;
+	compaction->stats->ticks_dropped += drops_ticks;
 	count_file(compaction->stats, group, sources, output.fd, &result);
 	return compact_sources_delete(compaction->tree_fd, sources, &group->target);
 }
@@ -223,7 +244,8 @@ static int group_turn(struct compaction *compaction, const struct group *group)
 						     &sources);
 	if (err)
 		return err;
-	if (!is_done(&sources, &group->target)) {
+	if (!is_done(&sources, &group->target) ||
+	    (!group->is_cut && has_old_ticks(compaction, &sources, &group->target))) {
 		err = check_sources(compaction, &sources);
 		if (!err)
 			err = group_replace(compaction, group, &sources, 0);

@@ -9,6 +9,8 @@
 #include "user/model/cells.h"
 #include "user/model/folded_line.h"
 #include "user/model/thread_counts.h"
+#include "user/model/ticks.h"
+#include "user/util/cleanup.h"
 #include "user/util/lines.h"
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -93,6 +95,37 @@ static uint64_t cells_digest(const struct window *window, uint64_t seed)
 	return sum;
 }
 
+/* Of each tick, what its line is and when it was. 0, or -ENOMEM. */
+static int ticks_digest(const struct window *window, const char *text, size_t len, uint64_t seed,
+			uint64_t *out)
+{
+	uint64_t first = window->start_unix_ns / TICK_MS_NS;
+	struct lines lines = lines_init(text, len);
+	struct ticks_reader reader;
+	struct tick tick;
+	struct line line;
+
+	if (!window->ticks_len ||
+	    ticks_reader_open(&reader, window->ticks, (size_t)window->ticks_len) ||
+	    reader.line_cnt > len)
+		return 0;
+
+	__cleanup_free uint64_t *hashes = calloc(reader.line_cnt + 1, sizeof(*hashes));
+
+	if (!hashes)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < reader.line_cnt && lines_next(&lines, &line); i++) {
+		size_t text_len;
+		uint64_t count;
+
+		if (folded_line_split(line.at, line.len, &text_len, &count))
+			hashes[i] = XXH3_64bits_withSeed(line.at, text_len, seed);
+	}
+	while (ticks_next(&reader, &tick))
+		*out += mix(hashes[tick.line], first + tick.ms);
+	return 0;
+}
+
 static uint64_t counts_digest(const struct window *window, uint64_t seed)
 {
 	const struct window_counts *counts = &window->counts;
@@ -148,6 +181,8 @@ int compact_digest_add(struct compact_digest *digest, const struct window *windo
 	digest->labels +=
 		labels_hash(window, mix(mix(mix(stream, slot), window->event), window->period)) *
 		window_cnt;
+	if (ticks_digest(window, text, len, stream, &digest->ticks))
+		return -ENOMEM;
 	return threads_digest(window, text, len, stream, &digest->threads);
 }
 

@@ -23,6 +23,7 @@ struct compact_digest {
 	uint64_t lines;
 	uint64_t threads;
 	uint64_t cells;
+	uint64_t ticks;	 /* by their lines */
 	uint64_t counts; /* of frames, losses, ... */
 	uint64_t labels; /* with the slot of time that each window is in */
 };

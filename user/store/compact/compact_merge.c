@@ -15,6 +15,9 @@
 #include "user/store/compact/compact_notes.h"
 #include "user/store/compact/compact_streams.h"
 #include "user/store/compact/merged_writer.h"
+#include "user/model/folded_line.h"
+#include "user/model/ticks.h"
+#include "user/util/lines.h"
 #include "user/util/log.h"
 
 /* 12 makes two percent less of it, for half as much CPU time and memory more. */
@@ -109,6 +112,43 @@ static bool want_of_unit(void *ctx, const struct window *window)
 	return compact_streams__unit(state->streams, window) == state->unit;
 }
 
+/*
+ * Are the lines of the text numbered as they will be in the merged file: each a stack and a count, in order,
+ * each stack once? Those of jbpfd's windows are.
+ */
+static bool keeps_numbers(const char *text, size_t len, uint64_t line_cnt)
+{
+	struct lines lines = lines_init(text, len);
+	struct line line, before = { .at = NULL };
+
+	for (; lines_next(&lines, &line); line_cnt--) {
+		uint64_t count;
+
+		if (!line_cnt || !line.is_whole ||
+		    !folded_line_split(line.at, line.len, &line.len, &count) ||
+		    memchr(line.at, '\0', line.len))
+			return false;
+		if (before.at) {
+			size_t common = line.len < before.len ? line.len : before.len;
+			int order = memcmp(before.at, line.at, common);
+
+			if (order > 0 || (order == 0 && before.len >= line.len))
+				return false;
+		}
+		before = line;
+	}
+	return line_cnt == 0;
+}
+
+static bool has_ticks(const struct window *window, const char *text, size_t len)
+{
+	struct ticks_reader reader;
+
+	return window->ticks_len && window->ticks_len <= MERGED_TICKS_MAX_BYTES &&
+	       ticks_reader_open(&reader, window->ticks, (size_t)window->ticks_len) == 0 &&
+	       keeps_numbers(text, len, reader.line_cnt);
+}
+
 static int put_window(struct merge_state *state, const struct window *window, const char *text,
 		      size_t len)
 {
@@ -137,8 +177,12 @@ static int add_window(void *ctx, const struct window *window, const char *text, 
 	struct window cut = *window;
 	int err;
 
+	if (!has_ticks(window, text, len)) {
+		cut.ticks = NULL;
+		cut.ticks_len = 0;
+	}
 	if (!state->merge->cut_key || compact_cut_key(window) != state->merge->cut_key)
-		return put_window(state, window, text, len);
+		return put_window(state, &cut, text, len);
 	err = compact_cut_text(text, len, &state->cut);
 	if (err)
 		return err;
@@ -146,6 +190,8 @@ static int add_window(void *ctx, const struct window *window, const char *text, 
 	cut.lines_len = 0;
 	cut.threads = NULL;
 	cut.threads_len = 0;
+	cut.ticks = NULL;
+	cut.ticks_len = 0;
 	cut.labels[WINDOW_LABEL_OVER_BUDGET] = COMPACT_CUT_LABEL;
 	return put_window(state, &cut, strbuf_str(&state->cut), state->cut.len);
 }
@@ -157,6 +203,7 @@ static int write_units(struct merge_state *state)
 		.wants_lines = true,
 		.wants_cells = true,
 		.wants_threads = true,
+		.wants_ticks = state->merge->keeps_ticks,
 		.merge_ns = state->merge->row_ns,
 		.want = want_of_unit,
 		.window = add_window,
@@ -188,6 +235,7 @@ static int open_writer(struct merge_state *state, int fd)
 	const struct merged_options options = {
 		.row_ns = state->merge->row_ns,
 		.compression_level = level ? level : MERGE_LEVEL_DEFAULT,
+		.keeps_ticks = state->merge->keeps_ticks,
 	};
 	uint8_t ids[COMPACT_SOURCES_MAX][FORMAT_ID_BYTES];
 	size_t cnt = 0;
@@ -265,6 +313,7 @@ static int read_back(const struct compact_merge *merge, int fd,
 		.wants_lines = true,
 		.wants_cells = true,
 		.wants_threads = true,
+		.wants_ticks = true,
 		.checks_all = true,
 		.want = want_all,
 		.window = sum_window,

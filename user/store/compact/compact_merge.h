@@ -9,6 +9,7 @@
 #ifndef JBPF_COMPACT_COMPACT_MERGE_H
 #define JBPF_COMPACT_COMPACT_MERGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user/util/attributes.h"
@@ -24,6 +25,7 @@ struct compact_merge {
 	uint64_t cut_key;		 /* whose stacks are cut (compact_cut.h); 0 = nobody's */
 	enum event event;		 /* whose files they are */
 	uint64_t row_ns;		 /* 0 = the sources' windows stay what they are */
+	bool keeps_ticks;		 /* only where row_ns is 0 */
 };
 
 struct compact_merge_result {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "user/model/cells.h"
@@ -22,6 +23,7 @@
 #include "user/util/cleanup.h"
 #include "user/util/fs.h"
 #include "user/util/strtab.h"
+#include "user/util/varint.h"
 #include "user/util/vec.h"
 
 #define DEFAULT_LEVEL 9
@@ -38,6 +40,7 @@ struct unit_row {
 	struct line_span stacks;
 	struct line_span sources;
 	size_t cells_offset;
+	size_t ticks_offset; /* in writer->ticks */
 };
 
 /* What makes a track, as bytes without padding. Label ids count from 1; 0 = not known. */
@@ -63,6 +66,10 @@ struct merged_writer {
 	struct merged_options options;
 	ZSTD_CCtx *encoder;
 	uint8_t segment_id[FORMAT_ID_BYTES];
+	uint8_t (*source_ids)[FORMAT_ID_BYTES];
+	size_t source_cnt;
+	uint64_t sources_offset; /* of their record */
+	bool has_ticks;
 	uint64_t sequence; /* of the last unit */
 	uint64_t offset;   /* bytes written */
 	struct merged_seek_entry *frames;
@@ -82,6 +89,7 @@ struct merged_writer {
 	struct strtab *labels;
 	struct strtab *tracks;
 	struct strbuf cells;
+	struct strbuf ticks;
 };
 
 /* ---- the file ---- */
@@ -124,6 +132,7 @@ static void unit_release(struct merged_writer *writer)
 	writer->tracks = NULL;
 	writer->row_cnt = 0;
 	strbuf_clear(&writer->cells);
+	strbuf_clear(&writer->ticks);
 }
 
 static int unit_begin(struct merged_writer *writer)
@@ -144,9 +153,11 @@ void merged_writer__free(struct merged_writer *writer)
 		return;
 	unit_release(writer);
 	ZSTD_freeCCtx(writer->encoder);
+	free(writer->source_ids);
 	free(writer->rows);
 	free(writer->frames);
 	strbuf_release(&writer->cells);
+	strbuf_release(&writer->ticks);
 	strbuf_release(&writer->index);
 	strbuf_release(&writer->notes);
 	free(writer);
@@ -159,16 +170,35 @@ static int encoder_open(struct merged_writer *writer)
 	return format_encoder_open(level ? level : DEFAULT_LEVEL, WINDOW_LOG, &writer->encoder);
 }
 
-static int write_front(struct merged_writer *writer, const uint8_t (*source_ids)[FORMAT_ID_BYTES],
-		       size_t source_cnt)
+static int take_sources(struct merged_writer *writer, const uint8_t (*ids)[FORMAT_ID_BYTES],
+			size_t cnt)
+{
+	writer->source_ids = calloc(cnt + 1, FORMAT_ID_BYTES);
+	if (!writer->source_ids)
+		return -ENOMEM;
+	if (cnt)
+		memcpy(writer->source_ids, ids, cnt * FORMAT_ID_BYTES);
+	writer->source_cnt = cnt;
+	return 0;
+}
+
+static int encode_sources(const struct merged_writer *writer, struct strbuf *out)
+{
+	return merged_encode_sources((const uint8_t(*)[FORMAT_ID_BYTES])writer->source_ids,
+				     writer->source_cnt,
+				     writer->has_ticks ? FORMAT_COMPAT_TICKS : 0, out);
+}
+
+static int write_front(struct merged_writer *writer)
 {
 	__cleanup_strbuf struct strbuf header = STRBUF_INIT, sources = STRBUF_INIT;
 	int err = segment_header_encode(writer->segment_id, &header);
 
 	if (!err)
-		err = merged_encode_sources(source_ids, source_cnt, &sources);
+		err = encode_sources(writer, &sources);
 	if (!err)
 		err = put_frame(writer, &header, 0);
+	writer->sources_offset = writer->offset;
 	return err ? err : put_frame(writer, &sources, 0);
 }
 
@@ -189,7 +219,9 @@ int merged_writer__open(int fd, const struct merged_options *options,
 	if (!err)
 		err = unit_begin(writer);
 	if (!err)
-		err = write_front(writer, source_ids, source_cnt);
+		err = take_sources(writer, source_ids, source_cnt);
+	if (!err)
+		err = write_front(writer);
 	if (err) {
 		merged_writer__free(writer);
 		return err;
@@ -230,7 +262,7 @@ static bool is_acceptable(const struct window *window, const char *text, size_t 
 	       window->lines_len <= FORMAT_LINES_MAX_BYTES &&
 	       window->threads_len <= FORMAT_LINES_MAX_BYTES &&
 	       window->cells_len <= MERGED_BODY_MAX_BYTES / 4 &&
-	       (len == 0 || text[len - 1] == '\n');
+	       window->ticks_len <= MERGED_TICKS_MAX_BYTES && (len == 0 || text[len - 1] == '\n');
 }
 
 static bool has_room(const struct merged_writer *writer, const struct window *window, size_t len)
@@ -244,6 +276,7 @@ static bool has_room(const struct merged_writer *writer, const struct window *wi
 	return writer->row_cnt < MERGED_ROWS_MAX &&
 	       line_set__bytes(writer->stacks) + len <= FORMAT_TEXT_MAX_BYTES / 2 &&
 	       line_set__bytes(writer->sources) + window->lines_len <= FORMAT_LINES_MAX_BYTES / 2 &&
+	       writer->ticks.len + window->ticks_len <= MERGED_TICKS_MAX_BYTES &&
 	       kept + len + window->lines_len + window->threads_len + window->cells_len <=
 		       UNIT_ROWS_MAX_BYTES;
 }
@@ -284,7 +317,11 @@ static int number_track(struct merged_writer *writer, struct unit_row *row)
 int merged_writer__add(struct merged_writer *writer, const struct window *window, const char *text,
 		       size_t len)
 {
-	struct unit_row row = { .window = *window, .cells_offset = writer->cells.len };
+	struct unit_row row = {
+		.window = *window,
+		.cells_offset = writer->cells.len,
+		.ticks_offset = writer->ticks.len,
+	};
 	int err;
 
 	if (!is_acceptable(window, text, len))
@@ -304,8 +341,13 @@ int merged_writer__add(struct merged_writer *writer, const struct window *window
 		strbuf_append(&writer->cells, window->cells, window->cells_len);
 		err = strbuf_error(&writer->cells);
 	}
+	if (!err && writer->options.keeps_ticks) {
+		strbuf_append(&writer->ticks, window->ticks, (size_t)window->ticks_len);
+		err = strbuf_error(&writer->ticks);
+	}
 	if (err)
 		return err;
+	row.window.ticks = NULL;
 	row.window.lines = NULL;
 	row.window.lines_len = 0;
 	row.window.threads = NULL;
@@ -328,6 +370,7 @@ struct unit_out {
 	struct rows_thread_columns threads;
 	struct rows_thread_columns nobodys; /* of source lines: nothing */
 	struct strbuf cells;		    /* of sums */
+	struct strbuf ticks;		    /* codes of all rows, once one has any */
 	size_t *cell_sums;	 /* where a row's cells are in `cells`; SIZE_MAX = none of it */
 	struct line_span *spans; /* scratch */
 };
@@ -343,6 +386,7 @@ static void unit_out_release(struct unit_out *out)
 	rows_thread_columns_release(&out->threads);
 	rows_thread_columns_release(&out->nobodys);
 	strbuf_release(&out->cells);
+	strbuf_release(&out->ticks);
 }
 
 static int unit_out_reserve(struct unit_out *out, size_t cnt)
@@ -409,6 +453,19 @@ static int sum_cells(const struct merged_writer *writer, const struct unit_row *
 	return err == -ENOMEM ? err : 0;
 }
 
+/* Of one window: lines of a sum have other numbers. */
+static void put_ticks(const struct merged_writer *writer, const struct unit_row *row, size_t cnt,
+		      struct unit_out *out)
+{
+	size_t len = cnt == 1 && writer->ticks.len ? (size_t)row->window.ticks_len : 0;
+
+	if (!writer->ticks.len)
+		return;
+	varint_put(&out->ticks, len);
+	if (len)
+		strbuf_append(&out->ticks, writer->ticks.data + row->ticks_offset, len);
+}
+
 /* The rows [first, first + cnt) as one. */
 static int put_row(struct merged_writer *writer, size_t first, size_t cnt, struct unit_out *out)
 {
@@ -426,6 +483,7 @@ static int put_row(struct merged_writer *writer, size_t first, size_t cnt, struc
 	} else if (window->cells_len) {
 		window->cells = (const uint8_t *)writer->cells.data + rows[0].cells_offset;
 	}
+	put_ticks(writer, rows, cnt, out);
 	for (size_t i = 0; i < cnt; i++)
 		out->spans[i] = rows[i].stacks;
 	if (!err)
@@ -464,6 +522,25 @@ static int collect_rows(struct merged_writer *writer, struct unit_out *out)
 				(const uint8_t *)out->cells.data + out->cell_sums[i];
 	}
 	return err;
+}
+
+static int write_ticks(struct merged_writer *writer, const struct unit_out *out,
+		       struct merged_rows_head *head)
+{
+	__cleanup_strbuf struct strbuf frame = STRBUF_INIT, record = STRBUF_INIT;
+	int err = strbuf_error(&out->ticks);
+
+	if (err || !out->ticks.len)
+		return err;
+	err = compress(writer, &out->ticks, &frame);
+	if (!err)
+		err = format_encode_ticks((uint32_t)out->ticks.len, frame.data, frame.len, &record);
+	if (err)
+		return err;
+	head->ticks_len = (uint32_t)record.len;
+	head->ticks_crc = crc32c(record.data, record.len);
+	writer->has_ticks = true;
+	return put_frame(writer, &record, 0);
 }
 
 static int write_lines(struct merged_writer *writer, struct merged_rows_head *head)
@@ -575,7 +652,7 @@ static int index_add(struct merged_writer *writer, const struct unit_out *out,
 
 int merged_writer__end_unit(struct merged_writer *writer)
 {
-	struct merged_index_unit unit = { .offset = writer->offset };
+	struct merged_index_unit unit = { .offset = 0 };
 	struct merged_rows_head head = { .sequence = 0 };
 	struct unit_out out = { .windows = NULL };
 	int err;
@@ -583,6 +660,9 @@ int merged_writer__end_unit(struct merged_writer *writer)
 	if (writer->row_cnt == 0)
 		return 0;
 	err = collect_rows(writer, &out);
+	if (!err)
+		err = write_ticks(writer, &out, &head);
+	unit.offset = writer->offset; /* readers of before there were ticks begin here */
 	if (!err)
 		err = write_lines(writer, &head);
 	if (!err)
@@ -639,12 +719,29 @@ static int write_index(struct merged_writer *writer, uint32_t notes_len)
 	return err ? err : put_frame(writer, &record, 0);
 }
 
+/* That there are ticks is known only now; the record's length is what it was. */
+static int mark_ticks(const struct merged_writer *writer)
+{
+	__cleanup_strbuf struct strbuf sources = STRBUF_INIT;
+	ssize_t written;
+	int err = encode_sources(writer, &sources);
+
+	if (err || !writer->has_ticks)
+		return err;
+	written = pwrite(writer->fd, sources.data, sources.len, (off_t)writer->sources_offset);
+	if (written < 0)
+		return -errno;
+	return (size_t)written == sources.len ? 0 : -ENOSPC;
+}
+
 int merged_writer__finish(struct merged_writer *writer)
 {
 	__cleanup_strbuf struct strbuf table = STRBUF_INIT;
 	uint32_t notes_len = 0;
 	int err = merged_writer__end_unit(writer);
 
+	if (!err)
+		err = mark_ticks(writer);
 	if (!err)
 		err = write_notes(writer, &notes_len);
 	if (!err)

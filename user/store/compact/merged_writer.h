@@ -8,6 +8,7 @@
 #ifndef JBPF_COMPACT_MERGED_WRITER_H
 #define JBPF_COMPACT_MERGED_WRITER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user/util/attributes.h"
@@ -20,7 +21,11 @@ struct merged_options {
 	/* Windows of one stream and labels that begin in one slot become one row; 0 = none do. */
 	uint64_t row_ns;
 	int compression_level; /* zstd; 0 = 9 */
+	bool keeps_ticks;      /* else none are written */
 };
+
+/* The code of a window's ticks is this long at most. */
+#define MERGED_TICKS_MAX_BYTES (FORMAT_LINES_MAX_BYTES / 4)
 
 /* Writes the header and the sources to `fd`, which is empty and borrowed. 0 or -errno. */
 __must_check int merged_writer__open(int fd, const struct merged_options *options,
@@ -37,7 +42,8 @@ __must_check int merged_writer__note_damage(struct merged_writer *writer, const 
 
 /*
  * Adds a window (or host record: pid 0) with its lines and cells to the present unit; any order of
- * streams and times. A window that is a merged one already (window_cnt) may be added, too. 0,
+ * streams and times. A window that is a merged one already (window_cnt) may be added, too. Ticks are
+ * those of lines in the order of line_set.h, each once. 0,
  * -EINVAL as store_writer__add(), -E2BIG: the unit is full, end it first and add the window again
  * (never from an empty unit); or -ENOMEM. Nothing is added when it fails.
  */

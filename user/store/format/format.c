@@ -26,9 +26,10 @@
 #define COMMIT_EVENT_BYTES	 16  /* and of the one behind that */
 #define COMMIT_THREADS_BYTES	 8
 #define COMMIT_RUN_DELAY_BYTES	 8
+#define COMMIT_TICKS_BYTES	 8
 #define COMMIT_FIXED_BYTES                                                                         \
 	(COMMIT_FIXED_MIN_BYTES + COMMIT_LATER_BYTES + COMMIT_EVENT_BYTES + COMMIT_THREADS_BYTES + \
-	 COMMIT_RUN_DELAY_BYTES)
+	 COMMIT_RUN_DELAY_BYTES + COMMIT_TICKS_BYTES)
 
 #define OFFSET_PAYLOAD	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
 #define OFFSET_FRAME_SIZE  4
@@ -63,7 +64,8 @@ static void write_string(struct byte_writer *writer, const char *text)
 	byte_writer_text(writer, text, len);
 }
 
-static struct byte_writer record_begin(struct strbuf *out, enum format_type type)
+static struct byte_writer record_begin_flagged(struct strbuf *out, enum format_type type,
+					       uint32_t compat)
 {
 	struct byte_writer writer = byte_writer_init(out);
 
@@ -72,10 +74,15 @@ static struct byte_writer record_begin(struct strbuf *out, enum format_type type
 	byte_writer_bytes(&writer, FORMAT_TAG, strlen(FORMAT_TAG));
 	byte_writer_uint(&writer, type, 2);
 	byte_writer_uint(&writer, FORMAT_VERSION, 2);
-	byte_writer_uint(&writer, 0, 4); /* compatible flags */
+	byte_writer_uint(&writer, compat, 4);
 	byte_writer_uint(&writer, 0, 4); /* incompatible flags */
 	byte_writer_uint(&writer, 0, 4); /* payload length: record_end() */
 	return writer;
+}
+
+static struct byte_writer record_begin(struct strbuf *out, enum format_type type)
+{
+	return record_begin_flagged(out, type, 0);
 }
 
 static int record_end(struct byte_writer *writer)
@@ -96,14 +103,20 @@ static int record_end(struct byte_writer *writer)
 	return 0;
 }
 
-int format_encode_record(enum format_type type, const void *payload, size_t len, struct strbuf *out)
+int format_encode_flagged(enum format_type type, uint32_t compat, const void *payload, size_t len,
+			  struct strbuf *out)
 {
-	struct byte_writer writer = record_begin(out, type);
+	struct byte_writer writer = record_begin_flagged(out, type, compat);
 
 	if (len > UINT32_MAX - FORMAT_RECORD_MIN_BYTES)
 		strbuf_fail(out, -E2BIG);
 	byte_writer_bytes(&writer, payload, len);
 	return record_end(&writer);
+}
+
+int format_encode_record(enum format_type type, const void *payload, size_t len, struct strbuf *out)
+{
+	return format_encode_flagged(type, 0, payload, len, out);
 }
 
 int format_encode_header(const struct format_header *header, struct strbuf *out)
@@ -242,6 +255,8 @@ int format_encode_commit(const struct format_commit *commit, struct strbuf *out)
 	byte_writer_uint(&writer, commit->threads_len, 4);
 	byte_writer_uint(&writer, commit->threads_crc, 4);
 	byte_writer_uint(&writer, commit->window.counts.run_delay_ns, 8);
+	byte_writer_uint(&writer, commit->ticks_len, 4);
+	byte_writer_uint(&writer, commit->ticks_crc, 4);
 	write_losses(&writer, &commit->window);
 	write_labels(&writer, &commit->window);
 	write_cells_and_ends(&writer, commit);
@@ -268,6 +283,11 @@ int format_encode_threads(uint32_t code_len, const void *frame, size_t frame_len
 			  struct strbuf *out)
 {
 	return encode_beside(FORMAT_TYPE_THREADS, code_len, frame, frame_len, out);
+}
+
+int format_encode_ticks(uint32_t code_len, const void *frame, size_t frame_len, struct strbuf *out)
+{
+	return encode_beside(FORMAT_TYPE_TICKS, code_len, frame, frame_len, out);
 }
 
 void format_seal_commit(uint8_t *record, size_t len, const uint8_t *segment_id, uint64_t sequence)
@@ -382,6 +402,10 @@ static void read_window_fields(struct byte_reader *reader, struct format_commit 
 	if (reader->left < COMMIT_RUN_DELAY_BYTES)
 		return; /* of a time before this one */
 	out->counts.run_delay_ns = byte_reader_u64(reader);
+	if (reader->left < COMMIT_TICKS_BYTES)
+		return; /* of a time before this one */
+	commit->ticks_len = byte_reader_u32(reader);
+	commit->ticks_crc = byte_reader_u32(reader);
 }
 
 static void read_losses(struct byte_reader *reader, struct window *out)

@@ -39,12 +39,13 @@ struct ZSTD_CCtx_s;
 
 #define FORMAT_ID_BYTES 16
 
-/* Values reach disk: append only. 4 is promised to a timeline. */
+/* Values reach disk: append only. */
 enum format_type {
 	FORMAT_TYPE_NONE = 0,
 	FORMAT_TYPE_HEADER = 1,
 	FORMAT_TYPE_COMMIT = 2,
 	FORMAT_TYPE_ROWS = 3,	 /* ends a unit of a merged segment: see merged_format.h */
+	FORMAT_TYPE_TICKS = 4,	 /* when the lines of the unit that follows were sampled */
 	FORMAT_TYPE_INDEX = 5,	 /* the units of a merged segment */
 	FORMAT_TYPE_LINES = 6,	 /* source lines of the unit that follows */
 	FORMAT_TYPE_SOURCES = 7, /* second record of a merged segment: what it replaces */
@@ -54,6 +55,9 @@ enum format_type {
 
 /* What a reader must understand to use the record. No bit has a meaning in version 1. */
 #define FORMAT_INCOMPAT_KNOWN 0u
+
+/* What it may ignore. */
+#define FORMAT_COMPAT_TICKS (1u << 0) /* of FORMAT_TYPE_SOURCES: there are ticks records */
 
 /* An envelope whose checksum is right. The payload borrows from the bytes. */
 struct format_record {
@@ -86,6 +90,8 @@ struct format_commit {
 	uint32_t lines_crc;   /* CRC-32C of that record */
 	uint32_t threads_len; /* of the threads record right in front of that; 0 = none */
 	uint32_t threads_crc; /* CRC-32C of that record */
+	uint32_t ticks_len;   /* of the ticks record right in front of that; 0 = none */
+	uint32_t ticks_crc;   /* CRC-32C of that record */
 	/* Of the window (cells.h), whose own field is not looked at; NULL = none. */
 	const uint8_t *cells;
 	uint32_t cells_len;
@@ -96,6 +102,10 @@ struct format_commit {
 __must_check int format_encode_record(enum format_type type, const void *payload, size_t len,
 				      struct strbuf *out);
 
+/* The same with FORMAT_COMPAT_*. */
+__must_check int format_encode_flagged(enum format_type type, uint32_t compat, const void *payload,
+				       size_t len, struct strbuf *out);
+
 /* Appends a whole header record. 0 or -ENOMEM. */
 __must_check int format_encode_header(const struct format_header *header, struct strbuf *out);
 
@@ -105,6 +115,9 @@ __must_check int format_encode_lines(uint32_t text_len, const void *frame, size_
 /* The same of a code of thread_counts.h. */
 __must_check int format_encode_threads(uint32_t code_len, const void *frame, size_t frame_len,
 				       struct strbuf *out);
+/* The same of a code of ticks.h, or of those of a merged unit's rows. */
+__must_check int format_encode_ticks(uint32_t code_len, const void *frame, size_t frame_len,
+				     struct strbuf *out);
 
 /*
  * What compresses frames, with a checksum and the length of what they hold. `window_log`: of zstd,
@@ -126,7 +139,7 @@ __must_check int format_decompress(const void *frame, size_t frame_len, void *ou
 /* The same of a result of ZSTD_decompress*(): 0, -EINVAL, or -ENOMEM. */
 __must_check int format_decompress_result(size_t result, size_t len);
 
-/* The text of a lines record, or a threads record's code, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
+/* The text of a lines record, or the code of a threads or ticks record, decompressed, to the end of `out`. 0, -EINVAL, or -ENOMEM. */
 __must_check int format_decode_lines(const struct format_record *record, struct strbuf *out);
 
 /*

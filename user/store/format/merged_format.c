@@ -24,7 +24,8 @@
 
 /* ---- sources ---- */
 
-int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt, struct strbuf *out)
+int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt, uint32_t compat,
+			  struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
 	struct byte_writer writer = byte_writer_init(&payload);
@@ -36,7 +37,8 @@ int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt, str
 	byte_writer_bytes(&writer, ids, cnt * FORMAT_ID_BYTES);
 	err = byte_writer_end(&writer);
 	return err ? err :
-		     format_encode_record(FORMAT_TYPE_SOURCES, payload.data, payload.len, out);
+		     format_encode_flagged(FORMAT_TYPE_SOURCES, compat, payload.data, payload.len,
+					   out);
 }
 
 int merged_decode_sources(const struct format_record *record,
@@ -114,27 +116,28 @@ int merged_decode_notes(const struct format_record *record,
 
 /* ---- rows ---- */
 
-#define ROWS_FIXED_BYTES \
+#define ROWS_FIXED_MIN_BYTES \
 	56 /* of the head's fields, as the first jbpf with merged hours wrote them */
+#define ROWS_TICKS_BYTES 8 /* of the group behind them, which is there with ticks only */
 /* Id, sequence, length of the fixed fields; the fields; record length and checksum. */
-#define ROWS_HEAD_BYTES (FORMAT_ID_BYTES + 8 + 4 + ROWS_FIXED_BYTES + 8)
-#define ROWS_FIXED_MAX \
-	(MERGED_ROWS_PEEK_BYTES - RECORD_FRONT_BYTES - ROWS_HEAD_BYTES + ROWS_FIXED_BYTES)
-#define RECORD_FRONT_BYTES (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
+#define ROWS_HEAD_BYTES(fixed_len) (FORMAT_ID_BYTES + 8 + 4 + (fixed_len) + 8)
+#define ROWS_FIXED_MAX		   (MERGED_ROWS_PEEK_BYTES - RECORD_FRONT_BYTES - ROWS_HEAD_BYTES(0))
+#define RECORD_FRONT_BYTES	   (FORMAT_FRAME_HEADER_BYTES + FORMAT_ENVELOPE_BYTES)
 
 int merged_encode_rows(const struct merged_rows_head *head, const void *frame, size_t frame_len,
 		       struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf payload = STRBUF_INIT;
 	struct byte_writer writer = byte_writer_init(&payload);
-	size_t record_len = FORMAT_RECORD_MIN_BYTES + ROWS_HEAD_BYTES + frame_len;
+	size_t fixed_len = ROWS_FIXED_MIN_BYTES + (head->ticks_len ? ROWS_TICKS_BYTES : 0);
+	size_t record_len = FORMAT_RECORD_MIN_BYTES + ROWS_HEAD_BYTES(fixed_len) + frame_len;
 	int err;
 
 	if (record_len > MERGED_RECORD_MAX_BYTES)
 		return -E2BIG;
 	byte_writer_bytes(&writer, head->segment_id, FORMAT_ID_BYTES);
 	byte_writer_uint(&writer, head->sequence, 8);
-	byte_writer_uint(&writer, ROWS_FIXED_BYTES, 4);
+	byte_writer_uint(&writer, fixed_len, 4);
 	byte_writer_uint(&writer, head->data_len, 4);
 	byte_writer_uint(&writer, head->data_crc, 4);
 	byte_writer_uint(&writer, head->text_len, 8);
@@ -147,6 +150,10 @@ int merged_encode_rows(const struct merged_rows_head *head, const void *frame, s
 	byte_writer_uint(&writer, head->row_cnt, 4);
 	byte_writer_uint(&writer, head->body_len, 4);
 	byte_writer_uint(&writer, 0, 4); /* reserved */
+	if (head->ticks_len) {
+		byte_writer_uint(&writer, head->ticks_len, 4);
+		byte_writer_uint(&writer, head->ticks_crc, 4);
+	}
 	byte_writer_uint(&writer, record_len, 4);
 	byte_writer_uint(&writer, crc32c(payload.data, payload.len), 4);
 	byte_writer_bytes(&writer, frame, frame_len);
@@ -167,6 +174,11 @@ static void read_rows_fields(struct byte_reader *reader, struct merged_rows_head
 	out->track_cnt = byte_reader_u32(reader);
 	out->row_cnt = byte_reader_u32(reader);
 	out->body_len = byte_reader_u32(reader);
+	(void)byte_reader_u32(reader); /* reserved */
+	if (reader->left < ROWS_TICKS_BYTES)
+		return; /* of a time before this one */
+	out->ticks_len = byte_reader_u32(reader);
+	out->ticks_crc = byte_reader_u32(reader);
 }
 
 static bool rows_head_is_sane(const struct merged_rows_head *head)
@@ -191,7 +203,7 @@ static int read_rows_head(struct byte_reader *reader, struct merged_rows_head *o
 	size_t summed;
 
 	*record_len = byte_reader_u32(reader);
-	if (reader->failed || fixed_len < ROWS_FIXED_BYTES || fixed_len > ROWS_FIXED_MAX)
+	if (reader->failed || fixed_len < ROWS_FIXED_MIN_BYTES || fixed_len > ROWS_FIXED_MAX)
 		return -EINVAL;
 	summed = (size_t)(reader->at - begin);
 	if (crc32c(begin, summed) != byte_reader_u32(reader) || reader->failed)

@@ -25,9 +25,9 @@
 
 /* ---- sources ---- */
 
-/* Appends a whole sources record. 0, -E2BIG, or -ENOMEM. */
+/* Appends a whole sources record, with FORMAT_COMPAT_*. 0, -E2BIG, or -ENOMEM. */
 __must_check int merged_encode_sources(const uint8_t (*ids)[FORMAT_ID_BYTES], size_t cnt,
-				       struct strbuf *out);
+				       uint32_t compat, struct strbuf *out);
 /* Ids borrow from the record. 0 or -EINVAL. */
 __must_check int merged_decode_sources(const struct format_record *record,
 				       const uint8_t (**ids)[FORMAT_ID_BYTES], size_t *cnt_out);
@@ -65,7 +65,9 @@ struct merged_rows_head {
 	uint32_t source_line_cnt;
 	uint32_t track_cnt;
 	uint32_t row_cnt;
-	uint32_t body_len; /* of the table when decompressed */
+	uint32_t body_len;  /* of the table when decompressed */
+	uint32_t ticks_len; /* of the ticks record right in front of the lines record; 0 = none */
+	uint32_t ticks_crc; /* CRC-32C of that record */
 };
 
 /* Appends a whole record around a compressed table. 0, -E2BIG, or -ENOMEM. */
@@ -98,7 +100,8 @@ struct merged_index_head {
 
 /* One unit in the index; the table of its tracks follows, one row for each. */
 struct merged_index_unit {
-	uint64_t offset; /* of the lines record, or else the data frame, or else the rows record */
+	uint64_t
+		offset; /* of the lines record, or else the data frame, or else the rows record; ticks are in front */
 	uint32_t lines_len;
 	uint32_t data_len;
 	uint32_t rows_len;

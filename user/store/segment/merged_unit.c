@@ -12,6 +12,7 @@
 
 #include "user/model/cells.h"
 #include "user/model/thread_counts.h"
+#include "user/model/ticks.h"
 #include "user/store/format/line_table.h"
 #include "user/store/format/limits.h"
 #include "user/util/cleanup.h"
@@ -295,6 +296,8 @@ struct delivery {
 	struct varint_reader threads;	  /* of these */
 	struct part next;		  /* of the row being taken */
 	uint64_t part_cnt;		  /* that are left of it, with `next` */
+	struct varint_reader ticks;	  /* of the next row and those behind it */
+	bool has_ticks;
 	struct cells_sum *cells; /* of the choice that is being added up; NULL = not wanted */
 };
 
@@ -476,6 +479,23 @@ static int finish_cells(struct delivery *delivery, struct choice *choice)
 	return 0;
 }
 
+/* Those of windows that are added up are not handed out: their lines have other numbers. */
+static int take_ticks(struct delivery *delivery, struct choice *choice)
+{
+	const uint8_t *code;
+	size_t len;
+
+	if (!delivery->has_ticks)
+		return 0;
+	if (!ticks_take(&delivery->ticks, &code, &len))
+		return -EINVAL;
+	if (choice && choice->row_cnt == 1 && len) {
+		choice->window.ticks = code;
+		choice->window.ticks_len = len;
+	}
+	return 0;
+}
+
 /* All rows of a choice were taken: the visitor gets it. */
 static int finish_choice(struct delivery *delivery, struct choice *choice, int *result)
 {
@@ -517,6 +537,8 @@ static int deliver_row(struct delivery *delivery, uint32_t row, int *result)
 		err = take_row(&delivery->stacks, &unit->stacks, choice);
 	if (!err && delivery->has_sources)
 		err = take_row(&delivery->sources, &unit->sources, choice);
+	if (!err)
+		err = take_ticks(delivery, choice);
 	if (!err && choice)
 		err = take_cells(delivery, row, choice);
 	if (!err && choice && choice->last_row == row)
@@ -551,6 +573,8 @@ int merged_unit__deliver(struct merged_unit *unit, const struct segment_visitor 
 		.unit = unit,
 		.visitor = visitor,
 		.has_sources = texts->sources != NULL,
+		.has_ticks = texts->ticks_len != 0,
+		.ticks = varint_reader_init(texts->ticks, texts->ticks_len),
 	};
 	int err;
 

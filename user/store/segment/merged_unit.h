@@ -54,6 +54,9 @@ struct merged_texts {
 	size_t stacks_len;
 	const char *sources; /* NULL = not asked for, or not there */
 	size_t sources_len;
+	const uint8_t
+		*ticks; /* codes of all rows, checked; length 0 = not asked for, or not there */
+	size_t ticks_len;
 };
 
 /*

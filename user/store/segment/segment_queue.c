@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "user/model/thread_counts.h"
+#include "user/model/ticks.h"
 #include "user/store/segment/segment_walk.h"
 
 static int deliver_unit(struct walk *walk, struct text_job *job, int *result)
@@ -16,6 +17,8 @@ static int deliver_unit(struct walk *walk, struct text_job *job, int *result)
 		.stacks_len = (size_t)job->text_len,
 		.sources = job->lines.len ? job->lines.data : NULL,
 		.sources_len = job->lines.len,
+		.ticks = (const uint8_t *)job->ticks.data,
+		.ticks_len = job->ticks.len,
 	};
 
 	return merged_unit__deliver(job->unit, walk->visitor, &texts, result);
@@ -99,6 +102,37 @@ static int take_threads(struct walk *walk, uint64_t data_offset, const struct fo
 	return report_missing(walk, data_offset, "names of threads are missing", err);
 }
 
+/* A code for the window, or one for each row of a unit. */
+static bool are_ticks(const struct strbuf *ticks, const struct segment_claim *claim)
+{
+	struct varint_reader codes = varint_reader_init(strbuf_str(ticks), ticks->len);
+	struct ticks_reader reader;
+	const uint8_t *code;
+	size_t len;
+
+	if (!claim->is_rows)
+		return ticks_reader_open(&reader, (const uint8_t *)strbuf_str(ticks), ticks->len) ==
+		       0;
+	for (uint32_t i = 0; i < claim->head.row_cnt; i++)
+		if (!ticks_take(&codes, &code, &len))
+			return false;
+	return codes.at == codes.end;
+}
+
+static int take_ticks(struct walk *walk, uint64_t data_offset, const struct segment_claim *claim,
+		      struct text_job *job)
+{
+	const struct format_commit *commit = &claim->commit;
+	const uint8_t *bytes = segment_unit_ticks(&walk->reader->source, data_offset, commit);
+	int err = take_beside(walk, bytes, commit->ticks_len, FORMAT_TYPE_TICKS, &job->ticks);
+
+	if (!err && !are_ticks(&job->ticks, claim))
+		err = -EINVAL;
+	if (err)
+		strbuf_clear(&job->ticks);
+	return report_missing(walk, data_offset, "moments of stacks are missing", err);
+}
+
 /* The window's labels and cells point into the bytes, which go with it. */
 static void take_window(struct walk *walk, const struct format_commit *commit, struct text_job *job)
 {
@@ -113,6 +147,10 @@ static void take_window(struct walk *walk, const struct format_commit *commit, s
 	if (job->threads.len) {
 		job->window.threads = (const uint8_t *)job->threads.data;
 		job->window.threads_len = job->threads.len;
+	}
+	if (job->ticks.len) {
+		job->window.ticks = (const uint8_t *)job->ticks.data;
+		job->window.ticks_len = job->ticks.len;
 	}
 	if (walk->visitor->wants_cells) {
 		job->window.cells = commit->cells;
@@ -163,6 +201,8 @@ int segment_queue_put(struct walk *walk, uint64_t data_offset, uint64_t end,
 		err = take_lines(walk, data_offset, commit, job);
 	if (!err && commit->threads_len && walk->visitor->wants_threads)
 		err = take_threads(walk, data_offset, commit, job);
+	if (!err && commit->ticks_len && walk->visitor->wants_ticks)
+		err = take_ticks(walk, data_offset, claim, job);
 	if (!err && claim->is_rows)
 		err = take_rows(walk, &claim->head, job);
 	else if (!err)

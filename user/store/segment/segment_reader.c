@@ -81,14 +81,22 @@ static uint64_t unit_begin(struct walk *walk, uint64_t data_offset,
 	struct segment_source *source = &walk->reader->source;
 	uint64_t begin = data_offset;
 
-	if (commit->lines_len > begin - walk->offset ||
-	    !segment_unit_lines(source, data_offset, commit))
-		return begin;
-	begin -= commit->lines_len;
-	if (commit->threads_len > begin - walk->offset ||
-	    !segment_unit_threads(source, data_offset, commit))
-		return begin;
-	return begin - commit->threads_len;
+	if (commit->lines_len) {
+		if (commit->lines_len > begin - walk->offset ||
+		    !segment_unit_lines(source, data_offset, commit))
+			return begin;
+		begin -= commit->lines_len;
+	}
+	if (commit->threads_len) {
+		if (commit->threads_len > begin - walk->offset ||
+		    !segment_unit_threads(source, data_offset, commit))
+			return begin;
+		begin -= commit->threads_len;
+	}
+	if (commit->ticks_len && commit->ticks_len <= begin - walk->offset &&
+	    segment_unit_ticks(source, data_offset, commit))
+		begin -= commit->ticks_len;
+	return begin;
 }
 
 static bool segment_is_ours(const struct walk *walk, const struct format_commit *commit)
@@ -229,6 +237,7 @@ static bool plain_record_accept(struct walk *walk, const struct segment_unit *un
 	switch (unit->record.type) {
 	case FORMAT_TYPE_LINES: /* the record of the unit behind it says where it is */
 	case FORMAT_TYPE_THREADS:
+	case FORMAT_TYPE_TICKS:
 		break;
 	case FORMAT_TYPE_SOURCES:
 		walk->is_merged = true;
@@ -593,6 +602,7 @@ static int identity_take_sources(const struct format_record *record, struct segm
 	size_t cnt;
 
 	out->is_merged = true;
+	out->has_ticks = (record->compat & FORMAT_COMPAT_TICKS) != 0;
 	if (merged_decode_sources(record, &ids, &cnt) || cnt == 0)
 		return 0;
 	out->source_ids = reallocarray(NULL, cnt, FORMAT_ID_BYTES);

@@ -32,6 +32,7 @@ struct segment_visitor {
 	bool wants_lines;   /* window->lines is filled when there are any */
 	bool wants_cells;   /* the same for window->cells */
 	bool wants_threads; /* the same for window->threads */
+	bool wants_ticks; /* the same for window->ticks, of windows that are not merged for the visitor */
 	/*
 	 * Everything is checked from the file's beginning to its end, every checksum included, also
 	 * what nobody wants; otherwise the index of a merged file leads straight to what is wanted.
@@ -59,6 +60,7 @@ struct segment_identity {
 	bool has_id; /* its header is intact */
 	uint8_t segment_id[FORMAT_ID_BYTES];
 	bool is_merged;
+	bool has_ticks; /* of a merged one */
 	/* Segments whose windows are all in this one; NULL when none, or not known for damage. */
 	uint8_t (*source_ids)[FORMAT_ID_BYTES];
 	size_t source_cnt;

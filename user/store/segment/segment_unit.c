@@ -131,6 +131,8 @@ static int claim_rows(const struct format_record *record, struct segment_claim *
 		.text_len = head->text_len,
 		.lines_len = head->lines_len,
 		.lines_crc = head->lines_crc,
+		.ticks_len = head->ticks_len,
+		.ticks_crc = head->ticks_crc,
 	};
 	memcpy(out->commit.segment_id, head->segment_id, FORMAT_ID_BYTES);
 	return 0;
@@ -199,4 +201,14 @@ const uint8_t *segment_unit_threads(struct segment_source *source, uint64_t data
 		return NULL;
 	return record_before(source, data_offset - commit->lines_len, commit->threads_len,
 			     commit->threads_crc);
+}
+
+const uint8_t *segment_unit_ticks(struct segment_source *source, uint64_t data_offset,
+				  const struct format_commit *commit)
+{
+	uint64_t behind = (uint64_t)commit->lines_len + commit->threads_len;
+
+	if (behind > data_offset)
+		return NULL;
+	return record_before(source, data_offset - behind, commit->ticks_len, commit->ticks_crc);
 }

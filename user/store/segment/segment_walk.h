@@ -93,6 +93,10 @@ const uint8_t *segment_unit_lines(struct segment_source *source, uint64_t data_o
 const uint8_t *segment_unit_threads(struct segment_source *source, uint64_t data_offset,
 				    const struct format_commit *commit);
 
+/* The same for the ticks record in front of that. */
+const uint8_t *segment_unit_ticks(struct segment_source *source, uint64_t data_offset,
+				  const struct format_commit *commit);
+
 /* ---- segment_queue.c ---- */
 
 /*

@@ -79,6 +79,7 @@ void text_decoder__free(struct text_decoder *decoder)
 		strbuf_release(&decoder->jobs[i].labels);
 		strbuf_release(&decoder->jobs[i].lines);
 		strbuf_release(&decoder->jobs[i].threads);
+		strbuf_release(&decoder->jobs[i].ticks);
 		strbuf_release(&decoder->jobs[i].frame);
 		merged_unit__free(decoder->jobs[i].unit);
 		free(decoder->jobs[i].text);
@@ -178,6 +179,7 @@ struct text_job *text_decoder__claim(struct text_decoder *decoder)
 	strbuf_clear(&job->frame);
 	strbuf_clear(&job->lines);
 	strbuf_clear(&job->threads);
+	strbuf_clear(&job->ticks);
 	job->text_len = 0;
 	job->is_unit = false;
 	return job;

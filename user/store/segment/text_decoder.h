@@ -25,6 +25,7 @@ struct text_job {
 	struct strbuf labels;
 	struct strbuf lines;   /* source lines, as text already; empty = none */
 	struct strbuf threads; /* their code; empty = none */
+	struct strbuf ticks;   /* code, of a unit those of its rows; empty = none */
 	struct strbuf frame;   /* compressed; empty = there is no text */
 	uint64_t text_len;     /* that the frame must have */
 	bool is_unit;	       /* of a merged segment: `unit` and `head` instead of a window */
