@@ -94,9 +94,9 @@ def test_equal_stacks_of_windows_and_processes_are_merged_and_sorted(store):
 def test_time_range_takes_windows_that_overlap_it(store):
     assert folded(store, since=START + 10) == "java;a.B.run_[j];a.B.work_[j] 5\n"
     # A window that only begins before it counts too, one that ends where it begins does not.
-    assert folded(store, since=START + 19, until=START + 20) == "java;a.B.run_[j];a.B.work_[j] 5\n"
-    assert folded(store, until=START + 1).startswith("cron;do_sys_poll_[k] 2\n")
-    assert folded(store, since=START + 3600, until=START + 3601) == "java;a.B.later_[0] 100\n"
+    assert folded(store, since=START + 19, until=START + 80) == "java;a.B.run_[j];a.B.work_[j] 5\n"
+    assert folded(store, since=START - 60, until=START + 1).startswith("cron;do_sys_poll_[k] 2\n")
+    assert folded(store, since=START + 3605, until=START + 3666) == "java;a.B.later_[0] 100\n"
 
 
 def test_times_may_be_written_in_several_ways(store):

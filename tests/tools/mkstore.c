@@ -14,7 +14,8 @@
  * Numbers are those of struct window, times in seconds; any other key is a label or a loss. Text
  * lines begin with a tab, source lines with a tab and an @, threads with a tab and a + (number of
  * the text's line, samples, name; all lines or none), cells with a tab and a ~ (of 20 ms since the
- * window's begin, samples). %XX stands for a byte. Usage: mkstore DIR
+ * window's begin, samples), moments of stacks with a tab and a * (milliseconds since the window's
+ * begin, number of the text's line). %XX stands for a byte. Usage: mkstore DIR
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -24,11 +25,13 @@
 
 #include "user/model/cells.h"
 #include "user/model/thread_counts.h"
+#include "user/model/ticks.h"
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
 #include "user/util/strbuf.h"
+#include "user/util/vec.h"
 
 struct script {
 	struct store_writer *writer;
@@ -38,6 +41,9 @@ struct script {
 	struct strbuf lines;
 	struct thread_counts *threads;
 	struct cells_sum *cells;
+	struct tick *ticks;
+	size_t tick_cnt;
+	size_t tick_cap;
 	bool has_window;
 };
 
@@ -192,13 +198,48 @@ static int add_cell(struct script *script, const char *text)
 				    (const uint8_t *)code.data, code.len);
 }
 
+/* "120 0" */
+static int add_tick(struct script *script, const char *text)
+{
+	int err = vec_room(script->ticks, script->tick_cnt, script->tick_cap, 64);
+	char *end;
+
+	if (err)
+		return err;
+	script->ticks[script->tick_cnt++] = (struct tick){
+		.ms = (uint32_t)strtoul(text, &end, 10),
+		.line = (uint32_t)strtoul(end, &end, 10),
+	};
+	return *end ? -EINVAL : 0;
+}
+
+static int encode_ticks(struct script *script, struct strbuf *out)
+{
+	uint32_t line_cnt = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < script->text.len; i++)
+		line_cnt += script->text.data[i] == '\n';
+	if (script->tick_cnt) {
+		qsort(script->ticks, script->tick_cnt, sizeof(*script->ticks), ticks_compare);
+		err = ticks_encode(script->ticks, script->tick_cnt, line_cnt, out);
+	}
+	script->tick_cnt = 0;
+	return err;
+}
+
 static int end_window(struct script *script)
 {
-	__cleanup_strbuf struct strbuf threads = STRBUF_INIT, cells = STRBUF_INIT;
+	__cleanup_strbuf struct strbuf threads = STRBUF_INIT, cells = STRBUF_INIT,
+				       ticks = STRBUF_INIT;
 	int err = thread_counts__encode(script->threads, NULL, &threads);
 
 	if (!err)
 		err = cells_sum__take(script->cells, script->window.start_unix_ns, &cells);
+	if (!err)
+		err = encode_ticks(script, &ticks);
+	script->window.ticks = (const uint8_t *)ticks.data;
+	script->window.ticks_len = ticks.len;
 	script->window.cells = (const uint8_t *)cells.data;
 	script->window.cells_len = cells.len;
 	thread_counts__clear(script->threads);
@@ -254,6 +295,8 @@ static int run_line(struct script *script, char *line)
 			return add_thread(script, text + 1);
 		if (*text == '~')
 			return add_cell(script, text + 1);
+		if (*text == '*')
+			return add_tick(script, text + 1);
 		strbuf_puts(to, text);
 		strbuf_putc(to, '\n');
 		return strbuf_error(to);
@@ -293,6 +336,7 @@ int main(int argc, char **argv)
 		(void)end_window(&script);
 	thread_counts__free(script.threads);
 	cells_sum__free(script.cells);
+	free(script.ticks);
 	strbuf_release(&script.text);
 	strbuf_release(&script.lines);
 	store_writer__free(script.writer);

@@ -30,6 +30,7 @@
 #include "user/output/info.h"
 #include "user/output/output.h"
 #include "user/store/store_source.h"
+#include "user/store/window_cut.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -41,6 +42,10 @@ struct dump {
 	struct profile *profile; /* NULL with --list and cells */
 	struct dump_stacks stacks;
 	struct dump_cells cells; /* sum is NULL but for DUMP_FORMAT_CELLS */
+	struct window_cut cut;	 /* of windows that reach over the ends of the time */
+	size_t cut_cnt;
+	size_t whole_cnt;	  /* of these, the moments of whose stacks are not known */
+	uint64_t untimed_samples; /* of those that were cut */
 	struct streams streams;
 	struct output_info info; /* of the windows that match */
 	struct output_label labels[DUMP_BY_CNT];
@@ -51,6 +56,15 @@ struct dump {
 	bool is_mixed_frequency;
 	int err; /* first failure where a callback cannot return one */
 };
+
+/* Does it reach over the ends of a time that is short? Then less than all of it is wanted. */
+static bool reaches_out(const struct dump *dump, const struct window *window)
+{
+	const struct selection *selection = &dump->options->selection;
+
+	return dump->profile &&
+	       window_cut_is_due(window, selection->since_unix_ns, selection->until_unix_ns);
+}
 
 static bool dump_want(void *ctx, const struct window *window)
 {
@@ -80,10 +94,35 @@ static bool dump_want(void *ctx, const struct window *window)
 		dump->is_mixed_frequency = true;
 	if (dump->err || !(dump->profile || dump->cells.sum))
 		return false;
-	if (dump_stacks_wants_text(&dump->stacks))
+	if (dump_stacks_wants_text(&dump->stacks) || reaches_out(dump, window))
 		return true;
 	dump->err = dump_stacks_add_labels(&dump->stacks, window, dump->profile);
 	return false;
+}
+
+static int add_stacks(struct dump *dump, const struct window *window, const char *text, size_t len)
+{
+	if (!dump_stacks_wants_text(&dump->stacks))
+		return dump_stacks_add_labels(&dump->stacks, window, dump->profile);
+	return dump_stacks_add(&dump->stacks, window, text, len, dump->profile,
+			       &dump->bad_line_cnt);
+}
+
+/* What of it is in the time that was asked for. 0, -ENODATA, -ENOMEM. */
+static int add_cut(struct dump *dump, const struct window *window, const char *text, size_t len)
+{
+	const struct selection *selection = &dump->options->selection;
+	struct window_cut *cut = &dump->cut;
+	int err = window_cut(cut, window, text, len, selection->since_unix_ns,
+			     selection->until_unix_ns);
+
+	if (err)
+		return err;
+	dump->cut_cnt++;
+	dump->untimed_samples += window->counts.samples - cut->timed_samples;
+	if (!cut->text.len)
+		return 0;
+	return add_stacks(dump, &cut->window, strbuf_str(&cut->text), cut->text.len);
 }
 
 static int dump_window(void *ctx, const struct window *window, const char *text, size_t len)
@@ -94,6 +133,13 @@ static int dump_window(void *ctx, const struct window *window, const char *text,
 		return dump->err;
 	if (dump->cells.sum)
 		return dump_cells_add(&dump->cells, window);
+	if (reaches_out(dump, window)) {
+		int err = add_cut(dump, window, text, len);
+
+		if (err != -ENODATA)
+			return err;
+		dump->whole_cnt += window->event == EVENT_CPU;
+	}
 	if (dump->info.lines && window->lines_len) {
 		int err = source_lines__add_text(dump->info.lines, window->lines, window->lines_len,
 						 &dump->bad_line_cnt);
@@ -101,8 +147,7 @@ static int dump_window(void *ctx, const struct window *window, const char *text,
 		if (err)
 			return err;
 	}
-	return dump_stacks_add(&dump->stacks, window, text, len, dump->profile,
-			       &dump->bad_line_cnt);
+	return add_stacks(dump, window, text, len);
 }
 
 static void dump_damage(void *ctx, const struct store_damage *stretch)
@@ -121,6 +166,8 @@ static int dump_read(struct dump *dump, struct store_source *reader)
 		.merge_ns = UINT64_MAX,
 		.wants_cells = dump->cells.sum != NULL,
 		.wants_threads = dump->profile && dump_stacks_wants_threads(&dump->stacks),
+		.wants_ticks = dump->profile && window_cut_is_range(selection->since_unix_ns,
+								    selection->until_unix_ns),
 		.want = dump_want,
 		.window = dump_window,
 		.damage = dump_damage,
@@ -138,8 +185,24 @@ static int dump_read(struct dump *dump, struct store_source *reader)
 	return err ? err : dump->err;
 }
 
+/* How near the result is to the time that was asked for. */
+static void report_cut(const struct dump *dump)
+{
+	if (dump->whole_cnt)
+		pr_info("%zu profile%s over the ends of this time and %s taken whole: when each stack was sampled is not known there; jbpfd --keep-moments says how long that is kept\n",
+			dump->whole_cnt, dump->whole_cnt == 1 ? " reaches" : "s reach",
+			dump->whole_cnt == 1 ? "is" : "are");
+	if (dump->untimed_samples)
+		pr_info("%" PRIu64 " sample%s around this time %s no moment and %s left out\n",
+			dump->untimed_samples, dump->untimed_samples == 1 ? "" : "s",
+			dump->untimed_samples == 1 ? "has" : "have",
+			dump->untimed_samples == 1 ? "is" : "are");
+}
+
 static void dump_fill_info(struct dump *dump)
 {
+	const struct selection *selection = &dump->options->selection;
+	uint64_t range_ns = selection->until_unix_ns - selection->since_unix_ns;
 	const struct streams *streams = &dump->streams;
 	struct output_info *info = &dump->info;
 
@@ -152,6 +215,8 @@ static void dump_fill_info(struct dump *dump)
 	info->is_selection = !selection_is_of_all(&dump->options->selection);
 	info->lost_samples = window_lost_samples(streams->lost);
 	info->covered_ns = streams->covered_ns;
+	if (dump->cut_cnt && range_ns < info->covered_ns)
+		info->covered_ns = range_ns;
 	info->window_ns = streams->last_window_ns;
 	info->stream_cnt = streams->cnt;
 	info->has_threads = dump->stacks.marks_threads;
@@ -192,6 +257,8 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 		by[i] = dump_by_names[options->by[i]];
 	selection_title(options->event, &options->selection, &title);
 	selection_subtitle(&options->selection, by, options->by_cnt, &subtitle);
+	if (dump->whole_cnt)
+		strbuf_printf(&subtitle, "%swhole profiles at the ends", subtitle.len ? ", " : "");
 	err = strbuf_error(&title);
 	if (!err)
 		err = strbuf_error(&subtitle);
@@ -362,12 +429,15 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 	if (err)
 		return dump_fail(reader, err);
 	if (!has_result(dump, &why)) {
-		if (*why || dump_hint(reader, dump->options, &out))
+		if (dump->cut_cnt)
+			strbuf_puts(&out, "the profiles around this time have some");
+		else if (*why || dump_hint(reader, dump->options, &out))
 			strbuf_clear(&out);
 		pr_err("no samples%s match%s%s\n", why, out.len ? "; " : "", strbuf_str(&out));
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	warn_sources(dump);
+	report_cut(dump);
 	err = dump_charge_own(dump);
 	if (!err)
 		err = dump_render(dump, &out);
@@ -430,6 +500,7 @@ int cmd_dump(int argc, char **argv)
 	code = dump_run(&dump, reader);
 	profile__free(dump.profile);
 	dump_cells_release(&dump.cells);
+	window_cut_release(&dump.cut);
 	source_lines__free(dump.info.lines);
 	streams_release(&dump.streams);
 	store_source__free(reader);
