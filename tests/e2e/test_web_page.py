@@ -17,6 +17,7 @@ BUSY = range(60, 90)  # steps in which one method burns
 GAP = range(20, 30)
 LOST = 40
 PULSE = range(10, 20)  # cells of each second in which it burns
+TIMED = BUSY[10]  # step of which it is known when each stack was sampled
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -34,6 +35,9 @@ def script():
         if step in BUSY:
             stacks = "\tjava;a.B.run_[j];a.B.burn_[j] 1600\n" + stacks
             stacks += "".join(f"\t~{50 * second + cell} 20\n" for second in range(10) for cell in PULSE)
+        if step == TIMED:  # it burns first, and works in the last two cells
+            stacks += "".join(f"\t*{1000 * second + 20 * cell + i} {int(cell >= PULSE[-2])}\n"
+                              for second in range(10) for cell in PULSE for i in range(20))
         lines.append(f"window start={start} duration=10 pid=42 frequency_hz=100 is_jvm=1 comm=java container=shop-1 "
                      f"service=shop image=shop:{1 if step < 60 else 2} samples={2000 if step in BUSY else 400} "
                      f"start_boot={10000 + 10 * step} process_start={9000 * 10**9}\n{stacks}"
@@ -352,6 +356,19 @@ def test_cells_of_the_heat_map_are_a_range_like_any_other(page):
     page.settle()
     assert heat_samples(page) == 2 * 10 * len(PULSE) * 20
     assert (page.state(), page.browser.text("marked")) == shown
+
+
+def test_marked_cells_have_a_flame_graph_of_their_own(page):
+    from_s = START + 10 * TIMED
+    page.open(f"{WHOLE}&mark={from_s}..{from_s + 10}&heat={from_s}..{from_s + 10}")
+    assert heat_samples(page) == 10 * len(PULSE) * 20
+    assert {"a.B.burn", "a.B.work"} <= set(page.methods())
+    drag_cells(page, 10, (3, PULSE[-2]), (3, PULSE[-1]))
+    assert page.state()["mark"] == f"{from_s + 3.36}..{from_s + 3.4}"
+    assert "a.B.work" in page.methods() and "a.B.burn" not in page.methods()
+    drag_cells(page, 10, (4, PULSE[0]), (4, PULSE[1]))
+    assert "a.B.burn" in page.methods() and "a.B.work" not in page.methods()
+    assert "when each stack was sampled" in page.browser.text("heatCaption")
 
 
 def test_keys_mark_cells_of_the_heat_map(page):

@@ -94,7 +94,8 @@ function showHeatCaption() {
   const range = formatRange([heat.from, heat.from + heat.columns]);
   $('heat').dataset.samples = heat.counts.reduce((a, b) => a + b, 0);
   $('heatCaption').textContent = `Samples by column of a second and cell of 20 ms, ${range}. ` +
-    'The flame graph has the whole windows that marked cells lie in.';
+    'The flame graph has the samples of the marked cells, if these are less than a minute and it is known when each ' +
+    'stack was sampled (jbpfd --keep-moments); else whole profiles.';
 }
 
 async function loadHeat() {
