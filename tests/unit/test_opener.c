@@ -445,6 +445,58 @@ static void without_a_process_nothing_is_opened(void **state)
 	opener__free(none);
 }
 
+static int lend_starter(void *ctx, int *socket_out, pid_t *pid_out)
+{
+	return *(bool *)ctx ? test_start(NULL, socket_out, pid_out) : -EAGAIN;
+}
+
+/* Lines that it says. */
+static size_t lines_of(struct opener *asked, int tries)
+{
+	char text[4096];
+	int fds[2], saved = dup(STDERR_FILENO);
+	size_t cnt = 0;
+	ssize_t len;
+
+	/* Whom it starts has the other end, too. */
+	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+	dup2(fds[1], STDERR_FILENO);
+	log_set_level(LOG_LEVEL_WARN);
+	for (int i = 0; i < tries; i++) {
+		int fd = opener__path(asked, roots[0], "/file");
+
+		if (fd >= 0)
+			close(fd);
+	}
+	log_set_level(LOG_LEVEL_ERR);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(fds[1]);
+	len = read(fds[0], text, sizeof(text));
+	close(fds[0]);
+	for (ssize_t i = 0; i < len; i++)
+		cnt += text[i] == '\n';
+	return cnt;
+}
+
+static void that_none_can_be_started_is_said_once_until_one_could_be(void **state)
+{
+	bool lends = false;
+	const struct child_starter starter = { .start = lend_starter,
+					       .end = test_end,
+					       .ctx = &lends };
+	struct opener *single = opener__new(&starter);
+
+	(void)state;
+	assert_int_equal(lines_of(single, 4), 1);
+	lends = true;
+	assert_int_equal(lines_of(single, 2), 0);
+	opener__forget_process(single);
+	lends = false;
+	assert_int_equal(lines_of(single, 4), 1);
+	opener__free(single);
+}
+
 /* ---- rights ---- */
 
 static int writes_by_openat2(int root_fd)
@@ -628,6 +680,7 @@ int main(void)
 		TEST(accounts_together_have_a_limit_that_ends),
 		TEST(no_account_keeps_a_user_when_the_opener_is_gone),
 		TEST(without_a_process_nothing_is_opened),
+		TEST(that_none_can_be_started_is_said_once_until_one_could_be),
 		TEST(the_process_reads_and_changes_nothing),
 		TEST(the_process_has_one_right_at_most),
 		TEST(a_copy_starts_one_of_its_own_and_leaves_that_of_the_original),

@@ -73,6 +73,7 @@ struct opener {
 	struct account *account; /* for whom files are opened; a user of it */
 	struct work work;	 /* a request that it has answered and not finished */
 	bool is_free;
+	bool is_lacking; /* there was none to be had, and it was said */
 	struct hanging hanging[OPENER_MAX_HANGING];
 	size_t hanging_cnt;
 	struct place places[MAX_PLACES]; /* a ring */
@@ -270,9 +271,14 @@ static int process_start(struct opener *opener)
 		if (!err && reply.says != OPENER_IS_READY)
 			err = -EBADMSG;
 	}
-	if (!err)
+	if (!err) {
+		opener->is_lacking = false;
 		return 0;
+	}
 	process_drop(opener);
+	if (opener->is_lacking)
+		return -EBUSY;
+	opener->is_lacking = true;
 	pr_warn_limited(
 		"symbols: the process that opens files of containers cannot be started: %s; new ones stay without names\n",
 		err == -EBUSY  ? "too many of them hang" :
