@@ -161,6 +161,9 @@ def test_many_containers_that_hang_whoever_names_do_not_end_naming(crowd, daemon
     assert profiler.stop() == 0, profiler.log()
 
 
+WAITS = r"what hangs over process \d+ \(libjvm.so\) of [0-9a-f]{12} waits for its file /tmp/hang/program"
+
+
 @pytest.mark.alone
 def test_record_keeps_nobody_waiting_for_what_hangs(crowd, readable_folder):
     """Whoever reads what it says reads on until all that can say something have ended: what hangs says nothing there."""
@@ -168,11 +171,12 @@ def test_record_keeps_nobody_waiting_for_what_hangs(crowd, readable_folder):
     recording = subprocess.Popen([BIN / "jbpf-record", "-o", readable_folder / "profile.html"], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        assert any("hung over process" in line for line in recording.stdout), "nothing hung"
+        assert any(re.search(WAITS, line) for line in recording.stdout), "nobody says what it waits for"
         recording.send_signal(signal.SIGINT)
         said, _ = recording.communicate(timeout=60 * PATIENCE)
         assert recording.returncode == 0, said
-        assert re.search(r"1 process of jbpf's hangs in the kernel.*over process \d+ \(libjvm.so\) of /", said), said
+        assert re.search(r"1 process of jbpf's hangs in the kernel.*: over /tmp/hang/program, a file of process \d+ \(libjvm.so\) of [0-9a-f]{12}",
+                         said), said
     finally:
         recording.kill()
 
@@ -182,12 +186,14 @@ HIDDEN = "mount -t proc -o hidepid=2,gid=54321 proc /proc && exec \"$@\""
 
 @pytest.mark.alone
 def test_one_that_hangs_is_replaced_where_processes_are_hidden_from_who_has_no_rights(crowd, readable_folder):
-    """Whoever samples has given its rights up, and may see nothing of the process that names for it."""
+    """Whoever samples has given its rights up, and may see nothing of the process that names for it, nor of the one over
+    which that hangs: it is told who that is all the same."""
     crowd.start("liar", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 30 /tmp/hang/program $P0", user=0, setup=MOUNT)
     recording = subprocess.Popen(["unshare", "--mount", "sh", "-c", HIDDEN, "sh", BIN / "jbpf-record", "-o", readable_folder / "profile.html"],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        assert any("hung over process" in line for line in recording.stdout), "nothing hung"
+        assert any(re.search(r"hung over process \d+ \(libjvm.so\) of [0-9a-f]{12}", line) for line in recording.stdout), "nothing hung"
+        assert any(re.search(WAITS, line) for line in recording.stdout), "nobody says what it waits for"
         recording.send_signal(signal.SIGINT)
         said, _ = recording.communicate(timeout=60 * PATIENCE)
         assert recording.returncode == 0, said

@@ -294,12 +294,13 @@ static void a_namer_may_start_all_but_a_namer(void **state)
 	assert_int_equal(report.err[LAUNCHER_PARSER], 0);
 	assert_int_equal(report.err[LAUNCHER_OPENER], -ENOTSUP);
 	assert_int_equal(report.err[LAUNCHER_ATTACH], 0);
+	assert_int_equal(report.err[LAUNCHER_LOOKER], -EPERM);
 	assert_true(WIFEXITED(report.status) || WTERMSIG(report.status) == SIGKILL);
 	close(socket_fd);
 	launcher__free(launcher);
 }
 
-static void the_sampler_may_start_a_namer_and_nothing_else(void **state)
+static void the_sampler_may_start_a_namer_and_a_looker_and_nothing_else(void **state)
 {
 	static const enum launcher_kind others[] = { LAUNCHER_NONE, LAUNCHER_PARSER,
 						     LAUNCHER_OPENER, LAUNCHER_ATTACH,
@@ -312,6 +313,9 @@ static void the_sampler_may_start_a_namer_and_nothing_else(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		assert_int_equal(launcher__start(launcher, others[i], NULL, 2, &socket_fd, &pid),
 				 -EPERM);
+	/* Here there is no such program. */
+	assert_int_equal(launcher__start(launcher, LAUNCHER_LOOKER, NULL, -1, &socket_fd, &pid),
+			 -ENOTSUP);
 	assert_int_equal(socket_fd, -1);
 	launcher__free(launcher);
 }
@@ -739,7 +743,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_child_gets_what_it_was_started_with_and_plain_signals),
 		cmocka_unit_test(a_namer_may_start_all_but_a_namer),
-		cmocka_unit_test(the_sampler_may_start_a_namer_and_nothing_else),
+		cmocka_unit_test(the_sampler_may_start_a_namer_and_a_looker_and_nothing_else),
 		cmocka_unit_test(an_answer_that_came_too_late_is_not_that_to_the_next_request),
 		cmocka_unit_test(nobody_ends_what_another_one_started),
 		cmocka_unit_test(a_namer_that_reads_no_answers_keeps_nobody_waiting),

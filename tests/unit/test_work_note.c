@@ -50,6 +50,13 @@ static void a_note_says_whom_and_whether(void **state)
 	work_note__idle(note);
 	(void)work_note__read(note, &work, &is_busy);
 	assert_false(is_busy);
+	/* Whoever wrote it may have been taken over. */
+	memset(work.comm, 'x', sizeof(work.comm));
+	memset(work.owner, 'y', sizeof(work.owner));
+	work_note__on(note, &work);
+	(void)work_note__read(note, &work, &is_busy);
+	assert_int_equal(strlen(work.comm), WORK_COMM_BYTES - 1);
+	assert_int_equal(strlen(work.owner), WORK_OWNER_BYTES - 1);
 	work_note__on(NULL, &seven);
 	work_note__idle(NULL);
 	work_note__free(note);

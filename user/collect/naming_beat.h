@@ -16,7 +16,7 @@
 
 #define NAMING_BEAT_MISSES   3u			   /* in a row, and naming is dead */
 #define NAMING_BEAT_STUCK_NS (600 * 1000000000ull) /* without a beat */
-#define NAMING_BEAT_BYTES    768u		   /* of the line */
+#define NAMING_BEAT_BYTES    1216u		   /* of the line */
 
 /* Zero-initialise, and note the first beat at the start. */
 struct naming_beat {

@@ -123,7 +123,7 @@ bool recorder__is_idle(const struct recorder *recorder);
 void recorder__give_up(struct recorder *recorder);
 
 /* As namer_link__hanging(). */
-#define RECORDER_HANGING_BYTES 448u
+#define RECORDER_HANGING_BYTES 896u
 void recorder__hanging(const struct recorder *recorder, char *out, size_t len);
 
 /* Does naming go on? For who watches jbpfd; see naming_beat.h. */

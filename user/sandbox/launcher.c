@@ -355,7 +355,7 @@ static int serve_start(struct state *state, const struct request *request, uint3
 	pid_t pid;
 
 	if (kind == LAUNCHER_NONE || kind >= LAUNCHER_KIND_CNT ||
-	    is_sampler != (kind == LAUNCHER_NAMER))
+	    is_sampler != (kind == LAUNCHER_NAMER || kind == LAUNCHER_LOOKER))
 		return -EPERM;
 	if (!state->options->programs[kind])
 		return -ENOTSUP;

@@ -21,10 +21,11 @@
 enum launcher_kind {
 	LAUNCHER_NONE = 0,
 	LAUNCHER_NAMER = 1,  /* only the sampler may ask for it */
-	LAUNCHER_PARSER = 2, /* these only the namer */
+	LAUNCHER_PARSER = 2, /* these three only the namer */
 	LAUNCHER_OPENER = 3,
 	LAUNCHER_ATTACH = 4,
-	LAUNCHER_KIND_CNT = 5,
+	LAUNCHER_LOOKER = 5, /* only the sampler: says what a namer waits for that hangs */
+	LAUNCHER_KIND_CNT = 6,
 };
 
 #define LAUNCHER_NUMBERS 8u

@@ -22,10 +22,10 @@
 #include "symbols/parser/parser_child.h"
 #include "user/collect/naming/ban_list.h"
 #include "user/collect/naming/jvm_ask.h"
-#include "user/host/cgroup_lines.h"
 #include "user/sandbox/child_process.h"
 #include "user/sandbox/launcher.h"
 #include "user/sandbox/role_sandbox.h"
+#include "user/collect/namer/hang_place.h"
 #include "user/collect/namer/namer.h"
 #include "user/collect/namer/namer_link_internal.h"
 #include "user/collect/naming/naming_wire.h"
@@ -42,11 +42,9 @@
 #define START_REFILL_NS	 (5 * CLOCK_NS_PER_S)
 #define READY_TIMEOUT_NS (20 * CLOCK_NS_PER_S)
 #define READY_POLL_MS	 100
-#define COMM_BYTES	 16
-#define CGROUP_BYTES	 128
-#define CGROUP_MAX_BYTES 65536
 #define TOLD_HUNG	 2u /* by name; the others are counted */
 #define STRIKE_NS	 (600 * CLOCK_NS_PER_S)
+#define LOOK_TICK_NS	 (50 * CLOCK_NS_PER_MS)
 #define HUNG_MAX	 64u		       /* as the launcher allows */
 #define HUNG_LOOK_NS	 (10 * CLOCK_NS_PER_S) /* between looks at one of them */
 #define STREAM_MAX_BYTES (64u << 20)	       /* one stream's text and lines, with room */
@@ -58,9 +56,9 @@
 struct hung {
 	pid_t pid; /* 0 = free place */
 	struct ban who;
-	uint32_t over; /* process over which it hangs */
-	char comm[COMM_BYTES];
-	char cgroup[CGROUP_BYTES]; /* "" = not known */
+	struct work work;	      /* over whom it hangs */
+	bool is_looked_at;	      /* what it waits for was asked */
+	char place[HANG_PLACE_BYTES]; /* which is this file; "" = not known */
 };
 
 struct namer_link {
@@ -78,6 +76,8 @@ struct namer_link {
 	struct ban_list strikes; /* over whom a namer ended; each until it is forgotten */
 	struct hung hung[HUNG_MAX];
 	uint64_t next_hung_ns; /* CLOCK_BOOTTIME: when they are looked at */
+	struct hang_look look; /* at what one of them waits for: */
+	pid_t looked_at;
 	/* As the last tick saw it. */
 	struct work work;
 	uint64_t sequence;
@@ -296,10 +296,9 @@ int namer_link__open(const struct namer_link_options *options, struct namer_link
 		     size_t why_len)
 {
 	static const launcher_main_fn programs[LAUNCHER_KIND_CNT] = {
-		[LAUNCHER_NAMER] = namer__main,
-		[LAUNCHER_PARSER] = parser_main,
-		[LAUNCHER_OPENER] = opener_main,
-		[LAUNCHER_ATTACH] = jvm_ask_child_main,
+		[LAUNCHER_NAMER] = namer__main,	     [LAUNCHER_PARSER] = parser_main,
+		[LAUNCHER_OPENER] = opener_main,     [LAUNCHER_ATTACH] = jvm_ask_child_main,
+		[LAUNCHER_LOOKER] = hang_place_main,
 	};
 
 	return namer_link_open_with(options, programs, out, why, why_len);
@@ -310,6 +309,8 @@ void namer_link__free(struct namer_link *link)
 	if (!link)
 		return;
 	packet_stream_release(&link->stream);
+	if (link->look.pid)
+		close(link->look.fd);
 	launcher__free(link->launcher);
 	work_note__free(link->context.note);
 	if (link->context.kallsyms_fd >= 0)
@@ -380,30 +381,27 @@ struct fall {
 	char what[64];
 	const struct ban *ban; /* NULL: no process is to blame */
 	uint32_t pid;	       /* who was worked on; 0 = nobody */
-	char comm[COMM_BYTES]; /* its name, "" when it has ended */
 };
 
-/* Where it is, for people: cut to its end. */
-static void read_cgroup(uint32_t pid, char out[CGROUP_BYTES])
+/* Where the note has no name: no process may be there any more, or be seen (hidepid). */
+static void read_comm(struct work *work)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	struct cgroup_line line;
-	size_t cut;
 
-	if (fs_read_filef(AT_FDCWD, CGROUP_MAX_BYTES, &text, "/proc/%u/cgroup", (unsigned)pid) ||
-	    !cgroup_lines_find(strbuf_str(&text), text.len, NULL, &line) || line.name_len < 2)
-		return;
-	cut = line.name_len < CGROUP_BYTES ? 0 : line.name_len - CGROUP_BYTES + 1;
-	snprintf(out, CGROUP_BYTES, "%.*s", (int)(line.name_len - cut), line.path + cut);
+	if (!*work->comm && !fs_read_filef(AT_FDCWD, WORK_COMM_BYTES, &text,
+					   "/proc/%" PRIu32 "/comm", work->id.pid))
+		(void)snprintf(work->comm, WORK_COMM_BYTES, "%.*s",
+			       (int)strcspn(strbuf_str(&text), "\n"), strbuf_str(&text));
 }
 
-static void read_comm(uint32_t pid, char comm[COMM_BYTES])
+/* "process 12 (java) of /shop", what of it is known. */
+static void put_who(struct strbuf *out, const struct work *work)
 {
-	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-
-	if (!fs_read_filef(AT_FDCWD, COMM_BYTES, &text, "/proc/%u/comm", (unsigned)pid))
-		snprintf(comm, COMM_BYTES, "%.*s", (int)strcspn(strbuf_str(&text), "\n"),
-			 strbuf_str(&text));
+	strbuf_printf(out, "process %" PRIu32, work->id.pid);
+	if (*work->comm)
+		strbuf_printf(out, " (%s)", work->comm);
+	if (*work->owner)
+		strbuf_printf(out, " of %s", work->owner);
 }
 
 /* Not by the launcher: it had ended before that was asked to end it. */
@@ -432,7 +430,7 @@ static bool strike(struct namer_link *link, const struct ban *who, uint64_t now_
  */
 static void ban_culprit(struct namer_link *link, int status, struct fall *fall, uint64_t now_ns)
 {
-	const struct work *work = &link->work;
+	struct work *work = &link->work;
 	struct ban who = { .account = work->account,
 			   .start_ns = work->id.start_ns,
 			   .pid = work->id.pid };
@@ -441,7 +439,7 @@ static void ban_culprit(struct namer_link *link, int status, struct fall *fall, 
 	if (!work->id.pid)
 		return;
 	fall->pid = work->id.pid;
-	read_comm(fall->pid, fall->comm);
+	read_comm(work);
 	is_second = strike(link, &who, now_ns);
 	if (was_killed_by_others(link, status) && !is_second)
 		return;
@@ -451,19 +449,22 @@ static void ban_culprit(struct namer_link *link, int status, struct fall *fall, 
 	link->ban_cnt++;
 }
 
-static void report(const struct fall *fall, const char *next, uint64_t now_ns)
+static void report(const struct namer_link *link, const struct fall *fall, const char *next,
+		   uint64_t now_ns)
 {
+	__cleanup_strbuf struct strbuf who = STRBUF_INIT;
 	const struct ban *ban = fall->ban;
 
+	put_who(&who, &link->work);
 	if (!ban && fall->pid)
-		pr_warn("namer: the process that names %s at work on process %u (%s), which is not blamed for that; %s\n",
-			fall->what, fall->pid, *fall->comm ? fall->comm : "it has ended", next);
+		pr_warn("namer: the process that names %s at work on %s, which is not blamed for that; %s\n",
+			fall->what, strbuf_str(&who), next);
 	else if (!ban)
 		pr_warn("namer: the process that names %s; %s\n", fall->what, next);
 	else
-		pr_warn("namer: the process that names %s over process %u (%s); for %" PRIu64
+		pr_warn("namer: the process that names %s over %s; for %" PRIu64
 			" s nothing of it%s is read, and its frames have no names; %s\n",
-			fall->what, fall->pid, *fall->comm ? fall->comm : "it has ended",
+			fall->what, strbuf_str(&who),
 			(uint64_t)((ban->until_boot_ns - now_ns) / CLOCK_NS_PER_S),
 			ban->account ? ", and of its container," : "", next);
 }
@@ -488,9 +489,7 @@ static void remember_hung(struct namer_link *link, pid_t pid, const struct fall 
 		i++;
 	if (i == HUNG_MAX)
 		return;
-	link->hung[i] = (struct hung){ .pid = pid, .who = *fall->ban, .over = fall->pid };
-	memcpy(link->hung[i].comm, fall->comm, COMM_BYTES);
-	read_cgroup(fall->pid, link->hung[i].cgroup);
+	link->hung[i] = (struct hung){ .pid = pid, .who = *fall->ban, .work = link->work };
 }
 
 static bool has_ended(const struct namer_link *link, const struct hung *hung)
@@ -524,6 +523,45 @@ static void hold_bans(struct namer_link *link, uint64_t now_ns)
 		/* One that is not told now is told with all bans when the next one begins. */
 		if (namer_link__is_up(link))
 			(void)send_ban(link, &hung->who);
+	}
+}
+
+static void report_place(const struct hung *hung)
+{
+	__cleanup_strbuf struct strbuf who = STRBUF_INIT;
+
+	put_who(&who, &hung->work);
+	if (*hung->place)
+		pr_warn("namer: what hangs over %s waits for its file %s: end the server of that file, or the container\n",
+			strbuf_str(&who), hung->place);
+}
+
+/* What those that hang wait for, one after the other. */
+static void look_at_hung(struct namer_link *link, uint64_t now_ns)
+{
+	char place[HANG_PLACE_BYTES];
+	pid_t looked = link->look.pid ? link->looked_at : 0;
+
+	if (looked && !hang_look_take(&link->look, link->launcher, now_ns, place))
+		return;
+	for (size_t i = 0; i < HUNG_MAX; i++) {
+		struct hung *hung = &link->hung[i];
+		const struct hang_question question = {
+			.hanging = (uint32_t)hung->pid,
+			.over = hung->work.id.pid,
+			.start_ns = hung->work.id.start_ns,
+		};
+
+		if (looked && hung->pid == looked) {
+			memcpy(hung->place, place, sizeof(place));
+			report_place(hung);
+		}
+		if (!hung->pid || hung->is_looked_at || link->look.pid)
+			continue;
+		hung->is_looked_at = true;
+		/* Where nobody can look, who hangs over whom is told without it. */
+		if (!hang_look_start(&link->look, link->launcher, &question, now_ns))
+			link->looked_at = hung->pid;
 	}
 }
 
@@ -587,6 +625,7 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 	int err;
 
 	hold_bans(link, now_ns);
+	look_at_hung(link, now_ns);
 	(void)work_note__read(link->context.note, &work, &is_busy);
 	/* One that has begun to work is looked at from now on. */
 	if (now_ns < link->next_tick_ns && !link->broken && (link->was_busy || !is_busy))
@@ -602,7 +641,7 @@ bool namer_link__tick(struct namer_link *link, uint64_t now_ns)
 	link->was_busy = false;
 	err = start_next(link, &how, now_ns);
 	if (*fall.what)
-		report(&fall, how, now_ns);
+		report(link, &fall, how, now_ns);
 	if (err) {
 		link->next_tick_ns = now_ns + RETRY_NS;
 		link->broken = 0; /* there is none that could be */
@@ -633,6 +672,8 @@ uint64_t namer_link__due_boot_ns(const struct namer_link *link, uint64_t now_ns)
 
 	if (link->broken)
 		return now_ns;
+	if (link->look.pid)
+		return now_ns + LOOK_TICK_NS < due_ns ? now_ns + LOOK_TICK_NS : due_ns;
 	/* It may have begun to work by itself. */
 	(void)work_note__read(link->context.note, &work, &is_busy);
 	if (is_busy && due_ns > now_ns + NAMER_LINK_TICK_NS)
@@ -659,9 +700,10 @@ void namer_link__hanging(const struct namer_link *link, char *out, size_t len)
 
 		if (!hung->pid || has_ended(link, hung) || ++cnt > TOLD_HUNG)
 			continue;
-		strbuf_printf(&text, "%sprocess %u (%s)%s%s", cnt == 1 ? "" : ", ", hung->over,
-			      *hung->comm ? hung->comm : "it has ended",
-			      *hung->cgroup ? " of " : "", hung->cgroup);
+		strbuf_puts(&text, cnt == 1 ? "" : ", ");
+		if (*hung->place)
+			strbuf_printf(&text, "%s, a file of ", hung->place);
+		put_who(&text, &hung->work);
 	}
 	if (!cnt || strbuf_error(&text))
 		return;

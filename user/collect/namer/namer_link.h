@@ -76,8 +76,8 @@ void namer_link__relay(struct namer_link *link);
 /* False: the launcher has ended, which it never does by itself. */
 bool namer_link__has_launcher(const struct namer_link *link);
 
-/* One line: over whom namers hang that were killed and do not end; "" = none does. */
-#define NAMER_LINK_HANGING_BYTES 448u
+/* One line: over which files of whom namers hang that were killed and do not end; "" = none does. */
+#define NAMER_LINK_HANGING_BYTES 896u
 void namer_link__hanging(const struct namer_link *link, char *out, size_t len);
 
 struct namer_link_stats {

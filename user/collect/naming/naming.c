@@ -62,16 +62,31 @@ void naming_rest(struct naming *naming)
 	naming->work_begin_ns = now_ns;
 }
 
+/* Whoever reads the note may not see the process (hidepid), and shall say whose it is. */
+static void note_work(struct naming *naming, const struct process *process)
+{
+	const struct container_info *container = &process->container;
+	const char *owner = container->name && *container->name ? container->name :
+			    container->cgroup_path		? container->cgroup_path :
+								  "";
+	struct work work = { .id = process->id, .account = process->account };
+	size_t len = strlen(owner);
+
+	if (!naming->config.note)
+		return;
+	memcpy(work.comm, process->comm, sizeof(work.comm));
+	owner += len < sizeof(work.owner) ? 0 : len - sizeof(work.owner) + 1;
+	(void)snprintf(work.owner, sizeof(work.owner), "%s", owner);
+	work_note__on(naming->config.note, &work);
+}
+
 void naming_work_on(struct naming *naming, const struct process *process)
 {
-	const struct work work = { .id = process->id, .account = process->account };
-
 	/* Input that came before the process's account was known belongs to it, too. */
 	if (naming->worked_for)
 		naming_rest(naming);
 	naming->worked_for = accounts__find(naming->accounts, process->account);
-	if (naming->config.note)
-		work_note__on(naming->config.note, &work);
+	note_work(naming, process);
 }
 
 bool naming_may_work_on(const struct process *process)
@@ -119,6 +134,15 @@ void naming_tell_account(struct naming *naming, const struct process *process)
 		return;
 	*last = told;
 	listener->account(listener->ctx, &told);
+}
+
+void naming_work_on_sight(struct naming *naming, const struct process_sight *sight)
+{
+	struct work work = { .id = sight->id };
+
+	(void)snprintf(work.comm, sizeof(work.comm), "%s", sight->comm);
+	if (naming->config.note)
+		work_note__on(naming->config.note, &work);
 }
 
 static bool is_banned(const void *ctx, const struct process *process)
@@ -630,11 +654,9 @@ static void meet(struct naming *naming, const struct jbpf_notice *notice)
 		.ns_pid = notice->ns_pid,
 		.may_be_recorded = notice->flags & JBPF_KNOWN_OPT_OUT_NONE,
 	};
-	const struct work work = { .id = id };
 	struct process *process;
 
-	if (naming->config.note)
-		work_note__on(naming->config.note, &work);
+	naming_work_on_sight(naming, &sight);
 	/* Short of memory: the window's naming tries again and counts what it loses. */
 	if (process_table__get(naming->processes, &sight, &process))
 		return;

@@ -50,6 +50,8 @@ struct naming {
 
 /* Notes that what comes next is done with this process. */
 void naming_work_on(struct naming *naming, const struct process *process);
+/* The same of one that is not known yet. */
+void naming_work_on_sight(struct naming *naming, const struct process_sight *sight);
 /* That work is over, and charged to who it was for. */
 void naming_rest(struct naming *naming);
 /* Has its account CPU time left for that? Of a process with symbols. */

@@ -235,12 +235,10 @@ static int meet_process(struct naming *naming, const struct stream *stream, stru
 		.ns_pid = value->ns_pid,
 		.may_be_recorded = may_be_recorded,
 	};
-	const struct work work = { .id = sight.id };
 	struct process *process;
 	int err;
 
-	if (naming->config.note)
-		work_note__on(naming->config.note, &work);
+	naming_work_on_sight(naming, &sight);
 	err = process_table__get(naming->processes, &sight, &process);
 	if (err)
 		return err;

@@ -69,8 +69,11 @@ uint64_t work_note__read(const struct work_note *note, struct work *out, bool *i
 		*out = note->work;
 		*is_busy_out = note->is_busy;
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		if (!(before & 1) && __atomic_load_n(&note->sequence, __ATOMIC_RELAXED) == before)
-			return before;
+		if ((before & 1) || __atomic_load_n(&note->sequence, __ATOMIC_RELAXED) != before)
+			continue;
+		out->comm[WORK_COMM_BYTES - 1] = '\0';
+		out->owner[WORK_OWNER_BYTES - 1] = '\0';
+		return before;
 	}
 	*out = nobody;
 	return before;

@@ -11,10 +11,16 @@
 
 #include "symbols/symbols.h"
 
-/* Who is worked on; all 0: nobody in particular. */
+#define WORK_COMM_BYTES	 16u
+#define WORK_OWNER_BYTES 128u
+
+/* Who is worked on; all 0: nobody in particular. Its names are foreign text, and "" = not known. */
 struct work {
 	struct symbols_process_id id;
 	uint64_t account; /* 0 = not known yet */
+	char comm[WORK_COMM_BYTES];
+	char owner
+		[WORK_OWNER_BYTES]; /* its container, for people, or the end of its cgroup's path */
 };
 
 /* Shared memory; inherited by fork. Written by one process, read by another at any moment. */
