@@ -223,7 +223,7 @@ def test_nothing_to_compare_is_3_and_a_wrong_store_1(store, tmp_path):
 
 
 # Many times what the other services take, and a part of what this one's stacks do.
-FEW_KB = 300_000
+FEW_KB = 120_000
 
 
 def is_sanitized():
@@ -251,6 +251,21 @@ def test_a_service_with_too_many_stacks_fails_alone(tmp_path):
     assert not list(day.glob("liar*"))
     assert set((day / ".files").read_text().split()) == {path.name for path in day.iterdir()} - {".files"}
     assert "too many different stacks" in (day / "index.html").read_text()
+
+
+def test_of_very_many_names_those_with_samples_are_compared(tmp_path):
+    """Of each day 21,600 stacks with names of their own."""
+    script = "".join(run_line(1, day, "lambdas", "stacks=600") + run_line(2, day, "plain") for day in range(DAYS - 2, DAYS))
+    store = make_store(tmp_path / "store", script)
+    result = days(store, tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    day = tmp_path / "out" / DATE.isoformat()
+    pages = {name: json.loads((day / f"{name}.json").read_text()) for name in ("lambdas", "plain")}
+    assert any("fewer than 5 samples on each side are left out" in note for note in pages["lambdas"]["notes"])
+    assert not any("left out" in note for note in pages["plain"]["notes"])
+    methods = {name: {row["name"]: row for row in page["rows"] if row["kind"] == "method_total"} for name, page in pages.items()}
+    assert methods["plain"] and set(methods["plain"]) <= set(methods["lambdas"])
+    assert all(max(row["samples_before"], row["samples_after"]) >= 5 for row in methods["lambdas"].values())
 
 
 def services_at_work(job):

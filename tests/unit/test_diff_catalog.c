@@ -322,6 +322,60 @@ static void a_learned_stack_counts_as_an_added_one(void **state)
 	world_end(&world);
 }
 
+/* Places, methods, classes and packages, each with what it is linked to. */
+static void of_what_is_cut_the_heavy_stays_and_is_the_same(void **state)
+{
+	static const char *const heavy[] = { "java;a.B.run_[j];c.D.leaf_[j]", "java;a.B.run_[0]",
+					     "sh" };
+	struct diff_block first = { .length_ns = SECOND };
+	struct diff_block second = { .start_unix_ns = SECOND, .length_ns = SECOND };
+	struct world world = { diff_catalog__new(), diff_side__new(1) };
+	uint32_t before = 0, after = 0;
+	const struct diff_item *items;
+	char stack[64];
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		(void)snprintf(stack, sizeof(stack), "java;a.B.run_[j];x%d.Y.light_[j]", i);
+		assert_int_equal(
+			diff_catalog__add(world.catalog, world.side, stack, strlen(stack), 2), 0);
+		assert_int_equal(diff_catalog__add(world.catalog, world.side, heavy[i % 3],
+						   strlen(heavy[i % 3]), 1),
+				 0);
+		if (i == 49)
+			assert_int_equal(diff_side__close_block(world.side, &first), 0);
+	}
+	assert_int_equal(diff_side__close_block(world.side, &second), 0);
+	(void)diff_catalog__items(world.catalog, &before);
+	assert_int_equal(diff_catalog__cut(world.catalog, &world.side, 1, 5), 0);
+	items = diff_catalog__items(world.catalog, &after);
+	assert_true(before >= 400);
+	/* a.B and c.D: two methods each, one of them by itself also; classes, packages; four places. */
+	assert_int_equal(after, 4 + 4 + 4 + 4);
+	/* Of the first block: 17 and 17 of 50, and all the light ones below a.B.run. */
+	assert_int_equal(java(&world, DIFF_KIND_METHOD_TOTAL, "a.B.run"), 17 + 17 + 100);
+	assert_int_equal(java(&world, DIFF_KIND_METHOD_SELF, "c.D.leaf"), 17);
+	assert_int_equal(java(&world, DIFF_KIND_PACKAGE_TOTAL, "a"), 17 + 17 + 100);
+	assert_int_equal(diff_catalog__find(world.catalog, DIFF_KIND_PACKAGE_TOTAL, FRAME_KIND_JIT,
+					    "x7", 2),
+			 DIFF_NONE);
+	for (uint32_t i = 0; i < after; i++) {
+		struct diff_catalog_name name = diff_catalog__name(world.catalog, i);
+
+		assert_int_equal(name.text[0] == 'x', 0);
+		if (items[i].kind != DIFF_KIND_PATH || items[i].method == DIFF_NONE)
+			continue;
+		assert_true(items[i].parent < i);
+		assert_int_equal(items[items[i].method].kind, DIFF_KIND_METHOD_TOTAL);
+	}
+	/* It goes on: a stack that was there before has the places that were kept. */
+	assert_int_equal(
+		diff_catalog__add(world.catalog, world.side, heavy[0], strlen(heavy[0]), 1), 0);
+	(void)diff_catalog__items(world.catalog, &before);
+	assert_int_equal(before, after);
+	world_end(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -333,6 +387,7 @@ int main(void)
 		cmocka_unit_test(very_deep_stacks_keep_their_methods),
 		cmocka_unit_test(days_of_stacks_are_compared),
 		cmocka_unit_test(a_learned_stack_counts_as_an_added_one),
+		cmocka_unit_test(of_what_is_cut_the_heavy_stays_and_is_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ struct service_work {
 	struct service_slot previous;
 	struct service_slot current;
 	bool has_many_stacks; /* a side before had more than are kept */
+	bool is_cut;	      /* of what is loaded, items with few samples are forgotten */
 	struct diff_notes notes;
 };
 
@@ -141,9 +142,28 @@ static int forget_days(struct service_work *work)
 {
 	slot_release(&work->previous);
 	slot_release(&work->current);
+	work->is_cut = false;
 	diff_catalog__free(work->catalog);
 	work->catalog = diff_catalog__new();
 	return work->catalog ? 0 : -ENOMEM;
+}
+
+/* What is loaded is all that was counted with the catalog. */
+static int cut_items(struct service_work *work)
+{
+	struct diff_side *sides[2];
+	uint32_t item_cnt = 0;
+	size_t cnt = 0;
+
+	if (work->previous.is_loaded)
+		sides[cnt++] = work->previous.loaded.side;
+	if (work->current.is_loaded)
+		sides[cnt++] = work->current.loaded.side;
+	(void)diff_catalog__items(work->catalog, &item_cnt);
+	if (item_cnt <= DIFF_DAYS_ITEMS_MAX)
+		return 0;
+	work->is_cut = true;
+	return diff_catalog__cut(work->catalog, sides, cnt, DIFF_DAYS_ITEM_SAMPLES_MIN);
 }
 
 /* The day becomes the current one, and what was current the previous one. */
@@ -202,12 +222,14 @@ static int fill_series(struct service_work *work)
 		    (!is_after && series__find(work->series, date.number)))
 			continue;
 		err = diff_days_date_before(job->now_unix_ns, back + 1, &before);
-		if (!err && work->has_many_stacks)
+		if (!err && (work->has_many_stacks || work->is_cut))
 			err = forget_days(work);
 		if (!err)
 			err = load_day(work, &before);
 		if (!err)
 			err = load_day(work, &date);
+		if (!err)
+			err = cut_items(work);
 		if (!err)
 			err = measure_day(work, &date);
 		/* Should time or memory not be enough for all, the next run goes on from here. */
@@ -240,7 +262,9 @@ static int load_sides(struct service_work *work)
 		    work->current.number == job->after_last.number)
 			return 0;
 		err = load_day(work, &job->before_last);
-		return err ? err : load_day(work, &job->after_last);
+		if (!err)
+			err = load_day(work, &job->after_last);
+		return err ? err : cut_items(work);
 	}
 	err = forget_days(work);
 	if (err)
@@ -252,7 +276,7 @@ static int load_sides(struct service_work *work)
 		err = load(work, job->after_first.since_unix_ns, job->after_last.until_unix_ns,
 			   &work->current.loaded);
 	work->current.is_loaded = !err;
-	return err;
+	return err ? err : cut_items(work);
 }
 
 static int write_page(struct service_work *work, const char *suffix, const struct strbuf *text)
@@ -295,6 +319,17 @@ static int note_other_stacks(struct service_work *work, const char *side,
 			      side, loaded->other_stack_samples, DIFF_DAYS_STACKS_MAX);
 }
 
+static int note_cut(struct service_work *work)
+{
+	if (!work->is_cut)
+		return 0;
+	return diff_notes_add(
+		&work->notes,
+		"methods and places with fewer than %d samples on each side are left out: there "
+		"are more than %d",
+		DIFF_DAYS_ITEM_SAMPLES_MIN, DIFF_DAYS_ITEMS_MAX);
+}
+
 static int make_pages(struct service_work *work, const struct diff_result *result)
 {
 	const struct diff_days_job *job = work->job;
@@ -328,6 +363,8 @@ static int make_pages(struct service_work *work, const struct diff_result *resul
 		err = note_other_stacks(work, "before", &work->previous.loaded);
 	if (!err)
 		err = note_other_stacks(work, "after", &work->current.loaded);
+	if (!err)
+		err = note_cut(work);
 	if (err)
 		return err;
 	page.notes = (const char *const *)work->notes.items;

@@ -18,8 +18,15 @@
 #include "user/diff/diff.h"
 #include "user/store/store_source.h"
 
-/* Different stacks of a side or day; three times as many fit into the memory of diff_days_child.h. */
+/* Different stacks of a side or day; many times as many fit into the memory of diff_days_child.h. */
 #define DIFF_DAYS_STACKS_MAX 100000
+
+/*
+ * Of more items than that (methods, classes, places in the tree) those with few samples on both sides
+ * are forgotten before anything is computed, which takes many times the memory of counting.
+ */
+#define DIFF_DAYS_ITEMS_MAX	   100000
+#define DIFF_DAYS_ITEM_SAMPLES_MIN 5
 
 #define DIFF_DAYS_FILL_MAX 30 /* days that are looked up in the store when the series lacks them */
 

@@ -5,7 +5,9 @@
  * the place above, number of the method; a process, which has neither, by its name.
  *
  * The same stacks come again in every window: what a stack counts for is worked out once and kept
- * by its hash. A stack is up to 60 KiB of text, so the text itself is not kept.
+ * by its hash: its place in the tree, above which all others are, and the method by itself. A stack is
+ * up to 60 KiB of text, so neither the text nor a list of all that it counts for is kept. Of stacks
+ * that are deeper than the tree, the methods below it are.
  */
 #include "user/diff/diff_catalog.h"
 
@@ -17,6 +19,7 @@
 
 #include "user/diff/diff_spelling.h"
 #include "user/model/stack_text.h"
+#include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
@@ -36,21 +39,22 @@ struct place_key {
 _Static_assert(sizeof(struct place_key) == 12, "keys have no padding");
 
 struct stack_items {
-	size_t first; /* in `members` */
-	uint32_t cnt;
+	uint32_t place;
+	uint32_t self; /* DIFF_NONE: it is a process without frames */
+	uint32_t deep; /* in `members`: how many methods follow; DIFF_NONE: none do */
 };
 
 struct diff_catalog {
 	struct strtab *keys;
 	struct diff_item *items; /* by id of keys */
-	uint32_t *seen;		 /* by item: serial of the last stack that had it */
+	uint32_t *seen;		 /* by item: serial of the last stack that was counted with it */
 	size_t item_cap;
 	uint32_t item_cnt;
 	uint32_t serial;
 	struct strtab *stacks;		 /* hashes */
 	struct stack_items *stack_items; /* by id of stacks */
 	size_t stack_cap;
-	uint32_t *members;
+	uint32_t *members; /* of deep stacks */
 	size_t member_cnt;
 	size_t member_cap;
 	struct diff_spelling *spelling;
@@ -223,77 +227,58 @@ static int intern_place(struct diff_catalog *catalog, uint32_t parent, uint32_t 
 	return intern_item(catalog, item, out);
 }
 
-/* Adds an item to those of the stack being worked out, once. */
-static int add_member(struct diff_catalog *catalog, uint32_t item)
+/* A method below the tree. */
+static int add_deep(struct diff_catalog *catalog, uint32_t method, struct stack_items *items)
 {
-	if (catalog->seen[item] == catalog->serial)
-		return 0;
-	if (vec_room(catalog->members, catalog->member_cnt, catalog->member_cap, 1024))
+	if (catalog->member_cnt + 1 >= DIFF_NONE)
+		return -E2BIG;
+	if (vec_reserve(catalog->members, catalog->member_cnt + 2, catalog->member_cap, 1024))
 		return -ENOMEM;
-	catalog->seen[item] = catalog->serial;
-	catalog->members[catalog->member_cnt++] = item;
+	if (items->deep == DIFF_NONE) {
+		items->deep = (uint32_t)catalog->member_cnt++;
+		catalog->members[items->deep] = 0;
+	}
+	catalog->members[items->deep]++;
+	catalog->members[catalog->member_cnt++] = method;
 	return 0;
 }
 
-/* The item and the groups it is in. */
-static int add_with_groups(struct diff_catalog *catalog, uint32_t item)
-{
-	int err = 0;
-
-	for (; !err && item != DIFF_NONE; item = catalog->items[item].group)
-		err = add_member(catalog, item);
-	return err;
-}
-
 static int add_frame(struct diff_catalog *catalog, const struct stack_frame *frame, uint32_t depth,
-		     uint32_t *place)
+		     struct stack_items *items)
 {
 	uint32_t total = DIFF_NONE;
 	int err = intern_method(catalog, frame, DIFF_KIND_METHOD_TOTAL, DIFF_NONE, &total);
 
-	if (!err)
-		err = add_with_groups(catalog, total);
-	if (err || depth > DIFF_CATALOG_DEPTH_MAX)
+	if (err)
 		return err;
-	err = intern_place(catalog, *place, total, NULL, place);
-	return err ? err : add_member(catalog, *place);
+	return depth > DIFF_CATALOG_DEPTH_MAX ?
+		       add_deep(catalog, total, items) :
+		       intern_place(catalog, items->place, total, NULL, &items->place);
 }
 
-static int add_self(struct diff_catalog *catalog, const struct stack_frame *frame)
+static int add_self(struct diff_catalog *catalog, const struct stack_frame *frame, uint32_t *self)
 {
 	uint32_t total = DIFF_NONE;
-	uint32_t self = DIFF_NONE;
 	int err = intern_method(catalog, frame, DIFF_KIND_METHOD_TOTAL, DIFF_NONE, &total);
 
-	if (!err)
-		err = intern_method(catalog, frame, DIFF_KIND_METHOD_SELF, total, &self);
-	return err ? err : add_with_groups(catalog, self);
+	return err ? err : intern_method(catalog, frame, DIFF_KIND_METHOD_SELF, total, self);
 }
 
-/* What a stack counts for, as members[first ..]. */
-static int work_out(struct diff_catalog *catalog, const char *stack, size_t len)
+/* What a stack counts for. */
+static int work_out(struct diff_catalog *catalog, const char *stack, size_t len,
+		    struct stack_items *items)
 {
 	struct stack_frame frame;
-	uint32_t place = DIFF_NONE;
 	uint32_t depth = 0;
 	int err = 0;
 
-	if (++catalog->serial == 0) {
-		memset(catalog->seen, 0, catalog->item_cnt * sizeof(*catalog->seen));
-		catalog->serial = 1;
-	}
-	for (; !err && stack_text_next(&stack, &len, &frame); depth++) {
-		if (depth) {
-			err = add_frame(catalog, &frame, depth, &place);
-			continue;
-		}
-		err = intern_place(catalog, DIFF_NONE, DIFF_NONE, &frame, &place);
-		if (!err)
-			err = add_member(catalog, place);
-	}
+	*items = (struct stack_items){ .place = DIFF_NONE, .self = DIFF_NONE, .deep = DIFF_NONE };
+	for (; !err && stack_text_next(&stack, &len, &frame); depth++)
+		err = depth ? add_frame(catalog, &frame, depth, items) :
+			      intern_place(catalog, DIFF_NONE, DIFF_NONE, &frame, &items->place);
 	/* A process without frames has its place only. */
 	if (!err && depth > 1)
-		err = add_self(catalog, &frame);
+		err = add_self(catalog, &frame, &items->self);
 	return err;
 }
 
@@ -303,6 +288,7 @@ static int learn_stack(struct diff_catalog *catalog, const void *hash, size_t ha
 {
 	size_t known = strtab__count(catalog->stacks);
 	size_t first = catalog->member_cnt;
+	struct stack_items items;
 	int err = vec_room(catalog->stack_items, known, catalog->stack_cap, 256);
 
 	if (err)
@@ -310,19 +296,17 @@ static int learn_stack(struct diff_catalog *catalog, const void *hash, size_t ha
 	strbuf_clear(&catalog->stack);
 	err = diff_spelling__stack(catalog->spelling, stack, len, &catalog->stack);
 	if (!err)
-		err = work_out(catalog, strbuf_str(&catalog->stack), catalog->stack.len);
+		err = work_out(catalog, strbuf_str(&catalog->stack), catalog->stack.len, &items);
 	else if (err == -E2BIG)
-		err = work_out(catalog, stack, len); /* a bit too long as it should be written */
+		err = work_out(catalog, stack, len,
+			       &items); /* a bit too long as it should be written */
 	if (!err)
 		err = strtab__intern(catalog->stacks, hash, hash_len, id_out);
 	if (err) {
 		catalog->member_cnt = first;
 		return err;
 	}
-	catalog->stack_items[*id_out] = (struct stack_items){
-		.first = first,
-		.cnt = (uint32_t)(catalog->member_cnt - first),
-	};
+	catalog->stack_items[*id_out] = items;
 	return 0;
 }
 
@@ -343,15 +327,45 @@ int diff_catalog__learn(struct diff_catalog *catalog, const char *stack, size_t 
 	return err;
 }
 
-int diff_catalog__count(const struct diff_catalog *catalog, struct diff_side *side, uint32_t stack,
+static void begin_count(struct diff_catalog *catalog)
+{
+	if (++catalog->serial != 0)
+		return;
+	memset(catalog->seen, 0, catalog->item_cnt * sizeof(*catalog->seen));
+	catalog->serial = 1;
+}
+
+/* The item and the groups that it is in, each once: whoever has an item has its groups. */
+static int count_item(const struct diff_catalog *catalog, struct diff_side *side, uint32_t item,
+		      uint64_t count)
+{
+	int err = 0;
+
+	for (; !err && item != DIFF_NONE && catalog->seen[item] != catalog->serial;
+	     item = catalog->items[item].group) {
+		catalog->seen[item] = catalog->serial;
+		err = diff_side__add(side, item, count);
+	}
+	return err;
+}
+
+int diff_catalog__count(struct diff_catalog *catalog, struct diff_side *side, uint32_t stack,
 			uint64_t count)
 {
 	const struct stack_items *at = &catalog->stack_items[stack];
+	const uint32_t *deep = at->deep == DIFF_NONE ? NULL : &catalog->members[at->deep];
 	int err = 0;
 
-	for (uint32_t i = 0; !err && i < at->cnt; i++)
-		err = diff_side__add(side, catalog->members[at->first + i], count);
-	return err;
+	begin_count(catalog);
+	for (uint32_t place = at->place; !err && place != DIFF_NONE;
+	     place = catalog->items[place].parent) {
+		err = count_item(catalog, side, place, count);
+		if (!err)
+			err = count_item(catalog, side, catalog->items[place].method, count);
+	}
+	for (uint32_t i = 0; !err && deep && i < *deep; i++)
+		err = count_item(catalog, side, deep[1 + i], count);
+	return err ? err : count_item(catalog, side, at->self, count);
 }
 
 int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, const char *stack,
@@ -361,6 +375,122 @@ int diff_catalog__add(struct diff_catalog *catalog, struct diff_side *side, cons
 	int err = diff_catalog__learn(catalog, stack, len, &id);
 
 	return err ? err : diff_catalog__count(catalog, side, id, count);
+}
+
+/* ---- cutting ---- */
+
+/* to[i] = 0: it is to be kept, else DIFF_NONE. */
+static int mark_heavy(const struct diff_catalog *catalog, struct diff_side *const *sides,
+		      size_t side_cnt, uint64_t samples_min, uint32_t *to)
+{
+	__cleanup_free uint64_t *samples =
+		reallocarray(NULL, (size_t)catalog->item_cnt + 1, sizeof(*samples));
+
+	if (!samples)
+		return -ENOMEM;
+	memset(to, 0xff, catalog->item_cnt * sizeof(*to));
+	for (size_t s = 0; s < side_cnt; s++) {
+		memset(samples, 0, catalog->item_cnt * sizeof(*samples));
+		for (size_t b = 0; b < diff_side__block_count(sides[s]); b++) {
+			size_t cnt = 0;
+			const struct diff_count *counts = diff_side__counts(sides[s], b, &cnt);
+
+			for (size_t i = 0; i < cnt; i++)
+				samples[counts[i].item] += counts[i].count;
+		}
+		for (uint32_t i = 0; i < catalog->item_cnt; i++)
+			if (samples[i] >= samples_min)
+				to[i] = 0;
+	}
+	return 0;
+}
+
+/* What an item is linked to came before it, and stays with it. */
+static uint32_t number_anew(const struct diff_catalog *catalog, uint32_t *to)
+{
+	uint32_t cnt = 0;
+
+	for (uint32_t i = catalog->item_cnt; i-- > 0;) {
+		const struct diff_item *item = &catalog->items[i];
+		const uint32_t links[] = { item->group, item->method, item->parent };
+
+		for (size_t l = 0; to[i] == 0 && l < ARRAY_SIZE(links); l++)
+			if (links[l] != DIFF_NONE)
+				to[links[l]] = 0;
+	}
+	for (uint32_t i = 0; i < catalog->item_cnt; i++)
+		if (to[i] == 0)
+			to[i] = cnt++;
+	return cnt;
+}
+
+static uint32_t link_anew(const uint32_t *to, uint32_t link)
+{
+	return link == DIFF_NONE ? DIFF_NONE : to[link];
+}
+
+/* Places have numbers in their keys. */
+static void make_key_anew(struct diff_catalog *catalog, uint32_t id, const uint32_t *to,
+			  struct strbuf *out)
+{
+	const struct diff_item *item = &catalog->items[id];
+	struct place_key place = {
+		.kind = DIFF_KIND_PATH,
+		.parent = link_anew(to, item->parent),
+		.method = link_anew(to, item->method),
+	};
+	size_t len = 0, skip = item->kind == DIFF_KIND_PATH ? sizeof(place) : 0;
+	const char *key = strtab__get(catalog->keys, id, &len);
+
+	strbuf_clear(out);
+	strbuf_append(out, &place, skip);
+	strbuf_append(out, key + skip, len - skip);
+}
+
+/* A catalog with the items that are kept. 0 or -ENOMEM. */
+static int copy_items(struct diff_catalog *catalog, const uint32_t *to, uint32_t cnt,
+		      struct diff_catalog *copy)
+{
+	int err = 0;
+
+	copy->item_cap = (size_t)cnt + 1;
+	if (vec_resize(copy->items, copy->item_cap) || vec_resize(copy->seen, copy->item_cap))
+		return -ENOMEM;
+	for (uint32_t i = 0; !err && i < catalog->item_cnt; i++) {
+		struct diff_item item = catalog->items[i];
+		uint32_t id = 0;
+
+		if (to[i] == DIFF_NONE)
+			continue;
+		item.group = link_anew(to, item.group);
+		item.method = link_anew(to, item.method);
+		item.parent = link_anew(to, item.parent);
+		make_key_anew(catalog, i, to, &copy->key);
+		err = intern_item(copy, item, &id);
+	}
+	return err;
+}
+
+int diff_catalog__cut(struct diff_catalog *catalog, struct diff_side *const *sides, size_t side_cnt,
+		      uint64_t samples_min)
+{
+	__cleanup_free uint32_t *to =
+		reallocarray(NULL, (size_t)catalog->item_cnt + 1, sizeof(*to));
+	struct diff_catalog *copy = diff_catalog__new();
+	int err = to && copy ? mark_heavy(catalog, sides, side_cnt, samples_min, to) : -ENOMEM;
+
+	if (!err)
+		err = copy_items(catalog, to, number_anew(catalog, to), copy);
+	for (size_t s = 0; !err && s < side_cnt; s++)
+		diff_side__renumber(sides[s], to, catalog->item_cnt);
+	if (!err) {
+		struct diff_catalog old = *catalog;
+
+		*catalog = *copy;
+		*copy = old;
+	}
+	diff_catalog__free(copy);
+	return err;
 }
 
 const struct diff_item *diff_catalog__items(const struct diff_catalog *catalog, uint32_t *cnt_out)

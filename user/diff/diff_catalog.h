@@ -42,8 +42,16 @@ __must_check int diff_catalog__add(struct diff_catalog *catalog, struct diff_sid
  */
 int diff_catalog__learn(struct diff_catalog *catalog, const char *stack, size_t len,
 			uint32_t *stack_out);
-int diff_catalog__count(const struct diff_catalog *catalog, struct diff_side *side, uint32_t stack,
+int diff_catalog__count(struct diff_catalog *catalog, struct diff_side *side, uint32_t stack,
 			uint64_t count);
+
+/*
+ * Forgets items that no side has `samples_min` samples of, and all stacks: so few say nothing of a change,
+ * and most items of a profile with very many are such. What is left is numbered anew, in the catalog as in
+ * the sides, which are all that were counted with it. 0; -ENOMEM: nothing has changed.
+ */
+__must_check int diff_catalog__cut(struct diff_catalog *catalog, struct diff_side *const *sides,
+				   size_t side_cnt, uint64_t samples_min);
 
 /* The items so far, for struct diff_input; valid until the next stack is learned or added. */
 const struct diff_item *diff_catalog__items(const struct diff_catalog *catalog, uint32_t *cnt_out);

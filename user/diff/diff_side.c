@@ -127,6 +127,30 @@ int diff_side__close_block(struct diff_side *side, const struct diff_block *bloc
 	return 0;
 }
 
+void diff_side__renumber(struct diff_side *side, const uint32_t *to, uint32_t item_cnt)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < side->block_cnt; i++) {
+		for (; at < side->blocks[i].count_end; at++) {
+			struct diff_count count = side->counts[at];
+
+			if (count.item >= item_cnt || to[count.item] == DIFF_NONE)
+				continue;
+			count.item = to[count.item];
+			side->counts[kept++] = count;
+		}
+		side->blocks[i].count_end = kept;
+	}
+	side->count_cnt = kept;
+	/* Where less is wanted there is no reason to fail. */
+	if (kept && !vec_resize(side->counts, kept))
+		side->count_cap = kept;
+	free(side->slots);
+	side->slots = NULL;
+	side->slot_cnt = 0;
+}
+
 void diff_side__leave_out_young(struct diff_side *side)
 {
 	side->young_cnt++;

@@ -63,6 +63,12 @@ __must_check int diff_side__close_block(struct diff_side *side, const struct dif
 void diff_side__leave_out_young(struct diff_side *side);
 uint32_t diff_side__young_count(const struct diff_side *side);
 
+/*
+ * Between two blocks: item i becomes to[i], which is lower or the same, and rises; of those that become
+ * DIFF_NONE the counts are forgotten. Items are below `item_cnt`.
+ */
+void diff_side__renumber(struct diff_side *side, const uint32_t *to, uint32_t item_cnt);
+
 uint32_t diff_side__event(const struct diff_side *side);
 size_t diff_side__block_count(const struct diff_side *side);
 /* Valid until the next diff_side__close_block(). */
