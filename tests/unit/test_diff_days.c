@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "tests/unit/store_testing.h"
+#include "user/daily/diff_days_child.h"
 #include "user/daily/diff_days_date.h"
 #include "user/daily/diff_days_dir.h"
 #include "user/daily/diff_days_report.h"
@@ -305,6 +306,54 @@ static void the_busiest_services_are_kept(void **state)
 	diff_days_services_release(&services);
 }
 
+/* ---- time for all of them ---- */
+
+static void whoever_has_most_samples_is_compared_last(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t samples;
+	} rows[] = { { "b", 7 }, { "a", 900 }, { "d", 1 }, { "c", 7 } };
+	static const char wanted[] = "dcba";
+	struct diff_days_services services = { 0 };
+	size_t *order;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		add(&services, &(struct labels){ rows[i].name, NULL, NULL, NULL }, NOON_NS,
+		    rows[i].samples);
+	assert_int_equal(diff_days_services_finish(&services), 0);
+	order = diff_days_services_order(&services);
+	assert_non_null(order);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(services.items[order[i]].name[0], wanted[i]);
+	free(order);
+	diff_days_services_release(&services);
+}
+
+/* There is no store: it would fail with another reason. */
+static void when_the_time_of_all_is_over_the_next_one_is_not_begun(void **state)
+{
+	const struct diff_days_service service = { .file = "shop", .name = "shop" };
+	struct diff_days_budget budget = { .end_ns = clock_monotonic_ns(), .outcome_bytes = 1 };
+	struct diff_days_outcome outcome;
+	struct test_store store;
+	struct diff_days_dir dir;
+	const struct diff_days_job job = { .dir = &dir };
+
+	(void)state;
+	test_store_make(&store);
+	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
+	assert_int_equal(diff_days_dir_begin(&dir, "2026-11-21"), 0);
+	assert_int_equal(diff_days_child_run(&job, &service, &budget, &outcome), 0);
+	assert_int_equal(outcome.state, DIFF_DAYS_STATE_FAILED);
+	assert_string_equal(outcome.why, "not begun: the others took the 110 minutes of a run");
+	assert_ptr_equal(outcome.service, &service);
+	diff_days_outcome_release(&outcome);
+	diff_days_dir_close(&dir);
+	test_store_remove(&store);
+}
+
 /* ---- the directory ---- */
 
 static void write_text(struct diff_days_dir *dir, const char *name, const char *text)
@@ -573,6 +622,8 @@ int main(void)
 		cmocka_unit_test(the_same_service_has_the_same_file_every_day),
 		cmocka_unit_test(selectors_that_change_the_profile_change_the_series),
 		cmocka_unit_test(the_busiest_services_are_kept),
+		cmocka_unit_test(whoever_has_most_samples_is_compared_last),
+		cmocka_unit_test(when_the_time_of_all_is_over_the_next_one_is_not_begun),
 		cmocka_unit_test(a_second_run_replaces_what_the_first_wrote),
 		cmocka_unit_test(what_is_not_kept_of_a_day_goes_at_its_end),
 		cmocka_unit_test(names_that_lead_elsewhere_are_refused),

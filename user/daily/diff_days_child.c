@@ -86,10 +86,8 @@ static int for_pages(const struct diff_days_job *job, const struct diff_days_ser
 }
 
 /* Waits for the other end of the socket to close; false when the time is over, or cannot be waited for. */
-static bool wait_for_end(int socket_fd)
+static bool wait_for_end(int socket_fd, uint64_t end_ns)
 {
-	uint64_t end_ns = clock_monotonic_ns() + DIFF_DAYS_CHILD_S * CLOCK_NS_PER_S;
-
 	for (;;) {
 		struct pollfd socket = { .fd = socket_fd };
 		uint64_t now_ns = clock_monotonic_ns();
@@ -106,13 +104,19 @@ static bool wait_for_end(int socket_fd)
 	}
 }
 
-static int read_answer(int fd, const struct diff_days_job *job, struct diff_days_outcome *out)
+static int read_answer(int fd, const struct diff_days_job *job, struct diff_days_budget *budget,
+		       struct diff_days_outcome *out)
 {
+	size_t max = budget->outcome_bytes < DIFF_DAYS_WIRE_BYTES_MAX ? budget->outcome_bytes :
+									DIFF_DAYS_WIRE_BYTES_MAX;
+
 	__cleanup_strbuf struct strbuf answer = STRBUF_INIT;
 	int err = lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
 
 	if (!err)
-		err = fs_read_fd(fd, DIFF_DAYS_WIRE_BYTES_MAX, &answer);
+		err = fs_read_fd(fd, max, &answer);
+	budget->outcome_bytes -= answer.len < budget->outcome_bytes ? answer.len :
+								      budget->outcome_bytes;
 	if (!err)
 		err = diff_days_wire_get(strbuf_str(&answer), answer.len, out, job->damage);
 	if (err && err != -ENOMEM)
@@ -121,7 +125,8 @@ static int read_answer(int fd, const struct diff_days_job *job, struct diff_days
 	return err;
 }
 
-static int take_end(const struct child_work *work, int status, struct diff_days_outcome *out)
+static int take_end(const struct child_work *work, int status, struct diff_days_budget *budget,
+		    struct diff_days_outcome *out)
 {
 	int err = child_process_err(status);
 
@@ -136,31 +141,43 @@ static int take_end(const struct child_work *work, int status, struct diff_days_
 	if (err)
 		return diff_days_outcome_say(out, DIFF_DAYS_STATE_FAILED, "%s",
 					     child_process_why(status));
-	return read_answer(work->answer_fd, work->job, out);
+	return read_answer(work->answer_fd, work->job, budget, out);
 }
 
-static int run_child(const struct child_work *work, struct diff_days_outcome *out)
+static int run_child(const struct child_work *work, struct diff_days_budget *budget,
+		     struct diff_days_outcome *out)
 {
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t end_ns = now_ns + DIFF_DAYS_CHILD_S * CLOCK_NS_PER_S;
 	__cleanup_fd int socket_fd = -1;
 	pid_t pid = 0;
-	int err = child_process_start(child_main, work, &socket_fd, &pid);
 	bool has_ended;
-	int status;
+	int err, status;
 
+	if (now_ns >= budget->end_ns)
+		return diff_days_outcome_say(out, DIFF_DAYS_STATE_FAILED,
+					     "not begun: the others took the %d minutes of a run",
+					     DIFF_DAYS_RUN_S / SECONDS_PER_MINUTE);
+	end_ns = end_ns < budget->end_ns ? end_ns : budget->end_ns;
+	err = child_process_start(child_main, work, &socket_fd, &pid);
 	if (err)
 		return diff_days_outcome_say(out, DIFF_DAYS_STATE_FAILED,
 					     "there is no process for it: %s", errstr(err));
-	has_ended = wait_for_end(socket_fd);
+	has_ended = wait_for_end(socket_fd, end_ns);
 	status = child_process_end(pid, KILL_WAIT_MS);
+	if (!has_ended && end_ns == budget->end_ns)
+		return diff_days_outcome_say(out, DIFF_DAYS_STATE_FAILED,
+					     "not done when the %d minutes of a run were over",
+					     DIFF_DAYS_RUN_S / SECONDS_PER_MINUTE);
 	if (!has_ended)
 		return diff_days_outcome_say(out, DIFF_DAYS_STATE_FAILED,
 					     "not done within %d minutes",
 					     DIFF_DAYS_CHILD_S / SECONDS_PER_MINUTE);
-	return take_end(work, status, out);
+	return take_end(work, status, budget, out);
 }
 
 int diff_days_child_run(const struct diff_days_job *job, const struct diff_days_service *service,
-			struct diff_days_outcome *out)
+			struct diff_days_budget *budget, struct diff_days_outcome *out)
 {
 	__cleanup_fd int answer_fd = memfd_create(CHILD_NAME, MFD_CLOEXEC);
 	const struct child_work work = { .job = job, .service = service, .answer_fd = answer_fd };
@@ -172,7 +189,7 @@ int diff_days_child_run(const struct diff_days_job *job, const struct diff_days_
 					    "there is no room for its answer: %s", errstr(errno)) :
 		      for_pages(job, service, diff_days_dir_expect);
 	if (!err && answer_fd >= 0)
-		err = run_child(&work, out);
+		err = run_child(&work, budget, out);
 	out->service = service;
 	if (!err && out->has_page)
 		err = for_pages(job, service, diff_days_dir_keep);

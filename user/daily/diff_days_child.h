@@ -4,6 +4,8 @@
  * service: one with a million different stacks takes more memory than there is. That process has
  * limits, of memory and time, and whatever its end is, it is that service's: the others are judged.
  *
+ * All services of a run together have a limit, too: what comes when it is used up is not begun, and said to be so.
+ *
  * In: the job, whose reader is closed, and a service. Out: its outcome, and its files.
  */
 #ifndef JBPF_DAILY_DIFF_DAYS_CHILD_H
@@ -15,12 +17,25 @@
 #include "user/util/attributes.h"
 
 /*
- * A different stack takes 2 to 5 KB, by how many of its names are new, so these are 300,000 of them
- * and more; honest services have a tenth of that. It is below MemoryMax= of the unit, so that what
- * is too much is an error here and not a kill.
+ * A different stack takes 800 bytes where all its names are new: the 100,000 that are kept of each of two
+ * days take 160 MB. It is below MemoryMax= of the unit, so that what is too much is an error here and
+ * not a kill.
  */
 #define DIFF_DAYS_CHILD_BYTES (3ull << 29)
 #define DIFF_DAYS_CHILD_S     600 /* a tenth of that is long on a slow disk */
+
+/*
+ * Of the whole run. The unit's TimeoutStartSec= would end it without a page, and is longer. Outcomes are
+ * kept until the end: a thousand of them are a few MB, unless somebody wants them to be more.
+ */
+#define DIFF_DAYS_RUN_S	       6600
+#define DIFF_DAYS_OUTCOMES_MAX (128u << 20)
+
+/* What is left of that. */
+struct diff_days_budget {
+	uint64_t end_ns; /* CLOCK_MONOTONIC */
+	size_t outcome_bytes;
+};
 
 /*
  * Compares it. 0, also when that failed, which *out then says; -ENOMEM: this process has no memory
@@ -28,6 +43,7 @@
  */
 __must_check int diff_days_child_run(const struct diff_days_job *job,
 				     const struct diff_days_service *service,
+				     struct diff_days_budget *budget,
 				     struct diff_days_outcome *out);
 
 #endif

@@ -336,6 +336,25 @@ static int compare_file(const void *a, const void *b)
 	return order ? order : strcmp(left->key, right->key);
 }
 
+static int compare_calm(const void *a, const void *b, void *ctx)
+{
+	const struct diff_days_services *services = ctx;
+
+	return compare_busy(&services->items[*(const size_t *)b],
+			    &services->items[*(const size_t *)a]);
+}
+
+size_t *diff_days_services_order(const struct diff_days_services *services)
+{
+	size_t *order = reallocarray(NULL, services->cnt + 1, sizeof(*order));
+
+	for (size_t i = 0; order && i < services->cnt; i++)
+		order[i] = i;
+	if (order && services->cnt)
+		qsort_r(order, services->cnt, sizeof(*order), compare_calm, (void *)services);
+	return order;
+}
+
 int diff_days_services_finish(struct diff_days_services *services)
 {
 	strtab__free(services->keys);

@@ -54,6 +54,9 @@ __must_check int diff_days_services_add(struct diff_days_services *services,
 /* After the last window: names files, sorts, drops what is too much. 0 or -ENOMEM. */
 __must_check int diff_days_services_finish(struct diff_days_services *services);
 
+/* Indices of items, those with the fewest samples first; to be freed. NULL: no memory. */
+size_t *diff_days_services_order(const struct diff_days_services *services);
+
 void diff_days_services_release(struct diff_days_services *services);
 
 /* All of that from a store; no text is decoded. 0 or -errno. */
