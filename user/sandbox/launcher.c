@@ -45,6 +45,7 @@ struct child {
 	uint32_t place; /* where it asks itself; 0: it does not */
 	bool has_ended; /* `status` is its wait status */
 	bool is_killed;
+	bool is_opener;
 	bool is_forgotten; /* nobody will ask for its status */
 };
 
@@ -106,13 +107,23 @@ static struct child *new_child(struct state *state)
 	return &state->children[state->child_cnt++];
 }
 
-static size_t count_hanging(const struct state *state)
+/* Of openers, or of all others. */
+static size_t count_hanging(const struct state *state, bool is_opener)
 {
 	size_t cnt = 0;
 
-	for (size_t i = 0; i < state->child_cnt; i++)
-		cnt += state->children[i].is_killed && !state->children[i].has_ended;
+	for (size_t i = 0; i < state->child_cnt; i++) {
+		const struct child *child = &state->children[i];
+
+		cnt += child->is_killed && !child->has_ended && child->is_opener == is_opener;
+	}
 	return cnt;
+}
+
+/* Neither keeps the other from being started. */
+static bool too_many_hang(const struct state *state, bool is_opener)
+{
+	return count_hanging(state, is_opener) >= (is_opener ? MAX_HANGING_OPENERS : MAX_HANGING);
 }
 
 static int free_asker(const struct state *state)
@@ -341,7 +352,12 @@ static pid_t child_fork(struct state *state, const struct request *request, uint
 	err = child_process_start(child_main, &birth, NULL, &pid);
 	if (err)
 		return err;
-	*slot = (struct child){ .pid = pid, .asker = asker, .place = (uint32_t)place };
+	*slot = (struct child){
+		.pid = pid,
+		.asker = asker,
+		.place = (uint32_t)place,
+		.is_opener = kind == LAUNCHER_OPENER,
+	};
 	if (kind == LAUNCHER_NAMER)
 		state->asker_fds[place] = take_fd(&asker_fd);
 	return pid;
@@ -359,7 +375,7 @@ static int serve_start(struct state *state, const struct request *request, uint3
 		return -EPERM;
 	if (!state->options->programs[kind])
 		return -ENOTSUP;
-	if (count_hanging(state) >= (kind == LAUNCHER_OPENER ? MAX_HANGING_OPENERS : MAX_HANGING))
+	if (too_many_hang(state, kind == LAUNCHER_OPENER))
 		return -EBUSY;
 	/* A copy of an earlier namer is not wanted any more. */
 	if (kind == LAUNCHER_NAMER) {
