@@ -368,8 +368,8 @@ static void be_copy(struct namer *namer, int socket_fd)
 	say(namer, NAMING_READY, NULL, 0);
 }
 
-/* Nothing is in the middle of anything now. Without a copy the next one starts with nothing. */
-static void make_copy(struct namer *namer)
+/* True: this is the copy, and it is wanted. */
+static bool copy_self(struct namer *namer)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int socket_fd;
@@ -383,6 +383,17 @@ static void make_copy(struct namer *namer)
 		be_copy(namer, socket_fd);
 	else if (err && err != -EBUSY)
 		pr_debug("namer: no copy: %s\n", errstr(err));
+	return err > 0;
+}
+
+/*
+ * Nothing is in the middle of anything now. Without a copy the next one starts with nothing: one that
+ * is woken copies itself first of all, since what it meets next may hang it, too.
+ */
+static void make_copy(struct namer *namer)
+{
+	while (copy_self(namer) && !namer->err)
+		;
 }
 
 /* Tables are built a little at a time, and while nothing else is to be done. */
