@@ -158,6 +158,8 @@ static void stack_never_passes_its_limit(void **state)
 	name[STACK_TEXT_MAX_BYTES - stack.len - 1 - 4] = '\0';
 	assert_int_equal(stack_text_append(&stack, name, FRAME_KIND_JIT), 0);
 	assert_int_equal(stack.len, STACK_TEXT_MAX_BYTES);
+	/* A line is the stack with its count, however many samples there were. */
+	assert_int_equal(stack.len + strlen(" 18446744073709551615"), FOLDED_LINE_MAX_BYTES);
 	assert_int_equal(stack_text_append(&stack, "x", FRAME_KIND_NATIVE), -E2BIG);
 }
 

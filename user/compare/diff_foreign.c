@@ -437,7 +437,7 @@ static int note_lines(const struct foreign_file *file, struct diff_notes *notes)
 				     "'%s': %zu line%s of more than %d KiB, which lost the frames "
 				     "at the root",
 				     file->path, file->cut_cnt, file->cut_cnt == 1 ? "" : "s",
-				     STACK_TEXT_MAX_BYTES >> 10);
+				     FOLDED_LINE_MAX_BYTES >> 10);
 	return err;
 }
 

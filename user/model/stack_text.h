@@ -13,7 +13,9 @@
 #include "user/model/frame_kind.h"
 #include "user/util/strbuf.h"
 
-#define STACK_TEXT_MAX_BYTES (60 * 1024) /* Pyroscope stops reading at a line over 64 KiB */
+#define FOLDED_LINE_MAX_BYTES (60 * 1024) /* Pyroscope stops reading at a line over 64 KiB */
+/* With a blank and any count behind it, it is no longer than a line may be. */
+#define STACK_TEXT_MAX_BYTES (FOLDED_LINE_MAX_BYTES - sizeof(" 18446744073709551615") + 1)
 /*
  * In a profile whose stacks are told apart by thread: behind the stack, before the thread's name.
  * Below every byte of a text, so that the threads of a stack stand together when stacks are sorted.
