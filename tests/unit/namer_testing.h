@@ -291,9 +291,21 @@ static inline void await_end(void)
 	namer_link__broke(link_, err);
 }
 
-/* The bans that the namer, which says all back, was told. */
+/* Is it of the same as one of these? It is told again, and for longer, while who was killed is not reaped. */
+static inline bool is_told(const struct naming_banned *told, size_t cnt,
+			   const struct naming_banned *one)
+{
+	for (size_t i = 0; i < cnt; i++)
+		if (told[i].account == one->account && told[i].pid == one->pid &&
+		    told[i].start_ns == one->start_ns)
+			return true;
+	return false;
+}
+
+/* The bans that the namer, which says all back, was told: of how many. */
 static inline size_t bans_told(struct naming_banned *last)
 {
+	struct naming_banned told[8], one;
 	struct packet_stream *stream = namer_link__stream(link_);
 	uint64_t end_ns = clock_monotonic_ns() + AWAIT_NS;
 	struct packet packet;
@@ -309,8 +321,11 @@ static inline size_t bans_told(struct naming_banned *last)
 			if (packet.kind != NAMING_BANNED)
 				continue;
 			assert_int_equal(packet.len, sizeof(*last));
-			memcpy(last, packet.bytes, sizeof(*last));
-			cnt++;
+			memcpy(&one, packet.bytes, sizeof(one));
+			if (is_told(told, cnt, &one))
+				continue;
+			assert_true(cnt < ARRAY_SIZE(told));
+			told[cnt++] = *last = one;
 		}
 		(void)poll(NULL, 0, 1);
 		(void)packet_stream_fill(stream);
