@@ -8,13 +8,14 @@
 
 #include "symbols/symbolizer.h"
 #include "symbols/symbols_frames.h"
+#include "user/util/account.h"
 #include "user/util/clock.h"
 
 /* ---- life ---- */
 
 int symbolizer__open(const struct symbolizer_options *options, struct symbolizer **out)
 {
-	struct symbols_share *nobodys;
+	struct symbols_share *hosts;
 	struct symbolizer *symbolizer;
 	int err;
 
@@ -23,9 +24,9 @@ int symbolizer__open(const struct symbolizer_options *options, struct symbolizer
 		return -ENOMEM;
 	err = symbols_shared_open(&symbolizer->shared, options);
 	if (!err)
-		err = symbols_shared_get(&symbolizer->shared, NULL, &nobodys);
+		err = symbols_shared_get(&symbolizer->shared, account_of_host(), &hosts);
 	if (!err) {
-		symbolizer->names = nobodys->names;
+		symbolizer->names = hosts->names;
 		err = options->kallsyms_fd ?
 			      kallsyms__from_fd(options->kallsyms_fd, &symbolizer->kallsyms) :
 			      kallsyms__open(options->proc_fd, &symbolizer->kallsyms);

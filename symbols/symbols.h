@@ -68,10 +68,7 @@ struct child_starter;
 struct symbolizer_options {
 	int proc_fd; /* O_DIRECTORY of /proc or of a test tree; borrowed for the symbolizer's life */
 	enum jit_mode jit;
-	/*
-	 * Of the parser process and of the one that opens files; NULL: the caller's own process forks
-	 * that one, which gives up as much as one that a launcher starts.
-	 */
+	/* Of parser_child_main() and opener_child_main(), in processes apart: copied, never NULL. */
 	const struct child_starter *parser_starter;
 	const struct child_starter *opener_starter;
 	int kallsyms_fd; /* /proc/kallsyms, opened with more rights, taken over; 0: opened here */
@@ -130,7 +127,7 @@ struct symbols_process_id {
  * The process of this id, whose mappings and files are read now: call it at the first sample, while
  * the process lives, and once. A process that is gone already gives an object without mappings.
  * `account` (user/util/account.h): whose it is, and at whose cost; it gets users, which end with the
- * symbolizer at the latest. NULL: nobody's, without limits. What is returned ends with
+ * symbolizer at the latest. What is returned ends with
  * symbols_process__close(), at the latest with the symbolizer. 0 or -ENOMEM.
  */
 __must_check int symbolizer__open_process(struct symbolizer *symbolizer,

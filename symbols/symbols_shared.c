@@ -14,12 +14,13 @@ static int open_helpers(struct symbols_shared *shared)
 {
 	const struct symbolizer_options *options = &shared->options;
 
+	/* What is not there to be forgotten is not done here instead. */
+	if (!options->parser_starter || !options->opener_starter)
+		return -EINVAL;
 	shared->opener = opener__new(options->opener_starter);
 	if (!shared->opener)
 		return -ENOMEM;
-	return options->parser_starter ?
-		       parser__open_by(options->parser_starter, shared->opener, &shared->parser) :
-		       parser__open(shared->opener, &shared->parser);
+	return parser__open(options->parser_starter, shared->opener, &shared->parser);
 }
 
 int symbols_shared_open(struct symbols_shared *shared, const struct symbolizer_options *options)

@@ -27,7 +27,7 @@
 /* What the processes of one account share. */
 struct symbols_share {
 	struct symbols_share *next;
-	struct account *account; /* NULL = nobody's */
+	struct account *account; /* a user of it */
 	struct name_table *names;
 	size_t user_cnt; /* processes */
 };

@@ -30,7 +30,7 @@ struct jit_old_map {
 /* Zero-initialise, except for `parser` and `account`; end with jit_perfmaps_release(). */
 struct jit_perfmaps {
 	struct parser *parser;	 /* borrowed */
-	struct account *account; /* borrowed; whose process it is: ACCOUNT_POOL_MAPS. May be NULL */
+	struct account *account; /* borrowed; whose process it is: ACCOUNT_POOL_MAPS */
 	struct perfmap *current; /* NULL = none */
 	struct jit_old_map previous[JIT_PERFMAPS_PREVIOUS]; /* the latest first */
 	uint64_t file_inode; /* of the file read last, to see changes */

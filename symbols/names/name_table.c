@@ -28,7 +28,7 @@ struct name_table {
 	size_t demangled_cap;
 	struct strbuf scratch;
 	struct parser *parser;	 /* borrowed; may be NULL */
-	struct account *account; /* may be NULL; a user of it */
+	struct account *account; /* a user of it */
 	size_t billed_bytes;	 /* to the account */
 	bool is_full;		 /* and said so */
 	/* Of NAME_UNKNOWN, and of NAMES_TOO_MANY; STRTAB_NONE = not used yet. */
@@ -123,7 +123,7 @@ static bool name_table_afford(struct name_table *names, size_t len)
 		names->is_full = true;
 		return false;
 	}
-	names->billed_bytes += names->account ? bytes : 0;
+	names->billed_bytes += bytes;
 	return true;
 }
 

@@ -39,7 +39,7 @@ struct name_table;
 struct parser;
 
 /*
- * `parser` demangles and is borrowed. `account` (may be NULL) is whose
+ * `parser` demangles and is borrowed. `account` is whose
  * names they are. 0 or -ENOMEM.
  */
 __must_check int name_table__new(struct parser *parser, struct account *account,

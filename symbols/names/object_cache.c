@@ -25,7 +25,7 @@ struct object_key {
 struct object_table {
 	struct object_table *next;
 	struct elf_symtab *symtab;
-	struct account *account; /* that brought it; may be NULL; a user of it */
+	struct account *account; /* that brought it; a user of it */
 	uint64_t hash[2];
 	uint64_t last_use;
 	size_t user_cnt; /* objects */

@@ -44,7 +44,7 @@ void object_cache__put(struct object_cache *cache, struct object *object);
 /* Must object_cache__load() be called before the next lookup? */
 bool object_needs_load(const struct object *object);
 /*
- * Reads the symbols from `fd` at the cost of `account` (may be NULL). `path` is where the container
+ * Reads the symbols from `fd` at the cost of `account`. `path` is where the container
  * has it, for debug files. A file that is no ELF file, or cannot be parsed, is remembered as such. 0;
  * -EAGAIN the parser rests, or has no more time for this account; another one's may do it;
  * -ENOTRECOVERABLE it failed just now; -ENOMEM, or an error of reading.

@@ -78,10 +78,8 @@ struct parser_call {
 	size_t reply_len;
 };
 
-/* `starter` NULL: forked here. */
-static int open_process(child_program_fn main, const struct parser_limits *limits,
-			const struct child_starter *starter, struct opener *opener,
-			struct parser **out)
+int parser__open_with(const struct child_starter *starter, const struct parser_limits *limits,
+		      struct opener *opener, struct parser **out)
 {
 	struct parser *parser = calloc(1, sizeof(*parser));
 	int err;
@@ -89,9 +87,7 @@ static int open_process(child_program_fn main, const struct parser_limits *limit
 	if (!parser)
 		return -ENOMEM;
 	parser->opener = opener;
-	parser_process_init(&parser->process, main, limits);
-	if (starter)
-		parser->process.starter = *starter;
+	parser_process_init(&parser->process, starter, limits);
 	err = parser_process_start(&parser->process);
 	if (err) {
 		parser__free(parser);
@@ -101,20 +97,9 @@ static int open_process(child_program_fn main, const struct parser_limits *limit
 	return 0;
 }
 
-int parser__open_with(child_program_fn main, const struct parser_limits *limits,
-		      struct opener *opener, struct parser **out)
+int parser__open(const struct child_starter *starter, struct opener *opener, struct parser **out)
 {
-	return open_process(main, limits, NULL, opener, out);
-}
-
-int parser__open(struct opener *opener, struct parser **out)
-{
-	return open_process(parser_child_main, &parser_limits_default, NULL, opener, out);
-}
-
-int parser__open_by(const struct child_starter *starter, struct opener *opener, struct parser **out)
-{
-	return open_process(NULL, &parser_limits_default, starter, opener, out);
+	return parser__open_with(starter, &parser_limits_default, opener, out);
 }
 
 void parser__free(struct parser *parser)

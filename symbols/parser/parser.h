@@ -48,13 +48,11 @@ struct opener;
 struct parser;
 
 /*
- * Forks the process and waits until it has given up its rights. `opener` is borrowed: every user of
- * the parser has it, too. 0 or -errno.
+ * Starts the process, by a starter of parser_child_main(), which is copied, and waits until it has
+ * given up its rights. `opener` is borrowed: every user of the parser has it, too. 0 or -errno.
  */
-__must_check int parser__open(struct opener *opener, struct parser **out) __no_null;
-/* The same by such a starter of parser_child_main(), which is copied. */
-__must_check int parser__open_by(const struct child_starter *starter, struct opener *opener,
-				 struct parser **out) __no_null;
+__must_check int parser__open(const struct child_starter *starter, struct opener *opener,
+			      struct parser **out) __no_null;
 /* Ends the process. NULL is fine. */
 void parser__free(struct parser *parser);
 
@@ -68,8 +66,8 @@ struct opener *parser__opener(const struct parser *parser) __no_null;
 void parser__forget_process(struct parser *parser) __no_null;
 
 /*
- * Charges the input that follows to this account, until the next call; NULL: to none, without
- * limits. An account without credit gets -EAGAIN. A failure uses up the failures of its own
+ * Charges the input that follows to this account, until the next call; before the first one, and with
+ * NULL, nothing is read. An account without credit gets -EAGAIN. A failure uses up the failures of its own
  * account. The process ends between two accounts: it keeps nothing between requests, but one that
  * was taken over by an input could, and lie about the next one's. That costs less than 1 ms of CPU
  * time for each change, of which there are few: requests come process by process, and answers are

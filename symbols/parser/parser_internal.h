@@ -6,8 +6,8 @@
 #include "symbols/parser/parser.h"
 #include "symbols/parser/parser_process.h"
 
-/* parser__open() with another program in the process, and other limits. */
-int parser__open_with(child_program_fn main, const struct parser_limits *limits,
+/* parser__open() with other limits. */
+int parser__open_with(const struct child_starter *starter, const struct parser_limits *limits,
 		      struct opener *opener, struct parser **out) __no_null;
 
 #endif

@@ -37,12 +37,11 @@ static const struct parser_limits start_limits = {
 	.max_cpu_ns = 10 * CLOCK_NS_PER_S,
 };
 
-void parser_process_init(struct parser_process *process, child_program_fn main,
+void parser_process_init(struct parser_process *process, const struct child_starter *starter,
 			 const struct parser_limits *limits)
 {
 	*process = (struct parser_process){
-		.forker = { .program = main, .max_hanging = PARSER_MAX_HANGING },
-		.starter = child_forker_starter(&process->forker),
+		.starter = *starter,
 		.limits = *limits,
 		.socket_fd = -1,
 		.tokens = limits->start_burst,

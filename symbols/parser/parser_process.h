@@ -19,8 +19,6 @@
 /* Of one request by default, CPU time and otherwise. The largest honest file takes a quarter of it. */
 #define PARSER_REQUEST_MAX_NS (2000000000ull)
 
-#define PARSER_MAX_HANGING 8u /* of those forked here: killed, but not ended: no start beyond */
-
 struct parser_limits {
 	/* Of one request; time passes in ticks, so that a suspended host is no reason to kill. */
 	uint32_t tick_ms;
@@ -35,8 +33,7 @@ struct parser_limits {
 extern const struct parser_limits parser_limits_default;
 
 struct parser_process {
-	struct child_forker forker;
-	struct child_starter starter; /* the forker's, unless another one is set */
+	struct child_starter starter;
 	struct parser_limits limits;
 	pid_t pid; /* 0 = not running */
 	int socket_fd;
@@ -59,8 +56,8 @@ struct parser_watch {
 	uint32_t stalled_ticks;
 };
 
-/* `main`: parser_child_main(), or a test's. Starts nothing yet. */
-void parser_process_init(struct parser_process *process, child_program_fn main,
+/* Starts nothing yet. */
+void parser_process_init(struct parser_process *process, const struct child_starter *starter,
 			 const struct parser_limits *limits);
 
 /*

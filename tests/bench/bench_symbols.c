@@ -13,8 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/host/procmaps.h"
+#include "symbols/parser/parser_child.h"
 #include "symbols/symbols.h"
+#include "tests/unit/forking.h"
+#include "user/files/opener_child.h"
+#include "user/host/procmaps.h"
+#include "user/util/account.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
 #include "user/host/proc_stat.h"
@@ -167,7 +171,7 @@ static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 	if (proc_stat_start_ns(proc_fd, pid, &id.start_ns))
 		return 1;
 	begin_ns = clock_monotonic_ns();
-	if (symbolizer__open_process(symbolizer, &id, NULL, &process))
+	if (symbolizer__open_process(symbolizer, &id, account_of_host(), &process))
 		return 1;
 	symbols_process__jit_status(process, &status);
 	row("first look at a process", (double)(clock_monotonic_ns() - begin_ns) / 1e6, "ms");
@@ -197,7 +201,9 @@ static int bench(struct symbolizer *symbolizer, int proc_fd, uint32_t pid)
 
 int main(int argc, char **argv)
 {
-	struct symbolizer_options options = { .jit = JIT_MODE_AUTO };
+	struct symbolizer_options options = { .jit = JIT_MODE_AUTO,
+					      .parser_starter = forking(parser_child_main),
+					      .opener_starter = forking(opener_child_main) };
 	struct symbolizer *symbolizer = NULL;
 	uint32_t pid = (uint32_t)getpid();
 	int failed = 1;

@@ -10,6 +10,7 @@
 #include "symbols/names/name_table.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/parse_here.h"
+#include "user/util/account.h"
 
 static void check_trim(const char *raw, size_t len)
 {
@@ -61,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct fuzz_input input = { data, len };
 	struct name_table *names;
 
-	must(name_table__new(parser_here(), NULL, &names) == 0);
+	must(name_table__new(parser_here(), account_of_host(), &names) == 0);
 	while (input.left) {
 		const uint8_t *end = memchr(input.at, '\n', input.left);
 		size_t line = end ? (size_t)(end - input.at) : input.left;

@@ -11,6 +11,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/parse_here.h"
 #include "user/model/stack_text.h"
+#include "user/util/account.h"
 
 #define FRAMES_MAX 20000u
 
@@ -73,7 +74,7 @@ static void check_entry(const uint8_t *data, size_t len)
 	enum frame_kind kind;
 	uint32_t id;
 
-	must(name_table__new(parser_here(), NULL, &names) == 0);
+	must(name_table__new(parser_here(), account_of_host(), &names) == 0);
 	must(name_table__plain(names, (const char *)data, len, &id) == 0);
 	must(*name_table__text(names, id) || name_table__is_unknown(names, id));
 	must(name_table__jit(names, (const char *)data, len, len & 1, &id, &kind) == 0);

@@ -4,6 +4,7 @@
  * who wonder about a label. Reads "PID [CGROUP_ID]" lines on stdin, so that one resolver with its
  * cache answers all of them, and prints one line of KEY=VALUE words each.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #include "tests/unit/parse_here.h"
 #include "user/collect/container/container.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 
 static void answer(struct container_resolver *resolver, uint32_t pid, uint64_t cgroup_id)
@@ -28,16 +30,17 @@ static void answer(struct container_resolver *resolver, uint32_t pid, uint64_t c
 int main(void)
 {
 	struct container_resolver_options options = { .cgroup_root = "/sys/fs/cgroup",
-						      .parser = parser_here() };
+						      .parser = parser_here(),
+						      .accounts = accounts__new() };
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct container_resolver *resolver;
+	struct container_resolver *resolver = NULL;
 	char line[128];
 	int err;
 
 	options.proc_fd = proc_fd;
 	options.root_fd = root_fd;
-	err = container_resolver__new(&options, &resolver);
+	err = options.accounts ? container_resolver__new(&options, &resolver) : -ENOMEM;
 	if (err) {
 		fprintf(stderr, "container_of: %s\n", strerror(-err));
 		return 1;
@@ -51,5 +54,6 @@ int main(void)
 		answer(resolver, pid, cgroup_id);
 	}
 	container_resolver__free(resolver);
+	accounts__free(options.accounts);
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "tests/unit/fake_vm.h"
 #include "tests/unit/parse_here.h"
+#include "user/util/account.h"
 #include "user/util/log.h"
 
 #define A      (FAKE_STUBS + 0x0000) /* places for code */
@@ -23,7 +24,7 @@ static inline int vm_make(void **state)
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
 	fake_vm_init(&fake);
-	if (name_table__new(parser_here(), NULL, &names) ||
+	if (name_table__new(parser_here(), account_of_host(), &names) ||
 	    jit_vm__new(&fake_vm_ops, &fake, names, &vm))
 		return -1;
 	fake_method(&fake, METHOD, "int Work.one(int)", "Work.java");

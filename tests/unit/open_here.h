@@ -23,6 +23,9 @@ static inline struct opener *opener_here(void)
 	return &here;
 }
 
+/* Where no process is started. */
+static const struct child_starter starter_of_none;
+
 struct opener *opener__new(const struct child_starter *starter)
 {
 	(void)starter;

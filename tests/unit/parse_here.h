@@ -21,17 +21,12 @@ static inline struct parser *parser_here(void)
 	return &here;
 }
 
-int parser__open(struct opener *opener, struct parser **out)
+int parser__open(const struct child_starter *starter, struct opener *opener, struct parser **out)
 {
+	(void)starter;
 	(void)opener;
 	*out = parser_here();
 	return 0;
-}
-
-int parser__open_by(const struct child_starter *starter, struct opener *opener, struct parser **out)
-{
-	(void)starter;
-	return parser__open(opener, out);
 }
 
 void parser__free(struct parser *parser)

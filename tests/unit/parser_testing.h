@@ -12,9 +12,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "symbols/parser/parser_child.h"
 #include "symbols/parser/parser_internal.h"
+#include "tests/unit/forking.h"
 #include "tests/unit/open_here.h"
 #include "tests/unit/tiny_elf.h"
+#include "user/util/account.h"
 #include "user/util/fs.h"
 
 static const struct debug_file_roots nowhere = { .container_fd = -1, .host_fd = -1 };
@@ -49,7 +52,8 @@ static inline struct parser *parser_real(void)
 {
 	struct parser *parser;
 
-	assert_int_equal(parser__open(opener_here(), &parser), 0);
+	assert_int_equal(parser__open(forking(parser_child_main), opener_here(), &parser), 0);
+	parser__charge(parser, account_of_host());
 	return parser;
 }
 

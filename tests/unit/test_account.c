@@ -388,22 +388,45 @@ static void account_is_kept_while_it_is_used_or_owes(void **state)
 	assert_null(accounts__find(accounts, 1));
 }
 
-static void nobody_may_do_all(void **state)
+/* As a caller has one whose memory was short. */
+static void nothing_may_be_done_for_no_account(void **state)
 {
 	(void)state;
-	assert_true(account__may_read(NULL, 0));
-	assert_true(account__may_open(NULL, 0));
-	assert_int_equal(account__take(NULL, ACCOUNT_POOL_MAPS, SIZE_MAX), 0);
-	account__give(NULL, ACCOUNT_POOL_MAPS, SIZE_MAX);
-	account__spend(NULL, S, 0);
-	account__note_failure(NULL, 0);
-	account__note_cut(NULL, ACCOUNT_CUT_NAMES, 1);
-	account__add_text(NULL, SIZE_MAX);
-	assert_int_equal(account__text(NULL), ACCOUNT_TEXT_WHOLE);
+	assert_false(account__may_read(NULL, 0));
+	assert_false(account__may_open(NULL, 0));
+	assert_false(account__may_work(NULL, 0));
+	assert_int_equal(account__take(NULL, ACCOUNT_POOL_MAPS, 1), -EDQUOT);
+	assert_int_equal(account__text(NULL), ACCOUNT_TEXT_NOTHING);
 	assert_int_equal(account__id(NULL), ACCOUNT_NONE);
 	assert_bill(NULL, "");
 	account__put(NULL);
 	accounts__free(NULL);
+}
+
+static void the_host_may_do_all(void **state)
+{
+	struct account *host = account_of_host();
+
+	(void)state;
+	account__spend(host, 60 * S, 0);
+	for (uint32_t i = 0; i < 2 * ACCOUNT_FAILURES_BURST; i++) {
+		account__note_failure(host, 0);
+		account__note_hanging(host);
+	}
+	account__note_work(host, 60 * S);
+	account__add_text(host, SIZE_MAX);
+	account__note_cut(host, ACCOUNT_CUT_NAMES, 1);
+	assert_true(account__may_read(host, 0));
+	assert_true(account__may_open(host, 0));
+	assert_true(account__may_work(host, 0));
+	assert_int_equal(account__take(host, ACCOUNT_POOL_MAPS, SIZE_MAX), 0);
+	assert_int_equal(account__take(host, ACCOUNT_POOL_MAPS, SIZE_MAX), 0);
+	account__give(host, ACCOUNT_POOL_MAPS, SIZE_MAX);
+	assert_int_equal(account__text(host), ACCOUNT_TEXT_WHOLE);
+	assert_int_equal(account__id(host), ACCOUNT_NONE);
+	assert_bill(host, "");
+	assert_ptr_equal(account__ref(host), host);
+	account__put(host);
 }
 
 int main(void)
@@ -425,7 +448,8 @@ int main(void)
 		TEST(what_is_used_is_said_though_nothing_was_cut_and_is_no_bill),
 		TEST(what_is_used_of_each_budget_can_be_read),
 		TEST(account_is_kept_while_it_is_used_or_owes),
-		TEST(nobody_may_do_all),
+		TEST(nothing_may_be_done_for_no_account),
+		TEST(the_host_may_do_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

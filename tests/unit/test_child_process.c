@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include "user/sandbox/child_process.h"
-#include "user/sandbox/child_starter.h"
 #include "user/util/cleanup.h"
 
 #define FD_CNT 8
@@ -611,41 +610,6 @@ static void one_that_hangs_is_given_up_after_its_time(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* ---- the forker ---- */
-
-static int __attribute__((noreturn)) waits_for_ever(int socket_fd)
-{
-	waits(socket_fd, NULL);
-}
-
-static void a_forker_starts_and_ends_children_of_this_process(void **state)
-{
-	struct child_forker forker = { .program = waits_for_ever, .max_hanging = 2 };
-	struct child_starter starter = child_forker_starter(&forker);
-	int socket_fd, status;
-	pid_t pid, slow[2];
-
-	(void)state;
-	assert_int_equal(starter.start(starter.ctx, &socket_fd, &pid), 0);
-	status = starter.end(starter.ctx, pid);
-	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-	close(socket_fd);
-	/* As if two of them had been killed and hung. */
-	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
-		assert_int_equal(child_process_start(waits, NULL, NULL, &slow[i]), 0);
-		forker.hanging[i] = slow[i];
-	}
-	assert_int_equal(starter.start(starter.ctx, &socket_fd, &pid), -EBUSY);
-	/* One has ended after all, and is reaped. */
-	assert_int_equal(kill(slow[0], SIGKILL), 0);
-	await_zombie(slow[0]);
-	assert_int_equal(starter.start(starter.ctx, &socket_fd, &pid), 0);
-	assert_int_equal(waitpid(slow[0], NULL, 0), -1);
-	close(socket_fd);
-	assert_true(starter.end(starter.ctx, pid) >= 0);
-	assert_true(child_process_end(slow[1], CHILD_WAITS_FOREVER) >= 0);
-}
-
 /* As a shell's `ulimit -n` may leave it. */
 static int keeps_them_where_few_may_be_open(void)
 {
@@ -689,7 +653,6 @@ int main(void)
 		cmocka_unit_test(what_a_child_returns_is_its_exit_status),
 		cmocka_unit_test(a_child_is_killed_and_leaves_no_zombie),
 		cmocka_unit_test(one_that_hangs_is_given_up_after_its_time),
-		cmocka_unit_test(a_forker_starts_and_ends_children_of_this_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,10 @@
 #include <unistd.h>
 
 #include "user/files/container_file.h"
+#include "tests/unit/forking.h"
 #include "user/files/opener.h"
+#include "user/files/opener_child.h"
+#include "user/util/account.h"
 
 static char tree[64];
 static int tree_fd; /* the host */
@@ -53,8 +56,11 @@ static int tree_make(void **state)
 	assert_int_equal(mkdirat(root_fd, "lib", 0755), 0);
 	put_file(root_fd, "tmp/map", "container");
 	put_file(root_fd, "lib/libx.so.1", "library");
-	opener = opener__new(NULL);
-	return opener ? 0 : -1;
+	opener = opener__new(forking(opener_child_main));
+	if (!opener)
+		return -1;
+	opener__charge(opener, account_of_host());
+	return 0;
 }
 
 static int tree_remove(void **state)

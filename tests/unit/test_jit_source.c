@@ -13,6 +13,7 @@
 #include "symbols/symbolizer.h"
 #include "tests/unit/parse_here.h"
 #include "user/host/proc_stat.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
@@ -105,7 +106,8 @@ static const struct jit_source_ops scripted_ops = {
 /* This test as a process, with two sources that do as they are told. */
 static int sources_make(void **state)
 {
-	struct symbolizer_options options = { 0 };
+	struct symbolizer_options options = { .parser_starter = &starter_of_none,
+					      .opener_starter = &starter_of_none };
 	struct symbols_process_id id = { .pid = (uint32_t)getpid() };
 
 	(void)state;
@@ -114,7 +116,7 @@ static int sources_make(void **state)
 	proc_fd = options.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc_stat_start_ns(proc_fd, id.pid, &id.start_ns) ||
 	    symbolizer__open(&options, &symbolizer) ||
-	    symbolizer__open_process(symbolizer, &id, NULL, &process))
+	    symbolizer__open_process(symbolizer, &id, account_of_host(), &process))
 		return -1;
 	symbols_process_close_jit(process);
 	process->jit_sources[0] = (struct jit_source_use){ &scripted_ops, &best };
@@ -169,7 +171,8 @@ static void each_mode_has_its_sources(void **state)
 		struct symbols_process *other;
 
 		symbolizer__set_jit(symbolizer, cases[i].mode);
-		assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &other), 0);
+		assert_int_equal(
+			symbolizer__open_process(symbolizer, &id, account_of_host(), &other), 0);
 		assert_ptr_equal(other->jit_sources[0].ops, &jit_source_hotspot);
 		assert_ptr_equal(other->jit_sources[1].ops, cases[i].second);
 		symbols_process__close(other);

@@ -318,7 +318,7 @@ static void names_past_the_cap_are_not_kept(void **state)
 	uint32_t first, id = 0;
 
 	(void)state;
-	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
+	assert_int_equal(name_table__new(parser_here(), account_of_host(), &names), 0);
 	assert_int_equal(name_table__native(names, "_Z3foov", 7, &first), 0);
 	assert_string_equal(name_table__text(names, first), "foo");
 	assert_false(name_table__is_large(names));
@@ -360,7 +360,7 @@ static void names_that_are_none_are_unknown(void **state)
 	uint32_t id;
 
 	(void)state;
-	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
+	assert_int_equal(name_table__new(parser_here(), account_of_host(), &names), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
 		assert_int_equal(name_table__plain(names, none[i].text, none[i].len, &id), 0);
 		assert_string_equal(name_table__text(names, id), "[unknown]");
@@ -386,7 +386,7 @@ static void long_names_are_cut_at_a_character_when_they_come_in(void **state)
 	(void)state;
 	for (size_t i = 0; i + 2 < sizeof(text); i += 3)
 		memcpy(text + i, "\xe2\x82\xac", 3);
-	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
+	assert_int_equal(name_table__new(parser_here(), account_of_host(), &names), 0);
 	assert_int_equal(name_table__plain(names, text, NAME_MAX_BYTES + 2, &id), 0);
 	kept = name_table__text(names, id);
 	assert_true(strlen(kept) <= NAME_MAX_BYTES);
@@ -404,7 +404,7 @@ static void methods_with_long_names_are_told_apart(void **state)
 	struct name_table *names;
 
 	(void)state;
-	assert_int_equal(name_table__new(parser_here(), NULL, &names), 0);
+	assert_int_equal(name_table__new(parser_here(), account_of_host(), &names), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(lens); i++) {
 		__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
 		enum frame_kind kind;

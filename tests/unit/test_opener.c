@@ -28,6 +28,7 @@
 #include "user/files/opener_wire.h"
 #include "user/sandbox/parser_sandbox.h"
 #include "user/util/account.h"
+#include "tests/unit/forking.h"
 #include "user/sandbox/capabilities.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
@@ -189,7 +190,7 @@ static int scene_make(void **state)
 	accounts = accounts__new();
 	one = accounts__get(accounts, 1, "one");
 	other = accounts__get(accounts, 2, "other");
-	opener = opener__new_with(NULL, &test_starter, &short_limits);
+	opener = opener__new_with(&test_starter, &short_limits);
 	return one && other && opener ? 0 : -1;
 }
 
@@ -247,7 +248,7 @@ static size_t open_fds(void)
 
 static void no_process_is_started_before_the_first_request(void **state)
 {
-	struct opener *real = opener__new(NULL);
+	struct opener *real = opener__new(forking(opener_child_main));
 
 	(void)state;
 	assert_int_equal(stats_of().start_cnt, 0);
@@ -488,6 +489,7 @@ static void that_none_can_be_started_is_said_once_until_one_could_be(void **stat
 	struct opener *single = opener__new(&starter);
 
 	(void)state;
+	opener__charge(single, one);
 	assert_int_equal(lines_of(single, 4), 1);
 	lends = true;
 	assert_int_equal(lines_of(single, 2), 0);
@@ -613,11 +615,13 @@ static uint64_t capabilities_of(pid_t pid)
 
 static void the_process_has_one_right_at_most(void **state)
 {
-	struct opener *real = opener__new(NULL);
+	struct opener *real = opener__new(forking(opener_child_main));
 	struct opener_stats stats;
-	int fd = opener__path(real, roots[0], "/file");
+	int fd;
 
 	(void)state;
+	opener__charge(real, one);
+	fd = opener__path(real, roots[0], "/file");
 	assert_true(fd >= 0);
 	close(fd);
 	opener__stats(real, &stats);
@@ -642,12 +646,14 @@ static int in_copy(struct opener *real, pid_t original)
 
 static void a_copy_starts_one_of_its_own_and_leaves_that_of_the_original(void **state)
 {
-	struct opener *real = opener__new(NULL);
+	struct opener *real = opener__new(forking(opener_child_main));
 	struct opener_stats first, now;
-	int fd = opener__path(real, roots[0], "/file"), status;
+	int fd, status;
 	pid_t copy;
 
 	(void)state;
+	opener__charge(real, one);
+	fd = opener__path(real, roots[0], "/file");
 	assert_true(fd >= 0);
 	close(fd);
 	opener__stats(real, &first);

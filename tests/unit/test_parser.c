@@ -352,7 +352,8 @@ static struct parser *parser_with(child_program_fn main)
 	}
 	limits.start_burst = 3;
 	limits.start_interval_ns = 3600 * CLOCK_NS_PER_S;
-	assert_int_equal(parser__open_with(main, &limits, opener_here(), &parser), 0);
+	assert_int_equal(parser__open_with(forking(main), &limits, opener_here(), &parser), 0);
+	parser__charge(parser, account_of_host());
 	return parser;
 }
 
@@ -459,7 +460,9 @@ static void parser_is_started_again_after_a_rest(void **state)
 	(void)state;
 	limits.start_burst = 1;
 	limits.start_interval_ns = 1;
-	assert_int_equal(parser__open_with(main_that_dies, &limits, opener_here(), &parser), 0);
+	assert_int_equal(
+		parser__open_with(forking(main_that_dies), &limits, opener_here(), &parser), 0);
+	parser__charge(parser, account_of_host());
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(ask_elf(parser), -ENOTRECOVERABLE);
 	assert_int_equal(stats_of(parser).restart_cnt, 9);
@@ -502,7 +505,7 @@ static void parser_that_cannot_begin_says_why(void **state)
 	struct parser *parser;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_is_not_ready, &parser_limits_default,
+	assert_int_equal(parser__open_with(forking(main_that_is_not_ready), &parser_limits_default,
 					   opener_here(), &parser),
 			 -EPERM);
 	parser__free(NULL);

@@ -62,7 +62,7 @@ static void parser_process_sees_files_of_one_account_only(void **state)
 	assert_int_equal(ask_elf(parser), 0);
 	second = stats_of(parser).pid;
 	assert_int_not_equal(second, first);
-	parser__charge(parser, NULL);
+	parser__charge(parser, account_of_host());
 	assert_int_equal(ask_elf(parser), 0);
 	assert_int_not_equal(stats_of(parser).pid, second);
 	/* No start that a failure would lack then. */
@@ -99,7 +99,7 @@ static void starts_by_another_process_are_counted_as_ones_own(void **state)
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(parser__open_by(&starter, opener_here(), &parser), 0);
+	assert_int_equal(parser__open(&starter, opener_here(), &parser), 0);
 	parser__charge(parser, one);
 	assert_int_equal(ask_elf(parser), 0);
 	parser__charge(parser, other);
@@ -150,8 +150,8 @@ static void files_that_fail_leave_the_parser_to_other_accounts(void **state)
 	size_t failure_cnt = 0;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_dies, &parser_limits_default, opener_here(),
-					   &parser),
+	assert_int_equal(parser__open_with(forking(main_that_dies), &parser_limits_default,
+					   opener_here(), &parser),
 			 0);
 	parser__charge(parser, one);
 	for (int i = 0; i < 50; i++)
@@ -180,7 +180,7 @@ static void a_parser_that_is_killed_is_on_the_bill_of_whose_file_it_read(void **
 	struct parser *parser;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_is_killed, &parser_limits_default,
+	assert_int_equal(parser__open_with(forking(main_that_is_killed), &parser_limits_default,
 					   opener_here(), &parser),
 			 0);
 	parser__charge(parser, one);
@@ -230,9 +230,10 @@ static void jvm_symbols_of_one_file_are_parsed_once(void **state)
 	int fd = simple_elf();
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default,
+	assert_int_equal(parser__open_with(forking(main_that_knows_a_jvm), &parser_limits_default,
 					   opener_here(), &parser),
 			 0);
+	parser__charge(parser, account_of_host());
 	for (int i = 0; i < 100; i++) {
 		memset(&symbols, 0, sizeof(symbols));
 		assert_int_equal(parser__libjvm(parser, fd, &mapping, &symbols), 0);
@@ -290,7 +291,7 @@ static void memory_that_a_file_takes_for_a_moment_is_on_its_accounts_bill(void *
 	struct parser *parser = NULL;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_takes_memory, &parser_limits_default,
+	assert_int_equal(parser__open_with(forking(main_that_takes_memory), &parser_limits_default,
 					   opener_here(), &parser),
 			 0);
 	parser__charge(parser, one);
@@ -316,13 +317,14 @@ static void memory_that_a_file_takes_for_a_moment_is_on_its_accounts_bill(void *
 static void jvm_symbols_that_one_account_had_are_not_anothers(void **state)
 {
 	const struct libjvm_mapping mapping = { .map.start = 0x1000, .map.end = 0x2000 };
-	struct account *const payers[] = { one, other, NULL, one, other, NULL };
+	struct account *const payers[] = { one, other, account_of_host(),
+					   one, other, account_of_host() };
 	struct vm_symbols symbols;
 	struct parser *parser = NULL;
 	int fd = simple_elf();
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_knows_a_jvm, &parser_limits_default,
+	assert_int_equal(parser__open_with(forking(main_that_knows_a_jvm), &parser_limits_default,
 					   opener_here(), &parser),
 			 0);
 	for (size_t i = 0; i < ARRAY_SIZE(payers); i++) {
@@ -383,9 +385,10 @@ static void containers_that_make_no_sense_are_not_believed(void **state)
 	struct parser *parser;
 
 	(void)state;
-	assert_int_equal(parser__open_with(main_that_lies_of_containers, &parser_limits_default,
-					   opener_here(), &parser),
+	assert_int_equal(parser__open_with(forking(main_that_lies_of_containers),
+					   &parser_limits_default, opener_here(), &parser),
 			 0);
+	parser__charge(parser, account_of_host());
 	assert_int_equal(ask_container(parser, "[]", &json), -ENOTRECOVERABLE);
 	parser__free(parser);
 }

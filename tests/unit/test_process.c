@@ -25,6 +25,7 @@ struct fixture {
 	int proc_fd;
 	struct symbolizer *symbolizer;
 	struct accounts *accounts;
+	struct container_resolver *containers;
 	struct process_table *table;
 	struct symbols_process_id self;
 };
@@ -32,7 +33,11 @@ struct fixture {
 static int setup(void **state)
 {
 	static struct fixture fixture;
-	struct symbolizer_options symbolizer_options = { .jit = JIT_MODE_PERFMAP };
+	struct symbolizer_options symbolizer_options = { .jit = JIT_MODE_PERFMAP,
+							 .parser_starter = &starter_of_none,
+							 .opener_starter = &starter_of_none };
+	struct container_resolver_options containers = { .cgroup_root = "/nowhere",
+							 .parser = parser_here() };
 	struct process_table_options options;
 
 	fixture.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -41,7 +46,11 @@ static int setup(void **state)
 	options = (struct process_table_options){ .proc_fd = fixture.proc_fd,
 						  .symbolizer = fixture.symbolizer };
 	assert_int_equal(process_table__new(&options, &fixture.table), -EINVAL);
-	fixture.accounts = options.accounts = accounts__new();
+	fixture.accounts = options.accounts = containers.accounts = accounts__new();
+	containers.proc_fd = containers.root_fd = fixture.proc_fd;
+	assert_int_equal(process_table__new(&options, &fixture.table), -EINVAL);
+	assert_int_equal(container_resolver__new(&containers, &fixture.containers), 0);
+	options.containers = fixture.containers;
 	assert_int_equal(process_table__new(&options, &fixture.table), 0);
 	fixture.self = (struct symbols_process_id){ .pid = (uint32_t)getpid(), .exec_id = 1 };
 	assert_int_equal(
@@ -55,6 +64,7 @@ static int teardown(void **state)
 	struct fixture *fixture = *state;
 
 	process_table__free(fixture->table);
+	container_resolver__free(fixture->containers);
 	symbolizer__free(fixture->symbolizer);
 	accounts__free(fixture->accounts);
 	close(fixture->proc_fd);
@@ -361,7 +371,8 @@ static void contained_make(const struct fixture *fixture, bool ignores_opt_out,
 			   struct contained *out)
 {
 	struct container_resolver_options options = { .cgroup_root = "/nowhere",
-						      .parser = parser_here() };
+						      .parser = parser_here(),
+						      .accounts = fixture->accounts };
 	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
 						       .symbolizer = fixture->symbolizer,
 						       .accounts = fixture->accounts,
@@ -443,7 +454,8 @@ static void a_renamed_container_has_its_new_name_and_a_removed_one_keeps_it(void
 	char folder[] = "/tmp/jbpf-test-XXXXXX";
 	char cgroup[64], command[64];
 	struct container_resolver_options options = { .cgroup_root = "/nowhere",
-						      .parser = parser_here() };
+						      .parser = parser_here(),
+						      .accounts = fixture->accounts };
 	struct process_table_options table_options = { .proc_fd = fixture->proc_fd,
 						       .symbolizer = fixture->symbolizer,
 						       .accounts = fixture->accounts };

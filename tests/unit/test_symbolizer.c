@@ -17,6 +17,7 @@
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_eh_frame.h"
+#include "user/util/account.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/host/proc_stat.h"
@@ -37,7 +38,10 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 static void open_symbolizer(enum jit_mode jit)
 {
-	struct symbolizer_options options = { .proc_fd = proc.fd, .jit = jit };
+	struct symbolizer_options options = { .proc_fd = proc.fd,
+					      .jit = jit,
+					      .parser_starter = &starter_of_none,
+					      .opener_starter = &starter_of_none };
 
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;
@@ -74,7 +78,7 @@ static void open_pid(uint32_t pid)
 {
 	struct symbols_process_id id = id_of(pid, 0);
 
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
 }
 
 static int resolve(const uint64_t *ips, size_t cnt, uint64_t since, struct frame_list *frames)
@@ -244,7 +248,7 @@ static void native_path_older_than_the_process_counts(void **state)
 	fake_proc_process(&proc, 200, start_ticks, 1, geteuid());
 	put_library("200/root/lib/libx.so", "work");
 	fake_proc_text(&proc, "200/maps", LIBRARY_MAPS);
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
 	check_name(CODE, "work");
 }
 
@@ -258,7 +262,7 @@ static void native_deleted_file_is_not_looked_for_by_name(void **state)
 	put_library("200/root/lib/libx.so", "wrong");
 	fake_proc_text(&proc, "200/maps",
 		       "7e0000000000-7e0000001000 r-xp 00000000 08:01 7 /lib/libx.so (deleted)\n");
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
 	check_name(CODE, "[libx.so]");
 }
 
@@ -538,13 +542,15 @@ static void process_after_exec_is_another_one(void **state)
 	first = process;
 	put_map_file("7e0000000000-7e0000001000", "files/liby.so");
 	fake_proc_text(&proc, "100/maps", "7e0000000000-7e0000001000 r-xp 0 08:01 8 /liby.so\n");
-	assert_int_equal(symbolizer__open_process(symbolizer, &second, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &second, account_of_host(), &process),
+			 0);
 	check_name(CODE, "after");
 	process = first;
 	assert_int_equal(symbols_process__refresh(process), -ESRCH);
 	check_name(CODE, "before");
 	/* A run that was over before it was first asked for. */
-	assert_int_equal(symbolizer__open_process(symbolizer, &late, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &late, account_of_host(), &process),
+			 0);
 	check_name(CODE, "[unknown]");
 }
 
@@ -677,7 +683,8 @@ static void symbolizer_trim_below_the_cap_keeps_names(void **state)
 /* Maps a library, replaces its file by one with another name in it, and asks the real /proc. */
 static void native_replaced_file_never_gives_the_new_files_name(void **state)
 {
-	struct symbolizer_options options = { 0 };
+	struct symbolizer_options options = { .parser_starter = &starter_of_none,
+					      .opener_starter = &starter_of_none };
 	struct symbols_process_id id = { .pid = (uint32_t)getpid() };
 	char path[128];
 	struct frame frame;
@@ -700,7 +707,7 @@ static void native_replaced_file_never_gives_the_new_files_name(void **state)
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;
 	assert_int_equal(symbolizer__open(&options, &symbolizer), 0);
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
 	frame = frame_at((uint64_t)(uintptr_t)code + TINY_TEXT_OFFSET, AFTER);
 	/* map_files needs a capability; without it the name cannot be had. */
 	assert_string_equal(frame.name, frame.is_unknown ? "[libx.so]" : "mapped");

@@ -14,6 +14,7 @@
 
 #include "symbols/symbolizer.h"
 #include "tests/unit/parse_here.h"
+#include "user/util/account.h"
 #include "user/util/log.h"
 #include "user/host/proc_stat.h"
 
@@ -24,7 +25,8 @@ static pid_t child = -1;
 
 static int child_make(void **state)
 {
-	struct symbolizer_options options = { 0 };
+	struct symbolizer_options options = { .parser_starter = &starter_of_none,
+					      .opener_starter = &starter_of_none };
 	struct symbols_process_id id = { 0 };
 
 	(void)state;
@@ -40,7 +42,7 @@ static int child_make(void **state)
 	if (child < 0 || proc_stat_start_ns(proc_fd, id.pid, &id.start_ns))
 		return -1;
 	return symbolizer__open(&options, &symbolizer) ||
-	       symbolizer__open_process(symbolizer, &id, NULL, &process);
+	       symbolizer__open_process(symbolizer, &id, account_of_host(), &process);
 }
 
 static void child_end(void)
@@ -114,7 +116,7 @@ static void process_that_was_superseded_by_an_exec_is_another_one(void **state)
 	(void)state;
 	symbols_process_hold(process);
 	id.exec_id++;
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &next), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &next), 0);
 	assert_int_equal(symbols_process_check(process), -ESRCH);
 	assert_int_equal(symbols_process_check(next), 0);
 }

@@ -13,6 +13,7 @@
 #include "tests/unit/fake_proc.h"
 #include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_elf.h"
+#include "user/util/account.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
@@ -54,7 +55,8 @@ static void put_process(uint32_t pid)
 
 static int tree_make(void **state)
 {
-	struct symbolizer_options options = { 0 };
+	struct symbolizer_options options = { .parser_starter = &starter_of_none,
+					      .opener_starter = &starter_of_none };
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);
@@ -85,7 +87,7 @@ static struct symbols_process *process_of(uint32_t pid)
 	struct symbols_process_id id = { .pid = pid, .start_ns = START_TICKS * ns_per_tick };
 	struct symbols_process *process;
 
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
 	return process;
 }
 

@@ -14,6 +14,7 @@
 #include "tests/unit/fake_vm.h"
 #include "tests/unit/parse_here.h"
 #include "tests/unit/tiny_elf.h"
+#include "user/util/account.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -44,13 +45,16 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 static void open_process(enum jit_mode jit)
 {
-	struct symbolizer_options options = { .proc_fd = proc.fd, .jit = jit };
+	struct symbolizer_options options = { .proc_fd = proc.fd,
+					      .jit = jit,
+					      .parser_starter = &starter_of_none,
+					      .opener_starter = &starter_of_none };
 	struct symbols_process_id id = { .pid = 100, .start_ns = ticks_to_ns(START_TICKS) };
 
 	symbolizer__free(symbolizer);
 	symbolizer = NULL;
 	assert_int_equal(symbolizer__open(&options, &symbolizer), 0);
-	assert_int_equal(symbolizer__open_process(symbolizer, &id, NULL, &process), 0);
+	assert_int_equal(symbolizer__open_process(symbolizer, &id, account_of_host(), &process), 0);
 }
 
 /* The JVM's tables are read from here on. */

@@ -72,7 +72,8 @@ static int tree_make(void **state)
 	static const struct symbols_unwind_listener listener = { .table = on_table,
 								 .drop = on_drop,
 								 .space = on_space };
-	struct symbolizer_options options = { 0 };
+	struct symbolizer_options options = { .parser_starter = &starter_of_none,
+					      .opener_starter = &starter_of_none };
 
 	(void)state;
 	log_set_level(LOG_LEVEL_ERR);

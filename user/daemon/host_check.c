@@ -22,12 +22,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "symbols/parser/parser.h"
 #include "user/files/container_file.h"
-#include "user/files/opener.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/daemon/host_check_rights.h"
-#include "user/collect/container/container.h"
+#include "user/collect/container/container_cgroup.h"
 #include "user/collect/probe/probe.h"
 #include "user/sandbox/capabilities.h"
 #include "user/host/pid_namespace.h"
@@ -380,25 +378,11 @@ static void check_map_files(struct check_run *run)
 static void check_cgroups(struct check_run *run)
 {
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	__cleanup_fd int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct container_resolver_options options = {
-		.proc_fd = proc_fd,
-		.root_fd = root_fd,
-		.cgroup_root = "/sys/fs/cgroup",
-	};
-	struct container_resolver *resolver = NULL;
-	struct opener *opener = opener__new(NULL);
+	__cleanup_fd int mount_fd = container_cgroup_mount_open(proc_fd, "/sys/fs/cgroup");
 	char path[4096];
-	int err = opener ? parser__open(opener, &options.parser) : -ENOMEM;
-
-	if (!err)
-		err = container_resolver__new(&options, &resolver);
 	/* 1 is the root of the hierarchy on every kernel. */
-	if (!err)
-		err = container_cgroup_path(resolver, 1, path, sizeof(path));
-	container_resolver__free(resolver);
-	parser__free(options.parser);
-	opener__free(opener);
+	int err = mount_fd < 0 ? mount_fd : container_cgroup_by_id(mount_fd, 1, path, sizeof(path));
+
 	if (err)
 		check_line(
 			run, CHECK_LESS, "cgroup ids",

@@ -63,8 +63,7 @@ struct hanging {
 };
 
 struct opener {
-	struct child_forker forker;
-	struct child_starter starter; /* the forker's, unless another one was given */
+	struct child_starter starter;
 	struct opener_limits limits;
 	pid_t pid; /* 0 = none runs */
 	int socket_fd;
@@ -82,16 +81,14 @@ struct opener {
 
 /* ---- life ---- */
 
-struct opener *opener__new_with(child_program_fn main, const struct child_starter *starter,
+struct opener *opener__new_with(const struct child_starter *starter,
 				const struct opener_limits *limits)
 {
 	struct opener *opener = calloc(1, sizeof(*opener));
 
 	if (!opener)
 		return NULL;
-	opener->forker.program = main;
-	opener->forker.max_hanging = OPENER_MAX_HANGING;
-	opener->starter = starter ? *starter : child_forker_starter(&opener->forker);
+	opener->starter = *starter;
 	opener->limits = *limits;
 	opener->socket_fd = -1;
 	return opener;
@@ -99,7 +96,7 @@ struct opener *opener__new_with(child_program_fn main, const struct child_starte
 
 struct opener *opener__new(const struct child_starter *starter)
 {
-	return opener__new_with(opener_child_main, starter, &default_limits);
+	return opener__new_with(starter, &default_limits);
 }
 
 void opener__charge(struct opener *opener, struct account *account)

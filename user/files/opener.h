@@ -43,8 +43,8 @@ struct opener_head {
 	size_t len;
 };
 
-/* `starter` is copied; NULL: the process is forked here. Starts nothing yet. NULL: out of memory. */
-struct opener *opener__new(const struct child_starter *starter);
+/* `starter` of opener_child_main() is copied. Starts nothing yet. NULL: out of memory. */
+struct opener *opener__new(const struct child_starter *starter) __no_null;
 /* Ends the process, and waits for none that hangs. NULL is fine. */
 void opener__free(struct opener *opener);
 
@@ -54,7 +54,7 @@ void opener__free(struct opener *opener);
  */
 void opener__forget_process(struct opener *opener) __no_null;
 
-/* The account for which files are opened until the next call; NULL: none, without limits. */
+/* The account for which files are opened until the next call; none until the first: nothing is opened. */
 void opener__charge(struct opener *opener, struct account *account) __no_null_at(1);
 
 /*

@@ -13,8 +13,8 @@ struct opener_limits {
 	uint32_t max_busy_ticks;  /* it could go on and gets no CPU: these are not counted above */
 };
 
-/* opener__new() with another program than opener_child_main(), and other limits. */
-struct opener *opener__new_with(child_program_fn main, const struct child_starter *starter,
-				const struct opener_limits *limits);
+/* opener__new() with other limits. */
+struct opener *opener__new_with(const struct child_starter *starter,
+				const struct opener_limits *limits) __no_null;
 
 #endif

@@ -34,6 +34,7 @@ struct account {
 	char *name;
 	uint64_t id;
 	size_t user_cnt;
+	bool is_host; /* the host's own: no limits, nothing is counted */
 	struct bucket cpu;
 	struct bucket work;
 	struct bucket failures; /* in ns of time that each takes to be forgotten */
@@ -142,16 +143,30 @@ struct account *accounts__get(struct accounts *accounts, uint64_t id, const char
 	return account;
 }
 
+struct account *account_of_host(void)
+{
+	static char name[] = "";
+	static struct account host = { .name = name, .id = ACCOUNT_NONE, .is_host = true };
+
+	return &host;
+}
+
+/* Has it limits, and a bill? */
+static bool is_counted(const struct account *account)
+{
+	return account && !account->is_host;
+}
+
 struct account *account__ref(struct account *account)
 {
-	if (account)
+	if (is_counted(account))
 		account->user_cnt++;
 	return account;
 }
 
 void account__put(struct account *account)
 {
-	if (account)
+	if (is_counted(account))
 		account->user_cnt--;
 }
 
@@ -208,8 +223,8 @@ static bool account_may_fail(const struct account *account)
 
 bool account__may_read(struct account *account, uint64_t now_ns)
 {
-	if (!account)
-		return true;
+	if (!is_counted(account))
+		return account;
 	account_fill(account, now_ns);
 	return account->cpu.credit_ns > 0 && account_may_fail(account);
 }
@@ -224,7 +239,7 @@ static void bucket_spend(struct bucket *bucket, uint64_t ns)
 
 void account__spend(struct account *account, uint64_t cpu_ns, uint64_t now_ns)
 {
-	if (!account)
+	if (!is_counted(account))
 		return;
 	account_fill(account, now_ns);
 	bucket_spend(&account->cpu, cpu_ns);
@@ -234,7 +249,7 @@ void account__spend(struct account *account, uint64_t cpu_ns, uint64_t now_ns)
 
 void account__note_failure(struct account *account, uint64_t now_ns)
 {
-	if (!account)
+	if (!is_counted(account))
 		return;
 	account_fill(account, now_ns);
 	bucket_spend(&account->failures, ACCOUNT_FAILURES_INTERVAL_NS);
@@ -244,8 +259,8 @@ void account__note_failure(struct account *account, uint64_t now_ns)
 
 bool account__may_open(struct account *account, uint64_t now_ns)
 {
-	if (!account)
-		return true;
+	if (!is_counted(account))
+		return account;
 	account_fill(account, now_ns);
 	if (account->hanging_cnt < ACCOUNT_MAX_HANGING && account_may_fail(account))
 		return true;
@@ -255,13 +270,13 @@ bool account__may_open(struct account *account, uint64_t now_ns)
 
 void account__note_hanging(struct account *account)
 {
-	if (account)
+	if (is_counted(account))
 		account->hanging_cnt++;
 }
 
 void account__note_answered(struct account *account)
 {
-	if (account && account->hanging_cnt)
+	if (is_counted(account) && account->hanging_cnt)
 		account->hanging_cnt--;
 }
 
@@ -273,7 +288,9 @@ int account__take(struct account *account, enum account_pool pool, size_t bytes)
 	struct accounts *accounts;
 	size_t mine, all;
 
-	if (!account || !bytes)
+	if (!is_counted(account))
+		return account || !bytes ? 0 : -EDQUOT;
+	if (!bytes)
 		return 0;
 	accounts = account->accounts;
 	all = accounts->held[pool];
@@ -291,7 +308,7 @@ int account__take(struct account *account, enum account_pool pool, size_t bytes)
 
 void account__give(struct account *account, enum account_pool pool, size_t bytes)
 {
-	if (!account || !bytes)
+	if (!is_counted(account))
 		return;
 	account->held[pool] -= bytes;
 	account->accounts->held[pool] -= bytes;
@@ -305,15 +322,18 @@ size_t account__held(const struct account *account, enum account_pool pool)
 
 bool account__is_over_share(const struct account *account, enum account_pool pool)
 {
-	const struct accounts *accounts = account ? account->accounts : NULL;
+	const struct accounts *accounts;
 
-	return accounts && accounts->holder_cnt[pool] &&
+	if (!is_counted(account))
+		return false;
+	accounts = account->accounts;
+	return accounts->holder_cnt[pool] &&
 	       account->held[pool] > accounts->held[pool] / accounts->holder_cnt[pool];
 }
 
 bool account__is_crowded(const struct account *account, enum account_pool pool)
 {
-	return account && account->accounts->held[pool] > pools[pool].max_bytes / 2;
+	return is_counted(account) && account->accounts->held[pool] > pools[pool].max_bytes / 2;
 }
 
 size_t accounts__held(const struct accounts *accounts, enum account_pool pool)
@@ -327,8 +347,8 @@ enum account_text account__text(const struct account *account)
 {
 	size_t whole, more;
 
-	if (!account)
-		return ACCOUNT_TEXT_WHOLE;
+	if (!is_counted(account))
+		return account ? ACCOUNT_TEXT_WHOLE : ACCOUNT_TEXT_NOTHING;
 	whole = account->accounts->text_bytes;
 	more = account->text_bytes > whole ? account->text_bytes - whole : 0;
 	if (account->text_bytes < whole)
@@ -343,7 +363,7 @@ enum account_text account__text(const struct account *account)
 
 void account__add_text(struct account *account, size_t bytes)
 {
-	if (account)
+	if (is_counted(account))
 		account->text_bytes += bytes;
 }
 
@@ -351,7 +371,7 @@ void account__add_text(struct account *account, size_t bytes)
 
 void account__note_cut(struct account *account, enum account_cut cut, uint64_t cnt)
 {
-	if (account)
+	if (is_counted(account))
 		account->cuts[cut] += cnt;
 }
 
@@ -430,7 +450,7 @@ static const char *grouped(uint64_t number, char out[32])
 
 void account__note_work(struct account *account, uint64_t cpu_ns)
 {
-	if (!account)
+	if (!is_counted(account))
 		return;
 	account->worked_ns += cpu_ns;
 	bucket_spend(&account->work, cpu_ns);
@@ -438,21 +458,21 @@ void account__note_work(struct account *account, uint64_t cpu_ns)
 
 bool account__may_work(struct account *account, uint64_t now_ns)
 {
-	if (!account)
-		return true;
+	if (!is_counted(account))
+		return account;
 	account_fill(account, now_ns);
 	return account->work.credit_ns > 0;
 }
 
 void account__note_reading(struct account *account, uint64_t bytes)
 {
-	if (account && account->reading_bytes < bytes)
+	if (is_counted(account) && account->reading_bytes < bytes)
 		account->reading_bytes = bytes;
 }
 
 void account__note_stacks(struct account *account, uint64_t bytes)
 {
-	if (account)
+	if (is_counted(account))
 		account->stack_bytes += bytes;
 }
 
@@ -513,7 +533,7 @@ void account__bill(const struct account *account, char *out, size_t len)
 	struct line line = { .out = out, .len = len };
 
 	out[0] = '\0';
-	if (account && add_cuts(&line, account))
+	if (is_counted(account) && add_cuts(&line, account))
 		add_usage(&line, account);
 }
 
@@ -530,7 +550,7 @@ void account__cost(const struct account *account, char *out, size_t len)
 	struct line line = { .out = out, .len = len };
 
 	out[0] = '\0';
-	if (account && !is_cut(account))
+	if (is_counted(account) && !is_cut(account))
 		add_usage(&line, account);
 }
 

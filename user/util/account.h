@@ -143,9 +143,12 @@ uint64_t account__id(const struct account *account);
 const char *account__name(const struct account *account);
 
 /*
- * All functions below take NULL for "nobody's", which may do everything: tools that look at one
- * process, and tests.
+ * The host's own: what only root can have written, and whoever looks at a single process by hand.
+ * Without limits, and without a bill. There is one, which nobody frees.
  */
+struct account *account_of_host(void);
+
+/* All functions below refuse NULL: nothing may be done for it, and nothing is counted. */
 
 /* May one of its files be read now? What is not read for it is for the caller to put on the bill. */
 bool account__may_read(struct account *account, uint64_t now_ns);

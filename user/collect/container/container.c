@@ -65,8 +65,8 @@ struct container_resolver {
 	int proc_fd; /* borrowed */
 	int root_fd; /* borrowed */
 	struct container_hierarchies hierarchies;
-	struct parser *parser;	   /* borrowed; may be NULL */
-	struct accounts *accounts; /* borrowed; may be NULL */
+	struct parser *parser;	   /* borrowed */
+	struct accounts *accounts; /* borrowed */
 	struct asked_user asked[ASKED_USERS];
 	struct container_places places;
 	uint64_t places_ns; /* when looked for; CLOCK_MONOTONIC */
@@ -90,10 +90,10 @@ void container_info_release(struct container_info *info)
 	memset(info, 0, sizeof(*info));
 }
 
-/* Files of root are nobody's. */
+/* Files of root are the host's. */
 static int find_places(struct container_resolver *resolver)
 {
-	parser__charge(resolver->parser, NULL);
+	parser__charge(resolver->parser, account_of_host());
 	return container_places_find(&resolver->places, resolver->root_fd, resolver->proc_fd,
 				     parser__opener(resolver->parser));
 }
@@ -104,7 +104,7 @@ int container_resolver__new(const struct container_resolver_options *options,
 	struct container_resolver *resolver;
 	int err;
 
-	if (!options->parser)
+	if (!options->parser || !options->accounts)
 		return -EINVAL;
 	resolver = calloc(1, sizeof(*resolver));
 	if (!resolver)
@@ -154,14 +154,6 @@ void container_resolver__free(struct container_resolver *resolver)
 	free(resolver);
 }
 
-int container_cgroup_path(struct container_resolver *resolver, uint64_t cgroup_id, char *path,
-			  size_t path_len)
-{
-	if (resolver->hierarchies.v2_fd < 0)
-		return -ENOENT;
-	return container_cgroup_by_id(resolver->hierarchies.v2_fd, cgroup_id, path, path_len);
-}
-
 /* ---- which cgroup ---- */
 
 /*
@@ -177,8 +169,9 @@ static int find_cgroup(struct container_resolver *resolver, uint32_t pid, uint64
 	struct cgroup_line v2;
 	int proc_err =
 		fs_read_filef(resolver->proc_fd, CGROUP_TEXT_MAX_BYTES, &text, "%u/cgroup", pid);
-	int id_err = cgroup_id > 1 ?
-			     container_cgroup_path(resolver, cgroup_id, by_id, sizeof(by_id)) :
+	int id_err = cgroup_id > 1 && resolver->hierarchies.v2_fd >= 0 ?
+			     container_cgroup_by_id(resolver->hierarchies.v2_fd, cgroup_id, by_id,
+						    sizeof(by_id)) :
 			     -ENOENT;
 
 	if (proc_err == -ENOMEM)
@@ -322,7 +315,7 @@ static bool may_ask_user(struct container_resolver *resolver, uid_t uid, uint64_
 static bool wants_names(struct container_resolver *resolver, const struct cached *entry,
 			struct account *account, uint64_t now)
 {
-	parser__charge(resolver->parser, entry->uid ? account : NULL);
+	parser__charge(resolver->parser, entry->uid ? account : account_of_host());
 	if (entry->is_known)
 		return container_source_changed(&entry->names.source, resolver->root_fd,
 						parser__opener(resolver->parser));
@@ -347,11 +340,11 @@ static int refresh(struct container_resolver *resolver, struct cached *entry,
 		resolver->places_ns = now;
 	}
 	entry->tried_ns = now;
-	parser__charge(resolver->parser, NULL);
+	parser__charge(resolver->parser, account_of_host());
 	rootless_user(resolver, entry->uid, &user);
 	if (entry->uid && (!user.home[0] || !may_ask_user(resolver, user.uid, now)))
 		return 0;
-	parser__charge(resolver->parser, entry->uid ? account : NULL);
+	parser__charge(resolver->parser, entry->uid ? account : account_of_host());
 	err = container_names_read(&resolver->places, resolver->root_fd, entry->id, &user,
 				   resolver->parser, &names);
 	if (err)
@@ -486,7 +479,7 @@ static int find_pod(struct container_resolver *resolver, uint32_t pid, const cha
 	if (entry->names.pod || entry->hostname_tries >= HOSTNAME_MAX_TRIES)
 		return 0;
 	entry->hostname_tries++;
-	parser__charge(resolver->parser, NULL);
+	parser__charge(resolver->parser, account_of_host());
 	err = container_pod_find(resolver->root_fd, parser__opener(resolver->parser), pod_uid,
 				 &entry->names.pod, &entry->names.namespace);
 	if (err == 0)
@@ -500,7 +493,7 @@ static int find_pod(struct container_resolver *resolver, uint32_t pid, const cha
 	return err;
 }
 
-/* Whose the container is, as one more user of it; nobody's where there are no accounts. 0 or -ENOMEM. */
+/* Whose the container is, as one more user of it. 0 or -ENOMEM. */
 static int account_of(const struct container_resolver *resolver, const struct answer *answer,
 		      struct account **out)
 {
@@ -508,9 +501,6 @@ static int account_of(const struct container_resolver *resolver, const struct an
 	size_t len = cgroup_account_len_within(path, answer->identity->roots_len);
 	char name[ACCOUNT_NAME_BYTES];
 
-	*out = NULL;
-	if (!resolver->accounts)
-		return 0;
 	snprintf(name, sizeof(name), "%.*s", (int)len, path);
 	*out = accounts__get(resolver->accounts, cgroup_account_id(path, len), name);
 	return *out ? 0 : -ENOMEM;

@@ -98,11 +98,11 @@ struct container_resolver_options {
 	/* "/sys/fs/cgroup": cgroup v2 is looked for there and in .../unified, version 1 below it */
 	const char *cgroup_root;
 	struct parser *parser; /* reads files of users, and its opener opens all files; borrowed */
-	/* Borrowed: whose file it is, it is at the cost of; NULL: nobody's. */
+	/* Borrowed: whose file it is, it is at the cost of; what only root can have written is the host's. */
 	struct accounts *accounts;
 };
 
-/* 0 or -errno; -EINVAL without a parser. */
+/* 0 or -errno; -EINVAL without a parser or accounts. */
 __must_check int container_resolver__new(const struct container_resolver_options *options,
 					 struct container_resolver **out);
 void container_resolver__free(struct container_resolver *resolver);
@@ -115,9 +115,5 @@ void container_resolver__free(struct container_resolver *resolver);
  */
 __must_check int container_resolver__lookup(struct container_resolver *resolver, uint32_t pid,
 					    uint64_t cgroup_id, struct container_info *out);
-
-/* Path of a cgroup v2 id below the hierarchy's root ("/docker/<id>"). 0, -ESTALE gone, -errno. */
-__must_check int container_cgroup_path(struct container_resolver *resolver, uint64_t cgroup_id,
-				       char *path, size_t path_len);
 
 #endif

@@ -72,7 +72,7 @@ int process_table__new(const struct process_table_options *options, struct proce
 {
 	struct process_table *table;
 
-	if (!options->symbolizer || !options->accounts)
+	if (!options->symbolizer || !options->accounts || !options->containers)
 		return -EINVAL;
 	table = calloc(1, sizeof(*table));
 	if (!table)
@@ -142,8 +142,6 @@ static int process_label(struct process_table *table, struct process *process, u
 	struct container_info info = { 0 };
 	int err;
 
-	if (!table->options.containers)
-		return 0;
 	err = container_resolver__lookup(table->options.containers, process->id.pid, cgroup_id,
 					 &info);
 	if (err == -ENOMEM)
@@ -217,8 +215,7 @@ int process_table__relabel(struct process_table *table, struct process *process)
 	struct container_info info = { 0 };
 	int err;
 
-	if (!table->options.containers || process->exited || !process->container.id ||
-	    !*process->container.id)
+	if (process->exited || !process->container.id || !*process->container.id)
 		return 0;
 	err = container_resolver__lookup(table->options.containers, process->id.pid,
 					 process->cgroup_id, &info);

@@ -48,7 +48,7 @@ struct process_table;
 struct process_table_options {
 	int proc_fd;
 	struct symbolizer *symbolizer;	       /* borrowed for the table's life */
-	struct container_resolver *containers; /* borrowed; NULL = no labels */
+	struct container_resolver *containers; /* borrowed */
 	struct accounts *accounts;	       /* borrowed */
 	/*
 	 * Called with what is known of a new process before anything of it is opened; NULL = not
@@ -69,7 +69,7 @@ struct process_sight {
 	bool is_any_program;  /* it was not sampled: whatever runs there now is meant, comm is "" */
 };
 
-/* 0 or -errno; -EINVAL without a symbolizer or accounts. */
+/* 0 or -errno; -EINVAL without a symbolizer, accounts or containers. */
 __must_check int process_table__new(const struct process_table_options *options,
 				    struct process_table **out);
 void process_table__free(struct process_table *table); /* NULL is fine */
