@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks of the tests that pytest runs, and what a report says of each failure.
 
-A test without a mark cannot fail by chance: it works on files and options. `live` ones sample, attach, or run
+A test without a mark cannot fail by chance: it works on files and options, and the gate runs it as nobody, without a
+network, so that it cannot do more (`root` ones as root). `live` ones sample, attach, or run
 containers, and wait for the very thing that they judge. `long` ones judge a share, a latency, a cost or a moment, which
 a busy host can spoil: scripts/check leaves them to scripts/check --all."""
 import os
@@ -17,6 +18,7 @@ from harness.programs import Lacking, Waited  # noqa: E402
 MARKS = {
     "live": "samples, attaches or runs containers; waits for what it judges",
     "long(reason)": "its verdict depends on the host, or takes minutes: not in the gate, and why",
+    "root": "takes no sample, and yet needs root, or the network",
     "alone": "changes or measures the host itself: nothing runs beside it",
 }
 
@@ -24,8 +26,6 @@ MARKS = {
 def pytest_configure(config):
     for name, meaning in MARKS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
-    if os.geteuid() != 0:
-        raise pytest.UsageError("end-to-end tests need root: sudo scripts/run-e2e-tests")
 
 
 def pytest_collection_modifyitems(items):
@@ -33,6 +33,11 @@ def pytest_collection_modifyitems(items):
         for mark in item.iter_markers("long"):
             if len(mark.args) != 1 or not mark.args[0]:
                 raise pytest.UsageError(f"{item.nodeid}: long() wants the reason")
+
+
+def pytest_collection_finish(session):
+    if os.geteuid() != 0 and any(item.get_closest_marker(mark) for item in session.items for mark in ("live", "root")):
+        raise pytest.UsageError("tests that sample need root: sudo scripts/run-e2e-tests, or -m 'not live and not root'")
 
 
 def cpu_pressure():

@@ -461,17 +461,20 @@ def why(*command):
     return done.stderr
 
 
+@pytest.mark.root
 def test_a_start_without_privileges_says_what_to_grant(tmp_path):
     message = why("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--reuid=65534", "--clear-groups",
                   AIDS / "live_probe")
     assert "CAP_BPF" in message and "root" in message
 
 
+@pytest.mark.root
 def test_a_cgroup_that_is_none_is_named():
     assert "/nowhere/at/all" in why(AIDS / "live_probe", "--cgroup", "/nowhere/at/all")
     assert "cgroup v2" in why(AIDS / "live_probe", "--cgroup", "/tmp")
 
 
+@pytest.mark.root
 def test_too_high_a_frequency_names_the_limit():
     assert "perf_event_max_sample_rate" in why(AIDS / "live_probe", "--frequency", 200000000)
 

@@ -22,7 +22,7 @@ from harness.programs import AIDS, IMAGE, JAVA_SOURCES, PATIENCE, TOP, Lacking, 
 def cgroup_of_this_worker():
     """What jbpfd may spend it gives to each cgroup: hostile files of tests beside these, and a build on the same
     machine, are not on the account of the programs that tests of this worker start."""
-    if not CGROUP_ROOTS:
+    if not CGROUP_ROOTS or os.geteuid() != 0:
         yield
         return
     own = Path("/proc/self/cgroup").read_text()

@@ -43,6 +43,7 @@ def mounted(commands, *program):
 
 # ---- privilege and kernel -----------------------------------------------------------------------
 
+@pytest.mark.root
 def test_daemon_without_privilege_says_what_it_needs(everybodys_bin, tmp_path):
     tmp_path.chmod(0o777)
     for parent in tmp_path.parents:
@@ -52,6 +53,7 @@ def test_daemon_without_privilege_says_what_it_needs(everybodys_bin, tmp_path):
     assert_one_line(result, 1, r"root|CAP_BPF|CAP_PERFMON|privilege")
 
 
+@pytest.mark.root
 def test_record_without_privilege_says_what_it_needs(everybodys_bin):
     result = run(*NOBODY, everybodys_bin / "jbpf", "record", "-d", "1s", "-o", "-")
     assert_one_line(result, 1, r"root|CAP_BPF|CAP_PERFMON|privilege")
@@ -63,12 +65,14 @@ def test_daemon_with_root_but_without_bpf_capabilities_says_which(tmp_path):
     assert_one_line(result, 1, r"CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN|privilege")
 
 
+@pytest.mark.root
 def test_check_without_privilege_says_what_is_lost(everybodys_bin):
     result = run(*NOBODY, everybodys_bin / "jbpfd", "--check")
     assert result.returncode == 1
     assert re.search(r"FAIL", result.stdout) and re.search(r"CAP_BPF|root", result.stdout), result.stdout
 
 
+@pytest.mark.root
 def test_kernel_without_btf_is_named_as_the_reason(tmp_path):
     result = mounted("mount -t tmpfs none /sys/kernel/btf", BIN / "jbpfd", "--store", tmp_path / "store")
     assert_one_line(result, 1, r"BTF", r"CONFIG_DEBUG_INFO_BTF|kernel")
@@ -76,6 +80,7 @@ def test_kernel_without_btf_is_named_as_the_reason(tmp_path):
 
 # ---- store --------------------------------------------------------------------------------------
 
+@pytest.mark.root
 def test_store_on_a_read_only_file_system(tmp_path):
     result = mounted(f"mount -t tmpfs -o ro none {tmp_path}", BIN / "jbpfd", "--store", tmp_path / "store")
     assert_one_line(result, 1, r"store", r"read-only", r"--store")

@@ -371,6 +371,7 @@ def test_pid_filter_leaves_others_out(daemon, spinner):
     assert profiler.dump_raw("--pid", other.pid).returncode == 3
 
 
+@pytest.mark.root
 def test_check_says_what_this_host_allows():
     result = run(BIN / "jbpfd", "--check")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -382,6 +383,7 @@ def test_check_says_what_this_host_allows():
     assert re.search(r"^ok +page-faults .*; on$", both, re.M) and re.search(r"^ok +cpu .*; on$", both, re.M), both
 
 
+@pytest.mark.root
 def test_check_says_whether_a_store_that_is_still_to_be_made_can_be(tmp_path):
     def check(*prefix):
         result = run(*prefix, BIN / "jbpfd", "--check", "--store", tmp_path / "some" / "where")
@@ -392,6 +394,7 @@ def test_check_says_whether_a_store_that_is_still_to_be_made_can_be(tmp_path):
                                             "Read-only file system; give --store a directory that can be written")
 
 
+@pytest.mark.root
 def test_check_looks_at_processes_of_other_users():
     """Among processes of its own: it looks at any, and one of the host's may end at that moment."""
     script = 'setpriv --reuid=12345 --regid=12345 --clear-groups sleep 600 & until [ "$(cat /proc/$!/comm)" = sleep ] && ' \

@@ -373,6 +373,7 @@ def test_no_store_is_one_line(tmp_path):
         f"jbpf-dump: there is no store in '{tmp_path}/none'; is jbpfd running, or is it another --store?\n")
 
 
+@pytest.mark.root
 def test_store_that_may_not_be_read(store, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(store, copy)

@@ -167,6 +167,7 @@ class Pprof:
 
 # ---- pprof --------------------------------------------------------------------------------------
 
+@pytest.mark.root
 @pytest.mark.parametrize("arguments", [
     [], ["--container", "shop-1"], ["--kind", "kernel"], ["--kind", "java"], ["--pid", "7"],
 ], ids=lambda arguments: "_".join(arguments) or "all")
@@ -179,6 +180,7 @@ def test_pprof_holds_the_stacks_of_folded(store, decode, arguments):
     assert sum(it["value"][1] for it in profile.data["sample"]) == sum(expected.values()) * PERIOD_NS
 
 
+@pytest.mark.root
 def test_pprof_says_what_it_is_of(store, decode):
     profile = decode(dump(store, "--format", "pprof", "--container", "shop-1"))
     data = profile.data
@@ -197,6 +199,7 @@ def test_pprof_says_what_it_is_of(store, decode):
         ("std::vector<int>::push_back(int const&)", ""), ("\U0001f600.\u20ac", "")])
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("labels", [["container"], ["pid"], ["service", "pid"], ["pod"]], ids="_".join)
 def test_pprof_has_labels_where_folded_has_frames_in_front(store, decode, labels):
     by = [part for label in labels for part in ("--by", label)]
@@ -207,6 +210,7 @@ def test_pprof_has_labels_where_folded_has_frames_in_front(store, decode, labels
     assert all(type(value) is int for value in numbers) and bool(numbers) == ("pid" in labels)
 
 
+@pytest.mark.root
 def test_pprof_label_kind_selects_what_the_option_kind_selects(store, decode):
     found = collections.Counter()
     profile = decode(dump(store, "--format", "pprof"))
@@ -215,6 +219,7 @@ def test_pprof_label_kind_selects_what_the_option_kind_selects(store, decode):
     assert found == {kind: sum(folded(store, "--kind", kind).values()) for kind in ["java", "kernel", "native"]}
 
 
+@pytest.mark.root
 def test_pprof_and_speedscope_of_mixed_frequencies_count_samples_only(tmp_path, decode):
     store = make_store(tmp_path / "mixed", f"window start={START} pid=1 samples=3 comm=a\n\ta;b_[k] 3\ncommit\n"
                        f"window start={START + 10} pid=1 samples=4 frequency_hz=49 comm=a\n\ta;b_[k] 4\ncommit\n")
@@ -226,6 +231,7 @@ def test_pprof_and_speedscope_of_mixed_frequencies_count_samples_only(tmp_path, 
     assert (speedscope["unit"], speedscope["weights"], speedscope["endValue"]) == ("none", [7], 7)
 
 
+@pytest.mark.root
 def test_pprof_and_speedscope_of_thousands_of_stacks(tmp_path, decode):
     store = make_store(tmp_path / "big", random_script(5, 2000))
     expected = folded(store)
@@ -234,6 +240,7 @@ def test_pprof_and_speedscope_of_thousands_of_stacks(tmp_path, decode):
     assert speedscope_stacks(json.loads(dump(store, "--format", "speedscope"))) == without_kinds(expected)
 
 
+@pytest.mark.root
 def test_pprof_golden_file_is_read(decode):
     known = dict(line.rsplit(" ", 1) for line in (GOLDEN / "known.folded").read_text().splitlines())
     profile = decode((GOLDEN / "known.pb.gz").read_bytes())

@@ -310,6 +310,7 @@ def test_process_that_compiles_nothing_has_no_map(folder, spinner):
     assert os.listdir(folder) == []
 
 
+@pytest.mark.root
 def test_no_such_jvm_is_exit_3(folder):
     for arguments in (["--container", "there-is-none"], ["-p", "4194303"]):
         result = maps(*arguments, "-d", folder)

@@ -44,6 +44,7 @@ def package(tmp_path_factory):
     return root, run("dpkg-deb", "-I", path, check=True).stdout
 
 
+@pytest.mark.root
 def test_package_has_every_program_with_its_man_page(package):
     root, _ = package
     programs = {path.name for path in (root / "usr/bin").iterdir()}
@@ -52,6 +53,7 @@ def test_package_has_every_program_with_its_man_page(package):
     assert programs == pages
 
 
+@pytest.mark.root
 def test_package_has_completion_for_every_program(package):
     root, _ = package
     programs = {path.name for path in (root / "usr/bin").iterdir()}
@@ -61,6 +63,7 @@ def test_package_has_completion_for_every_program(package):
     assert (root / "usr/share/zsh/vendor-completions/_jbpf").is_file()
 
 
+@pytest.mark.root
 def test_programs_of_the_package_run(package):
     root, _ = package
     for path in sorted((root / "usr/bin").iterdir()):
@@ -68,6 +71,7 @@ def test_programs_of_the_package_run(package):
         assert result.returncode == 0 and result.stdout.startswith("jbpf"), f"{path}: {result.stderr}"
 
 
+@pytest.mark.root
 def test_package_names_the_libraries_it_needs(package):
     _, info = package
     depends = re.search(r"^ Depends: (.*)$", info, re.M)[1]
@@ -75,6 +79,7 @@ def test_package_names_the_libraries_it_needs(package):
         assert re.search(rf"\b{library}\b", depends), depends
 
 
+@pytest.mark.root
 def test_image_has_every_library_that_a_program_loads(package):
     """Those that are linked, and those that are loaded when they are needed and otherwise missed without a word."""
     root, info = package
@@ -94,6 +99,7 @@ def test_image_has_every_library_that_a_program_loads(package):
     assert "ca-certificates" in there, "jbpf push verifies the server"
 
 
+@pytest.mark.root
 def test_units_of_the_package_start_what_is_in_it(package):
     root, _ = package
     units = sorted((root / "lib/systemd/system").glob("*.service"))
@@ -103,6 +109,7 @@ def test_units_of_the_package_start_what_is_in_it(package):
         assert (root / program.lstrip("/")).exists(), f"{unit.name}: {program}"
 
 
+@pytest.mark.root
 def test_units_of_the_package_are_content_with_themselves(package):
     """systemd's own checker, on the units as they are installed, with the programs at their places."""
     root, _ = package
@@ -119,6 +126,7 @@ def test_units_of_the_package_are_content_with_themselves(package):
         assert float(re.search(r"exposure level for .*: ([\d.]+)", said)[1]) <= worst, said
 
 
+@pytest.mark.root
 def test_jbpfd_takes_the_config_file_of_the_package(package, tmp_path):
     """Each option of it, also those that are commented out, with the value that holds without it."""
     root, _ = package
@@ -159,6 +167,7 @@ def named_jbpf(folder):
         yield from (Path(place, name) for name in (*folders, *files) if name.startswith("jbpf"))
 
 
+@pytest.mark.root
 def test_package_installs_upgrades_and_goes_without_a_trace(package, other_root):
     root, _ = package
     first, = root.parent.glob("jbpf_*.deb")

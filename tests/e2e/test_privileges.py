@@ -327,6 +327,7 @@ def test_without_what_loading_needs_jbpfd_and_check_fail_alike(tmp_path, lost, r
     assert reason in failed.stderr
 
 
+@pytest.mark.root
 @pytest.mark.alone
 def test_perf_event_paranoid_3_is_explained(tmp_path):
     """Debian's own level, where the kernel has it: elsewhere it is a number like 2, and --check is as
@@ -355,6 +356,7 @@ def tries(*arguments):
     return {line.split(" ", 2)[2]: tuple(map(int, line.split(" ", 2)[:2])) for line in lines_of(result.stdout)}
 
 
+@pytest.mark.root
 def test_nothing_that_an_attacker_would_try_is_possible(tmp_path):
     victim = tmp_path / "of-another-user"
     victim.write_text("x")
@@ -424,6 +426,7 @@ def test_child_that_works_on_files_reaches_only_these(tmp_path):
                      "allowed: make and remove a file below": (0, 0)}
 
 
+@pytest.mark.root
 def test_store_of_another_user_is_refused_at_the_start(tmp_path):
     """It could be opened with root's rights, and not be written to without them."""
     store = tmp_path / "store"

@@ -124,6 +124,7 @@ def test_quickstart_profiles_a_jvm_in_a_container_and_cleans_up(tmp_path, engine
     wait_until(lambda: leftovers() <= before, 30, "everything is taken down")
 
 
+@pytest.mark.root
 def test_quickstart_without_root_says_so(readable_folder):
     scripts = shutil.copytree(SCRIPTS, readable_folder / "scripts")
     result = run(*NOBODY, "bash", scripts / "quickstart")
@@ -131,6 +132,7 @@ def test_quickstart_without_root_says_so(readable_folder):
     assert len(lines_of(result.stderr)) == 1 and "root" in result.stderr, result.stderr
 
 
+@pytest.mark.root
 def test_quickstart_without_btf_says_so():
     result = run("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$0"',
                  SCRIPTS / "quickstart")
@@ -146,6 +148,7 @@ def test_quickstart_refuses_wrong_usage(arguments):
 
 # ---- a Docker engine of the tests' own ----------------------------------------------------------
 
+@pytest.mark.root
 def test_engine_that_does_not_start_is_not_mistaken_for_the_one_that_answers(tmp_path):
     """Another run's is at the same socket, and ends with that run."""
     name = f"fake-{os.getpid()}"
@@ -164,6 +167,7 @@ def test_install_deps_has_nothing_to_do_here():
     assert (result.returncode, result.stdout) == (0, "")
 
 
+@pytest.mark.root
 def test_install_deps_without_root_names_what_is_missing(tmp_path):
     tmp_path.chmod(0o755)
     environment = fake_programs(tmp_path, dpkg_query="exit 1")
@@ -178,6 +182,7 @@ def test_install_deps_without_root_names_what_is_missing(tmp_path):
     assert "clang" in result.stderr and "sudo" in result.stderr
 
 
+@pytest.mark.root
 def test_install_deps_says_why_apt_failed(tmp_path):
     environment = fake_programs(
         tmp_path, dpkg_query="exit 1", sleep="exit 0",
@@ -188,6 +193,7 @@ def test_install_deps_says_why_apt_failed(tmp_path):
     assert "Unable to locate package clang" in lines_of(result.stderr)[-1], result.stderr
 
 
+@pytest.mark.root
 def test_install_deps_tries_again_when_the_network_hiccups(tmp_path):
     environment = fake_programs(
         tmp_path, dpkg_query=f'[ -e {tmp_path}/2 ] && echo installed', sleep="exit 0",
@@ -211,6 +217,7 @@ def test_install_deps_off_debian_names_the_packages(tmp_path):
 
 # ---- check-style --------------------------------------------------------------------------------
 
+@pytest.mark.root
 def test_style_rules_are_content_with_the_tree_they_are_tried_on(checkout):
     result = run(checkout / "scripts" / "check-style", cwd=checkout)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -101,7 +101,7 @@ def test_a_pager_that_is_not_there_costs_a_line(store, terminal):
     assert b"method00" in shown.output and b"method99" in shown.output
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="less is kept from running commands where root runs it")
+@pytest.mark.root
 def test_less_runs_no_command_as_root_and_the_pager_of_a_sudo_user_does_not_count(store, terminal, tmp_path):
     shown = terminal(*top(store), lines=24, environment={"SUDO_UID": "1000", "PAGER": f"touch {tmp_path}/pager; cat"})
     shown.wait(lambda text: "method00" in text, "less shows the first page")

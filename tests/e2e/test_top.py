@@ -259,6 +259,7 @@ def test_a_sampler_that_is_killed_ends_it_with_a_reason(container, terminal):
     assert "the process that samples has ended" in top.text()
 
 
+@pytest.mark.root
 def test_without_rights_it_says_what_it_needs(readable_folder):
     result = run("setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--inh-caps=-all", *TOP, "--sample", "--once")
     assert result.returncode == 1

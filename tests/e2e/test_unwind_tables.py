@@ -52,6 +52,7 @@ int tail(int a) { other(&a, 0); return plain(a); }
 """
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("place,packing", [("link", "none"), ("build id", "none"), ("link", "zlib"), ("link", "zstd")])
 def test_rows_of_a_file_without_rules_are_those_of_its_debug_file(tmp_path, place, packing):
     source, library, debug = tmp_path / "lib.c", tmp_path / "libnone.so", tmp_path / "libnone.debug"

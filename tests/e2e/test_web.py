@@ -160,6 +160,7 @@ def test_what_is_wrong_is_said_in_a_line(web, path, parameters, status, words):
 
 # ---- what it may do -----------------------------------------------------------------------------
 
+@pytest.mark.root
 def test_the_server_may_read_the_store_and_nothing_else(web):
     for name in ("CapPrm", "CapEff", "CapAmb"):
         assert int(web.status_field(name)[0], 16) == 0, name
@@ -168,6 +169,7 @@ def test_the_server_may_read_the_store_and_nothing_else(web):
     assert "only root may read the store" in web.errors.read_text()
 
 
+@pytest.mark.root
 def test_root_becomes_a_user_who_may_read_the_store(store, readable_folder):
     own = readable_folder / "store"
     shutil.copytree(store, own)
