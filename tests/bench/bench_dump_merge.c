@@ -82,7 +82,7 @@ static int make_text(char **pool, struct strbuf *text, uint64_t *samples)
 static int fill(const char *dir, uint64_t *text_bytes)
 {
 	static char *pool[POOL];
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer;
 	struct strbuf text = STRBUF_INIT;
 	int err = store_writer__open(dir, &options, &writer);

@@ -97,7 +97,7 @@ static int fill(const struct copies *copies, struct store_writer *writer)
 
 int main(int argc, char **argv)
 {
-	struct store_writer_options options = { 0 };
+	struct store_writer_options options = { .keeps_ticks = true };
 	struct copies copies = { 0 };
 	struct store_visitor visitor = { .ctx = &copies, .window = keep };
 	struct store_reader *reader;

@@ -354,7 +354,7 @@ static int make_window(struct bench *bench, uint64_t samples, struct window *win
 
 static int extend(struct bench *bench, const char *dir, uint64_t hours, uint64_t samples)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT, cells = STRBUF_INIT;
 	uint64_t end_ns = clock_unix_ns() / HOUR_NS * HOUR_NS;
 	uint64_t at_ns = end_ns - hours * HOUR_NS;
@@ -470,7 +470,7 @@ static int add_host_window(struct bench *bench, struct store_writer *writer, uin
 
 static int make_host(struct bench *bench, const char *dir, uint64_t hours, uint32_t containers)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	uint64_t window_ns = bench->windows[1].window.duration_ns;
 	uint64_t end_ns = clock_unix_ns() / window_ns * window_ns;

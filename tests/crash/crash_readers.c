@@ -67,7 +67,8 @@ static void be_reader(const char *dir, struct crash_shared *shared, uint64_t mer
 
 static struct store_writer *open_writer(const char *dir, uint64_t keep_s)
 {
-	const struct store_writer_options options = { .keep_age_ns = keep_s * CLOCK_NS_PER_S };
+	const struct store_writer_options options = { .keep_age_ns = keep_s * CLOCK_NS_PER_S,
+						      .keeps_ticks = true };
 	struct store_writer *writer;
 	int err = store_writer__open(dir, &options, &writer);
 

@@ -277,6 +277,7 @@ void crash_compact(const char *dir, uint64_t now_s, uint64_t day_age_s)
 {
 	const struct store_compaction how = {
 		.now_unix_ns = now_s * CLOCK_NS_PER_S,
+		.keep_ticks_ns = STORE_KEEP_TICKS_NS,
 		.day_age_ns = day_age_s * CLOCK_NS_PER_S,
 		.is_clock_sure = true,
 		.compression_level = 1,

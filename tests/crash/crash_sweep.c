@@ -51,7 +51,7 @@ static uint64_t far_s(void)
 static void write_windows(const char *dir, const struct crash_clock *clock, uint32_t first,
 			  uint32_t last)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer;
 	uint64_t lost;
 	int err = store_writer__open(dir, &options, &writer);

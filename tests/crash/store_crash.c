@@ -44,7 +44,7 @@ struct kill_run {
 
 static void be_writer(const struct kill_run *run)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer;
 	uint64_t lost;
 	int err = store_writer__open(run->dir, &options, &writer);

@@ -111,6 +111,7 @@ int main(int argc, char **argv)
 		.keep_age_ns = 30 * 24 * STORE_WINDOW_MAX_NS,
 		.keep_bytes = 1 << 30,
 		.reserve_bytes = 1 << 16,
+		.keeps_ticks = true,
 	};
 	struct lines lines = { STRBUF_INIT, true };
 	struct store_writer *writer;

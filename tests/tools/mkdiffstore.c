@@ -331,7 +331,7 @@ static int take_line(struct maker *maker, char *line)
 
 int main(int argc, char **argv)
 {
-	const struct store_writer_options options = { .compression_level = 1 };
+	const struct store_writer_options options = { .compression_level = 1, .keeps_ticks = true };
 	static struct maker maker = { .window_s = DEFAULT_S };
 	char *line = NULL;
 	size_t cap = 0;

@@ -311,7 +311,7 @@ static int run_line(struct script *script, char *line)
 
 int main(int argc, char **argv)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct script script = { .text = STRBUF_INIT };
 	char *line = NULL;
 	size_t cap = 0;

@@ -137,7 +137,7 @@ static inline struct window number_to_window(uint32_t number)
 
 static inline struct store_writer *test_writer(const struct test_store *store)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer;
 
 	assert_int_equal(store_writer__open(store->dir, &options, &writer), 0);

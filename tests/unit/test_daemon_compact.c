@@ -92,7 +92,7 @@ static void a_failure_is_remembered_until_it_is_over(void **state)
 
 static void the_child_leaves_the_lock_of_the_store_to_the_writer(void **state)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct daemon_compactor compactor;
 	struct store_writer *writer;
 	struct test_store store;

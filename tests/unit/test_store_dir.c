@@ -8,7 +8,7 @@
 
 static int open_and_close(const char *dir)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer = NULL;
 	int err = store_writer__open(dir, &options, &writer);
 

@@ -138,7 +138,7 @@ static void a_window_of_an_unknown_event_is_refused(void **state)
 
 static void a_tree_that_others_may_write_to_is_refused(void **state)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer;
 	struct test_store store;
 	char path[256], why[256];

@@ -251,7 +251,7 @@ static void window_that_does_not_fit_is_lost_and_counted(void **state)
 
 static void read_only_store_is_told_at_open(void **state)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer = NULL;
 	struct test_store store;
 	struct got got;

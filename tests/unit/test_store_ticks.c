@@ -141,12 +141,13 @@ static void merging_keeps_them_while_they_are_young(void **state)
 	(void)state;
 	test_store_make(&store);
 	fill(&store, UNIT_CNT);
-	assert_int_equal(compact_at(&store, YOUNG_NS, 0).hours, 1);
+	assert_int_equal(compact_at(&store, YOUNG_NS, STORE_KEEP_TICKS_NS).hours, 1);
 	assert_has(&store, UNIT_CNT / 2);
 	visit(&store, false, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	/* Nothing is to be done, until they are old. */
-	assert_int_equal(compact_at(&store, OLD_NS - 2 * CLOCK_NS_PER_S, 0).hours, 0);
+	assert_int_equal(compact_at(&store, OLD_NS - 2 * CLOCK_NS_PER_S, STORE_KEEP_TICKS_NS).hours,
+			 0);
 	assert_has(&store, UNIT_CNT / 2);
 	test_store_remove(&store);
 }
@@ -159,13 +160,13 @@ static void an_hour_that_is_old_loses_them_once(void **state)
 	(void)state;
 	test_store_make(&store);
 	fill(&store, UNIT_CNT);
-	(void)compact_at(&store, YOUNG_NS, 0);
-	stats = compact_at(&store, OLD_NS, 0);
+	(void)compact_at(&store, YOUNG_NS, STORE_KEEP_TICKS_NS);
+	stats = compact_at(&store, OLD_NS, STORE_KEEP_TICKS_NS);
 	assert_int_equal(stats.hours, 1);
 	assert_int_equal(stats.ticks_dropped, 1);
 	assert_true(stats.bytes_after < stats.bytes_before);
 	assert_has(&store, 0);
-	stats = compact_at(&store, OLD_NS, 0);
+	stats = compact_at(&store, OLD_NS, STORE_KEEP_TICKS_NS);
 	assert_int_equal(stats.hours, 0);
 	assert_int_equal(stats.ticks_dropped, 0);
 	test_store_remove(&store);
@@ -197,7 +198,7 @@ static void an_hour_that_is_merged_late_has_none(void **state)
 	(void)state;
 	test_store_make(&store);
 	fill(&store, UNIT_CNT);
-	stats = compact_at(&store, OLD_NS, 0);
+	stats = compact_at(&store, OLD_NS, STORE_KEEP_TICKS_NS);
 	assert_int_equal(stats.hours, 1);
 	assert_int_equal(stats.ticks_dropped, 0);
 	assert_has(&store, 0);
@@ -234,7 +235,7 @@ static void broken_ticks_leave_the_stacks_alone(void **state)
 		test_store_make(&store);
 		fill(&store, UNIT_CNT);
 		if (rows[i].compact_ns)
-			(void)compact_at(&store, rows[i].compact_ns, 0);
+			(void)compact_at(&store, rows[i].compact_ns, STORE_KEEP_TICKS_NS);
 		test_read(&store, TEST_FILE, &bytes);
 		at = test_find_record(&bytes, FORMAT_TYPE_TICKS, rows[i].record, &len);
 		bytes.data[at + len / 2] ^= 1;
@@ -327,9 +328,9 @@ static void what_is_not_of_the_text_is_not_stored(void **state)
 	}
 }
 
-static void a_writer_that_leaves_them_out_writes_none(void **state)
+static void a_writer_that_keeps_none_writes_none(void **state)
 {
-	const struct store_writer_options options = { .leaves_ticks_out = true };
+	const struct store_writer_options options = { .keeps_ticks = false };
 	__cleanup_strbuf struct strbuf ticks = STRBUF_INIT;
 	struct store_writer *writer;
 	struct test_store store;
@@ -368,7 +369,7 @@ static void lines_that_lose_their_numbers_lose_their_ticks(void **state)
 		assert_int_equal(store_writer__add(writer, &window, texts[i], strlen(texts[i])), 0);
 		test_commit(writer);
 		store_writer__free(writer);
-		assert_int_equal(compact_at(&store, YOUNG_NS, 0).hours, 1);
+		assert_int_equal(compact_at(&store, YOUNG_NS, STORE_KEEP_TICKS_NS).hours, 1);
 		test_read(&store, TEST_FILE, &bytes);
 		for (size_t at = 0; at + FORMAT_RECORD_MIN_BYTES < bytes.len; at++) {
 			struct format_record record;
@@ -394,7 +395,7 @@ int main(void)
 		cmocka_unit_test(ticks_that_are_gone_are_said),
 		cmocka_unit_test(ticks_behind_damage_are_found_and_no_part_of_it),
 		cmocka_unit_test(what_is_not_of_the_text_is_not_stored),
-		cmocka_unit_test(a_writer_that_leaves_them_out_writes_none),
+		cmocka_unit_test(a_writer_that_keeps_none_writes_none),
 		cmocka_unit_test(lines_that_lose_their_numbers_lose_their_ticks),
 	};
 

@@ -124,7 +124,7 @@ static void every_field_of_a_window_survives(void **state)
 
 static void second_writer_is_refused(void **state)
 {
-	const struct store_writer_options options = { 0 };
+	const struct store_writer_options options = { .keeps_ticks = true };
 	struct store_writer *writer, *second = NULL;
 	struct test_store store;
 

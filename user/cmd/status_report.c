@@ -302,7 +302,7 @@ static const char *state_problem(int err)
 		return "what it says of itself is of another version; use the jbpf that came with it";
 	if (err == -EACCES || err == -EPERM)
 		return "what it says of itself may not be read by this user; try as root";
-	return "what it says of itself is damaged; it says so anew with its next window";
+	return "what it says of itself is damaged; it is written again with the next window";
 }
 
 /* Nothing of a store without a state: its jbpfd has ended, or is of an older version. */

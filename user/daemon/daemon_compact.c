@@ -81,7 +81,7 @@ static void child_start(struct daemon_compactor *compactor, const char *store, u
 		.store = store,
 		.how = { .now_unix_ns = now_unix_ns,
 			 .keep_bytes = compactor->keep_bytes,
-			 .keep_ticks_ns = compactor->keep_ticks_ns ? compactor->keep_ticks_ns : 1 },
+			 .keep_ticks_ns = compactor->keep_ticks_ns },
 	};
 	int err = child_process_start(child_main, &merge, NULL, &compactor->pid);
 

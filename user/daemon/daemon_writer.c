@@ -209,7 +209,7 @@ static struct store_writer_options limits_of(const struct daemon_options *option
 		.keep_age_ns = options->keep_age_ns,
 		.keep_bytes = options->keep_bytes,
 		.reserve_bytes = store_reserve_bytes(options->keep_bytes),
-		.leaves_ticks_out = !options->keep_moments_ns,
+		.keeps_ticks = options->keep_moments_ns,
 	};
 }
 
@@ -220,7 +220,7 @@ static void take_limits(struct daemon_writer *writer, const struct daemon_option
 
 	if (limits.keep_age_ns == writer->limits.keep_age_ns &&
 	    limits.keep_bytes == writer->limits.keep_bytes &&
-	    limits.leaves_ticks_out == writer->limits.leaves_ticks_out)
+	    limits.keeps_ticks == writer->limits.keeps_ticks)
 		return;
 	writer->limits = limits;
 	store_writer__change(writer->store, &limits);

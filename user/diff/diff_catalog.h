@@ -47,7 +47,7 @@ int diff_catalog__count(struct diff_catalog *catalog, struct diff_side *side, ui
 
 /*
  * Forgets items that no side has `samples_min` samples of, and all stacks: so few say nothing of a change,
- * and most items of a profile with very many are such. What is left is numbered anew, in the catalog as in
+ * and most items of a profile with very many are such. What is left is numbered again, in the catalog as in
  * the sides, which are all that were counted with it. 0; -ENOMEM: nothing has changed.
  */
 __must_check int diff_catalog__cut(struct diff_catalog *catalog, struct diff_side *const *sides,

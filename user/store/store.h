@@ -30,7 +30,7 @@ struct store_writer_options {
 	uint64_t keep_bytes;	/* oldest hours are deleted past this; 0 = no limit */
 	uint64_t reserve_bytes; /* put by for a full disk (store_reserve_bytes()); 0 = none */
 	int compression_level;	/* zstd; 0 = 6 */
-	bool leaves_ticks_out;	/* the moments of stacks are not kept at all */
+	bool keeps_ticks;	/* the moments of stacks, too */
 };
 
 /* How much a daemon puts by: 64 MiB, or a sixteenth of keep_bytes when that is less. */
@@ -143,7 +143,7 @@ struct store_compaction {
 	uint64_t keep_bytes;
 	/*
 	 * How long the moments of stacks are kept: an hour that ended longer ago is written without
-	 * them, once more if need be. 0 = STORE_KEEP_TICKS_NS. Age is measured as for days.
+	 * them, once more if need be. 0 = not at all. Age is measured as for days.
 	 */
 	uint64_t keep_ticks_ns;
 	int compression_level; /* zstd; 0 = 9 */

@@ -398,7 +398,7 @@ static bool check_ticks(const struct store_writer *writer, const struct window *
 	struct ticks_reader reader;
 	struct line line;
 
-	if (!window->ticks_len || writer->options.leaves_ticks_out ||
+	if (!window->ticks_len || !writer->options.keeps_ticks ||
 	    window->ticks_len > FORMAT_LINES_MAX_BYTES ||
 	    ticks_reader_open(&reader, window->ticks, (size_t)window->ticks_len))
 		return false;

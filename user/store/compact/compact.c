@@ -134,10 +134,9 @@ static bool is_done(const struct compact_sources *sources, const struct segment_
 /* Are the moments of its stacks to go? Days have none. */
 static bool is_past_ticks(const struct compaction *compaction, const struct segment_file *target)
 {
-	uint64_t keep_ns = compaction->how->keep_ticks_ns ? compaction->how->keep_ticks_ns :
-							    STORE_KEEP_TICKS_NS;
+	uint64_t keep_ns = compaction->how->keep_ticks_ns;
 
-	return target->is_day ||
+	return target->is_day || !keep_ns ||
 	       compaction->day_now_s > segment_file_end(target) + keep_ns / CLOCK_NS_PER_S;
 }
 
