@@ -114,6 +114,39 @@ static inline size_t test_find_record(const struct strbuf *bytes, enum format_ty
 	return 0;
 }
 
+/* What may become of record `wanted` of a type in TEST_FILE; where it is, or was. */
+enum test_harm {
+	TEST_HARM_CHANGE, /* a bit of it */
+	TEST_HARM_BEFORE, /* the bytes in front of it, which end another one */
+	TEST_HARM_CUT,	  /* it is not there */
+};
+
+struct test_place {
+	size_t at, len;
+};
+
+static inline struct test_place test_harm(const struct test_store *store, enum test_harm harm,
+					  enum format_type type, int wanted)
+{
+	struct strbuf bytes = STRBUF_INIT;
+	struct test_place place;
+
+	test_read(store, TEST_FILE, &bytes);
+	place.at = test_find_record(&bytes, type, wanted, &place.len);
+	if (harm == TEST_HARM_CHANGE)
+		bytes.data[place.at + place.len / 2] ^= 1;
+	if (harm == TEST_HARM_BEFORE)
+		memset(bytes.data + place.at - 8, 0xee, 8);
+	if (harm == TEST_HARM_CUT) {
+		bytes.len -= place.len;
+		memmove(bytes.data + place.at, bytes.data + place.at + place.len,
+			bytes.len - place.at);
+	}
+	test_write(store, TEST_FILE, bytes.data, bytes.len);
+	strbuf_release(&bytes);
+	return place;
+}
+
 /* ---- windows that follow from a number ---- */
 
 static inline void number_to_text(uint32_t number, struct strbuf *out)

@@ -109,23 +109,19 @@ static void file_with_lines_can_be_continued(void **state)
 
 static void broken_lines_leave_the_stacks_alone(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
 	struct got_lines got;
-	size_t at, len;
+	struct test_place place;
 
 	(void)state;
 	test_store_make(&store);
 	fill(&store, 0, UNIT_CNT);
-	test_read(&store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, FORMAT_TYPE_LINES, 1, &len);
-	bytes.data[at + len / 2] ^= 1;
-	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	place = test_harm(&store, TEST_HARM_CHANGE, FORMAT_TYPE_LINES, 1);
 	visit(&store, false, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	assert_int_equal(got.got.damage_cnt, 1);
-	assert_int_equal(got.got.damages[0].offset, at);
-	assert_int_equal(got.got.damages[0].bytes, len);
+	assert_int_equal(got.got.damages[0].offset, place.at);
+	assert_int_equal(got.got.damages[0].bytes, place.len);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	assert_int_equal(got.lines_cnt, UNIT_CNT / 2 - 1);
@@ -134,18 +130,13 @@ static void broken_lines_leave_the_stacks_alone(void **state)
 
 static void lines_that_are_gone_or_of_another_unit_are_said(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
 	struct got_lines got;
-	size_t at, len;
 
 	(void)state;
 	test_store_make(&store);
 	fill(&store, 0, UNIT_CNT);
-	test_read(&store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, FORMAT_TYPE_LINES, 0, &len);
-	memmove(bytes.data + at, bytes.data + at + len, bytes.len - at - len);
-	test_write(&store, TEST_FILE, bytes.data, bytes.len - len);
+	(void)test_harm(&store, TEST_HARM_CUT, FORMAT_TYPE_LINES, 0);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	assert_int_equal(got.lines_cnt, UNIT_CNT / 2 - 1);
@@ -156,23 +147,19 @@ static void lines_that_are_gone_or_of_another_unit_are_said(void **state)
 
 static void lines_behind_damage_are_found_and_no_part_of_it(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
 	struct got_lines got;
-	size_t at, len;
+	struct test_place place;
 
 	(void)state;
 	test_store_make(&store);
 	fill(&store, 0, 2);
-	test_read(&store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, FORMAT_TYPE_LINES, 0, &len); /* of unit 1 */
-	memset(bytes.data + at - 8, 0xee, 8);			   /* unit 0's record */
-	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	place = test_harm(&store, TEST_HARM_BEFORE, FORMAT_TYPE_LINES, 0);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 1, 2);
 	assert_int_equal(got.lines_cnt, 1);
 	assert_int_equal(got.got.damage_cnt, 1);
-	assert_int_equal(got.got.damages[0].offset + got.got.damages[0].bytes, at);
+	assert_int_equal(got.got.damages[0].offset + got.got.damages[0].bytes, place.at);
 	test_store_remove(&store);
 }
 

@@ -125,22 +125,18 @@ static void merging_keeps_them(void **state)
 
 static void broken_threads_leave_the_stacks_alone(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
 	struct got_threads got;
-	size_t at, len;
+	struct test_place place;
 
 	(void)state;
 	test_store_make(&store);
 	fill(&store, UNIT_CNT);
-	test_read(&store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, FORMAT_TYPE_THREADS, 1, &len);
-	bytes.data[at + len / 2] ^= 1;
-	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	place = test_harm(&store, TEST_HARM_CHANGE, FORMAT_TYPE_THREADS, 1);
 	visit(&store, false, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	assert_int_equal(got.got.damage_cnt, 1);
-	assert_int_equal(got.got.damages[0].offset, at);
+	assert_int_equal(got.got.damages[0].offset, place.at);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	assert_int_equal(got.cnt, UNIT_CNT / 2 - 1);
@@ -149,18 +145,13 @@ static void broken_threads_leave_the_stacks_alone(void **state)
 
 static void threads_that_are_gone_are_said(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
 	struct got_threads got;
-	size_t at, len;
 
 	(void)state;
 	test_store_make(&store);
 	fill(&store, UNIT_CNT);
-	test_read(&store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, FORMAT_TYPE_THREADS, 0, &len);
-	memmove(bytes.data + at, bytes.data + at + len, bytes.len - at - len);
-	test_write(&store, TEST_FILE, bytes.data, bytes.len - len);
+	(void)test_harm(&store, TEST_HARM_CUT, FORMAT_TYPE_THREADS, 0);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	assert_int_equal(got.cnt, UNIT_CNT / 2 - 1);
@@ -171,23 +162,19 @@ static void threads_that_are_gone_are_said(void **state)
 
 static void threads_behind_damage_are_found_and_no_part_of_it(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
 	struct got_threads got;
-	size_t at, len;
+	struct test_place place;
 
 	(void)state;
 	test_store_make(&store);
 	fill(&store, 2);
-	test_read(&store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, FORMAT_TYPE_THREADS, 0, &len); /* of unit 1 */
-	memset(bytes.data + at - 8, 0xee, 8);			     /* unit 0's record */
-	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	place = test_harm(&store, TEST_HARM_BEFORE, FORMAT_TYPE_THREADS, 0);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 1, 2);
 	assert_int_equal(got.cnt, 1);
 	assert_int_equal(got.got.damage_cnt, 1);
-	assert_int_equal(got.got.damages[0].offset + got.got.damages[0].bytes, at);
+	assert_int_equal(got.got.damages[0].offset + got.got.damages[0].bytes, place.at);
 	test_store_remove(&store);
 }
 

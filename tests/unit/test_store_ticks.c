@@ -227,19 +227,14 @@ static void broken_ticks_leave_the_stacks_alone(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 		struct test_store store;
 		struct got_ticks got;
-		size_t at, len;
 
 		test_store_make(&store);
 		fill(&store, UNIT_CNT);
 		if (rows[i].compact_ns)
 			(void)compact_at(&store, rows[i].compact_ns, STORE_KEEP_TICKS_NS);
-		test_read(&store, TEST_FILE, &bytes);
-		at = test_find_record(&bytes, FORMAT_TYPE_TICKS, rows[i].record, &len);
-		bytes.data[at + len / 2] ^= 1;
-		test_write(&store, TEST_FILE, bytes.data, bytes.len);
+		(void)test_harm(&store, TEST_HARM_CHANGE, FORMAT_TYPE_TICKS, rows[i].record);
 		visit(&store, true, &got);
 		assert_got_range(&got.got, 0, UNIT_CNT);
 		assert_int_equal(got.cnt, rows[i].left);
@@ -247,18 +242,6 @@ static void broken_ticks_leave_the_stacks_alone(void **state)
 		assert_int_equal(got.got.damage_cnt, rows[i].compact_ns ? 1 : 2);
 		test_store_remove(&store);
 	}
-}
-
-/* The file without record `wanted` of these. */
-static void cut_out(const struct test_store *store, enum format_type type, int wanted)
-{
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
-	size_t at, len;
-
-	test_read(store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, type, wanted, &len);
-	memmove(bytes.data + at, bytes.data + at + len, bytes.len - at - len);
-	test_write(store, TEST_FILE, bytes.data, bytes.len - len);
 }
 
 static void ticks_that_are_gone_are_said(void **state)
@@ -269,7 +252,7 @@ static void ticks_that_are_gone_are_said(void **state)
 	(void)state;
 	test_store_make(&store);
 	fill(&store, UNIT_CNT);
-	cut_out(&store, FORMAT_TYPE_TICKS, 0);
+	(void)test_harm(&store, TEST_HARM_CUT, FORMAT_TYPE_TICKS, 0);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 0, UNIT_CNT);
 	assert_int_equal(got.cnt, UNIT_CNT / 2 - 1);
@@ -280,23 +263,19 @@ static void ticks_that_are_gone_are_said(void **state)
 
 static void ticks_behind_damage_are_found_and_no_part_of_it(void **state)
 {
-	__cleanup_strbuf struct strbuf bytes = STRBUF_INIT;
 	struct test_store store;
 	struct got_ticks got;
-	size_t at, len;
+	struct test_place place;
 
 	(void)state;
 	test_store_make(&store);
 	fill(&store, 2);
-	test_read(&store, TEST_FILE, &bytes);
-	at = test_find_record(&bytes, FORMAT_TYPE_TICKS, 0, &len); /* of unit 1 */
-	memset(bytes.data + at - 8, 0xee, 8);			   /* unit 0's record */
-	test_write(&store, TEST_FILE, bytes.data, bytes.len);
+	place = test_harm(&store, TEST_HARM_BEFORE, FORMAT_TYPE_TICKS, 0);
 	visit(&store, true, &got);
 	assert_got_range(&got.got, 1, 2);
 	assert_int_equal(got.cnt, 1);
 	assert_int_equal(got.got.damage_cnt, 1);
-	assert_int_equal(got.got.damages[0].offset + got.got.damages[0].bytes, at);
+	assert_int_equal(got.got.damages[0].offset + got.got.damages[0].bytes, place.at);
 	test_store_remove(&store);
 }
 
