@@ -184,6 +184,9 @@ $(BUILD)/bin/jbpf-%: $(BUILD)/bin/jbpf
 $(TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call link,-lcmocka)
 
+# BPF's code, compiled for the test: its loads need not be aligned.
+$(BUILD)/tests/unit/test_walk.o $(BUILD)/tests/unit/test_walk_%.o: override CFLAGS += -Itests/unit/walk -fno-sanitize=alignment
+
 # What runs once for a moment is not worth optimizing.
 $(TEST_SRC:%.c=$(BUILD)/%.o) $(FUZZ_SRC:%.c=$(BUILD)/%.o): override CFLAGS += -O0
 

@@ -4,6 +4,7 @@
 #define JBPF_COUNT_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/verifier.bpf.h"
 
 #define E2BIG  7 /* asm-generic/errno-base.h */
 #define EEXIST 17
@@ -46,7 +47,7 @@ static __always_inline void count_user_end(enum jbpf_stack_end end)
 	if (!counts_of_cpu || end == JBPF_END_ROOT)
 		return;
 	at += end >= JBPF_END_NO_RULE ? RULE_END_TO_COUNTER : END_TO_COUNTER;
-	asm volatile("%0 &= %1" : "+r"(at) : "i"(JBPF_COUNTER_SLOTS - 1));
+	KEEP_BITS(at, JBPF_COUNTER_SLOTS - 1);
 	counts_of_cpu->cnt[at]++;
 }
 

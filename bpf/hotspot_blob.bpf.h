@@ -10,6 +10,7 @@
 #include "bpf/jbpf_unwind.h"
 #include "bpf/jbpf_hotspot.h"
 #include "bpf/maps.bpf.h"
+#include "bpf/verifier.bpf.h"
 
 /*
  * A hop goes back 254 segments at most, and since JDK 16 only one segment where free blocks were
@@ -61,7 +62,7 @@ static __always_inline __s64 header_field(const struct scratch *state,
 {
 	__u64 at = field.at;
 
-	asm volatile("%0 &= %1" : "+r"(at) : "i"(JBPF_HOTSPOT_HEADER_BYTES - 1));
+	KEEP_BITS(at, JBPF_HOTSPOT_HEADER_BYTES - 1);
 	return field_value(*(const volatile __u64 *)(state->jit.header + at), field);
 }
 

@@ -16,7 +16,6 @@
 #include "bpf/account.bpf.h"
 #include "bpf/core_compat.bpf.h"
 #include "bpf/count.bpf.h"
-#include "bpf/event.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/jbpf.h"
 #include "bpf/maps.bpf.h"
@@ -140,6 +139,30 @@ SEC("?perf_event")
 int oncpu_compat(struct bpf_perf_event_data *ctx)
 {
 	return sample_compat(ctx, JBPF_KEY_SAMPLE);
+}
+
+/* ---- other events: one program serves all of them, and reads which one has triggered it ---- */
+
+/* As much of include/linux/perf_event.h as is read: what a program's ctx is in the kernel. */
+struct perf_event_attr___jbpf {
+	__u64 config;
+} __attribute__((preserve_access_index));
+
+struct perf_event___jbpf {
+	struct perf_event_attr___jbpf attr;
+} __attribute__((preserve_access_index));
+
+struct bpf_perf_event_data_kern___jbpf {
+	struct perf_event___jbpf *event;
+} __attribute__((preserve_access_index));
+
+/* Kind of the key, 0 when it cannot be read. From 5.15 on, bpf_get_attach_cookie() would tell. */
+static __always_inline __u32 event_kind(struct bpf_perf_event_data *ctx)
+{
+	const struct bpf_perf_event_data_kern___jbpf *kernel_ctx = (const void *)ctx;
+	__u64 config = BPF_CORE_READ(kernel_ctx, event, attr.config);
+
+	return config ? (__u32)(JBPF_KEY_SOFTWARE + config) : 0;
 }
 
 SEC("?perf_event")

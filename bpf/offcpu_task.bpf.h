@@ -15,6 +15,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/jbpf.h"
+#include "bpf/verifier.bpf.h"
 
 #define EFAULT 14 /* asm-generic/errno-base.h */
 
@@ -86,7 +87,7 @@ static __always_inline struct memory_line *visited_line(struct visited *visited,
 	__u64 slot = (at * 0x9e3779b97f4a7c15ull) >> (64 - LINE_BITS);
 
 	slot = (slot & ~(LINE_WAYS - 1ull)) | (way & (LINE_WAYS - 1));
-	asm volatile("%0 &= %1" : "+r"(slot) : "i"((1 << LINE_BITS) - 1));
+	KEEP_BITS(slot, (1 << LINE_BITS) - 1);
 	return &visited->lines[slot];
 }
 
@@ -101,7 +102,7 @@ static __noinline long visited_read(void *to, __u32 len, __u64 at)
 		return -EFAULT;
 	off = at - visited->stack_at;
 	if (off < visited->stack_len && len <= visited->stack_len - off) {
-		asm volatile("%0 &= %1" : "+r"(off) : "i"(STACK_COPY_BYTES - 1));
+		KEEP_BITS(off, STACK_COPY_BYTES - 1);
 		return bpf_probe_read_kernel(to, len, visited->stack + off);
 	}
 	for (__u64 way = 0; way < LINE_WAYS; way++) {
@@ -112,7 +113,7 @@ static __noinline long visited_read(void *to, __u32 len, __u64 at)
 	}
 	off = at - visited->environment_at;
 	if (off < visited->environment_len && len <= visited->environment_len - off) {
-		asm volatile("%0 &= %1" : "+r"(off) : "i"(ENVIRONMENT_COPY_BYTES - 1));
+		KEEP_BITS(off, ENVIRONMENT_COPY_BYTES - 1);
 		return bpf_probe_read_kernel(to, len, visited->environment + off);
 	}
 	if (!visited->miss_len && at != visited->denied_at) {

@@ -10,6 +10,7 @@
 #include "bpf/offcpu_visits.bpf.h"
 #include "bpf/sample.bpf.h"
 #include "bpf/thread.bpf.h"
+#include "bpf/verifier.bpf.h"
 
 #define PF_IO_WORKER   0x00000010 /* include/linux/sched.h, since 5.12 */
 #define PF_USER_WORKER 0x00004000 /* since 6.4 */
@@ -96,7 +97,7 @@ static __always_inline void walk_note(__u32 pid)
 {
 	__u64 at = pass_state.walk_cnt - 1;
 
-	asm volatile("%0 &= %1" : "+r"(at) : "i"(WALKS_MAX - 1));
+	KEEP_BITS(at, WALKS_MAX - 1);
 	pass_state.pids[at] = pid;
 }
 
@@ -104,7 +105,7 @@ static __always_inline bool walk_noted(__u64 at, __u32 *pid)
 {
 	if (at >= pass_state.walk_cnt)
 		return false;
-	asm volatile("%0 &= %1" : "+r"(at) : "i"(WALKS_MAX - 1));
+	KEEP_BITS(at, WALKS_MAX - 1);
 	*pid = pass_state.pids[at];
 	return true;
 }

@@ -7,6 +7,7 @@
 #define JBPF_THREAD_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/verifier.bpf.h"
 
 /* Keeps the compiler from making a branch of arithmetic. */
 #define THREAD_OPAQUE(value) asm volatile("" : "+r"(value))
@@ -30,7 +31,7 @@ static __always_inline void thread_fold(__u64 low, __u64 high, char *out)
 		/* The digits that follow another write the same '#' once more. */
 		at = len - (is_digit & was_digit);
 		byte ^= (byte ^ '#') & -is_digit;
-		asm volatile("%0 &= 15" : "+r"(at));
+		KEEP_BITS(at, 15);
 		out[at] = (char)byte;
 		len = at + 1;
 		was_digit = is_digit;

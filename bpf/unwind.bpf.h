@@ -15,6 +15,7 @@
 #include "bpf/hotspot.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/unwind_maps.bpf.h"
+#include "bpf/verifier.bpf.h"
 #include "bpf/walk.bpf.h"
 
 #define CHUNK_SEARCH_STEPS 10 /* of 1,008 rows */
@@ -66,7 +67,7 @@ static __always_inline void space_forget(void)
 static __always_inline __u64 mask_if_less(__u64 less, __u64 than)
 {
 	less -= than;
-	asm volatile("%0 s>>= 63" : "+r"(less));
+	SIGN_MASK(less);
 	return less;
 }
 
@@ -78,11 +79,11 @@ static __always_inline __u64 mapping_search(const struct jbpf_space *space, __u6
 	for (__u64 step = JBPF_SPACE_MAX_MAPPINGS / 2; step; step /= 2) {
 		__u64 next = at + step;
 
-		asm volatile("%0 &= %1" : "+r"(next) : "i"(JBPF_SPACE_MAX_MAPPINGS - 1));
+		KEEP_BITS(next, JBPF_SPACE_MAX_MAPPINGS - 1);
 		at += step & ~mask_if_less(pc >> JBPF_UNWIND_PAGE_SHIFT,
 					   space->start[next] >> JBPF_UNWIND_PAGE_SHIFT);
 	}
-	asm volatile("%0 &= %1" : "+r"(at) : "i"(JBPF_SPACE_MAX_MAPPINGS - 1));
+	KEEP_BITS(at, JBPF_SPACE_MAX_MAPPINGS - 1);
 	return at;
 }
 
@@ -181,7 +182,7 @@ static __always_inline struct rule *memo_slot(__u64 pc, __u32 generation)
 	memo = bpf_map_lookup_elem(&rule_memo, &zero);
 	if (!memo)
 		return NULL;
-	asm volatile("%0 &= %1" : "+r"(at) : "i"((1 << RULE_MEMO_BITS) - 1));
+	KEEP_BITS(at, (1 << RULE_MEMO_BITS) - 1);
 	return &memo->rules[at];
 }
 

@@ -14,6 +14,7 @@
 #include "bpf/code_range.bpf.h"
 #include "bpf/core_compat.bpf.h"
 #include "bpf/maps.bpf.h"
+#include "bpf/verifier.bpf.h"
 
 #define USER_PAGE_BYTES 4096 /* larger pages only make windows shorter than they could be */
 #define FRAME_BYTES	16   /* saved frame pointer, return address */
@@ -34,13 +35,9 @@ static __always_inline __u64 hash_add(__u64 hash, __u64 word)
 	return (hash ^ word) * JBPF_FNV_PRIME;
 }
 
-/*
- * The masks below are in asm: clang drops those that it finds needless, and the verifier needs
- * them.
- */
 static __always_inline __u64 window_word(const struct scratch *state, __u64 off, int plus)
 {
-	asm volatile("%0 &= %1" : "+r"(off) : "i"(WINDOW_BYTES - 8));
+	KEEP_BITS(off, WINDOW_BYTES - 8);
 	return *(const volatile __u64 *)(state->window + off + plus);
 }
 
@@ -50,7 +47,7 @@ static __always_inline __u64 window_word(const struct scratch *state, __u64 off,
  */
 static __always_inline __u64 boundless(__u64 number, __u64 any)
 {
-	asm volatile("%0 += %1; %0 -= %1" : "+r"(number) : "r"(any));
+	FORGET_BOUNDS(number, any);
 	return number;
 }
 
@@ -60,13 +57,13 @@ static __always_inline __u64 boundless(__u64 number, __u64 any)
  */
 static __always_inline __u64 window_bound(__u64 len)
 {
-	asm volatile("if %0 <= %1 goto +1; %0 = %1" : "+r"(len) : "i"(WINDOW_BYTES));
+	KEEP_BELOW(len, WINDOW_BYTES);
 	return len;
 }
 
 static __always_inline void put_word(struct scratch *state, __u64 at, __u64 word)
 {
-	asm volatile("%0 &= %1" : "+r"(at) : "i"(JBPF_MAX_DEPTH - 1));
+	KEEP_BITS(at, JBPF_MAX_DEPTH - 1);
 	state->user.ips[at] = word;
 }
 
