@@ -23,6 +23,13 @@
 #define SOURCE_STACK_CNT  2u /* words of each stack */
 #define SOURCE_LOST_STACK 404u
 
+/* A stack that is not as all others are. */
+struct source_words {
+	uint64_t hash;
+	const uint64_t *ips;
+	uint32_t cnt;
+};
+
 struct probe {
 	/* What each drain gives. */
 	struct probe_count counts[SOURCE_MAX];
@@ -33,7 +40,9 @@ struct probe {
 	struct jbpf_notice notices[SOURCE_MAX];
 	size_t notice_cnt;
 	struct probe_new_stack stacks[SOURCE_MAX];
+	uint64_t stack_hashes[SOURCE_MAX]; /* of these; 0: any */
 	size_t stack_cnt;
+	const struct source_words *words; /* ends with hash 0; NULL = none */
 	int consume_err;
 	/* What may go wrong. */
 	int open_err;
@@ -155,8 +164,10 @@ static int source_stack(const struct probe *source, uint64_t hash, struct probe_
 {
 	static const uint64_t ips[SOURCE_STACK_CNT] = { 0x1000, 0x2000 };
 
-	(void)source;
 	*out = (struct probe_stack){ .ips = ips, .frame_cnt = SOURCE_STACK_CNT };
+	for (const struct source_words *own = source->words; own && own->hash; own++)
+		if (own->hash == hash)
+			*out = (struct probe_stack){ .ips = own->ips, .frame_cnt = own->cnt };
 	return hash != SOURCE_LOST_STACK ? 0 : -ENOENT;
 }
 
@@ -165,7 +176,7 @@ static bool source_next_new_stack(struct probe *source, struct probe_new_stack *
 	if (!source->stack_cnt)
 		return false;
 	*out = source->stacks[--source->stack_cnt];
-	(void)source_stack(source, 1, &out->stack);
+	(void)source_stack(source, source->stack_hashes[source->stack_cnt], &out->stack);
 	return true;
 }
 

@@ -56,6 +56,7 @@ static struct naming *naming_new(void)
 {
 	struct naming_config config = {
 		.jit = JIT_MODE_PERFMAP,
+		.proc = "/proc",
 		.ignores_opt_out = true,
 		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,

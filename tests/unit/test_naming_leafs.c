@@ -201,6 +201,7 @@ static int naming_make(void **state)
 {
 	const struct naming_config config = {
 		.jit = JIT_MODE_PERFMAP,
+		.proc = "/proc",
 		.ignores_opt_out = true,
 		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,

@@ -71,6 +71,7 @@ static int set_up(void **state)
 {
 	const struct naming_config config = {
 		.jit = JIT_MODE_OFF,
+		.proc = "/proc",
 		.ignores_opt_out = true,
 		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,

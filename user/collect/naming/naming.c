@@ -302,11 +302,12 @@ static int open_parts(struct naming *naming, char *why, size_t why_len)
 	struct container_resolver_options container_options = { .cgroup_root = CGROUP_ROOT };
 	int err;
 
-	naming->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	naming->proc_fd = open(naming->config.proc, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	naming->root_fd = open_host_root();
 	if (naming->proc_fd < 0 || naming->root_fd < 0) {
 		err = -errno;
-		snprintf(why, why_len, "cannot open /proc: %s; mount it", errstr(err));
+		snprintf(why, why_len, "cannot open %s: %s; mount it", naming->config.proc,
+			 errstr(err));
 		return err;
 	}
 	boot_id_read(naming->boot_id);
