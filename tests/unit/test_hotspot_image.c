@@ -4,6 +4,8 @@
  * inlining is known (tests/e2e/java/Inlined.java) in JDK 8, 11, 17, 21 and 25. What is named, which
  * chains and lines its methods have, and the same with fields, pointers and reads damaged.
  */
+#include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +18,7 @@
 #include "tests/fuzz/hotspot_exercise.h"
 #include "tests/fuzz/hotspot_image.h"
 #include "user/util/cleanup.h"
+#include "user/util/fs.h"
 
 #define LOOK_CNT 12 /* as recorded */
 
@@ -198,6 +201,58 @@ static void inlined_methods_and_their_lines_are_those_of_the_source(void **state
 	}
 }
 
+/* ---- golden ---- */
+
+static void put_chain(void *ctx, const struct exercise_blob *in, uint64_t pc, const char *chain)
+{
+	(void)in;
+	strbuf_printf(ctx, "chain %" PRIx64 " %s\n", pc, chain);
+}
+
+/* The first line in which they differ says more than both texts. */
+static void assert_same_lines(const char *path, const char *got, const char *wanted)
+{
+	for (size_t line = 1; *got || *wanted; line++) {
+		int got_len = (int)strcspn(got, "\n"), wanted_len = (int)strcspn(wanted, "\n");
+
+		if (got_len != wanted_len || memcmp(got, wanted, (size_t)got_len) != 0)
+			fail_msg("%s:%zu: \"%.*s\" and not \"%.*s\"", path, line, got_len, got,
+				 wanted_len, wanted);
+		got += got_len + (got[got_len] == '\n');
+		wanted += wanted_len + (wanted[wanted_len] == '\n');
+	}
+}
+
+/* As build/tests/tools/hotspot_image replay IMAGE 12 prints it. */
+static void each_name_chain_and_line_is_the_golden_one(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(jdks); i++) {
+		__cleanup_strbuf struct strbuf got = STRBUF_INIT, wanted = STRBUF_INIT;
+		struct exercise exercise = { .look_cnt = LOOK_CNT,
+					     .look_for = "Inlined",
+					     .on_chain = put_chain,
+					     .ctx = &got };
+		struct replay replay;
+		char path[64];
+
+		snprintf(path, sizeof(path), "%.*s.txt",
+			 (int)(strlen(jdks[i].path) - strlen(".img.zst")), jdks[i].path);
+		assert_int_equal(fs_read_file(AT_FDCWD, path, 1 << 20, &wanted), 0);
+		replay_open(&replay, jdks[i].path);
+		assert_int_equal(exercise_run(&exercise, &replay.mem, &replay.image.symbols), 0);
+		for (size_t k = 0; k < exercise.blob_cnt; k++) {
+			const struct hotspot_blob *blob = &exercise.blobs[k].blob;
+
+			strbuf_printf(&got, "blob %" PRIx64 " %" PRIx64 " %s\n", blob->code_begin,
+				      blob->code_end - blob->code_begin, exercise.blobs[k].name);
+		}
+		assert_same_lines(path, strbuf_str(&got), strbuf_str(&wanted));
+		exercise_release(&exercise);
+		replay_close(&replay);
+	}
+}
+
 /* ---- damage ---- */
 
 /* What an unfinished, torn or hostile JVM looks like. The answers check themselves. */
@@ -280,6 +335,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_in_the_code_cache_has_its_name),
 		cmocka_unit_test(inlined_methods_and_their_lines_are_those_of_the_source),
+		cmocka_unit_test(each_name_chain_and_line_is_the_golden_one),
 		cmocka_unit_test(damaged_memory_is_survived_and_never_believed),
 		cmocka_unit_test(a_jvm_that_dies_while_it_is_read_is_survived),
 	};

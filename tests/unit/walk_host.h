@@ -61,6 +61,8 @@ static struct {
 	struct host_page
 		*pages[HOST_PAGES_MAX]; /* each an allocation of its own: sanitizers see its end */
 	size_t page_cnt;
+	/* What is in no page; NULL = nothing. */
+	bool (*elsewhere)(uint64_t at, void *to, size_t len);
 	struct host_entry entries[HOST_ENTRIES_MAX];
 	size_t entry_cnt;
 	struct scratch *scratch;
@@ -141,9 +143,10 @@ static bool memory_read(uint64_t at, void *to, size_t len)
 		const uint8_t *from = memory_byte(at);
 
 		part = part < len ? part : len;
-		if (!from)
+		if (from)
+			memcpy(to, from, part);
+		else if (!host_.elsewhere || !host_.elsewhere(at, to, part))
 			return false;
-		memcpy(to, from, part);
 		at += part;
 		to = (uint8_t *)to + part;
 		len -= part;
