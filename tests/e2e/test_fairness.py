@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.fairness import (LATE, LATE_CHAIN, LEAST_SAMPLES, LIFE, PERCENT, WINDOW, Scene, Trial, lost_history,
-                              make_history, make_user)
+from harness.fairness import (LATE, LATE_CHAIN, LEAST_NAMED, LEAST_SAMPLES, LIFE, PERCENT, WINDOW, Scene, Trial, Windows,
+                              lost_history, make_history, make_user)
 from harness.hostile_elf import equal_hash_changes, equal_symbols, large_dynamic_tables
 from harness.ports import free_ports
 from harness.programs import AIDS, BUILD, Lacking, jbpf, run, wait_until
@@ -435,6 +435,59 @@ def test_clock_that_jumps_costs_neither_history_nor_the_daemon(scene, tmp_path, 
                3 * WINDOW + LATE, lambda: f"windows are written after the jump: {scene.daemon.log()[-500:]}")
     assert scene.daemon.process.poll() is None, scene.daemon.log()[-500:]
     assert not lost_history(store, starts)
+
+
+# ---- a crowd of those who hang whoever reads them ---------------------------------------------------
+
+def named_share(scene, witness, begin, end):
+    """Of its samples in whole windows between two moments those that have all names."""
+    windows = Windows(scene.daemon.store, begin, end)
+    assert windows.hosts, f"no window from {begin} to {end}: {scene.daemon.log()[-500:]}"
+    seen = scene.seen(witness, windows)
+    print(f"{witness.name}: {len(windows.hosts)} windows, {seen}")
+    assert seen.folded.total, f"{witness.name} has no samples: {seen}"
+    return 1 - seen.nameless / seen.folded.total
+
+
+def start_crowd(scene, number):
+    """Containers of which each hangs whoever reads it, once that file is there: all at once."""
+    lie = scene.app / "lies" / f"crowd-{number}"
+    wait = f"echo READY; until [ -e /mnt/lies/{lie.name} ]; do sleep 1; done; "
+    crowd = [scene.neighbours.start(f"liar-{i}", "sh", "-c", f"{wait} exec /mnt/lies/libjvm.so file {LIFE} 2 /tmp/hang0/program $P0",
+                                    user=0, setup=fuse_setup(["/tmp/hang0"], "native_spinner") + "export P0;")
+             for i in range(number)]
+    return crowd, lie
+
+
+@pytest.mark.long("a share of names, while each container costs whoever names two seconds")
+@pytest.mark.parametrize("number", [13, 40])
+def test_witness_keeps_its_names_beside_a_crowd_that_hangs_whoever_reads_it(scene, number):
+    """From the first of them on: who was named before waits for no more than one of them."""
+    scene.replace_daemon()
+    wait_until(lambda: min(scene.samples_since(one, 0) for one in (scene.jvm, scene.native)) >= 20, 60, "the witnesses have samples")
+    crowd, lie = start_crowd(scene, number)
+    try:
+        began = time.time()
+        lie.touch()
+        wait_until(lambda: scene.daemon.log().count(" hung over process ") >= number, 300,
+                   lambda: f"each hangs one; log: {scene.daemon.log()[-3000:]}")
+        print(f"all hung one after {time.time() - began:.0f} s")
+        time.sleep(2 * WINDOW)
+        end = time.time()
+        assert scene.wait_readable(end), scene.daemon.log()[-500:]
+        shares = [named_share(scene, witness, began, end) for witness in (scene.jvm, scene.native)]
+        assert min(shares) >= LEAST_NAMED, shares
+    finally:
+        for one in crowd:
+            one.end()  # with the server of its file what hangs ends
+    gone = time.time()
+    newcomer = scene.newcomer()
+    came = time.time()
+    time.sleep(3 * WINDOW)
+    end = time.time()
+    assert scene.wait_readable(end), scene.daemon.log()[-500:]
+    assert named_share(scene, scene.jvm, gone, end) >= LEAST_NAMED
+    assert named_share(scene, newcomer, came, end) >= LEAST_NAMED
 
 
 @pytest.mark.long("CPU, memory or bytes of the daemon are the host's, too")

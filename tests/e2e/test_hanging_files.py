@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.containers import java
+from harness.folded import Folded
 from harness.neighbours import Neighbours
 from harness.programs import AIDS, BIN, PATIENCE, jbpf, wait_cpu, wait_until
 
@@ -145,15 +146,18 @@ def wait_named(crowd, profiler, name):
 
 
 @pytest.mark.alone
-@pytest.mark.long("each container costs two seconds, one after the other")
-def test_many_containers_that_hang_whoever_names_do_not_end_naming(crowd, daemon):
+@pytest.mark.parametrize("hanging", [2, pytest.param(HANGING, marks=pytest.mark.long("each container costs two seconds, one after the other"))])
+def test_many_containers_that_hang_whoever_names_do_not_end_naming(crowd, daemon, hanging):
     profiler = daemon(window="1s").start().wait_ready()
-    wait_named(crowd, profiler, "witness")
-    for number in range(HANGING):
+    witness = wait_named(crowd, profiler, "witness")
+    for number in range(hanging):
         crowd.start(f"liar-{number}", "sh", "-c", "exec /mnt/lies/libjvm.so file 600 5 /tmp/hang/program $P0",
                     user=0, setup=MOUNT)
-    wait_until(lambda: profiler.log().count(" hung over process ") >= HANGING, 120,
+    wait_until(lambda: profiler.log().count(" hung over process ") >= hanging, 120,
                lambda: f"each hangs one; log: {profiler.log()}")
+    hung = time.time()
+    wait_until(lambda: Folded(profiler.dump_of(witness, hung).stdout).with_frame("real_caller") >= 15, 60,
+               lambda: f"the one that was there before has names; log: {profiler.log()}")
     wait_named(crowd, profiler, "newcomer")
     assert "cannot be started again" not in profiler.log(), profiler.log()
     # A copy that is woken copies itself before it meets the next one.

@@ -52,6 +52,14 @@ static void on_account(void *ctx, const struct naming_account *account)
 	account_cnt++;
 }
 
+static size_t pause_cnt;
+
+static void on_pause(void *ctx)
+{
+	(void)ctx;
+	pause_cnt++;
+}
+
 static struct naming *naming_new(void)
 {
 	struct naming_config config = {
@@ -68,6 +76,7 @@ static struct naming *naming_new(void)
 	account_cnt = stream_cnt = hotspot_cnt = 0;
 	config.listener.hotspot = on_hotspot;
 	config.listener.account = on_account;
+	config.listener.pause = on_pause;
 	assert_int_equal(naming__open(&config, &naming, why, sizeof(why)), 0);
 	return naming;
 }
@@ -94,7 +103,7 @@ static struct jbpf_notice seen_here(void)
 	};
 }
 
-static void name_window(struct naming *naming, uint64_t start_ns)
+static void name_part(struct naming *naming, uint64_t start_ns, bool goes_on)
 {
 	const struct probe_count count = {
 		.key = { .start_ns = start_ns, .cgroup_id = LEAF_ID, .pid = (uint32_t)getpid() },
@@ -106,7 +115,8 @@ static void name_window(struct naming *naming, uint64_t start_ns)
 			  .end_boot_ns = clock_boot_ns(),
 			  .count_cnt = 1,
 			  .frequency_hz = 99,
-			  .cpu_cnt = 1 },
+			  .cpu_cnt = 1,
+			  .goes_on = goes_on },
 		.counts = &count,
 		.slots = slots,
 		.slot_cnt = 16,
@@ -114,6 +124,28 @@ static void name_window(struct naming *naming, uint64_t start_ns)
 	struct naming_end end;
 
 	naming__window(naming, &batch, &end);
+}
+
+static void name_window(struct naming *naming, uint64_t start_ns)
+{
+	name_part(naming, start_ns, false);
+}
+
+/* Each may be of a process over which whoever reads it hangs. */
+static void no_news_are_read_while_a_part_is_named(void **state)
+{
+	struct naming *naming;
+
+	(void)state;
+	pause_cnt = 0;
+	naming = naming_new();
+	name_part(naming, own_start_ns(), true);
+	assert_int_equal(stream_cnt, 1);
+	assert_int_equal(pause_cnt, 0);
+	name_part(naming, own_start_ns(), false);
+	assert_int_equal(stream_cnt, 2);
+	assert_int_equal(pause_cnt, 1);
+	naming__free(naming);
 }
 
 static void an_account_is_told_by_one_cgroup_with_each_window_again(void **state)
@@ -354,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_that_grows_is_read_again_within_the_window),
 		cmocka_unit_test(naming_without_a_launcher_is_refused),
+		cmocka_unit_test(no_news_are_read_while_a_part_is_named),
 		cmocka_unit_test(an_account_is_told_by_one_cgroup_with_each_window_again),
 		cmocka_unit_test(frame_sizes_are_told_of_jvms_that_keep_no_frame_pointers_alone),
 		cmocka_unit_test(

@@ -189,19 +189,33 @@ static void each_stream_is_found_by_what_is_named_and_no_other_is(void **state)
 	pending_window_release(&window);
 }
 
-static void sent(const struct pending_window *window, struct packet_stream *stream,
-		 struct naming_batch *batch)
+static struct sight_table *sights;
+
+static void sent_part(struct pending_window *window, enum pending_part part,
+		      struct packet_stream *stream, struct naming_batch *batch)
 {
 	const struct naming_window head = { .tick_seed = 5, .frequency_hz = 99, .cpu_cnt = 2 };
 	struct packet packet;
 	int err;
 
 	packet_stream_init(stream, -1, PACKET_MAX_BYTES);
-	assert_int_equal(pending_window_send(window, &head, stream), 0);
+	assert_int_equal(pending_window_send(window, part, sights, &head, stream), 0);
 	packet_stream_turn(stream);
-	assert_true(packet_stream_next(stream, &packet, &err));
+	*batch = (struct naming_batch){ .head = { .window_id = 0 } };
+	if (!packet_stream_next(stream, &packet, &err))
+		return;
 	assert_int_equal(packet.kind, NAMING_WINDOW);
 	assert_int_equal(naming_batch_read(packet.bytes, packet.len, batch), 0);
+}
+
+static void sent(struct pending_window *window, struct packet_stream *stream,
+		 struct naming_batch *batch)
+{
+	if (!sights)
+		sights = sight_table__new();
+	assert_non_null(sights);
+	sent_part(window, PENDING_LEFT, stream, batch);
+	assert_int_equal(batch->head.goes_on, 0);
 }
 
 static void sent_release(struct packet_stream *stream, struct naming_batch *batch)
@@ -238,6 +252,86 @@ static void a_namer_gets_all_with_every_stack_that_is_there(void **state)
 	}
 	assert_int_equal(naming_batch_stack(&batch, 404, &stack), -ENOENT);
 	sent_release(&stream, &batch);
+	pending_window_release(&window);
+}
+
+static void note_recorded(uint32_t pid)
+{
+	const struct jbpf_notice seen = {
+		.kind = JBPF_NOTICE_SEEN,
+		.pid = pid,
+		.start_ns = pid * 100ull,
+	};
+
+	sight_table__note(sights, &seen);
+	sight_table__note_recorded(sights, pid, pid * 100ull, 0);
+}
+
+static void note_end(uint32_t pid, uint32_t kind)
+{
+	const struct jbpf_notice end = {
+		.kind = kind,
+		.pid = pid,
+		.start_ns = pid * 100ull,
+		.exec_id = kind == JBPF_NOTICE_EXEC,
+	};
+
+	sight_table__note(sights, &end);
+}
+
+/* Each of the others may be one over which whoever reads it hangs. */
+static void who_has_a_profile_comes_first_also_as_a_part(void **state)
+{
+	struct pending_window window = { 0 };
+	struct packet_stream stream;
+	struct naming_batch batch;
+	struct window named = named_of(3);
+
+	(void)state;
+	two_drains(&window);
+	sights = sight_table__new();
+	assert_non_null(sights);
+	sent_part(&window, PENDING_KNOWN, &stream, &batch);
+	assert_int_equal(batch.head.window_id, 0); /* there is nothing to ask for */
+	assert_false(window.owes_part);
+	packet_stream_release(&stream);
+
+	note_recorded(3);
+	sent(&window, &stream, &batch);
+	assert_int_equal(batch.head.count_cnt, 6);
+	assert_int_equal(batch.counts[0].key.pid, 3);
+	assert_int_equal(batch.counts[2].key.pid, 1);
+	sent_release(&stream, &batch);
+
+	window.said.opted_out = window.said.not_named = 4;
+	sent_part(&window, PENDING_KNOWN, &stream, &batch);
+	assert_int_equal(batch.head.window_id, 77);
+	assert_int_equal(batch.head.goes_on, 1);
+	assert_int_equal(batch.head.count_cnt, 2);
+	assert_int_equal(batch.counts[0].key.pid, 3);
+	assert_int_equal(batch.head.account_cnt, 0);
+	assert_true(window.owes_part);
+	assert_int_equal(window.said.opted_out, 0);
+	assert_int_equal(window.said.not_named, 4);
+	sent_release(&stream, &batch);
+	sent(&window, &stream, &batch); /* the others */
+	assert_int_equal(batch.head.count_cnt, 4);
+	assert_int_equal(batch.counts[0].key.pid, 1);
+	assert_true(window.owes_part);
+	sent_release(&stream, &batch);
+
+	pending_window_find(&window, &named)->is_answered = true;
+	sent_part(&window, PENDING_KNOWN, &stream, &batch);
+	assert_int_equal(batch.head.window_id, 0);
+	assert_false(window.owes_part);
+	packet_stream_release(&stream);
+
+	pending_window_find(&window, &named)->is_answered = false;
+	note_end(3, JBPF_NOTICE_EXEC); /* what it is now was never read */
+	sent_part(&window, PENDING_KNOWN, &stream, &batch);
+	assert_int_equal(batch.head.window_id, 0);
+	packet_stream_release(&stream);
+	sight_table__free(take_ptr(sights));
 	pending_window_release(&window);
 }
 
@@ -359,6 +453,7 @@ int main(void)
 		cmocka_unit_test(drains_of_one_window_become_one_in_order),
 		cmocka_unit_test(each_stream_is_found_by_what_is_named_and_no_other_is),
 		cmocka_unit_test(a_namer_gets_all_with_every_stack_that_is_there),
+		cmocka_unit_test(who_has_a_profile_comes_first_also_as_a_part),
 		cmocka_unit_test(the_next_namer_gets_only_what_was_not_answered),
 		cmocka_unit_test(stacks_that_several_counts_share_are_asked_for_once),
 		cmocka_unit_test(what_is_too_much_for_a_packet_costs_the_deepest_stacks),

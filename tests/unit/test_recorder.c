@@ -442,6 +442,73 @@ static void the_next_namer_gets_all_processes_and_windows_that_are_left(void **s
 	recorder__free(recorder);
 }
 
+/* What the namer hears next: a notice, or a window, whose head is told. */
+static uint32_t hears_next(struct naming_window *head)
+{
+	struct packet packet;
+	int err = 0;
+
+	do {
+		while (packet_stream_next(&link_.namer, &packet, &err)) {
+			if (packet.kind == NAMING_WINDOW)
+				memcpy(head, packet.bytes, sizeof(*head));
+			if (packet.kind == NAMING_WINDOW || packet.kind == NAMING_NOTICE)
+				return packet.kind;
+		}
+		assert_int_equal(err, 0);
+	} while (packet_stream_fill(&link_.namer) == 0);
+	return NAMING_NONE;
+}
+
+/* One after the other hangs whoever reads it; they come first in each window. */
+static void who_was_named_before_does_not_wait_for_those_that_hang_each_namer(void **state)
+{
+	struct recorder *recorder = open_idle();
+	struct naming_end end = { .goes_on = 1 };
+	struct naming_window head;
+
+	(void)state;
+	source_count(OTHER, 0, 0, SAMPLES);
+	source_notice(JBPF_NOTICE_SEEN, OTHER, 0);
+	recorder__end_window(recorder);
+	answer_stream(OTHER, 0, SAMPLES);
+	answer_end(&(struct naming_end){ .window_id = 1 });
+	assert_int_equal(recorder__consume(recorder), 0);
+	source_.count_cnt = 0;
+	source_count(PID, 0, 0, 1);
+	source_count(OTHER, 0, 0, SAMPLES);
+	recorder__end_window(recorder);
+	recorder__end_window(recorder);
+
+	link_.is_dead = true;
+	assert_int_equal(recorder__consume(recorder), 0);
+	for (end.window_id = 2; end.window_id <= 3; end.window_id++) {
+		assert_int_equal(hears_next(&head), NAMING_WINDOW);
+		assert_int_equal(head.window_id, end.window_id);
+		assert_int_equal(head.goes_on, 1);
+		assert_int_equal(head.count_cnt, 1);
+		answer_stream(OTHER, 0, SAMPLES);
+		answer_end(&end);
+	}
+	assert_int_equal(hears_next(&head), NAMING_NOTICE);
+	for (uint64_t id = 2; id <= 3; id++) {
+		assert_int_equal(hears_next(&head), NAMING_WINDOW);
+		assert_int_equal(head.window_id, id);
+		assert_int_equal(head.goes_on, 0);
+		assert_int_equal(head.count_cnt, 1);
+	}
+	assert_int_equal(recorder__consume(recorder), 0);
+	link_.is_dead = true;
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(taken.end_cnt, 1);
+	recorder__give_up(recorder);
+	assert_int_equal(taken.end_cnt, 3);
+	assert_int_equal(taken.samples, 3 * SAMPLES);
+	assert_int_equal(taken.not_named, 0);
+	assert_int_equal(taken.lost, 2); /* of the one that was not answered */
+	recorder__free(recorder);
+}
+
 /* Half an answer, and what only the sampler says. */
 static void a_namer_that_talks_nonsense_is_replaced_and_the_window_is_named(void **state)
 {
@@ -643,6 +710,7 @@ int main(void)
 		cmocka_unit_test(a_namer_that_answers_nothing_is_replaced),
 		cmocka_unit_test(a_namer_that_is_late_with_every_window_is_not_replaced),
 		cmocka_unit_test(the_next_namer_gets_all_processes_and_windows_that_are_left),
+		cmocka_unit_test(who_was_named_before_does_not_wait_for_those_that_hang_each_namer),
 		cmocka_unit_test(a_namer_that_talks_nonsense_is_replaced_and_the_window_is_named),
 		cmocka_unit_test(the_end_of_the_launcher_ends_the_recorder),
 		cmocka_unit_test(accounts_and_code_ranges_go_to_the_source),

@@ -119,20 +119,26 @@ static void add_window(void)
 }
 
 /* Whether an answer with this stream is taken. */
-static int answer(const struct window *named)
+static int answer_text(const struct window *named, const char *text, size_t len)
 {
-	static const char text[] = "busy;main 7\n";
 	struct packet_stream stream;
 	struct packet packet;
 	int err;
 
 	packet_stream_init(&stream, -1, PACKET_MAX_BYTES);
-	assert_int_equal(naming_stream_put(&stream, named, text, strlen(text)), 0);
+	assert_int_equal(naming_stream_put(&stream, named, text, len), 0);
 	packet_stream_turn(&stream);
 	assert_true(packet_stream_next(&stream, &packet, &err));
 	err = window_queue_take_stream(&queue, packet.bytes, packet.len);
 	packet_stream_release(&stream);
 	return err;
+}
+
+static int answer(const struct window *named)
+{
+	static const char text[] = "busy;main 7\n";
+
+	return answer_text(named, text, strlen(text));
 }
 
 static struct window named_stream(void)
@@ -339,6 +345,123 @@ static void windows_behind_those_that_were_given_up_stay_when_these_are_dropped(
 	assert_true(window_queue_awaits(&queue, 3));
 }
 
+/* ---- parts of all windows, which are answered before any of them is ---- */
+
+static void answer_part(uint64_t id, uint64_t opted_out)
+{
+	const struct naming_end end = {
+		.window_id = id,
+		.goes_on = 1,
+		.opted_out = opted_out,
+		.not_named = 1,
+	};
+
+	window_queue_take_end(&queue, &end);
+}
+
+static void add_two_that_owe_a_part(void)
+{
+	add_window();
+	add_window();
+	queue.first->owes_part = queue.first->next->owes_part = true;
+}
+
+static void a_part_of_a_later_window_is_handed_out_when_it_is_its_turn(void **state)
+{
+	const struct window named = named_stream();
+
+	(void)state;
+	add_two_that_owe_a_part();
+	assert_int_equal(answer(&named), 0);
+	assert_int_equal(taken.stream_cnt, 1);
+	end_window(1); /* not yet: its part is not over */
+	assert_int_equal(taken.end_cnt, 0);
+	answer_part(1, 0);
+	assert_true(window_queue_awaits(&queue, 2));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(answer(&named), 0);
+	assert_int_equal(taken.stream_cnt, 1);
+	answer_part(2, 0);
+	assert_true(window_queue_awaits(&queue, 1));
+	end_window(1);
+	assert_int_equal(taken.end_cnt, 1);
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_int_equal(queue.early_bytes, 0);
+	assert_int_equal(answer(&named), 0); /* it was answered */
+	end_window(2);
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_int_equal(taken.end_cnt, 2);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_MEMORY], 0);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_NOT_NAMED], 1);
+}
+
+static void a_part_that_was_answered_is_kept_when_windows_are_given_up(void **state)
+{
+	const struct window named = named_stream();
+
+	(void)state;
+	add_two_that_owe_a_part();
+	answer_part(1, 0);
+	assert_int_equal(answer(&named), 0);
+	answer_part(2, 0);
+	queue.first->next->sent_ns += MAX_NS;
+	window_queue_give_up_late(&queue, SENT_NS + MAX_NS + 1, MAX_NS);
+	assert_int_equal(taken.end_cnt, 1);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_GIVEN_UP], SAMPLES);
+	assert_int_equal(taken.stream_cnt, 1); /* the next one's turn has come */
+	window_queue_give_up_all(&queue);
+	assert_int_equal(taken.end_cnt, 2);
+	assert_int_equal(taken.stream_cnt, 1);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_GIVEN_UP], 0);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_NOT_NAMED], 1);
+}
+
+static void who_is_left_out_of_a_part_is_not_lost(void **state)
+{
+	(void)state;
+	add_two_that_owe_a_part();
+	answer_part(1, SAMPLES);
+	answer_part(2, 0);
+	end_window(1);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_MEMORY], 0);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_OPTED_OUT], SAMPLES);
+	end_window(2);
+	assert_int_equal(taken.host.lost[WINDOW_LOSS_MEMORY], SAMPLES);
+}
+
+/* Of several windows, each as long as a packet may be. */
+static void what_waits_for_its_turn_is_bounded_and_the_rest_is_counted(void **state)
+{
+	const struct window named = named_stream();
+	size_t len = WINDOW_QUEUE_EARLY_MAX_BYTES / 2, at = 0;
+	char *text = malloc(len + 1);
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < len; i++)
+		text[i] = i % 64 == 63 ? '\n' : i % 64 == 62 ? '1' : i % 64 == 61 ? ' ' : 'a';
+	text[len] = '\0';
+	for (int i = 0; i < 4; i++)
+		add_window();
+	for (struct pending_window *window = queue.first; window; window = window->next)
+		window->owes_part = true;
+	for (uint64_t id = 1; id <= 4; id++) {
+		assert_int_equal(answer_text(&named, text, len), 0);
+		assert_true(queue.early_bytes >= at &&
+			    queue.early_bytes <= WINDOW_QUEUE_EARLY_MAX_BYTES);
+		at = queue.early_bytes;
+		answer_part(id, 0);
+	}
+	free(text);
+	assert_int_equal(taken.stream_cnt, 1);
+	for (uint64_t id = 1; id <= 4; id++) {
+		end_window(id);
+		assert_int_equal(taken.host.lost[WINDOW_LOSS_MEMORY], id > 2 ? SAMPLES : 0);
+	}
+	assert_int_equal(taken.stream_cnt, 2);
+	assert_int_equal(queue.early_bytes, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -357,6 +480,10 @@ int main(void)
 		TEST(what_was_answered_before_its_window_is_given_up_is_not_handed_out_again),
 		TEST(what_is_said_of_a_window_that_was_given_up_is_dropped),
 		TEST(windows_behind_those_that_were_given_up_stay_when_these_are_dropped),
+		TEST(a_part_of_a_later_window_is_handed_out_when_it_is_its_turn),
+		TEST(a_part_that_was_answered_is_kept_when_windows_are_given_up),
+		TEST(who_is_left_out_of_a_part_is_not_lost),
+		TEST(what_waits_for_its_turn_is_bounded_and_the_rest_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

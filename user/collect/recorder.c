@@ -8,7 +8,8 @@
  * ranges, accounts and opt-outs for the probe.
  *
  * What can go wrong: a namer hangs, dies or says what makes no sense. namer_link.c replaces it, and
- * the next one is told all sights and gets all windows that are left. A window is given up
+ * the next one gets of all windows that are left who was named before, then all sights, then the
+ * rest: so who was named before waits for one hang at most, however many follow. A window is given up
  * RECORDER_NAMING_MAX_NS after its end, or a window's length where that is more: what is not named
  * then is handed out without names, if its process is known to want to be recorded. When the
  * launcher is gone all ends.
@@ -322,7 +323,8 @@ int recorder__fd(const struct recorder *recorder)
 
 /* ---- to the namer ---- */
 
-static void send_window(struct recorder *recorder, const struct pending_window *window)
+static void send_window(struct recorder *recorder, struct pending_window *window,
+			enum pending_part part)
 {
 	const struct naming_window head = {
 		.tick_seed = recorder->source.ops->tick_seed(recorder->source.probe),
@@ -333,19 +335,25 @@ static void send_window(struct recorder *recorder, const struct pending_window *
 
 	if (!namer_link__is_up(recorder->link))
 		return;
-	err = pending_window_send(window, &head, namer_link__stream(recorder->link));
+	err = pending_window_send(window, part, recorder->sights, &head,
+				  namer_link__stream(recorder->link));
 	if (err)
 		pr_warn_limited("window: cannot be passed on to be named: %s\n", errstr(err));
 }
 
-/* Another namer knows nothing. */
+/*
+ * Another namer knows nothing. Of all windows it is asked first for those that were named before: whom it
+ * meets next may hang it, too, and the next one, and each time those would wait for as long.
+ */
 static void send_all(struct recorder *recorder)
 {
-	const struct pending_window *window;
+	struct pending_window *window;
 
+	for (window = recorder->queue.first; window; window = window->next)
+		send_window(recorder, window, PENDING_KNOWN);
 	intake_pass_sights(&recorder->intake);
 	for (window = recorder->queue.first; window; window = window->next)
-		send_window(recorder, window);
+		send_window(recorder, window, PENDING_LEFT);
 }
 
 void recorder__end_window(struct recorder *recorder)
@@ -363,7 +371,7 @@ void recorder__end_window(struct recorder *recorder)
 		window->periods[EVENT_OFF_CPU] = window->wait_period_ns;
 	window->cpu_cnt = recorder->source.ops->cpus(recorder->source.probe);
 	window_queue_add(&recorder->queue, window);
-	send_window(recorder, window);
+	send_window(recorder, window, PENDING_LEFT);
 	adopt_change(recorder);
 	(void)recorder__consume(recorder);
 }
@@ -505,7 +513,7 @@ static uint64_t ban_cnt(const struct recorder *recorder)
 	return link.ban_cnt;
 }
 
-/* The namer is through with the window. */
+/* The namer is through with the window, or with its part. */
 static int take_end(struct recorder *recorder, const struct packet *packet)
 {
 	const struct naming_end *end = packet->bytes;

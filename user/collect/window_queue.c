@@ -22,6 +22,7 @@ static void drop_first(struct window_queue *queue)
 	struct pending_window *window = queue->first;
 
 	queue->first = window->next;
+	queue->early_bytes -= window->early.len;
 	pending_window_release(window);
 	free(window);
 }
@@ -144,9 +145,77 @@ static bool set_truth(const struct window_queue *queue, const struct pending_win
 	return named->counts.samples == stream_samples(&stream);
 }
 
-int window_queue_take_stream(struct window_queue *queue, const void *bytes, size_t packet_len)
+/* What is answered now: parts of all windows, then the windows, the oldest first. */
+static struct pending_window *answered_now(const struct window_queue *queue)
 {
 	struct pending_window *window = queue->first;
+
+	while (window && !window->owes_part)
+		window = window->next;
+	return window ? window : queue->first;
+}
+
+/* The oldest that is not handed out: streams of others would get into what is stored of it. */
+static struct pending_window *handed_out_now(const struct window_queue *queue)
+{
+	struct pending_window *window = queue->first;
+
+	while (window && window->is_given_up)
+		window = window->next;
+	return window;
+}
+
+/* An answer that came before its window's turn: its length, and the packet. False: no room for it. */
+static bool keep_early(struct window_queue *queue, struct pending_window *window, const void *bytes,
+		       size_t len)
+{
+	static const char zeros[8];
+	const uint64_t head = len;
+	size_t padding = -len & 7, all = sizeof(head) + len + padding;
+
+	if (queue->early_bytes + all > WINDOW_QUEUE_EARLY_MAX_BYTES ||
+	    strbuf_reserve(&window->early, all))
+		return false;
+	strbuf_append(&window->early, &head, sizeof(head));
+	strbuf_append(&window->early, bytes, len);
+	strbuf_append(&window->early, zeros, padding);
+	queue->early_bytes += all;
+	return true;
+}
+
+static void hand_out_early(struct window_queue *queue, struct pending_window *window)
+{
+	struct pending_stream *one;
+	struct window named;
+	const char *text;
+	size_t len;
+
+	for (size_t at = 0; at < window->early.len;) {
+		const uint64_t *head = (const void *)(window->early.data + at);
+
+		/* It was checked when it came. */
+		if (naming_stream_read(head + 1, (size_t)*head, &named, &text, &len) == 0 &&
+		    (one = pending_window_find(window, &named)) &&
+		    set_truth(queue, window, one, &named))
+			queue->listener.stream(queue->listener.ctx, &named, text, len);
+		at += sizeof(*head) + (((size_t)*head + 7) & ~(size_t)7);
+	}
+	queue->early_bytes -= window->early.len;
+	strbuf_release(&window->early);
+}
+
+/* Windows before it may be gone. */
+static void begin_turn(struct window_queue *queue)
+{
+	struct pending_window *window = handed_out_now(queue);
+
+	if (window)
+		hand_out_early(queue, window);
+}
+
+int window_queue_take_stream(struct window_queue *queue, const void *bytes, size_t packet_len)
+{
+	struct pending_window *window = answered_now(queue);
 	struct pending_stream *one;
 	struct window named;
 	const char *text;
@@ -163,31 +232,53 @@ int window_queue_take_stream(struct window_queue *queue, const void *bytes, size
 		return 0;
 	if (!set_truth(queue, window, one, &named))
 		return -EBADMSG;
+	if (window == handed_out_now(queue))
+		queue->listener.stream(queue->listener.ctx, &named, text, len);
+	else if (!keep_early(queue, window, bytes, packet_len))
+		return 0; /* as one that did not come */
 	one->is_answered = true;
 	sight_table__note_recorded(queue->sights, named.pid, named.process_start_ns, named.exec_id);
-	queue->listener.stream(queue->listener.ctx, &named, text, len);
 	return 0;
 }
 
 bool window_queue_awaits(const struct window_queue *queue, uint64_t window_id)
 {
-	return queue->first && queue->first->id == window_id;
+	const struct pending_window *window = answered_now(queue);
+
+	return window && window->id == window_id;
+}
+
+static void add_said(struct naming_end *sum, const struct naming_end *end)
+{
+	sum->opted_out += end->opted_out;
+	sum->undecided += end->undecided;
+	sum->lost_cells += end->lost_cells;
+	sum->not_named += end->not_named;
 }
 
 void window_queue_take_end(struct window_queue *queue, const struct naming_end *end)
 {
-	struct pending_window *window = queue->first;
-	uint64_t left_out = end->opted_out + end->undecided;
-	uint64_t unanswered;
+	struct pending_window *window = answered_now(queue);
+	struct naming_end all = *end;
+	uint64_t left_out, unanswered;
 
-	if (!window_queue_awaits(queue, end->window_id))
-		return; /* it was given up and dropped */
+	/* Another one was given up and dropped. */
+	if (!window_queue_awaits(queue, end->window_id) || window->owes_part != !!end->goes_on)
+		return;
+	if (window->owes_part) {
+		window->owes_part = false;
+		add_said(&window->said, end);
+		return;
+	}
 	if (!window->is_given_up) {
+		add_said(&all, &window->said);
+		left_out = all.opted_out + all.undecided;
 		unanswered = pending_window_unanswered(window);
 		window->lost_memory += unanswered > left_out ? unanswered - left_out : 0;
-		hand_out_end(queue, window, end);
+		hand_out_end(queue, window, &all);
 	}
 	drop_first(queue);
+	begin_turn(queue);
 }
 
 /* ---- giving up ---- */
@@ -195,8 +286,13 @@ void window_queue_take_end(struct window_queue *queue, const struct naming_end *
 /* Its time is over. What the namer says of it from now on is dropped. */
 static void give_up(struct window_queue *queue, struct pending_window *window)
 {
-	struct naming_end end = { .window_id = window->id };
+	struct naming_end end = {
+		.window_id = window->id,
+		.lost_cells = window->said.lost_cells,
+		.not_named = window->said.not_named,
+	};
 
+	hand_out_early(queue, window); /* all that are older are given up by now */
 	queue->listener.give_up(queue->listener.ctx, window->id);
 	for (size_t i = 0; i < window->stream_cnt; i++)
 		if (!window->streams[i].is_answered)
@@ -220,6 +316,7 @@ void window_queue_give_up_late(struct window_queue *queue, uint64_t now_ns, uint
 	for (window = queue->first; window; window = window->next)
 		if (!window->is_given_up && now_ns > window->sent_ns + max_ns)
 			give_up(queue, window);
+	begin_turn(queue);
 }
 
 void window_queue_give_up_all(struct window_queue *queue)

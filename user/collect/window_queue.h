@@ -31,12 +31,20 @@ struct window_queue_listener {
 	void (*give_up)(void *ctx, uint64_t window_id);
 };
 
+/*
+ * A namer that follows one that hung is asked first for parts of all windows (pending_window.h). Streams of
+ * those are kept here until their window is the oldest: so much of them; one for which there is no room is
+ * lost, and counted so.
+ */
+#define WINDOW_QUEUE_EARLY_MAX_BYTES (32u << 20)
+
 /* Fields are read-only outside. */
 struct window_queue {
 	struct window_queue_listener listener;
 	struct sight_table *sights; /* borrowed */
 	uint8_t boot_id[BOOT_ID_BYTES];
 	struct pending_window *first; /* oldest first */
+	size_t early_bytes;	      /* answers that wait for the turn of their windows */
 	uint64_t last_id;
 };
 
@@ -52,7 +60,7 @@ __must_check int window_queue_take_stream(struct window_queue *queue, const void
 					  size_t len);
 /* Is this the window that is to be answered next? */
 bool window_queue_awaits(const struct window_queue *queue, uint64_t window_id);
-/* That window has been answered. */
+/* That window, or its part, has been answered. */
 void window_queue_take_end(struct window_queue *queue, const struct naming_end *end);
 
 /* Gives up all windows that were sent `max_ns` before this moment (CLOCK_MONOTONIC) or earlier. */

@@ -47,7 +47,9 @@ struct namer {
 	struct naming *naming;
 	struct launcher *launcher;
 	struct work_note *note;
-	bool wants_copy;	/* a window was named, and a copy is due */
+	bool wants_copy; /* a window was named, and a copy is due */
+	bool is_new; /* a copy that was woken, and has not heard of all that it must name first */
+	bool ended_part;	/* a part was named, and a copy is due before the next packet */
 	uint64_t copied_ns;	/* CLOCK_BOOTTIME of the last copy; 0 = there was none */
 	uint64_t copied_cpu_ns; /* CPU time used by then */
 	uint64_t copy_cost_ns;	/* of it for that copy */
@@ -145,6 +147,15 @@ static bool is_copy_due(const struct namer *namer, uint64_t now_ns)
 	       used_ns >= COPY_WORTH * namer->copy_cost_ns;
 }
 
+/*
+ * A part comes first of all to one that was woken, which was copied before. What it took the time to read
+ * for that, from those that do not hang, the next one would have to read again, and again.
+ */
+static bool is_part_worth_copy(const struct namer *namer, uint64_t now_ns)
+{
+	return now_ns - namer->copied_ns >= COPY_WORTH * namer->copy_cost_ns;
+}
+
 static void do_window(struct namer *namer, const struct packet *packet)
 {
 	__cleanup_free void *bytes = malloc(packet->len ? packet->len : 1);
@@ -167,9 +178,12 @@ static void do_window(struct namer *namer, const struct packet *packet)
 	naming__window(namer->naming, &batch, &end);
 	namer->is_naming = false;
 	end.window_id = batch.head.window_id;
+	end.goes_on = batch.head.goes_on;
 	naming_batch_release(&batch);
 	say(namer, NAMING_END, &end, sizeof(end));
+	namer->is_new = namer->is_new && end.goes_on;
 	namer->wants_copy = is_copy_due(namer, clock_boot_ns());
+	namer->ended_part = end.goes_on && is_part_worth_copy(namer, clock_boot_ns());
 	log_limits_report(clock_boot_ns());
 }
 
@@ -262,6 +276,7 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 		break;
 	case NAMING_NOTICE:
 		notice = EXPECT(packet, struct jbpf_notice);
+		namer->is_new = false; /* parts come before */
 		if (notice)
 			naming__notice(namer->naming, notice);
 		break;
@@ -305,13 +320,14 @@ static void do_packet(struct namer *namer, const struct packet *packet)
 	}
 }
 
-/* All that has arrived. */
+/* All that has arrived, to the end of a part after which a copy is due. */
 static void do_arrived(struct namer *namer)
 {
 	struct packet packet;
 	int err = 0;
 
-	while (!namer->err && packet_stream_next(&namer->stream, &packet, &err))
+	while (!namer->err && !namer->ended_part &&
+	       packet_stream_next(&namer->stream, &packet, &err))
 		do_packet(namer, &packet);
 	if (err && !namer->err)
 		namer->err = err;
@@ -365,6 +381,7 @@ static void be_copy(struct namer *namer, int socket_fd)
 	namer_copy_sleep(socket_fd);
 	(void)prctl(PR_SET_NAME, NAMER_NAME);
 	work_note__on(namer->note, NULL);
+	namer->is_new = true;
 	say(namer, NAMING_READY, NULL, 0);
 }
 
@@ -388,12 +405,16 @@ static bool copy_self(struct namer *namer)
 
 /*
  * Nothing is in the middle of anything now. Without a copy the next one starts with nothing: one that
- * is woken copies itself first of all, since what it meets next may hang it, too.
+ * is woken copies itself first of all, since what it meets next may hang it, too. True: this is one.
  */
-static void make_copy(struct namer *namer)
+static bool make_copy(struct namer *namer)
 {
+	bool is_copy = false;
+
+	namer->ended_part = false;
 	while (copy_self(namer) && !namer->err)
-		;
+		is_copy = true;
+	return is_copy;
 }
 
 /* Tables are built a little at a time, and while nothing else is to be done. */
@@ -422,19 +443,32 @@ static void namer_loop(struct namer *namer)
 {
 	while (!namer->err) {
 		struct pollfd wait = { .fd = namer->stream.fd, .events = POLLIN };
+		bool is_woken = false;
 
 		work_note__idle(namer->note);
-		if (poll(&wait, 1, wait_timeout_ms(namer)) < 0 && errno != EINTR)
+		if (poll(&wait, 1, namer->is_new ? -1 : wait_timeout_ms(namer)) < 0 &&
+		    errno != EINTR)
 			return;
 		work_note__on(namer->note, NULL);
 		if (wait.revents)
 			read_more(namer);
 		do_arrived(namer);
+		while (namer->ended_part && !namer->err && !is_woken) {
+			is_woken = make_copy(namer);
+			if (!is_woken)
+				do_arrived(namer);
+		}
+		/* A copy is told whom to leave alone before it does anything. */
+		if (is_woken)
+			continue;
 		do_waiting(namer);
+		/* What is due of itself may be about one that hangs it: those that wait come first. */
+		if (namer->is_new)
+			continue;
 		naming__tick(namer->naming);
 		build_unwind(namer);
 		if (namer->wants_copy && !namer->err)
-			make_copy(namer);
+			(void)make_copy(namer);
 	}
 }
 

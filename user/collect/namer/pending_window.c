@@ -16,6 +16,7 @@ void pending_window_release(struct pending_window *window)
 	strbuf_release(&window->ticks);
 	strbuf_release(&window->accounts);
 	strbuf_release(&window->stacks);
+	strbuf_release(&window->early);
 	free(window->streams);
 	*window = (struct pending_window){ 0 };
 }
@@ -230,37 +231,74 @@ int pending_window_close(struct pending_window *window, uint64_t now_boot_ns)
 	return 0;
 }
 
-int pending_window_send(const struct pending_window *window, const struct naming_window *head,
+/* Appends the counts of the streams that are not answered and are known so. */
+static void put_left(const struct pending_window *window, const struct sight_table *sights,
+		     bool are_known, struct strbuf *out)
+{
+	const struct probe_count *counts = pending_window_counts(window);
+
+	for (size_t i = 0; i < window->stream_cnt; i++) {
+		const struct pending_stream *one = &window->streams[i];
+		const struct jbpf_key *key = &counts[one->at].key;
+
+		if (!one->is_answered &&
+		    are_known ==
+			    sight_table__is_known(sights, key->pid, key->start_ns, key->exec_id))
+			strbuf_append(out, counts + one->at, one->cnt * sizeof(*counts));
+	}
+}
+
+/* What is asked for of it now, as `part` says. 0, -ENOMEM, or -ENOENT: there is nothing. */
+static int put_part(struct pending_window *window, enum pending_part part,
+		    const struct sight_table *sights, struct strbuf *out)
+{
+	int err = strbuf_reserve(out, window->counts.len);
+
+	if (part == PENDING_KNOWN) {
+		window->owes_part = false;
+		/* Who was left out is not answered, and so asked for again. */
+		window->said.opted_out = 0;
+		window->said.undecided = 0;
+	}
+	if (err)
+		return err;
+	if (!window->owes_part)
+		put_left(window, sights, true, out);
+	if (part == PENDING_LEFT)
+		put_left(window, sights, false, out);
+	else if (!out->len)
+		return -ENOENT;
+	return strbuf_error(out);
+}
+
+int pending_window_send(struct pending_window *window, enum pending_part part,
+			const struct sight_table *sights, const struct naming_window *head,
 			struct packet_stream *stream)
 {
 	__cleanup_strbuf struct strbuf left = STRBUF_INIT;
-	const struct probe_count *counts = pending_window_counts(window);
 	struct naming_window_parts parts = {
 		.ticks = (const void *)window->ticks.data,
 		.accounts = (const void *)window->accounts.data,
 		.stacks = &window->stacks,
 	};
 	struct naming_window full = *head;
-	int err = strbuf_reserve(&left, window->counts.len);
+	int err = put_part(window, part, sights, &left);
 
-	for (size_t i = 0; !err && i < window->stream_cnt; i++) {
-		const struct pending_stream *one = &window->streams[i];
-
-		if (!one->is_answered)
-			strbuf_append(&left, counts + one->at, one->cnt * sizeof(*counts));
-	}
-	if (!err)
-		err = strbuf_error(&left);
 	if (err)
-		return err;
+		return err == -ENOENT ? 0 : err;
 	parts.counts = (const void *)left.data;
 	full.window_id = window->id;
 	full.start_boot_ns = window->start_boot_ns;
 	full.end_boot_ns = window->end_boot_ns;
-	full.count_cnt = (uint32_t)(left.len / sizeof(*counts));
+	full.count_cnt = (uint32_t)(left.len / sizeof(struct probe_count));
 	full.tick_cnt = (uint32_t)(window->ticks.len / sizeof(struct probe_tick));
-	full.account_cnt = (uint32_t)(window->accounts.len / sizeof(struct probe_account));
-	return naming_window_put(stream, &full, &parts);
+	full.goes_on = part == PENDING_KNOWN;
+	if (!full.goes_on)
+		full.account_cnt = (uint32_t)(window->accounts.len / sizeof(struct probe_account));
+	err = naming_window_put(stream, &full, &parts);
+	if (full.goes_on)
+		window->owes_part = !err;
+	return err;
 }
 
 struct pending_stream *pending_window_find(const struct pending_window *window,

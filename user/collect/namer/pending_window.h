@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "user/util/attributes.h"
+#include "user/collect/namer/sight_table.h"
 #include "user/collect/naming/naming_wire.h"
 #include "user/collect/probe/sample_source.h"
 #include "user/util/packet_stream.h"
@@ -46,9 +47,18 @@ struct pending_window {
 	size_t stream_cnt;
 	uint64_t counters[JBPF_CNT_MAX];
 	uint64_t stack_bytes;
-	uint64_t lost_memory; /* samples that found no room here */
-	uint64_t given_up;    /* samples that nobody named in time, and that are not kept */
-	bool is_given_up;     /* its host record is written; later answers are dropped */
+	uint64_t lost_memory;	/* samples that found no room here */
+	uint64_t given_up;	/* samples that nobody named in time, and that are not kept */
+	bool is_given_up;	/* its host record is written; later answers are dropped */
+	bool owes_part;		/* its part was sent, and is not yet answered */
+	struct naming_end said; /* sums of parts that were answered */
+	struct strbuf early; /* of its owner: answers that came before it is this window's turn */
+};
+
+/* What of a window is sent. */
+enum pending_part {
+	PENDING_LEFT,  /* all that is not answered, without the part that was sent before it */
+	PENDING_KNOWN, /* a part: those that were read before, and still are what they were */
 };
 
 void pending_window_release(struct pending_window *window);
@@ -78,8 +88,12 @@ size_t pending_window_trim(struct pending_window *window, size_t max_bytes);
 /* It is over: sorts, and finds its streams. 0, or -ENOMEM: all of it is in lost_memory. */
 __must_check int pending_window_close(struct pending_window *window, uint64_t now_boot_ns);
 
-/* Queues the streams that were not answered yet. `head` needs its numbers but the counts. 0 or -errno. */
-__must_check int pending_window_send(const struct pending_window *window,
+/*
+ * Queues streams that were not answered yet, first those of processes that were read before. `head` needs
+ * its numbers but the counts. A part without a stream is not sent. 0 or -errno.
+ */
+__must_check int pending_window_send(struct pending_window *window, enum pending_part part,
+				     const struct sight_table *sights,
 				     const struct naming_window *head,
 				     struct packet_stream *stream);
 

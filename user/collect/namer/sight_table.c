@@ -171,6 +171,14 @@ bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uin
 	return sight && sight->is_recorded && !sight->is_opted_out;
 }
 
+bool sight_table__is_known(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			   uint32_t exec_id)
+{
+	const struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	return sight && sight->is_recorded && !sight->is_opted_out && !sight->has_ended;
+}
+
 void sight_table__note_space(struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			     uint32_t exec_id)
 {

@@ -29,6 +29,9 @@ void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64
 				 uint32_t exec_id);
 bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			      uint32_t exec_id);
+/* The same, and it has neither ended nor become another program: it is as when it was read then. */
+bool sight_table__is_known(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			   uint32_t exec_id);
 /* The kernel was told how the stacks of this run of a program are walked. */
 void sight_table__note_space(struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			     uint32_t exec_id);

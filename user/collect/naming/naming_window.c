@@ -433,7 +433,9 @@ static void do_stream(struct run *run, const struct stream *stream, bool may_def
 		return;
 	}
 	if (!err) {
-		naming_update_jvm(run->naming, process);
+		/* A part is of those that do not hang who reads them: of them, what was read before. */
+		if (!run->batch->head.goes_on || process->jvm.is_hotspot)
+			naming_update_jvm(run->naming, process);
 		err = name_and_hand_out(run, stream, process, may_defer);
 	}
 	if (!err)
@@ -592,12 +594,14 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 		if (work_note__is_given_up(naming->config.note, batch->head.window_id))
 			break;
 		do_stream(&run, &stream, true);
-		if (listener->pause)
+		/* Whom the part is about waits for no news: each may be of one that hangs who reads it. */
+		if (listener->pause && !batch->head.goes_on)
 			listener->pause(listener->ctx);
 	}
 	do_deferred(&run);
 	naming_rest(naming);
-	process_table__expire(naming->processes);
+	if (!batch->head.goes_on)
+		process_table__expire(naming->processes);
 	(void)symbolizer__trim(naming->symbolizer);
 	symbolizer__end_unwind_window(naming->symbolizer);
 	out->cut = accounts__cut_cnt(naming->accounts, ACCOUNT_CUT_DEPTH) +

@@ -12,7 +12,7 @@
  *          <------------------------------ UNWIND_TABLE, UNWIND_DROP, SPACE
  *     UNWIND_REFUSED ---------------------->
  *          <-------- CODE_RANGE, HOTSPOT, LEAF_RULE, OPT_OUT, ACCOUNT, PREFETCH_INTERVAL
- *     WINDOW ------------------------------->   at its end
+ *     WINDOW ------------------------------->   at its end, or a part of it before
  *          <------------------------------ STREAM ... STREAM, END
  *     MAP ------------------------------>   a command that writes maps (naming_map.h), and nothing else
  *          <------------------------------ MAP_CODE ... MAP_CODE, MAP_END
@@ -151,6 +151,7 @@ struct naming_space {
 /* What the namer reports of a window as a whole, and of itself. */
 struct naming_end {
 	uint64_t window_id;
+	uint64_t goes_on;   /* as of what it answers */
 	uint64_t opted_out; /* samples that were counted before it was known */
 	uint64_t undecided;
 	uint64_t lost_cells;
@@ -233,7 +234,7 @@ struct naming_window {
 	uint32_t frequency_hz;
 	uint32_t cpu_cnt;
 	uint32_t account_cnt;
-	uint32_t pad;
+	uint32_t goes_on; /* 1: a part; what is left of it comes later, and has its accounts */
 	/* counts, ticks, accounts, then records of stacks up to the packet's end */
 };
 
