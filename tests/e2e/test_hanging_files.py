@@ -15,8 +15,9 @@ import pytest
 
 from harness.containers import java
 from harness.folded import Folded
+from harness.jit import inner_pid
 from harness.neighbours import Neighbours
-from harness.programs import AIDS, BIN, PATIENCE, jbpf, wait_cpu, wait_until
+from harness.programs import AIDS, BIN, PATIENCE, jbpf, run, wait_cpu, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -223,3 +224,27 @@ def test_maps_of_others_are_written_beside_a_jvm_that_hangs_whoever_reads_it(cro
         return f"{tmp_path}/perf-{jvm.pid}.map" in rows[jvm.pid]
     wait_until(has_map, 60, "the map of the one that answers is there")
     assert "Shares." in (tmp_path / f"perf-{jvm.pid}.map").read_text()
+
+
+JIT = "setpriv --reuid 1000 --regid 1000 --clear-groups /mnt/jit_spinner 600 50 & wait"
+SHOW_MAP = "touch /tmp/perf-{0}.map && mount --bind /tmp/hang/program /tmp/perf-{0}.map && kill -HUP $(cat /tmp/server)"
+
+
+@pytest.mark.alone
+def test_perf_map_whose_server_hangs_when_it_is_read_costs_its_own_names(crowd, app, daemon):
+    (app / "native_spinner.map").write_text("1000 7fffffffffff planted\n")
+    profiler = daemon(window="1s").start().wait_ready()
+    witness = wait_named(crowd, profiler, "witness")
+    liar = crowd.start("liar", "sh", "-c", JIT, user=0, word="JIT", setup=MOUNT.replace("/mnt/native_spinner", "/mnt/native_spinner.map") +
+                       "echo $P0 >/tmp/server; ")
+    pid = next(one for one in liar.cgroup.pids() if Path(f"/proc/{one}/comm").read_text() == "jit_spinner\n")
+    shown = run("nsenter", "-t", pid, "-m", "-p", "sh", "-c", SHOW_MAP.format(inner_pid(pid)))
+    assert shown.returncode == 0, shown
+    wait_until(lambda: "'perf map' of" in profiler.log(), 60, lambda: f"it was read; log: {profiler.log()}")
+    hung = time.time()
+    wait_until(lambda: Folded(profiler.dump_of(witness, hung).stdout).with_frame("real_caller") >= 15, 60,
+               lambda: f"the one that was there before has names; log: {profiler.log()}")
+    wait_named(crowd, profiler, "newcomer")
+    assert not profiler.dump().with_frame("planted")
+    crowd.end()
+    assert profiler.stop() == 0, profiler.log()

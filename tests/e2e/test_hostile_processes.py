@@ -2,9 +2,14 @@
 """Processes that lie to the profiler, change under its eyes, come and go, or take all there is.
 Under one daemon, beside a witness that must be profiled as if they were not there. JBPF_HOSTILE=long
 makes it longer and heavier."""
+import ctypes
+import errno
+import itertools
 import os
 import re
 import shutil
+import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -13,7 +18,7 @@ import pytest
 
 from harness.containers import java
 from harness.file_witness import FileWitness
-from harness.folded import plain
+from harness.folded import Folded, plain
 from harness.hostile import LATEST, WINDOW, Watched, assert_unharmed, heavy, thread_names
 from harness.neighbours import CGROUP_ROOTS, is_removed
 from harness.programs import AIDS, PATIENCE, wait_cpu, wait_until
@@ -399,3 +404,54 @@ def test_nothing_was_lost_silently(attacked):
     stored = sum(stream["samples"] for stream in attacked.daemon.list_json())
     whole = attacked.daemon.dump().total
     assert whole == stored > 0, (whole, stored)
+
+
+# ---- numbers that are given again -------------------------------------------------------------------
+
+CLONE3 = 435
+PROGRAMS = {"native_spinner": ("burn_", [AIDS / "native_spinner", "600"]),
+            "witness_spinner": ("real_caller", [AIDS / "witness_spinner", "600", "100"])}
+
+
+def start_as(pid, command):
+    """A program with this number (clone3(2), set_tid); false: somebody has it."""
+    numbers = (ctypes.c_int32 * 1)(pid)
+    arguments = struct.pack("<11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(numbers), 1, 0)
+    command = [str(part) for part in command]
+    null = os.open(os.devnull, os.O_WRONLY)
+    child = ctypes.CDLL(None, use_errno=True).syscall(CLONE3, arguments, len(arguments))
+    if child == 0:
+        try:
+            os.dup2(null, 1)
+            os.execv(command[0], command)
+        finally:
+            os._exit(127)
+    os.close(null)
+    assert child > 0 or ctypes.get_errno() == errno.EEXIST, os.strerror(ctypes.get_errno())
+    return child > 0
+
+
+def test_pid_that_another_program_gets_has_none_of_its_frames(daemon):
+    """It may be another one's between any two looks at it."""
+    profiler = daemon(window="1s").start().wait_ready()
+    pid = int(Path("/proc/sys/kernel/pid_max").read_text()) - 77
+    lives = itertools.cycle([0.02, 0.1, 0.4, 0.8, 1.2])
+
+    def found(comm):
+        dumped = profiler.dump_raw("--pid", pid, "--comm", comm)
+        folded = Folded(dumped.stdout if dumped.returncode == 0 else "")
+        return {mark: folded.samples(lambda frames: any(mark in frame for frame in frames)) for mark, _ in PROGRAMS.values()}
+
+    def have_names():
+        for _, command in PROGRAMS.values():
+            wait_until(lambda: start_as(pid, command), 60, f"the number {pid} is free")
+            try:
+                wait_cpu([pid], next(lives))
+            finally:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        return all(found(comm)[mark] >= 50 for comm, (mark, _) in PROGRAMS.items())
+    wait_until(have_names, 300, lambda: f"both have names: {[found(comm) for comm in PROGRAMS]}; log: {profiler.log()}")
+    assert profiler.stop() == 0, profiler.log()
+    for comm, (own, _) in PROGRAMS.items():
+        assert [mark for mark, samples in found(comm).items() if samples] == [own], found(comm)

@@ -211,11 +211,14 @@ static void sent_part(struct pending_window *window, enum pending_part part,
 static void sent(struct pending_window *window, struct packet_stream *stream,
 		 struct naming_batch *batch)
 {
-	if (!sights)
-		sights = sight_table__new();
+	struct sight_table *own = sights ? NULL : sight_table__new();
+
+	sights = sights ? sights : own;
 	assert_non_null(sights);
 	sent_part(window, PENDING_LEFT, stream, batch);
 	assert_int_equal(batch->head.goes_on, 0);
+	sights = own ? NULL : sights;
+	sight_table__free(own);
 }
 
 static void sent_release(struct packet_stream *stream, struct naming_batch *batch)

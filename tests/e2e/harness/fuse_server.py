@@ -4,7 +4,7 @@ server that hangs is. Speaks the kernel's protocol itself (include/uapi/linux/fu
 program needs that is run from there.
 
 Usage: fuse_server.py SOURCE FOLDER    mounts a file system with SOURCE as FOLDER/program; SIGUSR1: hangs, and
-says so; SIGUSR2: hangs when a file is closed, and answers all else"""
+says so; SIGUSR2: hangs when a file is closed, SIGHUP: when it is read, and answers all else"""
 import ctypes
 import os
 import signal
@@ -30,9 +30,10 @@ class Server:
         options = f"fd={self.device},rootmode=40755,user_id=0,group_id=0,allow_other".encode()
         if libc.mount(b"jbpf-test", folder.encode(), b"fuse", MOUNT_FLAGS, options):
             raise OSError(ctypes.get_errno(), "mount")
-        self.hangs = self.hangs_at_close = False
+        self.hangs = self.hangs_at_close = self.hangs_at_read = False
         signal.signal(signal.SIGUSR1, self.hang)
         signal.signal(signal.SIGUSR2, self.hang_at_close)
+        signal.signal(signal.SIGHUP, self.hang_at_read)
 
     def hang(self, *_):
         self.hangs = True
@@ -40,6 +41,9 @@ class Server:
 
     def hang_at_close(self, *_):
         self.hangs_at_close = True
+
+    def hang_at_read(self, *_):
+        self.hangs_at_read = True
 
     def attributes(self, node):
         mode, size = (stat.S_IFDIR | 0o755, 0) if node == ROOT else (stat.S_IFREG | 0o755, len(self.content))
@@ -73,7 +77,8 @@ class Server:
             except InterruptedError:
                 continue
             _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
-            if opcode in (FORGET, BATCH_FORGET) or self.hangs or self.hangs_at_close and opcode == FLUSH:
+            if opcode in (FORGET, BATCH_FORGET) or self.hangs or \
+                    self.hangs_at_close and opcode == FLUSH or self.hangs_at_read and opcode == READ:
                 continue
             answer = self.answer(opcode, node, request[IN_HEADER.size:])
             error, body = (answer, b"") if isinstance(answer, int) else (0, answer)
