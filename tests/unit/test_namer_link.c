@@ -324,6 +324,18 @@ static void restarts_are_limited_and_come_back(void **state)
 	assert_true(namer_link__is_up(link_));
 }
 
+/* Each took the ticks that tell it: however many they are, they come slowly. */
+static void one_that_hung_is_replaced_at_once_however_many_did(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 2 * BURST; i++) {
+		namer_link__broke(link_, -ETIME);
+		now_ns += CLOCK_NS_PER_MS;
+		assert_true(namer_link__tick(link_, now_ns));
+	}
+	assert_true(namer_link__is_up(link_));
+}
+
 static void without_a_launcher_ticks_go_on_at_leisure(void **state)
 {
 	(void)state;
@@ -356,6 +368,7 @@ int main(void)
 		TEST(the_copy_of_one_that_crashes_or_breaks_a_rule_does_not_go_on),
 		TEST(a_copy_that_hangs_before_it_made_another_is_replaced_by_a_new_one),
 		TEST(restarts_are_limited_and_come_back),
+		TEST(one_that_hung_is_replaced_at_once_however_many_did),
 		TEST(without_a_launcher_ticks_go_on_at_leisure),
 	};
 

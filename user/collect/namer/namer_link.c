@@ -3,7 +3,8 @@
  * See namer_link.h. namer_link__tick() is the heart: it compares the namer's work note
  * (work_note.h) and its CPU time with those of the last tick. When both stood still for too long,
  * or the socket has closed, end_namer() kills it, bans the process of the note and logs that;
- * start_next() wakes the copy or starts a new namer. A bucket of tokens limits the starts.
+ * start_next() wakes the copy or starts a new namer. A bucket of tokens limits the starts, but
+ * for those after one that hung.
  */
 #include "user/collect/namer/namer_link.h"
 
@@ -598,7 +599,8 @@ static int start_next(struct namer_link *link, const char **how_out, uint64_t no
 	int err = -EAGAIN;
 
 	*how_out = "another one is started later";
-	if (!may_start(link, now_ns))
+	/* After one that hung they come slowly enough: it took the time that tells. */
+	if (link->broken != -ETIME && !may_start(link, now_ns))
 		return err;
 	*how_out = "its copy goes on, with all names that were known";
 	err = link->may_go_on ? wake_copy(link, now_ns) : -ENOENT;
