@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Empties real count maps by both ways and compares (root). Prints "ok"; the first difference and
+ * Empties real count maps by both ways and compares, after a look at them, too (root). Prints "ok"; the first difference and
  * exit code 1 otherwise. Sizes: none, one, many, all a map holds. So with forgetting stacks.
  */
 #include <bpf/bpf.h>
@@ -58,6 +58,26 @@ static int try_drain(int map_fd, drain_fn drain, uint32_t cnt)
 	return err == -ENOENT ? 0 : fail("map is not empty", cnt, err);
 }
 
+/* A look takes nothing away: a drain finds the same afterwards. */
+static int copy_then_drain(int map_fd, struct jbpf_key *keys_out, struct jbpf_value *values_out,
+			   uint32_t max, uint32_t *cnt_out)
+{
+	static struct jbpf_key copied_keys[MAP_ENTRIES];
+	static struct jbpf_value copied_values[MAP_ENTRIES];
+	__cleanup_free unsigned char *is_seen = calloc(MAP_ENTRIES, 1);
+	uint32_t copied = 0;
+	int err = is_seen ? count_map_copy(map_fd, copied_keys, copied_values, max, &copied) :
+			    -ENOMEM;
+
+	for (uint32_t i = 0; i < copied && !err; i++)
+		if (copied_keys[i].pid >= MAP_ENTRIES || is_seen[copied_keys[i].pid]++ ||
+		    copied_values[i].count != 1000 + copied_keys[i].pid)
+			err = -EBADMSG;
+	if (!err)
+		err = count_map_drain(map_fd, keys_out, values_out, max, cnt_out);
+	return !err && copied != *cnt_out ? -ERANGE : err;
+}
+
 /* Every third stack is not in the map: those behind it must be deleted all the same. */
 static int try_forget(uint32_t cnt)
 {
@@ -95,6 +115,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		failed |= try_drain(map_fd, count_map_drain, sizes[i]);
 		failed |= try_drain(map_fd, count_map_drain_each, sizes[i]);
+		failed |= try_drain(map_fd, copy_then_drain, sizes[i]);
 		failed |= try_forget(sizes[i] ? sizes[i] - 1 : 0);
 	}
 	if (!failed)

@@ -36,6 +36,11 @@ struct probe {
 	size_t count_cnt;
 	uint64_t counters[JBPF_CNT_MAX];
 	int drain_err; /* of the next one only */
+	/* What a look finds beside the counts. */
+	struct jbpf_key peek_keys[SOURCE_MAX];
+	struct jbpf_value peek_values[SOURCE_MAX];
+	uint64_t begun_ns; /* when counting began */
+	int peek_err;
 	/* What the next consume gives. */
 	struct jbpf_notice notices[SOURCE_MAX];
 	size_t notice_cnt;
@@ -295,6 +300,21 @@ static void source_end_window(struct probe *source, struct probe_batch *out)
 	*out = (struct probe_batch){ .counts = source->counts };
 }
 
+static int source_peek(struct probe *source, struct probe_peek *out)
+{
+	for (size_t i = 0; i < source->count_cnt; i++) {
+		source->peek_keys[i] = source->counts[i].key;
+		source->peek_values[i] = source->counts[i].value;
+	}
+	*out = (struct probe_peek){
+		.keys = source->peek_keys,
+		.values = source->peek_values,
+		.cnt = (uint32_t)source->count_cnt,
+		.start_boot_ns = source->begun_ns,
+	};
+	return source->peek_err;
+}
+
 static uint64_t source_due_boot_ns(const struct probe *source)
 {
 	(void)source;
@@ -313,6 +333,7 @@ static const struct sample_source_ops source_ops = {
 	.consume = source_consume,
 	.drain = source_drain,
 	.end_window = source_end_window,
+	.peek = source_peek,
 	.due_boot_ns = source_due_boot_ns,
 	.stack = source_stack,
 	.next_new_stack = source_next_new_stack,

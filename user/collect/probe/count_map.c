@@ -62,8 +62,12 @@ int count_map_drain_each(int map_fd, struct jbpf_key *keys, struct jbpf_value *v
 	return err == -ENOENT ? 0 : err;
 }
 
-int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_value *values, uint32_t max,
-		    uint32_t *cnt_out)
+typedef int (*batch_fn)(int map_fd, void *in_batch, void *out_batch, void *keys, void *values,
+			__u32 *cnt, const struct bpf_map_batch_opts *options);
+
+/* 0 or -errno, and what was taken so far. */
+static int take_batches(batch_fn take, int map_fd, struct jbpf_key *keys, struct jbpf_value *values,
+			uint32_t max, uint32_t *cnt_out)
 {
 	__u32 next_batch = 0;
 	uint32_t cnt = 0;
@@ -72,14 +76,30 @@ int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_value *values
 	while (!err && cnt < max) {
 		__u32 got = max - cnt;
 
-		err = bpf_map_lookup_and_delete_batch(map_fd, cnt ? &next_batch : NULL, &next_batch,
-						      keys + cnt, values + cnt, &got, NULL);
+		err = take(map_fd, cnt ? &next_batch : NULL, &next_batch, keys + cnt, values + cnt,
+			   &got, NULL);
 		/* At the end of the map -ENOENT comes with the last keys. */
 		if (!err || err == -ENOENT)
 			cnt += got;
 	}
 	*cnt_out = cnt;
-	if (!err || err == -ENOENT)
+	return err == -ENOENT ? 0 : err;
+}
+
+int count_map_copy(int map_fd, struct jbpf_key *keys, struct jbpf_value *values, uint32_t max,
+		   uint32_t *cnt_out)
+{
+	return take_batches(bpf_map_lookup_batch, map_fd, keys, values, max, cnt_out);
+}
+
+int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_value *values, uint32_t max,
+		    uint32_t *cnt_out)
+{
+	uint32_t cnt = 0;
+	int err = take_batches(bpf_map_lookup_and_delete_batch, map_fd, keys, values, max, &cnt);
+
+	*cnt_out = cnt;
+	if (!err)
 		return 0;
 	/* No batches (5.5 and older, or switched off), or a bucket that does not fit (-ENOSPC). */
 	err = count_map_drain_each(map_fd, keys + cnt, values + cnt, max - cnt, cnt_out);

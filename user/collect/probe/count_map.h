@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Empties a count map that no program writes to any more. Two ways with one result: in batches
+ * Empties a count map that no program writes to any more, or looks at one that is in use. Two ways with one result: in batches
  * (2.5 ms for 10 000 keys), or key by key where the kernel refuses batches.
  */
 #ifndef JBPF_PROBE_COUNT_MAP_H
@@ -30,6 +30,13 @@ __must_check int count_map_drain(int map_fd, struct jbpf_key *keys, struct jbpf_
 /* The slow way, which count_map_drain() takes by itself when it must. */
 __must_check int count_map_drain_each(int map_fd, struct jbpf_key *keys, struct jbpf_value *values,
 				      uint32_t max, uint32_t *cnt_out);
+
+/*
+ * Copies all entries of a map that programs may write to meanwhile; each comes once at most. As above,
+ * but there is one way only: -errno where the kernel refuses batches.
+ */
+__must_check int count_map_copy(int map_fd, struct jbpf_key *keys, struct jbpf_value *values,
+				uint32_t max, uint32_t *cnt_out);
 
 /* Deletes these stacks from `seen`, whether they are in it or not. */
 void count_map_forget(int map_fd, const uint64_t *hashes, size_t cnt);

@@ -8,7 +8,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,34 +199,6 @@ static int create_count_maps(struct probe *probe)
 	return err;
 }
 
-static int set_filters(struct probe *probe, const struct probe_options *options,
-		       const char **subject)
-{
-	int pids_fd = bpf_map__fd(probe->skel->maps.filter_pids);
-	int cgroups_fd = bpf_map__fd(probe->skel->maps.filter_cgroups);
-	__u8 one = 1;
-
-	for (size_t i = 0; i < options->pid_cnt; i++) {
-		int err = bpf_map_update_elem(pids_fd, &options->pids[i], &one, BPF_ANY);
-
-		if (err)
-			return err;
-	}
-	for (__u32 i = 0; i < options->cgroup_cnt; i++) {
-		__cleanup_fd int fd =
-			open(options->cgroup_paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		int err;
-
-		*subject = options->cgroup_paths[i];
-		if (fd < 0)
-			return -errno;
-		err = bpf_map_update_elem(cgroups_fd, &i, &fd, BPF_ANY);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 static int attach_tracepoints(struct probe *probe, const char **subject)
 {
 	struct {
@@ -393,7 +364,9 @@ static int open_steps(struct probe *probe, const struct probe_options *options,
 	if (err)
 		return err;
 	failure->step = PROBE_STEP_FILTER;
-	err = set_filters(probe, options, &failure->subject);
+	err = probe_change_filters(bpf_map__fd(probe->skel->maps.filter_pids),
+				   bpf_map__fd(probe->skel->maps.filter_cgroups), options,
+				   &failure->subject);
 	if (err)
 		return err;
 	failure->step = PROBE_STEP_ATTACH;
@@ -667,6 +640,18 @@ int probe__drain(struct probe *probe, probe_notice_fn notice, void *ctx, struct 
 	probe_lives_end_window(&probe->unwind->spaces);
 	follow_cpus(probe);
 	return 0;
+}
+
+int probe__peek(struct probe *probe, struct probe_peek *out)
+{
+	*out = (struct probe_peek){
+		.keys = probe->keys,
+		.values = probe->values,
+		.start_boot_ns = probe->swap_boot_ns,
+	};
+	/* A drain needs these arrays only while it lasts. */
+	return count_map_copy(probe->count_fds[probe->active], probe->keys, probe->values,
+			      probe->sizes.count_entries, &out->cnt);
 }
 
 void probe__end_window(struct probe *probe, struct probe_batch *out)

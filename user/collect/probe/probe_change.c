@@ -145,6 +145,32 @@ int probe_change_pids(int map_fd, const uint32_t *pids, size_t cnt)
 	return err;
 }
 
+int probe_change_filters(int pids_fd, int cgroups_fd, const struct probe_options *options,
+			 const char **subject)
+{
+	const __u8 one = 1;
+
+	for (size_t i = 0; i < options->pid_cnt; i++) {
+		int err = bpf_map_update_elem(pids_fd, &options->pids[i], &one, BPF_ANY);
+
+		if (err)
+			return err;
+	}
+	for (__u32 i = 0; i < options->cgroup_cnt; i++) {
+		__cleanup_fd int fd =
+			open(options->cgroup_paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int err;
+
+		*subject = options->cgroup_paths[i];
+		if (fd < 0)
+			return -errno;
+		err = bpf_map_update_elem(cgroups_fd, &i, &fd, BPF_ANY);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* All slots, whatever was in them: one that is empty passes nobody. */
 static int write_cgroups(int map_fd, const int *fds)
 {

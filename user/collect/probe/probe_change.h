@@ -36,6 +36,9 @@ struct probe_room {
 __must_check int probe_change_check(const struct probe_room *room,
 				    const struct probe_options *wanted, char *why, size_t why_len);
 
+/* Fills both filters, which are empty. 0, or -errno and of a cgroup its path in `subject`. */
+__must_check int probe_change_filters(int pids_fd, int cgroups_fd,
+				      const struct probe_options *options, const char **subject);
 /* Makes the filter's map hold just these. 0 or -errno. */
 __must_check int probe_change_pids(int map_fd, const uint32_t *pids, size_t cnt);
 /* The same with the cgroups of `wanted`; where one cannot be opened nothing is changed. */

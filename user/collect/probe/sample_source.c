@@ -13,6 +13,7 @@ const struct sample_source_ops sample_source_probe = {
 	.fd = probe__fd,
 	.consume = probe__consume,
 	.drain = probe__drain,
+	.peek = probe__peek,
 	.end_window = probe__end_window,
 	.due_boot_ns = probe__due_boot_ns,
 	.stack = probe__stack,

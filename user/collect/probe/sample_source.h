@@ -26,6 +26,7 @@ struct sample_source_ops {
 	int (*consume)(struct probe *probe, probe_notice_fn notice, void *ctx);
 	int (*drain)(struct probe *probe, probe_notice_fn notice, void *ctx,
 		     struct probe_batch *out);
+	int (*peek)(struct probe *probe, struct probe_peek *out);
 	void (*end_window)(struct probe *probe, struct probe_batch *out);
 	uint64_t (*due_boot_ns)(const struct probe *probe);
 	int (*stack)(const struct probe *probe, uint64_t hash, struct probe_stack *out);
