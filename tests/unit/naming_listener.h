@@ -20,6 +20,12 @@ static inline struct launcher *dead_launcher(void)
 	return launcher;
 }
 
+static inline void ignore_met(void *ctx, const struct window *window)
+{
+	(void)ctx;
+	(void)window;
+}
+
 static inline void ignore_hotspot(void *ctx, const struct naming_hotspot *hotspot)
 {
 	(void)ctx;
@@ -56,6 +62,7 @@ naming_listener(int (*stream)(void *ctx, const struct window *window, const char
 {
 	return (struct naming_listener){
 		.stream = stream,
+		.met = ignore_met,
 		.code_range = ignore_code_range,
 		.hotspot = ignore_hotspot,
 		.leaf_rule = ignore_leaf_rule,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "tests/unit/naming_listener.h"
@@ -60,6 +61,20 @@ static void on_pause(void *ctx)
 	pause_cnt++;
 }
 
+static size_t met_cnt;
+static uint32_t met_pid;
+static char met_comm[32];
+static char met_exe[256];
+
+static void on_met(void *ctx, const struct window *window)
+{
+	(void)ctx;
+	met_cnt++;
+	met_pid = window->pid;
+	snprintf(met_comm, sizeof(met_comm), "%s", window_label(window, WINDOW_LABEL_COMM));
+	snprintf(met_exe, sizeof(met_exe), "%s", window_label(window, WINDOW_LABEL_EXE));
+}
+
 static struct naming *naming_new(void)
 {
 	struct naming_config config = {
@@ -73,7 +88,8 @@ static struct naming *naming_new(void)
 	struct naming *naming = NULL;
 	char why[256] = "";
 
-	account_cnt = stream_cnt = hotspot_cnt = 0;
+	account_cnt = stream_cnt = hotspot_cnt = met_cnt = 0;
+	config.listener.met = on_met;
 	config.listener.hotspot = on_hotspot;
 	config.listener.account = on_account;
 	config.listener.pause = on_pause;
@@ -369,6 +385,23 @@ static void a_process_that_grows_is_read_again_within_the_window(void **state)
 	naming__free(naming);
 }
 
+static void a_process_that_is_met_is_told_by_its_names_before_its_window_ends(void **state)
+{
+	struct naming *naming = naming_new();
+	struct jbpf_notice seen = seen_here();
+
+	(void)state;
+	/* As the kernel has it: the program is read only under that name. */
+	assert_int_equal(prctl(PR_GET_NAME, seen.comm), 0);
+	naming__notice(naming, &seen);
+	assert_int_equal(met_cnt, 1);
+	assert_int_equal(met_pid, (uint32_t)getpid());
+	assert_string_equal(met_comm, seen.comm);
+	assert_non_null(strstr(met_exe, "test_naming"));
+	assert_int_equal(stream_cnt, 0);
+	naming__free(naming);
+}
+
 static void naming_without_a_launcher_is_refused(void **state)
 {
 	const struct naming_config config = { .listener = naming_listener(on_stream) };
@@ -385,6 +418,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_that_grows_is_read_again_within_the_window),
+		cmocka_unit_test(a_process_that_is_met_is_told_by_its_names_before_its_window_ends),
 		cmocka_unit_test(naming_without_a_launcher_is_refused),
 		cmocka_unit_test(no_news_are_read_while_a_part_is_named),
 		cmocka_unit_test(an_account_is_told_by_one_cgroup_with_each_window_again),

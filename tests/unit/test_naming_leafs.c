@@ -206,6 +206,7 @@ static int naming_make(void **state)
 		.launcher = dead_launcher(),
 		.kallsyms_fd = -1,
 		.listener = { .stream = on_stream,
+			      .met = ignore_met,
 			      .code_range = on_code_range,
 			      .leaf_rule = on_leaf_rule,
 			      .account = on_account },

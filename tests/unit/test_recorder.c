@@ -17,6 +17,7 @@
 #include "user/collect/probe/stream_fallback.h"
 #include "user/collect/recorder.h"
 #include "user/collect/recorder_internal.h"
+#include "user/collect/running_wire.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
@@ -615,6 +616,53 @@ static void a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_a
 
 /* ---- life ---- */
 
+/* ---- the window that runs ---- */
+
+/* The container of the one stream that a look tells, of so many samples; "" = none is told. */
+static void look(struct recorder *recorder, const char *container, uint64_t samples)
+{
+	struct strbuf out = STRBUF_INIT;
+	struct running_snapshot snapshot;
+	struct window window;
+	size_t at = 0;
+
+	assert_int_equal(recorder__look(recorder, &out), 0);
+	assert_int_equal(running_snapshot_read(out.data, out.len, &snapshot), 0);
+	assert_int_equal(running_snapshot_stream(&snapshot, &at, &window), *container != 0);
+	if (*container) {
+		assert_string_equal(window_label(&window, WINDOW_LABEL_CONTAINER), container);
+		assert_string_equal(window_label(&window, WINDOW_LABEL_HOST), HOST);
+		assert_int_equal(window.counts.samples, samples);
+	}
+	strbuf_release(&out);
+}
+
+static void a_process_that_the_namer_has_met_is_told_of_before_its_window_ends(void **state)
+{
+	const struct window met = { .pid = PID,
+				    .process_start_ns = PID,
+				    .labels = { [WINDOW_LABEL_CONTAINER] = "shop-1" } };
+	const struct window stranger = { .pid = OTHER, .process_start_ns = OTHER };
+	struct recorder *recorder = open_recorder();
+
+	(void)state;
+	source_.begun_ns = clock_boot_ns();
+	look(recorder, "", 0);
+	assert_int_equal(recorder__consume(recorder), 0);
+	assert_int_equal(naming_met_put(&link_.namer, &stranger), 0);
+	assert_int_equal(naming_met_put(&link_.namer, &met), 0);
+	assert_int_equal(packet_stream_flush_all(&link_.namer), 0);
+	assert_int_equal(recorder__consume(recorder), 0);
+	source_.counts[0].value.count += 5;
+	look(recorder, "shop-1", 5);
+	recorder__end_looks(recorder);
+	look(recorder, "shop-1", SAMPLES + 5);
+	/* It asked for nothing of the window: that is handed out as a whole. */
+	assert_int_equal(source_.drain_cnt, 0);
+	assert_int_equal(taken.stream_cnt, 0);
+	recorder__free(recorder);
+}
+
 static void a_source_that_does_not_open_says_why(void **state)
 {
 	const struct recorder_options options = options_of(99);
@@ -716,6 +764,8 @@ int main(void)
 		cmocka_unit_test(accounts_and_code_ranges_go_to_the_source),
 		cmocka_unit_test(
 			a_jvm_that_is_met_in_a_window_is_drained_and_its_stacks_are_looked_at),
+		cmocka_unit_test(
+			a_process_that_the_namer_has_met_is_told_of_before_its_window_ends),
 		cmocka_unit_test(a_source_that_does_not_open_says_why),
 		cmocka_unit_test(sampling_starts_and_stops_with_the_recorder),
 		cmocka_unit_test(a_change_is_in_force_when_the_window_has_ended),

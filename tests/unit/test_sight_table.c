@@ -175,6 +175,53 @@ static void what_was_recorded_is_known_of_one_run_of_a_program(void **state)
 	assert_false(sight_table__is_recorded(table, 5, 50, 1));
 }
 
+static bool is_called(uint32_t pid, uint64_t cgroup_id, const char *name)
+{
+	struct sight_called called = { .pid = pid,
+				       .start_ns = pid * 10ull,
+				       .cgroup_id = cgroup_id };
+
+	if (!sight_table__called(table, &called))
+		return false;
+	assert_int_equal(called.labels_len, strlen(name) + 1);
+	assert_string_equal(called.labels, name);
+	return true;
+}
+
+static void call(uint32_t pid, uint64_t cgroup_id, const char *name)
+{
+	const struct sight_called called = {
+		.pid = pid,
+		.start_ns = pid * 10ull,
+		.cgroup_id = cgroup_id,
+		.labels = name,
+		.labels_len = (uint32_t)strlen(name) + 1,
+	};
+
+	sight_table__note_called(table, &called);
+}
+
+static void names_are_those_of_the_cgroup_that_it_was_met_in(void **state)
+{
+	(void)state;
+	call(1, 5, "nobody has seen it");
+	assert_false(is_called(1, 5, ""));
+	note(JBPF_NOTICE_SEEN, 1, 0);
+	assert_false(is_called(1, 5, ""));
+	call(1, 5, "shop");
+	assert_true(is_called(1, 5, "shop"));
+	assert_false(is_called(1, 6, ""));
+	call(1, 5, "shop");
+	call(1, 6, "shop");
+	assert_true(is_called(1, 6, "shop"));
+	call(1, 6, "till");
+	assert_true(is_called(1, 6, "till"));
+	sight_table__note_opted_out(table, 1, 10, 0);
+	assert_false(is_called(1, 6, ""));
+	assert_true(sight_table__is_opted_out(table, 1, 10, 0));
+	assert_false(sight_table__is_opted_out(table, 1, 10, 1));
+}
+
 static void thousands_are_found_and_each_is_shown_once(void **state)
 {
 	struct seen seen = { .stop_at = 100 };
@@ -235,6 +282,7 @@ int main(void)
 		TEST(those_whose_mappings_are_not_told_yet_are_counted_while_they_live),
 		TEST(silent_ones_are_forgotten_after_some_windows_and_ended_ones_soon),
 		TEST(what_was_recorded_is_known_of_one_run_of_a_program),
+		TEST(names_are_those_of_the_cgroup_that_it_was_met_in),
 		TEST(thousands_are_found_and_each_is_shown_once),
 		TEST(one_process_with_many_programs_costs_no_more_than_many_processes),
 	};

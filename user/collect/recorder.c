@@ -29,6 +29,7 @@
 #include "user/collect/naming/naming_wire.h"
 #include "user/collect/probe/sample_source.h"
 #include "user/collect/recorder_internal.h"
+#include "user/collect/running.h"
 #include "user/collect/unwind_feed.h"
 #include "user/collect/window_queue.h"
 #include "user/host/host_name.h"
@@ -62,7 +63,8 @@ struct recorder {
 	struct unwind_feed unwind;
 	struct window_queue queue;
 	struct naming_beat beat;
-	bool changes; /* the next ones are in force when this window ends */
+	struct running *running; /* NULL: nobody reads along */
+	bool changes;		 /* the next ones are in force when this window ends */
 	struct recorder_options next_options;
 	struct naming_end facts; /* of the last window's answer */
 	uint64_t past_cpu_ns;	 /* of namers that were replaced */
@@ -126,6 +128,7 @@ void recorder__free(struct recorder *recorder)
 	recorder->source.ops->free(recorder->source.probe);
 	namer_link__free(recorder->link);
 	sight_table__free(recorder->sights);
+	running__free(recorder->running);
 	window_queue_release(&recorder->queue);
 	intake_release(&recorder->intake);
 	unwind_feed_release(&recorder->unwind);
@@ -398,6 +401,25 @@ enum recorder_settling recorder__settling(const struct recorder *recorder)
 							      RECORDER_IS_SETTLED;
 }
 
+int recorder__look(struct recorder *recorder, struct strbuf *out)
+{
+	const struct running_facts facts = {
+		.host = recorder->host,
+		.boot_id = recorder->queue.boot_id,
+		.options = &recorder->options.probe,
+		.cpu_cnt = recorder->source.ops->cpus(recorder->source.probe),
+	};
+
+	if (!recorder->running)
+		recorder->running = running__new(&recorder->source, recorder->sights);
+	return recorder->running ? running__look(recorder->running, &facts, out) : -ENOMEM;
+}
+
+void recorder__end_looks(struct recorder *recorder)
+{
+	running__free(take_ptr(recorder->running));
+}
+
 /* ---- from the namer: what each packet says is done in one function ---- */
 
 static int take_ready(struct recorder *recorder, const struct packet *packet)
@@ -457,6 +479,19 @@ static int take_opt_out(struct recorder *recorder, const struct packet *packet)
 		pr_debug("process %u: still sampled, not recorded: %s\n", opt_out->pid,
 			 errstr(err));
 	return 0;
+}
+
+/* It is told of a process that the kernel has reported; of another one nothing is kept. */
+static int take_met(struct recorder *recorder, const struct packet *packet)
+{
+	struct window window;
+	const char *text;
+	size_t len;
+	int err = naming_stream_read(packet->bytes, packet->len, &window, &text, &len);
+
+	if (!err)
+		running_note_called(recorder->sights, &window);
+	return err;
 }
 
 static int take_account(struct recorder *recorder, const struct packet *packet)
@@ -538,6 +573,7 @@ static const struct {
 	{ NAMING_HOTSPOT, sizeof(struct naming_hotspot), take_hotspot },
 	{ NAMING_LEAF_RULE, sizeof(struct naming_leaf_rule), take_leaf_rule },
 	{ NAMING_OPT_OUT, sizeof(struct naming_opt_out), take_opt_out },
+	{ NAMING_MET, ANY_LEN, take_met },
 	{ NAMING_ACCOUNT, sizeof(struct naming_account), take_account },
 	{ NAMING_PREFETCH_INTERVAL, sizeof(struct naming_prefetch_interval),
 	  take_prefetch_interval },

@@ -109,6 +109,14 @@ void recorder__end_window(struct recorder *recorder);
 /* The same, but what was counted is forgotten: it is as if sampling began now. */
 void recorder__drop_window(struct recorder *recorder);
 
+/*
+ * Appends what the window that runs has counted since the last look, as a packet for who reads along: see
+ * running.h. 0 or -errno.
+ */
+__must_check int recorder__look(struct recorder *recorder, struct strbuf *out);
+/* Nobody looks any more: what was kept for it is given back. */
+void recorder__end_looks(struct recorder *recorder);
+
 /* Does the kernel know how the stacks of those that were sampled are walked? */
 enum recorder_settling {
 	RECORDER_MET_NONE = 0, /* nothing was sampled yet */

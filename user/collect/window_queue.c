@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "user/collect/probe/stream_fallback.h"
+#include "user/collect/running.h"
 #include "user/util/cleanup.h"
 #include "user/util/log.h"
 
@@ -238,6 +239,7 @@ int window_queue_take_stream(struct window_queue *queue, const void *bytes, size
 		return 0; /* as one that did not come */
 	one->is_answered = true;
 	sight_table__note_recorded(queue->sights, named.pid, named.process_start_ns, named.exec_id);
+	running_note_called(queue->sights, &named);
 	return 0;
 }
 

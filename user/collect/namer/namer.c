@@ -84,6 +84,17 @@ static int say_stream(void *ctx, const struct window *window, const char *text, 
 	return err;
 }
 
+static void say_met(void *ctx, const struct window *window)
+{
+	struct namer *namer = ctx;
+	int err = naming_met_put(&namer->stream, window);
+
+	if (!err)
+		err = packet_stream_flush_all(&namer->stream);
+	if (err && !namer->err)
+		namer->err = err;
+}
+
 static void say_code_range(void *ctx, const struct naming_code_range *range)
 {
 	struct namer *namer = ctx;
@@ -489,6 +500,7 @@ static int namer_open(struct namer *namer, const struct launcher_child *child, i
 			.code_range = say_code_range,
 			.hotspot = say_hotspot,
 			.leaf_rule = say_leaf_rule,
+			.met = say_met,
 			.opt_out = say_opt_out,
 			.account = say_account,
 			.unwind_table = say_unwind_table,

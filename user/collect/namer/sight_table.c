@@ -15,6 +15,9 @@
 struct sight {
 	struct sight *next;
 	struct jbpf_notice notice; /* as JBPF_NOTICE_SEEN */
+	void *labels;		   /* NULL: it is not known whether it wants to be recorded */
+	uint64_t labels_cgroup;	   /* in which it is called so */
+	uint32_t labels_len;
 	uint32_t idle_windows;
 	bool has_ended;
 	bool is_recorded;
@@ -27,6 +30,12 @@ struct sight_table {
 	size_t bucket_cnt; /* power of two */
 	size_t cnt;
 };
+
+static void sight_free(struct sight *sight)
+{
+	free(sight->labels);
+	free(sight);
+}
 
 struct sight_table *sight_table__new(void)
 {
@@ -52,7 +61,7 @@ void sight_table__free(struct sight_table *table)
 			struct sight *sight = table->buckets[i];
 
 			table->buckets[i] = sight->next;
-			free(sight);
+			sight_free(sight);
 		}
 	free(table->buckets);
 	free(table);
@@ -163,6 +172,46 @@ void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64
 		sight->is_opted_out = true;
 }
 
+void sight_table__note_called(struct sight_table *table, const struct sight_called *called)
+{
+	struct sight *sight = find(table, called->pid, called->start_ns, called->exec_id);
+	void *labels;
+
+	if (!sight)
+		return;
+	sight->labels_cgroup = called->cgroup_id;
+	if (sight->labels && sight->labels_len == called->labels_len &&
+	    memcmp(sight->labels, called->labels, called->labels_len) == 0)
+		return;
+	/* One byte at least: none would be NULL. */
+	labels = malloc(called->labels_len + 1);
+	free(sight->labels);
+	sight->labels = labels;
+	sight->labels_len = called->labels_len;
+	if (labels)
+		memcpy(labels, called->labels, called->labels_len);
+}
+
+bool sight_table__called(const struct sight_table *table, struct sight_called *called)
+{
+	const struct sight *sight = find(table, called->pid, called->start_ns, called->exec_id);
+
+	if (!sight || !sight->labels || sight->is_opted_out ||
+	    sight->labels_cgroup != called->cgroup_id)
+		return false;
+	called->labels = sight->labels;
+	called->labels_len = sight->labels_len;
+	return true;
+}
+
+bool sight_table__is_opted_out(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			       uint32_t exec_id)
+{
+	const struct sight *sight = find(table, pid, start_ns, exec_id);
+
+	return sight && sight->is_opted_out;
+}
+
 bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			      uint32_t exec_id)
 {
@@ -230,7 +279,7 @@ void sight_table__expire(struct sight_table *table)
 				continue;
 			}
 			*at = sight->next;
-			free(sight);
+			sight_free(sight);
 			table->cnt--;
 		}
 }

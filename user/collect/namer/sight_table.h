@@ -15,6 +15,16 @@
 
 struct sight_table;
 
+/* A run of a program, and by which names: bytes that mean nothing here. */
+struct sight_called {
+	uint64_t start_ns;
+	uint64_t cgroup_id;
+	uint32_t pid;
+	uint32_t exec_id;
+	const void *labels;
+	uint32_t labels_len;
+};
+
 /* NULL when memory is short. */
 struct sight_table *sight_table__new(void);
 void sight_table__free(struct sight_table *table); /* NULL is fine */
@@ -27,6 +37,15 @@ void sight_table__note_recorded(struct sight_table *table, uint32_t pid, uint64_
 /* This run of a program wants to be left out, also when a profile was written before. */
 void sight_table__note_opted_out(struct sight_table *table, uint32_t pid, uint64_t start_ns,
 				 uint32_t exec_id);
+/*
+ * It wants to be recorded, and that is known before its first profile: with what it is called by while it
+ * is in this cgroup, copied. Short of memory: nothing is known of it.
+ */
+void sight_table__note_called(struct sight_table *table, const struct sight_called *called);
+/* False: that is not known, it is in another cgroup by now, or it wants to be left out. Borrowed. */
+bool sight_table__called(const struct sight_table *table, struct sight_called *called);
+bool sight_table__is_opted_out(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
+			       uint32_t exec_id);
 bool sight_table__is_recorded(const struct sight_table *table, uint32_t pid, uint64_t start_ns,
 			      uint32_t exec_id);
 /* The same, and it has neither ended nor become another program: it is as when it was read then. */

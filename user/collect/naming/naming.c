@@ -645,6 +645,21 @@ uint64_t naming__prefetch(struct naming *naming, const void *records, size_t len
 	return symbolizer__end_prefetch(naming->symbolizer);
 }
 
+static void tell_met(struct naming *naming, const struct process *process)
+{
+	const struct naming_listener *listener = &naming->config.listener;
+	struct window window = {
+		.pid = process->id.pid,
+		.ns_pid = process->ns_pid,
+		.process_start_ns = process->id.start_ns,
+		.exec_id = process->id.exec_id,
+		.cgroup_id = process->cgroup_id,
+	};
+
+	naming_fill_labels(process, &window);
+	listener->met(listener->ctx, &window);
+}
+
 static void meet(struct naming *naming, const struct jbpf_notice *notice)
 {
 	struct symbols_process_id id = notice_id(notice);
@@ -666,6 +681,7 @@ static void meet(struct naming *naming, const struct jbpf_notice *notice)
 		naming_stop_sampling(naming, process);
 		return;
 	}
+	tell_met(naming, process);
 	if (!process->symbols || !naming_may_work_on(process))
 		return;
 	/* Of a JVM that has been running for long, all is there from its second sample on. */

@@ -28,6 +28,8 @@ struct naming_listener {
 	void *ctx;
 	/* A stream's window. */
 	int (*stream)(void *ctx, const struct window *window, const char *text, size_t len);
+	/* A process that was met and wants to be recorded: its identity and labels, no samples. */
+	void (*met)(void *ctx, const struct window *window);
 	void (*code_range)(void *ctx, const struct naming_code_range *range);
 	void (*hotspot)(void *ctx, const struct naming_hotspot *hotspot);
 	void (*leaf_rule)(void *ctx, const struct naming_leaf_rule *rule);

@@ -60,6 +60,8 @@ bool naming_may_work_on(const struct process *process);
 int naming_lift_old_ban(struct naming *naming, struct process *process);
 /* Reports the account of the process's cgroup, once between two windows. */
 void naming_tell_account(struct naming *naming, const struct process *process);
+/* What it is called, borrowed from it. */
+void naming_fill_labels(const struct process *process, struct window *window);
 /* Stops the sampling of a process that opted out: neither its stacks nor their cost are wanted. */
 void naming_stop_sampling(struct naming *naming, const struct process *process);
 /* Version, flags and code range, while the JVM lives. True when it is still starting. */

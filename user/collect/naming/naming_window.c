@@ -94,7 +94,7 @@ static int name_stream(struct run *run, const struct stream *stream, struct proc
 	return err;
 }
 
-static void fill_labels(const struct process *process, struct window *window)
+void naming_fill_labels(const struct process *process, struct window *window)
 {
 	const struct container_info *container = &process->container;
 
@@ -354,7 +354,7 @@ static void hand_out_unnamed(struct run *run, const struct stream *stream,
 	struct window window = run->base;
 
 	fill_identity(&stream->counts[0].key, process->ns_pid, &window);
-	fill_labels(process, &window);
+	naming_fill_labels(process, &window);
 	window.labels[WINDOW_LABEL_OVER_BUDGET] = reason;
 	window.is_jvm = process->jvm.is_hotspot;
 	window.counts = stream_fallback_counts(stream_samples(stream));
@@ -382,7 +382,7 @@ static int name_and_hand_out(struct run *run, const struct stream *stream, struc
 	}
 	if (!err) {
 		window.counts.ambiguous_frames = ambiguous_frames(process) - ambiguous_before;
-		fill_labels(process, &window);
+		naming_fill_labels(process, &window);
 		fill_jit(process, run->batch->head.end_boot_ns, &window);
 		fill_bill(run->naming, process, &window);
 		fill_walk(run->naming, process, &window);

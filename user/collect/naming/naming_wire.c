@@ -377,8 +377,8 @@ static size_t label_parts(const struct window *window, struct stream_head *head,
 	return cnt;
 }
 
-int naming_stream_put(struct packet_stream *stream, const struct window *window, const char *text,
-		      size_t len)
+static int put_as(struct packet_stream *stream, enum naming_packet kind,
+		  const struct window *window, const char *text, size_t len)
 {
 	static const char nul[1];
 	struct iovec parts[WINDOW_LABEL_CNT + 10];
@@ -409,7 +409,18 @@ int naming_stream_put(struct packet_stream *stream, const struct window *window,
 	if (window->cells_len)
 		parts[cnt++] =
 			(struct iovec){ (void *)(uintptr_t)window->cells, window->cells_len };
-	return packet_stream_put(stream, NAMING_STREAM, parts, cnt);
+	return packet_stream_put(stream, kind, parts, cnt);
+}
+
+int naming_stream_put(struct packet_stream *stream, const struct window *window, const char *text,
+		      size_t len)
+{
+	return put_as(stream, NAMING_STREAM, window, text, len);
+}
+
+int naming_met_put(struct packet_stream *stream, const struct window *window)
+{
+	return put_as(stream, NAMING_MET, window, "", 0);
 }
 
 /* `len` bytes and a NUL behind them, or NULL. */

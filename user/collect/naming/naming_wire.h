@@ -11,7 +11,7 @@
  *     NOTICE, STACKS ----------------------->   while processes run
  *          <------------------------------ UNWIND_TABLE, UNWIND_DROP, SPACE
  *     UNWIND_REFUSED ---------------------->
- *          <-------- CODE_RANGE, HOTSPOT, LEAF_RULE, OPT_OUT, ACCOUNT, PREFETCH_INTERVAL
+ *          <-------- MET, CODE_RANGE, HOTSPOT, LEAF_RULE, OPT_OUT, ACCOUNT, PREFETCH_INTERVAL
  *     WINDOW ------------------------------->   at its end, or a part of it before
  *          <------------------------------ STREAM ... STREAM, END
  *     MAP ------------------------------>   a command that writes maps (naming_map.h), and nothing else
@@ -64,6 +64,7 @@ enum naming_packet {
 	NAMING_LEAF_RULE = 27,	       /* struct naming_leaf_rule */
 	NAMING_MAP_CODE = 28,	       /* see naming_map_code_put() */
 	NAMING_MAP_END = 29,	       /* struct naming_map_answer */
+	NAMING_MET = 30, /* as STREAM, without samples and text: see naming_met_put() */
 };
 
 struct naming_options {
@@ -306,6 +307,12 @@ __must_check int naming_map_answer_read(const void *bytes, size_t len,
 /* Queues the window of one stream. 0, -ENOMEM or -EMSGSIZE. */
 __must_check int naming_stream_put(struct packet_stream *stream, const struct window *window,
 				   const char *text, size_t len);
+
+/*
+ * Queues what a process is called that was just met and wants to be recorded: identity and labels; read as
+ * a stream. As above.
+ */
+__must_check int naming_met_put(struct packet_stream *stream, const struct window *window);
 
 /* 0, or -EBADMSG. All is borrowed from the packet; `text` ends with a NUL behind `len` bytes. */
 __must_check int naming_stream_read(const void *bytes, size_t packet_len, struct window *window_out,

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See running.h. The sums of the last look are kept, so that the next one can tell what came since. */
+#include "user/collect/running.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/collect/probe/stream_fallback.h"
+#include "user/collect/running_wire.h"
+#include "user/util/cleanup.h"
+#include "user/util/clock.h"
+#include "user/util/strtab.h"
+#include "user/util/vec.h"
+
+#define STREAMS_MAX 65536u /* of a window; what is beyond is counted as left out */
+
+/* No padding: compared as bytes. */
+struct sum_key {
+	uint64_t start_ns;
+	uint64_t cgroup_id;
+	uint32_t pid;
+	uint32_t exec_id;
+	uint32_t event;
+	uint32_t zero;
+};
+
+_Static_assert(sizeof(struct sum_key) == 32, "sum_key has no padding");
+
+/* One stream's samples. */
+struct sum {
+	uint64_t before; /* at the last look */
+	uint64_t now;
+	uint32_t ns_pid;
+	bool is_kernel;
+	char comm[JBPF_COMM_LEN];
+};
+
+struct running {
+	const struct sample_source *source;
+	struct sight_table *sights;
+	struct strtab *streams; /* struct sum_key -> index of its sum */
+	struct sum *sums;
+	uint32_t sum_cap;
+	uint64_t
+		start_boot_ns; /* when the counting began that the sums are of; 0: there are none */
+	uint64_t looked_boot_ns;
+};
+
+/* One look. */
+struct look {
+	struct running *running;
+	struct running_head head;
+	uint64_t samples[EVENT_CNT];
+	struct strbuf streams;
+};
+
+struct running *running__new(const struct sample_source *source, struct sight_table *sights)
+{
+	struct running *running = calloc(1, sizeof(*running));
+
+	if (!running)
+		return NULL;
+	running->source = source;
+	running->sights = sights;
+	return running;
+}
+
+void running__free(struct running *running)
+{
+	if (!running)
+		return;
+	strtab__free(running->streams);
+	free(running->sums);
+	free(running);
+}
+
+void running_note_called(struct sight_table *sights, const struct window *window)
+{
+	__cleanup_strbuf struct strbuf labels = STRBUF_INIT;
+	struct sight_called called = {
+		.start_ns = window->process_start_ns,
+		.cgroup_id = window->cgroup_id,
+		.pid = window->pid,
+		.exec_id = window->exec_id,
+	};
+
+	if (running_labels_put(&labels, window))
+		return;
+	called.labels = labels.data;
+	called.labels_len = (uint32_t)labels.len;
+	sight_table__note_called(sights, &called);
+}
+
+/* ---- counting ---- */
+
+/* Counting began again: what was known is of a window that is over. */
+static int begin(struct running *running, uint64_t start_boot_ns)
+{
+	struct strtab *streams = strtab__new();
+
+	if (!streams)
+		return -ENOMEM;
+	strtab__free(running->streams);
+	running->streams = streams;
+	running->start_boot_ns = running->looked_boot_ns = start_boot_ns;
+	return 0;
+}
+
+/* The sum of the key's stream. 0; -ENOMEM; -E2BIG: there are too many. */
+static int sum_of(struct running *running, const struct jbpf_key *key, enum event event,
+		  struct sum **out)
+{
+	const struct sum_key wanted = {
+		.start_ns = key->start_ns,
+		.cgroup_id = key->cgroup_id,
+		.pid = key->pid,
+		.exec_id = key->exec_id,
+		.event = event,
+	};
+	uint32_t cnt = strtab__count(running->streams);
+	uint32_t index = strtab__find(running->streams, &wanted, sizeof(wanted));
+	int err = 0;
+
+	if (index == STRTAB_NONE) {
+		if (cnt >= STREAMS_MAX)
+			return -E2BIG;
+		if (vec_room(running->sums, cnt, running->sum_cap, 64))
+			return -ENOMEM;
+		err = strtab__intern(running->streams, &wanted, sizeof(wanted), &index);
+		if (err)
+			return err;
+		running->sums[index] = (struct sum){ 0 };
+	}
+	*out = &running->sums[index];
+	return err;
+}
+
+static int add_counts(struct look *look, const struct probe_peek *peek, uint32_t events)
+{
+	struct running *running = look->running;
+
+	for (uint32_t i = 0; i < strtab__count(running->streams); i++)
+		running->sums[i].now = 0;
+	for (uint32_t i = 0; i < peek->cnt; i++) {
+		const struct jbpf_value *value = &peek->values[i];
+		enum event event = stream_event(&peek->keys[i]);
+		struct sum *sum;
+		int err;
+
+		if (event == EVENT_CNT || !(EVENT_BIT(event) & events))
+			continue;
+		err = sum_of(running, &peek->keys[i], event, &sum);
+		if (err == -ENOMEM)
+			return err;
+		if (err) {
+			look->head.left_out += event == EVENT_CPU ? value->count : 0;
+			continue;
+		}
+		sum->now += value->count;
+		sum->ns_pid = value->ns_pid;
+		sum->is_kernel = value->flags & JBPF_VALUE_KERNEL_THREAD;
+		memcpy(sum->comm, value->comm, sizeof(sum->comm));
+		sum->comm[sizeof(sum->comm) - 1] = '\0';
+	}
+	return 0;
+}
+
+/* ---- telling ---- */
+
+/* Threads of the kernel have nobody who would be asked. False: it may want to be left out. */
+static bool find_labels(const struct look *look, const struct sum_key *key, const struct sum *sum,
+			const struct strbuf *nameless, struct sight_called *called)
+{
+	*called = (struct sight_called){
+		.start_ns = key->start_ns,
+		.cgroup_id = key->cgroup_id,
+		.pid = key->pid,
+		.exec_id = key->exec_id,
+		.labels = nameless->data,
+		.labels_len = (uint32_t)nameless->len,
+	};
+	return sum->is_kernel || sight_table__called(look->running->sights, called);
+}
+
+static int tell_stream(struct look *look, const struct sum_key *key, struct sum *sum,
+		       const struct strbuf *nameless)
+{
+	struct running_stream stream = {
+		.process_start_ns = key->start_ns,
+		.cgroup_id = key->cgroup_id,
+		.pid = key->pid,
+		.ns_pid = sum->ns_pid,
+		.exec_id = key->exec_id,
+		.event = key->event,
+	};
+	struct sight_called called;
+
+	/* A count is never less than it was, but the kernel's is not read as one. */
+	if (sum->now <= sum->before ||
+	    sight_table__is_opted_out(look->running->sights, key->pid, key->start_ns, key->exec_id))
+		return 0;
+	stream.samples = sum->now - sum->before;
+	look->samples[key->event] += stream.samples;
+	if (!find_labels(look, key, sum, nameless, &called))
+		return 0;
+	if (look->streams.len + sizeof(stream) + RUNNING_LABELS_MAX + 8 >
+	    RUNNING_BYTES_MAX - sizeof(look->head) -
+		    RUNNING_EVENTS_AT_MOST * sizeof(struct running_event)) {
+		look->head.left_out += key->event == EVENT_CPU ? stream.samples : 0;
+		return 0;
+	}
+	stream.labels_len = called.labels_len;
+	memcpy(stream.comm, sum->comm, sizeof(stream.comm));
+	look->head.stream_cnt++;
+	return running_stream_put(&look->streams, &stream, called.labels);
+}
+
+static int tell_streams(struct look *look)
+{
+	static const struct window nobody;
+	__cleanup_strbuf struct strbuf nameless = STRBUF_INIT;
+	struct running *running = look->running;
+	int err = running_labels_put(&nameless, &nobody);
+
+	for (uint32_t i = 0; i < strtab__count(running->streams) && !err; i++) {
+		struct sum_key key;
+
+		memcpy(&key, strtab__get(running->streams, i, NULL), sizeof(key));
+		err = tell_stream(look, &key, &running->sums[i], &nameless);
+	}
+	return err;
+}
+
+static int append_packet(struct look *look, const struct probe_options *options, uint32_t events,
+			 struct strbuf *out)
+{
+	struct strbuf_mark mark;
+
+	for (int i = 0; i < EVENT_CNT; i++)
+		look->head.event_cnt += (events & EVENT_BIT(i)) != 0;
+	mark = strbuf_mark(out);
+	strbuf_append(out, &look->head, sizeof(look->head));
+	for (uint32_t i = 0; i < EVENT_CNT; i++) {
+		const struct running_event event = {
+			.period = probe_period(options, (enum event)i),
+			.samples = look->samples[i],
+			.event = i,
+		};
+
+		if (events & EVENT_BIT(i))
+			strbuf_append(out, &event, sizeof(event));
+	}
+	strbuf_append(out, look->streams.data, look->streams.len);
+	return strbuf_settle(out, mark, 0);
+}
+
+static void fill_head(struct look *look, const struct running_facts *facts, uint64_t looked_boot_ns)
+{
+	const struct running *running = look->running;
+	uint64_t now_boot_ns = clock_boot_ns();
+	uint64_t now_unix_ns = clock_unix_ns();
+
+	/* Wall time steps, so that both come of one reading. */
+	look->head.end_unix_ns = now_unix_ns - (now_boot_ns - looked_boot_ns);
+	look->head.begin_unix_ns = now_unix_ns - (now_boot_ns - running->looked_boot_ns);
+	look->head.frequency_hz = facts->options->frequency_hz;
+	look->head.cpu_cnt = facts->cpu_cnt;
+	(void)snprintf(look->head.host, sizeof(look->head.host), "%s", facts->host);
+	memcpy(look->head.boot_id, facts->boot_id, sizeof(look->head.boot_id));
+}
+
+/* The next look begins where this one ended, told or not. */
+static void end_look(struct running *running, uint64_t looked_boot_ns)
+{
+	for (uint32_t i = 0; i < strtab__count(running->streams); i++)
+		running->sums[i].before = running->sums[i].now;
+	running->looked_boot_ns = looked_boot_ns;
+}
+
+int running__look(struct running *running, const struct running_facts *facts, struct strbuf *out)
+{
+	uint32_t events = probe_events(facts->options) & RUNNING_EVENTS;
+	struct look look = { .running = running };
+	uint64_t looked_boot_ns = clock_boot_ns();
+	struct probe_peek peek;
+	int err = running->source->ops->peek(running->source->probe, &peek);
+
+	if (!err && (peek.start_boot_ns != running->start_boot_ns || !running->streams))
+		err = begin(running, peek.start_boot_ns);
+	if (!err)
+		err = add_counts(&look, &peek, events);
+	if (!err) {
+		fill_head(&look, facts, looked_boot_ns);
+		err = tell_streams(&look);
+	}
+	if (!err)
+		err = append_packet(&look, facts->options, events, out);
+	if (!err)
+		end_look(running, looked_boot_ns);
+	strbuf_release(&look.streams);
+	return err;
+}
