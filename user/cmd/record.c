@@ -157,7 +157,7 @@ static int await_names(struct recorder *recorder, int signal_fd)
 	int event = 0;
 
 	while (event >= 0 && !recorder__is_idle(recorder) && clock_boot_ns() < end_ns)
-		event = sampling_wait(recorder, signal_fd, clock_boot_ns() + RECORD_POLL_NS);
+		event = sampling_wait(recorder, signal_fd, clock_boot_ns() + RECORD_POLL_NS, NULL);
 	recorder__give_up(recorder);
 	return event < 0 ? event : 0;
 }
@@ -182,7 +182,7 @@ static int settle(struct recording *recording, struct recorder *recorder, int si
 	int event = 0;
 
 	while (!event && !is_settled(recording, recorder, begin_ns))
-		event = sampling_wait(recorder, signal_fd, clock_boot_ns() + RECORD_POLL_NS);
+		event = sampling_wait(recorder, signal_fd, clock_boot_ns() + RECORD_POLL_NS, NULL);
 	if (event)
 		return event;
 	if (pid && recorder__settling(recorder) == RECORDER_IS_SETTLING)
@@ -212,12 +212,12 @@ static int wait_window(struct recording *recording, struct recorder *recorder, i
 	int event = 0;
 
 	if (!recording->command)
-		return sampling_wait(recorder, signal_fd, deadline_ns);
+		return sampling_wait(recorder, signal_fd, deadline_ns, NULL);
 	while (!event && !recording->has_ended && clock_boot_ns() < deadline_ns) {
 		uint64_t poll_ns = clock_boot_ns() + RECORD_COMMAND_NS;
 
 		event = sampling_wait(recorder, signal_fd,
-				      poll_ns < deadline_ns ? poll_ns : deadline_ns);
+				      poll_ns < deadline_ns ? poll_ns : deadline_ns, NULL);
 		recording->has_ended =
 			command__has_ended(recording->command, &recording->command_status);
 	}

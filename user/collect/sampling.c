@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
@@ -50,11 +51,23 @@ static struct timespec timeout_until(uint64_t until_ns, uint64_t now_ns)
 	};
 }
 
-int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_boot_ns)
+static uint64_t aside_due_ns(const struct sampling_aside *aside)
+{
+	return aside ? aside->due_boot_ns(aside->ctx) : UINT64_MAX;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_boot_ns,
+		  const struct sampling_aside *aside)
 {
 	struct pollfd fds[] = {
 		{ .fd = recorder__fd(recorder), .events = POLLIN },
 		{ .fd = signal_fd, .events = POLLIN },
+		{ .fd = aside ? aside->fd : -1, .events = POLLIN },
 	};
 
 	for (;;) {
@@ -66,10 +79,10 @@ int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_bo
 
 		if (now_ns >= deadline_boot_ns)
 			return 0;
-		timeout = timeout_until(due_ns < deadline_boot_ns ? due_ns : deadline_boot_ns,
-					now_ns);
-		fds[0].revents = fds[1].revents = 0;
-		ready = ppoll(fds, 2, &timeout, NULL);
+		timeout = timeout_until(
+			earlier(earlier(due_ns, aside_due_ns(aside)), deadline_boot_ns), now_ns);
+		fds[0].revents = fds[1].revents = fds[2].revents = 0;
+		ready = ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL);
 		if (ready < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents || clock_boot_ns() >= due_ns) {
@@ -77,6 +90,8 @@ int sampling_wait(struct recorder *recorder, int signal_fd, uint64_t deadline_bo
 			if (result < 0)
 				return result;
 		}
+		if (aside && (fds[2].revents || clock_boot_ns() >= aside_due_ns(aside)))
+			aside->step(aside->ctx);
 		if (fds[1].revents) {
 			result = read_signal(signal_fd);
 			if (result)

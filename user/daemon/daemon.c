@@ -21,6 +21,7 @@
 #include "user/daemon/daemon_metrics.h"
 #include "user/daemon/daemon_options.h"
 #include "user/daemon/daemon_probe.h"
+#include "user/daemon/daemon_readers.h"
 #include "user/sandbox/daemon_sandbox.h"
 #include "user/daemon/daemon_writer.h"
 #include "user/daemon/host_check.h"
@@ -49,6 +50,7 @@ struct daemon {
 	struct recorder *recorder;
 	struct daemon_compactor compactor;
 	struct daemon_metrics metrics;
+	struct daemon_readers readers;
 	bool may_attach; /* the rights for it were kept */
 	int signal_fd;
 	int notify_fd; /* the service manager's; -1 = none */
@@ -251,11 +253,32 @@ static void tell_alive(struct daemon *daemon)
 			"naming is dead, and jbpfd does not know why: it is to be started again\n");
 }
 
+static uint64_t readers_due_boot_ns(void *ctx)
+{
+	const struct daemon *daemon = ctx;
+
+	return daemon_readers_due_boot_ns(&daemon->readers);
+}
+
+static void readers_step(void *ctx)
+{
+	struct daemon *daemon = ctx;
+
+	daemon_readers_step(&daemon->readers, daemon->recorder);
+}
+
 static int run(struct daemon *daemon)
 {
+	const struct sampling_aside readers = {
+		.ctx = daemon,
+		.fd = daemon_readers_fd(&daemon->readers),
+		.due_boot_ns = readers_due_boot_ns,
+		.step = readers_step,
+	};
+
 	for (;;) {
 		int event = sampling_wait(daemon->recorder, daemon->signal_fd,
-					  next_deadline_ns(daemon->options.window_ns));
+					  next_deadline_ns(daemon->options.window_ns), &readers);
 
 		if (event < 0) {
 			pr_err("sampling: waiting for samples failed: %s%s\n", errstr(event),
@@ -271,6 +294,7 @@ static int run(struct daemon *daemon)
 				notify_ready_stopping(daemon->notify_fd);
 			if (event)
 				recorder__stop(daemon->recorder);
+			daemon_readers_end_window(&daemon->readers, daemon->recorder);
 			recorder__end_window(daemon->recorder);
 		}
 		tell_alive(daemon);
@@ -355,6 +379,8 @@ static int open_all(struct daemon *daemon)
 		pr_err("%s\n", why);
 		return err;
 	}
+	/* Behind it nothing is bound; before it there were processes to come that have no part in it. */
+	daemon_readers_open(&daemon->readers, daemon->options.store);
 	err = drop_privileges(daemon);
 	if (err)
 		return err;
@@ -376,6 +402,7 @@ static int open_all(struct daemon *daemon)
 static void close_all(struct daemon *daemon)
 {
 	daemon_compactor_stop(&daemon->compactor);
+	daemon_readers_close(&daemon->readers);
 	recorder__free(daemon->recorder);
 	daemon_writer__free(daemon->writer);
 	daemon_metrics_close(&daemon->metrics);
