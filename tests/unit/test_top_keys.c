@@ -358,6 +358,25 @@ static void a_row_that_is_gone_has_an_empty_page(void **state)
 	world_release(&world);
 }
 
+static void into_what_only_the_running_window_has_it_goes_when_there_are_stacks(void **state)
+{
+	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
+	struct world world;
+
+	(void)state;
+	top_add_running(model, "shop", 9, 50, 50);
+	world_of(&world, model);
+	world.state.is_inside = true;
+	assert_false(top_keys_enter_only_row(&world.state, &world.content));
+	assert_int_equal(world.state.page, TOP_PAGE_LIST);
+	top_add_java(model, "shop", 0, 700, "java;late 700\n");
+	top_end(model, 0, 700);
+	load(&world);
+	assert_true(top_keys_enter_only_row(&world.state, &world.content));
+	assert_int_equal(world.state.page, TOP_PAGE_METHODS);
+	world_release(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,6 +391,8 @@ int main(void)
 		cmocka_unit_test(the_only_row_that_was_asked_for_is_entered_once),
 		cmocka_unit_test(a_container_that_was_started_again_is_entered_where_it_runs),
 		cmocka_unit_test(a_row_that_is_gone_has_an_empty_page),
+		cmocka_unit_test(
+			into_what_only_the_running_window_has_it_goes_when_there_are_stacks),
 	};
 
 	return cmocka_run_group_tests_name("top_keys", tests, NULL, NULL);

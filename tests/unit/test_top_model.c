@@ -350,6 +350,138 @@ static void a_whole_range_is_added_up_stream_by_stream(void **state)
 	top_model__free(model);
 }
 
+static void parts_of_the_running_window_are_now_and_stacks_are_of_the_newest_window(void **state)
+{
+	struct top_model *model = top_two_rows();
+	struct profile *profile = profile__new();
+	struct top_rows rows;
+	const struct top_row *shop;
+
+	(void)state;
+	for (uint64_t at = 10; at < 14; at++)
+		top_add_running(model, "shop", at, 10 * at, 10 * at + 5);
+	rows = rows_of(model, EVENT_CPU);
+	shop = row_named(&rows, "shop");
+	assert_true(rows.host.is_running && !rows.named.is_running);
+	assert_true(rows.host.end_unix_ns == TOP_START + 14 * S);
+	assert_true(rows.named.end_unix_ns == TOP_START + 10 * S);
+	assert_int_equal(rows.host.span_ns, 2 * S);
+	assert_int_equal(rows.named.span_ns, 10 * S);
+	assert_int_equal(shop->samples, 120 + 130);
+	assert_int_equal(rows.host.samples, 125 + 135);
+	assert_int_equal(shop->process_cnt, 1);
+	/* a core of 100 Hz each second; quality is that of windows with stacks */
+	assert_true(is_about(top_amount(&rows.host, EVENT_CPU, shop->samples), 1.25));
+	assert_int_equal(shop->counts.samples, 1000);
+	assert_string_equal(shop->hottest, "Tax.of_[j]");
+	assert_true(is_about(shop->history[TOP_HISTORY_S - 1], 130));
+	assert_true(is_about(shop->history[TOP_HISTORY_S - 4], 100));
+	assert_true(is_about(shop->history[TOP_HISTORY_S - 5], 100));
+	assert_true(is_about(row_named(&rows, "sh")->history[TOP_HISTORY_S - 5], 25));
+	assert_int_equal(row_named(&rows, "sh")->samples, 0);
+	assert_int_equal(top_model__profile(model, EVENT_CPU, shop->key, NULL, profile), 0);
+	assert_int_equal(profile__sample_count(profile), 1000);
+	profile__free(profile);
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
+static void a_window_that_has_ended_takes_the_place_of_its_parts(void **state)
+{
+	struct top_model *model = top_two_rows();
+	struct top_rows rows;
+	const struct top_row *shop;
+
+	(void)state;
+	for (uint64_t at = 10; at < 22; at++)
+		top_add_running(model, "shop", at, 50, 50);
+	top_add_java(model, "shop", 10, 700, "java;late 700\n");
+	top_end(model, 10, 700);
+	rows = rows_of(model, EVENT_CPU);
+	shop = row_named(&rows, "shop");
+	assert_true(rows.host.is_running);
+	assert_true(rows.host.end_unix_ns == TOP_START + 22 * S);
+	assert_true(is_about(shop->history[TOP_HISTORY_S - 1], 50));
+	assert_true(is_about(shop->history[TOP_HISTORY_S - 3], 70));
+	assert_string_equal(shop->hottest, "late");
+	top_rows_release(&rows);
+	/* nothing newer comes: then the newest window is now */
+	top_add_java(model, "shop", 20, 800, "java;later 800\n");
+	top_end(model, 20, 800);
+	rows = rows_of(model, EVENT_CPU);
+	assert_false(rows.host.is_running);
+	assert_int_equal(row_named(&rows, "shop")->samples, 800);
+	assert_int_equal(rows.host.span_ns, 10 * S);
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
+/* The newest one with stacks may have ended long before. */
+static void of_long_windows_the_newest_still_tells_the_methods(void **state)
+{
+	struct top_model *model = top_two_rows();
+	struct top_rows rows;
+	const struct top_row *shop;
+
+	(void)state;
+	for (uint64_t at = 300; at < 310; at++)
+		top_add_running(model, "shop", at, 60, 60);
+	rows = rows_of(model, EVENT_CPU);
+	shop = row_named(&rows, "shop");
+	assert_true(rows.host.is_running);
+	assert_int_equal(shop->samples, 120);
+	assert_string_equal(shop->hottest, "Tax.of_[j]");
+	assert_int_equal(rows.named.span_ns, 10 * S);
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
+static void frozen_the_running_window_stands_still_and_goes_on_afterwards(void **state)
+{
+	struct top_model *model = top_two_rows();
+	struct top_rows rows;
+
+	(void)state;
+	top_add_running(model, "shop", 10, 10, 10);
+	top_add_running(model, "shop", 11, 20, 20);
+	top_model__freeze(model, true);
+	for (uint64_t at = 12; at < 20; at++)
+		top_add_running(model, "shop", at, 99, 99);
+	top_add_java(model, "shop", 10, 700, "java;late 700\n");
+	top_end(model, 10, 700);
+	rows = rows_of(model, EVENT_CPU);
+	assert_int_equal(row_named(&rows, "shop")->samples, 30);
+	assert_true(rows.host.end_unix_ns == TOP_START + 12 * S);
+	assert_string_equal(row_named(&rows, "shop")->hottest, "Tax.of_[j]");
+	top_rows_release(&rows);
+	top_model__freeze(model, false);
+	top_add_running(model, "shop", 20, 44, 44);
+	rows = rows_of(model, EVENT_CPU);
+	assert_string_equal(row_named(&rows, "shop")->hottest, "late");
+	assert_int_equal(row_named(&rows, "shop")->samples, 44);
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
+static void when_nobody_tells_of_it_any_more_windows_are_now_again(void **state)
+{
+	struct top_model *model = top_two_rows();
+	struct top_rows rows;
+	uint64_t before;
+
+	(void)state;
+	top_add_running(model, "new", 10, 10, 10);
+	before = top_model__generation(model);
+	top_model__forget_running(model);
+	assert_true(top_model__generation(model) != before);
+	rows = rows_of(model, EVENT_CPU);
+	assert_false(rows.host.is_running);
+	assert_int_equal(rows.cnt, 2);
+	assert_int_equal(row_named(&rows, "shop")->samples, 1000);
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +498,12 @@ int main(void)
 		cmocka_unit_test(waiting_is_threads_and_a_share_of_all_that_wait),
 		cmocka_unit_test(losses_and_the_reason_of_missing_names_are_told),
 		cmocka_unit_test(a_whole_range_is_added_up_stream_by_stream),
+		cmocka_unit_test(
+			parts_of_the_running_window_are_now_and_stacks_are_of_the_newest_window),
+		cmocka_unit_test(a_window_that_has_ended_takes_the_place_of_its_parts),
+		cmocka_unit_test(of_long_windows_the_newest_still_tells_the_methods),
+		cmocka_unit_test(frozen_the_running_window_stands_still_and_goes_on_afterwards),
+		cmocka_unit_test(when_nobody_tells_of_it_any_more_windows_are_now_again),
 	};
 
 	return cmocka_run_group_tests_name("top_model", tests, NULL, NULL);

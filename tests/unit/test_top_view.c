@@ -266,6 +266,45 @@ static void help_says_what_every_key_does(void **state)
 	picture_end(&picture);
 }
 
+static void of_the_running_window_it_says_which_time_is_whose(void **state)
+{
+	struct picture picture;
+	const char *text;
+
+	(void)state;
+	picture_begin(&picture, top_two_rows());
+	top_add_running(picture.model, "shop", 12, 50, 60);
+	top_add_running(picture.model, "shop", 13, 50, 60);
+	text = draw(&picture, 200, 8);
+	assert_non_null(strstr(
+		text, "cpu: 0.60 of 2 cores (30.0 %)  2 s until 22:13:34 UTC  box  store /s\n"));
+	assert_non_null(strstr(text, "HOTTEST UNTIL 22:13:30\n"));
+	assert_non_null(strstr(text, "   0.50   25.0 "));
+	press(&picture, TOP_KEY_ENTER, 0);
+	text = draw(&picture, 120, 8);
+	assert_non_null(strstr(text, "shop  stacks: 10 s until 22:13:30 UTC, 4 s ago  Java 17"));
+	/* amounts of methods are of those ten seconds */
+	assert_non_null(strstr(text, "   0.70   70.0   70.0 Tax.of\n"));
+	picture_end(&picture);
+}
+
+static void before_the_first_window_has_ended_it_says_that_there_are_no_stacks_yet(void **state)
+{
+	struct picture picture;
+	const char *text;
+
+	(void)state;
+	picture_begin(&picture, top_model__new(&everything, TOP_SPAN_LIVE));
+	top_add_running(picture.model, "shop", 13, 50, 60);
+	text = draw(&picture, 200, 8);
+	assert_non_null(strstr(text, "HOTTEST METHOD, none yet\n"));
+	assert_non_null(strstr(text, "   0.50   25.0 "));
+	press(&picture, TOP_KEY_ENTER, 0);
+	text = draw(&picture, 120, 8);
+	assert_non_null(strstr(text, "shop  stacks: none before the window has ended\n"));
+	picture_end(&picture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +316,9 @@ int main(void)
 		cmocka_unit_test(losses_problems_filter_pause_and_other_events_are_told),
 		cmocka_unit_test(waiting_is_told_in_threads),
 		cmocka_unit_test(hostile_names_do_not_reach_the_terminal),
+		cmocka_unit_test(of_the_running_window_it_says_which_time_is_whose),
+		cmocka_unit_test(
+			before_the_first_window_has_ended_it_says_that_there_are_no_stacks_yet),
 		cmocka_unit_test(help_says_what_every_key_does),
 	};
 

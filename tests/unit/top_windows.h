@@ -58,6 +58,19 @@ static inline void top_add_java(struct top_model *model, const char *container, 
 	top_add(model, &window, text);
 }
 
+/* So many samples of a container's JVM in one second of the window that runs, from `at_s` on, and of the host. */
+static inline void top_add_running(struct top_model *model, const char *container, uint64_t at_s,
+				   uint64_t samples, uint64_t host_samples)
+{
+	struct window window = top_window(7, container, at_s, samples);
+	struct window host = top_window(0, NULL, at_s, host_samples);
+
+	window.duration_ns = host.duration_ns = S;
+	memset(host.labels, 0, sizeof(host.labels));
+	assert_int_equal(top_model__add_running(model, &window), 0);
+	assert_int_equal(top_model__add_running(model, &host), 0);
+}
+
 /* Container shop with one core, and a shell with a quarter of one. */
 static inline struct top_model *top_two_rows(void)
 {

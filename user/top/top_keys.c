@@ -143,6 +143,9 @@ bool top_keys_enter_only_row(struct top_state *state, const struct top_content *
 
 	if (!state->is_inside || state->page != TOP_PAGE_LIST || content->rows.cnt == 0)
 		return false;
+	/* Only the window that runs has it: there are no stacks to go into before that has ended. */
+	if (line != SIZE_MAX && !content->list[line]->counts.samples)
+		return false;
 	state->is_inside = false;
 	if (line == SIZE_MAX)
 		return false;

@@ -16,9 +16,16 @@
 #include "user/util/vec.h"
 
 #define NOW_NS	   (TOP_NOW_S * CLOCK_NS_PER_S)
+#define RUNNING_NS (TOP_RUNNING_S * CLOCK_NS_PER_S)
 #define HISTORY_NS (TOP_HISTORY_S * CLOCK_NS_PER_S)
 /* Windows end a moment before or after their multiple of ten seconds. */
 #define SLACK_NS (CLOCK_NS_PER_S / 2)
+
+/* A host record, without labels. */
+struct host_piece {
+	struct window window;
+	bool is_running;
+};
 
 struct top_model {
 	const struct selection *selection;
@@ -26,12 +33,14 @@ struct top_model {
 	struct top_piece *pieces; /* of streams, in the order they came */
 	size_t piece_cnt;
 	size_t piece_cap;
-	struct window *hosts; /* host records, without labels */
+	struct host_piece *hosts;
 	size_t host_cnt;
 	size_t host_cap;
-	struct strtab *streams;	       /* TOP_SPAN_WHOLE: identity -> index of its piece */
-	uint64_t newest_ns[EVENT_CNT]; /* end of the newest host record; 0 = none */
-	uint64_t frozen_ns[EVENT_CNT]; /* the same when it was frozen */
+	struct strtab *streams;		/* TOP_SPAN_WHOLE: identity -> index of its piece */
+	uint64_t newest_ns[EVENT_CNT];	/* end of the newest host record; 0 = none */
+	uint64_t running_ns[EVENT_CNT]; /* the same of parts of the window that runs */
+	uint64_t frozen_ns[EVENT_CNT];	/* both when it was frozen */
+	uint64_t frozen_running_ns[EVENT_CNT];
 	bool is_frozen;
 	uint64_t generation;
 	uint64_t lost; /* that did not reach the model */
@@ -82,6 +91,15 @@ static uint64_t end_of(const struct top_model *model, enum event event)
 	return model->is_frozen ? model->frozen_ns[event] : model->newest_ns[event];
 }
 
+/* The end of all parts of the window that runs; 0: windows that have ended are newer, or there are none. */
+static uint64_t running_end_of(const struct top_model *model, enum event event)
+{
+	uint64_t end = model->is_frozen ? model->frozen_running_ns[event] :
+					  model->running_ns[event];
+
+	return end > end_of(model, event) ? end : 0;
+}
+
 /* Does the window reach into the last `span_ns` before `end_ns`, and not beyond? */
 static bool is_within(const struct window *window, uint64_t end_ns, uint64_t span_ns)
 {
@@ -90,6 +108,24 @@ static bool is_within(const struct window *window, uint64_t end_ns, uint64_t spa
 	return end <= end_ns && (end == end_ns || end_ns - end + SLACK_NS < span_ns);
 }
 
+/* Is it of the time of a window that has ended by `end_ns`? */
+static bool is_overtaken(const struct window *window, uint64_t end_ns)
+{
+	return window_end_unix_ns(window) <= end_ns + SLACK_NS / 2;
+}
+
+/* Is a part of the window that runs among those that are shown, of the last `span_ns`? */
+static bool is_running_within(const struct top_model *model, const struct window *window,
+			      uint64_t span_ns)
+{
+	enum event event = (enum event)window->event;
+	uint64_t end_ns = running_end_of(model, event);
+
+	return end_ns && is_within(window, end_ns, span_ns) &&
+	       !is_overtaken(window, end_of(model, event));
+}
+
+/* Of those that have ended: is it one of the newest, which stacks are of? */
 static bool is_now(const struct top_model *model, const struct window *window)
 {
 	uint64_t end_ns = end_of(model, (enum event)window->event);
@@ -97,11 +133,15 @@ static bool is_now(const struct top_model *model, const struct window *window)
 	return model->span == TOP_SPAN_WHOLE || is_within(window, end_ns, NOW_NS);
 }
 
+/* The minute is that before now, whichever of both that is. */
 static bool is_in_history(const struct top_model *model, const struct window *window)
 {
 	uint64_t end_ns = end_of(model, (enum event)window->event);
+	uint64_t running_ns = running_end_of(model, (enum event)window->event);
 
-	return model->span == TOP_SPAN_WHOLE || is_within(window, end_ns, HISTORY_NS);
+	return model->span == TOP_SPAN_WHOLE ||
+	       (window_end_unix_ns(window) <= end_ns &&
+		is_within(window, running_ns ? running_ns : end_ns, HISTORY_NS));
 }
 
 /*
@@ -115,6 +155,25 @@ static bool is_needed(const struct top_model *model, const struct window *window
 	       (model->is_frozen && is_within(window, model->frozen_ns[window->event], span_ns));
 }
 
+static bool is_running_needed(const struct top_model *model, const struct window *window)
+{
+	uint64_t newest_ns = model->newest_ns[window->event];
+
+	if (model->is_frozen)
+		newest_ns = model->frozen_ns[window->event];
+	return !is_overtaken(window, newest_ns) &&
+	       (window_end_unix_ns(window) > model->running_ns[window->event] ||
+		is_within(window, model->running_ns[window->event], HISTORY_NS) ||
+		(model->is_frozen &&
+		 is_within(window, model->frozen_running_ns[window->event], HISTORY_NS)));
+}
+
+static bool is_piece_needed(const struct top_model *model, const struct window *window,
+			    bool is_running, uint64_t span_ns)
+{
+	return is_running ? is_running_needed(model, window) : is_needed(model, window, span_ns);
+}
+
 static void prune(struct top_model *model)
 {
 	size_t kept = 0;
@@ -122,18 +181,20 @@ static void prune(struct top_model *model)
 	for (size_t i = 0; i < model->piece_cnt; i++) {
 		struct top_piece *piece = &model->pieces[i];
 
-		if (!is_needed(model, &piece->window, HISTORY_NS)) {
+		if (!is_piece_needed(model, &piece->window, piece->is_running, HISTORY_NS)) {
 			top_piece_release(piece);
 			continue;
 		}
-		if (!is_needed(model, &piece->window, NOW_NS))
+		if (!piece->is_running && !is_needed(model, &piece->window, NOW_NS))
 			top_piece_drop_stacks(piece);
 		model->pieces[kept++] = *piece;
 	}
 	model->piece_cnt = kept;
 	kept = 0;
 	for (size_t i = 0; i < model->host_cnt; i++) {
-		if (is_needed(model, &model->hosts[i], HISTORY_NS))
+		const struct host_piece *host = &model->hosts[i];
+
+		if (is_piece_needed(model, &host->window, host->is_running, HISTORY_NS))
 			model->hosts[kept++] = model->hosts[i];
 	}
 	model->host_cnt = kept;
@@ -207,13 +268,14 @@ static int add_stream(struct top_model *model, const struct window *window, cons
 	return err;
 }
 
-static int add_host(struct top_model *model, const struct window *window)
+static int add_host(struct top_model *model, const struct window *window, bool is_running)
 {
 	struct window *host;
 
 	if (vec_room(model->hosts, model->host_cnt, model->host_cap, 16))
 		return -ENOMEM;
-	host = &model->hosts[model->host_cnt++];
+	model->hosts[model->host_cnt].is_running = is_running;
+	host = &model->hosts[model->host_cnt++].window;
 	*host = *window;
 	memset(host->labels, 0, sizeof(host->labels));
 	host->lines = NULL;
@@ -234,7 +296,7 @@ int top_model__add(struct top_model *model, const struct window *window, const c
 		return selection_matches(model->selection, window) ?
 			       add_stream(model, window, text, len) :
 			       0;
-	err = add_host(model, window);
+	err = add_host(model, window, false);
 	if (err)
 		return err;
 	model->generation++;
@@ -246,11 +308,55 @@ int top_model__add(struct top_model *model, const struct window *window, const c
 	return 0;
 }
 
+static int add_running_stream(struct top_model *model, const struct window *window)
+{
+	struct top_piece piece;
+	int err = top_piece_init(&piece, window, "", 0, model->selection);
+
+	if (err)
+		return err;
+	piece.is_running = true;
+	err = append_piece(model, &piece);
+	top_piece_release(&piece);
+	return err;
+}
+
+int top_model__add_running(struct top_model *model, const struct window *window)
+{
+	uint64_t end = window_end_unix_ns(window);
+	int err;
+
+	if (window->event >= EVENT_CNT)
+		return 0;
+	if (window->pid)
+		return selection_matches(model->selection, window) ?
+			       add_running_stream(model, window) :
+			       0;
+	err = add_host(model, window, true);
+	if (err)
+		return err;
+	model->generation++;
+	if (end > model->running_ns[window->event])
+		model->running_ns[window->event] = end;
+	prune(model);
+	return 0;
+}
+
+void top_model__forget_running(struct top_model *model)
+{
+	/* All are older than that. */
+	memset(model->running_ns, 0xff, sizeof(model->running_ns));
+	prune(model);
+	memset(model->running_ns, 0, sizeof(model->running_ns));
+	model->generation++;
+}
+
 void top_model__freeze(struct top_model *model, bool is_frozen)
 {
 	if (model->is_frozen == is_frozen)
 		return;
 	memcpy(model->frozen_ns, model->newest_ns, sizeof(model->frozen_ns));
+	memcpy(model->frozen_running_ns, model->running_ns, sizeof(model->frozen_running_ns));
 	model->is_frozen = is_frozen;
 	model->generation++;
 }
@@ -354,21 +460,28 @@ static int count_leaf(struct row_work *work, const struct profile_stack *stack)
 	return 0;
 }
 
-/* What counts now: samples, processes, leafs. */
+/* Amounts that count now: samples, processes. */
 static int add_now(struct rows_work *work, uint32_t index, const struct top_piece *piece)
 {
 	struct stream_key key = stream_key_of(&piece->window);
 	struct top_row *row = &work->out->items[index];
-	size_t cnt = piece->stacks ? profile__stack_count(piece->stacks) : 0;
 	uint32_t known = strtab__count(work->streams);
 	uint32_t unused;
+	int err;
+
+	if (!piece->window.counts.samples)
+		return 0;
+	row->samples = add_saturated(row->samples, piece->window.counts.samples);
+	err = strtab__intern(work->streams, &key, sizeof(key), &unused);
+	row->process_cnt += strtab__count(work->streams) - known;
+	return err;
+}
+
+static int add_leafs(struct rows_work *work, uint32_t index, const struct top_piece *piece)
+{
+	size_t cnt = piece->stacks ? profile__stack_count(piece->stacks) : 0;
 	int err = 0;
 
-	row->samples = add_saturated(row->samples, piece->window.counts.samples);
-	if (piece->window.counts.samples) {
-		err = strtab__intern(work->streams, &key, sizeof(key), &unused);
-		row->process_cnt += strtab__count(work->streams) - known;
-	}
 	for (size_t i = 0; i < cnt && !err; i++) {
 		struct profile_stack stack = profile__stack(piece->stacks, i);
 
@@ -389,10 +502,28 @@ static void note_jvm(struct row_work *work, struct top_row *row, const struct wi
 	row->jit_source = window->jit_source;
 }
 
-static int add_piece(const struct top_model *model, struct rows_work *work,
-		     const struct top_piece *piece, uint64_t end_ns)
+/* Is what was added of the streams part of the amounts of now? */
+static bool is_amount(const struct top_model *model, const struct top_piece *piece)
 {
-	uint64_t last_s = (end_ns - 1) / CLOCK_NS_PER_S;
+	if (running_end_of(model, (enum event)piece->window.event))
+		return piece->is_running && is_running_within(model, &piece->window, RUNNING_NS);
+	return !piece->is_running && is_now(model, &piece->window);
+}
+
+static void add_history(const struct top_model *model, const struct top_piece *piece,
+			struct top_row *row)
+{
+	enum event event = (enum event)piece->window.event;
+	uint64_t running_ns = running_end_of(model, event);
+	uint64_t last_s = ((running_ns ? running_ns : end_of(model, event)) - 1) / CLOCK_NS_PER_S;
+
+	for (uint64_t i = 0; i < TOP_HISTORY_S && model->span == TOP_SPAN_LIVE; i++)
+		row->history[i] += top_piece_at(piece, last_s - (TOP_HISTORY_S - 1) + i);
+}
+
+static int add_piece(const struct top_model *model, struct rows_work *work,
+		     const struct top_piece *piece)
+{
 	struct top_row *row;
 	uint32_t index;
 	int err = find_row(work, piece, &index);
@@ -400,11 +531,15 @@ static int add_piece(const struct top_model *model, struct rows_work *work,
 	if (err)
 		return err;
 	row = &work->out->items[index];
-	window_counts_add(&row->counts, &piece->window.counts);
-	for (uint64_t i = 0; i < TOP_HISTORY_S && model->span == TOP_SPAN_LIVE; i++)
-		row->history[i] += top_piece_at(piece, last_s - (TOP_HISTORY_S - 1) + i);
-	note_jvm(&work->works[index], row, &piece->window);
-	return is_now(model, &piece->window) ? add_now(work, index, piece) : 0;
+	add_history(model, piece, row);
+	/* Of parts of the window that runs nothing else is known. */
+	if (!piece->is_running) {
+		window_counts_add(&row->counts, &piece->window.counts);
+		note_jvm(&work->works[index], row, &piece->window);
+		if (is_now(model, &piece->window))
+			err = add_leafs(work, index, piece);
+	}
+	return !err && is_amount(model, piece) ? add_now(work, index, piece) : err;
 }
 
 static const char *problem_of(const struct window *window)
@@ -431,25 +566,67 @@ static int finish_row(const struct row_work *work, struct top_row *row)
 	return row->hottest && row->jvm_version && row->problem ? 0 : -ENOMEM;
 }
 
-static void sum_host(const struct top_model *model, enum event event, struct top_host *out)
+static void add_host_now(const struct window *host, struct top_host *out)
+{
+	out->samples = add_saturated(out->samples, host->counts.samples);
+	out->span_ns = add_saturated(out->span_ns,
+				     host->recorded_ns ? host->recorded_ns : host->duration_ns);
+	out->cpu_cnt = host->cpu_cnt;
+	out->period = window_period(host);
+}
+
+static void sum_named(const struct top_model *model, enum event event, struct top_host *out)
 {
 	out->end_unix_ns = end_of(model, event);
 	out->lost = model->lost;
 	for (size_t i = 0; i < model->host_cnt; i++) {
-		const struct window *host = &model->hosts[i];
+		const struct window *host = &model->hosts[i].window;
 
-		if (host->event != event || !is_in_history(model, host))
+		if (model->hosts[i].is_running || host->event != event ||
+		    !(is_in_history(model, host) || is_now(model, host)))
 			continue;
 		out->lost = add_saturated(out->lost, window_lost_samples(host->lost));
 		out->opted_out = add_saturated(out->opted_out, host->lost[WINDOW_LOSS_OPTED_OUT]);
-		if (!is_now(model, host))
-			continue;
-		out->samples = add_saturated(out->samples, host->counts.samples);
-		out->span_ns = add_saturated(out->span_ns, host->recorded_ns ? host->recorded_ns :
-									       host->duration_ns);
-		out->cpu_cnt = host->cpu_cnt;
-		out->period = window_period(host);
+		if (is_now(model, host))
+			add_host_now(host, out);
 	}
+}
+
+/* What was lost is that of the windows; of the one that runs, what did not reach this reader. */
+static void sum_running(const struct top_model *model, enum event event, struct top_host *out)
+{
+	*out = (struct top_host){
+		.end_unix_ns = running_end_of(model, event),
+		.lost = out->lost,
+		.opted_out = out->opted_out,
+		.is_running = true,
+	};
+	for (size_t i = 0; i < model->host_cnt; i++) {
+		const struct window *host = &model->hosts[i].window;
+
+		if (!model->hosts[i].is_running || host->event != event ||
+		    !is_running_within(model, host, HISTORY_NS))
+			continue;
+		out->lost = add_saturated(out->lost, window_lost_samples(host->lost));
+		if (is_running_within(model, host, RUNNING_NS))
+			add_host_now(host, out);
+	}
+}
+
+static void sum_hosts(const struct top_model *model, enum event event, struct top_rows *out)
+{
+	sum_named(model, event, &out->named);
+	out->host = out->named;
+	if (running_end_of(model, event))
+		sum_running(model, event, &out->host);
+}
+
+static bool is_shown(const struct top_model *model, const struct top_piece *piece)
+{
+	if (piece->is_running)
+		return is_running_within(model, &piece->window, HISTORY_NS);
+	/* The newest windows may have ended long before the one that runs began to be told of. */
+	return is_in_history(model, &piece->window) || is_now(model, &piece->window);
 }
 
 static int collect_rows(const struct top_model *model, enum event event, struct rows_work *work)
@@ -460,8 +637,8 @@ static int collect_rows(const struct top_model *model, enum event event, struct 
 		const struct top_piece *piece = &model->pieces[i];
 
 		if (piece->window.event == event && piece->window.counts.samples &&
-		    is_in_history(model, &piece->window))
-			err = add_piece(model, work, piece, end_of(model, event));
+		    is_shown(model, piece))
+			err = add_piece(model, work, piece);
 	}
 	for (size_t i = 0; i < work->out->cnt && !err; i++)
 		err = finish_row(&work->works[i], &work->out->items[i]);
@@ -479,7 +656,7 @@ int top_model__rows(struct top_model *model, enum event event, struct top_rows *
 	int err = work.keys && work.streams ? 0 : -ENOMEM;
 
 	if (!err) {
-		sum_host(model, event, &rows.host);
+		sum_hosts(model, event, &rows);
 		err = collect_rows(model, event, &work);
 	}
 	rows_work_release(&work);
@@ -519,7 +696,7 @@ static int ask(const struct top_model *model, enum event event, const char *key,
 	for (size_t i = 0; i < model->piece_cnt; i++) {
 		const struct top_piece *piece = &model->pieces[i];
 
-		if (piece->window.event != event || !piece->stacks ||
+		if (piece->window.event != event || piece->is_running || !piece->stacks ||
 		    !is_now(model, &piece->window) || strcmp(piece->key, key) != 0)
 			continue;
 		for (size_t j = 0; j < profile__stack_count(piece->stacks) && !err; j++) {

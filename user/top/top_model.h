@@ -22,6 +22,7 @@
 
 #define TOP_HISTORY_S 60
 #define TOP_NOW_S     10
+#define TOP_RUNNING_S 2 /* of the window that runs */
 
 struct top_model;
 
@@ -40,6 +41,13 @@ void top_model__free(struct top_model *model); /* NULL is fine */
  */
 __must_check int top_model__add(struct top_model *model, const struct window *window,
 				const char *text, size_t len);
+/*
+ * Adds a stream's part of the window that runs, or the host record of all its parts of that time, which
+ * comes last. As above.
+ */
+__must_check int top_model__add_running(struct top_model *model, const struct window *window);
+/* Nobody tells of it any more. */
+void top_model__forget_running(struct top_model *model);
 /* Counts samples that did not reach the model. */
 void top_model__note_lost(struct top_model *model, uint64_t samples);
 /* Frozen: all questions are answered as of now, whatever is added; what they need is kept. */
@@ -56,6 +64,7 @@ struct top_host {
 	uint64_t opted_out;   /* the same */
 	uint64_t period;      /* what a sample stands for; 0 = not known */
 	uint32_t cpu_cnt;
+	bool is_running; /* now is of the window that runs */
 };
 
 struct top_row {
@@ -79,7 +88,8 @@ struct top_row {
 struct top_rows {
 	struct top_row *items;
 	size_t cnt;
-	struct top_host host;
+	struct top_host host;  /* that amounts of rows are of */
+	struct top_host named; /* that stacks are of: the same, or the newest windows */
 };
 
 /* All rows that have samples in the minute, in no order. 0 or -ENOMEM. End with top_rows_release(). */

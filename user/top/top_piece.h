@@ -18,6 +18,7 @@ struct top_piece {
 	struct profile *stacks; /* the name of the thread is their first frame */
 	float *seconds;		/* samples in each second from the one it begins in */
 	uint32_t second_cnt;
+	bool is_running; /* a part of a window that had not ended: it has no stacks */
 };
 
 /*

@@ -26,11 +26,10 @@ static const struct text_table_column method_columns[] = {
 
 #define COLUMNS_MAX ARRAY_SIZE(list_columns)
 
-static void add_amount(struct text_table *table, const struct top_content *content,
-		       enum event event, uint64_t samples)
+static void add_amount(struct text_table *table, const struct top_host *host, enum event event,
+		       uint64_t samples)
 {
-	text_table_cellf(table, "%.*f", top_view_decimals(event),
-			 top_amount(&content->rows.host, event, samples));
+	text_table_cellf(table, "%.*f", top_view_decimals(event), top_amount(host, event, samples));
 }
 
 static void add_frame(struct text_table *table, const char *name)
@@ -47,7 +46,7 @@ static void add_frame(struct text_table *table, const char *name)
 static void add_row(struct text_table *table, const struct top_state *state,
 		    const struct top_content *content, const struct top_row *row)
 {
-	add_amount(table, content, state->event, row->samples);
+	add_amount(table, &content->rows.host, state->event, row->samples);
 	text_table_cellf(table, "%.1f",
 			 100 * top_share(&content->rows.host, state->event, row->samples));
 	text_table_cellf(table, "%zu", row->process_cnt);
@@ -61,7 +60,7 @@ static void add_line(struct text_table *table, const struct top_state *state,
 {
 	double samples = content->lines.samples ? (double)content->lines.samples : 1;
 
-	add_amount(table, content, state->event, line->self);
+	add_amount(table, &content->rows.named, state->event, line->self);
 	text_table_cellf(table, "%.1f", 100 * (double)line->self / samples);
 	text_table_cellf(table, "%.1f", 100 * (double)line->total / samples);
 	add_frame(table, line->name);
@@ -92,6 +91,9 @@ static void append_head(const struct top_state *state, const struct top_content 
 		top_view_append_row_facts(&line, content->row);
 		append_line(out, &line);
 	}
+	top_view_append_named_time(&line, &content->rows, facts->now_unix_ns);
+	if (line.len || strbuf_error(&line))
+		append_line(out, &line);
 	top_view_append_problems(&line, content, facts);
 	if (line.len || strbuf_error(&line))
 		append_line(out, &line);

@@ -29,7 +29,6 @@
 #include "user/util/log.h"
 
 #define REDRAW_NS   CLOCK_NS_PER_S
-#define ONCE_NS	    (5 * CLOCK_NS_PER_S)  /* of samples, where they are our own */
 #define ONCE_MAX_NS (60 * CLOCK_NS_PER_S) /* for a busy host to give them */
 
 struct top {
@@ -79,7 +78,7 @@ static void explain_nothing(const struct top *top)
 {
 	if (top->options->has_selection)
 		pr_err("no samples match; jbpf top without selectors shows what there is\n");
-	else if (top->source && top->source->fd >= 0)
+	else if (top->source && top->source->is_sampling)
 		pr_err("nothing was sampled: the host is idle, or too busy to give any samples\n");
 	else
 		pr_err("the store in '%s' has no samples of that time; is jbpfd running?\n",
@@ -103,18 +102,20 @@ static int print_table(struct top *top)
 	return cmd_write(NULL, &out);
 }
 
-/* Of samples of our own a table takes some seconds; a store has what it has. */
+/* Of samples of our own a table takes some seconds, of the window that runs two; else a store has what it has. */
 static bool has_enough(struct top *top, bool *is_short)
 {
+	const struct top_source *source = top->source;
 	struct top_rows rows;
 	bool is_enough;
 
-	if (top->source->fd < 0)
-		return top->source->is_idle;
+	if (!source->fills_ns)
+		return source->is_idle;
 	*is_short = top_model__rows(top->model, top->state.event, &rows) != 0;
 	if (*is_short)
 		return true;
-	is_enough = rows.host.span_ns >= ONCE_NS;
+	is_enough = rows.host.span_ns >= source->fills_ns &&
+		    (source->is_sampling || (rows.host.is_running && source->is_idle));
 	top_rows_release(&rows);
 	return is_enough;
 }
@@ -135,8 +136,9 @@ static int run_once(struct top *top)
 	uint64_t end_ns = clock_boot_ns() + ONCE_MAX_NS;
 	bool is_short = false;
 
-	if (top->source->fd >= 0)
-		pr_info("sampling for %llu s\n", (unsigned long long)(ONCE_NS / CLOCK_NS_PER_S));
+	if (top->source->is_sampling)
+		pr_info("sampling for %llu s\n",
+			(unsigned long long)(top->source->fills_ns / CLOCK_NS_PER_S));
 	while (clock_boot_ns() < end_ns) {
 		struct pollfd wait = { .fd = top->source->fd, .events = POLLIN };
 
@@ -275,6 +277,12 @@ static bool wants_sampling(const struct top_options *options)
 	return geteuid() == 0 && !top_store_is_alive(options->store);
 }
 
+/* Of the window that runs no stacks are told: which code a sample was in, and which thread's it is. */
+static bool reads_along(const struct top_options *options)
+{
+	return options->selection.kind == SELECT_KIND_ANY && !options->selection.thread;
+}
+
 /* Prints why it fails. The exit code. */
 static int open_source(struct top *top)
 {
@@ -283,7 +291,8 @@ static int open_source(struct top *top)
 	int err;
 
 	if (!wants_sampling(options)) {
-		err = top_store__open(options->store, options->event, &top->source);
+		err = top_store__open(options->store, options->event, reads_along(options),
+				      &top->source);
 		if (err)
 			return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 		return CMD_EXIT_DONE;

@@ -26,16 +26,27 @@ struct top_source {
 	uint64_t due_boot_ns; /* when step() is to be called even if nothing is readable */
 	uint32_t events;      /* EVENT_BIT() of those that it has */
 	bool is_idle;	      /* after a step: the model has all that there is */
-	char text[300];	      /* what it is, for the head */
-	char note[200];	      /* what needs attention; "" = nothing */
+	uint64_t
+		fills_ns; /* a plain table waits for so much time of samples; 0: for is_idle alone */
+	bool is_sampling; /* the samples are our own */
+	char text[300];	  /* what it is, for the head */
+	char note[200];	  /* what needs attention; "" = nothing */
 	char why[1024];
 };
 
-/* Is the newest window of the store so young that a jbpfd writes to it now? Silent; false when it cannot be read. */
+/*
+ * Does a jbpfd write to this store now: does it listen beside it, or is its newest window so young? Silent;
+ * false when it cannot be read.
+ */
 bool top_store_is_alive(const char *dir);
 
-/* Prints why it fails. 0 or -errno (-ENODATA: there is a store, but nothing of the event). */
-__must_check int top_store__open(const char *dir, enum event event, struct top_source **out);
+/*
+ * Windows of a store, and where it `reads_along` what its jbpfd tells of the one that runs, beside which
+ * an empty store is fine. Prints why it fails. 0 or -errno (-ENODATA: there is a store, but nothing of the
+ * event).
+ */
+__must_check int top_store__open(const char *dir, enum event event, bool reads_along,
+				 struct top_source **out);
 
 /*
  * Adds the windows of a range to a model of TOP_SPAN_WHOLE. Prints damage and errors. The exit code

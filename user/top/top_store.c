@@ -13,8 +13,11 @@
 
 #include "user/cli/cmd_store.h"
 #include "user/cli/exit_codes.h"
+#include "user/collect/running.h"
+#include "user/store/store_socket.h"
 #include "user/store/store_source.h"
 #include "user/store/store_state.h"
+#include "user/top/top_running.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -38,6 +41,9 @@ struct top_store {
 	char *dir;
 	enum event event; /* of the reader */
 	struct store_source *reader;
+	struct top_running running;
+	bool reads_along;
+	bool has_read; /* all windows that there were: before that a row would lack its methods and facts */
 	bool is_begun[EVENT_CNT];
 	struct poll polls[EVENT_CNT];
 	struct top_model *model; /* during a walk */
@@ -65,8 +71,12 @@ bool top_store_is_alive(const char *dir)
 	uint64_t alive_until_ns = 0;
 	const struct store_visitor visitor = { .ctx = &alive_until_ns, .want = note_end };
 	struct store_source *reader;
-	int err = store_source__open(dir, EVENT_CPU, &reader);
+	__cleanup_fd int fd = store_socket_connect(dir);
+	int err;
 
+	if (fd >= 0)
+		return true;
+	err = store_source__open(dir, EVENT_CPU, &reader);
 	if (err)
 		return false;
 	err = store_source__visit(reader, now - 3 * ALIVE_NS, now + AHEAD_NS, &visitor);
@@ -159,7 +169,7 @@ static int begin(struct top_store *store)
 	return 0;
 }
 
-/* What needs attention: of the windows that were taken last, or that no more come. */
+/* What needs attention: of the windows that were taken last, that no more come, or why they are not newer. */
 static void describe(struct top_store *store)
 {
 	char *note = store->source.note;
@@ -176,6 +186,8 @@ static void describe(struct top_store *store)
 			       now > state.written_unix_ns ?
 				       (uint64_t)((now - state.written_unix_ns) / CLOCK_NS_PER_S) :
 				       0);
+	else if (store->reads_along)
+		top_running_why(&store->running, note, sizeof(store->source.note));
 }
 
 /* 0 or -errno. */
@@ -200,11 +212,31 @@ static int poll_twice(struct top_store *store, struct top_model *model)
 	return err;
 }
 
+/* Of the window that runs. 0 or -ENOMEM. */
+static int read_along(struct top_store *store, enum event event, struct top_model *model)
+{
+	int err;
+
+	if (!store->reads_along)
+		return 0;
+	err = top_running_step(&store->running, store->dir, model);
+	store->source.fd = top_running_fd(&store->running);
+	store->source.fills_ns = (EVENT_BIT(event) & RUNNING_EVENTS) &&
+						 top_running_is_awaited(&store->running) ?
+					 TOP_RUNNING_S * CLOCK_NS_PER_S :
+					 0;
+	return err;
+}
+
 static int store_step(struct top_source *source, enum event event, struct top_model *model)
 {
 	struct top_store *store = (struct top_store *)source;
-	int err;
+	int err = store->has_read ? read_along(store, event, model) : 0;
 
+	if (err) {
+		(void)snprintf(source->why, sizeof(source->why), "out of memory");
+		return err;
+	}
 	if (source->due_boot_ns > clock_boot_ns() && store->event == event)
 		return 0;
 	source->due_boot_ns = clock_boot_ns() + POLL_NS;
@@ -215,6 +247,10 @@ static int store_step(struct top_source *source, enum event event, struct top_mo
 		err = begin(store);
 	if (!err)
 		err = poll_twice(store, model);
+	if (!err && !store->has_read && source->is_idle) {
+		store->has_read = true;
+		err = read_along(store, event, model);
+	}
 	describe(store);
 	if (err)
 		(void)snprintf(source->why, sizeof(source->why),
@@ -226,12 +262,13 @@ static void store_free(struct top_source *source)
 {
 	struct top_store *store = (struct top_store *)source;
 
+	top_running_release(&store->running);
 	store_source__free(store->reader);
 	free(store->dir);
 	free(store);
 }
 
-int top_store__open(const char *dir, enum event event, struct top_source **out)
+int top_store__open(const char *dir, enum event event, bool reads_along, struct top_source **out)
 {
 	static const struct top_source_ops ops = { .step = store_step, .free = store_free };
 	struct top_store *store = calloc(1, sizeof(*store));
@@ -241,6 +278,8 @@ int top_store__open(const char *dir, enum event event, struct top_source **out)
 		store->source.ops = &ops;
 		store->source.fd = -1;
 		store->event = event;
+		store->reads_along = reads_along;
+		top_running_init(&store->running);
 		store->dir = strdup(dir);
 		(void)snprintf(store->source.text, sizeof(store->source.text), "store %s", dir);
 	}

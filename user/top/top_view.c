@@ -62,8 +62,9 @@ static void append_counts(const struct top_content *content, struct strbuf *out)
 
 /* Which page this is, and facts of its row. */
 static void draw_place(struct top_screen *screen, const struct top_state *state,
-		       const struct top_content *content)
+		       const struct top_content *content, const struct top_facts *facts)
 {
+	__cleanup_strbuf struct strbuf time = STRBUF_INIT;
 	__cleanup_strbuf struct strbuf line = STRBUF_INIT;
 	const struct top_row *row = content->row;
 
@@ -75,6 +76,9 @@ static void draw_place(struct top_screen *screen, const struct top_state *state,
 		strbuf_printf(&line, "%s  ", row->name);
 		if (*state->thread)
 			strbuf_printf(&line, "thread %s  ", state->thread);
+		top_view_append_named_time(&time, &content->rows, facts->now_unix_ns);
+		if (time.len)
+			strbuf_printf(&line, "%s  ", strbuf_str(&time));
 		top_view_append_row_facts(&line, row);
 	}
 	if (*state->pages[state->page].filter)
@@ -179,8 +183,16 @@ static float full_of(const struct top_content *content, int chart_width)
 	return full;
 }
 
+static void draw_hottest_title(struct top_screen *screen, int x, const struct top_content *content)
+{
+	__cleanup_strbuf struct strbuf title = STRBUF_INIT;
+
+	top_view_append_hottest_title(&title, &content->rows);
+	top_screen_text(screen, 3, x, screen->width, TOP_STYLE_HEAD, strbuf_str(&title));
+}
+
 static void draw_list_titles(struct top_screen *screen, const struct list_columns *columns,
-			     enum event event)
+			     enum event event, const struct top_content *content)
 {
 	top_screen_printf(screen, 3, 0, AMOUNT_WIDTH, TOP_STYLE_HEAD, "%7s", top_view_unit(event));
 	top_screen_printf(screen, 3, AMOUNT_WIDTH, PERCENT_WIDTH, TOP_STYLE_HEAD, "%6s", "HOST%");
@@ -192,8 +204,7 @@ static void draw_list_titles(struct top_screen *screen, const struct list_column
 	top_screen_text(screen, 3, columns->name, columns->name_width, TOP_STYLE_HEAD,
 			"CONTAINER OR PROCESS");
 	if (columns->hottest)
-		top_screen_text(screen, 3, columns->hottest, screen->width, TOP_STYLE_HEAD,
-				"HOTTEST METHOD");
+		draw_hottest_title(screen, columns->hottest, content);
 	top_screen_style(screen, 3, TOP_STYLE_HEAD);
 }
 
@@ -290,7 +301,7 @@ static void draw_line(struct top_screen *screen, int y, const struct top_state *
 	int x = AMOUNT_WIDTH + 2 * PERCENT_WIDTH + 2 * indent;
 	double samples = lines->samples ? (double)lines->samples : 1;
 
-	draw_amount(screen, y, &content->rows.host, state->event,
+	draw_amount(screen, y, &content->rows.named, state->event,
 		    by_self ? line->self : line->total);
 	top_screen_printf(screen, y, AMOUNT_WIDTH, PERCENT_WIDTH, TOP_STYLE_PLAIN, "%6.1f",
 			  100 * (double)line->self / samples);
@@ -315,7 +326,7 @@ static void draw_lines(struct top_screen *screen, const struct top_state *state,
 
 	columns.full = full_of(content, columns.chart_width);
 	if (state->page == TOP_PAGE_LIST)
-		draw_list_titles(screen, &columns, state->event);
+		draw_list_titles(screen, &columns, state->event, content);
 	else
 		draw_line_titles(screen, state);
 	for (size_t i = 0; i < top_view_lines(screen->height) && page->first + i < cnt; i++) {
@@ -348,8 +359,8 @@ static void draw_help(struct top_screen *screen)
 		"p, space pause: what is shown stays, sampling goes on",
 		"q        quit",
 		"",
-		"CORES    CPUs kept busy in the last ten seconds; THREADS that waited meanwhile;",
-		"         PER SEC of what is counted",
+		"CORES    CPUs kept busy in the time that the first line tells: two seconds where",
+		"         jbpfd runs, else ten; THREADS that waited meanwhile; PER SEC of what is counted",
 		"HOST%    share of the host: of its CPUs, or of all samples of the event",
 		"SELF%    samples in the method itself; TOTAL% with what it calls",
 		"",
@@ -369,7 +380,7 @@ void top_view_draw(struct top_screen *screen, const struct top_state *state,
 		return;
 	}
 	draw_head(screen, state, content, facts);
-	draw_place(screen, state, content);
+	draw_place(screen, state, content, facts);
 	draw_problems(screen, content, facts);
 	draw_lines(screen, state, content);
 	draw_foot(screen, state);

@@ -31,6 +31,11 @@ void top_view_draw(struct top_screen *screen, const struct top_state *state,
 void top_view_append_load(struct strbuf *out, const struct top_content *content, enum event event);
 /* "10 s until 14:03:20 CET, 4 s ago", in local time. Appended. */
 void top_view_append_time(struct strbuf *out, const struct top_host *host, uint64_t now_unix_ns);
+/* "stacks: 10 s until 14:03:20 CET", where that is not the time of amounts; else nothing. Appended. */
+void top_view_append_named_time(struct strbuf *out, const struct top_rows *rows,
+				uint64_t now_unix_ns);
+/* "HOTTEST METHOD", and of which time it is where that is not the time of amounts. Short. Appended. */
+void top_view_append_hottest_title(struct strbuf *out, const struct top_rows *rows);
 /* "Java 17.0.15, frame pointers on, names from vmstructs, unknown frames 0.1 %, stacks whole 99.9 %". Appended. */
 void top_view_append_row_facts(struct strbuf *out, const struct top_row *row);
 /* A line that says what was lost and what is wrong with this row (NULL: the list); nothing when all is well. */

@@ -73,6 +73,32 @@ void top_view_append_time(struct strbuf *out, const struct top_host *host, uint6
 		strbuf_printf(out, ", %.0f s ago", (double)(age_ns / CLOCK_NS_PER_S));
 }
 
+void top_view_append_named_time(struct strbuf *out, const struct top_rows *rows,
+				uint64_t now_unix_ns)
+{
+	if (!rows->host.is_running)
+		return;
+	strbuf_puts(out, "stacks: ");
+	if (rows->named.end_unix_ns)
+		top_view_append_time(out, &rows->named, now_unix_ns);
+	else
+		strbuf_puts(out, "none before the window has ended");
+}
+
+void top_view_append_hottest_title(struct strbuf *out, const struct top_rows *rows)
+{
+	time_t end_s = (time_t)(rows->named.end_unix_ns / CLOCK_NS_PER_S);
+	char text[32] = "?";
+	struct tm parts;
+
+	if (!rows->host.is_running)
+		strbuf_puts(out, "HOTTEST METHOD");
+	else if (!rows->named.end_unix_ns)
+		strbuf_puts(out, "HOTTEST METHOD, none yet");
+	else if (localtime_r(&end_s, &parts) && strftime(text, sizeof(text), "%H:%M:%S", &parts))
+		strbuf_printf(out, "HOTTEST UNTIL %s", text);
+}
+
 void top_view_append_row_facts(struct strbuf *out, const struct top_row *row)
 {
 	static const char *const flags[] = { "", ", frame pointers off", ", frame pointers on" };
@@ -89,11 +115,13 @@ void top_view_append_row_facts(struct strbuf *out, const struct top_row *row)
 			strbuf_printf(out, ", names from %s", names);
 		strbuf_puts(out, ", ");
 	}
-	strbuf_printf(out, "unknown frames %.1f %%, stacks whole %.1f %%",
-		      percent(counts->unknown_frames, counts->frames),
-		      percent(whole, counts->samples));
+	if (counts->samples)
+		strbuf_printf(out, "unknown frames %.1f %%, stacks whole %.1f %%",
+			      percent(counts->unknown_frames, counts->frames),
+			      percent(whole, counts->samples));
 	if (row->process_cnt != 1)
-		strbuf_printf(out, ", %zu processes", row->process_cnt);
+		strbuf_printf(out, "%s%zu processes", counts->samples ? ", " : "",
+			      row->process_cnt);
 }
 
 void top_view_append_problems(struct strbuf *out, const struct top_content *content,
