@@ -52,13 +52,6 @@ void daemon_readers_open(struct daemon_readers *readers, const char *store_dir)
 	daemon_readers_close(readers);
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void daemon_readers_close(struct daemon_readers *readers)
 {
 	if (!readers->store_dir && readers->listen_fd <= 0)

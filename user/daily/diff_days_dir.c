@@ -68,13 +68,6 @@ int diff_days_dir_open(const char *path, struct diff_days_dir *out)
 	return make_dir(out->fd, DIFF_DAYS_DIR_SERIES, &out->series_fd);
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void diff_days_dir_close(struct diff_days_dir *dir)
 {
 	close_fd(&dir->day_fd);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/fs.h"
 #include "user/util/parse.h"
 
 #define SOCKET_BACKLOG	128
@@ -105,16 +106,6 @@ static int remove_stale(const struct serve_address *address)
 	return unlink(path) && errno != ENOENT ? -errno : 0;
 }
 
-static int bind_unix(int fd, const struct serve_address *address)
-{
-	/* The mode is right from the first moment; there are no other threads yet. */
-	mode_t old = umask(~(mode_t)SOCKET_MODE & 0777);
-	int err = bind(fd, (const struct sockaddr *)&address->addr, address->len) ? -errno : 0;
-
-	umask(old);
-	return err;
-}
-
 int serve_address_listen(const struct serve_address *address)
 {
 	const char *path = serve_address_path(address);
@@ -130,7 +121,8 @@ int serve_address_listen(const struct serve_address *address)
 		if (!err)
 			err = remove_stale(address);
 		if (!err)
-			err = bind_unix(fd, address);
+			err = fs_bind_socket(fd, (const struct sockaddr *)&address->addr,
+					     address->len, SOCKET_MODE); /* no other threads yet */
 	} else if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
 		   bind(fd, (const struct sockaddr *)&address->addr, address->len)) {
 		err = -errno;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/fs.h"
 
 #define BACKLOG	    16
 #define SOCKET_MODE 0660
@@ -62,16 +63,13 @@ int store_socket_listen(const char *dir)
 	__cleanup_fd int dir_fd = open_dir(dir);
 	__cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un address;
-	mode_t old;
 	int err = dir_fd < 0 ? dir_fd : fd < 0 ? -errno : remove_old(dir_fd);
 
 	if (err)
 		return err;
 	address = address_below(dir_fd);
-	/* The mode is right from the first moment; there are no other threads yet. */
-	old = umask(~(mode_t)SOCKET_MODE & 0777);
-	err = bind(fd, (const struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
-	umask(old);
+	/* There are no other threads yet. */
+	err = fs_bind_socket(fd, (const struct sockaddr *)&address, sizeof(address), SOCKET_MODE);
 	if (!err)
 		err = give_to_group(dir_fd);
 	if (!err && listen(fd, BACKLOG))

@@ -52,6 +52,13 @@ static inline void cleanup_dir_(DIR **dir)
 		taken_;                                \
 	})
 
+/* Closes it, where it is open; it becomes -1. */
+static inline void close_fd(int *fd)
+{
+	cleanup_fd_(fd);
+	*fd = -1;
+}
+
 /* Value of `fd`, which becomes -1: the caller owns the descriptor. */
 static inline int take_fd(int *fd)
 {

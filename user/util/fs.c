@@ -70,6 +70,15 @@ int fs_read_filef(int dir_fd, size_t max_bytes, struct strbuf *out, const char *
 	return fs_read_file(dir_fd, path, max_bytes, out);
 }
 
+int fs_bind_socket(int fd, const struct sockaddr *address, socklen_t len, mode_t mode)
+{
+	mode_t old = umask(~mode & 0777);
+	int err = bind(fd, address, len) ? -errno : 0;
+
+	umask(old);
+	return err;
+}
+
 int fs_write_all(int fd, const void *bytes, size_t len)
 {
 	const char *at = bytes;

@@ -8,6 +8,7 @@
 #define JBPF_UTIL_FS_H
 
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "user/util/attributes.h"
@@ -25,6 +26,12 @@ int fs_read_file(int dir_fd, const char *path, size_t max_bytes, struct strbuf *
 /* fs_read_file with printf-style path, for /proc/<pid>/... */
 int fs_read_filef(int dir_fd, size_t max_bytes, struct strbuf *out, const char *format, ...)
 	__printf_like(4, 5);
+
+/*
+ * Binds a Unix socket, whose file has this mode from the first moment. The umask is another one
+ * meanwhile: no other thread may make files. 0 or -errno.
+ */
+__must_check int fs_bind_socket(int fd, const struct sockaddr *address, socklen_t len, mode_t mode);
 
 /* All bytes or an error; retries short writes and EINTR. 0 or -errno. */
 __must_check int fs_write_all(int fd, const void *bytes, size_t len);

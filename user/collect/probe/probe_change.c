@@ -148,27 +148,18 @@ int probe_change_pids(int map_fd, const uint32_t *pids, size_t cnt)
 int probe_change_filters(int pids_fd, int cgroups_fd, const struct probe_options *options,
 			 const char **subject)
 {
-	const __u8 one = 1;
+	int err = 0;
 
-	for (size_t i = 0; i < options->pid_cnt; i++) {
-		int err = bpf_map_update_elem(pids_fd, &options->pids[i], &one, BPF_ANY);
-
-		if (err)
-			return err;
-	}
-	for (__u32 i = 0; i < options->cgroup_cnt; i++) {
+	if (options->pid_cnt)
+		err = probe_change_pids(pids_fd, options->pids, options->pid_cnt);
+	for (__u32 i = 0; !err && i < options->cgroup_cnt; i++) {
 		__cleanup_fd int fd =
 			open(options->cgroup_paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		int err;
 
 		*subject = options->cgroup_paths[i];
-		if (fd < 0)
-			return -errno;
-		err = bpf_map_update_elem(cgroups_fd, &i, &fd, BPF_ANY);
-		if (err)
-			return err;
+		err = fd < 0 ? -errno : bpf_map_update_elem(cgroups_fd, &i, &fd, BPF_ANY);
 	}
-	return 0;
+	return err;
 }
 
 /* All slots, whatever was in them: one that is empty passes nobody. */
