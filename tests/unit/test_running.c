@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is told of the window that runs, look after look, of whom, and of whom not. */
+/* What each look reports of the running window: which processes, and which it must not report. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

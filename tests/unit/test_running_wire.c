@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is told of the window that runs, as bytes, and whatever else somebody may send instead. */
+/* The bytes that report the running window, and any other bytes that somebody may send instead. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The kernel's walk over the code caches of real JVMs (tests/fixtures/hotspot: JDK 8, 11, 17, 21, 25):
- * told by the reader of user space how their frames are found, it finds each frame of each method at
- * each of its return addresses, and every address has the chain of methods that the golden text has.
+ * with the frame sizes that user space has read from them, it must find each frame of each method at
+ * each of its return addresses, and every address must have the chain of methods of the golden text.
  */
 #include "tests/unit/walk_host.h"
 

@@ -481,7 +481,7 @@ static int take_opt_out(struct recorder *recorder, const struct packet *packet)
 	return 0;
 }
 
-/* It is told of a process that the kernel has reported; of another one nothing is kept. */
+/* The namer reports a process that the kernel has reported before; of any other nothing is kept. */
 static int take_met(struct recorder *recorder, const struct packet *packet)
 {
 	struct window window;

@@ -35,7 +35,7 @@ struct daemon_readers {
 	int epoll_fd;
 	struct daemon_reader readers[DAEMON_READERS_MAX];
 	size_t cnt;
-	uint64_t second_ns; /* CLOCK_BOOTTIME: when accepts are counted anew */
+	uint64_t second_ns; /* CLOCK_BOOTTIME: when the count of accepts begins again */
 	uint32_t accepts;   /* since the last one */
 	bool is_resting;    /* the listening socket is not watched until then */
 	uint64_t due_ns;    /* of the next look */

@@ -433,7 +433,7 @@ static void do_stream(struct run *run, const struct stream *stream, bool may_def
 		return;
 	}
 	if (!err) {
-		/* A part is of those that do not hang who reads them: of them, what was read before. */
+		/* A part names only processes that were read before: no new JVM is opened for it, since that may hang. */
 		if (!run->batch->head.goes_on || process->jvm.is_hotspot)
 			naming_update_jvm(run->naming, process);
 		err = name_and_hand_out(run, stream, process, may_defer);
@@ -594,7 +594,7 @@ void naming__window(struct naming *naming, const struct naming_batch *batch, str
 		if (work_note__is_given_up(naming->config.note, batch->head.window_id))
 			break;
 		do_stream(&run, &stream, true);
-		/* Whom the part is about waits for no news: each may be of one that hangs who reads it. */
+		/* While a part is named, no news is read: any of it may be of a process that hangs its reader. */
 		if (listener->pause && !batch->head.goes_on)
 			listener->pause(listener->ctx);
 	}
