@@ -219,7 +219,7 @@ $(SOAK_LIB) $(FAIL_LIB): $(BUILD)/%.so: %.c
 	$(Q)$(CC) $(AID_CFLAGS) -O2 -fPIC -shared -fno-builtin $< -o $@
 
 .PHONY: test-programs
-test-programs: e2e-programs $(TEST_BIN) $(CRASH_BIN) $(BENCH_BIN)
+test-programs: e2e-programs $(TEST_BIN) $(BENCH_BIN)
 
 # TESTS='test_account test_parser*': these only.
 CHECK_BIN := $(if $(TESTS),$(filter $(subst *,%,$(TESTS:%=$(BUILD)/tests/%)),$(TEST_BIN)),$(TEST_BIN))
@@ -229,7 +229,7 @@ check-programs: $(CHECK_BIN)
 
 # What end-to-end tests run.
 .PHONY: e2e-programs
-e2e-programs: all $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(SOAK_LIB) $(FAIL_LIB) $(FAIL_BIN)
+e2e-programs: all $(AID_BIN) $(TOOL_BIN) $(LIVE_BIN) $(SOAK_LIB) $(FAIL_LIB) $(FAIL_BIN) $(CRASH_BIN)
 
 .PHONY: check
 check: $(CHECK_BIN)
@@ -353,18 +353,22 @@ bench: all test-programs
 
 # Compiles everything, kernel and user side, for aarch64 with the host's clang. Only libc's headers
 # are foreign ones (libc6-dev-arm64-cross): the libraries' own are the same, and nothing is linked or run:
-# not optimized, which takes a third of the time and warns of the same.
+# not optimized, which takes a third of the time and warns of the same. AARCH64_OBJECTS=product-objects: no tests.
 AARCH64_CC := $(CLANG) --target=aarch64-linux-gnu -isystem /usr/aarch64-linux-gnu/include \
 	      -idirafter /usr/include/$(shell uname -m)-linux-gnu
+AARCH64_OBJECTS ?= objects
 
 .PHONY: check-aarch64
 check-aarch64:
 	$(Q)$(MAKE) --no-print-directory ARCH=aarch64 BUILD=build-aarch64 CC='$(AARCH64_CC)' \
-		CFLAGS='-O0 -Werror -Wno-error=format-nonliteral -Wno-gnu-variable-sized-type-not-at-end' objects
+		CFLAGS='-O0 -Werror -Wno-error=format-nonliteral -Wno-gnu-variable-sized-type-not-at-end' $(AARCH64_OBJECTS)
+
+.PHONY: product-objects
+product-objects: $(LIB_OBJ) $(PROGRAMS:$(BUILD)/bin/%=$(BUILD)/user/%.o)
 
 .PHONY: objects
-objects: $(LIB_OBJ) $(PROGRAMS:$(BUILD)/bin/%=$(BUILD)/user/%.o) $(TEST_SRC:%.c=$(BUILD)/%.o) \
-	 $(TOOL_SRC:%.c=$(BUILD)/%.o) $(CRASH_SRC:%.c=$(BUILD)/%.o) $(LIVE_SRC:%.c=$(BUILD)/%.o)
+objects: product-objects $(TEST_SRC:%.c=$(BUILD)/%.o) $(TOOL_SRC:%.c=$(BUILD)/%.o) $(CRASH_SRC:%.c=$(BUILD)/%.o) \
+	 $(LIVE_SRC:%.c=$(BUILD)/%.o)
 
 .PHONY: check-style
 check-style:
