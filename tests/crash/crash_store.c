@@ -228,16 +228,18 @@ bool crash_is_exactly(const struct crash_seen *seen, uint32_t first, uint32_t la
 		own += expected;
 		samples += is_expected ? crash_samples(number) : 0;
 	}
-	if (seen->windows == last - first && seen->host_windows == last - first &&
-	    seen->samples == samples && seen->text_samples == samples &&
-	    (!seen->has_cells || seen->cell_samples == samples) && seen->line_samples == own)
+	if (seen->windows == last - first &&
+	    seen->host_windows + seen->cut_commits == last - first && seen->samples == samples &&
+	    seen->text_samples == samples && (!seen->has_cells || seen->cell_samples == samples) &&
+	    seen->line_samples == own)
 		return true;
 	fprintf(stderr,
-		"windows [%u, %u): %" PRIu64 " and %" PRIu64 " of the host; samples %" PRIu64
-		", in stacks %" PRIu64 ", in cells %" PRIu64 " (%" PRIu64
-		" expected), in lines %" PRIu64 " (%" PRIu64 " expected)\n",
-		first, last, seen->windows, seen->host_windows, seen->samples, seen->text_samples,
-		seen->cell_samples, samples, seen->line_samples, own);
+		"windows [%u, %u): %" PRIu64 " and %" PRIu64
+		" of the host, %u were cut off; samples %" PRIu64 ", in stacks %" PRIu64
+		", in cells %" PRIu64 " (%" PRIu64 " expected), in lines %" PRIu64 " (%" PRIu64
+		" expected)\n",
+		first, last, seen->windows, seen->host_windows, seen->cut_commits, seen->samples,
+		seen->text_samples, seen->cell_samples, samples, seen->line_samples, own);
 	return false;
 }
 

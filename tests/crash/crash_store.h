@@ -39,6 +39,7 @@ struct crash_seen {
 	uint64_t cell_samples; /* by their cells */
 	uint64_t windows;      /* with samples */
 	uint64_t host_windows; /* host records */
+	uint32_t cut_commits;  /* windows whose host record was never written whole; the caller's */
 	uint64_t damage_cnt;
 	char damage[256]; /* the first one */
 };
