@@ -30,6 +30,8 @@
 
 #define REDRAW_NS   CLOCK_NS_PER_S
 #define ONCE_MAX_NS (60 * CLOCK_NS_PER_S) /* for a busy host to give them */
+/* Then a shorter part of the window that runs will do: windows may be shorter than two seconds. */
+#define ONCE_SOME_NS (5 * CLOCK_NS_PER_S)
 
 struct top {
 	const struct top_options *options;
@@ -103,9 +105,10 @@ static int print_table(struct top *top)
 }
 
 /* Of samples of our own a table takes some seconds, of the window that runs two; else a store has what it has. */
-static bool has_enough(struct top *top, bool *is_short)
+static bool has_enough(struct top *top, uint64_t waited_ns, bool *is_short)
 {
 	const struct top_source *source = top->source;
+	uint64_t wanted_ns = source->fills_ns;
 	struct top_rows rows;
 	bool is_enough;
 
@@ -114,7 +117,9 @@ static bool has_enough(struct top *top, bool *is_short)
 	*is_short = top_model__rows(top->model, top->state.event, &rows) != 0;
 	if (*is_short)
 		return true;
-	is_enough = rows.host.span_ns >= source->fills_ns &&
+	if (!source->is_sampling && waited_ns >= ONCE_SOME_NS)
+		wanted_ns = 1;
+	is_enough = rows.host.span_ns >= wanted_ns &&
 		    (source->is_sampling || (rows.host.is_running && source->is_idle));
 	top_rows_release(&rows);
 	return is_enough;
@@ -133,19 +138,20 @@ static int step(struct top *top)
 /* Until the source has given enough for a table. The exit code. */
 static int run_once(struct top *top)
 {
-	uint64_t end_ns = clock_boot_ns() + ONCE_MAX_NS;
+	uint64_t start_ns = clock_boot_ns(), waited_ns = 0;
 	bool is_short = false;
 
 	if (top->source->is_sampling)
 		pr_info("sampling for %llu s\n",
 			(unsigned long long)(top->source->fills_ns / CLOCK_NS_PER_S));
-	while (clock_boot_ns() < end_ns) {
+	while (waited_ns < ONCE_MAX_NS) {
 		struct pollfd wait = { .fd = top->source->fd, .events = POLLIN };
 
 		(void)poll(&wait, 1, 50);
 		if (step(top))
 			return CMD_EXIT_FAILED;
-		if (has_enough(top, &is_short))
+		waited_ns = clock_boot_ns() - start_ns;
+		if (has_enough(top, waited_ns, &is_short))
 			break;
 	}
 	return is_short ? fail_memory() : print_table(top);
