@@ -10,6 +10,7 @@
 #include "bpf/jbpf_unwind.h"
 #include "bpf/jbpf_hotspot.h"
 #include "bpf/maps.bpf.h"
+#include "bpf/unwind_maps.bpf.h"
 #include "bpf/verifier.bpf.h"
 
 /*
@@ -43,7 +44,7 @@ static __always_inline struct blob_place *blob_place_of(__u64 pc)
 {
 	__u32 zero = 0;
 	struct blob_memo *memo = bpf_map_lookup_elem(&blob_memo, &zero);
-	__u64 at = pc * 0x9e3779b97f4a7c15ull >> (64 - BLOB_MEMO_BITS);
+	__u64 at = memo_hash(pc) >> (64 - BLOB_MEMO_BITS);
 
 	return memo ? &memo->places[at & ((1 << BLOB_MEMO_BITS) - 1)] : NULL;
 }

@@ -175,7 +175,7 @@ static __always_inline bool row_find(struct scratch *state)
 
 static __always_inline struct rule *memo_slot(__u64 pc, __u32 generation)
 {
-	__u64 at = ((pc ^ (__u64)generation << 32) * JBPF_MIX_1) >> (64 - RULE_MEMO_BITS);
+	__u64 at = memo_hash(pc ^ (__u64)generation << 32) >> (64 - RULE_MEMO_BITS);
 	struct rule_memo *memo;
 	__u32 zero = 0;
 

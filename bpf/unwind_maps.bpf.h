@@ -11,6 +11,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/jbpf.h"
 #include "bpf/jbpf_unwind.h"
 
 struct unwind_chunk {
@@ -45,6 +46,18 @@ struct rule {
  * of the last sample. A value for each CPU may have 32 KiB.
  */
 #define RULE_MEMO_BITS 11
+
+/*
+ * Of a number whose upper bits say where in a CPU's memo it belongs. Addresses of one stack may lie
+ * at regular distances, as functions that were generated do: after one multiplication alone some
+ * of these distances share a few slots, and a stack with more addresses than searches is never whole.
+ */
+static __always_inline __u64 memo_hash(__u64 of)
+{
+	of *= JBPF_MIX_1;
+	of ^= of >> 33;
+	return of * JBPF_MIX_2;
+}
 
 struct rule_memo {
 	struct rule rules[1 << RULE_MEMO_BITS];

@@ -4,8 +4,11 @@ registers and the same bytes of stack (live_unwind): of programs of Debian, and 
 import json
 import platform
 import shutil
+import socket
 import subprocess
+import tempfile
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +22,7 @@ if platform.machine() != "x86_64":
 
 END_NO_RULE, END_NO_MAPPING, END_MAX_RULES = 8, 9, 15
 SAMPLES = 400
+MANY_SAMPLES = 2500
 FREQUENCY = 997
 
 PERL = """my %h; for (my $i = 0;; $i++) { $h{$i % 1000} .= "x$i"; my @s = sort { $a <=> $b } map { $_ * 7 % 101 } 1 .. 50;
@@ -29,6 +33,17 @@ def deep(n):
 while True:
     deep(10); sorted(str(i) for i in range(1000)); re.sub('1([0-9])', 'x', '1' * 500); zlib.compress(b'abc' * 3000)"""
 SQL = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(distinct x % 1000 || 'text') from c;"
+
+# Compresses and filters what it sends; one process does it all.
+NGINX = """daemon off; master_process off; error_log stderr; pid {folder}/pid;
+events {{ worker_connections 16; }}
+http {{
+    access_log off; gzip on; gzip_types text/plain; root {folder};
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+    server {{ listen 127.0.0.1:{port}; location / {{ autoindex on; sub_filter 7 seven; sub_filter_once off; }} }}
+}}"""
+POSTGRES_SQL = "select count(distinct md5(i::text)), max(repeat(i::text, 9)) from generate_series(1, 1e12) i where i % 7 < 5"
 
 # Programs that go on until they are killed; at the end the share of stacks that are to be libdw's to the last frame.
 PROGRAMS = {
@@ -42,18 +57,20 @@ PROGRAMS = {
     "gzip": (["gzip", "-9c"], 0.99),
     # Its compilers: libjvm keeps frame pointers where it calls, and its leaves have frames of every state. The
     # walk ends in JIT code, whose place nobody told.
+    "nginx": (["nginx", "-p", "@folder", "-c", "@nginx.conf"], 0.99),
+    "postgres": (["@postgres", "--single", "-D", "@database", "-j", "template1"], 0.99),
     "java": (["java", "-Xcomp", "-XX:+UseSerialGC", "@source"], 0.5),
 }
 
 
-def live_unwind(pid, *args):
+def live_unwind(pid, *args, samples=SAMPLES):
     """So many samples, and what is to be shown of them."""
     done = subprocess.run([AIDS / "live_unwind", "--pid", str(pid), "--seconds", str(LEAST_WAIT), "--samples",
-                           str(SAMPLES), "--frequency", str(FREQUENCY), "--show", "3", *args],
+                           str(samples), "--frequency", str(FREQUENCY), "--show", "3", *args],
                           capture_output=True, text=True, timeout=2 * LEAST_WAIT)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    if result["samples"] < SAMPLES:
+    if result["samples"] < samples:
         raise Lacking(f"too few samples: {result}")
     return result, done.stderr
 
@@ -80,33 +97,65 @@ def assert_share(result, share, why):
     assert result["lost"] == 0 and result["unread"] == 0, result
 
 
-@contextmanager
-def program(name, tmp_path):
-    """A running program that works on what it is given for as long as it lives."""
+def postgres_tool(name):
+    """Debian has them in no path: each release has its own."""
+    return next(iter(sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+
+
+def is_installed(name):
+    return postgres_tool("postgres") if name == "postgres" else shutil.which(PROGRAMS[name][0][0])
+
+
+def prepare(name, folder):
+    """(command, command of what feeds it or None, what is piped from that or None, options of its process)"""
     command = list(PROGRAMS[name][0])
-    feeder = None
-    if "@repository" in command:
-        repository = tmp_path / "repository"
-        many_commits(repository)
-        command[command.index("@repository")] = str(repository)
-    if "@source" in command:
-        source = tmp_path / "Endless.java"
-        source.write_text("class Endless { public static void main(String[] a) { while (true) a.hashCode(); } }")
-        command[command.index("@source")] = str(source)
-    if name in ("xz", "gzip"):
+    if name == "git":
+        many_commits(folder)
+    elif name == "java":
+        (folder / "Endless.java").write_text(
+            "class Endless { public static void main(String[] a) { while (true) a.hashCode(); } }")
+    elif name == "nginx":
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+        (folder / "numbers.txt").write_text("\n".join(map(str, range(100_000))))
+        return command, ["curl", "-s", "--compressed", "--retry-connrefused", "--retry", "9", "-o", "/dev/null",
+                         f"http://127.0.0.1:{port}/numbers.txt?[1-999999999]"], None, {}
+    elif name == "postgres":  # which root may not run
+        folder.chmod(0o700)
+        shutil.chown(folder, "nobody", "nogroup")
+        options = {"user": "nobody", "group": "nogroup", "cwd": folder}
+        subprocess.run([postgres_tool("initdb"), "-N", "-D", folder / "database"], check=True, stdout=subprocess.DEVNULL,
+                       **options)
+        return command, ["sh", "-c", 'printf "%s;\n\n" "$0"; exec sleep 999', POSTGRES_SQL], "pipe", options
+    elif name in ("xz", "gzip"):
         # openssl's stream of no end would take a CPU; numbers are cheap, and compress.
-        feeder = subprocess.Popen(["seq", "1", "1000000000"], stdout=subprocess.PIPE)
-    process = subprocess.Popen(command, stdin=feeder.stdout if feeder else subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_cpu([process.pid], 0.3)  # all is loaded
-        yield process
-    finally:
-        for one in filter(None, (process, feeder)):
-            one.kill()
-            one.wait()
-        if feeder:
-            feeder.stdout.close()
+        return command, ["seq", "1", "1000000000"], "pipe", {}
+    return command, None, None, {}
+
+
+@contextmanager
+def program(name):
+    """A running program that works on what it is given for as long as it lives, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="jbpf-unwind-") as folder:
+        command, feeding, is_piped, options = prepare(name, Path(folder))
+        places = {"@repository": folder, "@folder": folder, "@source": f"{folder}/Endless.java",
+                  "@nginx.conf": f"{folder}/nginx.conf", "@database": f"{folder}/database",
+                  "@postgres": postgres_tool("postgres")}
+        feeder = feeding and subprocess.Popen(feeding, stdout=subprocess.PIPE if is_piped else subprocess.DEVNULL)
+        process = subprocess.Popen([places.get(part, part) for part in command],
+                                   stdin=feeder.stdout if is_piped else subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+        try:
+            wait_cpu([process.pid], 0.3)  # all is loaded
+            yield process
+        finally:
+            for one in filter(None, (process, feeder)):
+                one.kill()
+                one.wait()
+            if is_piped:
+                feeder.stdout.close()
 
 
 def many_commits(folder):
@@ -120,22 +169,23 @@ def many_commits(folder):
     subprocess.run(["git", "-C", folder, "fast-import", "--quiet"], input="".join(parts).encode(), check=True)
 
 
-def unwind_program(name, tmp_path):
-    if not shutil.which(PROGRAMS[name][0][0]):
+def unwind_program(name, samples=SAMPLES):
+    if not is_installed(name):
         pytest.skip(f"there is no {name}")
-    with program(name, tmp_path) as process:
-        return live_unwind(process.pid)
+    with program(name) as process:
+        return live_unwind(process.pid, samples=samples)
 
 
 @pytest.mark.parametrize("name", ["perl", "python3", "openssl", "sqlite3"])
-def test_stacks_of_programs_are_those_of_libdw(name, tmp_path):
-    assert_libdw_agrees(*unwind_program(name, tmp_path))
+def test_stacks_of_programs_are_those_of_libdw(name):
+    assert_libdw_agrees(*unwind_program(name))
 
 
-@pytest.mark.long("a share (50 to 99 %) of 400 samples, none of which may be lost")
+@pytest.mark.long("a share (50 to 99 %) of 2,500 samples, none of which may be lost")
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_stacks_of_programs_are_those_of_libdw_figures(name, tmp_path):
-    result, why = unwind_program(name, tmp_path)
+def test_stacks_of_programs_are_those_of_libdw_figures(name):
+    result, why = unwind_program(name, MANY_SAMPLES)
+    print(f"{name}: {result}")
     assert_share(result, PROGRAMS[name][1], why)
 
 

@@ -564,6 +564,29 @@ static void test_a_segment_map_of_many_hops_or_in_a_circle_ends(void **state)
 	assert_int_equal(walk(code + 128, sp, CALLER_FP).head.end, JBPF_END_JIT);
 }
 
+/* As methods of one size are. */
+static void test_a_stack_of_methods_at_regular_distances_is_whole_the_second_time(void **state)
+{
+	enum { DEPTH = 400, FIRST_SEGMENT = 128 };
+	const struct blob blob = {
+		.frame_words = 2, .complete = 8, .entry_bci = -1, .code = nops, .len = 64
+	};
+	const uint64_t sp = STACK + 1024, segment_cnt = (HEAP_BYTES >> SHIFT) - FIRST_SEGMENT;
+
+	memory_map(HEAP, HEAP_BYTES);
+	memory_word(sp + 16 * DEPTH + 8, callers_put(sp + 16 * (DEPTH + 1)).leaf_returns);
+	for (uint64_t distance = 4; distance * DEPTH < segment_cnt; distance++) {
+		uint64_t leaf = blob_put(FIRST_SEGMENT, &blob) + 32;
+
+		for (uint64_t i = 0; i < DEPTH; i++)
+			memory_word(sp + 16 * i + 8,
+				    blob_put(FIRST_SEGMENT + i * distance, &blob) + 32);
+		memset(&host_.blob_memo, 0, sizeof(host_.blob_memo));
+		assert_int_equal(walk(leaf, sp, 0).head.end, JBPF_END_MAX_RULES);
+		assert_int_equal(walk(leaf, sp, 0).head.end, JBPF_END_ROOT);
+	}
+}
+
 static void test_of_an_hotspot_of_another_run_nothing_is_used(void **state)
 {
 	const struct blob blob = {
@@ -641,6 +664,7 @@ int main(void)
 		TEST(test_a_virtual_threads_stack_ends_where_its_callers_are_on_the_heap),
 		TEST(test_code_that_is_gone_ends_the_walk),
 		TEST(test_a_segment_map_of_many_hops_or_in_a_circle_ends),
+		TEST(test_a_stack_of_methods_at_regular_distances_is_whole_the_second_time),
 		TEST(test_of_an_hotspot_of_another_run_nothing_is_used),
 		TEST(test_a_walk_goes_from_native_code_through_java_to_native_code),
 	};

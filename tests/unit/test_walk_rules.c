@@ -482,6 +482,28 @@ static void test_a_first_walk_ends_after_so_many_searches_and_the_next_goes_on(v
 	assert_int_equal(walk(TEXT + 8, STACK, 0).head.end, JBPF_END_ROOT);
 }
 
+/* As generated code of functions of one length is: what they have in common must not make them share slots. */
+static void test_a_stack_of_addresses_at_regular_distances_is_whole_the_second_time(void **state)
+{
+	enum { PAGES = 64, DEPTH = 400 };
+	uint32_t words[PAGES + 1];
+	uint64_t frames[DEPTH];
+
+	for (size_t i = 0; i < PAGES; i++)
+		words[i] = page_word(PAGES, 1);
+	words[PAGES] = jbpf_row(0, JBPF_ROW_SP, 0, 1);
+	table_put(TABLE, words, PAGES + 1);
+	mapping_add(LIB, PAGES, TABLE, 0, 0);
+	for (uint64_t distance = 1; distance < PAGES * PAGE / DEPTH; distance++) {
+		for (size_t i = 0; i < DEPTH; i++)
+			frames[i] = LIB + 16 + distance * i;
+		words_put(STACK, frames, DEPTH);
+		space_put();
+		assert_int_equal(walk(LIB, STACK, 0).head.end, JBPF_END_MAX_RULES);
+		assert_int_equal(walk(LIB, STACK, 0).head.end, JBPF_END_ROOT);
+	}
+}
+
 static void test_a_stack_has_as_many_words_as_are_to_be_had(void **state)
 {
 	const uint32_t words[] = { page_word(1, 1), jbpf_row(0, JBPF_ROW_SP, 0, 1) };
@@ -558,6 +580,7 @@ int main(void)
 		TEST(test_rows_may_lie_in_another_chunk_than_the_word_of_their_page),
 		TEST(test_what_is_remembered_of_an_address_is_void_with_other_mappings),
 		TEST(test_a_first_walk_ends_after_so_many_searches_and_the_next_goes_on),
+		TEST(test_a_stack_of_addresses_at_regular_distances_is_whole_the_second_time),
 		TEST(test_a_stack_has_as_many_words_as_are_to_be_had),
 		TEST(test_a_file_without_a_table_is_walked_by_frame_pointers_if_it_keeps_them),
 		TEST(test_files_with_and_without_frame_pointers_take_turns),
