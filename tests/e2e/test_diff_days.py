@@ -5,6 +5,7 @@ How often it errs is measured in tests/diff; what changes here is far beyond dou
 import datetime
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import time
 
 import pytest
 
+from harness.store import make_store as make_windows
 from harness.programs import BIN, BUILD, PATIENCE, TOP, jbpf, run, wait_until
 
 DAY = 86400
@@ -287,6 +289,40 @@ def test_a_service_whose_process_is_killed_fails_alone(tmp_path):
     busy, killed = sorted(out.splitlines()[:2])
     assert killed == "killed: failed: ended by signal 9 (Killed)"
     assert busy.startswith("busy: learning: ")
+
+
+def two_days(*events):
+    """Windows of five minutes of one service on the last two days, of each event."""
+    script = ""
+    for event in events:
+        fields = "event=5 unit=1 period=100000000 frequency_hz=0" if event == "off-cpu" else ""
+        for day, start in ((DAYS - 2, TODAY - 2 * DAY), (DAYS - 1, TODAY - DAY)):
+            for block in range(12):
+                x = 110 + block
+                script += f"window start={start + 9 * 3600 + 300 * block} duration=300 pid=1 samples=200 comm=a service=shop {fields}\n" \
+                    f"\ta;x{event} {x}\n\ta;y{event} {200 - x}\ncommit\n"
+    return script
+
+
+@pytest.mark.parametrize("stored, asked, shown", [
+    (("cpu", "off-cpu"), [], {"cpu", "off-cpu"}), (("cpu",), [], {"cpu"}), (("off-cpu",), [], {"off-cpu"}),
+    (("cpu", "off-cpu"), ["--event", "cpu"], {"cpu"})], ids=lambda value: "-".join(value) or "none")
+def test_the_job_covers_what_a_service_computes_and_what_it_waits_for(tmp_path, stored, asked, shown):
+    store = make_windows(tmp_path / "store", two_days(*stored))
+    output = tmp_path / "out"
+    result = days(store, output, *asked)
+    assert result.returncode == 0, result.stderr
+    pages = {"cpu": output / "latest" / "index.html", "off-cpu": output / "off-cpu" / "latest" / "index.html"}
+    assert {event for event, page in pages.items() if page.exists()} == shown, listing(output)
+    assert ("Waiting:" in result.stdout) == ("off-cpu" in shown), result.stdout
+    for event in shown:
+        summary = json.loads(pages[event].with_name("summary.json").read_text())
+        assert summary["event"] == event and [one["name"] for one in summary["services"]] == ["shop"], summary
+        page = pages[event].read_text()
+        assert (">Waiting</a>" in page, ">CPU</a>" in page) == (event == "cpu" and "off-cpu" in shown,
+                                                                event == "off-cpu" and "cpu" in shown), page
+        for link in re.findall(r'href="([^"]*latest/index.html)"', page):
+            assert (pages[event].parent / link).exists(), link
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")

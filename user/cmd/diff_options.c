@@ -423,6 +423,7 @@ static int check_combination(struct option_walk *walk, struct diff_cmd_options *
 		return options_refuse(
 			walk, "--fail-on regression does not go with --outlier-hosts, which "
 			      "looks at no earlier days; give --fail-on slower");
+	options->has_event = options_given(walk, "event");
 	options->statistics.alarm_without_history = options->fail_on == DIFF_CMD_FAIL_ON_SLOWER;
 	if (options->mode == DIFF_CMD_MODE_DAYS && options->selection.thread)
 		return options_refuse(walk,

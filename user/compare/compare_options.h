@@ -65,6 +65,7 @@ struct diff_cmd_options {
 	uint32_t keep_days;	     /* days whose pages are kept there */
 	struct option_stores stores; /* one with days */
 	enum event event;
+	bool has_event; /* it was given; the daily job takes cpu and off-cpu otherwise */
 	struct diff_options statistics;
 	enum diff_cmd_format format;
 	bool has_format;    /* it was given */

@@ -20,13 +20,16 @@
 #include "user/daily/diff_days_service.h"
 #include "user/daily/diff_days_services.h"
 #include "user/host/host_name.h"
+#include "user/model/event.h"
 #include "user/output/info.h"
+#include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
 
 struct days_run {
 	const struct diff_cmd_options *options;
+	uint32_t events; /* those of this job, as EVENT_BIT(); job.event is one of them */
 	char output_dir[PATH_MAX];
 	struct diff_days_job job;
 	struct diff_days_dir dir;
@@ -49,9 +52,9 @@ static int fail(const struct days_run *run, const char *what, int err)
 static int set_output_dir(struct days_run *run)
 {
 	const char *dir = run->options->output_dir;
-	bool is_cpu = run->options->event == EVENT_CPU;
+	bool is_cpu = run->job.event == EVENT_CPU;
 	int len = snprintf(run->output_dir, sizeof(run->output_dir), "%s%s%s", dir,
-			   is_cpu ? "" : "/", is_cpu ? "" : event_name(run->options->event));
+			   is_cpu ? "" : "/", is_cpu ? "" : event_name(run->job.event));
 
 	return len < (int)sizeof(run->output_dir) ? 0 : -ENAMETOOLONG;
 }
@@ -105,8 +108,9 @@ static int find_services(struct days_run *run)
 		return err;
 	}
 	if (keep_busy(&run->services) == 0) {
-		pr_err("no service has %d samples or more from %s to %s\n", DIFF_DAYS_SAMPLES_MIN,
-		       job->before_first.text, job->after_last.text);
+		pr_err("no service has %d samples of %s or more from %s to %s\n",
+		       DIFF_DAYS_SAMPLES_MIN, event_name(job->event), job->before_first.text,
+		       job->after_last.text);
 		return 1;
 	}
 	if (run->services.left_out)
@@ -136,6 +140,8 @@ static int write_day(struct days_run *run)
 
 	const struct diff_days_report report = {
 		.host = *host ? host : NULL,
+		.event = job->event,
+		.events = run->events,
 		.earlier = earlier,
 		.earlier_cnt = earlier_cnt,
 		.before_first = &job->before_first,
@@ -165,6 +171,8 @@ static int print_day(const struct days_run *run)
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	int err = 0;
 
+	if (run->job.event != EVENT_CPU)
+		strbuf_printf(&text, "%s:\n", event_title(run->job.event));
 	for (int state = 0; state <= DIFF_DAYS_STATE_NOT_COMPARED; state++)
 		for (size_t i = 0; !err && i < run->outcome_cnt; i++)
 			if ((int)run->outcomes[i].state == state)
@@ -250,17 +258,18 @@ static int run_days(struct days_run *run)
 	return run_services(run);
 }
 
-int diff_days_run(const struct diff_cmd_options *options)
+static int run_event(const struct diff_cmd_options *options, enum event event, uint32_t events)
 {
 	struct days_run run = {
 		.options = options,
+		.events = events,
 		.dir = { .fd = -1, .series_fd = -1, .lock_fd = -1, .day_fd = -1 },
 		.job = {
 			.stores = &options->stores,
 			.statistics = &options->statistics,
 			.now_unix_ns = options->now_unix_ns,
 			.days = options->days,
-			.event = options->event,
+			.event = event,
 		},
 	};
 	int code, err;
@@ -271,7 +280,7 @@ int diff_days_run(const struct diff_cmd_options *options)
 		pr_err("the clock shows no date that has days before it\n");
 		return CMD_EXIT_FAILED;
 	}
-	err = cmd_stores_open_all(&options->stores, options->event, &run.job.reader);
+	err = cmd_stores_open_all(&options->stores, event, &run.job.reader);
 	if (err)
 		return err == -ENODATA ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 	code = run_days(&run);
@@ -281,4 +290,50 @@ int diff_days_run(const struct diff_cmd_options *options)
 	diff_days_services_release(&run.services);
 	diff_days_dir_close(&run.dir);
 	return code;
+}
+
+/* What is to be compared: the event that was asked for, else CPU time and waiting, as far as they are stored. */
+static uint32_t events_of(const struct diff_cmd_options *options)
+{
+	const uint32_t both = EVENT_BIT(EVENT_CPU) | EVENT_BIT(EVENT_OFF_CPU);
+	uint32_t stored = 0;
+
+	if (options->has_event)
+		return EVENT_BIT(options->event);
+	/* What is wrong with the store is told when it is opened. */
+	if (store_events(options->stores.cnt ? options->stores.dirs[0] : STORE_DEFAULT_DIR,
+			 &stored) ||
+	    !(stored & both))
+		return EVENT_BIT(EVENT_CPU);
+	return stored & both;
+}
+
+/* Of two exit codes the one to be told: a failure, a regression, that something was compared, that nothing was. */
+static int worse_code(int a, int b)
+{
+	static const int order[] = { CMD_EXIT_FAILED, CMD_EXIT_REGRESSION, CMD_EXIT_DONE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (a == order[i] || b == order[i])
+			return order[i];
+	return a;
+}
+
+int diff_days_run(const struct diff_cmd_options *options)
+{
+	uint32_t events = events_of(options);
+	int worst = CMD_EXIT_NO_SAMPLES;
+
+	for (int i = 0; i < EVENT_CNT; i++) {
+		int code;
+
+		if (!(events & EVENT_BIT(i)))
+			continue;
+		code = run_event(options, (enum event)i, events);
+		/* There is no page of it to go to. */
+		if (code == CMD_EXIT_NO_SAMPLES)
+			events &= ~EVENT_BIT(i);
+		worst = worse_code(worst, code);
+	}
+	return worst;
 }

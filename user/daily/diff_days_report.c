@@ -302,10 +302,28 @@ static void html_days(const struct diff_days_report *report, struct strbuf *out)
 	strbuf_puts(out, "</nav>\n");
 }
 
+/* To the pages of the other events: those of CPU time lie above those of the others. */
+static void html_events(const struct diff_days_report *report, struct strbuf *out)
+{
+	for (int i = 0; i < EVENT_CNT; i++) {
+		enum event event = (enum event)i;
+		bool is_cpu = event == EVENT_CPU;
+
+		if (event == report->event || !(report->events & EVENT_BIT(event)))
+			continue;
+		strbuf_printf(out, "<p><a href=\"..%s/%s%slatest/index.html\">%s</a></p>\n",
+			      report->event == EVENT_CPU ? "" : "/..",
+			      is_cpu ? "" : event_name(event), is_cpu ? "" : "/",
+			      event_title(event));
+	}
+}
+
 int diff_days_report_html(const struct diff_days_report *report, struct strbuf *out)
 {
 	strbuf_printf(out, "%s<title>jbpf %s</title></head><body>\n<h1>", page_head,
 		      report->after_last->text);
+	if (report->event != EVENT_CPU)
+		strbuf_printf(out, "%s: ", event_title(report->event));
 	put_days(report->after_first, report->after_last, out);
 	strbuf_puts(out, " against ");
 	put_days(report->before_first, report->before_last, out);
@@ -316,6 +334,7 @@ int diff_days_report_html(const struct diff_days_report *report, struct strbuf *
 		strbuf_puts(out, "</p>\n");
 	}
 	html_days(report, out);
+	html_events(report, out);
 	strbuf_puts(out, "<table>\n<tr><th>service</th><th></th><th>samples before"
 			 "</th><th>after</th><th></th></tr>\n");
 	html_rows(report, out);
@@ -442,6 +461,7 @@ int diff_days_report_json(const struct diff_days_report *report, struct strbuf *
 	json_writer_member_u64(&json, "version", 1);
 	json_writer_member_string(&json, "date", report->after_last->text);
 	json_text(&json, "host", report->host);
+	json_text(&json, "event", event_name(report->event));
 	json_side(&json, "before", report->before_first, report->before_last);
 	json_side(&json, "after", report->after_first, report->after_last);
 	json_writer_member_u64(&json, "alarms", alarm_cnt);

@@ -14,6 +14,7 @@
 #include "user/daily/diff_days_date.h"
 #include "user/daily/diff_days_services.h"
 #include "user/daily/diff_days_spark.h"
+#include "user/model/event.h"
 #include "user/util/strbuf.h"
 
 #define DIFF_DAYS_ALARMS_SHOWN 10 /* of one service, on a terminal and on the day's page */
@@ -74,6 +75,8 @@ struct diff_days_report {
 	size_t outcome_cnt;
 	size_t left_out;	 /* services */
 	const char *host;	 /* NULL = not known */
+	enum event event;
+	uint32_t events; /* of the job, as EVENT_BIT(): each has such pages */
 	const uint32_t *earlier; /* days that have a page beside this one, newest first */
 	size_t earlier_cnt;
 };
