@@ -573,8 +573,48 @@ static void passes_are_told_of_off_cpu(void **state)
 	assert_non_null(strstr(json.data, "\"truncated_samples\":1,\"passes\":99,\"threads\":412,"
 					  "\"cpu_ppm\":2100,\"put_off_samples\":0,\"restarts\":2,"
 					  "\"unread_processes\":1,"
-					  "\"run_delay_ns\":1234567890}"));
+					  "\"run_delay_ns\":1234567890,"
+					  "\"virtual_thread_jvms\":0}"));
 	streams_release(&streams);
+}
+
+/* Nobody outside of a JVM sees parked virtual threads: it is said where there may be some, and only there. */
+static void virtual_threads_that_no_pass_sees_are_said(void **state)
+{
+	static const struct {
+		const char *version;
+		bool is_said;
+	} jvms[] = { { "25.402-b06", false },
+		     { "17.0.15", false },
+		     { "21.0.1", true },
+		     { "25.0.5+8", true } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(jvms); i++) {
+		struct status_report report = {
+			.now_unix_ns = 1,
+			.events = { [EVENT_OFF_CPU] = { .is_stored = true } },
+		};
+		__cleanup_strbuf struct strbuf off = STRBUF_INIT, on = STRBUF_INIT,
+					       json = STRBUF_INIT;
+		struct streams streams = { 0 };
+		struct window jvm = healthy;
+
+		jvm.labels[WINDOW_LABEL_JVM_VERSION] = jvms[i].version;
+		assert_int_equal(streams_add(&streams, &jvm), 0);
+		assert_int_equal(status_report_table(&report, &streams, &off), 0);
+		assert_null(strstr(off.data, "virtual"));
+		report.events[EVENT_OFF_CPU].is_on = true;
+		assert_int_equal(status_report_table(&report, &streams, &on), 0);
+		assert_int_equal(strstr(on.data, "\nnot seen: what parked virtual threads wait "
+						 "for, as they are on no thread; 1 JVM here can "
+						 "have some (JDK 21 and later)\n") != NULL,
+				 jvms[i].is_said);
+		assert_int_equal(status_report_json(&report, &streams, &json), 0);
+		assert_non_null(strstr(json.data, jvms[i].is_said ? "\"virtual_thread_jvms\":1}" :
+								    "\"virtual_thread_jvms\":0}"));
+		streams_release(&streams);
+	}
 }
 
 /* Every member of the text is in the document, and the other way round. */
@@ -621,6 +661,7 @@ int main(void)
 		cmocka_unit_test(naming_that_is_dead_is_not_well_while_it_lasts),
 		cmocka_unit_test(events_are_told_when_there_are_several),
 		cmocka_unit_test(passes_are_told_of_off_cpu),
+		cmocka_unit_test(virtual_threads_that_no_pass_sees_are_said),
 		cmocka_unit_test(what_jbpfd_says_of_itself_is_told_with_its_age),
 		cmocka_unit_test(the_document_and_the_json_have_the_same_members),
 		cmocka_unit_test(status_report_tells_whether_the_host_is_well),

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "symbols/symbols.h"
@@ -21,8 +22,9 @@
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 
-#define MS_PER_S 1000
-#define MIB	 ((double)(1u << 20))
+#define MS_PER_S	    1000
+#define MIB		    ((double)(1u << 20))
+#define VIRTUAL_THREADS_JDK 21
 
 #define STATUS_LATE_WINDOWS 3
 #define STATUS_LOST_SHARE   100 /* one sample of so many may be lost */
@@ -391,6 +393,33 @@ static void append_passes(const struct status_event *state, struct strbuf *out)
 		strbuf_puts(out, "; how long threads waited for a CPU is not known");
 }
 
+/* JVMs that can have virtual threads. */
+static size_t count_virtual(const struct streams *streams)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < streams->cnt; i++) {
+		char version[DUMP_LIST_VERSION_BYTES];
+
+		dump_list_jdk_version(&streams->items[i].latest, version);
+		cnt += streams->items[i].latest.is_jvm && atoi(version) >= VIRTUAL_THREADS_JDK;
+	}
+	return cnt;
+}
+
+/* What no pass sees, where there may be such. */
+static void append_unseen(const struct status_report *report, const struct streams *streams,
+			  struct strbuf *out)
+{
+	size_t cnt = count_virtual(streams);
+
+	if (report->events[EVENT_OFF_CPU].is_on && cnt)
+		strbuf_printf(out,
+			      "not seen: what parked virtual threads wait for, as they are on no "
+			      "thread; %zu JVM%s here can have some (JDK %d and later)\n",
+			      cnt, info_plural(cnt), VIRTUAL_THREADS_JDK);
+}
+
 static void append_event(enum event event, const struct status_event *state, struct strbuf *out)
 {
 	strbuf_printf(out, "event %s: ", event_name(event));
@@ -476,6 +505,7 @@ int status_report_table(const struct status_report *report, struct streams *stre
 	append_host(streams, hidden_cnt, hidden_samples, out);
 	append_daemon(report, out);
 	append_events(report, out);
+	append_unseen(report, streams, out);
 	return err ? err : strbuf_error(out);
 }
 
@@ -552,7 +582,8 @@ static void json_daemon(struct json_writer *json, const struct status_report *re
 	json_writer_end(json, '}');
 }
 
-static void json_events(struct json_writer *json, const struct status_report *report)
+static void json_events(struct json_writer *json, const struct status_report *report,
+			const struct streams *streams)
 {
 	json_writer_key(json, "events");
 	json_writer_begin(json, '{');
@@ -570,6 +601,8 @@ static void json_events(struct json_writer *json, const struct status_report *re
 		json_writer_member_u64(json, "truncated_samples", event->counts.truncated_samples);
 		if (event->has_passes)
 			json_passes(json, event);
+		if (i == EVENT_OFF_CPU)
+			json_writer_member_u64(json, "virtual_thread_jvms", count_virtual(streams));
 		json_writer_end(json, '}');
 	}
 	json_writer_end(json, '}');
@@ -587,7 +620,7 @@ int status_report_json(const struct status_report *report, struct streams *strea
 	info_json_time(&json, "since", report->since_unix_ns);
 	info_json_time(&json, "until", report->until_unix_ns);
 	json_writer_member_string(&json, "event", event_name(report->event));
-	json_events(&json, report);
+	json_events(&json, report, streams);
 	json_writer_member_u64(&json, "samples", streams->host_samples);
 	json_writer_key(&json, "lost");
 	json_writer_begin(&json, '{');

@@ -212,7 +212,10 @@ static void check_probe(struct check_run *run)
 	check_kept(run, probe);
 	probe__free(probe);
 	check_event_line(run, EVENT_CPU, "what has a CPU can be sampled");
-	check_event(run, EVENT_OFF_CPU, "waiting threads can be visited");
+	check_event(
+		run, EVENT_OFF_CPU,
+		"waiting threads can be visited, but no virtual threads that are parked (JDK 21 "
+		"and later)");
 	check_event(run, EVENT_PAGE_FAULTS, "page faults can be sampled");
 }
 

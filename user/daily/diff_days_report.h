@@ -73,10 +73,10 @@ struct diff_days_report {
 	const struct diff_days_date *after_last;
 	const struct diff_days_outcome *outcomes;
 	size_t outcome_cnt;
-	size_t left_out;	 /* services */
-	const char *host;	 /* NULL = not known */
+	size_t left_out;  /* services */
+	const char *host; /* NULL = not known */
 	enum event event;
-	uint32_t events; /* of the job, as EVENT_BIT(): each has such pages */
+	uint32_t events;	 /* of the job, as EVENT_BIT(): each has such pages */
 	const uint32_t *earlier; /* days that have a page beside this one, newest first */
 	size_t earlier_cnt;
 };
