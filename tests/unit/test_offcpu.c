@@ -9,6 +9,7 @@
 
 #include "bpf/jbpf_user.h"
 #include "bpf/jbpf_offcpu.h"
+#include "user/collect/offcpu/hang_watch.h"
 #include "user/collect/offcpu/offcpu.h"
 
 #define SECOND 1000000000ull
@@ -31,18 +32,95 @@ static void rate_follows_the_number_of_threads(void **state)
 		assert_int_equal(offcpu_rate(rows[i].threads, rows[i].rate_max), rows[i].rate);
 }
 
-static void pass_hangs_when_it_reads_memory_for_longer_than_a_second(void **state)
+/* Of a pass that is reading memory of process 7 since its begin. */
+static struct jbpf_pass reading(void)
 {
-	struct jbpf_pass pass = { .begin_ns = 10 * SECOND, .end_ns = 9 * SECOND, .tgid = 7 };
+	return (struct jbpf_pass){
+		.begin_ns = 10 * SECOND, .end_ns = 9 * SECOND, .tgid = 7, .copies = 5
+	};
+}
+
+static void pass_hangs_when_one_piece_of_memory_takes_seconds(void **state)
+{
+	struct jbpf_pass pass = reading();
+	struct hang_watch watch = { 0 };
 
 	(void)state;
-	assert_true(offcpu_is_hung(&pass, 11 * SECOND + 1));
-	assert_false(offcpu_is_hung(&pass, 11 * SECOND));
-	pass.tgid = 0; /* it waits for a CPU */
-	assert_false(offcpu_is_hung(&pass, 20 * SECOND));
-	pass.tgid = 7;
-	pass.end_ns = 10 * SECOND; /* it is over */
-	assert_false(offcpu_is_hung(&pass, 20 * SECOND));
+	assert_int_equal(hang_watch_look(&watch, &pass, 20 * SECOND),
+			 0); /* since when is not known */
+	assert_int_equal(hang_watch_look(&watch, &pass, 21 * SECOND), 0);
+	assert_int_equal(hang_watch_look(&watch, &pass, 22 * SECOND), 0);
+	assert_int_equal(hang_watch_look(&watch, &pass, 23 * SECOND), 7);
+}
+
+/* Whoever looks had no CPU for long, and then looks several times in a row: the other one had none, too. */
+static void looks_that_come_late_and_at_once_prove_nothing(void **state)
+{
+	struct jbpf_pass pass = reading();
+	struct hang_watch watch = { 0 };
+
+	(void)state;
+	assert_int_equal(hang_watch_look(&watch, &pass, 20 * SECOND), 0);
+	for (uint64_t i = 0; i < 20; i++)
+		assert_int_equal(hang_watch_look(&watch, &pass, 60 * SECOND + i * SECOND / 50), 0);
+	pass.copies++;
+	for (uint64_t i = 0; i < 20; i++)
+		assert_int_equal(hang_watch_look(&watch, &pass, 61 * SECOND + i * SECOND / 50), 0);
+}
+
+/* On an overloaded host: it waits for a CPU between any two pieces. */
+static void pass_that_is_slow_and_goes_on_does_not_hang(void **state)
+{
+	struct jbpf_pass pass = reading();
+	struct hang_watch watch = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 60; i++) {
+		assert_int_equal(hang_watch_look(&watch, &pass, (20 + i) * SECOND), 0);
+		pass.copies++;
+	}
+	pass.tgid = 0; /* it does not read */
+	assert_int_equal(hang_watch_look(&watch, &pass, 90 * SECOND), 0);
+	assert_int_equal(hang_watch_look(&watch, &pass, 99 * SECOND), 0);
+	pass = reading(); /* it is over, or has been killed while it read */
+	pass.end_ns = pass.begin_ns;
+	assert_int_equal(hang_watch_look(&watch, &pass, 100 * SECOND), 0);
+	assert_int_equal(hang_watch_look(&watch, &pass, 110 * SECOND), 0);
+	pass.end_ns = 9 * SECOND; /* two passes that read the same process */
+	assert_int_equal(hang_watch_look(&watch, &pass, 120 * SECOND), 0);
+	pass.begin_ns++;
+	assert_int_equal(hang_watch_look(&watch, &pass, 130 * SECOND), 0);
+}
+
+static void who_a_pass_hung_on_is_read_again_later_and_later(void **state)
+{
+	static const uint64_t for_s[] = { 60, 600, 3600, 3600 };
+	struct hang_watch watch = { 0 };
+	uint32_t tgids[JBPF_HUNG_MAX];
+	uint64_t now_ns = 20 * SECOND;
+
+	(void)state;
+	assert_int_equal(hang_watch_banned(&watch, now_ns, tgids), 0);
+	for (size_t i = 0; i < sizeof(for_s) / sizeof(for_s[0]); i++) {
+		hang_watch_ban(&watch, 7, now_ns);
+		now_ns += for_s[i] * SECOND;
+		assert_int_equal(hang_watch_banned(&watch, now_ns - 1, tgids), 1);
+		assert_int_equal(tgids[0], 7);
+		assert_int_equal(hang_watch_banned(&watch, now_ns, tgids), 0);
+	}
+}
+
+static void of_many_that_passes_hung_on_the_last_ones_are_left_alone(void **state)
+{
+	struct hang_watch watch = { 0 };
+	uint32_t tgids[JBPF_HUNG_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < 2 * JBPF_HUNG_MAX; i++)
+		hang_watch_ban(&watch, 100 + i, (20 + i) * SECOND);
+	assert_int_equal(hang_watch_banned(&watch, 40 * SECOND, tgids), JBPF_HUNG_MAX);
+	for (uint32_t i = 0; i < JBPF_HUNG_MAX; i++)
+		assert_in_range(tgids[i], 100 + JBPF_HUNG_MAX, 100 + 2 * JBPF_HUNG_MAX - 1);
 }
 
 static void process_is_lost_when_there_is_no_pass_for_seconds(void **state)
@@ -62,7 +140,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rate_follows_the_number_of_threads),
 		cmocka_unit_test(process_is_lost_when_there_is_no_pass_for_seconds),
-		cmocka_unit_test(pass_hangs_when_it_reads_memory_for_longer_than_a_second),
+		cmocka_unit_test(pass_hangs_when_one_piece_of_memory_takes_seconds),
+		cmocka_unit_test(looks_that_come_late_and_at_once_prove_nothing),
+		cmocka_unit_test(pass_that_is_slow_and_goes_on_does_not_hang),
+		cmocka_unit_test(who_a_pass_hung_on_is_read_again_later_and_later),
+		cmocka_unit_test(of_many_that_passes_hung_on_the_last_ones_are_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

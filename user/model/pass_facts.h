@@ -18,7 +18,7 @@ struct pass_facts {
 	uint64_t cpu_ppm;  /* CPU time of their process: millionths of one CPU */
 	uint64_t put_off;  /* samples that waited for a walk, as others had to be walked first */
 	uint64_t restarts; /* of their process, since jbpfd began */
-	uint64_t unread;   /* processes whose memory is not read, as a pass hung on it */
+	uint64_t unread; /* processes whose memory is not read for a while, as a pass hung on it */
 	uint64_t has_run_delay; /* 1: the kernel says how long threads were ready and had no CPU */
 };
 

@@ -21,6 +21,7 @@
 #include "bpf/offcpu.skel.h"
 
 #include "user/collect/offcpu/counter_sum.h"
+#include "user/collect/offcpu/hang_watch.h"
 #include "user/collect/offcpu/shared_maps.h"
 #include "user/collect/offcpu/offcpu_child.h"
 #include "user/sandbox/child_process.h"
@@ -50,6 +51,7 @@ struct offcpu {
 	bool is_stuck; /* a child that was killed has not ended */
 	uint64_t watch_boot_ns;
 	uint32_t restarts;
+	struct hang_watch hangs;
 
 	struct pass_facts facts; /* of the last window */
 	struct pass_facts since; /* sums until then, as far as they are sums */
@@ -291,32 +293,25 @@ void offcpu__stop(struct offcpu *offcpu)
 	child_end(offcpu);
 }
 
-/* Threads of the process are counted without stacks from now on; of many such, of the last ones. */
-static void note_hung(const struct offcpu *offcpu, uint32_t tgid)
+/* Tells the passes whose threads are counted without stacks. */
+static void tell_banned(const struct offcpu *offcpu, uint64_t now_ns)
 {
 	volatile struct jbpf_pass *pass = pass_of(offcpu);
+	uint32_t tgids[JBPF_HUNG_MAX];
+	size_t cnt = hang_watch_banned(&offcpu->hangs, now_ns, tgids);
 
-	pass->hung_tgids[offcpu->restarts % JBPF_HUNG_MAX] = tgid;
-	if (pass->hung_cnt < JBPF_HUNG_MAX)
-		pass->hung_cnt = pass->hung_cnt + 1;
+	for (size_t i = 0; i < cnt; i++)
+		pass->hung_tgids[i] = tgids[i];
+	pass->hung_cnt = (uint32_t)cnt;
 }
 
-static void end_hung(struct offcpu *offcpu)
+static void end_hung(struct offcpu *offcpu, uint32_t tgid, uint64_t now_ns)
 {
-	uint32_t tgid = pass_of(offcpu)->tgid;
-
-	pr_warn("off-cpu: the memory of process %u cannot be read: its threads are counted without stacks\n",
+	pr_warn("off-cpu: the memory of process %u cannot be read: its threads are counted without stacks for a while\n",
 		tgid);
-	note_hung(offcpu, tgid);
+	hang_watch_ban(&offcpu->hangs, tgid, now_ns);
 	offcpu->restarts++;
 	child_end(offcpu);
-}
-
-bool offcpu_is_hung(const volatile struct jbpf_pass *pass, uint64_t now_ns)
-{
-	uint64_t begin_ns = pass->begin_ns;
-
-	return pass->tgid && begin_ns > pass->end_ns && now_ns > begin_ns + OFFCPU_HANG_NS;
 }
 
 bool offcpu_is_silent(const volatile struct jbpf_pass *pass, uint64_t now_ns)
@@ -337,11 +332,13 @@ static void end_silent(struct offcpu *offcpu)
 void offcpu__watch(struct offcpu *offcpu)
 {
 	uint64_t now_ns = clock_boot_ns();
+	uint32_t hung;
 	int status, err;
 
 	if (!offcpu || !offcpu->is_on)
 		return;
 	offcpu->watch_boot_ns = now_ns;
+	hung = hang_watch_look(&offcpu->hangs, pass_of(offcpu), now_ns);
 	if (offcpu->child && child_process_has_ended(offcpu->child, &status)) {
 		if (!offcpu->is_stuck) {
 			pr_warn_limited("off-cpu: its process has ended (%s), another one begins\n",
@@ -353,10 +350,11 @@ void offcpu__watch(struct offcpu *offcpu)
 		offcpu->child = 0;
 		offcpu->is_stuck = false;
 	}
-	if (offcpu->child && !offcpu->is_stuck && offcpu_is_hung(pass_of(offcpu), now_ns))
-		end_hung(offcpu);
+	if (offcpu->child && !offcpu->is_stuck && hung)
+		end_hung(offcpu, hung, now_ns);
 	else if (offcpu->child && !offcpu->is_stuck && offcpu_is_silent(pass_of(offcpu), now_ns))
 		end_silent(offcpu);
+	tell_banned(offcpu, now_ns);
 	if (offcpu->child)
 		return;
 	err = child_begin(offcpu);

@@ -4,9 +4,8 @@
  * process that runs it (offcpu_child.h). Nothing in the kernel runs for it but in that process: a host
  * where it is not wanted pays nothing.
  *
- * A pass that takes longer than OFFCPU_HANG_NS hangs on the memory of a process. The process that
- * runs it is then killed and another one begins; threads of that process are counted without their
- * stacks from then on.
+ * A pass that hangs on the memory of a process (hang_watch.h) is ended: the process that runs it is killed
+ * and another one begins; threads of who it hung on are counted without their stacks for a while.
  *
  * In: the maps of the first object, and how often to pass. Out: counts, in these maps. The probe owns it.
  */
@@ -24,7 +23,6 @@
 #define OFFCPU_RATE_MAX	  10	/* passes a second, unless there are more threads than */
 #define OFFCPU_VISITS_MAX 10000 /* visits a second: then fewer passes, down to one */
 #define OFFCPU_WALKS_MAX  640	/* stacks walked a second, on average */
-#define OFFCPU_HANG_NS	  1000000000ull
 #define OFFCPU_SILENT_NS  5000000000ull
 
 struct jbpf_bpf; /* of the first object's skeleton */
@@ -83,9 +81,6 @@ __must_check int offcpu__set_cgroups(struct offcpu *offcpu, const char *const *p
 size_t offcpu__map_fds(const struct offcpu *offcpu, int *fds, size_t max);
 
 struct jbpf_pass;
-
-/* Does the pass wait for memory? One that does not is late for want of a CPU. */
-bool offcpu_is_hung(const volatile struct jbpf_pass *pass, uint64_t now_ns);
 
 /* Has no pass begun or ended for so long that the process of the passes must be stopped, or lost? */
 bool offcpu_is_silent(const volatile struct jbpf_pass *pass, uint64_t now_ns);
