@@ -7,6 +7,7 @@ Usage: fuse_server.py SOURCE FOLDER    mounts a file system with SOURCE as FOLDE
 says so; SIGUSR2: hangs when a file is closed, SIGHUP: when it is read, and answers all else"""
 import ctypes
 import os
+import select
 import signal
 import stat
 import struct
@@ -71,11 +72,16 @@ class Server:
         return -ENOSYS
 
     def serve(self):
+        # A signal that comes right before a read would be seen behind it only: after a request that may never come.
+        signals, wake = os.pipe()
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
         while True:
-            try:
-                request = os.read(self.device, BUFFER_BYTES)
-            except InterruptedError:
+            ready = select.select([self.device, signals], [], [])[0]
+            if signals in ready:
+                os.read(signals, 64)
                 continue
+            request = os.read(self.device, BUFFER_BYTES)
             _, opcode, unique, node, *_ = IN_HEADER.unpack_from(request)
             if opcode in (FORGET, BATCH_FORGET) or self.hangs or \
                     self.hangs_at_close and opcode == FLUSH or self.hangs_at_read and opcode == READ:
