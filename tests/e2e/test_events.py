@@ -80,6 +80,35 @@ def test_page_faults_of_java_outside_of_its_heap_have_java_names(engine, daemon)
 
 
 @pytest.mark.live
+@pytest.mark.long("shares within 3 points: that all methods are named as soon is the host's")
+@pytest.mark.parametrize("jdk", [11, 17, 25])
+def test_a_heap_that_grows_is_told_by_who_allocates(jdk, engine, daemon):
+    """Shares, and no sums: a JVM that gets memory touches some of its own with it, a few per cent."""
+    one = daemon("--event", "cpu,page-faults", "--page-fault-period", 16).start().wait_ready()
+    command = java("GrowHeap", "/tmp/go", flags=["-XX:+UseG1GC", "-XX:G1HeapRegionSize=1m", "-Xms32m", "-Xmx1g", "-XX:-UseTransparentHugePages"])
+    container = engine.start_ready(f"grow-{jdk}", [part for part in command if part != "-Xmx96m"], "READY", jdk=jdk)
+    pid = container.pid
+
+    def is_named():
+        result = jbpf("status", "--store", one.store, "--event", "page-faults", "--json")
+        streams = json.loads(result.stdout)["streams"] if result.returncode == 0 else []
+        return any(stream["pid"] == pid and stream["jit_source"] == "vmstructs" for stream in streams)
+    wait_until(is_named, 120, "its names are read")
+    begin = one.stored_until()
+    engine.docker("exec", container.id, "touch", "/tmp/go")
+    wait_until(lambda: "TRUTH" in container.logs(), 120, "it has grown")
+    seen = len(one.windows())
+    wait_until(lambda: len(one.windows()) > seen + 1, 60, "all of it is stored")
+    assert one.stop() == 0, one.log()
+    truth = list(map(int, container.logs().split("TRUTH ")[1].split()[:3]))
+    faults = one.dump("--event", "page-faults", "--pid", pid, since=begin)
+    found = [faults.with_frame(f"GrowHeap.{method}") * 16 * 4096 for method in ("growThree", "growTwo", "growOne")]
+    print(f"JDK {jdk}: {found} bytes, truth {truth}")
+    for mine, true in zip(found, truth):
+        assert abs(mine / sum(found) - true / sum(truth)) <= 0.03, (found, truth, faults)
+
+
+@pytest.mark.live
 def test_an_event_that_is_not_sampled_has_no_tree(daemon):
     one = daemon().start().wait_ready()
     wait_until(one.windows, 60, "a window is stored")
