@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+import java.io.File;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.RandomAccessFile;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.channels.Selector;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.locks.LockSupport;
@@ -85,6 +89,11 @@ public class Waits {
         Thread.sleep(32);
     }
 
+    static void doFsync(FileChannel file) throws Exception {
+        file.write(ByteBuffer.wrap(new byte[] {1}), 0);
+        file.force(true);
+    }
+
     static void sockets() throws Exception {
         ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         Socket client = new Socket(server.getInetAddress(), server.getLocalPort());
@@ -136,6 +145,12 @@ public class Waits {
             queue.put(1);
         });
         thread("t-burn", Waits::doBurn);
+        // A file system in memory has nothing to wait for: then it does not wait, which is the truth as well.
+        FileChannel file = new RandomAccessFile(File.createTempFile("waits", null), "rw").getChannel();
+        thread("t-fsync", () -> {
+            doFsync(file);
+            Thread.sleep(20);
+        });
         sockets();
         Thread idle = new Thread(() -> {
             synchronized (Waits.class) {
