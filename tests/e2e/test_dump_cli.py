@@ -410,8 +410,8 @@ def test_picture_is_not_written_to_a_terminal(store):
     (["--by", "color"], "--by: 'color' is not one of container, pod, namespace, service, image, host, "
      "comm, pid, thread, none; see jbpf-dump --help"),
     (["--list", "--format", "svg"], "--list is a table, or --format json"),
-    (["--lines"], "--lines goes with --format top; json has them anyway"),
-    (["--lines", "--list"], "--lines goes with --format top; json has them anyway"),
+    (["--lines"], "--lines goes with --format top, html and json: lines are known by method, not by stack"),
+    (["--lines", "--list"], "--lines goes with --format top only"),
     (["--lines", "--format", "top", "--kind", "kernel"], "--lines: only Java code has source lines"),
 ], ids=lambda value: "_".join(value) if isinstance(value, list) else "")
 def test_wrong_usage_is_one_line_and_exit_2(store, arguments, line):
@@ -438,8 +438,8 @@ def test_source_lines_are_a_table_and_in_json(fresh_store):
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.split("\n\n")[1] == (
         " SELF%  SELF  LINE       METHOD\n"
-        " 75.00    30  B.java:42  a.B.work_[i]\n"
-        " 20.00     8  B.java:7   a.B.run_[j]\n"
+        " 75.00    30  B.java:42  a.B.work  [inlined]\n"
+        " 20.00     8  B.java:7   a.B.run  [jit]\n"
         "5.00 % of the samples have no line: native code, the kernel, and Java whose line is not known\n")
     data = json.loads(jbpf("dump", *common, "--format", "json").stdout)
     assert data["lines"] == [

@@ -341,6 +341,22 @@ SAVED = """
   HTMLElement.prototype.click.call(document.getElementById(arguments[0]));"""
 
 
+LINES = """\
+a.Main.work_[j];Main.java:12 30
+a.Main.work_[i];Main.java:12 6
+a.Main.work_[j];Main.java:14 3
+a.Main.work_[1];Main.java:15 1
+a.Main.work_[1];Main.java:16 10
+"""
+
+
+def test_a_method_has_its_lines_whichever_tier_ran_them(page):
+    page.write(KNOWN, "-L", LINES).open("#method=a.Main.work")
+    assert "its lines Main.java:12 72 %, Main.java:16 20 %, Main.java:14 6 %, 1 more" in page.browser.details()
+    page.write(KNOWN, "-L", LINES).open("#method=java.util.Map.get")
+    assert "lines" not in page.browser.details()
+
+
 def test_what_is_shown_can_be_saved(page):
     page.write(KNOWN, "-f", "100").open("#do=without%3Agc&do=java")
     script = page.browser.driver.execute_async_script

@@ -168,6 +168,18 @@ def test_the_file_is_what_its_ending_says(container, tmp_path):
         assert out.read_bytes().startswith(begins), out.read_bytes()[:80]
 
 
+@pytest.mark.live
+@pytest.mark.parametrize("options,head", [
+    (["--format", "top", "--by", "container"], "CORES  SHARE%  SAMPLES  CONTAINER"),
+    (["--format", "top", "--sort", "total", "-n", "3"], "TOTAL  METHOD"),
+    (["--format", "top", "--lines"], "METHOD"),
+    (["--callers", "Shares.*"], "SHARE%  TOTAL  METHOD, AND ITS CALLERS")], ids=["by", "sort", "lines", "callers"])
+def test_a_recording_is_shown_in_every_form_of_dump(container, options, head):
+    wanted = container.name if "--by" in options else "Shares"
+    text = record_until(lambda text: wanted in text, *selector_of(container, "container"), *options, out="-")
+    assert any(line.endswith(head) for line in text.splitlines()), text
+
+
 def test_record_refuses_wrong_usage_with_one_line(tmp_path):
     result = jbpf("record", "-o", "flame.gif", cwd=tmp_path)
     assert result.returncode == 2 and len(lines_of(result.stderr)) == 1 and ".pb.gz" in result.stderr, result

@@ -73,13 +73,14 @@ static void check_dump(struct command_line *line)
 		return;
 	must(options.selection.since_unix_ns < options.selection.until_unix_ns);
 	check_stores(&options.stores);
-	must(options.by_cnt <= DUMP_BY_CNT);
-	must(!options.lines || options.format == DUMP_FORMAT_TOP);
+	must(options.view.by_cnt <= DUMP_BY_CNT);
+	must(!options.view.lines || options.view.format == DUMP_FORMAT_TOP ||
+	     options.view.format == DUMP_FORMAT_HTML || options.view.format == DUMP_FORMAT_JSON);
 	must(options.selection.pid <= INT32_MAX);
-	for (size_t i = 0; i < options.by_cnt; i++) {
-		must(options.by[i] < DUMP_BY_CNT);
+	for (size_t i = 0; i < options.view.by_cnt; i++) {
+		must(options.view.by[i] < DUMP_BY_CNT);
 		for (size_t j = 0; j < i; j++)
-			must(options.by[i] != options.by[j]);
+			must(options.view.by[i] != options.view.by[j]);
 	}
 }
 
@@ -147,7 +148,8 @@ static void check_record(struct command_line *line)
 	check_why(err, line->why);
 	if (err)
 		return;
-	must(options.output && options.duration_ns && options.format <= RECORD_FORMAT_OTLP);
+	must(options.duration_ns && options.view.format <= DUMP_FORMAT_OTLP &&
+	     options.view.by_cnt <= DUMP_BY_CNT);
 	must(options.frequency_hz >= 1 && options.frequency_hz <= 10000);
 	must(options.selection.pid <= INT32_MAX && options.jit <= JIT_MODE_OFF);
 	must(!options.ignores_opt_out || options.selection.pid);

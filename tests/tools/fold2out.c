@@ -51,7 +51,7 @@ static void set_event(struct output_info *info, enum event event)
 static int usage(void)
 {
 	fprintf(stderr, "usage: fold2out [-t TITLE] [-s SUBTITLE] [-f HZ] [-l LOST] [-e EVENT] "
-			"[-o OWN] folded|top|json|svg|html|pprof|speedscope\n");
+			"[-o OWN] [-L LINES] folded|top|json|svg|html|pprof|speedscope\n");
 	return 2;
 }
 
@@ -67,11 +67,12 @@ int main(int argc, char **argv)
 		.stream_cnt = 1,
 	};
 	struct profile *profile = profile__new();
+	const char *lines = "";
 	size_t bad_line_cnt = 0;
 	int option;
 	int err;
 
-	while ((option = getopt(argc, argv, "t:s:f:l:e:o:")) != -1) {
+	while ((option = getopt(argc, argv, "t:s:f:l:e:o:L:")) != -1) {
 		uint64_t number = 0;
 
 		if ((option == 'f' || option == 'l') && parse_u64(optarg, &number) != 0)
@@ -80,6 +81,8 @@ int main(int argc, char **argv)
 			info.title = optarg;
 		else if (option == 's')
 			info.subtitle = optarg;
+		else if (option == 'L')
+			lines = optarg;
 		else if (option == 'o')
 			info.own = optarg;
 		else if (option == 'e' && event_by_name(optarg, strlen(optarg)) != EVENT_CNT)
@@ -92,9 +95,12 @@ int main(int argc, char **argv)
 			return usage();
 	}
 	info.is_selection = *info.subtitle != '\0';
-	if (optind + 1 != argc || !profile)
+	info.lines = source_lines__new(0);
+	if (optind + 1 != argc || !profile || !info.lines)
 		return usage();
-	err = read_all(stdin, &text);
+	err = source_lines__add_text(info.lines, lines, strlen(lines), &bad_line_cnt);
+	if (!err)
+		err = read_all(stdin, &text);
 	if (!err)
 		err = profile__add_folded(profile, strbuf_str(&text), text.len, &bad_line_cnt);
 	if (!err)
@@ -102,6 +108,7 @@ int main(int argc, char **argv)
 	if (!err && fwrite(strbuf_str(&out), 1, out.len, stdout) != out.len)
 		err = -EIO;
 	profile__free(profile);
+	source_lines__free(info.lines);
 	if (err)
 		fprintf(stderr, "fold2out: %s\n", strerror(-err));
 	else if (bad_line_cnt)

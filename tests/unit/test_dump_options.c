@@ -97,7 +97,9 @@ static const struct refusal refusals[] = {
 	  "--format: '' is not one of folded, html, svg, top, json, pprof, speedscope, otlp, cells; see jbpf-dump --help" },
 	{ ARGS("--list", "--format", "pprof"), "--list is a table, or --format json" },
 	{ ARGS("--lines", "--format", "pprof"),
-	  "--lines goes with --format top; json has them anyway" },
+	  "--lines goes with --format top, html and json: lines are known by method, not by stack" },
+	{ ARGS("--lines", "--thread", "x", "--format", "top"),
+	  "--lines does not go with --thread: lines are counted for all threads of a process" },
 	{ ARGS("--list", "--format", "cells"), "--list is a table, or --format json" },
 	{ ARGS("--format", "cells", "--by", "pod"),
 	  "--by does not go with --format cells, which has no stacks" },
@@ -124,13 +126,13 @@ static void dump_options_refuse_wrong_usage_with_one_clear_line(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
-		struct dump_options options = { .output = "untouched" };
+		struct dump_options options = { .view.output = "untouched" };
 		char why[512] = "";
 		int err = parse(refusals[i].args, &options, why, sizeof(why));
 
 		if (err != -EINVAL || strcmp(why, refusals[i].why) != 0)
 			fail_msg("case %zu: %d '%s', not '%s'", i, err, why, refusals[i].why);
-		assert_string_equal(options.output, "untouched");
+		assert_string_equal(options.view.output, "untouched");
 	}
 }
 
@@ -146,9 +148,9 @@ static void dump_options_have_defaults(void **state)
 	assert_true(options.selection.since_unix_ns == NOW_NS - HOUR_NS);
 	assert_true(options.is_default_since);
 	assert_int_equal(options.stores.cnt, 0);
-	assert_int_equal(options.format, DUMP_FORMAT_FOLDED);
-	assert_int_equal(options.by_cnt, 0);
-	assert_null(options.output);
+	assert_int_equal(options.view.format, DUMP_FORMAT_FOLDED);
+	assert_int_equal(options.view.by_cnt, 0);
+	assert_null(options.view.output);
 	assert_null(options.selection.container);
 	assert_false(options.list);
 }
@@ -192,11 +194,11 @@ static void dump_options_take_every_selector(void **state)
 	assert_false(options.is_default_since);
 	assert_int_equal(options.stores.cnt, 1);
 	assert_string_equal(options.stores.dirs[0], "d");
-	assert_int_equal(options.format, DUMP_FORMAT_SVG);
-	assert_string_equal(options.output, "f");
-	assert_int_equal(options.by_cnt, 2);
-	assert_int_equal(options.by[0], DUMP_BY_POD);
-	assert_int_equal(options.by[1], DUMP_BY_PID);
+	assert_int_equal(options.view.format, DUMP_FORMAT_SVG);
+	assert_string_equal(options.view.output, "f");
+	assert_int_equal(options.view.by_cnt, 2);
+	assert_int_equal(options.view.by[0], DUMP_BY_POD);
+	assert_int_equal(options.view.by[1], DUMP_BY_PID);
 }
 
 static void dump_options_of_the_table_of_methods(void **state)
@@ -210,18 +212,18 @@ static void dump_options_of_the_table_of_methods(void **state)
 
 	(void)state;
 	assert_int_equal(parse(plain, &options, why, sizeof(why)), 0);
-	assert_int_equal(options.order, TREE_ORDER_SELF);
-	assert_int_equal(options.row_max, 50);
-	assert_false(dump_options_are_of_labels(&options));
+	assert_int_equal(options.view.order, TREE_ORDER_SELF);
+	assert_int_equal(options.view.row_max, 50);
+	assert_false(dump_view_is_of_labels(&options.view));
 	assert_int_equal(parse(total, &options, why, sizeof(why)), 0);
-	assert_int_equal(options.order, TREE_ORDER_TOTAL);
-	assert_int_equal(options.row_max, 0);
+	assert_int_equal(options.view.order, TREE_ORDER_TOTAL);
+	assert_int_equal(options.view.row_max, 0);
 	assert_int_equal(parse(by, &options, why, sizeof(why)), 0);
-	assert_true(dump_options_are_of_labels(&options));
+	assert_true(dump_view_is_of_labels(&options.view));
 	assert_int_equal(parse(callers, &options, why, sizeof(why)), 0);
-	assert_int_equal(options.format, DUMP_FORMAT_TOP);
-	assert_string_equal(options.callers, "x");
-	assert_false(dump_options_are_of_labels(&options));
+	assert_int_equal(options.view.format, DUMP_FORMAT_TOP);
+	assert_string_equal(options.view.callers, "x");
+	assert_false(dump_view_is_of_labels(&options.view));
 }
 
 static void dump_options_take_words_for_their_values(void **state)
@@ -247,7 +249,7 @@ static void dump_options_take_words_for_their_values(void **state)
 		char why[512];
 
 		assert_int_equal(parse(cases[i].args, &options, why, sizeof(why)), 0);
-		assert_int_equal(options.format, cases[i].format);
+		assert_int_equal(options.view.format, cases[i].format);
 		assert_int_equal(options.selection.kind, cases[i].kind);
 	}
 }
@@ -271,7 +273,7 @@ static void dump_options_dash_is_standard_output(void **state)
 
 	(void)state;
 	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
-	assert_null(options.output);
+	assert_null(options.view.output);
 }
 
 static void dump_options_take_the_format_of_a_file_from_its_ending(void **state)
@@ -302,7 +304,7 @@ static void dump_options_take_the_format_of_a_file_from_its_ending(void **state)
 		char why[256];
 
 		if (parse(rows[i].args, &options, why, sizeof(why)) ||
-		    options.format != rows[i].format)
+		    options.view.format != rows[i].format)
 			fail_msg("row %zu", i);
 	}
 }
@@ -315,7 +317,7 @@ static void dump_options_accept_by_none(void **state)
 
 	(void)state;
 	assert_int_equal(parse(args, &options, why, sizeof(why)), 0);
-	assert_int_equal(options.by_cnt, 0);
+	assert_int_equal(options.view.by_cnt, 0);
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "user/cmd/map_text.h"
+#include "user/output/map_text.h"
 #include "user/util/cleanup.h"
 
 static void no_entries_give_no_text(void **state)

@@ -307,13 +307,33 @@ static void lines_are_a_table_with_their_rest(void **state)
 		"unknown frames 2.00 %, truncated stacks 5.00 %, lost samples 7\n"
 		"\n"
 		" SELF%  SELF  LINE          METHOD\n"
-		" 25.00     5  T_x.java:7    <b>_[i]\n"
-		" 15.00     3  Cart.java:42  shop.Cart.add_[j]\n"
+		" 25.00     5  T_x.java:7    <b>  [inlined]\n"
+		" 15.00     3  Cart.java:42  shop.Cart.add  [jit]\n"
 		"60.00 % of the samples have no line: native code, the kernel, and Java "
 		"whose line is not known\n");
 	strbuf_clear(&out);
 	assert_int_equal(output_lines(profile, &info, 1, &out), 0);
 	assert_non_null(strstr(out.data, "\n1 more line not shown\n"));
+	source_lines__free(info.lines);
+	profile__free(profile);
+}
+
+static void a_line_is_one_row_whichever_tier_ran_it(void **state)
+{
+	struct profile *profile = profile_of("java;r_[j] 20\n");
+	struct output_info info = { .title = "", .lines = source_lines__new(0) };
+	struct strbuf out __cleanup_strbuf = STRBUF_INIT;
+
+	(void)state;
+	assert_int_equal(source_lines__add(info.lines, "a.B.c", FRAME_KIND_INLINED, "B.java", 3, 3),
+			 0);
+	assert_int_equal(source_lines__add(info.lines, "a.B.d", FRAME_KIND_JIT, "B.java", 3, 5), 0);
+	assert_int_equal(source_lines__add(info.lines, "a.B.c", FRAME_KIND_JIT, "B.java", 3, 9), 0);
+	assert_int_equal(source_lines__add(info.lines, "a.B.c", FRAME_KIND_JIT, "B.java", 4, 1), 0);
+	assert_int_equal(output_lines(profile, &info, 0, &out), 0);
+	assert_non_null(strstr(out.data, " 60.00    12  B.java:3  a.B.c  [jit 75 %, inlined 25 %]\n"
+					 " 25.00     5  B.java:3  a.B.d  [jit]\n"
+					 "  5.00     1  B.java:4  a.B.c  [jit]\n"));
 	source_lines__free(info.lines);
 	profile__free(profile);
 }
@@ -442,6 +462,7 @@ int main(void)
 		cmocka_unit_test(json_lists_the_threads_of_each_stack),
 		cmocka_unit_test(json_has_source_lines_hottest_first),
 		cmocka_unit_test(lines_are_a_table_with_their_rest),
+		cmocka_unit_test(a_line_is_one_row_whichever_tier_ran_it),
 		cmocka_unit_test(lines_of_nothing_are_a_header),
 		cmocka_unit_test(json_of_mixed_rates_has_no_seconds),
 		cmocka_unit_test(json_is_inert_inside_markup),

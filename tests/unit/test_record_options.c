@@ -59,8 +59,8 @@ static void record_has_defaults_and_takes_everything(void **state)
 	assert_int_equal(options.duration_ns, 30000000000ull);
 	assert_int_equal(options.frequency_hz, 99);
 	assert_int_equal(options.jit, JIT_MODE_AUTO);
-	assert_string_equal(options.output, "flame.html");
-	assert_int_equal(options.format, RECORD_FORMAT_HTML);
+	assert_string_equal(options.view.output, "flame.html");
+	assert_int_equal(options.view.format, DUMP_FORMAT_HTML);
 
 	assert_int_equal(record(all, &options, why, sizeof(why)), 0);
 	assert_int_equal(options.selection.pid, 7);
@@ -72,7 +72,7 @@ static void record_has_defaults_and_takes_everything(void **state)
 	assert_int_equal(options.duration_ns, 300000000000ull);
 	assert_int_equal(options.frequency_hz, 49);
 	assert_int_equal(options.jit, JIT_MODE_OFF);
-	assert_int_equal(options.format, RECORD_FORMAT_SVG);
+	assert_int_equal(options.view.format, DUMP_FORMAT_SVG);
 	assert_true(options.ignores_opt_out);
 }
 
@@ -123,7 +123,8 @@ static void whole_names_of_threads_put_them_in_front(void **state)
 		char why[256];
 
 		assert_int_equal(record(cases[i].args, &options, why, sizeof(why)), 0);
-		assert_int_equal(options.by_thread, cases[i].by_thread);
+		assert_int_equal((options.view.by_cnt && options.view.by[0] == DUMP_BY_THREAD),
+				 cases[i].by_thread);
 		assert_int_equal(options.keeps_digits, cases[i].keeps_digits);
 		assert_int_equal(options.selection.thread != NULL, i == 1);
 	}
@@ -177,19 +178,19 @@ static void the_format_is_that_of_the_file_unless_it_is_given(void **state)
 {
 	static const struct {
 		const char *args[3];
-		enum record_format format;
+		enum dump_format format;
 	} cases[] = {
-		{ { "-oa.htm" }, RECORD_FORMAT_HTML },
-		{ { "-oa.b.folded" }, RECORD_FORMAT_FOLDED },
-		{ { "-oa.collapsed" }, RECORD_FORMAT_FOLDED },
-		{ { "-oa.json" }, RECORD_FORMAT_JSON },
-		{ { "-oa.txt" }, RECORD_FORMAT_TOP },
-		{ { "-oa.b/c" }, RECORD_FORMAT_HTML },
-		{ { "-oa.pb.gz" }, RECORD_FORMAT_PPROF },
-		{ { "-oa.speedscope.json" }, RECORD_FORMAT_SPEEDSCOPE },
-		{ { "-oa.gif", "--format=pprof" }, RECORD_FORMAT_PPROF },
-		{ { "-o-" }, RECORD_FORMAT_HTML },
-		{ { "-oa.svg", "--format=json" }, RECORD_FORMAT_JSON },
+		{ { "-oa.htm" }, DUMP_FORMAT_HTML },
+		{ { "-oa.b.folded" }, DUMP_FORMAT_FOLDED },
+		{ { "-oa.collapsed" }, DUMP_FORMAT_FOLDED },
+		{ { "-oa.json" }, DUMP_FORMAT_JSON },
+		{ { "-oa.txt" }, DUMP_FORMAT_TOP },
+		{ { "-oa.b/c" }, DUMP_FORMAT_HTML },
+		{ { "-oa.pb.gz" }, DUMP_FORMAT_PPROF },
+		{ { "-oa.speedscope.json" }, DUMP_FORMAT_SPEEDSCOPE },
+		{ { "-oa.gif", "--format=pprof" }, DUMP_FORMAT_PPROF },
+		{ { "-o-" }, DUMP_FORMAT_HTML },
+		{ { "-oa.svg", "--format=json" }, DUMP_FORMAT_JSON },
 	};
 
 	(void)state;
@@ -198,7 +199,61 @@ static void the_format_is_that_of_the_file_unless_it_is_given(void **state)
 		char why[256];
 
 		assert_int_equal(record(cases[i].args, &options, why, sizeof(why)), 0);
-		assert_int_equal(options.format, cases[i].format);
+		assert_int_equal(options.view.format, cases[i].format);
+	}
+}
+
+static void what_comes_out_is_chosen_as_in_dump(void **state)
+{
+	static const char *const all[] = { "--format=top", "--by=pod", "--by=thread",
+					   "--threads",	   "-n3",      NULL };
+	static const char *const callers[] = { "--callers=a.B.c", NULL };
+	struct record_options options;
+	char why[256];
+
+	(void)state;
+	assert_int_equal(record(all, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.view.by_cnt, 2);
+	assert_int_equal(options.view.by[0], DUMP_BY_POD);
+	assert_int_equal(options.view.by[1], DUMP_BY_THREAD);
+	assert_int_equal(options.view.row_max, 3);
+	assert_true(dump_view_is_of_labels(&options.view));
+	assert_int_equal(record(callers, &options, why, sizeof(why)), 0);
+	assert_int_equal(options.view.format, DUMP_FORMAT_TOP);
+	assert_string_equal(options.view.callers, "a.B.c");
+	assert_int_equal(options.view.row_max, 50);
+}
+
+/* Nothing is written to a file whose name says something else. */
+static void without_a_file_text_goes_to_the_reader_and_the_rest_to_a_file_of_its_name(void **state)
+{
+	static const struct {
+		const char *args[3];
+		const char *output;
+	} cases[] = {
+		{ { NULL }, "flame.html" },
+		{ { "--format=svg" }, "flame.svg" },
+		{ { "--format=json" }, "flame.json" },
+		{ { "--format=pprof" }, "flame.pb.gz" },
+		{ { "--format=speedscope" }, "flame.speedscope.json" },
+		{ { "--format=otlp" }, "flame.otlp" },
+		{ { "--format=folded" }, NULL },
+		{ { "--format=top" }, NULL },
+		{ { "--callers=x" }, NULL },
+		{ { "--format=top", "-oa.html" }, "a.html" },
+		{ { "--format=svg", "-o-" }, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct record_options options;
+		char why[256];
+
+		assert_int_equal(record(cases[i].args, &options, why, sizeof(why)), 0);
+		if (cases[i].output)
+			assert_string_equal(options.view.output, cases[i].output);
+		else
+			assert_null(options.view.output);
 	}
 }
 
@@ -212,7 +267,7 @@ static void record_refuses_what_is_wrong(void **state)
 		{ { "-d0s" },
 		  "--duration: '0s' is not a duration, such as 30s; see jbpf-record --help" },
 		{ { "--format=gif" },
-		  "--format: 'gif' is not one of html, svg, folded, json, top, pprof, speedscope, otlp; see jbpf-record --help" },
+		  "--format: 'gif' is not one of folded, html, svg, top, json, pprof, speedscope, otlp; see jbpf-record --help" },
 		{ { "-oa/flame.gif" },
 		  "--output: the ending of 'a/flame.gif' is that of no format; make it .html, .svg, .pb.gz, "
 		  ".speedscope.json, .otlp, .json, .folded or .txt, or give --format" },
@@ -225,6 +280,15 @@ static void record_refuses_what_is_wrong(void **state)
 		  "--duration: '99999999999999999' is not a duration, such as 30s; see jbpf-record --help" },
 		{ { "stray" },
 		  "'stray' is not an option; a command follows --; see jbpf-record --help" },
+		{ { "--format=cells" },
+		  "--format: 'cells' is not one of folded, html, svg, top, json, pprof, speedscope, otlp; see jbpf-record --help" },
+		{ { "--sort=total" }, "--sort goes with --format top only" },
+		{ { "--callers=a.b", "--format=svg" }, "--callers goes with --format top only" },
+		{ { "--lines", "-oa.svg" },
+		  "--lines goes with --format top, html and json: lines are known by method, not by stack" },
+		{ { "--lines", "--thread=x" },
+		  "--lines does not go with --thread: lines are counted for all threads of a process" },
+		{ { "--idle" }, "--idle goes with --event off-cpu, wall, lock and disk only" },
 		{ { "--ignore-opt-out" },
 		  "--ignore-opt-out requires -p PID: a process that opted "
 		  "out is profiled only when it is named" },
@@ -232,12 +296,12 @@ static void record_refuses_what_is_wrong(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct record_options options = { .output = "untouched" };
+		struct record_options options = { .view.output = "untouched" };
 		char why[256] = "";
 
 		assert_int_equal(record(cases[i].args, &options, why, sizeof(why)), -EINVAL);
 		assert_string_equal(why, cases[i].why);
-		assert_string_equal(options.output, "untouched");
+		assert_string_equal(options.view.output, "untouched");
 	}
 }
 
@@ -285,6 +349,9 @@ int main(void)
 		cmocka_unit_test(a_number_of_seconds_is_a_duration),
 		cmocka_unit_test(a_command_follows_two_dashes_and_lasts_until_it_ends),
 		cmocka_unit_test(the_format_is_that_of_the_file_unless_it_is_given),
+		cmocka_unit_test(what_comes_out_is_chosen_as_in_dump),
+		cmocka_unit_test(
+			without_a_file_text_goes_to_the_reader_and_the_rest_to_a_file_of_its_name),
 		cmocka_unit_test(record_refuses_what_is_wrong),
 		cmocka_unit_test(maps_takes_each_process_once),
 		cmocka_unit_test(maps_takes_so_many_processes_and_no_more),

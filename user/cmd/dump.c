@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "user/cli/advice.h"
-#include "user/cli/by_table.h"
 #include "user/cmd/cmd.h"
 #include "user/cli/cmd_store.h"
 #include "user/cli/cmd_stores.h"
@@ -25,7 +24,6 @@
 #include "user/cli/streams.h"
 #include "user/cli/terminal.h"
 #include "user/model/event_view.h"
-#include "user/model/own_code.h"
 #include "user/model/profile.h"
 #include "user/output/info.h"
 #include "user/output/output.h"
@@ -206,7 +204,7 @@ static void dump_fill_info(struct dump *dump)
 	const struct streams *streams = &dump->streams;
 	struct output_info *info = &dump->info;
 
-	info->columns = terminal_columns(dump->options->output);
+	info->columns = terminal_columns(dump->options->view.output);
 	info->since_unix_ns = dump->options->selection.since_unix_ns;
 	info->until_unix_ns = dump->options->selection.until_unix_ns;
 	info->frequency_hz = dump->is_mixed_frequency || dump->options->event == EVENT_WALL ?
@@ -223,27 +221,7 @@ static void dump_fill_info(struct dump *dump)
 	info->host = streams_common_label(streams, WINDOW_LABEL_HOST);
 	info->image = streams_common_label(streams, WINDOW_LABEL_IMAGE);
 	info->jvm = streams_common_label(streams, WINDOW_LABEL_JVM_VERSION);
-	info->labels = dump->labels;
-	info->label_cnt = dump->options->by_cnt;
-	for (size_t i = 0; i < info->label_cnt; i++) {
-		enum dump_by by = dump->options->by[i];
-
-		dump->labels[i].name = dump_by_names[by];
-		dump->labels[i].is_number = by == DUMP_BY_PID;
-	}
-}
-
-static int dump_render_top(struct dump *dump, struct strbuf *out)
-{
-	const struct dump_options *options = dump->options;
-
-	if (options->lines)
-		return output_lines(dump->profile, &dump->info, options->row_max, out);
-	if (options->callers)
-		return output_callers(dump->profile, &dump->info, options->callers, out);
-	if (options->by_cnt)
-		return by_table(dump->profile, &dump->info, options->row_max, out);
-	return output_top(dump->profile, &dump->info, options->order, options->row_max, out);
+	dump_view_labels(&dump->options->view, dump->labels, info);
 }
 
 static int dump_render_stacks(struct dump *dump, struct strbuf *out)
@@ -253,10 +231,9 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	const char *by[DUMP_BY_CNT];
 	int err;
 
-	for (size_t i = 0; i < options->by_cnt; i++)
-		by[i] = dump_by_names[options->by[i]];
+	dump_view_label_names(&options->view, by);
 	selection_title(options->event, &options->selection, &title);
-	selection_subtitle(&options->selection, by, options->by_cnt, &subtitle);
+	selection_subtitle(&options->selection, by, options->view.by_cnt, &subtitle);
 	if (dump->whole_cnt)
 		strbuf_printf(&subtitle, "%swhole profiles at the ends", subtitle.len ? ", " : "");
 	err = strbuf_error(&title);
@@ -267,27 +244,7 @@ static int dump_render_stacks(struct dump *dump, struct strbuf *out)
 	dump->info.title = strbuf_str(&title);
 	dump->info.subtitle = strbuf_str(&subtitle);
 	dump_fill_info(dump);
-	switch (dump->options->format) {
-	case DUMP_FORMAT_HTML:
-		return output_html(dump->profile, &dump->info, out);
-	case DUMP_FORMAT_SVG:
-		return output_svg(dump->profile, &dump->info, out);
-	case DUMP_FORMAT_TOP:
-		return dump_render_top(dump, out);
-	case DUMP_FORMAT_JSON:
-		return output_json(dump->profile, &dump->info, out);
-	case DUMP_FORMAT_PPROF:
-		return output_pprof(dump->profile, &dump->info, out);
-	case DUMP_FORMAT_SPEEDSCOPE:
-		return output_speedscope(dump->profile, &dump->info, out);
-	case DUMP_FORMAT_OTLP:
-		return output_otlp(dump->profile, &dump->info, out);
-	case DUMP_FORMAT_FOLDED:
-	case DUMP_FORMAT_CELLS:
-		break;
-	}
-	err = output_folded(dump->profile, out);
-	return err ? err : cmd_write_prepare_lines(dump->options->output, out);
+	return dump_view_render(&options->view, &dump->profile, &dump->info, out);
 }
 
 /* False when the output would have no samples; *why then completes the message. */
@@ -332,30 +289,12 @@ static int dump_render(struct dump *dump, struct strbuf *out)
 		return dump_render_cells(dump, out);
 	if (dump->profile)
 		return dump_render_stacks(dump, out);
-	if (dump->options->format == DUMP_FORMAT_JSON)
+	if (dump->options->view.format == DUMP_FORMAT_JSON)
 		return dump_list_json(&dump->streams, dump->options, out);
 	dump_fill_info(dump);
-	return dump_list_table(&dump->streams, &dump->info,
-			       dump->options->by_cnt ? DUMP_LIST_PROCESSES : DUMP_LIST_CONTAINERS,
-			       out);
-}
-
-/* The page does it itself, and can show all again. */
-static int dump_charge_own(struct dump *dump)
-{
-	const struct dump_options *options = dump->options;
-	struct profile *charged;
-	int err;
-
-	if (!options->own || options->format == DUMP_FORMAT_HTML)
-		return 0;
-	charged = profile__new();
-	if (!charged)
-		return -ENOMEM;
-	err = own_code_charge(dump->profile, options->own, options->by_cnt, charged);
-	profile__free(dump->profile);
-	dump->profile = charged;
-	return err;
+	return dump_list_table(
+		&dump->streams, &dump->info,
+		dump->options->view.by_cnt ? DUMP_LIST_PROCESSES : DUMP_LIST_CONTAINERS, out);
 }
 
 static int dump_fail(const struct store_source *source, int err)
@@ -368,63 +307,39 @@ static int dump_fail(const struct store_source *source, int err)
 	return CMD_EXIT_FAILED;
 }
 
-/* Where the thread is a label of the samples, not a frame: unless it is one already. */
-static bool marks_threads(const struct dump_options *options)
-{
-	for (size_t i = 0; i < options->by_cnt; i++) {
-		if (options->by[i] == DUMP_BY_THREAD)
-			return false;
-	}
-	return options->format == DUMP_FORMAT_JSON || options->format == DUMP_FORMAT_PPROF ||
-	       options->format == DUMP_FORMAT_SPEEDSCOPE || options->format == DUMP_FORMAT_OTLP;
-}
-
-/* Do source lines come out, or the names of source files? Lines are of Java code. */
-static bool has_lines(const struct dump_options *options)
-{
-	bool is_for_files = options->format == DUMP_FORMAT_PPROF ||
-			    options->format == DUMP_FORMAT_SPEEDSCOPE ||
-			    options->format == DUMP_FORMAT_OTLP;
-
-	/* Counts of lines are those of whole windows. */
-	if (event_is_view(options->event) && !is_for_files)
-		return false;
-	return (options->lines || options->format == DUMP_FORMAT_JSON || is_for_files) &&
-	       options->selection.kind <= SELECT_KIND_JAVA;
-}
-
 static int dump_run(struct dump *dump, struct store_source *reader)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	const struct dump_options *options = dump->options;
+	const struct dump_view *view = &options->view;
+	bool has_lines = dump_view_has_lines(view, &options->selection, options->event);
 	const char *why;
 	int code, err;
 
-	if (dump->options->format == DUMP_FORMAT_CELLS) {
+	if (dump->options->view.format == DUMP_FORMAT_CELLS) {
 		if (dump_cells_init(&dump->cells))
 			return dump_fail(reader, -ENOMEM);
 	} else if (!dump->options->list) {
 		dump->profile = profile__new();
-		if (has_lines(dump->options))
+		if (has_lines)
 			dump->info.lines = source_lines__new(0);
-		if (!dump->profile || (has_lines(dump->options) && !dump->info.lines))
+		if (!dump->profile || (has_lines && !dump->info.lines))
 			return dump_fail(reader, -ENOMEM);
 	}
 	dump->info.event = dump->options->event;
 	dump->stacks = (struct dump_stacks){
 		.selection = &dump->options->selection,
 		.event = dump->options->event,
-		.by = dump->options->by,
-		.by_cnt = dump->options->by_cnt,
-		.labels_only = dump_options_are_of_labels(dump->options),
-		.marks_threads = marks_threads(dump->options),
-		/* The page has a switch for them. */
-		.idle_samples = event_has_idle(dump->options->event) && !dump->options->idle &&
-						dump->options->format != DUMP_FORMAT_HTML ?
+		.by = dump->options->view.by,
+		.by_cnt = dump->options->view.by_cnt,
+		.labels_only = dump_view_is_of_labels(view),
+		.marks_threads = dump_view_marks_threads(view),
+		.idle_samples = dump_view_drops_idle(view, options->event) ?
 					&dump->info.idle_samples :
 					NULL,
 	};
-	dump->info.shows_idle = dump->options->idle;
-	dump->info.own = dump->options->own;
+	dump->info.shows_idle = view->idle;
+	dump->info.own = view->own;
 	err = dump_read(dump, reader);
 	if (err)
 		return dump_fail(reader, err);
@@ -438,12 +353,9 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 	}
 	warn_sources(dump);
 	report_cut(dump);
-	err = dump_charge_own(dump);
-	if (!err)
-		err = dump_render(dump, &out);
+	err = dump_render(dump, &out);
 	if (err == -ENOENT) {
-		pr_err("no method matches '%s'%s%s%s\n", dump->options->callers,
-		       out.len ? "; did you mean " : "", strbuf_str(&out), out.len ? "?" : "");
+		dump_view_no_method(view, &out);
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	if (err)
@@ -452,25 +364,10 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 		pr_err("no samples match\n"); /* their windows only reach into the time */
 		return CMD_EXIT_NO_SAMPLES;
 	}
-	code = cmd_write_paged(dump->options->output, dump->options->no_pager, &out);
+	code = cmd_write_paged(dump->options->view.output, dump->options->no_pager, &out);
 	if (code == CMD_EXIT_DONE)
 		advice_warn(&dump->streams);
 	return cmd_store_damage_code(&dump->damage, code);
-}
-
-/* Name of a format that must not go to a terminal; NULL = it may. */
-static const char *not_for_terminal(enum dump_format format)
-{
-	switch (format) {
-	case DUMP_FORMAT_HTML:
-	case DUMP_FORMAT_SVG:
-		return "a picture";
-	case DUMP_FORMAT_PPROF:
-	case DUMP_FORMAT_OTLP:
-		return "a binary file";
-	default:
-		return NULL;
-	}
 }
 
 int cmd_dump(int argc, char **argv)
@@ -487,9 +384,10 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (options.info.help || options.info.version)
 		return option_usage_print(&dump_option_table, &options.info);
-	if (not_for_terminal(options.format) && !options.output && isatty(STDOUT_FILENO)) {
+	if (dump_view_not_for_terminal(&options.view) && !options.view.output &&
+	    isatty(STDOUT_FILENO)) {
 		pr_err("that is %s, not for a terminal; give -o FILE\n",
-		       not_for_terminal(options.format));
+		       dump_view_not_for_terminal(&options.view));
 		return CMD_EXIT_USAGE;
 	}
 	if (options.is_default_since)

@@ -19,7 +19,7 @@
 #include "user/cli/text_table.h"
 #include "user/cmd/cmd.h"
 #include "user/cmd/map_file.h"
-#include "user/cmd/map_text.h"
+#include "user/output/map_text.h"
 #include "user/cmd/maps_options.h"
 #include "user/collect/map_reader.h"
 #include "user/model/jvm_facts.h"

@@ -24,11 +24,11 @@
 #include "user/collect/command.h"
 #include "user/collect/sampling.h"
 #include "user/cli/streams.h"
+#include "user/cli/terminal.h"
 #include "user/collect/container/opt_out.h"
 #include "user/collect/map_reader.h"
 #include "user/collect/recorder.h"
 #include "user/model/event_view.h"
-#include "user/model/own_code.h"
 #include "user/model/profile.h"
 #include "user/model/select.h"
 #include "user/output/info.h"
@@ -43,7 +43,6 @@
 #define RECORD_FINISH_NS    (15 * CLOCK_NS_PER_S)
 #define RECORD_POLL_NS	    (20 * CLOCK_NS_PER_MS)
 #define RECORD_COMMAND_NS   (100 * CLOCK_NS_PER_MS) /* has the command ended? */
-#define RECORD_TOP_ROWS	    50
 
 /*
  * Before a recording begins, what is sampled has its files read, so that its first stacks are whole,
@@ -63,6 +62,7 @@ struct recording {
 	struct profile *profile;
 	struct dump_stacks stacks;
 	struct output_info info;
+	struct output_label labels[DUMP_BY_CNT];
 	uint64_t host_samples;
 	uint64_t opted_out;	/* samples of the host */
 	bool is_watched;	/* standard error is a terminal */
@@ -85,6 +85,8 @@ static int add_stream(struct recording *recording, const struct window *window, 
 					     &bad_line_cnt);
 	if (err)
 		return err;
+	if (!dump_stacks_wants_text(&recording->stacks))
+		return dump_stacks_add_labels(&recording->stacks, window, recording->profile);
 	return dump_stacks_add(&recording->stacks, window, text, len, recording->profile,
 			       &bad_line_cnt);
 }
@@ -97,10 +99,10 @@ static void record_stream(void *ctx, const struct window *window, const char *te
 		recording->err = add_stream(recording, window, text, len);
 }
 
-/* What counts of the profile are. */
+/* What one count of the profile is. */
 static const char *count_noun(const struct record_options *options)
 {
-	return options->event == EVENT_WALL ? "microseconds" : "samples";
+	return options->event == EVENT_WALL ? "microsecond" : "sample";
 }
 
 /* "12345 samples", or what these amount to; borrowed until the next call. */
@@ -110,8 +112,8 @@ static const char *amount(struct recording *recording, uint64_t samples)
 	if (event_is_measured(recording->options->event))
 		info_append_amount(&recording->amount, &recording->info, samples);
 	else
-		strbuf_printf(&recording->amount, "%" PRIu64 " %s", samples,
-			      count_noun(recording->options));
+		strbuf_printf(&recording->amount, "%" PRIu64 " %s%s", samples,
+			      count_noun(recording->options), samples == 1 ? "" : "s");
 	return strbuf_str(&recording->amount);
 }
 
@@ -250,81 +252,43 @@ static int record_run(struct recording *recording, struct recorder *recorder, in
 		}
 		recorder__end_window(recorder);
 	}
+	recording->info.until_unix_ns = clock_unix_ns();
 	err = await_names(recorder, signal_fd);
 	return err ? err : recording->err;
-}
-
-static int record_render(struct recording *recording, struct strbuf *out)
-{
-	switch (recording->options->format) {
-	case RECORD_FORMAT_SVG:
-		return output_svg(recording->profile, &recording->info, out);
-	case RECORD_FORMAT_FOLDED:
-		return output_folded(recording->profile, out);
-	case RECORD_FORMAT_JSON:
-		return output_json(recording->profile, &recording->info, out);
-	case RECORD_FORMAT_TOP:
-		return output_top(recording->profile, &recording->info, TREE_ORDER_SELF,
-				  RECORD_TOP_ROWS, out);
-	case RECORD_FORMAT_PPROF:
-		return output_pprof(recording->profile, &recording->info, out);
-	case RECORD_FORMAT_SPEEDSCOPE:
-		return output_speedscope(recording->profile, &recording->info, out);
-	case RECORD_FORMAT_OTLP:
-		return output_otlp(recording->profile, &recording->info, out);
-	case RECORD_FORMAT_HTML:
-		break;
-	}
-	return output_html(recording->profile, &recording->info, out);
-}
-
-/* The page does it itself, and can show all again. */
-static int charge_own(struct recording *recording)
-{
-	const struct record_options *options = recording->options;
-	struct profile *charged;
-	int err;
-
-	if (!options->own || options->format == RECORD_FORMAT_HTML)
-		return 0;
-	charged = profile__new();
-	if (!charged)
-		return -ENOMEM;
-	err = own_code_charge(recording->profile, options->own, options->by_thread, charged);
-	profile__free(recording->profile);
-	recording->profile = charged;
-	return err;
 }
 
 static int record_write(struct recording *recording)
 {
 	__cleanup_strbuf struct strbuf text = STRBUF_INIT;
-	const char *path = recording->options->output;
+	const struct dump_view *view = &recording->options->view;
+	int err = dump_view_render(view, &recording->profile, &recording->info, &text);
 
-	if (charge_own(recording) || record_render(recording, &text)) {
+	if (err == -ENOENT) {
+		dump_view_no_method(view, &text);
+		return CMD_EXIT_NO_SAMPLES;
+	}
+	if (err) {
 		pr_err("out of memory while drawing\n");
 		return CMD_EXIT_FAILED;
 	}
-	return cmd_write(strcmp(path, "-") == 0 ? NULL : path, &text);
+	return cmd_write(view->output, &text);
 }
 
 /* 0 or -ENOMEM. */
 static int describe(const struct record_options *options, struct strbuf *title,
 		    struct strbuf *subtitle)
 {
-	static const char *const by[] = { "thread" };
 	const struct selection *selection = &options->selection;
-	bool is_host = !selection->pid;
+	const char *by[DUMP_BY_CNT];
 
-	for (int i = 0; i < SELECT_BY_CNT; i++)
-		is_host &= !selection_get(selection, (enum select_by)i, 0).pattern;
 	if (options->command)
 		strbuf_printf(title, "%s of %s", event_title(options->event), options->command[0]);
-	else if (is_host)
+	else if (selection_is_of_all(selection))
 		strbuf_printf(title, "%s of this host", event_title(options->event));
 	else
 		selection_title(options->event, selection, title);
-	selection_subtitle(selection, by, options->by_thread, subtitle);
+	dump_view_label_names(&options->view, by);
+	selection_subtitle(selection, by, options->view.by_cnt, subtitle);
 	return strbuf_error(title) ? strbuf_error(title) : strbuf_error(subtitle);
 }
 
@@ -367,64 +331,70 @@ static int tell_command(const struct recording *recording)
 	return 0;
 }
 
+/* Why there is nothing, and what to look at. Always the same exit code. */
+static int tell_nothing(const struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	const char *title = recording->info.title;
+	char opted_out[64] = "";
+
+	if (recording->info.idle_samples) {
+		pr_err("only idle threads were sampled: %s (%llu %ss are not shown); see them with --idle\n",
+		       title, (unsigned long long)recording->info.idle_samples,
+		       count_noun(options));
+		return CMD_EXIT_NO_SAMPLES;
+	}
+	if (event_is_measured(options->event)) {
+		pr_err("nothing was measured: %s; is it running, and has a wait of it ended?\n",
+		       title);
+		return CMD_EXIT_NO_SAMPLES;
+	}
+	if (recording->opted_out)
+		(void)snprintf(opted_out, sizeof(opted_out),
+			       ", and %llu of processes that opted out",
+			       (unsigned long long)recording->opted_out);
+	pr_err("nothing was sampled: %s (the host had %llu sample%s%s); is it running, %s?\n",
+	       title, (unsigned long long)recording->host_samples,
+	       recording->host_samples == 1 ? "" : "s", opted_out,
+	       options->event == EVENT_CPU ? "and busy" : "or --count too large");
+	return CMD_EXIT_NO_SAMPLES;
+}
+
 static int record_finish(struct recording *recording)
 {
 	const struct output_info *info = &recording->info;
 	uint64_t samples = profile__sample_count(recording->profile);
 	int code;
 
-	if (samples == 0 && info->idle_samples) {
-		pr_err("only idle threads were sampled: %s (%llu %s are not shown); see them with --idle\n",
-		       info->title, (unsigned long long)info->idle_samples,
-		       count_noun(recording->options));
-		return CMD_EXIT_NO_SAMPLES;
-	}
-	if (samples == 0) {
-		if (event_is_measured(recording->options->event)) {
-			pr_err("nothing was measured: %s; is it running, and has a wait of it ended?\n",
-			       info->title);
-			return CMD_EXIT_NO_SAMPLES;
-		}
-		pr_err("nothing was sampled: %s (the host had %llu samples, and %llu of processes that opted out); %s?\n",
-		       info->title, (unsigned long long)recording->host_samples,
-		       (unsigned long long)recording->opted_out,
-		       recording->options->event == EVENT_CPU ?
-			       "is it running, and busy" :
-			       "is it running, or --count too large");
-		return CMD_EXIT_NO_SAMPLES;
-	}
+	if (samples == 0)
+		return tell_nothing(recording);
 	code = record_write(recording);
 	if (code != CMD_EXIT_DONE)
 		return code;
 	if (!advice_warn(&recording->streams))
 		record_warn_names(&recording->streams);
 	if (info->lost_samples)
-		pr_warn("lost: %s\n", amount(recording, info->lost_samples));
-	if (strcmp(recording->options->output, "-") != 0)
+		pr_warn("lost: %s%s\n", amount(recording, info->lost_samples),
+			info->is_selection ? " of the whole host" : "");
+	if (recording->options->view.output)
 		pr_info("%s of %zu process%s in '%s'\n", amount(recording, samples),
 			info->stream_cnt, info->stream_cnt == 1 ? "" : "es",
-			recording->options->output);
+			recording->options->view.output);
 	return CMD_EXIT_DONE;
 }
 
-/* Does what is not drawn come out, too: source lines or files, and threads? */
-static bool is_for_programs(enum record_format format)
+/* Of all that the probe counted, not only of what was wanted. */
+static bool is_part_of_host(const struct record_options *options)
 {
-	return format == RECORD_FORMAT_JSON || format == RECORD_FORMAT_PPROF ||
-	       format == RECORD_FORMAT_SPEEDSCOPE || format == RECORD_FORMAT_OTLP;
-}
-
-/* Of a view the counts of lines would be those of all samples. */
-static bool has_lines(const struct record_options *options)
-{
-	return is_for_programs(options->format) &&
-	       !(options->format == RECORD_FORMAT_JSON && event_is_view(options->event));
+	return !options->command && !options->selection.pid &&
+	       !selection_is_of_all(&options->selection);
 }
 
 static int recording_open(struct recording *recording, const struct record_options *options)
 {
-	static const enum dump_by by_thread = DUMP_BY_THREAD;
-	static const struct output_label thread_label = { .name = "thread" };
+	const struct dump_view *view = &options->view;
+	bool has_lines = dump_view_has_lines(view, &options->selection, options->event);
+	struct output_info *info = &recording->info;
 
 	*recording = (struct recording){ .options = options,
 					 .profile = profile__new(),
@@ -432,26 +402,25 @@ static int recording_open(struct recording *recording, const struct record_optio
 	recording->stacks = (struct dump_stacks){
 		.selection = &options->selection,
 		.event = options->event,
-		.by = &by_thread,
-		.by_cnt = options->by_thread,
-		.marks_threads = is_for_programs(options->format) && !options->by_thread,
-		/* The page has a switch for them. */
-		.idle_samples = event_has_idle(options->event) && !options->idle &&
-						options->format != RECORD_FORMAT_HTML ?
-					&recording->info.idle_samples :
-					NULL,
+		.by = view->by,
+		.by_cnt = view->by_cnt,
+		.labels_only = dump_view_is_of_labels(view),
+		.marks_threads = dump_view_marks_threads(view),
+		.idle_samples = dump_view_drops_idle(view, options->event) ? &info->idle_samples :
+									     NULL,
 	};
-	recording->info.shows_idle = options->idle;
-	recording->info.own = options->own;
-	recording->info.has_threads = recording->stacks.marks_threads;
-	recording->info.labels = &thread_label;
-	recording->info.label_cnt = options->by_thread;
-	recording->info.event = options->event;
-	recording->info.frequency_hz = options->event == EVENT_CPU ? options->frequency_hz : 0;
-	recording->info.since_unix_ns = clock_unix_ns();
-	if (has_lines(options))
-		recording->info.lines = source_lines__new(0);
-	if (!recording->profile || (has_lines(options) && !recording->info.lines))
+	info->columns = terminal_columns(view->output);
+	info->shows_idle = view->idle;
+	info->own = view->own;
+	info->has_threads = recording->stacks.marks_threads;
+	dump_view_labels(view, recording->labels, info);
+	info->event = options->event;
+	info->frequency_hz = options->event == EVENT_CPU ? options->frequency_hz : 0;
+	info->since_unix_ns = clock_unix_ns();
+	info->is_selection = is_part_of_host(options);
+	if (has_lines)
+		info->lines = source_lines__new(0);
+	if (!recording->profile || (has_lines && !info->lines))
 		return -ENOMEM;
 	return 0;
 }
@@ -483,7 +452,6 @@ static int record_with(struct recording *recording, struct recorder *recorder)
 	}
 	recording->info.title = strbuf_str(&title);
 	recording->info.subtitle = strbuf_str(&subtitle);
-	recording->info.until_unix_ns = clock_unix_ns();
 	recording->info.stream_cnt = recording->streams.cnt;
 	recording->info.image = streams_common_label(&recording->streams, WINDOW_LABEL_IMAGE);
 	recording->info.jvm = streams_common_label(&recording->streams, WINDOW_LABEL_JVM_VERSION);
@@ -581,13 +549,6 @@ static int start_command(struct recording *recording, struct probe_options *prob
 	return 0;
 }
 
-static bool is_not_for_terminal(const struct record_options *options)
-{
-	return strcmp(options->output, "-") == 0 &&
-	       (options->format == RECORD_FORMAT_HTML || options->format == RECORD_FORMAT_SVG ||
-		options->format == RECORD_FORMAT_PPROF || options->format == RECORD_FORMAT_OTLP);
-}
-
 /* It stays when this program ends: nothing else would say why it is there. */
 static void tell_hanging(const struct recorder *recorder)
 {
@@ -614,7 +575,8 @@ int cmd_record(int argc, char **argv)
 	}
 	if (options.info.help || options.info.version)
 		return option_usage_print(&record_option_table, &options.info);
-	if (is_not_for_terminal(&options) && isatty(STDOUT_FILENO)) {
+	if (dump_view_not_for_terminal(&options.view) && !options.view.output &&
+	    isatty(STDOUT_FILENO)) {
 		pr_err("standard output is a terminal; give -o FILE, or --format top or folded\n");
 		return CMD_EXIT_USAGE;
 	}

@@ -11,28 +11,39 @@
 #include "user/util/clock.h"
 #include "user/util/parse.h"
 
-#define DEFAULT_FILE	     "flame.html"
 #define DEFAULT_FREQUENCY_HZ 99
 #define MAX_FREQUENCY_HZ     10000
 
-/* In the order of enum record_format. */
-static const char *const format_words[] = { "html",  "svg",	   "folded", "json", "top",
-					    "pprof", "speedscope", "otlp",   NULL };
+/* In the order of enum dump_format; moments of samples are kept in stores alone. */
+static const char *const format_words[] = { DUMP_FORMAT_WORDS, NULL };
 
-/* Its place is the bool's value. */
-static const char *const by_words[] = { "thread", NULL };
+/* Where it goes when nobody says: a picture and what programs read into a file, text to the reader. */
+static const char *const default_files[] = {
+	[DUMP_FORMAT_FOLDED] = NULL,
+	[DUMP_FORMAT_HTML] = "flame.html",
+	[DUMP_FORMAT_SVG] = "flame.svg",
+	[DUMP_FORMAT_TOP] = NULL,
+	[DUMP_FORMAT_JSON] = "flame.json",
+	[DUMP_FORMAT_PPROF] = "flame.pb.gz",
+	[DUMP_FORMAT_SPEEDSCOPE] = "flame.speedscope.json",
+	[DUMP_FORMAT_OTLP] = "flame.otlp",
+};
 
 /* Of a name without an ending, and of standard output, it is HTML. */
-static int format_of(struct option_walk *walk, const char *path, enum record_format *out)
+static int take_format_of_file(struct option_walk *walk, struct dump_view *view)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	const char *format = output_ending_format(path);
+	const char *path = view->output;
+	const char *name, *format;
 
+	view->format = DUMP_FORMAT_HTML;
+	if (!path)
+		return 0;
+	format = output_ending_format(path);
 	if (format) {
-		*out = (enum record_format)option_word_index(format_words, format);
+		view->format = (enum dump_format)option_word_index(format_words, format);
 		return 0;
 	}
-	*out = RECORD_FORMAT_HTML;
+	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	if (!strrchr(name, '.'))
 		return 0;
 	return options_refuse(
@@ -40,6 +51,34 @@ static int format_of(struct option_walk *walk, const char *path, enum record_for
 		"--output: the ending of '%s' is that of no format; make it " OUTPUT_ENDINGS
 		", or give --format",
 		path);
+}
+
+/* Format and file, of which one may say the other. 0 or -EINVAL. */
+static int settle_output(struct option_walk *walk, struct dump_view *view)
+{
+	int err = 0;
+
+	if (!options_given(walk, "format")) {
+		if (view->callers)
+			view->format = DUMP_FORMAT_TOP;
+		else
+			err = take_format_of_file(walk, view);
+	}
+	if (!view->output)
+		view->output = default_files[view->format];
+	else if (strcmp(view->output, "-") == 0)
+		view->output = NULL;
+	return err;
+}
+
+/* Whole names of threads are of no use where no thread is told. */
+static void add_by_thread(struct dump_view *view)
+{
+	for (size_t i = 0; i < view->by_cnt; i++) {
+		if (view->by[i] == DUMP_BY_THREAD)
+			return;
+	}
+	view->by[view->by_cnt++] = DUMP_BY_THREAD;
 }
 
 /* "30s", as everywhere, and "30", as other profilers take it. */
@@ -77,26 +116,19 @@ static const struct option_row rows[] = {
 	  .fallback = "30s, or until COMMAND ends",
 	  .wants = "a duration, such as 30s",
 	  .parse = take_duration },
-	{ OPTION_ROW_OUTPUT(struct record_options, output), .fallback = DEFAULT_FILE },
+	{ OPTION_ROW_OUTPUT(struct record_options, view.output),
+	  .fallback = "flame.html, or as the format is called; of folded and top standard output" },
 	{ .name = "format",
 	  .kind = OPTION_KIND_WORD,
 	  .metavar = "FORMAT",
 	  .help = "form of the output",
 	  .fallback = "that of FILE's ending, or html where there is none",
 	  .words = format_words,
-	  OPTION_FIELD(struct record_options, format) },
-	{ .name = "by",
-	  .kind = OPTION_KIND_WORD,
-	  .metavar = "LABEL",
-	  .help = "put the thread's name in front of the stacks, as their first frame",
-	  .words = by_words,
-	  .min = true,
-	  OPTION_FIELD(struct record_options, by_thread) },
+	  OPTION_FIELD(struct record_options, view.format) },
 	{ .name = "threads",
 	  .help = "tell threads by their whole names, also those of a pool; puts them in front, as "
 		  "--by thread",
 	  OPTION_FIELD(struct record_options, keeps_digits) },
-	{ OPTION_ROW_OWN(struct record_options, own) },
 	{ .name = "event",
 	  .kind = OPTION_KIND_WORD,
 	  .metavar = "EVENT",
@@ -130,10 +162,6 @@ static const struct option_row rows[] = {
 	  .fallback = "10ms",
 	  .wants = "a duration from 1ms to 1s",
 	  .parse = take_threshold },
-	{ .name = "idle",
-	  .help = "with --event off-cpu, wall, lock or disk: threads that never ran, too, below the "
-		  "frame [idle]",
-	  OPTION_FIELD(struct record_options, idle) },
 	{ OPTION_ROW_JIT(struct record_options, jit) },
 	{ OPTION_ROW_UNWIND(struct record_options, unwind) },
 	{ .name = "ignore-opt-out",
@@ -144,6 +172,7 @@ static const struct option_row rows[] = {
 
 static const struct option_group groups[] = {
 	{ .rows = rows },
+	{ .title = "What comes out:", OPTION_GROUP_DUMP_VIEW(struct record_options, view) },
 	{ OPTION_GROUP_SELECTION(struct record_options, selection) },
 	{ OPTION_GROUP_INFO(struct record_options, info) },
 	{ .rows = NULL },
@@ -184,7 +213,7 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 		.jit = JIT_MODE_AUTO,
 		.unwind = UNWIND_MODE_AUTO,
 		.off_cpu_rate = OFF_CPU_RATE_DEFAULT,
-		.output = DEFAULT_FILE,
+		.view.row_max = DUMP_ROWS_DEFAULT,
 	};
 	struct option_walk walk = {
 		.table = &record_option_table,
@@ -222,22 +251,25 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 				      "--count does not go with the event %s, which has an "
 				      "--off-cpu-rate",
 				      event_name(options.event));
-	if (!event_has_idle(options.event) &&
-	    (options.idle || options_given(&walk, "off-cpu-rate")))
-		return options_refuse(&walk,
-				      "--idle and --off-cpu-rate go with --event off-cpu, wall, "
-				      "lock and disk only");
+	if (!event_has_idle(options.event) && options_given(&walk, "off-cpu-rate"))
+		return options_refuse(&walk, "--off-cpu-rate goes with --event off-cpu, wall, "
+					     "lock and disk only");
 	if (options_given(&walk, "frequency") &&
 	    !(event_sources(options.event) & EVENT_BIT(EVENT_CPU)))
 		return options_refuse(&walk,
 				      "--frequency goes with the events cpu and wall only; others "
 				      "have a --count, --off-cpu-rate or --threshold");
-	options.by_thread |= options.keeps_digits;
-	if (!options_given(&walk, "format") && !options.info.help && !options.info.version) {
-		err = format_of(&walk, options.output, &options.format);
-		if (err)
-			return err;
+	if (options.info.help || options.info.version) {
+		*out = options;
+		return 0;
 	}
+	if (options.keeps_digits)
+		add_by_thread(&options.view);
+	err = settle_output(&walk, &options.view);
+	if (!err)
+		err = dump_view_check(&walk, &options.view, &options.selection, options.event);
+	if (err)
+		return err;
 	*out = options;
 	return 0;
 }

@@ -10,18 +10,8 @@
 #include "user/util/attributes.h"
 #include "symbols/symbols.h"
 #include "user/cli/option_groups.h"
+#include "user/cmd/dump_view.h"
 #include "user/model/select.h"
-
-enum record_format {
-	RECORD_FORMAT_HTML = 0,
-	RECORD_FORMAT_SVG,
-	RECORD_FORMAT_FOLDED,
-	RECORD_FORMAT_JSON,
-	RECORD_FORMAT_TOP,
-	RECORD_FORMAT_PPROF,
-	RECORD_FORMAT_SPEEDSCOPE,
-	RECORD_FORMAT_OTLP,
-};
 
 #define RECORD_UNTIL_END UINT64_MAX
 
@@ -35,14 +25,10 @@ struct record_options {
 	uint32_t frequency_hz;
 	enum jit_mode jit;
 	enum unwind_mode unwind;
-	enum record_format format;
-	const char *output; /* "-" = stdout */
-	bool by_thread;
+	struct dump_view view;
 	bool keeps_digits;     /* of threads' names */
 	uint32_t off_cpu_rate; /* 0 = as many as are good for the host */
 	uint64_t threshold_ns; /* of EVENT_SCHED; 0 = what is good for most */
-	bool idle;
-	const char *own; /* globs of own code, with commas between them; NULL = all is alike */
 	bool ignores_opt_out;
 	struct option_info info;
 };

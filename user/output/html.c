@@ -26,6 +26,7 @@
 
 #define HTML_NODES_MAX	   200000 /* a page of some 3 MB; what is pruned stays visible as a sum */
 #define HTML_NOSCRIPT_ROWS 50
+#define HTML_LINES_MAX	   2000 /* hottest; some 150 kB at worst */
 
 /* flamegraph_page.S */
 extern const char flamegraph_page_start[], flamegraph_page_end[];
@@ -125,6 +126,32 @@ static void html_info(const struct output_info *info, uint64_t samples, struct j
 		json_writer_member_bool(json, "isSelection", true);
 }
 
+/* The hottest lines, which the page adds up by method: [method, file, line, samples]. */
+static int html_lines(const struct output_info *info, struct json_writer *json)
+{
+	size_t cnt = info->lines ? source_lines__count(info->lines) : 0;
+	int err = cnt ? source_lines__sort(info->lines) : 0;
+
+	if (err || !cnt)
+		return err;
+	json_writer_newline(json);
+	json_writer_key(json, "lines");
+	json_writer_begin(json, '[');
+	for (size_t i = 0; i < cnt && i < HTML_LINES_MAX; i++) {
+		struct source_line row = source_lines__get(info->lines, i);
+
+		json_writer_newline(json);
+		json_writer_begin(json, '[');
+		json_writer_string_n(json, row.name, row.name_len);
+		json_writer_string_n(json, row.file, row.file_len);
+		json_writer_u64(json, row.line);
+		json_writer_u64(json, row.samples);
+		json_writer_end(json, ']');
+	}
+	json_writer_end(json, ']');
+	return 0;
+}
+
 static int html_data(const struct tree *tree, const struct output_info *info, struct strbuf *out)
 {
 	struct json_writer json = { .out = out };
@@ -145,9 +172,10 @@ static int html_data(const struct tree *tree, const struct output_info *info, st
 	json_writer_member_u64(&json, "rootSelf", tree->nodes[0].self);
 	json_writer_newline(&json);
 	json_writer_member_text(&json, "tree", &text);
+	err = html_lines(info, &json);
 	json_writer_end(&json, '}');
 	page_frames_release(&frames);
-	return strbuf_error(out);
+	return err ? err : strbuf_error(out);
 }
 
 static int html_noscript(struct profile *profile, const struct output_info *info,

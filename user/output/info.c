@@ -408,3 +408,42 @@ uint64_t info_period(const struct output_info *info)
 		return (CLOCK_NS_PER_S + info->frequency_hz / 2) / info->frequency_hz;
 	return info_events(info, 1);
 }
+
+/* The words are those of JSON. */
+static const char *const tier_names[FRAME_KIND_CNT] = {
+	[FRAME_KIND_JIT] = "jit",
+	[FRAME_KIND_C1] = "c1",
+	[FRAME_KIND_INTERPRETED] = "interpreted",
+	[FRAME_KIND_INLINED] = "inlined",
+};
+
+/* The tier with the most samples that comes behind `last`; FRAME_KIND_NATIVE = none, or no last. */
+static int next_tier(const uint64_t *tiers, int last)
+{
+	int best = FRAME_KIND_NATIVE;
+
+	for (int i = FRAME_KIND_JIT; i < FRAME_KIND_CNT; i++) {
+		uint64_t samples = tiers[i];
+		bool is_behind = last == FRAME_KIND_NATIVE || samples < tiers[last] ||
+				 (samples == tiers[last] && i > last);
+
+		if (samples && is_behind && (best == FRAME_KIND_NATIVE || samples > tiers[best]))
+			best = i;
+	}
+	return best;
+}
+
+void info_append_tiers(struct strbuf *out, const uint64_t tiers[static FRAME_KIND_CNT],
+		       uint64_t whole)
+{
+	const char *lead = "  [";
+	int tier = FRAME_KIND_NATIVE;
+
+	while ((tier = next_tier(tiers, tier)) != FRAME_KIND_NATIVE) {
+		strbuf_printf(out, "%s%s", lead, tier_names[tier]);
+		if (tiers[tier] < whole)
+			strbuf_printf(out, " %.0f %%", info_percent(tiers[tier], whole));
+		lead = ", ";
+	}
+	strbuf_putc(out, ']');
+}

@@ -87,4 +87,11 @@ const char *info_plural(uint64_t cnt);
 /* part / whole in percent; 0 when the whole is. */
 double info_percent(uint64_t part, uint64_t whole);
 
+/*
+ * The tiers of a Java method, by enum frame_kind, behind its name: "  [jit 93 %, inlined 7 %]", or
+ * "  [jit]" when it is the only one.
+ */
+void info_append_tiers(struct strbuf *out, const uint64_t tiers[static FRAME_KIND_CNT],
+		       uint64_t whole);
+
 #endif

@@ -11,47 +11,6 @@
 #include "user/output/tree.h"
 #include "user/util/cleanup.h"
 
-/* The words are those of JSON. */
-static const char *const tier_names[FRAME_KIND_CNT] = {
-	[FRAME_KIND_JIT] = "jit",
-	[FRAME_KIND_C1] = "c1",
-	[FRAME_KIND_INTERPRETED] = "interpreted",
-	[FRAME_KIND_INLINED] = "inlined",
-};
-
-/* The tier with the most samples that comes behind `last`; FRAME_KIND_NATIVE = none, or no last. */
-static int next_tier(const struct tree_method *method, int last)
-{
-	int best = FRAME_KIND_NATIVE;
-
-	for (int i = FRAME_KIND_JIT; i < FRAME_KIND_CNT; i++) {
-		uint64_t samples = method->tiers[i];
-		bool is_behind = last == FRAME_KIND_NATIVE || samples < method->tiers[last] ||
-				 (samples == method->tiers[last] && i > last);
-
-		if (samples && is_behind &&
-		    (best == FRAME_KIND_NATIVE || samples > method->tiers[best]))
-			best = i;
-	}
-	return best;
-}
-
-/* "  [jit 93 %, inlined 7 %]"; "  [jit]" when it is the only one. */
-static void append_tiers(const struct tree_method *method, struct strbuf *out)
-{
-	const char *lead = "  [";
-	int tier = FRAME_KIND_NATIVE;
-
-	while ((tier = next_tier(method, tier)) != FRAME_KIND_NATIVE) {
-		strbuf_printf(out, "%s%s", lead, tier_names[tier]);
-		if (method->tiers[tier] < method->total)
-			strbuf_printf(out, " %.0f %%",
-				      info_percent(method->tiers[tier], method->total));
-		lead = ", ";
-	}
-	strbuf_putc(out, ']');
-}
-
 static void top_row(const struct tree *tree, const struct output_info *info,
 		    const struct tree_method *method, int width, struct strbuf *out)
 {
@@ -63,7 +22,7 @@ static void top_row(const struct tree *tree, const struct output_info *info,
 	if (frame->kind == TREE_KIND_KERNEL)
 		strbuf_puts(&end, frame_kind_suffix(FRAME_KIND_KERNEL));
 	if (tree_kind_is_java(frame->kind))
-		append_tiers(method, &end);
+		info_append_tiers(&end, method->tiers, method->total);
 	strbuf_fail(out, strbuf_error(&end));
 	strbuf_printf(out, "%6.2f  %*" PRIu64 "  %6.2f  %*" PRIu64 "  ",
 		      info_percent(method->self, samples), width, method->self,

@@ -3,8 +3,8 @@
  * The text of a perf map: "START SIZE name", hexadecimal, one line per range of code, as perf reads
  * it. Names come from hostile processes: bytes that could end or garble a line are replaced. Pure.
  */
-#ifndef JBPF_CMD_MAP_TEXT_H
-#define JBPF_CMD_MAP_TEXT_H
+#ifndef JBPF_OUTPUT_MAP_TEXT_H
+#define JBPF_OUTPUT_MAP_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Ranges of code as text; see map_text.h. */
-#include "user/cmd/map_text.h"
+#include "user/output/map_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
