@@ -358,6 +358,13 @@ def test_folded_files_of_other_profilers_are_described(tmp_path):
         "a.B.c": (0.6, 0.2505), "a.B$$Lambda.x": (0.4, 0.7495)}
     assert answer["notes"][0].startswith("two files without times")
     assert answer["notes"][-1] == "both files: counts have decimals: all were multiplied by 10"
+    table = jbpf("diff", before, after).stdout
+    assert table.startswith("two folded files: a.B$$Lambda.x went from 40.00 % to 74.95 %, a.B.c from 60.00 % to 25.05 % of the samples.")
+    assert [line for line in table.splitlines() if line.startswith("!")] == [
+        "! Mode            two files without times, so nothing tells a change from chance: shares are shown, the largest "
+        "change first, and nothing is judged"]
+    assert "\nOF     BEFORE%   AFTER%   POINTS     CHANGE  METHOD\nself     " in table, table
+    assert "\nself     40.00    74.95   +34.95    +87.4 %  a.B$$Lambda.x_[j]\n" in table, table
     folded = jbpf("diff", before, after, "--format", "folded")
     assert folded.stdout == ("java;java.lang.Thread.run_[j];a.B$$Lambda.x_[j] 798 1496\n"
                              "java;java.lang.Thread.run_[j];a.B.c_[j] 1198 500\n")

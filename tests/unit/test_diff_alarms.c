@@ -118,8 +118,8 @@ static void callers_of_a_cause_are_counted_not_named(void **state)
 	raise_alarm(&world, method(&world, DIFF_KIND_METHOD_SELF, "p.A.c"), origin, 0.25);
 	check(&world, 1,
 	      (const char *const[]){
-		      "p.A.c +25.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 2.50 % of all "
-		      "samples, q 0.0004, seen in 2 callers" });
+		      "p.A.c +25.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 4.50 % of the "
+		      "whole, q 0.0004, seen in 2 callers" });
 	world_end(&world);
 }
 
@@ -136,8 +136,8 @@ static void a_cause_without_alarm_of_its_own_is_named_behind_its_caller(void **s
 	raise_alarm(&world, method(&world, DIFF_KIND_METHOD_TOTAL, "p.A.a"), origin, 0.2);
 	check(&world, 1,
 	      (const char *const[]){
-		      "p.A.a +20.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 2.50 % of all "
-		      "samples, q 0.0004, from p.A.c, seen in 1 caller" });
+		      "p.A.a +20.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 4.00 % of the "
+		      "whole, q 0.0004, from p.A.c, seen in 1 caller" });
 	world_end(&world);
 }
 
@@ -152,10 +152,10 @@ static void two_causes_are_two_lines_the_larger_first(void **state)
 	raise_alarm(&world, method(&world, DIFF_KIND_METHOD_SELF, "p.A.b_"), DIFF_NONE, 0.3);
 	check(&world, 2,
 	      (const char *const[]){
-		      "p.A.b_ +30.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 2.50 % of all "
-		      "samples, q 0.0004",
-		      "p.A.c +10.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 2.50 % of all "
-		      "samples, q 0.0004" });
+		      "p.A.b_ +30.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 5.00 % of the "
+		      "whole, q 0.0004",
+		      "p.A.c +10.0 % (95 % interval +10.0 to +40.0), 2.00 % -> 3.00 % of the "
+		      "whole, q 0.0004" });
 	world_end(&world);
 }
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "user/output/diff/diff_words.h"
 #include "user/output/escape.h"
 #include "user/util/cleanup.h"
 
@@ -106,10 +107,10 @@ int diff_alarms_text(const struct diff_result *result, const struct diff_catalog
 	escape_terminal(out, name.text, name.len);
 	strbuf_printf(
 		out,
-		" %+.1f %% (95 %% interval %+.1f to %+.1f), %.2f %% -> %.2f %% of all samples, q %.2g",
+		" %+.1f %% (95 %% interval %+.1f to %+.1f), %.2f %% -> %.2f %% of the whole, q %.2g",
 		100 * diff_relative(row->change.value), 100 * diff_relative(row->change.low),
-		100 * diff_relative(row->change.high), 100 * row->share_a, 100 * row->share_b,
-		row->q);
+		100 * diff_relative(row->change.high), 100 * row->share_a,
+		100 * diff_words_share_after(row), row->q);
 	if (method_of(items, alarm->item) != alarm->origin) {
 		strbuf_puts(out, ", from ");
 		escape_terminal(out, origin.text, origin.len);

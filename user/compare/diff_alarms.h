@@ -27,7 +27,7 @@ __must_check int diff_alarms_list(const struct diff_result *result,
 
 /*
  * Appends one alarm, inert on terminals, without newline: "shop.Tax.of +21.3 % (95 % interval +15.0
- * to +27.9), 2.10 % -> 2.52 % of all samples, q 0.0004, seen in 3 callers".
+ * to +27.9), 2.10 % -> 2.57 % of the whole, q 0.0004, seen in 3 callers".
  */
 int diff_alarms_text(const struct diff_result *result, const struct diff_catalog *catalog,
 		     const struct diff_alarm *alarm, struct strbuf *out);

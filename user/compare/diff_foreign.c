@@ -445,8 +445,9 @@ static int add_notes(const struct foreign_file *files, const struct foreign_scal
 		     struct diff_notes *notes)
 {
 	int err = diff_notes_add(
-		notes, "two files without times: shares only; no change in them is more than "
-		       "a guess, so every verdict is unresolved");
+		notes,
+		"two files without times, so nothing tells a change from chance: shares are shown, "
+		"the largest change first, and nothing is judged");
 
 	for (int i = 0; !err && i < 2; i++)
 		err = note_lines(&files[i], notes);

@@ -246,7 +246,9 @@ static void append_methods(const struct diff_page *page, struct strbuf *out)
 
 		page_number(out, page->frames.number[frame_of(page, item)]);
 		page_number(out, is_of_family(page, item, true));
-		append_sums(out, row->share_a, row->share_b, row->samples_a, row->samples_b);
+		/* The share that agrees with the change, as in the table. */
+		append_sums(out, row->share_a, fmax(diff_words_share_after(row), 0), row->samples_a,
+			    row->samples_b);
 		page_number(out, node_of_item(page, item));
 		append_judgement(page, row, out);
 	}

@@ -114,11 +114,59 @@ static const char *subject(const struct diff_output *diff)
 	return *title ? title : "What was compared";
 }
 
+/* "a.B.c went from 1.00 % to 37.00 %" */
+static void append_share(const struct diff_output *diff, uint32_t item, const char *verb,
+			 struct strbuf *out)
+{
+	const struct diff_row *row = &diff->result->rows[item];
+	struct diff_catalog_name name = diff_catalog__name(diff->catalog, item);
+
+	strbuf_append(out, name.text, name.len);
+	strbuf_printf(out, " %sfrom %.2f %% to %.2f %%", verb, 100 * row->share_a,
+		      100 * row->share_b);
+}
+
+/* What differs most, by itself, in each direction; no word of why. */
+static void append_shares(const struct diff_output *diff, struct strbuf *out)
+{
+	const struct diff_row *rows = diff->result->rows;
+	uint32_t up = DIFF_NONE, down = DIFF_NONE, item_cnt;
+	const struct diff_item *items = diff_catalog__items(diff->catalog, &item_cnt);
+
+	for (uint32_t i = 0; i < diff->result->row_cnt && i < item_cnt; i++) {
+		double points = rows[i].share_b - rows[i].share_a;
+
+		if (items[i].kind != DIFF_KIND_METHOD_SELF)
+			continue;
+		if (points > 0 && (up == DIFF_NONE || points > rows[up].share_b - rows[up].share_a))
+			up = i;
+		if (points < 0 &&
+		    (down == DIFF_NONE || points < rows[down].share_b - rows[down].share_a))
+			down = i;
+	}
+	if (up == DIFF_NONE && down == DIFF_NONE) {
+		strbuf_puts(out, ": every method has the same share in both.");
+		return;
+	}
+	strbuf_puts(out, ": ");
+	if (up != DIFF_NONE)
+		append_share(diff, up, "went ", out);
+	if (up != DIFF_NONE && down != DIFF_NONE)
+		strbuf_puts(out, ", ");
+	if (down != DIFF_NONE)
+		append_share(diff, down, up == DIFF_NONE ? "went " : "", out);
+	strbuf_puts(out, " of the samples.");
+}
+
 void diff_sentence(const struct diff_output *diff, struct strbuf *out)
 {
 	struct sentence sentence = { .diff = diff };
 
 	strbuf_puts(out, subject(diff));
+	if (diff_words_is_of_files(diff)) {
+		append_shares(diff, out);
+		return;
+	}
 	if (!diff_words_is_judged(diff)) {
 		strbuf_puts(out, ": too little is known to tell a change from chance.");
 		return;

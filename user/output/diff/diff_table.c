@@ -27,6 +27,7 @@ struct table {
 	const struct diff_item *items;
 	uint32_t item_cnt;
 	bool is_judged;
+	bool has_cores;	   /* rates are known */
 	uint32_t *self_of; /* METHOD_TOTAL: METHOD_SELF of the same method, or DIFF_NONE */
 	struct strbuf *out;
 	struct strbuf cell; /* scratch */
@@ -239,16 +240,36 @@ static void append_cores(struct table *table, double a, double b)
 	}
 }
 
+static const char *of_name(const struct table *table, uint32_t item)
+{
+	return table->items[item].kind == DIFF_KIND_METHOD_SELF ? "self" : "total";
+}
+
+/* Where nothing is judged the columns of judgements would be empty. */
+static void append_shares(struct table *table, uint32_t item)
+{
+	const struct diff_row *row = row_of(table, item);
+
+	strbuf_printf(table->out, "%-5s  %7.2f  %7.2f  %+7.2f  ", of_name(table, item),
+		      100 * row->share_a, 100 * row->share_b, 100 * (row->share_b - row->share_a));
+	diff_words_change(&table->cell, row);
+	append_cell(table, 9);
+}
+
 static void append_row(struct table *table, uint32_t item)
 {
 	const struct diff_row *row = row_of(table, item);
 
-	strbuf_printf(table->out, "%-10s  %-5s  %7.2f  %7.2f  ",
-		      table->is_judged ? diff_verdict_name(row->verdict) : "not judged",
-		      table->items[item].kind == DIFF_KIND_METHOD_SELF ? "self" : "total",
-		      100 * row->share_a, 100 * diff_words_share_after(row));
-	append_judgement(table, row);
-	append_cores(table, row->cores_a, row->cores_b);
+	if (table->is_judged) {
+		strbuf_printf(table->out, "%-10s  %-5s  %7.2f  %7.2f  ",
+			      diff_verdict_name(row->verdict), of_name(table, item),
+			      100 * row->share_a, 100 * diff_words_share_after(row));
+		append_judgement(table, row);
+	} else {
+		append_shares(table, item);
+	}
+	if (table->has_cores)
+		append_cores(table, row->cores_a, row->cores_b);
 	append_name(table, item);
 	if (row->verdict == DIFF_VERDICT_MOVED && row->moved_with != DIFF_NONE) {
 		strbuf_puts(table->out, row->change.value > 0 ? "  (from " : "  (to ");
@@ -264,16 +285,22 @@ static void append_head(struct table *table)
 	bool is_cpu = event == EVENT_CPU;
 	bool is_wait = event_unit(event) == EVENT_UNIT_NANOSECONDS;
 
-	strbuf_printf(table->out,
-		      "\n%-10s  %-5s  %7s  %7s  %9s  %24s  %7s  %10s  %9s  %9s  METHOD\n",
-		      "VERDICT", "OF", "BEFORE%", "AFTER%", "CHANGE", "95 % INTERVAL", "Q",
-		      "COULD SEE",
-		      is_cpu  ? "CORES BEF" :
-		      is_wait ? "WAIT BEF" :
-				"PER S BEF",
-		      is_cpu  ? "CORES AFT" :
-		      is_wait ? "WAIT AFT" :
-				"PER S AFT");
+	if (table->is_judged)
+		strbuf_printf(table->out, "\n%-10s  %-5s  %7s  %7s  %9s  %24s  %7s  %10s  ",
+			      "VERDICT", "OF", "BEFORE%", "AFTER%", "CHANGE", "95 % INTERVAL", "Q",
+			      "COULD SEE");
+	else
+		strbuf_printf(table->out, "\n%-5s  %7s  %7s  %7s  %9s  ", "OF", "BEFORE%", "AFTER%",
+			      "POINTS", "CHANGE");
+	if (table->has_cores)
+		strbuf_printf(table->out, "%9s  %9s  ",
+			      is_cpu  ? "CORES BEF" :
+			      is_wait ? "WAIT BEF" :
+					"PER S BEF",
+			      is_cpu  ? "CORES AFT" :
+			      is_wait ? "WAIT AFT" :
+					"PER S AFT");
+	strbuf_puts(table->out, "METHOD\n");
 }
 
 /* Methods to list: found ones, or all of them. */
@@ -337,6 +364,7 @@ int diff_output_table(const struct diff_output *diff, size_t limit, struct strbu
 	struct table table = {
 		.diff = diff,
 		.is_judged = diff_words_is_judged(diff),
+		.has_cores = !diff_words_is_of_files(diff),
 		.out = out,
 	};
 	int err;

@@ -28,6 +28,16 @@ bool diff_words_is_judged(const struct diff_output *diff)
 	       summary->calibration != DIFF_CALIBRATION_NONE;
 }
 
+static bool is_file(const struct diff_output_side *side)
+{
+	return !side->until_unix_ns && !side->stream_cnt;
+}
+
+bool diff_words_is_of_files(const struct diff_output *diff)
+{
+	return is_file(&diff->before) && is_file(&diff->after);
+}
+
 bool diff_words_is_found(enum diff_verdict verdict)
 {
 	return verdict != DIFF_VERDICT_UNRESOLVED && verdict != DIFF_VERDICT_SAME;
@@ -200,13 +210,23 @@ static void append_quality(struct strbuf *out, const struct diff_output_side *si
 {
 	const struct window_counts *counts = &side->counts;
 
+	/* A file does not say what was lost on the way to it, nor where its stacks should begin. */
+	if (is_file(side) && !counts->unknown_frames)
+		return;
 	if (counts->frames)
 		strbuf_printf(out, ", unknown frames %.2f %%",
 			      info_percent(counts->unknown_frames, counts->frames));
+	if (is_file(side))
+		return;
 	if (counts->samples)
 		strbuf_printf(out, ", truncated stacks %.2f %%",
 			      info_percent(counts->truncated_samples, counts->samples));
 	strbuf_printf(out, ", lost samples %" PRIu64, side->lost_samples);
+}
+
+static bool names_image(const struct diff_output_side *side)
+{
+	return side->name && side->image && strstr(side->name, side->image);
 }
 
 /* "a day; 2026-...; 12345 samples, 1.04 cores, 3 streams, JVM 17, image x, unknown frames ..." */
@@ -239,7 +259,9 @@ static void header_side(struct header *header, const char *label,
 			      plural((double)side->stream_cnt));
 	append_if(out, differ(diff->before.jvm_version, diff->after.jvm_version), "JVM",
 		  side->jvm_version);
-	append_if(out, differ(diff->before.image, diff->after.image), "image", side->image);
+	/* Of two images that were asked for, the side's name is that. */
+	if (differ(diff->before.image, diff->after.image) && !names_image(side))
+		append_if(out, true, "image", side->image);
 	append_quality(out, side);
 	header_emit(header, label, false);
 }
@@ -547,9 +569,9 @@ static void header_found(struct header *header, enum diff_kind kind, const char 
 	header_emit(header, label, family->alarm_cnt > 0);
 }
 
-static void header_notes(struct header *header)
+static void header_notes(struct header *header, size_t first)
 {
-	for (size_t i = 0; i < header->diff->note_cnt; i++) {
+	for (size_t i = first; i < header->diff->note_cnt; i++) {
 		strbuf_puts(&header->text, header->diff->notes[i]);
 		header_emit(header, "Note", false);
 	}
@@ -562,6 +584,13 @@ static void header_lines(struct header *header)
 
 	header_side(header, "Before", &diff->before, at->cores_a);
 	header_side(header, "After", &diff->after, at->cores_b);
+	/* Of gates, blocks and calibration there is nothing to say: one line says why, their first note. */
+	if (diff_words_is_of_files(diff) && diff->note_cnt) {
+		strbuf_puts(&header->text, diff->notes[0]);
+		header_emit(header, "Mode", true);
+		header_notes(header, 1);
+		return;
+	}
 	header_gates(header);
 	header_mode(header);
 	header_blocks(header);
@@ -571,7 +600,7 @@ static void header_lines(struct header *header)
 	header_detectable(header);
 	header_found(header, DIFF_KIND_METHOD_SELF, "By themselves");
 	header_found(header, DIFF_KIND_METHOD_TOTAL, "With callees");
-	header_notes(header);
+	header_notes(header, 0);
 }
 
 int diff_words_header(const struct diff_output *diff, diff_words_line line, void *ctx)

@@ -25,6 +25,9 @@ __must_check int diff_words_header(const struct diff_output *diff, diff_words_li
 /* Is anything judged at all? Else shares are all there is to show. */
 bool diff_words_is_judged(const struct diff_output *diff);
 
+/* Two files of other profilers: without times, and hence without judgement. */
+bool diff_words_is_of_files(const struct diff_output *diff);
+
 /* Is the verdict one about a change that was found? */
 bool diff_words_is_found(enum diff_verdict verdict);
 

@@ -86,6 +86,12 @@ function sureText(judgement) {
   return text.join(' \u00b7 ');
 }
 
+// "+37.00 points": of those that are new or gone there is no relative change.
+function pointsText({ shareBefore, shareAfter }) {
+  const points = 100 * (shareAfter - shareBefore) / SHARE_UNITS;
+  return `${points < 0 ? '\u2212' : '+'}${Math.abs(points).toFixed(2)} points`;
+}
+
 function methodRow(row) {
   const tr = document.createElement('tr');
   const { judgement } = row;
@@ -103,7 +109,7 @@ function methodRow(row) {
   scope.className = 'scope';
   scope.textContent = full.length > short.length ? full.slice(0, full.length - short.length - 1) : '';
   sure.className = 'sure';
-  sure.textContent = sureText(judgement);
+  sure.textContent = data.isJudged ? sureText(judgement) : pointsText(row);
   if (judgement.isAlarm) {
     const badge = document.createElement('span');
     badge.className = 'badge';
@@ -155,9 +161,9 @@ function renderSheets() {
   renderTableHead('listHead', COLUMNS, renderSheets);
   $('ofSelf').setAttribute('aria-pressed', !isTotal);
   $('ofTotal').setAttribute('aria-pressed', isTotal);
-  $('listCaption').textContent = `${formatCount(rows.length)} methods ` +
+  $('listCaption').textContent = `${formatCount(rows.length)} method${rows.length === 1 ? '' : 's'} ` +
     (search.frames ? 'that match the search, whatever their verdict' :
-      !data.isJudged ? 'by size: nothing is judged' : 'with the verdicts picked above') +
+      !data.isJudged ? 'by change: nothing is judged' : 'with the verdicts picked above') +
     (leftOut ? `; ${formatCount(leftOut)} small ones without a change are not in this page` : '');
   $('listBody').replaceChildren(...rows.slice(0, rowsShown).map(methodRow));
   offerMoreRows(rows.length);
