@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "user/output/diff/diff_words.h"
 #include "user/output/escape.h"
 #include "user/util/cleanup.h"
 
@@ -110,7 +109,8 @@ int diff_alarms_text(const struct diff_result *result, const struct diff_catalog
 		" %+.1f %% (95 %% interval %+.1f to %+.1f), %.2f %% -> %.2f %% of the whole, q %.2g",
 		100 * diff_relative(row->change.value), 100 * diff_relative(row->change.low),
 		100 * diff_relative(row->change.high), 100 * row->share_a,
-		100 * diff_words_share_after(row), row->q);
+		/* After that agrees with the change: as if the median method had kept its share. */
+		100 * (row->share_a + row->points.value), row->q);
 	if (method_of(items, alarm->item) != alarm->origin) {
 		strbuf_puts(out, ", from ");
 		escape_terminal(out, origin.text, origin.len);
