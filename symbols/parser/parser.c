@@ -144,13 +144,13 @@ void parser__charge(struct parser *parser, struct account *account)
 
 /* ---- failures ---- */
 
-static void failure_text(int err, int status, char *out, size_t len)
+static void failure_text(int err, int status, bool is_final, char *out, size_t len)
 {
 	if (err == -ENOMEM)
 		snprintf(out, len, "it takes more than %llu MiB of memory",
 			 PARSER_SANDBOX_MEMORY_BYTES >> 20);
 	else if (err == -ETIMEDOUT)
-		snprintf(out, len, "it takes too long");
+		snprintf(out, len, is_final ? "it takes too long" : "the host is too busy");
 	else if (err == -EBADMSG)
 		snprintf(out, len, "the answer makes no sense");
 	else if (status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
@@ -163,21 +163,22 @@ static void failure_text(int err, int status, char *out, size_t len)
 		snprintf(out, len, "the parser ended: %s", errstr(err));
 }
 
-/* Counts and says it. With `status` -1 the parser goes on. */
-static int parser_note_failure(struct parser *parser, const char *what, int err, int status)
+/* Counts and says it. With `status` -1 the parser goes on. -ENOTRECOVERABLE, or -EAGAIN. */
+static int parser_note_failure(struct parser *parser, const char *what, int err, int status,
+			       bool is_final)
 {
 	const char *owner = account__name(parser->account);
 	char why[128];
 
-	failure_text(err, status, why, sizeof(why));
+	failure_text(err, status, is_final, why, sizeof(why));
 	parser->stats.failure_cnt++;
 	account__note_failure(parser->account, clock_boot_ns());
 	account__note_cut(parser->account, ACCOUNT_CUT_FAILED, 1);
-	pr_warn_limited(
-		"parser: '%.*s' of '%s' cannot be parsed: %s; it stays without names (%llu so far)\n",
-		PARSER_WHAT_MAX_BYTES, what, *owner ? owner : "an unknown cgroup", why,
-		(unsigned long long)parser->stats.failure_cnt);
-	return -ENOTRECOVERABLE;
+	pr_warn_limited("parser: '%.*s' of '%s' cannot be parsed: %s; it %s (%llu so far)\n",
+			PARSER_WHAT_MAX_BYTES, what, *owner ? owner : "an unknown cgroup", why,
+			is_final ? "stays without names" : "is tried again later",
+			(unsigned long long)parser->stats.failure_cnt);
+	return is_final ? -ENOTRECOVERABLE : -EAGAIN;
 }
 
 /* It had ended before: the kernel, when memory is short, or a person sent SIGKILL, but not the input. */
@@ -198,8 +199,7 @@ static int parser_fail(struct parser *parser, const char *what, int err)
 
 	is_final = is_final && !was_killed(err, status);
 	parser->has_served = false;
-	err = parser_note_failure(parser, what, err, status);
-	return is_final ? err : -EAGAIN;
+	return parser_note_failure(parser, what, err, status, is_final);
 }
 
 /* ---- debug files ---- */
@@ -426,7 +426,7 @@ static int parser_call(struct parser *parser, struct parser_call *call)
 		return parser_fail(parser, call->what, err);
 	err = call->message.err;
 	if (err == -ENOMEM || err == -EAGAIN || err == -ENOTRECOVERABLE)
-		return parser_note_failure(parser, call->what, -ENOMEM, -1);
+		return parser_note_failure(parser, call->what, -ENOMEM, -1, true);
 	if (err || !call->has_reply)
 		return err;
 	err = reply_map(call);

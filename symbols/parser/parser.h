@@ -18,7 +18,7 @@
  *
  * There is no parsing without it: nothing takes a NULL parser but parser__free(). One thread. Errors of all requests, besides those that each names itself: -EAGAIN the parser, or
  * the account's input, has failed too often lately or used up its time, or the host was too busy to
- * parse it within PARSER_REQUEST_MAX_NS: ask again in a while; -ENOTRECOVERABLE it could not parse
+ * parse it within PARSER_REQUEST_MAX_BUSY_NS: ask again in a while; -ENOTRECOVERABLE it could not parse
  * this input (crash, too slow, too much memory, senseless answer): counted, logged, not to be tried
  * again; -ENOMEM the profiler's own memory is short.
  *

@@ -22,6 +22,7 @@
 const struct parser_limits parser_limits_default = {
 	.tick_ms = 100,
 	.max_ticks = PARSER_REQUEST_MAX_NS / (100 * CLOCK_NS_PER_MS),
+	.max_all_ticks = PARSER_REQUEST_MAX_BUSY_NS / (100 * CLOCK_NS_PER_MS),
 	.max_stalled_ticks = 10,
 	.max_cpu_ns = PARSER_REQUEST_MAX_NS,
 	/* Whose input fails has a limit of its own (user/util/account.h); this one is for all. */
@@ -33,6 +34,7 @@ const struct parser_limits parser_limits_default = {
 static const struct parser_limits start_limits = {
 	.tick_ms = 100,
 	.max_ticks = 200,
+	.max_all_ticks = 200,
 	.max_stalled_ticks = 30,
 	.max_cpu_ns = 10 * CLOCK_NS_PER_S,
 };
@@ -110,11 +112,15 @@ static bool watch_tick(const struct parser_process *process, struct parser_watch
 {
 	const struct parser_limits *limits = watch->limits;
 	uint64_t cpu_ns = parser_process_cpu_ns(process);
+	bool is_stalled = cpu_ns == watch->cpu_ns;
+	/* One that gets nothing from a busy host does not hang. */
+	bool is_ready = parser_process_waits_for_cpu(process);
 
-	watch->ticks++;
-	watch->stalled_ticks = cpu_ns == watch->cpu_ns ? watch->stalled_ticks + 1 : 0;
+	watch->all_ticks++;
+	watch->ticks += !is_ready;
+	watch->stalled_ticks = is_stalled && !is_ready ? watch->stalled_ticks + 1 : 0;
 	watch->cpu_ns = cpu_ns;
-	return watch->ticks < limits->max_ticks &&
+	return watch->ticks < limits->max_ticks && watch->all_ticks < limits->max_all_ticks &&
 	       watch->stalled_ticks < limits->max_stalled_ticks &&
 	       cpu_ns - watch->cpu_begin_ns < limits->max_cpu_ns;
 }

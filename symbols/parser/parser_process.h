@@ -18,11 +18,14 @@
 
 /* Of one request by default, CPU time and otherwise. The largest honest file takes a quarter of it. */
 #define PARSER_REQUEST_MAX_NS (2000000000ull)
+/* With the time that it waits for a CPU: on a busy host it gets a small share of one. */
+#define PARSER_REQUEST_MAX_BUSY_NS (10000000000ull)
 
 struct parser_limits {
 	/* Of one request; time passes in ticks, so that a suspended host is no reason to kill. */
 	uint32_t tick_ms;
-	uint32_t max_ticks;
+	uint32_t max_ticks; /* in which it neither runs nor waits for a CPU */
+	uint32_t max_all_ticks;
 	uint32_t max_stalled_ticks; /* without using the CPU: the file's server does not answer */
 	uint64_t max_cpu_ns;
 	/* Of starts after the first: so many at once, then one in this time. */
@@ -53,6 +56,7 @@ struct parser_watch {
 	uint64_t cpu_begin_ns;
 	uint64_t cpu_ns; /* at the last tick */
 	uint32_t ticks;
+	uint32_t all_ticks;
 	uint32_t stalled_ticks;
 };
 

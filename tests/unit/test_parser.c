@@ -415,6 +415,36 @@ static void parser_that_fails_costs_one_answer(void **state)
 	}
 }
 
+static int __attribute__((noreturn)) main_that_works_long(int socket_fd)
+{
+	uint64_t end_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + 200 * CLOCK_NS_PER_MS;
+
+	begin(socket_fd);
+	(void)take_request(socket_fd);
+	while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < end_ns)
+		;
+	_exit(say(socket_fd, PARSER_MESSAGE_DONE, -ENOEXEC, 0) != 0);
+}
+
+/* Ticks of the clock say nothing of a process that gets a tenth of a CPU. */
+static void parser_that_waits_for_the_cpu_has_time(void **state)
+{
+	struct parser_limits limits = parser_limits_default;
+	struct parser *parser;
+
+	(void)state;
+	limits.tick_ms = 10;
+	limits.max_ticks = 4;
+	limits.max_all_ticks = 6000;
+	assert_int_equal(parser__open_with(forking(main_that_works_long), &limits, opener_here(),
+					   &parser),
+			 0);
+	parser__charge(parser, account_of_host());
+	assert_int_equal(ask_elf(parser), -ENOEXEC);
+	assert_int_equal(stats_of(parser).failure_cnt, 0);
+	parser__free(parser);
+}
+
 static int main_that_is_killed(int socket_fd)
 {
 	begin(socket_fd);
@@ -733,6 +763,7 @@ int main(void)
 		cmocka_unit_test(names_that_a_container_chose_open_no_file_of_the_host),
 		cmocka_unit_test(who_waits_for_the_cpu_is_told_from_who_hangs),
 		cmocka_unit_test(parser_that_fails_costs_one_answer),
+		cmocka_unit_test(parser_that_waits_for_the_cpu_has_time),
 		cmocka_unit_test(file_is_asked_for_again_when_its_parser_was_killed),
 		cmocka_unit_test(parser_that_fails_always_rests),
 		cmocka_unit_test(parser_is_started_again_after_a_rest),
