@@ -402,7 +402,7 @@ def test_picture_is_not_written_to_a_terminal(store):
 
 
 @pytest.mark.parametrize("arguments,line", [
-    (["--frob"], "there is no option --frob; see jbpf-dump --help"),
+    (["--xyzzy"], "there is no option --xyzzy; see jbpf-dump --help"),
     (["--pid", "1", "--pid", "2"], "--pid is given twice; see jbpf-dump --help"),
     (["--since", "@7200", "--until", "@3600"],
      "--since (1970-01-01T02:00:00Z) must lie before --until (1970-01-01T01:00:00Z)"),
@@ -421,6 +421,8 @@ def test_wrong_usage_is_one_line_and_exit_2(store, arguments, line):
 def test_a_command_that_is_missing_or_unknown_is_told_in_one_line():
     assert refused(run(BIN / "jbpf"), 2) == "jbpf: which command? see jbpf --help\n"
     assert refused(run(BIN / "jbpf", "frob"), 2) == "jbpf: there is no command 'frob'; see jbpf --help\n"
+    assert refused(run(BIN / "jbpf", "dmup"), 2) == \
+        "jbpf: there is no command 'dmup' (did you mean 'dump'?); see jbpf --help\n"
 
 
 def test_help_names_every_option():
@@ -582,7 +584,7 @@ def test_dump_of_a_jvm_without_frame_pointers_says_so_beside_its_data(fresh_stor
 
 
 @pytest.mark.parametrize("arguments,line", [
-    (["--frob"], "there is no option --frob; see jbpf-status --help"),
+    (["--xyzzy"], "there is no option --xyzzy; see jbpf-status --help"),
     (["--store"], "--store wants a value; see jbpf-status --help"),
     (["--all", "--all"], "--all is given twice; see jbpf-status --help"),
     (["--format", "xml"], "--format: 'xml' is not one of table, json; see jbpf-status --help"),

@@ -344,7 +344,7 @@ def test_jvm_that_dies_meanwhile_leaves_a_whole_map_or_none(engine, folder):
     (["-p", "0"], "--pid: '0' is not a process id; see jbpf-maps --help"),
     (["-p", "x"], "--pid: 'x' is not a process id; see jbpf-maps --help"),
     (["-p"], "--pid wants a value; see jbpf-maps --help"),
-    (["--frob"], "there is no option --frob; see jbpf-maps --help"),
+    (["--xyzzy"], "there is no option --xyzzy; see jbpf-maps --help"),
     (["-d", "/tmp", "-d", "/tmp"], "--directory is given twice; see jbpf-maps --help"),
     (["now"], "'now' is not an option; see jbpf-maps --help"),
 ], ids=lambda value: "_".join(value) if isinstance(value, list) else "")

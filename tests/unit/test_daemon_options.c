@@ -201,7 +201,9 @@ static void config_errors_name_file_and_line(void **state)
 		const char *why; /* behind "config file 'PATH', " */
 	} cases[] = {
 		{ "frequency 49\n", "line 1: 'frequency 49' is not of the form option = value" },
-		{ "\n\nfreq = 49\n", "line 3: there is no option 'freq'; see jbpfd --help" },
+		{ "\n\nfreq = 49\n",
+		  "line 3: there is no option 'freq' (did you mean 'frequency'?); see jbpfd --help" },
+		{ "xyzzy = 49\n", "line 1: there is no option 'xyzzy'; see jbpfd --help" },
 		{ "config = /x\n", "line 1: there is no option 'config'; see jbpfd --help" },
 		{ "window = 1\n", "line 1: window: '1' is not a duration from 1s to "
 				  "10m, such as 10s; see jbpfd --help" },

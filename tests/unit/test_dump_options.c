@@ -39,7 +39,7 @@ struct refusal {
 };
 
 static const struct refusal refusals[] = {
-	{ ARGS("--frob"), "there is no option --frob; see jbpf-dump --help" },
+	{ ARGS("--xyzzy"), "there is no option --xyzzy; see jbpf-dump --help" },
 	{ ARGS("-x"), "there is no option -x; see jbpf-dump --help" },
 	{ ARGS("shop-1"), "'shop-1' is not an option; see jbpf-dump --help" },
 	{ ARGS("--list", "shop-1"), "'shop-1' is not an option; see jbpf-dump --help" },

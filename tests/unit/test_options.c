@@ -206,6 +206,7 @@ static void what_is_wrong_is_refused_in_one_line(void **state)
 		const char *why;
 	} cases[] = {
 		{ { "--nonsense" }, "there is no option --nonsense" HELP },
+		{ { "--nmae=x" }, "there is no option --nmae=x (did you mean --name?)" HELP },
 		{ { "-x" }, "there is no option -x" HELP },
 		{ { "--n", "1" }, "there is no option --n" HELP }, /* --name or --number? */
 		{ { "-n" }, "--name wants a value" HELP },

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/model/near_name.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
 #include "user/util/parse.h"
@@ -308,6 +309,37 @@ static struct option_place place_of(const struct option_table *table, int id)
 	return place;
 }
 
+const struct option_row *options_nearest(const struct option_table *table, const char *name)
+{
+	const struct option_row *nearest = NULL;
+	uint32_t least = NEAR_NAME_FAR;
+
+	options_each(table, place)
+	{
+		uint32_t near = near_name(name, place.row->name);
+
+		if (near >= least)
+			continue;
+		least = near;
+		nearest = place.row;
+	}
+	return nearest;
+}
+
+/* "--cuontainer=x" */
+static int refuse_long(struct option_walk *walk, const char *argument)
+{
+	const char *name = argument + strspn(argument, "-");
+	const struct option_row *nearest;
+	char typed[NAME_BYTES];
+
+	(void)snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(name, "="), name);
+	nearest = options_nearest(walk->table, typed);
+	return nearest ? options_refuse_see_help(walk, "there is no option %s (did you mean --%s?)",
+						 argument, nearest->name) :
+			 options_refuse_see_help(walk, "there is no option %s", argument);
+}
+
 static int refuse_unknown(struct option_walk *walk, int id, const char *argument)
 {
 	struct option_place place = place_of(walk->table, optopt);
@@ -319,7 +351,7 @@ static int refuse_unknown(struct option_walk *walk, int id, const char *argument
 					       name_of(walk, place.row, name));
 	if (optopt)
 		return options_refuse_see_help(walk, "there is no option -%c", optopt);
-	return options_refuse_see_help(walk, "there is no option %s", argument);
+	return refuse_long(walk, argument);
 }
 
 int options_walk(struct option_walk *walk, int argc, char **argv)

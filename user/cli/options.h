@@ -100,6 +100,8 @@ void options_step(struct option_place *place);
 
 /* The row of that name, without dashes; NULL row = there is none. */
 struct option_place options_find(const struct option_table *table, const char *name);
+/* The row whose name is nearest to one that there is not; NULL = none is near. */
+const struct option_row *options_nearest(const struct option_table *table, const char *name);
 /* Bits of the uses that the option goes with. */
 uint32_t options_uses(const struct option_place *place);
 

@@ -15,6 +15,7 @@
 #include "user/cmd/maps_options.h"
 #include "user/cmd/record_options.h"
 #include "user/cmd/store_options.h"
+#include "user/model/near_name.h"
 #include "user/push/push.h"
 #include "user/push/push_options.h"
 #include "user/top/top_options.h"
@@ -84,7 +85,22 @@ static int print_version(void)
 
 static int unknown_command(const char *name)
 {
-	pr_err("there is no command '%s'; see jbpf --help\n", name);
+	uint32_t least = NEAR_NAME_FAR;
+	const char *nearest = NULL;
+
+	for (const struct cmd *cmd = cmd_list; cmd->name; cmd++) {
+		uint32_t near = near_name(name, cmd->name);
+
+		if (near >= least)
+			continue;
+		least = near;
+		nearest = cmd->name;
+	}
+	if (nearest)
+		pr_err("there is no command '%s' (did you mean '%s'?); see jbpf --help\n", name,
+		       nearest);
+	else
+		pr_err("there is no command '%s'; see jbpf --help\n", name);
 	return CMD_EXIT_USAGE;
 }
 

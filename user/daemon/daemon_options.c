@@ -241,6 +241,16 @@ static char *trim(char *text)
 	return text;
 }
 
+static int refuse_setting(struct option_walk *walk, const char *name)
+{
+	const struct option_row *nearest = options_nearest(walk->table, name);
+
+	if (nearest >= setting_rows && nearest < setting_rows + ARRAY_SIZE(setting_rows))
+		return options_refuse_see_help(walk, "there is no option '%s' (did you mean '%s'?)",
+					       name, nearest->name);
+	return options_refuse_see_help(walk, "there is no option '%s'", name);
+}
+
 static int config_line(struct option_walk *walk, char *line)
 {
 	char *comment = strchr(line, '#');
@@ -259,7 +269,7 @@ static int config_line(struct option_walk *walk, char *line)
 	line = trim(line);
 	place = options_find(walk->table, line);
 	if (!place.row || place.group->rows != setting_rows)
-		return options_refuse_see_help(walk, "there is no option '%s'", line);
+		return refuse_setting(walk, line);
 	return options_take(walk, &place, trim(equals + 1));
 }
 
