@@ -30,6 +30,7 @@ static const struct {
 	  { "pid", "pod" },
 	  "CPU of pod p",
 	  "namespace prod, kind java, by pid, by pod" },
+	{ { .container = "" }, { NULL }, "CPU of container (none)", "" },
 	{ { .comm = "java", .pid = 7, .cgroup = "/a", .service = "s" },
 	  { NULL },
 	  "CPU of java, process 7 in service s",

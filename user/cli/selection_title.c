@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "user/output/output.h"
 #include "user/util/cleanup.h"
 
 #define PLACES_CNT 5
@@ -31,7 +32,7 @@ static enum select_by title_place(const struct selection *selection)
 	return SELECT_BY_CNT;
 }
 
-/* "shop-1 or shop-2, not shop-3" */
+/* "shop-1 or shop-2, not shop-3"; an empty pattern is of processes that have none. */
 static void append_values(const struct selection *selection, enum select_by by, struct strbuf *out)
 {
 	struct select_more value = selection_get(selection, by, 0);
@@ -39,7 +40,8 @@ static void append_values(const struct selection *selection, enum select_by by, 
 	for (size_t i = 1; value.pattern; i++) {
 		const char *lead = i == 1 ? "" : value.leaves_out ? ", " : " or ";
 
-		strbuf_printf(out, "%s%s%s", lead, value.leaves_out ? "not " : "", value.pattern);
+		strbuf_printf(out, "%s%s%s", lead, value.leaves_out ? "not " : "",
+			      *value.pattern ? value.pattern : OUTPUT_LABEL_NONE);
 		value = selection_get(selection, by, i);
 	}
 }
