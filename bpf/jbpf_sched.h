@@ -10,6 +10,10 @@
  * other a byte all the time, and nothing for waits of 100 microseconds.
  *
  * A count of a key whose kind is JBPF_KEY_SCHED is in units of JBPF_SCHED_UNIT_NS.
+ *
+ * With `of_wakers` a wait is counted where it is ended, to where it may run again: the process and the
+ * stack are of who wakes the thread, the thread's name is that of the one that is woken. What an
+ * interrupt or a thread of the kernel ends has no such stack: `kernel_units` is the sum of it.
  */
 #ifndef JBPF_SCHED_H
 #define JBPF_SCHED_H
@@ -23,7 +27,10 @@ struct jbpf_sched {
 	/* From user space. */
 	__u64 threshold_ns; /* a multiple of JBPF_SCHED_UNIT_NS */
 	__u32 is_on;
-	__u32 pad0; /* 0 */
+	__u32 of_wakers;
+
+	/* To user space. */
+	__u64 kernel_units;
 };
 
 #endif

@@ -10,6 +10,15 @@
  * a perf buffer that nobody reads: it makes the kernel interrupt this CPU as soon as interrupts are
  * on again, which is when the switch is done, and the tracepoint of that interrupt runs on_kick as
  * the thread that came back. Only x86 has that tracepoint.
+ *
+ * Of who ends waits (of_wakers) there is nothing to be waited for: who wakes a thread runs.
+ *
+ *     on_switch -> out: when it began
+ *     on_waking -> how long it was, is it counted?
+ *     on_waker  -> walk, count
+ *
+ * The last two are at one tracepoint, one behind the other: only the first kind of program has storage of
+ * the woken thread, only the second can walk, see below.
  */
 #include "vmlinux.h"
 
@@ -35,6 +44,7 @@
 #include "bpf/sample.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/task_regs.bpf.h"
+#include "bpf/interrupt.bpf.h"
 #include "bpf/thread.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -94,6 +104,30 @@ struct {
 	__type(key, __u32);
 	__type(value, struct kicked);
 } kicked SEC(".maps");
+
+/* The wait that on_waker is to look at. */
+struct woken {
+	__u64 units;   /* 0: there is none */
+	__u64 syscall; /* that it waits in; or NO_SYSCALL */
+	__u64 here;    /* an address on the stack of the kernel that is in use */
+	__u32 tid;
+	__u32 pad0;
+	char comm[JBPF_COMM_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct woken);
+} woken SEC(".maps");
+
+static __always_inline struct woken *woken_get(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&woken, &zero);
+}
 
 static __always_inline struct kicked *kicked_get(void)
 {
@@ -185,6 +219,11 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 	wait = bpf_task_storage_get(&waits, next, NULL, 0);
 	if (!wait || !wait->begin_ns)
 		return 0;
+	/* It was woken before it was seen to wait. */
+	if (sched_shared.of_wakers) {
+		wait->begin_ns = 0;
+		return 0;
+	}
 	kick.ns = now_ns - wait->begin_ns;
 	kick.delay_ns = wait->delay_ns;
 	kick.tid = next->pid;
@@ -228,8 +267,9 @@ static __always_inline void units_count(struct bpf_raw_tracepoint_args *ctx, str
 	count_add(JBPF_CNT_EVENT_SAMPLES, units);
 }
 
-/* Counts the wait of the running thread, which is where it waited. */
-static __always_inline void wait_count(struct bpf_raw_tracepoint_args *ctx, __u64 units)
+/* Counts a wait with the stack of the running thread: which is where it waited, or whom it woke. */
+static __always_inline void wait_count(struct bpf_raw_tracepoint_args *ctx,
+				       const struct woken *wakes, __u64 units)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct scratch *state = scratch_get();
@@ -242,7 +282,12 @@ static __always_inline void wait_count(struct bpf_raw_tracepoint_args *ctx, __u6
 	}
 	task_view_btf(task, &view);
 	key_fill(&state->key, &view, task->tgid, JBPF_KEY_SCHED);
-	state->key.thread = thread_take(&state->value);
+	if (wakes) {
+		__builtin_memcpy(state->value.thread, wakes->comm, JBPF_COMM_LEN);
+		state->key.thread = thread_tag(&state->value);
+	} else {
+		state->key.thread = thread_take(&state->value);
+	}
 	if (has_opted_out && opt_out_is_known(&state->key)) {
 		count_add(JBPF_CNT_OPTED_OUT, units);
 		return;
@@ -277,6 +322,79 @@ int on_kick(struct bpf_raw_tracepoint_args *ctx)
 	delay_ns = task->sched_info.run_delay - kick->delay_ns;
 	units = ns > delay_ns ? units_of(ns - delay_ns, kick->draw) : 0;
 	if (units)
-		wait_count(ctx, units);
+		wait_count(ctx, NULL, units);
+	return 0;
+}
+
+/* ---- who wakes it ---- */
+
+static __always_inline __u64 syscall_of_task(struct task_struct *task)
+{
+	void *saved_at = (void *)bpf_task_pt_regs(task);
+	bpf_user_pt_regs_t saved;
+
+	if (bpf_probe_read_kernel(&saved, sizeof(saved), saved_at))
+		return NO_SYSCALL;
+	return syscall_of(&saved, saved_at);
+}
+
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct wait *wait;
+	struct woken *now;
+	__u64 ns;
+
+	if (!sched_shared.is_on)
+		return 0;
+	wait = bpf_task_storage_get(&waits, task, NULL, 0);
+	if (!wait || !wait->begin_ns)
+		return 0;
+	ns = bpf_ktime_get_ns() - wait->begin_ns;
+	wait->begin_ns = 0;
+	now = woken_get();
+	if (!now)
+		return 0;
+	now->units = units_of(ns, bpf_get_prandom_u32());
+	if (!now->units)
+		return 0;
+	now->syscall = syscall_of_task(task);
+	now->tid = task->pid;
+	bpf_probe_read_kernel(now->comm, sizeof(now->comm), task->comm);
+	return 0;
+}
+
+/* Does the running thread end the wait, or something that came upon it? Fills state's registers. */
+static __always_inline bool is_by_thread(struct bpf_raw_tracepoint_args *ctx, struct woken *now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scratch *state = scratch_get();
+
+	if (!state || task->flags & PF_KTHREAD || !regs_fill(task, state) ||
+	    !state->key.kernel_hash)
+		return false;
+	/* As a number: the verifier lets nobody reckon with a context. */
+	*(volatile __u64 *)&now->here = (__u64)ctx;
+	return is_on_own_stack(task, *(volatile __u64 *)&now->here) ||
+	       (sends(state->key.kernel_hash - 1) && may_receive(now->syscall));
+}
+
+SEC("?raw_tp/sched_waking")
+int on_waker(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	struct woken *now = woken_get();
+	__u64 units;
+
+	if (!now || !now->units)
+		return 0;
+	units = now->units;
+	now->units = 0;
+	if ((__u32)BPF_CORE_READ(task, pid) != now->tid)
+		count_lost(units);
+	else if (is_by_thread(ctx, now))
+		wait_count(ctx, now, units);
+	else
+		__sync_fetch_and_add(&sched_shared.kernel_units, units);
 	return 0;
 }

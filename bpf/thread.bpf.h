@@ -39,23 +39,29 @@ static __always_inline void thread_fold(__u64 low, __u64 high, char *out)
 }
 
 /*
- * Puts the name of the running thread into the value, and returns its tag for the key. Two names may
- * have one tag: then, of the same stack of the same process, the first one's is kept. The seed keeps
- * programs from choosing such names.
+ * Folds the name in the value, and returns its tag for the key. Two names may have one tag: then, of the
+ * same stack of the same process, the first one's is kept. The seed keeps programs from choosing such
+ * names.
  */
-static __always_inline __u32 thread_take(struct jbpf_value *value)
+static __always_inline __u32 thread_tag(struct jbpf_value *value)
 {
 	__u64 *words = (__u64 *)value->thread;
 	__u64 hash;
 
-	if (bpf_get_current_comm(value->thread, sizeof(value->thread)))
-		return 0;
 	if (!keeps_digits)
 		thread_fold(words[0], words[1], value->thread);
 	hash = ((hash_seed ^ words[0]) * JBPF_FNV_PRIME ^ words[1]) * JBPF_FNV_PRIME;
 	hash ^= hash >> 33;
 	hash *= JBPF_MIX_1;
 	return (__u32)(hash >> 32) | 1;
+}
+
+/* Puts the name of the running thread into the value. Its tag, or 0. */
+static __always_inline __u32 thread_take(struct jbpf_value *value)
+{
+	if (bpf_get_current_comm(value->thread, sizeof(value->thread)))
+		return 0;
+	return thread_tag(value);
 }
 
 #endif

@@ -111,11 +111,28 @@ def test_who_never_waits_is_told(tmp_path):
     assert result.returncode == 3 and "has a wait of it ended" in result.stderr, result.stderr
 
 
+@pytest.mark.live
+def test_who_ends_a_wait_is_told_below_whom_it_wakes(tmp_path):
+    result = record(tmp_path / "out.folded", "--threshold", "1ms", "--wakers", "--", AIDS / "known_waits", 3)
+    assert result.returncode == 0, result.stderr
+    waits = Folded((tmp_path / "out.folded").read_text())
+    for woken, waker in (("play_ping", "play_pong"), ("play_pong", "play_ping")):
+        # Each wakes the other, by a write. The end of a thread wakes it, too, from no function of the program.
+        found = waits.samples(lambda frames: frames[:2] == [woken, "known_waits"] and waker in frames and
+                              frames[-1] == "write_[k]")
+        assert found, waits
+        assert not waits.samples(lambda frames: frames[0] == woken and woken in frames[1:]), waits
+    # Timers end these, whoever they interrupt.
+    assert not waits.samples(lambda frames: frames[0].startswith("sleep_")), waits
+    assert re.search(r" (?!0\.000)\d+\.\d{3} seconds of waiting were ended by timers", result.stderr), result.stderr
+
+
 def test_options_that_make_no_sense_are_refused(tmp_path):
     for arguments in (["--event", "sched", "-c", "5"], ["--event", "sched", "--frequency", "99"],
                       ["--event", "sched", "--idle"], ["--event", "sched", "--off-cpu-rate", "5"],
                       ["--event", "off-cpu", "--threshold", "5ms"], ["--event", "sched", "--threshold", "2s"],
-                      ["--event", "sched", "--threshold", "1"]):
+                      ["--event", "sched", "--threshold", "1"], ["--event", "sched", "--wakers"],
+                      ["--event", "cpu", "--wakers", "-p", "1"]):
         result = run(BIN / "jbpf", "record", *arguments, "-d", "1s", "-o", tmp_path / "x")
         assert result.returncode == 2, (arguments, result.stderr)
     refused = run(BIN / "jbpfd", "--event", "sched", "--store", tmp_path / "s")

@@ -16,12 +16,13 @@
 
 #define SOURCE_MAX 8u
 
-#define SOURCE_SEED	  1u
-#define SOURCE_CPUS	  2u
-#define SOURCE_UNSAMPLED  3u
-#define SOURCE_MAP_BYTES  4096u
-#define SOURCE_STACK_CNT  2u /* words of each stack */
-#define SOURCE_LOST_STACK 404u
+#define SOURCE_SEED	       1u
+#define SOURCE_CPUS	       2u
+#define SOURCE_UNSAMPLED       3u
+#define SOURCE_KERNEL_WAKES_NS 77u
+#define SOURCE_MAP_BYTES       4096u
+#define SOURCE_STACK_CNT       2u /* words of each stack */
+#define SOURCE_LOST_STACK      404u
 
 /* A stack that is not as all others are. */
 struct source_words {
@@ -294,6 +295,12 @@ static uint64_t source_map_bytes(const struct probe *source)
 	return SOURCE_MAP_BYTES;
 }
 
+static uint64_t source_kernel_wakes_ns(const struct probe *source)
+{
+	(void)source;
+	return SOURCE_KERNEL_WAKES_NS;
+}
+
 /* It has no waiting threads. */
 static void source_end_window(struct probe *source, struct probe_batch *out)
 {
@@ -352,6 +359,7 @@ static const struct sample_source_ops source_ops = {
 	.cpus = source_cpus,
 	.unsampled_cpus = source_unsampled_cpus,
 	.map_bytes = source_map_bytes,
+	.kernel_wakes_ns = source_kernel_wakes_ns,
 };
 
 /* One row of counts more: samples of one stack of one run of a program. Rows come in the order of streams. */

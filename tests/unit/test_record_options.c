@@ -91,6 +91,11 @@ static void threshold_is_of_measured_waits(void **state)
 		{ { "--threshold=5ms", NULL }, -EINVAL, 0 },
 		{ { "--event=sched", "--count=5", NULL }, -EINVAL, 0 },
 		{ { "--event=sched", "--idle", NULL }, -EINVAL, 0 },
+		{ { "--event=sched", "--wakers", "-p", "7", NULL }, 0, 0 },
+		{ { "--event=sched", "--wakers", "--", "true", NULL }, 0, 0 },
+		{ { "--event=sched", "--wakers", NULL }, -EINVAL, 0 },
+		{ { "--event=sched", "--wakers", "--comm=x", NULL }, -EINVAL, 0 },
+		{ { "--event=off-cpu", "--wakers", "-p", "7", NULL }, -EINVAL, 0 },
 	};
 
 	(void)state;

@@ -229,6 +229,7 @@ static void the_sink_learns_what_the_source_and_the_namer_cost(void **state)
 	assert_int_equal(taken.stats.process_cnt, 6);
 	assert_int_equal(taken.stats.parser_failures, 7);
 	assert_int_equal(recorder__map_bytes(recorder), SOURCE_MAP_BYTES);
+	assert_int_equal(recorder__kernel_wakes_ns(recorder), SOURCE_KERNEL_WAKES_NS);
 	recorder__free(recorder);
 }
 

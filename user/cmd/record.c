@@ -65,6 +65,7 @@ struct recording {
 	struct output_label labels[DUMP_BY_CNT];
 	uint64_t host_samples;
 	uint64_t opted_out;	/* samples of the host */
+	uint64_t kernel_ns;	/* of waits that no process has ended */
 	bool is_watched;	/* standard error is a terminal */
 	int err;		/* of a stream that could not be added */
 	struct streams streams; /* that were selected */
@@ -95,7 +96,9 @@ static void record_stream(void *ctx, const struct window *window, const char *te
 {
 	struct recording *recording = ctx;
 
-	if (!recording->err && selection_matches(&recording->options->selection, window))
+	/* Who wakes is selected by whom it wakes, which the kernel does. */
+	if (!recording->err && (recording->options->of_wakers ||
+				selection_matches(&recording->options->selection, window)))
 		recording->err = add_stream(recording, window, text, len);
 }
 
@@ -191,6 +194,7 @@ static int settle(struct recording *recording, struct recorder *recorder, int si
 		pr_warn("process %u: its files could not be read in %llu s; the first stacks may be cut\n",
 			pid, (unsigned long long)(RECORD_SETTLE_MAX_NS / CLOCK_NS_PER_S));
 	recorder__drop_window(recorder);
+	recording->kernel_ns = recorder__kernel_wakes_ns(recorder);
 	recording->info.since_unix_ns = clock_unix_ns();
 	return 0;
 }
@@ -253,6 +257,7 @@ static int record_run(struct recording *recording, struct recorder *recorder, in
 		recorder__end_window(recorder);
 	}
 	recording->info.until_unix_ns = clock_unix_ns();
+	recording->kernel_ns = recorder__kernel_wakes_ns(recorder) - recording->kernel_ns;
 	err = await_names(recorder, signal_fd);
 	return err ? err : recording->err;
 }
@@ -281,6 +286,8 @@ static int describe(const struct record_options *options, struct strbuf *title,
 	const struct selection *selection = &options->selection;
 	const char *by[DUMP_BY_CNT];
 
+	if (options->of_wakers)
+		strbuf_puts(title, "Who ends it: ");
 	if (options->command)
 		strbuf_printf(title, "%s of %s", event_title(options->event), options->command[0]);
 	else if (selection_is_of_all(selection))
@@ -331,6 +338,14 @@ static int tell_command(const struct recording *recording)
 	return 0;
 }
 
+/* What is in no stack of --wakers. */
+static void tell_kernel(const struct recording *recording)
+{
+	if (recording->options->of_wakers && recording->kernel_ns)
+		pr_info("%.3f seconds of waiting were ended by timers, devices and the kernel's own threads; they are not shown\n",
+			(double)recording->kernel_ns / CLOCK_NS_PER_S);
+}
+
 /* Why there is nothing, and what to look at. Always the same exit code. */
 static int tell_nothing(const struct recording *recording)
 {
@@ -344,6 +359,7 @@ static int tell_nothing(const struct recording *recording)
 		       count_noun(options));
 		return CMD_EXIT_NO_SAMPLES;
 	}
+	tell_kernel(recording);
 	if (event_is_measured(options->event)) {
 		pr_err("nothing was measured: %s; is it running, and has a wait of it ended?\n",
 		       title);
@@ -376,6 +392,7 @@ static int record_finish(struct recording *recording)
 	if (info->lost_samples)
 		pr_warn("lost: %s%s\n", amount(recording, info->lost_samples),
 			info->is_selection ? " of the whole host" : "");
+	tell_kernel(recording);
 	if (recording->options->view.output)
 		pr_info("%s of %zu process%s in '%s'\n", amount(recording, samples),
 			info->stream_cnt, info->stream_cnt == 1 ? "" : "es",
@@ -595,6 +612,7 @@ int cmd_record(int argc, char **argv)
 		recorder_options.probe.periods[options.event] = options.period;
 	recorder_options.probe.off_cpu_rate = options.off_cpu_rate;
 	recorder_options.probe.sched_threshold_ns = options.threshold_ns;
+	recorder_options.probe.sched_of_wakers = options.of_wakers;
 	recorder_options.jit = options.jit;
 	recorder_options.unwind = options.unwind;
 	recorder_options.ignores_opt_out = options.ignores_opt_out;

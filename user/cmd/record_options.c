@@ -162,6 +162,10 @@ static const struct option_row rows[] = {
 	  .fallback = "10ms",
 	  .wants = "a duration from 1ms to 1s",
 	  .parse = take_threshold },
+	{ .name = "wakers",
+	  .help = "with --event sched, and -p PID or a COMMAND: the stacks of those who end its waits, "
+		  "below the thread that they wake",
+	  OPTION_FIELD(struct record_options, of_wakers) },
 	{ OPTION_ROW_JIT(struct record_options, jit) },
 	{ OPTION_ROW_UNWIND(struct record_options, unwind) },
 	{ .name = "ignore-opt-out",
@@ -246,6 +250,10 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 				      "--threshold");
 	if (options.event != EVENT_SCHED && options.threshold_ns)
 		return options_refuse(&walk, "--threshold goes with --event sched only");
+	if (options.of_wakers &&
+	    (options.event != EVENT_SCHED || (!command && !options.selection.pid)))
+		return options_refuse(&walk, "--wakers goes with --event sched, and with -p PID or "
+					     "-- COMMAND, whose waits it is about");
 	if (event_has_idle(options.event) && options.period)
 		return options_refuse(&walk,
 				      "--count does not go with the event %s, which has an "
@@ -263,7 +271,7 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 		*out = options;
 		return 0;
 	}
-	if (options.keeps_digits)
+	if (options.keeps_digits || options.of_wakers)
 		add_by_thread(&options.view);
 	err = settle_output(&walk, &options.view);
 	if (!err)

@@ -29,6 +29,7 @@ struct record_options {
 	bool keeps_digits;     /* of threads' names */
 	uint32_t off_cpu_rate; /* 0 = as many as are good for the host */
 	uint64_t threshold_ns; /* of EVENT_SCHED; 0 = what is good for most */
+	bool of_wakers;	       /* of EVENT_SCHED: who ends waits, below whom it wakes */
 	bool ignores_opt_out;
 	struct option_info info;
 };

@@ -712,6 +712,11 @@ void recorder__hanging(const struct recorder *recorder, char *out, size_t len)
 	namer_link__hanging(recorder->link, out, len);
 }
 
+uint64_t recorder__kernel_wakes_ns(const struct recorder *recorder)
+{
+	return recorder->source.ops->kernel_wakes_ns(recorder->source.probe);
+}
+
 _Static_assert(RECORDER_HANGING_BYTES == NAMER_LINK_HANGING_BYTES, "the same text");
 
 /* Looks at each process that hangs: only to be asked when there is a reason. */

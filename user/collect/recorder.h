@@ -134,6 +134,9 @@ void recorder__give_up(struct recorder *recorder);
 #define RECORDER_HANGING_BYTES 896u
 void recorder__hanging(const struct recorder *recorder, char *out, size_t len);
 
+/* As sched__kernel_ns(). */
+uint64_t recorder__kernel_wakes_ns(const struct recorder *recorder);
+
 /* Does naming go on? For who watches jbpfd; see naming_beat.h. */
 enum naming_beat_state recorder__naming(const struct recorder *recorder);
 

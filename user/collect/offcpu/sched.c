@@ -56,16 +56,22 @@ static int share_maps(const struct sched_bpf *skel, const struct jbpf_bpf *base)
 	return shared_maps_reuse(maps, ARRAY_SIZE(maps));
 }
 
-static int load(struct sched *sched, const struct jbpf_bpf *base, uint64_t threshold_ns)
+static int load(struct sched *sched, const struct jbpf_bpf *base,
+		const struct sched_options *options)
 {
+	struct jbpf_sched *shared;
 	int err;
 
 	sched->skel = sched_bpf__open();
 	if (!sched->skel)
 		return -errno;
 	memcpy(sched->skel->rodata, base->rodata, sizeof(*base->rodata));
-	sched->skel->data_sched->sched_shared.threshold_ns = threshold_ns ? threshold_ns :
-									    SCHED_THRESHOLD_NS;
+	shared = &sched->skel->data_sched->sched_shared;
+	shared->threshold_ns = options->threshold_ns ? options->threshold_ns : SCHED_THRESHOLD_NS;
+	shared->of_wakers = options->of_wakers;
+	bpf_program__set_autoload(sched->skel->progs.on_kick, !options->of_wakers);
+	bpf_program__set_autoload(sched->skel->progs.on_waking, options->of_wakers);
+	bpf_program__set_autoload(sched->skel->progs.on_waker, options->of_wakers);
 	err = share_maps(sched->skel, base);
 	if (!err)
 		err = bpf_map__set_max_entries(sched->skel->maps.kicks,
@@ -73,8 +79,8 @@ static int load(struct sched *sched, const struct jbpf_bpf *base, uint64_t thres
 	return err ? err : sched_bpf__load(sched->skel);
 }
 
-int sched__open(const struct jbpf_bpf *base, uint64_t threshold_ns, struct sched **out, char *why,
-		size_t why_len)
+int sched__open(const struct jbpf_bpf *base, const struct sched_options *options,
+		struct sched **out, char *why, size_t why_len)
 {
 	const char *lacks = missing();
 	struct sched *sched = calloc(1, sizeof(*sched));
@@ -92,7 +98,7 @@ int sched__open(const struct jbpf_bpf *base, uint64_t threshold_ns, struct sched
 		err = -EOPNOTSUPP;
 	} else if (!err) {
 		(void)snprintf(why, why_len, "sched: its BPF programs cannot be loaded");
-		err = load(sched, base, threshold_ns);
+		err = load(sched, base, options);
 	}
 	if (!err)
 		err = kick_buffers_open(&sched->kicks, bpf_map__fd(sched->skel->maps.kicks),
@@ -132,6 +138,15 @@ void sched__start(struct sched *sched)
 void sched__stop(struct sched *sched)
 {
 	switch_to(sched, 0);
+}
+
+uint64_t sched__kernel_ns(const struct sched *sched)
+{
+	const struct jbpf_sched *shared = sched ? &sched->skel->data_sched->sched_shared : NULL;
+
+	return shared ? __atomic_load_n(&shared->kernel_units, __ATOMIC_RELAXED) *
+				JBPF_SCHED_UNIT_NS :
+			0;
 }
 
 void sched__add_counters(struct sched *sched, uint64_t *gained)

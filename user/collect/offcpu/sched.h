@@ -6,6 +6,7 @@
 #ifndef JBPF_OFFCPU_SCHED_H
 #define JBPF_OFFCPU_SCHED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,18 +18,26 @@
 struct jbpf_bpf; /* of the first object's skeleton */
 struct sched;
 
+struct sched_options {
+	/* Waits as long as this are all counted; a multiple of JBPF_SCHED_UNIT_NS; 0 = SCHED_THRESHOLD_NS. */
+	uint64_t threshold_ns;
+	bool of_wakers; /* who ends waits, instead of who waits */
+};
+
 /*
  * Loads the programs beside those of `base`, which is loaded, and attaches them; they count from
- * sched__start() on. Waits of `threshold_ns` (a multiple of JBPF_SCHED_UNIT_NS; 0 =
- * SCHED_THRESHOLD_NS) or longer are all counted, see bpf/jbpf_sched.h. 0, or -errno with a line in
- * `why`; -EOPNOTSUPP: this kernel cannot.
+ * sched__start() on, see bpf/jbpf_sched.h. 0, or -errno with a line in `why`; -EOPNOTSUPP: this
+ * kernel cannot.
  */
-__must_check int sched__open(const struct jbpf_bpf *base, uint64_t threshold_ns, struct sched **out,
-			     char *why, size_t why_len);
+__must_check int sched__open(const struct jbpf_bpf *base, const struct sched_options *options,
+			     struct sched **out, char *why, size_t why_len);
 void sched__free(struct sched *sched); /* NULL is fine, here and below */
 
 void sched__start(struct sched *sched);
 void sched__stop(struct sched *sched);
+
+/* Waits that interrupts and the kernel's own threads have ended so far, of those of `of_wakers`; ns. */
+uint64_t sched__kernel_ns(const struct sched *sched);
 
 /* Adds what its counters gained since the last time to those of the first object. */
 void sched__add_counters(struct sched *sched, uint64_t *gained);

@@ -323,14 +323,17 @@ static int open_waits(struct probe *probe, const struct probe_options *options, 
 		.cgroup_paths = options->cgroup_paths,
 		.cgroup_cnt = options->cgroup_cnt,
 	};
+	const struct sched_options measured = {
+		.threshold_ns = options->sched_threshold_ns,
+		.of_wakers = options->sched_of_wakers,
+	};
 	uint32_t events = probe_events(options);
 	int err = 0;
 
 	if (events & EVENT_BIT(EVENT_OFF_CPU))
 		err = offcpu__open(probe->skel, &wanted, &probe->offcpu, why, why_len);
 	if (!err && events & EVENT_BIT(EVENT_SCHED))
-		err = sched__open(probe->skel, options->sched_threshold_ns, &probe->sched, why,
-				  why_len);
+		err = sched__open(probe->skel, &measured, &probe->sched, why, why_len);
 	return err;
 }
 
@@ -513,6 +516,11 @@ static int read_counters(struct probe *probe, uint64_t *gained)
 	offcpu__add_counters(probe->offcpu, gained);
 	sched__add_counters(probe->sched, gained);
 	return counter_sum_add(&probe->counters, bpf_map__fd(probe->skel->maps.counters), gained);
+}
+
+uint64_t probe__kernel_wakes_ns(const struct probe *probe)
+{
+	return sched__kernel_ns(probe->sched);
 }
 
 /* Deletes what the table is about to forget; see stack_table.h for the two phases. */

@@ -36,8 +36,10 @@ struct probe_options {
 	uint64_t periods[EVENT_CNT];
 	uint32_t
 		off_cpu_rate; /* visits of a waiting thread per second, at most; 0 = OFFCPU_RATE_MAX */
-	uint64_t sched_threshold_ns; /* of EVENT_SCHED, see sched__open() */
-	uint32_t max_depth;	     /* user frames, 1..JBPF_MAX_DEPTH */
+	/* Of EVENT_SCHED, see user/collect/offcpu/sched.h. */
+	uint64_t sched_threshold_ns;
+	bool sched_of_wakers;
+	uint32_t max_depth;   /* user frames, 1..JBPF_MAX_DEPTH */
 	uint64_t window_ns;   /* expected time between drains: sizes count maps and tick log */
 	bool wants_ticks;     /* batches say when each sample was taken */
 	const uint32_t *pids; /* only these host pids; NULL = all. Borrowed during open.
@@ -293,5 +295,8 @@ __must_check int probe__opt_out(struct probe *probe, uint32_t pid,
 
 /* Memory of all maps and ring buffers as the kernel charges it (fdinfo memlock), in bytes. */
 uint64_t probe__map_bytes(const struct probe *probe);
+
+/* As sched__kernel_ns(). */
+uint64_t probe__kernel_wakes_ns(const struct probe *probe);
 
 #endif

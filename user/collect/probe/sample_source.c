@@ -33,4 +33,5 @@ const struct sample_source_ops sample_source_probe = {
 	.cpus = probe__cpus,
 	.unsampled_cpus = probe__unsampled_cpus,
 	.map_bytes = probe__map_bytes,
+	.kernel_wakes_ns = probe__kernel_wakes_ns,
 };

@@ -54,6 +54,7 @@ struct sample_source_ops {
 	uint32_t (*cpus)(const struct probe *probe);
 	uint32_t (*unsampled_cpus)(const struct probe *probe);
 	uint64_t (*map_bytes)(const struct probe *probe);
+	uint64_t (*kernel_wakes_ns)(const struct probe *probe);
 };
 
 struct sample_source {
