@@ -44,7 +44,7 @@ _jbpf_words()
 	jbpf-push:--store) kind=folders ;;
 	jbpf-push:--state) kind=folders ;;
 	jbpf-push:--metrics) kind=files ;;
-	jbpf-record:) words='-d --duration -o --output --format --threads --event -c --count --frequency --off-cpu-rate --threshold --jit --unwind --ignore-opt-out --by --sort --callers -n --rows --lines --own --idle --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --help --version' kind=files ;;
+	jbpf-record:) words='-d --duration -o --output --format --threads --event -c --count --frequency --off-cpu-rate --threshold --wakers --jit --unwind --ignore-opt-out --by --sort --callers -n --rows --lines --own --idle --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --help --version' kind=files ;;
 	jbpf-record:--duration | jbpf-record:-d | jbpf-record:--count | jbpf-record:-c | jbpf-record:--frequency | jbpf-record:--off-cpu-rate | jbpf-record:--threshold | jbpf-record:--callers | jbpf-record:--rows | jbpf-record:-n | jbpf-record:--own | jbpf-record:--container | jbpf-record:--pod | jbpf-record:--namespace | jbpf-record:--service | jbpf-record:--image | jbpf-record:--host | jbpf-record:--pid | jbpf-record:-p | jbpf-record:--comm | jbpf-record:--thread | jbpf-record:--cgroup) kind=free ;;
 	jbpf-record:--output | jbpf-record:-o) kind=files ;;
 	jbpf-record:--format) kind=words words='folded html svg top json pprof speedscope otlp' ;;
