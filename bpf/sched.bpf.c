@@ -356,19 +356,10 @@ static __always_inline bool may_receive(__u64 syscall)
 	       syscall != 202 /* futex */ && syscall != 230 /* clock_nanosleep */;
 }
 
-static __always_inline __u64 syscall_of_task(struct task_struct *task)
-{
-	void *saved_at = (void *)bpf_task_pt_regs(task);
-	bpf_user_pt_regs_t saved;
-
-	if (bpf_probe_read_kernel(&saved, sizeof(saved), saved_at))
-		return NO_SYSCALL;
-	return syscall_of(&saved, saved_at);
-}
-
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
+	struct scratch *state = scratch_get();
 	struct wait *wait;
 	struct woken *now;
 	__u64 ns;
@@ -386,7 +377,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	now->units = units_of(ns, bpf_get_prandom_u32());
 	if (!now->units)
 		return 0;
-	now->syscall = syscall_of_task(task);
+	now->syscall = state && regs_fill(task, state) ? state->key.kernel_hash - 1 : NO_SYSCALL;
 	now->tid = task->pid;
 	bpf_probe_read_kernel(now->comm, sizeof(now->comm), task->comm);
 	return 0;

@@ -315,8 +315,7 @@ static int parser_converse(struct parser *parser, struct parser_call *call)
 	cpu_ns = cpu_ns > watch.cpu_begin_ns ? cpu_ns - watch.cpu_begin_ns : 0;
 	parser->stats.cpu_ns += cpu_ns;
 	parser->was_starved = cpu_ns < watch.limits->max_cpu_ns / 2 &&
-			      (watch.stalled_ticks < watch.limits->max_stalled_ticks ||
-			       parser_process_waits_for_cpu(&parser->process));
+			      watch.stalled_ticks < watch.limits->max_stalled_ticks;
 	account__spend(parser->account, cpu_ns, clock_boot_ns());
 	if (!err && (call->message.err > 0 || call->message.err < -PARSER_ERRNO_MAX))
 		err = -EBADMSG;

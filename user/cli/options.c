@@ -316,12 +316,8 @@ const struct option_row *options_nearest(const struct option_table *table, const
 
 	options_each(table, place)
 	{
-		uint32_t near = near_name(name, place.row->name);
-
-		if (near >= least)
-			continue;
-		least = near;
-		nearest = place.row;
+		if (near_name_is_nearer(name, place.row->name, &least))
+			nearest = place.row;
 	}
 	return nearest;
 }

@@ -89,12 +89,8 @@ static int unknown_command(const char *name)
 	const char *nearest = NULL;
 
 	for (const struct cmd *cmd = cmd_list; cmd->name; cmd++) {
-		uint32_t near = near_name(name, cmd->name);
-
-		if (near >= least)
-			continue;
-		least = near;
-		nearest = cmd->name;
+		if (near_name_is_nearer(name, cmd->name, &least))
+			nearest = cmd->name;
 	}
 	if (nearest)
 		pr_err("there is no command '%s' (did you mean '%s'?); see jbpf --help\n", name,

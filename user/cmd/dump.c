@@ -217,7 +217,6 @@ static void dump_fill_info(struct dump *dump)
 		info->covered_ns = range_ns;
 	info->window_ns = streams->last_window_ns;
 	info->stream_cnt = streams->cnt;
-	info->has_threads = dump->stacks.marks_threads;
 	info->host = streams_common_label(streams, WINDOW_LABEL_HOST);
 	info->image = streams_common_label(streams, WINDOW_LABEL_IMAGE);
 	info->jvm = streams_common_label(streams, WINDOW_LABEL_JVM_VERSION);
@@ -326,20 +325,7 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 		if (!dump->profile || (has_lines && !dump->info.lines))
 			return dump_fail(reader, -ENOMEM);
 	}
-	dump->info.event = dump->options->event;
-	dump->stacks = (struct dump_stacks){
-		.selection = &dump->options->selection,
-		.event = dump->options->event,
-		.by = dump->options->view.by,
-		.by_cnt = dump->options->view.by_cnt,
-		.labels_only = dump_view_is_of_labels(view),
-		.marks_threads = dump_view_marks_threads(view),
-		.idle_samples = dump_view_drops_idle(view, options->event) ?
-					&dump->info.idle_samples :
-					NULL,
-	};
-	dump->info.shows_idle = view->idle;
-	dump->info.own = view->own;
+	dump->stacks = dump_stacks_of(view, &options->selection, options->event, &dump->info);
 	err = dump_read(dump, reader);
 	if (err)
 		return dump_fail(reader, err);

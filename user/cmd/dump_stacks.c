@@ -34,6 +34,24 @@ struct adding {
 	bool wants_threads;
 };
 
+struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct selection *selection,
+				  enum event event, struct output_info *info)
+{
+	info->event = event;
+	info->shows_idle = view->idle;
+	info->own = view->own;
+	info->has_threads = dump_view_marks_threads(view);
+	return (struct dump_stacks){
+		.selection = selection,
+		.event = event,
+		.by = view->by,
+		.by_cnt = view->by_cnt,
+		.labels_only = dump_view_is_of_labels(view),
+		.marks_threads = info->has_threads,
+		.idle_samples = dump_view_drops_idle(view, event) ? &info->idle_samples : NULL,
+	};
+}
+
 bool dump_stacks_wants_threads(const struct dump_stacks *wanted)
 {
 	for (size_t i = 0; i < wanted->by_cnt; i++) {

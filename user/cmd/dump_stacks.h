@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "user/util/attributes.h"
-#include "user/cmd/dump_options.h"
+#include "user/cmd/dump_view.h"
 #include "user/model/profile.h"
 #include "user/model/window.h"
 
@@ -26,6 +26,10 @@ struct dump_stacks {
 	/* Stacks of idle threads are left out, and counted here as all others; NULL: they are not. */
 	uint64_t *idle_samples;
 };
+
+/* What the view wants, and `info` told of it; both are borrowed. */
+struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct selection *selection,
+				  enum event event, struct output_info *info);
 
 /* Must the window come with its threads? */
 bool dump_stacks_wants_threads(const struct dump_stacks *wanted);

@@ -416,22 +416,9 @@ static int recording_open(struct recording *recording, const struct record_optio
 	*recording = (struct recording){ .options = options,
 					 .profile = profile__new(),
 					 .is_watched = isatty(STDERR_FILENO) };
-	recording->stacks = (struct dump_stacks){
-		.selection = &options->selection,
-		.event = options->event,
-		.by = view->by,
-		.by_cnt = view->by_cnt,
-		.labels_only = dump_view_is_of_labels(view),
-		.marks_threads = dump_view_marks_threads(view),
-		.idle_samples = dump_view_drops_idle(view, options->event) ? &info->idle_samples :
-									     NULL,
-	};
+	recording->stacks = dump_stacks_of(view, &options->selection, options->event, info);
 	info->columns = terminal_columns(view->output);
-	info->shows_idle = view->idle;
-	info->own = view->own;
-	info->has_threads = recording->stacks.marks_threads;
 	dump_view_labels(view, recording->labels, info);
-	info->event = options->event;
 	info->frequency_hz = options->event == EVENT_CPU ? options->frequency_hz : 0;
 	info->since_unix_ns = clock_unix_ns();
 	info->is_selection = is_part_of_host(options);

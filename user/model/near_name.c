@@ -61,3 +61,13 @@ uint32_t near_name(const char *typed, const char *name)
 	letters = distance(typed, typed_len, name, name_len);
 	return letters <= (typed_len + 2) / 4 ? 1 + letters : NEAR_NAME_FAR;
 }
+
+bool near_name_is_nearer(const char *typed, const char *name, uint32_t *least)
+{
+	uint32_t near = near_name(typed, name);
+
+	if (near >= *least)
+		return false;
+	*least = near;
+	return true;
+}

@@ -5,6 +5,7 @@
 
 #define NEAR_NAME_FAR UINT32_MAX
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -12,5 +13,8 @@
  * missing, too many, or swapped with its neighbour; NEAR_NAME_FAR = another name.
  */
 uint32_t near_name(const char *typed, const char *name);
+
+/* Is it nearer than `*least`, which begins as NEAR_NAME_FAR? Then that is what it becomes. */
+bool near_name_is_nearer(const char *typed, const char *name, uint32_t *least);
 
 #endif
