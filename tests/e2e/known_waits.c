@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A plain C program whose threads wait in functions of known names, for as long as it says itself in
- * the end: "TRUTH function nanoseconds", by what the kernel says of the thread (schedstat).
+ * the end: "TRUTH function nanoseconds", by what the kernel says of the thread (schedstat). They print
+ * nothing themselves: each would wait for the lock of stdout as long as another holds it.
  * Usage: known_waits SECONDS
  */
 #include <pthread.h>
@@ -91,18 +92,20 @@ static __attribute__((noinline)) void only_yield(void)
 	(void)sched_yield();
 }
 
-static const struct part {
+static struct part {
 	const char *name;
 	void (*function)(void);
+	uint64_t waited_ns; /* written by its thread */
 } parts[] = {
-	{ "sleep_short", sleep_short }, { "sleep_long", sleep_long }, { "play_ping", play_ping },
-	{ "play_pong", play_pong },	{ "only_yield", only_yield }, { "only_yield", only_yield },
+	{ "sleep_short", sleep_short, 0 }, { "sleep_long", sleep_long, 0 },
+	{ "play_ping", play_ping, 0 },	   { "play_pong", play_pong, 0 },
+	{ "only_yield", only_yield, 0 },   { "only_yield", only_yield, 0 },
 };
 #define PART_CNT (sizeof(parts) / sizeof(parts[0]))
 
 static void *thread_main(void *arg)
 {
-	const struct part *part = arg;
+	struct part *part = arg;
 	uint64_t begin_ns = now_ns(), begin_busy_ns = busy_ns(), all_ns, was_busy_ns;
 
 	(void)prctl(PR_SET_NAME, part->name);
@@ -110,9 +113,7 @@ static void *thread_main(void *arg)
 		part->function();
 	all_ns = now_ns() - begin_ns;
 	was_busy_ns = busy_ns() - begin_busy_ns;
-	printf("TRUTH %s %llu\n", part->name,
-	       (unsigned long long)(all_ns > was_busy_ns ? all_ns - was_busy_ns : 0));
-	fflush(stdout);
+	part->waited_ns = all_ns > was_busy_ns ? all_ns - was_busy_ns : 0;
 	/* The other one of a pair goes on. */
 	(void)!write(part->function == play_ping ? ping[1] : pong[1], "", 1);
 	return NULL;
@@ -126,9 +127,11 @@ int main(int argc, char **argv)
 		return 1;
 	end_ns = now_ns() + (uint64_t)atoi(argv[1]) * NS_PER_S;
 	for (size_t i = 0; i < PART_CNT; i++)
-		if (pthread_create(&threads[i], NULL, thread_main, (void *)&parts[i]))
+		if (pthread_create(&threads[i], NULL, thread_main, &parts[i]))
 			return 1;
-	for (size_t i = 0; i < PART_CNT; i++)
+	for (size_t i = 0; i < PART_CNT; i++) {
 		(void)pthread_join(threads[i], NULL);
+		printf("TRUTH %s %llu\n", parts[i].name, (unsigned long long)parts[i].waited_ns);
+	}
 	return 0;
 }
