@@ -69,7 +69,7 @@ PROGRAMS := $(BUILD)/bin/jbpfd $(BUILD)/bin/jbpf
 LINKS    := diff dump maps push record status store top web
 LINK_BINS := $(LINKS:%=$(BUILD)/bin/jbpf-%)
 
-SKEL       := $(BUILD)/bpf/jbpf.skel.h $(BUILD)/bpf/offcpu.skel.h $(BUILD)/bpf/sched.skel.h
+SKEL       := $(patsubst %,$(BUILD)/bpf/%.skel.h,jbpf offcpu sched alloc)
 TEST_SRC   := $(sort $(wildcard tests/unit/test_*.c))
 TEST_BIN   := $(TEST_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 BENCH_BPF  := $(sort $(wildcard tests/bench/*.bpf.c))
@@ -129,7 +129,7 @@ $(BUILD)/tests/%.skel.h: $(BUILD)/tests/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(notdir $*)_bpf > $@.tmp && mv $@.tmp $@
 
-$(BUILD)/user/collect/probe/probe.o $(BUILD)/user/collect/offcpu/offcpu.o $(BUILD)/user/collect/offcpu/sched.o: $(SKEL)
+$(BUILD)/user/collect/probe/probe.o $(BUILD)/user/collect/offcpu/offcpu.o $(BUILD)/user/collect/offcpu/sched.o $(BUILD)/user/collect/offcpu/alloc.o: $(SKEL)
 
 # The names of system calls, as the kernel's headers for this architecture have them.
 $(BUILD)/user/collect/naming/syscall_table.h:
@@ -277,7 +277,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_JOBS    ?= $(shell nproc)
 FUZZ_TARGETS ?=
 # Three files know BPF skeletons, which clang's fuzzer need not build.
-FUZZ_LIB     := $(filter-out user/collect/probe/probe.c user/collect/offcpu/offcpu.c user/collect/offcpu/sched.c,$(LIB_SRC))
+FUZZ_LIB     := $(filter-out user/collect/probe/probe.c user/collect/offcpu/offcpu.c user/collect/offcpu/sched.c user/collect/offcpu/alloc.c,$(LIB_SRC))
 # COVERAGE=1: without sanitizers, counting lines, in a folder of its own.
 ifeq ($(COVERAGE),1)
 FUZZ_BUILD   := build-coverage
@@ -438,6 +438,6 @@ help:
 
 -include $(CRASH_SRC:%.c=$(BUILD)/%.d) $(LIVE_SRC:%.c=$(BUILD)/%.d) $(TOOL_SRC:%.c=$(BUILD)/%.d) $(SLOW_BIN:%=%.d) $(FAIL_BIN:%=%.d) $(AID_BIN:%=%.d) $(REPLAY_BIN:%=%.d)
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(BUILD)/%.d) $(BENCH_SRC:%.c=$(BUILD)/%.d)
--include $(BUILD)/bpf/jbpf.bpf.d $(BUILD)/bpf/offcpu.bpf.d $(BUILD)/bpf/sched.bpf.d $(BUILD)/tests/bpf/unwind_dump.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
+-include $(SKEL:.skel.h=.bpf.d) $(BUILD)/tests/bpf/unwind_dump.bpf.d $(BENCH_BPF:%.bpf.c=$(BUILD)/%.bpf.d)
 -include $(FUZZ_OBJ:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/%.d)
 -include $(BUILD)/user/jbpf.d $(BUILD)/user/jbpfd.d

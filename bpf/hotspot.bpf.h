@@ -13,8 +13,8 @@
 #include "bpf/hotspot_blob.bpf.h"
 #include "bpf/hotspot_guess.bpf.h"
 #include "bpf/hotspot_leaf.bpf.h"
+#include "bpf/jbpf_leaf.h"
 #include "bpf/jbpf_unwind.h"
-#include "bpf/leaf_rule.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/walk.bpf.h"
 
@@ -55,6 +55,38 @@ static __always_inline void hotspot_forget(void)
 
 	bpf_map_delete_elem(&hotspots, &pid);
 }
+
+/* ---- rules for interrupted code that user space has proved: they are asked before its code ---- */
+
+/*
+ * Copies the rule of state->jit.pc to state->proof. False: there is none, or it was of other code.
+ * An entry may be replaced while it is read: whose it is gets read last.
+ */
+static __always_inline bool leaf_proof_load(struct scratch *state)
+{
+	const __u64 *code = (const __u64 *)state->user.head.leaf_code;
+	struct jbpf_leaf_key key = { .address = state->jit.pc, .pid = state->key.pid };
+	const struct jbpf_leaf_proof *proof;
+
+	if (state->depth != 1 || !(state->user.head.flags & JBPF_STACK_LEAF_CODE))
+		return false;
+	proof = bpf_map_lookup_elem(&leaf_rules, &key);
+	if (!proof)
+		return false;
+	__builtin_memcpy(&state->proof, proof, sizeof(*proof));
+	barrier();
+	return proof->start_ns == state->key.start_ns && proof->exec_id == state->key.exec_id &&
+	       state->proof.code[0] == code[0] && state->proof.code[1] == code[1] &&
+	       state->proof.ra < JBPF_LEAF_RA_MAX;
+}
+
+/* Is it of the block state->jit.block? */
+static __always_inline bool leaf_proof_is_of_block(const struct scratch *state)
+{
+	return state->proof.blob == state->jit.block + state->hotspot.block_size;
+}
+
+/* ---- frames ---- */
 
 /* What a step found: the caller's address and registers. */
 struct jit_frame {

@@ -39,6 +39,7 @@ struct jbpf_key {
 #define JBPF_KEY_SAMPLE	 0
 #define JBPF_KEY_OFF_CPU 2 /* a thread that waits; see jbpf_offcpu.h */
 #define JBPF_KEY_SCHED	 3 /* a wait that has ended, counted by its length; see jbpf_sched.h */
+#define JBPF_KEY_ALLOC	 4 /* memory that a JVM took from its heap, in KiB; see alloc.bpf.c */
 #define JBPF_KEY_ACCOUNT 1 /* start_ns holds an account, all else is 0; see struct jbpf_account */
 /* Larger values: a sample of an event other than the CPU clock, this plus its PERF_COUNT_SW_*. */
 #define JBPF_KEY_SOFTWARE 16

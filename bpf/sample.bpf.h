@@ -207,4 +207,55 @@ static __always_inline void sample_count(struct bpf_perf_event_data *ctx, struct
 		count(JBPF_CNT_EVENT_LOST);
 }
 
+/* ---- events that are measured: one of them counts as many units ---- */
+
+/*
+ * What such an amount counts; 0: it is not among those that are chosen. One below the threshold is
+ * chosen by `draw`, a random number, and then counts as the threshold, which makes up for the others:
+ * sums have no bias. Who is not chosen is not with a smaller amount, either.
+ */
+static __always_inline __u64 measure_units(__u64 amount, __u32 draw, __u64 threshold, __u64 unit)
+{
+	if (amount < threshold)
+		amount = draw * threshold >> 32 < amount ? threshold : 0;
+	return amount / unit;
+}
+
+static __always_inline void units_lost(__u64 units)
+{
+	count_add(JBPF_CNT_LOST_UPDATE, units);
+	count_add(JBPF_CNT_EVENT_LOST, units);
+}
+
+/* Counts state->key, whose stacks are in state, as `units` samples. */
+static __always_inline void units_count(struct bpf_perf_event_data *ctx, struct scratch *state,
+					const struct task_view *view, __u32 flags, __u64 units)
+{
+	__u64 now_ns = bpf_ktime_get_boot_ns();
+	__u32 set = active_set;
+	void *counts_map = bpf_map_lookup_elem(&counts, &set);
+	struct jbpf_value *value;
+	int err = 0;
+
+	if (!counts_map) {
+		units_lost(units);
+		return;
+	}
+	if (!count_again(state, counts_map, now_ns))
+		err = count_new(ctx, state, view, counts_map, set, flags, now_ns);
+	if (err == COUNT_OPTED_OUT) {
+		count_add(JBPF_CNT_OPTED_OUT, units);
+		return;
+	}
+	value = err ? NULL : bpf_map_lookup_elem(counts_map, &state->key);
+	if (!value) {
+		count_add(err == -E2BIG ? JBPF_CNT_LOST_COUNTS_FULL : JBPF_CNT_LOST_UPDATE, units);
+		count_add(JBPF_CNT_EVENT_LOST, units);
+		return;
+	}
+	__sync_fetch_and_add(&value->count, units - 1);
+	count_add(JBPF_CNT_SAMPLES, units);
+	count_add(JBPF_CNT_EVENT_SAMPLES, units);
+}
+
 #endif

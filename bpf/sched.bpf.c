@@ -135,23 +135,9 @@ static __always_inline struct kicked *kicked_get(void)
 	return bpf_map_lookup_elem(&kicked, &zero);
 }
 
-/*
- * What a wait counts; 0: it is not among those that are chosen. Who is not chosen is not with a shorter
- * wait, either.
- */
 static __always_inline __u64 units_of(__u64 ns, __u32 draw)
 {
-	__u64 threshold_ns = sched_shared.threshold_ns;
-
-	if (ns < threshold_ns)
-		ns = draw * threshold_ns >> 32 < ns ? threshold_ns : 0;
-	return ns / JBPF_SCHED_UNIT_NS;
-}
-
-static __always_inline void count_lost(__u64 units)
-{
-	count_add(JBPF_CNT_LOST_UPDATE, units);
-	count_add(JBPF_CNT_EVENT_LOST, units);
+	return measure_units(ns, draw, sched_shared.threshold_ns, JBPF_SCHED_UNIT_NS);
 }
 
 /* ---- the switch ---- */
@@ -193,12 +179,12 @@ static __always_inline void kick_this_cpu(void *ctx, const struct kicked *now)
 	if (!kick)
 		return;
 	if (kick->ns)
-		count_lost(units_of(kick->ns, kick->draw));
+		units_lost(units_of(kick->ns, kick->draw));
 	*kick = *now;
 	if (!bpf_perf_event_output(ctx, &kicks, OF_THIS_CPU, &nothing, sizeof(nothing)))
 		return;
 	kick->ns = 0;
-	count_lost(units_of(now->ns, now->draw));
+	units_lost(units_of(now->ns, now->draw));
 }
 
 SEC("tp_btf/sched_switch")
@@ -235,37 +221,6 @@ int BPF_PROG(on_switch, bool is_preempted, struct task_struct *prev, struct task
 
 /* ---- the thread is back ---- */
 
-/* Counts state->key, whose stacks are in state, as `units` samples. */
-static __always_inline void units_count(struct bpf_raw_tracepoint_args *ctx, struct scratch *state,
-					const struct task_view *view, __u32 flags, __u64 units)
-{
-	__u64 now_ns = bpf_ktime_get_boot_ns();
-	__u32 set = active_set;
-	void *counts_map = bpf_map_lookup_elem(&counts, &set);
-	struct jbpf_value *value;
-	int err = 0;
-
-	if (!counts_map) {
-		count_lost(units);
-		return;
-	}
-	if (!count_again(state, counts_map, now_ns))
-		err = count_new(ctx, state, view, counts_map, set, flags, now_ns);
-	if (err == COUNT_OPTED_OUT) {
-		count_add(JBPF_CNT_OPTED_OUT, units);
-		return;
-	}
-	value = err ? NULL : bpf_map_lookup_elem(counts_map, &state->key);
-	if (!value) {
-		count_add(err == -E2BIG ? JBPF_CNT_LOST_COUNTS_FULL : JBPF_CNT_LOST_UPDATE, units);
-		count_add(JBPF_CNT_EVENT_LOST, units);
-		return;
-	}
-	__sync_fetch_and_add(&value->count, units - 1);
-	count_add(JBPF_CNT_SAMPLES, units);
-	count_add(JBPF_CNT_EVENT_SAMPLES, units);
-}
-
 /* Counts a wait with the stack of the running thread: which is where it waited, or whom it woke. */
 static __always_inline void wait_count(struct bpf_raw_tracepoint_args *ctx,
 				       const struct woken *wakes, __u64 units)
@@ -276,7 +231,7 @@ static __always_inline void wait_count(struct bpf_raw_tracepoint_args *ctx,
 	__u32 flags = 0;
 
 	if (!state) {
-		count_lost(units);
+		units_lost(units);
 		return;
 	}
 	task_view_btf(task, &view);
@@ -313,7 +268,7 @@ int on_kick(struct bpf_raw_tracepoint_args *ctx)
 	ns = kick->ns;
 	kick->ns = 0;
 	if (kick->tid != (__u32)bpf_get_current_pid_tgid()) {
-		count_lost(units_of(ns, kick->draw));
+		units_lost(units_of(ns, kick->draw));
 		return 0;
 	}
 	/* Since it could have run it waited for a CPU, which is no part of it. */
@@ -410,7 +365,7 @@ int on_waker(struct bpf_raw_tracepoint_args *ctx)
 	units = now->units;
 	now->units = 0;
 	if ((__u32)BPF_CORE_READ(task, pid) != now->tid)
-		count_lost(units);
+		units_lost(units);
 	else if (is_by_thread(ctx, now))
 		wait_count(ctx, now, units);
 	else

@@ -325,6 +325,20 @@ struct symbols_jit_status {
 void symbols_process__jit_status(const struct symbols_process *process,
 				 struct symbols_jit_status *out);
 
+/* A function of a file that a process maps. */
+struct symbols_function {
+	uint64_t map_start; /* a mapping of the file: [start, end) */
+	uint64_t map_end;
+	uint64_t offset; /* of the function in the file */
+};
+
+/*
+ * The function of its JVM's libjvm.so whose name in the file begins with `prefix`. 0; -ENOENT: it is no
+ * HotSpot, or its file says no such name; -EAGAIN: the file is not read just now.
+ */
+__must_check int symbols_process__jvm_function(const struct symbols_process *process,
+					       const char *prefix, struct symbols_function *out);
+
 /*
  * The tables of its JVM, open, whatever `jit` says; they live as long as the process. 0; -ENOENT:
  * it is no HotSpot; -EAGAIN: they are not filled yet, or could not be asked for: another refresh or

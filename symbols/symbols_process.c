@@ -556,3 +556,18 @@ size_t symbols_process_bytes(const struct symbols_process *process)
 	       process->maps.paths_cap + process->maps.cnt * sizeof(*process->files) +
 	       addr_cache_bytes(&process->answers) + symbols_process_jit_bytes(process);
 }
+
+int symbols_process__jvm_function(const struct symbols_process *process, const char *prefix,
+				  struct symbols_function *out)
+{
+	const struct procmap *map = &process->target.hotspot_map;
+
+	if (!process->target.is_hotspot)
+		return -ENOENT;
+	*out = (struct symbols_function){ .map_start = map->start, .map_end = map->end };
+	for (size_t i = 0; i < process->maps.cnt; i++) {
+		if (process->maps.items[i].start == map->start && process->files[i].object)
+			return object_find_function(process->files[i].object, prefix, &out->offset);
+	}
+	return -ENOENT;
+}

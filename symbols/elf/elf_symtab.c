@@ -553,6 +553,36 @@ int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_of
 	return 0;
 }
 
+static int offset_of_address(const struct elf_symtab *tab, uint64_t address, uint64_t *out)
+{
+	for (size_t i = 0; i < tab->load_cnt; i++) {
+		const struct elf_load *load = &tab->loads[i];
+
+		if (!load->is_code || address < load->address ||
+		    address - load->address >= load->size)
+			continue;
+		*out = load->offset + (address - load->address);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int elf_symtab__find(const struct elf_symtab *tab, const char *prefix, uint64_t *file_offset_out)
+{
+	size_t len = strlen(prefix);
+
+	for (size_t i = 0; i < tab->range_cnt; i++) {
+		const struct elf_range *range = &tab->ranges[i];
+		const char *name = tab->names + range->name;
+
+		if (range->name == ELF_RANGE_NO_NAME || strncmp(name, prefix, len) != 0 ||
+		    strchr(name, '.'))
+			continue;
+		return offset_of_address(tab, tab->base + range->start, file_offset_out);
+	}
+	return -ENOENT;
+}
+
 static uint64_t overlap(const struct elf_load *load, uint64_t begin, uint64_t end)
 {
 	uint64_t load_end = load->offset + load->size;

@@ -63,6 +63,13 @@ __must_check int elf_symtab__lookup(const struct elf_symtab *tab, uint64_t addre
 __must_check int elf_symtab__address_of_offset(const struct elf_symtab *tab, uint64_t file_offset,
 					       uint64_t *address_out);
 
+/*
+ * The function whose name begins with `prefix` and is none of a part of a function ("f.cold"): where in the
+ * file it begins. 0, or -ENOENT.
+ */
+__must_check int elf_symtab__find(const struct elf_symtab *tab, const char *prefix,
+				  uint64_t *file_offset_out);
+
 /* A segment of code, as the file says where it is. */
 struct elf_code_segment {
 	uint64_t offset; /* in the file */

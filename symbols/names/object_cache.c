@@ -251,6 +251,14 @@ int object_code_segment(const struct object *object, uint64_t file_offset, uint6
 		       -ENOENT;
 }
 
+int object_find_function(const struct object *object, const char *prefix, uint64_t *file_offset_out)
+{
+	if (object_needs_load(object))
+		return -EAGAIN;
+	return object->table ? elf_symtab__find(object->table->symtab, prefix, file_offset_out) :
+			       -ENOENT;
+}
+
 static void object_cache_drop_table(struct object_cache *cache, struct object_table *table)
 {
 	size_t left = table->user_cnt;

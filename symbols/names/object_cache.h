@@ -69,6 +69,10 @@ struct unwind_file *object_unwind(struct object *object);
 __must_check int object_code_segment(const struct object *object, uint64_t file_offset,
 				     uint64_t len, struct elf_code_segment *out);
 
+/* As elf_symtab__find(). -EAGAIN when it must be loaded (again). */
+__must_check int object_find_function(const struct object *object, const char *prefix,
+				      uint64_t *file_offset_out);
+
 size_t object_cache__bytes(const struct object_cache *cache);
 
 #endif

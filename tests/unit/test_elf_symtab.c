@@ -647,6 +647,25 @@ static void elf_a_real_program_names_its_functions(void **state)
 	elf_symtab__free(tab);
 }
 
+static void a_function_is_found_by_how_its_name_begins(void **state)
+{
+	static const struct tiny_symbol symbols[] = {
+		{ .name = "alloc_in.cold", .at = 0x10, .size = 0x10 },
+		{ .name = "alloc_in", .at = 0x40, .size = 0x20 },
+		{ .name = "b", .at = 0x60, .size = 0x20 }
+	};
+	struct elf_symtab *tab = load(symbols, 3);
+	uint64_t offset = 0, address = 0;
+
+	(void)state;
+	assert_int_equal(elf_symtab__find(tab, "alloc_", &offset), 0);
+	assert_int_equal(elf_symtab__address_of_offset(tab, offset, &address), 0);
+	assert_int_equal(address, TINY_TEXT_ADDRESS + 0x40);
+	assert_int_equal(elf_symtab__find(tab, "loc_in", &offset), -ENOENT);
+	assert_int_equal(elf_symtab__find(tab, "alloc_in_", &offset), -ENOENT);
+	elf_symtab__free(tab);
+}
+
 /* A loop of System.nanoTime() spends its time there: it has a name, in every process. */
 static void the_vdso_names_its_clock(void **state)
 {
@@ -671,6 +690,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(elf_an_address_behind_a_function_is_not_that_function),
+		cmocka_unit_test(a_function_is_found_by_how_its_name_begins),
 		cmocka_unit_test(elf_functions_of_eh_frame_lie_where_no_symbol_is),
 		cmocka_unit_test(elf_size_zero_reaches_to_the_next_symbol_or_the_section_end),
 		cmocka_unit_test(elf_sizes_past_the_code_are_cut),

@@ -76,6 +76,29 @@ static void samples_stand_for_their_period(void **state)
 	assert_true(event_amount(UINT64_MAX / 2, 3) == UINT64_MAX);
 }
 
+/* Who samples by a counter takes none of these, and who tells amounts has a word for each. */
+static void each_event_has_one_way_to_be_sampled_and_one_unit(void **state)
+{
+	static const struct {
+		enum event event;
+		bool is_of_cpus, is_measured;
+		const char *unit;
+	} rows[] = {
+		{ EVENT_CPU, true, false, "nanoseconds" },
+		{ EVENT_PAGE_FAULTS, true, false, "count" },
+		{ EVENT_OFF_CPU, false, false, "nanoseconds" },
+		{ EVENT_SCHED, false, true, "nanoseconds" },
+		{ EVENT_ALLOC, false, true, "bytes" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(event_is_of_cpus(rows[i].event), rows[i].is_of_cpus);
+		assert_int_equal(event_is_measured(rows[i].event), rows[i].is_measured);
+		assert_string_equal(event_value_unit(rows[i].event), rows[i].unit);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -83,6 +106,7 @@ int main(void)
 		cmocka_unit_test(sets_are_names_with_commas),
 		cmocka_unit_test(names_of_all_fit),
 		cmocka_unit_test(samples_stand_for_their_period),
+		cmocka_unit_test(each_event_has_one_way_to_be_sampled_and_one_unit),
 	};
 
 	return cmocka_run_group_tests_name("event", tests, NULL, NULL);

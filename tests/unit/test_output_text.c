@@ -424,26 +424,40 @@ static void other_events_are_told_in_their_own_unit(void **state)
 	profile__free(profile);
 }
 
-/* What is measured has no number of samples: seconds are told, and so they are of what was lost. */
-static void measured_events_are_told_in_seconds(void **state)
+/* What is measured has no number of samples: what was lost is told in its unit, too. */
+static void measured_events_are_told_in_their_unit(void **state)
 {
-	__cleanup_strbuf struct strbuf line = STRBUF_INIT;
-	struct output_info info = { .event = EVENT_SCHED, .lost_samples = 2000 };
-	const struct window window = { .event = EVENT_SCHED,
-				       .period = 1000,
-				       .counts.samples = 1250000 };
+	static const struct {
+		enum event event;
+		uint64_t period, lost;
+		const char *amount, *samples, *losses;
+	} rows[] = {
+		{ EVENT_SCHED, 1000, 2000, "1.250 seconds of waiting",
+		  "1.250 seconds of waiting, in microseconds",
+		  "unknown frames 0.00 %, truncated stacks 0.00 %, lost 0.002 seconds" },
+		{ EVENT_ALLOC, 1024, 512, "1220.7 MiB of allocation",
+		  "1220.7 MiB of allocation, in KiB",
+		  "unknown frames 0.00 %, truncated stacks 0.00 %, lost 0.5 MiB" },
+	};
 
 	(void)state;
-	info_add_window(&info, &window);
-	info_append_amount(&line, &info, 1250000);
-	assert_string_equal(line.data, "1.250 seconds of waiting");
-	strbuf_clear(&line);
-	info_append_samples(&line, &info, 1250000);
-	assert_string_equal(line.data, "1.250 seconds of waiting, in microseconds");
-	strbuf_clear(&line);
-	info_append_losses(&line, &info, 1250000);
-	assert_string_equal(line.data, "unknown frames 0.00 %, truncated stacks 0.00 %, "
-				       "lost 0.002 seconds");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf line = STRBUF_INIT;
+		struct output_info info = { .event = rows[i].event, .lost_samples = rows[i].lost };
+		const struct window window = { .event = rows[i].event,
+					       .period = rows[i].period,
+					       .counts.samples = 1250000 };
+
+		info_add_window(&info, &window);
+		info_append_amount(&line, &info, 1250000);
+		assert_string_equal(line.data, rows[i].amount);
+		strbuf_clear(&line);
+		info_append_samples(&line, &info, 1250000);
+		assert_string_equal(line.data, rows[i].samples);
+		strbuf_clear(&line);
+		info_append_losses(&line, &info, 1250000);
+		assert_string_equal(line.data, rows[i].losses);
+	}
 }
 
 int main(void)
@@ -468,7 +482,7 @@ int main(void)
 		cmocka_unit_test(json_is_inert_inside_markup),
 		cmocka_unit_test(deep_and_wide_profiles_are_written),
 		cmocka_unit_test(other_events_are_told_in_their_own_unit),
-		cmocka_unit_test(measured_events_are_told_in_seconds),
+		cmocka_unit_test(measured_events_are_told_in_their_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,32 @@ static void wakers_are_of_measured_waits_of_a_process(void **state)
 	}
 }
 
+/* It changes the process, so that it must be named, and must not have said no. */
+static void allocation_is_of_a_process_that_is_named(void **state)
+{
+	static const struct {
+		const char *args[5];
+		int err;
+	} rows[] = {
+		{ { "--event=alloc", "-p", "7", NULL }, 0 },
+		{ { "--event=alloc", NULL }, -EINVAL },
+		{ { "--event=alloc", "--container=shop", NULL }, -EINVAL },
+		{ { "--event=alloc", "--", "java", "Shop", NULL }, -EINVAL },
+		{ { "--event=alloc", "-p", "7", "--ignore-opt-out", NULL }, -EINVAL },
+		{ { "--event=alloc", "-p", "7", "--count=5", NULL }, -EINVAL },
+		{ { "--event=alloc", "-p", "7", "--frequency=9", NULL }, -EINVAL },
+		{ { "--event=alloc", "-p", "7", "--threshold=5ms", NULL }, -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct record_options options;
+		char why[256];
+
+		assert_int_equal(record(rows[i].args, &options, why, sizeof(why)), rows[i].err);
+	}
+}
+
 static void threshold_is_of_measured_waits(void **state)
 {
 	static const struct {
@@ -373,6 +399,7 @@ int main(void)
 		cmocka_unit_test(record_has_defaults_and_takes_everything),
 		cmocka_unit_test(wakers_are_of_measured_waits_of_a_process),
 		cmocka_unit_test(threshold_is_of_measured_waits),
+		cmocka_unit_test(allocation_is_of_a_process_that_is_named),
 		cmocka_unit_test(whole_names_of_threads_put_them_in_front),
 		cmocka_unit_test(a_number_of_seconds_is_a_duration),
 		cmocka_unit_test(a_command_follows_two_dashes_and_lasts_until_it_ends),

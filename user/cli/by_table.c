@@ -58,11 +58,21 @@ static void add_row(struct text_table *table, const struct output_info *info,
 	}
 }
 
+/* What one count is. */
+static const char *count_title(enum event event)
+{
+	if (event == EVENT_WALL || event == EVENT_SCHED)
+		return "MICROSECONDS";
+	return event_unit(event) == EVENT_UNIT_BYTES ? "KIB" : "SAMPLES";
+}
+
 /* Of time per time it is how many threads wait, or run, on average. */
 static const char *rate_title(enum event event)
 {
 	if (event == EVENT_CPU)
 		return "CORES";
+	if (event_unit(event) == EVENT_UNIT_BYTES)
+		return "BYTES/S";
 	return event_unit(event) == EVENT_UNIT_NANOSECONDS ? "THREADS" : "EVENTS/S";
 }
 
@@ -76,7 +86,7 @@ static void set_titles(const struct output_info *info, struct text_table_column 
 	};
 	columns[1] = (struct text_table_column){ .title = "SHARE%", .is_number = true };
 	columns[2] = (struct text_table_column){
-		.title = info->event == EVENT_WALL ? "MICROSECONDS" : "SAMPLES",
+		.title = count_title(info->event),
 		.is_number = true,
 	};
 	for (size_t i = 0; i < info->label_cnt; i++) {

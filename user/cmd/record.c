@@ -346,6 +346,13 @@ static void tell_kernel(const struct recording *recording)
 			(double)recording->kernel_ns / CLOCK_NS_PER_S);
 }
 
+/* What sizes by stack are good for. */
+static void tell_bias(const struct recording *recording)
+{
+	if (recording->options->event == EVENT_ALLOC)
+		pr_info("a thread's buffer (TLAB) is charged to the allocation that asks for the next one: sums are right, shares of methods lean to who comes last and to large objects\n");
+}
+
 /* Why there is nothing, and what to look at. Always the same exit code. */
 static int tell_nothing(const struct recording *recording)
 {
@@ -361,8 +368,9 @@ static int tell_nothing(const struct recording *recording)
 	}
 	tell_kernel(recording);
 	if (event_is_measured(options->event)) {
-		pr_err("nothing was measured: %s; is it running, and has a wait of it ended?\n",
-		       title);
+		pr_err("nothing was measured: %s; is it running, and %s?\n", title,
+		       options->event == EVENT_ALLOC ? "does it allocate" :
+						       "has a wait of it ended");
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	if (recording->opted_out)
@@ -393,6 +401,7 @@ static int record_finish(struct recording *recording)
 		pr_warn("lost: %s%s\n", amount(recording, info->lost_samples),
 			info->is_selection ? " of the whole host" : "");
 	tell_kernel(recording);
+	tell_bias(recording);
 	if (recording->options->view.output)
 		pr_info("%s of %zu process%s in '%s'\n", amount(recording, samples),
 			info->stream_cnt, info->stream_cnt == 1 ? "" : "es",
@@ -489,44 +498,71 @@ static int record_drop_privileges(const struct recorder *recorder)
  * Asked of a process of its own, as all that looks into others: what it reads of that one may hang it,
  * and users write files about their containers.
  */
-static int opt_out_of(uint32_t pid, enum opt_out *out, char *why, size_t why_len)
+static int ask(const struct naming_map *question, struct naming_map_answer *answer, char *why,
+	       size_t why_len)
 {
-	const struct naming_map question = { .pid = pid };
-	struct naming_map_answer answer;
 	struct map_reader *reader;
 	int err = map_reader__open(&reader, why, why_len);
 
 	if (err)
 		return err;
-	err = map_reader__ask(reader, &question, NULL, NULL, &answer);
+	err = map_reader__ask(reader, question, NULL, NULL, answer);
 	map_reader__free(reader);
 	if (err)
 		snprintf(why, why_len, "what looks into it hung or ended (%s)", errstr(err));
-	else if (answer.start_ns && answer.opt_out == OPT_OUT_UNDECIDED)
-		snprintf(why, why_len, "%s", answer.problem);
-	else
-		*out = answer.opt_out;
-	return err ? err : *why ? -EAGAIN : 0;
+	return err;
 }
 
 /* A user who names a process wants it: a refusal is better than an empty picture. 0 or -errno. */
-static int refuse_opted_out(const struct record_options *options)
+static int refuse_opted_out(const struct naming_map_answer *answer)
 {
-	uint32_t pid = options->selection.pid;
-	enum opt_out opt_out = OPT_OUT_NONE;
-	char why[256] = "";
-	int err = pid && !options->ignores_opt_out ? opt_out_of(pid, &opt_out, why, sizeof(why)) :
-						     0;
+	const char *reason = opt_out_reason((enum opt_out)answer->opt_out);
 
-	if (opt_out_reason(opt_out)) {
+	if (reason) {
 		pr_err("process %u opted out of profiling: %s; --ignore-opt-out samples it all the same\n",
-		       pid, opt_out_reason(opt_out));
+		       answer->pid, reason);
 		return -EPERM;
 	}
-	if (err)
+	if (answer->start_ns && answer->opt_out == OPT_OUT_UNDECIDED) {
 		pr_err("it cannot be checked whether process %u opted out of profiling: %s; try again, or sample it all the same with --ignore-opt-out\n",
-		       pid, why);
-	return err;
+		       answer->pid, answer->problem);
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static int take_alloc(const struct naming_map_answer *answer, struct probe_options *probe)
+{
+	if (!answer->alloc.offsets[0] || !answer->alloc.offsets[1]) {
+		pr_err("it cannot be recorded what process %u allocates: %s\n", answer->pid,
+		       *answer->problem ? answer->problem : "there is no such process");
+		return -ENOENT;
+	}
+	probe->alloc = answer->alloc;
+	return 0;
+}
+
+/* What is to be known of the process of --pid before it is sampled. 0, or -errno, printed. */
+static int look_at_process(const struct record_options *options, struct probe_options *probe)
+{
+	const struct naming_map question = {
+		.pid = options->selection.pid,
+		.wants_alloc = options->event == EVENT_ALLOC,
+	};
+	struct naming_map_answer answer = { 0 };
+	char why[256] = "";
+	int err;
+
+	if (!question.pid || options->ignores_opt_out)
+		return 0;
+	err = ask(&question, &answer, why, sizeof(why));
+	if (err) {
+		pr_err("it cannot be checked whether process %u opted out of profiling: %s; try again, or sample it all the same with --ignore-opt-out\n",
+		       question.pid, why);
+		return err;
+	}
+	err = refuse_opted_out(&answer);
+	return err || !question.wants_alloc ? err : take_alloc(&answer, probe);
 }
 
 /* It waits for the recording to begin; only it and what it starts is sampled. 0 or -errno, printed. */
@@ -584,8 +620,6 @@ int cmd_record(int argc, char **argv)
 		pr_err("standard output is a terminal; give -o FILE, or --format top or folded\n");
 		return CMD_EXIT_USAGE;
 	}
-	if (refuse_opted_out(&options))
-		return CMD_EXIT_FAILED;
 	recorder_options.probe = (struct probe_options){
 		.frequency_hz = options.frequency_hz,
 		.events = event_sources(options.event),
@@ -595,6 +629,8 @@ int cmd_record(int argc, char **argv)
 		.pids = options.selection.pid ? &options.selection.pid : NULL,
 		.pid_cnt = options.selection.pid ? 1 : 0,
 	};
+	if (look_at_process(&options, &recorder_options.probe))
+		return CMD_EXIT_FAILED;
 	if (!event_is_view(options.event))
 		recorder_options.probe.periods[options.event] = options.period;
 	recorder_options.probe.off_cpu_rate = options.off_cpu_rate;

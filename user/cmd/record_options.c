@@ -248,6 +248,12 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 		return options_refuse(&walk,
 				      "--count does not go with the event sched, which has a "
 				      "--threshold");
+	if (options.event == EVENT_ALLOC && options.period)
+		return options_refuse(&walk, "--count does not go with the event alloc, whose "
+					     "samples stand for 512 KiB or more");
+	if (options.event == EVENT_ALLOC && (!options.selection.pid || options.ignores_opt_out))
+		return options_refuse(&walk, "--event alloc requires -p PID, a JVM that has not "
+					     "opted out: it sets breakpoints in that process");
 	if (options.event != EVENT_SCHED && options.threshold_ns)
 		return options_refuse(&walk, "--threshold goes with --event sched only");
 	if (options.of_wakers &&

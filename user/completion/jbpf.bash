@@ -21,7 +21,7 @@ _jbpf_words()
 	jbpf-diff:) words='--before --after --since --until --outlier-hosts --days --store --from --event --before-image --after-image --before-host --after-host --before-container --after-container --before-pod --after-pod --before-namespace --after-namespace --before-service --after-service --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --relevant --format -o --output --no-pager --output-dir --keep-days --fail-on --help --version' kind=files ;;
 	jbpf-diff:--before | jbpf-diff:--after | jbpf-diff:--since | jbpf-diff:--until | jbpf-diff:--days | jbpf-diff:--from | jbpf-diff:--before-image | jbpf-diff:--after-image | jbpf-diff:--before-host | jbpf-diff:--after-host | jbpf-diff:--before-container | jbpf-diff:--after-container | jbpf-diff:--before-pod | jbpf-diff:--after-pod | jbpf-diff:--before-namespace | jbpf-diff:--after-namespace | jbpf-diff:--before-service | jbpf-diff:--after-service | jbpf-diff:--container | jbpf-diff:--pod | jbpf-diff:--namespace | jbpf-diff:--service | jbpf-diff:--image | jbpf-diff:--host | jbpf-diff:--pid | jbpf-diff:-p | jbpf-diff:--comm | jbpf-diff:--thread | jbpf-diff:--cgroup | jbpf-diff:--relevant | jbpf-diff:--keep-days) kind=free ;;
 	jbpf-diff:--store) kind=folders ;;
-	jbpf-diff:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched wall lock disk' ;;
+	jbpf-diff:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc wall lock disk' ;;
 	jbpf-diff:--kind) kind=words words='java kernel native' ;;
 	jbpf-diff:--format) kind=words words='top folded html json' ;;
 	jbpf-diff:--output | jbpf-diff:-o) kind=files ;;
@@ -30,7 +30,7 @@ _jbpf_words()
 	jbpf-dump:) words='--since --until --store --from --event --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --format -o --output --no-pager --by --sort --callers -n --rows --lines --own --idle --list --help --version' ;;
 	jbpf-dump:--since | jbpf-dump:--until | jbpf-dump:--from | jbpf-dump:--container | jbpf-dump:--pod | jbpf-dump:--namespace | jbpf-dump:--service | jbpf-dump:--image | jbpf-dump:--host | jbpf-dump:--pid | jbpf-dump:-p | jbpf-dump:--comm | jbpf-dump:--thread | jbpf-dump:--cgroup | jbpf-dump:--callers | jbpf-dump:--rows | jbpf-dump:-n | jbpf-dump:--own) kind=free ;;
 	jbpf-dump:--store) kind=folders ;;
-	jbpf-dump:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched wall lock disk' ;;
+	jbpf-dump:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc wall lock disk' ;;
 	jbpf-dump:--kind) kind=words words='java kernel native' ;;
 	jbpf-dump:--format) kind=words words='folded html svg top json pprof speedscope otlp cells' ;;
 	jbpf-dump:--output | jbpf-dump:-o) kind=files ;;
@@ -48,7 +48,7 @@ _jbpf_words()
 	jbpf-record:--duration | jbpf-record:-d | jbpf-record:--count | jbpf-record:-c | jbpf-record:--frequency | jbpf-record:--off-cpu-rate | jbpf-record:--threshold | jbpf-record:--callers | jbpf-record:--rows | jbpf-record:-n | jbpf-record:--own | jbpf-record:--container | jbpf-record:--pod | jbpf-record:--namespace | jbpf-record:--service | jbpf-record:--image | jbpf-record:--host | jbpf-record:--pid | jbpf-record:-p | jbpf-record:--comm | jbpf-record:--thread | jbpf-record:--cgroup) kind=free ;;
 	jbpf-record:--output | jbpf-record:-o) kind=files ;;
 	jbpf-record:--format) kind=words words='folded html svg top json pprof speedscope otlp' ;;
-	jbpf-record:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched wall lock disk' ;;
+	jbpf-record:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc wall lock disk' ;;
 	jbpf-record:--jit) kind=words words='auto vmstructs perfmap attach off' ;;
 	jbpf-record:--unwind) kind=words words='auto fp' ;;
 	jbpf-record:--by) kind=words words='container pod namespace service image host comm pid thread none' ;;
@@ -56,14 +56,14 @@ _jbpf_words()
 	jbpf-record:--kind) kind=words words='java kernel native' ;;
 	jbpf-status:) words='--store --event --all --format --json --check --no-pager --help --version' ;;
 	jbpf-status:--store) kind=folders ;;
-	jbpf-status:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched' ;;
+	jbpf-status:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc' ;;
 	jbpf-status:--format) kind=words words='table json' ;;
 	jbpf-store:) words='--store --format --help --version' operands='check compact' ;;
 	jbpf-store:--store) kind=folders ;;
 	jbpf-store:--format) kind=words words='text json' ;;
 	jbpf-top:) words='--event --store --sample --container --pod --namespace --service --image --host -p --pid --comm --thread --cgroup --kind --once --since --rows --help --version' ;;
 	jbpf-top:--container | jbpf-top:--pod | jbpf-top:--namespace | jbpf-top:--service | jbpf-top:--image | jbpf-top:--host | jbpf-top:--pid | jbpf-top:-p | jbpf-top:--comm | jbpf-top:--thread | jbpf-top:--cgroup | jbpf-top:--since | jbpf-top:--rows) kind=free ;;
-	jbpf-top:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched' ;;
+	jbpf-top:--event) kind=words words='cpu page-faults major-faults context-switches cpu-migrations off-cpu sched alloc' ;;
 	jbpf-top:--store) kind=folders ;;
 	jbpf-top:--kind) kind=words words='java kernel native' ;;
 	jbpf-web:) words='--store --listen --help --version' ;;

@@ -12,7 +12,7 @@
 	[EVENT_CPU] = "cpu", [EVENT_PAGE_FAULTS] = "page-faults",                             \
 	[EVENT_MAJOR_FAULTS] = "major-faults", [EVENT_CONTEXT_SWITCHES] = "context-switches", \
 	[EVENT_CPU_MIGRATIONS] = "cpu-migrations", [EVENT_OFF_CPU] = "off-cpu",               \
-	[EVENT_SCHED] = "sched"
+	[EVENT_SCHED] = "sched", [EVENT_ALLOC] = "alloc"
 
 const char *const event_words[EVENT_CNT + 1] = {
 	EVENT_WORDS,
@@ -52,6 +52,8 @@ static const struct event_row rows[EVENT_VIEW_END] = {
 			    100000000 },
 	[EVENT_SCHED] = { "Exact waiting", "waiting", "waiting", "nanoseconds",
 			  EVENT_UNIT_NANOSECONDS, 1000 },
+	[EVENT_ALLOC] = { "Java allocation", "allocation", "allocation", "bytes", EVENT_UNIT_BYTES,
+			  1024 },
 	[EVENT_WALL] = { "Wall-clock time", "wall-clock time", "wall-clock time", "nanoseconds",
 			 EVENT_UNIT_NANOSECONDS, 0 },
 	[EVENT_LOCK] = { "Waiting for locks", "waiting for locks", "waiting for locks",
@@ -103,6 +105,18 @@ const char *event_unit_name(enum event event)
 	return row_of(event)->unit_name;
 }
 
+const char *event_value_unit(enum event event)
+{
+	switch (event_unit(event)) {
+	case EVENT_UNIT_NANOSECONDS:
+		return "nanoseconds";
+	case EVENT_UNIT_BYTES:
+		return "bytes";
+	default:
+		return "count";
+	}
+}
+
 uint64_t event_default_period(enum event event)
 {
 	return row_of(event)->default_period;
@@ -115,7 +129,12 @@ uint64_t event_amount(uint64_t samples, uint64_t period)
 
 bool event_is_measured(enum event event)
 {
-	return event == EVENT_SCHED;
+	return event == EVENT_SCHED || event == EVENT_ALLOC;
+}
+
+bool event_is_of_cpus(enum event event)
+{
+	return event != EVENT_OFF_CPU && !event_is_measured(event);
 }
 
 void event_names(uint32_t events, char out[static EVENT_NAMES_MAX])

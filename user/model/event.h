@@ -21,7 +21,8 @@ enum event {
 	EVENT_CPU_MIGRATIONS = 4,
 	EVENT_OFF_CPU = 5, /* time in which a thread waits */
 	EVENT_SCHED = 6,   /* the same, every wait of it measured */
-	EVENT_CNT = 7,
+	EVENT_ALLOC = 7,   /* memory that a JVM takes from its Java heap, measured */
+	EVENT_CNT = 8,
 	/* Views: read from what is stored of others, see event_view.h. Their values reach no disk. */
 	EVENT_WALL = EVENT_CNT, /* time on a CPU, and time in which a thread waits */
 	EVENT_LOCK,		/* of EVENT_OFF_CPU: waiting for locks */
@@ -34,6 +35,7 @@ enum event_unit {
 	EVENT_UNIT_NONE = 0, /* not said: as EVENT_CPU was before */
 	EVENT_UNIT_NANOSECONDS = 1,
 	EVENT_UNIT_EVENTS = 2, /* the event itself: faults, switches */
+	EVENT_UNIT_BYTES = 3,
 };
 
 #define EVENT_BIT(event) (1u << (event))
@@ -55,12 +57,16 @@ const char *event_title(enum event event);
 enum event_unit event_unit(enum event event);
 /* "nanoseconds", "faults", ...: what a period of the event is in. */
 const char *event_unit_name(enum event event);
+/* The same in the words of pprof and OTLP: "nanoseconds", "bytes", else "count". */
+const char *event_value_unit(enum event event);
 /* For people who do not say: what a sample stands for; 0 for EVENT_CPU, where the frequency says it. */
 uint64_t event_default_period(enum event event);
 /* What so many samples stand for, in the period's unit, at most the largest number; without a period (0) themselves. */
 uint64_t event_amount(uint64_t samples, uint64_t period);
-/* Are its counts lengths that were measured, in units of the period, and no samples? */
+/* Are its counts times or sizes that were measured, in units of the period, and no samples? */
 bool event_is_measured(enum event event);
+/* What is sampled by clocks and counters of CPUs; the others have programs of their own. */
+bool event_is_of_cpus(enum event event);
 
 /* "cpu, page-faults": those of a set of EVENT_BIT(). */
 void event_names(uint32_t events, char out[static EVENT_NAMES_MAX]);

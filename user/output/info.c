@@ -160,10 +160,15 @@ static void append_events(struct strbuf *out, const struct output_info *info, ui
 			      event_noun(info->event, events != 1), info->period);
 }
 
-/* "1.250 seconds": what counts of a measured event amount to. */
+/* "1.250 seconds", "1.5 MiB": what counts of a measured event amount to. */
 static void append_measured(struct strbuf *out, const struct output_info *info, uint64_t counts)
 {
-	strbuf_printf(out, "%.3f seconds", (double)counts * (double)info->period / CLOCK_NS_PER_S);
+	double amount = (double)counts * (double)info->period;
+
+	if (event_unit(info->event) == EVENT_UNIT_BYTES)
+		strbuf_printf(out, "%.1f MiB", amount / (1 << 20));
+	else
+		strbuf_printf(out, "%.3f seconds", amount / CLOCK_NS_PER_S);
 }
 
 void info_append_amount(struct strbuf *out, const struct output_info *info, uint64_t samples)
@@ -195,7 +200,8 @@ static void append_samples(struct strbuf *out, const struct output_info *info, u
 {
 	info_append_amount(out, info, samples);
 	if (event_is_measured(info->event))
-		strbuf_puts(out, ", in microseconds");
+		strbuf_printf(out, ", in %s",
+			      event_unit(info->event) == EVENT_UNIT_BYTES ? "KiB" : "microseconds");
 	if (info->frequency_hz)
 		strbuf_printf(out, ", %.2f CPU seconds at %" PRIu32 " Hz",
 			      (double)samples / info->frequency_hz, info->frequency_hz);
@@ -352,6 +358,8 @@ double info_truncated_percent(const struct output_info *info, uint64_t samples)
 
 uint64_t info_event_bytes(enum event event)
 {
+	if (event_unit(event) == EVENT_UNIT_BYTES)
+		return 1;
 	/* Pages of x86 and of most arm64 kernels; a huge page is more. */
 	return event == EVENT_PAGE_FAULTS || event == EVENT_MAJOR_FAULTS ? 4096 : 0;
 }

@@ -200,13 +200,13 @@ void otlp_message__sample(struct otlp_message *message, const char *text, size_t
 static void put_value_type(struct otlp_message *message, struct protobuf *out,
 			   enum profile_field field, const struct otlp_profile *profile)
 {
-	bool is_time = event_unit(profile->event) == EVENT_UNIT_NANOSECONDS;
 	struct protobuf type = begin(&message->inner);
 
 	protobuf_u64(&type, VALUE_TYPE_TYPE,
 		     literal_id(message, profile->period ? event_name(profile->event) : "samples"));
 	protobuf_u64(&type, VALUE_TYPE_UNIT,
-		     literal_id(message, profile->period && is_time ? "nanoseconds" : "count"));
+		     literal_id(message,
+				profile->period ? event_value_unit(profile->event) : "count"));
 	protobuf_buf(out, field, &message->inner);
 }
 

@@ -119,7 +119,7 @@ static void add_types(struct pprof *pprof)
 {
 	enum event event = pprof->info->event;
 	const char *type = pprof->info->value_type ? pprof->info->value_type : event_name(event);
-	const char *unit = event_unit(event) == EVENT_UNIT_NANOSECONDS ? "nanoseconds" : "count";
+	const char *unit = event_value_unit(event);
 
 	add_value_type(pprof, PROFILE_SAMPLE_TYPE, "samples", "count");
 	if (!pprof->period) {

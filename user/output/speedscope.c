@@ -101,9 +101,9 @@ static void add_samples(struct speedscope *speedscope, const struct profile *pro
 
 static const char *unit_of(const struct speedscope *speedscope)
 {
-	bool is_time = event_unit(speedscope->info->event) == EVENT_UNIT_NANOSECONDS;
+	const char *unit = event_value_unit(speedscope->info->event);
 
-	return is_time && speedscope->period ? "nanoseconds" : "none";
+	return speedscope->period && strcmp(unit, "count") != 0 ? unit : "none";
 }
 
 /* Of all threads, or of one. */

@@ -30,6 +30,7 @@ static const struct sample_type {
 	[EVENT_CPU_MIGRATIONS] = { "cpu_migrations", "migrations" },
 	[EVENT_OFF_CPU] = { "off_cpu", "waiting" },
 	[EVENT_SCHED] = { "sched", "sched" },
+	[EVENT_ALLOC] = { "alloc", "alloc" },
 };
 
 const char *pyroscope_service(const struct window *window)

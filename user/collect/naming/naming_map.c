@@ -77,6 +77,38 @@ static void tell_code(struct symbols_process *symbols, naming_map_fn *add, void 
 	answer->source = status.source;
 }
 
+/* ---- where it allocates ---- */
+
+/* Names as compilers mangle them, without the types of their arguments, which differ by release. */
+static const char *const alloc_functions[ALLOC_FUNCTION_CNT] = {
+	"_ZN11AllocTracer27send_allocation_in_new_tlabE",
+	"_ZN11AllocTracer28send_allocation_outside_tlabE",
+};
+
+static void tell_alloc(const struct symbols_process *symbols, struct naming_map_answer *answer)
+{
+	struct symbols_function function;
+
+	answer->alloc = (struct alloc_target){ .start_ns = answer->start_ns, .pid = answer->pid };
+	for (size_t i = 0; i < ALLOC_FUNCTION_CNT; i++) {
+		int err = symbols_process__jvm_function(symbols, alloc_functions[i], &function);
+
+		if (err && !*answer->problem)
+			say(answer, err == -EAGAIN ?
+					    "its libjvm.so could not be read just now; try again" :
+				    answer->is_jvm ?
+					    "its libjvm.so has no symbols of the functions that "
+					    "allocate; JDK 11 and later have them unless they were "
+					    "stripped" :
+					    "it is no HotSpot JVM");
+		if (err)
+			continue;
+		answer->alloc.map_start = function.map_start;
+		answer->alloc.map_end = function.map_end;
+		answer->alloc.offsets[i] = function.offset;
+	}
+}
+
 /* ---- the process ---- */
 
 /* Without this right a process would look as if it had no code. */
@@ -213,6 +245,8 @@ static void look_at(struct naming *naming, const struct naming_map *question, na
 	tell_process(process, answer);
 	if (question->wants_code && !*answer->problem && process->symbols)
 		tell_code(process->symbols, add, ctx, answer);
+	if (question->wants_alloc && !*answer->problem && process->symbols)
+		tell_alloc(process->symbols, answer);
 	/* The number may be another process's by now: then the names may be of either. */
 	if (proc_stat_check_start(naming->proc_fd, question->pid, answer->start_ns))
 		say(answer, "it ended meanwhile");

@@ -178,9 +178,9 @@ struct naming_map {
 	uint64_t
 		start_ns; /* CLOCK_BOOTTIME ns, as an answer said; 0: whichever has the number now */
 	uint32_t pid;
-	uint32_t only_jvms;  /* of others no more is asked */
-	uint32_t wants_code; /* else only whose it is */
-	uint32_t pad;
+	uint32_t only_jvms;   /* of others no more is asked */
+	uint32_t wants_code;  /* else only whose it is */
+	uint32_t wants_alloc; /* and where its JVM allocates */
 };
 
 /* Its strings end with a NUL, and are cut where they are longer. */
@@ -193,6 +193,7 @@ struct naming_map_answer {
 	uint32_t
 		is_of_the_host; /* it sees the files of the host, and its own number as the host does */
 	uint32_t opt_out;	/* enum opt_out */
+	struct alloc_target alloc; /* without functions when none were asked for, or found */
 	char container[256];
 	char container_id[72];
 	char problem[256]; /* why its code is not told, for people; "" = it is */

@@ -285,6 +285,15 @@ uint32_t cpu_event_software(enum event event)
 	return software[event];
 }
 
+bool cpus_have_counters(uint32_t events)
+{
+	for (int i = 0; i < EVENT_CNT; i++) {
+		if (events & EVENT_BIT(i) && i != EVENT_CPU && event_is_of_cpus((enum event)i))
+			return true;
+	}
+	return false;
+}
+
 int cpu_event_set_fill(struct cpu_event_set *set, const struct probe_options *options,
 		       int clock_program_fd, int event_program_fd)
 {
@@ -299,7 +308,7 @@ int cpu_event_set_fill(struct cpu_event_set *set, const struct probe_options *op
 			.program_fd = is_cpu ? clock_program_fd : event_program_fd,
 		};
 
-		if (!(events & EVENT_BIT(i)) || i == EVENT_OFF_CPU || i == EVENT_SCHED)
+		if (!(events & EVENT_BIT(i)) || !event_is_of_cpus((enum event)i))
 			continue;
 		set->of[i] = cpu_events__new(&events_options);
 		if (!set->of[i])

@@ -3,6 +3,7 @@
 #ifndef JBPF_PROBE_CPUS_H
 #define JBPF_PROBE_CPUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,9 @@ size_t cpu_events__count(const struct cpu_events *events);
 struct cpu_event_set {
 	struct cpu_events *of[EVENT_CNT];
 };
+
+/* Is one of these events (EVENT_BIT()) sampled by a counter other than the clock? */
+bool cpus_have_counters(uint32_t events);
 
 /* What the BPF programs get for an event: its PERF_COUNT_SW_*. */
 uint32_t cpu_event_software(enum event event);

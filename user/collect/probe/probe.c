@@ -18,6 +18,7 @@
 
 #include "user/collect/probe/count_map.h"
 #include "user/collect/probe/cpus.h"
+#include "user/collect/offcpu/alloc.h"
 #include "user/collect/offcpu/counter_sum.h"
 #include "user/collect/offcpu/offcpu.h"
 #include "user/collect/offcpu/sched.h"
@@ -72,6 +73,7 @@ struct probe {
 	struct probe_unwind *unwind;
 	struct offcpu *offcpu; /* NULL: that is not sampled */
 	struct sched *sched;   /* the same */
+	struct alloc *alloc;   /* the same */
 	struct probe_waits waits;
 
 	struct probe_queue *new_stacks;
@@ -85,8 +87,7 @@ struct probe {
 /* Which variant this kernel takes; asked of the kernel, not of its version. */
 static void choose_programs(struct probe *probe, const struct probe_options *options)
 {
-	uint32_t apart = EVENT_BIT(EVENT_CPU) | EVENT_BIT(EVENT_OFF_CPU) | EVENT_BIT(EVENT_SCHED);
-	bool has_others = probe_events(options) & ~apart;
+	bool has_others = cpus_have_counters(probe_events(options));
 	bool is_compat =
 		options->force_compat ||
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 0;
@@ -334,6 +335,8 @@ static int open_waits(struct probe *probe, const struct probe_options *options, 
 		err = offcpu__open(probe->skel, &wanted, &probe->offcpu, why, why_len);
 	if (!err && events & EVENT_BIT(EVENT_SCHED))
 		err = sched__open(probe->skel, &measured, &probe->sched, why, why_len);
+	if (!err && events & EVENT_BIT(EVENT_ALLOC))
+		err = alloc__open(probe->skel, &options->alloc, &probe->alloc, why, why_len);
 	return err;
 }
 
@@ -421,6 +424,7 @@ void probe__free(struct probe *probe)
 	cpu_event_set_release(&probe->events);
 	offcpu__free(probe->offcpu);
 	sched__free(probe->sched);
+	alloc__free(probe->alloc);
 	probe_waits_release(&probe->waits);
 	tick_log_unmap(&probe->tick_log);
 	ring_buffer__free(probe->ring);
@@ -448,8 +452,10 @@ int probe__start(struct probe *probe)
 
 	probe->swap_boot_ns = probe->emptied_boot_ns = clock_boot_ns();
 	err = cpu_event_set_enable(&probe->events);
-	if (!err)
+	if (!err) {
 		sched__start(probe->sched);
+		alloc__start(probe->alloc);
+	}
 	return err ? err : offcpu__start(probe->offcpu);
 }
 
@@ -458,6 +464,7 @@ void probe__stop(struct probe *probe)
 	cpu_event_set_disable(&probe->events);
 	offcpu__stop(probe->offcpu);
 	sched__stop(probe->sched);
+	alloc__stop(probe->alloc);
 }
 
 int probe__may_change(const struct probe *probe, const struct probe_options *options, char *why,
@@ -515,6 +522,7 @@ static int read_counters(struct probe *probe, uint64_t *gained)
 {
 	offcpu__add_counters(probe->offcpu, gained);
 	sched__add_counters(probe->sched, gained);
+	alloc__add_counters(probe->alloc, gained);
 	return counter_sum_add(&probe->counters, bpf_map__fd(probe->skel->maps.counters), gained);
 }
 

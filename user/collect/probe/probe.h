@@ -22,6 +22,7 @@
 #include "bpf/jbpf_hotspot.h"
 #include "bpf/jbpf_leaf.h"
 #include "bpf/jbpf_unwind.h"
+#include "user/collect/offcpu/alloc.h"
 #include "user/model/event.h"
 #include "user/model/pass_facts.h"
 
@@ -32,17 +33,18 @@ struct probe;
 struct probe_options {
 	uint32_t frequency_hz; /* samples of CPU time per second and CPU; map sizes follow it */
 	uint32_t events;       /* EVENT_BIT() of what is sampled; 0 = CPU time alone */
-	/* Of each event but EVENT_CPU, EVENT_OFF_CPU and EVENT_SCHED; 0 = event_default_period(). */
+	/* Of each event that is sampled by a counter of the CPUs; 0 = event_default_period(). */
 	uint64_t periods[EVENT_CNT];
 	uint32_t
 		off_cpu_rate; /* visits of a waiting thread per second, at most; 0 = OFFCPU_RATE_MAX */
 	/* Of EVENT_SCHED, see user/collect/offcpu/sched.h. */
 	uint64_t sched_threshold_ns;
 	bool sched_of_wakers;
-	uint32_t max_depth;   /* user frames, 1..JBPF_MAX_DEPTH */
-	uint64_t window_ns;   /* expected time between drains: sizes count maps and tick log */
-	bool wants_ticks;     /* batches say when each sample was taken */
-	const uint32_t *pids; /* only these host pids; NULL = all. Borrowed during open.
+	struct alloc_target alloc; /* of EVENT_ALLOC */
+	uint32_t max_depth;	   /* user frames, 1..JBPF_MAX_DEPTH */
+	uint64_t window_ns;	   /* expected time between drains: sizes count maps and tick log */
+	bool wants_ticks;	   /* batches say when each sample was taken */
+	const uint32_t *pids;	   /* only these host pids; NULL = all. Borrowed during open.
 				* With cgroup_paths, too: a process must pass both. */
 	size_t pid_cnt;
 	const char *const *cgroup_paths; /* only below these cgroup v2 directories; NULL = all */

@@ -15,6 +15,8 @@ uint32_t stream_kind(enum event event)
 		return JBPF_KEY_OFF_CPU;
 	if (event == EVENT_SCHED)
 		return JBPF_KEY_SCHED;
+	if (event == EVENT_ALLOC)
+		return JBPF_KEY_ALLOC;
 	return event == EVENT_CPU ? JBPF_KEY_SAMPLE : JBPF_KEY_SOFTWARE + cpu_event_software(event);
 }
 

@@ -45,7 +45,7 @@ function loadState() {
 // Losses are of all processes: on a page of some of them they are no warning, and told as such.
 function lostFact() {
   const isOfHost = data.isSelection && data.lost > 0;
-  const [name, text] = data.measured ? ['Lost', formatSeconds(data.lost)] : ['Lost samples', formatCount(data.lost)];
+  const [name, text] = data.measured ? ['Lost', amountText(data.lost)] : ['Lost samples', formatCount(data.lost)];
   return [isOfHost ? `${name}, whole host` : name, text, data.lost > 0 && !isOfHost];
 }
 
@@ -57,7 +57,7 @@ function headerFacts() {
     data.hz ? ['CPU time', `${formatSeconds(shown)} at ${data.hz} Hz`] : null,
     data.time ? [data.time, formatSeconds(shown) +
       (data.measured ? '' : `, one sample for ${data.period / 1e6} ms`)] : null,
-    data.events ? [data.events, `${formatEvents(shown)}, one sample for ${data.period}`] : null,
+    data.events ? [data.events, formatEvents(shown) + (isSize ? '' : `, one sample for ${data.period}`)] : null,
     data.range ? ['Time', data.range, data.hasGap] : null,
     data.host ? ['Host', data.host] : null,
     data.image ? ['Image', data.image] : null,

@@ -7,10 +7,12 @@ let palette = [];
 
 // What samples stand for: seconds, events, or themselves where that is not known.
 const isTime = Boolean(data.hz || data.time);
-const UNIT = data.hz ? 'CPU s' : data.time ? 's' : data.events ? data.events.toLowerCase() : 'samples';
+const isSize = Boolean(data.measured && data.eventBytes); // formatAmount() has the unit
+const UNIT = data.hz ? 'CPU s' : data.time ? 's' : isSize ? '' : data.events ? data.events.toLowerCase() : 'samples';
 const secondsOf = (samples) => (data.hz ? samples / data.hz : samples * data.period / 1e9);
 
 function formatAmount(samples) {
+  if (isSize) return formatBytes(samples * data.period);
   if (!isTime) return formatCount(data.events ? samples * data.period : samples);
   const seconds = secondsOf(samples);
   return seconds >= 1000 ? formatCount(Math.round(seconds)) : seconds.toFixed(seconds >= 100 ? 0 : 2);
@@ -29,11 +31,12 @@ function formatBytes(bytes) {
 // is a page.
 function formatEvents(samples) {
   const count = samples * data.period;
+  if (isSize) return formatBytes(count);
   return formatCount(count) + (data.eventBytes ? ` (${formatBytes(count * data.eventBytes)})` : '');
 }
 
 // The amount with its unit.
-const amountText = (samples) => `${formatAmount(samples)} ${UNIT}`;
+const amountText = (samples) => `${formatAmount(samples)} ${UNIT}`.trim();
 
 const rootName = () =>
   (sandwich ? names[graph.frame[0]] : graph.isReversed ? 'all (callers)' : 'all');
@@ -131,7 +134,7 @@ function factsOf(node) {
   if (zoom !== 0 || sandwich)
     facts.push([sandwich ? `Of ${names[graph.frame[0]]}` : 'Of view', formatPercent(graph.total[node], graph.total[zoom])]);
   if (!graph.isReversed)
-    facts.push(['Self', `${data.measured ? formatSeconds(self) : formatCount(self)} (${formatPercent(self, totalSamples())})`]);
+    facts.push(['Self', `${data.measured ? amountText(self) : formatCount(self)} (${formatPercent(self, totalSamples())})`]);
   if (data.hz) facts.push(['CPU time', formatSeconds(graph.total[node])]);
   if (data.time) facts.push([data.time, formatSeconds(graph.total[node])]);
   if (data.events) facts.push([data.events, formatEvents(graph.total[node])]);
