@@ -14,10 +14,10 @@
 #include "user/cli/cmd_store.h"
 #include "user/cli/exit_codes.h"
 #include "user/collect/running.h"
+#include "user/live/running_reader.h"
 #include "user/store/store_socket.h"
 #include "user/store/store_source.h"
 #include "user/store/store_state.h"
-#include "user/top/top_running.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -41,7 +41,7 @@ struct top_store {
 	char *dir;
 	enum event event; /* of the reader */
 	struct store_source *reader;
-	struct top_running running;
+	struct running_reader running;
 	bool reads_along;
 	bool has_read; /* all windows that there were: before that a row would lack its methods and facts */
 	bool is_begun[EVENT_CNT];
@@ -187,7 +187,7 @@ static void describe(struct top_store *store)
 				       (uint64_t)((now - state.written_unix_ns) / CLOCK_NS_PER_S) :
 				       0);
 	else if (store->reads_along)
-		top_running_why(&store->running, note, sizeof(store->source.note));
+		running_reader_why(&store->running, note, sizeof(store->source.note));
 }
 
 /* 0 or -errno. */
@@ -212,17 +212,40 @@ static int poll_twice(struct top_store *store, struct top_model *model)
 	return err;
 }
 
+/* Streams first: the host record says that there are no more. */
+static int take_running(void *ctx, const struct packet *packet,
+			const struct running_snapshot *snapshot)
+{
+	struct window window;
+	size_t at = 0;
+	int err = 0;
+
+	(void)packet;
+	while (!err && running_snapshot_stream(snapshot, &at, &window))
+		err = top_model__add_running(ctx, &window);
+	at = 0;
+	while (!err && running_snapshot_event(snapshot, &at, &window))
+		err = top_model__add_running(ctx, &window);
+	return err;
+}
+
+static void forget_running(void *ctx)
+{
+	top_model__forget_running(ctx);
+}
+
 /* Of the window that runs. 0 or -ENOMEM. */
 static int read_along(struct top_store *store, enum event event, struct top_model *model)
 {
+	const struct running_listener listener = { take_running, forget_running, model };
 	int err;
 
 	if (!store->reads_along)
 		return 0;
-	err = top_running_step(&store->running, store->dir, model);
-	store->source.fd = top_running_fd(&store->running);
+	err = running_reader_step(&store->running, store->dir, &listener);
+	store->source.fd = running_reader_fd(&store->running);
 	store->source.fills_ns = (EVENT_BIT(event) & RUNNING_EVENTS) &&
-						 top_running_is_awaited(&store->running) ?
+						 running_reader_is_awaited(&store->running) ?
 					 TOP_RUNNING_S * CLOCK_NS_PER_S :
 					 0;
 	return err;
@@ -262,7 +285,7 @@ static void store_free(struct top_source *source)
 {
 	struct top_store *store = (struct top_store *)source;
 
-	top_running_release(&store->running);
+	running_reader_release(&store->running);
 	store_source__free(store->reader);
 	free(store->dir);
 	free(store);
@@ -279,7 +302,7 @@ int top_store__open(const char *dir, enum event event, bool reads_along, struct 
 		store->source.fd = -1;
 		store->event = event;
 		store->reads_along = reads_along;
-		top_running_init(&store->running);
+		running_reader_init(&store->running);
 		store->dir = strdup(dir);
 		(void)snprintf(store->source.text, sizeof(store->source.text), "store %s", dir);
 	}
