@@ -51,7 +51,7 @@ static const struct web_programs programs = { .profile = play, .diff = play };
 static int open_jobs(void **state)
 {
 	(void)state;
-	jobs = web_jobs__new(&programs);
+	jobs = web_jobs__new(&programs, NULL);
 	return jobs ? 0 : -1;
 }
 

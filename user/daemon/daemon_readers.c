@@ -46,7 +46,7 @@ void daemon_readers_open(struct daemon_readers *readers, const char *store_dir)
 	if (!err)
 		return;
 	pr_warn("the socket '%s/" STORE_SOCKET_NAME
-		"' cannot be made: %s%s; jbpf top shows windows when they have ended\n",
+		"' cannot be made: %s%s; jbpf top and jbpf web show windows when they have ended\n",
 		store_dir, errstr(err),
 		err == -EEXIST ? " (what has the name is no socket: remove it)" : "");
 	daemon_readers_close(readers);
@@ -188,7 +188,7 @@ static void tell_all(struct daemon_readers *readers, struct recorder *recorder)
 	int err = recorder__look(recorder, &packet);
 
 	if (err && !readers->is_refused)
-		pr_warn("the window that runs cannot be looked at: %s; jbpf top shows windows when they have ended\n",
+		pr_warn("the window that runs cannot be looked at: %s; jbpf top and jbpf web show windows when they have ended\n",
 			errstr(err));
 	readers->is_refused = err != 0;
 	/* Who has not taken the last one gets no further one. */

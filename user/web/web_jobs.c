@@ -19,6 +19,7 @@
 #include "user/util/clock.h"
 #include "user/util/log.h"
 #include "user/web/web_info.h"
+#include "user/web/web_running_run.h"
 #include "user/web/web_timeline_run.h"
 
 #define CHILD_NAME    "jbpf-web-query"
@@ -37,6 +38,7 @@
 
 struct web_jobs {
 	const struct web_programs *programs;
+	const struct web_running *running;
 	struct web_job *items[WEB_JOBS_MAX]; /* NULL = free */
 	bool is_told[WEB_JOBS_MAX];
 	uint64_t number;
@@ -44,6 +46,7 @@ struct web_jobs {
 
 struct child {
 	const struct web_programs *programs;
+	const struct web_running *running;
 	const struct web_job *job;
 };
 
@@ -72,8 +75,9 @@ static int become_query(const struct web_job *job)
 	return child_process_become(&options);
 }
 
-static int run_program(const struct web_programs *programs, const struct web_query *query)
+static int run_program(const struct child *child)
 {
+	const struct web_query *query = &child->job->query;
 	char **arguments = (char **)(uintptr_t)query->arguments;
 
 	switch (query->endpoint) {
@@ -82,9 +86,11 @@ static int run_program(const struct web_programs *programs, const struct web_que
 	case WEB_ENDPOINT_TIMELINE:
 		return web_timeline_run(query->argument_cnt, arguments);
 	case WEB_ENDPOINT_PROFILE:
-		return programs->profile(query->argument_cnt, arguments);
+		return child->programs->profile(query->argument_cnt, arguments);
 	case WEB_ENDPOINT_DIFF:
-		return programs->diff(query->argument_cnt, arguments);
+		return child->programs->diff(query->argument_cnt, arguments);
+	case WEB_ENDPOINT_RUNNING:
+		return web_running_run(query->argument_cnt, arguments, child->running);
 	case WEB_ENDPOINT_NONE:
 		break;
 	}
@@ -101,7 +107,7 @@ static int child_main(int none, const void *ctx)
 	if (err)
 		return err;
 	log_set_program(child->job->query.arguments[0]);
-	code = run_program(child->programs, &child->job->query);
+	code = run_program(child);
 	if (fflush(stdout) && code == CMD_EXIT_DONE)
 		code = CMD_EXIT_FAILED;
 	return code;
@@ -109,12 +115,15 @@ static int child_main(int none, const void *ctx)
 
 /* ---- starting and ending ---- */
 
-struct web_jobs *web_jobs__new(const struct web_programs *programs)
+struct web_jobs *web_jobs__new(const struct web_programs *programs,
+			       const struct web_running *running)
 {
 	struct web_jobs *jobs = calloc(1, sizeof(*jobs));
 
-	if (jobs)
-		jobs->programs = programs;
+	if (!jobs)
+		return NULL;
+	jobs->programs = programs;
+	jobs->running = running;
 	return jobs;
 }
 
@@ -191,7 +200,11 @@ void web_jobs__end_all(struct web_jobs *jobs)
 
 static void start(const struct web_jobs *jobs, struct web_job *job)
 {
-	const struct child child = { .programs = jobs->programs, .job = job };
+	const struct child child = {
+		.programs = jobs->programs,
+		.running = jobs->running,
+		.job = job,
+	};
 	int err = 0;
 
 	job->out_fd = memfd_create("jbpf-answer", MFD_CLOEXEC);

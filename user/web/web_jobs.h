@@ -15,6 +15,7 @@
 
 #include "user/util/attributes.h"
 #include "user/web/web_query.h"
+#include "user/web/web_running.h"
 
 #define WEB_JOBS_RUNNING_MAX 3
 #define WEB_JOBS_MAX	     24 /* that wait, run, or whose answers are being taken */
@@ -50,8 +51,9 @@ struct web_job {
 
 struct web_jobs;
 
-/* Borrows `programs`. NULL when memory is short. */
-struct web_jobs *web_jobs__new(const struct web_programs *programs);
+/* Borrows both; a question sees `running` as it is when its process starts. NULL when memory is short. */
+struct web_jobs *web_jobs__new(const struct web_programs *programs,
+			       const struct web_running *running);
 /* Kills what runs. NULL is fine. */
 void web_jobs__free(struct web_jobs *jobs);
 

@@ -30,6 +30,7 @@
 	.incbin	"user/web/page/timeline.js"
 	.incbin	"user/web/page/picture.js"
 	.incbin	"user/web/page/heat.js"
+	.incbin	"user/web/page/running.js"
 	.incbin	"user/web/page/controls.js"
 	asset_end web_script
 

@@ -43,6 +43,7 @@ static const char *const timeline_keys[] = {
 	"since", "until", "event", "by", "step", "method", NULL
 };
 static const char *const profile_keys[] = { "since", "until", "event", "by", "own", NULL };
+static const char *const running_keys[] = { "since", "event", "by", "step", NULL };
 static const char *const diff_keys[] = { "before", "after", "event", NULL };
 
 static const struct endpoint {
@@ -56,6 +57,7 @@ static const struct endpoint {
 	[WEB_ENDPOINT_TIMELINE] = { "/api/v1/timeline", "jbpf-web", timeline_keys, NULL },
 	[WEB_ENDPOINT_PROFILE] = { "/api/v1/profile", "jbpf-dump", profile_keys, profile_media },
 	[WEB_ENDPOINT_DIFF] = { "/api/v1/diff", "jbpf-diff", diff_keys, diff_media },
+	[WEB_ENDPOINT_RUNNING] = { "/api/v1/running", "jbpf-web", running_keys, NULL },
 };
 
 enum web_endpoint web_query_endpoint(const char *path)

@@ -21,6 +21,7 @@ enum web_endpoint {
 	WEB_ENDPOINT_TIMELINE,
 	WEB_ENDPOINT_PROFILE,
 	WEB_ENDPOINT_DIFF,
+	WEB_ENDPOINT_RUNNING,
 };
 
 /* How an answer is labelled. */

@@ -42,6 +42,7 @@ struct web_server {
 	struct web_server_options options;
 	struct MHD_Daemon *daemon;
 	struct connections *connections;
+	struct web_running *running;
 	struct web_jobs *jobs;
 	int epoll_fd;
 };
@@ -192,6 +193,8 @@ static enum MHD_Result ask(struct web_server *server, struct MHD_Connection *con
 	if (!taking.err)
 		(void)server->options.library->get_connection_values(
 			connection, MHD_GET_ARGUMENT_KIND, take_parameter, &taking);
+	if (endpoint == WEB_ENDPOINT_RUNNING)
+		web_running__ask(server->running);
 	if (!taking.err)
 		return add_job(server, connection, &taking.query, request_ctx);
 	web_query_release(&taking.query);
@@ -312,8 +315,9 @@ int web_server__open(const struct web_server_options *options, struct web_server
 	}
 	server->options = *options;
 	server->connections = connections__new(WEB_CONNECTIONS_MAX);
-	server->jobs = web_jobs__new(options->programs);
-	if (server->connections && server->jobs)
+	server->running = web_running__new(options->store_dir);
+	server->jobs = web_jobs__new(options->programs, server->running);
+	if (server->connections && server->running && server->jobs)
 		err = start_daemon(server);
 	if (err) {
 		if (!server->daemon)
@@ -348,6 +352,7 @@ void web_server__free(struct web_server *server)
 		server->options.library->stop_daemon(server->daemon);
 	}
 	web_jobs__free(server->jobs);
+	web_running__free(server->running);
 	connections__free(server->connections);
 	free(server);
 }
@@ -364,16 +369,18 @@ static int wait_ms(const struct web_server *server)
 
 int web_server__step(struct web_server *server)
 {
-	struct pollfd fds[2 + WEB_JOBS_RUNNING_MAX] = {
+	struct pollfd fds[3 + WEB_JOBS_RUNNING_MAX] = {
 		{ .fd = server->epoll_fd, .events = POLLIN },
 		{ .fd = server->options.end_fd, .events = POLLIN },
+		{ .fd = web_running__fd(server->running), .events = POLLIN },
 	};
-	size_t cnt = 2 + web_jobs__poll(server->jobs, fds + 2);
+	size_t cnt = 3 + web_jobs__poll(server->jobs, fds + 3);
 
 	if (poll(fds, cnt, wait_ms(server)) < 0 && errno != EINTR)
 		return -errno;
 	if (server->options.end_fd >= 0 && fds[1].revents)
 		return 1;
+	web_running__step(server->running);
 	tell_askers(server);
 	if (server->options.library->run_wait(server->daemon, 0) != MHD_YES)
 		return -EIO;

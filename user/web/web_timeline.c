@@ -47,7 +47,8 @@ struct web_timeline {
 	struct start *starts;
 	size_t start_cnt;
 	size_t start_cap;
-	uint64_t unscaled_samples; /* what one stands for is not known */
+	uint64_t unscaled_samples;  /* what one stands for is not known */
+	uint64_t recorded_until_ns; /* 0 = not known */
 };
 
 /* The process's life, without padding. */
@@ -78,6 +79,8 @@ struct web_timeline *web_timeline__new(const struct web_timeline_options *option
 	if (!timeline)
 		return NULL;
 	timeline->options = *options;
+	if (!timeline->options.series_max)
+		timeline->options.series_max = WEB_TIMELINE_SERIES_MAX;
 	timeline->step_cnt = (size_t)((range_ns + options->step_ns - 1) / options->step_ns);
 	timeline->names = strtab__new();
 	timeline->images = strtab__new();
@@ -304,6 +307,14 @@ int web_timeline__add(struct web_timeline *timeline, const struct window *window
 	return 0;
 }
 
+void web_timeline__note_end(struct web_timeline *timeline, const struct window *window)
+{
+	uint64_t end_ns = window_end_unix_ns(window);
+
+	if (end_ns > timeline->recorded_until_ns)
+		timeline->recorded_until_ns = end_ns;
+}
+
 /* ---- JSON ---- */
 
 /* CPU time as cores, events as events a second. */
@@ -368,7 +379,7 @@ static int write_series(struct web_timeline *timeline, struct json_writer *json)
 	for (size_t i = 0; i < timeline->group_cnt; i++) {
 		const struct group *group = &timeline->groups[order[i]];
 
-		if (i < WEB_TIMELINE_SERIES_MAX) {
+		if (i < timeline->options.series_max) {
 			write_one(timeline, strtab__get(timeline->names, order[i], NULL),
 				  group->amounts, json);
 			continue;
@@ -468,6 +479,11 @@ int web_timeline__json(struct web_timeline *timeline, struct strbuf *out)
 				  (double)(options->since_unix_ns / CLOCK_NS_PER_S));
 	json_writer_member_number(&json, "step", (double)(options->step_ns / CLOCK_NS_PER_S));
 	json_writer_member_u64(&json, "steps", timeline->step_cnt);
+	if (timeline->recorded_until_ns) {
+		json_writer_key(&json, "recorded_until");
+		json_writer_decimal(&json,
+				    (double)timeline->recorded_until_ns / (double)CLOCK_NS_PER_S);
+	}
 	json_writer_member_u64(&json, "unscaled_samples", timeline->unscaled_samples);
 	err = write_series(timeline, &json);
 	if (err)

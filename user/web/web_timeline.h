@@ -25,6 +25,7 @@ struct web_timeline_options {
 	uint64_t step_ns;
 	enum event event;
 	enum window_label by; /* WINDOW_LABEL_CNT: one series of all */
+	size_t series_max;    /* 0: WEB_TIMELINE_SERIES_MAX */
 };
 
 struct web_timeline;
@@ -38,6 +39,9 @@ void web_timeline__free(struct web_timeline *timeline); /* NULL is fine */
 
 /* A stream's window, or a host record (pid 0). 0 or -ENOMEM. */
 __must_check int web_timeline__add(struct web_timeline *timeline, const struct window *window);
+
+/* There is a window up to its end, whoever it is of: what comes after that is in none. */
+void web_timeline__note_end(struct web_timeline *timeline, const struct window *window);
 
 /* 0 or -ENOMEM. */
 __must_check int web_timeline__json(struct web_timeline *timeline, struct strbuf *out);

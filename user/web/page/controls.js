@@ -20,8 +20,14 @@ async function loadTimeline() {
   const own = asking = new AbortController();
   $('plot').ariaBusy = 'true';
   try {
-    const answer = await (await ask(timelineQuestion(), own.signal)).json();
-    drawTimeline(answer);
+    stored = await (await ask(timelineQuestion(), own.signal)).json();
+    // What is drawn goes further: it stays until both are there.
+    if (told?.line && readsAlong()) {
+      await loadRunning();
+    } else {
+      drawTimeline(stored);
+      loadRunning();
+    }
     document.body.dataset.drawn = performance.now().toFixed(0);
     return true;
   } catch (error) {
@@ -48,10 +54,12 @@ function planRefresh() {
 function refresh(record) {
   saveState(record);
   showControls();
+  forgetRunning();
   loadTimeline();
   loadPicture();
   loadHeat();
   planRefresh();
+  planRunning();
 }
 
 // The same time line with other marks.
@@ -178,6 +186,7 @@ function showMethod(name) {
   state.method = name.slice(0, METHOD_MAX);
   saveState(true);
   showControls();
+  forgetRunning();
   loadTimeline();
 }
 

@@ -5,7 +5,8 @@
 const SILENCE_MS = 300;
 
 let frame = null; // that is shown
-let coming = null; // { frame, question }
+let coming = null; // { frame, question, asked, until }
+let shownPicture = null; // when it was asked for, and up to when windows had ended then, if that is known
 
 function removeFrame(element) {
   if (element) element.remove();
@@ -23,7 +24,7 @@ async function frameLoaded(loading) {
     if (coming !== loading) return;
     removeFrame(loading.frame);
     removeFrame(frame);
-    coming = frame = null;
+    coming = frame = shownPicture = null;
     $('picture').ariaBusy = 'false';
     showMessage(error.message);
   }
@@ -32,6 +33,7 @@ async function frameLoaded(loading) {
 function showFrame() {
   removeFrame(frame);
   frame = coming.frame;
+  shownPicture = { asked: coming.asked, until: coming.until };
   frame.className = '';
   coming = null;
   showMessage('');
@@ -42,7 +44,7 @@ function showFrame() {
 function loadPicture() {
   const element = document.createElement('iframe');
   const question = pictureQuestion('html');
-  const loading = { frame: element, question };
+  const loading = { frame: element, question, asked: performance.now(), until: stored?.recorded_until };
   if (coming) removeFrame(coming.frame);
   coming = loading;
   element.className = 'coming';

@@ -159,7 +159,8 @@ function showAt(time) {
   const from = line.since + step * line.step;
   const words = [formatTime(from, true)];
   const here = columns.map(({ label, values }) => ({ label, value: values[step] }));
-  if (!here.length || here[0].value === null) words.push('nothing was recorded');
+  if (!here.length || here[0].value === null)
+    words.push(state.isLive && from + line.step > line.recorded_until ? 'the window has not ended' : 'nothing was recorded');
   else words.push(...here.filter(({ value }) => value >= 0.005).sort((a, b) => b.value - a.value)
     .slice(0, 4).map(({ label, value }) => `${label} ${formatAmount(value)} ${unitOf(line)}`));
   if (line.lost[step]) words.push(`${line.lost[step]} samples lost on the host`);
@@ -255,20 +256,26 @@ function optionsOf() {
   };
 }
 
+// Of the time that is known.
+function showAmount(button, { label, values }) {
+  const seen = values.filter((value) => value !== null);
+  const text = formatAmount(seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : null);
+  button.querySelector('.amount').textContent = text;
+  button.title = `${text} ${unitOf(line)} of ${label}` + (button.disabled ? '' : '; press to see it alone');
+}
+
 function drawLegend() {
   $('legend').replaceChildren(...columns.map(({ name, label, values, color, isOthers }) => {
     const button = document.createElement('button');
     const [swatch, text, amount] = ['i', 'span', 'span'].map((tag) => document.createElement(tag));
-    const seen = values.filter((value) => value !== null);
     const canPick = !isOthers && SELECTORS.includes(state.by);
     swatch.style.background = color;
     text.className = 'name';
     text.textContent = label;
     amount.className = 'amount';
-    amount.textContent = formatAmount(seen.length ? seen.reduce((a, b) => a + b, 0) / seen.length : null);
     button.append(swatch, text, amount);
-    button.title = `${amount.textContent} ${unitOf(line)} of ${label}` + (canPick ? '; press to see it alone' : '');
     button.disabled = !canPick;
+    showAmount(button, { label, values });
     button.addEventListener('click', () => pickSeries(name));
     return button;
   }));
@@ -286,10 +293,28 @@ function drawTimeline(answer) {
   listenToBrush(plot.over);
   drawLegend();
   drawStartList();
-  const lost = answer.lost.reduce((a, b) => a + b, 0);
-  $('plot').dataset.steps = answer.steps;
+  showFacts();
+}
+
+function showFacts() {
+  const lost = line.lost.reduce((a, b) => a + b, 0);
+  $('plot').dataset.steps = line.steps;
   $('plot').dataset.series = columns.length;
   $('plot').dataset.lost = lost;
+}
+
+// The same with other amounts: nothing that has the focus goes away.
+function redrawTimeline(answer) {
+  const labels = (list) => list.map(({ label }) => label).join('\n');
+  if (!plot || answer.starts !== line.starts || labels(columnsOf(answer)) !== labels(columns)) {
+    drawTimeline(answer);
+    return;
+  }
+  line = answer;
+  columns = columnsOf(answer);
+  plot.setData(stacked(answer));
+  [...$('legend').children].forEach((button, i) => showAmount(button, columns[i]));
+  showFacts();
 }
 
 new ResizeObserver(() => { if (plot) plot.setSize(sizeOf()); }).observe($('plot'));
