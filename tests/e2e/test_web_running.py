@@ -211,6 +211,11 @@ def test_pages_share_one_connection_and_none_is_left_when_nobody_looks(browser, 
     assert readers(recording) == 1
     browser.driver.close()
     browser.driver.switch_to.window(first)
+    # One that is not seen asks nothing, and goes on when it is seen again.
+    browser.js("window.isHidden = true; Object.defineProperty(document, 'hidden', { get: () => window.isHidden });")
+    wait_until(lambda: readers(recording) == 0, 120, "the page is not looked at, and nobody reads along")
+    browser.js("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'));")
+    wait_until(lambda: readers(recording) == 1, 120, "the page is looked at again")
     browser.driver.get("about:blank")
     wait_until(lambda: readers(recording) == 0, 120, "nobody reads along any more")
 
