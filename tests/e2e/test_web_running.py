@@ -175,18 +175,23 @@ def test_who_opted_out_is_never_told_of(web, container, engine):
 @pytest.mark.live
 def test_the_page_goes_on_with_the_window_that_runs_and_says_so(browser, web, container):
     look(browser, web)
-    browser.wait(lambda: container.name in browser.text("now"), 120)
-    assert re.search(r"^Now \(\d+ s to \d\d:\d\d:\d\d\), cores: host [\d.]+ of \d+", browser.text("now")), browser.text("now")
+    name = re.escape(container.name)
+    browser.wait(lambda: re.search(rf"^Now \(\d+ s to \d\d:\d\d:\d\d\), cores: host [\d.]+ of \d+.*{name}", browser.text("now"), re.S), 120)
     browser.wait(lambda: container.name in browser.text("legend"), 120)
     browser.wait(lambda: container.name in told_at_end(browser), 120)
-    browser.wait(lambda: "The flame graph is of windows that had ended" in browser.text("age"), 120)
-    age = browser.text("age")
-    assert re.match(r"The time line goes on to \d\d:\d\d:\d\d, with the window that runs\. ", age), age
-    browser.wait(lambda: browser.text("age").split(",")[0] != age.split(",")[0], 120)  # a later second of the same window
-    # Pressed, it is seen alone.
-    [button] = [button for button in browser.driver.find_elements("css selector", "#now button")
-                if button.get_attribute("data-name") == container.name]
-    browser.js("arguments[0].click()", button)
+
+    def goes_on_to():
+        """None while only windows that have ended are shown, as after a while without a word of jbpfd."""
+        found = re.match(r"The time line goes on to (\d\d:\d\d:\d\d), with the window that runs\. "
+                         r"The flame graph is of windows that had ended", browser.text("age"))
+        return found and found.group(1)
+    browser.wait(goes_on_to, 120)
+    first = goes_on_to()
+    browser.wait(lambda: goes_on_to() not in (None, first), 120)  # a later second of the same window
+    # Pressed, it is seen alone. The buttons are new ones every other second.
+    browser.wait(lambda: browser.js(
+        "const button = [...document.querySelectorAll('#now button')].find((one) => one.dataset.name === arguments[0]);"
+        "if (button) button.click(); return Boolean(button)", container.name), 120)
     browser.wait(lambda: f"container {container.name}" in browser.text("filters"))
 
 
@@ -208,7 +213,14 @@ def test_pages_share_one_connection_and_none_is_left_when_nobody_looks(browser, 
     browser.driver.switch_to.new_window("window")
     look(browser, web, "last=3600")
     browser.wait(lambda: container.name in browser.text("now"), 120)
-    assert readers(recording) == 1
+    counts = []
+
+    def is_one():
+        counts.append(readers(recording))
+        return counts[-1] == 1
+    # On a busy host a page may be late with its question, and nobody reads along for a moment.
+    wait_until(is_one, 120, "they read along")
+    assert max(counts) == 1, counts
     browser.driver.close()
     browser.driver.switch_to.window(first)
     # One that is not seen asks nothing, and goes on when it is seen again.
