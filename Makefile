@@ -379,6 +379,11 @@ check-style:
 docs: $(BUILD)/tests/tools/option_docs
 	$(Q)$<
 
+# Records the demo program for twenty minutes (root, Chromium).
+.PHONY: docs-pictures
+docs-pictures: all
+	$(Q)scripts/demo/pictures
+
 # ---- install, clean, help -------------------------------------------------------------------
 .PHONY: install
 install: all
@@ -431,6 +436,7 @@ help:
 	@echo 'make check-style  format, includes, headers, licences, sizes, paths, shell scripts'
 	@echo 'make bench        figures, side by side with peers (root); BENCH_ARGS="--quick --json FILE"'
 	@echo 'make docs         writes the options of man pages and completion from the tables of the programs'
+	@echo 'make docs-pictures  makes the pictures of docs/ again, from a demo that it records for 20 minutes (root, Chromium)'
 	@echo 'make install      knobs: DESTDIR, prefix, bindir, mandir, completiondir, unitdir and the like'
 	@echo 'make deb          a Debian package in build/ (needs debhelper)'
 	@echo 'make clean'
