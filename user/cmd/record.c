@@ -380,7 +380,9 @@ static int tell_nothing(const struct recording *recording)
 	pr_err("nothing was sampled: %s (the host had %llu sample%s%s); is it running, %s?\n",
 	       title, (unsigned long long)recording->host_samples,
 	       recording->host_samples == 1 ? "" : "s", opted_out,
-	       options->event == EVENT_CPU ? "and busy" : "or --count too large");
+	       options->event == EVENT_CPU    ? "and busy" :
+	       event_has_idle(options->event) ? "and was there any in that time" :
+						"or --count too large");
 	return CMD_EXIT_NO_SAMPLES;
 }
 
