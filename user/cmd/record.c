@@ -377,9 +377,9 @@ static int tell_nothing(const struct recording *recording)
 		(void)snprintf(opted_out, sizeof(opted_out),
 			       ", and %llu of processes that opted out",
 			       (unsigned long long)recording->opted_out);
-	pr_err("nothing was sampled: %s (the host had %llu sample%s%s); is it running, %s?\n",
-	       title, (unsigned long long)recording->host_samples,
-	       recording->host_samples == 1 ? "" : "s", opted_out,
+	pr_err("nothing was sampled: %s (%llu other sample%s%s); is it running, %s?\n", title,
+	       (unsigned long long)recording->host_samples, recording->host_samples == 1 ? "" : "s",
+	       opted_out,
 	       options->event == EVENT_CPU    ? "and busy" :
 	       event_has_idle(options->event) ? "and was there any in that time" :
 						"or --count too large");
