@@ -71,7 +71,8 @@ static __always_inline void alloc_count(struct pt_regs *ctx, __u32 pid, __u64 un
 		count_add(JBPF_CNT_OPTED_OUT, units);
 		return;
 	}
-	regs_read(ctx, &state->regs);
+	/* A struct pt_regs begins with what users know of it: arch/arm64/include/asm/ptrace.h. */
+	regs_read((const bpf_user_pt_regs_t *)ctx, &state->regs);
 	stack_take_user(ctx);
 	state->key.user_hash = state->user.head.hash;
 	units_count(ctx, state, &view, 0, units);
