@@ -564,6 +564,7 @@ static void samples_of_other_threads_are_left_out(void **state)
 		block = finish(&world, cases[i].samples ? 1 : 0);
 		if (block)
 			assert_int_equal(block->samples, cases[i].samples);
+		assert_int_equal(world.loaded.counts.samples, cases[i].samples);
 		assert_int_equal(world.loaded.bad_line_cnt, 0);
 		world_end(&world);
 	}

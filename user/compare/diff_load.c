@@ -250,12 +250,19 @@ static void note_host(struct diff_loader *loader, const struct window *window)
 	block->host_lost += window_lost_samples(window->lost);
 }
 
+/* Are only some of a process's samples wanted? Then they are counted as its text is read. */
+static bool takes_parts(const struct selection *selection)
+{
+	return selection->thread || selection->kind != SELECT_KIND_ANY;
+}
+
 static void note_stream(struct diff_loader *loader, const struct window *window)
 {
 	struct diff_loaded *loaded = &loader->loaded;
 	uint64_t end = window_end_unix_ns(window);
 
-	window_counts_add(&loaded->counts, &window->counts);
+	if (!takes_parts(loader->what.selection))
+		window_counts_add(&loaded->counts, &window->counts);
 	if (!loaded->last_unix_ns || window->start_unix_ns < loaded->first_unix_ns)
 		loaded->first_unix_ns = window->start_unix_ns;
 	if (end > loaded->last_unix_ns)
@@ -466,13 +473,22 @@ static uint64_t scaled(uint64_t value, uint64_t part, uint64_t whole)
 	return (uint64_t)((double)value * (double)part / (double)whole);
 }
 
-static void add_counts(struct load_block *block, const struct window_counts *counts,
-		       uint64_t samples)
+static void add_counts(struct diff_loader *loader, struct load_block *block,
+		       const struct window_counts *counts, uint64_t samples)
 {
-	block->samples += samples;
-	block->frames += scaled(counts->frames, samples, counts->samples);
-	block->unknown_frames += scaled(counts->unknown_frames, samples, counts->samples);
-	block->truncated_samples += scaled(counts->truncated_samples, samples, counts->samples);
+	const struct window_counts part = {
+		.samples = samples,
+		.frames = scaled(counts->frames, samples, counts->samples),
+		.unknown_frames = scaled(counts->unknown_frames, samples, counts->samples),
+		.truncated_samples = scaled(counts->truncated_samples, samples, counts->samples),
+	};
+
+	block->samples += part.samples;
+	block->frames += part.frames;
+	block->unknown_frames += part.unknown_frames;
+	block->truncated_samples += part.truncated_samples;
+	if (takes_parts(loader->what.selection))
+		window_counts_add(&loader->loaded.counts, &part);
 }
 
 /* Samples per second of CPU time; of other events, per million of them. 0 = not known. */
@@ -522,7 +538,7 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 	while (!err && lines_next(&lines, &line))
 		err = add_line(loader, number, line.at, line.len, &samples);
 	if (!err)
-		add_counts(block, &window->counts, samples);
+		add_counts(loader, block, &window->counts, samples);
 	return err;
 }
 
