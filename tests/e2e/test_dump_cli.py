@@ -4,6 +4,7 @@ selectors, labels in front, and what is said when something is wrong. No BPF, no
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as xml
@@ -83,6 +84,12 @@ def test_libraries_are_charged_to_own_code(store, arguments, expected):
     page = dump(store, *arguments, "--format", "html").stdout
     # The page has all of it, and does that itself.
     assert f'"own":"{arguments[1]}"' in page and "a.B.work" in page
+
+
+def test_own_code_that_is_nobody_s_is_told(store):
+    result = dump(store, "--own", "com.acme.*")
+    assert result.returncode == 0 and "a.B" not in result.stdout and "[other code]" in result.stdout, result
+    assert re.search(r"^\S+: --own: no frame matches 'com\.acme\.\*', so that all is \[other code\]; ", result.stderr), result
 
 
 # ---- what comes out -----------------------------------------------------------------------------

@@ -231,6 +231,22 @@ void dump_view_label_names(const struct dump_view *view, const char *names[stati
 		names[i] = dump_by_names[view->by[i]];
 }
 
+/* A picture of one box does not say that no name matches. */
+static bool is_all_other(const struct profile *charged)
+{
+	static const char end[] = ";" OWN_CODE_OTHER;
+	size_t cnt = profile__stack_count(charged);
+
+	for (size_t i = 0; i < cnt; i++) {
+		struct profile_stack stack = profile__stack(charged, i);
+
+		if (stack.len < strlen(end) ||
+		    memcmp(stack.text + stack.len - strlen(end), end, strlen(end)) != 0)
+			return false;
+	}
+	return cnt > 0;
+}
+
 /* The page does it itself, and can show all again. */
 static int charge_own(const struct dump_view *view, struct profile **profile)
 {
@@ -243,6 +259,10 @@ static int charge_own(const struct dump_view *view, struct profile **profile)
 	if (!charged)
 		return -ENOMEM;
 	err = own_code_charge(*profile, view->own, view->by_cnt, charged);
+	if (!err && is_all_other(charged))
+		pr_warn("--own: no frame matches '%s', so that all is " OWN_CODE_OTHER
+			"; names are those of --format top\n",
+			view->own);
 	profile__free(*profile);
 	*profile = charged;
 	return err;
