@@ -318,6 +318,20 @@ static void lines_are_a_table_with_their_rest(void **state)
 	profile__free(profile);
 }
 
+/* What windows know of frames they know of all threads. */
+static void what_is_known_of_whole_processes_is_told_as_such(void **state)
+{
+	const struct output_info info = {
+		.is_part = true, .counts = { .samples = 10, .frames = 100, .unknown_frames = 5 }
+	};
+	__cleanup_strbuf struct strbuf line = STRBUF_INIT;
+
+	(void)state;
+	info_append_losses(&line, &info, 2);
+	assert_string_equal(line.data, "unknown frames 5.00 %, truncated stacks 0.00 % (whole "
+				       "processes), lost samples 0");
+}
+
 static void a_line_is_one_row_whichever_tier_ran_it(void **state)
 {
 	struct profile *profile = profile_of("java;r_[j] 20\n");
@@ -329,11 +343,12 @@ static void a_line_is_one_row_whichever_tier_ran_it(void **state)
 			 0);
 	assert_int_equal(source_lines__add(info.lines, "a.B.d", FRAME_KIND_JIT, "B.java", 3, 5), 0);
 	assert_int_equal(source_lines__add(info.lines, "a.B.c", FRAME_KIND_JIT, "B.java", 3, 9), 0);
-	assert_int_equal(source_lines__add(info.lines, "a.B.c", FRAME_KIND_JIT, "B.java", 4, 1), 0);
+	assert_int_equal(source_lines__add(info.lines, "a.B.c", FRAME_KIND_JIT, "B.java", 0, 1), 0);
 	assert_int_equal(output_lines(profile, &info, 0, &out), 0);
-	assert_non_null(strstr(out.data, " 60.00    12  B.java:3  a.B.c  [jit 75 %, inlined 25 %]\n"
-					 " 25.00     5  B.java:3  a.B.d  [jit]\n"
-					 "  5.00     1  B.java:4  a.B.c  [jit]\n"));
+	assert_non_null(strstr(out.data,
+			       " 60.00    12  B.java:3          a.B.c  [jit 75 %, inlined 25 %]\n"
+			       " 25.00     5  B.java:3          a.B.d  [jit]\n"
+			       "  5.00     1  B.java (no line)  a.B.c  [jit]\n"));
 	source_lines__free(info.lines);
 	profile__free(profile);
 }
@@ -477,6 +492,7 @@ int main(void)
 		cmocka_unit_test(json_has_source_lines_hottest_first),
 		cmocka_unit_test(lines_are_a_table_with_their_rest),
 		cmocka_unit_test(a_line_is_one_row_whichever_tier_ran_it),
+		cmocka_unit_test(what_is_known_of_whole_processes_is_told_as_such),
 		cmocka_unit_test(lines_of_nothing_are_a_header),
 		cmocka_unit_test(json_of_mixed_rates_has_no_seconds),
 		cmocka_unit_test(json_is_inert_inside_markup),

@@ -124,6 +124,8 @@ static void html_info(const struct output_info *info, uint64_t samples, struct j
 	json_writer_member_u64(json, "lost", info->lost_samples);
 	if (info->is_selection)
 		json_writer_member_bool(json, "isSelection", true);
+	if (info->is_part)
+		json_writer_member_bool(json, "isPart", true);
 }
 
 /* The hottest lines, which the page adds up by method: [method, file, line, samples]. */

@@ -226,9 +226,10 @@ void info_append_samples(struct strbuf *out, const struct output_info *info, uin
 
 void info_append_losses(struct strbuf *out, const struct output_info *info, uint64_t samples)
 {
-	strbuf_printf(out, "unknown frames %.2f %%, truncated stacks %.2f %%, lost ",
+	strbuf_printf(out, "unknown frames %.2f %%, truncated stacks %.2f %%%s, lost ",
 		      info_percent(info->counts.unknown_frames, info->counts.frames),
-		      info_truncated_percent(info, samples));
+		      info_truncated_percent(info, samples),
+		      info->is_part ? " (whole processes)" : "");
 	if (event_is_measured(info->event))
 		append_measured(out, info, info->lost_samples);
 	else

@@ -82,11 +82,14 @@ static int merge_tiers(const struct source_lines *lines, struct line_rows *out)
 	return 0;
 }
 
-/* "Cart.java:42", inert. */
+/* "Cart.java:42", inert; the compiler tells 0 where it knows the method alone. */
 static void append_place(struct strbuf *out, const struct source_line *row)
 {
 	escape_terminal(out, row->file, row->file_len);
-	strbuf_printf(out, ":%" PRIu32, row->line);
+	if (row->line)
+		strbuf_printf(out, ":%" PRIu32, row->line);
+	else
+		strbuf_puts(out, " (no line)");
 }
 
 /* Of the rows shown; wider ones push their method to the right. */

@@ -44,6 +44,7 @@ struct output_info {
 	uint64_t idle_samples; /* of EVENT_OFF_CPU: left out, as the threads never ran */
 	bool shows_idle; /* what they are in, the page shows from the start; else it has a switch */
 	struct window_counts counts; /* of the windows, not of the stacks that were kept */
+	bool is_part; /* only some threads or kinds of code of each process are kept */
 	/* The time of the windows that were recorded within the range, whatever they hold; 0 = not known. */
 	uint64_t covered_ns;
 	uint64_t window_ns; /* length of one of them */

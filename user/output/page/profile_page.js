@@ -52,6 +52,7 @@ function lostFact() {
 function headerFacts() {
   const shown = totalSamples();
   const all = shown === data.samples ? '' : ` of ${formatCount(data.samples)}`;
+  const ofWhole = data.isPart ? ', whole processes' : '';
   return [
     data.measured ? null : ['Samples', formatCount(shown) + all],
     data.hz ? ['CPU time', `${formatSeconds(shown)} at ${data.hz} Hz`] : null,
@@ -63,8 +64,8 @@ function headerFacts() {
     data.image ? ['Image', data.image] : null,
     data.jvm ? ['JVM', data.jvm] : null,
     data.streams ? ['Processes', formatCount(data.streams)] : null,
-    ['Unknown frames', data.unknownPercent.toFixed(2) + ' %', data.unknownPercent > 1],
-    ['Truncated stacks', data.truncatedPercent.toFixed(2) + ' %', data.truncatedPercent > 1],
+    [`Unknown frames${ofWhole}`, data.unknownPercent.toFixed(2) + ' %', data.unknownPercent > 1],
+    [`Truncated stacks${ofWhole}`, data.truncatedPercent.toFixed(2) + ' %', data.truncatedPercent > 1],
     lostFact(),
   ].filter(Boolean);
 }

@@ -106,7 +106,7 @@ const LINES_SHOWN = 3;
 const linesOf = new Map(); // method -> Map of "Cart.java:42" -> samples, hottest first
 for (const [method, file, line, samples] of data.lines || []) {
   const lines = linesOf.get(method) || new Map();
-  const place = `${file}:${line}`;
+  const place = line ? `${file}:${line}` : `${file} (no line)`;
   lines.set(place, (lines.get(place) || 0) + samples);
   linesOf.set(method, lines);
 }
