@@ -64,8 +64,8 @@ __must_check int elf_symtab__address_of_offset(const struct elf_symtab *tab, uin
 					       uint64_t *address_out);
 
 /*
- * The function whose name begins with `prefix` and is none of a part of a function ("f.cold"): where in the
- * file it begins. 0, or -ENOENT.
+ * Where in the file the function begins whose name begins with `prefix`; parts of functions ("f.cold") do
+ * not count. 0, or -ENOENT.
  */
 __must_check int elf_symtab__find(const struct elf_symtab *tab, const char *prefix,
 				  uint64_t *file_offset_out);

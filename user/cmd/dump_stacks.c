@@ -40,7 +40,7 @@ struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct sel
 	info->event = event;
 	info->shows_idle = view->idle;
 	info->own = view->own;
-	info->is_part = selection->thread || selection->kind != SELECT_KIND_ANY;
+	info->is_part = selection_is_of_parts(selection);
 	info->has_threads = dump_view_marks_threads(view);
 	return (struct dump_stacks){
 		.selection = selection,

@@ -27,7 +27,7 @@ struct dump_stacks {
 	uint64_t *idle_samples;
 };
 
-/* What the view wants, and `info` told of it; both are borrowed. */
+/* What the view wants; notes in `info` what writers need to know of it. Both are borrowed. */
 struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct selection *selection,
 				  enum event event, struct output_info *info);
 

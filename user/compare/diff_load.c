@@ -250,18 +250,13 @@ static void note_host(struct diff_loader *loader, const struct window *window)
 	block->host_lost += window_lost_samples(window->lost);
 }
 
-/* Are only some of a process's samples wanted? Then they are counted as its text is read. */
-static bool takes_parts(const struct selection *selection)
-{
-	return selection->thread || selection->kind != SELECT_KIND_ANY;
-}
-
 static void note_stream(struct diff_loader *loader, const struct window *window)
 {
 	struct diff_loaded *loaded = &loader->loaded;
 	uint64_t end = window_end_unix_ns(window);
 
-	if (!takes_parts(loader->what.selection))
+	/* Parts are counted as the text is read. */
+	if (!selection_is_of_parts(loader->what.selection))
 		window_counts_add(&loaded->counts, &window->counts);
 	if (!loaded->last_unix_ns || window->start_unix_ns < loaded->first_unix_ns)
 		loaded->first_unix_ns = window->start_unix_ns;
@@ -487,7 +482,7 @@ static void add_counts(struct diff_loader *loader, struct load_block *block,
 	block->frames += part.frames;
 	block->unknown_frames += part.unknown_frames;
 	block->truncated_samples += part.truncated_samples;
-	if (takes_parts(loader->what.selection))
+	if (selection_is_of_parts(loader->what.selection))
 		window_counts_add(&loader->loaded.counts, &part);
 }
 

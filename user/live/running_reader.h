@@ -38,8 +38,8 @@ void running_reader_init(struct running_reader *reader);
 void running_reader_release(struct running_reader *reader);
 
 /*
- * Hands on what was told of the store's jbpfd, connects when it is time to; where nothing is told any more,
- * the listener is to forget it. 0 or -ENOMEM.
+ * Connects to the store's jbpfd when it is time to, and hands on what it reports. When it reports nothing any
+ * more, the listener is to forget what it has. 0 or -ENOMEM.
  */
 __must_check int running_reader_step(struct running_reader *reader, const char *dir,
 				     const struct running_listener *listener);

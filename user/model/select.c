@@ -194,6 +194,11 @@ bool selection_is_of_all(const struct selection *selection)
 	return !selection->pid && !selection->thread;
 }
 
+bool selection_is_of_parts(const struct selection *selection)
+{
+	return selection->thread || selection->kind != SELECT_KIND_ANY;
+}
+
 /* Of one label: does one match that takes in, if there are any, and none that leaves out? */
 static bool label_is_wanted(const struct selection *selection, enum select_by by,
 			    const struct window *window)

@@ -91,6 +91,8 @@ bool select_by_matches(enum select_by by, const char *pattern, const struct wind
 bool select_name_matches(const char *pattern, const char *name);
 /* Are all processes and threads wanted? Times and kinds are not looked at. */
 bool selection_is_of_all(const struct selection *selection);
+/* Are of a process only samples of some threads or kinds of code wanted? */
+bool selection_is_of_parts(const struct selection *selection);
 /* Does the stream match? Times are not looked at. */
 bool selection_matches(const struct selection *selection, const struct window *window);
 /* Are samples of the thread of this name wanted? Of a stream that matches, others may be. */

@@ -19,14 +19,14 @@
 
 #define NOW_NS (2 * CLOCK_NS_PER_S)
 #define SLACK_NS \
-	(CLOCK_NS_PER_S / 2) /* a second is told of a moment before or after it has passed */
+	(CLOCK_NS_PER_S / 2) /* jbpfd reports a second a moment before or after it has passed */
 #define AHEAD_NS (60 * CLOCK_NS_PER_S) /* clocks step */
 #define ALL	 SIZE_MAX
 
 struct telling {
 	const struct web_running *running;
 	const struct web_timeline_request *request;
-	uint64_t end_ns; /* of what was told of the event; 0 = nothing that is not stored */
+	uint64_t end_ns; /* of what jbpfd reported of the event; 0 = nothing that is not stored */
 	/* of now */
 	uint64_t begin_ns;
 	uint64_t span_ns;
@@ -164,7 +164,7 @@ static int write_timeline(const struct telling *telling, const struct web_timeli
 	return err;
 }
 
-/* How much of each step was told of: the last one has only begun, and seconds may be missing. */
+/* How much of each step jbpfd reported: the last one has only begun, and seconds may be missing. */
 static void write_told(const struct telling *telling, const struct web_timeline_options *how,
 		       struct json_writer *json)
 {
