@@ -369,6 +369,19 @@ def test_nothing_of_that_name_says_what_is_near(store):
         "java (pid 42, container shop-1, pod shop-5d8f7b9c4-x2x4z); see --list\n")
 
 
+def test_no_thread_of_that_name_says_which_are_near(tmp_path):
+    script = (f"window start={START} pid=42 samples=5 comm=java container=shop\n\tjava;f 5\n\t+0 3 http-nio-#-exec-#\n\t+0 2 GC Thread##\n"
+              f"window start={START} pid=43 samples=1 comm=cron\n\tcron;f 1\n\t+0 1 cron\nwindow start={START} pid=0 samples=6\ncommit\n")
+    store = make_store(tmp_path / "store", script)
+    assert refused(dump(store, "--thread", "htpt-nio-#-exec-#"), 3) == (
+        "jbpf-dump: no samples match; no thread 'htpt-nio-#-exec-#'; did you mean 'http-nio-#-exec-#'?\n")
+    assert refused(dump(store, "--thread", "exec"), 3) == (
+        "jbpf-dump: no samples match; no thread 'exec'; did you mean 'http-nio-#-exec-#'?\n")
+    assert refused(dump(store, "--thread", "frobnicate", "--comm", "java"), 3) == (
+        "jbpf-dump: no samples match; no thread 'frobnicate' in that time, which has 'GC Thread##', 'http-nio-#-exec-#'\n")
+    assert refused(dump(store, "--thread", "GC*", "--kind", "java"), 3).startswith("jbpf-dump: no samples match; that time has java")
+
+
 def test_no_since_takes_one_hour_and_says_so(store):
     result = jbpf("dump", "--store", store, "--until", f"@{START + 100}", "--pid", "7")
     assert (result.returncode, result.stdout) == (0, "cron;do_sys_poll_[k] 2\n")

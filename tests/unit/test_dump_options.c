@@ -45,6 +45,12 @@ static const struct refusal refusals[] = {
 	{ ARGS("--list", "shop-1"), "'shop-1' is not an option; see jbpf-dump --help" },
 	{ ARGS("--since"), "--since wants a value; see jbpf-dump --help" },
 	{ ARGS("-o"), "--output wants a value; see jbpf-dump --help" },
+	{ ARGS("-o", "a.b/shop.png"),
+	  "--output: the ending of 'a.b/shop.png' is that of no format; make it .html, .svg, .pb.gz, "
+	  ".speedscope.json, .otlp, .json, .folded or .txt, or give --format" },
+	{ ARGS("-o", "shop.folded.gz"),
+	  "--output: the ending of 'shop.folded.gz' is that of no format; make it .html, .svg, .pb.gz, "
+	  ".speedscope.json, .otlp, .json, .folded or .txt, or give --format" },
 	{ ARGS("--list=yes"), "--list takes no value; see jbpf-dump --help" },
 	{ ARGS("--since", "1h", "--since", "2h"), "--since is given twice; see jbpf-dump --help" },
 	{ ARGS("-o", "a", "--output", "b"), "--output is given twice; see jbpf-dump --help" },
@@ -292,6 +298,8 @@ static void dump_options_take_the_format_of_a_file_from_its_ending(void **state)
 		{ ARGS("-o", "shop.txt"), DUMP_FORMAT_FOLDED },
 		{ ARGS("-o", "shop.out"), DUMP_FORMAT_FOLDED },
 		{ ARGS("-o", ".html"), DUMP_FORMAT_FOLDED },
+		{ ARGS("-o", "shop.png", "--format", "html"), DUMP_FORMAT_HTML },
+		{ ARGS("-o", "a.png/shop"), DUMP_FORMAT_FOLDED },
 		{ ARGS("-o", "a.html/shop"), DUMP_FORMAT_FOLDED },
 		{ ARGS("-o", "shop.html", "--format", "folded"), DUMP_FORMAT_FOLDED },
 		{ ARGS("-o", "shop.html", "--callers", "x"), DUMP_FORMAT_TOP },

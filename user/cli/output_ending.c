@@ -21,16 +21,43 @@ static const struct {
 	{ ".top", "top" },
 };
 
+static const char *const foreign_endings[] = {
+	".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".jfr",
+	".gz",	".zst", ".xz",	 ".zip", ".csv",  ".xml",
+};
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool has_ending(const char *name, const char *ending)
+{
+	size_t len = strlen(name), ending_len = strlen(ending);
+
+	return len > ending_len && strcmp(name + len - ending_len, ending) == 0;
+}
+
 const char *output_ending_format(const char *path)
 {
-	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	size_t len = strlen(name);
+	const char *name = name_of(path);
 
 	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
-		size_t ending_len = strlen(endings[i].text);
-
-		if (len > ending_len && strcmp(name + len - ending_len, endings[i].text) == 0)
+		if (has_ending(name, endings[i].text))
 			return endings[i].format;
 	}
 	return NULL;
+}
+
+bool output_ending_is_foreign(const char *path)
+{
+	const char *name = name_of(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_endings); i++) {
+		if (has_ending(name, foreign_endings[i]))
+			return !output_ending_format(path);
+	}
+	return false;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The hint after "no samples match": a selector that nothing matches, with the names that are near; or
+ * The hint after "no samples match": a selector or thread that nothing matches, with the names that are near; or
  * processes of the asked time, when only all selectors together match nothing; or, when that time is
  * empty, the times of the first and last sample.
  */
@@ -14,10 +14,13 @@
 #include "user/cli/cmd_store.h"
 #include "user/cli/streams.h"
 #include "user/model/near_name.h"
+#include "user/model/thread_counts.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
 #include "user/util/strbuf.h"
+#include "user/util/strtab.h"
+#include "user/util/vec.h"
 
 #define HINT_STREAMS_MAX   5	 /* named */
 #define HINT_COLLECTED_MAX 20000 /* looked at */
@@ -123,21 +126,18 @@ static size_t collect_names(const struct hint_streams *hint, const struct select
 	return cnt;
 }
 
-/* "no container 'shpo'; did you mean 'shop'?", or what there is. */
-static int append_unmatched(const struct hint_streams *hint, const struct select_more *wanted,
-			    struct strbuf *out)
+/*
+ * "no container 'shpo'; did you mean 'shop'?", or what there is. `names` are in the order of compare_names();
+ * `see`: what tells all of them.
+ */
+static int append_names(const char *by, const char *wanted, const struct hint_name *names, size_t cnt,
+			const char *see, struct strbuf *out)
 {
-	__cleanup_free struct hint_name *names = calloc(hint->streams.cnt, sizeof(*names));
-	const char *by = select_by_name(wanted->by);
-	size_t cnt, shown = 0;
-	bool any_near;
+	bool any_near = cnt && names[0].near != NEAR_NAME_FAR;
+	size_t shown = 0;
 
-	if (!names)
-		return -ENOMEM;
-	cnt = collect_names(hint, wanted, names);
-	any_near = cnt && names[0].near != NEAR_NAME_FAR;
 	strbuf_printf(out, "no %s '", by);
-	escape_terminal(out, wanted->pattern, strlen(wanted->pattern));
+	escape_terminal(out, wanted, strlen(wanted));
 	strbuf_puts(out, any_near ? "'; did you mean " : "' in that time, which has ");
 	if (!cnt)
 		strbuf_puts(out, "none at all");
@@ -151,8 +151,101 @@ static int append_unmatched(const struct hint_streams *hint, const struct select
 	if (any_near)
 		strbuf_putc(out, '?');
 	else if (shown < cnt)
-		strbuf_printf(out, " and %zu more; see --list", cnt - shown);
+		strbuf_printf(out, " and %zu more; see %s", cnt - shown, see);
 	return strbuf_error(out);
+}
+
+static int append_unmatched(const struct hint_streams *hint, const struct select_more *wanted,
+			    struct strbuf *out)
+{
+	__cleanup_free struct hint_name *names = calloc(hint->streams.cnt, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	return append_names(select_by_name(wanted->by), wanted->pattern, names,
+			    collect_names(hint, wanted, names), "--list", out);
+}
+
+/* ---- a thread that nothing matches ---- */
+
+struct hint_threads {
+	const struct selection *selection;
+	struct strtab *names;
+	struct hint_name *items; /* by the id in `names`, which holds their texts */
+	size_t cap;
+	bool has_match;
+};
+
+static bool wants_threads_of(void *ctx, const struct window *window)
+{
+	const struct hint_threads *threads = ctx;
+
+	return window->pid && window->counts.samples && !threads->has_match &&
+	       strtab__count(threads->names) < HINT_COLLECTED_MAX &&
+	       selection_covers(threads->selection, window) &&
+	       selection_matches(threads->selection, window);
+}
+
+/* A thread counts once for each window. */
+static int add_thread(struct hint_threads *threads, const char *name, size_t len)
+{
+	const char *wanted = threads->selection->thread;
+	uint32_t cnt = strtab__count(threads->names);
+	uint32_t id;
+	int err;
+
+	threads->has_match |= selection_takes_thread(threads->selection, name);
+	err = strtab__intern(threads->names, name, len, &id);
+	if (!err)
+		err = vec_room(threads->items, cnt, threads->cap, 64);
+	if (err)
+		return err;
+	if (id == cnt)
+		threads->items[id] =
+			(struct hint_name){ .name = strtab__get(threads->names, id, NULL),
+					    .near = near_name(wanted, name) };
+	threads->items[id].samples++;
+	return 0;
+}
+
+static int collect_threads(void *ctx, const struct window *window, const char *text, size_t len)
+{
+	struct hint_threads *threads = ctx;
+	__cleanup_thread_reader struct thread_reader reader = { 0 };
+	int err = thread_reader_open(&reader, window->threads, (size_t)window->threads_len);
+
+	(void)text;
+	(void)len;
+	for (size_t i = 0; !err && i < reader.name_cnt; i++)
+		err = add_thread(threads, reader.names[i], reader.lens[i]);
+	return err == -EINVAL ? 0 : err; /* damage is told where it is read for its samples */
+}
+
+/* Nothing is appended when there is such a thread: then it is something else that does not match. */
+static int append_threads(struct store_source *reader, const struct selection *selection,
+			  struct strbuf *out)
+{
+	struct hint_threads threads = { .selection = selection, .names = strtab__new() };
+	const struct store_visitor visitor = { .ctx = &threads,
+					       .merge_ns = UINT64_MAX,
+					       .wants_threads = true,
+					       .want = wants_threads_of,
+					       .window = collect_threads };
+	int err = threads.names ? store_source__visit(reader, selection->since_unix_ns,
+						      selection->until_unix_ns, &visitor) :
+				  -ENOMEM;
+
+	if (!err && !threads.has_match) {
+		size_t cnt = strtab__count(threads.names);
+
+		if (cnt)
+			qsort(threads.items, cnt, sizeof(*threads.items), compare_names);
+		err = append_names("thread", selection->thread, threads.items, cnt, "--by thread",
+				   out);
+	}
+	free(threads.items);
+	strtab__free(threads.names);
+	return err;
 }
 
 /* ---- selectors that match nothing together ---- */
@@ -265,9 +358,14 @@ int dump_hint(struct store_source *reader, const struct dump_options *options, s
 
 	if (!err && hint.streams.cnt) {
 		struct select_more unmatched = find_unmatched(&hint);
+		size_t before = out->len;
 
-		err = unmatched.pattern ? append_unmatched(&hint, &unmatched, out) :
-					  append_streams(&hint, out);
+		if (unmatched.pattern)
+			err = append_unmatched(&hint, &unmatched, out);
+		else if (options->selection.thread)
+			err = append_threads(reader, &options->selection, out);
+		if (!err && out->len == before)
+			err = append_streams(&hint, out);
 	} else if (!err) {
 		err = cmd_store_range(reader, &range);
 		if (!err)

@@ -9,7 +9,7 @@
 #include "user/util/strbuf.h"
 
 /*
- * Appends one clause, without newline. Reads labels, never stacks, and only as far as needed. 0 or
+ * Appends one clause, without newline. Reads labels, and names of threads when one is asked for, never stacks. 0 or
  * -errno.
  */
 __must_check int dump_hint(struct store_source *reader, const struct dump_options *options,

@@ -149,14 +149,17 @@ static void set_default_since(struct dump_options *options)
 
 /*
  * A file's ending says its format, when no option does: folded text in a page or a picture is what nobody
- * wants. Text files are folded.
+ * wants. Text files, and those of an ending that says nothing, are folded. 0 or -EINVAL.
  */
-static void set_format_of_file(struct dump_view *view)
+static int take_format_of_file(struct option_walk *walk, struct dump_view *view)
 {
 	const char *format = view->output ? output_ending_format(view->output) : NULL;
 
 	if (format && strcmp(format, "top") != 0)
 		view->format = (enum dump_format)option_word_index(format_words, format);
+	if (view->output && output_ending_is_foreign(view->output))
+		return options_refuse(walk, OUTPUT_ENDING_REFUSED, view->output);
+	return 0;
 }
 
 int dump_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct dump_options *out,
@@ -183,7 +186,9 @@ int dump_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct dump_
 		if (options.view.callers)
 			options.view.format = DUMP_FORMAT_TOP;
 		else
-			set_format_of_file(&options.view);
+			err = take_format_of_file(&walk, &options.view);
+		if (err)
+			return err;
 	}
 	if (!options.info.help && !options.info.version) {
 		err = check_combination(&walk);

@@ -46,11 +46,7 @@ static int take_format_of_file(struct option_walk *walk, struct dump_view *view)
 	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	if (!strrchr(name, '.'))
 		return 0;
-	return options_refuse(
-		walk,
-		"--output: the ending of '%s' is that of no format; make it " OUTPUT_ENDINGS
-		", or give --format",
-		path);
+	return options_refuse(walk, OUTPUT_ENDING_REFUSED, path);
 }
 
 /* Format and file, of which one may say the other. 0 or -EINVAL. */
