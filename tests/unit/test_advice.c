@@ -13,6 +13,7 @@
 #include "user/cli/advice.h"
 #include "user/collect/attach/jvm_attach.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 
 #define S 1000000000ull
 
@@ -468,6 +469,39 @@ static void warning_names_the_busiest_jvm_and_counts_the_others(void **state)
 	streams_release(&streams);
 }
 
+static void brief_programs_that_are_gone_are_not_warned_of(void **state)
+{
+	static const struct {
+		uint64_t lived_s, silent_s;
+		bool is_warned_of;
+	} rows[] = {
+		{ 599, 21, false }, { 599, 20, true }, { 601, 3600, true }, { 0, 3600, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		struct streams streams = { 0 };
+		struct window window = healthy, host = { .duration_ns = 10 * CLOCK_NS_PER_S };
+
+		window.preserve_frame_pointer = WINDOW_FLAG_OFF;
+		window.counts.truncated_samples = 90;
+		window.start_unix_ns = 5000 * CLOCK_NS_PER_S;
+		window.duration_ns = 10 * CLOCK_NS_PER_S;
+		window.start_boot_ns = 4000 * CLOCK_NS_PER_S;
+		/* 0: when it began is not known. */
+		window.process_start_ns =
+			rows[i].lived_s ? (4000 - rows[i].lived_s) * CLOCK_NS_PER_S : 0;
+		host.start_unix_ns = window.start_unix_ns + rows[i].silent_s * CLOCK_NS_PER_S;
+		assert_int_equal(streams_add(&streams, &window), 0);
+		assert_int_equal(streams_add(&streams, &host), 0);
+		assert_int_equal(advice_frame_pointers(&streams, &out), 0);
+		if ((out.len > 0) != rows[i].is_warned_of)
+			fail_msg("row %zu: '%s'", i, strbuf_str(&out));
+		streams_release(&streams);
+	}
+}
+
 static void warning_of_nothing_is_nothing(void **state)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
@@ -499,6 +533,7 @@ int main(void)
 		cmocka_unit_test(values_of_a_later_version_do_no_harm),
 		cmocka_unit_test(everything_at_once_fits),
 		cmocka_unit_test(warning_names_the_busiest_jvm_and_counts_the_others),
+		cmocka_unit_test(brief_programs_that_are_gone_are_not_warned_of),
 		cmocka_unit_test(warning_of_nothing_is_nothing),
 	};
 

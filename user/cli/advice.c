@@ -433,6 +433,22 @@ void advice_find(const struct stream *stream, struct advice *out)
 	find_ends(&walk, lacks, out);
 }
 
+/*
+ * A program that ran for minutes, such as a compiler's, and was not seen since: there is nothing to restart,
+ * and it hardly warmed up.
+ */
+static bool was_brief(const struct streams *streams, const struct stream *stream)
+{
+	const struct window *latest = &stream->latest;
+	uint64_t silent_ns = streams->last_window_unix_ns > stream->last_unix_ns ?
+				     streams->last_window_unix_ns - stream->last_unix_ns :
+				     0;
+
+	return latest->process_start_ns && latest->start_boot_ns > latest->process_start_ns &&
+	       latest->start_boot_ns - latest->process_start_ns < WARM_UP_NS &&
+	       silent_ns > 2 * streams->last_window_ns;
+}
+
 int advice_frame_pointers(const struct streams *streams, struct strbuf *out)
 {
 	const struct stream *busiest = NULL;
@@ -443,7 +459,7 @@ int advice_frame_pointers(const struct streams *streams, struct strbuf *out)
 		const struct stream *stream = &streams->items[i];
 		const struct walk walk = walk_of(stream);
 
-		if (!stream->counts.samples || !lacks_flag(&walk))
+		if (!stream->counts.samples || !lacks_flag(&walk) || was_brief(streams, stream))
 			continue;
 		cnt++;
 		if (!busiest || stream->counts.samples > busiest->counts.samples)

@@ -26,7 +26,8 @@ void advice_find(const struct stream *stream, struct advice *out);
 
 /*
  * Appends one line, without newline and inert on a terminal, when JVMs among the streams need the
- * flag that keeps frame pointers: it names the busiest one and counts the others. 0 or -ENOMEM.
+ * flag that keeps frame pointers: it names the busiest one and counts the others, but for those that ran for
+ * minutes only and were not seen since. 0 or -ENOMEM.
  */
 __must_check int advice_frame_pointers(const struct streams *streams, struct strbuf *out);
 
