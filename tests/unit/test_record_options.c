@@ -79,14 +79,18 @@ static void record_has_defaults_and_takes_everything(void **state)
 static void wakers_are_of_measured_waits_of_a_process(void **state)
 {
 	static const struct {
-		const char *args[5];
+		const char *args[6];
 		int err;
+		bool is_by_thread;
 	} rows[] = {
-		{ { "--event=sched", "--wakers", "-p", "7", NULL }, 0 },
-		{ { "--event=sched", "--wakers", "--", "true", NULL }, 0 },
-		{ { "--event=sched", "--wakers", NULL }, -EINVAL },
-		{ { "--event=sched", "--wakers", "--comm=x", NULL }, -EINVAL },
-		{ { "--event=off-cpu", "--wakers", "-p", "7", NULL }, -EINVAL },
+		{ { "--event=sched", "--wakers", "-p", "7", NULL }, 0, true },
+		{ { "--event=sched", "--wakers", "--", "true", NULL }, 0, true },
+		/* Methods of those who wake. */
+		{ { "--event=sched", "--wakers", "-p", "7", "--format=top", NULL }, 0, false },
+		{ { "--event=sched", "--wakers", "-p", "7", "--callers=x", NULL }, 0, false },
+		{ { "--event=sched", "--wakers", NULL }, -EINVAL, false },
+		{ { "--event=sched", "--wakers", "--comm=x", NULL }, -EINVAL, false },
+		{ { "--event=off-cpu", "--wakers", "-p", "7", NULL }, -EINVAL, false },
 	};
 
 	(void)state;
@@ -98,8 +102,9 @@ static void wakers_are_of_measured_waits_of_a_process(void **state)
 		if (rows[i].err)
 			continue;
 		assert_true(options.of_wakers);
-		assert_int_equal(options.view.by_cnt, 1);
-		assert_int_equal(options.view.by[0], DUMP_BY_THREAD);
+		assert_int_equal(options.view.by_cnt, rows[i].is_by_thread);
+		if (rows[i].is_by_thread)
+			assert_int_equal(options.view.by[0], DUMP_BY_THREAD);
 	}
 }
 

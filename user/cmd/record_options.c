@@ -273,9 +273,11 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 		*out = options;
 		return 0;
 	}
-	if (options.keeps_digits || options.of_wakers)
-		add_by_thread(&options.view);
 	err = settle_output(&walk, &options.view);
+	/* A table of the threads that were woken would not say by whom. */
+	if (options.keeps_digits ||
+	    (options.of_wakers && options.view.format != DUMP_FORMAT_TOP))
+		add_by_thread(&options.view);
 	if (!err)
 		err = dump_view_check(&walk, &options.view, &options.selection, options.event);
 	if (err)
