@@ -129,7 +129,7 @@ def test_who_ends_a_wait_is_told_below_whom_it_wakes(tmp_path):
 
 def test_options_that_make_no_sense_are_refused(tmp_path):
     for arguments in (["--event", "sched", "-c", "5"], ["--event", "sched", "--frequency", "99"],
-                      ["--event", "sched", "--idle"], ["--event", "sched", "--off-cpu-rate", "5"],
+                      ["--event", "sched", "--off-cpu-rate", "5"],
                       ["--event", "off-cpu", "--threshold", "5ms"], ["--event", "sched", "--threshold", "2s"],
                       ["--event", "sched", "--threshold", "1"], ["--event", "sched", "--wakers"],
                       ["--event", "cpu", "--wakers", "-p", "1"]):

@@ -25,6 +25,12 @@ static const struct window shop = {
 	"java;a.B.d_[0] 3\n"              \
 	"java;libc.so 1\n"
 
+#define WAITS                                                                                     \
+	"java;[idle];a 9\njava;a.B.c_[j] 2\n"                                                     \
+	"java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];"                               \
+	"java.util.concurrent.locks.LockSupport.park_[j];futex_[k] 40\n"                          \
+	"java;sun.nio.ch.EPoll.wait_[0];epoll_wait_[k] 6\n"
+
 struct stacks_case {
 	enum dump_by by[DUMP_BY_CNT];
 	size_t by_cnt;
@@ -33,7 +39,8 @@ struct stacks_case {
 	const char *folded;
 	size_t bad_line_cnt;
 	bool hides_idle;
-	uint64_t idle_samples;
+	bool hides_waiting;
+	uint64_t hidden[WAITING_PLACE_CNT];
 	enum event event;
 };
 
@@ -62,19 +69,36 @@ static const struct stacks_case cases[] = {
 	{ .hides_idle = true,
 	  .text = "java;[idle];a;futex_[k] 9\njava;a;[idle] 2\njava;[idle] 1\n[idle] 3\n",
 	  .folded = "[idle] 3\njava;a;[idle] 2\n",
-	  .idle_samples = 10 },
+	  .hidden = { [WAITING_IDLE] = 10 } },
 	{ .hides_idle = true,
 	  .by = { DUMP_BY_PID },
 	  .by_cnt = 1,
 	  .text = "java;[idle];a 9\njava;a 2\n",
 	  .folded = "42;java;a 2\n",
-	  .idle_samples = 9 },
+	  .hidden = { [WAITING_IDLE] = 9 } },
+	/* and in tables those that wait for work */
+	{ .hides_idle = true,
+	  .hides_waiting = true,
+	  .by = { DUMP_BY_PID },
+	  .by_cnt = 1,
+	  .text = WAITS,
+	  .folded = "42;java;a.B.c_[j] 2\n",
+	  .hidden = { [WAITING_IDLE] = 9, [WAITING_POOL] = 40, [WAITING_SELECTOR] = 6 } },
+	{ .hides_idle = true,
+	  .hides_waiting = true,
+	  .event = EVENT_LOCK,
+	  .text = WAITS,
+	  .folded = "",
+	  .hidden = { [WAITING_POOL] = 40 } },
+	{ .hides_idle = true,
+	  .text = "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];futex_[k] 4\n",
+	  .folded = "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];futex_[k] 4\n" },
 	/* views: samples as microseconds, and some stacks only */
 	{ .event = EVENT_WALL,
 	  .hides_idle = true,
 	  .text = "java;[idle];a 9\njava;a 2\n",
 	  .folded = "java;a 200000\n",
-	  .idle_samples = 900000 },
+	  .hidden = { [WAITING_IDLE] = 900000 } },
 	{ .event = EVENT_LOCK,
 	  .text = "java;a;pthread_mutex_lock;futex_[k] 2\njava;a;read_[k] 3\n",
 	  .folded = "java;a;pthread_mutex_lock;futex_[k] 2\n" },
@@ -98,14 +122,15 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
-		uint64_t idle_samples = 0;
+		uint64_t hidden[WAITING_PLACE_CNT] = { 0 };
 		const struct selection selection = { .kind = cases[i].kind };
 		const struct dump_stacks wanted = {
 			.selection = &selection,
 			.event = cases[i].event,
 			.by = cases[i].by,
 			.by_cnt = cases[i].by_cnt,
-			.idle_samples = cases[i].hides_idle ? &idle_samples : NULL,
+			.hidden_samples = cases[i].hides_idle ? hidden : NULL,
+			.hides_waiting = cases[i].hides_waiting,
 		};
 		struct profile *profile = profile__new();
 		size_t bad_cnt = 0;
@@ -116,7 +141,7 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 				 0);
 		assert_int_equal(profile__to_folded(profile, &out), 0);
 		if (strcmp(strbuf_str(&out), cases[i].folded) != 0 ||
-		    bad_cnt != cases[i].bad_line_cnt || idle_samples != cases[i].idle_samples)
+		    bad_cnt != cases[i].bad_line_cnt || memcmp(hidden, cases[i].hidden, sizeof(hidden)) != 0)
 			fail_msg("case %zu: %zu bad, '%s'", i, bad_cnt, strbuf_str(&out));
 		profile__free(profile);
 	}

@@ -475,9 +475,53 @@ static void measured_events_are_told_in_their_unit(void **state)
 	}
 }
 
+/* Most of all waiting is for work; what is not shown of it is told, the most first. */
+static void what_is_not_shown_is_told_as_time(void **state)
+{
+	static const struct {
+		enum event event;
+		uint64_t period, hidden[WAITING_PLACE_CNT];
+		const char *text;
+	} rows[] = {
+		{ EVENT_OFF_CPU, 100000000, { 0 }, "3 samples, 0.30 seconds of waiting, one sample for 100 ms" },
+		{ EVENT_OFF_CPU,
+		  100000000,
+		  { [WAITING_POOL] = 75, [WAITING_IDLE] = 150 },
+		  "3 samples, 0.30 seconds of waiting, one sample for 100 ms, not shown without --idle: "
+		  "22.50 seconds of threads that wait for work (idle threads 15.00, pool queues 7.50)" },
+		{ EVENT_SCHED,
+		  1000,
+		  { [WAITING_SELECTOR] = 2500000 },
+		  "0.000 seconds of waiting, in microseconds, not shown without --idle: 2.50 seconds of "
+		  "threads that wait for work (selectors and acceptors 2.50)" },
+		{ EVENT_WALL,
+		  0,
+		  { [WAITING_IDLE] = 1500000 },
+		  "0.00 seconds of wall-clock time, counts are microseconds, not shown without --idle: 1.50 "
+		  "seconds of threads that wait for work (idle threads 1.50)" },
+		/* Samples that stand for different times. */
+		{ EVENT_OFF_CPU,
+		  0,
+		  { [WAITING_JVM] = 2, [WAITING_REFERENCE] = 2 },
+		  "3 samples, not shown without --idle: 4 samples of threads that wait for work "
+		  "(reference and cleaner threads 2, threads of the JVM 2)" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf line = STRBUF_INIT;
+		struct output_info info = { .event = rows[i].event, .period = rows[i].period };
+
+		memcpy(info.hidden_samples, rows[i].hidden, sizeof(info.hidden_samples));
+		info_append_samples(&line, &info, 3);
+		assert_string_equal(strbuf_str(&line), rows[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_shown_is_told_as_time),
 		cmocka_unit_test(folded_is_sorted_and_merged),
 		cmocka_unit_test(folded_repairs_what_tools_misread),
 		cmocka_unit_test(folded_cuts_lines_that_readers_refuse),

@@ -330,7 +330,10 @@ static int dump_run(struct dump *dump, struct store_source *reader)
 	if (err)
 		return dump_fail(reader, err);
 	if (!has_result(dump, &why)) {
-		if (dump->cut_cnt)
+		if (info_hidden_samples(&dump->info)) {
+			info_append_hidden(&out, &dump->info);
+			strbuf_puts(&out, " are not shown; see them with --idle");
+		} else if (dump->cut_cnt)
 			strbuf_puts(&out, "the profiles around this time have some");
 		else if (*why || dump_hint(reader, dump->options, &out))
 			strbuf_clear(&out);

@@ -16,6 +16,7 @@
 #include "user/model/idle.h"
 #include "user/model/stack_text.h"
 #include "user/model/thread_counts.h"
+#include "user/model/waiting_place.h"
 #include "user/output/output.h"
 #include "user/util/lines.h"
 #include "user/util/saturate.h"
@@ -28,6 +29,7 @@ struct adding {
 	size_t *bad_line_cnt;
 	struct thread_reader threads;
 	uint64_t weight;     /* of a sample: event_weight() */
+	uint64_t *hidden;    /* the present line is only counted, here; NULL = it is shown */
 	const char *thread;  /* whose labels are in `stack` */
 	size_t labels_len;   /* of these */
 	struct strbuf stack; /* what is added */
@@ -49,7 +51,8 @@ struct dump_stacks dump_stacks_of(const struct dump_view *view, const struct sel
 		.by_cnt = view->by_cnt,
 		.labels_only = dump_view_is_of_labels(view),
 		.marks_threads = info->has_threads,
-		.idle_samples = dump_view_drops_idle(view, event) ? &info->idle_samples : NULL,
+		.hidden_samples = dump_view_hides_idle(view, event) ? info->hidden_samples : NULL,
+		.hides_waiting = dump_view_hides_waiting(view),
 	};
 }
 
@@ -65,7 +68,7 @@ bool dump_stacks_wants_threads(const struct dump_stacks *wanted)
 bool dump_stacks_wants_text(const struct dump_stacks *wanted)
 {
 	return !wanted->labels_only || wanted->selection->kind != SELECT_KIND_ANY ||
-	       wanted->idle_samples || event_is_view(wanted->event) ||
+	       wanted->hidden_samples || event_is_view(wanted->event) ||
 	       dump_stacks_wants_threads(wanted);
 }
 
@@ -119,6 +122,10 @@ static int add_stack(struct adding *adding, const char *stack, size_t len, uint6
 	struct strbuf *out = &adding->stack;
 	int err;
 
+	if (adding->hidden) {
+		*adding->hidden += count;
+		return 0;
+	}
 	if (!adding->labels_len && !adding->wanted->marks_threads)
 		return profile__add(adding->profile, stack, len, count);
 	if (adding->wanted->labels_only)
@@ -156,6 +163,20 @@ static int add_threads(struct adding *adding, const char *stack, size_t len, uin
 	return err;
 }
 
+/* Where the samples of a stack that is not shown are counted; NULL = it is shown. */
+static uint64_t *hidden_of(const struct dump_stacks *wanted, const char *stack, size_t len)
+{
+	enum waiting_place place;
+
+	if (!wanted->hidden_samples)
+		return NULL;
+	if (wanted->hides_waiting)
+		place = waiting_place_of(stack, len);
+	else
+		place = idle_is_stack(stack, len) ? WAITING_IDLE : WAITING_PLACE_CNT;
+	return place < WAITING_PLACE_CNT ? &wanted->hidden_samples[place] : NULL;
+}
+
 static int add_line(struct adding *adding, const char *line, size_t len)
 {
 	struct stack_frame leaf;
@@ -170,10 +191,7 @@ static int add_line(struct adding *adding, const char *line, size_t len)
 	}
 	is_wanted = select_kind_matches(adding->wanted->selection->kind, leaf.kind);
 	is_wanted = is_wanted && event_takes_stack(adding->wanted->event, line, stack_len);
-	if (is_wanted && adding->wanted->idle_samples && idle_is_stack(line, stack_len)) {
-		*adding->wanted->idle_samples += multiply_saturated(count, adding->weight);
-		is_wanted = false;
-	}
+	adding->hidden = is_wanted ? hidden_of(adding->wanted, line, stack_len) : NULL;
 	if (adding->wants_threads)
 		return add_threads(adding, line, stack_len, count, is_wanted);
 	return is_wanted ? add_stack(adding, line, stack_len, count) : 0;
@@ -213,7 +231,7 @@ int dump_stacks_add(const struct dump_stacks *wanted, const struct window *windo
 	int err;
 
 	if (wanted->by_cnt == 0 && wanted->selection->kind == SELECT_KIND_ANY &&
-	    !adding.wants_threads && !wanted->idle_samples && !event_is_view(wanted->event)) {
+	    !adding.wants_threads && !wanted->hidden_samples && !event_is_view(wanted->event)) {
 		err = profile__add_folded(profile, text, len, &bad_cnt);
 		*bad_line_cnt += bad_cnt;
 		return err;

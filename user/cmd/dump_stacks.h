@@ -23,8 +23,9 @@ struct dump_stacks {
 	size_t by_cnt;
 	bool labels_only;   /* the labels are the whole stack */
 	bool marks_threads; /* the thread stands behind the stack: see STACK_TEXT_THREAD_MARK */
-	/* Stacks of idle threads are left out, and counted here as all others; NULL: they are not. */
-	uint64_t *idle_samples;
+	/* Stacks of idle threads are left out, and counted here by enum waiting_place; NULL: they are not. */
+	uint64_t *hidden_samples;
+	bool hides_waiting; /* so are those that wait for work in any of these places */
 };
 
 /* What the view wants; notes in `info` what writers need to know of it. Both are borrowed. */

@@ -78,8 +78,8 @@ const struct option_row dump_view_rows[] = {
 	  OPTION_FIELD(struct dump_view, lines) },
 	{ OPTION_ROW_OWN(struct dump_view, own) },
 	{ .name = "idle",
-	  .help = "with --event off-cpu, wall, lock or disk: threads that never ran, too, below the "
-		  "frame [idle]",
+	  .help = "of events that are waiting: threads that never ran, too, below the frame [idle]; "
+		  "with --format top also those that wait for work, as in the queues of pools",
 	  OPTION_FIELD(struct dump_view, idle) },
 	{ .name = NULL },
 };
@@ -119,10 +119,16 @@ bool dump_view_has_lines(const struct dump_view *view, const struct selection *s
 	       selection->kind <= SELECT_KIND_JAVA;
 }
 
-bool dump_view_drops_idle(const struct dump_view *view, enum event event)
+bool dump_view_hides_idle(const struct dump_view *view, enum event event)
 {
 	/* The page has a switch for them. */
-	return event_has_idle(event) && !view->idle && view->format != DUMP_FORMAT_HTML;
+	return event_has_waits(event) && !view->idle && view->format != DUMP_FORMAT_HTML;
+}
+
+bool dump_view_hides_waiting(const struct dump_view *view)
+{
+	/* Programs that read the other forms count for themselves. */
+	return view->format == DUMP_FORMAT_TOP && !view->idle;
 }
 
 const char *dump_view_not_for_terminal(const struct dump_view *view)
@@ -206,9 +212,9 @@ int dump_view_check(struct option_walk *walk, const struct dump_view *view,
 {
 	if (view->has_by_none && view->by_cnt)
 		return options_refuse(walk, "--by none does not go with another --by");
-	if (view->idle && !event_has_idle(event))
-		return options_refuse(walk, "--idle goes with --event off-cpu, wall, lock and disk "
-					    "only");
+	if (view->idle && !event_has_waits(event))
+		return options_refuse(walk, "--idle goes with --event off-cpu, sched, wall, lock "
+					    "and disk only");
 	if (check_lines(walk, view, selection, event) || check_own(walk, view))
 		return -EINVAL;
 	return check_top(walk, view);

@@ -84,7 +84,9 @@ bool dump_view_marks_threads(const struct dump_view *view);
 bool dump_view_has_lines(const struct dump_view *view, const struct selection *selection,
 			 enum event event);
 /* Are stacks of idle threads left out before the output sees them? */
-bool dump_view_drops_idle(const struct dump_view *view, enum event event);
+bool dump_view_hides_idle(const struct dump_view *view, enum event event);
+/* Where they are: those that wait for work, too? */
+bool dump_view_hides_waiting(const struct dump_view *view);
 /* What must not be written to a terminal: "a picture"; NULL = it may. */
 const char *dump_view_not_for_terminal(const struct dump_view *view);
 

@@ -358,12 +358,13 @@ static int tell_nothing(const struct recording *recording)
 {
 	const struct record_options *options = recording->options;
 	const char *title = recording->info.title;
+	__cleanup_strbuf struct strbuf hidden = STRBUF_INIT;
 	char opted_out[64] = "";
 
-	if (recording->info.idle_samples) {
-		pr_err("only idle threads were sampled: %s (%llu %ss are not shown); see them with --idle\n",
-		       title, (unsigned long long)recording->info.idle_samples,
-		       count_noun(options));
+	if (info_hidden_samples(&recording->info)) {
+		info_append_hidden(&hidden, &recording->info);
+		pr_err("%s: there is nothing but %s; see them with --idle\n", title,
+		       strbuf_str(&hidden));
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	tell_kernel(recording);

@@ -30,6 +30,12 @@ static inline bool event_has_idle(enum event event)
 	return event_sources(event) & EVENT_BIT(EVENT_OFF_CPU);
 }
 
+/* Are its counts those of threads that wait? Some of them wait for work: see waiting_place.h. */
+static inline bool event_has_waits(enum event event)
+{
+	return event != EVENT_CPU && event_unit(event) == EVENT_UNIT_NANOSECONDS;
+}
+
 /* Is this stack of folded text, without its count, one of the view? */
 bool event_takes_stack(enum event event, const char *stack, size_t len);
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/event_view.h"
 #include "user/output/colors.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
@@ -77,15 +78,35 @@ static void html_member(struct json_writer *json, const char *key, const char *t
 		json_writer_member_string(json, key, text);
 }
 
+/* By what the page knows threads that wait for work, which it leaves out: names, and [place, frame, except, callee]. */
+static void html_waiting(struct json_writer *json)
+{
+	json_writer_key(json, "places");
+	json_writer_begin(json, '[');
+	for (int i = 0; i < WAITING_PLACE_CNT; i++)
+		json_writer_string(json, waiting_place_name((enum waiting_place)i));
+	json_writer_end(json, ']');
+	json_writer_key(json, "waits");
+	json_writer_begin(json, '[');
+	for (const struct waiting_rule *rule = waiting_rules; rule->frame; rule++) {
+		json_writer_begin(json, '[');
+		json_writer_u64(json, rule->place);
+		json_writer_string(json, rule->frame);
+		json_writer_string(json, rule->except ? rule->except : "");
+		json_writer_string(json, rule->callee ? rule->callee : "");
+		json_writer_end(json, ']');
+	}
+	json_writer_end(json, ']');
+}
+
 /* What samples stand for: `hz`, or `time` or `events` and their `period`. */
 static void html_unit(const struct output_info *info, struct json_writer *json)
 {
 	bool is_time = event_unit(info->event) == EVENT_UNIT_NANOSECONDS && info->period;
 
 	json_writer_member_u64(json, "hz", info->frequency_hz);
-	/* Of threads that wait, those that wait for work are left out by the page. */
-	if (info->event != EVENT_CPU && event_unit(info->event) == EVENT_UNIT_NANOSECONDS)
-		json_writer_member_bool(json, "waits", true);
+	if (event_has_waits(info->event))
+		html_waiting(json);
 	if (info->shows_idle)
 		json_writer_member_bool(json, "showsIdle", true);
 	if (!is_time && !info_events(info, 1))

@@ -187,13 +187,10 @@ static double wall_seconds(uint64_t counts)
 }
 
 /* Its counts are microseconds: nobody took so many samples. */
-static void append_wall(struct strbuf *out, const struct output_info *info, uint64_t counts)
+static void append_wall(struct strbuf *out, uint64_t counts)
 {
 	strbuf_printf(out, "%.2f seconds of wall-clock time, counts are microseconds",
 		      wall_seconds(counts));
-	if (info->idle_samples)
-		strbuf_printf(out, ", not shown: %.2f seconds of idle threads (--idle)",
-			      wall_seconds(info->idle_samples));
 }
 
 static void append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples)
@@ -208,17 +205,74 @@ static void append_samples(struct strbuf *out, const struct output_info *info, u
 	if (info_cores(info, samples) >= 0)
 		strbuf_printf(out, ", %.2f cores", info_cores(info, samples));
 	append_events(out, info, samples);
-	if (info->idle_samples)
-		strbuf_printf(out, ", not shown: %" PRIu64 " sample%s of idle threads (--idle)",
-			      info->idle_samples, info_plural(info->idle_samples));
+}
+
+uint64_t info_hidden_samples(const struct output_info *info)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < WAITING_PLACE_CNT; i++)
+		sum += info->hidden_samples[i];
+	return sum;
+}
+
+static void append_thread_time(struct strbuf *out, const struct output_info *info, uint64_t counts)
+{
+	if (info->event == EVENT_WALL)
+		strbuf_printf(out, "%.2f", wall_seconds(counts));
+	else if (info->period)
+		strbuf_printf(out, "%.2f",
+			      (double)counts * (double)info->period / (double)CLOCK_NS_PER_S);
+	else
+		strbuf_printf(out, "%" PRIu64, counts);
+}
+
+/* The place with the most that is hidden, of those that are not told yet; WAITING_PLACE_CNT: there is none. */
+static enum waiting_place next_hidden(const struct output_info *info, const bool *is_told)
+{
+	enum waiting_place best = WAITING_PLACE_CNT;
+
+	for (int i = 0; i < WAITING_PLACE_CNT; i++) {
+		uint64_t most = best < WAITING_PLACE_CNT ? info->hidden_samples[best] : 0;
+
+		if (!is_told[i] && info->hidden_samples[i] > most)
+			best = (enum waiting_place)i;
+	}
+	return best;
+}
+
+void info_append_hidden(struct strbuf *out, const struct output_info *info)
+{
+	bool is_told[WAITING_PLACE_CNT] = { false };
+	const char *before = " of threads that wait for work (";
+	enum waiting_place place;
+
+	append_thread_time(out, info, info_hidden_samples(info));
+	strbuf_puts(out, info->event == EVENT_WALL || info->period ? " seconds" : " samples");
+	while ((place = next_hidden(info, is_told)) < WAITING_PLACE_CNT) {
+		strbuf_printf(out, "%s%s ", before, waiting_place_name(place));
+		append_thread_time(out, info, info->hidden_samples[place]);
+		is_told[place] = true;
+		before = ", ";
+	}
+	strbuf_putc(out, ')');
+}
+
+static void append_not_shown(struct strbuf *out, const struct output_info *info)
+{
+	if (!info_hidden_samples(info))
+		return;
+	strbuf_puts(out, ", not shown without --idle: ");
+	info_append_hidden(out, info);
 }
 
 void info_append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples)
 {
 	if (info->event == EVENT_WALL)
-		append_wall(out, info, samples);
+		append_wall(out, samples);
 	else
 		append_samples(out, info, samples);
+	append_not_shown(out, info);
 	if (info->stream_cnt)
 		strbuf_printf(out, ", %zu stream%s", info->stream_cnt,
 			      info_plural(info->stream_cnt));

@@ -30,6 +30,10 @@ bool info_has_gap(const struct output_info *info);
 double info_cores(const struct output_info *info, uint64_t samples);
 /* "12345 samples"; of what is measured, "1.234 seconds of waiting". */
 void info_append_amount(struct strbuf *out, const struct output_info *info, uint64_t samples);
+/* Samples that are left out, as their threads wait for work. */
+uint64_t info_hidden_samples(const struct output_info *info);
+/* "22.50 seconds of threads that wait for work (idle threads 15.00, pool queues 7.50)" */
+void info_append_hidden(struct strbuf *out, const struct output_info *info);
 /* "12345 samples, 124.70 CPU seconds at 99 Hz, 0.21 cores, 3 streams" */
 void info_append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples);
 /* "unknown frames 0.42 %, truncated stacks 0.00 %, lost samples 3 (whole host)" */

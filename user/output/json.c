@@ -44,7 +44,7 @@ static void json_info(struct json_writer *json, const struct output_info *info, 
 	else
 		json_writer_null(json);
 	if (event_has_idle(info->event))
-		json_writer_member_u64(json, "idle_samples", info->idle_samples);
+		json_writer_member_u64(json, "idle_samples", info->hidden_samples[WAITING_IDLE]);
 	json_writer_member_u64(json, "streams", info->stream_cnt);
 	info_json_counts(json, &info->counts);
 	json_writer_member_u64(json, "lost_samples", info->lost_samples);

@@ -15,6 +15,7 @@
 #include "user/util/attributes.h"
 #include "user/model/profile.h"
 #include "user/model/source_lines.h"
+#include "user/model/waiting_place.h"
 #include "user/model/window.h"
 #include "user/output/tree.h"
 #include "user/util/strbuf.h"
@@ -41,8 +42,8 @@ struct output_info {
 		period; /* of events but EVENT_CPU: how many, or ns, a sample stands for; 0 = mixed */
 	uint64_t lost_samples; /* of all processes: the samples that were lost have none */
 	bool is_selection;     /* not of all processes: lost_samples are not of these alone */
-	uint64_t idle_samples; /* of EVENT_OFF_CPU: left out, as the threads never ran */
-	bool shows_idle; /* what they are in, the page shows from the start; else it has a switch */
+	uint64_t hidden_samples[WAITING_PLACE_CNT]; /* left out: their threads wait for work */
+	bool shows_idle; /* what these are in, the page shows from the start; else it has a switch */
 	struct window_counts counts; /* of the windows, not of the stacks that were kept */
 	bool is_part; /* only some threads or kinds of code of each process are kept */
 	/* The time of the windows that were recorded within the range, whatever they hold; 0 = not known. */
