@@ -35,6 +35,14 @@ def cgroup_of_this_worker():
 
 
 @pytest.fixture(scope="module")
+def browser():
+    from harness.browser import Browser  # of files that have no page selenium need not be there
+    browser = Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
 def long_tests_too(request):
     """Whether tests of this file that judge figures are to run: then there must be samples enough for them."""
     return any(item.get_closest_marker("long") for item in request.session.items if item.path == request.path)

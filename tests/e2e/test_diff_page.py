@@ -9,7 +9,6 @@ import subprocess
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from harness.browser import Browser
 from harness.programs import BUILD, PATIENCE
 
 DIFF_PAGE = BUILD / "tests" / "tools" / "diff_page"
@@ -23,13 +22,6 @@ def write(scene, form, extra="", *numbers):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
     assert result.returncode == 0, result.stderr
     return result.stdout
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -46,13 +46,6 @@ def write(form, folded, *options):
     return result.stdout
 
 
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
-
-
 @pytest.fixture
 def page(browser, tmp_path):
     """Makes a page of a profile and shows it; at the end it must have kept to itself."""

@@ -8,7 +8,6 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from harness.browser import Browser
 from harness.programs import BUILD, PATIENCE
 
 FOLD2OUT = BUILD / "tests" / "tools" / "fold2out"
@@ -33,13 +32,6 @@ java;start;VMThread::run;VMThread::wait_for_operation;Monitor::wait;futex_[k] 10
 java;start;java.util.TimerThread.mainLoop_[j];java.lang.Object.wait_[j];futex_[k] 15
 java;start;java.util.TimerThread.mainLoop_[j];a.Task.run_[j];java.lang.Object.wait_[j];futex_[k] 5
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 class Page:

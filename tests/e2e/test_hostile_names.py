@@ -9,7 +9,6 @@ import subprocess
 
 import pytest
 
-from harness.browser import Browser
 from harness.containers import java
 from harness.folded import Folded
 from harness.hostile import LATEST
@@ -147,20 +146,16 @@ def test_maps_for_perf_have_one_line_per_method(scene, tmp_path):
     assert all(re.fullmatch(rb"[0-9a-f]+ [0-9a-f]+ .+", line) for line in text.splitlines())
 
 
-def test_page_shows_names_as_text(scene, tmp_path):
+def test_page_shows_names_as_text(scene, browser, tmp_path):
     page = tmp_path / "page.html"
     scene.raw("--format", "html", "-o", page)
-    browser = Browser()
-    try:
-        browser.open(page)
-        browser.settle()
-        browser.search("alert")
-        assert browser.js("return window.alertCount") == 0
-        assert browser.js("return document.images.length") == 0
-        assert browser.requests() == []
-        assert not browser.console(), browser.console()
-    finally:
-        browser.close()
+    browser.open(page)
+    browser.settle()
+    browser.search("alert")
+    assert browser.js("return window.alertCount") == 0
+    assert browser.js("return document.images.length") == 0
+    assert browser.requests() == []
+    assert not browser.console(), browser.console()
 
 
 def test_log_has_lines_and_nothing_else(scene):

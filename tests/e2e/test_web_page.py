@@ -7,7 +7,6 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from harness.browser import Browser
 from harness.store import make_store
 from harness.web import Web
 
@@ -57,13 +56,6 @@ def web(tmp_path_factory):
     web = Web(make_store(folder / "store", script()), folder)
     yield web
     assert web.stop() == 0, web.errors.read_text()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 WHOLE = f"range={START}..{START + 10 * STEPS}"

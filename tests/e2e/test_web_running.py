@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.browser import Browser
 from harness.daemon import Daemon
 from harness.programs import BIN, Lacking, cpu_seconds, wait_until
 from harness.web import Web
@@ -61,13 +60,6 @@ def web(recording, folder):
     web = Web(recording.store, folder)
     yield web
     assert web.stop() == 0, web.errors.read_text()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    browser = Browser()
-    yield browser
-    browser.close()
 
 
 def look(browser, web, state="last=900"):
