@@ -61,7 +61,6 @@ static void two_times_are_relative_to_now(void **state)
 	assert_int_equal(options.selection.until_unix_ns, NOW);
 	assert_int_equal(options.now_unix_ns, NOW);
 	assert_int_equal(options.format, DIFF_CMD_FORMAT_TOP);
-	assert_false(options.has_format);
 	assert_int_equal(options.stores.cnt, 0);
 	assert_null(options.output);
 	assert_int_equal(options.fail_on, DIFF_CMD_FAIL_ON_NONE);
@@ -105,7 +104,6 @@ static void everything_else_is_taken(void **state)
 	assert_string_equal(options.stores.dirs[1], "/t");
 	assert_string_equal(options.output, "out.html");
 	assert_int_equal(options.format, DIFF_CMD_FORMAT_HTML);
-	assert_true(options.has_format);
 
 	options = accept(
 		"--before 2d..1d --after 1d..0s --pid 42 --comm java --cgroup /a --kind java "
@@ -117,6 +115,57 @@ static void everything_else_is_taken(void **state)
 	assert_int_equal(options.fail_on, DIFF_CMD_FAIL_ON_REGRESSION);
 	assert_false(options.statistics.alarm_without_history);
 	assert_null(options.output);
+}
+
+static void the_format_is_that_of_the_file(void **state)
+{
+	static const struct {
+		const char *line;
+		enum diff_cmd_format format;
+	} rows[] = {
+		{ "-o d.html", DIFF_CMD_FORMAT_HTML },
+		{ "-o d.json", DIFF_CMD_FORMAT_JSON },
+		{ "-o d.folded", DIFF_CMD_FORMAT_FOLDED },
+		{ "-o d.txt", DIFF_CMD_FORMAT_TOP },
+		{ "-o d.out", DIFF_CMD_FORMAT_TOP },
+		{ "-o -", DIFF_CMD_FORMAT_TOP },
+		{ "-o d.html --format json", DIFF_CMD_FORMAT_JSON },
+		{ "-o d.png --format html", DIFF_CMD_FORMAT_HTML },
+	};
+	char why[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct diff_cmd_options options;
+		char line[128];
+
+		(void)snprintf(line, sizeof(line), "a.folded b.folded %s", rows[i].line);
+		options = accept(line);
+		if (options.format != rows[i].format)
+			fail_msg("%s", line);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct diff_cmd_options options;
+
+		assert_int_equal(parse(i ? "a b -o d.svg" : "a b -o d.png", &options, why,
+				       sizeof(why)),
+				 -EINVAL);
+		assert_non_null(strstr(why, "is that of no format of a comparison; make it .html"));
+	}
+}
+
+static void rows_are_of_the_table(void **state)
+{
+	struct diff_cmd_options options;
+	char why[512];
+
+	(void)state;
+	assert_int_equal(accept("a b").row_max, DIFF_CMD_ROWS);
+	assert_int_equal(accept("a b -n 0").row_max, 0);
+	assert_int_equal(accept("a b --rows 7 -o d.txt").row_max, 7);
+	assert_int_equal(parse("a b --rows 7 -o d.html", &options, why, sizeof(why)), -EINVAL);
+	assert_string_equal(why, "--rows goes with --format top only");
+	assert_int_equal(parse("--days 1 --rows 7", &options, why, sizeof(why)), -EINVAL);
 }
 
 static void groups_are_of_any_label(void **state)
@@ -328,6 +377,8 @@ int main(void)
 		cmocka_unit_test(times_may_be_written_in_every_way),
 		cmocka_unit_test(the_side_before_may_be_the_later_one),
 		cmocka_unit_test(everything_else_is_taken),
+		cmocka_unit_test(the_format_is_that_of_the_file),
+		cmocka_unit_test(rows_are_of_the_table),
 		cmocka_unit_test(groups_are_of_any_label),
 		cmocka_unit_test(images_share_one_time),
 		cmocka_unit_test(days_have_a_directory),

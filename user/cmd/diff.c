@@ -30,7 +30,6 @@
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 
-#define DIFF_TABLE_ROWS 50
 #define LIST_HINT	"; see --list"
 
 /* `source` is NULL when files are compared. */
@@ -141,7 +140,7 @@ static int render(const struct diff_cmd_options *options, const struct diff_comp
 	case DIFF_CMD_FORMAT_TOP:
 		break;
 	}
-	return diff_output_table(&compare->output, DIFF_TABLE_ROWS, out);
+	return diff_output_table(&compare->output, options->row_max, out);
 }
 
 /* --fail-on: one line per cause, and the exit code. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/cli/output_ending.h"
 #include "user/compare/diff_load.h"
 #include "user/model/event_view.h"
 #include "user/store/store.h"
@@ -221,12 +222,21 @@ static const struct option_row output_rows[] = {
 	  .kind = OPTION_KIND_WORD,
 	  .metavar = "FORMAT",
 	  .help = "form of the output",
-	  .fallback = "top",
+	  .fallback = "that of FILE's ending, or top",
 	  .words = format_words,
 	  .uses = ONE_PICTURE,
 	  OPTION_FIELD(struct parsing, options.format) },
 	{ OPTION_ROW_OUTPUT(struct parsing, options.output), .fallback = "-",
 	  .uses = ONE_PICTURE | OUTLIERS },
+	{ .name = "rows",
+	  .letter = 'n',
+	  .kind = OPTION_KIND_NUMBER,
+	  .metavar = "N",
+	  .help = "with --format top: at most so many rows; 0 for all, also those without a change",
+	  .fallback = "50",
+	  .max = UINT32_MAX,
+	  .uses = ONE_PICTURE,
+	  OPTION_FIELD(struct parsing, options.row_max) },
 	{ OPTION_ROW_NO_PAGER(struct parsing, options.no_pager), .uses = ONE_PICTURE | OUTLIERS },
 	{ .name = "output-dir",
 	  .kind = OPTION_KIND_DIR,
@@ -411,6 +421,8 @@ static int check_combination(struct option_walk *walk, struct diff_cmd_options *
 		return err;
 	if (option_check_stores(walk, &options->stores))
 		return -EINVAL;
+	if (options_given(walk, "rows") && options->format != DIFF_CMD_FORMAT_TOP)
+		return options_refuse(walk, "--rows goes with --format top only");
 	if (options->mode == DIFF_CMD_MODE_FILES && options->fail_on)
 		return options_refuse(
 			walk, "--fail-on: two files cannot show that a change is more than chance");
@@ -456,6 +468,26 @@ static int check_combination(struct option_walk *walk, struct diff_cmd_options *
 	return 0;
 }
 
+/* That of the file's ending, when no option says it. 0 or -EINVAL. */
+static int take_format_of_file(struct option_walk *walk, struct diff_cmd_options *options)
+{
+	const char *path = options->output;
+	const char *format = path ? output_ending_format(path) : NULL;
+
+	int word = format ? option_word_index(format_words, format) : 0;
+
+	if (!path || options_given(walk, "format"))
+		return 0;
+	if (word < 0 || output_ending_is_foreign(path))
+		return options_refuse(walk,
+				      "--output: the ending of '%s' is that of no format of a "
+				      "comparison; make it .html, .json, .folded or .txt, or give "
+				      "--format",
+				      path);
+	options->format = (enum diff_cmd_format)word;
+	return 0;
+}
+
 int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_cmd_options *out,
 		       char *why, size_t why_len)
 {
@@ -463,6 +495,7 @@ int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_
 		.options = {
 			.output_dir = DIFF_CMD_DEFAULT_DIR,
 			.keep_days = DIFF_CMD_KEEP_DAYS,
+			.row_max = DIFF_CMD_ROWS,
 			.statistics = diff_options_default(),
 			.now_unix_ns = now_unix_ns,
 		},
@@ -479,11 +512,12 @@ int diff_options_parse(int argc, char **argv, uint64_t now_unix_ns, struct diff_
 
 	if (!err)
 		err = take_files(&walk, argv + walk.operands, argc - walk.operands);
+	if (!err)
+		err = take_format_of_file(&walk, options);
 	if (!err && !options->info.help && !options->info.version)
 		err = check_combination(&walk, options);
 	if (err)
 		return err;
-	options->has_format = options_given(&walk, "format");
 	if (options->output && strcmp(options->output, "-") == 0)
 		options->output = NULL;
 	*out = *options;

@@ -13,6 +13,7 @@
 
 #define DIFF_CMD_DAYS_MAX    30
 #define DIFF_CMD_KEEP_DAYS   30
+#define DIFF_CMD_ROWS	     50
 #define DIFF_CMD_KEEP_MAX    3650
 #define DIFF_CMD_DEFAULT_DIR "/var/lib/jbpf-diff" /* of --days */
 
@@ -68,9 +69,9 @@ struct diff_cmd_options {
 	bool has_event; /* it was given; the daily job takes cpu and off-cpu otherwise */
 	struct diff_options statistics;
 	enum diff_cmd_format format;
-	bool has_format;    /* it was given */
 	const char *output; /* file; NULL = stdout */
 	bool no_pager;
+	uint32_t row_max; /* of DIFF_CMD_FORMAT_TOP; 0 = all, also those without a change */
 	enum diff_cmd_fail_on fail_on;
 	uint64_t now_unix_ns; /* what times are relative to */
 	struct option_info info;

@@ -354,7 +354,7 @@ static int append_rows(struct table *table, size_t limit)
 	if (!is_all && count_quiet(table))
 		strbuf_printf(table->out,
 			      "%zu row%s the same or unresolved: not shown, but for what "
-			      "could have been seen above\n",
+			      "could have been seen above (all: --rows 0)\n",
 			      count_quiet(table), count_quiet(table) == 1 ? " is" : "s are");
 	return strbuf_error(table->out);
 }
