@@ -13,8 +13,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "e2e"))
 
+from harness.neighbours import CGROUP_ROOTS, Cgroup  # noqa: E402
 from harness.programs import Lacking, Waited  # noqa: E402
 
+WEIGHT_OF_TESTS = 200  # per cent, of all workers beside all containers
 MARKS = {
     "live": "samples, attaches or runs containers; waits for what it judges",
     "long(reason)": "its verdict depends on the host, or takes minutes: not in the gate, and why",
@@ -46,6 +48,22 @@ def cpu_pressure():
         return Path("/proc/pressure/cpu").read_text().split("avg60=")[1].split()[0]
     except (OSError, IndexError):
         return "?"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cgroup_of_this_worker():
+    """What jbpfd may spend it gives to each cgroup: hostile files of tests beside these, and a build on the same
+    machine, are not on the account of the programs that tests of this worker start. And a hundred busy threads of
+    tests beside these do not take the CPUs from them."""
+    if not CGROUP_ROOTS or os.geteuid() != 0:
+        yield
+        return
+    cgroup = Cgroup(f"jbpf-tests/worker-{os.getpid()}", weight=WEIGHT_OF_TESTS)
+    left = cgroup.take_in(os.getpid())
+    yield
+    for folder in left:
+        (folder / "cgroup.procs").write_text(str(os.getpid()))
+    cgroup.end()
 
 
 @pytest.hookimpl(hookwrapper=True)

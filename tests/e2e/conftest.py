@@ -3,8 +3,6 @@
 runner (scripts/run-e2e-tests) provides both. What is missing fails a test, it skips none."""
 import contextlib
 import fcntl
-import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -14,24 +12,7 @@ import pytest
 
 from harness.containers import Engine
 from harness.daemon import Daemon
-from harness.neighbours import CGROUP_ROOTS, Cgroup
 from harness.programs import AIDS, IMAGE, JAVA_SOURCES, PATIENCE, TOP, Lacking, run, wait_until
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cgroup_of_this_worker():
-    """What jbpfd may spend it gives to each cgroup: hostile files of tests beside these, and a build on the same
-    machine, are not on the account of the programs that tests of this worker start."""
-    if not CGROUP_ROOTS or os.geteuid() != 0:
-        yield
-        return
-    own = Path("/proc/self/cgroup").read_text()
-    before = CGROUP_ROOTS[0] / re.search(r"^0::/(.*)$", own, re.M).group(1)
-    cgroup = Cgroup(f"jbpf-tests/worker-{os.getpid()}")
-    (cgroup.folder / "cgroup.procs").write_text(str(os.getpid()))
-    yield
-    (before / "cgroup.procs").write_text(str(os.getpid()))
-    cgroup.end()
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ cgroup named like Docker's, with its own share of the CPUs; another user. All en
 import contextlib
 import errno
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -38,7 +39,8 @@ def is_removed(folder):
 class Cgroup:
     """A directory below the test's own, in the v2 tree and where there is one in the CPU controller's."""
 
-    def __init__(self, path, owner=None):
+    def __init__(self, path, owner=None, weight=None):
+        """`weight`: share of the CPUs of the outermost directory, per cent of that of others beside it."""
         assert CGROUP_ROOTS, "this host has no cgroup v2 tree: the test needs one"
         self.folder = CGROUP_ROOTS[0] / path
         self.folders = [self.folder]
@@ -47,6 +49,8 @@ class Cgroup:
         self.made = []
         for folder in self.folders:
             self.make(folder)
+        if weight:
+            self.weigh(path.partition("/")[0], weight)
         if owner:
             for file in ("", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
                 os.chown(self.folder / file, owner, owner)
@@ -65,6 +69,23 @@ class Cgroup:
             except FileNotFoundError:
                 assert attempt < 9, f"{folder}: its parent is removed again and again"
                 time.sleep(0.02)
+
+    def weigh(self, outermost, weight):
+        for path, value in ((CPU_V1 / outermost / "cpu.shares", 1024 * weight // 100),
+                            (CGROUP_ROOTS[0] / outermost / "cpu.weight", weight)):
+            with contextlib.suppress(OSError):  # one of the two hierarchies has it
+                path.write_text(str(value))
+
+    def take_in(self, pid):
+        """The process itself; the directories that it was in, so that it can go back."""
+        own = Path(f"/proc/{pid}/cgroup").read_text()
+        left = []
+        for folder in self.folders:
+            is_v1 = folder.is_relative_to(CPU_V1)
+            found = re.search(r"^\d+:(?:\w+,)*cpu(?:,\w+)*:/(.*)$" if is_v1 else r"^0::/(.*)$", own, re.M)
+            left.append((CPU_V1 if is_v1 else CGROUP_ROOTS[0]) / found.group(1))
+            (folder / "cgroup.procs").write_text(str(pid))
+        return left
 
     def enter(self):
         """What a shell does to be in it."""
