@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness.containers import JDKS, each_jdk, java
+from harness.containers import JDKS, NEWEST_JDKS, each_jdk, java
 from harness.folded import assert_rare, kind, plain
 from harness.hostile import SANITIZED
 from harness.programs import cpu_seconds, wait_cpu, wait_until
@@ -108,7 +108,7 @@ class Scene:
 
 
 # Under sanitizers the oldest and the newest layouts are enough: what is shipped is judged on all.
-@pytest.fixture(scope="module", params=each_jdk(8, 17, 25, of=(JDKS[0], JDKS[-1]) if SANITIZED else JDKS))
+@pytest.fixture(scope="module", params=each_jdk(8, 17, 25, of=(JDKS[0], JDKS[-1]) if SANITIZED else JDKS + NEWEST_JDKS))
 def scene(request, engine, app, module_daemon, long_tests_too):
     return Scene(engine, app, module_daemon, request.param, long_tests_too)
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from harness.containers import JDKS, java
+from harness.containers import JDKS, NEWEST_JDKS, java
 from harness.folded import assert_rare, kind, plain
 from harness.programs import wait_until
 
@@ -28,11 +28,12 @@ COMPILERS = {
     # A third of the methods is never compiled: compiled code calls interpreted code and the other way round.
     "mixed": ["-XX:CompileCommand=exclude,Chains.b*"],
 }
-COLLECTORS = {"Serial": JDKS, "Parallel": JDKS, "G1": JDKS, "Z": (11, 17, 21, 25), "Shenandoah": (11, 17, 21, 25)}
+ALL_JDKS = JDKS + NEWEST_JDKS
+COLLECTORS = {"Serial": ALL_JDKS, "Parallel": ALL_JDKS, "G1": ALL_JDKS, "Z": ALL_JDKS[1:], "Shenandoah": ALL_JDKS[1:]}
 FLAGS = dict(COMPILERS, **{name: ["-XX:+UnlockExperimentalVMOptions", f"-XX:+Use{name}GC"] for name in COLLECTORS})
 SOME = [(25, "mixed"), (8, "c1"), (17, "default"), (11, "graal")]
 IS_ALL = os.environ.get("JBPF_CHAINS_ALL") == "1"
-CASES = [(jdk, compiler) for jdk in JDKS for compiler in COMPILERS if compiler != "graal" or jdk == 11] if IS_ALL else SOME
+CASES = [(jdk, compiler) for jdk in ALL_JDKS for compiler in COMPILERS if compiler != "graal" or jdk == 11] if IS_ALL else SOME
 CASES += [(jdk, name) for name, jdks in COLLECTORS.items() for jdk in jdks] if IS_ALL else []
 ENOUGH = 2500 if IS_ALL else 800
 # x87 instructions of JDK 8 push into the middle of a frame.
@@ -122,7 +123,7 @@ def is_cut_in_the_interpreter(frames):
 
 
 @pytest.mark.long("at most 1 % of the stacks may be cut: how soon rules are known is the host's")
-@pytest.mark.parametrize("jdk", JDKS if IS_ALL else [17])
+@pytest.mark.parametrize("jdk", ALL_JDKS if IS_ALL else [17])
 def test_interpreted_methods_are_whole_while_their_frame_is_made(engine, daemon, jdk):
     """The first sample at each of these addresses is cut."""
     container = start_chains(engine, jdk, "int")
@@ -145,7 +146,7 @@ CALLERS = {
     r"Gen\d+\.lambda\$spin\d+\$\d+": r"Gen\d+\$\$Lambda.*\.applyAsDouble",
     r"Gen\d+\.helper\d+": r"Gen\d+\.(spin\d+|lambda\$spin\d+\$\d+)", r"(Base|Next)\d+\.step\d+": r"Gen\d+\.helper\d+",
 }
-CHURN_CASES = [(jdk, cache) for jdk in JDKS for cache in ("5m", "48m")] if IS_ALL else [(17, "5m")]
+CHURN_CASES = [(jdk, cache) for jdk in ALL_JDKS for cache in ("5m", "48m")] if IS_ALL else [(17, "5m")]
 
 
 # A code cache of 5 MB, a fiftieth of the default, is flushed all the time: code whose class lives can go and have another
@@ -186,7 +187,7 @@ def test_no_chain_is_impossible_while_code_comes_and_goes(engine, daemon, jdk, c
 
 LAYER = re.compile(r"Layers\$\w+\.layer(\d)")
 LAYER_FLAGS = {"osr": ["-XX:-Inline"], "deopt": [], "virtual": []}
-LAYER_CASES = [(jdk, mode, has_flag) for mode in LAYER_FLAGS for jdk in JDKS for has_flag in (False, True)
+LAYER_CASES = [(jdk, mode, has_flag) for mode in LAYER_FLAGS for jdk in ALL_JDKS for has_flag in (False, True)
                if mode != "virtual" or jdk >= 21] if IS_ALL else [(17, "osr", False), (17, "deopt", False),
                                                                   (25, "virtual", False)]
 

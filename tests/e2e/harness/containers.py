@@ -10,11 +10,12 @@ from harness.programs import IMAGE, IMAGES, run, wait_until
 
 USER = "12345:12345"  # no passwd entry anywhere
 JDKS = (8, 11, 17, 21, 25)
+NEWEST_JDKS = (26, 27, 28)  # of Debian's unstable release, while it has them: long suite
 JDKS_THAT_MUST_BE = (8, 17, 25)  # the others are left out, with the reason, where they cannot be had
 JAVA = ["java", "-XX:+PreserveFramePointer", "-Xmx96m", "-XX:CompileCommand=quiet"]
 
 
-def each_jdk(*gate, of=JDKS):
+def each_jdk(*gate, of=JDKS + NEWEST_JDKS):
     """Parameters of a test: these are in the gate, of the others it takes too long."""
     return [pytest.param(jdk, marks=() if jdk in gate else pytest.mark.long("one JVM more: time")) for jdk in of]
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files and programs that were replaced: a JDK that is upgraded while it runs, and a process that executes another
+program. Names are those of what ran."""
+import shlex
+
+import pytest
+
+from harness.containers import java
+from harness.folded import Folded, kind, plain
+from harness.programs import run, wait_until
+
+pytestmark = pytest.mark.live
+
+ENOUGH = 40  # samples of what is judged
+# The same bytes in a new file, as a package manager leaves it: what is mapped has no name any more.
+REPLACE = "cd $(dirname $(readlink -f $(command -v java)))/../lib && for at in server/libjvm.so libjava.so; do " \
+          "cp $at new && rm $at && mv new $at; done"
+# A shell that works for a while, and then is a JVM under the same pid.
+SHELL = "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done; exec "
+
+
+def java_frames(frames):
+    return [plain(frame) for frame in frames if kind(frame) in "j10i"]
+
+
+def test_a_jvm_whose_libraries_were_replaced_is_named(engine, daemon):
+    """async-profiler#572, gprofiler#92: /proc/PID/maps says "(deleted)", and the path is another file's."""
+    container = engine.start_ready("upgraded", java("Shares", 600, 60), "TRUTH")
+    engine.docker("exec", "--user", "0", container.id, "sh", "-c", REPLACE)
+    pid = container.pid
+    maps = run("grep", "-c", "libjvm.so (deleted)", f"/proc/{pid}/maps")
+    assert int(maps.stdout) > 0, maps
+    profiler = daemon(window="2s").start().wait_ready()
+    begin = profiler.wait_met([pid])
+    profiler.wait_samples({pid: 2 * ENOUGH}, since=begin)
+    folded = profiler.dump("--pid", pid, since=begin)
+    named = folded.samples(lambda frames: "Shares.seventy" in java_frames(frames) or "Shares.thirty" in java_frames(frames))
+    assert named >= ENOUGH, folded
+    # Functions of the library that has no path any more.
+    assert folded.samples(lambda frames: "JavaThread::run" in frames) >= ENOUGH, folded
+    assert not folded.with_frame("[libjvm.so]"), folded
+    assert profiler.status_json()[pid]["jit_source"] == "vmstructs"
+
+
+def test_a_process_that_executes_a_jvm_is_both_one_after_the_other(engine, daemon):
+    """samply#36, opentelemetry-ebpf-profiler#835: exec keeps the pid, and nothing else."""
+    profiler = daemon(window="1s").start().wait_ready()
+    container = engine.start("executes", ["sh", "-c", SHELL + shlex.join(java("Shares", 600, 60))])
+    pid = container.pid
+
+    def of(comm):
+        result = profiler.dump_raw("--pid", pid, "--comm", comm)
+        return Folded(result.stdout if result.returncode == 0 else "")
+    wait_until(lambda: of("java").with_frame("Shares.seventy") >= ENOUGH, 300, "the JVM is sampled")
+    shell, jvm = of("sh"), of("java")
+    assert shell.total > 0, "the shell worked before"
+    for frames, _ in shell.stacks:
+        assert frames[0] == "sh" and not java_frames(frames), frames
+        assert not any("libjvm" in frame or frame.startswith("JavaThread") for frame in frames), frames
+    assert all(frames[0] == "java" for frames, _ in jvm.stacks)
+    assert not jvm.samples(lambda frames: any(name in frames for name in ("evaltree", "evalcommand", "[dash]"))), jvm
+    lives = {line for line in profiler.list_text("--by", "pid", "--pid", pid).splitlines() if str(pid) in line}
+    assert len(lives) == 2, lives
