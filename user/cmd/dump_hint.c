@@ -17,7 +17,9 @@
 #include "user/model/thread_counts.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
+#include "user/store/store_state.h"
 #include "user/util/cleanup.h"
+#include "user/util/clock.h"
 #include "user/util/strbuf.h"
 #include "user/util/strtab.h"
 #include "user/util/vec.h"
@@ -334,10 +336,23 @@ static int append_streams(const struct hint_streams *hint, struct strbuf *out)
 
 /* ---- other times ---- */
 
-static void append_range(uint64_t first_unix_ns, uint64_t last_unix_ns, struct strbuf *out)
+/* Does a jbpfd write the one store that was asked? */
+static bool is_written(const struct option_stores *stores)
+{
+	struct store_state state;
+
+	return !stores->from && stores->cnt <= 1 &&
+	       !store_state_read(stores->cnt ? stores->dirs[0] : STORE_DEFAULT_DIR, &state) &&
+	       store_state_is_fresh(&state, clock_unix_ns());
+}
+
+static void append_range(const struct option_stores *stores, uint64_t first_unix_ns,
+			 uint64_t last_unix_ns, struct strbuf *out)
 {
 	if (last_unix_ns == 0) {
-		strbuf_puts(out, "the store has none at all; is jbpfd running?");
+		strbuf_puts(out, is_written(stores) ?
+					 "the store has none yet; jbpfd runs: wait for a window" :
+					 "the store has none at all; is jbpfd running?");
 		return;
 	}
 	strbuf_puts(out, "that time is empty; the store has samples from ");
@@ -369,7 +384,7 @@ int dump_hint(struct store_source *reader, const struct dump_options *options, s
 	} else if (!err) {
 		err = cmd_store_range(reader, &range);
 		if (!err)
-			append_range(range.first_unix_ns, range.last_unix_ns, out);
+			append_range(&options->stores, range.first_unix_ns, range.last_unix_ns, out);
 	}
 	streams_release(&hint.streams);
 	return err ? err : strbuf_error(out);
