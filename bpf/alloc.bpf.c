@@ -11,6 +11,8 @@
  * no room left comes here, and is charged with the buffer. So sums are right, and shares lean towards
  * who happens to come last.
  *
+ * The class is the leaf: its Klass* stands in the key where others have their kernel stack.
+ *
  * A count of a key whose kind is JBPF_KEY_ALLOC is in units of ALLOC_UNIT_BYTES.
  */
 #include "vmlinux.h"
@@ -30,6 +32,8 @@
 #include "bpf/maps.bpf.h"
 #include "bpf/notice.bpf.h"
 #include "bpf/opt_out.bpf.h"
+/* There is none: it is the class. */
+#define KERNEL_STACK_IS_SENT(key) false
 #include "bpf/sample.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/thread.bpf.h"
@@ -66,6 +70,7 @@ static __always_inline void alloc_count(struct pt_regs *ctx, __u32 pid, __u64 un
 	}
 	task_view_btf(task, &view);
 	key_fill(&state->key, &view, pid, JBPF_KEY_ALLOC);
+	state->key.kernel_hash = PT_REGS_PARM1(ctx);
 	state->key.thread = thread_take(&state->value);
 	if (has_opted_out && opt_out_is_known(&state->key)) {
 		count_add(JBPF_CNT_OPTED_OUT, units);

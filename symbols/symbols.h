@@ -291,6 +291,13 @@ typedef int (*symbols_jit_fn)(void *ctx, uint64_t start, uint64_t len, const cha
 __must_check int symbols_process__each_jit(struct symbols_process *process, symbols_jit_fn fn,
 					   void *ctx);
 
+/*
+ * Appends the class of the process's JVM whose Klass* this is, and was at this moment (CLOCK_BOOTTIME);
+ * "[unknown class]" when that is not sure. 0 or -ENOMEM.
+ */
+__must_check int symbols_process__read_class(struct symbols_process *process, uint64_t klass,
+					     uint64_t boot_ns, struct frame_list *out);
+
 /* The same for a kernel stack. */
 __must_check int symbolizer__read_and_resolve_kernel(struct symbolizer *symbolizer,
 						     const uint64_t *ips, size_t ip_cnt,

@@ -7,6 +7,8 @@
 
 #include "symbols/symbols_frames.h"
 #include "symbols/symbols_process.h"
+#include "user/util/cleanup.h"
+#include "user/util/strbuf.h"
 
 struct jit_choice {
 	const struct jit_source_ops *ops;
@@ -174,6 +176,33 @@ int symbols_process_answer_missing(struct symbols_process *process, uint64_t add
 	out->kind = ANSWER_KIND_MISSING;
 	out->epoch = process->refresh_cnt & ANSWER_EPOCH_MASK;
 	return err ? answer_placeholder(process->names, "[unknown]", out) : 0;
+}
+
+/* ---- classes ---- */
+
+static int read_class_name(struct symbols_process *process, uint64_t klass, uint64_t boot_ns,
+			   struct strbuf *out)
+{
+	for (const struct jit_source_use *use = process->jit_sources; use->ops; use++)
+		if (use->ops->class_name)
+			return use->ops->class_name(use->state, klass, boot_ns, out);
+	return -ENOENT;
+}
+
+int symbols_process__read_class(struct symbols_process *process, uint64_t klass, uint64_t boot_ns,
+				struct frame_list *out)
+{
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	struct answer answer = { .frame_kind = FRAME_KIND_NATIVE };
+	int err = read_class_name(process, klass, boot_ns, &name);
+
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		err = answer_placeholder(process->names, "[unknown class]", &answer);
+	else
+		err = name_table__plain(process->names, strbuf_str(&name), name.len, &answer.name);
+	return err ? err : frame_list_add(out, process->names, &answer);
 }
 
 /* ---- prefetching ---- */

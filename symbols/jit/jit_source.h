@@ -90,6 +90,9 @@ struct jit_source_ops {
 	int (*read_frames)(void *state, const struct jit_vm_query *query,
 			   struct jit_vm_answer *out);
 
+	/* As jit_vm__class_name(). NULL: it knows no classes. */
+	int (*class_name)(void *state, uint64_t klass, uint64_t boot_ns, struct strbuf *out);
+
 	/* As jit_vm__prove_leaf(). NULL: it cannot. */
 	bool (*prove_leaf)(void *state, const struct jit_vm_query *query, struct jit_vm_proof *out);
 

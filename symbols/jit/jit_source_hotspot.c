@@ -225,6 +225,13 @@ static int source_read_frames(void *state, const struct jit_vm_query *query,
 	return jit_vm__read_frames(source->vm, query, out);
 }
 
+static int source_class_name(void *state, uint64_t klass, uint64_t boot_ns, struct strbuf *out)
+{
+	struct source *source = state;
+
+	return source->vm ? jit_vm__class_name(source->vm, klass, boot_ns, out) : -ENOENT;
+}
+
 static bool source_begin_prefetch(void *state)
 {
 	struct source *source = state;
@@ -351,6 +358,7 @@ const struct jit_source_ops jit_source_hotspot = {
 	.ranges = source_ranges,
 	.unwind = source_unwind,
 	.read_frames = source_read_frames,
+	.class_name = source_class_name,
 	.prove_leaf = source_prove_leaf,
 	.begin_prefetch = source_begin_prefetch,
 	.read_cnt = source_read_cnt,

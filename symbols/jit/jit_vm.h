@@ -40,6 +40,7 @@ struct jit_vm_ops {
 		      bool *same_out);
 	int (*method_name)(void *ctx, uint64_t method, uint64_t *const_method_out,
 			   struct strbuf *out);
+	int (*class_name)(void *ctx, uint64_t klass, struct strbuf *out); /* as hotspot_class_name() */
 	int (*walk)(void *ctx, hotspot_walk_fn fn, void *fn_ctx, size_t *skipped_out);
 	int (*read_code)(void *ctx, uint64_t address, void *out, size_t len);
 	int (*scopes_read)(void *ctx, const struct hotspot_blob *blob, struct hotspot_scopes **out);
@@ -93,6 +94,14 @@ void jit_vm__end(struct jit_vm *vm, uint64_t since_boot_ns);
 void jit_vm__ranges(const struct jit_vm *vm, struct hotspot_ranges *out);
 /* As hotspot_code__unwind(). */
 bool jit_vm__unwind(struct jit_vm *vm, struct jbpf_hotspot *out);
+
+/*
+ * Reads the name of a class (its Klass*) that was there at this moment. 0; -EAGAIN, -ENOMEM and the like, as
+ * hotspot_class_name(); -EXDEV: classes were unloaded since, and it may be another one's; -EBUSY: the budget
+ * of reading is used up.
+ */
+__must_check int jit_vm__class_name(struct jit_vm *vm, uint64_t klass, uint64_t boot_ns,
+				    struct strbuf *out);
 
 /* Does the JVM have its code there? */
 bool jit_vm__covers(const struct jit_vm *vm, uint64_t address);

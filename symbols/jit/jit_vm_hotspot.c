@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "symbols/hotspot/hotspot_class.h"
 #include "symbols/hotspot/hotspot_unloads.h"
 #include "symbols/jit/jit_vm.h"
 #include "user/host/remote_mem.h"
@@ -57,6 +58,14 @@ static int reader_method_name(void *ctx, uint64_t method, uint64_t *const_method
 	struct reader *reader = ctx;
 
 	return hotspot_code__method_name(reader->code, method, const_method_out, out);
+}
+
+static int reader_class_name(void *ctx, uint64_t klass, struct strbuf *out)
+{
+	struct reader *reader = ctx;
+
+	return hotspot_class_name(hotspot_code__mem(reader->code),
+				  hotspot_code__layout(reader->code), klass, out);
 }
 
 static int reader_walk(void *ctx, hotspot_walk_fn fn, void *fn_ctx, size_t *skipped_out)
@@ -123,6 +132,7 @@ static const struct jit_vm_ops reader_ops = {
 	.find = reader_find,
 	.verify = reader_verify,
 	.method_name = reader_method_name,
+	.class_name = reader_class_name,
 	.walk = reader_walk,
 	.read_code = reader_read_code,
 	.scopes_read = reader_scopes_read,

@@ -50,6 +50,21 @@ bool jit_unloads_none_since(const struct jit_vm *vm, uint64_t from_ns)
 	return !unloads->is_known || unloads->since_ns <= from_ns || !unloads->has_changed;
 }
 
+int jit_vm__class_name(struct jit_vm *vm, uint64_t klass, uint64_t boot_ns, struct strbuf *out)
+{
+	struct strbuf_mark before = strbuf_mark(out);
+	int err;
+
+	if (!jit_account_may_read(&vm->account))
+		return -EBUSY;
+	err = jit_account_note(&vm->account, vm->ops->class_name(vm->ctx, klass, out));
+	/* Asked after the name was read: none that went before has left it its place. */
+	if (!err && !jit_unloads_read_none_between(vm, boot_ns, vm->ops->now_ns(vm->ctx)))
+		err = -EXDEV;
+	jit_account_settle(&vm->account);
+	return strbuf_settle(out, before, err);
+}
+
 bool jit_unloads_read_none_between(struct jit_vm *vm, uint64_t from_ns, uint64_t to_ns)
 {
 	if (!vm->unloads.is_known || (vm->unloads.seen_ns < to_ns && !jit_unloads_read(vm)))

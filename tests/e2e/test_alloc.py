@@ -15,6 +15,7 @@ from harness.programs import BIN, run, wait_until
 
 BREAKPOINT = 0xcc  # int3 of x86
 PAGE = 4096
+CLASSES = {"growThree": "byte[]", "growTwo": "long[][]", "growOne": "GrowHeap[]"}
 
 
 def grow_heap(engine, name, **options):
@@ -68,21 +69,23 @@ def assert_allocation_is_told(engine, tmp_path, jdk):
     # What could not be named in time is in the sum, and in no method.
     missing = found.samples(lambda frames: not any("GrowHeap." in frame for frame in frames))
     missing += (float(lost[1]) + 0.05) * 1024 if lost else 0  # it is rounded
-    for method, true in zip(("growThree", "growTwo", "growOne"), truth):
+    for (method, name), true in zip(CLASSES.items(), truth):
         mine = found.with_frame(f"GrowHeap.{method}")
         assert true - missing <= mine <= true, f"{method}: {mine} KiB, truth {true}, missing {missing}: {said} {found}"
+        of_class = found.samples(lambda frames: frames[-1] == name and any(method in frame for frame in frames))
+        assert of_class == mine, f"{method} allocates {name}: {found}"
     assert container.running()
 
 
 @pytest.mark.live
-def test_what_a_jvm_allocates_is_told_by_method(engine, tmp_path):
+def test_what_a_jvm_allocates_is_told_by_method_and_class(engine, tmp_path):
     assert_allocation_is_told(engine, tmp_path, 17)
 
 
 @pytest.mark.live
 @pytest.mark.long("three more JVMs, with the same verdict")
 @pytest.mark.parametrize("jdk", [11, 21, 25])
-def test_what_other_jvms_allocate_is_told_by_method(jdk, engine, tmp_path):
+def test_what_other_jvms_allocate_is_told_by_method_and_class(jdk, engine, tmp_path):
     assert_allocation_is_told(engine, tmp_path, jdk)
 
 

@@ -255,6 +255,14 @@ static inline int fake_method_name(void *ctx, uint64_t address, uint64_t *const_
 	return strbuf_error(out);
 }
 
+/* Classes lie where methods do, and have their names. */
+static inline int fake_class_name(void *ctx, uint64_t klass, struct strbuf *out)
+{
+	uint64_t ignored;
+
+	return fake_method_name(ctx, klass, &ignored, out);
+}
+
 static inline int fake_walk(void *ctx, hotspot_walk_fn fn, void *fn_ctx, size_t *skipped_out)
 {
 	struct fake_vm *fake = ctx;
@@ -411,6 +419,7 @@ static const struct jit_vm_ops fake_vm_ops = {
 	.find = fake_find,
 	.verify = fake_verify,
 	.method_name = fake_method_name,
+	.class_name = fake_class_name,
 	.walk = fake_walk,
 	.read_code = fake_read_code,
 	.scopes_read = fake_scopes_read,

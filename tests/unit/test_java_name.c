@@ -3,6 +3,7 @@
  * Canonical names: the spellings of JDK 8 to 25 and of the frameworks that generate classes, as
  * seen in perf maps, and that a canonical name is its own canonical form.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -412,6 +413,42 @@ static void java_name_is_its_own_canonical_form_for_any_text(void **state)
 	}
 }
 
+static void java_name_of_classes_is_as_in_sources_and_stable(void **state)
+{
+	static const struct row rows[] = {
+		{ "java/lang/String", "java.lang.String" },
+		{ "Main", "Main" },
+		{ "a/B$C", "a.B$C" },
+		{ "[B", "byte[]" },
+		{ "[[J", "long[][]" },
+		{ "[Ljava/lang/Object;", "java.lang.Object[]" },
+		{ "[[La/B$C;", "a.B$C[][]" },
+		{ "a/B$$Lambda+0x00007f1234567890", "a.B$$Lambda" },
+		{ "[La/B$$Lambda+0x00007f1234567890;", "a.B$$Lambda[]" },
+		{ "jdk/proxy2/$Proxy17", "jdk.proxy.$Proxy" },
+	};
+	static const char *const none[] = { "", "[", "[[", "[X", "[Ljava/lang/Object", "[BB", "[La;b" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+		__cleanup_free char *copy = malloc(strlen(rows[i].raw));
+
+		assert_non_null(copy);
+		memcpy(copy, rows[i].raw, strlen(rows[i].raw));
+		strbuf_puts(&out, "x");
+		assert_int_equal(java_name_class(copy, strlen(rows[i].raw), &out), 0);
+		assert_string_equal(strbuf_str(&out) + 1, rows[i].expected);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+
+		strbuf_puts(&out, "x");
+		assert_int_equal(java_name_class(none[i], strlen(none[i]), &out), -EINVAL);
+		assert_string_equal(strbuf_str(&out), "x");
+	}
+}
+
 static void java_name_of_unpacked_libraries_loses_random_digits(void **state)
 {
 	static const struct row rows[] = {
@@ -452,6 +489,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(java_name_of_methods_is_stable_from_run_to_run),
 		cmocka_unit_test(java_name_is_never_empty),
+		cmocka_unit_test(java_name_of_classes_is_as_in_sources_and_stable),
 		cmocka_unit_test(java_name_keeps_parameters_when_asked),
 		cmocka_unit_test(java_name_tells_vm_code_from_methods),
 		cmocka_unit_test(java_name_of_other_runtimes_is_kept),

@@ -507,6 +507,69 @@ static void old_jvm_is_calm_when_its_unloadings_are_not_counted(void **state)
 	assert_false(jit_vm__is_restless(vm));
 }
 
+/* ---- classes ---- */
+
+/* Of an object that was allocated at that time; "" and the error in *err when there is none. */
+static const char *class_at(uint64_t boot_ns, int *err)
+{
+	static struct strbuf name;
+
+	strbuf_clear(&name);
+	*err = jit_vm__class_name(vm, METHOD, boot_ns, &name);
+	return strbuf_str(&name);
+}
+
+static void class_is_believed_when_none_was_unloaded_since(void **state)
+{
+	uint64_t before, after;
+	int err;
+
+	(void)state;
+	classes_are_counted(5);
+	before = fake.now_ns;
+	fake.now_ns += SECOND;
+	assert_string_equal(class_at(before, &err), "int Work.one(int)");
+	assert_int_equal(err, 0);
+	class_goes(METHOD);
+	fake.now_ns += SECOND;
+	assert_string_equal(class_at(before, &err), "");
+	assert_int_equal(err, -EXDEV);
+	after = ++fake.now_ns;
+	assert_string_equal(class_at(after, &err), "void Next.life()");
+	assert_int_equal(err, 0);
+}
+
+static void class_that_goes_while_its_name_is_read_is_not_believed(void **state)
+{
+	uint64_t before;
+	int err;
+
+	(void)state;
+	classes_are_counted(5);
+	before = fake.now_ns;
+	fake.now_ns += SECOND;
+	fake.before_name = fake_goes_meanwhile;
+	assert_string_equal(class_at(before, &err), "");
+	assert_int_equal(err, -EXDEV);
+}
+
+static void class_that_cannot_be_read_has_no_name(void **state)
+{
+	int err;
+
+	(void)state;
+	classes_are_counted(5);
+	fake.error = -EAGAIN;
+	assert_string_equal(class_at(fake.now_ns, &err), "");
+	assert_int_equal(err, -EAGAIN);
+	fake.error = -ESRCH;
+	(void)class_at(fake.now_ns, &err);
+	assert_int_equal(err, -ESRCH);
+	fake.error = 0;
+	(void)class_at(fake.now_ns, &err);
+	assert_int_equal(err, -EBUSY); /* nothing of a process that is gone is read */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, vm_make, vm_remove)
@@ -535,6 +598,9 @@ int main(void)
 		TEST(young_jvm_counts_as_restless_until_its_unloadings_are_counted),
 		TEST(young_jvm_with_code_at_the_place_of_other_code_stays_restless),
 		TEST(old_jvm_is_calm_when_its_unloadings_are_not_counted),
+		TEST(class_is_believed_when_none_was_unloaded_since),
+		TEST(class_that_goes_while_its_name_is_read_is_not_believed),
+		TEST(class_that_cannot_be_read_has_no_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

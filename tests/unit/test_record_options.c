@@ -123,6 +123,7 @@ static void allocation_is_of_a_process_that_is_named(void **state)
 		{ { "--event=alloc", "-p", "7", "--count=5", NULL }, -EINVAL },
 		{ { "--event=alloc", "-p", "7", "--frequency=9", NULL }, -EINVAL },
 		{ { "--event=alloc", "-p", "7", "--threshold=5ms", NULL }, -EINVAL },
+		{ { "--event=alloc", "-p", "7", "--kind=java", NULL }, -EINVAL },
 	};
 
 	(void)state;
@@ -148,7 +149,7 @@ static void threshold_is_of_measured_waits(void **state)
 		{ { "--event=sched", "--threshold=5", NULL }, -EINVAL, 0 },
 		{ { "--threshold=5ms", NULL }, -EINVAL, 0 },
 		{ { "--event=sched", "--count=5", NULL }, -EINVAL, 0 },
-		{ { "--event=sched", "--idle", NULL }, -EINVAL, 0 },
+		{ { "--event=page-faults", "--idle", NULL }, -EINVAL, 0 },
 	};
 
 	(void)state;
@@ -346,7 +347,7 @@ static void record_refuses_what_is_wrong(void **state)
 		  "--lines goes with --format top, html and json: lines are known by method, not by stack" },
 		{ { "--lines", "--thread=x" },
 		  "--lines does not go with --thread: lines are counted for all threads of a process" },
-		{ { "--idle" }, "--idle goes with --event off-cpu, wall, lock and disk only" },
+		{ { "--idle" }, "--idle goes with --event off-cpu, sched, wall, lock and disk only" },
 		{ { "--ignore-opt-out" },
 		  "--ignore-opt-out requires -p PID: a process that opted "
 		  "out is profiled only when it is named" },

@@ -250,6 +250,9 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 	if (options.event == EVENT_ALLOC && (!options.selection.pid || options.ignores_opt_out))
 		return options_refuse(&walk, "--event alloc requires -p PID, a JVM that has not "
 					     "opted out: it sets breakpoints in that process");
+	if (options.event == EVENT_ALLOC && options.selection.kind != SELECT_KIND_ANY)
+		return options_refuse(&walk, "--kind does not go with the event alloc, where a "
+					     "class is the tip of each stack");
 	if (options.event != EVENT_SCHED && options.threshold_ns)
 		return options_refuse(&walk, "--threshold goes with --event sched only");
 	if (options.of_wakers &&

@@ -105,6 +105,22 @@ static int descriptor_type_append(struct text text, size_t *consumed_out, struct
 	return 0;
 }
 
+int java_name_class(const char *raw, size_t raw_len, struct strbuf *out)
+{
+	struct strbuf_mark before = strbuf_mark(out);
+	struct text text = { raw, raw_len };
+	size_t consumed = raw_len;
+	int err = raw_len ? 0 : -EINVAL;
+
+	if (raw_len && *raw == '[')
+		err = descriptor_type_append(text, &consumed, out);
+	else if (!err)
+		class_append(text, out);
+	if (!err && consumed != raw_len)
+		err = -EINVAL;
+	return strbuf_settle(out, before, err ?: strbuf_error(out));
+}
+
 /* "ILjava/lang/String;" -> "int, java.lang.String". -EINVAL: not a descriptor, `out` as it was. */
 static int descriptor_append(struct text text, struct strbuf *out)
 {

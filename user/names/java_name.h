@@ -21,6 +21,12 @@ __must_check int java_name_canonical(const char *raw, size_t raw_len, bool is_ho
 				     bool keep_parameters, struct strbuf *out,
 				     enum frame_kind *kind_out);
 
+/*
+ * Appends the canonical form of a class's name in the JVM: "java/lang/String" -> "java.lang.String", "[[I" ->
+ * "int[][]". 0; -EINVAL: it is none, `out` as it was; -ENOMEM.
+ */
+__must_check int java_name_class(const char *raw, size_t raw_len, struct strbuf *out);
+
 /* Is it HotSpot's own code, as its maps and profilers name it? "Interpreter", "StubRoutines (1)", ... */
 bool java_name_is_vm_code(const char *name, size_t len);
 

@@ -4,26 +4,27 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A heap that grows, by three methods, as 3 : 2 : 1: what they allocate is kept, and is large enough for regions of its own,
+ * A heap that grows, by three methods, each with a class of its own, as 3 : 2 : 1: what they allocate is kept, and is large enough for regions of its own,
  * so that nobody copies it later. It warms up, prints READY, and waits for the file that its argument names; then it grows,
  * prints "TRUTH bytes of growThree, growTwo, growOne", and sleeps.
  */
 public class GrowHeap {
     static final int BYTES = 640 << 10; // more than half of a region of G1, whose least size is 1 MiB
     static final int ROUNDS = 100;
-    static final List<byte[]> kept = new ArrayList<>();
+    static final int REFERENCE_BYTES = 4; // of a heap of less than 32 GiB
+    static final List<Object> kept = new ArrayList<>();
     static long sink;
 
     static byte[] growThree(int bytes) {
         return new byte[bytes];
     }
 
-    static byte[] growTwo(int bytes) {
-        return new byte[bytes];
+    static long[][] growTwo(int bytes) {
+        return new long[bytes / REFERENCE_BYTES][];
     }
 
-    static byte[] growOne(int bytes) {
-        return new byte[bytes];
+    static GrowHeap[] growOne(int bytes) {
+        return new GrowHeap[bytes / REFERENCE_BYTES];
     }
 
     static void warmUp() throws Exception {

@@ -277,14 +277,20 @@ static int push_disk(struct frame_list *list)
 	return err;
 }
 
-static int name_kernel(struct stack_namer *namer, const struct jbpf_key *key)
+/* What is above the user stack: of the kernel, or the class of which an object is allocated. */
+static int name_tip(struct stack_namer *namer, struct process *process,
+		    const struct probe_count *count)
 {
+	const struct jbpf_key *key = &count->key;
 	uint64_t hash = key->kernel_hash;
 	struct probe_stack stack;
 
 	namer->kernel.cnt = 0;
 	if (!hash)
 		return 0;
+	if (key->kind == JBPF_KEY_ALLOC)
+		return symbols_process__read_class(process->symbols, hash, count->value.first_ns,
+						   &namer->kernel);
 	if ((key->kind == JBPF_KEY_OFF_CPU || key->kind == JBPF_KEY_SCHED) &&
 	    hash < JBPF_DISK_SLEEP)
 		return push_syscall(&namer->kernel, (uint32_t)hash - 1);
@@ -302,13 +308,16 @@ static int name_kernel(struct stack_namer *namer, const struct jbpf_key *key)
 }
 
 /* A sample in the kernel has no source line that would be its own. */
-static int add_line(const struct stack_namer *namer, uint64_t samples, struct source_lines *lines)
+static int add_line(const struct stack_namer *namer, const struct probe_count *count,
+		    struct source_lines *lines)
 {
+	bool is_in_kernel = namer->kernel.cnt && count->key.kind != JBPF_KEY_ALLOC;
 	const struct frame *leaf = namer->user.items;
 
-	if (namer->kernel.cnt || !namer->user.cnt || !leaf->file)
+	if (is_in_kernel || !namer->user.cnt || !leaf->file)
 		return 0;
-	return source_lines__add(lines, leaf->name, leaf->kind, leaf->file, leaf->line, samples);
+	return source_lines__add(lines, leaf->name, leaf->kind, leaf->file, leaf->line,
+				 count->value.count);
 }
 
 /* The name as it may be shown: a program gives its threads any bytes for names. */
@@ -368,12 +377,12 @@ int stack_namer_add(struct stack_namer *namer, struct process *process,
 		return 0;
 	err = name_user(namer, process, count->key.user_hash, &count->value, &ending);
 	if (!err)
-		err = name_kernel(namer, &count->key);
+		err = name_tip(namer, process, count);
 	if (!err)
 		err = add_text(namer, process, &ending, &count->value, target->profile, &stack);
 	if (!err)
 		err = add_thread(namer, process, count, stack, target->threads);
-	if (!err && add_line(namer, samples, target->lines) == -ENOMEM)
+	if (!err && add_line(namer, count, target->lines) == -ENOMEM)
 		err = -ENOMEM;
 	if (err)
 		return err;
