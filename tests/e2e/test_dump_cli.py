@@ -206,7 +206,7 @@ def test_top_is_a_table_of_methods(store):
     assert folded(store, "--format", "top", "--container", "shop-1") == (
         "CPU of container shop-1\n"
         "2023-11-14T22:13:20Z to 2023-11-14T22:15:00Z (1m 40s, of which 20s were recorded)\n"
-        "15 samples, 0.15 CPU seconds at 99 Hz, 0.01 cores, 1 stream\n"
+        "15 samples, 0.15 CPU seconds at 99 Hz, 0.01 cores, 1 process\n"
         "unknown frames 2.00 %, truncated stacks 0.00 %, lost samples 5 (whole host)\n"
         "\n"
         " SELF%   SELF  TOTAL%  TOTAL  METHOD\n"

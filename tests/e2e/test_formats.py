@@ -190,7 +190,7 @@ def test_pprof_says_what_it_is_of(store, decode):
     assert [profile.strings[it] for it in data["comment"]] == [
         "CPU of container shop-1",
         "2023-11-14T22:13:20Z to 2023-11-14T22:15:00Z (1m 40s, of which 10s were recorded)",
-        "25 samples, 0.25 CPU seconds at 99 Hz, 0.03 cores, 1 stream",
+        "25 samples, 0.25 CPU seconds at 99 Hz, 0.03 cores, 1 process",
         "unknown frames 2.00 %, truncated stacks 0.00 %, lost samples 5 (whole host)",
     ]
     assert profile.files() == sorted([

@@ -71,7 +71,7 @@ def test_all_formats_tell_time_and_not_samples(tmp_path):
     # Of two threads, two seconds. On a busy host they wait for a CPU most of the time, which is no waiting; what is
     # measured are some 4,000 waits, each of which is a millisecond.
     assert 20_000 < data["samples"] < 4_100_000, data["samples"]
-    assert re.search(r"^\d+\.\d{3} seconds of waiting, in microseconds, 1 stream$", top.stdout, re.M), top.stdout
+    assert re.search(r"^\d+\.\d{3} seconds of waiting, in microseconds, 1 process$", top.stdout, re.M), top.stdout
     assert '"measured":true' in (tmp_path / "out.html").read_text()
 
 

@@ -100,7 +100,7 @@ static void top_is_a_table_with_its_circumstances(void **state)
 	assert_string_equal(strbuf_str(&out),
 			    "java in shop\n"
 			    "2026-11-21T13:20:00Z to 2026-11-21T13:30:00Z (10m)\n"
-			    "10 samples, 0.10 CPU seconds at 100 Hz, 2 streams\n"
+			    "10 samples, 0.10 CPU seconds at 100 Hz, 2 processes\n"
 			    "unknown frames 2.00 %, truncated stacks 10.00 %, lost samples 7\n"
 			    "\n"
 			    " SELF%   SELF  TOTAL%  TOTAL  METHOD\n"
@@ -303,7 +303,7 @@ static void lines_are_a_table_with_their_rest(void **state)
 		strbuf_str(&out),
 		"java in shop\n"
 		"2026-11-21T13:20:00Z to 2026-11-21T13:30:00Z (10m)\n"
-		"20 samples, 0.20 CPU seconds at 100 Hz, 2 streams\n"
+		"20 samples, 0.20 CPU seconds at 100 Hz, 2 processes\n"
 		"unknown frames 2.00 %, truncated stacks 5.00 %, lost samples 7\n"
 		"\n"
 		" SELF%  SELF  LINE          METHOD\n"

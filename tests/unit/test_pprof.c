@@ -386,7 +386,7 @@ static void pprof_comments_tell_what_was_recorded_and_lost(void **state)
 		"java in <shop> & \"co\"",
 		"pod=a_[2Jb",
 		"2026-11-21T13:20:00Z to 2026-11-21T13:30:00Z (10m)",
-		"3 samples, 0.03 CPU seconds at 100 Hz, 2 streams",
+		"3 samples, 0.03 CPU seconds at 100 Hz, 2 processes",
 		"unknown frames 2.00 %, truncated stacks 33.33 %, lost samples 7",
 	};
 	struct pprof_read read = write_and_read(profile_of("a;b 3\n"), &output_profiles_info);

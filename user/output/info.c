@@ -274,8 +274,8 @@ void info_append_samples(struct strbuf *out, const struct output_info *info, uin
 		append_samples(out, info, samples);
 	append_not_shown(out, info);
 	if (info->stream_cnt)
-		strbuf_printf(out, ", %zu stream%s", info->stream_cnt,
-			      info_plural(info->stream_cnt));
+		strbuf_printf(out, ", %zu process%s", info->stream_cnt,
+			      info->stream_cnt == 1 ? "" : "es");
 }
 
 void info_append_losses(struct strbuf *out, const struct output_info *info, uint64_t samples)

@@ -34,7 +34,7 @@ void info_append_amount(struct strbuf *out, const struct output_info *info, uint
 uint64_t info_hidden_samples(const struct output_info *info);
 /* "22.50 seconds of threads that wait for work (idle threads 15.00, pool queues 7.50)" */
 void info_append_hidden(struct strbuf *out, const struct output_info *info);
-/* "12345 samples, 124.70 CPU seconds at 99 Hz, 0.21 cores, 3 streams" */
+/* "12345 samples, 124.70 CPU seconds at 99 Hz, 0.21 cores, 3 processes" */
 void info_append_samples(struct strbuf *out, const struct output_info *info, uint64_t samples);
 /* "unknown frames 0.42 %, truncated stacks 0.00 %, lost samples 3 (whole host)" */
 void info_append_losses(struct strbuf *out, const struct output_info *info, uint64_t samples);

@@ -229,7 +229,7 @@ static bool names_image(const struct diff_output_side *side)
 	return side->name && side->image && strstr(side->name, side->image);
 }
 
-/* "a day; 2026-...; 12345 samples, 1.04 cores, 3 streams, JVM 17, image x, unknown frames ..." */
+/* "a day; 2026-...; 12345 samples, 1.04 cores, 3 processes, JVM 17, image x, unknown frames ..." */
 static void header_side(struct header *header, const char *label,
 			const struct diff_output_side *side, double cores)
 {
@@ -255,8 +255,8 @@ static void header_side(struct header *header, const char *label,
 		strbuf_printf(out, ", %.1f %s/s", cores * DIFF_EVENTS_OF_RATE,
 			      diff_words_event(diff));
 	if (side->stream_cnt)
-		strbuf_printf(out, ", %zu stream%s", side->stream_cnt,
-			      plural((double)side->stream_cnt));
+		strbuf_printf(out, ", %zu process%s", side->stream_cnt,
+			      side->stream_cnt == 1 ? "" : "es");
 	append_if(out, differ(diff->before.jvm_version, diff->after.jvm_version), "JVM",
 		  side->jvm_version);
 	/* Of two images that were asked for, the side's name is that. */
