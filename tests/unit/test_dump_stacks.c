@@ -147,6 +147,34 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 	}
 }
 
+/* EVENT_WALL has both: a worker that takes the next task from its queue has something to do. */
+static void time_on_a_cpu_is_never_hidden(void **state)
+{
+	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
+	uint64_t hidden[WAITING_PLACE_CNT] = { 0 };
+	const struct selection selection = { 0 };
+	const struct window window = { .pid = 42, .event = EVENT_CPU, .frequency_hz = 100 };
+	const struct dump_stacks wanted = {
+		.selection = &selection,
+		.event = EVENT_WALL,
+		.hidden_samples = hidden,
+		.hides_waiting = true,
+	};
+	static const char text[] = "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j] 3\n";
+	struct profile *profile = profile__new();
+	size_t bad_cnt = 0;
+
+	(void)state;
+	assert_non_null(profile);
+	assert_int_equal(dump_stacks_add(&wanted, &window, text, strlen(text), profile, &bad_cnt),
+			 0);
+	assert_int_equal(profile__to_folded(profile, &out), 0);
+	assert_string_equal(strbuf_str(&out),
+			    "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j] 30000\n");
+	assert_int_equal(hidden[WAITING_POOL], 0);
+	profile__free(profile);
+}
+
 /* Line 0: pool-# 3, main 2; line 1: not known 1, main 1; line 2: main 4. */
 static const char thread_code[] = "\2\4main\0\6pool-#\0\3\2\1\1\2\0\1\2\1\0\1";
 
@@ -277,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dump_stacks_put_labels_in_front_and_keep_one_kind),
+		cmocka_unit_test(time_on_a_cpu_is_never_hidden),
 		cmocka_unit_test(stacks_are_divided_among_their_threads),
 		cmocka_unit_test(a_broken_code_of_threads_costs_their_names_and_is_counted),
 		cmocka_unit_test(a_table_of_labels_has_no_stacks),

@@ -164,11 +164,13 @@ static int add_threads(struct adding *adding, const char *stack, size_t len, uin
 }
 
 /* Where the samples of a stack that is not shown are counted; NULL = it is shown. */
-static uint64_t *hidden_of(const struct dump_stacks *wanted, const char *stack, size_t len)
+static uint64_t *hidden_of(const struct adding *adding, const char *stack, size_t len)
 {
+	const struct dump_stacks *wanted = adding->wanted;
 	enum waiting_place place;
 
-	if (!wanted->hidden_samples)
+	/* Of EVENT_WALL: a thread that runs in such a place does not wait there. */
+	if (!wanted->hidden_samples || adding->window->event == EVENT_CPU)
 		return NULL;
 	if (wanted->hides_waiting)
 		place = waiting_place_of(stack, len);
@@ -191,7 +193,7 @@ static int add_line(struct adding *adding, const char *line, size_t len)
 	}
 	is_wanted = select_kind_matches(adding->wanted->selection->kind, leaf.kind);
 	is_wanted = is_wanted && event_takes_stack(adding->wanted->event, line, stack_len);
-	adding->hidden = is_wanted ? hidden_of(adding->wanted, line, stack_len) : NULL;
+	adding->hidden = is_wanted ? hidden_of(adding, line, stack_len) : NULL;
 	if (adding->wants_threads)
 		return add_threads(adding, line, stack_len, count, is_wanted);
 	return is_wanted ? add_stack(adding, line, stack_len, count) : 0;
