@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.containers import java
+from harness.containers import NEWEST_JDKS, java
 from harness.folded import Folded
 from harness.programs import BIN, run, wait_until
 
@@ -83,8 +83,8 @@ def test_what_a_jvm_allocates_is_told_by_method_and_class(engine, tmp_path):
 
 
 @pytest.mark.live
-@pytest.mark.long("three more JVMs, with the same verdict")
-@pytest.mark.parametrize("jdk", [11, 21, 25])
+@pytest.mark.long("more JVMs, with the same verdict")
+@pytest.mark.parametrize("jdk", [11, 21, 25, *NEWEST_JDKS])
 def test_what_other_jvms_allocate_is_told_by_method_and_class(jdk, engine, tmp_path):
     assert_allocation_is_told(engine, tmp_path, jdk)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What jbpf shows of JVMs from JDK 8 to 25 in containers: names of compiled and interpreted code, what
+"""What jbpf shows of JVMs from JDK 8 to 28 in containers: names of compiled and interpreted code, what
 it says about frame pointers, and that it needs nothing of the JVM or its container for that."""
 import os
 import re
