@@ -27,13 +27,13 @@
 /* What one count belongs to. 48 bytes, no padding. */
 struct jbpf_key {
 	__u64 start_ns; /* group leader's start_boottime, CLOCK_BOOTTIME ns; with pid the process's life */
-	__u64 cgroup_id;   /* cgroup v2 id; 1 (the root) where only v1 is used */
-	__u64 user_hash;   /* hash of life and user stack; 0 = none (kernel thread) */
+	__u64 cgroup_id; /* cgroup v2 id; 1 (the root) where only v1 is used */
+	__u64 user_hash; /* hash of life and user stack; 0 = none (kernel thread) */
 	/* Content hash of the kernel stack; 0 = interrupted in user mode. Of JBPF_KEY_ALLOC the object's Klass*. */
 	__u64 kernel_hash;
-	__u32 pid;	   /* host tgid */
-	__u32 exec_id;	   /* low half of task->self_exec_id: an exec makes another program of it */
-	__u32 kind;	   /* JBPF_KEY_* */
+	__u32 pid;     /* host tgid */
+	__u32 exec_id; /* low half of task->self_exec_id: an exec makes another program of it */
+	__u32 kind;    /* JBPF_KEY_* */
 	__u32 thread; /* tag of the name in jbpf_value; 0 = not known, as where only the process is */
 };
 

@@ -196,12 +196,10 @@ int symbols_process__read_class(struct symbols_process *process, uint64_t klass,
 	struct answer answer = { .frame_kind = FRAME_KIND_NATIVE };
 	int err = read_class_name(process, klass, boot_ns, &name);
 
-	if (err == -ENOMEM)
-		return err;
-	if (err)
+	if (!err)
+		err = name_table__class(process->names, strbuf_str(&name), name.len, &answer.name);
+	if (err && err != -ENOMEM)
 		err = answer_placeholder(process->names, "[unknown class]", &answer);
-	else
-		err = name_table__plain(process->names, strbuf_str(&name), name.len, &answer.name);
 	return err ? err : frame_list_add(out, process->names, &answer);
 }
 

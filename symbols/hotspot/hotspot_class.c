@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "symbols/hotspot/hotspot_method_text.h"
-#include "user/names/java_name.h"
 #include "user/util/cleanup.h"
 
 #define SYMBOL_MAX_BYTES 65535u /* a length of 16 bits: symbol.hpp, max_symbol_length */
@@ -52,7 +51,6 @@ static int read_symbol(const struct remote_mem *mem, const struct hotspot_layout
 int hotspot_class_name(const struct remote_mem *mem, const struct hotspot_layout *layout,
 		       uint64_t klass, struct strbuf *out)
 {
-	__cleanup_strbuf struct strbuf raw = STRBUF_INIT;
 	uint64_t symbol = 0;
 	int err = -EAGAIN;
 
@@ -60,9 +58,7 @@ int hotspot_class_name(const struct remote_mem *mem, const struct hotspot_layout
 		err = remote_mem_read_uint(mem, klass + layout->klass_name.offset, POINTER_BYTES,
 					   &symbol);
 	if (!err)
-		err = hotspot_address_is_sane(symbol) ? read_symbol(mem, layout, symbol, &raw) :
+		err = hotspot_address_is_sane(symbol) ? read_symbol(mem, layout, symbol, out) :
 							-EAGAIN;
-	if (!err && java_name_class(strbuf_str(&raw), raw.len, out))
-		err = strbuf_error(out) ?: -EAGAIN;
 	return local_error(err);
 }

@@ -11,7 +11,7 @@
 #include "user/util/strbuf.h"
 
 /*
- * Appends "java.lang.String", or "byte[][]". 0; -EAGAIN: what is there is no class; -ENOMEM, or as
+ * Appends its name in the JVM: "java/lang/String", "[[B". 0; -EAGAIN: what is there is no class; -ENOMEM, or as
  * remote_mem_read().
  */
 __must_check int hotspot_class_name(const struct remote_mem *mem,

@@ -40,7 +40,8 @@ struct jit_vm_ops {
 		      bool *same_out);
 	int (*method_name)(void *ctx, uint64_t method, uint64_t *const_method_out,
 			   struct strbuf *out);
-	int (*class_name)(void *ctx, uint64_t klass, struct strbuf *out); /* as hotspot_class_name() */
+	int (*class_name)(void *ctx, uint64_t klass,
+			  struct strbuf *out); /* as hotspot_class_name() */
 	int (*walk)(void *ctx, hotspot_walk_fn fn, void *fn_ctx, size_t *skipped_out);
 	int (*read_code)(void *ctx, uint64_t address, void *out, size_t len);
 	int (*scopes_read)(void *ctx, const struct hotspot_blob *blob, struct hotspot_scopes **out);

@@ -247,6 +247,15 @@ int name_table__jit(struct name_table *names, const char *raw, size_t len, bool 
 	return err;
 }
 
+int name_table__class(struct name_table *names, const char *raw, size_t len, uint32_t *id_out)
+{
+	int err;
+
+	strbuf_clear(&names->scratch);
+	err = java_name_class(raw, len, &names->scratch);
+	return err ? err : name_table_method(names, names->scratch.data, names->scratch.len, id_out);
+}
+
 int name_table__library(struct name_table *names, const char *path, uint32_t *id_out)
 {
 	const char *base = procmaps_base_name(path);

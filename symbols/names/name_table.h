@@ -57,6 +57,9 @@ __must_check int name_table__native(struct name_table *names, const char *raw, s
 /* A name of a perf map. */
 __must_check int name_table__jit(struct name_table *names, const char *raw, size_t len,
 				 bool is_hotspot, uint32_t *id_out, enum frame_kind *kind_out);
+/* A class as the JVM calls it, "[[B": "byte[][]". -EINVAL: no such name. */
+__must_check int name_table__class(struct name_table *names, const char *raw, size_t len,
+				   uint32_t *id_out);
 /* "[libfoo.so]" for a path. */
 __must_check int name_table__library(struct name_table *names, const char *path, uint32_t *id_out);
 /* "libfoo.so+0x3a0": the function that begins there in the file of this path, as its segments say. */

@@ -475,7 +475,10 @@ static void brief_programs_that_are_gone_are_not_warned_of(void **state)
 		uint64_t lived_s, silent_s;
 		bool is_warned_of;
 	} rows[] = {
-		{ 599, 21, false }, { 599, 20, true }, { 601, 3600, true }, { 0, 3600, true },
+		{ 599, 21, false },
+		{ 599, 20, true },
+		{ 601, 3600, true },
+		{ 0, 3600, true },
 	};
 
 	(void)state;

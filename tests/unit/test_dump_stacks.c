@@ -25,10 +25,10 @@ static const struct window shop = {
 	"java;a.B.d_[0] 3\n"              \
 	"java;libc.so 1\n"
 
-#define WAITS                                                                                     \
-	"java;[idle];a 9\njava;a.B.c_[j] 2\n"                                                     \
-	"java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];"                               \
-	"java.util.concurrent.locks.LockSupport.park_[j];futex_[k] 40\n"                          \
+#define WAITS                                                            \
+	"java;[idle];a 9\njava;a.B.c_[j] 2\n"                            \
+	"java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];"      \
+	"java.util.concurrent.locks.LockSupport.park_[j];futex_[k] 40\n" \
 	"java;sun.nio.ch.EPoll.wait_[0];epoll_wait_[k] 6\n"
 
 struct stacks_case {
@@ -141,7 +141,8 @@ static void dump_stacks_put_labels_in_front_and_keep_one_kind(void **state)
 				 0);
 		assert_int_equal(profile__to_folded(profile, &out), 0);
 		if (strcmp(strbuf_str(&out), cases[i].folded) != 0 ||
-		    bad_cnt != cases[i].bad_line_cnt || memcmp(hidden, cases[i].hidden, sizeof(hidden)) != 0)
+		    bad_cnt != cases[i].bad_line_cnt ||
+		    memcmp(hidden, cases[i].hidden, sizeof(hidden)) != 0)
 			fail_msg("case %zu: %zu bad, '%s'", i, bad_cnt, strbuf_str(&out));
 		profile__free(profile);
 	}

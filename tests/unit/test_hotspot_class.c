@@ -80,13 +80,13 @@ static int read_name(uint64_t klass, struct strbuf *out)
 	return hotspot_class_name(&jvm.mem, &jvm.layout, klass, out);
 }
 
-static void assert_name(const char *raw, const char *expected)
+static void assert_name(const char *name)
 {
 	__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 
-	put_symbol(SYMBOL, raw, strlen(raw));
+	put_symbol(SYMBOL, name, strlen(name));
 	assert_int_equal(read_name(KLASS, &out), 0);
-	assert_string_equal(strbuf_str(&out), expected);
+	assert_string_equal(strbuf_str(&out), name);
 }
 
 static void assert_none(uint64_t klass, int err)
@@ -98,21 +98,21 @@ static void assert_none(uint64_t klass, int err)
 	assert_string_equal(strbuf_str(&out), "x");
 }
 
-static void classes_are_called_as_in_sources(void **state)
+static void classes_have_their_names_in_the_jvm(void **state)
 {
 	(void)state;
 	for (int is_packed = 0; is_packed < 2; is_packed++) {
 		jvm_make(is_packed);
-		assert_name("java/lang/String", "java.lang.String");
-		assert_name("[B", "byte[]");
-		assert_name("[[Ljava/util/Map$Entry;", "java.util.Map$Entry[][]");
-		assert_name("\xc3\x9c", "\xc3\x9c");
+		assert_name("java/lang/String");
+		assert_name("[B");
+		assert_name("[[Ljava/util/Map$Entry;");
+		assert_name("\xc3\x9c");
 	}
 }
 
 static void what_is_no_class_has_no_name(void **state)
 {
-	static const char *const names[] = { "[", "[Q", "a\nb", "\xff\xfe" };
+	static const char *const names[] = { "a\nb", "\xff\xfe" };
 
 	(void)state;
 	jvm_make(false);
@@ -142,7 +142,7 @@ static void name_ends_with_what_is_mapped(void **state)
 		__cleanup_strbuf struct strbuf out = STRBUF_INIT;
 
 		assert_int_equal(read_name(KLASS, &out), 0);
-		assert_string_equal(strbuf_str(&out), "a.BCDEFG");
+		assert_string_equal(strbuf_str(&out), "a/BCDEFG");
 	}
 	poke(at, 9, 2);
 	assert_none(KLASS, -EAGAIN);
@@ -180,7 +180,7 @@ static void random_bytes_do_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(classes_are_called_as_in_sources),
+		cmocka_unit_test(classes_have_their_names_in_the_jvm),
 		cmocka_unit_test(what_is_no_class_has_no_name),
 		cmocka_unit_test(name_ends_with_what_is_mapped),
 		cmocka_unit_test(process_that_is_gone_is_told),

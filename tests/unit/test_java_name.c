@@ -427,7 +427,8 @@ static void java_name_of_classes_is_as_in_sources_and_stable(void **state)
 		{ "[La/B$$Lambda+0x00007f1234567890;", "a.B$$Lambda[]" },
 		{ "jdk/proxy2/$Proxy17", "jdk.proxy.$Proxy" },
 	};
-	static const char *const none[] = { "", "[", "[[", "[X", "[Ljava/lang/Object", "[BB", "[La;b" };
+	static const char *const none[] = { "",	   "[",	   "[[", "[X", "[Ljava/lang/Object",
+					    "[BB", "[La;b" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "user/model/near_name.h"
+#include "user/names/near_name.h"
 #include "user/util/cleanup.h"
 
 static void slips_of_the_hand_are_near(void **state)

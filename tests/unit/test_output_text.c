@@ -483,7 +483,10 @@ static void what_is_not_shown_is_told_as_time(void **state)
 		uint64_t period, hidden[WAITING_PLACE_CNT];
 		const char *text;
 	} rows[] = {
-		{ EVENT_OFF_CPU, 100000000, { 0 }, "3 samples, 0.30 seconds of waiting, one sample for 100 ms" },
+		{ EVENT_OFF_CPU,
+		  100000000,
+		  { 0 },
+		  "3 samples, 0.30 seconds of waiting, one sample for 100 ms" },
 		{ EVENT_OFF_CPU,
 		  100000000,
 		  { [WAITING_POOL] = 75, [WAITING_IDLE] = 150 },

@@ -347,7 +347,8 @@ static void record_refuses_what_is_wrong(void **state)
 		  "--lines goes with --format top, html and json: lines are known by method, not by stack" },
 		{ { "--lines", "--thread=x" },
 		  "--lines does not go with --thread: lines are counted for all threads of a process" },
-		{ { "--idle" }, "--idle goes with --event off-cpu, sched, wall, lock and disk only" },
+		{ { "--idle" },
+		  "--idle goes with --event off-cpu, sched, wall, lock and disk only" },
 		{ { "--ignore-opt-out" },
 		  "--ignore-opt-out requires -p PID: a process that opted "
 		  "out is profiled only when it is named" },

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/model/near_name.h"
+#include "user/names/near_name.h"
 #include "user/output/info.h"
 #include "user/util/cleanup.h"
 #include "user/util/parse.h"
@@ -193,6 +193,11 @@ static int take_duration(const struct option_row *row, const char *value, uint64
 	uint64_t ns;
 	int err = parse_duration_ns(value, &ns);
 
+	/* No time needs no unit. */
+	if (err && strcmp(value, "0") == 0) {
+		ns = 0;
+		err = 0;
+	}
 	if (err)
 		return err;
 	if (row->max && (ns < row->min || ns > row->max))

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "user/util/cleanup.h"
 
@@ -37,7 +38,7 @@ static bool has_ending(const char *name, const char *ending)
 {
 	size_t len = strlen(name), ending_len = strlen(ending);
 
-	return len > ending_len && strcmp(name + len - ending_len, ending) == 0;
+	return len > ending_len && strcasecmp(name + len - ending_len, ending) == 0;
 }
 
 const char *output_ending_format(const char *path)

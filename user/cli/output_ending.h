@@ -8,7 +8,7 @@
 /* For messages: the endings that users should know. */
 #define OUTPUT_ENDINGS ".html, .svg, .pb.gz, .speedscope.json, .otlp, .json, .folded or .txt"
 /* A message about the path. */
-#define OUTPUT_ENDING_REFUSED                                                                  \
+#define OUTPUT_ENDING_REFUSED                                                        \
 	"--output: the ending of '%s' is that of no format; make it " OUTPUT_ENDINGS \
 	", or give --format"
 

@@ -15,7 +15,7 @@
 #include "user/cmd/maps_options.h"
 #include "user/cmd/record_options.h"
 #include "user/cmd/store_options.h"
-#include "user/model/near_name.h"
+#include "user/names/near_name.h"
 #include "user/push/push.h"
 #include "user/push/push_options.h"
 #include "user/top/top_options.h"

@@ -30,7 +30,7 @@
 #include "user/util/log.h"
 #include "user/util/strbuf.h"
 
-#define LIST_HINT	"; see --list"
+#define LIST_HINT "; see --list"
 
 /* `source` is NULL when files are compared. */
 static int diff_fail(const struct diff_cmd_options *options, const struct store_source *source,

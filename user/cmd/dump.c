@@ -186,6 +186,8 @@ static int dump_read(struct dump *dump, struct store_source *reader)
 /* How near the result is to the time that was asked for. */
 static void report_cut(const struct dump *dump)
 {
+	if (dump->cut_cnt && dump->options->view.format == DUMP_FORMAT_JSON)
+		pr_info("stacks and samples are those of this time; all other counts are those of the whole profiles around it\n");
 	if (dump->whole_cnt)
 		pr_info("%zu profile%s over the ends of this time and %s taken whole: when each stack was sampled is not known there; jbpfd --keep-moments says how long that is kept\n",
 			dump->whole_cnt, dump->whole_cnt == 1 ? " reaches" : "s reach",

@@ -13,7 +13,7 @@
 
 #include "user/cli/cmd_store.h"
 #include "user/cli/streams.h"
-#include "user/model/near_name.h"
+#include "user/names/near_name.h"
 #include "user/model/thread_counts.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"
@@ -132,8 +132,8 @@ static size_t collect_names(const struct hint_streams *hint, const struct select
  * "no container 'shpo'; did you mean 'shop'?", or what there is. `names` are in the order of compare_names();
  * `see`: what tells all of them.
  */
-static int append_names(const char *by, const char *wanted, const struct hint_name *names, size_t cnt,
-			const char *see, struct strbuf *out)
+static int append_names(const char *by, const char *wanted, const struct hint_name *names,
+			size_t cnt, const char *see, struct strbuf *out)
 {
 	bool any_near = cnt && names[0].near != NEAR_NAME_FAR;
 	size_t shown = 0;
@@ -384,7 +384,8 @@ int dump_hint(struct store_source *reader, const struct dump_options *options, s
 	} else if (!err) {
 		err = cmd_store_range(reader, &range);
 		if (!err)
-			append_range(&options->stores, range.first_unix_ns, range.last_unix_ns, out);
+			append_range(&options->stores, range.first_unix_ns, range.last_unix_ns,
+				     out);
 	}
 	streams_release(&hint.streams);
 	return err ? err : strbuf_error(out);

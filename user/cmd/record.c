@@ -553,10 +553,17 @@ static int look_at_process(const struct record_options *options, struct probe_op
 		.wants_alloc = options->event == EVENT_ALLOC,
 	};
 	struct naming_map_answer answer = { 0 };
-	char why[256] = "";
+	char why[256] = "", folder[32];
 	int err;
 
-	if (!question.pid || options->ignores_opt_out)
+	if (!question.pid)
+		return 0;
+	(void)snprintf(folder, sizeof(folder), "/proc/%" PRIu32, question.pid);
+	if (access(folder, F_OK)) {
+		pr_err("nothing was sampled: there is no process %u\n", question.pid);
+		return -ESRCH;
+	}
+	if (options->ignores_opt_out)
 		return 0;
 	err = ask(&question, &answer, why, sizeof(why));
 	if (err) {
@@ -610,7 +617,7 @@ int cmd_record(int argc, char **argv)
 	struct recording recording;
 	struct recorder *recorder = NULL;
 	char why[1024];
-	int code;
+	int code, err;
 
 	if (record_options_parse(argc, argv, &options, why, sizeof(why))) {
 		pr_err("%s\n", why);
@@ -632,8 +639,9 @@ int cmd_record(int argc, char **argv)
 		.pids = options.selection.pid ? &options.selection.pid : NULL,
 		.pid_cnt = options.selection.pid ? 1 : 0,
 	};
-	if (look_at_process(&options, &recorder_options.probe))
-		return CMD_EXIT_FAILED;
+	err = look_at_process(&options, &recorder_options.probe);
+	if (err)
+		return err == -ESRCH ? CMD_EXIT_NO_SAMPLES : CMD_EXIT_FAILED;
 	if (!event_is_view(options.event))
 		recorder_options.probe.periods[options.event] = options.period;
 	recorder_options.probe.off_cpu_rate = options.off_cpu_rate;

@@ -278,8 +278,7 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 	}
 	err = settle_output(&walk, &options.view);
 	/* A table of the threads that were woken would not say by whom. */
-	if (options.keeps_digits ||
-	    (options.of_wakers && options.view.format != DUMP_FORMAT_TOP))
+	if (options.keeps_digits || (options.of_wakers && options.view.format != DUMP_FORMAT_TOP))
 		add_by_thread(&options.view);
 	if (!err)
 		err = dump_view_check(&walk, &options.view, &options.selection, options.event);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/model/near_name.h"
+#include "user/names/near_name.h"
 #include "user/model/stack_text.h"
 #include "user/output/escape.h"
 #include "user/output/info.h"

@@ -7,12 +7,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "user/store/store.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
+#include "user/util/log.h"
+
+#define HOUR_CHARS 32
 
 static bool is_current(const struct segment_file *file, const struct segment_file *current)
 {
@@ -109,6 +114,10 @@ struct retention {
 	uint64_t other; /* of these, of other events than EVENT_CPU */
 	uint64_t hours; /* that went for keep_bytes */
 	const struct item *last_gone;
+	uint64_t gone_cnt; /* files that were deleted */
+	uint64_t gone_bytes;
+	uint64_t gone_first_s; /* hours that they were of */
+	uint64_t gone_last_s;
 };
 
 static bool is_too_old(const struct retention *retention, const struct segment_file *file)
@@ -153,6 +162,10 @@ static int item_delete(struct retention *retention, struct item *item)
 	item->is_gone = true; /* not tried again */
 	if (err)
 		return err;
+	if (!retention->gone_cnt++)
+		retention->gone_first_s = item->file.hour_unix_s;
+	retention->gone_last_s = item->file.hour_unix_s;
+	retention->gone_bytes += item->bytes;
 	retention->total -= item->bytes;
 	if (item->tree)
 		retention->other -= item->bytes;
@@ -274,6 +287,29 @@ static int retention_list(struct retention *retention, size_t tree_cnt)
 	return err;
 }
 
+static void print_hour(uint64_t hour_unix_s, char out[HOUR_CHARS])
+{
+	time_t time = (time_t)hour_unix_s;
+	struct tm tm;
+
+	if (!gmtime_r(&time, &tm) || !strftime(out, HOUR_CHARS, "%Y-%m-%dT%H:00Z", &tm))
+		out[0] = '\0';
+}
+
+/* What is deleted is told, so that nobody wonders where it is. */
+static void tell_gone(const struct retention *retention)
+{
+	char first[HOUR_CHARS], last[HOUR_CHARS];
+
+	if (!retention->gone_cnt)
+		return;
+	print_hour(retention->gone_first_s, first);
+	print_hour(retention->gone_last_s, last);
+	pr_info("store: deleted %" PRIu64 " file%s of the hours from %s to %s, %.1f MiB, as --keep-age and --keep-bytes say\n",
+		retention->gone_cnt, retention->gone_cnt == 1 ? "" : "s", first, last,
+		(double)retention->gone_bytes / (1 << 20));
+}
+
 int retention_apply(const struct retention_tree *trees, size_t tree_cnt,
 		    const struct retention_limits *limits, uint64_t now_unix_ns,
 		    struct retention_outcome *out)
@@ -289,6 +325,7 @@ int retention_apply(const struct retention_tree *trees, size_t tree_cnt,
 				      is_far(now_s, retention.reference_s);
 		out->is_clock_off = retention.is_paused && limits->keep_age_ns;
 		err = retention_delete(&retention);
+		tell_gone(&retention);
 		out->is_over = is_too_much(&retention);
 	}
 	free(retention.items);

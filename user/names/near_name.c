@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* See near_name.h. */
-#include "user/model/near_name.h"
+#include "user/names/near_name.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Did you mean: how near a name comes to one that was typed. Pure. */
-#ifndef JBPF_MODEL_NEAR_NAME_H
-#define JBPF_MODEL_NEAR_NAME_H
+#ifndef JBPF_NAMES_NEAR_NAME_H
+#define JBPF_NAMES_NEAR_NAME_H
 
 #define NEAR_NAME_FAR UINT32_MAX
 
