@@ -7,6 +7,7 @@ import json
 import math
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -237,6 +238,20 @@ def test_a_quarter_of_an_hour_is_enough_to_find_a_slower_image(deployment, servi
     result = compare("--fail-on", "regression")
     assert result.returncode == 0 and "too few earlier days" in result.stderr
     assert "--fail-on slower raises them without" in result.stdout
+
+
+@pytest.mark.parametrize("since", ["4h", None])
+def test_a_merged_hour_is_cut_into_minutes_whatever_time_is_asked_for(tmp_path, since):
+    """The reader merges windows of merged hours to the length of a block: that is not how long they are."""
+    start = int(time.time()) // 3600 * 3600 - 7200  # a week later it would be a day, of windows of 5 minutes
+    script = run_line(1, start, "shop", "image=shop:1", span=900)
+    script += run_line(2, start + 1200, "shop", "image=shop:2 plant=2:1.4", span=900)
+    store = make_store(tmp_path / "store", script, window=10)
+    assert jbpf("store", "compact", "--store", store).returncode == 0
+    answer = as_json(jbpf("diff", "--store", store, "--before-image", "shop:1", "--after-image", "shop:2", "--format", "json",
+                          "--fail-on", "slower", *(["--since", since] if since else [])), 4)
+    assert answer["summary"]["blocks_before"] == answer["summary"]["blocks_after"] == 15, answer["summary"]
+    assert verdicts(answer) == {"shop.p0.Class0.method2": "up"}
 
 
 def test_an_image_that_is_as_fast_as_the_last_one_passes(deployment):

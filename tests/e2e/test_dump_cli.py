@@ -406,7 +406,7 @@ def test_store_that_may_not_be_read(store, tmp_path):
     result = run("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
                  "--since", f"@{START}", "--store", copy)
     assert refused(result, 1) == (
-        f"jbpf-dump: the store in '{copy}' cannot be read: Permission denied; try as root\n")
+        f"jbpf-dump: the store in '{copy}' cannot be read: Permission denied; try as root, or as a member of its group\n")
 
 
 def test_picture_is_not_written_to_a_terminal(store):

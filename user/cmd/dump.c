@@ -43,6 +43,7 @@ struct dump {
 	struct window_cut cut;	 /* of windows that reach over the ends of the time */
 	size_t cut_cnt;
 	size_t whole_cnt;	  /* of these, the moments of whose stacks are not known */
+	size_t untimed_cnt;	  /* of other events than the CPU's, which never are */
 	uint64_t untimed_samples; /* of those that were cut */
 	struct streams streams;
 	struct output_info info; /* of the windows that match */
@@ -137,6 +138,7 @@ static int dump_window(void *ctx, const struct window *window, const char *text,
 		if (err != -ENODATA)
 			return err;
 		dump->whole_cnt += window->event == EVENT_CPU;
+		dump->untimed_cnt += window->event != EVENT_CPU;
 	}
 	if (dump->info.lines && window->lines_len) {
 		int err = source_lines__add_text(dump->info.lines, window->lines, window->lines_len,
@@ -192,6 +194,10 @@ static void report_cut(const struct dump *dump)
 		pr_info("%zu profile%s over the ends of this time and %s taken whole: when each stack was sampled is not known there; jbpfd --keep-moments says how long that is kept\n",
 			dump->whole_cnt, dump->whole_cnt == 1 ? " reaches" : "s reach",
 			dump->whole_cnt == 1 ? "is" : "are");
+	if (dump->untimed_cnt)
+		pr_info("%zu profile%s over the ends of this time and %s taken whole: of other events than cpu it is not kept when each sample was taken\n",
+			dump->untimed_cnt, dump->untimed_cnt == 1 ? " reaches" : "s reach",
+			dump->untimed_cnt == 1 ? "is" : "are");
 	if (dump->untimed_samples)
 		pr_info("%" PRIu64 " sample%s around this time %s no moment and %s left out\n",
 			dump->untimed_samples, dump->untimed_samples == 1 ? "" : "s",

@@ -97,26 +97,29 @@ static uint64_t shorter_loaded_ns(const struct diff_compare *compare)
 	return min_u64(a->last_unix_ns - a->first_unix_ns, b->last_unix_ns - b->first_unix_ns);
 }
 
-/*
- * A day was asked for and only some hours of it were recorded: shorter blocks. Old days are kept in
- * windows of five minutes, and --window may be long: a block is no shorter than they are.
- */
-static uint64_t fitting_block_ns(const struct diff_compare *compare)
+static uint64_t longest_window_ns(const struct diff_compare *compare)
 {
-	uint64_t longest = compare->before.window_ns > compare->after.window_ns ?
-				   compare->before.window_ns :
-				   compare->after.window_ns;
-	uint64_t fitting =
-		min_u64(diff_side_block_length_ns(shorter_loaded_ns(compare)), compare->block_ns);
+	const struct diff_loaded *a = &compare->before;
+	const struct diff_loaded *b = &compare->after;
 
-	/* Half a window more is one that ends late. */
-	return longest > fitting + fitting / 2 ? diff_side_block_above_ns(fitting) : fitting;
+	return a->window_ns > b->window_ns ? a->window_ns : b->window_ns;
+}
+
+/* Nothing is named again. */
+static int load_again(struct store_source *reader, const struct diff_cmd_options *options,
+		      uint64_t block_ns, struct diff_compare *compare)
+{
+	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 };
+
+	if (block_ns == compare->block_ns)
+		return 0;
+	compare->block_ns = block_ns;
+	return load_sides(reader, options, &said, compare);
 }
 
 int diff_compare_load(struct store_source *reader, const struct diff_cmd_options *options,
 		      uint64_t block_ns, struct diff_compare *compare)
 {
-	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 }; /* nothing is named again */
 	bool is_given = block_ns != 0;
 	int err;
 
@@ -127,11 +130,17 @@ int diff_compare_load(struct store_source *reader, const struct diff_cmd_options
 	if (err || is_given || !diff_side__block_count(compare->before.side) ||
 	    !diff_side__block_count(compare->after.side))
 		return err;
-	block_ns = fitting_block_ns(compare);
-	if (block_ns == compare->block_ns)
-		return 0;
-	compare->block_ns = block_ns;
-	return load_sides(reader, options, &said, compare);
+	/* An hour or a day was asked for, and less was recorded: shorter blocks. */
+	block_ns =
+		min_u64(diff_side_block_length_ns(shorter_loaded_ns(compare)), compare->block_ns);
+	err = load_again(reader, options, block_ns, compare);
+	/*
+	 * Old days are kept in windows of five minutes, and --window may be long: a block is no shorter than they
+	 * are, which is seen once they are not merged for longer ones. Half a window more is one that ends late.
+	 */
+	if (!err && longest_window_ns(compare) > block_ns + block_ns / 2)
+		err = load_again(reader, options, diff_side_block_above_ns(block_ns), compare);
+	return err;
 }
 
 int diff_compare_load_files(const struct diff_cmd_options *options, struct diff_compare *compare)

@@ -162,11 +162,12 @@ static int load(struct store_source *reader, const struct diff_load *what,
 		       -ENOMEM;
 }
 
-/* As in a comparison of two sides: shorter blocks where less was recorded than was asked for. */
-static uint64_t fitting_block_ns(const struct diff_hosts *hosts, uint64_t block_ns)
+/* From the first window of any host to the last, and the longest of them. False: there are none. */
+static bool find_extent(const struct diff_hosts *hosts, uint64_t *extent_ns, uint64_t *window_ns)
 {
-	uint64_t first = UINT64_MAX, last = 0, window = 0, fitting;
+	uint64_t first = UINT64_MAX, last = 0;
 
+	*window_ns = 0;
 	for (size_t i = 0; i < hosts->cnt; i++) {
 		const struct diff_loaded *at = &hosts->items[i].loaded;
 
@@ -174,19 +175,28 @@ static uint64_t fitting_block_ns(const struct diff_hosts *hosts, uint64_t block_
 			continue;
 		first = at->first_unix_ns < first ? at->first_unix_ns : first;
 		last = at->last_unix_ns > last ? at->last_unix_ns : last;
-		window = at->window_ns > window ? at->window_ns : window;
+		*window_ns = at->window_ns > *window_ns ? at->window_ns : *window_ns;
 	}
-	if (!last)
-		return block_ns;
-	fitting = diff_side_block_length_ns(last - first);
-	fitting = fitting < block_ns ? fitting : block_ns;
-	return window > fitting + fitting / 2 ? diff_side_block_above_ns(fitting) : fitting;
+	*extent_ns = last ? last - first : 0;
+	return last;
 }
 
+/* Nothing is named again. */
+static int load_again(struct store_source *reader, uint64_t block_ns, struct diff_load *what,
+		      struct search *search)
+{
+	struct cmd_store_damage said = { .cnt = DAMAGE_IS_TOLD };
+
+	if (block_ns == what->block_ns)
+		return 0;
+	what->block_ns = block_ns;
+	return load(reader, what, &said, search);
+}
+
+/* As in a comparison of two sides: shorter blocks where less was recorded than was asked for. */
 static int load_fitting(struct store_source *reader, const struct diff_cmd_options *options,
 			struct cmd_store_damage *damage, struct search *search)
 {
-	struct cmd_store_damage said = { .cnt = DAMAGE_IS_TOLD }; /* nothing is named again */
 	struct diff_load what = {
 		.selection = &options->selection,
 		.event = options->event,
@@ -194,18 +204,19 @@ static int load_fitting(struct store_source *reader, const struct diff_cmd_optio
 		.until_unix_ns = options->selection.until_unix_ns,
 		.warm_up_s = options->statistics.warm_up_s,
 	};
-	uint64_t fitting;
+	uint64_t extent, window, fitting;
 	int err;
 
 	what.block_ns = diff_side_block_length_ns(what.until_unix_ns - what.since_unix_ns);
 	err = load(reader, &what, damage, search);
-	if (err)
+	if (err || !find_extent(&search->hosts, &extent, &window))
 		return err;
-	fitting = fitting_block_ns(&search->hosts, what.block_ns);
-	if (fitting == what.block_ns)
-		return 0;
-	what.block_ns = fitting;
-	return load(reader, &what, &said, search);
+	fitting = diff_side_block_length_ns(extent);
+	fitting = fitting < what.block_ns ? fitting : what.block_ns;
+	err = load_again(reader, fitting, &what, search);
+	if (!err && find_extent(&search->hosts, &extent, &window) && window > fitting + fitting / 2)
+		err = load_again(reader, diff_side_block_above_ns(fitting), &what, search);
+	return err;
 }
 
 static int judge_all(struct search *search, struct diff_options *statistics)
