@@ -41,7 +41,8 @@ int cmd_store_open_event(const char *dir, enum event event, struct store_source 
 		pr_err("there is no store in '%s'; is jbpfd running, or is it another --store?\n",
 		       dir);
 	else if (err == -EACCES || err == -EPERM)
-		pr_err("the store in '%s' cannot be read: %s; try as root, or as a member of its group\n", dir, errstr(err));
+		pr_err("the store in '%s' cannot be read: %s; try as root, or as a member of its group\n",
+		       dir, errstr(err));
 	else if (err)
 		pr_err("the store in '%s' cannot be opened: %s\n", dir, errstr(err));
 	return err;

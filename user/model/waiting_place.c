@@ -9,10 +9,10 @@
 
 /* Loops of HotSpot's own threads. JavaThread and VMThread::execute are of programs that wait for something. */
 #define HOTSPOT_THREADS "*(Thread|GangWorker|Sweeper|TaskDispatcher|Sampler|Driver|Director)::"
-#define HOTSPOT_LOOPS                                                          \
-	HOTSPOT_THREADS "(run|run_service|loop) " HOTSPOT_THREADS "*(_loop|_entry) " HOTSPOT_THREADS \
-			"*(sleep|wait_for_)*"
-#define HOTSPOT_WAIT                                                                      \
+#define HOTSPOT_LOOPS                                             \
+	HOTSPOT_THREADS "(run|run_service|loop) " HOTSPOT_THREADS \
+			"*(_loop|_entry) " HOTSPOT_THREADS "*(sleep|wait_for_)*"
+#define HOTSPOT_WAIT                                                               \
 	"(Monitor|MonitorLocker|Mutex)::wait* (Semaphore|PosixSemaphore)::*wait* " \
 	"os::Platform(Monitor::wait|Event::park)*"
 
@@ -28,8 +28,8 @@ const struct waiting_rule waiting_rules[] = {
 	  NULL },
 	{ WAITING_SELECTOR, "io.netty.channel.epoll.Native.(epollWait|epollWait0)", NULL, NULL },
 	{ WAITING_SELECTOR,
-	  "sun.nio.ch.(NioSocketImpl|ServerSocketChannelImpl).(accept|implAccept|timedAccept)", NULL,
-	  NULL },
+	  "sun.nio.ch.(NioSocketImpl|ServerSocketChannelImpl).(accept|implAccept|timedAccept)",
+	  NULL, NULL },
 	{ WAITING_SELECTOR,
 	  "java.net.(PlainSocketImpl|AbstractPlainSocketImpl).(socketAccept|accept)", NULL, NULL },
 	{ WAITING_REFERENCE, "java.lang.ref.Reference.waitForReferencePendingList", NULL, NULL },
@@ -123,8 +123,8 @@ static bool is_of_rule(const struct waiting_rule *rule, const struct stack_frame
 	if (!is_frame_like(rule->frame, frame) ||
 	    (rule->except && is_frame_like(rule->except, frame)))
 		return false;
-	return !rule->callee || (stack_text_next(&rest, &rest_len, &callee) &&
-				 is_frame_like(rule->callee, &callee));
+	return !rule->callee ||
+	       (stack_text_next(&rest, &rest_len, &callee) && is_frame_like(rule->callee, &callee));
 }
 
 enum waiting_place waiting_place_of(const char *stack, size_t len)

@@ -112,10 +112,11 @@ int push_options_parse(int argc, char **argv, struct push_options *out, char *wh
 	out->url = argv[walk.operands];
 	if (!remote_url_is_one(out->url) && !remote_url_is_otlp(out->url) &&
 	    !remote_url_is_pyroscope(out->url))
-		return options_refuse(&walk,
-				      "'%s' is the URL of no receiver that is known; it begins with "
-				      "clickhouse://, otlp+https://, otlp+http://, pyroscope+https:// "
-				      "or pyroscope+http://",
-				      out->url);
+		return options_refuse(
+			&walk,
+			"'%s' is the URL of no receiver that is known; it begins with "
+			"clickhouse://, otlp+https://, otlp+http://, pyroscope+https:// "
+			"or pyroscope+http://",
+			out->url);
 	return options_check_use(&walk, out->init ? PUSH_USE_INIT : PUSH_USE_SEND);
 }

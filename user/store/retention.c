@@ -305,7 +305,8 @@ static void tell_gone(const struct retention *retention)
 		return;
 	print_hour(retention->gone_first_s, first);
 	print_hour(retention->gone_last_s, last);
-	pr_info("store: deleted %" PRIu64 " file%s of the hours from %s to %s, %.1f MiB, as --keep-age and --keep-bytes say\n",
+	pr_info("store: deleted %" PRIu64
+		" file%s of the hours from %s to %s, %.1f MiB, as --keep-age and --keep-bytes say\n",
 		retention->gone_cnt, retention->gone_cnt == 1 ? "" : "s", first, last,
 		(double)retention->gone_bytes / (1 << 20));
 }
