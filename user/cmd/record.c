@@ -363,8 +363,8 @@ static int tell_nothing(const struct recording *recording)
 
 	if (info_hidden_samples(&recording->info)) {
 		info_append_hidden(&hidden, &recording->info);
-		pr_err("%s: there is nothing but %s; see them with --idle\n", title,
-		       strbuf_str(&hidden));
+		pr_err("%s: there is nothing but %s, which are not shown; see them with --idle\n",
+		       title, strbuf_str(&hidden));
 		return CMD_EXIT_NO_SAMPLES;
 	}
 	tell_kernel(recording);
