@@ -290,9 +290,8 @@ def test_pictures_get_newer_and_without_jbpfd_the_reason_is_one_line(browser, fo
     try:
         look(browser, web)
         browser.console()
-        browser.wait(newest, 120)
-        first = newest().group(1)
-        browser.wait(lambda: newest() and newest().group(1) != first, 120)
+        first = browser.wait(newest, 120).group(1)
+        browser.wait(lambda: (now := newest()) and now.group(1) != first, 120)
         assert daemon.stop() == 0, daemon.log()
         reason = "Only windows that have ended are shown: no jbpfd listens beside the store. The newest ended at "
         browser.wait(lambda: browser.text("age").startswith(reason) and browser.text("now") == "", 120)
