@@ -171,7 +171,7 @@ def test_the_file_is_what_its_ending_says(container, tmp_path):
 @pytest.mark.live
 @pytest.mark.parametrize("options,head", [
     (["--format", "top", "--by", "container"], "CORES  SHARE%  SAMPLES  CONTAINER"),
-    (["--format", "top", "--sort", "total", "-n", "3"], "TOTAL  METHOD"),
+    (["--format", "top", "--sort", "total", "-n", "30"], "TOTAL  METHOD"),
     (["--format", "top", "--lines"], "METHOD"),
     (["--callers", "Shares.*"], "SHARE%  TOTAL  METHOD, AND ITS CALLERS")], ids=["by", "sort", "lines", "callers"])
 def test_a_recording_is_shown_in_every_form_of_dump(container, options, head):
