@@ -351,7 +351,7 @@ def test_jvm_that_exits_is_not_disturbed(engine):
         wait_until(has_ended, 60, "it ends")
         assert outcomes <= {"ok", "too-young", "gone", "refused", "not-running", "not-hotspot", "no-signal", "error",
                             "no-map"}, outcomes
-        assert container.inspect("{{.State.ExitCode}}") == "0", container.logs()[-800:]
+        assert container.exit_code == 0, container.logs()[-800:]
         assert "Full thread dump" not in container.logs()
         container.remove()
         if "ok" in outcomes:

@@ -79,7 +79,7 @@ class Run:
         wait_until(lambda: not self.count_unloads(pid), (seconds or 0) + 60, "the JVM ends by itself")
         assert self.daemon.stop() == 0, self.daemon.log()
         self.log = self.container.logs()
-        self.exit_code = self.container.inspect("{{.State.ExitCode}}")
+        self.exit_code = self.container.exit_code
         self.container.remove()
         self.folded = self.daemon.dump("--pid", pid)
         # Before its exec the process was runc's.
@@ -175,7 +175,7 @@ def test_unloaded_classes_are_counted_as_the_jvm_counts_them(churned):
 
 @all_runs
 def test_the_jvm_was_not_harmed(churned):
-    assert churned.exit_code == "0" and churned.log.rstrip().endswith("DONE"), churned.log[-800:]
+    assert churned.exit_code == 0 and churned.log.rstrip().endswith("DONE"), churned.log[-800:]
     dead = int(re.search(r"^DEAD (\d+)$", churned.log, re.M).group(1))
     assert dead > 0, "classes were not unloaded: nothing was tested"
     for word in ("Full thread dump", "Exception", "SIGSEGV"):

@@ -272,7 +272,7 @@ def test_thousands_of_processes_that_live_for_a_moment(attacked):
     _, before = host_samples(attacked.daemon, "hostile_process")
     container = attacked.attack("short", "short", str(SHORT_LIVED))
     wait_until(lambda: not container.running(), 300, "all have lived")
-    assert container.inspect("{{.State.ExitCode}}") == "0", container.logs()
+    assert container.exit_code == 0, container.logs()
     wait_until(lambda: "DONE" in container.logs(), 30, "the engine has its last words")
     attacked.assert_goes_on(begin)
     wait_until(lambda: host_samples(attacked.daemon, "hostile_process")[1] > before, LATEST, "some of them were sampled")

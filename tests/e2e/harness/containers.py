@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import docker_api
 from harness.programs import IMAGE, IMAGES, run, wait_until
 
 USER = "12345:12345"  # no passwd entry anywhere
@@ -46,20 +47,23 @@ class Container:
     def __init__(self, engine, name, container_id):
         self.engine, self.name, self.id = engine, name, container_id
 
-    def inspect(self, template):
-        return self.engine.docker("inspect", "--format", template, self.id).stdout.strip()
+    def state(self):
+        return docker_api.container_state(self.engine.host, self.id)
 
     @property
     def pid(self):
         """Host pid of the container's first process."""
-        return int(self.inspect("{{.State.Pid}}"))
+        return self.state()["Pid"]
+
+    @property
+    def exit_code(self):
+        return self.state()["ExitCode"]
 
     def running(self):
-        return self.inspect("{{.State.Running}}") == "true"
+        return self.state()["Running"]
 
     def logs(self):
-        result = self.engine.docker("logs", self.id)
-        return result.stdout + result.stderr
+        return docker_api.container_output(self.engine.host, self.id)
 
     def pids(self, word):
         """Host pids of processes in the container whose command line has `word` as an argument."""
@@ -95,7 +99,7 @@ class Engine:
     """One Docker engine and the containers that a test made in it."""
 
     def __init__(self, app, host=None, image=IMAGE):
-        self.app, self.image = app, image
+        self.app, self.host, self.image = app, host, image
         self.environment = dict(os.environ, **({"DOCKER_HOST": host} if host else {}))
         self.containers = []
 
