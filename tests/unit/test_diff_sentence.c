@@ -89,6 +89,29 @@ static void less_is_faster_and_what_needs_more_is_named_behind(void **state)
 	scene_end(scene);
 }
 
+static void what_adds_up_to_nothing_is_neither_slower_nor_faster(void **state)
+{
+	static const char *const parts[] = {
+		"service shop needs about as much CPU for the same work: more in "
+		"com.example.shop.Tax.compute (+",
+		"; less in com.example.search.Index.lookup (-", NULL
+	};
+	struct scene *scene = scene_new(SCENE_HISTORY);
+
+	(void)state;
+	keep_verdict(scene, DIFF_VERDICT_CNT);
+	for (int i = 0; i < 2; i++) {
+		struct diff_row *row = row_of(scene, DIFF_KIND_METHOD_SELF,
+					      i ? "com.example.search.Index.lookup" :
+						  "com.example.shop.Tax.compute");
+
+		row->verdict = i ? DIFF_VERDICT_DOWN : DIFF_VERDICT_UP;
+		row->points.value = i ? -0.0203 : 0.02;
+	}
+	assert_says(scene, parts);
+	scene_end(scene);
+}
+
 /* Many small callees, none of which is sure by itself; callers of callers are not added up. */
 static void without_a_sure_method_the_surest_caller_is_named(void **state)
 {
@@ -160,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_method_behind_the_change_is_named),
 		cmocka_unit_test(less_is_faster_and_what_needs_more_is_named_behind),
+		cmocka_unit_test(what_adds_up_to_nothing_is_neither_slower_nor_faster),
 		cmocka_unit_test(without_a_sure_method_the_surest_caller_is_named),
 		cmocka_unit_test(quiet_and_moved_work_is_no_change),
 		cmocka_unit_test(what_is_not_judged_is_not_told),

@@ -12,6 +12,8 @@
 
 #include "user/output/diff/diff_words.h"
 
+#define LEAST_TOLD 0.0005 /* of all: less is 0.0 % as it is written */
+
 /* What changed in one direction. */
 struct sentence_part {
 	uint32_t most; /* the surest and largest item, or DIFF_NONE */
@@ -77,6 +79,18 @@ static void append_part(const struct diff_output *diff, const struct sentence_pa
 	if (part->cnt > 1)
 		strbuf_printf(out, " and %" PRIu32 " other method%s", part->cnt - 1,
 			      part->cnt == 2 ? "" : "s");
+}
+
+/* What changed adds up to nothing: neither slower nor faster. */
+static void append_balance(const struct sentence *sentence, struct strbuf *out)
+{
+	const struct diff_output *diff = sentence->diff;
+
+	strbuf_printf(out, " %s about as much %s for the same work: more in ",
+		      diff->event == EVENT_CPU ? "needs" : "has", diff_words_event(diff));
+	append_part(diff, &sentence->more, out);
+	strbuf_puts(out, "; less in ");
+	append_part(diff, &sentence->less, out);
 }
 
 static void append_change(const struct sentence *sentence, struct strbuf *out)
@@ -177,7 +191,10 @@ void diff_sentence(const struct diff_output *diff, struct strbuf *out)
 		keep_largest(diff->result->rows, &sentence.more);
 		keep_largest(diff->result->rows, &sentence.less);
 	}
-	if (sentence.more.cnt || sentence.less.cnt)
+	if (sentence.more.cnt && sentence.less.cnt &&
+	    fabs(sentence.more.points + sentence.less.points) < LEAST_TOLD)
+		append_balance(&sentence, out);
+	else if (sentence.more.cnt || sentence.less.cnt)
 		append_change(&sentence, out);
 	else if (sentence.moved)
 		strbuf_puts(out, ": work moved between methods, and as a whole stayed the same");
