@@ -21,7 +21,7 @@ static int read_length(const struct remote_mem *mem, const struct hotspot_layout
 		       uint64_t symbol, size_t *out)
 {
 	const struct hotspot_field *field = &layout->symbol_length;
-	uint64_t length;
+	uint64_t length = 0;
 	int err = remote_mem_read_uint(mem, symbol + field->offset, field->size, &length);
 
 	*out = layout->symbol_length_is_packed ? length >> 16 : length;

@@ -253,8 +253,9 @@ int name_table__class(struct name_table *names, const char *raw, size_t len, uin
 
 	strbuf_clear(&names->scratch);
 	err = java_name_class(raw, len, &names->scratch);
-	return err ? err :
-		     name_table_method(names, names->scratch.data, names->scratch.len, id_out);
+	if (err)
+		return err;
+	return name_table_method(names, strbuf_str(&names->scratch), names->scratch.len, id_out);
 }
 
 int name_table__library(struct name_table *names, const char *path, uint32_t *id_out)
