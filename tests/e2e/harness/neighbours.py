@@ -36,6 +36,23 @@ def is_removed(folder):
     return True
 
 
+def cgroup_folders(pid):
+    """Where a process is: in the v2 tree, and where there is one in the CPU controller's."""
+    own = Path(f"/proc/{pid}/cgroup").read_text()
+    found = [(root, re.search(pattern, own, re.M))
+             for root, pattern in ((CGROUP_ROOTS[0], r"^0::/(.*)$"), (CPU_V1, r"^\d+:(?:\w+,)*cpu(?:,\w+)*:/(.*)$"))]
+    return [root / path[1] for root, path in found if path]
+
+
+def weigh_cpu(folders, weight):
+    """Share of the CPUs of a cgroup, per cent of that of others beside it; one of the hierarchies has it."""
+    for folder in folders:
+        for file, value in (("cpu.shares", 1024 * weight // 100), ("cpu.weight", weight)):
+            with contextlib.suppress(OSError):
+                if (folder / file).exists():
+                    (folder / file).write_text(str(value))
+
+
 class Cgroup:
     """A directory below the test's own, in the v2 tree and where there is one in the CPU controller's."""
 
@@ -50,7 +67,8 @@ class Cgroup:
         for folder in self.folders:
             self.make(folder)
         if weight:
-            self.weigh(path.partition("/")[0], weight)
+            outermost = path.partition("/")[0]
+            weigh_cpu([CGROUP_ROOTS[0] / outermost, CPU_V1 / outermost], weight)
         if owner:
             for file in ("", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"):
                 os.chown(self.folder / file, owner, owner)
@@ -70,20 +88,10 @@ class Cgroup:
                 assert attempt < 9, f"{folder}: its parent is removed again and again"
                 time.sleep(0.02)
 
-    def weigh(self, outermost, weight):
-        for path, value in ((CPU_V1 / outermost / "cpu.shares", 1024 * weight // 100),
-                            (CGROUP_ROOTS[0] / outermost / "cpu.weight", weight)):
-            with contextlib.suppress(OSError):  # one of the two hierarchies has it
-                path.write_text(str(value))
-
     def take_in(self, pid):
         """The process itself; the directories that it was in, so that it can go back."""
-        own = Path(f"/proc/{pid}/cgroup").read_text()
-        left = []
+        left = cgroup_folders(pid)
         for folder in self.folders:
-            is_v1 = folder.is_relative_to(CPU_V1)
-            found = re.search(r"^\d+:(?:\w+,)*cpu(?:,\w+)*:/(.*)$" if is_v1 else r"^0::/(.*)$", own, re.M)
-            left.append((CPU_V1 if is_v1 else CGROUP_ROOTS[0]) / found.group(1))
             (folder / "cgroup.procs").write_text(str(pid))
         return left
 
