@@ -343,7 +343,7 @@ static void when_the_time_of_all_is_over_the_next_one_is_not_begun(void **state)
 
 	(void)state;
 	test_store_make(&store);
-	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
+	assert_int_equal(diff_days_dir_open(store.dir, DIFF_DAYS_DIR_SERIES, &dir), 0);
 	assert_int_equal(diff_days_dir_begin(&dir, "2026-11-21"), 0);
 	assert_int_equal(diff_days_child_run(&job, &service, &budget, &outcome), 0);
 	assert_int_equal(outcome.state, DIFF_DAYS_STATE_FAILED);
@@ -397,8 +397,9 @@ static void a_second_run_replaces_what_the_first_wrote(void **state)
 
 	(void)state;
 	test_store_make(&store);
-	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
-	assert_int_equal(diff_days_dir_open(store.dir, &second), -EWOULDBLOCK);
+	assert_int_equal(diff_days_dir_open(store.dir, DIFF_DAYS_DIR_SERIES, &dir), 0);
+	assert_int_equal(diff_days_dir_open(store.dir, DIFF_DAYS_DIR_SERIES, &second),
+			 -EWOULDBLOCK);
 	diff_days_dir_close(&second);
 	run_day(&dir, "2026-11-20", "shop.html", "gone.html");
 	touch(&store, "2026-11-20/mine.txt");
@@ -419,7 +420,7 @@ static void what_is_not_kept_of_a_day_goes_at_its_end(void **state)
 
 	(void)state;
 	test_store_make(&store);
-	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
+	assert_int_equal(diff_days_dir_open(store.dir, DIFF_DAYS_DIR_SERIES, &dir), 0);
 	assert_int_equal(diff_days_dir_begin(&dir, "2026-11-20"), 0);
 	assert_int_equal(diff_days_dir_expect(&dir, "../a"), -EINVAL);
 	assert_int_equal(diff_days_dir_keep(&dir, "../a"), -EINVAL);
@@ -453,7 +454,7 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 
 	(void)state;
 	test_store_make(&store);
-	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
+	assert_int_equal(diff_days_dir_open(store.dir, DIFF_DAYS_DIR_SERIES, &dir), 0);
 	assert_int_equal(diff_days_dir_begin(&dir, "2026-11-20"), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_int_equal(diff_days_dir_write(&dir, names[i], &text), -EINVAL);
@@ -471,7 +472,7 @@ static void only_old_days_and_own_files_are_deleted(void **state)
 	(void)state;
 	use_zone("UTC");
 	test_store_make(&store);
-	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
+	assert_int_equal(diff_days_dir_open(store.dir, DIFF_DAYS_DIR_SERIES, &dir), 0);
 	assert_int_equal(diff_days_date_before(NOON_NS, 1, &today), 0); /* 2026-11-20 */
 	run_day(&dir, "2026-10-20", "a.html", NULL);
 	run_day(&dir, "2026-10-21", "a.html", "b.html");
@@ -508,7 +509,7 @@ static void a_hostile_list_deletes_nothing_elsewhere(void **state)
 	(void)state;
 	use_zone("UTC");
 	test_store_make(&store);
-	assert_int_equal(diff_days_dir_open(store.dir, &dir), 0);
+	assert_int_equal(diff_days_dir_open(store.dir, DIFF_DAYS_DIR_SERIES, &dir), 0);
 	assert_int_equal(diff_days_date_before(NOON_NS, 1, &today), 0);
 	run_day(&dir, "2026-01-02", "a.html", NULL);
 	touch(&store, "victim");

@@ -586,7 +586,10 @@ static void wall_counts_samples_of_equal_weight(void **state)
 	diff_loader__free(world.loader);
 	assert_int_equal(diff_loader__new(&world.what, world.catalog, &world.loader), 0);
 	assert_true(give(&world, &cpu, STACK " 14\n" OTHER " 11\n"));
-	assert_true(give(&world, &waits, STACK " 2\njava;[idle];a 5\n"));
+	assert_true(give(&world, &waits,
+			 STACK
+			 " 2\njava;[idle];a 5\n"
+			 "java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];park 9\n"));
 	assert_false(give(&world, &host, ""));
 	block = finish(&world, 1);
 	/* 140 and 110 ms of CPU time, 400 ms of waiting: what is left of one goes to the next. */

@@ -17,9 +17,9 @@
 #include "user/compare/diff_warm_up.h"
 #include "user/model/event_view.h"
 #include "user/model/folded_line.h"
-#include "user/model/idle.h"
 #include "user/model/stack_text.h"
 #include "user/model/thread_counts.h"
+#include "user/model/waiting_place.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/lines.h"
@@ -86,7 +86,7 @@ struct diff_loader {
 	size_t interval_cap;
 	struct diff_loaded loaded;    /* all but the side */
 	struct thread_reader threads; /* of the window being added; only with selection->thread */
-	bool leaves_out_idle;	      /* of the window being added: it is of EVENT_OFF_CPU */
+	bool is_of_waits;	      /* the window being added */
 	uint64_t weight_ns;  /* the same: what a sample is of WALL_SAMPLE_NS; 0: all of a count */
 	uint64_t carry_ns;   /* what samples of EVENT_WALL had too much for whole counts */
 	struct strbuf other; /* scratch */
@@ -423,8 +423,9 @@ static int add_line(struct diff_loader *loader, uint32_t block, const char *line
 		return 0;
 	}
 	count = samples_of_threads(loader, count);
-	/* Idle threads would be most of all waiting, and differ with the size of every pool. */
-	if (!count || (loader->leaves_out_idle && idle_is_stack(line, stack_len)))
+	/* Waiting for work would be most of all waiting, and differs with the size of every pool. */
+	if (!count ||
+	    (loader->is_of_waits && waiting_place_of(line, stack_len) != WAITING_PLACE_CNT))
 		return 0;
 	if (loader->what.selection->kind != SELECT_KIND_ANY &&
 	    (!stack_text_leaf(line, stack_len, &leaf) ||
@@ -526,7 +527,7 @@ int diff_loader__add(struct diff_loader *loader, const struct window *window, co
 
 	int err = note_interval(loader, window);
 
-	loader->leaves_out_idle = window->event == EVENT_OFF_CPU;
+	loader->is_of_waits = event_has_waits(window->event);
 	loader->weight_ns = loader->what.event == EVENT_WALL ? window_period(window) : 0;
 	if (!err)
 		err = open_threads(loader, window);

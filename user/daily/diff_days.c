@@ -23,6 +23,7 @@
 #include "user/model/event.h"
 #include "user/output/info.h"
 #include "user/store/store.h"
+#include "user/model/event_view.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/log.h"
@@ -247,7 +248,11 @@ static int run_days(struct days_run *run)
 		return CMD_EXIT_FAILED;
 	err = set_output_dir(run);
 	if (!err)
-		err = diff_days_dir_open(run->output_dir, &run->dir);
+		err = diff_days_dir_open(run->output_dir,
+					 event_has_waits(run->job.event) ?
+						 DIFF_DAYS_DIR_SERIES_OF_WAITS :
+						 DIFF_DAYS_DIR_SERIES,
+					 &run->dir);
 	if (err == -EWOULDBLOCK) {
 		pr_err("'%s': another jbpf-diff --days is at work there; wait for it to end\n",
 		       run->output_dir);

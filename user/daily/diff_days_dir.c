@@ -50,11 +50,13 @@ static int make_dir(int dir_fd, const char *name, int *fd_out)
 	return 0;
 }
 
-int diff_days_dir_open(const char *path, struct diff_days_dir *out)
+int diff_days_dir_open(const char *path, const char *series, struct diff_days_dir *out)
 {
 	int err;
 
-	*out = (struct diff_days_dir){ .fd = -1, .series_fd = -1, .lock_fd = -1, .day_fd = -1 };
+	*out = (struct diff_days_dir){
+		.series = series, .fd = -1, .series_fd = -1, .lock_fd = -1, .day_fd = -1
+	};
 	err = fs_mkdir_all(path, DIR_MODE);
 	if (err)
 		return err;
@@ -65,7 +67,7 @@ int diff_days_dir_open(const char *path, struct diff_days_dir *out)
 		openat(out->fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
 	if (out->lock_fd < 0 || flock(out->lock_fd, LOCK_EX | LOCK_NB))
 		return -errno;
-	return make_dir(out->fd, DIFF_DAYS_DIR_SERIES, &out->series_fd);
+	return make_dir(out->fd, series, &out->series_fd);
 }
 
 void diff_days_dir_close(struct diff_days_dir *dir)

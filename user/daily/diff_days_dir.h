@@ -13,14 +13,17 @@
 #include "user/util/attributes.h"
 #include "user/util/strbuf.h"
 
-#define DIFF_DAYS_DIR_SERIES	  "series"
-#define DIFF_DAYS_DIR_LIST	  ".files" /* in a day's directory: what the job wrote, a line each */
-#define DIFF_DAYS_DIR_LIST_MAX	  (4u << 20)
-#define DIFF_DAYS_DIR_NAME_MAX	  200
-#define DIFF_DAYS_DIR_SERIES_DAYS 400 /* a series that nobody added to for so long is deleted */
+#define DIFF_DAYS_DIR_SERIES "series"
+/* Of events that are waits: "series" of an earlier jbpf counted the threads that wait for work, too. */
+#define DIFF_DAYS_DIR_SERIES_OF_WAITS "series-of-waits"
+#define DIFF_DAYS_DIR_LIST	      ".files" /* in a day's directory: what the job wrote, a line each */
+#define DIFF_DAYS_DIR_LIST_MAX	      (4u << 20)
+#define DIFF_DAYS_DIR_NAME_MAX	      200
+#define DIFF_DAYS_DIR_SERIES_DAYS     400 /* a series that nobody added to for so long is deleted */
 
 struct diff_days_dir {
 	int fd;
+	const char *series; /* the name of its directory */
 	int series_fd;
 	int lock_fd;
 	int day_fd;
@@ -29,10 +32,11 @@ struct diff_days_dir {
 };
 
 /*
- * Makes what is missing and takes the lock. -EWOULDBLOCK: another job is at work here. 0 or -errno;
+ * Makes what is missing and takes the lock. `series` is one of the names above. -EWOULDBLOCK: another job is at work here. 0 or -errno;
  * *out is to be closed in any case.
  */
-__must_check int diff_days_dir_open(const char *path, struct diff_days_dir *out);
+__must_check int diff_days_dir_open(const char *path, const char *series,
+				    struct diff_days_dir *out);
 void diff_days_dir_close(struct diff_days_dir *dir);
 
 /* Begins a day's directory, or goes on with it. `date` is "2026-11-21". 0 or -errno. */

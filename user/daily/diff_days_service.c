@@ -64,32 +64,29 @@ static void series_name(const struct diff_days_service *service, char out[static
 /* What cannot be read is not written over; the day then goes without. */
 static int read_series(struct service_work *work)
 {
+	const struct diff_days_dir *dir = work->job->dir;
 	struct series_file_state state = { .is_damaged = false };
 	char name[FILE_NAME_BYTES];
 	int err;
 
 	series_name(work->service, name);
-	err = series_file_read(work->job->dir->series_fd, name, work->service->key, &work->series,
-			       &state);
+	err = series_file_read(dir->series_fd, name, work->service->key, &work->series, &state);
 	if (err == -ENOMEM)
 		return err;
 	work->keeps_series = !err;
 	if (err == -EEXIST)
-		pr_warn(DIFF_DAYS_DIR_SERIES "/%s is the series of another service, left alone\n",
-			name);
+		pr_warn("%s/%s is the series of another service, left alone\n", dir->series, name);
 	else if (err == -EPROTO)
-		pr_warn(DIFF_DAYS_DIR_SERIES "/%s was written by a newer jbpf, left alone\n", name);
-	else if (err &&
-		 diff_days_outcome_say(work->out, DIFF_DAYS_STATE_FAILED,
-				       DIFF_DAYS_DIR_SERIES "/%s cannot be read, left alone: %s",
-				       name, errstr(err)))
+		pr_warn("%s/%s was written by a newer jbpf, left alone\n", dir->series, name);
+	else if (err && diff_days_outcome_say(work->out, DIFF_DAYS_STATE_FAILED,
+					      "%s/%s cannot be read, left alone: %s", dir->series,
+					      name, errstr(err)))
 		return -ENOMEM;
 	if (state.is_damaged) {
-		pr_warn(DIFF_DAYS_DIR_SERIES
-			"/%s is damaged from byte %" PRIu64
+		pr_warn("%s/%s is damaged from byte %" PRIu64
 			" on (%s), moved aside to %s" SERIES_FILE_DAMAGED_SUFFIX
 			"; what the store still has is measured again\n",
-			name, state.damage.offset, state.damage.what, name);
+			dir->series, name, state.damage.offset, state.damage.what, name);
 		err = diff_notes_add(&work->notes,
 				     "the series was damaged: older days may be missing");
 		if (err)
