@@ -125,6 +125,29 @@ static void cells_say_in_which_second_samples_were_taken(void **state)
 	top_model__free(model);
 }
 
+static void threads_that_wait_for_work_are_in_no_row(void **state)
+{
+	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
+	struct window waits = top_window(7, "shop", 0, 125), host = top_window(0, NULL, 0, 500);
+	struct top_rows rows;
+
+	(void)state;
+	waits.event = host.event = EVENT_OFF_CPU;
+	waits.period = host.period = S / 10;
+	top_add(model, &waits,
+		"java;a;futex_[k] 25\njava;[idle];b 60\n"
+		"java;java.util.concurrent.ThreadPoolExecutor.getTask_[j];park 40\n");
+	top_add(model, &host, "");
+	rows = rows_of(model, EVENT_OFF_CPU);
+	assert_int_equal(rows.cnt, 1);
+	assert_int_equal(rows.items[0].samples, 25);
+	assert_string_equal(rows.items[0].hottest, "futex_[k]");
+	assert_int_equal(rows.host.waits_for_work, 100);
+	assert_int_equal(rows.host.samples, 400);
+	top_rows_release(&rows);
+	top_model__free(model);
+}
+
 static void a_window_counts_when_its_host_record_is_there(void **state)
 {
 	struct top_model *model = top_two_rows();
@@ -489,6 +512,7 @@ int main(void)
 		cmocka_unit_test(now_is_the_newest_window_and_a_minute_is_kept),
 		cmocka_unit_test(short_windows_make_up_ten_seconds),
 		cmocka_unit_test(cells_say_in_which_second_samples_were_taken),
+		cmocka_unit_test(threads_that_wait_for_work_are_in_no_row),
 		cmocka_unit_test(a_window_counts_when_its_host_record_is_there),
 		cmocka_unit_test(frozen_it_answers_as_of_then_and_goes_on_afterwards),
 		cmocka_unit_test(rows_are_containers_of_a_pod_and_names_of_other_processes),

@@ -204,18 +204,18 @@ static void losses_problems_filter_pause_and_other_events_are_told(void **state)
 static void waiting_is_told_in_threads(void **state)
 {
 	struct top_model *model = top_model__new(&everything, TOP_SPAN_LIVE);
-	struct window waits = top_window(7, "shop", 0, 125), host = top_window(0, NULL, 0, 500);
+	struct window waits = top_window(7, "shop", 0, 250), host = top_window(0, NULL, 0, 625);
 	struct picture picture;
 
 	(void)state;
 	waits.event = host.event = EVENT_OFF_CPU;
 	waits.period = host.period = S / 10;
-	top_add(model, &waits, "java;a;futex_[k] 125\n");
+	top_add(model, &waits, "java;a;futex_[k] 125\njava;[idle];b 125\n");
 	top_add(model, &host, "");
 	picture_begin(&picture, model);
 	picture.state.event = EVENT_OFF_CPU;
 	assert_string_equal(draw(&picture, 50, 6),
-			    "off-cpu: 5.00 threads waiting  10 s until 22:13:3\xe2\x80\xa6\n"
+			    "off-cpu: 5.00 threads waiting (1.25 for work not \xe2\x80\xa6\n"
 			    "1 container, 0 others\n"
 			    "\n"
 			    "THREADS  HOST% CONTAINER OR PROCESS\n"

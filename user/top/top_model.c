@@ -629,6 +629,12 @@ static bool is_shown(const struct top_model *model, const struct top_piece *piec
 	return is_in_history(model, &piece->window) || is_now(model, &piece->window);
 }
 
+static void leave_out(struct top_host *host, uint64_t waits_for_work)
+{
+	host->waits_for_work = add_saturated(host->waits_for_work, waits_for_work);
+	host->samples = host->samples > waits_for_work ? host->samples - waits_for_work : 0;
+}
+
 static int collect_rows(const struct top_model *model, enum event event, struct rows_work *work)
 {
 	int err = 0;
@@ -636,8 +642,11 @@ static int collect_rows(const struct top_model *model, enum event event, struct 
 	for (size_t i = 0; i < model->piece_cnt && !err; i++) {
 		const struct top_piece *piece = &model->pieces[i];
 
-		if (piece->window.event == event && piece->window.counts.samples &&
-		    is_shown(model, piece))
+		if (piece->window.event != event || !is_shown(model, piece))
+			continue;
+		if (is_now(model, &piece->window))
+			leave_out(&work->out->host, piece->waits_for_work);
+		if (piece->window.counts.samples)
 			err = add_piece(model, work, piece);
 	}
 	for (size_t i = 0; i < work->out->cnt && !err; i++)

@@ -57,12 +57,13 @@ uint64_t top_model__generation(const struct top_model *model);
 
 /* The host as a whole. */
 struct top_host {
-	uint64_t end_unix_ns; /* of now; 0 = there is no window yet */
-	uint64_t span_ns;     /* of now, the sum of its windows */
-	uint64_t samples;     /* now, of all processes, selected or not */
-	uint64_t lost;	      /* samples in the minute, of all processes */
-	uint64_t opted_out;   /* the same */
-	uint64_t period;      /* what a sample stands for; 0 = not known */
+	uint64_t end_unix_ns;	 /* of now; 0 = there is no window yet */
+	uint64_t span_ns;	 /* of now, the sum of its windows */
+	uint64_t samples;	 /* now, of all processes, selected or not */
+	uint64_t lost;		 /* samples in the minute, of all processes */
+	uint64_t opted_out;	 /* the same */
+	uint64_t waits_for_work; /* samples now, of waiting: in no row, nor in `samples` */
+	uint64_t period;	 /* what a sample stands for; 0 = not known */
 	uint32_t cpu_cnt;
 	bool is_running; /* now is of the window that runs */
 };

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "user/model/cells.h"
+#include "user/model/event_view.h"
 #include "user/model/folded_line.h"
 #include "user/model/stack_text.h"
 #include "user/model/thread_counts.h"
+#include "user/model/waiting_place.h"
 #include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/lines.h"
@@ -158,6 +160,8 @@ struct adding {
 	struct profile *stacks;
 	struct thread_reader threads;
 	struct strbuf stack; /* what is added */
+	bool is_of_waits;
+	uint64_t waits_for_work; /* samples, which are left out */
 };
 
 /* The stack of one thread. 0 or -ENOMEM. */
@@ -195,6 +199,11 @@ static int add_line(struct adding *adding, const char *line, size_t len)
 	    !stack_text_leaf(line, stack_len, &leaf))
 		return 0;
 	is_wanted = select_kind_matches(adding->selection->kind, leaf.kind);
+	if (is_wanted && adding->is_of_waits &&
+	    waiting_place_of(line, stack_len) != WAITING_PLACE_CNT) {
+		adding->waits_for_work += count;
+		is_wanted = false;
+	}
 	thread_reader_line(&adding->threads, count);
 	while (!err && is_wanted && thread_reader_next(&adding->threads, &part))
 		err = add_stack(adding, line, stack_len, &part);
@@ -204,7 +213,11 @@ static int add_line(struct adding *adding, const char *line, size_t len)
 static int add_text(struct top_piece *piece, const struct window *window, const char *text,
 		    size_t len, const struct selection *selection)
 {
-	struct adding adding = { .selection = selection, .stacks = profile__new() };
+	struct adding adding = {
+		.selection = selection,
+		.stacks = profile__new(),
+		.is_of_waits = event_has_waits(window->event),
+	};
 	struct lines lines = lines_init(text, len);
 	struct line line;
 	int err = adding.stacks ? thread_reader_open(&adding.threads, window->threads,
@@ -219,13 +232,15 @@ static int add_text(struct top_piece *piece, const struct window *window, const 
 	thread_reader_release(&adding.threads);
 	strbuf_release(&adding.stack);
 	piece->stacks = adding.stacks;
+	piece->waits_for_work = adding.waits_for_work;
 	return err;
 }
 
 int top_piece_init(struct top_piece *piece, const struct window *window, const char *text,
 		   size_t len, const struct selection *selection)
 {
-	bool is_part = selection->kind != SELECT_KIND_ANY || selection->thread;
+	bool is_part = selection->kind != SELECT_KIND_ANY || selection->thread ||
+		       event_has_waits(window->event);
 	int err;
 
 	*piece = (struct top_piece){ .window = *window };
@@ -263,6 +278,7 @@ int top_piece_merge(struct top_piece *piece, struct top_piece *other)
 			return err;
 	}
 	window_counts_add(&counts, &other->window.counts);
+	piece->waits_for_work += other->waits_for_work;
 	if (other_end >= end) {
 		struct window older = piece->window;
 

@@ -16,6 +16,8 @@ struct top_piece {
 	struct window window;	/* labels are owned; without lines and cells */
 	char *key;		/* of its row */
 	struct profile *stacks; /* the name of the thread is their first frame */
+	uint64_t
+		waits_for_work; /* samples of threads in the places of waiting_place.h: in no count here */
 	float *seconds;		/* samples in each second from the one it begins in */
 	uint32_t second_cnt;
 	bool is_running; /* a part of a window that had not ended: it has no stacks */
@@ -23,7 +25,7 @@ struct top_piece {
 
 /*
  * Copies a window and its text; of a kind of leaf or of threads only the stacks that the selection
- * has, and window.counts.samples is what these have. 0 or -ENOMEM.
+ * has, of waits those that do not wait for work, and window.counts.samples is what these have. 0 or -ENOMEM.
  */
 __must_check int top_piece_init(struct top_piece *piece, const struct window *window,
 				const char *text, size_t len, const struct selection *selection);

@@ -38,6 +38,15 @@ void top_view_append_frame(struct strbuf *out, const char *name)
 	strbuf_append(out, name, len);
 }
 
+static void append_waits(struct strbuf *out, const struct top_host *host, enum event event,
+			 double amount)
+{
+	strbuf_printf(out, "%.2f threads waiting", amount);
+	if (host->waits_for_work)
+		strbuf_printf(out, " (%.2f for work not shown)",
+			      top_amount(host, event, host->waits_for_work));
+}
+
 void top_view_append_load(struct strbuf *out, const struct top_content *content, enum event event)
 {
 	const struct top_host *host = &content->rows.host;
@@ -50,7 +59,7 @@ void top_view_append_load(struct strbuf *out, const struct top_content *content,
 			      host->cpu_cnt == 1 ? "" : "s",
 			      100 * top_share(host, event, host->samples));
 	else if (event_unit(event) == EVENT_UNIT_NANOSECONDS)
-		strbuf_printf(out, "%.2f threads waiting", amount);
+		append_waits(out, host, event, amount);
 	else
 		strbuf_printf(out, "%.0f %s/s", amount, event_noun(event, true));
 }
