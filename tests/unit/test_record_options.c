@@ -101,7 +101,7 @@ static void wakers_are_of_measured_waits_of_a_process(void **state)
 		assert_int_equal(record(rows[i].args, &options, why, sizeof(why)), rows[i].err);
 		if (rows[i].err)
 			continue;
-		assert_true(options.of_wakers);
+		assert_true(options.of_wakers && options.view.idle);
 		assert_int_equal(options.view.by_cnt, rows[i].is_by_thread);
 		if (rows[i].is_by_thread)
 			assert_int_equal(options.view.by[0], DUMP_BY_THREAD);

@@ -8,6 +8,7 @@
 #include "user/cli/output_ending.h"
 #include "user/model/event_view.h"
 #include "user/model/select.h"
+#include "user/util/cleanup.h"
 #include "user/util/clock.h"
 #include "user/util/parse.h"
 
@@ -204,6 +205,46 @@ static bool selects_place(const struct selection *selection)
 	return is_given;
 }
 
+/* What goes with which event. 0 or -EINVAL. */
+static int check_event(struct option_walk *walk, const struct record_options *options)
+{
+	enum event event = options->event;
+	uint32_t pid = options->selection.pid;
+	const struct {
+		bool is_wrong;
+		const char *why;
+	} refusals[] = {
+		{ options->period && event == EVENT_CPU,
+		  "--count does not go with the event cpu, which has a --frequency" },
+		{ options->period && event == EVENT_SCHED,
+		  "--count does not go with the event sched, which has a --threshold" },
+		{ options->period && event == EVENT_ALLOC,
+		  "--count does not go with the event alloc, whose samples stand for 512 KiB or more" },
+		{ event == EVENT_ALLOC && (!pid || options->ignores_opt_out),
+		  "--event alloc requires -p PID, a JVM that has not opted out: it sets breakpoints in that "
+		  "process" },
+		{ event == EVENT_ALLOC && options->selection.kind != SELECT_KIND_ANY,
+		  "--kind does not go with the event alloc, where a class is the tip of each stack" },
+		{ event != EVENT_SCHED && options->threshold_ns,
+		  "--threshold goes with --event sched only" },
+		{ options->of_wakers && (event != EVENT_SCHED || (!options->command && !pid)),
+		  "--wakers goes with --event sched, and with -p PID or -- COMMAND, whose waits it is about" },
+		{ options->period && event_has_idle(event),
+		  "--count does not go with events that are waits, which have an --off-cpu-rate" },
+		{ options_given(walk, "off-cpu-rate") && !event_has_idle(event),
+		  "--off-cpu-rate goes with --event off-cpu, wall, lock and disk only" },
+		{ options_given(walk, "frequency") &&
+			  !(event_sources(event) & EVENT_BIT(EVENT_CPU)),
+		  "--frequency goes with the events cpu and wall only; others have a --count, "
+		  "--off-cpu-rate or --threshold" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
+		if (refusals[i].is_wrong)
+			return options_refuse(walk, "%s", refusals[i].why);
+	return 0;
+}
+
 int record_options_parse(int argc, char **argv, struct record_options *out, char *why,
 			 size_t why_len)
 {
@@ -237,46 +278,16 @@ int record_options_parse(int argc, char **argv, struct record_options *out, char
 	if (options.ignores_opt_out && !options.selection.pid)
 		return options_refuse(&walk, "--ignore-opt-out requires -p PID: a process that "
 					     "opted out is profiled only when it is named");
-	if (options.period && options.event == EVENT_CPU)
-		return options_refuse(&walk, "--count does not go with the event cpu, which has a "
-					     "--frequency");
-	if (options.event == EVENT_SCHED && options.period)
-		return options_refuse(&walk,
-				      "--count does not go with the event sched, which has a "
-				      "--threshold");
-	if (options.event == EVENT_ALLOC && options.period)
-		return options_refuse(&walk, "--count does not go with the event alloc, whose "
-					     "samples stand for 512 KiB or more");
-	if (options.event == EVENT_ALLOC && (!options.selection.pid || options.ignores_opt_out))
-		return options_refuse(&walk, "--event alloc requires -p PID, a JVM that has not "
-					     "opted out: it sets breakpoints in that process");
-	if (options.event == EVENT_ALLOC && options.selection.kind != SELECT_KIND_ANY)
-		return options_refuse(&walk, "--kind does not go with the event alloc, where a "
-					     "class is the tip of each stack");
-	if (options.event != EVENT_SCHED && options.threshold_ns)
-		return options_refuse(&walk, "--threshold goes with --event sched only");
-	if (options.of_wakers &&
-	    (options.event != EVENT_SCHED || (!command && !options.selection.pid)))
-		return options_refuse(&walk, "--wakers goes with --event sched, and with -p PID or "
-					     "-- COMMAND, whose waits it is about");
-	if (event_has_idle(options.event) && options.period)
-		return options_refuse(&walk,
-				      "--count does not go with the event %s, which has an "
-				      "--off-cpu-rate",
-				      event_name(options.event));
-	if (!event_has_idle(options.event) && options_given(&walk, "off-cpu-rate"))
-		return options_refuse(&walk, "--off-cpu-rate goes with --event off-cpu, wall, "
-					     "lock and disk only");
-	if (options_given(&walk, "frequency") &&
-	    !(event_sources(options.event) & EVENT_BIT(EVENT_CPU)))
-		return options_refuse(&walk,
-				      "--frequency goes with the events cpu and wall only; others "
-				      "have a --count, --off-cpu-rate or --threshold");
+	err = check_event(&walk, &options);
+	if (err)
+		return err;
 	if (options.info.help || options.info.version) {
 		*out = options;
 		return 0;
 	}
 	err = settle_output(&walk, &options.view);
+	/* Who gives work to those who wait for it is what one asks. */
+	options.view.idle |= options.of_wakers;
 	/* A table of the threads that were woken would not say by whom. */
 	if (options.keeps_digits || (options.of_wakers && options.view.format != DUMP_FORMAT_TOP))
 		add_by_thread(&options.view);
