@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which changes count as moved: rows made by hand, one class, one caller. */
+/* Which changes count as moved: rows made by hand, one class, one caller, one callee. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,20 @@
 #include "user/diff/diff_verdict.h"
 #include "user/util/cleanup.h"
 
-enum { FIRST, SECOND, CLASS, PACKAGE, CALLER, FIRST_PLACE, SECOND_PLACE, FIRST_TOTAL, ITEMS };
+enum {
+	FIRST,
+	SECOND,
+	CLASS,
+	PACKAGE,
+	CALLER,
+	FIRST_PLACE,
+	SECOND_PLACE,
+	FIRST_TOTAL,
+	CALLEE,
+	CALLEE_TOTAL,
+	CALLEE_PLACE,
+	ITEMS
+};
 
 static const struct diff_item items[ITEMS] = {
 	[FIRST] = { DIFF_KIND_METHOD_SELF, CLASS, FIRST_TOTAL, DIFF_NONE },
@@ -21,6 +34,9 @@ static const struct diff_item items[ITEMS] = {
 	[FIRST_PLACE] = { DIFF_KIND_PATH, DIFF_NONE, FIRST_TOTAL, CALLER },
 	[SECOND_PLACE] = { DIFF_KIND_PATH, DIFF_NONE, DIFF_NONE, CALLER },
 	[FIRST_TOTAL] = { DIFF_KIND_METHOD_TOTAL, DIFF_NONE, DIFF_NONE, DIFF_NONE },
+	[CALLEE] = { DIFF_KIND_METHOD_SELF, DIFF_NONE, CALLEE_TOTAL, DIFF_NONE },
+	[CALLEE_TOTAL] = { DIFF_KIND_METHOD_TOTAL, DIFF_NONE, DIFF_NONE, DIFF_NONE },
+	[CALLEE_PLACE] = { DIFF_KIND_PATH, DIFF_NONE, CALLEE_TOTAL, FIRST_PLACE },
 };
 
 struct change {
@@ -104,6 +120,27 @@ static void what_the_roof_holds_together_is_moved(void **state)
 		    [SECOND_PLACE] = { -0.02, 0.001, 0.01 } },
 		  DIFF_VERDICT_MOVED,
 		  SECOND_PLACE },
+		/* what it calls shrank by as much: the compiler draws that line */
+		{ { [FIRST] = { 0.02, 0.001, 0.01 },
+		    [CLASS] = { 0.02, 0.001, 0.01 },
+		    [PACKAGE] = { 0.02, 0.001, 0.01 },
+		    [CALLEE] = { -0.0205, 0.001, 0.01 } },
+		  DIFF_VERDICT_MOVED,
+		  CALLEE },
+		/* ... by less: the difference is a change */
+		{ { [FIRST] = { 0.02, 0.001, 0.01 },
+		    [CLASS] = { 0.02, 0.001, 0.01 },
+		    [PACKAGE] = { 0.02, 0.001, 0.01 },
+		    [CALLEE] = { -0.01, 0.001, 0.01 } },
+		  DIFF_VERDICT_UP,
+		  DIFF_NONE },
+		/* ... or by nobody knows how much */
+		{ { [FIRST] = { 0.02, 0.019, 0.01 },
+		    [CLASS] = { 0.02, 0.001, 0.01 },
+		    [PACKAGE] = { 0.02, 0.001, 0.01 },
+		    [CALLEE] = { -0.02, 0.019, 0.01 } },
+		  DIFF_VERDICT_UP,
+		  DIFF_NONE },
 	};
 
 	(void)state;

@@ -2,7 +2,8 @@
 /*
  * What became of a change. Refactored code: one item grows, another shrinks, and the class, package or
  * caller that holds both is as it was. "As it was" must be told, not assumed: the roof's interval
- * contains 0 and is narrow enough to exclude the item's own change. And where a change comes from: from
+ * contains 0 and is narrow enough to exclude the item's own change. Likewise a method and one that it calls:
+ * where one begins and the other ends within compiled code is the compiler's choice. And where a change comes from: from
  * the place of the changed method where most of it shows, down the merged tree as long as one child
  * explains nearly all of its parent's change.
  */
@@ -27,6 +28,13 @@ enum { SHRANK = 0, GREW = 1, DIRECTIONS = 2 };
 /* By roof: the member that changed most in each direction, or DIFF_NONE. */
 struct moved_roof {
 	uint32_t member[DIRECTIONS];
+};
+
+struct moved_search {
+	const struct diff_case *diff;
+	struct diff_tree tree;
+	struct moved_roof *roofs; /* by item */
+	uint32_t *self_of;	  /* by METHOD_TOTAL: what it does itself, or DIFF_NONE */
 };
 
 static int direction(const struct diff_row *row)
@@ -119,34 +127,96 @@ static bool find_partner(const struct diff_case *diff, const struct diff_tree *t
 	return is_balanced(diff, roofs, diff->items[place].parent, item, partner_out);
 }
 
+/* Both changed, and their sum is as it was: it might be 0, and is surely none of the two changes. */
+static bool is_balanced_pair(const struct diff_case *diff, uint32_t item, uint32_t other)
+{
+	const struct diff_interval *a = &diff->rows[item].points;
+	const struct diff_interval *b = &diff->rows[other].points;
+	double half = hypot((a->high - a->low) / 2, (b->high - b->low) / 2);
+
+	return fabs(a->value + b->value) <= half && fabs(a->value) > half && fabs(b->value) > half;
+}
+
+/* A method by itself that changed the other way, at the place `path`. */
+static void try_neighbour(const struct moved_search *search, uint32_t item, uint32_t path,
+			  uint32_t *best)
+{
+	const struct diff_case *diff = search->diff;
+	uint32_t method = path == DIFF_NONE ? DIFF_NONE : diff->items[path].method;
+	uint32_t other = method == DIFF_NONE ? DIFF_NONE : search->self_of[method];
+
+	if (other == DIFF_NONE || other == item || !diff_verdict_is_found(diff, other) ||
+	    !is_balanced_pair(diff, item, other))
+		return;
+	if (*best == DIFF_NONE || size_of(diff, other) > size_of(diff, *best))
+		*best = other;
+}
+
+/* A caller, or of what a method does itself also a callee, that changed as much the other way. */
+static bool find_neighbour(const struct moved_search *search, uint32_t item, uint32_t *partner_out)
+{
+	const struct diff_item *items = search->diff->items;
+	const struct diff_tree *tree = &search->tree;
+	bool is_self = items[item].kind == DIFF_KIND_METHOD_SELF;
+	uint32_t method = is_self ? items[item].method : item;
+
+	if ((!is_self && items[item].kind != DIFF_KIND_METHOD_TOTAL) || method == DIFF_NONE)
+		return false;
+	*partner_out = DIFF_NONE;
+	for (uint32_t i = tree->places.first[method]; i < tree->places.first[method + 1]; i++) {
+		uint32_t place = tree->places.list[i];
+
+		try_neighbour(search, item, items[place].parent, partner_out);
+		for (uint32_t c = tree->children.first[place];
+		     is_self && c < tree->children.first[place + 1]; c++)
+			try_neighbour(search, item, tree->children.list[c], partner_out);
+	}
+	return *partner_out != DIFF_NONE;
+}
+
+static void search_init(struct moved_search *search)
+{
+	const struct diff_case *diff = search->diff;
+
+	for (uint32_t i = 0; i < diff->item_cnt; i++) {
+		search->roofs[i] = (struct moved_roof){ .member = { DIFF_NONE, DIFF_NONE } };
+		search->self_of[i] = DIFF_NONE;
+	}
+	for (uint32_t i = 0; i < diff->item_cnt; i++) {
+		if (diff_verdict_is_found(diff, i))
+			put_item(diff, &search->tree, search->roofs, i);
+		if (diff->items[i].kind == DIFF_KIND_METHOD_SELF &&
+		    diff->items[i].method != DIFF_NONE)
+			search->self_of[diff->items[i].method] = i;
+	}
+}
+
 int diff_moved_mark(const struct diff_case *diff)
 {
-	__cleanup_free struct moved_roof *roofs =
-		reallocarray(NULL, (size_t)diff->item_cnt + 1, sizeof(*roofs));
-	struct diff_tree tree;
+	size_t cnt = (size_t)diff->item_cnt + 1;
+	__cleanup_free struct moved_roof *roofs = reallocarray(NULL, cnt, sizeof(*roofs));
+	__cleanup_free uint32_t *self_of = reallocarray(NULL, cnt, sizeof(*self_of));
+	struct moved_search search = { .diff = diff, .roofs = roofs, .self_of = self_of };
 
-	if (!roofs)
+	if (!roofs || !self_of)
 		return -ENOMEM;
 
-	int err = diff_tree_make(diff->items, diff->item_cnt, &tree);
+	int err = diff_tree_make(diff->items, diff->item_cnt, &search.tree);
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < diff->item_cnt; i++)
-		roofs[i] = (struct moved_roof){ .member = { DIFF_NONE, DIFF_NONE } };
-	for (uint32_t i = 0; i < diff->item_cnt; i++)
-		if (diff_verdict_is_found(diff, i))
-			put_item(diff, &tree, roofs, i);
+	search_init(&search);
 	for (uint32_t i = 0; i < diff->item_cnt; i++) {
 		uint32_t partner = DIFF_NONE;
 
 		if (diff_verdict_is_found(diff, i) &&
-		    find_partner(diff, &tree, roofs, i, &partner)) {
+		    (find_partner(diff, &search.tree, roofs, i, &partner) ||
+		     find_neighbour(&search, i, &partner))) {
 			diff->rows[i].verdict = DIFF_VERDICT_MOVED;
 			diff->rows[i].moved_with = partner;
 		}
 	}
-	diff_tree_release(&tree);
+	diff_tree_release(&search.tree);
 	return 0;
 }
 
