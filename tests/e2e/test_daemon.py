@@ -14,7 +14,7 @@ from harness.containers import java
 from harness.daemon import Daemon
 from harness.fairness import Windows
 from harness.folded import Folded, assert_rare, kind, plain
-from harness.programs import BIN, Lacking, cpu_seconds, is_gone, lines_of, run, wait_cpu, wait_until
+from harness.programs import BIN, Lacking, cpu_seconds, is_gone, jbpf, lines_of, run, wait_cpu, wait_until
 
 SHARE = 12  # percent of a CPU for each JVM: nine of them share two cores
 SAMPLES = 150  # with a named method, for figures: more than a JVM needs to start
@@ -295,6 +295,8 @@ def test_sigterm_writes_the_last_window(daemon, spinner):
     process = spinner("native_spinner", 600)
     wait_cpu([process.pid], 1)
     assert profiler.stop(signal.SIGTERM) == 0, profiler.log()
+    stopped = jbpf("status", "--check", "--store", profiler.store)
+    assert stopped.returncode == 4 and stopped.stdout.startswith("jbpfd was stopped "), stopped
     windows = Windows(profiler.store, 0, math.inf)
     assert windows.samples, f"the last window is not in the store: {profiler.log()}"
     given_up = re.search(r"window: (\d+) samples could not be named in time", profiler.log())

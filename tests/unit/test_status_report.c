@@ -315,7 +315,7 @@ static void status_report_is_json(void **state)
 		"\"until\":\"2023-11-14T22:14:20Z\",\"event\":\"cpu\",\"events\":{},\"samples\":0,\"lost\":{\"counts_full\":0,"
 		"\"no_map\":0,\"stack_buffer\":0,\"notices\":0,\"kernel_stack\":0,\"store\":0,"
 		"\"memory\":0,\"cells\":0,\"undecided\":0,\"not_named\":0,\"cut\":0,\"given_up\":0},\"opted_out_samples\":0,\"windows\":0,\"window_ms\":0,"
-		"\"last_window_age_ms\":0,\"is_well\":1,\"host_problems\":[],\"jbpfd\":null,\"store_problem\":\"\",\"naming_problem\":\"\",\"unwind\":null,\"streams\":[\n"
+		"\"last_window_age_ms\":0,\"is_well\":0,\"host_problems\":[\"jbpfd was stopped 0 s ago\"],\"jbpfd\":null,\"store_problem\":\"\",\"naming_problem\":\"\",\"unwind\":null,\"streams\":[\n"
 		"{\"pid\":42,\"ns_pid\":1,\"comm\":\"java\",\"container\":\"shop-1\","
 		"\"jvm_version\":\"17.0.15\",\"is_jvm\":1,\"preserve_frame_pointer\":\"on\","
 		"\"preserve_frame_pointer_from\":\"environment\","
@@ -331,6 +331,28 @@ static void status_report_is_json(void **state)
 }
 
 /* Late by more than three windows, or more than one sample of a hundred lost. */
+/* When it ends in order it takes what it says of itself with it. */
+static void a_jbpfd_that_was_stopped_is_not_well(void **state)
+{
+	__cleanup_strbuf struct strbuf problems = STRBUF_INIT;
+	const struct window host = {
+		.start_unix_ns = 1700000000 * S,
+		.duration_ns = 10 * S,
+		.counts.samples = 1000,
+	};
+	const struct status_report report = {
+		.now_unix_ns = 1700000013 * S,
+		.state_err = -ENOENT,
+	};
+	struct streams streams = { 0 };
+
+	(void)state;
+	assert_int_equal(streams_add(&streams, &host), 0);
+	assert_int_equal(status_report_health(&report, &streams, &problems), 0);
+	assert_string_equal(strbuf_str(&problems), "jbpfd was stopped 3 s ago\n");
+	streams_release(&streams);
+}
+
 static void status_report_tells_whether_the_host_is_well(void **state)
 {
 	static const struct {
@@ -665,6 +687,7 @@ int main(void)
 		cmocka_unit_test(what_jbpfd_says_of_itself_is_told_with_its_age),
 		cmocka_unit_test(the_document_and_the_json_have_the_same_members),
 		cmocka_unit_test(status_report_tells_whether_the_host_is_well),
+		cmocka_unit_test(a_jbpfd_that_was_stopped_is_not_well),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

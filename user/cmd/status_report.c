@@ -96,6 +96,9 @@ int status_report_health(const struct status_report *report, const struct stream
 			      status_report_runs(report) ?
 				      ", though jbpfd runs: is the disk full? Its log says why" :
 				      ": is jbpfd running?");
+	else if (report->state_err == -ENOENT)
+		strbuf_printf(problems, "jbpfd was stopped %" PRIu64 " s ago\n",
+			      (uint64_t)(age_ns / CLOCK_NS_PER_S));
 	if (streams->naming_problem) {
 		/* It names processes and cgroups of others. */
 		escape_terminal(problems, streams->naming_problem, strlen(streams->naming_problem));
