@@ -214,20 +214,40 @@ static int run_request_map(const struct child_task *task, struct jvm_attach_resu
 	return 0;
 }
 
-static int run_remove_map(const struct child_task *task, struct jvm_attach_result *result)
+/* With the JVM's ids and no way out of its /tmp. 0 or -errno. */
+static int enter_tmp(const struct child_task *task, struct child_view *view)
 {
-	__cleanup_view struct child_view view = CHILD_VIEW_INIT;
 	pid_t parent = getppid();
-	int err = child_view_open(task->request, &view);
+	int err = child_view_open(task->request, view);
 
-	(void)result;
 	if (!err && process_has_ended(task->pid_fd))
 		err = -ESRCH;
 	if (!err)
-		err = child_take_ids(&view.status, parent, task->deadline_ns);
-	if (!err)
-		err = role_sandbox_asker(view.tmp_fd);
+		err = child_take_ids(&view->status, parent, task->deadline_ns);
+	return err ? err : role_sandbox_asker(view->tmp_fd);
+}
+
+static int run_remove_map(const struct child_task *task, struct jvm_attach_result *result)
+{
+	__cleanup_view struct child_view view = CHILD_VIEW_INIT;
+	int err = enter_tmp(task, &view);
+
+	(void)result;
 	return err ? err : jvm_tmp_remove_map(&view.tmp);
+}
+
+static int run_remove_trigger(const struct child_task *task, struct jvm_attach_result *result)
+{
+	__cleanup_view struct child_view view = CHILD_VIEW_INIT;
+	int err = enter_tmp(task, &view);
+	const struct jvm_talk talk = { .tmp = &view.tmp,
+				       .pid_fd = task->pid_fd,
+				       .deadline_ns = task->deadline_ns };
+
+	(void)result;
+	if (!err)
+		jvm_talk_end_trigger(&talk);
+	return err;
 }
 
 static void __attribute__((noreturn)) child_main(const struct child_task *task, int report_fd)
@@ -265,6 +285,11 @@ static uint64_t deadline_after_ms(uint32_t timeout_ms)
 
 int jvm_attach_main(const struct jvm_attach_job *job, int report_fd)
 {
+	static int (*const runs[])(const struct child_task *, struct jvm_attach_result *) = {
+		[JVM_ATTACH_REMOVES_NOTHING] = run_request_map,
+		[JVM_ATTACH_REMOVES_MAP] = run_remove_map,
+		[JVM_ATTACH_REMOVES_TRIGGER] = run_remove_trigger,
+	};
 	__cleanup_fd int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct jvm_attach_request request = {
 		.proc_fd = proc_fd,
@@ -274,7 +299,8 @@ int jvm_attach_main(const struct jvm_attach_job *job, int report_fd)
 	};
 	__cleanup_fd int pid_fd = pidfd_open(job->pid);
 	const struct child_task task = {
-		.run = job->removes ? run_remove_map : run_request_map,
+		.run = (unsigned int)job->removes < ARRAY_SIZE(runs) ? runs[job->removes] :
+								       run_remove_map,
 		.request = &request,
 		.pid_fd = pid_fd,
 		.feature = job->feature,

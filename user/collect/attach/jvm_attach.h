@@ -44,12 +44,19 @@ struct jvm_attach_result {
 enum jvm_attach_outcome jvm_attach_check(const struct jvm_attach_request *request,
 					 int *feature_out);
 
+/* What a request of ours made; a job that removes asks for nothing. */
+enum jvm_attach_removes {
+	JVM_ATTACH_REMOVES_NOTHING = 0,
+	JVM_ATTACH_REMOVES_MAP = 1,
+	JVM_ATTACH_REMOVES_TRIGGER = 2, /* when the JVM has seen it, or has ended */
+};
+
 struct jvm_attach_job {
 	uint32_t pid;
 	uint32_t timeout_ms;
 	uint64_t start_ns;
 	int feature;
-	bool removes; /* unlinks the map that a request of ours made, and asks for nothing */
+	enum jvm_attach_removes removes;
 };
 
 /* The child writes it, in one piece, to the descriptor that it was handed. */

@@ -122,7 +122,10 @@ static enum jvm_attach_outcome start_listener(struct jvm_talk *talk)
 	switch (err) {
 	case 0:
 		outcome = signal_and_wait(talk);
-		jvm_tmp_remove_trigger(talk->tmp);
+		/* A JVM that has no CPU may take the signal at any time, and prints a thread dump when
+		 * the trigger is gone by then: jvm_talk_end_trigger() removes it later. */
+		if (outcome != JVM_ATTACH_TIMEOUT)
+			jvm_tmp_remove_trigger(talk->tmp);
 		return outcome;
 	case -EEXIST: /* another attach: a second SIGQUIT could print a thread dump */
 		return wait_for_socket(talk);
@@ -131,6 +134,14 @@ static enum jvm_attach_outcome start_listener(struct jvm_talk *talk)
 	default:
 		return JVM_ATTACH_TMP_NOT_WRITABLE;
 	}
+}
+
+void jvm_talk_end_trigger(const struct jvm_talk *talk)
+{
+	enum jvm_attach_outcome outcome = wait_for_socket(talk);
+
+	if (outcome == JVM_ATTACH_OK || outcome == JVM_ATTACH_GONE)
+		jvm_tmp_remove_trigger(talk->tmp);
 }
 
 /* ---- connection ---- */

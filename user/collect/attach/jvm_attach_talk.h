@@ -28,6 +28,9 @@ struct jvm_talk {
 /* Starts the listener when there is no socket, sends the command, reads and judges the answer. */
 enum jvm_attach_outcome jvm_talk_request_map(struct jvm_talk *talk);
 
+/* Removes the trigger that a request left, once there is a socket or the JVM has ended; until the deadline. */
+void jvm_talk_end_trigger(const struct jvm_talk *talk);
+
 /* The meaning of a reply ("0\n...", "-1\n..."). Pure. */
 enum jvm_attach_outcome jvm_talk_judge_reply(const char *reply, size_t len);
 

@@ -121,11 +121,17 @@ bool jvm_poll_map(struct jvm *jvm, const struct jvm_asker *asker)
 	if (!jvm->ask.is_open || !jvm_ask_poll(&jvm->ask, &result))
 		return false;
 	jvm_note_answer(jvm, &asker->id, &result);
+	if (result.outcome == JVM_ATTACH_TIMEOUT &&
+	    !jvm_ask_start_removal(&jvm->removal, asker->launcher, asker->id.pid,
+				   asker->id.start_ns, JVM_ATTACH_REMOVES_TRIGGER))
+		pr_warn_limited("jvm: pid %u: the trigger may stay in the container's /tmp\n",
+				asker->id.pid);
 	if (result.outcome != JVM_ATTACH_OK)
 		return false;
 	err = symbols_process__reload_jit(asker->symbols, JIT_SOURCE_ATTACH);
-	if (!result.map_existed && !jvm_ask_start_removal(&jvm->removal, asker->launcher,
-							  asker->id.pid, asker->id.start_ns))
+	if (!result.map_existed &&
+	    !jvm_ask_start_removal(&jvm->removal, asker->launcher, asker->id.pid,
+				   asker->id.start_ns, JVM_ATTACH_REMOVES_MAP))
 		pr_warn_limited("jvm: pid %u: perf map stays in the container's /tmp\n",
 				asker->id.pid);
 	return err == 0;

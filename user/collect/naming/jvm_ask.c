@@ -14,6 +14,8 @@
 
 #define CHILD_GRACE_MS	  500 /* for the child to tidy up after its own deadline */
 #define REMOVE_TIMEOUT_MS 2000
+#define SEEN_TIMEOUT_MS \
+	60000 /* a JVM that ran so little meanwhile has the trigger left in its /tmp */
 
 enum job_number {
 	JOB_PID,
@@ -67,13 +69,14 @@ bool jvm_ask_start(struct jvm_ask *ask, struct launcher *launcher,
 }
 
 bool jvm_ask_start_removal(struct jvm_ask *ask, struct launcher *launcher, uint32_t pid,
-			   uint64_t start_ns)
+			   uint64_t start_ns, enum jvm_attach_removes what)
 {
 	const struct jvm_attach_job job = {
 		.pid = pid,
-		.timeout_ms = REMOVE_TIMEOUT_MS,
+		.timeout_ms = what == JVM_ATTACH_REMOVES_TRIGGER ? SEEN_TIMEOUT_MS :
+								   REMOVE_TIMEOUT_MS,
 		.start_ns = start_ns,
-		.removes = true,
+		.removes = what,
 	};
 
 	return ask_launch(ask, launcher, &job) == 0;
@@ -123,7 +126,7 @@ int jvm_ask_child_main(const struct launcher_child *child)
 		.timeout_ms = (uint32_t)numbers[JOB_TIMEOUT_MS],
 		.start_ns = numbers[JOB_START_NS],
 		.feature = (int)numbers[JOB_FEATURE],
-		.removes = numbers[JOB_REMOVES] != 0,
+		.removes = (enum jvm_attach_removes)numbers[JOB_REMOVES],
 	};
 	int report_fd = child->socket_fd;
 	int *const kept[] = { &report_fd };

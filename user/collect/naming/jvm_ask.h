@@ -25,9 +25,12 @@ struct jvm_ask {
 bool jvm_ask_start(struct jvm_ask *ask, struct launcher *launcher,
 		   const struct jvm_attach_request *request, struct jvm_attach_result *result);
 
-/* Begins to unlink the map; the only result is that jvm_ask_poll() returns true. */
+/*
+ * Begins to unlink what an earlier request made; the only result is that jvm_ask_poll() returns true, which for
+ * a trigger may take a minute.
+ */
 bool jvm_ask_start_removal(struct jvm_ask *ask, struct launcher *launcher, uint32_t pid,
-			   uint64_t start_ns);
+			   uint64_t start_ns, enum jvm_attach_removes what);
 
 /* True: it is over, *result is filled. */
 bool jvm_ask_poll(struct jvm_ask *ask, struct jvm_attach_result *result);
