@@ -13,11 +13,13 @@
 
 #include "tests/unit/diff_fleet.h"
 
-#define SECOND	1000000000ull
-#define START_S 1700000400ull
-#define MINUTES 15
-#define LINE	"java;a.B.run_[j];a.B.work_[j] 7\n"
-#define FLEETS	3
+#define SECOND	  1000000000ull
+#define START_S	  1700000400ull
+#define MINUTES	  15
+#define LINE	  "java;a.B.run_[j];a.B.work_[j] 7\n"
+#define FLEETS	  3
+#define REPLICAS  3 /* of each side */
+#define ROLL_OUTS 5
 
 /* ---- reading ---- */
 
@@ -72,7 +74,8 @@ static void each_host_has_a_side_of_its_own(void **state)
 	(void)state;
 	assert_non_null(catalog);
 	assert_int_equal(store_source__new(&ops, NULL, "hosts", &source), 0);
-	assert_int_equal(diff_hosts_load(source, &what, catalog, &damage, &hosts), 0);
+	assert_int_equal(
+		diff_hosts_load(source, &what, DIFF_HOSTS_BY_HOST, catalog, &damage, &hosts), 0);
 	assert_int_equal(hosts.cnt, 3);
 	for (size_t i = 0; i < hosts.cnt; i++) {
 		const struct diff_side *side = hosts.items[i].loaded.side;
@@ -100,6 +103,15 @@ static void add_stream(struct streams *streams, const char *host, uint32_t pid)
 	assert_int_equal(streams_add(streams, &window), 0);
 }
 
+static void add_replica(struct streams *streams, uint32_t pid, const char *container)
+{
+	struct window window = { .pid = pid, .counts.samples = 1 };
+
+	window.labels[WINDOW_LABEL_HOST] = "a";
+	window.labels[WINDOW_LABEL_CONTAINER_ID] = container;
+	assert_int_equal(streams_add(streams, &window), 0);
+}
+
 static void hosts_on_both_sides_and_few_hosts_calibrate_nothing(void **state)
 {
 	static const char *const names[] = { "a", "b", "c", "d" };
@@ -119,6 +131,25 @@ static void hosts_on_both_sides_and_few_hosts_calibrate_nothing(void **state)
 	add_stream(&after, "d", 6);
 	assert_int_equal(diff_hosts_averaging(&before, &after, &averaging), 0);
 	assert_true(averaging == 0);
+	streams_release(&before);
+	streams_release(&after);
+}
+
+static void replicas_are_containers_and_processes_outside_of_any(void **state)
+{
+	struct streams before = { 0 }, after = { 0 };
+	size_t sets = 9;
+
+	(void)state;
+	for (uint32_t pid = 1; pid <= 3; pid++)
+		add_replica(&before, pid,
+			    pid < 3 ? "0123" : ""); /* two of one container, one of none */
+	assert_int_equal(diff_replicas_sets_max(&before, &after, &sets), 0);
+	assert_int_equal(sets, 1); /* of two replicas */
+	for (uint32_t pid = 4; pid <= 6; pid++)
+		add_replica(&after, pid, "");
+	assert_int_equal(diff_replicas_sets_max(&before, &after, &sets), 0);
+	assert_int_equal(sets, 1 + 3);
 	streams_release(&before);
 	streams_release(&after);
 }
@@ -177,13 +208,103 @@ static void hosts_that_differ_much_are_no_change(void **state)
 	}
 }
 
+/* ---- replicas ---- */
+
+static void make_replicas(struct sim *sim, const struct sim_effect *effect, struct diff_hosts *out)
+{
+	*out = (struct diff_hosts){ .cnt = REPLICAS };
+	out->items = calloc(REPLICAS, sizeof(*out->items));
+	assert_non_null(out->items);
+	for (size_t i = 0; i < REPLICAS; i++) {
+		out->items[i].loaded.side =
+			sim_short(sim, SIM_SHORT_FIRST * SIM_BLOCK_S, effect, effect != NULL);
+		assert_non_null(out->items[i].loaded.side);
+	}
+	assert_int_equal(diff_hosts_measure(SIM_ITEMS, 8, out), 0);
+}
+
+/* A deployment: alarms are wanted, and there are no earlier days. */
+static struct diff_result *compare_replicas(struct sim *sim, const struct sim_effect *effect,
+					    bool by_replicas)
+{
+	struct diff_options options = diff_options_default();
+	struct diff_history history;
+	struct diff_hosts before, after;
+	struct diff_result *result = NULL;
+
+	options.alarm_without_history = true;
+	make_replicas(sim, NULL, &before);
+	make_replicas(sim, effect, &after);
+	assert_int_equal(diff_replicas_history(&before, &after, &history), 0);
+	assert_int_equal(history.set_cnt, 2 * REPLICAS);
+	/* One against two others varies 3/2 times as much as one alone, three against three 2/3 times. */
+	assert_true(fabs(history.averaging - (2.0 / 3) / (3.0 / 2)) < 1e-9);
+
+	const struct diff_input input = { .items = sim->items,
+					  .item_cnt = SIM_ITEMS,
+					  .a = before.sum,
+					  .b = after.sum,
+					  .history = by_replicas ? &history : NULL };
+
+	assert_int_equal(diff_run(&input, &options, &result), 0);
+	diff_hosts_release(&before);
+	diff_hosts_release(&after);
+	return result;
+}
+
+/* Each JVM compiled some methods better and some worse; seeds are fixed. */
+static void what_one_jvm_compiled_otherwise_is_no_change(void **state)
+{
+	static struct sim sim;
+	const struct sim_config config = {
+		.cores = 4, .frequency_hz = 99, .day_drift = 0.05, .drift_spread = 1, .seed = 53
+	};
+	unsigned int guessed = 0;
+
+	(void)state;
+	sim_init(&sim, &config);
+	for (int i = 0; i < ROLL_OUTS; i++) {
+		struct diff_result *result = compare_replicas(&sim, NULL, true);
+
+		assert_int_equal(result->summary.history_kind, DIFF_HISTORY_REPLICAS);
+		assert_int_equal(result->summary.alarm_cnt, 0);
+		diff_result__free(result);
+		result = compare_replicas(&sim, NULL, false);
+		guessed += result->summary.alarm_cnt > 0;
+		diff_result__free(result);
+	}
+	assert_true(guessed > 0); /* or this shows nothing */
+}
+
+static void a_quarter_more_is_found_beside_what_jvms_differ_by(void **state)
+{
+	static struct sim sim;
+	const struct sim_config config = {
+		.cores = 4, .frequency_hz = 99, .day_drift = 0.03, .seed = 54
+	};
+	struct sim_effect effect;
+
+	(void)state;
+	sim_init(&sim, &config);
+	effect = (struct sim_effect){ sim_method_of_share(&sim, 0.10), 1.25, 0, SIM_BLOCKS };
+	for (int i = 0; i < ROLL_OUTS; i++) {
+		struct diff_result *result = compare_replicas(&sim, &effect, true);
+
+		assert_true(result->rows[effect.method].is_alarm);
+		diff_result__free(result);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_host_has_a_side_of_its_own),
 		cmocka_unit_test(hosts_on_both_sides_and_few_hosts_calibrate_nothing),
+		cmocka_unit_test(replicas_are_containers_and_processes_outside_of_any),
 		cmocka_unit_test(one_host_with_a_tenth_more_is_found_and_no_other),
 		cmocka_unit_test(hosts_that_differ_much_are_no_change),
+		cmocka_unit_test(what_one_jvm_compiled_otherwise_is_no_change),
+		cmocka_unit_test(a_quarter_more_is_found_beside_what_jvms_differ_by),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@ void diff_compare_release(struct diff_compare *compare)
 	diff_result__free(compare->result);
 	diff_past_release(&compare->past);
 	diff_hosts_release(&compare->hosts);
+	diff_hosts_release(&compare->replicas);
 	diff_loaded_release(&compare->before);
 	diff_loaded_release(&compare->after);
 	diff_catalog__free(compare->catalog);
@@ -266,7 +267,8 @@ static int load_hosts(struct store_source *reader, const struct diff_load *what,
 	int err;
 
 	each.wants_streams = false;
-	err = diff_hosts_load(reader, &each, compare->catalog, &compare->damage, &compare->hosts);
+	err = diff_hosts_load(reader, &each, DIFF_HOSTS_BY_HOST, compare->catalog, &compare->damage,
+			      &compare->hosts);
 	(void)diff_catalog__items(compare->catalog, &item_cnt);
 	if (!err)
 		err = diff_hosts_measure(item_cnt, compare->statistics.blocks_min, &compare->hosts);
@@ -275,6 +277,50 @@ static int load_hosts(struct store_source *reader, const struct diff_load *what,
 	compare->past.history = diff_hosts_history(&compare->hosts, SIZE_MAX);
 	compare->past.history.averaging = averaging;
 	return 0;
+}
+
+static int load_replicas_of(struct store_source *reader, const struct diff_load *what,
+			    struct diff_compare *compare, struct diff_hosts *out)
+{
+	struct cmd_store_damage said = { .cnt = SIZE_MAX / 2 };
+	struct diff_load each = *what;
+	uint32_t item_cnt;
+	int err;
+
+	each.wants_streams = false;
+	err = diff_hosts_load(reader, &each, DIFF_HOSTS_BY_REPLICA, compare->catalog, &said, out);
+	(void)diff_catalog__items(compare->catalog, &item_cnt);
+	return err ? err : diff_hosts_measure(item_cnt, compare->statistics.blocks_min, out);
+}
+
+/*
+ * Replicas that share hosts: what those of one side differ by although they run the same, which nothing else tells
+ * from a change. Leaves the history without sets when there are too few.
+ */
+static int load_replicas(struct store_source *reader, const struct diff_cmd_options *options,
+			 struct diff_compare *compare)
+{
+	struct diff_load before = load_of(options, &options->before, compare);
+	struct diff_load after = load_of(options, &options->after, compare);
+	uint32_t enough = compare->statistics.history_min;
+	size_t sets = 0;
+	int err;
+
+	/* Of hosts it is not the replicas that differ. */
+	if (options->before.labels[SELECT_BY_HOST] || options->after.labels[SELECT_BY_HOST])
+		return 0;
+	err = diff_replicas_sets_max(&compare->before.streams, &compare->after.streams, &sets);
+	if (err || sets < enough)
+		return err;
+	err = load_replicas_of(reader, &before, compare, &compare->hosts);
+	if (!err)
+		err = load_replicas_of(reader, &after, compare, &compare->replicas);
+	if (!err)
+		err = diff_replicas_history(&compare->hosts, &compare->replicas,
+					    &compare->past.history);
+	if (compare->past.history.set_cnt < enough)
+		compare->past.history.set_cnt = 0;
+	return err;
 }
 
 static int load_past(struct store_source *reader, const struct diff_cmd_options *options,
@@ -295,6 +341,10 @@ static int load_past(struct store_source *reader, const struct diff_cmd_options 
 		return err;
 	if (averaging > 0)
 		return load_hosts(reader, &what, compare, averaging);
+	if (has_groups(options))
+		err = load_replicas(reader, options, compare);
+	if (err || compare->past.history.set_cnt)
+		return err;
 	return diff_past_load(reader, &what, compare->catalog, compare->before.side,
 			      compare->after.side, &compare->damage, &compare->past);
 }

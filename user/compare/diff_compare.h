@@ -32,7 +32,8 @@ struct diff_compare {
 	struct diff_loaded before;
 	struct diff_loaded after;
 	struct diff_past past;
-	struct diff_hosts hosts; /* of groups: those of the side before */
+	struct diff_hosts hosts;    /* of groups: those of the side before, or its replicas */
+	struct diff_hosts replicas; /* of groups: those of the side after */
 	struct diff_notes notes;
 	struct diff_result *result;
 	struct cmd_store_damage damage;

@@ -3,10 +3,12 @@
 #include "user/compare/diff_hosts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "user/util/cleanup.h"
+#include "user/util/strbuf.h"
 #include "user/util/vec.h"
 
 #define SHARE_MIN 0.001 /* items below have no history of their own */
@@ -29,20 +31,48 @@ void diff_hosts_release(struct diff_hosts *hosts)
 
 struct hosts_walk {
 	const struct diff_load *what;
+	enum diff_hosts_unit unit;
 	struct diff_catalog *catalog;
 	struct diff_hosts hosts;
+	struct strbuf name; /* scratch */
 };
+
+/* "web-7", or "web-7 7f3a..." of a container. 0 or -ENOMEM. */
+static int put_name(enum diff_hosts_unit unit, const struct window *window, struct strbuf *out)
+{
+	const char *container = window_label(window, WINDOW_LABEL_CONTAINER_ID);
+
+	strbuf_clear(out);
+	strbuf_puts(out, window_label(window, WINDOW_LABEL_HOST));
+	if (unit == DIFF_HOSTS_BY_REPLICA && *container)
+		strbuf_printf(out, " %s", container);
+	else if (unit == DIFF_HOSTS_BY_REPLICA)
+		strbuf_printf(out, " %" PRIu32 " %" PRIu64, window->pid, window->process_start_ns);
+	return strbuf_error(out);
+}
+
+/* A host's record is of no replica: its time is that in which it was sampled. */
+static bool is_counted(const struct hosts_walk *walk, const struct window *window)
+{
+	return walk->unit == DIFF_HOSTS_BY_HOST ||
+	       (window->pid && (walk->hosts.cnt < DIFF_REPLICAS_MAX ||
+				strtab__find(walk->hosts.names, strbuf_str(&walk->name),
+					     walk->name.len) != STRTAB_NONE));
+}
 
 static int loader_of_host(void *ctx, const struct window *window, struct diff_loader **out)
 {
 	struct hosts_walk *walk = ctx;
 	struct diff_hosts *hosts = &walk->hosts;
-	const char *name = window_label(window, WINDOW_LABEL_HOST);
 	uint32_t id = 0;
 	int err = vec_room(hosts->items, hosts->cnt, hosts->cap, 16);
 
+	*out = NULL;
 	if (!err)
-		err = strtab__intern(hosts->names, name, strlen(name), &id);
+		err = put_name(walk->unit, window, &walk->name);
+	if (err || !is_counted(walk, window))
+		return err;
+	err = strtab__intern(hosts->names, strbuf_str(&walk->name), walk->name.len, &id);
 	if (!err && id == hosts->cnt) {
 		hosts->items[id] = (struct diff_hosts_item){ 0 };
 		hosts->cnt++;
@@ -68,15 +98,16 @@ static int finish_hosts(struct diff_hosts *hosts)
 }
 
 int diff_hosts_load(struct store_source *reader, const struct diff_load *what,
-		    struct diff_catalog *catalog, struct cmd_store_damage *damage,
-		    struct diff_hosts *out)
+		    enum diff_hosts_unit unit, struct diff_catalog *catalog,
+		    struct cmd_store_damage *damage, struct diff_hosts *out)
 {
-	struct hosts_walk walk = { .what = what, .catalog = catalog };
+	struct hosts_walk walk = { .what = what, .unit = unit, .catalog = catalog };
 	int err;
 
 	walk.hosts.names = strtab__new();
 	err = walk.hosts.names ? diff_load_walk(reader, what, loader_of_host, &walk, damage) :
 				 -ENOMEM;
+	strbuf_release(&walk.name);
 	if (!err)
 		err = finish_hosts(&walk.hosts);
 	if (err) {
@@ -107,7 +138,8 @@ static int measure_host(const struct diff_hosts *hosts, uint32_t item_cnt, size_
 	struct diff_side *rest = NULL;
 	int err;
 
-	if (diff_side__block_count(host->loaded.side) < blocks_min)
+	host->has_blocks = diff_side__block_count(host->loaded.side) >= blocks_min;
+	if (!host->has_blocks)
 		return 0;
 	err = diff_side_without(hosts->sum, host->loaded.side, item_cnt, &rest);
 	if (!err && diff_side__block_count(rest) >= blocks_min)
@@ -177,31 +209,110 @@ int diff_hosts_compare(struct diff_hosts *hosts, size_t host, const struct diff_
 	return err;
 }
 
-static int add_hosts(struct strtab *names, const struct streams *streams)
+static int add_hosts(struct strtab *names, enum diff_hosts_unit unit, const struct streams *streams)
 {
+	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < streams->cnt; i++) {
-		const char *name = window_label(&streams->items[i].latest, WINDOW_LABEL_HOST);
 		uint32_t id;
 
-		err = strtab__intern(names, name, strlen(name), &id);
+		err = put_name(unit, &streams->items[i].latest, &name);
+		if (!err)
+			err = strtab__intern(names, strbuf_str(&name), name.len, &id);
 	}
 	return err;
+}
+
+/* Of two replicas one comparison is the other the other way round. */
+static size_t sets_of(size_t replicas)
+{
+	return replicas < 2 ? 0 : replicas == 2 ? 1 : replicas;
+}
+
+static int count_replicas(const struct streams *streams, size_t *out)
+{
+	struct strtab *names = strtab__new();
+	int err = names ? add_hosts(names, DIFF_HOSTS_BY_REPLICA, streams) : -ENOMEM;
+
+	*out = err ? 0 : strtab__count(names);
+	strtab__free(names);
+	return err;
+}
+
+int diff_replicas_sets_max(const struct streams *before, const struct streams *after, size_t *out)
+{
+	size_t a = 0, b = 0;
+	int err = count_replicas(before, &a);
+
+	if (!err)
+		err = count_replicas(after, &b);
+	*out = sets_of(a) + sets_of(b);
+	return err;
+}
+
+static size_t count_with_blocks(const struct diff_hosts *hosts)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < hosts->cnt; i++)
+		cnt += hosts->items[i].has_blocks;
+	return cnt;
+}
+
+static void add_sets(const struct diff_hosts *hosts, size_t replicas, struct diff_history_set *sets,
+		     size_t *cnt)
+{
+	size_t left = sets_of(replicas);
+
+	for (size_t i = 0; left && i < hosts->cnt; i++) {
+		const struct diff_hosts_item *one = &hosts->items[i];
+
+		if (!one->row_cnt)
+			continue;
+		sets[(*cnt)++] = (struct diff_history_set){ one->rows, one->row_cnt };
+		left--;
+	}
+}
+
+int diff_replicas_history(struct diff_hosts *before, const struct diff_hosts *after,
+			  struct diff_history *out)
+{
+	double a = (double)count_with_blocks(before), b = (double)count_with_blocks(after);
+	size_t from_before;
+
+	*out = (struct diff_history){ .kind = DIFF_HISTORY_REPLICAS };
+	free(before->sets);
+	before->sets = calloc(before->cnt + after->cnt + 1, sizeof(*before->sets));
+	if (!before->sets)
+		return -ENOMEM;
+	out->sets = before->sets;
+	add_sets(before, (size_t)a, before->sets, &out->set_cnt);
+	from_before = out->set_cnt;
+	add_sets(after, (size_t)b, before->sets, &out->set_cnt);
+	if (!out->set_cnt)
+		return 0;
+
+	/* Of n replicas one against the mean of the others varies n / (n - 1) times as much as one alone. */
+	double one = (double)from_before * (a > 1 ? a / (a - 1) : 0) +
+		     (double)(out->set_cnt - from_before) * (b > 1 ? b / (b - 1) : 0);
+
+	out->averaging = (1 / a + 1 / b) / (one / (double)out->set_cnt);
+	return 0;
 }
 
 int diff_hosts_averaging(const struct streams *before, const struct streams *after, double *out)
 {
 	struct strtab *names = strtab__new(), *after_names = strtab__new();
-	int err = names && after_names ? add_hosts(names, before) : -ENOMEM;
+	int err = names && after_names ? add_hosts(names, DIFF_HOSTS_BY_HOST, before) : -ENOMEM;
 
 	*out = 0;
 	if (!err)
-		err = add_hosts(after_names, after);
+		err = add_hosts(after_names, DIFF_HOSTS_BY_HOST, after);
 	if (!err) {
 		double a = strtab__count(names), b = strtab__count(after_names);
 
-		err = add_hosts(names, after);
+		err = add_hosts(names, DIFF_HOSTS_BY_HOST, after);
 		/* Means of a and b hosts, against one host and the mean of the other a - 1. */
 		if (!err && a >= DIFF_HOSTS_MIN && b && strtab__count(names) == a + b)
 			*out = (1 / a + 1 / b) / (1 + 1 / (a - 1));

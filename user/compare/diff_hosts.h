@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hosts of one service at one time: a side of each, and what they differ from each other by although they
- * run the same. A host is what the host label says; the caller owns all.
+ * run the same. A host is what the host label says; the caller owns all. Replicas of one image likewise: each
+ * JVM compiles the same code a little differently, whatever host it runs on.
  */
 #ifndef JBPF_COMPARE_DIFF_HOSTS_H
 #define JBPF_COMPARE_DIFF_HOSTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "user/cli/cmd_store.h"
@@ -18,13 +20,20 @@
 #include "user/util/attributes.h"
 #include "user/util/strtab.h"
 
-#define DIFF_HOSTS_MIN 4 /* fewer do not tell what hosts differ by */
+#define DIFF_HOSTS_MIN	  4  /* fewer do not tell what hosts differ by */
+#define DIFF_REPLICAS_MAX 64 /* what is beyond tells nothing new */
+
+enum diff_hosts_unit {
+	DIFF_HOSTS_BY_HOST,
+	DIFF_HOSTS_BY_REPLICA, /* a container, or a process outside of any */
+};
 
 struct diff_hosts_item {
 	struct diff_loader *loader; /* NULL once it has finished */
 	struct diff_loaded loaded;
 	struct diff_history_row *rows; /* this host against the others; by diff_hosts_measure() */
 	size_t row_cnt;		       /* 0: too little is known of it */
+	bool has_blocks; /* enough of them: it counts, also when there are no others */
 };
 
 /* Zero-initialise; end with diff_hosts_release(). */
@@ -39,10 +48,10 @@ struct diff_hosts {
 
 void diff_hosts_release(struct diff_hosts *hosts);
 
-/* Reads a side of each host. 0 or -errno. */
+/* Reads a side of each host or replica. 0 or -errno. */
 __must_check int diff_hosts_load(struct store_source *reader, const struct diff_load *what,
-				 struct diff_catalog *catalog, struct cmd_store_damage *damage,
-				 struct diff_hosts *out);
+				 enum diff_hosts_unit unit, struct diff_catalog *catalog,
+				 struct cmd_store_damage *damage, struct diff_hosts *out);
 /* Sets each host against the others, where both have at least `blocks_min` blocks. 0 or -ENOMEM. */
 __must_check int diff_hosts_measure(uint32_t item_cnt, size_t blocks_min, struct diff_hosts *hosts);
 /*
@@ -50,6 +59,16 @@ __must_check int diff_hosts_measure(uint32_t item_cnt, size_t blocks_min, struct
  * Borrowed, until it is called again.
  */
 struct diff_history diff_hosts_history(struct diff_hosts *hosts, size_t but);
+
+/*
+ * What replicas of two sides differ by within each side, for one side against the other; without any set when
+ * there are too few. Borrowed from `before`, until either is asked again. 0 or -ENOMEM.
+ */
+__must_check int diff_replicas_history(struct diff_hosts *before, const struct diff_hosts *after,
+				       struct diff_history *out);
+/* How many sets that has at most. 0 or -ENOMEM. */
+__must_check int diff_replicas_sets_max(const struct streams *before, const struct streams *after,
+					size_t *out);
 
 /*
  * So many hosts are judged that one of them would often look odd by chance: the rates at which the options let

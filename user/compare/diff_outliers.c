@@ -157,9 +157,9 @@ static int load(struct store_source *reader, const struct diff_load *what,
 	diff_hosts_release(&search->hosts);
 	diff_catalog__free(search->catalog);
 	search->catalog = diff_catalog__new();
-	return search->catalog ?
-		       diff_hosts_load(reader, what, search->catalog, damage, &search->hosts) :
-		       -ENOMEM;
+	return search->catalog ? diff_hosts_load(reader, what, DIFF_HOSTS_BY_HOST, search->catalog,
+						 damage, &search->hosts) :
+				 -ENOMEM;
 }
 
 /* From the first window of any host to the last, and the longest of them. False: there are none. */

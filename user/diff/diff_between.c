@@ -513,8 +513,9 @@ int diff_between_add(const struct diff_item *items, uint32_t item_cnt,
 	};
 
 	between_apply(&fit, past, options->history_min,
-		      fit.kind == DIFF_HISTORY_HOSTS ? history->averaging :
-						       0.5 / sides->days_a + 0.5 / sides->days_b,
+		      diff_history_is_of_one_time(fit.kind) ?
+			      history->averaging :
+			      0.5 / sides->days_a + 0.5 / sides->days_b,
 		      at, &between);
 	*out = between;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What earlier, quiet times or other hosts say about how much items drift when nothing was changed. Either a row of days
+ * What earlier, quiet times, other hosts or other replicas say about how much items drift when nothing was changed. Either a row of days
  * (the daily series: neighbours are compared), or comparisons of two sides that should have been
  * the same (earlier day pairs, canary against control). Rows are kept per item; who stores them
  * under names translates names to items of the present comparison first.
@@ -18,8 +18,14 @@
 enum diff_history_kind {
 	DIFF_HISTORY_DAYS = 0,
 	DIFF_HISTORY_PAIRS = 1,
-	DIFF_HISTORY_HOSTS = 2, /* each host of one time against the others */
+	DIFF_HISTORY_HOSTS = 2,	   /* each host of one time against the others */
+	DIFF_HISTORY_REPLICAS = 3, /* each replica of one side and time against the others */
 };
+
+static inline bool diff_history_is_of_one_time(enum diff_history_kind kind)
+{
+	return kind == DIFF_HISTORY_HOSTS || kind == DIFF_HISTORY_REPLICAS;
+}
 
 struct diff_history_row {
 	uint32_t item;
@@ -37,7 +43,7 @@ struct diff_history {
 	enum diff_history_kind kind;
 	const struct diff_history_set *sets; /* oldest first */
 	size_t set_cnt;
-	/* HOSTS: the drift of the sides that are compared, as a factor on that of a set. */
+	/* HOSTS, REPLICAS: the drift of the sides that are compared, as a factor on that of a set. */
 	double averaging;
 };
 

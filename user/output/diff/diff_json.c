@@ -167,7 +167,13 @@ static void write_no_work(struct json_writer *json)
 
 static void write_summary(struct json_writer *json, const struct diff_summary *at)
 {
-	static const char *const calibrations[] = { "none", "pair", "history" };
+	static const char *const calibrations[] = { "none", "pair" };
+	static const char *const histories[] = {
+		[DIFF_HISTORY_DAYS] = "history",
+		[DIFF_HISTORY_PAIRS] = "history",
+		[DIFF_HISTORY_HOSTS] = "hosts",
+		[DIFF_HISTORY_REPLICAS] = "replicas",
+	};
 
 	json_writer_newline(json);
 	json_writer_key(json, "summary");
@@ -175,9 +181,8 @@ static void write_summary(struct json_writer *json, const struct diff_summary *a
 	json_writer_member_string(
 		json, "mode", at->mode == DIFF_MODE_STATISTICAL ? "statistical" : "descriptive");
 	json_writer_member_string(json, "calibration",
-				  at->calibration == DIFF_CALIBRATION_HISTORY &&
-						  at->history_kind == DIFF_HISTORY_HOSTS ?
-					  "hosts" :
+				  at->calibration == DIFF_CALIBRATION_HISTORY ?
+					  histories[at->history_kind] :
 					  calibrations[at->calibration]);
 	json_writer_member_u64(json, "history_pairs", at->history_pairs);
 	json_writer_member_bool(json, "gates_passed", at->gates_passed);

@@ -449,6 +449,14 @@ static void header_composition(struct header *header)
 	header_emit(header, "Composition", false);
 }
 
+/* Is a side one JVM, where nothing tells its compiler's luck from a change? */
+static bool is_of_one_process(const struct diff_output *diff)
+{
+	return diff->options->alarm_without_history && diff->before.jvm_version &&
+	       *diff->before.jvm_version &&
+	       (diff->before.stream_cnt == 1 || diff->after.stream_cnt == 1);
+}
+
 static void header_calibration(struct header *header)
 {
 	const struct diff_summary *at = header->summary;
@@ -460,6 +468,11 @@ static void header_calibration(struct header *header)
 	if (!is_quiet && at->history_kind == DIFF_HISTORY_HOSTS) {
 		strbuf_printf(out, "by what %" PRIu32 " hosts differ from each other",
 			      at->history_pairs);
+	} else if (!is_quiet && at->history_kind == DIFF_HISTORY_REPLICAS) {
+		strbuf_printf(out,
+			      "by how replicas of one side differ from each other, in %" PRIu32
+			      " comparison%s",
+			      at->history_pairs, plural(at->history_pairs));
 	} else if (!is_quiet) {
 		strbuf_printf(out, "by %" PRIu32 " earlier pair%s", at->history_pairs,
 			      plural(at->history_pairs));
@@ -476,6 +489,9 @@ static void header_calibration(struct header *header)
 					 "on earlier days" :
 					 ": how much methods drift from day to day is a "
 					 "guess, so no alarm is raised");
+		if (is_of_one_process(header->diff))
+			strbuf_puts(out, "; with one process on a side, what its JIT compiled "
+					 "otherwise is a change, too: compare several replicas");
 	}
 	header_emit(header, "Calibration", is_quiet);
 }
