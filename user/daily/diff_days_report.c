@@ -320,7 +320,7 @@ static void html_events(const struct diff_days_report *report, struct strbuf *ou
 
 int diff_days_report_html(const struct diff_days_report *report, struct strbuf *out)
 {
-	strbuf_printf(out, "%s<title>jbpf %s</title></head><body>\n<h1>", page_head,
+	strbuf_printf(out, "%s<title>jbpf %s</title></head><body><main>\n<h1>", page_head,
 		      report->after_last->text);
 	if (report->event != EVENT_CPU)
 		strbuf_printf(out, "%s: ", event_title(report->event));
@@ -335,13 +335,13 @@ int diff_days_report_html(const struct diff_days_report *report, struct strbuf *
 	}
 	html_days(report, out);
 	html_events(report, out);
-	strbuf_puts(out, "<table>\n<tr><th>service</th><th></th><th>samples before"
-			 "</th><th>after</th><th></th></tr>\n");
+	strbuf_puts(out, "<table>\n<tr><th>service</th><th>result</th><th>samples before"
+			 "</th><th>after</th><th>details</th></tr>\n");
 	html_rows(report, out);
 	strbuf_puts(out, "</table>\n");
 	if (report->left_out)
 		strbuf_printf(out, "<p>%zu more services were left out.</p>\n", report->left_out);
-	strbuf_puts(out, "</body></html>\n");
+	strbuf_puts(out, "</main></body></html>\n");
 	return strbuf_error(out);
 }
 

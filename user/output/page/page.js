@@ -281,13 +281,19 @@ addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $('help').open) return;
   if (event.target.closest('input, textarea')) return;
   if (canvases.has(event.target)) usePane(canvases.get(event.target));
-  const onButton = event.target.closest('button');
+  const onButton = event.target.closest('button') || event.target.matches('#facts, #legend');
   const action = shortcutOf(event.key);
   if (action) action();
   else if (!sheetKey(event) && (onButton || view !== 'graph' || !graphKey(event))) return;
   event.preventDefault();
 });
 
+// What is wider than a phone scrolls, and then by the keys, too.
+const wide = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+  if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+  else target.removeAttribute('tabindex');
+}));
+for (const id of ['facts', 'legend']) wide.observe($(id));
 new ResizeObserver(() => { if (view === 'graph') eachPane(layOut); }).observe($('graph'));
 wantsDark.addEventListener('change', applyTheme);
 addEventListener('beforeprint', () => {
