@@ -16,21 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from harness.ports import free_ports
 from harness.programs import BIN, PATIENCE, TOP, is_gone, jbpf, run, wait_until
+from harness.unix_http import UnixConnection
 
 PATH_MAX_BYTES = 107
 NEAR_BYTES = 8 << 20
 SILENT_SECONDS = 3  # a connection that says nothing may last as long
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=30 * PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(30 * PATIENCE)
-        self.sock.connect(str(self.path))
 
 
 def get(path, url, method="GET", headers=None):

@@ -1,33 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests ask of a Docker engine over and over while they wait, by its socket: the docker command takes twenty times
 the CPU for each question, and a tenth of all that the live tests had."""
-import http.client
 import json
 import os
-import socket
 
-from harness.programs import PATIENCE
+from harness.unix_http import UnixConnection
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 TIMEOUT_SECONDS = 120
-
-
-class Connection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=TIMEOUT_SECONDS * PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
 
 
 def get(host, path):
     """The status and the bytes of an answer. `host` as in DOCKER_HOST, None for that or the default."""
     address = host or os.environ.get("DOCKER_HOST") or DEFAULT_HOST
     assert address.startswith("unix://"), f"{address}: tests need a Docker engine of this host, by a Unix socket"
-    connection = Connection(address[len("unix://"):])
+    connection = UnixConnection(address[len("unix://"):], TIMEOUT_SECONDS)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

@@ -4,7 +4,6 @@ import http.client
 import json
 import re
 import signal
-import socket
 import subprocess
 import threading
 import urllib.parse
@@ -12,19 +11,9 @@ from pathlib import Path
 
 from harness.ports import free_ports
 from harness.programs import BIN, PATIENCE, Lacking
+from harness.unix_http import UnixConnection
 
 LATE = 504  # jbpf-web ends a question that it cannot answer soon enough
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path):
-        super().__init__("localhost", timeout=30 * PATIENCE)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self.path))
 
 
 class Asking(threading.Thread):
