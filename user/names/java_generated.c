@@ -222,8 +222,9 @@ static size_t match(const char *pattern, struct text name, size_t offset, struct
 	return ends_in_run && at < name.len && is_word(name.at[at]) ? 0 : at - offset;
 }
 
-static size_t append(const struct rule *rules, size_t cnt, struct text name, size_t offset,
-		     struct strbuf *out)
+/* The rule that fits at `offset`: how many bytes it takes; 0: there is none. What stays is appended. */
+static size_t append_rule(const struct rule *rules, size_t cnt, struct text name, size_t offset,
+			  struct strbuf *out)
 {
 	size_t before = out->len;
 
@@ -239,14 +240,49 @@ static size_t append(const struct rule *rules, size_t cnt, struct text name, siz
 	return 0;
 }
 
-size_t java_generated_append(struct text class, size_t offset, struct strbuf *out)
+/* Bytes with which what a rule takes can begin: most of a name's begin none, and names are many. */
+static void note_first_bytes(const struct rule *rules, size_t cnt, bool *is_first)
 {
-	return append(class_rules, ARRAY_SIZE(class_rules), class, offset, out);
+	memset(is_first, 0, (UINT8_MAX + 1) * sizeof(*is_first));
+	for (size_t i = 0; i < cnt; i++) {
+		const char *first = rules[i].pattern;
+
+		while (*first == '<' || *first == '^' || *first == '~')
+			first++;
+		if (*first == '[')
+			memset(is_first, true, (UINT8_MAX + 1) * sizeof(*is_first));
+		is_first[(unsigned char)*first] = true;
+		if (*first == '.')
+			is_first['/'] = true;
+	}
 }
 
-size_t java_generated_append_method(struct text method, size_t offset, struct strbuf *out)
+static void append(const struct rule *rules, size_t cnt, struct text name, char slash,
+		   struct strbuf *out)
 {
-	return append(method_rules, ARRAY_SIZE(method_rules), method, offset, out);
+	bool is_first[UINT8_MAX + 1];
+
+	note_first_bytes(rules, cnt, is_first);
+	for (size_t at = 0; at < name.len;) {
+		char c = name.at[at];
+		size_t len = 0;
+
+		if (is_first[(unsigned char)c])
+			len = append_rule(rules, cnt, name, at, out);
+		if (!len)
+			strbuf_putc(out, c == '/' ? slash : c);
+		at += len ? len : 1;
+	}
+}
+
+void java_generated_append(struct text class, struct strbuf *out)
+{
+	append(class_rules, ARRAY_SIZE(class_rules), class, '.', out);
+}
+
+void java_generated_append_method(struct text method, struct strbuf *out)
+{
+	append(method_rules, ARRAY_SIZE(method_rules), method, '/', out);
 }
 
 bool java_generated_is_in(struct text name)

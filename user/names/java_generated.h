@@ -13,14 +13,13 @@
 #include "user/util/strbuf.h"
 
 /*
- * Is there something to leave out at class.at[offset]? Appends what of it stays and returns how
- * many bytes of the name that was; 0: nothing to be done there, `out` is as it was. The name is as
- * in a class file or with dots.
+ * Appends the name of a class, as in a class file or with dots, without what is another text in
+ * the next run; "/" becomes ".". Nothing is appended where nothing stays.
  */
-size_t java_generated_append(struct text class, size_t offset, struct strbuf *out);
+void java_generated_append(struct text class, struct strbuf *out);
 
-/* The same for the name of a method. */
-size_t java_generated_append_method(struct text method, size_t offset, struct strbuf *out);
+/* The same for the name of a method, but for "/". */
+void java_generated_append_method(struct text method, struct strbuf *out);
 
 /* Has the name a part that nobody but such a generator writes? */
 bool java_generated_is_in(struct text name);

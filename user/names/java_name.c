@@ -31,28 +31,17 @@ static struct text text_trim(struct text text)
 
 /* ---- class names ---- */
 
-static void class_append_once(struct text class, struct strbuf *out)
-{
-	for (size_t i = 0; i < class.len;) {
-		size_t len = java_generated_append(class, i, out);
-
-		if (!len)
-			strbuf_putc(out, class.at[i] == '/' ? '.' : class.at[i]);
-		i += len ? len : 1;
-	}
-}
-
 static void class_append(struct text class, struct strbuf *out)
 {
 	__cleanup_strbuf struct strbuf name = STRBUF_INIT;
 	__cleanup_strbuf struct strbuf again = STRBUF_INIT;
 
-	class_append_once(class, &name);
+	java_generated_append(class, &name);
 	for (int pass = 1; pass < PASS_MAX && !strbuf_error(&name); pass++) {
 		struct strbuf swap = name;
 
 		strbuf_clear(&again);
-		class_append_once((struct text){ strbuf_str(&name), name.len }, &again);
+		java_generated_append((struct text){ strbuf_str(&name), name.len }, &again);
 		name = again;
 		again = swap;
 		if (!strbuf_error(&name) && name.len == again.len)
@@ -349,13 +338,7 @@ static void method_append(const struct method *method, bool keep_parameters, str
 {
 	class_append(method->class, out);
 	strbuf_putc(out, '.');
-	for (size_t i = 0; i < method->name.len;) {
-		size_t len = java_generated_append_method(method->name, i, out);
-
-		if (!len)
-			strbuf_putc(out, method->name.at[i]);
-		i += len ? len : 1;
-	}
+	java_generated_append_method(method->name, out);
 	if (keep_parameters && method->parameters.len)
 		parameters_append(method->parameters, out);
 }
