@@ -59,8 +59,10 @@ const char *window_label_name(enum window_label label)
 
 enum window_label window_label_by_name(const char *name, unsigned long len)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(label_names); i++) {
-		if (strlen(label_names[i]) == len && memcmp(label_names[i], name, len) == 0)
+	for (size_t i = 0; len && i < ARRAY_SIZE(label_names); i++) {
+		/* The first letter first: hours have as many labels as windows, times ten. */
+		if (*label_names[i] == *name && strlen(label_names[i]) == len &&
+		    memcmp(label_names[i], name, len) == 0)
 			return (enum window_label)i;
 	}
 	return WINDOW_LABEL_CNT;
