@@ -51,11 +51,93 @@ void segment_reader__free(struct segment_reader *reader)
 	free(reader);
 }
 
+/* ---- what was looked at before ---- */
+
+/* The file's own place among those that were passed, or the one that was taken longest ago. */
+static struct segment_passed *passed_of(struct segment_reader *reader, const uint8_t *segment_id)
+{
+	struct segment_passed *passed;
+
+	for (size_t i = 0; i < SEGMENT_PASSED_MAX; i++) {
+		passed = &reader->passed[i];
+		if (memcmp(passed->segment_id, segment_id, FORMAT_ID_BYTES) == 0)
+			return passed;
+	}
+	passed = &reader->passed[reader->passed_next++ % SEGMENT_PASSED_MAX];
+	*passed = (struct segment_passed){ .offset = 0 };
+	memcpy(passed->segment_id, segment_id, FORMAT_ID_BYTES);
+	return passed;
+}
+
+/* The checksum with which the record in front of `offset` ends. false: the file is shorter now. */
+static bool crc_before(struct walk *walk, uint64_t offset, uint32_t *out)
+{
+	size_t available;
+	const uint8_t *bytes;
+
+	if (offset < sizeof(*out) || offset > walk->reader->source.size)
+		return false;
+	bytes = segment_source_view(&walk->reader->source, offset - sizeof(*out), sizeof(*out),
+				    &available);
+	if (bytes)
+		*out = format_get_u32(bytes);
+	return bytes != NULL;
+}
+
+/* A writer may have taken back what it could not finish, and have written something else there. */
+static bool passed_is_there(struct walk *walk, const struct segment_passed *passed)
+{
+	uint32_t crc;
+
+	return passed->offset > walk->offset &&
+	       walk->visitor->since_unix_ns >= passed->since_unix_ns &&
+	       crc_before(walk, passed->offset, &crc) && crc == passed->crc;
+}
+
+/* Behind the header: over what nobody can want any more. */
+static void passed_skip(struct walk *walk)
+{
+	const struct segment_visitor *visitor = walk->visitor;
+	struct segment_passed *passed;
+
+	if (walk->is_verifying || visitor->checks_all || !visitor->since_unix_ns)
+		return;
+	passed = passed_of(walk->reader, walk->segment_id);
+	if (passed_is_there(walk, passed)) {
+		walk->offset = passed->offset;
+		walk->sequence = passed->sequence;
+	} else {
+		passed->offset = 0;
+	}
+	walk->passed = passed;
+}
+
+/* A unit was met in its place: is its window one of those that are over, like all in front of it? */
+static void passed_note(struct walk *walk, const struct segment_claim *claim)
+{
+	const struct window *window = &claim->commit.window;
+	uint64_t since = walk->visitor->since_unix_ns;
+
+	if (!walk->passed)
+		return;
+	if (claim->is_rows || !walk->is_clean || window->start_unix_ns >= since ||
+	    window_end_unix_ns(window) > since ||
+	    !crc_before(walk, walk->offset, &walk->passed->crc)) {
+		walk->passed = NULL;
+		return;
+	}
+	walk->passed->since_unix_ns = since;
+	walk->passed->offset = walk->offset;
+	walk->passed->sequence = walk->sequence;
+}
+
 /* ---- damage ---- */
 
 static void damage_open(struct walk *walk, uint64_t start, const char *what)
 {
 	walk->is_clean = false;
+	if (walk->passed)
+		walk->passed->offset = 0;
 	if (walk->damage_what)
 		return; /* goes on */
 	walk->damage_start = start;
@@ -161,6 +243,7 @@ static int claim_deliver(struct walk *walk, uint64_t data_offset, uint64_t end,
 	walk->has_segment = true;
 	walk->is_merged |= claim->is_rows;
 	walk->sequence = commit->sequence;
+	passed_note(walk, claim);
 	if (!is_wanted || !walk->visitor->window)
 		return 0;
 	return segment_queue_put(walk, data_offset, end, claim);
@@ -276,8 +359,10 @@ static const char *unit_accept(struct walk *walk, const struct segment_unit *uni
 	}
 	if (unit->record.type == FORMAT_TYPE_HEADER) {
 		what = header_accept(walk, unit, result);
-		if (!what)
+		if (!what && !*result) {
 			walk->offset = unit->end;
+			passed_skip(walk);
+		}
 		return what;
 	}
 	if (plain_record_accept(walk, unit, &what))

@@ -20,12 +20,29 @@
 
 #define SEGMENT_DATA_MAX_BYTES ((uint64_t)FORMAT_TEXT_MAX_BYTES + (FORMAT_TEXT_MAX_BYTES >> 7))
 
+/*
+ * How far a file was walked whose windows up to there are all over by `since_unix_ns`: who asks for
+ * later ones, with the same reader, goes on from there. An hour that is being written is looked at
+ * each second by who watches it.
+ */
+struct segment_passed {
+	uint8_t segment_id[FORMAT_ID_BYTES];
+	uint64_t since_unix_ns;
+	uint64_t offset; /* 0 = nothing was passed */
+	uint64_t sequence;
+	uint32_t crc; /* of the record in front of the offset, which ends with it */
+};
+
+#define SEGMENT_PASSED_MAX 4 /* files that are written or not merged yet */
+
 struct segment_reader {
 	struct segment_source source;
 	struct text_decoder *decoder;
 	struct strbuf labels;	  /* of the record looked at last */
 	struct merged_unit *rows; /* the same for a rows record */
 	struct strbuf index;	  /* of the file that is walked; windows borrow from it */
+	struct segment_passed passed[SEGMENT_PASSED_MAX];
+	size_t passed_next; /* the one to give up when all are used */
 };
 
 struct walk {
@@ -48,6 +65,8 @@ struct walk {
 	int growth_retries;
 	uint64_t resync_left; /* how many more bytes may be checksummed without success */
 	size_t queued_cnt;    /* units that the visitor has not seen yet */
+	struct segment_passed
+		*passed; /* of this file; NULL = not known, or no longer to be moved */
 };
 
 /* What a record says of the unit it ends: a commit record, or a rows record. */
