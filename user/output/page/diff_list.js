@@ -177,9 +177,10 @@ function placeOf(row) {
   // The change may come from deeper: the method above it.
   for (let node = row.node; node !== 0; node = graph.parent[node])
     if (graph.frame[node] === row.frame) return node;
+  const { total } = graphOf('sum');
   let best = -1;
   for (const node of places)
-    if (best < 0 || graphs.sum.total[node] > graphs.sum.total[best]) best = node;
+    if (best < 0 || total[node] > total[best]) best = node;
   return best;
 }
 

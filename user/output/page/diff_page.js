@@ -2,7 +2,7 @@
 // The page of a comparison: its address, header, legend, keys; starts everything.
 
 // After, unless nothing is there.
-const WIDTH_DEFAULT = graphs.after.total[0] > 0 ? 'after' : 'sum';
+const WIDTH_DEFAULT = graph.total[0] > 0 ? 'after' : 'sum';
 let widthMode = WIDTH_DEFAULT;
 
 function stateText() {
@@ -31,7 +31,7 @@ function loadState() {
   selected = hash ? names.findIndex((_, frame) => frameHash(frame) === hash) : -1;
   readSearch(state);
   const width = state.get('width');
-  setWidth(Object.hasOwn(graphs, width) ? width : WIDTH_DEFAULT, false);
+  setWidth(Object.hasOwn(WIDTHS, width) ? width : WIDTH_DEFAULT, false);
   runSearch();
   readZoom(state);
   applyTheme();
@@ -46,7 +46,7 @@ function loadState() {
 // Nodes are the same in all three; only where and how wide they are differs.
 function setWidth(mode, record = true) {
   widthMode = mode;
-  graph = graphs[mode];
+  graph = graphOf(mode);
   for (const [id, of] of [['widthBefore', 'before'], ['widthAfter', 'after'], ['widthSum', 'sum']])
     $(id).setAttribute('aria-pressed', of === mode);
   $('nothing').hidden = graph.total[0] > 0;

@@ -98,16 +98,20 @@ function makeGraph(levels, weight) {
 
 const levels = decodeLevels();
 addUp(levels);
-const graphs = {
-  before: makeGraph(levels, (sums) => sums.shareBefore),
-  after: makeGraph(levels, (sums) => sums.shareAfter),
-  sum: makeGraph(levels, (sums) => sums.shareBefore + sums.shareAfter),
+// What the width of a frame is; the graph of each is made when it is first looked at.
+const WIDTHS = {
+  before: (sums) => sums.shareBefore,
+  after: (sums) => sums.shareAfter,
+  sum: (sums) => sums.shareBefore + sums.shareAfter,
 };
-const judgements = levels.flatMap((level) => level.judgement);
-const sumsOf = levels.flatMap((level) => level.sums);
+const madeGraphs = {};
+const graphOf = (width) => (madeGraphs[width] ||= makeGraph(levels, WIDTHS[width]));
+const ofNodes = (key) => [].concat(...levels.map((level) => level[key]));
+const judgements = ofNodes('judgement');
+const sumsOf = ofNodes('sums');
 const nodeByNumber = new Uint32Array(judgements.length); // order of diff_html.c -> node
-levels.flatMap((level) => level.number).forEach((number, node) => { nodeByNumber[number] = node; });
-let graph = graphs.after;
+ofNodes('number').forEach((number, node) => { nodeByNumber[number] = node; });
+let graph = graphOf('after');
 
 // Is a frame surely not there any more, or surely new? What is below such a frame is, too.
 const isGhost = new Uint8Array(judgements.length);

@@ -3,16 +3,19 @@
 
 // The tree as it came, in preorder: of each node its frame, its depth, its own samples.
 function decodeTree() {
-  const tree = { frame: [rootFrame], depth: [0], self: [data.rootSelf], hidden: [0] };
+  const most = 1 + Math.floor(data.tree.length / 3); // a digit for each of the three at least
+  const tree = { frame: new Uint32Array(most), depth: new Uint32Array(most), self: new Float64Array(most),
+    hidden: new Uint32Array(most), count: 1 };
   const reader = makeReader(data.tree);
-  let depth = 0;
-  while (reader.more()) {
+  tree.frame[0] = rootFrame;
+  tree.self[0] = data.rootSelf;
+  for (let depth = 0; reader.more(); tree.count++) {
     const frame = reader.number();
     depth += 1 - reader.number();
-    tree.frame.push(frame);
-    tree.depth.push(depth);
-    tree.self.push(reader.number());
-    tree.hidden.push(kindOf[frame] === KIND_HIDDEN ? reader.number() : 0);
+    tree.frame[tree.count] = frame;
+    tree.depth[tree.count] = depth;
+    tree.self[tree.count] = reader.number();
+    if (kindOf[frame] === KIND_HIDDEN) tree.hidden[tree.count] = reader.number();
   }
   return tree;
 }
@@ -26,7 +29,7 @@ const frameOf = (item) => (item < 0 ? ~item : decoded.frame[item]);
 function forEachStack(visit) {
   const stack = [];
   if (decoded.self[0] > 0) visit(stack, decoded.self[0]);
-  for (let node = 1; node < decoded.frame.length; node++) {
+  for (let node = 1; node < decoded.count; node++) {
     stack.length = decoded.depth[node] - 1;
     stack.push(node);
     if (decoded.self[node] > 0) visit(stack, decoded.self[node]);
@@ -56,10 +59,12 @@ class TreeBuilder {
     this.hidden = [0];
     this.tiers = TIER_KINDS.map(() => [0]); // samples of a Java method's node by tier
     this.children = new Map();
-    this.lastMethods = [];
-    this.lastNodes = [];
+    this.last = []; // the stack added last
+    this.lastNodes = []; // its nodes
+    this.open = []; // by depth: samples that its frame there has more than are in tiers
     this.selfByKind = new Float64Array(data.kinds.length);
-    this.kinds = new Set([kindOf[rootFrame]]);
+    this.hasKind = new Uint8Array(data.kinds.length);
+    this.hasKind[kindOf[rootFrame]] = 1;
   }
 
   child(parent, method) {
@@ -72,37 +77,46 @@ class TreeBuilder {
     this.parent.push(parent);
     this.self.push(0);
     this.hidden.push(0);
-    for (const tier of this.tiers) tier.push(0);
+    for (let tier = 0; tier < this.tiers.length; tier++) this.tiers[tier].push(0);
     return node;
   }
 
   // Most of a stack is the beginning of the one before.
   add(stack, weight) {
-    let isSame = true;
-    let node = 0;
-    for (let depth = 0; depth < stack.length; depth++) {
+    const { last, lastNodes, open } = this;
+    let depth = 0;
+    while (depth < last.length && stack[depth] === last[depth]) depth++;
+    this.close(depth);
+    for (; depth < stack.length; depth++) {
       const frame = frameOf(stack[depth]);
-      const method = methodOf[frame];
-      isSame &&= depth < this.lastMethods.length && this.lastMethods[depth] === method;
-      if (!isSame) this.lastNodes[depth] = this.child(node, method);
-      this.lastMethods[depth] = method;
-      node = this.lastNodes[depth];
-      if (isJava(frame)) this.tiers[kindOf[frame] - KIND_JIT][node] += weight;
+      last.push(stack[depth]);
+      lastNodes.push(this.child(depth ? lastNodes[depth - 1] : 0, methodOf[frame]));
+      open.push(0);
+      this.hasKind[kindOf[frame]] = 1;
     }
-    this.lastMethods.length = stack.length;
+    const leaf = depth ? last[depth - 1] : 0;
+    const node = depth ? lastNodes[depth - 1] : 0;
+    if (depth) open[depth - 1] += weight;
     this.self[node] += weight;
-    this.tellKinds(stack, weight, node);
-  }
-
-  tellKinds(stack, weight, node) {
-    const leaf = stack.length ? stack.at(-1) : 0;
-    for (const item of stack) this.kinds.add(kindOf[frameOf(item)]);
     this.selfByKind[kindOf[frameOf(leaf)]] += weight;
     if (leaf > 0) this.hidden[node] += decoded.hidden[leaf];
   }
 
+  // The frames of the last stack from `depth` on are over.
+  close(depth) {
+    const { last, lastNodes, open } = this;
+    while (last.length > depth) {
+      const frame = frameOf(last.pop());
+      const node = lastNodes.pop();
+      const weight = open.pop();
+      if (isJava(frame)) this.tiers[kindOf[frame] - KIND_JIT][node] += weight;
+      if (open.length) open[open.length - 1] += weight;
+    }
+  }
+
   // Sums, and frames of the tier that had most of the time.
   settle() {
+    this.close(0);
     const variants = new Map(); // of Java frames: method and kind -> frame
     names.forEach((_, frame) => {
       if (isJava(frame)) variants.set(methodOf[frame] * 16 + kindOf[frame], frame);
@@ -111,59 +125,74 @@ class TreeBuilder {
     for (let node = this.frame.length - 1; node >= 0; node--) {
       if (node) this.total[this.parent[node]] += this.total[node];
       if (!isJava(this.frame[node])) continue;
-      const most = TIER_KINDS.reduce((a, b) => (this.tiersOf(node, b) > this.tiersOf(node, a) ? b : a));
-      this.frame[node] = variants.get(methodOf[this.frame[node]] * 16 + most);
+      let most = 0;
+      for (let tier = 1; tier < this.tiers.length; tier++)
+        if (this.tiers[tier][node] > this.tiers[most][node]) most = tier;
+      this.frame[node] = variants.get(methodOf[this.frame[node]] * 16 + KIND_JIT + most);
     }
   }
 
-  tiersOf(node, kind) { return this.tiers[kind - KIND_JIT][node]; }
-
-  // Children of all nodes, by name, with what is hidden last.
+  // Children of all nodes by name, with what is hidden last: those of a node are nodes[i] for i from
+  // start[node] to start[node + 1].
   sortedChildren() {
-    const children = this.frame.map(() => null);
-    for (let node = 1; node < this.frame.length; node++)
-      (children[this.parent[node]] ||= []).push(node);
-    const isHidden = (node) => kindOf[this.frame[node]] === KIND_HIDDEN;
-    for (const list of children)
-      if (list && list.length > 1)
-        list.sort((a, b) => isHidden(a) - isHidden(b) || frameRank[this.frame[a]] - frameRank[this.frame[b]]);
-    return children;
+    const count = this.frame.length;
+    const byName = new Float64Array(count - 1); // rank and node in one number: these sort themselves
+    const start = new Uint32Array(count + 2);
+    for (let node = 1; node < count; node++) {
+      const frame = this.frame[node];
+      const rank = frameRank[frame] + (kindOf[frame] === KIND_HIDDEN ? names.length : 0);
+      byName[node - 1] = rank * count + node;
+      start[this.parent[node] + 2]++;
+    }
+    byName.sort();
+    for (let node = 0; node <= count; node++) start[node + 1] += start[node];
+    const nodes = new Uint32Array(count - 1);
+    for (const key of byName) {
+      const node = key % count;
+      nodes[start[this.parent[node] + 1]++] = node;
+    }
+    return { nodes, start };
   }
 
   // collapses: frames that only pass on to one other are left out.
   graph(collapses) {
     this.settle();
     const children = this.sortedChildren();
+    const { nodes, start } = children;
     const levels = [rootLevel(this.total[0], this.self[0])];
-    const passed = new Map(); // node here -> frames left out in front of it
+    const passed = collapses ? new Map() : null; // node here -> frames left out in front of it
     const order = [0];
-    let above = [0];
-    while (above.length) {
+    for (let first = 0; first < order.length;) {
       const level = newLevel();
-      const nodes = [];
-      above.forEach((parent, i) => {
-        for (const child of children[parent] || []) {
-          const node = collapses ? this.passOn(child, children, passed) : child;
-          for (const key of ['frame', 'total', 'self', 'hidden']) level[key].push(this[key][node]);
-          level.parent.push(i);
-          nodes.push(node);
+      const end = order.length;
+      for (let above = first; above < end; above++)
+        for (let i = start[order[above]]; i < start[order[above] + 1]; i++) {
+          const node = passed ? this.passOn(nodes[i], children, passed) : nodes[i];
+          level.frame.push(this.frame[node]);
+          level.parent.push(above - first);
+          level.total.push(this.total[node]);
+          level.self.push(this.self[node]);
+          level.hidden.push(this.hidden[node]);
+          order.push(node);
         }
-      });
-      if (nodes.length) levels.push(level);
-      for (const node of nodes) order.push(node);
-      above = nodes;
+      if (order.length > end) levels.push(level);
+      first = end;
     }
     const graph = new Graph(levels, false);
-    graph.tiers = this.tiers.map((tier) => Float64Array.from(order, (node) => tier[node]));
-    graph.passed = order.map((node) => passed.get(node));
+    graph.tiers = this.tiers.map((tier) => {
+      const inOrder = new Float64Array(order.length);
+      for (let i = 0; i < order.length; i++) inOrder[i] = tier[order[i]];
+      return inOrder;
+    });
+    graph.passed = passed && order.map((node) => passed.get(node));
     return graph;
   }
 
-  passOn(node, children, passed) {
+  passOn(node, { nodes, start }, passed) {
     const left = [];
-    while (this.self[node] === 0 && children[node] && children[node].length === 1) {
+    while (this.self[node] === 0 && start[node + 1] - start[node] === 1) {
       left.push(this.frame[node]);
-      [node] = children[node];
+      node = nodes[start[node]];
     }
     if (left.length) passed.set(node, left);
     return node;

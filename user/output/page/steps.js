@@ -136,7 +136,7 @@ function buildGraph() {
   forEachShownStack((stack, weight) => tree.add(stack, weight));
   const built = tree.graph(steps.some(({ verb }) => verb === 'passing'));
   built.selfByKind = tree.selfByKind;
-  built.kinds = tree.kinds;
+  built.kinds = [...tree.hasKind.keys()].filter((kind) => tree.hasKind[kind]);
   return built;
 }
 
