@@ -13,6 +13,7 @@
 
 #include "user/model/cells.h"
 #include "user/model/folded_line.h"
+#include "user/model/select.h"
 #include "user/model/thread_counts.h"
 #include "user/model/ticks.h"
 #include "user/store/compact/merged_writer.h"
@@ -438,6 +439,7 @@ struct gather_how {
 	uint64_t merge_ns;
 	bool has_no_lines;
 	bool has_no_cells; /* nor threads and ticks: a unit may come as a whole then */
+	const struct selection *selection;
 	bool (*want)(const struct window *window);
 };
 
@@ -452,6 +454,7 @@ static inline void gather(const struct test_store *store, const struct gather_ho
 		.wants_threads = !how->has_no_cells,
 		.wants_ticks = !how->has_no_cells,
 		.merge_ns = how->merge_ns,
+		.selection = how->selection,
 		.want = gather_want,
 		.window = gather_window,
 		.damage = gather_damage,

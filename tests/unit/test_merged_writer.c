@@ -338,6 +338,7 @@ static bool want_one_pid(const struct window *window)
 
 static void windows_are_asked_about_once(void **state)
 {
+	static const struct selection one = { .pid = 502 }, nobody = { .container = "shop" };
 	static const struct {
 		struct gather_how how;
 		size_t asked, got;
@@ -347,6 +348,11 @@ static void windows_are_asked_about_once(void **state)
 		{ { .want = want_one_pid }, 240, 60 },
 		{ { .want = want_one_pid, .merge_ns = UINT64_MAX }, 4, 1 },
 		{ { .want = want_one_pid, .merge_ns = UINT64_MAX, .has_no_cells = true }, 4, 1 },
+		/* Of processes that are not selected nobody is asked. */
+		{ { .want = want_one_pid, .selection = &one }, 60, 60 },
+		{ { .want = want_none, .selection = &one }, 60, 0 },
+		{ { .want = want_one_pid, .selection = &one, .merge_ns = UINT64_MAX }, 1, 1 },
+		{ { .want = want_one_pid, .selection = &nobody }, 0, 0 },
 	};
 	struct test_store store;
 

@@ -168,6 +168,7 @@ static int dump_read(struct dump *dump, struct store_source *reader)
 		.wants_threads = dump->profile && dump_stacks_wants_threads(&dump->stacks),
 		.wants_ticks = dump->profile && window_cut_is_range(selection->since_unix_ns,
 								    selection->until_unix_ns),
+		.selection = selection,
 		.want = dump_want,
 		.window = dump_window,
 		.damage = dump_damage,

@@ -215,6 +215,11 @@ struct store_visitor {
 	 * wholly inside [since, until).
 	 */
 	uint64_t merge_ns;
+	/*
+	 * Windows of processes that it does not match are never wanted: of closed hours they are passed
+	 * over without a question. Borrowed. NULL = any may be.
+	 */
+	const struct selection *selection;
 	/* Is this window wanted? Labels are borrowed for the call. Its text is decoded only when
 	 * true. NULL = all. */
 	bool (*want)(void *ctx, const struct window *window);

@@ -126,6 +126,13 @@ static bool visit_want(void *ctx, const struct window *window)
 	       (!visit->visitor->want || visit->visitor->want(visit->visitor->ctx, window));
 }
 
+static bool visit_may_want(void *ctx, const struct window *window)
+{
+	const struct selection *selection = ((const struct visit *)ctx)->visitor->selection;
+
+	return !selection || !window->pid || selection_matches(selection, window);
+}
+
 static int visit_window(void *ctx, const struct window *window, const char *text, size_t len)
 {
 	const struct visit *visit = ctx;
@@ -315,6 +322,7 @@ static int visit_fd(struct store_reader *reader, const struct segment_file *file
 		.merge_ns = visit->visitor->merge_ns,
 		.since_unix_ns = visit->range.since_unix_ns,
 		.until_unix_ns = visit->range.until_unix_ns,
+		.may_want = visit_may_want,
 		.want = visit_want,
 		.window = visit_window,
 		.damage = visit_damage,

@@ -114,6 +114,7 @@ static int read_store(struct store_source *reader, const struct web_timeline_opt
 	const struct store_visitor visitor = {
 		.ctx = reading,
 		.merge_ns = how->step_ns,
+		.selection = &reading->options->selection,
 		.want = want,
 		.window = needs_stacks(reading->options) ? add_stacks : NULL,
 		.damage = note_damage,

@@ -135,7 +135,8 @@ static int reserve_verdicts(struct merged_unit *unit, uint32_t cnt)
 static enum track_verdict judge_track(const struct segment_visitor *visitor,
 				      const struct window *sum)
 {
-	if (!visitor->want || !overlaps(visitor, sum))
+	if (!visitor->want || !overlaps(visitor, sum) ||
+	    (visitor->may_want && !visitor->may_want(visitor->ctx, sum)))
 		return TRACK_NOT_WANTED;
 	if (visitor->merge_ns != UINT64_MAX || !is_inside(visitor, sum))
 		return TRACK_ROWS;

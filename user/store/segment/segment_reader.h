@@ -46,6 +46,11 @@ struct segment_visitor {
 	 */
 	uint64_t since_unix_ns;
 	uint64_t until_unix_ns;
+	/*
+	 * May a window with these labels be wanted? false: want() would always say so, too, and is not asked.
+	 * Changes nothing. NULL = any may be; only used by merged files.
+	 */
+	bool (*may_want)(void *ctx, const struct window *window);
 	/* NULL = nothing is decoded. */
 	bool (*want)(void *ctx, const struct window *window);
 	/* Non-zero ends the walk with it. */
