@@ -170,7 +170,7 @@ static int dump_read(struct dump *dump, struct store_source *reader)
 								    selection->until_unix_ns),
 		.selection = selection,
 		.want = dump_want,
-		.window = dump_window,
+		.window = dump->profile || dump->cells.sum ? dump_window : NULL,
 		.damage = dump_damage,
 	};
 	int err = store_source__visit(reader, selection->since_unix_ns, selection->until_unix_ns,

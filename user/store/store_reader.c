@@ -137,9 +137,7 @@ static int visit_window(void *ctx, const struct window *window, const char *text
 {
 	const struct visit *visit = ctx;
 
-	return visit->visitor->window ?
-		       visit->visitor->window(visit->visitor->ctx, window, text, len) :
-		       0;
+	return visit->visitor->window(visit->visitor->ctx, window, text, len);
 }
 
 static void visit_damage(void *ctx, const char *path, uint64_t offset, uint64_t bytes,
@@ -324,7 +322,7 @@ static int visit_fd(struct store_reader *reader, const struct segment_file *file
 		.until_unix_ns = visit->range.until_unix_ns,
 		.may_want = visit_may_want,
 		.want = visit_want,
-		.window = visit_window,
+		.window = visit->visitor->window ? visit_window : NULL,
 		.damage = visit_damage,
 	};
 	char path[SEGMENT_STORE_PATH_BYTES];

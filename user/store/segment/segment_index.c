@@ -132,8 +132,13 @@ static const char *unit_read(struct walk *walk, const struct merged_index_unit *
 		return "unit is not what the index says";
 	if (unit.record.incompat & ~FORMAT_INCOMPAT_KNOWN)
 		return "record needs a newer version of jbpf";
-	err = wanted == MERGED_WANTED_WHOLE ? segment_unit_claim_text(&unit.record, claim) :
-					      segment_unit_claim(walk->reader, &unit.record, claim);
+	err = wanted == MERGED_WANTED_ROWS && !walk->visitor->window ?
+		      segment_unit_claim(walk->reader, &unit.record, claim) :
+		      segment_unit_claim_text(&unit.record, claim);
+	/* The frame is what stands last in the record, in front of its checksum. */
+	claim->rows_offset = unit.end - sizeof(uint32_t) - claim->rows_len;
+	if (wanted != MERGED_WANTED_ROWS)
+		claim->rows_len = 0;
 	if (err == -ENOMEM)
 		*result = err;
 	if (err)
@@ -171,10 +176,11 @@ static int unit_take(struct walk *walk, const struct merged_index_unit *place,
 			report_unit(walk, place, what);
 		return result;
 	}
-	if (wanted == MERGED_WANTED_ROWS)
-		result = merged_unit__choose_rows(walk->reader->rows, walk->visitor, &is_wanted);
-	if (result || !is_wanted || !walk->visitor->window)
-		return result;
+	if (!walk->visitor->window)
+		return wanted == MERGED_WANTED_ROWS ?
+			       merged_unit__choose_rows(walk->reader->rows, walk->visitor,
+							&is_wanted) :
+			       0;
 	return segment_queue_put(walk, data_offset, data_offset + place->data_len + place->rows_len,
 				 &claim);
 }

@@ -21,6 +21,12 @@ static int deliver_unit(struct walk *walk, struct text_job *job, int *result)
 		.ticks_len = job->ticks.len,
 	};
 
+	bool is_wanted = true;
+	int err = job->rows.len ? merged_unit__choose_rows(job->unit, walk->visitor, &is_wanted) :
+				  0;
+
+	if (err || !is_wanted)
+		return err;
 	return merged_unit__deliver(job->unit, walk->visitor, &texts, result);
 }
 
@@ -35,6 +41,8 @@ static int deliver_oldest(struct walk *walk)
 	if (!job)
 		return 0;
 	err = job->err;
+	if (job->has_broken_rows)
+		what = "broken rows";
 	if (!err && job->is_unit) {
 		err = deliver_unit(walk, job, &result);
 		what = "text is not what its rows say";
@@ -172,15 +180,29 @@ static int take_rows(struct walk *walk, const struct merged_rows_head *head, str
 	return 0;
 }
 
+/* A stretch of the file. 0, -ENODATA: it is not there any more, or -errno. */
+static int take_bytes(struct segment_reader *reader, uint64_t offset, size_t len,
+		      struct strbuf *out)
+{
+	const uint8_t *bytes;
+	size_t available;
+
+	if (!len)
+		return 0;
+	bytes = segment_source_view(&reader->source, offset, len, &available);
+	if (!bytes)
+		return reader->source.err ? reader->source.err : -ENODATA;
+	strbuf_append(out, bytes, len);
+	return strbuf_error(out);
+}
+
 int segment_queue_put(struct walk *walk, uint64_t data_offset, uint64_t end,
 		      const struct segment_claim *claim)
 {
 	const struct format_commit *commit = &claim->commit;
 	struct segment_reader *reader = walk->reader;
 	struct text_job *job;
-	const uint8_t *bytes;
-	size_t available;
-	int err = 0;
+	int err;
 
 	while (!(job = text_decoder__claim(reader->decoder))) {
 		int result = deliver_oldest(walk);
@@ -188,15 +210,11 @@ int segment_queue_put(struct walk *walk, uint64_t data_offset, uint64_t end,
 		if (result)
 			return result;
 	}
-	if (commit->data_len) {
-		bytes = segment_source_view(&reader->source, data_offset, commit->data_len,
-					    &available);
-		if (!bytes)
-			return reader->source.err; /* the file has become shorter: gone */
-		strbuf_append(&job->frame, bytes, commit->data_len);
-		if (strbuf_error(&job->frame))
-			return -ENOMEM;
-	}
+	err = take_bytes(reader, data_offset, commit->data_len, &job->frame);
+	if (!err)
+		err = take_bytes(reader, claim->rows_offset, claim->rows_len, &job->rows);
+	if (err)
+		return err == -ENODATA ? 0 : err; /* the file has become shorter: gone */
 	if (commit->lines_len && walk->visitor->wants_lines)
 		err = take_lines(walk, data_offset, commit, job);
 	if (!err && commit->threads_len && walk->visitor->wants_threads)

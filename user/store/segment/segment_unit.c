@@ -156,9 +156,8 @@ int segment_unit_claim(struct segment_reader *reader, const struct format_record
 int segment_unit_claim_text(const struct format_record *record, struct segment_claim *out)
 {
 	const uint8_t *frame;
-	size_t frame_len;
 
-	return claim_rows(record, out, &frame, &frame_len);
+	return claim_rows(record, out, &frame, &out->rows_len);
 }
 
 bool segment_unit_data_is_intact(struct segment_source *source, uint64_t offset,

@@ -74,6 +74,9 @@ struct segment_claim {
 	struct format_commit commit; /* its window only of a commit record */
 	bool is_rows;
 	struct merged_rows_head head; /* of a rows record; its rows are in reader->rows */
+	/* Where they are in the file when they are not, but wanted; 0 bytes = they are, or are not. */
+	uint64_t rows_offset;
+	size_t rows_len;
 };
 
 /* ---- segment_unit.c ---- */
@@ -96,7 +99,7 @@ void segment_unit_parse(struct segment_source *source, uint64_t offset, struct s
 __must_check int segment_unit_claim(struct segment_reader *reader,
 				    const struct format_record *record, struct segment_claim *out);
 
-/* Only what a rows record says of text and lines. 0 or -EINVAL. */
+/* Only what a rows record says of text and lines, and how long its rows are. 0 or -EINVAL. */
 __must_check int segment_unit_claim_text(const struct format_record *record,
 					 struct segment_claim *out);
 

@@ -81,6 +81,7 @@ void text_decoder__free(struct text_decoder *decoder)
 		strbuf_release(&decoder->jobs[i].threads);
 		strbuf_release(&decoder->jobs[i].ticks);
 		strbuf_release(&decoder->jobs[i].frame);
+		strbuf_release(&decoder->jobs[i].rows);
 		merged_unit__free(decoder->jobs[i].unit);
 		free(decoder->jobs[i].text);
 	}
@@ -107,11 +108,22 @@ static int reserve_text(struct text_job *job, size_t len)
 	return 0;
 }
 
+static int job_load_rows(struct text_job *job)
+{
+	int err = merged_unit__load(job->unit, &job->head, (const uint8_t *)job->rows.data,
+				    job->rows.len);
+
+	job->has_broken_rows = err == -EINVAL;
+	return err;
+}
+
 static int job_decode(ZSTD_DCtx *context, struct text_job *job)
 {
+	int err = job->rows.len ? job_load_rows(job) : 0;
 	size_t len;
-	int err;
 
+	if (err)
+		return err;
 	if (job->text_len > FORMAT_TEXT_MAX_BYTES)
 		return -EINVAL;
 	err = reserve_text(job, (size_t)job->text_len);
@@ -177,11 +189,13 @@ struct text_job *text_decoder__claim(struct text_decoder *decoder)
 	if (decoder->head - decoder->tail == RING_JOBS)
 		return NULL;
 	strbuf_clear(&job->frame);
+	strbuf_clear(&job->rows);
 	strbuf_clear(&job->lines);
 	strbuf_clear(&job->threads);
 	strbuf_clear(&job->ticks);
 	job->text_len = 0;
 	job->is_unit = false;
+	job->has_broken_rows = false;
 	return job;
 }
 

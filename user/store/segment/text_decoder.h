@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes texts of windows one or two ahead of the one being looked at, in a thread of its own:
- * decoding costs about twice as much as merging what was decoded, so that reading takes two thirds
- * of the time. A queue: what goes in first comes out first. Everything but the decoding itself,
+ * Decodes texts of windows, and rows of units, one or two ahead of the one being looked at, in a thread
+ * of its own: decoding costs as much as merging what was decoded, or twice as much. A queue: what goes in first comes out first. Everything but the decoding itself,
  * visitors above all, stays in the caller's thread.
  */
 #ifndef JBPF_SEGMENT_TEXT_DECODER_H
@@ -27,15 +26,17 @@ struct text_job {
 	struct strbuf threads; /* their code; empty = none */
 	struct strbuf ticks;   /* code, of a unit those of its rows; empty = none */
 	struct strbuf frame;   /* compressed; empty = there is no text */
-	uint64_t text_len;     /* that the frame must have */
-	bool is_unit;	       /* of a merged segment: `unit` and `head` instead of a window */
+	struct strbuf rows; /* the same of a unit's rows; empty = they are loaded, or not needed */
+	uint64_t text_len;  /* that the frame must have */
+	bool is_unit;	    /* of a merged segment: `unit` and `head` instead of a window */
 	struct merged_rows_head head;
 	struct merged_unit *unit; /* kept between jobs; NULL = none yet */
 	uint64_t offset;	  /* of the unit in the file */
 	uint64_t end;
 	/* Valid when the job was taken. */
-	int err;    /* -EINVAL: the frame does not hold that text; -ENOMEM */
-	char *text; /* text_len bytes */
+	int err;	      /* -EINVAL: a frame does not hold what its record says; -ENOMEM */
+	bool has_broken_rows; /* -EINVAL is for these */
+	char *text;	      /* text_len bytes */
 	size_t text_cap;
 };
 
