@@ -69,7 +69,7 @@ def record_loads(bench, seconds):
 
 def make(*arguments):
     """bench_store: what it says of itself."""
-    return json.loads(subprocess.check_output([tool("bench_store"), *map(str, arguments)], timeout=600))
+    return json.loads(subprocess.check_output([tool("bench_store"), *map(str, arguments)], timeout=1200))
 
 
 def shortfall(made):
